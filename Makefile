@@ -1,0 +1,41 @@
+# The short way in. Everything here is a line or two; the work is done by CMake and by scripts/.
+PREFIX ?= /usr/local
+
+.PHONY: help build demo test bench install format check-format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make build          the library and the program, in build/release'
+	@echo 'make demo           build, simulate a robot, write a page that plays it'
+	@echo 'make test           the whole test suite (about a quarter of an hour)'
+	@echo 'make bench          the benchmark suite'
+	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR when given'
+	@echo 'make format         format the C files          make check-format   only look'
+	@echo 'make clean          remove build/'
+
+build:
+	@scripts/setup build
+	@scripts/build release
+
+demo: build
+	@scripts/demo
+
+test:
+	@scripts/setup test
+	@scripts/test
+
+bench:
+	@scripts/setup build
+	@scripts/bench
+
+install: build
+	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+format:
+	@scripts/format
+
+check-format:
+	@scripts/format --check
+
+clean:
+	@rm -rf build

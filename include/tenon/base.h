@@ -1,0 +1,73 @@
+// tenon/base.h: results, reasons, and the host that lends memory. Everything else includes it.
+#ifndef TENON_BASE_H
+#define TENON_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TN_VERSION "0.1.0"
+
+#if defined(_WIN32)
+#define TN_API
+#else
+#define TN_API __attribute__((visibility("default")))
+#endif
+#if defined(__cplusplus)
+#define TN_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define TN_NODISCARD __attribute__((warn_unused_result))
+#else
+#define TN_NODISCARD
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// name, text: the enum, the strings and the bindings are all made from this one list.
+#define TN_RESULT_LIST(X)                                                \
+    X(TN_OK, "ok")                                                       \
+    X(TN_ERR_MEMORY, "out of memory")                                    \
+    X(TN_ERR_PARSE, "input does not follow its format")                  \
+    X(TN_ERR_MODEL, "scene describes an impossible mechanism")           \
+    X(TN_ERR_SINGULAR, "constraint rows are dependent or contradictory") \
+    X(TN_ERR_DIVERGED, "no step size within bounds meets the tolerance") \
+    X(TN_ERR_UNSUPPORTED, "this version cannot do that yet")             \
+    X(TN_ERR_FILE, "file cannot be read or written")
+
+typedef enum tn_result {
+#define TN_RESULT_ENUM(name, text) name,
+    TN_RESULT_LIST(TN_RESULT_ENUM)
+#undef TN_RESULT_ENUM
+} tn_result;
+
+/// The text of a result, in a few words.
+TN_API const char* tn_result_text(tn_result result);
+
+/// Why a call failed, in words. Optional: every function that takes one accepts NULL.
+typedef struct tn_why {
+    tn_result result;
+    int       line;      ///< line in the input file, 0 when there is none
+    int       column;    ///< column in that line, from 1, in bytes
+    char      text[240]; ///< names the thing at fault
+} tn_why;
+
+/// Where memory comes from and where messages go. Copied into every object made with it.
+typedef struct tn_host {
+    void* (*allocate)(void* user, size_t bytes); ///< aligned for any type; NULL: there is none
+    void (*release)(void* user, void* block, size_t bytes);
+    void (*log)(void* user, const char* line); ///< NULL: silent
+    void* user;
+} tn_host;
+
+/// malloc, free, and silence.
+TN_API tn_host tn_default_host(void);
+
+/// The word of the list that a misspelt one most likely stands for; NULL when none is near.
+TN_API const char* tn_nearest_word(const char* word, const char* const* words, int count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,121 @@
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+_Noreturn void tni_assert_failed(const char* condition, const char* file, int line)
+{
+    fprintf(stderr, "tenon: %s:%d: assertion failed: %s\n", file, line, condition);
+    abort();
+}
+
+const char* tn_result_text(tn_result result)
+{
+    switch (result) {
+#define TNI_RESULT_TEXT(name, text) \
+    case name: return text;
+        TN_RESULT_LIST(TNI_RESULT_TEXT)
+#undef TNI_RESULT_TEXT
+    }
+    return "unknown result";
+}
+
+tn_result tni_fail(tn_why* why, tn_result result, const char* format, ...)
+{
+    if (why == NULL) return result;
+    *why = (tn_why){.result = result};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why->text, sizeof why->text, format, arguments);
+    va_end(arguments);
+    return result;
+}
+
+static void* malloc_allocate(void* user, size_t bytes)
+{
+    (void)user;
+    return malloc(bytes);
+}
+
+static void malloc_release(void* user, void* block, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(block);
+}
+
+tn_host tn_default_host(void)
+{
+    return (tn_host){.allocate = malloc_allocate, .release = malloc_release};
+}
+
+tn_host tni_host_or_default(const tn_host* host)
+{
+    return host != NULL ? *host : tn_default_host();
+}
+
+void* tni_host_take(const tn_host* host, size_t bytes)
+{
+    void* block = host->allocate(host->user, bytes > 0 ? bytes : 1);
+    if (block != NULL) memset(block, 0, bytes);
+    return block;
+}
+
+void tni_host_give(const tn_host* host, void* block, size_t bytes)
+{
+    if (block != NULL) host->release(host->user, block, bytes > 0 ? bytes : 1);
+}
+
+// Chunks at least double, so that an arena of any size costs a few dozen allocations at most.
+enum { CHUNK_MIN = 4096, ALIGNMENT = 64 };
+
+struct tni_arena_chunk {
+    struct tni_arena_chunk* next;
+    size_t                  bytes, used;
+};
+
+tni_arena tni_arena_make(const tn_host* host)
+{
+    return (tni_arena){.host = *host};
+}
+
+// First free byte of the chunk that is aligned, as an offset into it.
+static size_t chunk_offset(const struct tni_arena_chunk* chunk)
+{
+    const uintptr_t at = (uintptr_t)chunk + chunk->used;
+    return chunk->used + (size_t)((ALIGNMENT - at % ALIGNMENT) % ALIGNMENT);
+}
+
+void* tni_arena_take(tni_arena* arena, size_t bytes)
+{
+    if (arena->failed) return NULL;
+    struct tni_arena_chunk* chunk = arena->chunks;
+    if (chunk == NULL || chunk_offset(chunk) + bytes > chunk->bytes || bytes > chunk->bytes) {
+        size_t size = chunk == NULL ? CHUNK_MIN : 2 * chunk->bytes;
+        if (size > ((size_t)1 << 24)) size = (size_t)1 << 24;
+        if (size < bytes + sizeof *chunk + ALIGNMENT) size = bytes + sizeof *chunk + ALIGNMENT;
+        chunk = bytes > SIZE_MAX / 2 ? NULL : tni_host_take(&arena->host, size);
+        if (chunk == NULL) {
+            arena->failed = true;
+            return NULL;
+        }
+        *chunk =
+            (struct tni_arena_chunk){.next = arena->chunks, .bytes = size, .used = sizeof *chunk};
+        arena->chunks = chunk;
+        arena->bytes += size;
+    }
+    const size_t offset = chunk_offset(chunk);
+    chunk->used         = offset + bytes;
+    return (char*)chunk + offset;
+}
+
+void tni_arena_free(tni_arena* arena)
+{
+    while (arena->chunks != NULL) {
+        struct tni_arena_chunk* next = arena->chunks->next;
+        tni_host_give(&arena->host, arena->chunks, arena->chunks->bytes);
+        arena->chunks = next;
+    }
+    *arena = (tni_arena){.host = arena->host};
+}
