@@ -1,0 +1,45 @@
+// tenon/io.h: scenes as JSON, motions as files.
+#ifndef TENON_IO_H
+#define TENON_IO_H
+
+#include "tenon/state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Reads a scene from JSON text. On failure *scene is NULL and *why has line, column and the culprit.
+TN_NODISCARD TN_API tn_result tn_scene_read(const tn_host* host, const char* text, size_t length,
+                                            tn_scene** scene, tn_why* why);
+TN_NODISCARD TN_API tn_result tn_scene_read_file(const tn_host* host, const char* path,
+                                                 tn_scene** scene, tn_why* why);
+
+/// Takes the next bytes of a text; returns false when it cannot.
+typedef bool tn_sink(void* user, const char* bytes, size_t count);
+
+/// Writes a scene as JSON: read back, it is the same scene, bit for bit.
+TN_NODISCARD TN_API tn_result tn_scene_write(const tn_scene* scene, tn_sink* sink, void* user,
+                                             tn_why* why);
+TN_NODISCARD TN_API tn_result tn_scene_write_file(const tn_scene* scene, const char* path,
+                                                  tn_why* why);
+
+/// A recorded motion: CSV when the path ends in .csv, the compact own format (docs/trajectory.md) else.
+typedef struct tn_recorder    tn_recorder;
+TN_NODISCARD TN_API tn_result tn_recorder_create(const tn_host* host, const tn_model* model,
+                                                 const char* path, tn_recorder** recorder,
+                                                 tn_why* why);
+TN_NODISCARD TN_API tn_result tn_recorder_add(tn_recorder* recorder, const tn_state* state,
+                                              tn_why* why);
+/// Flushes, closes and frees. NULL is allowed. Fails when the file could not be written whole.
+TN_NODISCARD TN_API tn_result tn_recorder_finish(tn_recorder* recorder, tn_why* why);
+
+/// A double as the shortest text that reads back as the same bits; returns its length. size >= 32.
+TN_API int tn_format_number(double value, char* text, size_t size);
+/// Reads a JSON number, correctly rounded, whatever the locale. *end is past it. False: not a number,
+/// or too large for a double.
+TN_API bool tn_parse_number(const char* text, const char* limit, const char** end, double* value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

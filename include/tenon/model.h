@@ -1,0 +1,49 @@
+// tenon/model.h: a scene, checked and compiled. Never changes; may be shared by threads.
+#ifndef TENON_MODEL_H
+#define TENON_MODEL_H
+
+#include "tenon/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_model tn_model; ///< compiled from a scene; never changes; shared by threads
+
+/// Checks the whole scene and sizes every array. On failure *model is NULL and *why names the
+/// body or joint at fault. The scene may be freed afterwards.
+TN_NODISCARD TN_API tn_result tn_scene_compile(const tn_scene* scene, tn_model** model,
+                                               tn_why* why);
+TN_API void                   tn_model_free(tn_model* model); ///< NULL is allowed
+
+typedef struct tn_counts {
+    int    bodies; ///< all of the scene's, static and kinematic ones too
+    int    joints; ///< user-defined constraints among them
+    int    couplings;
+    int    rows;     ///< constraint rows, couplings among them
+    int    freedoms; ///< degrees of freedom of all bodies, before constraints
+    int    loops;    ///< independent closed loops of joints, those through the ground among them
+    int    parts;    ///< groups of bodies that no joint ties together
+    size_t bytes;    ///< memory held by the model
+} tn_counts;
+TN_API tn_counts tn_model_counts(const tn_model* model);
+
+TN_API const char*  tn_model_name(const tn_model* model);
+TN_API const char*  tn_model_body_name(const tn_model* model, tn_body_id body); ///< null: "ground"
+TN_API const char*  tn_model_joint_name(const tn_model* model, tn_joint_id joint);
+TN_API tn_body_kind tn_model_body_kind(const tn_model* model, tn_body_id body);
+TN_API tn_body_id   tn_model_find_body(const tn_model* model,
+                                       const char*     name); ///< null: none, or ground
+TN_API tn_joint_id  tn_model_find_joint(const tn_model* model, const char* name);
+TN_API double       tn_model_body_mass(const tn_model* model,
+                                       tn_body_id      body); ///< [kg]; 0: no mass of its own
+TN_API int tn_model_joint_rows(const tn_model* model, tn_joint_id joint); ///< constraint rows
+TN_API int tn_model_joint_coordinates(const tn_model* model,
+                                      tn_joint_id     joint); ///< free coordinates
+/// What a row of a joint holds, in words: "x of anchor", "first tilt of axis".
+TN_API const char* tn_model_row_text(const tn_model* model, tn_joint_id joint, int row);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

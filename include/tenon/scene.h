@@ -1,0 +1,379 @@
+// tenon/scene.h: the editable description of a mechanism: bodies, joints, forces, shapes.
+//
+// Fill in a def that starts from its tn_default_..._def(), add it, keep the id. A def may go out of
+// scope at once: everything in it is copied. An add that fails returns the null id, leaves the scene
+// as it was, and the scene remembers the first reason: ask tn_scene_problem(), or let
+// tn_scene_compile() report it.
+#ifndef TENON_SCENE_H
+#define TENON_SCENE_H
+
+#include "tenon/base.h"
+#include "tenon/math.h"
+#include "tenon/settings.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_scene tn_scene; ///< editable description: bodies, joints, forces, shapes
+
+/// Parts of a scene, passed by value. All bits zero is the null id; a null body is the ground.
+/// The n-th part that was added (from 0) has bits n + 1, in the scene and in models made from it.
+typedef struct tn_body_id {
+    uint32_t bits;
+} tn_body_id;
+typedef struct tn_joint_id {
+    uint32_t bits;
+} tn_joint_id;
+
+/// Stands in a def for "not given" where every number would mean something. Test with isnan().
+#define TN_UNSET (__builtin_nan(""))
+
+TN_NODISCARD TN_API tn_result tn_scene_create(const tn_host* host, tn_scene** scene);
+TN_API void                   tn_scene_free(tn_scene* scene); ///< NULL is allowed
+/// The first add that failed, if any: TN_OK when the scene is whole so far.
+TN_API tn_result tn_scene_problem(const tn_scene* scene, tn_why* why);
+
+TN_API void        tn_scene_set_name(tn_scene* scene, const char* name);
+TN_API const char* tn_scene_name(const tn_scene* scene);
+TN_API void        tn_scene_set_gravity(tn_scene* scene, tn_vec3 gravity); ///< [m/s^2]
+TN_API tn_vec3     tn_scene_gravity(const tn_scene* scene); ///< default (0, 0, -9.81)
+/// Method, step and duration that the author of the scene had in mind.
+TN_API void        tn_scene_set_settings(tn_scene* scene, const tn_settings* settings);
+TN_API tn_settings tn_scene_settings(const tn_scene* scene);
+
+// ---- Bodies ---------------------------------------------------------------------------------------
+
+typedef enum tn_body_kind {
+    TN_BODY_RIGID,     ///< 6 degrees of freedom
+    TN_BODY_PARTICLE,  ///< 3: a point with mass
+    TN_BODY_PLANAR,    ///< 3: x, y and the angle about z
+    TN_BODY_AFFINE,    ///< 12: a frame that may stretch and shear, with its own elastic energy
+    TN_BODY_STATIC,    ///< 0: part of the world
+    TN_BODY_KINEMATIC, ///< 0: moves along keys, pushed by nobody
+    TN_BODY_USER,      ///< what its tn_body_table says
+    TN_BODY_KIND_COUNT
+} tn_body_kind;
+
+/// A pose at a time. Between keys positions run straight and orientations turn about one axis at a
+/// constant rate (slerp); before the first and after the last key the pose rests.
+typedef struct tn_key {
+    double   time; ///< [s]
+    tn_frame pose; ///< in the world
+} tn_key;
+
+typedef enum tn_shape_type {
+    TN_SHAPE_SPHERE,
+    TN_SHAPE_BOX,
+    TN_SHAPE_CAPSULE,
+    TN_SHAPE_CYLINDER,
+    TN_SHAPE_CONVEX,
+    TN_SHAPE_MESH,
+    TN_SHAPE_PLANE,
+    TN_SHAPE_TYPE_COUNT
+} tn_shape_type;
+
+typedef struct tn_shape_def {
+    tn_shape_type  type;
+    tn_frame       pose;        ///< in the body's frame
+    double         radius;      ///< sphere, capsule, cylinder [m]
+    double         half_length; ///< capsule, cylinder, along z [m]
+    tn_vec3        half_size;   ///< box [m]
+    const tn_vec3* points;      ///< convex, in the shape's frame
+    int            point_count;
+    const char*    file; ///< mesh
+    double         friction, restitution;
+    double         density; ///< [kg/m^3]; TN_UNSET: none given
+    tn_vec3        color;   ///< red, green, blue in 0..1; x unset: the viewer's choice
+    bool           collide;
+} tn_shape_def;
+
+typedef struct tn_body_table tn_body_table;
+
+typedef struct tn_body_def {
+    const char*  name; ///< unique among bodies; NULL or empty: "body<n>"
+    tn_body_kind kind;
+    double       mass; ///< [kg]; TN_UNSET: from the shapes' densities
+    tn_vec3      com;  ///< centre of mass in the body frame [m]; x unset: from the shapes, or 0
+    double       inertia[6]; ///< about the centre of mass, body axes: xx yy zz xy xz yz [kg m^2];
+                             ///< inertia[0] unset: from the shapes
+    tn_frame pose;           ///< of the body frame, in the world
+    tn_twist velocity;       ///< of the body frame's origin, world axes
+
+    const tn_shape_def* shapes;
+    int                 shape_count;
+    const tn_key*       keys; ///< kinematic
+    int                 key_count;
+
+    double young;   ///< affine: Young's modulus [Pa]; 0: no elastic energy
+    double poisson; ///< affine: Poisson's ratio, -1 < nu < 0.5
+    double volume;  ///< affine [m^3]; TN_UNSET: that of the shapes
+
+    const tn_body_table* table;  ///< user-defined; must outlive every model made from it
+    const void*          data;   ///< user-defined; likewise
+    const double*        user_q; ///< user-defined: table->coordinate_count start values
+    const double*        user_u; ///< user-defined: table->dim start velocities; NULL: at rest
+    uint32_t             cookie; ///< proof that the defaults were taken; do not set
+} tn_body_def;
+
+TN_API tn_shape_def tn_default_shape_def(tn_shape_type type);
+TN_API tn_body_def
+                  tn_default_body_def(void); ///< rigid, at the origin, mass and inertia from shapes
+TN_API tn_body_id tn_scene_add_body(tn_scene* scene, const tn_body_def* def);
+
+/// A body of the user's own making (kind TN_BODY_USER), by functions. q has coordinate_count numbers,
+/// u has dim. All pointers but those marked optional must be set.
+struct tn_body_table {
+    int coordinate_count;
+    int dim; ///< 1..64
+    /// M, dim x dim, row-major, symmetric positive definite.
+    void (*mass)(const void* data, const double* q, double* M);
+    /// Velocity-dependent inertial and own elastic forces, dim numbers. Optional: none.
+    void (*force)(const void* data, const double* q, const double* u, double* f);
+    /// q_out = q moved by the tangent vector d (dim numbers); d = h u to first order.
+    void (*advance)(const void* data, const double* q, const double* d, double* q_out);
+    /// Rate of d when the body, moved by d from q, has velocity u. Optional: the rate is u.
+    void (*tangent_rate)(const void* data, const double* d, const double* u, double* d_rate);
+    /// World position of the point p given in the body's frame, its Jacobian (3 x dim, row-major), and
+    /// its acceleration at zero udot. jacobian and bias may be NULL when not wanted.
+    void (*point)(const void* data, const double* q, const double* u, tn_vec3 p, tn_vec3* position,
+                  double* jacobian, tn_vec3* bias);
+    /// The same for a direction fixed in the body. Optional: then joints with axes refuse this body.
+    void (*direction)(const void* data, const double* q, const double* u, tn_vec3 d,
+                      tn_vec3* direction, double* jacobian, tn_vec3* bias);
+    /// Elastic energy, apart from gravity [J]. Optional: 0.
+    double (*energy)(const void* data, const double* q);
+};
+
+// ---- Joints ---------------------------------------------------------------------------------------
+
+// name, word in files
+#define TN_JOINT_LIST(X)                         \
+    X(TN_JOINT_WELD, "weld")                     \
+    X(TN_JOINT_HINGE, "hinge")                   \
+    X(TN_JOINT_SLIDER, "slider")                 \
+    X(TN_JOINT_SCREW, "screw")                   \
+    X(TN_JOINT_CYLINDER, "cylinder")             \
+    X(TN_JOINT_UNIVERSAL, "universal")           \
+    X(TN_JOINT_BALL, "ball")                     \
+    X(TN_JOINT_PLANE, "plane")                   \
+    X(TN_JOINT_POINT_ON_LINE, "point_on_line")   \
+    X(TN_JOINT_POINT_ON_PLANE, "point_on_plane") \
+    X(TN_JOINT_DISTANCE, "distance")             \
+    X(TN_JOINT_MOTOR, "motor")                   \
+    X(TN_JOINT_ROLLING, "rolling")               \
+    X(TN_JOINT_USER, "user")
+
+typedef enum tn_joint_type {
+#define TN_JOINT_ENUM(name, word) name,
+    TN_JOINT_LIST(TN_JOINT_ENUM)
+#undef TN_JOINT_ENUM
+        TN_JOINT_TYPE_COUNT
+} tn_joint_type;
+
+/// How a joint's place is given.
+typedef enum tn_joint_form {
+    TN_JOINT_BY_ANCHOR, ///< anchor, axis, axis2 in the world at the initial configuration
+    TN_JOINT_BY_FRAMES, ///< a frame in each body; z is the axis, x the second one
+    TN_JOINT_BY_POINTS  ///< distance only: a point in each body's frame
+} tn_joint_form;
+
+/// One-sided stiff, or hard, ends of a joint's motion.
+typedef struct tn_limit {
+    bool   given;
+    double lower, upper;             ///< first coordinate [rad or m]; lower > upper: free
+    double cone;                     ///< ball: half angle about the axis [rad]; TN_UNSET: free
+    double twist_lower, twist_upper; ///< ball: about the axis [rad]; lower > upper: free
+    double stiffness, damping;       ///< per radian or metre beyond the end
+    bool   hard;
+} tn_limit;
+
+typedef struct tn_value_key {
+    double time;  ///< [s]
+    double value; ///< straight lines between keys, constant outside
+} tn_value_key;
+
+typedef struct tn_joint_def {
+    const char*   name; ///< unique among joints; NULL or empty: "joint<n>"
+    tn_joint_type type;
+    tn_body_id    body1, body2; ///< null: the ground
+    tn_joint_form form;
+    tn_vec3       anchor, axis; ///< by anchor: in the world, at the initial configuration
+    tn_vec3       axis2;        ///< universal: the axis that is fixed in body 2
+    tn_frame frame1, frame2;    ///< by frames: in each body's frame. By points: the positions only
+
+    double              length;        ///< distance [m]; TN_UNSET: the initial one
+    double              pitch;         ///< screw [m per full turn]
+    double              radius;        ///< rolling [m]; TN_UNSET: that of body 2's round shape
+    tn_joint_type       of;            ///< motor: TN_JOINT_HINGE or TN_JOINT_SLIDER
+    double              velocity;      ///< motor [rad/s or m/s]
+    const tn_value_key* velocity_keys; ///< motor; when given, instead of velocity
+    int                 velocity_key_count;
+
+    double   stiffness, damping; ///< on every free coordinate
+    double   rest[6];            ///< free coordinates at which the spring is slack
+    double   force[6];           ///< constant generalized force on each free coordinate
+    tn_limit limit;
+    uint32_t cookie; ///< proof that the defaults were taken; do not set
+} tn_joint_def;
+
+TN_API tn_joint_def tn_default_joint_def(tn_joint_type type); ///< by anchor, axis z
+TN_API tn_joint_id  tn_scene_add_joint(tn_scene* scene, const tn_joint_def* def);
+TN_API const char*  tn_joint_type_word(tn_joint_type type); ///< "hinge"
+
+/// A body as a user-defined constraint sees it.
+typedef struct tn_body_view {
+    tn_frame      pose;     ///< of the body frame (affine: nearest rotation)
+    tn_twist      velocity; ///< of the body frame's origin
+    tn_vec3       com;      ///< world position of the centre of mass: Jacobian columns refer to it
+    int           dim; ///< columns of this body's Jacobian block; 0: static, kinematic or ground
+    const double* q;   ///< the body's own coordinates and velocities
+    const double* u;
+} tn_body_view;
+
+/// A constraint of the user's own making, by functions. J[i] is the block of body i, rows x dim(i),
+/// row-major; rigid bodies have the columns (velocity of the centre of mass, angular velocity).
+/// J[i] is NULL for bodies that cannot be pushed.
+typedef struct tn_constraint_table {
+    int rows;      ///< 1..12
+    int holonomic; ///< how many of the rows, from the first, hold a position; the rest a velocity only
+    /// C (0 for velocity rows), its rate, J, and gamma = Jdot u. Any output may be NULL.
+    void (*rows_at)(const void* data, double time, const tn_body_view* bodies, double* C,
+                    double* rate, double* const* J, double* gamma);
+} tn_constraint_table;
+
+typedef struct tn_constraint_def {
+    const char*                name;
+    const tn_body_id*          bodies;
+    int                        body_count; ///< 1..8
+    const tn_constraint_table* table;      ///< must outlive every model made from it
+    const void*                data;       ///< likewise
+} tn_constraint_def;
+
+/// Shares names and ids with the joints.
+TN_API tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* def);
+
+// ---- Couplings: a linear relation between joint speeds ---------------------------------------------
+
+typedef enum tn_coupling_type {
+    TN_COUPLING_GEAR,         ///< speed(0) = ratio * speed(1)
+    TN_COUPLING_RACK,         ///< speed(slider) = ratio * speed(hinge), in either order
+    TN_COUPLING_DIFFERENTIAL, ///< speed(0) = ratio * (speed(1) + speed(2)); default ratio 1/2
+    TN_COUPLING_COUPLER,      ///< sum of coefficients[i] * speed(i) = velocity
+    TN_COUPLING_TYPE_COUNT
+} tn_coupling_type;
+
+enum { TN_COUPLING_JOINTS_MAX = 16 };
+
+typedef struct tn_coupling_def {
+    const char*        name;
+    tn_coupling_type   type;
+    const tn_joint_id* joints; ///< the first free coordinate of each is coupled
+    int                joint_count;
+    double             ratio;        ///< gear, rack [m/rad], differential
+    const double*      coefficients; ///< coupler, joint_count of them
+    double             velocity;     ///< coupler: the right-hand side
+    uint32_t           cookie;
+} tn_coupling_def;
+
+TN_API tn_coupling_def tn_default_coupling_def(tn_coupling_type type);
+TN_API tn_result       tn_scene_add_coupling(tn_scene* scene, const tn_coupling_def* def);
+
+// ---- Forces ---------------------------------------------------------------------------------------
+
+/// Pulls two points together along the line between them.
+typedef struct tn_spring_def {
+    const char* name;
+    tn_body_id  body1, body2;
+    tn_vec3     anchor1, anchor2; ///< in each body's frame
+    double      stiffness;        ///< [N/m]
+    double      damping;          ///< [N s/m]
+    double      length;           ///< slack length [m]; TN_UNSET: the initial one
+    uint32_t    cookie;
+} tn_spring_def;
+
+/// Couples a body to a keyed pose: mocap, haptics, a mouse.
+typedef struct tn_target_def {
+    const char*   name;
+    tn_body_id    body;
+    const tn_key* keys;
+    int           key_count;
+    tn_vec3       point;              ///< in the body's frame; follows the keyed position
+    double        stiffness, damping; ///< [N/m], [N s/m]
+    double        angular_stiffness, angular_damping; ///< [N m/rad], [N m s/rad]
+    uint32_t      cookie;
+} tn_target_def;
+
+/// A constant force and torque on a body, world axes, while from <= t < until.
+typedef struct tn_load_def {
+    const char* name;
+    tn_body_id  body;
+    tn_vec3     force, torque;
+    tn_vec3     point;       ///< where the force acts, in the body's frame
+    double      from, until; ///< [s]
+    uint32_t    cookie;
+} tn_load_def;
+
+/// F = -(linear + quadratic |v|) v at a point, T = -angular w.
+typedef struct tn_drag_def {
+    const char* name;
+    tn_body_id  body;
+    tn_vec3     point;     ///< in the body's frame
+    double      linear;    ///< [N s/m]
+    double      quadratic; ///< [N s^2/m^2]
+    double      angular;   ///< [N m s/rad]
+    uint32_t    cookie;
+} tn_drag_def;
+
+TN_API tn_spring_def tn_default_spring_def(void);
+TN_API tn_target_def tn_default_target_def(void);
+TN_API tn_load_def   tn_default_load_def(void);
+TN_API tn_drag_def   tn_default_drag_def(void);
+TN_API tn_result     tn_scene_add_spring(tn_scene* scene, const tn_spring_def* def);
+TN_API tn_result     tn_scene_add_target(tn_scene* scene, const tn_target_def* def);
+TN_API tn_result     tn_scene_add_load(tn_scene* scene, const tn_load_def* def);
+TN_API tn_result     tn_scene_add_drag(tn_scene* scene, const tn_drag_def* def);
+
+// ---- Contact: described here, detected by the contact solver ---------------------------------------
+
+typedef struct tn_contact_pair {
+    tn_body_id body1, body2;
+} tn_contact_pair;
+
+TN_API tn_result tn_scene_exclude_contact(tn_scene* scene, tn_body_id body1, tn_body_id body2);
+/// Friction and restitution of the world itself.
+TN_API void   tn_scene_set_ground(tn_scene* scene, double friction, double restitution);
+TN_API double tn_scene_ground_friction(const tn_scene* scene);
+TN_API double tn_scene_ground_restitution(const tn_scene* scene);
+
+// ---- Reading a scene back: defs by index, in the order of adding. Pointers inside belong to the scene
+// and hold until the next add. ----------------------------------------------------------------------
+
+TN_API int tn_scene_body_count(const tn_scene* scene);
+TN_API int tn_scene_joint_count(const tn_scene* scene); ///< user-defined constraints among them
+TN_API int tn_scene_coupling_count(const tn_scene* scene);
+TN_API int tn_scene_spring_count(const tn_scene* scene);
+TN_API int tn_scene_target_count(const tn_scene* scene);
+TN_API int tn_scene_load_count(const tn_scene* scene);
+TN_API int tn_scene_drag_count(const tn_scene* scene);
+TN_API int tn_scene_exclude_count(const tn_scene* scene);
+
+TN_API const tn_body_def*       tn_scene_body(const tn_scene* scene, int index);
+TN_API const tn_joint_def*      tn_scene_joint(const tn_scene* scene, int index);
+TN_API const tn_constraint_def* tn_scene_constraint(const tn_scene* scene,
+                                                    int             index); ///< NULL: a joint
+TN_API const tn_coupling_def*   tn_scene_coupling(const tn_scene* scene, int index);
+TN_API const tn_spring_def*     tn_scene_spring(const tn_scene* scene, int index);
+TN_API const tn_target_def*     tn_scene_target(const tn_scene* scene, int index);
+TN_API const tn_load_def*       tn_scene_load(const tn_scene* scene, int index);
+TN_API const tn_drag_def*       tn_scene_drag(const tn_scene* scene, int index);
+TN_API tn_contact_pair          tn_scene_exclude(const tn_scene* scene, int index);
+
+/// Null id when there is none of that name. "ground" is the null body, and *found is true.
+TN_API tn_body_id  tn_scene_find_body(const tn_scene* scene, const char* name, bool* found);
+TN_API tn_joint_id tn_scene_find_joint(const tn_scene* scene, const char* name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+// tenon/settings.h: which method steps a model, and how.
+#ifndef TENON_SETTINGS_H
+#define TENON_SETTINGS_H
+
+#include "tenon/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TN_METHOD_LIST(X)                 \
+    X(TN_METHOD_AUTO, "auto")             \
+    X(TN_METHOD_MULTIPLIER, "multiplier") \
+    X(TN_METHOD_IMPLICIT, "implicit")     \
+    X(TN_METHOD_IMPULSE, "impulse")       \
+    X(TN_METHOD_ADAPTIVE, "adaptive")
+
+typedef enum tn_method {
+#define TN_METHOD_ENUM(name, word) name,
+    TN_METHOD_LIST(TN_METHOD_ENUM)
+#undef TN_METHOD_ENUM
+        TN_METHOD_COUNT
+} tn_method;
+
+TN_API const char* tn_method_word(tn_method method);
+/// What the method promises: the error at a fixed time falls like h to this power. 0: see the docs.
+TN_API int tn_method_order(tn_method method);
+
+typedef enum tn_integrator {
+    TN_INTEGRATOR_EULER,   ///< semi-implicit, first order
+    TN_INTEGRATOR_RK4,     ///< classical, fourth order
+    TN_INTEGRATOR_ADAPTIVE ///< Dormand-Prince 5(4), splits the step until the error estimate is met
+} tn_integrator;
+
+typedef enum tn_dynamics {
+    TN_DYNAMICS_SECOND, ///< f = m a
+    TN_DYNAMICS_FIRST   ///< f = m v: drag a mechanism about with no inertia
+} tn_dynamics;
+
+typedef struct tn_multiplier_settings {
+    tn_integrator integrator;
+    tn_dynamics   dynamics;
+    double        baumgarte; ///< time in which drift decays [s]; 0: no such terms
+    bool          project;   ///< bring each step's end back onto the constraints
+    double        tolerance; ///< joint error that the projection leaves at most [m or rad]
+    double error_tolerance; ///< adaptive integrator: error a step, in q and in h times u [m or rad]
+} tn_multiplier_settings;
+
+typedef struct tn_settings {
+    tn_method              method;
+    double                 h;        ///< step [s]
+    double                 duration; ///< [s]
+    tn_multiplier_settings multiplier;
+} tn_settings;
+
+TN_API tn_settings tn_default_settings(void);
+
+/// One setting by its name as in files and on the command line ("h", "multiplier.integrator"), its
+/// value as text. Bad names and values are refused with the nearest good one, settings untouched.
+TN_NODISCARD TN_API tn_result tn_settings_set(tn_settings* settings, const char* key,
+                                              const char* value, tn_why* why);
+/// The same, read back: text that tn_settings_set takes, bit for bit. Returns the text's length.
+TN_API int tn_settings_get(const tn_settings* settings, const char* key, char* text, size_t size);
+
+/// The list of all settings, for help pages and writers. NULL key past the end.
+typedef struct tn_setting_info {
+    const char* key;    ///< "multiplier.tolerance"
+    const char* values; ///< "a number > 0", "euler | rk4 | adaptive"
+    const char* help;
+    bool        number; ///< the value is a number (else a word)
+} tn_setting_info;
+TN_API tn_setting_info tn_setting_at(int index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,63 @@
+// tenon/state.h: where everything is and how it moves, at one time. One block, copied whole.
+#ifndef TENON_STATE_H
+#define TENON_STATE_H
+
+#include "tenon/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_state tn_state; ///< positions, velocities, time; one block, copied whole
+
+/// A state at the scene's initial configuration. The model must outlive it.
+TN_NODISCARD TN_API tn_result tn_state_create(const tn_model* model, tn_state** state);
+TN_API void                   tn_state_free(tn_state* state);    ///< NULL is allowed
+TN_API void   tn_state_copy(tn_state* to, const tn_state* from); ///< both of the same model
+TN_API void   tn_state_reset(tn_state* state); ///< back to the initial configuration
+TN_API double tn_state_time(const tn_state* state);
+
+/// Pose of the body frame and velocity of its origin. Affine bodies: the nearest rotation.
+TN_API tn_frame tn_state_pose(const tn_state* state, tn_body_id body);
+TN_API tn_twist tn_state_velocity(const tn_state* state, tn_body_id body);
+/// Refused (and nothing changes) for static and kinematic bodies and for what the kind cannot take.
+TN_NODISCARD TN_API tn_result tn_state_set_pose(tn_state* state, tn_body_id body, tn_frame pose);
+TN_NODISCARD TN_API tn_result tn_state_set_velocity(tn_state* state, tn_body_id body,
+                                                    tn_twist velocity);
+
+/// 64-bit hash of time, positions and velocities: equal bits, equal hash, on every machine.
+TN_API uint64_t tn_state_hash(const tn_state* state);
+
+/// The numbers themselves: of the model's bodies in order, the layout of each kind in docs/state.md.
+TN_API int           tn_state_coordinate_count(const tn_state* state);
+TN_API int           tn_state_velocity_count(const tn_state* state);
+TN_API const double* tn_state_coordinates(const tn_state* state);
+TN_API const double* tn_state_velocities(const tn_state* state);
+
+// ---- Measures ---------------------------------------------------------------------------------------
+
+typedef struct tn_energy {
+    double kinetic, gravity,
+        elastic; ///< [J]; elastic: joint springs, springs, targets, affine and user bodies
+} tn_energy;
+TN_API tn_energy tn_state_energy(const tn_state* state);
+
+/// Linear momentum, and angular momentum about the world's origin, of all bodies that can move.
+typedef struct tn_momentum {
+    tn_vec3 linear, angular;
+} tn_momentum;
+TN_API tn_momentum tn_state_momentum(const tn_state* state);
+
+/// Largest violation of the joint's rows: of position [m or rad], and of velocity [m/s or rad/s].
+TN_API double tn_state_joint_error(const tn_state* state, tn_joint_id joint);
+TN_API double tn_state_joint_velocity_error(const tn_state* state, tn_joint_id joint);
+/// Free coordinates and their rates, tn_model_joint_coordinates() numbers each. Angles count turns.
+TN_API void tn_state_joint_position(const tn_state* state, tn_joint_id joint, double* position);
+TN_API void tn_state_joint_velocity(const tn_state* state, tn_joint_id joint, double* velocity);
+/// World position of the joint's anchor on its first (side 0) or second body (side 1).
+TN_API tn_vec3 tn_state_joint_anchor(const tn_state* state, tn_joint_id joint, int side);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,109 @@
+// tenon/step.h: advancing a state, and one exact evaluation of forces and accelerations.
+#ifndef TENON_STEP_H
+#define TENON_STEP_H
+
+#include "tenon/state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_stepper tn_stepper; ///< a method with its workspace, for one model
+
+/// Allocates all that the method will ever need: nothing is allocated within a step.
+/// settings NULL: those of the scene. The model must outlive it.
+TN_NODISCARD TN_API tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings,
+                                                tn_stepper** stepper, tn_why* why);
+TN_API void                   tn_stepper_free(tn_stepper* stepper);         ///< NULL is allowed
+TN_API tn_method              tn_stepper_method(const tn_stepper* stepper); ///< what `auto` became
+TN_API size_t                 tn_stepper_bytes(const tn_stepper* stepper);
+
+/// Wall time of the parts of a step [s]. Zero unless a clock was given.
+typedef struct tn_phases {
+    double kinematics, assemble, factor, solve, collide, contact;
+} tn_phases;
+/// Seconds on any steady clock. Only phases depend on it, never the motion.
+TN_API void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user);
+
+/// How the step went. Filled whether or not the step succeeded.
+typedef struct tn_step_report {
+    double      h_taken;           ///< [s]; the time advanced
+    double      joint_error;       ///< largest joint position error after the step [m or rad]
+    tn_joint_id worst_joint;       ///< the joint that has it (or that failed)
+    double      velocity_error;    ///< largest joint velocity error after the step [m/s or rad/s]
+    double      rank_margin;       ///< smallest relative pivot: 1 well apart, 0 redundant
+    tn_joint_id rank_joint;        ///< the joint that has it
+    int         redundant_count;   ///< dependent rows found
+    int         regularised_count; ///< pivots that had to be replaced
+    int         refinement_count;  ///< refinement steps spent, largest over the solves
+    int         iteration_count;   ///< projection iterations
+    int         substep_count;     ///< adaptive integrator: accepted and rejected pieces
+    int         contact_count;
+    double      residual; ///< largest row residual of the linear solves
+    tn_phases   phases;   ///< of this step
+} tn_step_report;
+
+/// Advances the state by h. On failure the state is as it was before, and *why (optional) says at
+/// which joint and why. report may be NULL.
+TN_NODISCARD TN_API tn_result tn_stepper_step(tn_stepper* stepper, tn_state* state, double h,
+                                              tn_step_report* report, tn_why* why);
+
+/// Accelerations, multipliers and reactions at this state, exactly as Baraff 1996 (or velocities where
+/// the settings say f = m v). Results are read with the functions below.
+TN_NODISCARD TN_API tn_result tn_stepper_evaluate(tn_stepper* stepper, const tn_state* state,
+                                                  tn_step_report* report, tn_why* why);
+/// Acceleration of the body frame's origin, and angular acceleration, of the last evaluation.
+TN_API tn_twist tn_stepper_acceleration(const tn_stepper* stepper, tn_body_id body);
+/// Constraint force and torque of the last evaluation on the joint's second body, at its anchor.
+TN_API tn_wrench tn_stepper_reaction(const tn_stepper* stepper, tn_joint_id joint);
+/// The tn_model_joint_rows() multipliers themselves.
+TN_API const double* tn_stepper_multipliers(const tn_stepper* stepper, tn_joint_id joint);
+/// The rate of every velocity, laid out as tn_state_velocities().
+TN_API const double* tn_stepper_accelerations(const tn_stepper* stepper);
+
+/// A blow: body_count wrenches (impulse and angular impulse at the body frame's origin, world axes;
+/// in the order of the model's bodies; NULL: none) change the velocities at once, and the joints pass
+/// them on. With no wrench it makes velocities satisfy the joints. On failure nothing changes.
+TN_NODISCARD TN_API tn_result tn_stepper_impulse(tn_stepper* stepper, tn_state* state,
+                                                 const tn_wrench* impulses, tn_step_report* report,
+                                                 tn_why* why);
+
+/// Moves the state onto the constraints (positions, then velocities) by the smallest change.
+TN_NODISCARD TN_API tn_result tn_stepper_project(tn_stepper* stepper, tn_state* state,
+                                                 tn_step_report* report, tn_why* why);
+
+// ---- Is this mechanism what its author meant? -------------------------------------------------------
+
+typedef struct tn_row_name {
+    tn_joint_id joint;    ///< null: a coupling
+    int         coupling; ///< index of the coupling when joint is null
+    int         row;      ///< which row of it
+} tn_row_name;
+
+typedef struct tn_check {
+    int         mobility;        ///< degrees of freedom left: freedoms - rows + redundant
+    int         redundant_count; ///< dependent rows
+    double      assembly_error;  ///< largest joint error at this state [m or rad]
+    tn_joint_id assembly_joint;
+    double      velocity_error;
+    tn_joint_id velocity_joint;
+    bool        contradictory; ///< the rows that depend on each other cannot all be met
+    tn_row_name contradiction;
+    double
+        rank_margin; ///< smallest pivot that is not called redundant: small is near a singularity
+    tn_joint_id rank_joint;
+    double      mass_min, mass_max; ///< [kg]
+    tn_body_id  mass_min_body, mass_max_body;
+    int         part_count;     ///< groups of bodies that no joint ties together
+    int         floating_count; ///< of them, not tied to the ground
+} tn_check;
+
+TN_NODISCARD TN_API tn_result tn_stepper_check(tn_stepper* stepper, const tn_state* state,
+                                               tn_check* check, tn_why* why);
+/// The redundant rows found by the last check, index < redundant_count.
+TN_API tn_row_name tn_stepper_redundant_row(const tn_stepper* stepper, int index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,14 @@
+// tenon.h: everything. Each header also stands alone.
+#ifndef TENON_H
+#define TENON_H
+
+#include "tenon/base.h"
+#include "tenon/io.h"
+#include "tenon/math.h"
+#include "tenon/model.h"
+#include "tenon/scene.h"
+#include "tenon/settings.h"
+#include "tenon/state.h"
+#include "tenon/step.h"
+
+#endif

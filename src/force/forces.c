@@ -1,0 +1,33 @@
+#include "force/force.h"
+
+static const tni_force* const forces[] = {
+    &tni_force_gravity, &tni_force_inertial, &tni_force_actuation, &tni_force_spring,
+    &tni_force_target,  &tni_force_load,     &tni_force_drag,      &tni_force_elastic,
+};
+enum { FORCE_COUNT = sizeof forces / sizeof forces[0] };
+
+void tni_forces(const tni_scene_view* at, double* f)
+{
+    memset(f, 0, sizeof *f * (size_t)at->model->u_count);
+    for (int i = 0; i < FORCE_COUNT; ++i) forces[i]->add(at, f);
+}
+
+tn_energy tn_state_energy(const tn_state* state)
+{
+    const tni_scene_view at = {
+        .model = state->model, .time = state->time, .z = state->z, .state = state};
+    tn_energy energy = {.gravity = tni_force_gravity.energy(&at)};
+    for (int i = 0; i < FORCE_COUNT; ++i) {
+        if (forces[i] != &tni_force_gravity && forces[i]->energy != NULL)
+            energy.elastic += forces[i]->energy(&at);
+    }
+    for (int i = 0; i < state->model->free_count; ++i) {
+        const int       index = state->model->free_bodies[i];
+        const tni_body* body  = &state->model->bodies[index];
+        const tni_view  view  = tni_state_view(state, index);
+        double          Mu[64];
+        tni_mass_times(body, &view, view.u, Mu);
+        for (int k = 0; k < body->dim; ++k) energy.kinetic += 0.5 * view.u[k] * Mu[k];
+    }
+    return energy;
+}

@@ -1,0 +1,34 @@
+#include "force/force.h"
+
+static bool has_weight(const tni_body* body)
+{
+    return body->kind != TN_BODY_USER; // these add their own weight
+}
+
+static void add(const tni_scene_view* at, double* f)
+{
+    const tn_vec3 g = at->model->gravity;
+    for (int i = 0; i < at->model->free_count; ++i) {
+        const tni_body* body = &at->model->bodies[at->model->free_bodies[i]];
+        if (!has_weight(body)) continue;
+        double* force = f + body->u_start;
+        force[0] += body->mass * g.x;
+        force[1] += body->mass * g.y;
+        if (body->kind != TN_BODY_PLANAR) force[2] += body->mass * g.z;
+    }
+}
+
+static double energy(const tni_scene_view* at)
+{
+    double sum = 0;
+    for (int i = 0; i < at->model->free_count; ++i) {
+        const int       index = at->model->free_bodies[i];
+        const tni_body* body  = &at->model->bodies[index];
+        tni_view        scratch;
+        if (has_weight(body))
+            sum -= body->mass * tni_dot(at->model->gravity, tni_look(at, index, &scratch)->x);
+    }
+    return sum;
+}
+
+const tni_force tni_force_gravity = {add, energy};

@@ -1,0 +1,107 @@
+// constraint: the rows of joints, couplings and user-defined constraints, written where the caller wants them.
+#include "joint/joint.h"
+
+static double* block_of(const tn_model* model, const tni_constraint* constraint,
+                        const tni_rows_out* out, int body)
+{
+    for (int i = 0; out->J != NULL && i < constraint->edge_count; ++i) {
+        if (model->edge_body[constraint->edge_start + i] == body) return out->J[i];
+    }
+    return NULL;
+}
+
+static void write_values(const tni_row* row, int i, const tni_rows_out* out)
+{
+    if (out->C != NULL) out->C[i] = row->C;
+    if (out->rate != NULL) out->rate[i] = row->rate;
+    if (out->gamma != NULL) out->gamma[i] = row->gamma;
+}
+
+static void joint_rows(const tn_model* model, const tni_constraint* constraint,
+                       const tni_view* views, double time, const double* z, const tni_rows_out* out)
+{
+    const tni_joint* joint        = &model->joints[constraint->index];
+    const int        side_body[2] = {joint->body1, joint->body2};
+    const tn_vec3    p[2]         = {joint->p1, joint->p2};
+    const tni_mat3*  F[2]         = {&joint->F1, &joint->F2};
+    tni_row          rows[TNI_JOINT_ROWS_MAX];
+    const int count = tni_joint_rows(model, joint, tni_sides_of(joint, views), time, z, rows);
+    for (int i = 0; i < count; ++i) write_values(&rows[i], i, out);
+    for (int side = 0; side < 2; ++side) {
+        double* J = block_of(model, constraint, out, side_body[side]);
+        if (J == NULL) continue;
+        const tni_body* body = &model->bodies[side_body[side]];
+        for (int i = 0; i < count; ++i) {
+            tni_push_row(body, &views[side_body[side]], p[side], F[side], &rows[i].push[side],
+                         J + i * body->dim);
+        }
+    }
+}
+
+static void coupling_rows(const tn_model* model, const tni_constraint* constraint,
+                          const tni_view* views, const double* z, const tni_rows_out* out)
+{
+    const tni_coupling* coupling = &model->couplings[constraint->index];
+    tni_row             sum      = {.rate = -coupling->velocity};
+    for (int i = 0; out->J != NULL && i < constraint->edge_count; ++i) {
+        const tni_body* body = &model->bodies[model->edge_body[constraint->edge_start + i]];
+        memset(out->J[i], 0, sizeof(double) * (size_t)body->dim);
+    }
+    for (int i = 0; i < coupling->joint_count; ++i) {
+        const tni_joint* joint = &model->joints[coupling->joints[i]];
+        const double     c     = coupling->coefficients[i];
+        const tni_row    row = tni_joint_coordinate(model, joint, 0, tni_sides_of(joint, views), z);
+        sum.rate += c * row.rate;
+        sum.gamma += c * row.gamma;
+        for (int side = 0; side < 2; ++side) {
+            const int index = side == 0 ? joint->body1 : joint->body2;
+            double*   J     = block_of(model, constraint, out, index);
+            double    part[64];
+            if (J == NULL) continue;
+            const tni_body* body = &model->bodies[index];
+            tni_push_row(body, &views[index], side == 0 ? joint->p1 : joint->p2,
+                         side == 0 ? &joint->F1 : &joint->F2, &row.push[side], part);
+            for (int k = 0; k < body->dim; ++k) J[k] += c * part[k];
+        }
+    }
+    write_values(&sum, 0, out);
+}
+
+void tni_user_rows(const tn_model* model, const tni_constraint* constraint,
+                   const tni_view* const* views, double time, const tni_rows_out* out)
+{
+    const tni_user_constraint* user = &model->users[constraint->index];
+    tn_body_view               bodies[8];
+    double*                    J[8] = {NULL};
+    for (int i = 0; i < user->body_count; ++i) {
+        const tni_body* body = &model->bodies[user->bodies[i]];
+        const tni_view* view = views[i];
+        bodies[i]            = (tn_body_view){.pose     = tni_view_pose(body, view),
+                                              .velocity = tni_view_velocity(body, view),
+                                              .com      = tni_point_motion(body, view, tni_vec3(0, 0, 0)).at,
+                                              .dim      = body->dim,
+                                              .q        = view->q,
+                                              .u        = view->u};
+        J[i]                 = block_of(model, constraint, out, user->bodies[i]);
+    }
+    user->table->rows_at(user->data, time, bodies, out->C, out->rate, out->J != NULL ? J : NULL,
+                         out->gamma);
+    for (int i = constraint->held_count; out->C != NULL && i < constraint->row_count; ++i)
+        out->C[i] = 0;
+}
+
+void tni_constraint_rows(const tn_model* model, const tni_constraint* constraint,
+                         const tni_view* views, double time, const double* z,
+                         const tni_rows_out* out)
+{
+    if (constraint->kind == TNI_CONSTRAINT_JOINT) {
+        joint_rows(model, constraint, views, time, z, out);
+    } else if (constraint->kind == TNI_CONSTRAINT_COUPLING) {
+        coupling_rows(model, constraint, views, z, out);
+    } else {
+        const tni_user_constraint* user = &model->users[constraint->index];
+        const tni_view*            of[8];
+        for (int i = 0; i < user->body_count; ++i) of[i] = &views[user->bodies[i]];
+        tni_user_rows(model, constraint, of, time, out);
+    }
+}

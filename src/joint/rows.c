@@ -1,0 +1,303 @@
+// rows: the row parts that all joints are made of (model/joint_types.h), and free coordinates.
+//
+// Everything is a scalar function of points and axes fixed in two bodies. With p, a such a point or axis,
+// its rate and its second rate at zero udot ("bias") known, each part follows by the product rule:
+//     C = s . t:   rate = sdot.t + s.tdot,   gamma = sbias.t + 2 sdot.tdot + s.tbias
+// and its J is the covector t on s and s on t. So parts know no kind of body, and kinds know no part.
+//     angle = atan2(y, x) of two such products:  rate = (x ydot - y xdot)/n,  n = x^2 + y^2
+//     gamma = (x ybias - y xbias)/n - 2 rate (x xdot + y ydot)/n
+// Rolling: c is the point of the round shape that is nearest the plane, V the velocity of body 2's matter
+// there less that of body 1's; V = 0. For the row along the normal this is the rate of the height.
+#include "joint/joint.h"
+
+#include "math/elementary.h"
+
+static const double two_pi = 6.283185307179586;
+
+// The two frames of a joint at a state.
+typedef struct pair {
+    const tni_body* body[2];
+    const tni_view* view[2];
+    const tni_mat3* F[2];
+    tni_motion      p[2];
+    tni_motion      D; ///< p[1] - p[0]
+} pair;
+
+static pair pair_of(const tn_model* model, const tni_joint* joint, tni_sides sides)
+{
+    pair f = {.body = {&model->bodies[joint->body1], &model->bodies[joint->body2]},
+              .view = {sides.view1, sides.view2},
+              .F    = {&joint->F1, &joint->F2}};
+    f.p[0] = tni_point_motion(f.body[0], f.view[0], joint->p1);
+    f.p[1] = tni_point_motion(f.body[1], f.view[1], joint->p2);
+    f.D    = (tni_motion){tni_sub(f.p[1].at, f.p[0].at), tni_sub(f.p[1].rate, f.p[0].rate),
+                          tni_sub(f.p[1].bias, f.p[0].bias)};
+    return f;
+}
+
+static tni_motion axis_of(const pair* f, int side, int k)
+{
+    return tni_axis_motion(f->body[side], f->view[side], tni_column(f->F[side], k));
+}
+
+static void push_axis(tni_push* push, int k, double scale, tn_vec3 covector)
+{
+    push->axis[k] =
+        tni_add_scaled(push->on_axis[k] ? push->axis[k] : tni_vec3(0, 0, 0), scale, covector);
+    push->on_axis[k] = true;
+}
+
+// s . t and its two rates.
+static tni_row product(const tni_motion* s, const tni_motion* t)
+{
+    return (tni_row){.C     = tni_dot(s->at, t->at),
+                     .rate  = tni_dot(s->rate, t->at) + tni_dot(s->at, t->rate),
+                     .gamma = tni_dot(s->bias, t->at) + 2 * tni_dot(s->rate, t->rate) +
+                              tni_dot(s->at, t->bias)};
+}
+
+static tni_row point_row(const pair* f, int k)
+{
+    const tn_vec3 e   = {k == 0, k == 1, k == 2};
+    tni_row       row = {
+              .C = tni_at(f->D.at, k), .rate = tni_at(f->D.rate, k), .gamma = tni_at(f->D.bias, k)};
+    row.push[1].force = e;
+    row.push[0].force = tni_neg(e);
+    return row;
+}
+
+static tni_row line_row(const pair* f, int k)
+{
+    const tni_motion a   = axis_of(f, 0, k);
+    tni_row          row = product(&a, &f->D);
+    row.push[1].force    = a.at;
+    row.push[0].force    = tni_neg(a.at);
+    push_axis(&row.push[0], k, 1, f->D.at);
+    return row;
+}
+
+static tni_row dot_row(const pair* f, int k, int l)
+{
+    const tni_motion s = axis_of(f, 0, k), t = axis_of(f, 1, l);
+    tni_row          row = product(&s, &t);
+    push_axis(&row.push[0], k, 1, t.at);
+    push_axis(&row.push[1], l, 1, s.at);
+    return row;
+}
+
+static tni_row distance_row(const pair* f, double length)
+{
+    const double  d    = tni_norm(f->D.at);
+    const tn_vec3 n    = tni_scale(1 / d, f->D.at);
+    const double  rate = tni_dot(n, f->D.rate);
+    tni_row       row  = {.C    = d - length,
+                          .rate = rate,
+                          .gamma =
+                              tni_dot(n, f->D.bias) + (tni_dot(f->D.rate, f->D.rate) - rate * rate) / d};
+    row.push[1].force  = n;
+    row.push[0].force  = tni_neg(n);
+    return row;
+}
+
+// atan2(a1_ky . a2_ly, a1_kx . a2_lx), the turn nearest to `near`.
+static tni_row angle_row(const pair* f, int ky, int ly, int kx, int lx, double near)
+{
+    const tni_motion sy = axis_of(f, 0, ky), ty = axis_of(f, 1, ly), sx = axis_of(f, 0, kx),
+                     tx = axis_of(f, 1, lx);
+    const tni_row y = product(&sy, &ty), x = product(&sx, &tx);
+    const double  n = x.C * x.C + y.C * y.C, angle = tni_atan2(y.C, x.C);
+    tni_row       row = {.C    = angle + two_pi * floor((near - angle) / two_pi + 0.5),
+                         .rate = (x.C * y.rate - y.C * x.rate) / n};
+    row.gamma =
+        (x.C * y.gamma - y.C * x.gamma) / n - 2 * row.rate * (x.C * x.rate + y.C * y.rate) / n;
+    push_axis(&row.push[1], ly, x.C / n, sy.at);
+    push_axis(&row.push[1], lx, -y.C / n, sx.at);
+    push_axis(&row.push[0], ky, x.C / n, ty.at);
+    push_axis(&row.push[0], kx, -y.C / n, tx.at);
+    return row;
+}
+
+// Attitude and angular velocity of any kind that has axes.
+static void attitude(const tni_body* body, const tni_view* view, tni_mat3* R, tn_vec3* w)
+{
+    *R = view->R;
+    *w = view->w;
+    if (body->kind != TN_BODY_AFFINE && body->kind != TN_BODY_USER) return;
+    *R = tni_quat_matrix(tni_view_pose(body, view).orientation);
+    *w = tni_view_velocity(body, view).angular;
+}
+
+// Component k, in frame 1, of the rotation vector from frame 1 to frame 2. Its rate is that of the relative
+// angular velocity: the two differ by the left Jacobian, and springs and dampers want this one.
+static tni_row rotation_row(const pair* f, int k)
+{
+    tni_mat3 R[2], frame[2];
+    tn_vec3  w[2];
+    for (int side = 0; side < 2; ++side) {
+        attitude(f->body[side], f->view[side], &R[side], &w[side]);
+        frame[side] = tni_mat_mul(&R[side], f->F[side]);
+    }
+    const tni_mat3 frame1_t = tni_transposed(&frame[0]),
+                   relative = tni_mat_mul(&frame1_t, &frame[1]);
+    const tn_vec3 theta = tni_quat_log(tni_matrix_quat(&relative)), a = tni_column(&frame[0], k),
+                  turn = tni_sub(w[1], w[0]);
+    tni_row row        = {.C     = tni_at(theta, k),
+                          .rate  = tni_dot(a, turn),
+                          .gamma = tni_dot(tni_cross(w[0], a), turn)};
+    row.push[1].torque = a;
+    row.push[0].torque = tni_neg(a);
+    return row;
+}
+
+static void push_add_scaled(tni_push* to, double s, const tni_push* from)
+{
+    to->force  = tni_add_scaled(to->force, s, from->force);
+    to->torque = tni_add_scaled(to->torque, s, from->torque);
+    for (int k = 0; k < 3; ++k) {
+        if (from->on_axis[k]) push_axis(to, k, s, from->axis[k]);
+    }
+}
+
+static tni_row screw_row(const pair* f, double advance, double near)
+{
+    tni_row       row   = line_row(f, 2);
+    const tni_row angle = angle_row(f, 1, 0, 0, 0, near);
+    row.C -= advance * angle.C;
+    row.rate -= advance * angle.rate;
+    row.gamma -= advance * angle.gamma;
+    for (int side = 0; side < 2; ++side)
+        push_add_scaled(&row.push[side], -advance, &angle.push[side]);
+    return row;
+}
+
+// From the centre of the round shape to the point nearest the plane with normal n, and its rate.
+static void rolling_arm(const pair* f, const tni_joint* joint, const tni_motion* n, tn_vec3* arm,
+                        tn_vec3* rate)
+{
+    tn_vec3 m = n->at, mdot = n->rate;
+    if (joint->wheel) { // the normal's part across the wheel's axis
+        const tni_motion b    = axis_of(f, 1, 2);
+        const tni_row    lean = product(n, &b);
+        m                     = tni_add_scaled(n->at, -lean.C, b.at);
+        mdot = tni_add_scaled(tni_add_scaled(n->rate, -lean.rate, b.at), -lean.C, b.rate);
+    }
+    const double  length = tni_norm(m);
+    const tn_vec3 unit   = tni_scale(1 / length, m);
+    *arm                 = tni_scale(-joint->size, unit);
+    *rate = tni_scale(-joint->size / length, tni_add_scaled(mdot, -tni_dot(unit, mdot), unit));
+}
+
+static tni_row roll_row(const pair* f, const tni_joint* joint, int k)
+{
+    const tni_motion n = axis_of(f, 0, 2), a = axis_of(f, 0, k);
+    const tn_vec3    w1 = f->view[0]->w, w2 = f->view[1]->w;
+    tn_vec3          arm, arm_rate;
+    rolling_arm(f, joint, &n, &arm, &arm_rate);
+    const tn_vec3 lever = tni_add(f->D.at, arm), lever_rate = tni_add(f->D.rate, arm_rate);
+    const tn_vec3 V = tni_sub(tni_add(f->D.rate, tni_cross(w2, arm)), tni_cross(w1, lever));
+    const tn_vec3 Vbias =
+        tni_sub(tni_add(f->D.bias, tni_cross(w2, arm_rate)), tni_cross(w1, lever_rate));
+    tni_row row        = {.C     = k == 2 ? tni_dot(n.at, lever) : 0,
+                          .rate  = tni_dot(a.at, V),
+                          .gamma = tni_dot(a.rate, V) + tni_dot(a.at, Vbias)};
+    row.push[1].force  = a.at;
+    row.push[1].torque = tni_cross(arm, a.at);
+    row.push[0].force  = tni_neg(a.at);
+    row.push[0].torque = tni_neg(tni_cross(lever, a.at));
+    return row;
+}
+
+static tni_row coordinate_row(const pair* f, tni_coordinate coordinate, double near)
+{
+    switch (coordinate) {
+    case TNI_COORDINATE_SLIDE_X: return line_row(f, 0);
+    case TNI_COORDINATE_SLIDE_Y: return line_row(f, 1);
+    case TNI_COORDINATE_SLIDE_Z: return line_row(f, 2);
+    case TNI_COORDINATE_ANGLE: return angle_row(f, 1, 0, 0, 0, near);
+    case TNI_COORDINATE_BEND: return angle_row(f, 2, 1, 2, 2, near);
+    default: return rotation_row(f, (int)coordinate - TNI_COORDINATE_ROTATION_X);
+    }
+}
+
+static tni_row drive_row(const pair* f, const tni_joint* joint, double time)
+{
+    tni_row row = coordinate_row(f, joint->type->coordinates[0], 0);
+    double  velocity, velocity_rate;
+    tni_values_at(joint->drive, joint->drive_count, time, &velocity, &velocity_rate);
+    row.C = 0;
+    row.rate -= velocity;
+    row.gamma -= velocity_rate;
+    return row;
+}
+
+static tni_row part_row(const pair* f, const tni_joint* joint, const tni_row_part* part,
+                        double time, double near)
+{
+    switch (part->op) {
+    case TNI_ROW_POINT: return point_row(f, part->k);
+    case TNI_ROW_LINE: return line_row(f, part->k);
+    case TNI_ROW_DOT: return dot_row(f, part->k, part->l);
+    case TNI_ROW_DISTANCE: return distance_row(f, joint->size);
+    case TNI_ROW_SCREW: return screw_row(f, joint->size, near);
+    case TNI_ROW_ROLL: return roll_row(f, joint, part->k);
+    default: return drive_row(f, joint, time);
+    }
+}
+
+int tni_joint_rows(const tn_model* model, const tni_joint* joint, tni_sides sides, double time,
+                   const double* z, tni_row* rows)
+{
+    const tni_constraint* constraint = &model->constraints[joint->constraint];
+    const pair            f          = pair_of(model, joint, sides);
+    const double          near       = joint->coordinate_count > 0 ? z[joint->coordinate_start] : 0;
+    for (int i = 0; i < constraint->row_count; ++i) {
+        rows[i] = part_row(&f, joint, &joint->type->parts[joint->parts[i]], time, near);
+    }
+    return constraint->row_count;
+}
+
+tni_row tni_joint_coordinate(const tn_model* model, const tni_joint* joint, int k, tni_sides sides,
+                             const double* z)
+{
+    const pair f = pair_of(model, joint, sides);
+    return coordinate_row(&f, joint->type->coordinates[k], z[joint->coordinate_start + k]);
+}
+
+void tni_follow_coordinates(const tn_model* model, const tni_view* views, double* z)
+{
+    for (int i = 0; i < model->joint_count; ++i) {
+        const tni_joint* joint = &model->joints[i];
+        for (int k = 0; k < joint->coordinate_count; ++k) {
+            z[joint->coordinate_start + k] =
+                tni_joint_coordinate(model, joint, k, tni_sides_of(joint, views), z).C;
+        }
+    }
+}
+
+void tni_joint_push(const tn_model* model, const tni_joint* joint, tni_sides sides,
+                    const tni_row* row, double tau, double* f)
+{
+    const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
+    tni_push_add(body1, sides.view1, joint->p1, &joint->F1, &row->push[0], tau, f);
+    tni_push_add(body2, sides.view2, joint->p2, &joint->F2, &row->push[1], tau, f);
+}
+
+tn_wrench tni_joint_reaction(const tn_model* model, const tni_joint* joint, tni_sides sides,
+                             double time, const double* z, const double* lambda)
+{
+    tni_row    rows[TNI_JOINT_ROWS_MAX];
+    const int  count = tni_joint_rows(model, joint, sides, time, z, rows);
+    const pair f     = pair_of(model, joint, sides);
+    tn_wrench  sum   = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < count; ++i) {
+        const tni_push* push = &rows[i].push[1];
+        sum.force            = tni_add_scaled(sum.force, lambda[i], push->force);
+        sum.torque           = tni_add_scaled(sum.torque, lambda[i], push->torque);
+        for (int k = 0; k < 3; ++k) {
+            if (push->on_axis[k])
+                sum.torque = tni_add_scaled(sum.torque, lambda[i],
+                                            tni_cross(axis_of(&f, 1, k).at, push->axis[k]));
+        }
+    }
+    return sum;
+}

@@ -1,0 +1,750 @@
+// compile: from the scene's defs to the model's flat arrays.
+//
+// Bodies go to their centres of mass, joints to two frames, forces to points from the centres of mass.
+// The constraint graph (model.h) is laid out and handed to the symbolic analysis. The scene has checked
+// each def by itself; here stands what needs several of them at once.
+#include "math/elementary.h"
+#include "model/inertia.h"
+#include "model/model.h"
+#include "model/scene.h"
+
+#include <stdio.h>
+
+static const double plane_tolerance = 1e-9;  // sine of the angle that an axis may lean
+static const double length_min      = 1e-12; // anchors closer than this coincide [m]
+static const double two_pi          = 6.283185307179586;
+
+static const char* copy_text(tn_model* model, const char* text)
+{
+    const size_t size = strlen(text) + 1;
+    char*        copy = TNI_TAKE(&model->arena, char, size);
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+static tn_quat unit(tn_quat q)
+{
+    return tni_quat_normalised(q);
+}
+
+// ---- Bodies -----------------------------------------------------------------------------------------
+
+static void size_body(tni_body* body, const tn_body_def* def)
+{
+    static const int dims[] = {
+        [TN_BODY_RIGID] = 6, [TN_BODY_PARTICLE] = 3, [TN_BODY_PLANAR] = 3, [TN_BODY_AFFINE] = 12};
+    static const int counts[] = {
+        [TN_BODY_RIGID] = 7, [TN_BODY_PARTICLE] = 3, [TN_BODY_PLANAR] = 3, [TN_BODY_AFFINE] = 12};
+    switch (def->kind) {
+    case TN_BODY_STATIC:
+    case TN_BODY_KINEMATIC: return;
+    case TN_BODY_USER:
+        body->dim     = def->table->dim;
+        body->q_count = def->table->coordinate_count;
+        return;
+    default: body->dim = dims[def->kind]; body->q_count = counts[def->kind];
+    }
+}
+
+static const tn_key* copy_keys(tn_model* model, const tn_key* keys, int count)
+{
+    tn_key* copy = TNI_TAKE(&model->arena, tn_key, count);
+    for (int i = 0; copy != NULL && i < count; ++i) {
+        copy[i]                  = keys[i];
+        copy[i].pose.orientation = unit(keys[i].pose.orientation);
+    }
+    return copy;
+}
+
+static const double* copy_numbers(tn_model* model, const double* numbers, int count)
+{
+    double* copy = TNI_TAKE(&model->arena, double, count);
+    if (copy != NULL && numbers != NULL) memcpy(copy, numbers, sizeof(double) * (size_t)count);
+    return copy;
+}
+
+// Lame's constants times the volume, from Young's modulus and Poisson's ratio.
+static void compile_elasticity(tni_body* body, const tn_body_def* def, double volume)
+{
+    const double E = def->young * volume, nu = def->poisson;
+    body->lame_mu     = E / (2 * (1 + nu));
+    body->lame_lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
+}
+
+static tn_result compile_inertia(const tn_host* host, tni_body* body, const tn_body_def* def,
+                                 tn_why* why)
+{
+    double          I[6] = {0}, volume = 0;
+    const tn_result result = tni_body_inertia(host, def, &body->mass, &body->com, I, &volume, why);
+    if (result != TN_OK) return result;
+    body->inertia = (tni_mat3){{I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]}};
+    if (def->kind == TN_BODY_AFFINE) { // Q = tr(I)/2 - I
+        const double half_trace = 0.5 * (I[0] + I[1] + I[2]);
+        for (int i = 0; i < 9; ++i)
+            body->inertia.m[i] = (i % 4 == 0 ? half_trace : 0) - body->inertia.m[i];
+        if (def->young > 0 && !(volume > 0)) {
+            return tni_fail(why, TN_ERR_MODEL,
+                            "body '%s': elasticity needs a volume, or shapes that have one",
+                            body->name);
+        }
+        compile_elasticity(body, def, volume);
+    }
+    return TN_OK;
+}
+
+static tn_result compile_body(tn_model* model, int index, const tn_body_def* def, tn_why* why)
+{
+    tni_body* body = &model->bodies[index];
+    body->name     = copy_text(model, def->name);
+    body->kind     = def->kind;
+    body->node     = -1;
+    size_body(body, def);
+    body->turns = def->kind != TN_BODY_PARTICLE &&
+                  (def->kind != TN_BODY_USER || def->table->direction != NULL);
+    body->start.orientation = unit(def->pose.orientation);
+    if (def->kind == TN_BODY_KINEMATIC) {
+        body->keys      = copy_keys(model, def->keys, def->key_count);
+        body->key_count = def->key_count;
+        if (body->keys != NULL) body->start = body->keys[0].pose;
+        return TN_OK;
+    }
+    if (def->kind == TN_BODY_USER) {
+        body->table  = def->table;
+        body->data   = def->data;
+        body->user_q = copy_numbers(model, def->user_q, body->q_count);
+        body->user_u = copy_numbers(model, def->user_u, body->dim);
+    } else if (body->dim > 0) {
+        const tn_result result = compile_inertia(&model->arena.host, body, def, why);
+        if (result != TN_OK) return result;
+    }
+    const tn_vec3 arm    = tni_rotate(body->start.orientation, body->com);
+    body->start.position = tni_add(def->pose.position, arm);
+    body->start_velocity.linear =
+        tni_add(def->velocity.linear, tni_cross(def->velocity.angular, arm));
+    body->start_velocity.angular = def->velocity.angular;
+    if (body->dim > 0) {
+        body->node    = model->free_count++;
+        body->q_start = model->q_count;
+        body->u_start = model->u_count;
+        model->q_count += body->q_count;
+        model->u_count += body->dim;
+    }
+    return TN_OK;
+}
+
+static tn_result compile_bodies(tn_model* model, const tn_scene* scene, tn_why* why)
+{
+    const int count   = tn_scene_body_count(scene);
+    model->body_count = count + 1;
+    model->bodies     = TNI_TAKE(&model->arena, tni_body, count + 1);
+    if (model->bodies == NULL) return TN_ERR_MEMORY;
+    model->bodies[0] = (tni_body){.name  = "ground",
+                                  .kind  = TN_BODY_STATIC,
+                                  .node  = -1,
+                                  .turns = true,
+                                  .start = {{0, 0, 0}, {1, 0, 0, 0}}};
+    for (int i = 0; i < count; ++i) {
+        const tn_result result = compile_body(model, i + 1, tn_scene_body(scene, i), why);
+        if (result != TN_OK) return result;
+    }
+    model->free_bodies = TNI_TAKE(&model->arena, int, model->free_count);
+    for (int i = 1; model->free_bodies != NULL && i < model->body_count; ++i) {
+        if (model->bodies[i].node >= 0) model->free_bodies[model->bodies[i].node] = i;
+    }
+    return TN_OK;
+}
+
+// A point in the body frame, taken from the centre of mass. User-defined bodies keep their own frame.
+static tn_vec3 from_com(const tni_body* body, tn_vec3 point)
+{
+    return tni_sub(point, body->com);
+}
+
+// ---- Joints -----------------------------------------------------------------------------------------
+
+// A joint frame given in the world, seen from a body at its start. User-defined bodies answer for
+// points and directions themselves; their frame is the start pose of the def.
+static void fix_in_body(const tni_body* body, tn_vec3 anchor, const tni_mat3* axes, tn_vec3* p,
+                        tni_mat3* F)
+{
+    const tni_mat3 R = tni_quat_matrix(body->start.orientation), Rt = tni_transposed(&R);
+    *p = tni_mul(&Rt, tni_sub(anchor, body->start.position));
+    *F = tni_mat_mul(&Rt, axes);
+}
+
+static bool is_flat(const tni_body* body) // moves in the plane z = constant, or not at all
+{
+    return body->kind == TN_BODY_PLANAR || body->dim == 0;
+}
+
+static tni_mat3 axes_at_anchor(const tn_joint_def* def, bool flat)
+{
+    const tn_vec3 z = tni_normalised(def->axis), up = {0, 0, 1};
+    if (def->type == TN_JOINT_UNIVERSAL) {
+        const tn_vec3 x = tni_normalised(def->axis2);
+        return tni_columns(x, tni_cross(z, x), z);
+    }
+    if (flat && fabs(z.z) < 0.5) return tni_columns(tni_cross(up, z), up, z);
+    const tn_vec3 x = tni_perpendicular(z);
+    return tni_columns(x, tni_cross(z, x), z);
+}
+
+static void compile_frames(const tn_model* model, tni_joint* joint, const tn_joint_def* def,
+                           bool flat)
+{
+    const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
+    if (def->form == TN_JOINT_BY_ANCHOR) {
+        const tni_mat3 axes = axes_at_anchor(def, flat);
+        fix_in_body(body1, def->anchor, &axes, &joint->p1, &joint->F1);
+        fix_in_body(body2, def->anchor, &axes, &joint->p2, &joint->F2);
+        return;
+    }
+    joint->p1 = from_com(body1, def->frame1.position);
+    joint->p2 = from_com(body2, def->frame2.position);
+    joint->F1 = tni_quat_matrix(unit(def->frame1.orientation));
+    joint->F2 = tni_quat_matrix(unit(def->frame2.orientation));
+}
+
+static tn_vec3 anchor_at_start(const tni_body* body, tn_vec3 p)
+{
+    return tni_add(body->start.position, tni_rotate(body->start.orientation, p));
+}
+
+// Body 2's round shape: its centre and, for discs, its axis. The radius given by hand wins.
+static void compile_rolling(const tn_model* model, tni_joint* joint, const tn_joint_def* def,
+                            const tn_scene* scene)
+{
+    joint->size               = def->radius;
+    const tn_body_def*  body2 = joint->body2 > 0 ? tn_scene_body(scene, joint->body2 - 1) : NULL;
+    const tn_shape_def* round = NULL;
+    for (int i = 0; round == NULL && body2 != NULL && i < body2->shape_count; ++i) {
+        const tn_shape_type type = body2->shapes[i].type;
+        if (type == TN_SHAPE_SPHERE || type == TN_SHAPE_CYLINDER || type == TN_SHAPE_CAPSULE)
+            round = &body2->shapes[i];
+    }
+    if (round != NULL && isnan(joint->size)) joint->size = round->radius;
+    joint->wheel = round != NULL && round->type != TN_SHAPE_SPHERE;
+    if (def->form != TN_JOINT_BY_ANCHOR) return;
+    const tn_frame centre = round != NULL ? round->pose : (tn_frame){{0, 0, 0}, {1, 0, 0, 0}};
+    joint->p2             = from_com(&model->bodies[joint->body2], centre.position);
+    joint->F2             = tni_quat_matrix(unit(centre.orientation));
+}
+
+static tn_result compile_size(const tn_model* model, tni_joint* joint, const tn_joint_def* def,
+                              const tn_scene* scene, tn_why* why)
+{
+    const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
+    switch (def->type) {
+    case TN_JOINT_SCREW: joint->size = def->pitch / two_pi; break;
+    case TN_JOINT_ROLLING: compile_rolling(model, joint, def, scene); break;
+    case TN_JOINT_DISTANCE: {
+        const tn_vec3 D =
+            tni_sub(anchor_at_start(body2, joint->p2), anchor_at_start(body1, joint->p1));
+        if (tni_norm(D) < length_min) {
+            return tni_fail(why, TN_ERR_MODEL,
+                            "joint '%s': its two points coincide, so the distance has no direction",
+                            joint->name);
+        }
+        joint->size = isnan(def->length) ? tni_norm(D) : def->length;
+        break;
+    }
+    default: break;
+    }
+    return TN_OK;
+}
+
+// In the plane some rows hold by themselves. An axis must stand on the plane or lie in it.
+static bool row_acts_in_plane(const tni_row_part* part, const bool upright[3])
+{
+    switch (part->op) {
+    case TNI_ROW_POINT: return part->k != 2;
+    case TNI_ROW_LINE:
+    case TNI_ROW_ROLL: return !upright[part->k];
+    case TNI_ROW_DOT: return upright[3 - part->k - part->l];
+    default: return true;
+    }
+}
+
+static tn_result choose_rows(tn_model* model, tni_joint* joint, tni_constraint* constraint,
+                             bool flat, tn_why* why)
+{
+    bool upright[3] = {false, false, false};
+    if (flat) {
+        const tni_mat3 R = tni_quat_matrix(model->bodies[joint->body1].start.orientation);
+        for (int k = 0; k < 3; ++k) {
+            const double up = fabs(tni_mul(&R, tni_column(&joint->F1, k)).z);
+            upright[k]      = up > 0.5;
+            if (joint->type->turns && up > plane_tolerance && up < 1 - plane_tolerance) {
+                return tni_fail(
+                    why, TN_ERR_MODEL,
+                    "joint '%s': its axes must lie in the plane of its planar bodies or stand on it",
+                    joint->name);
+            }
+        }
+    }
+    for (int i = 0; i < joint->type->row_count; ++i) {
+        const tni_row_part* part = &joint->type->parts[i];
+        if (flat && !row_acts_in_plane(part, upright)) continue;
+        joint->parts[constraint->row_count++] = (uint8_t)i;
+        constraint->held_count += !part->velocity;
+    }
+    if (constraint->row_count == 0) {
+        return tni_fail(why, TN_ERR_MODEL,
+                        "joint '%s': it holds nothing that planar bodies could do", joint->name);
+    }
+    return TN_OK;
+}
+
+static void compile_drive(tn_model* model, tni_joint* joint, const tn_joint_def* def)
+{
+    const bool    keyed = def->velocity_key_count > 0;
+    const int     count = keyed ? def->velocity_key_count : 1;
+    tn_value_key* drive = TNI_TAKE(&model->arena, tn_value_key, count);
+    if (drive == NULL) return;
+    if (keyed) memcpy(drive, def->velocity_keys, sizeof *drive * (size_t)count);
+    else drive[0] = (tn_value_key){0, def->velocity};
+    joint->drive       = drive;
+    joint->drive_count = count;
+}
+
+static bool is_actuated(const tn_joint_def* def)
+{
+    bool forced = def->stiffness != 0 || def->damping != 0 || def->limit.given;
+    for (int i = 0; i < TNI_COORDINATES_MAX; ++i) forced = forced || def->force[i] != 0;
+    return forced;
+}
+
+// Kinds of ours that have an angular velocity: a torque means something to them.
+static bool takes_torque(const tni_body* body)
+{
+    return body->kind != TN_BODY_PARTICLE && body->kind != TN_BODY_AFFINE &&
+           body->kind != TN_BODY_USER;
+}
+
+static tn_result need_torque(const tn_model* model, const tni_joint* joint, const char* what,
+                             tn_why* why)
+{
+    const int bodies[2] = {joint->body1, joint->body2};
+    for (int side = 0; side < 2; ++side) {
+        const tni_body* body = &model->bodies[bodies[side]];
+        if (takes_torque(body)) continue;
+        return tni_fail(why, TN_ERR_MODEL, "joint '%s': body '%s' cannot take the torque of %s",
+                        joint->name, body->name, what);
+    }
+    return TN_OK;
+}
+
+static tn_result compile_actuation(tn_model* model, int index, const tn_joint_def* def, tn_why* why)
+{
+    const tni_joint* joint = &model->joints[index];
+    for (int i = 0; i < joint->coordinate_count; ++i) {
+        if (joint->type->coordinates[i] < TNI_COORDINATE_ROTATION_X) continue;
+        const tn_result result =
+            need_torque(model, joint, "its spring, damper, limit or force", why);
+        if (result != TN_OK) return result;
+    }
+    tni_actuation* actuation = &model->actuations[model->actuation_count++];
+    *actuation               = (tni_actuation){
+                      .joint = index, .stiffness = def->stiffness, .damping = def->damping, .limit = def->limit};
+    memcpy(actuation->rest, def->rest, sizeof actuation->rest);
+    memcpy(actuation->force, def->force, sizeof actuation->force);
+    return TN_OK;
+}
+
+static tn_result compile_joint(tn_model* model, const tn_scene* scene, const tn_joint_def* def,
+                               tni_constraint* constraint, tn_why* why)
+{
+    const int  index      = model->joint_count++;
+    tni_joint* joint      = &model->joints[index];
+    joint->name           = copy_text(model, def->name);
+    joint->type           = tni_joint_type_of(def->type, def->of);
+    joint->constraint     = (int)(constraint - model->constraints);
+    joint->body1          = (int)def->body1.bits;
+    joint->body2          = (int)def->body2.bits;
+    const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
+    if (body1->dim == 0 && body2->dim == 0) {
+        return tni_fail(why, TN_ERR_MODEL, "joint '%s': neither '%s' nor '%s' can be moved by it",
+                        def->name, body1->name, body2->name);
+    }
+    if (joint->type->turns && !(body1->turns && body2->turns)) {
+        return tni_fail(why, TN_ERR_MODEL,
+                        "joint '%s': a %s needs bodies that can turn, and '%s' cannot", def->name,
+                        joint->type->word, body1->turns ? body2->name : body1->name);
+    }
+    const bool flat = is_flat(body1) && is_flat(body2);
+    compile_frames(model, joint, def, flat);
+    joint->coordinate_start = model->coordinate_count;
+    joint->coordinate_count = body1->turns && body2->turns ? joint->type->coordinate_count : 0;
+    model->coordinate_count += joint->coordinate_count;
+    *constraint      = (tni_constraint){.kind = TNI_CONSTRAINT_JOINT, .index = index};
+    tn_result result = compile_size(model, joint, def, scene, why);
+    if (result == TN_OK) result = choose_rows(model, joint, constraint, flat, why);
+    if (result == TN_OK && def->type == TN_JOINT_ROLLING)
+        result = need_torque(model, joint, "rolling", why);
+    if (result == TN_OK && def->type == TN_JOINT_MOTOR) compile_drive(model, joint, def);
+    if (result == TN_OK && is_actuated(def)) result = compile_actuation(model, index, def, why);
+    return result;
+}
+
+static tn_result compile_user_constraint(tn_model* model, const tn_constraint_def* def,
+                                         tni_constraint* constraint, tn_why* why)
+{
+    tni_user_constraint* user = &model->users[model->user_count];
+    user->name                = copy_text(model, def->name);
+    user->table               = def->table;
+    user->data                = def->data;
+    user->body_count          = def->body_count;
+    int dim                   = 0;
+    for (int i = 0; i < def->body_count; ++i) {
+        user->bodies[i] = (int)def->bodies[i].bits;
+        for (int j = 0; j < i; ++j) {
+            if (user->bodies[i] != user->bodies[j]) continue;
+            return tni_fail(why, TN_ERR_MODEL, "constraint '%s': body '%s' stands in it twice",
+                            def->name, model->bodies[user->bodies[i]].name);
+        }
+        dim += model->bodies[user->bodies[i]].dim;
+    }
+    if (dim == 0)
+        return tni_fail(why, TN_ERR_MODEL, "constraint '%s': none of its bodies can be moved by it",
+                        def->name);
+    *constraint = (tni_constraint){.kind       = TNI_CONSTRAINT_USER,
+                                   .index      = model->user_count++,
+                                   .row_count  = def->table->rows,
+                                   .held_count = def->table->holonomic};
+    return TN_OK;
+}
+
+static void compile_coupling(tn_model* model, const tn_scene* scene, const tn_coupling_def* def,
+                             int index)
+{
+    tni_coupling* coupling = &model->couplings[index];
+    char          name[32];
+    snprintf(name, sizeof name, "coupling%d", index + 1);
+    coupling->name = copy_text(model, def->name != NULL && def->name[0] != 0 ? def->name : name);
+    coupling->joint_count = def->joint_count;
+    for (int i = 0; i < def->joint_count; ++i) {
+        const int named           = (int)def->joints[i].bits - 1;
+        coupling->joints[i]       = model->constraints[named].index;
+        coupling->coefficients[i] = i == 0 ? 1 : -def->ratio; // gear, differential
+        if (def->type == TN_COUPLING_COUPLER) coupling->coefficients[i] = def->coefficients[i];
+        if (def->type == TN_COUPLING_RACK) {
+            const tn_joint_def* joint  = tn_scene_joint(scene, named);
+            const bool          slides = joint->type == TN_JOINT_SLIDER ||
+                                (joint->type == TN_JOINT_MOTOR && joint->of == TN_JOINT_SLIDER);
+            coupling->coefficients[i] = slides ? 1 : -def->ratio;
+        }
+    }
+    coupling->velocity = def->type == TN_COUPLING_COUPLER ? def->velocity : 0;
+}
+
+static tn_result compile_constraints(tn_model* model, const tn_scene* scene, tn_why* why)
+{
+    tni_arena* arena        = &model->arena;
+    model->named_count      = tn_scene_joint_count(scene);
+    model->coupling_count   = tn_scene_coupling_count(scene);
+    model->constraint_count = model->named_count + model->coupling_count;
+    int user_count = 0, actuated_count = 0;
+    for (int i = 0; i < model->named_count; ++i) {
+        const bool user = tn_scene_constraint(scene, i) != NULL;
+        user_count += user;
+        actuated_count += !user && is_actuated(tn_scene_joint(scene, i));
+    }
+    model->joints      = TNI_TAKE(arena, tni_joint, model->named_count - user_count);
+    model->users       = TNI_TAKE(arena, tni_user_constraint, user_count);
+    model->actuations  = TNI_TAKE(arena, tni_actuation, actuated_count);
+    model->couplings   = TNI_TAKE(arena, tni_coupling, model->coupling_count);
+    model->constraints = TNI_TAKE(arena, tni_constraint, model->constraint_count);
+    if (arena->failed) return TN_ERR_MEMORY;
+    for (int i = 0; i < model->named_count; ++i) {
+        const tn_constraint_def* user = tn_scene_constraint(scene, i);
+        const tn_result          result =
+            user != NULL ? compile_user_constraint(model, user, &model->constraints[i], why)
+                                  : compile_joint(model, scene, tn_scene_joint(scene, i),
+                                                  &model->constraints[i], why);
+        if (result != TN_OK) return result;
+    }
+    for (int i = 0; i < model->coupling_count; ++i) {
+        const tn_coupling_def* def = tn_scene_coupling(scene, i);
+        for (int j = 0; j < def->joint_count; ++j) {
+            const tni_constraint* named = &model->constraints[def->joints[j].bits - 1];
+            if (named->kind != TNI_CONSTRAINT_JOINT ||
+                model->joints[named->index].coordinate_count == 0) {
+                return tni_fail(why, TN_ERR_MODEL,
+                                "coupling %d: joint '%s' has no free coordinate to couple", i + 1,
+                                tni_constraint_name(model, named));
+            }
+            const tni_joint* joint = &model->joints[named->index];
+            if (joint->type->coordinates[0] < TNI_COORDINATE_ROTATION_X) continue;
+            const tn_result result = need_torque(model, joint, "its coupling", why);
+            if (result != TN_OK) return result;
+        }
+        compile_coupling(model, scene, def, i);
+        model->constraints[model->named_count + i] =
+            (tni_constraint){.kind = TNI_CONSTRAINT_COUPLING, .index = i, .row_count = 1};
+    }
+    for (int i = 0; i < model->constraint_count; ++i) {
+        model->constraints[i].node      = model->free_count + i;
+        model->constraints[i].row_start = model->row_count;
+        model->row_count += model->constraints[i].row_count;
+    }
+    return TN_OK;
+}
+
+// ---- Forces -----------------------------------------------------------------------------------------
+
+static tn_vec3 compile_point(const tn_model* model, tn_body_id body, tn_vec3 point)
+{
+    return from_com(&model->bodies[body.bits], point);
+}
+
+static tn_result check_torque(const tn_model* model, tn_body_id body, bool torque, const char* what,
+                              tn_why* why)
+{
+    const tni_body* b = &model->bodies[body.bits];
+    if (!torque || b->kind == TN_BODY_RIGID || b->kind == TN_BODY_PLANAR) return TN_OK;
+    return tni_fail(why, TN_ERR_MODEL, "%s: body '%s' cannot take a torque", what, b->name);
+}
+
+static tn_result compile_forces(tn_model* model, const tn_scene* scene, tn_why* why)
+{
+    tni_arena* arena    = &model->arena;
+    model->spring_count = tn_scene_spring_count(scene);
+    model->target_count = tn_scene_target_count(scene);
+    model->load_count   = tn_scene_load_count(scene);
+    model->drag_count   = tn_scene_drag_count(scene);
+    model->springs      = TNI_TAKE(arena, tni_spring, model->spring_count);
+    model->targets      = TNI_TAKE(arena, tni_target, model->target_count);
+    model->loads        = TNI_TAKE(arena, tni_load, model->load_count);
+    model->drags        = TNI_TAKE(arena, tni_drag, model->drag_count);
+    if (arena->failed) return TN_ERR_MEMORY;
+    tn_result result = TN_OK;
+    for (int i = 0; i < model->spring_count; ++i) {
+        const tn_spring_def* def    = tn_scene_spring(scene, i);
+        tni_spring*          spring = &model->springs[i];
+        *spring                     = (tni_spring){.body1     = (int)def->body1.bits,
+                                                   .body2     = (int)def->body2.bits,
+                                                   .p1        = compile_point(model, def->body1, def->anchor1),
+                                                   .p2        = compile_point(model, def->body2, def->anchor2),
+                                                   .stiffness = def->stiffness,
+                                                   .damping   = def->damping,
+                                                   .length    = def->length};
+        if (!isnan(def->length)) continue;
+        spring->length =
+            tni_norm(tni_sub(anchor_at_start(&model->bodies[spring->body2], spring->p2),
+                             anchor_at_start(&model->bodies[spring->body1], spring->p1)));
+    }
+    for (int i = 0; i < model->target_count && result == TN_OK; ++i) {
+        const tn_target_def* def = tn_scene_target(scene, i);
+        model->targets[i]        = (tni_target){.body      = (int)def->body.bits,
+                                                .keys      = copy_keys(model, def->keys, def->key_count),
+                                                .key_count = def->key_count,
+                                                .p         = compile_point(model, def->body, def->point),
+                                                .stiffness = def->stiffness,
+                                                .damping   = def->damping,
+                                                .angular_stiffness = def->angular_stiffness,
+                                                .angular_damping   = def->angular_damping};
+        result =
+            check_torque(model, def->body, def->angular_stiffness != 0 || def->angular_damping != 0,
+                         "target", why);
+    }
+    for (int i = 0; i < model->load_count && result == TN_OK; ++i) {
+        const tn_load_def* def = tn_scene_load(scene, i);
+        model->loads[i]        = (tni_load){.body   = (int)def->body.bits,
+                                            .force  = def->force,
+                                            .torque = def->torque,
+                                            .p      = compile_point(model, def->body, def->point),
+                                            .from   = def->from,
+                                            .until  = def->until};
+        result = check_torque(model, def->body, tni_max_abs(def->torque) > 0, "load", why);
+    }
+    for (int i = 0; i < model->drag_count && result == TN_OK; ++i) {
+        const tn_drag_def* def = tn_scene_drag(scene, i);
+        model->drags[i]        = (tni_drag){.body      = (int)def->body.bits,
+                                            .p         = compile_point(model, def->body, def->point),
+                                            .linear    = def->linear,
+                                            .quadratic = def->quadratic,
+                                            .angular   = def->angular};
+        result                 = check_torque(model, def->body, def->angular != 0, "drag", why);
+    }
+    return result;
+}
+
+// ---- The constraint graph ---------------------------------------------------------------------------
+
+// The distinct bodies of a constraint that can be pushed.
+static int free_bodies_of(const tn_model* model, const tni_constraint* constraint, int* bodies)
+{
+    int all[TNI_CONSTRAINT_BODIES_MAX], all_count = 0, count = 0;
+    if (constraint->kind == TNI_CONSTRAINT_JOINT) {
+        const tni_joint* joint = &model->joints[constraint->index];
+        all[all_count++]       = joint->body1;
+        all[all_count++]       = joint->body2;
+    } else if (constraint->kind == TNI_CONSTRAINT_USER) {
+        const tni_user_constraint* user = &model->users[constraint->index];
+        for (int i = 0; i < user->body_count; ++i) all[all_count++] = user->bodies[i];
+    } else {
+        const tni_coupling* coupling = &model->couplings[constraint->index];
+        for (int i = 0; i < coupling->joint_count; ++i) {
+            all[all_count++] = model->joints[coupling->joints[i]].body1;
+            all[all_count++] = model->joints[coupling->joints[i]].body2;
+        }
+    }
+    for (int i = 0; i < all_count; ++i) {
+        bool known = model->bodies[all[i]].node < 0;
+        for (int j = 0; j < count; ++j) known = known || bodies[j] == all[i];
+        if (!known) bodies[count++] = all[i];
+    }
+    return count;
+}
+
+// Whether the rows of a constraint are independent on this body alone. Where this is too hopeful the
+// factorisation finds a vanishing pivot and regularises (saddle.h).
+static bool is_strong(const tn_model* model, const tni_constraint* constraint, int body)
+{
+    const tni_body* b = &model->bodies[body];
+    if (constraint->row_count > b->dim) return false;
+    if (constraint->kind != TNI_CONSTRAINT_JOINT || b->kind != TN_BODY_PLANAR) return true;
+    const tni_joint* joint = &model->joints[constraint->index];
+    return constraint->row_count == 1 ||
+           (is_flat(&model->bodies[joint->body1]) && is_flat(&model->bodies[joint->body2]));
+}
+
+static tn_result analyse(tn_model* model)
+{
+    tni_arena scratch = tni_arena_make(&model->arena.host);
+    const int count   = model->free_count + model->constraint_count;
+    int       bodies[TNI_CONSTRAINT_BODIES_MAX];
+    for (int i = 0; i < model->constraint_count; ++i) {
+        tni_constraint* constraint = &model->constraints[i];
+        constraint->edge_start     = model->edge_count;
+        constraint->edge_count     = free_bodies_of(model, constraint, bodies);
+        model->edge_count += constraint->edge_count;
+    }
+    model->edge_body = TNI_TAKE(&model->arena, int, model->edge_count);
+    int*      dim    = TNI_TAKE(&scratch, int, count);
+    int8_t*   sign   = TNI_TAKE(&scratch, int8_t, count);
+    int*      row    = TNI_TAKE(&scratch, int, model->edge_count);
+    int*      col    = TNI_TAKE(&scratch, int, model->edge_count);
+    uint8_t*  strong = TNI_TAKE(&scratch, uint8_t, model->edge_count);
+    tn_result result = TN_ERR_MEMORY;
+    if (!scratch.failed && !model->arena.failed) {
+        for (int i = 0; i < model->free_count; ++i) {
+            dim[i]  = model->bodies[model->free_bodies[i]].dim;
+            sign[i] = 1;
+        }
+        for (int i = 0; i < model->constraint_count; ++i) {
+            const tni_constraint* constraint = &model->constraints[i];
+            dim[constraint->node]            = constraint->row_count;
+            sign[constraint->node]           = -1;
+            free_bodies_of(model, constraint, bodies);
+            for (int j = 0; j < constraint->edge_count; ++j) {
+                const int edge         = constraint->edge_start + j;
+                model->edge_body[edge] = bodies[j];
+                row[edge]              = constraint->node;
+                col[edge]              = model->bodies[bodies[j]].node;
+                strong[edge]           = is_strong(model, constraint, bodies[j]);
+            }
+        }
+        const tni_graph graph = {count, dim, sign, model->edge_count, row, col, strong};
+        result                = tni_plan_create(&model->arena, &graph, &model->plan);
+    }
+    tni_arena_free(&scratch);
+    return result;
+}
+
+// ---- Loops and parts, by union-find ------------------------------------------------------------------
+
+static int root_of(int* up, int i)
+{
+    while (up[i] != i) i = up[i] = up[up[i]];
+    return i;
+}
+
+// Joins two groups; false when they were one already.
+static bool join(int* up, int a, int b)
+{
+    a = root_of(up, a);
+    b = root_of(up, b);
+    if (a == b) return false;
+    up[a > b ? a : b] = a > b ? b : a; // the ground, 0, stays a root
+    return true;
+}
+
+static tn_result count_groups(tn_model* model)
+{
+    tni_arena scratch = tni_arena_make(&model->arena.host);
+    int* world = TNI_TAKE(&scratch, int, model->body_count); // groups, the ground one of the bodies
+    int* apart = TNI_TAKE(&scratch, int, model->body_count); // groups, the ground left out
+    if (scratch.failed) {
+        tni_arena_free(&scratch);
+        return TN_ERR_MEMORY;
+    }
+    for (int i = 0; i < model->body_count; ++i) world[i] = apart[i] = i;
+    for (int i = 0; i < model->named_count; ++i) {
+        const tni_constraint* constraint = &model->constraints[i];
+        int                   bodies[8], count = 0;
+        if (constraint->kind == TNI_CONSTRAINT_JOINT) {
+            bodies[count++] = model->joints[constraint->index].body1;
+            bodies[count++] = model->joints[constraint->index].body2;
+        } else {
+            const tni_user_constraint* user = &model->users[constraint->index];
+            for (int j = 0; j < user->body_count; ++j) bodies[count++] = user->bodies[j];
+            if (count == 1) bodies[count++] = 0;
+        }
+        for (int j = 0; j < count; ++j)
+            bodies[j] = model->bodies[bodies[j]].node >= 0 ? bodies[j] : 0;
+        for (int j = 1; j < count; ++j) {
+            if (!join(world, bodies[0], bodies[j])) ++model->loop_count;
+            if (bodies[0] != 0 && bodies[j] != 0) (void)join(apart, bodies[0], bodies[j]);
+        }
+    }
+    for (int i = 1; i < model->body_count; ++i) {
+        if (model->bodies[i].node < 0 || root_of(apart, i) != i) continue;
+        ++model->part_count;
+        model->floating_count += root_of(world, i) != 0;
+    }
+    tni_arena_free(&scratch);
+    return TN_OK;
+}
+
+// ---- The whole ----------------------------------------------------------------------------------------
+
+static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
+{
+    model->name      = copy_text(model, tn_scene_name(scene));
+    model->gravity   = tn_scene_gravity(scene);
+    model->settings  = tn_scene_settings(scene);
+    tn_result result = compile_bodies(model, scene, why);
+    if (result == TN_OK) result = compile_constraints(model, scene, why);
+    if (result == TN_OK) result = compile_forces(model, scene, why);
+    if (result == TN_OK) result = analyse(model);
+    if (result == TN_OK) result = count_groups(model);
+    return result == TN_OK && model->arena.failed ? TN_ERR_MEMORY : result;
+}
+
+tn_result tn_scene_compile(const tn_scene* scene, tn_model** out, tn_why* why)
+{
+    *out             = NULL;
+    tn_result result = tn_scene_problem(scene, why);
+    if (result != TN_OK) return result;
+
+    tni_arena arena = tni_arena_make(&scene->host);
+    tn_model* model = TNI_TAKE(&arena, tn_model, 1);
+    if (model == NULL) return tni_fail(why, TN_ERR_MEMORY, "out of memory");
+    model->arena = arena;
+    result       = compile(model, scene, why);
+    if (result == TN_OK) {
+        *out = model;
+        return TN_OK;
+    }
+    if (result == TN_ERR_MEMORY)
+        tni_fail(why, result, "out of memory while compiling '%s'", tn_scene_name(scene));
+    tn_model_free(model);
+    return result;
+}
+
+void tn_model_free(tn_model* model)
+{
+    if (model == NULL) return;
+    tni_arena arena = model->arena; // the model lies in its own arena
+    tni_arena_free(&arena);
+}

@@ -1,0 +1,105 @@
+// model: what can be asked of a compiled model.
+#include "model/model.h"
+
+tn_counts tn_model_counts(const tn_model* model)
+{
+    return (tn_counts){.bodies    = model->body_count - 1,
+                       .joints    = model->named_count,
+                       .couplings = model->coupling_count,
+                       .rows      = model->row_count,
+                       .freedoms  = model->u_count,
+                       .loops     = model->loop_count,
+                       .parts     = model->part_count,
+                       .bytes     = model->arena.bytes};
+}
+
+const char* tn_model_name(const tn_model* model)
+{
+    return model->name;
+}
+
+const char* tn_model_body_name(const tn_model* model, tn_body_id body)
+{
+    return model->bodies[body.bits].name;
+}
+
+const char* tni_constraint_name(const tn_model* model, const tni_constraint* constraint)
+{
+    switch (constraint->kind) {
+    case TNI_CONSTRAINT_JOINT: return model->joints[constraint->index].name;
+    case TNI_CONSTRAINT_USER: return model->users[constraint->index].name;
+    default: return model->couplings[constraint->index].name;
+    }
+}
+
+static const tni_constraint* named(const tn_model* model, tn_joint_id joint)
+{
+    TN_ASSERT(joint.bits > 0 && (int)joint.bits <= model->named_count);
+    return &model->constraints[joint.bits - 1];
+}
+
+const char* tn_model_joint_name(const tn_model* model, tn_joint_id joint)
+{
+    return tni_constraint_name(model, named(model, joint));
+}
+
+tn_body_kind tn_model_body_kind(const tn_model* model, tn_body_id body)
+{
+    return model->bodies[body.bits].kind;
+}
+
+double tn_model_body_mass(const tn_model* model, tn_body_id body)
+{
+    return model->bodies[body.bits].mass;
+}
+
+tn_body_id tn_model_find_body(const tn_model* model, const char* name)
+{
+    for (int i = 1; i < model->body_count; ++i) {
+        if (strcmp(model->bodies[i].name, name) == 0) return (tn_body_id){(uint32_t)i};
+    }
+    return (tn_body_id){0};
+}
+
+tn_joint_id tn_model_find_joint(const tn_model* model, const char* name)
+{
+    for (int i = 0; i < model->named_count; ++i) {
+        if (strcmp(tni_constraint_name(model, &model->constraints[i]), name) == 0)
+            return (tn_joint_id){(uint32_t)i + 1};
+    }
+    return (tn_joint_id){0};
+}
+
+int tn_model_joint_rows(const tn_model* model, tn_joint_id joint)
+{
+    return named(model, joint)->row_count;
+}
+
+int tn_model_joint_coordinates(const tn_model* model, tn_joint_id joint)
+{
+    const tni_constraint* constraint = named(model, joint);
+    return constraint->kind == TNI_CONSTRAINT_JOINT
+               ? model->joints[constraint->index].coordinate_count
+               : 0;
+}
+
+const char* tn_model_row_text(const tn_model* model, tn_joint_id id, int row)
+{
+    const tni_constraint* constraint = named(model, id);
+    TN_ASSERT(row >= 0 && row < constraint->row_count);
+    if (constraint->kind != TNI_CONSTRAINT_JOINT) return "user-defined row";
+    const tni_joint* joint = &model->joints[constraint->index];
+    return joint->type->parts[joint->parts[row]].text;
+}
+
+const tni_constraint* tni_constraint_of_row(const tn_model* model, int row)
+{
+    int lower = 0,
+        upper = model->constraint_count; // row_start of lower <= row < row_start of upper
+    while (upper - lower > 1) {
+        const int middle = lower + (upper - lower) / 2;
+        if (model->constraints[middle].row_start <= row) lower = middle;
+        else upper = middle;
+    }
+    return &model->constraints[lower];
+}

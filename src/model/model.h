@@ -1,0 +1,164 @@
+// model: a scene compiled into flat arrays, with the symbolic analysis of its constraint graph.
+//
+// Body 0 is the ground; body i is the scene's id with bits i. Bodies that can be pushed ("free") have
+// velocities u[u_start ...] and are the A nodes 0, 1, ... of the graph, in order; constraints are the
+// B nodes after them: joints first (constraint i is the joint with bits i + 1), then couplings. Row r
+// of the constraints is global row u_count + r of the linear system.
+#ifndef TNI_MODEL_H
+#define TNI_MODEL_H
+
+#include "linalg/ldl.h"
+#include "math/rotation.h"
+#include "model/joint_types.h"
+#include "tenon/model.h"
+
+typedef struct tni_body {
+    const char*   name;
+    tn_body_kind  kind;
+    int           dim;     ///< velocity numbers; 0: cannot be pushed
+    int           q_count; ///< coordinates
+    int           q_start, u_start;
+    int           node;  ///< -1: cannot be pushed
+    bool          turns; ///< has an attitude, so joints with axes take it
+    double        mass;
+    tn_vec3       com;     ///< in the body frame
+    tni_mat3      inertia; ///< about the centre of mass, body axes. Affine: Q = int rho p p^T
+    tn_frame      start;   ///< of the frame at the centre of mass with body axes
+    tn_twist      start_velocity;       ///< of the centre of mass
+    double        lame_mu, lame_lambda; ///< affine, times the volume [J]
+    const tn_key* keys;                 ///< kinematic: of the frame at the centre of mass
+    int           key_count;
+    const tn_body_table* table; ///< user-defined
+    const void*          data;
+    const double*        user_q; ///< start values
+    const double*        user_u;
+} tni_body;
+
+typedef struct tni_joint {
+    const char*           name;
+    const tni_joint_type* type;
+    int                   constraint; ///< its rows
+    int                   body1, body2;
+    tn_vec3               p1, p2; ///< anchors from the centres of mass, body axes
+    tni_mat3              F1, F2; ///< joint axes as columns, body axes
+    double                size;   ///< distance: length; screw: metres per radian; rolling: radius
+    bool    wheel; ///< rolling on the rim of a disc about body 2's frame axis, not on a sphere
+    uint8_t parts[TNI_JOINT_ROWS_MAX]; ///< which of the type's parts are rows here
+    const tn_value_key* drive;         ///< prescribed velocity; one key: constant
+    int                 drive_count;
+    int                 coordinate_start, coordinate_count;
+} tni_joint;
+
+/// Spring, damper, limits and constant force on a joint's free coordinates; only joints that have some.
+typedef struct tni_actuation {
+    int      joint;
+    double   stiffness, damping;
+    double   rest[TNI_COORDINATES_MAX], force[TNI_COORDINATES_MAX];
+    tn_limit limit;
+} tni_actuation;
+
+typedef enum tni_constraint_kind {
+    TNI_CONSTRAINT_JOINT,
+    TNI_CONSTRAINT_USER,
+    TNI_CONSTRAINT_COUPLING
+} tni_constraint_kind;
+
+/// A B node: rows over the bodies of its edges.
+typedef struct tni_constraint {
+    tni_constraint_kind kind;
+    int                 index; ///< into joints, users or couplings
+    int                 row_start, row_count;
+    int                 held_count; ///< rows that hold a position; the first ones
+    int                 edge_start, edge_count;
+    int                 node; ///< -1: no body here can be pushed, so there is nothing to solve
+} tni_constraint;
+
+typedef struct tni_user_constraint {
+    const char*                name;
+    const tn_constraint_table* table;
+    const void*                data;
+    int                        bodies[8];
+    int                        body_count;
+} tni_user_constraint;
+
+typedef struct tni_coupling {
+    const char* name;
+    int         joint_count;
+    int         joints[TN_COUPLING_JOINTS_MAX];
+    double      coefficients[TN_COUPLING_JOINTS_MAX];
+    double      velocity;
+} tni_coupling;
+
+typedef struct tni_spring {
+    int     body1, body2;
+    tn_vec3 p1, p2; ///< from the centres of mass, body axes
+    double  stiffness, damping, length;
+} tni_spring;
+
+typedef struct tni_target {
+    int           body;
+    const tn_key* keys;
+    int           key_count;
+    tn_vec3       p; ///< from the centre of mass, body axes
+    double        stiffness, damping, angular_stiffness, angular_damping;
+} tni_target;
+
+typedef struct tni_load {
+    int     body;
+    tn_vec3 force, torque, p;
+    double  from, until;
+} tni_load;
+
+typedef struct tni_drag {
+    int     body;
+    tn_vec3 p;
+    double  linear, quadratic, angular;
+} tni_drag;
+
+enum { TNI_CONSTRAINT_BODIES_MAX = 2 * TN_COUPLING_JOINTS_MAX };
+
+struct tn_model {
+    tni_arena   arena;
+    const char* name;
+    tn_vec3     gravity;
+    tn_settings settings;
+
+    int                  body_count; ///< the ground counted
+    tni_body*            bodies;
+    int                  free_count;  ///< bodies that can be pushed
+    int*                 free_bodies; ///< of each A node
+    int                  joint_count; ///< without user-defined constraints
+    tni_joint*           joints;
+    int                  actuation_count;
+    tni_actuation*       actuations;
+    int                  user_count;
+    tni_user_constraint* users;
+    int                  coupling_count;
+    tni_coupling*        couplings;
+    int                  constraint_count;
+    tni_constraint*      constraints;
+    int                  named_count; ///< constraints that are joints to the user: the first ones
+
+    int         spring_count, target_count, load_count, drag_count;
+    tni_spring* springs;
+    tni_target* targets;
+    tni_load*   loads;
+    tni_drag*   drags;
+
+    int       q_count, u_count, coordinate_count, row_count;
+    int       edge_count;
+    int*      edge_body; ///< of each edge of the constraint graph
+    tni_plan* plan;
+    int       loop_count, part_count, floating_count;
+};
+
+const char* tni_constraint_name(const tn_model* model, const tni_constraint* constraint);
+/// The constraint that global constraint row `row` (from 0) belongs to.
+const tni_constraint* tni_constraint_of_row(const tn_model* model, int row);
+
+/// The pose and its velocity at a time, along keys (of a frame that is fixed in the keyed thing).
+void tni_keys_at(const tn_key* keys, int count, double time, tn_frame* pose, tn_twist* velocity);
+/// The value and its rate at a time.
+void tni_values_at(const tn_value_key* keys, int count, double time, double* value, double* rate);
+
+#endif

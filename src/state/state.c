@@ -1,0 +1,204 @@
+#include "state/state.h"
+
+#include "math/elementary.h"
+
+tn_result tn_state_create(const tn_model* model, tn_state** out)
+{
+    const size_t count =
+        (size_t)model->q_count + (size_t)model->u_count + (size_t)model->coordinate_count;
+    const size_t bytes = sizeof(tn_state) + sizeof(double) * count;
+    tn_state*    state = tni_host_take(&model->arena.host, bytes);
+    *out               = state;
+    if (state == NULL) return TN_ERR_MEMORY;
+    state->model = model;
+    state->bytes = bytes;
+    state->q     = (double*)(state + 1);
+    state->u     = state->q + model->q_count;
+    state->z     = state->u + model->u_count;
+    tn_state_reset(state);
+    return TN_OK;
+}
+
+void tn_state_free(tn_state* state)
+{
+    if (state != NULL) tni_host_give(&state->model->arena.host, state, state->bytes);
+}
+
+void tn_state_copy(tn_state* to, const tn_state* from)
+{
+    TN_ASSERT(to->model == from->model);
+    const tn_model* model = to->model;
+    to->time              = from->time;
+    memcpy(to->q, from->q,
+           sizeof(double) *
+               ((size_t)model->q_count + (size_t)model->u_count + (size_t)model->coordinate_count));
+}
+
+double tn_state_time(const tn_state* state)
+{
+    return state->time;
+}
+
+static void set_pose(const tni_body* body, tn_frame com_pose, double* q)
+{
+    const tn_quat o = com_pose.orientation;
+    switch (body->kind) {
+    case TN_BODY_RIGID:
+        tni_write3(q, com_pose.position);
+        q[3] = o.w, q[4] = o.x, q[5] = o.y, q[6] = o.z;
+        break;
+    case TN_BODY_PARTICLE: tni_write3(q, com_pose.position); break;
+    case TN_BODY_PLANAR:
+        q[0] = com_pose.position.x, q[1] = com_pose.position.y;
+        q[2] = tni_quat_log(o).z;
+        break;
+    case TN_BODY_AFFINE: {
+        const tni_mat3 R = tni_quat_matrix(o);
+        tni_write3(q, com_pose.position);
+        for (int k = 0; k < 3; ++k) tni_write3(q + 3 + 3 * k, tni_column(&R, k));
+        break;
+    }
+    default: break;
+    }
+}
+
+// velocity: of the centre of mass
+static void set_velocity(const tni_body* body, tn_twist velocity, const double* q, double* u)
+{
+    tni_write3(u, velocity.linear);
+    if (body->kind == TN_BODY_RIGID) tni_write3(u + 3, velocity.angular);
+    if (body->kind == TN_BODY_PLANAR) u[2] = velocity.angular.z;
+    if (body->kind == TN_BODY_AFFINE) {
+        for (int k = 0; k < 3; ++k)
+            tni_write3(u + 3 + 3 * k, tni_cross(velocity.angular, tni_read3(q + 3 + 3 * k)));
+    }
+}
+
+void tn_state_reset(tn_state* state)
+{
+    const tn_model* model = state->model;
+    state->time           = 0;
+    memset(state->z, 0, sizeof(double) * (size_t)model->coordinate_count);
+    for (int i = 0; i < model->free_count; ++i) {
+        const tni_body* body = &model->bodies[model->free_bodies[i]];
+        double *        q = state->q + body->q_start, *u = state->u + body->u_start;
+        if (body->kind == TN_BODY_USER) {
+            memcpy(q, body->user_q, sizeof *q * (size_t)body->q_count);
+            memcpy(u, body->user_u, sizeof *u * (size_t)body->dim);
+            continue;
+        }
+        set_pose(body, body->start, q);
+        set_velocity(body, body->start_velocity, q, u);
+    }
+}
+
+tn_frame tn_state_pose(const tn_state* state, tn_body_id id)
+{
+    const tni_view view = tni_state_view(state, (int)id.bits);
+    return tni_view_pose(&state->model->bodies[id.bits], &view);
+}
+
+tn_twist tn_state_velocity(const tn_state* state, tn_body_id id)
+{
+    const tni_view view = tni_state_view(state, (int)id.bits);
+    return tni_view_velocity(&state->model->bodies[id.bits], &view);
+}
+
+static bool is_finite(tn_vec3 a)
+{
+    return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
+}
+
+static bool can_be_set(const tni_body* body)
+{
+    return body->dim > 0 && body->kind != TN_BODY_USER;
+}
+
+tn_result tn_state_set_pose(tn_state* state, tn_body_id id, tn_frame pose)
+{
+    const tni_body* body = &state->model->bodies[id.bits];
+    const tn_quat   o    = pose.orientation;
+    const double    norm = sqrt(o.w * o.w + o.x * o.x + o.y * o.y + o.z * o.z);
+    if (!can_be_set(body) || !is_finite(pose.position) || !(norm > 1e-9) || !isfinite(norm))
+        return TN_ERR_MODEL;
+    if (body->kind == TN_BODY_PLANAR && !(fabs(o.x) + fabs(o.y) < 1e-9 * norm)) return TN_ERR_MODEL;
+    pose.orientation = tni_quat_normalised(o);
+    pose.position    = tni_add(pose.position, tni_rotate(pose.orientation, body->com));
+    set_pose(body, pose, state->q + body->q_start);
+    return TN_OK;
+}
+
+tn_result tn_state_set_velocity(tn_state* state, tn_body_id id, tn_twist velocity)
+{
+    const tni_body* body = &state->model->bodies[id.bits];
+    if (!can_be_set(body) || !is_finite(velocity.linear) || !is_finite(velocity.angular))
+        return TN_ERR_MODEL;
+    const tni_view view = tni_state_view(state, (int)id.bits);
+    const tn_vec3  arm  = tni_mul(&view.R, body->com);
+    velocity.linear     = tni_add(velocity.linear, tni_cross(velocity.angular, arm));
+    set_velocity(body, velocity, state->q + body->q_start, state->u + body->u_start);
+    return TN_OK;
+}
+
+int tn_state_coordinate_count(const tn_state* state)
+{
+    return state->model->q_count;
+}
+
+int tn_state_velocity_count(const tn_state* state)
+{
+    return state->model->u_count;
+}
+
+const double* tn_state_coordinates(const tn_state* state)
+{
+    return state->q;
+}
+
+const double* tn_state_velocities(const tn_state* state)
+{
+    return state->u;
+}
+
+// FNV-1a over 64-bit words: independent of byte order, and every bit counts.
+static uint64_t hash_numbers(uint64_t hash, const double* numbers, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        uint64_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        hash = (hash ^ bits) * 0x100000001b3u;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+uint64_t tn_state_hash(const tn_state* state)
+{
+    uint64_t hash = hash_numbers(0xcbf29ce484222325u, &state->time, 1);
+    hash          = hash_numbers(hash, state->q, state->model->q_count);
+    return hash_numbers(hash, state->u, state->model->u_count);
+}
+
+tn_momentum tn_state_momentum(const tn_state* state)
+{
+    tn_momentum total = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < state->model->free_count; ++i) {
+        const int       index = state->model->free_bodies[i];
+        const tni_body* body  = &state->model->bodies[index];
+        const tni_view  view  = tni_state_view(state, index);
+        if (body->kind == TN_BODY_USER) continue; // what they carry, they alone know
+        const tn_vec3 p = tni_scale(body->mass, view.v);
+        double        Mu[12];
+        tni_mass_times(body, &view, view.u, Mu);
+        tn_vec3 spin = {0, 0, 0};
+        if (body->kind == TN_BODY_RIGID) spin = tni_read3(Mu + 3);
+        if (body->kind == TN_BODY_PLANAR) spin.z = Mu[2];
+        if (body->kind == TN_BODY_AFFINE) { // sum over columns of a_k x (Q Adot)_k
+            for (int k = 0; k < 3; ++k)
+                spin = tni_add(spin, tni_cross(tni_column(&view.R, k), tni_read3(Mu + 3 + 3 * k)));
+        }
+        total.linear  = tni_add(total.linear, p);
+        total.angular = tni_add(total.angular, tni_add(spin, tni_cross(view.x, p)));
+    }
+    return total;
+}

@@ -1,0 +1,76 @@
+// state: coordinates, velocities, joint coordinates, time; and bodies seen at such a state.
+#ifndef TNI_STATE_H
+#define TNI_STATE_H
+
+#include "model/model.h"
+#include "tenon/state.h"
+
+/// One block: the three arrays lie behind the struct.
+struct tn_state {
+    const tn_model* model;
+    size_t          bytes;
+    double          time;
+    double*         q; ///< rigid: x y z of the centre of mass, qw qx qy qz; planar: x y angle;
+                       ///< particle: x y z; affine: x y z, then the columns of A
+    double* u;         ///< rigid: velocity of the centre of mass, angular velocity, ...
+    double* z; ///< free coordinates of all joints at the last step, so that angles count turns
+};
+
+/// A body at a place, ready for geometry.
+typedef struct tni_view {
+    tn_vec3       x; ///< centre of mass
+    tni_mat3      R; ///< body axes to world; affine: A
+    tn_vec3       v; ///< of the centre of mass
+    tn_vec3       w; ///< affine: unused
+    const double* q; ///< the body's own numbers
+    const double* u;
+} tni_view;
+
+/// All bodies at (time, q, u); u may be NULL: at rest.
+void tni_views(const tn_model* model, double time, const double* q, const double* u,
+               tni_view* views);
+
+/// A point or an axis of a body: where it is, its rate, and its second rate at zero udot.
+typedef struct tni_motion {
+    tn_vec3 at, rate, bias;
+} tni_motion;
+tni_motion tni_point_motion(const tni_body* body, const tni_view* view, tn_vec3 p);
+tni_motion tni_axis_motion(const tni_body* body, const tni_view* view, tn_vec3 d);
+
+/// What a generalized force does to a body: a force at a point, covectors on the three axes of a frame, and a
+/// torque. The transposed Jacobian, in parts.
+typedef struct tni_push {
+    tn_vec3 force;
+    tn_vec3 axis[3]; ///< on each axis of the frame
+    tn_vec3 torque;
+    bool    on_axis[3];
+} tni_push;
+
+/// row[0 .. dim) = (Jacobian)^T push, for a frame (p, F) in the body.
+void tni_push_row(const tni_body* body, const tni_view* view, tn_vec3 p, const tni_mat3* F,
+                  const tni_push* push, double* row);
+/// f += scale * (Jacobian)^T push
+void tni_push_add(const tni_body* body, const tni_view* view, tn_vec3 p, const tni_mat3* F,
+                  const tni_push* push, double scale, double* f);
+/// A force at a point and a torque.
+void tni_apply_wrench(const tni_body* body, const tni_view* view, tn_vec3 p, tn_vec3 force,
+                      tn_vec3 torque, double* f);
+
+/// M of a body, dim x dim, row-major.
+void tni_mass_block(const tni_body* body, const tni_view* view, double* M);
+/// M u
+void tni_mass_times(const tni_body* body, const tni_view* view, const double* u, double* out);
+
+/// q_out = q moved by the tangent vector d (laid out as u); may be in place.
+void tni_advance(const tn_model* model, const double* q, const double* d, double* q_out);
+/// Rate of d when a state moved by d moves with u.
+void tni_tangent_rate(const tn_model* model, const double* d, const double* u, double* rate);
+
+/// Pose of the body frame, velocity of its origin.
+tn_frame tni_view_pose(const tni_body* body, const tni_view* view);
+tn_twist tni_view_velocity(const tni_body* body, const tni_view* view);
+
+/// The view of one body of a state.
+tni_view tni_state_view(const tn_state* state, int body);
+
+#endif
