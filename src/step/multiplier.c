@@ -1,0 +1,230 @@
+// multiplier: Baraff's method. Accelerations (or velocities, where f = m v) are exact at each place; explicit
+// integrators join them; a projection takes away what the integrator leaves of joint error.
+//
+// Runge-Kutta methods on rotations (Munthe-Kaas): all stages live in the tangent at the step's start,
+//     d_i = h sum a_ij k_j,  u_i = u_0 + h sum a_ij udot_j,  k_i = rate of d when the body moves with u_i
+// and the pose at d is exp(d) of the start's, so quaternions stay unit by construction and the order of the method
+// is kept. The pair is Dormand-Prince 5(4) without reuse of its last stage: a step must depend on the state alone.
+#include "math/elementary.h"
+#include "step/stepper.h"
+
+typedef struct tableau {
+    int           stages, order;
+    const double* a; ///< stages x stages, row-major, lower triangle
+    const double *b, *c;
+    const double* error; ///< b less the embedded b; NULL: none
+} tableau;
+
+static const double  rk4_a[16] = {0, 0, 0, 0, 0.5, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 1, 0};
+static const double  rk4_b[4]  = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+static const double  rk4_c[4]  = {0, 0.5, 0.5, 1};
+static const tableau rk4       = {4, 4, rk4_a, rk4_b, rk4_c, NULL};
+
+static const double dp_a[49] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    1.0 / 5,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    3.0 / 40,
+    9.0 / 40,
+    0,
+    0,
+    0,
+    0,
+    0,
+    44.0 / 45,
+    -56.0 / 15,
+    32.0 / 9,
+    0,
+    0,
+    0,
+    0,
+    19372.0 / 6561,
+    -25360.0 / 2187,
+    64448.0 / 6561,
+    -212.0 / 729,
+    0,
+    0,
+    0,
+    9017.0 / 3168,
+    -355.0 / 33,
+    46732.0 / 5247,
+    49.0 / 176,
+    -5103.0 / 18656,
+    0,
+    0,
+    35.0 / 384,
+    0,
+    500.0 / 1113,
+    125.0 / 192,
+    -2187.0 / 6784,
+    11.0 / 84,
+    0,
+};
+static const double  dp_b[7]        = {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784,
+                                       11.0 / 84,  0};
+static const double  dp_c[7]        = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
+static const double  dp_error[7]    = {71.0 / 57600,      0,          -71.0 / 16695, 71.0 / 1920,
+                                       -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
+static const tableau dormand_prince = {7, 5, dp_a, dp_b, dp_c, dp_error};
+
+// Velocities or their rates at a place, in system->answer.
+static tn_result evaluate(tn_stepper* s, const tni_place* at, tn_step_report* report, tn_why* why)
+{
+    const double    T      = s->settings.multiplier.baumgarte;
+    const bool      first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    const tn_result result = first ? tni_system_drift(s->system, at, T, why)
+                                   : tni_system_accelerate(s->system, at, T, why);
+    if (result == TN_OK) tni_system_note(s->system, report);
+    return result;
+}
+
+// to = from + h sum over j < count of weight[j] k[j], or without from.
+static void combine(int n, double* to, const double* from, double h, const double* weight,
+                    double* const* k, int count)
+{
+    for (int i = 0; i < n; ++i) to[i] = from != NULL ? from[i] : 0;
+    for (int j = 0; j < count; ++j) {
+        if (weight[j] == 0) continue;
+        const double w = h * weight[j];
+        for (int i = 0; i < n; ++i) to[i] += w * k[j][i];
+    }
+}
+
+static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step_report* report,
+                       tn_why* why)
+{
+    const int     n = s->model->u_count;
+    const double* a = t->a + i * t->stages;
+    combine(n, s->stage_d, NULL, h, a, s->k_d, i);
+    combine(n, s->stage.u, s->now.u, h, a, s->k_u, i);
+    tni_advance(s->model, s->now.q, s->stage_d, s->stage.q);
+    const tni_place at     = {s->now.time + t->c[i] * h, s->stage.q, s->stage.u, s->now.z};
+    const tn_result result = evaluate(s, &at, report, why);
+    if (result != TN_OK) return result;
+    const bool first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    if (first) { // velocities follow from places; they are not integrated
+        memset(s->k_u[i], 0, sizeof(double) * (size_t)n);
+        tni_tangent_rate(s->model, s->stage_d, s->system->answer, s->k_d[i]);
+    } else {
+        tni_copy_numbers(s->k_u[i], s->system->answer, n);
+        tni_tangent_rate(s->model, s->stage_d, s->stage.u, s->k_d[i]);
+    }
+    return TN_OK;
+}
+
+// From now to next, not yet projected. *error: the embedded estimate, largest of |d| and h |u|.
+static tn_result runge_kutta(tn_stepper* s, const tableau* t, double h, double* error,
+                             tn_step_report* report, tn_why* why)
+{
+    const int n = s->model->u_count;
+    for (int i = 0; i < t->stages; ++i) {
+        const tn_result result = stage(s, t, i, h, report, why);
+        if (result != TN_OK) return result;
+    }
+    combine(n, s->stage_d, NULL, h, t->b, s->k_d, t->stages);
+    combine(n, s->next.u, s->now.u, h, t->b, s->k_u, t->stages);
+    tni_advance(s->model, s->now.q, s->stage_d, s->next.q);
+    s->next.time = s->now.time + h;
+    *error       = 0;
+    if (t->error == NULL) return TN_OK;
+    combine(n, s->scratch, NULL, h, t->error, s->k_d, t->stages);
+    for (int i = 0; i < n; ++i) *error = fmax(*error, fabs(s->scratch[i]));
+    combine(n, s->scratch, NULL, h * h, t->error, s->k_u, t->stages);
+    for (int i = 0; i < n; ++i) *error = fmax(*error, fabs(s->scratch[i]));
+    return TN_OK;
+}
+
+// u first, then q with the new u: first order, and symplectic where there are no constraints.
+static tn_result semi_implicit_euler(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    const int       n      = s->model->u_count;
+    const bool      first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    const tni_place at     = tni_place_of(&s->now);
+    const tn_result result = evaluate(s, &at, report, why);
+    if (result != TN_OK) return result;
+    const double* a = s->system->answer;
+    for (int i = 0; i < n; ++i) {
+        s->next.u[i]  = first ? a[i] : s->now.u[i] + h * a[i];
+        s->stage_d[i] = h * s->next.u[i];
+    }
+    tni_advance(s->model, s->now.q, s->stage_d, s->next.q);
+    s->next.time = s->now.time + h;
+    return TN_OK;
+}
+
+// What comes after each piece: back onto the constraints, and angles counted on.
+static tn_result settle(tn_stepper* s, tn_step_report* report, tn_why* why)
+{
+    tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
+    if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) {
+        const tni_place at     = tni_place_of(&s->next);
+        const tn_result result = evaluate(s, &at, report, why);
+        if (result != TN_OK) return result;
+        tni_copy_numbers(s->next.u, s->system->answer, s->model->u_count);
+    }
+    if (s->settings.multiplier.project) return tni_project(s, report, why);
+    tni_measure_errors(s, report);
+    return TN_OK;
+}
+
+static void next_becomes_now(tn_stepper* s)
+{
+    tni_system_follow(s->system, s->next.z);
+    const tni_place_buffer now = s->now;
+    s->now                     = s->next;
+    s->next                    = now;
+}
+
+// Pieces as long as the error estimate allows, the last one ending where the step ends.
+static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    enum { PIECES_MAX = 100000 };
+    const double tolerance = s->settings.multiplier.error_tolerance, end = s->now.time + h,
+                 piece_min = 1e-9 * h;
+    double piece = h, left = h;
+    for (int i = 0; i < PIECES_MAX; ++i) {
+        const bool   last = piece >= left;
+        const double dt   = last ? left : piece;
+        double       error;
+        ++report->substep_count;
+        const tn_result result = runge_kutta(s, &dormand_prince, dt, &error, report, why);
+        if (result != TN_OK) return result;
+        const double ratio  = error / tolerance;
+        const double factor = ratio > 0 ? 0.9 * tni_exp(-0.2 * tni_log(ratio)) : 5;
+        piece               = dt * fmin(5, fmax(0.2, isfinite(ratio) ? factor : 0.2));
+        if (!(ratio <= 1)) {
+            if (piece < piece_min) break;
+            continue;
+        }
+        if (last) s->next.time = end;
+        const tn_result settled = settle(s, report, why);
+        if (settled != TN_OK || last) return settled;
+        left -= dt;
+        next_becomes_now(s);
+    }
+    return tni_fail(why, TN_ERR_DIVERGED, "at time %g no step meets the error tolerance %g",
+                    s->now.time, tolerance);
+}
+
+tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    double    error;
+    tn_result result;
+    switch (s->settings.multiplier.integrator) {
+    case TN_INTEGRATOR_ADAPTIVE: return adaptive(s, h, report, why);
+    case TN_INTEGRATOR_EULER: result = semi_implicit_euler(s, h, report, why); break;
+    default: result = runge_kutta(s, &rk4, h, &error, report, why);
+    }
+    return result == TN_OK ? settle(s, report, why) : result;
+}

@@ -1,0 +1,124 @@
+// project: the nearest place on the constraints.
+//
+// Positions: Newton's method for the displacement d with the least d^T M d,
+//     M d + J^T mu = 0,  J d = -C
+// with one factorisation for as long as each round divides the error by ten, a new one else.
+// Velocities: the same for the change of u with J du = -rate: an impulse of the joints alone, so momentum stays.
+// Both are measured with the true C and rate of the final place, not with what the linear algebra promised.
+#include "step/stepper.h"
+
+enum { ROUNDS_MAX = 25, VELOCITY_ROUNDS_MAX = 4 };
+
+static const double give_up_position =
+    1e-6; // what a joint may be off by when no round helps any more [m or rad]
+static const double give_up_velocity = 1e-6; // likewise, per unit of speed
+
+static void look_at_next(tn_stepper* s)
+{
+    const tni_place at = tni_place_of(&s->next);
+    tni_system_look(s->system, &at);
+}
+
+static tn_result factor_next(tn_stepper* s, tn_step_report* report, tn_why* why)
+{
+    const tni_place at     = tni_place_of(&s->next);
+    const tn_result result = tni_system_factor(s->system, &at, why);
+    if (result == TN_OK) tni_system_note(s->system, report);
+    return result;
+}
+
+static tn_result solve_against(tn_stepper* s, const double* wanted, tn_why* why)
+{
+    double* r = s->system->gamma;
+    for (int i = 0; i < s->model->row_count; ++i) r[i] = -wanted[i];
+    return tni_system_solve(s->system, NULL, r, why);
+}
+
+void tni_measure_errors(tn_stepper* s, tn_step_report* report)
+{
+    int worst;
+    look_at_next(s);
+    report->velocity_error = tni_system_velocity_error(s->system, &worst);
+    report->joint_error    = tni_system_position_error(s->system, &worst);
+    report->worst_joint    = tni_constraint_id(s->model, worst);
+}
+
+static const char* name_of(const tn_stepper* s, int constraint)
+{
+    return constraint >= 0 ? tni_constraint_name(s->model, &s->model->constraints[constraint])
+                           : "none";
+}
+
+// Leaves the system factored near the place it arrives at, and looked at there.
+static tn_result project_positions(tn_stepper* s, tn_step_report* report, tn_why* why)
+{
+    const double tolerance = s->settings.multiplier.tolerance;
+    tn_result    result    = factor_next(s, report, why);
+    int          worst;
+    double       error = tni_system_position_error(s->system, &worst);
+    for (int round = 0; result == TN_OK && error > 0 && round < ROUNDS_MAX; ++round) {
+        if (round > 0 && error <= tolerance) break;
+        result = solve_against(s, s->system->C, why);
+        if (result != TN_OK) break;
+        tni_advance(s->model, s->next.q, s->system->answer, s->next.q);
+        look_at_next(s);
+        ++report->iteration_count;
+        const double before = error;
+        error               = tni_system_position_error(s->system, &worst);
+        if (error > 0.1 * before && error > tolerance) result = factor_next(s, report, why);
+        if (!(error < HUGE_VAL)) break;
+    }
+    if (result != TN_OK) return result;
+    if (error > tolerance && !(error <= give_up_position)) {
+        report->worst_joint = tni_constraint_id(s->model, worst);
+        return tni_fail(why, TN_ERR_SINGULAR,
+                        "joint '%s' does not close: it is off by %.3g after %d rounds",
+                        name_of(s, worst), error, report->iteration_count);
+    }
+    return TN_OK;
+}
+
+// The system is factored at, or very near, s->next, and looked at there.
+static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_why* why)
+{
+    const double tolerance = s->settings.multiplier.tolerance;
+    int          worst;
+    double       error = tni_system_velocity_error(s->system, &worst), speed = 1;
+    for (int round = 0; round < VELOCITY_ROUNDS_MAX && error > 0; ++round) {
+        if (round > 0 && error <= 0.01 * tolerance) break;
+        const tn_result result = solve_against(s, s->system->rate, why);
+        if (result != TN_OK) return result;
+        for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
+        look_at_next(s);
+        const double before = error;
+        error               = tni_system_velocity_error(s->system, &worst);
+        if (error > 0.5 * before && error <= tolerance) break; // as good as rounding lets it be
+    }
+    for (int i = 0; i < s->model->u_count; ++i) speed = fmax(speed, fabs(s->next.u[i]));
+    if (error > tolerance && !(error <= give_up_velocity * speed)) {
+        report->worst_joint = tni_constraint_id(s->model, worst);
+        return tni_fail(why, TN_ERR_SINGULAR,
+                        "joint '%s' cannot move as the others ask: its velocity is off by %.3g",
+                        name_of(s, worst), error);
+    }
+    report->velocity_error = error;
+    return TN_OK;
+}
+
+tn_result tni_project_velocities(tn_stepper* s, tn_step_report* report, tn_why* why)
+{
+    tn_result result = factor_next(s, report, why);
+    if (result == TN_OK) result = correct_velocities(s, report, why);
+    return result;
+}
+
+tn_result tni_project(tn_stepper* s, tn_step_report* report, tn_why* why)
+{
+    tn_result result = project_positions(s, report, why);
+    if (result == TN_OK) result = correct_velocities(s, report, why);
+    if (result != TN_OK) return result;
+    int worst;
+    report->joint_error = tni_system_position_error(s->system, &worst);
+    report->worst_joint = tni_constraint_id(s->model, worst);
+    return TN_OK;
+}

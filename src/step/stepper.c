@@ -1,0 +1,260 @@
+#include "step/stepper.h"
+
+#include "system/check.h"
+
+void tni_copy_numbers(double* to, const double* from, int count)
+{
+    memcpy(to, from, sizeof *to * (size_t)count);
+}
+
+static void take_place(tn_stepper* s, tni_place_buffer* place)
+{
+    place->q = TNI_TAKE(&s->arena, double, s->model->q_count);
+    place->u = TNI_TAKE(&s->arena, double, s->model->u_count);
+    place->z = TNI_TAKE(&s->arena, double, s->model->coordinate_count);
+}
+
+static tn_result take_all(tn_stepper* s)
+{
+    const tn_model* model = s->model;
+    take_place(s, &s->now);
+    take_place(s, &s->next);
+    take_place(s, &s->stage);
+    s->stage_d       = TNI_TAKE(&s->arena, double, model->u_count);
+    s->scratch       = TNI_TAKE(&s->arena, double, model->u_count);
+    const int stages = s->settings.multiplier.integrator == TN_INTEGRATOR_ADAPTIVE ? 7 : 4;
+    for (int i = 0; i < stages; ++i) {
+        s->k_d[i] = TNI_TAKE(&s->arena, double, model->u_count);
+        s->k_u[i] = TNI_TAKE(&s->arena, double, model->u_count);
+    }
+    s->multipliers   = TNI_TAKE(&s->arena, double, model->row_count);
+    s->rates         = TNI_TAKE(&s->arena, double, model->u_count);
+    s->reactions     = TNI_TAKE(&s->arena, tn_wrench, model->named_count);
+    s->accelerations = TNI_TAKE(&s->arena, tn_twist, model->body_count);
+    s->redundant     = TNI_TAKE(&s->arena, tn_row_name, model->row_count);
+    return s->arena.failed ? TN_ERR_MEMORY : tni_system_create(&s->arena, model, &s->system);
+}
+
+static tn_result refuse_unsupported(const tn_model* model, const tn_settings* settings, tn_why* why)
+{
+    if (settings->method != TN_METHOD_AUTO && settings->method != TN_METHOD_MULTIPLIER) {
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "method '%s' is not in this version yet; 'multiplier' is",
+                        tn_method_word(settings->method));
+    }
+    for (int i = 0; i < model->actuation_count; ++i) {
+        if (!model->actuations[i].limit.hard) continue;
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "joint '%s': hard limits are not in this version yet; give the limit a stiffness",
+            model->joints[model->actuations[i].joint].name);
+    }
+    return TN_OK;
+}
+
+tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, tn_stepper** out,
+                            tn_why* why)
+{
+    *out = NULL;
+    if (settings == NULL) settings = &model->settings;
+    tn_result result = refuse_unsupported(model, settings, why);
+    if (result != TN_OK) return result;
+    tni_arena   arena = tni_arena_make(&model->arena.host);
+    tn_stepper* s     = TNI_TAKE(&arena, tn_stepper, 1);
+    if (s != NULL) {
+        *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
+        s->settings.method = TN_METHOD_MULTIPLIER;
+        result             = take_all(s);
+        if (result == TN_OK) {
+            *out = s;
+            return TN_OK;
+        }
+    }
+    tn_stepper_free(s);
+    return tni_fail(why, TN_ERR_MEMORY, "out of memory for a stepper of '%s'", model->name);
+}
+
+void tn_stepper_free(tn_stepper* stepper)
+{
+    if (stepper == NULL) return;
+    tni_arena arena = stepper->arena; // the stepper lies in its own arena
+    tni_arena_free(&arena);
+}
+
+tn_method tn_stepper_method(const tn_stepper* stepper)
+{
+    return stepper->settings.method;
+}
+
+size_t tn_stepper_bytes(const tn_stepper* stepper)
+{
+    return stepper->arena.bytes;
+}
+
+void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user)
+{
+    stepper->system->clock      = clock;
+    stepper->system->clock_user = user;
+}
+
+// ---- Between the state and the workspace ------------------------------------------------------------
+
+static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
+{
+    TN_ASSERT(state->model == s->model);
+    s->now.time = state->time;
+    tni_copy_numbers(s->now.q, state->q, s->model->q_count);
+    tni_copy_numbers(s->now.u, state->u, s->model->u_count);
+    tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
+    *report           = (tn_step_report){.rank_margin = 1};
+    s->system->phases = (tn_phases){0};
+}
+
+static void copy_place(const tn_model* model, tni_place_buffer* to, const tni_place_buffer* from)
+{
+    to->time = from->time;
+    tni_copy_numbers(to->q, from->q, model->q_count);
+    tni_copy_numbers(to->u, from->u, model->u_count);
+    tni_copy_numbers(to->z, from->z, model->coordinate_count);
+}
+
+static bool all_finite(const double* numbers, int count)
+{
+    double sum = 0; // x - x is 0, or NaN
+    for (int i = 0; i < count; ++i) sum += numbers[i] - numbers[i];
+    return sum == 0;
+}
+
+// The workspace's last look was at s->next.
+static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
+{
+    if (!all_finite(s->next.q, s->model->q_count) || !all_finite(s->next.u, s->model->u_count)) {
+        return tni_fail(why, TN_ERR_DIVERGED,
+                        "the motion is not finite any more: take a smaller step");
+    }
+    tni_system_follow(s->system, s->next.z);
+    state->time = s->next.time;
+    tni_copy_numbers(state->q, s->next.q, s->model->q_count);
+    tni_copy_numbers(state->u, s->next.u, s->model->u_count);
+    tni_copy_numbers(state->z, s->next.z, s->model->coordinate_count);
+    return TN_OK;
+}
+
+tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_report* report,
+                          tn_why* why)
+{
+    tn_step_report own;
+    if (report == NULL) report = &own;
+    begin(s, state, report);
+    if (!(h > 0) || !isfinite(h))
+        return tni_fail(why, TN_ERR_MODEL, "step %g: must be positive", h);
+    tn_result result = tni_multiplier_step(s, h, report, why);
+    if (result == TN_OK) result = commit(s, state, why);
+    if (result == TN_OK) report->h_taken = h;
+    report->phases = s->system->phases;
+    return result;
+}
+
+tn_result tn_stepper_project(tn_stepper* s, tn_state* state, tn_step_report* report, tn_why* why)
+{
+    tn_step_report own;
+    if (report == NULL) report = &own;
+    begin(s, state, report);
+    copy_place(s->model, &s->next, &s->now);
+    tn_result result = tni_project(s, report, why);
+    if (result == TN_OK) result = commit(s, state, why);
+    report->phases = s->system->phases;
+    return result;
+}
+
+tn_result tn_stepper_impulse(tn_stepper* s, tn_state* state, const tn_wrench* impulses,
+                             tn_step_report* report, tn_why* why)
+{
+    tn_step_report own;
+    if (report == NULL) report = &own;
+    begin(s, state, report);
+    copy_place(s->model, &s->next, &s->now);
+    const tni_place at     = tni_place_of(&s->next);
+    tn_result       result = tni_system_factor(s->system, &at, why);
+    memset(s->scratch, 0, sizeof(double) * (size_t)s->model->u_count);
+    if (impulses != NULL) tni_system_add_impulses(s->system, impulses, s->scratch);
+    double* r = s->system->gamma;
+    for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
+    if (result == TN_OK) result = tni_system_solve(s->system, s->scratch, r, why);
+    if (result == TN_OK) {
+        tni_system_note(s->system, report);
+        for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
+        tni_measure_errors(s, report);
+        result = commit(s, state, why);
+    }
+    report->phases = s->system->phases;
+    return result;
+}
+
+// ---- One evaluation ---------------------------------------------------------------------------------
+
+tn_result tn_stepper_evaluate(tn_stepper* s, const tn_state* state, tn_step_report* report,
+                              tn_why* why)
+{
+    tn_step_report own;
+    if (report == NULL) report = &own;
+    begin(s, state, report);
+    const bool      first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    const double    T     = s->settings.multiplier.baumgarte;
+    const tni_place at    = tni_place_of(&s->now);
+    const tn_result result =
+        (first ? tni_system_drift : tni_system_accelerate)(s->system, &at, T, why);
+    report->phases = s->system->phases;
+    if (result != TN_OK) return result;
+    tni_system_note(s->system, report);
+    int worst;
+    report->joint_error    = tni_system_position_error(s->system, &worst);
+    report->worst_joint    = tni_constraint_id(s->model, worst);
+    report->velocity_error = tni_system_velocity_error(s->system, &worst);
+    tni_copy_numbers(s->rates, s->system->answer, s->model->u_count);
+    for (int i = 0; i < s->model->row_count; ++i)
+        s->multipliers[i] = -s->system->answer[s->model->u_count + i];
+    tni_system_reactions(s->system, &at, s->reactions);
+    tni_system_accelerations(s->system, s->accelerations);
+    return TN_OK;
+}
+
+tn_twist tn_stepper_acceleration(const tn_stepper* stepper, tn_body_id body)
+{
+    return stepper->accelerations[body.bits];
+}
+
+tn_wrench tn_stepper_reaction(const tn_stepper* stepper, tn_joint_id joint)
+{
+    TN_ASSERT(joint.bits > 0);
+    return stepper->reactions[joint.bits - 1];
+}
+
+const double* tn_stepper_multipliers(const tn_stepper* stepper, tn_joint_id joint)
+{
+    TN_ASSERT(joint.bits > 0);
+    return stepper->multipliers + stepper->model->constraints[joint.bits - 1].row_start;
+}
+
+const double* tn_stepper_accelerations(const tn_stepper* stepper)
+{
+    return stepper->rates;
+}
+
+// ---- Check --------------------------------------------------------------------------------------------
+
+tn_result tn_stepper_check(tn_stepper* s, const tn_state* state, tn_check* check, tn_why* why)
+{
+    tn_step_report report;
+    begin(s, state, &report);
+    const tni_place at     = tni_place_of(&s->now);
+    const tn_result result = tni_system_check(s->system, &at, check, s->redundant, why);
+    s->redundant_count     = result == TN_OK ? check->redundant_count : 0;
+    return result;
+}
+
+tn_row_name tn_stepper_redundant_row(const tn_stepper* stepper, int index)
+{
+    TN_ASSERT(index >= 0 && index < stepper->redundant_count);
+    return stepper->redundant[index];
+}

@@ -1,0 +1,81 @@
+// check: is this mechanism what its author meant? Counts freedoms and dependent rows at a state, and tries
+// whether dependent rows agree with each other.
+#include "system/check.h"
+
+static tn_row_name name_of_row(const tn_model* model, int row)
+{
+    const tni_constraint* constraint = tni_constraint_of_row(model, row);
+    const int             index      = (int)(constraint - model->constraints);
+    return (tn_row_name){tni_constraint_id(model, index), index - model->named_count,
+                         row - constraint->row_start};
+}
+
+static void compare_masses(const tn_model* model, tn_check* check)
+{
+    for (int i = 1; i < model->body_count; ++i) {
+        const tni_body* body = &model->bodies[i];
+        if (body->dim == 0 || !(body->mass > 0)) continue;
+        if (check->mass_min_body.bits == 0 || body->mass < check->mass_min) {
+            check->mass_min      = body->mass;
+            check->mass_min_body = (tn_body_id){(uint32_t)i};
+        }
+        if (check->mass_max_body.bits == 0 || body->mass > check->mass_max) {
+            check->mass_max      = body->mass;
+            check->mass_max_body = (tn_body_id){(uint32_t)i};
+        }
+    }
+}
+
+// Dependent rows that ask for different things leave a residual that no answer removes.
+static tn_result look_for_contradiction(tni_system* system, const double* wanted, double scale,
+                                        tn_check* check, tn_why* why)
+{
+    double* r    = system->gamma;
+    double  size = 0;
+    for (int i = 0; i < system->model->row_count; ++i) {
+        r[i] = -wanted[i];
+        size = fmax(size, fabs(wanted[i]));
+    }
+    const tn_result result = tni_system_solve(system, NULL, r, why);
+    if (result != TN_OK) return result;
+    const tni_saddle_report* report = &system->saddle->report;
+    if (!check->contradictory && report->residual > 1e-9 * scale &&
+        report->residual > 0.01 * size) {
+        check->contradictory = true;
+        check->contradiction =
+            name_of_row(system->model, report->residual_row - system->model->u_count);
+    }
+    return TN_OK;
+}
+
+tn_result tni_system_check(tni_system* system, const tni_place* at, tn_check* check,
+                           tn_row_name* redundant, tn_why* why)
+{
+    const tn_model* model = system->model;
+    *check                = (tn_check){
+                       .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
+    compare_masses(model, check);
+    tn_result result = tni_system_factor(system, at, why);
+    if (result != TN_OK) return result;
+    const tni_saddle* saddle = system->saddle;
+    for (int i = 0; i < model->row_count; ++i) {
+        const int row = model->u_count + i;
+        if (saddle->redundant[row]) {
+            redundant[check->redundant_count++] = name_of_row(model, i);
+        } else if (saddle->ldl->relative[row] < check->rank_margin) {
+            check->rank_margin = saddle->ldl->relative[row];
+            check->rank_joint  = name_of_row(model, i).joint;
+        }
+    }
+    check->mobility = model->u_count - model->row_count + check->redundant_count;
+    int worst;
+    check->assembly_error = tni_system_position_error(system, &worst);
+    check->assembly_joint = tni_constraint_id(model, worst);
+    check->velocity_error = tni_system_velocity_error(system, &worst);
+    check->velocity_joint = tni_constraint_id(model, worst);
+    double speed          = 1;
+    for (int i = 0; i < model->u_count; ++i) speed = fmax(speed, fabs(at->u[i]));
+    result = look_for_contradiction(system, system->rate, speed, check, why);
+    if (result == TN_OK) result = look_for_contradiction(system, system->C, 1e3, check, why);
+    return result;
+}

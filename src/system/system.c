@@ -1,0 +1,276 @@
+#include "system/system.h"
+
+#include "force/force.h"
+
+enum { EDGES_MAX = TNI_CONSTRAINT_BODIES_MAX };
+
+tn_result tni_system_create(tni_arena* arena, const tn_model* model, tni_system** out)
+{
+    tni_system* system = TNI_TAKE(arena, tni_system, 1);
+    if (system == NULL) return TN_ERR_MEMORY;
+    const int rows = model->row_count, all = model->u_count + rows;
+    system->model  = model;
+    system->views  = TNI_TAKE(arena, tni_view, model->body_count);
+    system->C      = TNI_TAKE(arena, double, rows);
+    system->rate   = TNI_TAKE(arena, double, rows);
+    system->gamma  = TNI_TAKE(arena, double, rows);
+    system->rhs    = TNI_TAKE(arena, double, all);
+    system->answer = TNI_TAKE(arena, double, all);
+    *out           = system;
+    return arena->failed ? TN_ERR_MEMORY : tni_saddle_create(arena, model->plan, &system->saddle);
+}
+
+// Time since the last call goes to a phase.
+static double now(const tni_system* system)
+{
+    return system->clock != NULL ? system->clock(system->clock_user) : 0;
+}
+
+static void look(tni_system* system, const tni_place* at)
+{
+    const double start = now(system);
+    tni_views(system->model, at->time, at->q, at->u, system->views);
+    system->phases.kinematics += now(system) - start;
+}
+
+static void fill_rows(tni_system* system, const tni_place* at, bool jacobians)
+{
+    const tn_model* model = system->model;
+    double*         J[EDGES_MAX];
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* constraint = &model->constraints[i];
+        const int             row        = constraint->row_start;
+        for (int k = 0; jacobians && k < constraint->edge_count; ++k)
+            J[k] = tni_saddle_j(system->saddle, constraint->edge_start + k);
+        const tni_rows_out out = {system->C + row, system->rate + row, system->gamma + row,
+                                  jacobians ? J : NULL};
+        tni_constraint_rows(model, constraint, system->views, at->time, at->z, &out);
+    }
+}
+
+void tni_system_look(tni_system* system, const tni_place* at)
+{
+    look(system, at);
+    const double start = now(system);
+    fill_rows(system, at, false);
+    system->phases.assemble += now(system) - start;
+}
+
+// A row of the linear system, in words.
+static tn_result fail_at(const tni_system* system, int row, tn_why* why)
+{
+    const tn_model* model = system->model;
+    if (row >= model->u_count) {
+        const tni_constraint* constraint = tni_constraint_of_row(model, row - model->u_count);
+        return tni_fail(why, TN_ERR_SINGULAR,
+                        "joint '%s': its rows are not finite or depend on each other",
+                        tni_constraint_name(model, constraint));
+    }
+    for (int i = 0; row >= 0 && i < model->free_count; ++i) {
+        const tni_body* body = &model->bodies[model->free_bodies[i]];
+        if (row < body->u_start || row >= body->u_start + body->dim) continue;
+        return tni_fail(why, TN_ERR_SINGULAR,
+                        "body '%s': its motion is not finite any more, or its mass is not positive",
+                        body->name);
+    }
+    return tni_fail(why, TN_ERR_SINGULAR, "the motion is not finite any more");
+}
+
+tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why)
+{
+    const tn_model* model = system->model;
+    look(system, at);
+    double start = now(system);
+    for (int i = 0; i < model->free_count; ++i) {
+        const int body = model->free_bodies[i];
+        tni_mass_block(&model->bodies[body], &system->views[body], tni_saddle_a(system->saddle, i));
+    }
+    fill_rows(system, at, true);
+    system->phases.assemble += now(system) - start;
+    start                  = now(system);
+    const tn_result result = tni_saddle_factor(system->saddle);
+    system->phases.factor += now(system) - start;
+    return result == TN_OK ? TN_OK : fail_at(system, system->saddle->report.bad_row, why);
+}
+
+tn_result tni_system_solve(tni_system* system, const double* b, const double* r, tn_why* why)
+{
+    const tn_model* model = system->model;
+    const double    start = now(system);
+    if (b == NULL) memset(system->rhs, 0, sizeof(double) * (size_t)model->u_count);
+    else if (b != system->rhs) memcpy(system->rhs, b, sizeof(double) * (size_t)model->u_count);
+    memcpy(system->rhs + model->u_count, r, sizeof(double) * (size_t)model->row_count);
+    const tn_result result = tni_saddle_solve(system->saddle, system->rhs, system->answer, true);
+    system->phases.solve += now(system) - start;
+    return result == TN_OK ? TN_OK : fail_at(system, system->saddle->report.bad_row, why);
+}
+
+static void gather_forces(tni_system* system, const tni_place* at)
+{
+    const double start = now(system);
+    tni_forces(
+        &(tni_scene_view){
+            .model = system->model, .time = at->time, .z = at->z, .views = system->views},
+        system->rhs);
+    system->phases.assemble += now(system) - start;
+}
+
+tn_result tni_system_accelerate(tni_system* system, const tni_place* at, double T, tn_why* why)
+{
+    const tn_result result = tni_system_factor(system, at, why);
+    if (result != TN_OK) return result;
+    gather_forces(system, at);
+    double* c = system->gamma;
+    for (int i = 0; i < system->model->row_count; ++i) {
+        if (T > 0) c[i] += 2 / T * system->rate[i] + system->C[i] / (T * T);
+        c[i] = -c[i];
+    }
+    return tni_system_solve(system, system->rhs, c, why);
+}
+
+tn_result tni_system_drift(tni_system* system, const tni_place* at, double T, tn_why* why)
+{
+    const tni_place rest   = {at->time, at->q, NULL, at->z};
+    const tn_result result = tni_system_factor(system, &rest, why);
+    if (result != TN_OK) return result;
+    gather_forces(system, &rest);
+    double* r = system->gamma;
+    for (int i = 0; i < system->model->row_count; ++i)
+        r[i] = -system->rate[i] - (T > 0 ? system->C[i] / T : 0);
+    return tni_system_solve(system, system->rhs, r, why);
+}
+
+static double largest(const tni_system* system, const double* values, bool held, int* worst)
+{
+    double error = 0;
+    *worst       = -1;
+    for (int i = 0; i < system->model->constraint_count; ++i) {
+        const tni_constraint* constraint = &system->model->constraints[i];
+        const int             count      = held ? constraint->held_count : constraint->row_count;
+        for (int k = 0; k < count; ++k) {
+            const double e = fabs(values[constraint->row_start + k]);
+            if (e <= error) continue; // so written, a NaN counts as largest
+            error  = isnan(e) ? HUGE_VAL : e;
+            *worst = i;
+        }
+    }
+    return error;
+}
+
+double tni_system_position_error(const tni_system* system, int* worst)
+{
+    return largest(system, system->C, true, worst);
+}
+
+double tni_system_velocity_error(const tni_system* system, int* worst)
+{
+    return largest(system, system->rate, false, worst);
+}
+
+void tni_system_follow(const tni_system* system, double* z)
+{
+    tni_follow_coordinates(system->model, system->views, z);
+}
+
+tn_joint_id tni_constraint_id(const tn_model* model, int constraint)
+{
+    return (tn_joint_id){
+        constraint >= 0 && constraint < model->named_count ? (uint32_t)constraint + 1 : 0};
+}
+
+// A user-defined constraint pushes its second body (its only one, when there is but one) by J^T lambda.
+static tn_wrench user_reaction(const tni_system* system, const tni_constraint* constraint,
+                               const double* lambda)
+{
+    const tn_model*            model   = system->model;
+    const tni_user_constraint* user    = &model->users[constraint->index];
+    const int                  body    = user->bodies[user->body_count > 1 ? 1 : 0];
+    double                     sum[64] = {0};
+    const tn_body_kind         kind    = model->bodies[body].kind;
+    for (int k = 0; k < constraint->edge_count; ++k) {
+        if (model->edge_body[constraint->edge_start + k] != body) continue;
+        const double* J   = tni_saddle_j(system->saddle, constraint->edge_start + k);
+        const int     dim = model->bodies[body].dim;
+        for (int i = 0; i < constraint->row_count; ++i)
+            for (int j = 0; j < dim; ++j) sum[j] += lambda[i] * J[i * dim + j];
+    }
+    if (kind == TN_BODY_PLANAR) return (tn_wrench){{sum[0], sum[1], 0}, {0, 0, sum[2]}};
+    if (kind == TN_BODY_RIGID) return (tn_wrench){tni_read3(sum), tni_read3(sum + 3)};
+    return (tn_wrench){kind == TN_BODY_USER ? tni_vec3(0, 0, 0) : tni_read3(sum), {0, 0, 0}};
+}
+
+void tni_system_reactions(const tni_system* system, const tni_place* at, tn_wrench* reactions)
+{
+    const tn_model* model = system->model;
+    for (int i = 0; i < model->named_count; ++i) {
+        const tni_constraint* constraint = &model->constraints[i];
+        const double*         mu         = system->answer + model->u_count + constraint->row_start;
+        double                lambda[12];
+        for (int k = 0; k < constraint->row_count; ++k) lambda[k] = -mu[k];
+        if (constraint->kind == TNI_CONSTRAINT_USER) {
+            reactions[i] = user_reaction(system, constraint, lambda);
+            continue;
+        }
+        const tni_joint* joint = &model->joints[constraint->index];
+        reactions[i] = tni_joint_reaction(model, joint, tni_sides_of(joint, system->views),
+                                          at->time, at->z, lambda);
+    }
+}
+
+void tni_system_accelerations(const tni_system* system, tn_twist* accelerations)
+{
+    const tn_model* model = system->model;
+    for (int i = 0; i < model->body_count; ++i) {
+        const tni_body* body = &model->bodies[i];
+        const double*   a    = system->answer + body->u_start;
+        tni_view        view = system->views[i];
+        tn_twist*       out  = &accelerations[i];
+        *out                 = (tn_twist){{0, 0, 0}, {0, 0, 0}};
+        out->linear          = tni_point_motion(body, &view, tni_neg(body->com)).bias;
+        if (body->dim == 0) continue;
+        // The rest is linear in udot, like a velocity in u.
+        view.u              = a;
+        view.v              = body->kind == TN_BODY_PLANAR ? tni_vec3(a[0], a[1], 0) : tni_read3(a);
+        view.w              = body->kind == TN_BODY_RIGID    ? tni_read3(a + 3)
+                              : body->kind == TN_BODY_PLANAR ? tni_vec3(0, 0, a[2])
+                                                             : tni_vec3(0, 0, 0);
+        const tn_twist rate = tni_view_velocity(body, &view);
+        out->linear         = tni_add(out->linear, rate.linear);
+        out->angular        = rate.angular;
+    }
+}
+
+void tni_system_add_impulses(const tni_system* system, const tn_wrench* impulses, double* b)
+{
+    const tn_model* model = system->model;
+    for (int i = 1; i < model->body_count; ++i) {
+        const tni_body* body = &model->bodies[i];
+        if (body->dim == 0) continue;
+        tni_apply_wrench(body, &system->views[i], tni_neg(body->com), impulses[i - 1].force,
+                         impulses[i - 1].torque, b);
+    }
+}
+
+void tni_system_note(const tni_system* system, tn_step_report* report)
+{
+    const tni_saddle_report* s      = &system->saddle->report;
+    const tn_model*          model  = system->model;
+    const double             margin = fmin(1, s->pivot_min);
+    if (margin < report->rank_margin || report->rank_joint.bits == 0) {
+        report->rank_margin = margin;
+        if (s->pivot_row >= model->u_count) {
+            const tni_constraint* constraint =
+                tni_constraint_of_row(model, s->pivot_row - model->u_count);
+            report->rank_joint = tni_constraint_id(model, (int)(constraint - model->constraints));
+        }
+    }
+    report->redundant_count =
+        s->redundant_count > report->redundant_count ? s->redundant_count : report->redundant_count;
+    report->regularised_count = s->replaced_count > report->regularised_count
+                                    ? s->replaced_count
+                                    : report->regularised_count;
+    report->refinement_count  = s->refinement_count > report->refinement_count
+                                    ? s->refinement_count
+                                    : report->refinement_count;
+    report->residual          = fmax(report->residual, s->residual);
+}

@@ -1,0 +1,71 @@
+// system: the one door between mechanics and algebra. Bodies, joints and forces at a place go in; velocities or
+// accelerations, multipliers and reactions come out, with a word on how well the solve went.
+//
+//     M u + J^T mu = b,   J u = r        lambda = -mu
+// is solved for accelerations (b = F, r = -c), for velocities where f = m v, for velocity changes under
+// impulses, and for the smallest displacement that closes the joints. c = gamma + 2/T rate + 1/T^2 C with
+// Baumgarte's time T, gamma alone without.
+#ifndef TNI_SYSTEM_H
+#define TNI_SYSTEM_H
+
+#include "linalg/saddle.h"
+#include "state/state.h"
+#include "tenon/step.h"
+
+/// A place in state space. u NULL: all that can be pushed is at rest.
+typedef struct tni_place {
+    double        time;
+    const double *q, *u;
+    const double* z; ///< joint coordinates a moment ago
+} tni_place;
+
+typedef struct tni_system {
+    const tn_model* model;
+    tni_saddle*     saddle;
+    tni_view*       views;            ///< at the place last looked at
+    double *        C, *rate, *gamma; ///< of all rows there
+    double*         rhs;              ///< b, then r
+    double*         answer;           ///< u, then mu
+    double (*clock)(void* user);
+    void*     clock_user;
+    tn_phases phases;
+} tni_system;
+
+TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model,
+                                         tni_system** system);
+
+/// Looks at a place: views and rows, nothing is factored.
+void tni_system_look(tni_system* system, const tni_place* at);
+/// Looks at a place and factors M and J there.
+TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why);
+/// With the last factorisation; b NULL: zero. The answer is u (u_count) and mu (row_count) in system->answer.
+TN_NODISCARD tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
+                                        tn_why* why);
+
+/// Accelerations at a place: factors, gathers the forces, solves. baumgarte: T, or 0.
+TN_NODISCARD tn_result tni_system_accelerate(tni_system* system, const tni_place* at,
+                                             double baumgarte, tn_why* why);
+/// Velocities at a place where f = m v; at->u is not used.
+TN_NODISCARD tn_result tni_system_drift(tni_system* system, const tni_place* at, double baumgarte,
+                                        tn_why* why);
+
+/// Largest |C| over rows that hold a position, largest |rate| over all rows, at the place last looked at. *worst is
+/// the constraint that has it.
+double tni_system_position_error(const tni_system* system, int* worst);
+double tni_system_velocity_error(const tni_system* system, int* worst);
+
+/// Angles counted on from z to the place last looked at.
+void tni_system_follow(const tni_system* system, double* z);
+/// Constraint wrenches of the last answer, at the place last looked at, of all joints of the model.
+void tni_system_reactions(const tni_system* system, const tni_place* at, tn_wrench* reactions);
+/// Accelerations of body frames' origins from the last answer, of all bodies of the model, the ground first.
+void tni_system_accelerations(const tni_system* system, tn_twist* accelerations);
+/// Adds impulses at body frames' origins (by body, without the ground) to b.
+void tni_system_add_impulses(const tni_system* system, const tn_wrench* impulses, double* b);
+
+/// The worst of the last factorisation and solve is kept in the report.
+void tni_system_note(const tni_system* system, tn_step_report* report);
+/// The joint that a constraint is to the user; null for couplings.
+tn_joint_id tni_constraint_id(const tn_model* model, int constraint);
+
+#endif
