@@ -12,22 +12,24 @@
 #include "model/joint_types.h"
 #include "tenon/model.h"
 
+/// What every step reads comes first and fills two cache lines; the rest is for the start and for rarer kinds.
 typedef struct tni_body {
-    const char*   name;
-    tn_body_kind  kind;
-    int           dim;     ///< velocity numbers; 0: cannot be pushed
-    int           q_count; ///< coordinates
-    int           q_start, u_start;
-    int           node;  ///< -1: cannot be pushed
-    bool          turns; ///< has an attitude, so joints with axes take it
-    double        mass;
-    tn_vec3       com;     ///< in the body frame
-    tni_mat3      inertia; ///< about the centre of mass, body axes. Affine: Q = int rho p p^T
-    tn_frame      start;   ///< of the frame at the centre of mass with body axes
-    tn_twist      start_velocity;       ///< of the centre of mass
-    double        lame_mu, lame_lambda; ///< affine, times the volume [J]
-    const tn_key* keys;                 ///< kinematic: of the frame at the centre of mass
-    int           key_count;
+    tn_body_kind kind;
+    int          dim;     ///< velocity numbers; 0: cannot be pushed
+    int          q_count; ///< coordinates
+    int          q_start, u_start;
+    int          node; ///< -1: cannot be pushed
+    double       mass;
+    tni_mat3     inertia; ///< about the centre of mass, body axes. Affine: Q = int rho p p^T
+
+    tn_vec3              com;   ///< in the body frame
+    bool                 turns; ///< has an attitude, so joints with axes take it
+    const char*          name;
+    tn_frame             start;          ///< of the frame at the centre of mass with body axes
+    tn_twist             start_velocity; ///< of the centre of mass
+    double               lame_mu, lame_lambda; ///< affine, times the volume [J]
+    const tn_key*        keys;                 ///< kinematic: of the frame at the centre of mass
+    int                  key_count;
     const tn_body_table* table; ///< user-defined
     const void*          data;
     const double*        user_q; ///< start values
@@ -35,18 +37,18 @@ typedef struct tni_body {
 } tni_body;
 
 typedef struct tni_joint {
-    const char*           name;
     const tni_joint_type* type;
     int                   constraint; ///< its rows
     int                   body1, body2;
-    tn_vec3               p1, p2; ///< anchors from the centres of mass, body axes
-    tni_mat3              F1, F2; ///< joint axes as columns, body axes
-    double                size;   ///< distance: length; screw: metres per radian; rolling: radius
-    bool    wheel; ///< rolling on the rim of a disc about body 2's frame axis, not on a sphere
-    uint8_t parts[TNI_JOINT_ROWS_MAX]; ///< which of the type's parts are rows here
-    const tn_value_key* drive;         ///< prescribed velocity; one key: constant
+    int                   coordinate_start, coordinate_count;
+    uint8_t               parts[TNI_JOINT_ROWS_MAX]; ///< which of the type's parts are rows here
+    bool     wheel;  ///< rolling on the rim of a disc about body 2's frame axis, not on a sphere
+    tn_vec3  p1, p2; ///< anchors from the centres of mass, body axes
+    tni_mat3 F1, F2; ///< joint axes as columns, body axes
+    double   size;   ///< distance: length; screw: metres per radian; rolling: radius
+    const tn_value_key* drive; ///< prescribed velocity; one key: constant
     int                 drive_count;
-    int                 coordinate_start, coordinate_count;
+    const char*         name;
 } tni_joint;
 
 /// Spring, damper, limits and constant force on a joint's free coordinates; only joints that have some.

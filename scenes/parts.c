@@ -1,0 +1,222 @@
+#include "parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+// The quaternion of twice the turn from a to their half vector: (1 + a.b, a x b), made unit.
+tn_quat tns_turn(tn_vec3 a, tn_vec3 b)
+{
+    const double  w = 1 + tns_dot(a, b);
+    const tn_vec3 v = tns_cross(a, b);
+    const double  n = sqrt(w * w + tns_dot(v, v));
+    if (n > 1e-12) return (tn_quat){w / n, v.x / n, v.y / n, v.z / n};
+    const tn_vec3 other  = fabs(a.x) < 0.5 ? TNS_X : TNS_Y;
+    const tn_vec3 normal = tns_unit(tns_cross(a, other));
+    return (tn_quat){0, normal.x, normal.y, normal.z};
+}
+
+tn_vec3 tns_rotate(tn_quat q, tn_vec3 v)
+{
+    const tn_vec3 u = tns_vec(q.x, q.y, q.z);
+    const tn_vec3 t = tns_scale(2, tns_cross(u, v));
+    return tns_add(v, tns_add(tns_scale(q.w, t), tns_cross(u, t)));
+}
+
+tn_quat tns_quat_mul(tn_quat a, tn_quat b)
+{
+    return (tn_quat){a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+                     a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+                     a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+                     a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
+}
+
+tn_vec3 tns_place(tn_frame pose, tn_vec3 local)
+{
+    return tns_add(pose.position, tns_rotate(pose.orientation, local));
+}
+
+// cos and sin of x, |x| <= pi/4: Taylor's series, cut where the next term is below one part in
+// 2^56.
+static tn_vec3 small_circle(double x)
+{
+    const double y = x * x;
+    double       c = 1, s = 1;
+    for (int k = 16; k >= 2; k -= 2) {
+        c = 1 - y * c / (k * (k - 1));
+        s = 1 - y * s / (k * (k + 1));
+    }
+    return tns_vec(c, x * s, 0);
+}
+
+tn_vec3 tns_circle(double turns)
+{
+    const double  quarter = floor(4 * turns + 0.5);
+    const tn_vec3 p       = small_circle(6.2831853071795865 * (turns - quarter / 4));
+    switch ((int)(quarter - 4 * floor(quarter / 4))) {
+    case 0: return p;
+    case 1: return tns_vec(-p.y, p.x, 0);
+    case 2: return tns_vec(-p.x, -p.y, 0);
+    default: return tns_vec(p.y, -p.x, 0);
+    }
+}
+
+tn_quat tns_turn_about(tn_vec3 unit_axis, double turns)
+{
+    const tn_vec3 half = tns_circle(turns / 2);
+    return (tn_quat){half.x, half.y * unit_axis.x, half.y * unit_axis.y, half.y * unit_axis.z};
+}
+
+tns_text tns_name(const char* format, ...)
+{
+    tns_text name;
+    va_list  arguments;
+    va_start(arguments, format);
+    vsnprintf(name.text, sizeof name.text, format, arguments);
+    va_end(arguments);
+    return name;
+}
+
+void tns_setup(tn_scene* scene, const char* name, double h, double duration)
+{
+    tn_settings settings = tn_default_settings();
+    settings.method      = TN_METHOD_AUTO;
+    settings.h           = h;
+    settings.duration    = duration;
+    tn_scene_set_name(scene, name);
+    tn_scene_set_settings(scene, &settings);
+}
+
+static tn_body_id add_body(tn_scene* scene, const char* name, tn_body_kind kind, tn_frame pose,
+                           double mass, tn_vec3 inertia, tn_shape_def* shape)
+{
+    shape->collide  = false;
+    tn_body_def def = tn_default_body_def();
+    def.name        = name;
+    def.kind        = kind;
+    def.pose        = pose;
+    def.mass        = mass;
+    def.com         = tns_vec(0, 0, 0);
+    def.inertia[0]  = inertia.x;
+    def.inertia[1]  = inertia.y;
+    def.inertia[2]  = inertia.z;
+    for (int i = 3; i < 6; ++i) def.inertia[i] = 0;
+    def.shapes      = shape;
+    def.shape_count = 1;
+    return tn_scene_add_body(scene, &def);
+}
+
+// Of a solid cylinder of the given length: across the axis, and about it.
+static double across(double mass, double radius, double length)
+{
+    return mass * (3 * radius * radius + length * length) / 12;
+}
+static double about(double mass, double radius)
+{
+    return mass * radius * radius / 2;
+}
+
+tn_body_id tns_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
+                   double mass)
+{
+    const double   length = tns_length(tns_sub(b, a)), side = across(mass, radius, length);
+    const tn_frame pose  = {tns_mix(a, b, 0.5), tns_turn(TNS_Z, tns_unit(tns_sub(b, a)))};
+    tn_shape_def   shape = tn_default_shape_def(TN_SHAPE_CAPSULE);
+    shape.radius         = radius;
+    shape.half_length    = length / 2;
+    return add_body(scene, name, TN_BODY_RIGID, pose, mass,
+                    tns_vec(side, side, about(mass, radius)), &shape);
+}
+
+tn_body_id tns_planar_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
+                          double mass)
+{
+    const double  length = tns_length(tns_sub(b, a)), side = across(mass, radius, length);
+    const tn_vec3 along = tns_unit(tns_sub(b, a));
+    // Opposite to x the shortest turn may leave the plane: say half a turn about z.
+    const tn_quat  turn  = along.x < -1 + 1e-12 ? (tn_quat){0, 0, 0, 1} : tns_turn(TNS_X, along);
+    const tn_frame pose  = {tns_mix(a, b, 0.5), turn};
+    tn_shape_def   shape = tn_default_shape_def(TN_SHAPE_CAPSULE);
+    shape.radius         = radius;
+    shape.half_length    = length / 2;
+    shape.pose           = (tn_frame){{0, 0, 0}, tns_turn(TNS_Z, TNS_X)};
+    return add_body(scene, name, TN_BODY_PLANAR, pose, mass,
+                    tns_vec(about(mass, radius), side, side), &shape);
+}
+
+tn_body_id tns_box(tn_scene* scene, const char* name, tn_frame pose, tn_vec3 half_size, double mass)
+{
+    const double x = half_size.x * half_size.x, y = half_size.y * half_size.y,
+                 z        = half_size.z * half_size.z;
+    const tn_vec3 inertia = tns_scale(mass / 3, tns_vec(y + z, x + z, x + y));
+    tn_shape_def  shape   = tn_default_shape_def(TN_SHAPE_BOX);
+    shape.half_size       = half_size;
+    return add_body(scene, name, TN_BODY_RIGID, pose, mass, inertia, &shape);
+}
+
+tn_body_id tns_sphere(tn_scene* scene, const char* name, tn_vec3 center, double radius, double mass)
+{
+    const double i     = 0.4 * mass * radius * radius;
+    tn_shape_def shape = tn_default_shape_def(TN_SHAPE_SPHERE);
+    shape.radius       = radius;
+    return add_body(scene, name, TN_BODY_RIGID, tns_frame(center), mass, tns_vec(i, i, i), &shape);
+}
+
+tn_body_id tns_wheel(tn_scene* scene, const char* name, tn_vec3 center, tn_vec3 axis, double radius,
+                     double half_width, double mass)
+{
+    const double   side  = across(mass, radius, 2 * half_width);
+    const tn_frame pose  = {center, tns_turn(TNS_Z, axis)};
+    tn_shape_def   shape = tn_default_shape_def(TN_SHAPE_CYLINDER);
+    shape.radius         = radius;
+    shape.half_length    = half_width;
+    return add_body(scene, name, TN_BODY_RIGID, pose, mass,
+                    tns_vec(side, side, about(mass, radius)), &shape);
+}
+
+tn_joint_def tns_joint(tn_joint_type type, tn_body_id body1, tn_body_id body2, tn_vec3 anchor,
+                       tn_vec3 axis)
+{
+    tn_joint_def def = tn_default_joint_def(type);
+    def.body1        = body1;
+    def.body2        = body2;
+    def.anchor       = anchor;
+    def.axis         = axis;
+    return def;
+}
+
+tn_joint_id tns_joint_at(tn_scene* scene, const char* name, tn_joint_type type, tn_body_id body1,
+                         tn_body_id body2, tn_vec3 anchor, tn_vec3 axis)
+{
+    tn_joint_def def = tns_joint(type, body1, body2, anchor, axis);
+    def.name         = name;
+    return tn_scene_add_joint(scene, &def);
+}
+
+// Each point from its own index: rounding does not add up along the line.
+static tn_vec3 link_start(const tns_links* links, int index)
+{
+    return tns_add(links->start, tns_scale(index, links->step));
+}
+
+tn_vec3 tns_links_end(const tns_links* links)
+{
+    return link_start(links, links->count);
+}
+
+tn_body_id tns_add_links(tn_scene* scene, const tns_links* links)
+{
+    tn_body_id last = TNS_GROUND;
+    for (int i = 0; i < links->count; ++i) {
+        const tn_vec3    a = link_start(links, i), b = link_start(links, i + 1);
+        const double     mass = links->mass + (i + 1 == links->count ? links->tip_mass : 0);
+        const tn_body_id rod =
+            tns_rod(scene, tns_name("link%d", i + 1).text, a, b, links->radius, mass);
+        const tns_text name  = tns_name("j%d", i + 1);
+        tn_joint_def   joint = tns_joint(links->joint, last, rod, a, links->axis);
+        joint.name           = name.text;
+        joint.stiffness      = links->stiffness;
+        tn_scene_add_joint(scene, &joint);
+        last = rod;
+    }
+    return last;
+}

@@ -1,0 +1,148 @@
+// strandbeest: Theo Jansen's walking machine, its frame held in the air, its crank driven.
+//
+// A leg, seen along y with the crank's axis at the origin, P being the crank pin. The lengths are
+// Jansen's numbers, in centimetres:
+//
+//     B = (-a, -l) on the frame    |P| = m          upper triangle B X Z:  BX = b  BZ = d  XZ = e
+//     bars  PX = j  PY = k  BY = c  ZW = f          lower triangle Y W F:  YW = g  WF = h  YF = i
+//
+// Each point is where two circles meet, in the order X, Y, Z, W, F; F is the foot. The second leg
+// of a pair is the mirror image in x = 0 on the same crank pin. Pairs stand side by side along y,
+// their pins a third of a turn apart.
+//
+// A leg has 6 bodies and 9 hinges: 45 rows of rank 36, so it adds no freedom and 9 redundant rows.
+// All legs share the frame and the crank; frame and crank are joined by one hinge, or a motor (one
+// row more), and the weld to the ground has 6 rows: 45 legs + 11, or + 12 with the motor, or + 5
+// when free. Tomcin (2014, fig. 6b) has 4482 rows for 50 of what must be pairs, as these have 4505
+// in all; where the 23 others are saved cannot be told from the paper.
+#include "builtins.h"
+#include "linkage.h"
+
+enum { LEGS_MAX = 100, PAIRS_MAX = LEGS_MAX / 2 };
+
+static const double a = 0.38, b = 0.415, c = 0.393, d = 0.401, e = 0.558, f = 0.394, g = 0.367,
+                    h = 0.657, i = 0.49, j = 0.5, k = 0.619, l = 0.078, m = 0.15;
+static const double  pair_distance = 0.2, crank_height = 1.0;
+static const tn_vec3 axle_end = {0, 0.1, 0}; ///< from the last pair's plane to the bearing
+
+typedef struct leg_points {
+    tn_vec3 P, B, X, Y, Z, W, F;
+} leg_points;
+
+static tn_vec3 mirrored(tn_vec3 p)
+{
+    return tns_vec(-p.x, p.y, p.z);
+}
+
+static tn_vec3 crank_center(int pair)
+{
+    return tns_vec(0, pair_distance * pair, crank_height);
+}
+
+// In the direction (3, 4) / 5, turned by 0, 1 or 2 thirds: upright, the legs would balance.
+static tn_vec3 crank_pin(int pair)
+{
+    static const double cosine[3] = {1, -0.5, -0.5};
+    static const double sine[3]   = {0, 0.86602540378443865, -0.86602540378443865};
+    const double        x         = 0.6 * cosine[pair % 3] - 0.8 * sine[pair % 3];
+    const double        z         = 0.8 * cosine[pair % 3] + 0.6 * sine[pair % 3];
+    return tns_add(crank_center(pair), tns_vec(m * x, 0, m * z));
+}
+
+static leg_points place_leg(int pair, bool right)
+{
+    const tn_vec3 center = crank_center(pair), pin = crank_pin(pair);
+    leg_points    p;
+    p.P = right ? mirrored(pin) : pin;
+    p.B = tns_vec(-a, center.y, center.z - l);
+    p.X = tns_meet(p.P, j, p.B, b, false);
+    p.Y = tns_meet(p.P, k, p.B, c, true);
+    p.Z = tns_meet(p.B, d, p.X, e, true);
+    p.W = tns_meet(p.Z, f, p.Y, g, false);
+    p.F = tns_meet(p.W, h, p.Y, i, false);
+    if (!right) return p;
+    return (leg_points){mirrored(p.P), mirrored(p.B), mirrored(p.X), mirrored(p.Y),
+                        mirrored(p.Z), mirrored(p.W), mirrored(p.F)};
+}
+
+static tn_body_id add_part(tn_scene* scene, int leg, const char* part, tn_vec3 from, tn_vec3 to)
+{
+    return tns_bar(scene, tns_name("leg%d.%s", leg, part).text, from, to, 0.008, 0.5);
+}
+
+static tn_body_id add_plate(tn_scene* scene, int leg, const char* part, tn_vec3 p, tn_vec3 q,
+                            tn_vec3 r)
+{
+    return tns_triangle(scene, tns_name("leg%d.%s", leg, part).text, p, q, r, 0.008, 2500);
+}
+
+static void add_pin(tn_scene* scene, int leg, const char* pin, tn_body_id body1, tn_body_id body2,
+                    tn_vec3 at)
+{
+    tns_pin(scene, tns_name("leg%d.%s", leg, pin).text, body1, body2, at);
+}
+
+static void add_leg(tn_scene* scene, int leg, tn_body_id frame, tn_body_id crank)
+{
+    const leg_points p     = place_leg(leg / 2, leg % 2 == 1);
+    const tn_body_id upper = add_plate(scene, leg, "upper", p.B, p.X, p.Z);
+    const tn_body_id lower = add_plate(scene, leg, "lower", p.Y, p.W, p.F);
+    const tn_body_id PX    = add_part(scene, leg, "j", p.P, p.X),
+                     PY    = add_part(scene, leg, "k", p.P, p.Y);
+    const tn_body_id BY    = add_part(scene, leg, "c", p.B, p.Y),
+                     ZW    = add_part(scene, leg, "f", p.Z, p.W);
+    add_pin(scene, leg, "P1", crank, PX, p.P);
+    add_pin(scene, leg, "P2", crank, PY, p.P);
+    add_pin(scene, leg, "B1", frame, upper, p.B);
+    add_pin(scene, leg, "B2", frame, BY, p.B);
+    add_pin(scene, leg, "X", PX, upper, p.X);
+    add_pin(scene, leg, "Y1", PY, lower, p.Y);
+    add_pin(scene, leg, "Y2", BY, lower, p.Y);
+    add_pin(scene, leg, "Z", upper, ZW, p.Z);
+    add_pin(scene, leg, "W", ZW, lower, p.W);
+}
+
+static tn_body_id add_frame(tn_scene* scene, int pair_count)
+{
+    const tn_vec3     O0      = tns_sub(crank_center(0), axle_end);
+    const tn_vec3     O1      = tns_add(crank_center(pair_count - 1), axle_end);
+    const tn_vec3     to_left = tns_vec(-a, 0, -l), to_right = mirrored(to_left);
+    const tn_vec3     L0 = tns_add(O0, to_left), L1 = tns_add(O1, to_left);
+    const tn_vec3     R0 = tns_add(O0, to_right), R1 = tns_add(O1, to_right);
+    const tns_segment rods[8] = {{L0, L1}, {R0, R1}, {L0, R0}, {L1, R1},
+                                 {O0, L0}, {O0, R0}, {O1, L1}, {O1, R1}};
+    return tns_truss(scene, "frame", tns_mix(O0, O1, 0.5), rods, 8, 0.015, 2500);
+}
+
+static tn_body_id add_crank(tn_scene* scene, int pair_count)
+{
+    tns_segment rods[1 + PAIRS_MAX];
+    rods[0].a = tns_sub(crank_center(0), axle_end);
+    rods[0].b = tns_add(crank_center(pair_count - 1), axle_end);
+    for (int pair = 0; pair < pair_count; ++pair) {
+        rods[1 + pair] = (tns_segment){crank_center(pair), crank_pin(pair)};
+    }
+    return tns_truss(scene, "crank", crank_center(0), rods, 1 + pair_count, 0.012, 7800);
+}
+
+static void build(tn_scene* scene, const double* values)
+{
+    const int    legs = (int)values[0], pair_count = (legs + 1) / 2;
+    const double motor = values[1];
+    const bool   held  = values[2] == 0;
+    tns_setup(scene, "strandbeest", 0.001, 5);
+    const tn_body_id frame = add_frame(scene, pair_count), crank = add_crank(scene, pair_count);
+    const tn_vec3    bearing = tns_sub(crank_center(0), axle_end);
+    if (held) tns_joint_at(scene, "hold", TN_JOINT_WELD, TNS_GROUND, frame, bearing, TNS_Y);
+    tns_drive(scene, "crank", frame, crank, bearing, motor);
+    for (int leg = 0; leg < legs; ++leg) add_leg(scene, leg, frame, crank);
+}
+
+const tns_builtin tns_strandbeest = {
+    "strandbeest",
+    "Theo Jansen's walking machine, many legs on one crank",
+    {{"legs", "single legs; two and two share a crank pin", 12, 1, LEGS_MAX, true, NULL},
+     {"motor", "speed of the crank [rad/s]; 0: it swings freely", 3, -100, 100, false, NULL},
+     {"frame", "welded to the ground, or free to fall", 0, 0, 1, true, "weld|free"}},
+    build,
+};
