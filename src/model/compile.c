@@ -206,6 +206,11 @@ static void compile_frames(const tn_model* model, tni_joint* joint, const tn_joi
 
 static tn_vec3 anchor_at_start(const tni_body* body, tn_vec3 p)
 {
+    if (body->kind == TN_BODY_USER) {
+        tn_vec3 at;
+        body->table->point(body->data, body->user_q, body->user_u, p, &at, NULL, NULL);
+        return at;
+    }
     return tni_add(body->start.position, tni_rotate(body->start.orientation, p));
 }
 
@@ -252,6 +257,12 @@ static tn_result compile_size(const tn_model* model, tni_joint* joint, const tn_
     return TN_OK;
 }
 
+// Rows along axes of frame 1, or about them.
+static bool has_axes(const tni_joint_type* type)
+{
+    return type->turns || type->parts[0].op == TNI_ROW_LINE;
+}
+
 // In the plane some rows hold by themselves. An axis must stand on the plane or lie in it.
 static bool row_acts_in_plane(const tni_row_part* part, const bool upright[3])
 {
@@ -273,7 +284,7 @@ static tn_result choose_rows(tn_model* model, tni_joint* joint, tni_constraint* 
         for (int k = 0; k < 3; ++k) {
             const double up = fabs(tni_mul(&R, tni_column(&joint->F1, k)).z);
             upright[k]      = up > 0.5;
-            if (joint->type->turns && up > plane_tolerance && up < 1 - plane_tolerance) {
+            if (has_axes(joint->type) && up > plane_tolerance && up < 1 - plane_tolerance) {
                 return tni_fail(
                     why, TN_ERR_MODEL,
                     "joint '%s': its axes must lie in the plane of its planar bodies or stand on it",
@@ -284,6 +295,11 @@ static tn_result choose_rows(tn_model* model, tni_joint* joint, tni_constraint* 
     for (int i = 0; i < joint->type->row_count; ++i) {
         const tni_row_part* part = &joint->type->parts[i];
         if (flat && !row_acts_in_plane(part, upright)) continue;
+        if (flat && part->op == TNI_ROW_DRIVE &&
+            upright[2] != (joint->type->coordinates[0] == TNI_COORDINATE_ANGLE)) {
+            return tni_fail(why, TN_ERR_MODEL, "joint '%s': no planar body moves the way it drives",
+                            joint->name);
+        }
         joint->parts[constraint->row_count++] = (uint8_t)i;
         constraint->held_count += !part->velocity;
     }
@@ -336,6 +352,13 @@ static tn_result need_torque(const tn_model* model, const tni_joint* joint, cons
 static tn_result compile_actuation(tn_model* model, int index, const tn_joint_def* def, tn_why* why)
 {
     const tni_joint* joint = &model->joints[index];
+    if (joint->coordinate_count == 0) {
+        const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
+        return tni_fail(why, TN_ERR_MODEL,
+                        "joint '%s': it has no free coordinate for a spring, damper, limit or force, "
+                        "because '%s' cannot turn",
+                        joint->name, body1->turns ? body2->name : body1->name);
+    }
     for (int i = 0; i < joint->coordinate_count; ++i) {
         if (joint->type->coordinates[i] < TNI_COORDINATE_ROTATION_X) continue;
         const tn_result result =
@@ -369,6 +392,11 @@ static tn_result compile_joint(tn_model* model, const tn_scene* scene, const tn_
         return tni_fail(why, TN_ERR_MODEL,
                         "joint '%s': a %s needs bodies that can turn, and '%s' cannot", def->name,
                         joint->type->word, body1->turns ? body2->name : body1->name);
+    }
+    if (has_axes(joint->type) && body1->kind == TN_BODY_USER && !body1->turns) {
+        return tni_fail(why, TN_ERR_MODEL,
+                        "joint '%s': the axes of a %s are its first body's, and '%s' has no directions",
+                        def->name, joint->type->word, body1->name);
     }
     const bool flat = is_flat(body1) && is_flat(body2);
     compile_frames(model, joint, def, flat);

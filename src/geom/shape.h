@@ -1,0 +1,25 @@
+// shape: volume, centre and second moments of solid shapes.
+#ifndef TNI_SHAPE_H
+#define TNI_SHAPE_H
+
+#include "tenon/math.h"
+#include "tenon/scene.h"
+
+/// What a solid is made of, for a density that the maker names.
+typedef struct tni_solid {
+    double  content;    ///< integral of the density: the volume for density 1
+    tn_vec3 centre;     ///< of the content
+    double  inertia[6]; ///< about the centre: xx yy zz xy xz yz
+} tni_solid;
+
+/// Of density 1, in the shape's own frame. Planes and meshes have no content. Fails with
+/// TN_ERR_MEMORY (a hull needs some), and with TN_ERR_MODEL when convex points span no volume.
+tn_result tni_shape_solid(const tn_host* host, const tn_shape_def* shape, tni_solid* solid);
+/// The same content seen from the frame in which `pose` is given. The orientation may have any
+/// length.
+tni_solid tni_solid_moved(const tni_solid* solid, const tn_frame* pose);
+tni_solid tni_solid_scaled(const tni_solid* solid, double density);
+/// Both together (parallel axes). A solid without content adds nothing.
+tni_solid tni_solid_merged(const tni_solid* a, const tni_solid* b);
+
+#endif

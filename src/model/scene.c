@@ -1,0 +1,522 @@
+// scene: the store. Adding a part goes the same way for all kinds:
+//
+//     name it, check it, make room for it, copy it whole, enter it
+//
+// Room is made first in the list, then in the table of names, then in the arena; the part counts
+// only once all three are there. So an add that fails, for whatever reason, leaves the scene as it
+// was; room that was made stays for the next one. Everything a def points to is packed into one
+// piece of the arena: the packing runs twice, first only to measure. Cost: O(size of the def) an
+// add, amortised, whatever the number of parts.
+#include "model/scene.h"
+
+#include "model/settings.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+// ---- Packing: a def's arrays, into one block ---------------------------------------------------
+
+typedef struct packing {
+    char*  block; ///< NULL: only measure
+    size_t used;
+} packing;
+
+static void* pack(packing* p, const void* from, size_t bytes)
+{
+    void* to = NULL;
+    if (p->block != NULL && bytes > 0) to = memcpy(p->block + p->used, from, bytes);
+    p->used += (bytes + 7) / 8 * 8; // doubles and pointers
+    return to;
+}
+#define PACK(p, from, count) \
+    ((from) == NULL ? NULL : pack((p), (from), sizeof *(from) * (size_t)(count)))
+
+static const char* pack_text(packing* p, const char* text)
+{
+    return text == NULL ? NULL : pack(p, text, strlen(text) + 1);
+}
+
+static void pack_body(packing* p, void* item)
+{
+    tn_body_def*        def    = item;
+    const tn_shape_def* from   = def->shapes;
+    tn_shape_def*       shapes = PACK(p, from, def->shape_count);
+    for (int i = 0; i < def->shape_count; ++i) {
+        const bool     convex = from[i].type == TN_SHAPE_CONVEX;
+        const int      count  = convex ? from[i].point_count : 0;
+        const tn_vec3* points = PACK(p, from[i].points, count);
+        const char*    file   = pack_text(p, from[i].type == TN_SHAPE_MESH ? from[i].file : NULL);
+        if (shapes == NULL) continue;
+        shapes[i].points      = points;
+        shapes[i].point_count = count;
+        shapes[i].file        = file;
+    }
+    def->shapes     = shapes;
+    def->keys       = PACK(p, def->keys, def->key_count);
+    const bool user = def->kind == TN_BODY_USER;
+    if (!user) def->table = NULL, def->data = NULL;
+    def->user_q = user ? PACK(p, def->user_q, def->table->coordinate_count) : NULL;
+    def->user_u = user ? PACK(p, def->user_u, def->table->dim) : NULL;
+}
+
+static void pack_joint(packing* p, void* item)
+{
+    tni_joint_item* joint = item;
+    if (joint->def.type != TN_JOINT_MOTOR) joint->def.velocity_key_count = 0;
+    joint->def.velocity_keys = PACK(p, joint->def.velocity_keys, joint->def.velocity_key_count);
+    if (joint->constraint == NULL) return;
+    tn_constraint_def* constraint = PACK(p, joint->constraint, 1);
+    const tn_body_id*  bodies = PACK(p, joint->constraint->bodies, joint->constraint->body_count);
+    if (constraint != NULL) {
+        constraint->bodies = bodies;
+        constraint->name   = joint->def.name;
+    }
+    joint->constraint = constraint;
+}
+
+static void pack_coupling(packing* p, void* item)
+{
+    tn_coupling_def* def     = item;
+    const bool       coupler = def->type == TN_COUPLING_COUPLER;
+    def->joints              = PACK(p, def->joints, def->joint_count);
+    def->coefficients        = coupler ? PACK(p, def->coefficients, def->joint_count) : NULL;
+}
+
+static void pack_target(packing* p, void* item)
+{
+    tn_target_def* def = item;
+    def->keys          = PACK(p, def->keys, def->key_count);
+}
+
+// ---- Adding ------------------------------------------------------------------------------------
+
+typedef struct part_kind {
+    const char* word;
+    size_t      size;
+    void (*pack)(packing* p, void* item); ///< NULL: the def points to nothing but its name
+    bool always_named;
+} part_kind;
+
+static const part_kind kinds[TNI_PART_COUNT] = {
+    [TNI_PART_BODY]     = {"body", sizeof(tn_body_def), pack_body, true},
+    [TNI_PART_JOINT]    = {"joint", sizeof(tni_joint_item), pack_joint, true},
+    [TNI_PART_COUPLING] = {"coupling", sizeof(tn_coupling_def), pack_coupling, false},
+    [TNI_PART_SPRING]   = {"spring", sizeof(tn_spring_def), NULL, false},
+    [TNI_PART_TARGET]   = {"target", sizeof(tn_target_def), pack_target, false},
+    [TNI_PART_LOAD]     = {"load", sizeof(tn_load_def), NULL, false},
+    [TNI_PART_DRAG]     = {"drag", sizeof(tn_drag_def), NULL, false},
+};
+// enter() sets the name of every kind through a pointer to its first field.
+_Static_assert(offsetof(tn_body_def, name) == 0 && offsetof(tni_joint_item, def.name) == 0 &&
+                   offsetof(tn_coupling_def, name) == 0 && offsetof(tn_spring_def, name) == 0 &&
+                   offsetof(tn_target_def, name) == 0 && offsetof(tn_load_def, name) == 0 &&
+                   offsetof(tn_drag_def, name) == 0,
+               "defs begin with their name");
+
+// "joint 'pin'", or "joint 3" while it has no good name.
+static void write_label(const tni_adding* a, char* text, size_t size)
+{
+    if (a->part == TNI_PART_COUNT) snprintf(text, size, "scene");
+    else if (a->name[0] != 0) snprintf(text, size, "%s '%s'", kinds[a->part].word, a->name);
+    else snprintf(text, size, "%s %d", kinds[a->part].word, a->scene->parts[a->part].count + 1);
+}
+
+bool tni_refuse(tni_adding* a, const char* format, ...)
+{
+    char label[TNI_NAME_MAX + 32], text[sizeof a->why.text];
+    write_label(a, label, sizeof label);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tni_fail(&a->why, TN_ERR_MODEL, "%s: %s", label, text);
+    return false;
+}
+
+static void remember(tn_scene* scene, const tn_why* why)
+{
+    if (scene->problem.result == TN_OK) scene->problem = *why;
+}
+
+static bool lacks_memory(tni_adding* a)
+{
+    a->scene->arena.failed = false; // the next add may ask for less
+    tni_refuse(a, "out of memory");
+    a->why.result = TN_ERR_MEMORY;
+    return false;
+}
+
+// "body<n>" with the next number whose name is free.
+static void number_part(tni_adding* a)
+{
+    const tni_names* names = &a->scene->parts[a->part].names;
+    do {
+        snprintf(a->name, sizeof a->name, "%s%d", kinds[a->part].word, ++a->number);
+    } while (tni_names_find(names, a->name) != 0);
+}
+
+static bool name_part(tni_adding* a, const char* name, bool from_defaults)
+{
+    const tni_names* names = &a->scene->parts[a->part].names;
+    const char*      word  = kinds[a->part].word;
+    if (!from_defaults) return tni_refuse(a, "def does not start from tn_default_%s_def()", word);
+    a->number = a->scene->parts[a->part].number;
+    if (name == NULL || name[0] == 0) {
+        if (kinds[a->part].always_named) number_part(a);
+        return true;
+    }
+    if (!tni_check_name(a, name)) return false;
+    memcpy(a->name, name, strlen(name) + 1);
+    return tni_names_find(names, name) == 0 || tni_refuse(a, "another %s has this name", word);
+}
+
+static bool grow(const tn_host* host, void** items, int count, int* capacity, size_t size)
+{
+    if (count < *capacity) return true;
+    if (count > INT_MAX / 2) return false;
+    const int bigger = *capacity == 0 ? 16 : 2 * *capacity;
+    void*     moved  = tni_host_take(host, size * (size_t)bigger);
+    if (moved == NULL) return false;
+    if (count > 0) memcpy(moved, *items, size * (size_t)count);
+    tni_host_give(host, *items, size * (size_t)*capacity);
+    *items    = moved;
+    *capacity = bigger;
+    return true;
+}
+
+// Copies the def whole and enters it; nothing has changed when it returns false.
+static bool enter(tni_adding* a, const void* def)
+{
+    tn_scene*        scene = a->scene;
+    tni_part_list*   list  = &scene->parts[a->part];
+    const part_kind* kind  = &kinds[a->part];
+    const char*      name  = a->name[0] != 0 ? a->name : NULL;
+    if (!grow(&scene->host, &list->items, list->count, &list->capacity, kind->size))
+        return lacks_memory(a);
+    if (name != NULL && !tni_names_reserve(&list->names, &scene->host)) return lacks_memory(a);
+
+    void*   item = (char*)list->items + kind->size * (size_t)list->count;
+    packing p    = {0};
+    for (int pass = 0; pass < 2; ++pass) {
+        memcpy(item, def, kind->size);
+        *(const char**)item = pack_text(&p, name);
+        if (kind->pack != NULL) kind->pack(&p, item);
+        if (pass == 1 || p.used == 0) break;
+        p = (packing){.block = tni_arena_take(&scene->arena, p.used)};
+        if (p.block == NULL) return lacks_memory(a);
+    }
+    ++list->count;
+    list->number = a->number;
+    if (name != NULL) tni_names_put(&list->names, *(const char**)item, (uint32_t)list->count);
+    return true;
+}
+
+static tni_adding adding(tn_scene* scene, tni_part part)
+{
+    return (tni_adding){.scene = scene, .part = part};
+}
+
+static tn_result finish(tni_adding* a, bool good)
+{
+    if (!good) remember(a->scene, &a->why);
+    return a->why.result;
+}
+
+tn_body_id tn_scene_add_body(tn_scene* scene, const tn_body_def* def)
+{
+    tni_adding a    = adding(scene, TNI_PART_BODY);
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_BODY) &&
+                      tni_check_body(&a, def) && enter(&a, def);
+    finish(&a, good);
+    return (tn_body_id){good ? (uint32_t)tn_scene_body_count(scene) : 0};
+}
+
+tn_joint_id tn_scene_add_joint(tn_scene* scene, const tn_joint_def* def)
+{
+    tni_adding           a    = adding(scene, TNI_PART_JOINT);
+    const tni_joint_item item = {.def = *def};
+    const bool           good = name_part(&a, def->name, def->cookie == TNI_COOKIE_JOINT) &&
+                      tni_check_joint(&a, def) && enter(&a, &item);
+    finish(&a, good);
+    return (tn_joint_id){good ? (uint32_t)tn_scene_joint_count(scene) : 0};
+}
+
+tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* def)
+{
+    tni_adding a    = adding(scene, TNI_PART_JOINT);
+    bool       good = name_part(&a, def->name, true) && tni_check_constraint(&a, def);
+    if (good) {
+        tni_joint_item item = {.def = tn_default_joint_def(TN_JOINT_USER), .constraint = def};
+        item.def.body1      = def->bodies[0];
+        if (def->body_count > 1) item.def.body2 = def->bodies[1];
+        good = enter(&a, &item);
+    }
+    finish(&a, good);
+    return (tn_joint_id){good ? (uint32_t)tn_scene_joint_count(scene) : 0};
+}
+
+tn_result tn_scene_add_coupling(tn_scene* scene, const tn_coupling_def* def)
+{
+    tni_adding a = adding(scene, TNI_PART_COUPLING);
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_COUPLING) &&
+                          tni_check_coupling(&a, def) && enter(&a, def));
+}
+
+tn_result tn_scene_add_spring(tn_scene* scene, const tn_spring_def* def)
+{
+    tni_adding a = adding(scene, TNI_PART_SPRING);
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_SPRING) &&
+                          tni_check_spring(&a, def) && enter(&a, def));
+}
+
+tn_result tn_scene_add_target(tn_scene* scene, const tn_target_def* def)
+{
+    tni_adding a = adding(scene, TNI_PART_TARGET);
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_TARGET) &&
+                          tni_check_target(&a, def) && enter(&a, def));
+}
+
+tn_result tn_scene_add_load(tn_scene* scene, const tn_load_def* def)
+{
+    tni_adding a = adding(scene, TNI_PART_LOAD);
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_LOAD) &&
+                          tni_check_load(&a, def) && enter(&a, def));
+}
+
+tn_result tn_scene_add_drag(tn_scene* scene, const tn_drag_def* def)
+{
+    tni_adding a = adding(scene, TNI_PART_DRAG);
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_DRAG) &&
+                          tni_check_drag(&a, def) && enter(&a, def));
+}
+
+tn_result tn_scene_exclude_contact(tn_scene* scene, tn_body_id body1, tn_body_id body2)
+{
+    const uint32_t count = (uint32_t)tn_scene_body_count(scene);
+    tn_why         why   = {0};
+    if (body1.bits > count || body2.bits > count) {
+        tni_fail(&why, TN_ERR_MODEL, "contact exclusion %d: no such body",
+                 scene->exclude_count + 1);
+    } else if (body1.bits == body2.bits) {
+        tni_fail(&why, TN_ERR_MODEL, "contact exclusion %d: both bodies are the same",
+                 scene->exclude_count + 1);
+    } else if (!grow(&scene->host, (void**)&scene->excludes, scene->exclude_count,
+                     &scene->exclude_capacity, sizeof *scene->excludes)) {
+        tni_fail(&why, TN_ERR_MEMORY, "contact exclusion %d: out of memory",
+                 scene->exclude_count + 1);
+    }
+    if (why.result != TN_OK) remember(scene, &why);
+    else scene->excludes[scene->exclude_count++] = (tn_contact_pair){body1, body2};
+    return why.result;
+}
+
+// ---- The scene itself --------------------------------------------------------------------------
+
+tn_result tn_scene_create(const tn_host* host, tn_scene** scene)
+{
+    const tn_host own = tni_host_or_default(host);
+    *scene            = tni_host_take(&own, sizeof **scene);
+    if (*scene == NULL) return TN_ERR_MEMORY;
+    **scene = (tn_scene){.host            = own,
+                         .arena           = tni_arena_make(&own),
+                         .gravity         = {0, 0, -9.81},
+                         .settings        = tn_default_settings(),
+                         .ground_friction = 0.5};
+    return TN_OK;
+}
+
+void tn_scene_free(tn_scene* scene)
+{
+    if (scene == NULL) return;
+    const tn_host host = scene->host;
+    for (int part = 0; part < TNI_PART_COUNT; ++part) {
+        tni_part_list* list = &scene->parts[part];
+        tni_host_give(&host, list->items, kinds[part].size * (size_t)list->capacity);
+        tni_names_free(&list->names, &host);
+    }
+    tni_host_give(&host, scene->excludes,
+                  sizeof *scene->excludes * (size_t)scene->exclude_capacity);
+    tni_arena_free(&scene->arena);
+    tni_host_give(&host, scene, sizeof *scene);
+}
+
+tn_result tn_scene_problem(const tn_scene* scene, tn_why* why)
+{
+    if (why != NULL) *why = scene->problem;
+    return scene->problem.result;
+}
+
+void tn_scene_set_name(tn_scene* scene, const char* name)
+{
+    tni_adding a = {.scene = scene, .part = TNI_PART_COUNT};
+    if (name == NULL) name = "";
+    if (name[0] != 0 && strcmp(name, "ground") != 0 && !tni_check_name(&a, name))
+        remember(scene, &a.why);
+    else snprintf(scene->name, sizeof scene->name, "%s", name);
+}
+
+void tn_scene_set_gravity(tn_scene* scene, tn_vec3 gravity)
+{
+    tni_adding a = {.scene = scene, .part = TNI_PART_COUNT};
+    if (isfinite(gravity.x) && isfinite(gravity.y) && isfinite(gravity.z)) {
+        scene->gravity = gravity;
+    } else {
+        tni_refuse(&a, "gravity must be finite");
+        remember(scene, &a.why);
+    }
+}
+
+void tn_scene_set_settings(tn_scene* scene, const tn_settings* settings)
+{
+    tn_why why;
+    if (tni_settings_check(settings, &why) == TN_OK) scene->settings = *settings;
+    else remember(scene, &why);
+}
+
+void tn_scene_set_ground(tn_scene* scene, double friction, double restitution)
+{
+    tn_why why;
+    if (friction >= 0 && isfinite(friction) && restitution >= 0 && restitution <= 1) {
+        scene->ground_friction    = friction;
+        scene->ground_restitution = restitution;
+    } else {
+        tni_fail(&why, TN_ERR_MODEL,
+                 "ground: friction must be >= 0 and restitution in 0..1, are %g and %g", friction,
+                 restitution);
+        remember(scene, &why);
+    }
+}
+
+// ---- Reading back ------------------------------------------------------------------------------
+
+const char* tn_scene_name(const tn_scene* scene)
+{
+    return scene->name;
+}
+
+tn_vec3 tn_scene_gravity(const tn_scene* scene)
+{
+    return scene->gravity;
+}
+
+tn_settings tn_scene_settings(const tn_scene* scene)
+{
+    return scene->settings;
+}
+
+double tn_scene_ground_friction(const tn_scene* scene)
+{
+    return scene->ground_friction;
+}
+
+double tn_scene_ground_restitution(const tn_scene* scene)
+{
+    return scene->ground_restitution;
+}
+
+int tn_scene_body_count(const tn_scene* scene)
+{
+    return scene->parts[TNI_PART_BODY].count;
+}
+
+int tn_scene_joint_count(const tn_scene* scene)
+{
+    return scene->parts[TNI_PART_JOINT].count;
+}
+
+int tn_scene_coupling_count(const tn_scene* scene)
+{
+    return scene->parts[TNI_PART_COUPLING].count;
+}
+
+int tn_scene_spring_count(const tn_scene* scene)
+{
+    return scene->parts[TNI_PART_SPRING].count;
+}
+
+int tn_scene_target_count(const tn_scene* scene)
+{
+    return scene->parts[TNI_PART_TARGET].count;
+}
+
+int tn_scene_load_count(const tn_scene* scene)
+{
+    return scene->parts[TNI_PART_LOAD].count;
+}
+
+int tn_scene_drag_count(const tn_scene* scene)
+{
+    return scene->parts[TNI_PART_DRAG].count;
+}
+
+int tn_scene_exclude_count(const tn_scene* scene)
+{
+    return scene->exclude_count;
+}
+
+static const void* item_at(const tn_scene* scene, tni_part part, int index)
+{
+    const tni_part_list* list = &scene->parts[part];
+    TN_ASSERT(index >= 0 && index < list->count);
+    return (const char*)list->items + kinds[part].size * (size_t)index;
+}
+
+const tn_body_def* tn_scene_body(const tn_scene* scene, int index)
+{
+    return item_at(scene, TNI_PART_BODY, index);
+}
+
+const tn_joint_def* tn_scene_joint(const tn_scene* scene, int index)
+{
+    return &((const tni_joint_item*)item_at(scene, TNI_PART_JOINT, index))->def;
+}
+
+const tn_constraint_def* tn_scene_constraint(const tn_scene* scene, int index)
+{
+    return ((const tni_joint_item*)item_at(scene, TNI_PART_JOINT, index))->constraint;
+}
+
+const tn_coupling_def* tn_scene_coupling(const tn_scene* scene, int index)
+{
+    return item_at(scene, TNI_PART_COUPLING, index);
+}
+
+const tn_spring_def* tn_scene_spring(const tn_scene* scene, int index)
+{
+    return item_at(scene, TNI_PART_SPRING, index);
+}
+
+const tn_target_def* tn_scene_target(const tn_scene* scene, int index)
+{
+    return item_at(scene, TNI_PART_TARGET, index);
+}
+
+const tn_load_def* tn_scene_load(const tn_scene* scene, int index)
+{
+    return item_at(scene, TNI_PART_LOAD, index);
+}
+
+const tn_drag_def* tn_scene_drag(const tn_scene* scene, int index)
+{
+    return item_at(scene, TNI_PART_DRAG, index);
+}
+
+tn_contact_pair tn_scene_exclude(const tn_scene* scene, int index)
+{
+    TN_ASSERT(index >= 0 && index < scene->exclude_count);
+    return scene->excludes[index];
+}
+
+tn_body_id tn_scene_find_body(const tn_scene* scene, const char* name, bool* found)
+{
+    const tn_body_id id = {tni_names_find(&scene->parts[TNI_PART_BODY].names, name)};
+    if (found != NULL) *found = id.bits != 0 || strcmp(name, "ground") == 0;
+    return id;
+}
+
+tn_joint_id tn_scene_find_joint(const tn_scene* scene, const char* name)
+{
+    return (tn_joint_id){tni_names_find(&scene->parts[TNI_PART_JOINT].names, name)};
+}

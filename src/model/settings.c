@@ -1,0 +1,199 @@
+// settings: one table says what can be set, in which range, and how it reads in files.
+//
+// A setting is a number, or one word of a list. The field is found by its offset in tn_settings;
+// words are stored as their index in the list. Adding a setting is adding a line to the table.
+// Fails with TN_ERR_PARSE, naming the key, what it takes, and the nearest good word.
+#include "model/settings.h"
+
+#include "base/base.h"
+#include "tenon/io.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef enum field_type { FIELD_NUMBER, FIELD_ENUM, FIELD_BOOL } field_type;
+
+typedef struct setting {
+    tn_setting_info    info;
+    field_type         type;
+    size_t             offset;
+    double             lower; ///< numbers: the least value
+    bool               open;  ///< numbers: the least value itself is refused
+    const char* const* words;
+    int                word_count;
+} setting;
+
+static const char* const method_words[] = {
+#define METHOD_WORD(name, word) word,
+    TN_METHOD_LIST(METHOD_WORD)
+#undef METHOD_WORD
+};
+static const char* const integrator_words[] = {"euler", "rk4", "adaptive"};
+static const char* const dynamics_words[]   = {"second", "first"};
+static const char* const bool_words[]       = {"false", "true"};
+
+#define AT(field) offsetof(tn_settings, field)
+#define POSITIVE(key, field, help)                                                   \
+    {                                                                                \
+        {key, "a number > 0", help, true}, FIELD_NUMBER, AT(field), 0, true, NULL, 0 \
+    }
+#define NOT_NEGATIVE(key, field, help)                                                 \
+    {                                                                                  \
+        {key, "a number >= 0", help, true}, FIELD_NUMBER, AT(field), 0, false, NULL, 0 \
+    }
+#define WORD(key, field, type, words, values, help)                   \
+    {                                                                 \
+        {key, values, help, false}, type, AT(field), 0, false, words, \
+            (int)(sizeof words / sizeof *words)                       \
+    }
+
+static const setting table[] = {
+    WORD("method", method, FIELD_ENUM, method_words,
+         "auto | multiplier | implicit | impulse | adaptive", "how a step is computed"),
+    POSITIVE("h", h, "step [s]"),
+    NOT_NEGATIVE("duration", duration, "simulated time [s]"),
+    WORD("multiplier.integrator", multiplier.integrator, FIELD_ENUM, integrator_words,
+         "euler | rk4 | adaptive",
+         "semi-implicit Euler, classical Runge-Kutta, or Dormand-Prince 5(4)"),
+    WORD("multiplier.dynamics", multiplier.dynamics, FIELD_ENUM, dynamics_words, "second | first",
+         "f = m a, or f = m v: drag a mechanism about with no inertia"),
+    NOT_NEGATIVE("multiplier.baumgarte", multiplier.baumgarte,
+                 "time in which drift decays [s]; 0: no such terms"),
+    WORD("multiplier.project", multiplier.project, FIELD_BOOL, bool_words, "true | false",
+         "bring each step's end back onto the constraints"),
+    POSITIVE("multiplier.tolerance", multiplier.tolerance,
+             "joint error that the projection leaves at most [m or rad]"),
+    POSITIVE("multiplier.error_tolerance", multiplier.error_tolerance,
+             "adaptive integrator: error a step [m or rad]"),
+};
+enum { SETTING_COUNT = (int)(sizeof table / sizeof *table) };
+
+const char* tn_method_word(tn_method method)
+{
+    return (unsigned)method < TN_METHOD_COUNT ? method_words[method] : "unknown";
+}
+
+int tn_method_order(tn_method method)
+{
+    return method == TN_METHOD_MULTIPLIER ? 4 : 0;
+}
+
+tn_settings tn_default_settings(void)
+{
+    return (tn_settings){.method     = TN_METHOD_AUTO,
+                         .h          = 0.001,
+                         .duration   = 5,
+                         .multiplier = {.integrator      = TN_INTEGRATOR_RK4,
+                                        .dynamics        = TN_DYNAMICS_SECOND,
+                                        .baumgarte       = 0,
+                                        .project         = true,
+                                        .tolerance       = 1e-10,
+                                        .error_tolerance = 1e-8}};
+}
+
+tn_setting_info tn_setting_at(int index)
+{
+    return index >= 0 && index < SETTING_COUNT ? table[index].info : (tn_setting_info){.key = NULL};
+}
+
+static const setting* find(const char* key)
+{
+    for (int i = 0; i < SETTING_COUNT; ++i) {
+        if (strcmp(table[i].info.key, key) == 0) return &table[i];
+    }
+    return NULL;
+}
+
+static tn_result unknown_key(const char* key, tn_why* why)
+{
+    const char* keys[SETTING_COUNT];
+    for (int i = 0; i < SETTING_COUNT; ++i) keys[i] = table[i].info.key;
+    const char* near = tn_nearest_word(key, keys, SETTING_COUNT);
+    if (near == NULL) return tni_fail(why, TN_ERR_PARSE, "no setting is called '%.60s'", key);
+    return tni_fail(why, TN_ERR_PARSE, "no setting is called '%.60s'; did you mean '%s'?", key,
+                    near);
+}
+
+static tn_result bad_value(const setting* s, const char* value, tn_why* why)
+{
+    const char* near = tn_nearest_word(value, s->words, s->word_count);
+    if (near == NULL) {
+        return tni_fail(why, TN_ERR_PARSE, "setting '%s' takes %s, not '%.60s'", s->info.key,
+                        s->info.values, value);
+    }
+    return tni_fail(why, TN_ERR_PARSE, "setting '%s' takes %s, not '%.60s'; did you mean '%s'?",
+                    s->info.key, s->info.values, value, near);
+}
+
+static bool in_range(const setting* s, double number)
+{
+    return isfinite(number) && (s->open ? number > s->lower : number >= s->lower);
+}
+
+static tn_result set_number(const setting* s, void* field, const char* value, tn_why* why)
+{
+    const char* const limit  = value + strlen(value);
+    const char*       end    = value;
+    double            number = 0;
+    if (!tn_parse_number(value, limit, &end, &number) || end != limit || !in_range(s, number)) {
+        return bad_value(s, value, why);
+    }
+    *(double*)field = number;
+    return TN_OK;
+}
+
+static tn_result set_word(const setting* s, void* field, const char* value, tn_why* why)
+{
+    for (int i = 0; i < s->word_count; ++i) {
+        if (strcmp(s->words[i], value) != 0) continue;
+        if (s->type == FIELD_BOOL) *(bool*)field = i != 0;
+        else *(int*)field = i; // every enum of tn_settings is as wide as int; asserted below
+        return TN_OK;
+    }
+    return bad_value(s, value, why);
+}
+_Static_assert(sizeof(tn_method) == sizeof(int) && sizeof(tn_integrator) == sizeof(int) &&
+                   sizeof(tn_dynamics) == sizeof(int),
+               "set_word() stores words as int");
+
+tn_result tn_settings_set(tn_settings* settings, const char* key, const char* value, tn_why* why)
+{
+    const setting* s = find(key);
+    if (s == NULL) return unknown_key(key, why);
+    void* field = (char*)settings + s->offset;
+    return s->type == FIELD_NUMBER ? set_number(s, field, value, why)
+                                   : set_word(s, field, value, why);
+}
+
+static int word_index(const setting* s, const void* field)
+{
+    return s->type == FIELD_BOOL ? *(const bool*)field : *(const int*)field;
+}
+
+int tn_settings_get(const tn_settings* settings, const char* key, char* text, size_t size)
+{
+    const setting* s = find(key);
+    if (size > 0) text[0] = 0;
+    if (s == NULL) return 0;
+    const void* field = (const char*)settings + s->offset;
+    char        number[32];
+    const char* word = number;
+    if (s->type == FIELD_NUMBER) tn_format_number(*(const double*)field, number, sizeof number);
+    else word = s->words[word_index(s, field)];
+    return snprintf(text, size, "%s", word);
+}
+
+tn_result tni_settings_check(const tn_settings* settings, tn_why* why)
+{
+    for (int i = 0; i < SETTING_COUNT; ++i) {
+        const setting* s     = &table[i];
+        const void*    field = (const char*)settings + s->offset;
+        const bool     good  = s->type == FIELD_NUMBER
+                                   ? in_range(s, *(const double*)field)
+                                   : (unsigned)word_index(s, field) < (unsigned)s->word_count;
+        if (!good)
+            return tni_fail(why, TN_ERR_MODEL, "setting '%s' must be %s", s->info.key,
+                            s->info.values);
+    }
+    return TN_OK;
+}

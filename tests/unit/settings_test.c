@@ -1,0 +1,147 @@
+#include "base/text.h"
+#include "model/settings.h"
+#include "tenon/settings.h"
+#include "test.h"
+
+static bool says(const tn_why* why, const char* part)
+{
+    if (strstr(why->text, part) != NULL) return true;
+    fprintf(stderr, "  the message \"%s\" lacks \"%s\"\n", why->text, part);
+    return false;
+}
+
+TEST(word_distance_counts_edits)
+{
+    CHECK_INT(tni_word_distance("hinge", "hinge"), 0);
+    CHECK_INT(tni_word_distance("hinge", "HINGE"), 0);
+    CHECK_INT(tni_word_distance("hinge", "hing"), 1);
+    CHECK_INT(tni_word_distance("hinge", "hignes"), 2);
+    CHECK_INT(tni_word_distance("ab", "ba"), 1);
+    CHECK_INT(tni_word_distance("", "abc"), 3);
+    CHECK_INT(tni_word_distance("kitten", "sitting"), 3);
+    CHECK_INT(tni_word_distance("sitting", "kitten"), 3);
+}
+
+TEST(nearest_word_suggests_the_likely_one_or_none)
+{
+    static const char* const words[] = {"hinge", "slider", "screw", "ball", "h"};
+    CHECK_TEXT(tn_nearest_word("hnige", words, 5), "hinge");
+    CHECK_TEXT(tn_nearest_word("sliderr", words, 5), "slider");
+    CHECK_TEXT(tn_nearest_word("Ball", words, 5), "ball");
+    CHECK(tn_nearest_word("banana", words, 5) == NULL);
+    CHECK(tn_nearest_word("foo", words, 5) == NULL);
+    CHECK(tn_nearest_word("hinge", words, 0) == NULL);
+    char long_word[200];
+    memset(long_word, 'x', sizeof long_word);
+    long_word[199] = 0;
+    CHECK(tn_nearest_word(long_word, words, 5) == NULL);
+}
+
+TEST(defaults_are_the_documented_ones)
+{
+    const tn_settings s = tn_default_settings();
+    CHECK_INT(s.method, TN_METHOD_AUTO);
+    CHECK(s.h == 0.001 && s.duration == 5);
+    CHECK_INT(s.multiplier.integrator, TN_INTEGRATOR_RK4);
+    CHECK_INT(s.multiplier.dynamics, TN_DYNAMICS_SECOND);
+    CHECK(s.multiplier.baumgarte == 0 && s.multiplier.project);
+    CHECK(s.multiplier.tolerance == 1e-10 && s.multiplier.error_tolerance == 1e-8);
+    CHECK_OK(tni_settings_check(&s, NULL));
+    CHECK_INT(tn_method_order(TN_METHOD_MULTIPLIER), 4);
+    CHECK_INT(tn_method_order(TN_METHOD_IMPLICIT), 0);
+    CHECK_TEXT(tn_method_word(TN_METHOD_IMPULSE), "impulse");
+    CHECK_TEXT(tn_method_word((tn_method)77), "unknown");
+}
+
+TEST(every_setting_reads_back_as_it_was_set)
+{
+    static const char* const values[][2] = {{"method", "impulse"},
+                                            {"h", "0.016666666666666666"},
+                                            {"duration", "1e+300"},
+                                            {"multiplier.integrator", "adaptive"},
+                                            {"multiplier.dynamics", "first"},
+                                            {"multiplier.baumgarte", "0.25"},
+                                            {"multiplier.project", "false"},
+                                            {"multiplier.tolerance", "5e-324"},
+                                            {"multiplier.error_tolerance", "0.5"}};
+    tn_settings              s           = tn_default_settings();
+    int                      count       = 0;
+    for (; tn_setting_at(count).key != NULL; ++count) {
+        const tn_setting_info info = tn_setting_at(count);
+        CHECK_TEXT(info.key, values[count][0]);
+        CHECK(info.values != NULL && info.help != NULL);
+        tn_why why;
+        char   text[64];
+        CHECK_OK(tn_settings_set(&s, info.key, values[count][1], &why));
+        const int length = tn_settings_get(&s, info.key, text, sizeof text);
+        CHECK_INT(length, strlen(text));
+        tn_settings again = tn_default_settings();
+        CHECK_OK(tn_settings_set(&again, info.key, text, &why));
+        char text_again[64];
+        tn_settings_get(&again, info.key, text_again, sizeof text_again);
+        CHECK_TEXT(text_again, text);
+        if (!info.number) CHECK_TEXT(text, values[count][1]);
+    }
+    CHECK_INT(count, 9);
+    CHECK(tn_setting_at(-1).key == NULL);
+    CHECK(s.h == 0.016666666666666666 && s.duration == 1e300 && s.multiplier.tolerance == 5e-324);
+    CHECK(!s.multiplier.project && s.method == TN_METHOD_IMPULSE);
+}
+
+TEST(get_tells_the_length_and_never_overruns)
+{
+    const tn_settings s       = tn_default_settings();
+    char              text[4] = "xyz";
+    CHECK_INT(tn_settings_get(&s, "method", text, 3), 4);
+    CHECK_TEXT(text, "au");
+    CHECK_INT(tn_settings_get(&s, "nonsense", text, sizeof text), 0);
+    CHECK_TEXT(text, "");
+}
+
+static void refused(const char* key, const char* value, const char* part)
+{
+    tn_settings       s      = tn_default_settings();
+    const tn_settings before = s;
+    tn_why            why    = {0};
+    CHECK_INT(tn_settings_set(&s, key, value, &why), TN_ERR_PARSE);
+    CHECK(says(&why, part));
+    CHECK(memcmp(&s, &before, sizeof s) == 0);
+    CHECK_INT(tn_settings_set(&s, key, value, NULL), TN_ERR_PARSE);
+}
+
+TEST(bad_keys_and_values_are_refused_with_the_nearest)
+{
+    refused("mehtod", "auto", "did you mean 'method'");
+    refused("multiplier.tolerence", "1", "did you mean 'multiplier.tolerance'");
+    refused("bananas", "1", "'bananas'");
+    refused("method", "implict", "did you mean 'implicit'");
+    refused("method", "bananas", "auto | multiplier | implicit | impulse | adaptive");
+    refused("multiplier.project", "yes", "true | false");
+    refused("multiplier.integrator", "rk5", "did you mean 'rk4'");
+    refused("h", "0", "'h' takes a number > 0");
+    refused("h", "-1", "not '-1'");
+    refused("h", "nan", "'h'");
+    refused("h", "1e999", "'h'");
+    refused("h", "1x", "'h'");
+    refused("h", "", "'h'");
+    refused("duration", "-0.5", "'duration' takes a number >= 0");
+    refused("multiplier.baumgarte", "-1", "'multiplier.baumgarte'");
+    refused("multiplier.tolerance", "0", "'multiplier.tolerance'");
+    refused("multiplier.error_tolerance", "0", "'multiplier.error_tolerance'");
+}
+
+TEST(check_finds_what_was_filled_in_by_hand)
+{
+    tn_why      why = {0};
+    tn_settings s   = tn_default_settings();
+    s.h             = -1;
+    CHECK_INT(tni_settings_check(&s, &why), TN_ERR_MODEL);
+    CHECK(says(&why, "'h'"));
+    s        = tn_default_settings();
+    s.method = (tn_method)99;
+    CHECK_INT(tni_settings_check(&s, &why), TN_ERR_MODEL);
+    CHECK(says(&why, "'method'"));
+    s                      = tn_default_settings();
+    s.multiplier.tolerance = (double)NAN;
+    CHECK_INT(tni_settings_check(&s, &why), TN_ERR_MODEL);
+}
