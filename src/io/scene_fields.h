@@ -1,0 +1,72 @@
+// scene_fields: which keys the parts of a scene file have, and where their values lie in the defs.
+// One table for both ways: what the reader takes, the writer writes.
+#ifndef TNI_SCENE_FIELDS_H
+#define TNI_SCENE_FIELDS_H
+
+#include "tenon/scene.h"
+
+typedef enum tni_field_kind {
+    TNI_FIELD_NUMBER,
+    TNI_FIELD_VECTOR,     ///< tn_vec3, three numbers
+    TNI_FIELD_QUATERNION, ///< tn_quat, four numbers
+    TNI_FIELD_FLAG,
+    TNI_FIELD_TEXT,
+    TNI_FIELD_NAME,  ///< a text; written first, by hand
+    TNI_FIELD_BODY,  ///< tn_body_id, by the body's name
+    TNI_FIELD_CUSTOM ///< known by its key, read and written by hand
+} tni_field_kind;
+
+typedef struct tni_field {
+    const char*    key;
+    tni_field_kind kind;
+    size_t         offset;   ///< in the def
+    uint32_t       types;    ///< TNI_TYPE bits of the types that have it; 0: all of them
+    bool           required; ///< always written
+} tni_field;
+
+typedef struct tni_fields {
+    const tni_field* list;
+    int              count;
+} tni_fields;
+
+#define TNI_TYPE(type) ((uint32_t)1 << (type))
+static inline bool tni_field_applies(const tni_field* field, int type)
+{
+    return field->types == 0 || (field->types & TNI_TYPE(type)) != 0;
+}
+
+extern const tni_fields tni_scene_fields, tni_contact_fields, tni_ground_fields;
+extern const tni_fields tni_body_fields, tni_shape_fields, tni_key_fields, tni_elasticity_fields;
+extern const tni_fields tni_joint_fields, tni_limit_fields, tni_frame_fields;
+extern const tni_fields tni_velocity_fields, tni_value_key_fields;
+extern const tni_fields tni_coupling_fields, tni_spring_fields, tni_target_fields, tni_load_fields,
+    tni_drag_fields;
+
+/// Friction and restitution of the ground, as the file groups them.
+typedef struct tni_ground {
+    double friction, restitution;
+} tni_ground;
+
+/// What a new scene has, and a file need not say.
+extern const tn_vec3    tni_usual_gravity;
+extern const tni_ground tni_usual_ground;
+
+/// Words in files, in the order of the enums. User-defined bodies and joints have none.
+typedef struct tni_words {
+    const char*        what; ///< "joint type"
+    const char* const* list;
+    int                count;
+} tni_words;
+extern const tni_words tni_body_kinds, tni_shape_types, tni_joint_types, tni_coupling_types;
+
+/// What the reader must know about a type of joint.
+typedef struct tni_joint_shape {
+    int  coordinates; ///< free ones
+    bool needs_axis;  ///< in the anchor form
+} tni_joint_shape;
+extern const tni_joint_shape tni_joint_shapes[TN_JOINT_TYPE_COUNT];
+
+/// Stands for the end that a limit does not have, when the file gives the other one only.
+#define TNI_LIMIT_FREE 1e30
+
+#endif

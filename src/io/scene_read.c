@@ -1,0 +1,912 @@
+// scene_read: a scene from JSON text. docs/scene.md describes the format.
+//
+// The text becomes values (json.h); each part of the scene is one object, whose keys a table
+// knows (scene_fields.h). Bodies come before joints and joints before couplings, whatever their
+// order in the text, so that names can be looked up. The scene itself judges what the numbers
+// mean: what it refuses is passed on with the place of the part in the text.
+//
+// Cost: linear in the text. Fails with one sentence that names the part, the key, the line and the
+// column; then nothing is left behind.
+#include "io/json.h"
+#include "io/scene_fields.h"
+#include "tenon/io.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define TRY(call)                                   \
+    do {                                            \
+        const tn_result try_result = (call);        \
+        if (try_result != TN_OK) return try_result; \
+    } while (0)
+
+typedef struct reader {
+    tn_scene* scene;
+    tni_arena scratch; ///< what one part needs until it is added
+    tn_why*   why;
+} reader;
+
+// A part of the scene, for messages: "shape 2 of body 'link'".
+typedef struct part {
+    const char*           what;
+    int                   index; ///< from 1; 0: there is but one
+    const tni_json_value* value;
+    const struct part*    owner; ///< NULL: the scene
+} part;
+
+typedef struct part_text {
+    char text[150];
+} part_text;
+
+// ---- Messages ---------------------------------------------------------------------------------
+
+static part_text describe(const part* p)
+{
+    part_text result = {""};
+    size_t    used   = 0;
+    for (; p != NULL && used < sizeof result.text; p = p->owner) {
+        const bool            object = p->value->kind == TNI_JSON_OBJECT;
+        const tni_json_value* name =
+            object && p->index > 0 ? tni_json_member(p->value, "name") : NULL;
+        char number[16];
+        snprintf(number, sizeof number, "%d", p->index);
+        const bool named = name != NULL && name->kind == TNI_JSON_TEXT && name->text[0] != '\0';
+        const tni_quoted quoted = tni_quote(named ? name->text : "");
+        const char*      label  = p->index == 0 ? "" : named ? quoted.text : number;
+        const int        n = snprintf(result.text + used, sizeof result.text - used, "%s%s%s%s",
+                               used > 0 ? " of " : "", p->what, p->index > 0 ? " " : "", label);
+        used += (size_t)n;
+    }
+    return result;
+}
+
+TNI_PRINTF(3, 4)
+static tn_result fail_at(const reader* r, const tni_json_value* at, const char* format, ...)
+{
+    char    text[sizeof(((tn_why*)0)->text)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tni_fail(r->why, TN_ERR_PARSE, "%s", text);
+    if (r->why != NULL) {
+        r->why->line   = at->line;
+        r->why->column = at->column;
+    }
+    return TN_ERR_PARSE;
+}
+
+// "; did you mean 'hinge'?", or nothing.
+static part_text suggestion(const char* word, const char* const* words, int count)
+{
+    part_text   result  = {""};
+    const char* nearest = words != NULL ? tn_nearest_word(word, words, count) : NULL;
+    if (nearest != NULL) {
+        snprintf(result.text, sizeof result.text, "; did you mean %s?", tni_quote(nearest).text);
+    }
+    return result;
+}
+
+static tn_result no_memory(const reader* r)
+{
+    return tni_fail(r->why, TN_ERR_MEMORY, "out of memory while reading a scene");
+}
+
+// What the scene said about the last thing added to it, with the place where that stands.
+static tn_result accepted(const reader* r, const tni_json_value* at)
+{
+    const tn_result result = tn_scene_problem(r->scene, r->why);
+    if (result != TN_OK && result != TN_ERR_MEMORY && r->why != NULL) {
+        r->why->line   = at->line;
+        r->why->column = at->column;
+    }
+    return result;
+}
+
+// ---- Single values ----------------------------------------------------------------------------
+
+static tn_result wrong_type(const reader* r, const part* p, const char* key,
+                            const tni_json_value* value, const char* wanted)
+{
+    return fail_at(r, value, "'%s' of %s must be %s", key, describe(p).text, wanted);
+}
+
+static tn_result need_kind(const reader* r, const part* p, const char* key,
+                           const tni_json_value* value, tni_json_kind kind)
+{
+    static const char* const wanted[] = {"null",   "true or false", "a number",
+                                         "a text", "an array",      "an object"};
+    return value->kind == kind ? TN_OK : wrong_type(r, p, key, value, wanted[kind]);
+}
+
+static tn_result read_number(const reader* r, const part* p, const char* key,
+                             const tni_json_value* value, double* number)
+{
+    TRY(need_kind(r, p, key, value, TNI_JSON_NUMBER));
+    *number = value->number;
+    return TN_OK;
+}
+
+// An array of just so many numbers.
+static tn_result read_numbers(const reader* r, const part* p, const char* key,
+                              const tni_json_value* value, int count, double* numbers)
+{
+    char wanted[40];
+    snprintf(wanted, sizeof wanted, "an array of %d number%s", count, count == 1 ? "" : "s");
+    if (value->kind != TNI_JSON_ARRAY || value->count != count)
+        return wrong_type(r, p, key, value, wanted);
+    for (int i = 0; i < count; ++i) {
+        if (value[1 + i].kind != TNI_JSON_NUMBER)
+            return wrong_type(r, p, key, &value[1 + i], wanted);
+        numbers[i] = value[1 + i].number;
+    }
+    return TN_OK;
+}
+
+static tn_result read_vector(const reader* r, const part* p, const char* key,
+                             const tni_json_value* value, tn_vec3* vector)
+{
+    double numbers[3];
+    TRY(read_numbers(r, p, key, value, 3, numbers));
+    *vector = (tn_vec3){numbers[0], numbers[1], numbers[2]};
+    return TN_OK;
+}
+
+static tn_result read_quaternion(const reader* r, const part* p, const char* key,
+                                 const tni_json_value* value, tn_quat* quaternion)
+{
+    double numbers[4];
+    TRY(read_numbers(r, p, key, value, 4, numbers));
+    *quaternion = (tn_quat){numbers[0], numbers[1], numbers[2], numbers[3]};
+    return TN_OK;
+}
+
+static tn_result unknown_body(reader* r, const part* p, const char* key,
+                              const tni_json_value* value)
+{
+    const int    count = tn_scene_body_count(r->scene);
+    const char** names = TNI_TAKE(&r->scratch, const char*, count + 1);
+    for (int i = 0; names != NULL && i < count; ++i) names[i] = tn_scene_body(r->scene, i)->name;
+    if (names != NULL) names[count] = "ground";
+    return fail_at(r, value, "'%s' of %s: there is no body %s%s", key, describe(p).text,
+                   tni_quote(value->text).text, suggestion(value->text, names, count + 1).text);
+}
+
+static tn_result read_body_name(reader* r, const part* p, const char* key,
+                                const tni_json_value* value, tn_body_id* body)
+{
+    bool found = false;
+    if (value->kind != TNI_JSON_TEXT) return wrong_type(r, p, key, value, "the name of a body");
+    *body = tn_scene_find_body(r->scene, value->text, &found);
+    return found ? TN_OK : unknown_body(r, p, key, value);
+}
+
+static tn_result read_body_pair(reader* r, const part* p, const char* key,
+                                const tni_json_value* value, tn_body_id* body1, tn_body_id* body2)
+{
+    if (value->kind != TNI_JSON_ARRAY || value->count != 2) {
+        return wrong_type(r, p, key, value, "an array of 2 names of bodies");
+    }
+    TRY(read_body_name(r, p, key, value + 1, body1));
+    return read_body_name(r, p, key, value + 1 + value[1].size, body2);
+}
+
+static tn_result read_vector_pair(const reader* r, const part* p, const char* key,
+                                  const tni_json_value* value, tn_vec3* first, tn_vec3* second)
+{
+    if (value->kind != TNI_JSON_ARRAY || value->count != 2)
+        return wrong_type(r, p, key, value, "an array of 2 points");
+    TRY(read_vector(r, p, key, value + 1, first));
+    return read_vector(r, p, key, value + 1 + value[1].size, second);
+}
+
+static tn_result read_word(const reader* r, const part* p, const char* key,
+                           const tni_json_value* value, const tni_words* words, int* index)
+{
+    TRY(need_kind(r, p, key, value, TNI_JSON_TEXT));
+    for (*index = 0; *index < words->count; ++*index) {
+        if (strcmp(words->list[*index], value->text) == 0) return TN_OK;
+    }
+    return fail_at(r, value, "'%s' of %s: %s is no %s%s", key, describe(p).text,
+                   tni_quote(value->text).text, words->what,
+                   suggestion(value->text, words->list, words->count).text);
+}
+
+// ---- Objects, by their tables -----------------------------------------------------------------
+
+static tn_result unknown_key(const reader* r, const part* p, const tni_json_value* key,
+                             const tni_fields* fields, int type, const char* type_word)
+{
+    enum { KEYS_MAX = 24 };
+    const char* known[KEYS_MAX];
+    int         count = 0;
+    for (int i = 0; i < fields->count; ++i) {
+        if (strcmp(fields->list[i].key, key->text) == 0) { // known, but not of this type
+            return fail_at(r, key, "'%s' does not belong to %s, a %s", key->text, describe(p).text,
+                           type_word);
+        }
+        if (count < KEYS_MAX && tni_field_applies(&fields->list[i], type))
+            known[count++] = fields->list[i].key;
+    }
+    return fail_at(r, key, "unknown key %s in %s%s", tni_quote(key->text).text, describe(p).text,
+                   suggestion(key->text, known, count).text);
+}
+
+static const tni_field* find_field(const tni_fields* fields, const char* key, int type)
+{
+    for (int i = 0; i < fields->count; ++i) {
+        const tni_field* field = &fields->list[i];
+        if (strcmp(field->key, key) == 0 && tni_field_applies(field, type)) return field;
+    }
+    return NULL;
+}
+
+static tn_result read_field(reader* r, const part* p, const tni_field* field,
+                            const tni_json_value* value, void* def)
+{
+    void* const to = (char*)def + field->offset;
+    switch (field->kind) {
+    case TNI_FIELD_NUMBER: return read_number(r, p, field->key, value, to);
+    case TNI_FIELD_VECTOR: return read_vector(r, p, field->key, value, to);
+    case TNI_FIELD_QUATERNION: return read_quaternion(r, p, field->key, value, to);
+    case TNI_FIELD_BODY: return read_body_name(r, p, field->key, value, to);
+    case TNI_FIELD_FLAG:
+        TRY(need_kind(r, p, field->key, value, TNI_JSON_FLAG));
+        *(bool*)to = value->flag;
+        return TN_OK;
+    case TNI_FIELD_TEXT:
+    case TNI_FIELD_NAME:
+        TRY(need_kind(r, p, field->key, value, TNI_JSON_TEXT));
+        *(const char**)to = value->text;
+        return TN_OK;
+    case TNI_FIELD_CUSTOM: return TN_OK;
+    }
+    return TN_OK;
+}
+
+static tn_result need_object(const reader* r, const part* p)
+{
+    return p->value->kind == TNI_JSON_OBJECT
+               ? TN_OK
+               : fail_at(r, p->value, "%s must be an object", describe(p).text);
+}
+
+// Reads the plain keys into the def; checks that all keys are known and that none is missing.
+static tn_result read_typed(reader* r, const part* p, const tni_fields* fields, int type,
+                            const char* type_word, void* def)
+{
+    TRY(need_object(r, p));
+    const tni_json_value* key = p->value + 1;
+    for (int i = 0; i < p->value->count; ++i, key += 1 + key[1].size) {
+        if (key->text[0] == '_') continue; // a comment
+        const tni_field* field = find_field(fields, key->text, type);
+        if (field == NULL) return unknown_key(r, p, key, fields, type, type_word);
+        TRY(read_field(r, p, field, key + 1, def));
+    }
+    for (int i = 0; i < fields->count; ++i) {
+        const tni_field* field = &fields->list[i];
+        if (!field->required || !tni_field_applies(field, type)) continue;
+        if (tni_json_member(p->value, field->key) == NULL) {
+            return fail_at(r, p->value, "%s needs '%s'", describe(p).text, field->key);
+        }
+    }
+    return TN_OK;
+}
+
+static tn_result read_fields(reader* r, const part* p, const tni_fields* fields, void* def)
+{
+    return read_typed(r, p, fields, 0, "", def);
+}
+
+// The word under `key`, which decides what else the part may have.
+static tn_result read_type(const reader* r, const part* p, const char* key, const tni_words* words,
+                           int* type)
+{
+    TRY(need_object(r, p));
+    const tni_json_value* value = tni_json_member(p->value, key);
+    if (value == NULL) return fail_at(r, p->value, "%s needs '%s'", describe(p).text, key);
+    return read_word(r, p, key, value, words, type);
+}
+
+// An array of objects under `key` of the owner: its parts, one after the other.
+typedef struct part_list {
+    part part;
+    int  count; ///< still to come, the one at hand included
+} part_list;
+
+static tn_result list_open(const reader* r, const part* owner, const char* key, const char* what,
+                           part_list* list)
+{
+    const tni_json_value* array = tni_json_member(owner->value, key);
+    *list                       = (part_list){.part = {.what = what, .index = 1, .owner = owner}};
+    if (array == NULL) return TN_OK;
+    if (array->kind != TNI_JSON_ARRAY) return wrong_type(r, owner, key, array, "an array");
+    list->part.value = array + 1;
+    list->count      = array->count;
+    return TN_OK;
+}
+
+static void list_next(part_list* list)
+{
+    list->part.value += list->part.value->size;
+    ++list->part.index;
+    --list->count;
+}
+
+static tn_result read_keys(reader* r, const part* owner, const tn_key** keys, int* count)
+{
+    part_list list;
+    TRY(list_open(r, owner, "keys", "key", &list));
+    tn_key* made = TNI_TAKE(&r->scratch, tn_key, list.count);
+    if (made == NULL) return no_memory(r);
+    *keys  = made;
+    *count = list.count;
+    for (; list.count > 0; list_next(&list), ++made) {
+        made->pose.orientation.w = 1;
+        TRY(read_fields(r, &list.part, &tni_key_fields, made));
+    }
+    return TN_OK;
+}
+
+// ---- Bodies -----------------------------------------------------------------------------------
+
+static tn_result read_points(reader* r, const part* p, tn_shape_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "points");
+    TRY(need_kind(r, p, "points", value, TNI_JSON_ARRAY));
+    tn_vec3* points = TNI_TAKE(&r->scratch, tn_vec3, value->count);
+    if (points == NULL) return no_memory(r);
+    const tni_json_value* at = value + 1;
+    for (int i = 0; i < value->count; ++i, at += at->size)
+        TRY(read_vector(r, p, "points", at, &points[i]));
+    def->points      = points;
+    def->point_count = value->count;
+    return TN_OK;
+}
+
+static tn_result read_shapes(reader* r, const part* body, tn_body_def* def)
+{
+    part_list list;
+    TRY(list_open(r, body, "shapes", "shape", &list));
+    tn_shape_def* shapes = TNI_TAKE(&r->scratch, tn_shape_def, list.count);
+    if (shapes == NULL) return no_memory(r);
+    def->shapes      = shapes;
+    def->shape_count = list.count;
+    for (; list.count > 0; list_next(&list), ++shapes) {
+        int type;
+        TRY(read_type(r, &list.part, "type", &tni_shape_types, &type));
+        *shapes = tn_default_shape_def((tn_shape_type)type);
+        TRY(read_typed(r, &list.part, &tni_shape_fields, type, tni_shape_types.list[type], shapes));
+        if (type == TN_SHAPE_CONVEX) TRY(read_points(r, &list.part, shapes));
+    }
+    return TN_OK;
+}
+
+static tn_result read_inertia(const reader* r, const part* p, tn_body_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "inertia");
+    if (value == NULL) return TN_OK;
+    if (value->kind != TNI_JSON_ARRAY || (value->count != 3 && value->count != 6)) {
+        return wrong_type(r, p, "inertia", value, "an array of 3 or 6 numbers");
+    }
+    memset(def->inertia, 0, sizeof def->inertia);
+    return read_numbers(r, p, "inertia", value, value->count, def->inertia);
+}
+
+static tn_result read_elasticity(reader* r, const part* p, tn_body_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "elasticity");
+    if (value == NULL) return TN_OK;
+    const part elasticity = {.what = "elasticity", .value = value, .owner = p};
+    return read_fields(r, &elasticity, &tni_elasticity_fields, def);
+}
+
+static tn_result read_body(reader* r, const part* p)
+{
+    tn_body_def def  = tn_default_body_def();
+    int         kind = TN_BODY_RIGID;
+    TRY(need_object(r, p));
+    const tni_json_value* word = tni_json_member(p->value, "kind");
+    if (word != NULL) TRY(read_word(r, p, "kind", word, &tni_body_kinds, &kind));
+    def.kind = (tn_body_kind)kind;
+    TRY(read_typed(r, p, &tni_body_fields, kind, tni_body_kinds.list[kind], &def));
+    TRY(read_inertia(r, p, &def));
+    TRY(read_elasticity(r, p, &def));
+    TRY(read_keys(r, p, &def.keys, &def.key_count));
+    TRY(read_shapes(r, p, &def));
+    tn_scene_add_body(r->scene, &def);
+    return accepted(r, p->value);
+}
+
+// ---- Joints -----------------------------------------------------------------------------------
+
+static tn_result read_anchor_form(const reader* r, const part* p, tn_joint_def* def)
+{
+    const tni_json_value* anchor = tni_json_member(p->value, "anchor");
+    const tni_json_value* axis   = tni_json_member(p->value, "axis");
+    const tni_json_value* axis2  = tni_json_member(p->value, "axis2");
+    const char*           word   = tn_joint_type_word(def->type);
+    if (def->type == TN_JOINT_DISTANCE) {
+        return fail_at(r, p->value, "%s needs 'anchors' (a point in each body's frame) or 'frames'",
+                       describe(p).text);
+    }
+    if (anchor == NULL)
+        return fail_at(r, p->value, "%s needs 'anchor' or 'frames'", describe(p).text);
+    if (axis == NULL && tni_joint_shapes[def->type].needs_axis) {
+        return fail_at(r, p->value, "%s, a %s, needs 'axis'", describe(p).text, word);
+    }
+    if (axis2 == NULL && def->type == TN_JOINT_UNIVERSAL) {
+        return fail_at(r, p->value, "%s, a %s, needs 'axis2'", describe(p).text, word);
+    }
+    TRY(read_vector(r, p, "anchor", anchor, &def->anchor));
+    if (axis != NULL) TRY(read_vector(r, p, "axis", axis, &def->axis));
+    if (axis2 != NULL) TRY(read_vector(r, p, "axis2", axis2, &def->axis2));
+    return TN_OK;
+}
+
+static tn_result read_frames(reader* r, const part* p, tn_joint_def* def)
+{
+    part_list list;
+    TRY(list_open(r, p, "frames", "frame", &list));
+    if (list.count != 2) {
+        return wrong_type(r, p, "frames", tni_json_member(p->value, "frames"),
+                          "an array of 2 frames");
+    }
+    def->form   = TN_JOINT_BY_FRAMES;
+    def->frame1 = def->frame2 = (tn_frame){.orientation = {.w = 1}};
+    TRY(read_fields(r, &list.part, &tni_frame_fields, &def->frame1));
+    list_next(&list);
+    return read_fields(r, &list.part, &tni_frame_fields, &def->frame2);
+}
+
+static tn_result read_place(reader* r, const part* p, tn_joint_def* def)
+{
+    static const char* const anchor_keys[] = {"anchor", "axis", "axis2"};
+    const tni_json_value*    anchors       = tni_json_member(p->value, "anchors");
+    const tni_json_value*    frames        = tni_json_member(p->value, "frames");
+    for (int i = 0; i < 3 && (anchors != NULL || frames != NULL); ++i) {
+        if (tni_json_member(p->value, anchor_keys[i]) == NULL) continue;
+        return fail_at(r, p->value, "%s has both '%s' and '%s'; give its place in one way",
+                       describe(p).text, anchor_keys[i], frames != NULL ? "frames" : "anchors");
+    }
+    if (frames != NULL && anchors != NULL) {
+        return fail_at(r, p->value, "%s has both 'anchors' and 'frames'; give its place in one way",
+                       describe(p).text);
+    }
+    if (frames != NULL) return read_frames(r, p, def);
+    if (anchors == NULL) return read_anchor_form(r, p, def);
+    def->form = TN_JOINT_BY_POINTS;
+    return read_vector_pair(r, p, "anchors", anchors, &def->frame1.position, &def->frame2.position);
+}
+
+// `rest` and `force`: one number for each free coordinate; a plain number where there is but one.
+static tn_result read_coordinates(const reader* r, const part* p, const char* key,
+                                  tn_joint_type type, double values[6])
+{
+    const tni_json_value* value = tni_json_member(p->value, key);
+    const int             count = tni_joint_shapes[type].coordinates;
+    if (value == NULL) return TN_OK;
+    if (value->kind != TNI_JSON_NUMBER) return read_numbers(r, p, key, value, count, values);
+    if (count != 1 && value->number != 0) {
+        return fail_at(
+            r, value,
+            "'%s' of %s must be an array of %d numbers: a %s has so many free coordinates", key,
+            describe(p).text, count, tn_joint_type_word(type));
+    }
+    if (count > 0) values[0] = value->number;
+    return TN_OK;
+}
+
+static tn_result read_twist(const reader* r, const part* p, tn_limit* limit)
+{
+    const tni_json_value* value = tni_json_member(p->value, "twist");
+    double                ends[2];
+    if (value == NULL) return TN_OK;
+    TRY(read_numbers(r, p, "twist", value, 2, ends));
+    if (ends[0] > ends[1])
+        return fail_at(r, value, "'twist' of %s begins above its end", describe(p).text);
+    limit->twist_lower = ends[0];
+    limit->twist_upper = ends[1];
+    return TN_OK;
+}
+
+static tn_result read_limit(reader* r, const part* joint, tn_limit* limit)
+{
+    const tni_json_value* value = tni_json_member(joint->value, "limit");
+    if (value == NULL) return TN_OK;
+    const part p = {.what = "limit", .value = value, .owner = joint};
+    TRY(read_fields(r, &p, &tni_limit_fields, limit));
+    TRY(read_twist(r, &p, limit));
+    const tni_json_value* lower = tni_json_member(value, "lower");
+    const tni_json_value* upper = tni_json_member(value, "upper");
+    limit->given                = true;
+    if (lower == NULL && upper == NULL) {
+        if (!isnan(limit->cone) || tni_json_member(value, "twist") != NULL) return TN_OK;
+        return fail_at(r, value, "%s needs one of 'lower', 'upper', 'cone', 'twist'",
+                       describe(&p).text);
+    }
+    limit->lower = -TNI_LIMIT_FREE;
+    limit->upper = TNI_LIMIT_FREE;
+    if (lower != NULL) TRY(read_number(r, &p, "lower", lower, &limit->lower));
+    if (upper != NULL) TRY(read_number(r, &p, "upper", upper, &limit->upper));
+    if (limit->lower > limit->upper)
+        return fail_at(r, value, "'lower' is above 'upper' in %s", describe(&p).text);
+    return TN_OK;
+}
+
+static tn_result read_velocity(reader* r, const part* p, tn_joint_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "velocity");
+    if (value->kind == TNI_JSON_NUMBER) {
+        def->velocity = value->number;
+        return TN_OK;
+    }
+    if (value->kind != TNI_JSON_OBJECT)
+        return wrong_type(r, p, "velocity", value, "a number or {\"keys\": [...]}");
+    const part velocity = {.what = "velocity", .value = value, .owner = p};
+    part_list  list;
+    TRY(read_fields(r, &velocity, &tni_velocity_fields, NULL));
+    TRY(list_open(r, &velocity, "keys", "key", &list));
+    tn_value_key* keys = TNI_TAKE(&r->scratch, tn_value_key, list.count);
+    if (keys == NULL) return no_memory(r);
+    if (list.count == 0)
+        return fail_at(r, value, "%s needs at least one key", describe(&velocity).text);
+    def->velocity_keys      = keys;
+    def->velocity_key_count = list.count;
+    for (; list.count > 0; list_next(&list), ++keys)
+        TRY(read_fields(r, &list.part, &tni_value_key_fields, keys));
+    return TN_OK;
+}
+
+static tn_result read_motor(reader* r, const part* p, tn_joint_def* def)
+{
+    static const char* const words[] = {"hinge", "slider"};
+    const tni_words          driven  = {"joint that a motor can drive", words, 2};
+    int                      of;
+    TRY(read_word(r, p, "of", tni_json_member(p->value, "of"), &driven, &of));
+    def->of = of == 0 ? TN_JOINT_HINGE : TN_JOINT_SLIDER;
+    return read_velocity(r, p, def);
+}
+
+static tn_result read_joint(reader* r, const part* p)
+{
+    int type;
+    TRY(read_type(r, p, "type", &tni_joint_types, &type));
+    tn_joint_def def = tn_default_joint_def((tn_joint_type)type);
+    TRY(read_typed(r, p, &tni_joint_fields, type, tni_joint_types.list[type], &def));
+    TRY(read_body_pair(r, p, "bodies", tni_json_member(p->value, "bodies"), &def.body1,
+                       &def.body2));
+    TRY(read_place(r, p, &def));
+    if (type == TN_JOINT_MOTOR) TRY(read_motor(r, p, &def));
+    TRY(read_coordinates(r, p, "rest", def.type, def.rest));
+    TRY(read_coordinates(r, p, "force", def.type, def.force));
+    TRY(read_limit(r, p, &def.limit));
+    tn_scene_add_joint(r->scene, &def);
+    return accepted(r, p->value);
+}
+
+// ---- Couplings --------------------------------------------------------------------------------
+
+static tn_result unknown_joint(reader* r, const part* p, const tni_json_value* value)
+{
+    const int    count = tn_scene_joint_count(r->scene);
+    const char** names = TNI_TAKE(&r->scratch, const char*, count);
+    for (int i = 0; names != NULL && i < count; ++i) names[i] = tn_scene_joint(r->scene, i)->name;
+    return fail_at(r, value, "'joints' of %s: there is no joint %s%s", describe(p).text,
+                   tni_quote(value->text).text, suggestion(value->text, names, count).text);
+}
+
+static tn_result read_coupled_joints(reader* r, const part* p, tn_coupling_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "joints");
+    TRY(need_kind(r, p, "joints", value, TNI_JSON_ARRAY));
+    tn_joint_id* joints = TNI_TAKE(&r->scratch, tn_joint_id, value->count);
+    if (joints == NULL) return no_memory(r);
+    for (int i = 0; i < value->count; ++i) {
+        const tni_json_value* name = value + 1 + i; // as long as all before it were texts
+        if (name->kind != TNI_JSON_TEXT)
+            return wrong_type(r, p, "joints", name, "an array of names of joints");
+        joints[i] = tn_scene_find_joint(r->scene, name->text);
+        if (joints[i].bits == 0) return unknown_joint(r, p, name);
+    }
+    def->joints      = joints;
+    def->joint_count = value->count;
+    return TN_OK;
+}
+
+static tn_result read_coefficients(reader* r, const part* p, tn_coupling_def* def)
+{
+    double* coefficients = TNI_TAKE(&r->scratch, double, def->joint_count);
+    if (coefficients == NULL) return no_memory(r);
+    def->coefficients = coefficients;
+    return read_numbers(r, p, "coefficients", tni_json_member(p->value, "coefficients"),
+                        def->joint_count, coefficients);
+}
+
+static tn_result read_coupling(reader* r, const part* p)
+{
+    int type;
+    TRY(read_type(r, p, "type", &tni_coupling_types, &type));
+    tn_coupling_def def = tn_default_coupling_def((tn_coupling_type)type);
+    TRY(read_typed(r, p, &tni_coupling_fields, type, tni_coupling_types.list[type], &def));
+    TRY(read_coupled_joints(r, p, &def));
+    if (type == TN_COUPLING_COUPLER) TRY(read_coefficients(r, p, &def));
+    (void)tn_scene_add_coupling(r->scene, &def);
+    return accepted(r, p->value);
+}
+
+// ---- Forces -----------------------------------------------------------------------------------
+
+static tn_result read_spring(reader* r, const part* p)
+{
+    tn_spring_def def = tn_default_spring_def();
+    TRY(read_fields(r, p, &tni_spring_fields, &def));
+    TRY(read_body_pair(r, p, "bodies", tni_json_member(p->value, "bodies"), &def.body1,
+                       &def.body2));
+    TRY(read_vector_pair(r, p, "anchors", tni_json_member(p->value, "anchors"), &def.anchor1,
+                         &def.anchor2));
+    (void)tn_scene_add_spring(r->scene, &def);
+    return accepted(r, p->value);
+}
+
+static tn_result read_target(reader* r, const part* p)
+{
+    tn_target_def def = tn_default_target_def();
+    TRY(read_fields(r, p, &tni_target_fields, &def));
+    TRY(read_keys(r, p, &def.keys, &def.key_count));
+    (void)tn_scene_add_target(r->scene, &def);
+    return accepted(r, p->value);
+}
+
+static tn_result read_load(reader* r, const part* p)
+{
+    tn_load_def def = tn_default_load_def();
+    TRY(read_fields(r, p, &tni_load_fields, &def));
+    (void)tn_scene_add_load(r->scene, &def);
+    return accepted(r, p->value);
+}
+
+static tn_result read_drag(reader* r, const part* p)
+{
+    tn_drag_def def = tn_default_drag_def();
+    TRY(read_fields(r, p, &tni_drag_fields, &def));
+    (void)tn_scene_add_drag(r->scene, &def);
+    return accepted(r, p->value);
+}
+
+// ---- Contact ----------------------------------------------------------------------------------
+
+static tn_result read_exclude(reader* r, const part* contact)
+{
+    const tni_json_value* value = tni_json_member(contact->value, "exclude");
+    if (value == NULL) return TN_OK;
+    TRY(need_kind(r, contact, "exclude", value, TNI_JSON_ARRAY));
+    const tni_json_value* pair = value + 1;
+    for (int i = 0; i < value->count; ++i, pair += pair->size) {
+        tn_body_id body1, body2;
+        TRY(read_body_pair(r, contact, "exclude", pair, &body1, &body2));
+        (void)tn_scene_exclude_contact(r->scene, body1, body2);
+        TRY(accepted(r, pair));
+    }
+    return TN_OK;
+}
+
+static tn_result read_ground(reader* r, const part* contact)
+{
+    const part p = {
+        .what = "ground", .value = tni_json_member(contact->value, "ground"), .owner = contact};
+    if (p.value == NULL) return TN_OK;
+    tni_ground ground = {tn_scene_ground_friction(r->scene), tn_scene_ground_restitution(r->scene)};
+    TRY(read_fields(r, &p, &tni_ground_fields, &ground));
+    tn_scene_set_ground(r->scene, ground.friction, ground.restitution);
+    return accepted(r, p.value);
+}
+
+static tn_result read_contact(reader* r, const tni_json_value* root)
+{
+    const part p = {.what = "contact", .value = tni_json_member(root, "contact")};
+    if (p.value == NULL) return TN_OK;
+    TRY(read_fields(r, &p, &tni_contact_fields, NULL));
+    TRY(read_exclude(r, &p));
+    return read_ground(r, &p);
+}
+
+// ---- Method -----------------------------------------------------------------------------------
+
+enum { SETTINGS_MAX = 128 };
+
+// The setting that a key of "method" means; its key is NULL when there is none.
+static tn_setting_info find_setting(const char* key)
+{
+    if (strcmp(key, "method") == 0) return (tn_setting_info){.key = NULL};
+    if (strcmp(key, "name") == 0) key = "method";
+    for (int i = 0;; ++i) {
+        const tn_setting_info info = tn_setting_at(i);
+        if (info.key == NULL || strcmp(info.key, key) == 0) return info;
+    }
+}
+
+static tn_result unknown_setting(const reader* r, const tni_json_value* key)
+{
+    const char* known[SETTINGS_MAX] = {"name"};
+    int         count               = 1;
+    for (int i = 0; tn_setting_at(i).key != NULL && count < SETTINGS_MAX; ++i) {
+        if (strcmp(tn_setting_at(i).key, "method") != 0) known[count++] = tn_setting_at(i).key;
+    }
+    return fail_at(r, key, "unknown key %s in method%s", tni_quote(key->text).text,
+                   suggestion(key->text, known, count).text);
+}
+
+static tn_result read_setting(const reader* r, const part* p, const tni_json_value* key,
+                              tn_settings* settings)
+{
+    const tn_setting_info info  = find_setting(key->text);
+    const tni_json_value* value = key + 1;
+    if (info.key == NULL) return unknown_setting(r, key);
+    if (info.number) TRY(need_kind(r, p, key->text, value, TNI_JSON_NUMBER));
+    char        number[32];
+    const char* text = value->text;
+    if (value->kind == TNI_JSON_FLAG) {
+        text = value->flag ? "true" : "false";
+    } else if (value->kind == TNI_JSON_NUMBER) {
+        tn_format_number(value->number, number, sizeof number);
+        text = number;
+    } else if (value->kind != TNI_JSON_TEXT) {
+        return wrong_type(r, p, key->text, value, "a number, a text, or true or false");
+    }
+    const tn_result result = tn_settings_set(settings, info.key, text, r->why);
+    if (result != TN_OK && r->why != NULL) {
+        r->why->line   = value->line;
+        r->why->column = value->column;
+    }
+    return result;
+}
+
+static tn_result read_method(reader* r, const tni_json_value* root)
+{
+    const part p = {.what = "method", .value = tni_json_member(root, "method")};
+    if (p.value == NULL) return TN_OK;
+    TRY(need_object(r, &p));
+    tn_settings           settings = tn_scene_settings(r->scene);
+    const tni_json_value* key      = p.value + 1;
+    for (int i = 0; i < p.value->count; ++i, key += 1 + key[1].size) {
+        if (key->text[0] != '_') TRY(read_setting(r, &p, key, &settings));
+    }
+    tn_scene_set_settings(r->scene, &settings);
+    return accepted(r, p.value);
+}
+
+// ---- The whole --------------------------------------------------------------------------------
+
+static tn_result read_version(const reader* r, const tni_json_value* root)
+{
+    if (root->kind != TNI_JSON_OBJECT)
+        return fail_at(r, root, "a scene must be an object: {\"tenon_scene\": 1, ...}");
+    const tni_json_value* version = tni_json_member(root, "tenon_scene");
+    if (version == NULL) return fail_at(r, root, "the scene needs '\"tenon_scene\": 1'");
+    if (version->kind != TNI_JSON_NUMBER || version->number != 1) {
+        return fail_at(r, version,
+                       "'tenon_scene' must be 1, the version of the format that is known here");
+    }
+    return TN_OK;
+}
+
+static tn_result read_name_and_gravity(reader* r, const part* scene)
+{
+    const tni_json_value* name    = tni_json_member(scene->value, "name");
+    const tni_json_value* gravity = tni_json_member(scene->value, "gravity");
+    if (name != NULL) {
+        TRY(need_kind(r, scene, "name", name, TNI_JSON_TEXT));
+        tn_scene_set_name(r->scene, name->text);
+        TRY(accepted(r, name));
+    }
+    if (gravity == NULL) return TN_OK;
+    tn_vec3 vector;
+    TRY(read_vector(r, scene, "gravity", gravity, &vector));
+    tn_scene_set_gravity(r->scene, vector);
+    return accepted(r, gravity);
+}
+
+static tn_result read_parts(reader* r, const part* scene)
+{
+    static const struct {
+        const char *key, *what;
+        tn_result (*read)(reader* r, const part* p);
+    } sections[] = {{"bodies", "body", read_body},
+                    {"joints", "joint", read_joint},
+                    {"couplings", "coupling", read_coupling},
+                    {"springs", "spring", read_spring},
+                    {"targets", "target", read_target},
+                    {"loads", "load", read_load},
+                    {"drag", "drag", read_drag}};
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; ++i) {
+        part_list list;
+        TRY(list_open(r, scene, sections[i].key, sections[i].what, &list));
+        list.part.owner = NULL; // "body 'link'" says enough
+        for (; list.count > 0; list_next(&list)) {
+            TRY(sections[i].read(r, &list.part));
+            tni_arena_free(&r->scratch);
+        }
+    }
+    return TN_OK;
+}
+
+static tn_result read_scene(reader* r, const tni_json_value* root)
+{
+    const part scene = {.what = "the scene", .value = root};
+    TRY(read_version(r, root));
+    TRY(read_fields(r, &scene, &tni_scene_fields, NULL));
+    TRY(read_name_and_gravity(r, &scene));
+    TRY(read_method(r, root));
+    TRY(read_parts(r, &scene));
+    return read_contact(r, root);
+}
+
+tn_result tn_scene_read(const tn_host* host, const char* text, size_t length, tn_scene** scene,
+                        tn_why* why)
+{
+    const tn_host given = tni_host_or_default(host);
+    tni_json      json;
+    *scene = NULL;
+    TRY(tni_json_read(&given, text, length, &json, why));
+    reader    r      = {.scratch = tni_arena_make(&given), .why = why};
+    tn_result result = tn_scene_create(&given, &r.scene);
+    if (result == TN_OK) result = read_scene(&r, json.values);
+    else tni_fail(why, result, "out of memory while reading a scene");
+    tni_arena_free(&r.scratch);
+    tni_json_free(&json);
+    if (result == TN_OK) *scene = r.scene;
+    else tn_scene_free(r.scene);
+    return result;
+}
+
+// ---- Files ------------------------------------------------------------------------------------
+
+typedef struct file_text {
+    char*  bytes;
+    size_t count, room;
+} file_text;
+
+static bool grow(const tn_host* host, file_text* text)
+{
+    const size_t room  = text->room > 0 ? 2 * text->room : 1 << 16;
+    char*        bytes = tni_host_take(host, room);
+    if (bytes == NULL) return false;
+    if (text->count > 0) memcpy(bytes, text->bytes, text->count);
+    tni_host_give(host, text->bytes, text->room);
+    text->bytes = bytes;
+    text->room  = room;
+    return true;
+}
+
+static tn_result read_whole(const tn_host* host, FILE* file, const char* path, file_text* text,
+                            tn_why* why)
+{
+    while (!feof(file)) {
+        if (text->count == text->room && !grow(host, text)) {
+            return tni_fail(why, TN_ERR_MEMORY, "out of memory while reading '%s'", path);
+        }
+        errno = 0;
+        text->count += fread(text->bytes + text->count, 1, text->room - text->count, file);
+        if (ferror(file))
+            return tni_fail(why, TN_ERR_FILE, "cannot read '%s': %s", path, strerror(errno));
+    }
+    return TN_OK;
+}
+
+tn_result tn_scene_read_file(const tn_host* host, const char* path, tn_scene** scene, tn_why* why)
+{
+    const tn_host given = tni_host_or_default(host);
+    *scene              = NULL;
+    FILE* file          = fopen(path, "rb");
+    if (file == NULL)
+        return tni_fail(why, TN_ERR_FILE, "cannot read '%s': %s", path, strerror(errno));
+    file_text text   = {0};
+    tn_result result = read_whole(&given, file, path, &text, why);
+    fclose(file);
+    if (result == TN_OK) result = tn_scene_read(&given, text.bytes, text.count, scene, why);
+    tni_host_give(&given, text.bytes, text.room);
+    return result;
+}
