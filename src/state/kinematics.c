@@ -10,7 +10,7 @@
 #include "math/elementary.h"
 #include "state/state.h"
 
-enum { USER_DIM_MAX = 64 };
+enum { USER_DIM_MAX = 64, USER_COORDINATES_MAX = 256 };
 
 static tni_mat3 turn_about_z(double angle)
 {
@@ -248,7 +248,9 @@ void tni_advance(const tn_model* model, const double* q, const double* d, double
             for (int k = 0; k < 3; ++k) out[k] = a[k] + step[k];
             out[3] = turned.w, out[4] = turned.x, out[5] = turned.y, out[6] = turned.z;
         } else if (body->kind == TN_BODY_USER) {
-            body->table->advance(body->data, a, step, out);
+            double from[USER_COORDINATES_MAX]; // users need not think of q_out being q
+            memcpy(from, a, sizeof *from * (size_t)body->q_count);
+            body->table->advance(body->data, from, step, out);
         } else {
             for (int k = 0; k < body->dim; ++k) out[k] = a[k] + step[k];
         }
