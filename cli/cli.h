@@ -1,0 +1,94 @@
+// cli.h: what the commands of the program share. A command returns the program's exit code.
+#ifndef TNC_CLI_H
+#define TNC_CLI_H
+
+#include "options.h"
+#include "tenon/tenon.h"
+
+#include <stdio.h>
+
+enum {
+    TNC_DONE    = 0, ///< all went well
+    TNC_STOPPED = 1, ///< the simulation could not go on, or its result could not be written
+    TNC_WRONG   = 2  ///< the command line or the input is wrong
+};
+
+/// A larger joint error at the start means that the mechanism is not assembled [m or rad].
+#define TNC_ASSEMBLED 1e-6
+
+int tnc_run(const tnc_options* options);
+int tnc_accel(const tnc_options* options);
+int tnc_check(const tnc_options* options);
+int tnc_scene(const tnc_options* options);
+int tnc_bench(const tnc_options* options);
+
+// ---- Messages and files ----------------------------------------------------------------------------
+
+/// One line on standard error, "tenon: ...", whatever the text holds.
+void tnc_complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/// The same for a reason that the library gave: "tenon: file.json:12:7: text".
+void tnc_complain_why(const char* origin, const tn_why* why);
+
+/// A text on its way out: a file, or standard output for "-".
+typedef struct tnc_out {
+    FILE*       file; ///< NULL: nothing is open
+    const char* path;
+    bool        page; ///< inside HTML: '<' never appears in a text
+} tnc_out;
+
+/// Opens for writing, now, so that a bad path is known before any work. Complains when it fails.
+bool tnc_out_open(tnc_out* out, const char* path);
+/// Closes; false, with a complaint, when not everything could be written. A closed pipe is not
+/// complained about.
+bool tnc_out_close(tnc_out* out);
+
+/// Nothing when it is closed.
+void tnc_put(tnc_out* out, const char* format, ...) __attribute__((format(printf, 2, 3)));
+// JSON values. A number that is not finite is null.
+void tnc_put_text(tnc_out* out, const char* text);
+void tnc_put_number(tnc_out* out, double value);
+void tnc_put_numbers(tnc_out* out, const double* values, int count);
+void tnc_put_vec3(tnc_out* out, tn_vec3 v);
+void tnc_put_quat(tnc_out* out, tn_quat q);
+
+// ---- A mechanism, ready to go ------------------------------------------------------------------------
+
+/// Counts what the library takes from the host.
+typedef struct tnc_meter {
+    size_t   bytes, peak;
+    uint64_t allocations;
+} tnc_meter;
+
+/// Everything a command needs of its scene. Zero it, open it, close it whether or not that went well.
+/// It must not move in between: the host points into it.
+typedef struct tnc_job {
+    tnc_meter   meter;
+    tn_host     host;
+    const char* origin; ///< how messages call the scene
+    tn_scene*   scene;
+    tn_settings settings;
+    tn_model*   model;
+    tn_state*   state;
+    tn_stepper* stepper;
+} tnc_job;
+
+/// Reads, compiles and prepares what the options name. Anything but TNC_DONE: already complained.
+int         tnc_job_open(tnc_job* job, const tnc_options* options);
+void        tnc_job_close(tnc_job* job);
+const char* tnc_job_title(const tnc_job* job); ///< the scene's name, or else where it came from
+
+/// Reads a path, "-" or "@name:params".
+int tnc_scene_load(const tn_host* host, const char* origin, tn_scene** scene);
+/// The exit code that a failure before the first step stands for.
+int tnc_exit_code(tn_result result);
+
+tn_host tnc_meter_host(tnc_meter* meter);
+
+// ---- Time ------------------------------------------------------------------------------------------
+
+double tnc_clock(void* unused); ///< seconds on a steady clock
+/// From here on an interrupt (ctrl-C) does not end the program but is remembered.
+void tnc_catch_interrupt(void);
+bool tnc_interrupted(void);
+
+#endif

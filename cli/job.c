@@ -1,0 +1,150 @@
+// job: a scene named on the command line becomes a model, a state and a stepper. The host counts what
+// the library takes, so that reports can say how much memory a mechanism needs, and that none was
+// taken within a step.
+#include "cli.h"
+
+#include "scenes/scenes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void* meter_allocate(void* user, size_t bytes)
+{
+    tnc_meter* meter = user;
+    void*      block = malloc(bytes ? bytes : 1);
+    if (!block) return NULL;
+    meter->allocations++;
+    meter->bytes += bytes;
+    if (meter->bytes > meter->peak) meter->peak = meter->bytes;
+    return block;
+}
+
+static void meter_release(void* user, void* block, size_t bytes)
+{
+    tnc_meter* meter = user;
+    if (block) meter->bytes -= bytes;
+    free(block);
+}
+
+tn_host tnc_meter_host(tnc_meter* meter)
+{
+    return (tn_host){.allocate = meter_allocate, .release = meter_release, .user = meter};
+}
+
+int tnc_exit_code(tn_result result)
+{
+    switch (result) {
+    case TN_OK: return TNC_DONE;
+    case TN_ERR_MEMORY:
+    case TN_ERR_SINGULAR:
+    case TN_ERR_DIVERGED: return TNC_STOPPED;
+    default: return TNC_WRONG;
+    }
+}
+
+// Standard input, whole. NULL: no memory, or it cannot be read.
+static char* read_input(size_t* length)
+{
+    size_t room = 1 << 16;
+    char*  text = malloc(room);
+    *length     = 0;
+    while (text) {
+        *length += fread(text + *length, 1, room - *length, stdin);
+        if (*length < room) break;
+        char* larger = realloc(text, room *= 2);
+        if (!larger) free(text);
+        text = larger;
+    }
+    if (text && ferror(stdin)) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static tn_result read_scene(const tn_host* host, const char* origin, tn_scene** scene, tn_why* why)
+{
+    if (origin[0] == '@') return tns_build(host, origin, scene, why);
+    if (strcmp(origin, "-") != 0) return tn_scene_read_file(host, origin, scene, why);
+    size_t length;
+    char*  text = read_input(&length);
+    if (!text) {
+        why->result = TN_ERR_FILE;
+        snprintf(why->text, sizeof why->text, "cannot be read");
+        return TN_ERR_FILE;
+    }
+    const tn_result result = tn_scene_read(host, text, length, scene, why);
+    free(text);
+    return result;
+}
+
+static const char* origin_name(const char* origin)
+{
+    return strcmp(origin, "-") == 0 ? "<stdin>" : origin;
+}
+
+int tnc_scene_load(const tn_host* host, const char* origin, tn_scene** scene)
+{
+    tn_why          why    = {0};
+    const tn_result result = read_scene(host, origin, scene, &why);
+    if (result != TN_OK) tnc_complain_why(origin_name(origin), &why);
+    return tnc_exit_code(result);
+}
+
+static bool apply_settings(tnc_job* job, const tnc_options* options)
+{
+    job->settings = tn_scene_settings(job->scene);
+    for (int i = 0; i < options->setting_count; ++i) {
+        const tnc_setting* s   = &options->settings[i];
+        tn_why             why = {0};
+        if (tn_settings_set(&job->settings, s->key, s->value, &why) != TN_OK) {
+            why.line = 0;
+            tnc_complain_why(s->option, &why);
+            return false;
+        }
+    }
+    return true;
+}
+
+static tn_result prepare(tnc_job* job, tn_why* why)
+{
+    tn_result result = tn_scene_compile(job->scene, &job->model, why);
+    if (result == TN_OK) result = tn_stepper_create(job->model, &job->settings, &job->stepper, why);
+    if (result != TN_OK) return result;
+    result = tn_state_create(job->model, &job->state);
+    if (result != TN_OK) why->result = result;
+    return result;
+}
+
+int tnc_job_open(tnc_job* job, const tnc_options* options)
+{
+    if (!options->argument) {
+        tnc_complain("tenon %s needs a scene: a path, '-', or a built-in such as @chain "
+                     "(tenon scene --list shows them)",
+                     options->command->name);
+        return TNC_WRONG;
+    }
+    job->host   = tnc_meter_host(&job->meter);
+    job->origin = origin_name(options->argument);
+    int code    = tnc_scene_load(&job->host, options->argument, &job->scene);
+    if (code != TNC_DONE) return code;
+    if (!apply_settings(job, options)) return TNC_WRONG;
+    tn_why why = {0};
+    code       = tnc_exit_code(prepare(job, &why));
+    if (code != TNC_DONE) tnc_complain_why(job->origin, &why);
+    return code;
+}
+
+void tnc_job_close(tnc_job* job)
+{
+    tn_state_free(job->state);
+    tn_stepper_free(job->stepper);
+    tn_model_free(job->model);
+    tn_scene_free(job->scene);
+}
+
+const char* tnc_job_title(const tnc_job* job)
+{
+    const char* name = tn_model_name(job->model);
+    return name && name[0] ? name : job->origin;
+}

@@ -1,0 +1,95 @@
+// motion.h: what a run gathers, for the report, the summary and the page.
+#ifndef TNC_MOTION_H
+#define TNC_MOTION_H
+
+#include "cli.h"
+
+enum { TNC_TIMES_ROOM = 1 << 15 };
+
+/// Wall times of steps, thinned evenly when there are very many.
+typedef struct tnc_times {
+    double    seconds[TNC_TIMES_ROOM];
+    int       count;
+    long long stride, seen;
+    double    total, min, max; ///< of all
+} tnc_times;
+
+void   tnc_times_clear(tnc_times* times);
+void   tnc_times_add(tnc_times* times, double seconds);
+double tnc_times_median(tnc_times* times); ///< sorts; 0 when there are none
+
+/// Why and where a motion ended early.
+typedef struct tnc_stop {
+    bool        stopped;
+    tn_result   result; ///< TN_OK: the user interrupted
+    tn_joint_id joint;  ///< null: no joint in particular
+    char        text[sizeof((tn_why*)0)->text];
+} tnc_stop;
+
+typedef struct tnc_motion {
+    long long   steps; ///< wanted
+    long long   done;
+    double      h;
+    tn_check    check; ///< at the start; see `checked`
+    bool        checked;
+    tnc_times   times;
+    tn_phases   phases;
+    double      error_now, error_max; ///< joint position error [m or rad]
+    tn_joint_id error_joint;          ///< the joint that had error_max
+    double      velocity_error_max;
+    double      energy_first, energy_last, energy_drift;
+    double      iteration_sum;
+    int         iteration_max, contact_max;
+    uint64_t    allocations_in_steps;
+    bool        evaluated; ///< reactions at the final state are known
+    tnc_stop    stop;
+} tnc_motion;
+
+double tnc_motion_time(const tnc_motion* motion); ///< simulated so far [s]
+double tnc_energy(const tn_state* state);         ///< kinetic, gravity and elastic [J]
+/// Degrees of freedom left; without the redundant rows when those are not known.
+int tnc_motion_mobility(const tnc_job* job, const tnc_motion* motion);
+
+/// The whole JSON report.
+void tnc_report(tnc_out* out, const tnc_job* job, tnc_motion* motion);
+/// {"step", "time", "joint", "why"}
+void tnc_put_stop(tnc_out* out, const tn_model* model, const tnc_stop* stop, long long step,
+                  double time);
+/// The table at the end of a run, on standard output.
+void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options* options);
+
+// ---- Progress --------------------------------------------------------------------------------------
+
+typedef struct tnc_progress {
+    bool   shown; ///< standard error is a terminal
+    double begun, next;
+} tnc_progress;
+
+tnc_progress tnc_progress_begin(bool quiet);
+void         tnc_progress_show(tnc_progress* progress, const tnc_motion* motion);
+void         tnc_progress_end(tnc_progress* progress);
+
+// ---- The page --------------------------------------------------------------------------------------
+
+/// Frames of the motion, few enough for one page.
+typedef struct tnc_page {
+    tnc_out   out;
+    long long stride;    ///< steps from frame to frame
+    long long last_step; ///< of the newest frame
+    int       room, count;
+    int       body_count;
+    float*    poses;  ///< room * body_count * 7: position, orientation w x y z
+    double*   series; ///< room * 5: time, kinetic, gravity, elastic energy, joint error
+    double    error;  ///< largest joint error since the newest frame
+} tnc_page;
+
+/// Opens the file and takes memory for the frames. False: already complained.
+bool tnc_page_open(tnc_page* page, const char* path, const tnc_job* job, long long steps,
+                   long long every);
+/// After step number `step` (0: the start). Keeps what falls on its stride.
+void tnc_page_add(tnc_page* page, const tn_state* state, long long step, double error);
+/// Adds the last state, writes and closes. False: already complained.
+bool tnc_page_close(tnc_page* page, const tnc_job* job, const tnc_motion* motion);
+void tnc_page_free(tnc_page* page);
+
+#endif

@@ -1,0 +1,328 @@
+// options: one table of options serves the parser and the help pages alike.
+//
+// Every option has a long name and, unless it is a flag, a value: `--h 0.01` or `--h=0.01`. The last
+// one wins. An option belongs to some commands only; elsewhere it is refused, never ignored.
+#include "options.h"
+
+#include "cli.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUN = 1, ACCEL = 2, CHECK = 4, SCENE = 8, BENCH = 16, MECHANISM = RUN | ACCEL | CHECK };
+
+typedef enum option_kind {
+    OPTION_SETTING, ///< a method setting whose key is `key`
+    OPTION_PAIR,    ///< KEY=VALUE
+    OPTION_TEXT,    ///< const char* at offset
+    OPTION_COUNT,   ///< long long at offset, at least 1
+    OPTION_WHOLE,   ///< long long at offset, at least 0
+    OPTION_FLAG     ///< bool at offset
+} option_kind;
+
+typedef struct option {
+    const char* name;
+    const char* value; ///< as the help page calls it; NULL: a flag
+    unsigned    commands;
+    option_kind kind;
+    size_t      offset;
+    const char* key;
+    const char* help;
+} option;
+
+#define AT(field) offsetof(tnc_options, field), NULL
+#define KEY(key)  0, key
+
+static const option option_list[] = {
+    {"--method", "M", MECHANISM, OPTION_SETTING, KEY("method"),
+     "multiplier | implicit | impulse | adaptive | auto (default: what the scene says, else auto)"},
+    {"--h", "S", MECHANISM, OPTION_SETTING, KEY("h"), "step [s]"},
+    {"--duration", "S", MECHANISM, OPTION_SETTING, KEY("duration"), "simulated time [s]"},
+    {"--set", "KEY=VALUE", MECHANISM, OPTION_PAIR, KEY(NULL),
+     "any method setting (tenon help run lists them)"},
+    {"--report", "FILE", MECHANISM, OPTION_TEXT, AT(report),
+     "JSON report ('-': standard output, and then nothing else goes there)"},
+    {"--trajectory", "FILE", RUN, OPTION_TEXT, AT(trajectory),
+     "recorded states (CSV by .csv, the compact own format otherwise)"},
+    {"--every", "K", RUN, OPTION_COUNT, AT(every), "record every K-th step (default 1)"},
+    {"--html", "FILE", RUN, OPTION_TEXT, AT(html),
+     "a page that plays the motion, with plots of energy and joint error"},
+    {"--threads", "N", MECHANISM, OPTION_COUNT, AT(threads),
+     "accepted; this version steps on one thread"},
+    {"--seed", "N", MECHANISM, OPTION_WHOLE, AT(seed),
+     "accepted; this version draws no random numbers"},
+    {"--csv", "FILE", BENCH, OPTION_TEXT, AT(csv),
+     "the measurements as CSV ('-': standard output)"},
+    {"--repeat", "N", BENCH, OPTION_COUNT, AT(repeat), "repetitions of each measurement"},
+    {"--large", NULL, BENCH, OPTION_FLAG, AT(large), "'linear' goes on to a million bodies"},
+    {"--list", NULL, SCENE | BENCH, OPTION_FLAG, AT(list), "show what there is"},
+    {"--quiet", NULL, MECHANISM | BENCH, OPTION_FLAG, AT(quiet), "no progress bar, no summary"},
+    {"--help", NULL, ~0u, OPTION_FLAG, AT(help), "this page"},
+};
+enum { OPTION_LIST_COUNT = sizeof option_list / sizeof option_list[0] };
+
+static const tnc_command command_list[] = {
+    {"run", "SCENE", "simulate; a summary at the end, files on request",
+     "Simulates round(duration / h) steps of h. On a terminal a progress bar shows how far it is.\n"
+     "When the simulation cannot go on, or is interrupted, everything before that is kept and\n"
+     "written, and the exit code is 1.\n"
+     "\n"
+     "    tenon run @chain                               a built-in scene\n"
+     "    tenon run @chain:n=1000,joint=hinge --h 0.005  with parameters, and another step\n"
+     "    tenon run crane.json --duration 10 --html crane.html\n"
+     "    tenon run crane.json --report - --quiet | jq .joint_error\n"
+     "    tenon run crane.json --trajectory crane.csv --every 10\n"
+     "    tenon scene fourbar | tenon run -              from standard input\n",
+     tnc_run},
+    {"accel", "SCENE", "one evaluation at the start: exact accelerations and joint reactions",
+     "Prints, as JSON, the acceleration of every body (of its frame's origin, world axes) and for\n"
+     "every joint the force and torque on its second body at the anchor, and the multipliers.\n"
+     "\n"
+     "    tenon accel @pendulum:n=3\n"
+     "    tenon accel crane.json --report loads.json\n",
+     tnc_accel},
+    {"check", "SCENE", "is this mechanism what its author meant?",
+     "Tells the mobility, rows that say the same thing twice, whether the joints meet at the start,\n"
+     "how far the masses are apart, and how near a singular position is. The exit code is 1 when\n"
+     "the rows contradict each other or the joints do not meet, 0 otherwise.\n"
+     "\n"
+     "    tenon check @fourbar\n"
+     "    tenon check crane.json --report -\n",
+     tnc_check},
+    {"scene", "NAME", "write a built-in scene as JSON on standard output",
+     "A name may carry parameters: NAME:KEY=VALUE,KEY=VALUE.\n"
+     "\n"
+     "    tenon scene --list                             all of them, with their parameters\n"
+     "    tenon scene chain:n=3 >chain.json\n",
+     tnc_scene},
+    {"bench", "[NAME]", "the benchmark suite, or one of it; CSV and a table",
+     "    baraff    the two examples of Baraff 1996: microseconds to assemble, factor, solve\n"
+     "    linear    time and memory a body, from a thousand bodies up: linear when it stays put\n"
+     "    scenes    every built-in scene: microseconds a step, joint error after 100 steps\n"
+     "\n"
+     "    tenon bench\n"
+     "    tenon bench linear --large --csv linear.csv\n",
+     tnc_bench},
+};
+enum { COMMAND_LIST_COUNT = sizeof command_list / sizeof command_list[0] };
+
+const tnc_command* tnc_command_at(int index)
+{
+    return index >= 0 && index < COMMAND_LIST_COUNT ? &command_list[index] : NULL;
+}
+
+// " (did you mean 'x'?)", or nothing when no word is near.
+static const char* hint(const char* word, const char* const* words, int count, char text[96])
+{
+    const char* near = tn_nearest_word(word, words, count);
+    text[0]          = '\0';
+    if (near) snprintf(text, 96, " (did you mean '%s'?)", near);
+    return text;
+}
+
+const tnc_command* tnc_command_find(const char* name)
+{
+    const char* names[COMMAND_LIST_COUNT + 1];
+    for (int i = 0; i < COMMAND_LIST_COUNT; ++i) {
+        if (strcmp(name, command_list[i].name) == 0) return &command_list[i];
+        names[i] = command_list[i].name;
+    }
+    names[COMMAND_LIST_COUNT] = "help";
+    char text[96];
+    hint(name, names, COMMAND_LIST_COUNT + 1, text);
+    tnc_complain("unknown command '%.200s'%s", name, text[0] ? text : "; see tenon --help");
+    return NULL;
+}
+
+static unsigned command_bit(const tnc_command* command)
+{
+    return 1u << (command - command_list);
+}
+
+// A length of name_length bytes stands before '=' or the end.
+static const option* find_option(const tnc_command* command, const char* name, int name_length)
+{
+    const char* names[OPTION_LIST_COUNT];
+    int         count = 0;
+    for (int i = 0; i < OPTION_LIST_COUNT; ++i) {
+        const option* o     = &option_list[i];
+        const bool    known = (o->commands & command_bit(command)) != 0;
+        const bool same = strncmp(o->name, name, (size_t)name_length) == 0 && !o->name[name_length];
+        if (same && known) return o;
+        if (same) {
+            tnc_complain("option '%s' does not belong to 'tenon %s'; see tenon help %s", o->name,
+                         command->name, command->name);
+            return NULL;
+        }
+        if (known) names[count++] = o->name;
+    }
+    char word[64], text[96];
+    snprintf(word, sizeof word, "%.*s", name_length, name);
+    hint(word, names, count, text);
+    tnc_complain("unknown option '%.*s'%s", name_length > 200 ? 200 : name_length, name,
+                 text[0] ? text : "; see tenon --help");
+    return NULL;
+}
+
+static bool add_setting(tnc_options* options, const option* o, const char* key, size_t key_length,
+                        const char* value)
+{
+    if (options->setting_count == TNC_SETTING_MAX) {
+        tnc_complain("more than %d settings", (int)TNC_SETTING_MAX);
+        return false;
+    }
+    tnc_setting* s = &options->settings[options->setting_count];
+    if (key_length == 0 || key_length >= sizeof s->key) {
+        tnc_complain("--set: '%.200s' has no setting's name before '='", key);
+        return false;
+    }
+    memcpy(s->key, key, key_length);
+    s->key[key_length] = '\0';
+    s->option          = o->name;
+    s->value           = value;
+    options->setting_count++;
+    return true;
+}
+
+static bool add_pair(tnc_options* options, const option* o, const char* text)
+{
+    const char* equals = strchr(text, '=');
+    if (!equals) {
+        tnc_complain("--set: '%.200s' is not KEY=VALUE, as in --set multiplier.integrator=rk4",
+                     text);
+        return false;
+    }
+    return add_setting(options, o, text, (size_t)(equals - text), equals + 1);
+}
+
+static bool read_whole(const option* o, const char* text, long long* value)
+{
+    const long long lower = o->kind == OPTION_COUNT ? 1 : 0;
+    const size_t    count = strspn(text, "0123456789");
+    const bool      whole = count > 0 && count <= 18 && !text[count];
+    *value                = whole ? strtoll(text, NULL, 10) : -1;
+    if (*value >= lower) return true;
+    tnc_complain("option '%s' takes a whole number from %lld, not '%.200s'", o->name, lower, text);
+    return false;
+}
+
+static bool take_option(tnc_options* options, const option* o, const char* value)
+{
+    void* field = (char*)options + o->offset;
+    switch (o->kind) {
+    case OPTION_SETTING: return add_setting(options, o, o->key, strlen(o->key), value);
+    case OPTION_PAIR: return add_pair(options, o, value);
+    case OPTION_COUNT:
+    case OPTION_WHOLE: return read_whole(o, value, field);
+    case OPTION_FLAG: *(bool*)field = true; return true;
+    case OPTION_TEXT: break;
+    }
+    if (!value[0]) {
+        tnc_complain("option '%s' needs a file name", o->name);
+        return false;
+    }
+    *(const char**)field = value;
+    return true;
+}
+
+static bool take_argument(tnc_options* options, const char* text)
+{
+    if (options->argument) {
+        tnc_complain("unexpected argument '%.200s' after '%.200s'", text, options->argument);
+        return false;
+    }
+    options->argument = text;
+    return true;
+}
+
+static bool is_option(const char* text)
+{
+    return text[0] == '-' && text[1];
+}
+
+bool tnc_options_parse(tnc_options* options, const tnc_command* command, int argc, char** argv)
+{
+    *options            = (tnc_options){.command = command, .every = 1, .threads = 1};
+    bool only_arguments = false;
+    for (int i = 2; i < argc; ++i) {
+        const char* text = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
+        if (only_arguments || !is_option(text)) {
+            if (!take_argument(options, text)) return false;
+            continue;
+        }
+        only_arguments = strcmp(text, "--") == 0;
+        if (only_arguments) continue;
+        const int     length = (int)strcspn(text, "=");
+        const char*   value  = text[length] ? text + length + 1 : NULL;
+        const option* o      = find_option(command, text, length);
+        if (!o) return false;
+        if (!o->value && value) {
+            tnc_complain("option '%s' takes no value", o->name);
+            return false;
+        }
+        if (o->value && !value) {
+            const bool given = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0;
+            if (!given) {
+                tnc_complain("option '%s' needs a value: %s %s", o->name, o->name, o->value);
+                return false;
+            }
+            value = argv[++i];
+        }
+        if (!take_option(options, o, value)) return false;
+    }
+    return true;
+}
+
+// ---- Help ------------------------------------------------------------------------------------------
+
+static void print_options(unsigned commands)
+{
+    for (int i = 0; i < OPTION_LIST_COUNT; ++i) {
+        const option* o = &option_list[i];
+        if (!(o->commands & commands)) continue;
+        char left[48];
+        snprintf(left, sizeof left, "%s %s", o->name, o->value ? o->value : "");
+        printf("    %-18s %s\n", left, o->help);
+    }
+}
+
+static void print_settings(void)
+{
+    printf("\nSettings, for --set KEY=VALUE and for \"method\" in a scene file:\n");
+    for (int i = 0; tn_setting_at(i).key; ++i) {
+        const tn_setting_info info = tn_setting_at(i);
+        printf("    %-26s %s (%s)\n", info.key, info.help, info.values);
+    }
+}
+
+static void print_program_help(void)
+{
+    printf("tenon %s: exact simulation of mechanisms\n\nCommands:\n", TN_VERSION);
+    for (int i = 0; i < COMMAND_LIST_COUNT; ++i) {
+        char left[32];
+        snprintf(left, sizeof left, "%s %s", command_list[i].name, command_list[i].argument);
+        printf("    tenon %-14s %s\n", left, command_list[i].line);
+    }
+    printf("    tenon help COMMAND   how to use it, with examples\n"
+           "    tenon --version\n"
+           "\nSCENE is a path, '-' for standard input, or a built-in scene such as @chain:n=1000.\n"
+           "\nOptions of run; accel and check take those that make sense for them:\n");
+    print_options(RUN);
+    printf(
+        "\nExit codes: 0 done; 1 the simulation could not go on; 2 the command line or the input\n"
+        "is wrong.\n"
+        "\n    tenon run @fourbar --html fourbar.html     a first motion to look at\n");
+}
+
+void tnc_help(const tnc_command* command)
+{
+    if (!command) {
+        print_program_help();
+        return;
+    }
+    printf("tenon %s %s [options]: %s\n\n%s\nOptions:\n", command->name, command->argument,
+           command->line, command->text);
+    print_options(command_bit(command));
+    if (command_bit(command) & MECHANISM) print_settings();
+}

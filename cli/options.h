@@ -1,0 +1,53 @@
+// options.h: the command line, taken apart and checked.
+#ifndef TNC_OPTIONS_H
+#define TNC_OPTIONS_H
+
+#include <stdbool.h>
+
+enum { TNC_SETTING_MAX = 64, TNC_KEY_MAX = 64 };
+
+/// A method setting as typed: --h 0.01 and --set h=0.01 are the same.
+typedef struct tnc_setting {
+    const char* option; ///< how it was typed: "--h", "--set"
+    char        key[TNC_KEY_MAX];
+    const char* value;
+} tnc_setting;
+
+typedef struct tnc_command tnc_command;
+
+typedef struct tnc_options {
+    const tnc_command* command;
+    const char*        argument; ///< SCENE or NAME; NULL: none given
+    tnc_setting        settings[TNC_SETTING_MAX];
+    int                setting_count;
+    const char*        report;
+    const char*        trajectory;
+    const char*        html;
+    const char*        csv;
+    long long          every;   ///< default 1
+    long long          threads; ///< default 1
+    long long          seed;    ///< default 0
+    long long          repeat;  ///< default 0: the command chooses
+    bool               quiet, list, large, help;
+} tnc_options;
+
+struct tnc_command {
+    const char* name;
+    const char* argument; ///< as in the usage line
+    const char* line;     ///< one line of help
+    const char* text;     ///< what it does, with examples
+    int (*run)(const tnc_options* options);
+};
+
+/// NULL past the end.
+const tnc_command* tnc_command_at(int index);
+/// Complains and returns NULL when there is none of that name.
+const tnc_command* tnc_command_find(const char* name);
+
+/// Takes argv[2..] apart for the command. False: already complained.
+bool tnc_options_parse(tnc_options* options, const tnc_command* command, int argc, char** argv);
+
+/// The page of the whole program, or that of one command, on standard output.
+void tnc_help(const tnc_command* command);
+
+#endif

@@ -1,0 +1,127 @@
+// out: messages, files and JSON values. Errors of writing are left to the stream, which remembers
+// them, and are looked at once, when it is closed.
+#include "cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+// One message, one line: names come from files and may hold anything.
+static void make_one_line(char* text)
+{
+    for (char* c = text; *c; ++c)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+}
+
+void tnc_complain(const char* format, ...)
+{
+    char    text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    make_one_line(text);
+    fflush(stdout);
+    fprintf(stderr, "tenon: %s\n", text);
+}
+
+void tnc_complain_why(const char* origin, const tn_why* why)
+{
+    const char* text  = why->text[0] ? why->text : tn_result_text(why->result);
+    const bool  named = why->result == TN_ERR_FILE && strstr(text, origin);
+    if (named) tnc_complain("%s", text);
+    else if (why->line > 0) tnc_complain("%s:%d:%d: %s", origin, why->line, why->column, text);
+    else tnc_complain("%s: %s", origin, text);
+}
+
+bool tnc_out_open(tnc_out* out, const char* path)
+{
+    *out = (tnc_out){.path = path};
+    if (strcmp(path, "-") == 0) {
+        out->file = stdout;
+        return true;
+    }
+    out->file = fopen(path, "wb");
+    if (!out->file) tnc_complain("cannot write '%s': %s", path, strerror(errno));
+    return out->file != NULL;
+}
+
+// Why a stream that has failed fails: it is asked once more, for errno.
+static int reason(FILE* file)
+{
+    clearerr(file);
+    errno = 0;
+    return putc('\n', file) == EOF || fflush(file) != 0 ? errno : 0;
+}
+
+bool tnc_out_close(tnc_out* out)
+{
+    if (!out->file) return true;
+    const bool console = out->file == stdout;
+    errno              = 0;
+    bool good          = !ferror(out->file) && fflush(out->file) == 0;
+    int  error         = errno;
+    if (!good && error == 0) error = reason(out->file);
+    if (!console && fclose(out->file) != 0 && good) {
+        good  = false;
+        error = errno;
+    }
+    out->file = NULL;
+    if (!good && error != EPIPE) {
+        tnc_complain("%s: not written whole%s%s", console ? "standard output" : out->path,
+                     error ? ": " : "", error ? strerror(error) : "");
+    }
+    return good;
+}
+
+void tnc_put(tnc_out* out, const char* format, ...)
+{
+    if (!out->file) return;
+    va_list args;
+    va_start(args, format);
+    vfprintf(out->file, format, args);
+    va_end(args);
+}
+
+void tnc_put_text(tnc_out* out, const char* text)
+{
+    putc('"', out->file);
+    for (const unsigned char* c = (const unsigned char*)text; *c; ++c) {
+        if (*c < ' ' || *c == 0x7f || (out->page && *c == '<')) fprintf(out->file, "\\u%04x", *c);
+        else if (*c == '"' || *c == '\\') fprintf(out->file, "\\%c", *c);
+        else putc(*c, out->file);
+    }
+    putc('"', out->file);
+}
+
+void tnc_put_number(tnc_out* out, double value)
+{
+    char text[40];
+    if (!isfinite(value)) {
+        fputs("null", out->file);
+        return;
+    }
+    tn_format_number(value, text, sizeof text);
+    fputs(text, out->file);
+}
+
+void tnc_put_numbers(tnc_out* out, const double* values, int count)
+{
+    putc('[', out->file);
+    for (int i = 0; i < count; ++i) {
+        if (i > 0) fputs(", ", out->file);
+        tnc_put_number(out, values[i]);
+    }
+    putc(']', out->file);
+}
+
+void tnc_put_vec3(tnc_out* out, tn_vec3 v)
+{
+    tnc_put_numbers(out, (const double[]){v.x, v.y, v.z}, 3);
+}
+
+void tnc_put_quat(tnc_out* out, tn_quat q)
+{
+    tnc_put_numbers(out, (const double[]){q.w, q.x, q.y, q.z}, 4);
+}

@@ -1,0 +1,284 @@
+// page: a motion as one HTML file that plays by itself. The player (player/player.html) is a page with
+// one line to fill in; it is compiled into the program by way of player_page.c.
+//
+// Poses are thinned to a number of frames and of bytes that a browser takes well, and stored as
+// float32, little end first, in base 64: a millionth of a metre is more than a screen shows.
+// Joint errors are not thinned but their largest since the frame before is kept. Of a very large
+// mechanism only the first bodies are shown. The page tells what was left out.
+#include "motion.h"
+#include "player_page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES_MAX = 1500, BODIES_MAX = 40000, POSE_NUMBERS = 7, SERIES_NUMBERS = 5 };
+static const double pose_bytes_max = 11e6; // a third more in base 64
+
+static long long ceil_div(long long a, long long b)
+{
+    return (a + b - 1) / b;
+}
+
+bool tnc_page_open(tnc_page* page, const char* path, const tnc_job* job, long long steps,
+                   long long every)
+{
+    const int    all    = tn_model_counts(job->model).bodies;
+    const int    bodies = all < BODIES_MAX ? all : BODIES_MAX;
+    const double frame  = 4.0 * POSE_NUMBERS * (bodies > 0 ? bodies : 1);
+    double       most   = pose_bytes_max / frame;
+    most                = most > FRAMES_MAX ? FRAMES_MAX : most < 2 ? 2 : most;
+
+    *page                = (tnc_page){.body_count = bodies, .last_step = -1};
+    const long long kept = ceil_div(steps, every);
+    page->stride         = every * (kept > 0 ? ceil_div(kept, (long long)most) : 1);
+    page->room           = (int)(steps / page->stride) + 2; // the start, and an odd last one
+    page->poses  = malloc(sizeof(float) * POSE_NUMBERS * (size_t)page->room * (size_t)(bodies + 1));
+    page->series = malloc(sizeof(double) * SERIES_NUMBERS * (size_t)page->room);
+    if (!page->poses || !page->series) {
+        tnc_complain("%s: %s", path, tn_result_text(TN_ERR_MEMORY));
+        return false;
+    }
+    return tnc_out_open(&page->out, path);
+}
+
+void tnc_page_free(tnc_page* page)
+{
+    if (page->out.file) tnc_out_close(&page->out);
+    free(page->poses);
+    free(page->series);
+    page->poses  = NULL;
+    page->series = NULL;
+}
+
+static void keep(tnc_page* page, const tn_state* state)
+{
+    const tn_energy e = tn_state_energy(state);
+    double*         s = page->series + (size_t)page->count * SERIES_NUMBERS;
+    float*          p = page->poses + (size_t)page->count * (size_t)page->body_count * POSE_NUMBERS;
+    s[0]              = tn_state_time(state);
+    s[1]              = e.kinetic;
+    s[2]              = e.gravity;
+    s[3]              = e.elastic;
+    s[4]              = page->error;
+    for (int i = 0; i < page->body_count; ++i, p += POSE_NUMBERS) {
+        const tn_frame pose = tn_state_pose(state, (tn_body_id){(uint32_t)i + 1});
+        p[0]                = (float)pose.position.x;
+        p[1]                = (float)pose.position.y;
+        p[2]                = (float)pose.position.z;
+        p[3]                = (float)pose.orientation.w;
+        p[4]                = (float)pose.orientation.x;
+        p[5]                = (float)pose.orientation.y;
+        p[6]                = (float)pose.orientation.z;
+    }
+    page->count++;
+    page->error = 0;
+}
+
+void tnc_page_add(tnc_page* page, const tn_state* state, long long step, double error)
+{
+    if (!page->out.file) return;
+    if (error > page->error) page->error = error;
+    if (step % page->stride != 0 || page->count == page->room) return;
+    page->last_step = step;
+    keep(page, state);
+}
+
+// ---- What the player is told -----------------------------------------------------------------------
+
+static const char* const shape_words[TN_SHAPE_TYPE_COUNT] = {
+    [TN_SHAPE_SPHERE] = "sphere",     [TN_SHAPE_BOX] = "box",       [TN_SHAPE_CAPSULE] = "capsule",
+    [TN_SHAPE_CYLINDER] = "cylinder", [TN_SHAPE_CONVEX] = "convex", [TN_SHAPE_MESH] = "mesh",
+    [TN_SHAPE_PLANE] = "plane",
+};
+
+// Seven digits: what float32 holds.
+static void put_short(tnc_out* out, const double* values, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        tnc_put(out, i > 0 ? "," : "[");
+        if (isfinite(values[i])) tnc_put(out, "%.7g", values[i]);
+        else tnc_put(out, "null");
+    }
+    tnc_put(out, "]");
+}
+
+static void put_point(tnc_out* out, tn_vec3 v)
+{
+    put_short(out, (const double[]){v.x, v.y, v.z}, 3);
+}
+
+static void put_points(tnc_out* out, const tn_vec3* points, int count)
+{
+    tnc_put(out, "[");
+    for (int i = 0; i < count; ++i) {
+        if (i > 0) tnc_put(out, ",");
+        put_point(out, points[i]);
+    }
+    tnc_put(out, "]");
+}
+
+static void put_shape(tnc_out* out, const tn_shape_def* s)
+{
+    const tn_quat q = s->pose.orientation;
+    tnc_put(out, "{\"type\":\"%s\",\"position\":", shape_words[s->type]);
+    put_point(out, s->pose.position);
+    tnc_put(out, ",\"orientation\":");
+    put_short(out, (const double[]){q.w, q.x, q.y, q.z}, 4);
+    tnc_put(out, ",\"size\":"); // radius and half length, or half sizes, or corners
+    if (s->type == TN_SHAPE_BOX) put_point(out, s->half_size);
+    else if (s->type == TN_SHAPE_CONVEX) put_points(out, s->points, s->point_count);
+    else put_short(out, (const double[]){s->radius, s->half_length}, 2);
+    if (isfinite(s->color.x)) {
+        tnc_put(out, ",\"color\":");
+        put_point(out, s->color);
+    }
+    tnc_put(out, "}");
+}
+
+static void put_body(tnc_out* out, const tn_model* model, const tn_body_def* def, tn_body_id body)
+{
+    tnc_put(out, "{\"name\":");
+    tnc_put_text(out, tn_model_body_name(model, body));
+    tnc_put(out, ",\"kind\":%d,\"com\":", (int)tn_model_body_kind(model, body));
+    put_point(out, def->com);
+    tnc_put(out, ",\"shapes\":[");
+    for (int i = 0; i < def->shape_count; ++i) {
+        if (i > 0) tnc_put(out, ",");
+        put_shape(out, &def->shapes[i]);
+    }
+    tnc_put(out, "]}");
+}
+
+// False for what ties to a body that is not shown.
+static bool put_bodies(tnc_out* out, const tnc_page* page, tn_body_id body1, tn_body_id body2)
+{
+    const uint32_t shown = (uint32_t)page->body_count;
+    if (body1.bits > shown || body2.bits > shown) {
+        tnc_put(out, "null");
+        return false;
+    }
+    tnc_put(out, "{\"bodies\":[%d,%d],\"anchors\":[", (int)body1.bits - 1, (int)body2.bits - 1);
+    return true;
+}
+
+// Anchors in the world at the start: the player has the poses of that time, too.
+static void put_joint(tnc_page* page, const tnc_job* job, const tn_state* start, tn_joint_id joint)
+{
+    tnc_out*                 out = &page->out;
+    const int                i   = (int)joint.bits - 1;
+    const tn_constraint_def* own = tn_scene_constraint(job->scene, i);
+    if (own) {
+        tnc_put(out, "null");
+        return;
+    }
+    const tn_joint_def* def = tn_scene_joint(job->scene, i);
+    if (!put_bodies(out, page, def->body1, def->body2)) return;
+    put_point(out, tn_state_joint_anchor(start, joint, 0));
+    tnc_put(out, ",");
+    put_point(out, tn_state_joint_anchor(start, joint, 1));
+    tnc_put(out, "],\"type\":\"%s\"}", tn_joint_type_word(def->type));
+}
+
+static void put_spring(tnc_page* page, const tn_spring_def* def)
+{
+    tnc_out* out = &page->out;
+    if (!put_bodies(out, page, def->body1, def->body2)) return;
+    put_point(out, def->anchor1);
+    tnc_put(out, ",");
+    put_point(out, def->anchor2);
+    tnc_put(out, "]}");
+}
+
+static void put_mechanism(tnc_page* page, const tnc_job* job, const tn_state* start)
+{
+    tnc_out*  out         = &page->out;
+    const int joint_count = start ? tn_model_counts(job->model).joints : 0;
+    tnc_put(out, ",\n\"bodies\":[");
+    for (int i = 0; i < page->body_count; ++i) {
+        tnc_put(out, i > 0 ? ",\n" : "\n");
+        put_body(out, job->model, tn_scene_body(job->scene, i), (tn_body_id){(uint32_t)i + 1});
+    }
+    tnc_put(out, "],\n\"joints\":[");
+    for (int i = 0; i < joint_count; ++i) {
+        tnc_put(out, i > 0 ? ",\n" : "\n");
+        put_joint(page, job, start, (tn_joint_id){(uint32_t)i + 1});
+    }
+    tnc_put(out, "],\n\"springs\":[");
+    for (int i = 0; i < tn_scene_spring_count(job->scene); ++i) {
+        tnc_put(out, i > 0 ? ",\n" : "\n");
+        put_spring(page, tn_scene_spring(job->scene, i));
+    }
+    tnc_put(out, "]");
+}
+
+static void put_base64(tnc_out* out, const float* numbers, size_t count)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t bits = 0; // three bytes make four letters
+    int      held = 0;
+    for (size_t i = 0; i < 4 * count; ++i) {
+        uint32_t word;
+        memcpy(&word, &numbers[i / 4], sizeof word);
+        bits = bits << 8 | (word >> 8 * (i % 4) & 255);
+        if (++held < 3) continue;
+        for (int k = 18; k >= 0; k -= 6) putc(letters[bits >> k & 63], out->file);
+        bits = 0;
+        held = 0;
+    }
+    if (held == 0) return;
+    bits <<= 8 * (3 - held);
+    for (int k = 0; k < 4; ++k)
+        putc(k <= held ? letters[bits >> (18 - 6 * k) & 63] : '=', out->file);
+}
+
+static void put_frames(tnc_page* page)
+{
+    tnc_out* out = &page->out;
+    tnc_put(out, ",\n\"frames\":%d,\"stride\":%lld,\"series\":[", page->count, page->stride);
+    for (int i = 0; i < page->count; ++i) {
+        tnc_put(out, i > 0 ? ",\n" : "\n");
+        tnc_put_numbers(out, page->series + (size_t)i * SERIES_NUMBERS, SERIES_NUMBERS);
+    }
+    tnc_put(out, "],\n\"poses\":\"");
+    put_base64(out, page->poses, (size_t)page->count * (size_t)page->body_count * POSE_NUMBERS);
+    tnc_put(out, "\"");
+}
+
+static void put_motion(tnc_page* page, const tnc_job* job, const tnc_motion* motion)
+{
+    tnc_out*        out    = &page->out;
+    const tn_counts counts = tn_model_counts(job->model);
+    tnc_put(out, "{\"tenon\":\"%s\",\"scene\":", TN_VERSION);
+    tnc_put_text(out, tnc_job_title(job));
+    tnc_put(out, ",\"method\":\"%s\",\"h\":", tn_method_word(tn_stepper_method(job->stepper)));
+    tnc_put_number(out, motion->h);
+    tnc_put(out, ",\"steps\":%lld,\"counts\":{\"bodies\":%d,\"joints\":%d,\"rows\":%d,\"dofs\":%d}",
+            motion->done, counts.bodies, counts.joints, counts.rows,
+            tnc_motion_mobility(job, motion));
+    tnc_put(out, ",\"stopped\":");
+    if (motion->stop.stopped) tnc_put_text(out, motion->stop.text);
+    else tnc_put(out, "null");
+    put_frames(page);
+    tn_state* start = NULL; // without memory for it, the page shows no joints
+    if (tn_state_create(job->model, &start) != TN_OK) start = NULL;
+    put_mechanism(page, job, start);
+    tn_state_free(start);
+    tnc_put(out, "}\n");
+}
+
+bool tnc_page_close(tnc_page* page, const tnc_job* job, const tnc_motion* motion)
+{
+    if (!page->out.file) return true;
+    if (page->last_step != motion->done && page->count < page->room) keep(page, job->state);
+    for (int i = 0; tnc_player_page[i]; ++i) {
+        if (strcmp(tnc_player_page[i], TNC_PLAYER_SLOT) != 0) {
+            fputs(tnc_player_page[i], page->out.file);
+            continue;
+        }
+        page->out.page = true;
+        put_motion(page, job, motion);
+    }
+    return tnc_out_close(&page->out);
+}

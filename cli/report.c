@@ -1,0 +1,148 @@
+// report: the JSON that a run leaves, as the interface page promises it. Scripts read it, so keys are
+// only ever added.
+#include "motion.h"
+
+#include <inttypes.h>
+
+static void put_joint_name(tnc_out* out, const tn_model* model, tn_joint_id joint)
+{
+    if (joint.bits) tnc_put_text(out, tn_model_joint_name(model, joint));
+    else tnc_put(out, "null");
+}
+
+// "key": number, with what stands between two members before it.
+static void put_member(tnc_out* out, const char* before, const char* key, double value)
+{
+    tnc_put(out, "%s\"%s\": ", before, key);
+    tnc_put_number(out, value);
+}
+
+static void put_head(tnc_out* out, const tnc_job* job, const tnc_motion* m)
+{
+    tnc_put(out, "{\n  \"tenon\": \"%s\", \"scene\": ", TN_VERSION);
+    tnc_put_text(out, tn_model_name(job->model));
+    tnc_put(out, ", \"method\": \"%s\"", tn_method_word(tn_stepper_method(job->stepper)));
+    put_member(out, ", ", "h", m->h);
+    tnc_put(out, ", \"steps\": %lld", m->done);
+    put_member(out, ", ", "time", tnc_motion_time(m));
+    const tn_counts counts = tn_model_counts(job->model);
+    tnc_put(out,
+            ",\n  \"counts\": {\"bodies\": %d, \"joints\": %d, \"rows\": %d, \"dofs\": %d, "
+            "\"redundant\": %d, \"loops\": %d},\n",
+            counts.bodies, counts.joints, counts.rows, tnc_motion_mobility(job, m),
+            m->checked ? m->check.redundant_count : 0, counts.loops);
+}
+
+static void put_wall(tnc_out* out, tnc_motion* m)
+{
+    put_member(out, "  \"wall\": {", "total", m->times.total);
+    put_member(out, ", ", "per_step_median", tnc_times_median(&m->times));
+    put_member(out, ", ", "per_step_min", m->times.min);
+    put_member(out, ", ", "per_step_max", m->times.max);
+    put_member(out, ",\n           \"phases\": {", "kinematics", m->phases.kinematics);
+    put_member(out, ", ", "assemble", m->phases.assemble);
+    put_member(out, ", ", "factor", m->phases.factor);
+    put_member(out, ", ", "solve", m->phases.solve);
+    put_member(out, ", ", "collide", m->phases.collide);
+    put_member(out, ", ", "contact", m->phases.contact);
+    tnc_put(out, "}},\n");
+}
+
+static void put_quality(tnc_out* out, const tnc_job* job, const tnc_motion* m)
+{
+    put_member(out, "  \"joint_error\": {", "max", m->error_max);
+    put_member(out, ", ", "final", m->error_now);
+    tnc_put(out, ", \"joint\": ");
+    put_joint_name(out, job->model, m->error_joint);
+    put_member(out, "},\n  \"velocity_error\": {", "max", m->velocity_error_max);
+    put_member(out, "},\n  \"energy\": {", "initial", m->energy_first);
+    put_member(out, ", ", "final", m->energy_last);
+    put_member(out, ", ", "max_drift", m->energy_drift);
+    const double mean = m->done > 0 ? m->iteration_sum / (double)m->done : 0;
+    put_member(out, "},\n  \"iterations\": {", "mean", mean);
+    tnc_put(out, ", \"max\": %d},\n", m->iteration_max);
+    tnc_put(out, "  \"contacts\": {\"max\": %d, \"deepest\": 0},\n", m->contact_max);
+    tnc_put(out, "  \"memory\": {\"bytes\": %zu, \"allocations_in_steps\": %" PRIu64 "},\n",
+            job->meter.peak, m->allocations_in_steps);
+    tnc_put(out, "  \"hash\": \"%016" PRIx64 "\",\n", tn_state_hash(job->state));
+}
+
+void tnc_put_stop(tnc_out* out, const tn_model* model, const tnc_stop* stop, long long step,
+                  double time)
+{
+    tnc_put(out, "  \"error\": {\"step\": %lld", step);
+    put_member(out, ", ", "time", time);
+    tnc_put(out, ", \"joint\": ");
+    put_joint_name(out, model, stop->joint);
+    tnc_put(out, ", \"why\": ");
+    tnc_put_text(out, stop->text);
+    tnc_put(out, "},\n");
+}
+
+static void put_body(tnc_out* out, const tnc_job* job, tn_body_id body)
+{
+    const tn_frame pose     = tn_state_pose(job->state, body);
+    const tn_twist velocity = tn_state_velocity(job->state, body);
+    tnc_put(out, "{\"name\": ");
+    tnc_put_text(out, tn_model_body_name(job->model, body));
+    tnc_put(out, ", \"position\": ");
+    tnc_put_vec3(out, pose.position);
+    tnc_put(out, ", \"orientation\": ");
+    tnc_put_quat(out, pose.orientation);
+    tnc_put(out, ", \"velocity\": ");
+    tnc_put_vec3(out, velocity.linear);
+    tnc_put(out, ", \"angular_velocity\": ");
+    tnc_put_vec3(out, velocity.angular);
+    tnc_put(out, "}");
+}
+
+static void put_reaction(tnc_out* out, const tnc_job* job, tn_joint_id joint, bool known)
+{
+    if (!known) {
+        tnc_put(out, ", \"force\": null, \"torque\": null");
+        return;
+    }
+    const tn_wrench reaction = tn_stepper_reaction(job->stepper, joint);
+    tnc_put(out, ", \"force\": ");
+    tnc_put_vec3(out, reaction.force);
+    tnc_put(out, ", \"torque\": ");
+    tnc_put_vec3(out, reaction.torque);
+}
+
+static void put_joint(tnc_out* out, const tnc_job* job, tn_joint_id joint, bool evaluated)
+{
+    double    position[6], velocity[6];
+    const int count = tn_model_joint_coordinates(job->model, joint);
+    tn_state_joint_position(job->state, joint, position);
+    tn_state_joint_velocity(job->state, joint, velocity);
+    tnc_put(out, "{\"name\": ");
+    tnc_put_text(out, tn_model_joint_name(job->model, joint));
+    put_member(out, ", ", "error", tn_state_joint_error(job->state, joint));
+    put_reaction(out, job, joint, evaluated);
+    tnc_put(out, ", \"position\": ");
+    tnc_put_numbers(out, position, count);
+    tnc_put(out, ", \"velocity\": ");
+    tnc_put_numbers(out, velocity, count);
+    tnc_put(out, "}");
+}
+
+void tnc_report(tnc_out* out, const tnc_job* job, tnc_motion* motion)
+{
+    const tn_counts counts = tn_model_counts(job->model);
+    put_head(out, job, motion);
+    put_wall(out, motion);
+    put_quality(out, job, motion);
+    if (motion->stop.stopped)
+        tnc_put_stop(out, job->model, &motion->stop, motion->done + 1, tnc_motion_time(motion));
+    tnc_put(out, "  \"bodies\": [");
+    for (int i = 0; i < counts.bodies; ++i) {
+        tnc_put(out, i > 0 ? ",\n    " : "\n    ");
+        put_body(out, job, (tn_body_id){(uint32_t)i + 1});
+    }
+    tnc_put(out, "\n  ],\n  \"joints\": [");
+    for (int i = 0; i < counts.joints; ++i) {
+        tnc_put(out, i > 0 ? ",\n    " : "\n    ");
+        put_joint(out, job, (tn_joint_id){(uint32_t)i + 1}, motion->evaluated);
+    }
+    tnc_put(out, "\n  ]\n}\n");
+}

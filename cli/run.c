@@ -1,0 +1,261 @@
+// run: steps a mechanism through its duration and keeps what the report, the trajectory and the page
+// need. Output files are opened before the first step, so that a bad path costs no simulation.
+//
+// A step may fail (the library leaves the state as it was), may end in a state that is not finite
+// (then the state before it is taken back), or the user may interrupt: in each case everything before
+// is kept and written.
+#include "motion.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct outputs {
+    tnc_out      report;
+    tn_recorder* recorder;
+    tnc_page     page;
+} outputs;
+
+// ---- Outputs ---------------------------------------------------------------------------------------
+
+static bool is_console(const char* path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+// Nobody wants the report in place of the scene, or two results in one file.
+static bool paths_are_apart(const tnc_options* options)
+{
+    if (is_console(options->trajectory) || is_console(options->html)) {
+        tnc_complain("%s: only --report can go to standard output",
+                     is_console(options->html) ? "--html" : "--trajectory");
+        return false;
+    }
+    const char* paths[] = {options->argument, options->report, options->trajectory, options->html};
+    for (int i = 1; i < 4; ++i) {
+        for (int j = 0; j < i; ++j) {
+            if (!paths[i] || !paths[j] || is_console(paths[i]) || strcmp(paths[i], paths[j]) != 0)
+                continue;
+            tnc_complain("%s: %s", paths[i],
+                         j == 0 ? "would be overwritten: it is the scene"
+                                : "is given for two outputs");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool open_recorder(outputs* o, const tnc_job* job, const char* path)
+{
+    tn_why why = {0};
+    if (tn_recorder_create(&job->host, job->model, path, &o->recorder, &why) == TN_OK) return true;
+    tnc_complain_why(path, &why);
+    return false;
+}
+
+static bool open_outputs(outputs* o, const tnc_job* job, const tnc_options* options,
+                         long long steps)
+{
+    if (options->report && !tnc_out_open(&o->report, options->report)) return false;
+    if (options->html && !tnc_page_open(&o->page, options->html, job, steps, options->every))
+        return false;
+    return !options->trajectory || open_recorder(o, job, options->trajectory);
+}
+
+// ---- Steps -----------------------------------------------------------------------------------------
+
+// The number of steps, or -1 when they cannot be counted.
+static long long step_count(const tn_settings* settings)
+{
+    const double steps = floor(settings->duration / settings->h + 0.5);
+    return steps <= 1e15 ? (long long)steps : -1;
+}
+
+static void stop(tnc_motion* m, tn_result result, tn_joint_id joint, const char* text)
+{
+    m->stop = (tnc_stop){.stopped = true, .result = result, .joint = joint};
+    snprintf(m->stop.text, sizeof m->stop.text, "%s", text[0] ? text : tn_result_text(result));
+}
+
+static void add_phases(tn_phases* sum, const tn_phases* p)
+{
+    sum->kinematics += p->kinematics;
+    sum->assemble += p->assemble;
+    sum->factor += p->factor;
+    sum->solve += p->solve;
+    sum->collide += p->collide;
+    sum->contact += p->contact;
+}
+
+static void note_error(tnc_motion* m, double error, tn_joint_id joint, double velocity_error)
+{
+    m->error_now = error;
+    if (error > m->error_max || m->error_joint.bits == 0) {
+        m->error_max   = error;
+        m->error_joint = joint;
+    }
+    m->velocity_error_max = fmax(m->velocity_error_max, velocity_error);
+}
+
+static void gather(tnc_motion* m, const tn_step_report* r, double energy)
+{
+    add_phases(&m->phases, &r->phases);
+    note_error(m, r->joint_error, r->worst_joint, r->velocity_error);
+    m->iteration_sum += r->iteration_count;
+    if (r->iteration_count > m->iteration_max) m->iteration_max = r->iteration_count;
+    if (r->contact_count > m->contact_max) m->contact_max = r->contact_count;
+    m->energy_last  = energy;
+    m->energy_drift = fmax(m->energy_drift, fabs(energy - m->energy_first));
+    m->done++;
+}
+
+// False: the motion ends here, and the state is the last good one.
+static bool step(tnc_job* job, tnc_motion* m, tn_state* before)
+{
+    tn_step_report report = {0};
+    tn_why         why    = {0};
+    tn_state_copy(before, job->state);
+    const uint64_t  allocations = job->meter.allocations;
+    const double    begun       = tnc_clock(NULL);
+    const tn_result result      = tn_stepper_step(job->stepper, job->state, m->h, &report, &why);
+    const double    ended       = tnc_clock(NULL);
+    m->allocations_in_steps += job->meter.allocations - allocations;
+    if (result != TN_OK) {
+        stop(m, result, report.worst_joint, why.text);
+        return false;
+    }
+    const double energy = tnc_energy(job->state);
+    if (!isfinite(energy) || !isfinite(report.joint_error)) {
+        tn_state_copy(job->state, before);
+        stop(m, TN_ERR_DIVERGED, report.worst_joint, "the motion is no longer finite");
+        return false;
+    }
+    tnc_times_add(&m->times, ended - begun);
+    gather(m, &report, energy);
+    return true;
+}
+
+static bool record(outputs* o, const tn_state* state, tnc_motion* m, long long every)
+{
+    tn_why why = {0};
+    tnc_page_add(&o->page, state, m->done, m->error_now);
+    if (!o->recorder || m->done % every != 0) return true;
+    const tn_result result = tn_recorder_add(o->recorder, state, &why);
+    if (result != TN_OK) stop(m, result, (tn_joint_id){0}, why.text);
+    return result == TN_OK;
+}
+
+static void advance(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* options,
+                    tn_state* before)
+{
+    tnc_progress progress = tnc_progress_begin(options->quiet);
+    tnc_catch_interrupt();
+    bool going = record(o, job->state, m, options->every);
+    while (going && m->done < m->steps) {
+        going = step(job, m, before) && record(o, job->state, m, options->every);
+        if (going && m->done < m->steps && tnc_interrupted()) {
+            stop(m, TN_OK, (tn_joint_id){0}, "interrupted");
+            going = false;
+        }
+        tnc_progress_show(&progress, m);
+    }
+    tnc_progress_end(&progress);
+}
+
+// What is known before the first step: mobility, energy, and whether the joints meet.
+static void begin(tnc_job* job, tnc_motion* m)
+{
+    m->h       = job->settings.h;
+    m->checked = tn_stepper_check(job->stepper, job->state, &m->check, NULL) == TN_OK;
+    tnc_times_clear(&m->times);
+    m->energy_first = tnc_energy(job->state);
+    m->energy_last  = m->energy_first;
+    if (!isfinite(m->energy_first))
+        stop(m, TN_ERR_DIVERGED, (tn_joint_id){0}, "the energy at the start is not finite");
+    tn_stepper_set_clock(job->stepper, tnc_clock, NULL);
+}
+
+// The joint errors of the final state, by the state's own measure.
+static void end(tnc_job* job, tnc_motion* m)
+{
+    double      error = 0, velocity_error = 0;
+    tn_joint_id worst = {0};
+    const int   count = tn_model_counts(job->model).joints;
+    for (int i = 0; i < count; ++i) {
+        const tn_joint_id joint = {(uint32_t)i + 1};
+        const double      e     = tn_state_joint_error(job->state, joint);
+        velocity_error = fmax(velocity_error, tn_state_joint_velocity_error(job->state, joint));
+        if (e > error || worst.bits == 0) {
+            error = e;
+            worst = joint;
+        }
+    }
+    note_error(m, error, worst, velocity_error);
+    m->evaluated = tn_stepper_evaluate(job->stepper, job->state, NULL, NULL) == TN_OK;
+}
+
+// ---- The command -----------------------------------------------------------------------------------
+
+static void complain_stop(const tnc_job* job, const tnc_motion* m)
+{
+    char time[40];
+    tn_format_number(tnc_motion_time(m), time, sizeof time);
+    tnc_complain("%s: step %lld, t = %s s: %s", job->origin, m->done + 1, time, m->stop.text);
+}
+
+static bool write_outputs(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* options)
+{
+    tn_why why  = {0};
+    bool   good = tn_recorder_finish(o->recorder, &why) == TN_OK;
+    if (!good) tnc_complain_why(options->trajectory, &why);
+    o->recorder = NULL;
+    good        = tnc_page_close(&o->page, job, m) && good;
+    if (o->report.file) tnc_report(&o->report, job, m);
+    return tnc_out_close(&o->report) && good;
+}
+
+static int simulate(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* options)
+{
+    tn_state* before;
+    if (tn_state_create(job->model, &before) != TN_OK) {
+        tnc_complain("%s: %s", job->origin, tn_result_text(TN_ERR_MEMORY));
+        return TNC_STOPPED;
+    }
+    begin(job, m);
+    if (!m->stop.stopped) advance(job, m, o, options, before);
+    tn_state_free(before);
+    end(job, m);
+    const bool written = write_outputs(job, m, o, options);
+    if (!options->quiet && !is_console(options->report)) tnc_summary(job, m, options);
+    if (m->stop.stopped) complain_stop(job, m);
+    return m->stop.stopped || !written ? TNC_STOPPED : TNC_DONE;
+}
+
+static int run(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* options)
+{
+    m->steps = step_count(&job->settings);
+    if (m->steps < 0) {
+        tnc_complain("%s: duration / h is more steps than can be counted", job->origin);
+        return TNC_WRONG;
+    }
+    if (!open_outputs(o, job, options, m->steps)) return TNC_WRONG;
+    return simulate(job, m, o, options);
+}
+
+int tnc_run(const tnc_options* options)
+{
+    tnc_job     job  = {0};
+    outputs     o    = {0};
+    tnc_motion* m    = calloc(1, sizeof *m);
+    int         code = TNC_STOPPED;
+    if (!m) tnc_complain("%s", tn_result_text(TN_ERR_MEMORY));
+    else if (!paths_are_apart(options)) code = TNC_WRONG;
+    else code = tnc_job_open(&job, options);
+    if (m && code == TNC_DONE) code = run(&job, m, &o, options);
+    (void)!tn_recorder_finish(o.recorder, NULL); // only left open when nothing was simulated
+    tnc_page_free(&o.page);
+    if (o.report.file) tnc_out_close(&o.report);
+    tnc_job_close(&job);
+    free(m);
+    return code;
+}

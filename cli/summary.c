@@ -1,0 +1,60 @@
+// summary: what a run came to, as a small table on standard output.
+#include "motion.h"
+
+#include <inttypes.h>
+
+static const char* plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_counts(const tnc_job* job, const tnc_motion* m)
+{
+    const tn_counts c = tn_model_counts(job->model);
+    printf("scene         %s\n", tnc_job_title(job));
+    printf("counts        %d bod%s, %d joint%s, %d row%s, %d loop%s\n", c.bodies,
+           c.bodies == 1 ? "y" : "ies", c.joints, plural(c.joints), c.rows, plural(c.rows), c.loops,
+           plural(c.loops));
+    printf("mobility      %d", tnc_motion_mobility(job, m));
+    if (!m->checked) printf(", redundancy unknown");
+    else if (m->check.redundant_count > 0)
+        printf(", %d redundant row%s", m->check.redundant_count, plural(m->check.redundant_count));
+    printf("\n");
+}
+
+static void print_time(const tnc_job* job, const tnc_motion* m)
+{
+    const double time = tnc_motion_time(m);
+    printf("method        %s, h = %g s\n", tn_method_word(tn_stepper_method(job->stepper)), m->h);
+    printf("steps         %lld", m->done);
+    if (m->done < m->steps) printf(" of %lld", m->steps);
+    printf(", %g s simulated in %.3g s", time, m->times.total);
+    if (m->times.total > 0) printf(": %.3g x real time", time / m->times.total);
+    printf("\n");
+}
+
+static void print_quality(const tnc_job* job, const tnc_motion* m)
+{
+    printf("joint error   %.2e at most", m->error_max);
+    if (m->error_joint.bits) printf(" (%s)", tn_model_joint_name(job->model, m->error_joint));
+    printf(", %.2e at the end\n", m->error_now);
+    printf("energy        %g J, drift %.2e J at most\n", m->energy_last, m->energy_drift);
+    printf("iterations    %.2f a step, %d at most\n",
+           m->done > 0 ? m->iteration_sum / (double)m->done : 0, m->iteration_max);
+    printf("hash          %016" PRIx64 "\n", tn_state_hash(job->state));
+}
+
+void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options* options)
+{
+    const char* paths[] = {options->report, options->trajectory, options->html};
+    const char* head    = "written       ";
+    print_counts(job, motion);
+    print_time(job, motion);
+    print_quality(job, motion);
+    for (int i = 0; i < 3; ++i) {
+        if (!paths[i]) continue;
+        printf("%s%s", head, paths[i]);
+        head = ", ";
+    }
+    if (head[0] == ',') printf("\n");
+}

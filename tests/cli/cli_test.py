@@ -1,0 +1,600 @@
+"""The program from outside: every promise of the command line that a user or a script relies on.
+
+TENON in the environment names the program; an argument filters the tests by name.
+"""
+import base64
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+TENON = os.environ["TENON"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Result:
+    def __init__(self, done):
+        self.code, self.out, self.err = done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def json(self):
+        return parse(self.out)
+
+
+def parse(text):
+    def refuse(word):
+        raise AssertionError("not JSON: " + word)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def tenon(*args, stdin=None):
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    return Result(subprocess.run([TENON, *map(str, args)], input=data or b"", capture_output=True, timeout=300))
+
+
+def run(*args, **more):
+    """A run that must go well; its report."""
+    result = tenon("run", *args, "--report", "-", **more)
+    assert result.code == 0, result.err
+    return result.json()
+
+
+def refused(*args, says=(), code=2, **more):
+    """Exit 2, nothing on standard output, one line on standard error that holds every word of says."""
+    result = tenon(*args, **more)
+    assert result.code == code, (result.code, result.err)
+    assert result.out == "", result.out
+    assert result.err.startswith("tenon: ") and result.err.count("\n") == 1, result.err
+    for word in [says] if isinstance(says, str) else says:
+        assert word in result.err, (word, result.err)
+
+
+def near(a, b, tolerance):
+    assert abs(a - b) <= tolerance, (a, b, tolerance)
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def body(**more):
+    return {"name": "link", "mass": 1, "inertia": [0.1, 0.1, 0.1], **more}
+
+
+def scene(bodies, joints=(), **more):
+    return json.dumps({"tenon_scene": 1, "bodies": bodies, "joints": list(joints), **more})
+
+
+HINGE = {"name": "pin", "type": "hinge", "bodies": ["ground", "link"], "anchor": [0, 0, 0], "axis": [0, 1, 0]}
+FREE = scene([body()])
+PENDULUM = scene([body(position=[1, 0, 0])], [HINGE])
+
+
+def motor(name, velocity):
+    return {**HINGE, "name": name, "type": "motor", "of": "hinge", "velocity": velocity}
+
+
+def rising_to(velocity):
+    return {"keys": [{"time": 0, "value": 0}, {"time": 1, "value": velocity}]}
+
+
+# Two motors that want two speeds of one body; and two that want two accelerations of it.
+QUARREL = scene([body(position=[1, 0, 0])], [motor("slow", 1), motor("fast", 2)])
+HURRY = scene([body(position=[1, 0, 0])], [motor("slow", rising_to(1)), motor("fast", rising_to(2))])
+
+
+# ---- Help and the command line ---------------------------------------------------------------------
+
+
+@test
+def help_is_on_standard_output():
+    for args in (["--help"], ["-h"], ["help"]):
+        result = tenon(*args)
+        assert result.code == 0 and "tenon run SCENE" in result.out and result.err == ""
+    for command in ("run", "accel", "check", "scene", "bench"):
+        for args in (["help", command], [command, "--help"], [command, "-h"]):
+            result = tenon(*args)
+            assert result.code == 0 and result.out.startswith("tenon " + command), (args, result.out)
+            assert "    tenon " + command in result.out, "no example"
+
+
+@test
+def version_is_that_of_the_header():
+    header = open(os.path.join(ROOT, "include/tenon/base.h")).read()
+    version = re.search(r'TN_VERSION "(.*)"', header).group(1)
+    assert tenon("--version").out == "tenon %s\n" % version
+    assert run("@chain", "--duration", 0)["tenon"] == version
+
+
+@test
+def unknown_words_are_named_with_the_nearest():
+    refused("rnu", "@chain", says=["'rnu'", "'run'"])
+    refused("frobnicate", says="'frobnicate'")
+    refused("help", "chekc", says=["'chekc'", "'check'"])
+    refused("run", "@chain", "--durration", "1", says=["'--durration'", "'--duration'"])
+    refused("run", "@chain", "--reprot=x", says=["'--reprot'", "'--report'"])
+    refused("run", "@chian", says=["chian", "chain"])
+    refused("run", "@chain:m=3", says=["'m'"])
+    refused("run", "@chain:joint=bal", says=["bal", "ball"])
+    refused("scene", "chian", says=["chian", "chain"])
+    refused("bench", "linaer", says=["'linaer'", "'linear'"])
+    refused("run", "@chain", "--set", "multiplier.integratr=rk4", says=["multiplier.integratr", "multiplier.integrator"])
+    refused("run", "@chain", "--set", "multiplier.integrator=rk", says=["--set", "rk4"])
+    refused("run", "@chain", "--method", "multiplyer", says=["--method", "'multiplier'"])
+
+
+@test
+def bad_values_are_refused():
+    for option, value in [("--h", "0"), ("--h", "-1"), ("--h", "nan"), ("--h", "inf"), ("--h", "1x"), ("--h", ""),
+                          ("--duration", "-1"), ("--duration", "1e999"), ("--threads", "0"), ("--threads", "two"),
+                          ("--threads", "99999999999999999999"), ("--seed", "-1"), ("--seed", "1.5"), ("--every", "0"),
+                          ("--set", "h"), ("--set", "=1"), ("--report", ""), ("--method", "")]:
+        refused("run", "@chain", option, value, says=option)
+        refused("run", "@chain", "%s=%s" % (option, value), says=option)
+    refused("run", "@chain", "--h", "1e-300", "--duration", "1e300", says="steps")
+    refused("run", "@chain", "--quiet=yes", says="--quiet")
+
+
+@test
+def missing_and_surplus_arguments_are_refused():
+    refused(says="--help")
+    refused("run", says="needs a scene")
+    refused("accel", says="needs a scene")
+    refused("scene", says="--list")
+    refused("run", "@chain", "--h", says="--h")
+    refused("run", "@chain", "--report", "--quiet", says="--report")
+    refused("run", "@chain", "@tree", says="'@tree'")
+    refused("run", "", says="tenon: ")
+    refused("--quiet", "run", says="--quiet")
+    refused("accel", "@chain", "--html", "x.html", says=["--html", "accel"])
+    refused("run", "@chain", *(["--set", "h=0.1"] * 65), says="settings")
+
+
+@test
+def options_take_both_forms_and_the_last_wins():
+    report = run("@chain", "--h=0.01", "--duration", "0.5", "--h", "0.02", "--threads=3", "--seed", "7")
+    assert report["h"] == 0.02 and report["steps"] == 25 and report["time"] == 0.5
+    assert run("-", "--set", "h=0.125", "--set=duration=1", stdin=FREE)["steps"] == 8
+
+
+@test
+def a_method_of_a_later_version_is_refused():
+    for method in ("implicit", "impulse", "adaptive"):
+        result = tenon("run", "@chain", "--method", method, "--duration", "0.01", "--quiet")
+        assert result.code in (0, 2), result.err
+        if result.code == 2:
+            assert result.err.count("\n") == 1 and method in result.err
+
+
+# ---- Input -----------------------------------------------------------------------------------------
+
+
+@test
+def errors_of_a_file_name_line_and_column():
+    with open("bad.json", "w") as file:
+        file.write('{\n  "tenon_scene": 1,\n  "bodies": [{"mas": 1}]\n}\n')
+    refused("run", "bad.json", says=["tenon: bad.json:3:", "mas", "mass"])
+    refused("check", "bad.json", says="tenon: bad.json:3:")
+    refused("run", "-", stdin='{"tenon_scene": 1,\n "bodies": [}', says="<stdin>:2:")
+    refused("run", "-", stdin="", says="<stdin>")
+    refused("run", "-", stdin=b"\xff\xfe\x00", says="<stdin>")
+    refused("run", "none.json", says="none.json")
+    assert tenon("run", "none.json").err.count("none.json") == 1
+    refused("run", ".", says="'.'")
+
+
+@test
+def errors_of_a_mechanism_name_the_element():
+    refused("run", "-", stdin=scene([body(mass=-1)]), says=["<stdin>", "link"])
+    joint = {**HINGE, "bodies": ["ground", "lnik"]}
+    refused("run", "-", stdin=scene([body()], [joint]), says=["lnik"])
+    joint = {**HINGE, "axis": [0, 0, 0]}
+    refused("run", "-", stdin=scene([body()], [joint]), says=["pin"])
+
+
+@test
+def a_message_stays_one_line_whatever_the_names_hold():
+    joint = {**HINGE, "name": "a\nb\tc\u0007", "axis": [0, 0, 0]}
+    refused("run", "-", stdin=scene([body()], [joint]))
+    refused("run", "no\nfile\r.json", says="no?file?.json")
+    refused("run", "@chain", "--set", "a\nb=c", says="--set")
+
+
+# ---- The report ------------------------------------------------------------------------------------
+
+KEYS = {
+    "tenon": str, "scene": str, "method": str, "h": float, "steps": int, "time": float,
+    "counts": {"bodies": int, "joints": int, "rows": int, "dofs": int, "redundant": int, "loops": int},
+    "wall": {"total": float, "per_step_median": float, "per_step_min": float, "per_step_max": float,
+             "phases": {"kinematics": float, "assemble": float, "factor": float, "solve": float, "collide": float,
+                        "contact": float}},
+    "joint_error": {"max": float, "final": float, "joint": str}, "velocity_error": {"max": float},
+    "energy": {"initial": float, "final": float, "max_drift": float}, "iterations": {"mean": float, "max": int},
+    "contacts": {"max": int, "deepest": float}, "memory": {"bytes": int, "allocations_in_steps": int},
+    "hash": str, "bodies": list, "joints": list}
+
+
+def check_keys(value, keys, path=""):
+    assert set(value) >= set(keys), (path, set(keys) - set(value))
+    for key, kind in keys.items():
+        if isinstance(kind, dict):
+            check_keys(value[key], kind, path + "." + key)
+        else:
+            wanted = (int, float) if kind is float else kind
+            assert isinstance(value[key], wanted), (path, key, value[key])
+
+
+@test
+def the_report_has_every_promised_key():
+    report = run("@chain", "--duration", "0.1")
+    check_keys(report, KEYS)
+    assert "error" not in report
+    assert report["scene"] == "chain" and report["method"] == "multiplier"
+    assert re.fullmatch("[0-9a-f]{16}", report["hash"])
+    counts = report["counts"]
+    assert counts == {"bodies": 10, "joints": 10, "rows": 30, "dofs": 30, "redundant": 0, "loops": 0}
+    assert len(report["bodies"]) == 10 and len(report["joints"]) == 10
+    for b in report["bodies"]:
+        assert set(b) == {"name", "position", "orientation", "velocity", "angular_velocity"}
+        assert [len(b[k]) for k in ("position", "orientation", "velocity", "angular_velocity")] == [3, 4, 3, 3]
+    for j in report["joints"]:
+        assert set(j) == {"name", "error", "force", "torque", "position", "velocity"}
+        assert len(j["force"]) == len(j["torque"]) == 3 and len(j["position"]) == len(j["velocity"]) > 0
+    assert report["joint_error"]["joint"] in [j["name"] for j in report["joints"]]
+    wall = report["wall"]
+    assert 0 < wall["per_step_min"] <= wall["per_step_median"] <= wall["per_step_max"] <= wall["total"]
+    assert sum(wall["phases"].values()) <= 1.01 * wall["total"]
+    assert report["memory"]["bytes"] > 1000 and report["memory"]["allocations_in_steps"] == 0
+
+
+@test
+def dofs_and_redundant_are_those_of_the_mechanism():
+    counts = run("@fourbar", "--duration", "0")["counts"]  # three links in space, four hinges
+    assert counts == {"bodies": 3, "joints": 4, "rows": 20, "dofs": 1, "redundant": 3, "loops": 1}, counts
+
+
+@test
+def the_number_of_steps_is_the_rounded_quotient():
+    for h, duration, steps in [("0.003", "0.01", 3), ("0.004", "0.01", 3), ("0.1", "0.3", 3), ("1", "0.4", 0)]:
+        report = run("-", "--h", h, "--duration", duration, stdin=FREE)
+        assert report["steps"] == steps and report["time"] == steps * float(h), report["time"]
+
+
+@test
+def no_steps_still_make_a_report():
+    report = run("-", "--duration", "0", stdin=PENDULUM)
+    check_keys(report, KEYS)
+    assert report["steps"] == 0 and report["time"] == 0 and report["wall"]["total"] == 0
+    assert report["bodies"][0]["position"] == [1, 0, 0]
+    near(report["joints"][0]["force"][2], 9.81 * 0.1 / 1.1, 1e-12)  # I / (I + m r^2) of the weight
+
+
+@test
+def a_scene_without_joints_is_fine():
+    report = run("-", "--duration", "1", "--h", "0.01", stdin=scene([body(velocity=[1, 0, 0])]))
+    assert report["joint_error"] == {"max": 0, "final": 0, "joint": None}
+    assert report["counts"]["dofs"] == 6 and report["joints"] == []
+    for value, wanted in zip(report["bodies"][0]["position"], [1, 0, -9.81 / 2]):
+        near(value, wanted, 1e-12)
+    report = run("-", stdin=scene([]))
+    assert report["bodies"] == [] and report["counts"]["dofs"] == 0
+
+
+@test
+def only_the_report_goes_to_standard_output():
+    result = tenon("run", "@chain", "--duration", "0.01", "--report", "-")
+    assert result.code == 0 and result.err == "" and result.out.endswith("}\n")
+    result.json()
+
+
+@test
+def a_summary_is_told_unless_quiet():
+    result = tenon("run", "@chain", "--duration", "0.01", "--report", "r.json")
+    assert result.code == 0 and result.err == ""
+    report = parse(open("r.json").read())
+    for word in ("chain", report["hash"], "x real time", "joint error", "r.json", "10 bodies"):
+        assert word in result.out, word
+    result = tenon("run", "@chain", "--duration", "0.01", "--quiet")
+    assert (result.code, result.out, result.err) == (0, "", "")
+
+
+@test
+def names_survive_the_report():
+    name = 'a"b\\c\u00e9</script>'
+    report = run("-", "--duration", "0", stdin=scene([body(name=name)], name=name))
+    assert report["scene"] == name and report["bodies"][0]["name"] == name
+
+
+@test
+def the_same_run_has_the_same_hash():
+    args = ("--duration", "0.2", "--h", "0.01")
+    first = run("@chain:n=5", *args)["hash"]
+    assert run("@chain:n=5", *args)["hash"] == first
+    assert run("@chain:n=5", *args, "--html", "same.html", "--trajectory", "same.csv")["hash"] == first
+    assert run("-", *args, stdin=tenon("scene", "chain:n=5").out)["hash"] == first
+    assert run("@chain:n=6", *args)["hash"] != first
+
+
+# ---- Files -----------------------------------------------------------------------------------------
+
+
+@test
+def files_that_cannot_be_written_are_told_before_the_simulation():
+    for option in ("--report", "--trajectory", "--html"):
+        begun = time.monotonic()
+        refused("run", "@chain", "--duration", "1e6", option, "no/such/place.csv", says="no/such/place.csv")
+        assert time.monotonic() - begun < 5
+    refused("accel", "@chain", "--report", "no/such/place", says="no/such/place")
+    refused("check", "@chain", "--report", "no/such/place", says="no/such/place")
+    refused("bench", "baraff", "--csv", "no/such/place", says="no/such/place")
+
+
+@test
+def outputs_do_not_overwrite_the_scene_or_each_other():
+    with open("own.json", "w") as file:
+        file.write(PENDULUM)
+    refused("run", "own.json", "--report", "own.json", says="own.json")
+    assert open("own.json").read() == PENDULUM
+    refused("run", "@chain", "--report", "one", "--html", "one", says="one")
+    refused("run", "@chain", "--html", "-", says="--html")
+    refused("run", "@chain", "--trajectory", "-", says="--trajectory")
+
+
+@test
+def the_trajectory_keeps_every_kth_step():
+    for every, rows in [(1, 11), (3, 4), (5, 3), (100, 1)]:
+        run("@chain", "--h", "0.01", "--duration", "0.1", "--trajectory", "t.csv", "--every", every)
+        lines = [line for line in open("t.csv").read().splitlines() if line and not line.startswith("#")]
+        numbers = [line for line in lines if re.match(r"[-0-9.]", line)]
+        assert len(numbers) == rows, (every, len(numbers))
+        near(float(numbers[-1].split(",")[0]), 0.01 * every * (rows - 1), 1e-12)
+    run("@chain", "--h", "0.01", "--duration", "0.1", "--trajectory", "t.motion")
+    assert os.path.getsize("t.motion") > 0
+
+
+@test
+def a_full_disk_is_told():
+    if not os.path.exists("/dev/full"):
+        return
+    result = tenon("run", "@chain", "--duration", "0.01", "--quiet", "--report", "/dev/full")
+    assert result.code == 1 and result.err.count("\n") == 1 and "/dev/full" in result.err, result.err
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([TENON, "scene", "chain"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1, done.stderr
+
+
+@test
+def a_closed_pipe_ends_quietly():
+    for args in (["scene", "tree:depth=12"], ["accel", "@tree:depth=12"], ["run", "@tree:depth=12", "--duration", "0", "--report", "-"]):
+        process = subprocess.Popen([TENON, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.read(10)
+        process.stdout.close()
+        error = process.stderr.read()
+        assert process.wait(120) == 1 and error == b"", (args, process.returncode, error)
+
+
+# ---- The page --------------------------------------------------------------------------------------
+
+
+def motion_of(path):
+    page = open(path, encoding="utf-8").read()
+    assert page.count("</script>") == 2 and "@MOTION@" not in page
+    assert not re.search(r"https?://|<link|src=|@import|url\(", page), "the page needs the network"
+    return parse(re.search(r'<script id="motion"[^>]*>(.*?)</script>', page, re.S).group(1))
+
+
+@test
+def the_page_holds_the_whole_motion():
+    report = run("@chain", "--h", "0.01", "--duration", "0.5", "--html", "p.html")
+    motion = motion_of("p.html")
+    assert motion["frames"] == 51 == len(motion["series"]) and motion["stride"] == 1 and motion["stopped"] is None
+    assert len(motion["bodies"]) == 10 and len(motion["joints"]) == 10
+    poses = base64.b64decode(motion["poses"])
+    assert len(poses) == 51 * 10 * 7 * 4
+    last = struct.unpack("<7f", poses[-28:])
+    for value, wanted in zip(last, report["bodies"][-1]["position"] + report["bodies"][-1]["orientation"]):
+        near(value, wanted, 1e-6)
+    near(motion["series"][-1][0], 0.5, 1e-12)
+    near(sum(motion["series"][-1][1:4]), report["energy"]["final"], 1e-9)
+    near(max(s[4] for s in motion["series"]), report["joint_error"]["max"], 1e-12)
+
+
+@test
+def a_long_motion_is_thinned_but_ends_where_it_ends():
+    report = run("@chain:n=1", "--h", "0.001", "--duration", "4.001", "--html", "p.html")
+    motion = motion_of("p.html")
+    assert report["steps"] == 4001 and motion["frames"] <= 1502 and motion["stride"] == 3
+    near(motion["series"][-1][0], 4.001, 1e-9)
+    run("@chain:n=1", "--h", "0.01", "--duration", "0.1", "--every", "4", "--html", "p.html")
+    near(motion_of("p.html")["series"][1][0], 0.04, 1e-12)
+
+
+@test
+def the_page_is_safe_with_any_name():
+    run("-", "--duration", "0", "--html", "p.html", stdin=scene([body(name="</script><b>")]))
+    assert motion_of("p.html")["bodies"][0]["name"] == "</script><b>"
+
+
+@test
+def the_page_in_the_program_is_up_to_date():
+    assert subprocess.run([os.path.join(ROOT, "cli/player/embed"), "--check"]).returncode == 0
+
+
+# ---- When it cannot go on --------------------------------------------------------------------------
+
+
+@test
+def a_failed_simulation_keeps_what_was_before():
+    result = tenon("run", "-", "--report", "f.json", "--html", "f.html", "--trajectory", "f.csv", stdin=QUARREL)
+    assert result.code == 1 and result.err.count("\n") == 1 and "step 1" in result.err, result.err
+    report = parse(open("f.json").read())
+    check_keys(report, KEYS)
+    error = report["error"]
+    assert error["step"] == 1 and error["time"] == 0 and error["joint"] in ("slow", "fast") and error["why"]
+    assert report["steps"] == 0 and report["bodies"][0]["position"] == [1, 0, 0]
+    assert motion_of("f.html")["stopped"] == error["why"]
+    assert os.path.getsize("f.csv") > 0
+
+
+@test
+def an_interrupt_keeps_what_was_before():
+    process = subprocess.Popen([TENON, "run", "@chain", "--duration", "1e6", "--report", "i.json", "--trajectory", "i.csv",
+                                "--every", "1000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: os.path.exists("i.csv"))
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1 and error.count(b"\n") == 1 and b"interrupted" in error, error
+    report = parse(open("i.json").read())
+    assert 0 < report["steps"] < 1e9 and report["error"]["why"] == "interrupted" and report["error"]["joint"] is None
+    assert report["error"]["step"] == report["steps"] + 1
+
+
+# ---- accel, check, scene, bench --------------------------------------------------------------------
+
+
+@test
+def accel_is_exact():
+    result = tenon("accel", "-", stdin=PENDULUM)
+    assert result.code == 0 and result.err == ""
+    answer = result.json()
+    assert set(answer) == {"bodies", "joints"}
+    b, j = answer["bodies"][0], answer["joints"][0]
+    assert set(b) == {"name", "acceleration", "angular_acceleration"}
+    assert set(j) == {"name", "force", "torque", "multipliers"} and len(j["multipliers"]) == 5
+    near(b["acceleration"][2], -9.81 / 1.1, 1e-12)
+    near(b["angular_acceleration"][1], 9.81 / 1.1, 1e-12)
+    near(j["force"][2], 9.81 * 0.1 / 1.1, 1e-12)
+    result = tenon("accel", "-", "--report", "a.json", stdin=PENDULUM)
+    assert (result.code, result.out) == (0, "") and parse(open("a.json").read()) == answer
+
+
+@test
+def accel_tells_why_it_cannot():
+    result = tenon("accel", "-", stdin=HURRY)
+    assert result.code == 1 and result.err.count("\n") == 1
+    answer = result.json()
+    assert answer["bodies"] == [] and answer["error"]["joint"] in ("slow", "fast") and answer["error"]["why"]
+
+
+@test
+def check_tells_mobility_and_redundancy():
+    result = tenon("check", "@chain")
+    assert result.code == 0 and "Mobility 30" in result.out and "Redundant" not in result.out, result.out
+    twice = scene([body(position=[1, 0, 0])], [HINGE, {**HINGE, "name": "again"}])
+    result = tenon("check", "-", stdin=twice)
+    assert result.code == 0 and "Mobility 1" in result.out and result.out.count("Redundant:") == 5, result.out
+    answer = tenon("check", "-", "--report", "-", stdin=twice).json()
+    assert answer["mobility"] == 1 and answer["counts"]["redundant"] == 5 == len(answer["redundant_rows"])
+    assert answer["assembled"] is True and answer["contradictory"] is False
+    assert all(row["joint"] in ("pin", "again") and row["text"] for row in answer["redundant_rows"])
+
+
+@test
+def check_fails_what_cannot_be():
+    apart = {"name": "pin", "type": "ball", "bodies": ["ground", "link"], "frames": [{"position": [0, 0, 0]}, {"position": [0.5, 0, 0]}]}
+    result = tenon("check", "-", stdin=scene([body()], [apart]))
+    assert result.code == 1 and "'pin' is off by 0.5" in result.out, result.out
+    result = tenon("check", "-", "--report", "-", stdin=QUARREL)
+    assert result.code == 1 and result.json()["contradictory"] is True
+
+
+@test
+def check_remarks_on_masses_and_parts():
+    bodies = [body(name="light", mass=1e-3), body(name="heavy", mass=1e3, position=[3, 0, 0])]
+    result = tenon("check", "-", stdin=scene(bodies))
+    assert result.code == 0 and "'light'" in result.out and "'heavy'" in result.out and "parts" in result.out, result.out
+
+
+@test
+def every_listed_scene_is_written_and_read_back():
+    names = re.findall(r"^(\w+)", tenon("scene", "--list").out, re.M)
+    assert "chain" in names and "fourbar" in names and len(names) >= 10
+    for name in names:
+        text = tenon("scene", name).out
+        assert parse(text)["tenon_scene"] == 1
+        if name != "crowd":
+            assert tenon("run", "-", "--duration", "0", "--quiet", stdin=text).code == 0, name
+    assert tenon("scene", "@chain:n=2").out == tenon("scene", "chain:n=2").out
+
+
+@test
+def benchmarks_write_csv():
+    assert set(tenon("bench", "--list").out.split()) == {"baraff", "linear", "scenes"}
+    result = tenon("bench", "baraff", "--repeat", "3", "--csv", "b.csv")
+    assert result.code == 0 and "factor : solve" in result.out, result.err
+    rows = [line.split(",") for line in open("b.csv").read().splitlines()]
+    assert rows[0] == ["suite", "scene", "bodies", "quantity", "min", "median"]
+    assert {row[1] for row in rows[1:]} == {"planar_web", "tree"} and all(len(row) == 6 for row in rows)
+    assert all(float(row[4]) >= 0 for row in rows[1:])
+    result = tenon("bench", "baraff", "--repeat", "1", "--csv", "-")
+    assert result.out.startswith("suite,") and "paper" not in result.out
+
+
+# ---- The terminal ----------------------------------------------------------------------------------
+
+
+@test
+def a_terminal_shows_progress_within_its_width():
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
+    begun = time.monotonic()
+    process = subprocess.Popen([TENON, "run", "@chain", "--duration", "1e6"], stdout=subprocess.PIPE, stderr=slave)
+    text = b""
+    while text.count(b"\r[") < 4:
+        assert select.select([master], [], [], 60)[0], "no progress is shown"
+        text += os.read(master, 1 << 16)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    spent = time.monotonic() - begun
+    os.close(slave)
+    lines = re.findall(r"\r(\[.*?)\x1b\[K", text.decode())
+    assert len(lines) <= 10 * spent + 1, (len(lines), spent)
+    assert all(len(line) < 72 for line in lines) and "x real time" in lines[0] and "joint error" in lines[0], lines[0]
+    result = tenon("run", "@chain", "--duration", "0.01")
+    assert "\r" not in result.err + result.out
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for function in TESTS:
+            if wanted not in function.__name__:
+                continue
+            try:
+                function()
+                passed += 1
+            except Exception as error:  # a broken test must not hide the others
+                failed += 1
+                where = error.__traceback__
+                while where.tb_next and where.tb_next.tb_frame.f_code.co_filename == __file__:
+                    where = where.tb_next
+                print("FAILED %s (line %d): %s: %s" % (function.__name__, where.tb_lineno, type(error).__name__, error))
+        os.chdir(ROOT)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
