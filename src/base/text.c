@@ -6,7 +6,7 @@
 //     d(i, j) = min { d(i-1, j) + 1,  d(i, j-1) + 1,  d(i-1, j-1) + [a_i != b_j],
 //                     d(i-2, j-2) + 1   when a_i = b_{j-1} and a_{i-1} = b_j }
 //
-// Case does not count. A word is near when at most a third of its letters (one at least) are off:
+// Case does not count. A word is near when at most half of its letters (one at least) are off:
 // "mehtod" is near "method", "foo" is near nothing. The first of equally near words wins.
 // Cost: O(|a| |b|) a word, three rows on the stack. Words longer than WORD_MAX are near nothing.
 #include "base/text.h"
@@ -57,7 +57,7 @@ int tni_word_distance(const char* a, const char* b)
 const char* tn_nearest_word(const char* word, const char* const* words, int count)
 {
     const int   length = word_length(word);
-    int         best   = (length < 6 ? 1 : length / 3) + 1;
+    int         best   = (length < 4 ? 1 : length / 2) + 1;
     const char* found  = NULL;
     for (int i = 0; i < count; ++i) {
         const int distance = tni_word_distance(word, words[i]);

@@ -422,6 +422,14 @@ static tn_result read_body(reader* r, const part* p)
 
 // ---- Joints -----------------------------------------------------------------------------------
 
+// Planar bodies turn about z, so an axis may go without saying.
+static bool is_flat(const reader* r, tn_body_id body)
+{
+    if (body.bits == 0) return true;
+    const tn_body_kind kind = tn_scene_body(r->scene, (int)body.bits - 1)->kind;
+    return kind == TN_BODY_PLANAR || kind == TN_BODY_STATIC || kind == TN_BODY_KINEMATIC;
+}
+
 static tn_result read_anchor_form(const reader* r, const part* p, tn_joint_def* def)
 {
     const tni_json_value* anchor = tni_json_member(p->value, "anchor");
@@ -434,7 +442,10 @@ static tn_result read_anchor_form(const reader* r, const part* p, tn_joint_def* 
     }
     if (anchor == NULL)
         return fail_at(r, p->value, "%s needs 'anchor' or 'frames'", describe(p).text);
-    if (axis == NULL && tni_joint_shapes[def->type].needs_axis) {
+    const bool turns =
+        def->type == TN_JOINT_HINGE || (def->type == TN_JOINT_MOTOR && def->of == TN_JOINT_HINGE);
+    const bool flat = turns && is_flat(r, def->body1) && is_flat(r, def->body2);
+    if (axis == NULL && tni_joint_shapes[def->type].needs_axis && !flat) {
         return fail_at(r, p->value, "%s, a %s, needs 'axis'", describe(p).text, word);
     }
     if (axis2 == NULL && def->type == TN_JOINT_UNIVERSAL) {
@@ -501,8 +512,8 @@ static tn_result read_coordinates(const reader* r, const part* p, const char* ke
 
 static tn_result read_twist(const reader* r, const part* p, tn_limit* limit)
 {
-    const tni_json_value* value = tni_json_member(p->value, "twist");
-    double                ends[2];
+    const tni_json_value* value   = tni_json_member(p->value, "twist");
+    double                ends[2] = {0, 0};
     if (value == NULL) return TN_OK;
     TRY(read_numbers(r, p, "twist", value, 2, ends));
     if (ends[0] > ends[1])
@@ -578,8 +589,8 @@ static tn_result read_joint(reader* r, const part* p)
     TRY(read_typed(r, p, &tni_joint_fields, type, tni_joint_types.list[type], &def));
     TRY(read_body_pair(r, p, "bodies", tni_json_member(p->value, "bodies"), &def.body1,
                        &def.body2));
-    TRY(read_place(r, p, &def));
     if (type == TN_JOINT_MOTOR) TRY(read_motor(r, p, &def));
+    TRY(read_place(r, p, &def));
     TRY(read_coordinates(r, p, "rest", def.type, def.rest));
     TRY(read_coordinates(r, p, "force", def.type, def.force));
     TRY(read_limit(r, p, &def.limit));

@@ -40,6 +40,17 @@ static tni_motion axis_of(const pair* f, int side, int k)
     return tni_axis_motion(f->body[side], f->view[side], tni_column(f->F[side], k));
 }
 
+// A row is filled in place, and only what it uses: a push is large, and most of it stays unused.
+static void set_row(tni_row* row, double C, double rate, double gamma)
+{
+    row->C = C, row->rate = rate, row->gamma = gamma;
+    for (int side = 0; side < 2; ++side) {
+        tni_push* push = &row->push[side];
+        push->force = push->torque = tni_vec3(0, 0, 0);
+        push->on_axis[0] = push->on_axis[1] = push->on_axis[2] = false;
+    }
+}
+
 static void push_axis(tni_push* push, int k, double scale, tn_vec3 covector)
 {
     push->axis[k] =
@@ -48,73 +59,72 @@ static void push_axis(tni_push* push, int k, double scale, tn_vec3 covector)
 }
 
 // s . t and its two rates.
-static tni_row product(const tni_motion* s, const tni_motion* t)
+typedef struct value {
+    double C, rate, gamma;
+} value;
+
+static value product(const tni_motion* s, const tni_motion* t)
 {
-    return (tni_row){.C     = tni_dot(s->at, t->at),
-                     .rate  = tni_dot(s->rate, t->at) + tni_dot(s->at, t->rate),
-                     .gamma = tni_dot(s->bias, t->at) + 2 * tni_dot(s->rate, t->rate) +
-                              tni_dot(s->at, t->bias)};
+    return (value){tni_dot(s->at, t->at), tni_dot(s->rate, t->at) + tni_dot(s->at, t->rate),
+                   tni_dot(s->bias, t->at) + 2 * tni_dot(s->rate, t->rate) +
+                       tni_dot(s->at, t->bias)};
 }
 
-static tni_row point_row(const pair* f, int k)
+// Equal and opposite forces at the two anchors.
+static void push_apart(tni_row* row, tn_vec3 direction)
 {
-    const tn_vec3 e   = {k == 0, k == 1, k == 2};
-    tni_row       row = {
-              .C = tni_at(f->D.at, k), .rate = tni_at(f->D.rate, k), .gamma = tni_at(f->D.bias, k)};
-    row.push[1].force = e;
-    row.push[0].force = tni_neg(e);
-    return row;
+    row->push[1].force = direction;
+    row->push[0].force = tni_neg(direction);
 }
 
-static tni_row line_row(const pair* f, int k)
+static void point_row(const pair* f, int k, tni_row* row)
 {
-    const tni_motion a   = axis_of(f, 0, k);
-    tni_row          row = product(&a, &f->D);
-    row.push[1].force    = a.at;
-    row.push[0].force    = tni_neg(a.at);
-    push_axis(&row.push[0], k, 1, f->D.at);
-    return row;
+    set_row(row, tni_at(f->D.at, k), tni_at(f->D.rate, k), tni_at(f->D.bias, k));
+    push_apart(row, tni_vec3(k == 0, k == 1, k == 2));
 }
 
-static tni_row dot_row(const pair* f, int k, int l)
+static void line_row(const pair* f, int k, tni_row* row)
+{
+    const tni_motion a = axis_of(f, 0, k);
+    const value      v = product(&a, &f->D);
+    set_row(row, v.C, v.rate, v.gamma);
+    push_apart(row, a.at);
+    push_axis(&row->push[0], k, 1, f->D.at);
+}
+
+static void dot_row(const pair* f, int k, int l, tni_row* row)
 {
     const tni_motion s = axis_of(f, 0, k), t = axis_of(f, 1, l);
-    tni_row          row = product(&s, &t);
-    push_axis(&row.push[0], k, 1, t.at);
-    push_axis(&row.push[1], l, 1, s.at);
-    return row;
+    const value      v = product(&s, &t);
+    set_row(row, v.C, v.rate, v.gamma);
+    push_axis(&row->push[0], k, 1, t.at);
+    push_axis(&row->push[1], l, 1, s.at);
 }
 
-static tni_row distance_row(const pair* f, double length)
+static void distance_row(const pair* f, double length, tni_row* row)
 {
     const double  d    = tni_norm(f->D.at);
     const tn_vec3 n    = tni_scale(1 / d, f->D.at);
     const double  rate = tni_dot(n, f->D.rate);
-    tni_row       row  = {.C    = d - length,
-                          .rate = rate,
-                          .gamma =
-                              tni_dot(n, f->D.bias) + (tni_dot(f->D.rate, f->D.rate) - rate * rate) / d};
-    row.push[1].force  = n;
-    row.push[0].force  = tni_neg(n);
-    return row;
+    set_row(row, d - length, rate,
+            tni_dot(n, f->D.bias) + (tni_dot(f->D.rate, f->D.rate) - rate * rate) / d);
+    push_apart(row, n);
 }
 
 // atan2(a1_ky . a2_ly, a1_kx . a2_lx), the turn nearest to `near`.
-static tni_row angle_row(const pair* f, int ky, int ly, int kx, int lx, double near)
+static void angle_row(const pair* f, int ky, int ly, int kx, int lx, double near, tni_row* row)
 {
-    const tni_motion sy = axis_of(f, 0, ky), ty = axis_of(f, 1, ly), sx = axis_of(f, 0, kx),
-                     tx = axis_of(f, 1, lx);
-    const tni_row y = product(&sy, &ty), x = product(&sx, &tx);
-    const double  n = x.C * x.C + y.C * y.C, angle = tni_atan2(y.C, x.C);
-    tni_row       row = {.C    = angle + two_pi * floor((near - angle) / two_pi + 0.5),
-                         .rate = (x.C * y.rate - y.C * x.rate) / n};
-    row.gamma =
-        (x.C * y.gamma - y.C * x.gamma) / n - 2 * row.rate * (x.C * x.rate + y.C * y.rate) / n;
-    push_axis(&row.push[1], ly, x.C / n, sy.at);
-    push_axis(&row.push[1], lx, -y.C / n, sx.at);
-    push_axis(&row.push[0], ky, x.C / n, ty.at);
-    push_axis(&row.push[0], kx, -y.C / n, tx.at);
-    return row;
+    const tni_motion sy = axis_of(f, 0, ky), ty = axis_of(f, 1, ly);
+    const tni_motion sx = axis_of(f, 0, kx), tx = axis_of(f, 1, lx);
+    const value      y = product(&sy, &ty), x = product(&sx, &tx);
+    const double     n = x.C * x.C + y.C * y.C, angle = tni_atan2(y.C, x.C);
+    const double     rate = (x.C * y.rate - y.C * x.rate) / n;
+    set_row(row, angle + two_pi * floor((near - angle) / two_pi + 0.5), rate,
+            (x.C * y.gamma - y.C * x.gamma) / n - 2 * rate * (x.C * x.rate + y.C * y.rate) / n);
+    push_axis(&row->push[1], ly, x.C / n, sy.at);
+    push_axis(&row->push[1], lx, -y.C / n, sx.at);
+    push_axis(&row->push[0], ky, x.C / n, ty.at);
+    push_axis(&row->push[0], kx, -y.C / n, tx.at);
 }
 
 // Attitude and angular velocity of any kind that has axes.
@@ -127,9 +137,10 @@ static void attitude(const tni_body* body, const tni_view* view, tni_mat3* R, tn
     *w = tni_view_velocity(body, view).angular;
 }
 
-// Component k, in frame 1, of the rotation vector from frame 1 to frame 2. Its rate is that of the relative
-// angular velocity: the two differ by the left Jacobian, and springs and dampers want this one.
-static tni_row rotation_row(const pair* f, int k)
+// Component k, in frame 1, of the rotation vector from frame 1 to frame 2. Its rate is that of the
+// relative angular velocity: the two differ by the left Jacobian, and springs and dampers want this
+// one.
+static void rotation_row(const pair* f, int k, tni_row* row)
 {
     tni_mat3 R[2], frame[2];
     tn_vec3  w[2];
@@ -137,16 +148,13 @@ static tni_row rotation_row(const pair* f, int k)
         attitude(f->body[side], f->view[side], &R[side], &w[side]);
         frame[side] = tni_mat_mul(&R[side], f->F[side]);
     }
-    const tni_mat3 frame1_t = tni_transposed(&frame[0]),
-                   relative = tni_mat_mul(&frame1_t, &frame[1]);
-    const tn_vec3 theta = tni_quat_log(tni_matrix_quat(&relative)), a = tni_column(&frame[0], k),
-                  turn = tni_sub(w[1], w[0]);
-    tni_row row        = {.C     = tni_at(theta, k),
-                          .rate  = tni_dot(a, turn),
-                          .gamma = tni_dot(tni_cross(w[0], a), turn)};
-    row.push[1].torque = a;
-    row.push[0].torque = tni_neg(a);
-    return row;
+    const tni_mat3 frame1_t = tni_transposed(&frame[0]);
+    const tni_mat3 relative = tni_mat_mul(&frame1_t, &frame[1]);
+    const tn_vec3  theta    = tni_quat_log(tni_matrix_quat(&relative));
+    const tn_vec3  a = tni_column(&frame[0], k), turn = tni_sub(w[1], w[0]);
+    set_row(row, tni_at(theta, k), tni_dot(a, turn), tni_dot(tni_cross(w[0], a), turn));
+    row->push[1].torque = a;
+    row->push[0].torque = tni_neg(a);
 }
 
 static void push_add_scaled(tni_push* to, double s, const tni_push* from)
@@ -158,16 +166,15 @@ static void push_add_scaled(tni_push* to, double s, const tni_push* from)
     }
 }
 
-static tni_row screw_row(const pair* f, double advance, double near)
+static void screw_row(const pair* f, double advance, double near, tni_row* row)
 {
-    tni_row       row   = line_row(f, 2);
-    const tni_row angle = angle_row(f, 1, 0, 0, 0, near);
-    row.C -= advance * angle.C;
-    row.rate -= advance * angle.rate;
-    row.gamma -= advance * angle.gamma;
-    for (int side = 0; side < 2; ++side)
-        push_add_scaled(&row.push[side], -advance, &angle.push[side]);
-    return row;
+    tni_row angle;
+    line_row(f, 2, row);
+    angle_row(f, 1, 0, 0, 0, near, &angle);
+    row->C -= advance * angle.C;
+    row->rate -= advance * angle.rate;
+    row->gamma -= advance * angle.gamma;
+    for (int i = 0; i < 2; ++i) push_add_scaled(&row->push[i], -advance, &angle.push[i]);
 }
 
 // From the centre of the round shape to the point nearest the plane with normal n, and its rate.
@@ -177,7 +184,7 @@ static void rolling_arm(const pair* f, const tni_joint* joint, const tni_motion*
     tn_vec3 m = n->at, mdot = n->rate;
     if (joint->wheel) { // the normal's part across the wheel's axis
         const tni_motion b    = axis_of(f, 1, 2);
-        const tni_row    lean = product(n, &b);
+        const value      lean = product(n, &b);
         m                     = tni_add_scaled(n->at, -lean.C, b.at);
         mdot = tni_add_scaled(tni_add_scaled(n->rate, -lean.rate, b.at), -lean.C, b.rate);
     }
@@ -187,7 +194,7 @@ static void rolling_arm(const pair* f, const tni_joint* joint, const tni_motion*
     *rate = tni_scale(-joint->size / length, tni_add_scaled(mdot, -tni_dot(unit, mdot), unit));
 }
 
-static tni_row roll_row(const pair* f, const tni_joint* joint, int k)
+static void roll_row(const pair* f, const tni_joint* joint, int k, tni_row* row)
 {
     const tni_motion n = axis_of(f, 0, 2), a = axis_of(f, 0, k);
     const tn_vec3    w1 = f->view[0]->w, w2 = f->view[1]->w;
@@ -197,50 +204,46 @@ static tni_row roll_row(const pair* f, const tni_joint* joint, int k)
     const tn_vec3 V = tni_sub(tni_add(f->D.rate, tni_cross(w2, arm)), tni_cross(w1, lever));
     const tn_vec3 Vbias =
         tni_sub(tni_add(f->D.bias, tni_cross(w2, arm_rate)), tni_cross(w1, lever_rate));
-    tni_row row        = {.C     = k == 2 ? tni_dot(n.at, lever) : 0,
-                          .rate  = tni_dot(a.at, V),
-                          .gamma = tni_dot(a.rate, V) + tni_dot(a.at, Vbias)};
-    row.push[1].force  = a.at;
-    row.push[1].torque = tni_cross(arm, a.at);
-    row.push[0].force  = tni_neg(a.at);
-    row.push[0].torque = tni_neg(tni_cross(lever, a.at));
-    return row;
+    set_row(row, k == 2 ? tni_dot(n.at, lever) : 0, tni_dot(a.at, V),
+            tni_dot(a.rate, V) + tni_dot(a.at, Vbias));
+    push_apart(row, a.at);
+    row->push[1].torque = tni_cross(arm, a.at);
+    row->push[0].torque = tni_neg(tni_cross(lever, a.at));
 }
 
-static tni_row coordinate_row(const pair* f, tni_coordinate coordinate, double near)
+static void coordinate_row(const pair* f, tni_coordinate coordinate, double near, tni_row* row)
 {
     switch (coordinate) {
-    case TNI_COORDINATE_SLIDE_X: return line_row(f, 0);
-    case TNI_COORDINATE_SLIDE_Y: return line_row(f, 1);
-    case TNI_COORDINATE_SLIDE_Z: return line_row(f, 2);
-    case TNI_COORDINATE_ANGLE: return angle_row(f, 1, 0, 0, 0, near);
-    case TNI_COORDINATE_BEND: return angle_row(f, 2, 1, 2, 2, near);
-    default: return rotation_row(f, (int)coordinate - TNI_COORDINATE_ROTATION_X);
+    case TNI_COORDINATE_SLIDE_X: line_row(f, 0, row); break;
+    case TNI_COORDINATE_SLIDE_Y: line_row(f, 1, row); break;
+    case TNI_COORDINATE_SLIDE_Z: line_row(f, 2, row); break;
+    case TNI_COORDINATE_ANGLE: angle_row(f, 1, 0, 0, 0, near, row); break;
+    case TNI_COORDINATE_BEND: angle_row(f, 2, 1, 2, 2, near, row); break;
+    default: rotation_row(f, (int)coordinate - TNI_COORDINATE_ROTATION_X, row);
     }
 }
 
-static tni_row drive_row(const pair* f, const tni_joint* joint, double time)
+static void drive_row(const pair* f, const tni_joint* joint, double time, tni_row* row)
 {
-    tni_row row = coordinate_row(f, joint->type->coordinates[0], 0);
-    double  velocity, velocity_rate;
+    double velocity, velocity_rate;
+    coordinate_row(f, joint->type->coordinates[0], 0, row);
     tni_values_at(joint->drive, joint->drive_count, time, &velocity, &velocity_rate);
-    row.C = 0;
-    row.rate -= velocity;
-    row.gamma -= velocity_rate;
-    return row;
+    row->C = 0;
+    row->rate -= velocity;
+    row->gamma -= velocity_rate;
 }
 
-static tni_row part_row(const pair* f, const tni_joint* joint, const tni_row_part* part,
-                        double time, double near)
+static void part_row(const pair* f, const tni_joint* joint, const tni_row_part* part, double time,
+                     double near, tni_row* row)
 {
     switch (part->op) {
-    case TNI_ROW_POINT: return point_row(f, part->k);
-    case TNI_ROW_LINE: return line_row(f, part->k);
-    case TNI_ROW_DOT: return dot_row(f, part->k, part->l);
-    case TNI_ROW_DISTANCE: return distance_row(f, joint->size);
-    case TNI_ROW_SCREW: return screw_row(f, joint->size, near);
-    case TNI_ROW_ROLL: return roll_row(f, joint, part->k);
-    default: return drive_row(f, joint, time);
+    case TNI_ROW_POINT: point_row(f, part->k, row); break;
+    case TNI_ROW_LINE: line_row(f, part->k, row); break;
+    case TNI_ROW_DOT: dot_row(f, part->k, part->l, row); break;
+    case TNI_ROW_DISTANCE: distance_row(f, joint->size, row); break;
+    case TNI_ROW_SCREW: screw_row(f, joint->size, near, row); break;
+    case TNI_ROW_ROLL: roll_row(f, joint, part->k, row); break;
+    default: drive_row(f, joint, time, row);
     }
 }
 
@@ -251,7 +254,7 @@ int tni_joint_rows(const tn_model* model, const tni_joint* joint, tni_sides side
     const pair            f          = pair_of(model, joint, sides);
     const double          near       = joint->coordinate_count > 0 ? z[joint->coordinate_start] : 0;
     for (int i = 0; i < constraint->row_count; ++i) {
-        rows[i] = part_row(&f, joint, &joint->type->parts[joint->parts[i]], time, near);
+        part_row(&f, joint, &joint->type->parts[joint->parts[i]], time, near, &rows[i]);
     }
     return constraint->row_count;
 }
@@ -260,7 +263,9 @@ tni_row tni_joint_coordinate(const tn_model* model, const tni_joint* joint, int 
                              const double* z)
 {
     const pair f = pair_of(model, joint, sides);
-    return coordinate_row(&f, joint->type->coordinates[k], z[joint->coordinate_start + k]);
+    tni_row    row;
+    coordinate_row(&f, joint->type->coordinates[k], z[joint->coordinate_start + k], &row);
+    return row;
 }
 
 void tni_follow_coordinates(const tn_model* model, const tni_view* views, double* z)
@@ -268,6 +273,8 @@ void tni_follow_coordinates(const tn_model* model, const tni_view* views, double
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_joint* joint = &model->joints[i];
         for (int k = 0; k < joint->coordinate_count; ++k) {
+            const uint8_t coordinate = joint->type->coordinates[k];
+            if (coordinate != TNI_COORDINATE_ANGLE && coordinate != TNI_COORDINATE_BEND) continue;
             z[joint->coordinate_start + k] =
                 tni_joint_coordinate(model, joint, k, tni_sides_of(joint, views), z).C;
         }

@@ -173,7 +173,12 @@ static tn_result settle(tn_stepper* s, tn_step_report* report, tn_why* why)
         if (result != TN_OK) return result;
         tni_copy_numbers(s->next.u, s->system->answer, s->model->u_count);
     }
-    if (s->settings.multiplier.project) return tni_project(s, report, why);
+    if (s->settings.multiplier.project) {
+        // The last thing factored was the last stage, at the step's end, or s->next itself.
+        const bool near = s->settings.multiplier.integrator != TN_INTEGRATOR_EULER ||
+                          s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+        return tni_project(s, near, report, why);
+    }
     tni_measure_errors(s, report);
     return TN_OK;
 }

@@ -2,7 +2,8 @@
 //
 // Positions: Newton's method for the displacement d with the least d^T M d,
 //     M d + J^T mu = 0,  J d = -C
-// with one factorisation for as long as each round divides the error by ten, a new one else.
+// with one factorisation for as long as each round divides the error by ten, a new one else. A factorisation
+// from very near the place (the last stage of the integrator) serves to begin with.
 // Velocities: the same for the change of u with J du = -rate: an impulse of the joints alone, so momentum stays.
 // Both are measured with the true C and rate of the final place, not with what the linear algebra promised.
 #include "step/stepper.h"
@@ -50,12 +51,15 @@ static const char* name_of(const tn_stepper* s, int constraint)
 }
 
 // Leaves the system factored near the place it arrives at, and looked at there.
-static tn_result project_positions(tn_stepper* s, tn_step_report* report, tn_why* why)
+static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report* report,
+                                   tn_why* why)
 {
     const double tolerance = s->settings.multiplier.tolerance;
-    tn_result    result    = factor_next(s, report, why);
-    int          worst;
-    double       error = tni_system_position_error(s->system, &worst);
+    tn_result    result    = TN_OK;
+    if (factored) look_at_next(s);
+    else result = factor_next(s, report, why);
+    int    worst;
+    double error = tni_system_position_error(s->system, &worst);
     for (int round = 0; result == TN_OK && error > 0 && round < ROUNDS_MAX; ++round) {
         if (round > 0 && error <= tolerance) break;
         result = solve_against(s, s->system->C, why);
@@ -105,16 +109,9 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
     return TN_OK;
 }
 
-tn_result tni_project_velocities(tn_stepper* s, tn_step_report* report, tn_why* why)
+tn_result tni_project(tn_stepper* s, bool factored, tn_step_report* report, tn_why* why)
 {
-    tn_result result = factor_next(s, report, why);
-    if (result == TN_OK) result = correct_velocities(s, report, why);
-    return result;
-}
-
-tn_result tni_project(tn_stepper* s, tn_step_report* report, tn_why* why)
-{
-    tn_result result = project_positions(s, report, why);
+    tn_result result = project_positions(s, factored, report, why);
     if (result == TN_OK) result = correct_velocities(s, report, why);
     if (result != TN_OK) return result;
     int worst;

@@ -161,7 +161,7 @@ tn_result tn_stepper_project(tn_stepper* s, tn_state* state, tn_step_report* rep
     if (report == NULL) report = &own;
     begin(s, state, report);
     copy_place(s->model, &s->next, &s->now);
-    tn_result result = tni_project(s, report, why);
+    tn_result result = tni_project(s, false, report, why);
     if (result == TN_OK) result = commit(s, state, why);
     report->phases = s->system->phases;
     return result;

@@ -42,9 +42,9 @@ TN_NODISCARD tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_repo
                                            tn_why* why);
 
 /// project.c: s->next onto the constraints, positions then velocities. Fills the errors of the report.
-TN_NODISCARD tn_result tni_project(tn_stepper* s, tn_step_report* report, tn_why* why);
-/// Velocities of s->next only.
-TN_NODISCARD tn_result tni_project_velocities(tn_stepper* s, tn_step_report* report, tn_why* why);
+/// factored: the system is factored at a place very near s->next.
+TN_NODISCARD tn_result tni_project(tn_stepper* s, bool factored, tn_step_report* report,
+                                   tn_why* why);
 /// Looks at s->next and fills the errors of the report.
 void tni_measure_errors(tn_stepper* s, tn_step_report* report);
 
