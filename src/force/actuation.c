@@ -1,7 +1,10 @@
 // actuation: springs, dampers, limits and constant forces on the free coordinates of joints.
 //
 //     tau = force - stiffness (z - rest) - damping zdot
-// For rotation vectors the torque is along the vector itself; for angles along the gradient of the angle.
+// For angles the torque is along the gradient of the angle. A rotation vector is at rest in an
+// attitude, and the spring pulls along the vector of the turn that is left, theta = log(exp(z)
+// exp(-rest)): -k theta is the gradient of k |theta|^2/2, which -k (z - rest) is of nothing. A
+// constant torque on it stores no energy.
 // Limits push back only: beyond an end e,  k |z - e| - d * outward speed,  never less than zero.
 // Ball limits. Swing: the angle beta between the z axes against the cone's half angle, about
 // n = z1 x z2/|.|. Twist: the angle tau of the turn about z that is left when the swing is taken off,
@@ -76,19 +79,47 @@ static void add_ball_limit(const tn_model* model, const tni_joint* joint, tni_si
     tni_joint_push(model, joint, sides, &row, 1, f);
 }
 
+static bool is_rotation(const tni_joint* joint, int k)
+{
+    return joint->type->coordinates[k] >= TNI_COORDINATE_ROTATION_X;
+}
+
+// How far the coordinates are from rest.
+static void stretches(const tni_joint* joint, const tni_actuation* a, const tni_row* rows,
+                      double* stretch)
+{
+    for (int k = 0; k < joint->coordinate_count; ++k) {
+        stretch[k] = rows[k].C - a->rest[k];
+        if (joint->type->coordinates[k] != TNI_COORDINATE_ROTATION_Z) continue;
+        const tn_vec3 z    = {rows[k - 2].C, rows[k - 1].C, rows[k].C};
+        const tn_quat back = tni_quat_exp(tni_neg(tni_read3(a->rest + k - 2)));
+        tni_write3(stretch + k - 2, tni_quat_log(tni_quat_mul(tni_quat_exp(z), back)));
+    }
+}
+
+static void coordinates_of(const tni_scene_view* at, const tni_joint* joint, tni_sides sides,
+                           tni_row* rows)
+{
+    for (int k = 0; k < joint->coordinate_count; ++k)
+        rows[k] = tni_joint_coordinate(at->model, joint, k, sides, at->z);
+}
+
 static void add(const tni_scene_view* at, double* f)
 {
     for (int i = 0; i < at->model->actuation_count; ++i) {
         const tni_actuation* a     = &at->model->actuations[i];
         const tni_joint*     joint = &at->model->joints[a->joint];
         const tni_sides      sides = tni_sides_of(joint, at->views);
+        tni_row              rows[TNI_COORDINATES_MAX];
+        double               stretch[TNI_COORDINATES_MAX];
+        coordinates_of(at, joint, sides, rows);
+        stretches(joint, a, rows, stretch);
         for (int k = 0; k < joint->coordinate_count; ++k) {
-            const tni_row row = tni_joint_coordinate(at->model, joint, k, sides, at->z);
-            double tau = a->force[k] - a->stiffness * (row.C - a->rest[k]) - a->damping * row.rate;
+            double tau = a->force[k] - a->stiffness * stretch[k] - a->damping * rows[k].rate;
             if (k == 0 && a->limit.given && !has_ball_limit(joint, &a->limit)) {
-                tau += limited(&a->limit, a->limit.lower, a->limit.upper, row.C, row.rate);
+                tau += limited(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rows[k].rate);
             }
-            if (tau != 0) tni_joint_push(at->model, joint, sides, &row, tau, f);
+            if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);
         }
         if (has_ball_limit(joint, &a->limit)) add_ball_limit(at->model, joint, sides, &a->limit, f);
     }
@@ -103,12 +134,15 @@ static double energy(const tni_scene_view* at)
         tni_view             scratch[2];
         const tni_sides      sides = {tni_look(at, joint->body1, &scratch[0]),
                                       tni_look(at, joint->body2, &scratch[1])};
+        tni_row              rows[TNI_COORDINATES_MAX];
+        double               stretch[TNI_COORDINATES_MAX];
+        coordinates_of(at, joint, sides, rows);
+        stretches(joint, a, rows, stretch);
         for (int k = 0; k < joint->coordinate_count; ++k) {
-            const double z       = tni_joint_coordinate(at->model, joint, k, sides, at->z).C,
-                         stretch = z - a->rest[k];
-            sum += 0.5 * a->stiffness * stretch * stretch - a->force[k] * z;
+            sum += 0.5 * a->stiffness * stretch[k] * stretch[k];
+            if (!is_rotation(joint, k)) sum -= a->force[k] * rows[k].C;
             if (k == 0 && a->limit.given && !has_ball_limit(joint, &a->limit)) {
-                sum += limited_energy(&a->limit, a->limit.lower, a->limit.upper, z);
+                sum += limited_energy(&a->limit, a->limit.lower, a->limit.upper, rows[k].C);
             }
         }
         if (!has_ball_limit(joint, &a->limit)) continue;

@@ -101,6 +101,8 @@ static tn_result compile_body(tn_model* model, int index, const tn_body_def* def
     body->turns = def->kind != TN_BODY_PARTICLE &&
                   (def->kind != TN_BODY_USER || def->table->direction != NULL);
     body->start.orientation = unit(def->pose.orientation);
+    if (def->kind == TN_BODY_PARTICLE)
+        body->start.orientation = (tn_quat){1, 0, 0, 0}; // it has none
     if (def->kind == TN_BODY_KINEMATIC) {
         body->keys      = copy_keys(model, def->keys, def->key_count);
         body->key_count = def->key_count;
@@ -354,10 +356,11 @@ static tn_result compile_actuation(tn_model* model, int index, const tn_joint_de
     const tni_joint* joint = &model->joints[index];
     if (joint->coordinate_count == 0) {
         const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
-        return tni_fail(why, TN_ERR_MODEL,
-                        "joint '%s': it has no free coordinate for a spring, damper, limit or force, "
-                        "because '%s' cannot turn",
-                        joint->name, body1->turns ? body2->name : body1->name);
+        return tni_fail(
+            why, TN_ERR_MODEL,
+            "joint '%s': it has no free coordinate for a spring, damper, limit or force, "
+            "because '%s' cannot turn",
+            joint->name, body1->turns ? body2->name : body1->name);
     }
     for (int i = 0; i < joint->coordinate_count; ++i) {
         if (joint->type->coordinates[i] < TNI_COORDINATE_ROTATION_X) continue;
@@ -394,9 +397,10 @@ static tn_result compile_joint(tn_model* model, const tn_scene* scene, const tn_
                         joint->type->word, body1->turns ? body2->name : body1->name);
     }
     if (has_axes(joint->type) && body1->kind == TN_BODY_USER && !body1->turns) {
-        return tni_fail(why, TN_ERR_MODEL,
-                        "joint '%s': the axes of a %s are its first body's, and '%s' has no directions",
-                        def->name, joint->type->word, body1->name);
+        return tni_fail(
+            why, TN_ERR_MODEL,
+            "joint '%s': the axes of a %s are its first body's, and '%s' has no directions",
+            def->name, joint->type->word, body1->name);
     }
     const bool flat = is_flat(body1) && is_flat(body2);
     compile_frames(model, joint, def, flat);

@@ -109,6 +109,8 @@ static bool is_finite(tn_vec3 a)
     return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
 }
 
+static const double plane_tolerance = 1e-9; // how far a pose or velocity may leave the plane
+
 static bool can_be_set(const tni_body* body)
 {
     return body->dim > 0 && body->kind != TN_BODY_USER;
@@ -121,17 +123,32 @@ tn_result tn_state_set_pose(tn_state* state, tn_body_id id, tn_frame pose)
     const double    norm = sqrt(o.w * o.w + o.x * o.x + o.y * o.y + o.z * o.z);
     if (!can_be_set(body) || !is_finite(pose.position) || !(norm > 1e-9) || !isfinite(norm))
         return TN_ERR_MODEL;
-    if (body->kind == TN_BODY_PLANAR && !(fabs(o.x) + fabs(o.y) < 1e-9 * norm)) return TN_ERR_MODEL;
+    if (body->kind == TN_BODY_PLANAR && !(fabs(o.x) + fabs(o.y) < plane_tolerance * norm))
+        return TN_ERR_MODEL;
     pose.orientation = tni_quat_normalised(o);
-    pose.position    = tni_add(pose.position, tni_rotate(pose.orientation, body->com));
+    if (body->kind == TN_BODY_PARTICLE) pose.orientation = body->start.orientation; // it has none
+    pose.position = tni_add(pose.position, tni_rotate(pose.orientation, body->com));
+    if (body->kind == TN_BODY_PLANAR &&
+        !(fabs(pose.position.z - body->start.position.z) < plane_tolerance))
+        return TN_ERR_MODEL;
     set_pose(body, pose, state->q + body->q_start);
     return TN_OK;
+}
+
+// Whether the kind can move like this.
+static bool fits(const tni_body* body, tn_twist velocity)
+{
+    const tn_vec3 v = velocity.linear, w = velocity.angular;
+    if (body->kind == TN_BODY_PARTICLE) return tni_max_abs(w) == 0;
+    if (body->kind != TN_BODY_PLANAR) return true;
+    return fmax(fabs(v.z), fmax(fabs(w.x), fabs(w.y))) < plane_tolerance;
 }
 
 tn_result tn_state_set_velocity(tn_state* state, tn_body_id id, tn_twist velocity)
 {
     const tni_body* body = &state->model->bodies[id.bits];
-    if (!can_be_set(body) || !is_finite(velocity.linear) || !is_finite(velocity.angular))
+    if (!can_be_set(body) || !is_finite(velocity.linear) || !is_finite(velocity.angular) ||
+        !fits(body, velocity))
         return TN_ERR_MODEL;
     const tni_view view = tni_state_view(state, (int)id.bits);
     const tn_vec3  arm  = tni_mul(&view.R, body->com);

@@ -79,13 +79,14 @@ static const double  dp_error[7]    = {71.0 / 57600,      0,          -71.0 / 16
 static const tableau dormand_prince = {7, 5, dp_a, dp_b, dp_c, dp_error};
 
 // Velocities or their rates at a place, in system->answer.
-static tn_result evaluate(tn_stepper* s, const tni_place* at, tn_step_report* report, tn_why* why)
+static tn_result evaluate(const tn_stepper* s, tni_system* system, const tni_place* at,
+                          tn_step_report* report, tn_why* why)
 {
-    const double    T      = s->settings.multiplier.baumgarte;
-    const bool      first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
-    const tn_result result = first ? tni_system_drift(s->system, at, T, why)
-                                   : tni_system_accelerate(s->system, at, T, why);
-    if (result == TN_OK) tni_system_note(s->system, report);
+    const double    T     = s->settings.multiplier.baumgarte;
+    const bool      first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    const tn_result result =
+        first ? tni_system_drift(system, at, T, why) : tni_system_accelerate(system, at, T, why);
+    if (result == TN_OK) tni_system_note(system, report);
     return result;
 }
 
@@ -101,6 +102,29 @@ static void combine(int n, double* to, const double* from, double h, const doubl
     }
 }
 
+// Moves a stage onto the constraints. Where loops make rows depend on each other, off the constraints
+// they no longer quite do: what is left of their independence and their disagreement both shrink with
+// the distance, but not the motion that they demand together, their quotient. Only accelerations are
+// taken from the place moved to, and all stages move along the same directions, those of the step's
+// start: so the accelerations are one smooth function of the stage, and the order stays.
+static tn_result close_loops(tn_stepper* s, double time, tn_why* why)
+{
+    enum { ROUNDS_MAX = 4 };
+    const tni_place at = {time, s->stage.q, s->stage.u, s->now.z};
+    double*         r  = s->start->gamma;
+    for (int round = 0; round < ROUNDS_MAX; ++round) {
+        int worst;
+        tni_system_look(s->start, &at);
+        if (tni_system_position_error(s->start, &worst) <= 0.01 * s->settings.multiplier.tolerance)
+            break;
+        for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->start->C[i];
+        const tn_result result = tni_system_solve(s->start, NULL, r, false, why);
+        if (result != TN_OK) return result;
+        tni_advance(s->model, s->stage.q, s->start->answer, s->stage.q);
+    }
+    return TN_OK;
+}
+
 static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step_report* report,
                        tn_why* why)
 {
@@ -109,15 +133,20 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
     combine(n, s->stage_d, NULL, h, a, s->k_d, i);
     combine(n, s->stage.u, s->now.u, h, a, s->k_u, i);
     tni_advance(s->model, s->now.q, s->stage_d, s->stage.q);
+    if (s->start != s->system && i > 0) {
+        const tn_result result = close_loops(s, s->now.time + t->c[i] * h, why);
+        if (result != TN_OK) return result;
+    }
+    tni_system*     system = i == 0 ? s->start : s->system;
     const tni_place at     = {s->now.time + t->c[i] * h, s->stage.q, s->stage.u, s->now.z};
-    const tn_result result = evaluate(s, &at, report, why);
+    const tn_result result = evaluate(s, system, &at, report, why);
     if (result != TN_OK) return result;
     const bool first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
     if (first) { // velocities follow from places; they are not integrated
         memset(s->k_u[i], 0, sizeof(double) * (size_t)n);
-        tni_tangent_rate(s->model, s->stage_d, s->system->answer, s->k_d[i]);
+        tni_tangent_rate(s->model, s->stage_d, system->answer, s->k_d[i]);
     } else {
-        tni_copy_numbers(s->k_u[i], s->system->answer, n);
+        tni_copy_numbers(s->k_u[i], system->answer, n);
         tni_tangent_rate(s->model, s->stage_d, s->stage.u, s->k_d[i]);
     }
     return TN_OK;
@@ -151,7 +180,7 @@ static tn_result semi_implicit_euler(tn_stepper* s, double h, tn_step_report* re
     const int       n      = s->model->u_count;
     const bool      first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
     const tni_place at     = tni_place_of(&s->now);
-    const tn_result result = evaluate(s, &at, report, why);
+    const tn_result result = evaluate(s, s->system, &at, report, why);
     if (result != TN_OK) return result;
     const double* a = s->system->answer;
     for (int i = 0; i < n; ++i) {
@@ -169,7 +198,7 @@ static tn_result settle(tn_stepper* s, tn_step_report* report, tn_why* why)
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) {
         const tni_place at     = tni_place_of(&s->next);
-        const tn_result result = evaluate(s, &at, report, why);
+        const tn_result result = evaluate(s, s->system, &at, report, why);
         if (result != TN_OK) return result;
         tni_copy_numbers(s->next.u, s->system->answer, s->model->u_count);
     }

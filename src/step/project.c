@@ -32,7 +32,7 @@ static tn_result solve_against(tn_stepper* s, const double* wanted, tn_why* why)
 {
     double* r = s->system->gamma;
     for (int i = 0; i < s->model->row_count; ++i) r[i] = -wanted[i];
-    return tni_system_solve(s->system, NULL, r, why);
+    return tni_system_solve(s->system, NULL, r, false, why);
 }
 
 void tni_measure_errors(tn_stepper* s, tn_step_report* report)

@@ -32,7 +32,11 @@ static tn_result take_all(tn_stepper* s)
     s->reactions     = TNI_TAKE(&s->arena, tn_wrench, model->named_count);
     s->accelerations = TNI_TAKE(&s->arena, tn_twist, model->body_count);
     s->redundant     = TNI_TAKE(&s->arena, tn_row_name, model->row_count);
-    return s->arena.failed ? TN_ERR_MEMORY : tni_system_create(&s->arena, model, &s->system);
+    if (s->arena.failed) return TN_ERR_MEMORY;
+    const tn_result result = tni_system_create(&s->arena, model, &s->system);
+    s->start               = s->system;
+    if (result != TN_OK || !tni_system_has_loops(s->system)) return result;
+    return tni_system_create(&s->arena, model, &s->start);
 }
 
 static tn_result refuse_unsupported(const tn_model* model, const tn_settings* settings, tn_why* why)
@@ -93,8 +97,8 @@ size_t tn_stepper_bytes(const tn_stepper* stepper)
 
 void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user)
 {
-    stepper->system->clock      = clock;
-    stepper->system->clock_user = user;
+    stepper->system->clock = stepper->start->clock = clock;
+    stepper->system->clock_user = stepper->start->clock_user = user;
 }
 
 // ---- Between the state and the workspace ------------------------------------------------------------
@@ -107,7 +111,19 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     tni_copy_numbers(s->now.u, state->u, s->model->u_count);
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
     *report           = (tn_step_report){.rank_margin = 1};
-    s->system->phases = (tn_phases){0};
+    s->system->phases = s->start->phases = (tn_phases){0};
+}
+
+static tn_phases phases_of(const tn_stepper* s)
+{
+    tn_phases        sum  = s->system->phases;
+    const tn_phases* more = &s->start->phases;
+    if (s->start == s->system) return sum;
+    sum.kinematics += more->kinematics;
+    sum.assemble += more->assemble;
+    sum.factor += more->factor;
+    sum.solve += more->solve;
+    return sum;
 }
 
 static void copy_place(const tn_model* model, tni_place_buffer* to, const tni_place_buffer* from)
@@ -151,7 +167,7 @@ tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_repo
     tn_result result = tni_multiplier_step(s, h, report, why);
     if (result == TN_OK) result = commit(s, state, why);
     if (result == TN_OK) report->h_taken = h;
-    report->phases = s->system->phases;
+    report->phases = phases_of(s);
     return result;
 }
 
@@ -163,7 +179,7 @@ tn_result tn_stepper_project(tn_stepper* s, tn_state* state, tn_step_report* rep
     copy_place(s->model, &s->next, &s->now);
     tn_result result = tni_project(s, false, report, why);
     if (result == TN_OK) result = commit(s, state, why);
-    report->phases = s->system->phases;
+    report->phases = phases_of(s);
     return result;
 }
 
@@ -180,14 +196,14 @@ tn_result tn_stepper_impulse(tn_stepper* s, tn_state* state, const tn_wrench* im
     if (impulses != NULL) tni_system_add_impulses(s->system, impulses, s->scratch);
     double* r = s->system->gamma;
     for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
-    if (result == TN_OK) result = tni_system_solve(s->system, s->scratch, r, why);
+    if (result == TN_OK) result = tni_system_solve(s->system, s->scratch, r, true, why);
     if (result == TN_OK) {
         tni_system_note(s->system, report);
         for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
         tni_measure_errors(s, report);
         result = commit(s, state, why);
     }
-    report->phases = s->system->phases;
+    report->phases = phases_of(s);
     return result;
 }
 
@@ -204,7 +220,7 @@ tn_result tn_stepper_evaluate(tn_stepper* s, const tn_state* state, tn_step_repo
     const tni_place at    = tni_place_of(&s->now);
     const tn_result result =
         (first ? tni_system_drift : tni_system_accelerate)(s->system, &at, T, why);
-    report->phases = s->system->phases;
+    report->phases = phases_of(s);
     if (result != TN_OK) return result;
     tni_system_note(s->system, report);
     int worst;

@@ -17,6 +17,7 @@ struct tn_stepper {
     const tn_model*  model;
     tn_settings      settings; ///< method is never auto here
     tni_system*      system;
+    tni_system*      start; ///< factored at the step's start; apart from system where loops need it
     tni_place_buffer now, next; ///< a step goes from now to next
     tni_place_buffer stage;
     double*          stage_d;             ///< tangent from now to the stage
@@ -45,6 +46,7 @@ TN_NODISCARD tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_repo
 /// factored: the system is factored at a place very near s->next.
 TN_NODISCARD tn_result tni_project(tn_stepper* s, bool factored, tn_step_report* report,
                                    tn_why* why);
+
 /// Looks at s->next and fills the errors of the report.
 void tni_measure_errors(tn_stepper* s, tn_step_report* report);
 

@@ -2,6 +2,8 @@
 // whether dependent rows agree with each other.
 #include "system/check.h"
 
+#include "linalg/rank.h"
+
 static tn_row_name name_of_row(const tn_model* model, int row)
 {
     const tni_constraint* constraint = tni_constraint_of_row(model, row);
@@ -36,7 +38,7 @@ static tn_result look_for_contradiction(tni_system* system, const double* wanted
         r[i] = -wanted[i];
         size = fmax(size, fabs(wanted[i]));
     }
-    const tn_result result = tni_system_solve(system, NULL, r, why);
+    const tn_result result = tni_system_solve(system, NULL, r, true, why);
     if (result != TN_OK) return result;
     const tni_saddle_report* report = &system->saddle->report;
     if (!check->contradictory && report->residual > 1e-9 * scale &&
@@ -48,6 +50,29 @@ static tn_result look_for_contradiction(tni_system* system, const double* wanted
     return TN_OK;
 }
 
+static tn_result find_redundant(tni_system* system, tn_check* check, tn_row_name* redundant,
+                                tn_why* why)
+{
+    const tn_model* model   = system->model;
+    tni_arena       scratch = tni_arena_make(&model->arena.host);
+    double*         margin  = TNI_TAKE(&scratch, double, model->u_count + model->row_count);
+    tn_result       result =
+        margin == NULL ? TN_ERR_MEMORY : tni_rank_rows(system->saddle, &scratch, margin);
+    for (int i = 0; result == TN_OK && i < model->row_count; ++i) {
+        const double m = margin[model->u_count + i];
+        if (m <= TNI_RANK_DEPENDENT) {
+            redundant[check->redundant_count++] = name_of_row(model, i);
+        } else if (m < check->rank_margin) {
+            check->rank_margin = m;
+            check->rank_joint  = name_of_row(model, i).joint;
+        }
+    }
+    tni_arena_free(&scratch);
+    if (result == TN_ERR_MEMORY)
+        return tni_fail(why, result, "out of memory while looking for redundant rows");
+    return result == TN_OK ? TN_OK : tni_fail(why, result, "a mass is not positive");
+}
+
 tn_result tni_system_check(tni_system* system, const tni_place* at, tn_check* check,
                            tn_row_name* redundant, tn_why* why)
 {
@@ -56,17 +81,8 @@ tn_result tni_system_check(tni_system* system, const tni_place* at, tn_check* ch
                        .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
     compare_masses(model, check);
     tn_result result = tni_system_factor(system, at, why);
+    if (result == TN_OK) result = find_redundant(system, check, redundant, why);
     if (result != TN_OK) return result;
-    const tni_saddle* saddle = system->saddle;
-    for (int i = 0; i < model->row_count; ++i) {
-        const int row = model->u_count + i;
-        if (saddle->redundant[row]) {
-            redundant[check->redundant_count++] = name_of_row(model, i);
-        } else if (saddle->ldl->relative[row] < check->rank_margin) {
-            check->rank_margin = saddle->ldl->relative[row];
-            check->rank_joint  = name_of_row(model, i).joint;
-        }
-    }
     check->mobility = model->u_count - model->row_count + check->redundant_count;
     int worst;
     check->assembly_error = tni_system_position_error(system, &worst);

@@ -93,14 +93,15 @@ tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why
     return result == TN_OK ? TN_OK : fail_at(system, system->saddle->report.bad_row, why);
 }
 
-tn_result tni_system_solve(tni_system* system, const double* b, const double* r, tn_why* why)
+tn_result tni_system_solve(tni_system* system, const double* b, const double* r, bool exact,
+                           tn_why* why)
 {
     const tn_model* model = system->model;
     const double    start = now(system);
     if (b == NULL) memset(system->rhs, 0, sizeof(double) * (size_t)model->u_count);
     else if (b != system->rhs) memcpy(system->rhs, b, sizeof(double) * (size_t)model->u_count);
     memcpy(system->rhs + model->u_count, r, sizeof(double) * (size_t)model->row_count);
-    const tn_result result = tni_saddle_solve(system->saddle, system->rhs, system->answer, true);
+    const tn_result result = tni_saddle_solve(system->saddle, system->rhs, system->answer, exact);
     system->phases.solve += now(system) - start;
     return result == TN_OK ? TN_OK : fail_at(system, system->saddle->report.bad_row, why);
 }
@@ -125,7 +126,7 @@ tn_result tni_system_accelerate(tni_system* system, const tni_place* at, double 
         if (T > 0) c[i] += 2 / T * system->rate[i] + system->C[i] / (T * T);
         c[i] = -c[i];
     }
-    return tni_system_solve(system, system->rhs, c, why);
+    return tni_system_solve(system, system->rhs, c, true, why);
 }
 
 tn_result tni_system_drift(tni_system* system, const tni_place* at, double T, tn_why* why)
@@ -137,7 +138,7 @@ tn_result tni_system_drift(tni_system* system, const tni_place* at, double T, tn
     double* r = system->gamma;
     for (int i = 0; i < system->model->row_count; ++i)
         r[i] = -system->rate[i] - (T > 0 ? system->C[i] / T : 0);
-    return tni_system_solve(system, system->rhs, r, why);
+    return tni_system_solve(system, system->rhs, r, true, why);
 }
 
 static double largest(const tni_system* system, const double* values, bool held, int* worst)
@@ -170,6 +171,15 @@ double tni_system_velocity_error(const tni_system* system, int* worst)
 void tni_system_follow(const tni_system* system, double* z)
 {
     tni_follow_coordinates(system->model, system->views, z);
+}
+
+bool tni_system_has_loops(const tni_system* system)
+{
+    const tni_plan* plan = system->model->plan;
+    for (int i = 0; i < plan->component_count; ++i) {
+        if (!plan->tree[i]) return true;
+    }
+    return false;
 }
 
 tn_joint_id tni_constraint_id(const tn_model* model, int constraint)

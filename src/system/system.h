@@ -38,10 +38,14 @@ TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model
 void tni_system_look(tni_system* system, const tni_place* at);
 /// Looks at a place and factors M and J there.
 TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why);
-/// With the last factorisation; b NULL: zero. The answer is u (u_count) and mu (row_count) in system->answer.
+/// With the last factorisation; b NULL: zero. The answer is u (u_count) and mu (row_count) in
+/// system->answer. exact: loops are refined to the hard answer. An iteration that measures its own
+/// error does without: rows that depend on each other only at the goal would be told apart on the way.
 TN_NODISCARD tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
-                                        tn_why* why);
+                                        bool exact, tn_why* why);
 
+/// Whether some part of the mechanism closes loops.
+bool tni_system_has_loops(const tni_system* system);
 /// Accelerations at a place: factors, gathers the forces, solves. baumgarte: T, or 0.
 TN_NODISCARD tn_result tni_system_accelerate(tni_system* system, const tni_place* at,
                                              double baumgarte, tn_why* why);

@@ -1,0 +1,634 @@
+// ldl: block LDL^T of a symmetric quasi-definite matrix on a graph, in a given elimination order.
+//
+//     H x = b,   H = [ A  J^T ]   A: A nodes, positive definite
+//                    [ J  -E  ]   E: B nodes, positive semidefinite, may be zero
+//
+// S(i): the later neighbours of node i after fill, all of them ancestors of i in the elimination
+// tree. Right-looking, one node at a time [dense form: 1, sec. 7.2; tree form: 1, sec. 7.3]:
+//
+//     H_ii = L_i d_i L_i^T            unit lower L_i, reciprocals of d_i kept, no square root
+//     X_ik = L_i^-1 H_ik              for k in S(i), stored in place of H_ik
+//     H_kl -= X_ik^T d_i^-1 X_il      for k <= l in S(i)
+//     forward   z_i <- L_i^-1 z_i,  z_k -= X_ik^T d_i^-1 z_i
+//     backward  x_i  = L_i^-T d_i^-1 (z_i - sum over k of X_ik x_k)
+//
+// On a tree S(i) is the parent alone: no fill, no targets, O(count) time, a constant number of
+// words a node. Differs from [1]: pivots are split inside the blocks, X is kept instead of
+// H_ii^-1 H_ik, so the solve stays backward stable when pivots of one node differ by 1e11.
+//
+// No pivoting: A pivots are positive, B pivots negative as long as E, or what was eliminated
+// before (order.c), fills their rows. A B pivot below tolerance * scale is replaced and counted.
+// Values lie in elimination order: a pivot's diagonal block, then its X. Factor and solve stream
+// through them. A right-hand side on a few nodes needs their ancestors only (solve_path).
+//
+// Fails: an A pivot not positive, or any not finite (TN_ERR_SINGULAR, row reported).
+//
+// [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
+#include "linalg/ldl.h"
+
+#include "linalg/block.h"
+
+#include <float.h>
+#include <math.h>
+
+// --- the plan -----------------------------------------------------------------------------------
+
+static void copy_graph(tni_arena* arena, const tni_graph* graph, tni_plan* plan)
+{
+    const size_t n = (size_t)graph->count, m = (size_t)graph->edge_count;
+    plan->count           = graph->count;
+    plan->edge_count      = graph->edge_count;
+    plan->dim             = TNI_TAKE(arena, int, n);
+    plan->sign            = TNI_TAKE(arena, int8_t, n);
+    plan->row_node        = TNI_TAKE(arena, int, m);
+    plan->col_node        = TNI_TAKE(arena, int, m);
+    plan->row_start       = TNI_TAKE(arena, int, n + 1);
+    plan->order           = TNI_TAKE(arena, int, n);
+    plan->place           = TNI_TAKE(arena, int, n);
+    plan->parent          = TNI_TAKE(arena, int, n);
+    plan->component_start = TNI_TAKE(arena, int, n + 1);
+    plan->component_of    = TNI_TAKE(arena, int, n);
+    plan->tree            = TNI_TAKE(arena, uint8_t, n);
+    plan->edge_start      = TNI_TAKE(arena, int, n + 2);
+    plan->edge_list       = TNI_TAKE(arena, int, m);
+    plan->edge_slot       = TNI_TAKE(arena, int, m);
+    plan->pivot           = TNI_TAKE(arena, tni_pivot, n + 1);
+    if (arena->failed) return;
+    for (size_t v = 0; v < n; ++v) {
+        TN_ASSERT(graph->dim[v] >= 1 && graph->dim[v] <= TNI_DIM_MAX);
+        TN_ASSERT(graph->sign[v] == 1 || graph->sign[v] == -1);
+        plan->dim[v]           = graph->dim[v];
+        plan->sign[v]          = graph->sign[v];
+        plan->row_start[v + 1] = plan->row_start[v] + graph->dim[v];
+        if (plan->dim_max < graph->dim[v]) plan->dim_max = graph->dim[v];
+    }
+    plan->row_count = plan->row_start[n];
+    for (size_t e = 0; e < m; ++e) {
+        plan->row_node[e] = graph->row_node[e];
+        plan->col_node[e] = graph->col_node[e];
+    }
+}
+
+// Trees from their roots; the rest by minimum degree, spread over their components.
+static bool find_order(tni_plan* plan, const tni_adjacency* graph, tni_arena* scratch)
+{
+    const size_t n      = (size_t)plan->count;
+    int*         nodes  = TNI_TAKE(scratch, int, n);
+    int*         work   = TNI_TAKE(scratch, int, 5 * n);
+    int*         root   = TNI_TAKE(scratch, int, n);
+    uint8_t*     skip   = TNI_TAKE(scratch, uint8_t, n);
+    int*         next   = TNI_TAKE(scratch, int, n + 1);
+    if (scratch->failed) return false;
+    plan->component_count = tni_order_components(graph, nodes, plan->component_start,
+        plan->component_of);
+    for (size_t v = 0; v < n; ++v) work[v] = -1;
+    bool loops = false;
+    for (int c = 0; c < plan->component_count; ++c) {
+        const int first = plan->component_start[c], size = plan->component_start[c + 1] - first;
+        root[c]       = tni_order_root(graph, nodes + first, size, work);
+        plan->tree[c] = root[c] >= 0;
+        next[c]       = first;
+        loops |= root[c] < 0;
+    }
+    int *up = work, *queue = work + n;
+    for (int c = 0; c < plan->component_count; ++c) {
+        if (!plan->tree[c]) continue;
+        const int size = tni_order_breadth(graph, root[c], queue, up);
+        for (int i = 0; i < size; ++i) {
+            plan->order[plan->component_start[c] + size - 1 - i] = queue[i];
+            skip[queue[i]]                                       = 1;
+        }
+    }
+    if (!loops) return true;
+    const int found = tni_order_minimum_degree(scratch, graph, skip, queue);
+    for (int i = 0; i < found; ++i) plan->order[next[plan->component_of[queue[i]]]++] = queue[i];
+    return found >= 0;
+}
+
+static void number_places(tni_plan* plan)
+{
+    for (int p = 0; p < plan->count; ++p) plan->place[plan->order[p]] = p;
+}
+
+// Row p of the factor: the places i < p with p in S(i) are the subtree below p that hangs on p's
+// neighbours. Walking it for p = 0, 1, ... yields each S(i) in rising order.
+static void walk_rows(tni_plan* plan, const tni_adjacency* graph, int* seen, int* size)
+{
+    for (int p = 0; p < plan->count; ++p) seen[p] = -1;
+    for (int p = 0; p < plan->count; ++p) {
+        const int v = plan->order[p];
+        seen[p]     = p;
+        for (int k = graph->start[v]; k < graph->start[v + 1]; ++k) {
+            for (int i = plan->place[graph->node[k]]; i < p && seen[i] != p; i = plan->parent[i]) {
+                seen[i] = p;
+                if (plan->slot != NULL) plan->slot[plan->pivot[i].slot + size[i]].place = p;
+                ++size[i];
+            }
+        }
+    }
+}
+
+static void lay_pivots(tni_plan* plan, const int* size)
+{
+    size_t target = 0;
+    int    slot   = 0;
+    for (int p = 0; p < plan->count; ++p) {
+        const int    v = plan->order[p];
+        const size_t s = (size_t)size[p];
+        plan->pivot[p] = (tni_pivot){.row = plan->row_start[v], .dim = plan->dim[v],
+                                     .sign = plan->sign[v], .slot = slot, .target = target};
+        slot += size[p];
+        target += s > 0 ? s * (s - 1) / 2 : 0;
+    }
+    plan->pivot[plan->count] = (tni_pivot){.slot = slot, .target = target};
+}
+
+static void place_values(tni_plan* plan)
+{
+    size_t at = 0;
+    for (int p = 0; p < plan->count; ++p) {
+        tni_pivot*   i = &plan->pivot[p];
+        const size_t n = (size_t)i->dim;
+        i->at          = at;
+        at += n * n;
+        double      rows = 0;
+        for (int s = i->slot; s < i[1].slot; ++s) {
+            const size_t m   = (size_t)plan->pivot[plan->slot[s].place].dim;
+            plan->slot[s].at = at;
+            at += n * m;
+            rows += (double)m;
+        }
+        const double d = (double)n;
+        plan->factor_flops += d * (2 * d * d + 3 * d - 1) / 6 + d * (d - 1) * rows + d * rows
+                              + d * rows * (rows + 1);
+        plan->solve_flops += 2 * d * (d - 1) + d + 4 * d * rows;
+    }
+    plan->pivot[plan->count].at = plan->value_count = at;
+}
+
+static int find_slot(const tni_plan* plan, int earlier, int later)
+{
+    int lower = plan->pivot[earlier].slot, upper = plan->pivot[earlier + 1].slot - 1;
+    while (lower < upper) {
+        const int middle = lower + (upper - lower) / 2;
+        if (plan->slot[middle].place < later) lower = middle + 1;
+        else upper = middle;
+    }
+    TN_ASSERT(plan->slot[lower].place == later);
+    return lower;
+}
+
+static void find_targets(tni_plan* plan)
+{
+    for (int p = 0; p < plan->count; ++p) {
+        int*      target = plan->target + plan->pivot[p].target;
+        const int end    = plan->pivot[p + 1].slot;
+        for (int k = plan->pivot[p].slot; k < end; ++k) {
+            int s = plan->pivot[plan->slot[k].place].slot; // S(i) beyond k lies inside S(k)
+            for (int l = k + 1; l < end; ++l) {
+                while (plan->slot[s].place != plan->slot[l].place) ++s;
+                *target++ = s;
+            }
+        }
+    }
+}
+
+static void list_edges(tni_plan* plan, int* next)
+{
+    int* start = plan->edge_start;
+    for (int p = 0; p <= plan->count; ++p) next[p] = 0;
+    for (int e = 0; e < plan->edge_count; ++e) {
+        const int p = plan->place[plan->row_node[e]], q = plan->place[plan->col_node[e]];
+        plan->edge_slot[e] = p < q ? find_slot(plan, p, q) : find_slot(plan, q, p);
+        ++next[p + 1];
+        ++start[plan->component_of[plan->row_node[e]] + 1];
+    }
+    for (int p = 0; p < plan->count; ++p) next[p + 1] += next[p];
+    for (int c = 0; c < plan->component_count; ++c) start[c + 1] += start[c];
+    for (int e = 0; e < plan->edge_count; ++e) {
+        plan->edge_list[next[plan->place[plan->row_node[e]]]++] = e;
+    }
+}
+
+static void analyse(tni_plan* plan, const tni_adjacency* graph, tni_arena* arena,
+    tni_arena* scratch)
+{
+    const size_t n    = (size_t)plan->count;
+    int*         size = TNI_TAKE(scratch, int, n);
+    int*         work = TNI_TAKE(scratch, int, 4 * n + 1);
+    if (scratch->failed || !find_order(plan, graph, scratch)) return;
+    number_places(plan);
+    tni_order_parents(graph, plan->order, plan->place, plan->parent, work);
+    for (int c = 0; c < plan->component_count; ++c) {
+        if (plan->tree[c]) continue;
+        tni_order_postorder(plan->component_start[c], plan->component_start[c + 1], plan->order,
+                            plan->parent, work);
+    }
+    number_places(plan);
+    walk_rows(plan, graph, work, size);
+    lay_pivots(plan, size);
+    plan->slot   = TNI_TAKE(arena, tni_slot, plan->pivot[n].slot);
+    plan->target = TNI_TAKE(arena, int, plan->pivot[n].target);
+    if (arena->failed) return;
+    memset(size, 0, sizeof *size * n);
+    walk_rows(plan, graph, work, size);
+    place_values(plan);
+    find_targets(plan);
+    list_edges(plan, work);
+    plan->fill_blocks = plan->pivot[n].slot - plan->edge_count;
+}
+
+tn_result tni_plan_create(tni_arena* arena, const tni_graph* graph, tni_plan** plan)
+{
+    *plan             = NULL;
+    tni_arena scratch = tni_arena_make(&arena->host);
+    tni_plan* made    = TNI_TAKE(arena, tni_plan, 1);
+    if (made != NULL) copy_graph(arena, graph, made);
+    if (!arena->failed) {
+        const tni_adjacency adjacency = tni_adjacency_make(&scratch, graph);
+        if (!scratch.failed) analyse(made, &adjacency, arena, &scratch);
+    }
+    const bool failed = arena->failed || scratch.failed;
+    tni_arena_free(&scratch);
+    if (failed) return TN_ERR_MEMORY;
+    *plan = made;
+    return TN_OK;
+}
+
+// --- loading ------------------------------------------------------------------------------------
+
+tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl)
+{
+    *ldl          = NULL;
+    tni_ldl* made = TNI_TAKE(arena, tni_ldl, 1);
+    if (made == NULL) return TN_ERR_MEMORY;
+    made->plan     = plan;
+    made->value    = TNI_TAKE(arena, double, plan->value_count);
+    made->relative = TNI_TAKE(arena, double, plan->row_count);
+    made->path     = TNI_TAKE(arena, int, plan->count);
+    made->segment  = TNI_TAKE(arena, int, plan->count);
+    made->mark     = TNI_TAKE(arena, int, plan->count);
+    if (arena->failed) return TN_ERR_MEMORY;
+    for (int r = 0; r < plan->row_count; ++r) made->relative[r] = 1;
+    *ldl = made;
+    return TN_OK;
+}
+
+typedef struct range {
+    int first, end;
+} range;
+
+static range places_of(const tni_plan* plan, int component)
+{
+    if (component < 0) return (range){0, plan->count};
+    return (range){plan->component_start[component], plan->component_start[component + 1]};
+}
+
+void tni_ldl_clear(tni_ldl* ldl, int component)
+{
+    const tni_plan* plan  = ldl->plan;
+    const int       first = component < 0 ? 0 : component;
+    const int       end   = component < 0 ? plan->component_count : component + 1;
+    for (int c = first; c < end; ++c) {
+        if (plan->tree[c]) continue;
+        const size_t at = plan->pivot[plan->component_start[c]].at;
+        memset(ldl->value + at, 0,
+               sizeof(double) * (plan->pivot[plan->component_start[c + 1]].at - at));
+    }
+}
+
+void tni_ldl_load_diagonal(tni_ldl* ldl, int node, const double* block)
+{
+    const tni_pivot* i = &ldl->plan->pivot[ldl->plan->place[node]];
+    memcpy(ldl->value + i->at, block, sizeof(double) * (size_t)(i->dim * i->dim));
+}
+
+void tni_ldl_load_edge(tni_ldl* ldl, int edge, const double* block)
+{
+    const tni_plan* plan = ldl->plan;
+    const int       r = plan->row_node[edge], c = plan->col_node[edge];
+    const int       n = plan->dim[r], m = plan->dim[c];
+    double*         to = ldl->value + plan->slot[plan->edge_slot[edge]].at;
+    if (plan->place[r] < plan->place[c]) {
+        memcpy(to, block, sizeof(double) * (size_t)(n * m));
+        return;
+    }
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < m; ++j) to[n * j + i] = block[m * i + j];
+    }
+}
+
+void tni_ldl_add_diagonal(tni_ldl* ldl, int node, int index, double value)
+{
+    const tni_pivot* i = &ldl->plan->pivot[ldl->plan->place[node]];
+    ldl->value[i->at + (size_t)((i->dim + 1) * index)] += value;
+}
+
+// --- factor -------------------------------------------------------------------------------------
+
+// Sizes for which the kernels are compiled with constants: A nodes of 6, 3 and 12 rows with the
+// B nodes that are usual beside them, either first.
+#define BLOCK_PAIRS(X)                                                                      \
+    X(6, 1) X(6, 2) X(6, 3) X(6, 4) X(6, 5) X(6, 6) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) \
+    X(3, 1) X(3, 2) X(3, 3) X(1, 3) X(2, 3) X(12, 3) X(3, 12)
+#define BLOCK_SIZES(X) X(1) X(2) X(3) X(4) X(5) X(6) X(12)
+#define PAIR(n, m) ((n) << 8 | (m))
+
+TNI_INLINE int factor_positive(int n, double* D)
+{
+    for (int j = 0; j < n; ++j) {
+        const double d = D[(n + 1) * j];
+        if (!(d > 0 && d <= DBL_MAX)) return j;
+        tni_block_column(n, j, 1 / d, D);
+    }
+    return -1;
+}
+
+int tni_block_factor(int n, double* D)
+{
+    switch (n) {
+#define SIZE(n) \
+    case n: return factor_positive(n, D);
+        BLOCK_SIZES(SIZE)
+#undef SIZE
+    default: return factor_positive(n, D);
+    }
+}
+
+TNI_INLINE int factor_negative(int n, double* restrict D, double* restrict relative, int row,
+                               const tni_pivot_rule* rule, tni_pivot_report* report)
+{
+    double scale[TNI_DIM_MAX];
+    for (int j = 0; j < n; ++j) {
+        scale[j] = rule->scale != NULL ? rule->scale[row + j] : fabs(D[(n + 1) * j]);
+    }
+    for (int j = 0; j < n; ++j) {
+        double d = D[(n + 1) * j];
+        if (!(fabs(d) <= DBL_MAX)) return j;
+        relative[row + j] = scale[j] > 0 ? -d / scale[j] : 0;
+        if (relative[row + j] < report->smallest) {
+            report->smallest     = relative[row + j];
+            report->smallest_row = row + j;
+        }
+        if (!(relative[row + j] > rule->tolerance)) {
+            d = -(rule->alpha != NULL ? rule->alpha[row + j] : scale[j]);
+            if (d == 0) d = -1;
+            ++report->replaced;
+        }
+        tni_block_column(n, j, 1 / d, D);
+    }
+    return -1;
+}
+
+static int factor_b_node(int n, double* D, double* relative, int row, const tni_pivot_rule* rule,
+                         tni_pivot_report* report)
+{
+    switch (n) {
+#define SIZE(n) \
+    case n: return factor_negative(n, D, relative, row, rule, report);
+        BLOCK_SIZES(SIZE)
+#undef SIZE
+    default: return factor_negative(n, D, relative, row, rule, report);
+    }
+}
+
+static int factor_a_node(int n, double* D, double* relative, int row, const double* scale)
+{
+    const int bad = tni_block_factor(n, D);
+    if (scale == NULL || bad >= 0) return bad;
+    for (int j = 0; j < n; ++j) relative[row + j] = 1 / (D[(n + 1) * j] * scale[row + j]);
+    return -1;
+}
+
+TNI_INLINE void fold(int n, int m, const double* D, double* X, double* P)
+{
+    tni_block_lower(n, m, D, X);
+    tni_block_update(n, m, m, D, X, X, P);
+}
+
+// The only later neighbour: X, and its share of the neighbour's diagonal block.
+static void fold_one(int n, int m, const double* D, double* X, double* P)
+{
+    switch (PAIR(n, m)) {
+#define SIZE(n, m) \
+    case PAIR(n, m): fold(n, m, D, X, P); break;
+        BLOCK_PAIRS(SIZE)
+#undef SIZE
+    default: fold(n, m, D, X, P);
+    }
+}
+
+static void lower(int n, int m, const double* D, double* X)
+{
+    switch (m) {
+#define SIZE(m) \
+    case m: tni_block_lower(n, m, D, X); break;
+        BLOCK_SIZES(SIZE)
+#undef SIZE
+    default: tni_block_lower(n, m, D, X);
+    }
+}
+
+static void update(int n, int mk, int ml, const double* D, const double* Xk, const double* Xl,
+                   double* P)
+{
+    switch (ml) {
+#define SIZE(m) \
+    case m: tni_block_update(n, mk, m, D, Xk, Xl, P); break;
+        BLOCK_SIZES(SIZE)
+#undef SIZE
+    default: tni_block_update(n, mk, ml, D, Xk, Xl, P);
+    }
+}
+
+static void fold_many(const tni_ldl* ldl, const tni_pivot* i)
+{
+    const tni_plan* plan   = ldl->plan;
+    double*         value  = ldl->value;
+    const double*   D      = value + i->at;
+    const int*      target = plan->target + i->target;
+    for (int k = i->slot; k < i[1].slot; ++k) {
+        lower(i->dim, plan->pivot[plan->slot[k].place].dim, D, value + plan->slot[k].at);
+    }
+    for (int k = i->slot; k < i[1].slot; ++k) {
+        const tni_pivot* pk = &plan->pivot[plan->slot[k].place];
+        const double*    Xk = value + plan->slot[k].at;
+        update(i->dim, pk->dim, pk->dim, D, Xk, Xk, value + pk->at);
+        for (int l = k + 1; l < i[1].slot; ++l) {
+            const int ml = plan->pivot[plan->slot[l].place].dim;
+            update(i->dim, pk->dim, ml, D, Xk, value + plan->slot[l].at,
+                   value + plan->slot[*target++].at);
+        }
+    }
+}
+
+tn_result tni_ldl_factor(tni_ldl* ldl, int component, const tni_pivot_rule* rule,
+                         tni_pivot_report* report)
+{
+    const tni_plan* plan = ldl->plan;
+    const range     all  = places_of(plan, component);
+    *report = (tni_pivot_report){.smallest = INFINITY, .smallest_row = -1, .bad_row = -1};
+    for (int p = all.first; p < all.end; ++p) {
+        const tni_pivot* i   = &plan->pivot[p];
+        double*          D   = ldl->value + i->at;
+        const int        bad = i->sign > 0
+                                   ? factor_a_node(i->dim, D, ldl->relative, i->row, rule->scale)
+                                   : factor_b_node(i->dim, D, ldl->relative, i->row, rule, report);
+        if (bad >= 0) {
+            report->bad_row = i->row + bad;
+            return TN_ERR_SINGULAR;
+        }
+        if (i[1].slot - i->slot == 1) {
+            const tni_slot*  s = &plan->slot[i->slot];
+            const tni_pivot* k = &plan->pivot[s->place];
+            fold_one(i->dim, k->dim, D, ldl->value + s->at, ldl->value + k->at);
+        } else {
+            fold_many(ldl, i);
+        }
+    }
+    return TN_OK;
+}
+
+// --- solve --------------------------------------------------------------------------------------
+
+TNI_INLINE void forward(int n, int m, int count, const double* D, const double* X, double* w,
+    double* z)
+{
+    tni_block_lower(n, count, D, w);
+    tni_block_push(n, m, count, D, X, w, z);
+}
+
+TNI_INLINE void backward(int n, int m, int count, const double* D, const double* X, double* w,
+                         const double* z)
+{
+    tni_block_pull(n, m, count, X, z, w);
+    tni_block_scale(n, count, D, w);
+    tni_block_upper(n, count, D, w);
+}
+
+static void forward_one(int n, int m, const double* D, const double* X, double* w, double* z)
+{
+    switch (PAIR(n, m)) {
+#define SIZE(n, m) \
+    case PAIR(n, m): forward(n, m, 1, D, X, w, z); break;
+        BLOCK_PAIRS(SIZE)
+#undef SIZE
+    default: forward(n, m, 1, D, X, w, z);
+    }
+}
+
+static void backward_one(int n, int m, const double* D, const double* X, double* w, const double* z)
+{
+    switch (PAIR(n, m)) {
+#define SIZE(n, m) \
+    case PAIR(n, m): backward(n, m, 1, D, X, w, z); break;
+        BLOCK_PAIRS(SIZE)
+#undef SIZE
+    default: backward(n, m, 1, D, X, w, z);
+    }
+}
+
+static void forward_node(const tni_ldl* ldl, const tni_pivot* i, int count, double* x)
+{
+    const tni_plan* plan = ldl->plan;
+    const double*   D    = ldl->value + i->at;
+    double*         w    = x + (size_t)i->row * (size_t)count;
+    const tni_slot* s    = &plan->slot[i->slot];
+    if (count == 1 && i[1].slot - i->slot == 1) {
+        const tni_pivot* k = &plan->pivot[s->place];
+        forward_one(i->dim, k->dim, D, ldl->value + s->at, w, x + k->row);
+        return;
+    }
+    tni_block_lower(i->dim, count, D, w);
+    for (; s < &plan->slot[i[1].slot]; ++s) {
+        const tni_pivot* k = &plan->pivot[s->place];
+        tni_block_push(i->dim, k->dim, count, D, ldl->value + s->at, w,
+                       x + (size_t)k->row * (size_t)count);
+    }
+}
+
+static void backward_node(const tni_ldl* ldl, const tni_pivot* i, int count, double* x)
+{
+    const tni_plan* plan = ldl->plan;
+    const double*   D    = ldl->value + i->at;
+    double*         w    = x + (size_t)i->row * (size_t)count;
+    const tni_slot* s    = &plan->slot[i->slot];
+    if (count == 1 && i[1].slot - i->slot == 1) {
+        const tni_pivot* k = &plan->pivot[s->place];
+        backward_one(i->dim, k->dim, D, ldl->value + s->at, w, x + k->row);
+        return;
+    }
+    for (; s < &plan->slot[i[1].slot]; ++s) {
+        const tni_pivot* k = &plan->pivot[s->place];
+        tni_block_pull(i->dim, k->dim, count, ldl->value + s->at,
+                       x + (size_t)k->row * (size_t)count, w);
+    }
+    tni_block_scale(i->dim, count, D, w);
+    tni_block_upper(i->dim, count, D, w);
+}
+
+void tni_ldl_solve(const tni_ldl* ldl, int component, int count, double* x)
+{
+    const tni_pivot* pivot = ldl->plan->pivot;
+    const range      all   = places_of(ldl->plan, component);
+    for (int p = all.first; p < all.end; ++p) forward_node(ldl, &pivot[p], count, x);
+    for (int p = all.end - 1; p >= all.first; --p) backward_node(ldl, &pivot[p], count, x);
+}
+
+void tni_block_solve(int n, const double* D, double* x)
+{
+    tni_block_lower(n, 1, D, x);
+    tni_block_scale(n, 1, D, x);
+    tni_block_upper(n, 1, D, x);
+}
+
+// --- a few nodes only ---------------------------------------------------------------------------
+
+// The nodes and their ancestors, as rising places in ldl->path; returns how many. Each walk up
+// is rising and ends at the first place seen; it is merged in from the back. Nodes whose mark is
+// not the previous stamp are new: their part of x is set to zero, and *fresh counts them.
+static int gather(tni_ldl* ldl, const int* nodes, int node_count, int count, double* x, int* fresh)
+{
+    const tni_plan* plan = ldl->plan;
+    int *           path = ldl->path, length = 0;
+    const int       old = ldl->stamp++;
+    for (int i = 0; i < node_count; ++i) {
+        int size = 0;
+        for (int p = plan->place[nodes[i]]; p >= 0 && ldl->mark[p] != ldl->stamp; p =
+                plan->parent[p]) {
+            if (ldl->mark[p] != old) {
+                const tni_pivot* v = &plan->pivot[p];
+                memset(x + (size_t)v->row * (size_t)count, 0, sizeof *x * (size_t)(v->dim * count));
+                ++*fresh;
+            }
+            ldl->mark[p]         = ldl->stamp;
+            ldl->segment[size++] = p;
+        }
+        int from = length - 1, to = length + size - 1;
+        length += size;
+        while (size > 0) {
+            const bool older = from >= 0 && path[from] > ldl->segment[size - 1];
+            path[to--]       = older ? path[from--] : ldl->segment[--size];
+        }
+    }
+    return length;
+}
+
+int tni_ldl_solve_path(tni_ldl* ldl, const int* given, int given_count, const int* wanted,
+                       int wanted_count, int count, double* x)
+{
+    const tni_plan* plan = ldl->plan;
+    if (ldl->stamp > INT32_MAX - 4) {
+        ldl->stamp = 0;
+        memset(ldl->mark, 0, sizeof *ldl->mark * (size_t)plan->count);
+    }
+    ++ldl->stamp;
+    for (int i = 0; i < given_count; ++i) ldl->mark[plan->place[given[i]]] = ldl->stamp;
+    int       fresh = 0;
+    const int up    = gather(ldl, given, given_count, count, x, &fresh);
+    for (int k = 0; k < up; ++k) forward_node(ldl, &plan->pivot[ldl->path[k]], count, x);
+    fresh          = 0;
+    const int down = gather(ldl, wanted, wanted_count, count, x, &fresh);
+    for (int k = down - 1; k >= 0; --k) backward_node(ldl, &plan->pivot[ldl->path[k]], count, x);
+    return up + fresh;
+}
