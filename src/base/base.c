@@ -67,8 +67,9 @@ void tni_host_give(const tn_host* host, void* block, size_t bytes)
     if (block != NULL) host->release(host->user, block, bytes > 0 ? bytes : 1);
 }
 
-// Chunks at least double, so that an arena of any size costs a few dozen allocations at most.
-enum { CHUNK_MIN = 4096, ALIGNMENT = 64 };
+// Small pieces share chunks that double in size up to CHUNK_MAX; a large piece gets a chunk of its own, so that an
+// arena of any size is at most CHUNK_MAX larger than what was taken.
+enum { CHUNK_MIN = 4096, CHUNK_MAX = 65536, LARGE = CHUNK_MAX / 4, ALIGNMENT = 64 };
 
 struct tni_arena_chunk {
     struct tni_arena_chunk* next;
@@ -87,23 +88,39 @@ static size_t chunk_offset(const struct tni_arena_chunk* chunk)
     return chunk->used + (size_t)((ALIGNMENT - at % ALIGNMENT) % ALIGNMENT);
 }
 
+static struct tni_arena_chunk* new_chunk(tni_arena* arena, size_t bytes)
+{
+    const size_t            overhead = sizeof(struct tni_arena_chunk) + ALIGNMENT;
+    struct tni_arena_chunk* chunk =
+        bytes > SIZE_MAX - overhead ? NULL : tni_host_take(&arena->host, bytes + overhead);
+    if (chunk == NULL) {
+        arena->failed = true;
+        return NULL;
+    }
+    chunk->bytes = bytes + overhead;
+    chunk->used  = sizeof *chunk;
+    arena->bytes += chunk->bytes;
+    return chunk;
+}
+
 void* tni_arena_take(tni_arena* arena, size_t bytes)
 {
     if (arena->failed) return NULL;
     struct tni_arena_chunk* chunk = arena->chunks;
-    if (chunk == NULL || chunk_offset(chunk) + bytes > chunk->bytes || bytes > chunk->bytes) {
+    if (chunk != NULL &&
+        bytes >= LARGE) { // behind the first one, which goes on serving small pieces
+        struct tni_arena_chunk* own = new_chunk(arena, bytes);
+        if (own == NULL) return NULL;
+        own->next   = chunk->next;
+        chunk->next = own;
+        chunk       = own;
+    } else if (chunk == NULL || chunk_offset(chunk) + bytes > chunk->bytes) {
         size_t size = chunk == NULL ? CHUNK_MIN : 2 * chunk->bytes;
-        if (size > ((size_t)1 << 24)) size = (size_t)1 << 24;
-        if (size < bytes + sizeof *chunk + ALIGNMENT) size = bytes + sizeof *chunk + ALIGNMENT;
-        chunk = bytes > SIZE_MAX / 2 ? NULL : tni_host_take(&arena->host, size);
-        if (chunk == NULL) {
-            arena->failed = true;
-            return NULL;
-        }
-        *chunk =
-            (struct tni_arena_chunk){.next = arena->chunks, .bytes = size, .used = sizeof *chunk};
+        if (size > CHUNK_MAX) size = CHUNK_MAX;
+        chunk = new_chunk(arena, size > bytes ? size : bytes);
+        if (chunk == NULL) return NULL;
+        chunk->next   = arena->chunks;
         arena->chunks = chunk;
-        arena->bytes += size;
     }
     const size_t offset = chunk_offset(chunk);
     chunk->used         = offset + bytes;

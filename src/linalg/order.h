@@ -8,7 +8,7 @@
 typedef struct tni_graph {
     int            count;      ///< nodes
     const int*     dim;        ///< rows of each node, 1..TNI_DIM_MAX
-    const int8_t*  sign;       ///< +1: an A node, positive definite; -1: a B node, negative semidefinite
+    const int8_t*  sign;       ///< +1: A node, positive definite; -1: B node, negative semidefinite
     int            edge_count; ///< at most one edge a pair of nodes, none from a node to itself
     const int*     row_node;   ///< edge e is the block (row_node[e], col_node[e]), row-major
     const int*     col_node;
