@@ -94,6 +94,8 @@ int tnc_scene_load(const tn_host* host, const char* origin, tn_scene** scene)
 static bool apply_settings(tnc_job* job, const tnc_options* options)
 {
     job->settings = tn_scene_settings(job->scene);
+    // Accelerations and checks are the same for every method: any scene will do.
+    if (strcmp(options->command->name, "run") != 0) job->settings.method = TN_METHOD_AUTO;
     for (int i = 0; i < options->setting_count; ++i) {
         const tnc_setting* s   = &options->settings[i];
         tn_why             why = {0};

@@ -162,11 +162,23 @@ static void advance(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* 
     tnc_progress_end(&progress);
 }
 
+// Parts that the scene leaves a little apart are brought together, and velocities made to fit the
+// joints and motors, before the clock starts.
+static void settle(tnc_job* job, tnc_motion* m)
+{
+    tn_step_report report = {0};
+    tn_why         why    = {0};
+    if (!job->settings.multiplier.project) return;
+    const tn_result result = tn_stepper_project(job->stepper, job->state, &report, &why);
+    if (result != TN_OK) stop(m, result, report.worst_joint, why.text);
+}
+
 // What is known before the first step: mobility, energy, and whether the joints meet.
 static void begin(tnc_job* job, tnc_motion* m)
 {
     m->h       = job->settings.h;
     m->checked = tn_stepper_check(job->stepper, job->state, &m->check, NULL) == TN_OK;
+    settle(job, m);
     tnc_times_clear(&m->times);
     m->energy_first = tnc_energy(job->state);
     m->energy_last  = m->energy_first;
@@ -228,6 +240,7 @@ static int simulate(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* 
     const bool written = write_outputs(job, m, o, options);
     if (!options->quiet && !is_console(options->report)) tnc_summary(job, m, options);
     if (m->stop.stopped) complain_stop(job, m);
+    if (m->stop.result == TN_ERR_UNSUPPORTED) return TNC_WRONG;
     return m->stop.stopped || !written ? TNC_STOPPED : TNC_DONE;
 }
 

@@ -28,7 +28,7 @@
 //        5       862 / 351           2218 / 861     224 / 130 ns   255..358 / 222..265 ns
 // Loading the blocks takes 44 and 55 ns more (n = 1000), 160..300 ns at n = 100000, where memory
 // decides. -O2 takes up to twice as long: gcc 12 does not unroll the kernels there. Same bits at
-// -O2, -O3 and -O3 -mavx2. Plan: 250 bytes a link, factor: 650 (3 rows), 970 (5 rows).
+// -O2, -O3 and -O3 -mavx2. Values: 648 and 968 bytes a link; plan: 200.
 //
 // Fails: an A pivot not positive, or any not finite (TN_ERR_SINGULAR, row reported).
 //

@@ -26,13 +26,13 @@
 // already taken: its pivots are of size eps_T although it is not redundant, and rounding grows.
 // Measured against the rule without the count, eps_T = 1e-11, seven classes of 30 to 150 random
 // systems each (refinement steps and residual after them: medians; flops: sums):
-//     scissors        4 -> 2 steps, 2e-11 -> 1e-15, flops + 4 %
-//     planar linkages 3 -> 2        4e-12 -> 1e-14        + 12 %
-//     grids 4 x 4     3 -> 2        5e-12 -> 6e-14        + 7 %
-//     closed chains   3 -> 2        2e-12 -> 4e-14        + 34 %
-//     3d, few loops   2 -> 2        3e-15 -> 1e-15        + 4 %
-//     grids 8 x 8     3 -> 3        6e-12 -> 1e-11        + 8 %    no gain
-//     3d, many loops  3 -> 3        9e-12 -> 5e-11        + 25 %   a loss
+//     scissors        3 -> 1 steps, 2e-11 -> 1e-15, flops + 4 %
+//     planar linkages 3 -> 1        4e-12 -> 1e-14        + 12 %
+//     grids 4 x 4     2 -> 1        5e-12 -> 6e-14        + 7 %
+//     closed chains   3 -> 1        2e-12 -> 4e-14        + 34 %
+//     3d, few loops   1 -> 1        3e-15 -> 1e-15        + 4 %
+//     grids 8 x 8     2 -> 2        6e-12 -> 1e-11        + 8 %    no gain
+//     3d, many loops  2 -> 2        9e-12 -> 5e-11        + 25 %   a loss
 //
 // [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
 // [2] P. Amestoy, T. Davis, I. Duff, An Approximate Minimum Degree Ordering Algorithm, SIMAX 1996.

@@ -164,7 +164,7 @@ static tn_result runge_kutta(tn_stepper* s, const tableau* t, double h, double* 
     combine(n, s->stage_d, NULL, h, t->b, s->k_d, t->stages);
     combine(n, s->next.u, s->now.u, h, t->b, s->k_u, t->stages);
     tni_advance(s->model, s->now.q, s->stage_d, s->next.q);
-    s->next.time = s->now.time + h;
+    s->next.time = tni_time_after(s->now.time, h);
     *error       = 0;
     if (t->error == NULL) return TN_OK;
     combine(n, s->scratch, NULL, h, t->error, s->k_d, t->stages);
@@ -188,7 +188,7 @@ static tn_result semi_implicit_euler(tn_stepper* s, double h, tn_step_report* re
         s->stage_d[i] = h * s->next.u[i];
     }
     tni_advance(s->model, s->now.q, s->stage_d, s->next.q);
-    s->next.time = s->now.time + h;
+    s->next.time = tni_time_after(s->now.time, h);
     return TN_OK;
 }
 

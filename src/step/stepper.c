@@ -7,6 +7,12 @@ void tni_copy_numbers(double* to, const double* from, int count)
     memcpy(to, from, sizeof *to * (size_t)count);
 }
 
+double tni_time_after(double time, double h)
+{
+    const double k = floor(time / h + 0.5);
+    return fabs(time - k * h) <= 1e-9 * h ? (k + 1) * h : time + h;
+}
+
 static void take_place(tn_stepper* s, tni_place_buffer* place)
 {
     place->q = TNI_TAKE(&s->arena, double, s->model->q_count);
@@ -39,13 +45,9 @@ static tn_result take_all(tn_stepper* s)
     return tni_system_create(&s->arena, model, &s->start);
 }
 
-static tn_result refuse_unsupported(const tn_model* model, const tn_settings* settings, tn_why* why)
+// What a scene may say and this version cannot step. Evaluations and checks do without.
+static tn_result refuse_hard_limits(const tn_model* model, tn_why* why)
 {
-    if (settings->method != TN_METHOD_AUTO && settings->method != TN_METHOD_MULTIPLIER) {
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "method '%s' is not in this version yet; 'multiplier' is",
-                        tn_method_word(settings->method));
-    }
     for (int i = 0; i < model->actuation_count; ++i) {
         if (!model->actuations[i].limit.hard) continue;
         return tni_fail(
@@ -61,10 +63,14 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
 {
     *out = NULL;
     if (settings == NULL) settings = &model->settings;
-    tn_result result = refuse_unsupported(model, settings, why);
-    if (result != TN_OK) return result;
-    tni_arena   arena = tni_arena_make(&model->arena.host);
-    tn_stepper* s     = TNI_TAKE(&arena, tn_stepper, 1);
+    if (settings->method != TN_METHOD_AUTO && settings->method != TN_METHOD_MULTIPLIER) {
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "method '%s' is not in this version yet; 'multiplier' is",
+                        tn_method_word(settings->method));
+    }
+    tn_result   result = TN_ERR_MEMORY;
+    tni_arena   arena  = tni_arena_make(&model->arena.host);
+    tn_stepper* s      = TNI_TAKE(&arena, tn_stepper, 1);
     if (s != NULL) {
         *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
         s->settings.method = TN_METHOD_MULTIPLIER;
@@ -164,7 +170,8 @@ tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_repo
     begin(s, state, report);
     if (!(h > 0) || !isfinite(h))
         return tni_fail(why, TN_ERR_MODEL, "step %g: must be positive", h);
-    tn_result result = tni_multiplier_step(s, h, report, why);
+    tn_result result = refuse_hard_limits(s->model, why);
+    if (result == TN_OK) result = tni_multiplier_step(s, h, report, why);
     if (result == TN_OK) result = commit(s, state, why);
     if (result == TN_OK) report->h_taken = h;
     report->phases = phases_of(s);

@@ -50,6 +50,9 @@ TN_NODISCARD tn_result tni_project(tn_stepper* s, bool factored, tn_step_report*
 /// Looks at s->next and fills the errors of the report.
 void tni_measure_errors(tn_stepper* s, tn_step_report* report);
 
+/// time + h; the next multiple of h where time is one, so that a long run ends when it says.
+double tni_time_after(double time, double h);
+
 void tni_copy_numbers(double* to, const double* from, int count);
 
 #endif
