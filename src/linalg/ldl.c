@@ -81,15 +81,15 @@ static void copy_graph(tni_arena* arena, const tni_graph* graph, tni_plan* plan)
 // Trees from their roots; the rest by minimum degree, spread over their components.
 static bool find_order(tni_plan* plan, const tni_adjacency* graph, tni_arena* scratch)
 {
-    const size_t n      = (size_t)plan->count;
-    int*         nodes  = TNI_TAKE(scratch, int, n);
-    int*         work   = TNI_TAKE(scratch, int, 5 * n);
-    int*         root   = TNI_TAKE(scratch, int, n);
-    uint8_t*     skip   = TNI_TAKE(scratch, uint8_t, n);
-    int*         next   = TNI_TAKE(scratch, int, n + 1);
+    const size_t n     = (size_t)plan->count;
+    int*         nodes = TNI_TAKE(scratch, int, n);
+    int*         work  = TNI_TAKE(scratch, int, 5 * n);
+    int*         root  = TNI_TAKE(scratch, int, n);
+    uint8_t*     skip  = TNI_TAKE(scratch, uint8_t, n);
+    int*         next  = TNI_TAKE(scratch, int, n + 1);
     if (scratch->failed) return false;
-    plan->component_count = tni_order_components(graph, nodes, plan->component_start,
-        plan->component_of);
+    plan->component_count =
+        tni_order_components(graph, nodes, plan->component_start, plan->component_of);
     for (size_t v = 0; v < n; ++v) work[v] = -1;
     bool loops = false;
     for (int c = 0; c < plan->component_count; ++c) {
@@ -144,8 +144,11 @@ static void lay_pivots(tni_plan* plan, const int* size)
     for (int p = 0; p < plan->count; ++p) {
         const int    v = plan->order[p];
         const size_t s = (size_t)size[p];
-        plan->pivot[p] = (tni_pivot){.row = plan->row_start[v], .dim = plan->dim[v],
-                                     .sign = plan->sign[v], .slot = slot, .target = target};
+        plan->pivot[p] = (tni_pivot){.row    = plan->row_start[v],
+                                     .dim    = plan->dim[v],
+                                     .sign   = plan->sign[v],
+                                     .slot   = slot,
+                                     .target = target};
         slot += size[p];
         target += s > 0 ? s * (s - 1) / 2 : 0;
     }
@@ -160,7 +163,7 @@ static void place_values(tni_plan* plan)
         const size_t n = (size_t)i->dim;
         i->at          = at;
         at += n * n;
-        double      rows = 0;
+        double rows = 0;
         for (int s = i->slot; s < i[1].slot; ++s) {
             const size_t m   = (size_t)plan->pivot[plan->slot[s].place].dim;
             plan->slot[s].at = at;
@@ -168,8 +171,8 @@ static void place_values(tni_plan* plan)
             rows += (double)m;
         }
         const double d = (double)n;
-        plan->factor_flops += d * (2 * d * d + 3 * d - 1) / 6 + d * (d - 1) * rows + d * rows
-                              + d * rows * (rows + 1);
+        plan->factor_flops +=
+            d * (2 * d * d + 3 * d - 1) / 6 + d * (d - 1) * rows + d * rows + d * rows * (rows + 1);
         plan->solve_flops += 2 * d * (d - 1) + d + 4 * d * rows;
     }
     plan->pivot[plan->count].at = plan->value_count = at;
@@ -206,9 +209,11 @@ static void list_edges(tni_plan* plan, int* next)
 {
     int* start = plan->edge_start;
     for (int p = 0; p <= plan->count; ++p) next[p] = 0;
+    for (int k = 0; k < plan->pivot[plan->count].slot; ++k) plan->slot_edge[k] = -1;
     for (int e = 0; e < plan->edge_count; ++e) {
         const int p = plan->place[plan->row_node[e]], q = plan->place[plan->col_node[e]];
-        plan->edge_slot[e] = p < q ? find_slot(plan, p, q) : find_slot(plan, q, p);
+        plan->edge_slot[e]                  = p < q ? find_slot(plan, p, q) : find_slot(plan, q, p);
+        plan->slot_edge[plan->edge_slot[e]] = e;
         ++next[p + 1];
         ++start[plan->component_of[plan->row_node[e]] + 1];
     }
@@ -220,7 +225,7 @@ static void list_edges(tni_plan* plan, int* next)
 }
 
 static void analyse(tni_plan* plan, const tni_adjacency* graph, tni_arena* arena,
-    tni_arena* scratch)
+                    tni_arena* scratch)
 {
     const size_t n    = (size_t)plan->count;
     int*         size = TNI_TAKE(scratch, int, n);
@@ -236,8 +241,9 @@ static void analyse(tni_plan* plan, const tni_adjacency* graph, tni_arena* arena
     number_places(plan);
     walk_rows(plan, graph, work, size);
     lay_pivots(plan, size);
-    plan->slot   = TNI_TAKE(arena, tni_slot, plan->pivot[n].slot);
-    plan->target = TNI_TAKE(arena, int, plan->pivot[n].target);
+    plan->slot      = TNI_TAKE(arena, tni_slot, plan->pivot[n].slot);
+    plan->slot_edge = TNI_TAKE(arena, int, plan->pivot[n].slot);
+    plan->target    = TNI_TAKE(arena, int, plan->pivot[n].target);
     if (arena->failed) return;
     memset(size, 0, sizeof *size * n);
     walk_rows(plan, graph, work, size);
@@ -274,6 +280,7 @@ tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl)
     made->plan     = plan;
     made->value    = TNI_TAKE(arena, double, plan->value_count);
     made->relative = TNI_TAKE(arena, double, plan->row_count);
+    made->fetched  = TNI_TAKE(arena, uint8_t, plan->count);
     made->path     = TNI_TAKE(arena, int, plan->count);
     made->segment  = TNI_TAKE(arena, int, plan->count);
     made->mark     = TNI_TAKE(arena, int, plan->count);
@@ -338,10 +345,11 @@ void tni_ldl_add_diagonal(tni_ldl* ldl, int node, int index, double value)
 // Sizes for which the kernels are compiled with constants: A nodes of 6, 3 and 12 rows with the
 // B nodes that are usual beside them, either first.
 #define BLOCK_PAIRS(X)                                                                      \
-    X(6, 1) X(6, 2) X(6, 3) X(6, 4) X(6, 5) X(6, 6) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) \
-    X(3, 1) X(3, 2) X(3, 3) X(1, 3) X(2, 3) X(12, 3) X(3, 12)
+    X(6, 1)                                                                                 \
+    X(6, 2) X(6, 3) X(6, 4) X(6, 5) X(6, 6) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) X(3, 1) \
+        X(3, 2) X(3, 3) X(1, 3) X(2, 3) X(12, 3) X(3, 12)
 #define BLOCK_SIZES(X) X(1) X(2) X(3) X(4) X(5) X(6) X(12)
-#define PAIR(n, m) ((n) << 8 | (m))
+#define PAIR(n, m)     ((n) << 8 | (m))
 
 TNI_INLINE int factor_positive(int n, double* D)
 {
@@ -471,22 +479,61 @@ static void fold_many(const tni_ldl* ldl, const tni_pivot* i)
     }
 }
 
+// The pivots of one node; false, and the row at fault, when it has none.
+static bool factor_node(tni_ldl* ldl, const tni_pivot* i, const tni_pivot_rule* rule,
+                        tni_pivot_report* report)
+{
+    double*   D   = ldl->value + i->at;
+    const int bad = i->sign > 0 ? factor_a_node(i->dim, D, ldl->relative, i->row, rule->scale)
+                                : factor_b_node(i->dim, D, ldl->relative, i->row, rule, report);
+    if (bad >= 0) report->bad_row = i->row + bad;
+    return bad < 0;
+}
+
+static const tni_pivot_report clean_report = {
+    .smallest = HUGE_VAL, .smallest_row = -1, .bad_row = -1};
+
+static void fetch_diagonal(tni_ldl* ldl, int place, const tni_blocks* blocks)
+{
+    const tni_pivot* v    = &ldl->plan->pivot[place];
+    const double*    from = blocks->diagonal + blocks->diagonal_at[ldl->plan->order[place]];
+    double*          to   = ldl->value + v->at;
+    for (int k = 0; k < v->dim * v->dim; ++k) to[k] = v->sign > 0 ? from[k] : -from[k];
+    ldl->fetched[place] = 1;
+}
+
+tn_result tni_ldl_factor_tree(tni_ldl* ldl, int component, const tni_blocks* blocks,
+                              const tni_pivot_rule* rule, tni_pivot_report* report)
+{
+    const tni_plan* plan = ldl->plan;
+    const range     all  = places_of(plan, component);
+    *report              = clean_report;
+    memset(ldl->fetched + all.first, 0, (size_t)(all.end - all.first));
+    for (int p = all.first; p < all.end; ++p) {
+        const tni_pivot* i = &plan->pivot[p];
+        if (!ldl->fetched[p]) fetch_diagonal(ldl, p, blocks);
+        if (!factor_node(ldl, i, rule, report)) return TN_ERR_SINGULAR;
+        if (i[1].slot == i->slot) continue; // a root
+        const tni_slot* s    = &plan->slot[i->slot];
+        const int       edge = plan->slot_edge[i->slot];
+        tni_ldl_load_edge(ldl, edge, blocks->edge + blocks->edge_at[edge]);
+        if (!ldl->fetched[s->place]) fetch_diagonal(ldl, s->place, blocks);
+        const tni_pivot* k = &plan->pivot[s->place];
+        fold_one(i->dim, k->dim, ldl->value + i->at, ldl->value + s->at, ldl->value + k->at);
+    }
+    return TN_OK;
+}
+
 tn_result tni_ldl_factor(tni_ldl* ldl, int component, const tni_pivot_rule* rule,
                          tni_pivot_report* report)
 {
     const tni_plan* plan = ldl->plan;
     const range     all  = places_of(plan, component);
-    *report = (tni_pivot_report){.smallest = INFINITY, .smallest_row = -1, .bad_row = -1};
+    *report              = clean_report;
     for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* i   = &plan->pivot[p];
-        double*          D   = ldl->value + i->at;
-        const int        bad = i->sign > 0
-                                   ? factor_a_node(i->dim, D, ldl->relative, i->row, rule->scale)
-                                   : factor_b_node(i->dim, D, ldl->relative, i->row, rule, report);
-        if (bad >= 0) {
-            report->bad_row = i->row + bad;
-            return TN_ERR_SINGULAR;
-        }
+        const tni_pivot* i = &plan->pivot[p];
+        double*          D = ldl->value + i->at;
+        if (!factor_node(ldl, i, rule, report)) return TN_ERR_SINGULAR;
         if (i[1].slot - i->slot == 1) {
             const tni_slot*  s = &plan->slot[i->slot];
             const tni_pivot* k = &plan->pivot[s->place];
@@ -501,7 +548,7 @@ tn_result tni_ldl_factor(tni_ldl* ldl, int component, const tni_pivot_rule* rule
 // --- solve --------------------------------------------------------------------------------------
 
 TNI_INLINE void forward(int n, int m, int count, const double* D, const double* X, double* w,
-    double* z)
+                        double* z)
 {
     tni_block_lower(n, count, D, w);
     tni_block_push(n, m, count, D, X, w, z);
@@ -603,8 +650,8 @@ static int gather(tni_ldl* ldl, const int* nodes, int node_count, int count, dou
     const int       old = ldl->stamp++;
     for (int i = 0; i < node_count; ++i) {
         int size = 0;
-        for (int p = plan->place[nodes[i]]; p >= 0 && ldl->mark[p] != ldl->stamp; p =
-                plan->parent[p]) {
+        for (int p = plan->place[nodes[i]]; p >= 0 && ldl->mark[p] != ldl->stamp;
+             p     = plan->parent[p]) {
             if (ldl->mark[p] != old) {
                 const tni_pivot* v = &plan->pivot[p];
                 memset(x + (size_t)v->row * (size_t)count, 0, sizeof *x * (size_t)(v->dim * count));

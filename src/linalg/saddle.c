@@ -25,8 +25,9 @@
 // squares answer, the residual stays and is reported, mu means nothing. Redundant rows: u and
 // J^T mu are unique, mu is not.
 //
-// Redundant rows. A row that follows from earlier ones has a pivot of a few alpha. But in the order of the plan a B node may come while rows it needs are
-// still open: then its pivot is small too, and a later A pivot is of size A / eps_T. The product
+// Redundant rows. A row that follows from earlier ones has a pivot of a few alpha. But in
+// the order of the plan a B node may come while rows it needs are still open: then its pivot is
+// small too, and a later A pivot is of size A / eps_T. The product
 // of pivots is the determinant, so small B pivots less large A pivots is the number of redundant
 // rows: that is what every factorisation reports, with SMALL_PIVOT as the limit, taking the row
 // before each large A pivot back. Which rows are marked is then a guess. find_redundant decides:
@@ -51,14 +52,14 @@
 #include <float.h>
 #include <math.h>
 
-#define EPS_T 1e-11          // regularisation of loops, relative to (J A^-1 J^T)_ii
-#define TREE_TOLERANCE 1e-13 // a B pivot of a tree below this much of its diagonal is lost
-#define SMALL_PIVOT 1e4      // times eps_T: a row that follows from others
-#define CANDIDATE_PIVOT 1e6  // times eps_T: a row that may
-#define NULL_SHARE 1e-5      // of a row that must lie in the null space of J^T
+#define EPS_T           1e-11 // regularisation of loops, relative to (J A^-1 J^T)_ii
+#define TREE_TOLERANCE  1e-13 // a B pivot of a tree below this much of its diagonal is lost
+#define SMALL_PIVOT     1e4   // times eps_T: a row that follows from others
+#define CANDIDATE_PIVOT 1e6   // times eps_T: a row that may
+#define NULL_SHARE      1e-5  // of a row that must lie in the null space of J^T
 // refinement leaves alone what the regularisation weakens more than this
-#define FILTER 1e-3
-#define LOOP_TOLERANCE 1e-2  // a B pivot of a loop below this much of alpha is rounding
+#define FILTER         1e-3
+#define LOOP_TOLERANCE 1e-2 // a B pivot of a loop below this much of alpha is rounding
 
 enum { WORK_VECTORS = 6, REFINEMENT_MAX = 6 };
 
@@ -69,8 +70,8 @@ tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle**
     *saddle       = NULL;
     tni_saddle* s = TNI_TAKE(arena, tni_saddle, 1);
     if (s == NULL) return TN_ERR_MEMORY;
-    const size_t n = (size_t)plan->count, m = (size_t)plan->edge_count, rows =
-        (size_t)plan->row_count;
+    const size_t n = (size_t)plan->count, m = (size_t)plan->edge_count,
+                 rows = (size_t)plan->row_count;
     s->plan           = plan;
     s->regularisation = EPS_T;
     s->refinement_max = REFINEMENT_MAX;
@@ -82,7 +83,7 @@ tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle**
     s->found          = TNI_TAKE(arena, int, rows);
     s->scale          = TNI_TAKE(arena, double, rows);
     s->alpha          = TNI_TAKE(arena, double, rows);
-    s->work           = TNI_TAKE(arena, double, WORK_VECTORS * rows);
+    s->work           = TNI_TAKE(arena, double, WORK_VECTORS* rows);
     if (arena->failed) return TN_ERR_MEMORY;
     size_t diagonal = 0, j = 0;
     for (size_t p = 0; p < n; ++p) { // elimination order, so that sweeps read straight on
@@ -97,9 +98,9 @@ tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle**
         j += (size_t)(plan->dim[r] * plan->dim[c]);
     }
     s->diagonal_count = diagonal;
-    s->diagonal = TNI_TAKE(arena, double, diagonal);
-    s->a_factor = TNI_TAKE(arena, double, diagonal);
-    s->j        = TNI_TAKE(arena, double, j);
+    s->diagonal       = TNI_TAKE(arena, double, diagonal);
+    s->a_factor       = TNI_TAKE(arena, double, diagonal);
+    s->j              = TNI_TAKE(arena, double, j);
     if (arena->failed || tni_ldl_create(arena, plan, &s->ldl) != TN_OK) return TN_ERR_MEMORY;
     *saddle = s;
     return TN_OK;
@@ -247,8 +248,8 @@ static void measure_rows(tni_saddle* s, int component)
     for (int p = nodes.first; p < nodes.end; ++p) {
         const tni_pivot* v    = &plan->pivot[p];
         const double*    from = s->diagonal + s->diagonal_at[plan->order[p]];
-        for (int k = 0; k < v->dim; ++k) s->scale[v->row + k] = v->sign > 0 ? from[(v->dim +
-                1) * k] : 0;
+        for (int k = 0; k < v->dim; ++k)
+            s->scale[v->row + k] = v->sign > 0 ? from[(v->dim + 1) * k] : 0;
     }
     for (int k = edges.first; k < edges.end; ++k) {
         const int     e = plan->edge_list[k], c = plan->col_node[e], m = plan->dim[c];
@@ -305,8 +306,8 @@ static int small_pivots(const tni_saddle* s, int component, double small, bool p
         for (int k = 0; k < v->dim; ++k) {
             const double pivot = s->ldl->relative[v->row + k];
             if (v->sign > 0) count -= pairs && count > 0 && pivot * small > 1;
-            else if (pivot < small && E[(v->dim + 1) * k] <= s->alpha[v->row +
-                k]) found[count++] = v->row + k;
+            else if (pivot < small && E[(v->dim + 1) * k] <= s->alpha[v->row + k])
+                found[count++] = v->row + k;
         }
     }
     return count;
@@ -322,14 +323,14 @@ static void mark_redundant(tni_saddle* s, int component)
 
 static tn_result factor_regularised(tni_saddle* s, int component, tni_pivot_report* report)
 {
-    *report = (tni_pivot_report){.smallest = INFINITY, .smallest_row = -1};
+    *report         = (tni_pivot_report){.smallest = INFINITY, .smallest_row = -1};
     report->bad_row = factor_a(s, component);
     if (report->bad_row >= 0) return TN_ERR_SINGULAR;
     load(s, component);
     measure_rows(s, component);
     regularise(s, component);
-    const tni_pivot_rule rule = {.scale = s->scale, .alpha = s->alpha,
-                                 .tolerance = LOOP_TOLERANCE * s->regularisation};
+    const tni_pivot_rule rule = {
+        .scale = s->scale, .alpha = s->alpha, .tolerance = LOOP_TOLERANCE * s->regularisation};
     return tni_ldl_factor(s->ldl, component, &rule, report);
 }
 
@@ -347,10 +348,10 @@ static tn_result factor_loop(tni_saddle* s, int component)
 
 static tn_result factor_tree(tni_saddle* s, int component, bool* lost)
 {
-    load(s, component);
-    const tni_pivot_rule rule = {.tolerance = TREE_TOLERANCE};
+    const tni_pivot_rule rule   = {.tolerance = TREE_TOLERANCE};
+    const tni_blocks     blocks = {s->diagonal, s->diagonal_at, s->j, s->j_at};
     tni_pivot_report     report;
-    const tn_result      result = tni_ldl_factor(s->ldl, component, &rule, &report);
+    const tn_result      result = tni_ldl_factor_tree(s->ldl, component, &blocks, &rule, &report);
     *lost                       = result == TN_OK && report.replaced > 0;
     s->report.bad_row           = report.bad_row;
     if (!*lost) merge_report(&s->report, &report);
@@ -360,8 +361,8 @@ static tn_result factor_tree(tni_saddle* s, int component, bool* lost)
 tn_result tni_saddle_factor(tni_saddle* s)
 {
     const tni_plan* plan = s->plan;
-    s->report = (tni_saddle_report){.pivot_min = INFINITY, .pivot_row = -1, .residual_row = -1,
-        .bad_row = -1};
+    s->report            = (tni_saddle_report){
+                   .pivot_min = INFINITY, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
     memset(s->redundant, 0, (size_t)plan->row_count);
     for (int c = 0; c < plan->component_count; ++c) {
         s->a_ready[c] = s->refined[c] = 0;
@@ -388,7 +389,7 @@ static double dot_b(const tni_plan* plan, int component, const double* x, const 
 
 // y <- y + factor * x on the rows of one sign, or on all with sign 0.
 static void add(const tni_plan* plan, int component, int sign, double factor, const double* x,
-    double* y)
+                double* y)
 {
     const range all = places_of(plan, component);
     for (int p = all.first; p < all.end; ++p) {
@@ -425,7 +426,7 @@ static void add_e(const tni_saddle* s, int component, double factor, const doubl
 
 // B rows of res <- J u - E mu - r.
 static void find_residual(const tni_saddle* s, int component, const double* rhs, const double* x,
-    double* res)
+                          double* res)
 {
     tni_saddle_mul_j(s, component, x, res);
     add_e(s, component, -1, x, res);
@@ -434,7 +435,7 @@ static void find_residual(const tni_saddle* s, int component, const double* rhs,
 
 // A rows of x <- A^-1 (b - J^T mu), mu being the B rows of x.
 static void recompute_u(const tni_saddle* s, int component, const double* rhs, double* x,
-    double* work)
+                        double* work)
 {
     tni_saddle_mul_jt(s, component, x, work);
     add(s->plan, component, 1, -1, rhs, work);
@@ -456,9 +457,8 @@ static int refine_loop(const tni_saddle* s, int c, const double* rhs, double ref
 {
     const tni_plan* plan = s->plan;
     const size_t    rows = (size_t)plan->row_count;
-    double *        res = s->work, *z = s->work + rows, *p = s->work + 2 * rows, *q = s->work +
-        3 * rows;
-    double *        best = s->work + 4 * rows, *jq = s->work + 5 * rows;
+    double *res = s->work, *z = s->work + rows, *p = s->work + 2 * rows, *q = s->work + 3 * rows;
+    double *best = s->work + 4 * rows, *jq = s->work + 5 * rows;
     find_residual(s, c, rhs, x, res);
     precondition(s, c, res, z);
     copy(plan, c, z, p);
@@ -512,16 +512,19 @@ static void solve_loop(tni_saddle* s, int c, const double* rhs, double* x, bool 
     if (steps > s->report.refinement_count) s->report.refinement_count = steps;
 }
 
-// The largest residual; false, and its row, when something is not finite.
-static bool judge(tni_saddle* s, const double* rhs, const double* x)
+// The largest residual of a component; false, and its row, when something is not finite. A tree is
+// solved directly and has a residual of rounding: it is not worth another pass over J.
+static bool judge(tni_saddle* s, int component, const double* rhs, const double* x)
 {
     const tni_plan* plan = s->plan;
+    const range     all  = places_of(plan, component);
     double*         res  = s->work;
-    find_residual(s, -1, rhs, x, res);
-    for (int p = 0; p < plan->count; ++p) {
+    const bool      loop = s->refined[component];
+    if (loop) find_residual(s, component, rhs, x, res);
+    for (int p = all.first; p < all.end; ++p) {
         const tni_pivot* v = &plan->pivot[p];
         for (int i = v->row; i < v->row + v->dim; ++i) {
-            const double worst = v->sign < 0 ? fabs(res[i]) : 0;
+            const double worst = loop && v->sign < 0 ? fabs(res[i]) : 0;
             if (!(fabs(x[i]) <= DBL_MAX && worst <= DBL_MAX)) {
                 s->report.bad_row = i;
                 return false;
@@ -537,19 +540,20 @@ static bool judge(tni_saddle* s, const double* rhs, const double* x)
 
 tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool refine)
 {
-    const tni_plan* plan = s->plan;
+    const tni_plan* plan       = s->plan;
     s->report.refinement_count = 0;
     s->report.residual         = 0;
     s->report.residual_row = s->report.bad_row = -1;
     for (int c = 0; c < plan->component_count; ++c) {
         if (s->refined[c]) {
             solve_loop(s, c, rhs, x, refine);
-            continue;
+        } else {
+            copy(plan, c, rhs, x);
+            tni_ldl_solve(s->ldl, c, 1, x);
         }
-        copy(plan, c, rhs, x);
-        tni_ldl_solve(s->ldl, c, 1, x);
+        if (!judge(s, c, rhs, x)) return TN_ERR_SINGULAR;
     }
-    return judge(s, rhs, x) ? TN_OK : TN_ERR_SINGULAR;
+    return TN_OK;
 }
 
 // --- redundant rows, exactly --------------------------------------------------------------------
@@ -596,8 +600,8 @@ static void even_out(tni_saddle* s, int component)
 {
     const range all = places_of(s->plan, component);
     for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* v    = &s->plan->pivot[p];
-        double *         A    = s->diagonal + s->diagonal_at[s->plan->order[p]], sum = 0;
+        const tni_pivot* v = &s->plan->pivot[p];
+        double *         A = s->diagonal + s->diagonal_at[s->plan->order[p]], sum = 0;
         for (int k = 0; k < v->dim; ++k) sum += A[(v->dim + 1) * k];
         for (int k = 0; v->sign > 0 && k < v->dim * v->dim; ++k) A[k] *= v->dim / sum;
     }
@@ -608,9 +612,9 @@ static tn_result find_in(tni_saddle* s, int component, tni_arena* scratch)
     tni_pivot_report report;
     even_out(s, component);
     if (factor_regularised(s, component, &report) != TN_OK) return TN_ERR_SINGULAR;
-    const int count = small_pivots(s, component, CANDIDATE_PIVOT * s->regularisation, false,
-        s->found);
-    double*   G     = TNI_TAKE(scratch, double, (size_t)count * (size_t)count);
+    const int count =
+        small_pivots(s, component, CANDIDATE_PIVOT * s->regularisation, false, s->found);
+    double* G = TNI_TAKE(scratch, double, (size_t)count*(size_t)count);
     if (G == NULL) return TN_ERR_MEMORY;
     weigh(s, component, count, G);
     s->report.redundant_count += choose(s, count, G);

@@ -8,15 +8,15 @@
 /// How well it went. Pivots and redundancy: the last factorisation. Refinement, residual: the
 /// last solve. Rows are numbered as in the plan; -1 stands for none.
 typedef struct tni_saddle_report {
-    double pivot_min;       ///< smallest |pivot| / scale of a B row; INFINITY without B rows
+    double pivot_min; ///< smallest |pivot| / scale of a B row; INFINITY without B rows
     int    pivot_row;
-    int    redundant_count; ///< hard B rows that follow from others
-    int    replaced_count;  ///< pivots that had to be replaced
-    int    loop_count;      ///< components treated as loops, trees with a lost pivot included
+    int    redundant_count;  ///< hard B rows that follow from others
+    int    replaced_count;   ///< pivots that had to be replaced
+    int    loop_count;       ///< components treated as loops, trees with a lost pivot included
     int    refinement_count; ///< refinement steps, the most over all components
-    double residual;        ///< largest |J u - E mu - r|
+    double residual;         ///< largest |J u - E mu - r|, over loops
     int    residual_row;
-    int    bad_row;         ///< the row at fault when a call failed
+    int    bad_row; ///< the row at fault when a call failed
 } tni_saddle_report;
 
 /// One system. Fill the blocks in place, factor, solve; they survive both.
@@ -44,7 +44,7 @@ typedef struct tni_saddle {
 
 /// All edges of the plan must have a B node as row node and an A node as column node.
 TN_NODISCARD tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan,
-    tni_saddle** saddle);
+                                         tni_saddle** saddle);
 
 double* tni_saddle_a(tni_saddle* s, int node); ///< dim x dim, symmetric positive definite
 double* tni_saddle_e(tni_saddle* s, int node); ///< dim x dim, symmetric; a zero row is a hard row

@@ -19,18 +19,20 @@ static tn_quat random_turn(test_random* random)
 }
 
 static void add_random_joint(rig* r, test_random* random, tn_body_id parent, tn_body_id child,
-                             tn_vec3 anchor)
+                             tn_vec3 anchor, double stiffness, double damping)
 {
     static const tn_joint_type types[] = {TN_JOINT_BALL, TN_JOINT_HINGE, TN_JOINT_UNIVERSAL};
     const tn_vec3              axis    = tns_unit(random_vec(random, 1));
     tn_joint_def def = tns_joint(types[test_random_int(random, 0, 2)], parent, child, anchor, axis);
     def.axis2        = tns_unit(tns_cross(axis, fabs(axis.x) < 0.5 ? TNS_X : TNS_Y));
+    def.stiffness    = stiffness;
+    def.damping      = damping;
     tn_scene_add_joint(r->scene, &def);
 }
 
 // A tree of balls, hinges and universal joints that floats; its centre of mass frames lie off the
 // body frames. All move, in a way that the joints allow.
-static rig random_tree(uint64_t seed, tn_vec3 gravity)
+static rig random_sprung_tree(uint64_t seed, tn_vec3 gravity, double stiffness, double damping)
 {
     test_random random = {seed};
     rig         r      = rig_make(gravity);
@@ -49,12 +51,17 @@ static rig random_tree(uint64_t seed, tn_vec3 gravity)
         const tn_body_id child = tn_scene_add_body(r.scene, &def);
         if (i > 0) {
             add_random_joint(&r, &random, (tn_body_id){(uint32_t)parent + 1}, child,
-                             tns_mix(places[parent], places[i], 0.5));
+                             tns_mix(places[parent], places[i], 0.5), stiffness, damping);
         }
     }
     rig_ready(&r);
     CHECK_OK(tn_stepper_impulse(r.stepper, r.state, NULL, NULL, NULL)); // as the joints allow
     return r;
+}
+
+static rig random_tree(uint64_t seed, tn_vec3 gravity)
+{
+    return random_sprung_tree(seed, gravity, 0, 0);
 }
 
 static double total_mass(const rig* r)
@@ -89,6 +96,25 @@ TEST(momentum_of_a_free_tree_is_constant)
         CHECK_LESS(rig_distance(after.angular, p.angular) / tns_length(p.angular), 1e-12);
         CHECK_LESS(fabs(rig_energy(&r) / E - 1), 1e-12);
         rig_free(&r);
+    }
+}
+
+TEST(springs_in_joints_push_both_sides_alike) // and take energy only where they damp
+{
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+        for (int damped = 0; damped < 2; ++damped) {
+            rig               r = random_sprung_tree(seed, (tn_vec3){0, 0, 0}, 5, damped ? 0.5 : 0);
+            const tn_momentum p = tn_state_momentum(r.state);
+            const double      E = rig_energy(&r);
+            rig_run(&r, 2e-4, 1000);
+            CHECK(tn_state_energy(r.state).elastic > 0.01);
+            const tn_momentum after = tn_state_momentum(r.state);
+            CHECK_LESS(rig_distance(after.linear, p.linear), 1e-12 * tns_length(p.linear));
+            CHECK_LESS(rig_distance(after.angular, p.angular), 1e-12 * tns_length(p.angular));
+            if (damped) CHECK_LESS(rig_energy(&r), 0.99 * E);
+            else CHECK_NEAR(rig_energy(&r) / E, 1, 1e-11);
+            rig_free(&r);
+        }
     }
 }
 
