@@ -153,4 +153,4 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-const tni_force tni_force_actuation = {add, energy};
+const tni_force tni_force_actuation = {.add = add, .energy = energy};

@@ -14,4 +14,4 @@ static void add(const tni_scene_view* at, double* f)
     }
 }
 
-const tni_force tni_force_drag = {add, NULL};
+const tni_force tni_force_drag = {.add = add};

@@ -18,26 +18,24 @@ static double trace(const tni_mat3* G)
     return G->m[0] + G->m[4] + G->m[8];
 }
 
-static void add(const tni_scene_view* at, double* f)
+static void add_body(const tni_scene_view* at, int index, double* f)
 {
-    for (int i = 0; i < at->model->free_count; ++i) {
-        const int       index = at->model->free_bodies[i];
-        const tni_body* body  = &at->model->bodies[index];
-        const tni_view* view  = &at->views[index];
-        double*         force = f + body->u_start;
-        if (body->kind == TN_BODY_USER && body->table->force != NULL) {
-            double own[64] = {0};
-            body->table->force(body->data, view->q, view->u, own);
-            for (int k = 0; k < body->dim; ++k) force[k] += own[k];
-        }
-        if (body->kind != TN_BODY_AFFINE) continue;
-        tni_mat3     G        = green_strain(&view->R);
-        const double pressure = body->lame_lambda * trace(&G);
-        for (int k = 0; k < 9; ++k)
-            G.m[k] = 2 * body->lame_mu * G.m[k] + (k % 4 == 0 ? pressure : 0);
-        const tni_mat3 P = tni_mat_mul(&view->R, &G);
-        for (int k = 0; k < 3; ++k) tni_accumulate(force + 3 + 3 * k, tni_neg(tni_column(&P, k)));
+    const tni_body* body  = &at->model->bodies[index];
+    const tni_view* view  = &at->views[index];
+    double*         force = f + body->u_start;
+    if (body->kind == TN_BODY_USER && body->table->force != NULL) {
+        double own[64] = {0};
+        body->table->force(body->data, view->q, view->u, own);
+        for (int k = 0; k < body->dim; ++k) force[k] += own[k];
     }
+    if (body->kind != TN_BODY_AFFINE) return;
+    tni_mat3     G        = green_strain(&view->R);
+    const double pressure = body->lame_lambda * trace(&G);
+    for (int k = 0; k < 9; ++k) {
+        G.m[k] = 2 * body->lame_mu * G.m[k] + (k % 4 == 0 ? pressure : 0);
+    }
+    const tni_mat3 P = tni_mat_mul(&view->R, &G);
+    for (int k = 0; k < 3; ++k) tni_accumulate(force + 3 + 3 * k, tni_neg(tni_column(&P, k)));
 }
 
 static double energy(const tni_scene_view* at)
@@ -59,4 +57,4 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-const tni_force tni_force_elastic = {add, energy};
+const tni_force tni_force_elastic = {.add_body = add_body, .energy = energy};

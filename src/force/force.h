@@ -22,7 +22,10 @@ TNI_INLINE const tni_view* tni_look(const tni_scene_view* at, int body, tni_view
     return scratch;
 }
 
+/// A force either looks at one body at a time, so that all such forces can be asked while the body is at hand, or
+/// at whatever it is between.
 typedef struct tni_force {
+    void (*add_body)(const tni_scene_view* at, int body, double* f);
     void (*add)(const tni_scene_view* at, double* f);
     double (*energy)(const tni_scene_view* at); ///< NULL: none is stored
 } tni_force;
@@ -37,6 +40,10 @@ extern const tni_force tni_force_load;   ///< constant, for a time
 extern const tni_force tni_force_drag;   ///< against motion
 extern const tni_force tni_force_elastic; ///< inside affine and user-defined bodies
 
+/// f[of the body] = the forces that look at one body at a time.
+void tni_body_forces(const tni_scene_view* at, int body, double* f);
+/// f += all other forces.
+void tni_other_forces(const tni_scene_view* at, double* f);
 /// f = sum of all forces.
 void tni_forces(const tni_scene_view* at, double* f);
 

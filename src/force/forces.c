@@ -6,10 +6,28 @@ static const tni_force* const forces[] = {
 };
 enum { FORCE_COUNT = sizeof forces / sizeof forces[0] };
 
+void tni_body_forces(const tni_scene_view* at, int body, double* f)
+{
+    const tni_body* b = &at->model->bodies[body];
+    memset(f + b->u_start, 0, sizeof *f * (size_t)b->dim);
+    for (int i = 0; i < FORCE_COUNT; ++i) {
+        if (forces[i]->add_body != NULL) forces[i]->add_body(at, body, f);
+    }
+}
+
+void tni_other_forces(const tni_scene_view* at, double* f)
+{
+    for (int i = 0; i < FORCE_COUNT; ++i) {
+        if (forces[i]->add != NULL) forces[i]->add(at, f);
+    }
+}
+
 void tni_forces(const tni_scene_view* at, double* f)
 {
-    memset(f, 0, sizeof *f * (size_t)at->model->u_count);
-    for (int i = 0; i < FORCE_COUNT; ++i) forces[i]->add(at, f);
+    for (int i = 0; i < at->model->free_count; ++i) {
+        tni_body_forces(at, at->model->free_bodies[i], f);
+    }
+    tni_other_forces(at, f);
 }
 
 tn_energy tn_state_energy(const tn_state* state)

@@ -5,17 +5,15 @@ static bool has_weight(const tni_body* body)
     return body->kind != TN_BODY_USER; // these add their own weight
 }
 
-static void add(const tni_scene_view* at, double* f)
+static void add_body(const tni_scene_view* at, int index, double* f)
 {
-    const tn_vec3 g = at->model->gravity;
-    for (int i = 0; i < at->model->free_count; ++i) {
-        const tni_body* body = &at->model->bodies[at->model->free_bodies[i]];
-        if (!has_weight(body)) continue;
-        double* force = f + body->u_start;
-        force[0] += body->mass * g.x;
-        force[1] += body->mass * g.y;
-        if (body->kind != TN_BODY_PLANAR) force[2] += body->mass * g.z;
-    }
+    const tn_vec3   g    = at->model->gravity;
+    const tni_body* body = &at->model->bodies[index];
+    if (!has_weight(body)) return;
+    double* force = f + body->u_start;
+    force[0] += body->mass * g.x;
+    force[1] += body->mass * g.y;
+    if (body->kind != TN_BODY_PLANAR) force[2] += body->mass * g.z;
 }
 
 static double energy(const tni_scene_view* at)
@@ -31,4 +29,4 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-const tni_force tni_force_gravity = {add, energy};
+const tni_force tni_force_gravity = {.add_body = add_body, .energy = energy};

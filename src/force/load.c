@@ -11,4 +11,4 @@ static void add(const tni_scene_view* at, double* f)
     }
 }
 
-const tni_force tni_force_load = {add, NULL};
+const tni_force tni_force_load = {.add = add};

@@ -46,4 +46,4 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-const tni_force tni_force_spring = {add, energy};
+const tni_force tni_force_spring = {.add = add, .energy = energy};

@@ -50,4 +50,4 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-const tni_force tni_force_target = {add, energy};
+const tni_force tni_force_target = {.add = add, .energy = energy};

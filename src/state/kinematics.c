@@ -65,13 +65,17 @@ static void view_body(const tni_body* body, double time, const double* q, const 
     }
 }
 
+void tni_view_body(const tn_model* model, int index, double time, const double* q, const double* u,
+                   tni_view* view)
+{
+    const tni_body* body = &model->bodies[index];
+    view_body(body, time, q + body->q_start, u != NULL ? u + body->u_start : NULL, view);
+}
+
 void tni_views(const tn_model* model, double time, const double* q, const double* u,
                tni_view* views)
 {
-    for (int i = 0; i < model->body_count; ++i) {
-        const tni_body* body = &model->bodies[i];
-        view_body(body, time, q + body->q_start, u != NULL ? u + body->u_start : NULL, &views[i]);
-    }
+    for (int i = 0; i < model->body_count; ++i) tni_view_body(model, i, time, q, u, &views[i]);
 }
 
 tni_view tni_state_view(const tn_state* state, int index)

@@ -26,7 +26,9 @@ typedef struct tni_view {
     const double* u;
 } tni_view;
 
-/// All bodies at (time, q, u); u may be NULL: at rest.
+/// One body, or all of them, at (time, q, u); u may be NULL: at rest.
+void tni_view_body(const tn_model* model, int index, double time, const double* q, const double* u,
+                   tni_view* view);
 void tni_views(const tn_model* model, double time, const double* q, const double* u,
                tni_view* views);
 

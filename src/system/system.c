@@ -76,15 +76,32 @@ static tn_result fail_at(const tni_system* system, int row, tn_why* why)
     return tni_fail(why, TN_ERR_SINGULAR, "the motion is not finite any more");
 }
 
+static tni_scene_view scene_view(const tni_system* system, const tni_place* at)
+{
+    return (tni_scene_view){
+        .model = system->model, .time = at->time, .z = at->z, .views = system->views};
+}
+
+// All that concerns one body, in one pass over them: view, mass, and the forces that look at it alone.
+static void fill_bodies(tni_system* system, const tni_place* at)
+{
+    const tn_model*      model = system->model;
+    const tni_scene_view scene = scene_view(system, at);
+    for (int i = 0; i < model->body_count; ++i) {
+        const tni_body* body = &model->bodies[i];
+        tni_view_body(model, i, at->time, at->q, at->u, &system->views[i]);
+        if (body->node < 0) continue;
+        tni_mass_block(body, &system->views[i], tni_saddle_a(system->saddle, body->node));
+        tni_body_forces(&scene, i, system->rhs);
+    }
+}
+
 tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why)
 {
-    const tn_model* model = system->model;
-    look(system, at);
     double start = now(system);
-    for (int i = 0; i < model->free_count; ++i) {
-        const int body = model->free_bodies[i];
-        tni_mass_block(&model->bodies[body], &system->views[body], tni_saddle_a(system->saddle, i));
-    }
+    fill_bodies(system, at);
+    system->phases.kinematics += now(system) - start;
+    start = now(system);
     fill_rows(system, at, true);
     system->phases.assemble += now(system) - start;
     start                  = now(system);
@@ -106,13 +123,12 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
     return result == TN_OK ? TN_OK : fail_at(system, system->saddle->report.bad_row, why);
 }
 
+// The bodies' own forces are in rhs since the factorisation.
 static void gather_forces(tni_system* system, const tni_place* at)
 {
-    const double start = now(system);
-    tni_forces(
-        &(tni_scene_view){
-            .model = system->model, .time = at->time, .z = at->z, .views = system->views},
-        system->rhs);
+    const double         start = now(system);
+    const tni_scene_view scene = scene_view(system, at);
+    tni_other_forces(&scene, system->rhs);
     system->phases.assemble += now(system) - start;
 }
 
