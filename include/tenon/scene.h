@@ -109,11 +109,12 @@ typedef struct tn_body_def {
     double poisson; ///< affine: Poisson's ratio, -1 < nu < 0.5
     double volume;  ///< affine [m^3]; TN_UNSET: that of the shapes
 
-    const tn_body_table* table;  ///< user-defined; must outlive every model made from it
-    const void*          data;   ///< user-defined; likewise
-    const double*        user_q; ///< user-defined: table->coordinate_count start values
-    const double*        user_u; ///< user-defined: table->dim start velocities; NULL: at rest
-    uint32_t             cookie; ///< proof that the defaults were taken; do not set
+    const tn_body_table* table; ///< user-defined; must outlive every model made from it
+    const void*          data;  ///< user-defined; likewise
+    const double* user_q; ///< user-defined: table->coordinate_count start values; joints given by
+                          ///< anchor take the body to be at `pose` then
+    const double* user_u; ///< user-defined: table->dim start velocities; NULL: at rest
+    uint32_t      cookie; ///< proof that the defaults were taken; do not set
 } tn_body_def;
 
 TN_API tn_shape_def tn_default_shape_def(tn_shape_type type);

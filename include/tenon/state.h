@@ -17,7 +17,8 @@ TN_API void   tn_state_copy(tn_state* to, const tn_state* from); ///< both of th
 TN_API void   tn_state_reset(tn_state* state); ///< back to the initial configuration
 TN_API double tn_state_time(const tn_state* state);
 
-/// Pose of the body frame and velocity of its origin. Affine bodies: the nearest rotation.
+/// Pose of the body frame and velocity of its origin. Affine bodies: the nearest rotation (the identity
+/// when turned inside out), and as angular velocity the skew part of Adot A^-1.
 TN_API tn_frame tn_state_pose(const tn_state* state, tn_body_id body);
 TN_API tn_twist tn_state_velocity(const tn_state* state, tn_body_id body);
 /// Refused (and nothing changes) for static and kinematic bodies and for what the kind cannot take.

@@ -277,22 +277,31 @@ static bool row_acts_in_plane(const tni_row_part* part, const bool upright[3])
     }
 }
 
+// Which axes of a joint frame stand on the plane at the start; false when one leans.
+static bool stand_or_lie(const tni_body* body, const tni_mat3* F, bool upright[3])
+{
+    const tni_mat3 R     = tni_quat_matrix(body->start.orientation);
+    bool           clear = true;
+    for (int k = 0; k < 3; ++k) {
+        const double up = fabs(tni_mul(&R, tni_column(F, k)).z);
+        upright[k]      = up > 0.5;
+        clear           = clear && !(up > plane_tolerance && up < 1 - plane_tolerance);
+    }
+    return clear;
+}
+
 static tn_result choose_rows(tn_model* model, tni_joint* joint, tni_constraint* constraint,
                              bool flat, tn_why* why)
 {
     bool upright[3] = {false, false, false};
-    if (flat) {
-        const tni_mat3 R = tni_quat_matrix(model->bodies[joint->body1].start.orientation);
-        for (int k = 0; k < 3; ++k) {
-            const double up = fabs(tni_mul(&R, tni_column(&joint->F1, k)).z);
-            upright[k]      = up > 0.5;
-            if (has_axes(joint->type) && up > plane_tolerance && up < 1 - plane_tolerance) {
-                return tni_fail(
-                    why, TN_ERR_MODEL,
-                    "joint '%s': its axes must lie in the plane of its planar bodies or stand on it",
-                    joint->name);
-            }
-        }
+    if (flat &&
+        (!stand_or_lie(&model->bodies[joint->body2], &joint->F2, upright) ||
+         !stand_or_lie(&model->bodies[joint->body1], &joint->F1, upright)) &&
+        has_axes(joint->type)) {
+        return tni_fail(
+            why, TN_ERR_MODEL,
+            "joint '%s': its axes must lie in the plane of its planar bodies or stand on it",
+            joint->name);
     }
     for (int i = 0; i < joint->type->row_count; ++i) {
         const tni_row_part* part = &joint->type->parts[i];

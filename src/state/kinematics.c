@@ -281,9 +281,8 @@ void tni_tangent_rate(const tn_model* model, const double* d, const double* u, d
 // The user's own bodies have a point and axes; their pose is read off these.
 static tni_mat3 axes_of(const tni_body* body, const tni_view* view)
 {
-    if (body->kind == TN_BODY_AFFINE) return tni_nearest_rotation(&view->R);
-    if (body->kind != TN_BODY_USER || !body->turns)
-        return body->kind == TN_BODY_USER ? tni_identity3() : view->R;
+    if (body->kind != TN_BODY_AFFINE && body->kind != TN_BODY_USER) return view->R;
+    if (!body->turns) return tni_identity3();
     const tni_mat3 A = tni_columns(tni_axis_motion(body, view, tni_vec3(1, 0, 0)).at,
                                    tni_axis_motion(body, view, tni_vec3(0, 1, 0)).at,
                                    tni_axis_motion(body, view, tni_vec3(0, 0, 1)).at);
