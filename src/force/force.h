@@ -40,6 +40,8 @@ extern const tni_force tni_force_load;   ///< constant, for a time
 extern const tni_force tni_force_drag;   ///< against motion
 extern const tni_force tni_force_elastic; ///< inside affine and user-defined bodies
 
+/// f += one force, on everything.
+void tni_force_add(const tni_force* force, const tni_scene_view* at, double* f);
 /// f[of the body] = the forces that look at one body at a time.
 void tni_body_forces(const tni_scene_view* at, int body, double* f);
 /// f += all other forces.

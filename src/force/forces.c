@@ -6,6 +6,14 @@ static const tni_force* const forces[] = {
 };
 enum { FORCE_COUNT = sizeof forces / sizeof forces[0] };
 
+void tni_force_add(const tni_force* force, const tni_scene_view* at, double* f)
+{
+    for (int i = 0; force->add_body != NULL && i < at->model->free_count; ++i) {
+        force->add_body(at, at->model->free_bodies[i], f);
+    }
+    if (force->add != NULL) force->add(at, f);
+}
+
 void tni_body_forces(const tni_scene_view* at, int body, double* f)
 {
     const tni_body* b = &at->model->bodies[body];
@@ -24,10 +32,8 @@ void tni_other_forces(const tni_scene_view* at, double* f)
 
 void tni_forces(const tni_scene_view* at, double* f)
 {
-    for (int i = 0; i < at->model->free_count; ++i) {
-        tni_body_forces(at, at->model->free_bodies[i], f);
-    }
-    tni_other_forces(at, f);
+    memset(f, 0, sizeof *f * (size_t)at->model->u_count);
+    for (int i = 0; i < FORCE_COUNT; ++i) tni_force_add(forces[i], at, f);
 }
 
 tn_energy tn_state_energy(const tn_state* state)

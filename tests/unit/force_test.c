@@ -51,7 +51,7 @@ static double check_gradient(const random_mechanism* m, const tni_force* force, 
     workspace*           w    = workspace_of(m);
     const tni_scene_view at   = scene_at(m, w, m->state->q, NULL);
     double               size = 0;
-    force->add(&at, w->f);
+    tni_force_add(force, &at, w->f);
     for (int i = 0; i < m->model->u_count; ++i) size = fmax(size, fabs(w->f[i]));
     for (int i = 0; i < m->model->u_count; ++i) {
         const double slope =
@@ -314,9 +314,9 @@ static double damping_power(const random_mechanism* m, const tni_force* force)
     workspace*     w     = workspace_of(m);
     double*        still = calloc((size_t)m->model->u_count + 1, sizeof(double));
     tni_scene_view at    = scene_at(m, w, m->state->q, NULL);
-    force->add(&at, still);
+    tni_force_add(force, &at, still);
     at = scene_at(m, w, m->state->q, m->state->u);
-    force->add(&at, w->f);
+    tni_force_add(force, &at, w->f);
     double power = 0;
     for (int i = 0; i < m->model->u_count; ++i) power += (w->f[i] - still[i]) * m->state->u[i];
     free(still);
@@ -395,7 +395,7 @@ TEST(limits_never_pull)
         tn_state_joint_velocity(m->state, (tn_joint_id){1}, &velocity);
         workspace*           w  = workspace_of(m);
         const tni_scene_view at = scene_at(m, w, m->state->q, m->state->u);
-        tni_force_actuation.add(&at, w->f);
+        tni_force_add(&tni_force_actuation, &at, w->f);
         const double  tau = -fmax(0, position - 0.1 + 5 * velocity) * (position > 0.1);
         const tni_row row =
             tni_joint_coordinate(m->model, &m->model->joints[0], 0,
@@ -435,7 +435,7 @@ static void check_balance(const random_mechanism* m, const tni_force* force, con
 {
     workspace*           w  = workspace_of(m);
     const tni_scene_view at = scene_at(m, w, m->state->q, m->state->u);
-    force->add(&at, w->f);
+    tni_force_add(force, &at, w->f);
     const double left = imbalance(m, w->f);
     test_check(left < 1e-12, __FILE__, __LINE__, "%s: %.3g is left", label, left);
     workspace_free(w);
@@ -511,7 +511,7 @@ TEST(loads_act_at_their_point_and_in_their_time)
         workspace* w            = workspace_of(m);
         m->state->time          = times[i];
         const tni_scene_view at = scene_at(m, w, m->state->q, m->state->u);
-        tni_force_load.add(&at, w->f);
+        tni_force_add(&tni_force_load, &at, w->f);
         const tn_frame pose  = tn_state_pose(m->state, load.body);
         const tn_vec3  p     = tni_add(pose.position, tni_rotate(pose.orientation, load.point)),
                       arm    = tni_sub(p, tni_read3(m->state->q)),
