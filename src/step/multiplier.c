@@ -20,57 +20,17 @@ static const double  rk4_b[4]  = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 static const double  rk4_c[4]  = {0, 0.5, 0.5, 1};
 static const tableau rk4       = {4, 4, rk4_a, rk4_b, rk4_c, NULL};
 
+// clang-format off
 static const double dp_a[49] = {
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    1.0 / 5,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    3.0 / 40,
-    9.0 / 40,
-    0,
-    0,
-    0,
-    0,
-    0,
-    44.0 / 45,
-    -56.0 / 15,
-    32.0 / 9,
-    0,
-    0,
-    0,
-    0,
-    19372.0 / 6561,
-    -25360.0 / 2187,
-    64448.0 / 6561,
-    -212.0 / 729,
-    0,
-    0,
-    0,
-    9017.0 / 3168,
-    -355.0 / 33,
-    46732.0 / 5247,
-    49.0 / 176,
-    -5103.0 / 18656,
-    0,
-    0,
-    35.0 / 384,
-    0,
-    500.0 / 1113,
-    125.0 / 192,
-    -2187.0 / 6784,
-    11.0 / 84,
-    0,
+    0,              0,               0,              0,            0,               0,         0,
+    1.0 / 5,        0,               0,              0,            0,               0,         0,
+    3.0 / 40,       9.0 / 40,        0,              0,            0,               0,         0,
+    44.0 / 45,      -56.0 / 15,      32.0 / 9,       0,            0,               0,         0,
+    19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729, 0,               0,         0,
+    9017.0 / 3168,  -355.0 / 33,     46732.0 / 5247, 49.0 / 176,   -5103.0 / 18656, 0,         0,
+    35.0 / 384,     0,               500.0 / 1113,   125.0 / 192,  -2187.0 / 6784,  11.0 / 84, 0,
 };
+// clang-format on
 static const double  dp_b[7]        = {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784,
                                        11.0 / 84,  0};
 static const double  dp_c[7]        = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
@@ -100,6 +60,13 @@ static void combine(int n, double* to, const double* from, double h, const doubl
         const double w = h * weight[j];
         for (int i = 0; i < n; ++i) to[i] += w * k[j][i];
     }
+}
+
+static double largest(int n, const double* numbers)
+{
+    double most = 0;
+    for (int i = 0; i < n; ++i) most = fmax(most, fabs(numbers[i]));
+    return most;
 }
 
 // Moves a stage onto the constraints. Where loops make rows depend on each other, off the constraints
@@ -168,9 +135,9 @@ static tn_result runge_kutta(tn_stepper* s, const tableau* t, double h, double* 
     *error       = 0;
     if (t->error == NULL) return TN_OK;
     combine(n, s->scratch, NULL, h, t->error, s->k_d, t->stages);
-    for (int i = 0; i < n; ++i) *error = fmax(*error, fabs(s->scratch[i]));
+    *error = fmax(*error, largest(n, s->scratch));
     combine(n, s->scratch, NULL, h * h, t->error, s->k_u, t->stages);
-    for (int i = 0; i < n; ++i) *error = fmax(*error, fabs(s->scratch[i]));
+    *error = fmax(*error, largest(n, s->scratch));
     return TN_OK;
 }
 
@@ -220,32 +187,40 @@ static void next_becomes_now(tn_stepper* s)
     s->next                    = now;
 }
 
-// Pieces as long as the error estimate allows, the last one ending where the step ends.
+// The piece to try after one of length dt: longer or shorter by what the error, of fifth order, says.
+static double next_piece(double dt, double ratio)
+{
+    if (!isfinite(ratio)) return 0.2 * dt;
+    const double factor = ratio > 0 ? 0.9 * tni_exp(-0.2 * tni_log(ratio)) : 5;
+    return dt * fmin(5, fmax(0.2, factor));
+}
+
+// Pieces as long as the error estimate allows, the last one ending where the step ends. A piece that fails
+// altogether is too long, until it is too short to blame.
 static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     enum { PIECES_MAX = 100000 };
-    const double tolerance = s->settings.multiplier.error_tolerance, end = s->now.time + h,
-                 piece_min = 1e-9 * h;
-    double piece = h, left = h;
-    for (int i = 0; i < PIECES_MAX; ++i) {
+    const double tolerance = s->settings.multiplier.error_tolerance;
+    const double end       = tni_time_after(s->now.time, h);
+    double       piece = h, left = h;
+    for (int i = 0; i < PIECES_MAX && piece >= 1e-9 * h; ++i) {
         const bool   last = piece >= left;
         const double dt   = last ? left : piece;
         double       error;
         ++report->substep_count;
-        const tn_result result = runge_kutta(s, &dormand_prince, dt, &error, report, why);
-        if (result != TN_OK) return result;
-        const double ratio  = error / tolerance;
-        const double factor = ratio > 0 ? 0.9 * tni_exp(-0.2 * tni_log(ratio)) : 5;
-        piece               = dt * fmin(5, fmax(0.2, isfinite(ratio) ? factor : 0.2));
-        if (!(ratio <= 1)) {
-            if (piece < piece_min) break;
-            continue;
-        }
+        tn_result    result = runge_kutta(s, &dormand_prince, dt, &error, report, why);
+        const double ratio  = result == TN_OK ? error / tolerance : HUGE_VAL;
+        piece               = next_piece(dt, ratio);
+        if (!(ratio <= 1)) continue;
         if (last) s->next.time = end;
-        const tn_result settled = settle(s, report, why);
-        if (settled != TN_OK || last) return settled;
-        left -= dt;
-        next_becomes_now(s);
+        result = settle(s, report, why);
+        if (result == TN_OK && last) return TN_OK;
+        if (result == TN_OK) {
+            left -= dt;
+            next_becomes_now(s);
+        } else {
+            piece = 0.2 * dt;
+        }
     }
     return tni_fail(why, TN_ERR_DIVERGED, "at time %g no step meets the error tolerance %g",
                     s->now.time, tolerance);

@@ -10,9 +10,8 @@
 
 enum { ROUNDS_MAX = 25, VELOCITY_ROUNDS_MAX = 4 };
 
-static const double give_up_position =
-    1e-6; // what a joint may be off by when no round helps any more [m or rad]
-static const double give_up_velocity = 1e-6; // likewise, per unit of speed
+// What a joint may be off by when no round helps any more: [m or rad], and per unit of speed.
+static const double give_up_position = 1e-6, give_up_velocity = 1e-6;
 
 static void look_at_next(tn_stepper* s)
 {
@@ -58,10 +57,10 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
     tn_result    result    = TN_OK;
     if (factored) look_at_next(s);
     else result = factor_next(s, report, why);
-    int    worst;
+    int    worst, stalled = 0;
     double error = tni_system_position_error(s->system, &worst);
     for (int round = 0; result == TN_OK && error > 0 && round < ROUNDS_MAX; ++round) {
-        if (round > 0 && error <= tolerance) break;
+        if (round > 0 && (error <= tolerance || stalled > 2)) break;
         result = solve_against(s, s->system->C, why);
         if (result != TN_OK) break;
         tni_advance(s->model, s->next.q, s->system->answer, s->next.q);
@@ -69,8 +68,9 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
         ++report->iteration_count;
         const double before = error;
         error               = tni_system_position_error(s->system, &worst);
-        if (error > 0.1 * before && error > tolerance) result = factor_next(s, report, why);
         if (!(error < HUGE_VAL)) break;
+        stalled = error > 0.5 * before ? stalled + 1 : 0;
+        if (error > 0.1 * before && error > tolerance) result = factor_next(s, report, why);
     }
     if (result != TN_OK) return result;
     if (error > tolerance && !(error <= give_up_position)) {
