@@ -346,8 +346,9 @@ void tni_ldl_add_diagonal(tni_ldl* ldl, int node, int index, double value)
 // B nodes that are usual beside them, either first.
 #define BLOCK_PAIRS(X)                                                                      \
     X(6, 1)                                                                                 \
-    X(6, 2) X(6, 3) X(6, 4) X(6, 5) X(6, 6) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) X(3, 1) \
-        X(3, 2) X(3, 3) X(1, 3) X(2, 3) X(12, 3) X(3, 12)
+    X(6, 2)                                                                                 \
+    X(6, 3) X(6, 4) X(6, 5) X(6, 6) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) X(3, 1) X(3, 2) \
+        X(3, 3) X(1, 3) X(2, 3) X(12, 3) X(3, 12)
 #define BLOCK_SIZES(X) X(1) X(2) X(3) X(4) X(5) X(6) X(12)
 #define PAIR(n, m)     ((n) << 8 | (m))
 
@@ -498,7 +499,11 @@ static void fetch_diagonal(tni_ldl* ldl, int place, const tni_blocks* blocks)
     const tni_pivot* v    = &ldl->plan->pivot[place];
     const double*    from = blocks->diagonal + blocks->diagonal_at[ldl->plan->order[place]];
     double*          to   = ldl->value + v->at;
-    for (int k = 0; k < v->dim * v->dim; ++k) to[k] = v->sign > 0 ? from[k] : -from[k];
+    const int        size = v->dim * v->dim;
+    if (v->sign > 0) memcpy(to, from, sizeof *to * (size_t)size);
+    else if (blocks->hard) memset(to, 0, sizeof *to * (size_t)size);
+    else
+        for (int k = 0; k < size; ++k) to[k] = -from[k];
     ldl->fetched[place] = 1;
 }
 

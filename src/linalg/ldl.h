@@ -92,6 +92,7 @@ typedef struct tni_blocks {
     const size_t* diagonal_at; ///< by node
     const double* edge;
     const size_t* edge_at; ///< by edge, as in the graph
+    bool          hard;    ///< all B blocks are zero: they need not be read
 } tni_blocks;
 
 /// Loads and factors a tree in one pass, each block when its turn comes: large trees are bound by

@@ -114,6 +114,7 @@ double* tni_saddle_a(tni_saddle* s, int node)
 
 double* tni_saddle_e(tni_saddle* s, int node)
 {
+    s->soft = true;
     TN_ASSERT(s->plan->sign[node] < 0);
     return s->diagonal + s->diagonal_at[node];
 }
@@ -349,7 +350,7 @@ static tn_result factor_loop(tni_saddle* s, int component)
 static tn_result factor_tree(tni_saddle* s, int component, bool* lost)
 {
     const tni_pivot_rule rule   = {.tolerance = TREE_TOLERANCE};
-    const tni_blocks     blocks = {s->diagonal, s->diagonal_at, s->j, s->j_at};
+    const tni_blocks     blocks = {s->diagonal, s->diagonal_at, s->j, s->j_at, !s->soft};
     tni_pivot_report     report;
     const tn_result      result = tni_ldl_factor_tree(s->ldl, component, &blocks, &rule, &report);
     *lost                       = result == TN_OK && report.replaced > 0;
@@ -512,30 +513,33 @@ static void solve_loop(tni_saddle* s, int c, const double* rhs, double* x, bool 
     if (steps > s->report.refinement_count) s->report.refinement_count = steps;
 }
 
-// The largest residual of a component; false, and its row, when something is not finite. A tree is
-// solved directly and has a residual of rounding: it is not worth another pass over J.
-static bool judge(tni_saddle* s, int component, const double* rhs, const double* x)
+// The largest residual of a loop. A tree is solved directly and has a residual of rounding: it is not
+// worth another pass over J.
+static void judge(tni_saddle* s, int component, const double* rhs, const double* x)
 {
     const tni_plan* plan = s->plan;
     const range     all  = places_of(plan, component);
     double*         res  = s->work;
-    const bool      loop = s->refined[component];
-    if (loop) find_residual(s, component, rhs, x, res);
+    find_residual(s, component, rhs, x, res);
     for (int p = all.first; p < all.end; ++p) {
         const tni_pivot* v = &plan->pivot[p];
-        for (int i = v->row; i < v->row + v->dim; ++i) {
-            const double worst = loop && v->sign < 0 ? fabs(res[i]) : 0;
-            if (!(fabs(x[i]) <= DBL_MAX && worst <= DBL_MAX)) {
-                s->report.bad_row = i;
-                return false;
-            }
-            if (worst > s->report.residual || (v->sign < 0 && s->report.residual_row < 0)) {
-                s->report.residual     = worst;
-                s->report.residual_row = i;
-            }
+        for (int i = v->row; v->sign < 0 && i < v->row + v->dim; ++i) {
+            if (fabs(res[i]) <= s->report.residual && s->report.residual_row >= 0) continue;
+            s->report.residual     = fabs(res[i]);
+            s->report.residual_row = i;
         }
     }
-    return true;
+}
+
+// The first number that is not finite, or -1.
+static int first_not_finite(const double* x, int count)
+{
+    double sum = 0; // x - x is 0, or NaN
+    for (int i = 0; i < count; ++i) sum += x[i] - x[i];
+    for (int i = 0; sum != 0 && i < count; ++i) {
+        if (!(fabs(x[i]) <= DBL_MAX)) return i;
+    }
+    return -1;
 }
 
 tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool refine)
@@ -544,16 +548,17 @@ tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool ref
     s->report.refinement_count = 0;
     s->report.residual         = 0;
     s->report.residual_row = s->report.bad_row = -1;
+    memcpy(x, rhs, sizeof(double) * (size_t)plan->row_count);
     for (int c = 0; c < plan->component_count; ++c) {
         if (s->refined[c]) {
             solve_loop(s, c, rhs, x, refine);
+            judge(s, c, rhs, x);
         } else {
-            copy(plan, c, rhs, x);
             tni_ldl_solve(s->ldl, c, 1, x);
         }
-        if (!judge(s, c, rhs, x)) return TN_ERR_SINGULAR;
     }
-    return TN_OK;
+    s->report.bad_row = first_not_finite(x, plan->row_count);
+    return s->report.bad_row < 0 ? TN_OK : TN_ERR_SINGULAR;
 }
 
 // --- redundant rows, exactly --------------------------------------------------------------------
