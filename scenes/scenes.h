@@ -21,8 +21,8 @@ typedef struct tns_builtin {
     const char* name;
     const char* help; ///< one line
     tns_param   params[TNS_PARAM_MAX + 1];
-    /// Adds everything to an empty scene. values: one for each param, in order, already checked. Failed adds are
-    /// remembered by the scene, so a builder just goes on.
+    /// Adds everything to an empty scene. values: one for each param, in order, already checked.
+    /// Failed adds are remembered by the scene, so a builder just goes on.
     void (*build)(tn_scene* scene, const double* values);
 } tns_builtin;
 

@@ -1,5 +1,5 @@
-// core: the block LDL^T of a chain by itself, ns a link. A link is an A node of 6 rows with a B node of
-// `rows` rows to the link before it.
+// core: the block LDL^T of a chain by itself, ns a link. A link is an A node of 6 rows with a B
+// node of `rows` rows to the link before it.
 //     core [rows [links [repeats]]]
 #define _POSIX_C_SOURCE 200809L
 #include "linalg/saddle.h"

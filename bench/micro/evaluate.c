@@ -1,4 +1,5 @@
-// evaluate: a built-in scene evaluated or stepped COUNT times and nothing else, for instruction counters.
+// evaluate: a built-in scene evaluated or stepped COUNT times and nothing else, for instruction
+// counters.
 //     evaluate SCENE COUNT [step]
 #include "scenes/scenes.h"
 

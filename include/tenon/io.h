@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/// Reads a scene from JSON text. On failure *scene is NULL and *why has line, column and the culprit.
+/// Reads a scene from JSON text. On failure *scene is NULL and *why has line, column and the
+/// culprit.
 TN_NODISCARD TN_API tn_result tn_scene_read(const tn_host* host, const char* text, size_t length,
                                             tn_scene** scene, tn_why* why);
 TN_NODISCARD TN_API tn_result tn_scene_read_file(const tn_host* host, const char* path,
@@ -23,7 +24,8 @@ TN_NODISCARD TN_API tn_result tn_scene_write(const tn_scene* scene, tn_sink* sin
 TN_NODISCARD TN_API tn_result tn_scene_write_file(const tn_scene* scene, const char* path,
                                                   tn_why* why);
 
-/// A recorded motion: CSV when the path ends in .csv, the compact own format (docs/trajectory.md) else.
+/// A recorded motion: CSV when the path ends in .csv, the compact own format (docs/trajectory.md)
+/// else.
 typedef struct tn_recorder    tn_recorder;
 TN_NODISCARD TN_API tn_result tn_recorder_create(const tn_host* host, const tn_model* model,
                                                  const char* path, tn_recorder** recorder,
@@ -35,8 +37,8 @@ TN_NODISCARD TN_API tn_result tn_recorder_finish(tn_recorder* recorder, tn_why* 
 
 /// A double as the shortest text that reads back as the same bits; returns its length. size >= 32.
 TN_API int tn_format_number(double value, char* text, size_t size);
-/// Reads a JSON number, correctly rounded, whatever the locale. *end is past it. False: not a number,
-/// or too large for a double.
+/// Reads a JSON number, correctly rounded, whatever the locale. *end is past it. False: not a
+/// number, or too large for a double.
 TN_API bool tn_parse_number(const char* text, const char* limit, const char** end, double* value);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 // tenon/scene.h: the editable description of a mechanism: bodies, joints, forces, shapes.
 //
 // Fill in a def that starts from its tn_default_..._def(), add it, keep the id. A def may go out of
-// scope at once: everything in it is copied. An add that fails returns the null id, leaves the scene
-// as it was, and the scene remembers the first reason: ask tn_scene_problem(), or let
+// scope at once: everything in it is copied. An add that fails returns the null id, leaves the
+// scene as it was, and the scene remembers the first reason: ask tn_scene_problem(), or let
 // tn_scene_compile() report it.
 #ifndef TENON_SCENE_H
 #define TENON_SCENE_H
@@ -42,7 +42,7 @@ TN_API tn_vec3     tn_scene_gravity(const tn_scene* scene); ///< default (0, 0, 
 TN_API void        tn_scene_set_settings(tn_scene* scene, const tn_settings* settings);
 TN_API tn_settings tn_scene_settings(const tn_scene* scene);
 
-// ---- Bodies ---------------------------------------------------------------------------------------
+// ---- Bodies --------------------------------------------------------------------------------------
 
 typedef enum tn_body_kind {
     TN_BODY_RIGID,     ///< 6 degrees of freedom
@@ -122,8 +122,8 @@ TN_API tn_body_def
                   tn_default_body_def(void); ///< rigid, at the origin, mass and inertia from shapes
 TN_API tn_body_id tn_scene_add_body(tn_scene* scene, const tn_body_def* def);
 
-/// A body of the user's own making (kind TN_BODY_USER), by functions. q has coordinate_count numbers,
-/// u has dim. All pointers but those marked optional must be set.
+/// A body of the user's own making (kind TN_BODY_USER), by functions. q has coordinate_count
+/// numbers, u has dim. All pointers but those marked optional must be set.
 struct tn_body_table {
     int coordinate_count;
     int dim; ///< 1..64
@@ -135,18 +135,19 @@ struct tn_body_table {
     void (*advance)(const void* data, const double* q, const double* d, double* q_out);
     /// Rate of d when the body, moved by d from q, has velocity u. Optional: the rate is u.
     void (*tangent_rate)(const void* data, const double* d, const double* u, double* d_rate);
-    /// World position of the point p given in the body's frame, its Jacobian (3 x dim, row-major), and
-    /// its acceleration at zero udot. jacobian and bias may be NULL when not wanted.
+    /// World position of the point p given in the body's frame, its Jacobian (3 x dim, row-major),
+    /// and its acceleration at zero udot. jacobian and bias may be NULL when not wanted.
     void (*point)(const void* data, const double* q, const double* u, tn_vec3 p, tn_vec3* position,
                   double* jacobian, tn_vec3* bias);
-    /// The same for a direction fixed in the body. Optional: then joints with axes refuse this body.
+    /// The same for a direction fixed in the body. Optional: then joints with axes refuse this
+    /// body.
     void (*direction)(const void* data, const double* q, const double* u, tn_vec3 d,
                       tn_vec3* direction, double* jacobian, tn_vec3* bias);
     /// Elastic energy, apart from gravity [J]. Optional: 0.
     double (*energy)(const void* data, const double* q);
 };
 
-// ---- Joints ---------------------------------------------------------------------------------------
+// ---- Joints --------------------------------------------------------------------------------------
 
 // name, word in files
 #define TN_JOINT_LIST(X)                         \
@@ -254,7 +255,7 @@ typedef struct tn_constraint_def {
 /// Shares names and ids with the joints.
 TN_API tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* def);
 
-// ---- Couplings: a linear relation between joint speeds ---------------------------------------------
+// ---- Couplings: a linear relation between joint speeds -------------------------------------------
 
 typedef enum tn_coupling_type {
     TN_COUPLING_GEAR,         ///< speed(0) = ratio * speed(1)
@@ -280,7 +281,7 @@ typedef struct tn_coupling_def {
 TN_API tn_coupling_def tn_default_coupling_def(tn_coupling_type type);
 TN_API tn_result       tn_scene_add_coupling(tn_scene* scene, const tn_coupling_def* def);
 
-// ---- Forces ---------------------------------------------------------------------------------------
+// ---- Forces --------------------------------------------------------------------------------------
 
 /// Pulls two points together along the line between them.
 typedef struct tn_spring_def {
@@ -335,7 +336,7 @@ TN_API tn_result     tn_scene_add_target(tn_scene* scene, const tn_target_def* d
 TN_API tn_result     tn_scene_add_load(tn_scene* scene, const tn_load_def* def);
 TN_API tn_result     tn_scene_add_drag(tn_scene* scene, const tn_drag_def* def);
 
-// ---- Contact: described here, detected by the contact solver ---------------------------------------
+// ---- Contact: described here, detected by the contact solver -------------------------------------
 
 typedef struct tn_contact_pair {
     tn_body_id body1, body2;
@@ -348,7 +349,8 @@ TN_API double tn_scene_ground_friction(const tn_scene* scene);
 TN_API double tn_scene_ground_restitution(const tn_scene* scene);
 
 // ---- Reading a scene back: defs by index, in the order of adding. Pointers inside belong to the scene
-// and hold until the next add. ----------------------------------------------------------------------
+// and hold until the next add.
+// ----------------------------------------------------------------------
 
 TN_API int tn_scene_body_count(const tn_scene* scene);
 TN_API int tn_scene_joint_count(const tn_scene* scene); ///< user-defined constraints among them

@@ -17,8 +17,8 @@ TN_API void   tn_state_copy(tn_state* to, const tn_state* from); ///< both of th
 TN_API void   tn_state_reset(tn_state* state); ///< back to the initial configuration
 TN_API double tn_state_time(const tn_state* state);
 
-/// Pose of the body frame and velocity of its origin. Affine bodies: the nearest rotation (the identity
-/// when turned inside out), and as angular velocity the skew part of Adot A^-1.
+/// Pose of the body frame and velocity of its origin. Affine bodies: the nearest rotation (the
+/// identity when turned inside out), and as angular velocity the skew part of Adot A^-1.
 TN_API tn_frame tn_state_pose(const tn_state* state, tn_body_id body);
 TN_API tn_twist tn_state_velocity(const tn_state* state, tn_body_id body);
 /// Refused (and nothing changes) for static and kinematic bodies and for what the kind cannot take.
@@ -29,13 +29,14 @@ TN_NODISCARD TN_API tn_result tn_state_set_velocity(tn_state* state, tn_body_id 
 /// 64-bit hash of time, positions and velocities: equal bits, equal hash, on every machine.
 TN_API uint64_t tn_state_hash(const tn_state* state);
 
-/// The numbers themselves: of the model's bodies in order, the layout of each kind in docs/state.md.
+/// The numbers themselves: of the model's bodies in order, the layout of each kind in
+/// docs/state.md.
 TN_API int           tn_state_coordinate_count(const tn_state* state);
 TN_API int           tn_state_velocity_count(const tn_state* state);
 TN_API const double* tn_state_coordinates(const tn_state* state);
 TN_API const double* tn_state_velocities(const tn_state* state);
 
-// ---- Measures ---------------------------------------------------------------------------------------
+// ---- Measures ------------------------------------------------------------------------------------
 
 typedef struct tn_energy {
     double kinetic, gravity,

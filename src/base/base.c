@@ -67,8 +67,8 @@ void tni_host_give(const tn_host* host, void* block, size_t bytes)
     if (block != NULL) host->release(host->user, block, bytes > 0 ? bytes : 1);
 }
 
-// Small pieces share chunks that double in size up to CHUNK_MAX; a large piece gets a chunk of its own, so that an
-// arena of any size is at most CHUNK_MAX larger than what was taken.
+// Small pieces share chunks that double in size up to CHUNK_MAX; a large piece gets a chunk of its
+// own, so that an arena of any size is at most CHUNK_MAX larger than what was taken.
 enum { CHUNK_MIN = 4096, CHUNK_MAX = 65536, LARGE = CHUNK_MAX / 4, ALIGNMENT = 64 };
 
 struct tni_arena_chunk {

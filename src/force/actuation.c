@@ -4,11 +4,11 @@
 // For angles the torque is along the gradient of the angle. A rotation vector is at rest in an
 // attitude, and the spring pulls along the vector of the turn that is left, theta = log(exp(z)
 // exp(-rest)): -k theta is the gradient of k |theta|^2/2, which -k (z - rest) is of nothing. A
-// constant torque on it stores no energy.
-// Limits push back only: beyond an end e,  k |z - e| - d * outward speed,  never less than zero.
-// Ball limits. Swing: the angle beta between the z axes against the cone's half angle, about
-// n = z1 x z2/|.|. Twist: the angle tau of the turn about z that is left when the swing is taken off,
-// 2 atan2(q_z, q_w) of the relative quaternion; its gradient is (z1 + z2)/(1 + z1.z2).
+// constant torque on it stores no energy. Limits push back only: beyond an end e,  k |z - e| - d *
+// outward speed,  never less than zero. Ball limits. Swing: the angle beta between the z axes
+// against the cone's half angle, about n = z1 x z2/|.|. Twist: the angle tau of the turn about z
+// that is left when the swing is taken off, 2 atan2(q_z, q_w) of the relative quaternion; its
+// gradient is (z1 + z2)/(1 + z1.z2).
 #include "force/force.h"
 
 #include "math/elementary.h"

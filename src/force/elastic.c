@@ -1,6 +1,5 @@
-// elastic: the energy inside bodies that deform.
-// Affine bodies are St. Venant-Kirchhoff: with the Green strain G = (A^T A - I)/2 and Lame's constants
-// times the volume,
+// elastic: the energy inside bodies that deform. Affine bodies are St. Venant-Kirchhoff: with the
+// Green strain G = (A^T A - I)/2 and Lame's constants times the volume,
 //     W = mu tr(G^2) + lambda/2 tr(G)^2,     dW/dA = A (2 mu G + lambda tr(G) I)
 // so a rigid motion costs nothing. User-defined bodies answer for themselves.
 #include "force/force.h"

@@ -1,11 +1,12 @@
-// force: everything that pushes bodies but the constraints. Each force adds to f (laid out as u) and knows
-// its energy. A new force is a file here and a line in forces.c.
+// force: everything that pushes bodies but the constraints. Each force adds to f (laid out as u)
+// and knows its energy. A new force is a file here and a line in forces.c.
 #ifndef TNI_FORCE_H
 #define TNI_FORCE_H
 
 #include "joint/joint.h"
 
-/// Where everything is when forces are asked for. Without views, bodies are seen in the state one by one.
+/// Where everything is when forces are asked for. Without views, bodies are seen in the state one
+/// by one.
 typedef struct tni_scene_view {
     const tn_model* model;
     double          time;
@@ -22,8 +23,8 @@ TNI_INLINE const tni_view* tni_look(const tni_scene_view* at, int body, tni_view
     return scratch;
 }
 
-/// A force either looks at one body at a time, so that all such forces can be asked while the body is at hand, or
-/// at whatever it is between.
+/// A force either looks at one body at a time, so that all such forces can be asked while the body
+/// is at hand, or at whatever it is between.
 typedef struct tni_force {
     void (*add_body)(const tni_scene_view* at, int body, double* f);
     void (*add)(const tni_scene_view* at, double* f);

@@ -1,5 +1,5 @@
-// inertial: -w x (I w), the torque that a turning body feels from its own turning. The other kinds have
-// constant mass in their own velocities and feel none.
+// inertial: -w x (I w), the torque that a turning body feels from its own turning. The other kinds
+// have constant mass in their own velocities and feel none.
 #include "force/force.h"
 
 static void add_body(const tni_scene_view* at, int index, double* f)

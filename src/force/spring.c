@@ -1,4 +1,5 @@
-// spring: pulls two points together along the line between them, -(k (|D| - length) + d |D|dot) D/|D|.
+// spring: pulls two points together along the line between them, -(k (|D| - length) + d |D|dot)
+// D/|D|.
 #include "force/force.h"
 
 typedef struct stretch {

@@ -1,4 +1,5 @@
-// constraint: the rows of joints, couplings and user-defined constraints, written where the caller wants them.
+// constraint: the rows of joints, couplings and user-defined constraints, written where the caller
+// wants them.
 #include "joint/joint.h"
 
 static double* block_of(const tn_model* model, const tni_constraint* constraint,

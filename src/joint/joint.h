@@ -4,8 +4,8 @@
 
 #include "state/state.h"
 
-/// One scalar relation between two bodies: C = 0, its rate, gamma = Jdot u, and J as the push that a
-/// unit force along it gives each side.
+/// One scalar relation between two bodies: C = 0, its rate, gamma = Jdot u, and J as the push that
+/// a unit force along it gives each side.
 typedef struct tni_row {
     double   C, rate, gamma;
     tni_push push[2];
@@ -20,7 +20,8 @@ TNI_INLINE tni_sides tni_sides_of(const tni_joint* joint, const tni_view* views)
     return (tni_sides){&views[joint->body1], &views[joint->body2]};
 }
 
-/// A joint's rows; returns how many. z: all joints' coordinates a moment ago, so that angles count turns.
+/// A joint's rows; returns how many. z: all joints' coordinates a moment ago, so that angles count
+/// turns.
 int tni_joint_rows(const tn_model* model, const tni_joint* joint, tni_sides sides, double time,
                    const double* z, tni_row* rows);
 /// Free coordinate k as a row: C its value, near the earlier one in z where it is an angle.

@@ -1,13 +1,16 @@
 // rows: the row parts that all joints are made of (model/joint_types.h), and free coordinates.
 //
-// Everything is a scalar function of points and axes fixed in two bodies. With p, a such a point or axis,
-// its rate and its second rate at zero udot ("bias") known, each part follows by the product rule:
+// Everything is a scalar function of points and axes fixed in two bodies. With p, a such a point or
+// axis, its rate and its second rate at zero udot ("bias") known, each part follows by the product
+// rule:
 //     C = s . t:   rate = sdot.t + s.tdot,   gamma = sbias.t + 2 sdot.tdot + s.tbias
-// and its J is the covector t on s and s on t. So parts know no kind of body, and kinds know no part.
+// and its J is the covector t on s and s on t. So parts know no kind of body, and kinds know no
+// part.
 //     angle = atan2(y, x) of two such products:  rate = (x ydot - y xdot)/n,  n = x^2 + y^2
 //     gamma = (x ybias - y xbias)/n - 2 rate (x xdot + y ydot)/n
-// Rolling: c is the point of the round shape that is nearest the plane, V the velocity of body 2's matter
-// there less that of body 1's; V = 0. For the row along the normal this is the rate of the height.
+// Rolling: c is the point of the round shape that is nearest the plane, V the velocity of body 2's
+// matter there less that of body 1's; V = 0. For the row along the normal this is the rate of the
+// height.
 #include "joint/joint.h"
 
 #include "math/elementary.h"

@@ -1,5 +1,6 @@
-// joint_types: what each type of joint is made of. A joint is a list of row parts between two frames,
-// one in each body, and a list of free coordinates. A new type is a new line in joint_types.c.
+// joint_types: what each type of joint is made of. A joint is a list of row parts between two
+// frames, one in each body, and a list of free coordinates. A new type is a new line in
+// joint_types.c.
 //
 // Frame 1 is fixed in body 1, frame 2 in body 2; p1, p2 their origins, x y z (0 1 2) their axes,
 // D = p2 - p1. Parts and what they hold at zero:

@@ -2,8 +2,8 @@
 // about one axis at a constant rate (slerp), written as exp(s log(q1 q0*)) q0.
 #include "model/model.h"
 
-// The segment that time lies in: keys[i] .. keys[i + 1], or i = -1 before the first, count - 1 after the
-// last. `times` walks over structs that begin with their time.
+// The segment that time lies in: keys[i] .. keys[i + 1], or i = -1 before the first, count - 1
+// after the last. `times` walks over structs that begin with their time.
 static int segment(const char* first, size_t stride, int count, double time)
 {
     int lower = -1, upper = count; // keys[lower].time <= time < keys[upper].time

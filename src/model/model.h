@@ -1,9 +1,9 @@
 // model: a scene compiled into flat arrays, with the symbolic analysis of its constraint graph.
 //
-// Body 0 is the ground; body i is the scene's id with bits i. Bodies that can be pushed ("free") have
-// velocities u[u_start ...] and are the A nodes 0, 1, ... of the graph, in order; constraints are the
-// B nodes after them: joints first (constraint i is the joint with bits i + 1), then couplings. Row r
-// of the constraints is global row u_count + r of the linear system.
+// Body 0 is the ground; body i is the scene's id with bits i. Bodies that can be pushed ("free")
+// have velocities u[u_start ...] and are the A nodes 0, 1, ... of the graph, in order; constraints
+// are the B nodes after them: joints first (constraint i is the joint with bits i + 1), then
+// couplings. Row r of the constraints is global row u_count + r of the linear system.
 #ifndef TNI_MODEL_H
 #define TNI_MODEL_H
 
@@ -12,7 +12,8 @@
 #include "model/joint_types.h"
 #include "tenon/model.h"
 
-/// What every step reads comes first and fills two cache lines; the rest is for the start and for rarer kinds.
+/// What every step reads comes first and fills two cache lines; the rest is for the start and for
+/// rarer kinds.
 typedef struct tni_body {
     tn_body_kind kind;
     int          dim;     ///< velocity numbers; 0: cannot be pushed
@@ -51,7 +52,8 @@ typedef struct tni_joint {
     const char*         name;
 } tni_joint;
 
-/// Spring, damper, limits and constant force on a joint's free coordinates; only joints that have some.
+/// Spring, damper, limits and constant force on a joint's free coordinates; only joints that have
+/// some.
 typedef struct tni_actuation {
     int      joint;
     double   stiffness, damping;
@@ -153,6 +155,16 @@ struct tn_model {
     tni_plan* plan;
     int       loop_count, part_count, floating_count;
 };
+
+/// Moves in a plane z = constant, or not at all.
+TNI_INLINE bool tni_is_flat(const tni_body* body)
+{
+    return body->kind == TN_BODY_PLANAR || body->dim == 0;
+}
+
+/// graph.c: the last steps of compiling. Fail with TN_ERR_MEMORY only.
+tn_result tni_analyse_graph(tn_model* model);
+tn_result tni_count_groups(tn_model* model);
 
 const char* tni_constraint_name(const tn_model* model, const tni_constraint* constraint);
 /// The constraint that global constraint row `row` (from 0) belongs to.

@@ -39,8 +39,8 @@ typedef struct tni_motion {
 tni_motion tni_point_motion(const tni_body* body, const tni_view* view, tn_vec3 p);
 tni_motion tni_axis_motion(const tni_body* body, const tni_view* view, tn_vec3 d);
 
-/// What a generalized force does to a body: a force at a point, covectors on the three axes of a frame, and a
-/// torque. The transposed Jacobian, in parts.
+/// What a generalized force does to a body: a force at a point, covectors on the three axes of a
+/// frame, and a torque. The transposed Jacobian, in parts.
 typedef struct tni_push {
     tn_vec3 force;
     tn_vec3 axis[3]; ///< on each axis of the frame

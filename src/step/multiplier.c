@@ -1,10 +1,13 @@
-// multiplier: Baraff's method. Accelerations (or velocities, where f = m v) are exact at each place; explicit
-// integrators join them; a projection takes away what the integrator leaves of joint error.
+// multiplier: Baraff's method. Accelerations (or velocities, where f = m v) are exact at each
+// place; explicit integrators join them; a projection takes away what the integrator leaves of
+// joint error.
 //
-// Runge-Kutta methods on rotations (Munthe-Kaas): all stages live in the tangent at the step's start,
+// Runge-Kutta methods on rotations (Munthe-Kaas): all stages live in the tangent at the step's
+// start,
 //     d_i = h sum a_ij k_j,  u_i = u_0 + h sum a_ij udot_j,  k_i = rate of d when the body moves with u_i
-// and the pose at d is exp(d) of the start's, so quaternions stay unit by construction and the order of the method
-// is kept. The pair is Dormand-Prince 5(4) without reuse of its last stage: a step must depend on the state alone.
+// and the pose at d is exp(d) of the start's, so quaternions stay unit by construction and the
+// order of the method is kept. The pair is Dormand-Prince 5(4) without reuse of its last stage: a
+// step must depend on the state alone.
 #include "math/elementary.h"
 #include "step/stepper.h"
 
@@ -69,11 +72,12 @@ static double largest(int n, const double* numbers)
     return most;
 }
 
-// Moves a stage onto the constraints. Where loops make rows depend on each other, off the constraints
-// they no longer quite do: what is left of their independence and their disagreement both shrink with
-// the distance, but not the motion that they demand together, their quotient. Only accelerations are
-// taken from the place moved to, and all stages move along the same directions, those of the step's
-// start: so the accelerations are one smooth function of the stage, and the order stays.
+// Moves a stage onto the constraints. Where loops make rows depend on each other, off the
+// constraints they no longer quite do: what is left of their independence and their disagreement
+// both shrink with the distance, but not the motion that they demand together, their quotient. Only
+// accelerations are taken from the place moved to, and all stages move along the same directions,
+// those of the step's start: so the accelerations are one smooth function of the stage, and the
+// order stays.
 static tn_result close_loops(tn_stepper* s, double time, tn_why* why)
 {
     enum { ROUNDS_MAX = 4 };
@@ -187,7 +191,8 @@ static void next_becomes_now(tn_stepper* s)
     s->next                    = now;
 }
 
-// The piece to try after one of length dt: longer or shorter by what the error, of fifth order, says.
+// The piece to try after one of length dt: longer or shorter by what the error, of fifth order,
+// says.
 static double next_piece(double dt, double ratio)
 {
     if (!isfinite(ratio)) return 0.2 * dt;
@@ -195,8 +200,8 @@ static double next_piece(double dt, double ratio)
     return dt * fmin(5, fmax(0.2, factor));
 }
 
-// Pieces as long as the error estimate allows, the last one ending where the step ends. A piece that fails
-// altogether is too long, until it is too short to blame.
+// Pieces as long as the error estimate allows, the last one ending where the step ends. A piece
+// that fails altogether is too long, until it is too short to blame.
 static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     enum { PIECES_MAX = 100000 };

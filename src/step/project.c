@@ -2,10 +2,11 @@
 //
 // Positions: Newton's method for the displacement d with the least d^T M d,
 //     M d + J^T mu = 0,  J d = -C
-// with one factorisation for as long as each round divides the error by ten, a new one else. A factorisation
-// from very near the place (the last stage of the integrator) serves to begin with.
-// Velocities: the same for the change of u with J du = -rate: an impulse of the joints alone, so momentum stays.
-// Both are measured with the true C and rate of the final place, not with what the linear algebra promised.
+// with one factorisation for as long as each round divides the error by ten, a new one else. A
+// factorisation from very near the place (the last stage of the integrator) serves to begin with.
+// Velocities: the same for the change of u with J du = -rate: an impulse of the joints alone, so
+// momentum stays. Both are measured with the true C and rate of the final place, not with what the
+// linear algebra promised.
 #include "step/stepper.h"
 
 enum { ROUNDS_MAX = 25, VELOCITY_ROUNDS_MAX = 4 };

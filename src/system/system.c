@@ -82,7 +82,8 @@ static tni_scene_view scene_view(const tni_system* system, const tni_place* at)
         .model = system->model, .time = at->time, .z = at->z, .views = system->views};
 }
 
-// All that concerns one body, in one pass over them: view, mass, and the forces that look at it alone.
+// All that concerns one body, in one pass over them: view, mass, and the forces that look at it
+// alone.
 static void fill_bodies(tni_system* system, const tni_place* at)
 {
     const tn_model*      model = system->model;
@@ -204,7 +205,8 @@ tn_joint_id tni_constraint_id(const tn_model* model, int constraint)
         constraint >= 0 && constraint < model->named_count ? (uint32_t)constraint + 1 : 0};
 }
 
-// A user-defined constraint pushes its second body (its only one, when there is but one) by J^T lambda.
+// A user-defined constraint pushes its second body (its only one, when there is but one) by J^T
+// lambda.
 static tn_wrench user_reaction(const tni_system* system, const tni_constraint* constraint,
                                const double* lambda)
 {
@@ -290,8 +292,6 @@ void tni_system_note(const tni_system* system, tn_step_report* report)
             report->rank_joint = tni_constraint_id(model, (int)(constraint - model->constraints));
         }
     }
-    report->redundant_count =
-        s->redundant_count > report->redundant_count ? s->redundant_count : report->redundant_count;
     report->regularised_count = s->replaced_count > report->regularised_count
                                     ? s->replaced_count
                                     : report->regularised_count;

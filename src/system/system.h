@@ -1,10 +1,11 @@
-// system: the one door between mechanics and algebra. Bodies, joints and forces at a place go in; velocities or
-// accelerations, multipliers and reactions come out, with a word on how well the solve went.
+// system: the one door between mechanics and algebra. Bodies, joints and forces at a place go in;
+// velocities or accelerations, multipliers and reactions come out, with a word on how well the
+// solve went.
 //
 //     M u + J^T mu = b,   J u = r        lambda = -mu
-// is solved for accelerations (b = F, r = -c), for velocities where f = m v, for velocity changes under
-// impulses, and for the smallest displacement that closes the joints. c = gamma + 2/T rate + 1/T^2 C with
-// Baumgarte's time T, gamma alone without.
+// is solved for accelerations (b = F, r = -c), for velocities where f = m v, for velocity changes
+// under impulses, and for the smallest displacement that closes the joints. c = gamma + 2/T rate +
+// 1/T^2 C with Baumgarte's time T, gamma alone without.
 #ifndef TNI_SYSTEM_H
 #define TNI_SYSTEM_H
 
@@ -40,7 +41,8 @@ void tni_system_look(tni_system* system, const tni_place* at);
 TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why);
 /// With the last factorisation; b NULL: zero. The answer is u (u_count) and mu (row_count) in
 /// system->answer. exact: loops are refined to the hard answer. An iteration that measures its own
-/// error does without: rows that depend on each other only at the goal would be told apart on the way.
+/// error does without: rows that depend on each other only at the goal would be told apart on the
+/// way.
 TN_NODISCARD tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
                                         bool exact, tn_why* why);
 
@@ -53,8 +55,8 @@ TN_NODISCARD tn_result tni_system_accelerate(tni_system* system, const tni_place
 TN_NODISCARD tn_result tni_system_drift(tni_system* system, const tni_place* at, double baumgarte,
                                         tn_why* why);
 
-/// Largest |C| over rows that hold a position, largest |rate| over all rows, at the place last looked at. *worst is
-/// the constraint that has it.
+/// Largest |C| over rows that hold a position, largest |rate| over all rows, at the place last
+/// looked at. *worst is the constraint that has it.
 double tni_system_position_error(const tni_system* system, int* worst);
 double tni_system_velocity_error(const tni_system* system, int* worst);
 
@@ -62,7 +64,8 @@ double tni_system_velocity_error(const tni_system* system, int* worst);
 void tni_system_follow(const tni_system* system, double* z);
 /// Constraint wrenches of the last answer, at the place last looked at, of all joints of the model.
 void tni_system_reactions(const tni_system* system, const tni_place* at, tn_wrench* reactions);
-/// Accelerations of body frames' origins from the last answer, of all bodies of the model, the ground first.
+/// Accelerations of body frames' origins from the last answer, of all bodies of the model, the
+/// ground first.
 void tni_system_accelerations(const tni_system* system, tn_twist* accelerations);
 /// Adds impulses at body frames' origins (by body, without the ground) to b.
 void tni_system_add_impulses(const tni_system* system, const tn_wrench* impulses, double* b);
