@@ -25,22 +25,24 @@ typedef struct tn_phases {
 /// Seconds on any steady clock. Only phases depend on it, never the motion.
 TN_API void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user);
 
-/// How the step went. Filled whether or not the step succeeded.
+/// How the step went. Filled whether or not the step succeeded. rank_margin is that of the parts
+/// that are trees, 1 where there are none: loops are judged by tn_stepper_check.
 typedef struct tn_step_report {
     double      h_taken;           ///< [s]; the time advanced
     double      joint_error;       ///< largest joint position error after the step [m or rad]
     tn_joint_id worst_joint;       ///< the joint that has it (or that failed)
     double      velocity_error;    ///< largest joint velocity error after the step [m/s or rad/s]
-    double      rank_margin;       ///< smallest relative pivot: 1 well apart, 0 redundant
+    double      rank_margin;       ///< smallest relative pivot over trees: 1 well apart
     tn_joint_id rank_joint;        ///< the joint that has it
-    int         redundant_count;   ///< dependent rows found
+    int         redundant_count;   ///< dependent rows the last tn_stepper_check found; -1: no check
     int         regularised_count; ///< pivots that had to be replaced
     int         refinement_count;  ///< refinement steps spent, largest over the solves
     int         iteration_count;   ///< projection iterations
     int         substep_count;     ///< adaptive integrator: accepted and rejected pieces
     int         contact_count;
-    double      residual; ///< largest row residual of the linear solves
-    tn_phases   phases;   ///< of this step
+    double      residual;       ///< largest row residual of the linear solves
+    tn_joint_id residual_joint; ///< the joint that has it
+    tn_phases   phases;         ///< of this step
 } tn_step_report;
 
 /// Advances the state by h. On failure the state is as it was before, and *why (optional) says at
@@ -72,7 +74,7 @@ TN_NODISCARD TN_API tn_result tn_stepper_impulse(tn_stepper* stepper, tn_state* 
 TN_NODISCARD TN_API tn_result tn_stepper_project(tn_stepper* stepper, tn_state* state,
                                                  tn_step_report* report, tn_why* why);
 
-// ---- Is this mechanism what its author meant? -------------------------------------------------------
+// ---- Is this mechanism what its author meant? ----------------------------------------------------
 
 typedef struct tn_row_name {
     tn_joint_id joint;    ///< null: a coupling

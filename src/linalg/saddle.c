@@ -25,26 +25,11 @@
 // squares answer, the residual stays and is reported, mu means nothing. Redundant rows: u and
 // J^T mu are unique, mu is not.
 //
-// Redundant rows. A row that follows from earlier ones has a pivot of a few alpha. But in
-// the order of the plan a B node may come while rows it needs are still open: then its pivot is
-// small too, and a later A pivot is of size A / eps_T. The product
-// of pivots is the determinant, so small B pivots less large A pivots is the number of redundant
-// rows: that is what every factorisation reports, with SMALL_PIVOT as the limit, taking the row
-// before each large A pivot back. Which rows are marked is then a guess. find_redundant decides:
-// candidates are all rows with pivots below CANDIDATE_PIVOT; G = sqrt(alpha) (S + alpha)^-1
-// sqrt(alpha) tends to the projector on the null space of J^T; the rows that find a pivot above
-// NULL_SHARE in G are redundant. A blocks are brought to one size for it, since weights do not
-// change the rank but blur S.
-// SMALL_PIVOT (30 .. 1e5 tried) and NULL_SHARE (1e-3 .. 1e-7 tried) were chosen on one set of
-// random systems against dense rank; on a second set, 908 systems of the seven classes in order.c,
-// wrong counts were, weights alike | weights up to 1e4 apart:
-//     quick count    62 | 163   of them 49 | 98 in the class of 3d systems with many loops
-//     find_redundant  4 |   4   all of them in that class; the rows marked were right otherwise
-// (find_redundant has none wrong when the order is made without the count of rows in order.c.)
-// So the quick count is a hint; in that class with uneven weights it is wrong two times in three.
+// The pivots of loops say nothing about redundancy: in the order of the plan a B node may come
+// while A nodes it needs are still open, and has small pivots for that. See rank.c.
 //
-// Cost: trees as ldl.c, plus one product with J for the residual; loops one core solve and two
-// products with J a refinement step. Nothing is allocated after creation.
+// Cost: trees as ldl.c; loops one core solve and four products with J a refinement step. Nothing
+// is allocated after creation.
 #include "linalg/saddle.h"
 
 #include "linalg/block.h"
@@ -52,14 +37,10 @@
 #include <float.h>
 #include <math.h>
 
-#define EPS_T           1e-11 // regularisation of loops, relative to (J A^-1 J^T)_ii
-#define TREE_TOLERANCE  1e-13 // a B pivot of a tree below this much of its diagonal is lost
-#define SMALL_PIVOT     1e4   // times eps_T: a row that follows from others
-#define CANDIDATE_PIVOT 1e6   // times eps_T: a row that may
-#define NULL_SHARE      1e-5  // of a row that must lie in the null space of J^T
-// refinement leaves alone what the regularisation weakens more than this
-#define FILTER         1e-3
-#define LOOP_TOLERANCE 1e-2 // a B pivot of a loop below this much of alpha is rounding
+#define EPS_T          1e-11 // regularisation of loops, relative to (J A^-1 J^T)_ii
+#define TREE_TOLERANCE 1e-13 // a B pivot of a tree below this much of its diagonal is lost
+#define LOOP_TOLERANCE 1e-2  // a B pivot of a loop below this much of alpha is rounding
+#define FILTER         1e-3  // what the regularisation weakens more is left alone by refinement
 
 enum { WORK_VECTORS = 6, REFINEMENT_MAX = 6 };
 
@@ -77,10 +58,8 @@ tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle**
     s->refinement_max = REFINEMENT_MAX;
     s->diagonal_at    = TNI_TAKE(arena, size_t, n);
     s->j_at           = TNI_TAKE(arena, size_t, m);
-    s->redundant      = TNI_TAKE(arena, uint8_t, rows);
     s->refined        = TNI_TAKE(arena, uint8_t, plan->component_count);
     s->a_ready        = TNI_TAKE(arena, uint8_t, plan->component_count);
-    s->found          = TNI_TAKE(arena, int, rows);
     s->scale          = TNI_TAKE(arena, double, rows);
     s->alpha          = TNI_TAKE(arena, double, rows);
     s->work           = TNI_TAKE(arena, double, WORK_VECTORS* rows);
@@ -97,10 +76,9 @@ tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle**
         s->j_at[e] = j;
         j += (size_t)(plan->dim[r] * plan->dim[c]);
     }
-    s->diagonal_count = diagonal;
-    s->diagonal       = TNI_TAKE(arena, double, diagonal);
-    s->a_factor       = TNI_TAKE(arena, double, diagonal);
-    s->j              = TNI_TAKE(arena, double, j);
+    s->diagonal = TNI_TAKE(arena, double, diagonal);
+    s->a_factor = TNI_TAKE(arena, double, diagonal);
+    s->j        = TNI_TAKE(arena, double, j);
     if (arena->failed || tni_ldl_create(arena, plan, &s->ldl) != TN_OK) return TN_ERR_MEMORY;
     *saddle = s;
     return TN_OK;
@@ -286,64 +264,21 @@ static void regularise(tni_saddle* s, int component)
     }
 }
 
-static void merge_report(tni_saddle_report* to, const tni_pivot_report* from)
+static tn_result factor_loop(tni_saddle* s, int component)
 {
-    to->replaced_count += from->replaced;
-    if (!(from->smallest < to->pivot_min)) return;
-    to->pivot_min = from->smallest;
-    to->pivot_row = from->smallest_row;
-}
-
-// Hard B rows of a component whose pivot is below `small`, in elimination order; returns how many.
-// Each A pivot above 1 / small takes the latest one back when `pairs` is set.
-static int small_pivots(const tni_saddle* s, int component, double small, bool pairs, int* found)
-{
-    const tni_plan* plan  = s->plan;
-    const range     nodes = places_of(plan, component);
-    int             count = 0;
-    for (int p = nodes.first; p < nodes.end; ++p) {
-        const tni_pivot* v = &plan->pivot[p];
-        const double*    E = s->diagonal + s->diagonal_at[plan->order[p]];
-        for (int k = 0; k < v->dim; ++k) {
-            const double pivot = s->ldl->relative[v->row + k];
-            if (v->sign > 0) count -= pairs && count > 0 && pivot * small > 1;
-            else if (pivot < small && E[(v->dim + 1) * k] <= s->alpha[v->row + k])
-                found[count++] = v->row + k;
-        }
-    }
-    return count;
-}
-
-static void mark_redundant(tni_saddle* s, int component)
-{
-    const double small = SMALL_PIVOT * s->regularisation;
-    const int    count = small_pivots(s, component, small, true, s->found);
-    for (int k = 0; k < count; ++k) s->redundant[s->found[k]] = 1;
-    s->report.redundant_count += count;
-}
-
-static tn_result factor_regularised(tni_saddle* s, int component, tni_pivot_report* report)
-{
-    *report         = (tni_pivot_report){.smallest = INFINITY, .smallest_row = -1};
-    report->bad_row = factor_a(s, component);
-    if (report->bad_row >= 0) return TN_ERR_SINGULAR;
+    s->refined[component] = 1;
+    ++s->report.loop_count;
+    s->report.bad_row = factor_a(s, component);
+    if (s->report.bad_row >= 0) return TN_ERR_SINGULAR;
     load(s, component);
     measure_rows(s, component);
     regularise(s, component);
     const tni_pivot_rule rule = {
         .scale = s->scale, .alpha = s->alpha, .tolerance = LOOP_TOLERANCE * s->regularisation};
-    return tni_ldl_factor(s->ldl, component, &rule, report);
-}
-
-static tn_result factor_loop(tni_saddle* s, int component)
-{
     tni_pivot_report report;
-    s->refined[component] = 1;
-    ++s->report.loop_count;
-    const tn_result result = factor_regularised(s, component, &report);
-    merge_report(&s->report, &report);
-    s->report.bad_row = report.bad_row;
-    if (result == TN_OK) mark_redundant(s, component);
+    const tn_result  result = tni_ldl_factor(s->ldl, component, &rule, &report);
+    s->report.bad_row       = report.bad_row;
+    s->report.replaced_count += report.replaced;
     return result;
 }
 
@@ -355,7 +290,10 @@ static tn_result factor_tree(tni_saddle* s, int component, bool* lost)
     const tn_result      result = tni_ldl_factor_tree(s->ldl, component, &blocks, &rule, &report);
     *lost                       = result == TN_OK && report.replaced > 0;
     s->report.bad_row           = report.bad_row;
-    if (!*lost) merge_report(&s->report, &report);
+    if (!*lost && report.smallest < s->report.pivot_min) {
+        s->report.pivot_min = report.smallest;
+        s->report.pivot_row = report.smallest_row;
+    }
     return result;
 }
 
@@ -364,7 +302,6 @@ tn_result tni_saddle_factor(tni_saddle* s)
     const tni_plan* plan = s->plan;
     s->report            = (tni_saddle_report){
                    .pivot_min = INFINITY, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
-    memset(s->redundant, 0, (size_t)plan->row_count);
     for (int c = 0; c < plan->component_count; ++c) {
         s->a_ready[c] = s->refined[c] = 0;
         bool lost                     = false;
@@ -513,8 +450,8 @@ static void solve_loop(tni_saddle* s, int c, const double* rhs, double* x, bool 
     if (steps > s->report.refinement_count) s->report.refinement_count = steps;
 }
 
-// The largest residual of a loop. A tree is solved directly and has a residual of rounding: it is not
-// worth another pass over J.
+// The largest residual of a loop. A tree is solved directly and has a residual of rounding: it is
+// not worth another pass over J.
 static void judge(tni_saddle* s, int component, const double* rhs, const double* x)
 {
     const tni_plan* plan = s->plan;
@@ -559,88 +496,4 @@ tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool ref
     }
     s->report.bad_row = first_not_finite(x, plan->row_count);
     return s->report.bad_row < 0 ? TN_OK : TN_ERR_SINGULAR;
-}
-
-// --- redundant rows, exactly --------------------------------------------------------------------
-
-// G_ij = sqrt(alpha_i alpha_j) (S + alpha)^-1_ij over the rows found, count x count.
-static void weigh(const tni_saddle* s, int component, int count, double* G)
-{
-    const tni_plan* plan = s->plan;
-    double*         x    = s->work;
-    for (int j = 0; j < count; ++j) {
-        zero_rows(plan, component, 1, x);
-        zero_rows(plan, component, -1, x);
-        x[s->found[j]] = -1;
-        tni_ldl_solve(s->ldl, component, 1, x);
-        for (int i = 0; i < count; ++i) {
-            const double alpha = s->alpha[s->found[i]] * s->alpha[s->found[j]];
-            G[(size_t)count * (size_t)i + (size_t)j] = sqrt(alpha) * x[s->found[i]];
-        }
-    }
-}
-
-// Cholesky with the largest diagonal first; the rows that find a pivot are the redundant ones.
-static int choose(tni_saddle* s, int count, double* G)
-{
-    const size_t n = (size_t)count;
-    for (int chosen = 0;; ++chosen) {
-        size_t best = 0;
-        for (size_t i = 1; i < n; ++i) {
-            if (G[(n + 1) * i] > G[(n + 1) * best]) best = i;
-        }
-        const double pivot = n > 0 ? G[(n + 1) * best] : 0;
-        if (!(pivot > NULL_SHARE)) return chosen;
-        s->redundant[s->found[best]] = 1;
-        for (size_t i = 0; i < n; ++i) {
-            const double share = i == best ? 0 : G[n * i + best] / pivot;
-            for (size_t j = 0; j < n; ++j) G[n * i + j] -= share * G[n * best + j];
-        }
-        G[(n + 1) * best] = 0;
-    }
-}
-
-// Every A block is brought to a mean diagonal of one, so that weights play no part.
-static void even_out(tni_saddle* s, int component)
-{
-    const range all = places_of(s->plan, component);
-    for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* v = &s->plan->pivot[p];
-        double *         A = s->diagonal + s->diagonal_at[s->plan->order[p]], sum = 0;
-        for (int k = 0; k < v->dim; ++k) sum += A[(v->dim + 1) * k];
-        for (int k = 0; v->sign > 0 && k < v->dim * v->dim; ++k) A[k] *= v->dim / sum;
-    }
-}
-
-static tn_result find_in(tni_saddle* s, int component, tni_arena* scratch)
-{
-    tni_pivot_report report;
-    even_out(s, component);
-    if (factor_regularised(s, component, &report) != TN_OK) return TN_ERR_SINGULAR;
-    const int count =
-        small_pivots(s, component, CANDIDATE_PIVOT * s->regularisation, false, s->found);
-    double* G = TNI_TAKE(scratch, double, (size_t)count*(size_t)count);
-    if (G == NULL) return TN_ERR_MEMORY;
-    weigh(s, component, count, G);
-    s->report.redundant_count += choose(s, count, G);
-    return TN_OK;
-}
-
-tn_result tni_saddle_find_redundant(tni_saddle* s, tni_arena* scratch)
-{
-    double* kept = TNI_TAKE(scratch, double, s->diagonal_count);
-    if (kept == NULL) return TN_ERR_MEMORY;
-    memcpy(kept, s->diagonal, sizeof *kept * s->diagonal_count);
-    memset(s->redundant, 0, (size_t)s->plan->row_count);
-    s->report.redundant_count = 0;
-    tn_result result          = TN_OK;
-    for (int c = 0; c < s->plan->component_count; ++c) {
-        if (s->refined[c] && result == TN_OK) result = find_in(s, c, scratch);
-    }
-    memcpy(s->diagonal, kept, sizeof *kept * s->diagonal_count);
-    for (int c = 0; c < s->plan->component_count; ++c) { // as it was: this has gone well before
-        tni_pivot_report report;
-        if (s->refined[c] && factor_regularised(s, c, &report) != TN_OK) return TN_ERR_SINGULAR;
-    }
-    return result;
 }

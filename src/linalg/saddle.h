@@ -5,12 +5,11 @@
 
 #include "linalg/ldl.h"
 
-/// How well it went. Pivots and redundancy: the last factorisation. Refinement, residual: the
-/// last solve. Rows are numbered as in the plan; -1 stands for none.
+/// How well it went. Pivots: the last factorisation. Refinement, residual: the last solve. Rows
+/// are numbered as in the plan; -1 stands for none.
 typedef struct tni_saddle_report {
-    double pivot_min; ///< smallest |pivot| / scale of a B row; INFINITY without B rows
+    double pivot_min; ///< smallest |pivot| / scale of a B row of a tree; INFINITY without any
     int    pivot_row;
-    int    redundant_count;  ///< hard B rows that follow from others
     int    replaced_count;   ///< pivots that had to be replaced
     int    loop_count;       ///< components treated as loops, trees with a lost pivot included
     int    refinement_count; ///< refinement steps, the most over all components
@@ -25,19 +24,16 @@ typedef struct tni_saddle {
     tni_ldl*          ldl;
     double            regularisation; ///< eps_T, 1e-11; may be changed before a factorisation
     int               refinement_max;
-    uint8_t*          redundant; ///< by row
-    uint8_t*          refined;   ///< by component: regularised, mu only from the core
+    uint8_t*          refined; ///< by component: regularised, mu only from the core
     tni_saddle_report report;
 
     size_t*  diagonal_at; ///< by node, into diagonal: A or E
     double*  diagonal;
     bool     soft; ///< somebody has asked for an E block
-    size_t   diagonal_count;
     double*  a_factor; ///< A blocks factored, at the same offsets
     uint8_t* a_ready;  ///< by component: a_factor belongs to the current blocks
     size_t*  j_at;     ///< by edge, into j
     double*  j;
-    int*     found; ///< rows that look redundant, in elimination order
     double*  scale; ///< by row: (J A^-1 J^T + E)_ii on B rows, A_ii on A rows
     double*  alpha; ///< by row: eps_T (J A^-1 J^T)_ii on B rows
     double*  work;  ///< several vectors by row
@@ -52,19 +48,13 @@ double* tni_saddle_e(tni_saddle* s, int node); ///< dim x dim, symmetric; a zero
 double* tni_saddle_j(tni_saddle* s, int edge); ///< dim[row node] x dim[column node]
 
 /// TN_ERR_SINGULAR when an A block is not positive definite or a number is not finite
-/// (report.bad_row). Redundant rows are no failure.
+/// (report.bad_row). Redundant rows are no failure; rank.h finds them.
 TN_NODISCARD tn_result tni_saddle_factor(tni_saddle* s);
 
 /// rhs: b on A rows, r on B rows; x: u on A rows, mu on B rows. refine: on loops, iterate to the
 /// exact answer; without it a loop answer carries the regularisation. Contradictory rows are no
 /// failure: look at report.residual. TN_ERR_SINGULAR when the answer is not finite.
 TN_NODISCARD tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool refine);
-
-/// The redundant rows with care: rewrites s->redundant and report.redundant_count after a
-/// factorisation. Without the rows marked, the rest is independent and has the same rank. Two
-/// factorisations, a core solve for each small pivot, and their number squared of scratch memory:
-/// for diagnosis, not for every step. The factor is left as it was.
-TN_NODISCARD tn_result tni_saddle_find_redundant(tni_saddle* s, tni_arena* scratch);
 
 /// Products over one component, or all with -1. B rows of out <- J u; A rows of out <- J^T mu;
 /// A rows of out <- A^-1 b. Other rows of out are left alone. out may be the input vector where

@@ -73,6 +73,7 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
     tn_stepper* s      = TNI_TAKE(&arena, tn_stepper, 1);
     if (s != NULL) {
         *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
+        s->redundant_count = -1;
         s->settings.method = TN_METHOD_MULTIPLIER;
         result             = take_all(s);
         if (result == TN_OK) {
@@ -107,7 +108,7 @@ void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void
     stepper->system->clock_user = stepper->start->clock_user = user;
 }
 
-// ---- Between the state and the workspace ------------------------------------------------------------
+// ---- Between the state and the workspace ---------------------------------------------------------
 
 static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
 {
@@ -116,7 +117,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     tni_copy_numbers(s->now.q, state->q, s->model->q_count);
     tni_copy_numbers(s->now.u, state->u, s->model->u_count);
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
-    *report           = (tn_step_report){.rank_margin = 1};
+    *report           = (tn_step_report){.rank_margin = 1, .redundant_count = s->redundant_count};
     s->system->phases = s->start->phases = (tn_phases){0};
 }
 
@@ -214,7 +215,7 @@ tn_result tn_stepper_impulse(tn_stepper* s, tn_state* state, const tn_wrench* im
     return result;
 }
 
-// ---- One evaluation ---------------------------------------------------------------------------------
+// ---- One evaluation ------------------------------------------------------------------------------
 
 tn_result tn_stepper_evaluate(tn_stepper* s, const tn_state* state, tn_step_report* report,
                               tn_why* why)
@@ -264,7 +265,7 @@ const double* tn_stepper_accelerations(const tn_stepper* stepper)
     return stepper->rates;
 }
 
-// ---- Check --------------------------------------------------------------------------------------------
+// ---- Check ---------------------------------------------------------------------------------------
 
 tn_result tn_stepper_check(tn_stepper* s, const tn_state* state, tn_check* check, tn_why* why)
 {
@@ -272,7 +273,7 @@ tn_result tn_stepper_check(tn_stepper* s, const tn_state* state, tn_check* check
     begin(s, state, &report);
     const tni_place at     = tni_place_of(&s->now);
     const tn_result result = tni_system_check(s->system, &at, check, s->redundant, why);
-    s->redundant_count     = result == TN_OK ? check->redundant_count : 0;
+    s->redundant_count     = result == TN_OK ? check->redundant_count : -1;
     return result;
 }
 

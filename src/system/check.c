@@ -1,5 +1,5 @@
-// check: is this mechanism what its author meant? Counts freedoms and dependent rows at a state, and tries
-// whether dependent rows agree with each other.
+// check: is this mechanism what its author meant? Counts freedoms and dependent rows at a state,
+// and tries whether dependent rows agree with each other.
 #include "system/check.h"
 
 #include "linalg/rank.h"

@@ -279,6 +279,14 @@ void tni_system_add_impulses(const tni_system* system, const tn_wrench* impulses
     }
 }
 
+// Of a row of the whole system; null where it is none of a joint.
+static tn_joint_id joint_of_row(const tn_model* model, int row)
+{
+    if (row < model->u_count) return (tn_joint_id){0};
+    const tni_constraint* constraint = tni_constraint_of_row(model, row - model->u_count);
+    return tni_constraint_id(model, (int)(constraint - model->constraints));
+}
+
 void tni_system_note(const tni_system* system, tn_step_report* report)
 {
     const tni_saddle_report* s      = &system->saddle->report;
@@ -286,11 +294,7 @@ void tni_system_note(const tni_system* system, tn_step_report* report)
     const double             margin = fmin(1, s->pivot_min);
     if (margin < report->rank_margin || report->rank_joint.bits == 0) {
         report->rank_margin = margin;
-        if (s->pivot_row >= model->u_count) {
-            const tni_constraint* constraint =
-                tni_constraint_of_row(model, s->pivot_row - model->u_count);
-            report->rank_joint = tni_constraint_id(model, (int)(constraint - model->constraints));
-        }
+        report->rank_joint  = joint_of_row(model, s->pivot_row);
     }
     report->regularised_count = s->replaced_count > report->regularised_count
                                     ? s->replaced_count
@@ -298,5 +302,8 @@ void tni_system_note(const tni_system* system, tn_step_report* report)
     report->refinement_count  = s->refinement_count > report->refinement_count
                                     ? s->refinement_count
                                     : report->refinement_count;
-    report->residual          = fmax(report->residual, s->residual);
+    if (s->residual > report->residual) {
+        report->residual       = s->residual;
+        report->residual_joint = joint_of_row(model, s->residual_row);
+    }
 }
