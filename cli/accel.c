@@ -71,7 +71,8 @@ static tnc_stop evaluate(tnc_job* job)
         snprintf(stop.text, sizeof stop.text, "%s",
                  why.text[0] ? why.text : tn_result_text(result));
     } else if (!is_met(job, report.residual)) {
-        stop = (tnc_stop){.stopped = true, .result = TN_ERR_SINGULAR, .joint = report.rank_joint};
+        stop =
+            (tnc_stop){.stopped = true, .result = TN_ERR_SINGULAR, .joint = report.residual_joint};
         snprintf(stop.text, sizeof stop.text,
                  "no acceleration meets all joints: one is off by %.3g", report.residual);
     }

@@ -36,7 +36,7 @@ static bool failed(const char* spec, const tn_why* why)
     return false;
 }
 
-// ---- baraff: the two examples of the paper -----------------------------------------------------------
+// ---- baraff: the two examples of the paper -------------------------------------------------------
 
 enum { PHASE_KINEMATICS, PHASE_ASSEMBLE, PHASE_FACTOR, PHASE_SOLVE, PHASE_ALL, PHASE_COUNT };
 
@@ -108,7 +108,7 @@ static bool bench_baraff(const tnc_options* options, sheet* to)
     return good;
 }
 
-// ---- linear: time and memory a body ------------------------------------------------------------------
+// ---- linear: time and memory a body --------------------------------------------------------------
 
 enum { SIZE_COUNT = 4 };
 
@@ -237,7 +237,7 @@ static bool bench_linear(const tnc_options* options, sheet* to)
     return good;
 }
 
-// ---- scenes: every built-in at its default size ------------------------------------------------------
+// ---- scenes: every built-in at its default size --------------------------------------------------
 
 enum { SCENE_STEPS = 100 };
 
@@ -297,7 +297,7 @@ static bool bench_scenes(const tnc_options* options, sheet* to)
     return good;
 }
 
-// ---- The command -----------------------------------------------------------------------------------
+// ---- The command ---------------------------------------------------------------------------------
 
 typedef struct suite {
     const char* name;

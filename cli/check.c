@@ -6,7 +6,7 @@
 static const double wide_mass_ratio = 1e3;
 static const double narrow_margin   = 1e-6; // below: a singular position is near
 static const double still_velocity  = 1e-6; // [m/s or rad/s]
-enum { ROWS_SHOWN = 20 };
+enum { PLACES_SHOWN = 8 };                  // joints that have redundant rows
 
 static const char* plural(int count)
 {
@@ -40,7 +40,23 @@ static bool is_assembled(const tn_check* c)
     return c->assembly_error <= TNC_ASSEMBLED;
 }
 
-// ---- In words --------------------------------------------------------------------------------------
+// A motor, a keyed body or a coupler with a speed of its own moves the mechanism, whatever its mobility.
+static bool is_driven(const tn_scene* scene)
+{
+    for (int i = 0; i < tn_scene_joint_count(scene); ++i) {
+        const tn_joint_def* def = tn_scene_constraint(scene, i) ? NULL : tn_scene_joint(scene, i);
+        if (def && def->type == TN_JOINT_MOTOR) return true;
+    }
+    for (int i = 0; i < tn_scene_body_count(scene); ++i)
+        if (tn_scene_body(scene, i)->kind == TN_BODY_KINEMATIC) return true;
+    for (int i = 0; i < tn_scene_coupling_count(scene); ++i) {
+        const tn_coupling_def* def = tn_scene_coupling(scene, i);
+        if (def->type == TN_COUPLING_COUPLER && def->velocity != 0) return true;
+    }
+    return false;
+}
+
+// ---- In words ------------------------------------------------------------------------------------
 
 static void tell_mobility(const tnc_job* job, const tn_check* c)
 {
@@ -48,20 +64,71 @@ static void tell_mobility(const tnc_job* job, const tn_check* c)
     printf("%s: %d bod%s, %d joint%s, %d closed loop%s.\n", tnc_job_title(job), n.bodies,
            n.bodies == 1 ? "y" : "ies", n.joints, plural(n.joints), n.loops, plural(n.loops));
     printf("Mobility %d: %d freedoms less %d rows", c->mobility, n.freedoms, n.rows);
-    if (c->redundant_count > 0) printf(", of which %d say nothing new", c->redundant_count);
+    if (c->redundant_count > 0)
+        printf(", of which %d %s nothing new", c->redundant_count,
+               c->redundant_count == 1 ? "says" : "say");
     printf(".\n");
-    if (c->mobility == 0) printf("Nothing can move.\n");
+    if (c->mobility < 0) { // there are more independent rows than freedoms: rounding hides some
+        printf("This count is not certain: at least %d more row%s must be redundant.\n",
+               -c->mobility, plural(-c->mobility));
+    } else if (c->mobility == 0 && n.freedoms > 0) {
+        printf("%s.\n", is_driven(job->scene) ? "All motion is prescribed by motors or keys"
+                                              : "Nothing can move");
+    }
 }
 
+static bool same_place(tn_row_name a, tn_row_name b)
+{
+    return a.joint.bits == b.joint.bits && (a.joint.bits || a.coupling == b.coupling);
+}
+
+// Rows first..end - 1 of the list are of one joint, or of one coupling.
+static void tell_place(const tnc_job* job, int first, int end)
+{
+    const tn_row_name name = tn_stepper_redundant_row(job->stepper, first);
+    if (!name.joint.bits) {
+        char text[320];
+        row_text(job, name, text, sizeof text);
+        printf("Redundant: %s.\n", text);
+        return;
+    }
+    printf("Redundant: joint '%s': ", joint_name(job, name.joint));
+    if (end - first == tn_model_joint_rows(job->model, name.joint)) {
+        printf("all its rows.\n");
+        return;
+    }
+    for (int i = first; i < end; ++i) {
+        const tn_row_name row = tn_stepper_redundant_row(job->stepper, i);
+        printf("%s%s", i > first ? ", " : "", tn_model_row_text(job->model, row.joint, row.row));
+    }
+    printf(".\n");
+}
+
+// One line a joint, and few of them: a large linkage has thousands of such rows.
 static void tell_redundancy(const tnc_job* job, const tn_check* c)
 {
-    char text[320];
-    for (int i = 0; i < c->redundant_count && i < ROWS_SHOWN; ++i) {
-        row_text(job, tn_stepper_redundant_row(job->stepper, i), text, sizeof text);
-        printf("Redundant: %s.\n", text);
+    int place = 0, shown = 0;
+    for (int first = 0, end; first < c->redundant_count; first = end, ++place) {
+        const tn_row_name name = tn_stepper_redundant_row(job->stepper, first);
+        for (end = first + 1; end < c->redundant_count; ++end)
+            if (!same_place(name, tn_stepper_redundant_row(job->stepper, end))) break;
+        if (place >= PLACES_SHOWN) continue;
+        tell_place(job, first, end);
+        shown = end;
     }
-    if (c->redundant_count > ROWS_SHOWN)
-        printf("Redundant: %d more.\n", c->redundant_count - ROWS_SHOWN);
+    if (place > PLACES_SHOWN) {
+        const int rows = c->redundant_count - shown, places = place - PLACES_SHOWN;
+        printf("Redundant: %d more row%s of %d more joint%s (--report FILE names them all).\n",
+               rows, plural(rows), places, plural(places));
+    }
+    if (c->redundant_count > 0 && !c->contradictory)
+        printf(
+            "The motion is not touched by that; how such joints share their forces is arbitrary.\n");
+}
+
+static void tell_contradiction(const tnc_job* job, const tn_check* c)
+{
+    char text[320];
     if (!c->contradictory) return;
     row_text(job, c->contradiction, text, sizeof text);
     printf("Contradiction: %s cannot be met together with the others.\n", text);
@@ -75,8 +142,20 @@ static void tell_assembly(const tnc_job* job, const tn_check* c)
     if (is_assembled(c) && c->assembly_joint.bits) printf(" (joint '%s')", worst);
     printf(".\n");
     if (c->velocity_error > still_velocity) {
-        printf("The velocities break the joints: joint '%s' by %.3g.\n",
+        printf("The velocities do not fit joint '%s': off by %.3g. A run begins by mending them.\n",
                joint_name(job, c->velocity_joint), c->velocity_error);
+    }
+}
+
+static void tell_limits(const tnc_job* job)
+{
+    for (int i = 0; i < tn_scene_joint_count(job->scene); ++i) {
+        if (tn_scene_constraint(job->scene, i)) continue;
+        const tn_joint_def* def = tn_scene_joint(job->scene, i);
+        if (!def->limit.given || !def->limit.hard) continue;
+        printf("Joint '%s' has a hard limit, which this version cannot run: give it a stiffness.\n",
+               joint_name(job, (tn_joint_id){(uint32_t)i + 1}));
+        return;
     }
 }
 
@@ -100,7 +179,7 @@ static void tell_remarks(const tnc_job* job, const tn_check* c)
     }
 }
 
-// ---- As JSON ---------------------------------------------------------------------------------------
+// ---- As JSON -------------------------------------------------------------------------------------
 
 static void put_key(tnc_out* out, const char* key)
 {
@@ -189,7 +268,7 @@ static void put_all(tnc_out* out, const tnc_job* job, const tn_check* c)
     tnc_put(out, "%s\n}\n", c->contradictory ? "true" : "false");
 }
 
-// ---- The command -----------------------------------------------------------------------------------
+// ---- The command ---------------------------------------------------------------------------------
 
 static int check(tnc_job* job, tnc_out* out, bool quiet)
 {
@@ -205,8 +284,10 @@ static int check(tnc_job* job, tnc_out* out, bool quiet)
     if (!console && !quiet) {
         tell_mobility(job, &c);
         tell_redundancy(job, &c);
+        tell_contradiction(job, &c);
         tell_assembly(job, &c);
         tell_remarks(job, &c);
+        tell_limits(job);
     }
     return written && is_assembled(&c) && !c.contradictory ? TNC_DONE : TNC_STOPPED;
 }

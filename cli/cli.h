@@ -22,7 +22,7 @@ int tnc_check(const tnc_options* options);
 int tnc_scene(const tnc_options* options);
 int tnc_bench(const tnc_options* options);
 
-// ---- Messages and files ----------------------------------------------------------------------------
+// ---- Messages and files --------------------------------------------------------------------------
 
 /// One line on standard error, "tenon: ...", whatever the text holds.
 void tnc_complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
@@ -51,7 +51,7 @@ void tnc_put_numbers(tnc_out* out, const double* values, int count);
 void tnc_put_vec3(tnc_out* out, tn_vec3 v);
 void tnc_put_quat(tnc_out* out, tn_quat q);
 
-// ---- A mechanism, ready to go ------------------------------------------------------------------------
+// ---- A mechanism, ready to go --------------------------------------------------------------------
 
 /// Counts what the library takes from the host.
 typedef struct tnc_meter {
@@ -84,7 +84,7 @@ int tnc_exit_code(tn_result result);
 
 tn_host tnc_meter_host(tnc_meter* meter);
 
-// ---- Time ------------------------------------------------------------------------------------------
+// ---- Time ----------------------------------------------------------------------------------------
 
 double tnc_clock(void* unused); ///< seconds on a steady clock
 /// From here on an interrupt (ctrl-C) does not end the program but is remembered.

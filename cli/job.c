@@ -83,11 +83,24 @@ static const char* origin_name(const char* origin)
     return strcmp(origin, "-") == 0 ? "<stdin>" : origin;
 }
 
+// "fourbar", or "chain:n=3", where "@..." was meant.
+static bool is_builtin(const char* origin)
+{
+    const size_t length = strcspn(origin, ":");
+    for (int i = 0; tns_at(i); ++i) {
+        const char* name = tns_at(i)->name;
+        if (strlen(name) == length && strncmp(name, origin, length) == 0) return true;
+    }
+    return false;
+}
+
 int tnc_scene_load(const tn_host* host, const char* origin, tn_scene** scene)
 {
     tn_why          why    = {0};
     const tn_result result = read_scene(host, origin, scene, &why);
-    if (result != TN_OK) tnc_complain_why(origin_name(origin), &why);
+    if (result == TN_ERR_FILE && is_builtin(origin))
+        tnc_complain("cannot read '%s'; did you mean the built-in scene '@%s'?", origin, origin);
+    else if (result != TN_OK) tnc_complain_why(origin_name(origin), &why);
     return tnc_exit_code(result);
 }
 

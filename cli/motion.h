@@ -58,7 +58,7 @@ void tnc_put_stop(tnc_out* out, const tn_model* model, const tnc_stop* stop, lon
 /// The table at the end of a run, on standard output.
 void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options* options);
 
-// ---- Progress --------------------------------------------------------------------------------------
+// ---- Progress ------------------------------------------------------------------------------------
 
 typedef struct tnc_progress {
     bool   shown; ///< standard error is a terminal
@@ -69,7 +69,7 @@ tnc_progress tnc_progress_begin(bool quiet);
 void         tnc_progress_show(tnc_progress* progress, const tnc_motion* motion);
 void         tnc_progress_end(tnc_progress* progress);
 
-// ---- The page --------------------------------------------------------------------------------------
+// ---- The page ------------------------------------------------------------------------------------
 
 /// Frames of the motion, few enough for one page.
 typedef struct tnc_page {

@@ -274,7 +274,7 @@ bool tnc_options_parse(tnc_options* options, const tnc_command* command, int arg
     return true;
 }
 
-// ---- Help ------------------------------------------------------------------------------------------
+// ---- Help ----------------------------------------------------------------------------------------
 
 static void print_options(unsigned commands)
 {

@@ -84,7 +84,7 @@ void tnc_page_add(tnc_page* page, const tn_state* state, long long step, double 
     keep(page, state);
 }
 
-// ---- What the player is told -----------------------------------------------------------------------
+// ---- What the player is told ---------------------------------------------------------------------
 
 static const char* const shape_words[TN_SHAPE_TYPE_COUNT] = {
     [TN_SHAPE_SPHERE] = "sphere",     [TN_SHAPE_BOX] = "box",       [TN_SHAPE_CAPSULE] = "capsule",
@@ -177,7 +177,9 @@ static void put_joint(tnc_page* page, const tnc_job* job, const tn_state* start,
     put_point(out, tn_state_joint_anchor(start, joint, 0));
     tnc_put(out, ",");
     put_point(out, tn_state_joint_anchor(start, joint, 1));
-    tnc_put(out, "],\"type\":\"%s\"}", tn_joint_type_word(def->type));
+    tnc_put(out, "],\"type\":\"%s\",\"name\":", tn_joint_type_word(def->type));
+    tnc_put_text(out, tn_model_joint_name(job->model, joint));
+    tnc_put(out, "}");
 }
 
 static void put_spring(tnc_page* page, const tn_spring_def* def)

@@ -16,7 +16,7 @@ typedef struct outputs {
     tnc_page     page;
 } outputs;
 
-// ---- Outputs ---------------------------------------------------------------------------------------
+// ---- Outputs -------------------------------------------------------------------------------------
 
 static bool is_console(const char* path)
 {
@@ -62,7 +62,7 @@ static bool open_outputs(outputs* o, const tnc_job* job, const tnc_options* opti
     return !options->trajectory || open_recorder(o, job, options->trajectory);
 }
 
-// ---- Steps -----------------------------------------------------------------------------------------
+// ---- Steps ---------------------------------------------------------------------------------------
 
 // The number of steps, or -1 when they cannot be counted.
 static long long step_count(const tn_settings* settings)
@@ -206,13 +206,13 @@ static void end(tnc_job* job, tnc_motion* m)
     m->evaluated = tn_stepper_evaluate(job->stepper, job->state, NULL, NULL) == TN_OK;
 }
 
-// ---- The command -----------------------------------------------------------------------------------
+// ---- The command ---------------------------------------------------------------------------------
 
 static void complain_stop(const tnc_job* job, const tnc_motion* m)
 {
-    char time[40];
-    tn_format_number(tnc_motion_time(m), time, sizeof time);
-    tnc_complain("%s: step %lld, t = %s s: %s", job->origin, m->done + 1, time, m->stop.text);
+    const bool late = m->stop.result == TN_ERR_DIVERGED && m->done > 0; // it began well
+    tnc_complain("%s: step %lld, t = %.9g s: %s%s", job->origin, m->done + 1, tnc_motion_time(m),
+                 m->stop.text, late ? "; stiff springs and fast motion want a smaller --h" : "");
 }
 
 static bool write_outputs(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* options)

@@ -38,7 +38,8 @@ static void print_quality(const tnc_job* job, const tnc_motion* m)
     printf("joint error   %.2e at most", m->error_max);
     if (m->error_joint.bits) printf(" (%s)", tn_model_joint_name(job->model, m->error_joint));
     printf(", %.2e at the end\n", m->error_now);
-    printf("energy        %g J, drift %.2e J at most\n", m->energy_last, m->energy_drift);
+    printf("energy        %g J at the end, %.2e J from the start at most\n", m->energy_last,
+           m->energy_drift);
     printf("iterations    %.2f a step, %d at most\n",
            m->done > 0 ? m->iteration_sum / (double)m->done : 0, m->iteration_max);
     printf("hash          %016" PRIx64 "\n", tn_state_hash(job->state));

@@ -1,11 +1,15 @@
 # Every tests/<kind>/*_test.c is one program and one ctest entry, named kind/file.
 # Labels: its kind; `slow` when the name ends in _slow_test.c; `threads` when it ends in _threads_test.c.
 # A *_test.py is run by python3 with TENON (the program) in its environment.
+# Under a sanitizer, TENON_TEST_LIGHT is defined: tests of many random samples take fewer of them.
 find_package(Threads REQUIRED)
 
 add_library(tenon_test_main STATIC tests/test_main.c)
 target_include_directories(tenon_test_main PUBLIC tests)
 target_link_libraries(tenon_test_main PUBLIC $<$<PLATFORM_ID:Linux>:m>)
+if(TENON_SANITIZE)
+    target_compile_definitions(tenon_test_main PUBLIC TENON_TEST_LIGHT)
+endif()
 set_target_properties(tenon_test_main PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
 
 function(tenon_test_properties name file kind)
@@ -17,6 +21,9 @@ function(tenon_test_properties name file kind)
     endforeach()
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    if(file MATCHES "^(laws|memory)/") # the long ones first
+        set_tests_properties(${name} PROPERTIES COST 10)
+    endif()
     if(TARGET tenon_cli)
         set_tests_properties(${name} PROPERTIES ENVIRONMENT "TENON=$<TARGET_FILE:tenon_cli>")
     endif()

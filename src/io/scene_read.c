@@ -246,6 +246,7 @@ static const tni_field* find_field(const tni_fields* fields, const char* key, in
 static tn_result read_field(reader* r, const part* p, const tni_field* field,
                             const tni_json_value* value, void* def)
 {
+    if (field->kind == TNI_FIELD_CUSTOM) return TN_OK; // the def may be NULL then
     void* const to = (char*)def + field->offset;
     switch (field->kind) {
     case TNI_FIELD_NUMBER: return read_number(r, p, field->key, value, to);
@@ -261,7 +262,7 @@ static tn_result read_field(reader* r, const part* p, const tni_field* field,
         TRY(need_kind(r, p, field->key, value, TNI_JSON_TEXT));
         *(const char**)to = value->text;
         return TN_OK;
-    case TNI_FIELD_CUSTOM: return TN_OK;
+    case TNI_FIELD_CUSTOM: break;
     }
     return TN_OK;
 }

@@ -162,9 +162,9 @@ static int measure(const tni_adjacency* graph, int root, int* queue, int* up, in
 int tni_order_root(const tni_adjacency* graph, const int* nodes, int count, int* work)
 {
     if (!tree_shaped(graph, nodes, count)) return -1;
-    const size_t n = (size_t)graph->count;
-    int *up = work, *queue = work + n, *bad = work + 2 * n, *near = work + 3 * n, *far = work +
-        4 * n;
+    const size_t n  = (size_t)graph->count;
+    int *        up = work, *queue = work + n, *bad = work + 2 * n, *near = work + 3 * n,
+        *far = work + 4 * n;
 
     tni_order_breadth(graph, nodes[0], queue, up);
     count_bad(graph, queue, up, count, bad);
@@ -186,7 +186,7 @@ int tni_order_root(const tni_adjacency* graph, const int* nodes, int count, int*
 // The quotient graph: a node is waiting or ready (in the heap), then an element, then absorbed.
 typedef struct quotient {
     const tni_adjacency* graph;
-    int*                 list;      // of node v: elements[v] elements, then others[v] nodes
+    int*                 list; // of node v: elements[v] elements, then others[v] nodes
     int *                elements, *others;
     int*                 degree;    // rows of the neighbours, an upper bound
     uint8_t*             gone;      // eliminated, or never taken part

@@ -12,19 +12,19 @@ typedef struct tni_graph {
     int            edge_count; ///< at most one edge a pair of nodes, none from a node to itself
     const int*     row_node;   ///< edge e is the block (row_node[e], col_node[e]), row-major
     const int*     col_node;
-    const uint8_t* strong;     ///< the block alone has full row rank, its row node being a B node
+    const uint8_t* strong; ///< the block alone has full row rank, its row node being a B node
 } tni_graph;
 
 enum { TNI_DIM_MAX = 64 };
 
 /// The graph as lists of neighbours. An edge between an A and a B node is strong for both.
 typedef struct tni_adjacency {
-    int            count;
-    const int*     dim;
-    const int8_t*  sign;
-    int*           start; ///< neighbours of v: node[start[v] .. start[v + 1] - 1]
-    int*           node;
-    uint8_t*       strong;
+    int           count;
+    const int*    dim;
+    const int8_t* sign;
+    int*          start; ///< neighbours of v: node[start[v] .. start[v + 1] - 1]
+    int*          node;
+    uint8_t*      strong;
 } tni_adjacency;
 
 /// Memory from the arena; look at arena->failed before using the result.

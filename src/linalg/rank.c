@@ -207,7 +207,7 @@ static tn_result compare(tni_saddle* s, tni_arena* arena, const loops* l, int co
                          const int* rows, double* x)
 {
     const size_t n         = (size_t)l->row_count;
-    double*      rest      = TNI_TAKE(arena, double, (size_t)count * n);
+    double*      rest      = TNI_TAKE(arena, double, (size_t)count* n);
     uint8_t*     dependent = TNI_TAKE(arena, uint8_t, count);
     if (arena->failed) return TN_ERR_MEMORY;
     for (int k = 0; k < count; ++k) {
@@ -224,7 +224,7 @@ static tn_result compare(tni_saddle* s, tni_arena* arena, const loops* l, int co
 static tn_result settle_doubts(tni_saddle* s, tni_arena* arena, const loops* l)
 {
     int*    rows = TNI_TAKE(arena, int, l->row_count);
-    double* x    = TNI_TAKE(arena, double, (size_t)l->row_count * BATCH);
+    double* x    = TNI_TAKE(arena, double, (size_t)l->row_count* BATCH);
     if (arena->failed) return TN_ERR_MEMORY;
     const int doubts = find_doubts(l, rows);
     int       left   = 0;

@@ -301,7 +301,7 @@ tn_result tni_saddle_factor(tni_saddle* s)
 {
     const tni_plan* plan = s->plan;
     s->report            = (tni_saddle_report){
-                   .pivot_min = INFINITY, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
+                   .pivot_min = HUGE_VAL, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
     for (int c = 0; c < plan->component_count; ++c) {
         s->a_ready[c] = s->refined[c] = 0;
         bool lost                     = false;

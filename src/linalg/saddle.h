@@ -29,7 +29,7 @@ typedef struct tni_saddle {
 
     size_t*  diagonal_at; ///< by node, into diagonal: A or E
     double*  diagonal;
-    bool     soft; ///< somebody has asked for an E block
+    bool     soft;     ///< somebody has asked for an E block
     double*  a_factor; ///< A blocks factored, at the same offsets
     uint8_t* a_ready;  ///< by component: a_factor belongs to the current blocks
     size_t*  j_at;     ///< by edge, into j

@@ -12,6 +12,7 @@
 
 static const double plane_tolerance = 1e-9;  // sine of the angle that an axis may lean
 static const double length_min      = 1e-12; // anchors closer than this coincide [m]
+static const double far             = 1e150; // the squares of larger numbers may overflow
 static const double two_pi          = 6.283185307179586;
 
 static const char* copy_text(tn_model* model, const char* text)
@@ -91,6 +92,22 @@ static tn_result compile_inertia(const tn_host* host, tni_body* body, const tn_b
     return TN_OK;
 }
 
+static bool is_near(tn_vec3 a) // so written, it catches NaN too
+{
+    return fabs(a.x) <= far && fabs(a.y) <= far && fabs(a.z) <= far;
+}
+
+static tn_result check_start(const tni_body* body, tn_why* why)
+{
+    const char* what = !is_near(body->com)                      ? "centre of mass"
+                       : !is_near(body->start.position)         ? "position"
+                       : !is_near(body->start_velocity.angular) ? "angular velocity"
+                       : !is_near(body->start_velocity.linear)  ? "velocity"
+                                                                : NULL;
+    if (what == NULL) return TN_OK;
+    return tni_fail(why, TN_ERR_MODEL, "body '%s': its %s is beyond %g", body->name, what, far);
+}
+
 static tn_result compile_body(tn_model* model, int index, const tn_body_def* def, tn_why* why)
 {
     tni_body* body = &model->bodies[index];
@@ -130,7 +147,7 @@ static tn_result compile_body(tn_model* model, int index, const tn_body_def* def
         model->q_count += body->q_count;
         model->u_count += body->dim;
     }
-    return TN_OK;
+    return check_start(body, why);
 }
 
 static tn_result compile_bodies(tn_model* model, const tn_scene* scene, tn_why* why)
@@ -409,6 +426,8 @@ static tn_result compile_joint(tn_model* model, const tn_scene* scene, const tn_
     }
     const bool flat = tni_is_flat(body1) && tni_is_flat(body2);
     compile_frames(model, joint, def, flat);
+    if (!is_near(joint->p1) || !is_near(joint->p2))
+        return tni_fail(why, TN_ERR_MODEL, "joint '%s': its place is beyond %g", def->name, far);
     joint->coordinate_start = model->coordinate_count;
     joint->coordinate_count = body1->turns && body2->turns ? joint->type->coordinate_count : 0;
     model->coordinate_count += joint->coordinate_count;

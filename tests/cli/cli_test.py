@@ -502,11 +502,37 @@ def check_tells_mobility_and_redundancy():
     assert result.code == 0 and "Mobility 30" in result.out and "Redundant" not in result.out, result.out
     twice = scene([body(position=[1, 0, 0])], [HINGE, {**HINGE, "name": "again"}])
     result = tenon("check", "-", stdin=twice)
-    assert result.code == 0 and "Mobility 1" in result.out and result.out.count("Redundant:") == 5, result.out
+    assert result.code == 0 and "Mobility 1" in result.out and result.out.count("Redundant:") == 1, result.out
+    assert "'again': all its rows" in result.out or "'pin': all its rows" in result.out, result.out
+    result = tenon("check", "@fourbar")
+    assert "Redundant: joint 'D': y of anchor, first tilt of axis, second tilt of axis." in result.out, result.out
     answer = tenon("check", "-", "--report", "-", stdin=twice).json()
     assert answer["mobility"] == 1 and answer["counts"]["redundant"] == 5 == len(answer["redundant_rows"])
     assert answer["assembled"] is True and answer["contradictory"] is False
     assert all(row["joint"] in ("pin", "again") and row["text"] for row in answer["redundant_rows"])
+
+
+@test
+def check_stays_short():
+    result = tenon("check", "@strandbeest")
+    assert result.code == 0 and result.out.count("\n") < 20 and "84 more rows of 28 more joints" in result.out, result.out
+
+
+@test
+def check_tells_driven_from_locked():
+    driven = {**HINGE, "type": "motor", "of": "hinge", "velocity": 2}
+    result = tenon("check", "-", stdin=scene([body(position=[1, 0, 0])], [driven]))
+    assert result.code == 0 and "Mobility 0" in result.out and "prescribed" in result.out, result.out
+    assert "Nothing can move" not in result.out and "do not fit joint 'pin': off by 2" in result.out, result.out
+    result = tenon("check", "-", stdin=scene([body(position=[1, 0, 0])], [{**HINGE, "type": "weld"}]))
+    assert result.code == 0 and "Nothing can move" in result.out and "prescribed" not in result.out, result.out
+
+
+@test
+def a_forgotten_at_sign_is_noticed():
+    refused("run", "fourbar", says="did you mean the built-in scene '@fourbar'?")
+    refused("check", "chain:n=3", says="'@chain:n=3'")
+    refused("run", "four", says="No such file")
 
 
 @test

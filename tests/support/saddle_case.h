@@ -17,12 +17,12 @@
 #include <stdlib.h>
 
 typedef struct saddle_case {
-    tn_host     host;
-    tni_arena   arena;
-    tni_graph   graph;
-    int *       dim, *row_node, *col_node;
-    int8_t*     sign;
-    uint8_t*    strong;
+    tn_host   host;
+    tni_arena arena;
+    tni_graph graph;
+    int *     dim, *row_node, *col_node;
+    int8_t*   sign;
+    uint8_t*  strong;
     double (*place)[3]; ///< of links
     double**    block;  ///< by edge
     double*     weight; ///< by node
@@ -73,10 +73,10 @@ static inline int saddle_add_node(saddle_case* s, int sign, int dim)
 /// Returns the block, to be filled.
 static inline double* saddle_add_edge(saddle_case* s, int row, int col)
 {
-    const int e    = s->graph.edge_count++;
-    s->row_node[e] = row;
-    s->col_node[e] = col;
-    s->strong[e]   = s->dim[row] <= s->dim[col];
+    const int e        = s->graph.edge_count++;
+    s->row_node[e]     = row;
+    s->col_node[e]     = col;
+    s->strong[e]       = s->dim[row] <= s->dim[col];
     return s->block[e] = TNI_TAKE(&s->arena, double, s->dim[row] * s->dim[col]);
 }
 
@@ -315,7 +315,7 @@ static inline double* saddle_dense_j(saddle_case* s, int* row_count, int* col_co
 {
     const int* at = saddle_dense_rows(s, col_count);
     *row_count    = s->plan->row_count - *col_count;
-    double* J     = TNI_TAKE(&s->arena, double, *row_count * *col_count);
+    double* J     = TNI_TAKE(&s->arena, double, *row_count** col_count);
     for (int e = 0; e < s->graph.edge_count; ++e) {
         const int     r = s->row_node[e], c = s->col_node[e];
         const double* block = tni_saddle_j(s->saddle, e);

@@ -76,11 +76,10 @@ TEST(dense_rank_finds_the_rows_that_follow_from_others)
 {
     for (uint64_t seed = 1; seed <= 60; ++seed) {
         test_random random = {seed};
-        const int   cols = test_random_int(&random, 4, 20), rank = test_random_int(&random, 1,
-            cols);
-        const int   rows = rank + test_random_int(&random, 0, 6);
-        double      base[20 * 20], a[26 * 20], kept[26 * 20];
-        uint8_t     dependent[26];
+        const int cols = test_random_int(&random, 4, 20), rank = test_random_int(&random, 1, cols);
+        const int rows = rank + test_random_int(&random, 0, 6);
+        double    base[20 * 20], a[26 * 20], kept[26 * 20];
+        uint8_t   dependent[26];
         random_matrix(&random, rank, cols, base);
         memset(a, 0, sizeof a);
         for (int i = 0; i < rows; ++i) { // rows of very different lengths, shuffled dependence

@@ -7,17 +7,17 @@
 
 // A matrix on a graph, as blocks and as a full matrix, its plan and its factor.
 typedef struct system_case {
-    tn_host    host;
-    tni_arena  arena;
-    tni_graph  graph;
-    int *      dim, *row_node, *col_node;
-    int8_t*    sign;
-    uint8_t*   strong;
-    double**   diagonal; // by node
-    double**   block;    // by edge
-    tni_plan*  plan;
-    tni_ldl*   ldl;
-    double*    full; // rows x rows
+    tn_host     host;
+    tni_arena   arena;
+    tni_graph   graph;
+    int *       dim, *row_node, *col_node;
+    int8_t*     sign;
+    uint8_t*    strong;
+    double**    diagonal; // by node
+    double**    block;    // by edge
+    tni_plan*   plan;
+    tni_ldl*    ldl;
+    double*     full; // rows x rows
     test_random random;
 } system_case;
 
@@ -34,8 +34,11 @@ static system_case* case_make(uint64_t seed, int node_cap, int edge_cap)
     s->strong      = TNI_TAKE(&s->arena, uint8_t, edge_cap);
     s->diagonal    = TNI_TAKE(&s->arena, double*, node_cap);
     s->block       = TNI_TAKE(&s->arena, double*, edge_cap);
-    s->graph       = (tni_graph){.dim = s->dim, .sign = s->sign, .row_node = s->row_node,
-                                 .col_node = s->col_node, .strong = s->strong};
+    s->graph       = (tni_graph){.dim      = s->dim,
+                                 .sign     = s->sign,
+                                 .row_node = s->row_node,
+                                 .col_node = s->col_node,
+                                 .strong   = s->strong};
     return s;
 }
 
@@ -67,8 +70,8 @@ static void fill_blocks(system_case* s, double weight_range, double fill)
 {
     for (int v = 0; v < s->graph.count; ++v) {
         const int n    = s->dim[v];
-        double*   D    = TNI_TAKE(&s->arena, double, n * n);
-        double*   R    = TNI_TAKE(&s->arena, double, n * n);
+        double*   D    = TNI_TAKE(&s->arena, double, n* n);
+        double*   R    = TNI_TAKE(&s->arena, double, n* n);
         double    size = pow(weight_range, test_random_unit(&s->random));
         if (s->sign[v] < 0) size = -fill;
         for (int i = 0; i < n * n; ++i) R[i] = test_random_between(&s->random, -1, 1);
@@ -83,7 +86,7 @@ static void fill_blocks(system_case* s, double weight_range, double fill)
     }
     for (int e = 0; e < s->graph.edge_count; ++e) {
         const int n = s->dim[s->row_node[e]], m = s->dim[s->col_node[e]];
-        s->block[e] = TNI_TAKE(&s->arena, double, n * m);
+        s->block[e]     = TNI_TAKE(&s->arena, double, n* m);
         const bool same = s->sign[s->row_node[e]] == s->sign[s->col_node[e]];
         for (int i = 0; i < n * m; ++i) {
             const double share = i % m == i / m ? 3 : test_random_between(&s->random, -1, 1);
@@ -95,19 +98,19 @@ static void fill_blocks(system_case* s, double weight_range, double fill)
 static void make_full(system_case* s)
 {
     const size_t rows = (size_t)s->plan->row_count;
-    s->full           = TNI_TAKE(&s->arena, double, rows * rows);
+    s->full           = TNI_TAKE(&s->arena, double, rows* rows);
     for (int v = 0; v < s->graph.count; ++v) {
         const size_t at = (size_t)s->plan->row_start[v], n = (size_t)s->dim[v];
         for (size_t i = 0; i < n; ++i) {
-            for (size_t j = 0; j < n; ++j) s->full[rows * (at + i) + at + j] =
-                    s->diagonal[v][n * i + j];
+            for (size_t j = 0; j < n; ++j)
+                s->full[rows * (at + i) + at + j] = s->diagonal[v][n * i + j];
         }
     }
     for (int e = 0; e < s->graph.edge_count; ++e) {
-        const size_t r = (size_t)s->plan->row_start[s->row_node[e]], n =
-            (size_t)s->dim[s->row_node[e]];
-        const size_t c = (size_t)s->plan->row_start[s->col_node[e]], m =
-            (size_t)s->dim[s->col_node[e]];
+        const size_t r = (size_t)s->plan->row_start[s->row_node[e]],
+                     n = (size_t)s->dim[s->row_node[e]];
+        const size_t c = (size_t)s->plan->row_start[s->col_node[e]],
+                     m = (size_t)s->dim[s->col_node[e]];
         for (size_t i = 0; i < n; ++i) {
             for (size_t j = 0; j < m; ++j) {
                 s->full[rows * (r + i) + c + j] = s->full[rows * (c + j) + r + i] =
@@ -136,7 +139,7 @@ static void make_plan(system_case* s)
 static double dense_error(system_case* s, const double* b, const double* x)
 {
     const size_t rows     = (size_t)s->plan->row_count;
-    double*      lu       = TNI_TAKE(&s->arena, double, rows * rows);
+    double*      lu       = TNI_TAKE(&s->arena, double, rows* rows);
     double*      y        = TNI_TAKE(&s->arena, double, rows);
     int*         exchange = TNI_TAKE(&s->arena, int, rows);
     memcpy(lu, s->full, sizeof *lu * rows * rows);
@@ -195,8 +198,8 @@ static void add_tree(system_case* s, int size, int shape)
         if (shape == 3 || i % 2 == 0) last = a;
     }
     if (test_random_int(&s->random, 0, 1) == 0) return;
-    const int tie = add_node(s, -1, test_random_int(&s->random, 1, s->dim[first] < 6
-        ? s->dim[first] : 6));
+    const int tie =
+        add_node(s, -1, test_random_int(&s->random, 1, s->dim[first] < 6 ? s->dim[first] : 6));
     add_edge(s, tie, first);
 }
 
@@ -300,8 +303,8 @@ TEST(structure_of_the_factor_is_exact)
         const size_t    n    = (size_t)plan->count;
         uint8_t*        full = TNI_TAKE(&s->arena, uint8_t, n * n);
         for (int e = 0; e < plan->edge_count; ++e) {
-            const size_t p = (size_t)plan->place[plan->row_node[e]], q =
-                (size_t)plan->place[plan->col_node[e]];
+            const size_t p  = (size_t)plan->place[plan->row_node[e]],
+                         q  = (size_t)plan->place[plan->col_node[e]];
             full[n * p + q] = full[n * q + p] = 1;
         }
         for (size_t p = 0; p < n; ++p) {
@@ -356,8 +359,8 @@ TEST(several_right_hand_sides_give_the_bits_of_one_by_one)
         fill_blocks(s, 10, seed % 2 == 0 ? 0 : 0.5);
         CHECK_OK(load_and_factor(s, &report));
         const int rows = s->plan->row_count, count = test_random_int(&s->random, 2, 7);
-        double *  many = random_vector(s, rows * count), *one = TNI_TAKE(&s->arena, double,
-            rows * count);
+        double *  many = random_vector(s, rows * count),
+               *one    = TNI_TAKE(&s->arena, double, rows* count);
         for (int k = 0; k < count; ++k) {
             for (int i = 0; i < rows; ++i) one[rows * k + i] = many[count * i + k];
             tni_ldl_solve(s->ldl, -1, 1, one + rows * k);
@@ -380,8 +383,8 @@ TEST(one_component_is_solved_alone)
     fill_blocks(s, 10, 0);
     CHECK_OK(load_and_factor(s, &report));
     const int rows = s->plan->row_count;
-    double *  x = random_vector(s, rows), *y = TNI_TAKE(&s->arena, double, rows), *b =
-        TNI_TAKE(&s->arena, double, rows);
+    double *  x = random_vector(s, rows), *y = TNI_TAKE(&s->arena, double, rows),
+           *b = TNI_TAKE(&s->arena, double, rows);
     memcpy(y, x, sizeof *y * (size_t)rows);
     memcpy(b, x, sizeof *b * (size_t)rows);
     tni_ldl_solve(s->ldl, -1, 1, x);
@@ -421,9 +424,9 @@ TEST(path_solve_gives_the_bits_of_the_full_solve_and_visits_ancestors_only)
             const int count = test_random_int(&s->random, 1, 3), rows = plan->row_count;
             int       nodes[8]; // the first four are given, the last four wanted
             for (int i = 0; i < 8; ++i) nodes[i] = test_random_int(&s->random, 0, plan->count - 1);
-            double *full = TNI_TAKE(&s->arena, double, rows * count), *path = random_vector(s,
-                rows * count);
-            double* before = TNI_TAKE(&s->arena, double, rows * count);
+            double *full   = TNI_TAKE(&s->arena, double, rows* count),
+                   *path   = random_vector(s, rows * count);
+            double* before = TNI_TAKE(&s->arena, double, rows* count);
             memcpy(before, path, sizeof *path * (size_t)(rows * count));
             for (int i = 0; i < 4; ++i) {
                 const int at = plan->row_start[nodes[i]] * count;
@@ -434,14 +437,14 @@ TEST(path_solve_gives_the_bits_of_the_full_solve_and_visits_ancestors_only)
             CHECK_INT(visited, count_ancestors(plan, nodes, 8));
             for (int i = 4; i < 8; ++i) {
                 const int at = plan->row_start[nodes[i]] * count;
-                for (int k = at; k < at + plan->dim[nodes[i]] * count;
-                        ++k) CHECK(full[k] == path[k]);
+                for (int k = at; k < at + plan->dim[nodes[i]] * count; ++k)
+                    CHECK(full[k] == path[k]);
             }
             int untouched = 0;
             for (int v = 0; v < plan->count; ++v) {
                 const int at = plan->row_start[v] * count;
                 untouched += memcmp(path + at, before + at,
-                    sizeof *path * (size_t)(plan->dim[v] * count)) == 0;
+                                    sizeof *path * (size_t)(plan->dim[v] * count)) == 0;
             }
             CHECK(untouched >= plan->count - visited);
         }
@@ -506,7 +509,7 @@ TEST(a_root_that_is_not_finite_is_refused)
 TEST(same_input_same_bits)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
-        double* x[2];
+        double*      x[2];
         system_case* s[2];
         for (int k = 0; k < 2; ++k) {
             tni_pivot_report report;
@@ -538,14 +541,14 @@ static size_t long_chain(int n, double* worst)
     make_plan(s);
     const size_t bytes = s->arena.bytes - before;
     CHECK(s->plan->tree[0] && s->plan->fill_blocks == 0);
-    const double A[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, E[1] = {0}, J[3] = {1, 0.5, 0.25}, K[3] =
-        {-0.5, 0.5, 1};
+    const double A[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, E[1] = {0}, J[3] = {1, 0.5, 0.25},
+                 K[3] = {-0.5, 0.5, 1};
     for (int i = 0; i < n; ++i) {
         tni_ldl_load_diagonal(s->ldl, 2 * i, A);
         tni_ldl_load_diagonal(s->ldl, 2 * i + 1, E);
     }
-    for (int e = 0; e < s->graph.edge_count; ++e) tni_ldl_load_edge(s->ldl, e,
-            s->row_node[e] > s->col_node[e] ? J : K);
+    for (int e = 0; e < s->graph.edge_count; ++e)
+        tni_ldl_load_edge(s->ldl, e, s->row_node[e] > s->col_node[e] ? J : K);
     const tni_pivot_rule rule = {.tolerance = 1e-13};
     tni_pivot_report     report;
     CHECK_OK(tni_ldl_factor(s->ldl, -1, &rule, &report));
@@ -567,8 +570,8 @@ static size_t long_chain(int n, double* worst)
 TEST(a_chain_of_a_million_nodes_takes_constant_memory_a_node)
 {
     double       small_error, large_error;
-    const double small = (double)long_chain(100000, &small_error), large =
-        (double)long_chain(1000000, &large_error);
+    const double small = (double)long_chain(100000, &small_error),
+                 large = (double)long_chain(1000000, &large_error);
     CHECK_LESS(large_error, 1e-12);
     CHECK_LESS(small_error, 1e-12);
     CHECK_LESS(large / 1e6, 1.1 * small / 1e5);
@@ -599,13 +602,13 @@ TEST(every_failed_allocation_is_reported_and_nothing_leaks)
 {
     system_case* s = random_mesh(7);
     for (int allowed = 0;; ++allowed) {
-        stingy        user  = {.allowed = allowed};
-        const tn_host host  = {.allocate = stingy_allocate, .release = stingy_release, .user =
-            &user};
-        tni_arena     arena = tni_arena_make(&host);
-        tni_plan*     plan;
-        tni_ldl*      ldl;
-        tn_result     result = tni_plan_create(&arena, &s->graph, &plan);
+        stingy        user = {.allowed = allowed};
+        const tn_host host = {
+            .allocate = stingy_allocate, .release = stingy_release, .user = &user};
+        tni_arena arena = tni_arena_make(&host);
+        tni_plan* plan;
+        tni_ldl*  ldl;
+        tn_result result = tni_plan_create(&arena, &s->graph, &plan);
         CHECK((result == TN_OK) == (plan != NULL));
         if (result == TN_OK) result = tni_ldl_create(&arena, plan, &ldl);
         tni_arena_free(&arena);

@@ -4,6 +4,12 @@
 #include <locale.h>
 #include <stdlib.h>
 
+#ifdef TENON_TEST_LIGHT
+enum { FEWER = 20 }; // samples
+#else
+enum { FEWER = 1 };
+#endif
+
 static uint64_t bits_of(double value)
 {
     uint64_t bits;
@@ -122,7 +128,7 @@ TEST(random_texts_are_read_like_strtod)
 {
     test_random r = {1};
     char        text[900];
-    for (int i = 0; i < 400000; ++i) { // digits and exponents of every size
+    for (int i = 0; i < 400000 / FEWER; ++i) { // digits and exponents of every size
         const int digits = test_random_int(&r, 1, i % 50 == 0 ? 820 : 25);
         char*     at     = text;
         *at++            = (char)('1' + test_random_int(&r, 0, 8));
@@ -131,7 +137,7 @@ TEST(random_texts_are_read_like_strtod)
         snprintf(at, 16, "e%d", test_random_int(&r, -345, 312));
         check_like_strtod(text);
     }
-    for (int i = 0; i < 300000; ++i) { // doubles printed at every precision
+    for (int i = 0; i < 300000 / FEWER; ++i) { // doubles printed at every precision
         snprintf(text, sizeof text, "%.*e", test_random_int(&r, 0, 20), random_finite(&r));
         check_like_strtod(text);
     }
@@ -142,7 +148,7 @@ TEST(half_ways_round_like_strtod)
 {
     test_random r = {2};
     char        text[1200], near[1300];
-    for (int i = 0; i < 30000; ++i) {
+    for (int i = 0; i < 30000 / FEWER; ++i) {
         uint64_t bits = test_random_bits(&r) >> 1;
         if (i % 4 == 0) bits &= ((uint64_t)1 << 53) - 1; // subnormal, or just above
         if (i % 4 > 1)
@@ -223,11 +229,11 @@ static void check_round_trip(double value)
 TEST(written_numbers_read_back_bit_for_bit)
 {
     test_random r = {3};
-    for (int i = 0; i < 500000; ++i) check_round_trip(random_finite(&r));
-    for (int i = 0; i < 300000; ++i) check_round_trip(test_random_between(&r, -10, 10));
-    for (int i = 0; i < 100000; ++i)
+    for (int i = 0; i < 500000 / FEWER; ++i) check_round_trip(random_finite(&r));
+    for (int i = 0; i < 300000 / FEWER; ++i) check_round_trip(test_random_between(&r, -10, 10));
+    for (int i = 0; i < 100000 / FEWER; ++i)
         check_round_trip(double_of(test_random_bits(&r) >> 12)); // subnormal
-    for (int i = 0; i < 100000; ++i)
+    for (int i = 0; i < 100000 / FEWER; ++i)
         check_round_trip(test_random_int(&r, -100000, 100000) / 1000.0);
     for (int e = -1074; e <= 1023; ++e) {
         for (int d = -2; d <= 2; ++d)
@@ -241,7 +247,7 @@ TEST(written_numbers_read_back_bit_for_bit)
 TEST(written_numbers_are_the_shortest)
 {
     test_random r = {4};
-    for (int i = 0; i < 100000; ++i) {
+    for (int i = 0; i < 100000 / FEWER; ++i) {
         const double value = i % 2 == 0 ? random_finite(&r) : test_random_between(&r, -1, 1);
         char         text[32], shorter[40];
         tn_format_number(value, text, sizeof text);

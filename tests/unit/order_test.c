@@ -17,8 +17,11 @@ typedef struct sketch {
 static sketch* sketch_make(void)
 {
     sketch* s = calloc(1, sizeof *s);
-    s->graph  = (tni_graph){.dim = s->dim, .sign = s->sign, .row_node = s->row_node,
-                            .col_node = s->col_node, .strong = s->strong};
+    s->graph  = (tni_graph){.dim      = s->dim,
+                            .sign     = s->sign,
+                            .row_node = s->row_node,
+                            .col_node = s->col_node,
+                            .strong   = s->strong};
     return s;
 }
 
@@ -53,8 +56,8 @@ static int root_of(const sketch* s)
     tni_arena     arena = tni_arena_make(&host);
     const size_t  n     = (size_t)s->graph.count;
     tni_adjacency graph = tni_adjacency_make(&arena, &s->graph);
-    int *nodes = TNI_TAKE(&arena, int, n), *start = TNI_TAKE(&arena, int, n + 1);
-    int *of = TNI_TAKE(&arena, int, n), *work = TNI_TAKE(&arena, int, 5 * n);
+    int *         nodes = TNI_TAKE(&arena, int, n), *start = TNI_TAKE(&arena, int, n + 1);
+    int *         of = TNI_TAKE(&arena, int, n), *work = TNI_TAKE(&arena, int, 5 * n);
     for (size_t i = 0; i < n; ++i) work[i] = -1;
     tni_order_components(&graph, nodes, start, of);
     const int root = tni_order_root(&graph, nodes, start[1], work);
@@ -148,7 +151,7 @@ TEST(weak_edges_push_the_root_to_their_own_side)
         sketch* s        = chain(10);
         s->strong[2 * k] = 0;
         CHECK_INT(root_of(s), 2 * k + 1 < 9 ? 2 * k + 1 : 9);
-        s->strong[2 * k] = 1;
+        s->strong[2 * k]     = 1;
         s->strong[2 * k + 1] = 0; // weak towards 2k + 2
         CHECK_INT(root_of(s), 2 * k + 1 > 9 ? 2 * k + 1 : 9);
         free(s);

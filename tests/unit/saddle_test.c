@@ -5,13 +5,13 @@
 static double* dense_answer(saddle_case* s, const double* rhs, bool independent)
 {
     int        rows, cols;
-    const int* at  = saddle_dense_rows(s, &cols);
+    const int* at = saddle_dense_rows(s, &cols);
     double *   J = saddle_dense_j(s, &rows, &cols), *copy = TNI_TAKE(&s->arena, double, rows* cols);
-    const int  all = rows + cols;
+    const int  all     = rows + cols;
     uint8_t*   dropped = TNI_TAKE(&s->arena, uint8_t, rows);
-    double *   K = TNI_TAKE(&s->arena, double, (size_t)all * (size_t)all), *y =
-        TNI_TAKE(&s->arena, double, all);
-    int*       exchange = TNI_TAKE(&s->arena, int, all);
+    double *   K       = TNI_TAKE(&s->arena, double, (size_t)all*(size_t)all),
+           *y          = TNI_TAKE(&s->arena, double, all);
+    int* exchange      = TNI_TAKE(&s->arena, int, all);
     memcpy(copy, J, sizeof *J * (size_t)(rows * cols));
     if (independent) tni_dense_rank(rows, cols, copy, 1e-9, dropped);
     for (int v = 0; v < s->graph.count; ++v) {
@@ -24,8 +24,8 @@ static double* dense_answer(saddle_case* s, const double* rhs, bool independent)
         }
     }
     for (int i = 0; i < rows; ++i) {
-        for (int j = 0; !dropped[i] && j < cols; ++j) K[all * (cols + i) + j] = K[all * j +
-                cols + i] = J[cols * i + j];
+        for (int j = 0; !dropped[i] && j < cols; ++j)
+            K[all * (cols + i) + j] = K[all * j + cols + i] = J[cols * i + j];
         if (dropped[i]) K[(all + 1) * (cols + i)] = 1;
     }
     for (int i = 0; i < all; ++i) y[at[i]] = rhs[i];
@@ -43,7 +43,7 @@ static double difference(const saddle_case* s, int sign, const double* x, const 
     double size = 0, error = 0;
     for (int v = 0; v < s->graph.count; ++v) {
         for (int i = s->plan->row_start[v]; s->sign[v] != -sign && i < s->plan->row_start[v + 1];
-                ++i) {
+             ++i) {
             size  = fmax(size, fabs(y[i]));
             error = fmax(error, fabs(x[i] - y[i]));
         }
@@ -63,8 +63,8 @@ static double* consistent_rhs(saddle_case* s)
 {
     double *x = random_rhs(s), *u = random_rhs(s);
     for (int v = 0; v < s->graph.count; ++v) {
-        for (int i = s->plan->row_start[v]; i < s->plan->row_start[v + 1];
-                ++i) x[i] *= s->weight[v];
+        for (int i = s->plan->row_start[v]; i < s->plan->row_start[v + 1]; ++i)
+            x[i] *= s->weight[v];
     }
     tni_saddle_mul_j(s->saddle, -1, u, x);
     return x;
@@ -106,12 +106,12 @@ TEST(trees_with_weights_a_million_apart_agree_with_dense)
 static void check_loop(saddle_case* s, double tolerance)
 {
     CHECK_OK(tni_saddle_factor(s->saddle));
-    const double *rhs = consistent_rhs(s), *x = solve(s, rhs, true), *y = dense_answer(s, rhs,
-        true);
+    const double *rhs = consistent_rhs(s), *x = solve(s, rhs, true),
+                 *y = dense_answer(s, rhs, true);
     CHECK_INT(s->saddle->report.loop_count, 1);
     CHECK_LESS(difference(s, 1, x, y), tolerance); // u
-    double *f = TNI_TAKE(&s->arena, double, s->plan->row_count), *g = TNI_TAKE(&s->arena, double,
-        s->plan->row_count);
+    double *f = TNI_TAKE(&s->arena, double, s->plan->row_count),
+           *g = TNI_TAKE(&s->arena, double, s->plan->row_count);
     tni_saddle_mul_jt(s->saddle, -1, x, f);
     tni_saddle_mul_jt(s->saddle, -1, y, g);
     CHECK_LESS(difference(s, 1, f, g), tolerance); // J^T mu, never mu
@@ -122,8 +122,8 @@ static void check_loop(saddle_case* s, double tolerance)
 TEST(loops_with_redundant_rows_agree_with_dense)
 {
     for (uint64_t seed = 1; seed <= 8; ++seed) {
-        saddle_case* cases[] = {saddle_grid(seed, 2 + (int)seed % 4, 1), saddle_scissor(seed, 2 +
-            (int)seed % 7, 1)};
+        saddle_case* cases[] = {saddle_grid(seed, 2 + (int)seed % 4, 1),
+                                saddle_scissor(seed, 2 + (int)seed % 7, 1)};
         for (int k = 0; k < 2; ++k) {
             check_loop(cases[k], 1e-9);
             saddle_free(cases[k]);
@@ -151,8 +151,8 @@ TEST(b_nodes_on_many_a_nodes_agree_with_dense)
         const int    size = test_random_int(&s->random, 5, 10);
         for (int i = 0; i < size; ++i) saddle_add_node(s, 1, i % 3 == 2 ? 12 : 6);
         for (int k = test_random_int(&s->random, 1, 5); k > 0; --k) {
-            const int tie = saddle_add_node(s, -1, test_random_int(&s->random, 1, 6)), ends =
-                test_random_int(&s->random, 3, 5);
+            const int tie   = saddle_add_node(s, -1, test_random_int(&s->random, 1, 6)),
+                      ends  = test_random_int(&s->random, 3, 5);
             const int first = test_random_int(&s->random, 0, size - ends);
             for (int i = first; i < first + ends; ++i) saddle_add_random_edge(s, tie, i);
         }
@@ -189,8 +189,8 @@ TEST(soft_rows_below_the_regularisation_are_refined_to_their_own_softness)
         s->saddle->refinement_max = 400;
         for (int v = 0; v < s->graph.count; ++v) {
             if (s->sign[v] > 0) continue;
-            for (int k = 0; k < 5; ++k) tni_saddle_e(s->saddle, v)[6 * k] =
-                    test_random_between(&s->random, 1e-4, 1e-3);
+            for (int k = 0; k < 5; ++k)
+                tni_saddle_e(s->saddle, v)[6 * k] = test_random_between(&s->random, 1e-4, 1e-3);
         }
         CHECK_OK(tni_saddle_factor(s->saddle));
         const double *rhs = random_rhs(s), *x = solve(s, rhs, true);
@@ -203,8 +203,8 @@ TEST(soft_rows_below_the_regularisation_are_refined_to_their_own_softness)
 
 TEST(refinement_removes_what_regularisation_leaves)
 {
-    saddle_case* s                  = saddle_scissor(3, 8, 100);
-    s->saddle->regularisation       = 1e-8;
+    saddle_case* s            = saddle_scissor(3, 8, 100);
+    s->saddle->regularisation = 1e-8;
     CHECK_OK(tni_saddle_factor(s->saddle));
     const double *rhs = consistent_rhs(s), *y = dense_answer(s, rhs, true);
     const double  plain = difference(s, 1, solve(s, rhs, false), y);
@@ -217,7 +217,7 @@ TEST(refinement_removes_what_regularisation_leaves)
 
 TEST(a_tree_with_a_row_twice_is_treated_as_a_loop)
 {
-    saddle_case* s   = saddle_make(4);
+    saddle_case* s = saddle_make(4);
     const int    a = saddle_add_node(s, 1, 6), b = saddle_add_node(s, 1, 6),
               tie = saddle_add_node(s, -1, 4), ground = saddle_add_node(s, -1, 3);
     saddle_add_random_edge(s, tie, a);
@@ -246,7 +246,7 @@ TEST(a_contradiction_is_no_failure_but_shows_in_the_residual)
     memcpy(s->block[1], s->block[0], sizeof(double) * 18);
     saddle_finish(s);
     CHECK_OK(tni_saddle_factor(s->saddle));
-    double* rhs                         = consistent_rhs(s);
+    double* rhs = consistent_rhs(s);
     rhs[s->plan->row_start[second] + 1] += 0.25; // two rows disagree by that much: half each
     solve(s, rhs, true);
     // mu is residual / alpha, so u carries rounding of 1e-16 / eps_T.
@@ -270,25 +270,23 @@ TEST(an_empty_row_is_harmless)
 TEST(what_is_not_finite_or_not_positive_is_refused_by_row)
 {
     for (int kind = 0; kind < 10; ++kind) {
-        saddle_case*  s     = kind < 5 ? saddle_grid(1, 3, 1) : saddle_tree(6, 1);
-        const double  evils[] = {(double)NAN, (double)INFINITY};
-        const int     last = s->dim[0] - 1;
-        double*       rhs  = NULL;
+        saddle_case* s       = kind < 5 ? saddle_grid(1, 3, 1) : saddle_tree(6, 1);
+        const double evils[] = {(double)NAN, (double)INFINITY};
+        const int    last    = s->dim[0] - 1;
+        double*      rhs     = NULL;
         switch (kind % 5) {
         case 0: tni_saddle_a(s->saddle, 0)[(s->dim[0] + 1) * last] = -1; break;
         case 1: tni_saddle_a(s->saddle, 0)[(s->dim[0] + 1) * last] = evils[0]; break;
         case 2: tni_saddle_j(s->saddle, 0)[0] = evils[0]; break;
         case 3: tni_saddle_j(s->saddle, 0)[0] = evils[1]; break;
-        default:
-            rhs                         = random_rhs(s);
-            rhs[s->plan->row_count / 2] = evils[0];
+        default: rhs = random_rhs(s); rhs[s->plan->row_count / 2] = evils[0];
         }
         if (rhs == NULL) {
             CHECK_INT(tni_saddle_factor(s->saddle), TN_ERR_SINGULAR);
         } else {
             CHECK_OK(tni_saddle_factor(s->saddle));
-            CHECK_INT(tni_saddle_solve(s->saddle, rhs, TNI_TAKE(&s->arena, double,
-                s->plan->row_count), true),
+            CHECK_INT(tni_saddle_solve(s->saddle, rhs,
+                                       TNI_TAKE(&s->arena, double, s->plan->row_count), true),
                       TN_ERR_SINGULAR);
         }
         CHECK(s->saddle->report.bad_row >= 0);
@@ -303,14 +301,14 @@ TEST(products_fit_together)
         saddle_case* s = seed % 2 == 0 ? saddle_grid(seed, 3, 10) : saddle_tree(seed, 10);
         CHECK_OK(tni_saddle_factor(s->saddle));
         const int rows = s->plan->row_count;
-        double *  x = random_rhs(s), *y = TNI_TAKE(&s->arena, double, rows), *z =
-            TNI_TAKE(&s->arena, double, rows);
+        double *  x = random_rhs(s), *y = TNI_TAKE(&s->arena, double, rows),
+               *z = TNI_TAKE(&s->arena, double, rows);
         tni_saddle_mul_j(s->saddle, -1, x, y);
         tni_saddle_mul_jt(s->saddle, -1, x, y);
         double sum = 0; // mu . J u = u . J^T mu
         for (int v = 0; v < s->graph.count; ++v) {
-            for (int i = s->plan->row_start[v]; i < s->plan->row_start[v + 1];
-                    ++i) sum += s->sign[v] * x[i] * y[i];
+            for (int i = s->plan->row_start[v]; i < s->plan->row_start[v + 1]; ++i)
+                sum += s->sign[v] * x[i] * y[i];
         }
         CHECK_NEAR(sum, 0, 1e-12);
         tni_saddle_solve_a(s->saddle, -1, x, z);
@@ -318,8 +316,8 @@ TEST(products_fit_together)
             const int n = s->dim[v], at = s->plan->row_start[v];
             for (int i = 0; s->sign[v] > 0 && i < n; ++i) {
                 double back = -x[at + i];
-                for (int j = 0; j < n; ++j) back += tni_saddle_a(s->saddle, v)[n * i +
-                        j] * z[at + j];
+                for (int j = 0; j < n; ++j)
+                    back += tni_saddle_a(s->saddle, v)[n * i + j] * z[at + j];
                 CHECK_NEAR(back, 0, 1e-12);
             }
         }
