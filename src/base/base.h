@@ -38,7 +38,8 @@ void  tni_host_give(const tn_host* host, void* block, size_t bytes);
 typedef struct tni_arena {
     tn_host                 host;
     struct tni_arena_chunk* chunks;
-    size_t                  bytes; ///< taken from the host so far
+    size_t                  bytes;       ///< taken from the host so far
+    size_t                  large_count; ///< pieces that got a chunk of their own
     bool                    failed;
 } tni_arena;
 
