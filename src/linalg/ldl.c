@@ -344,14 +344,11 @@ void tni_ldl_add_diagonal(tni_ldl* ldl, int node, int index, double value)
 
 // Sizes for which the kernels are compiled with constants: A nodes of 6, 3 and 12 rows with the
 // B nodes that are usual beside them, either first.
+// clang-format off
 #define BLOCK_PAIRS(X)                                                                      \
-    X(6, 1)                                                                                 \
-    X(6, 2)                                                                                 \
-    X(6, 3)                                                                                 \
-    X(6, 4)                                                                                 \
-    X(6, 5)                                                                                 \
-    X(6, 6) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) X(3, 1) X(3, 2) X(3, 3) X(1, 3) X(2, 3) \
-        X(12, 3) X(3, 12)
+    X(6, 1) X(6, 2) X(6, 3) X(6, 4) X(6, 5) X(6, 6) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) \
+    X(3, 1) X(3, 2) X(3, 3) X(1, 3) X(2, 3) X(12, 3) X(3, 12)
+// clang-format on
 #define BLOCK_SIZES(X) X(1) X(2) X(3) X(4) X(5) X(6) X(12)
 #define PAIR(n, m)     ((n) << 8 | (m))
 
