@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 static tn_scene* new_scene(void)
 {
@@ -830,24 +829,17 @@ static void add_many(tn_scene* scene, int count, bool named)
     }
 }
 
-// Twice the bodies, twice the time: a list or a search that is not constant shows as four times.
-TEST(a_hundred_thousand_bodies_are_added_in_linear_time)
+// A search or a list that is not constant would make this last for minutes.
+TEST(two_hundred_thousand_bodies_are_added_and_found)
 {
-    double seconds[2];
-    for (int k = 0; k < 2; ++k) {
-        const int     count = 100000 << k;
-        tn_scene*     scene = new_scene();
-        const clock_t start = clock();
-        add_many(scene, count / 2, true);
-        add_many(scene, count / 2, false);
-        seconds[k] = (double)(clock() - start) / CLOCKS_PER_SEC;
-        CHECK_OK(tn_scene_problem(scene, NULL));
-        CHECK_INT(tn_scene_body_count(scene), count);
-        CHECK_INT(tn_scene_find_body(scene, "link 1234", NULL).bits, 1235);
-        tn_scene_free(scene);
-    }
-    CHECK_LESS(seconds[0], 2);
-    CHECK_LESS(seconds[1], 3 * seconds[0] + 0.5);
+    const int count = 200000;
+    tn_scene* scene = new_scene();
+    add_many(scene, count / 2, true);
+    add_many(scene, count / 2, false);
+    CHECK_OK(tn_scene_problem(scene, NULL));
+    CHECK_INT(tn_scene_body_count(scene), count);
+    CHECK_INT(tn_scene_find_body(scene, "link 1234", NULL).bits, 1235);
+    tn_scene_free(scene);
 }
 
 // ---- Memory ------------------------------------------------------------------------------------
