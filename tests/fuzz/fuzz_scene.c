@@ -120,11 +120,13 @@ static void check_step(tn_stepper* stepper, tn_state* state)
     else REQUIRE(tn_state_hash(state) == before, "a failed step changed the state");
 }
 
-// The pieces of the adaptive integrator may be many: it is left to the smallest scenes.
+// The adaptive integrator may take a hundred thousand pieces before it gives up: it is left to the
+// smallest scenes, and need not be exact.
 static tn_settings settings_for(const tn_scene* scene, const tn_counts* counts)
 {
-    tn_settings settings = tn_scene_settings(scene);
-    settings.method      = TN_METHOD_MULTIPLIER;
+    tn_settings settings                = tn_scene_settings(scene);
+    settings.method                     = TN_METHOD_MULTIPLIER;
+    settings.multiplier.error_tolerance = fmax(settings.multiplier.error_tolerance, 1e-3);
     if (counts->bodies + counts->joints > 4 &&
         settings.multiplier.integrator == TN_INTEGRATOR_ADAPTIVE) {
         settings.multiplier.integrator = TN_INTEGRATOR_RK4;
