@@ -64,7 +64,7 @@ static void copy_graph(tni_arena* arena, const tni_graph* graph, tni_plan* plan)
     plan->pivot           = TNI_TAKE(arena, tni_pivot, n + 1);
     if (arena->failed) return;
     for (size_t v = 0; v < n; ++v) {
-        TN_ASSERT(graph->dim[v] >= 1 && graph->dim[v] <= TNI_DIM_MAX);
+        TN_ASSERT(graph->dim[v] >= 0 && graph->dim[v] <= TNI_DIM_MAX); // 0: takes no part
         TN_ASSERT(graph->sign[v] == 1 || graph->sign[v] == -1);
         plan->dim[v]           = graph->dim[v];
         plan->sign[v]          = graph->sign[v];
@@ -645,32 +645,51 @@ void tni_block_solve(int n, const double* D, double* x)
 
 // --- a few nodes only ---------------------------------------------------------------------------
 
-// The nodes and their ancestors, as rising places in ldl->path; returns how many. Each walk up
-// is rising and ends at the first place seen; it is merged in from the back. Nodes whose mark is
-// not the previous stamp are new: their part of x is set to zero, and *fresh counts them.
-static int gather(tni_ldl* ldl, const int* nodes, int node_count, int count, double* x, int* fresh)
+// From a node up to the first place seen, into ldl->segment; returns how many. Places whose mark is
+// not the old stamp have no right-hand side: their part of x is set to zero, and *fresh counts them.
+static int walk_up(tni_ldl* ldl, int node, int old, int count, double* x, int* fresh)
 {
     const tni_plan* plan = ldl->plan;
-    int *           path = ldl->path, length = 0;
-    const int       old = ldl->stamp++;
-    for (int i = 0; i < node_count; ++i) {
-        int size = 0;
-        for (int p = plan->place[nodes[i]]; p >= 0 && ldl->mark[p] != ldl->stamp;
-             p     = plan->parent[p]) {
-            if (ldl->mark[p] != old) {
-                const tni_pivot* v = &plan->pivot[p];
-                memset(x + (size_t)v->row * (size_t)count, 0, sizeof *x * (size_t)(v->dim * count));
-                ++*fresh;
-            }
-            ldl->mark[p]         = ldl->stamp;
-            ldl->segment[size++] = p;
+    int             size = 0;
+    for (int p = plan->place[node]; p >= 0 && ldl->mark[p] != ldl->stamp; p = plan->parent[p]) {
+        if (ldl->mark[p] != old) {
+            const tni_pivot* v = &plan->pivot[p];
+            memset(x + (size_t)v->row * (size_t)count, 0, sizeof *x * (size_t)(v->dim * count));
+            ++*fresh;
         }
+        ldl->mark[p]         = ldl->stamp;
+        ldl->segment[size++] = p;
+    }
+    return size;
+}
+
+// The nodes and their ancestors, as rising places in ldl->path; returns how many. Each walk up is
+// rising; it is merged in from the back. Sums then run as in a solve of all nodes.
+static int gather_up(tni_ldl* ldl, const int* nodes, int node_count, int count, double* x)
+{
+    int *     path = ldl->path, length = 0, fresh = 0;
+    const int old = ldl->stamp++;
+    for (int i = 0; i < node_count; ++i) {
+        int size = walk_up(ldl, nodes[i], old, count, x, &fresh);
         int from = length - 1, to = length + size - 1;
         length += size;
         while (size > 0) {
             const bool older = from >= 0 && path[from] > ldl->segment[size - 1];
             path[to--]       = older ? path[from--] : ldl->segment[--size];
         }
+    }
+    return length;
+}
+
+// The same, parents before children: walk after walk, each from its top.
+static int gather_down(tni_ldl* ldl, const int* nodes, int node_count, int count, double* x,
+                       int* fresh)
+{
+    int       length = 0;
+    const int old    = ldl->stamp++;
+    for (int i = 0; i < node_count; ++i) {
+        int size = walk_up(ldl, nodes[i], old, count, x, fresh);
+        while (size > 0) ldl->path[length++] = ldl->segment[--size];
     }
     return length;
 }
@@ -685,11 +704,10 @@ int tni_ldl_solve_path(tni_ldl* ldl, const int* given, int given_count, const in
     }
     ++ldl->stamp;
     for (int i = 0; i < given_count; ++i) ldl->mark[plan->place[given[i]]] = ldl->stamp;
-    int       fresh = 0;
-    const int up    = gather(ldl, given, given_count, count, x, &fresh);
+    const int up = gather_up(ldl, given, given_count, count, x);
     for (int k = 0; k < up; ++k) forward_node(ldl, &plan->pivot[ldl->path[k]], count, x);
-    fresh          = 0;
-    const int down = gather(ldl, wanted, wanted_count, count, x, &fresh);
-    for (int k = down - 1; k >= 0; --k) backward_node(ldl, &plan->pivot[ldl->path[k]], count, x);
+    int       fresh = 0;
+    const int down  = gather_down(ldl, wanted, wanted_count, count, x, &fresh);
+    for (int k = 0; k < down; ++k) backward_node(ldl, &plan->pivot[ldl->path[k]], count, x);
     return up + fresh;
 }
