@@ -124,6 +124,8 @@ static inline scene_difference joint_difference(const tn_joint_def* a, const tn_
     SAME(limit.hard);
     SAME_NUMBERS(limit.lower,
                  7); // lower, upper, cone, twist_lower, twist_upper, stiffness, damping
+    SAME_NUMBERS(restitution, 1);
+    SAME(role);
     return d;
 }
 
@@ -137,6 +139,10 @@ static inline scene_difference coupling_difference(const tn_coupling_def* a,
     for (int k = 0; k < a->joint_count; ++k) SAME(joints[k].bits);
     SAME_NUMBERS(ratio, 1);
     SAME_NUMBERS(velocity, 1);
+    SAME(body_count);
+    for (int k = 0; k < a->body_count; ++k) SAME(bodies[k].bits);
+    for (int k = 0; k < 3; ++k) SAME(hold[k]);
+    SAME(role);
     if (a->type == TN_COUPLING_COUPLER &&
         !equal_numbers(a->coefficients, b->coefficients, a->joint_count)) {
         DIFFER("coefficients of coupling", i);
@@ -235,6 +241,7 @@ static inline scene_difference scene_equal(const tn_scene* a, const tn_scene* b)
     const tn_settings s_a = tn_scene_settings(a), s_b = tn_scene_settings(b);
     if (!equal_texts(tn_scene_name(a), tn_scene_name(b))) DIFFER("name", -1);
     if (!equal_numbers(world_a, world_b, 5)) DIFFER("gravity or ground", -1);
+    if (tn_scene_has_ground(a) != tn_scene_has_ground(b)) DIFFER("floor", -1);
     d = settings_difference(&s_a, &s_b);
     if (d.text[0] != '\0') return d;
     SAME_PARTS(body);
