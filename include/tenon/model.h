@@ -40,6 +40,11 @@ TN_API double       tn_model_body_mass(const tn_model* model,
 TN_API int tn_model_joint_rows(const tn_model* model, tn_joint_id joint); ///< constraint rows
 TN_API int tn_model_joint_coordinates(const tn_model* model,
                                       tn_joint_id     joint); ///< free coordinates
+TN_API int tn_model_coordinate_count(const tn_model* model); ///< free coordinates of all joints
+/// Where a joint's coordinates begin among those of all joints.
+TN_API int tn_model_joint_coordinate_start(const tn_model* model, tn_joint_id joint);
+/// Whether the joint is solved for beside the tree: role, loops and kind together say so.
+TN_API bool tn_model_joint_auxiliary(const tn_model* model, tn_joint_id joint, tn_loops loops);
 /// What a row of a joint holds, in words: "x of anchor", "first tilt of axis".
 TN_API const char* tn_model_row_text(const tn_model* model, tn_joint_id joint, int row);
 

@@ -164,6 +164,7 @@ struct tn_body_table {
     X(TN_JOINT_DISTANCE, "distance")             \
     X(TN_JOINT_MOTOR, "motor")                   \
     X(TN_JOINT_ROLLING, "rolling")               \
+    X(TN_JOINT_ROPE, "rope")                     \
     X(TN_JOINT_USER, "user")
 
 typedef enum tn_joint_type {
@@ -179,6 +180,14 @@ typedef enum tn_joint_form {
     TN_JOINT_BY_FRAMES, ///< a frame in each body; z is the axis, x the second one
     TN_JOINT_BY_POINTS  ///< distance only: a point in each body's frame
 } tn_joint_form;
+
+/// How a constraint is solved for. The motion does not depend on it.
+typedef enum tn_role {
+    TN_ROLE_AUTO,      ///< by the compiler: a forest of the joints with the most rows is primary
+    TN_ROLE_PRIMARY,   ///< part of the forest, unless it would close a loop of such joints
+    TN_ROLE_AUXILIARY, ///< beside the forest, by its response
+    TN_ROLE_COUNT
+} tn_role;
 
 /// One-sided stiff, or hard, ends of a joint's motion.
 typedef struct tn_limit {
@@ -204,7 +213,7 @@ typedef struct tn_joint_def {
     tn_vec3       axis2;        ///< universal: the axis that is fixed in body 2
     tn_frame frame1, frame2;    ///< by frames: in each body's frame. By points: the positions only
 
-    double              length;        ///< distance [m]; TN_UNSET: the initial one
+    double              length;        ///< distance, rope [m]; TN_UNSET: the initial one
     double              pitch;         ///< screw [m per full turn]
     double              radius;        ///< rolling [m]; TN_UNSET: that of body 2's round shape
     tn_joint_type       of;            ///< motor: TN_JOINT_HINGE or TN_JOINT_SLIDER
@@ -216,6 +225,8 @@ typedef struct tn_joint_def {
     double   rest[6];            ///< free coordinates at which the spring is slack
     double   force[6];           ///< constant generalized force on each free coordinate
     tn_limit limit;
+    double   restitution; ///< of a hard limit that is hit, of a rope that comes taut: 0..1
+    tn_role  role;
     uint32_t cookie; ///< proof that the defaults were taken; do not set
 } tn_joint_def;
 
@@ -242,6 +253,10 @@ typedef struct tn_constraint_table {
     /// C (0 for velocity rows), its rate, J, and gamma = Jdot u. Any output may be NULL.
     void (*rows_at)(const void* data, double time, const tn_body_view* bodies, double* C,
                     double* rate, double* const* J, double* gamma);
+    /// Optional: the directions in which the constraint pushes, K[i] laid out as J[i]: multipliers
+    /// lambda push body i with K[i]^T lambda. NULL: J itself, which does no work. With it the
+    /// constraint is auxiliary.
+    void (*force_at)(const void* data, double time, const tn_body_view* bodies, double* const* K);
 } tn_constraint_table;
 
 typedef struct tn_constraint_def {
@@ -250,22 +265,24 @@ typedef struct tn_constraint_def {
     int                        body_count; ///< 1..8
     const tn_constraint_table* table;      ///< must outlive every model made from it
     const void*                data;       ///< likewise
+    tn_role                    role;
 } tn_constraint_def;
 
 /// Shares names and ids with the joints.
 TN_API tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* def);
 
-// ---- Couplings: a linear relation between joint speeds -------------------------------------------
+// ---- Couplings: a linear relation between joint speeds, or a place for a centre of mass ----------
 
 typedef enum tn_coupling_type {
     TN_COUPLING_GEAR,         ///< speed(0) = ratio * speed(1)
     TN_COUPLING_RACK,         ///< speed(slider) = ratio * speed(hinge), in either order
     TN_COUPLING_DIFFERENTIAL, ///< speed(0) = ratio * (speed(1) + speed(2)); default ratio 1/2
     TN_COUPLING_COUPLER,      ///< sum of coefficients[i] * speed(i) = velocity
+    TN_COUPLING_CENTER,       ///< the centre of mass of bodies stays where it starts
     TN_COUPLING_TYPE_COUNT
 } tn_coupling_type;
 
-enum { TN_COUPLING_JOINTS_MAX = 16 };
+enum { TN_COUPLING_JOINTS_MAX = 16, TN_COUPLING_BODIES_MAX = 256 };
 
 typedef struct tn_coupling_def {
     const char*        name;
@@ -275,6 +292,10 @@ typedef struct tn_coupling_def {
     double             ratio;        ///< gear, rack [m/rad], differential
     const double*      coefficients; ///< coupler, joint_count of them
     double             velocity;     ///< coupler: the right-hand side
+    const tn_body_id*  bodies;       ///< center: rigid, planar, particle or affine; each once
+    int                body_count;
+    bool               hold[3]; ///< center: along world x, y, z; default all
+    tn_role            role;
     uint32_t           cookie;
 } tn_coupling_def;
 
@@ -343,8 +364,10 @@ typedef struct tn_contact_pair {
 } tn_contact_pair;
 
 TN_API tn_result tn_scene_exclude_contact(tn_scene* scene, tn_body_id body1, tn_body_id body2);
-/// Friction and restitution of the world itself.
+/// Gives the world a floor, the plane z = 0 facing up, with this friction and restitution. Without
+/// it there is no floor; static bodies with shapes make others.
 TN_API void   tn_scene_set_ground(tn_scene* scene, double friction, double restitution);
+TN_API bool   tn_scene_has_ground(const tn_scene* scene);
 TN_API double tn_scene_ground_friction(const tn_scene* scene);
 TN_API double tn_scene_ground_restitution(const tn_scene* scene);
 

@@ -37,9 +37,15 @@ typedef enum tn_dynamics {
     TN_DYNAMICS_FIRST   ///< f = m v: drag a mechanism about with no inertia
 } tn_dynamics;
 
+typedef enum tn_loops {
+    TN_LOOPS_CORE,     ///< joints that close loops are part of the factored matrix
+    TN_LOOPS_AUXILIARY ///< they are auxiliary: solved by their response beside a forest of joints
+} tn_loops;
+
 typedef struct tn_multiplier_settings {
     tn_integrator integrator;
     tn_dynamics   dynamics;
+    tn_loops      loops;
     double        baumgarte; ///< time in which drift decays [s]; 0: no such terms
     bool          project;   ///< bring each step's end back onto the constraints
     double        tolerance; ///< joint error that the projection leaves at most [m or rad]

@@ -5,10 +5,10 @@
 // attitude, and the spring pulls along the vector of the turn that is left, theta = log(exp(z)
 // exp(-rest)): -k theta is the gradient of k |theta|^2/2, which -k (z - rest) is of nothing. A
 // constant torque on it stores no energy. Limits push back only: beyond an end e,  k |z - e| - d *
-// outward speed,  never less than zero. Ball limits. Swing: the angle beta between the z axes
-// against the cone's half angle, about n = z1 x z2/|.|. Twist: the angle tau of the turn about z
-// that is left when the swing is taken off, 2 atan2(q_z, q_w) of the relative quaternion; its
-// gradient is (z1 + z2)/(1 + z1.z2).
+// outward speed,  never less than zero; hard ones are no forces (joint/limit.c). Ball limits.
+// Swing: the angle beta between the z axes against the cone's half angle, about n = z1 x z2/|.|.
+// Twist: the angle tau of the turn about z that is left when the swing is taken off, 2 atan2(q_z,
+// q_w) of the relative quaternion; its gradient is (z1 + z2)/(1 + z1.z2).
 #include "force/force.h"
 
 #include "math/elementary.h"
@@ -55,9 +55,14 @@ static swing_twist swing_twist_of(const tni_joint* joint, tni_sides sides)
     return st;
 }
 
+static bool has_soft_limit(const tn_limit* limit)
+{
+    return limit->given && !limit->hard;
+}
+
 static bool has_ball_limit(const tni_joint* joint, const tn_limit* limit)
 {
-    return limit->given && joint->coordinate_count > 0 &&
+    return has_soft_limit(limit) && joint->coordinate_count > 0 &&
            joint->type->coordinates[0] == TNI_COORDINATE_ROTATION_X;
 }
 
@@ -116,7 +121,7 @@ static void add(const tni_scene_view* at, double* f)
         stretches(joint, a, rows, stretch);
         for (int k = 0; k < joint->coordinate_count; ++k) {
             double tau = a->force[k] - a->stiffness * stretch[k] - a->damping * rows[k].rate;
-            if (k == 0 && a->limit.given && !has_ball_limit(joint, &a->limit)) {
+            if (k == 0 && has_soft_limit(&a->limit) && !is_rotation(joint, k)) {
                 tau += limited(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rows[k].rate);
             }
             if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);
@@ -141,7 +146,7 @@ static double energy(const tni_scene_view* at)
         for (int k = 0; k < joint->coordinate_count; ++k) {
             sum += 0.5 * a->stiffness * stretch[k] * stretch[k];
             if (!is_rotation(joint, k)) sum -= a->force[k] * rows[k].C;
-            if (k == 0 && a->limit.given && !has_ball_limit(joint, &a->limit)) {
+            if (k == 0 && has_soft_limit(&a->limit) && !is_rotation(joint, k)) {
                 sum += limited_energy(&a->limit, a->limit.lower, a->limit.upper, rows[k].C);
             }
         }

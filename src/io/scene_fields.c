@@ -103,6 +103,7 @@ FIELDS(key);
 
 // ---- Joints and couplings ---------------------------------------------------------------------
 
+enum { SPAN = TNI_TYPE(TN_JOINT_DISTANCE) | TNI_TYPE(TN_JOINT_ROPE) };
 static const tni_field joint_list[] = {
     {.key = "name", .kind = TNI_FIELD_NAME, .offset = IN(tn_joint_def, name)},
     {.key = "type", .kind = TNI_FIELD_CUSTOM, .required = true},
@@ -111,9 +112,9 @@ static const tni_field joint_list[] = {
     {.key = "anchor", .kind = TNI_FIELD_CUSTOM},
     {.key = "axis", .kind = TNI_FIELD_CUSTOM},
     {.key = "axis2", .kind = TNI_FIELD_CUSTOM, .types = TNI_TYPE(TN_JOINT_UNIVERSAL)},
-    {.key = "anchors", .kind = TNI_FIELD_CUSTOM, .types = TNI_TYPE(TN_JOINT_DISTANCE)},
+    {.key = "anchors", .kind = TNI_FIELD_CUSTOM, .types = SPAN},
     {.key = "frames", .kind = TNI_FIELD_CUSTOM},
-    {"length", TNI_FIELD_NUMBER, IN(tn_joint_def, length), TNI_TYPE(TN_JOINT_DISTANCE), false},
+    {"length", TNI_FIELD_NUMBER, IN(tn_joint_def, length), SPAN, false},
     {"pitch", TNI_FIELD_NUMBER, IN(tn_joint_def, pitch), TNI_TYPE(TN_JOINT_SCREW), true},
     {"radius", TNI_FIELD_NUMBER, IN(tn_joint_def, radius), TNI_TYPE(TN_JOINT_ROLLING), false},
     {"velocity", TNI_FIELD_CUSTOM, 0, TNI_TYPE(TN_JOINT_MOTOR), true},
@@ -122,6 +123,8 @@ static const tni_field joint_list[] = {
     {.key = "rest", .kind = TNI_FIELD_CUSTOM},
     {.key = "force", .kind = TNI_FIELD_CUSTOM},
     {.key = "limit", .kind = TNI_FIELD_CUSTOM},
+    {.key = "restitution", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_joint_def, restitution)},
+    {.key = "role", .kind = TNI_FIELD_ROLE, .offset = IN(tn_joint_def, role)},
 };
 FIELDS(joint);
 
@@ -156,16 +159,21 @@ FIELDS(value_key);
 enum {
     PAIR         = TNI_TYPE(TN_COUPLING_GEAR) | TNI_TYPE(TN_COUPLING_RACK),
     DIFFERENTIAL = TNI_TYPE(TN_COUPLING_DIFFERENTIAL),
-    COUPLER      = TNI_TYPE(TN_COUPLING_COUPLER)
+    COUPLER      = TNI_TYPE(TN_COUPLING_COUPLER),
+    OF_JOINTS    = PAIR | DIFFERENTIAL | COUPLER,
+    CENTER       = TNI_TYPE(TN_COUPLING_CENTER)
 };
 static const tni_field coupling_list[] = {
     {.key = "name", .kind = TNI_FIELD_NAME, .offset = IN(tn_coupling_def, name)},
     {.key = "type", .kind = TNI_FIELD_CUSTOM, .required = true},
-    {.key = "joints", .kind = TNI_FIELD_CUSTOM, .required = true},
+    {.key = "joints", .kind = TNI_FIELD_CUSTOM, .types = OF_JOINTS, .required = true},
+    {.key = "bodies", .kind = TNI_FIELD_CUSTOM, .types = CENTER, .required = true},
+    {.key = "hold", .kind = TNI_FIELD_CUSTOM, .types = CENTER},
     {"ratio", TNI_FIELD_NUMBER, IN(tn_coupling_def, ratio), PAIR, true},
     {"ratio", TNI_FIELD_NUMBER, IN(tn_coupling_def, ratio), DIFFERENTIAL, false},
     {"coefficients", TNI_FIELD_CUSTOM, 0, COUPLER, true},
     {"velocity", TNI_FIELD_NUMBER, IN(tn_coupling_def, velocity), COUPLER, false},
+    {.key = "role", .kind = TNI_FIELD_ROLE, .offset = IN(tn_coupling_def, role)},
 };
 FIELDS(coupling);
 
@@ -224,7 +232,9 @@ static const char* const body_kinds_list[]     = {"rigid",  "particle", "planar"
                                                   "affine", "static",   "kinematic"};
 static const char* const shape_types_list[]    = {"sphere", "box",  "capsule", "cylinder",
                                                   "convex", "mesh", "plane"};
-static const char* const coupling_types_list[] = {"gear", "rack", "differential", "coupler"};
+static const char* const coupling_types_list[] = {"gear", "rack", "differential", "coupler",
+                                                  "center"};
+static const char* const roles_list[]          = {"auto", "primary", "auxiliary"};
 
 #define JOINT_WORD(name, word) word,
 static const char* const joint_words[] = {TN_JOINT_LIST(JOINT_WORD)};
@@ -233,6 +243,7 @@ static const char* const joint_words[] = {TN_JOINT_LIST(JOINT_WORD)};
 WORDS(body_kinds, "body kind");
 WORDS(shape_types, "shape type");
 WORDS(coupling_types, "coupling type");
+WORDS(roles, "role");
 const tni_words tni_joint_types = {"joint type", joint_words, TN_JOINT_USER};
 
 const tni_joint_shape tni_joint_shapes[TN_JOINT_TYPE_COUNT] = {
@@ -242,5 +253,5 @@ const tni_joint_shape tni_joint_shapes[TN_JOINT_TYPE_COUNT] = {
     [TN_JOINT_BALL] = {3, false},         [TN_JOINT_PLANE] = {3, true},
     [TN_JOINT_POINT_ON_LINE] = {4, true}, [TN_JOINT_POINT_ON_PLANE] = {5, true},
     [TN_JOINT_DISTANCE] = {0, false},     [TN_JOINT_MOTOR] = {1, true},
-    [TN_JOINT_ROLLING] = {0, true},
+    [TN_JOINT_ROLLING] = {0, true},       [TN_JOINT_ROPE] = {0, false},
 };

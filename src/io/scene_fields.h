@@ -13,6 +13,7 @@ typedef enum tni_field_kind {
     TNI_FIELD_TEXT,
     TNI_FIELD_NAME,  ///< a text; written first, by hand
     TNI_FIELD_BODY,  ///< tn_body_id, by the body's name
+    TNI_FIELD_ROLE,  ///< tn_role, by its word
     TNI_FIELD_CUSTOM ///< known by its key, read and written by hand
 } tni_field_kind;
 
@@ -42,7 +43,7 @@ extern const tni_fields tni_velocity_fields, tni_value_key_fields;
 extern const tni_fields tni_coupling_fields, tni_spring_fields, tni_target_fields, tni_load_fields,
     tni_drag_fields;
 
-/// Friction and restitution of the ground, as the file groups them.
+/// Friction and restitution of the floor, as the file groups them.
 typedef struct tni_ground {
     double friction, restitution;
 } tni_ground;
@@ -58,6 +59,7 @@ typedef struct tni_words {
     int                count;
 } tni_words;
 extern const tni_words tni_body_kinds, tni_shape_types, tni_joint_types, tni_coupling_types;
+extern const tni_words tni_roles;
 
 /// What the reader must know about a type of joint.
 typedef struct tni_joint_shape {

@@ -214,6 +214,15 @@ static tn_result read_word(const reader* r, const part* p, const char* key,
                    suggestion(value->text, words->list, words->count).text);
 }
 
+static tn_result read_role(const reader* r, const part* p, const char* key,
+                           const tni_json_value* value, tn_role* role)
+{
+    int index;
+    TRY(read_word(r, p, key, value, &tni_roles, &index));
+    *role = (tn_role)index;
+    return TN_OK;
+}
+
 // ---- Objects, by their tables -----------------------------------------------------------------
 
 static tn_result unknown_key(const reader* r, const part* p, const tni_json_value* key,
@@ -257,6 +266,7 @@ static tn_result read_field(reader* r, const part* p, const tni_field* field,
         TRY(need_kind(r, p, field->key, value, TNI_JSON_FLAG));
         *(bool*)to = value->flag;
         return TN_OK;
+    case TNI_FIELD_ROLE: return read_role(r, p, field->key, value, to);
     case TNI_FIELD_TEXT:
     case TNI_FIELD_NAME:
         TRY(need_kind(r, p, field->key, value, TNI_JSON_TEXT));
@@ -437,7 +447,7 @@ static tn_result read_anchor_form(const reader* r, const part* p, tn_joint_def* 
     const tni_json_value* axis   = tni_json_member(p->value, "axis");
     const tni_json_value* axis2  = tni_json_member(p->value, "axis2");
     const char*           word   = tn_joint_type_word(def->type);
-    if (def->type == TN_JOINT_DISTANCE) {
+    if (def->type == TN_JOINT_DISTANCE || def->type == TN_JOINT_ROPE) {
         return fail_at(r, p->value, "%s needs 'anchors' (a point in each body's frame) or 'frames'",
                        describe(p).text);
     }
@@ -637,13 +647,47 @@ static tn_result read_coefficients(reader* r, const part* p, tn_coupling_def* de
                         def->joint_count, coefficients);
 }
 
+static tn_result read_held_bodies(reader* r, const part* p, tn_coupling_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "bodies");
+    TRY(need_kind(r, p, "bodies", value, TNI_JSON_ARRAY));
+    tn_body_id* bodies = TNI_TAKE(&r->scratch, tn_body_id, value->count);
+    if (bodies == NULL) return no_memory(r);
+    for (int i = 0; i < value->count; ++i) // as long as all before it were texts
+        TRY(read_body_name(r, p, "bodies", value + 1 + i, &bodies[i]));
+    def->bodies     = bodies;
+    def->body_count = value->count;
+    return TN_OK;
+}
+
+// "xz": the axes along which a centre is held, each once.
+static tn_result read_hold(const reader* r, const part* p, tn_coupling_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "hold");
+    if (value == NULL) return TN_OK;
+    TRY(need_kind(r, p, "hold", value, TNI_JSON_TEXT));
+    memset(def->hold, 0, sizeof def->hold);
+    for (const char* at = value->text; *at != '\0'; ++at) {
+        const int axis = *at - 'x';
+        if (axis < 0 || axis > 2 || def->hold[axis])
+            return wrong_type(r, p, "hold", value, "some of the letters of \"xyz\", each once");
+        def->hold[axis] = true;
+    }
+    return TN_OK;
+}
+
 static tn_result read_coupling(reader* r, const part* p)
 {
     int type;
     TRY(read_type(r, p, "type", &tni_coupling_types, &type));
     tn_coupling_def def = tn_default_coupling_def((tn_coupling_type)type);
     TRY(read_typed(r, p, &tni_coupling_fields, type, tni_coupling_types.list[type], &def));
-    TRY(read_coupled_joints(r, p, &def));
+    if (type == TN_COUPLING_CENTER) {
+        TRY(read_held_bodies(r, p, &def));
+        TRY(read_hold(r, p, &def));
+    } else {
+        TRY(read_coupled_joints(r, p, &def));
+    }
     if (type == TN_COUPLING_COUPLER) TRY(read_coefficients(r, p, &def));
     (void)tn_scene_add_coupling(r->scene, &def);
     return accepted(r, p->value);

@@ -195,6 +195,7 @@ static bool is_wanted(const tni_field* field, const void* value, const void* sta
     case TNI_FIELD_TEXT:
         return *(const char* const*)value != NULL && **(const char* const*)value != '\0';
     case TNI_FIELD_BODY: return true;
+    case TNI_FIELD_ROLE: return *(const tn_role*)value != *(const tn_role*)standard;
     case TNI_FIELD_NAME:
     case TNI_FIELD_CUSTOM: return false;
     }
@@ -211,6 +212,7 @@ static void put_field(writer* w, const tni_field* field, const void* value)
     case TNI_FIELD_FLAG: put_word(w, *(const bool*)value ? "true" : "false"); break;
     case TNI_FIELD_TEXT: put_text(w, *(const char* const*)value); break;
     case TNI_FIELD_BODY: put_body(w, *(const tn_body_id*)value); break;
+    case TNI_FIELD_ROLE: put_text(w, tni_roles.list[*(const tn_role*)value]); break;
     case TNI_FIELD_NAME:
     case TNI_FIELD_CUSTOM: break;
     }
@@ -443,6 +445,22 @@ static tn_result write_joint(writer* w, int index, tn_why* why)
     return TN_OK;
 }
 
+static void put_center(writer* w, const tn_coupling_def* def)
+{
+    char hold[4] = "";
+    int  length  = 0;
+    put_key(w, "bodies");
+    open_bracket(w, "[");
+    for (int i = 0; i < def->body_count; ++i) put_body(w, def->bodies[i]);
+    close_bracket(w, "]");
+    for (int k = 0; k < 3; ++k) {
+        if (def->hold[k]) hold[length++] = "xyz"[k];
+    }
+    if (length == 3) return;
+    put_key(w, "hold");
+    put_text(w, hold);
+}
+
 static tn_result write_coupling(writer* w, int index, tn_why* why)
 {
     const tn_coupling_def* def      = tn_scene_coupling(w->scene, index);
@@ -452,6 +470,10 @@ static tn_result write_coupling(writer* w, int index, tn_why* why)
     put_key(w, "type");
     put_text(w, tni_coupling_types.list[def->type]);
     put_fields(w, &tni_coupling_fields, (int)def->type, def, &standard);
+    if (def->type == TN_COUPLING_CENTER) {
+        put_center(w, def);
+        return TN_OK;
+    }
     put_key(w, "joints");
     open_bracket(w, "[");
     for (int i = 0; i < def->joint_count; ++i) {
@@ -590,12 +612,12 @@ static void write_contact(writer* w)
     const tni_ground ground = {tn_scene_ground_friction(w->scene),
                                tn_scene_ground_restitution(w->scene)};
     const int        count  = tn_scene_exclude_count(w->scene);
-    const bool       other  = any_field(&tni_ground_fields, &ground, &tni_usual_ground);
-    if (count == 0 && !other) return;
+    const bool       floor  = tn_scene_has_ground(w->scene); // also when all of it is usual
+    if (count == 0 && !floor) return;
     put_line(w, "  ");
     put_key(w, "contact");
     open_bracket(w, "{");
-    if (other) {
+    if (floor) {
         put_key(w, "ground");
         open_bracket(w, "{");
         put_fields(w, &tni_ground_fields, 0, &ground, &tni_usual_ground);

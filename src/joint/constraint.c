@@ -1,12 +1,13 @@
 // constraint: the rows of joints, couplings and user-defined constraints, written where the caller
-// wants them.
+// wants them. A rope has no rows.
 #include "joint/joint.h"
 
-static double* block_of(const tn_model* model, const tni_constraint* constraint,
-                        const tni_rows_out* out, int body)
+// The block of a body among those of the constraint's edges.
+static double* block_of(const tn_model* model, const tni_constraint* constraint, double** blocks,
+                        int body)
 {
-    for (int i = 0; out->J != NULL && i < constraint->edge_count; ++i) {
-        if (model->edge_body[constraint->edge_start + i] == body) return out->J[i];
+    for (int i = 0; blocks != NULL && i < constraint->edge_count; ++i) {
+        if (model->edge_body[constraint->edge_start + i] == body) return blocks[i];
     }
     return NULL;
 }
@@ -29,7 +30,7 @@ static void joint_rows(const tn_model* model, const tni_constraint* constraint,
     const int count = tni_joint_rows(model, joint, tni_sides_of(joint, views), time, z, rows);
     for (int i = 0; i < count; ++i) write_values(&rows[i], i, out);
     for (int side = 0; side < 2; ++side) {
-        double* J = block_of(model, constraint, out, side_body[side]);
+        double* J = block_of(model, constraint, out->J, side_body[side]);
         if (J == NULL) continue;
         const tni_body* body = &model->bodies[side_body[side]];
         for (int i = 0; i < count; ++i) {
@@ -56,7 +57,7 @@ static void coupling_rows(const tn_model* model, const tni_constraint* constrain
         sum.gamma += c * row.gamma;
         for (int side = 0; side < 2; ++side) {
             const int index = side == 0 ? joint->body1 : joint->body2;
-            double*   J     = block_of(model, constraint, out, index);
+            double*   J     = block_of(model, constraint, out->J, index);
             double    part[64];
             if (J == NULL) continue;
             const tni_body* body = &model->bodies[index];
@@ -68,12 +69,43 @@ static void coupling_rows(const tn_model* model, const tni_constraint* constrain
     write_values(&sum, 0, out);
 }
 
+// The mean of the bodies' centres, each with its share of the mass, less where it was at the start:
+//     C = sum s_i x_i - start,   J_i = s_i on the velocity of the centre,   gamma = 0
+// along each world axis that is held. Planar bodies have no velocity along z.
+static void center_rows(const tn_model* model, const tni_constraint* constraint,
+                        const tni_view* views, const tni_rows_out* out)
+{
+    const tni_coupling* coupling = &model->couplings[constraint->index];
+    tn_vec3             moment = {0, 0, 0}, momentum = {0, 0, 0};
+    double              mass = 0;
+    for (int i = 0; i < coupling->body_count; ++i) {
+        const double    m    = model->bodies[coupling->bodies[i]].mass;
+        const tni_view* view = &views[coupling->bodies[i]];
+        moment               = tni_add_scaled(moment, m, view->x);
+        momentum             = tni_add_scaled(momentum, m, view->v);
+        mass += m;
+    }
+    const tn_vec3 away = tni_sub(tni_scale(1 / mass, moment), coupling->start);
+    for (int k = 0, row = 0; k < 3; ++k) {
+        if (!coupling->hold[k]) continue;
+        const tni_row values = {.C = tni_at(away, k), .rate = tni_at(momentum, k) / mass};
+        write_values(&values, row, out);
+        for (int i = 0; out->J != NULL && i < constraint->edge_count; ++i) {
+            const tni_body* body = &model->bodies[model->edge_body[constraint->edge_start + i]];
+            double*         J    = out->J[i] + row * body->dim;
+            memset(J, 0, sizeof *J * (size_t)body->dim);
+            if (k < 2 || body->kind != TN_BODY_PLANAR) J[k] = body->mass / mass;
+        }
+        ++row;
+    }
+}
+
 void tni_user_rows(const tn_model* model, const tni_constraint* constraint,
                    const tni_view* const* views, double time, const tni_rows_out* out)
 {
     const tni_user_constraint* user = &model->users[constraint->index];
     tn_body_view               bodies[8];
-    double*                    J[8] = {NULL};
+    double *                   J[8] = {NULL}, *K[8] = {NULL};
     for (int i = 0; i < user->body_count; ++i) {
         const tni_body* body = &model->bodies[user->bodies[i]];
         const tni_view* view = views[i];
@@ -83,12 +115,15 @@ void tni_user_rows(const tn_model* model, const tni_constraint* constraint,
                                               .dim      = body->dim,
                                               .q        = view->q,
                                               .u        = view->u};
-        J[i]                 = block_of(model, constraint, out, user->bodies[i]);
+        J[i]                 = block_of(model, constraint, out->J, user->bodies[i]);
+        K[i]                 = block_of(model, constraint, out->K, user->bodies[i]);
     }
     user->table->rows_at(user->data, time, bodies, out->C, out->rate, out->J != NULL ? J : NULL,
                          out->gamma);
     for (int i = constraint->held_count; out->C != NULL && i < constraint->row_count; ++i)
         out->C[i] = 0;
+    if (out->K != NULL && user->table->force_at != NULL)
+        user->table->force_at(user->data, time, bodies, K);
 }
 
 void tni_constraint_rows(const tn_model* model, const tni_constraint* constraint,
@@ -98,7 +133,9 @@ void tni_constraint_rows(const tn_model* model, const tni_constraint* constraint
     if (constraint->kind == TNI_CONSTRAINT_JOINT) {
         joint_rows(model, constraint, views, time, z, out);
     } else if (constraint->kind == TNI_CONSTRAINT_COUPLING) {
-        coupling_rows(model, constraint, views, z, out);
+        if (model->couplings[constraint->index].body_count > 0)
+            center_rows(model, constraint, views, out);
+        else coupling_rows(model, constraint, views, z, out);
     } else {
         const tni_user_constraint* user = &model->users[constraint->index];
         const tni_view*            of[8];

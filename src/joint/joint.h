@@ -27,12 +27,34 @@ int tni_joint_rows(const tn_model* model, const tni_joint* joint, tni_sides side
 /// Free coordinate k as a row: C its value, near the earlier one in z where it is an angle.
 tni_row tni_joint_coordinate(const tn_model* model, const tni_joint* joint, int k, tni_sides sides,
                              const double* z);
-/// Force and torque of multipliers on body 2, at its anchor.
+/// Force and torque on body 2, at its anchor, of one row's multiplier, and of all of a joint's.
+tn_wrench tni_row_wrench(const tn_model* model, const tni_joint* joint, tni_sides sides,
+                         const tni_row* row, double lambda);
 tn_wrench tni_joint_reaction(const tn_model* model, const tni_joint* joint, tni_sides sides,
                              double time, const double* z, const double* lambda);
 /// Adds the generalized force tau along a row: f += tau J^T.
 void tni_joint_push(const tn_model* model, const tni_joint* joint, tni_sides sides,
                     const tni_row* row, double tau, double* f);
+
+/// A hard limit as a row: C is what is left before it is reached (negative: beyond), so that C >= 0
+/// is asked for and a positive force pushes inward. Pushes are for the joint's frames.
+tni_row tni_limit_row(const tn_model* model, const tni_limit* limit, const tni_view* views,
+                      const double* z);
+
+/// Two bodies that meet at a point, which moves over both. Body 2 has a round shape, or a vertex,
+/// about its anchor. For bodies that have an angular velocity, or do not turn.
+typedef struct tni_meeting {
+    tni_motion D;             ///< from the anchor on body 1 to the one on body 2
+    tn_vec3    arm, arm_rate; ///< from the anchor on body 2 to the point
+    tn_vec3    w1, w2;        ///< angular velocities
+} tni_meeting;
+/// Fills the arm: to the lowest point, seen along n, of a sphere, or of the rim of a disc about an
+/// axis that is not along n. Of n and axis, no second rates are used.
+void tni_meet_round(const tni_motion* n, const tni_motion* axis, double radius,
+                    tni_meeting* meeting);
+/// The velocity along the unit vector a of body 2's matter at the point less that of body 1's, as a
+/// row: rate, gamma, pushes at the anchors; C is 0. Of a, no second rate is used.
+void tni_meeting_row(const tni_meeting* meeting, const tni_motion* a, tni_row* row);
 
 /// All joints' coordinates, angles counted on from z.
 void tni_follow_coordinates(const tn_model* model, const tni_view* views, double* z);
@@ -43,6 +65,7 @@ typedef struct tni_rows_out {
     double*  rate;
     double*  gamma;
     double** J; ///< a block for each edge of the constraint, row_count x dim, row-major
+    double** K; ///< of constraints that push otherwise: the directions of their force, as J
 } tni_rows_out;
 /// A user-defined constraint, its bodies' views in its own order.
 void tni_user_rows(const tn_model* model, const tni_constraint* constraint,

@@ -44,6 +44,11 @@ double tn_state_joint_error(const tn_state* state, tn_joint_id id)
 {
     const tni_constraint* constraint = constraint_of(state, id);
     double                C[USER_ROWS_MAX], rate[USER_ROWS_MAX], error = 0;
+    if (constraint->row_count == 0) { // a rope: how much too long
+        const tn_vec3 D =
+            tni_sub(tn_state_joint_anchor(state, id, 1), tn_state_joint_anchor(state, id, 0));
+        return fmax(0, tni_norm(D) - joint_of(state, id)->size);
+    }
     rows_of(state, constraint, C, rate);
     for (int i = 0; i < constraint->held_count; ++i) error = fmax(error, fabs(C[i]));
     return error;

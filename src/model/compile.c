@@ -14,6 +14,7 @@ static const double plane_tolerance = 1e-9;  // sine of the angle that an axis m
 static const double length_min      = 1e-12; // anchors closer than this coincide [m]
 static const double far             = 1e150; // the squares of larger numbers may overflow
 static const double two_pi          = 6.283185307179586;
+static const double never           = 1e30; // ends as far as this limit nothing
 
 static const char* copy_text(tn_model* model, const char* text)
 {
@@ -256,13 +257,15 @@ static tn_result compile_size(const tn_model* model, tni_joint* joint, const tn_
     switch (def->type) {
     case TN_JOINT_SCREW: joint->size = def->pitch / two_pi; break;
     case TN_JOINT_ROLLING: compile_rolling(model, joint, def, scene); break;
-    case TN_JOINT_DISTANCE: {
+    case TN_JOINT_DISTANCE:
+    case TN_JOINT_ROPE: {
         const tn_vec3 D =
             tni_sub(anchor_at_start(body2, joint->p2), anchor_at_start(body1, joint->p1));
-        if (tni_norm(D) < length_min) {
+        const bool rope = def->type == TN_JOINT_ROPE; // may begin slack, its ends at one place
+        if (tni_norm(D) < length_min && (!rope || isnan(def->length))) {
             return tni_fail(why, TN_ERR_MODEL,
-                            "joint '%s': its two points coincide, so the distance has no direction",
-                            joint->name);
+                            "joint '%s': its two points coincide, so the %s has no %s", joint->name,
+                            joint->type->word, rope ? "length" : "direction");
         }
         joint->size = isnan(def->length) ? tni_norm(D) : def->length;
         break;
@@ -346,9 +349,19 @@ static void compile_drive(tn_model* model, tni_joint* joint, const tn_joint_def*
     joint->drive_count = count;
 }
 
+static bool has_soft_limit(const tn_joint_def* def)
+{
+    return def->limit.given && !def->limit.hard;
+}
+
+static bool has_hard_limit(const tn_joint_def* def)
+{
+    return def->limit.given && def->limit.hard;
+}
+
 static bool is_actuated(const tn_joint_def* def)
 {
-    bool forced = def->stiffness != 0 || def->damping != 0 || def->limit.given;
+    bool forced = def->stiffness != 0 || def->damping != 0 || has_soft_limit(def);
     for (int i = 0; i < TNI_COORDINATES_MAX; ++i) forced = forced || def->force[i] != 0;
     return forced;
 }
@@ -373,9 +386,10 @@ static tn_result need_torque(const tn_model* model, const tni_joint* joint, cons
     return TN_OK;
 }
 
-static tn_result compile_actuation(tn_model* model, int index, const tn_joint_def* def, tn_why* why)
+// Whether a push along its first `count` coordinates means something to the joint's bodies.
+static tn_result check_coordinates(const tn_model* model, const tni_joint* joint, int count,
+                                   tn_why* why)
 {
-    const tni_joint* joint = &model->joints[index];
     if (joint->coordinate_count == 0) {
         const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
         return tni_fail(
@@ -384,17 +398,75 @@ static tn_result compile_actuation(tn_model* model, int index, const tn_joint_de
             "because '%s' cannot turn",
             joint->name, body1->turns ? body2->name : body1->name);
     }
-    for (int i = 0; i < joint->coordinate_count; ++i) {
+    for (int i = 0; i < count; ++i) {
         if (joint->type->coordinates[i] < TNI_COORDINATE_ROTATION_X) continue;
         const tn_result result =
             need_torque(model, joint, "its spring, damper, limit or force", why);
         if (result != TN_OK) return result;
     }
+    return TN_OK;
+}
+
+static void compile_actuation(tn_model* model, int index, const tn_joint_def* def)
+{
     tni_actuation* actuation = &model->actuations[model->actuation_count++];
     *actuation               = (tni_actuation){
                       .joint = index, .stiffness = def->stiffness, .damping = def->damping, .limit = def->limit};
     memcpy(actuation->rest, def->rest, sizeof actuation->rest);
     memcpy(actuation->force, def->force, sizeof actuation->force);
+}
+
+// ---- Hard limits --------------------------------------------------------------------------------
+
+// The hard ends of a joint, in the order of tni_limit_kind; at most three. Returns how many.
+static int hard_limits_of(const tn_joint_def* def, tni_limit* ends)
+{
+    const tn_limit* l     = &def->limit;
+    int             count = 0;
+    if (def->type == TN_JOINT_ROPE) ends[count++] = (tni_limit){.kind = TNI_LIMIT_ROPE};
+    if (!has_hard_limit(def)) return count;
+    if (l->lower <= l->upper) {
+        if (l->lower > -never)
+            ends[count++] = (tni_limit){.kind = TNI_LIMIT_LOWER, .end = l->lower};
+        if (l->upper < never) ends[count++] = (tni_limit){.kind = TNI_LIMIT_UPPER, .end = l->upper};
+    }
+    if (!isnan(l->cone)) ends[count++] = (tni_limit){.kind = TNI_LIMIT_CONE, .end = l->cone};
+    if (l->twist_lower <= l->twist_upper) {
+        ends[count++] = (tni_limit){.kind = TNI_LIMIT_TWIST_LOWER, .end = l->twist_lower};
+        ends[count++] = (tni_limit){.kind = TNI_LIMIT_TWIST_UPPER, .end = l->twist_upper};
+    }
+    return count;
+}
+
+// Whether bodies that stay in the plane can come nearer to the limit or farther from it.
+static bool limit_acts_in_plane(const tni_joint* joint, tni_limit_kind kind, const bool upright[3])
+{
+    if (kind == TNI_LIMIT_ROPE) return true;
+    if (kind == TNI_LIMIT_CONE) return !upright[2];
+    if (kind == TNI_LIMIT_TWIST_LOWER || kind == TNI_LIMIT_TWIST_UPPER) return upright[2];
+    const int first = joint->type->coordinates[0];
+    return first <= TNI_COORDINATE_SLIDE_Z ? !upright[first - TNI_COORDINATE_SLIDE_X] : upright[2];
+}
+
+static tn_result compile_limits(tn_model* model, int index, const tn_joint_def* def, bool flat,
+                                tn_why* why)
+{
+    const tni_joint* joint      = &model->joints[index];
+    bool             upright[3] = {false, false, false};
+    tni_limit        ends[3];
+    const int        count = hard_limits_of(def, ends);
+    // The axes of a ball may lean, and everything about it moves then.
+    const bool straight = flat && stand_or_lie(&model->bodies[joint->body1], &joint->F1, upright);
+    for (int i = 0; i < count; ++i) {
+        if (straight && !limit_acts_in_plane(joint, ends[i].kind, upright)) {
+            return tni_fail(why, TN_ERR_MODEL,
+                            "joint '%s': no planar body moves the way its limit ends", joint->name);
+        }
+        ends[i].joint       = index;
+        ends[i].restitution = def->restitution;
+        if (ends[i].kind == TNI_LIMIT_ROPE) ends[i].end = joint->size;
+        model->limits[model->limit_count++] = ends[i];
+    }
     return TN_OK;
 }
 
@@ -431,14 +503,18 @@ static tn_result compile_joint(tn_model* model, const tn_scene* scene, const tn_
     joint->coordinate_start = model->coordinate_count;
     joint->coordinate_count = body1->turns && body2->turns ? joint->type->coordinate_count : 0;
     model->coordinate_count += joint->coordinate_count;
-    *constraint      = (tni_constraint){.kind = TNI_CONSTRAINT_JOINT, .index = index};
+    *constraint = (tni_constraint){.kind = TNI_CONSTRAINT_JOINT, .index = index, .role = def->role};
     tn_result result = compile_size(model, joint, def, scene, why);
-    if (result == TN_OK) result = choose_rows(model, joint, constraint, flat, why);
+    if (result == TN_OK && def->type != TN_JOINT_ROPE) // which has none
+        result = choose_rows(model, joint, constraint, flat, why);
     if (result == TN_OK && def->type == TN_JOINT_ROLLING)
         result = need_torque(model, joint, "rolling", why);
     if (result == TN_OK && def->type == TN_JOINT_MOTOR) compile_drive(model, joint, def);
-    if (result == TN_OK && is_actuated(def)) result = compile_actuation(model, index, def, why);
-    return result;
+    if (result == TN_OK && (is_actuated(def) || has_hard_limit(def)))
+        result =
+            check_coordinates(model, joint, is_actuated(def) ? joint->coordinate_count : 1, why);
+    if (result == TN_OK && is_actuated(def)) compile_actuation(model, index, def);
+    return result == TN_OK ? compile_limits(model, index, def, flat, why) : result;
 }
 
 static tn_result compile_user_constraint(tn_model* model, const tn_constraint_def* def,
@@ -462,20 +538,18 @@ static tn_result compile_user_constraint(tn_model* model, const tn_constraint_de
     if (dim == 0)
         return tni_fail(why, TN_ERR_MODEL, "constraint '%s': none of its bodies can be moved by it",
                         def->name);
-    *constraint = (tni_constraint){.kind       = TNI_CONSTRAINT_USER,
-                                   .index      = model->user_count++,
-                                   .row_count  = def->table->rows,
-                                   .held_count = def->table->holonomic};
+    *constraint = (tni_constraint){.kind             = TNI_CONSTRAINT_USER,
+                                   .index            = model->user_count++,
+                                   .row_count        = def->table->rows,
+                                   .held_count       = def->table->holonomic,
+                                   .role             = def->role,
+                                   .pushes_otherwise = def->table->force_at != NULL};
     return TN_OK;
 }
 
-static void compile_coupling(tn_model* model, const tn_scene* scene, const tn_coupling_def* def,
-                             int index)
+static void compile_coupled_joints(tn_model* model, const tn_scene* scene,
+                                   const tn_coupling_def* def, tni_coupling* coupling)
 {
-    tni_coupling* coupling = &model->couplings[index];
-    char          name[32];
-    snprintf(name, sizeof name, "coupling%d", index + 1);
-    coupling->name = copy_text(model, def->name != NULL && def->name[0] != 0 ? def->name : name);
     coupling->joint_count = def->joint_count;
     for (int i = 0; i < def->joint_count; ++i) {
         const int named           = (int)def->joints[i].bits - 1;
@@ -492,57 +566,109 @@ static void compile_coupling(tn_model* model, const tn_scene* scene, const tn_co
     coupling->velocity = def->type == TN_COUPLING_COUPLER ? def->velocity : 0;
 }
 
-static tn_result compile_constraints(tn_model* model, const tn_scene* scene, tn_why* why)
+// A place for a centre of mass. As with joints, planar bodies hold z by themselves: where there are
+// no others, z needs no row.
+static void compile_center(tn_model* model, const tn_coupling_def* def, tni_coupling* coupling)
+{
+    int*    bodies = TNI_TAKE(&model->arena, int, def->body_count);
+    tn_vec3 moment = {0, 0, 0};
+    double  mass   = 0;
+    bool    rises  = false;
+    for (int i = 0; bodies != NULL && i < def->body_count; ++i) {
+        bodies[i]            = (int)def->bodies[i].bits;
+        const tni_body* body = &model->bodies[bodies[i]];
+        moment               = tni_add_scaled(moment, body->mass, body->start.position);
+        mass += body->mass;
+        rises = rises || body->kind != TN_BODY_PLANAR;
+    }
+    coupling->bodies     = bodies;
+    coupling->body_count = def->body_count;
+    coupling->start      = tni_scale(1 / mass, moment);
+    for (int k = 0; k < 3; ++k) coupling->hold[k] = def->hold[k] && (k < 2 || rises);
+}
+
+static void compile_coupling(tn_model* model, const tn_scene* scene, int index)
+{
+    const tn_coupling_def* def        = tn_scene_coupling(scene, index);
+    tni_coupling*          coupling   = &model->couplings[index];
+    tni_constraint*        constraint = &model->constraints[model->named_count + index];
+    char                   name[32];
+    snprintf(name, sizeof name, "coupling%d", index + 1);
+    coupling->name = copy_text(model, def->name != NULL && def->name[0] != 0 ? def->name : name);
+    *constraint    = (tni_constraint){
+           .kind = TNI_CONSTRAINT_COUPLING, .index = index, .row_count = 1, .role = def->role};
+    if (def->type == TN_COUPLING_CENTER) {
+        compile_center(model, def, coupling);
+        constraint->row_count  = coupling->hold[0] + coupling->hold[1] + coupling->hold[2];
+        constraint->held_count = constraint->row_count;
+    } else {
+        compile_coupled_joints(model, scene, def, coupling);
+    }
+}
+
+// Each joint of a coupling must have a coordinate to couple.
+static tn_result check_coupled_joints(const tn_model* model, const tn_coupling_def* def, int index,
+                                      tn_why* why)
+{
+    for (int j = 0; j < def->joint_count; ++j) {
+        const tni_constraint* named = &model->constraints[def->joints[j].bits - 1];
+        if (named->kind != TNI_CONSTRAINT_JOINT ||
+            model->joints[named->index].coordinate_count == 0) {
+            return tni_fail(why, TN_ERR_MODEL,
+                            "coupling %d: joint '%s' has no free coordinate to couple", index + 1,
+                            tni_constraint_name(model, named));
+        }
+        const tni_joint* joint = &model->joints[named->index];
+        if (joint->type->coordinates[0] < TNI_COORDINATE_ROTATION_X) continue;
+        const tn_result result = need_torque(model, joint, "its coupling", why);
+        if (result != TN_OK) return result;
+    }
+    return TN_OK;
+}
+
+static tn_result take_constraints(tn_model* model, const tn_scene* scene)
 {
     tni_arena* arena        = &model->arena;
     model->named_count      = tn_scene_joint_count(scene);
     model->coupling_count   = tn_scene_coupling_count(scene);
     model->constraint_count = model->named_count + model->coupling_count;
-    int user_count = 0, actuated_count = 0;
+    int user_count = 0, actuated_count = 0, limit_count = 0;
     for (int i = 0; i < model->named_count; ++i) {
-        const bool user = tn_scene_constraint(scene, i) != NULL;
+        const tn_joint_def* def  = tn_scene_joint(scene, i);
+        const bool          user = tn_scene_constraint(scene, i) != NULL;
+        tni_limit           ends[3];
         user_count += user;
-        actuated_count += !user && is_actuated(tn_scene_joint(scene, i));
+        actuated_count += !user && is_actuated(def);
+        limit_count += user ? 0 : hard_limits_of(def, ends);
     }
     model->joints      = TNI_TAKE(arena, tni_joint, model->named_count - user_count);
     model->users       = TNI_TAKE(arena, tni_user_constraint, user_count);
     model->actuations  = TNI_TAKE(arena, tni_actuation, actuated_count);
+    model->limits      = TNI_TAKE(arena, tni_limit, limit_count);
     model->couplings   = TNI_TAKE(arena, tni_coupling, model->coupling_count);
     model->constraints = TNI_TAKE(arena, tni_constraint, model->constraint_count);
-    if (arena->failed) return TN_ERR_MEMORY;
-    for (int i = 0; i < model->named_count; ++i) {
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+static tn_result compile_constraints(tn_model* model, const tn_scene* scene, tn_why* why)
+{
+    tn_result result = take_constraints(model, scene);
+    for (int i = 0; result == TN_OK && i < model->named_count; ++i) {
         const tn_constraint_def* user = tn_scene_constraint(scene, i);
-        const tn_result          result =
-            user != NULL ? compile_user_constraint(model, user, &model->constraints[i], why)
-                                  : compile_joint(model, scene, tn_scene_joint(scene, i),
-                                                  &model->constraints[i], why);
-        if (result != TN_OK) return result;
+        result = user != NULL ? compile_user_constraint(model, user, &model->constraints[i], why)
+                              : compile_joint(model, scene, tn_scene_joint(scene, i),
+                                              &model->constraints[i], why);
     }
-    for (int i = 0; i < model->coupling_count; ++i) {
-        const tn_coupling_def* def = tn_scene_coupling(scene, i);
-        for (int j = 0; j < def->joint_count; ++j) {
-            const tni_constraint* named = &model->constraints[def->joints[j].bits - 1];
-            if (named->kind != TNI_CONSTRAINT_JOINT ||
-                model->joints[named->index].coordinate_count == 0) {
-                return tni_fail(why, TN_ERR_MODEL,
-                                "coupling %d: joint '%s' has no free coordinate to couple", i + 1,
-                                tni_constraint_name(model, named));
-            }
-            const tni_joint* joint = &model->joints[named->index];
-            if (joint->type->coordinates[0] < TNI_COORDINATE_ROTATION_X) continue;
-            const tn_result result = need_torque(model, joint, "its coupling", why);
-            if (result != TN_OK) return result;
-        }
-        compile_coupling(model, scene, def, i);
-        model->constraints[model->named_count + i] =
-            (tni_constraint){.kind = TNI_CONSTRAINT_COUPLING, .index = i, .row_count = 1};
+    for (int i = 0; result == TN_OK && i < model->coupling_count; ++i) {
+        result = check_coupled_joints(model, tn_scene_coupling(scene, i), i, why);
+        if (result == TN_OK) compile_coupling(model, scene, i);
     }
-    for (int i = 0; i < model->constraint_count; ++i) {
+    for (int i = 0; result == TN_OK && i < model->constraint_count; ++i) {
         model->constraints[i].node      = model->free_count + i;
         model->constraints[i].row_start = model->row_count;
         model->row_count += model->constraints[i].row_count;
     }
-    return TN_OK;
+    return result;
 }
 
 // ---- Forces -------------------------------------------------------------------------------------
@@ -634,6 +760,7 @@ static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
     tn_result result = compile_bodies(model, scene, why);
     if (result == TN_OK) result = compile_constraints(model, scene, why);
     if (result == TN_OK) result = compile_forces(model, scene, why);
+    if (result == TN_OK) result = tni_compile_shapes(model, scene, why);
     if (result == TN_OK) result = tni_analyse_graph(model);
     if (result == TN_OK) result = tni_count_groups(model);
     return result == TN_OK && model->arena.failed ? TN_ERR_MEMORY : result;

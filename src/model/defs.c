@@ -29,9 +29,10 @@ tn_body_def tn_default_body_def(void)
 
 tn_joint_def tn_default_joint_def(tn_joint_type type)
 {
+    const bool spans = type == TN_JOINT_DISTANCE || type == TN_JOINT_ROPE;
     return (tn_joint_def){
         .type   = type,
-        .form   = type == TN_JOINT_DISTANCE ? TN_JOINT_BY_POINTS : TN_JOINT_BY_ANCHOR,
+        .form   = spans ? TN_JOINT_BY_POINTS : TN_JOINT_BY_ANCHOR,
         .axis   = {0, 0, 1},
         .axis2  = {1, 0, 0},
         .frame1 = FRAME_AT_ORIGIN,
@@ -45,8 +46,10 @@ tn_joint_def tn_default_joint_def(tn_joint_type type)
 
 tn_coupling_def tn_default_coupling_def(tn_coupling_type type)
 {
+    const bool center = type == TN_COUPLING_CENTER;
     return (tn_coupling_def){.type   = type,
                              .ratio  = type == TN_COUPLING_DIFFERENTIAL ? 0.5 : 1,
+                             .hold   = {center, center, center},
                              .cookie = TNI_COOKIE_COUPLING};
 }
 

@@ -15,6 +15,7 @@ static int free_bodies_of(const tn_model* model, const tni_constraint* constrain
         for (int i = 0; i < user->body_count; ++i) all[all_count++] = user->bodies[i];
     } else {
         const tni_coupling* coupling = &model->couplings[constraint->index];
+        for (int i = 0; i < coupling->body_count; ++i) all[all_count++] = coupling->bodies[i];
         for (int i = 0; i < coupling->joint_count; ++i) {
             all[all_count++] = model->joints[coupling->joints[i]].body1;
             all[all_count++] = model->joints[coupling->joints[i]].body2;
@@ -40,50 +41,7 @@ static bool is_strong(const tn_model* model, const tni_constraint* constraint, i
            (tni_is_flat(&model->bodies[joint->body1]) && tni_is_flat(&model->bodies[joint->body2]));
 }
 
-tn_result tni_analyse_graph(tn_model* model)
-{
-    tni_arena scratch = tni_arena_make(&model->arena.host);
-    const int count   = model->free_count + model->constraint_count;
-    int       bodies[TNI_CONSTRAINT_BODIES_MAX];
-    for (int i = 0; i < model->constraint_count; ++i) {
-        tni_constraint* constraint = &model->constraints[i];
-        constraint->edge_start     = model->edge_count;
-        constraint->edge_count     = free_bodies_of(model, constraint, bodies);
-        model->edge_count += constraint->edge_count;
-    }
-    model->edge_body = TNI_TAKE(&model->arena, int, model->edge_count);
-    int*      dim    = TNI_TAKE(&scratch, int, count);
-    int8_t*   sign   = TNI_TAKE(&scratch, int8_t, count);
-    int*      row    = TNI_TAKE(&scratch, int, model->edge_count);
-    int*      col    = TNI_TAKE(&scratch, int, model->edge_count);
-    uint8_t*  strong = TNI_TAKE(&scratch, uint8_t, model->edge_count);
-    tn_result result = TN_ERR_MEMORY;
-    if (!scratch.failed && !model->arena.failed) {
-        for (int i = 0; i < model->free_count; ++i) {
-            dim[i]  = model->bodies[model->free_bodies[i]].dim;
-            sign[i] = 1;
-        }
-        for (int i = 0; i < model->constraint_count; ++i) {
-            const tni_constraint* constraint = &model->constraints[i];
-            dim[constraint->node]            = constraint->row_count;
-            sign[constraint->node]           = -1;
-            free_bodies_of(model, constraint, bodies);
-            for (int j = 0; j < constraint->edge_count; ++j) {
-                const int edge         = constraint->edge_start + j;
-                model->edge_body[edge] = bodies[j];
-                row[edge]              = constraint->node;
-                col[edge]              = model->bodies[bodies[j]].node;
-                strong[edge]           = is_strong(model, constraint, bodies[j]);
-            }
-        }
-        const tni_graph graph = {count, dim, sign, model->edge_count, row, col, strong};
-        result                = tni_plan_create(&model->arena, &graph, &model->plan);
-    }
-    tni_arena_free(&scratch);
-    return result;
-}
-
-// ---- Loops and parts, by union-find --------------------------------------------------------------
+// ---- Groups, by union-find -----------------------------------------------------------------------
 
 static int root_of(int* up, int i)
 {
@@ -101,6 +59,136 @@ static bool join(int* up, int a, int b)
     return true;
 }
 
+// ---- Primary and auxiliary constraints ----------------------------------------------------------
+
+// A plan without the constraints that are marked.
+static tn_result make_split(tn_model* model, const uint8_t* apart, tni_split* split)
+{
+    tni_arena scratch = tni_arena_make(&model->arena.host);
+    const int count   = model->free_count + model->constraint_count;
+    for (int i = 0; i < model->constraint_count; ++i) {
+        split->auxiliary_count += apart[i];
+        split->auxiliary_rows += apart[i] ? model->constraints[i].row_count : 0;
+    }
+    split->plan_edge = TNI_TAKE(&model->arena, int, model->edge_count);
+    split->auxiliary = TNI_TAKE(&model->arena, int, split->auxiliary_count);
+    int*      dim    = TNI_TAKE(&scratch, int, count);
+    int8_t*   sign   = TNI_TAKE(&scratch, int8_t, count);
+    int*      row    = TNI_TAKE(&scratch, int, model->edge_count);
+    int*      col    = TNI_TAKE(&scratch, int, model->edge_count);
+    uint8_t*  strong = TNI_TAKE(&scratch, uint8_t, model->edge_count);
+    tn_result result = TN_ERR_MEMORY;
+    if (!scratch.failed && !model->arena.failed) {
+        int edges = 0, beside = 0, auxiliary = 0;
+        for (int i = 0; i < model->free_count; ++i) {
+            dim[i]  = model->bodies[model->free_bodies[i]].dim;
+            sign[i] = 1;
+        }
+        for (int i = 0; i < model->constraint_count; ++i) {
+            const tni_constraint* constraint = &model->constraints[i];
+            dim[constraint->node]            = constraint->row_count;
+            sign[constraint->node]           = apart[i] ? 1 : -1;
+            if (apart[i]) split->auxiliary[auxiliary++] = i;
+            for (int j = 0; j < constraint->edge_count; ++j) {
+                const int edge         = constraint->edge_start + j;
+                const int body         = model->edge_body[edge];
+                split->plan_edge[edge] = apart[i] ? -1 - beside++ : edges;
+                if (apart[i]) continue;
+                row[edges]      = constraint->node;
+                col[edges]      = model->bodies[body].node;
+                strong[edges++] = is_strong(model, constraint, body);
+            }
+        }
+        const tni_graph graph = {count, dim, sign, edges, row, col, strong};
+        result                = tni_plan_create(&model->arena, &graph, &split->plan);
+    }
+    tni_arena_free(&scratch);
+    return result;
+}
+
+// What stands in no matrix, wherever it is in the graph.
+static bool is_apart(const tni_constraint* constraint)
+{
+    return constraint->role == TN_ROLE_AUXILIARY || constraint->pushes_otherwise ||
+           constraint->row_count == 0;
+}
+
+static int rank_of(const tni_constraint* constraint) // the higher, the earlier it joins the forest
+{
+    return constraint->row_count + (constraint->role == TN_ROLE_PRIMARY ? 1000 : 0);
+}
+
+// Kruskal: the forest with the most rows. The ground is a body like others, so that a second way
+// to it is a loop. Marks what is left over; returns whether anything is.
+static bool mark_forest(const tn_model* model, int* up, uint8_t* apart)
+{
+    int  most = 0;
+    bool any  = false;
+    for (int i = 0; i < model->body_count; ++i) up[i] = i;
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const int rank = rank_of(&model->constraints[i]);
+        most           = rank > most ? rank : most;
+    }
+    for (int rank = most, next; rank > 0; rank = next) {
+        next = 0;
+        for (int i = 0; i < model->constraint_count; ++i) {
+            const tni_constraint* constraint = &model->constraints[i];
+            const int*            bodies     = model->edge_body + constraint->edge_start;
+            const int             own        = rank_of(constraint);
+            if (own < rank && own > next) next = own;
+            if (own != rank || apart[i]) continue;
+            const bool wide  = constraint->edge_count > 2;
+            const int  other = constraint->edge_count == 2 ? bodies[1] : 0;
+            if (!wide && join(up, bodies[0], other)) continue;
+            apart[i] = 1;
+            any      = true;
+        }
+    }
+    return any;
+}
+
+tn_result tni_analyse_graph(tn_model* model)
+{
+    int bodies[TNI_CONSTRAINT_BODIES_MAX];
+    for (int i = 0; i < model->constraint_count; ++i) {
+        tni_constraint* constraint = &model->constraints[i];
+        constraint->edge_start     = model->edge_count;
+        constraint->edge_count     = free_bodies_of(model, constraint, bodies);
+        model->edge_count += constraint->edge_count;
+    }
+    tni_arena scratch = tni_arena_make(&model->arena.host);
+    uint8_t*  apart   = TNI_TAKE(&scratch, uint8_t, model->constraint_count);
+    int*      up      = TNI_TAKE(&scratch, int, model->body_count);
+    model->edge_body  = TNI_TAKE(&model->arena, int, model->edge_count);
+    tn_result result  = TN_ERR_MEMORY;
+    if (!scratch.failed && !model->arena.failed) {
+        for (int i = 0; i < model->constraint_count; ++i) {
+            const tni_constraint* constraint = &model->constraints[i];
+            free_bodies_of(model, constraint, model->edge_body + constraint->edge_start);
+            apart[i] = is_apart(constraint);
+        }
+        result = make_split(model, apart, &model->core);
+        if (result == TN_OK) {
+            if (mark_forest(model, up, apart)) result = make_split(model, apart, &model->forest);
+            else model->forest = model->core;
+        }
+    }
+    tni_arena_free(&scratch);
+    return result;
+}
+
+bool tn_model_joint_auxiliary(const tn_model* model, tn_joint_id joint, tn_loops loops)
+{
+    TN_ASSERT(joint.bits > 0 && (int)joint.bits <= model->named_count);
+    const tni_split* split = loops == TN_LOOPS_AUXILIARY ? &model->forest : &model->core;
+    for (int i = 0; i < split->auxiliary_count; ++i) {
+        if (split->auxiliary[i] == (int)joint.bits - 1) return true;
+    }
+    return false;
+}
+
+// ---- Loops and parts ----------------------------------------------------------------------------
+
 tn_result tni_count_groups(tn_model* model)
 {
     tni_arena scratch = tni_arena_make(&model->arena.host);
@@ -114,6 +202,7 @@ tn_result tni_count_groups(tn_model* model)
     for (int i = 0; i < model->named_count; ++i) {
         const tni_constraint* constraint = &model->constraints[i];
         int                   bodies[8], count = 0;
+        if (constraint->row_count == 0) continue; // a rope ties nothing together
         if (constraint->kind == TNI_CONSTRAINT_JOINT) {
             bodies[count++] = model->joints[constraint->index].body1;
             bodies[count++] = model->joints[constraint->index].body2;

@@ -30,6 +30,7 @@ static const tni_joint_type types[TN_JOINT_TYPE_COUNT] = {
     [TN_JOINT_POINT_ON_PLANE] = {"point_on_plane", 1, {ON_PLANE}, 5, {SLIDES, ROTATION}, false},
     [TN_JOINT_DISTANCE]       = {"distance", 1, {HELD(DISTANCE, 0, 0, "distance")}, 0, {0}, false},
     [TN_JOINT_ROLLING]        = {"rolling", 3, {HELD(ROLL, Z, 0, "height over plane"), MOVING(ROLL, X, 0, "first slip"), MOVING(ROLL, Y, 0, "second slip")}, 0, {0}, true},
+    [TN_JOINT_ROPE]           = {"rope", 0, {{0}}, 0, {0}, false},
     [TN_JOINT_USER]           = {"user", 0, {{0}}, 0, {0}, false},
 };
 static const tni_joint_type hinge_motor  = {"motor", 6, {ANCHOR, AXIS, DRIVE}, 1, {ANGLE}, true};

@@ -83,6 +83,20 @@ int tn_model_joint_coordinates(const tn_model* model, tn_joint_id joint)
                : 0;
 }
 
+int tn_model_coordinate_count(const tn_model* model)
+{
+    return model->coordinate_count;
+}
+
+int tn_model_joint_coordinate_start(const tn_model* model, tn_joint_id joint)
+{
+    const tni_constraint* const end = model->constraints + model->named_count;
+    for (const tni_constraint* at = named(model, joint); at < end; ++at) { // users have none
+        if (at->kind == TNI_CONSTRAINT_JOINT) return model->joints[at->index].coordinate_start;
+    }
+    return model->coordinate_count;
+}
+
 const char* tn_model_row_text(const tn_model* model, tn_joint_id id, int row)
 {
     const tni_constraint* constraint = named(model, id);

@@ -61,6 +61,36 @@ typedef struct tni_actuation {
     tn_limit limit;
 } tni_actuation;
 
+/// A hard end of a joint's motion: one row that may only push inward.
+typedef enum tni_limit_kind {
+    TNI_LIMIT_LOWER, ///< first coordinate >= end
+    TNI_LIMIT_UPPER, ///< first coordinate <= end
+    TNI_LIMIT_CONE,  ///< angle between the z axes <= end
+    TNI_LIMIT_TWIST_LOWER,
+    TNI_LIMIT_TWIST_UPPER,
+    TNI_LIMIT_ROPE ///< distance of the anchors <= end
+} tni_limit_kind;
+
+typedef struct tni_limit {
+    tni_limit_kind kind;
+    int            joint;
+    double         end; ///< [rad or m]
+    double         restitution;
+} tni_limit;
+
+/// A shape that can be touched, seen from its body's centre of mass.
+typedef struct tni_shape {
+    tn_shape_type  type;
+    int            body;
+    tn_vec3        p; ///< origin, from the centre of mass, body axes
+    tni_mat3       F; ///< its axes as columns, body axes
+    double         radius, half_length;
+    tn_vec3        half_size;
+    const tn_vec3* points; ///< convex
+    int            point_count;
+    double         friction, restitution;
+} tni_shape;
+
 typedef enum tni_constraint_kind {
     TNI_CONSTRAINT_JOINT,
     TNI_CONSTRAINT_USER,
@@ -75,6 +105,8 @@ typedef struct tni_constraint {
     int                 held_count; ///< rows that hold a position; the first ones
     int                 edge_start, edge_count;
     int                 node; ///< -1: no body here can be pushed, so there is nothing to solve
+    tn_role             role;
+    bool                pushes_otherwise; ///< its force is not along J^T: auxiliary in any case
 } tni_constraint;
 
 typedef struct tni_user_constraint {
@@ -91,7 +123,20 @@ typedef struct tni_coupling {
     int         joints[TN_COUPLING_JOINTS_MAX];
     double      coefficients[TN_COUPLING_JOINTS_MAX];
     double      velocity;
+    int         body_count; ///< a centre of mass, when > 0
+    const int*  bodies;
+    bool        hold[3]; ///< a row each
+    tn_vec3     start;   ///< the centre at the start
 } tni_coupling;
+
+/// Which constraints the factored matrix has; the rest are auxiliary. In the plan an auxiliary
+/// constraint is a lone positive node, so that rows have the same numbers everywhere.
+typedef struct tni_split {
+    tni_plan* plan;
+    int*      plan_edge; ///< by edge: its number in the plan; -1 - n: the n-th auxiliary edge
+    int       auxiliary_count, auxiliary_rows;
+    int*      auxiliary; ///< constraints
+} tni_split;
 
 typedef struct tni_spring {
     int     body1, body2;
@@ -119,7 +164,7 @@ typedef struct tni_drag {
     double  linear, quadratic, angular;
 } tni_drag;
 
-enum { TNI_CONSTRAINT_BODIES_MAX = 2 * TN_COUPLING_JOINTS_MAX };
+enum { TNI_CONSTRAINT_BODIES_MAX = TN_COUPLING_BODIES_MAX };
 
 struct tn_model {
     tni_arena   arena;
@@ -152,8 +197,15 @@ struct tn_model {
     int       q_count, u_count, coordinate_count, row_count;
     int       edge_count;
     int*      edge_body; ///< of each edge of the constraint graph
-    tni_plan* plan;
-    int       loop_count, part_count, floating_count;
+    tni_split core;      ///< loops in the matrix (TN_LOOPS_CORE)
+    tni_split forest;    ///< a spanning forest only (TN_LOOPS_AUXILIARY)
+
+    int        limit_count, shape_count, apart_count;
+    tni_limit* limits;
+    tni_shape* shapes; ///< those that collide
+    uint64_t*  apart;  ///< pairs of bodies that never touch: joined or excluded; sorted
+
+    int loop_count, part_count, floating_count;
 };
 
 /// Moves in a plane z = constant, or not at all.
@@ -161,6 +213,11 @@ TNI_INLINE bool tni_is_flat(const tni_body* body)
 {
     return body->kind == TN_BODY_PLANAR || body->dim == 0;
 }
+
+/// shapes.c: limits come with the joints; shapes and the pairs that never touch come here.
+tn_result tni_compile_shapes(tn_model* model, const tn_scene* scene, tn_why* why);
+/// Whether contact between two bodies counts: one can be pushed, they are not joined or excluded.
+bool tni_may_touch(const tn_model* model, int body1, int body2);
 
 /// graph.c: the last steps of compiling. Fail with TN_ERR_MEMORY only.
 tn_result tni_analyse_graph(tn_model* model);

@@ -80,8 +80,11 @@ static void pack_coupling(packing* p, void* item)
 {
     tn_coupling_def* def     = item;
     const bool       coupler = def->type == TN_COUPLING_COUPLER;
-    def->joints              = PACK(p, def->joints, def->joint_count);
-    def->coefficients        = coupler ? PACK(p, def->coefficients, def->joint_count) : NULL;
+    if (def->type == TN_COUPLING_CENTER) def->joint_count = 0;
+    else def->body_count = 0;
+    def->joints       = PACK(p, def->joints, def->joint_count);
+    def->coefficients = coupler ? PACK(p, def->coefficients, def->joint_count) : NULL;
+    def->bodies       = PACK(p, def->bodies, def->body_count);
 }
 
 static void pack_target(packing* p, void* item)
@@ -251,7 +254,8 @@ tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* de
         tni_joint_item item = {.def = tn_default_joint_def(TN_JOINT_USER), .constraint = def};
         item.def.body1      = def->bodies[0];
         if (def->body_count > 1) item.def.body2 = def->bodies[1];
-        good = enter(&a, &item);
+        item.def.role = def->role;
+        good          = enter(&a, &item);
     }
     finish(&a, good);
     return (tn_joint_id){good ? (uint32_t)tn_scene_joint_count(scene) : 0};
@@ -379,6 +383,7 @@ void tn_scene_set_ground(tn_scene* scene, double friction, double restitution)
 {
     tn_why why;
     if (friction >= 0 && isfinite(friction) && restitution >= 0 && restitution <= 1) {
+        scene->has_ground         = true;
         scene->ground_friction    = friction;
         scene->ground_restitution = restitution;
     } else {
@@ -404,6 +409,11 @@ tn_vec3 tn_scene_gravity(const tn_scene* scene)
 tn_settings tn_scene_settings(const tn_scene* scene)
 {
     return scene->settings;
+}
+
+bool tn_scene_has_ground(const tn_scene* scene)
+{
+    return scene->has_ground;
 }
 
 double tn_scene_ground_friction(const tn_scene* scene)

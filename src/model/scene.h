@@ -38,6 +38,7 @@ struct tn_scene {
     char          name[TNI_NAME_MAX + 1];
     tn_vec3       gravity;
     tn_settings   settings;
+    bool          has_ground; ///< a floor
     double        ground_friction, ground_restitution;
     tn_why        problem; ///< the first refusal; result TN_OK: none
     tni_part_list parts[TNI_PART_COUNT];

@@ -30,6 +30,7 @@ static const char* const method_words[] = {
 };
 static const char* const integrator_words[] = {"euler", "rk4", "adaptive"};
 static const char* const dynamics_words[]   = {"second", "first"};
+static const char* const loops_words[]      = {"core", "auxiliary"};
 static const char* const bool_words[]       = {"false", "true"};
 
 #define AT(field) offsetof(tn_settings, field)
@@ -57,6 +58,8 @@ static const setting table[] = {
          "semi-implicit Euler, classical Runge-Kutta, or Dormand-Prince 5(4)"),
     WORD("multiplier.dynamics", multiplier.dynamics, FIELD_ENUM, dynamics_words, "second | first",
          "f = m a, or f = m v: drag a mechanism about with no inertia"),
+    WORD("multiplier.loops", multiplier.loops, FIELD_ENUM, loops_words, "core | auxiliary",
+         "joints that close loops: in the factored matrix, or beside a forest of the others"),
     NOT_NEGATIVE("multiplier.baumgarte", multiplier.baumgarte,
                  "time in which drift decays [s]; 0: no such terms"),
     WORD("multiplier.project", multiplier.project, FIELD_BOOL, bool_words, "true | false",

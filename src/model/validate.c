@@ -18,6 +18,9 @@ static const double LENGTH_MIN = 1e-9; // axes and quaternions shorter than this
 static const double PLANE_TOLERANCE = 1e-9; // how far a planar body may lean out of its plane
 static const double CROSS_TOLERANCE = 1e-6; // cosine between the axes of a universal joint
 static const double PI              = 3.14159265358979323846;
+static const double CONE_MIN =
+    1e-3;                          // a hard cone must be this far from 0 and pi: see joint/limit.c
+static const double TWIST_MAX = 3; // a hard twist must stay clear of pi, where it jumps
 
 enum {
     CONSTRAINT_BODIES_MAX = 8,
@@ -99,6 +102,16 @@ static bool not_negative(tni_adding* a, const char* what, double x)
 static bool positive_or_unset(tni_adding* a, const char* what, double x)
 {
     return isnan(x) || positive(a, what, x);
+}
+
+static bool share(tni_adding* a, const char* what, double x)
+{
+    return (x >= 0 && x <= 1) || tni_refuse(a, "%s must lie in 0..1, is %g", what, x);
+}
+
+static bool role(tni_adding* a, tn_role x)
+{
+    return (unsigned)x < TN_ROLE_COUNT || tni_refuse(a, "unknown role");
 }
 
 static bool direction(tni_adding* a, const char* what, tn_vec3 v)
@@ -378,10 +391,18 @@ static int coordinate_count(const tn_joint_def* def)
     return tni_joint_type_of(def->type, def->of)->coordinate_count;
 }
 
+// Between two points, wherever they are.
+static bool spans(const tn_joint_def* def)
+{
+    return def->type == TN_JOINT_DISTANCE || def->type == TN_JOINT_ROPE;
+}
+
 static bool place_by_anchor(tni_adding* a, const tn_joint_def* def)
 {
-    if (def->type == TN_JOINT_DISTANCE)
-        return tni_refuse(a, "distance needs a point or a frame in each body");
+    if (spans(def)) {
+        return tni_refuse(a, "a %s needs a point or a frame in each body",
+                          tn_joint_type_word(def->type));
+    }
     if (!finite_vector(a, "anchor", def->anchor) || !direction(a, "axis", def->axis)) return false;
     if (def->type != TN_JOINT_UNIVERSAL) return true;
     if (!direction(a, "axis2", def->axis2)) return false;
@@ -396,8 +417,8 @@ static bool place(tni_adding* a, const tn_joint_def* def)
     case TN_JOINT_BY_FRAMES:
         return frame(a, "frame 1", &def->frame1) && frame(a, "frame 2", &def->frame2);
     case TN_JOINT_BY_POINTS:
-        if (def->type != TN_JOINT_DISTANCE) {
-            return tni_refuse(a, "only a distance is placed by points, not a %s",
+        if (!spans(def)) {
+            return tni_refuse(a, "only a distance or a rope is placed by points, not a %s",
                               tn_joint_type_word(def->type));
         }
         return finite_vector(a, "point 1", def->frame1.position) &&
@@ -419,7 +440,8 @@ static bool has_round_shape(const tn_body_def* body)
 static bool of_its_type(tni_adding* a, const tn_joint_def* def)
 {
     switch (def->type) {
-    case TN_JOINT_DISTANCE: return positive_or_unset(a, "length", def->length);
+    case TN_JOINT_DISTANCE:
+    case TN_JOINT_ROPE: return positive_or_unset(a, "length", def->length);
     case TN_JOINT_SCREW: return finite_number(a, "pitch", def->pitch);
     case TN_JOINT_MOTOR:
         if (def->of != TN_JOINT_HINGE && def->of != TN_JOINT_SLIDER) {
@@ -442,8 +464,28 @@ static bool ball_limit(tni_adding* a, const tn_limit* l)
         return tni_refuse(a, "the limit of a ball is a cone and a twist, not lower and upper");
     if (!finite_number(a, "twist", l->twist_lower) || !finite_number(a, "twist", l->twist_upper))
         return false;
-    return isnan(l->cone) || (l->cone > 0 && l->cone <= PI) ||
+    if (l->hard && l->twist_lower <= l->twist_upper &&
+        !(l->twist_lower >= -TWIST_MAX && l->twist_upper <= TWIST_MAX)) {
+        return tni_refuse(a, "a hard twist must lie within -%g..%g rad, not %g..%g", TWIST_MAX,
+                          TWIST_MAX, l->twist_lower, l->twist_upper);
+    }
+    if (isnan(l->cone)) return true;
+    if (l->hard) {
+        return (l->cone >= CONE_MIN && l->cone <= PI - CONE_MIN) ||
+               tni_refuse(a, "a hard cone must lie between %g and pi - %g, is %g", CONE_MIN,
+                          CONE_MIN, l->cone);
+    }
+    return (l->cone > 0 && l->cone <= PI) ||
            tni_refuse(a, "cone must lie between 0 and pi, is %g", l->cone);
+}
+
+// Something that is hit, and may throw back.
+static bool bounce(tni_adding* a, const tn_joint_def* def)
+{
+    if (!share(a, "restitution", def->restitution)) return false;
+    return def->restitution == 0 || def->type == TN_JOINT_ROPE ||
+           (def->limit.given && def->limit.hard) ||
+           tni_refuse(a, "restitution is that of a hard limit or of a rope");
 }
 
 static bool limit(tni_adding* a, const tn_joint_def* def)
@@ -493,7 +535,8 @@ bool tni_check_joint(tni_adding* a, const tn_joint_def* def)
     if (!two_bodies(a, def->body1, def->body2)) return false;
     if (!can_move(a, def->body1) && !can_move(a, def->body2))
         return tni_refuse(a, "neither of its bodies can move");
-    return place(a, def) && of_its_type(a, def) && spring_and_force(a, def) && limit(a, def);
+    return place(a, def) && of_its_type(a, def) && spring_and_force(a, def) && limit(a, def) &&
+           bounce(a, def) && role(a, def->role);
 }
 
 bool tni_check_constraint(tni_adding* a, const tn_constraint_def* def)
@@ -509,6 +552,7 @@ bool tni_check_constraint(tni_adding* a, const tn_constraint_def* def)
     if (def->bodies == NULL || def->body_count < 1 || def->body_count > CONSTRAINT_BODIES_MAX) {
         return tni_refuse(a, "a user-defined constraint has 1..8 bodies, not %d", def->body_count);
     }
+    if (!role(a, def->role)) return false;
     bool moves = false;
     for (int i = 0; i < def->body_count; ++i) {
         if (!body_exists(a, def->bodies[i])) return false;
@@ -576,9 +620,49 @@ static bool coefficients(tni_adding* a, const tn_coupling_def* def)
     return finite_number(a, "velocity", def->velocity);
 }
 
+static bool has_place(const tn_body_def* body)
+{
+    return body != NULL && (body->kind == TN_BODY_RIGID || body->kind == TN_BODY_PLANAR ||
+                            body->kind == TN_BODY_PARTICLE || body->kind == TN_BODY_AFFINE);
+}
+
+// The bodies whose centre is held. Planar ones keep their height by themselves.
+static bool held_bodies(tni_adding* a, const tn_coupling_def* def)
+{
+    bool rises = false;
+    for (int i = 0; i < def->body_count; ++i) {
+        if (!body_exists(a, def->bodies[i])) return false;
+        const tn_body_def* body = body_of(a, def->bodies[i]);
+        if (!has_place(body)) {
+            return tni_refuse(a, "body '%s' has no centre of mass that could be held",
+                              body == NULL ? "ground" : body->name);
+        }
+        for (int j = 0; j < i; ++j) {
+            if (def->bodies[j].bits == def->bodies[i].bits)
+                return tni_refuse(a, "body '%s' stands in it twice", body->name);
+        }
+        rises = rises || body->kind != TN_BODY_PLANAR;
+    }
+    return def->hold[0] || def->hold[1] || rises ||
+           tni_refuse(a, "its bodies are planar: they hold z by themselves");
+}
+
+static bool center(tni_adding* a, const tn_coupling_def* def)
+{
+    const int n = def->bodies == NULL ? 0 : def->body_count;
+    if (n < 1 || n > TN_COUPLING_BODIES_MAX) {
+        return tni_refuse(a, "a center has 1 to %d bodies, not %d", (int)TN_COUPLING_BODIES_MAX, n);
+    }
+    if (!def->hold[0] && !def->hold[1] && !def->hold[2])
+        return tni_refuse(a, "a center holds x, y or z");
+    return held_bodies(a, def);
+}
+
 bool tni_check_coupling(tni_adding* a, const tn_coupling_def* def)
 {
     if ((unsigned)def->type >= TN_COUPLING_TYPE_COUNT) return tni_refuse(a, "unknown type");
+    if (!role(a, def->role)) return false;
+    if (def->type == TN_COUPLING_CENTER) return center(a, def);
     if (!joint_count(a, def) || !coupled_joints(a, def)) return false;
     if (def->type == TN_COUPLING_COUPLER) return coefficients(a, def);
     if (!finite_number(a, "ratio", def->ratio)) return false;

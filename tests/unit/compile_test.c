@@ -175,6 +175,103 @@ TEST(a_distance_between_coinciding_points_is_refused)
     REFUSE_JOINT("pin", "coincide", joint_def(TN_JOINT_DISTANCE, b.rigid, b.planar));
 }
 
+static tn_joint_def with_length(tn_joint_def def, double length)
+{
+    def.length = length;
+    return def;
+}
+
+TEST(a_rope_between_coinciding_points_needs_a_length)
+{
+    REFUSE_JOINT("pin", "the rope has no length", joint_def(TN_JOINT_ROPE, b.rigid, b.planar));
+    REFUSE_JOINT("pin", "neither", joint_def(TN_JOINT_ROPE, b.fixed, (tn_body_id){0}));
+    bench              b   = bench_make();
+    const tn_joint_def def = with_length(joint_def(TN_JOINT_ROPE, b.rigid, b.planar), 2);
+    (void)tn_scene_add_joint(b.scene, &def);
+    tn_model* model;
+    CHECK_OK(tn_scene_compile(b.scene, &model, NULL));
+    if (model != NULL) CHECK(model->limits[0].end == 2 && model->row_count == 0);
+    tn_model_free(model);
+    tn_scene_free(b.scene);
+}
+
+TEST(a_rope_is_as_long_as_its_points_are_apart)
+{
+    bench              b   = bench_make();
+    const tn_joint_def def = joint_def(TN_JOINT_ROPE, b.point, (tn_body_id){0});
+    (void)tn_scene_add_joint(b.scene, &def);
+    tn_model* model;
+    CHECK_OK(tn_scene_compile(b.scene, &model, NULL));
+    if (model != NULL) CHECK_NEAR(model->limits[0].end, sqrt(14), 1e-15);
+    tn_model_free(model);
+    tn_scene_free(b.scene);
+}
+
+// Hard, of everything that the type can limit.
+static tn_joint_def with_hard_limit(tn_joint_def def)
+{
+    def.limit.given = def.limit.hard = true;
+    if (def.type == TN_JOINT_BALL) def.limit.twist_lower = -1, def.limit.twist_upper = 1;
+    else def.limit.lower = -1, def.limit.upper = 1;
+    return def;
+}
+
+static tn_joint_def with_hard_cone(tn_joint_def def)
+{
+    def.limit.given = def.limit.hard = true;
+    def.limit.cone                   = 1;
+    return def;
+}
+
+TEST(hard_limits_that_no_body_could_feel_are_refused)
+{
+    const tn_vec3 up = {0, 0, 1}, along = {1, 0, 0};
+    REFUSE_JOINT("pin", "Affine", with_hard_limit(joint_def(TN_JOINT_BALL, b.rigid, b.affine)));
+    REFUSE_JOINT("pin", "Scaled", with_hard_cone(joint_def(TN_JOINT_BALL, b.scaled, b.rigid)));
+    REFUSE_JOINT("pin", "Particle",
+                 with_hard_limit(joint_def(TN_JOINT_POINT_ON_LINE, b.rigid, b.particle)));
+    REFUSE_JOINT("pin", "planar",
+                 with_hard_limit(with_axis(joint_def(TN_JOINT_HINGE, b.planar, b.planar2), along)));
+    REFUSE_JOINT("pin", "planar",
+                 with_hard_limit(with_axis(joint_def(TN_JOINT_SLIDER, b.planar, b.planar2), up)));
+    REFUSE_JOINT("pin", "planar",
+                 with_hard_limit(with_axis(joint_def(TN_JOINT_BALL, b.planar, b.fixed), along)));
+    REFUSE_JOINT("pin", "planar",
+                 with_hard_cone(with_axis(joint_def(TN_JOINT_BALL, b.planar, b.fixed), up)));
+}
+
+static int limits_of(tn_joint_def (*limit)(tn_joint_def), tn_joint_type type, bool planar,
+                     tn_vec3 axis)
+{
+    bench              b = bench_make();
+    const tn_joint_def def =
+        limit(with_axis(joint_def(type, b.kinematic, planar ? b.planar : b.rigid), axis));
+    (void)tn_scene_add_joint(b.scene, &def);
+    tn_model* model;
+    CHECK_OK(tn_scene_compile(b.scene, &model, NULL));
+    const int count = model != NULL ? model->limit_count : -1;
+    tn_model_free(model);
+    tn_scene_free(b.scene);
+    return count;
+}
+
+TEST(hard_limits_become_rows_and_not_forces)
+{
+    const tn_vec3 up = {0, 0, 1}, along = {1, 0, 0}, leaning = {0.6, 0, 0.8};
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_HINGE, true, up), 2);
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_SLIDER, true, along), 2);
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_BALL, true, up), 2);
+    CHECK_INT(limits_of(with_hard_cone, TN_JOINT_BALL, true, along), 1);
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_BALL, true, leaning), 2);
+    CHECK_INT(limits_of(with_hard_cone, TN_JOINT_BALL, true, leaning), 1);
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_PLANE, true, along), 2);
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_PLANE, false, leaning), 2);
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_SCREW, false, leaning), 2);
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_UNIVERSAL, false, up), 2);
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_POINT_ON_PLANE, false, up), 2);
+    CHECK_INT(limits_of(with_hard_limit, TN_JOINT_MOTOR, false, up), 2);
+}
+
 TEST(a_distance_to_a_user_body_is_measured_where_the_body_is)
 {
     bench              b   = bench_make();

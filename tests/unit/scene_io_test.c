@@ -179,7 +179,7 @@ static void random_limit(test_random* r, tn_joint_type type, tn_limit* limit)
         limit->lower = coin(r) ? -TNI_LIMIT_FREE : test_random_between(r, -2, -1);
         limit->upper = coin(r) ? TNI_LIMIT_FREE : test_random_between(r, -1, 1);
     }
-    limit->hard = coin(r);
+    limit->hard = coin(r); // as hard limits, cones are not near 0 or pi and twists within 3
     if (coin(r)) limit->stiffness = 1e4, limit->damping = 0.1;
 }
 
@@ -203,7 +203,8 @@ static void add_random_joint(tn_scene* scene, test_random* r, tn_joint_type type
         def.frame1.position = odd_vector(r);
         def.frame2.position = odd_vector(r);
     }
-    if (type == TN_JOINT_DISTANCE && coin(r)) def.length = odd_positive(r);
+    if ((type == TN_JOINT_DISTANCE || type == TN_JOINT_ROPE) && coin(r))
+        def.length = odd_positive(r);
     if (type == TN_JOINT_SCREW) def.pitch = odd(r);
     if (type == TN_JOINT_ROLLING) def.radius = odd_positive(r);
     if (type == TN_JOINT_MOTOR) {
@@ -218,17 +219,21 @@ static void add_random_joint(tn_scene* scene, test_random* r, tn_joint_type type
             def.rest[i] = odd(r), def.force[i] = coin(r) ? 0 : odd(r);
         if (coin(r)) random_limit(r, type, &def.limit);
     }
+    if ((type == TN_JOINT_ROPE || (def.limit.given && def.limit.hard)) && coin(r))
+        def.restitution = coin(r) ? -0.0 : test_random_unit(r);
+    def.role = (tn_role)test_random_int(r, 0, TN_ROLE_COUNT - 1);
     tn_scene_add_joint(scene, &def);
 }
 
 static void add_random_joints(tn_scene* scene, test_random* r, tn_body_id body)
 {
     for (int type = 0; type < TN_JOINT_USER; ++type) {
-        if (type != TN_JOINT_DISTANCE)
+        if (type != TN_JOINT_DISTANCE && type != TN_JOINT_ROPE)
             add_random_joint(scene, r, (tn_joint_type)type, TN_JOINT_BY_ANCHOR, body);
         add_random_joint(scene, r, (tn_joint_type)type, TN_JOINT_BY_FRAMES, body);
     }
     add_random_joint(scene, r, TN_JOINT_DISTANCE, TN_JOINT_BY_POINTS, body);
+    add_random_joint(scene, r, TN_JOINT_ROPE, TN_JOINT_BY_POINTS, body);
 }
 
 // The id of the first joint of this type.
@@ -245,12 +250,19 @@ static void add_random_couplings(tn_scene* scene, test_random* r)
     const tn_joint_id joints[] = {joint_of(scene, TN_JOINT_HINGE), joint_of(scene, TN_JOINT_SLIDER),
                                   joint_of(scene, TN_JOINT_BALL)};
     const double      coefficients[] = {0.1, -1.0 / 3, 1e-310};
+    const tn_body_id  bodies[]       = {{2}, {1}, {4}, {3}}; // particle, rigid, affine, planar
     for (int type = 0; type < TN_COUPLING_TYPE_COUNT; ++type) {
         tn_coupling_def def = tn_default_coupling_def((tn_coupling_type)type);
-        def.joints          = joints;
-        def.joint_count     = type < TN_COUPLING_DIFFERENTIAL ? 2 : 3;
+        if (type == TN_COUPLING_CENTER) {
+            const int axes = test_random_int(r, 1, 7);
+            def.bodies = bodies, def.body_count = test_random_int(r, 1, 4);
+            for (int k = 0; k < 3; ++k) def.hold[k] = (axes >> k) % 2 != 0;
+        }
+        def.role        = (tn_role)test_random_int(r, 0, TN_ROLE_COUNT - 1);
+        def.joints      = joints;
+        def.joint_count = type < TN_COUPLING_DIFFERENTIAL ? 2 : 3;
         if (coin(r)) def.name = tni_coupling_types.list[type];
-        if (type != TN_COUPLING_COUPLER && coin(r)) def.ratio = -odd_positive(r);
+        if (type < TN_COUPLING_COUPLER && coin(r)) def.ratio = -odd_positive(r);
         if (type == TN_COUPLING_COUPLER) def.coefficients = coefficients, def.velocity = odd(r);
         (void)tn_scene_add_coupling(scene, &def);
     }
@@ -292,6 +304,7 @@ static void set_random_world(tn_scene* scene, test_random* r)
     if (coin(r)) tn_scene_set_name(scene, "\xc3\xa9 \"quoted\" \\ name");
     if (coin(r)) tn_scene_set_gravity(scene, odd_vector(r));
     if (coin(r)) tn_scene_set_ground(scene, odd_positive(r), test_random_unit(r));
+    else if (coin(r)) tn_scene_set_ground(scene, 0.5, 0); // a floor with nothing to say about it
     if (coin(r)) settings.method = TN_METHOD_IMPLICIT, settings.h = 1.0 / 3;
     if (coin(r))
         settings.multiplier.project = false, settings.multiplier.integrator = TN_INTEGRATOR_EULER;
@@ -402,6 +415,40 @@ TEST(values_arrive_where_they_belong)
     CHECK(tn_scene_load(scene, 0)->until == 4 && tn_scene_load(scene, 0)->from == 0 &&
           tn_scene_drag(scene, 0)->quadratic == 0.5);
     check_round_trip(scene);
+    tn_scene_free(scene);
+}
+
+TEST(ropes_centers_roles_and_the_floor_arrive)
+{
+    tn_scene* scene = read_good(
+        "{\"tenon_scene\": 1, \"bodies\": [{\"name\": \"a\", \"mass\": 1, \"inertia\": [1,1,1]},"
+        " {\"name\": \"b\", \"kind\": \"particle\", \"mass\": 1}],"
+        " \"joints\": [{\"type\": \"rope\", \"bodies\": [\"a\", \"b\"], \"anchors\": [[1,0,0],[0,2,0]], \"length\": 3,"
+        " \"restitution\": 0.25, \"role\": \"primary\"},"
+        " {\"type\": \"rope\", \"bodies\": [\"a\", \"b\"], \"frames\": [{}, {\"position\": [0,0,4]}], \"role\": \"auto\"},"
+        " {\"type\": \"hinge\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [0,0,0], \"axis\": [0,1,0], \"role\": \"auxiliary\","
+        " \"limit\": {\"lower\": -1, \"hard\": true}, \"restitution\": 1}],"
+        " \"couplings\": [{\"type\": \"center\", \"bodies\": [\"b\", \"a\"], \"hold\": \"zx\", \"role\": \"auxiliary\"},"
+        " {\"type\": \"center\", \"bodies\": [\"a\"]}],"
+        " \"contact\": {\"ground\": {}}}");
+    const tn_joint_def*    rope   = tn_scene_joint(scene, 0);
+    const tn_joint_def*    loose  = tn_scene_joint(scene, 1);
+    const tn_joint_def*    hinge  = tn_scene_joint(scene, 2);
+    const tn_coupling_def* center = tn_scene_coupling(scene, 0);
+    CHECK(rope->type == TN_JOINT_ROPE && rope->form == TN_JOINT_BY_POINTS && rope->length == 3);
+    CHECK(rope->frame2.position.y == 2 && rope->restitution == 0.25);
+    CHECK(rope->role == TN_ROLE_PRIMARY && loose->role == TN_ROLE_AUTO);
+    CHECK(loose->form == TN_JOINT_BY_FRAMES && isnan(loose->length));
+    CHECK(hinge->role == TN_ROLE_AUXILIARY && hinge->limit.hard && hinge->restitution == 1);
+    CHECK_INT(center->body_count, 2);
+    CHECK(center->bodies[0].bits == 2 && center->bodies[1].bits == 1);
+    CHECK(center->hold[0] && !center->hold[1] && center->hold[2]);
+    CHECK(center->role == TN_ROLE_AUXILIARY && tn_scene_coupling(scene, 1)->hold[1]);
+    CHECK(tn_scene_has_ground(scene) && tn_scene_ground_friction(scene) == 0.5);
+    check_round_trip(scene);
+    tn_scene_free(scene);
+    scene = read_good("{\"tenon_scene\": 1, \"contact\": {\"exclude\": []}}");
+    CHECK(!tn_scene_has_ground(scene));
     tn_scene_free(scene);
 }
 

@@ -368,11 +368,18 @@ TEST(bad_joints_are_refused)
                   def.axis2 = (tn_vec3){1, 0, 1e-5});
     REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': orientation of frame 2",
                   def.form = TN_JOINT_BY_FRAMES, def.frame2.orientation.w = 0);
-    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': only a distance is placed by points, not a hinge",
+    REFUSED_JOINT(TN_JOINT_HINGE,
+                  "joint 'pin': only a distance or a rope is placed by points, not a hinge",
                   def.form = TN_JOINT_BY_POINTS);
     REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': unknown form", def.form = (tn_joint_form)9);
-    REFUSED_JOINT(TN_JOINT_DISTANCE, "joint 'pin': distance needs a point",
+    REFUSED_JOINT(TN_JOINT_DISTANCE, "joint 'pin': a distance needs a point",
                   def.form = TN_JOINT_BY_ANCHOR);
+    REFUSED_JOINT(TN_JOINT_ROPE, "joint 'pin': a rope needs a point or a frame in each body",
+                  def.form = TN_JOINT_BY_ANCHOR);
+    REFUSED_JOINT(TN_JOINT_ROPE, "joint 'pin': length must be positive, is -1", def.length = -1);
+    REFUSED_JOINT(TN_JOINT_ROPE, "joint 'pin': point 1 must be finite",
+                  def.frame1.position.x = nan_value);
+    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': unknown role", def.role = (tn_role)3);
     REFUSED_JOINT(TN_JOINT_DISTANCE, "joint 'pin': length must be positive, is 0", def.length = 0);
     REFUSED_JOINT(TN_JOINT_DISTANCE, "joint 'pin': point 2 must be finite",
                   def.frame2.position.z = nan_value);
@@ -400,8 +407,9 @@ TEST(bad_joint_springs_and_limits_are_refused)
                   def.force[1] = 1);
     REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': a hinge has no free coordinate 2 for a rest",
                   def.rest[1] = 1);
-    const tn_joint_type stiff[] = {TN_JOINT_WELD, TN_JOINT_DISTANCE, TN_JOINT_ROLLING};
-    for (int i = 0; i < 3; ++i) {
+    const tn_joint_type stiff[] = {TN_JOINT_WELD, TN_JOINT_DISTANCE, TN_JOINT_ROLLING,
+                                   TN_JOINT_ROPE};
+    for (int i = 0; i < 4; ++i) {
         REFUSED_JOINT(stiff[i], "has no free coordinate for a stiffness", def.radius = 1,
                       def.stiffness = 1);
         REFUSED_JOINT(stiff[i], "has no free coordinate for a damping", def.radius = 1,
@@ -427,6 +435,48 @@ TEST(bad_joint_springs_and_limits_are_refused)
                   def.limit.twist_upper = nan_value);
     REFUSED_JOINT(TN_JOINT_BALL, "joint 'pin': the limit of a ball", def.limit.given = true,
                   def.limit.lower = -1, def.limit.upper = 1);
+}
+
+TEST(bad_hard_limits_are_refused)
+{
+    REFUSED_JOINT(TN_JOINT_BALL, "joint 'pin': a hard cone must lie between 0.001 and pi - 0.001",
+                  def.limit.given = def.limit.hard = true, def.limit.cone = 1e-4);
+    REFUSED_JOINT(TN_JOINT_BALL, "joint 'pin': a hard cone must lie between 0.001 and pi - 0.001",
+                  def.limit.given = def.limit.hard = true, def.limit.cone = 3.1415);
+    REFUSED_JOINT(TN_JOINT_BALL, "joint 'pin': a hard twist must lie within -3..3 rad, not -4..1",
+                  def.limit.given = def.limit.hard = true, def.limit.twist_lower = -4,
+                  def.limit.twist_upper = 1);
+    REFUSED_JOINT(TN_JOINT_BALL, "joint 'pin': a hard twist must lie within -3..3 rad, not 0..3.1",
+                  def.limit.given = def.limit.hard = true, def.limit.twist_lower = 0,
+                  def.limit.twist_upper = 3.1);
+    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': restitution is that of a hard limit or of a rope",
+                  def.restitution = 0.5);
+    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': restitution is that of a hard limit or of a rope",
+                  def.limit.given = true, def.limit.upper = 2, def.restitution = 0.5);
+    REFUSED_JOINT(TN_JOINT_ROPE, "joint 'pin': restitution must lie in 0..1, is 1.5",
+                  def.restitution = 1.5);
+    REFUSED_JOINT(TN_JOINT_ROPE, "joint 'pin': restitution must lie in 0..1, is -0.5",
+                  def.restitution = -0.5);
+    REFUSED_JOINT(TN_JOINT_ROPE, "joint 'pin': restitution must lie in 0..1",
+                  def.restitution = nan_value);
+}
+
+TEST(hard_limits_need_no_stiffness)
+{
+    bench        t        = new_bench();
+    tn_joint_def def      = tn_default_joint_def(TN_JOINT_BALL);
+    def.body2             = t.a;
+    def.limit.given       = true;
+    def.limit.hard        = true;
+    def.limit.cone        = 1;
+    def.limit.twist_upper = 3, def.limit.twist_lower = -3;
+    def.restitution = 1;
+    def.role        = TN_ROLE_AUXILIARY;
+    CHECK_INT(tn_scene_add_joint(t.scene, &def).bits, 5);
+    CHECK_INT(tn_scene_joint(t.scene, 4)->role, TN_ROLE_AUXILIARY);
+    CHECK(tn_scene_joint(t.scene, 4)->restitution == 1 && tn_scene_joint(t.scene, 4)->limit.hard);
+    CHECK_OK(tn_scene_problem(t.scene, NULL));
+    tn_scene_free(t.scene);
 }
 
 TEST(every_joint_type_is_taken_with_its_defaults)
@@ -493,6 +543,76 @@ TEST(bad_couplings_are_refused)
                      {t.hinge, t.slider});
     REFUSED_OTHER(coupling, tn_default_coupling_def(TN_COUPLING_COUPLER),
                   "a coupler couples 1 to 16 joints, not 0", def.joint_count = 0);
+    REFUSED_OTHER(coupling, tn_default_coupling_def(TN_COUPLING_GEAR), "unknown role",
+                  def.role = (tn_role)-1);
+}
+
+static tn_body_id add_kind(tn_scene* scene, tn_body_kind kind)
+{
+    tn_body_def def = ball_body(NULL);
+    def.kind        = kind;
+    return tn_scene_add_body(scene, &def);
+}
+
+TEST(bad_centers_are_refused)
+{
+#define REFUSED_CENTER(what, ...)                                              \
+    REFUSED_OTHER(coupling, tn_default_coupling_def(TN_COUPLING_CENTER), what, \
+                  tn_body_id bodies[TN_COUPLING_BODIES_MAX + 1] = {t.a, t.b};  \
+                  def.bodies = bodies; def.body_count = 2; __VA_ARGS__)
+    REFUSED_CENTER("coupling 'it': a center has 1 to 256 bodies, not 0", def.bodies = NULL);
+    REFUSED_CENTER("coupling 'it': a center has 1 to 256 bodies, not 0", def.body_count = 0);
+    REFUSED_CENTER("coupling 'it': a center has 1 to 256 bodies, not 257", def.body_count = 257);
+    REFUSED_CENTER("coupling 'it': no such body", bodies[1].bits = 99);
+    REFUSED_CENTER("coupling 'it': body 'a' stands in it twice", bodies[1] = t.a);
+    REFUSED_CENTER("coupling 'it': body 'ground' has no centre", bodies[1].bits = 0);
+    REFUSED_CENTER("coupling 'it': body 'wall' has no centre", bodies[1] = t.wall);
+    REFUSED_CENTER("coupling 'it': body 'lift' has no centre", bodies[0] = t.lift);
+    REFUSED_CENTER("coupling 'it': a center holds x, y or z",
+                   def.hold[0] = def.hold[1] = def.hold[2] = false);
+    REFUSED_CENTER("coupling 'it': unknown role", def.role = TN_ROLE_COUNT);
+}
+
+TEST(centers_of_planar_bodies_hold_x_or_y)
+{
+    bench           t         = new_bench();
+    tn_body_id      bodies[2] = {add_kind(t.scene, TN_BODY_PLANAR), t.a};
+    tn_coupling_def def       = tn_default_coupling_def(TN_COUPLING_CENTER);
+    tn_why          why;
+    def.bodies = bodies, def.body_count = 1;
+    CHECK_OK(tn_scene_add_coupling(t.scene, &def)); // all: z holds by itself
+    def.hold[0] = def.hold[1] = false;
+    def.body_count            = 2;
+    CHECK_OK(tn_scene_add_coupling(t.scene, &def)); // a rigid one can rise
+    def.body_count = 1;
+    CHECK_INT(tn_scene_add_coupling(t.scene, &def), TN_ERR_MODEL);
+    CHECK_INT(tn_scene_problem(t.scene, &why), TN_ERR_MODEL);
+    CHECK_TEXT(why.text, "coupling 3: its bodies are planar: they hold z by themselves");
+    tn_scene_free(t.scene);
+}
+
+TEST(centers_are_copied_whole)
+{
+    bench            t     = new_bench();
+    const tn_body_id first = {(uint32_t)tn_scene_body_count(t.scene) + 1};
+    tn_body_id       bodies[TN_COUPLING_BODIES_MAX];
+    tn_coupling_def  def = tn_default_coupling_def(TN_COUPLING_CENTER);
+    for (int i = 0; i < TN_COUPLING_BODIES_MAX; ++i)
+        bodies[i] = add_kind(t.scene, i % 2 == 0 ? TN_BODY_PARTICLE : TN_BODY_AFFINE);
+    CHECK(def.hold[0] && def.hold[1] && def.hold[2] && def.role == TN_ROLE_AUTO);
+    def.bodies = bodies, def.body_count = TN_COUPLING_BODIES_MAX;
+    def.hold[1] = false;
+    def.role    = TN_ROLE_PRIMARY;
+    def.joints = &t.hinge, def.joint_count = 1; // not a center's: not kept
+    CHECK_OK(tn_scene_add_coupling(t.scene, &def));
+    memset(bodies, 0, sizeof bodies);
+    const tn_coupling_def* got = tn_scene_coupling(t.scene, 0);
+    CHECK_INT(got->body_count, TN_COUPLING_BODIES_MAX);
+    for (uint32_t i = 0; i < TN_COUPLING_BODIES_MAX; ++i)
+        CHECK_INT(got->bodies[i].bits, first.bits + i);
+    CHECK(got->hold[0] && !got->hold[1] && got->hold[2] && got->role == TN_ROLE_PRIMARY);
+    CHECK(got->joints == NULL && got->joint_count == 0);
+    tn_scene_free(t.scene);
 }
 
 TEST(good_couplings_are_taken)
@@ -501,12 +621,15 @@ TEST(good_couplings_are_taken)
     const tn_joint_id js[]    = {t.slider, t.hinge, t.ball};
     const double      c[]     = {1, -2, 0.5};
     const int         count[] = {2, 2, 3, 3};
-    for (int type = 0; type < TN_COUPLING_TYPE_COUNT; ++type) {
+    for (int type = 0; type < TN_COUPLING_CENTER; ++type) {
         tn_coupling_def def = tn_default_coupling_def((tn_coupling_type)type);
         def.joints          = js;
         def.joint_count     = count[type];
         def.coefficients    = c;
+        def.bodies = &t.a, def.body_count = 1; // a center's: not kept
         CHECK_OK(tn_scene_add_coupling(t.scene, &def));
+        CHECK(tn_scene_coupling(t.scene, type)->bodies == NULL);
+        CHECK_INT(tn_scene_coupling(t.scene, type)->body_count, 0);
     }
     CHECK(tn_scene_coupling(t.scene, TN_COUPLING_DIFFERENTIAL)->ratio == 0.5);
     tn_scene_free(t.scene);
@@ -637,12 +760,14 @@ TEST(user_defined_constraints_share_ids_and_names_with_joints)
     REFUSED_CONSTRAINT("joint 'it': none of its bodies can move", bodies[0] = t.wall,
                        bodies[1] = t.lift);
     REFUSED_CONSTRAINT("joint 'hinge': another joint", def.name = "hinge");
+    REFUSED_CONSTRAINT("joint 'it': unknown role", def.role = (tn_role)9);
 
     bench             t        = new_bench();
     tn_body_id        bodies[] = {t.b, {0}};
     char              name[]   = "mine";
-    tn_constraint_def def      = {.name = name, .bodies = bodies, .body_count = 2, .table = &good};
-    const tn_joint_id id       = tn_scene_add_constraint(t.scene, &def);
+    tn_constraint_def def      = {
+             .name = name, .bodies = bodies, .body_count = 2, .table = &good, .role = TN_ROLE_PRIMARY};
+    const tn_joint_id id = tn_scene_add_constraint(t.scene, &def);
     name[0] = 'x', bodies[0].bits = 77;
     CHECK_INT(id.bits, 5);
     CHECK_INT(tn_scene_find_joint(t.scene, "mine").bits, 5);
@@ -652,6 +777,8 @@ TEST(user_defined_constraints_share_ids_and_names_with_joints)
     CHECK_TEXT(tn_scene_constraint(t.scene, 4)->name, "mine");
     CHECK_INT(tn_scene_constraint(t.scene, 4)->bodies[0].bits, t.b.bits);
     CHECK(tn_scene_constraint(t.scene, 4)->table == &good);
+    CHECK_INT(tn_scene_constraint(t.scene, 4)->role, TN_ROLE_PRIMARY);
+    CHECK_INT(tn_scene_joint(t.scene, 4)->role, TN_ROLE_PRIMARY);
     CHECK(tn_scene_constraint(t.scene, 3) == NULL);
     tn_scene_free(t.scene);
 }
@@ -776,7 +903,9 @@ TEST(the_scene_keeps_its_own_values)
     tn_settings settings = tn_default_settings();
     settings.h           = 0.25;
     tn_scene_set_settings(scene, &settings);
+    CHECK(!tn_scene_has_ground(scene));
     tn_scene_set_ground(scene, 0.8, 0.1);
+    CHECK(tn_scene_has_ground(scene));
     CHECK_OK(tn_scene_problem(scene, NULL));
     CHECK(tn_scene_gravity(scene).y == 2 && tn_scene_settings(scene).h == 0.25);
     CHECK(tn_scene_ground_friction(scene) == 0.8 && tn_scene_ground_restitution(scene) == 0.1);

@@ -60,6 +60,7 @@ TEST(every_setting_reads_back_as_it_was_set)
                                             {"duration", "1e+300"},
                                             {"multiplier.integrator", "adaptive"},
                                             {"multiplier.dynamics", "first"},
+                                            {"multiplier.loops", "auxiliary"},
                                             {"multiplier.baumgarte", "0.25"},
                                             {"multiplier.project", "false"},
                                             {"multiplier.tolerance", "5e-324"},
@@ -82,7 +83,7 @@ TEST(every_setting_reads_back_as_it_was_set)
         CHECK_TEXT(text_again, text);
         if (!info.number) CHECK_TEXT(text, values[count][1]);
     }
-    CHECK_INT(count, 9);
+    CHECK_INT(count, 10);
     CHECK(tn_setting_at(-1).key == NULL);
     CHECK(s.h == 0.016666666666666666 && s.duration == 1e300 && s.multiplier.tolerance == 5e-324);
     CHECK(!s.multiplier.project && s.method == TN_METHOD_IMPULSE);
