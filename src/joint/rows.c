@@ -180,38 +180,44 @@ static void screw_row(const pair* f, double advance, double near, tni_row* row)
     for (int i = 0; i < 2; ++i) push_add_scaled(&row->push[i], -advance, &angle.push[i]);
 }
 
-// From the centre of the round shape to the point nearest the plane with normal n, and its rate.
-static void rolling_arm(const pair* f, const tni_joint* joint, const tni_motion* n, tn_vec3* arm,
-                        tn_vec3* rate)
+// The normal's part across a disc's axis decides where its rim is lowest.
+void tni_meet_round(const tni_motion* n, const tni_motion* axis, double radius,
+                    tni_meeting* meeting)
 {
     tn_vec3 m = n->at, mdot = n->rate;
-    if (joint->wheel) { // the normal's part across the wheel's axis
-        const tni_motion b    = axis_of(f, 1, 2);
-        const value      lean = product(n, &b);
-        m                     = tni_add_scaled(n->at, -lean.C, b.at);
-        mdot = tni_add_scaled(tni_add_scaled(n->rate, -lean.rate, b.at), -lean.C, b.rate);
+    if (axis != NULL) {
+        const value lean = product(n, axis);
+        m                = tni_add_scaled(n->at, -lean.C, axis->at);
+        mdot = tni_add_scaled(tni_add_scaled(n->rate, -lean.rate, axis->at), -lean.C, axis->rate);
     }
     const double  length = tni_norm(m);
     const tn_vec3 unit   = tni_scale(1 / length, m);
-    *arm                 = tni_scale(-joint->size, unit);
-    *rate = tni_scale(-joint->size / length, tni_add_scaled(mdot, -tni_dot(unit, mdot), unit));
+    meeting->arm         = tni_scale(-radius, unit);
+    meeting->arm_rate =
+        tni_scale(-radius / length, tni_add_scaled(mdot, -tni_dot(unit, mdot), unit));
+}
+
+void tni_meeting_row(const tni_meeting* meeting, const tni_motion* a, tni_row* row)
+{
+    const tni_motion* D  = &meeting->D;
+    const tn_vec3     w1 = meeting->w1, w2 = meeting->w2, arm = meeting->arm;
+    const tn_vec3     lever = tni_add(D->at, arm), lever_rate = tni_add(D->rate, meeting->arm_rate);
+    const tn_vec3     V = tni_sub(tni_add(D->rate, tni_cross(w2, arm)), tni_cross(w1, lever));
+    const tn_vec3     Vbias =
+        tni_sub(tni_add(D->bias, tni_cross(w2, meeting->arm_rate)), tni_cross(w1, lever_rate));
+    set_row(row, 0, tni_dot(a->at, V), tni_dot(a->rate, V) + tni_dot(a->at, Vbias));
+    push_apart(row, a->at);
+    row->push[1].torque = tni_cross(arm, a->at);
+    row->push[0].torque = tni_neg(tni_cross(lever, a->at));
 }
 
 static void roll_row(const pair* f, const tni_joint* joint, int k, tni_row* row)
 {
-    const tni_motion n = axis_of(f, 0, 2), a = axis_of(f, 0, k);
-    const tn_vec3    w1 = f->view[0]->w, w2 = f->view[1]->w;
-    tn_vec3          arm, arm_rate;
-    rolling_arm(f, joint, &n, &arm, &arm_rate);
-    const tn_vec3 lever = tni_add(f->D.at, arm), lever_rate = tni_add(f->D.rate, arm_rate);
-    const tn_vec3 V = tni_sub(tni_add(f->D.rate, tni_cross(w2, arm)), tni_cross(w1, lever));
-    const tn_vec3 Vbias =
-        tni_sub(tni_add(f->D.bias, tni_cross(w2, arm_rate)), tni_cross(w1, lever_rate));
-    set_row(row, k == 2 ? tni_dot(n.at, lever) : 0, tni_dot(a.at, V),
-            tni_dot(a.rate, V) + tni_dot(a.at, Vbias));
-    push_apart(row, a.at);
-    row->push[1].torque = tni_cross(arm, a.at);
-    row->push[0].torque = tni_neg(tni_cross(lever, a.at));
+    const tni_motion n = axis_of(f, 0, 2), a = axis_of(f, 0, k), b = axis_of(f, 1, 2);
+    tni_meeting      meeting = {.D = f->D, .w1 = f->view[0]->w, .w2 = f->view[1]->w};
+    tni_meet_round(&n, joint->wheel ? &b : NULL, joint->size, &meeting);
+    tni_meeting_row(&meeting, &a, row);
+    if (k == 2) row->C = tni_dot(n.at, tni_add(meeting.D.at, meeting.arm));
 }
 
 static void coordinate_row(const pair* f, tni_coordinate coordinate, double near, tni_row* row)
@@ -292,6 +298,23 @@ void tni_joint_push(const tn_model* model, const tni_joint* joint, tni_sides sid
     tni_push_add(body2, sides.view2, joint->p2, &joint->F2, &row->push[1], tau, f);
 }
 
+static tn_wrench row_wrench(const pair* f, const tni_row* row, double lambda)
+{
+    const tni_push* push = &row->push[1];
+    tn_vec3         turn = push->torque;
+    for (int k = 0; k < 3; ++k) {
+        if (push->on_axis[k]) turn = tni_add(turn, tni_cross(axis_of(f, 1, k).at, push->axis[k]));
+    }
+    return (tn_wrench){tni_scale(lambda, push->force), tni_scale(lambda, turn)};
+}
+
+tn_wrench tni_row_wrench(const tn_model* model, const tni_joint* joint, tni_sides sides,
+                         const tni_row* row, double lambda)
+{
+    const pair f = pair_of(model, joint, sides);
+    return row_wrench(&f, row, lambda);
+}
+
 tn_wrench tni_joint_reaction(const tn_model* model, const tni_joint* joint, tni_sides sides,
                              double time, const double* z, const double* lambda)
 {
@@ -300,14 +323,9 @@ tn_wrench tni_joint_reaction(const tn_model* model, const tni_joint* joint, tni_
     const pair f     = pair_of(model, joint, sides);
     tn_wrench  sum   = {{0, 0, 0}, {0, 0, 0}};
     for (int i = 0; i < count; ++i) {
-        const tni_push* push = &rows[i].push[1];
-        sum.force            = tni_add_scaled(sum.force, lambda[i], push->force);
-        sum.torque           = tni_add_scaled(sum.torque, lambda[i], push->torque);
-        for (int k = 0; k < 3; ++k) {
-            if (push->on_axis[k])
-                sum.torque = tni_add_scaled(sum.torque, lambda[i],
-                                            tni_cross(axis_of(&f, 1, k).at, push->axis[k]));
-        }
+        const tn_wrench part = row_wrench(&f, &rows[i], lambda[i]);
+        sum.force            = tni_add(sum.force, part.force);
+        sum.torque           = tni_add(sum.torque, part.torque);
     }
     return sum;
 }

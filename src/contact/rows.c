@@ -1,0 +1,110 @@
+// rows: a point in contact as rows, wherever the bodies are.
+//
+// D leads from p1 to p2, n is the normal, c = p2 + arm the point of body 2 that is nearest body 1:
+//     gap = n . (D + arm) - radius1
+//     plane             n an axis of body 1,  arm as of a rolling joint (joint/rows.c)
+//     sphere on sphere  n = D/|D|,  ndot = (Ddot - (n.Ddot) n)/|D|,  arm = -radius2 n
+// V is the velocity of body 2's matter at c less that of body 1's. Its part along n is the rate of
+// the gap: what the turning of n and of arm adds is across n. So every row is one of
+// tni_meeting_row, along n or along a direction across it; a contact is a rolling joint that may
+// let go. Both sides are pushed at c, also when there is a gap, so that momentum is kept.
+// Directions across n, each with its rate, for gamma:
+//     plane             its x and y axes
+//     sphere on sphere  t = m/|m|, m = a - (a.n) n, with an axis a of body 1; and n x t
+//     in the plane      n x z; normals of spheres lie in it, whatever z they stand at: discs
+// Bodies in the plane z = constant turn about z only, so that these stay in it.
+#include "contact/contact.h"
+
+static const tni_motion up = {{0, 0, 1}, {0, 0, 0}, {0, 0, 0}};
+
+// A point in contact at a place.
+typedef struct place {
+    bool        flat; ///< both bodies keep to the plane
+    tni_motion  n;    ///< without its second rate
+    tni_meeting meeting;
+    tn_vec3     p2; ///< in the world
+} place;
+
+// m/|m| and its rate.
+static tni_motion unit_of(const tni_motion* m)
+{
+    const double  length = tni_norm(m->at);
+    const tn_vec3 unit   = tni_scale(1 / length, m->at);
+    const tn_vec3 across = tni_add_scaled(m->rate, -tni_dot(unit, m->rate), unit);
+    return (tni_motion){unit, tni_scale(1 / length, across), {0, 0, 0}};
+}
+
+// a x b and its rate.
+static tni_motion cross_of(const tni_motion* a, const tni_motion* b)
+{
+    return (tni_motion){tni_cross(a->at, b->at),
+                        tni_add(tni_cross(a->rate, b->at), tni_cross(a->at, b->rate)),
+                        {0, 0, 0}};
+}
+
+// The direction across n that is nearest to a.
+static tni_motion across_of(const tni_motion* n, const tni_motion* a)
+{
+    const double s     = tni_dot(a->at, n->at),
+                 sdot  = tni_dot(a->rate, n->at) + tni_dot(a->at, n->rate);
+    const tni_motion m = {tni_add_scaled(a->at, -s, n->at),
+                          tni_add_scaled(tni_add_scaled(a->rate, -sdot, n->at), -s, n->rate),
+                          {0, 0, 0}};
+    return unit_of(&m);
+}
+
+static tni_motion axis_of_1(const tn_model* model, const tni_touch* touch, const tni_view* views,
+                            int k)
+{
+    return tni_axis_motion(&model->bodies[touch->body1], &views[touch->body1],
+                           tni_column(&touch->F1, k));
+}
+
+// Spheres with one centre have no normal; any one parts them.
+static tni_motion round_normal(const tni_motion* D, bool flat)
+{
+    if (tni_norm(D->at) > 0) return unit_of(D);
+    return (tni_motion){tni_vec3(flat, 0, !flat), {0, 0, 0}, {0, 0, 0}};
+}
+
+static place place_of(const tn_model* model, const tni_touch* touch, const tni_view* views)
+{
+    const tni_body * body1 = &model->bodies[touch->body1], *body2 = &model->bodies[touch->body2];
+    const tni_view * view1 = &views[touch->body1], *view2 = &views[touch->body2];
+    const tni_motion p1 = tni_point_motion(body1, view1, touch->p1),
+                     p2 = tni_point_motion(body2, view2, touch->p2);
+    place at            = {.flat = tni_is_flat(body1) && tni_is_flat(body2), .p2 = p2.at};
+    at.meeting.w1       = view1->w;
+    at.meeting.w2       = view2->w;
+    tni_motion* D       = &at.meeting.D;
+    *D = (tni_motion){tni_sub(p2.at, p1.at), tni_sub(p2.rate, p1.rate), tni_sub(p2.bias, p1.bias)};
+    if (touch->round && at.flat) D->at.z = D->rate.z = D->bias.z = 0;
+    at.n = touch->round ? round_normal(D, at.flat) : axis_of_1(model, touch, views, 2);
+    const tni_motion axis = tni_axis_motion(body2, view2, touch->axis);
+    tni_meet_round(&at.n, touch->wheel ? &axis : NULL, touch->radius2, &at.meeting);
+    return at;
+}
+
+int tni_touch_rows(const tn_model* model, const tni_touch* touch, const tni_view* views,
+                   tni_row* rows)
+{
+    const place at = place_of(model, touch, views);
+    tni_motion  t1 = axis_of_1(model, touch, views, 0), t2;
+    tni_meeting_row(&at.meeting, &at.n, &rows[0]);
+    rows[0].C = tni_dot(at.n.at, tni_add(at.meeting.D.at, at.meeting.arm)) - touch->radius1;
+    if (at.flat) t1 = cross_of(&at.n, &up);
+    else if (touch->round) t1 = across_of(&at.n, &t1);
+    tni_meeting_row(&at.meeting, &t1, &rows[1]);
+    if (at.flat) return 2;
+    t2 = cross_of(&at.n, &t1);
+    tni_meeting_row(&at.meeting, &t2, &rows[2]);
+    return 3;
+}
+
+void tni_touch_place(const tn_model* model, const tni_touch* touch, const tni_view* views,
+                     tn_vec3* position, tn_vec3* normal)
+{
+    const place at = place_of(model, touch, views);
+    *position      = tni_add(at.p2, at.meeting.arm);
+    *normal        = at.n.at;
+}
