@@ -497,3 +497,62 @@ tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool ref
     s->report.bad_row = first_not_finite(x, plan->row_count);
     return s->report.bad_row < 0 ? TN_OK : TN_ERR_SINGULAR;
 }
+
+// --- response -----------------------------------------------------------------------------------
+
+static void move_rows(const tni_plan* plan, int node, double* to, int to_stride, const double* from,
+                      int from_stride)
+{
+    for (int k = plan->row_start[node]; k < plan->row_start[node + 1]; ++k)
+        to[k * to_stride] = from != NULL ? from[k * from_stride] : 0;
+}
+
+// One right-hand side, on one component.
+static void respond_in(tni_saddle* s, int c, const int* given, int given_count, const int* wanted,
+                       int wanted_count, int count, double* x, bool refine, double* work)
+{
+    const tni_plan* plan = s->plan;
+    double *        rhs = work, *answer = work + plan->row_count;
+    zero_rows(plan, c, 1, rhs);
+    zero_rows(plan, c, -1, rhs);
+    for (int i = 0; i < given_count; ++i) {
+        if (plan->component_of[given[i]] == c) move_rows(plan, given[i], rhs, 1, x, count);
+    }
+    if (s->refined[c]) {
+        solve_loop(s, c, rhs, answer, refine);
+    } else {
+        copy(plan, c, rhs, answer);
+        tni_ldl_solve(s->ldl, c, 1, answer);
+    }
+    for (int i = 0; i < wanted_count; ++i) {
+        if (plan->component_of[wanted[i]] == c) move_rows(plan, wanted[i], x, count, answer, 1);
+    }
+}
+
+int tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const int* wanted,
+                       int wanted_count, int count, double* x, bool refine, double* work)
+{
+    const tni_plan* plan  = s->plan;
+    bool            loops = false;
+    for (int i = 0; i < given_count; ++i) loops = loops || s->refined[plan->component_of[given[i]]];
+    if (!loops)
+        return tni_ldl_solve_path(s->ldl, given, given_count, wanted, wanted_count, count, x);
+    int visits = 0;
+    for (int i = 0; i < wanted_count; ++i) { // what is given lies in x too, and is read first
+        bool reached = false;
+        for (int j = 0; j < given_count && !reached; ++j)
+            reached = plan->component_of[given[j]] == plan->component_of[wanted[i]];
+        for (int k = 0; k < count && !reached; ++k)
+            move_rows(plan, wanted[i], x + k, count, NULL, 0);
+    }
+    for (int i = 0; i < given_count; ++i) {
+        const int c = plan->component_of[given[i]];
+        bool new    = true;
+        for (int j = 0; j < i; ++j) new = new && plan->component_of[given[j]] != c;
+        if (!new) continue;
+        visits += plan->component_start[c + 1] - plan->component_start[c];
+        for (int k = 0; k < count; ++k)
+            respond_in(s, c, given, given_count, wanted, wanted_count, count, x + k, refine, work);
+    }
+    return visits;
+}

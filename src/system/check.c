@@ -40,14 +40,32 @@ static tn_result look_for_contradiction(tni_system* system, const double* wanted
     }
     const tn_result result = tni_system_solve(system, NULL, r, true, why);
     if (result != TN_OK) return result;
-    const tni_saddle_report* report = &system->saddle->report;
-    if (!check->contradictory && report->residual > 1e-9 * scale &&
-        report->residual > 0.01 * size) {
+    int          row;
+    const double residual = tni_system_residual(system, &row);
+    if (!check->contradictory && residual > 1e-9 * scale && residual > 0.01 * size) {
         check->contradictory = true;
-        check->contradiction =
-            name_of_row(system->model, report->residual_row - system->model->u_count);
+        check->contradiction = name_of_row(system->model, row - system->model->u_count);
     }
     return TN_OK;
+}
+
+// Among the rows beside the matrix, those that their responses show to follow from others.
+static tn_result find_dependent(tni_system* system, tn_check* check, tn_row_name* redundant,
+                                tn_why* why)
+{
+    const tni_auxiliary* a = &system->auxiliary;
+    if (system->split->auxiliary_rows == 0) return TN_OK;
+    memset(system->gamma, 0, sizeof(double) * (size_t)system->model->row_count);
+    const tn_result result = tni_system_solve(system, NULL, system->gamma, true, why);
+    for (int i = 0; result == TN_OK && i < system->split->auxiliary_count; ++i) {
+        const tni_unit* unit  = &a->units[i];
+        const int       first = system->model->constraints[unit->constraint].row_start;
+        for (int k = 0; k < unit->row_count; ++k) {
+            if (a->dependent[unit->first + k])
+                redundant[check->redundant_count++] = name_of_row(system->model, first + k);
+        }
+    }
+    return result;
 }
 
 static tn_result find_redundant(tni_system* system, tn_check* check, tn_row_name* redundant,
@@ -76,12 +94,14 @@ static tn_result find_redundant(tni_system* system, tn_check* check, tn_row_name
 tn_result tni_system_check(tni_system* system, const tni_place* at, tn_check* check,
                            tn_row_name* redundant, tn_why* why)
 {
-    const tn_model* model = system->model;
-    *check                = (tn_check){
-                       .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
+    const tn_model* model        = system->model;
+    system->auxiliary.stop_count = 0;
+    *check                       = (tn_check){
+                              .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
     compare_masses(model, check);
     tn_result result = tni_system_factor(system, at, why);
     if (result == TN_OK) result = find_redundant(system, check, redundant, why);
+    if (result == TN_OK) result = find_dependent(system, check, redundant, why);
     if (result != TN_OK) return result;
     check->mobility = model->u_count - model->row_count + check->redundant_count;
     int worst;

@@ -4,12 +4,23 @@
 
 enum { EDGES_MAX = TNI_CONSTRAINT_BODIES_MAX };
 
-tn_result tni_system_create(tni_arena* arena, const tn_model* model, tni_system** out)
+static void set_lone_nodes(tni_system* system)
+{
+    for (int i = 0; i < system->split->auxiliary_count; ++i) {
+        const tni_constraint* c = &system->model->constraints[system->split->auxiliary[i]];
+        double*               A = tni_saddle_a(system->saddle, c->node);
+        for (int k = 0; k < c->row_count; ++k) A[k * c->row_count + k] = 1;
+    }
+}
+
+tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
+                            tni_system** out)
 {
     tni_system* system = TNI_TAKE(arena, tni_system, 1);
     if (system == NULL) return TN_ERR_MEMORY;
     const int rows = model->row_count, all = model->u_count + rows;
     system->model  = model;
+    system->split  = loops == TN_LOOPS_AUXILIARY ? &model->forest : &model->core;
     system->views  = TNI_TAKE(arena, tni_view, model->body_count);
     system->C      = TNI_TAKE(arena, double, rows);
     system->rate   = TNI_TAKE(arena, double, rows);
@@ -17,7 +28,23 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tni_system*
     system->rhs    = TNI_TAKE(arena, double, all);
     system->answer = TNI_TAKE(arena, double, all);
     *out           = system;
-    return arena->failed ? TN_ERR_MEMORY : tni_saddle_create(arena, model->plan, &system->saddle);
+    if (arena->failed) return TN_ERR_MEMORY;
+    const tn_result result = tni_saddle_create(arena, system->split->plan, &system->saddle);
+    if (result != TN_OK) return result;
+    set_lone_nodes(system);
+    return tni_auxiliary_create(model, system->split, &system->auxiliary);
+}
+
+void tni_system_free(tni_system* system)
+{
+    if (system != NULL) tni_auxiliary_free(&system->auxiliary);
+}
+
+double* tni_system_j(const tni_system* system, int edge)
+{
+    tni_system* s  = (tni_system*)system; // its blocks are, it is not
+    const int   at = system->split->plan_edge[edge];
+    return at >= 0 ? tni_saddle_j(s->saddle, at) : tni_auxiliary_j(&s->auxiliary, edge);
 }
 
 // Time since the last call goes to a phase.
@@ -36,16 +63,20 @@ static void look(tni_system* system, const tni_place* at)
 static void fill_rows(tni_system* system, const tni_place* at, bool jacobians)
 {
     const tn_model* model = system->model;
-    double*         J[EDGES_MAX];
+    double *        J[EDGES_MAX], *K[EDGES_MAX];
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* constraint = &model->constraints[i];
         const int             row        = constraint->row_start;
-        for (int k = 0; jacobians && k < constraint->edge_count; ++k)
-            J[k] = tni_saddle_j(system->saddle, constraint->edge_start + k);
+        const bool            otherwise  = jacobians && constraint->pushes_otherwise;
+        for (int k = 0; jacobians && k < constraint->edge_count; ++k) {
+            J[k] = tni_system_j(system, constraint->edge_start + k);
+            if (otherwise) K[k] = tni_auxiliary_k(&system->auxiliary, constraint->edge_start + k);
+        }
         const tni_rows_out out = {system->C + row, system->rate + row, system->gamma + row,
-                                  jacobians ? J : NULL};
+                                  jacobians ? J : NULL, otherwise ? K : NULL};
         tni_constraint_rows(model, constraint, system->views, at->time, at->z, &out);
     }
+    tni_stops_look(&system->auxiliary, system->views, at->z, jacobians);
 }
 
 void tni_system_look(tni_system* system, const tni_place* at)
@@ -74,6 +105,27 @@ static tn_result fail_at(const tni_system* system, int row, tn_why* why)
                         body->name);
     }
     return tni_fail(why, TN_ERR_SINGULAR, "the motion is not finite any more");
+}
+
+// No forces meet the conditions of a stop.
+static tn_result fail_at_stop(const tni_system* system, tn_why* why)
+{
+    const tni_auxiliary* a     = &system->auxiliary;
+    const tn_model*      model = system->model;
+    const tni_unit*      unit  = a->report.unit >= 0 ? &a->units[a->report.unit] : NULL;
+    if (unit == NULL || unit->stop < 0)
+        return tni_fail(why, TN_ERR_DIVERGED, "no forces keep all contacts and limits");
+    const tni_stop* stop = &a->stops[unit->stop];
+    int             bodies[2];
+    tni_stop_bodies(a, stop, bodies);
+    if (stop->limit >= 0) {
+        return tni_fail(why, TN_ERR_DIVERGED, "joint '%s': no force keeps it within its limit",
+                        model->joints[model->limits[stop->limit].joint].name);
+    }
+    return tni_fail(
+        why, TN_ERR_DIVERGED,
+        "contact of '%s' on '%s': friction %g leaves no finite force that keeps them apart",
+        model->bodies[bodies[1]].name, model->bodies[bodies[0]].name, stop->friction);
 }
 
 static tni_scene_view scene_view(const tni_system* system, const tni_place* at)
@@ -105,8 +157,9 @@ tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why
     start = now(system);
     fill_rows(system, at, true);
     system->phases.assemble += now(system) - start;
-    start                  = now(system);
-    const tn_result result = tni_saddle_factor(system->saddle);
+    start                   = now(system);
+    const tn_result result  = tni_saddle_factor(system->saddle);
+    system->auxiliary.ready = false;
     system->phases.factor += now(system) - start;
     return result == TN_OK ? TN_OK : fail_at(system, system->saddle->report.bad_row, why);
 }
@@ -119,9 +172,18 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
     if (b == NULL) memset(system->rhs, 0, sizeof(double) * (size_t)model->u_count);
     else if (b != system->rhs) memcpy(system->rhs, b, sizeof(double) * (size_t)model->u_count);
     memcpy(system->rhs + model->u_count, r, sizeof(double) * (size_t)model->row_count);
-    const tn_result result = tni_saddle_solve(system->saddle, system->rhs, system->answer, exact);
-    system->phases.solve += now(system) - start;
-    return result == TN_OK ? TN_OK : fail_at(system, system->saddle->report.bad_row, why);
+    tni_auxiliary*  beside = &system->auxiliary;
+    const bool      plain  = system->split->auxiliary_rows == 0 && beside->stop_count == 0;
+    const tn_result result =
+        plain ? tni_saddle_solve(system->saddle, system->rhs, system->answer, exact)
+              : tni_auxiliary_solve(beside, system->saddle, system->rhs, system->answer, exact);
+    system->phases.columns += beside->columns_time;
+    system->phases.contact += beside->pairs_time;
+    system->phases.solve += now(system) - start - beside->columns_time - beside->pairs_time;
+    beside->columns_time = beside->pairs_time = 0;
+    if (result == TN_ERR_MEMORY) return tni_fail(why, result, "no room for so many contacts");
+    if (result != TN_OK) return fail_at(system, system->saddle->report.bad_row, why);
+    return !plain && beside->report.jammed ? fail_at_stop(system, why) : TN_OK;
 }
 
 // The bodies' own forces are in rhs since the factorisation.
@@ -130,6 +192,8 @@ static void gather_forces(tni_system* system, const tni_place* at)
     const double         start = now(system);
     const tni_scene_view scene = scene_view(system, at);
     tni_other_forces(&scene, system->rhs);
+    for (int i = 0; system->extra != NULL && i < system->model->u_count; ++i)
+        system->rhs[i] += system->extra[i];
     system->phases.assemble += now(system) - start;
 }
 
@@ -139,6 +203,10 @@ tn_result tni_system_accelerate(tni_system* system, const tni_place* at, double 
     if (result != TN_OK) return result;
     gather_forces(system, at);
     double* c = system->gamma;
+    for (int i = 0; i < system->auxiliary.stop_count; ++i) {
+        tni_stop* stop = &system->auxiliary.stops[i];
+        for (int k = 0; k < stop->row_count; ++k) stop->want[k] = -stop->gamma[k] - stop->lead[k];
+    }
     for (int i = 0; i < system->model->row_count; ++i) {
         if (T > 0) c[i] += 2 / T * system->rate[i] + system->C[i] / (T * T);
         c[i] = -c[i];
@@ -155,6 +223,10 @@ tn_result tni_system_drift(tni_system* system, const tni_place* at, double T, tn
     double* r = system->gamma;
     for (int i = 0; i < system->model->row_count; ++i)
         r[i] = -system->rate[i] - (T > 0 ? system->C[i] / T : 0);
+    for (int i = 0; i < system->auxiliary.stop_count; ++i) {
+        tni_stop* stop = &system->auxiliary.stops[i];
+        for (int k = 0; k < stop->row_count; ++k) stop->want[k] = -stop->rate[k];
+    }
     return tni_system_solve(system, system->rhs, r, true, why);
 }
 
@@ -192,7 +264,8 @@ void tni_system_follow(const tni_system* system, double* z)
 
 bool tni_system_has_loops(const tni_system* system)
 {
-    const tni_plan* plan = system->model->plan;
+    const tni_plan* plan = system->split->plan;
+    if (system->split->auxiliary_rows > 0) return true;
     for (int i = 0; i < plan->component_count; ++i) {
         if (!plan->tree[i]) return true;
     }
@@ -217,8 +290,10 @@ static tn_wrench user_reaction(const tni_system* system, const tni_constraint* c
     const tn_body_kind         kind    = model->bodies[body].kind;
     for (int k = 0; k < constraint->edge_count; ++k) {
         if (model->edge_body[constraint->edge_start + k] != body) continue;
-        const double* J   = tni_saddle_j(system->saddle, constraint->edge_start + k);
-        const int     dim = model->bodies[body].dim;
+        const int     edge = constraint->edge_start + k, dim = model->bodies[body].dim;
+        const double* J = constraint->pushes_otherwise
+                              ? tni_auxiliary_k((tni_auxiliary*)&system->auxiliary, edge)
+                              : tni_system_j(system, edge);
         for (int i = 0; i < constraint->row_count; ++i)
             for (int j = 0; j < dim; ++j) sum[j] += lambda[i] * J[i * dim + j];
     }
@@ -242,6 +317,18 @@ void tni_system_reactions(const tni_system* system, const tni_place* at, tn_wren
         const tni_joint* joint = &model->joints[constraint->index];
         reactions[i] = tni_joint_reaction(model, joint, tni_sides_of(joint, system->views),
                                           at->time, at->z, lambda);
+    }
+    for (int i = 0; i < system->auxiliary.stop_count; ++i) { // hard limits and ropes
+        const tni_stop* stop = &system->auxiliary.stops[i];
+        if (stop->limit < 0) continue;
+        const tni_limit* limit = &model->limits[stop->limit];
+        const tni_joint* joint = &model->joints[limit->joint];
+        const tni_row    row   = tni_limit_row(model, limit, system->views, at->z);
+        const tn_wrench  part =
+            tni_row_wrench(model, joint, tni_sides_of(joint, system->views), &row, stop->force[0]);
+        tn_wrench* sum = &reactions[joint->constraint];
+        sum->force     = tni_add(sum->force, part.force);
+        sum->torque    = tni_add(sum->torque, part.torque);
     }
 }
 
@@ -287,6 +374,17 @@ static tn_joint_id joint_of_row(const tn_model* model, int row)
     return tni_constraint_id(model, (int)(constraint - model->constraints));
 }
 
+double tni_system_residual(const tni_system* system, int* row)
+{
+    const tni_saddle_report*    s    = &system->saddle->report;
+    const tni_auxiliary_report* a    = &system->auxiliary.report;
+    const tni_unit*             unit = a->unit >= 0 ? &system->auxiliary.units[a->unit] : NULL;
+    *row                             = s->residual_row;
+    if (unit == NULL || unit->constraint < 0 || !(a->residual > s->residual)) return s->residual;
+    *row = system->model->u_count + system->model->constraints[unit->constraint].row_start;
+    return a->residual;
+}
+
 void tni_system_note(const tni_system* system, tn_step_report* report)
 {
     const tni_saddle_report* s      = &system->saddle->report;
@@ -302,8 +400,14 @@ void tni_system_note(const tni_system* system, tn_step_report* report)
     report->refinement_count  = s->refinement_count > report->refinement_count
                                     ? s->refinement_count
                                     : report->refinement_count;
-    if (s->residual > report->residual) {
-        report->residual       = s->residual;
-        report->residual_joint = joint_of_row(model, s->residual_row);
+    int          row;
+    const double residual = tni_system_residual(system, &row);
+    if (residual > report->residual) {
+        report->residual       = residual;
+        report->residual_joint = joint_of_row(model, row);
     }
+    const tni_auxiliary_report* a = &system->auxiliary.report;
+    if (a->row_count > report->auxiliary_count) report->auxiliary_count = a->row_count;
+    if (a->dependent_count > report->dependent_count) report->dependent_count = a->dependent_count;
+    report->complementarity = fmax(report->complementarity, a->residual);
 }

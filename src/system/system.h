@@ -9,8 +9,7 @@
 #ifndef TNI_SYSTEM_H
 #define TNI_SYSTEM_H
 
-#include "linalg/saddle.h"
-#include "state/state.h"
+#include "system/auxiliary.h"
 #include "tenon/step.h"
 
 /// A place in state space. u NULL: all that can be pushed is at rest.
@@ -21,34 +20,43 @@ typedef struct tni_place {
 } tni_place;
 
 typedef struct tni_system {
-    const tn_model* model;
-    tni_saddle*     saddle;
-    tni_view*       views;            ///< at the place last looked at
-    double *        C, *rate, *gamma; ///< of all rows there
-    double*         rhs;              ///< b, then r
-    double*         answer;           ///< u, then mu
+    const tn_model*  model;
+    const tni_split* split; ///< what is factored, and what is solved beside it
+    tni_saddle*      saddle;
+    tni_auxiliary    auxiliary;        ///< constraints beside the matrix, and stops
+    tni_view*        views;            ///< at the place last looked at
+    double *         C, *rate, *gamma; ///< of all rows there
+    double*          rhs;              ///< b, then r
+    double*          answer;           ///< u, then mu
+    const double*    extra;            ///< more forces on all bodies, laid out as u; NULL: none
     double (*clock)(void* user);
     void*     clock_user;
     tn_phases phases;
 } tni_system;
 
-TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model,
+TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
                                          tni_system** system);
+/// What does not lie in the arena. NULL is allowed.
+void tni_system_free(tni_system* system);
 
 /// Looks at a place: views and rows, nothing is factored.
 void tni_system_look(tni_system* system, const tni_place* at);
 /// Looks at a place and factors M and J there.
 TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why);
-/// With the last factorisation; b NULL: zero. The answer is u (u_count) and mu (row_count) in
+/// With the last factorisation, and the stops as they are; b NULL: zero. The answer is u (u_count) and mu (row_count) in
 /// system->answer. exact: loops are refined to the hard answer. An iteration that measures its own
 /// error does without: rows that depend on each other only at the goal would be told apart on the
 /// way.
 TN_NODISCARD tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
                                         bool exact, tn_why* why);
 
+/// The block of an edge of the constraint graph, wherever it is kept.
+double* tni_system_j(const tni_system* system, int edge);
+
 /// Whether some part of the mechanism closes loops.
 bool tni_system_has_loops(const tni_system* system);
-/// Accelerations at a place: factors, gathers the forces, solves. baumgarte: T, or 0.
+/// Accelerations at a place: factors, gathers the forces, solves. Stops ask for no acceleration of
+/// their own. baumgarte: T, or 0.
 TN_NODISCARD tn_result tni_system_accelerate(tni_system* system, const tni_place* at,
                                              double baumgarte, tn_why* why);
 /// Velocities at a place where f = m v; at->u is not used.
@@ -70,6 +78,8 @@ void tni_system_accelerations(const tni_system* system, tn_twist* accelerations)
 /// Adds impulses at body frames' origins (by body, without the ground) to b.
 void tni_system_add_impulses(const tni_system* system, const tn_wrench* impulses, double* b);
 
+/// Largest residual of a row of the last solve, and which (of all rows of the linear system).
+double tni_system_residual(const tni_system* system, int* row);
 /// The worst of the last factorisation and solve is kept in the report.
 void tni_system_note(const tni_system* system, tn_step_report* report);
 /// The joint that a constraint is to the user; null for couplings.

@@ -60,7 +60,7 @@ static void put_rows(dense* d, const tn_model* model, const tni_view* views, con
         double                blocks[8][12 * 64], *J[8];
         for (int e = 0; e < c->edge_count; ++e) J[e] = blocks[e];
         const tni_rows_out out = {d->C + c->row_start, d->rate + c->row_start,
-                                  d->gamma + c->row_start, J};
+                                  d->gamma + c->row_start, J, NULL};
         tni_constraint_rows(model, c, views, s->time, s->z, &out);
         for (int e = 0; e < c->edge_count; ++e) {
             const tni_body* body = &model->bodies[model->edge_body[c->edge_start + e]];

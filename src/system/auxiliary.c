@@ -1,0 +1,572 @@
+// auxiliary: Baraff's constraint anticipation [1, section 8]. Rows that are not in the factored
+// matrix (loops beside a forest, constraints that push otherwise than along their rows, limits,
+// ropes, contacts) are solved by what they would do to each other through everything that is.
+//
+//     M u + J^T mu = b + K f,   J u = r                  the factored, primary system
+//     a = J_a u - r_a           a condition on each pair (a_i, f_i), see pairs.h
+//
+//     u_0 = primary answer to (b, r)                      [1, section 8.2, step 2]
+//     Y_j = primary answer to (K_j, 0)                    [step 3]: a path solve for each row
+//     a = W f + J_a u_0 - r_a,  W = J_a Y                 [eq. (12)], solved by mixed.h
+//     u, mu = primary answer to (b + K f, r)              [step 5]
+//
+// One factorisation, k + 2 solves. K_j sits on the few nodes of its row and Y_j is asked for at the
+// nodes of other rows, so a column costs the paths from these to the root, not the tree. W falls
+// apart into islands: rows whose components are not tied by any row do not see each other.
+// K is J_a^T where forces do no work; a contact that slides pushes along J_n - mu (d . J_t), d the
+// direction of its slip, and W is not symmetric then.
+//
+// Cost: k columns of the length of a path, k^2 products of the rows' lengths, and what mixed.h
+// takes. [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
+#include "system/auxiliary.h"
+
+#include <math.h>
+
+#define JAM       1e-6  // a stop's condition that is off by less, beside what was added up, is met
+#define JAM_LEAST 1e-9  // the same, of a row that nothing moves
+#define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
+
+enum { COLUMNS = 3, FIRST_STOPS = 16 };
+
+// --- memory -------------------------------------------------------------------------------------
+
+static bool has_stops(const tn_model* model)
+{
+    return model->limit_count > 0 || model->shape_count > 1;
+}
+
+// Doubles of the blocks of the auxiliary constraints, and their edges.
+static size_t constraint_blocks(const tni_auxiliary* a, int* edges)
+{
+    size_t doubles = 0;
+    *edges         = 0;
+    for (int i = 0; i < a->split->auxiliary_count; ++i) {
+        const tni_constraint* c = &a->model->constraints[a->split->auxiliary[i]];
+        for (int k = 0; k < c->edge_count; ++k) {
+            const int body = a->model->edge_body[c->edge_start + k];
+            doubles += (size_t)(c->row_count * a->model->bodies[body].dim);
+        }
+        *edges += c->edge_count;
+    }
+    return doubles;
+}
+
+static void set_constraint_units(tni_auxiliary* a)
+{
+    a->unit_count = a->edge_count = 0;
+    a->block_count                = 0;
+    for (int i = 0; i < a->split->auxiliary_count; ++i) {
+        const tni_constraint* c   = &a->model->constraints[a->split->auxiliary[i]];
+        a->units[a->unit_count++] = (tni_unit){.row_count  = c->row_count,
+                                               .edge_start = a->edge_count,
+                                               .edge_count = c->edge_count,
+                                               .constraint = a->split->auxiliary[i],
+                                               .stop       = -1,
+                                               .otherwise  = c->pushes_otherwise};
+        for (int k = 0; k < c->edge_count; ++k) {
+            const tni_body* body = &a->model->bodies[a->model->edge_body[c->edge_start + k]];
+            a->edges[a->edge_count++] =
+                (tni_unit_edge){body->node, body->u_start, body->dim, a->block_count};
+            a->block_count += (size_t)(c->row_count * body->dim);
+        }
+    }
+}
+
+static tn_result take(tni_auxiliary* a)
+{
+    int        constraint_edges;
+    tni_arena* arena = &a->arena;
+    const int  all   = a->model->u_count + a->model->row_count;
+    (void)constraint_blocks(a, &constraint_edges);
+    const int units = a->split->auxiliary_count + a->stop_capacity;
+    const int edges = constraint_edges + 2 * a->stop_capacity;
+    a->stops        = TNI_TAKE(arena, tni_stop, a->stop_capacity);
+    a->stop_at      = TNI_TAKE(arena, size_t, 2 * a->stop_capacity);
+    a->watched      = TNI_TAKE(arena, tni_stop, a->stop_capacity);
+    a->found        = TNI_TAKE(arena, tni_touch, a->stop_capacity);
+    a->units        = TNI_TAKE(arena, tni_unit, units);
+    a->order        = TNI_TAKE(arena, int, units);
+    a->islands      = TNI_TAKE(arena, tni_island, units);
+    a->edges        = TNI_TAKE(arena, tni_unit_edge, edges);
+    a->nodes        = TNI_TAKE(arena, int, edges);
+    a->group        = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->j            = TNI_TAKE(arena, double, a->block_capacity);
+    a->k            = TNI_TAKE(arena, double, a->block_capacity);
+    a->W            = TNI_TAKE(arena, double, a->response_capacity);
+    a->condition    = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->dependent    = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->b            = TNI_TAKE(arena, double, a->row_capacity);
+    a->f            = TNI_TAKE(arena, double, a->row_capacity);
+    a->a            = TNI_TAKE(arena, double, a->row_capacity);
+    a->scale        = TNI_TAKE(arena, double, a->row_capacity);
+    a->size         = TNI_TAKE(arena, double, a->row_capacity);
+    a->mu           = TNI_TAKE(arena, double, a->row_capacity);
+    a->x            = TNI_TAKE(arena, double, (COLUMNS + 2) * (size_t)all);
+    if (arena->failed) return TN_ERR_MEMORY;
+    set_constraint_units(a);
+    a->stop_count = a->watched_count = a->row_count = a->wide = 0;
+    a->response_count                                         = 0;
+    a->full = a->ready = false;
+    return tni_mixed_create(arena, a->wide_capacity, &a->mixed);
+}
+
+tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tni_auxiliary* a)
+{
+    *a = (tni_auxiliary){
+        .model = model, .split = split, .arena = tni_arena_make(&model->arena.host)};
+    if (split->auxiliary_rows == 0 && !has_stops(model)) return TN_OK;
+    int edges;
+    a->block_capacity = constraint_blocks(a, &edges);
+    a->row_capacity   = split->auxiliary_rows;
+    if (has_stops(model)) {
+        a->stop_capacity = FIRST_STOPS;
+        a->row_capacity += COLUMNS * FIRST_STOPS;
+        a->block_capacity += COLUMNS * 2 * 6 * FIRST_STOPS;
+    }
+    a->wide_capacity     = a->row_capacity;
+    a->response_capacity = (size_t)a->row_capacity * (size_t)a->row_capacity;
+    return take(a);
+}
+
+void tni_auxiliary_free(tni_auxiliary* a)
+{
+    tni_arena_free(&a->arena);
+}
+
+bool tni_auxiliary_is_tight(const tni_auxiliary* a)
+{
+    if (!has_stops(a->model)) return false;
+    return a->full || 2 * a->stop_count > a->stop_capacity || 2 * a->row_count > a->row_capacity ||
+           2 * a->wide > a->wide_capacity;
+}
+
+tn_result tni_auxiliary_grow(tni_auxiliary* a)
+{
+    tni_auxiliary more = *a;
+    more.arena         = tni_arena_make(&a->model->arena.host);
+    more.stop_capacity *= 2;
+    more.block_capacity *= 2;
+    more.row_capacity *= 2;
+    // The largest island and all responses grow by need: many islands are small.
+    if (a->full || 2 * a->wide > a->wide_capacity) more.wide_capacity *= 2;
+    if (a->full || 2 * a->response_count > a->response_capacity) more.response_capacity *= 2;
+    const tn_result result = take(&more);
+    tni_arena_free(result == TN_OK ? &a->arena : &more.arena);
+    if (result == TN_OK) *a = more;
+    return result;
+}
+
+double* tni_auxiliary_j(tni_auxiliary* a, int edge)
+{
+    return a->j + a->edges[-1 - a->split->plan_edge[edge]].at;
+}
+
+double* tni_auxiliary_k(tni_auxiliary* a, int edge)
+{
+    return a->k + a->edges[-1 - a->split->plan_edge[edge]].at;
+}
+
+// --- units --------------------------------------------------------------------------------------
+
+static int rows_in_use(const tni_stop* stop)
+{
+    switch (stop->rule) {
+    case TNI_STOP_OPEN: return 0;
+    case TNI_STOP_STUCK:
+    case TNI_STOP_GRIPS: return stop->row_count;
+    default: return 1;
+    }
+}
+
+// The direction in which a stop slides: that of its slip, as long as it is on the side it began on.
+static void set_slide(tni_stop* stop)
+{
+    double start[2] = {0, 0}, slip[2] = {0, 0}, forward = 0, length = 0;
+    for (int i = 0; i < stop->row_count - 1; ++i) {
+        start[i] = tni_dot(stop->slip, stop->across[i]);
+        slip[i]  = stop->rate[i + 1];
+        forward += start[i] * slip[i];
+    }
+    const double* d = forward > 0 && !stop->steady ? slip : start;
+    length          = sqrt(d[0] * d[0] + d[1] * d[1]);
+    for (int i = 0; i < 2; ++i) stop->slide[i] = length > 0 ? d[i] / length : 0;
+}
+
+// K of a stop that slides: its normal row, less friction times its slip.
+static void set_sliding_force(tni_auxiliary* a, const tni_stop* stop, const tni_unit_edge* edge)
+{
+    const double* J = a->j + edge->at;
+    double*       K = a->k + edge->at;
+    for (int i = 0; i < edge->dim; ++i) {
+        K[i] = J[i];
+        for (int t = 1; t < stop->row_count; ++t)
+            K[i] -= stop->friction * stop->slide[t - 1] * J[t * edge->dim + i];
+    }
+}
+
+static void add_stop_unit(tni_auxiliary* a, int index)
+{
+    tni_stop* stop = &a->stops[index];
+    const int rows = rows_in_use(stop);
+    int       bodies[2];
+    if (rows == 0) return;
+    tni_stop_bodies(a, stop, bodies);
+    tni_unit* unit = &a->units[a->unit_count++];
+    *unit          = (tni_unit){.row_count  = rows,
+                                .edge_start = a->edge_count,
+                                .constraint = -1,
+                                .stop       = index,
+                                .otherwise  = stop->rule == TNI_STOP_SLIDES};
+    if (unit->otherwise) set_slide(stop);
+    for (int side = 0; side < 2; ++side) {
+        const tni_body* body = &a->model->bodies[bodies[side]];
+        if (body->dim == 0) continue;
+        tni_unit_edge* edge = &a->edges[a->edge_count++];
+        *edge = (tni_unit_edge){body->node, body->u_start, body->dim, a->stop_at[2 * index + side]};
+        ++unit->edge_count;
+        if (unit->otherwise) set_sliding_force(a, stop, edge);
+    }
+}
+
+static int root_of(int* up, int i)
+{
+    while (up[i] != i) i = up[i] = up[up[i]];
+    return i;
+}
+
+static int group_of(tni_auxiliary* a, const tni_unit* unit)
+{
+    return root_of(a->group, a->split->plan->component_of[a->edges[unit->edge_start].node]);
+}
+
+// Units by island, islands by their first unit. False: no room.
+static bool set_islands(tni_auxiliary* a)
+{
+    const int* component_of = a->split->plan->component_of;
+    for (int i = 0; i < a->edge_count; ++i) {
+        const int c = component_of[a->edges[i].node];
+        a->group[c] = c;
+    }
+    for (int i = 0; i < a->unit_count; ++i) {
+        const tni_unit* unit = &a->units[i];
+        for (int k = 1; k < unit->edge_count && unit->row_count > 0; ++k) {
+            const int one = group_of(a, unit);
+            const int two = root_of(a->group, component_of[a->edges[unit->edge_start + k].node]);
+            a->group[one > two ? one : two] = one > two ? two : one;
+        }
+    }
+    int order       = 0;
+    a->row_count    = 0;
+    a->island_count = a->wide = 0;
+    a->response_count         = 0;
+    for (int i = 0; i < a->unit_count; ++i) {
+        const int group = group_of(a, &a->units[i]);
+        bool      seen  = a->units[i].row_count == 0;
+        for (int k = 0; k < i && !seen; ++k)
+            seen = a->units[k].row_count > 0 && group_of(a, &a->units[k]) == group;
+        if (seen) continue;
+        tni_island* island = &a->islands[a->island_count++];
+        *island            = (tni_island){.unit_start = order, .at = a->response_count};
+        for (int k = i; k < a->unit_count; ++k) {
+            tni_unit* unit = &a->units[k];
+            if (unit->row_count == 0 || group_of(a, unit) != group) continue;
+            unit->first       = a->row_count + island->row_count;
+            a->order[order++] = k;
+            ++island->unit_count;
+            island->row_count += unit->row_count;
+        }
+        a->row_count += island->row_count;
+        a->response_count += (size_t)island->row_count * (size_t)island->row_count;
+        a->wide = island->row_count > a->wide ? island->row_count : a->wide;
+    }
+    return a->row_count <= a->row_capacity && a->wide <= a->wide_capacity &&
+           a->response_count <= a->response_capacity;
+}
+
+// --- responses ----------------------------------------------------------------------------------
+
+// *size, when asked for, grows by the terms that were added up.
+static double row_times(const tni_auxiliary* a, const tni_unit* unit, int row, const double* u,
+                        int stride, double* size)
+{
+    double sum = 0;
+    for (int i = 0; i < unit->edge_count; ++i) {
+        const tni_unit_edge* edge = &a->edges[unit->edge_start + i];
+        const double*        J    = a->j + edge->at + (size_t)(row * edge->dim);
+        const double*        at   = u + (size_t)edge->row * (size_t)stride;
+        for (int k = 0; k < edge->dim; ++k) sum += J[k] * at[k * stride];
+        for (int k = 0; size != NULL && k < edge->dim; ++k) *size += fabs(J[k] * at[k * stride]);
+    }
+    return sum;
+}
+
+static const double* force_block(const tni_auxiliary* a, const tni_unit* unit,
+                                 const tni_unit_edge* edge)
+{
+    return (unit->otherwise ? a->k : a->j) + edge->at;
+}
+
+// Columns of W for rows first .. first + count - 1 of a unit.
+static void respond(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island, int node_count,
+                    const tni_unit* unit, int first, int count, bool exact)
+{
+    int given[TNI_CONSTRAINT_BODIES_MAX];
+    for (int i = 0; i < unit->edge_count; ++i) {
+        const tni_unit_edge* edge = &a->edges[unit->edge_start + i];
+        const double*        K    = force_block(a, unit, edge);
+        given[i]                  = edge->node;
+        for (int c = 0; c < count; ++c)
+            for (int k = 0; k < edge->dim; ++k)
+                a->x[(edge->row + k) * count + c] = K[(first + c) * edge->dim + k];
+    }
+    const size_t all = (size_t)(a->model->u_count + a->model->row_count);
+    a->visit_count += tni_saddle_respond(saddle, given, unit->edge_count, a->nodes, node_count,
+                                         count, a->x, exact, a->x + COLUMNS * all);
+    a->column_count += count;
+    const int base = a->units[a->order[island->unit_start]].first;
+    for (int i = 0; i < island->unit_count; ++i) {
+        const tni_unit* other = &a->units[a->order[island->unit_start + i]];
+        for (int r = 0; r < other->row_count; ++r) {
+            double* W = a->W + island->at + (size_t)(other->first - base + r) * island->row_count +
+                        unit->first - base + first;
+            for (int c = 0; c < count; ++c) W[c] = row_times(a, other, r, a->x + c, count, NULL);
+        }
+    }
+}
+
+static void find_responses(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
+                           bool exact)
+{
+    int nodes = 0;
+    for (int i = 0; i < island->unit_count; ++i) {
+        const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
+        for (int k = 0; k < unit->edge_count; ++k)
+            a->nodes[nodes++] = a->edges[unit->edge_start + k].node;
+    }
+    for (int i = 0; i < island->unit_count; ++i) {
+        const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
+        for (int first = 0; first < unit->row_count; first += COLUMNS) {
+            const int left = unit->row_count - first;
+            respond(a, saddle, island, nodes, unit, first, left < COLUMNS ? left : COLUMNS, exact);
+        }
+    }
+}
+
+// What a row would do if nothing but its own masses were in the way, roughly: the measure of its
+// response. block: J for rows of W, the force's for columns.
+static double free_response(const tni_auxiliary* a, tni_saddle* saddle, const tni_unit* unit,
+                            int row, const double* block)
+{
+    double sum = 0;
+    for (int i = 0; i < unit->edge_count; ++i) {
+        const tni_unit_edge* edge = &a->edges[unit->edge_start + i];
+        const double*        J    = block + edge->at + (size_t)(row * edge->dim);
+        const double*        A    = tni_saddle_a(saddle, edge->node);
+        for (int k = 0; k < edge->dim; ++k) sum += J[k] * J[k] / A[(edge->dim + 1) * k];
+    }
+    return sum;
+}
+
+static bool is_symmetric(const tni_auxiliary* a, const tni_island* island)
+{
+    for (int i = 0; i < island->unit_count; ++i) {
+        if (a->units[a->order[island->unit_start + i]].otherwise) return false;
+    }
+    return true;
+}
+
+// Takes rounding out of W. It is made symmetric where it is but for that. A row that the primary
+// ones hold already responds with rounding to everything, and would look like one that is very hard
+// to move: its row of W is set to zero, nothing moves it; likewise a column.
+static void clean(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island)
+{
+    const int n = island->row_count, base = a->units[a->order[island->unit_start]].first;
+    double *  W = a->W + island->at, *row_free = a->b + base, *column_free = a->f + base;
+    for (int i = 0; i < island->unit_count; ++i) {
+        const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
+        for (int r = 0; r < unit->row_count; ++r) {
+            const int at = unit->first - base + r;
+            row_free[at] = sqrt(free_response(a, saddle, unit, r, a->j));
+            column_free[at] =
+                unit->otherwise ? sqrt(free_response(a, saddle, unit, r, a->k)) : row_free[at];
+            a->scale[base + at] = row_free[at] * column_free[at];
+        }
+    }
+    for (int i = 0; is_symmetric(a, island) && i < n; ++i) {
+        for (int j = 0; j < i; ++j)
+            W[n * i + j] = W[n * j + i] = 0.5 * (W[n * i + j] + W[n * j + i]);
+    }
+    for (int i = 0; i < n; ++i) {
+        bool row = false, column = false;
+        for (int j = 0; j < n; ++j) {
+            row    = row || fabs(W[n * i + j]) > HELD * row_free[i] * column_free[j];
+            column = column || fabs(W[n * j + i]) > HELD * row_free[j] * column_free[i];
+        }
+        for (int j = 0; j < n; ++j) {
+            if (!row) W[n * i + j] = 0;
+            if (!column) W[n * j + i] = 0;
+        }
+    }
+}
+
+static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
+{
+    if (a->ready) return TN_OK;
+    const double start = tni_auxiliary_now(a);
+    int          edges;
+    (void)constraint_blocks(a, &edges);
+    a->unit_count = a->split->auxiliary_count;
+    a->edge_count = edges;
+    for (int i = 0; i < a->stop_count; ++i) add_stop_unit(a, i);
+    if (!set_islands(a)) {
+        a->full = true;
+        return TN_ERR_MEMORY;
+    }
+    for (int i = 0; i < a->island_count; ++i) {
+        find_responses(a, saddle, &a->islands[i], exact);
+        clean(a, saddle, &a->islands[i]);
+    }
+    a->ready = true;
+    a->columns_time += tni_auxiliary_now(a) - start;
+    return TN_OK;
+}
+
+// --- solve --------------------------------------------------------------------------------------
+
+static void state_conditions(tni_auxiliary* a, const tni_unit* unit)
+{
+    const tni_stop* stop = unit->stop >= 0 ? &a->stops[unit->stop] : NULL;
+    for (int i = 0; i < unit->row_count; ++i) {
+        const int  row = unit->first + i;
+        const bool equal =
+            stop == NULL || stop->rule == TNI_STOP_HELD || stop->rule == TNI_STOP_STUCK;
+        const bool grips  = stop != NULL && stop->rule == TNI_STOP_GRIPS && unit->row_count > 1;
+        a->condition[row] = equal   ? TNI_EQUAL
+                            : i > 0 ? TNI_TANGENT
+                            : grips ? TNI_NORMAL
+                                    : TNI_ONE_SIDED;
+        a->mu[row]        = stop != NULL ? stop->friction : 0;
+        a->f[row]         = stop != NULL && !a->quiet ? stop->force[i] : 0;
+    }
+}
+
+// a->a <- J_a u - r_a, a->size <- what it was added up from. u NULL: nothing moves.
+static void look_at_rows(tni_auxiliary* a, const double* u, const double* r)
+{
+    for (int i = 0; i < a->unit_count; ++i) {
+        const tni_unit* unit = &a->units[i];
+        for (int k = 0; k < unit->row_count; ++k) {
+            const int    row  = unit->first + k;
+            const double want = unit->stop >= 0
+                                    ? a->stops[unit->stop].want[k]
+                                    : r[a->model->constraints[unit->constraint].row_start + k];
+            a->size[row]      = fabs(want);
+            a->a[row]         = row_times(a, unit, k, u, 1, &a->size[row]) - want;
+        }
+    }
+}
+
+// Where W says that nothing moves a row, and what is asked of it is rounding, nothing is asked.
+static void forgive(tni_auxiliary* a, const tni_island* island, int first)
+{
+    const double* W = a->W + island->at;
+    for (int i = 0; i < island->row_count; ++i) {
+        if (W[(island->row_count + 1) * i] == 0 &&
+            fabs(a->b[first + i]) <= JAM_LEAST * fmax(1, a->size[first + i]))
+            a->b[first + i] = 0;
+    }
+}
+
+static void note_island(tni_auxiliary* a, const tni_island* island, int first, bool solved,
+                        const tni_mixed_report* report)
+{
+    double size = 1;
+    for (int i = 0; i < island->row_count; ++i) {
+        size                    = fmax(size, a->size[first + i]);
+        a->dependent[first + i] = tni_mixed_dependent(a->mixed, i);
+    }
+    a->report.dependent_count += report->dependent_count;
+    if (report->residual_row < 0) return;
+    const bool stop  = a->condition[first + report->residual_row] != TNI_EQUAL;
+    a->report.jammed = a->report.jammed || (!solved && stop && !(report->residual <= JAM * size));
+    if (!(report->residual >= a->report.residual)) return;
+    a->report.residual = report->residual;
+    for (int i = 0; i < island->unit_count; ++i) {
+        const int unit = a->order[island->unit_start + i];
+        if (first + report->residual_row >= a->units[unit].first) a->report.unit = unit;
+    }
+}
+
+static void solve_island(tni_auxiliary* a, const tni_island* island)
+{
+    const int       first = a->units[a->order[island->unit_start]].first;
+    const tni_pairs pairs = {.n         = island->row_count,
+                             .symmetric = is_symmetric(a, island),
+                             .W         = a->W + island->at,
+                             .b         = a->b + first,
+                             .condition = a->condition + first,
+                             .mu        = a->mu + first,
+                             .f         = a->f + first,
+                             .a         = a->a + first};
+    forgive(a, island, first);
+    for (int i = 0; i < island->unit_count; ++i) {
+        const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
+        for (int r = 0; unit->stop >= 0 && r < unit->row_count; ++r)
+            a->stops[unit->stop].weight[r] =
+                pairs.W[(island->row_count + 1) * (unit->first - first + r)];
+    }
+    tni_mixed_report report;
+    const bool       solved = tni_mixed_solve(a->mixed, &pairs, &report);
+    note_island(a, island, first, solved, &report);
+}
+
+// b <- b + K f, and forces to those who ask for them later.
+static void push(tni_auxiliary* a, const tni_unit* unit, double* b)
+{
+    for (int i = 0; i < unit->edge_count; ++i) {
+        const tni_unit_edge* edge = &a->edges[unit->edge_start + i];
+        const double*        K    = force_block(a, unit, edge);
+        for (int r = 0; r < unit->row_count; ++r)
+            for (int k = 0; k < edge->dim; ++k)
+                b[edge->row + k] += K[r * edge->dim + k] * a->f[unit->first + r];
+    }
+    if (unit->stop < 0 || a->quiet) return;
+    tni_stop* stop = &a->stops[unit->stop];
+    for (int r = 0; r < unit->row_count; ++r) {
+        stop->force[r] = a->f[unit->first + r];
+        stop->left[r]  = a->a[unit->first + r];
+    }
+    for (int t = 1; t < stop->row_count && unit->otherwise; ++t)
+        stop->force[t] = -stop->friction * stop->slide[t - 1] * stop->force[0];
+}
+
+tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs, double* x,
+                              bool exact)
+{
+    const tn_model* model = a->model;
+    const double*   r     = rhs + model->u_count;
+    a->report             = (tni_auxiliary_report){.unit = -1};
+    tn_result result      = prepare(a, saddle, exact);
+    if (result == TN_OK) result = tni_saddle_solve(saddle, rhs, x, exact);
+    if (result != TN_OK) return result;
+    a->report.row_count = a->row_count;
+    for (int i = 0; i < a->stop_count; ++i) {
+        if (a->stops[i].rule == TNI_STOP_OPEN && !a->quiet)
+            memset(a->stops[i].force, 0, sizeof(double) * 3);
+    }
+    if (a->row_count == 0) return TN_OK;
+    for (int i = 0; i < a->unit_count; ++i) state_conditions(a, &a->units[i]);
+    look_at_rows(a, x, r);
+    memcpy(a->b, a->a, sizeof *a->b * (size_t)a->row_count);
+    const double start = tni_auxiliary_now(a);
+    for (int i = 0; i < a->island_count; ++i) solve_island(a, &a->islands[i]);
+    a->pairs_time += tni_auxiliary_now(a) - start;
+    for (int i = 0; i < a->unit_count; ++i) push(a, &a->units[i], rhs);
+    result = tni_saddle_solve(saddle, rhs, x, exact);
+    for (int i = 0; i < a->split->auxiliary_count; ++i) {
+        const tni_unit* unit = &a->units[i];
+        double*         mu   = x + model->u_count + model->constraints[unit->constraint].row_start;
+        for (int k = 0; k < unit->row_count; ++k) mu[k] = -a->f[unit->first + k];
+    }
+    return result;
+}

@@ -1,0 +1,153 @@
+// auxiliary: rows that are solved beside the factored ones, by their response. See auxiliary.c.
+#ifndef TNI_AUXILIARY_H
+#define TNI_AUXILIARY_H
+
+#include "contact/contact.h"
+#include "linalg/mixed.h"
+#include "linalg/saddle.h"
+
+/// What a solve asks of a stop.
+typedef enum tni_stop_rule {
+    TNI_STOP_OPEN,   ///< nothing: it cannot push
+    TNI_STOP_PUSHES, ///< normal row >= 0, pushing only
+    TNI_STOP_HELD,   ///< normal row = 0
+    TNI_STOP_STUCK,  ///< all its rows = 0
+    TNI_STOP_GRIPS,  ///< pushes, and friction within the cone
+    TNI_STOP_SLIDES  ///< pushes, and friction of full size against the slip
+} tni_stop_rule;
+
+/// What may stop a motion but not hold it: a hard limit, a rope, a point in contact.
+typedef struct tni_stop {
+    uint64_t      id;    ///< the same from step to step
+    int           limit; ///< of the model; -1: a contact
+    tni_touch     touch;
+    tni_stop_rule rule;
+    int           row_count;
+    double        friction, restitution;
+    tn_vec3       slip;    ///< unit, world: where it slides to; friction keeps this side of it
+    bool          steady;  ///< slides along slip whatever its rates
+    double        lead[3]; ///< added to the acceleration that is asked to be none
+    double        gap;     ///< at the place last looked at
+    double        rate[3], gamma[3];
+    tn_vec3       across[2]; ///< directions of the tangent rows
+    double        want[3];   ///< the solve asks for J u = want, or >=
+    double        slide[2];  ///< direction of the slip along them, when it slides
+    double        force[3];  ///< of the last solve
+    double        weight[3]; ///< its own response, of the last solve
+    double        left[3];   ///< J u - want, of the last solve
+} tni_stop;
+
+/// Rows of one constraint, or of one stop.
+typedef struct tni_unit {
+    int  row_count; ///< in use
+    int  first;     ///< first of its rows among all, in the order of islands
+    int  edge_start, edge_count;
+    int  constraint; ///< -1: a stop
+    int  stop;
+    bool otherwise; ///< K is not J
+} tni_unit;
+
+typedef struct tni_unit_edge {
+    int    node, row, dim; ///< of the plan
+    size_t at;             ///< its blocks, in j and k
+} tni_unit_edge;
+
+/// Units that push each other, and no others.
+typedef struct tni_island {
+    int    unit_start, unit_count, row_count;
+    size_t at; ///< its W
+} tni_island;
+
+typedef struct tni_auxiliary_report {
+    int    row_count, dependent_count;
+    double residual; ///< largest violation
+    int    unit;     ///< that has it; -1: none
+    bool   jammed;   ///< no forces meet the conditions of a stop
+} tni_auxiliary_report;
+
+typedef struct tni_auxiliary {
+    const tn_model*  model;
+    const tni_split* split;
+    tni_arena        arena; ///< its own: it may grow between steps
+    int              stop_count, stop_capacity;
+    int              row_count, row_capacity;
+    int              wide, wide_capacity;         ///< rows of the largest island
+    size_t           block_count, block_capacity; ///< doubles, likewise
+    size_t           response_count, response_capacity;
+    bool             full;  ///< something did not fit: grow, and try again
+    bool             quiet; ///< a projection: forces of stops stay those of the motion
+    bool             ready; ///< responses belong to the factorisation and the rules
+
+    tni_stop*      stops;
+    size_t*        stop_at; ///< two blocks of each stop, in j and k
+    tni_stop*      watched; ///< what ended a piece of time
+    int            watched_count;
+    tni_touch*     found; ///< scratch, stop_capacity of them
+    int            unit_count, edge_count, island_count;
+    tni_unit*      units; ///< constraints first
+    tni_unit_edge* edges;
+    int*           order; ///< units by island
+    tni_island*    islands;
+    int*           group; ///< by component of the plan
+    int*           nodes; ///< of an island
+    double *       j, *k; ///< blocks row_count x dim
+    double*        W;
+    uint8_t*       condition;
+    uint8_t*       dependent;
+    double *       b, *f, *a, *mu; ///< by row, in the order of islands
+    double*        scale;          ///< by row: what it would do freely
+    double*        size;           ///< by row: what a was added up from
+    double*        x;              ///< responses, three columns over all rows of the plan
+    tni_mixed*     mixed;
+
+    tni_auxiliary_report report;      ///< of the last solve
+    int                  visit_count; ///< nodes that the columns visited
+    int                  column_count;
+    double (*clock)(void* user);
+    void*  clock_user;
+    double columns_time, pairs_time; ///< [s]: responses, and the problem between the rows
+} tni_auxiliary;
+
+TN_NODISCARD tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split,
+                                            tni_auxiliary* a);
+void                   tni_auxiliary_free(tni_auxiliary* a);
+/// Makes room for what did not fit, or nearly. Not within a step.
+TN_NODISCARD tn_result tni_auxiliary_grow(tni_auxiliary* a);
+bool                   tni_auxiliary_is_tight(const tni_auxiliary* a);
+
+/// Where the block of an edge of an auxiliary constraint goes; k: the directions of its force.
+double* tni_auxiliary_j(tni_auxiliary* a, int edge);
+double* tni_auxiliary_k(tni_auxiliary* a, int edge);
+
+/// Gaps and rates of the stops, and, with jacobians, their rows.
+void tni_stops_look(tni_auxiliary* a, const tni_view* views, const double* z, bool jacobians);
+/// All stops that are reached: gap <= reach. What was a stop before keeps its force. False: full.
+bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+/// The same stops as another. False: full.
+bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from);
+/// Looks for what the stops do not keep from being passed: others, or open ones, that are further
+/// than reach beyond their gap, and those that slide against their slip by more than reach. They
+/// are watched from now on. False: full.
+bool tni_stops_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+/// The least gap, or slip, of what is watched.
+double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const double* z);
+void   tni_stop_bodies(const tni_auxiliary* a, const tni_stop* stop, int bodies[2]);
+/// How far the stops, by their rules, are from what a projection asks of them: held ones are off
+/// by their gap or rate, others by what is negative of it.
+double tni_stops_position_error(const tni_auxiliary* a);
+double tni_stops_velocity_error(const tni_auxiliary* a);
+/// Speed of the slip.
+double tni_stop_slip(const tni_stop* stop);
+
+/// Seconds on the clock, 0 without one.
+TNI_INLINE double tni_auxiliary_now(const tni_auxiliary* a)
+{
+    return a->clock != NULL ? a->clock(a->clock_user) : 0;
+}
+
+/// Solves with what is factored: rhs is b and r of all rows; x comes back with u, mu, and -f on the
+/// rows of auxiliary constraints. rhs is changed. TN_ERR_MEMORY: full.
+TN_NODISCARD tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
+                                           double* x, bool exact);
+
+#endif

@@ -1,0 +1,246 @@
+// stop: limits, ropes and points in contact, one concept: they push and never pull. Finds those
+// that are reached, looks at their gaps and rates, writes their rows.
+#include "system/auxiliary.h"
+
+#include <math.h>
+
+enum { ROWS = 3 };
+
+static const uint64_t limit_ids = UINT64_C(1) << 63; // contacts have smaller ones
+
+void tni_stop_bodies(const tni_auxiliary* a, const tni_stop* stop, int bodies[2])
+{
+    if (stop->limit < 0) {
+        bodies[0] = stop->touch.body1;
+        bodies[1] = stop->touch.body2;
+        return;
+    }
+    const tni_joint* joint = &a->model->joints[a->model->limits[stop->limit].joint];
+    bodies[0]              = joint->body1;
+    bodies[1]              = joint->body2;
+}
+
+static bool add(tni_auxiliary* a, const tni_stop* stop)
+{
+    int    bodies[2];
+    size_t need = 0;
+    tni_stop_bodies(a, stop, bodies);
+    for (int i = 0; i < 2; ++i) need += (size_t)(ROWS * a->model->bodies[bodies[i]].dim);
+    if (a->stop_count == a->stop_capacity || a->block_count + need > a->block_capacity) {
+        a->full = true;
+        return false;
+    }
+    for (int i = 0; i < 2; ++i) {
+        a->stop_at[2 * a->stop_count + i] = a->block_count;
+        a->block_count += (size_t)(ROWS * a->model->bodies[bodies[i]].dim);
+    }
+    a->stops[a->stop_count++] = *stop;
+    a->ready                  = false;
+    return true;
+}
+
+static tni_stop limit_stop(const tn_model* model, int limit)
+{
+    return (tni_stop){.id          = limit_ids | (uint64_t)limit,
+                      .limit       = limit,
+                      .row_count   = 1,
+                      .restitution = model->limits[limit].restitution};
+}
+
+static tni_stop touch_stop(const tni_touch* touch)
+{
+    return (tni_stop){.id          = touch->id,
+                      .limit       = -1,
+                      .touch       = *touch,
+                      .friction    = touch->friction,
+                      .restitution = touch->restitution};
+}
+
+// Gap and rates, and rows into J where it is not NULL: a block for each side.
+static void look_at(const tni_auxiliary* a, tni_stop* stop, const tni_view* views, const double* z,
+                    double* const* J)
+{
+    static const tni_mat3 own   = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    const tn_model*       model = a->model;
+    const bool            limit = stop->limit >= 0;
+    const tni_joint*      joint = limit ? &model->joints[model->limits[stop->limit].joint] : NULL;
+    const tni_touch*      touch = &stop->touch;
+    const tn_vec3         p[2]  = {limit ? joint->p1 : touch->p1, limit ? joint->p2 : touch->p2};
+    const tni_mat3*       F[2]  = {limit ? &joint->F1 : &touch->F1, limit ? &joint->F2 : &own};
+    tni_row               rows[ROWS];
+    int                   bodies[2];
+    tni_stop_bodies(a, stop, bodies);
+    if (limit) rows[0] = tni_limit_row(model, &model->limits[stop->limit], views, z);
+    else stop->row_count = tni_touch_rows(model, touch, views, rows);
+    stop->gap = rows[0].C;
+    for (int i = 0; i < stop->row_count; ++i) {
+        stop->rate[i]  = rows[i].rate;
+        stop->gamma[i] = rows[i].gamma;
+        if (i > 0) stop->across[i - 1] = rows[i].push[1].force;
+    }
+    for (int side = 0; J != NULL && side < 2; ++side) {
+        const tni_body* body = &model->bodies[bodies[side]];
+        for (int i = 0; body->dim > 0 && i < stop->row_count; ++i) {
+            tni_push_row(body, &views[bodies[side]], p[side], F[side], &rows[i].push[side],
+                         J[side] + i * body->dim);
+        }
+    }
+}
+
+double tni_stop_slip(const tni_stop* stop)
+{
+    double sum = 0;
+    for (int i = 1; i < stop->row_count; ++i) sum += stop->rate[i] * stop->rate[i];
+    return sqrt(sum);
+}
+
+void tni_stops_look(tni_auxiliary* a, const tni_view* views, const double* z, bool jacobians)
+{
+    for (int i = 0; i < a->stop_count; ++i) {
+        double* J[2] = {a->j + a->stop_at[2 * i], a->j + a->stop_at[2 * i + 1]};
+        look_at(a, &a->stops[i], views, z, jacobians ? J : NULL);
+    }
+    if (jacobians) a->ready = false;
+}
+
+double tni_stops_position_error(const tni_auxiliary* a)
+{
+    double error = 0;
+    for (int i = 0; i < a->stop_count; ++i) {
+        const tni_stop* stop = &a->stops[i];
+        const bool      held = stop->rule == TNI_STOP_HELD || stop->rule == TNI_STOP_STUCK;
+        error                = fmax(error, held ? fabs(stop->gap) : -stop->gap);
+    }
+    return error;
+}
+
+double tni_stops_velocity_error(const tni_auxiliary* a)
+{
+    double error = 0;
+    for (int i = 0; i < a->stop_count; ++i) {
+        const tni_stop* stop = &a->stops[i];
+        const bool      held = stop->rule == TNI_STOP_HELD || stop->rule == TNI_STOP_STUCK;
+        const int       rows = stop->rule == TNI_STOP_STUCK  ? stop->row_count
+                               : stop->rule == TNI_STOP_OPEN ? 0
+                                                             : 1;
+        for (int k = 0; k < rows; ++k)
+            error = fmax(error, held ? fabs(stop->rate[k]) : -stop->rate[k]);
+    }
+    return error;
+}
+
+// --- which stops are there ------------------------------------------------------------------------
+
+static const tni_stop* stop_of(const tni_stop* stops, int count, uint64_t id)
+{
+    for (int i = 0; i < count; ++i) {
+        if (stops[i].id == id) return &stops[i];
+    }
+    return NULL;
+}
+
+static size_t constraint_end(const tni_auxiliary* a)
+{
+    size_t end = 0;
+    for (int i = 0; i < a->split->auxiliary_count; ++i) {
+        const tni_unit* unit = &a->units[i];
+        for (int k = 0; k < unit->edge_count; ++k) {
+            const tni_unit_edge* edge = &a->edges[unit->edge_start + k];
+            const size_t         here = edge->at + (size_t)(unit->row_count * edge->dim);
+            end                       = here > end ? here : end;
+        }
+    }
+    return end;
+}
+
+bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+{
+    const int before = a->stop_count;
+    if (a->stop_capacity == 0) return true;
+    memcpy(a->watched, a->stops, sizeof *a->stops * (size_t)before);
+    a->stop_count  = 0;
+    a->block_count = constraint_end(a);
+    a->ready       = false;
+    for (int i = 0; i < a->model->limit_count; ++i) {
+        if (tni_limit_row(a->model, &a->model->limits[i], views, z).C > reach) continue;
+        const tni_stop stop = limit_stop(a->model, i);
+        if (!add(a, &stop)) return false;
+    }
+    const int found = tni_find_touches(a->model, views, reach, a->found, a->stop_capacity);
+    if (found > a->stop_capacity) a->full = true;
+    for (int i = 0; i < found && !a->full; ++i) {
+        const tni_stop stop = touch_stop(&a->found[i]);
+        (void)add(a, &stop);
+    }
+    for (int i = 0; i < a->stop_count; ++i) {
+        const tni_stop* old = stop_of(a->watched, before, a->stops[i].id);
+        if (old != NULL) memcpy(a->stops[i].force, old->force, sizeof old->force);
+    }
+    a->watched_count = 0;
+    tni_stops_look(a, views, z, false);
+    return !a->full;
+}
+
+bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from)
+{
+    a->stop_count  = 0;
+    a->block_count = constraint_end(a);
+    for (int i = 0; i < from->stop_count; ++i) {
+        if (!add(a, &from->stops[i])) return false;
+    }
+    return true;
+}
+
+static double slip_along(const tni_stop* stop)
+{
+    double sum = 0;
+    for (int i = 1; i < stop->row_count; ++i)
+        sum += stop->rate[i] * tni_dot(stop->slip, stop->across[i - 1]);
+    return sum;
+}
+
+static bool watch(tni_auxiliary* a, const tni_stop* stop)
+{
+    if (a->watched_count == a->stop_capacity) a->full = true;
+    else a->watched[a->watched_count++] = *stop;
+    return !a->full;
+}
+
+static bool is_closed(const tni_auxiliary* a, uint64_t id)
+{
+    const tni_stop* stop = stop_of(a->stops, a->stop_count, id);
+    return stop != NULL && stop->rule != TNI_STOP_OPEN;
+}
+
+bool tni_stops_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+{
+    a->watched_count = 0;
+    for (int i = 0; i < a->model->limit_count; ++i) {
+        tni_stop stop = limit_stop(a->model, i);
+        if (is_closed(a, stop.id)) continue;
+        if (!(tni_limit_row(a->model, &a->model->limits[i], views, z).C < -reach)) continue;
+        if (!watch(a, &stop)) return false;
+    }
+    const int found = tni_find_touches(a->model, views, -reach, a->found, a->stop_capacity);
+    if (found > a->stop_capacity) a->full = true;
+    for (int i = 0; i < found && !a->full; ++i) {
+        const tni_stop stop = touch_stop(&a->found[i]);
+        if (!is_closed(a, stop.id)) (void)watch(a, &stop);
+    }
+    for (int i = 0; i < a->stop_count && !a->full; ++i) {
+        const tni_stop* stop = &a->stops[i];
+        if (stop->rule == TNI_STOP_SLIDES && slip_along(stop) < -reach) (void)watch(a, stop);
+    }
+    return !a->full;
+}
+
+double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const double* z)
+{
+    double least = HUGE_VAL;
+    for (int i = 0; i < a->watched_count; ++i) {
+        tni_stop stop = a->watched[i];
+        look_at(a, &stop, views, z, NULL);
+        least = fmin(least, stop.rule == TNI_STOP_SLIDES ? slip_along(&stop) : stop.gap);
+    }
+    return least;
+}
