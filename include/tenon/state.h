@@ -56,6 +56,12 @@ TN_API double tn_state_joint_velocity_error(const tn_state* state, tn_joint_id j
 /// Free coordinates and their rates, tn_model_joint_coordinates() numbers each. Angles count turns.
 TN_API void tn_state_joint_position(const tn_state* state, tn_joint_id joint, double* position);
 TN_API void tn_state_joint_velocity(const tn_state* state, tn_joint_id joint, double* velocity);
+/// Places the bodies of trees so that the joints have these coordinates and rates, joint after joint,
+/// tn_model_coordinate_count() numbers each; velocities NULL: at rest. Roots that float, and bodies
+/// without joints, stay as they are. On failure (a loop, a joint whose coordinates do not say where its
+/// body is, a number that is not finite) nothing changes.
+TN_NODISCARD TN_API tn_result tn_state_set_joints(tn_state* state, const double* positions,
+                                                  const double* velocities, tn_why* why);
 /// World position of the joint's anchor on its first (side 0) or second body (side 1).
 TN_API tn_vec3 tn_state_joint_anchor(const tn_state* state, tn_joint_id joint, int side);
 

@@ -18,9 +18,10 @@ TN_API void                   tn_stepper_free(tn_stepper* stepper);         ///<
 TN_API tn_method              tn_stepper_method(const tn_stepper* stepper); ///< what `auto` became
 TN_API size_t                 tn_stepper_bytes(const tn_stepper* stepper);
 
-/// Wall time of the parts of a step [s]. Zero unless a clock was given.
+/// Wall time of the parts of a step [s]. Zero unless a clock was given. columns: responses of rows
+/// beside the tree; contact: the problem between these rows.
 typedef struct tn_phases {
-    double kinematics, assemble, factor, solve, collide, contact;
+    double kinematics, assemble, factor, solve, collide, columns, contact;
 } tn_phases;
 /// Seconds on any steady clock. Only phases depend on it, never the motion.
 TN_API void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user);
@@ -39,8 +40,16 @@ typedef struct tn_step_report {
     int         refinement_count;  ///< refinement steps spent, largest over the solves
     int         iteration_count;   ///< projection iterations
     int         substep_count;     ///< adaptive integrator: accepted and rejected pieces
-    int         contact_count;
-    double      residual;       ///< largest row residual of the linear solves
+    int         contact_count;     ///< points in contact at the end
+    double deepest; ///< largest penetration of contacts, limits and ropes at the end [m or rad]
+    int    auxiliary_count; ///< rows solved beside the tree, the most of any solve
+    int    dependent_count; ///< of them equalities that follow from others, the most of any solve
+    double complementarity; ///< largest violation of the conditions on them
+    int    impact_count;    ///< blows in this step: contacts, limits and ropes that were hit
+    int    event_count;     ///< times at which the step was split, for a blow or a slide that ends
+    int    coarse_count;    ///< pieces of it taken with impulses over their whole length
+    int    jam_count;       ///< of them because friction left no finite force
+    double residual;        ///< largest row residual of the linear solves
     tn_joint_id residual_joint; ///< the joint that has it
     tn_phases   phases;         ///< of this step
 } tn_step_report;
@@ -73,6 +82,35 @@ TN_NODISCARD TN_API tn_result tn_stepper_impulse(tn_stepper* stepper, tn_state* 
 /// Moves the state onto the constraints (positions, then velocities) by the smallest change.
 TN_NODISCARD TN_API tn_result tn_stepper_project(tn_stepper* stepper, tn_state* state,
                                                  tn_step_report* report, tn_why* why);
+
+/// A point where two bodies touch, after the last step or evaluation.
+typedef struct tn_contact {
+    tn_body_id body1, body2; ///< null: the world's floor
+    tn_vec3    position;     ///< in the world
+    tn_vec3    normal;       ///< unit, from body 1 to body 2
+    double     gap;          ///< [m]; negative: penetration
+    tn_vec3    force;        ///< on body 2: normal part and friction [N]
+    double     slip;         ///< speed of body 2 along the surface [m/s]
+} tn_contact;
+TN_API int        tn_stepper_contact_count(const tn_stepper* stepper);
+TN_API tn_contact tn_stepper_contact(const tn_stepper* stepper, int index);
+/// Forces of hard limits on the joint's first coordinate, or of a rope (>= 0 when it pulls), of the last
+/// step or evaluation. 0 where nothing is reached.
+TN_API double tn_stepper_limit_force(const tn_stepper* stepper, tn_joint_id joint);
+
+// ---- Joint coordinates in, joint accelerations out (Baraff 1996, section 2.2) ---------------------
+
+/// Accelerations of the free coordinates, tn_model_joint_coordinates() numbers, of the last evaluation:
+/// the rates of what tn_state_joint_velocity() gives.
+TN_API void tn_stepper_joint_acceleration(const tn_stepper* stepper, tn_joint_id joint,
+                                          double* acceleration);
+/// Forward dynamics of trees: the state is placed by the joints (tn_state_set_joints), forces act on
+/// the free coordinates, and the accelerations of these come out. All arrays have
+/// tn_model_coordinate_count() numbers, joint after joint; forces NULL: none beyond the scene's own.
+TN_NODISCARD TN_API tn_result tn_stepper_forward(tn_stepper* stepper, tn_state* state,
+                                                 const double* positions, const double* velocities,
+                                                 const double* forces, double* accelerations,
+                                                 tn_why* why);
 
 // ---- Is this mechanism what its author meant? ----------------------------------------------------
 

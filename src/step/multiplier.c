@@ -163,8 +163,7 @@ static tn_result semi_implicit_euler(tn_stepper* s, double h, tn_step_report* re
     return TN_OK;
 }
 
-// What comes after each piece: back onto the constraints, and angles counted on.
-static tn_result settle(tn_stepper* s, tn_step_report* report, tn_why* why)
+tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* why)
 {
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) {
@@ -172,18 +171,14 @@ static tn_result settle(tn_stepper* s, tn_step_report* report, tn_why* why)
         const tn_result result = evaluate(s, s->system, &at, report, why);
         if (result != TN_OK) return result;
         tni_copy_numbers(s->next.u, s->system->answer, s->model->u_count);
+        near = true;
     }
-    if (s->settings.multiplier.project) {
-        // The last thing factored was the last stage, at the step's end, or s->next itself.
-        const bool near = s->settings.multiplier.integrator != TN_INTEGRATOR_EULER ||
-                          s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
-        return tni_project(s, near, report, why);
-    }
+    if (s->settings.multiplier.project) return tni_project(s, near, report, why);
     tni_measure_errors(s, report);
     return TN_OK;
 }
 
-static void next_becomes_now(tn_stepper* s)
+void tni_go_on(tn_stepper* s)
 {
     tni_system_follow(s->system, s->next.z);
     const tni_place_buffer now = s->now;
@@ -200,45 +195,62 @@ static double next_piece(double dt, double ratio)
     return dt * fmin(5, fmax(0.2, factor));
 }
 
-// Pieces as long as the error estimate allows, the last one ending where the step ends. A piece
-// that fails altogether is too long, until it is too short to blame.
+tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
+                        tn_step_report* report, tn_why* why)
+{
+    double error;
+    *accepted = true;
+    switch (s->settings.multiplier.integrator) {
+    case TN_INTEGRATOR_EULER: return semi_implicit_euler(s, dt, report, why);
+    case TN_INTEGRATOR_RK4: return runge_kutta(s, &rk4, dt, &error, report, why);
+    default: break;
+    }
+    // A piece that fails altogether is too long, until it is too short to blame.
+    const tn_result result = runge_kutta(s, &dormand_prince, dt, &error, report, why);
+    if (result != TN_OK && s->has_stops) return result; // a jam, or no room
+    const double ratio =
+        result == TN_OK ? error / s->settings.multiplier.error_tolerance : HUGE_VAL;
+    ++report->substep_count;
+    *wish     = next_piece(dt, ratio);
+    *accepted = ratio <= 1;
+    return TN_OK;
+}
+
+// Pieces as long as the error estimate allows, the last one ending where the step ends.
 static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     enum { PIECES_MAX = 100000 };
-    const double tolerance = s->settings.multiplier.error_tolerance;
-    const double end       = tni_time_after(s->now.time, h);
+    const double end   = tni_time_after(s->now.time, h);
     double       piece = h, left = h;
     for (int i = 0; i < PIECES_MAX && piece >= 1e-9 * h; ++i) {
         const bool   last = piece >= left;
         const double dt   = last ? left : piece;
-        double       error;
-        ++report->substep_count;
-        tn_result    result = runge_kutta(s, &dormand_prince, dt, &error, report, why);
-        const double ratio  = result == TN_OK ? error / tolerance : HUGE_VAL;
-        piece               = next_piece(dt, ratio);
-        if (!(ratio <= 1)) continue;
+        bool         accepted;
+        tn_result    result = tni_integrate(s, dt, &piece, &accepted, report, why);
+        if (result != TN_OK) return result;
+        if (!accepted) continue;
         if (last) s->next.time = end;
-        result = settle(s, report, why);
+        result = tni_settle(s, true, report, why);
         if (result == TN_OK && last) return TN_OK;
         if (result == TN_OK) {
             left -= dt;
-            next_becomes_now(s);
+            tni_go_on(s);
         } else {
             piece = 0.2 * dt;
         }
     }
     return tni_fail(why, TN_ERR_DIVERGED, "at time %g no step meets the error tolerance %g",
-                    s->now.time, tolerance);
+                    s->now.time, s->settings.multiplier.error_tolerance);
 }
 
 tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    double    error;
-    tn_result result;
-    switch (s->settings.multiplier.integrator) {
-    case TN_INTEGRATOR_ADAPTIVE: return adaptive(s, h, report, why);
-    case TN_INTEGRATOR_EULER: result = semi_implicit_euler(s, h, report, why); break;
-    default: result = runge_kutta(s, &rk4, h, &error, report, why);
-    }
-    return result == TN_OK ? settle(s, report, why) : result;
+    const tn_integrator integrator = s->settings.multiplier.integrator;
+    if (s->has_stops) return tni_eventful_step(s, h, report, why);
+    if (integrator == TN_INTEGRATOR_ADAPTIVE) return adaptive(s, h, report, why);
+    double          wish;
+    bool            accepted;
+    const tn_result result = tni_integrate(s, h, &wish, &accepted, report, why);
+    // The last thing factored was the last stage, at the step's end; or, by Euler, its start.
+    return result == TN_OK ? tni_settle(s, integrator == TN_INTEGRATOR_RK4, report, why) : result;
 }

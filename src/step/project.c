@@ -9,7 +9,7 @@
 // linear algebra promised.
 #include "step/stepper.h"
 
-enum { ROUNDS_MAX = 25, VELOCITY_ROUNDS_MAX = 4 };
+enum { ROUNDS_MAX = 25, VELOCITY_ROUNDS_MAX = 6 };
 
 // What a joint may be off by when no round helps any more: [m or rad], and per unit of speed.
 static const double give_up_position = 1e-6, give_up_velocity = 1e-6;
@@ -28,11 +28,40 @@ static tn_result factor_next(tn_stepper* s, tn_step_report* report, tn_why* why)
     return result;
 }
 
-static tn_result solve_against(tn_stepper* s, const double* wanted, tn_why* why)
+// The change that takes away what is left of rates, or of positions.
+static tn_result solve_against(tn_stepper* s, bool rates, tn_why* why)
 {
-    double* r = s->system->gamma;
-    for (int i = 0; i < s->model->row_count; ++i) r[i] = -wanted[i];
-    return tni_system_solve(s->system, NULL, r, false, why);
+    tni_auxiliary* a = &s->system->auxiliary;
+    double*        r = s->system->gamma;
+    for (int i = 0; i < s->model->row_count; ++i)
+        r[i] = rates ? -s->system->rate[i] : -s->system->C[i];
+    for (int i = 0; i < a->stop_count; ++i) {
+        tni_stop* stop = &a->stops[i];
+        for (int k = 0; k < stop->row_count; ++k)
+            stop->want[k] = rates ? -stop->rate[k] : k == 0 ? -stop->gap : 0;
+    }
+    a->quiet               = true;
+    const tn_result result = tni_system_solve(s->system, NULL, r, false, why);
+    a->quiet               = false;
+    // What stops ask for and do not get is measured by the rounds, not by the solve.
+    return result == TN_ERR_DIVERGED ? TN_OK : result;
+}
+
+// Joints and stops together. *worst: the constraint, -1 where a stop is worst.
+static double position_error(const tn_stepper* s, int* worst)
+{
+    const double error = tni_system_position_error(s->system, worst);
+    const double stop  = tni_stops_position_error(&s->system->auxiliary);
+    if (stop > error) *worst = -1;
+    return fmax(error, stop);
+}
+
+static double velocity_error(const tn_stepper* s, int* worst)
+{
+    const double error = tni_system_velocity_error(s->system, worst);
+    const double stop  = tni_stops_velocity_error(&s->system->auxiliary);
+    if (stop > error) *worst = -1;
+    return fmax(error, stop);
 }
 
 void tni_measure_errors(tn_stepper* s, tn_step_report* report)
@@ -42,6 +71,7 @@ void tni_measure_errors(tn_stepper* s, tn_step_report* report)
     report->velocity_error = tni_system_velocity_error(s->system, &worst);
     report->joint_error    = tni_system_position_error(s->system, &worst);
     report->worst_joint    = tni_constraint_id(s->model, worst);
+    tni_note_stops(s, report);
 }
 
 static const char* name_of(const tn_stepper* s, int constraint)
@@ -58,17 +88,18 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
     tn_result    result    = TN_OK;
     if (factored) look_at_next(s);
     else result = factor_next(s, report, why);
+    tni_hold_positions(s);
     int    worst, stalled = 0;
-    double error = tni_system_position_error(s->system, &worst);
+    double error = position_error(s, &worst);
     for (int round = 0; result == TN_OK && error > 0 && round < ROUNDS_MAX; ++round) {
         if (round > 0 && (error <= tolerance || stalled > 2)) break;
-        result = solve_against(s, s->system->C, why);
+        result = solve_against(s, false, why);
         if (result != TN_OK) break;
         tni_advance(s->model, s->next.q, s->system->answer, s->next.q);
         look_at_next(s);
         ++report->iteration_count;
         const double before = error;
-        error               = tni_system_position_error(s->system, &worst);
+        error               = position_error(s, &worst);
         if (!(error < HUGE_VAL)) break;
         stalled = error > 0.5 * before ? stalled + 1 : 0;
         if (error > 0.1 * before && error > tolerance) result = factor_next(s, report, why);
@@ -76,6 +107,12 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
     if (result != TN_OK) return result;
     if (error > tolerance && !(error <= give_up_position)) {
         report->worst_joint = tni_constraint_id(s->model, worst);
+        if (worst < 0) {
+            return tni_fail(why, TN_ERR_SINGULAR,
+                            "a contact or limit is passed by %.3g, and the joints let none of "
+                            "%d rounds take it back",
+                            error, report->iteration_count);
+        }
         return tni_fail(why, TN_ERR_SINGULAR,
                         "joint '%s' does not close: it is off by %.3g after %d rounds",
                         name_of(s, worst), error, report->iteration_count);
@@ -88,25 +125,34 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
 {
     const double tolerance = s->settings.multiplier.tolerance;
     int          worst;
-    double       error = tni_system_velocity_error(s->system, &worst), speed = 1;
+    tni_hold_velocities(s);
+    double error = velocity_error(s, &worst), speed = 1;
     for (int round = 0; round < VELOCITY_ROUNDS_MAX && error > 0; ++round) {
         if (round > 0 && error <= 0.01 * tolerance) break;
-        const tn_result result = solve_against(s, s->system->rate, why);
+        const tn_result result = solve_against(s, true, why);
         if (result != TN_OK) return result;
         for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
         look_at_next(s);
         const double before = error;
-        error               = tni_system_velocity_error(s->system, &worst);
+        error               = velocity_error(s, &worst);
         if (error > 0.5 * before && error <= tolerance) break; // as good as rounding lets it be
+        if (error > 0.1 * before && error > tolerance) {       // factored too far from here
+            const tn_result again = factor_next(s, report, why);
+            if (again != TN_OK) return again;
+        }
     }
     for (int i = 0; i < s->model->u_count; ++i) speed = fmax(speed, fabs(s->next.u[i]));
     if (error > tolerance && !(error <= give_up_velocity * speed)) {
         report->worst_joint = tni_constraint_id(s->model, worst);
+        if (worst < 0) {
+            return tni_fail(why, TN_ERR_SINGULAR, "the joints drive a contact or limit on at %.3g",
+                            error);
+        }
         return tni_fail(why, TN_ERR_SINGULAR,
                         "joint '%s' cannot move as the others ask: its velocity is off by %.3g",
                         name_of(s, worst), error);
     }
-    report->velocity_error = error;
+    report->velocity_error = tni_system_velocity_error(s->system, &worst);
     return TN_OK;
 }
 
@@ -118,5 +164,6 @@ tn_result tni_project(tn_stepper* s, bool factored, tn_step_report* report, tn_w
     int worst;
     report->joint_error = tni_system_position_error(s->system, &worst);
     report->worst_joint = tni_constraint_id(s->model, worst);
+    tni_note_stops(s, report);
     return TN_OK;
 }

@@ -38,24 +38,14 @@ static tn_result take_all(tn_stepper* s)
     s->reactions     = TNI_TAKE(&s->arena, tn_wrench, model->named_count);
     s->accelerations = TNI_TAKE(&s->arena, tn_twist, model->body_count);
     s->redundant     = TNI_TAKE(&s->arena, tn_row_name, model->row_count);
+    s->has_stops     = model->limit_count > 0 || model->shape_count > 1;
+    s->bounces       = TNI_TAKE(&s->arena, tni_bounce, s->has_stops ? TNI_BOUNCES_MAX : 0);
     if (s->arena.failed) return TN_ERR_MEMORY;
-    const tn_result result = tni_system_create(&s->arena, model, &s->system);
+    const tn_loops  loops  = s->settings.multiplier.loops;
+    const tn_result result = tni_system_create(&s->arena, model, loops, &s->system);
     s->start               = s->system;
     if (result != TN_OK || !tni_system_has_loops(s->system)) return result;
-    return tni_system_create(&s->arena, model, &s->start);
-}
-
-// What a scene may say and this version cannot step. Evaluations and checks do without.
-static tn_result refuse_hard_limits(const tn_model* model, tn_why* why)
-{
-    for (int i = 0; i < model->actuation_count; ++i) {
-        if (!model->actuations[i].limit.hard) continue;
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "joint '%s': hard limits are not in this version yet; give the limit a stiffness",
-            model->joints[model->actuations[i].joint].name);
-    }
-    return TN_OK;
+    return tni_system_create(&s->arena, model, loops, &s->start);
 }
 
 tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, tn_stepper** out,
@@ -88,6 +78,8 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
 void tn_stepper_free(tn_stepper* stepper)
 {
     if (stepper == NULL) return;
+    if (stepper->start != stepper->system) tni_system_free(stepper->start);
+    tni_system_free(stepper->system);
     tni_arena arena = stepper->arena; // the stepper lies in its own arena
     tni_arena_free(&arena);
 }
@@ -99,13 +91,31 @@ tn_method tn_stepper_method(const tn_stepper* stepper)
 
 size_t tn_stepper_bytes(const tn_stepper* stepper)
 {
-    return stepper->arena.bytes;
+    const size_t start =
+        stepper->start != stepper->system ? stepper->start->auxiliary.arena.bytes : 0;
+    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start;
 }
 
 void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user)
 {
     stepper->system->clock = stepper->start->clock = clock;
     stepper->system->clock_user = stepper->start->clock_user = user;
+    stepper->system->auxiliary.clock = stepper->start->auxiliary.clock = clock;
+    stepper->system->auxiliary.clock_user = stepper->start->auxiliary.clock_user = user;
+}
+
+// ---- Room for contacts: it grows between steps, or before one is tried again --------------------
+
+static tn_result grow(tn_stepper* s, tn_why* why)
+{
+    tn_result result = tni_auxiliary_grow(&s->system->auxiliary);
+    if (result == TN_OK && s->start != s->system) result = tni_auxiliary_grow(&s->start->auxiliary);
+    return result == TN_OK ? TN_OK : tni_fail(why, result, "out of memory for contacts");
+}
+
+static bool is_full(const tn_stepper* s)
+{
+    return s->system->auxiliary.full || s->start->auxiliary.full;
 }
 
 // ---- Between the state and the workspace ---------------------------------------------------------
@@ -119,6 +129,8 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
     *report           = (tn_step_report){.rank_margin = 1, .redundant_count = s->redundant_count};
     s->system->phases = s->start->phases = (tn_phases){0};
+    s->system->auxiliary.stop_count = s->start->auxiliary.stop_count = 0;
+    s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
 }
 
 static tn_phases phases_of(const tn_stepper* s)
@@ -130,6 +142,8 @@ static tn_phases phases_of(const tn_stepper* s)
     sum.assemble += more->assemble;
     sum.factor += more->factor;
     sum.solve += more->solve;
+    sum.columns += more->columns;
+    sum.contact += more->contact;
     return sum;
 }
 
@@ -163,78 +177,126 @@ static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
     return TN_OK;
 }
 
+// What a call does once the workspace is ready; how may be NULL.
+typedef struct attempt {
+    tn_result (*what)(tn_stepper* s, const struct attempt* how, tn_step_report* report,
+                      tn_why* why);
+    double           h;
+    const tn_wrench* impulses;
+} attempt;
+
+// Tries, and tries again from the state with more room for contacts as often as there was too
+// little.
+static tn_result try_with_room(tn_stepper* s, const tn_state* state, const attempt* how,
+                               tn_step_report* report, tn_why* why)
+{
+    begin(s, state, report);
+    tn_result result = tni_auxiliary_is_tight(&s->system->auxiliary) ? grow(s, why) : TN_OK;
+    if (result == TN_OK) result = how->what(s, how, report, why);
+    while (result == TN_ERR_MEMORY && is_full(s)) {
+        result = grow(s, why);
+        begin(s, state, report);
+        if (result == TN_OK) result = how->what(s, how, report, why);
+    }
+    report->phases = phases_of(s);
+    return result;
+}
+
+static tn_result step(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
+{
+    return tni_multiplier_step(s, how->h, report, why);
+}
+
 tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_report* report,
                           tn_why* why)
 {
     tn_step_report own;
+    const attempt  how = {.what = step, .h = h};
     if (report == NULL) report = &own;
     begin(s, state, report);
     if (!(h > 0) || !isfinite(h))
         return tni_fail(why, TN_ERR_MODEL, "step %g: must be positive", h);
-    tn_result result = refuse_hard_limits(s->model, why);
-    if (result == TN_OK) result = tni_multiplier_step(s, h, report, why);
+    tn_result result = try_with_room(s, state, &how, report, why);
     if (result == TN_OK) result = commit(s, state, why);
     if (result == TN_OK) report->h_taken = h;
-    report->phases = phases_of(s);
     return result;
+}
+
+static tn_result project(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
+{
+    (void)how;
+    copy_place(s->model, &s->next, &s->now);
+    const tn_result result = s->has_stops ? tni_find_stops(s, why) : TN_OK;
+    return result == TN_OK ? tni_project(s, false, report, why) : result;
 }
 
 tn_result tn_stepper_project(tn_stepper* s, tn_state* state, tn_step_report* report, tn_why* why)
 {
     tn_step_report own;
+    const attempt  how = {.what = project};
     if (report == NULL) report = &own;
-    begin(s, state, report);
+    const tn_result result = try_with_room(s, state, &how, report, why);
+    return result == TN_OK ? commit(s, state, why) : result;
+}
+
+// Contacts and limits do not take part: what a blow drives into them bounces at the next step.
+static tn_result strike(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
+{
     copy_place(s->model, &s->next, &s->now);
-    tn_result result = tni_project(s, false, report, why);
-    if (result == TN_OK) result = commit(s, state, why);
-    report->phases = phases_of(s);
-    return result;
+    const tni_place at     = tni_place_of(&s->next);
+    tn_result       result = tni_system_factor(s->system, &at, why);
+    memset(s->scratch, 0, sizeof(double) * (size_t)s->model->u_count);
+    if (how->impulses != NULL) tni_system_add_impulses(s->system, how->impulses, s->scratch);
+    double* r = s->system->gamma;
+    for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
+    if (result == TN_OK) result = tni_system_solve(s->system, s->scratch, r, true, why);
+    if (result != TN_OK) return result;
+    tni_system_note(s->system, report);
+    for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
+    tni_measure_errors(s, report);
+    return TN_OK;
 }
 
 tn_result tn_stepper_impulse(tn_stepper* s, tn_state* state, const tn_wrench* impulses,
                              tn_step_report* report, tn_why* why)
 {
     tn_step_report own;
+    const attempt  how = {.what = strike, .impulses = impulses};
     if (report == NULL) report = &own;
-    begin(s, state, report);
-    copy_place(s->model, &s->next, &s->now);
-    const tni_place at     = tni_place_of(&s->next);
-    tn_result       result = tni_system_factor(s->system, &at, why);
-    memset(s->scratch, 0, sizeof(double) * (size_t)s->model->u_count);
-    if (impulses != NULL) tni_system_add_impulses(s->system, impulses, s->scratch);
-    double* r = s->system->gamma;
-    for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
-    if (result == TN_OK) result = tni_system_solve(s->system, s->scratch, r, true, why);
-    if (result == TN_OK) {
-        tni_system_note(s->system, report);
-        for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
-        tni_measure_errors(s, report);
-        result = commit(s, state, why);
-    }
-    report->phases = phases_of(s);
-    return result;
+    const tn_result result = try_with_room(s, state, &how, report, why);
+    return result == TN_OK ? commit(s, state, why) : result;
 }
 
 // ---- One evaluation ------------------------------------------------------------------------------
 
-tn_result tn_stepper_evaluate(tn_stepper* s, const tn_state* state, tn_step_report* report,
-                              tn_why* why)
+static tn_result evaluate(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
-    tn_step_report own;
-    if (report == NULL) report = &own;
-    begin(s, state, report);
-    const bool      first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
-    const double    T     = s->settings.multiplier.baumgarte;
-    const tni_place at    = tni_place_of(&s->now);
-    const tn_result result =
-        (first ? tni_system_drift : tni_system_accelerate)(s->system, &at, T, why);
-    report->phases = phases_of(s);
+    (void)how;
+    const bool      first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    const double    T      = s->settings.multiplier.baumgarte;
+    const tni_place at     = tni_place_of(&s->now);
+    tn_result       result = s->has_stops ? tni_find_stops(s, why) : TN_OK;
+    if (result == TN_OK)
+        result = (first ? tni_system_drift : tni_system_accelerate)(s->system, &at, T, why);
     if (result != TN_OK) return result;
     tni_system_note(s->system, report);
     int worst;
     report->joint_error    = tni_system_position_error(s->system, &worst);
     report->worst_joint    = tni_constraint_id(s->model, worst);
     report->velocity_error = tni_system_velocity_error(s->system, &worst);
+    tni_note_stops(s, report);
+    return TN_OK;
+}
+
+tn_result tn_stepper_evaluate(tn_stepper* s, const tn_state* state, tn_step_report* report,
+                              tn_why* why)
+{
+    tn_step_report own;
+    const attempt  how = {.what = evaluate};
+    if (report == NULL) report = &own;
+    const tn_result result = try_with_room(s, state, &how, report, why);
+    if (result != TN_OK) return result;
+    const tni_place at = tni_place_of(&s->now);
     tni_copy_numbers(s->rates, s->system->answer, s->model->u_count);
     for (int i = 0; i < s->model->row_count; ++i)
         s->multipliers[i] = -s->system->answer[s->model->u_count + i];

@@ -4,7 +4,15 @@
 
 #include "system/system.h"
 
-enum { TNI_STAGES_MAX = 7 };
+static const double tni_contact_gap = 1e-6; ///< what people would call touching [m]
+
+enum { TNI_STAGES_MAX = 7, TNI_BOUNCES_MAX = 256 };
+
+/// How often a stop was hit within a step.
+typedef struct tni_bounce {
+    uint64_t id;
+    int      count;
+} tni_bounce;
 
 /// Memory for one place.
 typedef struct tni_place_buffer {
@@ -24,6 +32,9 @@ struct tn_stepper {
     double*          k_d[TNI_STAGES_MAX]; ///< its rate at each stage
     double*          k_u[TNI_STAGES_MAX]; ///< accelerations at each stage
     double*          scratch;             ///< u_count numbers
+    bool             has_stops;           ///< limits, ropes, or shapes that may touch
+    tni_bounce*      bounces;             ///< of this step
+    int              bounce_count;
 
     double*      multipliers;   ///< of the last evaluation, by row
     double*      rates;         ///< likewise, laid out as u
@@ -41,6 +52,25 @@ TNI_INLINE tni_place tni_place_of(const tni_place_buffer* buffer)
 /// multiplier.c: from s->now to s->next, by h.
 TN_NODISCARD tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_report* report,
                                            tn_why* why);
+/// One piece of time dt <= *wish from s->now to s->next, not yet on the constraints. The adaptive
+/// integrator may refuse (*accepted false); *wish is the piece to try next.
+TN_NODISCARD tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
+                                     tn_step_report* report, tn_why* why);
+/// What comes after each piece: back onto the constraints, errors measured.
+TN_NODISCARD tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* why);
+/// s->next becomes s->now.
+void tni_go_on(tn_stepper* s);
+
+/// events.c: a step of a mechanism that may hit stops.
+TN_NODISCARD tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report,
+                                         tn_why* why);
+/// Finds the stops that are reached at s->now, and says what they do there by their rates.
+TN_NODISCARD tn_result tni_find_stops(tn_stepper* s, tn_why* why);
+/// How the stops take part in a projection: of positions, of velocities.
+void tni_hold_positions(tn_stepper* s);
+void tni_hold_velocities(tn_stepper* s);
+/// Contacts and penetration at the place last looked at.
+void tni_note_stops(const tn_stepper* s, tn_step_report* report);
 
 /// project.c: s->next onto the constraints, positions then velocities. Fills the errors of the report.
 /// factored: the system is factored at a place very near s->next.

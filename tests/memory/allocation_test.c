@@ -25,6 +25,12 @@ static const char* const specs[] = {
     "octahedron_cube:n=1",
     "rod_and_block",
     "differential",
+    "ladder",
+    "incline",
+    "bounce",
+    "cradle",
+    "painleve",
+    "heap:links=4",
 };
 enum { SPECS = sizeof specs / sizeof specs[0] };
 

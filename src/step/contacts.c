@@ -1,0 +1,52 @@
+// contacts: what can be asked about contacts and limits after a step or an evaluation.
+#include "step/stepper.h"
+
+static bool is_contact(const tni_stop* stop)
+{
+    return stop->limit < 0 && stop->gap <= tni_contact_gap;
+}
+
+int tn_stepper_contact_count(const tn_stepper* stepper)
+{
+    const tni_auxiliary* a     = &stepper->system->auxiliary;
+    int                  count = 0;
+    for (int i = 0; i < a->stop_count; ++i) count += is_contact(&a->stops[i]);
+    return count;
+}
+
+tn_contact tn_stepper_contact(const tn_stepper* stepper, int index)
+{
+    const tni_auxiliary* a  = &stepper->system->auxiliary;
+    int                  at = 0;
+    while (at < a->stop_count && (!is_contact(&a->stops[at]) || index-- > 0)) ++at;
+    TN_ASSERT(at < a->stop_count);
+    const tni_stop*  stop    = &a->stops[at];
+    const tni_touch* touch   = &stop->touch;
+    tn_contact       contact = {.body1 = {(uint32_t)touch->body1},
+                                .body2 = {(uint32_t)touch->body2},
+                                .gap   = stop->gap,
+                                .slip  = tni_stop_slip(stop)};
+    tni_touch_place(stepper->model, touch, stepper->system->views, &contact.position,
+                    &contact.normal);
+    contact.force = tni_scale(stop->force[0], contact.normal);
+    for (int i = 1; i < stop->row_count; ++i)
+        contact.force = tni_add_scaled(contact.force, stop->force[i], stop->across[i - 1]);
+    return contact;
+}
+
+double tn_stepper_limit_force(const tn_stepper* stepper, tn_joint_id joint)
+{
+    const tni_auxiliary* a     = &stepper->system->auxiliary;
+    const tn_model*      model = stepper->model;
+    double               sum   = 0;
+    TN_ASSERT(joint.bits > 0 && (int)joint.bits <= model->named_count);
+    for (int i = 0; i < a->stop_count; ++i) {
+        if (a->stops[i].limit < 0) continue;
+        const tni_limit* limit = &model->limits[a->stops[i].limit];
+        if (model->joints[limit->joint].constraint != (int)joint.bits - 1) continue;
+        const bool down = limit->kind == TNI_LIMIT_UPPER || limit->kind == TNI_LIMIT_TWIST_UPPER ||
+                          limit->kind == TNI_LIMIT_CONE;
+        sum += down ? -a->stops[i].force[0] : a->stops[i].force[0];
+    }
+    return sum;
+}
