@@ -1,4 +1,4 @@
-// accel: one evaluation at the initial state, as JSON.
+// accel: one evaluation at the initial state, as JSON: bodies, joints, and points in contact.
 #include "motion.h"
 
 #include <math.h>
@@ -27,13 +27,37 @@ static void put_joint(tnc_out* out, const tnc_job* job, tn_joint_id joint)
     tnc_put(out, ", \"multipliers\": ");
     tnc_put_numbers(out, tn_stepper_multipliers(job->stepper, joint),
                     tn_model_joint_rows(job->model, joint));
+    if (tnc_joint_is_stopped(job, joint)) {
+        tnc_put(out, ", \"limit_force\": ");
+        tnc_put_number(out, tn_stepper_limit_force(job->stepper, joint));
+    }
+    tnc_put(out, "}");
+}
+
+static void put_contact(tnc_out* out, const tnc_job* job, const tn_contact* contact)
+{
+    tnc_put(out, "{\"bodies\": [");
+    tnc_put_text(out, tn_model_body_name(job->model, contact->body1));
+    tnc_put(out, ", ");
+    tnc_put_text(out, tn_model_body_name(job->model, contact->body2));
+    tnc_put(out, "], \"position\": ");
+    tnc_put_vec3(out, contact->position);
+    tnc_put(out, ", \"normal\": ");
+    tnc_put_vec3(out, contact->normal);
+    tnc_put(out, ", \"gap\": ");
+    tnc_put_number(out, contact->gap);
+    tnc_put(out, ", \"force\": ");
+    tnc_put_vec3(out, contact->force);
+    tnc_put(out, ", \"slip\": ");
+    tnc_put_number(out, contact->slip);
     tnc_put(out, "}");
 }
 
 static void put_all(tnc_out* out, const tnc_job* job, const tnc_stop* stop)
 {
     // After a failure there is nothing to tell but why.
-    const tn_counts counts = stop->stopped ? (tn_counts){0} : tn_model_counts(job->model);
+    const tn_counts counts   = stop->stopped ? (tn_counts){0} : tn_model_counts(job->model);
+    const int       contacts = stop->stopped ? 0 : tn_stepper_contact_count(job->stepper);
     tnc_put(out, "{\n");
     if (stop->stopped) tnc_put_stop(out, job->model, stop, 0, tn_state_time(job->state));
     tnc_put(out, "  \"bodies\": [");
@@ -45,6 +69,12 @@ static void put_all(tnc_out* out, const tnc_job* job, const tnc_stop* stop)
     for (int i = 0; i < counts.joints; ++i) {
         tnc_put(out, i > 0 ? ",\n    " : "\n    ");
         put_joint(out, job, (tn_joint_id){(uint32_t)i + 1});
+    }
+    tnc_put(out, "\n  ],\n  \"contacts\": [");
+    for (int i = 0; i < contacts; ++i) {
+        const tn_contact contact = tn_stepper_contact(job->stepper, i);
+        tnc_put(out, i > 0 ? ",\n    " : "\n    ");
+        put_contact(out, job, &contact);
     }
     tnc_put(out, "\n  ]\n}\n");
 }

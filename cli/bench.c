@@ -1,7 +1,7 @@
 // bench: the benchmark suite. Each measurement is repeated; the smallest and the median time are
 // told, the smallest being the machine at its quietest. Repetitions of different sizes take turns, so
 // that a slow spell of the machine hits all of them alike.
-#include "motion.h"
+#include "bench.h"
 
 #include "scenes/scenes.h"
 
@@ -9,31 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Where results go: a table for people, CSV for programs. Either may be closed.
-typedef struct sheet {
-    tnc_out table, csv;
-} sheet;
+static void set(tnc_options* options, const char* key, const char* value)
+{
+    tnc_setting* s = &options->settings[options->setting_count++];
+    *s             = (tnc_setting){.option = "bench", .value = value};
+    snprintf(s->key, sizeof s->key, "%s", key);
+}
+
+tnc_options tnc_bench_options(const char* spec, const char* integrator, const char* loops)
+{
+    static const tnc_command bench   = {.name = "bench"};
+    tnc_options              options = {.command = &bench, .argument = spec};
+    if (integrator || loops) set(&options, "method", "multiplier");
+    if (integrator) set(&options, "multiplier.integrator", integrator);
+    if (loops) set(&options, "multiplier.loops", loops);
+    return options;
+}
+
+bool tnc_bench_failed(const char* spec, const tn_why* why)
+{
+    tnc_complain_why(spec, why);
+    return false;
+}
 
 // A scene made ready, from its name alone.
 static bool open_job(tnc_job* job, const char* spec, const char* integrator)
 {
-    static const tnc_command bench   = {.name = "bench"};
-    tnc_options              options = {.command = &bench, .argument = spec};
-    if (integrator) {
-        options.setting_count = 2;
-        options.settings[0] =
-            (tnc_setting){.option = "bench", .key = "method", .value = "multiplier"};
-        options.settings[1] =
-            (tnc_setting){.option = "bench", .key = "multiplier.integrator", .value = integrator};
-    }
-    *job = (tnc_job){0};
+    const tnc_options options = tnc_bench_options(spec, integrator, NULL);
+    *job                      = (tnc_job){0};
     return tnc_job_open(job, &options) == TNC_DONE;
-}
-
-static bool failed(const char* spec, const tn_why* why)
-{
-    tnc_complain_why(spec, why);
-    return false;
 }
 
 // ---- baraff: the two examples of the paper -------------------------------------------------------
@@ -59,7 +63,7 @@ static bool measure_phases(tnc_job* job, int repeat, tnc_times* times)
         tn_why         why    = {0};
         const double   begun  = tnc_clock(NULL);
         if (tn_stepper_evaluate(job->stepper, job->state, &report, &why) != TN_OK)
-            return failed(job->origin, &why);
+            return tnc_bench_failed(job->origin, &why);
         const double ended = tnc_clock(NULL);
         if (i < 0) continue;
         tnc_times_add(&times[PHASE_KINEMATICS], report.phases.kinematics);
@@ -71,7 +75,8 @@ static bool measure_phases(tnc_job* job, int repeat, tnc_times* times)
     return true;
 }
 
-static void tell_paper_case(const paper_case* c, const tnc_job* job, tnc_times* times, sheet* to)
+static void tell_paper_case(const paper_case* c, const tnc_job* job, tnc_times* times,
+                            tnc_sheet* to)
 {
     static const char* const phase_words[PHASE_COUNT] = {"kinematics", "assemble", "factor",
                                                          "solve", "all"};
@@ -91,7 +96,7 @@ static void tell_paper_case(const paper_case* c, const tnc_job* job, tnc_times* 
     tnc_put(&to->table, "    the paper, on a 250 MHz R4400: %s\n\n", c->told);
 }
 
-static bool bench_baraff(const tnc_options* options, sheet* to)
+static bool bench_baraff(const tnc_options* options, tnc_sheet* to)
 {
     const int  repeat = options->repeat ? (int)options->repeat : 2000;
     tnc_times* times  = malloc(PHASE_COUNT * sizeof *times);
@@ -134,7 +139,7 @@ static bool time_evaluate(sized* s)
     tn_why       why   = {0};
     const double begun = tnc_clock(NULL);
     if (tn_stepper_evaluate(s->job.stepper, s->job.state, NULL, &why) != TN_OK)
-        return failed(s->job.origin, &why);
+        return tnc_bench_failed(s->job.origin, &why);
     tnc_times_add(s->evaluate, tnc_clock(NULL) - begun);
     return true;
 }
@@ -144,7 +149,7 @@ static bool time_step(sized* s)
     tn_why       why   = {0};
     const double begun = tnc_clock(NULL);
     if (tn_stepper_step(s->job.stepper, s->job.state, s->job.settings.h, NULL, &why) != TN_OK)
-        return failed(s->job.origin, &why);
+        return tnc_bench_failed(s->job.origin, &why);
     tnc_times_add(s->step, tnc_clock(NULL) - begun);
     tn_state_reset(s->job.state);
     return true;
@@ -189,7 +194,7 @@ static bool take_turns(sized* sizes, int count, int repeat)
 }
 
 static void tell_times(const family* f, const sized* s, const sized* first, tnc_times* times,
-                       double first_min, const char* what, sheet* to)
+                       double first_min, const char* what, tnc_sheet* to)
 {
     const double ns = 1e9 / s->bodies, median = tnc_times_median(times);
     const double ratio = times->min / s->bodies / (first_min / first->bodies);
@@ -200,7 +205,7 @@ static void tell_times(const family* f, const sized* s, const sized* first, tnc_
     tnc_put(&to->csv, "linear,%s,%d,%s_ratio,%.4f,\n", f->name, s->bodies, what, ratio);
 }
 
-static void tell_family(const family* f, sized* sizes, int count, sheet* to)
+static void tell_family(const family* f, sized* sizes, int count, tnc_sheet* to)
 {
     const double evaluate_min = sizes[0].evaluate->min, step_min = sizes[0].step->min;
     for (int i = 0; i < count; ++i) {
@@ -212,7 +217,7 @@ static void tell_family(const family* f, sized* sizes, int count, sheet* to)
     }
 }
 
-static bool bench_family(const family* f, int count, int repeat, sheet* to)
+static bool bench_family(const family* f, int count, int repeat, tnc_sheet* to)
 {
     sized sizes[SIZE_COUNT] = {0};
     bool  good              = true;
@@ -223,7 +228,7 @@ static bool bench_family(const family* f, int count, int repeat, sheet* to)
     return good;
 }
 
-static bool bench_linear(const tnc_options* options, sheet* to)
+static bool bench_linear(const tnc_options* options, tnc_sheet* to)
 {
     const int repeat = options->repeat ? (int)options->repeat : 5;
     bool      good   = true;
@@ -249,14 +254,14 @@ static bool step_scene(tnc_job* job, tnc_times* times, double* error, long long 
         tn_why         why    = {0};
         const double   begun  = tnc_clock(NULL);
         if (tn_stepper_step(job->stepper, job->state, job->settings.h, &report, &why) != TN_OK)
-            return failed(job->origin, &why);
+            return tnc_bench_failed(job->origin, &why);
         tnc_times_add(times, tnc_clock(NULL) - begun);
         *error = fmax(*error, report.joint_error);
     }
     return true;
 }
 
-static bool bench_scene(const char* name, int repeat, tnc_times* times, sheet* to)
+static bool bench_scene(const char* name, int repeat, tnc_times* times, tnc_sheet* to)
 {
     tnc_job job;
     char    spec[80];
@@ -281,7 +286,7 @@ static bool bench_scene(const char* name, int repeat, tnc_times* times, sheet* t
     return good;
 }
 
-static bool bench_scenes(const tnc_options* options, sheet* to)
+static bool bench_scenes(const tnc_options* options, tnc_sheet* to)
 {
     const int  repeat = options->repeat ? (int)options->repeat : 1;
     tnc_times* times  = malloc(sizeof *times);
@@ -301,11 +306,13 @@ static bool bench_scenes(const tnc_options* options, sheet* to)
 
 typedef struct suite {
     const char* name;
-    bool (*run)(const tnc_options* options, sheet* to);
+    bool (*run)(const tnc_options* options, tnc_sheet* to);
 } suite;
 
-static const suite suites[] = {
-    {"baraff", bench_baraff}, {"linear", bench_linear}, {"scenes", bench_scenes}};
+static const suite suites[] = {{"baraff", bench_baraff},
+                               {"linear", bench_linear},
+                               {"scenes", bench_scenes},
+                               {"auxiliary", tnc_bench_auxiliary}};
 enum { SUITE_COUNT = sizeof suites / sizeof suites[0] };
 
 static bool is_known(const char* name)
@@ -321,9 +328,9 @@ static bool is_known(const char* name)
     return false;
 }
 
-static bool open_sheet(sheet* to, const tnc_options* options)
+static bool open_sheet(tnc_sheet* to, const tnc_options* options)
 {
-    *to = (sheet){0};
+    *to = (tnc_sheet){0};
     if (options->csv && !tnc_out_open(&to->csv, options->csv)) return false;
     tnc_put(&to->csv, "suite,scene,bodies,quantity,min,median\n");
     const bool console = to->csv.file == stdout;
@@ -336,7 +343,7 @@ int tnc_bench(const tnc_options* options)
         for (int i = 0; i < SUITE_COUNT; ++i) printf("%s\n", suites[i].name);
         return TNC_DONE;
     }
-    sheet to;
+    tnc_sheet to;
     if (options->argument && !is_known(options->argument)) return TNC_WRONG;
     if (!open_sheet(&to, options)) return TNC_WRONG;
     bool good = true;

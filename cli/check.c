@@ -1,6 +1,6 @@
 // check: is this mechanism what its author meant? Remarks (rows that say a thing twice, masses far
-// apart, parts that float) leave the exit code 0; rows that contradict each other, or joints that do
-// not meet at the start, make it 1.
+// apart, parts that float) leave the exit code 0; rows that contradict each other, joints that do not
+// meet at the start, bodies inside each other and hard limits beyond their ends make it 1.
 #include "cli.h"
 
 static const double wide_mass_ratio = 1e3;
@@ -54,6 +54,49 @@ static bool is_driven(const tn_scene* scene)
         if (def->type == TN_COUPLING_COUPLER && def->velocity != 0) return true;
     }
     return false;
+}
+
+// ---- Contacts and limits at the start ------------------------------------------------------------
+
+typedef struct start {
+    int         contact_count;
+    double      deepest; ///< [m]; 0: none is inside
+    tn_body_id  body1, body2;
+    double      beyond, soft; ///< hard limits and ropes; limits that are springs [rad or m]
+    tn_joint_id beyond_joint, soft_joint;
+    char        jam[sizeof((tn_why*)0)->text]; ///< why there is no acceleration; empty: there is
+} start;
+
+static void look_at_contacts(tnc_job* job, start* s)
+{
+    tn_why why = {0};
+    if (tn_stepper_evaluate(job->stepper, job->state, NULL, &why) == TN_ERR_DIVERGED)
+        snprintf(s->jam, sizeof s->jam, "%s", why.text);
+    s->contact_count = tn_stepper_contact_count(job->stepper);
+    for (int i = 0; i < s->contact_count; ++i) {
+        const tn_contact contact = tn_stepper_contact(job->stepper, i);
+        if (!(-contact.gap > s->deepest)) continue;
+        s->deepest = -contact.gap;
+        s->body1   = contact.body1;
+        s->body2   = contact.body2;
+    }
+}
+
+static void look_at_limits(const tnc_job* job, start* s)
+{
+    for (int i = 1; i <= tn_model_counts(job->model).joints; ++i) {
+        const tn_joint_id joint  = {(uint32_t)i};
+        const bool        hard   = tnc_joint_is_stopped(job, joint);
+        const double      beyond = tnc_joint_beyond(job, joint);
+        if (!(beyond > (hard ? s->beyond : s->soft))) continue;
+        *(hard ? &s->beyond : &s->soft)             = beyond;
+        *(hard ? &s->beyond_joint : &s->soft_joint) = joint;
+    }
+}
+
+static bool is_clear(const start* s)
+{
+    return s->deepest <= TNC_ASSEMBLED && s->beyond <= TNC_ASSEMBLED;
 }
 
 // ---- In words ------------------------------------------------------------------------------------
@@ -147,15 +190,61 @@ static void tell_assembly(const tnc_job* job, const tn_check* c)
     }
 }
 
-static void tell_limits(const tnc_job* job)
+// Joints that are solved beside the factored forest, under the settings as they are.
+static bool is_auxiliary(const tnc_job* job, tn_joint_id joint)
 {
-    for (int i = 0; i < tn_scene_joint_count(job->scene); ++i) {
-        if (tn_scene_constraint(job->scene, i)) continue;
-        const tn_joint_def* def = tn_scene_joint(job->scene, i);
-        if (!def->limit.given || !def->limit.hard) continue;
-        printf("Joint '%s' has a hard limit, which this version cannot run: give it a stiffness.\n",
-               joint_name(job, (tn_joint_id){(uint32_t)i + 1}));
-        return;
+    const tn_loops loops = job->settings.multiplier.loops;
+    return tn_model_joint_rows(job->model, joint) > 0 &&
+           tn_model_joint_auxiliary(job->model, joint, loops);
+}
+
+static void tell_auxiliary(const tnc_job* job)
+{
+    int shown = 0, rows = 0, count = 0;
+    for (int i = 1; i <= tn_model_counts(job->model).joints; ++i) {
+        const tn_joint_id joint = {(uint32_t)i};
+        if (!is_auxiliary(job, joint)) continue;
+        rows += tn_model_joint_rows(job->model, joint);
+        if (count++ >= PLACES_SHOWN) continue;
+        printf("%s'%s'", shown++ > 0 ? ", " : "Solved beside the tree: ", joint_name(job, joint));
+    }
+    if (count > shown) printf(" and %d more", count - shown);
+    if (count > 0) printf(" (%d row%s).\n", rows, plural(rows));
+}
+
+static void tell_contacts(const tnc_job* job, const start* s)
+{
+    if (s->contact_count > 0) {
+        printf("%d point%s in contact at the start", s->contact_count,
+               s->contact_count == 1 ? " is" : "s are");
+        if (s->deepest > TNC_ASSEMBLED) {
+            printf(", '%s' %.3g m inside '%s'. A run begins by pushing them apart",
+                   tn_model_body_name(job->model, s->body2), s->deepest,
+                   tn_model_body_name(job->model, s->body1));
+        }
+        printf(".\n");
+    }
+    tn_body_id pair[2];
+    if (tnc_find_unseen(job->scene, pair)) {
+        printf(
+            "'%s' and '%s' pass through each other: this version sees planes against other shapes, and "
+            "spheres.\n",
+            tn_model_body_name(job->model, pair[0]), tn_model_body_name(job->model, pair[1]));
+    }
+    if (s->jam[0]) printf("No acceleration fits at the start: %s.\n", s->jam);
+}
+
+static void tell_limits(const tnc_job* job, const start* s)
+{
+    if (s->beyond > TNC_ASSEMBLED) {
+        const bool rope = tnc_joint_def(job, s->beyond_joint)->type == TN_JOINT_ROPE;
+        printf("%s '%s' is %.3g beyond its %s. A run begins by bringing it back.\n",
+               rope ? "Rope" : "Joint", joint_name(job, s->beyond_joint), s->beyond,
+               rope ? "length" : "hard limit");
+    }
+    if (s->soft > TNC_ASSEMBLED) {
+        printf("Joint '%s' is %.3g beyond its limit: it is pushed back from the start.\n",
+               joint_name(job, s->soft_joint), s->soft);
     }
 }
 
@@ -238,7 +327,43 @@ static void put_rows(tnc_out* out, const tnc_job* job, const tn_check* c)
     else tnc_put(out, "null");
 }
 
-static void put_all(tnc_out* out, const tnc_job* job, const tn_check* c)
+static void put_auxiliary(tnc_out* out, const tnc_job* job)
+{
+    const char* before = "";
+    put_key(out, "auxiliary");
+    tnc_put(out, "{\"joints\": [");
+    for (int i = 1; i <= tn_model_counts(job->model).joints; ++i) {
+        const tn_joint_id joint = {(uint32_t)i};
+        if (!is_auxiliary(job, joint)) continue;
+        tnc_put(out, "%s", before);
+        tnc_put_text(out, joint_name(job, joint));
+        before = ", ";
+    }
+    tnc_put(out, "]}");
+}
+
+static void put_start(tnc_out* out, const tnc_job* job, const start* s)
+{
+    put_key(out, "contacts");
+    tnc_put(out, "{\"count\": %d, \"deepest\": ", s->contact_count);
+    tnc_put_number(out, s->deepest);
+    tnc_put(out, ", \"bodies\": ");
+    if (s->deepest > 0) {
+        tnc_put(out, "[");
+        tnc_put_text(out, tn_model_body_name(job->model, s->body1));
+        tnc_put(out, ", ");
+        tnc_put_text(out, tn_model_body_name(job->model, s->body2));
+        tnc_put(out, "]");
+    } else tnc_put(out, "null");
+    tnc_put(out, ", \"jam\": ");
+    if (s->jam[0]) tnc_put_text(out, s->jam);
+    else tnc_put(out, "null");
+    tnc_put(out, "}");
+    put_key(out, "limits");
+    put_worst(out, job, "beyond", s->beyond, s->beyond_joint);
+}
+
+static void put_all(tnc_out* out, const tnc_job* job, const tn_check* c, const start* s)
 {
     const tn_counts n = tn_model_counts(job->model);
     tnc_put(out, "{\n  \"tenon\": \"%s\"", TN_VERSION);
@@ -262,6 +387,8 @@ static void put_all(tnc_out* out, const tnc_job* job, const tn_check* c)
     put_mass(out, job, c);
     put_key(out, "parts");
     tnc_put(out, "{\"count\": %d, \"floating\": %d}", c->part_count, c->floating_count);
+    put_auxiliary(out, job);
+    put_start(out, job, s);
     put_key(out, "assembled");
     tnc_put(out, "%s", is_assembled(c) ? "true" : "false");
     put_key(out, "contradictory");
@@ -278,7 +405,10 @@ static int check(tnc_job* job, tnc_out* out, bool quiet)
         tnc_complain_why(job->origin, &why);
         return TNC_STOPPED;
     }
-    if (out->file) put_all(out, job, &c);
+    start s = {0};
+    look_at_contacts(job, &s);
+    look_at_limits(job, &s);
+    if (out->file) put_all(out, job, &c, &s);
     const bool console = out->file == stdout;
     const bool written = tnc_out_close(out);
     if (!console && !quiet) {
@@ -287,9 +417,12 @@ static int check(tnc_job* job, tnc_out* out, bool quiet)
         tell_contradiction(job, &c);
         tell_assembly(job, &c);
         tell_remarks(job, &c);
-        tell_limits(job);
+        tell_auxiliary(job);
+        tell_contacts(job, &s);
+        tell_limits(job, &s);
     }
-    return written && is_assembled(&c) && !c.contradictory ? TNC_DONE : TNC_STOPPED;
+    const bool good = is_assembled(&c) && is_clear(&s) && !c.contradictory;
+    return written && good ? TNC_DONE : TNC_STOPPED;
 }
 
 int tnc_check(const tnc_options* options)

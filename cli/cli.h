@@ -73,9 +73,23 @@ typedef struct tnc_job {
 } tnc_job;
 
 /// Reads, compiles and prepares what the options name. Anything but TNC_DONE: already complained.
-int         tnc_job_open(tnc_job* job, const tnc_options* options);
+int tnc_job_open(tnc_job* job, const tnc_options* options);
+/// The same for a job that has its host, origin and scene already.
+int         tnc_job_prepare(tnc_job* job, const tnc_options* options);
 void        tnc_job_close(tnc_job* job);
 const char* tnc_job_title(const tnc_job* job); ///< the scene's name, or else where it came from
+
+// ---- Limits and ropes ----------------------------------------------------------------------------
+
+const tn_joint_def* tnc_joint_def(const tnc_job* job, tn_joint_id joint); ///< NULL: user-defined
+/// Whether the joint is a rope or has a hard limit.
+bool tnc_joint_is_stopped(const tnc_job* job, tn_joint_id joint);
+/// How far the joint is beyond its limit, hard or not, or beyond the length of the rope [rad or m].
+double tnc_joint_beyond(const tnc_job* job, tn_joint_id joint);
+/// Two bodies whose shapes collide by the scene, but not in this version: they pass through each other.
+bool tnc_find_unseen(const tn_scene* scene, tn_body_id pair[2]);
+
+// ---- Scenes and memory ---------------------------------------------------------------------------
 
 /// Reads a path, "-" or "@name:params".
 int tnc_scene_load(const tn_host* host, const char* origin, tn_scene** scene);

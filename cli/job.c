@@ -131,6 +131,15 @@ static tn_result prepare(tnc_job* job, tn_why* why)
     return result;
 }
 
+int tnc_job_prepare(tnc_job* job, const tnc_options* options)
+{
+    tn_why why = {0};
+    if (!apply_settings(job, options)) return TNC_WRONG;
+    const int code = tnc_exit_code(prepare(job, &why));
+    if (code != TNC_DONE) tnc_complain_why(job->origin, &why);
+    return code;
+}
+
 int tnc_job_open(tnc_job* job, const tnc_options* options)
 {
     if (!options->argument) {
@@ -139,15 +148,10 @@ int tnc_job_open(tnc_job* job, const tnc_options* options)
                      options->command->name);
         return TNC_WRONG;
     }
-    job->host   = tnc_meter_host(&job->meter);
-    job->origin = origin_name(options->argument);
-    int code    = tnc_scene_load(&job->host, options->argument, &job->scene);
-    if (code != TNC_DONE) return code;
-    if (!apply_settings(job, options)) return TNC_WRONG;
-    tn_why why = {0};
-    code       = tnc_exit_code(prepare(job, &why));
-    if (code != TNC_DONE) tnc_complain_why(job->origin, &why);
-    return code;
+    job->host      = tnc_meter_host(&job->meter);
+    job->origin    = origin_name(options->argument);
+    const int code = tnc_scene_load(&job->host, options->argument, &job->scene);
+    return code == TNC_DONE ? tnc_job_prepare(job, options) : code;
 }
 
 void tnc_job_close(tnc_job* job)

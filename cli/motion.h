@@ -39,7 +39,15 @@ typedef struct tnc_motion {
     double      velocity_error_max;
     double      energy_first, energy_last, energy_drift;
     double      iteration_sum;
-    int         iteration_max, contact_max;
+    int         iteration_max;
+    int         contact_max;     ///< points, the most after any step
+    double      deepest;         ///< of contacts, limits and ropes, after any step [m or rad]
+    long long   impacts, events; ///< blows; times at which a step was split
+    long long   coarse;          ///< pieces of steps taken with impulses over their whole length
+    long long   jams, jammed_at; ///< of them by friction; the first step (from 1) that had one
+    int         auxiliary_max;   ///< rows beside the tree, the most of any solve
+    int         dependent_max;   ///< likewise
+    double      complementarity; ///< largest violation
     uint64_t    allocations_in_steps;
     bool        evaluated; ///< reactions at the final state are known
     tnc_stop    stop;

@@ -77,15 +77,17 @@ static const tnc_command command_list[] = {
      tnc_run},
     {"accel", "SCENE", "one evaluation at the start: exact accelerations and joint reactions",
      "Prints, as JSON, the acceleration of every body (of its frame's origin, world axes) and for\n"
-     "every joint the force and torque on its second body at the anchor, and the multipliers.\n"
+     "every joint the force and torque on its second body at the anchor, and the multipliers; the\n"
+     "force of hard limits and ropes, and every point in contact.\n"
      "\n"
      "    tenon accel @pendulum:n=3\n"
      "    tenon accel crane.json --report loads.json\n",
      tnc_accel},
     {"check", "SCENE", "is this mechanism what its author meant?",
      "Tells the mobility, rows that say the same thing twice, whether the joints meet at the start,\n"
-     "how far the masses are apart, and how near a singular position is. The exit code is 1 when\n"
-     "the rows contradict each other or the joints do not meet, 0 otherwise.\n"
+     "how far the masses are apart, how near a singular position is, which joints are solved beside\n"
+     "the tree, and what is inside what or beyond its hard limit. The exit code is 1 when the rows\n"
+     "contradict each other, joints do not meet, or something is inside or beyond, 0 otherwise.\n"
      "\n"
      "    tenon check @fourbar\n"
      "    tenon check crane.json --report -\n",
@@ -100,6 +102,7 @@ static const tnc_command command_list[] = {
      "    baraff    the two examples of Baraff 1996: microseconds to assemble, factor, solve\n"
      "    linear    time and memory a body, from a thousand bodies up: linear when it stays put\n"
      "    scenes    every built-in scene: microseconds a step, joint error after 100 steps\n"
+     "    auxiliary rows beside the tree: Baraff's examples, loops in two ways, contact\n"
      "\n"
      "    tenon bench\n"
      "    tenon bench linear --large --csv linear.csv\n",

@@ -44,8 +44,21 @@ static void put_wall(tnc_out* out, tnc_motion* m)
     put_member(out, ", ", "factor", m->phases.factor);
     put_member(out, ", ", "solve", m->phases.solve);
     put_member(out, ", ", "collide", m->phases.collide);
+    put_member(out, ", ", "columns", m->phases.columns);
     put_member(out, ", ", "contact", m->phases.contact);
     tnc_put(out, "}},\n");
+}
+
+static void put_stops(tnc_out* out, const tnc_motion* m)
+{
+    tnc_put(out, "  \"contacts\": {\"max\": %d", m->contact_max);
+    put_member(out, ", ", "deepest", m->deepest);
+    tnc_put(out, "}, \"impacts\": %lld, \"events\": %lld, \"coarse\": %lld, \"jams\": %lld,\n",
+            m->impacts, m->events, m->coarse, m->jams);
+    tnc_put(out, "  \"auxiliary\": {\"rows\": %d, \"dependent\": %d", m->auxiliary_max,
+            m->dependent_max);
+    put_member(out, ", ", "complementarity", m->complementarity);
+    tnc_put(out, "},\n");
 }
 
 static void put_quality(tnc_out* out, const tnc_job* job, const tnc_motion* m)
@@ -61,7 +74,7 @@ static void put_quality(tnc_out* out, const tnc_job* job, const tnc_motion* m)
     const double mean = m->done > 0 ? m->iteration_sum / (double)m->done : 0;
     put_member(out, "},\n  \"iterations\": {", "mean", mean);
     tnc_put(out, ", \"max\": %d},\n", m->iteration_max);
-    tnc_put(out, "  \"contacts\": {\"max\": %d, \"deepest\": 0},\n", m->contact_max);
+    put_stops(out, m);
     tnc_put(out, "  \"memory\": {\"bytes\": %zu, \"allocations_in_steps\": %" PRIu64 "},\n",
             job->meter.peak, m->allocations_in_steps);
     tnc_put(out, "  \"hash\": \"%016" PRIx64 "\",\n", tn_state_hash(job->state));

@@ -84,6 +84,7 @@ static void add_phases(tn_phases* sum, const tn_phases* p)
     sum->factor += p->factor;
     sum->solve += p->solve;
     sum->collide += p->collide;
+    sum->columns += p->columns;
     sum->contact += p->contact;
 }
 
@@ -97,13 +98,33 @@ static void note_error(tnc_motion* m, double error, tn_joint_id joint, double ve
     m->velocity_error_max = fmax(m->velocity_error_max, velocity_error);
 }
 
+static void take_larger(int* most, int count)
+{
+    if (count > *most) *most = count;
+}
+
+// Contacts, limits and ropes, and the rows that are solved beside the tree.
+static void note_stops(tnc_motion* m, const tn_step_report* r)
+{
+    take_larger(&m->contact_max, r->contact_count);
+    take_larger(&m->auxiliary_max, r->auxiliary_count);
+    take_larger(&m->dependent_max, r->dependent_count);
+    m->deepest         = fmax(m->deepest, r->deepest);
+    m->complementarity = fmax(m->complementarity, r->complementarity);
+    m->impacts += r->impact_count;
+    m->events += r->event_count;
+    m->coarse += r->coarse_count;
+    if (r->jam_count > 0 && m->jams == 0) m->jammed_at = m->done + 1;
+    m->jams += r->jam_count;
+}
+
 static void gather(tnc_motion* m, const tn_step_report* r, double energy)
 {
     add_phases(&m->phases, &r->phases);
     note_error(m, r->joint_error, r->worst_joint, r->velocity_error);
+    note_stops(m, r);
     m->iteration_sum += r->iteration_count;
-    if (r->iteration_count > m->iteration_max) m->iteration_max = r->iteration_count;
-    if (r->contact_count > m->contact_max) m->contact_max = r->contact_count;
+    take_larger(&m->iteration_max, r->iteration_count);
     m->energy_last  = energy;
     m->energy_drift = fmax(m->energy_drift, fabs(energy - m->energy_first));
     m->done++;

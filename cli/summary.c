@@ -42,7 +42,28 @@ static void print_quality(const tnc_job* job, const tnc_motion* m)
            m->energy_drift);
     printf("iterations    %.2f a step, %d at most\n",
            m->done > 0 ? m->iteration_sum / (double)m->done : 0, m->iteration_max);
-    printf("hash          %016" PRIx64 "\n", tn_state_hash(job->state));
+}
+
+// What was run into. Nothing where nothing was.
+static void print_stops(const tnc_job* job, const tnc_motion* m)
+{
+    if (m->contact_max > 0 || m->impacts > 0 || m->deepest > 0) {
+        printf("contacts      %d point%s at most, %lld blow%s, %.2e beyond at the deepest\n",
+               m->contact_max, plural(m->contact_max), m->impacts, m->impacts == 1 ? "" : "s",
+               m->deepest);
+    }
+    if (m->jams > 0) {
+        printf(
+            "jams          %lld, first in step %lld: friction left no finite force, impulses did its "
+            "work, to first order; a smaller --h makes them finer\n",
+            m->jams, m->jammed_at);
+    }
+    if (m->coarse > m->jams && job->settings.multiplier.integrator != TN_INTEGRATOR_EULER) {
+        printf(
+            "coarse        %lld piece%s of steps, events came too thick: impulses did their work, to "
+            "first order; a smaller --h makes them finer\n",
+            m->coarse - m->jams, m->coarse - m->jams == 1 ? "" : "s");
+    }
 }
 
 void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options* options)
@@ -52,6 +73,8 @@ void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options
     print_counts(job, motion);
     print_time(job, motion);
     print_quality(job, motion);
+    print_stops(job, motion);
+    printf("hash          %016" PRIx64 "\n", tn_state_hash(job->state));
     for (int i = 0; i < 3; ++i) {
         if (!paths[i]) continue;
         printf("%s%s", head, paths[i]);

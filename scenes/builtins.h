@@ -10,6 +10,7 @@ extern const tns_builtin tns_differential, tns_rod_and_block;
 extern const tns_builtin tns_fourbar, tns_slider_crank, tns_peaucellier, tns_scissor,
     tns_strandbeest;
 extern const tns_builtin tns_octahedron_tube, tns_octahedron_cube, tns_bricard;
+extern const tns_builtin tns_ladder, tns_incline, tns_bounce, tns_cradle, tns_painleve, tns_heap;
 
 /// Bodies that a tree would have, and loops that a web can close, for the values given.
 double tns_tree_bodies(const double* values);

@@ -173,6 +173,47 @@ tn_body_id tns_wheel(tn_scene* scene, const char* name, tn_vec3 center, tn_vec3 
                     tns_vec(side, side, about(mass, radius)), &shape);
 }
 
+tn_body_id tns_solid(tn_scene* scene, const char* name, tn_frame pose, tn_twist velocity,
+                     double mass, tn_shape_def shape, tns_surface surface)
+{
+    shape.friction    = surface.friction;
+    shape.restitution = surface.restitution;
+    tn_body_def def   = tn_default_body_def();
+    def.name          = name;
+    def.pose          = pose;
+    def.velocity      = velocity;
+    def.mass          = mass;
+    def.shapes        = &shape;
+    def.shape_count   = 1;
+    return tn_scene_add_body(scene, &def);
+}
+
+tn_body_id tns_capsule(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
+                       tn_twist velocity, double mass, tns_surface surface)
+{
+    const tn_vec3  along = tns_sub(b, a);
+    const tn_frame pose  = {tns_mix(a, b, 0.5), tns_turn(TNS_Z, tns_unit(along))};
+    tn_shape_def   shape = tn_default_shape_def(TN_SHAPE_CAPSULE);
+    shape.radius         = radius;
+    shape.half_length    = tns_length(along) / 2;
+    return tns_solid(scene, name, pose, velocity, mass, shape, surface);
+}
+
+tn_body_id tns_wall(tn_scene* scene, const char* name, tn_vec3 point, tn_vec3 normal,
+                    tns_surface surface)
+{
+    tn_shape_def shape = tn_default_shape_def(TN_SHAPE_PLANE);
+    shape.friction     = surface.friction;
+    shape.restitution  = surface.restitution;
+    tn_body_def def    = tn_default_body_def();
+    def.name           = name;
+    def.kind           = TN_BODY_STATIC;
+    def.pose           = (tn_frame){point, tns_turn(TNS_Z, normal)};
+    def.shapes         = &shape;
+    def.shape_count    = 1;
+    return tn_scene_add_body(scene, &def);
+}
+
 tn_joint_def tns_joint(tn_joint_type type, tn_body_id body1, tn_body_id body2, tn_vec3 anchor,
                        tn_vec3 axis)
 {

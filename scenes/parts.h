@@ -2,7 +2,7 @@
 // solid of even density, joints placed in the world, and the little vector algebra that placing
 // needs. Directions come from square roots alone, never from sin and cos: a scene has the same
 // bits everywhere. Shapes are there to be drawn: linkages overlap where they are pinned, so
-// nothing here collides.
+// nothing here collides but what tns_solid and tns_wall make.
 #ifndef TENON_SCENES_PARTS_H
 #define TENON_SCENES_PARTS_H
 
@@ -98,6 +98,22 @@ tn_body_id tns_sphere(tn_scene* scene, const char* name, tn_vec3 center, double 
 /// A solid cylinder; body z along the axis (a unit vector).
 tn_body_id tns_wheel(tn_scene* scene, const char* name, tn_vec3 center, tn_vec3 axis, double radius,
                      double half_width, double mass);
+
+/// What a surface is like. The friction of a pair is the geometric mean of the two, its restitution
+/// the larger one.
+typedef struct tns_surface {
+    double friction, restitution;
+} tns_surface;
+/// A rigid body that collides: a shape of even density with its centre at the body frame.
+tn_body_id tns_solid(tn_scene* scene, const char* name, tn_frame pose, tn_twist velocity,
+                     double mass, tn_shape_def shape, tns_surface surface);
+/// A capsule whose ends are balls about a and b. Body frame in the middle, z from a to b.
+tn_body_id tns_capsule(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
+                       tn_twist velocity, double mass, tns_surface surface);
+/// A plane that nothing moves; what collides stays on the side of its unit normal. The body's x
+/// axis lies in the plane.
+tn_body_id tns_wall(tn_scene* scene, const char* name, tn_vec3 point, tn_vec3 normal,
+                    tns_surface surface);
 
 /// A joint at a point of the world, about or along a direction of the world, still to be named and
 /// added.

@@ -13,11 +13,31 @@
 #include <string.h>
 
 static const tns_builtin* const builtins[] = {
-    &tns_chain,           &tns_pendulum,      &tns_tree,         &tns_spider,
-    &tns_planar_web,      &tns_hand,          &tns_robot,        &tns_humanoid,
-    &tns_crowd,           &tns_fourbar,       &tns_slider_crank, &tns_peaucellier,
-    &tns_scissor,         &tns_strandbeest,   &tns_bricard,      &tns_octahedron_tube,
-    &tns_octahedron_cube, &tns_rod_and_block, &tns_differential,
+    &tns_chain,
+    &tns_pendulum,
+    &tns_tree,
+    &tns_spider,
+    &tns_planar_web,
+    &tns_hand,
+    &tns_robot,
+    &tns_humanoid,
+    &tns_crowd,
+    &tns_fourbar,
+    &tns_slider_crank,
+    &tns_peaucellier,
+    &tns_scissor,
+    &tns_strandbeest,
+    &tns_bricard,
+    &tns_octahedron_tube,
+    &tns_octahedron_cube,
+    &tns_rod_and_block,
+    &tns_differential,
+    &tns_ladder,
+    &tns_incline,
+    &tns_bounce,
+    &tns_cradle,
+    &tns_painleve,
+    &tns_heap,
 };
 enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0], BODIES_MAX = 10000000 };
 
@@ -193,6 +213,11 @@ static tn_result check_together(const tns_builtin* scene, const double* values, 
         return refuse(why, TN_ERR_PARSE,
                       "scene 'planar_web': parameter 'loops' must be at most %d when joints=%d",
                       (int)tns_planar_web_loops(values), (int)values[0]);
+    }
+    if (scene == &tns_cradle && values[1] > values[0]) {
+        return refuse(why, TN_ERR_PARSE,
+                      "scene 'cradle': parameter 'in' must be at most %d when balls=%d",
+                      (int)values[0], (int)values[0]);
     }
     return TN_OK;
 }

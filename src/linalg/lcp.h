@@ -10,8 +10,8 @@ typedef struct tni_lcp tni_lcp; ///< workspace
 TN_NODISCARD tn_result tni_lcp_create(tni_arena* arena, int capacity, tni_lcp** lcp);
 
 /// Solves a problem of one-sided rows and boxes, starting from the rows that p->f has strictly
-/// within their bounds. A normal row counts as one-sided. Boxes have lower <= upper, at least one of
-/// them finite. *pivots: changes of that set of rows. True: the residual is at most
+/// within their bounds. A normal row counts as one-sided. Boxes have lower <= upper, at least one
+/// of them finite. *pivots: changes of that set of rows. True: the residual is at most
 /// TNI_PAIRS_SOLVED of the scale. False: no solution was found; for a positive semidefinite or a
 /// P-matrix W that means there is none, rounding and paths of exponential length aside. f and a are
 /// the best found, f within its bounds where numbers are finite. Always ends, allocates nothing.

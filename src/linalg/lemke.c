@@ -5,8 +5,8 @@
 // Start: every f_i at a finite bound, d_i = 1 at lower ones, -1 at upper ones, and z >= 0 as small
 // as makes all signs of a right. Some a_r is zero then and its f_r may leave its bound. From here
 // on one variable moves, the basic ones follow, until one of them is at a bound: it stops there and
-// its partner (f_i for a_i, a_i for f_i) is the next to move. A variable f_i that crosses from bound
-// to bound hands over to a_i without a pivot. The path ends with z = 0, a solution, or on a ray.
+// its partner (f_i for a_i, a_i for f_i) is the next to move. An f_i that crosses from bound to
+// bound hands over to a_i without a pivot. The path ends with z = 0, a solution, or on a ray.
 //
 // This is Lemke's method [1] for the complementarity problem
 //     (W x + v + q, u - l - x)  beside  (x, v),     f = l + x,  v the part of a below zero,
@@ -15,8 +15,8 @@
 // - W a P-matrix, or positive definite: there is no ray but the first. On a ray (x', v', z') every
 //   x'_i (W x')_i <= 0, so x' = 0; z' > 0 would make all a grow, so f rests where it began; and
 //   v'_i > 0 would need f_i = u_i with a_i fixed.
-// - W positive semidefinite, symmetric or not: a ray has W x' + W^T x' = 0, b x' < 0, x' >= 0, which
-//   proves that there is no solution.
+// - W positive semidefinite, symmetric or not: a ray has W x' + W^T x' = 0, b x' < 0, x' >= 0,
+//   which proves that there is no solution.
 // - any other W: a ray proves nothing.
 // Paths may be exponential in n (tests have such families), so their length is bounded.
 //

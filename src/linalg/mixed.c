@@ -115,7 +115,8 @@ static void factor_equal(tni_mixed* m, const tni_pairs* p)
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < n; ++j) m->factor.W[n * i + j] = at(p, m->equal[i], m->equal[j]);
     }
-    tni_pivoted_factor(&m->factor, n, p->symmetric);
+    for (int i = 0; p->scale != NULL && i < n; ++i) m->e[i] = p->scale[m->equal[i]];
+    tni_pivoted_factor(&m->factor, n, p->symmetric, p->scale != NULL ? m->e : NULL);
     for (int i = 0; i < n; ++i) m->dependent[m->equal[i]] = m->factor.dependent[i];
 }
 

@@ -20,10 +20,13 @@ typedef enum tni_condition {
 
 /// The arrays are the caller's.
 typedef struct tni_pairs {
-    int            n;
-    bool           symmetric; ///< W is, by construction
-    const double*  W;         ///< n x n, row-major
-    const double*  b;
+    int           n;
+    bool          symmetric; ///< W is, by construction
+    const double* W;         ///< n x n, row-major
+    const double* b;
+    const double*
+        scale; ///< what W_ii would be if nothing but the row itself were in the way, about;
+               ///< an equal row is dependent beside it. NULL: W_ii
     const uint8_t* condition;     ///< tni_condition
     const double * lower, *upper; ///< boxes only; NULL when there are none
     const double*  mu;            ///< at normal rows; NULL when there are none

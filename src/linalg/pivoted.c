@@ -8,7 +8,7 @@
 //
 // Each step takes the entry that is largest beside the scale of its row and column,
 // |W_ij| / (r_i c_j), and ends when none is above TNI_PIVOTED_DEPENDENT. W positive semidefinite:
-// only the diagonal is looked at, r_i c_i = W_ii. This is L D L^T with U = D L^T, the exchanges are
+// only the diagonal is looked at, r_i c_i = W_ii, or a scale given for it. This is L D L^T with U = D L^T, the exchanges are
 // symmetric, no entry grows, and what is left of W_ii is the square of the part of row i (as a
 // vector whose products W holds) that no chosen row explains. Otherwise: complete pivoting,
 // r_i = max_j |W_ij| and c_j = max_i |W_ij| / r_i, so that units of rows and columns do not matter.
@@ -31,11 +31,13 @@ tn_result tni_pivoted_create(tni_arena* arena, int capacity, tni_pivoted* pivote
 }
 
 // r_i and c_j, in the order of the rows and columns as they stand.
-static void take_scales(const tni_pivoted* p, bool semidefinite, double* r, double* c)
+static void take_scales(const tni_pivoted* p, bool semidefinite, const double* scale, double* r,
+                        double* c)
 {
     const int n = p->n;
     for (int i = 0; i < n; ++i) {
         r[i] = semidefinite ? p->W[n * i + i] : 0;
+        if (semidefinite && scale != NULL) r[i] = fmax(r[i], scale[i]);
         c[i] = semidefinite;
         for (int j = 0; !semidefinite && j < n; ++j) r[i] = fmax(r[i], fabs(p->W[n * i + j]));
     }
@@ -99,12 +101,12 @@ static void eliminate(tni_pivoted* p, int k)
     }
 }
 
-void tni_pivoted_factor(tni_pivoted* p, int n, bool semidefinite)
+void tni_pivoted_factor(tni_pivoted* p, int n, bool semidefinite, const double* scale)
 {
     int row = 0, col = 0;
     p->n    = n;
     p->rank = 0;
-    take_scales(p, semidefinite, p->work, p->work + n);
+    take_scales(p, semidefinite, scale, p->work, p->work + n);
     for (int i = 0; i < n; ++i) p->row[i] = p->col[i] = i;
     while (choose(p, p->rank, semidefinite, &row, &col)) {
         exchange(p, p->rank, row, col);

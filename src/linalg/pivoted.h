@@ -20,8 +20,9 @@ typedef struct tni_pivoted {
 TN_NODISCARD tn_result tni_pivoted_create(tni_arena* arena, int capacity, tni_pivoted* pivoted);
 
 /// Factors the n x n matrix in pivoted->W. Positive semidefinite matrices take their pivots from
-/// the diagonal, all others from anywhere.
-void tni_pivoted_factor(tni_pivoted* pivoted, int n, bool semidefinite);
+/// the diagonal, all others from anywhere. scale: what the diagonal of a semidefinite one is
+/// measured by where it is larger; NULL: the diagonal alone.
+void tni_pivoted_factor(tni_pivoted* pivoted, int n, bool semidefinite, const double* scale);
 
 /// x <- a solution of W x = (the x that comes in) by the independent rows, zero at n - rank places;
 /// with a semidefinite W these are the places of the dependent rows. What the dependent rows say is

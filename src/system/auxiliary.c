@@ -106,8 +106,9 @@ static tn_result take(tni_auxiliary* a)
     set_constraint_units(a);
     a->stop_count = a->watched_count = a->row_count = a->wide = 0;
     a->response_count                                         = 0;
-    a->full = a->ready = false;
-    return tni_mixed_create(arena, a->wide_capacity, &a->mixed);
+    a->full = a->ready     = false;
+    const tn_result result = tni_least_create(arena, a->wide_capacity, &a->least);
+    return result == TN_OK ? tni_mixed_create(arena, a->wide_capacity, &a->mixed) : result;
 }
 
 tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tni_auxiliary* a)
@@ -504,6 +505,7 @@ static void solve_island(tni_auxiliary* a, const tni_island* island)
                              .symmetric = is_symmetric(a, island),
                              .W         = a->W + island->at,
                              .b         = a->b + first,
+                             .scale     = a->scale + first,
                              .condition = a->condition + first,
                              .mu        = a->mu + first,
                              .f         = a->f + first,
@@ -517,6 +519,7 @@ static void solve_island(tni_auxiliary* a, const tni_island* island)
     }
     tni_mixed_report report;
     const bool       solved = tni_mixed_solve(a->mixed, &pairs, &report);
+    if (solved && !a->quiet) tni_least_answer(&a->least, &pairs);
     note_island(a, island, first, solved, &report);
 }
 

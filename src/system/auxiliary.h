@@ -3,6 +3,7 @@
 #define TNI_AUXILIARY_H
 
 #include "contact/contact.h"
+#include "linalg/least.h"
 #include "linalg/mixed.h"
 #include "linalg/saddle.h"
 
@@ -99,6 +100,7 @@ typedef struct tni_auxiliary {
     double*        size;           ///< by row: what a was added up from
     double*        x;              ///< responses, three columns over all rows of the plan
     tni_mixed*     mixed;
+    tni_least      least;
 
     tni_auxiliary_report report;      ///< of the last solve
     int                  visit_count; ///< nodes that the columns visited

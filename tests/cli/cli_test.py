@@ -226,10 +226,11 @@ KEYS = {
     "counts": {"bodies": int, "joints": int, "rows": int, "dofs": int, "redundant": int, "loops": int},
     "wall": {"total": float, "per_step_median": float, "per_step_min": float, "per_step_max": float,
              "phases": {"kinematics": float, "assemble": float, "factor": float, "solve": float, "collide": float,
-                        "contact": float}},
+                        "columns": float, "contact": float}},
     "joint_error": {"max": float, "final": float, "joint": str}, "velocity_error": {"max": float},
     "energy": {"initial": float, "final": float, "max_drift": float}, "iterations": {"mean": float, "max": int},
-    "contacts": {"max": int, "deepest": float}, "memory": {"bytes": int, "allocations_in_steps": int},
+    "contacts": {"max": int, "deepest": float}, "impacts": int, "events": int, "coarse": int, "jams": int,
+    "auxiliary": {"rows": int, "dependent": int, "complementarity": float}, "memory": {"bytes": int, "allocations_in_steps": int},
     "hash": str, "bodies": list, "joints": list}
 
 
@@ -477,7 +478,7 @@ def accel_is_exact():
     result = tenon("accel", "-", stdin=PENDULUM)
     assert result.code == 0 and result.err == ""
     answer = result.json()
-    assert set(answer) == {"bodies", "joints"}
+    assert set(answer) == {"bodies", "joints", "contacts"} and answer["contacts"] == []
     b, j = answer["bodies"][0], answer["joints"][0]
     assert set(b) == {"name", "acceleration", "angular_acceleration"}
     assert set(j) == {"name", "force", "torque", "multipliers"} and len(j["multipliers"]) == 5
@@ -565,15 +566,196 @@ def every_listed_scene_is_written_and_read_back():
 
 @test
 def benchmarks_write_csv():
-    assert set(tenon("bench", "--list").out.split()) == {"baraff", "linear", "scenes"}
+    assert set(tenon("bench", "--list").out.split()) == {"baraff", "linear", "scenes", "auxiliary"}
     result = tenon("bench", "baraff", "--repeat", "3", "--csv", "b.csv")
     assert result.code == 0 and "factor : solve" in result.out, result.err
     rows = [line.split(",") for line in open("b.csv").read().splitlines()]
     assert rows[0] == ["suite", "scene", "bodies", "quantity", "min", "median"]
     assert {row[1] for row in rows[1:]} == {"planar_web", "tree"} and all(len(row) == 6 for row in rows)
     assert all(float(row[4]) >= 0 for row in rows[1:])
+    result = tenon("bench", "auxiliary", "--repeat", "1", "--csv", "b.csv")
+    assert result.code == 0 and "about 17 ms more" in result.out, result.err
+    line = re.search(r"^web, 96 \+ 12 auxiliary +(.*)$", result.out, re.M).group(1).split()
+    assert all(float(number) > 0 for number in line[:5]), line  # J, tree, columns, k x k, all
+    rows = [line.split(",") for line in open("b.csv").read().splitlines()]
+    assert all(len(row) == 6 and row[0] == "auxiliary" and float(row[4]) >= 0 for row in rows[1:])
+    assert {"web96+12", "tree96+3", "fourbar", "strandbeest", "boxes50"} <= {row[1] for row in rows}
     result = tenon("bench", "baraff", "--repeat", "1", "--csv", "-")
     assert result.out.startswith("suite,") and "paper" not in result.out
+
+
+# ---- Contacts, limits, auxiliary joints ------------------------------------------------------------
+
+BALL = {"type": "sphere", "radius": 0.1, "density": 1000, "restitution": 0.5}
+LIMIT = {"lower": -1, "upper": 0, "hard": True}
+
+
+def box_at(z, friction=0.5):
+    """A cube of 8 kg over a floor; at rest it stands on four corners."""
+    shape = {"type": "box", "half_size": [0.1, 0.1, 0.1], "density": 1000, "friction": friction}
+    return scene([{"name": "box", "position": [0, 0, z], "shapes": [shape]}],
+                 contact={"ground": {"friction": friction}})
+
+
+def limited(**limit):
+    return scene([body(position=[1, 0, 0])], [{**HINGE, "limit": {**LIMIT, **limit}}])
+
+
+def roped(z, length):
+    """A bob under the origin; the rope's length as it is, or given."""
+    rope = {"name": "tether", "type": "rope", "bodies": ["ground", "bob"], "anchors": [[0, 0, 0], [0, 0, 0]], "length": length}
+    return scene([{"name": "bob", "kind": "particle", "mass": 2, "position": [0, 0, z]}], [rope])
+
+
+@test
+def the_report_counts_contacts_and_blows():
+    ball = scene([{"name": "ball", "position": [0, 0, 1.1], "shapes": [BALL]}], contact={"ground": {"restitution": 0.5}})
+    report = run("-", "--duration", "1", stdin=ball)  # falls 1 m: blows at 0.4515 s, 0.9030 s, 1.1288 s
+    assert report["impacts"] == 2 and report["events"] >= 2 and report["jams"] == 0, report["impacts"]
+    assert report["contacts"]["max"] <= 1 and 0 <= report["contacts"]["deepest"] < 1e-8, report["contacts"]
+    report = run("-", "--duration", "0.05", stdin=box_at(0.1))
+    assert report["contacts"]["max"] == 4 and report["impacts"] == 0, report
+    assert report["auxiliary"]["rows"] == 12 and report["auxiliary"]["dependent"] == 0  # three a corner; no equalities
+    assert 0 <= report["auxiliary"]["complementarity"] < 1e-6
+    assert report["wall"]["phases"]["columns"] > 0 and report["wall"]["phases"]["contact"] > 0
+    near(report["bodies"][0]["position"][2], 0.1, 1e-8)
+    report = run("@chain", "--duration", "0.01")
+    assert [report[k] for k in ("impacts", "events", "coarse", "jams")] == [0] * 4 and report["auxiliary"]["rows"] == 0
+
+
+@test
+def the_report_counts_auxiliary_rows():
+    core = run("@fourbar", "--duration", "0.01")
+    beside = run("@fourbar", "--duration", "0.01", "--set", "multiplier.loops=auxiliary")
+    assert core["auxiliary"] == {"rows": 0, "dependent": 0, "complementarity": 0}
+    assert beside["auxiliary"]["rows"] == 5 and beside["auxiliary"]["dependent"] == 3, beside["auxiliary"]
+    for one, two in zip(core["bodies"], beside["bodies"]):
+        for a, b in zip(one["position"], two["position"]):
+            near(a, b, 1e-9)
+
+
+@test
+def the_summary_tells_contacts_and_jams():
+    result = tenon("run", "-", "--duration", "0.01", stdin=box_at(0.1))
+    assert result.code == 0 and "\ncontacts      4 points at most, 0 blows" in result.out, result.out
+    assert "jams" not in result.out
+    result = tenon("run", "@painleve", "--duration", "0.1")
+    line = [line for line in result.out.splitlines() if line.startswith("jams")]
+    assert result.code == 0 and len(line) == 1 and "step 1:" in line[0], result.out
+    assert "friction" in line[0] and "--h" in line[0], line
+    report = run("@painleve", "--duration", "0.1")
+    assert report["coarse"] >= report["jams"] > 0, report["coarse"]
+    result = tenon("run", "-", "--duration", "0.01", "--set", "multiplier.integrator=euler", stdin=box_at(0.1))
+    assert result.code == 0 and "jams" not in result.out and "coarse" not in result.out, result.out  # all steps are
+    assert "contacts" not in tenon("run", "@chain", "--duration", "0.01").out
+
+
+@test
+def accel_tells_contacts():
+    answer = tenon("accel", "-", stdin=box_at(0.1)).json()
+    assert len(answer["contacts"]) == 4
+    for contact in answer["contacts"]:
+        assert set(contact) == {"bodies", "position", "normal", "gap", "force", "slip"}
+        assert contact["bodies"] == ["ground", "box"] and contact["normal"] == [0, 0, 1] and contact["slip"] == 0
+        near(abs(contact["position"][0]), 0.1, 1e-12)
+        near(contact["gap"], 0, 1e-12)
+        assert contact["force"][2] > 0
+    near(sum(c["force"][2] for c in answer["contacts"]), 8 * 9.81, 1e-7)
+    near(answer["bodies"][0]["acceleration"][2], 0, 1e-9)
+
+
+@test
+def accel_tells_forces_of_limits_and_ropes():
+    joint = tenon("accel", "-", stdin=limited()).json()["joints"][0]
+    near(joint["limit_force"], -9.81, 1e-10)  # the weight at 1 m, turned back
+    joint = tenon("accel", "-", stdin=limited(upper=1)).json()["joints"][0]
+    assert joint["limit_force"] == 0
+    joint = tenon("accel", "-", stdin=roped(-1, 1)).json()["joints"][0]
+    near(joint["limit_force"], 2 * 9.81, 1e-10)
+    assert "limit_force" not in tenon("accel", "-", stdin=PENDULUM).json()["joints"][0]
+
+
+@test
+def accel_tells_when_friction_leaves_no_force():
+    result = tenon("accel", "@painleve")
+    assert result.code == 1 and result.err.count("\n") == 1 and "'rod'" in result.err and "friction" in result.err
+    answer = result.json()
+    assert answer["bodies"] == [] and answer["contacts"] == [] and "friction" in answer["error"]["why"]
+
+
+@test
+def check_tells_which_joints_are_auxiliary():
+    assert "beside the tree" not in tenon("check", "@fourbar").out
+    result = tenon("check", "@fourbar", "--set", "multiplier.loops=auxiliary")
+    assert result.code == 0 and "Solved beside the tree: 'D' (5 rows)." in result.out, result.out
+    answer = tenon("check", "@fourbar", "--set", "multiplier.loops=auxiliary", "--report", "-").json()
+    assert answer["auxiliary"]["joints"] == ["D"]
+    asked = scene([body(position=[1, 0, 0])], [{**HINGE, "role": "auxiliary"}])
+    assert "'pin' (5 rows)" in tenon("check", "-", stdin=asked).out
+    assert "beside the tree" not in tenon("check", "-", stdin=roped(-1, 1)).out  # a rope has no row
+    result = tenon("check", "@strandbeest", "--set", "multiplier.loops=auxiliary")
+    assert "and 28 more (180 rows)" in result.out and result.out.count("\n") < 20, result.out
+
+
+@test
+def check_tells_what_is_inside_what():
+    result = tenon("check", "-", stdin=box_at(0.1))
+    assert result.code == 0 and "4 points are in contact at the start." in result.out, result.out
+    result = tenon("check", "-", stdin=box_at(0.09))
+    assert result.code == 1 and "'box' 0.01 m inside 'ground'" in result.out, result.out
+    answer = tenon("check", "-", "--report", "-", stdin=box_at(0.09)).json()
+    near(answer["contacts"]["deepest"], 0.01, 1e-12)
+    assert answer["contacts"]["count"] == 4 and answer["contacts"]["bodies"] == ["ground", "box"]
+    result = tenon("check", "-", stdin=box_at(0.2))
+    assert result.code == 0 and "contact" not in result.out, result.out
+    result = tenon("check", "@painleve")
+    assert result.code == 0 and "No acceleration fits at the start" in result.out and "'rod'" in result.out, result.out
+
+
+@test
+def check_tells_what_passes_through_each_other():
+    box = {"type": "box", "half_size": [0.1, 0.1, 0.1], "density": 1000}
+    def two(one, other, joints=(), **more):
+        bodies = [{"name": "a", "position": [0, 0, 1], "shapes": [one]}, {"name": "b", "position": [1, 0, 1], "shapes": [other]}]
+        return tenon("check", "-", stdin=scene(bodies, joints, **more))
+    for pair in ((box, box), (box, BALL), (BALL, box)):
+        result = two(*pair)
+        assert result.code == 0 and "'a' and 'b' pass through each other" in result.out, result.out
+    hinge = {**HINGE, "bodies": ["a", "b"]}
+    apart = {"exclude": [["b", "a"]]}
+    for result in (two(BALL, BALL), two(box, {**box, "collide": False}), two(box, box, [hinge]), two(box, box, contact=apart),
+                   two(BALL, {**BALL, "radius": 0.2}, contact={"ground": {}}), two(box, BALL, [hinge], contact={"ground": {}})):
+        assert result.code == 0 and "pass through" not in result.out, result.out
+
+
+@test
+def check_tells_limits_that_are_passed():
+    result = tenon("check", "-", stdin=limited())
+    assert result.code == 0 and "beyond" not in result.out, result.out
+    result = tenon("check", "-", stdin=limited(upper=-0.25))
+    assert result.code == 1 and "Joint 'pin' is 0.25 beyond its hard limit." in result.out, result.out
+    answer = tenon("check", "-", "--report", "-", stdin=limited(upper=-0.25)).json()
+    assert answer["limits"] == {"beyond": 0.25, "joint": "pin"}
+    result = tenon("check", "-", stdin=limited(upper=-0.25, hard=False, stiffness=10))
+    assert result.code == 0 and "'pin' is 0.25 beyond its limit: it is pushed back" in result.out, result.out
+    result = tenon("check", "-", stdin=roped(-1.5, 1))
+    assert result.code == 1 and "Rope 'tether' is 0.5 beyond its length." in result.out, result.out
+    # A ball turned by 0.5 rad about x, a swing, and about z, a twist.
+    turned = [{"orientation": [1, 0, 0, 0]}, {"orientation": [0.9689124217106447, 0.24740395925452294, 0, 0]}]
+    ball = {"name": "pin", "type": "ball", "bodies": ["ground", "link"], "frames": turned, "limit": {"cone": 0.3, "hard": True}}
+    result = tenon("check", "-", stdin=scene([body()], [ball]))
+    assert result.code == 1 and "Joint 'pin' is 0.2 beyond its hard limit." in result.out, result.out
+    turned[1]["orientation"] = [0.9689124217106447, 0, 0, 0.24740395925452294]
+    ball["limit"] = {"twist": [-0.1, 0.4], "hard": True}
+    result = tenon("check", "-", stdin=scene([body()], [ball]))
+    assert result.code == 1 and "Joint 'pin' is 0.1 beyond its hard limit." in result.out, result.out
+
+
+@test
+def a_run_mends_what_check_complains_of():
+    for text in (box_at(0.09), limited(upper=-0.25), roped(-1.5, 1)):
+        report = run("-", "--duration", "0.01", stdin=text)
+        assert report["contacts"]["deepest"] < 1e-6, report["contacts"]
 
 
 # ---- The terminal ----------------------------------------------------------------------------------

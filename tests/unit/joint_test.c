@@ -28,7 +28,7 @@ static values values_at(const random_mechanism* m, int index, const double* d, d
     for (int i = 0; i < 4; ++i) J[i] = blocks[i];
     tni_advance(model, m->state->q, moved, q);
     tni_views(model, m->state->time + s * dt, q, m->state->u, views);
-    const tni_rows_out out = {v.C, v.rate, v.gamma, J};
+    const tni_rows_out out = {v.C, v.rate, v.gamma, J, NULL};
     tni_constraint_rows(model, constraint, views, m->state->time + s * dt, m->state->z, &out);
     for (int e = 0; e < constraint->edge_count; ++e) {
         const tni_body* body = &model->bodies[model->edge_body[constraint->edge_start + e]];

@@ -45,7 +45,7 @@ static int solve(const matrix* m, bool semidefinite, const double* y, double* x,
     CHECK_OK(tni_pivoted_create(&arena, m->n, &p));
     memcpy(p.W, m->W, sizeof *p.W * (size_t)(m->n * m->n));
     memcpy(x, y, sizeof *x * (size_t)m->n);
-    tni_pivoted_factor(&p, m->n, semidefinite);
+    tni_pivoted_factor(&p, m->n, semidefinite, NULL);
     tni_pivoted_solve(&p, x);
     memcpy(dependent, p.dependent, (size_t)m->n);
     tni_arena_free(&arena);

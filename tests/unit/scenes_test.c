@@ -66,6 +66,8 @@ TEST(specs_are_refused_in_one_sentence)
                   "scene 'tree': depth=10 with branching=16 makes more than 10000000 bodies");
     check_refused("planar_web:loops=21",
                   "scene 'planar_web': parameter 'loops' must be at most 20 when joints=54");
+    check_refused("cradle:balls=3,in=4",
+                  "scene 'cradle': parameter 'in' must be at most 3 when balls=3");
     CHECK_INT(tns_build(NULL, "chain:n=0", &(tn_scene*){NULL}, NULL), TN_ERR_PARSE);
 }
 
@@ -119,7 +121,7 @@ TEST(every_scene_is_listed_well)
         CHECK(b->params[TNS_PARAM_MAX].name == NULL);
         for (int j = 0; j < count; ++j) CHECK(strcmp(b->name, tns_at(j)->name) != 0);
     }
-    CHECK_INT(count, 19);
+    CHECK_INT(count, 25);
     CHECK(tns_at(-1) == NULL);
 }
 
@@ -168,6 +170,13 @@ static const size_case sizes[] = {
     {"differential", 5, 5, 26, 4},
     {"rod_and_block", 2, 2, 10, 2},
     {"rod_and_block:rods=5,rod_mass=1,joint=ball", 6, 6, 18, 18},
+    {"ladder", 2, 0, 0, 6},
+    {"incline", 2, 0, 0, 6},
+    {"bounce", 1, 0, 0, 6},
+    {"cradle", 5, 5, 25, 5},
+    {"cradle:balls=3,in=2", 3, 3, 15, 3},
+    {"painleve", 1, 0, 0, 6},
+    {"heap", 20, 19, 57, 63},
 };
 enum { SIZE_COUNT = sizeof sizes / sizeof sizes[0] };
 
@@ -254,6 +263,48 @@ TEST(loops_are_as_documented)
         }
         tn_model_free(model);
         tn_scene_free(scene);
+    }
+}
+
+// How far the nearest contact is: found, or else not nearer than 1 um.
+static int contacts_of(const char* spec, double* deepest)
+{
+    tn_scene*      scene   = built(spec);
+    tn_model*      model   = NULL;
+    tn_state*      state   = NULL;
+    tn_stepper*    stepper = NULL;
+    tn_step_report report  = {.deepest = HUGE_VAL};
+    CHECK_OK(tn_scene_compile(scene, &model, NULL));
+    CHECK_OK(tn_state_create(model, &state));
+    CHECK_OK(tn_stepper_create(model, NULL, &stepper, NULL));
+    CHECK_OK(tn_stepper_project(stepper, state, &report, NULL));
+    const int count = report.contact_count;
+    *deepest        = report.deepest;
+    tn_stepper_free(stepper);
+    tn_state_free(state);
+    tn_model_free(model);
+    tn_scene_free(scene);
+    return count;
+}
+
+TEST(scenes_that_touch_start_in_touch_and_no_deeper)
+{
+    const struct {
+        const char* spec;
+        int         contacts;
+    } cases[] = {{"ladder", 2},      {"ladder:angle=0.5,length=10", 2},
+                 {"incline", 4},     {"incline:angle=1.3,shape=sphere", 1},
+                 {"bounce", 0},      {"bounce:height=0", 1},
+                 {"cradle:in=0", 4}, {"cradle:in=5", 4},
+                 {"cradle:in=2", 3}, {"painleve", 1},
+                 {"heap", 0},        {"heap:height=0", 1},
+                 {"chain", 0},       {"humanoid", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        double    deepest;
+        const int count = contacts_of(cases[i].spec, &deepest);
+        test_check(count == cases[i].contacts, __FILE__, __LINE__, "%s: %d contacts, wanted %d",
+                   cases[i].spec, count, cases[i].contacts);
+        CHECK_LESS(deepest, 1e-15);
     }
 }
 
@@ -555,7 +606,9 @@ TEST(scenes_survive_every_failing_allocation)
     const char* specs[] = {"chain:n=300",  "tree",
                            "hand",         "planar_web:loops=4",
                            "differential", "humanoid:detail=1",
-                           "crowd:n=2",    "strandbeest:legs=2"};
+                           "crowd:n=2",    "strandbeest:legs=2",
+                           "ladder",       "cradle",
+                           "heap"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
         check_every_failure(specs[i], false);
         check_every_failure(specs[i], true);

@@ -1,0 +1,20 @@
+// bench.h: what the benchmarks share.
+#ifndef TNC_BENCH_H
+#define TNC_BENCH_H
+
+#include "motion.h"
+
+/// Where results go: a table for people, CSV for programs. Either may be closed.
+typedef struct tnc_sheet {
+    tnc_out table, csv;
+} tnc_sheet;
+
+/// Options of a job; what is NULL stays as the scene has it.
+tnc_options tnc_bench_options(const char* spec, const char* integrator, const char* loops);
+/// Complains. False.
+bool tnc_bench_failed(const char* spec, const tn_why* why);
+
+/// Rows beside the tree: the paper's examples, loops in two ways, contact.
+bool tnc_bench_auxiliary(const tnc_options* options, tnc_sheet* to);
+
+#endif

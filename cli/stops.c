@@ -1,0 +1,130 @@
+// stops: what the scene says of limits and ropes, held against a state. Coordinates and anchors are
+// public, so all of it can be measured here:
+//     lower, upper   of the joint's first coordinate
+//     cone           angle between the axes, by the rotation vector r: cos = c + (1 - c) r_z^2/|r|^2
+//     twist          2 atan2(q_z, q_w), q the turn by r
+//     rope           distance of the anchors
+#include "cli.h"
+
+#include <math.h>
+
+const tn_joint_def* tnc_joint_def(const tnc_job* job, tn_joint_id joint)
+{
+    const int index = (int)joint.bits - 1;
+    return tn_scene_constraint(job->scene, index) ? NULL : tn_scene_joint(job->scene, index);
+}
+
+bool tnc_joint_is_stopped(const tnc_job* job, tn_joint_id joint)
+{
+    const tn_joint_def* def = tnc_joint_def(job, joint);
+    return def && (def->type == TN_JOINT_ROPE || (def->limit.given && def->limit.hard));
+}
+
+static double outside(double value, double lower, double upper)
+{
+    return lower <= upper ? fmax(0, fmax(lower - value, value - upper)) : 0;
+}
+
+static double outside_ball(const tn_limit* limit, const double r[3])
+{
+    const double angle = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+    const double z     = angle > 0 ? r[2] / angle : 1; // of the direction it turns about
+    const double swing = cos(angle) + (1 - cos(angle)) * z * z;
+    const double twist = 2 * atan2(sin(0.5 * angle) * z, cos(0.5 * angle));
+    double       most  = outside(twist, limit->twist_lower, limit->twist_upper);
+    if (!isnan(limit->cone)) most = fmax(most, acos(fmax(-1, fmin(1, swing))) - limit->cone);
+    return most;
+}
+
+static double rope_length(const tnc_job* job, tn_joint_id joint)
+{
+    const tn_vec3 a = tn_state_joint_anchor(job->state, joint, 0);
+    const tn_vec3 b = tn_state_joint_anchor(job->state, joint, 1);
+    const double  x = b.x - a.x, y = b.y - a.y, z = b.z - a.z;
+    return sqrt(x * x + y * y + z * z);
+}
+
+double tnc_joint_beyond(const tnc_job* job, tn_joint_id joint)
+{
+    const tn_joint_def* def = tnc_joint_def(job, joint);
+    double              position[6];
+    if (!def) return 0;
+    if (def->type == TN_JOINT_ROPE)
+        return isnan(def->length) ? 0 : fmax(0, rope_length(job, joint) - def->length);
+    if (!def->limit.given || tn_model_joint_coordinates(job->model, joint) == 0) return 0;
+    tn_state_joint_position(job->state, joint, position);
+    if (def->type == TN_JOINT_BALL) return outside_ball(&def->limit, position);
+    return outside(position[0], def->limit.lower, def->limit.upper);
+}
+
+// ---- What passes through each other --------------------------------------------------------------
+
+enum { PLANE = 1, SPHERE = 2, OTHER = 4, NEVER = 8 }; // NEVER: collides with nothing here
+
+// The kinds of shape that a body has and that collide. -1: the ground itself.
+static unsigned kinds_of(const tn_scene* scene, int body)
+{
+    unsigned kinds = 0;
+    if (body < 0) return tn_scene_has_ground(scene) ? PLANE : 0;
+    const tn_body_def* def = tn_scene_body(scene, body);
+    for (int i = 0; i < def->shape_count; ++i) {
+        const tn_shape_def* s = &def->shapes[i];
+        if (!s->collide) continue;
+        kinds |= def->kind == TN_BODY_AFFINE || def->kind == TN_BODY_USER ? NEVER
+                 : s->type == TN_SHAPE_MESH                               ? NEVER
+                 : s->type == TN_SHAPE_PLANE                              ? PLANE
+                 : s->type == TN_SHAPE_SPHERE                             ? SPHERE
+                                                                          : OTHER;
+    }
+    return kinds;
+}
+
+static bool is_unseen(unsigned a, unsigned b)
+{
+    const bool never = a && b && ((a | b) & NEVER);
+    return never || ((a & OTHER) && (b & (OTHER | SPHERE))) || ((a & SPHERE) && (b & OTHER));
+}
+
+static bool same_pair(tn_body_id a, tn_body_id b, int one, int two)
+{
+    const int i = (int)a.bits - 1, k = (int)b.bits - 1;
+    return (i == one && k == two) || (i == two && k == one);
+}
+
+static bool are_apart(const tn_scene* scene, int one, int two)
+{
+    for (int i = 0; i < tn_scene_exclude_count(scene); ++i) {
+        const tn_contact_pair pair = tn_scene_exclude(scene, i);
+        if (same_pair(pair.body1, pair.body2, one, two)) return true;
+    }
+    for (int i = 0; i < tn_scene_joint_count(scene); ++i) {
+        const tn_constraint_def* own = tn_scene_constraint(scene, i);
+        const tn_joint_def*      def = own ? NULL : tn_scene_joint(scene, i);
+        if (def && same_pair(def->body1, def->body2, one, two)) return true;
+        if (own && own->body_count == 2 && same_pair(own->bodies[0], own->bodies[1], one, two))
+            return true;
+    }
+    return false;
+}
+
+static bool is_free(const tn_scene* scene, int body)
+{
+    const tn_body_kind kind = body < 0 ? TN_BODY_STATIC : tn_scene_body(scene, body)->kind;
+    return kind != TN_BODY_STATIC && kind != TN_BODY_KINEMATIC;
+}
+
+bool tnc_find_unseen(const tn_scene* scene, tn_body_id pair[2])
+{
+    const int count = tn_scene_body_count(scene);
+    for (int i = -1; i < count; ++i) {
+        const unsigned kinds = kinds_of(scene, i);
+        for (int k = i + 1; kinds && k < count; ++k) {
+            if (!is_unseen(kinds, kinds_of(scene, k))) continue;
+            if (!(is_free(scene, i) || is_free(scene, k)) || are_apart(scene, i, k)) continue;
+            pair[0].bits = (uint32_t)(i + 1);
+            pair[1].bits = (uint32_t)(k + 1);
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,39 @@
+// heap: a chain of capsules with ball joints, let go over the floor, falls into a heap.
+//
+// The chain stands on its end, a spiral that leans a little, so that it folds up while it falls.
+// Links touch the floor with the balls at their ends, not each other. What to look at: nothing
+// goes through the floor, joints stay closed, energy never grows.
+#include "builtins.h"
+#include "parts.h"
+
+static const double radius = 0.02, length = 0.2, mass = 0.2;
+
+static void build(tn_scene* scene, const double* values)
+{
+    const tns_surface surface = {values[1], values[3]};
+    tns_setup(scene, "heap", 0.001, 3);
+    tn_scene_set_ground(scene, values[1], values[3]);
+    tn_body_id last  = TNS_GROUND;
+    tn_vec3    start = {0, 0, radius + values[2]};
+    for (int i = 0; i < (int)values[0]; ++i) {
+        const tn_vec3    around = tns_circle(0.11 * i);
+        const tn_vec3    along  = tns_unit(tns_vec(0.2 + 0.5 * around.x, 0.5 * around.y, 1));
+        const tn_vec3    end    = tns_add(start, tns_scale(length, along));
+        const tn_body_id link =
+            tns_capsule(scene, tns_name("link%d", i + 1).text, start, end, radius,
+                        (tn_twist){{0, 0, 0}, {0, 0, 0}}, mass, surface);
+        if (i > 0)
+            tns_joint_at(scene, tns_name("j%d", i + 1).text, TN_JOINT_BALL, last, link, start,
+                         TNS_Z);
+        start = end;
+        last  = link;
+    }
+}
+
+const tns_builtin tns_heap = {"heap",
+                              "a chain of capsules falls onto the floor and folds up",
+                              {{"links", "capsules of 0.2 m and 0.2 kg", 20, 1, 10000, true, NULL},
+                               {"friction", "of links and floor", 0.5, 0, 10, false, NULL},
+                               {"height", "under the lowest link [m]", 0.3, 0, 1000, false, NULL},
+                               {"restitution", "of links and floor", 0, 0, 1, false, NULL}},
+                              build};
