@@ -10,18 +10,18 @@
 // ROUNDS is not rounding, f stays. The bounds may be in the way: from f, which keeps them, towards
 // g, as far as they go.
 //
-// A contact at its friction bound stays as it is. Cost: |F|^3 / 3 and some |F|^2.
+// A contact at its friction bound stays as it is, and so do equal rows. Cost: |F|^3 / 3 and some |F|^2.
 #include "linalg/least.h"
 
 #include "linalg/dense.h"
 
 #include <math.h>
 
-static const double SMALL = 1e-9;  // e
+static const double SMALL = 1e-6;  // e; rounding along what W does not see grows by its inverse
 static const double ZERO  = 1e-9;  // of what is added up: as good as a solver leaves a
 static const double EQUAL = 1e-12; // of what is added up: rounding
 
-enum { ROUNDS = 6 };
+enum { ROUNDS = 10 };
 
 tn_result tni_least_create(tni_arena* arena, int capacity, tni_least* least)
 {
@@ -32,6 +32,7 @@ tn_result tni_least_create(tni_arena* arena, int capacity, tni_least* least)
                                  .y        = TNI_TAKE(arena, double, n),
                                  .g        = TNI_TAKE(arena, double, n),
                                  .r        = TNI_TAKE(arena, double, n),
+                                 .a        = TNI_TAKE(arena, double, n),
                                  .exchange = TNI_TAKE(arena, int, n)};
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
@@ -73,10 +74,10 @@ static int find_free(const tni_least* least, const tni_pairs* p)
     return count;
 }
 
-// r <- y - W_FF g; the largest of it beside what was added up, the largest over all rows.
+// r <- y - W_FF g; the largest of it beside what was added up.
 static double leave(const tni_least* least, const tni_pairs* p, int n)
 {
-    double worst = 0, most = 0;
+    double worst = 0;
     for (int i = 0; i < n; ++i) {
         const double* W   = p->W + p->n * least->free[i];
         double        sum = 0, size = fabs(least->y[i]);
@@ -86,10 +87,9 @@ static double leave(const tni_least* least, const tni_pairs* p, int n)
             size += fabs(term);
         }
         least->r[i] = least->y[i] - sum;
-        worst       = fmax(worst, fabs(least->r[i]));
-        most        = fmax(most, size);
+        if (size > 0) worst = fmax(worst, fabs(least->r[i]) / size);
     }
-    return most > 0 ? worst / most : 0;
+    return worst;
 }
 
 static bool factor(const tni_least* least, const tni_pairs* p, int n)
@@ -116,9 +116,10 @@ static double way_in_cone(const tni_pairs* p, const int* row, const double* g, i
         c += f * f;
     }
     if (fn + most * dn < 0) most = fn / -dn;
-    if (c >= 0) return a <= 0 && b <= 0 ? most : 0; // at the bound already
+    c = fmin(c, 0); // a bound is met but for rounding
+    if (c == 0 && b > 0) return 0;
     if ((a * most + b) * most + c <= 0) return most;
-    // The root of a t^2 + b t + c that is passed first: c < 0, the value at `most` is > 0.
+    // The root of a t^2 + b t + c that is passed first: c <= 0, the value at `most` is > 0.
     const double q   = -0.5 * (b + copysign(sqrt(fmax(0, b * b - 4 * a * c)), b));
     const double one = a != 0 ? q / a : most, two = q != 0 ? c / q : most;
     double       t = most;
@@ -151,9 +152,21 @@ static double way(const tni_least* least, const tni_pairs* p, int n)
     return t > 0 ? t : 0; // NaN too
 }
 
+// Whether a is what it was, or nearer to zero.
+static bool is_same(const tni_least* least, const tni_pairs* p, int i)
+{
+    double size = fabs(p->b[i]);
+    for (int j = 0; j < p->n; ++j) size += fabs(p->W[p->n * i + j] * p->f[j]);
+    return fabs(p->a[i] - least->a[i]) <= EQUAL * size || fabs(p->a[i]) <= fabs(least->a[i]);
+}
+
 void tni_least_answer(tni_least* least, const tni_pairs* p)
 {
     TN_ASSERT(p->n <= least->capacity);
+    // What a W that is not symmetric does not see in its rows it may see in equal ones.
+    for (int i = 0; i < p->n && !p->symmetric; ++i) {
+        if (p->condition[i] == TNI_EQUAL) return;
+    }
     const int n = find_free(least, p);
     if (n < 2 || !factor(least, p, n)) return;
     for (int i = 0; i < n; ++i) { // what makes a zero, not nearly so
@@ -171,6 +184,15 @@ void tni_least_answer(tni_least* least, const tni_pairs* p)
     }
     if (!(left <= EQUAL)) return;
     const double t = way(least, p, n);
-    for (int i = 0; i < n; ++i) p->f[least->free[i]] += t * (least->g[i] - p->f[least->free[i]]);
+    for (int i = 0; i < n; ++i) {
+        double* f   = &p->f[least->free[i]];
+        least->r[i] = *f;
+        *f += t * (least->g[i] - *f);
+    }
+    memcpy(least->a, p->a, sizeof *p->a * (size_t)p->n);
     tni_pairs_apply(p);
+    bool same = true;
+    for (int i = 0; i < p->n; ++i) same = same && is_same(least, p, i);
+    for (int i = 0; !same && i < n; ++i) p->f[least->free[i]] = least->r[i];
+    if (!same) tni_pairs_apply(p);
 }

@@ -7,7 +7,7 @@
 typedef struct tni_least {
     int     capacity;
     int*    free; ///< rows that may change
-    double *A, *y, *g, *r;
+    double *A, *y, *g, *r, *a;
     int*    exchange;
 } tni_least;
 

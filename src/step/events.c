@@ -24,7 +24,7 @@
 
 static const double touch = 1e-9; // a gap [m or rad] or speed [m/s or rad/s] that is none
 
-enum { EVENTS_MAX = 200, SLIDES_MAX = 32, BOUNCES_MAX = 2, SEARCH_MAX = 60 };
+enum { EVENTS_MAX = 200, SLIDES_MAX = 8, CROWD = 12, BOUNCES_MAX = 2, SEARCH_MAX = 60 };
 
 // ---- Stops at a place ----------------------------------------------------------------------------
 
@@ -196,6 +196,27 @@ static tn_result meet(tn_stepper* s, tn_step_report* report, tn_why* why)
     return TN_OK;
 }
 
+// ---- Crowds --------------------------------------------------------------------------------------
+
+// Stops with friction. Many together come to rest and break away in an order that means little:
+// where more than CROWD rub, a slide that is slow or ends is left to impulses.
+static int rubbing(tn_stepper* s)
+{
+    const tni_auxiliary* a     = stops_of(s);
+    int                  count = 0;
+    for (int i = 0; i < a->stop_count; ++i) count += a->stops[i].friction > 0;
+    return count;
+}
+
+// Whether the last piece ended with a slide.
+static bool ends_a_slide(tn_stepper* s)
+{
+    const tni_auxiliary* a   = stops_of(s);
+    bool                 any = false;
+    for (int i = 0; i < a->watched_count; ++i) any = any || a->watched[i].rule == TNI_STOP_SLIDES;
+    return any;
+}
+
 // ---- Slow slides ---------------------------------------------------------------------------------
 
 // Friction turns with the slip: across it, it damps with the rate mu f_n W / |slip|, and no explicit
@@ -237,20 +258,43 @@ static double push_of(const tni_auxiliary* a, const tni_stop* stop)
     return most;
 }
 
-static tn_result steady_slides(tn_stepper* s, double dt, tn_why* why)
+// Slides that may be slow, by the forces at s->now. -1: the evaluation failed.
+static int count_slow(tn_stepper* s, double dt, tn_result* result, tn_why* why)
 {
-    tni_auxiliary* a   = stops_of(s);
-    bool           any = false;
+    tni_auxiliary*  a      = stops_of(s);
+    const tni_place at     = tni_place_of(&s->now);
+    int             slides = 0, slow = 0;
+    for (int i = 0; i < a->stop_count; ++i) slides += a->stops[i].rule == TNI_STOP_SLIDES;
+    if (slides == 0) return 0;
+    *result = tni_system_accelerate(s->system, &at, 0, why);
+    for (int i = 0; *result == TN_OK && i < a->stop_count; ++i) {
+        const tni_stop* stop = &a->stops[i];
+        if (stop->rule != TNI_STOP_SLIDES) continue;
+        double weight = 0;
+        for (int k = 1; k < stop->row_count; ++k)
+            weight = fmax(weight, tni_system_free_response(s->system, i, k));
+        slow += stop->friction * push_of(a, stop) * weight * dt > tni_stop_slip(stop);
+    }
+    return *result == TN_OK ? slow : -1;
+}
+
+// *crowded: there is a slow one, among too many.
+static tn_result steady_slides(tn_stepper* s, double dt, bool* crowded, tn_why* why)
+{
+    tni_auxiliary*  a      = stops_of(s);
+    const tni_place at     = tni_place_of(&s->now);
+    tn_result       result = TN_OK;
+    const int       slow   = count_slow(s, dt, &result, why);
+    *crowded               = slow > 0 && rubbing(s) > CROWD;
+    if (slow <= 0 || *crowded) return result;
     for (int i = 0; i < a->stop_count; ++i) {
         tni_stop* stop = &a->stops[i];
         stop->steady   = stop->rule == TNI_STOP_SLIDES;
         for (int k = 1; k < 3; ++k) stop->lead[k] = stop->steady ? stop->rate[k] / dt : 0;
         if (stop->steady) stop->rule = TNI_STOP_GRIPS;
-        any = any || stop->steady;
     }
-    if (!any) return TN_OK;
-    const tni_place at     = tni_place_of(&s->now);
-    const tn_result result = tni_system_accelerate(s->system, &at, 0, why);
+    a->ready = false;
+    result   = tni_system_accelerate(s->system, &at, 0, why);
     for (int i = 0; i < a->stop_count; ++i) {
         tni_stop* stop = &a->stops[i];
         for (int k = 1; k < 3; ++k) stop->lead[k] = 0;
@@ -307,31 +351,14 @@ static tn_result find_event(tn_stepper* s, double* dt, tn_step_report* report, t
     return TN_OK;
 }
 
-// Stops with friction. Many together come to rest and break away in an order that means little.
-static int rubbing(tn_stepper* s)
-{
-    const tni_auxiliary* a     = stops_of(s);
-    int                  count = 0;
-    for (int i = 0; i < a->stop_count; ++i) count += a->stops[i].friction > 0;
-    return count;
-}
-
-// Whether the last piece ended with a slide.
-static bool ends_a_slide(tn_stepper* s)
-{
-    const tni_auxiliary* a   = stops_of(s);
-    bool                 any = false;
-    for (int i = 0; i < a->watched_count; ++i) any = any || a->watched[i].rule == TNI_STOP_SLIDES;
-    return any;
-}
-
 // From s->now to the next event, or for the wish; *dt is what was taken, 0: too long for the error.
-static tn_result take_piece(tn_stepper* s, double* dt, double* wish, tn_step_report* report,
-                            tn_why* why)
+static tn_result take_piece(tn_stepper* s, double* dt, double* wish, bool* crowded,
+                            tn_step_report* report, tn_why* why)
 {
     bool      accepted;
-    tn_result result = steady_slides(s, *dt, why);
-    if (result == TN_OK) result = share_stops(s, why);
+    tn_result result = steady_slides(s, *dt, crowded, why);
+    if (result != TN_OK || *crowded) return result;
+    result = share_stops(s, why);
     if (result == TN_OK) result = tni_integrate(s, *dt, wish, &accepted, report, why);
     if (result != TN_OK) return result;
     if (!accepted) {
@@ -344,7 +371,8 @@ static tn_result take_piece(tn_stepper* s, double* dt, double* wish, tn_step_rep
     const bool     room  = tni_stops_watch(a, s->system->views, s->now.z, touch);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (!room) return fail_full(why);
-    return a->watched_count > 0 ? find_event(s, dt, report, why) : TN_OK;
+    *crowded = ends_a_slide(s) && rubbing(s) > CROWD;
+    return a->watched_count > 0 && !*crowded ? find_event(s, dt, report, why) : TN_OK;
 }
 
 // ---- Impulses over a piece -----------------------------------------------------------------------
@@ -372,11 +400,12 @@ static void ask_for_step(tn_stepper* s, double dt)
 {
     tni_auxiliary* a = stops_of(s);
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop*    stop = &a->stops[i];
-        const double end  = stop->rate[0] + fmax(stop->gap, 0) / dt;
-        const bool   grip = stop->friction > 0 && stop->row_count > 1;
-        stop->rule        = grip ? TNI_STOP_GRIPS : TNI_STOP_PUSHES;
-        stop->want[0]     = -end;
+        tni_stop*    stop  = &a->stops[i];
+        const double end   = stop->rate[0] + fmax(stop->gap, 0) / dt;
+        const bool   grip  = stop->friction > 0 && stop->row_count > 1;
+        const bool   later = stop->restitution > 0 && stop->gap > touch; // bounces at the next step
+        stop->rule         = later ? TNI_STOP_OPEN : grip ? TNI_STOP_GRIPS : TNI_STOP_PUSHES;
+        stop->want[0]      = -end;
         for (int k = 1; k < stop->row_count; ++k) stop->want[k] = -stop->rate[k];
         for (int k = 0; k < stop->row_count; ++k) stop->force[k] *= dt; // a guess at the impulse
     }
@@ -428,13 +457,14 @@ void tni_hold_positions(tn_stepper* s)
     a->ready = false;
 }
 
-// What only came near may go on.
+// What only came near may go on, and what is yet to bounce.
 void tni_hold_velocities(tn_stepper* s)
 {
     tni_auxiliary* a = stops_of(s);
     for (int i = 0; i < a->stop_count; ++i) {
         tni_stop* stop = &a->stops[i];
-        if (stop->rule != TNI_STOP_HELD && !(stop->gap <= touch)) stop->rule = TNI_STOP_OPEN;
+        if (stop->rule != TNI_STOP_HELD && (!(stop->gap <= touch) || stop->restitution > 0))
+            stop->rule = TNI_STOP_OPEN;
         else if (stop->rule == TNI_STOP_HELD && stop->friction > 0 &&
                  tni_stop_slip(stop) <= 4 * touch)
             stop->rule = TNI_STOP_STUCK;
@@ -468,10 +498,12 @@ tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report, tn_
         tn_result result = meet(s, report, why);
         if (result != TN_OK) return result;
         double dt = fmin(left, wish);
-        coarse = coarse || report->event_count >= EVENTS_MAX || slides * rubbing(s) >= SLIDES_MAX ||
+        coarse    = coarse || report->event_count >= EVENTS_MAX || slides >= SLIDES_MAX ||
                  !(wish >= 1e-9 * h);
-        if (!coarse) result = take_piece(s, &dt, &wish, report, why);
-        slides += !coarse && ends_a_slide(s);
+        if (!coarse) {
+            result = take_piece(s, &dt, &wish, &coarse, report, why);
+            slides += !coarse && ends_a_slide(s);
+        }
         const bool jammed = result != TN_OK && is_jammed(s);
         if (result != TN_OK && !jammed) return result;
         if (dt == 0) continue;

@@ -195,8 +195,9 @@ static tn_result try_with_room(tn_stepper* s, const tn_state* state, const attem
     if (result == TN_OK) result = how->what(s, how, report, why);
     while (result == TN_ERR_MEMORY && is_full(s)) {
         result = grow(s, why);
+        if (result != TN_OK) break;
         begin(s, state, report);
-        if (result == TN_OK) result = how->what(s, how, report, why);
+        result = how->what(s, how, report, why);
     }
     report->phases = phases_of(s);
     return result;

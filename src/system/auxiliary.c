@@ -368,6 +368,14 @@ static double free_response(const tni_auxiliary* a, tni_saddle* saddle, const tn
     return sum;
 }
 
+double tni_stop_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k)
+{
+    for (int i = a->split->auxiliary_count; i < a->unit_count; ++i) {
+        if (a->units[i].stop == stop) return free_response(a, saddle, &a->units[i], k, a->j);
+    }
+    return 0;
+}
+
 static bool is_symmetric(const tni_auxiliary* a, const tni_island* island)
 {
     for (int i = 0; i < island->unit_count; ++i) {
@@ -377,17 +385,20 @@ static bool is_symmetric(const tni_auxiliary* a, const tni_island* island)
 }
 
 // Takes rounding out of W. It is made symmetric where it is but for that. A row that the primary
-// ones hold already responds with rounding to everything, and would look like one that is very hard
-// to move: its row of W is set to zero, nothing moves it; likewise a column.
+// ones hold already, J_i M^-1 = 0 under them, responds with rounding to everything, and would look
+// like one that is very hard to move: its row of W is set to zero, nothing moves it. Where it
+// pushes along J, W_ii tells, and the column goes with the row; else the largest of either does.
 static void clean(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island)
 {
     const int n = island->row_count, base = a->units[a->order[island->unit_start]].first;
     double *  W = a->W + island->at, *row_free = a->b + base, *column_free = a->f + base;
+    uint8_t*  otherwise = a->condition + base;
     for (int i = 0; i < island->unit_count; ++i) {
         const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
         for (int r = 0; r < unit->row_count; ++r) {
-            const int at = unit->first - base + r;
-            row_free[at] = sqrt(free_response(a, saddle, unit, r, a->j));
+            const int at  = unit->first - base + r;
+            otherwise[at] = unit->otherwise;
+            row_free[at]  = sqrt(free_response(a, saddle, unit, r, a->j));
             column_free[at] =
                 unit->otherwise ? sqrt(free_response(a, saddle, unit, r, a->k)) : row_free[at];
             a->scale[base + at] = row_free[at] * column_free[at];
@@ -398,8 +409,9 @@ static void clean(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island
             W[n * i + j] = W[n * j + i] = 0.5 * (W[n * i + j] + W[n * j + i]);
     }
     for (int i = 0; i < n; ++i) {
-        bool row = false, column = false;
-        for (int j = 0; j < n; ++j) {
+        bool row    = !otherwise[i] && W[(n + 1) * i] > HELD * a->scale[base + i];
+        bool column = row;
+        for (int j = 0; otherwise[i] && j < n; ++j) {
             row    = row || fabs(W[n * i + j]) > HELD * row_free[i] * column_free[j];
             column = column || fabs(W[n * j + i]) > HELD * row_free[j] * column_free[i];
         }

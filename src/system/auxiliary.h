@@ -138,6 +138,8 @@ void   tni_stop_bodies(const tni_auxiliary* a, const tni_stop* stop, int bodies[
 /// by their gap or rate, others by what is negative of it.
 double tni_stops_position_error(const tni_auxiliary* a);
 double tni_stops_velocity_error(const tni_auxiliary* a);
+/// What row k of a stop would do if nothing but its own masses were in the way, about.
+double tni_stop_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k);
 /// Speed of the slip.
 double tni_stop_slip(const tni_stop* stop);
 

@@ -374,6 +374,11 @@ static tn_joint_id joint_of_row(const tn_model* model, int row)
     return tni_constraint_id(model, (int)(constraint - model->constraints));
 }
 
+double tni_system_free_response(const tni_system* system, int stop, int k)
+{
+    return tni_stop_free_response(&system->auxiliary, system->saddle, stop, k);
+}
+
 double tni_system_residual(const tni_system* system, int* row)
 {
     const tni_saddle_report*    s    = &system->saddle->report;

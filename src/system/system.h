@@ -78,6 +78,8 @@ void tni_system_accelerations(const tni_system* system, tn_twist* accelerations)
 /// Adds impulses at body frames' origins (by body, without the ground) to b.
 void tni_system_add_impulses(const tni_system* system, const tn_wrench* impulses, double* b);
 
+/// What row k of a stop would do to itself, at most, at the place last factored.
+double tni_system_free_response(const tni_system* system, int stop, int k);
 /// Largest residual of a row of the last solve, and which (of all rows of the linear system).
 double tni_system_residual(const tni_system* system, int* row);
 /// The worst of the last factorisation and solve is kept in the report.
