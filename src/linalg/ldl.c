@@ -694,8 +694,8 @@ static int gather_down(tni_ldl* ldl, const int* nodes, int node_count, int count
     return length;
 }
 
-int tni_ldl_solve_path(tni_ldl* ldl, const int* given, int given_count, const int* wanted,
-                       int wanted_count, int count, double* x)
+// Up from the given nodes; returns how many places ldl->path has.
+static int go_up(tni_ldl* ldl, const int* given, int given_count, int count, double* x)
 {
     const tni_plan* plan = ldl->plan;
     if (ldl->stamp > INT32_MAX - 4) {
@@ -706,8 +706,23 @@ int tni_ldl_solve_path(tni_ldl* ldl, const int* given, int given_count, const in
     for (int i = 0; i < given_count; ++i) ldl->mark[plan->place[given[i]]] = ldl->stamp;
     const int up = gather_up(ldl, given, given_count, count, x);
     for (int k = 0; k < up; ++k) forward_node(ldl, &plan->pivot[ldl->path[k]], count, x);
-    int       fresh = 0;
-    const int down  = gather_down(ldl, wanted, wanted_count, count, x, &fresh);
+    return up;
+}
+
+int tni_ldl_half_solve(tni_ldl* ldl, const int* given, int given_count, int count, double* x,
+                       const int** places)
+{
+    *places = ldl->path;
+    return go_up(ldl, given, given_count, count, x);
+}
+
+int tni_ldl_solve_path(tni_ldl* ldl, const int* given, int given_count, const int* wanted,
+                       int wanted_count, int count, double* x)
+{
+    const tni_plan* plan  = ldl->plan;
+    const int       up    = go_up(ldl, given, given_count, count, x);
+    int             fresh = 0;
+    const int       down  = gather_down(ldl, wanted, wanted_count, count, x, &fresh);
     for (int k = 0; k < down; ++k) backward_node(ldl, &plan->pivot[ldl->path[k]], count, x);
     return up + fresh;
 }

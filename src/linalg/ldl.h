@@ -110,6 +110,11 @@ void tni_ldl_solve(const tni_ldl* ldl, int component, int count, double* x);
 int tni_ldl_solve_path(tni_ldl* ldl, const int* given, int given_count, const int* wanted,
                        int wanted_count, int count, double* x);
 
+/// The first half of it: x <- L^-1 x on the given nodes and their ancestors. These are the places
+/// (rising) in *places, which hold until the next call; returns how many.
+int tni_ldl_half_solve(tni_ldl* ldl, const int* given, int given_count, int count, double* x,
+                       const int** places);
+
 /// LDL^T of one n x n block in place, reciprocal pivots on the diagonal: -1, or the first row whose
 /// pivot is not positive and finite. solve: x <- D^-1 x for one right-hand side.
 int  tni_block_factor(int n, double* D);

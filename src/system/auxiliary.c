@@ -11,7 +11,8 @@
 //     u, mu = primary answer to (b + K f, r)              [step 5]
 //
 // One factorisation, k + 2 solves. K_j sits on the few nodes of its row and Y_j is asked for at the
-// nodes of other rows, so a column costs the paths from these to the root, not the tree. W falls
+// nodes of other rows, so a column costs the paths from these to the root, not the tree. Where W is
+// symmetric and paths share little, half of each solve and their products do (halves.h). W falls
 // apart into islands: rows whose components are not tied by any row do not see each other.
 // K is J_a^T where forces do no work; a contact that slides pushes along J_n - mu (d . J_t), d the
 // direction of its slip, and W is not symmetric then.
@@ -27,6 +28,7 @@
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
 enum { COLUMNS = 3, FIRST_STOPS = 16 };
+enum { HALVES = 4 }; // room for halves, in numbers a row of the system
 
 // --- memory -------------------------------------------------------------------------------------
 
@@ -94,6 +96,7 @@ static tn_result take(tni_auxiliary* a)
     a->k            = TNI_TAKE(arena, double, a->block_capacity);
     a->W            = TNI_TAKE(arena, double, a->response_capacity);
     a->condition    = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->parts        = TNI_TAKE(arena, tni_strip, a->row_capacity);
     a->dependent    = TNI_TAKE(arena, uint8_t, a->row_capacity);
     a->b            = TNI_TAKE(arena, double, a->row_capacity);
     a->f            = TNI_TAKE(arena, double, a->row_capacity);
@@ -106,8 +109,10 @@ static tn_result take(tni_auxiliary* a)
     set_constraint_units(a);
     a->stop_count = a->watched_count = a->row_count = a->wide = 0;
     a->response_count                                         = 0;
-    a->full = a->ready     = false;
-    const tn_result result = tni_least_create(arena, a->wide_capacity, &a->least);
+    a->full = a->ready = false;
+    tn_result result   = tni_least_create(arena, a->wide_capacity, &a->least);
+    if (result == TN_OK)
+        result = tni_halves_create(arena, all, (size_t)HALVES * (size_t)all, &a->halves);
     return result == TN_OK ? tni_mixed_create(arena, a->wide_capacity, &a->mixed) : result;
 }
 
@@ -307,11 +312,9 @@ static const double* force_block(const tni_auxiliary* a, const tni_unit* unit,
     return (unit->otherwise ? a->k : a->j) + edge->at;
 }
 
-// Columns of W for rows first .. first + count - 1 of a unit.
-static void respond(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island, int node_count,
-                    const tni_unit* unit, int first, int count, bool exact)
+// Right-hand sides of rows first .. first + count - 1 of a unit, into a->x; its nodes into given.
+static void load_columns(tni_auxiliary* a, const tni_unit* unit, int first, int count, int* given)
 {
-    int given[TNI_CONSTRAINT_BODIES_MAX];
     for (int i = 0; i < unit->edge_count; ++i) {
         const tni_unit_edge* edge = &a->edges[unit->edge_start + i];
         const double*        K    = force_block(a, unit, edge);
@@ -320,37 +323,90 @@ static void respond(tni_auxiliary* a, tni_saddle* saddle, const tni_island* isla
             for (int k = 0; k < edge->dim; ++k)
                 a->x[(edge->row + k) * count + c] = K[(first + c) * edge->dim + k];
     }
-    const size_t all = (size_t)(a->model->u_count + a->model->row_count);
+}
+
+static const tni_unit* unit_of(const tni_auxiliary* a, const tni_island* island, int i)
+{
+    return &a->units[a->order[island->unit_start + i]];
+}
+
+// Columns of W by path solves.
+static void respond(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island, int node_count,
+                    const tni_strip* part, bool exact)
+{
+    int             given[TNI_CONSTRAINT_BODIES_MAX];
+    const tni_unit* unit = &a->units[part->unit];
+    const size_t    all  = (size_t)(a->model->u_count + a->model->row_count);
+    const int       base = unit_of(a, island, 0)->first;
+    load_columns(a, unit, part->first, part->count, given);
     a->visit_count += tni_saddle_respond(saddle, given, unit->edge_count, a->nodes, node_count,
-                                         count, a->x, exact, a->x + COLUMNS * all);
-    a->column_count += count;
-    const int base = a->units[a->order[island->unit_start]].first;
+                                         part->count, a->x, exact, a->x + COLUMNS * all);
     for (int i = 0; i < island->unit_count; ++i) {
-        const tni_unit* other = &a->units[a->order[island->unit_start + i]];
+        const tni_unit* other = unit_of(a, island, i);
         for (int r = 0; r < other->row_count; ++r) {
             double* W = a->W + island->at + (size_t)(other->first - base + r) * island->row_count +
-                        unit->first - base + first;
-            for (int c = 0; c < count; ++c) W[c] = row_times(a, other, r, a->x + c, count, NULL);
+                        unit->first - base + part->first;
+            for (int c = 0; c < part->count; ++c)
+                W[c] = row_times(a, other, r, a->x + c, part->count, NULL);
         }
     }
+}
+
+// All of W by products of halves, where it is symmetric, exact, and there is room. False: not so.
+static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
+                            int parts)
+{
+    const int* component_of = a->split->plan->component_of;
+    const int  base = unit_of(a, island, 0)->first, n = island->row_count;
+    tni_halves_clear(&a->halves);
+    for (int p = 0; p < parts; ++p) {
+        const tni_unit* unit = &a->units[a->parts[p].unit];
+        int             given[TNI_CONSTRAINT_BODIES_MAX];
+        if (unit->otherwise) return false;
+        load_columns(a, unit, a->parts[p].first, a->parts[p].count, given);
+        for (int i = 0; i < unit->edge_count; ++i) {
+            if (saddle->refined[component_of[given[i]]]) return false;
+        }
+        if (!tni_halves_add(&a->halves, saddle->ldl, given, unit->edge_count, a->parts[p].count,
+                            a->x, &a->parts[p].half))
+            return false;
+    }
+    a->visit_count += a->halves.place_count;
+    for (int p = 0; p < parts; ++p) {
+        const tni_strip* one = &a->parts[p];
+        const int       i   = a->units[one->unit].first - base + one->first;
+        for (int q = 0; q <= p; ++q) {
+            const tni_strip* two = &a->parts[q];
+            const int       j   = a->units[two->unit].first - base + two->first;
+            tni_halves_product(&a->halves, saddle->ldl, &one->half, &two->half,
+                               a->W + island->at + (size_t)(n * i + j), n);
+        }
+        for (int r = i; r < i + one->count; ++r) {
+            double* W = a->W + island->at;
+            for (int c = 0; c < r; ++c) W[n * c + r] = W[n * r + c];
+        }
+    }
+    return true;
 }
 
 static void find_responses(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
                            bool exact)
 {
-    int nodes = 0;
+    int nodes = 0, parts = 0;
     for (int i = 0; i < island->unit_count; ++i) {
-        const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
+        const tni_unit* unit = unit_of(a, island, i);
         for (int k = 0; k < unit->edge_count; ++k)
             a->nodes[nodes++] = a->edges[unit->edge_start + k].node;
-    }
-    for (int i = 0; i < island->unit_count; ++i) {
-        const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
         for (int first = 0; first < unit->row_count; first += COLUMNS) {
-            const int left = unit->row_count - first;
-            respond(a, saddle, island, nodes, unit, first, left < COLUMNS ? left : COLUMNS, exact);
+            const int left    = unit->row_count - first;
+            a->parts[parts++] = (tni_strip){.unit  = (int)(unit - a->units),
+                                           .first = first,
+                                           .count = left < COLUMNS ? left : COLUMNS};
         }
     }
+    a->column_count += island->row_count;
+    if (multiply_halves(a, saddle, island, parts)) return;
+    for (int p = 0; p < parts; ++p) respond(a, saddle, island, nodes, &a->parts[p], exact);
 }
 
 // What a row would do if nothing but its own masses were in the way, roughly: the measure of its

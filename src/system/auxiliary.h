@@ -3,6 +3,7 @@
 #define TNI_AUXILIARY_H
 
 #include "contact/contact.h"
+#include "linalg/halves.h"
 #include "linalg/least.h"
 #include "linalg/mixed.h"
 #include "linalg/saddle.h"
@@ -59,6 +60,12 @@ typedef struct tni_island {
     size_t at; ///< its W
 } tni_island;
 
+/// Up to three rows of a unit, half solved for.
+typedef struct tni_strip {
+    int      unit, first, count;
+    tni_half half;
+} tni_strip;
+
 typedef struct tni_auxiliary_report {
     int    row_count, dependent_count;
     double residual; ///< largest violation
@@ -99,6 +106,8 @@ typedef struct tni_auxiliary {
     double*        scale;          ///< by row: what it would do freely
     double*        size;           ///< by row: what a was added up from
     double*        x;              ///< responses, three columns over all rows of the plan
+    tni_halves     halves;
+    tni_strip*      parts; ///< row_capacity of them
     tni_mixed*     mixed;
     tni_least      least;
 

@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "linalg/dense.h"
-#include "linalg/ldl.h"
+#include "linalg/halves.h"
 
 #include <stdlib.h>
 
@@ -450,6 +450,85 @@ TEST(path_solve_gives_the_bits_of_the_full_solve_and_visits_ancestors_only)
         }
         case_free(s);
     }
+}
+
+// Columns on one or two random nodes, in a vector of their own.
+static double* random_columns(system_case* s, int count, int* nodes, int* node_count)
+{
+    const tni_plan* plan = s->plan;
+    double*         x    = TNI_TAKE(&s->arena, double, plan->row_count* count);
+    *node_count          = test_random_int(&s->random, 1, 2);
+    for (int i = 0; i < *node_count; ++i) {
+        nodes[i] = test_random_int(&s->random, 0, plan->count - 1);
+        for (int k = 0; k < plan->dim[nodes[i]] * count; ++k)
+            x[plan->row_start[nodes[i]] * count + k] = test_random_between(&s->random, -1, 1);
+    }
+    return x;
+}
+
+TEST(products_of_halves_are_those_of_solves)
+{
+    enum { PARTS = 6 };
+    for (uint64_t seed = 1; seed <= 100; ++seed) {
+        system_case*     s = seed % 2 == 0 ? random_forest(seed) : random_mesh(seed);
+        tni_pivot_report report;
+        make_plan(s);
+        fill_blocks(s, 10, seed % 2 == 0 ? 0 : 0.5);
+        CHECK_OK(load_and_factor(s, &report));
+        const int  rows = s->plan->row_count;
+        tni_halves halves;
+        tni_half   half[PARTS];
+        double *   x[PARTS], *y[PARTS];
+        CHECK_OK(tni_halves_create(&s->arena, PARTS * s->plan->count, (size_t)(3 * PARTS * rows),
+                                   &halves));
+        for (int i = 0; i < PARTS; ++i) {
+            int       nodes[2], node_count;
+            const int count = 1 + i % 3;
+            x[i]            = random_columns(s, count, nodes, &node_count);
+            y[i]            = TNI_TAKE(&s->arena, double, rows* count);
+            double* scratch = TNI_TAKE(&s->arena, double, rows* count);
+            memcpy(y[i], x[i], sizeof(double) * (size_t)(rows * count));
+            memcpy(scratch, x[i], sizeof(double) * (size_t)(rows * count));
+            tni_ldl_solve(s->ldl, -1, count, y[i]);
+            CHECK(tni_halves_add(&halves, s->ldl, nodes, node_count, count, scratch, &half[i]));
+        }
+        for (int i = 0; i < PARTS; ++i) {
+            for (int j = 0; j < PARTS; ++j) {
+                double out[3 * 4];
+                tni_halves_product(&halves, s->ldl, &half[i], &half[j], out, 4);
+                for (int k = 0; k < half[i].columns; ++k) {
+                    for (int l = 0; l < half[j].columns; ++l) {
+                        double sum = 0, size = 0;
+                        for (int r = 0; r < rows; ++r) {
+                            const double term =
+                                x[i][r * half[i].columns + k] * y[j][r * half[j].columns + l];
+                            sum += term;
+                            size += fabs(term);
+                        }
+                        CHECK_NEAR(out[4 * k + l], sum, 1e-11 * (1 + size));
+                    }
+                }
+            }
+        }
+        case_free(s);
+    }
+}
+
+TEST(halves_without_room_are_refused_and_leave_no_trace)
+{
+    system_case*     s = random_forest(2);
+    tni_pivot_report report;
+    make_plan(s);
+    fill_blocks(s, 10, 0);
+    CHECK_OK(load_and_factor(s, &report));
+    tni_halves halves;
+    tni_half   half;
+    int        nodes[2], node_count;
+    CHECK_OK(tni_halves_create(&s->arena, s->plan->count, 1, &halves));
+    double* x = random_columns(s, 2, nodes, &node_count);
+    CHECK(!tni_halves_add(&halves, s->ldl, nodes, node_count, 2, x, &half));
+    CHECK(halves.place_count == 0 && halves.number_count == 0);
+    case_free(s);
 }
 
 TEST(a_lost_pivot_is_replaced_and_its_row_named)
