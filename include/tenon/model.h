@@ -39,7 +39,7 @@ TN_API double       tn_model_body_mass(const tn_model* model,
                                        tn_body_id      body); ///< [kg]; 0: no mass of its own
 TN_API int tn_model_joint_rows(const tn_model* model, tn_joint_id joint); ///< constraint rows
 TN_API int tn_model_joint_coordinates(const tn_model* model,
-                                      tn_joint_id     joint); ///< free coordinates
+                                      tn_joint_id     joint);    ///< free coordinates
 TN_API int tn_model_coordinate_count(const tn_model* model); ///< free coordinates of all joints
 /// Where a joint's coordinates begin among those of all joints.
 TN_API int tn_model_joint_coordinate_start(const tn_model* model, tn_joint_id joint);

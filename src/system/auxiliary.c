@@ -374,10 +374,10 @@ static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
     a->visit_count += a->halves.place_count;
     for (int p = 0; p < parts; ++p) {
         const tni_strip* one = &a->parts[p];
-        const int       i   = a->units[one->unit].first - base + one->first;
+        const int        i   = a->units[one->unit].first - base + one->first;
         for (int q = 0; q <= p; ++q) {
             const tni_strip* two = &a->parts[q];
-            const int       j   = a->units[two->unit].first - base + two->first;
+            const int        j   = a->units[two->unit].first - base + two->first;
             tni_halves_product(&a->halves, saddle->ldl, &one->half, &two->half,
                                a->W + island->at + (size_t)(n * i + j), n);
         }
@@ -400,8 +400,8 @@ static void find_responses(tni_auxiliary* a, tni_saddle* saddle, const tni_islan
         for (int first = 0; first < unit->row_count; first += COLUMNS) {
             const int left    = unit->row_count - first;
             a->parts[parts++] = (tni_strip){.unit  = (int)(unit - a->units),
-                                           .first = first,
-                                           .count = left < COLUMNS ? left : COLUMNS};
+                                            .first = first,
+                                            .count = left < COLUMNS ? left : COLUMNS};
         }
     }
     a->column_count += island->row_count;

@@ -107,7 +107,7 @@ typedef struct tni_auxiliary {
     double*        size;           ///< by row: what a was added up from
     double*        x;              ///< responses, three columns over all rows of the plan
     tni_halves     halves;
-    tni_strip*      parts; ///< row_capacity of them
+    tni_strip*     parts; ///< row_capacity of them
     tni_mixed*     mixed;
     tni_least      least;
 
