@@ -44,14 +44,14 @@ static void look(tn_stepper* s, const tni_place_buffer* place)
     tni_system_look(s->system, &at);
 }
 
-// What a stop that is reached does, by its rates.
-static void choose_rule(tni_stop* stop, bool friction)
+// What a stop that is reached does, by its rates. Where f = m v rates say nothing, and nothing rubs.
+static void choose_rule(tni_stop* stop, bool second)
 {
     const double slip = tni_stop_slip(stop);
     stop->rule        = TNI_STOP_PUSHES;
-    if (stop->rate[0] > touch) {
+    if (second && stop->rate[0] > touch) {
         stop->rule = TNI_STOP_OPEN;
-    } else if (friction && stop->friction > 0 && stop->row_count > 1) {
+    } else if (second && stop->friction > 0 && stop->row_count > 1) {
         stop->rule = slip > touch ? TNI_STOP_SLIDES : TNI_STOP_GRIPS;
         stop->slip = tni_vec3(0, 0, 0);
         for (int i = 1; i < stop->row_count && slip > touch; ++i)
@@ -414,6 +414,7 @@ static void ask_for_step(tn_stepper* s, double dt)
 
 static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report, tn_why* why)
 {
+    if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) return integrate(s, dt, report, why);
     const int       n  = s->model->u_count;
     tni_auxiliary*  a  = stops_of(s);
     const tni_place at = tni_place_of(&s->now);
