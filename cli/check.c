@@ -64,6 +64,7 @@ typedef struct start {
     tn_body_id  body1, body2;
     double      beyond, soft; ///< hard limits and ropes; limits that are springs [rad or m]
     tn_joint_id beyond_joint, soft_joint;
+    tn_joint_id idle_joint;                    ///< the first with a limit that does nothing
     char        jam[sizeof((tn_why*)0)->text]; ///< why there is no acceleration; empty: there is
 } start;
 
@@ -82,12 +83,23 @@ static void look_at_contacts(tnc_job* job, start* s)
     }
 }
 
+// A limit that is neither hard nor a spring or damper.
+static bool has_idle_limit(const tn_joint_def* def)
+{
+    return def && def->limit.given && !def->limit.hard && def->limit.stiffness == 0 &&
+           def->limit.damping == 0;
+}
+
 static void look_at_limits(const tnc_job* job, start* s)
 {
     for (int i = 1; i <= tn_model_counts(job->model).joints; ++i) {
         const tn_joint_id joint  = {(uint32_t)i};
         const bool        hard   = tnc_joint_is_stopped(job, joint);
         const double      beyond = tnc_joint_beyond(job, joint);
+        if (has_idle_limit(tnc_joint_def(job, joint))) {
+            if (!s->idle_joint.bits) s->idle_joint = joint;
+            continue;
+        }
         if (!(beyond > (hard ? s->beyond : s->soft))) continue;
         *(hard ? &s->beyond : &s->soft)             = beyond;
         *(hard ? &s->beyond_joint : &s->soft_joint) = joint;
@@ -180,7 +192,9 @@ static void tell_contradiction(const tnc_job* job, const tn_check* c)
 static void tell_assembly(const tnc_job* job, const tn_check* c)
 {
     const char* worst = joint_name(job, c->assembly_joint);
-    if (is_assembled(c)) printf("The joints meet: error %.2e at most", c->assembly_error);
+    const bool  none  = tn_model_counts(job->model).joints == 0 && is_assembled(c);
+    if (none) printf("There are no joints");
+    else if (is_assembled(c)) printf("The joints meet: error %.2e at most", c->assembly_error);
     else printf("The joints do not meet: joint '%s' is off by %.3g", worst, c->assembly_error);
     if (is_assembled(c) && c->assembly_joint.bits) printf(" (joint '%s')", worst);
     printf(".\n");
@@ -227,8 +241,8 @@ static void tell_contacts(const tnc_job* job, const start* s)
     tn_body_id pair[2];
     if (tnc_find_unseen(job->scene, pair)) {
         printf(
-            "'%s' and '%s' pass through each other: this version sees planes against other shapes, and "
-            "spheres.\n",
+            "'%s' and '%s' pass through each other: in this version only planes meet other shapes, and "
+            "spheres each other.\n",
             tn_model_body_name(job->model, pair[0]), tn_model_body_name(job->model, pair[1]));
     }
     if (s->jam[0]) printf("No acceleration fits at the start: %s.\n", s->jam);
@@ -241,6 +255,10 @@ static void tell_limits(const tnc_job* job, const start* s)
         printf("%s '%s' is %.3g beyond its %s. A run begins by bringing it back.\n",
                rope ? "Rope" : "Joint", joint_name(job, s->beyond_joint), s->beyond,
                rope ? "length" : "hard limit");
+    }
+    if (s->idle_joint.bits) {
+        printf("The limit of joint '%s' does nothing: it has no stiffness and is not \"hard\".\n",
+               joint_name(job, s->idle_joint));
     }
     if (s->soft > TNC_ASSEMBLED) {
         printf("Joint '%s' is %.3g beyond its limit: it is pushed back from the start.\n",

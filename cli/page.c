@@ -162,6 +162,15 @@ static bool put_bodies(tnc_out* out, const tnc_page* page, tn_body_id body1, tn_
     return true;
 }
 
+// Without a length of its own a rope is as long as it is at the start.
+static double rope_length(const tn_joint_def* def, const tn_state* start, tn_joint_id joint)
+{
+    const tn_vec3 a = tn_state_joint_anchor(start, joint, 0);
+    const tn_vec3 b = tn_state_joint_anchor(start, joint, 1);
+    const double  x = b.x - a.x, y = b.y - a.y, z = b.z - a.z;
+    return isfinite(def->length) ? def->length : sqrt(x * x + y * y + z * z);
+}
+
 // Anchors in the world at the start: the player has the poses of that time, too.
 static void put_joint(tnc_page* page, const tnc_job* job, const tn_state* start, tn_joint_id joint)
 {
@@ -179,6 +188,10 @@ static void put_joint(tnc_page* page, const tnc_job* job, const tn_state* start,
     put_point(out, tn_state_joint_anchor(start, joint, 1));
     tnc_put(out, "],\"type\":\"%s\",\"name\":", tn_joint_type_word(def->type));
     tnc_put_text(out, tn_model_joint_name(job->model, joint));
+    if (def->type == TN_JOINT_ROPE) {
+        tnc_put(out, ",\"length\":");
+        tnc_put_number(out, rope_length(def, start, joint));
+    }
     tnc_put(out, "}");
 }
 
@@ -196,6 +209,7 @@ static void put_mechanism(tnc_page* page, const tnc_job* job, const tn_state* st
 {
     tnc_out*  out         = &page->out;
     const int joint_count = start ? tn_model_counts(job->model).joints : 0;
+    tnc_put(out, ",\n\"ground\":%s", tn_scene_has_ground(job->scene) ? "true" : "false");
     tnc_put(out, ",\n\"bodies\":[");
     for (int i = 0; i < page->body_count; ++i) {
         tnc_put(out, i > 0 ? ",\n" : "\n");

@@ -35,9 +35,10 @@ static void print_time(const tnc_job* job, const tnc_motion* m)
 
 static void print_quality(const tnc_job* job, const tnc_motion* m)
 {
-    printf("joint error   %.2e at most", m->error_max);
-    if (m->error_joint.bits) printf(" (%s)", tn_model_joint_name(job->model, m->error_joint));
-    printf(", %.2e at the end\n", m->error_now);
+    if (m->error_joint.bits) {
+        printf("joint error   %.2e at most (%s), %.2e at the end\n", m->error_max,
+               tn_model_joint_name(job->model, m->error_joint), m->error_now);
+    }
     printf("energy        %g J at the end, %.2e J from the start at most\n", m->energy_last,
            m->energy_drift);
     printf("iterations    %.2f a step, %d at most\n",
@@ -48,9 +49,12 @@ static void print_quality(const tnc_job* job, const tnc_motion* m)
 static void print_stops(const tnc_job* job, const tnc_motion* m)
 {
     if (m->contact_max > 0 || m->impacts > 0 || m->deepest > 0) {
-        printf("contacts      %d point%s at most, %lld blow%s, %.2e beyond at the deepest\n",
-               m->contact_max, plural(m->contact_max), m->impacts, m->impacts == 1 ? "" : "s",
-               m->deepest);
+        if (m->contact_max > 0)
+            printf("contacts      %d point%s at most, ", m->contact_max, plural(m->contact_max));
+        else printf("limits        "); // and ropes
+        printf("%lld blow%s, ", m->impacts, m->impacts == 1 ? "" : "s");
+        if (m->deepest > 0) printf("passed by %.2e at most\n", m->deepest);
+        else printf("none passed\n");
     }
     if (m->jams > 0) {
         printf(

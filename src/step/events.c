@@ -88,13 +88,6 @@ tn_result tni_find_stops(tn_stepper* s, tn_why* why)
     return TN_OK;
 }
 
-// The other system, that of the step's start, sees the same stops.
-static tn_result share_stops(tn_stepper* s, tn_why* why)
-{
-    if (s->start == s->system) return TN_OK;
-    return tni_stops_copy(&s->start->auxiliary, stops_of(s)) ? TN_OK : fail_full(why);
-}
-
 // ---- Blows ---------------------------------------------------------------------------------------
 
 // Whether a stop that is hit bounces, and counts the hit.
@@ -358,8 +351,7 @@ static tn_result take_piece(tn_stepper* s, double* dt, double* wish, bool* crowd
     bool      accepted;
     tn_result result = steady_slides(s, *dt, crowded, why);
     if (result != TN_OK || *crowded) return result;
-    result = share_stops(s, why);
-    if (result == TN_OK) result = tni_integrate(s, *dt, wish, &accepted, report, why);
+    result = tni_integrate(s, *dt, wish, &accepted, report, why);
     if (result != TN_OK) return result;
     if (!accepted) {
         *dt = 0;
@@ -447,9 +439,8 @@ static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report,
 
 // ---- Projection ----------------------------------------------------------------------------------
 
-void tni_hold_positions(tn_stepper* s)
+void tni_hold_positions(tni_auxiliary* a)
 {
-    tni_auxiliary* a = stops_of(s);
     for (int i = 0; i < a->stop_count; ++i) {
         tni_stop*  stop = &a->stops[i];
         const bool held = stop->force[0] > 0 && stop->gap < tni_contact_gap;
@@ -459,9 +450,8 @@ void tni_hold_positions(tn_stepper* s)
 }
 
 // What only came near may go on, and what is yet to bounce.
-void tni_hold_velocities(tn_stepper* s)
+void tni_hold_velocities(tni_auxiliary* a)
 {
-    tni_auxiliary* a = stops_of(s);
     for (int i = 0; i < a->stop_count; ++i) {
         tni_stop* stop = &a->stops[i];
         if (stop->rule != TNI_STOP_HELD && (!(stop->gap <= touch) || stop->restitution > 0))
@@ -475,13 +465,11 @@ void tni_hold_velocities(tn_stepper* s)
 
 void tni_note_stops(const tn_stepper* s, tn_step_report* report)
 {
-    const tni_auxiliary* a = &s->system->auxiliary;
-    report->contact_count  = 0;
-    report->deepest        = 0;
-    for (int i = 0; i < a->stop_count; ++i) {
+    tni_auxiliary* a      = &s->system->auxiliary;
+    report->contact_count = 0;
+    report->deepest       = tni_stops_deepest(a, s->system->views, s->now.z);
+    for (int i = 0; i < a->stop_count; ++i)
         report->contact_count += a->stops[i].limit < 0 && a->stops[i].gap <= tni_contact_gap;
-        report->deepest = fmax(report->deepest, -a->stops[i].gap);
-    }
 }
 
 // ---- The step ------------------------------------------------------------------------------------

@@ -77,18 +77,22 @@ static double largest(int n, const double* numbers)
 // both shrink with the distance, but not the motion that they demand together, their quotient. Only
 // accelerations are taken from the place moved to, and all stages move along the same directions,
 // those of the step's start: so the accelerations are one smooth function of the stage, and the
-// order stays.
+// order stays. A stop that follows from joints (a rope along a link) is such a row too: on the
+// joints it does follow. Stops themselves take no part.
 static tn_result close_loops(tn_stepper* s, double time, tn_why* why)
 {
     enum { ROUNDS_MAX = 4 };
     const tni_place at = {time, s->stage.q, s->stage.u, s->now.z};
+    tni_auxiliary*  a  = &s->start->auxiliary;
     double*         r  = s->start->gamma;
+    for (int i = 0; i < a->stop_count; ++i) a->stops[i].rule = TNI_STOP_OPEN;
+    if (a->stop_count > 0) a->ready = false;
     for (int round = 0; round < ROUNDS_MAX; ++round) {
         int worst;
         tni_system_look(s->start, &at);
         if (tni_system_position_error(s->start, &worst) <= 0.01 * s->settings.multiplier.tolerance)
             break;
-        for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->start->C[i];
+        for (int k = 0; k < s->model->row_count; ++k) r[k] = -s->start->C[k];
         const tn_result result = tni_system_solve(s->start, NULL, r, false, why);
         if (result != TN_OK) return result;
         tni_advance(s->model, s->stage.q, s->start->answer, s->stage.q);
@@ -104,13 +108,19 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
     combine(n, s->stage_d, NULL, h, a, s->k_d, i);
     combine(n, s->stage.u, s->now.u, h, a, s->k_u, i);
     tni_advance(s->model, s->now.q, s->stage_d, s->stage.q);
-    if (s->start != s->system && i > 0) {
+    const int stops = s->system->auxiliary.stop_count;
+    if (s->start != s->system && i == 0 &&
+        !tni_stops_copy(&s->start->auxiliary, &s->system->auxiliary))
+        return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
+    if (s->start != s->system && i > 0 && (stops > 0 || tni_system_has_loops(s->system))) {
         const tn_result result = close_loops(s, s->now.time + t->c[i] * h, why);
         if (result != TN_OK) return result;
     }
     tni_system*     system = i == 0 ? s->start : s->system;
     const tni_place at     = {s->now.time + t->c[i] * h, s->stage.q, s->stage.u, s->now.z};
+    system->auxiliary.off  = i > 0;
     const tn_result result = evaluate(s, system, &at, report, why);
+    system->auxiliary.off  = false;
     if (result != TN_OK) return result;
     const bool first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
     if (first) { // velocities follow from places; they are not integrated

@@ -88,7 +88,8 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
     tn_result    result    = TN_OK;
     if (factored) look_at_next(s);
     else result = factor_next(s, report, why);
-    tni_hold_positions(s);
+    if (result == TN_OK) tni_stops_renew(&s->system->auxiliary, s->system->views, s->next.z);
+    tni_hold_positions(&s->system->auxiliary);
     int    worst, stalled = 0;
     double error = position_error(s, &worst);
     for (int round = 0; result == TN_OK && error > 0 && round < ROUNDS_MAX; ++round) {
@@ -125,7 +126,7 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
 {
     const double tolerance = s->settings.multiplier.tolerance;
     int          worst;
-    tni_hold_velocities(s);
+    tni_hold_velocities(&s->system->auxiliary);
     double error = velocity_error(s, &worst), speed = 1;
     for (int round = 0; round < VELOCITY_ROUNDS_MAX && error > 0; ++round) {
         if (round > 0 && error <= 0.01 * tolerance) break;

@@ -44,7 +44,8 @@ static tn_result take_all(tn_stepper* s)
     const tn_loops  loops  = s->settings.multiplier.loops;
     const tn_result result = tni_system_create(&s->arena, model, loops, &s->system);
     s->start               = s->system;
-    if (result != TN_OK || !tni_system_has_loops(s->system)) return result;
+    const bool apart = tni_system_has_loops(s->system) || (s->has_stops && model->row_count > 0);
+    if (result != TN_OK || !apart) return result;
     return tni_system_create(&s->arena, model, loops, &s->start);
 }
 

@@ -67,8 +67,8 @@ TN_NODISCARD tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report
 /// Finds the stops that are reached at s->now, and says what they do there by their rates.
 TN_NODISCARD tn_result tni_find_stops(tn_stepper* s, tn_why* why);
 /// How the stops take part in a projection: of positions, of velocities.
-void tni_hold_positions(tn_stepper* s);
-void tni_hold_velocities(tn_stepper* s);
+void tni_hold_positions(tni_auxiliary* a);
+void tni_hold_velocities(tni_auxiliary* a);
 /// Contacts and penetration at the place last looked at.
 void tni_note_stops(const tn_stepper* s, tn_step_report* report);
 

@@ -535,13 +535,14 @@ static void look_at_rows(tni_auxiliary* a, const double* u, const double* r)
     }
 }
 
-// Where W says that nothing moves a row, and what is asked of it is rounding, nothing is asked.
+// Where W says that nothing moves a row, and what is asked of it is rounding, or comes of velocities
+// that are off the joints, nothing is asked.
 static void forgive(tni_auxiliary* a, const tni_island* island, int first)
 {
     const double* W = a->W + island->at;
     for (int i = 0; i < island->row_count; ++i) {
         if (W[(island->row_count + 1) * i] == 0 &&
-            fabs(a->b[first + i]) <= JAM_LEAST * fmax(1, a->size[first + i]))
+            (a->off || fabs(a->b[first + i]) <= JAM_LEAST * fmax(1, a->size[first + i])))
             a->b[first + i] = 0;
     }
 }

@@ -30,6 +30,7 @@ typedef struct tni_stop {
     bool          steady;  ///< slides along slip whatever its rates
     double        lead[3]; ///< added to the acceleration that is asked to be none
     double        gap;     ///< at the place last looked at
+    double        begun;   ///< the gap where it was found
     double        rate[3], gamma[3];
     tn_vec3       across[2]; ///< directions of the tangent rows
     double        want[3];   ///< the solve asks for J u = want, or >=
@@ -84,6 +85,7 @@ typedef struct tni_auxiliary {
     size_t           response_count, response_capacity;
     bool             full;  ///< something did not fit: grow, and try again
     bool             quiet; ///< a projection: forces of stops stay those of the motion
+    bool             off;   ///< a little off the joints: what nothing moves is not asked for
     bool             ready; ///< responses belong to the factorisation and the rules
 
     tni_stop*      stops;
@@ -140,6 +142,10 @@ bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from);
 /// than reach beyond their gap, and those that slide against their slip by more than reach. They
 /// are watched from now on. False: full.
 bool tni_stops_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+/// Points in contact as they are at the views now: that of a rim wanders over it.
+void tni_stops_renew(tni_auxiliary* a, const tni_view* views, const double* z);
+/// The deepest that anything is beyond a stop, known or not; 0: nothing is.
+double tni_stops_deepest(tni_auxiliary* a, const tni_view* views, const double* z);
 /// The least gap, or slip, of what is watched.
 double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const double* z);
 void   tni_stop_bodies(const tni_auxiliary* a, const tni_stop* stop, int bodies[2]);

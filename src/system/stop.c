@@ -178,6 +178,7 @@ bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, do
     }
     a->watched_count = 0;
     tni_stops_look(a, views, z, false);
+    for (int i = 0; i < a->stop_count; ++i) a->stops[i].begun = a->stops[i].gap;
     return !a->full;
 }
 
@@ -206,26 +207,28 @@ static bool watch(tni_auxiliary* a, const tni_stop* stop)
     return !a->full;
 }
 
-static bool is_closed(const tni_auxiliary* a, uint64_t id)
+// Watches a stop that is beyond its gap, unless it is kept there, or began no better.
+static bool watch_beyond(tni_auxiliary* a, tni_stop* stop, double gap, double reach)
 {
-    const tni_stop* stop = stop_of(a->stops, a->stop_count, id);
-    return stop != NULL && stop->rule != TNI_STOP_OPEN;
+    const tni_stop* known = stop_of(a->stops, a->stop_count, stop->id);
+    if (known != NULL && known->rule != TNI_STOP_OPEN) return true;
+    if (known != NULL) stop->begun = fmin(known->begun, 0);
+    return gap - stop->begun < -reach ? watch(a, stop) : true;
 }
 
 bool tni_stops_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
 {
     a->watched_count = 0;
-    for (int i = 0; i < a->model->limit_count; ++i) {
-        tni_stop stop = limit_stop(a->model, i);
-        if (is_closed(a, stop.id)) continue;
-        if (!(tni_limit_row(a->model, &a->model->limits[i], views, z).C < -reach)) continue;
-        if (!watch(a, &stop)) return false;
+    for (int i = 0; i < a->model->limit_count && !a->full; ++i) {
+        tni_stop     stop = limit_stop(a->model, i);
+        const double gap  = tni_limit_row(a->model, &a->model->limits[i], views, z).C;
+        if (gap < -reach) (void)watch_beyond(a, &stop, gap, reach);
     }
     const int found = tni_find_touches(a->model, views, -reach, a->found, a->stop_capacity);
     if (found > a->stop_capacity) a->full = true;
     for (int i = 0; i < found && !a->full; ++i) {
-        const tni_stop stop = touch_stop(&a->found[i]);
-        if (!is_closed(a, stop.id)) (void)watch(a, &stop);
+        tni_stop stop = touch_stop(&a->found[i]);
+        (void)watch_beyond(a, &stop, a->found[i].gap, reach);
     }
     for (int i = 0; i < a->stop_count && !a->full; ++i) {
         const tni_stop* stop = &a->stops[i];
@@ -240,7 +243,37 @@ double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const do
     for (int i = 0; i < a->watched_count; ++i) {
         tni_stop stop = a->watched[i];
         look_at(a, &stop, views, z, NULL);
-        least = fmin(least, stop.rule == TNI_STOP_SLIDES ? slip_along(&stop) : stop.gap);
+        least =
+            fmin(least, stop.rule == TNI_STOP_SLIDES ? slip_along(&stop) : stop.gap - stop.begun);
     }
     return least;
+}
+
+static int find_some(tni_auxiliary* a, const tni_view* views, double reach)
+{
+    const int found = tni_find_touches(a->model, views, reach, a->found, a->stop_capacity);
+    return found < a->stop_capacity ? found : a->stop_capacity;
+}
+
+void tni_stops_renew(tni_auxiliary* a, const tni_view* views, const double* z)
+{
+    static const double reach = 1e-6;
+    const int           found = a->stop_count > 0 ? find_some(a, views, reach) : 0;
+    if (found == 0) return;
+    for (int i = 0; i < a->stop_count; ++i) {
+        for (int k = 0; k < found; ++k) {
+            if (a->found[k].id == a->stops[i].id) a->stops[i].touch = a->found[k];
+        }
+    }
+    tni_stops_look(a, views, z, true);
+}
+
+double tni_stops_deepest(tni_auxiliary* a, const tni_view* views, const double* z)
+{
+    double    deepest = 0;
+    const int found   = a->stop_capacity > 0 ? find_some(a, views, 0) : 0;
+    for (int i = 0; i < found; ++i) deepest = fmax(deepest, -a->found[i].gap);
+    for (int i = 0; i < a->model->limit_count; ++i)
+        deepest = fmax(deepest, -tni_limit_row(a->model, &a->model->limits[i], views, z).C);
+    return deepest;
 }

@@ -648,6 +648,37 @@ def the_summary_tells_contacts_and_jams():
     result = tenon("run", "-", "--duration", "0.01", "--set", "multiplier.integrator=euler", stdin=box_at(0.1))
     assert result.code == 0 and "jams" not in result.out and "coarse" not in result.out, result.out  # all steps are
     assert "contacts" not in tenon("run", "@chain", "--duration", "0.01").out
+    result = tenon("run", "-", "--duration", "1", stdin=roped(-0.5, 1))  # falls 0.5 m and stays
+    assert "\nlimits        1 blow, none passed\n" in result.out or "\nlimits        1 blow, passed by" in result.out, result.out
+
+
+@test
+def what_is_driven_into_a_stop_is_told_so():
+    # A crank turns a rod down until its tip stands on the floor and its knee is at the end of its limit.
+    rod = {"name": "rod", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [1.5, 0, 1],
+           "shapes": [{"type": "sphere", "radius": 0.02, "position": [0.4, 0, 0]}]}
+    drive = {"type": "motor", "of": "hinge", "bodies": ["ground", "link"], "anchor": [0, 0, 1], "axis": [0, 1, 0], "velocity": 1}
+    knee = {**HINGE, "bodies": ["link", "rod"], "anchor": [1, 0, 1], "limit": {"lower": -0.5, "upper": 0.5, "hard": True}}
+    driven = scene([body(position=[0.5, 0, 1]), rod], [drive, knee], contact={"ground": {}})
+    result = tenon("run", "-", "--quiet", "--duration", "2", stdin=driven)
+    assert result.code == 1 and "through a stop" in result.err and result.err.count("\n") == 1, result.err
+
+
+@test
+def the_page_has_the_floor_and_the_lengths_of_ropes():
+    run("-", "--duration", "0.01", "--html", "floor.html", stdin=box_at(0.1))
+    assert motion_of("floor.html")["ground"] is True
+    run("@chain:n=1", "--duration", "0.01", "--html", "floor.html")
+    assert motion_of("floor.html")["ground"] is False
+    run("-", "--duration", "0.01", "--html", "rope.html", stdin=roped(-0.5, 1))
+    assert motion_of("rope.html")["joints"][0]["length"] == 1
+    bare = json.loads(roped(-0.5, 1))
+    del bare["joints"][0]["length"]
+    run("-", "--duration", "0.01", "--html", "rope.html", stdin=json.dumps(bare))
+    assert motion_of("rope.html")["joints"][0]["length"] == 0.5
+    wall = {"name": "wall", "kind": "static", "shapes": [{"type": "plane"}]}
+    run("-", "--duration", "0.01", "--html", "wall.html", stdin=scene([wall, body(position=[0, 0, 1])]))
+    assert motion_of("wall.html")["bodies"][0]["shapes"][0]["type"] == "plane"
 
 
 @test
@@ -726,6 +757,15 @@ def check_tells_what_passes_through_each_other():
     for result in (two(BALL, BALL), two(box, {**box, "collide": False}), two(box, box, [hinge]), two(box, box, contact=apart),
                    two(BALL, {**BALL, "radius": 0.2}, contact={"ground": {}}), two(box, BALL, [hinge], contact={"ground": {}})):
         assert result.code == 0 and "pass through" not in result.out, result.out
+
+
+@test
+def check_tells_limits_that_do_nothing():
+    says = "The limit of joint 'pin' does nothing"
+    idle = tenon("check", "-", stdin=limited(hard=False, upper=-0.25))
+    assert idle.code == 0 and says in idle.out and "beyond" not in idle.out, idle.out
+    for result in (tenon("check", "-", stdin=limited()), tenon("check", "-", stdin=limited(hard=False, stiffness=10))):
+        assert result.code == 0 and says not in result.out, result.out
 
 
 @test
