@@ -64,8 +64,8 @@ static void print_stops(const tnc_job* job, const tnc_motion* m)
     }
     if (m->coarse > m->jams && job->settings.multiplier.integrator != TN_INTEGRATOR_EULER) {
         printf(
-            "coarse        %lld piece%s of steps, events came too thick: impulses did their work, to "
-            "first order; a smaller --h makes them finer\n",
+            "coarse        %lld piece%s of steps, events or contacts that rub came too thick: impulses "
+            "did their work, to first order; a smaller --h makes them finer\n",
             m->coarse - m->jams, m->coarse - m->jams == 1 ? "" : "s");
     }
 }

@@ -200,15 +200,16 @@ static double reduced_b(const tni_mixed* m, const tni_pairs* p, int i)
     return S[i] == 0 && fabs(sum) <= 1e-13 * size ? 0 : sum;
 }
 
-// From p->f and the residual it leaves in p->a to a better p->f. m->f is the guess for f_C.
-static void correct(tni_mixed* m, const tni_pairs* p, const tni_pairs* part, int* count)
+// From p->f and the residual it leaves in p->a to a better p->f. m->f is the guess for f_C. False:
+// no f_C was found, and trying again would not find one.
+static bool correct(tni_mixed* m, const tni_pairs* p, const tni_pairs* part, int* count)
 {
     const int ne = m->equal_count, nc = m->other_count;
     int       spent = 0;
     for (int i = 0; i < ne; ++i) m->e[i] = -p->a[m->equal[i]];
     tni_pivoted_solve(&m->factor, m->e);
     for (int i = 0; i < nc; ++i) m->c[i] = reduced_b(m, p, i);
-    solve_unequal(m, part, &spent);
+    const bool solved = solve_unequal(m, part, &spent);
     *count += spent;
     for (int j = 0; j < nc; ++j) {
         const double df = m->f[j] - p->f[m->other[j]];
@@ -216,6 +217,7 @@ static void correct(tni_mixed* m, const tni_pairs* p, const tni_pairs* part, int
         p->f[m->other[j]] = m->f[j];
     }
     for (int i = 0; i < ne; ++i) p->f[m->equal[i]] += m->e[i];
+    return solved;
 }
 
 static double largest(int n, const double* x)
@@ -237,14 +239,14 @@ static bool solve_with_equal(tni_mixed* m, const tni_pairs* p, tni_mixed_report*
     for (int pass = 0; pass < PASSES; ++pass) {
         int row;
         tni_pairs_apply(p);
-        correct(m, p, &part, &report->pivot_count);
+        const bool solved = correct(m, p, &part, &report->pivot_count);
         tni_pairs_apply(p);
         const double residual = tni_pairs_residual(p, &row);
         if (!(residual < report->residual)) break;
         report->residual = residual;
         memcpy(m->best, p->f, sizeof *p->f * (size_t)p->n);
         scale = fmax(tni_pairs_scale(p), largest(m->other_count, m->c));
-        if (residual <= REFINED * scale) break;
+        if (residual <= REFINED * scale || !solved) break;
     }
     memcpy(p->f, m->best, sizeof *p->f * (size_t)p->n);
     tni_pairs_apply(p);

@@ -24,7 +24,14 @@
 
 static const double touch = 1e-9; // a gap [m or rad] or speed [m/s or rad/s] that is none
 
-enum { EVENTS_MAX = 200, SLIDES_MAX = 8, CROWD = 12, BOUNCES_MAX = 2, SEARCH_MAX = 60 };
+enum {
+    EVENTS_MAX  = 200,
+    SLIDES_MAX  = 8,
+    CROWD       = 12,
+    BOUNCES_MAX = 2,
+    SEARCH_MAX  = 60,
+    PIECES_MAX  = 100000
+};
 
 // ---- Stops at a place ----------------------------------------------------------------------------
 
@@ -101,8 +108,9 @@ static bool may_bounce(tn_stepper* s, const tni_stop* stop)
     return true;
 }
 
-// What each stop asks of a blow. last: nothing bounces, all take part. Returns how many are hit.
-static int ask_for_blow(tn_stepper* s, bool last)
+// What each stop asks of a blow. last: nothing bounces, all take part. Returns how many are hit;
+// *bounces: whether any of them does.
+static int ask_for_blow(tn_stepper* s, bool last, bool* bounces)
 {
     tni_auxiliary* a    = stops_of(s);
     int            hits = 0;
@@ -126,6 +134,7 @@ static int ask_for_blow(tn_stepper* s, bool last)
                 stop->friction > 0 && stop->row_count > 1 ? TNI_STOP_GRIPS : TNI_STOP_PUSHES;
     }
     a->ready = false;
+    *bounces = any;
     return hits;
 }
 
@@ -158,11 +167,16 @@ static tn_result solve_velocities(tn_stepper* s, tn_step_report* report, tn_why*
 static tn_result pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a    = stops_of(s);
-    const int      most = 8 + 4 * a->stop_count;
+    const int      most = 8 + 4 * a->stop_count, jams = report->jam_count;
+    int            still = 0;
     for (int pass = 0; pass <= most + 1; ++pass) {
-        const int hits = ask_for_blow(s, pass >= most);
-        if (hits == 0) break;
+        bool      bounces;
+        const int hits = ask_for_blow(s, pass >= most, &bounces);
+        if (hits == 0 || still == 2)
+            break; // all took part twice: what is left, the joints drive on
+        still += !bounces;
         report->impact_count += hits;
+        if (report->jam_count > jams) forget_friction(a); // one jam is dear enough
         if (pass == 0) {
             const tni_place at     = tni_place_of(&s->now);
             const tn_result result = tni_system_factor(s->system, &at, why);
@@ -388,16 +402,21 @@ static double reach_within(const tn_stepper* s, double dt)
     return touch + 2 * dt * (speed + turn * (1 + size));
 }
 
-static void ask_for_step(tn_stepper* s, double dt)
+// w_n + gap / dt >= 0: it may come just as near as it touches. What would hit and bounce does so at
+// once, from where it is, with e of the speed it comes with: not of what this step's forces add, or
+// nothing would ever lie still.
+static void ask_for_step(tn_stepper* s, double dt, tn_step_report* report)
 {
     tni_auxiliary* a = stops_of(s);
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop*    stop  = &a->stops[i];
-        const double end   = stop->rate[0] + fmax(stop->gap, 0) / dt;
-        const bool   grip  = stop->friction > 0 && stop->row_count > 1;
-        const bool   later = stop->restitution > 0 && stop->gap > touch; // bounces at the next step
-        stop->rule         = later ? TNI_STOP_OPEN : grip ? TNI_STOP_GRIPS : TNI_STOP_PUSHES;
-        stop->want[0]      = -end;
+        tni_stop*    stop   = &a->stops[i];
+        const double end    = stop->rate[0] + fmax(stop->gap, 0) / dt;
+        const bool   grip   = stop->friction > 0 && stop->row_count > 1;
+        const double before = stop->left[0]; // its rate without this step's forces
+        const bool   hit    = stop->restitution > 0 && stop->gap > touch && end < 0 && before < 0;
+        stop->rule          = grip ? TNI_STOP_GRIPS : TNI_STOP_PUSHES;
+        stop->want[0]       = hit ? -stop->rate[0] - stop->restitution * before : -end;
+        report->impact_count += hit;
         for (int k = 1; k < stop->row_count; ++k) stop->want[k] = -stop->rate[k];
         for (int k = 0; k < stop->row_count; ++k) stop->force[k] *= dt; // a guess at the impulse
     }
@@ -421,8 +440,11 @@ static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report,
     tni_system_look(s->system, &free);
     const double reach = reach_within(s, dt);
     if (!find_within(s, reach)) return fail_full(why);
+    tni_system_look(s->system, &at);
+    for (int i = 0; i < a->stop_count; ++i) a->stops[i].left[0] = a->stops[i].rate[0];
+    tni_system_look(s->system, &free);
     tni_stops_look(a, s->system->views, s->now.z, true);
-    ask_for_step(s, dt);
+    ask_for_step(s, dt, report);
     result = solve_velocities(s, report, why);
     if (result != TN_OK) return result;
     for (int i = 0; i < n; ++i) {
@@ -449,13 +471,12 @@ void tni_hold_positions(tni_auxiliary* a)
     a->ready = false;
 }
 
-// What only came near may go on, and what is yet to bounce.
+// What only came near may go on.
 void tni_hold_velocities(tni_auxiliary* a)
 {
     for (int i = 0; i < a->stop_count; ++i) {
         tni_stop* stop = &a->stops[i];
-        if (stop->rule != TNI_STOP_HELD && (!(stop->gap <= touch) || stop->restitution > 0))
-            stop->rule = TNI_STOP_OPEN;
+        if (stop->rule != TNI_STOP_HELD && !(stop->gap <= touch)) stop->rule = TNI_STOP_OPEN;
         else if (stop->rule == TNI_STOP_HELD && stop->friction > 0 &&
                  tni_stop_slip(stop) <= 4 * touch)
             stop->rule = TNI_STOP_STUCK;
@@ -483,7 +504,7 @@ tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report, tn_
     bool         coarse = euler;
     int          slides = 0;
     s->bounce_count     = 0;
-    for (;;) {
+    for (int piece = 0; piece < PIECES_MAX; ++piece) {
         tn_result result = meet(s, report, why);
         if (result != TN_OK) return result;
         double dt = fmin(left, wish);
@@ -511,4 +532,6 @@ tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report, tn_
         left -= dt;
         tni_go_on(s);
     }
+    return tni_fail(why, TN_ERR_DIVERGED, "at time %g no step meets the error tolerance %g",
+                    s->now.time, s->settings.multiplier.error_tolerance);
 }

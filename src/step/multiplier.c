@@ -217,7 +217,8 @@ tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
     }
     // A piece that fails altogether is too long, until it is too short to blame.
     const tn_result result = runge_kutta(s, &dormand_prince, dt, &error, report, why);
-    if (result != TN_OK && s->has_stops) return result; // a jam, or no room
+    const bool jammed = s->system->auxiliary.report.jammed || s->start->auxiliary.report.jammed;
+    if (result != TN_OK && (jammed || result == TN_ERR_MEMORY)) return result;
     const double ratio =
         result == TN_OK ? error / s->settings.multiplier.error_tolerance : HUGE_VAL;
     ++report->substep_count;
