@@ -9,6 +9,8 @@
 // linear algebra promised.
 #include "step/stepper.h"
 
+#include <stdio.h>
+
 enum { ROUNDS_MAX = 25, VELOCITY_ROUNDS_MAX = 6 };
 
 // What a joint may be off by when no round helps any more: [m or rad], and per unit of speed.
@@ -80,6 +82,20 @@ static const char* name_of(const tn_stepper* s, int constraint)
                            : "none";
 }
 
+// The stop that is passed most, or driven on fastest, in words.
+static const char* worst_stop(const tn_stepper* s, bool rates, char* text, size_t size)
+{
+    const tni_auxiliary* a     = &s->system->auxiliary;
+    int                  worst = 0;
+    for (int i = 1; i < a->stop_count; ++i) {
+        const tni_stop *one = &a->stops[i], *most = &a->stops[worst];
+        if (rates ? one->rate[0] < most->rate[0] : one->gap < most->gap) worst = i;
+    }
+    snprintf(text, size, "a stop");
+    if (a->stop_count > 0) tni_stop_text(a, &a->stops[worst], text, size);
+    return text;
+}
+
 // Leaves the system factored near the place it arrives at, and looked at there.
 static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report* report,
                                    tn_why* why)
@@ -108,11 +124,12 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
     if (result != TN_OK) return result;
     if (error > tolerance && !(error <= give_up_position)) {
         report->worst_joint = tni_constraint_id(s->model, worst);
+        char text[120];
         if (worst < 0) {
             return tni_fail(why, TN_ERR_SINGULAR,
-                            "a contact or limit is passed by %.3g, and the joints let none of "
-                            "%d rounds take it back",
-                            error, report->iteration_count);
+                            "%s: passed by %.3g, and the joints let none of %d rounds take it back",
+                            worst_stop(s, false, text, sizeof text), error,
+                            report->iteration_count);
         }
         return tni_fail(why, TN_ERR_SINGULAR,
                         "joint '%s' does not close: it is off by %.3g after %d rounds",
@@ -145,9 +162,10 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
     for (int i = 0; i < s->model->u_count; ++i) speed = fmax(speed, fabs(s->next.u[i]));
     if (error > tolerance && !(error <= give_up_velocity * speed)) {
         report->worst_joint = tni_constraint_id(s->model, worst);
+        char text[120];
         if (worst < 0) {
-            return tni_fail(why, TN_ERR_SINGULAR, "the joints drive a contact or limit on at %.3g",
-                            error);
+            return tni_fail(why, TN_ERR_SINGULAR, "%s: the joints drive it on at %.3g",
+                            worst_stop(s, true, text, sizeof text), error);
         }
         return tni_fail(why, TN_ERR_SINGULAR,
                         "joint '%s' cannot move as the others ask: its velocity is off by %.3g",

@@ -155,6 +155,8 @@ double tni_stops_position_error(const tni_auxiliary* a);
 double tni_stops_velocity_error(const tni_auxiliary* a);
 /// What row k of a stop would do if nothing but its own masses were in the way, about.
 double tni_stop_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k);
+/// A stop in words: "joint 'door'", "contact of 'box' on 'ground'".
+void tni_stop_text(const tni_auxiliary* a, const tni_stop* stop, char* text, size_t size);
 /// Speed of the slip.
 double tni_stop_slip(const tni_stop* stop);
 

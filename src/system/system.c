@@ -2,6 +2,8 @@
 
 #include "force/force.h"
 
+#include <stdio.h>
+
 enum { EDGES_MAX = TNI_CONSTRAINT_BODIES_MAX };
 
 static void set_lone_nodes(tni_system* system)
@@ -107,25 +109,35 @@ static tn_result fail_at(const tni_system* system, int row, tn_why* why)
     return tni_fail(why, TN_ERR_SINGULAR, "the motion is not finite any more");
 }
 
-// No forces meet the conditions of a stop.
-static tn_result fail_at_stop(const tni_system* system, tn_why* why)
+void tni_stop_text(const tni_auxiliary* a, const tni_stop* stop, char* text, size_t size)
 {
-    const tni_auxiliary* a     = &system->auxiliary;
-    const tn_model*      model = system->model;
-    const tni_unit*      unit  = a->report.unit >= 0 ? &a->units[a->report.unit] : NULL;
-    if (unit == NULL || unit->stop < 0)
-        return tni_fail(why, TN_ERR_DIVERGED, "no forces keep all contacts and limits");
-    const tni_stop* stop = &a->stops[unit->stop];
+    const tn_model* model = a->model;
     int             bodies[2];
     tni_stop_bodies(a, stop, bodies);
     if (stop->limit >= 0) {
-        return tni_fail(why, TN_ERR_DIVERGED, "joint '%s': no force keeps it within its limit",
-                        model->joints[model->limits[stop->limit].joint].name);
+        const tni_joint* joint = &model->joints[model->limits[stop->limit].joint];
+        snprintf(text, size, "joint '%s'", joint->name);
+    } else {
+        snprintf(text, size, "contact of '%s' on '%s'", model->bodies[bodies[1]].name,
+                 model->bodies[bodies[0]].name);
     }
-    return tni_fail(
-        why, TN_ERR_DIVERGED,
-        "contact of '%s' on '%s': friction %g leaves no finite force that keeps them apart",
-        model->bodies[bodies[1]].name, model->bodies[bodies[0]].name, stop->friction);
+}
+
+// No forces meet the conditions of a stop.
+static tn_result fail_at_stop(const tni_system* system, tn_why* why)
+{
+    const tni_auxiliary* a    = &system->auxiliary;
+    const tni_unit*      unit = a->report.unit >= 0 ? &a->units[a->report.unit] : NULL;
+    if (unit == NULL || unit->stop < 0)
+        return tni_fail(why, TN_ERR_DIVERGED, "no forces keep all contacts and limits");
+    const tni_stop* stop = &a->stops[unit->stop];
+    char            text[120];
+    tni_stop_text(a, stop, text, sizeof text);
+    if (stop->limit >= 0)
+        return tni_fail(why, TN_ERR_DIVERGED, "%s: no force keeps it within its limit", text);
+    return tni_fail(why, TN_ERR_DIVERGED,
+                    "%s: friction %g leaves no finite force that keeps them apart", text,
+                    stop->friction);
 }
 
 static tni_scene_view scene_view(const tni_system* system, const tni_place* at)
