@@ -459,6 +459,17 @@ static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report,
     return TN_OK;
 }
 
+// How long a piece may be that is taken with impulses in place of a better integrator: turns of a
+// quarter radian, and what the adaptive one would take.
+static double impulse_piece(const tn_stepper* s, double wish, double h)
+{
+    double turn = 0;
+    for (int i = 0; i < s->model->body_count; ++i)
+        turn = fmax(turn, tni_norm(s->system->views[i].w));
+    const double longest = wish >= 1e-9 * h ? wish : h;
+    return turn * longest > 0.25 ? 0.25 / turn : longest;
+}
+
 // ---- Projection ----------------------------------------------------------------------------------
 
 void tni_hold_positions(tni_auxiliary* a)
@@ -520,7 +531,7 @@ tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report, tn_
         report->jam_count += jammed;
         if (jammed) coarse = true;
         if (coarse) {
-            dt     = left;
+            dt     = euler ? left : fmin(left, impulse_piece(s, wish, h));
             result = take_impulses(s, dt, report, why);
             ++report->coarse_count;
         }

@@ -135,6 +135,8 @@ static tn_result fail_at_stop(const tni_system* system, tn_why* why)
     tni_stop_text(a, stop, text, sizeof text);
     if (stop->limit >= 0)
         return tni_fail(why, TN_ERR_DIVERGED, "%s: no force keeps it within its limit", text);
+    if (stop->friction == 0)
+        return tni_fail(why, TN_ERR_DIVERGED, "%s: no force keeps them apart", text);
     return tni_fail(why, TN_ERR_DIVERGED,
                     "%s: friction %g leaves no finite force that keeps them apart", text,
                     stop->friction);
