@@ -17,20 +17,20 @@
 // endless row of ever smaller bounces comes to rest.
 //
 // Friction at the level of accelerations may leave no solution (Painleve 1895), and events may come
-// too thick. Then the rest of the step is taken with impulses over its whole length (Moreau), which
-// exist always: u = u_free + response to p, w_n + gap / dt >= 0, cone on w_t. It is of first order,
-// and counted in the report. Semi-implicit Euler steps are all taken so.
+// too thick. Then a piece is taken with impulses over its whole length (Moreau), which exist always:
+// u = u_free + response to p, w_n + gap / dt >= 0, cone on w_t. It is of first order, and counted in
+// the report. Semi-implicit Euler steps are all taken so.
 #include "step/stepper.h"
 
 static const double touch = 1e-9; // a gap [m or rad] or speed [m/s or rad/s] that is none
 
 enum {
-    EVENTS_MAX  = 200,
-    SLIDES_MAX  = 8,
-    CROWD       = 12,
-    BOUNCES_MAX = 2,
-    SEARCH_MAX  = 60,
-    PIECES_MAX  = 100000
+    EVENTS_MAX  = 200,  // in a step; then impulses
+    SLIDES_MAX  = 8,    // of them slides that end
+    CROWD       = 12,   // stops that rub: more are left to impulses when one is slow
+    BOUNCES_MAX = 2,    // of a stop in a step; then it lies
+    SEARCH_MAX  = 60,   // integrations for one event
+    PIECES_MAX  = 10000 // in a step, refused ones among them
 };
 
 // ---- Stops at a place ----------------------------------------------------------------------------
