@@ -61,8 +61,8 @@ static int find_free(const tni_least* least, const tni_pairs* p)
 {
     int count = 0;
     for (int i = 0; i < p->n; ++i) {
-        if (!(p->W[(p->n + 1) * i] > 0) || p->condition[i] == TNI_TANGENT || !is_zero(p, i))
-            continue;
+        if (p->condition[i] == TNI_EQUAL || p->condition[i] == TNI_TANGENT) continue;
+        if (!(p->W[(p->n + 1) * i] > 0) || !is_zero(p, i)) continue;
         double    size;
         const int across = p->condition[i] == TNI_NORMAL ? tangents(p, i, &size) : 0;
         bool      inside = true;
