@@ -178,7 +178,7 @@ typedef enum tn_joint_type {
 typedef enum tn_joint_form {
     TN_JOINT_BY_ANCHOR, ///< anchor, axis, axis2 in the world at the initial configuration
     TN_JOINT_BY_FRAMES, ///< a frame in each body; z is the axis, x the second one
-    TN_JOINT_BY_POINTS  ///< distance only: a point in each body's frame
+    TN_JOINT_BY_POINTS  ///< distance and rope: a point in each body's frame
 } tn_joint_form;
 
 /// How a constraint is solved for. The motion does not depend on it.

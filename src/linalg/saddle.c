@@ -529,15 +529,16 @@ static void respond_in(tni_saddle* s, int c, const int* given, int given_count, 
     }
 }
 
-int tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const int* wanted,
-                       int wanted_count, int count, double* x, bool refine, double* work)
+void tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const int* wanted,
+                        int wanted_count, int count, double* x, bool refine, double* work)
 {
     const tni_plan* plan  = s->plan;
     bool            loops = false;
     for (int i = 0; i < given_count; ++i) loops = loops || s->refined[plan->component_of[given[i]]];
-    if (!loops)
-        return tni_ldl_solve_path(s->ldl, given, given_count, wanted, wanted_count, count, x);
-    int visits = 0;
+    if (!loops) {
+        (void)tni_ldl_solve_path(s->ldl, given, given_count, wanted, wanted_count, count, x);
+        return;
+    }
     for (int i = 0; i < wanted_count; ++i) { // what is given lies in x too, and is read first
         bool reached = false;
         for (int j = 0; j < given_count && !reached; ++j)
@@ -550,9 +551,7 @@ int tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const i
         bool new    = true;
         for (int j = 0; j < i; ++j) new = new && plan->component_of[given[j]] != c;
         if (!new) continue;
-        visits += plan->component_start[c + 1] - plan->component_start[c];
         for (int k = 0; k < count; ++k)
             respond_in(s, c, given, given_count, wanted, wanted_count, count, x + k, refine, work);
     }
-    return visits;
 }

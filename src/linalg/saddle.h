@@ -64,9 +64,8 @@ void tni_saddle_mul_jt(const tni_saddle* s, int component, const double* mu, dou
 void tni_saddle_solve_a(tni_saddle* s, int component, const double* b, double* out);
 
 /// The response to right-hand sides on a few nodes, asked for on a few: as tni_ldl_solve_path, with
-/// the treatment of loops that tni_saddle_solve gives them. work: two numbers a row. Returns how
-/// many nodes were visited.
-int tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const int* wanted,
-                       int wanted_count, int count, double* x, bool refine, double* work);
+/// the treatment of loops that tni_saddle_solve gives them. work: two numbers a row.
+void tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const int* wanted,
+                        int wanted_count, int count, double* x, bool refine, double* work);
 
 #endif

@@ -6,7 +6,8 @@
 // factorisation from very near the place (the last stage of the integrator) serves to begin with.
 // Velocities: the same for the change of u with J du = -rate: an impulse of the joints alone, so
 // momentum stays. Both are measured with the true C and rate of the final place, not with what the
-// linear algebra promised.
+// linear algebra promised. Stops take part: those that push are held to no gap and no rate, others
+// are pushed out of what they are in.
 #include "step/stepper.h"
 
 #include <stdio.h>

@@ -38,7 +38,7 @@ static tn_result take_all(tn_stepper* s)
     s->reactions     = TNI_TAKE(&s->arena, tn_wrench, model->named_count);
     s->accelerations = TNI_TAKE(&s->arena, tn_twist, model->body_count);
     s->redundant     = TNI_TAKE(&s->arena, tn_row_name, model->row_count);
-    s->has_stops     = model->limit_count > 0 || model->shape_count > 1;
+    s->has_stops     = tni_may_stop(model);
     s->bounces       = TNI_TAKE(&s->arena, tni_bounce, s->has_stops ? TNI_BOUNCES_MAX : 0);
     if (s->arena.failed) return TN_ERR_MEMORY;
     const tn_loops  loops  = s->settings.multiplier.loops;
@@ -178,7 +178,7 @@ static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
     return TN_OK;
 }
 
-// What a call does once the workspace is ready; how may be NULL.
+// What a call does once the workspace is ready.
 typedef struct attempt {
     tn_result (*what)(tn_stepper* s, const struct attempt* how, tn_step_report* report,
                       tn_why* why);

@@ -32,7 +32,7 @@ enum { HALVES = 4 }; // room for halves, in numbers a row of the system
 
 // --- memory -------------------------------------------------------------------------------------
 
-static bool has_stops(const tn_model* model)
+bool tni_may_stop(const tn_model* model)
 {
     return model->limit_count > 0 || model->shape_count > 1;
 }
@@ -96,7 +96,7 @@ static tn_result take(tni_auxiliary* a)
     a->k            = TNI_TAKE(arena, double, a->block_capacity);
     a->W            = TNI_TAKE(arena, double, a->response_capacity);
     a->condition    = TNI_TAKE(arena, uint8_t, a->row_capacity);
-    a->parts        = TNI_TAKE(arena, tni_strip, a->row_capacity);
+    a->strips       = TNI_TAKE(arena, tni_strip, a->row_capacity);
     a->dependent    = TNI_TAKE(arena, uint8_t, a->row_capacity);
     a->b            = TNI_TAKE(arena, double, a->row_capacity);
     a->f            = TNI_TAKE(arena, double, a->row_capacity);
@@ -120,11 +120,11 @@ tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tn
 {
     *a = (tni_auxiliary){
         .model = model, .split = split, .arena = tni_arena_make(&model->arena.host)};
-    if (split->auxiliary_rows == 0 && !has_stops(model)) return TN_OK;
+    if (split->auxiliary_rows == 0 && !tni_may_stop(model)) return TN_OK;
     int edges;
     a->block_capacity = constraint_blocks(a, &edges);
     a->row_capacity   = split->auxiliary_rows;
-    if (has_stops(model)) {
+    if (tni_may_stop(model)) {
         a->stop_capacity = FIRST_STOPS;
         a->row_capacity += COLUMNS * FIRST_STOPS;
         a->block_capacity += COLUMNS * 2 * 6 * FIRST_STOPS;
@@ -141,7 +141,7 @@ void tni_auxiliary_free(tni_auxiliary* a)
 
 bool tni_auxiliary_is_tight(const tni_auxiliary* a)
 {
-    if (!has_stops(a->model)) return false;
+    if (!tni_may_stop(a->model)) return false;
     return a->full || 2 * a->stop_count > a->stop_capacity || 2 * a->row_count > a->row_capacity ||
            2 * a->wide > a->wide_capacity;
 }
@@ -332,51 +332,50 @@ static const tni_unit* unit_of(const tni_auxiliary* a, const tni_island* island,
 
 // Columns of W by path solves.
 static void respond(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island, int node_count,
-                    const tni_strip* part, bool exact)
+                    const tni_strip* strip, bool exact)
 {
     int             given[TNI_CONSTRAINT_BODIES_MAX];
-    const tni_unit* unit = &a->units[part->unit];
+    const tni_unit* unit = &a->units[strip->unit];
     const size_t    all  = (size_t)(a->model->u_count + a->model->row_count);
     const int       base = unit_of(a, island, 0)->first;
-    load_columns(a, unit, part->first, part->count, given);
-    a->visit_count += tni_saddle_respond(saddle, given, unit->edge_count, a->nodes, node_count,
-                                         part->count, a->x, exact, a->x + COLUMNS * all);
+    load_columns(a, unit, strip->first, strip->count, given);
+    tni_saddle_respond(saddle, given, unit->edge_count, a->nodes, node_count, strip->count, a->x,
+                       exact, a->x + COLUMNS * all);
     for (int i = 0; i < island->unit_count; ++i) {
         const tni_unit* other = unit_of(a, island, i);
         for (int r = 0; r < other->row_count; ++r) {
             double* W = a->W + island->at + (size_t)(other->first - base + r) * island->row_count +
-                        unit->first - base + part->first;
-            for (int c = 0; c < part->count; ++c)
-                W[c] = row_times(a, other, r, a->x + c, part->count, NULL);
+                        unit->first - base + strip->first;
+            for (int c = 0; c < strip->count; ++c)
+                W[c] = row_times(a, other, r, a->x + c, strip->count, NULL);
         }
     }
 }
 
 // All of W by products of halves, where it is symmetric, exact, and there is room. False: not so.
 static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
-                            int parts)
+                            int strip_count)
 {
     const int* component_of = a->split->plan->component_of;
     const int  base = unit_of(a, island, 0)->first, n = island->row_count;
     tni_halves_clear(&a->halves);
-    for (int p = 0; p < parts; ++p) {
-        const tni_unit* unit = &a->units[a->parts[p].unit];
+    for (int p = 0; p < strip_count; ++p) {
+        const tni_unit* unit = &a->units[a->strips[p].unit];
         int             given[TNI_CONSTRAINT_BODIES_MAX];
         if (unit->otherwise) return false;
-        load_columns(a, unit, a->parts[p].first, a->parts[p].count, given);
+        load_columns(a, unit, a->strips[p].first, a->strips[p].count, given);
         for (int i = 0; i < unit->edge_count; ++i) {
             if (saddle->refined[component_of[given[i]]]) return false;
         }
-        if (!tni_halves_add(&a->halves, saddle->ldl, given, unit->edge_count, a->parts[p].count,
-                            a->x, &a->parts[p].half))
+        if (!tni_halves_add(&a->halves, saddle->ldl, given, unit->edge_count, a->strips[p].count,
+                            a->x, &a->strips[p].half))
             return false;
     }
-    a->visit_count += a->halves.place_count;
-    for (int p = 0; p < parts; ++p) {
-        const tni_strip* one = &a->parts[p];
+    for (int p = 0; p < strip_count; ++p) {
+        const tni_strip* one = &a->strips[p];
         const int        i   = a->units[one->unit].first - base + one->first;
         for (int q = 0; q <= p; ++q) {
-            const tni_strip* two = &a->parts[q];
+            const tni_strip* two = &a->strips[q];
             const int        j   = a->units[two->unit].first - base + two->first;
             tni_halves_product(&a->halves, saddle->ldl, &one->half, &two->half,
                                a->W + island->at + (size_t)(n * i + j), n);
@@ -392,21 +391,20 @@ static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
 static void find_responses(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
                            bool exact)
 {
-    int nodes = 0, parts = 0;
+    int nodes = 0, strips = 0;
     for (int i = 0; i < island->unit_count; ++i) {
         const tni_unit* unit = unit_of(a, island, i);
         for (int k = 0; k < unit->edge_count; ++k)
             a->nodes[nodes++] = a->edges[unit->edge_start + k].node;
         for (int first = 0; first < unit->row_count; first += COLUMNS) {
-            const int left    = unit->row_count - first;
-            a->parts[parts++] = (tni_strip){.unit  = (int)(unit - a->units),
-                                            .first = first,
-                                            .count = left < COLUMNS ? left : COLUMNS};
+            const int left      = unit->row_count - first;
+            a->strips[strips++] = (tni_strip){.unit  = (int)(unit - a->units),
+                                              .first = first,
+                                              .count = left < COLUMNS ? left : COLUMNS};
         }
     }
-    a->column_count += island->row_count;
-    if (multiply_halves(a, saddle, island, parts)) return;
-    for (int p = 0; p < parts; ++p) respond(a, saddle, island, nodes, &a->parts[p], exact);
+    if (multiply_halves(a, saddle, island, strips)) return;
+    for (int p = 0; p < strips; ++p) respond(a, saddle, island, nodes, &a->strips[p], exact);
 }
 
 // What a row would do if nothing but its own masses were in the way, roughly: the measure of its

@@ -109,17 +109,18 @@ typedef struct tni_auxiliary {
     double*        size;           ///< by row: what a was added up from
     double*        x;              ///< responses, three columns over all rows of the plan
     tni_halves     halves;
-    tni_strip*     parts; ///< row_capacity of them
+    tni_strip*     strips; ///< row_capacity of them
     tni_mixed*     mixed;
     tni_least      least;
 
-    tni_auxiliary_report report;      ///< of the last solve
-    int                  visit_count; ///< nodes that the columns visited
-    int                  column_count;
+    tni_auxiliary_report report; ///< of the last solve
     double (*clock)(void* user);
     void*  clock_user;
     double columns_time, pairs_time; ///< [s]: responses, and the problem between the rows
 } tni_auxiliary;
+
+/// Whether a model has anything that may stop a motion.
+bool tni_may_stop(const tn_model* model);
 
 TN_NODISCARD tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split,
                                             tni_auxiliary* a);

@@ -3,6 +3,7 @@
 #include "system/auxiliary.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { ROWS = 3 };
 
@@ -18,6 +19,20 @@ void tni_stop_bodies(const tni_auxiliary* a, const tni_stop* stop, int bodies[2]
     const tni_joint* joint = &a->model->joints[a->model->limits[stop->limit].joint];
     bodies[0]              = joint->body1;
     bodies[1]              = joint->body2;
+}
+
+void tni_stop_text(const tni_auxiliary* a, const tni_stop* stop, char* text, size_t size)
+{
+    const tn_model* model = a->model;
+    int             bodies[2];
+    tni_stop_bodies(a, stop, bodies);
+    if (stop->limit >= 0) {
+        const tni_joint* joint = &model->joints[model->limits[stop->limit].joint];
+        snprintf(text, size, "joint '%s'", joint->name);
+    } else {
+        snprintf(text, size, "contact of '%s' on '%s'", model->bodies[bodies[1]].name,
+                 model->bodies[bodies[0]].name);
+    }
 }
 
 static bool add(tni_auxiliary* a, const tni_stop* stop)

@@ -2,8 +2,6 @@
 
 #include "force/force.h"
 
-#include <stdio.h>
-
 enum { EDGES_MAX = TNI_CONSTRAINT_BODIES_MAX };
 
 static void set_lone_nodes(tni_system* system)
@@ -107,20 +105,6 @@ static tn_result fail_at(const tni_system* system, int row, tn_why* why)
                         body->name);
     }
     return tni_fail(why, TN_ERR_SINGULAR, "the motion is not finite any more");
-}
-
-void tni_stop_text(const tni_auxiliary* a, const tni_stop* stop, char* text, size_t size)
-{
-    const tn_model* model = a->model;
-    int             bodies[2];
-    tni_stop_bodies(a, stop, bodies);
-    if (stop->limit >= 0) {
-        const tni_joint* joint = &model->joints[model->limits[stop->limit].joint];
-        snprintf(text, size, "joint '%s'", joint->name);
-    } else {
-        snprintf(text, size, "contact of '%s' on '%s'", model->bodies[bodies[1]].name,
-                 model->bodies[bodies[0]].name);
-    }
 }
 
 // No forces meet the conditions of a stop.
