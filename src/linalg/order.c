@@ -468,6 +468,11 @@ int tni_order_minimum_degree(tni_arena* scratch, const tni_adjacency* graph, con
     return count;
 }
 
+int tni_order_loops(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip, int* order)
+{
+    return tni_order_minimum_degree(scratch, graph, skip, order);
+}
+
 void tni_order_parents(const tni_adjacency* graph, const int* order, const int* place, int* parent,
                        int* work)
 {

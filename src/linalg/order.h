@@ -42,6 +42,11 @@ int tni_order_root(const tni_adjacency* graph, const int* nodes, int count, int*
 /// of v towards the root, -1 for the root itself and, on entry, for all nodes of the component.
 int tni_order_breadth(const tni_adjacency* graph, int root, int* queue, int* up);
 
+/// The order for loops, over the nodes that are not skipped, with the local rule; fills order,
+/// returns how many, or -1 when there is no memory.
+int tni_order_loops(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
+                    int* order);
+
 /// Minimum degree with the local rule over the nodes that are not skipped; fills order, returns
 /// how many, or -1 when there is no memory.
 int tni_order_minimum_degree(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,

@@ -62,6 +62,9 @@ typedef struct loops {
     double*   metric;   ///< by row: M, 0 on B rows
     double*   scale;    ///< by row: S_ii, 0 on soft rows, 1 on A rows
     double*   infinite; ///< by row
+    double*   zeros;    ///< the largest diagonal block
+    size_t*   zeros_at; ///< by node
+    size_t*   edge_at;  ///< by edge, into the saddle's J
     tni_plan* plan;
     tni_ldl*  ldl;
 } loops;
@@ -105,6 +108,10 @@ static tn_result plan_loops(tni_arena* arena, const tni_saddle* s, loops* l)
     l->metric    = TNI_TAKE(arena, double, l->row_count);
     l->scale     = TNI_TAKE(arena, double, l->row_count);
     l->infinite  = TNI_TAKE(arena, double, l->row_count);
+    l->zeros     = TNI_TAKE(arena, double, l->plan->dim_max * l->plan->dim_max);
+    l->zeros_at  = TNI_TAKE(arena, size_t, l->count);
+    l->edge_at   = TNI_TAKE(arena, size_t, l->edge_count);
+    for (int e = 0; !arena->failed && e < l->edge_count; ++e) l->edge_at[e] = s->j_at[l->edge[e]];
     if (arena->failed || tni_ldl_create(arena, l->plan, &l->ldl) != TN_OK) return TN_ERR_MEMORY;
     for (int i = 0; i < l->row_count; ++i) l->infinite[i] = INFINITE;
     return TN_OK;
@@ -142,21 +149,13 @@ static void measure_rows(tni_saddle* s, loops* l)
     }
 }
 
+// M comes as what is added to diagonal blocks of zeros.
 static tn_result factor(tni_saddle* s, loops* l)
 {
-    const tni_plan* plan = l->plan;
-    tni_ldl_clear(l->ldl, -1);
-    for (int v = 0; v < l->count; ++v) {
-        const int n = l->dim[v];
-        double*   D = l->ldl->value + plan->pivot[plan->place[v]].at;
-        memset(D, 0, sizeof *D * (size_t)(n * n));
-        for (int k = 0; k < n; ++k) D[(n + 1) * k] = l->metric[plan->row_start[v] + k];
-    }
-    for (int e = 0; e < l->edge_count; ++e)
-        tni_ldl_load_edge(l->ldl, e, tni_saddle_j(s, l->edge[e]));
-    const tni_pivot_rule rule = {.scale = l->scale, .alpha = l->infinite, .tolerance = KEPT};
+    const tni_blocks     blocks = {l->zeros, l->zeros_at, s->j, l->edge_at, true};
+    const tni_pivot_rule rule   = {.scale = l->scale, .alpha = l->infinite, .tolerance = KEPT};
     tni_pivot_report     report;
-    return tni_ldl_factor(l->ldl, -1, &rule, &report);
+    return tni_ldl_factor(l->ldl, -1, &blocks, l->metric, &rule, &report);
 }
 
 // A rows of x <- u, what the kept rows leave free of each of the rows named; x[row * count + k].

@@ -62,6 +62,7 @@ tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle**
     s->a_ready        = TNI_TAKE(arena, uint8_t, plan->component_count);
     s->scale          = TNI_TAKE(arena, double, rows);
     s->alpha          = TNI_TAKE(arena, double, rows);
+    s->raise          = TNI_TAKE(arena, double, rows);
     s->work           = TNI_TAKE(arena, double, WORK_VECTORS* rows);
     if (arena->failed) return TN_ERR_MEMORY;
     size_t diagonal = 0, j = 0;
@@ -203,22 +204,6 @@ void tni_saddle_solve_a(tni_saddle* s, int component, const double* b, double* o
 
 // --- factor -------------------------------------------------------------------------------------
 
-static void load(tni_saddle* s, int component)
-{
-    const tni_plan* plan  = s->plan;
-    const range     nodes = places_of(plan, component), edges = edges_of(plan, component);
-    tni_ldl_clear(s->ldl, component);
-    for (int p = nodes.first; p < nodes.end; ++p) {
-        const tni_pivot* v    = &plan->pivot[p];
-        const double*    from = s->diagonal + s->diagonal_at[plan->order[p]];
-        double*          to   = s->ldl->value + v->at;
-        for (int k = 0; k < v->dim * v->dim; ++k) to[k] = v->sign > 0 ? from[k] : -from[k];
-    }
-    for (int k = edges.first; k < edges.end; ++k) {
-        tni_ldl_load_edge(s->ldl, plan->edge_list[k], s->j + s->j_at[plan->edge_list[k]]);
-    }
-}
-
 // scale_i <- (J A^-1 J^T)_ii on B rows and A_ii on A rows.
 static void measure_rows(tni_saddle* s, int component)
 {
@@ -250,18 +235,24 @@ static void regularise(tni_saddle* s, int component)
     const range     nodes = places_of(plan, component);
     for (int p = nodes.first; p < nodes.end; ++p) {
         const tni_pivot* v = &plan->pivot[p];
-        if (v->sign > 0) continue;
-        const double* E = s->diagonal + s->diagonal_at[plan->order[p]];
+        const double*    E = s->diagonal + s->diagonal_at[plan->order[p]];
         for (int k = 0; k < v->dim; ++k) {
-            const double given = E[(v->dim + 1) * k];
-            double*      scale = &s->scale[v->row + k];
-            double       alpha = s->regularisation * *scale;
+            const double given   = E[(v->dim + 1) * k];
+            double*      scale   = &s->scale[v->row + k];
+            double       alpha   = s->regularisation * *scale;
+            s->raise[v->row + k] = 0;
+            if (v->sign > 0) continue;
             if (!(alpha > 0) && given == 0) alpha = s->regularisation, *scale = 1;
             s->alpha[v->row + k] = alpha;
             *scale += given;
-            if (given < alpha) s->ldl->value[v->at + (size_t)((v->dim + 1) * k)] -= alpha - given;
+            if (given < alpha) s->raise[v->row + k] = alpha - given;
         }
     }
+}
+
+static tni_blocks blocks_of(const tni_saddle* s)
+{
+    return (tni_blocks){s->diagonal, s->diagonal_at, s->j, s->j_at, !s->soft};
 }
 
 static tn_result factor_loop(tni_saddle* s, int component)
@@ -270,13 +261,13 @@ static tn_result factor_loop(tni_saddle* s, int component)
     ++s->report.loop_count;
     s->report.bad_row = factor_a(s, component);
     if (s->report.bad_row >= 0) return TN_ERR_SINGULAR;
-    load(s, component);
     measure_rows(s, component);
     regularise(s, component);
-    const tni_pivot_rule rule = {
-        .scale = s->scale, .alpha = s->alpha, .tolerance = LOOP_TOLERANCE * s->regularisation};
+    const tni_blocks     blocks = blocks_of(s);
+    const tni_pivot_rule rule   = {
+          .scale = s->scale, .alpha = s->alpha, .tolerance = LOOP_TOLERANCE * s->regularisation};
     tni_pivot_report report;
-    const tn_result  result = tni_ldl_factor(s->ldl, component, &rule, &report);
+    const tn_result  result = tni_ldl_factor(s->ldl, component, &blocks, s->raise, &rule, &report);
     s->report.bad_row       = report.bad_row;
     s->report.replaced_count += report.replaced;
     return result;
@@ -285,9 +276,9 @@ static tn_result factor_loop(tni_saddle* s, int component)
 static tn_result factor_tree(tni_saddle* s, int component, bool* lost)
 {
     const tni_pivot_rule rule   = {.tolerance = TREE_TOLERANCE};
-    const tni_blocks     blocks = {s->diagonal, s->diagonal_at, s->j, s->j_at, !s->soft};
+    const tni_blocks     blocks = blocks_of(s);
     tni_pivot_report     report;
-    const tn_result      result = tni_ldl_factor_tree(s->ldl, component, &blocks, &rule, &report);
+    const tn_result      result = tni_ldl_factor(s->ldl, component, &blocks, NULL, &rule, &report);
     *lost                       = result == TN_OK && report.replaced > 0;
     s->report.bad_row           = report.bad_row;
     if (!*lost && report.smallest < s->report.pivot_min) {
@@ -304,9 +295,10 @@ tn_result tni_saddle_factor(tni_saddle* s)
                    .pivot_min = HUGE_VAL, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
     for (int c = 0; c < plan->component_count; ++c) {
         s->a_ready[c] = s->refined[c] = 0;
-        bool lost                     = false;
-        if (plan->tree[c] && factor_tree(s, c, &lost) != TN_OK) return TN_ERR_SINGULAR;
-        if ((!plan->tree[c] || lost) && factor_loop(s, c) != TN_OK) return TN_ERR_SINGULAR;
+        bool       lost               = false;
+        const bool exact              = plan->tree[c] && !s->damped;
+        if (exact && factor_tree(s, c, &lost) != TN_OK) return TN_ERR_SINGULAR;
+        if ((!exact || lost) && factor_loop(s, c) != TN_OK) return TN_ERR_SINGULAR;
     }
     return TN_OK;
 }

@@ -23,6 +23,7 @@ typedef struct tni_saddle {
     const tni_plan*   plan;
     tni_ldl*          ldl;
     double            regularisation; ///< eps_T, 1e-11; may be changed before a factorisation
+    bool              damped;         ///< trees are regularised like loops; likewise
     int               refinement_max;
     uint8_t*          refined; ///< by component: regularised, mu only from the core
     tni_saddle_report report;
@@ -36,6 +37,7 @@ typedef struct tni_saddle {
     double*  j;
     double*  scale; ///< by row: (J A^-1 J^T + E)_ii on B rows, A_ii on A rows
     double*  alpha; ///< by row: eps_T (J A^-1 J^T)_ii on B rows
+    double*  raise; ///< by row: what the core adds to E, so that it is alpha at least
     double*  work;  ///< several vectors by row
 } tni_saddle;
 

@@ -120,13 +120,35 @@ static void make_full(system_case* s)
     }
 }
 
+// The blocks one after the other, as the core takes them: E positive.
+static tni_blocks gather(system_case* s)
+{
+    const size_t n = (size_t)s->graph.count, m = (size_t)s->graph.edge_count;
+    size_t       size = 0;
+    for (size_t v = 0; v < n; ++v) size += (size_t)(s->dim[v] * s->dim[v]);
+    for (size_t e = 0; e < m; ++e)
+        size += (size_t)(s->dim[s->row_node[e]] * s->dim[s->col_node[e]]);
+    double* numbers     = TNI_TAKE(&s->arena, double, size);
+    size_t *diagonal_at = TNI_TAKE(&s->arena, size_t, n), *edge_at = TNI_TAKE(&s->arena, size_t, m);
+    size_t  at = 0;
+    for (size_t v = 0; v < n; ++v) {
+        diagonal_at[v] = at;
+        for (int k = 0; k < s->dim[v] * s->dim[v]; ++k)
+            numbers[at++] = s->graph.sign[v] > 0 ? s->diagonal[v][k] : -s->diagonal[v][k];
+    }
+    for (size_t e = 0; e < m; ++e) {
+        edge_at[e] = at;
+        for (int k = 0; k < s->dim[s->row_node[e]] * s->dim[s->col_node[e]]; ++k)
+            numbers[at++] = s->block[e][k];
+    }
+    return (tni_blocks){numbers, diagonal_at, numbers, edge_at, false};
+}
+
 static tn_result load_and_factor(system_case* s, tni_pivot_report* report)
 {
-    tni_ldl_clear(s->ldl, -1);
-    for (int v = 0; v < s->graph.count; ++v) tni_ldl_load_diagonal(s->ldl, v, s->diagonal[v]);
-    for (int e = 0; e < s->graph.edge_count; ++e) tni_ldl_load_edge(s->ldl, e, s->block[e]);
-    const tni_pivot_rule rule = {.tolerance = 1e-13};
-    return tni_ldl_factor(s->ldl, -1, &rule, report);
+    const tni_blocks     blocks = gather(s);
+    const tni_pivot_rule rule   = {.tolerance = 1e-13};
+    return tni_ldl_factor(s->ldl, -1, &blocks, NULL, &rule, report);
 }
 
 static void make_plan(system_case* s)
@@ -620,17 +642,17 @@ static size_t long_chain(int n, double* worst)
     make_plan(s);
     const size_t bytes = s->arena.bytes - before;
     CHECK(s->plan->tree[0] && s->plan->fill_blocks == 0);
-    const double A[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, E[1] = {0}, J[3] = {1, 0.5, 0.25},
-                 K[3] = {-0.5, 0.5, 1};
-    for (int i = 0; i < n; ++i) {
-        tni_ldl_load_diagonal(s->ldl, 2 * i, A);
-        tni_ldl_load_diagonal(s->ldl, 2 * i + 1, E);
-    }
+    const double J[3] = {1, 0.5, 0.25}, K[3] = {-0.5, 0.5, 1};
+    const double numbers[16] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 0, J[0], J[1], J[2], K[0], K[1], K[2]};
+    size_t *     diagonal_at = TNI_TAKE(&s->arena, size_t, 2 * n),
+           *edge_at          = TNI_TAKE(&s->arena, size_t, 2 * n);
+    for (int v = 0; v < 2 * n; ++v) diagonal_at[v] = v % 2 == 0 ? 0 : 9;
     for (int e = 0; e < s->graph.edge_count; ++e)
-        tni_ldl_load_edge(s->ldl, e, s->row_node[e] > s->col_node[e] ? J : K);
-    const tni_pivot_rule rule = {.tolerance = 1e-13};
+        edge_at[e] = s->row_node[e] > s->col_node[e] ? 10 : 13;
+    const tni_blocks     blocks = {numbers, diagonal_at, numbers, edge_at, false};
+    const tni_pivot_rule rule   = {.tolerance = 1e-13};
     tni_pivot_report     report;
-    CHECK_OK(tni_ldl_factor(s->ldl, -1, &rule, &report));
+    CHECK_OK(tni_ldl_factor(s->ldl, -1, &blocks, NULL, &rule, &report));
     const int rows = s->plan->row_count;
     double*   x    = TNI_TAKE(&s->arena, double, rows);
     for (int i = 0; i < rows; ++i) x[i] = 1;
