@@ -52,11 +52,41 @@ typedef struct tn_multiplier_settings {
     double error_tolerance; ///< adaptive integrator: error a step, in q and in h times u [m or rad]
 } tn_multiplier_settings;
 
+typedef enum tn_formulation {
+    TN_FORMULATION_AUTO, ///< what costs least by prediction
+    TN_FORMULATION_KKT,  ///< [M J^T; J -E] on the graph of bodies and joints
+    TN_FORMULATION_SPD,  ///< J M^-1 J^T, positive definite
+    TN_FORMULATION_SPLIT ///< the same with bodies of many joints split into welded parts
+} tn_formulation;
+
+typedef enum tn_backend {
+    TN_BACKEND_CORE,   ///< our own factorisation
+    TN_BACKEND_CHOLMOD ///< SuiteSparse's, for spd and split; only where it was built in
+} tn_backend;
+
+typedef enum tn_alpha {
+    TN_ALPHA_ROWS, ///< each row is regularised by its own size
+    TN_ALPHA_NORM  ///< all by the norm of the matrix, as in Tomcin et al. 2014
+} tn_alpha;
+
+typedef struct tn_impulse_settings {
+    double tolerance;  ///< joint error that a step leaves at most [m or rad]
+    int    iterations; ///< of the joint correction, at most
+    double accept; ///< joint error with which a step that fails it may still be taken [m or rad]
+    tn_formulation formulation;
+    tn_backend     backend;
+    double         regularisation; ///< relative, of rows that loops may make redundant
+    tn_alpha       alpha;
+    int            part_joints; ///< split: joints on a part of a body; 0: chosen by predicted cost
+    bool           stiffen;     ///< treat the tension of heavily loaded light bodies implicitly
+} tn_impulse_settings;
+
 typedef struct tn_settings {
     tn_method              method;
     double                 h;        ///< step [s]
     double                 duration; ///< [s]
     tn_multiplier_settings multiplier;
+    tn_impulse_settings    impulse;
 } tn_settings;
 
 TN_API tn_settings tn_default_settings(void);

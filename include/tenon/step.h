@@ -38,8 +38,10 @@ typedef struct tn_step_report {
     int         redundant_count;   ///< dependent rows the last tn_stepper_check found; -1: no check
     int         regularised_count; ///< pivots that had to be replaced
     int         refinement_count;  ///< refinement steps spent, largest over the solves
-    int         iteration_count;   ///< projection iterations
-    int         substep_count;     ///< adaptive integrator: accepted and rejected pieces
+    int         iteration_count;   ///< projection iterations, or those of the joint correction
+    int         substep_count;     ///< pieces of the step: adaptive integrator, rejected ones too
+    int         unclosed_count;    ///< of them taken although a joint did not close
+    int         stiffened_count;   ///< bodies whose tension was treated implicitly, the most
     int         contact_count;     ///< points in contact at the end
     double deepest; ///< largest penetration of contacts, limits and ropes at the end [m or rad]
     int    auxiliary_count; ///< rows solved beside the tree, the most of any solve
@@ -111,6 +113,21 @@ TN_NODISCARD TN_API tn_result tn_stepper_forward(tn_stepper* stepper, tn_state* 
                                                  const double* positions, const double* velocities,
                                                  const double* forces, double* accelerations,
                                                  tn_why* why);
+
+// ---- Assembly: onto the joints from afar ----------------------------------------------------------
+
+typedef struct tn_assembly {
+    double      error_before, error_after; ///< largest joint position error [m or rad]
+    tn_joint_id worst_joint;               ///< the joint that has it, or that cannot close
+    int         round_count;
+    double      moved, turned; ///< the most that a body's frame moved and turned [m], [rad]
+    tn_body_id  moved_body;
+} tn_assembly;
+
+/// Moves a state whose joints are far from closing onto them, by as little as it can, and makes the
+/// velocities fit. On failure the state is as it was, and *why names a joint that cannot close.
+TN_NODISCARD TN_API tn_result tn_stepper_assemble(tn_stepper* stepper, tn_state* state,
+                                                  tn_assembly* assembly, tn_why* why);
 
 // ---- Is this mechanism what its author meant? ----------------------------------------------------
 

@@ -13,6 +13,7 @@ typedef struct tni_scene_view {
     const double*   z; ///< joint coordinates a moment ago
     const tni_view* views;
     const tn_state* state;
+    bool            flying; ///< turning bodies carry on by themselves: no inertial forces
 } tni_scene_view;
 
 /// A body as it stands; scratch is used when no view is at hand.
@@ -47,6 +48,8 @@ void tni_force_add(const tni_force* force, const tni_scene_view* at, double* f);
 void tni_body_forces(const tni_scene_view* at, int body, double* f);
 /// f += all other forces.
 void tni_other_forces(const tni_scene_view* at, double* f);
+/// Whether any force may depend on velocities, inertial ones aside.
+bool tni_forces_damp(const tn_model* model);
 /// f = sum of all forces.
 void tni_forces(const tni_scene_view* at, double* f);
 

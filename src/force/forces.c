@@ -36,6 +36,19 @@ void tni_forces(const tni_scene_view* at, double* f)
     for (int i = 0; i < FORCE_COUNT; ++i) tni_force_add(forces[i], at, f);
 }
 
+bool tni_forces_damp(const tn_model* model)
+{
+    bool damp = model->drag_count > 0;
+    for (int i = 0; i < model->actuation_count; ++i)
+        damp = damp || model->actuations[i].damping > 0 || model->actuations[i].limit.damping > 0;
+    for (int i = 0; i < model->spring_count; ++i) damp = damp || model->springs[i].damping > 0;
+    for (int i = 0; i < model->target_count; ++i)
+        damp = damp || model->targets[i].damping > 0 || model->targets[i].angular_damping > 0;
+    for (int i = 0; i < model->free_count; ++i)
+        damp = damp || model->bodies[model->free_bodies[i]].kind == TN_BODY_USER;
+    return damp;
+}
+
 tn_energy tn_state_energy(const tn_state* state)
 {
     const tni_scene_view at = {

@@ -5,7 +5,7 @@
 static void add_body(const tni_scene_view* at, int index, double* f)
 {
     const tni_body* body = &at->model->bodies[index];
-    if (body->kind != TN_BODY_RIGID) return;
+    if (body->kind != TN_BODY_RIGID || at->flying) return;
     const tni_view* view = &at->views[index];
     const tn_vec3   w    = tni_mul_t(&view->R, view->w); // in body axes
     const tn_vec3   t    = tni_cross(tni_mul(&body->inertia, w), w);

@@ -21,18 +21,30 @@ tn_quat tni_quat_normalised(tn_quat a)
     return (tn_quat){s * a.w, s * a.x, s * a.y, s * a.z};
 }
 
+// Below one radian by power series in x = (|d|/2)^2, whose next terms are below 1e-18: most turns
+// are a step's, and small.
 tn_quat tni_quat_exp(tn_vec3 d)
 {
-    const double half2 = 0.25 * tni_dot(d, d); // (|d|/2)^2
-    double       c, s;                         // cos(|d|/2), sin(|d|/2)/|d|
-    if (half2 < 0.25e-8) {                     // |d| < 1e-4: the next terms are below 1 ulp
-        c = 1 - half2 / 2 + half2 * half2 / 24;
-        s = 0.5 - half2 / 12 + half2 * half2 / 240;
-    } else {
-        const double half = sqrt(half2);
-        tni_sincos(half, &s, &c);
-        s /= 2 * half;
+    const double x = 0.25 * tni_dot(d, d);
+    double       c, s; // cos(|d|/2), sin(|d|/2)/|d|
+    if (x < 0.25) {
+        c = 1 - x * (1.0 / 2) *
+                    (1 - x * (1.0 / 12) *
+                             (1 - x * (1.0 / 30) *
+                                      (1 - x * (1.0 / 56) *
+                                               (1 - x * (1.0 / 90) *
+                                                        (1 - x * (1.0 / 132) * (1 - x / 182))))));
+        s = 0.5 - x * (1.0 / 12) *
+                      (1 - x * (1.0 / 20) *
+                               (1 - x * (1.0 / 42) *
+                                        (1 - x * (1.0 / 72) *
+                                                 (1 - x * (1.0 / 110) *
+                                                          (1 - x * (1.0 / 156) * (1 - x / 210))))));
+        return (tn_quat){c, s * d.x, s * d.y, s * d.z};
     }
+    const double half = sqrt(x);
+    tni_sincos(half, &s, &c);
+    s /= 2 * half;
     return tni_quat_normalised((tn_quat){c, s * d.x, s * d.y, s * d.z});
 }
 
@@ -113,4 +125,53 @@ tni_mat3 tni_nearest_rotation(const tni_mat3* A)
         if (!(change > 1e-15)) break;
     }
     return R;
+}
+
+// One rotation that makes entry (i, j) of B zero; V follows.
+static void rotate_away(tni_mat3* B, tni_mat3* V, int i, int j)
+{
+    const double b = B->m[3 * i + j];
+    if (b == 0) return;
+    const double half = 0.5 * (B->m[4 * j] - B->m[4 * i]);
+    const double t    = (half >= 0 ? b : -b) / (fabs(half) + sqrt(half * half + b * b));
+    const double c = 1 / sqrt(1 + t * t), s = c * t;
+    for (int k = 0; k < 3; ++k) {
+        const double x = B->m[3 * k + i], y = B->m[3 * k + j];
+        B->m[3 * k + i] = c * x - s * y;
+        B->m[3 * k + j] = s * x + c * y;
+        const double v = V->m[3 * k + i], w = V->m[3 * k + j];
+        V->m[3 * k + i] = c * v - s * w;
+        V->m[3 * k + j] = s * v + c * w;
+    }
+    for (int k = 0; k < 3; ++k) {
+        const double x = B->m[3 * i + k], y = B->m[3 * j + k];
+        B->m[3 * i + k] = c * x - s * y;
+        B->m[3 * j + k] = s * x + c * y;
+    }
+}
+
+tn_vec3 tni_symmetric_eigen(const tni_mat3* A, tni_mat3* vectors)
+{
+    enum { SWEEPS_MAX = 30 };
+    tni_mat3 B = *A, V = tni_identity3();
+    for (int sweep = 0; sweep < SWEEPS_MAX; ++sweep) {
+        const double off  = fabs(B.m[1]) + fabs(B.m[2]) + fabs(B.m[5]);
+        const double size = fabs(B.m[0]) + fabs(B.m[4]) + fabs(B.m[8]);
+        if (!(off > 1e-17 * size)) break;
+        rotate_away(&B, &V, 0, 1);
+        rotate_away(&B, &V, 0, 2);
+        rotate_away(&B, &V, 1, 2);
+    }
+    int order[3] = {0, 1, 2};
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2 - i; ++j)
+            if (B.m[4 * order[j]] > B.m[4 * order[j + 1]]) {
+                const int k  = order[j];
+                order[j]     = order[j + 1];
+                order[j + 1] = k;
+            }
+    if (vectors != NULL)
+        *vectors = tni_columns(tni_column(&V, order[0]), tni_column(&V, order[1]),
+                               tni_column(&V, order[2]));
+    return tni_vec3(B.m[4 * order[0]], B.m[4 * order[1]], B.m[4 * order[2]]);
 }

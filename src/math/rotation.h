@@ -22,5 +22,8 @@ tn_vec3  tni_rotate(tn_quat q, tn_vec3 v);
 tn_vec3  tni_left_jacobian_inverse(tn_vec3 theta, tn_vec3 w); ///< Jl^-1(theta) w
 /// The rotation nearest to A (polar decomposition); A must have a positive determinant.
 tni_mat3 tni_nearest_rotation(const tni_mat3* A);
+/// Eigenvalues of a symmetric matrix, rising, and unit eigenvectors as columns (or NULL), by
+/// Jacobi's rotations.
+tn_vec3 tni_symmetric_eigen(const tni_mat3* A, tni_mat3* vectors);
 
 #endif

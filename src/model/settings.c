@@ -1,6 +1,6 @@
 // settings: one table says what can be set, in which range, and how it reads in files.
 //
-// A setting is a number, or one word of a list. The field is found by its offset in tn_settings;
+// A setting is a number, a whole number, or one word of a list. The field is found by its offset in tn_settings;
 // words are stored as their index in the list. Adding a setting is adding a line to the table.
 // Fails with TN_ERR_PARSE, naming the key, what it takes, and the nearest good word.
 #include "model/settings.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-typedef enum field_type { FIELD_NUMBER, FIELD_ENUM, FIELD_BOOL } field_type;
+typedef enum field_type { FIELD_NUMBER, FIELD_WHOLE, FIELD_ENUM, FIELD_BOOL } field_type;
 
 typedef struct setting {
     tn_setting_info    info;
@@ -28,10 +28,13 @@ static const char* const method_words[] = {
     TN_METHOD_LIST(METHOD_WORD)
 #undef METHOD_WORD
 };
-static const char* const integrator_words[] = {"euler", "rk4", "adaptive"};
-static const char* const dynamics_words[]   = {"second", "first"};
-static const char* const loops_words[]      = {"core", "auxiliary"};
-static const char* const bool_words[]       = {"false", "true"};
+static const char* const integrator_words[]  = {"euler", "rk4", "adaptive"};
+static const char* const dynamics_words[]    = {"second", "first"};
+static const char* const loops_words[]       = {"core", "auxiliary"};
+static const char* const formulation_words[] = {"auto", "kkt", "spd", "split"};
+static const char* const backend_words[]     = {"core", "cholmod"};
+static const char* const alpha_words[]       = {"rows", "norm"};
+static const char* const bool_words[]        = {"false", "true"};
 
 #define AT(field) offsetof(tn_settings, field)
 #define POSITIVE(key, field, help)                                                   \
@@ -41,6 +44,10 @@ static const char* const bool_words[]       = {"false", "true"};
 #define NOT_NEGATIVE(key, field, help)                                                 \
     {                                                                                  \
         {key, "a number >= 0", help, true}, FIELD_NUMBER, AT(field), 0, false, NULL, 0 \
+    }
+#define WHOLE(key, field, values, least, help)                                   \
+    {                                                                            \
+        {key, values, help, true}, FIELD_WHOLE, AT(field), least, false, NULL, 0 \
     }
 #define WORD(key, field, type, words, values, help)                   \
     {                                                                 \
@@ -68,6 +75,25 @@ static const setting table[] = {
              "joint error that the projection leaves at most [m or rad]"),
     POSITIVE("multiplier.error_tolerance", multiplier.error_tolerance,
              "adaptive integrator: error a step [m or rad]"),
+    POSITIVE("impulse.tolerance", impulse.tolerance,
+             "joint error that a step leaves at most [m or rad]"),
+    WHOLE("impulse.iterations", impulse.iterations, "a whole number >= 1", 1,
+          "of the joint correction, at most"),
+    NOT_NEGATIVE("impulse.accept", impulse.accept,
+                 "joint error with which a step that fails it may still be taken [m or rad]"),
+    WORD("impulse.formulation", impulse.formulation, FIELD_ENUM, formulation_words,
+         "auto | kkt | spd | split",
+         "the matrix: bodies and joints, J M^-1 J^T, the same with bodies split, or the cheapest"),
+    WORD("impulse.backend", impulse.backend, FIELD_ENUM, backend_words, "core | cholmod",
+         "who factors spd and split: our core, or SuiteSparse where it was built in"),
+    POSITIVE("impulse.regularisation", impulse.regularisation,
+             "relative, of rows that loops may make redundant"),
+    WORD("impulse.alpha", impulse.alpha, FIELD_ENUM, alpha_words, "rows | norm",
+         "regularise each row by its own size, or all by the norm of the matrix"),
+    WHOLE("impulse.part_joints", impulse.part_joints, "a whole number >= 0", 0,
+          "split: joints on a part of a body; 0: chosen by predicted cost"),
+    WORD("impulse.stiffen", impulse.stiffen, FIELD_BOOL, bool_words, "true | false",
+         "treat the tension of light bodies under heavy load implicitly"),
 };
 enum { SETTING_COUNT = (int)(sizeof table / sizeof *table) };
 
@@ -78,7 +104,7 @@ const char* tn_method_word(tn_method method)
 
 int tn_method_order(tn_method method)
 {
-    return method == TN_METHOD_MULTIPLIER ? 4 : 0;
+    return method == TN_METHOD_MULTIPLIER ? 4 : method == TN_METHOD_IMPULSE ? 2 : 0;
 }
 
 tn_settings tn_default_settings(void)
@@ -91,7 +117,12 @@ tn_settings tn_default_settings(void)
                                         .baumgarte       = 0,
                                         .project         = true,
                                         .tolerance       = 1e-10,
-                                        .error_tolerance = 1e-8}};
+                                        .error_tolerance = 1e-8},
+                         .impulse    = {.tolerance      = 1e-9,
+                                        .iterations     = 50,
+                                        .accept         = 1e-3,
+                                        .regularisation = 1e-11,
+                                        .stiffen        = true}};
 }
 
 tn_setting_info tn_setting_at(int index)
@@ -141,6 +172,11 @@ static tn_result set_number(const setting* s, void* field, const char* value, tn
     if (!tn_parse_number(value, limit, &end, &number) || end != limit || !in_range(s, number)) {
         return bad_value(s, value, why);
     }
+    if (s->type == FIELD_WHOLE) {
+        if (number != floor(number) || number > 1e9) return bad_value(s, value, why);
+        *(int*)field = (int)number;
+        return TN_OK;
+    }
     *(double*)field = number;
     return TN_OK;
 }
@@ -156,7 +192,9 @@ static tn_result set_word(const setting* s, void* field, const char* value, tn_w
     return bad_value(s, value, why);
 }
 _Static_assert(sizeof(tn_method) == sizeof(int) && sizeof(tn_integrator) == sizeof(int) &&
-                   sizeof(tn_dynamics) == sizeof(int),
+                   sizeof(tn_dynamics) == sizeof(int) && sizeof(tn_loops) == sizeof(int) &&
+                   sizeof(tn_formulation) == sizeof(int) && sizeof(tn_backend) == sizeof(int) &&
+                   sizeof(tn_alpha) == sizeof(int),
                "set_word() stores words as int");
 
 tn_result tn_settings_set(tn_settings* settings, const char* key, const char* value, tn_why* why)
@@ -164,8 +202,12 @@ tn_result tn_settings_set(tn_settings* settings, const char* key, const char* va
     const setting* s = find(key);
     if (s == NULL) return unknown_key(key, why);
     void* field = (char*)settings + s->offset;
-    return s->type == FIELD_NUMBER ? set_number(s, field, value, why)
-                                   : set_word(s, field, value, why);
+    return s->info.number ? set_number(s, field, value, why) : set_word(s, field, value, why);
+}
+
+static double number_of(const setting* s, const void* field)
+{
+    return s->type == FIELD_WHOLE ? *(const int*)field : *(const double*)field;
 }
 
 static int word_index(const setting* s, const void* field)
@@ -181,7 +223,7 @@ int tn_settings_get(const tn_settings* settings, const char* key, char* text, si
     const void* field = (const char*)settings + s->offset;
     char        number[32];
     const char* word = number;
-    if (s->type == FIELD_NUMBER) tn_format_number(*(const double*)field, number, sizeof number);
+    if (s->info.number) tn_format_number(number_of(s, field), number, sizeof number);
     else word = s->words[word_index(s, field)];
     return snprintf(text, size, "%s", word);
 }
@@ -191,9 +233,8 @@ tn_result tni_settings_check(const tn_settings* settings, tn_why* why)
     for (int i = 0; i < SETTING_COUNT; ++i) {
         const setting* s     = &table[i];
         const void*    field = (const char*)settings + s->offset;
-        const bool     good  = s->type == FIELD_NUMBER
-                                   ? in_range(s, *(const double*)field)
-                                   : (unsigned)word_index(s, field) < (unsigned)s->word_count;
+        const bool     good  = s->info.number ? in_range(s, number_of(s, field))
+                                              : (unsigned)word_index(s, field) < (unsigned)s->word_count;
         if (!good)
             return tni_fail(why, TN_ERR_MODEL, "setting '%s' must be %s", s->info.key,
                             s->info.values);

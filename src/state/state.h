@@ -65,6 +65,10 @@ void tni_mass_times(const tni_body* body, const tni_view* view, const double* u,
 
 /// q_out = q moved by the tangent vector d (laid out as u); may be in place.
 void tni_advance(const tn_model* model, const double* q, const double* d, double* q_out);
+/// Where bodies that nothing pushes are after h, and how they move there: turning bodies keep their
+/// angular momentum. Not in place. See flight.c.
+void tni_fly(const tn_model* model, double h, const double* q, const double* u, double* q_out,
+             double* u_out);
 /// Rate of d when a state moved by d moves with u.
 void tni_tangent_rate(const tn_model* model, const double* d, const double* u, double* rate);
 

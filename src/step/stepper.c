@@ -20,6 +20,12 @@ static void take_place(tn_stepper* s, tni_place_buffer* place)
     place->z = TNI_TAKE(&s->arena, double, s->model->coordinate_count);
 }
 
+static int stages_of(const tn_stepper* s)
+{
+    if (s->settings.method == TN_METHOD_IMPULSE) return 0;
+    return s->settings.multiplier.integrator == TN_INTEGRATOR_ADAPTIVE ? 7 : 4;
+}
+
 static tn_result take_all(tn_stepper* s)
 {
     const tn_model* model = s->model;
@@ -28,7 +34,8 @@ static tn_result take_all(tn_stepper* s)
     take_place(s, &s->stage);
     s->stage_d       = TNI_TAKE(&s->arena, double, model->u_count);
     s->scratch       = TNI_TAKE(&s->arena, double, model->u_count);
-    const int stages = s->settings.multiplier.integrator == TN_INTEGRATOR_ADAPTIVE ? 7 : 4;
+    s->scratch2      = TNI_TAKE(&s->arena, double, model->u_count);
+    const int stages = stages_of(s);
     for (int i = 0; i < stages; ++i) {
         s->k_d[i] = TNI_TAKE(&s->arena, double, model->u_count);
         s->k_u[i] = TNI_TAKE(&s->arena, double, model->u_count);
@@ -41,12 +48,32 @@ static tn_result take_all(tn_stepper* s)
     s->has_stops     = tni_may_stop(model);
     s->bounces       = TNI_TAKE(&s->arena, tni_bounce, s->has_stops ? TNI_BOUNCES_MAX : 0);
     if (s->arena.failed) return TN_ERR_MEMORY;
-    const tn_loops  loops  = s->settings.multiplier.loops;
-    const tn_result result = tni_system_create(&s->arena, model, loops, &s->system);
-    s->start               = s->system;
+    const bool      impulse = s->settings.method == TN_METHOD_IMPULSE;
+    const tn_loops  loops   = impulse ? TN_LOOPS_CORE : s->settings.multiplier.loops;
+    const tn_result result  = tni_system_create(&s->arena, model, loops, NULL, &s->system);
+    s->start                = s->system;
+    if (result == TN_OK && impulse) return tni_impulse_create(s);
     const bool apart = tni_system_has_loops(s->system) || (s->has_stops && model->row_count > 0);
     if (result != TN_OK || !apart) return result;
-    return tni_system_create(&s->arena, model, loops, &s->start);
+    return tni_system_create(&s->arena, model, loops, NULL, &s->start);
+}
+
+static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
+{
+    const tn_method method = settings->method;
+    if (method == TN_METHOD_IMPLICIT || method == TN_METHOD_ADAPTIVE) {
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "method '%s' is not in this version yet; 'multiplier' and 'impulse' are",
+                        tn_method_word(method));
+    }
+    if (method == TN_METHOD_IMPULSE && tni_may_stop(model)) {
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "method 'impulse' does not know contacts, hard limits and ropes yet, and '%s' "
+            "has some; 'multiplier' does",
+            model->name);
+    }
+    return TN_OK;
 }
 
 tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, tn_stepper** out,
@@ -54,19 +81,16 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
 {
     *out = NULL;
     if (settings == NULL) settings = &model->settings;
-    if (settings->method != TN_METHOD_AUTO && settings->method != TN_METHOD_MULTIPLIER) {
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "method '%s' is not in this version yet; 'multiplier' is",
-                        tn_method_word(settings->method));
-    }
+    const tn_result possible = is_possible(model, settings, why);
+    if (possible != TN_OK) return possible;
     tn_result   result = TN_ERR_MEMORY;
     tni_arena   arena  = tni_arena_make(&model->arena.host);
     tn_stepper* s      = TNI_TAKE(&arena, tn_stepper, 1);
     if (s != NULL) {
         *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
         s->redundant_count = -1;
-        s->settings.method = TN_METHOD_MULTIPLIER;
-        result             = take_all(s);
+        if (settings->method == TN_METHOD_AUTO) s->settings.method = TN_METHOD_MULTIPLIER;
+        result = take_all(s);
         if (result == TN_OK) {
             *out = s;
             return TN_OK;
@@ -121,14 +145,35 @@ static bool is_full(const tn_stepper* s)
 
 // ---- Between the state and the workspace ---------------------------------------------------------
 
+static void clear_report(const tn_stepper* s, tn_step_report* report)
+{
+    *report = (tn_step_report){.rank_margin = 1, .redundant_count = s->redundant_count};
+}
+
+static bool same(const double* a, const double* b, int count)
+{
+    return memcmp(a, b, sizeof *a * (size_t)count) == 0;
+}
+
+// Whether the system still is where the last step left it, and this is that state.
+static bool is_kept(const tn_stepper* s, const tn_state* state)
+{
+    return s->kept_next && state->time == s->next.time &&
+           same(state->q, s->next.q, s->model->q_count) &&
+           same(state->u, s->next.u, s->model->u_count) &&
+           same(state->z, s->next.z, s->model->coordinate_count);
+}
+
 static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
 {
     TN_ASSERT(state->model == s->model);
-    s->now.time = state->time;
+    s->kept      = is_kept(s, state);
+    s->kept_next = false;
+    s->now.time  = state->time;
     tni_copy_numbers(s->now.q, state->q, s->model->q_count);
     tni_copy_numbers(s->now.u, state->u, s->model->u_count);
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
-    *report           = (tn_step_report){.rank_margin = 1, .redundant_count = s->redundant_count};
+    clear_report(s, report);
     s->system->phases = s->start->phases = (tn_phases){0};
     s->system->auxiliary.stop_count = s->start->auxiliary.stop_count = 0;
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
@@ -206,7 +251,8 @@ static tn_result try_with_room(tn_stepper* s, const tn_state* state, const attem
 
 static tn_result step(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
-    return tni_multiplier_step(s, how->h, report, why);
+    return s->settings.method == TN_METHOD_IMPULSE ? tni_impulse_step(s, how->h, report, why)
+                                                   : tni_multiplier_step(s, how->h, report, why);
 }
 
 tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_report* report,
@@ -215,13 +261,15 @@ tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_repo
     tn_step_report own;
     const attempt  how = {.what = step, .h = h};
     if (report == NULL) report = &own;
-    begin(s, state, report);
+    clear_report(s, report);
     if (!(h > 0) || !isfinite(h))
         return tni_fail(why, TN_ERR_MODEL, "step %g: must be positive", h);
     tn_result result = try_with_room(s, state, &how, report, why);
     if (result == TN_OK) result = commit(s, state, why);
-    if (result == TN_OK) report->h_taken = h;
-    return result;
+    if (result != TN_OK) return result;
+    report->h_taken = h;
+    s->kept_next    = s->kept;
+    return TN_OK;
 }
 
 static tn_result project(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)

@@ -20,6 +20,20 @@ typedef struct tni_place_buffer {
     double *q, *u, *z;
 } tni_place_buffer;
 
+/// Workspace of the impulse method.
+typedef struct tni_impulse_work {
+    double *  plus, *best;   ///< u+, and that which came nearest to closing the joints
+    double*   force;         ///< laid out as u
+    double*   asked;         ///< by row, of the next solve
+    double*   drive;         ///< by row without a position: what its rate has besides J u
+    double*   inertia_least; ///< by body: its least moment
+    double*   load;          ///< by body
+    double*   response;      ///< scratch of stiffen.c
+    tni_mat3* stiffness;     ///< by body: h^2 K'
+    bool      careful;       ///< all tension counts
+    bool      damped;        ///< forces depend on velocities
+} tni_impulse_work;
+
 struct tn_stepper {
     tni_arena        arena;
     const tn_model*  model;
@@ -31,9 +45,12 @@ struct tn_stepper {
     double*          stage_d;             ///< tangent from now to the stage
     double*          k_d[TNI_STAGES_MAX]; ///< its rate at each stage
     double*          k_u[TNI_STAGES_MAX]; ///< accelerations at each stage
-    double*          scratch;             ///< u_count numbers
-    bool             has_stops;           ///< limits, ropes, or shapes that may touch
-    tni_bounce*      bounces;             ///< of this step
+    double *         scratch, *scratch2;  ///< u_count numbers
+    tni_impulse_work impulse;
+    bool             kept;      ///< the system is factored and looked at where s->now is
+    bool             kept_next; ///< likewise s->next, since the last call
+    bool             has_stops; ///< limits, ropes, or shapes that may touch
+    tni_bounce*      bounces;   ///< of this step
     int              bounce_count;
 
     double*      multipliers;   ///< of the last evaluation, by row
@@ -60,6 +77,15 @@ TN_NODISCARD tn_result tni_integrate(tn_stepper* s, double dt, double* wish, boo
 TN_NODISCARD tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* why);
 /// s->next becomes s->now.
 void tni_go_on(tn_stepper* s);
+
+/// impulse.c: from s->now to s->next, by h.
+TN_NODISCARD tn_result tni_impulse_create(tn_stepper* s);
+TN_NODISCARD tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report,
+                                        tn_why* why);
+/// stiffen.c: h^2 K' of bodies whose tension is too stiff for h, from the solve at s->now, into
+/// s->impulse.stiffness; returns how many bodies have some.
+void tni_stiffen_prepare(tn_stepper* s);
+int  tni_stiffen(tn_stepper* s, double h);
 
 /// events.c: a step of a mechanism that may hit stops.
 TN_NODISCARD tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report,

@@ -14,7 +14,7 @@ static void set_lone_nodes(tni_system* system)
 }
 
 tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
-                            tni_system** out)
+                            const struct tni_formulation* formulation, tni_system** out)
 {
     tni_system* system = TNI_TAKE(arena, tni_system, 1);
     if (system == NULL) return TN_ERR_MEMORY;
@@ -29,6 +29,7 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     system->answer = TNI_TAKE(arena, double, all);
     *out           = system;
     if (arena->failed) return TN_ERR_MEMORY;
+    (void)formulation;
     const tn_result result = tni_saddle_create(arena, system->split->plan, &system->saddle);
     if (result != TN_OK) return result;
     set_lone_nodes(system);
@@ -142,7 +143,10 @@ static void fill_bodies(tni_system* system, const tni_place* at)
         const tni_body* body = &model->bodies[i];
         tni_view_body(model, i, at->time, at->q, at->u, &system->views[i]);
         if (body->node < 0) continue;
-        tni_mass_block(body, &system->views[i], tni_saddle_a(system->saddle, body->node));
+        double* M = tni_saddle_a(system->saddle, body->node);
+        tni_mass_block(body, &system->views[i], M);
+        for (int k = 0; system->stiffness != NULL && body->kind == TN_BODY_RIGID && k < 9; ++k)
+            M[6 * (3 + k / 3) + 3 + k % 3] += system->stiffness[i].m[k];
         tni_body_forces(&scene, i, system->rhs);
     }
 }
@@ -193,6 +197,52 @@ static void gather_forces(tni_system* system, const tni_place* at)
     for (int i = 0; system->extra != NULL && i < system->model->u_count; ++i)
         system->rhs[i] += system->extra[i];
     system->phases.assemble += now(system) - start;
+}
+
+void tni_system_forces(tni_system* system, const tni_place* at, bool flying, double* f)
+{
+    const double   start = now(system);
+    tni_scene_view scene = scene_view(system, at);
+    scene.flying         = flying;
+    tni_forces(&scene, f);
+    for (int i = 0; system->extra != NULL && i < system->model->u_count; ++i)
+        f[i] += system->extra[i];
+    system->phases.assemble += now(system) - start;
+}
+
+bool tni_system_damps(const tni_system* system)
+{
+    return tni_forces_damp(system->model);
+}
+
+void tni_system_turning(tni_system* system, int body, int count, const tn_vec3* torques,
+                        tn_vec3* out, double* x)
+{
+    const tni_body* b    = &system->model->bodies[body];
+    double*         work = x + 3 * (size_t)system->split->plan->row_count;
+    for (int i = 0; i < 6; ++i)
+        for (int k = 0; k < count; ++k)
+            x[(b->u_start + i) * count + k] = i < 3 ? 0 : tni_at(torques[k], i - 3);
+    tni_saddle_respond(system->saddle, &b->node, 1, &b->node, 1, count, x, false, work);
+    for (int k = 0; k < count; ++k) {
+        const double* w = x + (b->u_start + 3) * count + k;
+        out[k]          = tni_vec3(w[0], w[count], w[2 * count]);
+    }
+}
+
+void tni_system_row_rates(const tni_system* system, const tni_constraint* constraint,
+                          const double* u, double* out)
+{
+    const tn_model* model = system->model;
+    for (int i = 0; i < constraint->row_count; ++i) out[i] = 0;
+    for (int k = 0; k < constraint->edge_count; ++k) {
+        const int       edge = constraint->edge_start + k;
+        const tni_body* body = &model->bodies[model->edge_body[edge]];
+        const double*   J    = tni_system_j(system, edge);
+        for (int i = 0; i < constraint->row_count; ++i)
+            for (int j = 0; j < body->dim; ++j)
+                out[i] += J[i * body->dim + j] * u[body->u_start + j];
+    }
 }
 
 tn_result tni_system_accelerate(tni_system* system, const tni_place* at, double T, tn_why* why)

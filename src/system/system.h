@@ -19,6 +19,8 @@ typedef struct tni_place {
     const double* z; ///< joint coordinates a moment ago
 } tni_place;
 
+struct tni_formulation;
+
 typedef struct tni_system {
     const tn_model*  model;
     const tni_split* split; ///< what is factored, and what is solved beside it
@@ -29,13 +31,16 @@ typedef struct tni_system {
     double*          rhs;              ///< b, then r
     double*          answer;           ///< u, then mu
     const double*    extra;            ///< more forces on all bodies, laid out as u; NULL: none
+    const tni_mat3*  stiffness;        ///< by body: added to the inertia; NULL: none
     double (*clock)(void* user);
     void*     clock_user;
     tn_phases phases;
 } tni_system;
 
+/// formulation NULL: bodies and joints in one matrix.
 TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
-                                         tni_system** system);
+                                         const struct tni_formulation* formulation,
+                                         tni_system**                  system);
 /// What does not lie in the arena. NULL is allowed.
 void tni_system_free(tni_system* system);
 
@@ -49,6 +54,19 @@ TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_place* at
 /// way.
 TN_NODISCARD tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
                                         bool exact, tn_why* why);
+
+/// f = all forces at the place last looked at. flying: but those that turning bodies feel from
+/// their own turning.
+void tni_system_forces(tni_system* system, const tni_place* at, bool flying, double* f);
+/// Whether any of them may depend on velocities.
+bool tni_system_damps(const tni_system* system);
+/// What count <= 3 torques on a body do to its turning through the last factorisation, joints and
+/// all: out[k] is the change of angular velocity by torque k. x: 5 numbers a row of the system.
+void tni_system_turning(tni_system* system, int body, int count, const tn_vec3* torques,
+                        tn_vec3* out, double* x);
+/// out = J u for the rows of one constraint, J being the one last factored.
+void tni_system_row_rates(const tni_system* system, const tni_constraint* constraint,
+                          const double* u, double* out);
 
 /// The block of an edge of the constraint graph, wherever it is kept.
 double* tni_system_j(const tni_system* system, int edge);

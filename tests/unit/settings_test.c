@@ -48,6 +48,12 @@ TEST(defaults_are_the_documented_ones)
     CHECK(s.multiplier.tolerance == 1e-10 && s.multiplier.error_tolerance == 1e-8);
     CHECK_OK(tni_settings_check(&s, NULL));
     CHECK_INT(tn_method_order(TN_METHOD_MULTIPLIER), 4);
+    CHECK(s.impulse.tolerance == 1e-9 && s.impulse.iterations == 50 && s.impulse.accept == 1e-3);
+    CHECK_INT(s.impulse.formulation, TN_FORMULATION_AUTO);
+    CHECK_INT(s.impulse.backend, TN_BACKEND_CORE);
+    CHECK(s.impulse.regularisation == 1e-11 && s.impulse.alpha == TN_ALPHA_ROWS);
+    CHECK(s.impulse.part_joints == 0 && s.impulse.stiffen);
+    CHECK_INT(tn_method_order(TN_METHOD_IMPULSE), 2);
     CHECK_INT(tn_method_order(TN_METHOD_IMPLICIT), 0);
     CHECK_TEXT(tn_method_word(TN_METHOD_IMPULSE), "impulse");
     CHECK_TEXT(tn_method_word((tn_method)77), "unknown");
@@ -64,7 +70,16 @@ TEST(every_setting_reads_back_as_it_was_set)
                                             {"multiplier.baumgarte", "0.25"},
                                             {"multiplier.project", "false"},
                                             {"multiplier.tolerance", "5e-324"},
-                                            {"multiplier.error_tolerance", "0.5"}};
+                                            {"multiplier.error_tolerance", "0.5"},
+                                            {"impulse.tolerance", "1e-12"},
+                                            {"impulse.iterations", "7"},
+                                            {"impulse.accept", "0"},
+                                            {"impulse.formulation", "split"},
+                                            {"impulse.backend", "cholmod"},
+                                            {"impulse.regularisation", "1e-08"},
+                                            {"impulse.alpha", "norm"},
+                                            {"impulse.part_joints", "3"},
+                                            {"impulse.stiffen", "false"}};
     tn_settings              s           = tn_default_settings();
     int                      count       = 0;
     for (; tn_setting_at(count).key != NULL; ++count) {

@@ -1,0 +1,326 @@
+// impulse: bodies fly freely between instants; impulses at the instants keep the joints closed.
+// After Tomcin, Sibbing, Kobbelt 2014, with the velocity that is stored synchronised.
+//
+// A step of h from (q, u) at t, M and J being those at q:
+//
+//     kick     M (u+ - u) = h/2 f + J^T p1,  J u+ = -h/2 gamma     (velocity correction)
+//     close    (q', u') = fly(q, u+, h);  while |C(q')| > tolerance:
+//              M du = J^T p2,  J du = -C(q') / h,  u+ += du        (joint correction)
+//     land     M' (u_end - u') = h/2 f' + J'^T p3,  J' u_end = 0
+//
+// Newton's method with the derivative h J M^-1 J^T of the start (modified Newton): one
+// factorisation a step, since M', J' at the end are those of the next step's start. Kicks of h/2
+// at both ends make this velocity Verlet, of second order and symplectic; the paper stores u'
+// instead of u_end, which is the same motion, but half a kick off when it is looked at, and a step
+// would depend on the one before. Here it depends on the state alone: what is kept from one step
+// to the next is only what would be computed again, bit for bit.
+//
+// J u+ = -h/2 gamma, not 0 as in the paper, is the velocity in the middle of the step: the first
+// prediction is then closed up to h^3, and about one round is saved.
+//
+// Rows without a position (motors, gears, rolling) ask for the mean of their rates at both ends.
+// Velocity-dependent forces at the end are those of a predicted velocity, so that the order stays
+// two. Light bodies under heavy load: see stiffen.c; with h^2 K' from there,
+//     (M + h^2 K') (u+ - u) = h/2 f - h^2 K' w + J^T p1
+//
+// When the joints do not close: the step is halved, four times at most; then every body in tension
+// is stiffened and the solves get more regularisation, a hundred times more each time, which damps what a singular place demands, and
+// the best of these is taken if no joint is off by more than the setting `accept`, and counted in
+// the report. Otherwise the step fails and names the joint. A body that would turn by more than
+// 0.5 rad in a step makes it shorter pieces to begin with.
+#include "step/stepper.h"
+
+enum { HALVINGS_MAX = 4, PIECES_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4 };
+
+static const double turn_max = 0.5; // [rad], of a body in one piece
+static const double diverged = 1e6; // joint error [m or rad] that no correction comes back from
+static const double safer    = 100; // more regularisation, each time
+static const double safe_tolerance = 1e-6;
+
+// ---- Memory --------------------------------------------------------------------------------------
+
+tn_result tni_impulse_create(tn_stepper* s)
+{
+    const tn_model*   model = s->model;
+    tni_impulse_work* work  = &s->impulse;
+    work->plus              = TNI_TAKE(&s->arena, double, model->u_count);
+    work->best              = TNI_TAKE(&s->arena, double, model->u_count);
+    work->force             = TNI_TAKE(&s->arena, double, model->u_count);
+    work->asked             = TNI_TAKE(&s->arena, double, model->row_count);
+    work->drive             = TNI_TAKE(&s->arena, double, model->row_count);
+    work->inertia_least     = TNI_TAKE(&s->arena, double, model->body_count);
+    work->load              = TNI_TAKE(&s->arena, double, model->body_count);
+    work->response  = TNI_TAKE(&s->arena, double, 5 * (size_t)(model->u_count + model->row_count));
+    work->stiffness = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
+    if (s->arena.failed) return TN_ERR_MEMORY;
+    tni_stiffen_prepare(s);
+    work->damped = tni_system_damps(s->system);
+    return TN_OK;
+}
+
+// ---- Kick ----------------------------------------------------------------------------------------
+
+static tn_result factor(tn_stepper* s, const tni_place_buffer* place, tn_step_report* report,
+                        tn_why* why)
+{
+    const tni_place at     = tni_place_of(place);
+    const tn_result result = tni_system_factor(s->system, &at, why);
+    if (result == TN_OK) tni_system_note(s->system, report);
+    return result;
+}
+
+// Of rows without a position: what their rates have besides J u.
+static void note_drives(tn_stepper* s)
+{
+    for (int i = 0; i < s->model->constraint_count; ++i) {
+        const tni_constraint* constraint = &s->model->constraints[i];
+        double                own[TNI_DIM_MAX];
+        if (constraint->held_count == constraint->row_count) continue;
+        tni_system_row_rates(s->system, constraint, s->now.u, own);
+        for (int k = constraint->held_count; k < constraint->row_count; ++k)
+            s->impulse.drive[constraint->row_start + k] =
+                s->system->rate[constraint->row_start + k] - own[k];
+    }
+}
+
+// u+ from the solve with b = h/2 f - h^2 K' w.
+static tn_result solve_kick(tn_stepper* s, double h, tn_why* why)
+{
+    const tn_model* model  = s->model;
+    tni_system*     system = s->system;
+    double *        b = s->scratch, *r = s->impulse.asked;
+    for (int i = 0; i < model->u_count; ++i) b[i] = 0.5 * h * s->impulse.force[i];
+    for (int i = 0; system->stiffness != NULL && i < model->body_count; ++i) {
+        const tni_body* body = &model->bodies[i];
+        if (body->kind != TN_BODY_RIGID || body->node < 0) continue;
+        const tn_vec3 w = tni_read3(s->now.u + body->u_start + 3);
+        tni_accumulate(b + body->u_start + 3, tni_neg(tni_mul(&system->stiffness[i], w)));
+    }
+    for (int i = 0; i < model->row_count; ++i) r[i] = -system->rate[i] - 0.5 * h * system->gamma[i];
+    note_drives(s);
+    const tn_result result = tni_system_solve(system, b, r, false, why);
+    for (int i = 0; i < model->u_count; ++i) s->impulse.plus[i] = s->now.u[i] + system->answer[i];
+    return result;
+}
+
+static tn_result kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    const tni_place at     = tni_place_of(&s->now);
+    tni_system*     system = s->system;
+    tn_result       result = TN_OK;
+    system->stiffness      = NULL;
+    if (!s->kept) result = factor(s, &s->now, report, why);
+    s->kept = false;
+    if (result != TN_OK) return result;
+    tni_system_forces(system, &at, true, s->impulse.force);
+    result = solve_kick(s, h, why);
+    if (result != TN_OK || !s->settings.impulse.stiffen) return result;
+    const int count = tni_stiffen(s, h);
+    if (count == 0) return TN_OK;
+    if (count > report->stiffened_count) report->stiffened_count = count;
+    system->stiffness = s->impulse.stiffness;
+    result            = factor(s, &s->now, report, why);
+    return result == TN_OK ? solve_kick(s, h, why) : result;
+}
+
+// ---- Close ---------------------------------------------------------------------------------------
+
+typedef struct closing {
+    double error; ///< largest |C|, or h times a mean rate
+    int    worst; ///< the constraint that has it
+} closing;
+
+// Flies to the end and looks there; r <- what the correction is asked for.
+static closing fly_and_look(tn_stepper* s, double h)
+{
+    const tn_model* model  = s->model;
+    tni_system*     system = s->system;
+    double*         r      = s->impulse.asked;
+    tni_fly(model, h, s->now.q, s->impulse.plus, s->next.q, s->next.u);
+    const tni_place at = tni_place_of(&s->next);
+    tni_system_look(system, &at);
+    closing c = {0, -1};
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* constraint = &model->constraints[i];
+        double                start[TNI_DIM_MAX];
+        const int             first = constraint->row_start, held = constraint->held_count;
+        if (held < constraint->row_count)
+            tni_system_row_rates(system, constraint, s->impulse.plus, start);
+        for (int k = 0; k < constraint->row_count; ++k) {
+            const double rate =
+                k < held ? system->C[first + k] / h
+                         : 0.5 * (system->rate[first + k] + start[k] + s->impulse.drive[first + k]);
+            r[first + k]   = -rate;
+            const double e = fabs(h * rate);
+            if (e <= c.error) continue; // so written, a NaN counts as largest
+            c.error = isnan(e) ? HUGE_VAL : e;
+            c.worst = i;
+        }
+    }
+    return c;
+}
+
+// Newton's method; u+ that came nearest is in s->impulse.best. False: not within the tolerance.
+static bool close_joints(tn_stepper* s, double h, double tolerance, closing* nearest,
+                         tn_step_report* report)
+{
+    int since = 0;
+    *nearest  = (closing){HUGE_VAL, -1};
+    for (int round = 0;; ++round) {
+        const closing c = fly_and_look(s, h);
+        ++since;
+        if (c.error < nearest->error || nearest->worst < 0) {
+            *nearest = c;
+            since    = 0;
+            tni_copy_numbers(s->impulse.best, s->impulse.plus, s->model->u_count);
+        }
+        if (c.error <= tolerance) return true;
+        if (round == s->settings.impulse.iterations || since > PATIENCE || !(c.error < diverged))
+            return false;
+        if (tni_system_solve(s->system, NULL, s->impulse.asked, false, NULL) != TN_OK) return false;
+        for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
+        ++report->iteration_count;
+    }
+}
+
+// ---- Land ----------------------------------------------------------------------------------------
+
+// Adds the second half of the kick to s->next.u and makes the velocities fit the joints.
+static tn_result second_kick(tn_stepper* s, double h, tn_why* why)
+{
+    const tn_model* model = s->model;
+    for (int i = 0; i < model->u_count; ++i) s->scratch[i] = 0.5 * h * s->impulse.force[i];
+    const tn_result result = tni_system_solve(s->system, s->scratch, s->impulse.asked, true, why);
+    for (int i = 0; i < model->u_count; ++i)
+        s->next.u[i] = s->impulse.plus[i] + s->system->answer[i];
+    return result;
+}
+
+// From the end of the flight, where s->next is: leaves the system factored and looked at there.
+static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    const tn_model* model  = s->model;
+    tni_system*     system = s->system;
+    const tni_place at     = tni_place_of(&s->next);
+    system->stiffness      = NULL;
+    tni_copy_numbers(s->impulse.plus, s->next.u, model->u_count);
+    tn_result result = factor(s, &s->next, report, why);
+    if (result != TN_OK) return result;
+    for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] = -system->rate[i];
+    tni_system_forces(system, &at, true, s->impulse.force);
+    result = second_kick(s, h, why);
+    if (result == TN_OK && s->impulse.damped) {
+        tni_system_look(system, &at);
+        tni_system_forces(system, &at, true, s->impulse.force);
+        result = second_kick(s, h, why);
+    }
+    if (result != TN_OK) return result;
+    tni_system_note(system, report);
+    tni_measure_errors(s, report);
+    s->kept = true;
+    return TN_OK;
+}
+
+// ---- A step --------------------------------------------------------------------------------------
+
+// The tolerance, or what rounding allows so far from the origin.
+static double tolerance_of(const tn_stepper* s)
+{
+    double far = 1;
+    for (int i = 0; i < s->model->q_count; ++i) far = fmax(far, fabs(s->now.q[i]));
+    return fmax(s->settings.impulse.tolerance, 1e-14 * far);
+}
+
+static const char* name_of(const tn_stepper* s, int constraint)
+{
+    return constraint >= 0 ? tni_constraint_name(s->model, &s->model->constraints[constraint])
+                           : "none";
+}
+
+// With more regularisation, as often as it takes; then the best of it.
+static tn_result safer_piece(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    tni_saddle* saddle = s->system->saddle;
+    closing     best   = {HUGE_VAL, -1};
+    tn_result   result = TN_OK;
+    s->impulse.careful = true;
+    saddle->damped     = true;
+    for (int i = 0; i < SAFER_MAX && !(best.error <= safe_tolerance); ++i) {
+        closing c;
+        saddle->regularisation *= safer;
+        s->kept = false;
+        result  = kick(s, h, report, why);
+        if (result != TN_OK) break;
+        (void)close_joints(s, h, fmax(safe_tolerance, tolerance_of(s)), &c, report);
+        if (!(c.error < best.error)) continue;
+        best = c;
+        tni_copy_numbers(s->scratch2, s->impulse.best, s->model->u_count);
+    }
+    s->impulse.careful     = false;
+    saddle->damped         = false;
+    saddle->regularisation = s->settings.impulse.regularisation;
+    if (result != TN_OK) return result;
+    if (!(best.error <= s->settings.impulse.accept)) {
+        report->worst_joint = tni_constraint_id(s->model, best.worst);
+        report->joint_error = best.error;
+        return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
+                        name_of(s, best.worst), best.error);
+    }
+    ++report->unclosed_count;
+    tni_copy_numbers(s->impulse.plus, s->scratch2, s->model->u_count);
+    (void)fly_and_look(s, h);
+    return land(s, h, report, why);
+}
+
+static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
+{
+    closing c;
+    s->next.time = tni_time_after(s->now.time, h);
+    tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
+    tn_result result = kick(s, h, report, why);
+    if (result == TN_OK && close_joints(s, h, tolerance_of(s), &c, report)) {
+        ++report->substep_count;
+        result = land(s, h, report, why);
+    } else if (level == HALVINGS_MAX) {
+        ++report->substep_count;
+        return safer_piece(s, h, report, why);
+    } else {
+        result = TN_ERR_DIVERGED;
+    }
+    if (result == TN_OK || level == HALVINGS_MAX) return result;
+    s->kept = false;
+    result  = piece(s, 0.5 * h, level + 1, report, why);
+    if (result != TN_OK) return result;
+    tni_go_on(s);
+    return piece(s, 0.5 * h, level + 1, report, why);
+}
+
+static double fastest_turn(const tn_stepper* s)
+{
+    double most = 0;
+    for (int i = 0; i < s->model->free_count; ++i) {
+        const tni_body* body = &s->model->bodies[s->model->free_bodies[i]];
+        const double*   u    = s->now.u + body->u_start;
+        if (body->kind == TN_BODY_RIGID) most = fmax(most, tni_norm(tni_read3(u + 3)));
+        if (body->kind == TN_BODY_PLANAR) most = fmax(most, fabs(u[2]));
+    }
+    return most;
+}
+
+tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    const double end   = tni_time_after(s->now.time, h);
+    const double turns = ceil(h * fastest_turn(s) / turn_max);
+    if (!(turns <= PIECES_MAX))
+        return tni_fail(why, TN_ERR_DIVERGED,
+                        "a body turns by %.3g rad in a step: take a smaller one", turns * turn_max);
+    const int count                   = turns > 1 ? (int)turns : 1;
+    s->system->saddle->regularisation = s->settings.impulse.regularisation;
+    for (int i = 0; i < count; ++i) {
+        if (i > 0) tni_go_on(s);
+        const tn_result result = piece(s, h / count, 0, report, why);
+        if (result != TN_OK) return result;
+    }
+    s->next.time = end;
+    return TN_OK;
+}
