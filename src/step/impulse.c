@@ -50,8 +50,8 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->drive             = TNI_TAKE(&s->arena, double, model->row_count);
     work->inertia_least     = TNI_TAKE(&s->arena, double, model->body_count);
     work->load              = TNI_TAKE(&s->arena, double, model->body_count);
-    work->response  = TNI_TAKE(&s->arena, double, 5 * (size_t)(model->u_count + model->row_count));
-    work->stiffness = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
+    work->part_work         = TNI_TAKE(&s->arena, double, 2 * (size_t)model->body_count);
+    work->stiffness         = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     tni_stiffen_prepare(s);
     work->damped = tni_system_damps(s->system);

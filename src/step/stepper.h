@@ -28,7 +28,7 @@ typedef struct tni_impulse_work {
     double*   drive;         ///< by row without a position: what its rate has besides J u
     double*   inertia_least; ///< by body: its least moment
     double*   load;          ///< by body
-    double*   response;      ///< scratch of stiffen.c
+    double*   part_work;     ///< by part of the mechanism, twice; scratch of stiffen.c
     tni_mat3* stiffness;     ///< by body: h^2 K'
     bool      careful;       ///< all tension counts
     bool      damped;        ///< forces depend on velocities

@@ -6,29 +6,34 @@
 //     K = sum over the body's joints of (f.r) 1 - (f r^T + r f^T) / 2
 //
 // Rods of 1 kg that carry 7.5 t are stiff in this sense: an explicit step diverges where h^2 k > 4
-// for a mode k of K against what has to move with it. Hence modes of a body with h^2 k > 2 are
+// for a mode k of K against what has to move with it. Modes of a body with h^2 k > 2 are then
 // taken implicitly, the others not at all, so that what needs no damping gets none:
 //
-//     K v = k I v,   v^T I v = 1,   K' = sum over stiff v of k (I v)(I v)^T
+//     K v = k I v,   v^T I v = 1,   K' = sum over h^2 k > 2 of k (I v)(I v)^T
 //
-// I is the body's own inertia; the mode is stiff when h^2 k (I v)^T W (I v) > 2, W being the turning
-// by a torque with all joints in place. (A single rod that hangs between the ground and 7.5 t is
-// not: it moves with its load. Judged by its own inertia alone it would be damped for nothing, and
-// loses a tenth of the energy in 2 s at h = 10 ms.) h^2 K' is added to the body's inertia in the
-// kick (impulse.c). Forces are those of the step's start, by the solve that predicts its
-// velocities. Only bodies that could be concerned, by a bound from their multipliers, cost more
-// than a few flops.
+// and h^2 K' is added to the body's inertia in the kick (impulse.c). I is the body's own inertia,
+// which says too much: a single rod between the ground and 7.5 t moves with its load. It would be
+// damped for nothing, and lose a tenth of the energy in 2 s at h = 10 ms. Hence a part of the
+// mechanism is stiffened only when the mode of all of it is stiff: the largest eigenvalue of
+// h^2 P K', P being what torques do to turning with all joints in place, by a few rounds of power
+// iteration, a solve each. Rayleigh's quotient comes from below; 2 leaves it half of the way to 4.
+//
+// Forces are those of the step's start, by the solve that predicts its velocities. Where nothing is
+// heavily loaded a bound from the multipliers says so, at a few flops a joint.
 #include "step/stepper.h"
 
-static const double threshold = 2; // h^2 k
+static const double threshold = 2;   // h^2 k
+static const double hopeless  = 0.2; // after two rounds: no mode can still come to the threshold
+
+enum { ROUNDS = 6 };
 
 void tni_stiffen_prepare(tn_stepper* s)
 {
     for (int i = 0; i < s->model->body_count; ++i) {
-        const tni_body* body        = &s->model->bodies[i];
-        s->impulse.inertia_least[i] = body->kind == TN_BODY_RIGID && body->node >= 0
-                                          ? tni_symmetric_eigen(&body->inertia, NULL).x
-                                          : HUGE_VAL;
+        const tni_body* body  = &s->model->bodies[i];
+        const bool      turns = body->kind == TN_BODY_RIGID && body->node >= 0;
+        s->impulse.inertia_least[i] =
+            turns ? tni_symmetric_eigen(&body->inertia, NULL).x : HUGE_VAL;
     }
 }
 
@@ -61,63 +66,126 @@ static void add_joint(tni_mat3* K, tn_vec3 f, tn_vec3 r)
             K->m[3 * i + j] += (i == j ? fr : 0) - 0.5 * (a[i] * b[j] + b[i] * a[j]);
 }
 
-// K <- its part that is too stiff. Returns whether there is any.
-static bool keep_stiff(tn_stepper* s, int body, tni_mat3* K)
+static void add_joints(tn_stepper* s, double h, tni_mat3* K)
 {
-    const tni_mat3 I =
-        tni_rotate_symmetric(&s->system->views[body].R, &s->model->bodies[body].inertia);
+    const tn_model* model = s->model;
+    const tni_place at    = tni_place_of(&s->now);
+    const tni_view* views = s->system->views;
+    memset(K, 0, sizeof *K * (size_t)model->body_count);
+    tni_system_reactions(s->system, &at, s->reactions);
+    for (int i = 0; i < model->joint_count; ++i) {
+        const tni_joint* joint = &model->joints[i];
+        const tn_vec3    f     = tni_scale(2 * h, s->reactions[joint->constraint].force);
+        add_joint(&K[joint->body1], tni_neg(f), tni_mul(&views[joint->body1].R, joint->p1));
+        add_joint(&K[joint->body2], f, tni_mul(&views[joint->body2].R, joint->p2));
+    }
+}
+
+// K <- its part that is too stiff for the inertia I. Returns whether there is any.
+static bool keep_stiff(const tni_mat3* I, tni_mat3* K)
+{
     tni_mat3 V;
     // I^(1/2) and its inverse make an ordinary eigenproblem of it.
-    const tn_vec3  moments = tni_symmetric_eigen(&I, &V);
+    const tn_vec3  moments = tni_symmetric_eigen(I, &V);
     const tni_mat3 root = {{sqrt(moments.x), 0, 0, 0, sqrt(moments.y), 0, 0, 0, sqrt(moments.z)}},
                    inverse = {{1 / root.m[0], 0, 0, 0, 1 / root.m[4], 0, 0, 0, 1 / root.m[8]}};
     const tni_mat3 half    = tni_rotate_symmetric(&V, &root),
                    over = tni_rotate_symmetric(&V, &inverse), B = tni_rotate_symmetric(&over, K);
-    const tn_vec3 k = tni_symmetric_eigen(&B, &V);
-    tn_vec3       torques[3], turning[3];
-    double        size[3];
-    int           count = 0;
-    bool          any   = false;
+    const tn_vec3 k   = tni_symmetric_eigen(&B, &V);
+    bool          any = false;
+    *K                = (tni_mat3){{0}};
     for (int n = 0; n < 3; ++n) {
         if (!(tni_at(k, n) > threshold)) continue;
-        size[count]      = tni_at(k, n);
-        torques[count++] = tni_mul(&half, tni_column(&V, n));
-    }
-    *K = (tni_mat3){{0}};
-    if (count == 0) return false;
-    tni_system_turning(s->system, body, count, torques, turning, s->impulse.response);
-    for (int n = 0; n < count; ++n) {
-        const double own = size[n] * tni_dot(torques[n], turning[n]);
-        if (!(own > threshold || s->impulse.careful)) continue;
-        const double a[3] = {torques[n].x, torques[n].y, torques[n].z};
-        for (int i = 0; i < 9; ++i) K->m[i] += size[n] * a[i / 3] * a[i % 3];
+        const tn_vec3 v    = tni_mul(&half, tni_column(&V, n));
+        const double  a[3] = {v.x, v.y, v.z};
+        for (int i = 0; i < 9; ++i) K->m[i] += tni_at(k, n) * a[i / 3] * a[i % 3];
         any = true;
     }
     return any;
 }
 
-// The system is looked at and solved at s->now.
+static bool is_zero(const tni_mat3* K)
+{
+    return K->m[0] + K->m[4] + K->m[8] == 0; // a semidefinite matrix without a diagonal
+}
+
+// ---- Is the whole stiff? -------------------------------------------------------------------------
+
+// Turning to begin with: numbers in -1 .. 1 without any pattern, the same for the same body.
+static void begin_turning(const tn_stepper* s, double* w)
+{
+    uint64_t seed = 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < s->model->u_count; ++i) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        w[i] = (double)(seed >> 11) * 0x1p-52 - 1;
+    }
+}
+
+// torque <- K w, other entries 0; adds w.torque, by part, to sum.
+static void apply(const tn_stepper* s, const double* w, double* torque, double* sum)
+{
+    memset(torque, 0, sizeof *torque * (size_t)s->model->u_count);
+    for (int i = 0; i < s->model->body_count; ++i) {
+        const tni_mat3* K  = &s->impulse.stiffness[i];
+        const int       at = s->model->bodies[i].u_start + 3;
+        if (is_zero(K)) continue;
+        const tn_vec3 t = tni_mul(K, tni_read3(w + at));
+        tni_write3(torque + at, t);
+        sum[tni_system_part(s->system, i)] += tni_dot(t, tni_read3(w + at));
+    }
+}
+
+static void add_work(const tn_stepper* s, const double* torque, const double* w, double* sum)
+{
+    for (int i = 0; i < s->model->body_count; ++i) {
+        const int at = s->model->bodies[i].u_start + 3;
+        if (is_zero(&s->impulse.stiffness[i])) continue;
+        sum[tni_system_part(s->system, i)] += tni_dot(tni_read3(torque + at), tni_read3(w + at));
+    }
+}
+
+// Takes K' away from the parts whose stiffest mode is not stiff. Returns how many bodies keep some.
+static int keep_stiff_parts(tn_stepper* s)
+{
+    const tn_model* model = s->model;
+    double *        w = s->impulse.best, *torque = s->scratch;
+    double *        before = s->impulse.part_work, *after = before + model->body_count;
+    begin_turning(s, w);
+    for (int round = 0; round < ROUNDS; ++round) {
+        memset(before, 0, sizeof *before * 2 * (size_t)model->body_count);
+        apply(s, w, torque, before);
+        memset(s->impulse.asked, 0, sizeof(double) * (size_t)model->row_count);
+        if (tni_system_solve(s->system, torque, s->impulse.asked, false, NULL) != TN_OK) break;
+        tni_copy_numbers(w, s->system->answer, model->u_count);
+        add_work(s, torque, w, after);
+        bool known = true; // of all parts, stiff or far from it
+        for (int i = 0; i < model->body_count; ++i)
+            known = known && (after[i] > threshold * before[i] ||
+                              (round > 0 && after[i] <= hopeless * before[i]));
+        if (known) break;
+    }
+    int count = 0;
+    for (int i = 0; i < model->body_count; ++i) {
+        if (is_zero(&s->impulse.stiffness[i])) continue;
+        const int part = tni_system_part(s->system, i);
+        if (after[part] > threshold * before[part]) ++count;
+        else s->impulse.stiffness[i] = (tni_mat3){{0}};
+    }
+    return count;
+}
+
 int tni_stiffen(tn_stepper* s, double h)
 {
     const tn_model* model = s->model;
     tni_mat3*       K     = s->impulse.stiffness;
     int             count = 0;
     if (!bound_loads(s, h, s->impulse.load)) return 0;
-    memset(K, 0, sizeof *K * (size_t)model->body_count);
-    const tni_place at = tni_place_of(&s->now);
-    tni_system_reactions(s->system, &at, s->reactions);
-    for (int i = 0; i < model->joint_count; ++i) {
-        const tni_joint* joint = &model->joints[i];
-        const tn_vec3    f     = tni_scale(2 * h, s->reactions[joint->constraint].force);
-        const tni_view * one   = &s->system->views[joint->body1],
-                       *two    = &s->system->views[joint->body2];
-        add_joint(&K[joint->body1], tni_neg(f), tni_mul(&one->R, joint->p1));
-        add_joint(&K[joint->body2], f, tni_mul(&two->R, joint->p2));
-    }
+    add_joints(s, h, K);
     for (int i = 0; i < model->body_count; ++i) {
-        const bool may = s->impulse.load[i] > threshold * s->impulse.inertia_least[i];
-        if (may) count += keep_stiff(s, i, &K[i]);
+        const tni_mat3 I = tni_rotate_symmetric(&s->system->views[i].R, &model->bodies[i].inertia);
+        if (s->impulse.load[i] > threshold * s->impulse.inertia_least[i])
+            count += keep_stiff(&I, &K[i]);
         else K[i] = (tni_mat3){{0}};
     }
-    return count;
+    return count == 0 || s->impulse.careful ? count : keep_stiff_parts(s);
 }

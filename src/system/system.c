@@ -215,19 +215,9 @@ bool tni_system_damps(const tni_system* system)
     return tni_forces_damp(system->model);
 }
 
-void tni_system_turning(tni_system* system, int body, int count, const tn_vec3* torques,
-                        tn_vec3* out, double* x)
+int tni_system_part(const tni_system* system, int body)
 {
-    const tni_body* b    = &system->model->bodies[body];
-    double*         work = x + 3 * (size_t)system->split->plan->row_count;
-    for (int i = 0; i < 6; ++i)
-        for (int k = 0; k < count; ++k)
-            x[(b->u_start + i) * count + k] = i < 3 ? 0 : tni_at(torques[k], i - 3);
-    tni_saddle_respond(system->saddle, &b->node, 1, &b->node, 1, count, x, false, work);
-    for (int k = 0; k < count; ++k) {
-        const double* w = x + (b->u_start + 3) * count + k;
-        out[k]          = tni_vec3(w[0], w[count], w[2 * count]);
-    }
+    return system->split->plan->component_of[system->model->bodies[body].node];
 }
 
 void tni_system_row_rates(const tni_system* system, const tni_constraint* constraint,

@@ -60,10 +60,8 @@ TN_NODISCARD tn_result tni_system_solve(tni_system* system, const double* b, con
 void tni_system_forces(tni_system* system, const tni_place* at, bool flying, double* f);
 /// Whether any of them may depend on velocities.
 bool tni_system_damps(const tni_system* system);
-/// What count <= 3 torques on a body do to its turning through the last factorisation, joints and
-/// all: out[k] is the change of angular velocity by torque k. x: 5 numbers a row of the system.
-void tni_system_turning(tni_system* system, int body, int count, const tn_vec3* torques,
-                        tn_vec3* out, double* x);
+/// The part of the mechanism, a component of the graph, that a body belongs to.
+int tni_system_part(const tni_system* system, int body);
 /// out = J u for the rows of one constraint, J being the one last factored.
 void tni_system_row_rates(const tni_system* system, const tni_constraint* constraint,
                           const double* u, double* out);
