@@ -14,7 +14,7 @@ static void set_lone_nodes(tni_system* system)
 }
 
 tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
-                            const struct tni_formulation* formulation, tni_system** out)
+                            const tni_formulation* formulation, tni_system** out)
 {
     tni_system* system = TNI_TAKE(arena, tni_system, 1);
     if (system == NULL) return TN_ERR_MEMORY;
@@ -29,8 +29,10 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     system->answer = TNI_TAKE(arena, double, all);
     *out           = system;
     if (arena->failed) return TN_ERR_MEMORY;
-    (void)formulation;
-    const tn_result result = tni_saddle_create(arena, system->split->plan, &system->saddle);
+    static const tni_formulation plain = {.form = TNI_FORM_KKT};
+    if (formulation == NULL) formulation = &plain;
+    const tn_result result =
+        tni_saddle_create_as(arena, system->split->plan, formulation, &system->saddle);
     if (result != TN_OK) return result;
     set_lone_nodes(system);
     return tni_auxiliary_create(model, system->split, &system->auxiliary);
@@ -38,7 +40,23 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
 
 void tni_system_free(tni_system* system)
 {
-    if (system != NULL) tni_auxiliary_free(&system->auxiliary);
+    if (system == NULL) return;
+    tni_auxiliary_free(&system->auxiliary);
+    tni_saddle_release(system->saddle);
+}
+
+tn_result tni_system_solver(const tni_system* system, tn_solver* solver)
+{
+    static const tn_formulation forms[] = {TN_FORMULATION_KKT, TN_FORMULATION_SPD,
+                                           TN_FORMULATION_SPLIT};
+    const tni_saddle*           saddle  = system->saddle;
+    const tn_host*              host    = &system->model->arena.host;
+    *solver              = (tn_solver){.formulation = forms[saddle->formulation.form],
+                                       .backend     = saddle->formulation.backend == TNI_BACKEND_CHOLMOD
+                                                          ? TN_BACKEND_CHOLMOD
+                                                          : TN_BACKEND_CORE};
+    solver->factor_flops = tni_form_flops(host, saddle->plan, &saddle->formulation);
+    return tni_saddle_numbers(saddle, host, &solver->matrix_numbers, &solver->factor_numbers);
 }
 
 double* tni_system_j(const tni_system* system, int edge)

@@ -19,8 +19,6 @@ typedef struct tni_place {
     const double* z; ///< joint coordinates a moment ago
 } tni_place;
 
-struct tni_formulation;
-
 typedef struct tni_system {
     const tn_model*  model;
     const tni_split* split; ///< what is factored, and what is solved beside it
@@ -39,8 +37,9 @@ typedef struct tni_system {
 
 /// formulation NULL: bodies and joints in one matrix.
 TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
-                                         const struct tni_formulation* formulation,
-                                         tni_system**                  system);
+                                         const tni_formulation* formulation, tni_system** system);
+/// What the linear algebra is made of. TN_ERR_MEMORY.
+TN_NODISCARD tn_result tni_system_solver(const tni_system* system, tn_solver* solver);
 /// What does not lie in the arena. NULL is allowed.
 void tni_system_free(tni_system* system);
 
