@@ -48,13 +48,14 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->force             = TNI_TAKE(&s->arena, double, model->u_count);
     work->asked             = TNI_TAKE(&s->arena, double, model->row_count);
     work->drive             = TNI_TAKE(&s->arena, double, model->row_count);
-    work->inertia_least     = TNI_TAKE(&s->arena, double, model->body_count);
+    work->principal         = TNI_TAKE(&s->arena, tni_principal, model->body_count);
     work->load              = TNI_TAKE(&s->arena, double, model->body_count);
     work->part_work         = TNI_TAKE(&s->arena, double, 2 * (size_t)model->body_count);
     work->stiffness         = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     tni_stiffen_prepare(s);
-    work->damped = tni_system_damps(s->system);
+    s->system->saddle->regularisation = s->settings.impulse.regularisation;
+    work->damped                      = tni_system_damps(s->system);
     return TN_OK;
 }
 
@@ -314,8 +315,7 @@ tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_w
     if (!(turns <= PIECES_MAX))
         return tni_fail(why, TN_ERR_DIVERGED,
                         "a body turns by %.3g rad in a step: take a smaller one", turns * turn_max);
-    const int count                   = turns > 1 ? (int)turns : 1;
-    s->system->saddle->regularisation = s->settings.impulse.regularisation;
+    const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_go_on(s);
         const tn_result result = piece(s, h / count, 0, report, why);

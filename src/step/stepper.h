@@ -20,18 +20,24 @@ typedef struct tni_place_buffer {
     double *q, *u, *z;
 } tni_place_buffer;
 
+/// Principal moments of a body, rising, and their axes as columns; infinite where it does not turn.
+typedef struct tni_principal {
+    tn_vec3  moments;
+    tni_mat3 axes;
+} tni_principal;
+
 /// Workspace of the impulse method.
 typedef struct tni_impulse_work {
-    double *  plus, *best;   ///< u+, and that which came nearest to closing the joints
-    double*   force;         ///< laid out as u
-    double*   asked;         ///< by row, of the next solve
-    double*   drive;         ///< by row without a position: what its rate has besides J u
-    double*   inertia_least; ///< by body: its least moment
-    double*   load;          ///< by body
-    double*   part_work;     ///< by part of the mechanism, twice; scratch of stiffen.c
-    tni_mat3* stiffness;     ///< by body: h^2 K'
-    bool      careful;       ///< all tension counts
-    bool      damped;        ///< forces depend on velocities
+    double *       plus, *best; ///< u+, and that which came nearest to closing the joints
+    double*        force;       ///< laid out as u
+    double*        asked;       ///< by row, of the next solve
+    double*        drive;       ///< by row without a position: what its rate has besides J u
+    tni_principal* principal;   ///< by body
+    double*        load;        ///< by body
+    double*        part_work;   ///< by part of the mechanism, twice; scratch of stiffen.c
+    tni_mat3*      stiffness;   ///< by body: h^2 K'
+    bool           careful;     ///< all tension counts
+    bool           damped;      ///< forces depend on velocities
 } tni_impulse_work;
 
 struct tn_stepper {

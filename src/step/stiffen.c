@@ -32,8 +32,9 @@ void tni_stiffen_prepare(tn_stepper* s)
     for (int i = 0; i < s->model->body_count; ++i) {
         const tni_body* body  = &s->model->bodies[i];
         const bool      turns = body->kind == TN_BODY_RIGID && body->node >= 0;
-        s->impulse.inertia_least[i] =
-            turns ? tni_symmetric_eigen(&body->inertia, NULL).x : HUGE_VAL;
+        tni_principal*  p     = &s->impulse.principal[i];
+        p->moments            = tni_vec3(HUGE_VAL, HUGE_VAL, HUGE_VAL);
+        if (turns) p->moments = tni_symmetric_eigen(&body->inertia, &p->axes);
     }
 }
 
@@ -54,7 +55,7 @@ static bool bound_loads(tn_stepper* s, double h, double* load)
         load[joint->body2] += 2 * h * sum * tni_norm(joint->p2);
     }
     for (int i = 0; i < model->body_count; ++i)
-        any = any || load[i] > threshold * s->impulse.inertia_least[i];
+        any = any || load[i] > threshold * s->impulse.principal[i].moments.x;
     return any;
 }
 
@@ -81,19 +82,30 @@ static void add_joints(tn_stepper* s, double h, tni_mat3* K)
     }
 }
 
-// K <- its part that is too stiff for the inertia I. Returns whether there is any.
-static bool keep_stiff(const tni_mat3* I, tni_mat3* K)
+static double largest(const tni_mat3* K)
 {
-    tni_mat3 V;
+    double most = 0;
+    for (int i = 0; i < 9; i += 3)
+        most = fmax(most, fabs(K->m[i]) + fabs(K->m[i + 1]) + fabs(K->m[i + 2]));
+    return most;
+}
+
+// K <- its part that is too stiff for the body's inertia; R: its axes. Returns whether there is any.
+static bool keep_stiff(const tni_principal* p, const tni_mat3* R, tni_mat3* K)
+{
+    const bool may = largest(K) > threshold * p->moments.x;
+    tni_mat3   V   = tni_mat_mul(R, &p->axes);
+    bool       any = false;
+    if (!may) *K = (tni_mat3){{0}};
+    if (!may) return false;
     // I^(1/2) and its inverse make an ordinary eigenproblem of it.
-    const tn_vec3  moments = tni_symmetric_eigen(I, &V);
-    const tni_mat3 root = {{sqrt(moments.x), 0, 0, 0, sqrt(moments.y), 0, 0, 0, sqrt(moments.z)}},
-                   inverse = {{1 / root.m[0], 0, 0, 0, 1 / root.m[4], 0, 0, 0, 1 / root.m[8]}};
+    const double   x = sqrt(p->moments.x), y = sqrt(p->moments.y), z = sqrt(p->moments.z);
+    const tni_mat3 root    = {{x, 0, 0, 0, y, 0, 0, 0, z}},
+                   inverse = {{1 / x, 0, 0, 0, 1 / y, 0, 0, 0, 1 / z}};
     const tni_mat3 half    = tni_rotate_symmetric(&V, &root),
                    over = tni_rotate_symmetric(&V, &inverse), B = tni_rotate_symmetric(&over, K);
-    const tn_vec3 k   = tni_symmetric_eigen(&B, &V);
-    bool          any = false;
-    *K                = (tni_mat3){{0}};
+    const tn_vec3 k = tni_symmetric_eigen(&B, &V);
+    *K              = (tni_mat3){{0}};
     for (int n = 0; n < 3; ++n) {
         if (!(tni_at(k, n) > threshold)) continue;
         const tn_vec3 v    = tni_mul(&half, tni_column(&V, n));
@@ -182,9 +194,9 @@ int tni_stiffen(tn_stepper* s, double h)
     if (!bound_loads(s, h, s->impulse.load)) return 0;
     add_joints(s, h, K);
     for (int i = 0; i < model->body_count; ++i) {
-        const tni_mat3 I = tni_rotate_symmetric(&s->system->views[i].R, &model->bodies[i].inertia);
-        if (s->impulse.load[i] > threshold * s->impulse.inertia_least[i])
-            count += keep_stiff(&I, &K[i]);
+        const tni_principal* p = &s->impulse.principal[i];
+        if (s->impulse.load[i] > threshold * p->moments.x)
+            count += keep_stiff(p, &s->system->views[i].R, &K[i]);
         else K[i] = (tni_mat3){{0}};
     }
     return count == 0 || s->impulse.careful ? count : keep_stiff_parts(s);
