@@ -9,7 +9,7 @@ extern const tns_builtin tns_hand, tns_robot, tns_humanoid, tns_crowd;
 extern const tns_builtin tns_differential, tns_rod_and_block;
 extern const tns_builtin tns_fourbar, tns_slider_crank, tns_peaucellier, tns_scissor,
     tns_strandbeest;
-extern const tns_builtin tns_octahedron_tube, tns_octahedron_cube, tns_bricard;
+extern const tns_builtin tns_octahedron, tns_octahedron_tube, tns_octahedron_cube, tns_bricard;
 extern const tns_builtin tns_ladder, tns_incline, tns_bounce, tns_cradle, tns_painleve, tns_heap;
 
 /// Bodies that a tree would have, and loops that a web can close, for the values given.

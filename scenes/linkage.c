@@ -11,10 +11,22 @@ tn_vec3 tns_meet(tn_vec3 p, double r, tn_vec3 q, double s, bool left)
     return tns_vec(p.x + along * ux - beside * uz, p.y, p.z + along * uz + beside * ux);
 }
 
-tn_body_id tns_truss(tn_scene* scene, const char* name, tn_vec3 origin, const tns_segment* rods,
-                     int count, double radius, double density)
+static tn_shape_def load_shape(tns_load load, tn_vec3 origin)
 {
-    tn_shape_def shapes[TNS_TRUSS_MAX];
+    const tn_vec3 h     = load.half_size;
+    tn_shape_def  shape = tn_default_shape_def(TN_SHAPE_BOX);
+    shape.pose          = tns_frame(tns_sub(load.center, origin));
+    shape.half_size     = h;
+    shape.density       = load.mass / (8 * h.x * h.y * h.z);
+    shape.collide       = false;
+    return shape;
+}
+
+tn_body_id tns_loaded_truss(tn_scene* scene, const char* name, tn_vec3 origin,
+                            const tns_segment* rods, int count, double radius, double density,
+                            tns_load load)
+{
+    tn_shape_def shapes[TNS_TRUSS_MAX + 1];
     for (int i = 0; i < count; ++i) {
         const tn_vec3 a = tns_sub(rods[i].a, origin), b = tns_sub(rods[i].b, origin);
         shapes[i]        = tn_default_shape_def(TN_SHAPE_CAPSULE);
@@ -24,12 +36,25 @@ tn_body_id tns_truss(tn_scene* scene, const char* name, tn_vec3 origin, const tn
         shapes[i].density     = density;
         shapes[i].collide     = false;
     }
+    if (load.mass > 0) shapes[count++] = load_shape(load, origin);
     tn_body_def def = tn_default_body_def();
     def.name        = name;
     def.pose        = tns_frame(origin);
     def.shapes      = shapes;
     def.shape_count = count;
     return tn_scene_add_body(scene, &def);
+}
+
+tn_body_id tns_truss(tn_scene* scene, const char* name, tn_vec3 origin, const tns_segment* rods,
+                     int count, double radius, double density)
+{
+    const tns_load none = {origin, {1, 1, 1}, 0};
+    return tns_loaded_truss(scene, name, origin, rods, count, radius, density, none);
+}
+
+double tns_truss_rod_mass(double length, double radius, double density)
+{
+    return density * 3.14159265358979324 * radius * radius * (length + radius * 4 / 3);
 }
 
 tn_body_id tns_triangle(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, tn_vec3 c,

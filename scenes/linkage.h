@@ -19,6 +19,17 @@ typedef struct tns_segment {
 /// along the world's axes. Mass and inertia follow from the density [kg/m^3].
 tn_body_id tns_truss(tn_scene* scene, const char* name, tn_vec3 origin, const tns_segment* rods,
                      int count, double radius, double density);
+/// The same with a box of even density fixed to it: its centre in the world, its mass [kg], which
+/// may be zero: then there is none.
+typedef struct tns_load {
+    tn_vec3 center, half_size;
+    double  mass;
+} tns_load;
+tn_body_id tns_loaded_truss(tn_scene* scene, const char* name, tn_vec3 origin,
+                            const tns_segment* rods, int count, double radius, double density,
+                            tns_load load);
+/// The mass of one round rod of a truss, whose ends are half balls [kg].
+double tns_truss_rod_mass(double length, double radius, double density);
 /// The truss of a triangle's three sides, its frame at the centroid.
 tn_body_id tns_triangle(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, tn_vec3 c,
                         double radius, double density);

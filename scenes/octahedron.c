@@ -1,5 +1,5 @@
-// octahedron: octahedra whose eight faces turn while the whole grows and shrinks, joined to tubes
-// and cubes.
+// octahedron: octahedra whose eight faces turn while the whole grows and shrinks, one alone and
+// many joined to tubes and cubes.
 //
 // A cell has the corners  +-a e_i +- b e_j  for (i, j) = (x, y), (y, z), (z, x). The three corners
 // of an octant make a face: an equilateral triangle, square to (+-1, +-1, +-1), with sides
@@ -19,12 +19,14 @@
 // share the corners of y = +-a.
 //
 //              bodies            rows           rank          (one knuckle is welded to the ground)
+//     one      20                126            119
 //     tube     16 m n + 2 m      120 m n + 6    6 bodies - 1  n rings of m cells
 //     cube     14 n^3 + 6 n^2    120 n^3 + 6    6 bodies - 1
 //
 // It hangs from that knuckle. The hung length grows with a, which is greatest at b = a / 2: gravity
 // makes the faces swing about that state. The start, a : b : L / sqrt 2 = 21 : 5 : 19, keeps the
-// swing clear of b = 0 and b = a, where a cell may fold in more ways than one.
+// swing clear of b = 0 and b = a, where a cell may fold in more ways than one: it goes on to b = 0.16 m.
+// For the cell alone b may be chosen, and a = (b + sqrt(2 L^2 - 3 b^2)) / 2.
 //
 // After R. Tomcin et al., 2014, fig. 1c and 6d-f, which name Cardan and revolute joints but not
 // their arrangement. Their counts, 18981 rows for a tube of 8 rings and 576288 for a cube, do not
@@ -38,6 +40,8 @@ static const double a = 0.21, b = 0.05;
 
 typedef struct cell {
     tn_vec3 center, axes[3];
+    double  a, b;
+    bool    named; ///< thousands of cells have no names
     /// knuckles[i][s][t] stands at +-a along axis i and +-b along the next, + for s, t = 1. Null:
     /// to be made.
     tn_body_id knuckles[3][2][2];
@@ -45,8 +49,8 @@ typedef struct cell {
 
 static tn_vec3 corner(const cell* k, int i, int s, int t)
 {
-    const tn_vec3 side  = tns_scale(s ? a : -a, k->axes[i]),
-                  along = tns_scale(t ? b : -b, k->axes[(i + 1) % 3]);
+    const tn_vec3 side  = tns_scale(s ? k->a : -k->a, k->axes[i]),
+                  along = tns_scale(t ? k->b : -k->b, k->axes[(i + 1) % 3]);
     return tns_add(k->center, tns_add(side, along));
 }
 
@@ -55,8 +59,16 @@ static void add_knuckles(tn_scene* scene, cell* k)
     for (int n = 0; n < 12; ++n) {
         const int   i = n / 4, s = n / 2 % 2, t = n % 2;
         tn_body_id* knuckle = &k->knuckles[i][s][t];
-        if (knuckle->bits == 0) *knuckle = tns_sphere(scene, NULL, corner(k, i, s, t), 0.02, 0.1);
+        if (knuckle->bits != 0) continue;
+        *knuckle = tns_sphere(scene, k->named ? tns_name("knuckle%d", n + 1).text : NULL,
+                              corner(k, i, s, t), 0.02, 0.1);
     }
+}
+
+// Faces + and - turn in opposite senses.
+static tns_text face_name(int octant, const int sign[3])
+{
+    return tns_name("face%d%c", octant + 1, (sign[0] + sign[1] + sign[2]) % 2 ? '+' : '-');
 }
 
 static void add_faces(tn_scene* scene, const cell* k)
@@ -68,8 +80,8 @@ static void add_faces(tn_scene* scene, const cell* k)
             corners[i] = corner(k, i, sign[i], sign[(i + 1) % 3]);
             normal     = tns_add(normal, tns_scale(sign[i] ? 1 : -1, k->axes[i]));
         }
-        const tn_body_id face =
-            tns_triangle(scene, NULL, corners[0], corners[1], corners[2], 0.008, 2700);
+        const tn_body_id face = tns_triangle(scene, k->named ? face_name(octant, sign).text : NULL,
+                                             corners[0], corners[1], corners[2], 0.008, 2700);
         for (int i = 0; i < 3; ++i) {
             tns_joint_at(scene, NULL, TN_JOINT_HINGE, k->knuckles[i][sign[i]][sign[(i + 1) % 3]],
                          face, corners[i], normal);
@@ -94,6 +106,16 @@ static void hang(tn_scene* scene, tn_body_id knuckle, tn_vec3 at)
     tns_joint_at(scene, "hold", TN_JOINT_WELD, TNS_GROUND, knuckle, at, TNS_Z);
 }
 
+static void build_one(tn_scene* scene, const double* values)
+{
+    const double own_b = values[0], diagonal = 0.38 * 0.38; // 2 L^2
+    const double own_a = (own_b + sqrt(diagonal - 3 * own_b * own_b)) / 2;
+    cell         k     = {.axes = {TNS_X, TNS_Y, TNS_Z}, .a = own_a, .b = own_b, .named = true};
+    tns_setup(scene, "octahedron", 0.001, 5);
+    add_cell(scene, &k);
+    hang(scene, k.knuckles[2][1][1], corner(&k, 2, 1, 1));
+}
+
 static void build_cube(tn_scene* scene, const double* values)
 {
     const int n = (int)values[0];
@@ -102,8 +124,10 @@ static void build_cube(tn_scene* scene, const double* values)
     for (int z = 0; z < n; ++z) { // from the top down
         for (int y = 0; y < n; ++y) {
             for (int x = 0; x < n; ++x) {
-                cell k = {
-                    tns_vec(2 * a * x, 2 * a * y, -2 * a * z), {TNS_X, TNS_Y, TNS_Z}, {{{{0}}}}};
+                cell k = {.center = tns_vec(2 * a * x, 2 * a * y, -2 * a * z),
+                          .axes   = {TNS_X, TNS_Y, TNS_Z},
+                          .a      = a,
+                          .b      = b};
                 if (x > 0) share(&k, 0, 0, x_before->knuckles[0][1]);
                 if (y > 0) share(&k, 1, 0, y_before[x].knuckles[1][1]);
                 if (z > 0) share(&k, 2, 1, z_before[y][x].knuckles[2][0]);
@@ -144,7 +168,10 @@ static turn turn_on(turn p, turn q)
 static cell place_in_tube(turn at, double radius, int ring)
 {
     const tn_vec3 out = tns_vec(at.cosine, at.sine, 0), along = tns_vec(-at.sine, at.cosine, 0);
-    return (cell){tns_above(tns_scale(radius, out), -2 * a * ring), {along, TNS_Z, out}, {{{{0}}}}};
+    return (cell){.center = tns_above(tns_scale(radius, out), -2 * a * ring),
+                  .axes   = {along, TNS_Z, out},
+                  .a      = a,
+                  .b      = b};
 }
 
 static void build_tube(tn_scene* scene, const double* values)
@@ -168,6 +195,14 @@ static void build_tube(tn_scene* scene, const double* values)
         }
     }
 }
+
+const tns_builtin tns_octahedron = {
+    "octahedron",
+    "an octahedron whose faces turn on Cardan joints at its corners: one degree of freedom",
+    {{"b", "half the way between two corners of a pair [m]; 0: octahedron, 0.19: cuboctahedron", b,
+      0.01, 0.18, false, NULL}},
+    build_one,
+};
 
 const tns_builtin tns_octahedron_tube = {
     "octahedron_tube",

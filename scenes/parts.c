@@ -86,14 +86,17 @@ void tns_setup(tn_scene* scene, const char* name, double h, double duration)
     tn_scene_set_settings(scene, &settings);
 }
 
+static const tn_twist rest = {{0, 0, 0}, {0, 0, 0}};
+
 static tn_body_id add_body(tn_scene* scene, const char* name, tn_body_kind kind, tn_frame pose,
-                           double mass, tn_vec3 inertia, tn_shape_def* shape)
+                           tn_twist velocity, double mass, tn_vec3 inertia, tn_shape_def* shape)
 {
     shape->collide  = false;
     tn_body_def def = tn_default_body_def();
     def.name        = name;
     def.kind        = kind;
     def.pose        = pose;
+    def.velocity    = velocity;
     def.mass        = mass;
     def.com         = tns_vec(0, 0, 0);
     def.inertia[0]  = inertia.x;
@@ -115,16 +118,35 @@ static double about(double mass, double radius)
     return mass * radius * radius / 2;
 }
 
-tn_body_id tns_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
-                   double mass)
+static tn_body_id add_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b,
+                          tn_twist velocity, double radius, double mass)
 {
     const double   length = tns_length(tns_sub(b, a)), side = across(mass, radius, length);
     const tn_frame pose  = {tns_mix(a, b, 0.5), tns_turn(TNS_Z, tns_unit(tns_sub(b, a)))};
     tn_shape_def   shape = tn_default_shape_def(TN_SHAPE_CAPSULE);
     shape.radius         = radius;
     shape.half_length    = length / 2;
-    return add_body(scene, name, TN_BODY_RIGID, pose, mass,
+    return add_body(scene, name, TN_BODY_RIGID, pose, velocity, mass,
                     tns_vec(side, side, about(mass, radius)), &shape);
+}
+
+tn_body_id tns_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
+                   double mass)
+{
+    return add_rod(scene, name, a, b, rest, radius, mass);
+}
+
+// The ends move as those of one body: with r from a to b, the difference of their velocities is
+// d = w x r, and the w that does not spin the rod about itself is (r x d) / r^2. Rest is added so
+// that no zero has a minus.
+tn_body_id tns_moving_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b,
+                          tn_vec3 velocity_a, tn_vec3 velocity_b, double radius, double mass)
+{
+    const tn_vec3  r = tns_sub(b, a), d = tns_sub(velocity_b, velocity_a);
+    const tn_vec3  w        = tns_scale(1 / tns_dot(r, r), tns_cross(r, d));
+    const tn_twist velocity = {tns_add(rest.linear, tns_mix(velocity_a, velocity_b, 0.5)),
+                               tns_add(rest.angular, w)};
+    return add_rod(scene, name, a, b, velocity, radius, mass);
 }
 
 tn_body_id tns_planar_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
@@ -139,7 +161,7 @@ tn_body_id tns_planar_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 
     shape.radius         = radius;
     shape.half_length    = length / 2;
     shape.pose           = (tn_frame){{0, 0, 0}, tns_turn(TNS_Z, TNS_X)};
-    return add_body(scene, name, TN_BODY_PLANAR, pose, mass,
+    return add_body(scene, name, TN_BODY_PLANAR, pose, rest, mass,
                     tns_vec(about(mass, radius), side, side), &shape);
 }
 
@@ -150,7 +172,7 @@ tn_body_id tns_box(tn_scene* scene, const char* name, tn_frame pose, tn_vec3 hal
     const tn_vec3 inertia = tns_scale(mass / 3, tns_vec(y + z, x + z, x + y));
     tn_shape_def  shape   = tn_default_shape_def(TN_SHAPE_BOX);
     shape.half_size       = half_size;
-    return add_body(scene, name, TN_BODY_RIGID, pose, mass, inertia, &shape);
+    return add_body(scene, name, TN_BODY_RIGID, pose, rest, mass, inertia, &shape);
 }
 
 tn_body_id tns_sphere(tn_scene* scene, const char* name, tn_vec3 center, double radius, double mass)
@@ -158,7 +180,8 @@ tn_body_id tns_sphere(tn_scene* scene, const char* name, tn_vec3 center, double 
     const double i     = 0.4 * mass * radius * radius;
     tn_shape_def shape = tn_default_shape_def(TN_SHAPE_SPHERE);
     shape.radius       = radius;
-    return add_body(scene, name, TN_BODY_RIGID, tns_frame(center), mass, tns_vec(i, i, i), &shape);
+    return add_body(scene, name, TN_BODY_RIGID, tns_frame(center), rest, mass, tns_vec(i, i, i),
+                    &shape);
 }
 
 tn_body_id tns_wheel(tn_scene* scene, const char* name, tn_vec3 center, tn_vec3 axis, double radius,
@@ -169,7 +192,7 @@ tn_body_id tns_wheel(tn_scene* scene, const char* name, tn_vec3 center, tn_vec3 
     tn_shape_def   shape = tn_default_shape_def(TN_SHAPE_CYLINDER);
     shape.radius         = radius;
     shape.half_length    = half_width;
-    return add_body(scene, name, TN_BODY_RIGID, pose, mass,
+    return add_body(scene, name, TN_BODY_RIGID, pose, rest, mass,
                     tns_vec(side, side, about(mass, radius)), &shape);
 }
 

@@ -88,7 +88,10 @@ void tns_setup(tn_scene* scene, const char* name, double h, double duration);
 /// z from a to b. Inertia of the solid cylinder between a and b.
 tn_body_id tns_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
                    double mass);
-/// The same as a planar body: a and b in the plane z = 0, body x from a to b.
+/// That rod on the move. The ends' velocities must leave their distance as it is.
+tn_body_id tns_moving_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b,
+                          tn_vec3 velocity_a, tn_vec3 velocity_b, double radius, double mass);
+/// tns_rod as a planar body: a and b in the plane z = 0, body x from a to b.
 tn_body_id tns_planar_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
                           double mass);
 tn_body_id tns_box(tn_scene* scene, const char* name, tn_frame pose, tn_vec3 half_size,

@@ -28,6 +28,7 @@ static const tns_builtin* const builtins[] = {
     &tns_scissor,
     &tns_strandbeest,
     &tns_bricard,
+    &tns_octahedron,
     &tns_octahedron_tube,
     &tns_octahedron_cube,
     &tns_rod_and_block,

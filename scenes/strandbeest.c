@@ -13,8 +13,12 @@
 // A leg has 6 bodies and 9 hinges: 45 rows of rank 36, so it adds no freedom and 9 redundant rows.
 // All legs share the frame and the crank; frame and crank are joined by one hinge, or a motor (one
 // row more), and the weld to the ground has 6 rows: 45 legs + 11, or + 12 with the motor, or + 5
-// when free. Tomcin (2014, fig. 6b) has 4482 rows for 50 of what must be pairs, as these have 4505
-// in all; where the 23 others are saved cannot be told from the paper.
+// when free. Tomcin (2014, fig. 6b) has 4482 rows for 50 legs, which must be 50 of the pairs: legs =
+// 100 has 4505 to 4512 rows here, legs = 50 only half of that. Where the 23 others are saved cannot
+// be told from the paper.
+//
+// A load of k adds k times the mass of the whole machine to the frame, as a slab of even density
+// between its beams (Tomcin, section 7: k = 0, 5, 10, 20).
 #include "builtins.h"
 #include "linkage.h"
 
@@ -24,6 +28,11 @@ static const double a = 0.38, b = 0.415, c = 0.393, d = 0.401, e = 0.558, f = 0.
                     h = 0.657, i = 0.49, j = 0.5, k = 0.619, l = 0.078, m = 0.15;
 static const double  pair_distance = 0.2, crank_height = 1.0;
 static const tn_vec3 axle_end = {0, 0.1, 0}; ///< from the last pair's plane to the bearing
+
+// Bars by their mass a metre, the others by their density [kg/m^3].
+static const double part_radius = 0.008, bar_per_metre = 0.5, plate_density = 2500;
+static const double frame_radius = 0.015, frame_density = 2500;
+static const double crank_radius = 0.012, crank_density = 7800;
 
 typedef struct leg_points {
     tn_vec3 P, B, X, Y, Z, W, F;
@@ -67,13 +76,15 @@ static leg_points place_leg(int pair, bool right)
 
 static tn_body_id add_part(tn_scene* scene, int leg, const char* part, tn_vec3 from, tn_vec3 to)
 {
-    return tns_bar(scene, tns_name("leg%d.%s", leg, part).text, from, to, 0.008, 0.5);
+    return tns_bar(scene, tns_name("leg%d.%s", leg, part).text, from, to, part_radius,
+                   bar_per_metre);
 }
 
 static tn_body_id add_plate(tn_scene* scene, int leg, const char* part, tn_vec3 p, tn_vec3 q,
                             tn_vec3 r)
 {
-    return tns_triangle(scene, tns_name("leg%d.%s", leg, part).text, p, q, r, 0.008, 2500);
+    return tns_triangle(scene, tns_name("leg%d.%s", leg, part).text, p, q, r, part_radius,
+                        plate_density);
 }
 
 static void add_pin(tn_scene* scene, int leg, const char* pin, tn_body_id body1, tn_body_id body2,
@@ -102,7 +113,29 @@ static void add_leg(tn_scene* scene, int leg, tn_body_id frame, tn_body_id crank
     add_pin(scene, leg, "W", ZW, lower, p.W);
 }
 
-static tn_body_id add_frame(tn_scene* scene, int pair_count)
+// From one bearing to the other.
+static double axle_length(int pair_count)
+{
+    return 2 * axle_end.y + pair_distance * (pair_count - 1);
+}
+
+// Of all but the load.
+static double machine_mass(int legs, int pair_count)
+{
+    const double axle = axle_length(pair_count), strut = sqrt(a * a + l * l);
+    const double plate_sides[6] = {b, d, e, g, h, i};
+    const double beams[4]       = {axle, 2 * a, strut, strut}; // and as many again
+    double       leg = bar_per_metre * (j + k + c + f), frame = 0;
+    for (int n = 0; n < 6; ++n)
+        leg += tns_truss_rod_mass(plate_sides[n], part_radius, plate_density);
+    for (int n = 0; n < 4; ++n)
+        frame += 2 * tns_truss_rod_mass(beams[n], frame_radius, frame_density);
+    const double crank = tns_truss_rod_mass(axle, crank_radius, crank_density) +
+                         pair_count * tns_truss_rod_mass(m, crank_radius, crank_density);
+    return legs * leg + frame + crank;
+}
+
+static tn_body_id add_frame(tn_scene* scene, int pair_count, double load)
 {
     const tn_vec3     O0      = tns_sub(crank_center(0), axle_end);
     const tn_vec3     O1      = tns_add(crank_center(pair_count - 1), axle_end);
@@ -111,7 +144,10 @@ static tn_body_id add_frame(tn_scene* scene, int pair_count)
     const tn_vec3     R0 = tns_add(O0, to_right), R1 = tns_add(O1, to_right);
     const tns_segment rods[8] = {{L0, L1}, {R0, R1}, {L0, R0}, {L1, R1},
                                  {O0, L0}, {O0, R0}, {O1, L1}, {O1, R1}};
-    return tns_truss(scene, "frame", tns_mix(O0, O1, 0.5), rods, 8, 0.015, 2500);
+    const tns_load    slab    = {
+        tns_mix(L0, R1, 0.5), {0.9 * a, axle_length(pair_count) / 2, frame_radius}, load};
+    return tns_loaded_truss(scene, "frame", tns_mix(O0, O1, 0.5), rods, 8, frame_radius,
+                            frame_density, slab);
 }
 
 static tn_body_id add_crank(tn_scene* scene, int pair_count)
@@ -122,7 +158,8 @@ static tn_body_id add_crank(tn_scene* scene, int pair_count)
     for (int pair = 0; pair < pair_count; ++pair) {
         rods[1 + pair] = (tns_segment){crank_center(pair), crank_pin(pair)};
     }
-    return tns_truss(scene, "crank", crank_center(0), rods, 1 + pair_count, 0.012, 7800);
+    return tns_truss(scene, "crank", crank_center(0), rods, 1 + pair_count, crank_radius,
+                     crank_density);
 }
 
 static void build(tn_scene* scene, const double* values)
@@ -131,7 +168,9 @@ static void build(tn_scene* scene, const double* values)
     const double motor = values[1];
     const bool   held  = values[2] == 0;
     tns_setup(scene, "strandbeest", 0.001, 5);
-    const tn_body_id frame = add_frame(scene, pair_count), crank = add_crank(scene, pair_count);
+    const double     load    = values[3] * machine_mass(legs, pair_count);
+    const tn_body_id frame   = add_frame(scene, pair_count, load);
+    const tn_body_id crank   = add_crank(scene, pair_count);
     const tn_vec3    bearing = tns_sub(crank_center(0), axle_end);
     if (held) tns_joint_at(scene, "hold", TN_JOINT_WELD, TNS_GROUND, frame, bearing, TNS_Y);
     tns_drive(scene, "crank", frame, crank, bearing, motor);
@@ -143,6 +182,7 @@ const tns_builtin tns_strandbeest = {
     "Theo Jansen's walking machine, many legs on one crank",
     {{"legs", "single legs; two and two share a crank pin", 12, 1, LEGS_MAX, true, NULL},
      {"motor", "speed of the crank [rad/s]; 0: it swings freely", 3, -100, 100, false, NULL},
-     {"frame", "welded to the ground, or free to fall", 0, 0, 1, true, "weld|free"}},
+     {"frame", "welded to the ground, or free to fall", 0, 0, 1, true, "weld|free"},
+     {"load", "added to the frame, in masses of the whole machine", 0, 0, 1e6, false, NULL}},
     build,
 };

@@ -21,6 +21,7 @@ static const char* const specs[] = {
     "scissor:segments=3",
     "strandbeest:legs=2",
     "bricard",
+    "octahedron",
     "octahedron_tube:rings=1,around=3",
     "octahedron_cube:n=1",
     "rod_and_block",
