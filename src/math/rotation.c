@@ -148,6 +148,7 @@ static void rotate_away(tni_mat3* B, tni_mat3* V, int i, int j)
         B->m[3 * i + k] = c * x - s * y;
         B->m[3 * j + k] = s * x + c * y;
     }
+    B->m[3 * i + j] = B->m[3 * j + i] = 0;
 }
 
 tn_vec3 tni_symmetric_eigen(const tni_mat3* A, tni_mat3* vectors)
@@ -157,7 +158,7 @@ tn_vec3 tni_symmetric_eigen(const tni_mat3* A, tni_mat3* vectors)
     for (int sweep = 0; sweep < SWEEPS_MAX; ++sweep) {
         const double off  = fabs(B.m[1]) + fabs(B.m[2]) + fabs(B.m[5]);
         const double size = fabs(B.m[0]) + fabs(B.m[4]) + fabs(B.m[8]);
-        if (!(off > 1e-17 * size)) break;
+        if (!(off > 1e-16 * size)) break;
         rotate_away(&B, &V, 0, 1);
         rotate_away(&B, &V, 0, 2);
         rotate_away(&B, &V, 1, 2);

@@ -28,16 +28,17 @@ typedef struct tni_principal {
 
 /// Workspace of the impulse method.
 typedef struct tni_impulse_work {
-    double *       plus, *best; ///< u+, and that which came nearest to closing the joints
-    double*        force;       ///< laid out as u
-    double*        asked;       ///< by row, of the next solve
-    double*        drive;       ///< by row without a position: what its rate has besides J u
-    tni_principal* principal;   ///< by body
-    double*        load;        ///< by body
-    double*        part_work;   ///< by part of the mechanism, twice; scratch of stiffen.c
-    tni_mat3*      stiffness;   ///< by body: h^2 K'
-    bool           careful;     ///< all tension counts
-    bool           damped;      ///< forces depend on velocities
+    double *plus, *first, *best; ///< u+: now, predicted, and that which came nearest to closing
+    double* force;               ///< laid out as u
+    double* asked;               ///< by row, of the next solve
+    double* drive;               ///< by row without a position: what its rate has besides J u
+    tni_principal* principal;    ///< by body
+    double*        load;         ///< by body
+    double*        part_work;    ///< by part of the mechanism, twice; scratch of stiffen.c
+    tni_mat3*      stiffness;    ///< by body: h^2 K'
+    bool           loops;        ///< rows may be redundant
+    bool           careful;      ///< all tension counts
+    bool           damped;       ///< forces depend on velocities
 } tni_impulse_work;
 
 struct tn_stepper {
@@ -91,6 +92,7 @@ TN_NODISCARD tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report*
 /// stiffen.c: h^2 K' of bodies whose tension is too stiff for h, from the solve at s->now, into
 /// s->impulse.stiffness; returns how many bodies have some.
 void tni_stiffen_prepare(tn_stepper* s);
+bool tni_may_stiffen(tn_stepper* s, double h); ///< a bound by the last multipliers
 int  tni_stiffen(tn_stepper* s, double h);
 
 /// events.c: a step of a mechanism that may hit stops.

@@ -38,11 +38,12 @@ void tni_stiffen_prepare(tn_stepper* s)
     }
 }
 
-// An upper bound of h^2 times the largest eigenvalue of K, by body. Returns whether any may pass.
-// The answer's mu are impulses over h / 2.
-static bool bound_loads(tn_stepper* s, double h, double* load)
+// Upper bounds of h^2 times the largest eigenvalue of K, by body. The answer's mu are impulses over
+// h / 2.
+bool tni_may_stiffen(tn_stepper* s, double h)
 {
     const tn_model* model = s->model;
+    double*         load  = s->impulse.load;
     bool            any   = false;
     for (int i = 0; i < model->body_count; ++i) load[i] = 0;
     for (int i = 0; i < model->joint_count; ++i) {
@@ -191,7 +192,7 @@ int tni_stiffen(tn_stepper* s, double h)
     const tn_model* model = s->model;
     tni_mat3*       K     = s->impulse.stiffness;
     int             count = 0;
-    if (!bound_loads(s, h, s->impulse.load)) return 0;
+    if (!tni_may_stiffen(s, h)) return 0;
     add_joints(s, h, K);
     for (int i = 0; i < model->body_count; ++i) {
         const tni_principal* p = &s->impulse.principal[i];

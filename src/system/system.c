@@ -238,6 +238,18 @@ int tni_system_part(const tni_system* system, int body)
     return system->split->plan->component_of[system->model->bodies[body].node];
 }
 
+double tni_system_kinetic(const tni_system* system, const double* u)
+{
+    double sum = 0;
+    for (int i = 0; i < system->model->free_count; ++i) {
+        const tni_body* body = &system->model->bodies[system->model->free_bodies[i]];
+        const double *  M = tni_saddle_a(system->saddle, body->node), *v = u + body->u_start;
+        for (int j = 0; j < body->dim; ++j)
+            for (int k = 0; k < body->dim; ++k) sum += 0.5 * v[j] * M[j * body->dim + k] * v[k];
+    }
+    return sum;
+}
+
 void tni_system_row_rates(const tni_system* system, const tni_constraint* constraint,
                           const double* u, double* out)
 {
@@ -250,6 +262,14 @@ void tni_system_row_rates(const tni_system* system, const tni_constraint* constr
         for (int i = 0; i < constraint->row_count; ++i)
             for (int j = 0; j < body->dim; ++j)
                 out[i] += J[i * body->dim + j] * u[body->u_start + j];
+    }
+}
+
+void tni_system_all_rates(const tni_system* system, const double* u, double* out)
+{
+    for (int i = 0; i < system->model->constraint_count; ++i) {
+        const tni_constraint* constraint = &system->model->constraints[i];
+        tni_system_row_rates(system, constraint, u, out + constraint->row_start);
     }
 }
 

@@ -61,9 +61,12 @@ void tni_system_forces(tni_system* system, const tni_place* at, bool flying, dou
 bool tni_system_damps(const tni_system* system);
 /// The part of the mechanism, a component of the graph, that a body belongs to.
 int tni_system_part(const tni_system* system, int body);
-/// out = J u for the rows of one constraint, J being the one last factored.
+/// u^T M u / 2 with the masses last factored.
+double tni_system_kinetic(const tni_system* system, const double* u);
+/// out = J u, J being the one last factored: the rows of one constraint, or all of them.
 void tni_system_row_rates(const tni_system* system, const tni_constraint* constraint,
                           const double* u, double* out);
+void tni_system_all_rates(const tni_system* system, const double* u, double* out);
 
 /// The block of an edge of the constraint graph, wherever it is kept.
 double* tni_system_j(const tni_system* system, int edge);
