@@ -53,13 +53,19 @@ static void put_contact(tnc_out* out, const tnc_job* job, const tn_contact* cont
     tnc_put(out, "}");
 }
 
-static void put_all(tnc_out* out, const tnc_job* job, const tnc_stop* stop)
+static void put_all(tnc_out* out, const tnc_job* job, const tnc_assembly* assembly,
+                    const tnc_stop* stop)
 {
     // After a failure there is nothing to tell but why.
     const tn_counts counts   = stop->stopped ? (tn_counts){0} : tn_model_counts(job->model);
     const int       contacts = stop->stopped ? 0 : tn_stepper_contact_count(job->stepper);
     tnc_put(out, "{\n");
     if (stop->stopped) tnc_put_stop(out, job->model, stop, 0, tn_state_time(job->state));
+    if (assembly->open) {
+        tnc_put(out, "  \"assembly\": ");
+        tnc_put_assembly(out, job, assembly);
+        tnc_put(out, ",\n");
+    }
     tnc_put(out, "  \"bodies\": [");
     for (int i = 0; i < counts.bodies; ++i) {
         tnc_put(out, i > 0 ? ",\n    " : "\n    ");
@@ -109,10 +115,10 @@ static tnc_stop evaluate(tnc_job* job)
     return stop;
 }
 
-static int accel(tnc_job* job, tnc_out* out)
+static int accel(tnc_job* job, const tnc_assembly* assembly, tnc_out* out)
 {
     const tnc_stop stop = evaluate(job);
-    put_all(out, job, &stop);
+    put_all(out, job, assembly, &stop);
     const bool written = tnc_out_close(out);
     if (stop.stopped) tnc_complain("%s: %s", job->origin, stop.text);
     return stop.stopped || !written ? TNC_STOPPED : TNC_DONE;
@@ -120,12 +126,18 @@ static int accel(tnc_job* job, tnc_out* out)
 
 int tnc_accel(const tnc_options* options)
 {
-    tnc_job job  = {0};
-    tnc_out out  = {0};
-    int     code = tnc_job_open(&job, options);
+    tnc_job      job      = {0};
+    tnc_out      out      = {0};
+    tnc_assembly assembly = {0};
+    tn_why       why      = {0};
+    int          code     = tnc_job_open(&job, options);
+    if (code == TNC_DONE) {
+        code = tnc_exit_code(tnc_job_assemble(&job, &assembly, &why));
+        if (code != TNC_DONE) tnc_complain_why(job.origin, &why);
+    }
     if (code == TNC_DONE && !tnc_out_open(&out, options->report ? options->report : "-"))
         code = TNC_WRONG;
-    if (code == TNC_DONE) code = accel(&job, &out);
+    if (code == TNC_DONE) code = accel(&job, &assembly, &out);
     tnc_job_close(&job);
     return code;
 }

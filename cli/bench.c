@@ -304,6 +304,11 @@ static bool bench_scenes(const tnc_options* options, tnc_sheet* to)
 
 // ---- The command ---------------------------------------------------------------------------------
 
+static bool bench_impulse(const tnc_options* options, tnc_sheet* to)
+{
+    return tnc_bench_impulse(options, options->part, to);
+}
+
 typedef struct suite {
     const char* name;
     bool (*run)(const tnc_options* options, tnc_sheet* to);
@@ -312,7 +317,8 @@ typedef struct suite {
 static const suite suites[] = {{"baraff", bench_baraff},
                                {"linear", bench_linear},
                                {"scenes", bench_scenes},
-                               {"auxiliary", tnc_bench_auxiliary}};
+                               {"auxiliary", tnc_bench_auxiliary},
+                               {"impulse", bench_impulse}};
 enum { SUITE_COUNT = sizeof suites / sizeof suites[0] };
 
 static bool is_known(const char* name)
@@ -325,6 +331,13 @@ static bool is_known(const char* name)
     const char* near = tn_nearest_word(name, names, SUITE_COUNT);
     if (near) tnc_complain("unknown benchmark '%.200s' (did you mean '%s'?)", name, near);
     else tnc_complain("unknown benchmark '%.200s'; tenon bench --list shows them", name);
+    return false;
+}
+
+static bool is_known_part(const char* name, const char* part)
+{
+    if (strcmp(name, "impulse") == 0) return tnc_bench_impulse_has(part);
+    tnc_complain("unexpected argument '%.200s': benchmark '%s' has no parts", part, name);
     return false;
 }
 
@@ -345,6 +358,7 @@ int tnc_bench(const tnc_options* options)
     }
     tnc_sheet to;
     if (options->argument && !is_known(options->argument)) return TNC_WRONG;
+    if (options->part && !is_known_part(options->argument, options->part)) return TNC_WRONG;
     if (!open_sheet(&to, options)) return TNC_WRONG;
     bool good = true;
     for (int i = 0; i < SUITE_COUNT; ++i) {

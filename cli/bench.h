@@ -16,5 +16,9 @@ bool tnc_bench_failed(const char* spec, const tn_why* why);
 
 /// Rows beside the tree: the paper's examples, loops in two ways, contact.
 bool tnc_bench_auxiliary(const tnc_options* options, tnc_sheet* to);
+/// The impulse method on the examples of Tomcin et al. 2014; part NULL: all but what takes long.
+bool tnc_bench_impulse(const tnc_options* options, const char* part, tnc_sheet* to);
+/// Whether there is such a part; complains when not.
+bool tnc_bench_impulse_has(const char* part);
 
 #endif

@@ -1,6 +1,7 @@
 // check: is this mechanism what its author meant? Remarks (rows that say a thing twice, masses far
-// apart, parts that float) leave the exit code 0; rows that contradict each other, joints that do not
-// meet at the start, bodies inside each other and hard limits beyond their ends make it 1.
+// apart, parts that float) leave the exit code 0, and so do joints that do not meet at the start but
+// can be put together: all else is looked at once they are. Rows that contradict each other, bodies
+// inside each other and hard limits beyond their ends make it 1, joints that cannot close 2.
 #include "cli.h"
 
 static const double wide_mass_ratio = 1e3;
@@ -189,7 +190,7 @@ static void tell_contradiction(const tnc_job* job, const tn_check* c)
     printf("Contradiction: %s cannot be met together with the others.\n", text);
 }
 
-static void tell_assembly(const tnc_job* job, const tn_check* c)
+static void tell_joints(const tnc_job* job, const tn_check* c)
 {
     const char* worst = joint_name(job, c->assembly_joint);
     const bool  none  = tn_model_counts(job->model).joints == 0 && is_assembled(c);
@@ -198,6 +199,20 @@ static void tell_assembly(const tnc_job* job, const tn_check* c)
     else printf("The joints do not meet: joint '%s' is off by %.3g", worst, c->assembly_error);
     if (is_assembled(c) && c->assembly_joint.bits) printf(" (joint '%s')", worst);
     printf(".\n");
+}
+
+static void tell_assembly(const tnc_job* job, const tn_check* c, const tnc_assembly* a,
+                          const tn_why* why)
+{
+    char text[320];
+    if (!a->open) tell_joints(job, c);
+    else {
+        tnc_assembly_text(job, a, text, sizeof text);
+        printf("The joints do not meet at the start: joint '%s' is off by %.3g. ",
+               joint_name(job, a->joint), a->report.error_before);
+        if (why->result == TN_OK) printf("A run begins by putting them together: %s.\n", text);
+        else printf("They cannot be put together: %s.\n", why->text);
+    }
     if (c->velocity_error > still_velocity) {
         printf("The velocities do not fit joint '%s': off by %.3g. A run begins by mending them.\n",
                joint_name(job, c->velocity_joint), c->velocity_error);
@@ -381,7 +396,24 @@ static void put_start(tnc_out* out, const tnc_job* job, const start* s)
     put_worst(out, job, "beyond", s->beyond, s->beyond_joint);
 }
 
-static void put_all(tnc_out* out, const tnc_job* job, const tn_check* c, const start* s)
+// Put together, or not: then with the joint that cannot close.
+static void put_assembly(tnc_out* out, const tnc_job* job, const tnc_assembly* a, const tn_why* why)
+{
+    if (!a->open) tnc_put(out, "null");
+    else if (why->result == TN_OK) tnc_put_assembly(out, job, a);
+    else {
+        tnc_put(out, "{\"before\": ");
+        tnc_put_number(out, a->report.error_before);
+        tnc_put(out, ", \"joint\": ");
+        tnc_put_text(out, joint_name(job, a->report.worst_joint));
+        tnc_put(out, ", \"why\": ");
+        tnc_put_text(out, why->text);
+        tnc_put(out, "}");
+    }
+}
+
+static void put_all(tnc_out* out, const tnc_job* job, const tn_check* c, const start* s,
+                    const tnc_assembly* a, const tn_why* why)
 {
     const tn_counts n = tn_model_counts(job->model);
     tnc_put(out, "{\n  \"tenon\": \"%s\"", TN_VERSION);
@@ -407,6 +439,8 @@ static void put_all(tnc_out* out, const tnc_job* job, const tn_check* c, const s
     tnc_put(out, "{\"count\": %d, \"floating\": %d}", c->part_count, c->floating_count);
     put_auxiliary(out, job);
     put_start(out, job, s);
+    put_key(out, "assembly");
+    put_assembly(out, job, a, why);
     put_key(out, "assembled");
     tnc_put(out, "%s", is_assembled(c) ? "true" : "false");
     put_key(out, "contradictory");
@@ -417,8 +451,10 @@ static void put_all(tnc_out* out, const tnc_job* job, const tn_check* c, const s
 
 static int check(tnc_job* job, tnc_out* out, bool quiet)
 {
-    tn_check c;
-    tn_why   why = {0};
+    tn_check        c;
+    tnc_assembly    a;
+    tn_why          why = {0}, open = {0};
+    const tn_result put = tnc_job_assemble(job, &a, &open);
     if (tn_stepper_check(job->stepper, job->state, &c, &why) != TN_OK) {
         tnc_complain_why(job->origin, &why);
         return TNC_STOPPED;
@@ -426,18 +462,22 @@ static int check(tnc_job* job, tnc_out* out, bool quiet)
     start s = {0};
     look_at_contacts(job, &s);
     look_at_limits(job, &s);
-    if (out->file) put_all(out, job, &c, &s);
+    if (out->file) put_all(out, job, &c, &s, &a, &open);
     const bool console = out->file == stdout;
     const bool written = tnc_out_close(out);
     if (!console && !quiet) {
         tell_mobility(job, &c);
         tell_redundancy(job, &c);
         tell_contradiction(job, &c);
-        tell_assembly(job, &c);
+        tell_assembly(job, &c, &a, &open);
         tell_remarks(job, &c);
         tell_auxiliary(job);
         tell_contacts(job, &s);
         tell_limits(job, &s);
+    }
+    if (put != TN_OK) {
+        tnc_complain_why(job->origin, &open);
+        return tnc_exit_code(put);
     }
     const bool good = is_assembled(&c) && is_clear(&s) && !c.contradictory;
     return written && good ? TNC_DONE : TNC_STOPPED;

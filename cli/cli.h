@@ -79,6 +79,20 @@ int         tnc_job_prepare(tnc_job* job, const tnc_options* options);
 void        tnc_job_close(tnc_job* job);
 const char* tnc_job_title(const tnc_job* job); ///< the scene's name, or else where it came from
 
+// ---- Assembly ------------------------------------------------------------------------------------
+
+typedef struct tnc_assembly {
+    bool        open;  ///< the joints did not meet at the start
+    tn_joint_id joint; ///< the one that was furthest off then
+    tn_assembly report;
+} tnc_assembly;
+
+/// Puts together what does not meet, within 1e-9, at the start. On failure the state is as it was.
+tn_result tnc_job_assemble(tnc_job* job, tnc_assembly* assembly, tn_why* why);
+/// How it went, in words, and as JSON: {"before", "after", "moved", "turned", "rounds", "body"}.
+void tnc_assembly_text(const tnc_job* job, const tnc_assembly* assembly, char* text, size_t size);
+void tnc_put_assembly(tnc_out* out, const tnc_job* job, const tnc_assembly* assembly);
+
 // ---- Limits and ropes ----------------------------------------------------------------------------
 
 const tn_joint_def* tnc_joint_def(const tnc_job* job, tn_joint_id joint); ///< NULL: user-defined

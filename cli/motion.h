@@ -40,6 +40,11 @@ typedef struct tnc_motion {
     double      energy_first, energy_last, energy_drift;
     double      iteration_sum;
     int         iteration_max;
+    long long   pieces;          ///< of steps
+    long long   unclosed;        ///< of them taken although a joint did not close
+    long long   unclosed_at;     ///< the first step (from 1) that had one
+    int         stiffened_max;   ///< bodies whose tension was treated implicitly, the most
+    int         refinement_max;  ///< of the linear solves
     int         contact_max;     ///< points, the most after any step
     double      deepest;         ///< of contacts, limits and ropes, after any step [m or rad]
     long long   impacts, events; ///< blows; times at which a step was split
@@ -51,6 +56,8 @@ typedef struct tnc_motion {
     uint64_t    allocations_in_steps;
     bool        evaluated; ///< reactions at the final state are known
     tnc_stop    stop;
+
+    tnc_assembly assembly; ///< before the start
 } tnc_motion;
 
 double tnc_motion_time(const tnc_motion* motion); ///< simulated so far [s]

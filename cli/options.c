@@ -55,7 +55,8 @@ static const option option_list[] = {
     {"--csv", "FILE", BENCH, OPTION_TEXT, AT(csv),
      "the measurements as CSV ('-': standard output)"},
     {"--repeat", "N", BENCH, OPTION_COUNT, AT(repeat), "repetitions of each measurement"},
-    {"--large", NULL, BENCH, OPTION_FLAG, AT(large), "'linear' goes on to a million bodies"},
+    {"--large", NULL, BENCH, OPTION_FLAG, AT(large),
+     "'linear' goes on to a million bodies, 'impulse' to the largest tubes and cubes"},
     {"--list", NULL, SCENE | BENCH, OPTION_FLAG, AT(list), "show what there is"},
     {"--quiet", NULL, MECHANISM | BENCH, OPTION_FLAG, AT(quiet), "no progress bar, no summary"},
     {"--help", NULL, ~0u, OPTION_FLAG, AT(help), "this page"},
@@ -87,7 +88,7 @@ static const tnc_command command_list[] = {
      "Tells the mobility, rows that say the same thing twice, whether the joints meet at the start,\n"
      "how far the masses are apart, how near a singular position is, which joints are solved beside\n"
      "the tree, and what is inside what or beyond its hard limit. The exit code is 1 when the rows\n"
-     "contradict each other, joints do not meet, or something is inside or beyond, 0 otherwise.\n"
+     "contradict each other, or something is inside or beyond, 2 when joints cannot close.\n"
      "\n"
      "    tenon check @fourbar\n"
      "    tenon check crane.json --report -\n",
@@ -103,8 +104,17 @@ static const tnc_command command_list[] = {
      "    linear    time and memory a body, from a thousand bodies up: linear when it stays put\n"
      "    scenes    every built-in scene: microseconds a step, joint error after 100 steps\n"
      "    auxiliary rows beside the tree: Baraff's examples, loops in two ways, contact\n"
+     "    impulse   the examples of Tomcin et al. 2014; some minutes. Parts, named after it:\n"
+     "        figure3    Peaucellier's linkage: iterations against the regularisation\n"
+     "        figure5    spider and tree: time of factorisation and solve against rows\n"
+     "        figure6    scissor, strandbeest, tube, cube: fill against rows, time a step\n"
+     "        realtime   simulated time over wall time at 60 steps a second\n"
+     "        load       a strandbeest of 100 legs with up to 20 times its mass on top\n"
+     "        energy     four-bar, Peaucellier, Bricard: how far energy strays\n"
+     "        large      360,006 and 589,566 rows; only when named: minutes, some 4 GB of memory\n"
      "\n"
      "    tenon bench\n"
+     "    tenon bench impulse figure5 --csv figure5.csv\n"
      "    tenon bench linear --large --csv linear.csv\n",
      tnc_bench},
 };
@@ -231,8 +241,14 @@ static bool take_option(tnc_options* options, const option* o, const char* value
 
 static bool take_argument(tnc_options* options, const char* text)
 {
+    const bool parts = command_bit(options->command) == BENCH;
+    if (options->argument && parts && !options->part) {
+        options->part = text;
+        return true;
+    }
     if (options->argument) {
-        tnc_complain("unexpected argument '%.200s' after '%.200s'", text, options->argument);
+        tnc_complain("unexpected argument '%.200s' after '%.200s'", text,
+                     options->part ? options->part : options->argument);
         return false;
     }
     options->argument = text;

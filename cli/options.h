@@ -18,6 +18,7 @@ typedef struct tnc_command tnc_command;
 typedef struct tnc_options {
     const tnc_command* command;
     const char*        argument; ///< SCENE or NAME; NULL: none given
+    const char*        part;     ///< of a benchmark; NULL: none given
     tnc_setting        settings[TNC_SETTING_MAX];
     int                setting_count;
     const char*        report;

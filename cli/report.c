@@ -31,6 +31,10 @@ static void put_head(tnc_out* out, const tnc_job* job, const tnc_motion* m)
             "\"redundant\": %d, \"loops\": %d},\n",
             counts.bodies, counts.joints, counts.rows, tnc_motion_mobility(job, m),
             m->checked ? m->check.redundant_count : 0, counts.loops);
+    if (!m->assembly.open) return;
+    tnc_put(out, "  \"assembly\": ");
+    tnc_put_assembly(out, job, &m->assembly);
+    tnc_put(out, ",\n");
 }
 
 static void put_wall(tnc_out* out, tnc_motion* m)
@@ -61,6 +65,20 @@ static void put_stops(tnc_out* out, const tnc_motion* m)
     tnc_put(out, "},\n");
 }
 
+static void put_solver(tnc_out* out, const tnc_job* job, const tnc_motion* m)
+{
+    static const char* const forms[]    = {"auto", "kkt", "spd", "split"};
+    static const char* const backends[] = {"core", "cholmod"};
+    tn_solver                solver;
+    if (tn_stepper_solver(job->stepper, &solver) != TN_OK) return;
+    tnc_put(out, "  \"solver\": {\"formulation\": \"%s\", \"backend\": \"%s\"",
+            forms[solver.formulation], backends[solver.backend]);
+    put_member(out, ", ", "flops", solver.factor_flops);
+    put_member(out, ", ", "matrix", solver.matrix_numbers);
+    put_member(out, ", ", "factor", solver.factor_numbers);
+    tnc_put(out, ", \"refinements\": %d},\n", m->refinement_max);
+}
+
 static void put_quality(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
     put_member(out, "  \"joint_error\": {", "max", m->error_max);
@@ -73,7 +91,9 @@ static void put_quality(tnc_out* out, const tnc_job* job, const tnc_motion* m)
     put_member(out, ", ", "max_drift", m->energy_drift);
     const double mean = m->done > 0 ? m->iteration_sum / (double)m->done : 0;
     put_member(out, "},\n  \"iterations\": {", "mean", mean);
-    tnc_put(out, ", \"max\": %d},\n", m->iteration_max);
+    tnc_put(out, ", \"max\": %d}, \"pieces\": %lld, \"unclosed\": %lld, \"stiffened\": %d,\n",
+            m->iteration_max, m->pieces, m->unclosed, m->stiffened_max);
+    put_solver(out, job, m);
     put_stops(out, m);
     tnc_put(out, "  \"memory\": {\"bytes\": %zu, \"allocations_in_steps\": %" PRIu64 "},\n",
             job->meter.peak, m->allocations_in_steps);

@@ -125,6 +125,11 @@ static void gather(tnc_motion* m, const tn_step_report* r, double energy)
     note_stops(m, r);
     m->iteration_sum += r->iteration_count;
     take_larger(&m->iteration_max, r->iteration_count);
+    take_larger(&m->stiffened_max, r->stiffened_count);
+    take_larger(&m->refinement_max, r->refinement_count);
+    m->pieces += r->substep_count;
+    if (r->unclosed_count > 0 && m->unclosed == 0) m->unclosed_at = m->done + 1;
+    m->unclosed += r->unclosed_count;
     m->energy_last  = energy;
     m->energy_drift = fmax(m->energy_drift, fabs(energy - m->energy_first));
     m->done++;
@@ -271,6 +276,18 @@ static int simulate(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* 
     return m->stop.stopped || !written ? TNC_STOPPED : TNC_DONE;
 }
 
+// Without projection a run begins where the scene says, joints open or not.
+static int assemble(tnc_job* job, tnc_motion* m)
+{
+    tn_why why = {0};
+    if (tn_stepper_method(job->stepper) == TN_METHOD_MULTIPLIER &&
+        !job->settings.multiplier.project)
+        return TNC_DONE;
+    const tn_result result = tnc_job_assemble(job, &m->assembly, &why);
+    if (result != TN_OK) tnc_complain_why(job->origin, &why);
+    return tnc_exit_code(result);
+}
+
 static int run(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* options)
 {
     m->steps = step_count(&job->settings);
@@ -278,6 +295,8 @@ static int run(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* optio
         tnc_complain("%s: duration / h is more steps than can be counted", job->origin);
         return TNC_WRONG;
     }
+    const int code = assemble(job, m);
+    if (code != TNC_DONE) return code;
     if (!open_outputs(o, job, options, m->steps)) return TNC_WRONG;
     return simulate(job, m, o, options);
 }

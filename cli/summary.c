@@ -22,6 +22,14 @@ static void print_counts(const tnc_job* job, const tnc_motion* m)
     printf("\n");
 }
 
+static void print_assembly(const tnc_job* job, const tnc_motion* m)
+{
+    char text[320];
+    if (!m->assembly.open) return;
+    tnc_assembly_text(job, &m->assembly, text, sizeof text);
+    printf("assembled     %s\n", text);
+}
+
 static void print_time(const tnc_job* job, const tnc_motion* m)
 {
     const double time = tnc_motion_time(m);
@@ -43,6 +51,25 @@ static void print_quality(const tnc_job* job, const tnc_motion* m)
            m->energy_drift);
     printf("iterations    %.2f a step, %d at most\n",
            m->done > 0 ? m->iteration_sum / (double)m->done : 0, m->iteration_max);
+}
+
+// What the impulse method had to do besides. Nothing where nothing was.
+static void print_trouble(const tnc_job* job, const tnc_motion* m)
+{
+    if (tn_stepper_method(job->stepper) != TN_METHOD_IMPULSE) return;
+    if (m->pieces > m->done)
+        printf("pieces        %.2f a step: some steps were too long to be taken at once\n",
+               (double)m->pieces / (double)m->done);
+    if (m->unclosed > 0)
+        printf(
+            "unclosed      %lld piece%s of steps, first in step %lld: a joint stayed open; is the "
+            "mechanism driven through a place it can hardly pass?\n",
+            m->unclosed, m->unclosed == 1 ? "" : "s", m->unclosed_at);
+    if (m->stiffened_max > 0)
+        printf(
+            "stiffened     %d bod%s at most: tension taken implicitly, which costs energy; a smaller "
+            "--h costs less\n",
+            m->stiffened_max, m->stiffened_max == 1 ? "y" : "ies");
 }
 
 // What was run into. Nothing where nothing was.
@@ -75,8 +102,10 @@ void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options
     const char* paths[] = {options->report, options->trajectory, options->html};
     const char* head    = "written       ";
     print_counts(job, motion);
+    print_assembly(job, motion);
     print_time(job, motion);
     print_quality(job, motion);
+    print_trouble(job, motion);
     print_stops(job, motion);
     printf("hash          %016" PRIx64 "\n", tn_state_hash(job->state));
     for (int i = 0; i < 3; ++i) {

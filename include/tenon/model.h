@@ -37,10 +37,13 @@ TN_API tn_body_id   tn_model_find_body(const tn_model* model,
 TN_API tn_joint_id  tn_model_find_joint(const tn_model* model, const char* name);
 TN_API double       tn_model_body_mass(const tn_model* model,
                                        tn_body_id      body); ///< [kg]; 0: no mass of its own
-TN_API int tn_model_joint_rows(const tn_model* model, tn_joint_id joint); ///< constraint rows
-TN_API int tn_model_joint_coordinates(const tn_model* model,
-                                      tn_joint_id     joint);    ///< free coordinates
-TN_API int tn_model_coordinate_count(const tn_model* model); ///< free coordinates of all joints
+/// Centre of mass in the body frame, and inertia about it in body axes: xx yy zz xy xz yz.
+TN_API tn_vec3 tn_model_body_com(const tn_model* model, tn_body_id body);
+TN_API void    tn_model_body_inertia(const tn_model* model, tn_body_id body, double inertia[6]);
+TN_API int     tn_model_joint_rows(const tn_model* model, tn_joint_id joint); ///< constraint rows
+TN_API int     tn_model_joint_coordinates(const tn_model* model,
+                                          tn_joint_id     joint);    ///< free coordinates
+TN_API int     tn_model_coordinate_count(const tn_model* model); ///< free coordinates of all joints
 /// Where a joint's coordinates begin among those of all joints.
 TN_API int tn_model_joint_coordinate_start(const tn_model* model, tn_joint_id joint);
 /// Whether the joint is solved for beside the tree: role, loops and kind together say so.

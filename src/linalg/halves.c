@@ -54,11 +54,14 @@ bool tni_halves_add(tni_halves* halves, tni_ldl* ldl, const int* given, int give
 }
 
 // out += one^T D^-1 other at a place; numbers there are dim x columns.
-static void add_place(const tni_pivot* v, const double* D, const double* x, int nx, const double* y,
+static void add_place(const tni_ldl* ldl, int place, const double* x, int nx, const double* y,
                       int ny, double* out, int stride)
 {
-    for (int r = 0; r < v->dim; ++r) {
-        const double d = D[(v->dim + 1) * r];
+    int           step;
+    const int     dim        = ldl->plan->pivot[place].dim;
+    const double* reciprocal = tni_ldl_reciprocals(ldl, place, &step);
+    for (int r = 0; r < dim; ++r) {
+        const double d = reciprocal[step * r];
         for (int i = 0; i < nx; ++i) {
             const double scaled = x[nx * r + i] * d;
             for (int j = 0; j < ny; ++j) out[i * stride + j] += scaled * y[ny * r + j];
@@ -78,7 +81,7 @@ static void multiply_chains(const tni_halves* halves, const tni_ldl* ldl, const 
         const tni_pivot* v = &ldl->plan->pivot[*p];
         x -= v->dim * one->columns;
         y -= v->dim * other->columns;
-        add_place(v, ldl->value + v->at, x, one->columns, y, other->columns, out, stride);
+        add_place(ldl, *p, x, one->columns, y, other->columns, out, stride);
     }
 }
 
@@ -92,7 +95,7 @@ static void multiply_sets(const tni_halves* halves, const tni_ldl* ldl, const tn
         const tni_pivot *v = &ldl->plan->pivot[*p], *w = &ldl->plan->pivot[*q];
         const bool       low = *p<*q, high = *p> * q;
         if (!low && !high) {
-            add_place(v, ldl->value + v->at, x, one->columns, y, other->columns, out, stride);
+            add_place(ldl, *p, x, one->columns, y, other->columns, out, stride);
         }
         if (!high) x += v->dim * one->columns, ++p;
         if (!low) y += w->dim * other->columns, ++q;

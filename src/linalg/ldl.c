@@ -3,18 +3,18 @@
 //     H x = b,   H = [ A  J^T ]   A: A nodes, positive definite
 //                    [ J  -E  ]   E: B nodes, positive semidefinite, may be zero
 //
-// S(i): the later neighbours of node i after fill, all of them ancestors of i in the elimination
-// tree. Right-looking, one node at a time [dense form: 1, sec. 7.2; tree form: 1, sec. 7.3]:
+// Components with loops: front.c. Trees, here: node i has one later neighbour, its parent k, and
+// nodes go one at a time, right-looking [1, sec. 7.3]:
 //
 //     H_ii = L_i d_i L_i^T            unit lower L_i, reciprocals of d_i kept, no square root
-//     X_ik = L_i^-1 H_ik              for k in S(i), stored in place of H_ik
-//     H_kl -= X_ik^T d_i^-1 X_il      for k <= l in S(i)
-//     forward   z_i <- L_i^-1 z_i,  z_k -= X_ik^T d_i^-1 z_i
-//     backward  x_i  = L_i^-T d_i^-1 (z_i - sum over k of X_ik x_k)
+//     X_i  = L_i^-1 H_ik              stored in place of H_ik
+//     H_kk -= X_i^T d_i^-1 X_i
+//     forward   z_i <- L_i^-1 z_i,  z_k -= X_i^T d_i^-1 z_i
+//     backward  x_i  = L_i^-T d_i^-1 (z_i - X_i x_k)
 //
-// On a tree S(i) is the parent alone: no fill, no targets, O(count) time, a constant number of
-// words a node. Differs from [1]: pivots are split inside the blocks, X is kept instead of
-// H_ii^-1 H_ik, so the solve stays backward stable when pivots of one node differ by 1e11.
+// No fill, O(count) time, a constant number of words a node. Differs from [1]: pivots are split
+// inside the blocks, X is kept instead of H_ii^-1 H_ik, so the solve stays backward stable when
+// pivots of one node differ by 1e11.
 //
 // No pivoting: A pivots are positive, B pivots negative as long as E, or what was eliminated
 // before (order.c), fills their rows. A B pivot below tolerance * scale is replaced and counted.
@@ -36,6 +36,7 @@
 #include "linalg/ldl.h"
 
 #include "linalg/block.h"
+#include "linalg/front.h"
 
 #include <float.h>
 #include <math.h>
@@ -56,6 +57,7 @@ tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl)
     made->mark     = TNI_TAKE(arena, int, plan->count);
     if (arena->failed) return TN_ERR_MEMORY;
     for (int r = 0; r < plan->row_count; ++r) made->relative[r] = 1;
+    if (tni_front_create(arena, made) != TN_OK) return TN_ERR_MEMORY;
     *ldl = made;
     return TN_OK;
 }
@@ -70,18 +72,11 @@ static range places_of(const tni_plan* plan, int component)
     return (range){plan->component_start[component], plan->component_start[component + 1]};
 }
 
-static void clear(tni_ldl* ldl, range all)
-{
-    const size_t at = ldl->plan->pivot[all.first].at;
-    memset(ldl->value + at, 0, sizeof(double) * (ldl->plan->pivot[all.end].at - at));
-}
-
-static void load_edge(tni_ldl* ldl, int edge, const double* block)
+static void load_edge(tni_ldl* ldl, int edge, const double* block, double* to)
 {
     const tni_plan* plan = ldl->plan;
     const int       r = plan->row_node[edge], c = plan->col_node[edge];
     const int       n = plan->dim[r], m = plan->dim[c];
-    double*         to = ldl->value + plan->slot[plan->edge_slot[edge]].at;
     if (plan->place[r] < plan->place[c]) {
         memcpy(to, block, sizeof(double) * (size_t)(n * m));
         return;
@@ -187,50 +182,6 @@ static void fold_one(int n, int m, const double* D, double* X, double* P)
     }
 }
 
-static void lower(int n, int m, const double* D, double* X)
-{
-    switch (m) {
-#define SIZE(m) \
-    case m: tni_block_lower(n, m, D, X); break;
-        BLOCK_SIZES(SIZE)
-#undef SIZE
-    default: tni_block_lower(n, m, D, X);
-    }
-}
-
-static void update(int n, int mk, int ml, const double* D, const double* Xk, const double* Xl,
-                   double* P)
-{
-    switch (ml) {
-#define SIZE(m) \
-    case m: tni_block_update(n, mk, m, D, Xk, Xl, P); break;
-        BLOCK_SIZES(SIZE)
-#undef SIZE
-    default: tni_block_update(n, mk, ml, D, Xk, Xl, P);
-    }
-}
-
-static void fold_many(const tni_ldl* ldl, const tni_pivot* i)
-{
-    const tni_plan* plan   = ldl->plan;
-    double*         value  = ldl->value;
-    const double*   D      = value + i->at;
-    const int*      target = plan->target + i->target;
-    for (int k = i->slot; k < i[1].slot; ++k) {
-        lower(i->dim, plan->pivot[plan->slot[k].place].dim, D, value + plan->slot[k].at);
-    }
-    for (int k = i->slot; k < i[1].slot; ++k) {
-        const tni_pivot* pk = &plan->pivot[plan->slot[k].place];
-        const double*    Xk = value + plan->slot[k].at;
-        update(i->dim, pk->dim, pk->dim, D, Xk, Xk, value + pk->at);
-        for (int l = k + 1; l < i[1].slot; ++l) {
-            const int ml = plan->pivot[plan->slot[l].place].dim;
-            update(i->dim, pk->dim, ml, D, Xk, value + plan->slot[l].at,
-                   value + plan->slot[*target++].at);
-        }
-    }
-}
-
 // The pivots of one node; false, and the row at fault, when it has none.
 static bool factor_node(tni_ldl* ldl, const tni_pivot* i, const tni_pivot_rule* rule,
                         tni_pivot_report* report)
@@ -273,7 +224,7 @@ static tn_result factor_tree(tni_ldl* ldl, range all, const tni_blocks* blocks, 
         if (i[1].slot == i->slot) continue; // a root
         const tni_slot* s    = &plan->slot[i->slot];
         const int       edge = plan->slot_edge[i->slot];
-        load_edge(ldl, edge, blocks->edge + blocks->edge_at[edge]);
+        load_edge(ldl, edge, blocks->edge + blocks->edge_at[edge], ldl->value + s->at);
         if (!ldl->fetched[s->place]) fetch_diagonal(ldl, s->place, blocks, raise);
         const tni_pivot* k = &plan->pivot[s->place];
         fold_one(i->dim, k->dim, ldl->value + i->at, ldl->value + s->at, ldl->value + k->at);
@@ -281,29 +232,14 @@ static tn_result factor_tree(tni_ldl* ldl, range all, const tni_blocks* blocks, 
     return TN_OK;
 }
 
-static tn_result factor_loop(tni_ldl* ldl, int component, const tni_blocks* blocks,
-                             const double* raise, const tni_pivot_rule* rule,
-                             tni_pivot_report* report)
+static tn_result factor_fronts(tni_ldl* ldl, range all, const tni_blocks* blocks,
+                               const double* raise, const tni_pivot_rule* rule,
+                               tni_pivot_report* report)
 {
     const tni_plan* plan = ldl->plan;
-    const range     all  = places_of(plan, component);
-    clear(ldl, all);
-    for (int p = all.first; p < all.end; ++p) fetch_diagonal(ldl, p, blocks, raise);
-    for (int k = plan->edge_start[component]; k < plan->edge_start[component + 1]; ++k) {
-        const int e = plan->edge_list[k];
-        load_edge(ldl, e, blocks->edge + blocks->edge_at[e]);
-    }
-    for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* i = &plan->pivot[p];
-        double*          D = ldl->value + i->at;
-        if (!factor_node(ldl, i, rule, report)) return TN_ERR_SINGULAR;
-        if (i[1].slot - i->slot == 1) {
-            const tni_slot*  s = &plan->slot[i->slot];
-            const tni_pivot* k = &plan->pivot[s->place];
-            fold_one(i->dim, k->dim, D, ldl->value + s->at, ldl->value + k->at);
-        } else {
-            fold_many(ldl, i);
-        }
+    for (int p = all.first; p < all.end; p = plan->front[plan->front_of[p]].end) {
+        if (!tni_front_factor(ldl, plan->front_of[p], blocks, raise, rule, report))
+            return TN_ERR_SINGULAR;
     }
     return TN_OK;
 }
@@ -318,7 +254,7 @@ tn_result tni_ldl_factor(tni_ldl* ldl, int component, const tni_blocks* blocks, 
     for (int c = first; c < end; ++c) {
         const tn_result result =
             plan->tree[c] ? factor_tree(ldl, places_of(plan, c), blocks, raise, rule, report)
-                          : factor_loop(ldl, c, blocks, raise, rule, report);
+                          : factor_fronts(ldl, places_of(plan, c), blocks, raise, rule, report);
         if (result != TN_OK) return result;
     }
     return TN_OK;
@@ -363,51 +299,57 @@ static void backward_one(int n, int m, const double* D, const double* X, double*
     }
 }
 
-static void forward_node(const tni_ldl* ldl, const tni_pivot* i, int count, double* x)
+// A place of a tree; in loops a front, when its first place comes.
+static void forward_place(const tni_ldl* ldl, int place, int count, double* x)
 {
-    const tni_plan* plan = ldl->plan;
-    const double*   D    = ldl->value + i->at;
-    double*         w    = x + (size_t)i->row * (size_t)count;
-    const tni_slot* s    = &plan->slot[i->slot];
-    if (count == 1 && i[1].slot - i->slot == 1) {
-        const tni_pivot* k = &plan->pivot[s->place];
-        forward_one(i->dim, k->dim, D, ldl->value + s->at, w, x + k->row);
+    const tni_plan*  plan = ldl->plan;
+    const tni_pivot* i    = &plan->pivot[place];
+    const int        f    = plan->front_of[place];
+    if (f >= 0) {
+        if (plan->front[f].first == place) tni_front_forward(ldl, f, count, x);
         return;
     }
-    tni_block_lower(i->dim, count, D, w);
-    for (; s < &plan->slot[i[1].slot]; ++s) {
-        const tni_pivot* k = &plan->pivot[s->place];
-        tni_block_push(i->dim, k->dim, count, D, ldl->value + s->at, w,
-                       x + (size_t)k->row * (size_t)count);
+    const double*   D = ldl->value + i->at;
+    double*         w = x + (size_t)i->row * (size_t)count;
+    const tni_slot* s = &plan->slot[i->slot];
+    if (i[1].slot == i->slot) {
+        tni_block_lower(i->dim, count, D, w);
+        return;
     }
+    const tni_pivot* k = &plan->pivot[s->place];
+    double*          z = x + (size_t)k->row * (size_t)count;
+    if (count == 1) forward_one(i->dim, k->dim, D, ldl->value + s->at, w, z);
+    else forward(i->dim, k->dim, count, D, ldl->value + s->at, w, z);
 }
 
-static void backward_node(const tni_ldl* ldl, const tni_pivot* i, int count, double* x)
+static void backward_place(const tni_ldl* ldl, int place, int count, double* x)
 {
-    const tni_plan* plan = ldl->plan;
-    const double*   D    = ldl->value + i->at;
-    double*         w    = x + (size_t)i->row * (size_t)count;
-    const tni_slot* s    = &plan->slot[i->slot];
-    if (count == 1 && i[1].slot - i->slot == 1) {
-        const tni_pivot* k = &plan->pivot[s->place];
-        backward_one(i->dim, k->dim, D, ldl->value + s->at, w, x + k->row);
+    const tni_plan*  plan = ldl->plan;
+    const tni_pivot* i    = &plan->pivot[place];
+    const int        f    = plan->front_of[place];
+    if (f >= 0) {
+        if (plan->front[f].first == place) tni_front_backward(ldl, f, count, x);
         return;
     }
-    for (; s < &plan->slot[i[1].slot]; ++s) {
-        const tni_pivot* k = &plan->pivot[s->place];
-        tni_block_pull(i->dim, k->dim, count, ldl->value + s->at,
-                       x + (size_t)k->row * (size_t)count, w);
+    const double*   D = ldl->value + i->at;
+    double*         w = x + (size_t)i->row * (size_t)count;
+    const tni_slot* s = &plan->slot[i->slot];
+    if (i[1].slot == i->slot) {
+        tni_block_scale(i->dim, count, D, w);
+        tni_block_upper(i->dim, count, D, w);
+        return;
     }
-    tni_block_scale(i->dim, count, D, w);
-    tni_block_upper(i->dim, count, D, w);
+    const tni_pivot* k = &plan->pivot[s->place];
+    const double*    z = x + (size_t)k->row * (size_t)count;
+    if (count == 1) backward_one(i->dim, k->dim, D, ldl->value + s->at, w, z);
+    else backward(i->dim, k->dim, count, D, ldl->value + s->at, w, z);
 }
 
 void tni_ldl_solve(const tni_ldl* ldl, int component, int count, double* x)
 {
-    const tni_pivot* pivot = ldl->plan->pivot;
-    const range      all   = places_of(ldl->plan, component);
-    for (int p = all.first; p < all.end; ++p) forward_node(ldl, &pivot[p], count, x);
-    for (int p = all.end - 1; p >= all.first; --p) backward_node(ldl, &pivot[p], count, x);
+    const range all = places_of(ldl->plan, component);
+    for (int p = all.first; p < all.end; ++p) forward_place(ldl, p, count, x);
+    for (int p = all.end - 1; p >= all.first; --p) backward_place(ldl, p, count, x);
 }
 
 void tni_block_solve(int n, const double* D, double* x)
@@ -419,13 +361,15 @@ void tni_block_solve(int n, const double* D, double* x)
 
 // --- a few nodes only ---------------------------------------------------------------------------
 
-// From a node up to the first place seen, into ldl->segment; returns how many. Places whose mark is
-// not the old stamp have no right-hand side: their part of x is set to zero, and *fresh counts them.
+// From a node, or the first of its front, up to the first place seen, into ldl->segment; returns
+// how many. Places whose mark is not the old stamp have no right-hand side: their part of x is set
+// to zero, and *fresh counts them.
 static int walk_up(tni_ldl* ldl, int node, int old, int count, double* x, int* fresh)
 {
     const tni_plan* plan = ldl->plan;
-    int             size = 0;
-    for (int p = plan->place[node]; p >= 0 && ldl->mark[p] != ldl->stamp; p = plan->parent[p]) {
+    const int       f    = plan->front_of[plan->place[node]];
+    int             size = 0, p = f < 0 ? plan->place[node] : plan->front[f].first;
+    for (; p >= 0 && ldl->mark[p] != ldl->stamp; p = plan->parent[p]) {
         if (ldl->mark[p] != old) {
             const tni_pivot* v = &plan->pivot[p];
             memset(x + (size_t)v->row * (size_t)count, 0, sizeof *x * (size_t)(v->dim * count));
@@ -479,7 +423,7 @@ static int go_up(tni_ldl* ldl, const int* given, int given_count, int count, dou
     ++ldl->stamp;
     for (int i = 0; i < given_count; ++i) ldl->mark[plan->place[given[i]]] = ldl->stamp;
     const int up = gather_up(ldl, given, given_count, count, x);
-    for (int k = 0; k < up; ++k) forward_node(ldl, &plan->pivot[ldl->path[k]], count, x);
+    for (int k = 0; k < up; ++k) forward_place(ldl, ldl->path[k], count, x);
     return up;
 }
 
@@ -493,10 +437,9 @@ int tni_ldl_half_solve(tni_ldl* ldl, const int* given, int given_count, int coun
 int tni_ldl_solve_path(tni_ldl* ldl, const int* given, int given_count, const int* wanted,
                        int wanted_count, int count, double* x)
 {
-    const tni_plan* plan  = ldl->plan;
-    const int       up    = go_up(ldl, given, given_count, count, x);
-    int             fresh = 0;
-    const int       down  = gather_down(ldl, wanted, wanted_count, count, x, &fresh);
-    for (int k = 0; k < down; ++k) backward_node(ldl, &plan->pivot[ldl->path[k]], count, x);
+    const int up    = go_up(ldl, given, given_count, count, x);
+    int       fresh = 0;
+    const int down  = gather_down(ldl, wanted, wanted_count, count, x, &fresh);
+    for (int k = 0; k < down; ++k) backward_place(ldl, ldl->path[k], count, x);
     return up + fresh;
 }

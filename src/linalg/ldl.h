@@ -4,6 +4,8 @@
 
 #include "linalg/plan.h"
 
+struct tni_tiles;
+
 /// The rule for pivots of one factorisation. Arrays by row; scale may be NULL.
 typedef struct tni_pivot_rule {
     const double* scale; ///< NULL: the diagonal when the node's turn comes, for B rows
@@ -25,6 +27,10 @@ typedef struct tni_ldl {
     double*         relative; ///< by row: |pivot| / scale; 1 on A rows when no scale was given
     uint8_t*        fetched;  ///< by place: its diagonal has come, and updates of children with it
     int *           path, *segment, *mark, stamp;
+
+    const struct tni_tiles* tiles; ///< kernels of fronts; here and below see front.c
+    double *                stack, *scaled, *sides, *sums;
+    int*                    map;
 } tni_ldl;
 
 TN_NODISCARD tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl);
@@ -38,9 +44,9 @@ typedef struct tni_blocks {
     bool          hard;    ///< all B blocks are zero: they need not be read
 } tni_blocks;
 
-/// Loads and factors one component, or all with -1, here and below. raise, by row, is added to A and
-/// to E alike, on their diagonals; NULL: nothing is. TN_ERR_SINGULAR with report->bad_row when an A
-/// pivot is not positive or a pivot not finite.
+/// Loads and factors one component, or all with -1, here and below. raise, by row, is added to A
+/// and to E alike, on their diagonals; NULL: nothing is. TN_ERR_SINGULAR with report->bad_row when
+/// an A pivot is not positive or a pivot not finite.
 TN_NODISCARD tn_result tni_ldl_factor(tni_ldl* ldl, int component, const tni_blocks* blocks,
                                       const double* raise, const tni_pivot_rule* rule,
                                       tni_pivot_report* report);
@@ -49,16 +55,24 @@ TN_NODISCARD tn_result tni_ldl_factor(tni_ldl* ldl, int component, const tni_blo
 void tni_ldl_solve(const tni_ldl* ldl, int component, int count, double* x);
 
 /// The same where only the given nodes have a right-hand side and only the wanted ones are asked
-/// for: visits their ancestors and nothing else, and returns how many nodes that were. On entry
-/// x counts on given nodes only; on return it holds the answer on wanted nodes, anything on other
-/// ancestors, and is untouched elsewhere. Same bits as tni_ldl_solve.
+/// for: visits their ancestors and nothing else, whole fronts in loops, and returns how many nodes
+/// that were. On entry x counts on given nodes only; on return it holds the answer on wanted nodes,
+/// anything on others that were visited, and is untouched elsewhere. Same bits as tni_ldl_solve.
 int tni_ldl_solve_path(tni_ldl* ldl, const int* given, int given_count, const int* wanted,
                        int wanted_count, int count, double* x);
 
-/// The first half of it: x <- L^-1 x on the given nodes and their ancestors. These are the places
-/// (rising) in *places, which hold until the next call; returns how many.
+/// The first half of it: x <- L^-1 x on the given nodes and their ancestors, whole fronts. These
+/// are the places (rising) in *places, which hold until the next call; returns how many.
 int tni_ldl_half_solve(tni_ldl* ldl, const int* given, int given_count, int count, double* x,
                        const int** places);
+
+/// The reciprocal pivots of a place: the r-th is r * step further on.
+TNI_INLINE const double* tni_ldl_reciprocals(const tni_ldl* ldl, int place, int* step)
+{
+    const tni_pivot* v = &ldl->plan->pivot[place];
+    *step              = ldl->plan->front_of[place] < 0 ? v->dim + 1 : 1;
+    return ldl->value + v->at;
+}
 
 /// LDL^T of one n x n block in place, reciprocal pivots on the diagonal: -1, or the first row whose
 /// pivot is not positive and finite. solve: x <- D^-1 x for one right-hand side.

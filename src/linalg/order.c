@@ -14,11 +14,9 @@
 // Nodes are listed by distance from the root, farthest first: neighbours in that order are
 // independent, and their latencies overlap.
 //
-// Loops. Approximate minimum degree [2] on the quotient graph: eliminated nodes are elements,
-// lists of the nodes they tie together; degree = rows of neighbours; elements inside another
-// one are absorbed. The lists of a node never grow, an element is read once. Ties go to the
-// lowest number. Nodes with very many neighbours are left for the end, A before B, as in [2]. No
-// supervariables: cost is near the number of blocks of the factor.
+// Loops. Minimum degree (degree.c). Where a component is large and fronts are wide, also nested
+// dissection (dissect.c) with minimum degree inside its regions. The cheaper order is taken, cost
+// being counted exactly, without making the factor.
 //
 // Local rule: a B node waits until one of its A nodes is eliminated, over a strong edge and with
 // room for it, or until all of them are. An A node has room for as many rows as it has itself; a
@@ -35,10 +33,17 @@
 //     3d, many loops  2 -> 2        9e-12 -> 5e-11        + 25 %   a loss
 //
 // [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
-// [2] P. Amestoy, T. Davis, I. Duff, An Approximate Minimum Degree Ordering Algorithm, SIMAX 1996.
+// [2] T. Davis, Algorithm 849: A Concise Sparse Cholesky Factorization Package, TOMS 2005.
 #include "linalg/order.h"
 
+#include "linalg/dissect.h"
+
 #include <math.h>
+
+// Dissection is tried on components of so many nodes whose factor takes so many flops a number,
+// that is, whose fronts have about so many rows in the mean. Scissors and walkers have fewer, and
+// gain nothing.
+enum { DISSECT_NODES = 1000, DISSECT_FLOPS = 64 };
 
 tni_adjacency tni_adjacency_make(tni_arena* arena, const tni_graph* graph)
 {
@@ -183,294 +188,136 @@ int tni_order_root(const tni_adjacency* graph, const int* nodes, int count, int*
     return root;
 }
 
-// The quotient graph: a node is waiting or ready (in the heap), then an element, then absorbed.
-typedef struct quotient {
-    const tni_adjacency* graph;
-    int*                 list; // of node v: elements[v] elements, then others[v] nodes
-    int *                elements, *others;
-    int*                 degree;    // rows of the neighbours, an upper bound
-    uint8_t*             gone;      // eliminated, or never taken part
-    uint8_t*             alive;     // an element not yet absorbed
-    size_t*              member_at; // element v: members[v] nodes from pool + member_at[v]
-    int *                members, *weight;
-    int*                 pool;
-    size_t               pool_used, pool_size;
-    int *                mark, *left, *left_mark; // stamps; rows of an element outside the pivot's
-    int *                heap, *where, heap_count;
-    int*                 open; // A neighbours of a B node not yet eliminated
-    int*                 room; // rows of an eliminated A node that no B node has used
-} quotient;
-
-static bool before(const quotient* q, int v, int w)
+// Cost of an order, added up by component. Row p of the factor: the places i < p that have p among
+// their later neighbours are the subtree below p that hangs on p's neighbours; walking it finds
+// parents as well [2].
+static bool add_costs(tni_arena* scratch, const tni_adjacency* graph, const int* order, int count,
+                      const int* component_of, tni_order_cost* costs)
 {
-    return q->degree[v] < q->degree[w] || (q->degree[v] == q->degree[w] && v < w);
-}
-
-static void heap_up(quotient* q, int i)
-{
-    const int v = q->heap[i];
-    for (int p; i > 0 && before(q, v, q->heap[p = (i - 1) / 2]); i = p) {
-        q->heap[i]           = q->heap[p];
-        q->where[q->heap[i]] = i;
-    }
-    q->heap[i]  = v;
-    q->where[v] = i;
-}
-
-static void heap_down(quotient* q, int i)
-{
-    const int v = q->heap[i];
-    for (int c; (c = 2 * i + 1) < q->heap_count; i = c) {
-        if (c + 1 < q->heap_count && before(q, q->heap[c + 1], q->heap[c])) ++c;
-        if (!before(q, q->heap[c], v)) break;
-        q->heap[i]           = q->heap[c];
-        q->where[q->heap[i]] = i;
-    }
-    q->heap[i]  = v;
-    q->where[v] = i;
-}
-
-static void heap_add(quotient* q, int v)
-{
-    if (q->where[v] >= 0 || q->gone[v]) return;
-    q->heap[q->heap_count] = v;
-    heap_up(q, q->heap_count++);
-}
-
-static int heap_take(quotient* q)
-{
-    const int v = q->heap[0];
-    q->where[v] = -1;
-    if (--q->heap_count > 0) {
-        q->heap[0] = q->heap[q->heap_count];
-        heap_down(q, 0);
-    }
-    return v;
-}
-
-static void set_degree(quotient* q, int v, int degree)
-{
-    q->degree[v] = degree;
-    if (q->where[v] < 0) return;
-    heap_up(q, q->where[v]);
-    heap_down(q, q->where[v]);
-}
-
-static bool quotient_make(quotient* q, tni_arena* scratch, const tni_adjacency* graph,
-                          const uint8_t* skip)
-{
-    const int n = graph->count, ends = graph->start[n];
-    *q           = (quotient){.graph = graph, .pool_size = 4 * (size_t)ends + 64};
-    q->list      = TNI_TAKE(scratch, int, ends);
-    q->elements  = TNI_TAKE(scratch, int, n);
-    q->others    = TNI_TAKE(scratch, int, n);
-    q->degree    = TNI_TAKE(scratch, int, n);
-    q->gone      = TNI_TAKE(scratch, uint8_t, n);
-    q->alive     = TNI_TAKE(scratch, uint8_t, n);
-    q->member_at = TNI_TAKE(scratch, size_t, n);
-    q->members   = TNI_TAKE(scratch, int, n);
-    q->weight    = TNI_TAKE(scratch, int, n);
-    q->pool      = TNI_TAKE(scratch, int, q->pool_size);
-    q->mark      = TNI_TAKE(scratch, int, n);
-    q->left      = TNI_TAKE(scratch, int, n);
-    q->left_mark = TNI_TAKE(scratch, int, n);
-    q->heap      = TNI_TAKE(scratch, int, n);
-    q->where     = TNI_TAKE(scratch, int, n);
-    q->open      = TNI_TAKE(scratch, int, n);
-    q->room      = TNI_TAKE(scratch, int, n);
+    const size_t n     = (size_t)graph->count;
+    int *        place = TNI_TAKE(scratch, int, n), *parent = TNI_TAKE(scratch, int, n),
+        *seen = TNI_TAKE(scratch, int, n), *rows = TNI_TAKE(scratch, int, n);
     if (scratch->failed) return false;
-    int taking_part = 0;
-    for (int v = 0; v < n; ++v) taking_part += !skip[v];
-    const double many = fmax(16.0, 10.0 * sqrt((double)taking_part));
-    for (int v = 0; v < n; ++v) {
-        q->where[v] = -1;
-        q->gone[v]  = skip[v] || graph->start[v + 1] - graph->start[v] > many;
+    for (size_t v = 0; v < n; ++v) place[v] = graph->count; // not in the order
+    for (int p = 0; p < count; ++p) place[order[p]] = p, parent[p] = seen[p] = -1;
+    for (int p = 0; p < count; ++p) {
+        const int v = order[p];
+        for (int k = graph->start[v]; k < graph->start[v + 1]; ++k) {
+            for (int i = place[graph->node[k]]; i < p && seen[i] != p; i = parent[i]) {
+                if (parent[i] < 0) parent[i] = p;
+                seen[i] = p;
+                rows[i] += graph->dim[v];
+            }
+        }
+    }
+    for (int p = 0; p < count; ++p) {
+        const double    d = graph->dim[order[p]], r = rows[p];
+        tni_order_cost* cost = &costs[component_of != NULL ? component_of[order[p]] : 0];
+        cost->flops += d * (2 * d * d + 3 * d + 1) / 6 + d * (d - 1) * r + d * r + d * r * (r + 1);
+        cost->numbers += d * d + d * r;
+        cost->front = r + d > cost->front ? r + d : cost->front;
     }
     return true;
 }
 
-static void quotient_load(quotient* q)
+bool tni_order_cost_of(tni_arena* scratch, const tni_adjacency* graph, const int* order, int count,
+                       tni_order_cost* cost)
 {
-    const tni_adjacency* g = q->graph;
-    for (int v = 0; v < g->count; ++v) {
-        if (q->gone[v]) continue;
-        for (int k = g->start[v]; k < g->start[v + 1]; ++k) {
-            const int w = g->node[k];
-            q->open[v] += g->sign[w] > 0;
-            if (q->gone[w]) continue;
-            q->list[g->start[v] + q->others[v]++] = w;
-            q->degree[v] += g->dim[w];
+    *cost = (tni_order_cost){0};
+    return add_costs(scratch, graph, order, count, NULL, cost);
+}
+
+int tni_order_dissected(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
+                        int* order)
+{
+    int* region = TNI_TAKE(scratch, int, graph->count);
+    if (scratch->failed || !tni_dissect(scratch, graph, skip, region)) return -1;
+    return tni_order_minimum_degree(scratch, graph, skip, region, order);
+}
+
+// One factorisation, and about ten solves of four flops a number.
+static double price(const tni_order_cost* cost)
+{
+    return cost->flops + 40 * cost->numbers;
+}
+
+// An order and its costs by component.
+typedef struct offer {
+    int             count;
+    int*            order;
+    tni_order_cost* costs;
+} offer;
+
+static bool make_offer(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
+                       bool dissected, const int* component_of, offer* o)
+{
+    o->order = TNI_TAKE(scratch, int, graph->count);
+    o->costs = TNI_TAKE(scratch, tni_order_cost, graph->count);
+    if (scratch->failed) return false;
+    o->count = dissected ? tni_order_dissected(scratch, graph, skip, o->order)
+                         : tni_order_minimum_degree(scratch, graph, skip, NULL, o->order);
+    return o->count >= 0 && add_costs(scratch, graph, o->order, o->count, component_of, o->costs);
+}
+
+// Leaves out what is skipped, small, or has narrow fronts; returns how many nodes are worth a try.
+static int leave_out(const uint8_t* skip, int count, const int* start, const int* component_of,
+                     const tni_order_cost* costs, uint8_t* out)
+{
+    int left = 0;
+    for (int v = 0; v < count; ++v) {
+        const int c = component_of[v];
+        out[v]      = skip[v] || start[c + 1] - start[c] < DISSECT_NODES ||
+                 costs[c].flops < DISSECT_FLOPS * costs[c].numbers;
+        left += !out[v];
+    }
+    return left;
+}
+
+// The cheaper order of each component.
+static int choose(const offer offers[2], int components, const int* component_of, uint8_t* won,
+                  int* order, tni_order_choice* choice)
+{
+    *choice   = (tni_order_choice){0};
+    int count = 0;
+    for (int c = 0; c < components; ++c) {
+        won[c] = offers[1].count > 0 && offers[1].costs[c].flops > 0 &&
+                 price(&offers[1].costs[c]) < price(&offers[0].costs[c]);
+        const tni_order_cost* cost = &offers[won[c]].costs[c];
+        choice->cost.flops += cost->flops;
+        choice->cost.numbers += cost->numbers;
+        choice->cost.front = fmax(choice->cost.front, cost->front);
+    }
+    for (int k = 0; k < 2; ++k) {
+        for (int i = 0; i < offers[k].count; ++i) {
+            const int v = offers[k].order[i];
+            if (won[component_of[v]] == k) order[count++] = v;
         }
-        if (g->sign[v] > 0 || q->open[v] == 0) heap_add(q, v);
+        if (k == 0) choice->dissected = -count;
     }
-}
-
-// The nodes tied together by eliminating p go to the end of the pool; returns their rows or -1.
-static int form_element(quotient* q, tni_arena* scratch, int p, int stamp)
-{
-    const int* list = q->list + q->graph->start[p];
-    size_t     need = (size_t)q->others[p];
-    for (int k = 0; k < q->elements[p]; ++k) {
-        if (q->alive[list[k]]) need += (size_t)q->members[list[k]];
-    }
-    if (q->pool_used + need > q->pool_size) {
-        const size_t size = 2 * (q->pool_used + need);
-        int*         pool = TNI_TAKE(scratch, int, size);
-        if (scratch->failed) return -1;
-        memcpy(pool, q->pool, q->pool_used * sizeof *pool);
-        q->pool      = pool;
-        q->pool_size = size;
-    }
-    int *member = q->pool + q->pool_used, count = 0, weight = 0;
-    q->mark[p] = stamp;
-    for (int k = 0; k < q->elements[p] + q->others[p]; ++k) {
-        const int  e    = list[k];
-        const bool node = k >= q->elements[p];
-        if (!node && !q->alive[e]) continue;
-        const int* from = node ? &list[k] : q->pool + q->member_at[e];
-        for (int i = 0; i < (node ? 1 : q->members[e]); ++i) {
-            const int v = from[i];
-            if (q->mark[v] == stamp || q->gone[v]) continue;
-            q->mark[v]      = stamp;
-            member[count++] = v;
-            weight += q->graph->dim[v];
-        }
-        if (!node) q->alive[e] = 0;
-    }
-    q->alive[p]     = 1;
-    q->member_at[p] = q->pool_used;
-    q->members[p]   = count;
-    q->weight[p]    = weight;
-    q->pool_used += (size_t)count;
-    return weight;
-}
-
-// Rows of v's neighbours, after p has become an element that holds v; tidies v's lists.
-static int renew(quotient* q, int v, int p, int stamp)
-{
-    const tni_adjacency* g    = q->graph;
-    int *                list = q->list + g->start[v], elements = 0, others = 0, degree = 0;
-    const int            old_elements = q->elements[v], end = old_elements + q->others[v];
-    for (int k = 0; k < old_elements; ++k) {
-        const int e = list[k];
-        if (!q->alive[e]) continue;
-        if (q->left[e] == 0) q->alive[e] = 0; // inside p
-        else list[elements++] = e, degree += q->left[e];
-    }
-    // p takes a free entry: either p itself stood among the nodes, or an element of p is gone.
-    // Nodes move through a hole, never over one that is still to be read.
-    int hole = elements, first_kept = -1;
-    for (int k = old_elements; k < end; ++k) {
-        const int w = list[k];
-        if (q->mark[w] == stamp || q->gone[w]) continue;
-        degree += g->dim[w];
-        if (others++ == 0) {
-            first_kept = w; // put down last, so that p may have its place
-            ++hole;
-        } else {
-            list[hole++] = w;
-        }
-    }
-    if (others > 0) list[hole] = first_kept;
-    list[elements] = p;
-    q->elements[v] = elements + 1;
-    q->others[v]   = others;
-    return degree;
-}
-
-static void eliminate(quotient* q, int p, int stamp, int remaining)
-{
-    const tni_adjacency* g      = q->graph;
-    const int*           member = q->pool + q->member_at[p];
-    for (int i = 0; i < q->members[p]; ++i) {
-        const int v = member[i];
-        for (int k = g->start[v]; k < g->start[v] + q->elements[v]; ++k) {
-            const int e = q->list[k];
-            if (!q->alive[e]) continue;
-            if (q->left_mark[e] != stamp) q->left[e] = q->weight[e];
-            q->left_mark[e] = stamp;
-            q->left[e] -= g->dim[v];
-        }
-    }
-    for (int i = 0; i < q->members[p]; ++i) {
-        const int v = member[i], gain = q->weight[p] - g->dim[v];
-        int       degree = renew(q, v, p, stamp) + gain;
-        if (degree > q->degree[v] + gain) degree = q->degree[v] + gain;
-        if (degree > remaining - g->dim[v]) degree = remaining - g->dim[v];
-        set_degree(q, v, degree);
-    }
-}
-
-// The local rule: the eliminated A node on which B node b can lean, or -1.
-static int support(const quotient* q, int b)
-{
-    const tni_adjacency* g = q->graph;
-    for (int k = g->start[b]; k < g->start[b + 1]; ++k) {
-        if (g->strong[k] && q->room[g->node[k]] >= g->dim[b]) return g->node[k];
-    }
-    return -1;
-}
-
-// A node p is eliminated: its B nodes may try again.
-static void release(quotient* q, int p)
-{
-    const tni_adjacency* g = q->graph;
-    q->room[p]             = g->dim[p];
-    for (int k = g->start[p]; k < g->start[p + 1]; ++k) {
-        const int b = g->node[k];
-        if (g->sign[b] > 0) continue;
-        --q->open[b];
-        heap_add(q, b);
-    }
-}
-
-// B node b is due. It uses up its rows of an A node, or waits for the next of its A nodes.
-static bool lean(quotient* q, int b)
-{
-    const tni_adjacency* g = q->graph;
-    const int            a = support(q, b);
-    if (a < 0 && q->open[b] > 0) return false;
-    int rows = g->dim[b];
-    for (int k = g->start[b]; a < 0 && k < g->start[b + 1]; ++k) {
-        const int w = g->node[k], used = q->room[w] < rows ? q->room[w] : rows;
-        q->room[w] -= used;
-        rows -= used;
-    }
-    if (a >= 0) q->room[a] -= rows;
-    return true;
-}
-
-int tni_order_minimum_degree(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
-                             int* order)
-{
-    quotient q;
-    if (!quotient_make(&q, scratch, graph, skip)) return -1;
-    quotient_load(&q);
-    int count = 0, remaining = 0;
-    for (int v = 0; v < graph->count; ++v) remaining += q.gone[v] ? 0 : graph->dim[v];
-    while (q.heap_count > 0) {
-        const int p = heap_take(&q);
-        if (graph->sign[p] < 0 && !lean(&q, p)) continue;
-        order[count++] = p;
-        if (form_element(&q, scratch, p, count) < 0) return -1;
-        q.gone[p] = 1;
-        remaining -= graph->dim[p];
-        eliminate(&q, p, count, remaining);
-        if (graph->sign[p] > 0) release(&q, p);
-    }
-    // What is left: nodes with too many neighbours, and B nodes that wait for them.
-    for (int i = 0; i < count; ++i) q.where[order[i]] = 0;
-    for (int sign = 1; sign >= -1; sign -= 2) {
-        for (int v = 0; v < graph->count; ++v) {
-            if (!skip[v] && q.where[v] < 0 && graph->sign[v] == sign) order[count++] = v;
-        }
-    }
+    choice->dissected += count;
     return count;
+}
+
+int tni_order_choose(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
+                     int* order, tni_order_choice* choice)
+{
+    const size_t n  = (size_t)graph->count;
+    int *        of = TNI_TAKE(scratch, int, n), *start = TNI_TAKE(scratch, int, n + 1);
+    uint8_t *    out = TNI_TAKE(scratch, uint8_t, n), *won = TNI_TAKE(scratch, uint8_t, n);
+    offer        offers[2] = {{0}};
+    if (scratch->failed) return -1;
+    const int components = tni_order_components(graph, order, start, of); // order: any list
+    if (!make_offer(scratch, graph, skip, false, of, &offers[0])) return -1;
+    if (leave_out(skip, graph->count, start, of, offers[0].costs, out) > 0 &&
+        !make_offer(scratch, graph, out, true, of, &offers[1]))
+        return -1;
+    return choose(offers, components, of, won, order, choice);
 }
 
 int tni_order_loops(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip, int* order)
 {
-    return tni_order_minimum_degree(scratch, graph, skip, order);
+    tni_order_choice choice;
+    return tni_order_choose(scratch, graph, skip, order, &choice);
 }
 
 void tni_order_parents(const tni_adjacency* graph, const int* order, const int* place, int* parent,

@@ -47,10 +47,35 @@ int tni_order_breadth(const tni_adjacency* graph, int root, int* queue, int* up)
 int tni_order_loops(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
                     int* order);
 
-/// Minimum degree with the local rule over the nodes that are not skipped; fills order, returns
-/// how many, or -1 when there is no memory.
+/// Minimum degree with the local rule over the nodes that are not skipped, those of lower regions
+/// first (NULL: all of one); fills order, returns how many, or -1 when there is no memory.
 int tni_order_minimum_degree(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
-                             int* order);
+                             const int* region, int* order);
+
+/// As above, in regions made by nested dissection.
+int tni_order_dissected(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
+                        int* order);
+
+/// What a block factor costs.
+typedef struct tni_order_cost {
+    double flops;   ///< mul + add of one factorisation
+    double numbers; ///< of the factor, blocks whole
+    double front;   ///< rows of the widest column, its own counted in
+} tni_order_cost;
+
+/// The nodes that are not in the order take no part. False when there is no memory.
+bool tni_order_cost_of(tni_arena* scratch, const tni_adjacency* graph, const int* order, int count,
+                       tni_order_cost* cost);
+
+/// How the order of loops was found.
+typedef struct tni_order_choice {
+    int            dissected; ///< nodes in components for which nested dissection was cheaper
+    tni_order_cost cost;      ///< of all components
+} tni_order_choice;
+
+/// tni_order_loops with a report.
+int tni_order_choose(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
+                     int* order, tni_order_choice* choice);
 
 /// Elimination tree: parent[p] is the place of the first later neighbour of place p after fill.
 /// work[count].

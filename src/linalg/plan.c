@@ -1,6 +1,32 @@
-// plan: the symbolic analysis of a block graph, once a model: elimination order and tree, where fill
-// comes, where each block lies, what factor and solve will cost.
+// plan: the symbolic analysis of a block graph, once a model: elimination order and tree, where
+// fill comes, where each block lies, what factor and solve will cost.
+//
+// Trees keep a block a node and one with its parent, in elimination order.
+//
+// Loops go in fronts. S(i) being the later neighbours of place i after fill, i + 1 joins the front
+// of i where S(i) = {i + 1} + S(i + 1): their columns have the same rows, and one dense matrix
+// holds them. Then each front, children first, joins its parent where that is predicted to be
+// faster, or no slower: rows that the child does not have become zeros in its columns, but a front
+// less has to be assembled. A front of n own rows and r later ones, m = n + r, is taken to cost
+//
+//     FRONT + PANEL n m + UPDATE r r / 2 + FLOP (flops)      ns
+//
+// PANEL: entries cleared, loaded, and read by some solves; UPDATE: entries cleared, written, and
+// added to the parent. Members of a front are made neighbours in the order, which stays one of
+// children before parents. The later nodes of a front are those beyond it that its subtree is tied
+// to: one walk up from the neighbours of each place finds them for all fronts, rising.
+//
+// A front's update lies on a stack until its parent takes it. Fronts of even and odd depth use the
+// two ends of the stack: so a front's update never lies above those of its children, and nothing
+// has to be moved. Places on the stack are known here.
 #include "linalg/plan.h"
+
+#include "linalg/tile.h"
+
+#define FRONT_COST 200 // ns, see above
+
+_Static_assert((int)TNI_DIM_MAX <= (int)TNI_SLAB && TNI_SLAB % (int)TNI_LANES == 0,
+               "a node fits a slab");
 
 static void copy_graph(tni_arena* arena, const tni_graph* graph, tni_plan* plan)
 {
@@ -20,7 +46,10 @@ static void copy_graph(tni_arena* arena, const tni_graph* graph, tni_plan* plan)
     plan->tree            = TNI_TAKE(arena, uint8_t, n);
     plan->edge_start      = TNI_TAKE(arena, int, n + 2);
     plan->edge_list       = TNI_TAKE(arena, int, m);
-    plan->edge_slot       = TNI_TAKE(arena, int, m);
+    plan->edge_row        = TNI_TAKE(arena, int, m);
+    plan->front_edge      = TNI_TAKE(arena, int, m);
+    plan->front_of        = TNI_TAKE(arena, int, n);
+    plan->front_row       = TNI_TAKE(arena, int, n);
     plan->pivot           = TNI_TAKE(arena, tni_pivot, n + 1);
     if (arena->failed) return;
     for (size_t v = 0; v < n; ++v) {
@@ -80,8 +109,9 @@ static void number_places(tni_plan* plan)
 }
 
 // Row p of the factor: the places i < p with p in S(i) are the subtree below p that hangs on p's
-// neighbours. Walking it for p = 0, 1, ... yields each S(i) in rising order.
-static void walk_rows(tni_plan* plan, const tni_adjacency* graph, int* seen, int* size)
+// neighbours. Walking it for all p finds how many nodes and rows each S(i) has.
+static void count_later(const tni_plan* plan, const tni_adjacency* graph, int* seen, int* nodes,
+                        int* rows)
 {
     for (int p = 0; p < plan->count; ++p) seen[p] = -1;
     for (int p = 0; p < plan->count; ++p) {
@@ -90,90 +120,397 @@ static void walk_rows(tni_plan* plan, const tni_adjacency* graph, int* seen, int
         for (int k = graph->start[v]; k < graph->start[v + 1]; ++k) {
             for (int i = plan->place[graph->node[k]]; i < p && seen[i] != p; i = plan->parent[i]) {
                 seen[i] = p;
-                if (plan->slot != NULL) plan->slot[plan->pivot[i].slot + size[i]].place = p;
-                ++size[i];
+                ++nodes[i];
+                rows[i] += plan->dim[v];
             }
         }
     }
 }
 
-static void lay_pivots(tni_plan* plan, const int* size)
+// --- fronts -------------------------------------------------------------------------------------
+
+// Supernodes while they are merged; arrays by supernode, in rising order of their places.
+typedef struct merging {
+    int  count;
+    int* first;  // place, before the nodes of fronts are brought together
+    int* of;     // by place: its supernode, -1 in trees
+    int* parent; // -1: a root
+    int *own, *later;
+    int* front; // where it went
+} merging;
+
+static double flops_of(double own, double later)
 {
-    size_t target = 0;
-    int    slot   = 0;
-    for (int p = 0; p < plan->count; ++p) {
-        const int    v = plan->order[p];
-        const size_t s = (size_t)size[p];
-        plan->pivot[p] = (tni_pivot){.row    = plan->row_start[v],
-                                     .dim    = plan->dim[v],
-                                     .sign   = plan->sign[v],
-                                     .slot   = slot,
-                                     .target = target};
-        slot += size[p];
-        target += s > 0 ? s * (s - 1) / 2 : 0;
+    const double m = own + later; // sum of 1 + q + q (q + 1) over q = m - own .. m - 1
+    return m * (m + 1) * (2 * m + 1) / 6 - later * (later + 1) * (2 * later + 1) / 6;
+}
+
+static double cost_of(double front_cost, double own, double later)
+{
+    const double panel = 1.0, update = 1.2, flop = 0.045; // ns
+    return front_cost + panel * own * (own + later) + update * later * later / 2 +
+           flop * flops_of(own, later);
+}
+
+// Supernodes without zeros.
+static void find_supernodes(const tni_plan* plan, const int* nodes, const int* rows, merging* m)
+{
+    for (int c = 0; c < plan->component_count; ++c) {
+        const int start = plan->component_start[c];
+        for (int p = start; p < plan->component_start[c + 1]; ++p) {
+            m->of[p] = -1;
+            if (plan->tree[c]) continue;
+            if (p == start || plan->parent[p - 1] != p || nodes[p - 1] != nodes[p] + 1)
+                m->first[m->count++] = p;
+            m->of[p] = m->count - 1;
+        }
     }
-    plan->pivot[plan->count] = (tni_pivot){.slot = slot, .target = target};
+    for (int p = 0; p < plan->count; ++p) {
+        const int s = m->of[p];
+        if (s < 0) continue;
+        m->own[s] += plan->dim[plan->order[p]];
+        m->later[s]  = rows[p]; // those of the last place stay
+        m->parent[s] = plan->parent[p] < 0 ? -1 : m->of[plan->parent[p]];
+    }
+}
+
+// From leaves to roots: a supernode joins its parent where that pays. Returns how many fronts are
+// left.
+static int merge(merging* m, double front_cost)
+{
+    int fronts = 0;
+    for (int s = 0; s < m->count; ++s) {
+        const int t = m->parent[s];
+        m->front[s] = 0;
+        if (t < 0 || front_cost < 0) continue;
+        const double apart = cost_of(front_cost, m->own[s], m->later[s]) +
+                             cost_of(front_cost, m->own[t], m->later[t]);
+        if (cost_of(front_cost, m->own[s] + m->own[t], m->later[t]) <= apart) {
+            m->own[t] += m->own[s];
+            m->front[s] = -1; // gone
+        }
+    }
+    for (int s = 0; s < m->count; ++s) {
+        if (m->front[s] == 0) m->front[s] = fronts++;
+    }
+    for (int s = m->count - 1; s >= 0; --s) {
+        if (m->front[s] < 0) m->front[s] = m->front[m->parent[s]];
+    }
+    return fronts;
+}
+
+// Brings the nodes of a front together: the fronts in the order of their last supernodes, members
+// rising. That keeps children before parents.
+static void gather_fronts(tni_plan* plan, const merging* m, int* next, int* order)
+{
+    for (int f = 0; f <= plan->front_count; ++f) next[f] = 0;
+    for (int p = 0; p < plan->count; ++p) {
+        plan->front_of[p] = -1;
+        if (m->of[p] >= 0) ++next[m->front[m->of[p]]];
+    }
+    int f = 0, at = 0;
+    for (int c = 0; c < plan->component_count; ++c) {
+        const int end = plan->component_start[c + 1];
+        at            = plan->component_start[c];
+        while (!plan->tree[c] && at < end) {
+            const int size = next[f];
+            plan->front[f] = (tni_front){.first = at, .end = at + size, .child = -1, .next = -1};
+            next[f++]      = at;
+            at += size;
+        }
+    }
+    for (int p = 0; p < plan->count; ++p) {
+        const int to = m->of[p] < 0 ? p : next[m->front[m->of[p]]]++;
+        order[to]    = plan->order[p];
+    }
+    memcpy(plan->order, order, sizeof *order * (size_t)plan->count);
+}
+
+// Parents of fronts, and of places in them.
+static void tie_fronts(tni_plan* plan, const merging* m)
+{
+    for (int f = 0; f < plan->front_count; ++f) plan->front[f].parent = -1;
+    for (int s = 0; s < m->count; ++s) {
+        const int f = m->front[s], t = m->parent[s];
+        if (t >= 0 && m->front[t] != f) plan->front[f].parent = m->front[t];
+    }
+    for (int f = plan->front_count - 1; f >= 0; --f) {
+        tni_front* front = &plan->front[f];
+        for (int p = front->first; p < front->end; ++p) {
+            plan->front_of[p] = f;
+            plan->parent[p]   = p + 1;
+        }
+        plan->parent[front->end - 1] = -1;
+        if (front->parent < 0) continue;
+        tni_front* parent            = &plan->front[front->parent];
+        plan->parent[front->end - 1] = parent->first;
+        front->next                  = parent->child; // children come out rising
+        parent->child                = f;
+    }
+}
+
+// The later nodes of all fronts, once to count and once, plan->later being there, to list them.
+static void walk_fronts(tni_plan* plan, const tni_adjacency* graph, int* seen, int* size)
+{
+    for (int f = 0; f < plan->front_count; ++f) seen[f] = -1, size[f] = 0;
+    for (int p = 0; p < plan->count; ++p) {
+        const int v = plan->order[p], own = plan->front_of[p];
+        for (int k = graph->start[v]; own >= 0 && k < graph->start[v + 1]; ++k) {
+            const int q = plan->place[graph->node[k]];
+            int       f = q < p ? plan->front_of[q] : own;
+            for (; f != own && seen[f] != p; f = plan->front[f].parent) {
+                seen[f] = p;
+                if (plan->later != NULL) plan->later[plan->front[f].later + size[f]] = p;
+                ++size[f];
+            }
+        }
+    }
+}
+
+// No front has more slabs than this.
+static size_t count_slabs(const tni_plan* plan)
+{
+    size_t count = 0;
+    for (int f = 0; f < plan->front_count; ++f) {
+        int rows = 0;
+        for (int p = plan->front[f].first; p < plan->front[f].end; ++p)
+            rows += plan->dim[plan->order[p]];
+        count += (size_t)(1 + 2 * rows / TNI_SLAB); // two neighbours fill more than one slab
+    }
+    return count;
+}
+
+// Own slabs, and rows of the front's nodes. Returns the slabs.
+static int lay_slabs(tni_plan* plan, tni_front* front)
+{
+    tni_slab* slab = plan->slab + front->slab;
+    slab[0]        = (tni_slab){.first = front->first};
+    int row        = 0;
+    for (int p = front->first; p < front->end; ++p) {
+        const int dim = plan->dim[plan->order[p]];
+        if (slab->width + dim > TNI_SLAB) {
+            slab->end = p;
+            row       = slab->row + tni_whole_panels(slab->width);
+            *++slab   = (tni_slab){.first = p, .row = row};
+        }
+        plan->front_row[p] = slab->row + slab->width;
+        slab->width += dim;
+    }
+    slab->end  = front->end;
+    front->own = slab->row + tni_whole_panels(slab->width);
+    return (int)(slab - (plan->slab + front->slab)) + 1;
+}
+
+// Values: reciprocal pivots, then the slabs. Costs.
+static size_t lay_front(tni_plan* plan, tni_front* front, size_t at)
+{
+    const int all = front->own + tni_whole_panels(front->rows);
+    front->at     = at;
+    at += (size_t)front->own;
+    int own = 0;
+    for (tni_slab* s = plan->slab + front->slab; s < plan->slab + front[1].slab; ++s) {
+        s->at = at;
+        at += (size_t)(all - s->row) * (size_t)s->width;
+        own += s->width;
+    }
+    for (int p = front->first; p < front->end; ++p)
+        plan->pivot[p].at = front->at + (size_t)plan->front_row[p];
+    if (plan->front_rows_max < all) plan->front_rows_max = all;
+    const double n = own, r = front->rows;
+    plan->factor_flops += flops_of(n, r);
+    plan->solve_flops += n + 2 * n * (n - 1) + 4 * n * r + n;
+    return at;
+}
+
+// Doubles of an update.
+static size_t size_of_update(int rows)
+{
+    size_t    size = 0;
+    const int all  = tni_whole_panels(rows);
+    for (int column = 0; column < rows; column += TNI_SLAB) {
+        const int width = rows - column < TNI_SLAB ? rows - column : TNI_SLAB;
+        size += (size_t)(all - column) * (size_t)width;
+    }
+    return size;
+}
+
+// Where updates lie on the stack: even depths count from its start, odd ones from its end.
+static void lay_updates(tni_plan* plan, int* depth)
+{
+    size_t used[2] = {0, 0};
+    for (int f = plan->front_count - 1; f >= 0; --f) {
+        const int parent = plan->front[f].parent;
+        depth[f]         = parent < 0 ? 0 : depth[parent] + 1;
+    }
+    for (int f = 0; f < plan->front_count; ++f) {
+        tni_front*   front = &plan->front[f];
+        const int    side  = depth[f] % 2;
+        const size_t size  = size_of_update(front->rows);
+        front->update      = used[side];
+        used[side] += size;
+        if (used[0] + used[1] > plan->stack_count) plan->stack_count = used[0] + used[1];
+        if (front->child >= 0) used[1 - side] = plan->front[front->child].update;
+    }
+    for (int f = 0; f < plan->front_count; ++f) {
+        tni_front* front = &plan->front[f];
+        if (depth[f] % 2 == 1)
+            front->update = plan->stack_count - front->update - size_of_update(front->rows);
+    }
+}
+
+// Rows in the parent front of each front's later nodes, and rows of edges. row[place], for later
+// nodes of one front at a time.
+static void find_rows(tni_plan* plan, int* row)
+{
+    for (int f = 0; f < plan->front_count; ++f) {
+        const tni_front* front = &plan->front[f];
+        int              at    = front->own;
+        for (int p = front->first; p < front->end; ++p) row[p] = plan->front_row[p];
+        for (int k = front->later; k < front[1].later; ++k) {
+            row[plan->later[k]] = at;
+            at += plan->dim[plan->order[plan->later[k]]];
+        }
+        for (int c = front->child; c >= 0; c = plan->front[c].next) {
+            for (int k = plan->front[c].later; k < plan->front[c + 1].later; ++k)
+                plan->later_row[k] = row[plan->later[k]];
+        }
+        for (int k = front->edge; k < front[1].edge; ++k) {
+            const int e = plan->front_edge[k];
+            const int p = plan->place[plan->row_node[e]], q = plan->place[plan->col_node[e]];
+            plan->edge_row[e] = row[p > q ? p : q];
+        }
+    }
+}
+
+static int front_of_edge(const tni_plan* plan, int edge)
+{
+    const int p = plan->place[plan->row_node[edge]], q = plan->place[plan->col_node[edge]];
+    return plan->front_of[p < q ? p : q];
+}
+
+static void sort_front_edges(tni_plan* plan, int* next)
+{
+    for (int f = 0; f <= plan->front_count; ++f) next[f] = 0;
+    for (int e = 0; e < plan->edge_count; ++e) {
+        if (front_of_edge(plan, e) >= 0) ++next[front_of_edge(plan, e) + 1];
+    }
+    for (int f = 0; f < plan->front_count; ++f) next[f + 1] += next[f];
+    for (int f = 0; f <= plan->front_count; ++f) plan->front[f].edge = next[f];
+    for (int e = 0; e < plan->edge_count; ++e) {
+        if (front_of_edge(plan, e) >= 0) plan->front_edge[next[front_of_edge(plan, e)]++] = e;
+    }
+}
+
+// Merges supernodes into fronts and brings their nodes together in the order.
+static void make_fronts(tni_plan* plan, const int* nodes, const int* rows, double front_cost,
+                        merging* m, tni_arena* arena, tni_arena* scratch)
+{
+    const size_t n = (size_t)plan->count;
+    *m             = (merging){.first  = TNI_TAKE(scratch, int, n),
+                               .of     = TNI_TAKE(scratch, int, n),
+                               .parent = TNI_TAKE(scratch, int, n),
+                               .own    = TNI_TAKE(scratch, int, n),
+                               .later  = TNI_TAKE(scratch, int, n),
+                               .front  = TNI_TAKE(scratch, int, n)};
+    int* next      = TNI_TAKE(scratch, int, n + 1);
+    int* order     = TNI_TAKE(scratch, int, n);
+    if (scratch->failed) return;
+    find_supernodes(plan, nodes, rows, m);
+    plan->front_count = merge(m, front_cost);
+    plan->front       = TNI_TAKE(arena, tni_front, plan->front_count + 1);
+    if (arena->failed) return;
+    gather_fronts(plan, m, next, order);
+    number_places(plan);
+    tie_fronts(plan, m);
+}
+
+static void lay_fronts(tni_plan* plan, const tni_adjacency* graph, tni_arena* arena, int* work)
+{
+    const size_t n    = (size_t)plan->count;
+    int *        seen = work, *size = work + n;
+    walk_fronts(plan, graph, seen, size);
+    int later = 0;
+    for (int f = 0; f < plan->front_count; ++f) {
+        plan->front[f].later = later;
+        later += size[f];
+    }
+    plan->front[plan->front_count].later = later;
+    plan->later                          = TNI_TAKE(arena, int, later);
+    plan->later_row                      = TNI_TAKE(arena, int, later);
+    plan->slab                           = TNI_TAKE(arena, tni_slab, count_slabs(plan));
+    if (arena->failed) return;
+    walk_fronts(plan, graph, seen, size);
+    int slab = 0;
+    for (int f = 0; f < plan->front_count; ++f) {
+        tni_front* front = &plan->front[f];
+        front->slab      = slab;
+        for (int k = front->later; k < front[1].later; ++k)
+            front->rows += plan->dim[plan->order[plan->later[k]]];
+        slab += lay_slabs(plan, front);
+    }
+    plan->front[plan->front_count].slab = slab;
+    sort_front_edges(plan, work);
+    find_rows(plan, work);
+    lay_updates(plan, work);
+}
+
+// --- all of it ----------------------------------------------------------------------------------
+
+static void lay_pivots(tni_plan* plan)
+{
+    int slot = 0;
+    for (int p = 0; p < plan->count; ++p) {
+        const int v    = plan->order[p];
+        plan->pivot[p] = (tni_pivot){
+            .row = plan->row_start[v], .dim = plan->dim[v], .sign = plan->sign[v], .slot = slot};
+        slot += plan->front_of[p] < 0 && plan->parent[p] >= 0;
+    }
+    plan->pivot[plan->count] = (tni_pivot){.slot = slot};
+}
+
+static size_t lay_tree_node(tni_plan* plan, int p, size_t at)
+{
+    tni_pivot*   i    = &plan->pivot[p];
+    const size_t n    = (size_t)i->dim;
+    const double d    = (double)n;
+    double       rows = 0;
+    i->at             = at;
+    at += n * n;
+    if (plan->parent[p] >= 0) {
+        const size_t m      = (size_t)plan->pivot[plan->parent[p]].dim;
+        plan->slot[i->slot] = (tni_slot){plan->parent[p], at};
+        at += n * m;
+        rows = (double)m;
+    }
+    plan->factor_flops +=
+        d * (2 * d * d + 3 * d - 1) / 6 + d * (d - 1) * rows + d * rows + d * rows * (rows + 1);
+    plan->solve_flops += 2 * d * (d - 1) + d + 4 * d * rows;
+    return at;
+}
+
+static size_t align(size_t at) // to a line of the cache
+{
+    return (at + TNI_LANES - 1) / TNI_LANES * TNI_LANES;
 }
 
 static void place_values(tni_plan* plan)
 {
     size_t at = 0;
+    int    f  = 0;
     for (int p = 0; p < plan->count; ++p) {
-        tni_pivot*   i = &plan->pivot[p];
-        const size_t n = (size_t)i->dim;
-        i->at          = at;
-        at += n * n;
-        double rows = 0;
-        for (int s = i->slot; s < i[1].slot; ++s) {
-            const size_t m   = (size_t)plan->pivot[plan->slot[s].place].dim;
-            plan->slot[s].at = at;
-            at += n * m;
-            rows += (double)m;
-        }
-        const double d = (double)n;
-        plan->factor_flops +=
-            d * (2 * d * d + 3 * d - 1) / 6 + d * (d - 1) * rows + d * rows + d * rows * (rows + 1);
-        plan->solve_flops += 2 * d * (d - 1) + d + 4 * d * rows;
+        if (plan->front_of[p] < 0) at = lay_tree_node(plan, p, at);
+        else if (p == plan->front[f].first) at = lay_front(plan, &plan->front[f++], align(at));
     }
     plan->pivot[plan->count].at = plan->value_count = at;
-}
-
-static int find_slot(const tni_plan* plan, int earlier, int later)
-{
-    int lower = plan->pivot[earlier].slot, upper = plan->pivot[earlier + 1].slot - 1;
-    while (lower < upper) {
-        const int middle = lower + (upper - lower) / 2;
-        if (plan->slot[middle].place < later) lower = middle + 1;
-        else upper = middle;
-    }
-    TN_ASSERT(plan->slot[lower].place == later);
-    return lower;
-}
-
-static void find_targets(tni_plan* plan)
-{
-    for (int p = 0; p < plan->count; ++p) {
-        int*      target = plan->target + plan->pivot[p].target;
-        const int end    = plan->pivot[p + 1].slot;
-        for (int k = plan->pivot[p].slot; k < end; ++k) {
-            int s = plan->pivot[plan->slot[k].place].slot; // S(i) beyond k lies inside S(k)
-            for (int l = k + 1; l < end; ++l) {
-                while (plan->slot[s].place != plan->slot[l].place) ++s;
-                *target++ = s;
-            }
-        }
-    }
 }
 
 static void list_edges(tni_plan* plan, int* next)
 {
     int* start = plan->edge_start;
     for (int p = 0; p <= plan->count; ++p) next[p] = 0;
-    for (int k = 0; k < plan->pivot[plan->count].slot; ++k) plan->slot_edge[k] = -1;
     for (int e = 0; e < plan->edge_count; ++e) {
         const int p = plan->place[plan->row_node[e]], q = plan->place[plan->col_node[e]];
-        plan->edge_slot[e]                  = p < q ? find_slot(plan, p, q) : find_slot(plan, q, p);
-        plan->slot_edge[plan->edge_slot[e]] = e;
+        if (plan->front_of[p] < 0) plan->slot_edge[plan->pivot[p < q ? p : q].slot] = e;
         ++next[p + 1];
         ++start[plan->component_of[plan->row_node[e]] + 1];
     }
@@ -184,12 +521,14 @@ static void list_edges(tni_plan* plan, int* next)
     }
 }
 
-static void analyse(tni_plan* plan, const tni_adjacency* graph, tni_arena* arena,
+static void analyse(tni_plan* plan, const tni_adjacency* graph, double front_cost, tni_arena* arena,
                     tni_arena* scratch)
 {
-    const size_t n    = (size_t)plan->count;
-    int*         size = TNI_TAKE(scratch, int, n);
-    int*         work = TNI_TAKE(scratch, int, 4 * n + 1);
+    const size_t n     = (size_t)plan->count;
+    int*         nodes = TNI_TAKE(scratch, int, n);
+    int*         rows  = TNI_TAKE(scratch, int, n);
+    int*         work  = TNI_TAKE(scratch, int, 4 * n + 1);
+    merging      m;
     if (scratch->failed || !find_order(plan, graph, scratch)) return;
     number_places(plan);
     tni_order_parents(graph, plan->order, plan->place, plan->parent, work);
@@ -199,21 +538,23 @@ static void analyse(tni_plan* plan, const tni_adjacency* graph, tni_arena* arena
                             plan->parent, work);
     }
     number_places(plan);
-    walk_rows(plan, graph, work, size);
-    lay_pivots(plan, size);
+    count_later(plan, graph, work, nodes, rows);
+    plan->fill_blocks = -plan->edge_count;
+    for (int p = 0; p < plan->count; ++p) plan->fill_blocks += nodes[p];
+    make_fronts(plan, nodes, rows, front_cost, &m, arena, scratch);
+    if (arena->failed || scratch->failed) return;
+    lay_fronts(plan, graph, arena, work);
+    if (arena->failed) return;
+    lay_pivots(plan);
     plan->slot      = TNI_TAKE(arena, tni_slot, plan->pivot[n].slot);
     plan->slot_edge = TNI_TAKE(arena, int, plan->pivot[n].slot);
-    plan->target    = TNI_TAKE(arena, int, plan->pivot[n].target);
     if (arena->failed) return;
-    memset(size, 0, sizeof *size * n);
-    walk_rows(plan, graph, work, size);
     place_values(plan);
-    find_targets(plan);
     list_edges(plan, work);
-    plan->fill_blocks = plan->pivot[n].slot - plan->edge_count;
 }
 
-tn_result tni_plan_create(tni_arena* arena, const tni_graph* graph, tni_plan** plan)
+tn_result tni_plan_create_merged(tni_arena* arena, const tni_graph* graph, double front_cost,
+                                 tni_plan** plan)
 {
     *plan             = NULL;
     tni_arena scratch = tni_arena_make(&arena->host);
@@ -221,11 +562,16 @@ tn_result tni_plan_create(tni_arena* arena, const tni_graph* graph, tni_plan** p
     if (made != NULL) copy_graph(arena, graph, made);
     if (!arena->failed) {
         const tni_adjacency adjacency = tni_adjacency_make(&scratch, graph);
-        if (!scratch.failed) analyse(made, &adjacency, arena, &scratch);
+        if (!scratch.failed) analyse(made, &adjacency, front_cost, arena, &scratch);
     }
     const bool failed = arena->failed || scratch.failed;
     tni_arena_free(&scratch);
     if (failed) return TN_ERR_MEMORY;
     *plan = made;
     return TN_OK;
+}
+
+tn_result tni_plan_create(tni_arena* arena, const tni_graph* graph, tni_plan** plan)
+{
+    return tni_plan_create_merged(arena, graph, FRONT_COST, plan);
 }

@@ -25,6 +25,15 @@
 // squares answer, the residual stays and is reported, mu means nothing. Redundant rows: u and
 // J^T mu are unique, mu is not.
 //
+// Forms (schur.c). Where mu comes from can be exchanged: instead of the saddle system, its Schur
+// complement S with E raised by the same alpha, of A nodes whole (SPD) or split (SPLIT). Then all
+// components are treated as loops: mu = S^-1 (J A^-1 b - r), u and the refinement as above. A pivot
+// of S lost to rounding makes alpha a hundred times larger, up to three times.
+//
+// T regularises all rows alike, alpha = eps_T |S|_1 (by_norm). S being nowhere formed in the KKT
+// form, the norm is bounded by the largest row of |J| |A^-1| |J^T|, in all forms: less than twice
+// |S|_1 in linkages.
+//
 // The pivots of loops say nothing about redundancy: in the order of the plan a B node may come
 // while A nodes it needs are still open, and has small pivots for that. See rank.c.
 //
@@ -33,20 +42,39 @@
 #include "linalg/saddle.h"
 
 #include "linalg/block.h"
+#include "linalg/cholmod.h"
 
 #include <float.h>
 #include <math.h>
 
+#define COUNT_MAX      20000 // nodes beyond which forms are not compared
 #define EPS_T          1e-11 // regularisation of loops, relative to (J A^-1 J^T)_ii
 #define TREE_TOLERANCE 1e-13 // a B pivot of a tree below this much of its diagonal is lost
 #define LOOP_TOLERANCE 1e-2  // a B pivot of a loop below this much of alpha is rounding
 #define FILTER         1e-3  // what the regularisation weakens more is left alone by refinement
 
-enum { WORK_VECTORS = 6, REFINEMENT_MAX = 6 };
+enum { WORK_VECTORS = 6, REFINEMENT_MAX = 6, TRIES = 4 };
 
 // --- creation -----------------------------------------------------------------------------------
 
+static tn_result create_core(tni_arena* arena, tni_saddle* s)
+{
+    const tni_formulation* f       = &s->formulation;
+    const bool             cholmod = f->backend == TNI_BACKEND_CHOLMOD;
+    if (f->form != TNI_FORM_KKT)
+        return tni_schur_create(arena, s->plan, f->form == TNI_FORM_SPD ? TNI_WHOLE : f->part_edges,
+                                cholmod, &s->schur);
+    return cholmod ? TN_ERR_UNSUPPORTED : tni_ldl_create(arena, s->plan, &s->ldl);
+}
+
 tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle** saddle)
+{
+    const tni_formulation usual = {.form = TNI_FORM_KKT};
+    return tni_saddle_create_as(arena, plan, &usual, saddle);
+}
+
+tn_result tni_saddle_create_as(tni_arena* arena, const tni_plan* plan,
+                               const tni_formulation* formulation, tni_saddle** saddle)
 {
     *saddle       = NULL;
     tni_saddle* s = TNI_TAKE(arena, tni_saddle, 1);
@@ -54,6 +82,7 @@ tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle**
     const size_t n = (size_t)plan->count, m = (size_t)plan->edge_count,
                  rows = (size_t)plan->row_count;
     s->plan           = plan;
+    s->formulation    = *formulation;
     s->regularisation = EPS_T;
     s->refinement_max = REFINEMENT_MAX;
     s->diagonal_at    = TNI_TAKE(arena, size_t, n);
@@ -80,9 +109,15 @@ tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle**
     s->diagonal = TNI_TAKE(arena, double, diagonal);
     s->a_factor = TNI_TAKE(arena, double, diagonal);
     s->j        = TNI_TAKE(arena, double, j);
-    if (arena->failed || tni_ldl_create(arena, plan, &s->ldl) != TN_OK) return TN_ERR_MEMORY;
-    *saddle = s;
-    return TN_OK;
+    if (arena->failed) return TN_ERR_MEMORY;
+    const tn_result result = create_core(arena, s);
+    if (result == TN_OK) *saddle = s;
+    return result;
+}
+
+void tni_saddle_release(tni_saddle* saddle)
+{
+    if (saddle != NULL) tni_schur_free(saddle->schur);
 }
 
 double* tni_saddle_a(tni_saddle* s, int node)
@@ -228,8 +263,45 @@ static void measure_rows(tni_saddle* s, int component)
     }
 }
 
-// E_ii is raised to alpha_i in the core; a row without any J has nothing to be compared with.
-static void regularise(tni_saddle* s, int component)
+// A bound of |J A^-1 J^T|_1 over one component: the largest row of |J| |A^-1| |J^T|.
+static double norm_of(tni_saddle* s, int component)
+{
+    const tni_plan* plan  = s->plan;
+    const range     nodes = places_of(plan, component), edges = edges_of(plan, component);
+    double *        t = s->work, *y = s->work + plan->row_count, most = 0;
+    zero_rows(plan, component, 1, t);
+    zero_rows(plan, component, 1, y);
+    zero_rows(plan, component, -1, y);
+    for (int k = edges.first; k < edges.end; ++k) {
+        const int     e = plan->edge_list[k], r = plan->row_node[e], c = plan->col_node[e];
+        const double* J = s->j + s->j_at[e];
+        for (int i = 0; i < plan->dim[r] * plan->dim[c]; ++i)
+            t[plan->row_start[c] + i % plan->dim[c]] += fabs(J[i]);
+    }
+    for (int p = nodes.first; p < nodes.end; ++p) {
+        const tni_pivot* v = &plan->pivot[p];
+        for (int k = 0; v->sign > 0 && k < v->dim; ++k) {
+            double x[TNI_DIM_MAX] = {0};
+            x[k]                  = 1;
+            tni_block_solve(v->dim, s->a_factor + s->diagonal_at[plan->order[p]], x);
+            for (int i = 0; i < v->dim; ++i) y[v->row + i] += fabs(x[i]) * t[v->row + k];
+        }
+    }
+    for (int k = edges.first; k < edges.end; ++k) {
+        const int     e = plan->edge_list[k], r = plan->row_node[e], c = plan->col_node[e];
+        const double* J = s->j + s->j_at[e];
+        for (int i = 0; i < plan->dim[r] * plan->dim[c]; ++i) {
+            double* sum = &y[plan->row_start[r] + i / plan->dim[c]];
+            *sum += fabs(J[i]) * y[plan->row_start[c] + i % plan->dim[c]];
+            most = fmax(most, *sum);
+        }
+    }
+    return most;
+}
+
+// E_ii is raised to alpha_i in the core; a row without any J has nothing to be compared with. same:
+// alpha of all rows, or 0 where each row has its own.
+static void regularise(tni_saddle* s, int component, double eps, double same)
 {
     const tni_plan* plan  = s->plan;
     const range     nodes = places_of(plan, component);
@@ -239,10 +311,13 @@ static void regularise(tni_saddle* s, int component)
         for (int k = 0; k < v->dim; ++k) {
             const double given   = E[(v->dim + 1) * k];
             double*      scale   = &s->scale[v->row + k];
-            double       alpha   = s->regularisation * *scale;
+            double       alpha   = same > 0 ? same : eps * *scale;
             s->raise[v->row + k] = 0;
             if (v->sign > 0) continue;
-            if (!(alpha > 0) && given == 0) alpha = s->regularisation, *scale = 1;
+            if (!(alpha > 0 && *scale > 0) && given == 0) {
+                alpha  = same > 0 ? same : eps;
+                *scale = 1;
+            }
             s->alpha[v->row + k] = alpha;
             *scale += given;
             if (given < alpha) s->raise[v->row + k] = alpha - given;
@@ -262,7 +337,8 @@ static tn_result factor_loop(tni_saddle* s, int component)
     s->report.bad_row = factor_a(s, component);
     if (s->report.bad_row >= 0) return TN_ERR_SINGULAR;
     measure_rows(s, component);
-    regularise(s, component);
+    const double eps = s->regularisation;
+    regularise(s, component, eps, s->formulation.by_norm ? eps * norm_of(s, component) : 0);
     const tni_blocks     blocks = blocks_of(s);
     const tni_pivot_rule rule   = {
           .scale = s->scale, .alpha = s->alpha, .tolerance = LOOP_TOLERANCE * s->regularisation};
@@ -270,6 +346,44 @@ static tn_result factor_loop(tni_saddle* s, int component)
     const tn_result  result = tni_ldl_factor(s->ldl, component, &blocks, s->raise, &rule, &report);
     s->report.bad_row       = report.bad_row;
     s->report.replaced_count += report.replaced;
+    return result;
+}
+
+// The row of the component whose scale is not finite, or -1.
+static int row_not_finite(const tni_saddle* s, int component)
+{
+    const range all = places_of(s->plan, component);
+    for (int p = all.first; p < all.end; ++p) {
+        const tni_pivot* v = &s->plan->pivot[p];
+        for (int k = v->row; k < v->row + v->dim; ++k) {
+            if (!(fabs(s->scale[k]) <= DBL_MAX)) return k;
+        }
+    }
+    return -1;
+}
+
+static tn_result factor_schur(tni_saddle* s, int component)
+{
+    s->refined[component] = 1;
+    ++s->report.loop_count;
+    s->report.bad_row = factor_a(s, component);
+    if (s->report.bad_row >= 0) return TN_ERR_SINGULAR;
+    const tni_schur_blocks blocks = {s->a_factor, s->soft ? s->diagonal : NULL, s->diagonal_at,
+                                     s->j, s->j_at};
+    const double           norm   = s->formulation.by_norm ? norm_of(s, component) : 0;
+    tn_result              result = TN_ERR_SINGULAR;
+    double                 eps    = s->regularisation;
+    for (int tries = 0; tries < TRIES && result == TN_ERR_SINGULAR; ++tries, eps *= 100) {
+        tni_pivot_report report;
+        zero_rows(s->plan, component, 1, s->scale);
+        tni_schur_load(s->schur, component, &blocks, s->scale);
+        s->report.bad_row = row_not_finite(s, component);
+        if (s->report.bad_row >= 0) return TN_ERR_SINGULAR;
+        regularise(s, component, eps, eps * norm);
+        result = tni_schur_factor(s->schur, component, s->raise, eps, eps * norm, &report);
+        s->report.bad_row = report.bad_row;
+        s->report.replaced_count += result != TN_OK;
+    }
     return result;
 }
 
@@ -295,8 +409,13 @@ tn_result tni_saddle_factor(tni_saddle* s)
                    .pivot_min = HUGE_VAL, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
     for (int c = 0; c < plan->component_count; ++c) {
         s->a_ready[c] = s->refined[c] = 0;
-        bool       lost               = false;
-        const bool exact              = plan->tree[c] && !s->damped;
+        if (s->schur != NULL) {
+            const tn_result result = factor_schur(s, c);
+            if (result != TN_OK) return result;
+            continue;
+        }
+        bool       lost  = false;
+        const bool exact = plan->tree[c] && !s->damped;
         if (exact && factor_tree(s, c, &lost) != TN_OK) return TN_ERR_SINGULAR;
         if ((!exact || lost) && factor_loop(s, c) != TN_OK) return TN_ERR_SINGULAR;
     }
@@ -377,10 +496,29 @@ static void recompute_u(const tni_saddle* s, int component, const double* rhs, d
 // B rows of z <- -mu_part(core(0, res)); A rows are lost.
 static void precondition(const tni_saddle* s, int component, const double* res, double* z)
 {
+    if (s->schur != NULL) {
+        copy(s->plan, component, res, z);
+        tni_schur_solve(s->schur, component, z);
+        return;
+    }
     zero_rows(s->plan, component, 1, z);
     zero_rows(s->plan, component, -1, z);
     add(s->plan, component, -1, -1, res, z);
     tni_ldl_solve(s->ldl, component, 1, z);
+}
+
+// B rows of x <- mu as the core gives it; A rows are lost.
+static void first_guess(const tni_saddle* s, int component, const double* rhs, double* x)
+{
+    if (s->schur == NULL) {
+        copy(s->plan, component, rhs, x);
+        tni_ldl_solve(s->ldl, component, 1, x);
+        return;
+    }
+    solve_a(s, component, rhs, x);
+    tni_saddle_mul_j(s, component, x, x);
+    add(s->plan, component, -1, -1, rhs, x);
+    tni_schur_solve(s->schur, component, x);
 }
 
 static int refine_loop(const tni_saddle* s, int c, const double* rhs, double reference, double* x)
@@ -427,8 +565,7 @@ static void solve_loop(tni_saddle* s, int c, const double* rhs, double* x, bool 
 {
     const tni_plan* plan = s->plan;
     double *        ua = s->work, *res = s->work + plan->row_count;
-    copy(plan, c, rhs, x);
-    tni_ldl_solve(s->ldl, c, 1, x);
+    first_guess(s, c, rhs, x);
     double reference = 0;
     if (refine) {
         solve_a(s, c, rhs, ua);
@@ -525,7 +662,7 @@ void tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const 
                         int wanted_count, int count, double* x, bool refine, double* work)
 {
     const tni_plan* plan  = s->plan;
-    bool            loops = false;
+    bool            loops = s->schur != NULL;
     for (int i = 0; i < given_count; ++i) loops = loops || s->refined[plan->component_of[given[i]]];
     if (!loops) {
         (void)tni_ldl_solve_path(s->ldl, given, given_count, wanted, wanted_count, count, x);
@@ -546,4 +683,106 @@ void tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const 
         for (int k = 0; k < count; ++k)
             respond_in(s, c, given, given_count, wanted, wanted_count, count, x + k, refine, work);
     }
+}
+
+// --- forms --------------------------------------------------------------------------------------
+
+// Beside the factor: A factored and scales found, on loops.
+static double kkt_flops(const tni_plan* plan)
+{
+    double sum = plan->factor_flops;
+    for (int v = 0; v < plan->count; ++v) {
+        const double m = plan->dim[v];
+        if (plan->sign[v] > 0 && !plan->tree[plan->component_of[v]])
+            sum += m * (2 * m * m + 3 * m - 1) / 6;
+    }
+    for (int e = 0; e < plan->edge_count; ++e) {
+        const double m = plan->dim[plan->col_node[e]], n = plan->dim[plan->row_node[e]];
+        if (!plan->tree[plan->component_of[plan->col_node[e]]]) sum += n * m * (m + 2);
+    }
+    return sum;
+}
+
+static double flops_below(const tn_host* host, const tni_plan* plan, const tni_formulation* f,
+                          double limit)
+{
+    switch (f->form) {
+    case TNI_FORM_SPD: return tni_schur_flops(host, plan, TNI_WHOLE, limit);
+    case TNI_FORM_SPLIT: return tni_schur_flops(host, plan, f->part_edges, limit);
+    default: return kkt_flops(plan);
+    }
+}
+
+double tni_saddle_flops(const tni_saddle* s)
+{
+    return s->schur != NULL ? s->schur->flops : kkt_flops(s->plan);
+}
+
+double tni_form_flops(const tn_host* host, const tni_plan* plan, const tni_formulation* f)
+{
+    return flops_below(host, plan, f, HUGE_VAL);
+}
+
+tni_form tni_form_choose(const tn_host* host, const tni_plan* plan, unsigned allowed)
+{
+    bool     loops = false;
+    tni_form best  = TNI_FORM_KKT;
+    double   least = HUGE_VAL;
+    for (int c = 0; c < plan->component_count; ++c) loops = loops || !plan->tree[c];
+    const bool kkt = (allowed & 1U << TNI_FORM_KKT) != 0, spd = (allowed & 1U << TNI_FORM_SPD) != 0;
+    if (kkt && (!loops || plan->count > COUNT_MAX)) return TNI_FORM_KKT;
+    for (int form = TNI_FORM_KKT; form <= TNI_FORM_SPLIT; ++form) {
+        const tni_formulation f = {.form = (tni_form)form};
+        if ((allowed & 1U << form) == 0) continue;
+        if (form == TNI_FORM_SPLIT && spd && !tni_schur_splits(host, plan)) continue; // the same
+        const double flops = flops_below(host, plan, &f, least);
+        if (flops < least) least = flops, best = (tni_form)form;
+    }
+    return best;
+}
+
+// Numbers of matrix and factor on a plan: its rows walked, each from its neighbours up to itself in
+// the elimination tree of blocks. The plan's own tree may have blocks joined.
+static void count_numbers(const tni_plan* plan, const tni_adjacency* graph, int* parent, int* seen,
+                          double* matrix, double* factor)
+{
+    tni_order_parents(graph, plan->order, plan->place, parent, seen);
+    for (int p = 0; p < plan->count; ++p) seen[p] = -1;
+    for (int p = 0; p < plan->count; ++p) {
+        const int    v = plan->order[p];
+        const double n = plan->dim[v];
+        seen[p]        = p;
+        *matrix += n * (n + 1) / 2;
+        *factor += n * (n + 1) / 2;
+        for (int k = graph->start[v]; k < graph->start[v + 1]; ++k) {
+            int i = plan->place[graph->node[k]];
+            if (i < p) *matrix += n * plan->dim[graph->node[k]];
+            for (; i < p && seen[i] != p; i = parent[i]) {
+                seen[i] = p;
+                *factor += n * plan->dim[plan->order[i]];
+            }
+        }
+    }
+}
+
+tn_result tni_saddle_numbers(const tni_saddle* s, const tn_host* host, double* matrix,
+                             double* factor)
+{
+    const tni_plan* plan    = s->schur != NULL ? s->schur->plan : s->plan;
+    tni_arena       scratch = tni_arena_make(host);
+    uint8_t*        strong  = TNI_TAKE(&scratch, uint8_t, plan->edge_count);
+    int*            parent  = TNI_TAKE(&scratch, int, plan->count);
+    int*            seen    = TNI_TAKE(&scratch, int, plan->count);
+    const tni_graph graph   = {plan->count,    plan->dim,      plan->sign, plan->edge_count,
+                               plan->row_node, plan->col_node, strong};
+    *matrix = *factor = 0;
+    if (!scratch.failed) {
+        const tni_adjacency adjacency = tni_adjacency_make(&scratch, &graph);
+        if (!scratch.failed) count_numbers(plan, &adjacency, parent, seen, matrix, factor);
+    }
+    const bool failed = scratch.failed;
+    tni_arena_free(&scratch);
+    if (s->schur != NULL && s->schur->cholmod != NULL)
+        *factor = tni_cholmod_numbers(s->schur->cholmod);
+    return failed ? TN_ERR_MEMORY : TN_OK;
 }

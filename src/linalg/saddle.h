@@ -1,9 +1,9 @@
-// saddle: the quasi-definite saddle system on a plan, exact on trees, refined on loops. See
-// saddle.c.
+// saddle: the quasi-definite saddle system on a plan, exact on trees, refined on loops; or, by
+// choice, through its Schur complement. See saddle.c.
 #ifndef TNI_SADDLE_H
 #define TNI_SADDLE_H
 
-#include "linalg/ldl.h"
+#include "linalg/schur.h"
 
 /// How well it went. Pivots: the last factorisation. Refinement, residual: the last solve. Rows
 /// are numbered as in the plan; -1 stands for none.
@@ -18,10 +18,30 @@ typedef struct tni_saddle_report {
     int    bad_row; ///< the row at fault when a call failed
 } tni_saddle_report;
 
+typedef enum tni_form {
+    TNI_FORM_KKT,  ///< the saddle system itself, always sparse
+    TNI_FORM_SPD,  ///< S = J A^-1 J^T, every component treated as a loop
+    TNI_FORM_SPLIT ///< the same, A nodes with many edges cut into parts
+} tni_form;
+
+typedef enum tni_backend {
+    TNI_BACKEND_CORE,
+    TNI_BACKEND_CHOLMOD ///< for SPD and SPLIT; see linalg/cholmod.h for what that means
+} tni_backend;
+
+typedef struct tni_formulation {
+    tni_form    form;
+    tni_backend backend;
+    int         part_edges; ///< SPLIT: edges a part carries; 0: chosen by predicted cost
+    bool        by_norm;    ///< alpha_i = eps_T |S|_1 for all rows of a component, not eps_T S_ii
+} tni_formulation;
+
 /// One system. Fill the blocks in place, factor, solve; they survive both.
 typedef struct tni_saddle {
     const tni_plan*   plan;
-    tni_ldl*          ldl;
+    tni_formulation   formulation;
+    tni_ldl*          ldl;            ///< KKT, else NULL
+    tni_schur*        schur;          ///< SPD and SPLIT, else NULL
     double            regularisation; ///< eps_T, 1e-11; may be changed before a factorisation
     bool              damped;         ///< trees are regularised like loops; likewise
     int               refinement_max;
@@ -44,6 +64,27 @@ typedef struct tni_saddle {
 /// All edges of the plan must have a B node as row node and an A node as column node.
 TN_NODISCARD tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan,
                                          tni_saddle** saddle);
+
+/// The same in a form of choice; tni_saddle_create takes KKT, the core and alpha by rows.
+/// TN_ERR_UNSUPPORTED where the backend is not built in or cannot do the form; TN_ERR_MEMORY also
+/// where S would be far too large.
+TN_NODISCARD tn_result tni_saddle_create_as(tni_arena* arena, const tni_plan* plan,
+                                            const tni_formulation* formulation,
+                                            tni_saddle**           saddle);
+/// Needed with CHOLMOD only, before the arena is freed; otherwise it does nothing. NULL is allowed.
+void tni_saddle_release(tni_saddle* saddle);
+
+/// Flops of one factorisation and what it needs, predicted; infinite where creation would fail.
+double tni_form_flops(const tn_host* host, const tni_plan* plan,
+                      const tni_formulation* formulation);
+double tni_saddle_flops(const tni_saddle* s); ///< the same of one that exists, at no cost
+/// The cheapest of the forms allowed, a sum of 1 << form; KKT where all components are trees, where
+/// the model is so large that trying would take long, and where nothing else is possible.
+tni_form tni_form_choose(const tn_host* host, const tni_plan* plan, unsigned allowed);
+/// Numbers of the matrix that is factored and of its factor, one triangle with its diagonal,
+/// blocks counted in full. Scratch memory from the host; TN_ERR_MEMORY.
+TN_NODISCARD tn_result tni_saddle_numbers(const tni_saddle* s, const tn_host* host, double* matrix,
+                                          double* factor);
 
 double* tni_saddle_a(tni_saddle* s, int node); ///< dim x dim, symmetric positive definite
 double* tni_saddle_e(tni_saddle* s, int node); ///< dim x dim, symmetric; a zero row is a hard row

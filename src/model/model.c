@@ -48,6 +48,18 @@ tn_body_kind tn_model_body_kind(const tn_model* model, tn_body_id body)
     return model->bodies[body.bits].kind;
 }
 
+tn_vec3 tn_model_body_com(const tn_model* model, tn_body_id body)
+{
+    return model->bodies[body.bits].com;
+}
+
+void tn_model_body_inertia(const tn_model* model, tn_body_id body, double inertia[6])
+{
+    const double* m    = model->bodies[body.bits].inertia.m;
+    const double  i[6] = {m[0], m[4], m[8], m[1], m[2], m[5]};
+    memcpy(inertia, i, sizeof i);
+}
+
 double tn_model_body_mass(const tn_model* model, tn_body_id body)
 {
     return model->bodies[body.bits].mass;

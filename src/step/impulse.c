@@ -39,6 +39,7 @@ static const double aim = 0.2; // of the tolerance: the levers of a mechanism ma
 static const double share =
     0.02; // of the kinetic energy that corrections may have: usually < 0.002
 static const double rough    = 1e-6; // joint error of the prediction that is not worth a thought
+static const double slack    = 1e-7; // velocity error, of the largest velocity, worth another solve
 static const double diverged = 1e6;  // joint error [m or rad] that no correction comes back from
 static const double safer    = 100;  // more regularisation, each time
 static const double safe_tolerance = 1e-6;
@@ -58,11 +59,13 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->principal         = TNI_TAKE(&s->arena, tni_principal, model->body_count);
     work->load              = TNI_TAKE(&s->arena, double, model->body_count);
     work->part_work         = TNI_TAKE(&s->arena, double, 2 * (size_t)model->body_count);
+    work->tension           = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     work->stiffness         = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     tni_stiffen_prepare(s);
     s->system->saddle->regularisation = s->settings.impulse.regularisation;
     work->damped                      = tni_system_damps(s->system);
+    work->loops = tni_system_has_loops(s->system) || s->system->saddle->schur != NULL;
     return TN_OK;
 }
 
@@ -132,22 +135,25 @@ static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
 static tn_result kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tni_place at     = tni_place_of(&s->now);
-    tni_system*     system = s->system;
     tn_result       result = TN_OK;
-    system->stiffness      = NULL;
+    s->system->stiffness   = NULL;
     if (!s->kept) result = factor(s, &s->now, report, why);
     s->kept = false;
     if (result != TN_OK) return result;
-    tni_system_forces(system, &at, true, s->impulse.force);
+    tni_system_forces(s->system, &at, true, s->impulse.force);
     note_drives(s);
-    result = first_kick(s, h, why);
-    if (result != TN_OK || !s->settings.impulse.stiffen || !tni_may_stiffen(s, h)) return result;
-    if (s->impulse.loops) result = clean(s, h, why); // tension by the least multipliers
-    const int count = result == TN_OK ? tni_stiffen(s, h) : 0;
-    if (count == 0) return result;
+    return first_kick(s, h, why);
+}
+
+// By the multipliers last solved for: is there tension that is too stiff? Then kicks again with it.
+static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* report, tn_why* why)
+{
+    const int count = s->settings.impulse.stiffen ? tni_stiffen(s, h) : 0;
+    *again          = count > 0;
+    if (count == 0) return TN_OK;
     if (count > report->stiffened_count) report->stiffened_count = count;
-    system->stiffness = s->impulse.stiffness;
-    result            = factor(s, &s->now, report, why);
+    s->system->stiffness   = s->impulse.stiffness;
+    const tn_result result = factor(s, &s->now, report, why);
     return result == TN_OK ? first_kick(s, h, why) : result;
 }
 
@@ -190,36 +196,57 @@ static closing fly_and_look(tn_stepper* s, double h)
 }
 
 // Newton's method; u+ that came nearest is in s->impulse.best. False: not within the tolerance.
-static bool close_joints(tn_stepper* s, double h, double tolerance, closing* nearest,
-                         tn_step_report* report)
+static bool correct(tn_stepper* s, double h, double tolerance, closing* nearest,
+                    tn_step_report* report)
 {
-    int  since   = 0;
-    bool cleaned = !s->impulse.loops;
-    *nearest     = (closing){.error = HUGE_VAL, .worst = -1};
+    int since = 0;
+    *nearest  = (closing){.error = HUGE_VAL, .worst = -1};
     tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
-    for (int round = 0;;) {
+    for (int round = 0;; ++round) {
         const closing c = fly_and_look(s, h);
         ++since;
-        if (round == 0 && !(nearest->begun > 0)) nearest->begun = c.error;
+        if (round == 0) nearest->begun = c.error;
         if (c.error < nearest->error || nearest->worst < 0) {
             nearest->error = c.error;
             nearest->worst = c.worst;
             since          = 0;
             tni_copy_numbers(s->impulse.best, s->impulse.plus, s->model->u_count);
         }
-        if (c.error <= tolerance && cleaned) return true;
-        if (c.error <= tolerance) {
-            cleaned = true;
-            if (clean(s, h, NULL) != TN_OK) return false;
-            continue;
-        }
+        if (c.error <= tolerance) return true;
         if (round == s->settings.impulse.iterations || since > PATIENCE || !(c.error < diverged))
             return false;
         if (tni_system_solve(s->system, NULL, s->impulse.asked, false, NULL) != TN_OK) return false;
         for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
         ++report->iteration_count;
-        ++round;
     }
+}
+
+// The least multipliers where joints stay closed with them, as they do but next to singular places.
+static void clean_if_closed(tn_stepper* s, double h, double tolerance)
+{
+    const bool cleaned = clean(s, h, NULL) == TN_OK;
+    if (cleaned && fly_and_look(s, h).error <= tolerance) return;
+    tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
+    (void)fly_and_look(s, h);
+}
+
+static tn_result close_joints(tn_stepper* s, double h, double tolerance, closing* nearest,
+                              bool* closed, tn_step_report* report, tn_why* why)
+{
+    bool      again  = false;
+    tn_result result = TN_OK;
+    // Without loops the multipliers of the kick are those of the tension.
+    if (!s->impulse.loops) result = stiffen(s, h, &again, report, why);
+    if (result != TN_OK) return result;
+    *closed = correct(s, h, tolerance, nearest, report);
+    if (!s->impulse.loops) return TN_OK;
+    if (*closed) clean_if_closed(s, h, tolerance);
+    else result = clean(s, h, why);
+    if (result == TN_OK) result = stiffen(s, h, &again, report, why);
+    if (result != TN_OK || !again) return result;
+    *closed = correct(s, h, tolerance, nearest, report);
+    if (*closed) clean_if_closed(s, h, tolerance);
+    return TN_OK;
 }
 
 // Whether the correction was one, and not the better part of the motion. Where a linkage is thrown
@@ -237,16 +264,21 @@ static bool is_resolved(tn_stepper* s, const closing* c)
 // ---- Land ----------------------------------------------------------------------------------------
 
 // Adds the second half of the kick to s->next.u and makes the velocities fit the joints.
-static tn_result second_kick(tn_stepper* s, double h, tn_why* why)
+static tn_result second_kick(tn_stepper* s, double h, bool exact, tn_why* why)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->u_count; ++i) s->scratch[i] = 0.5 * h * s->impulse.force[i];
-    // Next to a singular place the exact answer throws bodies; the damped one does not.
-    const bool      exact  = !s->impulse.careful;
     const tn_result result = tni_system_solve(s->system, s->scratch, s->impulse.asked, exact, why);
     for (int i = 0; i < model->u_count; ++i)
         s->next.u[i] = s->impulse.plus[i] + s->system->answer[i];
     return result;
+}
+
+static double fastest(const tn_stepper* s)
+{
+    double most = 1;
+    for (int i = 0; i < s->model->u_count; ++i) most = fmax(most, fabs(s->next.u[i]));
+    return most;
 }
 
 // From the end of the flight, where s->next is: leaves the system factored and looked at there.
@@ -261,15 +293,22 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     if (result != TN_OK) return result;
     for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] = -system->rate[i];
     tni_system_forces(system, &at, true, s->impulse.force);
-    result = second_kick(s, h, why);
+    result = second_kick(s, h, false, why);
     if (result == TN_OK && s->impulse.damped) {
         tni_system_look(system, &at);
         tni_system_forces(system, &at, true, s->impulse.force);
-        result = second_kick(s, h, why);
+        result = second_kick(s, h, false, why);
     }
     if (result != TN_OK) return result;
-    tni_system_note(system, report);
     tni_measure_errors(s, report);
+    // What the regularisation leaves of rates, if it is worth it. Next to a singular place the exact
+    // answer throws bodies; the damped one does not.
+    if (!s->impulse.careful && report->velocity_error > slack * fastest(s)) {
+        result = second_kick(s, h, true, why);
+        if (result != TN_OK) return result;
+        tni_measure_errors(s, report);
+    }
+    tni_system_note(system, report);
     s->kept = true;
     return TN_OK;
 }
@@ -304,7 +343,10 @@ static tn_result try_safer(tn_stepper* s, double h, tn_step_report* report, tn_w
         s->kept = false;
         result  = kick(s, h, report, why);
         if (result != TN_OK) break;
-        (void)close_joints(s, h, fmax(safe_tolerance, tolerance_of(s)), &c, report);
+        bool closed;
+        result =
+            close_joints(s, h, fmax(safe_tolerance, tolerance_of(s)), &c, &closed, report, why);
+        if (result != TN_OK) break;
         if (!(c.error < best.error)) continue;
         best = c;
         tni_copy_numbers(s->scratch2, s->impulse.best, s->model->u_count);
@@ -336,11 +378,12 @@ static tn_result safer_piece(tn_stepper* s, double h, tn_step_report* report, tn
 static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
 {
     closing c;
-    s->next.time = tni_time_after(s->now.time, h);
+    bool    closed = false;
+    s->next.time   = tni_time_after(s->now.time, h);
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     tn_result result = kick(s, h, report, why);
-    if (result == TN_OK && close_joints(s, h, tolerance_of(s), &c, report) &&
-        (level == HALVINGS_MAX || is_resolved(s, &c))) {
+    if (result == TN_OK) result = close_joints(s, h, tolerance_of(s), &c, &closed, report, why);
+    if (result == TN_OK && closed && (level == HALVINGS_MAX || is_resolved(s, &c))) {
         ++report->substep_count;
         result = land(s, h, report, why);
     } else if (level == HALVINGS_MAX) {

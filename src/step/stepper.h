@@ -36,6 +36,7 @@ typedef struct tni_impulse_work {
     double*        load;         ///< by body
     double*        part_work;    ///< by part of the mechanism, twice; scratch of stiffen.c
     tni_mat3*      stiffness;    ///< by body: h^2 K'
+    tni_mat3*      tension;      ///< by body: h^2 K, thrust and all
     bool           loops;        ///< rows may be redundant
     bool           careful;      ///< all tension counts
     bool           damped;       ///< forces depend on velocities
@@ -89,10 +90,9 @@ void tni_go_on(tn_stepper* s);
 TN_NODISCARD tn_result tni_impulse_create(tn_stepper* s);
 TN_NODISCARD tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report,
                                         tn_why* why);
-/// stiffen.c: h^2 K' of bodies whose tension is too stiff for h, from the solve at s->now, into
+/// stiffen.c: h^2 K' of bodies whose tension is too stiff for h, by the multipliers of the last answer, into
 /// s->impulse.stiffness; returns how many bodies have some.
 void tni_stiffen_prepare(tn_stepper* s);
-bool tni_may_stiffen(tn_stepper* s, double h); ///< a bound by the last multipliers
 int  tni_stiffen(tn_stepper* s, double h);
 
 /// events.c: a step of a mechanism that may hit stops.

@@ -17,6 +17,7 @@
 // mechanism is stiffened only when the mode of all of it is stiff: the largest eigenvalue of
 // h^2 P K', P being what torques do to turning with all joints in place, by a few rounds of power
 // iteration, a solve each. Rayleigh's quotient comes from below; 2 leaves it half of the way to 4.
+// The mode w that this finds counts by all of K, thrust as well as tension: w^T h^2 K w > 2 w^T M w.
 //
 // Forces are those of the step's start, by the solve that predicts its velocities. Where nothing is
 // heavily loaded a bound from the multipliers says so, at a few flops a joint.
@@ -40,7 +41,7 @@ void tni_stiffen_prepare(tn_stepper* s)
 
 // Upper bounds of h^2 times the largest eigenvalue of K, by body. The answer's mu are impulses over
 // h / 2.
-bool tni_may_stiffen(tn_stepper* s, double h)
+static bool bound_loads(tn_stepper* s, double h)
 {
     const tn_model* model = s->model;
     double*         load  = s->impulse.load;
@@ -74,6 +75,7 @@ static void add_joints(tn_stepper* s, double h, tni_mat3* K)
     const tni_place at    = tni_place_of(&s->now);
     const tni_view* views = s->system->views;
     memset(K, 0, sizeof *K * (size_t)model->body_count);
+    if (s->impulse.loops) tni_system_look(s->system, &at); // it was looking at the step's end
     tni_system_reactions(s->system, &at, s->reactions);
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_joint* joint = &model->joints[i];
@@ -177,11 +179,19 @@ static int keep_stiff_parts(tn_stepper* s)
                               (round > 0 && after[i] <= hopeless * before[i]));
         if (known) break;
     }
+    memset(before, 0, sizeof *before * (size_t)model->body_count);
+    for (int i = 0; i < model->free_count; ++i) { // before <- w^T h^2 K w
+        const int     body = model->free_bodies[i], at = model->bodies[body].u_start + 3;
+        const tn_vec3 turning =
+            model->bodies[body].kind == TN_BODY_RIGID ? tni_read3(w + at) : tni_vec3(0, 0, 0);
+        before[tni_system_part(s->system, body)] +=
+            tni_dot(turning, tni_mul(&s->impulse.tension[body], turning));
+    }
     int count = 0;
     for (int i = 0; i < model->body_count; ++i) {
         if (is_zero(&s->impulse.stiffness[i])) continue;
         const int part = tni_system_part(s->system, i);
-        if (after[part] > threshold * before[part]) ++count;
+        if (before[part] > threshold * after[part]) ++count;
         else s->impulse.stiffness[i] = (tni_mat3){{0}};
     }
     return count;
@@ -192,8 +202,9 @@ int tni_stiffen(tn_stepper* s, double h)
     const tn_model* model = s->model;
     tni_mat3*       K     = s->impulse.stiffness;
     int             count = 0;
-    if (!tni_may_stiffen(s, h)) return 0;
-    add_joints(s, h, K);
+    if (!bound_loads(s, h)) return 0;
+    add_joints(s, h, s->impulse.tension);
+    memcpy(K, s->impulse.tension, sizeof *K * (size_t)model->body_count);
     for (int i = 0; i < model->body_count; ++i) {
         const tni_principal* p = &s->impulse.principal[i];
         if (s->impulse.load[i] > threshold * p->moments.x)

@@ -55,7 +55,7 @@ tn_result tni_system_solver(const tni_system* system, tn_solver* solver)
                                        .backend     = saddle->formulation.backend == TNI_BACKEND_CHOLMOD
                                                           ? TN_BACKEND_CHOLMOD
                                                           : TN_BACKEND_CORE};
-    solver->factor_flops = tni_form_flops(host, saddle->plan, &saddle->formulation);
+    solver->factor_flops = tni_saddle_flops(saddle);
     return tni_saddle_numbers(saddle, host, &solver->matrix_numbers, &solver->factor_numbers);
 }
 

@@ -121,6 +121,44 @@ TEST(nothing_is_allocated_within_a_step)
     }
 }
 
+// The impulse method in each of its formulations, with steps that are halved and given up too.
+static void step_by_impulses(const char* spec, tn_formulation formulation, int* tried)
+{
+    failing_host  f                = failing_host_make();
+    const tn_host host             = failing_host_of(&f);
+    rig           r                = rig_on(&host, spec);
+    r.settings.method              = TN_METHOD_IMPULSE;
+    r.settings.impulse.formulation = formulation;
+    tn_stepper_free(r.stepper);
+    const tn_result result = tn_stepper_create(r.model, &r.settings, &r.stepper, NULL);
+    if (result == TN_OK) {
+        failing_host_rewind(&f, 1);
+        const size_t before = f.live_bytes;
+        use(&r);
+        if (formulation == TN_FORMULATION_AUTO) // far too long a step: it may fail
+            (void)!tn_stepper_step(r.stepper, r.state, 0.3, NULL, NULL);
+        test_check(f.count == 0, __FILE__, __LINE__, "%s: %d allocations within steps", spec,
+                   f.count);
+        CHECK(f.live_bytes == before);
+        failing_host_rewind(&f, 0);
+        ++*tried;
+    } else {
+        CHECK_INT(result, TN_ERR_UNSUPPORTED); // contacts, or rows beside the matrix
+    }
+    rig_free(&r);
+    CHECK_INT(f.live_blocks, 0);
+    CHECK_INT(f.size_errors, 0);
+}
+
+TEST(nothing_is_allocated_within_a_step_of_the_impulse_method)
+{
+    int tried = 0;
+    for (int n = 0; n < SPECS; ++n)
+        for (int i = TN_FORMULATION_AUTO; i <= TN_FORMULATION_SPLIT; ++i)
+            step_by_impulses(specs[n], (tn_formulation)i, &tried);
+    CHECK(tried >= 4 * 18);
+}
+
 // ---- Linear memory ------------------------------------------------------------------------------
 
 static double bytes_a_body(const char* joint, int n)

@@ -262,7 +262,7 @@ TEST(trees_agree_with_dense_and_make_no_fill)
         make_plan(s);
         for (int c = 0; c < s->plan->component_count; ++c) CHECK(s->plan->tree[c]);
         CHECK_INT(s->plan->fill_blocks, 0);
-        CHECK_INT(s->plan->pivot[s->plan->count].target, 0);
+        CHECK_INT(s->plan->front_count, 0);
         fill_blocks(s, 100, 0);
         CHECK_OK(load_and_factor(s, &report));
         CHECK_INT(report.replaced, 0);
@@ -315,7 +315,26 @@ TEST(widest_and_narrowest_blocks)
     case_free(s);
 }
 
-// S(i), parents and targets against elimination on a full matrix of flags.
+// Which blocks the factor has, found by elimination on a full matrix of flags, by place.
+static uint8_t* eliminate_flags(system_case* s)
+{
+    const tni_plan* plan = s->plan;
+    const size_t    n    = (size_t)plan->count;
+    uint8_t*        full = TNI_TAKE(&s->arena, uint8_t, n * n);
+    for (int e = 0; e < plan->edge_count; ++e) {
+        const size_t p  = (size_t)plan->place[plan->row_node[e]],
+                     q  = (size_t)plan->place[plan->col_node[e]];
+        full[n * p + q] = full[n * q + p] = 1;
+    }
+    for (size_t p = 0; p < n; ++p) {
+        for (size_t i = p + 1; i < n; ++i) {
+            for (size_t j = p + 1; full[n * p + i] && j < n; ++j)
+                full[n * i + j] |= full[n * p + j];
+        }
+    }
+    return full;
+}
+
 TEST(structure_of_the_factor_is_exact)
 {
     for (uint64_t seed = 1; seed <= 100; ++seed) {
@@ -323,32 +342,69 @@ TEST(structure_of_the_factor_is_exact)
         make_plan(s);
         const tni_plan* plan = s->plan;
         const size_t    n    = (size_t)plan->count;
-        uint8_t*        full = TNI_TAKE(&s->arena, uint8_t, n * n);
-        for (int e = 0; e < plan->edge_count; ++e) {
-            const size_t p  = (size_t)plan->place[plan->row_node[e]],
-                         q  = (size_t)plan->place[plan->col_node[e]];
-            full[n * p + q] = full[n * q + p] = 1;
-        }
+        const uint8_t*  full = eliminate_flags(s);
         for (size_t p = 0; p < n; ++p) {
-            int slot = plan->pivot[p].slot, parent = -1;
             CHECK_INT(plan->place[plan->order[p]], p);
-            for (size_t i = p + 1; i < n; ++i) {
-                if (!full[n * p + i]) continue;
-                if (parent < 0) parent = (int)i;
-                CHECK(slot < plan->pivot[p + 1].slot && plan->slot[slot++].place == (int)i);
-                for (size_t j = p + 1; j < n; ++j) full[n * i + j] |= full[n * p + j];
+            if (plan->front_of[p] >= 0) continue;
+            int parent = -1; // a tree: one later neighbour
+            for (size_t i = n; i-- > p + 1;) {
+                if (full[n * p + i]) parent = (int)i;
             }
-            CHECK_INT(slot, plan->pivot[p + 1].slot);
             CHECK_INT(plan->parent[p], parent);
-            const int* target = plan->target + plan->pivot[p].target;
-            for (int k = plan->pivot[p].slot; k < slot; ++k) {
-                for (int l = k + 1; l < slot; ++l, ++target) {
-                    const tni_pivot* from = &plan->pivot[plan->slot[k].place];
-                    CHECK(*target >= from->slot && *target < from[1].slot);
-                    CHECK_INT(plan->slot[*target].place, plan->slot[l].place);
-                }
-            }
+            CHECK_INT(plan->pivot[p + 1].slot - plan->pivot[p].slot, parent >= 0);
+            if (parent >= 0) CHECK_INT(plan->slot[plan->pivot[p].slot].place, parent);
         }
+        case_free(s);
+    }
+}
+
+// A front's later nodes are those that any of its own nodes has, and no others. Without merging all
+// of its own nodes have all of them.
+static void check_front(const tni_plan* plan, const tni_front* f, const uint8_t* full, bool merged)
+{
+    const size_t n = (size_t)plan->count;
+    int          k = f->later, rows = 0;
+    CHECK(f->first < f->end && f->end <= plan->count);
+    for (size_t i = (size_t)f->end; i < n; ++i) {
+        int wanted = 0;
+        for (size_t p = (size_t)f->first; p < (size_t)f->end; ++p) wanted += full[n * p + i];
+        if (wanted == 0) continue;
+        CHECK(merged || wanted == f->end - f->first);
+        CHECK(k < f[1].later && plan->later[k] == (int)i);
+        if (k == f->later) CHECK_INT(plan->front_of[i], f->parent);
+        rows += plan->dim[plan->order[i]];
+        ++k;
+    }
+    CHECK_INT(k, f[1].later);
+    CHECK_INT(rows, f->rows);
+    for (int p = f->first; p < f->end; ++p) {
+        const int last = f->parent < 0 ? -1 : plan->front[f->parent].first;
+        CHECK_INT(plan->parent[p], p + 1 < f->end ? p + 1 : last);
+    }
+}
+
+TEST(fronts_have_the_rows_that_elimination_makes)
+{
+    const double prices[] = {-1, 200, HUGE_VAL};
+    for (uint64_t seed = 1; seed <= 60; ++seed) {
+        system_case* s = random_mesh(seed);
+        CHECK_OK(tni_plan_create_merged(&s->arena, &s->graph, prices[seed % 3], &s->plan));
+        const tni_plan* plan = s->plan;
+        const uint8_t*  full = eliminate_flags(s);
+        int             at = 0, fill = -plan->edge_count;
+        for (int f = 0; f < plan->front_count; ++f)
+            check_front(plan, &plan->front[f], full, prices[seed % 3] >= 0);
+        for (int p = 0; p < plan->count; ++p) { // every place of a loop is in one front
+            const bool tree = plan->tree[plan->component_of[plan->order[p]]];
+            CHECK((plan->front_of[p] < 0) == tree);
+            if (tree) continue;
+            if (p >= plan->front[at].end) ++at;
+            CHECK_INT(plan->front_of[p], at);
+        }
+        for (int i = 0; i < plan->count; ++i) {
+            for (int j = i + 1; j < plan->count; ++j) fill += full[plan->count * i + j];
+        }
+        if (prices[seed % 3] < 0) CHECK_INT(plan->fill_blocks, fill);
         case_free(s);
     }
 }
@@ -419,12 +475,14 @@ TEST(one_component_is_solved_alone)
     case_free(s);
 }
 
-static int count_ancestors(const tni_plan* plan, const int* nodes, int count)
+static int count_ancestors(const tni_plan* plan, const int* nodes, int count) // whole fronts
 {
     uint8_t* seen = calloc((size_t)plan->count, 1);
     int      sum  = 0;
     for (int i = 0; i < count; ++i) {
-        for (int p = plan->place[nodes[i]]; p >= 0; p = plan->parent[p]) {
+        const int f = plan->front_of[plan->place[nodes[i]]];
+        for (int p = f < 0 ? plan->place[nodes[i]] : plan->front[f].first; p >= 0;
+             p     = plan->parent[p]) {
             sum += !seen[p];
             seen[p] = 1;
         }

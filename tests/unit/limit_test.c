@@ -371,7 +371,8 @@ TEST(hard_limits_are_no_forces)
             tni_view views[2];
             double   f[6] = {0};
             tni_views(m->model, 0, m->state->q, m->state->u, views);
-            const tni_scene_view at = {m->model, 0, m->state->z, views, m->state};
+            const tni_scene_view at = {
+                .model = m->model, .z = m->state->z, .views = views, .state = m->state};
             tni_force_add(&tni_force_actuation, &at, f);
             const double beyond = ball ? 0.1 : 0.4, spring = 2 * 0.6;
             CHECK_NEAR(ball ? f[3] : f[5], -spring - (hard ? 0 : 100 * beyond), 1e-12);

@@ -1,91 +1,14 @@
-#include "support/saddle_case.h"
-
-// The answer of the dense system with all rows, or, where `independent` is set, without the rows
-// that follow from others. Returns x by plan rows, mu of dropped rows zero.
-static double* dense_answer(saddle_case* s, const double* rhs, bool independent)
-{
-    int        rows, cols;
-    const int* at = saddle_dense_rows(s, &cols);
-    double *   J = saddle_dense_j(s, &rows, &cols), *copy = TNI_TAKE(&s->arena, double, rows* cols);
-    const int  all     = rows + cols;
-    uint8_t*   dropped = TNI_TAKE(&s->arena, uint8_t, rows);
-    double *   K       = TNI_TAKE(&s->arena, double, (size_t)all*(size_t)all),
-           *y          = TNI_TAKE(&s->arena, double, all);
-    int* exchange      = TNI_TAKE(&s->arena, int, all);
-    memcpy(copy, J, sizeof *J * (size_t)(rows * cols));
-    if (independent) tni_dense_rank(rows, cols, copy, 1e-9, dropped);
-    for (int v = 0; v < s->graph.count; ++v) {
-        const double* D = s->sign[v] > 0 ? tni_saddle_a(s->saddle, v) : tni_saddle_e(s->saddle, v);
-        for (int i = 0; i < s->dim[v]; ++i) {
-            for (int j = 0; j < s->dim[v]; ++j) {
-                K[all * at[s->plan->row_start[v] + i] + at[s->plan->row_start[v] + j]] =
-                    s->sign[v] * D[s->dim[v] * i + j];
-            }
-        }
-    }
-    for (int i = 0; i < rows; ++i) {
-        for (int j = 0; !dropped[i] && j < cols; ++j)
-            K[all * (cols + i) + j] = K[all * j + cols + i] = J[cols * i + j];
-        if (dropped[i]) K[(all + 1) * (cols + i)] = 1;
-    }
-    for (int i = 0; i < all; ++i) y[at[i]] = rhs[i];
-    for (int i = 0; i < rows; ++i) y[cols + i] = dropped[i] ? 0 : y[cols + i];
-    CHECK_OK(tni_dense_lu(all, K, exchange));
-    tni_dense_lu_solve(all, K, exchange, y);
-    double* x = TNI_TAKE(&s->arena, double, all);
-    for (int i = 0; i < all; ++i) x[i] = y[at[i]];
-    return x;
-}
-
-// Largest difference on rows of a sign (0: all), relative to the largest value.
-static double difference(const saddle_case* s, int sign, const double* x, const double* y)
-{
-    double size = 0, error = 0;
-    for (int v = 0; v < s->graph.count; ++v) {
-        for (int i = s->plan->row_start[v]; s->sign[v] != -sign && i < s->plan->row_start[v + 1];
-             ++i) {
-            size  = fmax(size, fabs(y[i]));
-            error = fmax(error, fabs(x[i] - y[i]));
-        }
-    }
-    return error / size;
-}
-
-static double* random_rhs(saddle_case* s)
-{
-    double* x = TNI_TAKE(&s->arena, double, s->plan->row_count);
-    for (int i = 0; i < s->plan->row_count; ++i) x[i] = test_random_between(&s->random, -1, 1);
-    return x;
-}
-
-// As above, but with B rows that some u fulfils; A rows in proportion to the weights.
-static double* consistent_rhs(saddle_case* s)
-{
-    double *x = random_rhs(s), *u = random_rhs(s);
-    for (int v = 0; v < s->graph.count; ++v) {
-        for (int i = s->plan->row_start[v]; i < s->plan->row_start[v + 1]; ++i)
-            x[i] *= s->weight[v];
-    }
-    tni_saddle_mul_j(s->saddle, -1, u, x);
-    return x;
-}
-
-static double* solve(saddle_case* s, const double* rhs, bool refine)
-{
-    double* x = TNI_TAKE(&s->arena, double, s->plan->row_count);
-    CHECK_OK(tni_saddle_solve(s->saddle, rhs, x, refine));
-    return x;
-}
+#include "support/saddle_answer.h"
 
 TEST(trees_agree_with_dense_without_refinement)
 {
     for (uint64_t seed = 1; seed <= 100; ++seed) {
         saddle_case* s = saddle_tree(seed, 1);
         CHECK_OK(tni_saddle_factor(s->saddle));
-        const double *rhs = random_rhs(s), *x = solve(s, rhs, true);
+        const double *rhs = saddle_random_rhs(s), *x = saddle_solve(s, rhs, true);
         CHECK_INT(s->saddle->report.loop_count, 0);
         CHECK_INT(s->saddle->report.refinement_count, 0);
-        CHECK_LESS(difference(s, 0, x, dense_answer(s, rhs, false)), 1e-11);
+        CHECK_LESS(saddle_difference(s, 0, x, saddle_dense_answer(s, rhs, false)), 1e-11);
         CHECK_LESS(s->saddle->report.residual, 1e-12);
         saddle_free(s);
     }
@@ -96,8 +19,8 @@ TEST(trees_with_weights_a_million_apart_agree_with_dense)
     for (uint64_t seed = 1; seed <= 50; ++seed) {
         saddle_case* s = saddle_tree(seed, 1e6);
         CHECK_OK(tni_saddle_factor(s->saddle));
-        const double *rhs = consistent_rhs(s), *x = solve(s, rhs, true);
-        CHECK_LESS(difference(s, 1, x, dense_answer(s, rhs, false)), 1e-10);
+        const double *rhs = saddle_consistent_rhs(s), *x = saddle_solve(s, rhs, true);
+        CHECK_LESS(saddle_difference(s, 1, x, saddle_dense_answer(s, rhs, false)), 1e-10);
         CHECK_LESS(s->saddle->report.residual, 1e-10); // 1e-16 times the range of weights
         saddle_free(s);
     }
@@ -106,15 +29,15 @@ TEST(trees_with_weights_a_million_apart_agree_with_dense)
 static void check_loop(saddle_case* s, double tolerance)
 {
     CHECK_OK(tni_saddle_factor(s->saddle));
-    const double *rhs = consistent_rhs(s), *x = solve(s, rhs, true),
-                 *y = dense_answer(s, rhs, true);
+    const double *rhs = saddle_consistent_rhs(s), *x = saddle_solve(s, rhs, true),
+                 *y = saddle_dense_answer(s, rhs, true);
     CHECK_INT(s->saddle->report.loop_count, 1);
-    CHECK_LESS(difference(s, 1, x, y), tolerance); // u
+    CHECK_LESS(saddle_difference(s, 1, x, y), tolerance); // u
     double *f = TNI_TAKE(&s->arena, double, s->plan->row_count),
            *g = TNI_TAKE(&s->arena, double, s->plan->row_count);
     tni_saddle_mul_jt(s->saddle, -1, x, f);
     tni_saddle_mul_jt(s->saddle, -1, y, g);
-    CHECK_LESS(difference(s, 1, f, g), tolerance); // J^T mu, never mu
+    CHECK_LESS(saddle_difference(s, 1, f, g), tolerance); // J^T mu, never mu
     CHECK_LESS(s->saddle->report.residual, 1e-9);
     CHECK(s->saddle->report.refinement_count > 0);
 }
@@ -137,8 +60,10 @@ TEST(loops_with_weights_a_million_apart_agree_with_dense)
         saddle_case* cases[] = {saddle_grid(seed, 4, 1e6), saddle_scissor(seed, 6, 1e6)};
         for (int k = 0; k < 2; ++k) {
             CHECK_OK(tni_saddle_factor(cases[k]->saddle));
-            const double *rhs = consistent_rhs(cases[k]), *x = solve(cases[k], rhs, true);
-            CHECK_LESS(difference(cases[k], 1, x, dense_answer(cases[k], rhs, true)), 1e-8);
+            const double *rhs = saddle_consistent_rhs(cases[k]),
+                         *x   = saddle_solve(cases[k], rhs, true);
+            CHECK_LESS(saddle_difference(cases[k], 1, x, saddle_dense_answer(cases[k], rhs, true)),
+                       1e-8);
             saddle_free(cases[k]);
         }
     }
@@ -158,8 +83,8 @@ TEST(b_nodes_on_many_a_nodes_agree_with_dense)
         }
         saddle_finish(s);
         CHECK_OK(tni_saddle_factor(s->saddle));
-        const double *rhs = random_rhs(s), *x = solve(s, rhs, true);
-        CHECK_LESS(difference(s, 1, x, dense_answer(s, rhs, false)), 1e-10);
+        const double *rhs = saddle_random_rhs(s), *x = saddle_solve(s, rhs, true);
+        CHECK_LESS(saddle_difference(s, 1, x, saddle_dense_answer(s, rhs, false)), 1e-10);
         saddle_free(s);
     }
 }
@@ -175,8 +100,8 @@ TEST(soft_rows_in_loops_agree_with_dense)
             E[1] = E[5] = 0.5 * sqrt(E[0] * E[6]);
         }
         CHECK_OK(tni_saddle_factor(s->saddle));
-        const double *rhs = random_rhs(s), *x = solve(s, rhs, true);
-        CHECK_LESS(difference(s, 0, x, dense_answer(s, rhs, false)), 1e-9);
+        const double *rhs = saddle_random_rhs(s), *x = saddle_solve(s, rhs, true);
+        CHECK_LESS(saddle_difference(s, 0, x, saddle_dense_answer(s, rhs, false)), 1e-9);
         saddle_free(s);
     }
 }
@@ -193,10 +118,10 @@ TEST(soft_rows_below_the_regularisation_are_refined_to_their_own_softness)
                 tni_saddle_e(s->saddle, v)[6 * k] = test_random_between(&s->random, 1e-4, 1e-3);
         }
         CHECK_OK(tni_saddle_factor(s->saddle));
-        const double *rhs = random_rhs(s), *x = solve(s, rhs, true);
+        const double *rhs = saddle_random_rhs(s), *x = saddle_solve(s, rhs, true);
         CHECK(s->saddle->report.refinement_count > 1);
         CHECK_LESS(s->saddle->report.refinement_count, 60);
-        CHECK_LESS(difference(s, 1, x, dense_answer(s, rhs, false)), 1e-9);
+        CHECK_LESS(saddle_difference(s, 1, x, saddle_dense_answer(s, rhs, false)), 1e-9);
         saddle_free(s);
     }
 }
@@ -206,10 +131,10 @@ TEST(refinement_removes_what_regularisation_leaves)
     saddle_case* s            = saddle_scissor(3, 8, 100);
     s->saddle->regularisation = 1e-8;
     CHECK_OK(tni_saddle_factor(s->saddle));
-    const double *rhs = consistent_rhs(s), *y = dense_answer(s, rhs, true);
-    const double  plain = difference(s, 1, solve(s, rhs, false), y);
+    const double *rhs = saddle_consistent_rhs(s), *y = saddle_dense_answer(s, rhs, true);
+    const double  plain = saddle_difference(s, 1, saddle_solve(s, rhs, false), y);
     CHECK_INT(s->saddle->report.refinement_count, 0);
-    const double refined = difference(s, 1, solve(s, rhs, true), y);
+    const double refined = saddle_difference(s, 1, saddle_solve(s, rhs, true), y);
     CHECK(plain > 1e-8);
     CHECK_LESS(refined, 1e-4 * plain);
     saddle_free(s);
@@ -231,8 +156,8 @@ TEST(a_tree_with_a_row_twice_is_treated_as_a_loop)
     CHECK_OK(tni_saddle_factor(s->saddle));
     CHECK_INT(s->saddle->report.loop_count, 1);
     CHECK_INT(s->saddle->report.pivot_row, -1); // only trees have pivots that say something
-    const double *rhs = consistent_rhs(s), *x = solve(s, rhs, true);
-    CHECK_LESS(difference(s, 1, x, dense_answer(s, rhs, true)), 1e-10);
+    const double *rhs = saddle_consistent_rhs(s), *x = saddle_solve(s, rhs, true);
+    CHECK_LESS(saddle_difference(s, 1, x, saddle_dense_answer(s, rhs, true)), 1e-10);
     saddle_free(s);
 }
 
@@ -246,9 +171,9 @@ TEST(a_contradiction_is_no_failure_but_shows_in_the_residual)
     memcpy(s->block[1], s->block[0], sizeof(double) * 18);
     saddle_finish(s);
     CHECK_OK(tni_saddle_factor(s->saddle));
-    double* rhs = consistent_rhs(s);
+    double* rhs = saddle_consistent_rhs(s);
     rhs[s->plan->row_start[second] + 1] += 0.25; // two rows disagree by that much: half each
-    solve(s, rhs, true);
+    saddle_solve(s, rhs, true);
     // mu is residual / alpha, so u carries rounding of 1e-16 / eps_T.
     CHECK_NEAR(s->saddle->report.residual, 0.125, 1e-16 / s->saddle->regularisation);
     const int row = s->saddle->report.residual_row;
@@ -279,7 +204,7 @@ TEST(what_is_not_finite_or_not_positive_is_refused_by_row)
         case 1: tni_saddle_a(s->saddle, 0)[(s->dim[0] + 1) * last] = evils[0]; break;
         case 2: tni_saddle_j(s->saddle, 0)[0] = evils[0]; break;
         case 3: tni_saddle_j(s->saddle, 0)[0] = evils[1]; break;
-        default: rhs = random_rhs(s); rhs[s->plan->row_count / 2] = evils[0];
+        default: rhs = saddle_random_rhs(s); rhs[s->plan->row_count / 2] = evils[0];
         }
         if (rhs == NULL) {
             CHECK_INT(tni_saddle_factor(s->saddle), TN_ERR_SINGULAR);
@@ -301,7 +226,7 @@ TEST(products_fit_together)
         saddle_case* s = seed % 2 == 0 ? saddle_grid(seed, 3, 10) : saddle_tree(seed, 10);
         CHECK_OK(tni_saddle_factor(s->saddle));
         const int rows = s->plan->row_count;
-        double *  x = random_rhs(s), *y = TNI_TAKE(&s->arena, double, rows),
+        double *  x = saddle_random_rhs(s), *y = TNI_TAKE(&s->arena, double, rows),
                *z = TNI_TAKE(&s->arena, double, rows);
         tni_saddle_mul_j(s->saddle, -1, x, y);
         tni_saddle_mul_jt(s->saddle, -1, x, y);
@@ -328,11 +253,11 @@ TEST(products_fit_together)
 TEST(same_input_same_bits)
 {
     saddle_case* s   = saddle_grid(7, 5, 100);
-    double*      rhs = consistent_rhs(s);
+    double*      rhs = saddle_consistent_rhs(s);
     CHECK_OK(tni_saddle_factor(s->saddle));
-    const double* first = solve(s, rhs, true);
+    const double* first = saddle_solve(s, rhs, true);
     CHECK_OK(tni_saddle_factor(s->saddle));
-    const double* second = solve(s, rhs, true);
+    const double* second = saddle_solve(s, rhs, true);
     CHECK(memcmp(first, second, sizeof(double) * (size_t)s->plan->row_count) == 0);
     saddle_free(s);
 }
@@ -350,7 +275,7 @@ TEST(components_do_not_disturb_each_other)
     saddle_finish(s);
     CHECK_OK(tni_saddle_factor(s->saddle));
     CHECK_INT(s->saddle->report.loop_count, 1);
-    const double *rhs = consistent_rhs(s), *x = solve(s, rhs, true);
-    CHECK_LESS(difference(s, 1, x, dense_answer(s, rhs, true)), 1e-10);
+    const double *rhs = saddle_consistent_rhs(s), *x = saddle_solve(s, rhs, true);
+    CHECK_LESS(saddle_difference(s, 1, x, saddle_dense_answer(s, rhs, true)), 1e-10);
     saddle_free(s);
 }

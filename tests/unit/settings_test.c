@@ -98,7 +98,7 @@ TEST(every_setting_reads_back_as_it_was_set)
         CHECK_TEXT(text_again, text);
         if (!info.number) CHECK_TEXT(text, values[count][1]);
     }
-    CHECK_INT(count, 10);
+    CHECK_INT(count, 19);
     CHECK(tn_setting_at(-1).key == NULL);
     CHECK(s.h == 0.016666666666666666 && s.duration == 1e300 && s.multiplier.tolerance == 5e-324);
     CHECK(!s.multiplier.project && s.method == TN_METHOD_IMPULSE);

@@ -1,0 +1,11 @@
+// dissect: nested dissection of a block graph. See dissect.c.
+#ifndef TNI_DISSECT_H
+#define TNI_DISSECT_H
+
+#include "linalg/order.h"
+
+/// The region of every node that is not skipped, >= 0: a separator has a higher number than all
+/// that it separates. False when there is no memory.
+bool tni_dissect(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip, int* region);
+
+#endif

@@ -1,0 +1,552 @@
+// assemble: puts together a mechanism whose joints are far from closing, or says which cannot
+// close.
+//
+// One descent: damped steps (align.c), nu from 1e-2 down to 1e-11 by how well the last step kept
+// its promise, no body turning by more than half a radian a round. It goes downhill from where the
+// bodies are, weighted by their masses, so a scene that nearly closes stays nearly where it was;
+// and it may end in a valley that is no zero. Then, in this order, until one of them closes all
+// joints:
+//   outward a spanning forest is closed body by body (outward.c), which is all there is to a tree
+//   path    anchors are drawn together along C = (1 - s) C_start, s from 0 to 1; frames at once
+//   shaken  from the start and from the best place in turn, moved at random by more and more (the
+//           same numbers each time), then outward
+// Of 200 of Bricard's rings in pieces, thrown about by their own size and turned any way, one
+// descent closed 182, outward 12, shaken 6. (Where path came first it closed 3 of what the descent
+// had left.) Four-bars need no second way, legs of the strandbeest in 5 of 100; chains of 1,000
+// links, thrown 20 links far, always close outward.
+//
+// If all fail, the culprit is sought at the best place. A joint is relaxed (its rows may stay open,
+// at a millionth of the weight) and the others closed: where that works, the joint is one of those
+// that cannot all close, and what is left of it is the least by which it stays open. Among such
+// joints the one that stays open least is named, among equals the last of the scene: that is the
+// one that its author closed the loop with. Where no single joint helps, those most open are
+// relaxed one after the other until the rest closes.
+//
+// Contacts, limits and ropes take no part. Angles come out on the turn nearest to the one they had,
+// but for screws, where the way there decides.
+#include "step/stepper.h"
+#include "system/align.h"
+
+#include <stdio.h>
+
+enum { ROUNDS_MAX = 400, PATH_ROUNDS = 25, SHAKES = 12, RELAX_ROUNDS = 60, ROUNDS_LEAST = 300 };
+enum { SUSPECTS_MAX = 12, RINGS_MAX = 6, NAMED_MAX = 3 };
+
+static const double closed  = 1e-10; // a joint is, when it is off by less [m or rad]
+static const double settled = 1e-6;  // what rounded data may leave of rows that say a thing twice
+static const double kept_closed = 1e-3; // a joint this near is not turned round
+static const double turn_max    = 0.5;  // [rad] a round
+static const double nu_least = 1e-11, nu_first = 1e-2, nu_most = 1e8;
+
+typedef struct spot {
+    double *q, *z;
+} spot;
+
+typedef struct search {
+    const tn_model* model;
+    tni_arena       arena;
+    tni_align*      align;
+    double          time;
+    spot            start, now, trial, kept, best;
+    double          best_left;
+    double*         anchors; ///< by row: what is left of it at the start, but for angles
+    double*         shake;   ///< laid out as u
+    double*         opening; ///< by constraint: what is left of it at the best place
+    double          length;  ///< of the longest arm of a joint [m]
+    int             rounds, rounds_left;
+} search;
+
+// ---- Places -------------------------------------------------------------------------------------
+
+static void copy_spot(const search* f, const spot* to, const spot* from)
+{
+    tni_copy_numbers(to->q, from->q, f->model->q_count);
+    tni_copy_numbers(to->z, from->z, f->model->coordinate_count);
+}
+
+static tni_place place_of(const search* f, const spot* p)
+{
+    return (tni_place){f->time, p->q, NULL, p->z};
+}
+
+static double look(search* f, const spot* p)
+{
+    const tni_place at = place_of(f, p);
+    return tni_align_look(f->align, &at);
+}
+
+// The most that is left of any joint that is not relaxed.
+static double left_at(search* f, const spot* p)
+{
+    int worst;
+    (void)look(f, p);
+    return tni_align_most(f->align, &worst);
+}
+
+// ---- One descent --------------------------------------------------------------------------------
+
+// How far a body turns in a step.
+static double turn_in(const tni_body* body, const double* d)
+{
+    double most = 0;
+    if (body->kind == TN_BODY_RIGID) return tni_norm(tni_read3(d + 3));
+    if (body->kind == TN_BODY_PLANAR) return fabs(d[2]);
+    for (int k = 1; body->kind == TN_BODY_AFFINE && k < 4; ++k)
+        most = fmax(most, tni_norm(tni_read3(d + 3 * k)));
+    return most;
+}
+
+// Bodies that would turn too far move by a share of what they should, each by its own. Returns the
+// mean share. (Bricard's ring thrown about, 200 times: 182 closed by one descent, 167 without.)
+static double cut_back(const tn_model* model, double* d)
+{
+    double sum = 0;
+    for (int i = 0; i < model->free_count; ++i) {
+        const tni_body* body   = &model->bodies[model->free_bodies[i]];
+        const double    turned = turn_in(body, d + body->u_start);
+        const double    share  = turned > turn_max ? turn_max / turned : 1;
+        for (int k = 0; k < body->dim; ++k) d[body->u_start + k] *= share;
+        sum += share;
+    }
+    return model->free_count > 0 ? sum / model->free_count : 1;
+}
+
+// How a step went: sums of squares before, after, and as promised.
+typedef struct outcome {
+    double before, after, promised;
+} outcome;
+
+// One damped step from f->now to f->trial. Where it cannot be made, it leads to infinity.
+static outcome try_step(search* f, double nu)
+{
+    const tni_place at   = place_of(f, &f->now);
+    outcome         bad  = {1, HUGE_VAL, 0}, o;
+    double*         d    = f->align->system->answer;
+    tn_result       made = tni_align_factor(f->align, &at, nu);
+    if (made == TN_OK) made = tni_align_solve(f->align);
+    if (made != TN_OK) return bad;
+    const double share = cut_back(f->model, d);
+    o.before           = tni_align_predicted(f->align, 0);
+    o.promised         = tni_align_predicted(f->align, share);
+    copy_spot(f, &f->trial, &f->now);
+    tni_align_move(f->align, d, f->now.q, f->trial.q);
+    o.after = look(f, &f->trial);
+    tni_system_follow(f->align->system, f->trial.z);
+    return o;
+}
+
+static double next_nu(double nu, const outcome* o)
+{
+    if (!(o->after < o->before)) return fmax(10 * nu, 1e-6);
+    const double kept = (o->before - o->after) / (o->before - o->promised);
+    const double by   = kept > 0.9 ? 0.01 : kept > 0.5 ? 0.1 : kept > 0.1 ? 1 : 4;
+    return fmax(nu_least, by * nu);
+}
+
+// From closed to as near as rounding lets it come.
+static void polish(search* f, double left)
+{
+    for (int i = 0; i < 4 && left > 0; ++i) {
+        ++f->rounds;
+        (void)try_step(f, nu_least);
+        const double next = left_at(f, &f->trial);
+        if (!(next < left)) return;
+        copy_spot(f, &f->now, &f->trial);
+        left = next;
+    }
+}
+
+// Downhill from f->now until all joints that are not relaxed close to `enough`; with enough 0 as
+// far down as it goes. Returns what is left.
+static double descend(search* f, int rounds_max, double enough)
+{
+    double nu = nu_first, left = left_at(f, &f->now);
+    int    slow = 0;
+    for (int round = 0; round < rounds_max && f->rounds_left > 0; ++round) {
+        if (left <= enough || slow > 8 || nu > nu_most) break;
+        const outcome o = try_step(f, nu);
+        nu              = next_nu(nu, &o);
+        ++f->rounds;
+        --f->rounds_left;
+        if (!(o.after < o.before)) continue;
+        slow = o.after > (enough > 0 ? 0.99 : 0.9999) * o.before ? slow + 1 : 0;
+        copy_spot(f, &f->now, &f->trial);
+        left = left_at(f, &f->now);
+    }
+    return left;
+}
+
+// ---- Ways to a place where all joints close -----------------------------------------------------
+
+static bool finish(search* f)
+{
+    const double left = descend(f, ROUNDS_MAX, closed);
+    if (left <= closed) polish(f, left);
+    if (left < f->best_left) {
+        f->best_left = left;
+        copy_spot(f, &f->best, &f->now);
+    }
+    return left <= settled;
+}
+
+static bool go_straight(search* f)
+{
+    copy_spot(f, &f->now, &f->start);
+    return finish(f);
+}
+
+static void set_goal(search* f, double share)
+{
+    for (int i = 0; i < f->model->row_count; ++i) f->align->goal[i] = share * f->anchors[i];
+}
+
+static bool go_along_path(search* f)
+{
+    double s = 0, by = 0.25;
+    copy_spot(f, &f->now, &f->start);
+    while (s < 1 && by > 1.0 / 256 && f->rounds_left > 0) {
+        const double next = fmin(1, s + by);
+        copy_spot(f, &f->kept, &f->now);
+        set_goal(f, 1 - next);
+        if (descend(f, PATH_ROUNDS, settled) <= settled) {
+            s = next;
+            by *= 2;
+        } else {
+            copy_spot(f, &f->now, &f->kept);
+            by /= 2;
+        }
+    }
+    set_goal(f, 0);
+    return s == 1 && finish(f);
+}
+
+static bool go_outward(search* f)
+{
+    const tni_place at = place_of(f, &f->now);
+    tni_align_outward(f->align, &at, f->now.q);
+    return finish(f);
+}
+
+// Numbers in -1 .. 1, the same each time (splitmix64).
+static double random_number(uint64_t* seed)
+{
+    uint64_t x = *seed += 0x9e3779b97f4a7c15u;
+    x          = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x          = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    x ^= x >> 31;
+    return (double)(x >> 11) * (2.0 / 9007199254740992.0) - 1;
+}
+
+static bool go_shaken(search* f, int number)
+{
+    const double by   = 0.2 * (1 + number); // [rad], and arms
+    uint64_t     seed = (uint64_t)number;
+    for (int i = 0; i < f->model->free_count; ++i) {
+        const tni_body* body   = &f->model->bodies[f->model->free_bodies[i]];
+        const int       linear = body->kind == TN_BODY_PLANAR ? 2 : 3;
+        const double    turn   = body->kind == TN_BODY_AFFINE ? 0.1 : by;
+        for (int k = 0; k < body->dim; ++k) {
+            const double most           = body->kind == TN_BODY_USER ? 0.1
+                                          : k < linear               ? by * f->length
+                                                                     : turn;
+            f->shake[body->u_start + k] = most * random_number(&seed);
+        }
+    }
+    const spot* from = number % 2 == 0 ? &f->start : &f->best;
+    copy_spot(f, &f->now, from);
+    tni_align_move(f->align, f->shake, from->q, f->now.q);
+    return go_outward(f);
+}
+
+static bool find_place(search* f)
+{
+    if (go_straight(f)) return true;
+    copy_spot(f, &f->now, &f->start);
+    if (go_outward(f)) return true;
+    if (go_along_path(f)) return true;
+    for (int i = 0; i < SHAKES && f->rounds_left > 0; ++i) {
+        if (go_shaken(f, i)) return true;
+    }
+    return false;
+}
+
+// ---- What cannot close --------------------------------------------------------------------------
+
+typedef struct suspect {
+    int    constraint;
+    double gap;
+    bool   angle; ///< the gap is one
+} suspect;
+
+// As far down as it goes with some joints relaxed: first by a little, then almost altogether,
+// because a way along what is all but hard is slow.
+static void settle_relaxed(search* f)
+{
+    static const double softness[] = {1e-2, 1e-4, 1e-6};
+    for (int i = 0; i < 3; ++i) {
+        f->align->softness = softness[i];
+        f->rounds_left     = RELAX_ROUNDS;
+        (void)descend(f, RELAX_ROUNDS, 0);
+    }
+}
+
+// What stays open of a relaxed joint when the others have closed; HUGE_VAL when they do not.
+static suspect relax(search* f, int constraint)
+{
+    suspect s                  = {constraint, HUGE_VAL, false};
+    f->align->soft[constraint] = 1;
+    copy_spot(f, &f->now, &f->best);
+    settle_relaxed(f);
+    const double left = left_at(f, &f->now);
+    const double gap  = tni_align_gap(f->align, constraint, &s.angle);
+    if (left <= fmax(settled, 1e-4 * gap)) s.gap = gap;
+    f->align->soft[constraint] = 0;
+    return s;
+}
+
+static void note_openings(search* f)
+{
+    (void)look(f, &f->best);
+    for (int i = 0; i < f->model->constraint_count; ++i)
+        f->opening[i] = f->align->soft[i] ? 0 : tni_align_left(f->align, i);
+}
+
+// The most open constraint that was not yet asked for; -1: all others are closed.
+static int next_open(search* f)
+{
+    int most = -1;
+    for (int i = 0; i < f->model->constraint_count; ++i) {
+        if (f->opening[i] > settled && (most < 0 || f->opening[i] > f->opening[most])) most = i;
+    }
+    if (most >= 0) f->opening[most] = 0;
+    return most;
+}
+
+// Joints any of which, relaxed, lets the rest close; how many there are.
+static int find_suspects(search* f, suspect* found)
+{
+    int count = 0;
+    note_openings(f);
+    for (int i = 0, c; i < SUSPECTS_MAX && (c = next_open(f)) >= 0; ++i) {
+        const suspect s = relax(f, c);
+        if (s.gap < HUGE_VAL) found[count++] = s;
+    }
+    return count;
+}
+
+// Several rings that do not close: what is most open is relaxed for good, until one is left.
+static int find_culprits(search* f, suspect* found)
+{
+    int count = find_suspects(f, found);
+    for (int i = 0; count == 0 && i < RINGS_MAX; ++i) {
+        note_openings(f);
+        const int most = next_open(f);
+        if (most < 0) break;
+        f->align->soft[most] = 1;
+        copy_spot(f, &f->now, &f->best);
+        settle_relaxed(f);
+        copy_spot(f, &f->best, &f->now);
+        count = find_suspects(f, found);
+    }
+    return count;
+}
+
+// The one that is named comes first.
+static void choose(suspect* found, int count)
+{
+    int least = 0;
+    for (int i = 1; i < count; ++i) {
+        const suspect *a = &found[i], *b = &found[least];
+        const bool     equal = fabs(a->gap - b->gap) <= 0.01 * b->gap;
+        if (equal ? a->constraint > b->constraint : a->gap < b->gap) least = i;
+    }
+    const suspect named = found[least];
+    found[least]        = found[0];
+    found[0]            = named;
+}
+
+static const char* name_at(const search* f, int constraint)
+{
+    return tni_constraint_name(f->model, &f->model->constraints[constraint]);
+}
+
+static tn_result say_culprits(const search* f, const suspect* found, int count, tn_why* why)
+{
+    char others[100] = "";
+    for (int i = 1, at = 0; i < count && i <= NAMED_MAX; ++i) {
+        const char* name = name_at(f, found[i].constraint);
+        if (at + (int)strlen(name) + 40 > (int)sizeof others) break;
+        at += snprintf(others + at, sizeof others - (size_t)at, "%s'%s'",
+                       i > 1 ? ", " : " (in one ring with ", name);
+    }
+    if (others[0] != 0)
+        strncat(others, count > NAMED_MAX + 1 ? " and more)" : ")",
+                sizeof others - strlen(others) - 1);
+    return tni_fail(why, TN_ERR_MODEL,
+                    "joint '%s' cannot close: its two sides stay %.3g %s apart however the others "
+                    "move%s",
+                    name_at(f, found[0].constraint), found[0].gap, found[0].angle ? "rad" : "m",
+                    others);
+}
+
+static tn_result refuse(search* f, tn_assembly* report, tn_why* why)
+{
+    suspect found[SUSPECTS_MAX];
+    f->align->even      = true; // here it does not matter who moves
+    const int count     = find_culprits(f, found);
+    report->error_after = f->best_left;
+    if (count > 0) {
+        choose(found, count);
+        report->worst_joint = tni_constraint_id(f->model, found[0].constraint);
+        return say_culprits(f, found, count, why);
+    }
+    note_openings(f);
+    const int most      = next_open(f);
+    report->worst_joint = tni_constraint_id(f->model, most);
+    return tni_fail(why, TN_ERR_MODEL,
+                    "joint '%s' cannot close: no way was found to bring it nearer than %.3g with "
+                    "all the others",
+                    most >= 0 ? name_at(f, most) : "none", f->best_left);
+}
+
+// ---- The call -----------------------------------------------------------------------------------
+
+static bool take_spot(search* f, spot* p)
+{
+    p->q = TNI_TAKE(&f->arena, double, f->model->q_count);
+    p->z = TNI_TAKE(&f->arena, double, f->model->coordinate_count);
+    return !f->arena.failed;
+}
+
+static double longest_arm(const tn_model* model)
+{
+    double most = 0;
+    for (int i = 0; i < model->joint_count; ++i)
+        most = fmax(most, fmax(tni_norm(model->joints[i].p1), tni_norm(model->joints[i].p2)));
+    return most > 0 ? most : 1;
+}
+
+static tn_result begin(search* f, const tn_state* state)
+{
+    const tn_model* model = f->model;
+    f->arena              = tni_arena_make(&model->arena.host);
+    f->time               = state->time;
+    f->best_left          = HUGE_VAL;
+    f->length             = longest_arm(model);
+    f->rounds_left        = ROUNDS_LEAST + (int)(5e6 / (1000.0 + model->row_count));
+    f->anchors            = TNI_TAKE(&f->arena, double, model->row_count);
+    f->shake              = TNI_TAKE(&f->arena, double, model->u_count);
+    f->opening            = TNI_TAKE(&f->arena, double, model->constraint_count);
+    const bool taken      = take_spot(f, &f->start) && take_spot(f, &f->now) &&
+                       take_spot(f, &f->trial) && take_spot(f, &f->kept) && take_spot(f, &f->best);
+    if (!taken || tni_align_create(model, &f->align) != TN_OK) return TN_ERR_MEMORY;
+    copy_spot(f, &f->start, &(spot){state->q, state->z});
+    copy_spot(f, &f->best, &f->start);
+    (void)look(f, &f->start);
+    tni_system_follow(f->align->system, f->start.z);
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c = &model->constraints[i];
+        double                C = 0;
+        for (int k = 0; k < c->held_count; ++k) {
+            const double left = f->align->left[c->row_start + k];
+            C                 = fmax(C, fabs(left));
+            if (!tni_align_turns(f->align, i, k)) f->anchors[c->row_start + k] = left;
+        }
+        f->align->kept[i] = C <= kept_closed; // axes against each other: its author's choice
+    }
+    return TN_OK;
+}
+
+// Angles on the turn nearest to the one before. A screw's own turn is where it lies.
+static void settle_angles(const search* f, const double* before, double* z)
+{
+    const tn_model* model = f->model;
+    for (int i = 0; i < model->joint_count; ++i) {
+        const tni_joint* joint = &model->joints[i];
+        const bool       screw = joint->type == tni_joint_type_of(TN_JOINT_SCREW, TN_JOINT_HINGE);
+        for (int k = 0; k < joint->coordinate_count; ++k) {
+            const int at = joint->coordinate_start + k;
+            z[at]        = screw ? f->now.z[at] : before[at];
+        }
+    }
+    tni_system_follow(f->align->system, z);
+}
+
+static void measure_move(const search* f, tn_assembly* report)
+{
+    for (int i = 0; i < f->model->free_count; ++i) {
+        const int       index = f->model->free_bodies[i];
+        const tni_body* body  = &f->model->bodies[index];
+        tni_view        from, to;
+        tni_view_body(f->model, index, f->time, f->start.q, NULL, &from);
+        tni_view_body(f->model, index, f->time, f->now.q, NULL, &to);
+        const tn_frame a = tni_view_pose(body, &from), b = tni_view_pose(body, &to);
+        const tn_quat  turn  = tni_quat_mul(b.orientation, tni_quat_conjugate(a.orientation));
+        const double   moved = tni_norm(tni_sub(b.position, a.position));
+        report->turned       = fmax(report->turned, tni_norm(tni_quat_log(turn)));
+        if (moved <= report->moved && report->moved_body.bits != 0) continue;
+        report->moved      = moved;
+        report->moved_body = (tn_body_id){(uint32_t)index};
+    }
+}
+
+static tn_result put_together(tn_stepper* s, tn_state* state, tn_assembly* report, tn_why* why)
+{
+    search    f      = {.model = s->model};
+    tn_result result = begin(&f, state);
+    if (result != TN_OK) {
+        (void)tni_fail(why, result, "out of memory for assembling '%s'", s->model->name);
+    } else if (find_place(&f)) {
+        int worst;
+        (void)look(&f, &f.now);
+        report->error_after = tni_align_most(f.align, &worst);
+        report->worst_joint = tni_constraint_id(s->model, worst);
+        measure_move(&f, report);
+        settle_angles(&f, state->z, state->z);
+        tni_copy_numbers(state->q, f.now.q, s->model->q_count);
+    } else {
+        result = refuse(&f, report, why);
+    }
+    report->round_count = f.rounds;
+    tni_align_free(f.align);
+    tni_arena_free(&f.arena);
+    return result;
+}
+
+// Velocities that fit the joints at the new place: an impulse of these alone.
+static tn_result fit_velocities(tn_stepper* s, tn_state* state, tn_why* why)
+{
+    tn_step_report  report;
+    const tn_result result = tn_stepper_impulse(s, state, NULL, &report, why);
+    double          speed  = 1;
+    for (int i = 0; i < s->model->u_count; ++i) speed = fmax(speed, fabs(state->u[i]));
+    if (result != TN_OK || report.velocity_error <= settled * speed) return result;
+    return tni_fail(why, TN_ERR_SINGULAR,
+                    "the joints cannot all move as they are driven: a velocity is off by %.3g",
+                    report.velocity_error);
+}
+
+tn_result tn_stepper_assemble(tn_stepper* s, tn_state* state, tn_assembly* report, tn_why* why)
+{
+    tn_assembly own;
+    if (report == NULL) report = &own;
+    TN_ASSERT(state->model == s->model);
+    *report                         = (tn_assembly){0};
+    s->system->auxiliary.stop_count = 0;
+    int             worst;
+    const tni_place at = {state->time, state->q, state->u, state->z};
+    tni_system_look(s->system, &at);
+    report->error_before = report->error_after = tni_system_position_error(s->system, &worst);
+    report->worst_joint                        = tni_constraint_id(s->model, worst);
+    const bool open                            = report->error_before > closed;
+    if (!open && tni_system_velocity_error(s->system, &worst) <= closed) return TN_OK;
+    tn_state* before;
+    if (tn_state_create(s->model, &before) != TN_OK)
+        return tni_fail(why, TN_ERR_MEMORY, "out of memory for assembling '%s'", s->model->name);
+    tn_state_copy(before, state);
+    tn_result result = open ? put_together(s, state, report, why) : TN_OK;
+    if (result == TN_OK) result = fit_velocities(s, state, why);
+    if (result != TN_OK) tn_state_copy(state, before);
+    tn_state_free(before);
+    return result;
+}

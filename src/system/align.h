@@ -1,0 +1,57 @@
+// align: the rows of all constraints as a search for their zeros wants them, and damped steps
+// towards these. See align.c.
+#ifndef TNI_ALIGN_H
+#define TNI_ALIGN_H
+
+#include "system/system.h"
+
+typedef struct tni_align {
+    tni_arena       arena;
+    const tn_model* model;
+    tni_system*     system;   ///< its own: loops are in the matrix, whatever the settings say
+    double*         arm;      ///< by body: the longest from its centre of mass to a joint [m]
+    bool            even;     ///< heavy bodies move as easily as light ones
+    uint8_t*        soft;     ///< by constraint: may stay open
+    double          softness; ///< the weight of these, beside others
+    uint8_t*        kept;     ///< by constraint: frames that stand opposite each other may stay so
+    double*         goal;     ///< by row: what shall be left of it
+    double*         left;     ///< by row: what is left beyond the goal, at the place last looked at
+    uint8_t*        turned;   ///< by constraint: how many of its rows are those of a turn
+    double*         size;     ///< by row: (J M^-1 J^T)_ii, as last factored
+    double*         give;     ///< by row: E_ii, as last factored; 0: beside the matrix
+    double*         weight;   ///< by row
+    uint8_t *       known, *done; ///< of outward.c: by body, by joint
+} tni_align;
+
+TN_NODISCARD tn_result tni_align_create(const tn_model* model, tni_align** align);
+void                   tni_align_free(tni_align* align); ///< NULL is allowed
+
+/// Looks at a place and returns the weighted sum of squares of what is left there.
+double tni_align_look(tni_align* a, const tni_place* at);
+/// Chooses rows and weights for a place, factors there, and looks.
+TN_NODISCARD tn_result tni_align_factor(tni_align* a, const tni_place* at, double nu);
+/// The step from where it was last factored; it is in system->answer, laid out as u. Of it the
+/// share `share` leaves, by prediction, the weighted sum of squares that tni_align_predicted()
+/// gives.
+TN_NODISCARD tn_result tni_align_solve(tni_align* a);
+double                 tni_align_predicted(const tni_align* a, double share);
+
+/// The most that is left of a row of a constraint, or of all constraints that are not soft (*worst
+/// has it), at the place last looked at. Frames that stand opposite each other count.
+double tni_align_left(const tni_align* a, int constraint);
+double tni_align_most(const tni_align* a, int* worst);
+/// How far the two sides of a constraint are apart [m]; where they meet, *angle: how far they are
+/// turned against each other [rad].
+double tni_align_gap(const tni_align* a, int constraint, bool* angle);
+/// By how much, and about which axis, frame 2 of a joint is turned against frame 1, in the views as
+/// they are; 0 where that is free.
+double tni_align_turn(const tni_align* a, int constraint, tn_vec3* axis);
+/// outward.c: q <- a spanning forest closed from the place on, body by body.
+void tni_align_outward(tni_align* a, const tni_place* at, double* q);
+/// q_out = q moved by the step d. As tni_advance, but bodies that may stretch turn rather than
+/// stretch.
+void tni_align_move(const tni_align* a, const double* d, const double* q, double* q_out);
+/// Whether a row holds an angle.
+bool tni_align_turns(const tni_align* a, int constraint, int k);
+
+#endif
