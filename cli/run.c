@@ -202,8 +202,11 @@ static void settle(tnc_job* job, tnc_motion* m)
 // What is known before the first step: mobility, energy, and whether the joints meet.
 static void begin(tnc_job* job, tnc_motion* m)
 {
-    m->h       = job->settings.h;
-    m->checked = tn_stepper_check(job->stepper, job->state, &m->check, NULL) == TN_OK;
+    enum { ROWS_MAX = 50000 }; // of meshes with more, ranks take minutes: `tenon check` tells them
+    const tn_counts counts = tn_model_counts(job->model);
+    m->h                   = job->settings.h;
+    m->checked             = (counts.loops == 0 || counts.rows <= ROWS_MAX) &&
+                 tn_stepper_check(job->stepper, job->state, &m->check, NULL) == TN_OK;
     settle(job, m);
     tnc_times_clear(&m->times);
     m->energy_first = tnc_energy(job->state);

@@ -17,8 +17,9 @@
 // systems, hides independent rows whose remainder is 1e-4 of their length. Hence two rounds. Rows
 // with pivots above KEPT, relative to S_ii, are kept; the others get an infinite pivot, which
 // leaves them out of all that follows. Then each row in doubt, its pivot above TNI_RANK_DEPENDENT
-// and of any sign, is projected on what the kept rows K leave free, twice, since the second time
-// removes the rounding of the first:
+// and of any sign, is projected on what the kept rows K leave free, again and again as long as that
+// makes it shorter, since each time removes rounding of the last (twice in linkages; by 1e-3 each time
+// in a cube of 10^3 octahedra):
 //
 //     [ M  K^T ] [ u  ]   [ w ]
 //     [ K   0  ] [ mu ] = [ 0 ]      w = J_i^T, then w = M u
@@ -39,9 +40,9 @@
 // by 7 and 1.
 //
 // Cost: that of S's factor, which can be much more than the saddle's (a node with m neighbours
-// makes a clique of all of their rows), and four solves for 8 groups of rows in doubt, more where some of
-// them do not follow. So this is for once a model, not
-// for steps. Memory comes and goes with the call.
+// makes a clique of all of their rows), and four solves for 8 groups of rows in doubt, more where
+// some of them do not follow. So this is for once a model, not for steps. Memory comes and goes
+// with the call.
 #include "linalg/rank.h"
 
 #include "linalg/dense.h"
@@ -52,7 +53,9 @@
 #define KEPT     1e-5 // a pivot above this is no rounding
 #define ALIKE    1e-5 // a remainder follows from others that leave less than this of its length
 
-enum { TESTS = 8, COLUMNS = 2 * TESTS };
+#define NOTHING 1e-20 // of squared lengths of about 1
+
+enum { TESTS = 8, COLUMNS = 2 * TESTS, ROUNDS_MAX = 8 };
 
 // The nodes and edges of loops, numbered among themselves, and their system.
 typedef struct loops {
@@ -85,7 +88,8 @@ static void find_loops(tni_arena* arena, const tni_saddle* s, loops* l)
     if (arena->failed) return;
     for (int v = 0; v < plan->count; ++v) {
         l->index[v] = -1;
-        if (!s->refined[plan->component_of[v]]) continue;
+        const int c = plan->component_of[v];
+        if (!s->refined[c] || (s->schur != NULL && plan->tree[c])) continue;
         l->index[v]         = l->count;
         l->node[l->count]   = v;
         l->dim[l->count]    = plan->dim[v];
@@ -167,6 +171,16 @@ typedef struct test {
     double* x;      ///< COLUMNS a row
 } test;
 
+// u^T M u of each column.
+static void measure_columns(const loops* l, const double* x, double* left)
+{
+    for (int k = 0; k < COLUMNS; ++k) left[k] = 0;
+    for (int i = 0; i < l->row_count; ++i) {
+        for (int k = 0; k < COLUMNS; ++k)
+            left[k] += l->metric[i] * x[i * COLUMNS + k] * x[i * COLUMNS + k];
+    }
+}
+
 // A rows of x <- u, what the kept rows leave free of the groups' sums.
 static void project(tni_saddle* s, const loops* l, const test* t)
 {
@@ -186,26 +200,26 @@ static void project(tni_saddle* s, const loops* l, const test* t)
             }
         }
     }
-    tni_ldl_solve(l->ldl, -1, COLUMNS, x);
-    for (int i = 0; i < l->row_count; ++i) {
-        for (int k = 0; k < COLUMNS; ++k) x[i * COLUMNS + k] *= l->metric[i];
+    double before[COLUMNS], left[COLUMNS] = {0};
+    for (int round = 0, falls = 1; round < ROUNDS_MAX && falls; ++round) {
+        for (int i = 0; round > 0 && i < l->row_count; ++i) {
+            for (int k = 0; k < COLUMNS; ++k) x[i * COLUMNS + k] *= l->metric[i];
+        }
+        memcpy(before, left, sizeof left);
+        tni_ldl_solve(l->ldl, -1, COLUMNS, x);
+        measure_columns(l, x, left);
+        falls = round == 0;
+        for (int k = 0; round > 0 && k < COLUMNS; ++k)
+            falls |= left[k] > NOTHING && left[k] < 0.5 * before[k];
     }
-    tni_ldl_solve(l->ldl, -1, COLUMNS, x);
 }
 
 // The larger of what is left of a group's two sums.
 static double left_of(const loops* l, const test* t, int group)
 {
-    double most = 0;
-    for (int k = 0; k < 2; ++k) {
-        double sum = 0;
-        for (int i = 0; i < l->row_count; ++i) {
-            const double u = t->x[i * COLUMNS + 2 * group + k];
-            sum += l->metric[i] * u * u;
-        }
-        most = fmax(most, sum);
-    }
-    return most;
+    double left[COLUMNS];
+    measure_columns(l, t->x, left);
+    return fmax(left[2 * group], left[2 * group + 1]);
 }
 
 // Numbers in -1 .. 1 without any pattern.

@@ -532,6 +532,7 @@ tn_result tn_stepper_assemble(tn_stepper* s, tn_state* state, tn_assembly* repor
     if (report == NULL) report = &own;
     TN_ASSERT(state->model == s->model);
     *report                         = (tn_assembly){0};
+    s->kept_next                    = false; // the system will be looking elsewhere
     s->system->auxiliary.stop_count = 0;
     int             worst;
     const tni_place at = {state->time, state->q, state->u, state->z};

@@ -47,7 +47,7 @@ tn_result tn_stepper_forward(tn_stepper* s, tn_state* state, const double* posit
     if (result != TN_OK) return result;
     if (forces != NULL) {
         const tni_place at    = {state->time, state->q, state->u, state->z};
-        double*         extra = s->k_u[0]; // a stage's: evaluations do without
+        double*         extra = s->stage_d; // evaluations do without
         memset(extra, 0, sizeof(double) * (size_t)model->u_count);
         tni_coordinate_forces(model, &at, forces, extra);
         s->system->extra = extra;

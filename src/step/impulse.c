@@ -443,6 +443,7 @@ static tn_result pieces(tn_stepper* s, double h, tn_step_report* report, tn_why*
         const tn_result result = piece(s, h / count, 0, report, why);
         if (result != TN_OK) return result;
     }
+    if (s->next.time != end) s->kept = false; // pieces add up to it but for rounding
     s->next.time = end;
     return TN_OK;
 }
