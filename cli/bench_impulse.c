@@ -280,9 +280,9 @@ static bool bench_figure3(tnc_bench_run* run)
 {
     static const double eps[]  = {1e-8, 1e-10, 1e-12, 1e-14, 1e-16};
     const swing         last[] = {{"kkt_from_rest", "@peaucellier", 1e-11, 1e-9, 60, false},
-                                  {"kkt_from_rest", "@peaucellier", 1e-11, 1e-12, 60, false},
+                                  {"kkt_from_rest_tight", "@peaucellier", 1e-11, 1e-12, 60, false},
                                   {"kkt_near_singular", figure3_spec, 1e-11, 1e-9, 60, false},
-                                  {"kkt_near_singular", figure3_spec, 1e-11, 1e-12, 60, false}};
+                                  {"kkt_near_tight", figure3_spec, 1e-11, 1e-12, 60, false}};
     bool                good   = true;
     tnc_bench_tell(
         run,

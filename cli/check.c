@@ -114,11 +114,16 @@ static bool is_clear(const start* s)
 
 // ---- In words ------------------------------------------------------------------------------------
 
-static void tell_mobility(const tnc_job* job, const tn_check* c)
+static void tell_counts(const tnc_job* job)
 {
     const tn_counts n = tn_model_counts(job->model);
     printf("%s: %d bod%s, %d joint%s, %d closed loop%s.\n", tnc_job_title(job), n.bodies,
            n.bodies == 1 ? "y" : "ies", n.joints, plural(n.joints), n.loops, plural(n.loops));
+}
+
+static void tell_mobility(const tnc_job* job, const tn_check* c)
+{
+    const tn_counts n = tn_model_counts(job->model);
     printf("Mobility %d: %d freedoms less %d rows", c->mobility, n.freedoms, n.rows);
     if (c->redundant_count > 0)
         printf(", of which %d %s nothing new", c->redundant_count,
@@ -190,6 +195,14 @@ static void tell_contradiction(const tnc_job* job, const tn_check* c)
     printf("Contradiction: %s cannot be met together with the others.\n", text);
 }
 
+// Of a mechanism that is together: rows depend on where bodies are.
+static void tell_rows(const tnc_job* job, const tn_check* c)
+{
+    tell_mobility(job, c);
+    tell_redundancy(job, c);
+    tell_contradiction(job, c);
+}
+
 static void tell_joints(const tnc_job* job, const tn_check* c)
 {
     const char* worst = joint_name(job, c->assembly_joint);
@@ -214,8 +227,9 @@ static void tell_assembly(const tnc_job* job, const tn_check* c, const tnc_assem
         else printf("They cannot be put together: %s.\n", why->text);
     }
     if (c->velocity_error > still_velocity) {
-        printf("The velocities do not fit joint '%s': off by %.3g. A run begins by mending them.\n",
-               joint_name(job, c->velocity_joint), c->velocity_error);
+        printf("The velocities do not fit joint '%s': off by %.3g.%s\n",
+               joint_name(job, c->velocity_joint), c->velocity_error,
+               c->contradictory ? "" : " A run begins by mending them.");
     }
 }
 
@@ -466,9 +480,8 @@ static int check(tnc_job* job, tnc_out* out, bool quiet)
     const bool console = out->file == stdout;
     const bool written = tnc_out_close(out);
     if (!console && !quiet) {
-        tell_mobility(job, &c);
-        tell_redundancy(job, &c);
-        tell_contradiction(job, &c);
+        tell_counts(job);
+        if (put == TN_OK) tell_rows(job, &c);
         tell_assembly(job, &c, &a, &open);
         tell_remarks(job, &c);
         tell_auxiliary(job);

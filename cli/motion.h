@@ -96,6 +96,7 @@ typedef struct tnc_page {
     float*    poses;  ///< room * body_count * 7: position, orientation w x y z
     double*   series; ///< room * 5: time, kinetic, gravity, elastic energy, joint error
     double    error;  ///< largest joint error since the newest frame
+    tn_state* start;  ///< of the first frame, joints put together
 } tnc_page;
 
 /// Opens the file and takes memory for the frames. False: already complained.

@@ -308,7 +308,9 @@ static void print_options(unsigned commands)
 
 static void print_settings(void)
 {
-    printf("\nSettings, for --set KEY=VALUE and for \"method\" in a scene file:\n");
+    printf(
+        "\nSettings, for --set KEY=VALUE, and for a scene file, where the first is called \"name\", as in\n"
+        "\"method\": {\"name\": \"impulse\", \"h\": 0.02, \"impulse.tolerance\": 1e-9}:\n");
     for (int i = 0; tn_setting_at(i).key; ++i) {
         const tn_setting_info info = tn_setting_at(i);
         printf("    %-26s %s (%s)\n", info.key, info.help, info.values);

@@ -35,7 +35,7 @@ bool tnc_page_open(tnc_page* page, const char* path, const tnc_job* job, long lo
     page->room           = (int)(steps / page->stride) + 2; // the start, and an odd last one
     page->poses  = malloc(sizeof(float) * POSE_NUMBERS * (size_t)page->room * (size_t)(bodies + 1));
     page->series = malloc(sizeof(double) * SERIES_NUMBERS * (size_t)page->room);
-    if (!page->poses || !page->series) {
+    if (!page->poses || !page->series || tn_state_create(job->model, &page->start) != TN_OK) {
         tnc_complain("%s: %s", path, tn_result_text(TN_ERR_MEMORY));
         return false;
     }
@@ -47,8 +47,10 @@ void tnc_page_free(tnc_page* page)
     if (page->out.file) tnc_out_close(&page->out);
     free(page->poses);
     free(page->series);
+    tn_state_free(page->start);
     page->poses  = NULL;
     page->series = NULL;
+    page->start  = NULL;
 }
 
 static void keep(tnc_page* page, const tn_state* state)
@@ -81,6 +83,7 @@ void tnc_page_add(tnc_page* page, const tn_state* state, long long step, double 
     if (error > page->error) page->error = error;
     if (step % page->stride != 0 || page->count == page->room) return;
     page->last_step = step;
+    if (page->count == 0) tn_state_copy(page->start, state);
     keep(page, state);
 }
 
@@ -162,17 +165,17 @@ static bool put_bodies(tnc_out* out, const tnc_page* page, tn_body_id body1, tn_
     return true;
 }
 
-// Without a length of its own a rope is as long as it is at the start.
-static double rope_length(const tn_joint_def* def, const tn_state* start, tn_joint_id joint)
+// Without a length of its own a rope is as long as the scene has it.
+static double rope_length(const tn_joint_def* def, const tn_state* scene, tn_joint_id joint)
 {
-    const tn_vec3 a = tn_state_joint_anchor(start, joint, 0);
-    const tn_vec3 b = tn_state_joint_anchor(start, joint, 1);
+    const tn_vec3 a = tn_state_joint_anchor(scene, joint, 0);
+    const tn_vec3 b = tn_state_joint_anchor(scene, joint, 1);
     const double  x = b.x - a.x, y = b.y - a.y, z = b.z - a.z;
     return isfinite(def->length) ? def->length : sqrt(x * x + y * y + z * z);
 }
 
-// Anchors in the world at the start: the player has the poses of that time, too.
-static void put_joint(tnc_page* page, const tnc_job* job, const tn_state* start, tn_joint_id joint)
+// Anchors in the world in the first frame: the player has the poses of that time, too.
+static void put_joint(tnc_page* page, const tnc_job* job, const tn_state* scene, tn_joint_id joint)
 {
     tnc_out*                 out = &page->out;
     const int                i   = (int)joint.bits - 1;
@@ -183,14 +186,14 @@ static void put_joint(tnc_page* page, const tnc_job* job, const tn_state* start,
     }
     const tn_joint_def* def = tn_scene_joint(job->scene, i);
     if (!put_bodies(out, page, def->body1, def->body2)) return;
-    put_point(out, tn_state_joint_anchor(start, joint, 0));
+    put_point(out, tn_state_joint_anchor(page->start, joint, 0));
     tnc_put(out, ",");
-    put_point(out, tn_state_joint_anchor(start, joint, 1));
+    put_point(out, tn_state_joint_anchor(page->start, joint, 1));
     tnc_put(out, "],\"type\":\"%s\",\"name\":", tn_joint_type_word(def->type));
     tnc_put_text(out, tn_model_joint_name(job->model, joint));
     if (def->type == TN_JOINT_ROPE) {
         tnc_put(out, ",\"length\":");
-        tnc_put_number(out, rope_length(def, start, joint));
+        tnc_put_number(out, rope_length(def, scene, joint));
     }
     tnc_put(out, "}");
 }
@@ -205,10 +208,10 @@ static void put_spring(tnc_page* page, const tn_spring_def* def)
     tnc_put(out, "]}");
 }
 
-static void put_mechanism(tnc_page* page, const tnc_job* job, const tn_state* start)
+static void put_mechanism(tnc_page* page, const tnc_job* job, const tn_state* scene)
 {
     tnc_out*  out         = &page->out;
-    const int joint_count = start ? tn_model_counts(job->model).joints : 0;
+    const int joint_count = scene ? tn_model_counts(job->model).joints : 0;
     tnc_put(out, ",\n\"ground\":%s", tn_scene_has_ground(job->scene) ? "true" : "false");
     tnc_put(out, ",\n\"bodies\":[");
     for (int i = 0; i < page->body_count; ++i) {
@@ -218,7 +221,7 @@ static void put_mechanism(tnc_page* page, const tnc_job* job, const tn_state* st
     tnc_put(out, "],\n\"joints\":[");
     for (int i = 0; i < joint_count; ++i) {
         tnc_put(out, i > 0 ? ",\n" : "\n");
-        put_joint(page, job, start, (tn_joint_id){(uint32_t)i + 1});
+        put_joint(page, job, scene, (tn_joint_id){(uint32_t)i + 1});
     }
     tnc_put(out, "],\n\"springs\":[");
     for (int i = 0; i < tn_scene_spring_count(job->scene); ++i) {
@@ -277,10 +280,10 @@ static void put_motion(tnc_page* page, const tnc_job* job, const tnc_motion* mot
     if (motion->stop.stopped) tnc_put_text(out, motion->stop.text);
     else tnc_put(out, "null");
     put_frames(page);
-    tn_state* start = NULL; // without memory for it, the page shows no joints
-    if (tn_state_create(job->model, &start) != TN_OK) start = NULL;
-    put_mechanism(page, job, start);
-    tn_state_free(start);
+    tn_state* scene = NULL; // as it was written; without memory for it, the page shows no joints
+    if (tn_state_create(job->model, &scene) != TN_OK) scene = NULL;
+    put_mechanism(page, job, scene);
+    tn_state_free(scene);
     tnc_put(out, "}\n");
 }
 

@@ -257,7 +257,7 @@ const char* const tnc_player_page[] = {
     "}\n",
     "build();\n",
     "for (const t of [.25, .5, .75, 1]) { // a slide leaves the place where it began: that is no bearing\n",
-    "    const all = posesAt(t0 + (t1 - t0) * t);\n",
+    "    const all = posesAt(times[Math.round(t * (times.length - 1))]); // a frame: between two, pins stray\n",
     "    for (const m of marks) m.ground = m.ground && length(sub(place(all[m.body], m.v), m.at)) < 1e-5 * (1 + length(m.at));\n",
     "}\n",
     "\n",

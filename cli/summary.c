@@ -53,6 +53,14 @@ static void print_quality(const tnc_job* job, const tnc_motion* m)
            m->done > 0 ? m->iteration_sum / (double)m->done : 0, m->iteration_max);
 }
 
+static const char* unclosed_hint(const tnc_job* job, const tnc_motion* m)
+{
+    const bool loose = m->assembly.open && // a loop that rounded data leave open
+                       m->assembly.report.error_after > job->settings.impulse.tolerance;
+    return loose ? "the parts do not fit to impulse.tolerance: give more digits, or a larger one"
+                 : "is the mechanism driven through a place it can hardly pass?";
+}
+
 // What the impulse method had to do besides. Nothing where nothing was.
 static void print_trouble(const tnc_job* job, const tnc_motion* m)
 {
@@ -62,9 +70,9 @@ static void print_trouble(const tnc_job* job, const tnc_motion* m)
                (double)m->pieces / (double)m->done);
     if (m->unclosed > 0)
         printf(
-            "unclosed      %lld piece%s of steps, first in step %lld: a joint stayed open; is the "
-            "mechanism driven through a place it can hardly pass?\n",
-            m->unclosed, m->unclosed == 1 ? "" : "s", m->unclosed_at);
+            "unclosed      %lld piece%s of steps, first in step %lld: a joint stayed open there, within "
+            "impulse.accept; %s\n",
+            m->unclosed, m->unclosed == 1 ? "" : "s", m->unclosed_at, unclosed_hint(job, m));
     if (m->stiffened_max > 0)
         printf(
             "stiffened     %d bod%s at most: tension taken implicitly, which costs energy; a smaller "

@@ -676,7 +676,7 @@ static bool part_regions(dissection* d, tni_arena* scratch, int last, int* regio
     while (top > 0) {
         const int end = stack[--top], first = stack[--top];
         int       ends[3] = {first, first, end};
-        web       w;
+        web       w = {0};
         d->used = 0;
         if (end - first > LEAF) {
             cut_out(d, first, end, &w);

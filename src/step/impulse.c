@@ -34,10 +34,9 @@
 
 enum { HALVINGS_MAX = 4, PIECES_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
 
-static const double turn_max = 0.5; // [rad], of a body in one piece
-static const double aim = 0.2; // of the tolerance: the levers of a mechanism magnify joint errors
-static const double share =
-    0.02; // of the kinetic energy that corrections may have: usually < 0.002
+static const double turn_max = 0.5;   // [rad], of a body in one piece
+static const double aim      = 0.2;   // of the tolerance: levers magnify joint errors
+static const double share    = 0.02;  // of the kinetic energy in corrections; usually < 0.002
 static const double rough    = 1e-6;  // joint error of the prediction that is not worth a thought
 static const double slack    = 1e-10; // velocity error, of the largest velocity, worth more solves
 static const double diverged = 1e6;   // joint error [m or rad] that no correction comes back from

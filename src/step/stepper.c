@@ -82,6 +82,15 @@ static tn_result take_all(tn_stepper* s)
     return tni_system_create(&s->arena, model, loops, NULL, &s->start);
 }
 
+// A body that can be pushed and may touch something.
+static int toucher(const tn_model* model)
+{
+    for (int i = 0; i < model->shape_count; ++i) {
+        if (model->bodies[model->shapes[i].body].node >= 0) return model->shapes[i].body;
+    }
+    return 0;
+}
+
 static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
 {
     const tn_method method = settings->method;
@@ -99,14 +108,19 @@ static tn_result is_possible(const tn_model* model, const tn_settings* settings,
             "takes",
             model->name);
     }
-    if (method == TN_METHOD_IMPULSE && tni_may_stop(model)) {
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "method 'impulse' does not know contacts, hard limits and ropes yet, and '%s' "
-            "has some; 'multiplier' does",
-            model->name);
+    if (method != TN_METHOD_IMPULSE || !tni_may_stop(model)) return TN_OK;
+    if (model->limit_count > 0) {
+        const tni_limit* limit = &model->limits[0];
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "joint '%s': method 'impulse' does not know %s yet; 'multiplier' does",
+                        model->joints[limit->joint].name,
+                        limit->kind == TNI_LIMIT_ROPE ? "ropes" : "hard limits");
     }
-    return TN_OK;
+    return tni_fail(
+        why, TN_ERR_UNSUPPORTED,
+        "body '%s' has a shape that may touch something: method 'impulse' does not know "
+        "contacts yet; 'multiplier' does",
+        model->bodies[toucher(model)].name);
 }
 
 tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, tn_stepper** out,

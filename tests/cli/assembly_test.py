@@ -6,6 +6,7 @@ TENON in the environment names the program; an argument filters the tests by nam
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,26 @@ def a_run_puts_the_joints_together_first():
     code, out, err = tenon("run", "-", stdin=CLOSES)
     lines = [line for line in out.splitlines() if line.startswith("assembled")]
     assert code == 0 and len(lines) == 1 and "joint error 0." in lines[0] and "moved by at most" in lines[0], out
+
+
+@test
+def the_page_shows_the_assembled_mechanism():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "page.html")
+        code, _, err = tenon("run", "-", "--quiet", "--html", path, stdin=CLOSES)
+        assert code == 0 and err == "", err
+        with open(path) as page:
+            pairs = re.findall(r'"anchors":\[(\[[^]]*\]),(\[[^]]*\])\],"type":"hinge"', page.read())
+    assert len(pairs) == 4
+    for a, b in pairs:  # seven digits
+        assert math.dist(json.loads(a), json.loads(b)) < 1e-6, (a, b)
+
+
+@test
+def a_check_tells_no_rows_of_what_cannot_be_put_together():
+    code, out, _ = tenon("check", "-", stdin=CANNOT)
+    assert code == 2 and "cannot be put together" in out
+    assert "Mobility" not in out and "Contradiction" not in out, out
 
 
 @test

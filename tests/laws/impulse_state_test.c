@@ -1,6 +1,7 @@
 // A step of the impulse method depends on the state alone, bit for bit: what the stepper keeps from
 // one step to the next is only what it would compute again. Evaluation through it is that of the
 // multiplier method.
+#include "scenes/parts.h"
 #include "state/state.h"
 #include "support/impulse_rig.h"
 
@@ -190,4 +191,64 @@ TEST(a_failed_step_leaves_no_trace)
         rig_free(&r);
     }
     CHECK(failures > SPECS / 2);
+}
+
+TEST(assembling_another_state_between_steps_changes_nothing)
+{
+    for (int n = 0; n < SPECS; ++n) {
+        rig       r = make(n);
+        tn_state* other;
+        CHECK_OK(tn_state_create(r.model, &other));
+        for (int i = 0; i < STEPS; ++i) {
+            rig_step(&r, step_of(i));
+            CHECK_OK(tn_stepper_assemble(r.stepper, other, NULL, NULL));
+        }
+        test_check(tn_state_hash(r.state) == hash_of_run(n), __FILE__, __LINE__, "%s", specs[n]);
+        tn_state_free(other);
+        rig_free(&r);
+    }
+}
+
+// A flywheel whose speed is keyed turns by several pieces a step; their ends add up to the step's
+// only but for rounding.
+TEST(pieces_of_a_keyed_motor_depend_on_the_state_alone)
+{
+    uint64_t hashes[2];
+    for (int fresh = 0; fresh < 2; ++fresh) {
+        const tn_value_key keys[3] = {{0, 40}, {0.3, 90}, {1, 20}};
+        rig                r       = rig_make((tn_vec3){0, 0, -9.81});
+        const tn_body_id   wheel =
+            tns_rod(r.scene, "wheel", (tn_vec3){0, 0, 0}, (tn_vec3){0.3, 0.1, 0}, 0.05, 2);
+        tn_joint_def motor       = tn_default_joint_def(TN_JOINT_MOTOR);
+        motor.body2              = wheel;
+        motor.axis               = (tn_vec3){0, 1, 0};
+        motor.velocity_keys      = keys;
+        motor.velocity_key_count = 3;
+        tn_scene_add_joint(r.scene, &motor);
+        r.settings.method = TN_METHOD_IMPULSE;
+        rig_ready(&r);
+        for (int i = 0; i < 30; ++i) {
+            rig_step(&r, 0.0307);
+            if (fresh) renew(&r);
+        }
+        CHECK(r.report.substep_count > 1);
+        hashes[fresh] = tn_state_hash(r.state);
+        rig_free(&r);
+    }
+    CHECK(hashes[0] == hashes[1]);
+}
+
+TEST(forward_dynamics_are_those_of_the_multiplier_method)
+{
+    rig       r = impulse_builtin("chain:n=3,joint=hinge", 1e-9);
+    tn_state* other;
+    double    q[3] = {0.3, -0.2, 0.1}, v[3] = {1, 2, -1}, force[3] = {0.5, -0.25, 0.125}, a[2][3];
+    CHECK_OK(tn_state_create(r.model, &other));
+    CHECK_OK(tn_stepper_forward(r.stepper, other, q, v, force, a[0], NULL));
+    r.settings.method = TN_METHOD_MULTIPLIER;
+    renew(&r);
+    CHECK_OK(tn_stepper_forward(r.stepper, other, q, v, force, a[1], NULL));
+    for (int i = 0; i < 3; ++i) CHECK_NEAR(a[0][i], a[1][i], 1e-12 * fabs(a[1][i]));
+    tn_state_free(other);
+    rig_free(&r);
 }

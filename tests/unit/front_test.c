@@ -103,6 +103,72 @@ static void check_column(const tni_tiles* tiles, test_random* random)
     free(X), free(Y), free(x);
 }
 
+// A slab as a factor leaves it: nothing on the diagonal and above, nor in rows that fill up.
+static double* random_slab(test_random* random, int width, int rows)
+{
+    double* X = random_numbers(random, (size_t)(rows * width));
+    for (int i = 0; i < (width + 7) / 8 * 8; ++i) {
+        for (int k = 0; k < width; ++k) {
+            if (i <= k || i >= width) X[at(width, i, k)] = 0;
+        }
+    }
+    return X;
+}
+
+static void plain_forward(int width, int rows, const double* X, const double* inverse, double* z)
+{
+    for (int k = 0; k < width; ++k) {
+        const double t = z[k] * inverse[k];
+        for (int i = k + 1; i < rows; ++i) {
+            const double product = X[at(width, i, k)] * t;
+            z[i] -= product;
+        }
+    }
+}
+
+// Rows of panels below in lanes, the last panel first; then those of its own, the last one first.
+static void plain_backward(int width, int rows, const double* X, const double* inverse, double* z)
+{
+    for (int k = width - 1; k >= 0; --k) {
+        const int below = (k / 8 + 1) * 8;
+        double    s[8]  = {0};
+        for (int panel = rows - 8; panel >= below; panel -= 8) {
+            for (int i = 0; i < 8; ++i) {
+                const double product = X[at(width, panel + i, k)] * z[panel + i];
+                s[i] += product;
+            }
+        }
+        z[k] -= ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+        for (int i = (below < width ? below : width) - 1; i > k; --i) {
+            const double product = X[at(width, i, k)] * z[i];
+            z[k] -= product;
+        }
+        z[k] *= inverse[k];
+    }
+}
+
+static void check_solves(const tni_tiles* tiles, test_random* random)
+{
+    const int    width = test_random_int(random, 1, 64), own = (width + 7) / 8;
+    const int    panels = own + test_random_int(random, 0, 40), rows = 8 * panels;
+    const int    sides  = test_random_int(random, 1, 16);
+    const int    stride = rows + test_random_int(random, 0, 3);
+    const size_t n      = (size_t)(stride * sides);
+    double *     X = random_slab(random, width, rows), *inverse = random_numbers(random, 64);
+    double *     z = random_numbers(random, n), *wanted;
+    for (int c = 0; c < sides; ++c) {
+        for (int i = width; i < 8 * own; ++i) z[stride * c + i] = 0;
+    }
+    wanted = copy_of(z, n);
+    for (int c = 0; c < sides; ++c) plain_forward(width, rows, X, inverse, wanted + stride * c);
+    tiles->forward(width, panels, sides, stride, X, inverse, z);
+    CHECK(same(z, wanted, n));
+    for (int c = 0; c < sides; ++c) plain_backward(width, rows, X, inverse, wanted + stride * c);
+    tiles->backward(width, panels, sides, stride, X, inverse, z);
+    CHECK(same(z, wanted, n));
+    free(X), free(inverse), free(z), free(wanted);
+}
+
 TEST(every_set_of_kernels_has_the_bits_of_one_number_at_a_time)
 {
     const tni_tiles* sets[] = {tni_tiles_plain(), tni_tiles_wide(), tni_tiles_best()};
@@ -112,6 +178,7 @@ TEST(every_set_of_kernels_has_the_bits_of_one_number_at_a_time)
             check_update(sets[k], &random);
             check_rows(sets[k], &random);
             check_column(sets[k], &random);
+            check_solves(sets[k], &random);
         }
     }
 }
@@ -448,7 +515,7 @@ TEST(merging_changes_nothing_but_rounding)
     }
 }
 
-TEST(plain_and_wide_kernels_make_the_same_factor)
+TEST(plain_and_wide_kernels_make_the_same_factor_and_the_same_answer)
 {
     if (tni_tiles_wide() == NULL) return;
     for (uint64_t seed = 1; seed <= 12; ++seed) {
@@ -456,15 +523,17 @@ TEST(plain_and_wide_kernels_make_the_same_factor)
         const tni_pivot_rule rule = {.tolerance = 1e-13};
         tni_pivot_report     report;
         make_plan(s, prices[seed % 3]);
-        const size_t size = s->plan->value_count;
-        double*      kept[2];
+        const size_t size = s->plan->value_count, rows = (size_t)s->plan->row_count;
+        double *     kept[2], *x[2], *rhs = random_vector(s, (int)rows);
         for (int k = 0; k < 2; ++k) {
             s->ldl->tiles = k == 0 ? tni_tiles_plain() : tni_tiles_wide();
             CHECK_OK(tni_ldl_factor(s->ldl, -1, &s->blocks, s->raise, &rule, &report));
             kept[k] = copy_of(s->ldl->value, size);
+            x[k]    = copy_of(rhs, rows);
+            tni_ldl_solve(s->ldl, -1, 1, x[k]);
         }
-        CHECK(same(kept[0], kept[1], size));
-        free(kept[0]), free(kept[1]);
+        CHECK(same(kept[0], kept[1], size) && same(x[0], x[1], rows));
+        free(kept[0]), free(kept[1]), free(x[0]), free(x[1]);
         case_free(s);
     }
 }
