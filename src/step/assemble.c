@@ -54,6 +54,7 @@ typedef struct search {
     double*         opening; ///< by constraint: what is left of it at the best place
     double          length;  ///< of the longest arm of a joint [m]
     int             rounds, rounds_left;
+    int             relax_left; ///< rounds to find out who is at fault
 } search;
 
 // ---- Places -------------------------------------------------------------------------------------
@@ -285,8 +286,10 @@ static void settle_relaxed(search* f)
     static const double softness[] = {1e-2, 1e-4, 1e-6};
     for (int i = 0; i < 3; ++i) {
         f->align->softness = softness[i];
-        f->rounds_left     = RELAX_ROUNDS;
-        (void)descend(f, RELAX_ROUNDS, 0);
+        const int rounds   = f->relax_left < RELAX_ROUNDS ? f->relax_left : RELAX_ROUNDS;
+        f->rounds_left     = rounds;
+        (void)descend(f, rounds, 0);
+        f->relax_left -= rounds - f->rounds_left;
     }
 }
 
@@ -393,6 +396,7 @@ static tn_result refuse(search* f, tn_assembly* report, tn_why* why)
 {
     suspect found[SUSPECTS_MAX];
     f->align->even      = true; // here it does not matter who moves
+    f->relax_left       = ROUNDS_LEAST + (int)(5e6 / (1000.0 + f->model->row_count));
     const int count     = find_culprits(f, found);
     report->error_after = f->best_left;
     if (count > 0) {

@@ -62,10 +62,8 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->stiffness         = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     tni_stiffen_prepare(s);
-    s->system->saddle->regularisation = s->settings.impulse.regularisation;
-    work->damped                      = tni_system_damps(s->system);
-    s->system->saddle->refinement_max = 2;
-    work->loops = tni_system_has_loops(s->system) || s->system->saddle->schur != NULL;
+    work->damped = tni_system_damps(s->system);
+    work->loops  = tni_system_regularises(s->system);
     return TN_OK;
 }
 
@@ -349,14 +347,13 @@ static const char* name_of(const tn_stepper* s, int constraint)
 // With more regularisation, as often as it takes; then the best of it, landed as gently.
 static tn_result try_safer(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    tni_saddle* saddle = s->system->saddle;
-    closing     best   = {.error = HUGE_VAL, .worst = -1};
-    tn_result   result = TN_OK;
+    closing   best     = {.error = HUGE_VAL, .worst = -1};
+    tn_result result   = TN_OK;
+    double    factor   = 1;
     s->impulse.careful = true;
-    saddle->damped     = true;
     for (int i = 0; i < SAFER_MAX && !(best.error <= safe_tolerance); ++i) {
         closing c;
-        saddle->regularisation *= safer;
+        tni_system_damp(s->system, factor *= safer);
         s->kept = false;
         result  = kick(s, h, report, why);
         if (result != TN_OK) break;
@@ -385,10 +382,9 @@ static tn_result try_safer(tn_stepper* s, double h, tn_step_report* report, tn_w
 
 static tn_result safer_piece(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const tn_result result            = try_safer(s, h, report, why);
-    s->impulse.careful                = false;
-    s->system->saddle->damped         = false;
-    s->system->saddle->regularisation = s->settings.impulse.regularisation;
+    const tn_result result = try_safer(s, h, report, why);
+    s->impulse.careful     = false;
+    tni_system_damp(s->system, 1);
     return result;
 }
 

@@ -26,28 +26,6 @@ static int stages_of(const tn_stepper* s)
     return s->settings.multiplier.integrator == TN_INTEGRATOR_ADAPTIVE ? 7 : 4;
 }
 
-static tni_formulation formulation_of(const tn_stepper* s)
-{
-    const tn_impulse_settings* set  = &s->settings.impulse;
-    const tni_plan*            plan = s->model->core.plan;
-    tni_formulation f    = {.backend    = set->backend == TN_BACKEND_CHOLMOD ? TNI_BACKEND_CHOLMOD
-                                                                             : TNI_BACKEND_CORE,
-                            .part_edges = set->part_joints,
-                            .by_norm    = set->alpha == TN_ALPHA_NORM};
-    const bool      kkt  = set->backend == TN_BACKEND_CORE;
-    const unsigned  many = 1u << TNI_FORM_SPD | 1u << TNI_FORM_SPLIT;
-    switch (set->formulation) {
-    case TN_FORMULATION_KKT: f.form = TNI_FORM_KKT; break;
-    case TN_FORMULATION_SPD: f.form = TNI_FORM_SPD; break;
-    case TN_FORMULATION_SPLIT: f.form = TNI_FORM_SPLIT; break;
-    default: // rows beside the matrix want the responses that only the core has
-        f.form = s->model->core.auxiliary_rows > 0
-                     ? TNI_FORM_KKT
-                     : tni_form_choose(&s->model->arena.host, plan, kkt ? many | 1u : many);
-    }
-    return f;
-}
-
 static tn_result take_all(tn_stepper* s)
 {
     const tn_model* model = s->model;
@@ -72,10 +50,9 @@ static tn_result take_all(tn_stepper* s)
     if (s->arena.failed) return TN_ERR_MEMORY;
     const bool      impulse = s->settings.method == TN_METHOD_IMPULSE;
     const tn_loops  loops   = impulse ? TN_LOOPS_CORE : s->settings.multiplier.loops;
-    tni_formulation form    = {.form = TNI_FORM_KKT};
-    if (impulse) form = formulation_of(s);
-    const tn_result result = tni_system_create(&s->arena, model, loops, &form, &s->system);
-    s->start               = s->system;
+    const tn_result result  = tni_system_create(&s->arena, model, loops,
+                                               impulse ? &s->settings.impulse : NULL, &s->system);
+    s->start                = s->system;
     if (result == TN_OK && impulse) return tni_impulse_create(s);
     const bool apart = tni_system_has_loops(s->system) || (s->has_stops && model->row_count > 0);
     if (result != TN_OK || !apart) return result;

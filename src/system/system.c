@@ -13,8 +13,28 @@ static void set_lone_nodes(tni_system* system)
     }
 }
 
+static tni_formulation formulation_of(const tni_split* split, const tn_model* model,
+                                      const tn_impulse_settings* impulse)
+{
+    const bool      core = impulse->backend == TN_BACKEND_CORE;
+    tni_formulation f    = {.backend    = core ? TNI_BACKEND_CORE : TNI_BACKEND_CHOLMOD,
+                            .part_edges = impulse->part_joints,
+                            .by_norm    = impulse->alpha == TN_ALPHA_NORM};
+    const unsigned  many = 1u << TNI_FORM_SPD | 1u << TNI_FORM_SPLIT;
+    switch (impulse->formulation) {
+    case TN_FORMULATION_KKT: f.form = TNI_FORM_KKT; break;
+    case TN_FORMULATION_SPD: f.form = TNI_FORM_SPD; break;
+    case TN_FORMULATION_SPLIT: f.form = TNI_FORM_SPLIT; break;
+    default: // rows beside the matrix want the responses that only the core has
+        f.form = split->auxiliary_rows > 0
+                     ? TNI_FORM_KKT
+                     : tni_form_choose(&model->arena.host, split->plan, core ? many | 1u : many);
+    }
+    return f;
+}
+
 tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
-                            const tni_formulation* formulation, tni_system** out)
+                            const tn_impulse_settings* impulse, tni_system** out)
 {
     tni_system* system = TNI_TAKE(arena, tni_system, 1);
     if (system == NULL) return TN_ERR_MEMORY;
@@ -29,13 +49,28 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     system->answer = TNI_TAKE(arena, double, all);
     *out           = system;
     if (arena->failed) return TN_ERR_MEMORY;
-    static const tni_formulation plain = {.form = TNI_FORM_KKT};
-    if (formulation == NULL) formulation = &plain;
-    const tn_result result =
-        tni_saddle_create_as(arena, system->split->plan, formulation, &system->saddle);
+    const tni_formulation f = impulse != NULL ? formulation_of(system->split, model, impulse)
+                                              : (tni_formulation){.form = TNI_FORM_KKT};
+    const tn_result result  = tni_saddle_create_as(arena, system->split->plan, &f, &system->saddle);
     if (result != TN_OK) return result;
+    if (impulse != NULL) { // it measures its own errors, so little refinement is enough
+        system->saddle->regularisation = impulse->regularisation;
+        system->saddle->refinement_max = 2;
+    }
+    system->regularisation = system->saddle->regularisation;
     set_lone_nodes(system);
     return tni_auxiliary_create(model, system->split, &system->auxiliary);
+}
+
+void tni_system_damp(tni_system* system, double factor)
+{
+    system->saddle->regularisation = factor * system->regularisation;
+    system->saddle->damped         = factor > 1;
+}
+
+bool tni_system_regularises(const tni_system* system)
+{
+    return tni_system_has_loops(system) || system->saddle->schur != NULL;
 }
 
 void tni_system_free(tni_system* system)

@@ -29,15 +29,21 @@ typedef struct tni_system {
     double*          rhs;              ///< b, then r
     double*          answer;           ///< u, then mu
     const double*    extra;            ///< more forces on all bodies, laid out as u; NULL: none
+    double           regularisation;   ///< as created
     const tni_mat3*  stiffness;        ///< by body: added to the inertia; NULL: none
     double (*clock)(void* user);
     void*     clock_user;
     tn_phases phases;
 } tni_system;
 
-/// formulation NULL: bodies and joints in one matrix.
+/// impulse: what is factored, and how loops are regularised; NULL: bodies and joints in one matrix,
+/// as single-shot solves want it.
 TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
-                                         const tni_formulation* formulation, tni_system** system);
+                                         const tn_impulse_settings* impulse, tni_system** system);
+/// More regularisation by a factor, of trees too, from the next factorisation on; 1: as created.
+void tni_system_damp(tni_system* system, double factor);
+/// Whether rows may be redundant, or are solved as if they were.
+bool tni_system_regularises(const tni_system* system);
 /// What the linear algebra is made of. TN_ERR_MEMORY.
 TN_NODISCARD tn_result tni_system_solver(const tni_system* system, tn_solver* solver);
 /// What does not lie in the arena. NULL is allowed.
