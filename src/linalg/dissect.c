@@ -431,11 +431,12 @@ static void weigh(dissection* d, const web* w, int v)
     }
 }
 
-static void weigh_around(dissection* d, const web* w, int v)
+// What those around v in the separator gain by going to a side changes by so much.
+static void shift_around(dissection* d, const web* w, int v, int s, int by)
 {
     for (int k = w->start[v]; k < w->start[v + 1]; ++k) {
         const int u = w->node[k];
-        if (d->side[u] == 2 && !d->locked[u]) weigh(d, w, u);
+        if (d->side[u] == 2 && !d->locked[u]) tni_heap_set(&d->heap[s], u, d->heap[s].key[u] + by);
     }
 }
 
@@ -448,6 +449,7 @@ static int leave(dissection* d, const web* w, int v, int s, int* weight, int* lo
     weight[2] -= w->weight[v];
     weight[s] += w->weight[v];
     log[count++] = 3 * v + 2;
+    shift_around(d, w, v, 1 - s, w->weight[v]);
     for (int k = w->start[v]; k < w->start[v + 1]; ++k) {
         const int u = w->node[k];
         if (d->side[u] != 1 - s) continue;
@@ -455,10 +457,9 @@ static int leave(dissection* d, const web* w, int v, int s, int* weight, int* lo
         d->side[u]   = 2;
         weight[1 - s] -= w->weight[u];
         weight[2] += w->weight[u];
+        shift_around(d, w, u, s, -w->weight[u]);
         if (!d->locked[u]) weigh(d, w, u);
-        weigh_around(d, w, u);
     }
-    weigh_around(d, w, v);
     return count;
 }
 
@@ -676,8 +677,8 @@ static bool part_regions(dissection* d, tni_arena* scratch, int last, int* regio
     while (top > 0) {
         const int end = stack[--top], first = stack[--top];
         int       ends[3] = {first, first, end};
-        web       w = {0};
-        d->used = 0;
+        web       w       = {0};
+        d->used           = 0;
         if (end - first > LEAF) {
             cut_out(d, first, end, &w);
             part_web(d, &w);

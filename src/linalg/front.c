@@ -22,21 +22,21 @@
 //     forward   t_k = z_k / d_k,  z_i -= x_ik t_k           k rising
 //     backward  w_k = (z_k - sum over i of x_ik w_i) / d_k   k falling
 //
-// Backward sums run in 8 lanes, row i in lane i % 8, lanes being added up as ((0+1)+(2+3)) +
-// ((4+5)+(6+7)): the same for one and for several right-hand sides and for every vector length.
-// Rows outside the slab come first, then those of its triangle.
+// Solves take the rows of x that are a front's together, by a list of them, and give them back; see
+// tile.c for the order of their sums, which is the same for one and for several right-hand sides.
 //
 // Pivots: see tni_pivot_rule. Order of operations: every entry takes the updates of its children in
 // their order, each of them summed up from zero, then the products of its own front, k rising.
 //
-// Measured (bench/micro/front.c, the same core, CPU time, best of some; before: node by node):
+// Measured (bench/micro/front.c, the same core shared with other work, CPU time, best of some;
+// before: node by node):
 //                     rows      flops   factor before -> now         solve before -> now
-//     peaucellier       92    2.5e4     4.5 us -> 5.4 us             5.3 -> 3.7 us
-//     scissor 10       871    5.2e5      70 us -> 65 us               72 -> 39 us
-//     strandbeest 12   996    4.3e5      58 us -> 70 us               66 -> 43 us
-//     tube 8 x 12    20886    9.2e7      20 ms -> 6.9 ms (13 Gflop/s) 7.6 -> 2.2 ms
-//     cube 8        106758    6.7e9    0.92 s  -> 0.23 s (30 Gflop/s)  50 -> 23 ms
-//     cube 17      1012662    6.8e11        -  -> 26 s   (26 Gflop/s)   - -> 0.48 s, 2.6 GB in all
+//     peaucellier       92    2.5e4     4.5 us -> 5.4 us             5.3 -> 1.6 us
+//     scissor 10       871    5.2e5      70 us -> 65 us               72 -> 17 us
+//     strandbeest 12   996    4.3e5      58 us -> 70 us               66 -> 19 us
+//     tube 8 x 12    20886    9.2e7      20 ms -> 6.9 ms (13 Gflop/s) 7.6 -> 1.2 ms
+//     cube 8        106758    6.7e9    0.92 s  -> 0.23 s (30 Gflop/s)  50 -> 19 ms
+//     cube 17      1012662    6.8e11        -  -> 26 s   (26 Gflop/s)   -, 2.6 GB in all
 // Small fronts pay for whole panels in the factor and win in the solves, which come in numbers.
 //
 // [1] I. Duff, J. Reid, The multifrontal solution of indefinite sparse symmetric linear equations,
@@ -48,19 +48,41 @@
 #include <float.h>
 #include <math.h>
 
-enum { SIDES = 16 }; // right-hand sides that are taken together
+// The rows of x that a front's own rows and its later ones are, no filling, front after front.
+static void list_rows(const tni_plan* plan, int* row, size_t* row_at)
+{
+    size_t at = 0;
+    for (int f = 0; f < plan->front_count; ++f) {
+        const tni_front* front = &plan->front[f];
+        row_at[f]              = at;
+        for (int p = front->first; p < front->end; ++p) {
+            for (int i = 0; i < plan->pivot[p].dim; ++i) row[at++] = plan->pivot[p].row + i;
+        }
+        for (int k = front->later; k < front[1].later; ++k) {
+            const tni_pivot* v = &plan->pivot[plan->later[k]];
+            for (int i = 0; i < v->dim; ++i) row[at++] = v->row + i;
+        }
+    }
+    row_at[plan->front_count] = at;
+}
 
 tn_result tni_front_create(tni_arena* arena, tni_ldl* ldl)
 {
-    const tni_plan* plan = ldl->plan;
-    const size_t    rows = (size_t)plan->front_rows_max, sides = plan->front_count > 0 ? SIDES : 0;
+    const tni_plan* plan   = ldl->plan;
+    const size_t    rows   = (size_t)plan->front_rows_max;
+    size_t          listed = 0;
+    for (int f = 0; f < plan->front_count; ++f)
+        listed += (size_t)(plan->front[f].own + plan->front[f].rows);
     ldl->tiles  = tni_tiles_best();
     ldl->stack  = TNI_TAKE(arena, double, plan->stack_count);
     ldl->scaled = TNI_TAKE(arena, double, rows* TNI_SLAB);
-    ldl->sides  = TNI_TAKE(arena, double, rows* SIDES);
-    ldl->sums   = TNI_TAKE(arena, double, sides* TNI_SLAB* TNI_LANES);
+    ldl->sides  = TNI_TAKE(arena, double, rows* TNI_SIDES);
     ldl->map    = TNI_TAKE(arena, int, 2 * rows);
-    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+    ldl->row    = TNI_TAKE(arena, int, listed);
+    ldl->row_at = TNI_TAKE(arena, size_t, plan->front_count + 1);
+    if (arena->failed) return TN_ERR_MEMORY;
+    list_rows(plan, ldl->row, ldl->row_at);
+    return TN_OK;
 }
 
 // --- assembly -----------------------------------------------------------------------------------
@@ -220,7 +242,7 @@ typedef struct triangle {
     tni_ldl*              ldl;
     const tni_pivot_rule* rule;
     tni_pivot_report*     report;
-    double*               scale; // by column, where the rule has none
+    double                scale[TNI_SLAB]; // by column, where the rule has none
 } triangle;
 
 // What is left of the diagonal in column j when the columns before k are gone. Columns come in
@@ -336,8 +358,7 @@ bool tni_front_factor(tni_ldl* ldl, int f, const tni_blocks* blocks, const doubl
                           .inverse = ldl->value + front->at + s->row,
                           .ldl     = ldl,
                           .rule    = rule,
-                          .report  = report,
-                          .scale   = ldl->sums};
+                          .report  = report};
         if (!factor_triangle(&t, s)) return false;
         const size_t skip = (size_t)(below - s->row) * depth;
         ldl->tiles->rows(width, 0, width, panels_between(below, all), Y, t.inverse, X + skip,
@@ -355,148 +376,58 @@ bool tni_front_factor(tni_ldl* ldl, int f, const tni_blocks* blocks, const doubl
 
 // --- solve --------------------------------------------------------------------------------------
 
-// Rows of x into z, and back. z: a column of `all` rows for each right-hand side.
-static void fetch(const tni_plan* plan, const tni_front* front, int all, int first, int sides,
-                  int count, const double* x, double* restrict z)
+// n rows of x into z, filled up with zeros, and back. z: `stride` numbers a right-hand side.
+static void gather(int n, const int* row, int sides, int stride, int count, const double* x,
+                   double* restrict z)
 {
-    memset(z, 0, sizeof *z * (size_t)all * (size_t)sides);
-    for (int p = front->first; p < front->end; ++p) {
-        const tni_pivot* v    = &plan->pivot[p];
-        const double*    from = x + (size_t)v->row * (size_t)count + first;
-        for (int c = 0; c < sides; ++c) {
-            double* to = z + (size_t)all * (size_t)c + plan->front_row[p];
-            for (int i = 0; i < v->dim; ++i) to[i] = from[count * i + c];
+    const int end = tni_whole_panels(n);
+    for (int c = 0; c < sides; ++c, z += stride, ++x) {
+        if (count == 1) {
+            for (int i = 0; i < n; ++i) z[i] = x[row[i]];
+        } else {
+            for (int i = 0; i < n; ++i) z[i] = x[(size_t)row[i] * (size_t)count];
+        }
+        for (int i = n; i < end; ++i) z[i] = 0;
+    }
+}
+
+static void scatter(int n, const int* row, int sides, int stride, int count,
+                    const double* restrict z, double* x)
+{
+    for (int c = 0; c < sides; ++c, z += stride, ++x) {
+        if (count == 1) {
+            for (int i = 0; i < n; ++i) x[row[i]] = z[i];
+        } else {
+            for (int i = 0; i < n; ++i) x[(size_t)row[i] * (size_t)count] = z[i];
         }
     }
-    int row = front->own;
-    for (int k = front->later; k < front[1].later; ++k) {
-        const tni_pivot* v    = &plan->pivot[plan->later[k]];
-        const double*    from = x + (size_t)v->row * (size_t)count + first;
-        for (int c = 0; c < sides; ++c) {
-            double* to = z + (size_t)all * (size_t)c + row;
-            for (int i = 0; i < v->dim; ++i) to[i] = from[count * i + c];
-        }
-        row += v->dim;
-    }
-}
-
-static void store(const tni_plan* plan, const tni_front* front, int all, int first, int sides,
-                  int count, bool later, const double* z, double* x)
-{
-    for (int p = front->first; p < front->end; ++p) {
-        const tni_pivot* v  = &plan->pivot[p];
-        double*          to = x + (size_t)v->row * (size_t)count + first;
-        for (int c = 0; c < sides; ++c) {
-            const double* from = z + (size_t)all * (size_t)c + plan->front_row[p];
-            for (int i = 0; i < v->dim; ++i) to[count * i + c] = from[i];
-        }
-    }
-    int row = front->own;
-    for (int k = front->later; later && k < front[1].later; ++k) {
-        const tni_pivot* v  = &plan->pivot[plan->later[k]];
-        double*          to = x + (size_t)v->row * (size_t)count + first;
-        for (int c = 0; c < sides; ++c) {
-            const double* from = z + (size_t)all * (size_t)c + row;
-            for (int i = 0; i < v->dim; ++i) to[count * i + c] = from[i];
-        }
-        row += v->dim;
-    }
-}
-
-// The triangle of a slab: z, its rows of one right-hand side, and t = z over the pivots.
-static void forward_triangle(int width, const double* X, const double* inverse, double* z,
-                             double* t)
-{
-    const int panels = tni_whole_panels(width) / TNI_LANES;
-    for (int k = 0; k < width; ++k) {
-        t[k] = z[k] * inverse[k];
-        for (int p = k / TNI_LANES; p < panels; ++p) {
-            const double* x = X + (size_t)(TNI_LANES * (width * p + k));
-            for (int i = 0; i < TNI_LANES; ++i) z[TNI_LANES * p + i] -= x[i] * t[k];
-        }
-    }
-}
-
-static void forward_panel(int width, const double* restrict x, const double* restrict t,
-                          double* restrict z)
-{
-    double sum[TNI_LANES];
-    for (int i = 0; i < TNI_LANES; ++i) sum[i] = z[i];
-    for (int k = 0; k < width; ++k) {
-        for (int i = 0; i < TNI_LANES; ++i) sum[i] -= x[TNI_LANES * k + i] * t[k];
-    }
-    for (int i = 0; i < TNI_LANES; ++i) z[i] = sum[i];
-}
-
-static void backward_panel(int width, const double* restrict x, const double* restrict z,
-                           double* restrict sums)
-{
-    for (int k = 0; k < width; ++k) {
-        for (int i = 0; i < TNI_LANES; ++i) sums[TNI_LANES * k + i] += x[TNI_LANES * k + i] * z[i];
-    }
-}
-
-static void backward_triangle(int width, const double* X, const double* inverse, const double* sums,
-                              double* z)
-{
-    const int panels = tni_whole_panels(width) / TNI_LANES;
-    for (int k = width - 1; k >= 0; --k) {
-        double s[TNI_LANES];
-        for (int i = 0; i < TNI_LANES; ++i) s[i] = sums[TNI_LANES * k + i];
-        for (int p = k / TNI_LANES; p < panels; ++p) {
-            const double* x = X + (size_t)(TNI_LANES * (width * p + k));
-            for (int i = 0; i < TNI_LANES; ++i) s[i] += x[i] * z[TNI_LANES * p + i];
-        }
-        const double sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-        z[k]             = (z[k] - sum) * inverse[k];
-    }
-}
-
-static void forward_slab(const tni_ldl* ldl, const tni_front* front, const tni_slab* s, int all,
-                         int sides, double* z)
-{
-    const int     width = s->width, below = tni_whole_panels(width);
-    const double *X = ldl->value + s->at, *inverse = ldl->value + front->at + s->row;
-    double*       t = ldl->sums;
-    for (int c = 0; c < sides; ++c)
-        forward_triangle(width, X, inverse, z + (size_t)all * (size_t)c + s->row, t + TNI_SLAB * c);
-    for (int row = below; row < all - s->row; row += TNI_LANES) {
-        for (int c = 0; c < sides; ++c)
-            forward_panel(width, X + (size_t)row * (size_t)width, t + TNI_SLAB * c,
-                          z + (size_t)all * (size_t)c + s->row + row);
-    }
-}
-
-static void backward_slab(const tni_ldl* ldl, const tni_front* front, const tni_slab* s, int all,
-                          int sides, double* z)
-{
-    const int     width = s->width, below = tni_whole_panels(width);
-    const double *X = ldl->value + s->at, *inverse = ldl->value + front->at + s->row;
-    double*       sums = ldl->sums;
-    for (int c = 0; c < sides; ++c)
-        memset(sums + TNI_LANES * TNI_SLAB * c, 0, sizeof *sums * (size_t)(TNI_LANES * width));
-    for (int row = below; row < all - s->row; row += TNI_LANES) {
-        for (int c = 0; c < sides; ++c)
-            backward_panel(width, X + (size_t)row * (size_t)width,
-                           z + (size_t)all * (size_t)c + s->row + row,
-                           sums + TNI_LANES * TNI_SLAB * c);
-    }
-    for (int c = 0; c < sides; ++c)
-        backward_triangle(width, X, inverse, sums + TNI_LANES * TNI_SLAB * c,
-                          z + (size_t)all * (size_t)c + s->row);
 }
 
 void tni_front_forward(const tni_ldl* ldl, int f, int count, double* x)
 {
     const tni_plan*  plan  = ldl->plan;
     const tni_front* front = &plan->front[f];
+    const int*       row   = ldl->row + ldl->row_at[f];
     const int        all   = front->own + tni_whole_panels(front->rows);
-    for (int first = 0; first < count; first += SIDES) {
-        const int sides = count - first < SIDES ? count - first : SIDES;
-        fetch(plan, front, all, first, sides, count, x, ldl->sides);
-        for (int k = front->slab; k < front[1].slab; ++k)
-            forward_slab(ldl, front, &plan->slab[k], all, sides, ldl->sides);
-        store(plan, front, all, first, sides, count, true, ldl->sides, x);
+    double*          z     = ldl->sides;
+    for (int first = 0; first < count; first += TNI_SIDES) {
+        const int  sides = count - first < TNI_SIDES ? count - first : TNI_SIDES;
+        const int* own   = row;
+        for (int k = front->slab; k < front[1].slab; ++k) {
+            const tni_slab* s = &plan->slab[k];
+            gather(s->width, own, sides, all, count, x + first, z + s->row);
+            own += s->width;
+        }
+        gather(front->rows, own, sides, all, count, x + first, z + front->own);
+        own = row;
+        for (int k = front->slab; k < front[1].slab; ++k) {
+            const tni_slab* s = &plan->slab[k];
+            ldl->tiles->forward(s->width, panels_between(s->row, all), sides, all,
+                                ldl->value + s->at, ldl->value + front->at + s->row, z + s->row);
+            scatter(s->width, own, sides, all, count, z + s->row, x + first);
+            own += s->width;
+        }
+        scatter(front->rows, own, sides, all, count, z + front->own, x + first);
     }
 }
 
@@ -504,12 +435,20 @@ void tni_front_backward(const tni_ldl* ldl, int f, int count, double* x)
 {
     const tni_plan*  plan  = ldl->plan;
     const tni_front* front = &plan->front[f];
+    const int*       later = ldl->row + ldl->row_at[f + 1] - front->rows;
     const int        all   = front->own + tni_whole_panels(front->rows);
-    for (int first = 0; first < count; first += SIDES) {
-        const int sides = count - first < SIDES ? count - first : SIDES;
-        fetch(plan, front, all, first, sides, count, x, ldl->sides);
-        for (int k = front[1].slab - 1; k >= front->slab; --k)
-            backward_slab(ldl, front, &plan->slab[k], all, sides, ldl->sides);
-        store(plan, front, all, first, sides, count, false, ldl->sides, x);
+    double*          z     = ldl->sides;
+    for (int first = 0; first < count; first += TNI_SIDES) {
+        const int  sides = count - first < TNI_SIDES ? count - first : TNI_SIDES;
+        const int* own   = later;
+        gather(front->rows, later, sides, all, count, x + first, z + front->own);
+        for (int k = front[1].slab - 1; k >= front->slab; --k) {
+            const tni_slab* s = &plan->slab[k];
+            own -= s->width;
+            gather(s->width, own, sides, all, count, x + first, z + s->row);
+            ldl->tiles->backward(s->width, panels_between(s->row, all), sides, all,
+                                 ldl->value + s->at, ldl->value + front->at + s->row, z + s->row);
+            scatter(s->width, own, sides, all, count, z + s->row, x + first);
+        }
     }
 }

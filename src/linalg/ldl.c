@@ -299,19 +299,13 @@ static void backward_one(int n, int m, const double* D, const double* X, double*
     }
 }
 
-// A place of a tree; in loops a front, when its first place comes.
-static void forward_place(const tni_ldl* ldl, int place, int count, double* x)
+static void forward_node(const tni_ldl* ldl, int place, int count, double* x)
 {
     const tni_plan*  plan = ldl->plan;
     const tni_pivot* i    = &plan->pivot[place];
-    const int        f    = plan->front_of[place];
-    if (f >= 0) {
-        if (plan->front[f].first == place) tni_front_forward(ldl, f, count, x);
-        return;
-    }
-    const double*   D = ldl->value + i->at;
-    double*         w = x + (size_t)i->row * (size_t)count;
-    const tni_slot* s = &plan->slot[i->slot];
+    const double*    D    = ldl->value + i->at;
+    double*          w    = x + (size_t)i->row * (size_t)count;
+    const tni_slot*  s    = &plan->slot[i->slot];
     if (i[1].slot == i->slot) {
         tni_block_lower(i->dim, count, D, w);
         return;
@@ -322,18 +316,13 @@ static void forward_place(const tni_ldl* ldl, int place, int count, double* x)
     else forward(i->dim, k->dim, count, D, ldl->value + s->at, w, z);
 }
 
-static void backward_place(const tni_ldl* ldl, int place, int count, double* x)
+static void backward_node(const tni_ldl* ldl, int place, int count, double* x)
 {
     const tni_plan*  plan = ldl->plan;
     const tni_pivot* i    = &plan->pivot[place];
-    const int        f    = plan->front_of[place];
-    if (f >= 0) {
-        if (plan->front[f].first == place) tni_front_backward(ldl, f, count, x);
-        return;
-    }
-    const double*   D = ldl->value + i->at;
-    double*         w = x + (size_t)i->row * (size_t)count;
-    const tni_slot* s = &plan->slot[i->slot];
+    const double*    D    = ldl->value + i->at;
+    double*          w    = x + (size_t)i->row * (size_t)count;
+    const tni_slot*  s    = &plan->slot[i->slot];
     if (i[1].slot == i->slot) {
         tni_block_scale(i->dim, count, D, w);
         tni_block_upper(i->dim, count, D, w);
@@ -345,21 +334,69 @@ static void backward_place(const tni_ldl* ldl, int place, int count, double* x)
     else backward(i->dim, k->dim, count, D, ldl->value + s->at, w, z);
 }
 
+static void solve_component(const tni_ldl* ldl, int component, int count, double* x)
+{
+    const tni_plan* plan = ldl->plan;
+    const range     all  = places_of(plan, component);
+    if (plan->tree[component]) {
+        for (int p = all.first; p < all.end; ++p) forward_node(ldl, p, count, x);
+        for (int p = all.end - 1; p >= all.first; --p) backward_node(ldl, p, count, x);
+    } else if (all.first < all.end) {
+        const int first = plan->front_of[all.first], last = plan->front_of[all.end - 1];
+        for (int f = first; f <= last; ++f) tni_front_forward(ldl, f, count, x);
+        for (int f = last; f >= first; --f) tni_front_backward(ldl, f, count, x);
+    }
+}
+
 void tni_ldl_solve(const tni_ldl* ldl, int component, int count, double* x)
 {
-    const range all = places_of(ldl->plan, component);
-    for (int p = all.first; p < all.end; ++p) forward_place(ldl, p, count, x);
-    for (int p = all.end - 1; p >= all.first; --p) backward_place(ldl, p, count, x);
+    const int first = component < 0 ? 0 : component;
+    const int end   = component < 0 ? ldl->plan->component_count : component + 1;
+    for (int c = first; c < end; ++c) solve_component(ldl, c, count, x);
+}
+
+// In each sum the number that came last is used last: a row waits for one product and difference.
+TNI_INLINE void solve_block(int n, const double* restrict D, double* restrict x)
+{
+    double w[TNI_DIM_MAX]; // stays in registers
+    for (int i = 0; i < n; ++i) {
+        w[i] = x[i];
+        for (int k = 0; k < i; ++k) w[i] -= D[n * i + k] * w[k];
+    }
+    for (int i = 0; i < n; ++i) w[i] *= D[(n + 1) * i];
+    for (int i = n - 1; i >= 0; --i) {
+        for (int k = n - 1; k > i; --k) w[i] -= D[n * k + i] * w[k];
+        x[i] = w[i];
+    }
 }
 
 void tni_block_solve(int n, const double* D, double* x)
 {
-    tni_block_lower(n, 1, D, x);
-    tni_block_scale(n, 1, D, x);
-    tni_block_upper(n, 1, D, x);
+    switch (n) {
+#define SIZE(n) \
+    case n: solve_block(n, D, x); break;
+        BLOCK_SIZES(SIZE)
+#undef SIZE
+    default: solve_block(n, D, x);
+    }
 }
 
 // --- a few nodes only ---------------------------------------------------------------------------
+
+// A place of a tree; in loops a front, when its first place comes.
+static void forward_place(const tni_ldl* ldl, int place, int count, double* x)
+{
+    const int f = ldl->plan->front_of[place];
+    if (f < 0) forward_node(ldl, place, count, x);
+    else if (ldl->plan->front[f].first == place) tni_front_forward(ldl, f, count, x);
+}
+
+static void backward_place(const tni_ldl* ldl, int place, int count, double* x)
+{
+    const int f = ldl->plan->front_of[place];
+    if (f < 0) backward_node(ldl, place, count, x);
+    else if (ldl->plan->front[f].first == place) tni_front_backward(ldl, f, count, x);
+}
 
 // From a node, or the first of its front, up to the first place seen, into ldl->segment; returns
 // how many. Places whose mark is not the old stamp have no right-hand side: their part of x is set

@@ -29,8 +29,9 @@ typedef struct tni_ldl {
     int *           path, *segment, *mark, stamp;
 
     const struct tni_tiles* tiles; ///< kernels of fronts; here and below see front.c
-    double *                stack, *scaled, *sides, *sums;
-    int*                    map;
+    double *                stack, *scaled, *sides;
+    int *                   map, *row;
+    size_t*                 row_at;
 } tni_ldl;
 
 TN_NODISCARD tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl);

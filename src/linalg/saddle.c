@@ -37,6 +37,10 @@
 // The pivots of loops say nothing about redundancy: in the order of the plan a B node may come
 // while A nodes it needs are still open, and has small pivots for that. See rank.c.
 //
+// Vectors: those of all rows, of which a call touches the A rows or the B rows of one component.
+// These lie in few stretches (one each where all A nodes come first in the graph and hang
+// together), found once.
+//
 // Cost: trees as ldl.c; loops one core solve and four products with J a refinement step. Nothing
 // is allocated after creation.
 #include "linalg/saddle.h"
@@ -65,6 +69,59 @@ static tn_result create_core(tni_arena* arena, tni_saddle* s)
         return tni_schur_create(arena, s->plan, f->form == TNI_FORM_SPD ? TNI_WHOLE : f->part_edges,
                                 cholmod, &s->schur);
     return cholmod ? TN_ERR_UNSUPPORTED : tni_ldl_create(arena, s->plan, &s->ldl);
+}
+
+static int kind_of(int component, int sign) // of rows
+{
+    return 2 * component + (sign < 0);
+}
+
+static bool list_rows(tni_arena* arena, tni_saddle* s)
+{
+    const tni_plan* plan  = s->plan;
+    const int       kinds = 2 * plan->component_count;
+    s->rows               = TNI_TAKE(arena, tni_saddle_rows, plan->count);
+    s->rows_start         = TNI_TAKE(arena, int, kinds + 1);
+    s->rows_end           = TNI_TAKE(arena, int, kinds);
+    if (arena->failed) return false;
+    for (int v = 0; v < plan->count; ++v)
+        ++s->rows_start[kind_of(plan->component_of[v], plan->sign[v]) + 1];
+    for (int k = 0; k < kinds; ++k) {
+        s->rows_start[k + 1] += s->rows_start[k];
+        s->rows_end[k] = s->rows_start[k];
+    }
+    for (int v = 0; v < plan->count; ++v) {
+        const int        k = kind_of(plan->component_of[v], plan->sign[v]), at = s->rows_end[k];
+        tni_saddle_rows* last  = at > s->rows_start[k] ? &s->rows[at - 1] : NULL;
+        const int        first = plan->row_start[v], end = plan->row_start[v + 1];
+        if (last != NULL && last->end == first) last->end = end;
+        else if (end > first) s->rows[s->rows_end[k]++] = (tni_saddle_rows){first, end};
+    }
+    return true;
+}
+
+static bool list_parts(tni_arena* arena, tni_saddle* s)
+{
+    const tni_plan* plan = s->plan;
+    int             a    = 0;
+    s->a_node            = TNI_TAKE(arena, tni_saddle_node, plan->count);
+    s->a_start           = TNI_TAKE(arena, int, plan->component_count + 1);
+    s->edge              = TNI_TAKE(arena, tni_saddle_edge, plan->edge_count);
+    if (arena->failed || !list_rows(arena, s)) return false;
+    for (int c = 0; c < plan->component_count; ++c) {
+        for (int p = plan->component_start[c]; p < plan->component_start[c + 1]; ++p) {
+            const tni_pivot* v = &plan->pivot[p];
+            if (v->sign > 0)
+                s->a_node[a++] = (tni_saddle_node){v->row, v->dim, s->diagonal_at[plan->order[p]]};
+        }
+        s->a_start[c + 1] = a;
+    }
+    for (int k = 0; k < plan->edge_count; ++k) {
+        const int e = plan->edge_list[k], r = plan->row_node[e], c = plan->col_node[e];
+        s->edge[k] =
+            (tni_saddle_edge){plan->row_start[r], plan->row_start[c], plan->dim[r], plan->dim[c]};
+    }
+    return true;
 }
 
 tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle** saddle)
@@ -109,7 +166,7 @@ tn_result tni_saddle_create_as(tni_arena* arena, const tni_plan* plan,
     s->diagonal = TNI_TAKE(arena, double, diagonal);
     s->a_factor = TNI_TAKE(arena, double, diagonal);
     s->j        = TNI_TAKE(arena, double, j);
-    if (arena->failed) return TN_ERR_MEMORY;
+    if (arena->failed || !list_parts(arena, s)) return TN_ERR_MEMORY;
     const tn_result result = create_core(arena, s);
     if (result == TN_OK) *saddle = s;
     return result;
@@ -156,73 +213,103 @@ static range edges_of(const tni_plan* plan, int component)
     return (range){plan->edge_start[component], plan->edge_start[component + 1]};
 }
 
-static void zero_rows(const tni_plan* plan, int component, int sign, double* out)
+static const double* first_j(const tni_saddle* s, range edges)
 {
-    const range all = places_of(plan, component);
-    for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* v = &plan->pivot[p];
-        for (int k = 0; v->sign == sign && k < v->dim; ++k) out[v->row + k] = 0;
+    return edges.first < edges.end ? s->j + s->j_at[s->plan->edge_list[edges.first]] : s->j;
+}
+
+// The stretches of A rows (sign 1) or B rows (-1) of a component, and where they end.
+static const tni_saddle_rows* rows_of(const tni_saddle* s, int component, int sign)
+{
+    return s->rows + s->rows_start[kind_of(component, sign)];
+}
+
+static const tni_saddle_rows* rows_end(const tni_saddle* s, int component, int sign)
+{
+    return s->rows + s->rows_end[kind_of(component, sign)];
+}
+
+static void zero_rows(const tni_saddle* s, int component, int sign, double* out)
+{
+    const int first = component < 0 ? 0 : component;
+    const int end   = component < 0 ? s->plan->component_count : component + 1;
+    for (int c = first; c < end; ++c) {
+        for (const tni_saddle_rows* r = rows_of(s, c, sign); r < rows_end(s, c, sign); ++r)
+            memset(out + r->first, 0, sizeof *out * (size_t)(r->end - r->first));
+    }
+}
+
+// Sizes that are common beside A nodes of 6 rows, compiled with constants.
+#define EDGE_SIZES(X) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) X(6, 6)
+
+static void mul_edge(const tni_saddle_edge* e, const double* J, const double* u, double* out)
+{
+    switch (e->n << 8 | e->m) {
+#define SIZE(n, m) \
+    case (n) << 8 | (m): tni_block_mul(n, m, J, u, out); break;
+        EDGE_SIZES(SIZE)
+#undef SIZE
+    default: tni_block_mul(e->n, e->m, J, u, out);
+    }
+}
+
+static void mul_edge_t(const tni_saddle_edge* e, const double* J, const double* mu, double* out)
+{
+    switch (e->n << 8 | e->m) {
+#define SIZE(n, m) \
+    case (n) << 8 | (m): tni_block_mul_t(n, m, J, mu, out); break;
+        EDGE_SIZES(SIZE)
+#undef SIZE
+    default: tni_block_mul_t(e->n, e->m, J, mu, out);
     }
 }
 
 void tni_saddle_mul_j(const tni_saddle* s, int component, const double* u, double* out)
 {
-    const tni_plan* plan = s->plan;
-    const range     all  = edges_of(plan, component);
-    zero_rows(plan, component, -1, out);
-    for (int k = all.first; k < all.end; ++k) {
-        const int     e = plan->edge_list[k], r = plan->row_node[e], c = plan->col_node[e];
-        const int     n = plan->dim[r], m = plan->dim[c];
-        const double* J    = s->j + s->j_at[e];
-        const double* from = u + plan->row_start[c];
-        double*       to   = out + plan->row_start[r];
-        if (m == 6) tni_block_mul(n, 6, J, from, to);
-        else tni_block_mul(n, m, J, from, to);
+    const range   all = edges_of(s->plan, component);
+    const double* J   = first_j(s, all);
+    zero_rows(s, component, -1, out);
+    for (const tni_saddle_edge* e = s->edge + all.first; e < s->edge + all.end; ++e) {
+        mul_edge(e, J, u + e->col, out + e->row);
+        J += e->n * e->m;
     }
 }
 
 void tni_saddle_mul_jt(const tni_saddle* s, int component, const double* mu, double* out)
 {
-    const tni_plan* plan = s->plan;
-    const range     all  = edges_of(plan, component);
-    zero_rows(plan, component, 1, out);
-    for (int k = all.first; k < all.end; ++k) {
-        const int     e = plan->edge_list[k], r = plan->row_node[e], c = plan->col_node[e];
-        const int     n = plan->dim[r], m = plan->dim[c];
-        const double* J    = s->j + s->j_at[e];
-        const double* from = mu + plan->row_start[r];
-        double*       to   = out + plan->row_start[c];
-        if (m == 6) tni_block_mul_t(n, 6, J, from, to);
-        else tni_block_mul_t(n, m, J, from, to);
+    const range   all = edges_of(s->plan, component);
+    const double* J   = first_j(s, all);
+    zero_rows(s, component, 1, out);
+    for (const tni_saddle_edge* e = s->edge + all.first; e < s->edge + all.end; ++e) {
+        mul_edge_t(e, J, mu + e->row, out + e->col);
+        J += e->n * e->m;
     }
 }
 
 // The row at fault, or -1.
 static int factor_a(tni_saddle* s, int component)
 {
-    const tni_plan* plan = s->plan;
-    const range     all  = places_of(plan, component);
-    for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* v = &plan->pivot[p];
-        if (v->sign < 0) continue;
-        const size_t at = s->diagonal_at[plan->order[p]];
-        memcpy(s->a_factor + at, s->diagonal + at, sizeof(double) * (size_t)(v->dim * v->dim));
-        const int bad = tni_block_factor(v->dim, s->a_factor + at);
+    for (int i = s->a_start[component]; i < s->a_start[component + 1]; ++i) {
+        const tni_saddle_node* v = &s->a_node[i];
+        memcpy(s->a_factor + v->at, s->diagonal + v->at,
+               sizeof(double) * (size_t)(v->dim * v->dim));
+        const int bad = tni_block_factor(v->dim, s->a_factor + v->at);
         if (bad >= 0) return v->row + bad;
     }
     s->a_ready[component] = 1;
     return -1;
 }
 
-static void solve_a(const tni_saddle* s, int component, const double* b, double* out)
+// A rows of out <- A^-1 (b - less), less being NULL or out itself.
+static void solve_a(const tni_saddle* s, int component, const double* b, const double* less,
+                    double* out)
 {
-    const tni_plan* plan = s->plan;
-    const range     all  = places_of(plan, component);
-    for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* v = &plan->pivot[p];
-        if (v->sign < 0) continue;
-        for (int k = 0; k < v->dim; ++k) out[v->row + k] = b[v->row + k];
-        tni_block_solve(v->dim, s->a_factor + s->diagonal_at[plan->order[p]], out + v->row);
+    for (int i = s->a_start[component]; i < s->a_start[component + 1]; ++i) {
+        const tni_saddle_node* v = &s->a_node[i];
+        double*                x = out + v->row;
+        for (int k = 0; k < v->dim; ++k)
+            x[k] = less != NULL ? b[v->row + k] - less[v->row + k] : b[v->row + k];
+        tni_block_solve(v->dim, s->a_factor + v->at, x);
     }
 }
 
@@ -233,7 +320,7 @@ void tni_saddle_solve_a(tni_saddle* s, int component, const double* b, double* o
     for (int c = first; c < end; ++c) {
         // A tree needs no factors of A until somebody asks. They exist: the core has factored.
         if (!s->a_ready[c]) (void)factor_a(s, c);
-        solve_a(s, c, b, out);
+        solve_a(s, c, b, NULL, out);
     }
 }
 
@@ -269,9 +356,9 @@ static double norm_of(tni_saddle* s, int component)
     const tni_plan* plan  = s->plan;
     const range     nodes = places_of(plan, component), edges = edges_of(plan, component);
     double *        t = s->work, *y = s->work + plan->row_count, most = 0;
-    zero_rows(plan, component, 1, t);
-    zero_rows(plan, component, 1, y);
-    zero_rows(plan, component, -1, y);
+    zero_rows(s, component, 1, t);
+    zero_rows(s, component, 1, y);
+    zero_rows(s, component, -1, y);
     for (int k = edges.first; k < edges.end; ++k) {
         const int     e = plan->edge_list[k], r = plan->row_node[e], c = plan->col_node[e];
         const double* J = s->j + s->j_at[e];
@@ -375,7 +462,7 @@ static tn_result factor_schur(tni_saddle* s, int component)
     double                 eps    = s->regularisation;
     for (int tries = 0; tries < TRIES && result == TN_ERR_SINGULAR; ++tries, eps *= 100) {
         tni_pivot_report report;
-        zero_rows(s->plan, component, 1, s->scale);
+        zero_rows(s, component, 1, s->scale);
         tni_schur_load(s->schur, component, &blocks, s->scale);
         s->report.bad_row = row_not_finite(s, component);
         if (s->report.bad_row >= 0) return TN_ERR_SINGULAR;
@@ -424,44 +511,50 @@ tn_result tni_saddle_factor(tni_saddle* s)
 
 // --- solve --------------------------------------------------------------------------------------
 
-// Vectors by row; only the rows named are looked at.
-static double dot_b(const tni_plan* plan, int component, const double* x, const double* y)
+// x . y over B rows: four sums, row i in the sum i % 4 of its stretch.
+static double dot_b(const tni_saddle* s, int component, const double* x, const double* y)
 {
-    const range all = places_of(plan, component);
-    double      sum = 0;
-    for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* v = &plan->pivot[p];
-        for (int k = 0; v->sign < 0 && k < v->dim; ++k) sum += x[v->row + k] * y[v->row + k];
+    double sum[4] = {0};
+    for (const tni_saddle_rows* r = rows_of(s, component, -1); r < rows_end(s, component, -1);
+         ++r) {
+        int i = r->first;
+        for (; i + 4 <= r->end; i += 4) {
+            for (int k = 0; k < 4; ++k) sum[k] += x[i + k] * y[i + k];
+        }
+        for (int k = 0; i + k < r->end; ++k) sum[k] += x[i + k] * y[i + k];
     }
-    return sum;
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-// y <- y + factor * x on the rows of one sign, or on all with sign 0.
-static void add(const tni_plan* plan, int component, int sign, double factor, const double* x,
-                double* y)
+// y <- y + factor * x on the rows of one sign.
+static void add(const tni_saddle* s, int component, int sign, double factor,
+                const double* restrict x, double* restrict y)
 {
-    const range all = places_of(plan, component);
-    for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* v = &plan->pivot[p];
-        if (v->sign == -sign) continue;
-        for (int k = 0; k < v->dim; ++k) y[v->row + k] += factor * x[v->row + k];
+    for (const tni_saddle_rows* r = rows_of(s, component, sign); r < rows_end(s, component, sign);
+         ++r) {
+        for (int i = r->first; i < r->end; ++i) y[i] += factor * x[i];
     }
 }
 
-static void copy(const tni_plan* plan, int component, const double* x, double* y)
+// y <- x on the rows of one sign.
+static void copy(const tni_saddle* s, int component, int sign, const double* x, double* y)
 {
-    const range all = places_of(plan, component);
-    for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* v = &plan->pivot[p];
-        for (int k = 0; k < v->dim; ++k) y[v->row + k] = x[v->row + k];
-    }
+    for (const tni_saddle_rows* r = rows_of(s, component, sign); r < rows_end(s, component, sign);
+         ++r)
+        memcpy(y + r->first, x + r->first, sizeof *y * (size_t)(r->end - r->first));
+}
+
+static void copy_all(const tni_saddle* s, int component, const double* x, double* y)
+{
+    copy(s, component, 1, x, y);
+    copy(s, component, -1, x, y);
 }
 
 // out <- out + factor * E mu on B rows.
 static void add_e(const tni_saddle* s, int component, double factor, const double* mu, double* out)
 {
     const range all = places_of(s->plan, component);
-    for (int p = all.first; p < all.end; ++p) {
+    for (int p = all.first; s->soft && p < all.end; ++p) {
         const tni_pivot* v = &s->plan->pivot[p];
         if (v->sign > 0) continue;
         const double* E = s->diagonal + s->diagonal_at[s->plan->order[p]];
@@ -479,101 +572,90 @@ static void find_residual(const tni_saddle* s, int component, const double* rhs,
 {
     tni_saddle_mul_j(s, component, x, res);
     add_e(s, component, -1, x, res);
-    add(s->plan, component, -1, -1, rhs, res);
-}
-
-// A rows of x <- A^-1 (b - J^T mu), mu being the B rows of x.
-static void recompute_u(const tni_saddle* s, int component, const double* rhs, double* x,
-                        double* work)
-{
-    tni_saddle_mul_jt(s, component, x, work);
-    add(s->plan, component, 1, -1, rhs, work);
-    solve_a(s, component, work, work);
-    zero_rows(s->plan, component, 1, x);
-    add(s->plan, component, 1, -1, work, x);
+    add(s, component, -1, -1, rhs, res);
 }
 
 // B rows of z <- -mu_part(core(0, res)); A rows are lost.
 static void precondition(const tni_saddle* s, int component, const double* res, double* z)
 {
+    copy(s, component, -1, res, z);
     if (s->schur != NULL) {
-        copy(s->plan, component, res, z);
         tni_schur_solve(s->schur, component, z);
         return;
     }
-    zero_rows(s->plan, component, 1, z);
-    zero_rows(s->plan, component, -1, z);
-    add(s->plan, component, -1, -1, res, z);
+    zero_rows(s, component, 1, z);
     tni_ldl_solve(s->ldl, component, 1, z);
+    for (const tni_saddle_rows* r = rows_of(s, component, -1); r < rows_end(s, component, -1);
+         ++r) {
+        for (int i = r->first; i < r->end; ++i) z[i] = -z[i];
+    }
 }
 
-// B rows of x <- mu as the core gives it; A rows are lost.
+// B rows of x <- mu as the core gives it; A rows are lost. x is the right-hand side on entry.
 static void first_guess(const tni_saddle* s, int component, const double* rhs, double* x)
 {
     if (s->schur == NULL) {
-        copy(s->plan, component, rhs, x);
         tni_ldl_solve(s->ldl, component, 1, x);
         return;
     }
-    solve_a(s, component, rhs, x);
+    solve_a(s, component, rhs, NULL, x);
     tni_saddle_mul_j(s, component, x, x);
-    add(s->plan, component, -1, -1, rhs, x);
+    add(s, component, -1, -1, rhs, x);
     tni_schur_solve(s->schur, component, x);
 }
 
 static int refine_loop(const tni_saddle* s, int c, const double* rhs, double reference, double* x)
 {
-    const tni_plan* plan = s->plan;
-    const size_t    rows = (size_t)plan->row_count;
+    const size_t rows = (size_t)s->plan->row_count;
     double *res = s->work, *z = s->work + rows, *p = s->work + 2 * rows, *q = s->work + 3 * rows;
     double *best = s->work + 4 * rows, *jq = s->work + 5 * rows;
     find_residual(s, c, rhs, x, res);
     precondition(s, c, res, z);
-    copy(plan, c, z, p);
-    copy(plan, c, x, best);
-    double rz = dot_b(plan, c, res, z), smallest = rz;
+    copy(s, c, -1, z, p);
+    copy_all(s, c, x, best);
+    double rz = dot_b(s, c, res, z), smallest = rz;
     int    steps = 0;
     while (steps < s->refinement_max && rz > 1e-26 * reference) {
         tni_saddle_mul_jt(s, c, p, q);
-        solve_a(s, c, q, q);
+        solve_a(s, c, q, NULL, q);
         tni_saddle_mul_j(s, c, q, jq);
         add_e(s, c, 1, p, jq);
-        const double curvature = dot_b(plan, c, p, jq);
+        const double curvature = dot_b(s, c, p, jq);
         if (!(curvature > FILTER * rz)) break;
         ++steps;
         const double a = rz / curvature;
-        add(plan, c, -1, a, p, x);
-        add(plan, c, 1, -a, q, x);
+        add(s, c, -1, a, p, x);
+        add(s, c, 1, -a, q, x);
         find_residual(s, c, rhs, x, res);
         precondition(s, c, res, z);
-        const double next = dot_b(plan, c, res, z);
+        const double next = dot_b(s, c, res, z);
         if (next < smallest) {
             smallest = next;
-            copy(plan, c, x, best);
+            copy_all(s, c, x, best);
         }
         if (!(next <= 100 * smallest)) break;
         const double b = next / rz;
         rz             = next;
-        add(plan, c, -1, b, p, z);
-        copy(plan, c, z, p);
+        add(s, c, -1, b, p, z);
+        copy(s, c, -1, z, p);
     }
-    copy(plan, c, best, x);
+    copy_all(s, c, best, x);
     return steps;
 }
 
+// x is the right-hand side on entry.
 static void solve_loop(tni_saddle* s, int c, const double* rhs, double* x, bool refine)
 {
-    const tni_plan* plan = s->plan;
-    double *        ua = s->work, *res = s->work + plan->row_count;
+    double *ua = s->work, *res = s->work + s->plan->row_count, reference = 0;
     first_guess(s, c, rhs, x);
-    double reference = 0;
     if (refine) {
-        solve_a(s, c, rhs, ua);
+        solve_a(s, c, rhs, NULL, ua);
         tni_saddle_mul_j(s, c, ua, res);
-        add(plan, c, -1, -1, rhs, res);
-        reference = fabs(dot_b(plan, c, x, res));
+        add(s, c, -1, -1, rhs, res);
+        reference = fabs(dot_b(s, c, x, res));
     }
-    recompute_u(s, c, rhs, x, ua);
+    tni_saddle_mul_jt(s, c, x, x);
+    solve_a(s, c, rhs, x, x);
     if (!refine) return;
     const int steps = refine_loop(s, c, rhs, reference, x);
     if (steps > s->report.refinement_count) s->report.refinement_count = steps;
@@ -583,16 +665,15 @@ static void solve_loop(tni_saddle* s, int c, const double* rhs, double* x, bool 
 // not worth another pass over J.
 static void judge(tni_saddle* s, int component, const double* rhs, const double* x)
 {
-    const tni_plan* plan = s->plan;
-    const range     all  = places_of(plan, component);
-    double*         res  = s->work;
+    tni_saddle_report* report = &s->report;
+    double*            res    = s->work;
     find_residual(s, component, rhs, x, res);
-    for (int p = all.first; p < all.end; ++p) {
-        const tni_pivot* v = &plan->pivot[p];
-        for (int i = v->row; v->sign < 0 && i < v->row + v->dim; ++i) {
-            if (fabs(res[i]) <= s->report.residual && s->report.residual_row >= 0) continue;
-            s->report.residual     = fabs(res[i]);
-            s->report.residual_row = i;
+    for (const tni_saddle_rows* r = rows_of(s, component, -1); r < rows_end(s, component, -1);
+         ++r) {
+        for (int i = r->first; i < r->end; ++i) {
+            if (fabs(res[i]) <= report->residual && report->residual_row >= 0) continue;
+            report->residual     = fabs(res[i]);
+            report->residual_row = i;
         }
     }
 }
@@ -600,9 +681,15 @@ static void judge(tni_saddle* s, int component, const double* rhs, const double*
 // The first number that is not finite, or -1.
 static int first_not_finite(const double* x, int count)
 {
-    double sum = 0; // x - x is 0, or NaN
-    for (int i = 0; i < count; ++i) sum += x[i] - x[i];
-    for (int i = 0; sum != 0 && i < count; ++i) {
+    double sum[8] = {0}; // x - x is 0, or NaN
+    bool   finite = true;
+    int    i      = 0;
+    for (; i + 8 <= count; i += 8) {
+        for (int k = 0; k < 8; ++k) sum[k] += x[i + k] - x[i + k];
+    }
+    for (int k = 0; i + k < count; ++k) sum[k] += x[i + k] - x[i + k];
+    for (int k = 0; k < 8; ++k) finite = finite && sum[k] == 0;
+    for (i = 0; !finite && i < count; ++i) {
         if (!(fabs(x[i]) <= DBL_MAX)) return i;
     }
     return -1;
@@ -642,17 +729,14 @@ static void respond_in(tni_saddle* s, int c, const int* given, int given_count, 
 {
     const tni_plan* plan = s->plan;
     double *        rhs = work, *answer = work + plan->row_count;
-    zero_rows(plan, c, 1, rhs);
-    zero_rows(plan, c, -1, rhs);
+    zero_rows(s, c, 1, rhs);
+    zero_rows(s, c, -1, rhs);
     for (int i = 0; i < given_count; ++i) {
         if (plan->component_of[given[i]] == c) move_rows(plan, given[i], rhs, 1, x, count);
     }
-    if (s->refined[c]) {
-        solve_loop(s, c, rhs, answer, refine);
-    } else {
-        copy(plan, c, rhs, answer);
-        tni_ldl_solve(s->ldl, c, 1, answer);
-    }
+    copy_all(s, c, rhs, answer);
+    if (s->refined[c]) solve_loop(s, c, rhs, answer, refine);
+    else tni_ldl_solve(s->ldl, c, 1, answer);
     for (int i = 0; i < wanted_count; ++i) {
         if (plan->component_of[wanted[i]] == c) move_rows(plan, wanted[i], x, count, answer, 1);
     }

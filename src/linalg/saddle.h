@@ -36,6 +36,22 @@ typedef struct tni_formulation {
     bool        by_norm;    ///< alpha_i = eps_T |S|_1 for all rows of a component, not eps_T S_ii
 } tni_formulation;
 
+/// What products and solves walk over, made once: rows of one sign that lie together, A nodes and
+/// edges in elimination order.
+typedef struct tni_saddle_rows {
+    int first, end;
+} tni_saddle_rows;
+
+typedef struct tni_saddle_node {
+    int    row, dim;
+    size_t at; ///< into diagonal
+} tni_saddle_node;
+
+typedef struct tni_saddle_edge {
+    int row, col; ///< first rows of its B and of its A node
+    int n, m;     ///< its size; numbers of one edge follow those of the one before
+} tni_saddle_edge;
+
 /// One system. Fill the blocks in place, factor, solve; they survive both.
 typedef struct tni_saddle {
     const tni_plan*   plan;
@@ -59,6 +75,12 @@ typedef struct tni_saddle {
     double*  alpha; ///< by row: eps_T (J A^-1 J^T)_ii on B rows
     double*  raise; ///< by row: what the core adds to E, so that it is alpha at least
     double*  work;  ///< several vectors by row
+
+    tni_saddle_rows* rows;                  ///< those of kind k from rows_start[k] to rows_end[k]
+    int *            rows_start, *rows_end; ///< kind: 2 * component for A rows, one more for B rows
+    tni_saddle_node* a_node;
+    int*             a_start; ///< by component
+    tni_saddle_edge* edge;    ///< as plan->edge_list
 } tni_saddle;
 
 /// All edges of the plan must have a B node as row node and an A node as column node.

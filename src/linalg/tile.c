@@ -16,6 +16,13 @@
 // worked on at one moment, never what happens to one of them. No FMA: it would round once instead
 // of twice (cmake/flags.cmake).
 //
+// Solves with one right-hand side read each number once, and memory decides: a panel goes with all
+// its columns (forward), 4 columns with all their panels (backward). Sums of the latter: what is in
+// the panels below that of k goes into 8 lanes, row i in lane i % 8, the last panel first; lanes
+// are added up by halves, i with i + 4, then i + 2, then i + 1. The rows of the square on the
+// diagonal are then taken off one at a time, the last one first: the row whose value came last
+// comes last, so that a column waits for 12 cycles, not for a sum over lanes.
+//
 // tile_set.h has the kernels; it is compiled once for each vector length. Vectors are those of the
 // GNU dialect; other compilers get one number at a time, and the same bits.
 //
@@ -28,6 +35,20 @@
 #define UNROLL _Pragma("GCC unroll 8")
 #else
 #define UNROLL
+#endif
+
+enum {
+    CHUNK = 16, // panels that meet all right-hand sides while they are in the cache
+    AHEAD = 512 // numbers: how early a solve asks for the values it will read
+};
+
+// Fronts are small and each has its own pattern, too short for the processor to foresee the next
+// one, which lies behind it (forward) or before it (backward). Any address may be asked for.
+#if defined(__GNUC__)
+#define ASK(x, by) \
+    __builtin_prefetch((const void*)((uintptr_t)(x) + (uintptr_t)(by) * sizeof(double)))
+#else
+#define ASK(x, by) ((void)0)
 #endif
 
 #define LOAD(to, from) memcpy(&(to), (from), sizeof(to))

@@ -5,9 +5,10 @@
 #include "base/base.h"
 
 enum {
-    TNI_LANES = 8, ///< rows of a panel
-    TNI_GROUP = 4, ///< columns that are finished together
-    TNI_SLAB  = 64 ///< columns of a slab, at most; a multiple of TNI_LANES
+    TNI_LANES = 8,  ///< rows of a panel
+    TNI_GROUP = 4,  ///< columns that are finished together
+    TNI_SLAB  = 64, ///< columns of a slab, at most; a multiple of TNI_LANES
+    TNI_SIDES = 16  ///< right-hand sides that are taken together, at most
 };
 
 /// x rounded up to whole panels.
@@ -34,6 +35,14 @@ typedef struct tni_tiles {
     /// The columns at `first` (up to TNI_GROUP of them) of one panel: what the columns before them
     /// take away. Y_T holds the panel's own rows.
     void (*column)(int width, int first, const double* Y_T, double* X);
+    /// Solves with a slab of `panels` panels, its triangle first, for `sides` right-hand sides z,
+    /// `stride` numbers apart, each with the rows of the slab.
+    ///     forward   t_k = z_k inverse_k,  z_i -= x_ik t_k            k rising
+    ///     backward  z_k = (z_k - sum over i of x_ik z_i) inverse_k    k falling
+    void (*forward)(int width, int panels, int sides, int stride, const double* X,
+                    const double* inverse, double* z);
+    void (*backward)(int width, int panels, int sides, int stride, const double* X,
+                     const double* inverse, double* z);
 } tni_tiles;
 
 const tni_tiles* tni_tiles_plain(void);

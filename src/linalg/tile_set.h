@@ -2,7 +2,8 @@
 //     SET     its name
 //     TARGET  the processor it is for, as an attribute
 //     BYTES   of a vector
-//     STEP    columns of a tile: 4 fit into 16 registers of 4 numbers, 2 into 16 of 2 numbers
+//     STEP    columns of a tile: 4 fit into 16 registers of 4 numbers, 2 into 16 of 2 numbers; also
+//             panels that a solve goes down together
 // There is no guard against being included twice: that is the point.
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b)  JOIN_(a, b)
@@ -133,9 +134,187 @@ TARGET static void NAME(column)(int width, int first, const double* Y_T, double*
     NAME(tile_columns)(n, first, X, Y_T + first % TNI_LANES, X + TNI_LANES * first);
 }
 
+// --- solves -------------------------------------------------------------------------------------
+
+// n panels of z lose X t, over `columns` columns.
+TNI_INLINE void NAME(lose)(int n, int width, int columns, const double* restrict x,
+                           const double* restrict t, double* restrict z)
+{
+    vec acc[TNI_GROUP][PARTS];
+    NAME(take_tile)(n, z, acc);
+    for (int k = 0; k < columns; ++k) {
+        UNROLL for (int j = 0; j < n; ++j)
+        {
+            const double* column = x + TNI_LANES * (width * j + k);
+            ASK(column, AHEAD);
+            UNROLL for (int p = 0; p < PARTS; ++p)
+            {
+                vec xk;
+                LOAD(xk, column + VEC * p);
+                acc[j][p] -= xk * t[k];
+            }
+        }
+    }
+    NAME(put_tile)(n, acc, z);
+}
+
+TNI_INLINE void NAME(lose_panels)(int panels, int width, int columns, const double* x,
+                                  const double* t, double* z)
+{
+    const int panel = TNI_LANES * width;
+    for (; panels >= STEP; panels -= STEP, x += STEP * panel, z += STEP * TNI_LANES)
+        NAME(lose)(STEP, width, columns, x, t, z);
+    if (STEP > 2 && panels >= 2) {
+        NAME(lose)(2, width, columns, x, t, z);
+        panels -= 2, x += 2 * panel, z += 2 * TNI_LANES;
+    }
+    if (panels > 0) NAME(lose)(1, width, columns, x, t, z);
+}
+
+// n columns of the square on the diagonal, one side.
+TNI_INLINE void NAME(forward_square)(int n, const double* restrict x,
+                                     const double* restrict inverse, double* restrict z,
+                                     double* restrict t)
+{
+    double w[TNI_LANES];
+    UNROLL for (int i = 0; i < TNI_LANES; ++i) w[i] = z[i];
+    UNROLL for (int k = 0; k < TNI_LANES; ++k)
+    {
+        if (k >= n) break;
+        t[k] = w[k] * inverse[k];
+        UNROLL for (int i = 0; i < TNI_LANES; ++i)
+        {
+            if (i > k) w[i] -= x[TNI_LANES * k + i] * t[k];
+        }
+    }
+    UNROLL for (int i = 0; i < TNI_LANES; ++i) z[i] = w[i];
+}
+
+TARGET static void NAME(forward)(int width, int panels, int sides, int stride, const double* X,
+                                 const double* inverse, double* z)
+{
+    double    t[TNI_SIDES * TNI_SLAB];
+    const int own = tni_whole_panels(width) / TNI_LANES;
+    for (int c = 0; c < sides; ++c) {
+        for (int p = 0; p < own; ++p) {
+            const int     first = TNI_LANES * p, left = width - first;
+            const int     n = left < TNI_LANES ? left : TNI_LANES;
+            const double* x = X + TNI_LANES * (width * p + first);
+            double *      y = z + stride * c + first, *s = t + TNI_SLAB * c + first;
+            NAME(forward_square)(n, x, inverse + first, y, s);
+            NAME(lose_panels)(own - p - 1, width, n, x + TNI_LANES * width, s, y + TNI_LANES);
+        }
+    }
+    for (int p = own; p < panels; p += CHUNK) {
+        const int n = panels - p < CHUNK ? panels - p : CHUNK;
+        for (int c = 0; c < sides; ++c) NAME(lose_panels)
+        (n, width, width, X + TNI_LANES * width * p, t + TNI_SLAB * c,
+         z + stride * c + TNI_LANES * p);
+    }
+}
+
+// The sum of all lanes: those half as many further on are added, until one is left.
+TNI_INLINE double NAME(total)(vec acc[PARTS])
+{
+    double lane[VEC];
+    UNROLL for (int half = PARTS / 2; half > 0; half /= 2)
+    {
+        UNROLL for (int p = 0; p < half; ++p) acc[p] += acc[p + half];
+    }
+    STORE(lane, acc[0]);
+    UNROLL for (int half = VEC / 2; half > 0; half /= 2)
+    {
+        UNROLL for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
+    }
+    return lane[0];
+}
+
+// n columns of `panels` panels times z, the last panel first.
+TNI_INLINE void NAME(collect)(int n, int panels, int width, const double* restrict x,
+                              const double* restrict z, double* restrict sum)
+{
+    vec acc[TNI_GROUP][PARTS] = {0};
+    for (int p = panels - 1; p >= 0; --p) {
+        vec zp[PARTS];
+        UNROLL for (int i = 0; i < PARTS; ++i) LOAD(zp[i], z + TNI_LANES * p + VEC * i);
+        UNROLL for (int j = 0; j < n; ++j)
+        {
+            const double* column = x + TNI_LANES * (width * p + j);
+            ASK(column, -AHEAD);
+            UNROLL for (int i = 0; i < PARTS; ++i)
+            {
+                vec xj;
+                LOAD(xj, column + VEC * i);
+                acc[j][i] += xj * zp[i];
+            }
+        }
+    }
+    UNROLL for (int j = 0; j < n; ++j) sum[j] = NAME(total)(acc[j]);
+}
+
+TNI_INLINE void NAME(collect_columns)(int columns, int panels, int width, const double* x,
+                                      const double* z, double* sum)
+{
+    int j = 0;
+    for (; j + STEP <= columns; j += STEP)
+        NAME(collect)(STEP, panels, width, x + TNI_LANES * j, z, sum + j);
+    if (STEP > 2 && j + 2 <= columns) {
+        NAME(collect)(2, panels, width, x + TNI_LANES * j, z, sum + j);
+        j += 2;
+    }
+    if (j < columns) NAME(collect)(1, panels, width, x + TNI_LANES * j, z, sum + j);
+}
+
+// The square on the diagonal, n columns of it, one side.
+TNI_INLINE void NAME(backward_columns)(int n, const double* restrict x,
+                                       const double* restrict inverse, const double* restrict sum,
+                                       double* restrict z)
+{
+    double w[TNI_LANES];
+    UNROLL for (int k = n - 1; k >= 0; --k)
+    {
+        w[k] = z[k] - sum[k];
+        UNROLL for (int i = n - 1; i > k; --i) w[k] -= x[TNI_LANES * k + i] * w[i];
+        w[k] *= inverse[k];
+    }
+    UNROLL for (int k = 0; k < n; ++k) z[k] = w[k];
+}
+
+TNI_INLINE void NAME(backward_square)(int n, const double* x, const double* inverse,
+                                      const double* sum, double* z)
+{
+    switch (n) {
+    case 1: NAME(backward_columns)(1, x, inverse, sum, z); break;
+    case 2: NAME(backward_columns)(2, x, inverse, sum, z); break;
+    case 3: NAME(backward_columns)(3, x, inverse, sum, z); break;
+    case 4: NAME(backward_columns)(4, x, inverse, sum, z); break;
+    case 5: NAME(backward_columns)(5, x, inverse, sum, z); break;
+    case 6: NAME(backward_columns)(6, x, inverse, sum, z); break;
+    case 7: NAME(backward_columns)(7, x, inverse, sum, z); break;
+    default: NAME(backward_columns)(8, x, inverse, sum, z);
+    }
+}
+
+TARGET static void NAME(backward)(int width, int panels, int sides, int stride, const double* X,
+                                  const double* inverse, double* z)
+{
+    for (int p = tni_whole_panels(width) / TNI_LANES - 1; p >= 0; --p) {
+        const int     first = TNI_LANES * p, left = width - first;
+        const int     n = left < TNI_LANES ? left : TNI_LANES;
+        const double* x = X + TNI_LANES * (width * p + first);
+        for (int c = 0; c < sides; ++c) {
+            double *y = z + stride * c + first, sum[TNI_LANES];
+            NAME(collect_columns)
+            (n, panels - p - 1, width, x + TNI_LANES * width, y + TNI_LANES, sum);
+            NAME(backward_square)(n, x, inverse + first, sum, y);
+        }
+    }
+}
+
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
-static const tni_tiles SET = {TEXT(SET), NAME(rows), NAME(update), NAME(column)};
+static const tni_tiles SET = {TEXT(SET),    NAME(rows),    NAME(update),
+                              NAME(column), NAME(forward), NAME(backward)};
 
 #undef TEXT
 #undef TEXT_

@@ -24,6 +24,8 @@ typedef struct tni_place_buffer {
 typedef struct tni_principal {
     tn_vec3  moments;
     tni_mat3 axes;
+    bool     thin;  ///< a rod: next to no moment about its axis
+    double   least; ///< moment, that about the axis of a rod aside
 } tni_principal;
 
 /// Workspace of the impulse method.

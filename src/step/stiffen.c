@@ -36,6 +36,8 @@ void tni_stiffen_prepare(tn_stepper* s)
         tni_principal*  p     = &s->impulse.principal[i];
         p->moments            = tni_vec3(HUGE_VAL, HUGE_VAL, HUGE_VAL);
         if (turns) p->moments = tni_symmetric_eigen(&body->inertia, &p->axes);
+        p->thin  = p->moments.x < 0.1 * p->moments.z;
+        p->least = p->thin ? p->moments.y : p->moments.x;
     }
 }
 
@@ -57,7 +59,7 @@ static bool bound_loads(tn_stepper* s, double h)
         load[joint->body2] += 2 * h * sum * tni_norm(joint->p2);
     }
     for (int i = 0; i < model->body_count; ++i)
-        any = any || load[i] > threshold * s->impulse.principal[i].moments.x;
+        any = any || load[i] > threshold * s->impulse.principal[i].least;
     return any;
 }
 
@@ -85,6 +87,18 @@ static void add_joints(tn_stepper* s, double h, tni_mat3* K)
     }
 }
 
+// A thin body does not resist turning about its own axis: anchors lie on it. What the symmetric part
+// of K couples to that turning, against a moment that is next to none, would look very stiff.
+static void leave_thin_axis(const tni_principal* p, const tni_mat3* R, tni_mat3* K)
+{
+    if (!p->thin) return;
+    const tn_vec3 a = tni_mul(R, tni_column(&p->axes, 0)), Ka = tni_mul(K, a);
+    const double  aKa = tni_dot(a, Ka), n[3] = {a.x, a.y, a.z}, m[3] = {Ka.x, Ka.y, Ka.z};
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+            K->m[3 * i + j] += aKa * n[i] * n[j] - n[i] * m[j] - m[i] * n[j];
+}
+
 static double largest(const tni_mat3* K)
 {
     double most = 0;
@@ -96,7 +110,7 @@ static double largest(const tni_mat3* K)
 // K <- its part that is too stiff for the body's inertia; R: its axes. Returns whether there is any.
 static bool keep_stiff(const tni_principal* p, const tni_mat3* R, tni_mat3* K)
 {
-    const bool may = largest(K) > threshold * p->moments.x;
+    const bool may = largest(K) > threshold * p->least;
     tni_mat3   V   = tni_mat_mul(R, &p->axes);
     bool       any = false;
     if (!may) *K = (tni_mat3){{0}};
@@ -204,10 +218,12 @@ int tni_stiffen(tn_stepper* s, double h)
     int             count = 0;
     if (!bound_loads(s, h)) return 0;
     add_joints(s, h, s->impulse.tension);
+    for (int i = 0; i < model->body_count; ++i)
+        leave_thin_axis(&s->impulse.principal[i], &s->system->views[i].R, &s->impulse.tension[i]);
     memcpy(K, s->impulse.tension, sizeof *K * (size_t)model->body_count);
     for (int i = 0; i < model->body_count; ++i) {
         const tni_principal* p = &s->impulse.principal[i];
-        if (s->impulse.load[i] > threshold * p->moments.x)
+        if (s->impulse.load[i] > threshold * p->least)
             count += keep_stiff(p, &s->system->views[i].R, &K[i]);
         else K[i] = (tni_mat3){{0}};
     }

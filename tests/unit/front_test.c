@@ -563,6 +563,27 @@ TEST(more_right_hand_sides_than_are_taken_together_give_the_bits_of_one)
     case_free(s);
 }
 
+TEST(a_right_hand_side_that_is_not_finite_leaves_nothing_behind)
+{
+    for (uint64_t seed = 1; seed <= 6; ++seed) {
+        loop_case*           s    = random_loops(seed, 30, 20, 11);
+        const tni_pivot_rule rule = {.tolerance = 1e-13};
+        tni_pivot_report     report;
+        make_plan(s, prices[seed % 3]);
+        CHECK_OK(tni_ldl_factor(s->ldl, -1, &s->blocks, s->raise, &rule, &report));
+        const int rows = s->plan->row_count;
+        double *  x = random_vector(s, rows), *again = copy_of(x, (size_t)rows);
+        double*   bad = TNI_TAKE(&s->arena, double, rows);
+        for (int i = 0; i < rows; ++i) bad[i] = NAN;
+        tni_ldl_solve(s->ldl, -1, 1, x);
+        tni_ldl_solve(s->ldl, -1, 1, bad);
+        tni_ldl_solve(s->ldl, -1, 1, again);
+        CHECK(same(x, again, (size_t)rows));
+        free(again);
+        case_free(s);
+    }
+}
+
 // Operations as elimination and solves count them, one column after the other.
 TEST(predicted_flops_are_those_that_are_counted)
 {
