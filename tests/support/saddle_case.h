@@ -120,6 +120,20 @@ static inline void saddle_finish(saddle_case* s)
 
 // --- links and ties -----------------------------------------------------------------------------
 
+/// One A node with two B nodes of the same three rows. A's rows come first.
+static inline saddle_case* saddle_twins(int* first, int* second)
+{
+    saddle_case* s = saddle_make(4);
+    const int    a = saddle_add_node(s, 1, 6);
+    *first         = saddle_add_node(s, -1, 3);
+    *second        = saddle_add_node(s, -1, 3);
+    saddle_add_random_edge(s, *first, a);
+    saddle_add_random_edge(s, *second, a);
+    memcpy(s->block[1], s->block[0], sizeof(double) * 18);
+    saddle_finish(s);
+    return s;
+}
+
 static inline int saddle_add_link(saddle_case* s, double x, double y, double z, double weight)
 {
     const int a    = saddle_add_node(s, 1, 6);

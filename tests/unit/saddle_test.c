@@ -163,13 +163,8 @@ TEST(a_tree_with_a_row_twice_is_treated_as_a_loop)
 
 TEST(a_contradiction_is_no_failure_but_shows_in_the_residual)
 {
-    saddle_case* s = saddle_make(4);
-    const int    a = saddle_add_node(s, 1, 6), first = saddle_add_node(s, -1, 3),
-              second = saddle_add_node(s, -1, 3);
-    saddle_add_random_edge(s, first, a);
-    saddle_add_random_edge(s, second, a);
-    memcpy(s->block[1], s->block[0], sizeof(double) * 18);
-    saddle_finish(s);
+    int          first, second;
+    saddle_case* s = saddle_twins(&first, &second);
     CHECK_OK(tni_saddle_factor(s->saddle));
     double* rhs = saddle_consistent_rhs(s);
     rhs[s->plan->row_start[second] + 1] += 0.25; // two rows disagree by that much: half each
