@@ -141,7 +141,7 @@ static int match(web* w, int heaviest, int matching, int* visit)
         const int v = visit[i];
         if (w->coarser[v] >= 0) continue;
         const int u   = mate(w, v, heaviest);
-        w->coarser[v] = w->coarser[u] = u < v ? u : v; // for now
+        w->coarser[v] = w->coarser[u] = u < v ? u : v; // numbered below
     }
     int count = 0;
     for (int v = 0; v < w->count; ++v) {

@@ -16,7 +16,8 @@
 // to the next is only what would be computed again, bit for bit.
 //
 // J u+ = -h/2 gamma, not 0 as in the paper, is the velocity in the middle of the step: the first
-// prediction is then closed up to h^3, and about one round is saved.
+// prediction is then closed up to h^3. Rounds a step with 0 and with gamma, h = 20 ms, 2 s: fourbar
+// 4.7, 3.3; peaucellier 3.3, 2.5; strandbeest 7.9, 7.7; chain 24.9, 5.5.
 //
 // Rows without a position (motors, gears, rolling) ask for the mean of their rates at both ends.
 // Velocity-dependent forces at the end are those of a predicted velocity, so that the order stays
@@ -25,11 +26,12 @@
 //
 // When the joints do not close, or only by a correction that is no small part of the motion (a
 // linkage that flies through a nearly singular place: measured, 85 % of the energy lost in one step
-// of 5 ms that a Strandbeest takes through its toggle): the step is halved, four times at most; then every body in tension
-// is stiffened and the solves get more regularisation, a hundred times more each time, which damps what a singular place demands, and
-// the best of these is taken if no joint is off by more than the setting `accept`, and counted in
-// the report. Otherwise the step fails and names the joint. A body that would turn by more than
-// 0.5 rad in a step makes it shorter pieces to begin with.
+// of 5 ms that a Strandbeest takes through its toggle): the step is halved, four times at most. Then
+// every body in tension is stiffened and the solves get more regularisation, a hundred times more
+// each time, which damps what a singular place demands. The best of these is taken if no joint is
+// off by more than the setting `accept`, and counted in the report. Otherwise the step fails and
+// names the joint. A body that would turn by more than 0.5 rad in a step makes it shorter pieces to
+// begin with.
 #include "step/stepper.h"
 
 enum { HALVINGS_MAX = 4, PIECES_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
@@ -285,6 +287,7 @@ static double fastest(const tn_stepper* s)
 static tn_result fit_velocities(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tn_model* model  = s->model;
+    double*         r      = s->system->gamma; // which the look after each solve renews
     tn_result       result = second_kick(s, h, false, why);
     if (result != TN_OK) return result;
     tni_measure_errors(s, report);
@@ -292,8 +295,8 @@ static tn_result fit_velocities(tn_stepper* s, double h, tn_step_report* report,
     for (double before = HUGE_VAL;
          report->velocity_error > 1e-14 * fastest(s) && report->velocity_error < 0.1 * before;) {
         before = report->velocity_error;
-        for (int i = 0; i < model->row_count; ++i) s->impulse.drive[i] = -s->system->rate[i];
-        result = tni_system_solve(s->system, NULL, s->impulse.drive, false, why);
+        for (int i = 0; i < model->row_count; ++i) r[i] = -s->system->rate[i];
+        result = tni_system_solve(s->system, NULL, r, false, why);
         if (result != TN_OK) return result;
         for (int i = 0; i < model->u_count; ++i) s->next.u[i] += s->system->answer[i];
         tni_measure_errors(s, report);
