@@ -225,7 +225,9 @@ typedef struct tn_joint_def {
     double   rest[6];            ///< free coordinates at which the spring is slack
     double   force[6];           ///< constant generalized force on each free coordinate
     tn_limit limit;
-    double   restitution; ///< of a hard limit that is hit, of a rope that comes taut: 0..1
+    double   friction;       ///< dry, on every free coordinate [N m or N]; smooth about zero speed
+    double   friction_speed; ///< at which 71 % of it is reached [rad/s or m/s]
+    double   restitution;    ///< of a hard limit that is hit, of a rope that comes taut: 0..1
     tn_role  role;
     uint32_t cookie; ///< proof that the defaults were taken; do not set
 } tn_joint_def;
@@ -337,15 +339,24 @@ typedef struct tn_load_def {
     uint32_t    cookie;
 } tn_load_def;
 
-/// F = -(linear + quadratic |v|) v at a point, T = -angular w.
+/// A vector at a time; straight lines between keys, constant outside.
+typedef struct tn_vector_key {
+    double  time; ///< [s]
+    tn_vec3 value;
+} tn_vector_key;
+
+/// F = -(linear + quadratic |v|) v at a point, T = -angular w; v: against the wind.
 typedef struct tn_drag_def {
-    const char* name;
-    tn_body_id  body;
-    tn_vec3     point;     ///< in the body's frame
-    double      linear;    ///< [N s/m]
-    double      quadratic; ///< [N s^2/m^2]
-    double      angular;   ///< [N m s/rad]
-    uint32_t    cookie;
+    const char*          name;
+    tn_body_id           body;
+    tn_vec3              point;     ///< in the body's frame
+    double               linear;    ///< [N s/m]
+    double               quadratic; ///< [N s^2/m^2]
+    double               angular;   ///< [N m s/rad]
+    tn_vec3              wind;      ///< velocity of the air there [m/s]
+    const tn_vector_key* wind_keys; ///< when given, instead of wind
+    int                  wind_key_count;
+    uint32_t             cookie;
 } tn_drag_def;
 
 TN_API tn_spring_def tn_default_spring_def(void);

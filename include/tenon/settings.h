@@ -81,12 +81,43 @@ typedef struct tn_impulse_settings {
     bool           stiffen;     ///< treat the tension of heavily loaded light bodies implicitly
 } tn_impulse_settings;
 
+typedef enum tn_implicit_solve {
+    TN_IMPLICIT_LINEAR,    ///< one linear solve, as in Hernandez et al. 2011
+    TN_IMPLICIT_CORRECTED, ///< and joints closed to the tolerance, on the same factorisation
+    TN_IMPLICIT_NEWTON     ///< the equations of the step itself, to the tolerance
+} tn_implicit_solve;
+
+typedef enum tn_implicit_form {
+    TN_IMPLICIT_FORM_AUTO, ///< nullspace where it serves, rows elsewhere
+    TN_IMPLICIT_ROWS,      ///< stiff forces are rows with a compliance, in the node of their joint
+    TN_IMPLICIT_BLOCKS,    ///< they are blocks between bodies: the grandparent factorisation
+    TN_IMPLICIT_EXACT,     ///< the same with exact derivatives: not symmetric, LU
+    TN_IMPLICIT_NULLSPACE  ///< trees of rigid bodies in the velocities of their joints
+} tn_implicit_form;
+
+typedef enum tn_implicit_integrator {
+    TN_IMPLICIT_EULER, ///< backward Euler, first order
+    TN_IMPLICIT_BDF2   ///< two-step backward differences, second order, far less damping
+} tn_implicit_integrator;
+
+typedef struct tn_implicit_settings {
+    tn_implicit_solve      solve;
+    tn_implicit_form       form;
+    tn_implicit_integrator integrator;
+    double                 tolerance;  ///< joint error that a step leaves at most [m or rad]
+    int                    iterations; ///< of the correction, or of Newton's method, at most
+    bool                   stiffen;    ///< geometric stiffness: joint forces turn with the bodies
+    double                 contact_stiffness; ///< of contacts, which are soft in this method [N/m]
+    double                 contact_damping;   ///< [N s/m]
+} tn_implicit_settings;
+
 typedef struct tn_settings {
     tn_method              method;
     double                 h;        ///< step [s]
     double                 duration; ///< [s]
     tn_multiplier_settings multiplier;
     tn_impulse_settings    impulse;
+    tn_implicit_settings   implicit;
 } tn_settings;
 
 TN_API tn_settings tn_default_settings(void);

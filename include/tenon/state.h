@@ -36,6 +36,27 @@ TN_API int           tn_state_velocity_count(const tn_state* state);
 TN_API const double* tn_state_coordinates(const tn_state* state);
 TN_API const double* tn_state_velocities(const tn_state* state);
 
+// ---- From outside: poses of targets, and handles --------------------------------------------------
+
+enum { TN_HANDLES_MAX = 8 };
+
+/// Where a target (by index, as added to the scene) is from now on, instead of its keys, until it is
+/// set again. It moves on with the velocity (NULL: it rests). pose NULL: back to its keys.
+TN_NODISCARD TN_API tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
+                                                  const tn_twist* velocity);
+/// Force and torque of a target on its body, at its point, world axes.
+TN_API tn_wrench tn_state_target_force(const tn_state* state, int target);
+
+/// Takes hold of a point of a body (in its frame) with a spring: a mouse, a haptic device. handle:
+/// 0 .. TN_HANDLES_MAX - 1. The far end starts where the point is.
+TN_NODISCARD TN_API tn_result tn_state_grab(tn_state* state, int handle, tn_body_id body,
+                                            tn_vec3 point, double stiffness, double damping);
+/// Moves the far end of a handle there; it moves on with the velocity until it is moved again.
+TN_NODISCARD TN_API tn_result tn_state_move(tn_state* state, int handle, tn_vec3 position,
+                                            tn_vec3 velocity);
+TN_API void                   tn_state_release(tn_state* state, int handle);
+TN_API tn_vec3 tn_state_handle_force(const tn_state* state, int handle); ///< on the body [N]
+
 // ---- Measures ------------------------------------------------------------------------------------
 
 typedef struct tn_energy {

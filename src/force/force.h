@@ -8,12 +8,13 @@
 /// Where everything is when forces are asked for. Without views, bodies are seen in the state one
 /// by one.
 typedef struct tni_scene_view {
-    const tn_model* model;
-    double          time;
-    const double*   z; ///< joint coordinates a moment ago
-    const tni_view* views;
-    const tn_state* state;
-    bool            flying; ///< turning bodies carry on by themselves: no inertial forces
+    const tn_model*    model;
+    double             time;
+    const double*      z; ///< joint coordinates a moment ago
+    const tni_view*    views;
+    const tn_state*    state;
+    bool               flying;  ///< turning bodies carry on by themselves: no inertial forces
+    const tni_outside* outside; ///< pushed targets and handles; NULL: none
 } tni_scene_view;
 
 /// A body as it stands; scratch is used when no view is at hand.
@@ -52,5 +53,55 @@ void tni_other_forces(const tni_scene_view* at, double* f);
 bool tni_forces_damp(const tn_model* model);
 /// f = sum of all forces.
 void tni_forces(const tni_scene_view* at, double* f);
+
+// ---- For implicit steps: soft.c, derive.c --------------------------------------------------------
+
+/// How a step looks ahead from where the scene is seen. Keyed and pushed poses are those of its end.
+typedef struct tni_ahead {
+    double        h;    ///< how far
+    double        time; ///< of its end
+    const double* u;    ///< velocities expected on the way: which one-sided ends will be met
+} tni_ahead;
+
+enum { TNI_SOFT_ROWS_MAX = 12 };
+
+/// What a soft force is: decides where its rows may stand.
+typedef enum tni_soft_kind {
+    TNI_SOFT_BODY,  ///< on one body alone
+    TNI_SOFT_JOINT, ///< along the free coordinates of a joint (index): all of them, in order
+    TNI_SOFT_TOUCH, ///< between two bodies, where they touch
+    TNI_SOFT_SPRING ///< between two bodies, by a spring (index): three world axes, point 2 less point 1
+} tni_soft_kind;
+
+/// A stiff force, linearised: when everything has moved by d from where it is seen, and goes at u, it
+/// pushes along its rows with
+///     f - K (J d) - D (J u)          K and D symmetric, not negative
+/// so backward Euler needs nothing else of it. J[i] is NULL for a side that cannot be pushed.
+typedef struct tni_soft {
+    tni_soft_kind kind;
+    int           index;   ///< of the joint or spring
+    int           body[2]; ///< TNI_SOFT_BODY: body[1]
+    int           row_count;
+    double        f[TNI_SOFT_ROWS_MAX];
+    double        K[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX]; ///< row_count x row_count, row-major
+    double        D[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX];
+    double        J[2][TNI_SOFT_ROWS_MAX * TNI_DIM_MAX]; ///< row_count x dim of the body, row-major
+} tni_soft;
+
+/// All stiff forces, in a fixed order: actuations of joints, springs, targets, handles, drag, elasticity.
+void tni_soften(const tni_scene_view* at, const tni_ahead*            ahead,
+                void (*take)(void* user, const tni_soft* soft), void* user);
+/// One actuation's, by its number.
+void tni_soften_actuation(const tni_scene_view* at, const tni_ahead* ahead, int actuation,
+                          tni_soft* soft);
+/// f = the sum of all forces that are not among them: gravity, loads, what user-defined bodies say.
+void tni_plain_forces(const tni_scene_view* at, double* f);
+
+/// A block of exact derivatives of the sum of all forces: K = -dF[row body]/dq[column body],
+/// D = -dF[row body]/du[column body], dim x dim, row-major. q: tangent, as u.
+typedef void tni_take_derivative(void* user, int row_body, int col_body, const double* K,
+                                 const double* D);
+/// All of them, inertial ones too unless at->flying; several may come for the same pair.
+void tni_derive(const tni_scene_view* at, tni_take_derivative* take, void* user);
 
 #endif

@@ -58,6 +58,7 @@ typedef struct tni_actuation {
     int      joint;
     double   stiffness, damping;
     double   rest[TNI_COORDINATES_MAX], force[TNI_COORDINATES_MAX];
+    double   friction, friction_speed; ///< -friction v / sqrt(v^2 + friction_speed^2)
     tn_limit limit;
 } tni_actuation;
 
@@ -159,9 +160,11 @@ typedef struct tni_load {
 } tni_load;
 
 typedef struct tni_drag {
-    int     body;
-    tn_vec3 p;
-    double  linear, quadratic, angular;
+    int                  body;
+    tn_vec3              p;
+    double               linear, quadratic, angular;
+    const tn_vector_key* wind; ///< at least one key: a constant
+    int                  wind_count;
 } tni_drag;
 
 enum { TNI_CONSTRAINT_BODIES_MAX = TN_COUPLING_BODIES_MAX };
@@ -231,5 +234,6 @@ const tni_constraint* tni_constraint_of_row(const tn_model* model, int row);
 void tni_keys_at(const tn_key* keys, int count, double time, tn_frame* pose, tn_twist* velocity);
 /// The value and its rate at a time.
 void tni_values_at(const tn_value_key* keys, int count, double time, double* value, double* rate);
+tn_vec3 tni_vector_at(const tn_vector_key* keys, int count, double time);
 
 #endif

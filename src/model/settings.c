@@ -34,6 +34,9 @@ static const char* const loops_words[]       = {"core", "auxiliary"};
 static const char* const formulation_words[] = {"auto", "kkt", "spd", "split"};
 static const char* const backend_words[]     = {"core", "cholmod"};
 static const char* const alpha_words[]       = {"rows", "norm"};
+static const char* const solve_words[]       = {"linear", "corrected", "newton"};
+static const char* const form_words[]        = {"auto", "rows", "blocks", "exact", "nullspace"};
+static const char* const backward_words[]    = {"euler", "bdf2"};
 static const char* const bool_words[]        = {"false", "true"};
 
 #define AT(field) offsetof(tn_settings, field)
@@ -94,6 +97,23 @@ static const setting table[] = {
           "split: joints on a part of a body; 0: chosen by predicted cost"),
     WORD("impulse.stiffen", impulse.stiffen, FIELD_BOOL, bool_words, "true | false",
          "treat the tension of light bodies under heavy load implicitly"),
+    WORD("implicit.solve", implicit.solve, FIELD_ENUM, solve_words, "linear | corrected | newton",
+         "one linear solve, joints closed on its factorisation, or the step's equations solved"),
+    WORD(
+        "implicit.form", implicit.form, FIELD_ENUM, form_words,
+        "auto | rows | blocks | exact | nullspace",
+        "stiff forces as compliant rows, as blocks between bodies, exactly, or in joint velocities"),
+    WORD("implicit.integrator", implicit.integrator, FIELD_ENUM, backward_words, "euler | bdf2",
+         "backward Euler, or two-step backward differences: second order, far less damping"),
+    POSITIVE("implicit.tolerance", implicit.tolerance,
+             "joint error that a step leaves at most [m or rad]"),
+    WHOLE("implicit.iterations", implicit.iterations, "a whole number >= 1", 1,
+          "of the joint correction, or of Newton's method, at most"),
+    WORD("implicit.stiffen", implicit.stiffen, FIELD_BOOL, bool_words, "true | false",
+         "geometric stiffness: joint forces turn with the bodies"),
+    POSITIVE("implicit.contact_stiffness", implicit.contact_stiffness,
+             "of contacts, which are soft in this method [N/m]"),
+    NOT_NEGATIVE("implicit.contact_damping", implicit.contact_damping, "likewise [N s/m]"),
 };
 enum { SETTING_COUNT = (int)(sizeof table / sizeof *table) };
 
@@ -104,7 +124,12 @@ const char* tn_method_word(tn_method method)
 
 int tn_method_order(tn_method method)
 {
-    return method == TN_METHOD_MULTIPLIER ? 4 : method == TN_METHOD_IMPULSE ? 2 : 0;
+    switch (method) {
+    case TN_METHOD_MULTIPLIER: return 4;
+    case TN_METHOD_IMPULSE: return 2;
+    case TN_METHOD_IMPLICIT: return 1;
+    default: return 0;
+    }
 }
 
 tn_settings tn_default_settings(void)
@@ -122,7 +147,14 @@ tn_settings tn_default_settings(void)
                                         .iterations     = 50,
                                         .accept         = 1e-3,
                                         .regularisation = 1e-11,
-                                        .stiffen        = true}};
+                                        .stiffen        = true},
+                         .implicit   = {.solve             = TN_IMPLICIT_CORRECTED,
+                                        .integrator        = TN_IMPLICIT_EULER,
+                                        .tolerance         = 1e-8,
+                                        .iterations        = 30,
+                                        .stiffen           = true,
+                                        .contact_stiffness = 1e5,
+                                        .contact_damping   = 100}};
 }
 
 tn_setting_info tn_setting_at(int index)

@@ -4,17 +4,23 @@
 
 tn_result tn_state_create(const tn_model* model, tn_state** out)
 {
-    const size_t count =
-        (size_t)model->q_count + (size_t)model->u_count + (size_t)model->coordinate_count;
-    const size_t bytes = sizeof(tn_state) + sizeof(double) * count;
-    tn_state*    state = tni_host_take(&model->arena.host, bytes);
-    *out               = state;
+    const size_t numbers =
+        sizeof(double) * ((size_t)model->q_count + 3 * (size_t)model->u_count +
+                          (size_t)model->coordinate_count + (size_t)model->row_count);
+    const size_t bytes =
+        sizeof(tn_state) + numbers + sizeof(tni_pushed) * (size_t)model->target_count;
+    tn_state* state = tni_host_take(&model->arena.host, bytes);
+    *out            = state;
     if (state == NULL) return TN_ERR_MEMORY;
-    state->model = model;
-    state->bytes = bytes;
-    state->q     = (double*)(state + 1);
-    state->u     = state->q + model->q_count;
-    state->z     = state->u + model->u_count;
+    state->model              = model;
+    state->bytes              = bytes;
+    state->q                  = (double*)(state + 1);
+    state->u                  = state->q + model->q_count;
+    state->z                  = state->u + model->u_count;
+    state->memory.multipliers = state->z + model->coordinate_count;
+    state->memory.mean        = state->memory.multipliers + model->row_count;
+    state->memory.momentum    = state->memory.mean + model->u_count;
+    state->outside.targets    = (tni_pushed*)((char*)(state + 1) + numbers);
     tn_state_reset(state);
     return TN_OK;
 }
@@ -27,11 +33,10 @@ void tn_state_free(tn_state* state)
 void tn_state_copy(tn_state* to, const tn_state* from)
 {
     TN_ASSERT(to->model == from->model);
-    const tn_model* model = to->model;
-    to->time              = from->time;
-    memcpy(to->q, from->q,
-           sizeof(double) *
-               ((size_t)model->q_count + (size_t)model->u_count + (size_t)model->coordinate_count));
+    to->time     = from->time;
+    to->memory.h = from->memory.h;
+    memcpy(to->outside.handles, from->outside.handles, sizeof to->outside.handles);
+    memcpy(to + 1, from + 1, to->bytes - sizeof *to);
 }
 
 double tn_state_time(const tn_state* state)
@@ -78,7 +83,9 @@ void tn_state_reset(tn_state* state)
 {
     const tn_model* model = state->model;
     state->time           = 0;
-    memset(state->z, 0, sizeof(double) * (size_t)model->coordinate_count);
+    state->memory.h       = 0;
+    memset(state->outside.handles, 0, sizeof state->outside.handles);
+    memset(state + 1, 0, state->bytes - sizeof *state);
     for (int i = 0; i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
         double *        q = state->q + body->q_start, *u = state->u + body->u_start;
@@ -132,6 +139,7 @@ tn_result tn_state_set_pose(tn_state* state, tn_body_id id, tn_frame pose)
         !(fabs(pose.position.z - body->start.position.z) < plane_tolerance))
         return TN_ERR_MODEL;
     set_pose(body, pose, state->q + body->q_start);
+    state->memory.h = 0;
     return TN_OK;
 }
 
@@ -154,6 +162,7 @@ tn_result tn_state_set_velocity(tn_state* state, tn_body_id id, tn_twist velocit
     const tn_vec3  arm  = tni_mul(&view.R, body->com);
     velocity.linear     = tni_add(velocity.linear, tni_cross(velocity.angular, arm));
     set_velocity(body, velocity, state->q + body->q_start, state->u + body->u_start);
+    state->memory.h = 0;
     return TN_OK;
 }
 

@@ -5,10 +5,43 @@
 #include "model/model.h"
 #include "tenon/state.h"
 
-/// One block: the three arrays lie behind the struct.
+/// The pose of a target that was set from outside, at a time; it moves on with the velocity.
+typedef struct tni_pushed {
+    bool     given;
+    double   time;
+    tn_frame pose;
+    tn_twist velocity;
+} tni_pushed;
+
+/// A spring from a point of a body to a point that somebody moves.
+typedef struct tni_handle {
+    int     body; ///< 0: the handle is free
+    tn_vec3 p;    ///< from the centre of mass, body axes
+    double  stiffness, damping;
+    double  time; ///< at which it was moved last; it moves on with the velocity
+    tn_vec3 position, velocity;
+} tni_handle;
+
+/// What is done to a state from outside, until it is changed.
+typedef struct tni_outside {
+    tni_pushed* targets; ///< by target of the model
+    tni_handle  handles[TN_HANDLES_MAX];
+} tni_outside;
+
+/// What a method with a memory keeps of the step before. h: of that step; 0: nothing is known.
+typedef struct tni_memory {
+    double  h;
+    double* multipliers; ///< by row, forces
+    double* mean;        ///< velocity of the step, laid out as u
+    double* momentum;    ///< M u at its start, laid out as u
+} tni_memory;
+
+/// One block: the arrays lie behind the struct.
 struct tn_state {
     const tn_model* model;
     size_t          bytes;
+    tni_outside     outside;
+    tni_memory      memory;
     double          time;
     double*         q; ///< rigid: x y z of the centre of mass, qw qx qy qz; planar: x y angle;
                        ///< particle: x y z; affine: x y z, then the columns of A

@@ -1,0 +1,57 @@
+// stiff: the linear system of an implicit step, in one of its forms.
+//
+// A step of h leads from q to q1 = fly(q, share u + drift, h), u being the velocity asked for. With
+// e = share h ("reach": how far forces and rows see u ahead),
+//
+//     A u + J^T mu = p + e F         A = M + e D + e^2 K + e^2 K_g
+//     J u          = r               lambda = -mu / e
+//
+// p is the momentum that the step begins with, M u0 for backward Euler. Stiff forces (force.h,
+// tni_soft) stand on the left with what they will be at the end: in A where they touch one body;
+// between bodies as rows with a compliance E = (e^2 K + e D)^-1 (form rows), as blocks between the
+// bodies (blocks, exact), or on the diagonal of the joints' velocities (nullspace). K_g is the
+// geometric stiffness of the joint forces lambda of the step before.
+#ifndef TNI_STIFF_H
+#define TNI_STIFF_H
+
+#include "system/system.h"
+
+/// How a step leads ahead.
+typedef struct tni_lead {
+    double        h;
+    double        share; ///< 1 for backward Euler
+    const double* drift; ///< laid out as u; NULL: none
+    double        time;  ///< of the end
+} tni_lead;
+
+/// What a step starts from.
+typedef struct tni_start {
+    tni_place     at;
+    const double* momentum;    ///< laid out as u; NULL: M u
+    const double* multipliers; ///< forces by row that K_g is made of; NULL: no K_g
+    const double* ahead;       ///< velocities that decide which one-sided ends are met
+    bool          bend; ///< rows ask for what closes them to second order (gamma), not just first
+} tni_start;
+
+typedef struct tni_stiff tni_stiff;
+
+TN_NODISCARD tn_result tni_stiff_create(tni_arena* arena, tni_system* system,
+                                        const tn_implicit_settings* settings, tni_stiff** stiff,
+                                        tn_why* why);
+void                   tni_stiff_free(tni_stiff* stiff); ///< what does not lie in the arena
+/// The form that `auto` became.
+tn_implicit_form tni_stiff_form(const tni_stiff* stiff);
+
+/// Linearises, factors and solves: u and mu (both laid out as in tni_system) of the step. System's
+/// views, C, rate and gamma are those of the start afterwards.
+TN_NODISCARD tn_result tni_stiff_begin(tni_stiff* stiff, const tni_start* start,
+                                       const tni_lead* lead, double* u, double* mu, tn_why* why);
+/// With the same factorisation and the same soft rows, b NULL: zero:  A u + J^T mu = b,  J u = r.
+TN_NODISCARD tn_result tni_stiff_correct(tni_stiff* stiff, const double* b, const double* r,
+                                         double* u, double* mu, tn_why* why);
+/// Flies from the start with u to the end: q1, u1 there, and C of all rows (rates of those that have no
+/// position) at the end into r. Returns the largest |C|, |h rate|; *worst is its constraint.
+double tni_stiff_fly(tni_stiff* stiff, const tni_start* start, const tni_lead* lead,
+                     const double* u, double* q1, double* u1, double* r, int* worst);
+
+#endif
