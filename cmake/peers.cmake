@@ -16,3 +16,38 @@ target_link_libraries(peers_check PRIVATE tenon_peers)
 foreach(target IN ITEMS peers peers_check)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
 endforeach()
+
+# Chains in engines of articulated bodies: Bullet (libbullet-dev), DART (libdart-dev), MuJoCo (PyPI mujoco-core,
+# which scripts/peers puts under build/peers; TENON_MUJOCO is the folder with include/ and libmujoco.so.*).
+option(TENON_PEERS_CHAIN "The comparisons of bench/peers/chain.c" OFF)
+if(NOT TENON_PEERS_CHAIN)
+    return()
+endif()
+enable_language(CXX)
+set(CMAKE_CXX_STANDARD 17)
+set(TENON_MUJOCO "" CACHE PATH "Folder of the MuJoCo package")
+find_path(TENON_BULLET_INCLUDE bullet/btBulletDynamicsCommon.h REQUIRED)
+find_path(TENON_DART_INCLUDE dart/config.hpp REQUIRED)
+find_path(TENON_EIGEN_INCLUDE eigen3/Eigen/Core REQUIRED)
+file(GLOB mujoco_library "${TENON_MUJOCO}/libmujoco.so.*")
+if(NOT mujoco_library)
+    message(FATAL_ERROR "no libmujoco in TENON_MUJOCO=${TENON_MUJOCO}")
+endif()
+
+add_library(tenon_peers_chain STATIC bench/peers/links.c bench/peers/mujoco.c bench/peers/bullet.cpp bench/peers/dart.cpp)
+target_include_directories(tenon_peers_chain PRIVATE src)
+target_include_directories(tenon_peers_chain SYSTEM PRIVATE ${TENON_MUJOCO}/include ${TENON_DART_INCLUDE}
+    ${TENON_BULLET_INCLUDE}/bullet ${TENON_EIGEN_INCLUDE}/eigen3)
+set_source_files_properties(bench/peers/bullet.cpp PROPERTIES COMPILE_DEFINITIONS BT_USE_DOUBLE_PRECISION
+    COMPILE_OPTIONS -O2)
+set_source_files_properties(bench/peers/dart.cpp PROPERTIES COMPILE_OPTIONS -O2)
+target_link_libraries(tenon_peers_chain PUBLIC tenon_peers ${mujoco_library} dart dart-external-odelcpsolver
+    BulletDynamics-float64 BulletCollision-float64 LinearMath-float64)
+
+add_executable(peers_chain bench/peers/chain.c)
+add_executable(peers_chain_check bench/peers/chain_check.c tests/test_main.c)
+target_include_directories(peers_chain_check PRIVATE tests)
+foreach(target IN ITEMS peers_chain peers_chain_check)
+    target_link_libraries(${target} PRIVATE tenon_peers_chain)
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+endforeach()

@@ -15,11 +15,14 @@ enum { TNS_FINGER_COUNT = 5, TNS_PHALANX_COUNT = 3 };
 
 /// A hand of 16 bones: palm, thumb, index, middle, ring, little, three phalanges each.
 typedef struct tns_hand_def {
-    const char*   prefix;  ///< of all names
-    tn_frame      pose;    ///< wrist at the origin, fingers along x, back of the hand to z
-    double        side;    ///< thumb at +y (1) or at -y (-1)
-    tn_joint_type knuckle; ///< at the palm: hinge, or universal; the others are hinges
-    double        stiffness, damping; ///< [N m/rad], [N m s/rad]
+    const char* prefix; ///< of all names
+    tn_frame    pose;   ///< wrist at the origin, fingers along x, back of the hand to z
+    double      side;   ///< thumb at +y (1) or at -y (-1)
+    /// Universal knuckles, a ball at the thumb's base, stiff ends where those of a healthy hand are.
+    /// Else every joint is a hinge with the same soft ends.
+    bool   anatomical;
+    double stiffness, damping;         ///< [N m/rad], [N m s/rad]
+    double end_stiffness, end_damping; ///< likewise, of anatomical ends
 } tns_hand_def;
 
 typedef struct tns_hand_ids {
@@ -27,8 +30,13 @@ typedef struct tns_hand_ids {
 } tns_hand_ids;
 
 tns_hand_ids tns_add_hand(tn_scene* scene, const tns_hand_def* hand);
-/// Where a finger's tip is, in the hand's frame, when every joint of it is bent by so many turns.
-tn_vec3 tns_fingertip(int finger, double side, double bend);
+/// What a finger is bent by, from the initial pose [turns]: inward at each joint, and at the knuckle
+/// sideways, to the thumb.
+typedef struct tns_bend {
+    double flex[TNS_PHALANX_COUNT], spread;
+} tns_bend;
+/// Where the end of a finger's last bone is, in the hand's frame, with the attitude of that bone.
+tn_frame tns_fingertip(int finger, double side, tns_bend bend);
 /// From the middle of the last bone to its end [m].
 double tns_fingertip_reach(int finger);
 

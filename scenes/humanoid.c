@@ -215,7 +215,6 @@ static void add_hands(tn_scene* scene, const tns_person_def* person)
         const tns_hand_def hand   = {.prefix    = prefix.text,
                                      .pose      = {wrist, tns_turn_about(TNS_Z, 0.25 * y)},
                                      .side      = -y,
-                                     .knuckle   = TN_JOINT_HINGE,
                                      .stiffness = 0.03,
                                      .damping   = 1e-4};
         const tn_body_id   palm   = tns_add_hand(scene, &hand).palm;

@@ -66,6 +66,16 @@ tn_quat tns_turn_about(tn_vec3 unit_axis, double turns)
     return (tn_quat){half.x, half.y * unit_axis.x, half.y * unit_axis.y, half.y * unit_axis.z};
 }
 
+static double smooth(double s)
+{
+    return s <= 0 ? 0 : s >= 1 ? 1 : s * s * (3 - 2 * s);
+}
+
+double tns_pulse(double time, double a, double b, double c, double d)
+{
+    return smooth((time - a) / (b - a)) - smooth((time - c) / (d - c));
+}
+
 tns_text tns_name(const char* format, ...)
 {
     tns_text name;
@@ -84,6 +94,11 @@ void tns_setup(tn_scene* scene, const char* name, double h, double duration)
     settings.duration    = duration;
     tn_scene_set_name(scene, name);
     tn_scene_set_settings(scene, &settings);
+}
+
+void tns_setup_stiff(tn_scene* scene, const char* name, double duration)
+{
+    tns_setup(scene, name, 0.0005, duration);
 }
 
 static const tn_twist rest = {{0, 0, 0}, {0, 0, 0}};
@@ -279,6 +294,7 @@ tn_body_id tns_add_links(tn_scene* scene, const tns_links* links)
         tn_joint_def   joint = tns_joint(links->joint, last, rod, a, links->axis);
         joint.name           = name.text;
         joint.stiffness      = links->stiffness;
+        joint.damping        = links->damping;
         tn_scene_add_joint(scene, &joint);
         last = rod;
     }

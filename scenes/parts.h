@@ -72,8 +72,19 @@ static inline tn_frame tns_frame(tn_vec3 position)
 }
 
 /// (cos, sin, 0) of an angle in full turns, by series: quarter turns are exact.
-tn_vec3 tns_circle(double turns);
-tn_quat tns_turn_about(tn_vec3 unit_axis, double turns);
+tn_vec3              tns_circle(double turns);
+tn_quat              tns_turn_about(tn_vec3 unit_axis, double turns);
+static inline double tns_radians(double turns)
+{
+    return 6.2831853071795865 * turns;
+}
+static inline double tns_turns(double radians)
+{
+    return radians / 6.2831853071795865;
+}
+/// 0 up to time a, 1 from b to c, 0 from d on; between them it rises and falls smoothly (3 s^2 - 2
+/// s^3).
+double tns_pulse(double time, double a, double b, double c, double d);
 
 /// A short text made by printf, held by value: tns_name("link%d", i).text
 typedef struct tns_text {
@@ -83,6 +94,8 @@ tns_text tns_name(const char* format, ...) __attribute__((format(printf, 1, 2)))
 
 /// Name, step [s] and duration [s] of the scene; the method stays auto.
 void tns_setup(tn_scene* scene, const char* name, double h, double duration);
+/// The same for stiff scenes: the implicit method at the rate of a screen.
+void tns_setup_stiff(tn_scene* scene, const char* name, double duration);
 
 /// A rod from a to b, drawn as a capsule with round ends about a and b. Body frame in the middle,
 /// z from a to b. Inertia of the solid cylinder between a and b.
@@ -135,7 +148,7 @@ typedef struct tns_links {
     double        tip_mass;     ///< added to the mass of the last rod [kg]
     tn_joint_type joint;
     tn_vec3       axis;
-    double        stiffness; ///< [N m/rad]
+    double        stiffness, damping; ///< [N m/rad], [N m s/rad]
 } tns_links;
 /// Returns the last rod.
 tn_body_id tns_add_links(tn_scene* scene, const tns_links* links);

@@ -1,11 +1,22 @@
 // robot: two arms with hands on a fixed torso, pulled by the left hand, as in Hernandez et al.
-// 2011, fig. 3. Shoulders, wrists and neck are balls, elbows and fingers hinges. Its joints want
-// to stay as they are.
+// 2011, fig. 3. Shoulders, elbows, wrists and neck are balls, fingers hinges. Its joints want to
+// stay as they are, unless their torque is off: then nothing but the pull and dampers hold the arm.
 #include "builtins.h"
 #include "parts.h"
 
-// Joint springs of light parts are as much weaker as the parts are lighter.
-static const double wrist_share = 0.4, finger_share = 0.01;
+// A joint's share of the arm's stiffness and damping, and its ends: of a ball cone and twist, of a
+// hinge how far it bends either way [rad]. Ends are 30 times as stiff as springs are by default.
+typedef struct make {
+    tn_joint_type type;
+    double        share, inward, other;
+} make;
+
+static const make shoulder_make   = {TN_JOINT_BALL, 1, 1.8, 1.5},
+                  elbow_make      = {TN_JOINT_BALL, 0.5, 2.4, 1.5},
+                  wrist_make      = {TN_JOINT_BALL, 0.1, 1.2, 1},
+                  finger_make     = {TN_JOINT_HINGE, 0.005, 1.6, 0.3},
+                  neck_make       = {TN_JOINT_BALL, 2, 0.8, 1.2};
+static const double end_stiffness = 1800, end_damping = 10; // [N m/rad], [N m s/rad]
 
 typedef struct arm {
     tn_scene*   scene;
@@ -19,13 +30,24 @@ static tn_vec3 out(const arm* a, double x, double y, double z)
     return tns_vec(x, a->y * y, z);
 }
 
-static void add_joint(const arm* a, tns_text name, tn_joint_type type, tn_body_id body1,
-                      tn_body_id body2, tn_vec3 anchor, tn_vec3 axis, double share)
+static void add_joint(const arm* a, tns_text name, make make, tn_body_id body1, tn_body_id body2,
+                      tn_vec3 anchor, tn_vec3 axis)
 {
-    tn_joint_def joint = tns_joint(type, body1, body2, anchor, axis);
-    joint.name         = name.text;
-    joint.stiffness    = share * a->stiffness;
-    joint.damping      = share * a->damping;
+    tn_joint_def joint    = tns_joint(make.type, body1, body2, anchor, axis);
+    joint.name            = name.text;
+    joint.stiffness       = make.share * a->stiffness;
+    joint.damping         = make.share * a->damping;
+    joint.limit.given     = true;
+    joint.limit.stiffness = make.share * end_stiffness;
+    joint.limit.damping   = make.share * end_damping;
+    if (make.type == TN_JOINT_BALL) {
+        joint.limit.cone        = make.inward;
+        joint.limit.twist_lower = -make.other;
+        joint.limit.twist_upper = make.other;
+    } else {
+        joint.limit.lower = -make.other;
+        joint.limit.upper = make.inward;
+    }
     tn_scene_add_joint(a->scene, &joint);
 }
 
@@ -38,7 +60,7 @@ static void add_finger(const arm* a, tn_body_id hand, int number, double x)
                       end     = out(a, x, 0.93 + 0.05 * k, 1.3);
         const tns_text   name = tns_name("%s_finger%d_%d", a->side, number, k + 1);
         const tn_body_id rod  = tns_rod(a->scene, name.text, start, end, 0.01, 0.05);
-        add_joint(a, name, TN_JOINT_HINGE, last, rod, start, tns_vec(-a->y, 0, 0), finger_share);
+        add_joint(a, name, finger_make, last, rod, start, tns_vec(-a->y, 0, 0));
         last = rod;
     }
 }
@@ -46,7 +68,7 @@ static void add_finger(const arm* a, tn_body_id hand, int number, double x)
 static tn_body_id add_arm(const arm* a, tn_body_id torso)
 {
     const tn_vec3 shoulder = out(a, 0, 0.2, 1.3), elbow = out(a, 0, 0.5, 1.3),
-                  wrist        = out(a, 0, 0.78, 1.3);
+                  wrist = out(a, 0, 0.78, 1.3), along = out(a, 0, 1, 0);
     const tns_text upper_name  = tns_name("%s_upper_arm", a->side),
                    fore_name   = tns_name("%s_forearm", a->side);
     const tns_text   hand_name = tns_name("%s_hand", a->side);
@@ -54,30 +76,31 @@ static tn_body_id add_arm(const arm* a, tn_body_id torso)
     const tn_body_id fore      = tns_rod(a->scene, fore_name.text, elbow, wrist, 0.035, 1.3);
     const tn_frame   pose      = tns_frame(out(a, 0, 0.83, 1.3));
     const tn_body_id hand = tns_box(a->scene, hand_name.text, pose, tns_vec(0.05, 0.05, 0.02), 0.5);
-    add_joint(a, tns_name("%s_shoulder", a->side), TN_JOINT_BALL, torso, upper, shoulder,
-              out(a, 0, 1, 0), 1);
-    add_joint(a, tns_name("%s_elbow", a->side), TN_JOINT_HINGE, upper, fore, elbow, TNS_Z, 1);
-    add_joint(a, tns_name("%s_wrist", a->side), TN_JOINT_BALL, fore, hand, wrist, out(a, 0, 1, 0),
-              wrist_share);
+    add_joint(a, tns_name("%s_shoulder", a->side), shoulder_make, torso, upper, shoulder, along);
+    add_joint(a, tns_name("%s_elbow", a->side), elbow_make, upper, fore, elbow, along);
+    add_joint(a, tns_name("%s_wrist", a->side), wrist_make, fore, hand, wrist, along);
     for (int i = 0; i < 3; ++i) add_finger(a, hand, i + 1, 0.035 * (1 - i));
     return hand;
 }
 
-// Forward and up, across, and back to where it began.
+// Forward and up, across, down at the side, and back to where it began; never farther from the
+// shoulder than the arm reaches.
 static void drag(tn_scene* scene, tn_body_id hand, tn_vec3 from)
 {
-    const tn_key  keys[]     = {{0, tns_frame(from)},
-                                {1, tns_frame(tns_add(from, tns_vec(0.3, -0.2, 0.2)))},
-                                {2.5, tns_frame(tns_add(from, tns_vec(0.5, -0.6, 0.3)))},
-                                {4, tns_frame(tns_add(from, tns_vec(0.2, -0.2, -0.4)))},
-                                {5.5, tns_frame(from)}};
+    static const tn_vec3 way[] = {{0, 0, 0},         {0.2, -0.06, 0.2}, {0.4, -0.3, 0.25},
+                                  {0.45, -0.6, 0.1}, {0.4, -0.4, -0.2}, {0.1, -0.25, -0.45},
+                                  {0.1, -0.1, -0.2}, {0, -0.01, -0.02}};
+    enum { COUNT = sizeof way / sizeof way[0] };
+    tn_key keys[COUNT];
+    for (int k = 0; k < COUNT; ++k)
+        keys[k] = (tn_key){0.2 + 0.7 * k, tns_frame(tns_add(from, way[k]))};
     tn_target_def target     = tn_default_target_def();
     target.name              = "haptic";
     target.body              = hand;
     target.keys              = keys;
-    target.key_count         = sizeof keys / sizeof keys[0];
-    target.stiffness         = 400;
-    target.damping           = 20;
+    target.key_count         = COUNT;
+    target.stiffness         = 4000;
+    target.damping           = 60;
     target.angular_stiffness = 0;
     target.angular_damping   = 0;
     tn_scene_add_target(scene, &target);
@@ -85,14 +108,15 @@ static void drag(tn_scene* scene, tn_body_id hand, tn_vec3 from)
 
 static void build(tn_scene* scene, const double* values)
 {
-    tns_setup(scene, "robot", 0.001, 6);
-    const tn_frame   middle = tns_frame(tns_vec(0, 0, 1.1));
-    const tn_body_id torso  = tns_box(scene, "torso", middle, tns_vec(0.12, 0.18, 0.28), 30);
+    tns_setup_stiff(scene, "robot", 6);
+    const double     stiffness = values[2] == 0 ? values[0] : 0;
+    const tn_frame   middle    = tns_frame(tns_vec(0, 0, 1.1));
+    const tn_body_id torso     = tns_box(scene, "torso", middle, tns_vec(0.12, 0.18, 0.28), 30);
     tns_joint_at(scene, "stand", TN_JOINT_WELD, TNS_GROUND, torso, tns_vec(0, 0, 0.82), TNS_Z);
-    const arm left        = {scene, "left", 1, values[0], values[1]},
-              right       = {scene, "right", -1, values[0], values[1]};
+    const arm left        = {scene, "left", 1, stiffness, values[1]},
+              right       = {scene, "right", -1, stiffness, values[1]};
     const tn_body_id head = tns_sphere(scene, "head", tns_vec(0, 0, 1.55), 0.11, 4);
-    add_joint(&left, tns_name("neck"), TN_JOINT_BALL, torso, head, tns_vec(0, 0, 1.42), TNS_Z, 4);
+    add_joint(&left, tns_name("neck"), neck_make, torso, head, tns_vec(0, 0, 1.42), TNS_Z);
     const tn_body_id hand = add_arm(&left, torso);
     add_arm(&right, torso);
     drag(scene, hand, tns_vec(0, 0.83, 1.3));
@@ -101,7 +125,8 @@ static void build(tn_scene* scene, const double* values)
 const tns_builtin tns_robot = {
     "robot",
     "a torso with head, arms, hands and fingers, pulled about by its left hand",
-    {{"stiffness", "of the arm joints; wrists and fingers have a share of it [N m/rad]", 5, 0, 1e6,
+    {{"stiffness", "of the shoulders; the other joints have a share of it [N m/rad]", 60, 0, 1e6,
       false, NULL},
-     {"damping", "likewise [N m s/rad]", 0.3, 0, 1e6, false, NULL}},
+     {"damping", "likewise [N m s/rad]", 2, 0, 1e6, false, NULL},
+     {"torque", "off: joints have no springs", 0, 0, 1, true, "on|off"}},
     build};

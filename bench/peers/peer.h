@@ -30,7 +30,7 @@ typedef struct peer_engine {
 } peer_engine;
 
 extern const peer_engine peer_ode_quick, peer_ode_direct;
-extern const peer_engine peer_tenon_impulse, peer_tenon_multiplier;
+extern const peer_engine peer_tenon_impulse, peer_tenon_multiplier, peer_tenon_implicit;
 
 // ---- run.c: one engine, one scene, one step size -----------------------------------------------
 

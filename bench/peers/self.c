@@ -48,6 +48,12 @@ static void* open_multiplier(const tn_model* model, const tn_state* start,
     return open_world(model, start, "multiplier", options->tolerance, why);
 }
 
+static void* open_implicit(const tn_model* model, const tn_state* start,
+                           const peer_options* options, tn_why* why)
+{
+    return open_world(model, start, "implicit", options->tolerance, why);
+}
+
 static bool step(void* world, double h, tn_why* why)
 {
     self_world* w = world;
@@ -62,4 +68,6 @@ static void read_world(const void* world, tn_state* state)
 const peer_engine peer_tenon_impulse    = {"Tenon impulse", open_impulse, step, read_world,
                                            close_world};
 const peer_engine peer_tenon_multiplier = {"Tenon multiplier", open_multiplier, step, read_world,
+                                           close_world};
+const peer_engine peer_tenon_implicit   = {"Tenon implicit", open_implicit, step, read_world,
                                            close_world};

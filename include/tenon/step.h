@@ -51,6 +51,7 @@ typedef struct tn_step_report {
     int         refinement_count;  ///< refinement steps spent, largest over the solves
     int         iteration_count;   ///< projection iterations, or those of the joint correction
     int         substep_count;     ///< pieces of the step: adaptive integrator, rejected ones too
+    int         factor_count;      ///< implicit: factorisations
     int         unclosed_count;    ///< of them taken although a joint did not close
     int         stiffened_count;   ///< bodies whose tension was treated implicitly, the most
     int         contact_count;     ///< points in contact at the end

@@ -1,16 +1,26 @@
-// actuation: springs, dampers, limits and constant forces on the free coordinates of joints.
+// actuation: springs, dampers, limits, friction and constant forces on the free coordinates of
+// joints.
 //
-//     tau = force - stiffness (z - rest) - damping zdot
+//     tau = force - stiffness (z - rest) - damping zdot - friction zdot/sqrt(zdot^2 + s^2)
 // For angles the torque is along the gradient of the angle. A rotation vector is at rest in an
 // attitude, and the spring pulls along the vector of the turn that is left, theta = log(exp(z)
 // exp(-rest)): -k theta is the gradient of k |theta|^2/2, which -k (z - rest) is of nothing. A
-// constant torque on it stores no energy. Limits push back only: beyond an end e,  k |z - e| - d *
-// outward speed,  never less than zero; hard ones are no forces (joint/limit.c). Ball limits.
+// constant torque on it stores no energy. Friction takes the three of it as one vector. Limits push
+// back only: beyond an end e,  k |z - e| - d * outward speed,  never less than zero; hard ones are no
+// forces (joint/limit.c). Ball limits.
 // Swing: the angle beta between the z axes against the cone's half angle, about n = z1 x z2/|.|.
 // Twist: the angle tau of the turn about z that is left when the swing is taken off, 2 atan2(q_z,
 // q_w) of the relative quaternion; its gradient is (z1 + z2)/(1 + z1.z2).
-#include "force/force.h"
+//
+// Softened, along all free coordinates: K = k S with S = 1, sym(Jl^-1(theta)) for rotation vectors; D = d;
+// each one-sided end that will be met, along n:  k n n^T, d n n^T.  Met: where things go, at e = e0 +
+// h edot, is beyond, and pushed inward there. Asking again with the velocities that came out is
+// Newton's method on a function with kinks. Friction by its secant, D = friction/sqrt(zdot^2 + s^2): it
+// brakes at any step and never reverses, where the tangent s^2 friction/(zdot^2 + s^2)^(3/2), next to
+// nothing when sliding, would leave a constant push that does.
+#include "force/actuation.h"
 
+#include "force/soft.h"
 #include "math/elementary.h"
 
 // The push of a one-sided end `beyond` (> 0: outside) that moves outward at `rate`.
@@ -35,44 +45,33 @@ static double limited_energy(const tn_limit* limit, double lower, double upper, 
     return lower > upper ? 0 : stop_energy(limit, lower - z) + stop_energy(limit, z - upper);
 }
 
-// Swing and twist of frame 2 in frame 1, with the directions that they grow in.
-typedef struct swing_twist {
-    double  swing, twist;
-    tn_vec3 swing_axis, twist_axis;
-} swing_twist;
-
-static swing_twist swing_twist_of(const tni_joint* joint, tni_sides sides)
+tni_swing_twist tni_swing_twist_of(const tni_joint* joint, tni_sides sides)
 {
-    const tni_mat3 A  = tni_mat_mul(&sides.view1->R, &joint->F1),
-                   B  = tni_mat_mul(&sides.view2->R, &joint->F2);
-    const tni_mat3 At = tni_transposed(&A), relative = tni_mat_mul(&At, &B);
-    const tn_quat  q  = tni_matrix_quat(&relative);
-    const tn_vec3  z1 = tni_column(&A, 2), z2 = tni_column(&B, 2), across = tni_cross(z1, z2);
-    const double   s = tni_norm(across), c = tni_dot(z1, z2);
-    swing_twist    st = {.swing = tni_atan2(s, c), .twist = 2 * tni_atan2(q.z, q.w)};
+    const tni_mat3 A   = tni_mat_mul(&sides.view1->R, &joint->F1),
+                   B   = tni_mat_mul(&sides.view2->R, &joint->F2);
+    const tni_mat3  At = tni_transposed(&A), relative = tni_mat_mul(&At, &B);
+    const tn_quat   q  = tni_matrix_quat(&relative);
+    const tn_vec3   z1 = tni_column(&A, 2), z2 = tni_column(&B, 2), across = tni_cross(z1, z2);
+    const double    s = tni_norm(across), c = tni_dot(z1, z2);
+    tni_swing_twist st = {.swing = tni_atan2(s, c), .twist = 2 * tni_atan2(q.z, q.w)};
     if (s > 1e-12) st.swing_axis = tni_scale(1 / s, across);
     if (1 + c > 1e-9) st.twist_axis = tni_scale(1 / (1 + c), tni_add(z1, z2));
     return st;
 }
 
-static bool has_soft_limit(const tn_limit* limit)
-{
-    return limit->given && !limit->hard;
-}
-
 static bool has_ball_limit(const tni_joint* joint, const tn_limit* limit)
 {
-    return has_soft_limit(limit) && joint->coordinate_count > 0 &&
+    return tni_has_soft_limit(limit) && joint->coordinate_count > 0 &&
            joint->type->coordinates[0] == TNI_COORDINATE_ROTATION_X;
 }
 
 static void add_ball_limit(const tn_model* model, const tni_joint* joint, tni_sides sides,
                            const tn_limit* limit, double* f)
 {
-    const swing_twist st     = swing_twist_of(joint, sides);
-    const tn_vec3     turn   = tni_sub(sides.view2->w, sides.view1->w);
-    tni_row           row    = {0};
-    tn_vec3           torque = {0, 0, 0};
+    const tni_swing_twist st     = tni_swing_twist_of(joint, sides);
+    const tn_vec3         turn   = tni_sub(sides.view2->w, sides.view1->w);
+    tni_row               row    = {0};
+    tn_vec3               torque = {0, 0, 0};
     if (!isnan(limit->cone)) {
         torque = tni_scale(-stop_force(limit, st.swing - limit->cone, tni_dot(turn, st.swing_axis)),
                            st.swing_axis);
@@ -82,11 +81,6 @@ static void add_ball_limit(const tn_model* model, const tni_joint* joint, tni_si
     row.push[1].torque = tni_add_scaled(torque, twist, st.twist_axis);
     row.push[0].torque = tni_neg(row.push[1].torque);
     tni_joint_push(model, joint, sides, &row, 1, f);
-}
-
-static bool is_rotation(const tni_joint* joint, int k)
-{
-    return joint->type->coordinates[k] >= TNI_COORDINATE_ROTATION_X;
 }
 
 // How far the coordinates are from rest.
@@ -102,11 +96,42 @@ static void stretches(const tni_joint* joint, const tni_actuation* a, const tni_
     }
 }
 
-static void coordinates_of(const tni_scene_view* at, const tni_joint* joint, tni_sides sides,
-                           tni_row* rows)
+void tni_actuated_coordinates(const tni_scene_view* at, const tni_actuation* a, tni_sides sides,
+                              tni_row* rows, double* stretch)
 {
+    const tni_joint* joint = &at->model->joints[a->joint];
     for (int k = 0; k < joint->coordinate_count; ++k)
         rows[k] = tni_joint_coordinate(at->model, joint, k, sides, at->z);
+    stretches(joint, a, rows, stretch);
+}
+
+double tni_friction_secant(const tni_joint* joint, const tni_actuation* a, const double* rate,
+                           int k)
+{
+    double speed2 = rate[k] * rate[k];
+    if (tni_is_rotation(joint, k)) {
+        const int x = k + TNI_COORDINATE_ROTATION_X - joint->type->coordinates[k];
+        speed2      = tni_dot(tni_read3(rate + x), tni_read3(rate + x));
+    }
+    const double size = sqrt(speed2 + a->friction_speed * a->friction_speed);
+    return a->friction > 0 && size > 0 ? a->friction / size : 0;
+}
+
+static void add_coordinates(const tni_scene_view* at, const tni_actuation* a, tni_sides sides,
+                            double* f)
+{
+    const tni_joint* joint = &at->model->joints[a->joint];
+    tni_row          rows[TNI_COORDINATES_MAX];
+    double           stretch[TNI_COORDINATES_MAX], rate[TNI_COORDINATES_MAX];
+    tni_actuated_coordinates(at, a, sides, rows, stretch);
+    for (int k = 0; k < joint->coordinate_count; ++k) rate[k] = rows[k].rate;
+    for (int k = 0; k < joint->coordinate_count; ++k) {
+        double tau = a->force[k] - a->stiffness * stretch[k] - a->damping * rate[k];
+        if (a->friction > 0) tau -= tni_friction_secant(joint, a, rate, k) * rate[k];
+        if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k))
+            tau += limited(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
+        if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);
+    }
 }
 
 static void add(const tni_scene_view* at, double* f)
@@ -115,17 +140,7 @@ static void add(const tni_scene_view* at, double* f)
         const tni_actuation* a     = &at->model->actuations[i];
         const tni_joint*     joint = &at->model->joints[a->joint];
         const tni_sides      sides = tni_sides_of(joint, at->views);
-        tni_row              rows[TNI_COORDINATES_MAX];
-        double               stretch[TNI_COORDINATES_MAX];
-        coordinates_of(at, joint, sides, rows);
-        stretches(joint, a, rows, stretch);
-        for (int k = 0; k < joint->coordinate_count; ++k) {
-            double tau = a->force[k] - a->stiffness * stretch[k] - a->damping * rows[k].rate;
-            if (k == 0 && has_soft_limit(&a->limit) && !is_rotation(joint, k)) {
-                tau += limited(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rows[k].rate);
-            }
-            if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);
-        }
+        add_coordinates(at, a, sides, f);
         if (has_ball_limit(joint, &a->limit)) add_ball_limit(at->model, joint, sides, &a->limit, f);
     }
 }
@@ -141,21 +156,151 @@ static double energy(const tni_scene_view* at)
                                       tni_look(at, joint->body2, &scratch[1])};
         tni_row              rows[TNI_COORDINATES_MAX];
         double               stretch[TNI_COORDINATES_MAX];
-        coordinates_of(at, joint, sides, rows);
-        stretches(joint, a, rows, stretch);
+        tni_actuated_coordinates(at, a, sides, rows, stretch);
         for (int k = 0; k < joint->coordinate_count; ++k) {
             sum += 0.5 * a->stiffness * stretch[k] * stretch[k];
-            if (!is_rotation(joint, k)) sum -= a->force[k] * rows[k].C;
-            if (k == 0 && has_soft_limit(&a->limit) && !is_rotation(joint, k)) {
+            if (!tni_is_rotation(joint, k)) sum -= a->force[k] * rows[k].C;
+            if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k)) {
                 sum += limited_energy(&a->limit, a->limit.lower, a->limit.upper, rows[k].C);
             }
         }
         if (!has_ball_limit(joint, &a->limit)) continue;
-        const swing_twist st = swing_twist_of(joint, sides);
+        const tni_swing_twist st = tni_swing_twist_of(joint, sides);
         if (!isnan(a->limit.cone)) sum += stop_energy(&a->limit, st.swing - a->limit.cone);
         sum += limited_energy(&a->limit, a->limit.twist_lower, a->limit.twist_upper, st.twist);
     }
     return sum;
 }
 
-const tni_force tni_force_actuation = {.add = add, .energy = energy};
+// ---- Softened ------------------------------------------------------------------------------------
+
+// How the coordinates are expected to move.
+typedef struct outlook {
+    double d[TNI_COORDINATES_MAX], rate[TNI_COORDINATES_MAX]; ///< until the end, and how fast
+    double known_d[TNI_COORDINATES_MAX],
+        known_rate[TNI_COORDINATES_MAX]; ///< of these, what a kinematic body does by itself
+} outlook;
+
+// Fills J of the sides that can be pushed, and looks ahead along the rows of the others too.
+static void look_along(const tni_scene_view* at, const tni_ahead* ahead, const tni_joint* joint,
+                       const tni_row* rows, tni_soft* soft, outlook* look)
+{
+    const tn_vec3   p[2] = {joint->p1, joint->p2};
+    const tni_mat3* F[2] = {&joint->F1, &joint->F2};
+    *look                = (outlook){{0}, {0}, {0}, {0}};
+    for (int side = 0; side < 2; ++side) {
+        const int       index = soft->body[side];
+        const tni_body* body  = &at->model->bodies[index];
+        tni_known       known;
+        double          own[6];
+        const double*   u = body->dim > 0 ? tni_ahead_velocity(at, ahead, index) : NULL;
+        if (u == NULL && !tni_known_motion(at, ahead, index, &known)) continue;
+        for (int k = 0; k < soft->row_count; ++k) {
+            double* J = u != NULL ? soft->J[side] + k * body->dim : own;
+            tni_push_row(body, &at->views[index], p[side], F[side], &rows[k].push[side], J);
+            if (u != NULL) {
+                const double rate = tni_row_dot(J, u, body->dim);
+                look->rate[k] += rate, look->d[k] += ahead->h * rate;
+            } else {
+                look->known_d[k]    = tni_row_dot(J, known.d, 6);
+                look->known_rate[k] = tni_row_dot(J, known.rate, 6);
+            }
+        }
+    }
+    for (int k = 0; k < soft->row_count; ++k)
+        look->d[k] += look->known_d[k], look->rate[k] += look->known_rate[k];
+}
+
+// A one-sided end in the direction n of the coordinates, e0 beyond it now.
+static void soften_end(const tn_limit* limit, const double* n, double e0, const outlook* look,
+                       tni_soft* soft)
+{
+    const int    count = soft->row_count;
+    const double rate = tni_row_dot(n, look->rate, count), e = e0 + tni_row_dot(n, look->d, count);
+    if (!(e > 0 && limit->stiffness * e + limit->damping * rate > 0)) return;
+    for (int i = 0; i < count; ++i) {
+        soft->f[i] -= limit->stiffness * e0 * n[i];
+        for (int j = 0; j < count; ++j) {
+            soft->K[i * count + j] += limit->stiffness * n[i] * n[j];
+            soft->D[i * count + j] += limit->damping * n[i] * n[j];
+        }
+    }
+}
+
+static void soften_ends(const tn_limit* limit, const double* n, double lower, double upper,
+                        double z, const outlook* look, tni_soft* soft)
+{
+    double back[TNI_COORDINATES_MAX];
+    if (lower > upper) return;
+    for (int k = 0; k < soft->row_count; ++k) back[k] = -n[k];
+    soften_end(limit, n, z - upper, look, soft);
+    soften_end(limit, back, lower - z, look, soft);
+}
+
+// The rows of a ball are the axes of frame 1.
+static void soften_ball_limit(const tni_joint* joint, tni_sides sides, const tn_limit* limit,
+                              const outlook* look, tni_soft* soft)
+{
+    const tni_swing_twist st                     = tni_swing_twist_of(joint, sides);
+    const tni_mat3        A                      = tni_mat_mul(&sides.view1->R, &joint->F1);
+    double                n[TNI_COORDINATES_MAX] = {0};
+    tni_write3(n, tni_mul_t(&A, st.swing_axis));
+    if (!isnan(limit->cone)) soften_end(limit, n, st.swing - limit->cone, look, soft);
+    tni_write3(n, tni_mul_t(&A, st.twist_axis));
+    soften_ends(limit, n, limit->twist_lower, limit->twist_upper, st.twist, look, soft);
+}
+
+static void soften_spring(const tni_joint* joint, const tni_actuation* a, const double* stretch,
+                          tni_soft* soft)
+{
+    const int n = soft->row_count;
+    for (int k = 0; k < n; ++k) {
+        soft->f[k] = a->force[k] - a->stiffness * stretch[k];
+        if (!tni_is_rotation(joint, k)) soft->K[k * n + k] = a->stiffness;
+        if (joint->type->coordinates[k] != TNI_COORDINATE_ROTATION_X || a->stiffness == 0) continue;
+        const tni_mat3 S = tni_soft_torsion(tni_read3(stretch + k));
+        tni_soft_block(soft->K, n, k, a->stiffness, &S);
+    }
+}
+
+void tni_soften_actuation(const tni_scene_view* at, const tni_ahead* ahead, int actuation,
+                          tni_soft* soft)
+{
+    const tni_actuation* a     = &at->model->actuations[actuation];
+    const tni_joint*     joint = &at->model->joints[a->joint];
+    const tni_sides      sides = tni_sides_of(joint, at->views);
+    const int            n     = joint->coordinate_count;
+    tni_row              rows[TNI_COORDINATES_MAX];
+    double               stretch[TNI_COORDINATES_MAX];
+    outlook              look;
+    soft->kind = TNI_SOFT_JOINT, soft->index = a->joint;
+    soft->body[0] = joint->body1, soft->body[1] = joint->body2;
+    tni_soft_clear(soft, n);
+    tni_actuated_coordinates(at, a, sides, rows, stretch);
+    look_along(at, ahead, joint, rows, soft, &look);
+    soften_spring(joint, a, stretch, soft);
+    for (int k = 0; k < n; ++k)
+        soft->D[k * n + k] = a->damping + tni_friction_secant(joint, a, look.rate, k);
+    if (has_ball_limit(joint, &a->limit)) {
+        soften_ball_limit(joint, sides, &a->limit, &look, soft);
+    } else if (tni_has_soft_limit(&a->limit) && n > 0) {
+        const double first[TNI_COORDINATES_MAX] = {1};
+        soften_ends(&a->limit, first, a->limit.lower, a->limit.upper, rows[0].C, &look, soft);
+    }
+    for (int k = 0; k < n; ++k)
+        soft->f[k] -= tni_row_dot(soft->K + k * n, look.known_d, n) +
+                      tni_row_dot(soft->D + k * n, look.known_rate, n);
+}
+
+static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+                   void* user)
+{
+    tni_soft soft;
+    for (int i = 0; i < at->model->actuation_count; ++i) {
+        tni_soften_actuation(at, ahead, i, &soft);
+        take(user, &soft);
+    }
+}
+
+const tni_force tni_force_actuation = {
+    .add = add, .energy = energy, .soften = soften, .derive = tni_derive_actuations};

@@ -1,5 +1,21 @@
-// drag: -(linear + quadratic |v|) v at a point, -angular w on the turning.
-#include "force/force.h"
+// drag: -(linear + quadratic |v|) v at a point, v its velocity through the air, -angular w on the
+// turning.
+//
+// Softened, along the world axes of the point and of the turning: K = 0 and, at the velocity that is
+// expected, D = P, the derivative of the force, which is never negative:
+//     P = (linear + quadratic |v|) 1 + quadratic v v^T/|v|
+#include "force/soft.h"
+
+static tn_vec3 wind_at(const tni_drag* drag, double time)
+{
+    return drag->wind_count > 0 ? tni_vector_at(drag->wind, drag->wind_count, time)
+                                : tni_vec3(0, 0, 0);
+}
+
+static tn_vec3 force_at(const tni_drag* drag, tn_vec3 v)
+{
+    return tni_scale(-(drag->linear + drag->quadratic * tni_norm(v)), v);
+}
 
 static void add(const tni_scene_view* at, double* f)
 {
@@ -7,11 +23,48 @@ static void add(const tni_scene_view* at, double* f)
         const tni_drag* drag = &at->model->drags[i];
         const tni_body* body = &at->model->bodies[drag->body];
         const tni_view* view = &at->views[drag->body];
-        const tn_vec3   v    = tni_point_motion(body, view, drag->p).rate;
-        const double    c    = drag->linear + drag->quadratic * tni_norm(v);
-        tni_apply_wrench(body, view, drag->p, tni_scale(-c, v), tni_scale(-drag->angular, view->w),
+        const tn_vec3   v =
+            tni_sub(tni_point_motion(body, view, drag->p).rate, wind_at(drag, at->time));
+        tni_apply_wrench(body, view, drag->p, force_at(drag, v), tni_scale(-drag->angular, view->w),
                          f);
     }
 }
 
-const tni_force tni_force_drag = {.add = add};
+static tni_mat3 slope(const tni_drag* drag, tn_vec3 v)
+{
+    const double speed = tni_norm(v), c = drag->linear + drag->quadratic * speed;
+    const double over = speed > 0 ? drag->quadratic / speed : 0, a[3] = {v.x, v.y, v.z};
+    tni_mat3     P;
+    for (int i = 0; i < 9; ++i) P.m[i] = over * a[i / 3] * a[i % 3] + (i % 4 == 0 ? c : 0);
+    return P;
+}
+
+static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+                   void* user)
+{
+    const tni_mat3 one = tni_identity3();
+    tni_soft       soft;
+    soft.kind = TNI_SOFT_BODY, soft.body[0] = 0;
+    for (int i = 0; i < at->model->drag_count; ++i) {
+        const tni_drag* drag = &at->model->drags[i];
+        const tni_body* body = &at->model->bodies[drag->body];
+        const double*   u    = tni_ahead_velocity(at, ahead, drag->body);
+        const int       n = drag->angular != 0 ? 6 : 3, dim = body->dim;
+        soft.index = i, soft.body[1] = drag->body;
+        tni_soft_clear(&soft, n);
+        tni_soft_point(body, &at->views[drag->body], drag->p, 1, soft.J[1]);
+        const tn_vec3  go = {tni_row_dot(soft.J[1], u, dim), tni_row_dot(soft.J[1] + dim, u, dim),
+                             tni_row_dot(soft.J[1] + 2 * dim, u, dim)};
+        const tn_vec3  v  = tni_sub(go, wind_at(drag, ahead->time));
+        const tni_mat3 P  = slope(drag, v);
+        tni_write3(soft.f, tni_add(force_at(drag, v), tni_mul(&P, go)));
+        tni_soft_block(soft.D, n, 0, 1, &P);
+        if (n == 6) {
+            tni_soft_turn(body, &at->views[drag->body], soft.J[1] + 3 * dim);
+            tni_soft_block(soft.D, n, 3, drag->angular, &one);
+        }
+        take(user, &soft);
+    }
+}
+
+const tni_force tni_force_drag = {.add = add, .soften = soften};

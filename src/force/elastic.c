@@ -1,8 +1,13 @@
 // elastic: the energy inside bodies that deform. Affine bodies are St. Venant-Kirchhoff: with the
 // Green strain G = (A^T A - I)/2 and Lame's constants times the volume,
 //     W = mu tr(G^2) + lambda/2 tr(G)^2,     dW/dA = A (2 mu G + lambda tr(G) I)
-// so a rigid motion costs nothing. User-defined bodies answer for themselves.
-#include "force/force.h"
+// so a rigid motion costs nothing.
+//
+// The second derivative along dA, with the stress S = 2 mu G + lambda tr(G) I and dG = sym(A^T dA):
+//     2 mu |dG|^2 + lambda tr(dG)^2 + tr(dA S dA^T)
+// The first two are never negative. The last is, where S has a negative eigenvalue: in a body under
+// pressure. Softened, S loses those (three at most: a 3x3 problem, not a 9x9 one), and K is safe.
+#include "force/soft.h"
 
 static tni_mat3 green_strain(const tni_mat3* A)
 {
@@ -17,23 +22,21 @@ static double trace(const tni_mat3* G)
     return G->m[0] + G->m[4] + G->m[8];
 }
 
+static tni_mat3 stress(const tni_body* body, const tni_mat3* A)
+{
+    tni_mat3     S        = green_strain(A);
+    const double pressure = body->lame_lambda * trace(&S);
+    for (int k = 0; k < 9; ++k) S.m[k] = 2 * body->lame_mu * S.m[k] + (k % 4 == 0 ? pressure : 0);
+    return S;
+}
+
 static void add_body(const tni_scene_view* at, int index, double* f)
 {
     const tni_body* body  = &at->model->bodies[index];
     const tni_view* view  = &at->views[index];
     double*         force = f + body->u_start;
-    if (body->kind == TN_BODY_USER && body->table->force != NULL) {
-        double own[64] = {0};
-        body->table->force(body->data, view->q, view->u, own);
-        for (int k = 0; k < body->dim; ++k) force[k] += own[k];
-    }
     if (body->kind != TN_BODY_AFFINE) return;
-    tni_mat3     G        = green_strain(&view->R);
-    const double pressure = body->lame_lambda * trace(&G);
-    for (int k = 0; k < 9; ++k) {
-        G.m[k] = 2 * body->lame_mu * G.m[k] + (k % 4 == 0 ? pressure : 0);
-    }
-    const tni_mat3 P = tni_mat_mul(&view->R, &G);
+    const tni_mat3 S = stress(body, &view->R), P = tni_mat_mul(&view->R, &S);
     for (int k = 0; k < 3; ++k) tni_accumulate(force + 3 + 3 * k, tni_neg(tni_column(&P, k)));
 }
 
@@ -44,9 +47,6 @@ static double energy(const tni_scene_view* at)
         const int       index = at->model->free_bodies[i];
         const tni_body* body  = &at->model->bodies[index];
         tni_view        scratch;
-        if (body->kind == TN_BODY_USER && body->table->energy != NULL) {
-            sum += body->table->energy(body->data, tni_look(at, index, &scratch)->q);
-        }
         if (body->kind != TN_BODY_AFFINE) continue;
         const tni_mat3 G      = green_strain(&tni_look(at, index, &scratch)->R);
         double         square = 0;
@@ -56,4 +56,51 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-const tni_force tni_force_elastic = {.add_body = add_body, .energy = energy};
+// Block (i, j) of the second derivative, on columns i and j of A:
+//     mu (delta_ij A A^T + a_j a_i^T) + lambda a_i a_j^T + S_ij 1
+static void second_derivative(const tni_body* body, const tni_mat3* A, const tni_mat3* S, double* K)
+{
+    const tni_mat3 At = tni_transposed(A), AAt = tni_mat_mul(A, &At);
+    const double   mu = body->lame_mu, lambda = body->lame_lambda;
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+            for (int a = 0; a < 3; ++a)
+                for (int b = 0; b < 3; ++b)
+                    K[(3 * i + a) * 9 + 3 * j + b] =
+                        mu * ((i == j ? AAt.m[3 * a + b] : 0) + A->m[3 * a + j] * A->m[3 * b + i]) +
+                        lambda * A->m[3 * a + i] * A->m[3 * b + j] + (a == b ? S->m[3 * i + j] : 0);
+}
+
+static tni_mat3 without_pressure(const tni_mat3* S)
+{
+    tni_mat3      V, clamped = {{0}};
+    const tn_vec3 s = tni_symmetric_eigen(S, &V);
+    for (int k = 0; k < 3; ++k)
+        for (int i = 0; i < 9; ++i)
+            clamped.m[i] += fmax(0, tni_at(s, k)) * (V.m[3 * (i / 3) + k] * V.m[3 * (i % 3) + k]);
+    return clamped;
+}
+
+static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+                   void* user)
+{
+    tni_soft soft;
+    (void)ahead;
+    soft.kind = TNI_SOFT_BODY, soft.body[0] = 0;
+    for (int i = 0; i < at->model->free_count; ++i) {
+        const int       index = at->model->free_bodies[i];
+        const tni_body* body  = &at->model->bodies[index];
+        if (body->kind != TN_BODY_AFFINE) continue;
+        const tni_mat3 *A = &at->views[index].R, S = stress(body, A), P = tni_mat_mul(A, &S);
+        const tni_mat3  safe = without_pressure(&S);
+        soft.index = soft.body[1] = index;
+        tni_soft_clear(&soft, 9);
+        memset(soft.J[1], 0, sizeof(double) * 9 * 12);
+        for (int k = 0; k < 9; ++k) soft.J[1][k * 12 + 3 + k] = 1;
+        for (int k = 0; k < 3; ++k) tni_write3(soft.f + 3 * k, tni_neg(tni_column(&P, k)));
+        second_derivative(body, A, &safe, soft.K);
+        take(user, &soft);
+    }
+}
+
+const tni_force tni_force_elastic = {.add_body = add_body, .energy = energy, .soften = soften};

@@ -25,23 +25,38 @@ TNI_INLINE const tni_view* tni_look(const tni_scene_view* at, int body, tni_view
     return scratch;
 }
 
+typedef struct tni_ahead tni_ahead;
+typedef struct tni_soft  tni_soft;
+typedef void             tni_take_soft(void* user, const tni_soft* soft);
+/// A block of exact derivatives of the sum of all forces: K = -dF[row body]/dq[column body],
+/// D = -dF[row body]/du[column body], dim x dim, row-major. q: tangent, as u.
+typedef void tni_take_derivative(void* user, int row_body, int col_body, const double* K,
+                                 const double* D);
+
 /// A force either looks at one body at a time, so that all such forces can be asked while the body
-/// is at hand, or at whatever it is between.
+/// is at hand, or at whatever it is between. What may be NULL: either of these; the energy, where
+/// none is stored; and for implicit steps what softens (NULL: not stiff) and what derives (NULL:
+/// constant, or nobody knows).
 typedef struct tni_force {
     void (*add_body)(const tni_scene_view* at, int body, double* f);
     void (*add)(const tni_scene_view* at, double* f);
-    double (*energy)(const tni_scene_view* at); ///< NULL: none is stored
+    double (*energy)(const tni_scene_view* at);
+    void (*soften)(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+                   void* user);
+    void (*derive)(const tni_scene_view* at, tni_take_derivative* take, void* user);
 } tni_force;
 
-extern const tni_force tni_force_gravity;  ///< m g
-extern const tni_force tni_force_inertial; ///< what moves on by itself: -w x I w
-extern const tni_force
-    tni_force_actuation;                 ///< springs, dampers, limits and constant forces of joints
-extern const tni_force tni_force_spring; ///< between points of bodies
-extern const tni_force tni_force_target; ///< towards keyed poses
-extern const tni_force tni_force_load;   ///< constant, for a time
-extern const tni_force tni_force_drag;   ///< against motion
-extern const tni_force tni_force_elastic; ///< inside affine and user-defined bodies
+extern const tni_force tni_force_gravity;   ///< m g
+extern const tni_force tni_force_inertial;  ///< what moves on by itself: -w x I w
+extern const tni_force tni_force_actuation; ///< springs, dampers, limits, friction and constant
+                                            ///< forces of joints
+extern const tni_force tni_force_spring;    ///< between points of bodies
+extern const tni_force tni_force_target;    ///< towards keyed or pushed poses
+extern const tni_force tni_force_handle;    ///< towards points that somebody moves
+extern const tni_force tni_force_load;      ///< constant, for a time
+extern const tni_force tni_force_drag;      ///< against motion through the air
+extern const tni_force tni_force_elastic;   ///< inside affine bodies
+extern const tni_force tni_force_user;      ///< what user-defined bodies say
 
 /// f += one force, on everything.
 void tni_force_add(const tni_force* force, const tni_scene_view* at, double* f);
@@ -57,11 +72,12 @@ void tni_forces(const tni_scene_view* at, double* f);
 // ---- For implicit steps: soft.c, derive.c --------------------------------------------------------
 
 /// How a step looks ahead from where the scene is seen. Keyed and pushed poses are those of its end.
-typedef struct tni_ahead {
+struct tni_ahead {
     double        h;    ///< how far
     double        time; ///< of its end
-    const double* u;    ///< velocities expected on the way: which one-sided ends will be met
-} tni_ahead;
+    const double* u;    ///< velocities expected on the way: which one-sided ends will be met; NULL:
+                        ///< those of the views
+};
 
 enum { TNI_SOFT_ROWS_MAX = 12 };
 
@@ -70,14 +86,15 @@ typedef enum tni_soft_kind {
     TNI_SOFT_BODY,  ///< on one body alone
     TNI_SOFT_JOINT, ///< along the free coordinates of a joint (index): all of them, in order
     TNI_SOFT_TOUCH, ///< between two bodies, where they touch
-    TNI_SOFT_SPRING ///< between two bodies, by a spring (index): three world axes, point 2 less point 1
+    TNI_SOFT_SPRING ///< between two bodies, by a spring (index): three world axes, point 2 less 1
 } tni_soft_kind;
 
 /// A stiff force, linearised: when everything has moved by d from where it is seen, and goes at u, it
 /// pushes along its rows with
 ///     f - K (J d) - D (J u)          K and D symmetric, not negative
-/// so backward Euler needs nothing else of it. J[i] is NULL for a side that cannot be pushed.
-typedef struct tni_soft {
+/// so backward Euler needs nothing else of it. J[i] has no columns for a side that cannot be pushed:
+/// what such a side does by itself until the end is known, and in f.
+struct tni_soft {
     tni_soft_kind kind;
     int           index;   ///< of the joint or spring
     int           body[2]; ///< TNI_SOFT_BODY: body[1]
@@ -86,22 +103,19 @@ typedef struct tni_soft {
     double        K[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX]; ///< row_count x row_count, row-major
     double        D[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX];
     double        J[2][TNI_SOFT_ROWS_MAX * TNI_DIM_MAX]; ///< row_count x dim of the body, row-major
-} tni_soft;
+};
 
-/// All stiff forces, in a fixed order: actuations of joints, springs, targets, handles, drag, elasticity.
-void tni_soften(const tni_scene_view* at, const tni_ahead*            ahead,
-                void (*take)(void* user, const tni_soft* soft), void* user);
+/// All stiff forces, in a fixed order: actuations of joints, springs, targets, handles, drag,
+/// elasticity.
+void tni_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take, void* user);
 /// One actuation's, by its number.
 void tni_soften_actuation(const tni_scene_view* at, const tni_ahead* ahead, int actuation,
                           tni_soft* soft);
 /// f = the sum of all forces that are not among them: gravity, loads, what user-defined bodies say.
 void tni_plain_forces(const tni_scene_view* at, double* f);
 
-/// A block of exact derivatives of the sum of all forces: K = -dF[row body]/dq[column body],
-/// D = -dF[row body]/du[column body], dim x dim, row-major. q: tangent, as u.
-typedef void tni_take_derivative(void* user, int row_body, int col_body, const double* K,
-                                 const double* D);
-/// All of them, inertial ones too unless at->flying; several may come for the same pair.
+/// All exact derivatives, inertial ones too unless at->flying; several may come for the same pair.
+/// User-defined bodies are left out, as rows and as columns: they do not say how their points bend.
 void tni_derive(const tni_scene_view* at, tni_take_derivative* take, void* user);
 
 #endif

@@ -2,7 +2,8 @@
 
 static const tni_force* const forces[] = {
     &tni_force_gravity, &tni_force_inertial, &tni_force_actuation, &tni_force_spring,
-    &tni_force_target,  &tni_force_load,     &tni_force_drag,      &tni_force_elastic,
+    &tni_force_target,  &tni_force_handle,   &tni_force_load,      &tni_force_drag,
+    &tni_force_elastic, &tni_force_user,
 };
 enum { FORCE_COUNT = sizeof forces / sizeof forces[0] };
 
@@ -36,11 +37,26 @@ void tni_forces(const tni_scene_view* at, double* f)
     for (int i = 0; i < FORCE_COUNT; ++i) tni_force_add(forces[i], at, f);
 }
 
+void tni_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take, void* user)
+{
+    for (int i = 0; i < FORCE_COUNT; ++i) {
+        if (forces[i]->soften != NULL) forces[i]->soften(at, ahead, take, user);
+    }
+}
+
+void tni_derive(const tni_scene_view* at, tni_take_derivative* take, void* user)
+{
+    for (int i = 0; i < FORCE_COUNT; ++i) {
+        if (forces[i]->derive != NULL) forces[i]->derive(at, take, user);
+    }
+}
+
 bool tni_forces_damp(const tn_model* model)
 {
     bool damp = model->drag_count > 0;
     for (int i = 0; i < model->actuation_count; ++i)
-        damp = damp || model->actuations[i].damping > 0 || model->actuations[i].limit.damping > 0;
+        damp = damp || model->actuations[i].damping > 0 || model->actuations[i].friction > 0 ||
+               model->actuations[i].limit.damping > 0;
     for (int i = 0; i < model->spring_count; ++i) damp = damp || model->springs[i].damping > 0;
     for (int i = 0; i < model->target_count; ++i)
         damp = damp || model->targets[i].damping > 0 || model->targets[i].angular_damping > 0;
@@ -51,9 +67,12 @@ bool tni_forces_damp(const tn_model* model)
 
 tn_energy tn_state_energy(const tn_state* state)
 {
-    const tni_scene_view at = {
-        .model = state->model, .time = state->time, .z = state->z, .state = state};
-    tn_energy energy = {.gravity = tni_force_gravity.energy(&at)};
+    const tni_scene_view at     = {.model   = state->model,
+                                   .time    = state->time,
+                                   .z       = state->z,
+                                   .state   = state,
+                                   .outside = &state->outside};
+    tn_energy            energy = {.gravity = tni_force_gravity.energy(&at)};
     for (int i = 0; i < FORCE_COUNT; ++i) {
         if (forces[i] != &tni_force_gravity && forces[i]->energy != NULL)
             energy.elastic += forces[i]->energy(&at);

@@ -1,6 +1,11 @@
 // spring: pulls two points together along the line between them, -(k (|D| - length) + d |D|dot)
 // D/|D|.
-#include "force/force.h"
+//
+// Softened, along the three world axes of D = point 2 less point 1, with n = D/|D|:
+//     K = k n n^T + max(0, k (|D| - length)/|D|) (1 - n n^T),     D = d n n^T
+// The second part is how a spring under tension keeps its direction; under pressure it would be
+// negative, and is left out. Points that coincide pull along no direction, but for length = 0.
+#include "force/soft.h"
 
 typedef struct stretch {
     tn_vec3 direction; ///< from point 1 to point 2; zero where they coincide
@@ -47,4 +52,62 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-const tni_force tni_force_spring = {.add = add, .energy = energy};
+// ---- Softened ------------------------------------------------------------------------------------
+
+static void soften_pull(const tni_spring* spring, const stretch* s, tni_soft* soft)
+{
+    const double k = spring->stiffness, tension = k * (s->length - spring->length);
+    const double across = s->length > 0 ? fmax(0, tension / s->length) : spring->length > 0 ? 0 : k;
+    const double n[3]   = {s->direction.x, s->direction.y, s->direction.z};
+    tni_soft_clear(soft, 3);
+    tni_write3(soft->f, tni_scale(-tension, s->direction));
+    for (int i = 0; i < 9; ++i) {
+        soft->K[i] = (k - across) * n[i / 3] * n[i % 3] + (i % 4 == 0 ? across : 0);
+        soft->D[i] = spring->damping * n[i / 3] * n[i % 3];
+    }
+}
+
+// What a kinematic body does by itself to the end of the spring at p.
+static void carry_end(const tni_scene_view* at, const tni_ahead* ahead, int body, tn_vec3 p,
+                      double sign, tni_soft* soft)
+{
+    tni_known known;
+    double    J[18], d[3], rate[3];
+    if (!tni_known_motion(at, ahead, body, &known)) return;
+    tni_soft_point(&at->model->bodies[body], &at->views[body], p, sign, J);
+    for (int k = 0; k < 3; ++k) {
+        d[k]    = tni_row_dot(J + 6 * k, known.d, 6);
+        rate[k] = tni_row_dot(J + 6 * k, known.rate, 6);
+    }
+    for (int k = 0; k < 3; ++k)
+        soft->f[k] -= tni_row_dot(soft->K + 3 * k, d, 3) + tni_row_dot(soft->D + 3 * k, rate, 3);
+}
+
+static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+                   void* user)
+{
+    tni_soft soft;
+    for (int i = 0; i < at->model->spring_count; ++i) {
+        const tni_spring* spring  = &at->model->springs[i];
+        const int         body[2] = {spring->body1, spring->body2};
+        const tn_vec3     p[2]    = {spring->p1, spring->p2};
+        const stretch     s       = stretch_of(at, spring);
+        int               pushed  = 0;
+        soften_pull(spring, &s, &soft);
+        soft.index   = i;
+        soft.body[0] = 0;
+        for (int side = 1; side >= 0; --side) { // a lone one stands second
+            const tni_body* b    = &at->model->bodies[body[side]];
+            const double    sign = side == 1 ? 1 : -1;
+            if (b->dim == 0) carry_end(at, ahead, body[side], p[side], sign, &soft);
+            if (b->dim == 0) continue;
+            soft.body[1 - pushed] = body[side];
+            tni_soft_point(b, &at->views[body[side]], p[side], sign, soft.J[1 - pushed]);
+            ++pushed;
+        }
+        soft.kind = pushed == 2 ? TNI_SOFT_SPRING : TNI_SOFT_BODY;
+        if (pushed > 0) take(user, &soft);
+    }
+}
+
+const tni_force tni_force_spring = {.add = add, .energy = energy, .soften = soften};

@@ -1,27 +1,52 @@
-// target: draws a point of a body, and its attitude, to a keyed pose.
+// target: draws a point of a body, and its attitude, to a pose: a keyed one, or one that is pushed from
+// outside, which moves on with its velocity.
 //     force = -k (p - p_t) - d (pdot - pdot_t),   torque = -k theta - d (w - w_t),  theta = log(R R_t^T)
-#include "force/force.h"
+// Softened, along the world axes of the point and of the turning, against the pose at the end: K = k
+// and k sym(Jl^-1(theta)), D = d.
+#include "force/soft.h"
 
 typedef struct offset {
     tn_vec3 position, velocity, turn, spin;
 } offset;
 
-static offset offset_of(const tni_scene_view* at, const tni_target* target)
+static void pose_at(const tni_scene_view* at, int index, double time, tn_frame* pose,
+                    tn_twist* velocity)
 {
-    const tni_body* body = &at->model->bodies[target->body];
-    tni_view        scratch;
-    const tni_view* view = tni_look(at, target->body, &scratch);
-    tn_frame        pose;
-    tn_twist        velocity;
-    tni_keys_at(target->keys, target->key_count, at->time, &pose, &velocity);
+    const tni_target* target = &at->model->targets[index];
+    const tni_pushed* pushed = at->outside != NULL ? &at->outside->targets[index] : NULL;
+    if (pushed == NULL || !pushed->given) {
+        tni_keys_at(target->keys, target->key_count, time, pose, velocity);
+        return;
+    }
+    const double since = time - pushed->time;
+    *velocity          = pushed->velocity;
+    pose->position     = tni_add_scaled(pushed->pose.position, since, velocity->linear);
+    pose->orientation =
+        tni_quat_mul(tni_quat_exp(tni_scale(since, velocity->angular)), pushed->pose.orientation);
+}
+
+static bool turns_body(const tni_target* target)
+{
+    return target->angular_stiffness != 0 || target->angular_damping != 0;
+}
+
+// Of the body as it stands, from the pose and the velocity at a time.
+static offset offset_of(const tni_scene_view* at, int index, double time, tn_twist* velocity)
+{
+    const tni_target* target = &at->model->targets[index];
+    const tni_body*   body   = &at->model->bodies[target->body];
+    tni_view          scratch;
+    const tni_view*   view = tni_look(at, target->body, &scratch);
+    tn_frame          pose;
+    pose_at(at, index, time, &pose, velocity);
     const tni_motion p = tni_point_motion(body, view, target->p);
     offset           o = {.position = tni_sub(p.at, pose.position),
-                          .velocity = tni_sub(p.rate, velocity.linear)};
-    if (target->angular_stiffness == 0 && target->angular_damping == 0) return o;
+                          .velocity = tni_sub(p.rate, velocity->linear)};
+    if (!turns_body(target)) return o;
     const tni_mat3 T = tni_quat_matrix(pose.orientation), Tt = tni_transposed(&T),
                    relative = tni_mat_mul(&view->R, &Tt);
     o.turn                  = tni_quat_log(tni_matrix_quat(&relative));
-    o.spin                  = tni_sub(view->w, velocity.angular);
+    o.spin                  = tni_sub(view->w, velocity->angular);
     return o;
 }
 
@@ -29,7 +54,8 @@ static void add(const tni_scene_view* at, double* f)
 {
     for (int i = 0; i < at->model->target_count; ++i) {
         const tni_target* t = &at->model->targets[i];
-        const offset      o = offset_of(at, t);
+        tn_twist          velocity;
+        const offset      o = offset_of(at, i, at->time, &velocity);
         const tn_vec3     force =
             tni_add_scaled(tni_scale(-t->stiffness, o.position), -t->damping, o.velocity);
         const tn_vec3 torque =
@@ -43,11 +69,43 @@ static double energy(const tni_scene_view* at)
     double sum = 0;
     for (int i = 0; i < at->model->target_count; ++i) {
         const tni_target* t = &at->model->targets[i];
-        const offset      o = offset_of(at, t);
+        tn_twist          velocity;
+        const offset      o = offset_of(at, i, at->time, &velocity);
         sum += 0.5 * t->stiffness * tni_dot(o.position, o.position) +
                0.5 * t->angular_stiffness * tni_dot(o.turn, o.turn);
     }
     return sum;
 }
 
-const tni_force tni_force_target = {.add = add, .energy = energy};
+static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+                   void* user)
+{
+    const tni_mat3 one = tni_identity3();
+    tni_soft       soft;
+    soft.kind = TNI_SOFT_BODY, soft.body[0] = 0;
+    for (int i = 0; i < at->model->target_count; ++i) {
+        const tni_target* t    = &at->model->targets[i];
+        const tni_body*   body = &at->model->bodies[t->body];
+        tn_twist          go;
+        const offset      o = offset_of(at, i, ahead->time, &go);
+        const int         n = turns_body(t) ? 6 : 3;
+        soft.index = i, soft.body[1] = t->body;
+        tni_soft_clear(&soft, n);
+        tni_soft_point(body, &at->views[t->body], t->p, 1, soft.J[1]);
+        tni_write3(soft.f,
+                   tni_add_scaled(tni_scale(-t->stiffness, o.position), t->damping, go.linear));
+        tni_soft_block(soft.K, n, 0, t->stiffness, &one);
+        tni_soft_block(soft.D, n, 0, t->damping, &one);
+        if (n == 6) {
+            const tni_mat3 S = tni_soft_torsion(o.turn);
+            tni_soft_turn(body, &at->views[t->body], soft.J[1] + 3 * body->dim);
+            tni_write3(soft.f + 3, tni_add_scaled(tni_scale(-t->angular_stiffness, o.turn),
+                                                  t->angular_damping, go.angular));
+            tni_soft_block(soft.K, n, 3, t->angular_stiffness, &S);
+            tni_soft_block(soft.D, n, 3, t->angular_damping, &one);
+        }
+        take(user, &soft);
+    }
+}
+
+const tni_force tni_force_target = {.add = add, .energy = energy, .soften = soften};

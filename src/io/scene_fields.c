@@ -120,6 +120,8 @@ static const tni_field joint_list[] = {
     {"velocity", TNI_FIELD_CUSTOM, 0, TNI_TYPE(TN_JOINT_MOTOR), true},
     {.key = "stiffness", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_joint_def, stiffness)},
     {.key = "damping", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_joint_def, damping)},
+    {.key = "friction", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_joint_def, friction)},
+    {.key = "friction_speed", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_joint_def, friction_speed)},
     {.key = "rest", .kind = TNI_FIELD_CUSTOM},
     {.key = "force", .kind = TNI_FIELD_CUSTOM},
     {.key = "limit", .kind = TNI_FIELD_CUSTOM},
@@ -223,8 +225,20 @@ static const tni_field drag_list[] = {
     {.key = "linear", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_drag_def, linear)},
     {.key = "quadratic", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_drag_def, quadratic)},
     {.key = "angular", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_drag_def, angular)},
+    {.key = "wind", .kind = TNI_FIELD_CUSTOM},
 };
 FIELDS(drag);
+
+static const tni_field wind_list[] = {
+    {.key = "keys", .kind = TNI_FIELD_CUSTOM, .required = true},
+};
+FIELDS(wind);
+
+static const tni_field wind_key_list[] = {
+    {.key = "time", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_vector_key, time), .required = true},
+    {"velocity", TNI_FIELD_VECTOR, IN(tn_vector_key, value), 0, true},
+};
+FIELDS(wind_key);
 
 // ---- Words ------------------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ extern const tni_fields tni_body_fields, tni_shape_fields, tni_key_fields, tni_e
 extern const tni_fields tni_joint_fields, tni_limit_fields, tni_frame_fields;
 extern const tni_fields tni_velocity_fields, tni_value_key_fields;
 extern const tni_fields tni_coupling_fields, tni_spring_fields, tni_target_fields, tni_load_fields,
-    tni_drag_fields;
+    tni_drag_fields, tni_wind_fields, tni_wind_key_fields;
 
 /// Friction and restitution of the floor, as the file groups them.
 typedef struct tni_ground {

@@ -724,10 +724,34 @@ static tn_result read_load(reader* r, const part* p)
     return accepted(r, p->value);
 }
 
+// A vector, or {"keys": [...]}.
+static tn_result read_wind(reader* r, const part* p, tn_drag_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "wind");
+    if (value == NULL) return TN_OK;
+    if (value->kind == TNI_JSON_ARRAY) return read_vector(r, p, "wind", value, &def->wind);
+    if (value->kind != TNI_JSON_OBJECT)
+        return wrong_type(r, p, "wind", value, "an array of 3 numbers or {\"keys\": [...]}");
+    const part wind = {.what = "wind", .value = value, .owner = p};
+    part_list  list;
+    TRY(read_fields(r, &wind, &tni_wind_fields, NULL));
+    TRY(list_open(r, &wind, "keys", "key", &list));
+    tn_vector_key* keys = TNI_TAKE(&r->scratch, tn_vector_key, list.count);
+    if (keys == NULL) return no_memory(r);
+    if (list.count == 0)
+        return fail_at(r, value, "%s needs at least one key", describe(&wind).text);
+    def->wind_keys      = keys;
+    def->wind_key_count = list.count;
+    for (; list.count > 0; list_next(&list), ++keys)
+        TRY(read_fields(r, &list.part, &tni_wind_key_fields, keys));
+    return TN_OK;
+}
+
 static tn_result read_drag(reader* r, const part* p)
 {
     tn_drag_def def = tn_default_drag_def();
     TRY(read_fields(r, p, &tni_drag_fields, &def));
+    TRY(read_wind(r, p, &def));
     (void)tn_scene_add_drag(r->scene, &def);
     return accepted(r, p->value);
 }

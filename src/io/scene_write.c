@@ -399,6 +399,22 @@ static void put_limit(writer* w, const tn_joint_def* def)
     close_bracket(w, "}");
 }
 
+// {"keys": [...]}, of keys whose fields are all required.
+static void put_keyed(writer* w, const tni_fields* fields, const void* keys, size_t size, int count)
+{
+    open_bracket(w, "{");
+    put_key(w, "keys");
+    open_bracket(w, "[");
+    for (int i = 0; i < count; ++i) {
+        const void* key = (const char*)keys + size * (size_t)i;
+        open_bracket(w, "{");
+        put_fields(w, fields, 0, key, key);
+        close_bracket(w, "}");
+    }
+    close_bracket(w, "]");
+    close_bracket(w, "}");
+}
+
 static void put_motor(writer* w, const tn_joint_def* def)
 {
     put_key(w, "of");
@@ -408,17 +424,8 @@ static void put_motor(writer* w, const tn_joint_def* def)
         put_number(w, def->velocity);
         return;
     }
-    static const tn_value_key standard;
-    open_bracket(w, "{");
-    put_key(w, "keys");
-    open_bracket(w, "[");
-    for (int i = 0; i < def->velocity_key_count; ++i) {
-        open_bracket(w, "{");
-        put_fields(w, &tni_value_key_fields, 0, &def->velocity_keys[i], &standard);
-        close_bracket(w, "}");
-    }
-    close_bracket(w, "]");
-    close_bracket(w, "}");
+    put_keyed(w, &tni_value_key_fields, def->velocity_keys, sizeof(tn_value_key),
+              def->velocity_key_count);
 }
 
 static tn_result write_joint(writer* w, int index, tn_why* why)
@@ -527,6 +534,19 @@ static tn_result write_load(writer* w, int index, tn_why* why)
     return TN_OK;
 }
 
+static void put_wind(writer* w, const tn_drag_def* def)
+{
+    const tn_drag_def standard = tn_default_drag_def();
+    if (def->wind_key_count > 0) {
+        put_key(w, "wind");
+        put_keyed(w, &tni_wind_key_fields, def->wind_keys, sizeof(tn_vector_key),
+                  def->wind_key_count);
+    } else if (!same_bits(&def->wind, &standard.wind, sizeof def->wind)) {
+        put_key(w, "wind");
+        put_vector(w, def->wind);
+    }
+}
+
 static tn_result write_drag(writer* w, int index, tn_why* why)
 {
     const tn_drag_def* def      = tn_scene_drag(w->scene, index);
@@ -534,6 +554,7 @@ static tn_result write_drag(writer* w, int index, tn_why* why)
     (void)why;
     put_name(w, def->name);
     put_fields(w, &tni_drag_fields, 0, def, &standard);
+    put_wind(w, def);
     return TN_OK;
 }
 

@@ -361,7 +361,8 @@ static bool has_hard_limit(const tn_joint_def* def)
 
 static bool is_actuated(const tn_joint_def* def)
 {
-    bool forced = def->stiffness != 0 || def->damping != 0 || has_soft_limit(def);
+    bool forced =
+        def->stiffness != 0 || def->damping != 0 || def->friction != 0 || has_soft_limit(def);
     for (int i = 0; i < TNI_COORDINATES_MAX; ++i) forced = forced || def->force[i] != 0;
     return forced;
 }
@@ -410,8 +411,12 @@ static tn_result check_coordinates(const tn_model* model, const tni_joint* joint
 static void compile_actuation(tn_model* model, int index, const tn_joint_def* def)
 {
     tni_actuation* actuation = &model->actuations[model->actuation_count++];
-    *actuation               = (tni_actuation){
-                      .joint = index, .stiffness = def->stiffness, .damping = def->damping, .limit = def->limit};
+    *actuation               = (tni_actuation){.joint          = index,
+                                               .stiffness      = def->stiffness,
+                                               .damping        = def->damping,
+                                               .friction       = def->friction,
+                                               .friction_speed = def->friction_speed,
+                                               .limit          = def->limit};
     memcpy(actuation->rest, def->rest, sizeof actuation->rest);
     memcpy(actuation->force, def->force, sizeof actuation->force);
 }
@@ -686,6 +691,19 @@ static tn_result check_torque(const tn_model* model, tn_body_id body, bool torqu
     return tni_fail(why, TN_ERR_MODEL, "%s: body '%s' cannot take a torque", what, b->name);
 }
 
+// The wind of a drag as keys; one for a constant.
+static void compile_wind(tn_model* model, tni_drag* drag, const tn_drag_def* def)
+{
+    const bool     keyed = def->wind_key_count > 0;
+    const int      count = keyed ? def->wind_key_count : 1;
+    tn_vector_key* wind  = TNI_TAKE(&model->arena, tn_vector_key, count);
+    if (wind == NULL) return;
+    if (keyed) memcpy(wind, def->wind_keys, sizeof *wind * (size_t)count);
+    else wind[0] = (tn_vector_key){0, def->wind};
+    drag->wind       = wind;
+    drag->wind_count = count;
+}
+
 static tn_result compile_forces(tn_model* model, const tn_scene* scene, tn_why* why)
 {
     tni_arena* arena    = &model->arena;
@@ -745,7 +763,8 @@ static tn_result compile_forces(tn_model* model, const tn_scene* scene, tn_why* 
                                             .linear    = def->linear,
                                             .quadratic = def->quadratic,
                                             .angular   = def->angular};
-        result                 = check_torque(model, def->body, def->angular != 0, "drag", why);
+        compile_wind(model, &model->drags[i], def);
+        result = check_torque(model, def->body, def->angular != 0, "drag", why);
     }
     return result;
 }

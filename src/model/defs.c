@@ -41,7 +41,8 @@ tn_joint_def tn_default_joint_def(tn_joint_type type)
         .radius = TN_UNSET,
         .of     = TN_JOINT_HINGE,
         .limit  = {.lower = 1, .upper = -1, .cone = TN_UNSET, .twist_lower = 1, .twist_upper = -1},
-        .cookie = TNI_COOKIE_JOINT};
+        .friction_speed = 0.01,
+        .cookie         = TNI_COOKIE_JOINT};
 }
 
 tn_coupling_def tn_default_coupling_def(tn_coupling_type type)

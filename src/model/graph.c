@@ -29,9 +29,7 @@ static int free_bodies_of(const tn_model* model, const tni_constraint* constrain
     return count;
 }
 
-// Whether the rows of a constraint are independent on this body alone. Where this is too hopeful
-// the factorisation finds a vanishing pivot and regularises (saddle.h).
-static bool is_strong(const tn_model* model, const tni_constraint* constraint, int body)
+bool tni_is_strong(const tn_model* model, const tni_constraint* constraint, int body)
 {
     const tni_body* b = &model->bodies[body];
     if (constraint->row_count > b->dim) return false;
@@ -96,7 +94,7 @@ static tn_result make_split(tn_model* model, const uint8_t* apart, tni_split* sp
                 if (apart[i]) continue;
                 row[edges]      = constraint->node;
                 col[edges]      = model->bodies[body].node;
-                strong[edges++] = is_strong(model, constraint, body);
+                strong[edges++] = tni_is_strong(model, constraint, body);
             }
         }
         const tni_graph graph = {count, dim, sign, edges, row, col, strong};

@@ -29,6 +29,14 @@ void tni_values_at(const tn_value_key* keys, int count, double time, double* val
     *value = keys[i].value + (time - keys[i].time) * *rate;
 }
 
+tn_vec3 tni_vector_at(const tn_vector_key* keys, int count, double time)
+{
+    const int i = segment((const char*)keys, sizeof *keys, count, time);
+    if (i < 0 || i == count - 1) return keys[i < 0 ? 0 : i].value;
+    const double share = (time - keys[i].time) / (keys[i + 1].time - keys[i].time);
+    return tni_add_scaled(keys[i].value, share, tni_sub(keys[i + 1].value, keys[i].value));
+}
+
 void tni_keys_at(const tn_key* keys, int count, double time, tn_frame* pose, tn_twist* velocity)
 {
     const int i = segment((const char*)keys, sizeof *keys, count, time);

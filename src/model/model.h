@@ -225,6 +225,9 @@ bool tni_may_touch(const tn_model* model, int body1, int body2);
 /// graph.c: the last steps of compiling. Fail with TN_ERR_MEMORY only.
 tn_result tni_analyse_graph(tn_model* model);
 tn_result tni_count_groups(tn_model* model);
+/// Whether the rows of a constraint are independent on this body alone. Where this is too hopeful the
+/// factorisation finds a vanishing pivot and regularises (saddle.h).
+bool tni_is_strong(const tn_model* model, const tni_constraint* constraint, int body);
 
 const char* tni_constraint_name(const tn_model* model, const tni_constraint* constraint);
 /// The constraint that global constraint row `row` (from 0) belongs to.

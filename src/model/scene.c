@@ -93,6 +93,12 @@ static void pack_target(packing* p, void* item)
     def->keys          = PACK(p, def->keys, def->key_count);
 }
 
+static void pack_drag(packing* p, void* item)
+{
+    tn_drag_def* def = item;
+    def->wind_keys   = PACK(p, def->wind_keys, def->wind_key_count);
+}
+
 // ---- Adding ------------------------------------------------------------------------------------
 
 typedef struct part_kind {
@@ -109,7 +115,7 @@ static const part_kind kinds[TNI_PART_COUNT] = {
     [TNI_PART_SPRING]   = {"spring", sizeof(tn_spring_def), NULL, false},
     [TNI_PART_TARGET]   = {"target", sizeof(tn_target_def), pack_target, false},
     [TNI_PART_LOAD]     = {"load", sizeof(tn_load_def), NULL, false},
-    [TNI_PART_DRAG]     = {"drag", sizeof(tn_drag_def), NULL, false},
+    [TNI_PART_DRAG]     = {"drag", sizeof(tn_drag_def), pack_drag, false},
 };
 // enter() sets the name of every kind through a pointer to its first field.
 _Static_assert(offsetof(tn_body_def, name) == 0 && offsetof(tni_joint_item, def.name) == 0 &&

@@ -168,6 +168,24 @@ static bool value_keys(tni_adding* a, const tn_value_key* keys, int count)
     return true;
 }
 
+static bool wind(tni_adding* a, const tn_drag_def* def)
+{
+    const tn_vector_key* keys = def->wind_keys;
+    if (def->wind_key_count == 0) return finite_vector(a, "wind", def->wind);
+    if (keys == NULL || def->wind_key_count < 1)
+        return tni_refuse(a, "needs at least one wind key");
+    for (int i = 0; i < def->wind_key_count; ++i) {
+        if (!finite_number(a, "wind key time", keys[i].time) ||
+            !finite_vector(a, "wind key", keys[i].value))
+            return false;
+        if (i > 0 && !(keys[i].time > keys[i - 1].time)) {
+            return tni_refuse(a, "wind key times must increase, but %g follows %g", keys[i].time,
+                              keys[i - 1].time);
+        }
+    }
+    return true;
+}
+
 // ---- Other parts -------------------------------------------------------------------------------
 
 static const tn_body_def* body_of(const tni_adding* a, tn_body_id id)
@@ -512,12 +530,17 @@ static bool spring_and_force(tni_adding* a, const tn_joint_def* def)
     const char* word  = tn_joint_type_word(def->type);
     if (!not_negative(a, "stiffness", def->stiffness) || !not_negative(a, "damping", def->damping))
         return false;
+    if (!not_negative(a, "friction", def->friction) ||
+        !positive(a, "friction speed", def->friction_speed))
+        return false;
     if (!all_finite(def->rest, 6)) return tni_refuse(a, "rest must be finite");
     if (!all_finite(def->force, 6)) return tni_refuse(a, "force must be finite");
     if (count == 0 && def->stiffness > 0)
         return tni_refuse(a, "a %s has no free coordinate for a stiffness", word);
     if (count == 0 && def->damping > 0)
         return tni_refuse(a, "a %s has no free coordinate for a damping", word);
+    if (count == 0 && def->friction > 0)
+        return tni_refuse(a, "a %s has no free coordinate for a friction", word);
     for (int i = count; i < 6; ++i) {
         if (def->force[i] != 0)
             return tni_refuse(a, "a %s has no free coordinate %d for a force", word, i + 1);
@@ -709,5 +732,5 @@ bool tni_check_drag(tni_adding* a, const tn_drag_def* def)
 {
     return movable_body(a, def->body) && finite_vector(a, "point", def->point) &&
            not_negative(a, "linear", def->linear) && not_negative(a, "quadratic", def->quadratic) &&
-           not_negative(a, "angular", def->angular);
+           not_negative(a, "angular", def->angular) && wind(a, def);
 }

@@ -102,6 +102,13 @@ void tni_advance(const tn_model* model, const double* q, const double* d, double
 /// angular momentum. Not in place. See flight.c.
 void tni_fly(const tn_model* model, double h, const double* q, const double* u, double* q_out,
              double* u_out);
+/// The same for a step that goes with the mean velocity share u1 + drift (NULL: 0), u1 being that at the
+/// end: u is the velocity at the start that has the momentum of the end.
+void tni_fly_mean(const tn_model* model, double h, double share, const double* drift,
+                  const double* q, const double* u, double* q_out, double* u_out);
+/// The velocity, constant in world axes, that leads from q to q1 in h.
+void tni_mean_velocity(const tn_model* model, double h, const double* q, const double* q1,
+                       double* u);
 /// Rate of d when a state moved by d moves with u.
 void tni_tangent_rate(const tn_model* model, const double* d, const double* u, double* rate);
 

@@ -22,11 +22,11 @@ static void take_place(tn_stepper* s, tni_place_buffer* place)
 
 static int stages_of(const tn_stepper* s)
 {
-    if (s->settings.method == TN_METHOD_IMPULSE) return 0;
+    if (s->settings.method != TN_METHOD_MULTIPLIER) return 0;
     return s->settings.multiplier.integrator == TN_INTEGRATOR_ADAPTIVE ? 7 : 4;
 }
 
-static tn_result take_all(tn_stepper* s)
+static tn_result take_all(tn_stepper* s, tn_why* why)
 {
     const tn_model* model = s->model;
     take_place(s, &s->now);
@@ -54,6 +54,8 @@ static tn_result take_all(tn_stepper* s)
                                                impulse ? &s->settings.impulse : NULL, &s->system);
     s->start                = s->system;
     if (result == TN_OK && impulse) return tni_impulse_create(s);
+    if (result == TN_OK && s->settings.method == TN_METHOD_IMPLICIT)
+        return tni_implicit_create(s, why);
     const bool apart = tni_system_has_loops(s->system) || (s->has_stops && model->row_count > 0);
     if (result != TN_OK || !apart) return result;
     return tni_system_create(&s->arena, model, loops, NULL, &s->start);
@@ -71,10 +73,11 @@ static int toucher(const tn_model* model)
 static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
 {
     const tn_method method = settings->method;
-    if (method == TN_METHOD_IMPLICIT || method == TN_METHOD_ADAPTIVE) {
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "method '%s' is not in this version yet; 'multiplier' and 'impulse' are",
-                        tn_method_word(method));
+    if (method == TN_METHOD_ADAPTIVE) {
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "method '%s' is not in this version yet; 'multiplier', 'implicit' and 'impulse' are",
+            tn_method_word(method));
     }
     if (method == TN_METHOD_IMPULSE && model->core.auxiliary_rows > 0 &&
         (settings->impulse.formulation == TN_FORMULATION_SPD ||
@@ -114,7 +117,7 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
         *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
         s->redundant_count = -1;
         if (settings->method == TN_METHOD_AUTO) s->settings.method = TN_METHOD_MULTIPLIER;
-        result = take_all(s);
+        result = take_all(s, why);
         if (result == TN_OK) {
             *out = s;
             return TN_OK;
@@ -197,6 +200,15 @@ static bool is_kept(const tn_stepper* s, const tn_state* state)
            same(state->z, s->next.z, s->model->coordinate_count);
 }
 
+static void copy_memory(const tn_model* model, tni_memory* to, const tni_memory* from)
+{
+    to->h = from->h;
+    if (!(from->h > 0)) return;
+    tni_copy_numbers(to->multipliers, from->multipliers, model->row_count);
+    tni_copy_numbers(to->mean, from->mean, model->u_count);
+    tni_copy_numbers(to->momentum, from->momentum, model->u_count);
+}
+
 static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
 {
     TN_ASSERT(state->model == s->model);
@@ -206,7 +218,10 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     tni_copy_numbers(s->now.q, state->q, s->model->q_count);
     tni_copy_numbers(s->now.u, state->u, s->model->u_count);
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
+    if (s->settings.method == TN_METHOD_IMPLICIT)
+        copy_memory(s->model, &s->implicit.before, &state->memory);
     clear_report(s, report);
+    s->system->outside = s->start->outside = &state->outside;
     s->system->phases = s->start->phases = (tn_phases){0};
     s->system->auxiliary.stop_count = s->start->auxiliary.stop_count = 0;
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
@@ -249,7 +264,8 @@ static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
                         "the motion is not finite any more: take a smaller step");
     }
     tni_system_follow(s->system, s->next.z);
-    state->time = s->next.time;
+    state->memory.h = 0;
+    state->time     = s->next.time;
     tni_copy_numbers(state->q, s->next.q, s->model->q_count);
     tni_copy_numbers(state->u, s->next.u, s->model->u_count);
     tni_copy_numbers(state->z, s->next.z, s->model->coordinate_count);
@@ -284,8 +300,11 @@ static tn_result try_with_room(tn_stepper* s, const tn_state* state, const attem
 
 static tn_result step(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
-    return s->settings.method == TN_METHOD_IMPULSE ? tni_impulse_step(s, how->h, report, why)
-                                                   : tni_multiplier_step(s, how->h, report, why);
+    switch (s->settings.method) {
+    case TN_METHOD_IMPULSE: return tni_impulse_step(s, how->h, report, why);
+    case TN_METHOD_IMPLICIT: return tni_implicit_step(s, how->h, report, why);
+    default: return tni_multiplier_step(s, how->h, report, why);
+    }
 }
 
 tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_report* report,
@@ -300,6 +319,8 @@ tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_repo
     tn_result result = try_with_room(s, state, &how, report, why);
     if (result == TN_OK) result = commit(s, state, why);
     if (result != TN_OK) return result;
+    if (s->settings.method == TN_METHOD_IMPLICIT)
+        copy_memory(s->model, &state->memory, &s->implicit.after);
     report->h_taken = h;
     s->kept_next    = s->kept;
     return TN_OK;

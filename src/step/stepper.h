@@ -2,7 +2,7 @@
 #ifndef TNI_STEPPER_H
 #define TNI_STEPPER_H
 
-#include "system/system.h"
+#include "system/stiff.h"
 
 static const double tni_contact_gap = 1e-6; ///< what people would call touching [m]
 
@@ -44,6 +44,17 @@ typedef struct tni_impulse_work {
     bool           damped;       ///< forces depend on velocities
 } tni_impulse_work;
 
+/// Workspace of the implicit method.
+typedef struct tni_implicit_work {
+    tni_stiff* stiff;
+    double *   u, *du, *best;    ///< laid out as u
+    double *   drift, *momentum; ///< likewise: what the integrator takes from the step before
+    double *   mu, *dmu, *r;     ///< by row
+    tni_memory before, after;    ///< of the steps that end at s->now and at s->next
+    double     goal;             ///< joint error that the correction aims at
+    bool       sided;            ///< some forces, or limits, have one side only
+} tni_implicit_work;
+
 struct tn_stepper {
     tni_arena        arena;
     const tn_model*  model;
@@ -57,11 +68,12 @@ struct tn_stepper {
     double*          k_u[TNI_STAGES_MAX]; ///< accelerations at each stage
     double *         scratch, *scratch2;  ///< u_count numbers
     tni_impulse_work impulse;
-    bool             kept;      ///< the system is factored and looked at where s->now is
-    bool             kept_next; ///< likewise s->next, since the last call
-    bool             has_stops; ///< limits, ropes, or shapes that may touch
-    tni_bounce*      bounces;   ///< of this step
-    int              bounce_count;
+    tni_implicit_work implicit;
+    bool              kept;      ///< the system is factored and looked at where s->now is
+    bool              kept_next; ///< likewise s->next, since the last call
+    bool              has_stops; ///< limits, ropes, or shapes that may touch
+    tni_bounce*       bounces;   ///< of this step
+    int               bounce_count;
 
     double*      multipliers;   ///< of the last evaluation, by row
     double*      rates;         ///< likewise, laid out as u
@@ -96,6 +108,11 @@ TN_NODISCARD tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report*
 /// s->impulse.stiffness; returns how many bodies have some.
 void tni_stiffen_prepare(tn_stepper* s);
 int  tni_stiffen(tn_stepper* s, double h);
+
+/// implicit.c: from s->now to s->next, by h.
+TN_NODISCARD tn_result tni_implicit_create(tn_stepper* s, tn_why* why);
+TN_NODISCARD tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report,
+                                         tn_why* why);
 
 /// events.c: a step of a mechanism that may hit stops.
 TN_NODISCARD tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report,

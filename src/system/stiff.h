@@ -30,8 +30,23 @@ typedef struct tni_start {
     const double* momentum;    ///< laid out as u; NULL: M u
     const double* multipliers; ///< forces by row that K_g is made of; NULL: no K_g
     const double* ahead;       ///< velocities that decide which one-sided ends are met
+    bool          keep; ///< hard limits: those that were met stay so, others are not looked for
     bool          bend; ///< rows ask for what closes them to second order (gamma), not just first
 } tni_start;
+
+/// What a soft force does over the step, along its rows: the impulse g - W J u.
+typedef struct tni_soft tni_soft;
+void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_lead* lead, double* W,
+                      double* g);
+/// J u of a row: C, the part of its rate that no u makes, J drift and gamma being known. held: it has a
+/// position.
+TNI_INLINE double tni_row_wanted(const tni_start* start, const tni_lead* lead, bool held, double C,
+                                 double led, double drift, double gamma)
+{
+    if (!held) return -led;
+    const double bend = start->bend ? 0.5 * lead->h * gamma : 0;
+    return (-C / lead->h - drift - led - bend) / lead->share;
+}
 
 typedef struct tni_stiff tni_stiff;
 
@@ -46,6 +61,10 @@ tn_implicit_form tni_stiff_form(const tni_stiff* stiff);
 /// views, C, rate and gamma are those of the start afterwards.
 TN_NODISCARD tn_result tni_stiff_begin(tni_stiff* stiff, const tni_start* start,
                                        const tni_lead* lead, double* u, double* mu, tn_why* why);
+/// Whether one-sided forces and limits are, where a flight with u has ended, what the last tni_stiff_begin
+/// took them for. If not, begin again with start->ahead = u, start->keep.
+bool tni_stiff_stands(tni_stiff* stiff, const tni_start* start, const tni_lead* lead,
+                      const double* u);
 /// With the same factorisation and the same soft rows, b NULL: zero:  A u + J^T mu = b,  J u = r.
 TN_NODISCARD tn_result tni_stiff_correct(tni_stiff* stiff, const double* b, const double* r,
                                          double* u, double* mu, tn_why* why);

@@ -141,8 +141,7 @@ void tni_system_look(tni_system* system, const tni_place* at)
     system->phases.assemble += now(system) - start;
 }
 
-// A row of the linear system, in words.
-static tn_result fail_at(const tni_system* system, int row, tn_why* why)
+tn_result tni_system_fail_at(const tni_system* system, int row, tn_why* why)
 {
     const tn_model* model = system->model;
     if (row >= model->u_count) {
@@ -182,8 +181,11 @@ static tn_result fail_at_stop(const tni_system* system, tn_why* why)
 
 static tni_scene_view scene_view(const tni_system* system, const tni_place* at)
 {
-    return (tni_scene_view){
-        .model = system->model, .time = at->time, .z = at->z, .views = system->views};
+    return (tni_scene_view){.model   = system->model,
+                            .time    = at->time,
+                            .z       = at->z,
+                            .views   = system->views,
+                            .outside = system->outside};
 }
 
 // All that concerns one body, in one pass over them: view, mass, and the forces that look at it
@@ -216,7 +218,8 @@ tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why
     const tn_result result  = tni_saddle_factor(system->saddle);
     system->auxiliary.ready = false;
     system->phases.factor += now(system) - start;
-    return result == TN_OK ? TN_OK : fail_at(system, system->saddle->report.bad_row, why);
+    return result == TN_OK ? TN_OK
+                           : tni_system_fail_at(system, system->saddle->report.bad_row, why);
 }
 
 tn_result tni_system_solve(tni_system* system, const double* b, const double* r, bool exact,
@@ -237,7 +240,7 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
     system->phases.solve += now(system) - start - beside->columns_time - beside->pairs_time;
     beside->columns_time = beside->pairs_time = 0;
     if (result == TN_ERR_MEMORY) return tni_fail(why, result, "no room for so many contacts");
-    if (result != TN_OK) return fail_at(system, system->saddle->report.bad_row, why);
+    if (result != TN_OK) return tni_system_fail_at(system, system->saddle->report.bad_row, why);
     return !plain && beside->report.jammed ? fail_at_stop(system, why) : TN_OK;
 }
 

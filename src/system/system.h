@@ -20,17 +20,18 @@ typedef struct tni_place {
 } tni_place;
 
 typedef struct tni_system {
-    const tn_model*  model;
-    const tni_split* split; ///< what is factored, and what is solved beside it
-    tni_saddle*      saddle;
-    tni_auxiliary    auxiliary;        ///< constraints beside the matrix, and stops
-    tni_view*        views;            ///< at the place last looked at
-    double *         C, *rate, *gamma; ///< of all rows there
-    double*          rhs;              ///< b, then r
-    double*          answer;           ///< u, then mu
-    const double*    extra;            ///< more forces on all bodies, laid out as u; NULL: none
-    double           regularisation;   ///< as created
-    const tni_mat3*  stiffness;        ///< by body: added to the inertia; NULL: none
+    const tn_model*    model;
+    const tni_split*   split; ///< what is factored, and what is solved beside it
+    tni_saddle*        saddle;
+    tni_auxiliary      auxiliary;        ///< constraints beside the matrix, and stops
+    tni_view*          views;            ///< at the place last looked at
+    double *           C, *rate, *gamma; ///< of all rows there
+    double*            rhs;              ///< b, then r
+    double*            answer;           ///< u, then mu
+    const tni_outside* outside;          ///< what is done to the state from outside; NULL: nothing
+    const double*      extra;            ///< more forces on all bodies, laid out as u; NULL: none
+    double             regularisation;   ///< as created
+    const tni_mat3*    stiffness;        ///< by body: added to the inertia; NULL: none
     double (*clock)(void* user);
     void*     clock_user;
     tn_phases phases;
@@ -59,6 +60,9 @@ TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_place* at
 /// way.
 TN_NODISCARD tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
                                         bool exact, tn_why* why);
+
+/// Fails with a row of the linear system in words.
+TN_NODISCARD tn_result tni_system_fail_at(const tni_system* system, int row, tn_why* why);
 
 /// f = all forces at the place last looked at. flying: but those that turning bodies feel from
 /// their own turning.

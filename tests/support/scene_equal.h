@@ -118,6 +118,8 @@ static inline scene_difference joint_difference(const tn_joint_def* a, const tn_
     }
     SAME_NUMBERS(stiffness, 1);
     SAME_NUMBERS(damping, 1);
+    SAME_NUMBERS(friction, 1);
+    SAME_NUMBERS(friction_speed, 1);
     SAME_NUMBERS(rest, 6);
     SAME_NUMBERS(force, 6);
     SAME(limit.given);
@@ -202,6 +204,12 @@ static inline scene_difference drag_difference(const tn_drag_def* a, const tn_dr
     SAME_NUMBERS(linear, 1);
     SAME_NUMBERS(quadratic, 1);
     SAME_NUMBERS(angular, 1);
+    SAME_NUMBERS(wind, 3);
+    SAME(wind_key_count);
+    if (!equal_numbers((const double*)a->wind_keys, (const double*)b->wind_keys,
+                       4 * a->wind_key_count)) {
+        DIFFER("wind keys of drag", i);
+    }
     return d;
 }
 

@@ -215,6 +215,8 @@ static void add_random_joint(tn_scene* scene, test_random* r, tn_joint_type type
     if (coordinates > 0) {
         if (coin(r)) def.stiffness = odd_positive(r);
         if (coin(r)) def.damping = odd_positive(r);
+        if (coin(r)) def.friction = odd_positive(r);
+        if (coin(r)) def.friction_speed = odd_positive(r);
         for (int i = 0; i < coordinates; ++i)
             def.rest[i] = odd(r), def.force[i] = coin(r) ? 0 : odd(r);
         if (coin(r)) random_limit(r, type, &def.limit);
@@ -292,6 +294,10 @@ static void add_random_forces(tn_scene* scene, test_random* r, tn_body_id body)
     if (coin(r)) load.torque = odd_vector(r), load.from = -0.0, load.until = 0.1;
     drag.linear = odd_positive(r);
     if (coin(r)) drag.quadratic = 0.1, drag.angular = odd_positive(r), drag.point = odd_vector(r);
+    const tn_vector_key wind[] = {{-0.0, {0.1, -0.0, 0}}, {1.0 / 3, {1e-310, 0, -0.0}}};
+    const int           how    = test_random_int(r, 0, 2);
+    if (how == 1) drag.wind = odd_vector(r);
+    if (how == 2) drag.wind_keys = wind, drag.wind_key_count = test_random_int(r, 1, 2);
     (void)tn_scene_add_spring(scene, &spring);
     (void)tn_scene_add_target(scene, &target);
     (void)tn_scene_add_load(scene, &load);
@@ -395,8 +401,11 @@ TEST(values_arrive_where_they_belong)
         " \"orientation\": [0.5,0.5,0.5,0.5], \"velocity\": [7,8,9], \"angular_velocity\": [10,11,12]}],"
         " \"joints\": [{\"type\": \"ball\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [1,0,0], \"rest\": [1,2,3], \"force\": 0,"
         " \"limit\": {\"cone\": 0.5, \"twist\": [-1, 2], \"hard\": true}},"
-        " {\"type\": \"hinge\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [1,0,0], \"axis\": [0,1,0], \"force\": 5, \"limit\": {\"upper\": 1}}],"
-        " \"loads\": [{\"body\": \"a\", \"force\": [1,2,3], \"until\": 4}], \"drag\": [{\"body\": \"a\", \"quadratic\": 0.5}]}");
+        " {\"type\": \"hinge\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [1,0,0], \"axis\": [0,1,0], \"force\": 5, \"limit\": {\"upper\": 1},"
+        " \"friction\": 0.3, \"friction_speed\": 0.02}],"
+        " \"loads\": [{\"body\": \"a\", \"force\": [1,2,3], \"until\": 4}], \"drag\": [{\"body\": \"a\", \"quadratic\": 0.5},"
+        " {\"body\": \"a\", \"wind\": [1,2,3]},"
+        " {\"body\": \"a\", \"wind\": {\"keys\": [{\"time\": 0, \"velocity\": [4,5,6]}, {\"velocity\": [7,8,9], \"time\": 2}]}}]}");
     const tn_body_def*  body = tn_scene_body(scene, 0);
     const tn_joint_def *ball = tn_scene_joint(scene, 0), *hinge = tn_scene_joint(scene, 1);
     const tn_settings   s = tn_scene_settings(scene);
@@ -414,6 +423,15 @@ TEST(values_arrive_where_they_belong)
           hinge->limit.lower == -TNI_LIMIT_FREE);
     CHECK(tn_scene_load(scene, 0)->until == 4 && tn_scene_load(scene, 0)->from == 0 &&
           tn_scene_drag(scene, 0)->quadratic == 0.5);
+    CHECK(ball->friction == 0 && ball->friction_speed == 0.01 && hinge->friction == 0.3 &&
+          hinge->friction_speed == 0.02);
+    const tn_drag_def *still = tn_scene_drag(scene, 0), *steady = tn_scene_drag(scene, 1),
+                      *gusty = tn_scene_drag(scene, 2);
+    CHECK(still->wind.x == 0 && still->wind_key_count == 0);
+    CHECK(steady->wind.x == 1 && steady->wind.z == 3 && steady->wind_key_count == 0);
+    CHECK_INT(gusty->wind_key_count, 2);
+    CHECK(gusty->wind_keys[0].value.y == 5 && gusty->wind_keys[1].time == 2 &&
+          gusty->wind_keys[1].value.z == 9);
     check_round_trip(scene);
     tn_scene_free(scene);
 }

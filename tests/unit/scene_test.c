@@ -401,6 +401,13 @@ TEST(bad_joint_springs_and_limits_are_refused)
     REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': stiffness must not be negative, is -1",
                   def.stiffness = -1);
     REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': damping must not be negative", def.damping = -1);
+    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': friction must not be negative, is -1",
+                  def.friction = -1);
+    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': friction must be finite", def.friction = nan_value);
+    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': friction speed must be positive, is 0",
+                  def.friction_speed = 0);
+    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': friction speed must be finite",
+                  def.friction_speed = nan_value);
     REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': rest must be finite", def.rest[0] = nan_value);
     REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': force must be finite", def.force[0] = nan_value);
     REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': a hinge has no free coordinate 2 for a force",
@@ -414,6 +421,8 @@ TEST(bad_joint_springs_and_limits_are_refused)
                       def.stiffness = 1);
         REFUSED_JOINT(stiff[i], "has no free coordinate for a damping", def.radius = 1,
                       def.damping = 1);
+        REFUSED_JOINT(stiff[i], "has no free coordinate for a friction", def.radius = 1,
+                      def.friction = 1);
         REFUSED_JOINT(stiff[i], "has no free coordinate 1 for a force", def.radius = 1,
                       def.force[0] = 1);
         REFUSED_JOINT(stiff[i], "has no free coordinate to limit", def.radius = 1,
@@ -678,6 +687,18 @@ TEST(bad_forces_are_refused)
     REFUSED_DRAG("drag 'it': quadratic must not be negative", def.quadratic = -1);
     REFUSED_DRAG("drag 'it': angular must not be negative", def.angular = -1);
     REFUSED_DRAG("drag 'it': point must be finite", def.point.x = nan_value);
+    REFUSED_DRAG("drag 'it': wind must be finite", def.wind.y = nan_value);
+    const tn_vector_key gusts[2] = {{1, {0, 0, 0}}, {1, {1, 0, 0}}};
+    const tn_vector_key late = {nan_value, {0, 0, 0}}, storm = {0, {0, 0, (double)INFINITY}};
+    REFUSED_DRAG("drag 'it': wind key times must increase, but 1 follows 1", def.wind_keys = gusts,
+                 def.wind_key_count = 2);
+    REFUSED_DRAG("drag 'it': wind key time must be finite", def.wind_keys = &late,
+                 def.wind_key_count = 1);
+    REFUSED_DRAG("drag 'it': wind key must be finite", def.wind_keys = &storm,
+                 def.wind_key_count = 1);
+    REFUSED_DRAG("drag 'it': needs at least one wind key", def.wind_keys = gusts,
+                 def.wind_key_count = -1);
+    REFUSED_DRAG("drag 'it': needs at least one wind key", def.wind_key_count = 1);
 }
 
 // ---- User-defined ------------------------------------------------------------------------------
@@ -852,12 +873,16 @@ TEST(other_parts_are_copied_whole)
     load.name          = name;
     load.body          = t.b;
     CHECK_OK(tn_scene_add_load(t.scene, &load));
-    tn_drag_def drag = tn_default_drag_def();
-    drag.body        = t.b;
-    drag.linear      = 2;
+    tn_vector_key wind[2] = {{0, {1, 2, 3}}, {1, {4, 5, 6}}};
+    tn_drag_def   drag    = tn_default_drag_def();
+    drag.body             = t.b;
+    drag.linear           = 2;
+    drag.wind_keys        = wind;
+    drag.wind_key_count   = 2;
     CHECK_OK(tn_scene_add_drag(t.scene, &drag));
     CHECK_OK(tn_scene_exclude_contact(t.scene, t.a, (tn_body_id){0}));
     name[0] = 'x', values[1].value = 0, joints[1].bits = 0, c[1] = 0, keys[0].pose.position.x = 0;
+    wind[1].value.z = 0;
     CHECK(tn_scene_joint(t.scene, 4)->velocity_keys[1].value == 6);
     CHECK_INT(tn_scene_coupling(t.scene, 0)->joints[1].bits, t.slider.bits);
     CHECK(tn_scene_coupling(t.scene, 0)->coefficients[1] == 4);
@@ -865,6 +890,7 @@ TEST(other_parts_are_copied_whole)
     CHECK_TEXT(tn_scene_load(t.scene, 0)->name, "push");
     CHECK(isinf(tn_scene_load(t.scene, 0)->until));
     CHECK(tn_scene_drag(t.scene, 0)->linear == 2);
+    CHECK(tn_scene_drag(t.scene, 0)->wind_keys[1].value.z == 6);
     CHECK_INT(tn_scene_exclude_count(t.scene), 1);
     CHECK_INT(tn_scene_exclude(t.scene, 0).body1.bits, t.a.bits);
     tn_scene_free(t.scene);

@@ -54,7 +54,13 @@ TEST(defaults_are_the_documented_ones)
     CHECK(s.impulse.regularisation == 1e-11 && s.impulse.alpha == TN_ALPHA_ROWS);
     CHECK(s.impulse.part_joints == 0 && s.impulse.stiffen);
     CHECK_INT(tn_method_order(TN_METHOD_IMPULSE), 2);
-    CHECK_INT(tn_method_order(TN_METHOD_IMPLICIT), 0);
+    CHECK_INT(s.implicit.solve, TN_IMPLICIT_CORRECTED);
+    CHECK_INT(s.implicit.form, TN_IMPLICIT_FORM_AUTO);
+    CHECK_INT(s.implicit.integrator, TN_IMPLICIT_EULER);
+    CHECK(s.implicit.tolerance == 1e-8 && s.implicit.iterations == 30 && s.implicit.stiffen);
+    CHECK(s.implicit.contact_stiffness == 1e5 && s.implicit.contact_damping == 100);
+    CHECK_INT(tn_method_order(TN_METHOD_IMPLICIT), 1);
+    CHECK_INT(tn_method_order(TN_METHOD_ADAPTIVE), 0);
     CHECK_TEXT(tn_method_word(TN_METHOD_IMPULSE), "impulse");
     CHECK_TEXT(tn_method_word((tn_method)77), "unknown");
 }
@@ -79,10 +85,19 @@ TEST(every_setting_reads_back_as_it_was_set)
                                             {"impulse.regularisation", "1e-08"},
                                             {"impulse.alpha", "norm"},
                                             {"impulse.part_joints", "3"},
-                                            {"impulse.stiffen", "false"}};
-    tn_settings              s           = tn_default_settings();
-    int                      count       = 0;
-    for (; tn_setting_at(count).key != NULL; ++count) {
+                                            {"impulse.stiffen", "false"},
+                                            {"implicit.solve", "newton"},
+                                            {"implicit.form", "nullspace"},
+                                            {"implicit.integrator", "bdf2"},
+                                            {"implicit.tolerance", "1e-300"},
+                                            {"implicit.iterations", "9"},
+                                            {"implicit.stiffen", "false"},
+                                            {"implicit.contact_stiffness", "0.1"},
+                                            {"implicit.contact_damping", "0"}};
+    enum { COUNT = sizeof values / sizeof *values };
+    tn_settings s     = tn_default_settings();
+    int         count = 0;
+    for (; count < COUNT && tn_setting_at(count).key != NULL; ++count) {
         const tn_setting_info info = tn_setting_at(count);
         CHECK_TEXT(info.key, values[count][0]);
         CHECK(info.values != NULL && info.help != NULL);
@@ -98,7 +113,8 @@ TEST(every_setting_reads_back_as_it_was_set)
         CHECK_TEXT(text_again, text);
         if (!info.number) CHECK_TEXT(text, values[count][1]);
     }
-    CHECK_INT(count, 19);
+    CHECK_INT(count, COUNT);
+    CHECK(tn_setting_at(COUNT).key == NULL);
     CHECK(tn_setting_at(-1).key == NULL);
     CHECK(s.h == 0.016666666666666666 && s.duration == 1e300 && s.multiplier.tolerance == 5e-324);
     CHECK(!s.multiplier.project && s.method == TN_METHOD_IMPULSE);
@@ -144,6 +160,15 @@ TEST(bad_keys_and_values_are_refused_with_the_nearest)
     refused("multiplier.baumgarte", "-1", "'multiplier.baumgarte'");
     refused("multiplier.tolerance", "0", "'multiplier.tolerance'");
     refused("multiplier.error_tolerance", "0", "'multiplier.error_tolerance'");
+    refused("implicit.solve", "newtn", "did you mean 'newton'");
+    refused("implicit.form", "tree", "auto | rows | blocks | exact | nullspace");
+    refused("implicit.integrator", "bdf3", "did you mean 'bdf2'");
+    refused("implicit.tolerance", "0", "'implicit.tolerance'");
+    refused("implicit.iterations", "0", "a whole number >= 1");
+    refused("implicit.stiffen", "on", "true | false");
+    refused("implicit.contact_stiffness", "0", "'implicit.contact_stiffness'");
+    refused("implicit.contact_damping", "-1", "'implicit.contact_damping'");
+    refused("implict.solve", "linear", "did you mean 'implicit.solve'");
 }
 
 TEST(check_finds_what_was_filled_in_by_hand)

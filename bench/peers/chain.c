@@ -1,0 +1,279 @@
+// chain: the chain of rods (@chain) in Tenon and in engines of articulated bodies, side by side.
+//     peers_chain time [seconds]      time a step against links; at most so long for each
+//     peers_chain stiff [links]       which stiffness of the joints survives 600 steps of 1/60 s
+//     peers_chain fall                the chain without springs, released from the horizontal
+//     peers_chain row ENGINE LINKS STIFFNESS H STEPS      one run, ENGINE as in the tables
+//
+// The ruler is Tenon's energy of the state that an engine reports: kinetic, gravity and elastic.
+// Nothing drives the chain, so its energy must not grow. Growth is max(E - E0) over weight times
+// length; a run fails where that exceeds 1 %, where a number is not finite, or where the engine
+// gives up.
+#define _POSIX_C_SOURCE 200809L
+#include "links.h"
+#include "scenes/scenes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const double FRAME = 1.0 / 60, GROWTH = 0.01;
+
+/// Engines, and up to which number of links a run is worth its time: MuJoCo's mass matrix of a
+/// chain is full, n^2 numbers and n^3 work.
+typedef struct rival {
+    const peer_engine* engine;
+    int                links_max;
+} rival;
+
+static const rival rivals[] = {
+    {&peer_tenon_implicit, 100000},  {&peer_tenon_impulse, 100000}, {&peer_mujoco_euler, 1000},
+    {&peer_mujoco_rk4, 1000},        {&peer_mujoco_implicit, 1000}, {&peer_mujoco_implicitfast, 1000},
+    {&peer_mujoco_discrete, 1000},   {&peer_bullet, 100000},        {&peer_bullet_rk4, 100000},
+    {&peer_dart, 100000}};
+enum { RIVALS = sizeof rivals / sizeof *rivals, STEPS = 600 };
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double energy(const tn_state* state)
+{
+    const tn_energy e = tn_state_energy(state);
+    return e.kinetic + e.gravity + e.elastic;
+}
+
+static double joint_error(const peer_scene* s, const tn_state* state)
+{
+    double worst = 0;
+    for (int i = 1; i <= tn_model_counts(s->model).joints; ++i)
+        worst = fmax(worst, tn_state_joint_error(state, (tn_joint_id){(uint32_t)i}));
+    return worst;
+}
+
+static bool open_chain(peer_scene* s, int links, double stiffness)
+{
+    char      spec[96];
+    tn_why    why   = {0};
+    tn_scene* scene = NULL;
+    snprintf(spec, sizeof spec, "chain:n=%d,stiffness=%.17g", links, stiffness);
+    if (tns_build(NULL, spec, &scene, &why) == TN_OK && peer_scene_open(s, scene, &why)) return true;
+    fprintf(stderr, "peers_chain: %s: %s\n", spec, why.text);
+    return false;
+}
+
+// ---- One run -------------------------------------------------------------------------------------
+
+typedef struct outcome {
+    int    taken;    ///< steps
+    double growth;   ///< largest
+    double left;     ///< E - E0 at the end, over weight times length
+    double error;    ///< of joints, largest [m]
+    int    failed;   ///< step (from 1) that failed; 0: none
+    tn_why why;
+} outcome;
+
+static outcome run(const peer_engine* engine, int links, double stiffness, double h, int steps)
+{
+    outcome    o = {0};
+    peer_scene s;
+    tn_state*  state = NULL;
+    if (!open_chain(&s, links, stiffness)) return o.failed = 1, o;
+    const peer_options options = {.tolerance = 1e-9};
+    const double       E0 = energy(s.start), scale = s.weight * 0.1 * links;
+    void*              world = engine->open(s.model, s.start, &options, &o.why);
+    if (!world || tn_state_create(s.model, &state) != TN_OK) o.failed = 1;
+    while (!o.failed && o.taken < steps) {
+        const bool good = engine->step(world, h, &o.why);
+        ++o.taken;
+        engine->read(world, state);
+        o.left   = (energy(state) - E0) / scale;
+        o.growth = fmax(o.growth, o.left);
+        o.error  = fmax(o.error, joint_error(&s, state));
+        if (!good || !(o.left <= GROWTH)) o.failed = o.taken;
+    }
+    if (world) engine->close(world);
+    tn_state_free(state);
+    peer_scene_close(&s);
+    return o;
+}
+
+static const char* verdict(const outcome* o, double h, char* text, size_t size)
+{
+    if (o->why.text[0]) snprintf(text, size, "gave up at %.3g s: %s", o->failed * h, o->why.text);
+    else if (o->failed) snprintf(text, size, "fails at %.3g s", o->failed * h);
+    else snprintf(text, size, "yes");
+    return text;
+}
+
+// ---- Time ----------------------------------------------------------------------------------------
+
+static int by_size(const void* a, const void* b)
+{
+    const double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+// Median over the first steps. A spring of 0.01 N m/rad, which every engine survives for a while.
+static double time_a_step(const peer_engine* engine, int links, double h, double limit, int* taken)
+{
+    enum { MOST = 200 };
+    const peer_options options = {.tolerance = 1e-9};
+    double             times[MOST], all = 0;
+    peer_scene         s;
+    tn_why             why = {0};
+    if (!open_chain(&s, links, 0.01)) return NAN;
+    void* world = engine->open(s.model, s.start, &options, &why);
+    *taken      = 0;
+    for (int i = -1; world && i < MOST && all < limit; ++i) { // the first one warms up
+        const double begun = seconds();
+        if (!engine->step(world, h, &why)) break;
+        const double took = seconds() - begun;
+        all += took;
+        if (i >= 0) times[(*taken)++] = took;
+        else if (took > limit / 2) times[(*taken)++] = took;
+    }
+    if (world) engine->close(world);
+    peer_scene_close(&s);
+    if (*taken == 0) return NAN;
+    qsort(times, (size_t)*taken, sizeof *times, by_size);
+    return times[*taken / 2];
+}
+
+static void time_table(double limit)
+{
+    static const int sizes[] = {10, 100, 1000, 10000};
+    printf("\ntime a step [us], median of up to 200 steps from the start, k = 0.01 N m/rad\n\n");
+    printf("%-22s %-7s", "engine", "h");
+    for (int i = 0; i < 4; ++i) printf(" %8d links", sizes[i]);
+    printf("\n");
+    for (int r = 0; r < RIVALS; ++r) {
+        for (int k = 0; k < 2; ++k) {
+            printf("%-22s %-7s", rivals[r].engine->name, k ? "1 ms" : "1/60 s");
+            for (int i = 0; i < 4; ++i) {
+                int taken = 0;
+                if (sizes[i] > rivals[r].links_max) {
+                    printf(" %14s", "-");
+                    continue;
+                }
+                const double t =
+                    time_a_step(rivals[r].engine, sizes[i], k ? 1e-3 : FRAME, limit, &taken);
+                printf(" %14.1f", 1e6 * t);
+                fflush(stdout);
+            }
+            printf("\n");
+        }
+    }
+}
+
+// ---- Stiffness -----------------------------------------------------------------------------------
+
+static bool survives(const peer_engine* engine, int links, double stiffness)
+{
+    return run(engine, links, stiffness, FRAME, STEPS).failed == 0;
+}
+
+// From a stiffness that survives to one ten times that, which does not.
+static double between(const peer_engine* engine, int links, double low)
+{
+    double high = 10 * low;
+    while (high / low > 1.05) {
+        const double middle = sqrt(low * high);
+        if (survives(engine, links, middle)) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+static void stiff_row(const peer_engine* engine, int links)
+{
+    enum { LOW = -3, HIGH = 8 };
+    double best = -1;
+    printf("%-22s", engine->name);
+    const bool free = survives(engine, links, 0);
+    printf(" %5s", free ? "yes" : "-");
+    if (free) best = 0;
+    for (int e = LOW; e <= HIGH; ++e) {
+        const bool fine = survives(engine, links, pow(10, e));
+        printf(" %5s", fine ? "yes" : "-");
+        fflush(stdout);
+        if (fine) best = pow(10, e);
+    }
+    if (best > 0 && best < 0.99 * pow(10, HIGH)) best = between(engine, links, best);
+    if (best < 0) printf("   %10s\n", "none");
+    else printf("   %10.2g\n", best);
+    fflush(stdout);
+}
+
+static void stiff_table(int links)
+{
+    printf("\nstiffness k of every joint [N m/rad], %d links, h = 1/60 s, %d steps\n\n", links,
+           STEPS);
+    printf("%-22s %5s", "engine", "0");
+    for (int e = -3; e <= 8; ++e) printf("  1e%+d", e);
+    printf("   largest k\n");
+    for (int r = 0; r < RIVALS; ++r)
+        if (links <= rivals[r].links_max) stiff_row(rivals[r].engine, links);
+}
+
+// ---- The falling chain ---------------------------------------------------------------------------
+
+static void fall_row(const peer_engine* engine, int links, double h, double duration)
+{
+    char          text[160];
+    const outcome o = run(engine, links, 0, h, (int)(duration / h + 0.5));
+    printf("%-22s %6d %8.3g %11.1e %9.3f %11.1e  %s\n", engine->name, links, 1e3 * h, o.growth,
+           o.failed ? NAN : o.left, o.error, verdict(&o, h, text, sizeof text));
+    fflush(stdout);
+}
+
+static void fall_table(void)
+{
+    static const int sizes[] = {1, 2, 3, 5, 10, 20, 50, 100, 1000};
+    printf("\nreleased from the horizontal, no springs, 10 s; growth and energy left at the end:\n"
+           "of weight times length\n\n");
+    printf("%-22s %6s %8s %11s %9s %11s  %s\n", "engine", "links", "h [ms]", "growth", "left",
+           "joint error", "survives");
+    for (int r = 0; r < RIVALS; ++r) {
+        for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); ++i)
+            if (sizes[i] < rivals[r].links_max) fall_row(rivals[r].engine, sizes[i], FRAME, 10);
+    }
+    printf("\nthe same, 10 links, smaller steps\n\n");
+    for (int r = 0; r < RIVALS; ++r) {
+        fall_row(rivals[r].engine, 10, 4e-3, 10);
+        fall_row(rivals[r].engine, 10, 1e-3, 10);
+    }
+}
+
+static bool one_row(char** a)
+{
+    for (int r = 0; r < RIVALS; ++r) {
+        if (strcmp(rivals[r].engine->name, a[0]) != 0) continue;
+        char         text[160];
+        const double h = atof(a[3]);
+        const outcome o = run(rivals[r].engine, atoi(a[1]), atof(a[2]), h, atoi(a[4]));
+        printf("%s: %d steps, growth %.3g, left %.3g, joint error %.1e: %s\n", a[0], o.taken,
+               o.growth, o.left, o.error, verdict(&o, h, text, sizeof text));
+        return true;
+    }
+    return false;
+}
+
+int main(int argc, char** argv)
+{
+    const char* what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "time") == 0) time_table(argc > 2 ? atof(argv[2]) : 10);
+    else if (strcmp(what, "stiff") == 0) stiff_table(argc > 2 ? atoi(argv[2]) : 10);
+    else if (strcmp(what, "fall") == 0) fall_table();
+    else if (strcmp(what, "row") == 0 && argc == 7) return !one_row(argv + 2);
+    else {
+        fprintf(stderr, "usage: peers_chain time [seconds] | stiff [links] | fall | "
+                        "row ENGINE LINKS STIFFNESS H STEPS\n");
+        return 2;
+    }
+    return 0;
+}

@@ -1,0 +1,217 @@
+// soft: points in contact as stiff forces, linearised for an implicit step.
+//
+// Depth is what the gap g is below zero. Along the normal a point pushes with
+//     N1 = k depth1 + d (depth1 - depth0)/h,     but never pulls,
+// depth0 where the step starts, depth1 where it ends. As a function of the velocity asked for this
+// rises from zero without a jump and never falls, so that a step has exactly one answer, and no
+// energy is made. It is linear while it pushes:
+//     in contact already   g0 <= 0     f = -k g0            K = k          D = d
+//     met on the way       g0 >  0     f = -(k + d/h) g0    K = k + d/h    D = 0
+// g0 being the gap with kinematic bodies where they end. A point counts when N1 > 0 with the
+// velocities expected. Those shapes are looked at that meet where these velocities lead; balls that
+// pass each other whole within a step are not seen to.
+//
+// Friction is Coulomb's, made smooth: across the normal, with the slip v,
+//     -mu N0 v / sqrt(|v|^2 + c^2)         as  D = mu N0 / sqrt(|v0|^2 + c^2) on both directions
+// N0 and v0 where the step starts: by its depth a point remembers what it pushed with. So friction
+// of a blow comes one step after the blow and adds up to what it should; at rest and in steady
+// sliding it is exact. D is the secant: it brings matter to rest and never turns it back. Where
+// friction is to hold a force F across the normal, it does so creeping, at the speed
+//     c r / sqrt(1 - r^2)       r = F / (mu N)
+// (N and F expected instead would count what the normal force is about to take away.) With F > mu N
+// matter breaks loose: below h F/m its speed grows by r a step.
+//
+// Restitution is not looked at: it is for hard contacts.
+#include "contact/soft.h"
+
+#include "force/soft.h"
+
+enum { ROWS = 3 };
+
+static const double sink_rate = 1e5;  // stiffness by mass [1/s^2]: g divided by 0.1 mm
+static const double settle    = 1e-3; // [s]
+
+tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_settings* settings)
+{
+    tni_contact_law law  = {settings->contact_stiffness, settings->contact_damping};
+    double          mass = 0;
+    if (law.stiffness > 0) return law;
+    for (int i = 0; i < model->free_count; ++i) mass += model->bodies[model->free_bodies[i]].mass;
+    law.stiffness = sink_rate * mass;
+    law.damping   = settle * law.stiffness;
+    return law;
+}
+
+// ---- Where shapes are expected to end ------------------------------------------------------------
+
+static void move_view(const tni_view* view, tn_vec3 d, tn_vec3 turn, tni_view* moved)
+{
+    const tni_mat3 R = tni_quat_matrix(tni_quat_exp(turn));
+    *moved           = *view;
+    moved->x         = tni_add(view->x, d);
+    moved->R         = tni_mat_mul(&R, &view->R);
+}
+
+static void look_ahead(const tni_scene_view* at, const tni_ahead* ahead, int body, tni_view* end)
+{
+    const tni_view* view = &at->views[body];
+    const double    h = ahead->h, *u = tni_ahead_velocity(at, ahead, body);
+    tni_known       known;
+    switch (at->model->bodies[body].kind) {
+    case TN_BODY_RIGID:
+        move_view(view, tni_scale(h, tni_read3(u)), tni_scale(h, tni_read3(u + 3)), end);
+        break;
+    case TN_BODY_PLANAR:
+        move_view(view, tni_vec3(h * u[0], h * u[1], 0), tni_vec3(0, 0, h * u[2]), end);
+        break;
+    case TN_BODY_PARTICLE:
+        *end   = *view;
+        end->x = tni_add_scaled(view->x, h, tni_read3(u));
+        break;
+    case TN_BODY_KINEMATIC:
+        (void)tni_known_motion(at, ahead, body, &known);
+        move_view(view, tni_read3(known.d), tni_read3(known.d + 3), end);
+        break;
+    default: *end = *view;
+    }
+}
+
+static void look_all_ahead(const tni_scene_view* at, const tni_ahead* ahead, tni_view* end)
+{
+    int last = -1; // shapes of a body stand together
+    for (int i = 0; i < at->model->shape_count; ++i) {
+        const int body = at->model->shapes[i].body;
+        if (body != last) look_ahead(at, ahead, body, &end[body]);
+        last = body;
+    }
+}
+
+// ---- One point ------------------------------------------------------------------------------------
+
+/// A point as its rows are where the step starts.
+typedef struct point {
+    int     count; ///< rows
+    tni_row rows[ROWS];
+    double  moved[ROWS], carried[ROWS]; ///< by kinematic bodies until the end; its mean rate
+    double  ahead[ROWS];                ///< rate by the velocities expected of the others
+} point;
+
+// Spheres may have met from another side where they were found: the axis of body 1 that is most
+// across the normal comes first.
+static void turn_across(const tni_scene_view* at, tni_touch* touch)
+{
+    tn_vec3 place, n;
+    tni_touch_place(at->model, touch, at->views, &place, &n);
+    n                = tni_mul_t(&at->views[touch->body1].R, n);
+    const tni_mat3 F = touch->F1;
+    double         s[3];
+    for (int k = 0; k < 3; ++k) s[k] = fabs(tni_dot(tni_column(&F, k), n));
+    const int first = s[0] <= s[1] && s[0] <= s[2] ? 0 : s[1] <= s[2] ? 1 : 2;
+    touch->F1       = tni_columns(tni_column(&F, first), tni_column(&F, (first + 1) % 3),
+                                  tni_column(&F, (first + 2) % 3));
+}
+
+// What a kinematic body's matter at the point does until the end.
+static void add_carried(const tni_scene_view* at, const tni_ahead* ahead, const tni_touch* touch,
+                        int side, point* p)
+{
+    const int body = side == 0 ? touch->body1 : touch->body2;
+    tni_known known;
+    tn_vec3   place, normal;
+    if (!tni_known_motion(at, ahead, body, &known)) return;
+    tni_touch_place(at->model, touch, at->views, &place, &normal);
+    const tn_vec3 arm  = tni_sub(place, at->views[body].x);
+    const tn_vec3 d    = tni_add(tni_read3(known.d), tni_cross(tni_read3(known.d + 3), arm));
+    const tn_vec3 rate = tni_add(tni_read3(known.rate), tni_cross(tni_read3(known.rate + 3), arm));
+    for (int i = 0; i < p->count; ++i) {
+        const tn_vec3 along = p->rows[i].push[1].force; // of body 2 less body 1
+        p->moved[i] += (side == 0 ? -1 : 1) * tni_dot(along, d);
+        p->carried[i] += (side == 0 ? -1 : 1) * tni_dot(along, rate);
+    }
+}
+
+// Rows of the bodies that can be pushed into soft; a lone one is body[1].
+static void look_at(const tni_scene_view* at, const tni_ahead* ahead, const tni_touch* touch,
+                    point* p, tni_soft* soft)
+{
+    const tni_mat3  own     = tni_identity3();
+    const int       body[2] = {touch->body1, touch->body2};
+    const tni_body* bodies  = at->model->bodies;
+    const bool      both    = bodies[body[0]].dim > 0 && bodies[body[1]].dim > 0;
+    const int       swap    = !both && bodies[body[1]].dim == 0;
+    *p                      = (point){.count = 0};
+    p->count                = tni_touch_rows(at->model, touch, at->views, p->rows);
+    soft->kind              = both ? TNI_SOFT_TOUCH : TNI_SOFT_BODY;
+    soft->index             = -1;
+    for (int side = 0; side < 2; ++side) {
+        const tni_body* of = &bodies[body[side]];
+        const int       to = side ^ swap;
+        soft->body[to]     = body[side];
+        if (of->dim == 0) {
+            add_carried(at, ahead, touch, side, p);
+            continue;
+        }
+        const double* u = tni_ahead_velocity(at, ahead, body[side]);
+        for (int i = 0; i < p->count; ++i) {
+            double* row = soft->J[to] + i * of->dim;
+            tni_push_row(of, &at->views[body[side]], side == 0 ? touch->p1 : touch->p2,
+                         side == 0 ? &touch->F1 : &own, &p->rows[i].push[side], row);
+            p->ahead[i] += tni_row_dot(row, u, of->dim);
+        }
+    }
+}
+
+// f, K and D of the normal row; false: it will not push.
+static bool press(tni_contact_law law, const tni_ahead* ahead, const point* p, tni_soft* soft)
+{
+    const double gap = p->rows[0].C, left = gap + p->moved[0], h = ahead->h;
+    const bool   met = gap > 0;
+    const double K   = met ? law.stiffness + law.damping / h : law.stiffness,
+                 D   = met ? 0 : law.damping;
+    tni_soft_clear(soft, p->count);
+    soft->f[0] = -K * left - D * p->carried[0];
+    soft->K[0] = K;
+    soft->D[0] = D;
+    return soft->f[0] - (K * h + D) * p->ahead[0] > 0; // so written, it catches NaN too
+}
+
+static void rub(tni_contact_law law, double friction, const point* p, tni_soft* soft)
+{
+    const double gap = p->rows[0].C, slip1 = p->rows[1].rate,
+                 slip2 = p->count > 2 ? p->rows[2].rate : 0;
+    const double N     = gap < 0 ? -law.stiffness * gap - law.damping * p->rows[0].rate : 0;
+    const double speed =
+        sqrt(slip1 * slip1 + slip2 * slip2 + TNI_CONTACT_CREEP * TNI_CONTACT_CREEP);
+    const double D = friction * N / speed;
+    if (!(D > 0)) { // the normal row alone; its K and D stand first in any case
+        soft->row_count = 1;
+        return;
+    }
+    for (int i = 1; i < p->count; ++i) {
+        soft->D[i * p->count + i] = D;
+        soft->f[i]                = -D * p->carried[i];
+    }
+}
+
+static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+                   tni_touch* touch, tni_take_soft* take, void* user)
+{
+    tni_soft soft;
+    point    p;
+    if (touch->round) turn_across(at, touch);
+    look_at(at, ahead, touch, &p, &soft);
+    if (!press(law, ahead, &p, &soft)) return;
+    rub(law, touch->friction, &p, &soft);
+    take(user, &soft);
+}
+
+int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+                       const tni_contact_room* room, tni_take_soft* take, void* user)
+{
+    if (at->model->shape_count < 2) return 0;
+    look_all_ahead(at, ahead, room->views);
+    const int count = tni_find_touches(at->model, room->views, 0, room->touches, room->capacity);
+    if (count > room->capacity) return count;
+    for (int i = 0; i < count; ++i) soften(at, ahead, law, &room->touches[i], take, user);
+    return count;
+}

@@ -1,0 +1,34 @@
+// soft: points in contact as stiff forces that push and never pull. See soft.c.
+#ifndef TNI_CONTACT_SOFT_H
+#define TNI_CONTACT_SOFT_H
+
+#include "contact/contact.h"
+#include "force/force.h"
+
+/// Speed below which friction holds by creeping [m/s].
+#define TNI_CONTACT_CREEP 1e-3
+
+typedef struct tni_contact_law {
+    double stiffness; ///< [N/m]
+    double damping;   ///< [N s/m]
+} tni_contact_law;
+
+/// What a search needs. Touches may be replaced by more of them between steps.
+typedef struct tni_contact_room {
+    tni_view*  views; ///< by body: where those with shapes are expected to end
+    tni_touch* touches;
+    int        capacity;
+} tni_contact_room;
+
+/// Those of the settings; a stiffness of 0: by the mass of all that can be pushed, so that it would
+/// sink 0.1 mm under its weight if it all stood on one point, damped within a millisecond.
+tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_settings* settings);
+
+/// All points in contact that will push, in a fixed order: on one body alone (TNI_SOFT_BODY), or
+/// between two (TNI_SOFT_TOUCH). Rows are those of tni_touch_rows, without friction the first
+/// alone. at->views and their velocities are where the step starts. Returns how many points were
+/// looked at; when that is more than the room's capacity, nothing was taken.
+int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+                       const tni_contact_room* room, tni_take_soft* take, void* user);
+
+#endif

@@ -1,0 +1,70 @@
+// handle: a spring from a point of a body to one that somebody moves, and that moves on with its
+// velocity until it is moved again.
+//     force = -k (p - p_h) - d (pdot - pdot_h)
+// Softened as targets are: K = k, D = d along the world axes, against where the far end will be.
+#include "force/soft.h"
+
+static const tni_handle* handle_of(const tni_scene_view* at, int i)
+{
+    const tni_handle* handle = at->outside != NULL ? &at->outside->handles[i] : NULL;
+    return handle != NULL && handle->body > 0 ? handle : NULL;
+}
+
+// From the far end at a time to the point, and how that grows.
+static tni_motion offset_of(const tni_scene_view* at, const tni_handle* handle, double time)
+{
+    tni_view   scratch;
+    tni_motion p = tni_point_motion(&at->model->bodies[handle->body],
+                                    tni_look(at, handle->body, &scratch), handle->p);
+    p.at   = tni_sub(p.at, tni_add_scaled(handle->position, time - handle->time, handle->velocity));
+    p.rate = tni_sub(p.rate, handle->velocity);
+    return p;
+}
+
+static void add(const tni_scene_view* at, double* f)
+{
+    const tn_vec3 none = {0, 0, 0};
+    for (int i = 0; i < TN_HANDLES_MAX; ++i) {
+        const tni_handle* h = handle_of(at, i);
+        if (h == NULL) continue;
+        const tni_motion o = offset_of(at, h, at->time);
+        tni_apply_wrench(&at->model->bodies[h->body], &at->views[h->body], h->p,
+                         tni_add_scaled(tni_scale(-h->stiffness, o.at), -h->damping, o.rate), none,
+                         f);
+    }
+}
+
+static double energy(const tni_scene_view* at)
+{
+    double sum = 0;
+    for (int i = 0; i < TN_HANDLES_MAX; ++i) {
+        const tni_handle* h = handle_of(at, i);
+        if (h == NULL) continue;
+        const tn_vec3 d = offset_of(at, h, at->time).at;
+        sum += 0.5 * h->stiffness * tni_dot(d, d);
+    }
+    return sum;
+}
+
+static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+                   void* user)
+{
+    const tni_mat3 one = tni_identity3();
+    tni_soft       soft;
+    soft.kind = TNI_SOFT_BODY, soft.body[0] = 0;
+    for (int i = 0; i < TN_HANDLES_MAX; ++i) {
+        const tni_handle* h = handle_of(at, i);
+        if (h == NULL) continue;
+        soft.index = i, soft.body[1] = h->body;
+        tni_soft_clear(&soft, 3);
+        tni_soft_point(&at->model->bodies[h->body], &at->views[h->body], h->p, 1, soft.J[1]);
+        tni_write3(soft.f,
+                   tni_add_scaled(tni_scale(-h->stiffness, offset_of(at, h, ahead->time).at),
+                                  h->damping, h->velocity));
+        tni_soft_block(soft.K, 3, 0, h->stiffness, &one);
+        tni_soft_block(soft.D, 3, 0, h->damping, &one);
+        take(user, &soft);
+    }
+}
+
+const tni_force tni_force_handle = {.add = add, .energy = energy, .soften = soften};

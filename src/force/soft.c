@@ -1,0 +1,99 @@
+// soft: forces that are stiff, each as f - K (J d) - D (J u) with K and D symmetric and not
+// negative: compliant rows, or blocks, of an implicit step. Each force's own is in its file.
+//
+// Not exact on purpose, where exact would be indefinite or would break action = reaction: the turning
+// of the rows is left out, rotation vectors resist with the symmetric part of Jl^-1, springs under
+// pressure do not buckle, stress that would let a body collapse is left out. The force itself is the
+// exact one at d = 0. derive.c has all of it.
+//
+// Kinematic bodies are no unknowns. What they do until the end goes into f, as -K (J d) - D (J u) of
+// their side.
+#include "force/soft.h"
+
+#include "math/elementary.h"
+
+static const double torsion_min = 0.05; // of (phi/2) cot(phi/2), which is 0 at phi = pi
+
+void tni_soft_clear(tni_soft* soft, int row_count)
+{
+    const size_t square = sizeof(double) * (size_t)(row_count * row_count);
+    soft->row_count     = row_count;
+    memset(soft->f, 0, sizeof(double) * (size_t)row_count);
+    memset(soft->K, 0, square);
+    memset(soft->D, 0, square);
+}
+
+void tni_soft_point(const tni_body* body, const tni_view* view, tn_vec3 p, double sign, double* J)
+{
+    const tni_mat3 none = {{0}};
+    const int      dim  = body->dim > 0 ? body->dim : 6;
+    for (int k = 0; k < 3; ++k) {
+        const tni_push push = {.force = {sign * (k == 0), sign * (k == 1), sign * (k == 2)}};
+        tni_push_row(body, view, p, &none, &push, J + k * dim);
+    }
+}
+
+void tni_soft_turn(const tni_body* body, const tni_view* view, double* J)
+{
+    const tni_mat3 none = {{0}};
+    for (int k = 0; k < 3; ++k) {
+        const tni_push push = {.torque = {k == 0, k == 1, k == 2}};
+        tni_push_row(body, view, tni_vec3(0, 0, 0), &none, &push, J + k * body->dim);
+    }
+}
+
+void tni_soft_block(double* K, int n, int first, double scale, const tni_mat3* M)
+{
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) K[(first + i) * n + first + j] += scale * M->m[3 * i + j];
+}
+
+tni_mat3 tni_soft_torsion(tn_vec3 theta)
+{
+    const double phi2 = tni_dot(theta, theta);
+    double       c = 1 - phi2 * (1.0 / 12 + phi2 * (1.0 / 720 + phi2 / 30240)), over = 0;
+    if (phi2 >= 1e-4) {
+        const double half = 0.5 * sqrt(phi2);
+        double       sine, cosine;
+        tni_sincos(half, &sine, &cosine);
+        c = half * cosine / sine;
+    }
+    c = fmax(c, torsion_min);
+    if (phi2 > 0) over = (1 - c) / phi2;
+    const double t[3] = {theta.x, theta.y, theta.z};
+    tni_mat3     S;
+    for (int i = 0; i < 9; ++i) S.m[i] = over * t[i / 3] * t[i % 3] + (i % 4 == 0 ? c : 0);
+    return S;
+}
+
+const double* tni_ahead_velocity(const tni_scene_view* at, const tni_ahead* ahead, int body)
+{
+    return ahead->u != NULL ? ahead->u + at->model->bodies[body].u_start : at->views[body].u;
+}
+
+bool tni_known_motion(const tni_scene_view* at, const tni_ahead* ahead, int body, tni_known* known)
+{
+    const tni_body* b = &at->model->bodies[body];
+    if (b->kind != TN_BODY_KINEMATIC) return false;
+    const tni_view* view = &at->views[body];
+    const double    span = ahead->time - at->time;
+    tn_frame        pose;
+    tn_twist        velocity;
+    tni_keys_at(b->keys, b->key_count, ahead->time, &pose, &velocity);
+    const tni_mat3 R = tni_quat_matrix(pose.orientation), back = tni_transposed(&view->R),
+                   turn = tni_mat_mul(&R, &back);
+    tni_write3(known->d, tni_sub(pose.position, view->x));
+    tni_write3(known->d + 3, tni_quat_log(tni_matrix_quat(&turn)));
+    tni_write3(known->rate, view->v);
+    tni_write3(known->rate + 3, view->w);
+    for (int k = 0; k < 6 && span > 0; ++k) known->rate[k] = known->d[k] / span;
+    return true;
+}
+
+void tni_plain_forces(const tni_scene_view* at, double* f)
+{
+    memset(f, 0, sizeof *f * (size_t)at->model->u_count);
+    tni_force_add(&tni_force_gravity, at, f);
+    tni_force_add(&tni_force_load, at, f);
+    tni_force_add(&tni_force_user, at, f);
+}

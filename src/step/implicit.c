@@ -1,0 +1,261 @@
+// implicit: steps whose forces, and whose joints, are those of their end. After Hernandez, Garre,
+// Casillas, Otaduy 2011, with the direction of joint forces implicit too.
+//
+// A step of h from (q, u) asks for the velocity u1 and the impulses e lambda with
+//
+//     M (u1 - u) = e F(q1, u1) + e J(q1)^T lambda,   C(q1) = 0,   q1 = fly(q, u1, h),   e = h
+//
+// (backward Euler). Linearised at the start this is one linear system (stiff.h), the paper's with
+// the geometric stiffness of the joint forces added: `linear`. What it leaves of joint error, about
+// (h w)^2 L / 2, a few rounds on the same factorisation take away: `corrected`,
+//
+//     A du + J^T dmu = 0,   J du = -C(q1)/e,   u1 += du
+//
+// which is modified Newton for C(q1) = 0; the rows ask from the start for what closes them to second
+// order, so that a round less is needed. `newton` solves the equations above themselves: factored at
+// (q1, lambda) again and again.
+//
+// Second order, `bdf2`: with the ratio r = h / (h of the step before), share = (1 + r)/(1 + 2 r),
+//
+//     e = share h,   q1 = fly(q, share u1 + share r/(1 + r) d, h),   M u -> share ((1 + r) M u - r^2/(1 + r) m)
+//
+// d being the mean velocity of the step before, m the momentum at its start; both are part of the
+// state, so a step depends on the state alone. After anything else than such a step it begins with
+// backward Euler.
+//
+// K_g is made of the multipliers of the step before. A state that has none (the first step, or one
+// after somebody moved a body) is solved for once without, to get them.
+//
+// A step whose joints do not close is halved, six times at most; then it fails and names the joint.
+#include "step/stepper.h"
+
+enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6 };
+
+static const double aim      = 0.2; // of the tolerance
+static const double diverged = 1e6; // joint error [m or rad] that no correction comes back from
+
+tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
+{
+    const tn_model*    model = s->model;
+    tni_implicit_work* work  = &s->implicit;
+    work->u                  = TNI_TAKE(&s->arena, double, model->u_count);
+    work->du                 = TNI_TAKE(&s->arena, double, model->u_count);
+    work->best               = TNI_TAKE(&s->arena, double, model->u_count);
+    work->drift              = TNI_TAKE(&s->arena, double, model->u_count);
+    work->momentum           = TNI_TAKE(&s->arena, double, model->u_count);
+    work->mu                 = TNI_TAKE(&s->arena, double, model->row_count);
+    work->dmu                = TNI_TAKE(&s->arena, double, model->row_count);
+    work->r                  = TNI_TAKE(&s->arena, double, model->row_count);
+    for (int i = 0; i < 2; ++i) {
+        tni_memory* memory  = i == 0 ? &work->before : &work->after;
+        memory->multipliers = TNI_TAKE(&s->arena, double, model->row_count);
+        memory->mean        = TNI_TAKE(&s->arena, double, model->u_count);
+        memory->momentum    = TNI_TAKE(&s->arena, double, model->u_count);
+    }
+    if (s->arena.failed) return TN_ERR_MEMORY;
+    return tni_stiff_create(&s->arena, s->system, &s->settings.implicit, &work->stiff, why);
+}
+
+// M u at s->now, where the system's views are.
+static void momentum_at(tn_stepper* s, double* p)
+{
+    const tn_model* model = s->model;
+    for (int i = 0; i < model->free_count; ++i) {
+        const int       index = model->free_bodies[i];
+        const tni_body* body  = &model->bodies[index];
+        tni_view        view;
+        tni_view_body(model, index, s->now.time, s->now.q, s->now.u, &view);
+        tni_mass_times(body, &view, s->now.u + body->u_start, p + body->u_start);
+    }
+}
+
+// How the step leads ahead; momentum <- that it begins with, NULL where it is M u.
+static tni_lead lead_of(tn_stepper* s, double h, const double** momentum)
+{
+    tni_implicit_work* work   = &s->implicit;
+    const tni_memory*  before = &work->before;
+    tni_lead           lead   = {.h = h, .share = 1, .time = tni_time_after(s->now.time, h)};
+    *momentum                 = NULL;
+    if (s->settings.implicit.integrator != TN_IMPLICIT_BDF2) return lead;
+    momentum_at(s, work->after.momentum);
+    const double r = before->h > 0 ? h / before->h : 0;
+    if (!(r > 0) || r > 2) return lead; // faster growth is not stable
+    lead.share = (1 + r) / (1 + 2 * r);
+    for (int i = 0; i < s->model->u_count; ++i) {
+        work->drift[i]    = lead.share * r / (1 + r) * before->mean[i];
+        work->momentum[i] = lead.share * ((1 + r) * work->after.momentum[i] -
+                                          r * r / (1 + r) * before->momentum[i]);
+    }
+    lead.drift = work->drift;
+    *momentum  = work->momentum;
+    return lead;
+}
+
+// ---- Solving -------------------------------------------------------------------------------------
+
+// The linear step, its one-sided forces being those that its end asks for.
+static tn_result solve_linear(tn_stepper* s, tni_start* start, const tni_lead* lead,
+                              tn_step_report* report, tn_why* why)
+{
+    tni_implicit_work* work   = &s->implicit;
+    tn_result          result = TN_OK;
+    for (int round = 0; round < SETS_MAX; ++round) {
+        int worst;
+        result = tni_stiff_begin(work->stiff, start, lead, work->u, work->mu, why);
+        ++report->factor_count;
+        if (result != TN_OK || !work->sided) return result;
+        (void)tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
+                            &worst);
+        if (tni_stiff_stands(work->stiff, start, lead, work->u)) break;
+        start->keep = true;
+        tni_copy_numbers(work->best, work->u, s->model->u_count);
+        start->ahead = work->best;
+    }
+    return result;
+}
+
+// First multipliers of a state that has none.
+static tn_result find_multipliers(tn_stepper* s, tni_start* start, const tni_lead* lead,
+                                  tn_step_report* report, tn_why* why)
+{
+    tni_implicit_work* work = &s->implicit;
+    start->multipliers      = NULL;
+    const tn_result result  = tni_stiff_begin(work->stiff, start, lead, work->u, work->mu, why);
+    ++report->factor_count;
+    const double e = lead->h * lead->share;
+    for (int i = 0; i < s->model->row_count; ++i) work->before.multipliers[i] = -work->mu[i] / e;
+    start->multipliers = work->before.multipliers;
+    return result;
+}
+
+typedef struct closing {
+    double error;
+    int    worst;
+} closing;
+
+// Joints closed on the factorisation that is there; u that came nearest is taken.
+static closing correct(tn_stepper* s, const tni_start* start, const tni_lead* lead,
+                       tn_step_report* report)
+{
+    tni_implicit_work* work    = &s->implicit;
+    const tn_model*    model   = s->model;
+    const double       e       = lead->h * lead->share;
+    closing            nearest = {HUGE_VAL, -1};
+    for (int round = 0, since = 0;; ++round) {
+        closing c;
+        c.error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
+                                &c.worst);
+        ++since;
+        if (c.error < nearest.error || nearest.worst < 0) {
+            nearest = c;
+            since   = 0;
+        }
+        if (c.error <= s->implicit.goal || round == s->settings.implicit.iterations ||
+            since > PATIENCE || !(c.error < diverged))
+            return nearest.error < c.error ? c : nearest;
+        for (int i = 0; i < model->constraint_count; ++i) {
+            const tni_constraint* of = &model->constraints[i];
+            for (int k = 0; k < of->row_count; ++k)
+                work->r[of->row_start + k] *= k < of->held_count ? -1 / e : -1;
+        }
+        if (tni_stiff_correct(work->stiff, NULL, work->r, work->du, work->dmu, NULL) != TN_OK)
+            return (closing){HUGE_VAL, c.worst};
+        for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
+        for (int i = 0; i < model->row_count; ++i) work->mu[i] += work->dmu[i];
+        ++report->iteration_count;
+    }
+}
+
+// What the correction aims at, or what rounding allows so far from the origin.
+static double goal_of(const tn_stepper* s)
+{
+    double far = 1;
+    for (int i = 0; i < s->model->q_count; ++i) far = fmax(far, fabs(s->now.q[i]));
+    return fmax(aim * s->settings.implicit.tolerance, 1e-14 * far);
+}
+
+// ---- A step --------------------------------------------------------------------------------------
+
+static void remember(tn_stepper* s, const tni_lead* lead)
+{
+    tni_implicit_work* work = &s->implicit;
+    const double       e    = lead->h * lead->share;
+    work->after.h           = lead->h;
+    for (int i = 0; i < s->model->row_count; ++i) work->after.multipliers[i] = -work->mu[i] / e;
+    if (s->settings.implicit.integrator != TN_IMPLICIT_BDF2) return;
+    tni_mean_velocity(s->model, lead->h, s->now.q, s->next.q, work->after.mean);
+}
+
+static tn_result attempt(tn_stepper* s, double h, closing* c, tn_step_report* report, tn_why* why)
+{
+    tni_implicit_work* work   = &s->implicit;
+    tni_start          start  = {.at = tni_place_of(&s->now), .ahead = s->now.u};
+    const tni_lead     lead   = lead_of(s, h, &start.momentum);
+    tn_result          result = TN_OK;
+    start.bend                = s->settings.implicit.solve == TN_IMPLICIT_CORRECTED;
+    s->next.time              = lead.time;
+    tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
+    if (s->settings.implicit.stiffen && s->model->row_count > 0) {
+        start.multipliers = work->before.multipliers;
+        if (!(work->before.h > 0)) result = find_multipliers(s, &start, &lead, report, why);
+    }
+    if (result == TN_OK) result = solve_linear(s, &start, &lead, report, why);
+    if (result != TN_OK) return result;
+    if (s->settings.implicit.solve == TN_IMPLICIT_LINEAR) {
+        c->error = tni_stiff_fly(work->stiff, &start, &lead, work->u, s->next.q, s->next.u, work->r,
+                                 &c->worst);
+    } else {
+        *c = correct(s, &start, &lead, report);
+    }
+    remember(s, &lead);
+    return TN_OK;
+}
+
+static const char* name_of(const tn_stepper* s, int constraint)
+{
+    return constraint >= 0 ? tni_constraint_name(s->model, &s->model->constraints[constraint])
+                           : "none";
+}
+
+static void swap_memory(tni_implicit_work* work)
+{
+    const tni_memory before = work->before;
+    work->before            = work->after;
+    work->after             = before;
+}
+
+static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
+{
+    closing   c;
+    tn_result result = attempt(s, h, &c, report, why);
+    if (result != TN_OK) return result;
+    const bool closed = s->settings.implicit.solve == TN_IMPLICIT_LINEAR
+                            ? c.error < diverged
+                            : c.error <= s->implicit.goal;
+    if (closed) {
+        ++report->substep_count;
+        return TN_OK;
+    }
+    if (level == HALVINGS_MAX) {
+        report->worst_joint = tni_constraint_id(s->model, c.worst);
+        report->joint_error = c.error;
+        return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
+                        name_of(s, c.worst), c.error);
+    }
+    result = piece(s, 0.5 * h, level + 1, report, why);
+    if (result != TN_OK) return result;
+    tni_go_on(s);
+    swap_memory(&s->implicit);
+    return piece(s, 0.5 * h, level + 1, report, why);
+}
+
+tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    const double end       = tni_time_after(s->now.time, h);
+    s->implicit.goal       = goal_of(s);
+    const tn_result result = piece(s, h, 0, report, why);
+    if (result != TN_OK) return result;
+    s->next.time = end;
+    tni_measure_errors(s, report);
+    return TN_OK;
+}

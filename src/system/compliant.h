@@ -1,0 +1,29 @@
+// compliant: the form `rows` of an implicit step. See compliant.c.
+#ifndef TNI_COMPLIANT_H
+#define TNI_COMPLIANT_H
+
+#include "system/stiff.h"
+
+typedef struct tni_compliant tni_compliant;
+
+/// TN_ERR_MEMORY only.
+TN_NODISCARD tn_result tni_compliant_create(tni_arena* arena, tni_system* system,
+                                            tni_compliant** compliant);
+/// Linearises and factors; tni_compliant_solve with whole answers for the step itself, else for b
+/// (NULL: 0) and r with the same rows.
+TN_NODISCARD tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start,
+                                            const tni_lead* lead, tn_why* why);
+TN_NODISCARD tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b,
+                                           const double* r, double* u, double* mu, tn_why* why);
+/// Looks at the hard limits and ropes where system's views are: what active ones are off by goes into
+/// the next solve; returns the largest.
+double tni_compliant_look(tni_compliant* c, const double* z);
+/// Which hard limits and ropes would be active, by the last solve and where the views are; returns
+/// whether that is another set than before, and takes it over.
+bool tni_compliant_reconsider(tni_compliant* c, const double* z);
+/// Forces of the limits of the last solve, by limit [N or N m].
+void tni_compliant_limit_forces(const tni_compliant* c, double* forces);
+/// What the factorisation is made of.
+const tni_saddle* tni_compliant_saddle(const tni_compliant* c);
+
+#endif

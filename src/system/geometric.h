@@ -1,0 +1,20 @@
+// geometric: how joint forces change when bodies turn. See geometric.c.
+#ifndef TNI_GEOMETRIC_H
+#define TNI_GEOMETRIC_H
+
+#include "joint/joint.h"
+
+/// K += the stiffness against turning of a force f at the arm r, both fixed in the world; its
+/// negative part left out.
+void tni_geometric_add(tn_vec3 f, tn_vec3 r, tni_mat3* K);
+/// K (by body) of all joints under forces `multipliers`, by row.
+void tni_geometric(const tn_model* model, const tni_view* views, double time, const double* z,
+                   const double* multipliers, tni_mat3* K);
+/// Of a joint that holds a distance with the force lambda: the stiffness between its anchors, world
+/// axes. Zero in thrust.
+tni_mat3 tni_geometric_between(const tn_model* model, const tni_joint* joint, tni_sides sides,
+                               double lambda);
+/// Whether a joint has such a stiffness.
+bool tni_holds_distance(const tni_joint* joint);
+
+#endif

@@ -1,0 +1,106 @@
+// stiff: which form an implicit step takes, and what all forms share.
+#include "system/stiff.h"
+
+#include "force/force.h"
+#include "system/compliant.h"
+
+struct tni_stiff {
+    const tn_model*  model;
+    tni_system*      system;
+    tn_implicit_form form;
+    tni_compliant*   compliant; ///< rows
+};
+
+void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_lead* lead, double* W,
+                      double* g)
+{
+    const int    n                        = soft->row_count;
+    const double e                        = lead->share * lead->h;
+    double       moved[TNI_SOFT_ROWS_MAX] = {0}; // J h drift
+    for (int side = 0; side < 2 && lead->drift != NULL; ++side) {
+        const tni_body* body = &model->bodies[soft->body[side] < 0 ? 0 : soft->body[side]];
+        if (soft->body[side] < 0 || body->node < 0) continue;
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < body->dim; ++j)
+                moved[i] +=
+                    lead->h * soft->J[side][i * body->dim + j] * lead->drift[body->u_start + j];
+    }
+    for (int i = 0; i < n; ++i) {
+        g[i] = e * soft->f[i];
+        for (int j = 0; j < n; ++j) {
+            const double K = soft->K[i * n + j];
+            W[i * n + j]   = e * e * K + e * soft->D[i * n + j];
+            g[i] -= e * K * moved[j];
+        }
+    }
+}
+
+tn_result tni_stiff_create(tni_arena* arena, tni_system* system,
+                           const tn_implicit_settings* settings, tni_stiff** out, tn_why* why)
+{
+    tni_stiff* s = TNI_TAKE(arena, tni_stiff, 1);
+    if (s == NULL) return TN_ERR_MEMORY;
+    (void)why;
+    s->model  = system->model;
+    s->system = system;
+    s->form   = settings->form == TN_IMPLICIT_FORM_AUTO ? TN_IMPLICIT_ROWS : settings->form;
+    *out      = s;
+    return tni_compliant_create(arena, system, &s->compliant);
+}
+
+void tni_stiff_free(tni_stiff* stiff)
+{
+    (void)stiff;
+}
+
+tn_implicit_form tni_stiff_form(const tni_stiff* stiff)
+{
+    return stiff->form;
+}
+
+tn_result tni_stiff_begin(tni_stiff* s, const tni_start* start, const tni_lead* lead, double* u,
+                          double* mu, tn_why* why)
+{
+    const tn_result result = tni_compliant_factor(s->compliant, start, lead, why);
+    if (result != TN_OK) return result;
+    return tni_compliant_solve(s->compliant, true, NULL, NULL, u, mu, why);
+}
+
+tn_result tni_stiff_correct(tni_stiff* s, const double* b, const double* r, double* u, double* mu,
+                            tn_why* why)
+{
+    return tni_compliant_solve(s->compliant, false, b, r, u, mu, why);
+}
+
+double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead, const double* u,
+                     double* q1, double* u1, double* r, int* worst)
+{
+    const tn_model* model  = s->model;
+    tni_system*     system = s->system;
+    if (lead->share == 1 && lead->drift == NULL) tni_fly(model, lead->h, start->at.q, u, q1, u1);
+    else tni_fly_mean(model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
+    const tni_place at   = {lead->time, q1, u1, start->at.z};
+    double          most = 0;
+    tni_system_look(system, &at);
+    *worst = -1;
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* of = &model->constraints[i];
+        for (int k = 0; k < of->row_count; ++k) {
+            const int    row  = of->row_start + k;
+            const bool   held = k < of->held_count;
+            const double e    = fabs(held ? system->C[row] : lead->h * system->rate[row]);
+            r[row]            = held ? system->C[row] : system->rate[row];
+            if (e <= most) continue; // so written, a NaN counts as largest
+            most   = isnan(e) ? HUGE_VAL : e;
+            *worst = i;
+        }
+    }
+    const double limits = tni_compliant_look(s->compliant, start->at.z);
+    return fmax(most, limits);
+}
+
+bool tni_stiff_stands(tni_stiff* s, const tni_start* start, const tni_lead* lead, const double* u)
+{
+    (void)lead, (void)u;
+    return !tni_compliant_reconsider(s->compliant, start->at.z);
+}
