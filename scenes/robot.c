@@ -30,23 +30,23 @@ static tn_vec3 out(const arm* a, double x, double y, double z)
     return tns_vec(x, a->y * y, z);
 }
 
-static void add_joint(const arm* a, tns_text name, make make, tn_body_id body1, tn_body_id body2,
+static void add_joint(const arm* a, tns_text name, make m, tn_body_id body1, tn_body_id body2,
                       tn_vec3 anchor, tn_vec3 axis)
 {
-    tn_joint_def joint    = tns_joint(make.type, body1, body2, anchor, axis);
+    tn_joint_def joint    = tns_joint(m.type, body1, body2, anchor, axis);
     joint.name            = name.text;
-    joint.stiffness       = make.share * a->stiffness;
-    joint.damping         = make.share * a->damping;
+    joint.stiffness       = m.share * a->stiffness;
+    joint.damping         = m.share * a->damping;
     joint.limit.given     = true;
-    joint.limit.stiffness = make.share * end_stiffness;
-    joint.limit.damping   = make.share * end_damping;
-    if (make.type == TN_JOINT_BALL) {
-        joint.limit.cone        = make.inward;
-        joint.limit.twist_lower = -make.other;
-        joint.limit.twist_upper = make.other;
+    joint.limit.stiffness = m.share * end_stiffness;
+    joint.limit.damping   = m.share * end_damping;
+    if (m.type == TN_JOINT_BALL) {
+        joint.limit.cone        = m.inward;
+        joint.limit.twist_lower = -m.other;
+        joint.limit.twist_upper = m.other;
     } else {
-        joint.limit.lower = -make.other;
-        joint.limit.upper = make.inward;
+        joint.limit.lower = -m.other;
+        joint.limit.upper = m.inward;
     }
     tn_scene_add_joint(a->scene, &joint);
 }

@@ -13,7 +13,8 @@ extern "C" {
 #include <cmath>
 #include <vector>
 
-namespace {
+namespace
+{
 
 struct bullet_world {
     peer_links                      links = {};
@@ -109,7 +110,7 @@ void copy(double* to, const btVector3& v)
 
 void read_world(const void* world, tn_state* state)
 {
-    bullet_world* w = static_cast<bullet_world*>(const_cast<void*>(world));
+    bullet_world*                      w = static_cast<bullet_world*>(const_cast<void*>(world));
     btAlignedObjectArray<btQuaternion> turns;
     btAlignedObjectArray<btVector3>    places;
     std::vector<btVector3>             omega(w->links.count + 1), velocity(w->links.count + 1);

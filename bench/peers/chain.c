@@ -27,11 +27,11 @@ typedef struct rival {
     int                links_max;
 } rival;
 
-static const rival rivals[] = {
-    {&peer_tenon_implicit, 100000},  {&peer_tenon_impulse, 100000}, {&peer_mujoco_euler, 1000},
-    {&peer_mujoco_rk4, 1000},        {&peer_mujoco_implicit, 1000}, {&peer_mujoco_implicitfast, 1000},
-    {&peer_mujoco_discrete, 1000},   {&peer_bullet, 100000},        {&peer_bullet_rk4, 100000},
-    {&peer_dart, 100000}};
+static const rival rivals[] = {{&peer_tenon_implicit, 100000}, {&peer_tenon_impulse, 100000},
+                               {&peer_mujoco_euler, 1000},     {&peer_mujoco_rk4, 1000},
+                               {&peer_mujoco_implicit, 1000},  {&peer_mujoco_implicitfast, 1000},
+                               {&peer_mujoco_discrete, 1000},  {&peer_bullet, 100000},
+                               {&peer_bullet_rk4, 100000},     {&peer_dart, 100000}};
 enum { RIVALS = sizeof rivals / sizeof *rivals, STEPS = 600 };
 
 static double seconds(void)
@@ -61,7 +61,8 @@ static bool open_chain(peer_scene* s, int links, double stiffness)
     tn_why    why   = {0};
     tn_scene* scene = NULL;
     snprintf(spec, sizeof spec, "chain:n=%d,stiffness=%.17g", links, stiffness);
-    if (tns_build(NULL, spec, &scene, &why) == TN_OK && peer_scene_open(s, scene, &why)) return true;
+    if (tns_build(NULL, spec, &scene, &why) == TN_OK && peer_scene_open(s, scene, &why))
+        return true;
     fprintf(stderr, "peers_chain: %s: %s\n", spec, why.text);
     return false;
 }
@@ -69,11 +70,11 @@ static bool open_chain(peer_scene* s, int links, double stiffness)
 // ---- One run -------------------------------------------------------------------------------------
 
 typedef struct outcome {
-    int    taken;    ///< steps
-    double growth;   ///< largest
-    double left;     ///< E - E0 at the end, over weight times length
-    double error;    ///< of joints, largest [m]
-    int    failed;   ///< step (from 1) that failed; 0: none
+    int    taken;  ///< steps
+    double growth; ///< largest
+    double left;   ///< E - E0 at the end, over weight times length
+    double error;  ///< of joints, largest [m]
+    int    failed; ///< step (from 1) that failed; 0: none
     tn_why why;
 } outcome;
 
@@ -126,7 +127,7 @@ static double time_a_step(const peer_engine* engine, int links, double h, double
     double             times[MOST], all = 0;
     peer_scene         s;
     tn_why             why = {0};
-    if (!open_chain(&s, links, 0.01)) return NAN;
+    if (!open_chain(&s, links, 0.01)) return (double)NAN;
     void* world = engine->open(s.model, s.start, &options, &why);
     *taken      = 0;
     for (int i = -1; world && i < MOST && all < limit; ++i) { // the first one warms up
@@ -139,7 +140,7 @@ static double time_a_step(const peer_engine* engine, int links, double h, double
     }
     if (world) engine->close(world);
     peer_scene_close(&s);
-    if (*taken == 0) return NAN;
+    if (*taken == 0) return (double)NAN;
     qsort(times, (size_t)*taken, sizeof *times, by_size);
     return times[*taken / 2];
 }
@@ -224,10 +225,10 @@ static void stiff_table(int links)
 
 static void fall_row(const peer_engine* engine, int links, double h, double duration)
 {
-    char          text[160];
+    char          text[320];
     const outcome o = run(engine, links, 0, h, (int)(duration / h + 0.5));
     printf("%-22s %6d %8.3g %11.1e %9.3f %11.1e  %s\n", engine->name, links, 1e3 * h, o.growth,
-           o.failed ? NAN : o.left, o.error, verdict(&o, h, text, sizeof text));
+           o.failed ? (double)NAN : o.left, o.error, verdict(&o, h, text, sizeof text));
     fflush(stdout);
 }
 
@@ -253,8 +254,8 @@ static bool one_row(char** a)
 {
     for (int r = 0; r < RIVALS; ++r) {
         if (strcmp(rivals[r].engine->name, a[0]) != 0) continue;
-        char         text[160];
-        const double h = atof(a[3]);
+        char          text[320];
+        const double  h = atof(a[3]);
         const outcome o = run(rivals[r].engine, atoi(a[1]), atof(a[2]), h, atoi(a[4]));
         printf("%s: %d steps, growth %.3g, left %.3g, joint error %.1e: %s\n", a[0], o.taken,
                o.growth, o.left, o.error, verdict(&o, h, text, sizeof text));

@@ -10,7 +10,8 @@ extern "C" {
 #include <dart/dynamics/Skeleton.hpp>
 #include <dart/simulation/World.hpp>
 
-namespace {
+namespace
+{
 
 using dart::dynamics::BallJoint;
 using dart::dynamics::BodyNode;

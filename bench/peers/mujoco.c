@@ -59,10 +59,10 @@ static void* open_world(const tn_model* model, const tn_state* start, int integr
     mujoco_world* w  = calloc(1, sizeof *w);
     mju_user_warning = silent;
     if (!peer_links_open(&w->links, "MuJoCo", model, start, why)) return free(w), NULL;
-    mjSpec* spec              = mj_makeSpec();
-    spec->option.integrator   = integrator;
-    spec->option.disableflags = mjDSBL_CONSTRAINT | mjDSBL_CONTACT | mjDSBL_SENSOR |
-                                mjDSBL_ACTUATION | mjDSBL_AUTORESET;
+    mjSpec* spec            = mj_makeSpec();
+    spec->option.integrator = integrator;
+    spec->option.disableflags =
+        mjDSBL_CONSTRAINT | mjDSBL_CONTACT | mjDSBL_SENSOR | mjDSBL_ACTUATION | mjDSBL_AUTORESET;
     memcpy(spec->option.gravity, w->links.gravity, sizeof w->links.gravity);
     add_links(spec, &w->links);
     w->model = mj_compile(spec, NULL);
@@ -136,8 +136,8 @@ static void read_world(const void* world, tn_state* state)
 
 const peer_engine peer_mujoco_euler = {"MuJoCo Euler", open_euler, step, read_world, close_world};
 const peer_engine peer_mujoco_rk4   = {"MuJoCo RK4", open_rk4, step, read_world, close_world};
-const peer_engine peer_mujoco_implicit = {"MuJoCo implicit", open_implicit, step, read_world,
-                                          close_world};
+const peer_engine peer_mujoco_implicit     = {"MuJoCo implicit", open_implicit, step, read_world,
+                                              close_world};
 const peer_engine peer_mujoco_implicitfast = {"MuJoCo implicitfast", open_implicitfast, step,
                                               read_world, close_world};
 const peer_engine peer_mujoco_discrete     = {"MuJoCo discrete", open_discrete, step, read_world,

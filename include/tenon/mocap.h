@@ -91,10 +91,10 @@ typedef struct tn_mocap_options {
     int                  pair_count;
     double               start; ///< time of the first frame [s]
     double               blend; ///< from the scene's pose to the motion in so much time [s]
-    double frequency; ///< of the springs, critically damped [Hz]; what follows goes before it
-    double stiffness, damping;                 ///< [N/m], [N s/m]; TN_UNSET: by mass and frequency
-    double angular_stiffness, angular_damping; ///< [N m/rad], [N m s/rad]; likewise by inertia
-    uint32_t cookie; ///< proof that the defaults were taken; do not set
+    double   frequency; ///< of the springs, critically damped [Hz]; what follows goes before it
+    double   stiffness, damping; ///< [N/m], [N s/m]; TN_UNSET: by mass and frequency
+    double   angular_stiffness, angular_damping; ///< [N m/rad], [N m s/rad]; likewise by inertia
+    uint32_t cookie;                             ///< proof that the defaults were taken; do not set
 } tn_mocap_options;
 
 /// y up, scale unset, PLACE_ROOT, any body, blend 0.5 s, 10 Hz.

@@ -42,6 +42,11 @@ tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_sett
     return law;
 }
 
+static double square(double x)
+{
+    return x * x;
+}
+
 // ---- Where shapes are expected to end ------------------------------------------------------------
 
 static void move_view(const tni_view* view, tn_vec3 d, tn_vec3 turn, tni_view* moved)
@@ -76,14 +81,35 @@ static void look_ahead(const tni_scene_view* at, const tni_ahead* ahead, int bod
     }
 }
 
-static void look_all_ahead(const tni_scene_view* at, const tni_ahead* ahead, tni_view* end)
+// How far a gap may be above what its rate says, shapes having turned and gone round each other:
+// to second order, and not more than part of their size.
+static double bend_of(const tni_scene_view* at, const tni_shape* shape, const tni_view* end)
 {
-    int last = -1; // shapes of a body stand together
-    for (int i = 0; i < at->model->shape_count; ++i) {
-        const int body = at->model->shapes[i].body;
-        if (body != last) look_ahead(at, ahead, body, &end[body]);
-        last = body;
+    const tni_view* view   = &at->views[shape->body];
+    const bool      oblong = shape->type == TN_SHAPE_CAPSULE || shape->type == TN_SHAPE_CYLINDER;
+    const double    size   = shape->type == TN_SHAPE_BOX ? tni_norm(shape->half_size)
+                             : oblong                    ? shape->half_length + shape->radius
+                                                         : shape->radius;
+    double          turn   = 0; // squared, about
+    for (int k = 0; k < 9; ++k) turn += 0.5 * square(end->R.m[k] - view->R.m[k]);
+    const double bend = fmin(turn, 0.2) * (size + tni_norm(shape->p));
+    if (shape->type != TN_SHAPE_SPHERE) return bend;
+    const double way = tni_norm(tni_sub(end->x, view->x));
+    return bend + fmin(way * way / shape->radius, 0.2 * shape->radius);
+}
+
+// Returns how far apart shapes may be there and yet push.
+static double look_all_ahead(const tni_scene_view* at, const tni_ahead* ahead, tni_view* end)
+{
+    const tn_model* model = at->model;
+    double          reach = 0;
+    for (int i = 0; i < model->shape_count; ++i) {
+        const tni_shape* shape = &model->shapes[i];
+        const int        body  = shape->body;
+        if (i == 0 || model->shapes[i - 1].body != body) look_ahead(at, ahead, body, &end[body]);
+        if (shape->type != TN_SHAPE_PLANE) reach = fmax(reach, bend_of(at, shape, &end[body]));
     }
+    return reach;
 }
 
 // ---- One point ------------------------------------------------------------------------------------
@@ -180,9 +206,8 @@ static void rub(tni_contact_law law, double friction, const point* p, tni_soft* 
     const double gap = p->rows[0].C, slip1 = p->rows[1].rate,
                  slip2 = p->count > 2 ? p->rows[2].rate : 0;
     const double N     = gap < 0 ? -law.stiffness * gap - law.damping * p->rows[0].rate : 0;
-    const double speed =
-        sqrt(slip1 * slip1 + slip2 * slip2 + TNI_CONTACT_CREEP * TNI_CONTACT_CREEP);
-    const double D = friction * N / speed;
+    const double speed = sqrt(square(slip1) + square(slip2) + square(TNI_CONTACT_CREEP));
+    const double D     = friction * N / speed;
     if (!(D > 0)) { // the normal row alone; its K and D stand first in any case
         soft->row_count = 1;
         return;
@@ -193,25 +218,33 @@ static void rub(tni_contact_law law, double friction, const point* p, tni_soft* 
     }
 }
 
-static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
                    tni_touch* touch, tni_take_soft* take, void* user)
 {
     tni_soft soft;
     point    p;
     if (touch->round) turn_across(at, touch);
     look_at(at, ahead, touch, &p, &soft);
-    if (!press(law, ahead, &p, &soft)) return;
+    if (!press(law, ahead, &p, &soft)) return false;
     rub(law, touch->friction, &p, &soft);
     take(user, &soft);
+    return true;
 }
 
 int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
-                       const tni_contact_room* room, tni_take_soft* take, void* user)
+                       tni_contact_room* room, tni_take_soft* take, void* user)
 {
+    static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    room->count = 0, room->pushing = 0;
     if (at->model->shape_count < 2) return 0;
-    look_all_ahead(at, ahead, room->views);
-    const int count = tni_find_touches(at->model, room->views, 0, room->touches, room->capacity);
-    if (count > room->capacity) return count;
-    for (int i = 0; i < count; ++i) soften(at, ahead, law, &room->touches[i], take, user);
-    return count;
+    const double reach = look_all_ahead(at, ahead, room->views);
+    const int    found =
+        tni_find_touches(at->model, room->views, reach, room->touches, room->capacity);
+    if (found > room->capacity) return found;
+    for (int i = 0; i < found; ++i) {
+        if (!soften(at, ahead, law, &room->touches[i], take, user)) continue;
+        ++room->count;
+        room->pushing = (room->pushing ^ room->touches[i].id) * odd;
+    }
+    return found;
 }

@@ -18,6 +18,8 @@ typedef struct tni_contact_room {
     tni_view*  views; ///< by body: where those with shapes are expected to end
     tni_touch* touches;
     int        capacity;
+    int        count;   ///< points that push, of the last look
+    uint64_t   pushing; ///< which: two sets that differ have different numbers, as good as always
 } tni_contact_room;
 
 /// Those of the settings; a stiffness of 0: by the mass of all that can be pushed, so that it would
@@ -29,6 +31,6 @@ tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_sett
 /// alone. at->views and their velocities are where the step starts. Returns how many points were
 /// looked at; when that is more than the room's capacity, nothing was taken.
 int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
-                       const tni_contact_room* room, tni_take_soft* take, void* user);
+                       tni_contact_room* room, tni_take_soft* take, void* user);
 
 #endif

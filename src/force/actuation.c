@@ -34,7 +34,7 @@ static double stop_energy(const tn_limit* limit, double beyond)
     return beyond > 0 ? 0.5 * limit->stiffness * beyond * beyond : 0;
 }
 
-static double limited(const tn_limit* limit, double lower, double upper, double z, double rate)
+double tni_limited(const tn_limit* limit, double lower, double upper, double z, double rate)
 {
     if (lower > upper) return 0;
     return stop_force(limit, lower - z, -rate) - stop_force(limit, z - upper, rate);
@@ -59,26 +59,25 @@ tni_swing_twist tni_swing_twist_of(const tni_joint* joint, tni_sides sides)
     return st;
 }
 
-static bool has_ball_limit(const tni_joint* joint, const tn_limit* limit)
+void tni_ball_limit(const tni_joint* joint, tni_sides sides, const tn_limit* limit, double* push)
 {
-    return tni_has_soft_limit(limit) && joint->coordinate_count > 0 &&
-           joint->type->coordinates[0] == TNI_COORDINATE_ROTATION_X;
+    const tni_swing_twist st   = tni_swing_twist_of(joint, sides);
+    const tn_vec3         turn = tni_sub(sides.view2->w, sides.view1->w);
+    push[0]                    = 0;
+    if (!isnan(limit->cone))
+        push[0] = -stop_force(limit, st.swing - limit->cone, tni_dot(turn, st.swing_axis));
+    push[1] = tni_limited(limit, limit->twist_lower, limit->twist_upper, st.twist,
+                          tni_dot(turn, st.twist_axis));
 }
 
 static void add_ball_limit(const tn_model* model, const tni_joint* joint, tni_sides sides,
                            const tn_limit* limit, double* f)
 {
-    const tni_swing_twist st     = tni_swing_twist_of(joint, sides);
-    const tn_vec3         turn   = tni_sub(sides.view2->w, sides.view1->w);
-    tni_row               row    = {0};
-    tn_vec3               torque = {0, 0, 0};
-    if (!isnan(limit->cone)) {
-        torque = tni_scale(-stop_force(limit, st.swing - limit->cone, tni_dot(turn, st.swing_axis)),
-                           st.swing_axis);
-    }
-    const double twist = limited(limit, limit->twist_lower, limit->twist_upper, st.twist,
-                                 tni_dot(turn, st.twist_axis));
-    row.push[1].torque = tni_add_scaled(torque, twist, st.twist_axis);
+    const tni_swing_twist st  = tni_swing_twist_of(joint, sides);
+    tni_row               row = {0};
+    double                push[2];
+    tni_ball_limit(joint, sides, limit, push);
+    row.push[1].torque = tni_add_scaled(tni_scale(push[0], st.swing_axis), push[1], st.twist_axis);
     row.push[0].torque = tni_neg(row.push[1].torque);
     tni_joint_push(model, joint, sides, &row, 1, f);
 }
@@ -129,7 +128,7 @@ static void add_coordinates(const tni_scene_view* at, const tni_actuation* a, tn
         double tau = a->force[k] - a->stiffness * stretch[k] - a->damping * rate[k];
         if (a->friction > 0) tau -= tni_friction_secant(joint, a, rate, k) * rate[k];
         if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k))
-            tau += limited(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
+            tau += tni_limited(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
         if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);
     }
 }
@@ -141,7 +140,8 @@ static void add(const tni_scene_view* at, double* f)
         const tni_joint*     joint = &at->model->joints[a->joint];
         const tni_sides      sides = tni_sides_of(joint, at->views);
         add_coordinates(at, a, sides, f);
-        if (has_ball_limit(joint, &a->limit)) add_ball_limit(at->model, joint, sides, &a->limit, f);
+        if (tni_has_ball_limit(joint, &a->limit))
+            add_ball_limit(at->model, joint, sides, &a->limit, f);
     }
 }
 
@@ -164,7 +164,7 @@ static double energy(const tni_scene_view* at)
                 sum += limited_energy(&a->limit, a->limit.lower, a->limit.upper, rows[k].C);
             }
         }
-        if (!has_ball_limit(joint, &a->limit)) continue;
+        if (!tni_has_ball_limit(joint, &a->limit)) continue;
         const tni_swing_twist st = tni_swing_twist_of(joint, sides);
         if (!isnan(a->limit.cone)) sum += stop_energy(&a->limit, st.swing - a->limit.cone);
         sum += limited_energy(&a->limit, a->limit.twist_lower, a->limit.twist_upper, st.twist);
@@ -281,7 +281,7 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_ahead* ahead, int 
     soften_spring(joint, a, stretch, soft);
     for (int k = 0; k < n; ++k)
         soft->D[k * n + k] = a->damping + tni_friction_secant(joint, a, look.rate, k);
-    if (has_ball_limit(joint, &a->limit)) {
+    if (tni_has_ball_limit(joint, &a->limit)) {
         soften_ball_limit(joint, sides, &a->limit, &look, soft);
     } else if (tni_has_soft_limit(&a->limit) && n > 0) {
         const double first[TNI_COORDINATES_MAX] = {1};

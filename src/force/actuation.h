@@ -14,6 +14,12 @@ TNI_INLINE bool tni_has_soft_limit(const tn_limit* limit)
     return limit->given && !limit->hard;
 }
 
+/// Swing and twist of balls; others are limited along their first coordinate.
+TNI_INLINE bool tni_has_ball_limit(const tni_joint* joint, const tn_limit* limit)
+{
+    return tni_has_soft_limit(limit) && joint->coordinate_count > 0 && tni_is_rotation(joint, 0);
+}
+
 /// Free coordinates of an actuated joint, and how far they are from rest.
 void tni_actuated_coordinates(const tni_scene_view* at, const tni_actuation* a, tni_sides sides,
                               tni_row* rows, double* stretch);
@@ -27,6 +33,10 @@ typedef struct tni_swing_twist {
     tn_vec3 swing_axis, twist_axis;
 } tni_swing_twist;
 tni_swing_twist tni_swing_twist_of(const tni_joint* joint, tni_sides sides);
+
+/// Push of two one-sided ends, and of a ball's cone and twist along those directions.
+double tni_limited(const tn_limit* limit, double lower, double upper, double z, double rate);
+void   tni_ball_limit(const tni_joint* joint, tni_sides sides, const tn_limit* limit, double* push);
 
 /// actuation_derive.c
 void tni_derive_actuations(const tni_scene_view* at, tni_take_derivative* take, void* user);

@@ -4,12 +4,20 @@
 // Softened, along the world axes of the point and of the turning: K = 0 and, at the velocity that is
 // expected, D = P, the derivative of the force, which is never negative:
 //     P = (linear + quadratic |v|) 1 + quadratic v v^T/|v|
+#include "force/derive.h"
 #include "force/soft.h"
 
 static tn_vec3 wind_at(const tni_drag* drag, double time)
 {
     return drag->wind_count > 0 ? tni_vector_at(drag->wind, drag->wind_count, time)
                                 : tni_vec3(0, 0, 0);
+}
+
+static tn_vec3 air_speed(const tni_scene_view* at, const tni_drag* drag)
+{
+    const tni_body* body = &at->model->bodies[drag->body];
+    const tni_view* view = &at->views[drag->body];
+    return tni_sub(tni_point_motion(body, view, drag->p).rate, wind_at(drag, at->time));
 }
 
 static tn_vec3 force_at(const tni_drag* drag, tn_vec3 v)
@@ -20,13 +28,11 @@ static tn_vec3 force_at(const tni_drag* drag, tn_vec3 v)
 static void add(const tni_scene_view* at, double* f)
 {
     for (int i = 0; i < at->model->drag_count; ++i) {
-        const tni_drag* drag = &at->model->drags[i];
-        const tni_body* body = &at->model->bodies[drag->body];
-        const tni_view* view = &at->views[drag->body];
-        const tn_vec3   v =
-            tni_sub(tni_point_motion(body, view, drag->p).rate, wind_at(drag, at->time));
-        tni_apply_wrench(body, view, drag->p, force_at(drag, v), tni_scale(-drag->angular, view->w),
-                         f);
+        const tni_drag* drag  = &at->model->drags[i];
+        const tni_body* body  = &at->model->bodies[drag->body];
+        const tni_view* view  = &at->views[drag->body];
+        const tn_vec3   force = force_at(drag, air_speed(at, drag));
+        tni_apply_wrench(body, view, drag->p, force, tni_scale(-drag->angular, view->w), f);
     }
 }
 
@@ -67,4 +73,23 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
     }
 }
 
-const tni_force tni_force_drag = {.add = add, .soften = soften};
+static void derive(const tni_scene_view* at, tni_take_derivative* take, void* user)
+{
+    for (int i = 0; i < at->model->drag_count; ++i) {
+        const tni_drag* drag = &at->model->drags[i];
+        const tn_vec3   v = air_speed(at, drag), force = force_at(drag, v);
+        const tni_mat3  P     = slope(drag, v);
+        double          D[36] = {0};
+        tni_derivation  d;
+        tni_derivation_begin(&d, at, 0, drag->body);
+        for (int k = 0; k < 6; ++k) {
+            const tni_bent_row row = k < 3 ? tni_bent_point(drag->p, k) : tni_bent_turn(k - 3);
+            tni_derivation_add(&d, &row, k < 3 ? tni_at(force, k) : 0);
+            D[7 * k] = drag->angular;
+            for (int j = 0; k < 3 && j < 3; ++j) D[6 * k + j] = P.m[3 * k + j];
+        }
+        tni_derivation_end(&d, NULL, D, take, user);
+    }
+}
+
+const tni_force tni_force_drag = {.add = add, .soften = soften, .derive = derive};

@@ -103,4 +103,19 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
     }
 }
 
-const tni_force tni_force_elastic = {.add_body = add_body, .energy = energy, .soften = soften};
+static void derive(const tni_scene_view* at, tni_take_derivative* take, void* user)
+{
+    for (int i = 0; i < at->model->free_count; ++i) {
+        const int       index = at->model->free_bodies[i];
+        const tni_body* body  = &at->model->bodies[index];
+        double          inner[81], K[144] = {0}, D[144] = {0};
+        if (body->kind != TN_BODY_AFFINE) continue;
+        const tni_mat3 *A = &at->views[index].R, S = stress(body, A);
+        second_derivative(body, A, &S, inner);
+        for (int k = 0; k < 81; ++k) K[(3 + k / 9) * 12 + 3 + k % 9] = inner[k];
+        take(user, index, index, K, D);
+    }
+}
+
+const tni_force tni_force_elastic = {
+    .add_body = add_body, .energy = energy, .soften = soften, .derive = derive};

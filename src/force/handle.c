@@ -2,6 +2,7 @@
 // velocity until it is moved again.
 //     force = -k (p - p_h) - d (pdot - pdot_h)
 // Softened as targets are: K = k, D = d along the world axes, against where the far end will be.
+#include "force/derive.h"
 #include "force/soft.h"
 
 static const tni_handle* handle_of(const tni_scene_view* at, int i)
@@ -67,4 +68,24 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
     }
 }
 
-const tni_force tni_force_handle = {.add = add, .energy = energy, .soften = soften};
+static void derive(const tni_scene_view* at, tni_take_derivative* take, void* user)
+{
+    for (int i = 0; i < TN_HANDLES_MAX; ++i) {
+        const tni_handle* h = handle_of(at, i);
+        if (h == NULL) continue;
+        const tni_motion o   = offset_of(at, h, at->time);
+        const tn_vec3  force = tni_add_scaled(tni_scale(-h->stiffness, o.at), -h->damping, o.rate);
+        const double   k = h->stiffness, c = h->damping;
+        const double   K[9] = {k, 0, 0, 0, k, 0, 0, 0, k}, D[9] = {c, 0, 0, 0, c, 0, 0, 0, c};
+        tni_derivation d;
+        tni_derivation_begin(&d, at, 0, h->body);
+        for (int j = 0; j < 3; ++j) {
+            const tni_bent_row row = tni_bent_point(h->p, j);
+            tni_derivation_add(&d, &row, tni_at(force, j));
+        }
+        tni_derivation_end(&d, K, D, take, user);
+    }
+}
+
+const tni_force tni_force_handle = {
+    .add = add, .energy = energy, .soften = soften, .derive = derive};

@@ -5,11 +5,15 @@
 //     K = k n n^T + max(0, k (|D| - length)/|D|) (1 - n n^T),     D = d n n^T
 // The second part is how a spring under tension keeps its direction; under pressure it would be
 // negative, and is left out. Points that coincide pull along no direction, but for length = 0.
+// Exactly, with the whole pull and its damping:
+//     K = k n n^T + pull/|D| (1 - n n^T) + d/|D| n ((1 - n n^T) Ddot)^T
+#include "force/derive.h"
 #include "force/soft.h"
 
 typedef struct stretch {
     tn_vec3 direction; ///< from point 1 to point 2; zero where they coincide
     double  length, rate;
+    tn_vec3 drift; ///< what is left of the rate across the direction
 } stretch;
 
 static stretch stretch_of(const tni_scene_view* at, const tni_spring* spring)
@@ -20,9 +24,11 @@ static stretch stretch_of(const tni_scene_view* at, const tni_spring* spring)
         tni_point_motion(&bodies[spring->body1], tni_look(at, spring->body1, &scratch), spring->p1);
     const tni_motion b =
         tni_point_motion(&bodies[spring->body2], tni_look(at, spring->body2, &scratch), spring->p2);
-    const tn_vec3 D = tni_sub(b.at, a.at);
-    const tn_vec3 n = tni_normalised(D);
-    return (stretch){n, tni_norm(D), tni_dot(n, tni_sub(b.rate, a.rate))};
+    const tn_vec3 D     = tni_sub(b.at, a.at);
+    const tn_vec3 n     = tni_normalised(D);
+    const tn_vec3 rate  = tni_sub(b.rate, a.rate);
+    const double  along = tni_dot(n, rate);
+    return (stretch){n, tni_norm(D), along, tni_add_scaled(rate, -along, n)};
 }
 
 static void add(const tni_scene_view* at, double* f)
@@ -110,4 +116,32 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
     }
 }
 
-const tni_force tni_force_spring = {.add = add, .energy = energy, .soften = soften};
+static void derive(const tni_scene_view* at, tni_take_derivative* take, void* user)
+{
+    for (int i = 0; i < at->model->spring_count; ++i) {
+        const tni_spring* spring = &at->model->springs[i];
+        const stretch     s      = stretch_of(at, spring);
+        const double      n[3]   = {s.direction.x, s.direction.y, s.direction.z},
+                     drift[3]    = {s.drift.x, s.drift.y, s.drift.z};
+        const double k = spring->stiffness, d = spring->damping,
+                     pull     = k * (s.length - spring->length) + d * s.rate;
+        const double   across = s.length > 0 ? pull / s.length : spring->length > 0 ? 0 : k;
+        const double   sway   = s.length > 0 ? d / s.length : 0;
+        double         K[9], D[9];
+        tni_derivation der;
+        for (int j = 0; j < 9; ++j) {
+            K[j] = (k - across) * n[j / 3] * n[j % 3] + (j % 4 == 0 ? across : 0) +
+                   sway * n[j / 3] * drift[j % 3];
+            D[j] = d * n[j / 3] * n[j % 3];
+        }
+        tni_derivation_begin(&der, at, spring->body1, spring->body2);
+        for (int j = 0; j < 3; ++j) {
+            const tni_bent_row row = tni_bent_difference(spring->p1, spring->p2, j);
+            tni_derivation_add(&der, &row, -pull * n[j]);
+        }
+        tni_derivation_end(&der, K, D, take, user);
+    }
+}
+
+const tni_force tni_force_spring = {
+    .add = add, .energy = energy, .soften = soften, .derive = derive};

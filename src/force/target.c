@@ -2,7 +2,8 @@
 // outside, which moves on with its velocity.
 //     force = -k (p - p_t) - d (pdot - pdot_t),   torque = -k theta - d (w - w_t),  theta = log(R R_t^T)
 // Softened, along the world axes of the point and of the turning, against the pose at the end: K = k
-// and k sym(Jl^-1(theta)), D = d.
+// and k sym(Jl^-1(theta)), D = d. Exactly, k Jl^-1(theta).
+#include "force/derive.h"
 #include "force/soft.h"
 
 typedef struct offset {
@@ -108,4 +109,29 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
     }
 }
 
-const tni_force tni_force_target = {.add = add, .energy = energy, .soften = soften};
+static void derive(const tni_scene_view* at, tni_take_derivative* take, void* user)
+{
+    for (int i = 0; i < at->model->target_count; ++i) {
+        const tni_target* t = &at->model->targets[i];
+        tn_twist          go;
+        const offset      o = offset_of(at, i, at->time, &go);
+        const tn_vec3     force =
+            tni_add_scaled(tni_scale(-t->stiffness, o.position), -t->damping, o.velocity);
+        double         K[36] = {0}, D[36] = {0};
+        tni_derivation d;
+        tni_derivation_begin(&d, at, 0, t->body);
+        for (int k = 0; k < 6; ++k) {
+            const tn_vec3      e   = {k == 3, k == 4, k == 5};
+            const tni_bent_row row = k < 3 ? tni_bent_point(t->p, k) : tni_bent_turn(k - 3);
+            tni_derivation_add(&d, &row, k < 3 ? tni_at(force, k) : 0);
+            K[7 * k] = t->stiffness, D[7 * k] = k < 3 ? t->damping : t->angular_damping;
+            const tn_vec3 column = tni_left_jacobian_inverse(o.turn, e);
+            for (int j = 3; k >= 3 && j < 6; ++j)
+                K[6 * j + k] = t->angular_stiffness * tni_at(column, j - 3);
+        }
+        tni_derivation_end(&d, K, D, take, user);
+    }
+}
+
+const tni_force tni_force_target = {
+    .add = add, .energy = energy, .soften = soften, .derive = derive};

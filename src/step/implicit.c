@@ -46,6 +46,7 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     work->mu                 = TNI_TAKE(&s->arena, double, model->row_count);
     work->dmu                = TNI_TAKE(&s->arena, double, model->row_count);
     work->r                  = TNI_TAKE(&s->arena, double, model->row_count);
+    work->force              = TNI_TAKE(&s->arena, double, model->row_count);
     for (int i = 0; i < 2; ++i) {
         tni_memory* memory  = i == 0 ? &work->before : &work->after;
         memory->multipliers = TNI_TAKE(&s->arena, double, model->row_count);
@@ -56,17 +57,11 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     return tni_stiff_create(&s->arena, s->system, &s->settings.implicit, &work->stiff, why);
 }
 
-// M u at s->now, where the system's views are.
-static void momentum_at(tn_stepper* s, double* p)
+// M u at s->now.
+static void momentum_of(tn_stepper* s, double* p)
 {
-    const tn_model* model = s->model;
-    for (int i = 0; i < model->free_count; ++i) {
-        const int       index = model->free_bodies[i];
-        const tni_body* body  = &model->bodies[index];
-        tni_view        view;
-        tni_view_body(model, index, s->now.time, s->now.q, s->now.u, &view);
-        tni_mass_times(body, &view, s->now.u + body->u_start, p + body->u_start);
-    }
+    tni_views(s->model, s->now.time, s->now.q, s->now.u, s->system->views);
+    tni_system_momentum(s->system, s->now.u, p);
 }
 
 // How the step leads ahead; momentum <- that it begins with, NULL where it is M u.
@@ -76,8 +71,10 @@ static tni_lead lead_of(tn_stepper* s, double h, const double** momentum)
     const tni_memory*  before = &work->before;
     tni_lead           lead   = {.h = h, .share = 1, .time = tni_time_after(s->now.time, h)};
     *momentum                 = NULL;
-    if (s->settings.implicit.integrator != TN_IMPLICIT_BDF2) return lead;
-    momentum_at(s, work->after.momentum);
+    const bool two            = s->settings.implicit.integrator == TN_IMPLICIT_BDF2;
+    if (two || s->settings.implicit.solve == TN_IMPLICIT_NEWTON)
+        momentum_of(s, work->after.momentum);
+    if (!two) return lead;
     const double r = before->h > 0 ? h / before->h : 0;
     if (!(r > 0) || r > 2) return lead; // faster growth is not stable
     lead.share = (1 + r) / (1 + 2 * r);
@@ -166,6 +163,67 @@ static closing correct(tn_stepper* s, const tni_start* start, const tni_lead* le
     }
 }
 
+// What is left of the equations of motion at the end of the flight, as an impulse.
+static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead, double* b)
+{
+    tni_implicit_work* work = &s->implicit;
+    const tni_place    end  = {lead->time, s->next.q, s->next.u, s->now.z};
+    const double*      p    = start->momentum != NULL ? start->momentum : work->after.momentum;
+    tni_system_look_whole(s->system, &end);
+    tni_system_forces(s->system, &end, true, b);
+    tni_system_momentum(s->system, s->next.u, s->scratch);
+    for (int i = 0; i < s->model->u_count; ++i)
+        b[i] = p[i] + lead->h * lead->share * b[i] - s->scratch[i];
+    tni_system_push_back(s->system, work->mu, b);
+}
+
+static double longest(const tn_stepper* s, const double* u)
+{
+    double most = 0;
+    for (int i = 0; i < s->model->u_count; ++i) {
+        if (!(fabs(u[i]) <= most)) most = fabs(u[i]); // so written, a NaN counts as largest
+    }
+    return isnan(most) ? HUGE_VAL : most;
+}
+
+// The equations of the step themselves: factored anew at the end that each round leads to.
+static closing newton(tn_stepper* s, const tni_start* start, const tni_lead* lead,
+                      tn_step_report* report)
+{
+    tni_implicit_work* work  = &s->implicit;
+    const tn_model*    model = s->model;
+    const double       e     = lead->h * lead->share;
+    double             step  = HUGE_VAL;
+    for (int round = 0;; ++round) {
+        closing c;
+        c.error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
+                                &c.worst);
+        if (step <= s->implicit.goal && c.error <= s->implicit.goal) return c;
+        if (round == s->settings.implicit.iterations || !(c.error < diverged))
+            return (closing){HUGE_VAL, c.worst};
+        residual(s, start, lead, work->best);
+        for (int i = 0; i < model->row_count; ++i) work->force[i] = -work->mu[i] / e;
+        const tni_start there = {.at          = {lead->time, s->next.q, s->next.u, s->now.z},
+                                 .multipliers = start->multipliers != NULL ? work->force : NULL,
+                                 .ahead       = s->next.u,
+                                 .keep        = true};
+        for (int i = 0; i < model->constraint_count; ++i) {
+            const tni_constraint* of = &model->constraints[i];
+            for (int k = 0; k < of->row_count; ++k)
+                work->r[of->row_start + k] *= k < of->held_count ? -1 / e : -1;
+        }
+        const tni_lead here = {.h = lead->h, .share = lead->share, .time = lead->time};
+        ++report->factor_count;
+        ++report->iteration_count;
+        if (tni_stiff_begin(work->stiff, &there, &here, work->du, work->dmu, NULL) != TN_OK ||
+            tni_stiff_correct(work->stiff, work->best, work->r, work->du, work->dmu, NULL) != TN_OK)
+            return (closing){HUGE_VAL, c.worst};
+        for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
+        for (int i = 0; i < model->row_count; ++i) work->mu[i] += work->dmu[i];
+        step = lead->h * longest(s, work->du);
+    }
+}
+
 // What the correction aims at, or what rounding allows so far from the origin.
 static double goal_of(const tn_stepper* s)
 {
@@ -205,7 +263,8 @@ static tn_result attempt(tn_stepper* s, double h, closing* c, tn_step_report* re
         c->error = tni_stiff_fly(work->stiff, &start, &lead, work->u, s->next.q, s->next.u, work->r,
                                  &c->worst);
     } else {
-        *c = correct(s, &start, &lead, report);
+        *c = (s->settings.implicit.solve == TN_IMPLICIT_NEWTON ? newton : correct)(s, &start, &lead,
+                                                                                   report);
     }
     remember(s, &lead);
     return TN_OK;

@@ -49,7 +49,7 @@ typedef struct tni_implicit_work {
     tni_stiff* stiff;
     double *   u, *du, *best;    ///< laid out as u
     double *   drift, *momentum; ///< likewise: what the integrator takes from the step before
-    double *   mu, *dmu, *r;     ///< by row
+    double *   mu, *dmu, *r, *force;     ///< by row
     tni_memory before, after;    ///< of the steps that end at s->now and at s->next
     double     goal;             ///< joint error that the correction aims at
     bool       sided;            ///< some forces, or limits, have one side only

@@ -503,7 +503,7 @@ static tn_result fail_at(const tni_compliant* c, int row, tn_why* why)
 
 // ---- A step --------------------------------------------------------------------------------------
 
-static void fill_bodies(tni_compliant* c, const tni_start* start)
+static void fill_bodies(tni_compliant* c, const tni_start* start, const tni_lead* lead)
 {
     const tn_model* model = c->model;
     tni_view*       views = c->system->views;
@@ -525,6 +525,12 @@ static void fill_bodies(tni_compliant* c, const tni_start* start)
         for (int k = 0; body->kind == TN_BODY_RIGID && k < 9; ++k)
             A[6 * (3 + k / 3) + 3 + k % 3] += ee * c->K_g[index].m[k];
         if (body->kind == TN_BODY_PLANAR) A[8] += ee * c->K_g[index].m[8];
+        if (lead->drift == NULL) continue;
+        if (body->kind == TN_BODY_PLANAR)
+            b[2] -= c->reach * lead->h * c->K_g[index].m[8] * lead->drift[body->u_start + 2];
+        if (body->kind != TN_BODY_RIGID) continue;
+        const tn_vec3 turned = tni_scale(lead->h, tni_read3(lead->drift + body->u_start + 3));
+        tni_accumulate(b + 3, tni_scale(-c->reach, tni_mul(&c->K_g[index], turned)));
     }
 }
 
@@ -578,7 +584,7 @@ tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start, const t
     tni_plain_forces(&scene, c->rhs);
     for (int i = 0; i < model->u_count; ++i)
         c->rhs[i] = c->reach * c->rhs[i] + (start->momentum != NULL ? start->momentum[i] : 0);
-    fill_bodies(c, start);
+    fill_bodies(c, start, lead);
     fill_rows(c, start, lead);
     for (int i = 0; i < model->limit_count; ++i) set_limit(c, i, start, lead);
     const tni_ahead ahead = {lead->h, lead->time, start->ahead};

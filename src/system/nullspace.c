@@ -59,12 +59,12 @@ typedef struct soft_rows {
 
 /// A joint of kind OTHER.
 typedef struct dense {
-    int       rows;  ///< hard ones; 6 - rows are free
-    double    Q[36]; ///< columns one after the other: the span of J_a^T, then S
-    double    R[36]; ///< J_a^T = Q R, rows x rows, row-major
-    double    G[36]; ///< free x 6
-    double    D[36]; ///< free x free: L, and 1 / d on the diagonal
-    double    A[36]; ///< A'
+    int       rows;             ///< hard ones; 6 - rows are free
+    double    Q[36];            ///< columns one after the other: the span of J_a^T, then S
+    double    R[36];            ///< J_a^T = Q R, rows x rows, row-major
+    double    G[36];            ///< free x 6
+    double    D[36];            ///< free x free: L, and 1 / d on the diagonal
+    double    A[36];            ///< A'
     double    SW[SOFT_MAX * 6]; ///< W Ja S: count x free
     double    p[6], q[6], b[6]; ///< of the solve at hand: q where y = 0, b'
     soft_rows soft;
@@ -84,10 +84,10 @@ typedef struct link {
     bool    first; ///< of the children: nothing is there yet
     double  sign;  ///< +1: it is body 2 of its joint
     double  mass;
-    sym     inertia;    ///< body axes
-    tn_vec3 ref;        ///< O from the centre of mass
-    tn_vec3 anchor;     ///< on the parent, from its centre of mass
-    tn_quat twist;      ///< plain: F2 rest^-1 F1^-1
+    sym     inertia; ///< body axes
+    tn_vec3 ref;     ///< O from the centre of mass
+    tn_vec3 anchor;  ///< on the parent, from its centre of mass
+    tn_quat twist;   ///< plain: F2 rest^-1 F1^-1
     double  stiffness, damping;
     int     dense; ///< OTHER
 } link;
@@ -95,11 +95,11 @@ typedef struct link {
 /// What a step computes of a link.
 typedef struct work {
     tni_mat3 R;
-    tn_vec3  ref; ///< world axes
-    tn_vec3  arm; ///< d
+    tn_vec3  ref;  ///< world axes
+    tn_vec3  arm;  ///< d
     tn_vec3  v, w; ///< of the solve at hand, at O
-    sym      M; ///< M'
-    tn_vec3  f; ///< f'
+    sym      M;    ///< M'
+    tn_vec3  f;    ///< f'
     tn_vec3  p;
     // TURNS: D = L diag(1/inv) L^T, V = L^-1 H^T. AXIS: rows h = H s, k = I s, s of V, inv.x = 1/D.
     tn_vec3  l, inv, y;
@@ -107,27 +107,634 @@ typedef struct work {
     // With springs, and AXIS, FIXED
     tni_mat3 H; ///< H'
     sym      I; ///< W of TURNS; I' of AXIS and FIXED
-    tni_mat3 T; ///< TURNS: inv L^-1 W. AXIS: rows n1, n2, the spring's row. FIXED: the rows of turning
-    tn_vec3  t, turn; ///< AXIS, FIXED: t', the angular part of p
-    double   q, gram[3]; ///< AXIS: q where y = 0; of n1 and n2: 11, 12, 22 of the inverse
-    double   pull, grip; ///< AXIS: g and W of the spring
+    tni_mat3
+        T; ///< TURNS: inv L^-1 W. AXIS: rows n1, n2, the spring's row. FIXED: the rows of turning
+    tn_vec3 t, turn;    ///< AXIS, FIXED: t', the angular part of p
+    double  q, gram[3]; ///< AXIS: q where y = 0; of n1 and n2: 11, 12, 22 of the inverse
+    double  pull, grip; ///< AXIS: g and W of the spring
+    int     one;        ///< the first stiff force on it alone, +1; 0: none
 } work;
 
+/// A stiff force on one link alone.
+typedef struct one {
+    int    link, next;  ///< next + 1
+    double A[36], b[6]; ///< at the centre of mass
+} one;
+
 struct tni_nullspace {
-    const tn_model* model;
-    tni_system*     system;
-    int             count;
-    link*           links; ///< children before parents
-    work*           works;
-    dense*          denses;
-    bulk*           slots;
-    int             fixed_count;
-    int*            fixed; ///< bodies that cannot be pushed and hold something
-    bool            looks, bodies; ///< asks for all views; has forces on single bodies
-    double *        body_A, *body_b; ///< of those, by link: 36 and 6
-    double*         plain;           ///< forces, where there is more than weight
+    const tn_model*  model;
+    tni_system*      system;
+    int              count;
+    link*            links; ///< children before parents
+    work*            works;
+    dense*           denses;
+    bulk*            slots;
+    int              fixed_count;
+    int*             fixed;   ///< bodies that cannot be pushed and hold something
+    bool             looks;   ///< asks for all views
+    int*             link_of; ///< by body
+    one*             ones;
+    int              one_count;
+    double*          plain; ///< forces, where there is more than weight
     const tni_start* start;
     const tni_lead*  lead;
-    double          e;
-    tni_soft        soft;
+    double           e;
+    tni_soft         soft;
 };
+
+// ---- Small algebra -------------------------------------------------------------------------------
+
+TNI_INLINE tn_vec3 sym_times(const sym* A, tn_vec3 x)
+{
+    return tni_vec3(A->xx * x.x + A->xy * x.y + A->xz * x.z,
+                    A->xy * x.x + A->yy * x.y + A->yz * x.z,
+                    A->xz * x.x + A->yz * x.y + A->zz * x.z);
+}
+
+TNI_INLINE void sym_add(sym* A, const sym* B)
+{
+    A->xx += B->xx, A->xy += B->xy, A->xz += B->xz;
+    A->yy += B->yy, A->yz += B->yz, A->zz += B->zz;
+}
+
+// A += s x x^T
+TNI_INLINE void sym_add_outer(sym* A, double s, tn_vec3 x)
+{
+    const tn_vec3 y = tni_scale(s, x);
+    A->xx += y.x * x.x, A->xy += y.x * x.y, A->xz += y.x * x.z;
+    A->yy += y.y * x.y, A->yz += y.y * x.z, A->zz += y.z * x.z;
+}
+
+// R S R^T
+TNI_INLINE sym turned(const tni_mat3* R, const sym* S)
+{
+    const double* r = R->m;
+    const tn_vec3 x = sym_times(S, tni_read3(r)), y = sym_times(S, tni_read3(r + 3)),
+                  z = sym_times(S, tni_read3(r + 6));
+    return (sym){tni_dot(x, tni_read3(r)),     tni_dot(x, tni_read3(r + 3)),
+                 tni_dot(x, tni_read3(r + 6)), tni_dot(y, tni_read3(r + 3)),
+                 tni_dot(y, tni_read3(r + 6)), tni_dot(z, tni_read3(r + 6))};
+}
+
+// Seen from a point from which v here is v + w x d: M stays, H' = H - M [d]x,
+// I' = I + [d]x H + ([d]x H')^T.
+TNI_INLINE void add_shifted(bulk* to, const bulk* from, tn_vec3 d)
+{
+    const double* H    = from->H.m;
+    const sym*    M    = &from->M;
+    const double  K[9] = {H[0] - (M->xy * d.z - M->xz * d.y), H[1] - (M->xz * d.x - M->xx * d.z),
+                          H[2] - (M->xx * d.y - M->xy * d.x), H[3] - (M->yy * d.z - M->yz * d.y),
+                          H[4] - (M->yz * d.x - M->xy * d.z), H[5] - (M->xy * d.y - M->yy * d.x),
+                          H[6] - (M->yz * d.z - M->zz * d.y), H[7] - (M->zz * d.x - M->xz * d.z),
+                          H[8] - (M->xz * d.y - M->yz * d.x)};
+    sym_add(&to->M, M);
+    for (int i = 0; i < 9; ++i) to->H.m[i] += K[i];
+    to->I.xx += from->I.xx + (d.y * H[6] - d.z * H[3]) + (d.y * K[6] - d.z * K[3]);
+    to->I.xy += from->I.xy + (d.y * H[7] - d.z * H[4]) + (d.z * K[0] - d.x * K[6]);
+    to->I.xz += from->I.xz + (d.y * H[8] - d.z * H[5]) + (d.x * K[3] - d.y * K[0]);
+    to->I.yy += from->I.yy + (d.z * H[1] - d.x * H[7]) + (d.z * K[1] - d.x * K[7]);
+    to->I.yz += from->I.yz + (d.z * H[2] - d.x * H[8]) + (d.x * K[4] - d.y * K[1]);
+    to->I.zz += from->I.zz + (d.x * H[5] - d.y * H[2]) + (d.x * K[5] - d.y * K[2]);
+    to->f = tni_add(to->f, from->f);
+    to->t = tni_add(tni_add(to->t, from->t), tni_cross(d, from->f));
+}
+
+// a (n x n, row-major) <- L below, 1 / d on the diagonal. False when d is not positive.
+static bool ldl(int n, double* a)
+{
+    bool good = true;
+    for (int j = 0; j < n; ++j) {
+        double d = a[j * n + j];
+        for (int k = 0; k < j; ++k) d -= a[j * n + k] * a[j * n + k] / a[k * n + k];
+        good         = good && d > 0;
+        a[j * n + j] = 1 / d;
+        for (int i = j + 1; i < n; ++i) {
+            double x = a[i * n + j];
+            for (int k = 0; k < j; ++k) x -= a[i * n + k] * a[j * n + k] / a[k * n + k];
+            a[i * n + j] = x / d;
+        }
+    }
+    return good;
+}
+
+static void ldl_solve(int n, const double* a, double* x)
+{
+    for (int i = 0; i < n; ++i)
+        for (int k = 0; k < i; ++k) x[i] -= a[i * n + k] * x[k];
+    for (int i = n; i-- > 0;) {
+        x[i] *= a[i * n + i];
+        for (int k = i + 1; k < n; ++k) x[i] -= a[k * n + i] * x[k];
+    }
+}
+
+// c (n x m) = a (n x k) b (k x m), all row-major; at: a is (k x n)^T.
+static void multiply(int n, int k, int m, bool at, const double* a, const double* b, double* c)
+{
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < m; ++j) {
+            double sum = 0;
+            for (int l = 0; l < k; ++l) sum += (at ? a[l * n + i] : a[i * k + l]) * b[l * m + j];
+            c[i * m + j] = sum;
+        }
+}
+
+// Householder: columns of Q (6 of them, one after the other) and R, rows x rows, of the 6 x rows matrix
+// whose columns are the rows of J. False when they depend on each other.
+static bool factor_rows(int rows, const double* J, double* Q, double* R)
+{
+    double A[36];
+    bool   good = true;
+    memcpy(A, J, sizeof(double) * (size_t)(6 * rows));
+    for (int i = 0; i < 36; ++i) Q[i] = i % 7 == 0;
+    for (int k = 0; k < rows; ++k) {
+        double norm2 = 0, *a = A + 6 * k, v[6] = {0};
+        double whole = tni_dot(tni_read3(J + 6 * k), tni_read3(J + 6 * k)) +
+                       tni_dot(tni_read3(J + 6 * k + 3), tni_read3(J + 6 * k + 3));
+        for (int i = k; i < 6; ++i) norm2 += a[i] * a[i];
+        good               = good && norm2 > 1e-26 * whole;
+        const double alpha = a[k] > 0 ? -sqrt(norm2) : sqrt(norm2);
+        for (int i = k; i < 6; ++i) v[i] = a[i];
+        v[k] -= alpha;
+        const double beta = norm2 - alpha * a[k]; // |v|^2 / 2
+        for (int j = 0; j < rows + 6; ++j) {      // columns of A, then Q's rows
+            double *  to = j < rows ? A + 6 * j : Q + (j - rows), dot = 0;
+            const int step = j < rows ? 1 : 6;
+            for (int i = k; i < 6; ++i) dot += v[i] * to[i * step];
+            for (int i = k; i < 6; ++i) to[i * step] -= v[i] * (dot / beta);
+        }
+    }
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < rows; ++j) R[i * rows + j] = i <= j ? A[6 * j + i] : 0;
+    return good;
+}
+
+// ---- What it serves ------------------------------------------------------------------------------
+
+static bool can_push(const tn_model* model, int body)
+{
+    return model->bodies[body].node >= 0;
+}
+
+static const char* obstacle(const tn_model* model)
+{
+    if (model->loop_count > 0) return "joints close loops";
+    if (model->coupling_count > 0) return "there are couplings";
+    if (model->user_count > 0) return "there are user-defined constraints";
+    if (model->limit_count > 0) return "there are hard limits or ropes";
+    if (model->shape_count > 1) return "there are shapes that may touch";
+    for (int i = 0; i < model->free_count; ++i)
+        if (model->bodies[model->free_bodies[i]].kind != TN_BODY_RIGID)
+            return "there are bodies that are not rigid";
+    for (int i = 0; i < model->joint_count; ++i)
+        if (!can_push(model, model->joints[i].body1) && !can_push(model, model->joints[i].body2))
+            return "a joint is between bodies that cannot be pushed";
+    for (int i = 0; i < model->spring_count; ++i)
+        if (can_push(model, model->springs[i].body1) && can_push(model, model->springs[i].body2))
+            return "there are springs between bodies";
+    return NULL;
+}
+
+bool tni_nullspace_serves(const tn_model* model, const char** why_not)
+{
+    const char* why = obstacle(model);
+    if (why_not != NULL) *why_not = why;
+    return why == NULL;
+}
+
+// ---- Making it -----------------------------------------------------------------------------------
+
+/// The tree while it is built. By body.
+typedef struct growing {
+    const tn_model* model;
+    int *           start, *joints; ///< of each body: those of free bodies only
+    int *           up, *far;       ///< the joint towards the root (-1), distance in a search
+    int *           queue, *order;
+    uint8_t*        done;
+} growing;
+
+static int other_side(const tn_model* model, int joint, int body)
+{
+    const tni_joint* j = &model->joints[joint];
+    return j->body1 == body ? j->body2 : j->body1;
+}
+
+static void list_joints(growing* g)
+{
+    const tn_model* model = g->model;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int i = 0; i < model->joint_count; ++i)
+            for (int side = 0; side < 2; ++side) {
+                const int body = side == 0 ? model->joints[i].body1 : model->joints[i].body2;
+                if (!can_push(model, body)) continue;
+                if (pass == 0) ++g->start[body + 1];
+                else g->joints[g->start[body]++] = i;
+            }
+        for (int i = 0; pass == 0 && i < model->body_count; ++i) g->start[i + 1] += g->start[i];
+        for (int i = model->body_count; pass == 1 && i > 0; --i) g->start[i] = g->start[i - 1];
+    }
+    g->start[0] = 0;
+}
+
+// The body farthest from `from` in its tree; up leads back. *held: the body that hangs on something
+// that cannot be pushed, if any.
+static int farthest(growing* g, int from, int* held)
+{
+    int head = 0, tail = 0;
+    g->queue[tail++] = from;
+    g->up[from]      = -1;
+    while (head < tail) {
+        const int body = g->queue[head++];
+        for (int i = g->start[body]; i < g->start[body + 1]; ++i) {
+            const int joint = g->joints[i], next = other_side(g->model, joint, body);
+            if (!can_push(g->model, next)) *held = body;
+            if (joint == g->up[body] || !can_push(g->model, next)) continue;
+            g->up[next]      = joint;
+            g->far[next]     = g->far[body] + 1;
+            g->queue[tail++] = next;
+        }
+    }
+    return g->queue[tail - 1];
+}
+
+// The body that is held, or the middle of the longest path.
+static int root_of(growing* g, int body)
+{
+    int held = -1, end = farthest(g, body, &held);
+    if (held >= 0) return held;
+    g->far[end] = 0;
+    end         = farthest(g, end, &held);
+    for (int steps = g->far[end] / 2; steps > 0; --steps)
+        end = other_side(g->model, g->up[end], end);
+    return end;
+}
+
+// Appends a tree to the order, parents first and each branch at one stretch.
+static int walk(growing* g, int root, int count)
+{
+    int depth         = 0;
+    g->queue[depth++] = root;
+    g->up[root]       = -1;
+    while (depth > 0) {
+        const int body    = g->queue[--depth];
+        g->done[body]     = 1;
+        g->order[count++] = body;
+        for (int i = g->start[body]; i < g->start[body + 1]; ++i) {
+            const int joint = g->joints[i], next = other_side(g->model, joint, body);
+            if (!can_push(g->model, next)) g->up[body] = joint;
+            else if (!g->done[next]) g->up[next] = joint, g->queue[depth++] = next;
+        }
+    }
+    return count;
+}
+
+static kind kind_of(const tn_model* model, const tni_joint* joint)
+{
+    static const uint8_t dots[3][2] = {{0, 2}, {1, 2}, {0, 1}}; // as in joint_types.c
+    const int            rows       = model->constraints[joint->constraint].row_count;
+    if (rows != 3 && rows != 5 && rows != 6) return OTHER;
+    for (int i = 0; i < rows; ++i) {
+        const tni_row_part* part = &joint->type->parts[joint->parts[i]];
+        if (i < 3 && (part->op != TNI_ROW_POINT || part->k != i)) return OTHER;
+        if (i < 3) continue;
+        if (part->op != TNI_ROW_DOT || part->k != dots[i - 3][0] || part->l != dots[i - 3][1])
+            return OTHER;
+    }
+    return rows == 3 ? TURNS : rows == 5 ? AXIS : FIXED;
+}
+
+// Whether only spring and damper count, along turning or an angle that the joint's kind has.
+static bool is_plain(const tni_joint* joint, kind of, const tni_actuation* a)
+{
+    for (int k = 0; k < joint->coordinate_count; ++k)
+        if (of == TURNS && a->force[k] != 0) return false;
+    return (of == TURNS || of == AXIS) && a->friction == 0 && !a->limit.given;
+}
+
+static void set_joint(tni_nullspace* ns, link* a, int index)
+{
+    const tn_model*  model = ns->model;
+    const tni_joint* joint = &model->joints[index];
+    a->joint               = index;
+    a->constraint          = joint->constraint;
+    a->row                 = model->constraints[joint->constraint].row_start;
+    a->kind                = kind_of(model, joint);
+    a->sign                = joint->body2 == a->body ? 1 : -1;
+    a->other               = joint->body2 == a->body ? joint->body1 : joint->body2;
+    if (a->kind != OTHER) a->ref = joint->body2 == a->body ? joint->p2 : joint->p1;
+    a->anchor = joint->body2 == a->body ? joint->p1 : joint->p2;
+    ns->looks = ns->looks || a->kind == OTHER;
+}
+
+static void set_actuations(tni_nullspace* ns, const int* link_of_joint)
+{
+    for (int i = 0; i < ns->model->actuation_count; ++i) {
+        const tni_actuation* act   = &ns->model->actuations[i];
+        const tni_joint*     joint = &ns->model->joints[act->joint];
+        link*                a     = &ns->links[link_of_joint[act->joint]];
+        const tn_quat        rest  = tni_quat_exp(tni_neg(tni_read3(act->rest))),
+                      F1           = tni_quat_conjugate(tni_matrix_quat(&joint->F1)),
+                      F2           = tni_matrix_quat(&joint->F2);
+        a->actuation               = i;
+        a->plain                   = is_plain(joint, a->kind, act);
+        a->twist                   = tni_quat_mul(F2, tni_quat_mul(rest, F1));
+        a->stiffness               = act->stiffness;
+        a->damping                 = act->damping;
+        ns->looks                  = ns->looks || !a->plain;
+    }
+}
+
+// Children leave their bulk in their parent's slot, which is free again when the parent has taken it.
+static int set_slots(tni_nullspace* ns, int* unused)
+{
+    int count = 0, unused_count = 0;
+    for (int i = 0; i < ns->count; ++i) {
+        link* a = &ns->links[i];
+        if (a->slot >= 0) unused[unused_count++] = a->slot;
+        if (a->parent < 0) continue;
+        link* b  = &ns->links[a->parent];
+        a->first = b->slot < 0;
+        if (a->first) b->slot = unused_count > 0 ? unused[--unused_count] : count++;
+        a->parent_slot = b->slot;
+    }
+    return count;
+}
+
+static void set_links(tni_nullspace* ns, const growing* g, int* link_of_joint)
+{
+    int denses = 0;
+    for (int i = 0; i < ns->count; ++i) {
+        link*           a    = &ns->links[i];
+        const int       body = g->order[ns->count - 1 - i];
+        const tni_body* b    = &ns->model->bodies[body];
+        const double*   I    = b->inertia.m;
+        *a                   = (link){.kind        = OTHER,
+                                      .body        = body,
+                                      .joint       = -1,
+                                      .constraint  = -1,
+                                      .actuation   = -1,
+                                      .parent      = -1,
+                                      .slot        = -1,
+                                      .parent_slot = -1,
+                                      .q           = b->q_start,
+                                      .u           = b->u_start,
+                                      .mass        = b->mass,
+                                      .inertia     = {I[0], I[3], I[6], I[4], I[7], I[8]},
+                                      .sign        = 1};
+        ns->link_of[body]    = i;
+        if (g->up[body] >= 0) {
+            set_joint(ns, a, g->up[body]);
+            link_of_joint[g->up[body]] = i;
+            if (!can_push(ns->model, a->other)) ns->fixed[ns->fixed_count++] = a->other;
+        }
+        if (a->kind == OTHER) a->dense = denses++;
+    }
+    for (int i = 0; i < ns->count; ++i) {
+        link* a = &ns->links[i];
+        if (a->joint >= 0 && can_push(ns->model, a->other)) a->parent = ns->link_of[a->other];
+    }
+}
+
+static tn_result grow(tni_nullspace* ns, tni_arena* arena, tni_arena* scratch)
+{
+    const tn_model* model    = ns->model;
+    const int       bodies   = model->body_count;
+    growing         g        = {.model  = model,
+                                .start  = TNI_TAKE(scratch, int, bodies + 1),
+                                .joints = TNI_TAKE(scratch, int, 2 * model->joint_count),
+                                .up     = TNI_TAKE(scratch, int, bodies),
+                                .far    = TNI_TAKE(scratch, int, bodies),
+                                .queue  = TNI_TAKE(scratch, int, bodies),
+                                .order  = TNI_TAKE(scratch, int, bodies),
+                                .done   = TNI_TAKE(scratch, uint8_t, bodies)};
+    int*            of_joint = TNI_TAKE(scratch, int, model->joint_count);
+    int             count = 0, denses = 0;
+    ns->fixed = TNI_TAKE(arena, int, bodies);
+    if (scratch->failed || arena->failed) return TN_ERR_MEMORY;
+    list_joints(&g);
+    for (int i = 0; i < model->free_count; ++i)
+        if (!g.done[model->free_bodies[i]])
+            count = walk(&g, root_of(&g, model->free_bodies[i]), count);
+    set_links(ns, &g, of_joint);
+    set_actuations(ns, of_joint);
+    for (int i = 0; i < ns->count; ++i) denses += ns->links[i].kind == OTHER;
+    ns->denses = TNI_TAKE(arena, dense, denses);
+    ns->slots  = TNI_TAKE(arena, bulk, set_slots(ns, g.queue));
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+tn_result tni_nullspace_create(tni_arena* arena, tni_system* system, tni_nullspace** out)
+{
+    const tn_model* model = system->model;
+    tni_nullspace*  ns    = TNI_TAKE(arena, tni_nullspace, 1);
+    TN_ASSERT(tni_nullspace_serves(model, NULL));
+    if (ns == NULL) return TN_ERR_MEMORY;
+    ns->model  = model;
+    ns->system = system;
+    ns->count  = model->free_count;
+    ns->links  = TNI_TAKE(arena, link, ns->count);
+    ns->works  = TNI_TAKE(arena, work, ns->count);
+    ns->ones   = TNI_TAKE(
+        arena, one, model->target_count + model->drag_count + model->spring_count + TN_HANDLES_MAX);
+    ns->link_of = TNI_TAKE(arena, int, model->body_count);
+    if (model->load_count > 0) ns->plain = TNI_TAKE(arena, double, model->u_count);
+    *out = ns;
+    if (arena->failed) return TN_ERR_MEMORY;
+    tni_arena       scratch = tni_arena_make(&model->arena.host);
+    const tn_result result  = grow(ns, arena, &scratch);
+    tni_arena_free(&scratch);
+    ns->looks = ns->looks || model->load_count > 0 || model->target_count > 0 ||
+                model->drag_count > 0 || model->spring_count > 0;
+    return result;
+}
+
+bool tni_nullspace_looks(const tni_nullspace* ns)
+{
+    return ns->looks;
+}
+
+// ---- Looking -------------------------------------------------------------------------------------
+
+/// The side of a joint that the link hangs on.
+typedef struct side {
+    const tni_mat3* R;
+    const tni_view* view; ///< of one that cannot be pushed; else NULL
+    tn_vec3         x;    ///< centre of mass
+    tn_vec3         r;    ///< the anchor from there
+    const link*     link; ///< NULL: cannot be pushed
+    work*           work;
+} side;
+
+TNI_INLINE side parent_of(const tni_nullspace* ns, const link* a, const double* q)
+{
+    side b = {.link = NULL};
+    if (a->parent >= 0) {
+        b.link = &ns->links[a->parent];
+        b.work = &ns->works[a->parent];
+        b.R    = &b.work->R;
+        b.x    = tni_read3(q + b.link->q);
+    } else {
+        b.view = &ns->system->views[a->other];
+        b.R    = &b.view->R;
+        b.x    = b.view->x;
+    }
+    b.r = tni_mul(b.R, a->anchor);
+    return b;
+}
+
+static tn_vec3 turning_of(const side* b, const double* u)
+{
+    return b->link != NULL ? tni_read3(u + b->link->u + 3) : b->view->w;
+}
+
+static void look(tni_nullspace* ns, const double* q)
+{
+    for (int i = 0; i < ns->count; ++i) {
+        const double* p = q + ns->links[i].q + 3;
+        work*         w = &ns->works[i];
+        w->R            = tni_quat_matrix((tn_quat){p[0], p[1], p[2], p[3]});
+        w->ref          = tni_mul(&w->R, ns->links[i].ref);
+    }
+}
+
+static bool has_handles(const tni_nullspace* ns)
+{
+    const tni_outside* outside = ns->system->outside;
+    for (int i = 0; outside != NULL && i < TN_HANDLES_MAX; ++i)
+        if (outside->handles[i].body != 0) return true;
+    return false;
+}
+
+static tni_scene_view scene_of(const tni_nullspace* ns)
+{
+    const tni_place* at = &ns->start->at;
+    return (tni_scene_view){.model   = ns->model,
+                            .time    = at->time,
+                            .z       = at->z,
+                            .views   = ns->system->views,
+                            .flying  = true,
+                            .outside = ns->system->outside};
+}
+
+static tni_ahead ahead_of(const tni_nullspace* ns)
+{
+    return (tni_ahead){ns->lead->h, ns->lead->time, ns->start->ahead};
+}
+
+// ---- Forces --------------------------------------------------------------------------------------
+
+static void take_one(void* user, const tni_soft* soft)
+{
+    tni_nullspace* ns   = user;
+    const int      side = soft->kind == TNI_SOFT_BODY || can_push(ns->model, soft->body[1]);
+    const int      n = soft->row_count, body = soft->body[side];
+    const double*  J = soft->J[side];
+    double         W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX],
+        WJ[TNI_SOFT_ROWS_MAX * 6];
+    if (!can_push(ns->model, body)) return;
+    one*  to = &ns->ones[ns->one_count++];
+    work* w  = &ns->works[to->link = ns->link_of[body]];
+    to->next = w->one;
+    w->one   = ns->one_count;
+    tni_soft_impulse(ns->model, soft, ns->lead, W, g);
+    multiply(n, n, 6, false, W, J, WJ);
+    multiply(6, n, 6, true, J, WJ, to->A);
+    multiply(6, n, 1, true, J, g, to->b);
+}
+
+static void gather_forces(tni_nullspace* ns)
+{
+    static const tni_force* const forces[] = {&tni_force_spring, &tni_force_target,
+                                              &tni_force_handle, &tni_force_drag};
+    const tni_scene_view          at       = scene_of(ns);
+    const tni_ahead               ahead    = ahead_of(ns);
+    if (ns->plain != NULL) tni_plain_forces(&at, ns->plain);
+    for (int i = 0; i < 4; ++i) forces[i]->soften(&at, &ahead, take_one, ns);
+}
+
+static void add_ones(const tni_nullspace* ns, const work* w, bulk* B)
+{
+    for (int i = w->one; i > 0; i = ns->ones[i - 1].next) {
+        const one*    o = &ns->ones[i - 1];
+        const double* A = o->A;
+        const bulk    C = {.M = {A[0], A[6], A[12], A[7], A[13], A[14]},
+                           .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
+                           .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
+                           .f = tni_read3(o->b),
+                           .t = tni_read3(o->b + 3)};
+        add_shifted(B, &C, tni_neg(w->ref));
+    }
+}
+
+// The link's own inertia and momentum, forces on it alone, and what its children left; at O.
+TNI_INLINE bulk gather(const tni_nullspace* ns, const link* a, const work* w)
+{
+    const tni_start* start = ns->start;
+    const double     m     = a->mass;
+    const tn_vec3    r     = w->ref;
+    const sym        I     = turned(&w->R, &a->inertia);
+    const double*    from  = start->momentum != NULL ? start->momentum : start->at.u;
+    bulk             B;
+    B.f = tni_read3(from + a->u), B.t = tni_read3(from + a->u + 3);
+    if (start->momentum == NULL) B.f = tni_scale(m, B.f), B.t = sym_times(&I, B.t);
+    if (ns->plain == NULL) {
+        B.f = tni_add_scaled(B.f, ns->e * m, ns->model->gravity);
+    } else {
+        B.f = tni_add_scaled(B.f, ns->e, tni_read3(ns->plain + a->u));
+        B.t = tni_add_scaled(B.t, ns->e, tni_read3(ns->plain + a->u + 3));
+    }
+    if (ns->system->extra != NULL) {
+        B.f = tni_add_scaled(B.f, ns->e, tni_read3(ns->system->extra + a->u));
+        B.t = tni_add_scaled(B.t, ns->e, tni_read3(ns->system->extra + a->u + 3));
+    }
+    B.t                = tni_add(B.t, tni_cross(B.f, r));
+    const tn_vec3 n    = tni_scale(m, r);
+    B.M                = (sym){m, 0, 0, m, 0, m};
+    B.H                = (tni_mat3){{0, -n.z, n.y, n.z, 0, -n.x, -n.y, n.x, 0}};
+    const double along = tni_dot(n, r);
+    B.I                = (sym){I.xx + (along - n.x * r.x), I.xy - n.x * r.y, I.xz - n.x * r.z,
+                               I.yy + (along - n.y * r.y), I.yz - n.y * r.z, I.zz + (along - n.z * r.z)};
+    if (a->slot >= 0) {
+        const bulk* C = &ns->slots[a->slot];
+        sym_add(&B.M, &C->M);
+        sym_add(&B.I, &C->I);
+        for (int i = 0; i < 9; ++i) B.H.m[i] += C->H.m[i];
+        B.f = tni_add(B.f, C->f);
+        B.t = tni_add(B.t, C->t);
+    }
+    return B;
+}
+
+TNI_INLINE void leave(const tni_nullspace* ns, const link* a, const bulk* B, tn_vec3 d)
+{
+    if (a->parent_slot < 0) return;
+    bulk* to = &ns->slots[a->parent_slot];
+    if (a->first) *to = (bulk){.f = {0, 0, 0}};
+    add_shifted(to, B, d);
+}
+
+// e^2 times the stiffness of a force f at the arm r (geometric.c).
+static void add_geometric(double ee, tn_vec3 f, tn_vec3 r, sym* I)
+{
+    const double F = tni_norm(f), L = tni_norm(r), m = F * L, c = tni_dot(f, r);
+    if (!(0.5 * (c + m) > 1e-14 * m)) return;
+    const double size = fabs(c), s = ee * (m - size) / (4 * m * (m + size));
+    const double turn = c < 0 ? -F : F;
+    sym_add_outer(I, s, tni_add_scaled(tni_scale(L, f), turn, r));
+    if (c < 0) return;
+    const double k = 0.5 * ee;
+    I->xx += ee * (c - f.x * r.x), I->yy += ee * (c - f.y * r.y), I->zz += ee * (c - f.z * r.z);
+    I->xy -= k * (f.x * r.y + r.x * f.y), I->xz -= k * (f.x * r.z + r.x * f.z);
+    I->yz -= k * (f.y * r.z + r.y * f.z);
+}
+
+// Of the force f that a joint puts on link a, at its body 2's anchor: on a, and on the parent.
+TNI_INLINE void stiffen(const tni_nullspace* ns, const link* a, tn_vec3 f, tn_vec3 arm,
+                        tn_vec3 arm_b, sym* I)
+{
+    const double ee = ns->e * ns->e;
+    add_geometric(ee, f, arm, I);
+    if (a->parent_slot >= 0) {
+        bulk* to = &ns->slots[a->parent_slot];
+        add_geometric(ee, tni_neg(f), arm_b, &to->I);
+    }
+}

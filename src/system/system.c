@@ -141,6 +141,39 @@ void tni_system_look(tni_system* system, const tni_place* at)
     system->phases.assemble += now(system) - start;
 }
 
+void tni_system_look_whole(tni_system* system, const tni_place* at)
+{
+    look(system, at);
+    const double start = now(system);
+    fill_rows(system, at, true);
+    system->phases.assemble += now(system) - start;
+}
+
+void tni_system_push_back(const tni_system* system, const double* mu, double* f)
+{
+    const tn_model* model = system->model;
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* constraint = &model->constraints[i];
+        for (int k = 0; k < constraint->edge_count; ++k) {
+            const int       edge = constraint->edge_start + k;
+            const tni_body* body = &model->bodies[model->edge_body[edge]];
+            const double*   J    = tni_system_j(system, edge);
+            for (int r = 0; r < constraint->row_count; ++r)
+                for (int j = 0; j < body->dim; ++j)
+                    f[body->u_start + j] -= J[r * body->dim + j] * mu[constraint->row_start + r];
+        }
+    }
+}
+
+void tni_system_momentum(const tni_system* system, const double* u, double* p)
+{
+    for (int i = 0; i < system->model->free_count; ++i) {
+        const int       index = system->model->free_bodies[i];
+        const tni_body* body  = &system->model->bodies[index];
+        tni_mass_times(body, &system->views[index], u + body->u_start, p + body->u_start);
+    }
+}
+
 tn_result tni_system_fail_at(const tni_system* system, int row, tn_why* why)
 {
     const tn_model* model = system->model;

@@ -52,6 +52,12 @@ void tni_system_free(tni_system* system);
 
 /// Looks at a place: views and rows, nothing is factored.
 void tni_system_look(tni_system* system, const tni_place* at);
+/// The same with J, for tni_system_push_back and the rates.
+void tni_system_look_whole(tni_system* system, const tni_place* at);
+/// f -= J^T mu, J being the one last looked at whole or factored.
+void tni_system_push_back(const tni_system* system, const double* mu, double* f);
+/// p = M u at the place last looked at.
+void tni_system_momentum(const tni_system* system, const double* u, double* p);
 /// Looks at a place and factors M and J there.
 TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why);
 /// With the last factorisation, and the stops as they are; b NULL: zero. The answer is u (u_count) and mu (row_count) in

@@ -5,6 +5,11 @@
 
 #include <stdlib.h>
 
+#ifdef TENON_TEST_LIGHT
+enum { SEEDS = 40 };
+#else
+enum { SEEDS = 200 };
+#endif
 enum { NODES_MAX = 200 };
 
 // A matrix on a forest: as blocks, and as a full matrix made beside them.
@@ -269,7 +274,7 @@ static void check_random(uint64_t seed, tni_grand_kind kind)
 
 TEST(random_forests_agree_with_dense)
 {
-    for (uint64_t seed = 1; seed <= 200; ++seed) {
+    for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
         check_random(seed, TNI_GRAND_SYMMETRIC);
         check_random(seed, TNI_GRAND_GENERAL);
     }
