@@ -5,15 +5,16 @@
 #include "scenes.h"
 
 extern const tns_builtin tns_chain, tns_pendulum, tns_tree, tns_spider, tns_planar_web;
-extern const tns_builtin tns_hand, tns_robot, tns_humanoid, tns_crowd;
+extern const tns_builtin tns_hand, tns_robot, tns_humanoid, tns_crowd, tns_plant, tns_hair;
 extern const tns_builtin tns_differential, tns_rod_and_block;
 extern const tns_builtin tns_fourbar, tns_slider_crank, tns_peaucellier, tns_scissor,
     tns_strandbeest;
 extern const tns_builtin tns_octahedron, tns_octahedron_tube, tns_octahedron_cube, tns_bricard;
 extern const tns_builtin tns_ladder, tns_incline, tns_bounce, tns_cradle, tns_painleve, tns_heap;
 
-/// Bodies that a tree would have, and loops that a web can close, for the values given.
+/// Bodies that a tree or a plant would have, and loops that a web can close, for the values given.
 double tns_tree_bodies(const double* values);
+double tns_plant_bodies(const double* values);
 double tns_planar_web_loops(const double* values);
 
 #endif

@@ -46,7 +46,8 @@ typedef struct tns_person_def {
     const char* prefix;
     tn_vec3     place;
     int         detail;
-    bool        held; ///< hung up by a spring on the chest
+    bool        held;       ///< hung up by a spring on the chest
+    bool        anatomical; ///< stiff ends where those of a healthy body are; else soft ones
 } tns_person_def;
 
 /// Returns the chest.

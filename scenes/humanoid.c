@@ -10,7 +10,7 @@
 // Only left limbs are listed; the right ones are their mirror images in y = 0. A mirror turns the
 // axis (x, y, z) of a rotation into (-x, y, -z), so the same angle is the mirrored motion. Limits
 // and springs keep it in a plausible pose. Each spring is small enough against the inertia it
-// moves that an explicit step of 1 ms can take it.
+// moves that an explicit step of 1 ms can take it; ends that are a healthy body's own are not.
 #include "builtins.h"
 #include "characters.h"
 
@@ -97,6 +97,26 @@ static const bone fine[] = {
 };
 // clang-format on
 
+// Where joints end in a healthy body, in degrees from standing with the arms held out (after American
+// Academy of Orthopaedic Surgeons, Joint Motion, 1965). Balls: half angle of a cone, that of a hip
+// about a direction 45 degrees before the leg (120 forward, 30 back), and the turn inward and
+// outward. Universal joints end in their first angle only. Bones that are not listed keep their
+// range. Ends push back 300 times as hard as the joint's spring.
+typedef struct anatomy {
+    const char* name;
+    double      lower, upper; ///< of balls the twist
+    double      cone, ahead;
+} anatomy;
+
+static const anatomy ends[] = {
+    {"abdomen", -20, 20, 45, 0},    {"chest", -20, 20, 35, 0}, {"neck", -45, 45, 0, 0},
+    {"head", -60, 60, 35, 0},       {"skull", -30, 30, 0, 0},  {"jaw", 0, 30, 0, 0},
+    {"upper_arm", -90, 90, 110, 0}, {"forearm", 0, 145, 0, 0}, {"ulna", 0, 145, 0, 0},
+    {"radius", -85, 70, 0, 0},      {"hand", -75, 70, 0, 0},   {"thigh", -45, 45, 75, 45},
+    {"shank", 0, 135, 0, 0},        {"foot", -20, 50, 0, 0},   {"ankle", -20, 50, 0, 0},
+    {"heel", -35, 20, 0, 0},        {"toe1", -70, 45, 0, 0},
+};
+
 static tn_body_id find(tn_scene* scene, const tns_person_def* person, const char* side,
                        const char* name)
 {
@@ -129,6 +149,44 @@ static bool is_paired(const bone* bones, int count, const char* name)
     return false;
 }
 
+static tn_quat inverse(tn_quat q)
+{
+    return (tn_quat){q.w, -q.x, -q.y, -q.z};
+}
+
+// The cone of a ball lies about a direction that is `ahead` (a turn about y from the axis). Frames
+// then differ at the start, and the spring is slack where they do.
+static void tilt_cone(const tn_scene* scene, tn_joint_def* joint, double ahead)
+{
+    const tn_body_def *one = tn_scene_body(scene, (int)joint->body1.bits - 1),
+                      *two = tn_scene_body(scene, (int)joint->body2.bits - 1);
+    const tn_quat along    = tns_turn(TNS_Z, joint->axis),
+                  turned   = tns_quat_mul(tns_turn_about(TNS_Y, ahead), along);
+    const tn_quat q1 = inverse(one->pose.orientation), q2 = inverse(two->pose.orientation);
+    const tn_vec3 slack = tns_scale(-tns_radians(ahead), tns_rotate(inverse(along), TNS_Y));
+    joint->form         = TN_JOINT_BY_FRAMES;
+    joint->frame1       = (tn_frame){tns_rotate(q1, tns_sub(joint->anchor, one->pose.position)),
+                                     tns_quat_mul(q1, turned)};
+    joint->frame2       = (tn_frame){tns_rotate(q2, tns_sub(joint->anchor, two->pose.position)),
+                                     tns_quat_mul(q2, along)};
+    joint->rest[0] = slack.x, joint->rest[1] = slack.y, joint->rest[2] = slack.z;
+}
+
+static void set_anatomy(const tn_scene* scene, tn_joint_def* joint, const char* name)
+{
+    joint->limit.stiffness = 300 * joint->stiffness;
+    joint->limit.damping   = 3 * joint->stiffness;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
+        const anatomy* a = &ends[i];
+        if (strcmp(a->name, name) != 0) continue;
+        const bool ball                                           = joint->type == TN_JOINT_BALL;
+        *(ball ? &joint->limit.twist_lower : &joint->limit.lower) = tns_radians(a->lower / 360);
+        *(ball ? &joint->limit.twist_upper : &joint->limit.upper) = tns_radians(a->upper / 360);
+        if (ball) joint->limit.cone = tns_radians(a->cone / 360);
+        if (a->ahead != 0) tilt_cone(scene, joint, a->ahead / 360);
+    }
+}
+
 // side: "" on the middle line, else "left_" or "right_"; parent_side likewise.
 static void add_bone(tn_scene* scene, const tns_person_def* person, const bone* b, const char* side,
                      const char* parent_side)
@@ -145,6 +203,7 @@ static void add_bone(tn_scene* scene, const tns_person_def* person, const bone* 
     joint.name              = name.text;
     if (b->type == TN_JOINT_UNIVERSAL) joint.axis2 = mirrored_axis(axis_of(b->axes, 1), y);
     if (b->type != TN_JOINT_WELD) tns_set_feel(&joint, b->feel);
+    if (b->type != TN_JOINT_WELD && person->anatomical) set_anatomy(scene, &joint, b->name);
     tn_scene_add_joint(scene, &joint);
 }
 
@@ -198,6 +257,7 @@ static void add_spine(tn_scene* scene, const tns_person_def* person)
             tn_joint_def joint = tns_joint(TN_JOINT_HINGE, below, body, foot, axes[number++ % 3]);
             joint.name         = name.text;
             tns_set_feel(&joint, part->feel);
+            if (person->anatomical) set_anatomy(scene, &joint, "");
             tn_scene_add_joint(scene, &joint);
             below = body;
             z += part->height;
@@ -265,8 +325,11 @@ tn_body_id tns_add_person(tn_scene* scene, const tns_person_def* person)
 
 static void build(tn_scene* scene, const double* values)
 {
-    tns_setup(scene, "humanoid", 0.001, 5);
-    const tns_person_def person = {.prefix = "", .detail = (int)values[0], .held = values[1] != 0};
+    const bool anatomical = values[2] == 1;
+    if (anatomical) tns_setup_stiff(scene, "humanoid", 5);
+    else tns_setup(scene, "humanoid", 0.001, 5);
+    const tns_person_def person = {
+        .prefix = "", .detail = (int)values[0], .held = values[1] != 0, .anatomical = anatomical};
     tns_add_person(scene, &person);
 }
 
@@ -274,5 +337,7 @@ const tns_builtin tns_humanoid = {
     "humanoid",
     "a person with springs and limits in the joints, hung up by the chest",
     {{"detail", "0: 17 bodies; 1: 89 bodies, every vertebra and whole hands", 0, 0, 1, true, NULL},
-     {"held", "1: a spring holds the chest, 0: it falls", 1, 0, 1, true, NULL}},
+     {"held", "1: a spring holds the chest, 0: it falls", 1, 0, 1, true, NULL},
+     {"joints", "anatomical: they end where those of a healthy body do", 0, 0, 1, true,
+      "soft|anatomical"}},
     build};

@@ -1,85 +1,147 @@
-// plant: a young tree in gusts of wind. Limbs are rods of wood on ball joints; twigs carry leaves.
+// plant: a young tree in gusts of wind. Limbs are rods of wood on ball joints; the last ones are
+// twigs with leaves.
 //
-// Every limb has a leader that goes on nearly straight and `branching` - 1 side limbs, set around it
-// by the golden angle, which lean out by 40 degrees. Radii follow Leonardo's rule: what comes out of
-// a fork has the cross section of what goes in. A joint bends as the wood of the rod beyond it,
+// Every limb but a twig has a leader that goes on nearly straight and side limbs that lean out by 40
+// degrees, set around it one after the other by the golden angle. Radii follow Leonardo's rule: what
+// comes out of a fork has the cross section of what goes in, the leader twice as much as a side
+// limb. A joint bends as the wood of the rod beyond it does,
 //     stiffness = E I / length,   I = pi r^4 / 4,
-// so it falls with the fourth power of the thickness; damping = 0.01 s times it. The wind blows
-// along x with gusts that sweep over the tree; leaves (or bare twigs) have a drag of
-// c A rho |v| v / 2 against it.
+// so it falls with the fourth power of the thickness; damping is 0.01 s times it. The leaf area of a
+// twig is 600 times its cross section. Leaves, and bare twigs, have a drag of A rho |v| v / 2
+// against the wind, which blows along x in gusts that sweep over the tree.
 #include "builtins.h"
 #include "parts.h"
 
-static const double pi = 3.14159265358979324, wood_density = 800, air_density = 1.2;
-static const double trunk_length = 0.8, shrink = 0.78, trunk_radius = 0.025; // [m]
-static const double leaf_area = 0.02, leaf_mass = 0.006; // a bunch of them [m^2], [kg]
-enum { GUST_KEYS = 81 };
-static const double gust_every = 0.125; // [s]
+static const double pi = 3.14159265358979324, golden_angle = 0.381966011250105; // [turns]
+static const double wood_density = 800, air_density = 1.2;                      // [kg/m^3]
+static const double trunk_length = 0.8, trunk_radius = 0.025, shrink = 0.78;    // [m], a level
+static const double leaf_share = 600, leaf_mass = 0.2;                          // [kg/m^2]
 
 typedef struct wood {
-    double young, wind; ///< [Pa], mean speed [m/s]
-    int    depth, branching;
-    bool   leaves;
+    tn_scene* scene;
+    int       depth, branching;
+    double    wind, young; ///< mean speed [m/s], Young's modulus [Pa]
+    bool      leaves;
+    int       limb_count, twig_count; ///< so far
 } wood;
+
+typedef struct limb {
+    tn_body_id parent;
+    tn_vec3    start, direction;
+    double     length, radius;
+    int        level;
+} limb;
 
 double tns_plant_bodies(const double* values)
 {
     double limbs = 0, level = 1;
     for (int k = 0; k < (int)values[0]; ++k) {
         limbs += level;
-        level *= values[1];
+        if (k + 1 < (int)values[0]) level *= values[1];
     }
-    return limbs + (values[3] == 0 ? level / values[1] : 0); // the last level carries leaves
-}
-
-// Side limbs have half the cross section of the leader.
-static double share(int which, int branching)
-{
-    return which == 0 ? 2.0 / (branching + 1) : 1.0 / (branching + 1);
-}
-
-static tn_vec3 limb_direction(tn_quat parent, int which, int number)
-{
-    const tn_vec3 around = tns_circle(0.381966011250105 * number), lean = tns_circle(which == 0 ? 0.02 : 0.11);
-    return tns_rotate(parent, tns_vec(lean.y * around.x, lean.y * around.y, lean.x));
+    return limbs + (values[3] == 0 ? level : 0);
 }
 
 // Gusts of three periods that have no common one, later where the wind arrives later; a little of
-// them goes across.
+// it goes across. It rises within the first second.
 static tn_vec3 wind_at(const wood* w, tn_vec3 place, double time)
 {
     const double t     = time - place.x / (w->wind + 1);
     const double gusts = 0.35 * tns_circle(t / 3.7).y + 0.25 * tns_circle(t / 1.9 + 0.3).y +
                          0.15 * tns_circle(t / 0.83 + 0.7).y;
-    const double begin = tns_pulse(time, 0, 1, 1e6, 2e6);
-    return tns_scale(w->wind * begin, tns_vec(1 + gusts, 0.3 * tns_circle(t / 2.3).y, 0));
+    const tn_vec3 wind = tns_vec(1 + gusts, 0.3 * tns_circle(t / 2.3).y, 0);
+    return tns_scale(w->wind * tns_pulse(time, 0, 1, 1e6, 2e6), wind);
 }
 
-static void blow(tn_scene* scene, const wood* w, const char* name, tn_body_id body, tn_vec3 place, double area)
+enum { GUST_KEYS = 97 };
+
+static void blow(const wood* w, const char* name, tn_body_id body, tn_vec3 place, double area)
 {
     tn_vector_key keys[GUST_KEYS];
     for (int k = 0; k < GUST_KEYS; ++k)
-        keys[k] = (tn_vector_key){k * gust_every, wind_at(w, place, k * gust_every)};
+        keys[k] = (tn_vector_key){k / 8.0, wind_at(w, place, k / 8.0)};
     tn_drag_def drag    = tn_default_drag_def();
     drag.name           = name;
     drag.body           = body;
-    drag.quadratic      = 0.5 * air_density * area; // c = 1
+    drag.quadratic      = air_density * area / 2;
     drag.wind_keys      = keys;
     drag.wind_key_count = GUST_KEYS;
-    tn_scene_add_drag(scene, &drag);
+    tn_scene_add_drag(w->scene, &drag);
 }
 
-static tn_body_id grow(tn_scene* scene, const wood* w, const char* name, tn_body_id parent, tn_vec3 start,
-                       tn_vec3 end, double radius)
+static void join(const wood* w, const char* name, tn_body_id parent, tn_body_id child,
+                 const limb* l, tn_vec3 anchor, double part)
 {
-    const double     length = tns_length(tns_sub(end, start)), area = pi * radius * radius;
-    const tn_body_id rod    = tns_rod(scene, name, start, end, radius, wood_density * area * length);
-    tn_joint_def     joint  = tns_joint(TN_JOINT_BALL, parent, rod, start, tns_unit(tns_sub(end, start)));
-    joint.name              = name;
-    joint.stiffness         = w->young * area * radius * radius / (4 * length);
-    joint.damping           = 0.01 * joint.stiffness;
-    tn_scene_add_joint(scene, &joint);
-    return rod;
+    const double square = l->radius * l->radius;
+    tn_joint_def joint  = tns_joint(TN_JOINT_BALL, parent, child, anchor, l->direction);
+    joint.name          = name;
+    joint.stiffness     = part * w->young * pi * square * square / (4 * l->length);
+    joint.damping       = 0.01 * joint.stiffness;
+    tn_scene_add_joint(w->scene, &joint);
 }
 
-// A flat bunch at the end of a twig, on a joint a tenth as stiff as the twig's.
+// A bunch of leaves as one flat square beyond the twig's end, on a joint a tenth as stiff as that of
+// the twig.
+static void add_leaves(wood* w, tn_body_id twig, const limb* l, tn_vec3 end)
+{
+    const tns_text name = tns_name("leaves%d", ++w->twig_count);
+    const double   area = leaf_share * pi * l->radius * l->radius, half = sqrt(area) / 2;
+    const tn_frame pose = {tns_add(end, tns_scale(half, l->direction)),
+                           tns_turn(TNS_X, l->direction)};
+    if (!w->leaves) {
+        blow(w, name.text, twig, end, area / 20);
+        return;
+    }
+    const tn_body_id leaves =
+        tns_box(w->scene, name.text, pose, tns_vec(half, half, half / 20), leaf_mass * area);
+    join(w, name.text, twig, leaves, l, end, 0.1);
+    blow(w, name.text, leaves, pose.position, area);
+}
+
+static limb side_limb(const wood* w, const limb* l, tn_body_id rod, tn_vec3 end, int which)
+{
+    const tn_vec3 around  = tns_circle(golden_angle * (w->limb_count + which)),
+                  lean    = tns_circle(which == 0 ? 0.02 : 0.11);
+    const tn_vec3 upright = tns_vec(lean.y * around.x, lean.y * around.y, lean.x);
+    const double  section = (which == 0 ? 2.0 : 1.0) / (w->branching + 1);
+    return (limb){.parent    = rod,
+                  .start     = end,
+                  .direction = tns_rotate(tns_turn(TNS_Z, l->direction), upright),
+                  .length    = shrink * l->length,
+                  .radius    = sqrt(section) * l->radius,
+                  .level     = l->level + 1};
+}
+
+static void grow(wood* w, limb l)
+{
+    const tns_text   name = tns_name("limb%d", ++w->limb_count);
+    const tn_vec3    end  = tns_add(l.start, tns_scale(l.length, l.direction));
+    const double     mass = wood_density * pi * l.radius * l.radius * l.length;
+    const tn_body_id rod  = tns_rod(w->scene, name.text, l.start, end, l.radius, mass);
+    join(w, name.text, l.parent, rod, &l, l.start, 1);
+    if (l.level == w->depth) add_leaves(w, rod, &l, end);
+    else
+        for (int i = 0; i < w->branching; ++i) grow(w, side_limb(w, &l, rod, end, i));
+}
+
+static void build(tn_scene* scene, const double* values)
+{
+    wood w = {.scene     = scene,
+              .depth     = (int)values[0],
+              .branching = (int)values[1],
+              .wind      = values[2],
+              .leaves    = values[3] == 0,
+              .young     = values[4]};
+    tns_setup_stiff(scene, "plant", 12);
+    grow(&w, (limb){TNS_GROUND, {0, 0, 0}, {0, 0, 1}, trunk_length, trunk_radius, 1});
+}
+
+const tns_builtin tns_plant = {
+    "plant",
+    "a young tree with leaves in gusts of wind",
+    {{"depth", "limbs from the ground to a twig", 5, 1, 12, true, NULL},
+     {"branching", "limbs at the end of a limb", 3, 1, 8, true, NULL},
+     {"wind", "mean speed of the wind [m/s]", 8, 0, 60, false, NULL},
+     {"leaves", "off: bare twigs", 0, 0, 1, true, "on|off"},
+     {"young", "Young's modulus of the wood [Pa]", 6e9, 0, 1e15, false, NULL}},
+    build};

@@ -22,6 +22,8 @@ static const tns_builtin* const builtins[] = {
     &tns_robot,
     &tns_humanoid,
     &tns_crowd,
+    &tns_plant,
+    &tns_hair,
     &tns_fourbar,
     &tns_slider_crank,
     &tns_peaucellier,
@@ -40,7 +42,11 @@ static const tns_builtin* const builtins[] = {
     &tns_painleve,
     &tns_heap,
 };
-enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0], BODIES_MAX = 10000000 };
+enum {
+    BUILTIN_COUNT = sizeof builtins / sizeof builtins[0],
+    BODIES_MAX    = 10000000,
+    DRIVEN_MAX    = 100000
+};
 
 const tns_builtin* tns_at(int index)
 {
@@ -208,6 +214,16 @@ static tn_result check_together(const tns_builtin* scene, const double* values, 
     if (scene == &tns_tree && tns_tree_bodies(values) > BODIES_MAX) {
         return refuse(why, TN_ERR_PARSE,
                       "scene 'tree': depth=%d with branching=%d makes more than %d bodies",
+                      (int)values[0], (int)values[1], BODIES_MAX);
+    }
+    if (scene == &tns_plant && tns_plant_bodies(values) > DRIVEN_MAX) {
+        return refuse(why, TN_ERR_PARSE,
+                      "scene 'plant': depth=%d with branching=%d makes more than %d bodies",
+                      (int)values[0], (int)values[1], DRIVEN_MAX);
+    }
+    if (scene == &tns_hair && values[0] * values[1] > BODIES_MAX) {
+        return refuse(why, TN_ERR_PARSE,
+                      "scene 'hair': n=%d with strands=%d makes more than %d bodies",
                       (int)values[0], (int)values[1], BODIES_MAX);
     }
     if (scene == &tns_planar_web && values[1] > tns_planar_web_loops(values)) {

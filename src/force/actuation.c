@@ -6,18 +6,18 @@
 // attitude, and the spring pulls along the vector of the turn that is left, theta = log(exp(z)
 // exp(-rest)): -k theta is the gradient of k |theta|^2/2, which -k (z - rest) is of nothing. A
 // constant torque on it stores no energy. Friction takes the three of it as one vector. Limits push
-// back only: beyond an end e,  k |z - e| - d * outward speed,  never less than zero; hard ones are no
-// forces (joint/limit.c). Ball limits.
+// back only: beyond an end e,  k |z - e| - d * outward speed,  never less than zero; hard ones are
+// no forces (joint/limit.c). Ball limits.
 // Swing: the angle beta between the z axes against the cone's half angle, about n = z1 x z2/|.|.
 // Twist: the angle tau of the turn about z that is left when the swing is taken off, 2 atan2(q_z,
 // q_w) of the relative quaternion; its gradient is (z1 + z2)/(1 + z1.z2).
 //
-// Softened, along all free coordinates: K = k S with S = 1, sym(Jl^-1(theta)) for rotation vectors; D = d;
-// each one-sided end that will be met, along n:  k n n^T, d n n^T.  Met: where things go, at e = e0 +
-// h edot, is beyond, and pushed inward there. Asking again with the velocities that came out is
-// Newton's method on a function with kinks. Friction by its secant, D = friction/sqrt(zdot^2 + s^2): it
-// brakes at any step and never reverses, where the tangent s^2 friction/(zdot^2 + s^2)^(3/2), next to
-// nothing when sliding, would leave a constant push that does.
+// Softened, along all free coordinates: K = k S with S = 1, sym(Jl^-1(theta)) for rotation vectors;
+// D = d; each one-sided end that will be met, along n:  k n n^T, d n n^T.  Met: where things go, at
+// e = e0 + h edot, is beyond, and pushed inward there. Asking again with the velocities that came
+// out is Newton's method on a function with kinks. Friction by its secant, D = friction/sqrt(zdot^2
+// + s^2): it brakes at any step and never reverses. The tangent s^2 friction/(zdot^2 + s^2)^(3/2),
+// next to nothing when sliding, would leave a constant push that does.
 #include "force/actuation.h"
 
 #include "force/soft.h"
@@ -212,12 +212,13 @@ static void look_along(const tni_scene_view* at, const tni_ahead* ahead, const t
 }
 
 // A one-sided end in the direction n of the coordinates, e0 beyond it now.
-static void soften_end(const tn_limit* limit, const double* n, double e0, const outlook* look,
-                       tni_soft* soft)
+static void soften_end(const tn_limit* limit, const double* n, double e0, unsigned which,
+                       const outlook* look, tni_soft* soft)
 {
     const int    count = soft->row_count;
     const double rate = tni_row_dot(n, look->rate, count), e = e0 + tni_row_dot(n, look->d, count);
     if (!(e > 0 && limit->stiffness * e + limit->damping * rate > 0)) return;
+    soft->met |= 1u << which;
     for (int i = 0; i < count; ++i) {
         soft->f[i] -= limit->stiffness * e0 * n[i];
         for (int j = 0; j < count; ++j) {
@@ -233,8 +234,8 @@ static void soften_ends(const tn_limit* limit, const double* n, double lower, do
     double back[TNI_COORDINATES_MAX];
     if (lower > upper) return;
     for (int k = 0; k < soft->row_count; ++k) back[k] = -n[k];
-    soften_end(limit, n, z - upper, look, soft);
-    soften_end(limit, back, lower - z, look, soft);
+    soften_end(limit, n, z - upper, 1, look, soft);
+    soften_end(limit, back, lower - z, 2, look, soft);
 }
 
 // The rows of a ball are the axes of frame 1.
@@ -245,7 +246,7 @@ static void soften_ball_limit(const tni_joint* joint, tni_sides sides, const tn_
     const tni_mat3        A                      = tni_mat_mul(&sides.view1->R, &joint->F1);
     double                n[TNI_COORDINATES_MAX] = {0};
     tni_write3(n, tni_mul_t(&A, st.swing_axis));
-    if (!isnan(limit->cone)) soften_end(limit, n, st.swing - limit->cone, look, soft);
+    if (!isnan(limit->cone)) soften_end(limit, n, st.swing - limit->cone, 0, look, soft);
     tni_write3(n, tni_mul_t(&A, st.twist_axis));
     soften_ends(limit, n, limit->twist_lower, limit->twist_upper, st.twist, look, soft);
 }

@@ -1,22 +1,17 @@
-// actuation_derive: how the forces of joints change, exactly. Rows are the free coordinates and, for
-// balls, swing and twist; derive.c makes blocks of them.
+// actuation_derive: how the forces of joints change, exactly. Rows are the free coordinates and,
+// for balls, swing and twist; derive.c makes blocks of them.
 //
 //     slide    a.D                     a an axis of frame 1, D = p2 - p1
 //     angle    atan2(y, x)             y, x products of an axis of each frame
-//     rotation the axes of frame 1 as torques; the spring's -dtau/de is k Jl^-1(theta): not symmetric
+//     rotation the axes of frame 1 as torques
 //     swing    beta = acos(z1.z2)      dbeta/dc = -1/sin beta, d2beta/dc2 = -cos beta/sin^3 beta
 //     twist    the torque (z1 + z2)/(1 + z1.z2)
+// A rotation vector's spring has -dtau/de = k Jl^-1(theta), which is not symmetric.
 #include "force/actuation.h"
 #include "force/derive.h"
 
 static const double parallel_min = 1e-12; // sine of the swing, below which it has no direction
 static const double opposite_min = 1e-9;  // 1 + z1.z2 of axes that are opposite
-
-static tn_vec3 axis_at(const tni_joint* joint, tni_sides sides, int side, int k)
-{
-    return side == 0 ? tni_mul(&sides.view1->R, tni_column(&joint->F1, k))
-                     : tni_mul(&sides.view2->R, tni_column(&joint->F2, k));
-}
 
 static tni_feature axis_of(const tni_joint* joint, int side, int k)
 {
@@ -30,8 +25,7 @@ static void add_outer(tni_mat3* Q, double s, tn_vec3 a, tn_vec3 b, double t)
     for (int i = 0; i < 9; ++i) Q->m[i] += s * x[i / 3] * y[i % 3] + (i % 4 == 0 ? t : 0);
 }
 
-// User-defined bodies see their axes otherwise than by view->R.
-static tn_vec3 seen_axis(const tni_scene_view* at, const tni_joint* joint, int side, int k)
+static tn_vec3 axis_at(const tni_scene_view* at, const tni_joint* joint, int side, int k)
 {
     const int         body = side == 0 ? joint->body1 : joint->body2;
     const tni_feature X    = axis_of(joint, side, k);
@@ -41,7 +35,7 @@ static tn_vec3 seen_axis(const tni_scene_view* at, const tni_joint* joint, int s
 static tni_bent_row slide(const tni_scene_view* at, const tni_joint* joint, int k)
 {
     const tni_body* bodies = at->model->bodies;
-    const tn_vec3   zero = {0, 0, 0}, a = seen_axis(at, joint, 0, k);
+    const tn_vec3   zero = {0, 0, 0}, a = axis_at(at, joint, 0, k);
     const tn_vec3   D =
         tni_sub(tni_point_motion(&bodies[joint->body2], &at->views[joint->body2], joint->p2).at,
                 tni_point_motion(&bodies[joint->body1], &at->views[joint->body1], joint->p1).at);
@@ -61,9 +55,8 @@ static tni_bent_row slide(const tni_scene_view* at, const tni_joint* joint, int 
 static tni_bent_row angle(const tni_scene_view* at, const tni_joint* joint, int ky, int ly, int kx,
                           int lx)
 {
-    const tn_vec3 zero = {0, 0, 0}, sy = seen_axis(at, joint, 0, ky),
-                  ty = seen_axis(at, joint, 1, ly), sx = seen_axis(at, joint, 0, kx),
-                  tx = seen_axis(at, joint, 1, lx);
+    const tn_vec3 zero = {0, 0, 0}, sy = axis_at(at, joint, 0, ky), ty = axis_at(at, joint, 1, ly),
+                  sx = axis_at(at, joint, 0, kx), tx = axis_at(at, joint, 1, lx);
     const double y = tni_dot(sy, ty), x = tni_dot(sx, tx), n = x * x + y * y;
     const double by_y = x / n, by_x = -y / n, by_yy = -2 * x * y / (n * n), by_xx = -by_yy,
                  by_xy    = (y * y - x * x) / (n * n);
@@ -85,11 +78,11 @@ static tni_bent_row angle(const tni_scene_view* at, const tni_joint* joint, int 
     return row;
 }
 
-static tni_bent_row rotation(const tni_joint* joint, tni_sides sides, int k)
+static tni_bent_row rotation(const tni_scene_view* at, const tni_joint* joint, int k)
 {
     return (tni_bent_row){.count  = 1,
                           .X      = {axis_of(joint, 0, k)},
-                          .torque = axis_at(joint, sides, 0, k),
+                          .torque = axis_at(at, joint, 0, k),
                           .T      = {tni_identity3()}};
 }
 
@@ -99,12 +92,12 @@ static tni_bent_row coordinate(const tni_scene_view* at, const tni_joint* joint,
     if (c <= TNI_COORDINATE_SLIDE_Z) return slide(at, joint, c - TNI_COORDINATE_SLIDE_X);
     if (c == TNI_COORDINATE_ANGLE) return angle(at, joint, 1, 0, 0, 0);
     if (c == TNI_COORDINATE_BEND) return angle(at, joint, 2, 1, 2, 2);
-    return rotation(joint, tni_sides_of(joint, at->views), c - TNI_COORDINATE_ROTATION_X);
+    return rotation(at, joint, c - TNI_COORDINATE_ROTATION_X);
 }
 
-static tni_bent_row swing(const tni_joint* joint, tni_sides sides)
+static tni_bent_row swing(const tni_scene_view* at, const tni_joint* joint)
 {
-    const tn_vec3 z[2] = {axis_at(joint, sides, 0, 2), axis_at(joint, sides, 1, 2)};
+    const tn_vec3 z[2] = {axis_at(at, joint, 0, 2), axis_at(at, joint, 1, 2)};
     const double  c = tni_dot(z[0], z[1]), s = tni_norm(tni_cross(z[0], z[1]));
     tni_bent_row  row = {.count = 2, .X = {axis_of(joint, 0, 2), axis_of(joint, 1, 2)}};
     if (!(s > parallel_min)) return row;
@@ -116,9 +109,9 @@ static tni_bent_row swing(const tni_joint* joint, tni_sides sides)
     return row;
 }
 
-static tni_bent_row twist(const tni_joint* joint, tni_sides sides)
+static tni_bent_row twist(const tni_scene_view* at, const tni_joint* joint)
 {
-    const tn_vec3 z[2] = {axis_at(joint, sides, 0, 2), axis_at(joint, sides, 1, 2)};
+    const tn_vec3 z[2] = {axis_at(at, joint, 0, 2), axis_at(at, joint, 1, 2)};
     const double  n    = 1 + tni_dot(z[0], z[1]);
     tni_bent_row  row  = {.count = 2, .X = {axis_of(joint, 0, 2), axis_of(joint, 1, 2)}};
     if (!(n > opposite_min)) return row;
@@ -129,15 +122,15 @@ static tni_bent_row twist(const tni_joint* joint, tni_sides sides)
 
 // ---- The force along the rows --------------------------------------------------------------------
 
-typedef struct law {
+typedef struct push_law {
     int    count;
     double tau[TNI_DERIVED_ROWS_MAX];
     double K[TNI_DERIVED_ROWS_MAX * TNI_DERIVED_ROWS_MAX],
         D[TNI_DERIVED_ROWS_MAX * TNI_DERIVED_ROWS_MAX];
-} law;
+} push_law;
 
 static void add_spring(const tni_joint* joint, const tni_actuation* a, const double* stretch,
-                       law* law)
+                       push_law* law)
 {
     for (int k = 0; k < joint->coordinate_count; ++k) {
         law->tau[k] = a->force[k] - a->stiffness * stretch[k];
@@ -155,7 +148,7 @@ static void add_spring(const tni_joint* joint, const tni_actuation* a, const dou
 
 // Its derivative is c 1 - c/size^2 v v^T with the secant c = friction/size.
 static void add_damping(const tni_joint* joint, const tni_actuation* a, const double* rate,
-                        law* law)
+                        push_law* law)
 {
     for (int k = 0; k < joint->coordinate_count; ++k) {
         const double c = tni_friction_secant(joint, a, rate, k);
@@ -171,7 +164,7 @@ static void add_damping(const tni_joint* joint, const tni_actuation* a, const do
 }
 
 // A one-sided end on row k that pushes with tau.
-static void add_end(const tn_limit* limit, int k, double tau, law* law)
+static void add_end(const tn_limit* limit, int k, double tau, push_law* law)
 {
     law->tau[k] += tau;
     if (tau == 0) return;
@@ -189,7 +182,7 @@ static void derive(const tni_scene_view* at, const tni_actuation* a, tni_take_de
     tni_row          rows[TNI_COORDINATES_MAX];
     double           stretch[TNI_COORDINATES_MAX], rate[TNI_COORDINATES_MAX];
     tni_derivation   d;
-    law              law = {.count = ball ? n + 2 : n};
+    push_law         law = {.count = ball ? n + 2 : n};
     tni_actuated_coordinates(at, a, sides, rows, stretch);
     for (int k = 0; k < n; ++k) rate[k] = rows[k].rate;
     add_spring(joint, a, stretch, &law);
@@ -205,8 +198,8 @@ static void derive(const tni_scene_view* at, const tni_actuation* a, tni_take_de
     tni_derivation_begin(&d, at, joint->body1, joint->body2);
     for (int k = 0; k < law.count; ++k) {
         const tni_bent_row row = k < n    ? coordinate(at, joint, k)
-                                 : k == n ? swing(joint, sides)
-                                          : twist(joint, sides);
+                                 : k == n ? swing(at, joint)
+                                          : twist(at, joint);
         tni_derivation_add(&d, &row, law.tau[k]);
     }
     tni_derivation_end(&d, law.K, law.D, take, user);

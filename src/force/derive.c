@@ -4,15 +4,16 @@
 //     -dF/dq = J^T (K J + D R) - sum of tau dJ^T/dq,        R = drate/dq
 //     -dF/du = J^T D J                                      K = -dtau/de,  D = -dtau/drate
 //
-// A row is a function of points and axes X ("features") of its two bodies. With its derivatives g, Q
-// by them, B = dX/dq, and r the arm of X from the centre of mass, or X itself where it is an axis,
+// A row is a function of points and axes X ("features") of its two bodies. With its derivatives g,
+// Q by them, B = dX/dq, and r the arm of X from the centre of mass, or X itself where it is an axis,
 //
 //     J^T     = sum B^T g
 //     dJ^T/dq = sum over X, Y of B_X^T Q_XY B_Y  +  sum over X of [g]x[r]x on the turning
 //     R       = sum over X, Y of Xdot^T Q_XY B_Y - sum over X of (r x (w x g))^T on the turning
 //
-// the last ones since bodies that turn move their points by d x r, and d x r turns too. Affine bodies
-// move them straight, and have none. Rows that are torques t(X), T = dt/dX, and no function's gradient:
+// the last ones since bodies that turn move their points by d x r, and d x r turns too. Affine
+// bodies move them straight, and have none. Rows that are torques t(X), T = dt/dX, and not a
+// function's gradient:
 //
 //     J^T = +-t on the turning,   dJ^T/dq = +-T B,   R = (w1 - w0)^T T B
 //

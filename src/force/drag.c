@@ -1,8 +1,8 @@
 // drag: -(linear + quadratic |v|) v at a point, v its velocity through the air, -angular w on the
 // turning.
 //
-// Softened, along the world axes of the point and of the turning: K = 0 and, at the velocity that is
-// expected, D = P, the derivative of the force, which is never negative:
+// Softened, along the world axes of the point and of the turning: K = 0 and, at the velocity that
+// is expected, D = P, the derivative of the force, which is never negative:
 //     P = (linear + quadratic |v|) 1 + quadratic v v^T/|v|
 #include "force/derive.h"
 #include "force/soft.h"

@@ -71,7 +71,8 @@ void tni_forces(const tni_scene_view* at, double* f);
 
 // ---- For implicit steps: soft.c, derive.c --------------------------------------------------------
 
-/// How a step looks ahead from where the scene is seen. Keyed and pushed poses are those of its end.
+/// How a step looks ahead from where the scene is seen. Keyed and pushed poses are those of its
+/// end.
 struct tni_ahead {
     double        h;    ///< how far
     double        time; ///< of its end
@@ -89,16 +90,17 @@ typedef enum tni_soft_kind {
     TNI_SOFT_SPRING ///< between two bodies, by a spring (index): three world axes, point 2 less 1
 } tni_soft_kind;
 
-/// A stiff force, linearised: when everything has moved by d from where it is seen, and goes at u, it
-/// pushes along its rows with
+/// A stiff force, linearised: when everything has moved by d from where it is seen, and goes at u,
+/// it pushes along its rows with
 ///     f - K (J d) - D (J u)          K and D symmetric, not negative
-/// so backward Euler needs nothing else of it. J[i] has no columns for a side that cannot be pushed:
-/// what such a side does by itself until the end is known, and in f.
+/// so backward Euler needs nothing else of it. J[i] has no columns for a side that cannot be
+/// pushed: what such a side does by itself until the end is known, and in f.
 struct tni_soft {
     tni_soft_kind kind;
     int           index;   ///< of the joint or spring
     int           body[2]; ///< TNI_SOFT_BODY: body[1]
     int           row_count;
+    unsigned      met; ///< one-sided ends that push, as bits
     double        f[TNI_SOFT_ROWS_MAX];
     double        K[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX]; ///< row_count x row_count, row-major
     double        D[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX];

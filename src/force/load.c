@@ -1,5 +1,5 @@
-// load: a constant force at a point and a constant torque, from one time until another. Not stiff; its
-// torque r x f changes as the arm turns.
+// load: a constant force at a point and a constant torque, from one time until another. Not stiff;
+// its torque r x f changes as the arm turns.
 #include "force/derive.h"
 
 static bool acts(const tni_load* load, double time)

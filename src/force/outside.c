@@ -4,10 +4,10 @@
 
 static const tn_vec3 none = {0, 0, 0};
 
-// spring and damper between here and there
-static tn_vec3 pull(double stiffness, double damping, tn_vec3 offset, tn_vec3 rate)
+// Of a spring and a damper: the way there, and how fast it grows.
+static tn_vec3 pull(double stiffness, double damping, tn_vec3 way, tn_vec3 rate)
 {
-    return tni_add_scaled(tni_scale(-stiffness, offset), -damping, rate);
+    return tni_add_scaled(tni_scale(stiffness, way), damping, rate);
 }
 
 static void target_at(const tn_state* state, int target, tn_frame* pose, tn_twist* velocity)
@@ -35,14 +35,14 @@ tn_wrench tn_state_target_force(const tn_state* state, int target)
     tn_frame          pose;
     tn_twist          velocity;
     target_at(state, target, &pose, &velocity);
-    wrench.force = pull(t->stiffness, t->damping, tni_sub(p.at, pose.position),
-                        tni_sub(p.rate, velocity.linear));
+    wrench.force = pull(t->stiffness, t->damping, tni_sub(pose.position, p.at),
+                        tni_sub(velocity.linear, p.rate));
     if (t->angular_stiffness == 0 && t->angular_damping == 0) return wrench;
-    const tni_mat3 T = tni_quat_matrix(pose.orientation), Tt = tni_transposed(&T),
-                   relative = tni_mat_mul(&view.R, &Tt);
-    wrench.torque =
-        pull(t->angular_stiffness, t->angular_damping, tni_quat_log(tni_matrix_quat(&relative)),
-             tni_sub(view.w, velocity.angular));
+    const tni_mat3 T = tni_quat_matrix(pose.orientation), Rt = tni_transposed(&view.R),
+                   left =
+                       tni_mat_mul(&T, &Rt); // the turn that is left, log(R_t R^T) = -log(R R_t^T)
+    wrench.torque = pull(t->angular_stiffness, t->angular_damping,
+                         tni_quat_log(tni_matrix_quat(&left)), tni_sub(velocity.angular, view.w));
     return wrench;
 }
 
@@ -54,6 +54,6 @@ tn_vec3 tn_state_handle_force(const tn_state* state, int handle)
     const tni_view    view = tni_state_view(state, held->body);
     const tni_motion  p    = tni_point_motion(&state->model->bodies[held->body], &view, held->p);
     const tn_vec3 far = tni_add_scaled(held->position, state->time - held->time, held->velocity);
-    return pull(held->stiffness, held->damping, tni_sub(p.at, far),
-                tni_sub(p.rate, held->velocity));
+    return pull(held->stiffness, held->damping, tni_sub(far, p.at),
+                tni_sub(held->velocity, p.rate));
 }

@@ -1,13 +1,13 @@
 // soft: forces that are stiff, each as f - K (J d) - D (J u) with K and D symmetric and not
 // negative: compliant rows, or blocks, of an implicit step. Each force's own is in its file.
 //
-// Not exact on purpose, where exact would be indefinite or would break action = reaction: the turning
-// of the rows is left out, rotation vectors resist with the symmetric part of Jl^-1, springs under
-// pressure do not buckle, stress that would let a body collapse is left out. The force itself is the
-// exact one at d = 0. derive.c has all of it.
+// Not exact on purpose, where exact would be indefinite or would break action = reaction: the
+// turning of the rows is left out, rotation vectors resist with the symmetric part of Jl^-1,
+// springs under pressure do not buckle, stress that would let a body collapse is left out. The
+// force itself is the exact one at d = 0. derive.c has all of it.
 //
-// Kinematic bodies are no unknowns. What they do until the end goes into f, as -K (J d) - D (J u) of
-// their side.
+// Kinematic bodies are no unknowns. What they do until the end goes into f, as -K (J d) - D (J u)
+// of their side.
 #include "force/soft.h"
 
 #include "math/elementary.h"
@@ -18,6 +18,7 @@ void tni_soft_clear(tni_soft* soft, int row_count)
 {
     const size_t square = sizeof(double) * (size_t)(row_count * row_count);
     soft->row_count     = row_count;
+    soft->met           = 0;
     memset(soft->f, 0, sizeof(double) * (size_t)row_count);
     memset(soft->K, 0, square);
     memset(soft->D, 0, square);

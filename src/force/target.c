@@ -1,8 +1,9 @@
-// target: draws a point of a body, and its attitude, to a pose: a keyed one, or one that is pushed from
-// outside, which moves on with its velocity.
-//     force = -k (p - p_t) - d (pdot - pdot_t),   torque = -k theta - d (w - w_t),  theta = log(R R_t^T)
-// Softened, along the world axes of the point and of the turning, against the pose at the end: K = k
-// and k sym(Jl^-1(theta)), D = d. Exactly, k Jl^-1(theta).
+// target: draws a point of a body, and its attitude, to a pose: a keyed one, or one that is pushed
+// from outside, which moves on with its velocity.
+//     force  = -k (p - p_t) - d (pdot - pdot_t)
+//     torque = -k theta - d (w - w_t),  theta = log(R R_t^T)
+// Softened, along the world axes of the point and of the turning, against the pose at the end:
+// K = k and k sym(Jl^-1(theta)), D = d. Exactly, k Jl^-1(theta).
 #include "force/derive.h"
 #include "force/soft.h"
 

@@ -46,6 +46,7 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     work->mu                 = TNI_TAKE(&s->arena, double, model->row_count);
     work->dmu                = TNI_TAKE(&s->arena, double, model->row_count);
     work->r                  = TNI_TAKE(&s->arena, double, model->row_count);
+    work->sided              = tni_stiff_is_sided(model);
     work->force              = TNI_TAKE(&s->arena, double, model->row_count);
     for (int i = 0; i < 2; ++i) {
         tni_memory* memory  = i == 0 ? &work->before : &work->after;
@@ -97,12 +98,9 @@ static tn_result solve_linear(tn_stepper* s, tni_start* start, const tni_lead* l
     tni_implicit_work* work   = &s->implicit;
     tn_result          result = TN_OK;
     for (int round = 0; round < SETS_MAX; ++round) {
-        int worst;
         result = tni_stiff_begin(work->stiff, start, lead, work->u, work->mu, why);
         ++report->factor_count;
         if (result != TN_OK || !work->sided) return result;
-        (void)tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
-                            &worst);
         if (tni_stiff_stands(work->stiff, start, lead, work->u)) break;
         start->keep = true;
         tni_copy_numbers(work->best, work->u, s->model->u_count);

@@ -406,12 +406,6 @@ static void set_distance(tni_compliant* c, int i, const tni_start* start)
 
 // ---- Hard limits ---------------------------------------------------------------------------------
 
-static double* limit_block(tni_compliant* c, int i, int body)
-{
-    double* J = block_of(c, c->limits[i].node, body);
-    return J == NULL ? NULL : J + c->limits[i].row * c->model->bodies[body].dim;
-}
-
 static double along(const tni_compliant* c, int body, const double* J, const double* u)
 {
     double sum = 0;
@@ -420,39 +414,66 @@ static double along(const tni_compliant* c, int body, const double* J, const dou
     return sum;
 }
 
+/// A limit seen from the start of a step.
+typedef struct outlook {
+    double C, led; ///< and the part of its rate that moves of itself
+    double drift;
+    double J[2][TNI_DIM_MAX];
+} outlook;
+
+static double both(const tni_compliant* c, const tni_joint* joint, const outlook* o,
+                   const double* u)
+{
+    double sum = 0;
+    if (u == NULL) return 0;
+    if (can_push(c->model, joint->body1)) sum += along(c, joint->body1, o->J[0], u);
+    if (can_push(c->model, joint->body2)) sum += along(c, joint->body2, o->J[1], u);
+    return sum;
+}
+
+static outlook look_at(const tni_compliant* c, int i, const tni_start* start, const tni_lead* lead)
+{
+    const tn_model*  model = c->model;
+    const tni_joint* joint = &model->joints[model->limits[i].joint];
+    const tni_view*  views = c->system->views;
+    const tni_row    row   = tni_limit_row(model, &model->limits[i], views, start->at.z);
+    const tni_body * body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
+    outlook          o = {.C = row.C};
+    if (body1->node >= 0)
+        tni_push_row(body1, &views[joint->body1], joint->p1, &joint->F1, &row.push[0], o.J[0]);
+    if (body2->node >= 0)
+        tni_push_row(body2, &views[joint->body2], joint->p2, &joint->F2, &row.push[1], o.J[1]);
+    o.led   = row.rate - both(c, joint, &o, start->at.u);
+    o.drift = both(c, joint, &o, lead->drift);
+    return o;
+}
+
+// What would be left before limit i at the end of a step with u.
+static double gap_after(const tni_compliant* c, int i, const outlook* o, const tni_lead* lead,
+                        const double* u)
+{
+    const tni_joint* joint = &c->model->joints[c->model->limits[i].joint];
+    return o->C + lead->h * (lead->share * both(c, joint, o, u) + o->drift + o->led);
+}
+
 // The row of limit i, if it is on, or is passed on the way ahead.
 static void set_limit(tni_compliant* c, int i, const tni_start* start, const tni_lead* lead)
 {
-    const tn_model*  model = c->model;
-    const tni_limit* limit = &model->limits[i];
-    const tni_joint* joint = &model->joints[limit->joint];
-    const tni_view*  views = c->system->views;
+    const tni_joint* joint = &c->model->joints[c->model->limits[i].joint];
     const node*      n     = &c->nodes[c->limits[i].node];
+    const int        row   = c->limits[i].row;
     if (n->id < 0) return;
-    const tni_row row = tni_limit_row(model, limit, views, start->at.z);
-    double        J[2][TNI_DIM_MAX];
-    const int     bodies[2] = {joint->body1, joint->body2};
-    const tn_vec3 p[2]      = {joint->p1, joint->p2};
-    double        own = 0, ahead = 0, drift = 0;
-    for (int side = 0; side < 2; ++side) {
-        const tni_body* body = &model->bodies[bodies[side]];
-        if (body->node < 0) continue;
-        tni_push_row(body, &views[bodies[side]], p[side], side == 0 ? &joint->F1 : &joint->F2,
-                     &row.push[side], J[side]);
-        own += along(c, bodies[side], J[side], start->at.u);
-        ahead += along(c, bodies[side], J[side], start->ahead);
-        if (lead->drift != NULL) drift += along(c, bodies[side], J[side], lead->drift);
-    }
-    const double led = row.rate - own; // by what moves of itself
-    if (!start->keep) c->limit_on[i] = row.C + lead->h * (ahead + led) < 0;
+    const outlook o = look_at(c, i, start, lead);
+    if (!start->keep) c->limit_on[i] = gap_after(c, i, &o, lead, start->ahead) < 0;
     if (!c->limit_on[i]) return;
     for (int side = 0; side < 2; ++side) {
-        double* block = limit_block(c, i, bodies[side]);
-        if (block != NULL)
-            memcpy(block, J[side], sizeof *block * (size_t)model->bodies[bodies[side]].dim);
+        const int body  = side == 0 ? joint->body1 : joint->body2;
+        double*   block = block_of(c, c->limits[i].node, body);
+        const int dim   = c->model->bodies[body].dim;
+        if (block != NULL) memcpy(block + row * dim, o.J[side], sizeof *block * (size_t)dim);
     }
-    compliance_of(c, c->limits[i].node)[c->limits[i].row * (n->count + 1)] = 0;
-    c->rhs[n->row + c->limits[i].row] = (-row.C / lead->h - drift - led) / lead->share;
+    compliance_of(c, c->limits[i].node)[row * (n->count + 1)] = 0;
+    c->rhs[n->row + row] = (-o.C / lead->h - o.drift - o.led) / lead->share;
 }
 
 double tni_compliant_look(tni_compliant* c, const double* z)
@@ -465,15 +486,18 @@ double tni_compliant_look(tni_compliant* c, const double* z)
     return most;
 }
 
-bool tni_compliant_reconsider(tni_compliant* c, const double* z)
+bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tni_lead* lead,
+                              const double* u)
 {
     bool changed = false;
-    (void)tni_compliant_look(c, z);
     for (int i = 0; i < c->model->limit_count; ++i) {
         const node* n = &c->nodes[c->limits[i].node];
         if (n->id < 0) continue;
-        const bool on =
-            c->limit_on[i] ? c->answer[n->row + c->limits[i].row] <= 0 : c->limit_C[i] < -1e-12;
+        bool on = c->limit_on[i] && c->answer[n->row + c->limits[i].row] <= 0; // it pushes
+        if (!c->limit_on[i]) {
+            const outlook o = look_at(c, i, start, lead);
+            on              = gap_after(c, i, &o, lead, u) < 0;
+        }
         changed        = changed || on != c->limit_on[i];
         c->limit_on[i] = on;
     }

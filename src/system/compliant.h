@@ -18,9 +18,10 @@ TN_NODISCARD tn_result tni_compliant_solve(tni_compliant* c, bool whole, const d
 /// Looks at the hard limits and ropes where system's views are: what active ones are off by goes into
 /// the next solve; returns the largest.
 double tni_compliant_look(tni_compliant* c, const double* z);
-/// Which hard limits and ropes would be active, by the last solve and where the views are; returns
+/// Which hard limits and ropes would be active after a step with u, as seen from the start; returns
 /// whether that is another set than before, and takes it over.
-bool tni_compliant_reconsider(tni_compliant* c, const double* z);
+bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tni_lead* lead,
+                              const double* u);
 /// Forces of the limits of the last solve, by limit [N or N m].
 void tni_compliant_limit_forces(const tni_compliant* c, double* forces);
 /// What the factorisation is made of.

@@ -89,7 +89,8 @@ typedef struct link {
     tn_vec3 anchor;  ///< on the parent, from its centre of mass
     tn_quat twist;   ///< plain: F2 rest^-1 F1^-1
     double  stiffness, damping;
-    int     dense; ///< OTHER
+    int     dense;  ///< OTHER
+    bool    points; ///< OTHER: has rows of the anchors along world axes
 } link;
 
 /// What a step computes of a link.
@@ -422,6 +423,7 @@ static void set_joint(tni_nullspace* ns, link* a, int index)
     a->other               = joint->body2 == a->body ? joint->body1 : joint->body2;
     if (a->kind != OTHER) a->ref = joint->body2 == a->body ? joint->p2 : joint->p1;
     a->anchor = joint->body2 == a->body ? joint->p1 : joint->p2;
+    a->points = joint->type->parts[0].op == TNI_ROW_POINT;
     ns->looks = ns->looks || a->kind == OTHER;
 }
 
@@ -704,12 +706,15 @@ TNI_INLINE bulk gather(const tni_nullspace* ns, const link* a, const work* w)
     return B;
 }
 
+// The parent's slot, ready for what this link leaves: it may be the one that this link has emptied.
+TNI_INLINE void open_slot(const tni_nullspace* ns, const link* a)
+{
+    if (a->first) ns->slots[a->parent_slot] = (bulk){.f = {0, 0, 0}};
+}
+
 TNI_INLINE void leave(const tni_nullspace* ns, const link* a, const bulk* B, tn_vec3 d)
 {
-    if (a->parent_slot < 0) return;
-    bulk* to = &ns->slots[a->parent_slot];
-    if (a->first) *to = (bulk){.f = {0, 0, 0}};
-    add_shifted(to, B, d);
+    if (a->parent_slot >= 0) add_shifted(&ns->slots[a->parent_slot], B, d);
 }
 
 // e^2 times the stiffness of a force f at the arm r (geometric.c).
@@ -737,4 +742,395 @@ TNI_INLINE void stiffen(const tni_nullspace* ns, const link* a, tn_vec3 f, tn_ve
         bulk* to = &ns->slots[a->parent_slot];
         add_geometric(ee, tni_neg(f), arm_b, &to->I);
     }
+}
+
+// ---- Rows ----------------------------------------------------------------------------------------
+
+static tn_vec3 point_bias(tn_vec3 w, tn_vec3 r)
+{
+    return tni_cross(w, tni_cross(w, r));
+}
+
+static tn_vec3 point_rate(const double* u, tn_vec3 r)
+{
+    return tni_add(tni_read3(u), tni_cross(tni_read3(u + 3), r));
+}
+
+// p of the anchors: a's less b's are `gap` apart.
+TNI_INLINE tn_vec3 close_gap(const tni_nullspace* ns, const link* a, const work* w, const side* b,
+                             tn_vec3 gap)
+{
+    const tni_lead* lead = ns->lead;
+    tn_vec3         want = tni_scale(-1 / lead->h, gap);
+    if (b->view != NULL) want = tni_add(want, tni_add(b->view->v, tni_cross(b->view->w, b->r)));
+    if (lead->drift != NULL) {
+        want = tni_sub(want, point_rate(lead->drift + a->u, w->ref));
+        if (b->link != NULL) want = tni_add(want, point_rate(lead->drift + b->link->u, b->r));
+    }
+    if (ns->start->bend) {
+        const double* u = ns->start->at.u;
+        const tn_vec3 g = tni_sub(point_bias(tni_read3(u + a->u + 3), w->ref),
+                                  point_bias(turning_of(b, u), b->r));
+        want            = tni_add_scaled(want, -0.5 * lead->h, g);
+    }
+    return lead->share == 1 ? want : tni_scale(1 / lead->share, want);
+}
+
+// What the row s.t asks for, s an axis of body 1 and t of body 2; its row on w2 - w1 is n = t x s.
+static double turn_wanted(const tni_nullspace* ns, const link* a, const side* b, tn_vec3 s,
+                          tn_vec3 t, tn_vec3 n)
+{
+    const double* drift = ns->lead->drift;
+    double        led = 0, drifted = 0, gamma = 0;
+    if (b->view != NULL) led = -a->sign * tni_dot(n, b->view->w);
+    if (drift != NULL) drifted = a->sign * tni_dot(n, tni_read3(drift + a->u + 3));
+    if (drift != NULL && b->link != NULL)
+        drifted -= a->sign * tni_dot(n, tni_read3(drift + b->link->u + 3));
+    if (ns->start->bend) {
+        const tn_vec3 wa = tni_read3(ns->start->at.u + a->u + 3),
+                      wb = turning_of(b, ns->start->at.u);
+        const tn_vec3 w1 = a->sign > 0 ? wb : wa, w2 = a->sign > 0 ? wa : wb;
+        gamma = tni_dot(point_bias(w1, s), t) + tni_dot(s, point_bias(w2, t)) +
+                2 * tni_dot(tni_cross(w1, s), tni_cross(w2, t));
+    }
+    return tni_row_wanted(ns->start, ns->lead, true, tni_dot(s, t), led, drifted, gamma);
+}
+
+// What is common to joints that hold the anchors: gap, p, d, geometric stiffness.
+TNI_INLINE void hold_anchors(const tni_nullspace* ns, const link* a, work* w, const side* b,
+                             bulk* B)
+{
+    const tn_vec3 x   = tni_read3(ns->start->at.q + a->q);
+    const tn_vec3 gap = tni_sub(tni_add(x, w->ref), tni_add(b->x, b->r));
+    w->p              = close_gap(ns, a, w, b, gap);
+    w->arm            = b->link != NULL ? tni_sub(b->r, b->work->ref) : tni_vec3(0, 0, 0);
+    if (ns->start->multipliers == NULL) return;
+    const tn_vec3 f = tni_scale(a->sign, tni_read3(ns->start->multipliers + a->row));
+    if (a->sign > 0) stiffen(ns, a, f, w->ref, tni_add(b->r, gap), &B->I);
+    else stiffen(ns, a, f, tni_sub(w->ref, gap), b->r, &B->I);
+}
+
+// ---- TURNS ---------------------------------------------------------------------------------------
+
+// Relative rotation that the spring feels, world axes, on body 2; S = c 1 + (1 - c) u u^T.
+static tn_vec3 stretch_of(const tni_nullspace* ns, const link* a, const side* b, double* c,
+                          tn_vec3* unit)
+{
+    const double* p  = ns->start->at.q + a->q + 3;
+    const tn_quat qa = {p[0], p[1], p[2], p[3]};
+    tn_quat       qb;
+    if (b->link != NULL) {
+        const double* o = ns->start->at.q + b->link->q + 3;
+        qb              = (tn_quat){o[0], o[1], o[2], o[3]};
+    } else {
+        qb = tni_matrix_quat(b->R);
+    }
+    const tn_quat q1 = a->sign > 0 ? qb : qa, q2 = a->sign > 0 ? qa : qb;
+    const tn_quat by    = tni_quat_mul(tni_quat_mul(q2, a->twist), tni_quat_conjugate(q1));
+    const tn_vec3 theta = tni_quat_log(by);
+    const double  n = sqrt(by.x * by.x + by.y * by.y + by.z * by.z), phi = tni_norm(theta);
+    *c    = n > 1e-8 ? fmax(0.05, 0.5 * phi * fabs(by.w) / n) : 1;
+    *unit = phi > 0 ? tni_scale(1 / phi, theta) : tni_vec3(0, 0, 0);
+    return theta;
+}
+
+// W and g of a spring, on a.
+static void spring_of(tni_nullspace* ns, const link* a, const side* b, sym* W, tn_vec3* g)
+{
+    const double e = ns->e, k = a->stiffness, d = e * a->damping, *drift = ns->lead->drift;
+    *W = (sym){d, 0, 0, d, 0, d};
+    *g = tni_vec3(0, 0, 0);
+    if (k == 0) return;
+    double        c;
+    tn_vec3       unit;
+    const tn_vec3 theta = stretch_of(ns, a, b, &c, &unit);
+    W->xx += e * e * k * c, W->yy += e * e * k * c, W->zz += e * e * k * c;
+    sym_add_outer(W, e * e * k * (1 - c), unit);
+    *g = tni_scale(-e * k * a->sign, theta);
+    if (drift == NULL) return;
+    tn_vec3 by = tni_read3(drift + a->u + 3); // of a against b
+    if (b->link != NULL) by = tni_sub(by, tni_read3(drift + b->link->u + 3));
+    by                  = tni_scale(ns->lead->h, by);
+    const tn_vec3 along = tni_scale((1 - c) * tni_dot(unit, by), unit);
+    *g                  = tni_add_scaled(*g, -e * k, tni_add(tni_scale(c, by), along));
+}
+
+// The same of any actuation; its rows turn only. soft.J of a, W, g.
+static const double* soften(tni_nullspace* ns, const link* a, double* W, double* g)
+{
+    const tni_scene_view at    = scene_of(ns);
+    const tni_ahead      ahead = ahead_of(ns);
+    tni_soften_actuation(&at, &ahead, a->actuation, &ns->soft);
+    tni_soft_impulse(ns->model, &ns->soft, ns->lead, W, g);
+    return ns->soft.J[a->sign > 0];
+}
+
+static void actuation_of(tni_nullspace* ns, const link* a, sym* W, tn_vec3* g)
+{
+    double        w[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], v[TNI_SOFT_ROWS_MAX];
+    const double* J = soften(ns, a, w, v);
+    *W              = (sym){0};
+    *g              = tni_vec3(0, 0, 0);
+    for (int i = 0; i < 3; ++i) {
+        const tn_vec3 x = tni_read3(J + 6 * i + 3);
+        tn_vec3       y = {0, 0, 0};
+        for (int j = 0; j < 3; ++j) y = tni_add_scaled(y, w[3 * i + j], tni_read3(J + 6 * j + 3));
+        W->xx += x.x * y.x, W->xy += x.x * y.y, W->xz += x.x * y.z;
+        W->yy += x.y * y.y, W->yz += x.y * y.z, W->zz += x.z * y.z;
+        *g = tni_add_scaled(*g, v[i], x);
+    }
+}
+
+// L, 1/d of a symmetric matrix.
+TNI_INLINE bool factor3(const sym* D, tn_vec3* l, tn_vec3* inv)
+{
+    const double a = 1 / D->xx;
+    l->x = D->xy * a, l->y = D->xz * a;
+    const double d1 = D->yy - l->x * D->xy, e = D->yz - l->x * D->xz, b = 1 / d1;
+    l->z            = e * b;
+    const double d2 = D->zz - l->y * D->xz - l->z * e;
+    *inv            = tni_vec3(a, b, 1 / d2);
+    return D->xx > 0 && d1 > 0 && d2 > 0;
+}
+
+TNI_INLINE tn_vec3 forward3(tn_vec3 l, tn_vec3 x)
+{
+    x.y -= l.x * x.x;
+    x.z = x.z - l.y * x.x - l.z * x.y;
+    return x;
+}
+
+TNI_INLINE tn_vec3 backward3(tn_vec3 l, tn_vec3 x)
+{
+    x.y -= l.z * x.z;
+    x.x = x.x - l.x * x.y - l.y * x.z;
+    return x;
+}
+
+TNI_INLINE tn_vec3 times3(tn_vec3 a, tn_vec3 b)
+{
+    return tni_vec3(a.x * b.x, a.y * b.y, a.z * b.z);
+}
+
+// M' = M - V^T inv V.
+TNI_INLINE void reduce_turns(work* w, bulk* B)
+{
+    const double* H = B->H.m;
+    for (int j = 0; j < 3; ++j) {
+        const tn_vec3 x = forward3(w->l, tni_read3(H + 3 * j));
+        w->V.m[j] = x.x, w->V.m[3 + j] = x.y, w->V.m[6 + j] = x.z;
+    }
+    sym_add_outer(&B->M, -w->inv.x, tni_read3(w->V.m));
+    sym_add_outer(&B->M, -w->inv.y, tni_read3(w->V.m + 3));
+    sym_add_outer(&B->M, -w->inv.z, tni_read3(w->V.m + 6));
+    w->M = B->M;
+}
+
+// What a spring lets through: H' = V^T T, I' = I Z, T = inv L^-1 W, Z = L^-T T = D^-1 W.
+static void reduce_sprung(work* w, const sym* W, bulk* B)
+{
+    const tn_vec3 columns[3] = {
+        {W->xx, W->xy, W->xz}, {W->xy, W->yy, W->yz}, {W->xz, W->yz, W->zz}};
+    tn_vec3 P[3];
+    for (int j = 0; j < 3; ++j) {
+        const tn_vec3 t = times3(w->inv, forward3(w->l, columns[j]));
+        w->T.m[j] = t.x, w->T.m[3 + j] = t.y, w->T.m[6 + j] = t.z;
+        P[j] = sym_times(&B->I, backward3(w->l, t));
+    }
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+            w->H.m[3 * i + j] = w->V.m[i] * w->T.m[j] + w->V.m[3 + i] * w->T.m[3 + j] +
+                                w->V.m[6 + i] * w->T.m[6 + j];
+    w->I = *W;
+    B->H = w->H;
+    B->I = (sym){P[0].x, P[1].x, P[2].x, P[1].y, P[2].y, P[2].z};
+}
+
+// f and t at O <- f' and t'.
+TNI_INLINE void pass_turns(const link* a, work* w, tn_vec3 g, tn_vec3* f, tn_vec3* t)
+{
+    const tn_vec3 y = times3(w->inv, forward3(w->l, tni_add(*t, g)));
+    w->f = *f = tni_sub(tni_sub(*f, sym_times(&w->M, w->p)), tni_mul_t(&w->V, y));
+    w->y      = tni_sub(y, times3(w->inv, tni_mul(&w->V, w->p)));
+    *t        = tni_neg(g);
+    if (a->actuation >= 0) *t = tni_add(*t, sym_times(&w->I, backward3(w->l, w->y)));
+}
+
+TNI_INLINE bool begin_turns(tni_nullspace* ns, const link* a, work* w, const side* b, bulk* B)
+{
+    sym     W, D = B->I;
+    tn_vec3 g = {0, 0, 0};
+    if (a->actuation >= 0) {
+        if (a->plain) spring_of(ns, a, b, &W, &g);
+        else actuation_of(ns, a, &W, &g);
+        sym_add(&D, &W);
+    }
+    const bool good = factor3(&D, &w->l, &w->inv);
+    reduce_turns(w, B);
+    if (a->actuation >= 0) {
+        reduce_sprung(w, &W, B);
+    } else {
+        B->H = (tni_mat3){{0}};
+        B->I = (sym){0};
+    }
+    pass_turns(a, w, g, &B->f, &B->t);
+    return good;
+}
+
+// v: of the anchor on the parent.
+TNI_INLINE void end_turns(const link* a, work* w, tn_vec3 v, tn_vec3 wb, double* mu)
+{
+    tn_vec3 z = tni_sub(w->y, times3(w->inv, tni_mul(&w->V, v)));
+    tn_vec3 m = tni_sub(w->f, sym_times(&w->M, v));
+    if (a->actuation >= 0) {
+        z = tni_add(z, tni_mul(&w->T, wb));
+        m = tni_sub(m, tni_mul(&w->H, wb));
+    }
+    w->v = tni_add(v, w->p);
+    w->w = backward3(w->l, z);
+    tni_write3(mu, tni_scale(a->sign, m));
+}
+
+// ---- AXIS and FIXED ------------------------------------------------------------------------------
+
+/// The joint's axes: x, y of frame 1; x, y, z of frame 2.
+typedef struct axes {
+    tn_vec3 x1, y1, x2, y2, z2;
+} axes;
+
+static axes axes_of(const tni_nullspace* ns, const link* a, const work* w, const tni_mat3* Rb)
+{
+    const tni_joint* joint = &ns->model->joints[a->joint];
+    const tni_mat3 * R1 = a->sign > 0 ? Rb : &w->R, *R2 = a->sign > 0 ? &w->R : Rb;
+    return (axes){tni_mul(R1, tni_column(&joint->F1, 0)), tni_mul(R1, tni_column(&joint->F1, 1)),
+                  tni_mul(R2, tni_column(&joint->F2, 0)), tni_mul(R2, tni_column(&joint->F2, 1)),
+                  tni_mul(R2, tni_column(&joint->F2, 2))};
+}
+
+// The spring of an angle: pull, grip and its row on a.
+static tn_vec3 angle_spring(tni_nullspace* ns, const link* a, work* w, const side* b, const axes* x)
+{
+    if (!a->plain) {
+        double        W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
+        const double* J = soften(ns, a, W, g);
+        w->grip = W[0], w->pull = g[0];
+        return tni_read3(J + 3);
+    }
+    const tni_actuation* act  = &ns->model->actuations[a->actuation];
+    const tni_joint*     j    = &ns->model->joints[a->joint];
+    const double *       near = ns->start->at.z + j->coordinate_start, *drift = ns->lead->drift;
+    const double  X = tni_dot(x->x1, x->x2), Y = tni_dot(x->y1, x->x2), two_pi = 6.283185307179586;
+    const double  raw = tni_atan2(Y, X), e = ns->e;
+    const double  angle  = raw + two_pi * floor((*near - raw) / two_pi + 0.5);
+    const tn_vec3 across = tni_cross(x->x2, tni_sub(tni_scale(X, x->y1), tni_scale(Y, x->x1)));
+    const tn_vec3 row    = tni_scale(a->sign / (X * X + Y * Y), across);
+    w->grip              = e * e * a->stiffness + e * a->damping;
+    w->pull              = e * (act->force[0] - a->stiffness * (angle - act->rest[0]));
+    if (drift != NULL) {
+        tn_vec3 by = tni_read3(drift + a->u + 3);
+        if (b->link != NULL) by = tni_sub(by, tni_read3(drift + b->link->u + 3));
+        w->pull -= e * a->stiffness * ns->lead->h * tni_dot(row, by);
+    }
+    return row;
+}
+
+TNI_INLINE tn_vec3 row3(const tni_mat3* A, int i)
+{
+    return tni_read3(A->m + 3 * i);
+}
+
+// The angular p that rows n1, n2 want.
+TNI_INLINE void turn_axis(const link* a, work* w, double r1, double r2)
+{
+    const double x = w->gram[0] * r1 + w->gram[1] * r2, y = w->gram[1] * r1 + w->gram[2] * r2;
+    w->turn =
+        tni_scale(a->sign, tni_add(tni_scale(x, row3(&w->T, 0)), tni_scale(y, row3(&w->T, 1))));
+}
+
+TNI_INLINE void pass_axis(work* w, double pull, tn_vec3* f, tn_vec3* t)
+{
+    const tn_vec3 h = row3(&w->V, 0), k = row3(&w->V, 1), s = row3(&w->V, 2), row = row3(&w->T, 2);
+    const double  push = pull - w->grip * tni_dot(row, w->turn);
+    const double  q    = w->inv.x * (tni_dot(s, *t) + tni_dot(row, s) * push);
+    w->q               = q - w->inv.x * (tni_dot(h, w->p) + tni_dot(k, w->turn));
+    w->f = *f = tni_sub(tni_sub(*f, tni_add(sym_times(&w->M, w->p), tni_mul(&w->H, w->turn))),
+                        tni_scale(q, h));
+    w->t = *t = tni_sub(tni_sub(*t, tni_add(tni_mul_t(&w->H, w->p), sym_times(&w->I, w->turn))),
+                        tni_scale(q, k));
+    w->pull   = push;
+}
+
+TNI_INLINE bool begin_axis(tni_nullspace* ns, const link* a, work* w, const side* b, bulk* B)
+{
+    const axes    x  = axes_of(ns, a, w, b->R);
+    const tn_vec3 n1 = tni_cross(x.z2, x.x1), n2 = tni_cross(x.z2, x.y1), s = x.z2;
+    const double  g11 = tni_dot(n1, n1), g12 = tni_dot(n1, n2), g22 = tni_dot(n2, n2),
+                 over = 1 / (g11 * g22 - g12 * g12);
+    tn_vec3 row       = {0, 0, 0};
+    w->grip = w->pull = 0;
+    if (a->actuation >= 0) row = angle_spring(ns, a, w, b, &x);
+    w->gram[0] = over * g22, w->gram[1] = -over * g12, w->gram[2] = over * g11;
+    w->T = (tni_mat3){{n1.x, n1.y, n1.z, n2.x, n2.y, n2.z, row.x, row.y, row.z}};
+    turn_axis(a, w, turn_wanted(ns, a, b, x.x1, s, n1), turn_wanted(ns, a, b, x.y1, s, n2));
+    const tn_vec3 h = tni_mul(&B->H, s), k = sym_times(&B->I, s);
+    const double  along = tni_dot(row, s), D = tni_dot(s, k) + w->grip * along * along, inv = 1 / D;
+    w->V             = (tni_mat3){{h.x, h.y, h.z, k.x, k.y, k.z, s.x, s.y, s.z}};
+    w->inv.x         = inv;
+    const tn_vec3 hi = tni_scale(inv, h);
+    sym_add_outer(&B->M, -inv, h);
+    sym_add_outer(&B->I, -inv, k);
+    const double H[9] = {hi.x * k.x, hi.x * k.y, hi.x * k.z, hi.y * k.x, hi.y * k.y,
+                         hi.y * k.z, hi.z * k.x, hi.z * k.y, hi.z * k.z};
+    for (int i = 0; i < 9; ++i) B->H.m[i] -= H[i];
+    w->M = B->M, w->H = B->H, w->I = B->I;
+    pass_axis(w, w->pull, &B->f, &B->t);
+    return D > 0 && over > 0;
+}
+
+// What is left for the joint to carry, and the velocity.
+TNI_INLINE void end_axis(const link* a, work* w, tn_vec3 v, tn_vec3 wb, double* mu)
+{
+    const tn_vec3 h = row3(&w->V, 0), k = row3(&w->V, 1), s = row3(&w->V, 2), row = row3(&w->T, 2);
+    const double  q = w->q - w->inv.x * (tni_dot(h, v) + tni_dot(k, wb));
+    const tn_vec3 m = tni_sub(w->f, tni_add(sym_times(&w->M, v), tni_mul(&w->H, wb)));
+    tn_vec3       t = tni_sub(w->t, tni_add(tni_mul_t(&w->H, v), sym_times(&w->I, wb)));
+    t               = tni_add_scaled(t, w->pull - w->grip * tni_dot(row, s) * q, row);
+    w->v            = tni_add(v, w->p);
+    w->w            = tni_add_scaled(tni_add(wb, w->turn), q, s);
+    const double m1 = a->sign * tni_dot(row3(&w->T, 0), t),
+                 m2 = a->sign * tni_dot(row3(&w->T, 1), t);
+    tni_write3(mu, tni_scale(a->sign, m));
+    mu[3] = w->gram[0] * m1 + w->gram[1] * m2;
+    mu[4] = w->gram[1] * m1 + w->gram[2] * m2;
+}
+
+static void pass_fixed(work* w, tn_vec3* f, tn_vec3* t)
+{
+    w->f = *f = tni_sub(*f, tni_add(sym_times(&w->M, w->p), tni_mul(&w->H, w->turn)));
+    w->t = *t = tni_sub(*t, tni_add(tni_mul_t(&w->H, w->p), sym_times(&w->I, w->turn)));
+}
+
+static bool begin_fixed(tni_nullspace* ns, const link* a, work* w, const side* b, bulk* B)
+{
+    const axes    x  = axes_of(ns, a, w, b->R);
+    const tn_vec3 n1 = tni_cross(x.z2, x.x1), n2 = tni_cross(x.z2, x.y1),
+                  n3 = tni_cross(x.y2, x.x1);
+    const tn_vec3 r = {turn_wanted(ns, a, b, x.x1, x.z2, n1), turn_wanted(ns, a, b, x.y1, x.z2, n2),
+                       turn_wanted(ns, a, b, x.x1, x.y2, n3)};
+    w->T            = (tni_mat3){{n1.x, n1.y, n1.z, n2.x, n2.y, n2.z, n3.x, n3.y, n3.z}};
+    w->turn         = tni_scale(a->sign, tni_solve3(&w->T, r));
+    w->M = B->M, w->H = B->H, w->I = B->I;
+    pass_fixed(w, &B->f, &B->t);
+    return fabs(tni_det(&w->T)) > 1e-12;
+}
+
+static void end_fixed(const link* a, work* w, tn_vec3 v, tn_vec3 wb, double* mu)
+{
+    const tn_vec3  m = tni_sub(w->f, tni_add(sym_times(&w->M, v), tni_mul(&w->H, wb)));
+    const tn_vec3  t = tni_sub(w->t, tni_add(tni_mul_t(&w->H, v), sym_times(&w->I, wb)));
+    const tni_mat3 T = tni_transposed(&w->T);
+    w->v             = tni_add(v, w->p);
+    w->w             = tni_add(wb, w->turn);
+    tni_write3(mu, tni_scale(a->sign, m));
+    tni_write3(mu + 3, tni_scale(a->sign, tni_solve3(&T, t)));
 }

@@ -99,8 +99,38 @@ double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead,
     return fmax(most, limits);
 }
 
+// Soft limits that a step with u meets, seen from the start, against those met with start->ahead.
+static bool ends_stand(tni_stiff* s, const tni_start* start, const tni_lead* lead, const double* u)
+{
+    const tn_model*      model = s->model;
+    const tni_scene_view at    = {.model   = model,
+                                  .time    = start->at.time,
+                                  .z       = start->at.z,
+                                  .views   = s->system->views,
+                                  .outside = s->system->outside};
+    const tni_ahead      was = {lead->h, lead->time, start->ahead}, is = {lead->h, lead->time, u};
+    for (int i = 0; i < model->actuation_count; ++i) {
+        const tn_limit* limit = &model->actuations[i].limit;
+        tni_soft        soft;
+        if (!limit->given || limit->hard) continue;
+        tni_soften_actuation(&at, &was, i, &soft);
+        const unsigned met = soft.met;
+        tni_soften_actuation(&at, &is, i, &soft);
+        if (soft.met != met) return false;
+    }
+    return true;
+}
+
 bool tni_stiff_stands(tni_stiff* s, const tni_start* start, const tni_lead* lead, const double* u)
 {
-    (void)lead, (void)u;
-    return !tni_compliant_reconsider(s->compliant, start->at.z);
+    const bool limits = !tni_compliant_reconsider(s->compliant, start, lead, u);
+    return ends_stand(s, start, lead, u) && limits;
+}
+
+bool tni_stiff_is_sided(const tn_model* model)
+{
+    bool sided = model->limit_count > 0 || model->shape_count > 0;
+    for (int i = 0; i < model->actuation_count; ++i)
+        sided = sided || (model->actuations[i].limit.given && !model->actuations[i].limit.hard);
+    return sided;
 }

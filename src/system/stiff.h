@@ -61,8 +61,10 @@ tn_implicit_form tni_stiff_form(const tni_stiff* stiff);
 /// views, C, rate and gamma are those of the start afterwards.
 TN_NODISCARD tn_result tni_stiff_begin(tni_stiff* stiff, const tni_start* start,
                                        const tni_lead* lead, double* u, double* mu, tn_why* why);
-/// Whether one-sided forces and limits are, where a flight with u has ended, what the last tni_stiff_begin
-/// took them for. If not, begin again with start->ahead = u, start->keep.
+/// Whether a model has forces, or limits, that push one way only.
+bool tni_stiff_is_sided(const tn_model* model);
+/// Right after tni_stiff_begin: whether those that push when the step goes with u are those that it took
+/// to push with start->ahead. If not, begin again with start->ahead = u, start->keep.
 bool tni_stiff_stands(tni_stiff* stiff, const tni_start* start, const tni_lead* lead,
                       const double* u);
 /// With the same factorisation and the same soft rows, b NULL: zero:  A u + J^T mu = b,  J u = r.
