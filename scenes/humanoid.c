@@ -109,11 +109,11 @@ typedef struct anatomy {
 } anatomy;
 
 static const anatomy ends[] = {
-    {"abdomen", -20, 20, 45, 0},    {"chest", -20, 20, 35, 0}, {"neck", -45, 45, 0, 0},
-    {"head", -60, 60, 35, 0},       {"skull", -30, 30, 0, 0},  {"jaw", 0, 30, 0, 0},
-    {"upper_arm", -90, 90, 110, 0}, {"forearm", 0, 145, 0, 0}, {"ulna", 0, 145, 0, 0},
-    {"radius", -85, 70, 0, 0},      {"hand", -75, 70, 0, 0},   {"thigh", -45, 45, 75, 45},
-    {"shank", 0, 135, 0, 0},        {"foot", -20, 50, 0, 0},   {"ankle", -20, 50, 0, 0},
+    {"abdomen", -20, 20, 45, 0},    {"chest", -20, 20, 35, 0},  {"neck", -45, 45, 0, 0},
+    {"head", -60, 60, 35, 0},       {"skull", -30, 30, 0, 0},   {"jaw", 0, 30, 0, 0},
+    {"upper_arm", -90, 90, 110, 0}, {"forearm", -5, 145, 0, 0}, {"ulna", -5, 145, 0, 0},
+    {"radius", -150, 15, 0, 0},     {"hand", -75, 70, 0, 0},    {"thigh", -45, 45, 75, 45},
+    {"shank", -5, 135, 0, 0},       {"foot", -20, 50, 0, 0},    {"ankle", -20, 50, 0, 0},
     {"heel", -35, 20, 0, 0},        {"toe1", -70, 45, 0, 0},
 };
 
@@ -154,16 +154,16 @@ static tn_quat inverse(tn_quat q)
     return (tn_quat){q.w, -q.x, -q.y, -q.z};
 }
 
-// The cone of a ball lies about a direction that is `ahead` (a turn about y from the axis). Frames
-// then differ at the start, and the spring is slack where they do.
+// The cone of a ball lies about a direction that is so much ahead of the bone, which hangs down:
+// turned about -y. Frames then differ at the start, and the spring is slack where they do.
 static void tilt_cone(const tn_scene* scene, tn_joint_def* joint, double ahead)
 {
     const tn_body_def *one = tn_scene_body(scene, (int)joint->body1.bits - 1),
                       *two = tn_scene_body(scene, (int)joint->body2.bits - 1);
     const tn_quat along    = tns_turn(TNS_Z, joint->axis),
-                  turned   = tns_quat_mul(tns_turn_about(TNS_Y, ahead), along);
+                  turned   = tns_quat_mul(tns_turn_about(TNS_Y, -ahead), along);
     const tn_quat q1 = inverse(one->pose.orientation), q2 = inverse(two->pose.orientation);
-    const tn_vec3 slack = tns_scale(-tns_radians(ahead), tns_rotate(inverse(along), TNS_Y));
+    const tn_vec3 slack = tns_scale(tns_radians(ahead), tns_rotate(inverse(along), TNS_Y));
     joint->form         = TN_JOINT_BY_FRAMES;
     joint->frame1       = (tn_frame){tns_rotate(q1, tns_sub(joint->anchor, one->pose.position)),
                                      tns_quat_mul(q1, turned)};

@@ -5,11 +5,12 @@
 // depth0 where the step starts, depth1 where it ends. As a function of the velocity asked for this
 // rises from zero without a jump and never falls, so that a step has exactly one answer, and no
 // energy is made. It is linear while it pushes:
-//     in contact already   g0 <= 0     f = -k g0            K = k          D = d
-//     met on the way       g0 >  0     f = -(k + d/h) g0    K = k + d/h    D = 0
-// g0 being the gap with kinematic bodies where they end. A point counts when N1 > 0 with the
-// velocities expected. Those shapes are looked at that meet where these velocities lead; balls that
-// pass each other whole within a step are not seen to.
+//     in contact already   g0 <= 0     f = -k g            K = k          D = d
+//     met on the way       g0 >  0     f = -(k + d/h) g    K = k + d/h    D = 0
+// g being the gap that is seen, kinematic bodies where they end. A point counts when N1 > 0 with
+// the velocities expected. Those shapes are looked at that meet where these velocities lead; balls
+// that pass each other whole within a step are not seen to. When the end itself is looked at, as
+// Newton's method does, nothing moves any more, and g0 = g - h gdot.
 //
 // Friction is Coulomb's, made smooth: across the normal, with the slip v,
 //     -mu N0 v / sqrt(|v|^2 + c^2)         as  D = mu N0 / sqrt(|v0|^2 + c^2) on both directions
@@ -47,6 +48,12 @@ static double square(double x)
     return x * x;
 }
 
+// How long bodies go on as expected: not at all where the scene is seen at the end itself.
+static double way_of(const tni_scene_view* at, const tni_ahead* ahead)
+{
+    return ahead->time > at->time ? ahead->h : 0;
+}
+
 // ---- Where shapes are expected to end ------------------------------------------------------------
 
 static void move_view(const tni_view* view, tn_vec3 d, tn_vec3 turn, tni_view* moved)
@@ -60,7 +67,7 @@ static void move_view(const tni_view* view, tn_vec3 d, tn_vec3 turn, tni_view* m
 static void look_ahead(const tni_scene_view* at, const tni_ahead* ahead, int body, tni_view* end)
 {
     const tni_view* view = &at->views[body];
-    const double    h = ahead->h, *u = tni_ahead_velocity(at, ahead, body);
+    const double    h = way_of(at, ahead), *u = tni_ahead_velocity(at, ahead, body);
     tni_known       known;
     switch (at->model->bodies[body].kind) {
     case TN_BODY_RIGID:
@@ -188,17 +195,18 @@ static void look_at(const tni_scene_view* at, const tni_ahead* ahead, const tni_
 }
 
 // f, K and D of the normal row; false: it will not push.
-static bool press(tni_contact_law law, const tni_ahead* ahead, const point* p, tni_soft* soft)
+static bool press(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+                  const point* p, tni_soft* soft)
 {
-    const double gap = p->rows[0].C, left = gap + p->moved[0], h = ahead->h;
-    const bool   met = gap > 0;
-    const double K   = met ? law.stiffness + law.damping / h : law.stiffness,
+    const double way = way_of(at, ahead), gap = p->rows[0].C;
+    const bool   met = (way > 0 ? gap : gap - ahead->h * p->rows[0].rate) > 0;
+    const double K   = met ? law.stiffness + law.damping / ahead->h : law.stiffness,
                  D   = met ? 0 : law.damping;
     tni_soft_clear(soft, p->count);
-    soft->f[0] = -K * left - D * p->carried[0];
+    soft->f[0] = -K * (gap + p->moved[0]) - D * p->carried[0];
     soft->K[0] = K;
     soft->D[0] = D;
-    return soft->f[0] - (K * h + D) * p->ahead[0] > 0; // so written, it catches NaN too
+    return soft->f[0] - (K * way + D) * p->ahead[0] > 0; // so written, it catches NaN too
 }
 
 static void rub(tni_contact_law law, double friction, const point* p, tni_soft* soft)
@@ -225,7 +233,7 @@ static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact
     point    p;
     if (touch->round) turn_across(at, touch);
     look_at(at, ahead, touch, &p, &soft);
-    if (!press(law, ahead, &p, &soft)) return false;
+    if (!press(at, ahead, law, &p, &soft)) return false;
     rub(law, touch->friction, &p, &soft);
     take(user, &soft);
     return true;
@@ -247,4 +255,17 @@ int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_con
         room->pushing = (room->pushing ^ room->touches[i].id) * odd;
     }
     return found;
+}
+
+static void take_nothing(void* user, const tni_soft* soft)
+{
+    (void)user, (void)soft;
+}
+
+bool tni_contact_stands(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+                        tni_contact_room* room)
+{
+    const uint64_t before = room->pushing;
+    const int      found  = tni_contact_soften(at, ahead, law, room, take_nothing, NULL);
+    return room->pushing == before && found <= room->capacity;
 }

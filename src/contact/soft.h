@@ -32,5 +32,8 @@ tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_sett
 /// looked at; when that is more than the room's capacity, nothing was taken.
 int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
                        tni_contact_room* room, tni_take_soft* take, void* user);
+/// Whether, with other velocities expected, the same points push as in the last look.
+bool tni_contact_stands(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+                        tni_contact_room* room);
 
 #endif

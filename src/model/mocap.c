@@ -541,15 +541,15 @@ static double given_or(double given, double otherwise)
 
 static tn_target_def target_for(const carrier* c, int j)
 {
-    const tn_mocap_options* o    = c->options;
-    const figure*           f    = figure_of(c, j);
-    const tn_frame          pose = tn_scene_body(c->scene, c->body_of[j])->pose;
-    const double            w    = 2 * PI * o->frequency;
-    const double            I    = fmin(f->load, LOAD_MAX * f->least);
-    const double            m    = fmin(f->beyond, LOAD_MAX * f->mass);
-    const bool              free = c->above[j] < 0 && !f->grounded;
+    const tn_mocap_options* o     = c->options;
+    const figure*           f     = figure_of(c, j);
+    const tn_frame          pose  = tn_scene_body(c->scene, c->body_of[j])->pose;
+    const double            w     = 2 * PI * o->frequency;
+    const double            I     = fmin(f->load, LOAD_MAX * f->least);
+    const double            m     = fmin(f->beyond, LOAD_MAX * f->mass);
+    const bool              loose = c->above[j] < 0 && !f->grounded;
     const bool              drawn =
-        o->places == TN_MOCAP_PLACE_ALL || (o->places == TN_MOCAP_PLACE_ROOT && free);
+        o->places == TN_MOCAP_PLACE_ALL || (o->places == TN_MOCAP_PLACE_ROOT && loose);
     tn_target_def t = tn_default_target_def();
     t.body          = (tn_body_id){(uint32_t)c->body_of[j] + 1};
     t.keys          = c->keys[j];

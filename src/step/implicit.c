@@ -20,7 +20,9 @@
 //     e = share h,   q1 = fly(q, share u1 + share r/(1 + r) d, h),   M u -> share ((1 + r) M u - r^2/(1 + r) m)
 //
 // d being the mean velocity of the step before, m the momentum at its start; both are part of the
-// state, so a step depends on the state alone. After anything else than such a step it begins with
+// state, so a step depends on the state alone. The first round of the correction then asks for the
+// whole of the equations above, not just for C = 0: the direction of joint forces at the end is what
+// the second order hangs on. After anything else than such a step it begins with
 // backward Euler.
 //
 // K_g is made of the multipliers of the step before. A state that has none (the first step, or one
@@ -128,6 +130,20 @@ typedef struct closing {
     int    worst;
 } closing;
 
+// What is left of the equations of motion at the end of the flight, as an impulse.
+static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead, double* b)
+{
+    tni_implicit_work* work = &s->implicit;
+    const tni_place    end  = {lead->time, s->next.q, s->next.u, s->now.z};
+    const double*      p    = start->momentum != NULL ? start->momentum : work->after.momentum;
+    tni_system_look_whole(s->system, &end);
+    tni_system_forces(s->system, &end, true, b);
+    tni_system_momentum(s->system, s->next.u, s->scratch);
+    for (int i = 0; i < s->model->u_count; ++i)
+        b[i] = p[i] + lead->h * lead->share * b[i] - s->scratch[i];
+    tni_system_push_back(s->system, work->mu, b);
+}
+
 // Joints closed on the factorisation that is there; u that came nearest is taken.
 static closing correct(tn_stepper* s, const tni_start* start, const tni_lead* lead,
                        tn_step_report* report)
@@ -145,34 +161,23 @@ static closing correct(tn_stepper* s, const tni_start* start, const tni_lead* le
             nearest = c;
             since   = 0;
         }
-        if (c.error <= s->implicit.goal || round == s->settings.implicit.iterations ||
+        const bool whole = round == 0 && lead->drift != NULL;
+        if ((c.error <= s->implicit.goal && !whole) || round == s->settings.implicit.iterations ||
             since > PATIENCE || !(c.error < diverged))
             return nearest.error < c.error ? c : nearest;
+        if (whole) residual(s, start, lead, work->best);
         for (int i = 0; i < model->constraint_count; ++i) {
             const tni_constraint* of = &model->constraints[i];
             for (int k = 0; k < of->row_count; ++k)
                 work->r[of->row_start + k] *= k < of->held_count ? -1 / e : -1;
         }
-        if (tni_stiff_correct(work->stiff, NULL, work->r, work->du, work->dmu, NULL) != TN_OK)
+        if (tni_stiff_correct(work->stiff, whole ? work->best : NULL, work->r, work->du, work->dmu,
+                              NULL) != TN_OK)
             return (closing){HUGE_VAL, c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         for (int i = 0; i < model->row_count; ++i) work->mu[i] += work->dmu[i];
         ++report->iteration_count;
     }
-}
-
-// What is left of the equations of motion at the end of the flight, as an impulse.
-static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead, double* b)
-{
-    tni_implicit_work* work = &s->implicit;
-    const tni_place    end  = {lead->time, s->next.q, s->next.u, s->now.z};
-    const double*      p    = start->momentum != NULL ? start->momentum : work->after.momentum;
-    tni_system_look_whole(s->system, &end);
-    tni_system_forces(s->system, &end, true, b);
-    tni_system_momentum(s->system, s->next.u, s->scratch);
-    for (int i = 0; i < s->model->u_count; ++i)
-        b[i] = p[i] + lead->h * lead->share * b[i] - s->scratch[i];
-    tni_system_push_back(s->system, work->mu, b);
 }
 
 static double longest(const tn_stepper* s, const double* u)

@@ -32,6 +32,7 @@
 #include "system/nullspace.h"
 
 #include "force/force.h"
+#include "math/elementary.h"
 #include "system/geometric.h"
 
 typedef struct sym {
@@ -64,9 +65,10 @@ typedef struct dense {
     double    R[36];            ///< J_a^T = Q R, rows x rows, row-major
     double    G[36];            ///< free x 6
     double    D[36];            ///< free x free: L, and 1 / d on the diagonal
-    double    A[36];            ///< A'
+    double    A[36], left[36];  ///< A and A'
     double    SW[SOFT_MAX * 6]; ///< W Ja S: count x free
     double    p[6], q[6], b[6]; ///< of the solve at hand: q where y = 0, b'
+    double    push[SOFT_MAX];   ///< of the soft rows where q = y = 0
     soft_rows soft;
 } dense;
 
@@ -626,10 +628,10 @@ static tni_ahead ahead_of(const tni_nullspace* ns)
 
 static void take_one(void* user, const tni_soft* soft)
 {
-    tni_nullspace* ns   = user;
-    const int      side = soft->kind == TNI_SOFT_BODY || can_push(ns->model, soft->body[1]);
-    const int      n = soft->row_count, body = soft->body[side];
-    const double*  J = soft->J[side];
+    tni_nullspace* ns = user;
+    const int      k  = soft->kind == TNI_SOFT_BODY || can_push(ns->model, soft->body[1]);
+    const int      n = soft->row_count, body = soft->body[k];
+    const double*  J = soft->J[k];
     double         W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX],
         WJ[TNI_SOFT_ROWS_MAX * 6];
     if (!can_push(ns->model, body)) return;
@@ -1133,4 +1135,376 @@ static void end_fixed(const link* a, work* w, tn_vec3 v, tn_vec3 wb, double* mu)
     w->w             = tni_add(wb, w->turn);
     tni_write3(mu, tni_scale(a->sign, m));
     tni_write3(mu + 3, tni_scale(a->sign, tni_solve3(&T, t)));
+}
+
+// ---- OTHER ---------------------------------------------------------------------------------------
+
+// J_b in terms of y: y is b's twist taken along by d.
+static void back_to_y(int rows, tn_vec3 d, double* J)
+{
+    for (int i = 0; i < rows; ++i) {
+        const tn_vec3 v = tni_read3(J + 6 * i), w = tni_read3(J + 6 * i + 3);
+        tni_write3(J + 6 * i + 3, tni_sub(w, tni_cross(d, v)));
+    }
+}
+
+static double dot6(const double* a, const double* b)
+{
+    double sum = 0;
+    for (int k = 0; k < 6; ++k) sum += a[k] * b[k];
+    return sum;
+}
+
+// The rows on a into Ja, what they want into r.
+static void hard_rows(const tni_nullspace* ns, const link* a, double* Ja, double* r)
+{
+    const tn_model*       model = ns->model;
+    const tni_constraint* of    = &model->constraints[a->constraint];
+    const tni_start*      start = ns->start;
+    const tni_lead*       lead  = ns->lead;
+    double                Jb[36], C[6], rate[6], gamma[6], *J[2];
+    const int             ub = a->parent >= 0 ? ns->links[a->parent].u : -1;
+    for (int e = 0; e < of->edge_count; ++e)
+        J[e] = model->edge_body[of->edge_start + e] == a->body ? Ja : Jb;
+    tni_constraint_rows(model, of, ns->system->views, lead->time, start->at.z,
+                        &(tni_rows_out){C, rate, gamma, J, NULL});
+    for (int i = 0; i < of->row_count; ++i) {
+        double own   = dot6(Ja + 6 * i, start->at.u + a->u),
+               drift = lead->drift != NULL ? dot6(Ja + 6 * i, lead->drift + a->u) : 0;
+        if (ub >= 0) own += dot6(Jb + 6 * i, start->at.u + ub);
+        if (ub >= 0 && lead->drift != NULL) drift += dot6(Jb + 6 * i, lead->drift + ub);
+        r[i] =
+            tni_row_wanted(start, lead, i < of->held_count, C[i], rate[i] - own, drift, gamma[i]);
+    }
+}
+
+// Soft rows of the actuation, or the stiffness of a distance.
+static void soft_rows_of(tni_nullspace* ns, const link* a, tn_vec3 d, soft_rows* s)
+{
+    const tni_joint* joint = &ns->model->joints[a->joint];
+    const tni_sides  sides = tni_sides_of(joint, ns->system->views);
+    double           W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX] = {0};
+    double           Jb[SOFT_MAX * 6] = {0};
+    s->count                          = 0;
+    if (a->actuation >= 0) {
+        const double* Ja = soften(ns, a, W, g);
+        s->count         = ns->soft.row_count;
+        memcpy(s->Ja, Ja, sizeof(double) * (size_t)(6 * s->count));
+        if (a->parent >= 0)
+            memcpy(Jb, ns->soft.J[a->sign < 0], sizeof(double) * (size_t)(6 * s->count));
+    } else if (tni_holds_distance(joint) && ns->start->multipliers != NULL) {
+        const tni_mat3 K =
+            tni_geometric_between(ns->model, joint, sides, ns->start->multipliers[a->row]);
+        const tn_vec3 p    = a->sign > 0 ? joint->p2 : joint->p1;
+        const tn_vec3 r[2] = {tni_mul(&ns->system->views[a->body].R, p),
+                              tni_mul(&ns->system->views[a->other].R, a->anchor)};
+        s->count           = 3;
+        for (int i = 0; i < 9; ++i) W[i] = ns->e * ns->e * K.m[i];
+        for (int i = 0; i < 3; ++i) {
+            const tn_vec3 axis = {i == 0, i == 1, i == 2};
+            tni_write3(s->Ja + 6 * i, axis);
+            tni_write3(s->Ja + 6 * i + 3, tni_cross(r[0], axis));
+            if (a->parent < 0) continue;
+            tni_write3(Jb + 6 * i, tni_neg(axis));
+            tni_write3(Jb + 6 * i + 3, tni_neg(tni_cross(r[1], axis)));
+        }
+    }
+    memcpy(s->W, W, sizeof(double) * (size_t)(s->count * s->count));
+    memcpy(s->g, g, sizeof(double) * (size_t)s->count);
+    back_to_y(s->count, d, Jb);
+    for (int i = 0; i < 6 * s->count; ++i) s->Y[i] = a->parent >= 0 ? s->Ja[i] + Jb[i] : 0;
+}
+
+static void spread(const bulk* B, double* A)
+{
+    const double* H = B->H.m;
+    const sym *   M = &B->M, *I = &B->I;
+    const double  m[9] = {M->xx, M->xy, M->xz, M->xy, M->yy, M->yz, M->xz, M->yz, M->zz},
+                 w[9]  = {I->xx, I->xy, I->xz, I->xy, I->yy, I->yz, I->xz, I->yz, I->zz};
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) {
+            A[6 * i + j] = m[3 * i + j], A[6 * (3 + i) + 3 + j] = w[3 * i + j];
+            A[6 * i + 3 + j] = H[3 * i + j], A[6 * (3 + j) + i] = H[3 * i + j];
+        }
+}
+
+// D, G, A' of a joint whose Q and soft rows are known.
+static bool reduce_other(dense* o)
+{
+    const int        n = 6 - o->rows, m = o->soft.count;
+    const double*    S                = o->Q + 6 * o->rows; // n x 6, rows are directions
+    const soft_rows* s                = &o->soft;
+    double           SJ[SOFT_MAX * 6] = {0}, WY[SOFT_MAX * 6], add[36], AS[36], DG[36];
+    multiply(n, 6, 6, false, S, o->A, o->G);
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < n; ++j) SJ[i * n + j] = dot6(s->Ja + 6 * i, S + 6 * j);
+    multiply(m, m, n, false, s->W, SJ, o->SW);
+    multiply(m, m, 6, false, s->W, s->Y, WY);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) o->D[i * n + j] = dot6(o->G + 6 * i, S + 6 * j);
+    multiply(n, m, n, true, SJ, o->SW, add);
+    for (int i = 0; i < n * n; ++i) o->D[i] += add[i];
+    multiply(n, m, 6, true, o->SW, s->Y, add);
+    for (int i = 0; i < n * 6; ++i) o->G[i] += add[i];
+    const bool good = ldl(n, o->D);
+    for (int j = 0; j < 6; ++j) {
+        double x[6];
+        for (int i = 0; i < n; ++i) x[i] = o->G[6 * i + j];
+        ldl_solve(n, o->D, x);
+        for (int i = 0; i < n; ++i) DG[6 * i + j] = x[i];
+    }
+    multiply(6, n, 6, true, o->G, DG, AS);
+    multiply(6, m, 6, true, s->Y, WY, add);
+    for (int i = 0; i < 36; ++i) o->left[i] = o->A[i] + add[i] - AS[i];
+    return good;
+}
+
+// p from what the hard rows want: R^T z = r.
+static void p_other(dense* o, const double* r)
+{
+    double z[6];
+    for (int k = 0; k < 6; ++k) o->p[k] = 0;
+    for (int i = 0; i < o->rows; ++i) {
+        z[i] = r[i];
+        for (int k = 0; k < i; ++k) z[i] -= o->R[k * o->rows + i] * z[k];
+        z[i] /= o->R[i * o->rows + i];
+        for (int k = 0; k < 6; ++k) o->p[k] += z[i] * o->Q[6 * i + k];
+    }
+}
+
+// g: of the soft rows, or NULL. b <- b'.
+static void pass_other(dense* o, const double* g, double* b)
+{
+    const int        n = 6 - o->rows, m = o->soft.count;
+    const double*    S = o->Q + 6 * o->rows;
+    const soft_rows* s = &o->soft;
+    for (int i = 0; i < m; ++i) { // the push where q = y = 0
+        o->push[i] = g != NULL ? g[i] : 0;
+        for (int k = 0; k < m; ++k) o->push[i] -= s->W[i * m + k] * dot6(s->Ja + 6 * k, o->p);
+    }
+    for (int k = 0; k < 6; ++k) o->b[k] = b[k] - dot6(o->A + 6 * k, o->p);
+    for (int j = 0; j < n; ++j) {
+        o->q[j] = dot6(S + 6 * j, o->b);
+        for (int i = 0; i < m; ++i) o->q[j] += dot6(s->Ja + 6 * i, S + 6 * j) * o->push[i];
+    }
+    ldl_solve(n, o->D, o->q);
+    for (int k = 0; k < 6; ++k) {
+        for (int i = 0; i < m; ++i) o->b[k] += s->Y[6 * i + k] * o->push[i];
+        for (int j = 0; j < n; ++j) o->b[k] -= o->G[6 * j + k] * o->q[j];
+        b[k] = o->b[k];
+    }
+}
+
+static void stiffen_other(const tni_nullspace* ns, const link* a, bulk* B)
+{
+    const tni_joint* joint = &ns->model->joints[a->joint];
+    const tni_view*  views = ns->system->views;
+    const tni_sides  sides = tni_sides_of(joint, views);
+    tn_vec3 f = tni_joint_reaction(ns->model, joint, sides, ns->start->at.time, ns->start->at.z,
+                                   ns->start->multipliers + a->row)
+                    .force;
+    const tn_vec3 at = tni_add(sides.view2->x, tni_mul(&sides.view2->R, joint->p2));
+    stiffen(ns, a, tni_scale(a->sign, f), tni_sub(at, views[a->body].x),
+            tni_sub(at, views[a->other].x), &B->I);
+}
+
+static bool begin_other(tni_nullspace* ns, const link* a, work* w, bulk* B)
+{
+    dense*          o     = &ns->denses[a->dense];
+    const tni_view* views = ns->system->views;
+    double          Ja[36], r[6] = {0}, b[6];
+    tn_vec3         d    = {0, 0, 0};
+    bool            good = true;
+    o->rows = o->soft.count = 0;
+    if (a->joint >= 0) {
+        const tni_joint* joint = &ns->model->joints[a->joint];
+        o->rows                = ns->model->constraints[a->constraint].row_count;
+        const tni_view *va = &views[a->body], *vb = &views[a->other];
+        d = tni_sub(va->x, vb->x);
+        if (a->points)
+            d = tni_sub(tni_mul(&vb->R, a->anchor),
+                        tni_mul(&va->R, a->sign > 0 ? joint->p2 : joint->p1));
+        if (ns->start->multipliers != NULL) stiffen_other(ns, a, B);
+        hard_rows(ns, a, Ja, r);
+        soft_rows_of(ns, a, d, &o->soft);
+        w->arm = a->parent >= 0 ? tni_sub(d, ns->works[a->parent].ref) : d;
+    }
+    good = factor_rows(o->rows, Ja, o->Q, o->R) && good;
+    spread(B, o->A);
+    good = reduce_other(o) && good;
+    p_other(o, r);
+    tni_write3(b, B->f), tni_write3(b + 3, B->t);
+    pass_other(o, o->soft.g, b);
+    const double* A = o->left;
+    *B              = (bulk){.M = {A[0], A[6], A[12], A[7], A[13], A[14]},
+                             .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
+                             .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
+                             .f = tni_read3(b),
+                             .t = tni_read3(b + 3)};
+    return good;
+}
+
+static void end_other(dense* o, work* w, tn_vec3 v, tn_vec3 wb, double* mu)
+{
+    const int        n = 6 - o->rows, m = o->soft.count;
+    const double *   S = o->Q + 6 * o->rows, y[6] = {v.x, v.y, v.z, wb.x, wb.y, wb.z};
+    const soft_rows* s = &o->soft;
+    double           Gy[6], u[6], f[6];
+    multiply(n, 6, 1, false, o->G, y, Gy);
+    ldl_solve(n, o->D, Gy);
+    for (int k = 0; k < 6; ++k) u[k] = y[k] + o->p[k];
+    for (int j = 0; j < n; ++j)
+        for (int k = 0; k < 6; ++k) u[k] += S[6 * j + k] * (o->q[j] - Gy[j]);
+    w->v = tni_read3(u), w->w = tni_read3(u + 3);
+    for (int k = 0; k < 6; ++k) f[k] = o->b[k] - dot6(o->left + 6 * k, y);
+    for (int i = 0; i < m; ++i) {
+        double push = o->push[i];
+        for (int j = 0; j < n; ++j) push -= o->SW[i * n + j] * (o->q[j] - Gy[j]);
+        for (int k = 0; k < m; ++k) push -= s->W[i * m + k] * dot6(s->Y + 6 * k, y);
+        for (int k = 0; k < 6; ++k) f[k] += (s->Ja[6 * i + k] - s->Y[6 * i + k]) * push;
+    }
+    for (int i = o->rows; i-- > 0;) { // R mu = Q^T f
+        mu[i] = dot6(o->Q + 6 * i, f);
+        for (int k = i + 1; k < o->rows; ++k) mu[i] -= o->R[i * o->rows + k] * mu[k];
+        mu[i] /= o->R[i * o->rows + i];
+    }
+}
+
+// ---- The three services --------------------------------------------------------------------------
+
+static bool inward(tni_nullspace* ns, int i)
+{
+    const link* a = &ns->links[i];
+    work*       w = &ns->works[i];
+    bulk        B = gather(ns, a, w);
+    bool        good;
+    if (w->one > 0) add_ones(ns, w, &B);
+    open_slot(ns, a);
+    if (a->kind == OTHER) {
+        good = begin_other(ns, a, w, &B);
+    } else {
+        const side b = parent_of(ns, a, ns->start->at.q);
+        hold_anchors(ns, a, w, &b, &B);
+        if (a->kind == TURNS) good = begin_turns(ns, a, w, &b, &B);
+        else if (a->kind == AXIS) good = begin_axis(ns, a, w, &b, &B);
+        else good = begin_fixed(ns, a, w, &b, &B);
+    }
+    leave(ns, a, &B, w->arm);
+    return good;
+}
+
+TNI_INLINE void outward(const tni_nullspace* ns, int i, double* u, double* mu)
+{
+    const link* a = &ns->links[i];
+    work*       w = &ns->works[i];
+    tn_vec3     v = {0, 0, 0}, wb = {0, 0, 0};
+    if (a->parent >= 0) {
+        const work* b = &ns->works[a->parent];
+        wb            = b->w;
+        v             = tni_add(b->v, tni_cross(wb, w->arm));
+    }
+    if (a->kind == TURNS) end_turns(a, w, v, wb, mu + a->row);
+    else if (a->kind == AXIS) end_axis(a, w, v, wb, mu + a->row);
+    else if (a->kind == FIXED) end_fixed(a, w, v, wb, mu + a->row);
+    else end_other(&ns->denses[a->dense], w, v, wb, mu + a->row);
+    tni_write3(u + a->u, tni_sub(w->v, tni_cross(w->w, w->ref)));
+    tni_write3(u + a->u + 3, w->w);
+}
+
+tn_result tni_nullspace_begin(tni_nullspace* ns, const tni_start* start, const tni_lead* lead,
+                              double* u, double* mu, tn_why* why)
+{
+    const tn_model* model = ns->model;
+    int             bad   = -1;
+    ns->start = start, ns->lead = lead, ns->e = lead->share * lead->h;
+    for (; ns->one_count > 0; --ns->one_count) ns->works[ns->ones[ns->one_count - 1].link].one = 0;
+    if (ns->looks || has_handles(ns)) {
+        tni_views(model, start->at.time, start->at.q, start->at.u, ns->system->views);
+        gather_forces(ns);
+    } else {
+        for (int i = 0; i < ns->fixed_count; ++i)
+            tni_view_body(model, ns->fixed[i], start->at.time, start->at.q, start->at.u,
+                          &ns->system->views[ns->fixed[i]]);
+    }
+    look(ns, start->at.q);
+    for (int i = 0; i < ns->count; ++i)
+        if (!inward(ns, i) && bad < 0) bad = i;
+    if (bad >= 0) return tni_system_fail_at(ns->system, ns->links[bad].u, why);
+    for (int i = ns->count; i-- > 0;) outward(ns, i, u, mu);
+    return TN_OK;
+}
+
+// f and t of a link, as its children left them and b adds, at O.
+static void pass(tni_nullspace* ns, int i, const double* b, const double* r)
+{
+    const link* a = &ns->links[i];
+    work*       w = &ns->works[i];
+    tn_vec3     f = {0, 0, 0}, t = {0, 0, 0};
+    if (b != NULL) {
+        f = tni_read3(b + a->u);
+        t = tni_add(tni_read3(b + a->u + 3), tni_cross(f, w->ref));
+    }
+    if (a->slot >= 0) {
+        f = tni_add(f, ns->slots[a->slot].f);
+        t = tni_add(t, ns->slots[a->slot].t);
+    }
+    r += a->row;
+    if (a->kind == OTHER) {
+        dense* o    = &ns->denses[a->dense];
+        double x[6] = {f.x, f.y, f.z, t.x, t.y, t.z};
+        p_other(o, r);
+        pass_other(o, NULL, x);
+        f = tni_read3(x), t = tni_read3(x + 3);
+    } else {
+        w->p = tni_scale(a->sign, tni_read3(r));
+        if (a->kind == TURNS) {
+            pass_turns(a, w, tni_vec3(0, 0, 0), &f, &t);
+        } else if (a->kind == AXIS) {
+            turn_axis(a, w, r[3], r[4]);
+            pass_axis(w, 0, &f, &t);
+        } else {
+            w->turn = tni_scale(a->sign, tni_solve3(&w->T, tni_read3(r + 3)));
+            pass_fixed(w, &f, &t);
+        }
+    }
+    if (a->parent_slot < 0) return;
+    bulk* to = &ns->slots[a->parent_slot];
+    if (a->first) to->f = to->t = tni_vec3(0, 0, 0);
+    to->f = tni_add(to->f, f);
+    to->t = tni_add(tni_add(to->t, t), tni_cross(w->arm, f));
+}
+
+tn_result tni_nullspace_correct(tni_nullspace* ns, const double* b, const double* r, double* u,
+                                double* mu, tn_why* why)
+{
+    (void)why;
+    for (int i = 0; i < ns->count; ++i) pass(ns, i, b, r);
+    for (int i = ns->count; i-- > 0;) outward(ns, i, u, mu);
+    return TN_OK;
+}
+
+double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_lead* lead,
+                         const double* u, double* q1, double* u1, double* r, int* worst)
+{
+    const tn_model* model  = ns->model;
+    tni_system*     system = ns->system;
+    if (lead->share == 1 && lead->drift == NULL) tni_fly(model, lead->h, start->at.q, u, q1, u1);
+    else tni_fly_mean(model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
+    const tni_place at   = {lead->time, q1, u1, start->at.z};
+    double          most = 0;
+    tni_system_look(system, &at);
+    *worst = -1;
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* of = &model->constraints[i];
+        for (int k = 0; k < of->row_count; ++k) {
+            const int    row  = of->row_start + k;
+            const bool   held = k < of->held_count;
+            const double e    = fabs(held ? system->C[row] : lead->h * system->rate[row]);
+            r[row]            = held ? system->C[row] : system->rate[row];
+            if (e <= most) continue; // so written, a NaN counts as largest
+            most   = isnan(e) ? HUGE_VAL : e;
+            *worst = i;
+        }
+    }
+    return most;
 }
