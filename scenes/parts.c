@@ -98,7 +98,10 @@ void tns_setup(tn_scene* scene, const char* name, double h, double duration)
 
 void tns_setup_stiff(tn_scene* scene, const char* name, double duration)
 {
-    tns_setup(scene, name, 0.0005, duration);
+    tns_setup(scene, name, 1.0 / 60, duration);
+    tn_settings settings = tn_scene_settings(scene);
+    settings.method      = TN_METHOD_IMPLICIT;
+    tn_scene_set_settings(scene, &settings);
 }
 
 static const tn_twist rest = {{0, 0, 0}, {0, 0, 0}};

@@ -68,7 +68,7 @@ static void add_finger(const arm* a, tn_body_id hand, int number, double x)
 static tn_body_id add_arm(const arm* a, tn_body_id torso)
 {
     const tn_vec3 shoulder = out(a, 0, 0.2, 1.3), elbow = out(a, 0, 0.5, 1.3),
-                  wrist = out(a, 0, 0.78, 1.3), along = out(a, 0, 1, 0);
+                  wrist        = out(a, 0, 0.78, 1.3);
     const tns_text upper_name  = tns_name("%s_upper_arm", a->side),
                    fore_name   = tns_name("%s_forearm", a->side);
     const tns_text   hand_name = tns_name("%s_hand", a->side);
@@ -76,9 +76,9 @@ static tn_body_id add_arm(const arm* a, tn_body_id torso)
     const tn_body_id fore      = tns_rod(a->scene, fore_name.text, elbow, wrist, 0.035, 1.3);
     const tn_frame   pose      = tns_frame(out(a, 0, 0.83, 1.3));
     const tn_body_id hand = tns_box(a->scene, hand_name.text, pose, tns_vec(0.05, 0.05, 0.02), 0.5);
-    add_joint(a, tns_name("%s_shoulder", a->side), shoulder_make, torso, upper, shoulder, along);
-    add_joint(a, tns_name("%s_elbow", a->side), elbow_make, upper, fore, elbow, along);
-    add_joint(a, tns_name("%s_wrist", a->side), wrist_make, fore, hand, wrist, along);
+    add_joint(a, tns_name("%s_shoulder", a->side), shoulder_make, torso, upper, shoulder, TNS_Y);
+    add_joint(a, tns_name("%s_elbow", a->side), elbow_make, upper, fore, elbow, TNS_Y);
+    add_joint(a, tns_name("%s_wrist", a->side), wrist_make, fore, hand, wrist, TNS_Y);
     for (int i = 0; i < 3; ++i) add_finger(a, hand, i + 1, 0.035 * (1 - i));
     return hand;
 }
@@ -87,7 +87,7 @@ static tn_body_id add_arm(const arm* a, tn_body_id torso)
 // shoulder than the arm reaches.
 static void drag(tn_scene* scene, tn_body_id hand, tn_vec3 from)
 {
-    static const tn_vec3 way[] = {{0, 0, 0},         {0.2, -0.06, 0.2}, {0.4, -0.3, 0.25},
+    static const tn_vec3 way[] = {{0, 0, 0},         {0.2, -0.1, 0.2},  {0.4, -0.3, 0.25},
                                   {0.45, -0.6, 0.1}, {0.4, -0.4, -0.2}, {0.1, -0.25, -0.45},
                                   {0.1, -0.1, -0.2}, {0, -0.01, -0.02}};
     enum { COUNT = sizeof way / sizeof way[0] };

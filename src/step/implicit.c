@@ -28,7 +28,9 @@
 // K_g is made of the multipliers of the step before. A state that has none (the first step, or one
 // after somebody moved a body) is solved for once without, to get them.
 //
-// A step whose joints do not close is halved, six times at most; then it fails and names the joint.
+// Where the correction does not close the joints (forces have changed by so much that the old K_g
+// leads astray) it is tried with the forces just found, then Newton's method is. A step whose joints
+// do not close even then is halved, six times at most; then it fails and names the joint.
 #include "step/stepper.h"
 
 enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6 };
@@ -48,6 +50,8 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     work->mu                 = TNI_TAKE(&s->arena, double, model->row_count);
     work->dmu                = TNI_TAKE(&s->arena, double, model->row_count);
     work->r                  = TNI_TAKE(&s->arena, double, model->row_count);
+    work->first              = TNI_TAKE(&s->arena, double, model->row_count);
+    work->again              = TNI_TAKE(&s->arena, double, model->row_count);
     work->sided              = tni_stiff_is_sided(model);
     work->force              = TNI_TAKE(&s->arena, double, model->row_count);
     for (int i = 0; i < 2; ++i) {
@@ -136,6 +140,8 @@ static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead
     tni_implicit_work* work = &s->implicit;
     const tni_place    end  = {lead->time, s->next.q, s->next.u, s->now.z};
     const double*      p    = start->momentum != NULL ? start->momentum : work->after.momentum;
+    if (!work->begun) momentum_of(s, work->after.momentum);
+    work->begun = true;
     tni_system_look_whole(s->system, &end);
     tni_system_forces(s->system, &end, true, b);
     tni_system_momentum(s->system, s->next.u, s->scratch);
@@ -247,30 +253,58 @@ static void remember(tn_stepper* s, const tni_lead* lead)
     tni_mean_velocity(s->model, lead->h, s->now.q, s->next.q, work->after.mean);
 }
 
+// Rows ask for what they should, forces of their end are found; *c: what joints are left open by.
+static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, const tni_lead* lead,
+                       closing* c, tn_step_report* report, tn_why* why)
+{
+    tni_implicit_work* work = &s->implicit;
+    start->bend             = how == TN_IMPLICIT_CORRECTED;
+    start->keep             = false;
+    start->ahead            = s->now.u;
+    const tn_result result  = solve_linear(s, start, lead, report, why);
+    const double    e       = lead->h * lead->share;
+    if (result != TN_OK) return result;
+    for (int i = 0; i < s->model->row_count; ++i) work->first[i] = -work->mu[i] / e;
+    if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, lead, report);
+    else if (how == TN_IMPLICIT_CORRECTED) *c = correct(s, start, lead, report);
+    else
+        c->error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
+                                 &c->worst);
+    return TN_OK;
+}
+
+static bool is_closed(const tn_stepper* s, const closing* c)
+{
+    return s->settings.implicit.solve == TN_IMPLICIT_LINEAR ? c->error < diverged
+                                                            : c->error <= s->implicit.goal;
+}
+
+// Where joint forces have changed so much that the old K_g leads astray: with those of this step,
+// then by Newton's method.
 static tn_result attempt(tn_stepper* s, double h, closing* c, tn_step_report* report, tn_why* why)
 {
     tni_implicit_work* work   = &s->implicit;
     tni_start          start  = {.at = tni_place_of(&s->now), .ahead = s->now.u};
     const tni_lead     lead   = lead_of(s, h, &start.momentum);
+    tn_implicit_solve  how    = s->settings.implicit.solve;
     tn_result          result = TN_OK;
-    start.bend                = s->settings.implicit.solve == TN_IMPLICIT_CORRECTED;
     s->next.time              = lead.time;
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     if (s->settings.implicit.stiffen && s->model->row_count > 0) {
         start.multipliers = work->before.multipliers;
         if (!(work->before.h > 0)) result = find_multipliers(s, &start, &lead, report, why);
     }
-    if (result == TN_OK) result = solve_linear(s, &start, &lead, report, why);
-    if (result != TN_OK) return result;
-    if (s->settings.implicit.solve == TN_IMPLICIT_LINEAR) {
-        c->error = tni_stiff_fly(work->stiff, &start, &lead, work->u, s->next.q, s->next.u, work->r,
-                                 &c->worst);
-    } else {
-        *c = (s->settings.implicit.solve == TN_IMPLICIT_NEWTON ? newton : correct)(s, &start, &lead,
-                                                                                   report);
+    if (result == TN_OK) result = solve(s, how, &start, &lead, c, report, why);
+    if (result == TN_OK && how == TN_IMPLICIT_CORRECTED && !is_closed(s, c) &&
+        start.multipliers != NULL) {
+        tni_copy_numbers(work->again, work->first, s->model->row_count);
+        start.multipliers = work->again;
+        result            = solve(s, how, &start, &lead, c, report, why);
+        if (result == TN_OK && !is_closed(s, c))
+            result = solve(s, TN_IMPLICIT_NEWTON, &start, &lead, c, report, why);
     }
-    remember(s, &lead);
-    return TN_OK;
+    if (result == TN_OK) remember(s, &lead);
+    return result;
 }
 
 static const char* name_of(const tn_stepper* s, int constraint)
@@ -291,10 +325,7 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
     closing   c;
     tn_result result = attempt(s, h, &c, report, why);
     if (result != TN_OK) return result;
-    const bool closed = s->settings.implicit.solve == TN_IMPLICIT_LINEAR
-                            ? c.error < diverged
-                            : c.error <= s->implicit.goal;
-    if (closed) {
+    if (is_closed(s, &c)) {
         ++report->substep_count;
         return TN_OK;
     }

@@ -405,12 +405,13 @@ static kind kind_of(const tn_model* model, const tni_joint* joint)
     return rows == 3 ? TURNS : rows == 5 ? AXIS : FIXED;
 }
 
-// Whether only spring and damper count, along turning or an angle that the joint's kind has.
-static bool is_plain(const tni_joint* joint, kind of, const tni_actuation* a)
+// Whether only spring and damper count, between bodies that do not move by themselves.
+static bool is_plain(const tn_model* model, const link* a, const tni_actuation* act)
 {
-    for (int k = 0; k < joint->coordinate_count; ++k)
-        if (of == TURNS && a->force[k] != 0) return false;
-    return (of == TURNS || of == AXIS) && a->friction == 0 && !a->limit.given;
+    for (int k = 0; k < model->joints[act->joint].coordinate_count; ++k)
+        if (a->kind == TURNS && act->force[k] != 0) return false;
+    return (a->kind == TURNS || a->kind == AXIS) && act->friction == 0 && !act->limit.given &&
+           model->bodies[a->other].kind != TN_BODY_KINEMATIC;
 }
 
 static void set_joint(tni_nullspace* ns, link* a, int index)
@@ -439,7 +440,7 @@ static void set_actuations(tni_nullspace* ns, const int* link_of_joint)
                       F1           = tni_quat_conjugate(tni_matrix_quat(&joint->F1)),
                       F2           = tni_matrix_quat(&joint->F2);
         a->actuation               = i;
-        a->plain                   = is_plain(joint, a->kind, act);
+        a->plain                   = is_plain(ns->model, a, act);
         a->twist                   = tni_quat_mul(F2, tni_quat_mul(rest, F1));
         a->stiffness               = act->stiffness;
         a->damping                 = act->damping;

@@ -1,0 +1,448 @@
+// cross: the null-space form against a dense system, on random trees of rigid bodies with all joints.
+//
+//     [ A    J^T  -Js^T ] [ u  ]   [ p + e F ]     A = M + e^2 K_g
+//     [ J               ] [ mu ] = [ r       ]
+//     [ W Js        1   ] [ s  ]   [ g       ]     s: what stiff forces push with
+// is built whole from what the joints and forces say one by one, factored by LU with row exchanges, and
+// refined with residuals in long double. No product of a stiffness with a Jacobian is formed, so the
+// reference is good at k = 1e8 too.
+#include "force/force.h"
+#include "support/random_scene.h"
+#include "system/geometric.h"
+#include "system/nullspace.h"
+
+enum { EXTRA_MAX = 400 };
+
+// ---- The dense system ---------------------------------------------------------------------------
+
+typedef struct dense {
+    const tn_model*  model;
+    const tni_start* start;
+    const tni_lead*  lead;
+    int              u, rows, n; ///< n grows with the soft rows
+    double *         K, *lu, *rhs, *x;
+    int*             exchange;
+    tni_view*        views;
+} dense;
+
+static size_t place(const dense* d, int i, int j)
+{
+    return (size_t)i * (size_t)(d->u + d->rows + EXTRA_MAX) + (size_t)j;
+}
+
+static dense dense_make(const tn_model* model, const tni_start* start, const tni_lead* lead)
+{
+    dense        d   = {model, start, lead, model->u_count, model->row_count, 0, 0, 0, 0, 0, 0, 0};
+    const size_t max = (size_t)(d.u + d.rows + EXTRA_MAX);
+    d.n              = d.u + d.rows;
+    d.K              = calloc(max * max, sizeof(double));
+    d.lu             = calloc(max * max, sizeof(double));
+    d.rhs            = calloc(max, sizeof(double));
+    d.x              = calloc(max, sizeof(double));
+    d.exchange       = calloc(max, sizeof(int));
+    d.views          = calloc((size_t)model->body_count, sizeof *d.views);
+    tni_views(model, start->at.time, start->at.q, start->at.u, d.views);
+    return d;
+}
+
+static void dense_free(dense* d)
+{
+    free(d->K), free(d->lu), free(d->rhs), free(d->x), free(d->exchange), free(d->views);
+}
+
+static double reach(const dense* d)
+{
+    return d->lead->share * d->lead->h;
+}
+
+static void put_bodies(dense* d)
+{
+    const double e   = reach(d);
+    tni_mat3*    K_g = calloc((size_t)d->model->body_count, sizeof *K_g);
+    if (d->start->multipliers != NULL)
+        tni_geometric(d->model, d->views, d->start->at.time, d->start->at.z, d->start->multipliers,
+                      K_g);
+    for (int i = 0; i < d->model->free_count; ++i) {
+        const int       index = d->model->free_bodies[i];
+        const tni_body* body  = &d->model->bodies[index];
+        double          M[36], Mu[6];
+        tni_mass_block(body, &d->views[index], M);
+        tni_mass_times(body, &d->views[index], d->start->at.u + body->u_start, Mu);
+        for (int k = 0; k < 36; ++k) {
+            const int r = k / 6, c = k % 6;
+            if (r >= 3 && c >= 3) M[k] += e * e * K_g[index].m[3 * (r - 3) + c - 3];
+            d->K[place(d, body->u_start + r, body->u_start + c)] = M[k];
+        }
+        for (int k = 0; k < 6; ++k)
+            d->rhs[body->u_start + k] +=
+                d->start->momentum != NULL ? d->start->momentum[body->u_start + k] : Mu[k];
+    }
+    free(K_g);
+}
+
+static void put_rows(dense* d)
+{
+    const tn_model* model = d->model;
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c = &model->constraints[i];
+        double blocks[2][36], *J[2] = {blocks[0], blocks[1]}, C[6], rate[6], gamma[6];
+        tni_constraint_rows(model, c, d->views, d->lead->time, d->start->at.z,
+                            &(tni_rows_out){C, rate, gamma, J, NULL});
+        for (int k = 0; k < c->row_count; ++k) {
+            double own = 0, drift = 0;
+            for (int e = 0; e < c->edge_count; ++e) {
+                const int at = model->bodies[model->edge_body[c->edge_start + e]].u_start;
+                for (int j = 0; j < 6; ++j) {
+                    const double v                                  = blocks[e][6 * k + j];
+                    d->K[place(d, d->u + c->row_start + k, at + j)] = v;
+                    d->K[place(d, at + j, d->u + c->row_start + k)] = v;
+                    own += v * d->start->at.u[at + j];
+                    if (d->lead->drift != NULL) drift += v * d->lead->drift[at + j];
+                }
+            }
+            d->rhs[d->u + c->row_start + k] = tni_row_wanted(d->start, d->lead, k < c->held_count,
+                                                             C[k], rate[k] - own, drift, gamma[k]);
+        }
+    }
+}
+
+// Soft rows: the unknown s, its push on the bodies, and s + W Js u = g.
+static void put_soft(dense* d, const tni_soft* soft, const double* W, const double* g)
+{
+    const int first = d->n, n = soft->row_count;
+    d->n += n;
+    for (int i = 0; i < n; ++i) {
+        d->K[place(d, first + i, first + i)] = 1;
+        d->rhs[first + i]                    = g[i];
+        for (int side = 0; side < 2; ++side) {
+            if (soft->kind == TNI_SOFT_BODY && side == 0) continue;
+            const tni_body* body = &d->model->bodies[soft->body[side]];
+            if (body->node < 0) continue;
+            for (int j = 0; j < 6; ++j) {
+                const int at = body->u_start + j;
+                d->K[place(d, at, first + i)] -= soft->J[side][6 * i + j];
+                for (int k = 0; k < n; ++k)
+                    d->K[place(d, first + k, at)] += W[k * n + i] * soft->J[side][6 * i + j];
+            }
+        }
+    }
+}
+
+static void take_soft(void* user, const tni_soft* soft)
+{
+    dense* d = user;
+    double W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
+    tni_soft_impulse(d->model, soft, d->lead, W, g);
+    put_soft(d, soft, W, g);
+}
+
+static void put_forces(dense* d, const tni_outside* outside)
+{
+    const tni_scene_view at    = {.model   = d->model,
+                                  .time    = d->start->at.time,
+                                  .z       = d->start->at.z,
+                                  .views   = d->views,
+                                  .flying  = true,
+                                  .outside = outside};
+    const tni_ahead      ahead = {d->lead->h, d->lead->time, d->start->ahead};
+    double*              f     = calloc((size_t)d->u + 1, sizeof(double));
+    tni_plain_forces(&at, f);
+    for (int i = 0; i < d->u; ++i) d->rhs[i] += reach(d) * f[i];
+    tni_soften(&at, &ahead, take_soft, d);
+    free(f);
+}
+
+static void put_distances(dense* d)
+{
+    const double e = reach(d), g[3] = {0, 0, 0};
+    for (int i = 0; d->start->multipliers != NULL && i < d->model->joint_count; ++i) {
+        const tni_joint* joint = &d->model->joints[i];
+        if (!tni_holds_distance(joint)) continue;
+        const tni_sides sides = tni_sides_of(joint, d->views);
+        const double    lambda =
+            d->start->multipliers[d->model->constraints[joint->constraint].row_start];
+        tni_mat3       K    = tni_geometric_between(d->model, joint, sides, lambda);
+        const tni_mat3 F    = tni_identity3();
+        tni_soft       soft = {
+                  .kind = TNI_SOFT_SPRING, .body = {joint->body1, joint->body2}, .row_count = 3};
+        for (int k = 0; k < 3; ++k) {
+            const tn_vec3  axis = {k == 0, k == 1, k == 2};
+            const tni_push to = {.force = axis}, from = {.force = tni_neg(axis)};
+            tni_push_row(&d->model->bodies[joint->body1], sides.view1, joint->p1, &F, &from,
+                         soft.J[0] + 6 * k);
+            tni_push_row(&d->model->bodies[joint->body2], sides.view2, joint->p2, &F, &to,
+                         soft.J[1] + 6 * k);
+        }
+        for (int k = 0; k < 9; ++k) K.m[k] *= e * e;
+        put_soft(d, &soft, K.m, g);
+    }
+}
+
+static void factor(dense* d)
+{
+    const int n = d->n;
+    for (int i = 0; i < n; ++i)
+        memcpy(d->lu + place(d, i, 0), d->K + place(d, i, 0), sizeof(double) * (size_t)n);
+    for (int j = 0; j < n; ++j) {
+        int best = j;
+        for (int i = j + 1; i < n; ++i)
+            if (fabs(d->lu[place(d, i, j)]) > fabs(d->lu[place(d, best, j)])) best = i;
+        d->exchange[j] = best;
+        for (int k = 0; best != j && k < n; ++k) {
+            const double old         = d->lu[place(d, j, k)];
+            d->lu[place(d, j, k)]    = d->lu[place(d, best, k)];
+            d->lu[place(d, best, k)] = old;
+        }
+        for (int i = j + 1; i < n; ++i) {
+            if (d->lu[place(d, i, j)] == 0) continue;
+            const double l = d->lu[place(d, i, j)] /= d->lu[place(d, j, j)];
+            for (int k = j + 1; k < n; ++k) d->lu[place(d, i, k)] -= l * d->lu[place(d, j, k)];
+        }
+    }
+}
+
+// x = K^-1 rhs.
+static void solve(dense* d, const double* rhs)
+{
+    const int n   = d->n;
+    double*   fix = calloc((size_t)n + 1, sizeof(double));
+    for (int i = 0; i < n; ++i) d->x[i] = 0;
+    for (int round = 0; round < 5; ++round) {
+        for (int i = 0; i < n; ++i) {
+            long double left = (long double)rhs[i];
+            for (int k = 0; k < n; ++k)
+                left -= (long double)d->K[place(d, i, k)] * (long double)d->x[k];
+            fix[i] = (double)left;
+        }
+        for (int i = 0; i < n; ++i) {
+            const double old    = fix[i];
+            fix[i]              = fix[d->exchange[i]];
+            fix[d->exchange[i]] = old;
+        }
+        for (int i = 0; i < n; ++i)
+            for (int k = 0; k < i; ++k) fix[i] -= d->lu[place(d, i, k)] * fix[k];
+        for (int i = n; i-- > 0;) {
+            for (int k = i + 1; k < n; ++k) fix[i] -= d->lu[place(d, i, k)] * fix[k];
+            fix[i] /= d->lu[place(d, i, i)];
+        }
+        for (int i = 0; i < n; ++i) d->x[i] += fix[i];
+    }
+    free(fix);
+}
+
+// ---- Random trees --------------------------------------------------------------------------------
+
+typedef struct recipe {
+    double stiffness; ///< of joints
+    bool   loose;     ///< joints are open at the start
+    bool   limits, forces, floating;
+    int    only; ///< index of the only type of joint; -1: all
+} recipe;
+
+static void actuate(test_random* r, const recipe* how, tn_joint_def* def)
+{
+    const int count = tni_joint_type_of(def->type, def->of)->coordinate_count;
+    if (count == 0 || how->stiffness < 0) return;
+    def->stiffness = how->stiffness;
+    def->damping   = test_random_unit(r) < 0.5 ? 0.3 : 0;
+    random_numbers(r, def->rest, count, 0.3);
+    if (how->limits) {
+        random_numbers(r, def->force, count, 2);
+        if (test_random_unit(r) < 0.5) def->friction = 0.5, def->friction_speed = 0.01;
+        def->limit.given = true, def->limit.stiffness = 1e4, def->limit.damping = 1;
+        if (def->type == TN_JOINT_BALL || def->type == TN_JOINT_POINT_ON_LINE ||
+            def->type == TN_JOINT_POINT_ON_PLANE)
+            def->limit.cone = 0.1;
+        else def->limit.lower = -0.01, def->limit.upper = 0.01;
+    }
+}
+
+static random_mechanism* random_tree(test_random* r, const recipe* how, int bodies)
+{
+    random_mechanism* m = random_mechanism_make();
+    tn_scene_set_gravity(m->scene, random_vec3(r, 10));
+    const tn_body_id fixed[3] = {random_add_body(m, r, RANDOM_STATIC, random_vec3(r, 1), false),
+                                 random_add_body(m, r, RANDOM_KINEMATIC, random_vec3(r, 1), false),
+                                 {0}};
+    for (int i = 0; i < bodies; ++i) {
+        const int        first = 3, count = m->body_count;
+        const bool       hangs  = count > first && test_random_unit(r) < 0.9;
+        const tn_body_id parent = hangs ? (tn_body_id){(uint32_t)test_random_int(
+                                              r, count - 4 > first ? count - 4 : first, count - 1)}
+                                        : fixed[test_random_int(r, 0, 2)];
+        const tn_vec3    at     = tni_add(m->poses[hangs ? parent.bits : 0].position,
+                                          tni_scale(0.8, random_direction(r)));
+        const tn_body_id child  = random_add_body(m, r, RANDOM_RIGID, at, false);
+        if (!hangs && how->floating) continue;
+        random_joint_type t =
+            random_joint_types[how->only >= 0 ? how->only
+                                              : test_random_int(r, 0, RANDOM_JOINT_TYPE_COUNT - 1)];
+        const bool       swap = test_random_unit(r) < 0.5;
+        const tn_body_id a = swap ? child : parent, b = swap ? parent : child;
+        tn_joint_def def = how->loose && t.type != TN_JOINT_DISTANCE && t.type != TN_JOINT_ROLLING
+                               ? random_loose_joint(m, r, t, a, b, 0.1)
+                               : random_joint(m, r, t, a, b);
+        actuate(r, how, &def);
+        (void)tn_scene_add_joint(m->scene, &def);
+    }
+    if (how->forces) {
+        for (int i = 3; i < m->body_count; i += 2) {
+            const tn_body_id body = {(uint32_t)i};
+            tn_load_def      load = tn_default_load_def();
+            load.body = body, load.force = random_vec3(r, 5), load.torque = random_vec3(r, 2);
+            (void)tn_scene_add_load(m->scene, &load);
+            tn_drag_def drag = tn_default_drag_def();
+            drag.body = body, drag.linear = 0.5, drag.quadratic = 0.2, drag.angular = 0.1;
+            (void)tn_scene_add_drag(m->scene, &drag);
+            tn_spring_def spring = tn_default_spring_def();
+            spring.body2 = body, spring.body1 = fixed[i % 3], spring.stiffness = 1000;
+            spring.anchor1 = random_vec3(r, 2), spring.damping = 1, spring.length = 0.5;
+            (void)tn_scene_add_spring(m->scene, &spring);
+            tn_key        key    = {0, {random_vec3(r, 2), random_quat(r)}};
+            tn_target_def target = tn_default_target_def();
+            target.body = body, target.keys = &key, target.key_count = 1;
+            target.stiffness = 500, target.damping = 0.5;
+            target.angular_stiffness = 100, target.angular_damping = 0.1;
+            (void)tn_scene_add_target(m->scene, &target);
+        }
+    }
+    random_mechanism_build(m);
+    random_disturb(m, r, how->loose ? 0.05 : 0.001, 1);
+    return m;
+}
+
+// ---- Comparing -----------------------------------------------------------------------------------
+
+typedef struct rig {
+    random_mechanism* m;
+    tni_arena         arena;
+    tni_system*       system;
+    tni_nullspace*    ns;
+    double *          drift, *momentum, *multipliers, *ahead, *u, *mu, *b, *r;
+    tni_start         start;
+    tni_lead          lead;
+} rig;
+
+static double* numbers(test_random* r, int count, double size)
+{
+    double* x = calloc((size_t)count + 1, sizeof(double));
+    random_numbers(r, x, count, size);
+    return x;
+}
+
+static rig rig_make(test_random* r, const recipe* how, int bodies)
+{
+    rig             g     = {.m = random_tree(r, how, bodies)};
+    const tn_model* model = g.m->model;
+    const tn_host   host  = tn_default_host();
+    const char*     why   = NULL;
+    g.arena               = tni_arena_make(&host);
+    test_check(tni_nullspace_serves(model, &why), __FILE__, __LINE__, "not served: %s",
+               why != NULL ? why : "");
+    CHECK_OK(tni_system_create(&g.arena, model, TN_LOOPS_CORE, NULL, &g.system));
+    CHECK_OK(tni_nullspace_create(&g.arena, g.system, &g.ns));
+    g.drift       = numbers(r, model->u_count, 0.5);
+    g.momentum    = numbers(r, model->u_count, 1);
+    g.multipliers = numbers(r, model->row_count, 50);
+    g.ahead       = numbers(r, model->u_count, 1);
+    g.b           = numbers(r, model->u_count, 1);
+    g.r           = numbers(r, model->row_count, 1);
+    g.u           = numbers(r, model->u_count, 0);
+    g.mu          = numbers(r, model->row_count, 0);
+    g.lead        = (tni_lead){.h = 1 / 60.0, .share = 1, .time = g.m->state->time + 1 / 60.0};
+    g.start = (tni_start){.at    = {g.m->state->time, g.m->state->q, g.m->state->u, g.m->state->z},
+                          .ahead = g.ahead};
+    if (test_random_unit(r) < 0.5) g.lead.drift = g.drift, g.lead.share = 2.0 / 3;
+    if (test_random_unit(r) < 0.5) g.start.momentum = g.momentum;
+    if (test_random_unit(r) < 0.7) g.start.multipliers = g.multipliers;
+    g.start.bend = test_random_unit(r) < 0.5;
+    return g;
+}
+
+static void rig_free(rig* g)
+{
+    double* all[] = {g->drift, g->momentum, g->multipliers, g->ahead, g->u, g->mu, g->b, g->r};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) free(all[i]);
+    tni_system_free(g->system);
+    tni_arena_free(&g->arena);
+    random_mechanism_free(g->m);
+}
+
+// Largest difference, over the largest number.
+static double difference(const double* a, const double* b, int count)
+{
+    double most = 0, size = 1e-300;
+    for (int i = 0; i < count; ++i) {
+        const double d = fabs(a[i] - b[i]);
+        if (!(d <= most)) most = d;
+        size = fmax(size, fabs(b[i]));
+    }
+    return most / size;
+}
+
+static void compare(test_random* r, const recipe* how, int bodies, double tolerance)
+{
+    rig             g     = rig_make(r, how, bodies);
+    const tn_model* model = g.m->model;
+    tn_why          why   = {0};
+    dense           d     = dense_make(model, &g.start, &g.lead);
+    put_bodies(&d);
+    put_rows(&d);
+    put_forces(&d, NULL);
+    put_distances(&d);
+    factor(&d);
+    solve(&d, d.rhs);
+    CHECK_OK(tni_nullspace_begin(g.ns, &g.start, &g.lead, g.u, g.mu, &why));
+    CHECK_LESS(difference(g.u, d.x, model->u_count), tolerance);
+    CHECK_LESS(difference(g.mu, d.x + model->u_count, model->row_count), tolerance);
+    for (int with = 0; with < 2; ++with) { // corrections: soft rows stay, their g does not
+        memset(d.rhs, 0, sizeof(double) * (size_t)d.n);
+        for (int i = 0; with == 1 && i < model->u_count; ++i) d.rhs[i] = g.b[i];
+        memcpy(d.rhs + model->u_count, g.r, sizeof(double) * (size_t)model->row_count);
+        solve(&d, d.rhs);
+        CHECK_OK(tni_nullspace_correct(g.ns, with == 1 ? g.b : NULL, g.r, g.u, g.mu, &why));
+        CHECK_LESS(difference(g.u, d.x, model->u_count), tolerance);
+        CHECK_LESS(difference(g.mu, d.x + model->u_count, model->row_count), tolerance);
+    }
+    dense_free(&d);
+    rig_free(&g);
+}
+
+TEST(each_joint)
+{
+    test_random r = {11};
+    for (int type = 0; type < RANDOM_JOINT_TYPE_COUNT; ++type)
+        for (int i = 0; i < 8; ++i) {
+            const recipe how = {.stiffness = i % 4 < 2 ? -1 : 30,
+                                .loose     = i % 2 == 1,
+                                .only      = type,
+                                .floating  = i >= 4};
+            compare(&r, &how, 5, 1e-12);
+        }
+}
+
+TEST(all_joints_and_forces)
+{
+    test_random r = {12};
+    for (int i = 0; i < 30; ++i) {
+        const recipe how = {.stiffness = i % 3 == 0 ? 0 : 5,
+                            .loose     = true,
+                            .only      = -1,
+                            .limits    = i % 2 == 1,
+                            .forces    = i % 5 == 4,
+                            .floating  = i % 4 == 0};
+        compare(&r, &how, 14, 1e-11);
+    }
+}
+
+TEST(stiff_springs)
+{
+    test_random  r           = {13};
+    const double stiffness[] = {1e2, 1e4, 1e6, 1e8};
+    const double tolerance[] = {1e-12, 1e-12, 1e-11, 1e-9};
+    for (int i = 0; i < 16; ++i) {
+        const recipe how = {
+            .stiffness = stiffness[i % 4], .loose = i < 8, .only = i % 2 == 0 ? 6 : 1};
+        compare(&r, &how, 10, tolerance[i % 4]);
+    }
+}
