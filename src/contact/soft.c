@@ -269,3 +269,42 @@ bool tni_contact_stands(const tni_scene_view* at, const tni_ahead* ahead, tni_co
     const int      found  = tni_contact_soften(at, ahead, law, room, take_nothing, NULL);
     return room->pushing == before && found <= room->capacity;
 }
+
+// ---- Forces where the scene is seen ----------------------------------------------------------------
+
+typedef struct pushed {
+    const tni_scene_view* at;
+    double*               f;
+} pushed;
+
+// f += J^T (f - D J u)
+static void push(void* user, const tni_soft* soft)
+{
+    const pushed* p          = user;
+    const int     n          = soft->row_count;
+    double        rate[ROWS] = {0}, force[ROWS];
+    for (int side = soft->kind == TNI_SOFT_TOUCH ? 0 : 1; side < 2; ++side) {
+        const tni_body* body = &p->at->model->bodies[soft->body[side]];
+        for (int i = 0; i < n; ++i)
+            rate[i] += tni_row_dot(soft->J[side] + i * body->dim, p->at->views[soft->body[side]].u,
+                                   body->dim);
+    }
+    for (int i = 0; i < n; ++i) {
+        force[i] = soft->f[i];
+        for (int k = 0; k < n; ++k) force[i] -= soft->D[i * n + k] * rate[k];
+    }
+    for (int side = soft->kind == TNI_SOFT_TOUCH ? 0 : 1; side < 2; ++side) {
+        const tni_body* body = &p->at->model->bodies[soft->body[side]];
+        for (int i = 0; i < n; ++i)
+            for (int k = 0; k < body->dim; ++k)
+                p->f[body->u_start + k] += force[i] * soft->J[side][i * body->dim + k];
+    }
+}
+
+int tni_contact_forces(const tni_scene_view* at, double h, tni_contact_law law,
+                       tni_contact_room* room, double* f)
+{
+    const tni_ahead ahead = {.h = h, .time = at->time};
+    pushed          p     = {at, f};
+    return tni_contact_soften(at, &ahead, law, room, push, &p);
+}

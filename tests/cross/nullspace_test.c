@@ -250,9 +250,9 @@ static void actuate(test_random* r, const recipe* how, tn_joint_def* def)
         random_numbers(r, def->force, count, 2);
         if (test_random_unit(r) < 0.5) def->friction = 0.5, def->friction_speed = 0.01;
         def->limit.given = true, def->limit.stiffness = 1e4, def->limit.damping = 1;
-        if (def->type == TN_JOINT_BALL || def->type == TN_JOINT_POINT_ON_LINE ||
-            def->type == TN_JOINT_POINT_ON_PLANE)
-            def->limit.cone = 0.1;
+        if (def->type == TN_JOINT_POINT_ON_PLANE || def->type == TN_JOINT_POINT_ON_LINE)
+            def->limit.given = false;
+        else if (def->type == TN_JOINT_BALL) def->limit.cone = 0.1;
         else def->limit.lower = -0.01, def->limit.upper = 0.01;
     }
 }

@@ -437,6 +437,10 @@ TEST(the_end_agrees_with_the_start)
         look(s);
         CHECK_INT(s->count, 1);
         CHECK_NEAR(force_of(s, 0), N, 1e-10 * N);
+        const tni_scene_view at       = {.model = s->m->model, .time = h, .views = s->views};
+        double               f[U_MAX] = {0};
+        CHECK_INT(tni_contact_forces(&at, h, law, &s->room, f), 1);
+        CHECK_NEAR(f[2], N, 1e-10 * N);
         seen_free(s);
     }
 }
