@@ -318,7 +318,8 @@ static const suite suites[] = {{"baraff", bench_baraff},
                                {"linear", bench_linear},
                                {"scenes", bench_scenes},
                                {"auxiliary", tnc_bench_auxiliary},
-                               {"impulse", bench_impulse}};
+                               {"impulse", bench_impulse},
+                               {"implicit", tnc_bench_implicit}};
 enum { SUITE_COUNT = sizeof suites / sizeof suites[0] };
 
 static bool is_known(const char* name)
@@ -337,6 +338,7 @@ static bool is_known(const char* name)
 static bool is_known_part(const char* name, const char* part)
 {
     if (strcmp(name, "impulse") == 0) return tnc_bench_impulse_has(part);
+    if (strcmp(name, "implicit") == 0) return tnc_bench_implicit_has(part);
     tnc_complain("unexpected argument '%.200s': benchmark '%s' has no parts", part, name);
     return false;
 }

@@ -20,5 +20,9 @@ bool tnc_bench_auxiliary(const tnc_options* options, tnc_sheet* to);
 bool tnc_bench_impulse(const tnc_options* options, const char* part, tnc_sheet* to);
 /// Whether there is such a part; complains when not.
 bool tnc_bench_impulse_has(const char* part);
+/// The implicit method on the examples of Hernandez et al. 2011, or the one part that options name.
+bool tnc_bench_implicit(const tnc_options* options, tnc_sheet* to);
+/// Whether there is such a part; complains when not.
+bool tnc_bench_implicit_has(const char* part);
 
 #endif

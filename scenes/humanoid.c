@@ -158,6 +158,8 @@ static tn_quat inverse(tn_quat q)
 // turned about -y. Frames then differ at the start, and the spring is slack where they do.
 static void tilt_cone(const tn_scene* scene, tn_joint_def* joint, double ahead)
 {
+    if (joint->body1.bits == 0 || joint->body2.bits == 0)
+        return; // an add failed; the scene remembers
     const tn_body_def *one = tn_scene_body(scene, (int)joint->body1.bits - 1),
                       *two = tn_scene_body(scene, (int)joint->body2.bits - 1);
     const tn_quat along    = tns_turn(TNS_Z, joint->axis),

@@ -427,7 +427,7 @@ static tn_result read_values(reader* r)
     }
     const word w = peek(r);
     if (w.length == 0) return TN_OK;
-    if (r->line == t.line) ++t.count;
+    if (r->line == t.line && strchr("+-.0123456789", w.text[0]) != NULL) ++t.count;
     end_line(&t, r->line == t.line ? w.text : after, m->channel_count);
     return wrong_count(r, &t, w, m->frame_count, 0);
 }
@@ -461,14 +461,14 @@ static tn_result read_motion(reader* r)
 static int count_openings(const char* text, size_t length)
 {
     int count = 0;
-    for (size_t i = 0; i < length && count < JOINTS_MAX; ++i) count += text[i] == '{';
+    for (size_t i = 0; i < length && count < JOINTS_MAX - 1; ++i) count += text[i] == '{';
     return count;
 }
 
 static tn_result read_all(reader* r)
 {
     tn_mocap* m = r->mocap;
-    m->room     = count_openings(r->at, (size_t)(r->limit - r->at));
+    m->room     = 1 + count_openings(r->at, (size_t)(r->limit - r->at)); // the last may be missing
     m->joints   = TNI_TAKE(&m->arena, joint, m->room);
     m->ends     = TNI_TAKE(&m->arena, end_site, m->room);
     if (m->joints == NULL || m->ends == NULL) return no_memory(r);

@@ -111,8 +111,8 @@ static const setting table[] = {
           "of the joint correction, or of Newton's method, at most"),
     WORD("implicit.stiffen", implicit.stiffen, FIELD_BOOL, bool_words, "true | false",
          "geometric stiffness: joint forces turn with the bodies"),
-    POSITIVE("implicit.contact_stiffness", implicit.contact_stiffness,
-             "of contacts, which are soft in this method [N/m]"),
+    NOT_NEGATIVE("implicit.contact_stiffness", implicit.contact_stiffness,
+                 "of contacts, which are soft in this method [N/m]; 0: by the mass of all"),
     NOT_NEGATIVE("implicit.contact_damping", implicit.contact_damping, "likewise [N s/m]"),
 };
 enum { SETTING_COUNT = (int)(sizeof table / sizeof *table) };
@@ -153,8 +153,8 @@ tn_settings tn_default_settings(void)
                                         .tolerance         = 1e-8,
                                         .iterations        = 30,
                                         .stiffen           = true,
-                                        .contact_stiffness = 1e5,
-                                        .contact_damping   = 100}};
+                                        .contact_stiffness = 0,
+                                        .contact_damping   = 0}};
 }
 
 tn_setting_info tn_setting_at(int index)

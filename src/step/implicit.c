@@ -143,7 +143,7 @@ static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead
     if (!work->begun) momentum_of(s, work->after.momentum);
     work->begun = true;
     tni_system_look_whole(s->system, &end);
-    tni_system_forces(s->system, &end, true, b);
+    tni_stiff_forces(work->stiff, &end, lead->h, b);
     tni_system_momentum(s->system, s->next.u, s->scratch);
     for (int i = 0; i < s->model->u_count; ++i)
         b[i] = p[i] + lead->h * lead->share * b[i] - s->scratch[i];
@@ -350,5 +350,6 @@ tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_
     if (result != TN_OK) return result;
     s->next.time = end;
     tni_measure_errors(s, report);
+    report->deepest = tni_stiff_deepest(s->implicit.stiff, &report->contact_count);
     return TN_OK;
 }

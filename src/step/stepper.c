@@ -135,6 +135,7 @@ void tn_stepper_free(tn_stepper* stepper)
 {
     if (stepper == NULL) return;
     if (stepper->start != stepper->system) tni_system_free(stepper->start);
+    tni_stiff_free(stepper->implicit.stiff);
     tni_system_free(stepper->system);
     tni_arena arena = stepper->arena; // the stepper lies in its own arena
     tni_arena_free(&arena);
@@ -154,7 +155,9 @@ size_t tn_stepper_bytes(const tn_stepper* stepper)
 {
     const size_t start =
         stepper->start != stepper->system ? stepper->start->auxiliary.arena.bytes : 0;
-    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start;
+    const size_t stiff =
+        stepper->implicit.stiff != NULL ? tni_stiff_bytes(stepper->implicit.stiff) : 0;
+    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start + stiff;
 }
 
 void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user)
@@ -169,6 +172,10 @@ void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void
 
 static tn_result grow(tn_stepper* s, tn_why* why)
 {
+    if (s->implicit.stiff != NULL && tni_stiff_is_full(s->implicit.stiff)) {
+        const tn_result grown = tni_stiff_grow(s->implicit.stiff);
+        return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
+    }
     tn_result result = tni_auxiliary_grow(&s->system->auxiliary);
     if (result == TN_OK && s->start != s->system) result = tni_auxiliary_grow(&s->start->auxiliary);
     return result == TN_OK ? TN_OK : tni_fail(why, result, "out of memory for contacts");
@@ -176,7 +183,8 @@ static tn_result grow(tn_stepper* s, tn_why* why)
 
 static bool is_full(const tn_stepper* s)
 {
-    return s->system->auxiliary.full || s->start->auxiliary.full;
+    return s->system->auxiliary.full || s->start->auxiliary.full ||
+           (s->implicit.stiff != NULL && tni_stiff_is_full(s->implicit.stiff));
 }
 
 // ---- Between the state and the workspace ---------------------------------------------------------

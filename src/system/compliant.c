@@ -36,6 +36,7 @@ typedef struct place {
 struct tni_compliant {
     const tn_model* model;
     tni_system*     system;
+    tni_touching*   touching;
     tni_plan*       plan;
     tni_saddle*     saddle;
     int*            plan_edge; ///< by edge of the model
@@ -190,7 +191,8 @@ static tn_result make_plan(tni_compliant* c, tni_arena* arena, tni_arena* scratc
     return result == TN_OK ? tni_saddle_create(arena, c->plan, &c->saddle) : result;
 }
 
-tn_result tni_compliant_create(tni_arena* arena, tni_system* system, tni_compliant** out)
+tn_result tni_compliant_create(tni_arena* arena, tni_system* system, tni_touching* touching,
+                               tni_compliant** out)
 {
     const tn_model* model = system->model;
     tni_compliant*  c     = TNI_TAKE(arena, tni_compliant, 1);
@@ -202,6 +204,7 @@ tn_result tni_compliant_create(tni_arena* arena, tni_system* system, tni_complia
                           TNI_TAKE(&scratch, int, 2 * (size_t)nodes)};
     c->model           = model;
     c->system          = system;
+    c->touching        = touching;
     c->nodes           = TNI_TAKE(arena, node, nodes);
     c->springs         = TNI_TAKE(arena, place, model->spring_count);
     c->limits          = TNI_TAKE(arena, place, model->limit_count);
@@ -369,6 +372,10 @@ static void take(void* user, const tni_soft* soft)
     tni_compliant* c = t->c;
     double         W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
     tni_soft_impulse(c->model, soft, t->lead, W, g);
+    if (soft->kind == TNI_SOFT_TOUCH) {
+        (void)tni_beside_add(&c->touching->beside, soft, W, g, c->rhs); // it knows when it is full
+        return;
+    }
     if (soft->kind == TNI_SOFT_BODY) {
         add_to_body(c, soft, W);
     } else if (soft->kind == TNI_SOFT_JOINT) {
@@ -592,6 +599,30 @@ static void fill_rows(tni_compliant* c, const tni_start* start, const tni_lead* 
     }
 }
 
+// Without the forces that stand in no row.
+static tn_result solve(tni_compliant* c, const double* rhs, bool exact, double* u, double* mu,
+                       tn_why* why)
+{
+    const tn_model* model  = c->model;
+    const tn_result result = tni_saddle_solve(c->saddle, rhs, c->answer, exact);
+    if (result != TN_OK) return fail_at(c, c->saddle->report.bad_row, why);
+    memcpy(u, c->answer, sizeof *u * (size_t)model->u_count);
+    for (int i = 0; i < model->constraint_count; ++i)
+        for (int k = 0; k < c->nodes[i].hard; ++k)
+            mu[model->constraints[i].row_start + k] =
+                c->nodes[i].id >= 0 ? c->answer[c->nodes[i].row + k] : 0;
+    return TN_OK;
+}
+
+// Their response.
+static tn_result solve_beside(void* user, const double* b, double* u, double* mu, tn_why* why)
+{
+    tni_compliant* c = user;
+    memset(c->once, 0, sizeof *c->once * (size_t)c->plan->row_count);
+    memcpy(c->once, b, sizeof *c->once * (size_t)c->model->u_count);
+    return solve(c, c->once, true, u, mu, why);
+}
+
 tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start, const tni_lead* lead,
                                tn_why* why)
 {
@@ -613,8 +644,11 @@ tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start, const t
     for (int i = 0; i < model->limit_count; ++i) set_limit(c, i, start, lead);
     const tni_ahead ahead = {lead->h, lead->time, start->ahead};
     tni_soften(&scene, &ahead, take, &(taking){c, lead});
+    if (!tni_touching_soften(c->touching, &scene, &ahead, take, &(taking){c, lead}))
+        return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     const tn_result result = tni_saddle_factor(c->saddle);
-    return result == TN_OK ? TN_OK : fail_at(c, c->saddle->report.bad_row, why);
+    if (result != TN_OK) return fail_at(c, c->saddle->report.bad_row, why);
+    return tni_beside_factor(&c->touching->beside, solve_beside, c, why);
 }
 
 tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, const double* r,
@@ -632,12 +666,7 @@ tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, con
             if (c->limit_on[i])
                 rhs[c->nodes[c->limits[i].node].row + c->limits[i].row] = -c->limit_C[i] / c->reach;
     }
-    const tn_result result = tni_saddle_solve(c->saddle, rhs, c->answer, whole);
-    if (result != TN_OK) return fail_at(c, c->saddle->report.bad_row, why);
-    memcpy(u, c->answer, sizeof *u * (size_t)model->u_count);
-    for (int i = 0; i < model->constraint_count; ++i)
-        for (int k = 0; k < c->nodes[i].hard; ++k)
-            mu[model->constraints[i].row_start + k] =
-                c->nodes[i].id >= 0 ? c->answer[c->nodes[i].row + k] : 0;
-    return TN_OK;
+    const tn_result result = solve(c, rhs, whole, u, mu, why);
+    if (result != TN_OK || c->touching->beside.row_count == 0) return result;
+    return tni_beside_apply(&c->touching->beside, whole, solve_beside, c, u, mu, why);
 }

@@ -9,6 +9,7 @@ struct tni_stiff {
     tni_system*      system;
     tn_implicit_form form;
     tni_compliant*   compliant; ///< rows
+    tni_touching     touching;
 };
 
 void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_lead* lead, double* W,
@@ -45,12 +46,29 @@ tn_result tni_stiff_create(tni_arena* arena, tni_system* system,
     s->system = system;
     s->form   = settings->form == TN_IMPLICIT_FORM_AUTO ? TN_IMPLICIT_ROWS : settings->form;
     *out      = s;
-    return tni_compliant_create(arena, system, &s->compliant);
+    const tn_result result = tni_touching_create(s->model, settings, &s->touching);
+    if (result != TN_OK) return result;
+    return tni_compliant_create(arena, system, &s->touching, &s->compliant);
 }
 
 void tni_stiff_free(tni_stiff* stiff)
 {
-    (void)stiff;
+    if (stiff != NULL) tni_touching_free(&stiff->touching);
+}
+
+bool tni_stiff_is_full(const tni_stiff* stiff)
+{
+    return stiff->touching.full || stiff->touching.beside.full;
+}
+
+tn_result tni_stiff_grow(tni_stiff* stiff)
+{
+    return tni_touching_grow(&stiff->touching);
+}
+
+size_t tni_stiff_bytes(const tni_stiff* stiff)
+{
+    return stiff->touching.arena.bytes + stiff->touching.beside.arena.bytes;
 }
 
 tn_implicit_form tni_stiff_form(const tni_stiff* stiff)
@@ -99,15 +117,33 @@ double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead,
     return fmax(most, limits);
 }
 
+static tni_scene_view scene_at(const tni_stiff* s, const tni_place* at)
+{
+    return (tni_scene_view){.model   = s->model,
+                            .time    = at->time,
+                            .z       = at->z,
+                            .views   = s->system->views,
+                            .flying  = true,
+                            .outside = s->system->outside};
+}
+
+void tni_stiff_forces(tni_stiff* s, const tni_place* at, double h, double* f)
+{
+    const tni_scene_view scene = scene_at(s, at);
+    tni_system_forces(s->system, at, true, f);
+    if (s->touching.may) (void)tni_contact_forces(&scene, h, s->touching.law, &s->touching.room, f);
+}
+
+double tni_stiff_deepest(tni_stiff* s, int* count)
+{
+    return tni_touching_deepest(&s->touching, s->system->views, count);
+}
+
 // Soft limits that a step with u meets, seen from the start, against those met with start->ahead.
 static bool ends_stand(tni_stiff* s, const tni_start* start, const tni_lead* lead, const double* u)
 {
     const tn_model*      model = s->model;
-    const tni_scene_view at    = {.model   = model,
-                                  .time    = start->at.time,
-                                  .z       = start->at.z,
-                                  .views   = s->system->views,
-                                  .outside = s->system->outside};
+    const tni_scene_view at    = scene_at(s, &start->at);
     const tni_ahead      was = {lead->h, lead->time, start->ahead}, is = {lead->h, lead->time, u};
     for (int i = 0; i < model->actuation_count; ++i) {
         const tn_limit* limit = &model->actuations[i].limit;
@@ -123,13 +159,17 @@ static bool ends_stand(tni_stiff* s, const tni_start* start, const tni_lead* lea
 
 bool tni_stiff_stands(tni_stiff* s, const tni_start* start, const tni_lead* lead, const double* u)
 {
-    const bool limits = !tni_compliant_reconsider(s->compliant, start, lead, u);
-    return ends_stand(s, start, lead, u) && limits;
+    const bool           limits = !tni_compliant_reconsider(s->compliant, start, lead, u);
+    const tni_scene_view scene  = scene_at(s, &start->at);
+    const tni_ahead      ahead  = {lead->h, lead->time, u};
+    return ends_stand(s, start, lead, u) && limits &&
+           (!s->touching.may ||
+            tni_contact_stands(&scene, &ahead, s->touching.law, &s->touching.room));
 }
 
 bool tni_stiff_is_sided(const tn_model* model)
 {
-    bool sided = model->limit_count > 0 || model->shape_count > 0;
+    bool sided = model->limit_count > 0 || model->shape_count > 1;
     for (int i = 0; i < model->actuation_count; ++i)
         sided = sided || (model->actuations[i].limit.given && !model->actuations[i].limit.hard);
     return sided;

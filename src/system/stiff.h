@@ -54,6 +54,11 @@ TN_NODISCARD tn_result tni_stiff_create(tni_arena* arena, tni_system* system,
                                         const tn_implicit_settings* settings, tni_stiff** stiff,
                                         tn_why* why);
 void                   tni_stiff_free(tni_stiff* stiff); ///< what does not lie in the arena
+/// Room for contacts: a call that failed with TN_ERR_MEMORY while it is full may be tried again after
+/// it has grown.
+bool                   tni_stiff_is_full(const tni_stiff* stiff);
+TN_NODISCARD tn_result tni_stiff_grow(tni_stiff* stiff);
+size_t                 tni_stiff_bytes(const tni_stiff* stiff); ///< outside of the arena
 /// The form that `auto` became.
 tn_implicit_form tni_stiff_form(const tni_stiff* stiff);
 
@@ -74,5 +79,10 @@ TN_NODISCARD tn_result tni_stiff_correct(tni_stiff* stiff, const double* b, cons
 /// position) at the end into r. Returns the largest |C|, |h rate|; *worst is its constraint.
 double tni_stiff_fly(tni_stiff* stiff, const tni_start* start, const tni_lead* lead,
                      const double* u, double* q1, double* u1, double* r, int* worst);
+
+/// f = all forces, contacts among them, where the system last looked, a step of h having ended there.
+void tni_stiff_forces(tni_stiff* stiff, const tni_place* at, double h, double* f);
+/// Largest penetration where the system last looked [m]; *count: points that touch.
+double tni_stiff_deepest(tni_stiff* stiff, int* count);
 
 #endif

@@ -15,6 +15,8 @@ static const char* const specs[] = {
     "robot",
     "humanoid",
     "crowd:n=2",
+    "plant:depth=3,branching=2",
+    "hair:n=5,strands=2",
     "fourbar",
     "slider_crank",
     "peaucellier",

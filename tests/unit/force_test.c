@@ -29,8 +29,11 @@ static tni_scene_view scene_at(const random_mechanism* m, workspace* w, const do
                                const double* u)
 {
     tni_views(m->model, m->state->time, q, u, w->views);
-    return (tni_scene_view){
-        .model = m->model, .time = m->state->time, .z = m->state->z, .views = w->views};
+    return (tni_scene_view){.model   = m->model,
+                            .time    = m->state->time,
+                            .z       = m->state->z,
+                            .views   = w->views,
+                            .outside = &m->state->outside};
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------
@@ -163,6 +166,34 @@ TEST(targets_are_the_gradient_of_their_energy)
     }
 }
 
+// A target that is pushed from outside, and a handle on every body.
+static void take_hold(random_mechanism* m, test_random* r, double stiffness, double damping)
+{
+    const tn_frame pose = {random_vec3(r, 1), random_quat(r)};
+    const tn_twist go   = {random_vec3(r, 1), random_vec3(r, 1)};
+    CHECK_OK(tn_state_set_target(m->state, 0, &pose, &go));
+    for (int i = 1, handle = 0; i < m->body_count; ++i) {
+        if (!random_kind_moves(m->kinds[i])) continue;
+        const tn_body_id body = {(uint32_t)i};
+        CHECK_OK(tn_state_grab(m->state, handle, body, random_vec3(r, 0.5), stiffness, damping));
+        CHECK_OK(tn_state_move(m->state, handle++, random_vec3(r, 1), random_vec3(r, 1)));
+    }
+    m->state->time += 0.1;
+}
+
+TEST(pushed_targets_and_handles_are_the_gradient_of_their_energy)
+{
+    test_random r = {26};
+    for (int round = 0; round < 10; ++round) {
+        random_mechanism* m = targets(&r, 1, 0, true);
+        finish(m, &r, 1);
+        take_hold(m, &r, 4, 0);
+        CHECK(check_gradient(m, &tni_force_target, "target") > 0.1);
+        CHECK(check_gradient(m, &tni_force_handle, "handle") > 0.1);
+        random_mechanism_free(m);
+    }
+}
+
 // ---- Joints -------------------------------------------------------------------------------------
 
 static bool is_rotation(const tni_joint_type* type, int k)
@@ -179,6 +210,7 @@ static random_mechanism* joint_pair(test_random* r, random_joint_type t, random_
                      b     = random_add_body(m, r, kind2, tni_vec3(0.5, 0, 0), flat);
     tn_joint_def def       = random_loose_joint(m, r, t, a, b, apart);
     def.stiffness = with->stiffness, def.damping = with->damping, def.limit = with->limit;
+    def.friction = with->friction;
     memcpy(def.rest, with->rest, sizeof def.rest);
     memcpy(def.force, with->force, sizeof def.force);
     (void)tn_scene_add_joint(m->scene, &def);
@@ -326,7 +358,8 @@ static double damping_power(const random_mechanism* m, const tni_force* force)
 
 static void check_damping(test_random* r, random_joint_type t, random_kind kind1, random_kind kind2)
 {
-    tn_joint_def with = {.damping = 2, .stiffness = 1, .limit = no_limit()};
+    tn_joint_def with = {.damping = 2, .stiffness = 1, .friction = 1, .limit = no_limit()};
+    if (test_random_unit(r) < 0.5) with.damping = 0;                    // friction alone
     if (kind1 == RANDOM_KINEMATIC || kind2 == RANDOM_KINEMATIC) return; // may be dragged along
     if (t.type != TN_JOINT_BALL && !is_rotation(tni_joint_type_of(t.type, t.of), 0)) {
         with.limit.given = true, with.limit.stiffness = 5, with.limit.damping = 3;

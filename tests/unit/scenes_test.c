@@ -421,6 +421,15 @@ static const char* body_name(tn_scene* scene, tn_body_id id)
     return id.bits == 0 ? "ground" : tn_scene_body(scene, (int)id.bits - 1)->name;
 }
 
+static void check_same_ends(const tn_limit* a, const tn_limit* b)
+{
+    CHECK_INT(a->given, b->given);
+    CHECK(a->lower == b->lower && a->upper == b->upper);
+    CHECK(a->cone == b->cone || (isnan(a->cone) && isnan(b->cone)));
+    CHECK(a->twist_lower == b->twist_lower && a->twist_upper == b->twist_upper);
+    CHECK(a->stiffness == b->stiffness && a->damping == b->damping);
+}
+
 static void check_mirrored_joint(tn_scene* scene, const tn_joint_def* joint)
 {
     const tn_joint_id id = tn_scene_find_joint(scene, other_side(joint->name).text);
@@ -432,7 +441,7 @@ static void check_mirrored_joint(tn_scene* scene, const tn_joint_def* joint)
     CHECK_LESS(tns_length(tns_sub(a, tns_vec(-b.x, b.y, -b.z))), 1e-15);
     CHECK_NEAR(joint->stiffness, other->stiffness, 0);
     CHECK_NEAR(joint->damping, other->damping, 0);
-    CHECK(memcmp(&joint->limit, &other->limit, sizeof joint->limit) == 0);
+    check_same_ends(&joint->limit, &other->limit);
     CHECK_TEXT(other_side(body_name(scene, joint->body1)).text, body_name(scene, other->body1));
     CHECK_TEXT(other_side(body_name(scene, joint->body2)).text, body_name(scene, other->body2));
     if (joint->type != TN_JOINT_UNIVERSAL) return;
@@ -543,6 +552,307 @@ TEST(differential_gives_both_wheels_the_same_torque)
     tn_stepper_free(stepper);
     tn_state_free(state);
     tn_model_free(model);
+    tn_scene_free(scene);
+}
+
+// ---- Stiff characters ---------------------------------------------------------------------------
+
+static const double degree = 3.14159265358979324 / 180;
+
+static const tn_body_def* body_of(tn_scene* scene, const char* name)
+{
+    const tn_body_id id = tn_scene_find_body(scene, name, NULL);
+    test_check(id.bits > 0, __FILE__, __LINE__, "there is no body '%s'", name);
+    return tn_scene_body(scene, (int)id.bits - 1);
+}
+
+static const tn_joint_def* joint_of(tn_scene* scene, const char* name)
+{
+    const tn_joint_id id = tn_scene_find_joint(scene, name);
+    test_check(id.bits > 0, __FILE__, __LINE__, "there is no joint '%s'", name);
+    return tn_scene_joint(scene, (int)id.bits - 1);
+}
+
+static double mass_of(tn_scene* scene, const char* prefix)
+{
+    double sum = 0;
+    for (int i = 0; i < tn_scene_body_count(scene); ++i) {
+        const tn_body_def* body = tn_scene_body(scene, i);
+        if (strncmp(body->name, prefix, strlen(prefix)) == 0) sum += body->mass;
+    }
+    return sum;
+}
+
+TEST(chains_start_as_they_are_told)
+{
+    tn_scene* scene = built("chain:n=20,mass=0.05,tip_mass=7500,angle=1,damping=3,length=0.2");
+    CHECK_NEAR(mass_of(scene, "link"), 20 * 0.05 + 7500, 1e-9);
+    CHECK_NEAR(joint_of(scene, "j7")->damping, 3, 0);
+    const tn_vec3 end  = tns_place(body_of(scene, "link20")->pose, tns_vec(0, 0, 0.1)),
+                  want = tns_vec(4 * cos(1), 0, -4 * sin(1));
+    CHECK_LESS(tns_length(tns_sub(end, want)), 1e-14);
+    CHECK_NEAR(body_of(scene, "link1")->shapes[0].radius, 0.02, 1e-17);
+    tn_scene_free(scene);
+    scene             = built("chain:angle=1.5707963267948966");
+    const tn_vec3 tip = tns_place(body_of(scene, "link10")->pose, tns_vec(0, 0, 0.05));
+    CHECK(tip.x == 0 && tip.y == 0);
+    CHECK_NEAR(tip.z, -1, 1e-15);
+    tn_scene_free(scene);
+}
+
+// Springs are slack and targets met at the start, so nothing stiff begins with a jerk.
+TEST(stiff_scenes_start_without_elastic_energy)
+{
+    const char* specs[] = {"hand",  "robot", "humanoid:joints=anatomical", "humanoid:detail=1",
+                           "plant", "hair",  "hair:strands=5,curl=3",      "chain:stiffness=1e6"};
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
+        tn_scene* scene = built(specs[i]);
+        tn_model* model = NULL;
+        tn_state* state = NULL;
+        CHECK_OK(tn_scene_compile(scene, &model, NULL));
+        CHECK_OK(tn_state_create(model, &state));
+        test_check(fabs(tn_state_energy(state).elastic) < 1e-24, __FILE__, __LINE__,
+                   "%s: %g J at the start", specs[i], tn_state_energy(state).elastic);
+        tn_state_free(state);
+        tn_model_free(model);
+        tn_scene_free(scene);
+    }
+}
+
+// Keys start where their body is, and go on in time to no later than the end.
+static void check_keys(const tn_scene* scene, const tn_key* keys, int count)
+{
+    CHECK(count > 1);
+    CHECK(keys[0].time >= 0);
+    CHECK(keys[count - 1].time <= tn_scene_settings(scene).duration + 1e-12);
+    for (int k = 1; k < count; ++k) {
+        CHECK(keys[k].time > keys[k - 1].time);
+        const tn_quat q = keys[k].pose.orientation;
+        CHECK_NEAR(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z, 1, 1e-14);
+        CHECK_LESS(turn_between(keys[k - 1].pose.orientation, q), 0.5); // slerp knows the way
+    }
+}
+
+TEST(keys_are_in_order_and_leave_no_doubt_which_way_to_turn)
+{
+    tn_scene* scene = built("hand");
+    for (int i = 0; i < tn_scene_target_count(scene); ++i)
+        check_keys(scene, tn_scene_target(scene, i)->keys, tn_scene_target(scene, i)->key_count);
+    tn_scene_free(scene);
+    scene = built("robot");
+    check_keys(scene, tn_scene_target(scene, 0)->keys, tn_scene_target(scene, 0)->key_count);
+    tn_scene_free(scene);
+    scene = built("hair");
+    check_keys(scene, body_of(scene, "head")->keys, body_of(scene, "head")->key_count);
+    tn_scene_free(scene);
+}
+
+// Bones point along their z axes, the palm along x. What a joint is bent by at the start, and may be
+// bent further, makes the angle that a physician measures.
+TEST(a_hand_ends_where_physicians_say)
+{
+    const struct {
+        const char* bones[3];
+        double      lower[3], upper[3];
+    } cases[]       = {{{"index1", "index2", "index3"}, {-20, 0, 0}, {90, 100, 80}},
+                       {{"middle1", "middle2", "middle3"}, {-20, 0, 0}, {90, 100, 80}},
+                       {{"ring1", "ring2", "ring3"}, {-20, 0, 0}, {90, 100, 80}},
+                       {{"little1", "little2", "little3"}, {-20, 0, 0}, {90, 100, 80}},
+                       {{NULL, "thumb2", "thumb3"}, {0, -10, -15}, {0, 55, 80}}};
+    tn_scene* scene = built("hand:limit=500");
+    for (int i = 0; i < TNS_FINGER_COUNT; ++i) {
+        tn_vec3 last = TNS_X;
+        for (int k = 0; k < 3; ++k) {
+            const char*    name = cases[i].bones[k] != NULL ? cases[i].bones[k] : "thumb1";
+            const tn_vec3  bone = tns_rotate(body_of(scene, name)->pose.orientation, TNS_Z);
+            const double   bent = acos(tns_dot(last, bone));
+            const tn_limit end  = joint_of(scene, name)->limit;
+            last                = bone;
+            CHECK_NEAR(end.stiffness, 500, 0);
+            if (cases[i].bones[k] == NULL) continue;
+            CHECK_NEAR(bent + end.lower, cases[i].lower[k] * degree, 1e-7); // acos, near 1
+            CHECK_NEAR(bent + end.upper, cases[i].upper[k] * degree, 1e-7);
+        }
+    }
+    const tn_joint_def* base = joint_of(scene, "thumb1");
+    CHECK_INT(base->type, TN_JOINT_BALL);
+    CHECK_NEAR(base->limit.cone, 30 * degree, 1e-15);
+    CHECK_NEAR(base->limit.twist_upper, 17 * degree, 1e-15);
+    CHECK_NEAR(base->limit.twist_lower, -17 * degree, 1e-15);
+    tn_scene_free(scene);
+}
+
+// How far a fingertip is asked to turn inward from where it starts, at most, and backward. Added up
+// from key to key, against the palm, whose keys have the same times.
+static void asked_of(tn_scene* scene, int finger, double* inward, double* backward)
+{
+    const tn_target_def *palm = tn_scene_target(scene, 0),
+                        *tip  = tn_scene_target(scene, finger + 1);
+    tn_quat last              = tip->keys[0].pose.orientation;
+    double  sum               = 0;
+    *inward = *backward = 0;
+    for (int k = 1; k < tip->key_count; ++k) {
+        const tn_quat p = palm->keys[k].pose.orientation;
+        const tn_quat now =
+            tns_quat_mul((tn_quat){p.w, -p.x, -p.y, -p.z}, tip->keys[k].pose.orientation);
+        const tn_quat turn = tns_quat_mul(now, (tn_quat){last.w, -last.x, -last.y, -last.z});
+        sum += 2 * atan2(turn.y, turn.w); // fingers bend about y
+        *inward   = fmax(*inward, sum);
+        *backward = fmin(*backward, sum);
+        last      = now;
+    }
+}
+
+TEST(a_hand_is_asked_for_more_than_it_can_do)
+{
+    tn_scene*   scene    = built("hand");
+    const char* names[5] = {"thumb", "index", "middle", "ring", "little"};
+    for (int i = 1; i < TNS_FINGER_COUNT; ++i) {
+        double upper = 0, lower = 0, inward, backward;
+        for (int k = 1; k <= 3; ++k) {
+            const tn_limit end = joint_of(scene, tns_name("%s%d", names[i], k).text)->limit;
+            upper += end.upper;
+            lower += end.lower;
+        }
+        asked_of(scene, i, &inward, &backward);
+        CHECK(inward > upper + 10 * degree && inward < upper + 60 * degree);
+        CHECK(backward < lower - 10 * degree && backward > lower - 40 * degree);
+    }
+    tn_scene_free(scene);
+}
+
+static tn_quat turn_about_y(double angle)
+{
+    return (tn_quat){cos(angle / 2), 0, sin(angle / 2), 0};
+}
+
+// Where the axes of a hip's frames point, the leg turned about y: the angle between them is what the
+// cone holds.
+TEST(hips_bend_120_degrees_forward_and_30_back)
+{
+    tn_scene*   scene   = built("humanoid:joints=anatomical");
+    const char* hips[2] = {"left_thigh", "right_thigh"};
+    for (int i = 0; i < 2; ++i) {
+        const tn_joint_def* hip = joint_of(scene, hips[i]);
+        const tn_quat       p   = body_of(scene, "pelvis")->pose.orientation,
+                      q         = body_of(scene, hips[i])->pose.orientation;
+        const tn_vec3 z1        = tns_rotate(tns_quat_mul(p, hip->frame1.orientation), TNS_Z);
+        for (double angle = -120; angle <= 30; angle += 150) { // about y: forward is negative
+            const tn_quat leg = tns_quat_mul(turn_about_y(angle * degree), q);
+            const tn_vec3 z2  = tns_rotate(tns_quat_mul(leg, hip->frame2.orientation), TNS_Z);
+            CHECK_NEAR(acos(tns_dot(z1, z2)), hip->limit.cone, 1e-14);
+        }
+    }
+    CHECK_NEAR(joint_of(scene, "left_shank")->limit.upper, 135 * degree, 1e-15);
+    CHECK_NEAR(joint_of(scene, "right_forearm")->limit.upper, 145 * degree, 1e-15);
+    CHECK_NEAR(joint_of(scene, "left_foot")->limit.lower, -20 * degree, 1e-15);
+    tn_scene_free(scene);
+}
+
+TEST(a_robot_is_dragged_within_its_reach_with_torque_or_without)
+{
+    tn_scene *on = built("robot:stiffness=80"), *off = built("robot:stiffness=80,torque=off");
+    const tn_target_def* target   = tn_scene_target(on, 0);
+    const tn_vec3        shoulder = joint_of(on, "left_shoulder")->anchor;
+    CHECK_TEXT(body_name(on, target->body), "left_hand");
+    for (int k = 0; k < target->key_count; ++k)
+        CHECK_LESS(tns_length(tns_sub(target->keys[k].pose.position, shoulder)), 0.63 + 1e-9);
+    for (int i = 0; i < tn_scene_joint_count(on); ++i) {
+        const tn_joint_def *with = tn_scene_joint(on, i), *without = tn_scene_joint(off, i);
+        CHECK((with->stiffness > 0) == (with->type != TN_JOINT_WELD));
+        CHECK_NEAR(without->stiffness, 0, 0);
+        CHECK_NEAR(with->damping, without->damping, 0);
+    }
+    CHECK_NEAR(joint_of(on, "left_shoulder")->stiffness, 80, 0);
+    CHECK_INT(joint_of(on, "right_elbow")->type, TN_JOINT_BALL);
+    CHECK_INT(joint_of(on, "right_wrist")->type, TN_JOINT_BALL);
+    tn_scene_free(on);
+    tn_scene_free(off);
+}
+
+// Every level of limbs has the cross section of the trunk, so its mass is that of one rod.
+TEST(plants_keep_their_cross_section_and_bend_by_the_fourth_power)
+{
+    const double pi = 3.14159265358979324, section = pi * 0.025 * 0.025;
+    for (int branching = 1; branching <= 4; ++branching) {
+        tn_scene*    scene  = built(tns_name("plant:depth=4,branching=%d", branching).text);
+        const double length = 0.8 * (1 + 0.78 * (1 + 0.78 * (1 + 0.78)));
+        CHECK_NEAR(mass_of(scene, "limb") / (800 * section * length), 1, 1e-13);
+        CHECK_NEAR(mass_of(scene, "leaves") / (0.2 * 600 * section), 1, 1e-13);
+        double drag = 0;
+        for (int i = 0; i < tn_scene_drag_count(scene); ++i)
+            drag += tn_scene_drag(scene, i)->quadratic;
+        CHECK_NEAR(drag / (0.5 * 1.2 * 600 * section), 1, 1e-13);
+        for (int i = 0; i < tn_scene_joint_count(scene); ++i) {
+            const tn_joint_def* joint = tn_scene_joint(scene, i);
+            const tn_shape_def* rod   = body_of(scene, joint->name)->shapes;
+            if (rod->type != TN_SHAPE_CAPSULE) continue;
+            const double moment = pi * pow(rod->radius, 4) / 4;
+            CHECK_NEAR(joint->stiffness * 2 * rod->half_length / (6e9 * moment), 1, 1e-13);
+        }
+        tn_scene_free(scene);
+    }
+}
+
+TEST(wind_rises_from_nothing_and_blows_one_way)
+{
+    tn_scene* scene = built("plant:wind=10,depth=3");
+    double    sum = 0, count = 0;
+    for (int i = 0; i < tn_scene_drag_count(scene); ++i) {
+        const tn_drag_def* drag = tn_scene_drag(scene, i);
+        CHECK(drag->wind_key_count > 1);
+        CHECK_NEAR(drag->wind_keys[0].time, 0, 0);
+        CHECK_NEAR(tns_length(drag->wind_keys[0].value), 0, 0);
+        CHECK_NEAR(drag->wind_keys[drag->wind_key_count - 1].time, 12, 0);
+        for (int k = 1; k < drag->wind_key_count; ++k) {
+            const tn_vec3 v = drag->wind_keys[k].value;
+            CHECK(v.x > 0 && v.x <= 17.5 && fabs(v.y) <= 3 && v.z == 0);
+            CHECK(drag->wind_keys[k].time > drag->wind_keys[k - 1].time);
+            sum += v.x;
+            ++count;
+        }
+    }
+    CHECK_NEAR(sum / count, 10, 1);
+    tn_scene_free(scene);
+}
+
+// However many rods: the same mass, length and bending stiffness; with curl, the same way around.
+TEST(hair_does_not_depend_on_how_it_is_cut_into_rods)
+{
+    const int rods[] = {1, 5, 40};
+    for (int i = 0; i < 3; ++i) {
+        tn_scene* scene =
+            built(tns_name("hair:n=%d,strands=2,stiffness=3e-7,curl=2", rods[i]).text);
+        double length = 0, mass = 0;
+        for (int k = 1; k <= rods[i]; ++k) {
+            const tns_text     name = tns_name("strand2_%d", k);
+            const tn_body_def* rod  = body_of(scene, name.text);
+            length += 2 * rod->shapes[0].half_length;
+            mass += rod->mass;
+            CHECK_NEAR(joint_of(scene, name.text)->stiffness * 0.3 / rods[i], 3e-7, 1e-21);
+        }
+        CHECK_NEAR(length, 0.3, 1e-14);
+        CHECK_NEAR(mass, 1e-4, 1e-18);
+        tn_scene_free(scene);
+    }
+}
+
+// A helix of two windings: rods half a winding apart lean to opposite sides by the same angle. Rods
+// are 7.5 mm long and 1.5 m from the origin, so directions are known to 1.5 / 0.0075 eps.
+TEST(curls_lean_all_around)
+{
+    tn_scene*     scene = built("hair:n=40,curl=2");
+    const tn_vec3 along = tns_vec(-0.6, 0, -0.8);
+    for (int k = 1; k <= 30; ++k) {
+        const tn_vec3 a = tns_rotate(
+                          body_of(scene, tns_name("strand1_%d", k).text)->pose.orientation, TNS_Z),
+                      b = tns_rotate(
+                          body_of(scene, tns_name("strand1_%d", k + 10).text)->pose.orientation,
+                          TNS_Z);
+        CHECK_NEAR(tns_dot(a, along), cos(2 * 180 * degree * 0.11), 1e-13);
+        CHECK_LESS(tns_length(tns_sub(tns_add(a, b), tns_scale(2 * tns_dot(a, along), along))),
+                   1e-13);
+    }
     tn_scene_free(scene);
 }
 

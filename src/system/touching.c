@@ -1,0 +1,68 @@
+// touching: contacts in an implicit step. How many there will be nobody knows: the room for them
+// starts small and doubles between steps, as that of the other methods does.
+#include "system/touching.h"
+
+enum { ROOM_MIN = 64, BESIDE_MIN = 24 };
+
+static tn_result take_room(tni_touching* t, int capacity)
+{
+    tni_arena  arena   = tni_arena_make(&t->model->arena.host);
+    tni_touch* touches = TNI_TAKE(&arena, tni_touch, capacity);
+    tni_view*  views   = TNI_TAKE(&arena, tni_view, t->model->body_count);
+    if (arena.failed) {
+        tni_arena_free(&arena);
+        return TN_ERR_MEMORY;
+    }
+    tni_arena_free(&t->arena);
+    t->arena = arena;
+    t->room  = (tni_contact_room){.views = views, .touches = touches, .capacity = capacity};
+    return TN_OK;
+}
+
+tn_result tni_touching_create(const tn_model* model, const tn_implicit_settings* settings,
+                              tni_touching* t)
+{
+    *t               = (tni_touching){.model = model, .arena = tni_arena_make(&model->arena.host)};
+    t->may           = model->shape_count > 1;
+    t->law           = tni_contact_law_of(model, settings);
+    tn_result result = tni_beside_create(model, t->may ? BESIDE_MIN : 0, &t->beside);
+    if (result == TN_OK && t->may) result = take_room(t, ROOM_MIN);
+    return result;
+}
+
+void tni_touching_free(tni_touching* t)
+{
+    tni_arena_free(&t->arena);
+    tni_beside_free(&t->beside);
+}
+
+tn_result tni_touching_grow(tni_touching* t)
+{
+    const bool      beside = t->beside.full;
+    const tn_result result =
+        beside ? tni_beside_grow(&t->beside) : take_room(t, 2 * t->room.capacity);
+    if (result == TN_OK) t->full = t->beside.full = false;
+    return result;
+}
+
+bool tni_touching_soften(tni_touching* t, const tni_scene_view* at, const tni_ahead* ahead,
+                         tni_take_soft* take, void* user)
+{
+    tni_beside_clear(&t->beside);
+    t->full =
+        t->may && tni_contact_soften(at, ahead, t->law, &t->room, take, user) > t->room.capacity;
+    t->full = t->full || t->beside.full;
+    return !t->full;
+}
+
+double tni_touching_deepest(tni_touching* t, const tni_view* views, int* count)
+{
+    double deepest = 0;
+    *count         = 0;
+    if (!t->may) return 0;
+    const int found = tni_find_touches(t->model, views, 0, t->room.touches, t->room.capacity);
+    *count          = found;
+    for (int i = 0; i < found && i < t->room.capacity; ++i)
+        deepest = fmax(deepest, -t->room.touches[i].gap);
+    return deepest;
+}
