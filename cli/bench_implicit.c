@@ -222,7 +222,7 @@ static bool bench_figure4(tnc_bench_run* run)
     tnc_bench_tell(
         run,
         "figure 4: a chain hangs, springs of 1 N m/rad in its ball joints, and swings; h = 1/60 s, "
-        "median times.\nH on a 2.67 GHz Core 2: 22 ms a frame for 1,000 links, 285 ms for 10,000\n\n"
+        "median times.\nH on one core of 2.4 GHz: 22 ms a frame for 1,000 links, 285 ms for 10,000\n\n"
         "%-10s %-10s %7s %12s %9s %9s %9s %9s %8s %9s %7s\n",
         "form", "solve", "links", "step [us]", "ns a link", "least", "factor", "solve", "iterat.",
         "error", "bytes");

@@ -1,6 +1,6 @@
 // chain: the chain of rods (@chain) in Tenon and in engines of articulated bodies, side by side.
 //     peers_chain time [seconds]      time a step against links; at most so long for each
-//     peers_chain stiff [links]       which stiffness of the joints survives 600 steps of 1/60 s
+//     peers_chain stiff [links [h]]   which stiffness of the joints survives 10 s
 //     peers_chain fall                the chain without springs, released from the horizontal
 //     peers_chain row ENGINE LINKS STIFFNESS H STEPS      one run, ENGINE as in the tables
 //
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-static const double FRAME = 1.0 / 60, SWOLLEN = 0.01, LOST = 1;
+static const double FRAME = 1.0 / 60, DURATION = 10, SWOLLEN = 0.01, LOST = 1;
 
 /// Engines, and up to which number of links a run is worth its time: MuJoCo's mass matrix of a
 /// chain is full, n^2 numbers and n^3 work.
@@ -34,7 +34,7 @@ static const rival rivals[] = {{&peer_tenon_implicit, 100000}, {&peer_tenon_impu
                                {&peer_mujoco_implicit, 1000},  {&peer_mujoco_implicitfast, 1000},
                                {&peer_mujoco_discrete, 1000},  {&peer_bullet, 100000},
                                {&peer_bullet_rk4, 100000},     {&peer_dart, 100000}};
-enum { RIVALS = sizeof rivals / sizeof *rivals, STEPS = 600 };
+enum { RIVALS = sizeof rivals / sizeof *rivals };
 
 static double seconds(void)
 {
@@ -182,9 +182,9 @@ static void time_table(double limit)
 
 // ---- Stiffness -----------------------------------------------------------------------------------
 
-static outcome try(const peer_engine* engine, int links, double stiffness)
+static outcome try(const peer_engine* engine, int links, double stiffness, double h)
 {
-    return run(engine, links, stiffness, FRAME, STEPS);
+    return run(engine, links, stiffness, h, (int)(DURATION / h + 0.5));
 }
 
 static bool survives(const outcome* o)
@@ -193,12 +193,12 @@ static bool survives(const outcome* o)
 }
 
 // From a stiffness that survives to one ten times that, which does not.
-static double between(const peer_engine* engine, int links, double low)
+static double between(const peer_engine* engine, int links, double low, double h)
 {
     double high = 10 * low;
     while (high / low > 1.05) {
         const double  middle = sqrt(low * high);
-        const outcome o      = try(engine, links, middle);
+        const outcome o      = try(engine, links, middle, h);
         if (survives(&o)) low = middle;
         else high = middle;
     }
@@ -207,40 +207,40 @@ static double between(const peer_engine* engine, int links, double low)
 
 enum { LOWEST = -3, HIGHEST = 8 };
 
-static void stiff_row(const peer_engine* engine, int links)
+static void stiff_row(const peer_engine* engine, int links, double h)
 {
     double best = -1;
     printf("%-22s", engine->name);
     for (int e = LOWEST - 1; e <= HIGHEST; ++e) {
         const double  k = e < LOWEST ? 0 : pow(10, e);
-        const outcome o = try(engine, links, k);
+        const outcome o = try(engine, links, k, h);
         if (survives(&o)) best = k;
         printf(" %5s", word(&o));
         fflush(stdout);
     }
-    if (best > 0 && best < 0.99 * pow(10, HIGHEST)) best = between(engine, links, best);
+    if (best > 0 && best < 0.99 * pow(10, HIGHEST)) best = between(engine, links, best, h);
     if (best < 0) printf("   %10s\n", "none");
     else printf("   %10.2g\n", best);
     fflush(stdout);
 }
 
-static void stiff_table(int links)
+static void stiff_table(int links, double h)
 {
-    printf("\nstiffness k of every joint [N m/rad], %d links, h = 1/60 s, %d steps\n\n", links,
-           STEPS);
+    printf("\nstiffness k of every joint [N m/rad], %d links, h = %.3g ms, %g s\n\n", links,
+           1e3 * h, DURATION);
     printf("%-22s %5s", "engine", "0");
     for (int e = LOWEST; e <= HIGHEST; ++e) printf("  1e%+d", e);
     printf("   largest k\n");
     for (int r = 0; r < RIVALS; ++r)
-        if (links <= rivals[r].links_max) stiff_row(rivals[r].engine, links);
+        if (links <= rivals[r].links_max) stiff_row(rivals[r].engine, links, h);
 }
 
 // ---- The falling chain ---------------------------------------------------------------------------
 
-static void fall_row(const peer_engine* engine, int links, double h, double duration)
+static void fall_row(const peer_engine* engine, int links, double h)
 {
     char          text[320];
-    const outcome o = run(engine, links, 0, h, (int)(duration / h + 0.5));
+    const outcome o = run(engine, links, 0, h, (int)(DURATION / h + 0.5));
     printf("%-22s %6d %8.3g %11.1e %9.3f %11.1e  %s\n", engine->name, links, 1e3 * h, o.growth,
            o.lost ? (double)NAN : o.left, o.error, verdict(&o, h, text, sizeof text));
     fflush(stdout);
@@ -255,12 +255,12 @@ static void fall_table(void)
            "joint error", "survives");
     for (int r = 0; r < RIVALS; ++r) {
         for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); ++i)
-            if (sizes[i] < rivals[r].links_max) fall_row(rivals[r].engine, sizes[i], FRAME, 10);
+            if (sizes[i] < rivals[r].links_max) fall_row(rivals[r].engine, sizes[i], FRAME);
     }
     printf("\nthe same, 10 links, smaller steps\n\n");
     for (int r = 0; r < RIVALS; ++r) {
-        fall_row(rivals[r].engine, 10, 4e-3, 10);
-        fall_row(rivals[r].engine, 10, 1e-3, 10);
+        fall_row(rivals[r].engine, 10, 4e-3);
+        fall_row(rivals[r].engine, 10, 1e-3);
     }
 }
 
@@ -282,11 +282,12 @@ int main(int argc, char** argv)
 {
     const char* what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "time") == 0) time_table(argc > 2 ? atof(argv[2]) : 10);
-    else if (strcmp(what, "stiff") == 0) stiff_table(argc > 2 ? atoi(argv[2]) : 10);
+    else if (strcmp(what, "stiff") == 0)
+        stiff_table(argc > 2 ? atoi(argv[2]) : 10, argc > 3 ? atof(argv[3]) : FRAME);
     else if (strcmp(what, "fall") == 0) fall_table();
     else if (strcmp(what, "row") == 0 && argc == 7) return !one_row(argv + 2);
     else {
-        fprintf(stderr, "usage: peers_chain time [seconds] | stiff [links] | fall | "
+        fprintf(stderr, "usage: peers_chain time [seconds] | stiff [links [h]] | fall | "
                         "row ENGINE LINKS STIFFNESS H STEPS\n");
         return 2;
     }

@@ -203,7 +203,7 @@ static bool press(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_
     const double K   = met ? law.stiffness + law.damping / ahead->h : law.stiffness,
                  D   = met ? 0 : law.damping;
     tni_soft_clear(soft, p->count);
-    soft->f[0] = -K * (gap + p->moved[0]) - D * p->carried[0];
+    soft->f[0] = -K * (gap + p->moved[0] + 0.5 * way * way * p->rows[0].gamma) - D * p->carried[0];
     soft->K[0] = K;
     soft->D[0] = D;
     return soft->f[0] - (K * way + D) * p->ahead[0] > 0; // so written, it catches NaN too

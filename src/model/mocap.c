@@ -298,10 +298,11 @@ static void survey_joints(carrier* c)
 static tn_quat heading(tn_vec3 a, tn_vec3 b)
 {
     const double n = sqrt((a.x * a.x + a.y * a.y) * (b.x * b.x + b.y * b.y));
-    if (!(n > UNIT_SIZE)) return NO_TURN;
-    const double c = (a.x * b.x + a.y * b.y) / n, s = a.x * b.y - a.y * b.x;
-    const double w = sqrt(fmax(0, 0.5 * (1 + c))), z = sqrt(fmax(0, 0.5 * (1 - c)));
-    return tni_quat_normalised((tn_quat){w, 0, 0, s < 0 ? -z : z});
+    if (!(n > UNIT_SIZE && n < HUGE_VAL)) return NO_TURN;
+    const double c = (a.x * b.x + a.y * b.y) / n, s = (a.x * b.y - a.y * b.x) / n;
+    // Half the angle, from the one of 1 + c and 1 - c that does not cancel.
+    const double larger = sqrt(0.5 * (1 + fabs(c))), smaller = 0.5 * s / larger;
+    return tni_quat_normalised((tn_quat){c < 0 ? smaller : larger, 0, 0, c < 0 ? larger : smaller});
 }
 
 static void find_axes(carrier* c)
@@ -378,11 +379,11 @@ static tn_quat shortest_turn(tn_vec3 a, tn_vec3 b)
 {
     const double  c = tni_dot(a, b);
     const tn_vec3 s = tni_cross(a, b);
-    if (c < -1 + 1e-12) { // opposite: half a turn about any normal
-        const tn_vec3 n = tni_perpendicular(a);
-        return (tn_quat){0, n.x, n.y, n.z};
-    }
-    return tni_quat_normalised((tn_quat){1 + c, s.x, s.y, s.z});
+    if (c >= 0) return tni_quat_normalised((tn_quat){1 + c, s.x, s.y, s.z});
+    const double  n = tni_norm(s), sine = sqrt(0.5 * (1 - c)); // of half the angle
+    const tn_vec3 axis = n > 1e-12 ? tni_scale(1 / n, s) : tni_perpendicular(a); // opposite: any
+    return tni_quat_normalised(
+        (tn_quat){0.5 * n / sine, sine * axis.x, sine * axis.y, sine * axis.z});
 }
 
 // From the joint to the middle of what comes right after it.

@@ -89,9 +89,10 @@ static words words_of(const char* name)
 static bool is_one_of(const char* word, const char* list)
 {
     const size_t length = strlen(word);
+    if (length == 0) return false;
     for (const char* at = strstr(list, word); at != NULL; at = strstr(at + 1, word)) {
         const bool starts = at == list || at[-1] == ' ', ends = at[length] == ' ' || !at[length];
-        if (starts && ends && length > 0) return true;
+        if (starts && ends) return true;
     }
     return false;
 }

@@ -64,8 +64,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->stiffness         = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     tni_stiffen_prepare(s);
-    work->damped = tni_system_damps(s->system);
-    work->loops  = tni_system_regularises(s->system);
+    work->loops = tni_system_regularises(s->system);
     return TN_OK;
 }
 
@@ -448,6 +447,7 @@ static tn_result pieces(tn_stepper* s, double h, tn_step_report* report, tn_why*
 
 tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
+    s->impulse.damped      = tni_system_damps(s->system);
     const tn_result result = pieces(s, h, report, why);
     s->system->stiffness   = NULL;
     if (result != TN_OK) s->kept = false;

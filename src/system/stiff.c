@@ -3,12 +3,14 @@
 
 #include "force/force.h"
 #include "system/compliant.h"
+#include "system/nullspace.h"
 
 struct tni_stiff {
     const tn_model*  model;
     tni_system*      system;
     tn_implicit_form form;
-    tni_compliant*   compliant; ///< rows
+    tni_compliant*   compliant; ///< rows, else NULL
+    tni_nullspace*   nullspace; ///< likewise
     tni_touching     touching;
 };
 
@@ -36,18 +38,31 @@ void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_lea
     }
 }
 
+static tn_result choose(tni_stiff* s, tn_implicit_form form, tn_why* why)
+{
+    const char* why_not = NULL;
+    const bool  serves  = tni_nullspace_serves(s->model, &why_not);
+    if (form == TN_IMPLICIT_FORM_AUTO) form = serves ? TN_IMPLICIT_NULLSPACE : TN_IMPLICIT_ROWS;
+    if (form == TN_IMPLICIT_NULLSPACE && !serves)
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "setting 'implicit.form': nullspace does not serve '%s': %s",
+                        s->model->name, why_not);
+    s->form = form;
+    return TN_OK;
+}
+
 tn_result tni_stiff_create(tni_arena* arena, tni_system* system,
                            const tn_implicit_settings* settings, tni_stiff** out, tn_why* why)
 {
     tni_stiff* s = TNI_TAKE(arena, tni_stiff, 1);
     if (s == NULL) return TN_ERR_MEMORY;
-    (void)why;
-    s->model  = system->model;
-    s->system = system;
-    s->form   = settings->form == TN_IMPLICIT_FORM_AUTO ? TN_IMPLICIT_ROWS : settings->form;
-    *out      = s;
-    const tn_result result = tni_touching_create(s->model, settings, &s->touching);
+    s->model         = system->model;
+    s->system        = system;
+    *out             = s;
+    tn_result result = choose(s, settings->form, why);
+    if (result == TN_OK) result = tni_touching_create(s->model, settings, &s->touching);
     if (result != TN_OK) return result;
+    if (s->form == TN_IMPLICIT_NULLSPACE) return tni_nullspace_create(arena, system, &s->nullspace);
     return tni_compliant_create(arena, system, &s->touching, &s->compliant);
 }
 
@@ -79,6 +94,7 @@ tn_implicit_form tni_stiff_form(const tni_stiff* stiff)
 tn_result tni_stiff_begin(tni_stiff* s, const tni_start* start, const tni_lead* lead, double* u,
                           double* mu, tn_why* why)
 {
+    if (s->nullspace != NULL) return tni_nullspace_begin(s->nullspace, start, lead, u, mu, why);
     const tn_result result = tni_compliant_factor(s->compliant, start, lead, why);
     if (result != TN_OK) return result;
     return tni_compliant_solve(s->compliant, true, NULL, NULL, u, mu, why);
@@ -87,34 +103,42 @@ tn_result tni_stiff_begin(tni_stiff* s, const tni_start* start, const tni_lead* 
 tn_result tni_stiff_correct(tni_stiff* s, const double* b, const double* r, double* u, double* mu,
                             tn_why* why)
 {
+    if (s->nullspace != NULL) return tni_nullspace_correct(s->nullspace, b, r, u, mu, why);
     return tni_compliant_solve(s->compliant, false, b, r, u, mu, why);
 }
 
-double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead, const double* u,
-                     double* q1, double* u1, double* r, int* worst)
+double tni_stiff_rows(const tni_system* system, double h, double* r, int* worst)
 {
-    const tn_model* model  = s->model;
-    tni_system*     system = s->system;
-    if (lead->share == 1 && lead->drift == NULL) tni_fly(model, lead->h, start->at.q, u, q1, u1);
-    else tni_fly_mean(model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
-    const tni_place at   = {lead->time, q1, u1, start->at.z};
-    double          most = 0;
-    tni_system_look(system, &at);
-    *worst = -1;
+    const tn_model* model = system->model;
+    double          most  = 0;
+    *worst                = -1;
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* of = &model->constraints[i];
         for (int k = 0; k < of->row_count; ++k) {
             const int    row  = of->row_start + k;
             const bool   held = k < of->held_count;
-            const double e    = fabs(held ? system->C[row] : lead->h * system->rate[row]);
+            const double e    = fabs(held ? system->C[row] : h * system->rate[row]);
             r[row]            = held ? system->C[row] : system->rate[row];
             if (e <= most) continue; // so written, a NaN counts as largest
             most   = isnan(e) ? HUGE_VAL : e;
             *worst = i;
         }
     }
-    const double limits = tni_compliant_look(s->compliant, start->at.z);
-    return fmax(most, limits);
+    return most;
+}
+
+double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead, const double* u,
+                     double* q1, double* u1, double* r, int* worst)
+{
+    const tn_model* model = s->model;
+    if (s->nullspace != NULL)
+        return tni_nullspace_fly(s->nullspace, start, lead, u, q1, u1, r, worst);
+    if (lead->share == 1 && lead->drift == NULL) tni_fly(model, lead->h, start->at.q, u, q1, u1);
+    else tni_fly_mean(model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
+    const tni_place at = {lead->time, q1, u1, start->at.z};
+    tni_system_look(s->system, &at);
+    return fmax(tni_stiff_rows(s->system, lead->h, r, worst),
+                tni_compliant_look(s->compliant, start->at.z));
 }
 
 static tni_scene_view scene_at(const tni_stiff* s, const tni_place* at)
@@ -159,9 +183,12 @@ static bool ends_stand(tni_stiff* s, const tni_start* start, const tni_lead* lea
 
 bool tni_stiff_stands(tni_stiff* s, const tni_start* start, const tni_lead* lead, const double* u)
 {
-    const bool           limits = !tni_compliant_reconsider(s->compliant, start, lead, u);
-    const tni_scene_view scene  = scene_at(s, &start->at);
-    const tni_ahead      ahead  = {lead->h, lead->time, u};
+    const bool limits =
+        s->compliant == NULL || !tni_compliant_reconsider(s->compliant, start, lead, u);
+    if (s->nullspace != NULL && !tni_nullspace_looks(s->nullspace))
+        tni_views(s->model, start->at.time, start->at.q, start->at.u, s->system->views);
+    const tni_scene_view scene = scene_at(s, &start->at);
+    const tni_ahead      ahead = {lead->h, lead->time, u};
     return ends_stand(s, start, lead, u) && limits &&
            (!s->touching.may ||
             tni_contact_stands(&scene, &ahead, s->touching.law, &s->touching.room));

@@ -85,4 +85,7 @@ void tni_stiff_forces(tni_stiff* stiff, const tni_place* at, double h, double* f
 /// Largest penetration where the system last looked [m]; *count: points that touch.
 double tni_stiff_deepest(tni_stiff* stiff, int* count);
 
+/// Rows where the system last looked, as tni_stiff_fly gives them.
+double tni_stiff_rows(const tni_system* system, double h, double* r, int* worst);
+
 #endif

@@ -301,6 +301,10 @@ void tni_system_forces(tni_system* system, const tni_place* at, bool flying, dou
 
 bool tni_system_damps(const tni_system* system)
 {
+    for (int i = 0; system->outside != NULL && i < TN_HANDLES_MAX; ++i) {
+        const tni_handle* handle = &system->outside->handles[i];
+        if (handle->body != 0 && handle->damping > 0) return true;
+    }
     return tni_forces_damp(system->model);
 }
 
