@@ -218,23 +218,25 @@ static void track_palm(tn_scene* scene, tn_body_id palm)
     track(scene, target, keys);
 }
 
-static void track_tip(tn_scene* scene, tn_body_id tip, int index)
+// A spring of stiffness k [N/m] on the tip, and one on its attitude as if there were two of half that
+// 16 mm to either side.
+static void track_tip(tn_scene* scene, tn_body_id tip, int index, double k)
 {
     tn_key keys[KEY_COUNT];
-    for (int k = 0; k < KEY_COUNT; ++k) {
-        const tn_frame wrist = wrist_at(k * key_every),
-                       end   = tns_fingertip(index, 1, bend_at(index, k * key_every));
-        keys[k].pose         = (tn_frame){tns_place(wrist, end.position),
+    for (int i = 0; i < KEY_COUNT; ++i) {
+        const tn_frame wrist = wrist_at(i * key_every),
+                       end   = tns_fingertip(index, 1, bend_at(index, i * key_every));
+        keys[i].pose         = (tn_frame){tns_place(wrist, end.position),
                                           tns_quat_mul(wrist.orientation, end.orientation)};
     }
     tn_target_def target     = tn_default_target_def();
     target.name              = fingers[index].name;
     target.body              = tip;
     target.point             = tns_vec(0, 0, tns_fingertip_reach(index));
-    target.stiffness         = 1000;
-    target.damping           = 1;
-    target.angular_stiffness = 0.25;
-    target.angular_damping   = 2e-4;
+    target.stiffness         = k;
+    target.damping           = 5e-4 * k;
+    target.angular_stiffness = 2.5e-4 * k;
+    target.angular_damping   = 1e-7 * k;
     track(scene, target, keys);
 }
 
@@ -251,7 +253,7 @@ static void build(tn_scene* scene, const double* values)
                                .end_damping   = values[2] / 1000};
     const tns_hand_ids ids  = tns_add_hand(scene, &hand);
     track_palm(scene, ids.palm);
-    for (int i = 0; i < TNS_FINGER_COUNT; ++i) track_tip(scene, ids.tips[i], i);
+    for (int i = 0; i < TNS_FINGER_COUNT; ++i) track_tip(scene, ids.tips[i], i, values[3]);
 }
 
 const tns_builtin tns_hand = {
@@ -259,5 +261,6 @@ const tns_builtin tns_hand = {
     "16 bones, 15 joints with limits and springs, following the motion of a hand",
     {{"stiffness", "spring in every joint [N m/rad]", 0.03, 0, 1e6, false, NULL},
      {"damping", "in every joint [N m s/rad]", 1e-4, 0, 1e6, false, NULL},
-     {"limit", "stiffness of the joints' ends [N m/rad]", 1000, 0, 1e9, false, NULL}},
+     {"limit", "stiffness of the joints' ends [N m/rad]", 1000, 0, 1e9, false, NULL},
+     {"tracking", "stiffness of the springs on the fingertips [N/m]", 1000, 0, 1e9, false, NULL}},
     build};

@@ -8,8 +8,9 @@
 //     in contact already   g0 <= 0     f = -k g            K = k          D = d
 //     met on the way       g0 >  0     f = -(k + d/h) g    K = k + d/h    D = 0
 // g being the gap that is seen, kinematic bodies where they end. A point counts when N1 > 0 with
-// the velocities expected. Those shapes are looked at that meet where these velocities lead; balls
-// that pass each other whole within a step are not seen to. When the end itself is looked at, as
+// the velocities expected. Those shapes are looked at that meet where these velocities lead, and
+// those that were looked at before in the same step; balls that pass each other whole within a step
+// are not seen to. When the end itself is looked at, as
 // Newton's method does, nothing moves any more, and g0 = g - h gdot.
 //
 // Friction is Coulomb's, made smooth: across the normal, with the slip v,
@@ -239,22 +240,48 @@ static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact
     return true;
 }
 
+static bool is_known(const tni_contact_room* room, uint64_t id)
+{
+    for (int i = 0; i < room->known; ++i) {
+        if (room->touches[i].id == id) return true;
+    }
+    return false;
+}
+
+// Touches that are known, then others that are met where the velocities lead. Returns how many.
+static int find(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_room* room)
+{
+    const double reach    = look_all_ahead(at, ahead, room->views);
+    tni_touch*   more     = room->touches + room->known;
+    const int    capacity = room->capacity - room->known;
+    const int    found    = tni_find_touches(at->model, room->views, reach, more, capacity);
+    int          fresh    = 0;
+    for (int i = 0; i < found && found <= capacity; ++i) {
+        if (!is_known(room, more[i].id)) more[fresh++] = more[i];
+    }
+    room->known += fresh;
+    return found <= capacity ? room->known : room->known + found;
+}
+
+static int look_again(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+                      tni_contact_room* room, tni_take_soft* take, void* user)
+{
+    room->count = 0, room->pushing = 0;
+    const int found = at->model->shape_count > 1 ? find(at, ahead, room) : 0;
+    for (int i = 0; i < found && found <= room->capacity; ++i) {
+        if (!soften(at, ahead, law, &room->touches[i], take, user)) continue;
+        const uint64_t mixed = (room->touches[i].id + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        room->pushing += mixed ^ mixed >> 29;
+        ++room->count;
+    }
+    return found;
+}
+
 int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
                        tni_contact_room* room, tni_take_soft* take, void* user)
 {
-    static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    room->count = 0, room->pushing = 0;
-    if (at->model->shape_count < 2) return 0;
-    const double reach = look_all_ahead(at, ahead, room->views);
-    const int    found =
-        tni_find_touches(at->model, room->views, reach, room->touches, room->capacity);
-    if (found > room->capacity) return found;
-    for (int i = 0; i < found; ++i) {
-        if (!soften(at, ahead, law, &room->touches[i], take, user)) continue;
-        ++room->count;
-        room->pushing = (room->pushing ^ room->touches[i].id) * odd;
-    }
-    return found;
+    if (!room->keep) room->known = 0;
+    return look_again(at, ahead, law, room, take, user);
 }
 
 static void take_nothing(void* user, const tni_soft* soft)
@@ -266,7 +293,7 @@ bool tni_contact_stands(const tni_scene_view* at, const tni_ahead* ahead, tni_co
                         tni_contact_room* room)
 {
     const uint64_t before = room->pushing;
-    const int      found  = tni_contact_soften(at, ahead, law, room, take_nothing, NULL);
+    const int      found  = look_again(at, ahead, law, room, take_nothing, NULL);
     return room->pushing == before && found <= room->capacity;
 }
 

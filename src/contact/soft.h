@@ -18,7 +18,9 @@ typedef struct tni_contact_room {
     tni_view*  views; ///< by body: where those with shapes are expected to end
     tni_touch* touches;
     int        capacity;
-    int        count;   ///< points that push, of the last look
+    bool       keep;    ///< it is the same step again: points that were looked at still are
+    int        known;   ///< those
+    int        count;   ///< of them, those that push, of the last look
     uint64_t   pushing; ///< which: two sets that differ have different numbers, as good as always
 } tni_contact_room;
 
@@ -32,7 +34,7 @@ tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_sett
 /// looked at; when that is more than the room's capacity, nothing was taken.
 int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
                        tni_contact_room* room, tni_take_soft* take, void* user);
-/// Whether, with other velocities expected, the same points push as in the last look.
+/// Whether, with other velocities expected in the same step, the same points push as in the last look.
 bool tni_contact_stands(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
                         tni_contact_room* room);
 /// f += the forces where the scene is seen, a step of h having ended there. Returns as above.

@@ -4,9 +4,9 @@
 
 tn_result tn_state_create(const tn_model* model, tn_state** out)
 {
-    const size_t numbers =
-        sizeof(double) * ((size_t)model->q_count + 3 * (size_t)model->u_count +
-                          (size_t)model->coordinate_count + (size_t)model->row_count);
+    const size_t numbers = sizeof(double) * ((size_t)model->q_count + 3 * (size_t)model->u_count +
+                                             (size_t)model->coordinate_count +
+                                             (size_t)model->row_count + (size_t)model->limit_count);
     const size_t bytes =
         sizeof(tn_state) + numbers + sizeof(tni_pushed) * (size_t)model->target_count;
     tn_state* state = tni_host_take(&model->arena.host, bytes);
@@ -18,7 +18,7 @@ tn_result tn_state_create(const tn_model* model, tn_state** out)
     state->u                  = state->q + model->q_count;
     state->z                  = state->u + model->u_count;
     state->memory.multipliers = state->z + model->coordinate_count;
-    state->memory.mean        = state->memory.multipliers + model->row_count;
+    state->memory.mean        = state->memory.multipliers + model->row_count + model->limit_count;
     state->memory.momentum    = state->memory.mean + model->u_count;
     state->outside.targets    = (tni_pushed*)((char*)(state + 1) + numbers);
     tn_state_reset(state);

@@ -31,7 +31,7 @@ typedef struct tni_outside {
 /// What a method with a memory keeps of the step before. h: of that step; 0: nothing is known.
 typedef struct tni_memory {
     double  h;
-    double* multipliers; ///< by row, forces
+    double* multipliers; ///< forces: by row, then by limit
     double* mean;        ///< velocity of the step, laid out as u
     double* momentum;    ///< M u at its start, laid out as u
 } tni_memory;

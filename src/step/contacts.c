@@ -34,19 +34,26 @@ tn_contact tn_stepper_contact(const tn_stepper* stepper, int index)
     return contact;
 }
 
+static bool is_upper(const tni_limit* limit)
+{
+    return limit->kind == TNI_LIMIT_UPPER || limit->kind == TNI_LIMIT_TWIST_UPPER ||
+           limit->kind == TNI_LIMIT_CONE;
+}
+
 double tn_stepper_limit_force(const tn_stepper* stepper, tn_joint_id joint)
 {
-    const tni_auxiliary* a     = &stepper->system->auxiliary;
-    const tn_model*      model = stepper->model;
-    double               sum   = 0;
+    const tni_auxiliary* a        = &stepper->system->auxiliary;
+    const tn_model*      model    = stepper->model;
+    double               sum      = 0;
+    const bool           implicit = stepper->implicit.after.h > 0; // the last step was one
     TN_ASSERT(joint.bits > 0 && (int)joint.bits <= model->named_count);
-    for (int i = 0; i < a->stop_count; ++i) {
-        if (a->stops[i].limit < 0) continue;
-        const tni_limit* limit = &model->limits[a->stops[i].limit];
-        if (model->joints[limit->joint].constraint != (int)joint.bits - 1) continue;
-        const bool down = limit->kind == TNI_LIMIT_UPPER || limit->kind == TNI_LIMIT_TWIST_UPPER ||
-                          limit->kind == TNI_LIMIT_CONE;
-        sum += down ? -a->stops[i].force[0] : a->stops[i].force[0];
+    for (int i = 0; i < (implicit ? model->limit_count : a->stop_count); ++i) {
+        const int at = implicit ? i : a->stops[i].limit;
+        if (at < 0 || model->joints[model->limits[at].joint].constraint != (int)joint.bits - 1)
+            continue;
+        const double force = implicit ? stepper->implicit.after.multipliers[model->row_count + i]
+                                      : a->stops[i].force[0];
+        sum += is_upper(&model->limits[at]) ? -force : force;
     }
     return sum;
 }

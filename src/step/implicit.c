@@ -38,25 +38,32 @@ enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6 };
 static const double aim      = 0.2; // of the tolerance
 static const double diverged = 1e6; // joint error [m or rad] that no correction comes back from
 
+// Those of the joints, then the limits.
+static int rows_of(const tn_model* model)
+{
+    return model->row_count + model->limit_count;
+}
+
 tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
 {
     const tn_model*    model = s->model;
     tni_implicit_work* work  = &s->implicit;
+    const int          rows  = rows_of(model);
     work->u                  = TNI_TAKE(&s->arena, double, model->u_count);
     work->du                 = TNI_TAKE(&s->arena, double, model->u_count);
     work->best               = TNI_TAKE(&s->arena, double, model->u_count);
     work->drift              = TNI_TAKE(&s->arena, double, model->u_count);
     work->momentum           = TNI_TAKE(&s->arena, double, model->u_count);
-    work->mu                 = TNI_TAKE(&s->arena, double, model->row_count);
-    work->dmu                = TNI_TAKE(&s->arena, double, model->row_count);
+    work->mu                 = TNI_TAKE(&s->arena, double, rows);
+    work->dmu                = TNI_TAKE(&s->arena, double, rows);
     work->r                  = TNI_TAKE(&s->arena, double, model->row_count);
-    work->first              = TNI_TAKE(&s->arena, double, model->row_count);
-    work->again              = TNI_TAKE(&s->arena, double, model->row_count);
+    work->first              = TNI_TAKE(&s->arena, double, rows);
+    work->again              = TNI_TAKE(&s->arena, double, rows);
     work->sided              = tni_stiff_is_sided(model);
-    work->force              = TNI_TAKE(&s->arena, double, model->row_count);
+    work->force              = TNI_TAKE(&s->arena, double, rows);
     for (int i = 0; i < 2; ++i) {
         tni_memory* memory  = i == 0 ? &work->before : &work->after;
-        memory->multipliers = TNI_TAKE(&s->arena, double, model->row_count);
+        memory->multipliers = TNI_TAKE(&s->arena, double, rows);
         memory->mean        = TNI_TAKE(&s->arena, double, model->u_count);
         memory->momentum    = TNI_TAKE(&s->arena, double, model->u_count);
     }
@@ -124,7 +131,7 @@ static tn_result find_multipliers(tn_stepper* s, tni_start* start, const tni_lea
     const tn_result result  = tni_stiff_begin(work->stiff, start, lead, work->u, work->mu, why);
     ++report->factor_count;
     const double e = lead->h * lead->share;
-    for (int i = 0; i < s->model->row_count; ++i) work->before.multipliers[i] = -work->mu[i] / e;
+    for (int i = 0; i < rows_of(s->model); ++i) work->before.multipliers[i] = -work->mu[i] / e;
     start->multipliers = work->before.multipliers;
     return result;
 }
@@ -181,7 +188,7 @@ static closing correct(tn_stepper* s, const tni_start* start, const tni_lead* le
                               NULL) != TN_OK)
             return (closing){HUGE_VAL, c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
-        for (int i = 0; i < model->row_count; ++i) work->mu[i] += work->dmu[i];
+        for (int i = 0; i < rows_of(model); ++i) work->mu[i] += work->dmu[i];
         ++report->iteration_count;
     }
 }
@@ -211,7 +218,7 @@ static closing newton(tn_stepper* s, const tni_start* start, const tni_lead* lea
         if (round == s->settings.implicit.iterations || !(c.error < diverged))
             return (closing){HUGE_VAL, c.worst};
         residual(s, start, lead, work->best);
-        for (int i = 0; i < model->row_count; ++i) work->force[i] = -work->mu[i] / e;
+        for (int i = 0; i < rows_of(model); ++i) work->force[i] = -work->mu[i] / e;
         const tni_start there = {.at          = {lead->time, s->next.q, s->next.u, s->now.z},
                                  .multipliers = start->multipliers != NULL ? work->force : NULL,
                                  .ahead       = s->next.u,
@@ -228,7 +235,7 @@ static closing newton(tn_stepper* s, const tni_start* start, const tni_lead* lea
             tni_stiff_correct(work->stiff, work->best, work->r, work->du, work->dmu, NULL) != TN_OK)
             return (closing){HUGE_VAL, c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
-        for (int i = 0; i < model->row_count; ++i) work->mu[i] += work->dmu[i];
+        for (int i = 0; i < rows_of(model); ++i) work->mu[i] += work->dmu[i];
         step = lead->h * longest(s, work->du);
     }
 }
@@ -248,7 +255,7 @@ static void remember(tn_stepper* s, const tni_lead* lead)
     tni_implicit_work* work = &s->implicit;
     const double       e    = lead->h * lead->share;
     work->after.h           = lead->h;
-    for (int i = 0; i < s->model->row_count; ++i) work->after.multipliers[i] = -work->mu[i] / e;
+    for (int i = 0; i < rows_of(s->model); ++i) work->after.multipliers[i] = -work->mu[i] / e;
     if (s->settings.implicit.integrator != TN_IMPLICIT_BDF2) return;
     tni_mean_velocity(s->model, lead->h, s->now.q, s->next.q, work->after.mean);
 }
@@ -264,7 +271,7 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, c
     const tn_result result  = solve_linear(s, start, lead, report, why);
     const double    e       = lead->h * lead->share;
     if (result != TN_OK) return result;
-    for (int i = 0; i < s->model->row_count; ++i) work->first[i] = -work->mu[i] / e;
+    for (int i = 0; i < rows_of(s->model); ++i) work->first[i] = -work->mu[i] / e;
     if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, lead, report);
     else if (how == TN_IMPLICIT_CORRECTED) *c = correct(s, start, lead, report);
     else
@@ -290,14 +297,14 @@ static tn_result attempt(tn_stepper* s, double h, closing* c, tn_step_report* re
     tn_result          result = TN_OK;
     s->next.time              = lead.time;
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
-    if (s->settings.implicit.stiffen && s->model->row_count > 0) {
+    if (s->settings.implicit.stiffen && rows_of(s->model) > 0) {
         start.multipliers = work->before.multipliers;
         if (!(work->before.h > 0)) result = find_multipliers(s, &start, &lead, report, why);
     }
     if (result == TN_OK) result = solve(s, how, &start, &lead, c, report, why);
     if (result == TN_OK && how == TN_IMPLICIT_CORRECTED && !is_closed(s, c) &&
         start.multipliers != NULL) {
-        tni_copy_numbers(work->again, work->first, s->model->row_count);
+        tni_copy_numbers(work->again, work->first, rows_of(s->model));
         start.multipliers = work->again;
         result            = solve(s, how, &start, &lead, c, report, why);
         if (result == TN_OK && !is_closed(s, c))

@@ -212,7 +212,7 @@ static void copy_memory(const tn_model* model, tni_memory* to, const tni_memory*
 {
     to->h = from->h;
     if (!(from->h > 0)) return;
-    tni_copy_numbers(to->multipliers, from->multipliers, model->row_count);
+    tni_copy_numbers(to->multipliers, from->multipliers, model->row_count + model->limit_count);
     tni_copy_numbers(to->mean, from->mean, model->u_count);
     tni_copy_numbers(to->momentum, from->momentum, model->u_count);
 }

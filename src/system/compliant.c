@@ -75,7 +75,7 @@ static void add_constraint_nodes(tni_compliant* c, const uint8_t* actuated)
         const tni_joint* joint = &model->joints[of->index];
         n->body[0]             = joint->body1;
         n->body[1]             = joint->body2;
-        if (tni_holds_distance(joint)) n->count += 3;
+        if (tni_holds_distance(joint) || of->row_count == 0) n->count += 3; // or a rope
         else if (actuated[of->index]) n->count += joint->coordinate_count;
     }
 }
@@ -388,17 +388,16 @@ static void take(void* user, const tni_soft* soft)
 }
 
 // The stiffness between the ends of a distance under tension: no force of its own.
-static void set_distance(tni_compliant* c, int i, const tni_start* start)
+static void set_distance(tni_compliant* c, int i, double lambda, const tni_lead* lead)
 {
     const tn_model*  model = c->model;
     const tni_joint* joint = &model->joints[model->constraints[i].index];
     const tni_sides  sides = tni_sides_of(joint, c->system->views);
-    const tni_mat3   K     = tni_geometric_between(model, joint, sides,
-                                                   start->multipliers[model->constraints[i].row_start]);
+    const tni_mat3   K     = tni_geometric_between(model, joint, sides, lambda);
     const tni_mat3   F     = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
     tni_soft soft = {.kind = TNI_SOFT_SPRING, .body = {joint->body1, joint->body2}, .row_count = 3};
-    double   W[9], g[3] = {0, 0, 0};
-    for (int k = 0; k < 9; ++k) W[k] = c->reach * c->reach * K.m[k];
+    double   W[9], g[3];
+    memcpy(soft.K, K.m, sizeof K.m);
     for (int k = 0; k < 3; ++k) {
         const tn_vec3   axis = tni_vec3(k == 0, k == 1, k == 2);
         const tni_push  to = {.force = axis}, from = {.force = tni_neg(axis)};
@@ -408,7 +407,9 @@ static void set_distance(tni_compliant* c, int i, const tni_start* start)
         if (body2->node >= 0)
             tni_push_row(body2, sides.view2, joint->p2, &F, &to, soft.J[1] + k * body2->dim);
     }
+    tni_soft_impulse(model, &soft, lead, W, g); // none but what it has turned by drifting
     set_rows(c, i, c->nodes[i].soft, &soft, W, g);
+    push(c, &soft, g);
 }
 
 // ---- Hard limits ---------------------------------------------------------------------------------
@@ -511,15 +512,6 @@ bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tn
     return changed;
 }
 
-void tni_compliant_limit_forces(const tni_compliant* c, double* forces)
-{
-    for (int i = 0; i < c->model->limit_count; ++i) {
-        const node* n = &c->nodes[c->limits[i].node];
-        forces[i] =
-            n->id >= 0 && c->limit_on[i] ? -c->answer[n->row + c->limits[i].row] / c->reach : 0;
-    }
-}
-
 static tn_result fail_at(const tni_compliant* c, int row, tn_why* why)
 {
     const tn_model* model = c->model;
@@ -595,7 +587,12 @@ static void fill_rows(tni_compliant* c, const tni_start* start, const tni_lead* 
         }
         if (start->multipliers != NULL && of->kind == TNI_CONSTRAINT_JOINT &&
             tni_holds_distance(&model->joints[of->index]))
-            set_distance(c, i, start);
+            set_distance(c, i, start->multipliers[row], lead);
+    }
+    for (int i = 0; i < model->limit_count && start->multipliers != NULL; ++i) {
+        const int of = c->limits[i].node;
+        if (model->limits[i].kind == TNI_LIMIT_ROPE && c->nodes[of].id >= 0)
+            set_distance(c, of, -start->multipliers[model->row_count + i], lead);
     }
 }
 
@@ -611,6 +608,9 @@ static tn_result solve(tni_compliant* c, const double* rhs, bool exact, double* 
         for (int k = 0; k < c->nodes[i].hard; ++k)
             mu[model->constraints[i].row_start + k] =
                 c->nodes[i].id >= 0 ? c->answer[c->nodes[i].row + k] : 0;
+    for (int i = 0; i < model->limit_count; ++i)
+        mu[model->row_count + i] =
+            c->limit_on[i] ? c->answer[c->nodes[c->limits[i].node].row + c->limits[i].row] : 0;
     return TN_OK;
 }
 

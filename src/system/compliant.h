@@ -23,8 +23,6 @@ double tni_compliant_look(tni_compliant* c, const double* z);
 /// whether that is another set than before, and takes it over.
 bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tni_lead* lead,
                               const double* u);
-/// Forces of the limits of the last solve, by limit [N or N m].
-void tni_compliant_limit_forces(const tni_compliant* c, double* forces);
 /// What the factorisation is made of.
 const tni_saddle* tni_compliant_saddle(const tni_compliant* c);
 

@@ -56,6 +56,15 @@ tni_mat3 tni_geometric_between(const tn_model* model, const tni_joint* joint, tn
     return K;
 }
 
+// A force on body 2, at its anchor, and back on body 1.
+static void add_force(const tn_model* model, const tni_joint* joint, tni_sides sides, tn_vec3 f,
+                      tni_mat3* K)
+{
+    const tn_vec3 at = tni_point_motion(&model->bodies[joint->body2], sides.view2, joint->p2).at;
+    tni_geometric_add(f, tni_sub(at, sides.view2->x), &K[joint->body2]);
+    tni_geometric_add(tni_neg(f), tni_sub(at, sides.view1->x), &K[joint->body1]);
+}
+
 void tni_geometric(const tn_model* model, const tni_view* views, double time, const double* z,
                    const double* multipliers, tni_mat3* K)
 {
@@ -65,12 +74,17 @@ void tni_geometric(const tn_model* model, const tni_view* views, double time, co
         const tni_constraint* constraint = &model->constraints[joint->constraint];
         const tni_sides       sides      = tni_sides_of(joint, views);
         if (constraint->row_count == 0) continue;
-        const tn_vec3 f = tni_joint_reaction(model, joint, sides, time, z,
-                                             multipliers + constraint->row_start)
-                              .force,
-                      at =
-                          tni_point_motion(&model->bodies[joint->body2], sides.view2, joint->p2).at;
-        tni_geometric_add(f, tni_sub(at, sides.view2->x), &K[joint->body2]);
-        tni_geometric_add(tni_neg(f), tni_sub(at, sides.view1->x), &K[joint->body1]);
+        add_force(
+            model, joint, sides,
+            tni_joint_reaction(model, joint, sides, time, z, multipliers + constraint->row_start)
+                .force,
+            K);
+    }
+    for (int i = 0; i < model->limit_count; ++i) {
+        const tni_joint* joint = &model->joints[model->limits[i].joint];
+        const double     pull  = multipliers[model->row_count + i];
+        if (model->limits[i].kind != TNI_LIMIT_ROPE || !(pull > 0)) continue;
+        const tni_row row = tni_limit_row(model, &model->limits[i], views, z);
+        add_force(model, joint, tni_sides_of(joint, views), tni_scale(pull, row.push[1].force), K);
     }
 }

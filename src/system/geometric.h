@@ -7,11 +7,11 @@
 /// K += the stiffness against turning of a force f at the arm r, both fixed in the world; its
 /// negative part left out.
 void tni_geometric_add(tn_vec3 f, tn_vec3 r, tni_mat3* K);
-/// K (by body) of all joints under forces `multipliers`, by row.
+/// K (by body) of all joints and ropes under forces `multipliers`, by row, then by limit.
 void tni_geometric(const tn_model* model, const tni_view* views, double time, const double* z,
                    const double* multipliers, tni_mat3* K);
-/// Of a joint that holds a distance with the force lambda: the stiffness between its anchors, world
-/// axes. Zero in thrust.
+/// Of a joint that holds a distance, or a rope, with the force lambda along the line from anchor to
+/// anchor: the stiffness between them, world axes. Zero in thrust (lambda > 0).
 tni_mat3 tni_geometric_between(const tn_model* model, const tni_joint* joint, tni_sides sides,
                                double lambda);
 /// Whether a joint has such a stiffness.

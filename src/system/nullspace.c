@@ -86,10 +86,10 @@ typedef struct link {
     bool    first; ///< of the children: nothing is there yet
     double  sign;  ///< +1: it is body 2 of its joint
     double  mass;
-    sym     inertia; ///< body axes
-    tn_vec3 ref;     ///< O from the centre of mass
-    tn_vec3 anchor;  ///< on the parent, from its centre of mass
-    tn_quat twist;   ///< plain: F2 rest^-1 F1^-1
+    sym     inertia, inverse; ///< body axes
+    tn_vec3 ref;              ///< O from the centre of mass
+    tn_vec3 anchor;           ///< on the parent, from its centre of mass
+    tn_quat twist;            ///< plain: F2 rest^-1 F1^-1
     double  stiffness, damping;
     int     dense;  ///< OTHER
     bool    points; ///< OTHER: has rows of the anchors along world axes
@@ -143,6 +143,8 @@ struct tni_nullspace {
     const tni_lead*  lead;
     double           e;
     tni_soft         soft;
+    tni_mat3*        ends; ///< R at the end of the last flight
+    bool             wide; ///< the processor has vectors of four
 };
 
 // ---- Small algebra -------------------------------------------------------------------------------
@@ -464,6 +466,23 @@ static int set_slots(tni_nullspace* ns, int* unused)
     return count;
 }
 
+static bool has_wide(void)
+{
+#if defined(__GNUC__) && defined(__x86_64__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
+// A^-1 of a symmetric matrix.
+static sym inverse_of(const tni_mat3* A)
+{
+    const tn_vec3 x = tni_solve3(A, tni_vec3(1, 0, 0)), y = tni_solve3(A, tni_vec3(0, 1, 0)),
+                  z = tni_solve3(A, tni_vec3(0, 0, 1));
+    return (sym){x.x, y.x, z.x, y.y, z.y, z.z};
+}
+
 static void set_links(tni_nullspace* ns, const growing* g, int* link_of_joint)
 {
     int denses = 0;
@@ -485,6 +504,7 @@ static void set_links(tni_nullspace* ns, const growing* g, int* link_of_joint)
                                       .mass        = b->mass,
                                       .inertia     = {I[0], I[3], I[6], I[4], I[7], I[8]},
                                       .sign        = 1};
+        a->inverse           = inverse_of(&b->inertia);
         ns->link_of[body]    = i;
         if (g->up[body] >= 0) {
             set_joint(ns, a, g->up[body]);
@@ -541,6 +561,8 @@ tn_result tni_nullspace_create(tni_arena* arena, tni_system* system, tni_nullspa
     ns->ones   = TNI_TAKE(
         arena, one, model->target_count + model->drag_count + model->spring_count + TN_HANDLES_MAX);
     ns->link_of = TNI_TAKE(arena, int, model->body_count);
+    ns->ends    = TNI_TAKE(arena, tni_mat3, ns->count);
+    ns->wide    = has_wide();
     if (model->load_count > 0) ns->plain = TNI_TAKE(arena, double, model->u_count);
     *out = ns;
     if (arena->failed) return TN_ERR_MEMORY;
@@ -550,6 +572,11 @@ tn_result tni_nullspace_create(tni_arena* arena, tni_system* system, tni_nullspa
     ns->looks = ns->looks || model->load_count > 0 || model->target_count > 0 ||
                 model->drag_count > 0 || model->spring_count > 0;
     return result;
+}
+
+void tni_nullspace_narrow(tni_nullspace* ns)
+{
+    ns->wide = false;
 }
 
 bool tni_nullspace_looks(const tni_nullspace* ns)
@@ -1001,10 +1028,10 @@ typedef struct axes {
     tn_vec3 x1, y1, x2, y2, z2;
 } axes;
 
-static axes axes_of(const tni_nullspace* ns, const link* a, const work* w, const tni_mat3* Rb)
+static axes axes_of(const tni_nullspace* ns, const link* a, const tni_mat3* Ra, const tni_mat3* Rb)
 {
     const tni_joint* joint = &ns->model->joints[a->joint];
-    const tni_mat3 * R1 = a->sign > 0 ? Rb : &w->R, *R2 = a->sign > 0 ? &w->R : Rb;
+    const tni_mat3 * R1 = a->sign > 0 ? Rb : Ra, *R2 = a->sign > 0 ? Ra : Rb;
     return (axes){tni_mul(R1, tni_column(&joint->F1, 0)), tni_mul(R1, tni_column(&joint->F1, 1)),
                   tni_mul(R2, tni_column(&joint->F2, 0)), tni_mul(R2, tni_column(&joint->F2, 1)),
                   tni_mul(R2, tni_column(&joint->F2, 2))};
@@ -1065,7 +1092,7 @@ TNI_INLINE void pass_axis(work* w, double pull, tn_vec3* f, tn_vec3* t)
 
 TNI_INLINE bool begin_axis(tni_nullspace* ns, const link* a, work* w, const side* b, bulk* B)
 {
-    const axes    x  = axes_of(ns, a, w, b->R);
+    const axes    x  = axes_of(ns, a, &w->R, b->R);
     const tn_vec3 n1 = tni_cross(x.z2, x.x1), n2 = tni_cross(x.z2, x.y1), s = x.z2;
     const double  g11 = tni_dot(n1, n1), g12 = tni_dot(n1, n2), g22 = tni_dot(n2, n2),
                  over = 1 / (g11 * g22 - g12 * g12);
@@ -1115,7 +1142,7 @@ static void pass_fixed(work* w, tn_vec3* f, tn_vec3* t)
 
 static bool begin_fixed(tni_nullspace* ns, const link* a, work* w, const side* b, bulk* B)
 {
-    const axes    x  = axes_of(ns, a, w, b->R);
+    const axes    x  = axes_of(ns, a, &w->R, b->R);
     const tn_vec3 n1 = tni_cross(x.z2, x.x1), n2 = tni_cross(x.z2, x.y1),
                   n3 = tni_cross(x.y2, x.x1);
     const tn_vec3 r = {turn_wanted(ns, a, b, x.x1, x.z2, n1), turn_wanted(ns, a, b, x.y1, x.z2, n2),
@@ -1484,28 +1511,147 @@ tn_result tni_nullspace_correct(tni_nullspace* ns, const double* b, const double
     return TN_OK;
 }
 
+// ---- Flying --------------------------------------------------------------------------------------
+
+enum { NEWTON_ROUNDS = 3 };
+static const double far_turn = 0.0652; // s.s of a turn by one radian
+
+// A body that turns far in a step: the same rule, with functions for any angle.
+static void fly_far(const tni_nullspace* ns, int i, double h, const double* q, const double* u,
+                    double* q1, double* u1)
+{
+    enum { ROUNDS_MAX = 20 };
+    const link*     a  = &ns->links[i];
+    const tni_mat3* I  = &ns->model->bodies[a->body].inertia;
+    const double*   p  = q + a->q + 3;
+    const tn_quat   at = {p[0], p[1], p[2], p[3]};
+    const tn_vec3   W0 = tni_rotate(tni_quat_conjugate(at), tni_read3(u + a->u + 3));
+    const tn_vec3   L  = tni_mul(I, W0);
+    tn_vec3         W  = tni_add_scaled(W0, 0.5 * h, tni_solve3(I, tni_cross(L, W0)));
+    for (int round = 0; round < ROUNDS_MAX; ++round) {
+        const tn_vec3  Lm   = tni_rotate(tni_quat_exp(tni_scale(-0.5 * h, W)), L);
+        const tn_vec3  left = tni_sub(tni_mul(I, W), Lm), b = tni_scale(0.5 * h, Lm);
+        const double*  m = I->m;
+        const tni_mat3 D = {{m[0], m[1] + b.z, m[2] - b.y, m[3] - b.z, m[4], m[5] + b.x, m[6] + b.y,
+                             m[7] - b.x, m[8]}};
+        const tn_vec3  change = tni_solve3(&D, left);
+        W                     = tni_sub(W, change);
+        if (!(tni_max_abs(change) > 1e-12 * tni_max_abs(W))) break;
+    }
+    const tn_quat by  = tni_quat_exp(tni_scale(h, W));
+    const tn_quat to  = tni_quat_normalised(tni_quat_mul(at, by));
+    const tn_vec3 end = tni_solve3(I, tni_rotate(tni_quat_conjugate(by), L));
+    double*       p1  = q1 + a->q + 3;
+    p1[0] = to.w, p1[1] = to.x, p1[2] = to.y, p1[3] = to.z;
+    tni_write3(u1 + a->u + 3, tni_rotate(to, end));
+    ns->ends[i] = tni_quat_matrix(to);
+}
+
+#define SET plain
+#define TARGET
+#define BYTES 16
+#include "system/nullspace_fly.h"
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define SET    wide
+#define TARGET __attribute__((target("avx2")))
+#define BYTES  32
+#include "system/nullspace_fly.h"
+#endif
+
+static void fly_straight(const tni_nullspace* ns, double h, const double* q, const double* u,
+                         double* q1, double* u1)
+{
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (ns->wide) {
+        fly_all_wide(ns, h, q, u, q1, u1);
+        return;
+    }
+#endif
+    fly_all_plain(ns, h, q, u, q1, u1);
+}
+
+// Where a link is at the end.
+typedef struct end {
+    const tni_mat3* R;
+    tn_vec3         x;
+} end;
+
+TNI_INLINE end end_of(const tni_nullspace* ns, const link* a, const double* q1)
+{
+    if (a->parent >= 0) return (end){&ns->ends[a->parent], tni_read3(q1 + ns->links[a->parent].q)};
+    const tni_view* view = &ns->system->views[a->other];
+    return (end){&view->R, view->x};
+}
+
+// C of a joint's rows, rates where there is none.
+static void other_rows(const tni_nullspace* ns, const link* a, const tni_lead* lead,
+                       const double* z, const double* q1, const double* u1, double* r)
+{
+    const tn_model*       model = ns->model;
+    const tni_joint*      joint = &model->joints[a->joint];
+    const tni_constraint* of    = &model->constraints[a->constraint];
+    tni_view              view[2];
+    tni_row               rows[TNI_JOINT_ROWS_MAX];
+    tni_view_body(model, joint->body1, lead->time, q1, u1, &view[0]);
+    tni_view_body(model, joint->body2, lead->time, q1, u1, &view[1]);
+    (void)tni_joint_rows(model, joint, (tni_sides){&view[0], &view[1]}, lead->time, z, rows);
+    for (int i = 0; i < of->row_count; ++i) r[i] = i < of->held_count ? rows[i].C : rows[i].rate;
+}
+
+static void turn_rows(const tni_nullspace* ns, const link* a, const tni_mat3* Ra,
+                      const tni_mat3* Rb, double* r)
+{
+    const axes x = axes_of(ns, a, Ra, Rb);
+    r[3] = tni_dot(x.x1, x.z2), r[4] = tni_dot(x.y1, x.z2);
+    if (a->kind == FIXED) r[5] = tni_dot(x.x1, x.y2);
+}
+
 double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_lead* lead,
                          const double* u, double* q1, double* u1, double* r, int* worst)
 {
-    const tn_model* model  = ns->model;
-    tni_system*     system = ns->system;
-    if (lead->share == 1 && lead->drift == NULL) tni_fly(model, lead->h, start->at.q, u, q1, u1);
+    const tn_model* model    = ns->model;
+    const bool      straight = lead->share == 1 && lead->drift == NULL;
+    double          most     = 0;
+    if (straight) fly_straight(ns, lead->h, start->at.q, u, q1, u1);
     else tni_fly_mean(model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
-    const tni_place at   = {lead->time, q1, u1, start->at.z};
-    double          most = 0;
-    tni_system_look(system, &at);
+    for (int i = 0; i < ns->fixed_count; ++i)
+        tni_view_body(model, ns->fixed[i], lead->time, q1, u1, &ns->system->views[ns->fixed[i]]);
     *worst = -1;
-    for (int i = 0; i < model->constraint_count; ++i) {
-        const tni_constraint* of = &model->constraints[i];
-        for (int k = 0; k < of->row_count; ++k) {
-            const int    row  = of->row_start + k;
-            const bool   held = k < of->held_count;
-            const double e    = fabs(held ? system->C[row] : lead->h * system->rate[row]);
-            r[row]            = held ? system->C[row] : system->rate[row];
-            if (e <= most) continue; // so written, a NaN counts as largest
-            most   = isnan(e) ? HUGE_VAL : e;
-            *worst = i;
+    for (int i = ns->count; i-- > 0;) {
+        const link* a = &ns->links[i];
+        double*     C = r + a->row;
+        double      e;
+        if (!straight) {
+            const double* p = q1 + a->q + 3;
+            ns->ends[i]     = tni_quat_matrix((tn_quat){p[0], p[1], p[2], p[3]});
         }
+        if (a->joint < 0) continue;
+        if (a->kind == OTHER) {
+            const tni_constraint* of = &model->constraints[a->constraint];
+            other_rows(ns, a, lead, start->at.z, q1, u1, C);
+            e = 0;
+            for (int k = 0; k < of->row_count; ++k) {
+                const double size = fabs(k < of->held_count ? C[k] : lead->h * C[k]);
+                if (!(size <= e)) e = size;
+            }
+        } else {
+            const end     b = end_of(ns, a, q1);
+            const tn_vec3 D = tni_sub(tni_add(tni_read3(q1 + a->q), tni_mul(&ns->ends[i], a->ref)),
+                                      tni_add(b.x, tni_mul(b.R, a->anchor)));
+            tni_write3(C, tni_scale(a->sign, D));
+            e = fabs(D.x) > fabs(D.y) ? fabs(D.x) : fabs(D.y);
+            e = e > fabs(D.z) ? e : fabs(D.z);
+            if (!(D.x + D.y + D.z == D.x + D.y + D.z)) e = HUGE_VAL;
+            if (a->kind != TURNS) {
+                turn_rows(ns, a, &ns->ends[i], b.R, C);
+                for (int k = 3; k < (a->kind == AXIS ? 5 : 6); ++k)
+                    if (!(fabs(C[k]) <= e)) e = fabs(C[k]);
+            }
+        }
+        if (e <= most && !(e == most && a->constraint < *worst)) continue;
+        most   = isnan(e) ? HUGE_VAL : e;
+        *worst = a->constraint;
     }
     return most;
 }

@@ -27,5 +27,7 @@ TN_NODISCARD tn_result tni_nullspace_correct(tni_nullspace* ns, const double* b,
 /// As tni_stiff_fly.
 double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_lead* lead,
                          const double* u, double* q1, double* u1, double* r, int* worst);
+/// Vectors of two numbers from now on, whatever the processor has. The same bits: for tests.
+void tni_nullspace_narrow(tni_nullspace* ns);
 
 #endif

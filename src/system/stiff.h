@@ -28,7 +28,7 @@ typedef struct tni_lead {
 typedef struct tni_start {
     tni_place     at;
     const double* momentum;    ///< laid out as u; NULL: M u
-    const double* multipliers; ///< forces by row that K_g is made of; NULL: no K_g
+    const double* multipliers; ///< forces that K_g is made of, by row, then by limit; NULL: no K_g
     const double* ahead;       ///< velocities that decide which one-sided ends are met
     bool          keep; ///< hard limits: those that were met stay so, others are not looked for
     bool          bend; ///< rows ask for what closes them to second order (gamma), not just first
@@ -62,7 +62,8 @@ size_t                 tni_stiff_bytes(const tni_stiff* stiff); ///< outside of 
 /// The form that `auto` became.
 tn_implicit_form tni_stiff_form(const tni_stiff* stiff);
 
-/// Linearises, factors and solves: u and mu (both laid out as in tni_system) of the step. System's
+/// Linearises, factors and solves: u and mu (laid out as in tni_system, mu of limits behind) of the
+/// step. System's
 /// views, C, rate and gamma are those of the start afterwards.
 TN_NODISCARD tn_result tni_stiff_begin(tni_stiff* stiff, const tni_start* start,
                                        const tni_lead* lead, double* u, double* mu, tn_why* why);

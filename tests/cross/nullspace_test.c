@@ -431,7 +431,7 @@ TEST(all_joints_and_forces)
                             .limits    = i % 2 == 1,
                             .forces    = i % 5 == 4,
                             .floating  = i % 4 == 0};
-        compare(&r, &how, 14, 1e-11);
+        compare(&r, &how, 14, 1e-12);
     }
 }
 
@@ -439,10 +439,68 @@ TEST(stiff_springs)
 {
     test_random  r           = {13};
     const double stiffness[] = {1e2, 1e4, 1e6, 1e8};
-    const double tolerance[] = {1e-12, 1e-12, 1e-11, 1e-9};
+    const double tolerance[] = {1e-12, 1e-12, 1e-12, 1e-11};
     for (int i = 0; i < 16; ++i) {
         const recipe how = {
             .stiffness = stiffness[i % 4], .loose = i < 8, .only = i % 2 == 0 ? 6 : 1};
         compare(&r, &how, 10, tolerance[i % 4]);
+    }
+}
+
+// The flight and the rows at its end against state/flight.c and the joints themselves. speed: of turning.
+static void compare_flight(test_random* r, const recipe* how, double speed, double tolerance)
+{
+    rig             g     = rig_make(r, how, 11);
+    const tn_model* model = g.m->model;
+    const tni_lead* lead  = &g.lead;
+    tn_why          why   = {0};
+    double *        q1 = numbers(r, model->q_count, 0), *u1 = numbers(r, model->u_count, 0),
+           *q2 = numbers(r, model->q_count, 0), *u2 = numbers(r, model->u_count, 0),
+           *C = numbers(r, model->row_count, 0), *D = numbers(r, model->row_count, 0);
+    double* u     = numbers(r, model->u_count, speed);
+    int     worst = -2, most_at = -1;
+    double  most = 0;
+    CHECK_OK(tni_nullspace_begin(g.ns, &g.start, lead, g.u, g.mu, &why));
+    const double error = tni_nullspace_fly(g.ns, &g.start, lead, u, q1, u1, C, &worst);
+    if (lead->drift == NULL) tni_fly(model, lead->h, g.start.at.q, u, q2, u2);
+    else tni_fly_mean(model, lead->h, lead->share, lead->drift, g.start.at.q, u, q2, u2);
+    tni_view* views = calloc((size_t)model->body_count, sizeof *views);
+    tni_views(model, lead->time, q2, u2, views);
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c = &model->constraints[i];
+        double                rate[6];
+        tni_constraint_rows(model, c, views, lead->time, g.start.at.z,
+                            &(tni_rows_out){.C = D + c->row_start, .rate = rate});
+        for (int k = 0; k < c->row_count; ++k) {
+            if (k >= c->held_count) D[c->row_start + k] = rate[k];
+            const double e = fabs(D[c->row_start + k]) * (k < c->held_count ? 1 : lead->h);
+            if (e > most) most = e, most_at = i;
+        }
+    }
+    CHECK_LESS(difference(q1, q2, model->q_count), tolerance);
+    CHECK_LESS(difference(u1, u2, model->u_count), tolerance);
+    CHECK_LESS(difference(C, D, model->row_count), tolerance);
+    CHECK_NEAR(error, most, tolerance * most);
+    CHECK_INT(worst, most_at);
+    tni_nullspace_narrow(g.ns); // the same bits
+    (void)tni_nullspace_fly(g.ns, &g.start, lead, u, q2, u2, D, &worst);
+    CHECK(memcmp(q1, q2, sizeof(double) * (size_t)model->q_count) == 0);
+    CHECK(memcmp(u1, u2, sizeof(double) * (size_t)model->u_count) == 0);
+    CHECK(memcmp(C, D, sizeof(double) * (size_t)model->row_count) == 0);
+    free(q1), free(u1), free(q2), free(u2), free(C), free(D), free(u), free(views);
+    rig_free(&g);
+}
+
+TEST(flight)
+{
+    test_random r = {14};
+    // Turns by up to 0.003, 0.03, 0.9 and 3 rad; the last ones are beyond what flies in lanes.
+    const double speed[] = {0.1, 1, 30, 100};
+    for (int i = 0; i < 40; ++i) {
+        const recipe how = {.stiffness = -1,
+                            .loose     = i % 3 == 0,
+                            .only      = i % 2 == 0 ? -1 : 6,
+                            .floating  = i % 5 == 0};
+        compare_flight(&r, &how, speed[i % 4], 1e-12);
     }
 }

@@ -130,6 +130,7 @@ static void step_by_impulses(const char* spec, tn_formulation formulation, int* 
     const tn_host host             = failing_host_of(&f);
     rig           r                = rig_on(&host, spec);
     r.settings.method              = TN_METHOD_IMPULSE;
+    r.settings.h                   = fmin(r.settings.h, 1e-3);
     r.settings.impulse.formulation = formulation;
     tn_stepper_free(r.stepper);
     const tn_result result = tn_stepper_create(r.model, &r.settings, &r.stepper, NULL);

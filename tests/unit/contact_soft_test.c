@@ -22,7 +22,7 @@ typedef struct seen {
     tni_touch         touches[TOUCHES_MAX];
     tni_contact_room  room;
     tni_soft          softs[SOFTS_MAX];
-    int               count, found;
+    int               count;
     double            u[U_MAX]; ///< expected
     bool              at_end;   ///< it is the end that is looked at
 } seen;
@@ -41,9 +41,9 @@ static void look(seen* s)
     const tni_scene_view at = {
         .model = s->m->model, .time = state->time, .z = state->z, .views = s->views};
     const tni_ahead ahead = {h, state->time + (s->at_end ? 0 : h), s->u};
-    s->room               = (tni_contact_room){s->end, s->touches, TOUCHES_MAX, 0, 0};
-    s->count              = 0;
-    s->found              = tni_contact_soften(&at, &ahead, law, &s->room, take, s);
+    s->room  = (tni_contact_room){.views = s->end, .touches = s->touches, .capacity = TOUCHES_MAX};
+    s->count = 0;
+    CHECK(tni_contact_soften(&at, &ahead, law, &s->room, take, s) <= TOUCHES_MAX);
     CHECK_INT(s->room.count, s->count);
 }
 

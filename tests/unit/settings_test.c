@@ -58,7 +58,7 @@ TEST(defaults_are_the_documented_ones)
     CHECK_INT(s.implicit.form, TN_IMPLICIT_FORM_AUTO);
     CHECK_INT(s.implicit.integrator, TN_IMPLICIT_EULER);
     CHECK(s.implicit.tolerance == 1e-8 && s.implicit.iterations == 30 && s.implicit.stiffen);
-    CHECK(s.implicit.contact_stiffness == 1e5 && s.implicit.contact_damping == 100);
+    CHECK(s.implicit.contact_stiffness == 0 && s.implicit.contact_damping == 0);
     CHECK_INT(tn_method_order(TN_METHOD_IMPLICIT), 1);
     CHECK_INT(tn_method_order(TN_METHOD_ADAPTIVE), 0);
     CHECK_TEXT(tn_method_word(TN_METHOD_IMPULSE), "impulse");
@@ -166,7 +166,7 @@ TEST(bad_keys_and_values_are_refused_with_the_nearest)
     refused("implicit.tolerance", "0", "'implicit.tolerance'");
     refused("implicit.iterations", "0", "a whole number >= 1");
     refused("implicit.stiffen", "on", "true | false");
-    refused("implicit.contact_stiffness", "0", "'implicit.contact_stiffness'");
+    refused("implicit.contact_stiffness", "-1", "'implicit.contact_stiffness'");
     refused("implicit.contact_damping", "-1", "'implicit.contact_damping'");
     refused("implict.solve", "linear", "did you mean 'implicit.solve'");
 }

@@ -429,8 +429,8 @@ TEST(soft_forces_balance)
         spring.body1.bits = 1, spring.body2.bits = 2, spring.stiffness = 3, spring.damping = 2;
         spring.anchor1 = random_vec3(&r, 1), spring.anchor2 = random_vec3(&r, 1);
         CHECK_OK(tn_scene_add_spring(m->scene, &spring));
-        tn_model_free(m->model);
         tn_state_free(m->state);
+        tn_model_free(m->model);
         random_mechanism_build(m);
         random_disturb(m, &r, 0.3, 1);
         force_rig       rig   = force_rig_make(m);

@@ -1,0 +1,538 @@
+// blocks: stiff forces as blocks between bodies [1], in two forms.
+//
+//     A u + J^T mu = b,   J u = r
+//
+// blocks: a soft force (force.h) pushes along its rows with the impulse g - W J u over a step, W =
+// e^2 K + e D (tni_soft_impulse). W goes into A: J_a^T W J_a and J_b^T W J_b on the diagonal,
+// J_a^T W J_b between the bodies; J^T g into b. This is the matrix of the form rows with its
+// compliant rows eliminated, hence the same answer; but stiffness is added to masses, and what is
+// lost of them when W outgrows them, about 1e-16 W / M, rows do not lose.
+//
+// exact: with the derivatives of all forces F at the start, in poses and velocities,
+//
+//     A = M - e dF/du - e^2 dF/dq,     b = p + e F - e (dF/du) u0 + e (dF/dq) h drift
+//
+// A is not symmetric: turning a body turns the forces on it. F and its derivatives are taken with
+// the bodies that can be pushed at the start, and all that moves by itself at the end of the step:
+// a step of Newton's method for backward Euler. Turning bodies carry on by themselves
+// (tni_fly), so gyroscopic forces are not among F. One-sided ends push where the start is beyond
+// them. User-defined bodies are not derived (tni_derive): their forces are those of the start.
+// Geometric stiffness K_g and contacts come as in the other forms.
+//
+// Both are factored in the tree of the joints with blocks between neighbours (linalg/grand.h), in
+// linear time. A spring between two bodies that nothing joins stands for a joint without rows, as
+// long as it closes no loop; others are refused, and so are hard limits: form rows takes them.
+//
+// [1] F. Hernandez, C. Garre, R. Casillas, M. A. Otaduy, Linear-Time Dynamics of Characters with
+//     Stiff Joints, V Ibero-American Symposium in Computer Graphics 2011.
+#include "system/blocks.h"
+
+#include "force/soft.h"
+#include "linalg/grand.h"
+#include "system/geometric.h"
+
+#include <float.h>
+#include <math.h>
+
+struct tni_block_form {
+    const tn_model* model;
+    tni_system*     system;
+    tni_touching*   touching;
+    bool            exact;
+    tni_plan*       plan;
+    tni_grand*      grand;
+    int*            edge;        ///< by constraint: its first edge in the plan
+    size_t*         diagonal_at; ///< by node; B nodes are hard
+    size_t*         edge_at;     ///< by edge
+    double *        A, *J;
+    size_t          A_count;
+    tni_mat3*       K_g;
+    tni_view*       views; ///< exact: the start, what moves by itself at the end
+    double *        rhs, *once;
+    double          reach;
+};
+
+// ---- Making -----------------------------------------------------------------------------------
+
+/// The graph of bodies, constraints, and springs that stand for one.
+typedef struct sketch {
+    const tn_model* model;
+    tni_graph       graph;
+    int *           dim, *row, *col;
+    int8_t*         sign;
+    uint8_t *       strong, *coupled;
+    int*            up;          ///< by body: a body of the same part; the ground is one
+    int *           head, *next; ///< B nodes by their bodies: by body; by edge
+} sketch;
+
+static bool take_sketch(tni_arena* scratch, const tn_model* model, sketch* s)
+{
+    const int nodes = model->free_count + model->constraint_count + model->spring_count;
+    const int edges = model->edge_count + 2 * model->spring_count;
+    *s              = (sketch){.model   = model,
+                               .dim     = TNI_TAKE(scratch, int, nodes),
+                               .row     = TNI_TAKE(scratch, int, edges),
+                               .col     = TNI_TAKE(scratch, int, edges),
+                               .sign    = TNI_TAKE(scratch, int8_t, nodes),
+                               .strong  = TNI_TAKE(scratch, uint8_t, edges),
+                               .coupled = TNI_TAKE(scratch, uint8_t, nodes),
+                               .up      = TNI_TAKE(scratch, int, model->body_count),
+                               .head    = TNI_TAKE(scratch, int, model->body_count),
+                               .next    = TNI_TAKE(scratch, int, edges)};
+    if (scratch->failed) return false;
+    s->graph = (tni_graph){0, s->dim, s->sign, 0, s->row, s->col, s->strong};
+    for (int i = 0; i < model->body_count; ++i) {
+        s->up[i]   = model->bodies[i].node >= 0 ? i : 0;
+        s->head[i] = -1;
+    }
+    for (int i = 0; i < model->free_count; ++i) {
+        s->dim[i]  = model->bodies[model->free_bodies[i]].dim;
+        s->sign[i] = 1;
+    }
+    s->graph.count = model->free_count;
+    return true;
+}
+
+static int root_of(int* up, int i)
+{
+    while (up[i] != i) i = up[i] = up[up[i]];
+    return i;
+}
+
+// Whether two bodies were of different parts; they are of one now.
+static bool join(sketch* s, int body1, int body2)
+{
+    const int a = root_of(s->up, body1), b = root_of(s->up, body2);
+    s->up[a > b ? a : b] = a > b ? b : a;
+    return a != b;
+}
+
+static void add_edge(sketch* s, int body, bool strong)
+{
+    const int e   = s->graph.edge_count++;
+    s->row[e]     = s->graph.count - 1;
+    s->col[e]     = s->model->bodies[body].node;
+    s->strong[e]  = strong;
+    s->next[e]    = s->head[body];
+    s->head[body] = e;
+}
+
+static void add_node(sketch* s, int rows, bool alone, bool coupled)
+{
+    const int v   = s->graph.count++;
+    s->dim[v]     = rows;
+    s->sign[v]    = alone ? 1 : -1; // a B node would look for a body
+    s->coupled[v] = coupled;
+}
+
+// A node for each constraint; where nothing can be pushed, or nothing pushes, it is empty and
+// stands alone. False: there is a loop.
+static bool add_constraints(sketch* s, const uint8_t* actuated, int* first_edge)
+{
+    const tn_model* model = s->model;
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* of     = &model->constraints[i];
+        const int*            bodies = model->edge_body + of->edge_start;
+        const bool            joint  = of->kind == TNI_CONSTRAINT_JOINT && of->edge_count == 2;
+        const bool            coupled =
+            joint && (actuated[of->index] || tni_holds_distance(&model->joints[of->index]));
+        const bool alone = of->edge_count == 0 || (of->row_count == 0 && !coupled);
+        add_node(s, alone ? 0 : of->row_count, alone, coupled);
+        first_edge[i] = s->graph.edge_count;
+        if (alone) continue;
+        for (int k = 0; k < of->edge_count; ++k)
+            add_edge(s, bodies[k], of->row_count == 0 || tni_is_strong(model, of, bodies[k]));
+        if (of->edge_count > 2 || !join(s, bodies[0], of->edge_count == 2 ? bodies[1] : 0))
+            return false;
+    }
+    return true;
+}
+
+static int node_between(const sketch* s, int body1, int body2)
+{
+    const int node2 = s->model->bodies[body2].node;
+    for (int e = s->head[body1]; e >= 0; e = s->next[e]) { // the two edges of a node are neighbours
+        if (e > 0 && s->row[e - 1] == s->row[e] && s->col[e - 1] == node2) return s->row[e];
+        if (e + 1 < s->graph.edge_count && s->row[e + 1] == s->row[e] && s->col[e + 1] == node2)
+            return s->row[e];
+    }
+    return -1;
+}
+
+// -1, or a spring that closes a loop.
+static int add_springs(sketch* s)
+{
+    const tn_model* model = s->model;
+    for (int i = 0; i < model->spring_count; ++i) {
+        const int body1 = model->springs[i].body1, body2 = model->springs[i].body2;
+        if (model->bodies[body1].node < 0 || model->bodies[body2].node < 0 || body1 == body2)
+            continue;
+        const int node = node_between(s, body1, body2);
+        if (node >= 0) s->coupled[node] = 1;
+        if (node >= 0) continue;
+        if (!join(s, body1, body2)) return i;
+        add_node(s, 0, false, true);
+        add_edge(s, body1, true);
+        add_edge(s, body2, true);
+    }
+    return -1;
+}
+
+static tn_result refuse(const tni_block_form* f, tn_why* why, const char* reason)
+{
+    return tni_fail(why, TN_ERR_UNSUPPORTED, "setting 'implicit.form': %s does not serve '%s': %s",
+                    f->exact ? "exact" : "blocks", f->model->name, reason);
+}
+
+static tn_result refuse_spring(const tni_block_form* f, tn_why* why, int index)
+{
+    const tn_model*   model  = f->model;
+    const tni_spring* spring = &model->springs[index];
+    return tni_fail(why, TN_ERR_UNSUPPORTED,
+                    "setting 'implicit.form': %s: spring %d ('%s' to '%s') closes a loop",
+                    f->exact ? "exact" : "blocks", index, model->bodies[spring->body1].name,
+                    model->bodies[spring->body2].name);
+}
+
+static tn_result make_plan(tni_block_form* f, tni_arena* arena, tni_arena* scratch, tn_why* why)
+{
+    const tn_model* model    = f->model;
+    uint8_t*        actuated = TNI_TAKE(scratch, uint8_t, model->joint_count);
+    sketch          s;
+    if (!take_sketch(scratch, model, &s)) return TN_ERR_MEMORY;
+    if (model->limit_count > 0) return refuse(f, why, "it has hard limits or ropes");
+    for (int i = 0; i < model->actuation_count; ++i) actuated[model->actuations[i].joint] = 1;
+    if (!add_constraints(&s, actuated, f->edge)) return refuse(f, why, "it has loops");
+    const int spring = add_springs(&s);
+    if (spring >= 0) return refuse_spring(f, why, spring);
+    if (tni_plan_create(arena, &s.graph, &f->plan) != TN_OK) return TN_ERR_MEMORY;
+    const tn_result result = tni_grand_create(
+        arena, f->plan, s.coupled, f->exact ? TNI_GRAND_GENERAL : TNI_GRAND_SYMMETRIC, &f->grand);
+    if (result != TN_ERR_UNSUPPORTED) return result;
+    return refuse(f, why, "no body alone can answer for some of its joints");
+}
+
+static tn_result take_numbers(tni_block_form* f, tni_arena* arena)
+{
+    const tni_plan* plan = f->plan;
+    size_t          J    = 0;
+    f->diagonal_at       = TNI_TAKE(arena, size_t, plan->count);
+    f->edge_at           = TNI_TAKE(arena, size_t, plan->edge_count);
+    if (arena->failed) return TN_ERR_MEMORY;
+    for (int i = 0; i < f->model->free_count; ++i) {
+        f->diagonal_at[i] = f->A_count;
+        f->A_count += (size_t)(plan->dim[i] * plan->dim[i]);
+    }
+    for (int e = 0; e < plan->edge_count; ++e) {
+        f->edge_at[e] = J;
+        J += (size_t)(plan->dim[plan->row_node[e]] * plan->dim[plan->col_node[e]]);
+    }
+    f->A    = TNI_TAKE(arena, double, f->A_count);
+    f->J    = TNI_TAKE(arena, double, J);
+    f->rhs  = TNI_TAKE(arena, double, plan->row_count);
+    f->once = TNI_TAKE(arena, double, plan->row_count);
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+tn_result tni_blocks_create(tni_arena* arena, tni_system* system, tn_implicit_form form,
+                            tni_touching* touching, tni_block_form** out, tn_why* why)
+{
+    const tn_model* model = system->model;
+    tni_block_form* f     = TNI_TAKE(arena, tni_block_form, 1);
+    *out                  = f;
+    if (f == NULL) return TN_ERR_MEMORY;
+    *f = (tni_block_form){.model    = model,
+                          .system   = system,
+                          .touching = touching,
+                          .exact    = form == TN_IMPLICIT_EXACT,
+                          .edge     = TNI_TAKE(arena, int, model->constraint_count),
+                          .K_g      = TNI_TAKE(arena, tni_mat3, model->body_count),
+                          .views    = TNI_TAKE(arena, tni_view, model->body_count)};
+    if (arena->failed) return TN_ERR_MEMORY;
+    tni_arena scratch = tni_arena_make(&model->arena.host);
+    tn_result result  = make_plan(f, arena, &scratch, why);
+    tni_arena_free(&scratch);
+    return result == TN_OK ? take_numbers(f, arena) : result;
+}
+
+void tni_blocks_flops(const tni_block_form* form, double* factor, double* solve)
+{
+    *factor = form->grand->factor_flops;
+    *solve  = form->grand->solve_flops;
+}
+
+// ---- Blocks -----------------------------------------------------------------------------------
+
+static bool can_push(const tn_model* model, int body)
+{
+    return body >= 0 && model->bodies[body].node >= 0;
+}
+
+static double* block_of(tni_block_form* f, int row_body, int col_body)
+{
+    const int row = f->model->bodies[row_body].node, col = f->model->bodies[col_body].node;
+    return row == col ? f->A + f->diagonal_at[row] : tni_grand_between(f->grand, row, col);
+}
+
+// B += Ja^T X, Ja and X having `rows` rows.
+static void add_product(int rows, int n, int m, const double* Ja, const double* X, double* B)
+{
+    for (int k = 0; k < rows; ++k) {
+        for (int i = 0; i < n; ++i) {
+            const double a = Ja[k * n + i];
+            if (a == 0) continue; // J has many
+            for (int j = 0; j < m; ++j) B[i * m + j] += a * X[k * m + j];
+        }
+    }
+}
+
+// A += J^T W J, between all bodies of the force. Of blocks that are not kept the opposite one is.
+static void add_stiffness(tni_block_form* f, const tni_soft* soft, const double* W)
+{
+    const tn_model* model = f->model;
+    const int       m     = soft->row_count;
+    double          WJ[TNI_SOFT_ROWS_MAX * TNI_DIM_MAX];
+    for (int b = 0; b < 2; ++b) {
+        if (!can_push(model, soft->body[b])) continue;
+        const int n = model->bodies[soft->body[b]].dim;
+        memset(WJ, 0, sizeof *WJ * (size_t)(m * n));
+        add_product(m, m, n, W, soft->J[b], WJ); // W is symmetric
+        for (int a = 0; a < 2; ++a) {
+            if (!can_push(model, soft->body[a])) continue;
+            double* B = block_of(f, soft->body[a], soft->body[b]);
+            if (B != NULL) add_product(m, model->bodies[soft->body[a]].dim, n, soft->J[a], WJ, B);
+        }
+    }
+}
+
+typedef struct taking {
+    tni_block_form*  f;
+    const tni_start* start;
+    const tni_lead*  lead;
+} taking;
+
+static void take_soft(void* user, const tni_soft* soft)
+{
+    const taking*   t = user;
+    tni_block_form* f = t->f;
+    double          W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
+    tni_soft_impulse(f->model, soft, t->lead, W, g);
+    if (soft->kind == TNI_SOFT_TOUCH) {
+        (void)tni_beside_add(&f->touching->beside, soft, W, g, f->rhs); // it knows when it is full
+        return;
+    }
+    add_stiffness(f, soft, W);
+    for (int side = 0; side < 2; ++side) {
+        if (!can_push(f->model, soft->body[side])) continue;
+        const tni_body* body = &f->model->bodies[soft->body[side]];
+        add_product(soft->row_count, body->dim, 1, soft->J[side], g, f->rhs + body->u_start);
+    }
+}
+
+// A += e D + e^2 K, b += e (D u0 - K h drift)
+static void take_derivative(void* user, int row_body, int col_body, const double* K,
+                            const double* D)
+{
+    const taking*   t     = user;
+    const tn_model* model = t->f->model;
+    const tni_body *row = &model->bodies[row_body], *col = &model->bodies[col_body];
+    const double    e = t->f->reach, h = t->lead->h;
+    if (row->node < 0 || col->node < 0) return;
+    double *      B = block_of(t->f, row_body, col_body), *b = t->f->rhs + row->u_start;
+    const double *u = t->start->at.u + col->u_start, *drift = t->lead->drift;
+    TN_ASSERT(B != NULL);
+    for (int i = 0; i < row->dim; ++i) {
+        for (int j = 0; j < col->dim; ++j) {
+            const int k = i * col->dim + j;
+            B[k] += e * D[k] + e * e * K[k];
+            b[i] += e * D[k] * u[j];
+            if (drift != NULL) b[i] -= e * h * K[k] * drift[col->u_start + j];
+        }
+    }
+}
+
+// ---- A step -----------------------------------------------------------------------------------
+
+static void add_geometric(tni_block_form* f, int index, const tni_lead* lead)
+{
+    const tni_body* body  = &f->model->bodies[index];
+    const bool      rigid = body->kind == TN_BODY_RIGID;
+    if (!rigid && body->kind != TN_BODY_PLANAR) return;
+    const int n = rigid ? 3 : 1, first = rigid ? 3 : 2; // of all turning, or about z
+    double*   A = f->A + f->diagonal_at[body->node];
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            const double K = rigid ? f->K_g[index].m[3 * i + j] : f->K_g[index].m[8];
+            A[body->dim * (first + i) + first + j] += f->reach * f->reach * K;
+            if (lead->drift == NULL) continue;
+            f->rhs[body->u_start + first + i] -=
+                f->reach * lead->h * K * lead->drift[body->u_start + first + j];
+        }
+    }
+}
+
+// Masses, momenta and geometric stiffness.
+static void fill_bodies(tni_block_form* f, const tni_start* start, const tni_lead* lead)
+{
+    const tn_model* model = f->model;
+    const tni_view* views = f->system->views;
+    if (start->multipliers != NULL)
+        tni_geometric(model, views, start->at.time, start->at.z, start->multipliers, f->K_g);
+    for (int i = 0; i < model->free_count; ++i) {
+        const int       index = model->free_bodies[i];
+        const tni_body* body  = &model->bodies[index];
+        double          p[TNI_DIM_MAX];
+        tni_mass_block(body, &views[index], f->A + f->diagonal_at[i]);
+        if (start->momentum != NULL)
+            memcpy(p, start->momentum + body->u_start, sizeof *p * (size_t)body->dim);
+        else tni_mass_times(body, &views[index], start->at.u + body->u_start, p);
+        for (int k = 0; k < body->dim; ++k)
+            f->rhs[body->u_start + k] = p[k] + f->reach * f->rhs[body->u_start + k];
+        if (start->multipliers != NULL) add_geometric(f, index, lead);
+    }
+}
+
+static double along(const tni_body* body, const double* J, const double* u)
+{
+    return tni_row_dot(J, u + body->u_start, body->dim);
+}
+
+// J, C, rate and gamma of a constraint, and what its rows ask for.
+static void fill_rows(tni_block_form* f, int i, const tni_start* start, const tni_lead* lead)
+{
+    const tn_model*       model  = f->model;
+    tni_system*           system = f->system;
+    const tni_constraint* of     = &model->constraints[i];
+    const int             row    = of->row_start;
+    double*               J[TNI_CONSTRAINT_BODIES_MAX];
+    double*               r = f->rhs + f->plan->row_start[model->free_count + i];
+    for (int k = 0; k < of->edge_count; ++k) J[k] = f->J + f->edge_at[f->edge[i] + k];
+    const tni_rows_out out = {system->C + row, system->rate + row, system->gamma + row, J, NULL};
+    tni_constraint_rows(model, of, system->views, lead->time, start->at.z, &out);
+    for (int k = 0; k < of->row_count && of->edge_count > 0; ++k) {
+        double own = 0, drift = 0;
+        for (int e = 0; e < of->edge_count; ++e) {
+            const tni_body* body = &model->bodies[model->edge_body[of->edge_start + e]];
+            own += along(body, J[e] + k * body->dim, start->at.u);
+            if (lead->drift != NULL) drift += along(body, J[e] + k * body->dim, lead->drift);
+        }
+        r[k] = tni_row_wanted(start, lead, k < of->held_count, system->C[row + k],
+                              system->rate[row + k] - own, drift, system->gamma[row + k]);
+    }
+}
+
+// The stiffness between the ends of a distance under tension: no force of its own.
+static void add_distance(tni_block_form* f, const tni_joint* joint, const tni_start* start)
+{
+    const tn_model* model = f->model;
+    const tni_sides sides = tni_sides_of(joint, f->system->views);
+    const int       row   = model->constraints[joint->constraint].row_start;
+    const tni_mat3  K     = tni_geometric_between(model, joint, sides, start->multipliers[row]);
+    tni_soft        soft  = {.body = {joint->body1, joint->body2}, .row_count = 3};
+    double          W[9];
+    for (int k = 0; k < 9; ++k) W[k] = f->reach * f->reach * K.m[k];
+    if (can_push(model, joint->body1))
+        tni_soft_point(&model->bodies[joint->body1], sides.view1, joint->p1, -1, soft.J[0]);
+    if (can_push(model, joint->body2))
+        tni_soft_point(&model->bodies[joint->body2], sides.view2, joint->p2, 1, soft.J[1]);
+    add_stiffness(f, &soft, W);
+}
+
+static void fill_constraints(tni_block_form* f, const tni_start* start, const tni_lead* lead)
+{
+    const tn_model* model = f->model;
+    for (int i = 0; i < model->constraint_count; ++i)
+        if (model->constraints[i].row_count > 0) fill_rows(f, i, start, lead);
+    for (int i = 0; start->multipliers != NULL && i < model->joint_count; ++i)
+        if (tni_holds_distance(&model->joints[i])) add_distance(f, &model->joints[i], start);
+}
+
+static tn_result fail_at(const tni_block_form* f, int row, tn_why* why)
+{
+    const tn_model* model = f->model;
+    for (int i = 0; row >= model->u_count && i < model->constraint_count; ++i) {
+        const int node = model->free_count + i, first = f->plan->row_start[node];
+        if (row >= first && row < first + f->plan->dim[node])
+            return tni_system_fail_at(f->system, model->u_count + model->constraints[i].row_start,
+                                      why);
+    }
+    return tni_system_fail_at(f->system, row, why);
+}
+
+static tn_result solve(tni_block_form* f, double* x, double* u, double* mu, tn_why* why)
+{
+    const tn_model* model = f->model;
+    tni_grand_solve(f->grand, 1, x);
+    for (int i = 0; i < model->u_count; ++i)
+        if (!(fabs(x[i]) <= DBL_MAX)) return fail_at(f, i, why);
+    memcpy(u, x, sizeof *u * (size_t)model->u_count);
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* of   = &model->constraints[i];
+        const int             node = model->free_count + i;
+        for (int k = 0; k < of->row_count; ++k)
+            mu[of->row_start + k] = f->plan->dim[node] > 0 ? x[f->plan->row_start[node] + k] : 0;
+    }
+    return TN_OK;
+}
+
+// The response of what is factored, to forces beside it.
+static tn_result solve_beside(void* user, const double* b, double* u, double* mu, tn_why* why)
+{
+    tni_block_form* f = user;
+    memset(f->once, 0, sizeof *f->once * (size_t)f->plan->row_count);
+    memcpy(f->once, b, sizeof *f->once * (size_t)f->model->u_count);
+    return solve(f, f->once, u, mu, why);
+}
+
+tn_result tni_blocks_factor(tni_block_form* f, const tni_start* start, const tni_lead* lead,
+                            tn_why* why)
+{
+    const tn_model* model  = f->model;
+    tni_system*     system = f->system;
+    tni_scene_view  scene  = {.model   = model,
+                              .time    = start->at.time,
+                              .z       = start->at.z,
+                              .views   = system->views,
+                              .flying  = true,
+                              .outside = system->outside},
+                   ending  = scene;
+    const tni_ahead ahead  = {lead->h, lead->time, start->ahead};
+    taking          t      = {f, start, lead};
+    ending.time            = lead->time;
+    ending.views           = f->views;
+    f->reach               = lead->share * lead->h;
+    tni_views(model, start->at.time, start->at.q, start->at.u, system->views);
+    if (f->exact) tni_views(model, lead->time, start->at.q, start->at.u, f->views);
+    if (f->exact) tni_forces(&ending, f->rhs);
+    else tni_plain_forces(&scene, f->rhs);
+    tni_grand_clear(f->grand);
+    fill_bodies(f, start, lead);
+    fill_constraints(f, start, lead);
+    if (f->exact) tni_derive(&ending, take_derivative, &t);
+    else tni_soften(&scene, &ahead, take_soft, &t);
+    if (!tni_touching_soften(f->touching, &scene, &ahead, take_soft, &t))
+        return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
+    const tni_blocks blocks = {f->A, f->diagonal_at, f->J, f->edge_at, true};
+    if (tni_grand_factor(f->grand, &blocks) != TN_OK)
+        return fail_at(f, f->grand->report.bad_row, why);
+    return tni_beside_factor(&f->touching->beside, solve_beside, f, why);
+}
+
+tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const double* r,
+                           double* u, double* mu, tn_why* why)
+{
+    const tn_model* model = f->model;
+    memcpy(f->once, f->rhs, sizeof *f->once * (size_t)f->plan->row_count);
+    if (!whole) {
+        memset(f->once, 0, sizeof *f->once * (size_t)f->plan->row_count);
+        if (b != NULL) memcpy(f->once, b, sizeof *f->once * (size_t)model->u_count);
+        for (int i = 0; i < model->constraint_count; ++i) {
+            const int node = model->free_count + i;
+            memcpy(f->once + f->plan->row_start[node], r + model->constraints[i].row_start,
+                   sizeof *r * (size_t)f->plan->dim[node]);
+        }
+    }
+    const tn_result result = solve(f, f->once, u, mu, why);
+    if (result != TN_OK || f->touching->beside.row_count == 0) return result;
+    return tni_beside_apply(&f->touching->beside, whole, solve_beside, f, u, mu, why);
+}

@@ -1,0 +1,570 @@
+// cross: the forms `blocks` and `exact` against a dense system, on random forests of bodies of all
+// kinds with springs, and against the form `rows`.
+//
+//     [ A  J^T ] [ u  ]   [ b ]
+//     [ J      ] [ mu ] = [ r ]
+// is built whole from what bodies, constraints and forces say one by one, and factored by LU with
+// row exchanges. For `exact`, dF/dq and dF/du also come from differences of the forces.
+#include "support/random_scene.h"
+
+#include "force/soft.h"
+#include "linalg/dense.h"
+#include "system/blocks.h"
+#include "system/compliant.h"
+#include "system/geometric.h"
+
+#ifdef TENON_TEST_LIGHT
+enum { SEEDS = 15 };
+#else
+enum { SEEDS = 60 };
+#endif
+
+// ---- Random forests ------------------------------------------------------------------------------
+
+static void add_spring(random_mechanism* m, test_random* r, tn_body_id a, tn_body_id b, double k)
+{
+    tn_spring_def spring = tn_default_spring_def();
+    spring.body1 = a, spring.body2 = b;
+    spring.anchor1 = random_vec3(r, 0.5), spring.anchor2 = random_vec3(r, 0.5);
+    spring.stiffness = k, spring.damping = 1, spring.length = 0.5;
+    (void)tn_scene_add_spring(m->scene, &spring);
+}
+
+static void add_forces(random_mechanism* m, test_random* r, tn_body_id body, double k)
+{
+    const random_kind kind   = m->kinds[body.bits];
+    const bool        torque = kind == RANDOM_RIGID || kind == RANDOM_PLANAR;
+    tn_load_def       load   = tn_default_load_def();
+    load.body = body, load.force = random_vec3(r, 5);
+    (void)tn_scene_add_load(m->scene, &load);
+    tn_drag_def drag = tn_default_drag_def();
+    drag.body = body, drag.linear = 0.5, drag.quadratic = 0.2, drag.angular = torque ? 0.1 : 0;
+    (void)tn_scene_add_drag(m->scene, &drag);
+    tn_key        keys[2] = {{0, {random_vec3(r, 2), random_quat(r)}},
+                             {1, {random_vec3(r, 2), random_quat(r)}}};
+    tn_target_def target  = tn_default_target_def();
+    target.body = body, target.keys = keys, target.key_count = 2;
+    target.stiffness = k, target.damping = 0.5;
+    if (torque) target.angular_stiffness = 1, target.angular_damping = 0.1;
+    (void)tn_scene_add_target(m->scene, &target);
+}
+
+// Trees hung on the ground, on bodies that move by themselves, or on nothing; springs in their
+// joints, beside them, and between a floating tree and the one before it. derived: kinds whose
+// forces are.
+static random_mechanism* forest(test_random* r, int bodies, double k, bool derived)
+{
+    random_mechanism* m                        = random_mechanism_make();
+    bool              loose[RANDOM_BODIES_MAX] = {false};
+    tn_scene_set_gravity(m->scene, random_vec3(r, 10));
+    const tn_body_id fixed[3] = {random_add_body(m, r, RANDOM_STATIC, random_vec3(r, 1), true),
+                                 random_add_body(m, r, RANDOM_KINEMATIC, random_vec3(r, 1), true),
+                                 {0}};
+    for (int i = 0; i < bodies; ++i) {
+        const int        first = 3, count = m->body_count;
+        const bool       hangs = count > first && test_random_unit(r) < 0.85;
+        const int        near  = test_random_int(r, first > count - 4 ? first : count - 4,
+                                         count > first ? count - 1 : first);
+        const tn_body_id parent =
+            hangs ? (tn_body_id){(uint32_t)near} : fixed[test_random_int(r, 0, 2)];
+        const tn_vec3 place =
+            tni_add(m->poses[hangs ? near : 0].position, tni_scale(0.8, random_direction(r)));
+        random_kind kind = random_movable_kind(r);
+        while (derived && (kind == RANDOM_USER_POINT || kind == RANDOM_USER_SCALED))
+            kind = random_movable_kind(r);
+        const tn_body_id child = random_add_body(m, r, kind, place, false);
+        loose[child.bits]      = kind == RANDOM_RIGID;
+        if (!hangs && test_random_unit(r) < 0.6) {
+            if (count > first) add_spring(m, r, (tn_body_id){(uint32_t)count - 1}, child, k);
+            continue;
+        }
+        random_hang(m, r, parent, child, loose);
+        if (test_random_unit(r) < 0.4) add_spring(m, r, parent, child, k);
+        if (test_random_unit(r) < 0.1) add_spring(m, r, child, parent, k);
+        if (test_random_unit(r) < 0.3) add_forces(m, r, child, k);
+    }
+    random_mechanism_build(m);
+    random_disturb(m, r, 0.1, 1);
+    return m;
+}
+
+// ---- A step, and the dense system of it ----------------------------------------------------------
+
+typedef struct bench {
+    random_mechanism* m;
+    const tn_model*   model;
+    tni_arena         arena;
+    tni_system*       system;
+    tni_touching      touching;
+    tni_block_form*   form;
+    tni_start         start;
+    tni_lead          lead;
+    int               n, u_count;
+    double *          K, *rhs, *x, *u, *mu, *momentum, *drift, *multipliers, *ahead;
+    tni_view*         views;
+    tn_why            why;
+} bench;
+
+static double* numbers(bench* b, test_random* r, int count, double size)
+{
+    double* x = TNI_TAKE(&b->arena, double, count);
+    random_numbers(r, x, count, size);
+    return x;
+}
+
+// Everything that a step may start from, on odd seeds.
+static bench* bench_make(random_mechanism* m, test_random* r, bool whole)
+{
+    bench*            b        = calloc(1, sizeof *b);
+    const tn_host     host     = tn_default_host();
+    const tn_settings settings = tn_default_settings();
+    const tn_model*   model    = m->model;
+    b->m = m, b->model = model;
+    b->arena = tni_arena_make(&host);
+    CHECK_OK(tni_system_create(&b->arena, model, TN_LOOPS_CORE, NULL, &b->system));
+    CHECK_OK(tni_touching_create(model, &settings.implicit, &b->touching));
+    b->u_count     = model->u_count;
+    b->n           = model->u_count + model->row_count;
+    b->K           = TNI_TAKE(&b->arena, double, (size_t)b->n*(size_t)b->n);
+    b->rhs         = TNI_TAKE(&b->arena, double, b->n);
+    b->x           = TNI_TAKE(&b->arena, double, b->n);
+    b->u           = TNI_TAKE(&b->arena, double, b->u_count);
+    b->mu          = TNI_TAKE(&b->arena, double, model->row_count);
+    b->views       = TNI_TAKE(&b->arena, tni_view, model->body_count);
+    b->momentum    = numbers(b, r, b->u_count, 1);
+    b->drift       = numbers(b, r, b->u_count, 0.3);
+    b->ahead       = numbers(b, r, b->u_count, 1);
+    b->multipliers = numbers(b, r, model->row_count, 20);
+    b->lead        = (tni_lead){1.0 / 60, 1, NULL, m->state->time + 1.0 / 60};
+    b->start.at    = (tni_place){m->state->time, m->state->q, m->state->u, m->state->z};
+    b->start.ahead = b->ahead;
+    if (!whole) return b;
+    b->start.momentum    = b->momentum;
+    b->start.multipliers = b->multipliers;
+    b->start.bend        = true;
+    b->lead.share        = 2.0 / 3;
+    b->lead.drift        = b->drift;
+    return b;
+}
+
+static void bench_free(bench* b)
+{
+    tni_touching_free(&b->touching);
+    tni_system_free(b->system);
+    tni_arena_free(&b->arena);
+    random_mechanism_free(b->m);
+    free(b);
+}
+
+static double* entry(bench* b, int i, int j)
+{
+    return b->K + (size_t)i * (size_t)b->n + (size_t)j;
+}
+
+static double reach(const bench* b)
+{
+    return b->lead.share * b->lead.h;
+}
+
+static tni_scene_view scene_of(const bench* b, double time)
+{
+    return (tni_scene_view){
+        .model = b->model, .time = time, .z = b->start.at.z, .views = b->views, .flying = true};
+}
+
+static void put_bodies(bench* b)
+{
+    const double e   = reach(b);
+    tni_mat3*    K_g = TNI_TAKE(&b->arena, tni_mat3, b->model->body_count);
+    if (b->start.multipliers != NULL)
+        tni_geometric(b->model, b->views, b->start.at.time, b->start.at.z, b->multipliers, K_g);
+    for (int i = 0; i < b->model->free_count; ++i) {
+        const int       index = b->model->free_bodies[i], at = b->model->bodies[index].u_start;
+        const tni_body* body = &b->model->bodies[index];
+        double          M[TNI_DIM_MAX * TNI_DIM_MAX], Mu[TNI_DIM_MAX];
+        tni_mass_block(body, &b->views[index], M);
+        for (int k = 0; k < body->dim * body->dim; ++k)
+            *entry(b, at + k / body->dim, at + k % body->dim) += M[k];
+        tni_mass_times(body, &b->views[index], b->start.at.u + at, Mu);
+        for (int k = 0; k < body->dim; ++k)
+            b->rhs[at + k] += b->start.momentum != NULL ? b->momentum[at + k] : Mu[k];
+        for (int k = 0; k < 9; ++k) {
+            const int r = body->kind == TN_BODY_RIGID ? 3 + k / 3 : 2,
+                      c = body->kind == TN_BODY_RIGID ? 3 + k % 3 : 2;
+            if (body->kind != TN_BODY_RIGID && (body->kind != TN_BODY_PLANAR || k < 8)) continue;
+            *entry(b, at + r, at + c) += e * e * K_g[index].m[k];
+            if (b->lead.drift != NULL)
+                b->rhs[at + r] -= e * b->lead.h * K_g[index].m[k] * b->drift[at + c];
+        }
+    }
+}
+
+static void put_rows(bench* b)
+{
+    const tn_model* model = b->model;
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c = &model->constraints[i];
+        double                blocks[2][6 * TNI_DIM_MAX], C[6], rate[6], gamma[6];
+        double*               J[2] = {blocks[0], blocks[1]};
+        tni_constraint_rows(model, c, b->views, b->lead.time, b->start.at.z,
+                            &(tni_rows_out){C, rate, gamma, J, NULL});
+        for (int k = 0; k < c->row_count; ++k) {
+            const int row = b->u_count + c->row_start + k;
+            double    own = 0, drift = 0;
+            for (int e = 0; e < c->edge_count; ++e) {
+                const tni_body* body = &model->bodies[model->edge_body[c->edge_start + e]];
+                for (int j = 0; j < body->dim; ++j) {
+                    const double v                    = J[e][body->dim * k + j];
+                    *entry(b, row, body->u_start + j) = *entry(b, body->u_start + j, row) = v;
+                    own += v * b->start.at.u[body->u_start + j];
+                    if (b->lead.drift != NULL) drift += v * b->drift[body->u_start + j];
+                }
+            }
+            if (c->edge_count == 0) *entry(b, row, row) = 1; // nothing to push: mu = 0
+            else
+                b->rhs[row] = tni_row_wanted(&b->start, &b->lead, k < c->held_count, C[k],
+                                             rate[k] - own, drift, gamma[k]);
+        }
+    }
+}
+
+static void put_stiffness(bench* b, const tni_soft* soft, const double* W)
+{
+    const int m = soft->row_count;
+    for (int s = 0; s < 4; ++s) {
+        if (soft->body[s / 2] < 0 || soft->body[s % 2] < 0) continue;
+        const tni_body *row = &b->model->bodies[soft->body[s / 2]],
+                       *col = &b->model->bodies[soft->body[s % 2]];
+        if (row->node < 0 || col->node < 0) continue;
+        for (int i = 0; i < row->dim; ++i)
+            for (int j = 0; j < col->dim; ++j)
+                for (int k = 0; k < m * m; ++k)
+                    *entry(b, row->u_start + i, col->u_start + j) +=
+                        soft->J[s / 2][k / m * row->dim + i] * W[k] *
+                        soft->J[s % 2][k % m * col->dim + j];
+    }
+}
+
+static void put_soft(void* user, const tni_soft* soft)
+{
+    bench* b = user;
+    double W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
+    tni_soft_impulse(b->model, soft, &b->lead, W, g);
+    put_stiffness(b, soft, W);
+    for (int side = 0; side < 2; ++side) {
+        if (soft->body[side] < 0 || b->model->bodies[soft->body[side]].node < 0) continue;
+        const tni_body* body = &b->model->bodies[soft->body[side]];
+        for (int k = 0; k < soft->row_count; ++k)
+            for (int i = 0; i < body->dim; ++i)
+                b->rhs[body->u_start + i] += soft->J[side][k * body->dim + i] * g[k];
+    }
+}
+
+static void put_distances(bench* b)
+{
+    for (int i = 0; b->start.multipliers != NULL && i < b->model->joint_count; ++i) {
+        const tni_joint* joint = &b->model->joints[i];
+        if (!tni_holds_distance(joint)) continue;
+        const tni_sides sides  = tni_sides_of(joint, b->views);
+        const double    lambda = b->multipliers[b->model->constraints[joint->constraint].row_start];
+        tni_mat3        K      = tni_geometric_between(b->model, joint, sides, lambda);
+        tni_soft        soft   = {.body = {joint->body1, joint->body2}, .row_count = 3};
+        for (int k = 0; k < 9; ++k) K.m[k] *= reach(b) * reach(b);
+        for (int side = 0; side < 2; ++side) {
+            const tni_body* body = &b->model->bodies[soft.body[side]];
+            if (body->node < 0) continue;
+            tni_soft_point(body, side == 0 ? sides.view1 : sides.view2,
+                           side == 0 ? joint->p1 : joint->p2, side == 0 ? -1 : 1, soft.J[side]);
+        }
+        put_stiffness(b, &soft, K.m);
+    }
+}
+
+// Into the matrix and b: what derivatives K = -dF/dq and D = -dF/du of one pair do.
+static void put_derivative(void* user, int row_body, int col_body, const double* K, const double* D)
+{
+    bench*          b   = user;
+    const tni_body *row = &b->model->bodies[row_body], *col = &b->model->bodies[col_body];
+    const double    e = reach(b), h = b->lead.h;
+    for (int k = 0; row->node >= 0 && col->node >= 0 && k < row->dim * col->dim; ++k) {
+        const int i = row->u_start + k / col->dim, j = col->u_start + k % col->dim;
+        *entry(b, i, j) += e * D[k] + e * e * K[k];
+        b->rhs[i] += e * D[k] * b->start.at.u[j];
+        if (b->lead.drift != NULL) b->rhs[i] -= e * h * K[k] * b->drift[j];
+    }
+}
+
+static void forces_at(bench* b, const double* q, const double* u, double* f)
+{
+    tni_views(b->model, b->lead.time, q, u, b->views);
+    const tni_scene_view ending = scene_of(b, b->lead.time);
+    tni_forces(&ending, f);
+}
+
+// The same by differences of the forces, over all bodies at once.
+static void put_differences(bench* b)
+{
+    const int    n = b->u_count;
+    const double e = reach(b), d = 1e-6;
+    double *q = TNI_TAKE(&b->arena, double, b->model->q_count), *u = TNI_TAKE(&b->arena, double, n),
+           *step = TNI_TAKE(&b->arena, double, n),
+           *f[2] = {TNI_TAKE(&b->arena, double, n), TNI_TAKE(&b->arena, double, n)};
+    for (int j = 0; j < 2 * n; ++j) {
+        const bool moves = j < n;
+        const int  col   = j % n;
+        for (int side = 0; side < 2; ++side) {
+            memcpy(u, b->start.at.u, sizeof *u * (size_t)n);
+            step[col] = moves ? (side == 0 ? d : -d) : 0;
+            tni_advance(b->model, b->start.at.q, step, q);
+            if (!moves) u[col] += side == 0 ? d : -d;
+            forces_at(b, q, u, f[side]);
+        }
+        step[col] = 0;
+        for (int i = 0; i < n; ++i) {
+            const double rate = (f[1][i] - f[0][i]) / (2 * d); // -dF
+            *entry(b, i, col) += (moves ? e * e : e) * rate;
+            if (!moves) b->rhs[i] += e * rate * b->start.at.u[col];
+            else if (b->lead.drift != NULL) b->rhs[i] -= e * b->lead.h * rate * b->drift[col];
+        }
+    }
+}
+
+typedef enum reference { SOFT, DERIVED, DIFFERENCES } reference;
+
+static void put_forces(bench* b, reference kind)
+{
+    double* f = TNI_TAKE(&b->arena, double, b->u_count);
+    if (kind == SOFT) {
+        const tni_scene_view at    = scene_of(b, b->start.at.time);
+        const tni_ahead      ahead = {b->lead.h, b->lead.time, b->start.ahead};
+        tni_plain_forces(&at, f);
+        tni_soften(&at, &ahead, put_soft, b);
+    } else {
+        forces_at(b, b->start.at.q, b->start.at.u, f);
+        const tni_scene_view ending = scene_of(b, b->lead.time);
+        if (kind == DERIVED) tni_derive(&ending, put_derivative, b);
+        else put_differences(b);
+    }
+    for (int i = 0; i < b->u_count; ++i) b->rhs[i] += reach(b) * f[i];
+}
+
+static void dense_make(bench* b, reference kind)
+{
+    memset(b->K, 0, sizeof *b->K * (size_t)b->n * (size_t)b->n);
+    memset(b->rhs, 0, sizeof *b->rhs * (size_t)b->n);
+    tni_views(b->model, b->start.at.time, b->start.at.q, b->start.at.u, b->views);
+    put_bodies(b);
+    put_rows(b);
+    put_distances(b);
+    put_forces(b, kind);
+}
+
+// x = K^-1 rhs, once more for what is left.
+static void dense_solve(bench* b, const double* rhs)
+{
+    const size_t n  = (size_t)b->n;
+    double *     lu = TNI_TAKE(&b->arena, double, n* n), *left = TNI_TAKE(&b->arena, double, n);
+    int*         swap = TNI_TAKE(&b->arena, int, n);
+    memcpy(lu, b->K, sizeof *lu * n * n);
+    CHECK_OK(tni_dense_lu(b->n, lu, swap));
+    memset(b->x, 0, sizeof *b->x * n);
+    for (int round = 0; round < 2; ++round) {
+        for (size_t i = 0; i < n; ++i) {
+            left[i] = rhs[i];
+            for (size_t k = 0; k < n; ++k) left[i] -= b->K[n * i + k] * b->x[k];
+        }
+        tni_dense_lu_solve(b->n, lu, swap, left);
+        for (size_t i = 0; i < n; ++i) b->x[i] += left[i];
+    }
+}
+
+static double difference(const double* a, const double* x, int count)
+{
+    double most = 1e-3, worst = 0;
+    for (int i = 0; i < count; ++i) most = fmax(most, fabs(x[i]));
+    for (int i = 0; i < count; ++i) worst = fmax(worst, fabs(a[i] - x[i]));
+    for (int i = 0; i < count; ++i)
+        if (!(fabs(a[i]) < 1e300)) worst = HUGE_VAL;
+    return worst / most;
+}
+
+// The answer in b->u, b->mu against the dense one.
+static double off(const bench* b)
+{
+    return fmax(difference(b->u, b->x, b->u_count),
+                difference(b->mu, b->x + b->u_count, b->n - b->u_count));
+}
+
+// ---- Agreement ------------------------------------------------------------------------------------
+
+static void check_step(uint64_t seed, tn_implicit_form form, reference kind, double k,
+                       double tolerance)
+{
+    test_random       r = {seed};
+    random_mechanism* m = forest(&r, test_random_int(&r, 2, 14), k, form == TN_IMPLICIT_EXACT);
+    bench*            b = bench_make(m, &r, seed % 2 == 1);
+    CHECK_OK(tni_blocks_create(&b->arena, b->system, form, &b->touching, &b->form, &b->why));
+    CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
+    CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
+    dense_make(b, kind);
+    dense_solve(b, b->rhs);
+    CHECK_LESS(off(b), tolerance);
+    // Corrections re-use the factor.
+    for (int given = 0; given < 2; ++given) {
+        double* rhs = numbers(b, &r, b->n, 1);
+        for (int i = 0; given == 0 && i < b->u_count; ++i) rhs[i] = 0;
+        CHECK_OK(tni_blocks_solve(b->form, false, given ? rhs : NULL, rhs + b->u_count, b->u, b->mu,
+                                  &b->why));
+        for (int i = b->u_count; i < b->n; ++i)
+            if (*entry(b, i, i) == 1) rhs[i] = 0;
+        dense_solve(b, rhs);
+        CHECK_LESS(off(b), tolerance);
+    }
+    bench_free(b);
+}
+
+TEST(blocks_agree_with_dense)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; ++seed)
+        check_step(seed, TN_IMPLICIT_BLOCKS, SOFT, seed % 3 == 0 ? 1e4 : 10, 1e-10);
+}
+
+TEST(exact_agrees_with_dense)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; ++seed)
+        check_step(seed, TN_IMPLICIT_EXACT, DERIVED, seed % 3 == 0 ? 1e4 : 10, 1e-10);
+}
+
+// Central differences of forces of size 10 over 1e-6 are good to 1e-8 or so.
+TEST(exact_agrees_with_differences_of_the_forces)
+{
+    for (uint64_t seed = 1; seed <= SEEDS / 3; ++seed)
+        check_step(seed, TN_IMPLICIT_EXACT, DIFFERENCES, 10, 1e-7);
+}
+
+// Two roads to one answer: compliant rows and blocks.
+TEST(blocks_agree_with_rows)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
+        test_random       r    = {seed};
+        random_mechanism* m    = forest(&r, test_random_int(&r, 2, 14), 1e3, false);
+        bench*            b    = bench_make(m, &r, seed % 2 == 1);
+        tni_compliant*    rows = NULL;
+        CHECK_OK(tni_blocks_create(&b->arena, b->system, TN_IMPLICIT_BLOCKS, &b->touching, &b->form,
+                                   &b->why));
+        CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
+        CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
+        CHECK_OK(tni_compliant_create(&b->arena, b->system, &b->touching, &rows));
+        CHECK_OK(tni_compliant_factor(rows, &b->start, &b->lead, &b->why));
+        CHECK_OK(tni_compliant_solve(rows, true, NULL, NULL, b->x, b->x + b->u_count, &b->why));
+        CHECK_LESS(off(b), 1e-9);
+        bench_free(b);
+    }
+}
+
+// ---- What is refused ------------------------------------------------------------------------------
+
+static tn_result create_on(random_mechanism* m, test_random* r, tn_why* why)
+{
+    random_mechanism_build(m);
+    bench*          b      = bench_make(m, r, false);
+    const tn_result result = tni_blocks_create(&b->arena, b->system, TN_IMPLICIT_BLOCKS,
+                                               &b->touching, &b->form, &b->why);
+    *why                   = b->why;
+    bench_free(b);
+    return result;
+}
+
+// A chain of balls joined to the ground, its bodies being 1, 2, ...
+static random_mechanism* chain(test_random* r, int count)
+{
+    static const random_joint_type ball = {.type = TN_JOINT_BALL};
+    random_mechanism*              m    = random_mechanism_make();
+    tn_body_id                     last = {0};
+    for (int i = 0; i < count; ++i) {
+        const tn_body_id body =
+            random_add_body(m, r, RANDOM_RIGID, (tn_vec3){0.5 * i, 0, 0}, false);
+        const tn_joint_def def = random_joint(m, r, ball, last, body);
+        (void)tn_scene_add_joint(m->scene, &def);
+        last = body;
+    }
+    return m;
+}
+
+TEST(springs_that_close_loops_are_refused_by_name)
+{
+    test_random       r   = {1};
+    tn_why            why = {.text = ""};
+    random_mechanism* m   = chain(&r, 4);
+    add_spring(m, &r, (tn_body_id){2}, (tn_body_id){3}, 10);
+    add_spring(m, &r, (tn_body_id){1}, (tn_body_id){0}, 10);
+    add_spring(m, &r, (tn_body_id){1}, (tn_body_id){3}, 10); // over a body
+    CHECK_INT(create_on(m, &r, &why), TN_ERR_UNSUPPORTED);
+    CHECK(strstr(why.text, "spring 2") != NULL);
+}
+
+TEST(springs_between_trees_on_the_ground_are_refused)
+{
+    test_random        r    = {2};
+    tn_why             why  = {.text = ""};
+    random_mechanism*  m    = chain(&r, 3);
+    const tn_body_id   body = random_add_body(m, &r, RANDOM_RIGID, (tn_vec3){0, 1, 0}, false);
+    const tn_joint_def def =
+        random_joint(m, &r, (random_joint_type){.type = TN_JOINT_BALL}, (tn_body_id){0}, body);
+    (void)tn_scene_add_joint(m->scene, &def);
+    add_spring(m, &r, (tn_body_id){2}, body, 10);
+    CHECK_INT(create_on(m, &r, &why), TN_ERR_UNSUPPORTED);
+    CHECK(strstr(why.text, "spring 0") != NULL);
+}
+
+TEST(loops_of_joints_are_refused)
+{
+    test_random        r   = {3};
+    tn_why             why = {.text = ""};
+    random_mechanism*  m   = chain(&r, 3);
+    const tn_joint_def def = random_joint(m, &r, (random_joint_type){.type = TN_JOINT_BALL},
+                                          (tn_body_id){0}, (tn_body_id){3});
+    (void)tn_scene_add_joint(m->scene, &def);
+    CHECK_INT(create_on(m, &r, &why), TN_ERR_UNSUPPORTED);
+    CHECK(strstr(why.text, "loops") != NULL);
+}
+
+TEST(hard_limits_are_refused)
+{
+    test_random       r    = {4};
+    tn_why            why  = {.text = ""};
+    random_mechanism* m    = random_mechanism_make();
+    const tn_body_id  body = random_add_body(m, &r, RANDOM_RIGID, (tn_vec3){0, 1, 0}, false);
+    tn_joint_def      def =
+        random_joint(m, &r, (random_joint_type){.type = TN_JOINT_HINGE}, (tn_body_id){0}, body);
+    def.limit.given = def.limit.hard = true;
+    def.limit.lower = -1, def.limit.upper = 1;
+    (void)tn_scene_add_joint(m->scene, &def);
+    CHECK_INT(create_on(m, &r, &why), TN_ERR_UNSUPPORTED);
+    CHECK(strstr(why.text, "limits") != NULL);
+}
+
+// ---- Cost -----------------------------------------------------------------------------------------
+
+static void chain_flops(int links, double* factor, double* solve)
+{
+    test_random       r = {5};
+    random_mechanism* m = chain(&r, links);
+    for (int i = 1; i < links; ++i)
+        add_spring(m, &r, (tn_body_id){(uint32_t)i}, (tn_body_id){(uint32_t)i + 1}, 10);
+    random_mechanism_build(m);
+    bench* b = bench_make(m, &r, false);
+    CHECK_OK(tni_blocks_create(&b->arena, b->system, TN_IMPLICIT_BLOCKS, &b->touching, &b->form,
+                               &b->why));
+    tni_blocks_flops(b->form, factor, solve);
+    bench_free(b);
+}
+
+// 1143 and 378 by the design's count, which leaves out six sums with zero.
+TEST(a_link_of_a_chain_costs_what_the_design_says)
+{
+    double factor[2], solve[2];
+    for (int i = 0; i < 2; ++i) chain_flops(20 + i, &factor[i], &solve[i]);
+    CHECK_NEAR(factor[1] - factor[0], 1149, 1e-9);
+    CHECK_NEAR(solve[1] - solve[0], 378, 1e-9);
+}
