@@ -41,6 +41,7 @@ typedef struct tnc_motion {
     double      iteration_sum;
     int         iteration_max;
     long long   pieces;          ///< of steps
+    long long   factors;         ///< implicit: factorisations
     long long   unclosed;        ///< of them taken although a joint did not close
     long long   unclosed_at;     ///< the first step (from 1) that had one
     int         stiffened_max;   ///< bodies whose tension was treated implicitly, the most
@@ -67,6 +68,8 @@ int tnc_motion_mobility(const tnc_job* job, const tnc_motion* motion);
 
 /// The whole JSON report.
 void tnc_report(tnc_out* out, const tnc_job* job, tnc_motion* motion);
+/// A form of the implicit method as files have it.
+const char* tnc_form_word(tn_implicit_form form);
 /// {"step", "time", "joint", "why"}
 void tnc_put_stop(tnc_out* out, const tn_model* model, const tnc_stop* stop, long long step,
                   double time);

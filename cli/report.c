@@ -65,6 +65,12 @@ static void put_stops(tnc_out* out, const tnc_motion* m)
     tnc_put(out, "},\n");
 }
 
+const char* tnc_form_word(tn_implicit_form form)
+{
+    static const char* const words[] = {"auto", "rows", "blocks", "exact", "nullspace"};
+    return words[form];
+}
+
 static void put_solver(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
     static const char* const forms[]    = {"auto", "kkt", "spd", "split"};
@@ -73,6 +79,9 @@ static void put_solver(tnc_out* out, const tnc_job* job, const tnc_motion* m)
     if (tn_stepper_solver(job->stepper, &solver) != TN_OK) return;
     tnc_put(out, "  \"solver\": {\"formulation\": \"%s\", \"backend\": \"%s\"",
             forms[solver.formulation], backends[solver.backend]);
+    if (tn_stepper_method(job->stepper) == TN_METHOD_IMPLICIT)
+        tnc_put(out, ", \"form\": \"%s\", \"factorisations\": %lld", tnc_form_word(solver.form),
+                m->factors);
     put_member(out, ", ", "flops", solver.factor_flops);
     put_member(out, ", ", "matrix", solver.matrix_numbers);
     put_member(out, ", ", "factor", solver.factor_numbers);

@@ -128,6 +128,7 @@ static void gather(tnc_motion* m, const tn_step_report* r, double energy)
     take_larger(&m->stiffened_max, r->stiffened_count);
     take_larger(&m->refinement_max, r->refinement_count);
     m->pieces += r->substep_count;
+    m->factors += r->factor_count;
     if (r->unclosed_count > 0 && m->unclosed == 0) m->unclosed_at = m->done + 1;
     m->unclosed += r->unclosed_count;
     m->energy_last  = energy;

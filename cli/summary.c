@@ -33,7 +33,12 @@ static void print_assembly(const tnc_job* job, const tnc_motion* m)
 static void print_time(const tnc_job* job, const tnc_motion* m)
 {
     const double time = tnc_motion_time(m);
-    printf("method        %s, h = %g s\n", tn_method_word(tn_stepper_method(job->stepper)), m->h);
+    tn_solver    solver;
+    printf("method        %s", tn_method_word(tn_stepper_method(job->stepper)));
+    if (tn_stepper_method(job->stepper) == TN_METHOD_IMPLICIT &&
+        tn_stepper_solver(job->stepper, &solver) == TN_OK)
+        printf(" (%s)", tnc_form_word(solver.form));
+    printf(", h = %g s\n", m->h);
     printf("steps         %lld", m->done);
     if (m->done < m->steps) printf(" of %lld", m->steps);
     printf(", %g s simulated in %.3g s", time, m->times.total);

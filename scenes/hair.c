@@ -13,6 +13,8 @@ static const double  damping_time = 0.02, drag_time = 0.3;   // [s]
 static const double  head_radius = 0.1, winding_lean = 0.11; // [m], [turns]
 static const tn_vec3 head_center = {0, 0, 1.6};
 
+static const tn_vec3 brown = {0.4, 0.25, 0.13}, skin = {0.9, 0.75, 0.65};
+
 enum { KEY_COUNT = 121 };
 
 // Turns to the left, to the right, and nods.
@@ -31,6 +33,7 @@ static tn_body_id add_head(tn_scene* scene)
     for (int k = 0; k < KEY_COUNT; ++k) keys[k] = (tn_key){k * 0.05, head_at(k * 0.05)};
     tn_shape_def shape = tn_default_shape_def(TN_SHAPE_SPHERE);
     shape.radius       = head_radius;
+    shape.color        = skin;
     shape.collide      = false;
     tn_body_def def    = tn_default_body_def();
     def.name           = "head";
@@ -78,12 +81,12 @@ static void add_lock(const lock* l, tn_body_id head)
         const tns_text name      = tns_name("strand%d_%d", l->number, i + 1);
         const tn_vec3  direction = rod_direction(l, i),
                       end        = tns_add(start, tns_scale(length, direction));
-        const tn_body_id rod =
-            tns_rod(l->scene, name.text, start, end, strand_radius, strand_mass / l->rods);
-        tn_joint_def joint = tns_joint(TN_JOINT_BALL, last, rod, start, direction);
-        joint.name         = name.text;
-        joint.stiffness    = l->bending / length;
-        joint.damping      = damping_time * joint.stiffness;
+        const tn_body_id rod     = tns_painted_rod(l->scene, name.text, start, end, strand_radius,
+                                                   strand_mass / l->rods, brown);
+        tn_joint_def     joint   = tns_joint(TN_JOINT_BALL, last, rod, start, direction);
+        joint.name               = name.text;
+        joint.stiffness          = l->bending / length;
+        joint.damping            = damping_time * joint.stiffness;
         tn_scene_add_joint(l->scene, &joint);
         slow_down(l, name.text, rod);
         start = end;

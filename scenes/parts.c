@@ -136,14 +136,16 @@ static double about(double mass, double radius)
     return mass * radius * radius / 2;
 }
 
+// color: NULL for the viewer's choice.
 static tn_body_id add_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b,
-                          tn_twist velocity, double radius, double mass)
+                          tn_twist velocity, double radius, double mass, const tn_vec3* color)
 {
     const double   length = tns_length(tns_sub(b, a)), side = across(mass, radius, length);
     const tn_frame pose  = {tns_mix(a, b, 0.5), tns_turn(TNS_Z, tns_unit(tns_sub(b, a)))};
     tn_shape_def   shape = tn_default_shape_def(TN_SHAPE_CAPSULE);
     shape.radius         = radius;
     shape.half_length    = length / 2;
+    if (color != NULL) shape.color = *color;
     return add_body(scene, name, TN_BODY_RIGID, pose, velocity, mass,
                     tns_vec(side, side, about(mass, radius)), &shape);
 }
@@ -151,7 +153,13 @@ static tn_body_id add_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 
 tn_body_id tns_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
                    double mass)
 {
-    return add_rod(scene, name, a, b, rest, radius, mass);
+    return add_rod(scene, name, a, b, rest, radius, mass, NULL);
+}
+
+tn_body_id tns_painted_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
+                           double mass, tn_vec3 color)
+{
+    return add_rod(scene, name, a, b, rest, radius, mass, &color);
 }
 
 // The ends move as those of one body: with r from a to b, the difference of their velocities is
@@ -164,7 +172,7 @@ tn_body_id tns_moving_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 
     const tn_vec3  w        = tns_scale(1 / tns_dot(r, r), tns_cross(r, d));
     const tn_twist velocity = {tns_add(rest.linear, tns_mix(velocity_a, velocity_b, 0.5)),
                                tns_add(rest.angular, w)};
-    return add_rod(scene, name, a, b, velocity, radius, mass);
+    return add_rod(scene, name, a, b, velocity, radius, mass, NULL);
 }
 
 tn_body_id tns_planar_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
@@ -183,14 +191,27 @@ tn_body_id tns_planar_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 
                     tns_vec(about(mass, radius), side, side), &shape);
 }
 
-tn_body_id tns_box(tn_scene* scene, const char* name, tn_frame pose, tn_vec3 half_size, double mass)
+static tn_body_id add_box(tn_scene* scene, const char* name, tn_frame pose, tn_vec3 half_size,
+                          double mass, const tn_vec3* color)
 {
     const double x = half_size.x * half_size.x, y = half_size.y * half_size.y,
                  z        = half_size.z * half_size.z;
     const tn_vec3 inertia = tns_scale(mass / 3, tns_vec(y + z, x + z, x + y));
     tn_shape_def  shape   = tn_default_shape_def(TN_SHAPE_BOX);
     shape.half_size       = half_size;
+    if (color != NULL) shape.color = *color;
     return add_body(scene, name, TN_BODY_RIGID, pose, rest, mass, inertia, &shape);
+}
+
+tn_body_id tns_box(tn_scene* scene, const char* name, tn_frame pose, tn_vec3 half_size, double mass)
+{
+    return add_box(scene, name, pose, half_size, mass, NULL);
+}
+
+tn_body_id tns_painted_box(tn_scene* scene, const char* name, tn_frame pose, tn_vec3 half_size,
+                           double mass, tn_vec3 color)
+{
+    return add_box(scene, name, pose, half_size, mass, &color);
 }
 
 tn_body_id tns_sphere(tn_scene* scene, const char* name, tn_vec3 center, double radius, double mass)

@@ -109,6 +109,11 @@ tn_body_id tns_planar_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 
                           double mass);
 tn_body_id tns_box(tn_scene* scene, const char* name, tn_frame pose, tn_vec3 half_size,
                    double mass);
+/// A rod and a box in a colour: red, green, blue in 0..1.
+tn_body_id tns_painted_rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
+                           double mass, tn_vec3 color);
+tn_body_id tns_painted_box(tn_scene* scene, const char* name, tn_frame pose, tn_vec3 half_size,
+                           double mass, tn_vec3 color);
 tn_body_id tns_sphere(tn_scene* scene, const char* name, tn_vec3 center, double radius,
                       double mass);
 /// A solid cylinder; body z along the axis (a unit vector).

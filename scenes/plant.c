@@ -12,10 +12,11 @@
 #include "builtins.h"
 #include "parts.h"
 
-static const double pi = 3.14159265358979324, golden_angle = 0.381966011250105; // [turns]
-static const double wood_density = 800, air_density = 1.2;                      // [kg/m^3]
-static const double trunk_length = 0.8, trunk_radius = 0.025, shrink = 0.78;    // [m], a level
-static const double leaf_share = 600, leaf_mass = 0.2;                          // [kg/m^2]
+static const double  pi = 3.14159265358979324, golden_angle = 0.381966011250105; // [turns]
+static const double  wood_density = 800, air_density = 1.2;                      // [kg/m^3]
+static const double  trunk_length = 0.8, trunk_radius = 0.025, shrink = 0.78;    // [m], a level
+static const double  leaf_share = 600, leaf_mass = 0.2;                          // [kg/m^2]
+static const tn_vec3 bark = {0.45, 0.33, 0.22}, green = {0.36, 0.58, 0.22};
 
 typedef struct wood {
     tn_scene* scene;
@@ -92,8 +93,8 @@ static void add_leaves(wood* w, tn_body_id twig, const limb* l, tn_vec3 end)
         blow(w, name.text, twig, end, area / 20);
         return;
     }
-    const tn_body_id leaves =
-        tns_box(w->scene, name.text, pose, tns_vec(half, half, half / 20), leaf_mass * area);
+    const tn_body_id leaves = tns_painted_box(
+        w->scene, name.text, pose, tns_vec(half, half, half / 20), leaf_mass * area, green);
     join(w, name.text, twig, leaves, l, end, 0.1);
     blow(w, name.text, leaves, pose.position, area);
 }
@@ -117,7 +118,7 @@ static void grow(wood* w, limb l)
     const tns_text   name = tns_name("limb%d", ++w->limb_count);
     const tn_vec3    end  = tns_add(l.start, tns_scale(l.length, l.direction));
     const double     mass = wood_density * pi * l.radius * l.radius * l.length;
-    const tn_body_id rod  = tns_rod(w->scene, name.text, l.start, end, l.radius, mass);
+    const tn_body_id rod = tns_painted_rod(w->scene, name.text, l.start, end, l.radius, mass, bark);
     join(w, name.text, l.parent, rod, &l, l.start, 1);
     if (l.level == w->depth) add_leaves(w, rod, &l, end);
     else

@@ -20,11 +20,12 @@ TN_API size_t                 tn_stepper_bytes(const tn_stepper* stepper);
 
 /// What the linear algebra of a stepper is made of.
 typedef struct tn_solver {
-    tn_formulation formulation; ///< what `auto` became
-    tn_backend     backend;
-    double         factor_flops;   ///< of one factorisation and what it needs, predicted
-    double         matrix_numbers; ///< of what is factored: one triangle with its diagonal
-    double         factor_numbers; ///< likewise of the factor: the rest is fill
+    tn_formulation   formulation; ///< what `auto` became
+    tn_backend       backend;
+    tn_implicit_form form; ///< method implicit: what `auto` became; then nullspace has no matrix
+    double           factor_flops;   ///< of one factorisation and what it needs, predicted
+    double           matrix_numbers; ///< of what is factored: one triangle with its diagonal
+    double           factor_numbers; ///< likewise of the factor: the rest is fill
 } tn_solver;
 /// TN_ERR_MEMORY only.
 TN_NODISCARD TN_API tn_result tn_stepper_solver(const tn_stepper* stepper, tn_solver* solver);

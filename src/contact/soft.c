@@ -8,16 +8,16 @@
 //     in contact already   g0 <= 0     f = -k g            K = k          D = d
 //     met on the way       g0 >  0     f = -(k + d/h) g    K = k + d/h    D = 0
 // g being the gap that is seen, kinematic bodies where they end. A point counts when N1 > 0 with
-// the velocities expected. Those shapes are looked at that meet where these velocities lead, and
-// those that were looked at before in the same step; balls that pass each other whole within a step
-// are not seen to. When the end itself is looked at, as
+// the velocities expected. Those shapes are looked at that meet at the start or where these
+// velocities lead, and those that were looked at before in the same step; balls that pass each other
+// whole within a step are not seen to. When the end itself is looked at, as
 // Newton's method does, nothing moves any more, and g0 = g - h gdot.
 //
 // Friction is Coulomb's, made smooth: across the normal, with the slip v,
 //     -mu N0 v / sqrt(|v|^2 + c^2)         as  D = mu N0 / sqrt(|v0|^2 + c^2) on both directions
 // N0 and v0 where the step starts: by its depth a point remembers what it pushed with. So friction
-// of a blow comes one step after the blow and adds up to what it should; at rest and in steady
-// sliding it is exact. D is the secant: it brings matter to rest and never turns it back. Where
+// of a blow comes one step after the blow, also when the point lets go then, and adds up to what it
+// should; at rest and in steady sliding it is exact. D is the secant: it brings matter to rest and never turns it back. Where
 // friction is to hold a force F across the normal, it does so creeping, at the speed
 //     c r / sqrt(1 - r^2)       r = F / (mu N)
 // (N and F expected instead would count what the normal force is about to take away.) With F > mu N
@@ -195,7 +195,7 @@ static void look_at(const tni_scene_view* at, const tni_ahead* ahead, const tni_
     }
 }
 
-// f, K and D of the normal row; false: it will not push.
+// f, K and D of the normal row, or nothing; whether it will push.
 static bool press(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
                   const point* p, tni_soft* soft)
 {
@@ -203,14 +203,18 @@ static bool press(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_
     const bool   met = (way > 0 ? gap : gap - ahead->h * p->rows[0].rate) > 0;
     const double K   = met ? law.stiffness + law.damping / ahead->h : law.stiffness,
                  D   = met ? 0 : law.damping;
+    const double end = gap + p->moved[0] + 0.5 * way * way * p->rows[0].gamma;
+    const double f   = -K * end - D * p->carried[0];
     tni_soft_clear(soft, p->count);
-    soft->f[0] = -K * (gap + p->moved[0] + 0.5 * way * way * p->rows[0].gamma) - D * p->carried[0];
+    if (!(f - (K * way + D) * p->ahead[0] > 0)) return false; // so written, it catches NaN too
+    soft->f[0] = f;
     soft->K[0] = K;
     soft->D[0] = D;
-    return soft->f[0] - (K * way + D) * p->ahead[0] > 0; // so written, it catches NaN too
+    return true;
 }
 
-static void rub(tni_contact_law law, double friction, const point* p, tni_soft* soft)
+// D and f of the rows across; whether there is friction.
+static bool rub(tni_contact_law law, double friction, const point* p, tni_soft* soft)
 {
     const double gap = p->rows[0].C, slip1 = p->rows[1].rate,
                  slip2 = p->count > 2 ? p->rows[2].rate : 0;
@@ -219,12 +223,13 @@ static void rub(tni_contact_law law, double friction, const point* p, tni_soft* 
     const double D     = friction * N / speed;
     if (!(D > 0)) { // the normal row alone; its K and D stand first in any case
         soft->row_count = 1;
-        return;
+        return false;
     }
     for (int i = 1; i < p->count; ++i) {
         soft->D[i * p->count + i] = D;
         soft->f[i]                = -D * p->carried[i];
     }
+    return true;
 }
 
 static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
@@ -234,40 +239,50 @@ static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact
     point    p;
     if (touch->round) turn_across(at, touch);
     look_at(at, ahead, touch, &p, &soft);
-    if (!press(at, ahead, law, &p, &soft)) return false;
-    rub(law, touch->friction, &p, &soft);
-    take(user, &soft);
-    return true;
+    const bool presses = press(at, ahead, law, &p, &soft);
+    if (rub(law, touch->friction, &p, &soft) || presses) take(user, &soft);
+    return presses;
 }
 
-static bool is_known(const tni_contact_room* room, uint64_t id)
+// ---- All points ------------------------------------------------------------------------------------
+
+// Points that are known stand by rising id.
+static void learn(tni_contact_room* room, const tni_touch* touch)
 {
-    for (int i = 0; i < room->known; ++i) {
-        if (room->touches[i].id == id) return true;
+    int low = 0, high = room->known;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (room->touches[middle].id < touch->id) low = middle + 1;
+        else high = middle;
     }
-    return false;
+    if (low < room->known && room->touches[low].id == touch->id) return;
+    memmove(room->touches + low + 1, room->touches + low,
+            sizeof *touch * (size_t)(room->known - low));
+    room->touches[low] = *touch;
+    ++room->known;
 }
 
-// Touches that are known, then others that are met where the velocities lead. Returns how many.
-static int find(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_room* room)
+// Returns how many are known then, or would be, at most.
+static int find(const tn_model* model, const tni_view* views, double reach, tni_contact_room* room)
 {
-    const double reach    = look_all_ahead(at, ahead, room->views);
-    tni_touch*   more     = room->touches + room->known;
-    const int    capacity = room->capacity - room->known;
-    const int    found    = tni_find_touches(at->model, room->views, reach, more, capacity);
-    int          fresh    = 0;
-    for (int i = 0; i < found && found <= capacity; ++i) {
-        if (!is_known(room, more[i].id)) more[fresh++] = more[i];
+    tni_touch* more     = room->touches + room->known; // read before it is written over
+    const int  capacity = room->capacity - room->known;
+    const int  found    = tni_find_touches(model, views, reach, more, capacity);
+    if (found > capacity) return room->known + found;
+    for (int i = 0; i < found; ++i) {
+        const tni_touch touch = more[i];
+        learn(room, &touch);
     }
-    room->known += fresh;
-    return found <= capacity ? room->known : room->known + found;
+    return room->known;
 }
 
 static int look_again(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
                       tni_contact_room* room, tni_take_soft* take, void* user)
 {
     room->count = 0, room->pushing = 0;
-    const int found = at->model->shape_count > 1 ? find(at, ahead, room) : 0;
+    if (at->model->shape_count < 2) return 0;
+    const double reach = look_all_ahead(at, ahead, room->views);
+    const int    found = find(at->model, room->views, reach, room);
     for (int i = 0; i < found && found <= room->capacity; ++i) {
         if (!soften(at, ahead, law, &room->touches[i], take, user)) continue;
         const uint64_t mixed = (room->touches[i].id + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -280,8 +295,10 @@ static int look_again(const tni_scene_view* at, const tni_ahead* ahead, tni_cont
 int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
                        tni_contact_room* room, tni_take_soft* take, void* user)
 {
-    if (!room->keep) room->known = 0;
-    return look_again(at, ahead, law, room, take, user);
+    if (room->keep) return look_again(at, ahead, law, room, take, user);
+    room->known     = 0;
+    const int found = find(at->model, at->views, 0, room);
+    return found > room->capacity ? found : look_again(at, ahead, law, room, take, user);
 }
 
 static void take_nothing(void* user, const tni_soft* soft)

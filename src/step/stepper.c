@@ -143,6 +143,7 @@ void tn_stepper_free(tn_stepper* stepper)
 
 tn_result tn_stepper_solver(const tn_stepper* stepper, tn_solver* solver)
 {
+    if (stepper->implicit.stiff != NULL) return tni_stiff_solver(stepper->implicit.stiff, solver);
     return tni_system_solver(stepper->system, solver);
 }
 

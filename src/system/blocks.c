@@ -421,30 +421,31 @@ static void fill_rows(tni_block_form* f, int i, const tni_start* start, const tn
     }
 }
 
-// The stiffness between the ends of a distance under tension: no force of its own.
-static void add_distance(tni_block_form* f, const tni_joint* joint, const tni_start* start)
+// The stiffness between the ends of a distance under tension: no force but what it has turned by
+// drifting.
+static void add_distance(taking* t, const tni_joint* joint)
 {
+    tni_block_form* f     = t->f;
     const tn_model* model = f->model;
     const tni_sides sides = tni_sides_of(joint, f->system->views);
     const int       row   = model->constraints[joint->constraint].row_start;
-    const tni_mat3  K     = tni_geometric_between(model, joint, sides, start->multipliers[row]);
-    tni_soft        soft  = {.body = {joint->body1, joint->body2}, .row_count = 3};
-    double          W[9];
-    for (int k = 0; k < 9; ++k) W[k] = f->reach * f->reach * K.m[k];
+    const tni_mat3  K     = tni_geometric_between(model, joint, sides, t->start->multipliers[row]);
+    tni_soft soft = {.kind = TNI_SOFT_SPRING, .body = {joint->body1, joint->body2}, .row_count = 3};
+    memcpy(soft.K, K.m, sizeof K.m);
     if (can_push(model, joint->body1))
         tni_soft_point(&model->bodies[joint->body1], sides.view1, joint->p1, -1, soft.J[0]);
     if (can_push(model, joint->body2))
         tni_soft_point(&model->bodies[joint->body2], sides.view2, joint->p2, 1, soft.J[1]);
-    add_stiffness(f, &soft, W);
+    take_soft(t, &soft);
 }
 
-static void fill_constraints(tni_block_form* f, const tni_start* start, const tni_lead* lead)
+static void fill_constraints(taking* t)
 {
-    const tn_model* model = f->model;
+    const tn_model* model = t->f->model;
     for (int i = 0; i < model->constraint_count; ++i)
-        if (model->constraints[i].row_count > 0) fill_rows(f, i, start, lead);
-    for (int i = 0; start->multipliers != NULL && i < model->joint_count; ++i)
-        if (tni_holds_distance(&model->joints[i])) add_distance(f, &model->joints[i], start);
+        if (model->constraints[i].row_count > 0) fill_rows(t->f, i, t->start, t->lead);
+    for (int i = 0; t->start->multipliers != NULL && i < model->joint_count; ++i)
+        if (tni_holds_distance(&model->joints[i])) add_distance(t, &model->joints[i]);
 }
 
 static tn_result fail_at(const tni_block_form* f, int row, tn_why* why)
@@ -507,7 +508,7 @@ tn_result tni_blocks_factor(tni_block_form* f, const tni_start* start, const tni
     else tni_plain_forces(&scene, f->rhs);
     tni_grand_clear(f->grand);
     fill_bodies(f, start, lead);
-    fill_constraints(f, start, lead);
+    fill_constraints(&t);
     if (f->exact) tni_derive(&ending, take_derivative, &t);
     else tni_soften(&scene, &ahead, take_soft, &t);
     if (!tni_touching_soften(f->touching, &scene, &ahead, take_soft, &t))

@@ -102,8 +102,8 @@ TNI_INLINE TARGET vec3 NAME(improve)(const vec I[6], vec3 l, vec3 s)
     Z.x -= m.y, Z.y += m.x;
     const vec3 YZ = NAME(cross)(Y, Z), XF = NAME(cross)(X, F);
     const vec  over = 1 / NAME(dot)(X, YZ);
-    return (vec3){s.x - over * NAME(dot)(F, YZ), s.y + over * NAME(dot)(Z, XF),
-                  s.z - over * NAME(dot)(Y, XF)};
+    return (vec3){s.x - over * NAME(dot)(F, YZ), s.y - over * NAME(dot)(Z, XF),
+                  s.z + over * NAME(dot)(Y, XF)};
 }
 
 // Links of lane 0, 1, ... fly: at q with u for h. Their R is left in ends.

@@ -81,14 +81,19 @@ tn_result tni_stiff_grow(tni_stiff* stiff)
     return tni_touching_grow(&stiff->touching);
 }
 
+tn_result tni_stiff_solver(const tni_stiff* stiff, tn_solver* solver)
+{
+    *solver = (tn_solver){.formulation = TN_FORMULATION_KKT, .form = stiff->form};
+    if (stiff->compliant == NULL) return TN_OK;
+    const tni_saddle* saddle = tni_compliant_saddle(stiff->compliant);
+    solver->factor_flops     = tni_saddle_flops(saddle);
+    return tni_saddle_numbers(saddle, &stiff->model->arena.host, &solver->matrix_numbers,
+                              &solver->factor_numbers);
+}
+
 size_t tni_stiff_bytes(const tni_stiff* stiff)
 {
     return stiff->touching.arena.bytes + stiff->touching.beside.arena.bytes;
-}
-
-tn_implicit_form tni_stiff_form(const tni_stiff* stiff)
-{
-    return stiff->form;
 }
 
 tn_result tni_stiff_begin(tni_stiff* s, const tni_start* start, const tni_lead* lead, double* u,

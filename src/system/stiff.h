@@ -59,8 +59,8 @@ void                   tni_stiff_free(tni_stiff* stiff); ///< what does not lie 
 bool                   tni_stiff_is_full(const tni_stiff* stiff);
 TN_NODISCARD tn_result tni_stiff_grow(tni_stiff* stiff);
 size_t                 tni_stiff_bytes(const tni_stiff* stiff); ///< outside of the arena
-/// The form that `auto` became.
-tn_implicit_form tni_stiff_form(const tni_stiff* stiff);
+/// What the linear algebra is made of. TN_ERR_MEMORY.
+TN_NODISCARD tn_result tni_stiff_solver(const tni_stiff* stiff, tn_solver* solver);
 
 /// Linearises, factors and solves: u and mu (laid out as in tni_system, mu of limits behind) of the
 /// step. System's

@@ -7,7 +7,7 @@
 // row exchanges. For `exact`, dF/dq and dF/du also come from differences of the forces.
 #include "support/random_scene.h"
 
-#include "force/soft.h"
+#include "force/force.h"
 #include "linalg/dense.h"
 #include "system/blocks.h"
 #include "system/compliant.h"
@@ -19,7 +19,7 @@ enum { SEEDS = 15 };
 enum { SEEDS = 60 };
 #endif
 
-// ---- Random forests ------------------------------------------------------------------------------
+// ---- Random forests ----------------------------------------------------------------------
 
 static void add_spring(random_mechanism* m, test_random* r, tn_body_id a, tn_body_id b, double k)
 {
@@ -88,7 +88,7 @@ static random_mechanism* forest(test_random* r, int bodies, double k, bool deriv
     return m;
 }
 
-// ---- A step, and the dense system of it ----------------------------------------------------------
+// ---- A step, and the dense system of it --------------------------------------------------
 
 typedef struct bench {
     random_mechanism* m;
@@ -267,16 +267,20 @@ static void put_distances(bench* b)
         if (!tni_holds_distance(joint)) continue;
         const tni_sides sides  = tni_sides_of(joint, b->views);
         const double    lambda = b->multipliers[b->model->constraints[joint->constraint].row_start];
-        tni_mat3        K      = tni_geometric_between(b->model, joint, sides, lambda);
+        const tni_mat3  K      = tni_geometric_between(b->model, joint, sides, lambda);
+        const tni_mat3  F      = tni_identity3();
         tni_soft        soft   = {.body = {joint->body1, joint->body2}, .row_count = 3};
-        for (int k = 0; k < 9; ++k) K.m[k] *= reach(b) * reach(b);
-        for (int side = 0; side < 2; ++side) {
-            const tni_body* body = &b->model->bodies[soft.body[side]];
+        memcpy(soft.K, K.m, sizeof K.m);
+        for (int k = 0; k < 6; ++k) {
+            const tni_body* body = &b->model->bodies[soft.body[k / 3]];
+            const double    sign = k < 3 ? -1 : 1;
+            const tni_push  push = {
+                 .force = {sign * (k % 3 == 0), sign * (k % 3 == 1), sign * (k % 3 == 2)}};
             if (body->node < 0) continue;
-            tni_soft_point(body, side == 0 ? sides.view1 : sides.view2,
-                           side == 0 ? joint->p1 : joint->p2, side == 0 ? -1 : 1, soft.J[side]);
+            tni_push_row(body, k < 3 ? sides.view1 : sides.view2, k < 3 ? joint->p1 : joint->p2, &F,
+                         &push, soft.J[k / 3] + k % 3 * body->dim);
         }
-        put_stiffness(b, &soft, K.m);
+        put_soft(b, &soft);
     }
 }
 
@@ -395,7 +399,19 @@ static double off(const bench* b)
                 difference(b->mu, b->x + b->u_count, b->n - b->u_count));
 }
 
-// ---- Agreement ------------------------------------------------------------------------------------
+// ---- Agreement ----------------------------------------------------------------------------
+
+// Now and then no body alone can answer for a joint: then the model is no tree to others either.
+static bool create(bench* b, tn_implicit_form form)
+{
+    const tni_plan* plan  = b->model->core.plan;
+    bool            trees = true;
+    for (int c = 0; c < plan->component_count; ++c) trees = trees && plan->tree[c];
+    const tn_result result =
+        tni_blocks_create(&b->arena, b->system, form, &b->touching, &b->form, &b->why);
+    CHECK_INT(result, trees ? TN_OK : TN_ERR_UNSUPPORTED);
+    return result == TN_OK;
+}
 
 static void check_step(uint64_t seed, tn_implicit_form form, reference kind, double k,
                        double tolerance)
@@ -403,7 +419,10 @@ static void check_step(uint64_t seed, tn_implicit_form form, reference kind, dou
     test_random       r = {seed};
     random_mechanism* m = forest(&r, test_random_int(&r, 2, 14), k, form == TN_IMPLICIT_EXACT);
     bench*            b = bench_make(m, &r, seed % 2 == 1);
-    CHECK_OK(tni_blocks_create(&b->arena, b->system, form, &b->touching, &b->form, &b->why));
+    if (!create(b, form)) {
+        bench_free(b);
+        return;
+    }
     CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
     CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
     dense_make(b, kind);
@@ -450,19 +469,19 @@ TEST(blocks_agree_with_rows)
         random_mechanism* m    = forest(&r, test_random_int(&r, 2, 14), 1e3, false);
         bench*            b    = bench_make(m, &r, seed % 2 == 1);
         tni_compliant*    rows = NULL;
-        CHECK_OK(tni_blocks_create(&b->arena, b->system, TN_IMPLICIT_BLOCKS, &b->touching, &b->form,
-                                   &b->why));
-        CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
-        CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
-        CHECK_OK(tni_compliant_create(&b->arena, b->system, &b->touching, &rows));
-        CHECK_OK(tni_compliant_factor(rows, &b->start, &b->lead, &b->why));
-        CHECK_OK(tni_compliant_solve(rows, true, NULL, NULL, b->x, b->x + b->u_count, &b->why));
-        CHECK_LESS(off(b), 1e-9);
+        if (create(b, TN_IMPLICIT_BLOCKS)) {
+            CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
+            CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
+            CHECK_OK(tni_compliant_create(&b->arena, b->system, &b->touching, &rows));
+            CHECK_OK(tni_compliant_factor(rows, &b->start, &b->lead, &b->why));
+            CHECK_OK(tni_compliant_solve(rows, true, NULL, NULL, b->x, b->x + b->u_count, &b->why));
+            CHECK_LESS(off(b), 1e-9);
+        }
         bench_free(b);
     }
 }
 
-// ---- What is refused ------------------------------------------------------------------------------
+// ---- What is refused ----------------------------------------------------------------------
 
 static tn_result create_on(random_mechanism* m, test_random* r, tn_why* why)
 {
@@ -544,7 +563,7 @@ TEST(hard_limits_are_refused)
     CHECK(strstr(why.text, "limits") != NULL);
 }
 
-// ---- Cost -----------------------------------------------------------------------------------------
+// ---- Cost ---------------------------------------------------------------------------------
 
 static void chain_flops(int links, double* factor, double* solve)
 {

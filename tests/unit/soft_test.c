@@ -308,6 +308,25 @@ TEST(particles_on_taut_springs_are_exact)
     }
 }
 
+// Without a length, a spring pulls the same in all directions, also where its points coincide.
+TEST(springs_of_no_length_are_exact)
+{
+    test_random       r      = {25};
+    random_mechanism* m      = random_mechanism_make();
+    tn_spring_def     spring = tn_default_spring_def();
+    spring.body1             = random_add_body(m, &r, RANDOM_PARTICLE, tni_vec3(0, 0, 0), false);
+    spring.body2             = random_add_body(m, &r, RANDOM_PARTICLE, tni_vec3(0, 0, 0), false);
+    spring.anchor1           = tn_scene_body(m->scene, 0)->com;
+    spring.anchor2           = tn_scene_body(m->scene, 1)->com;
+    spring.stiffness = 5, spring.length = 0;
+    CHECK_OK(tn_scene_add_spring(m->scene, &spring));
+    random_mechanism_build(m);
+    check_exact(m, &tni_force_spring, true);
+    memcpy(m->state->q + 3, m->state->q, 3 * sizeof(double));
+    check_exact(m, &tni_force_spring, true);
+    random_mechanism_free(m);
+}
+
 // Affine bodies that are stretched all ways; pressed ones lose what would let them collapse.
 TEST(stretched_bodies_are_exact)
 {
