@@ -250,7 +250,7 @@ static void build(tn_scene* scene, const double* values)
                                .stiffness     = values[0],
                                .damping       = values[1],
                                .end_stiffness = values[2],
-                               .end_damping   = values[2] / 1000};
+                               .end_damping   = 0};
     const tns_hand_ids ids  = tns_add_hand(scene, &hand);
     track_palm(scene, ids.palm);
     for (int i = 0; i < TNS_FINGER_COUNT; ++i) track_tip(scene, ids.tips[i], i, values[3]);

@@ -113,6 +113,7 @@ static tn_result solve_linear(tn_stepper* s, tni_start* start, const tni_lead* l
     for (int round = 0; round < SETS_MAX; ++round) {
         result = tni_stiff_begin(work->stiff, start, lead, work->u, work->mu, why);
         ++report->factor_count;
+        if (result == TN_OK) tni_stiff_note(work->stiff, report);
         if (result != TN_OK || !work->sided) return result;
         if (tni_stiff_stands(work->stiff, start, lead, work->u)) break;
         start->keep = true;

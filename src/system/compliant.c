@@ -512,16 +512,39 @@ bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tn
     return changed;
 }
 
+// The constraint that a row of the plan belongs to; -1: none, or a spring.
+static int constraint_of(const tni_compliant* c, int row)
+{
+    for (int i = 0; row >= c->model->u_count && i < c->model->constraint_count; ++i) {
+        const node* n = &c->nodes[i];
+        if (n->id >= 0 && row >= n->row && row < n->row + n->count) return i;
+    }
+    return -1;
+}
+
 static tn_result fail_at(const tni_compliant* c, int row, tn_why* why)
 {
-    const tn_model* model = c->model;
-    for (int i = 0; row >= model->u_count && i < c->node_count; ++i) {
-        const node* n = &c->nodes[i];
-        if (n->id < 0 || row < n->row || row >= n->row + n->count) continue;
-        const int known = i < model->constraint_count ? model->constraints[i].row_start : 0;
-        return tni_system_fail_at(c->system, model->u_count + known, why);
+    const int i = constraint_of(c, row);
+    if (i >= 0) row = c->model->u_count + c->model->constraints[i].row_start;
+    return tni_system_fail_at(c->system, i >= 0 || row < c->model->u_count ? row : -1, why);
+}
+
+void tni_compliant_note(const tni_compliant* c, tn_step_report* report)
+{
+    const tni_saddle_report* s      = &c->saddle->report;
+    const double             margin = fmin(1, s->pivot_min);
+    if (margin < report->rank_margin || report->rank_joint.bits == 0) {
+        report->rank_margin = margin;
+        report->rank_joint  = tni_constraint_id(c->model, constraint_of(c, s->pivot_row));
     }
-    return tni_system_fail_at(c->system, row, why);
+    if (s->replaced_count > report->regularised_count)
+        report->regularised_count = s->replaced_count;
+    if (s->refinement_count > report->refinement_count)
+        report->refinement_count = s->refinement_count;
+    if (s->residual > report->residual) {
+        report->residual       = s->residual;
+        report->residual_joint = tni_constraint_id(c->model, constraint_of(c, s->residual_row));
+    }
 }
 
 // ---- A step --------------------------------------------------------------------------------------

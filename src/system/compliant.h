@@ -23,6 +23,8 @@ double tni_compliant_look(tni_compliant* c, const double* z);
 /// whether that is another set than before, and takes it over.
 bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tni_lead* lead,
                               const double* u);
+/// The worst of the last factorisation and solve is kept in the report.
+void tni_compliant_note(const tni_compliant* c, tn_step_report* report);
 /// What the factorisation is made of.
 const tni_saddle* tni_compliant_saddle(const tni_compliant* c);
 

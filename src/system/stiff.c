@@ -105,6 +105,11 @@ tn_result tni_stiff_begin(tni_stiff* s, const tni_start* start, const tni_lead* 
     return tni_compliant_solve(s->compliant, true, NULL, NULL, u, mu, why);
 }
 
+void tni_stiff_note(const tni_stiff* s, tn_step_report* report)
+{
+    if (s->compliant != NULL) tni_compliant_note(s->compliant, report);
+}
+
 tn_result tni_stiff_correct(tni_stiff* s, const double* b, const double* r, double* u, double* mu,
                             tn_why* why)
 {

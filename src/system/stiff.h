@@ -67,6 +67,8 @@ TN_NODISCARD tn_result tni_stiff_solver(const tni_stiff* stiff, tn_solver* solve
 /// views, C, rate and gamma are those of the start afterwards.
 TN_NODISCARD tn_result tni_stiff_begin(tni_stiff* stiff, const tni_start* start,
                                        const tni_lead* lead, double* u, double* mu, tn_why* why);
+/// How the last tni_stiff_begin went: the worst is kept in the report.
+void tni_stiff_note(const tni_stiff* stiff, tn_step_report* report);
 /// Whether a model has forces, or limits, that push one way only.
 bool tni_stiff_is_sided(const tn_model* model);
 /// Right after tni_stiff_begin: whether those that push when the step goes with u are those that it took
