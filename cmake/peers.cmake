@@ -44,6 +44,18 @@ set_source_files_properties(bench/peers/dart.cpp PROPERTIES COMPILE_OPTIONS -O2)
 target_link_libraries(tenon_peers_chain PUBLIC tenon_peers ${mujoco_library} dart dart-external-odelcpsolver
     BulletDynamics-float64 BulletCollision-float64 LinearMath-float64)
 
+# Pinocchio (PyPI libpinocchio): TENON_PINOCCHIO is the folder with include/ and lib/; empty: without it.
+set(TENON_PINOCCHIO "" CACHE PATH "Folder of Pinocchio and its Boost")
+if(TENON_PINOCCHIO)
+    target_sources(tenon_peers_chain PRIVATE bench/peers/pinocchio.cpp)
+    target_compile_definitions(tenon_peers_chain PUBLIC PEERS_PINOCCHIO)
+    set_source_files_properties(bench/peers/pinocchio.cpp PROPERTIES COMPILE_OPTIONS "-O2;-isystem;${TENON_PINOCCHIO}/include"
+        COMPILE_DEFINITIONS "PINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION;BOOST_MPL_LIMIT_LIST_SIZE=30;BOOST_MPL_LIMIT_VECTOR_SIZE=30;BOOST_MPL_CFG_NO_PREPROCESSED_HEADERS;BOOST_FUSION_INVOKE_MAX_ARITY=12")
+    target_link_directories(tenon_peers_chain PUBLIC ${TENON_PINOCCHIO}/lib)
+    target_link_options(tenon_peers_chain PUBLIC "-Wl,-rpath,${TENON_PINOCCHIO}/lib")
+    target_link_libraries(tenon_peers_chain PUBLIC pinocchio_default)
+endif()
+
 add_executable(peers_chain bench/peers/chain.c)
 add_executable(peers_chain_check bench/peers/chain_check.c tests/test_main.c)
 target_include_directories(peers_chain_check PRIVATE tests)

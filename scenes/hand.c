@@ -169,7 +169,7 @@ typedef struct gesture {
 } gesture;
 
 static const gesture alone[2]              = {{{15, 40, 60}, 0}, {{65, 80, 55}, 0}};
-static const gesture fist[2]               = {{{36, 62, 90}, 0}, {{95, 108, 88}, 0}};
+static const gesture fist[2]               = {{{32, 54, 80}, 0}, {{95, 108, 88}, 0}};
 static const gesture stretch[2]            = {{{-12, -25, -30}, 0}, {{-28, -15, -15}, 0}};
 static const double  fan[TNS_FINGER_COUNT] = {0, 10, 2, -6, -14};
 

@@ -1,6 +1,7 @@
 // chain: the chain of rods (@chain) in Tenon and in engines of articulated bodies, side by side.
 //     peers_chain time [seconds]      time a step against links; at most so long for each
-//     peers_chain stiff [links [h]]   which stiffness of the joints survives 10 s
+//     peers_chain stiff [links [h]]   which stiffness of the joints survives 10 s of falling
+//     peers_chain swing [links [h]]   the same where it hangs and swings gently, by 6 degrees
 //     peers_chain fall                the chain without springs, released from the horizontal
 //     peers_chain row ENGINE LINKS STIFFNESS H STEPS      one run, ENGINE as in the tables
 //
@@ -23,18 +24,27 @@
 static const double FRAME = 1.0 / 60, DURATION = 10, SWOLLEN = 0.01, LOST = 1;
 
 /// Engines, and up to which number of links a run is worth its time: MuJoCo's mass matrix of a
-/// chain is full, n^2 numbers and n^3 work.
+/// chain is full, n^2 numbers and n^3 work, as is ODE's matrix of all joints.
 typedef struct rival {
     const peer_engine* engine;
     int                links_max;
+    bool               springs; ///< it has them in ball joints
 } rival;
 
-static const rival rivals[] = {{&peer_tenon_implicit, 100000}, {&peer_tenon_impulse, 100000},
-                               {&peer_mujoco_euler, 1000},     {&peer_mujoco_rk4, 1000},
-                               {&peer_mujoco_implicit, 1000},  {&peer_mujoco_implicitfast, 1000},
-                               {&peer_mujoco_discrete, 1000},  {&peer_bullet, 100000},
-                               {&peer_bullet_rk4, 100000},     {&peer_dart, 100000}};
+static const rival rivals[] = {
+    {&peer_tenon_implicit, 100000, true}, {&peer_tenon_impulse, 100000, true},
+    {&peer_mujoco_euler, 1000, true},     {&peer_mujoco_rk4, 1000, true},
+    {&peer_mujoco_implicit, 1000, true},  {&peer_mujoco_implicitfast, 1000, true},
+    {&peer_mujoco_discrete, 1000, true},  {&peer_bullet, 100000, true},
+    {&peer_bullet_rk4, 100000, true},     {&peer_dart, 100000, true},
+#ifdef PEERS_PINOCCHIO
+    {&peer_pinocchio, 100000, true},
+#endif
+    {&peer_ode_quick, 1000, false},       {&peer_ode_direct, 100, false},
+};
 enum { RIVALS = sizeof rivals / sizeof *rivals };
+static const peer_options options = {
+    .erp = 0.1, .cfm = 1e-10, .iterations = 100, .tolerance = 1e-9};
 
 static double seconds(void)
 {
@@ -57,14 +67,19 @@ static double joint_error(const peer_scene* s, const tn_state* state)
     return worst;
 }
 
-static bool open_chain(peer_scene* s, int links, double stiffness)
+// The chain lies along x. Hanging: gravity is along x as well, and a tenth of it along -z.
+static bool open_chain(peer_scene* s, int links, double stiffness, bool hanging)
 {
-    char      spec[96];
-    tn_why    why   = {0};
-    tn_scene* scene = NULL;
+    static const double g = 9.81, aside = 0.1;
+    char                spec[96];
+    tn_why              why   = {0};
+    tn_scene*           scene = NULL;
     snprintf(spec, sizeof spec, "chain:n=%d,stiffness=%.17g", links, stiffness);
-    if (tns_build(NULL, spec, &scene, &why) == TN_OK && peer_scene_open(s, scene, &why))
-        return true;
+    if (tns_build(NULL, spec, &scene, &why) == TN_OK) {
+        if (hanging)
+            tn_scene_set_gravity(scene, (tn_vec3){g * sqrt(1 - aside * aside), 0, -g * aside});
+        if (peer_scene_open(s, scene, &why)) return true;
+    }
     fprintf(stderr, "peers_chain: %s: %s\n", spec, why.text);
     return false;
 }
@@ -80,18 +95,24 @@ typedef struct outcome {
     tn_why why;
 } outcome;
 
-static outcome run(const peer_engine* engine, int links, double stiffness, double h, int steps)
+typedef struct trial {
+    int    links;
+    double stiffness, h;
+    int    steps;
+    bool   hanging;
+} trial;
+
+static outcome run(const peer_engine* engine, trial t)
 {
     outcome    o = {0};
     peer_scene s;
     tn_state*  state = NULL;
-    if (!open_chain(&s, links, stiffness)) return o.lost = 1, o;
-    const peer_options options = {.tolerance = 1e-9};
-    const double       E0 = energy(s.start), scale = s.weight * 0.1 * links;
-    void*              world = engine->open(s.model, s.start, &options, &o.why);
+    if (!open_chain(&s, t.links, t.stiffness, t.hanging)) return o.lost = 1, o;
+    const double E0 = energy(s.start), scale = s.weight * 0.1 * t.links;
+    void*        world = engine->open(s.model, s.start, &options, &o.why);
     if (!world || tn_state_create(s.model, &state) != TN_OK) o.lost = 1;
-    while (!o.lost && o.taken < steps) {
-        const bool good = engine->step(world, h, &o.why);
+    while (!o.lost && o.taken < t.steps) {
+        const bool good = engine->step(world, t.h, &o.why);
         ++o.taken;
         engine->read(world, state);
         o.left   = (energy(state) - E0) / scale;
@@ -129,25 +150,24 @@ static int by_size(const void* a, const void* b)
 }
 
 // Median over the first steps. A spring of 0.01 N m/rad, which every engine survives for a while.
-static double time_a_step(const peer_engine* engine, int links, double h, double limit, int* taken)
+static double time_a_step(const rival* r, int links, double h, double limit, int* taken)
 {
     enum { MOST = 200 };
-    const peer_options options = {.tolerance = 1e-9};
-    double             times[MOST], all = 0;
-    peer_scene         s;
-    tn_why             why = {0};
-    if (!open_chain(&s, links, 0.01)) return (double)NAN;
-    void* world = engine->open(s.model, s.start, &options, &why);
+    double     times[MOST], all = 0;
+    peer_scene s;
+    tn_why     why = {0};
+    if (!open_chain(&s, links, r->springs ? 0.01 : 0, false)) return (double)NAN;
+    void* world = r->engine->open(s.model, s.start, &options, &why);
     *taken      = 0;
     for (int i = -1; world && i < MOST && all < limit; ++i) { // the first one warms up
         const double begun = seconds();
-        if (!engine->step(world, h, &why)) break;
+        if (!r->engine->step(world, h, &why)) break;
         const double took = seconds() - begun;
         all += took;
         if (i >= 0) times[(*taken)++] = took;
         else if (took > limit / 2) times[(*taken)++] = took;
     }
-    if (world) engine->close(world);
+    if (world) r->engine->close(world);
     peer_scene_close(&s);
     if (*taken == 0) return (double)NAN;
     qsort(times, (size_t)*taken, sizeof *times, by_size);
@@ -170,8 +190,7 @@ static void time_table(double limit)
                     printf(" %14s", "-");
                     continue;
                 }
-                const double t =
-                    time_a_step(rivals[r].engine, sizes[i], k ? 1e-3 : FRAME, limit, &taken);
+                const double t = time_a_step(&rivals[r], sizes[i], k ? 1e-3 : FRAME, limit, &taken);
                 printf(" %14.1f", 1e6 * t);
                 fflush(stdout);
             }
@@ -182,57 +201,54 @@ static void time_table(double limit)
 
 // ---- Stiffness -----------------------------------------------------------------------------------
 
-static outcome try(const peer_engine* engine, int links, double stiffness, double h)
-{
-    return run(engine, links, stiffness, h, (int)(DURATION / h + 0.5));
-}
-
 static bool survives(const outcome* o)
 {
     return !o->lost && !o->swollen;
 }
 
 // From a stiffness that survives to one ten times that, which does not.
-static double between(const peer_engine* engine, int links, double low, double h)
+static double between(const peer_engine* engine, trial t, double low)
 {
     double high = 10 * low;
     while (high / low > 1.05) {
-        const double  middle = sqrt(low * high);
-        const outcome o      = try(engine, links, middle, h);
-        if (survives(&o)) low = middle;
-        else high = middle;
+        t.stiffness     = sqrt(low * high);
+        const outcome o = run(engine, t);
+        if (survives(&o)) low = t.stiffness;
+        else high = t.stiffness;
     }
     return low;
 }
 
 enum { LOWEST = -3, HIGHEST = 8 };
 
-static void stiff_row(const peer_engine* engine, int links, double h)
+static void stiff_row(const peer_engine* engine, trial t)
 {
     double best = -1;
     printf("%-22s", engine->name);
     for (int e = LOWEST - 1; e <= HIGHEST; ++e) {
-        const double  k = e < LOWEST ? 0 : pow(10, e);
-        const outcome o = try(engine, links, k, h);
-        if (survives(&o)) best = k;
+        t.stiffness     = e < LOWEST ? 0 : pow(10, e);
+        const outcome o = run(engine, t);
+        if (survives(&o)) best = t.stiffness;
         printf(" %5s", word(&o));
         fflush(stdout);
     }
-    if (best > 0 && best < 0.99 * pow(10, HIGHEST)) best = between(engine, links, best, h);
+    if (best > 0 && best < 0.99 * pow(10, HIGHEST)) best = between(engine, t, best);
     if (best < 0) printf("   %10s\n", "none");
     else printf("   %10.2g\n", best);
     fflush(stdout);
 }
 
-static void stiff_table(int links, double h)
+static void stiff_table(int links, double h, bool hanging)
 {
-    printf("\nstiffness k of every joint [N m/rad], %d links, h = %.3g ms, %g s\n\n", links,
-           1e3 * h, DURATION);
+    const trial t = {links, 0, h, (int)(DURATION / h + 0.5), hanging};
+    printf("\nstiffness k of every joint [N m/rad], %d links, h = %.3g ms, %g s; %s\n\n", links,
+           1e3 * h, DURATION,
+           hanging ? "hanging, swings by 6 degrees" : "released from the horizontal");
     printf("%-22s %5s", "engine", "0");
     for (int e = LOWEST; e <= HIGHEST; ++e) printf("  1e%+d", e);
     printf("   largest k\n");
     for (int r = 0; r < RIVALS; ++r)
-        if (links <= rivals[r].links_max) stiff_row(rivals[r].engine, links, h);
+        if (links <= rivals[r].links_max && rivals[r].springs) stiff_row(rivals[r].engine, t);
 }
 
 // ---- The falling chain ---------------------------------------------------------------------------
@@ -240,7 +256,7 @@ static void stiff_table(int links, double h)
 static void fall_row(const peer_engine* engine, int links, double h)
 {
     char          text[320];
-    const outcome o = run(engine, links, 0, h, (int)(DURATION / h + 0.5));
+    const outcome o = run(engine, (trial){links, 0, h, (int)(DURATION / h + 0.5), false});
     printf("%-22s %6d %8.3g %11.1e %9.3f %11.1e  %s\n", engine->name, links, 1e3 * h, o.growth,
            o.lost ? (double)NAN : o.left, o.error, verdict(&o, h, text, sizeof text));
     fflush(stdout);
@@ -270,7 +286,8 @@ static bool one_row(char** a)
         if (strcmp(rivals[r].engine->name, a[0]) != 0) continue;
         char          text[320];
         const double  h = atof(a[3]);
-        const outcome o = run(rivals[r].engine, atoi(a[1]), atof(a[2]), h, atoi(a[4]));
+        const outcome o =
+            run(rivals[r].engine, (trial){atoi(a[1]), atof(a[2]), h, atoi(a[4]), false});
         printf("%s: %d steps, growth %.3g, left %.3g, joint error %.1e: %s\n", a[0], o.taken,
                o.growth, o.left, o.error, verdict(&o, h, text, sizeof text));
         return true;
@@ -280,15 +297,17 @@ static bool one_row(char** a)
 
 int main(int argc, char** argv)
 {
-    const char* what = argc > 1 ? argv[1] : "";
+    const char*  what  = argc > 1 ? argv[1] : "";
+    const int    links = argc > 2 ? atoi(argv[2]) : 10;
+    const double h     = argc > 3 ? atof(argv[3]) : FRAME;
     if (strcmp(what, "time") == 0) time_table(argc > 2 ? atof(argv[2]) : 10);
-    else if (strcmp(what, "stiff") == 0)
-        stiff_table(argc > 2 ? atoi(argv[2]) : 10, argc > 3 ? atof(argv[3]) : FRAME);
+    else if (strcmp(what, "stiff") == 0) stiff_table(links, h, false);
+    else if (strcmp(what, "swing") == 0) stiff_table(links, h, true);
     else if (strcmp(what, "fall") == 0) fall_table();
     else if (strcmp(what, "row") == 0 && argc == 7) return !one_row(argv + 2);
     else {
-        fprintf(stderr, "usage: peers_chain time [seconds] | stiff [links [h]] | fall | "
-                        "row ENGINE LINKS STIFFNESS H STEPS\n");
+        fprintf(stderr, "usage: peers_chain time [seconds] | stiff [links [h]] | swing [links [h]] "
+                        "| fall | row ENGINE LINKS STIFFNESS H STEPS\n");
         return 2;
     }
     return 0;

@@ -10,7 +10,11 @@ static const peer_options exact = {.tolerance = 1e-11};
 
 static const peer_engine* const engines[] = {
     &peer_mujoco_euler,    &peer_mujoco_rk4, &peer_mujoco_implicit, &peer_mujoco_implicitfast,
-    &peer_mujoco_discrete, &peer_bullet,     &peer_bullet_rk4,      &peer_dart};
+    &peer_mujoco_discrete, &peer_bullet,     &peer_bullet_rk4,      &peer_dart,
+#ifdef PEERS_PINOCCHIO
+    &peer_pinocchio,
+#endif
+};
 enum { ENGINES = sizeof engines / sizeof *engines };
 
 // Largest distance of bodies and of their orientations, and of velocities.

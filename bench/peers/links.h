@@ -44,5 +44,6 @@ extern const peer_engine peer_mujoco_euler, peer_mujoco_rk4, peer_mujoco_implici
     peer_mujoco_implicitfast, peer_mujoco_discrete;
 extern const peer_engine peer_bullet, peer_bullet_rk4;
 extern const peer_engine peer_dart;
+extern const peer_engine peer_pinocchio; ///< where PEERS_PINOCCHIO is defined
 
 #endif

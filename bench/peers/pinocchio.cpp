@@ -12,7 +12,8 @@ extern "C" {
 #include <pinocchio/algorithm/kinematics.hpp>
 #include <string>
 
-namespace {
+namespace
+{
 
 struct pinocchio_world {
     peer_links       links = {};
@@ -39,9 +40,9 @@ void add_link(pinocchio_world* w, int i)
     const pinocchio::SE3     place(turn.toRotationMatrix(), at);
     const Eigen::Matrix3d    inertia = vector(link.inertia).asDiagonal();
     const pinocchio::Inertia body(link.mass, -vector(link.pivot2), inertia);
-    const auto joint = w->model.addJoint(static_cast<pinocchio::JointIndex>(link.parent + 1),
-                                         pinocchio::JointModelSpherical(), place,
-                                         "j" + std::to_string(i));
+    const auto               joint =
+        w->model.addJoint(static_cast<pinocchio::JointIndex>(link.parent + 1),
+                          pinocchio::JointModelSpherical(), place, "j" + std::to_string(i));
     w->model.appendBodyToJoint(joint, body, pinocchio::SE3::Identity());
 }
 
@@ -68,8 +69,8 @@ void set_springs(pinocchio_world* w)
         const double*         p = w->q.data() + 4 * i;
         const Eigen::Vector3d axis(p[0], p[1], p[2]);
         const double          length = axis.norm(), k = w->links.links[i].stiffness;
-        const double angle = 2 * std::atan2(p[3] < 0 ? -length : length, std::fabs(p[3]));
-        w->tau.segment<3>(3 * i) = -k * (length > 0 ? angle / length : 2.0) * axis;
+        const double          angle = 2 * std::atan2(p[3] < 0 ? -length : length, std::fabs(p[3]));
+        w->tau.segment<3>(3 * i)    = -k * (length > 0 ? angle / length : 2.0) * axis;
     }
 }
 

@@ -10,18 +10,19 @@
 // g being the gap that is seen, kinematic bodies where they end. A point counts when N1 > 0 with
 // the velocities expected. Those shapes are looked at that meet at the start or where these
 // velocities lead, and those that were looked at before in the same step; balls that pass each other
-// whole within a step are not seen to. When the end itself is looked at, as
-// Newton's method does, nothing moves any more, and g0 = g - h gdot.
+// whole within a step are not seen to. When the end itself is looked at, as Newton's method does,
+// nothing moves any more, and g0 = g - h gdot.
 //
 // Friction is Coulomb's, made smooth: across the normal, with the slip v,
 //     -mu N0 v / sqrt(|v|^2 + c^2)         as  D = mu N0 / sqrt(|v0|^2 + c^2) on both directions
-// N0 and v0 where the step starts: by its depth a point remembers what it pushed with. So friction
-// of a blow comes one step after the blow, also when the point lets go then, and adds up to what it
-// should; at rest and in steady sliding it is exact. D is the secant: it brings matter to rest and never turns it back. Where
-// friction is to hold a force F across the normal, it does so creeping, at the speed
+// N0 and v0 where the step starts: by its depth a point remembers what it pushed with. (Expected
+// ones would count what the normal force is about to take away.) So friction of a blow comes one
+// step after the blow, also when the point lets go then, and adds up to what it should; at rest and
+// in steady sliding it is exact. D is the secant: it brings matter to rest and never turns it back.
+// Where friction is to hold a force F across the normal, it does so creeping, at the speed
 //     c r / sqrt(1 - r^2)       r = F / (mu N)
-// (N and F expected instead would count what the normal force is about to take away.) With F > mu N
-// matter breaks loose: below h F/m its speed grows by r a step.
+// With F > mu N matter breaks loose: below h F/m its speed grows by r a step. The end of a step has
+// the D of its start.
 //
 // Restitution is not looked at: it is for hard contacts.
 #include "contact/soft.h"
@@ -29,6 +30,9 @@
 #include "force/soft.h"
 
 enum { ROWS = 3 };
+
+// Of a point that is known, in the place of the restitution, which nothing here looks at.
+#define SECANT restitution
 
 static const double sink_rate = 1e5;  // stiffness by mass [1/s^2]: g divided by 0.1 mm
 static const double settle    = 1e-3; // [s]
@@ -130,21 +134,6 @@ typedef struct point {
     double  ahead[ROWS];                ///< rate by the velocities expected of the others
 } point;
 
-// Spheres may have met from another side where they were found: the axis of body 1 that is most
-// across the normal comes first.
-static void turn_across(const tni_scene_view* at, tni_touch* touch)
-{
-    tn_vec3 place, n;
-    tni_touch_place(at->model, touch, at->views, &place, &n);
-    n                = tni_mul_t(&at->views[touch->body1].R, n);
-    const tni_mat3 F = touch->F1;
-    double         s[3];
-    for (int k = 0; k < 3; ++k) s[k] = fabs(tni_dot(tni_column(&F, k), n));
-    const int first = s[0] <= s[1] && s[0] <= s[2] ? 0 : s[1] <= s[2] ? 1 : 2;
-    touch->F1       = tni_columns(tni_column(&F, first), tni_column(&F, (first + 1) % 3),
-                                  tni_column(&F, (first + 2) % 3));
-}
-
 // What a kinematic body's matter at the point does until the end.
 static void add_carried(const tni_scene_view* at, const tni_ahead* ahead, const tni_touch* touch,
                         int side, point* p)
@@ -213,23 +202,25 @@ static bool press(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_
     return true;
 }
 
-// D and f of the rows across; whether there is friction.
-static bool rub(tni_contact_law law, double friction, const point* p, tni_soft* soft)
+// What friction resists slip with, by the state that is seen.
+static double secant_of(tni_contact_law law, double friction, const point* p)
 {
     const double gap = p->rows[0].C, slip1 = p->rows[1].rate,
                  slip2 = p->count > 2 ? p->rows[2].rate : 0;
     const double N     = gap < 0 ? -law.stiffness * gap - law.damping * p->rows[0].rate : 0;
     const double speed = sqrt(square(slip1) + square(slip2) + square(TNI_CONTACT_CREEP));
-    const double D     = friction * N / speed;
-    if (!(D > 0)) { // the normal row alone; its K and D stand first in any case
-        soft->row_count = 1;
-        return false;
-    }
+    return N > 0 ? friction * N / speed : 0; // so written, it catches NaN too
+}
+
+// f and D of the rows across; whether there is friction.
+static bool rub(double D, const point* p, tni_soft* soft)
+{
     for (int i = 1; i < p->count; ++i) {
         soft->D[i * p->count + i] = D;
         soft->f[i]                = -D * p->carried[i];
     }
-    return true;
+    if (!(D > 0)) soft->row_count = 1; // the normal row alone; its K and D stand first in any case
+    return D > 0;
 }
 
 static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
@@ -237,10 +228,10 @@ static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact
 {
     tni_soft soft;
     point    p;
-    if (touch->round) turn_across(at, touch);
     look_at(at, ahead, touch, &p, &soft);
+    if (way_of(at, ahead) > 0) touch->SECANT = secant_of(law, touch->friction, &p);
     const bool presses = press(at, ahead, law, &p, &soft);
-    if (rub(law, touch->friction, &p, &soft) || presses) take(user, &soft);
+    if (rub(touch->SECANT, &p, &soft) || presses) take(user, &soft);
     return presses;
 }
 
@@ -258,7 +249,8 @@ static void learn(tni_contact_room* room, const tni_touch* touch)
     if (low < room->known && room->touches[low].id == touch->id) return;
     memmove(room->touches + low + 1, room->touches + low,
             sizeof *touch * (size_t)(room->known - low));
-    room->touches[low] = *touch;
+    room->touches[low]        = *touch;
+    room->touches[low].SECANT = 0;
     ++room->known;
 }
 
@@ -350,5 +342,5 @@ int tni_contact_forces(const tni_scene_view* at, double h, tni_contact_law law,
 {
     const tni_ahead ahead = {.h = h, .time = at->time};
     pushed          p     = {at, f};
-    return tni_contact_soften(at, &ahead, law, room, push, &p);
+    return look_again(at, &ahead, law, room, push, &p);
 }

@@ -37,7 +37,8 @@ int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_con
 /// Whether, with other velocities expected in the same step, the same points push as in the last look.
 bool tni_contact_stands(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
                         tni_contact_room* room);
-/// f += the forces where the scene is seen, a step of h having ended there. Returns as above.
+/// f += the forces where the scene is seen, a step of h having ended there that tni_contact_soften has
+/// looked at. Returns as above.
 int tni_contact_forces(const tni_scene_view* at, double h, tni_contact_law law,
                        tni_contact_room* room, double* f);
 

@@ -172,7 +172,7 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-// ---- Softened ------------------------------------------------------------------------------------
+// ---- Softened -----------------------------------------------------------------------------------
 
 // How the coordinates are expected to move.
 typedef struct outlook {

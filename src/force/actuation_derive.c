@@ -120,7 +120,7 @@ static tni_bent_row twist(const tni_scene_view* at, const tni_joint* joint)
     return row;
 }
 
-// ---- The force along the rows --------------------------------------------------------------------
+// ---- The force along the rows -------------------------------------------------------------------
 
 typedef struct push_law {
     int    count;

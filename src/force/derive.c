@@ -4,8 +4,8 @@
 //     -dF/dq = J^T (K J + D R) - sum of tau dJ^T/dq,        R = drate/dq
 //     -dF/du = J^T D J                                      K = -dtau/de,  D = -dtau/drate
 //
-// A row is a function of points and axes X ("features") of its two bodies. With its derivatives g,
-// Q by them, B = dX/dq, and r the arm of X from the centre of mass, or X itself where it is an axis,
+// A row is a function of points and axes X ("features") of its two bodies. With its derivatives g
+// and Q by them, B = dX/dq, and r the arm of X from the centre of mass (X itself if it is an axis),
 //
 //     J^T     = sum B^T g
 //     dJ^T/dq = sum over X, Y of B_X^T Q_XY B_Y  +  sum over X of [g]x[r]x on the turning

@@ -69,7 +69,7 @@ bool tni_forces_damp(const tn_model* model);
 /// f = sum of all forces.
 void tni_forces(const tni_scene_view* at, double* f);
 
-// ---- For implicit steps: soft.c, derive.c --------------------------------------------------------
+// ---- For implicit steps: soft.c, derive.c -------------------------------------------------------
 
 /// How a step looks ahead from where the scene is seen. Keyed and pushed poses are those of its
 /// end.

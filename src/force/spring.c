@@ -58,7 +58,7 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-// ---- Softened ------------------------------------------------------------------------------------
+// ---- Softened -----------------------------------------------------------------------------------
 
 static void soften_pull(const tni_spring* spring, const stretch* s, tni_soft* soft)
 {

@@ -272,7 +272,7 @@ TNI_INLINE int factor_general(int n, int sign, int row, double* D, uint8_t* exch
         }
         const double d = D[n * best + j], relative = fabs(d) * inverse[best];
         note(report, sign, row + j, relative);
-        if (!(relative > (sign > 0 ? 0 : lost) && fabs(d) <= DBL_MAX)) return row + j;
+        if (!(relative > (sign > 0 ? 0 : lost))) return row + j; // of what is not finite it is NaN
         swap_rows(n, j, best, D);
         inverse[best]           = inverse[j];
         exchange[j]             = (uint8_t)best;

@@ -45,7 +45,6 @@ struct tni_block_form {
     size_t*         diagonal_at; ///< by node; B nodes are hard
     size_t*         edge_at;     ///< by edge
     double *        A, *J;
-    size_t          A_count;
     tni_mat3*       K_g;
     tni_view*       views; ///< exact: the start, what moves by itself at the end
     double *        rhs, *once;
@@ -117,33 +116,28 @@ static void add_edge(sketch* s, int body, bool strong)
     s->head[body] = e;
 }
 
-static void add_node(sketch* s, int rows, bool alone, bool coupled)
+static void add_node(sketch* s, int rows, bool coupled)
 {
     const int v   = s->graph.count++;
     s->dim[v]     = rows;
-    s->sign[v]    = alone ? 1 : -1; // a B node would look for a body
+    s->sign[v]    = -1;
     s->coupled[v] = coupled;
 }
 
-// A node for each constraint; where nothing can be pushed, or nothing pushes, it is empty and
-// stands alone. False: there is a loop.
+// A node for each constraint, so that rows are numbered as in the model. False: there is a loop.
 static bool add_constraints(sketch* s, const uint8_t* actuated, int* first_edge)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* of     = &model->constraints[i];
         const int*            bodies = model->edge_body + of->edge_start;
-        const bool            joint  = of->kind == TNI_CONSTRAINT_JOINT && of->edge_count == 2;
-        const bool            coupled =
-            joint && (actuated[of->index] || tni_holds_distance(&model->joints[of->index]));
-        const bool alone = of->edge_count == 0 || (of->row_count == 0 && !coupled);
-        add_node(s, alone ? 0 : of->row_count, alone, coupled);
+        const int             count  = of->edge_count;
+        add_node(s, of->row_count,
+                 of->kind == TNI_CONSTRAINT_JOINT &&
+                     (actuated[of->index] || tni_holds_distance(&model->joints[of->index])));
         first_edge[i] = s->graph.edge_count;
-        if (alone) continue;
-        for (int k = 0; k < of->edge_count; ++k)
-            add_edge(s, bodies[k], of->row_count == 0 || tni_is_strong(model, of, bodies[k]));
-        if (of->edge_count > 2 || !join(s, bodies[0], of->edge_count == 2 ? bodies[1] : 0))
-            return false;
+        for (int k = 0; k < count; ++k) add_edge(s, bodies[k], tni_is_strong(model, of, bodies[k]));
+        if (count < 1 || count > 2 || !join(s, bodies[0], count == 2 ? bodies[1] : 0)) return false;
     }
     return true;
 }
@@ -165,13 +159,12 @@ static int add_springs(sketch* s)
     const tn_model* model = s->model;
     for (int i = 0; i < model->spring_count; ++i) {
         const int body1 = model->springs[i].body1, body2 = model->springs[i].body2;
-        if (model->bodies[body1].node < 0 || model->bodies[body2].node < 0 || body1 == body2)
-            continue;
+        if (model->bodies[body1].node < 0 || model->bodies[body2].node < 0) continue;
         const int node = node_between(s, body1, body2);
         if (node >= 0) s->coupled[node] = 1;
         if (node >= 0) continue;
         if (!join(s, body1, body2)) return i;
-        add_node(s, 0, false, true);
+        add_node(s, 0, true);
         add_edge(s, body1, true);
         add_edge(s, body2, true);
     }
@@ -202,7 +195,8 @@ static tn_result make_plan(tni_block_form* f, tni_arena* arena, tni_arena* scrat
     if (!take_sketch(scratch, model, &s)) return TN_ERR_MEMORY;
     if (model->limit_count > 0) return refuse(f, why, "it has hard limits or ropes");
     for (int i = 0; i < model->actuation_count; ++i) actuated[model->actuations[i].joint] = 1;
-    if (!add_constraints(&s, actuated, f->edge)) return refuse(f, why, "it has loops");
+    if (!add_constraints(&s, actuated, f->edge))
+        return refuse(f, why, "it has loops, or constraints of more than two bodies");
     const int spring = add_springs(&s);
     if (spring >= 0) return refuse_spring(f, why, spring);
     if (tni_plan_create(arena, &s.graph, &f->plan) != TN_OK) return TN_ERR_MEMORY;
@@ -215,19 +209,19 @@ static tn_result make_plan(tni_block_form* f, tni_arena* arena, tni_arena* scrat
 static tn_result take_numbers(tni_block_form* f, tni_arena* arena)
 {
     const tni_plan* plan = f->plan;
-    size_t          J    = 0;
-    f->diagonal_at       = TNI_TAKE(arena, size_t, plan->count);
-    f->edge_at           = TNI_TAKE(arena, size_t, plan->edge_count);
+    size_t          A = 0, J = 0;
+    f->diagonal_at = TNI_TAKE(arena, size_t, plan->count);
+    f->edge_at     = TNI_TAKE(arena, size_t, plan->edge_count);
     if (arena->failed) return TN_ERR_MEMORY;
     for (int i = 0; i < f->model->free_count; ++i) {
-        f->diagonal_at[i] = f->A_count;
-        f->A_count += (size_t)(plan->dim[i] * plan->dim[i]);
+        f->diagonal_at[i] = A;
+        A += (size_t)(plan->dim[i] * plan->dim[i]);
     }
     for (int e = 0; e < plan->edge_count; ++e) {
         f->edge_at[e] = J;
         J += (size_t)(plan->dim[plan->row_node[e]] * plan->dim[plan->col_node[e]]);
     }
-    f->A    = TNI_TAKE(arena, double, f->A_count);
+    f->A    = TNI_TAKE(arena, double, A);
     f->J    = TNI_TAKE(arena, double, J);
     f->rhs  = TNI_TAKE(arena, double, plan->row_count);
     f->once = TNI_TAKE(arena, double, plan->row_count);
@@ -405,11 +399,11 @@ static void fill_rows(tni_block_form* f, int i, const tni_start* start, const tn
     const tni_constraint* of     = &model->constraints[i];
     const int             row    = of->row_start;
     double*               J[TNI_CONSTRAINT_BODIES_MAX];
-    double*               r = f->rhs + f->plan->row_start[model->free_count + i];
+    double*               r = f->rhs + model->u_count + row;
     for (int k = 0; k < of->edge_count; ++k) J[k] = f->J + f->edge_at[f->edge[i] + k];
     const tni_rows_out out = {system->C + row, system->rate + row, system->gamma + row, J, NULL};
     tni_constraint_rows(model, of, system->views, lead->time, start->at.z, &out);
-    for (int k = 0; k < of->row_count && of->edge_count > 0; ++k) {
+    for (int k = 0; k < of->row_count; ++k) {
         double own = 0, drift = 0;
         for (int e = 0; e < of->edge_count; ++e) {
             const tni_body* body = &model->bodies[model->edge_body[of->edge_start + e]];
@@ -442,22 +436,9 @@ static void add_distance(taking* t, const tni_joint* joint)
 static void fill_constraints(taking* t)
 {
     const tn_model* model = t->f->model;
-    for (int i = 0; i < model->constraint_count; ++i)
-        if (model->constraints[i].row_count > 0) fill_rows(t->f, i, t->start, t->lead);
+    for (int i = 0; i < model->constraint_count; ++i) fill_rows(t->f, i, t->start, t->lead);
     for (int i = 0; t->start->multipliers != NULL && i < model->joint_count; ++i)
         if (tni_holds_distance(&model->joints[i])) add_distance(t, &model->joints[i]);
-}
-
-static tn_result fail_at(const tni_block_form* f, int row, tn_why* why)
-{
-    const tn_model* model = f->model;
-    for (int i = 0; row >= model->u_count && i < model->constraint_count; ++i) {
-        const int node = model->free_count + i, first = f->plan->row_start[node];
-        if (row >= first && row < first + f->plan->dim[node])
-            return tni_system_fail_at(f->system, model->u_count + model->constraints[i].row_start,
-                                      why);
-    }
-    return tni_system_fail_at(f->system, row, why);
 }
 
 static tn_result solve(tni_block_form* f, double* x, double* u, double* mu, tn_why* why)
@@ -465,14 +446,9 @@ static tn_result solve(tni_block_form* f, double* x, double* u, double* mu, tn_w
     const tn_model* model = f->model;
     tni_grand_solve(f->grand, 1, x);
     for (int i = 0; i < model->u_count; ++i)
-        if (!(fabs(x[i]) <= DBL_MAX)) return fail_at(f, i, why);
+        if (!(fabs(x[i]) <= DBL_MAX)) return tni_system_fail_at(f->system, i, why);
     memcpy(u, x, sizeof *u * (size_t)model->u_count);
-    for (int i = 0; i < model->constraint_count; ++i) {
-        const tni_constraint* of   = &model->constraints[i];
-        const int             node = model->free_count + i;
-        for (int k = 0; k < of->row_count; ++k)
-            mu[of->row_start + k] = f->plan->dim[node] > 0 ? x[f->plan->row_start[node] + k] : 0;
-    }
+    memcpy(mu, x + model->u_count, sizeof *mu * (size_t)model->row_count);
     return TN_OK;
 }
 
@@ -515,23 +491,20 @@ tn_result tni_blocks_factor(tni_block_form* f, const tni_start* start, const tni
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     const tni_blocks blocks = {f->A, f->diagonal_at, f->J, f->edge_at, true};
     if (tni_grand_factor(f->grand, &blocks) != TN_OK)
-        return fail_at(f, f->grand->report.bad_row, why);
+        return tni_system_fail_at(f->system, f->grand->report.bad_row, why);
     return tni_beside_factor(&f->touching->beside, solve_beside, f, why);
 }
 
 tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const double* r,
                            double* u, double* mu, tn_why* why)
 {
-    const tn_model* model = f->model;
-    memcpy(f->once, f->rhs, sizeof *f->once * (size_t)f->plan->row_count);
-    if (!whole) {
-        memset(f->once, 0, sizeof *f->once * (size_t)f->plan->row_count);
-        if (b != NULL) memcpy(f->once, b, sizeof *f->once * (size_t)model->u_count);
-        for (int i = 0; i < model->constraint_count; ++i) {
-            const int node = model->free_count + i;
-            memcpy(f->once + f->plan->row_start[node], r + model->constraints[i].row_start,
-                   sizeof *r * (size_t)f->plan->dim[node]);
-        }
+    const size_t u_count = (size_t)f->model->u_count, rows = (size_t)f->model->row_count;
+    if (whole) {
+        memcpy(f->once, f->rhs, sizeof *f->once * (u_count + rows));
+    } else {
+        if (b != NULL) memcpy(f->once, b, sizeof *b * u_count);
+        else memset(f->once, 0, sizeof *f->once * u_count);
+        memcpy(f->once + u_count, r, sizeof *r * rows);
     }
     const tn_result result = solve(f, f->once, u, mu, why);
     if (result != TN_OK || f->touching->beside.row_count == 0) return result;

@@ -19,7 +19,7 @@ enum { SEEDS = 15 };
 enum { SEEDS = 60 };
 #endif
 
-// ---- Random forests ----------------------------------------------------------------------
+// ---- Random forests ------------------------------------------------------
 
 static void add_spring(random_mechanism* m, test_random* r, tn_body_id a, tn_body_id b, double k)
 {
@@ -88,7 +88,7 @@ static random_mechanism* forest(test_random* r, int bodies, double k, bool deriv
     return m;
 }
 
-// ---- A step, and the dense system of it --------------------------------------------------
+// ---- A step, and the dense system of it ----------------------------------
 
 typedef struct bench {
     random_mechanism* m;
@@ -220,10 +220,8 @@ static void put_rows(bench* b)
                     if (b->lead.drift != NULL) drift += v * b->drift[body->u_start + j];
                 }
             }
-            if (c->edge_count == 0) *entry(b, row, row) = 1; // nothing to push: mu = 0
-            else
-                b->rhs[row] = tni_row_wanted(&b->start, &b->lead, k < c->held_count, C[k],
-                                             rate[k] - own, drift, gamma[k]);
+            b->rhs[row] = tni_row_wanted(&b->start, &b->lead, k < c->held_count, C[k],
+                                         rate[k] - own, drift, gamma[k]);
         }
     }
 }
@@ -399,7 +397,7 @@ static double off(const bench* b)
                 difference(b->mu, b->x + b->u_count, b->n - b->u_count));
 }
 
-// ---- Agreement ----------------------------------------------------------------------------
+// ---- Agreement ------------------------------------------------------------
 
 // Now and then no body alone can answer for a joint: then the model is no tree to others either.
 static bool create(bench* b, tn_implicit_form form)
@@ -423,6 +421,8 @@ static void check_step(uint64_t seed, tn_implicit_form form, reference kind, dou
         bench_free(b);
         return;
     }
+    const tni_lead other = {0.1, 1, NULL, b->lead.time}; // leaves nothing behind
+    CHECK_OK(tni_blocks_factor(b->form, &b->start, &other, &b->why));
     CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
     CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
     dense_make(b, kind);
@@ -434,8 +434,6 @@ static void check_step(uint64_t seed, tn_implicit_form form, reference kind, dou
         for (int i = 0; given == 0 && i < b->u_count; ++i) rhs[i] = 0;
         CHECK_OK(tni_blocks_solve(b->form, false, given ? rhs : NULL, rhs + b->u_count, b->u, b->mu,
                                   &b->why));
-        for (int i = b->u_count; i < b->n; ++i)
-            if (*entry(b, i, i) == 1) rhs[i] = 0;
         dense_solve(b, rhs);
         CHECK_LESS(off(b), tolerance);
     }
@@ -481,7 +479,77 @@ TEST(blocks_agree_with_rows)
     }
 }
 
-// ---- What is refused ----------------------------------------------------------------------
+static tn_body_id add_ball(random_mechanism* m, tn_vec3 at)
+{
+    tn_body_def  def   = tn_default_body_def();
+    tn_shape_def shape = tn_default_shape_def(TN_SHAPE_SPHERE);
+    shape.radius       = 0.1;
+    def.mass           = 1;
+    def.pose.position  = at;
+    def.shapes = &shape, def.shape_count = 1;
+    for (int i = 0; i < 6; ++i) def.inertia[i] = i < 3 ? 0.01 : 0;
+    def.com                   = (tn_vec3){0, 0, 0};
+    m->kinds[m->body_count]   = RANDOM_RIGID;
+    m->poses[m->body_count++] = def.pose;
+    return tn_scene_add_body(m->scene, &def);
+}
+
+// Balls that touch have no block between them: they are solved beside the factor, as in rows.
+TEST(contacts_agree_with_rows)
+{
+    test_random       r = {6};
+    random_mechanism* m = random_mechanism_make();
+    const tn_body_id  a = add_ball(m, (tn_vec3){0, 0, 0}), b = add_ball(m, (tn_vec3){0.4, 0, 0}),
+                     c  = add_ball(m, (tn_vec3){0.58, 0.05, 0});
+    tn_joint_def   def  = tn_default_joint_def(TN_JOINT_BALL);
+    tni_compliant* rows = NULL;
+    def.body1 = a, def.body2 = b, def.anchor = (tn_vec3){0.2, 0, 0}, def.stiffness = 50;
+    (void)tn_scene_add_joint(m->scene, &def);
+    random_mechanism_build(m);
+    bench* s       = bench_make(m, &r, false);
+    s->start.ahead = s->start.at.u;
+    for (int form = TN_IMPLICIT_BLOCKS; form <= TN_IMPLICIT_EXACT; ++form) {
+        CHECK_OK(tni_blocks_create(&s->arena, s->system, (tn_implicit_form)form, &s->touching,
+                                   &s->form, &s->why));
+        CHECK_OK(tni_blocks_factor(s->form, &s->start, &s->lead, &s->why));
+        CHECK_OK(tni_blocks_solve(s->form, true, NULL, NULL, s->u, s->mu, &s->why));
+        CHECK(s->touching.beside.row_count > 0);
+        CHECK(s->u[m->model->bodies[c.bits].u_start] > 0.01); // pushed away
+        CHECK_OK(tni_compliant_create(&s->arena, s->system, &s->touching, &rows));
+        CHECK_OK(tni_compliant_factor(rows, &s->start, &s->lead, &s->why));
+        CHECK_OK(tni_compliant_solve(rows, true, NULL, NULL, s->x, s->x + s->u_count, &s->why));
+        CHECK_LESS(off(s), 1e-10); // at rest and unbent, exact derivatives are the soft ones
+    }
+    bench_free(s);
+}
+
+// A wheel on a hinge with a spring and a damper, turned by phi out of its rest: backward Euler is
+// w1 = (w0 - h k phi / I) / (1 + h^2 k / I + h d / I).
+TEST(a_wheel_takes_the_step_of_backward_euler)
+{
+    const double h = 1.0 / 60, k = 300, d = 2, phi = 0.4, w0 = 1.5, I = 0.01;
+    for (int form = TN_IMPLICIT_BLOCKS; form <= TN_IMPLICIT_EXACT; ++form) {
+        test_random       r    = {7};
+        random_mechanism* m    = random_mechanism_make();
+        const tn_body_id  body = add_ball(m, (tn_vec3){1, 0, 0});
+        tn_joint_def      def  = tn_default_joint_def(TN_JOINT_HINGE);
+        def.body2 = body, def.anchor = (tn_vec3){1, 0, 0}, def.axis = (tn_vec3){0, 0, 1};
+        def.stiffness = k, def.damping = d, def.rest[0] = -phi;
+        (void)tn_scene_add_joint(m->scene, &def);
+        random_mechanism_build(m);
+        const int wz    = m->model->bodies[body.bits].u_start + 5;
+        m->state->u[wz] = w0;
+        bench* b        = bench_make(m, &r, false);
+        CHECK_OK(tni_blocks_create(&b->arena, b->system, (tn_implicit_form)form, &b->touching,
+                                   &b->form, &b->why));
+        CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
+        CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
+        CHECK_NEAR(b->u[wz], (w0 - h * k / I * phi) / (1 + h * h * k / I + h * d / I), 1e-12);
+        bench_free(b);
+    }
+}
+
+// ---- What is refused ------------------------------------------------------
 
 static tn_result create_on(random_mechanism* m, test_random* r, tn_why* why)
 {
@@ -563,7 +631,7 @@ TEST(hard_limits_are_refused)
     CHECK(strstr(why.text, "limits") != NULL);
 }
 
-// ---- Cost ---------------------------------------------------------------------------------
+// ---- Cost -----------------------------------------------------------------
 
 static void chain_flops(int links, double* factor, double* solve)
 {

@@ -482,6 +482,8 @@ TEST(joints_of_usual_tools_find_the_bodies_of_a_person)
     check_mapping("humanoid:detail=1", "Hips LeftShoulder LeftArm LeftForeArm LeftHand",
                   "Hips>pelvis LeftShoulder>left_collar LeftArm>left_upper_arm "
                   "LeftForeArm>left_ulna LeftHand>left_palm");
+    // A name that is the same letter by letter goes before the table, which likes "chest4" better.
+    check_mapping("humanoid", "hips chest chest4 spine", "hips>pelvis chest>chest spine>abdomen");
     // Not people: the same name is enough, and numbers count.
     check_mapping("chain:n=3", "other Link_1 link3 link33", "Link_1>link1 link3>link3");
 }
@@ -650,6 +652,26 @@ TEST(the_root_follows_its_path_in_the_scale_of_the_bones)
     driven_free(&d);
 }
 
+TEST(the_motion_is_blended_in)
+{
+    // A turn by 90 degrees about the vertical, 100 units to the left, within 1 s: half way at half
+    // time, since 3 s^2 - 2 s^3 = 1/2 there; at a quarter 5/32.
+    tn_mocap_options options = at_once();
+    options.blend            = 1;
+    driven       d           = drive_bars((tn_vec3){0, 1, 0}, 0.3, false,
+                                          "Frames: 5\nFrame Time: 0.25\n0 100 0 0 0 0 0 0 0 0 0 0 0 0\n"
+                                                          "100 100 0 0 0 90 0 0 0 0 0 0 0 0\n100 100 0 0 0 90 0 0 0 0 0 0 0 0\n"
+                                                          "100 100 0 0 0 90 0 0 0 0 0 0 0 0\n100 100 0 0 0 90 0 0 0 0 0 0 0 0\n",
+                                          &options);
+    const double share[]     = {0, 5.0 / 32, 0.5, 27.0 / 32, 1};
+    for (int i = 0; i < 5; ++i) {
+        const tn_frame pose = target_of(d.r.scene, "pelvis")->keys[i].pose;
+        check_matrix(of_quat(pose.orientation), about(2, 90 * share[i]), 1e-15);
+        check_vec(pose.position, (tn_vec3){0, share[i], 1}, 1e-15);
+    }
+    driven_free(&d);
+}
+
 TEST(options_choose_axes_scale_places_start_and_springs)
 {
     tn_mocap_options options  = at_once();
@@ -805,7 +827,7 @@ TEST(a_rigid_arm_follows)
     CHECK_NEAR(atan2(x.y, x.x), 90 * DEGREE - lag, 1e-8); // RK4: 1000 (h turn)^5 / 120
     rig_run(&r, 1e-3, 4000);
     const tn_vec3 y = apply(of_quat(tn_state_pose(r.state, arm).orientation), (tn_vec3){0, 0, 1});
-    CHECK_NEAR(atan2(y.y, y.x), 90 * DEGREE, 0.2 * exp(-5 * decay));
+    CHECK_NEAR(atan2(y.y, y.x), 90 * DEGREE, 0.2 * exp(-4 * decay));
     tn_mocap_free(m);
     rig_free(&r);
 }

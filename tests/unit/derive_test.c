@@ -90,7 +90,7 @@ static void finish(random_mechanism* m, test_random* r)
     random_disturb(m, r, 0.3, 1);
 }
 
-// ---- Forces on bodies ----------------------------------------------------------------------------
+// ---- Forces on bodies ---------------------------------------------------------------------------
 
 TEST(turning_bodies)
 {
@@ -138,8 +138,8 @@ TEST(springs)
     }
 }
 
-// Without a length the force is linear in the points, also where these coincide. The differences step
-// over that place evenly.
+// Without a length the force is linear in the points, also where these coincide. The differences
+// step over that place evenly.
 TEST(springs_without_length_where_their_points_coincide)
 {
     random_mechanism* m      = random_mechanism_make();
@@ -236,7 +236,7 @@ TEST(elasticity)
     }
 }
 
-// ---- Joints --------------------------------------------------------------------------------------
+// ---- Joints -------------------------------------------------------------------------------------
 
 static bool is_rotation(const tni_joint_type* type, int k)
 {
@@ -322,8 +322,8 @@ TEST(balls_at_1_90_and_170_degrees)
     }
 }
 
-// Equation (7) of Hernandez et al. 2011, phi/(2 sin phi) (R^T + 1), is right across the axis u and too
-// stiff along it, by phi/sin phi: the step that takes [u]x off loses what lies along u. What is
+// Equation (7) of Hernandez et al. 2011, phi/(2 sin phi) (R^T + 1), is right across the axis u and
+// too stiff along it, by phi/sin phi: the step that takes [u]x off loses what lies along u. What is
 // derived here has u^T K u = k at any angle.
 TEST(equation_7_is_wrong_along_the_axis)
 {
@@ -353,7 +353,7 @@ TEST(equation_7_is_wrong_along_the_axis)
     }
 }
 
-// ---- All together --------------------------------------------------------------------------------
+// ---- All together -------------------------------------------------------------------------------
 
 TEST(whole_scenes)
 {

@@ -96,7 +96,7 @@ static void total_free(total* t)
     free(t->f), free(t->K), free(t->D);
 }
 
-// ---- At d = 0 ------------------------------------------------------------------------------------
+// ---- At d = 0 -----------------------------------------------------------------------------------
 
 // A step of no length from here: f - D J u is the force itself. Rounding of forces of 10 or so.
 static void check_force(const random_mechanism* m, const tni_force* force, const char* label)
@@ -225,7 +225,7 @@ TEST(plain_and_soft_forces_make_all)
     }
 }
 
-// ---- Against exact derivatives -------------------------------------------------------------------
+// ---- Against exact derivatives ------------------------------------------------------------------
 
 static void check_matrix(const char* label, const double* got, const double* want, int n)
 {
@@ -398,7 +398,7 @@ TEST(torsion_is_the_symmetric_part)
     }
 }
 
-// ---- Balance -------------------------------------------------------------------------------------
+// ---- Balance ------------------------------------------------------------------------------------
 
 // Total force and total torque about the origin of a push along the rows.
 static void total_push(const tni_scene_view* at, const tni_soft* soft, const double* push,
@@ -461,7 +461,7 @@ TEST(soft_forces_balance)
     }
 }
 
-// ---- What they are -------------------------------------------------------------------------------
+// ---- What they are ------------------------------------------------------------------------------
 
 typedef struct census {
     const tn_model* model;
@@ -499,7 +499,7 @@ TEST(springs_to_what_cannot_be_pushed_are_on_one_body)
     random_mechanism_free(m);
 }
 
-// ---- Ahead ---------------------------------------------------------------------------------------
+// ---- Ahead --------------------------------------------------------------------------------------
 
 // A hinge about z between the ground and a body, at an angle and a speed.
 static random_mechanism* door(double z, double rate, const tn_joint_def* with)
@@ -619,7 +619,7 @@ TEST(friction_of_balls_is_one_vector)
     }
 }
 
-// ---- Things that move by themselves --------------------------------------------------------------
+// ---- Things that move by themselves -------------------------------------------------------------
 
 static double coordinate_at(force_rig* rig, double time)
 {
@@ -628,8 +628,9 @@ static double coordinate_at(force_rig* rig, double time)
     return tni_joint_coordinate(rig->m->model, joint, 0, tni_sides_of(joint, at.views), at.z).C;
 }
 
-// The spring's end on a kinematic body goes where its keys lead: along the row, f - K J d is the force
-// at the step's end but for the square of h. Without the known part it would be off by k h zdot.
+// The spring's end on a kinematic body goes where its keys lead: along the row, f - K J d is the
+// force at the step's end but for the square of h. Without the known part it would be off by k h
+// zdot.
 TEST(kinematic_bodies_carry_their_end)
 {
     static const random_joint_type types[] = {{TN_JOINT_HINGE, 0}, {TN_JOINT_SLIDER, 0}};
