@@ -2,6 +2,7 @@
 #include "system/stiff.h"
 
 #include "force/force.h"
+#include "system/blocks.h"
 #include "system/compliant.h"
 #include "system/nullspace.h"
 
@@ -11,6 +12,7 @@ struct tni_stiff {
     tn_implicit_form form;
     tni_compliant*   compliant; ///< rows, else NULL
     tni_nullspace*   nullspace; ///< likewise
+    tni_block_form*  blocks;    ///< blocks and exact, likewise
     tni_touching     touching;
 };
 
@@ -63,6 +65,8 @@ tn_result tni_stiff_create(tni_arena* arena, tni_system* system,
     if (result == TN_OK) result = tni_touching_create(s->model, settings, &s->touching);
     if (result != TN_OK) return result;
     if (s->form == TN_IMPLICIT_NULLSPACE) return tni_nullspace_create(arena, system, &s->nullspace);
+    if (s->form != TN_IMPLICIT_ROWS)
+        return tni_blocks_create(arena, system, s->form, &s->touching, &s->blocks, why);
     return tni_compliant_create(arena, system, &s->touching, &s->compliant);
 }
 
@@ -84,6 +88,8 @@ tn_result tni_stiff_grow(tni_stiff* stiff)
 tn_result tni_stiff_solver(const tni_stiff* stiff, tn_solver* solver)
 {
     *solver = (tn_solver){.formulation = TN_FORMULATION_KKT, .form = stiff->form};
+    double unused;
+    if (stiff->blocks != NULL) tni_blocks_flops(stiff->blocks, &solver->factor_flops, &unused);
     if (stiff->compliant == NULL) return TN_OK;
     const tni_saddle* saddle = tni_compliant_saddle(stiff->compliant);
     solver->factor_flops     = tni_saddle_flops(saddle);
@@ -96,13 +102,21 @@ size_t tni_stiff_bytes(const tni_stiff* stiff)
     return stiff->touching.arena.bytes + stiff->touching.beside.arena.bytes;
 }
 
+static tn_result solve(tni_stiff* s, bool whole, const double* b, const double* r, double* u,
+                       double* mu, tn_why* why)
+{
+    return s->blocks != NULL ? tni_blocks_solve(s->blocks, whole, b, r, u, mu, why)
+                             : tni_compliant_solve(s->compliant, whole, b, r, u, mu, why);
+}
+
 tn_result tni_stiff_begin(tni_stiff* s, const tni_start* start, const tni_lead* lead, double* u,
                           double* mu, tn_why* why)
 {
     if (s->nullspace != NULL) return tni_nullspace_begin(s->nullspace, start, lead, u, mu, why);
-    const tn_result result = tni_compliant_factor(s->compliant, start, lead, why);
+    tn_result result = s->blocks != NULL ? tni_blocks_factor(s->blocks, start, lead, why)
+                                         : tni_compliant_factor(s->compliant, start, lead, why);
     if (result != TN_OK) return result;
-    return tni_compliant_solve(s->compliant, true, NULL, NULL, u, mu, why);
+    return solve(s, true, NULL, NULL, u, mu, why);
 }
 
 void tni_stiff_note(const tni_stiff* s, tn_step_report* report)
@@ -114,7 +128,7 @@ tn_result tni_stiff_correct(tni_stiff* s, const double* b, const double* r, doub
                             tn_why* why)
 {
     if (s->nullspace != NULL) return tni_nullspace_correct(s->nullspace, b, r, u, mu, why);
-    return tni_compliant_solve(s->compliant, false, b, r, u, mu, why);
+    return solve(s, false, b, r, u, mu, why);
 }
 
 double tni_stiff_rows(const tni_system* system, double h, double* r, int* worst)
@@ -147,8 +161,8 @@ double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead,
     else tni_fly_mean(model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
     const tni_place at = {lead->time, q1, u1, start->at.z};
     tni_system_look(s->system, &at);
-    return fmax(tni_stiff_rows(s->system, lead->h, r, worst),
-                tni_compliant_look(s->compliant, start->at.z));
+    const double open = tni_stiff_rows(s->system, lead->h, r, worst);
+    return s->compliant != NULL ? fmax(open, tni_compliant_look(s->compliant, start->at.z)) : open;
 }
 
 static tni_scene_view scene_at(const tni_stiff* s, const tni_place* at)

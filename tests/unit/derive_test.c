@@ -252,8 +252,8 @@ static tn_limit no_limit(void)
 static void check_joint(test_random* r, random_joint_type t, random_kind kind1, random_kind kind2)
 {
     const tni_joint_type* type = tni_joint_type_of(t.type, t.of);
-    tn_joint_def          with = {
-                 .stiffness = 4, .damping = 2, .friction = 1.5, .friction_speed = 0.5, .limit = no_limit()};
+    tn_joint_def          with = {.stiffness = 4, .damping = 2, .limit = no_limit()};
+    with.friction = 1.5, with.friction_speed = 0.5;
     random_numbers(r, with.rest, type->coordinate_count, 1);
     random_numbers(r, with.force, type->coordinate_count, 1);
     if (!is_rotation(type, 0)) {
