@@ -7,11 +7,11 @@
 // energy is made. It is linear while it pushes:
 //     in contact already   g0 <= 0     f = -k g            K = k          D = d
 //     met on the way       g0 >  0     f = -(k + d/h) g    K = k + d/h    D = 0
-// g being the gap that is seen, kinematic bodies where they end. A point counts when N1 > 0 with
-// the velocities expected. Those shapes are looked at that meet at the start or where these
-// velocities lead, and those that were looked at before in the same step; balls that pass each other
-// whole within a step are not seen to. When the end itself is looked at, as Newton's method does,
-// nothing moves any more, and g0 = g - h gdot.
+// g being the gap that is seen, with what kinematic bodies and the turning of corners, h^2 gamma/2,
+// add to it until the end. A point counts when N1 > 0 with the velocities expected. Those shapes
+// are looked at that meet at the start or where these velocities lead, and those that were looked
+// at before in the same step; balls that pass each other whole within a step are not seen to. When
+// the end itself is looked at, as Newton's method does, nothing moves any more, and g0 = g - h gdot.
 //
 // Friction is Coulomb's, made smooth: across the normal, with the slip v,
 //     -mu N0 v / sqrt(|v|^2 + c^2)         as  D = mu N0 / sqrt(|v0|^2 + c^2) on both directions
@@ -59,7 +59,7 @@ static double way_of(const tni_scene_view* at, const tni_ahead* ahead)
     return ahead->time > at->time ? ahead->h : 0;
 }
 
-// ---- Where shapes are expected to end ------------------------------------------------------------
+// ---- Where shapes are expected to end -----------------------------------------------------------
 
 static void move_view(const tni_view* view, tn_vec3 d, tn_vec3 turn, tni_view* moved)
 {
@@ -93,38 +93,17 @@ static void look_ahead(const tni_scene_view* at, const tni_ahead* ahead, int bod
     }
 }
 
-// How far a gap may be above what its rate says, shapes having turned and gone round each other:
-// to second order, and not more than part of their size.
-static double bend_of(const tni_scene_view* at, const tni_shape* shape, const tni_view* end)
+static void look_all_ahead(const tni_scene_view* at, const tni_ahead* ahead, tni_view* end)
 {
-    const tni_view* view   = &at->views[shape->body];
-    const bool      oblong = shape->type == TN_SHAPE_CAPSULE || shape->type == TN_SHAPE_CYLINDER;
-    const double    size   = shape->type == TN_SHAPE_BOX ? tni_norm(shape->half_size)
-                             : oblong                    ? shape->half_length + shape->radius
-                                                         : shape->radius;
-    double          turn   = 0; // squared, about
-    for (int k = 0; k < 9; ++k) turn += 0.5 * square(end->R.m[k] - view->R.m[k]);
-    const double bend = fmin(turn, 0.2) * (size + tni_norm(shape->p));
-    if (shape->type != TN_SHAPE_SPHERE) return bend;
-    const double way = tni_norm(tni_sub(end->x, view->x));
-    return bend + fmin(way * way / shape->radius, 0.2 * shape->radius);
-}
-
-// Returns how far apart shapes may be there and yet push.
-static double look_all_ahead(const tni_scene_view* at, const tni_ahead* ahead, tni_view* end)
-{
-    const tn_model* model = at->model;
-    double          reach = 0;
-    for (int i = 0; i < model->shape_count; ++i) {
-        const tni_shape* shape = &model->shapes[i];
-        const int        body  = shape->body;
-        if (i == 0 || model->shapes[i - 1].body != body) look_ahead(at, ahead, body, &end[body]);
-        if (shape->type != TN_SHAPE_PLANE) reach = fmax(reach, bend_of(at, shape, &end[body]));
+    int last = -1; // shapes of a body stand together
+    for (int i = 0; i < at->model->shape_count; ++i) {
+        const int body = at->model->shapes[i].body;
+        if (body != last) look_ahead(at, ahead, body, &end[body]);
+        last = body;
     }
-    return reach;
 }
 
-// ---- One point ------------------------------------------------------------------------------------
+// ---- One point ----------------------------------------------------------------------------------
 
 /// A point as its rows are where the step starts.
 typedef struct point {
@@ -235,7 +214,7 @@ static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact
     return presses;
 }
 
-// ---- All points ------------------------------------------------------------------------------------
+// ---- All points ---------------------------------------------------------------------------------
 
 // Points that are known stand by rising id.
 static void learn(tni_contact_room* room, const tni_touch* touch)
@@ -255,11 +234,11 @@ static void learn(tni_contact_room* room, const tni_touch* touch)
 }
 
 // Returns how many are known then, or would be, at most.
-static int find(const tn_model* model, const tni_view* views, double reach, tni_contact_room* room)
+static int find(const tn_model* model, const tni_view* views, tni_contact_room* room)
 {
     tni_touch* more     = room->touches + room->known; // read before it is written over
     const int  capacity = room->capacity - room->known;
-    const int  found    = tni_find_touches(model, views, reach, more, capacity);
+    const int  found    = tni_find_touches(model, views, 0, more, capacity);
     if (found > capacity) return room->known + found;
     for (int i = 0; i < found; ++i) {
         const tni_touch touch = more[i];
@@ -273,8 +252,8 @@ static int look_again(const tni_scene_view* at, const tni_ahead* ahead, tni_cont
 {
     room->count = 0, room->pushing = 0;
     if (at->model->shape_count < 2) return 0;
-    const double reach = look_all_ahead(at, ahead, room->views);
-    const int    found = find(at->model, room->views, reach, room);
+    look_all_ahead(at, ahead, room->views);
+    const int found = find(at->model, room->views, room);
     for (int i = 0; i < found && found <= room->capacity; ++i) {
         if (!soften(at, ahead, law, &room->touches[i], take, user)) continue;
         const uint64_t mixed = (room->touches[i].id + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -289,7 +268,7 @@ int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_con
 {
     if (room->keep) return look_again(at, ahead, law, room, take, user);
     room->known     = 0;
-    const int found = find(at->model, at->views, 0, room);
+    const int found = find(at->model, at->views, room);
     return found > room->capacity ? found : look_again(at, ahead, law, room, take, user);
 }
 
@@ -306,7 +285,7 @@ bool tni_contact_stands(const tni_scene_view* at, const tni_ahead* ahead, tni_co
     return room->pushing == before && found <= room->capacity;
 }
 
-// ---- Forces where the scene is seen ----------------------------------------------------------------
+// ---- Forces where the scene is seen -------------------------------------------------------------
 
 typedef struct pushed {
     const tni_scene_view* at;

@@ -21,8 +21,7 @@
 
 static const char* const parts[] = {
     "pelvis hips hip root",
-    "chest4 chest3 chest2 upperchest thorax chest torso ribcage upperbody spine5 spine4 spine3 spine2 "
-    "spine1 t6 spine",
+    "chest4 chest3 chest2 upperchest thorax chest torso spine4 spine3 spine2 spine1 t6 spine",
     "abdomen lowerback lowerspine belly waist spine spine1 chest l3 torso",
     "neck neck1 neck2",
     "head skull",

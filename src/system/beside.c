@@ -73,7 +73,7 @@ void tni_beside_clear(tni_beside* beside)
     beside->full                            = false;
 }
 
-// ---- A force ---------------------------------------------------------------------------------------
+// ---- A force ------------------------------------------------------------------------------------
 
 // W = L L^T, L n x rank with n the row stride; returns the rank. pivot: rows in the order chosen.
 static int factor_w(int n, const double* W, double* L, int* pivot)
@@ -176,7 +176,7 @@ bool tni_beside_add(tni_beside* s, const tni_soft* soft, const double* W, const 
     return true;
 }
 
-// ---- All of them -----------------------------------------------------------------------------------
+// ---- All of them --------------------------------------------------------------------------------
 
 // out = B u
 static void rates_of(const tni_beside* s, const double* u, double* out)

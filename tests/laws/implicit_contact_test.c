@@ -42,7 +42,7 @@ static tn_vec3 velocity(const rig* r, tn_body_id body)
     return tn_state_velocity(r->state, body).linear;
 }
 
-// ---- A ball on the floor ---------------------------------------------------------------------------
+// ---- A ball on the floor ------------------------------------------------------------------------
 
 static const tn_vec3 down = {0, 0, -9.81};
 
@@ -125,7 +125,7 @@ TEST(a_thrown_ball_ends_up_rolling)
     }
 }
 
-// ---- A box on an incline ---------------------------------------------------------------------------
+// ---- A box on an incline ------------------------------------------------------------------------
 
 // mu = 0.5; the slope as a share of it.
 static rig box_rig(double share, tn_body_id* box)
@@ -193,7 +193,7 @@ TEST(a_tilted_box_tumbles_flat)
     rig_free(&r);
 }
 
-// ---- A belt ----------------------------------------------------------------------------------------
+// ---- A belt -------------------------------------------------------------------------------------
 
 TEST(a_belt_takes_a_box_along)
 {
@@ -215,7 +215,7 @@ TEST(a_belt_takes_a_box_along)
     rig_free(&r);
 }
 
-// ---- Bodies that nothing joins ---------------------------------------------------------------------
+// ---- Bodies that nothing joins ------------------------------------------------------------------
 
 typedef struct momentum {
     tn_vec3 linear, angular;
@@ -280,7 +280,7 @@ TEST(a_tower_of_balls_carries_itself)
     rig_free(&r);
 }
 
-// ---- A chain ---------------------------------------------------------------------------------------
+// ---- A chain ------------------------------------------------------------------------------------
 
 // A slanting chain, its lower end first. Links turn by a radian a step and more, which the linear
 // forecast of a gap is no good for: points may be met a step late, and give back what they stored

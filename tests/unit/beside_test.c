@@ -14,7 +14,7 @@ enum { BODIES = 6, SOFTS = 9, TRIALS = 40 };
 
 static const double tolerance = 1e-11;
 
-// ---- Systems ---------------------------------------------------------------------------------------
+// ---- Systems ------------------------------------------------------------------------------------
 
 typedef struct base {
     int     u_count, row_count, n;
@@ -69,7 +69,7 @@ static tn_result solve(void* user, const double* b, double* u, double* mu, tn_wh
     return TN_OK;
 }
 
-// ---- Forces ----------------------------------------------------------------------------------------
+// ---- Forces -------------------------------------------------------------------------------------
 
 typedef struct pushing {
     tni_soft soft;
@@ -130,7 +130,7 @@ static void add_dense(const tn_model* model, const pushing* p, int n, double* ma
     free(J);
 }
 
-// ---- Answers ---------------------------------------------------------------------------------------
+// ---- Answers ------------------------------------------------------------------------------------
 
 typedef struct answers {
     double *beside, *dense; ///< u, then mu
@@ -219,7 +219,7 @@ TEST(stiff_forces_lose_no_more_than_the_dense_solution)
     CHECK_LESS(worst_of(1e4, 0, true), 1e4 * tolerance);
 }
 
-// ---- Impulses --------------------------------------------------------------------------------------
+// ---- Impulses -----------------------------------------------------------------------------------
 
 static tn_result free_flight(void* user, const double* b, double* u, double* mu, tn_why* why)
 {
@@ -275,7 +275,7 @@ TEST(a_stiff_pair_keeps_its_momentum)
     random_mechanism_free(m);
 }
 
-// ---- Room ------------------------------------------------------------------------------------------
+// ---- Room ---------------------------------------------------------------------------------------
 
 TEST(what_does_not_fit_is_refused_and_fits_after_growing)
 {

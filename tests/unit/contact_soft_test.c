@@ -14,7 +14,7 @@ static const double          h      = 1.0 / 60;
 static const double          radius = 0.1;
 static const double          g      = 9.81;
 
-// ---- Scenes ----------------------------------------------------------------------------------------
+// ---- Scenes -------------------------------------------------------------------------------------
 
 typedef struct seen {
     random_mechanism* m;
@@ -86,7 +86,7 @@ static seen* ball_over_floor(tn_body_kind kind, double friction, double gap)
     return s;
 }
 
-// ---- The law ---------------------------------------------------------------------------------------
+// ---- The law ------------------------------------------------------------------------------------
 
 // k depth1 + d (depth1 - depth0)/h, not below 0.
 static double law_of(double gap, double rate)
@@ -206,7 +206,7 @@ TEST(a_box_stands_on_its_corners)
     seen_free(s);
 }
 
-// ---- Friction --------------------------------------------------------------------------------------
+// ---- Friction -----------------------------------------------------------------------------------
 
 TEST(friction_is_a_secant_of_the_smooth_law)
 {
@@ -258,7 +258,7 @@ TEST(what_is_only_about_to_touch_does_not_rub)
     seen_free(s);
 }
 
-// ---- Moving floors ---------------------------------------------------------------------------------
+// ---- Moving floors ------------------------------------------------------------------------------
 
 // A plane that rises with v and slides with w under a ball at rest.
 TEST(a_kinematic_plane_pushes_and_drags)
@@ -287,7 +287,7 @@ TEST(a_kinematic_plane_pushes_and_drags)
     seen_free(s);
 }
 
-// ---- Two bodies ------------------------------------------------------------------------------------
+// ---- Two bodies ---------------------------------------------------------------------------------
 
 // Forces of a pair of free rigid bodies and their torques about the origin add up to nothing.
 static void check_balance(const seen* s)
@@ -349,7 +349,7 @@ TEST(a_ball_on_a_fixed_ball_is_pushed_away)
     }
 }
 
-// ---- Backward Euler, by hand -----------------------------------------------------------------------
+// ---- Backward Euler, by hand --------------------------------------------------------------------
 
 // (M + h^2 J^T K J + h J^T D J) u = M u + h (force + J^T f) for the first free body, rigid, turning
 // slowly; as often as other points push than were expected.
@@ -497,7 +497,7 @@ TEST(a_turning_corner_is_foreseen_to_second_order)
     }
 }
 
-// ---- Room, and the law by itself -------------------------------------------------------------------
+// ---- Room, and the law by itself ----------------------------------------------------------------
 
 // Friction of a step is the same from either end, whatever the depth and the slip have become.
 TEST(the_end_rubs_as_the_start)

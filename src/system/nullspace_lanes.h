@@ -1,0 +1,371 @@
+// nullspace_lanes: what is done to links one by one, in lanes of one vector length. Compiled once for
+// each, with
+//     SET     its name
+//     TARGET  the processor it is for, as an attribute
+//     BYTES   of a vector
+//     ROOT(x) its square root
+// There is no guard against being included twice: that is the point. What happens to one link does
+// not depend on its lane or its neighbours, so the bits are the same for every length.
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define NAME(x)     JOIN(x, SET)
+#define vec         NAME(vec)
+#define vec3        NAME(vec3)
+#define mask        NAME(mask)
+
+#if defined(__GNUC__)
+typedef double  vec __attribute__((vector_size(BYTES)));
+typedef int64_t mask __attribute__((vector_size(BYTES)));
+#define AT(v, lane)   ((v)[lane])
+#define ONLY(m, v)    ((vec)((m) & (mask)(v)))
+#define PICK(m, a, b) ((vec)(((m) & (mask)(a)) | (~(m) & (mask)(b))))
+#else
+typedef double vec;
+typedef int    mask;
+#define AT(v, lane)   (*((double*)&(v) + (lane)))
+#define ONLY(m, v)    ((m) ? (v) : 0)
+#define PICK(m, a, b) ((m) ? (a) : (b))
+#endif
+#define LANES ((int)(sizeof(vec) / sizeof(double)))
+
+typedef struct vec3 {
+    vec x, y, z;
+} vec3;
+
+TNI_INLINE TARGET vec3 NAME(add)(vec3 a, vec3 b)
+{
+    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+TNI_INLINE TARGET vec3 NAME(sub)(vec3 a, vec3 b)
+{
+    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
+TNI_INLINE TARGET vec3 NAME(scale)(vec s, vec3 a)
+{
+    return (vec3){s * a.x, s * a.y, s * a.z};
+}
+
+TNI_INLINE TARGET vec NAME(dot)(vec3 a, vec3 b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+TNI_INLINE TARGET vec3 NAME(cross)(vec3 a, vec3 b)
+{
+    return (vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+// I, symmetric: xx xy xz yy yz zz.
+TNI_INLINE TARGET vec3 NAME(times)(const vec I[6], vec3 a)
+{
+    return (vec3){I[0] * a.x + I[1] * a.y + I[2] * a.z, I[1] * a.x + I[3] * a.y + I[4] * a.z,
+                  I[2] * a.x + I[4] * a.y + I[5] * a.z};
+}
+
+TNI_INLINE TARGET vec3 NAME(rotated)(const vec R[9], vec3 a)
+{
+    return (vec3){R[0] * a.x + R[1] * a.y + R[2] * a.z, R[3] * a.x + R[4] * a.y + R[5] * a.z,
+                  R[6] * a.x + R[7] * a.y + R[8] * a.z};
+}
+
+// Number i of each lane.
+TNI_INLINE TARGET vec NAME(take)(const double* const* p, int i)
+{
+#if !defined(__GNUC__)
+    return p[0][i];
+#elif BYTES == 32
+    return (vec){p[0][i], p[1][i], p[2][i], p[3][i]};
+#else
+    return (vec){p[0][i], p[1][i]};
+#endif
+}
+
+TNI_INLINE TARGET vec3 NAME(take3)(const double* const* p, int i)
+{
+    return (vec3){NAME(take)(p, i), NAME(take)(p, i + 1), NAME(take)(p, i + 2)};
+}
+
+// a turned by the unit quaternion (w, v).
+TNI_INLINE TARGET vec3 NAME(turn)(vec w, vec3 v, vec3 a)
+{
+    const vec3 half = NAME(cross)(v, a), t = NAME(add)(half, half);
+    return NAME(add)(NAME(add)(a, NAME(scale)(w, t)), NAME(cross)(v, t));
+}
+
+// As tni_quat_matrix.
+TNI_INLINE TARGET void NAME(matrix)(vec w, vec3 v, vec R[9])
+{
+    const vec xx = v.x * v.x, yy = v.y * v.y, zz = v.z * v.z, xy = v.x * v.y, xz = v.x * v.z,
+              yz = v.y * v.z, wx = w * v.x, wy = w * v.y, wz = w * v.z;
+    R[0] = 1 - 2 * (yy + zz), R[1] = 2 * (xy - wz), R[2] = 2 * (xz + wy);
+    R[3] = 2 * (xy + wz), R[4] = 1 - 2 * (xx + zz), R[5] = 2 * (yz - wx);
+    R[6] = 2 * (xz - wy), R[7] = 2 * (yz + wx), R[8] = 1 - 2 * (xx + yy);
+}
+
+// ---- Survey --------------------------------------------------------------------------------------
+
+// K += ee times the stiffness of a force f at the arm r. As geometric.c has it, with the negative
+// part taken off what it is without: c 1 - (f r^T + r f^T)/2 + (m - c)/(4 m (m + c)) b b^T for
+// c > 0, b = |r| f + |f| r.
+TNI_INLINE TARGET void NAME(stiffen)(double ee, vec3 f, vec3 r, vec K[6])
+{
+    const vec  F = ROOT(NAME(dot)(f, f)), L = ROOT(NAME(dot)(r, r)), m = F * L, c = NAME(dot)(f, r);
+    const mask valid = 0.5 * (c + m) > 1e-14 * m, pulls = c >= 0;
+    const vec  size = PICK(pulls, c, -c), sign = PICK(pulls, F, -F);
+    const vec  s = ONLY(valid, ee * (m - size) / (4 * m * (m + size)));
+    const vec  k = ONLY(valid & pulls, 0 * c + ee);
+    const vec3 b = NAME(add)(NAME(scale)(L, f), NAME(scale)(sign, r)), sb = NAME(scale)(s, b),
+               g = NAME(scale)(k, f), half = NAME(scale)(0.5 * k, f);
+    const vec kc = NAME(dot)(g, r);
+    K[0] += sb.x * b.x + (kc - g.x * r.x);
+    K[1] += sb.x * b.y - (half.x * r.y + half.y * r.x);
+    K[2] += sb.x * b.z - (half.x * r.z + half.z * r.x);
+    K[3] += sb.y * b.y + (kc - g.y * r.y);
+    K[4] += sb.y * b.z - (half.y * r.z + half.z * r.y);
+    K[5] += sb.z * b.z + (kc - g.z * r.z);
+}
+
+// R S R^T
+TNI_INLINE TARGET void NAME(turned)(const vec R[9], const vec S[6], vec out[6])
+{
+    const vec3 a = {R[0], R[1], R[2]}, b = {R[3], R[4], R[5]}, c = {R[6], R[7], R[8]};
+    const vec3 x = NAME(times)(S, a), y = NAME(times)(S, b), z = NAME(times)(S, c);
+    out[0] = NAME(dot)(x, a), out[1] = NAME(dot)(x, b), out[2] = NAME(dot)(x, c);
+    out[3] = NAME(dot)(y, b), out[4] = NAME(dot)(y, c), out[5] = NAME(dot)(z, c);
+}
+
+TNI_INLINE TARGET void NAME(put)(tni_survey out, int field, vec v)
+{
+    memcpy(out[field], &v, sizeof v);
+}
+
+TNI_INLINE TARGET void NAME(put3)(tni_survey out, int field, vec3 v)
+{
+    NAME(put)(out, field, v.x), NAME(put)(out, field + 1, v.y), NAME(put)(out, field + 2, v.z);
+}
+
+static TARGET void NAME(survey)(const tni_nullspace* ns, int first, tni_survey out)
+{
+    static const double none[3] = {0, 0, 0};
+    const tni_start*    start   = ns->start;
+    const double *      q[LANES], *x[LANES], *qb[LANES], *xb[LANES], *from[LANES], *form[LANES],
+        *lambda[LANES], *form_b[LANES];
+    tn_quat       of_fixed[LANES];
+    const double* moving = start->momentum != NULL ? start->momentum : start->at.u;
+    for (int k = 0; k < LANES; ++k) {
+        const int       i = first + k < ns->count ? first + k : ns->count - 1;
+        const tni_link* a = &ns->links[i];
+        x[k]              = start->at.q + a->q;
+        q[k]              = x[k] + 3;
+        from[k]           = moving + a->u;
+        form[k]           = &a->form->mass;
+        lambda[k]         = start->multipliers != NULL && a->kind != TNI_LINK_OTHER
+                                ? start->multipliers + a->row
+                                : none;
+        if (a->parent >= 0) {
+            xb[k]     = start->at.q + ns->links[a->parent].q;
+            qb[k]     = xb[k] + 3;
+            form_b[k] = &ns->links[a->parent].form->mass;
+        } else {
+            of_fixed[k] = tni_matrix_quat(&ns->system->views[a->other].R);
+            xb[k]       = &ns->system->views[a->other].x.x;
+            qb[k]       = &of_fixed[k].w;
+            form_b[k]   = form[k];
+        }
+    }
+    enum { MASS = 0, INERTIA = 1, REF = 13, ANCHOR = 16, SIGN = 19 }; // in tni_link_form
+    const vec m = NAME(take)(form, MASS), sign = NAME(take)(form, SIGN);
+    vec       R[9], Rb[9], S[6], I[6], K[6] = {0 * m, 0 * m, 0 * m, 0 * m, 0 * m, 0 * m};
+    NAME(matrix)(NAME(take)(q, 0), NAME(take3)(q, 1), R);
+    NAME(matrix)(NAME(take)(qb, 0), NAME(take3)(qb, 1), Rb);
+    for (int i = 0; i < 6; ++i) S[i] = NAME(take)(form, INERTIA + i);
+    const vec3 ref = NAME(rotated)(R, NAME(take3)(form, REF)),
+               rb  = NAME(rotated)(Rb, NAME(take3)(form, ANCHOR));
+    const vec3 gap =
+        NAME(sub)(NAME(add)(NAME(take3)(x, 0), ref), NAME(add)(NAME(take3)(xb, 0), rb));
+    NAME(turned)(R, S, I);
+    vec3 f = NAME(take3)(from, 0), t = NAME(take3)(from, 3);
+    if (start->momentum == NULL) f = NAME(scale)(m, f), t = NAME(times)(I, t);
+    if (ns->plain == NULL) {
+        const tn_vec3 g  = ns->model->gravity;
+        const vec     em = ns->e * m;
+        f.x += em * g.x, f.y += em * g.y, f.z += em * g.z;
+    }
+    if (start->multipliers != NULL) {
+        const double ee   = ns->e * ns->e;
+        const vec3   push = NAME(scale)(sign, NAME(take3)(lambda, 0)),
+                   back   = {-push.x, -push.y, -push.z};
+        // The force acts at body 2's anchor.
+        const mask second = sign > 0;
+        const vec3 off    = {ONLY(~second, gap.x), ONLY(~second, gap.y), ONLY(~second, gap.z)};
+        const vec3 off_b  = {ONLY(second, gap.x), ONLY(second, gap.y), ONLY(second, gap.z)};
+        NAME(stiffen)(ee, push, NAME(sub)(ref, off), I);
+        NAME(stiffen)(ee, back, NAME(add)(rb, off_b), K);
+    }
+    for (int i = 0; i < 6; ++i) {
+        NAME(put)(out, TNI_SURVEY_I + i, I[i]);
+        NAME(put)(out, TNI_SURVEY_KB + i, K[i]);
+    }
+    NAME(put3)(out, TNI_SURVEY_F, f);
+    NAME(put3)(out, TNI_SURVEY_T, t);
+    NAME(put3)(out, TNI_SURVEY_REF, ref);
+    NAME(put3)(out, TNI_SURVEY_RB, rb);
+    NAME(put3)(out, TNI_SURVEY_GAP, gap);
+    NAME(put3)(out, TNI_SURVEY_REF_B, NAME(rotated)(Rb, NAME(take3)(form_b, REF)));
+    for (int i = 0; ns->held && i < 9; ++i) {
+        NAME(put)(out, TNI_SURVEY_R + i, R[i]);
+        NAME(put)(out, TNI_SURVEY_R + 9 + i, Rb[i]);
+    }
+}
+
+// ---- Flight --------------------------------------------------------------------------------------
+
+// atan(|s|)/|s|, z = s.s up to 0.0653.
+TNI_INLINE TARGET vec NAME(kappa)(vec z)
+{
+    static const double c[] = {1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
+                               1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1};
+    vec                 k   = 0 * z + c[0];
+    for (int i = 1; i < 12; ++i) k = c[i] - z * k;
+    return k;
+}
+
+// A round of Newton's method.
+TNI_INLINE TARGET vec3 NAME(improve)(const vec I[6], vec3 l, vec3 s)
+{
+    const vec  z = NAME(dot)(s, s), k2 = 2 * NAME(kappa)(z), slope = z * 1.6 - 4.0 / 3; // 4 k'
+    const vec3 Ia = NAME(times)(I, NAME(scale)(k2, s)), m = NAME(add)(Ia, l);
+    const vec3 F = NAME(add)(NAME(sub)(Ia, l), NAME(cross)(s, m));
+    // Columns of B = (1 + [s]x) I, then of D = B (k2 + slope s s^T) - [m]x.
+    vec3 X = {I[0], I[1], I[2]}, Y = {I[1], I[3], I[4]}, Z = {I[2], I[4], I[5]};
+    X             = NAME(add)(X, NAME(cross)(s, X));
+    Y             = NAME(add)(Y, NAME(cross)(s, Y));
+    Z             = NAME(add)(Z, NAME(cross)(s, Z));
+    const vec3 Bs = NAME(scale)(
+        slope, NAME(add)(NAME(add)(NAME(scale)(s.x, X), NAME(scale)(s.y, Y)), NAME(scale)(s.z, Z)));
+    X = NAME(add)(NAME(scale)(k2, X), NAME(scale)(s.x, Bs));
+    Y = NAME(add)(NAME(scale)(k2, Y), NAME(scale)(s.y, Bs));
+    Z = NAME(add)(NAME(scale)(k2, Z), NAME(scale)(s.z, Bs));
+    X.y -= m.z, X.z += m.y;
+    Y.x += m.z, Y.z -= m.x;
+    Z.x -= m.y, Z.y += m.x;
+    const vec3 YZ = NAME(cross)(Y, Z), XF = NAME(cross)(X, F);
+    const vec  over = 1 / NAME(dot)(X, YZ);
+    return (vec3){s.x - over * NAME(dot)(F, YZ), s.y - over * NAME(dot)(Z, XF),
+                  s.z + over * NAME(dot)(Y, XF)};
+}
+
+// s of a flight; a0 = h W / 2 at its start, l = I a0. As many rounds as its size needs for 1e-13.
+TNI_INLINE TARGET vec3 NAME(solve)(const vec I[6], const vec inverse[6], vec3 a0, vec3 l)
+{
+    const vec3 la = NAME(cross)(l, a0), a1 = NAME(times)(inverse, la), b = NAME(cross)(a0, la);
+    const vec3 c    = NAME(cross)(l, a1);
+    const vec3 bend = {c.x - 0.5 * b.x, c.y - 0.5 * b.y, c.z - 0.5 * b.z};
+    const vec3 a    = NAME(add)(NAME(add)(a0, a1), NAME(times)(inverse, bend));
+    const vec  n    = NAME(dot)(a0, a0);
+    vec3       s    = NAME(scale)(0.5 + NAME(dot)(a, a) * (1.0 / 24), a);
+    s               = NAME(improve)(I, l, s);
+    for (int round = 0; round < 2; ++round) {
+        const mask more = n > (round == 0 ? rounds_2 : rounds_3);
+        bool       any  = false;
+        for (int k = 0; k < LANES; ++k) any = any || AT(n, k) > (round == 0 ? rounds_2 : rounds_3);
+        if (!any) break;
+        const vec3 next = NAME(improve)(I, l, s);
+        s = (vec3){PICK(more, next.x, s.x), PICK(more, next.y, s.y), PICK(more, next.z, s.z)};
+    }
+    return s;
+}
+
+// Links of lanes 0, 1, ... fly: at q with u for h.
+TNI_INLINE TARGET void NAME(fly_some)(const tni_nullspace* ns, const int* lane, double h,
+                                      const double* q, const double* u, double* q1, double* u1)
+{
+    enum { INERTIA = 1, INVERSE = 7 }; // in tni_link_form
+    const double *x[LANES], *at[LANES], *v[LANES], *form[LANES];
+    vec           I[6], inverse[6], R[9];
+    for (int k = 0; k < LANES; ++k) {
+        const tni_link* a = &ns->links[lane[k]];
+        x[k] = q + a->q, at[k] = x[k] + 3, v[k] = u + a->u, form[k] = &a->form->mass;
+    }
+    for (int i = 0; i < 6; ++i) {
+        I[i]       = NAME(take)(form, INERTIA + i);
+        inverse[i] = NAME(take)(form, INVERSE + i);
+    }
+    const vec  w    = NAME(take)(at, 0);
+    const vec3 axis = NAME(take3)(at, 1), back = {-axis.x, -axis.y, -axis.z};
+    const vec3 W  = NAME(turn)(w, back, NAME(take3)(v, 3)),
+               a0 = {0.5 * h * W.x, 0.5 * h * W.y, 0.5 * h * W.z};
+    const vec3 l = NAME(times)(I, a0), s = NAME(solve)(I, inverse, a0, l);
+    const vec  z = NAME(dot)(s, s), c = 1 / (1 + z), bw = (1 - z) * c;
+    const vec3 bv = NAME(scale)(2 * c, s), bb = {-bv.x, -bv.y, -bv.z};
+    vec        nw = w * bw - NAME(dot)(axis, bv);
+    vec3       nv =
+        NAME(add)(NAME(add)(NAME(scale)(w, bv), NAME(scale)(bw, axis)), NAME(cross)(axis, bv));
+    const vec n = 1 / ROOT(nw * nw + NAME(dot)(nv, nv));
+    nw          = n * nw;
+    nv          = NAME(scale)(n, nv);
+    NAME(matrix)(nw, nv, R);
+    const double over = 2 / h;
+    const vec3   e    = NAME(times)(inverse, NAME(turn)(bw, bb, l)),
+               w1     = NAME(rotated)(R, (vec3){over * e.x, over * e.y, over * e.z});
+    for (int k = 0; k < LANES; ++k) {
+        const tni_link* a = &ns->links[lane[k]];
+        double *        p = q1 + a->q, *r = u1 + a->u, *to = ns->ends[lane[k]].m;
+        for (int i = 0; i < 3; ++i) p[i] = x[k][i] + h * v[k][i], r[i] = v[k][i];
+        p[3] = AT(nw, k), p[4] = AT(nv.x, k), p[5] = AT(nv.y, k), p[6] = AT(nv.z, k);
+        r[3] = AT(w1.x, k), r[4] = AT(w1.y, k), r[5] = AT(w1.z, k);
+        for (int i = 0; i < 9; ++i) to[i] = AT(R[i], k);
+        if (!(AT(z, k) < far_turn)) fly_far(ns, lane[k], h, q, u, q1, u1);
+    }
+}
+
+static TARGET void NAME(fly)(const tni_nullspace* ns, double h, const double* q, const double* u,
+                             double* q1, double* u1)
+{
+    for (int i = ns->count; i > 0; i -= LANES) {
+        int lane[LANES];
+        for (int k = 0; k < LANES; ++k) lane[k] = i - 1 - k > 0 ? i - 1 - k : 0;
+        NAME(fly_some)(ns, lane, h, q, u, q1, u1);
+    }
+}
+
+static TARGET void NAME(gaps)(const tni_nullspace* ns, int last, const double* q1,
+                              double gap[3][TNI_LANES_MAX])
+{
+    enum { REF = 13, ANCHOR = 16 }; // in tni_link_form
+    const double *x[LANES], *xb[LANES], *r[LANES], *rb[LANES], *form[LANES];
+    vec           R[9], Rb[9];
+    for (int k = 0; k < LANES; ++k) {
+        const int       i = last - k > 0 ? last - k : 0;
+        const tni_link* a = &ns->links[i];
+        x[k] = q1 + a->q, r[k] = ns->ends[i].m, form[k] = &a->form->mass;
+        xb[k] = a->parent >= 0 ? q1 + ns->links[a->parent].q : &ns->system->views[a->other].x.x;
+        rb[k] = a->parent >= 0 ? ns->ends[a->parent].m : ns->system->views[a->other].R.m;
+    }
+    for (int i = 0; i < 9; ++i) R[i] = NAME(take)(r, i), Rb[i] = NAME(take)(rb, i);
+    const vec3 P = NAME(add)(NAME(take3)(x, 0), NAME(rotated)(R, NAME(take3)(form, REF))),
+               Q = NAME(add)(NAME(take3)(xb, 0), NAME(rotated)(Rb, NAME(take3)(form, ANCHOR))),
+               D = NAME(sub)(P, Q);
+    memcpy(gap[0], &D.x, sizeof D.x);
+    memcpy(gap[1], &D.y, sizeof D.y);
+    memcpy(gap[2], &D.z, sizeof D.z);
+}
+
+static const tni_link_lanes SET = {LANES, NAME(survey), NAME(fly), NAME(gaps)};
+
+#undef JOIN_
+#undef JOIN
+#undef NAME
+#undef vec
+#undef vec3
+#undef mask
+#undef AT
+#undef ONLY
+#undef PICK
+#undef LANES
+#undef SET
+#undef TARGET
+#undef BYTES
+#undef ROOT

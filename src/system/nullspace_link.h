@@ -1,0 +1,207 @@
+// nullspace_link: what the files of the null-space form share: a tree of links, and what a step knows
+// of each. See nullspace.c for the mathematics.
+#ifndef TNI_NULLSPACE_LINK_H
+#define TNI_NULLSPACE_LINK_H
+
+#include "force/force.h"
+#include "system/nullspace.h"
+
+typedef struct tni_sym {
+    double xx, xy, xz, yy, yz, zz;
+} tni_sym;
+
+/// What hangs on a point: inertia against v there and w, and the impulse on it.
+typedef struct tni_bulk {
+    tni_sym  M;
+    tni_mat3 H; ///< v^T H w
+    tni_sym  I;
+    tn_vec3  f, t;
+} tni_bulk;
+
+typedef enum tni_link_kind {
+    TNI_LINK_TURNS,
+    TNI_LINK_AXIS,
+    TNI_LINK_FIXED,
+    TNI_LINK_OTHER
+} tni_link_kind;
+
+/// Constants of a body and its joint; neighbours that are alike share one.
+typedef struct tni_link_form {
+    double  mass;
+    tni_sym inertia, inverse; ///< body axes
+    tn_vec3 ref;              ///< O from the centre of mass
+    tn_vec3 anchor;           ///< on the parent, from its centre of mass
+    double  sign;             ///< +1: it is body 2 of its joint
+    double  stiffness, damping;
+    tn_quat twist; ///< plain springs: F2 rest^-1 F1^-1
+} tni_link_form;
+
+typedef struct tni_link {
+    const tni_link_form* form;
+    int                  q, u, row; ///< where its numbers begin
+    int                  parent;    ///< link; -1: none that can be pushed
+    int                  slot;      ///< where its children put their bulk; -1: has none
+    int                  parent_slot;
+    int                  other;     ///< body on the parent's side
+    int                  actuation; ///< -1: none
+    int                  more;      ///< of `mores`, or of `denses` where OTHER; -1: none
+    int                  body, joint, constraint; ///< joint -1: a root without
+    int                  one; ///< the first stiff force on it alone, + 1; 0: none
+    uint8_t              kind;
+    bool                 first;  ///< of the children: nothing is in the slot yet
+    bool                 plain;  ///< of its actuation only spring and damper count
+    bool                 points; ///< OTHER: has rows of the anchors along world axes
+} tni_link;
+
+/// What a step computes of a link whose joint holds the anchors.
+typedef struct tni_link_work {
+    tn_vec3 ref; ///< O from the centre of mass, world axes
+    tn_vec3 rb;  ///< where O sits on the parent, from its centre of mass
+    // TURNS: D = L diag(1/inv) L^T, V = L^-1 H^T. AXIS: rows h = H s, k = I s, s of V; inv.x = 1/D.
+    tn_vec3  l, inv, y;
+    tni_mat3 V;
+    tni_sym  M;    ///< M'
+    tn_vec3  f, p; ///< f', p of v
+} tni_link_work;
+
+/// The same where it has a spring, or turning is held.
+typedef struct tni_link_more {
+    tni_mat3 H; ///< H'
+    tni_sym  I; ///< TURNS: W; else I'
+    tni_mat3 T; ///< TURNS: inv L^-1 W. AXIS: rows n1, n2, the spring's row. FIXED: rows of turning
+    tn_vec3  t, turn;    ///< t', p of w
+    double   q, gram[3]; ///< AXIS: q where y = 0; of n1 and n2: 11, 12, 22 of the inverse
+    double   push, grip; ///< AXIS: of the spring where q = 0, W
+} tni_link_more;
+
+enum { TNI_LINK_SOFT_MAX = 5 };
+
+/// Rows between a joint's bodies that push with g - W rate, rate = (on u_a) Ja and (on y) Y.
+typedef struct tni_link_soft {
+    int    count;
+    double W[TNI_LINK_SOFT_MAX * TNI_LINK_SOFT_MAX], g[TNI_LINK_SOFT_MAX];
+    double Ja[TNI_LINK_SOFT_MAX * 6], Y[TNI_LINK_SOFT_MAX * 6];
+} tni_link_soft;
+
+/// A joint of kind OTHER.
+typedef struct tni_link_dense {
+    int           rows;            ///< hard ones; 6 - rows are free
+    tn_vec3       d;               ///< from b's centre of mass to a's, on b
+    double        Q[36];           ///< columns one after the other: the span of J_a^T, then S
+    double        R[36];           ///< J_a^T = Q R, rows x rows, row-major
+    double        G[36];           ///< free x 6
+    double        D[36];           ///< free x free: L, and 1 / d on the diagonal
+    double        A[36], left[36]; ///< A and A'
+    double        SW[TNI_LINK_SOFT_MAX * 6]; ///< W Ja S: count x free
+    double        p[6], q[6], b[6];          ///< of the solve at hand: q where y = 0, b'
+    double        push[TNI_LINK_SOFT_MAX];   ///< of the soft rows where q = y = 0
+    tni_link_soft soft;
+} tni_link_dense;
+
+/// A stiff force on one link alone.
+typedef struct tni_link_one {
+    int    link, next;  ///< next + 1
+    double A[36], b[6]; ///< at the centre of mass
+} tni_link_one;
+
+// What is known of links before anything is eliminated, in lanes: number `field` of lane k at
+// [field][k].
+enum { TNI_LANES_MAX = 4 };
+enum {
+    TNI_SURVEY_I     = 0,  ///< inertia at the centre of mass, with geometric stiffness
+    TNI_SURVEY_F     = 6,  ///< momentum, with the impulse of weight
+    TNI_SURVEY_T     = 9,  ///< angular momentum
+    TNI_SURVEY_REF   = 12, ///< world axes
+    TNI_SURVEY_RB    = 15,
+    TNI_SURVEY_GAP   = 18, ///< of the anchors, a's less b's
+    TNI_SURVEY_REF_B = 21, ///< O of the parent from its centre of mass
+    TNI_SURVEY_KB    = 24, ///< geometric stiffness on the parent
+    TNI_SURVEY_R     = 30, ///< a's axes, then b's; where turning is held
+    TNI_SURVEY_COUNT = 48
+};
+typedef double tni_survey[TNI_SURVEY_COUNT][TNI_LANES_MAX];
+
+/// What is done to several links at once; the same bits from every set.
+typedef struct tni_link_lanes {
+    int lanes;
+    /// Links first, first + 1, ... as they stand.
+    void (*survey)(const tni_nullspace* ns, int first, tni_survey out);
+    /// All links fly for h; R at the end into ends.
+    void (*fly)(const tni_nullspace* ns, double h, const double* q, const double* u, double* q1,
+                double* u1);
+    /// Gaps of the anchors at the end of links last, last - 1, ... by lane.
+    void (*gaps)(const tni_nullspace* ns, int last, const double* q1, double gap[3][TNI_LANES_MAX]);
+} tni_link_lanes;
+
+const tni_link_lanes* tni_link_lanes_plain(void);
+const tni_link_lanes* tni_link_lanes_best(void);
+
+struct tni_nullspace {
+    const tn_model*       model;
+    tni_system*           system;
+    const tni_link_lanes* lanes;
+    int                   count;
+    tni_link*             links; ///< children before parents
+    tni_link_work*        works;
+    tni_link_more*        mores;
+    tni_link_dense*       denses;
+    tni_bulk*             slots;
+    tni_mat3*             ends; ///< R at the end of the last flight
+    int                   fixed_count;
+    int*                  fixed;   ///< bodies that cannot be pushed and hold something
+    bool                  looks;   ///< asks for all views
+    bool                  held;    ///< turning is held somewhere
+    int*                  link_of; ///< by body
+    tni_link_one*         ones;
+    int                   one_count;
+    double*               plain; ///< forces, where there is more than weight; NULL: there is not
+    // Of the step at hand
+    const tni_start* start;
+    const tni_lead*  lead;
+    double           e;
+    tni_soft         soft;
+};
+
+/// Makes the tree: nullspace_tree.c.
+tn_result tni_nullspace_grow(tni_nullspace* ns, tni_arena* arena);
+
+/// W and g of a link's actuation; returns its rows on the link.
+const double* tni_link_soften(tni_nullspace* ns, const tni_link* a, double* W, double* g);
+/// Geometric stiffness of the force f on a link at arm, and of -f on its parent at arm_b; world axes.
+void tni_link_stiffen(const tni_nullspace* ns, tn_vec3 f, tn_vec3 arm, tn_vec3 arm_b, tni_sym* I,
+                      tni_sym* Ib);
+
+// Joints of kind OTHER: nullspace_other.c. begin takes A, b at the centre of mass and leaves A', b';
+// K: what is stiff on the parent.
+bool tni_link_begin_other(tni_nullspace* ns, const tni_link* a, tni_bulk* B, tni_sym* K);
+void tni_link_pass_other(tni_nullspace* ns, const tni_link* a, const double* r, tn_vec3* f,
+                         tn_vec3* t);
+void tni_link_end_other(const tni_nullspace* ns, const tni_link* a, tn_vec3 v, tn_vec3 wb,
+                        double* u, double* mu);
+/// c (n x m) = a (n x k) b (k x m), all row-major; at: a is (k x n)^T.
+void tni_link_multiply(int n, int k, int m, bool at, const double* a, const double* b, double* c);
+
+// ---- Small algebra -------------------------------------------------------------------------------
+
+TNI_INLINE tn_vec3 tni_sym_times(const tni_sym* A, tn_vec3 x)
+{
+    return tni_vec3(A->xx * x.x + A->xy * x.y + A->xz * x.z,
+                    A->xy * x.x + A->yy * x.y + A->yz * x.z,
+                    A->xz * x.x + A->yz * x.y + A->zz * x.z);
+}
+
+TNI_INLINE void tni_sym_add(tni_sym* A, const tni_sym* B)
+{
+    A->xx += B->xx, A->xy += B->xy, A->xz += B->xz;
+    A->yy += B->yy, A->yz += B->yz, A->zz += B->zz;
+}
+
+/// A += s x x^T
+TNI_INLINE void tni_sym_add_outer(tni_sym* A, double s, tn_vec3 x)
+{
+    const tn_vec3 y = tni_scale(s, x);
+    A->xx += y.x * x.x, A->xy += y.x * x.y, A->xz += y.x * x.z;
+    A->yy += y.y * x.y, A->yz += y.y * x.z, A->zz += y.z * x.z;
+}
+
+#endif
