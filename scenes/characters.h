@@ -18,11 +18,11 @@ typedef struct tns_hand_def {
     const char* prefix; ///< of all names
     tn_frame    pose;   ///< wrist at the origin, fingers along x, back of the hand to z
     double      side;   ///< thumb at +y (1) or at -y (-1)
-    /// Universal knuckles, a ball at the thumb's base, stiff ends where those of a healthy hand are.
-    /// Else every joint is a hinge with the same soft ends.
+    /// Universal knuckles, a ball at the thumb's base, stiff ends where those of a healthy hand
+    /// are. Else every joint is a hinge with the same soft ends.
     bool   anatomical;
-    double stiffness, damping;         ///< [N m/rad], [N m s/rad]
-    double end_stiffness, end_damping; ///< likewise, of anatomical ends
+    double stiffness, damping; ///< [N m/rad], [N m s/rad]
+    double end_stiffness;      ///< of anatomical ends
 } tns_hand_def;
 
 typedef struct tns_hand_ids {
@@ -30,8 +30,8 @@ typedef struct tns_hand_ids {
 } tns_hand_ids;
 
 tns_hand_ids tns_add_hand(tn_scene* scene, const tns_hand_def* hand);
-/// What a finger is bent by, from the initial pose [turns]: inward at each joint, and at the knuckle
-/// sideways, to the thumb.
+/// What a finger is bent by, from the initial pose [turns]: inward at each joint, and at the
+/// knuckle sideways, to the thumb.
 typedef struct tns_bend {
     double flex[TNS_PHALANX_COUNT], spread;
 } tns_bend;

@@ -103,7 +103,7 @@ void tns_set_feel(tn_joint_def* joint, tns_feel feel)
 static void set_ends(tn_joint_def* joint, const tns_hand_def* hand, int index, int k)
 {
     joint->limit.stiffness = hand->end_stiffness;
-    joint->limit.damping   = hand->end_damping;
+    joint->limit.damping   = 0; // a long step would feel it before it is there
     if (joint->type == TN_JOINT_BALL) {
         joint->limit.cone        = tns_radians(thumb_base.upper / 360);
         joint->limit.twist_upper = tns_radians(thumb_base.lower / 360);
@@ -218,8 +218,8 @@ static void track_palm(tn_scene* scene, tn_body_id palm)
     track(scene, target, keys);
 }
 
-// A spring of stiffness k [N/m] on the tip, and one on its attitude as if there were two of half that
-// 16 mm to either side.
+// A spring of stiffness k [N/m] on the tip, and one on its attitude as if there were two of half
+// that 16 mm to either side.
 static void track_tip(tn_scene* scene, tn_body_id tip, int index, double k)
 {
     tn_key keys[KEY_COUNT];
@@ -249,8 +249,7 @@ static void build(tn_scene* scene, const double* values)
                                .anatomical    = true,
                                .stiffness     = values[0],
                                .damping       = values[1],
-                               .end_stiffness = values[2],
-                               .end_damping   = 0};
+                               .end_stiffness = values[2]};
     const tns_hand_ids ids  = tns_add_hand(scene, &hand);
     track_palm(scene, ids.palm);
     for (int i = 0; i < TNS_FINGER_COUNT; ++i) track_tip(scene, ids.tips[i], i, values[3]);

@@ -97,10 +97,10 @@ static const bone fine[] = {
 };
 // clang-format on
 
-// Where joints end in a healthy body, in degrees from standing with the arms held out (after American
-// Academy of Orthopaedic Surgeons, Joint Motion, 1965). Balls: half angle of a cone, that of a hip
-// about a direction 45 degrees before the leg (120 forward, 30 back), and the turn inward and
-// outward. Universal joints end in their first angle only. Bones that are not listed keep their
+// Where joints end in a healthy body, in degrees from standing with the arms held out (after
+// American Academy of Orthopaedic Surgeons, Joint Motion, 1965). Balls: half angle of a cone, that
+// of a hip about a direction 45 degrees before the leg (120 forward, 30 back), and the turn inward
+// and outward. Universal joints end in their first angle only. Bones that are not listed keep their
 // range. Ends push back 300 times as hard as the joint's spring.
 typedef struct anatomy {
     const char* name;
@@ -177,7 +177,7 @@ static void tilt_cone(const tn_scene* scene, tn_joint_def* joint, double ahead)
 static void set_anatomy(const tn_scene* scene, tn_joint_def* joint, const char* name)
 {
     joint->limit.stiffness = 300 * joint->stiffness;
-    joint->limit.damping   = 3 * joint->stiffness;
+    joint->limit.damping   = 0;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
         const anatomy* a = &ends[i];
         if (strcmp(a->name, name) != 0) continue;

@@ -1,13 +1,13 @@
 // plant: a young tree in gusts of wind. Limbs are rods of wood on ball joints; the last ones are
 // twigs with leaves.
 //
-// Every limb but a twig has a leader that goes on nearly straight and side limbs that lean out by 40
-// degrees, set around it one after the other by the golden angle. Radii follow Leonardo's rule: what
-// comes out of a fork has the cross section of what goes in, the leader twice as much as a side
-// limb. A joint bends as the wood of the rod beyond it does,
+// Every limb but a twig has a leader that goes on nearly straight and side limbs that lean out by
+// 40 degrees, set around it one after the other by the golden angle. Radii follow Leonardo's rule:
+// what comes out of a fork has the cross section of what goes in, the leader twice as much as a
+// side limb. A joint bends as the wood of the rod beyond it does,
 //     stiffness = E I / length,   I = pi r^4 / 4,
-// so it falls with the fourth power of the thickness; damping is 0.01 s times it. The leaf area of a
-// twig is 600 times its cross section. Leaves, and bare twigs, have a drag of A rho |v| v / 2
+// so it falls with the fourth power of the thickness; damping is 0.01 s times it. The leaf area of
+// a twig is 600 times its cross section. Leaves, and bare twigs, have a drag of A rho |v| v / 2
 // against the wind, which blows along x in gusts that sweep over the tree.
 #include "builtins.h"
 #include "parts.h"
@@ -81,8 +81,8 @@ static void join(const wood* w, const char* name, tn_body_id parent, tn_body_id 
     tn_scene_add_joint(w->scene, &joint);
 }
 
-// A bunch of leaves as one flat square beyond the twig's end, on a joint a tenth as stiff as that of
-// the twig.
+// A bunch of leaves as one flat square beyond the twig's end, on a joint a tenth as stiff as that
+// of the twig.
 static void add_leaves(wood* w, tn_body_id twig, const limb* l, tn_vec3 end)
 {
     const tns_text name = tns_name("leaves%d", ++w->twig_count);

@@ -5,7 +5,8 @@
 #include "parts.h"
 
 // A joint's share of the arm's stiffness and damping, and its ends: of a ball cone and twist, of a
-// hinge how far it bends either way [rad]. Ends are 30 times as stiff as springs are by default.
+// hinge how far it bends either way [rad]. Ends have no dampers: a long step
+// would feel them before it is there.
 typedef struct make {
     tn_joint_type type;
     double        share, inward, other;
@@ -16,7 +17,7 @@ static const make shoulder_make   = {TN_JOINT_BALL, 1, 1.8, 1.5},
                   wrist_make      = {TN_JOINT_BALL, 0.1, 1.2, 1},
                   finger_make     = {TN_JOINT_HINGE, 0.005, 1.6, 0.3},
                   neck_make       = {TN_JOINT_BALL, 2, 0.8, 1.2};
-static const double end_stiffness = 1800, end_damping = 10; // [N m/rad], [N m s/rad]
+static const double end_stiffness = 1e4; // of a whole share [N m/rad]
 
 typedef struct arm {
     tn_scene*   scene;
@@ -39,7 +40,6 @@ static void add_joint(const arm* a, tns_text name, make m, tn_body_id body1, tn_
     joint.damping         = m.share * a->damping;
     joint.limit.given     = true;
     joint.limit.stiffness = m.share * end_stiffness;
-    joint.limit.damping   = m.share * end_damping;
     if (m.type == TN_JOINT_BALL) {
         joint.limit.cone        = m.inward;
         joint.limit.twist_lower = -m.other;

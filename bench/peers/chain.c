@@ -28,23 +28,22 @@ static const double FRAME = 1.0 / 60, DURATION = 10, SWOLLEN = 0.01, LOST = 1;
 typedef struct rival {
     const peer_engine* engine;
     int                links_max;
-    bool               springs; ///< it has them in ball joints
+    int stiff_max; ///< the same for tables of stiffness; 0: no springs in ball joints
 } rival;
 
 static const rival rivals[] = {
-    {&peer_tenon_implicit, 100000, true}, {&peer_tenon_impulse, 100000, true},
-    {&peer_mujoco_euler, 1000, true},     {&peer_mujoco_rk4, 1000, true},
-    {&peer_mujoco_implicit, 1000, true},  {&peer_mujoco_implicitfast, 1000, true},
-    {&peer_mujoco_discrete, 1000, true},  {&peer_bullet, 100000, true},
-    {&peer_bullet_rk4, 100000, true},     {&peer_dart, 100000, true},
+    {&peer_tenon_implicit, 100000, 1000}, {&peer_tenon_impulse, 100000, 10},
+    {&peer_mujoco_euler, 1000, 100},      {&peer_mujoco_rk4, 1000, 100},
+    {&peer_mujoco_implicit, 1000, 100},   {&peer_mujoco_implicitfast, 1000, 100},
+    {&peer_mujoco_discrete, 1000, 100},   {&peer_bullet, 100000, 1000},
+    {&peer_bullet_rk4, 100000, 1000},     {&peer_dart, 100000, 1000},
 #ifdef PEERS_PINOCCHIO
-    {&peer_pinocchio, 100000, true},
+    {&peer_pinocchio, 100000, 1000},
 #endif
-    {&peer_ode_quick, 1000, false},       {&peer_ode_direct, 100, false},
+    {&peer_ode_quick, 1000, 0},           {&peer_ode_direct, 100, 0},
 };
 enum { RIVALS = sizeof rivals / sizeof *rivals };
-static const peer_options options = {
-    .erp = 0.1, .cfm = 1e-10, .iterations = 100, .tolerance = 1e-9};
+static const peer_options options = {.erp = 0.1, .cfm = 1e-10, .iterations = 100};
 
 static double seconds(void)
 {
@@ -149,53 +148,82 @@ static int by_size(const void* a, const void* b)
     return (x > y) - (x < y);
 }
 
-// Median over the first steps. A spring of 0.01 N m/rad, which every engine survives for a while.
-static double time_a_step(const rival* r, int links, double h, double limit, int* taken)
+enum { TIMES_MAX = 200, SIZES = 4, TURN = 10 };
+static const int sizes[SIZES] = {10, 100, 1000, 10000};
+
+/// An engine at work on one chain.
+typedef struct racer {
+    void*  world; ///< NULL: it does not take part, or no more
+    double times[TIMES_MAX], all;
+    int    count;
+} racer;
+
+// The first step only warms up, unless it takes all the time there is.
+static void race_turn(const rival* r, racer* who, double h, double limit)
 {
-    enum { MOST = 200 };
-    double     times[MOST], all = 0;
-    peer_scene s;
-    tn_why     why = {0};
-    if (!open_chain(&s, links, r->springs ? 0.01 : 0, false)) return (double)NAN;
-    void* world = r->engine->open(s.model, s.start, &options, &why);
-    *taken      = 0;
-    for (int i = -1; world && i < MOST && all < limit; ++i) { // the first one warms up
+    tn_why why = {0};
+    for (int i = 0; who->world && i < TURN; ++i) {
+        if (who->count == TIMES_MAX || who->all > limit) return;
         const double begun = seconds();
-        if (!r->engine->step(world, h, &why)) break;
-        const double took = seconds() - begun;
-        all += took;
-        if (i >= 0) times[(*taken)++] = took;
-        else if (took > limit / 2) times[(*taken)++] = took;
+        const bool   good  = r->engine->step(who->world, h, &why);
+        const double took  = seconds() - begun;
+        if (who->all > 0 || took > limit / 2) who->times[who->count++] = took;
+        who->all += took;
+        if (good) continue;
+        r->engine->close(who->world);
+        who->world = NULL;
     }
-    if (world) r->engine->close(world);
-    peer_scene_close(&s);
-    if (*taken == 0) return (double)NAN;
-    qsort(times, (size_t)*taken, sizeof *times, by_size);
-    return times[*taken / 2];
 }
 
-static void time_table(double limit)
+/// Median and least time of a step [s].
+typedef struct pace {
+    double median, least;
+} pace;
+
+// All engines take turns, so that a slow spell of the machine hits all alike. A spring of 0.01
+// N m/rad: enough to be computed, too little to decide who explodes.
+static void race(int links, double h, double limit, pace* paces)
 {
-    static const int sizes[] = {10, 100, 1000, 10000};
-    printf("\ntime a step [us], median of up to 200 steps from the start, k = 0.01 N m/rad\n\n");
-    printf("%-22s %-7s", "engine", "h");
-    for (int i = 0; i < 4; ++i) printf(" %8d links", sizes[i]);
+    static racer racers[RIVALS];
+    peer_scene   s[2];
+    tn_why       why = {0};
+    if (!open_chain(&s[0], links, 0, false) || !open_chain(&s[1], links, 0.01, false)) exit(1);
+    for (int i = 0; i < RIVALS; ++i) {
+        const peer_scene* mine = &s[rivals[i].stiff_max > 0];
+        racers[i]              = (racer){0};
+        if (links <= rivals[i].links_max)
+            racers[i].world = rivals[i].engine->open(mine->model, mine->start, &options, &why);
+    }
+    for (int turn = 0; turn <= TIMES_MAX / TURN; ++turn)
+        for (int i = 0; i < RIVALS; ++i) race_turn(&rivals[i], &racers[i], h, limit);
+    for (int i = 0; i < RIVALS; ++i) {
+        racer* r = &racers[i];
+        qsort(r->times, (size_t)r->count, sizeof *r->times, by_size);
+        paces[i] = r->count ? (pace){r->times[r->count / 2], r->times[0]} : (pace){0, 0};
+        if (r->world) rivals[i].engine->close(r->world);
+    }
+    peer_scene_close(&s[0]);
+    peer_scene_close(&s[1]);
+}
+
+static void time_table(double h, double limit)
+{
+    static pace paces[SIZES][RIVALS];
+    printf(
+        "\ntime a step [us], median and least of up to %d steps from the start, h = %.3g ms, k = "
+        "0.01 N m/rad (ODE: 0)\n\n%-22s",
+        (int)TIMES_MAX, 1e3 * h, "engine");
+    for (int i = 0; i < SIZES; ++i) printf(" %14d links", sizes[i]);
     printf("\n");
+    for (int i = 0; i < SIZES; ++i) race(sizes[i], h, limit, paces[i]);
     for (int r = 0; r < RIVALS; ++r) {
-        for (int k = 0; k < 2; ++k) {
-            printf("%-22s %-7s", rivals[r].engine->name, k ? "1 ms" : "1/60 s");
-            for (int i = 0; i < 4; ++i) {
-                int taken = 0;
-                if (sizes[i] > rivals[r].links_max) {
-                    printf(" %14s", "-");
-                    continue;
-                }
-                const double t = time_a_step(&rivals[r], sizes[i], k ? 1e-3 : FRAME, limit, &taken);
-                printf(" %14.1f", 1e6 * t);
-                fflush(stdout);
-            }
-            printf("\n");
+        printf("%-22s", rivals[r].engine->name);
+        for (int i = 0; i < SIZES; ++i) {
+            const pace* p = &paces[i][r];
+            if (p->median > 0) printf(" %10.1f %9.1f", 1e6 * p->median, 1e6 * p->least);
+            else printf(" %10s %9s", "-", "-");
         }
+        printf("\n");
     }
 }
 
@@ -248,7 +276,7 @@ static void stiff_table(int links, double h, bool hanging)
     for (int e = LOWEST; e <= HIGHEST; ++e) printf("  1e%+d", e);
     printf("   largest k\n");
     for (int r = 0; r < RIVALS; ++r)
-        if (links <= rivals[r].links_max && rivals[r].springs) stiff_row(rivals[r].engine, t);
+        if (links <= rivals[r].stiff_max) stiff_row(rivals[r].engine, t);
 }
 
 // ---- The falling chain ---------------------------------------------------------------------------
@@ -264,14 +292,14 @@ static void fall_row(const peer_engine* engine, int links, double h)
 
 static void fall_table(void)
 {
-    static const int sizes[] = {1, 2, 3, 5, 10, 20, 50, 100, 1000};
+    static const int links[] = {1, 2, 3, 5, 10, 20, 50, 100, 1000};
     printf("\nreleased from the horizontal, no springs, 10 s; growth and energy left at the end:\n"
            "of weight times length\n\n");
     printf("%-22s %6s %8s %11s %9s %11s  %s\n", "engine", "links", "h [ms]", "growth", "left",
            "joint error", "survives");
     for (int r = 0; r < RIVALS; ++r) {
-        for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); ++i)
-            if (sizes[i] < rivals[r].links_max) fall_row(rivals[r].engine, sizes[i], FRAME);
+        for (int i = 0; i < (int)(sizeof links / sizeof *links); ++i)
+            if (links[i] < rivals[r].links_max) fall_row(rivals[r].engine, links[i], FRAME);
     }
     printf("\nthe same, 10 links, smaller steps\n\n");
     for (int r = 0; r < RIVALS; ++r) {
@@ -300,8 +328,11 @@ int main(int argc, char** argv)
     const char*  what  = argc > 1 ? argv[1] : "";
     const int    links = argc > 2 ? atoi(argv[2]) : 10;
     const double h     = argc > 3 ? atof(argv[3]) : FRAME;
-    if (strcmp(what, "time") == 0) time_table(argc > 2 ? atof(argv[2]) : 10);
-    else if (strcmp(what, "stiff") == 0) stiff_table(links, h, false);
+    if (strcmp(what, "time") == 0) {
+        const double limit = argc > 2 ? atof(argv[2]) : 10;
+        time_table(FRAME, limit);
+        time_table(1e-3, limit);
+    } else if (strcmp(what, "stiff") == 0) stiff_table(links, h, false);
     else if (strcmp(what, "swing") == 0) stiff_table(links, h, true);
     else if (strcmp(what, "fall") == 0) fall_table();
     else if (strcmp(what, "row") == 0 && argc == 7) return !one_row(argv + 2);

@@ -15,7 +15,7 @@ typedef struct peer_options {
     double erp;        ///< ODE: the part of a joint's error that a step tries to take back
     double cfm;        ///< ODE: softness of every joint row
     int    iterations; ///< ODE QuickStep: sweeps a step
-    double tolerance;  ///< Tenon: joint error that a step leaves at most [m or rad]
+    double tolerance;  ///< Tenon: joint error that a step leaves at most [m or rad]; 0: its default
 } peer_options;
 
 typedef struct peer_engine {

@@ -26,7 +26,7 @@ static void* open_world(const tn_model* model, const tn_state* start, const char
     snprintf(key, sizeof key, "%s.tolerance", method);
     snprintf(number, sizeof number, "%.17g", tolerance);
     if (tn_settings_set(&settings, "method", method, why) == TN_OK &&
-        tn_settings_set(&settings, key, number, why) == TN_OK &&
+        (tolerance == 0 || tn_settings_set(&settings, key, number, why) == TN_OK) &&
         tn_stepper_create(model, &settings, &w->stepper, why) == TN_OK &&
         tn_state_create(model, &w->state) == TN_OK) {
         tn_state_copy(w->state, start);

@@ -11,7 +11,7 @@
 // add to it until the end. A point counts when N1 > 0 with the velocities expected. Those shapes
 // are looked at that meet at the start or where these velocities lead, and those that were looked
 // at before in the same step; balls that pass each other whole within a step are not seen to. When
-// the end itself is looked at, as Newton's method does, nothing moves any more, and g0 = g - h gdot.
+// the end itself is looked at, as Newton's method does, nothing moves any more; g0 = g - h gdot.
 //
 // Friction is Coulomb's, made smooth: across the normal, with the slip v,
 //     -mu N0 v / sqrt(|v|^2 + c^2)         as  D = mu N0 / sqrt(|v0|^2 + c^2) on both directions

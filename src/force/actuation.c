@@ -99,8 +99,7 @@ void tni_actuated_coordinates(const tni_scene_view* at, const tni_actuation* a, 
                               tni_row* rows, double* stretch)
 {
     const tni_joint* joint = &at->model->joints[a->joint];
-    for (int k = 0; k < joint->coordinate_count; ++k)
-        rows[k] = tni_joint_coordinate(at->model, joint, k, sides, at->z);
+    tni_joint_coordinates(at->model, joint, sides, at->z, rows);
     stretches(joint, a, rows, stretch);
 }
 

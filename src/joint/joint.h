@@ -27,6 +27,9 @@ int tni_joint_rows(const tn_model* model, const tni_joint* joint, tni_sides side
 /// Free coordinate k as a row: C its value, near the earlier one in z where it is an angle.
 tni_row tni_joint_coordinate(const tn_model* model, const tni_joint* joint, int k, tni_sides sides,
                              const double* z);
+/// All of them; those of a rotation vector at the price of one.
+void tni_joint_coordinates(const tn_model* model, const tni_joint* joint, tni_sides sides,
+                           const double* z, tni_row* rows);
 /// Force and torque on body 2, at its anchor, of one row's multiplier, and of all of a joint's.
 tn_wrench tni_row_wrench(const tn_model* model, const tni_joint* joint, tni_sides sides,
                          const tni_row* row, double lambda);

@@ -338,7 +338,7 @@ static tn_result take_walk(tni_arena* arena, const tn_state* state, walk* w)
 static void commit(const walk* w, tn_state* state)
 {
     const tn_model* model = w->model;
-    state->memory.h = 0;
+    tni_state_forget(state);
     memcpy(state->q, w->q, sizeof(double) * (size_t)model->q_count);
     memcpy(state->u, w->u, sizeof(double) * (size_t)model->u_count);
     for (int i = 0; i < model->joint_count; ++i) {

@@ -140,10 +140,15 @@ static void attitude(const tni_body* body, const tni_view* view, tni_mat3* R, tn
     *w = tni_view_velocity(body, view).angular;
 }
 
-// Component k, in frame 1, of the rotation vector from frame 1 to frame 2. Its rate is that of the
-// relative angular velocity: the two differ by the left Jacobian, and springs and dampers want this
-// one.
-static void rotation_row(const pair* f, int k, tni_row* row)
+// The rotation vector from frame 1 to frame 2, in frame 1. Its rate is that of the relative angular
+// velocity: the two differ by the left Jacobian, and springs and dampers want this one.
+typedef struct relative_turn {
+    tn_vec3  theta;
+    tni_mat3 frame1;
+    tn_vec3  w1, rate; ///< in the world
+} relative_turn;
+
+static relative_turn turn_of(const pair* f)
 {
     tni_mat3 R[2], frame[2];
     tn_vec3  w[2];
@@ -153,9 +158,15 @@ static void rotation_row(const pair* f, int k, tni_row* row)
     }
     const tni_mat3 frame1_t = tni_transposed(&frame[0]);
     const tni_mat3 relative = tni_mat_mul(&frame1_t, &frame[1]);
-    const tn_vec3  theta    = tni_quat_log(tni_matrix_quat(&relative));
-    const tn_vec3  a = tni_column(&frame[0], k), turn = tni_sub(w[1], w[0]);
-    set_row(row, tni_at(theta, k), tni_dot(a, turn), tni_dot(tni_cross(w[0], a), turn));
+    return (relative_turn){tni_quat_log(tni_matrix_quat(&relative)), frame[0], w[0],
+                           tni_sub(w[1], w[0])};
+}
+
+static void rotation_row(const relative_turn* turn, int k, tni_row* row)
+{
+    const tn_vec3 a = tni_column(&turn->frame1, k);
+    set_row(row, tni_at(turn->theta, k), tni_dot(a, turn->rate),
+            tni_dot(tni_cross(turn->w1, a), turn->rate));
     row->push[1].torque = a;
     row->push[0].torque = tni_neg(a);
 }
@@ -228,7 +239,10 @@ static void coordinate_row(const pair* f, tni_coordinate coordinate, double near
     case TNI_COORDINATE_SLIDE_Z: line_row(f, 2, row); break;
     case TNI_COORDINATE_ANGLE: angle_row(f, 1, 0, 0, 0, near, row); break;
     case TNI_COORDINATE_BEND: angle_row(f, 2, 1, 2, 2, near, row); break;
-    default: rotation_row(f, (int)coordinate - TNI_COORDINATE_ROTATION_X, row);
+    default: {
+        const relative_turn turn = turn_of(f);
+        rotation_row(&turn, (int)coordinate - TNI_COORDINATE_ROTATION_X, row);
+    }
     }
 }
 
@@ -275,6 +289,22 @@ tni_row tni_joint_coordinate(const tn_model* model, const tni_joint* joint, int 
     tni_row    row;
     coordinate_row(&f, joint->type->coordinates[k], z[joint->coordinate_start + k], &row);
     return row;
+}
+
+void tni_joint_coordinates(const tn_model* model, const tni_joint* joint, tni_sides sides,
+                           const double* z, tni_row* rows)
+{
+    const pair     f           = pair_of(model, joint, sides);
+    const uint8_t* coordinates = joint->type->coordinates;
+    for (int k = 0; k < joint->coordinate_count; ++k) {
+        if (coordinates[k] < TNI_COORDINATE_ROTATION_X) {
+            coordinate_row(&f, coordinates[k], z[joint->coordinate_start + k], &rows[k]);
+            continue;
+        }
+        const relative_turn turn = turn_of(&f); // for all three
+        for (int i = 0; i < 3; ++i) rotation_row(&turn, i, &rows[k + i]);
+        k += 2;
+    }
 }
 
 void tni_follow_coordinates(const tn_model* model, const tni_view* views, double* z)

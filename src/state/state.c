@@ -39,6 +39,11 @@ void tn_state_copy(tn_state* to, const tn_state* from)
     memcpy(to + 1, from + 1, to->bytes - sizeof *to);
 }
 
+void tni_state_forget(tn_state* state)
+{
+    state->memory.h = 0;
+}
+
 double tn_state_time(const tn_state* state)
 {
     return state->time;
@@ -139,7 +144,7 @@ tn_result tn_state_set_pose(tn_state* state, tn_body_id id, tn_frame pose)
         !(fabs(pose.position.z - body->start.position.z) < plane_tolerance))
         return TN_ERR_MODEL;
     set_pose(body, pose, state->q + body->q_start);
-    state->memory.h = 0;
+    tni_state_forget(state);
     return TN_OK;
 }
 
@@ -162,7 +167,7 @@ tn_result tn_state_set_velocity(tn_state* state, tn_body_id id, tn_twist velocit
     const tn_vec3  arm  = tni_mul(&view.R, body->com);
     velocity.linear     = tni_add(velocity.linear, tni_cross(velocity.angular, arm));
     set_velocity(body, velocity, state->q + body->q_start, state->u + body->u_start);
-    state->memory.h = 0;
+    tni_state_forget(state);
     return TN_OK;
 }
 

@@ -116,6 +116,8 @@ void tni_tangent_rate(const tn_model* model, const double* d, const double* u, d
 tn_frame tni_view_pose(const tni_body* body, const tni_view* view);
 tn_twist tni_view_velocity(const tni_body* body, const tni_view* view);
 
+/// The step before counts no more: somebody moved something.
+void tni_state_forget(tn_state* state);
 /// The view of one body of a state.
 tni_view tni_state_view(const tn_state* state, int body);
 

@@ -12,8 +12,8 @@
 // are when W grows, where the usual one takes the difference of large numbers. S >= 0, so that the
 // matrix is never near singular. It may be unsymmetric as far as the factored one is, hence LU.
 //
-// Cost: a solve for each row of B, n^3 for n rows, and another solve for each answer; nothing of the
-// size of the mechanism is kept by row.
+// Cost: a solve for each row of B, n^3 for n rows, and another solve for each answer; nothing of
+// the size of the mechanism is kept by row.
 //
 // L by Cholesky's method with the largest pivot first. What is left of a row below 1e-13 of what it
 // had is rounding: then W has no more rows of its own.

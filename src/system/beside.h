@@ -36,14 +36,14 @@ TN_NODISCARD tn_result tni_beside_grow(tni_beside* beside);
 
 void tni_beside_clear(tni_beside* beside);
 /// A soft force as it acts over the step, the impulse g - W J u along its rows (tni_soft_impulse).
-/// What W does not resist of g is an ordinary impulse and goes into b. False: full, nothing is done.
+/// What W does not resist of g is an ordinary impulse and goes into b. False: full, nothing done.
 bool tni_beside_add(tni_beside* beside, const tni_soft* soft, const double* W, const double* g,
                     double* b);
 /// After what was added, and whenever the matrix was factored anew.
 TN_NODISCARD tn_result tni_beside_factor(tni_beside* beside, tni_beside_solve* solve, void* user,
                                          tn_why* why);
-/// u and mu: a solution without these forces becomes the one with them. whole: with g, else with the
-/// stiffness alone, as corrections want it.
+/// u and mu: a solution without these forces becomes the one with them. whole: with g, else with
+/// the stiffness alone, as corrections want it.
 TN_NODISCARD tn_result tni_beside_apply(tni_beside* beside, bool whole, tni_beside_solve* solve,
                                         void* user, double* u, double* mu, tn_why* why);
 

@@ -5,8 +5,9 @@
 // blocks: a soft force (force.h) pushes along its rows with the impulse g - W J u over a step, W =
 // e^2 K + e D (tni_soft_impulse). W goes into A: J_a^T W J_a and J_b^T W J_b on the diagonal,
 // J_a^T W J_b between the bodies; J^T g into b. This is the matrix of the form rows with its
-// compliant rows eliminated, hence the same answer; but stiffness is added to masses, and what is
-// lost of them when W outgrows them, about 1e-16 W / M, rows do not lose.
+// compliant rows eliminated, hence the same answer; but stiffness is added to masses, which lose
+// digits when W outgrows them. Measured: 1e-15 off the form rows on random forests with springs of
+// 1e3 N/m, 1e-10 with 1e8 N/m; 3e-14 on a chain of 1000 with 1e8 N m/rad in its joints.
 //
 // exact: with the derivatives of all forces F at the start, in poses and velocities,
 //
@@ -424,7 +425,11 @@ static void add_distance(taking* t, const tni_joint* joint)
     const tni_sides sides = tni_sides_of(joint, f->system->views);
     const int       row   = model->constraints[joint->constraint].row_start;
     const tni_mat3  K     = tni_geometric_between(model, joint, sides, t->start->multipliers[row]);
-    tni_soft soft = {.kind = TNI_SOFT_SPRING, .body = {joint->body1, joint->body2}, .row_count = 3};
+    tni_soft        soft;
+    tni_soft_clear(&soft, 3);
+    soft.kind    = TNI_SOFT_SPRING;
+    soft.body[0] = joint->body1;
+    soft.body[1] = joint->body2;
     memcpy(soft.K, K.m, sizeof K.m);
     if (can_push(model, joint->body1))
         tni_soft_point(&model->bodies[joint->body1], sides.view1, joint->p1, -1, soft.J[0]);

@@ -280,23 +280,17 @@ static tn_vec3 point_rate(const double* u, tn_vec3 r)
     return tni_add(tni_read3(u), tni_cross(tni_read3(u + 3), r));
 }
 
-// What else than the gap makes p of the anchors.
+// What else makes p of the anchors: the drift, and what b does by itself.
 static tn_vec3 lead_gap(const tni_nullspace* ns, const tni_link* a, tn_vec3 ref, const side* b,
-                        tn_vec3 want)
+                        tn_vec3 p)
 {
     const tni_lead* lead = ns->lead;
-    if (b->view != NULL) want = tni_add(want, tni_add(b->view->v, tni_cross(b->view->w, b->r)));
+    if (b->view != NULL) p = tni_add(p, tni_add(b->view->v, tni_cross(b->view->w, b->r)));
     if (lead->drift != NULL) {
-        want = tni_sub(want, point_rate(lead->drift + a->u, ref));
-        if (b->view == NULL) want = tni_add(want, point_rate(lead->drift + b->u, b->r));
+        p = tni_sub(p, point_rate(lead->drift + a->u, ref));
+        if (b->view == NULL) p = tni_add(p, point_rate(lead->drift + b->u, b->r));
     }
-    if (ns->start->bend) {
-        const double* u = ns->start->at.u;
-        const tn_vec3 g =
-            tni_sub(point_bias(tni_read3(u + a->u + 3), ref), point_bias(turning_of(b, u), b->r));
-        want = tni_add_scaled(want, -0.5 * lead->h, g);
-    }
-    return tni_scale(1 / lead->share, want);
+    return tni_scale(1 / lead->share, p);
 }
 
 // How the drift turns a against b.
@@ -449,54 +443,54 @@ TNI_INLINE tn_vec3 times3(tn_vec3 a, tn_vec3 b)
     return tni_vec3(a.x * b.x, a.y * b.y, a.z * b.z);
 }
 
-// V = L^-1 H^T, M' = M - V^T inv V.
+// Q = D^-1 H^T, M' = M - H Q.
 TNI_INLINE void reduce_turns(tni_link_work* w, const tni_bulk* B)
 {
     const tn_vec3 x = forward3(w->l, tni_read3(B->H.m)), y = forward3(w->l, tni_read3(B->H.m + 3)),
                   z = forward3(w->l, tni_read3(B->H.m + 6));
-    w->V            = (tni_mat3){{x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z}};
+    const tn_vec3 X = backward3(w->l, times3(w->inv, x)), Y = backward3(w->l, times3(w->inv, y)),
+                  Z = backward3(w->l, times3(w->inv, z));
+    w->Q            = tni_columns(X, Y, Z);
     w->M            = B->M;
     tni_sym_add_outer(&w->M, -w->inv.x, tni_vec3(x.x, y.x, z.x));
     tni_sym_add_outer(&w->M, -w->inv.y, tni_vec3(x.y, y.y, z.y));
     tni_sym_add_outer(&w->M, -w->inv.z, tni_vec3(x.z, y.z, z.z));
 }
 
-// What a spring lets through: H' = V^T T, I' = I Z, T = inv L^-1 W, Z = L^-T T = D^-1 W. Into B.
+TNI_INLINE tn_vec3 solve_turns(const tni_link_work* w, tn_vec3 x)
+{
+    return backward3(w->l, times3(w->inv, forward3(w->l, x)));
+}
+
+// What a spring lets through: H' = H T, I' = I T, T = D^-1 W. Into B.
 static void reduce_sprung(const tni_link_work* w, tni_link_more* more, const tni_sym* W,
                           tni_bulk* B)
 {
-    const tn_vec3 columns[3] = {
-        {W->xx, W->xy, W->xz}, {W->xy, W->yy, W->yz}, {W->xz, W->yz, W->zz}};
-    tn_vec3 P[3];
-    for (int j = 0; j < 3; ++j) {
-        const tn_vec3 t  = times3(w->inv, forward3(w->l, columns[j]));
-        more->T.m[j]     = t.x;
-        more->T.m[3 + j] = t.y;
-        more->T.m[6 + j] = t.z;
-        P[j]             = tni_sym_times(&B->I, backward3(w->l, t));
-    }
-    for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j)
-            more->H.m[3 * i + j] = w->V.m[i] * more->T.m[j] + w->V.m[3 + i] * more->T.m[3 + j] +
-                                   w->V.m[6 + i] * more->T.m[6 + j];
-    more->I = *W;
-    B->M    = w->M;
-    B->H    = more->H;
-    B->I    = (tni_sym){P[0].x, P[1].x, P[2].x, P[1].y, P[2].y, P[2].z};
+    const tn_vec3 X = solve_turns(w, tni_vec3(W->xx, W->xy, W->xz)),
+                  Y = solve_turns(w, tni_vec3(W->xy, W->yy, W->yz)),
+                  Z = solve_turns(w, tni_vec3(W->xz, W->yz, W->zz));
+    const tn_vec3 P = tni_sym_times(&B->I, X), R = tni_sym_times(&B->I, Y),
+                  S = tni_sym_times(&B->I, Z);
+    more->T         = tni_columns(X, Y, Z);
+    more->H         = tni_mat_mul(&B->H, &more->T);
+    more->I         = *W;
+    B->M            = w->M;
+    B->H            = more->H;
+    B->I            = (tni_sym){P.x, R.x, S.x, R.y, S.y, S.z};
 }
 
 // f and t at O <- f' and t', but for what a spring lets through.
 TNI_INLINE void pass_turns(tni_link_work* w, tn_vec3 g, tn_vec3* f, tn_vec3* t)
 {
-    const tn_vec3 y = times3(w->inv, forward3(w->l, tni_add(*t, g)));
-    w->f = *f = tni_sub(tni_sub(*f, tni_sym_times(&w->M, w->p)), tni_mul_t(&w->V, y));
-    w->y      = tni_sub(y, times3(w->inv, tni_mul(&w->V, w->p)));
+    const tn_vec3 x = tni_add(*t, g);
+    w->f = *f = tni_sub(tni_sub(*f, tni_sym_times(&w->M, w->p)), tni_mul_t(&w->Q, x));
+    w->y      = tni_sub(solve_turns(w, x), tni_mul(&w->Q, w->p));
     *t        = tni_neg(g);
 }
 
 TNI_INLINE void pass_sprung(const tni_link_work* w, const tni_link_more* more, tn_vec3* t)
 {
-    *t = tni_add(*t, tni_sym_times(&more->I, backward3(w->l, w->y)));
+    *t = tni_add(*t, tni_sym_times(&more->I, w->y));
 }
 
 TNI_INLINE bool begin_turns(tni_link_work* w, tni_bulk* B)
@@ -528,15 +522,15 @@ static bool begin_sprung(tni_nullspace* ns, const tni_link* a, tni_link_work* w,
 TNI_INLINE tn_vec3 end_turns(const tni_nullspace* ns, const tni_link* a, const tni_link_work* w,
                              tn_vec3 v, tn_vec3 wb, double* mu)
 {
-    tn_vec3 z = tni_sub(w->y, times3(w->inv, tni_mul(&w->V, v)));
-    tn_vec3 m = tni_sub(w->f, tni_sym_times(&w->M, v));
+    tn_vec3 wa = tni_sub(w->y, tni_mul(&w->Q, v));
+    tn_vec3 m  = tni_sub(w->f, tni_sym_times(&w->M, v));
     if (a->more >= 0) {
         const tni_link_more* more = &ns->mores[a->more];
-        z                         = tni_add(z, tni_mul(&more->T, wb));
+        wa                        = tni_add(wa, tni_mul(&more->T, wb));
         m                         = tni_sub(m, tni_mul(&more->H, wb));
     }
     tni_write3(mu, tni_scale(a->form->sign, m));
-    return backward3(w->l, z);
+    return wa;
 }
 
 // ---- AXIS and FIXED ------------------------------------------------------------------------------
@@ -597,7 +591,7 @@ TNI_INLINE void turn_axis(const tni_link* a, tni_link_more* more, double r1, dou
 TNI_INLINE void pass_axis(tni_link_work* w, tni_link_more* more, double pull, tn_vec3* f,
                           tn_vec3* t)
 {
-    const tn_vec3 h = row3(&w->V, 0), k = row3(&w->V, 1), s = row3(&w->V, 2), n = row3(&more->T, 2);
+    const tn_vec3 h = row3(&w->Q, 0), k = row3(&w->Q, 1), s = row3(&w->Q, 2), n = row3(&more->T, 2);
     const double  push = pull - more->grip * tni_dot(n, more->turn);
     const double  q    = w->inv.x * (tni_dot(s, *t) + tni_dot(n, s) * push);
     const tn_vec3 Mp   = tni_add(tni_sym_times(&w->M, w->p), tni_mul(&more->H, more->turn)),
@@ -624,7 +618,7 @@ static bool begin_axis(tni_nullspace* ns, const tni_link* a, tni_link_work* w, c
     turn_axis(a, more, turn_wanted(ns, a, b, x->x1, s, n1), turn_wanted(ns, a, b, x->y1, s, n2));
     const tn_vec3 h = tni_mul(&B->H, s), k = tni_sym_times(&B->I, s);
     const double  along = tni_dot(row, s), D = tni_dot(s, k) + more->grip * along * along;
-    w->V             = (tni_mat3){{h.x, h.y, h.z, k.x, k.y, k.z, s.x, s.y, s.z}};
+    w->Q             = (tni_mat3){{h.x, h.y, h.z, k.x, k.y, k.z, s.x, s.y, s.z}};
     w->inv.x         = 1 / D;
     const tn_vec3 hi = tni_scale(w->inv.x, h);
     tni_sym_add_outer(&B->M, -w->inv.x, h);
@@ -649,7 +643,7 @@ TNI_INLINE tn_vec3 end_axis(const tni_nullspace* ns, const tni_link* a, const tn
                             tn_vec3 v, tn_vec3 wb, double* mu)
 {
     const tni_link_more* more = &ns->mores[a->more];
-    const tn_vec3        h = row3(&w->V, 0), k = row3(&w->V, 1), s = row3(&w->V, 2);
+    const tn_vec3        h = row3(&w->Q, 0), k = row3(&w->Q, 1), s = row3(&w->Q, 2);
     const tn_vec3        n1 = row3(&more->T, 0), n2 = row3(&more->T, 1), n = row3(&more->T, 2);
     const double         q    = more->q - w->inv.x * (tni_dot(h, v) + tni_dot(k, wb));
     const double         sign = a->form->sign, *g = more->gram;
@@ -716,24 +710,21 @@ TNI_INLINE bool begin_anchored(tni_nullspace* ns, const tni_link* a, tni_link_wo
     const tni_lead* lead = ns->lead;
     bool            good;
     w->ref          = field3(s, TNI_SURVEY_REF, lane);
-    w->rb           = field3(s, TNI_SURVEY_RB, lane);
-    w->p            = tni_scale(-1 / lead->h, field3(s, TNI_SURVEY_GAP, lane));
-    const tn_vec3 d = tni_sub(w->rb, field3(s, TNI_SURVEY_REF_B, lane));
+    w->arm          = field3(s, TNI_SURVEY_D, lane);
+    w->p            = field3(s, TNI_SURVEY_P, lane);
     const tni_sym K = field6(s, TNI_SURVEY_KB, lane);
-    if (lead->drift != NULL || lead->share != 1 || ns->start->bend || a->parent < 0) {
-        const side b = parent_of(ns, a, w->rb);
+    if (lead->drift != NULL || lead->share != 1 || a->parent < 0) {
+        const side b = parent_of(ns, a, field3(s, TNI_SURVEY_RB, lane));
         w->p         = lead_gap(ns, a, w->ref, &b, w->p);
     }
     if (a->kind == TNI_LINK_TURNS && a->actuation < 0) {
-        good              = begin_turns(w, B);
-        const tni_bulk to = shifted_mass(&w->M, B->f, B->t, d);
-        *B                = to;
+        good = begin_turns(w, B);
+        *B   = shifted_mass(&w->M, B->f, B->t, w->arm);
     } else {
-        const side b      = parent_of(ns, a, w->rb);
-        good              = a->kind == TNI_LINK_TURNS ? begin_sprung(ns, a, w, &b, B)
-                                                      : begin_held(ns, a, w, &b, s, lane, B);
-        const tni_bulk to = shifted(B, d);
-        *B                = to;
+        const side b = parent_of(ns, a, field3(s, TNI_SURVEY_RB, lane));
+        good         = a->kind == TNI_LINK_TURNS ? begin_sprung(ns, a, w, &b, B)
+                                                 : begin_held(ns, a, w, &b, s, lane, B);
+        *B           = shifted(B, w->arm);
     }
     tni_sym_add(&B->I, &K);
     return good;
@@ -744,11 +735,11 @@ static bool begin_unanchored(tni_nullspace* ns, const tni_link* a, tni_link_work
 {
     tni_sym       K    = {0};
     const bool    good = tni_link_begin_other(ns, a, B, &K);
-    const tn_vec3 d    = ns->denses[a->more].d;
+    const tn_vec3 off  = tni_sub(field3(s, TNI_SURVEY_RB, lane), field3(s, TNI_SURVEY_D, lane));
     w->ref             = tni_vec3(0, 0, 0);
-    w->rb              = d;
+    w->arm             = tni_sub(ns->denses[a->more].d, off); // off: O of b from its centre
     if (a->parent < 0) return good;
-    *B = shifted(B, tni_sub(d, field3(s, TNI_SURVEY_REF_B, lane)));
+    *B = shifted(B, w->arm);
     tni_sym_add(&B->I, &K);
     return good;
 }
@@ -765,26 +756,43 @@ TNI_INLINE bool inward(tni_nullspace* ns, int i, const tni_survey s, int lane)
     return good;
 }
 
-TNI_INLINE void outward(const tni_nullspace* ns, int i, double* u, double* mu)
+/// Velocity of a link at O.
+typedef struct motion {
+    tn_vec3 v, w;
+} motion;
+
+// b: of the link after it.
+TNI_INLINE motion outward(const tni_nullspace* ns, int i, motion b, double* u, double* mu)
 {
     const tni_link*      a = &ns->links[i];
     const tni_link_work* w = &ns->works[i];
-    tn_vec3              v = {0, 0, 0}, wb = {0, 0, 0}, wa;
-    if (a->parent >= 0) {
+    if (a->parent < 0) {
+        b = (motion){{0, 0, 0}, {0, 0, 0}};
+    } else if (a->parent != i + 1) {
         const double* ub = u + ns->links[a->parent].u;
-        wb               = tni_read3(ub + 3);
-        v                = tni_add(tni_read3(ub), tni_cross(wb, w->rb));
+        b.w              = tni_read3(ub + 3);
+        b.v              = tni_add(tni_read3(ub), tni_cross(b.w, ns->works[a->parent].ref));
     }
+    const tn_vec3 v = tni_add(b.v, tni_cross(b.w, w->arm));
+    tn_vec3       wa;
     u += a->u, mu += a->row;
     if (a->kind == TNI_LINK_OTHER) {
-        tni_link_end_other(ns, a, v, wb, u, mu);
-        return;
+        tni_link_end_other(ns, a, v, b.w, u, mu);
+        return (motion){tni_read3(u), tni_read3(u + 3)};
     }
-    if (a->kind == TNI_LINK_TURNS) wa = end_turns(ns, a, w, v, wb, mu);
-    else if (a->kind == TNI_LINK_AXIS) wa = end_axis(ns, a, w, v, wb, mu);
-    else wa = end_fixed(ns, a, w, v, wb, mu);
-    tni_write3(u, tni_sub(tni_add(v, w->p), tni_cross(wa, w->ref)));
+    if (a->kind == TNI_LINK_TURNS) wa = end_turns(ns, a, w, v, b.w, mu);
+    else if (a->kind == TNI_LINK_AXIS) wa = end_axis(ns, a, w, v, b.w, mu);
+    else wa = end_fixed(ns, a, w, v, b.w, mu);
+    const tn_vec3 va = tni_add(v, w->p);
+    tni_write3(u, tni_sub(va, tni_cross(wa, w->ref)));
     tni_write3(u + 3, wa);
+    return (motion){va, wa};
+}
+
+static void all_outward(const tni_nullspace* ns, double* u, double* mu)
+{
+    motion b = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = ns->count; i-- > 0;) b = outward(ns, i, b, u, mu);
 }
 
 static void look_at_fixed(const tni_nullspace* ns, double time, const double* q, const double* u)
@@ -814,23 +822,32 @@ tn_result tni_nullspace_begin(tni_nullspace* ns, const tni_start* start, const t
             if (!inward(ns, i + k, survey, k) && bad < 0) bad = i + k;
     }
     if (bad >= 0) return tni_system_fail_at(ns->system, ns->links[bad].u, why);
-    for (int i = ns->count; i-- > 0;) outward(ns, i, u, mu);
+    all_outward(ns, u, mu);
     return TN_OK;
 }
 
-// f and t of a link, as its children left them at its centre of mass and b adds.
-TNI_INLINE void pass(tni_nullspace* ns, int i, const double* b, const double* r)
+/// What a link passes on to the next one: force, and torque at O of that.
+typedef struct load {
+    tn_vec3 f, t;
+} load;
+
+// last: what the link before it left, if that is its only child.
+TNI_INLINE load pass(tni_nullspace* ns, int i, load last, const double* b, const double* r)
 {
     const tni_link* a = &ns->links[i];
     tni_link_work*  w = &ns->works[i];
-    tn_vec3         f = {0, 0, 0}, t = {0, 0, 0};
-    if (a->slot >= 0) f = ns->slots[a->slot].f, t = ns->slots[a->slot].t;
-    if (b != NULL) f = tni_add(f, tni_read3(b + a->u)), t = tni_add(t, tni_read3(b + a->u + 3));
+    tn_vec3         f = last.f, t = last.t;
+    if (a->slot < 0) f = t = tni_vec3(0, 0, 0);
+    else if (!a->single) f = ns->slots[a->slot].f, t = ns->slots[a->slot].t;
+    if (b != NULL) {
+        const tn_vec3 own = tni_read3(b + a->u);
+        f                 = tni_add(f, own);
+        t                 = tni_add(t, tni_add(tni_read3(b + a->u + 3), tni_cross(own, w->ref)));
+    }
     r += a->row;
     if (a->kind == TNI_LINK_OTHER) {
         tni_link_pass_other(ns, a, r, &f, &t);
     } else {
-        t    = tni_add(t, tni_cross(f, w->ref));
         w->p = tni_scale(a->form->sign, tni_read3(r));
         if (a->kind == TNI_LINK_TURNS) {
             pass_turns(w, tni_vec3(0, 0, 0), &f, &t);
@@ -844,19 +861,22 @@ TNI_INLINE void pass(tni_nullspace* ns, int i, const double* b, const double* r)
             pass_fixed(w, more, &f, &t);
         }
     }
-    if (a->parent_slot < 0) return;
-    tni_bulk* to = &ns->slots[a->parent_slot];
-    t            = tni_add(t, tni_cross(w->rb, f));
-    to->f        = a->first ? f : tni_add(to->f, f);
-    to->t        = a->first ? t : tni_add(to->t, t);
+    t = tni_add(t, tni_cross(w->arm, f));
+    if (a->parent_slot >= 0 && !ns->links[a->parent].single) {
+        tni_bulk* to = &ns->slots[a->parent_slot];
+        to->f        = a->first ? f : tni_add(to->f, f);
+        to->t        = a->first ? t : tni_add(to->t, t);
+    }
+    return (load){f, t};
 }
 
 tn_result tni_nullspace_correct(tni_nullspace* ns, const double* b, const double* r, double* u,
                                 double* mu, tn_why* why)
 {
     (void)why;
-    for (int i = 0; i < ns->count; ++i) pass(ns, i, b, r);
-    for (int i = ns->count; i-- > 0;) outward(ns, i, u, mu);
+    load last = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < ns->count; ++i) last = pass(ns, i, last, b, r);
+    all_outward(ns, u, mu);
     return TN_OK;
 }
 

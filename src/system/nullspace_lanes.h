@@ -70,6 +70,11 @@ TNI_INLINE TARGET vec3 NAME(rotated)(const vec R[9], vec3 a)
                   R[6] * a.x + R[7] * a.y + R[8] * a.z};
 }
 
+TNI_INLINE TARGET vec3 NAME(bias)(vec3 w, vec3 r)
+{
+    return NAME(cross)(w, NAME(cross)(w, r));
+}
+
 // Number i of each lane.
 TNI_INLINE TARGET vec NAME(take)(const double* const* p, int i)
 {
@@ -151,7 +156,7 @@ static TARGET void NAME(survey)(const tni_nullspace* ns, int first, tni_survey o
     static const double none[3] = {0, 0, 0};
     const tni_start*    start   = ns->start;
     const double *      q[LANES], *x[LANES], *qb[LANES], *xb[LANES], *from[LANES], *form[LANES],
-        *lambda[LANES], *form_b[LANES];
+        *lambda[LANES], *form_b[LANES], *w[LANES], *wb[LANES];
     tn_quat       of_fixed[LANES];
     const double* moving = start->momentum != NULL ? start->momentum : start->at.u;
     for (int k = 0; k < LANES; ++k) {
@@ -160,6 +165,7 @@ static TARGET void NAME(survey)(const tni_nullspace* ns, int first, tni_survey o
         x[k]              = start->at.q + a->q;
         q[k]              = x[k] + 3;
         from[k]           = moving + a->u;
+        w[k]              = start->at.u + a->u + 3;
         form[k]           = &a->form->mass;
         lambda[k]         = start->multipliers != NULL && a->kind != TNI_LINK_OTHER
                                 ? start->multipliers + a->row
@@ -168,11 +174,13 @@ static TARGET void NAME(survey)(const tni_nullspace* ns, int first, tni_survey o
             xb[k]     = start->at.q + ns->links[a->parent].q;
             qb[k]     = xb[k] + 3;
             form_b[k] = &ns->links[a->parent].form->mass;
+            wb[k]     = start->at.u + ns->links[a->parent].u + 3;
         } else {
             of_fixed[k] = tni_matrix_quat(&ns->system->views[a->other].R);
             xb[k]       = &ns->system->views[a->other].x.x;
             qb[k]       = &of_fixed[k].w;
             form_b[k]   = form[k];
+            wb[k]       = &ns->system->views[a->other].w.x;
         }
     }
     enum { MASS = 0, INERTIA = 1, REF = 13, ANCHOR = 16, SIGN = 19 }; // in tni_link_form
@@ -212,8 +220,15 @@ static TARGET void NAME(survey)(const tni_nullspace* ns, int first, tni_survey o
     NAME(put3)(out, TNI_SURVEY_T, t);
     NAME(put3)(out, TNI_SURVEY_REF, ref);
     NAME(put3)(out, TNI_SURVEY_RB, rb);
-    NAME(put3)(out, TNI_SURVEY_GAP, gap);
-    NAME(put3)(out, TNI_SURVEY_REF_B, NAME(rotated)(Rb, NAME(take3)(form_b, REF)));
+    NAME(put3)(out, TNI_SURVEY_D, NAME(sub)(rb, NAME(rotated)(Rb, NAME(take3)(form_b, REF))));
+    const double over = -1 / ns->lead->h;
+    vec3         p    = {over * gap.x, over * gap.y, over * gap.z};
+    if (start->bend) {
+        const vec3   b = NAME(bias)(NAME(take3)(wb, 0), rb), a = NAME(bias)(NAME(take3)(w, 0), ref);
+        const double half = 0.5 * ns->lead->h;
+        p.x += half * (b.x - a.x), p.y += half * (b.y - a.y), p.z += half * (b.z - a.z);
+    }
+    NAME(put3)(out, TNI_SURVEY_P, p);
     for (int i = 0; ns->held && i < 9; ++i) {
         NAME(put)(out, TNI_SURVEY_R + i, R[i]);
         NAME(put)(out, TNI_SURVEY_R + 9 + i, Rb[i]);

@@ -48,27 +48,28 @@ typedef struct tni_link {
     int                  body, joint, constraint; ///< joint -1: a root without
     int                  one; ///< the first stiff force on it alone, + 1; 0: none
     uint8_t              kind;
+    bool                 single; ///< the link before it is its only child
     bool                 first;  ///< of the children: nothing is in the slot yet
     bool                 plain;  ///< of its actuation only spring and damper count
     bool                 points; ///< OTHER: has rows of the anchors along world axes
 } tni_link;
 
-/// What a step computes of a link whose joint holds the anchors.
+/// What a step computes of a link.
 typedef struct tni_link_work {
-    tn_vec3 ref; ///< O from the centre of mass, world axes
-    tn_vec3 rb;  ///< where O sits on the parent, from its centre of mass
-    // TURNS: D = L diag(1/inv) L^T, V = L^-1 H^T. AXIS: rows h = H s, k = I s, s of V; inv.x = 1/D.
-    tn_vec3  l, inv, y;
-    tni_mat3 V;
-    tni_sym  M;    ///< M'
-    tn_vec3  f, p; ///< f', p of v
+    tn_vec3 ref;     ///< O from the centre of mass, world axes
+    tn_vec3 arm;     ///< d: where O sits on the parent, from O of that
+    tn_vec3 p, f, y; ///< p of v, f', and, TURNS, w where y = 0
+    // TURNS: D^-1 H^T, D = L diag(1/inv) L^T. AXIS: rows h = H s, k = I s, s of Q; inv.x = 1/D.
+    tni_mat3 Q;
+    tni_sym  M; ///< M'
+    tn_vec3  l, inv;
 } tni_link_work;
 
 /// The same where it has a spring, or turning is held.
 typedef struct tni_link_more {
     tni_mat3 H; ///< H'
     tni_sym  I; ///< TURNS: W; else I'
-    tni_mat3 T; ///< TURNS: inv L^-1 W. AXIS: rows n1, n2, the spring's row. FIXED: rows of turning
+    tni_mat3 T; ///< TURNS: D^-1 W. AXIS: rows n1, n2, the spring's row. FIXED: rows of turning
     tn_vec3  t, turn;    ///< t', p of w
     double   q, gram[3]; ///< AXIS: q where y = 0; of n1 and n2: 11, 12, 22 of the inverse
     double   push, grip; ///< AXIS: of the spring where q = 0, W
@@ -112,9 +113,9 @@ enum {
     TNI_SURVEY_F     = 6,  ///< momentum, with the impulse of weight
     TNI_SURVEY_T     = 9,  ///< angular momentum
     TNI_SURVEY_REF   = 12, ///< world axes
-    TNI_SURVEY_RB    = 15,
-    TNI_SURVEY_GAP   = 18, ///< of the anchors, a's less b's
-    TNI_SURVEY_REF_B = 21, ///< O of the parent from its centre of mass
+    TNI_SURVEY_D     = 15, ///< where O sits on the parent, from O of that
+    TNI_SURVEY_RB    = 18, ///< the same from its centre of mass
+    TNI_SURVEY_P     = 21, ///< of v, but for drift and what b does by itself
     TNI_SURVEY_KB    = 24, ///< geometric stiffness on the parent
     TNI_SURVEY_R     = 30, ///< a's axes, then b's; where turning is held
     TNI_SURVEY_COUNT = 48

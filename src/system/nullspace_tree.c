@@ -260,6 +260,7 @@ static int set_slots(tni_nullspace* ns, int* unused)
         a->first    = b->slot < 0;
         if (a->first) b->slot = unused_count > 0 ? unused[--unused_count] : count++;
         a->parent_slot = b->slot;
+        b->single      = a->first && a->parent == i + 1;
     }
     return count;
 }

@@ -42,7 +42,7 @@ static tn_body_id add_bone(tn_scene* scene, const char* name, double y, double z
     tn_body_def def = tn_default_body_def();
     def.name        = name;
     def.mass        = 1;
-    for (int k = 0; k < 3; ++k) def.inertia[k] = 0.1;
+    for (int k = 0; k < 6; ++k) def.inertia[k] = k < 3 ? 0.1 : 0;
     def.pose.position     = (tn_vec3){0, y, z};
     const tn_body_id body = tn_scene_add_body(scene, &def);
     tn_joint_def     ball = tn_default_joint_def(TN_JOINT_BALL);
@@ -62,7 +62,8 @@ static tn_scene* make_person(const tn_mocap* m)
     const tn_body_id chest = add_bone(scene, "chest", 0, 1.3, hips);
     add_bone(scene, "left_forearm", 0.8, 1.3, add_bone(scene, "left_upper_arm", 0.4, 1.3, chest));
     add_bone(scene, "right_upper_arm", -0.4, 1.3, chest);
-    REQUIRE(tn_scene_problem(scene, NULL) == TN_OK, "the person");
+    tn_why why = {0};
+    REQUIRE(tn_scene_problem(scene, &why) == TN_OK, why.text);
     const tn_key  key    = {0, {{0, 0, 1.3}, {1, 0, 0, 0}}};
     tn_target_def target = tn_default_target_def();
     target.body          = chest;

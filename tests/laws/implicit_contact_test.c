@@ -1,7 +1,7 @@
 // Contacts of the implicit method: stiff forces that push and never pull.
 //
-// What is stored in a contact, k depth^2 / 2, is not part of the energy of a state; it is added where
-// energy is watched. Gravity that leans stands for an inclined floor.
+// What is stored in a contact, k depth^2 / 2, is not part of the energy of a state; it is added
+// where energy is watched. Gravity that leans stands for an inclined floor.
 #include "support/contact_rig.h"
 
 static const double frame  = 1.0 / 60;

@@ -5,7 +5,7 @@
 static const char* const specs[] = {"chain:n=6",
                                     "spider:legs=6,segments=2",
                                     "planar_web",
-                                    "robot",
+                                    "robot:stiffness=5,damping=0.3",
                                     "fourbar",
                                     "slider_crank:motor=5",
                                     "peaucellier",

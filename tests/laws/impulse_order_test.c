@@ -74,7 +74,7 @@ TEST(trees_converge_at_second_order)
 TEST(springs_with_damping_and_gears_converge_at_second_order)
 {
     check_second_order(rig_builtin, "differential", 0.4, 40);
-    check_second_order(rig_builtin, "robot", 0.15, 100);
+    check_second_order(rig_builtin, "robot:stiffness=5,damping=0.3", 0.15, 100);
     check_second_order(rig_builtin, "humanoid", 0.2, 40);
 }
 

@@ -50,13 +50,17 @@ static inline void rig_ready(rig* r)
     rig_must(tn_stepper_create(r->model, &r->settings, &r->stepper, &why), "stepper", &why);
 }
 
-/// A built-in scene, ready.
+/// A built-in scene, ready. Stiff ones, which ask for the implicit method, run as the others do.
 static inline rig rig_builtin(const char* spec)
 {
     rig    r   = {.settings = tn_default_settings()};
     tn_why why = {.text = ""};
     rig_must(tns_build(NULL, spec, &r.scene, &why), spec, &why);
     r.settings = tn_scene_settings(r.scene);
+    if (r.settings.method == TN_METHOD_IMPLICIT) {
+        r.settings.method = TN_METHOD_AUTO;
+        r.settings.h      = 1e-3;
+    }
     rig_ready(&r);
     return r;
 }

@@ -2,7 +2,7 @@
 //
 // The base is any dense saddle matrix over the velocities and rows of a random mechanism, so that
 // nothing but the sizes of its bodies is taken from it; W is of any rank, g of any direction. The
-// whole matrix is formed and solved at once. Entries are of size one and the condition numbers below
+// whole matrix is formed and solved at once. Entries are of size one and condition numbers below
 // 1e4, so that 1e-11 is asked for.
 #include "system/beside.h"
 

@@ -412,8 +412,10 @@ static tn_mocap* skeleton_of(const char* names)
     used += (size_t)snprintf(text, sizeof text, "HIERARCHY\n");
     for (char* name = strtok(copy, " "); name != NULL; name = strtok(NULL, " "), ++i)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %s\n{ OFFSET %d 0 0 %s",
-                                 i == 0 ? "ROOT" : "}\nJOINT" + 2 * (i == 1), name, i,
-                                 i == 0 ? "CHANNELS 1 Xrotation\n" : "");
+                                 i == 0   ? "ROOT"
+                                 : i == 1 ? "JOINT"
+                                          : "}\nJOINT",
+                                 name, i, i == 0 ? "CHANNELS 1 Xrotation\n" : "");
     snprintf(text + used, sizeof text - used, "}\n}\nMOTION\nFrames: 1\nFrame Time: 1\n0\n");
     return read_text(text);
 }

@@ -461,8 +461,8 @@ TEST(the_end_agrees_with_the_start)
     }
 }
 
-// The corner of a box that turns by 0.05 in the step: its gap at the end is foreseen to second order,
-// 4e-4 m here, so that 2e-5 m is asked for.
+// The corner of a box that turns by 0.05 in the step: its gap at the end is foreseen to second
+// order, 4e-4 m here, so that 2e-5 m is asked for.
 TEST(a_turning_corner_is_foreseen_to_second_order)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -552,7 +552,7 @@ TEST(a_set_stands_until_another_point_pushes)
     CHECK(!tni_contact_stands(&at, &ahead, law, &s->room));
     CHECK(tni_contact_stands(&at, &ahead, law, &s->room));
     CHECK_INT(s->room.known, 1);
-    // In the same step it stays known when it would not be met any more; in another it is forgotten.
+    // In the same step it stays known when it would not be met any more, in another it does not.
     s->u[2]      = 5;
     s->room.keep = true;
     CHECK_INT(tni_contact_soften(&at, &ahead, law, &s->room, take, s), 1);

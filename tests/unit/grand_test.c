@@ -392,6 +392,23 @@ TEST(rows_are_exchanged_inside_a_node)
     case_free(s);
 }
 
+// Sizes of rows go with them: taken for the second pivot, the first row would swallow the third.
+TEST(rows_of_different_sizes_are_compared_by_their_own)
+{
+    static const double D[9] = {1, 100, 1e12, 1e-6, 1e-6, 0, 0, 1, 1};
+    forest_case*        s    = case_make(4);
+    add_a(s, 3);
+    CHECK(case_fill(s, 0, 1, TNI_GRAND_GENERAL));
+    for (int i = 0; i < 9; ++i) s->full[i] = D[i];
+    gather_blocks(s);
+    CHECK_OK(tni_grand_factor(s->grand, &s->blocks));
+    double x[3];
+    for (int i = 0; i < 3; ++i) x[i] = D[3 * i] + 2 * D[3 * i + 1] + 3 * D[3 * i + 2];
+    tni_grand_solve(s->grand, 1, x);
+    for (int i = 0; i < 3; ++i) CHECK_NEAR(x[i], i + 1, 1e-12);
+    case_free(s);
+}
+
 TEST(dependent_rows_are_found)
 {
     for (int kind = 0; kind < 2; ++kind) {

@@ -647,8 +647,8 @@ TEST(keys_are_in_order_and_leave_no_doubt_which_way_to_turn)
     tn_scene_free(scene);
 }
 
-// Bones point along their z axes, the palm along x. What a joint is bent by at the start, and may be
-// bent further, makes the angle that a physician measures.
+// Bones point along their z axes, the palm along x. What a joint is bent by at the start, and may
+// be bent further, makes the angle that a physician measures.
 TEST(a_hand_ends_where_physicians_say)
 {
     const struct {
@@ -726,8 +726,8 @@ static tn_quat turn_about_y(double angle)
     return (tn_quat){cos(angle / 2), 0, sin(angle / 2), 0};
 }
 
-// Where the axes of a hip's frames point, the leg turned about y: the angle between them is what the
-// cone holds.
+// Where the axes of a hip's frames point, the leg turned about y: the angle between them is what
+// the cone holds.
 TEST(hips_bend_120_degrees_forward_and_30_back)
 {
     tn_scene*   scene   = built("humanoid:joints=anatomical");
@@ -937,8 +937,8 @@ static double off_target(const film* f, int index)
     return tns_length(tns_sub(tns_place(pose, target->point), asked));
 }
 
-// Fingers alone are followed to 1.2 mm. The fist asks for 10 degrees more than some joints can: tips
-// are off by 6 mm or more then, and the ends, 1000 N m/rad, hold to 4e-4 rad.
+// Fingers alone are followed to 1.2 mm. The fist asks for 10 degrees more than some joints can:
+// tips are off by 6 mm or more then, and the ends, 1000 N m/rad, hold to 4e-4 rad.
 TEST(the_hand_follows_and_keeps_within_its_ends)
 {
     film   f     = film_of("hand");
@@ -1009,8 +1009,8 @@ TEST(the_plant_sways)
     CHECK(sway[1] > 0.01 && sway[2] > 2 * sway[1] && sway[2] < 0.8);
 }
 
-// Thrown about while the head turns, at rest when it has rested: straight hair hangs straight but for
-// its root, curls are shorter.
+// Thrown about while the head turns, at rest when it has rested: straight hair hangs straight but
+// for its root, curls are shorter.
 TEST(hair_flies_and_falls)
 {
     double reach[2];
