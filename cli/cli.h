@@ -62,14 +62,15 @@ typedef struct tnc_meter {
 /// Everything a command needs of its scene. Zero it, open it, close it whether or not that went well.
 /// It must not move in between: the host points into it.
 typedef struct tnc_job {
-    tnc_meter   meter;
-    tn_host     host;
-    const char* origin; ///< how messages call the scene
-    tn_scene*   scene;
-    tn_settings settings;
-    tn_model*   model;
-    tn_state*   state;
-    tn_stepper* stepper;
+    tnc_meter         meter;
+    tn_host           host;
+    const char*       origin; ///< how messages call the scene
+    tn_scene*         scene;
+    tn_settings       settings;
+    tn_model*         model;
+    tn_state*         state;
+    tn_stepper*       stepper;
+    struct tnc_mocap* mocap; ///< NULL: nothing recorded drives it
 } tnc_job;
 
 /// Reads, compiles and prepares what the options name. Anything but TNC_DONE: already complained.

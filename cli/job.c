@@ -3,6 +3,7 @@
 // taken within a step.
 #include "cli.h"
 
+#include "mocap.h"
 #include "scenes/scenes.h"
 
 #include <stdlib.h>
@@ -109,6 +110,8 @@ static bool apply_settings(tnc_job* job, const tnc_options* options)
     job->settings = tn_scene_settings(job->scene);
     // Accelerations and checks are the same for every method: any scene will do.
     if (strcmp(options->command->name, "run") != 0) job->settings.method = TN_METHOD_AUTO;
+    if (job->mocap && tn_mocap_duration(job->mocap->motion) > 0)
+        job->settings.duration = tn_mocap_duration(job->mocap->motion);
     for (int i = 0; i < options->setting_count; ++i) {
         const tnc_setting* s   = &options->settings[i];
         tn_why             why = {0};
@@ -140,6 +143,22 @@ int tnc_job_prepare(tnc_job* job, const tnc_options* options)
     return code;
 }
 
+// Gives the scene the targets of the recorded motion, when one is asked for.
+static int open_mocap(tnc_job* job, const tnc_options* options)
+{
+    const tnc_mocap_choice choice  = {options->mocap, options->mocap_scale, options->mocap_up};
+    const char* const      paths[] = {options->report, options->trajectory, options->html};
+    for (int i = 0; i < 3; ++i) {
+        if (!options->mocap || !paths[i] || strcmp(options->mocap, paths[i]) != 0) continue;
+        tnc_complain("%s: would be overwritten: it is the recorded motion", paths[i]);
+        return TNC_WRONG;
+    }
+    const int  code    = tnc_mocap_open(&job->host, job->scene, &choice, &job->mocap);
+    const bool console = options->report && strcmp(options->report, "-") == 0;
+    if (job->mocap && !options->quiet && !console) tnc_mocap_print(job->mocap, job->scene);
+    return code;
+}
+
 int tnc_job_open(tnc_job* job, const tnc_options* options)
 {
     if (!options->argument) {
@@ -148,9 +167,10 @@ int tnc_job_open(tnc_job* job, const tnc_options* options)
                      options->command->name);
         return TNC_WRONG;
     }
-    job->host      = tnc_meter_host(&job->meter);
-    job->origin    = origin_name(options->argument);
-    const int code = tnc_scene_load(&job->host, options->argument, &job->scene);
+    job->host   = tnc_meter_host(&job->meter);
+    job->origin = origin_name(options->argument);
+    int code    = tnc_scene_load(&job->host, options->argument, &job->scene);
+    if (code == TNC_DONE) code = open_mocap(job, options);
     return code == TNC_DONE ? tnc_job_prepare(job, options) : code;
 }
 
@@ -160,6 +180,7 @@ void tnc_job_close(tnc_job* job)
     tn_stepper_free(job->stepper);
     tn_model_free(job->model);
     tn_scene_free(job->scene);
+    tnc_mocap_close(job->mocap);
 }
 
 const char* tnc_job_title(const tnc_job* job)

@@ -48,6 +48,12 @@ static const option option_list[] = {
     {"--every", "K", RUN, OPTION_COUNT, AT(every), "record every K-th step (default 1)"},
     {"--html", "FILE", RUN, OPTION_TEXT, AT(html),
      "a page that plays the motion, with plots of energy and joint error"},
+    {"--mocap", "FILE", RUN, OPTION_TEXT, AT(mocap),
+     "a recorded motion (BVH) that the bodies follow whose names fit; gives the duration"},
+    {"--mocap-scale", "S", RUN, OPTION_TEXT, AT(mocap_scale),
+     "metres a unit of that file (default: so that the bones fit)"},
+    {"--mocap-up", "AXIS", RUN, OPTION_TEXT, AT(mocap_up),
+     "what is up in that file: y (default) or z"},
     {"--threads", "N", MECHANISM, OPTION_COUNT, AT(threads),
      "accepted; this version steps on one thread"},
     {"--seed", "N", MECHANISM, OPTION_WHOLE, AT(seed),
@@ -74,7 +80,8 @@ static const tnc_command command_list[] = {
      "    tenon run crane.json --duration 10 --html crane.html\n"
      "    tenon run crane.json --report - --quiet | jq .joint_error\n"
      "    tenon run crane.json --trajectory crane.csv --every 10\n"
-     "    tenon scene fourbar | tenon run -              from standard input\n",
+     "    tenon scene fourbar | tenon run -              from standard input\n"
+     "    tenon run @humanoid --mocap walk.bvh           follows a recorded motion\n",
      tnc_run},
     {"accel", "SCENE", "one evaluation at the start: exact accelerations and joint reactions",
      "Prints, as JSON, the acceleration of every body (of its frame's origin, world axes) and for\n"

@@ -25,10 +25,13 @@ typedef struct tnc_options {
     const char*        trajectory;
     const char*        html;
     const char*        csv;
-    long long          every;   ///< default 1
-    long long          threads; ///< default 1
-    long long          seed;    ///< default 0
-    long long          repeat;  ///< default 0: the command chooses
+    const char*        mocap;       ///< a recorded motion
+    const char*        mocap_scale; ///< as typed
+    const char*        mocap_up;    ///< likewise
+    long long          every;       ///< default 1
+    long long          threads;     ///< default 1
+    long long          seed;        ///< default 0
+    long long          repeat;      ///< default 0: the command chooses
     bool               quiet, list, large, help;
 } tnc_options;
 

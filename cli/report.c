@@ -1,5 +1,6 @@
 // report: the JSON that a run leaves, as the interface page promises it. Scripts read it, so keys are
 // only ever added.
+#include "mocap.h"
 #include "motion.h"
 
 #include <inttypes.h>
@@ -31,6 +32,11 @@ static void put_head(tnc_out* out, const tnc_job* job, const tnc_motion* m)
             "\"redundant\": %d, \"loops\": %d},\n",
             counts.bodies, counts.joints, counts.rows, tnc_motion_mobility(job, m),
             m->checked ? m->check.redundant_count : 0, counts.loops);
+    if (job->mocap) {
+        tnc_put(out, "  \"mocap\": ");
+        tnc_put_mocap(out, job->mocap, job->scene);
+        tnc_put(out, ",\n");
+    }
     if (!m->assembly.open) return;
     tnc_put(out, "  \"assembly\": ");
     tnc_put_assembly(out, job, &m->assembly);

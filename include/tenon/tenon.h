@@ -5,6 +5,7 @@
 #include "tenon/base.h"
 #include "tenon/io.h"
 #include "tenon/math.h"
+#include "tenon/mocap.h"
 #include "tenon/model.h"
 #include "tenon/scene.h"
 #include "tenon/settings.h"
