@@ -178,6 +178,7 @@ typedef struct outlook {
     double d[TNI_COORDINATES_MAX], rate[TNI_COORDINATES_MAX]; ///< until the end, and how fast
     double known_d[TNI_COORDINATES_MAX],
         known_rate[TNI_COORDINATES_MAX]; ///< of these, what a kinematic body does by itself
+    double h;
 } outlook;
 
 // Fills J of the sides that can be pushed, and looks ahead along the rows of the others too.
@@ -186,7 +187,7 @@ static void look_along(const tni_scene_view* at, const tni_ahead* ahead, const t
 {
     const tn_vec3   p[2] = {joint->p1, joint->p2};
     const tni_mat3* F[2] = {&joint->F1, &joint->F2};
-    *look                = (outlook){{0}, {0}, {0}, {0}};
+    *look                = (outlook){.h = ahead->h};
     for (int side = 0; side < 2; ++side) {
         const int       index = soft->body[side];
         const tni_body* body  = &at->model->bodies[index];
@@ -210,21 +211,27 @@ static void look_along(const tni_scene_view* at, const tni_ahead* ahead, const t
         look->d[k] += look->known_d[k], look->rate[k] += look->known_rate[k];
 }
 
-// A one-sided end in the direction n of the coordinates, e0 beyond it now.
-static void soften_end(const tn_limit* limit, const double* n, double e0, unsigned which,
-                       const outlook* look, tni_soft* soft)
+// A one-sided end in the direction n of the coordinates, e0 beyond it now. Returns the push expected.
+// Reached on the way, it damps only what happens beyond: k e + d e/h, no jump where e = 0, or no set of
+// ends would be right.
+static double soften_end(const tn_limit* limit, const double* n, double e0, unsigned which,
+                         const outlook* look, tni_soft* soft)
 {
     const int    count = soft->row_count;
+    const bool   there = e0 > 0 || !(look->h > 0);
     const double rate = tni_row_dot(n, look->rate, count), e = e0 + tni_row_dot(n, look->d, count);
-    if (!(e > 0 && limit->stiffness * e + limit->damping * rate > 0)) return;
+    const double k = there ? limit->stiffness : limit->stiffness + limit->damping / look->h,
+                 d = there ? limit->damping : 0, push = k * e + d * rate;
+    if (!(e > 0 && push > 0)) return 0;
     soft->met |= 1u << which;
     for (int i = 0; i < count; ++i) {
-        soft->f[i] -= limit->stiffness * e0 * n[i];
+        soft->f[i] -= k * e0 * n[i];
         for (int j = 0; j < count; ++j) {
-            soft->K[i * count + j] += limit->stiffness * n[i] * n[j];
-            soft->D[i * count + j] += limit->damping * n[i] * n[j];
+            soft->K[i * count + j] += k * n[i] * n[j];
+            soft->D[i * count + j] += d * n[i] * n[j];
         }
     }
+    return push;
 }
 
 static void soften_ends(const tn_limit* limit, const double* n, double lower, double upper,
@@ -233,19 +240,29 @@ static void soften_ends(const tn_limit* limit, const double* n, double lower, do
     double back[TNI_COORDINATES_MAX];
     if (lower > upper) return;
     for (int k = 0; k < soft->row_count; ++k) back[k] = -n[k];
-    soften_end(limit, n, z - upper, 1, look, soft);
-    soften_end(limit, back, lower - z, 2, look, soft);
+    (void)soften_end(limit, n, z - upper, 1, look, soft);
+    (void)soften_end(limit, back, lower - z, 2, look, soft);
 }
 
 // The rows of a ball are the axes of frame 1.
 static void soften_ball_limit(const tni_joint* joint, tni_sides sides, const tn_limit* limit,
                               const outlook* look, tni_soft* soft)
 {
-    const tni_swing_twist st                     = tni_swing_twist_of(joint, sides);
-    const tni_mat3        A                      = tni_mat_mul(&sides.view1->R, &joint->F1);
-    double                n[TNI_COORDINATES_MAX] = {0};
+    const tni_swing_twist st      = tni_swing_twist_of(joint, sides);
+    const tni_mat3        A       = tni_mat_mul(&sides.view1->R, &joint->F1),
+                   B              = tni_mat_mul(&sides.view2->R, &joint->F2);
+    double n[TNI_COORDINATES_MAX] = {0};
     tni_write3(n, tni_mul_t(&A, st.swing_axis));
-    if (!isnan(limit->cone)) soften_end(limit, n, st.swing - limit->cone, 0, look, soft);
+    if (!isnan(limit->cone)) {
+        // Across the swing the push turns with the axis: tau cot(swing), where that is positive.
+        const double  push = soften_end(limit, n, st.swing - limit->cone, 0, look, soft);
+        const tn_vec3 z2   = tni_mul_t(&A, tni_column(&B, 2));
+        const double  c = tni_cos(st.swing), s = tni_sin(st.swing);
+        tni_mat3      K = {{0}};
+        if (push > 0 && c > 0 && s > 1e-3)
+            tni_soft_outer(push * c / s, tni_cross(z2, tni_read3(n)), &K);
+        tni_soft_block(soft->K, soft->row_count, 0, 1, &K);
+    }
     tni_write3(n, tni_mul_t(&A, st.twist_axis));
     soften_ends(limit, n, limit->twist_lower, limit->twist_upper, st.twist, look, soft);
 }

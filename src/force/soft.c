@@ -98,3 +98,38 @@ void tni_plain_forces(const tni_scene_view* at, double* f)
     tni_force_add(&tni_force_load, at, f);
     tni_force_add(&tni_force_user, at, f);
 }
+
+// ---- A force on an arm ------------------------------------------------------------------------
+//
+// A force f of fixed direction at the arm r of a body pushes with the torque r x f. When the body
+// turns by t, r moves by t x r, so the torque changes by -K t with the symmetric part
+//
+//     K = (f.r) I - (f r^T + r f^T)/2
+//
+// whose eigenvalues are c along f x r and (c +- m)/2 along f/|f| -+ r/|r|, c = f.r, m = |f||r|.
+// Tension (c > 0) is stiff; thrust makes K negative, and its negative part is left out, so that the
+// system stays definite: what would buckle is treated explicitly. In closed form, with the unit
+// vector b along |r| f + |f| r, whose eigenvalue (c - m)/2 is never positive:
+//
+//     c >= 0:  K+ = (c + m)/2 (I - b b^T) - (f x r)(f x r)^T / (2 (m + c))
+//     c <  0:  K+ = (c + m)/2 e e^T,   e along |r| f - |f| r
+//
+void tni_soft_outer(double s, tn_vec3 a, tni_mat3* K)
+{
+    const double v[3] = {a.x, a.y, a.z};
+    for (int i = 0; i < 9; ++i) K->m[i] += s * v[i / 3] * v[i % 3];
+}
+
+void tni_soft_arm(tn_vec3 f, tn_vec3 r, tni_mat3* K)
+{
+    const double F = tni_norm(f), L = tni_norm(r), m = F * L, c = tni_dot(f, r), s = 0.5 * (c + m);
+    if (!(s > 1e-14 * m)) return; // no force, no arm, or pure thrust
+    if (c < 0) {                  // |L f - F r|^2 = 2 m (m - c)
+        tni_soft_outer(s / (2 * m * (m - c)), tni_sub(tni_scale(L, f), tni_scale(F, r)), K);
+        return;
+    }
+    for (int i = 0; i < 9; i += 4) K->m[i] += s;
+    tni_soft_outer(-0.25 / m, tni_add(tni_scale(L, f), tni_scale(F, r)),
+                   K); // |L f + F r|^2 = 4 m s
+    tni_soft_outer(-0.25 / s, tni_cross(f, r), K);
+}

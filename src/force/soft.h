@@ -12,6 +12,11 @@ void tni_soft_point(const tni_body* body, const tni_view* view, tn_vec3 p, doubl
 void tni_soft_turn(const tni_body* body, const tni_view* view, double* J);
 /// The 3x3 block of K or D (n x n) at (first, first) += scale M.
 void tni_soft_block(double* K, int n, int first, double scale, const tni_mat3* M);
+/// K += s a a^T
+void tni_soft_outer(double s, tn_vec3 a, tni_mat3* K);
+/// K += the stiffness against turning of a force f at the arm r, both fixed in the world; its
+/// negative part left out.
+void tni_soft_arm(tn_vec3 f, tn_vec3 r, tni_mat3* K);
 /// S = sym(Jl^-1(theta)) = c (1 - u u^T) + u u^T with c = (phi/2) cot(phi/2), c kept above 0.05:
 /// what a rotation vector's spring resists with, made safe near a turn by pi.
 tni_mat3 tni_soft_torsion(tn_vec3 theta);

@@ -89,8 +89,9 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
         const tni_target* t    = &at->model->targets[i];
         const tni_body*   body = &at->model->bodies[t->body];
         tn_twist          go;
-        const offset      o = offset_of(at, i, ahead->time, &go);
-        const int         n = turns_body(t) ? 6 : 3;
+        const offset      o   = offset_of(at, i, ahead->time, &go);
+        const bool        arm = body->kind == TN_BODY_RIGID;
+        const int         n   = turns_body(t) || arm ? 6 : 3;
         soft.index = i, soft.body[1] = t->body;
         tni_soft_clear(&soft, n);
         tni_soft_point(body, &at->views[t->body], t->p, 1, soft.J[1]);
@@ -105,6 +106,11 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
                                                   t->angular_damping, go.angular));
             tni_soft_block(soft.K, n, 3, t->angular_stiffness, &S);
             tni_soft_block(soft.D, n, 3, t->angular_damping, &one);
+        }
+        if (arm) { // the pull turns with the body
+            tni_mat3 K = {{0}};
+            tni_soft_arm(tni_read3(soft.f), tni_mul(&at->views[t->body].R, t->p), &K);
+            tni_soft_block(soft.K, n, 3, 1, &K);
         }
         take(user, &soft);
     }

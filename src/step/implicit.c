@@ -29,8 +29,8 @@
 // after somebody moved a body) is solved for once without, to get them.
 //
 // Where the correction does not close the joints (forces have changed by so much that the old K_g
-// leads astray) it is tried with the forces just found, then Newton's method is. A step whose joints
-// do not close even then is halved, six times at most; then it fails and names the joint.
+// leads astray) it is tried with the forces just found, then Newton's method is; two-step differences
+// are followed by backward Euler. A step whose joints do not close even then is halved, six times at most; then it fails and names the joint.
 #include "step/stepper.h"
 
 enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6 };
@@ -52,6 +52,7 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     work->u                  = TNI_TAKE(&s->arena, double, model->u_count);
     work->du                 = TNI_TAKE(&s->arena, double, model->u_count);
     work->best               = TNI_TAKE(&s->arena, double, model->u_count);
+    work->ahead              = TNI_TAKE(&s->arena, double, model->u_count);
     work->drift              = TNI_TAKE(&s->arena, double, model->u_count);
     work->momentum           = TNI_TAKE(&s->arena, double, model->u_count);
     work->mu                 = TNI_TAKE(&s->arena, double, rows);
@@ -104,6 +105,12 @@ static tni_lead lead_of(tn_stepper* s, double h, const double** momentum)
 
 // ---- Solving -------------------------------------------------------------------------------------
 
+static void mean_of(const tn_stepper* s, const tni_lead* lead, double* mean)
+{
+    for (int i = 0; i < s->model->u_count; ++i)
+        mean[i] = lead->share * s->implicit.u[i] + (lead->drift != NULL ? lead->drift[i] : 0);
+}
+
 // The linear step, its one-sided forces being those that its end asks for.
 static tn_result solve_linear(tn_stepper* s, tni_start* start, const tni_lead* lead,
                               tn_step_report* report, tn_why* why)
@@ -115,10 +122,11 @@ static tn_result solve_linear(tn_stepper* s, tni_start* start, const tni_lead* l
         ++report->factor_count;
         if (result == TN_OK) tni_stiff_note(work->stiff, report);
         if (result != TN_OK || !work->sided) return result;
-        if (tni_stiff_stands(work->stiff, start, lead, work->u)) break;
+        mean_of(s, lead, work->best);
+        if (tni_stiff_stands(work->stiff, start, lead, work->best)) break;
         start->keep = true;
-        tni_copy_numbers(work->best, work->u, s->model->u_count);
-        start->ahead = work->best;
+        tni_copy_numbers(work->ahead, work->best, s->model->u_count);
+        start->ahead = work->ahead;
     }
     return result;
 }
@@ -287,29 +295,42 @@ static bool is_closed(const tn_stepper* s, const closing* c)
                                                             : c->error <= s->implicit.goal;
 }
 
-// Where joint forces have changed so much that the old K_g leads astray: with those of this step,
-// then by Newton's method.
+// All that may be tried with this step. Where joint forces have changed so much that the old K_g leads
+// astray: with those of this step, then by Newton's method. What that does not finish, the correction
+// may.
+static tn_result try_all(tn_stepper* s, tni_start* start, const tni_lead* lead, closing* c,
+                         tn_step_report* report, tn_why* why)
+{
+    tni_implicit_work*      work   = &s->implicit;
+    const tn_implicit_solve how    = s->settings.implicit.solve;
+    tn_result               result = solve(s, how, start, lead, c, report, why);
+    if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_LINEAR) return result;
+    if (start->multipliers != NULL) {
+        tni_copy_numbers(work->again, work->first, rows_of(s->model));
+        start->multipliers = work->again;
+    }
+    result = solve(s, TN_IMPLICIT_CORRECTED, start, lead, c, report, why);
+    if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_NEWTON) return result;
+    return solve(s, TN_IMPLICIT_NEWTON, start, lead, c, report, why);
+}
+
 static tn_result attempt(tn_stepper* s, double h, closing* c, tn_step_report* report, tn_why* why)
 {
-    tni_implicit_work* work   = &s->implicit;
-    tni_start          start  = {.at = tni_place_of(&s->now), .ahead = s->now.u};
-    const tni_lead     lead   = lead_of(s, h, &start.momentum);
-    tn_implicit_solve  how    = s->settings.implicit.solve;
-    tn_result          result = TN_OK;
-    s->next.time              = lead.time;
+    tni_implicit_work* work    = &s->implicit;
+    tni_start          start   = {.at = tni_place_of(&s->now), .ahead = s->now.u};
+    tni_lead           lead    = lead_of(s, h, &start.momentum);
+    tn_result          result  = TN_OK;
+    const bool         stiffen = s->settings.implicit.stiffen && rows_of(s->model) > 0;
+    s->next.time               = lead.time;
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
-    if (s->settings.implicit.stiffen && rows_of(s->model) > 0) {
-        start.multipliers = work->before.multipliers;
-        if (!(work->before.h > 0)) result = find_multipliers(s, &start, &lead, report, why);
-    }
-    if (result == TN_OK) result = solve(s, how, &start, &lead, c, report, why);
-    if (result == TN_OK && how == TN_IMPLICIT_CORRECTED && !is_closed(s, c) &&
-        start.multipliers != NULL) {
-        tni_copy_numbers(work->again, work->first, rows_of(s->model));
-        start.multipliers = work->again;
-        result            = solve(s, how, &start, &lead, c, report, why);
-        if (result == TN_OK && !is_closed(s, c))
-            result = solve(s, TN_IMPLICIT_NEWTON, &start, &lead, c, report, why);
+    if (stiffen) start.multipliers = work->before.multipliers;
+    if (stiffen && !(work->before.h > 0)) result = find_multipliers(s, &start, &lead, report, why);
+    if (result == TN_OK) result = try_all(s, &start, &lead, c, report, why);
+    if (result == TN_OK && !is_closed(s, c) && lead.drift != NULL) { // by backward Euler
+        start.momentum = NULL;
+        lead           = (tni_lead){.h = h, .share = 1, .time = lead.time};
+        if (stiffen) start.multipliers = work->before.multipliers;
+        result = try_all(s, &start, &lead, c, report, why);
     }
     if (result == TN_OK) remember(s, &lead);
     return result;

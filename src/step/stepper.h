@@ -47,7 +47,7 @@ typedef struct tni_impulse_work {
 /// Workspace of the implicit method.
 typedef struct tni_implicit_work {
     tni_stiff* stiff;
-    double *   u, *du, *best;         ///< laid out as u
+    double *   u, *du, *best, *ahead; ///< laid out as u
     double *   drift, *momentum;      ///< likewise: what the integrator takes from the step before
     double *   mu, *dmu, *r;          ///< by row
     double *   force, *first, *again; ///< likewise: joint forces that K_g is made of

@@ -492,7 +492,7 @@ tn_result tni_blocks_factor(tni_block_form* f, const tni_start* start, const tni
     fill_constraints(&t);
     if (f->exact) tni_derive(&ending, take_derivative, &t);
     else tni_soften(&scene, &ahead, take_soft, &t);
-    if (!tni_touching_soften(f->touching, &scene, &ahead, take_soft, &t))
+    if (!tni_touching_soften(f->touching, &scene, &ahead, start->keep, take_soft, &t))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     const tni_blocks blocks = {f->A, f->diagonal_at, f->J, f->edge_at, true};
     if (tni_grand_factor(f->grand, &blocks) != TN_OK)

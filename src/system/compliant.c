@@ -456,12 +456,12 @@ static outlook look_at(const tni_compliant* c, int i, const tni_start* start, co
     return o;
 }
 
-// What would be left before limit i at the end of a step with u.
+// What would be left before limit i at the end of a step with the mean velocity u.
 static double gap_after(const tni_compliant* c, int i, const outlook* o, const tni_lead* lead,
                         const double* u)
 {
     const tni_joint* joint = &c->model->joints[c->model->limits[i].joint];
-    return o->C + lead->h * (lead->share * both(c, joint, o, u) + o->drift + o->led);
+    return o->C + lead->h * (both(c, joint, o, u) + o->led);
 }
 
 // The row of limit i, if it is on, or is passed on the way ahead.
@@ -667,7 +667,7 @@ tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start, const t
     for (int i = 0; i < model->limit_count; ++i) set_limit(c, i, start, lead);
     const tni_ahead ahead = {lead->h, lead->time, start->ahead};
     tni_soften(&scene, &ahead, take, &(taking){c, lead});
-    if (!tni_touching_soften(c->touching, &scene, &ahead, take, &(taking){c, lead}))
+    if (!tni_touching_soften(c->touching, &scene, &ahead, start->keep, take, &(taking){c, lead}))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     const tn_result result = tni_saddle_factor(c->saddle);
     if (result != TN_OK) return fail_at(c, c->saddle->report.bad_row, why);

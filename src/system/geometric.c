@@ -1,41 +1,11 @@
 // geometric: the stiffness that joint forces give to turning bodies, dJ^T lambda / dq.
 //
-// A force f of fixed direction at the arm r of a body pushes with the torque r x f. When the body
-// turns by t, r moves by t x r, so the torque changes by -K t with the symmetric part
-//
-//     K = (f.r) I - (f r^T + r f^T)/2
-//
-// whose eigenvalues are c along f x r and (c +- m)/2 along f/|f| -+ r/|r|, c = f.r, m = |f||r|.
-// Tension (c > 0) is stiff; thrust makes K negative, and its negative part is left out, so that the
-// system stays definite: what would buckle is treated explicitly. In closed form, with the unit
-// vector b along |r| f + |f| r, whose eigenvalue (c - m)/2 is never positive:
-//
-//     c >= 0:  K+ = (c + m)/2 (I - b b^T) - (f x r)(f x r)^T / (2 (m + c))
-//     c <  0:  K+ = (c + m)/2 e e^T,   e along |r| f - |f| r
-//
 // The force of rows that follow an axis of body 1 turns with that body; this is left out, as are
 // torques: they are not what makes a chain explode. Two points held at a distance d by a tension T
 // have T/d (I - n n^T) between them.
 #include "system/geometric.h"
 
-static void add_outer(double s, tn_vec3 a, tni_mat3* K)
-{
-    const double v[3] = {a.x, a.y, a.z};
-    for (int i = 0; i < 9; ++i) K->m[i] += s * v[i / 3] * v[i % 3];
-}
-
-void tni_geometric_add(tn_vec3 f, tn_vec3 r, tni_mat3* K)
-{
-    const double F = tni_norm(f), L = tni_norm(r), m = F * L, c = tni_dot(f, r), s = 0.5 * (c + m);
-    if (!(s > 1e-14 * m)) return; // no force, no arm, or pure thrust
-    if (c < 0) {                  // |L f - F r|^2 = 2 m (m - c)
-        add_outer(s / (2 * m * (m - c)), tni_sub(tni_scale(L, f), tni_scale(F, r)), K);
-        return;
-    }
-    for (int i = 0; i < 9; i += 4) K->m[i] += s;
-    add_outer(-0.25 / m, tni_add(tni_scale(L, f), tni_scale(F, r)), K); // |L f + F r|^2 = 4 m s
-    add_outer(-0.25 / s, tni_cross(f, r), K);
-}
+#include "force/soft.h"
 
 bool tni_holds_distance(const tni_joint* joint)
 {
@@ -52,7 +22,7 @@ tni_mat3 tni_geometric_between(const tn_model* model, const tni_joint* joint, tn
     tni_mat3     K  = {{0}};
     if (!(lambda < 0) || !(d > 0)) return K;
     for (int i = 0; i < 9; i += 4) K.m[i] = -lambda / d;
-    add_outer(lambda / (d * d * d), D, &K);
+    tni_soft_outer(lambda / (d * d * d), D, &K);
     return K;
 }
 
@@ -61,8 +31,8 @@ static void add_force(const tn_model* model, const tni_joint* joint, tni_sides s
                       tni_mat3* K)
 {
     const tn_vec3 at = tni_point_motion(&model->bodies[joint->body2], sides.view2, joint->p2).at;
-    tni_geometric_add(f, tni_sub(at, sides.view2->x), &K[joint->body2]);
-    tni_geometric_add(tni_neg(f), tni_sub(at, sides.view1->x), &K[joint->body1]);
+    tni_soft_arm(f, tni_sub(at, sides.view2->x), &K[joint->body2]);
+    tni_soft_arm(tni_neg(f), tni_sub(at, sides.view1->x), &K[joint->body1]);
 }
 
 void tni_geometric(const tn_model* model, const tni_view* views, double time, const double* z,

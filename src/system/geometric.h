@@ -4,9 +4,6 @@
 
 #include "joint/joint.h"
 
-/// K += the stiffness against turning of a force f at the arm r, both fixed in the world; its
-/// negative part left out.
-void tni_geometric_add(tn_vec3 f, tn_vec3 r, tni_mat3* K);
 /// K (by body) of all joints and ropes under forces `multipliers`, by row, then by limit.
 void tni_geometric(const tn_model* model, const tni_view* views, double time, const double* z,
                    const double* multipliers, tni_mat3* K);

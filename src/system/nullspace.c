@@ -126,11 +126,6 @@ TNI_INLINE void leave(const tni_nullspace* ns, const tni_link* a, const tni_bulk
     else add_bulk(&ns->slots[a->parent_slot], B);
 }
 
-TNI_INLINE double field(const tni_survey s, int i, int lane)
-{
-    return s[i][lane];
-}
-
 TNI_INLINE tn_vec3 field3(const tni_survey s, int i, int lane)
 {
     return tni_vec3(s[i][lane], s[i + 1][lane], s[i + 2][lane]);
@@ -140,13 +135,6 @@ TNI_INLINE tni_sym field6(const tni_survey s, int i, int lane)
 {
     return (tni_sym){s[i][lane],     s[i + 1][lane], s[i + 2][lane],
                      s[i + 3][lane], s[i + 4][lane], s[i + 5][lane]};
-}
-
-static tni_mat3 field9(const tni_survey s, int i, int lane)
-{
-    tni_mat3 A;
-    for (int k = 0; k < 9; ++k) A.m[k] = s[i + k][lane];
-    return A;
 }
 
 static bool can_push(const tn_model* model, int body)
@@ -280,6 +268,12 @@ static tn_vec3 point_rate(const double* u, tn_vec3 r)
     return tni_add(tni_read3(u), tni_cross(tni_read3(u + 3), r));
 }
 
+// Whether p has other parts than those of the survey.
+TNI_INLINE bool is_led(const tni_nullspace* ns, const tni_link* a)
+{
+    return ns->lead->drift != NULL || ns->lead->share != 1 || a->parent < 0;
+}
+
 // What else makes p of the anchors: the drift, and what b does by itself.
 static tn_vec3 lead_gap(const tni_nullspace* ns, const tni_link* a, tn_vec3 ref, const side* b,
                         tn_vec3 p)
@@ -351,21 +345,24 @@ static tn_quat attitude_of(const tni_nullspace* ns, const tni_link* a, bool pare
     return (tn_quat){p[0], p[1], p[2], p[3]};
 }
 
-// The rotation vector that a spring feels, world axes, on body 2; S = c 1 + (1 - c) u u^T.
-static tn_vec3 stretch_of(const tni_nullspace* ns, const tni_link* a, double* c, tn_vec3* unit)
+// (phi/2)/sin(phi/2) of a turn by phi, z = sin^2(phi/2): a series where z is small.
+static double half_over_sine(double z, double cosine)
 {
-    const tn_quat qa = attitude_of(ns, a, false), qb = attitude_of(ns, a, true);
-    const bool    second = a->form->sign > 0;
-    const tn_quat q1 = second ? qb : qa, q2 = second ? qa : qb;
-    const tn_quat by    = tni_quat_mul(tni_quat_mul(q2, a->form->twist), tni_quat_conjugate(q1));
-    const tn_vec3 theta = tni_quat_log(by);
-    const double  n = sqrt(by.x * by.x + by.y * by.y + by.z * by.z), phi = tni_norm(theta);
-    *c    = n > 1e-8 ? fmax(0.05, 0.5 * phi * fabs(by.w) / n) : 1;
-    *unit = phi > 0 ? tni_scale(1 / phi, theta) : tni_vec3(0, 0, 0);
-    return theta;
+    static const double c[] = {0.0073125258735988454, 0.008390335809616815, 0.0097616095291940784,
+                               0.011551800896139705,  0.01396484375,        0.017352764423076924,
+                               0.022372159090909092,  0.030381944444444444, 0.044642857142857144,
+                               0.074999999999999997,  0.16666666666666666,  1};
+    if (z < 0.06) {
+        double sum = c[0];
+        for (int i = 1; i < 12; ++i) sum = c[i] + z * sum;
+        return sum;
+    }
+    const double sine = sqrt(z);
+    return tni_atan2(sine, cosine) / sine;
 }
 
-// W and g of a spring, on a.
+// W and g of a spring, on a. Of the rotation vector theta on body 2, world axes, it feels -k theta and
+// resists with k S, S = c 1 + over theta theta^T.
 static void spring_of(const tni_nullspace* ns, const tni_link* a, const side* b, tni_sym* W,
                       tn_vec3* g)
 {
@@ -374,16 +371,21 @@ static void spring_of(const tni_nullspace* ns, const tni_link* a, const side* b,
     *W               = (tni_sym){d, 0, 0, d, 0, d};
     *g               = tni_vec3(0, 0, 0);
     if (k == 0) return;
-    double        c;
-    tn_vec3       unit;
-    const tn_vec3 theta = stretch_of(ns, a, &c, &unit);
+    const tn_quat qa = attitude_of(ns, a, false), qb = attitude_of(ns, a, true);
+    const bool    second = a->form->sign > 0;
+    const tn_quat q1 = second ? qb : qa, q2 = second ? qa : qb;
+    const tn_quat by = tni_quat_mul(tni_quat_mul(q2, a->form->twist), tni_quat_conjugate(q1));
+    const double  z = by.x * by.x + by.y * by.y + by.z * by.z, cosine = fabs(by.w),
+                 ratio = half_over_sine(z, cosine), c = fmax(0.05, ratio * cosine);
+    const tn_vec3 theta = tni_scale(by.w < 0 ? -2 * ratio : 2 * ratio, tni_vec3(by.x, by.y, by.z));
+    const double  over  = z > 0 ? (1 - c) / (4 * ratio * ratio * z) : 0;
     W->xx += eek * c, W->yy += eek * c, W->zz += eek * c;
-    tni_sym_add_outer(W, eek * (1 - c), unit);
+    tni_sym_add_outer(W, eek * over, theta);
     *g = tni_scale(-ek * a->form->sign, theta);
     if (ns->lead->drift == NULL) return;
-    const tn_vec3 by    = tni_scale(ns->lead->h, drift_of(ns, a, b)),
-                  along = tni_scale((1 - c) * tni_dot(unit, by), unit);
-    *g                  = tni_add_scaled(*g, -ek, tni_add(tni_scale(c, by), along));
+    const tn_vec3 moved = tni_scale(ns->lead->h, drift_of(ns, a, b)),
+                  along = tni_scale(over * tni_dot(theta, moved), theta);
+    *g                  = tni_add_scaled(*g, -ek, tni_add(tni_scale(c, moved), along));
 }
 
 const double* tni_link_soften(tni_nullspace* ns, const tni_link* a, double* W, double* g)
@@ -535,20 +537,21 @@ TNI_INLINE tn_vec3 end_turns(const tni_nullspace* ns, const tni_link* a, const t
 
 // ---- AXIS and FIXED ------------------------------------------------------------------------------
 
-/// The joint's axes: x, y of frame 1; x, y, z of frame 2.
+/// The joint's axes: x, y of frame 1; x, y, z of frame 2. Rows of turning are n1, n2.
 typedef struct axes {
-    tn_vec3 x1, y1, x2, y2, z2;
+    tn_vec3 x1, y1, x2, y2, z2, n1, n2;
 } axes;
 
-static axes axes_of(const tni_nullspace* ns, const tni_link* a, const tni_mat3* Ra,
-                    const tni_mat3* Rb)
+static axes axes_of(const tni_survey s, int lane)
 {
-    const tni_joint* joint  = &ns->model->joints[a->joint];
-    const bool       second = a->form->sign > 0;
-    const tni_mat3 * R1 = second ? Rb : Ra, *R2 = second ? Ra : Rb;
-    return (axes){tni_mul(R1, tni_column(&joint->F1, 0)), tni_mul(R1, tni_column(&joint->F1, 1)),
-                  tni_mul(R2, tni_column(&joint->F2, 0)), tni_mul(R2, tni_column(&joint->F2, 1)),
-                  tni_mul(R2, tni_column(&joint->F2, 2))};
+    const int at = TNI_SURVEY_AXES;
+    return (axes){field3(s, at, lane),
+                  field3(s, at + 3, lane),
+                  field3(s, at + 6, lane),
+                  field3(s, at + 9, lane),
+                  field3(s, at + 12, lane),
+                  field3(s, TNI_SURVEY_N, lane),
+                  field3(s, TNI_SURVEY_N + 3, lane)};
 }
 
 // The spring of an angle: *pull and grip. Returns its row on a.
@@ -606,18 +609,17 @@ static bool begin_axis(tni_nullspace* ns, const tni_link* a, tni_link_work* w, c
                        const axes* x, tni_bulk* B)
 {
     tni_link_more* more = &ns->mores[a->more];
-    const tn_vec3  s = x->z2, n1 = tni_cross(s, x->x1), n2 = tni_cross(s, x->y1);
-    const double   g11 = tni_dot(n1, n1), g12 = tni_dot(n1, n2), g22 = tni_dot(n2, n2),
-                 over = 1 / (g11 * g22 - g12 * g12);
-    tn_vec3 row       = {0, 0, 0};
-    double  pull      = 0;
-    more->grip        = 0;
+    const tn_vec3  s = x->z2, n1 = x->n1, n2 = x->n2, h = tni_mul(&B->H, s),
+                  k = tni_sym_times(&B->I, s);
+    tn_vec3 row     = {0, 0, 0};
+    double  pull    = 0;
+    more->grip      = 0;
     if (a->actuation >= 0) row = angle_spring(ns, a, more, b, x, &pull);
-    more->gram[0] = over * g22, more->gram[1] = -over * g12, more->gram[2] = over * g11;
     more->T = (tni_mat3){{n1.x, n1.y, n1.z, n2.x, n2.y, n2.z, row.x, row.y, row.z}};
-    turn_axis(a, more, turn_wanted(ns, a, b, x->x1, s, n1), turn_wanted(ns, a, b, x->y1, s, n2));
-    const tn_vec3 h = tni_mul(&B->H, s), k = tni_sym_times(&B->I, s);
-    const double  along = tni_dot(row, s), D = tni_dot(s, k) + more->grip * along * along;
+    if (is_led(ns, a))
+        turn_axis(a, more, turn_wanted(ns, a, b, x->x1, s, n1),
+                  turn_wanted(ns, a, b, x->y1, s, n2));
+    const double along = tni_dot(row, s), D = tni_dot(s, k) + more->grip * along * along;
     w->Q             = (tni_mat3){{h.x, h.y, h.z, k.x, k.y, k.z, s.x, s.y, s.z}};
     w->inv.x         = 1 / D;
     const tn_vec3 hi = tni_scale(w->inv.x, h);
@@ -628,7 +630,7 @@ static bool begin_axis(tni_nullspace* ns, const tni_link* a, tni_link_work* w, c
     B->H.m[6] -= hi.z * k.x, B->H.m[7] -= hi.z * k.y, B->H.m[8] -= hi.z * k.z;
     w->M = B->M, more->H = B->H, more->I = B->I;
     pass_axis(w, more, pull, &B->f, &B->t);
-    return D > 0 && over > 0;
+    return D > 0 && more->gram[0] > 0;
 }
 
 // What is left for the joint to carry: force and torque where y = (v, wb).
@@ -668,9 +670,8 @@ static bool begin_fixed(tni_nullspace* ns, const tni_link* a, tni_link_work* w, 
                         const axes* x, tni_bulk* B)
 {
     tni_link_more* more = &ns->mores[a->more];
-    const tn_vec3  n1 = tni_cross(x->z2, x->x1), n2 = tni_cross(x->z2, x->y1),
-                  n3 = tni_cross(x->y2, x->x1);
-    const tn_vec3 r  = {turn_wanted(ns, a, b, x->x1, x->z2, n1),
+    const tn_vec3  n1 = x->n1, n2 = x->n2, n3 = tni_cross(x->y2, x->x1);
+    const tn_vec3  r = {turn_wanted(ns, a, b, x->x1, x->z2, n1),
                         turn_wanted(ns, a, b, x->y1, x->z2, n2),
                         turn_wanted(ns, a, b, x->x1, x->y2, n3)};
     more->T          = (tni_mat3){{n1.x, n1.y, n1.z, n2.x, n2.y, n2.z, n3.x, n3.y, n3.z}};
@@ -697,35 +698,35 @@ static tn_vec3 end_fixed(const tni_nullspace* ns, const tni_link* a, const tni_l
 static bool begin_held(tni_nullspace* ns, const tni_link* a, tni_link_work* w, const side* b,
                        const tni_survey s, int lane, tni_bulk* B)
 {
-    const tni_mat3 Ra = field9(s, TNI_SURVEY_R, lane), Rb = field9(s, TNI_SURVEY_R + 9, lane);
-    const axes     x = axes_of(ns, a, &Ra, &Rb);
-    return a->kind == TNI_LINK_AXIS ? begin_axis(ns, a, w, b, &x, B)
-                                    : begin_fixed(ns, a, w, b, &x, B);
+    tni_link_more* more = &ns->mores[a->more];
+    const axes     x    = axes_of(s, lane);
+    if (a->kind == TNI_LINK_FIXED) return begin_fixed(ns, a, w, b, &x, B);
+    tni_write3(more->gram, field3(s, TNI_SURVEY_GRAM, lane));
+    more->turn = field3(s, TNI_SURVEY_TURN, lane);
+    return begin_axis(ns, a, w, b, &x, B);
 }
 
-// A joint that holds the anchors.
-TNI_INLINE bool begin_anchored(tni_nullspace* ns, const tni_link* a, tni_link_work* w,
-                               const tni_survey s, int lane, tni_bulk* B)
+// What is common to joints that hold the anchors.
+TNI_INLINE void hold_anchors(const tni_nullspace* ns, const tni_link* a, tni_link_work* w,
+                             const tni_survey s, int lane)
 {
-    const tni_lead* lead = ns->lead;
-    bool            good;
-    w->ref          = field3(s, TNI_SURVEY_REF, lane);
-    w->arm          = field3(s, TNI_SURVEY_D, lane);
-    w->p            = field3(s, TNI_SURVEY_P, lane);
+    w->ref = field3(s, TNI_SURVEY_REF, lane);
+    w->arm = field3(s, TNI_SURVEY_D, lane);
+    w->p   = field3(s, TNI_SURVEY_P, lane);
+    if (!is_led(ns, a)) return;
+    const side b = parent_of(ns, a, field3(s, TNI_SURVEY_RB, lane));
+    w->p         = lead_gap(ns, a, w->ref, &b, w->p);
+}
+
+static bool begin_anchored(tni_nullspace* ns, const tni_link* a, tni_link_work* w,
+                           const tni_survey s, int lane, tni_bulk* B)
+{
     const tni_sym K = field6(s, TNI_SURVEY_KB, lane);
-    if (lead->drift != NULL || lead->share != 1 || a->parent < 0) {
-        const side b = parent_of(ns, a, field3(s, TNI_SURVEY_RB, lane));
-        w->p         = lead_gap(ns, a, w->ref, &b, w->p);
-    }
-    if (a->kind == TNI_LINK_TURNS && a->actuation < 0) {
-        good = begin_turns(w, B);
-        *B   = shifted_mass(&w->M, B->f, B->t, w->arm);
-    } else {
-        const side b = parent_of(ns, a, field3(s, TNI_SURVEY_RB, lane));
-        good         = a->kind == TNI_LINK_TURNS ? begin_sprung(ns, a, w, &b, B)
-                                                 : begin_held(ns, a, w, &b, s, lane, B);
-        *B           = shifted(B, w->arm);
-    }
+    const side    b = parent_of(ns, a, field3(s, TNI_SURVEY_RB, lane));
+    hold_anchors(ns, a, w, s, lane);
+    const bool good = a->kind == TNI_LINK_TURNS ? begin_sprung(ns, a, w, &b, B)
+                                                : begin_held(ns, a, w, &b, s, lane, B);
+    *B              = shifted(B, w->arm);
     tni_sym_add(&B->I, &K);
     return good;
 }
@@ -744,15 +745,36 @@ static bool begin_unanchored(tni_nullspace* ns, const tni_link* a, tni_link_work
     return good;
 }
 
-TNI_INLINE bool inward(tni_nullspace* ns, int i, const tni_survey s, int lane)
+static bool inward_any(tni_nullspace* ns, const tni_link* a, tni_link_work* w, const tni_survey s,
+                       int lane)
 {
-    const tni_link* a = &ns->links[i];
-    tni_link_work*  w = &ns->works[i];
-    tni_bulk        B = gather(ns, a, s, lane);
+    tni_bulk B = gather(ns, a, s, lane);
     if (a->one > 0) add_ones(ns, a, field3(s, TNI_SURVEY_REF, lane), &B);
     const bool good = a->kind != TNI_LINK_OTHER ? begin_anchored(ns, a, w, s, lane, &B)
                                                 : begin_unanchored(ns, a, w, s, lane, &B);
     leave(ns, a, &B);
+    return good;
+}
+
+// TURNS without a spring. No address of a bulk leaves this function, so they stay in registers as
+// far as there are any.
+TNI_INLINE bool inward_free(tni_nullspace* ns, const tni_link* a, tni_link_work* to_w,
+                            const tni_survey s, int lane)
+{
+    const tni_sym K = field6(s, TNI_SURVEY_KB, lane);
+    tni_bulk      B = gather(ns, a, s, lane);
+    if (a->one > 0) {
+        tni_bulk more = {.f = {0, 0, 0}};
+        add_ones(ns, a, field3(s, TNI_SURVEY_REF, lane), &more);
+        add_bulk(&B, &more);
+    }
+    tni_link_work w;
+    hold_anchors(ns, a, &w, s, lane);
+    const bool good = begin_turns(&w, &B);
+    tni_bulk   to   = shifted_mass(&w.M, B.f, B.t, w.arm);
+    *to_w           = w;
+    tni_sym_add(&to.I, &K);
+    leave(ns, a, &to);
     return good;
 }
 
@@ -818,8 +840,14 @@ tn_result tni_nullspace_begin(tni_nullspace* ns, const tni_start* start, const t
     }
     for (int i = 0; i < ns->count; i += lanes) {
         ns->lanes->survey(ns, i, survey);
-        for (int k = 0; k < lanes && i + k < ns->count; ++k)
-            if (!inward(ns, i + k, survey, k) && bad < 0) bad = i + k;
+        for (int k = 0; k < lanes && i + k < ns->count; ++k) {
+            const tni_link* a    = &ns->links[i + k];
+            tni_link_work*  w    = &ns->works[i + k];
+            const bool      good = a->kind == TNI_LINK_TURNS && a->actuation < 0
+                                       ? inward_free(ns, a, w, survey, k)
+                                       : inward_any(ns, a, w, survey, k);
+            if (!good && bad < 0) bad = i + k;
+        }
     }
     if (bad >= 0) return tni_system_fail_at(ns->system, ns->links[bad].u, why);
     all_outward(ns, u, mu);
@@ -904,19 +932,6 @@ static double other_rows(const tni_nullspace* ns, const tni_link* a, const tni_l
     return most;
 }
 
-static double turn_rows(const tni_nullspace* ns, const tni_link* a, const tni_mat3* Ra, double most,
-                        double* r)
-{
-    const tni_mat3* Rb    = a->parent >= 0 ? &ns->ends[a->parent] : &ns->system->views[a->other].R;
-    const axes      x     = axes_of(ns, a, Ra, Rb);
-    const int       count = a->kind == TNI_LINK_FIXED ? 3 : 2;
-    r[0] = tni_dot(x.x1, x.z2), r[1] = tni_dot(x.y1, x.z2);
-    if (count == 3) r[2] = tni_dot(x.x1, x.y2);
-    for (int i = 0; i < count; ++i)
-        if (!(fabs(r[i]) <= most)) most = fabs(r[i]);
-    return most;
-}
-
 // Rows of the anchors; the largest of them.
 TNI_INLINE double anchor_rows(double sign, double x, double y, double z, double* r)
 {
@@ -927,11 +942,13 @@ TNI_INLINE double anchor_rows(double sign, double x, double y, double z, double*
     return x + y + z == x + y + z ? most : HUGE_VAL;
 }
 
+static const int rows_of_kind[] = {[TNI_LINK_TURNS] = 3, [TNI_LINK_AXIS] = 5, [TNI_LINK_FIXED] = 6};
+
 double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_lead* lead,
                          const double* u, double* q1, double* u1, double* r, int* worst)
 {
     const int lanes = ns->lanes->lanes;
-    double    most  = 0, gap[3][TNI_LANES_MAX];
+    double    most  = 0, gap[6][TNI_LANES_MAX];
     look_at_fixed(ns, lead->time, q1, u1);
     if (lead->share == 1 && lead->drift == NULL) {
         ns->lanes->fly(ns, lead->h, start->at.q, u, q1, u1);
@@ -954,7 +971,10 @@ double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_le
                 e = other_rows(ns, a, lead, start->at.z, q1, u1, C);
             } else {
                 e = anchor_rows(a->form->sign, gap[0][k], gap[1][k], gap[2][k], C);
-                if (a->kind != TNI_LINK_TURNS) e = turn_rows(ns, a, &ns->ends[last - k], e, C + 3);
+                for (int row = 3; row < rows_of_kind[a->kind]; ++row) {
+                    C[row] = gap[row][k];
+                    if (!(fabs(C[row]) <= e)) e = fabs(C[row]);
+                }
             }
             if (e < most || (e == most && !(a->constraint < *worst))) continue; // a NaN is largest
             most   = isnan(e) ? HUGE_VAL : e;

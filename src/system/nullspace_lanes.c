@@ -28,6 +28,7 @@ _Static_assert(offsetof(tni_link_form, inverse) == 7 * sizeof(double), "INVERSE"
 _Static_assert(offsetof(tni_link_form, ref) == 13 * sizeof(double), "REF");
 _Static_assert(offsetof(tni_link_form, anchor) == 16 * sizeof(double), "ANCHOR");
 _Static_assert(offsetof(tni_link_form, sign) == 19 * sizeof(double), "SIGN");
+_Static_assert(offsetof(tni_link_form, axes) == 26 * sizeof(double), "AXES");
 
 // A body that turns far in a step: the same rule, with functions for any angle.
 static void fly_far(const tni_nullspace* ns, int i, double h, const double* q, const double* u,

@@ -151,6 +151,56 @@ TNI_INLINE TARGET void NAME(put3)(tni_survey out, int field, vec3 v)
     NAME(put)(out, field, v.x), NAME(put)(out, field + 1, v.y), NAME(put)(out, field + 2, v.z);
 }
 
+TNI_INLINE TARGET void NAME(exchange)(mask m, vec3* a, vec3* b)
+{
+    const vec3 c = *a;
+    a->x = PICK(m, b->x, a->x), a->y = PICK(m, b->y, a->y), a->z = PICK(m, b->z, a->z);
+    b->x = PICK(m, c.x, b->x), b->y = PICK(m, c.y, b->y), b->z = PICK(m, c.z, b->z);
+}
+
+// The joint's axes in the world: x, y of frame 1, x, y, z of frame 2. second: the link is body 2.
+TNI_INLINE TARGET void NAME(axes)(const double* const* form, mask second, const vec R[9],
+                                  const vec Rb[9], vec3 axes[5])
+{
+    enum { AXES = 26 }; // in tni_link_form
+    vec R1[9], R2[9];
+    for (int i = 0; i < 9; ++i) {
+        R1[i] = PICK(second, Rb[i], R[i]);
+        R2[i] = PICK(second, R[i], Rb[i]);
+    }
+    for (int i = 0; i < 5; ++i)
+        axes[i] = NAME(rotated)(i < 2 ? R1 : R2, NAME(take3)(form, AXES + 3 * i));
+}
+
+// What the row s.t wants, s of body 1, t of body 2.
+TNI_INLINE TARGET vec NAME(wanted)(const tni_nullspace* ns, vec3 s, vec3 t, vec3 w1, vec3 w2)
+{
+    const double h    = ns->lead->h;
+    vec          want = (-1 / h) * NAME(dot)(s, t);
+    if (ns->start->bend) {
+        const vec rates = NAME(dot)(NAME(cross)(w1, s), NAME(cross)(w2, t));
+        want -=
+            0.5 * h *
+            (NAME(dot)(NAME(bias)(w1, s), t) + NAME(dot)(s, NAME(bias)(w2, t)) + (rates + rates));
+    }
+    return want;
+}
+
+TNI_INLINE TARGET void NAME(hold_axis)(const tni_nullspace* ns, const vec3 axes[5], vec3 w1,
+                                       vec3 w2, vec sign, tni_survey out)
+{
+    const vec3 s = axes[4], n1 = NAME(cross)(s, axes[0]), n2 = NAME(cross)(s, axes[1]);
+    const vec  a = NAME(dot)(n1, n1), b = NAME(dot)(n1, n2), c = NAME(dot)(n2, n2),
+              over = 1 / (a * c - b * b), g0 = over * c, g1 = -over * b, g2 = over * a;
+    const vec r1 = NAME(wanted)(ns, axes[0], s, w1, w2), r2 = NAME(wanted)(ns, axes[1], s, w1, w2);
+    const vec x = sign * (g0 * r1 + g1 * r2), y = sign * (g1 * r1 + g2 * r2);
+    for (int i = 0; i < 5; ++i) NAME(put3)(out, TNI_SURVEY_AXES + 3 * i, axes[i]);
+    NAME(put3)(out, TNI_SURVEY_N, n1);
+    NAME(put3)(out, TNI_SURVEY_N + 3, n2);
+    NAME(put3)(out, TNI_SURVEY_GRAM, (vec3){g0, g1, g2});
+    NAME(put3)(out, TNI_SURVEY_TURN, NAME(add)(NAME(scale)(x, n1), NAME(scale)(y, n2)));
+}
+
 static TARGET void NAME(survey)(const tni_nullspace* ns, int first, tni_survey out)
 {
     static const double none[3] = {0, 0, 0};
@@ -229,10 +279,13 @@ static TARGET void NAME(survey)(const tni_nullspace* ns, int first, tni_survey o
         p.x += half * (b.x - a.x), p.y += half * (b.y - a.y), p.z += half * (b.z - a.z);
     }
     NAME(put3)(out, TNI_SURVEY_P, p);
-    for (int i = 0; ns->held && i < 9; ++i) {
-        NAME(put)(out, TNI_SURVEY_R + i, R[i]);
-        NAME(put)(out, TNI_SURVEY_R + 9 + i, Rb[i]);
-    }
+    if (!ns->held) return;
+    const mask second = sign > 0;
+    vec3       axes[5];
+    NAME(axes)(form, second, R, Rb, axes);
+    vec3 w1 = NAME(take3)(wb, 0), w2 = NAME(take3)(w, 0);
+    NAME(exchange)(~second, &w1, &w2);
+    NAME(hold_axis)(ns, axes, w1, w2, sign, out);
 }
 
 // ---- Flight --------------------------------------------------------------------------------------
@@ -347,9 +400,9 @@ static TARGET void NAME(fly)(const tni_nullspace* ns, double h, const double* q,
 }
 
 static TARGET void NAME(gaps)(const tni_nullspace* ns, int last, const double* q1,
-                              double gap[3][TNI_LANES_MAX])
+                              double gap[6][TNI_LANES_MAX])
 {
-    enum { REF = 13, ANCHOR = 16 }; // in tni_link_form
+    enum { REF = 13, ANCHOR = 16, SIGN = 19 }; // in tni_link_form
     const double *x[LANES], *xb[LANES], *r[LANES], *rb[LANES], *form[LANES];
     vec           R[9], Rb[9];
     for (int k = 0; k < LANES; ++k) {
@@ -366,6 +419,14 @@ static TARGET void NAME(gaps)(const tni_nullspace* ns, int last, const double* q
     memcpy(gap[0], &D.x, sizeof D.x);
     memcpy(gap[1], &D.y, sizeof D.y);
     memcpy(gap[2], &D.z, sizeof D.z);
+    if (!ns->held) return;
+    vec3 axes[5];
+    NAME(axes)(form, NAME(take)(form, SIGN) > 0, R, Rb, axes);
+    const vec tilt1 = NAME(dot)(axes[0], axes[4]), tilt2 = NAME(dot)(axes[1], axes[4]),
+              twist = NAME(dot)(axes[0], axes[3]);
+    memcpy(gap[3], &tilt1, sizeof tilt1);
+    memcpy(gap[4], &tilt2, sizeof tilt2);
+    memcpy(gap[5], &twist, sizeof twist);
 }
 
 static const tni_link_lanes SET = {LANES, NAME(survey), NAME(fly), NAME(gaps)};

@@ -33,7 +33,8 @@ typedef struct tni_link_form {
     tn_vec3 anchor;           ///< on the parent, from its centre of mass
     double  sign;             ///< +1: it is body 2 of its joint
     double  stiffness, damping;
-    tn_quat twist; ///< plain springs: F2 rest^-1 F1^-1
+    tn_quat twist;   ///< plain springs: F2 rest^-1 F1^-1
+    tn_vec3 axes[5]; ///< AXIS, FIXED: x, y of frame 1, x, y, z of frame 2, in their bodies' axes
 } tni_link_form;
 
 typedef struct tni_link {
@@ -109,16 +110,20 @@ typedef struct tni_link_one {
 // [field][k].
 enum { TNI_LANES_MAX = 4 };
 enum {
-    TNI_SURVEY_I     = 0,  ///< inertia at the centre of mass, with geometric stiffness
-    TNI_SURVEY_F     = 6,  ///< momentum, with the impulse of weight
-    TNI_SURVEY_T     = 9,  ///< angular momentum
-    TNI_SURVEY_REF   = 12, ///< world axes
-    TNI_SURVEY_D     = 15, ///< where O sits on the parent, from O of that
-    TNI_SURVEY_RB    = 18, ///< the same from its centre of mass
-    TNI_SURVEY_P     = 21, ///< of v, but for drift and what b does by itself
-    TNI_SURVEY_KB    = 24, ///< geometric stiffness on the parent
-    TNI_SURVEY_R     = 30, ///< a's axes, then b's; where turning is held
-    TNI_SURVEY_COUNT = 48
+    TNI_SURVEY_I   = 0,  ///< inertia at the centre of mass, with geometric stiffness
+    TNI_SURVEY_F   = 6,  ///< momentum, with the impulse of weight
+    TNI_SURVEY_T   = 9,  ///< angular momentum
+    TNI_SURVEY_REF = 12, ///< world axes
+    TNI_SURVEY_D   = 15, ///< where O sits on the parent, from O of that
+    TNI_SURVEY_RB  = 18, ///< the same from its centre of mass
+    TNI_SURVEY_P   = 21, ///< of v, but for drift and what b does by itself
+    TNI_SURVEY_KB  = 24, ///< geometric stiffness on the parent
+    // Where turning is held:
+    TNI_SURVEY_AXES  = 30, ///< x, y of frame 1, x, y, z of frame 2
+    TNI_SURVEY_N     = 45, ///< n1 and n2
+    TNI_SURVEY_GRAM  = 51,
+    TNI_SURVEY_TURN  = 54, ///< p of w, but for drift and what b does by itself
+    TNI_SURVEY_COUNT = 57
 };
 typedef double tni_survey[TNI_SURVEY_COUNT][TNI_LANES_MAX];
 
@@ -130,8 +135,9 @@ typedef struct tni_link_lanes {
     /// All links fly for h; R at the end into ends.
     void (*fly)(const tni_nullspace* ns, double h, const double* q, const double* u, double* q1,
                 double* u1);
-    /// Gaps of the anchors at the end of links last, last - 1, ... by lane.
-    void (*gaps)(const tni_nullspace* ns, int last, const double* q1, double gap[3][TNI_LANES_MAX]);
+    /// At the end, of links last, last - 1, ... by lane: the gap of the anchors; then, where turning is
+    /// held, how far the axes are from where they should be.
+    void (*gaps)(const tni_nullspace* ns, int last, const double* q1, double gap[6][TNI_LANES_MAX]);
 } tni_link_lanes;
 
 const tni_link_lanes* tni_link_lanes_plain(void);

@@ -179,6 +179,8 @@ static void set_joint(tni_nullspace* ns, tni_link* a, tni_link_form* form, int i
     form->sign              = second ? 1 : -1;
     form->anchor            = second ? joint->p1 : joint->p2;
     if (a->kind != TNI_LINK_OTHER) form->ref = second ? joint->p2 : joint->p1;
+    for (int k = 0; k < 5 && a->kind != TNI_LINK_TURNS; ++k)
+        form->axes[k] = k < 2 ? tni_column(&joint->F1, k) : tni_column(&joint->F2, k - 2);
     ns->looks = ns->looks || a->kind == TNI_LINK_OTHER;
     ns->held  = ns->held || a->kind == TNI_LINK_AXIS || a->kind == TNI_LINK_FIXED;
 }

@@ -29,9 +29,9 @@ typedef struct tni_start {
     tni_place     at;
     const double* momentum;    ///< laid out as u; NULL: M u
     const double* multipliers; ///< forces that K_g is made of, by row, then by limit; NULL: no K_g
-    const double* ahead;       ///< velocities that decide which one-sided ends are met
-    bool          keep; ///< hard limits: those that were met stay so, others are not looked for
-    bool          bend; ///< rows ask for what closes them to second order (gamma), not just first
+    const double* ahead; ///< mean velocities expected: they decide which one-sided ends are met
+    bool          keep;  ///< hard limits: those that were met stay so, others are not looked for
+    bool          bend;  ///< rows ask for what closes them to second order (gamma), not just first
 } tni_start;
 
 /// What a soft force does over the step, along its rows: the impulse g - W J u.
@@ -71,8 +71,8 @@ TN_NODISCARD tn_result tni_stiff_begin(tni_stiff* stiff, const tni_start* start,
 void tni_stiff_note(const tni_stiff* stiff, tn_step_report* report);
 /// Whether a model has forces, or limits, that push one way only.
 bool tni_stiff_is_sided(const tn_model* model);
-/// Right after tni_stiff_begin: whether those that push when the step goes with u are those that it took
-/// to push with start->ahead. If not, begin again with start->ahead = u, start->keep.
+/// Right after tni_stiff_begin: whether those that push when the step goes with the mean velocity u are
+/// those that it took to push with start->ahead. If not, begin again with start->ahead = u, start->keep.
 bool tni_stiff_stands(tni_stiff* stiff, const tni_start* start, const tni_lead* lead,
                       const double* u);
 /// With the same factorisation and the same soft rows, b NULL: zero:  A u + J^T mu = b,  J u = r.

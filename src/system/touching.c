@@ -46,8 +46,9 @@ tn_result tni_touching_grow(tni_touching* t)
 }
 
 bool tni_touching_soften(tni_touching* t, const tni_scene_view* at, const tni_ahead* ahead,
-                         tni_take_soft* take, void* user)
+                         bool again, tni_take_soft* take, void* user)
 {
+    t->room.keep = again;
     tni_beside_clear(&t->beside);
     t->full =
         t->may && tni_contact_soften(at, ahead, t->law, &t->room, take, user) > t->room.capacity;

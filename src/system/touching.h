@@ -24,8 +24,9 @@ void                   tni_touching_free(tni_touching* touching);
 TN_NODISCARD tn_result tni_touching_grow(tni_touching* touching);
 
 /// As tni_soften, of all contacts. False: there is no room for them.
+/// again: it is the same step.
 bool tni_touching_soften(tni_touching* touching, const tni_scene_view* at, const tni_ahead* ahead,
-                         tni_take_soft* take, void* user);
+                         bool again, tni_take_soft* take, void* user);
 /// Largest penetration where the views are [m]; *count: points that touch.
 double tni_touching_deepest(tni_touching* touching, const tni_view* views, int* count);
 

