@@ -1,6 +1,7 @@
 // dart: a tree of rods as a Skeleton of DART (libdart-dev): Featherstone's articulated bodies, ball
 // joints with their own springs, which it treats implicitly (the articulated inertia of a joint has
-// h^2 k added). Nothing collides and nothing is constrained.
+// h^2 k added). Nothing collides and nothing is constrained. The distribution's build has its
+// assertions on and ends the program where a number is not finite, so such a state is left first.
 extern "C" {
 #include "links.h"
 }
@@ -20,6 +21,7 @@ struct dart_world {
     peer_links                  links = {};
     dart::dynamics::SkeletonPtr skeleton;
     dart::simulation::WorldPtr  world;
+    bool                        broken = false;
 
     ~dart_world() { peer_links_close(&links); }
 };
@@ -70,9 +72,12 @@ bool step(void* world, double h, tn_why*)
 {
     dart_world* w = static_cast<dart_world*>(world);
     if (w->world->getTimeStep() != h) w->world->setTimeStep(h);
+    if (w->broken) return false;
     w->world->step();
     w->links.time += h;
-    return true;
+    const Eigen::VectorXd speeds = w->skeleton->getVelocities();
+    w->broken                    = !speeds.allFinite() || speeds.cwiseAbs().maxCoeff() > 1e8;
+    return !w->broken;
 }
 
 void copy(double* to, const Eigen::Vector3d& v)
@@ -83,6 +88,7 @@ void copy(double* to, const Eigen::Vector3d& v)
 void read_world(const void* world, tn_state* state)
 {
     const dart_world* w = static_cast<const dart_world*>(world);
+    if (w->broken) return;
     for (int i = 0; i < w->links.count; ++i) {
         const BodyNode*          body = w->skeleton->getBodyNode(i);
         const Eigen::Isometry3d& t    = body->getWorldTransform();

@@ -33,10 +33,11 @@
 // are followed by backward Euler. A step whose joints do not close even then is halved, six times at most; then it fails and names the joint.
 #include "step/stepper.h"
 
-enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6 };
+enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6, ROUNDS_USUAL = 6 };
 
-static const double aim      = 0.2; // of the tolerance
-static const double diverged = 1e6; // joint error [m or rad] that no correction comes back from
+static const double aim      = 0.2;  // of the tolerance
+static const double diverged = 1e6;  // joint error [m or rad] that no correction comes back from
+static const double share    = 0.02; // of the kinetic energy in a correction
 
 // Those of the joints, then the limits.
 static int rows_of(const tn_model* model)
@@ -52,6 +53,7 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     work->u                  = TNI_TAKE(&s->arena, double, model->u_count);
     work->du                 = TNI_TAKE(&s->arena, double, model->u_count);
     work->best               = TNI_TAKE(&s->arena, double, model->u_count);
+    work->linear             = TNI_TAKE(&s->arena, double, model->u_count);
     work->ahead              = TNI_TAKE(&s->arena, double, model->u_count);
     work->drift              = TNI_TAKE(&s->arena, double, model->u_count);
     work->momentum           = TNI_TAKE(&s->arena, double, model->u_count);
@@ -269,6 +271,25 @@ static void remember(tn_stepper* s, const tni_lead* lead)
     tni_mean_velocity(s->model, lead->h, s->now.q, s->next.q, work->after.mean);
 }
 
+static double kinetic(tn_stepper* s, const double* u)
+{
+    double sum = 0;
+    tni_system_momentum(s->system, u, s->scratch);
+    for (int i = 0; i < s->model->u_count; ++i) sum += 0.5 * s->scratch[i] * u[i];
+    return sum;
+}
+
+// The equations have other roots, in which a light link has flipped over: energy comes from nowhere
+// there. What the correction has of the motion tells; it is asked for when it took many rounds.
+static bool has_strayed(tn_stepper* s, int rounds)
+{
+    tni_implicit_work* work = &s->implicit;
+    if (rounds <= ROUNDS_USUAL) return false;
+    tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);
+    for (int i = 0; i < s->model->u_count; ++i) work->du[i] = work->u[i] - work->linear[i];
+    return kinetic(s, work->du) > share * kinetic(s, work->u);
+}
+
 // Rows ask for what they should, forces of their end are found; *c: what joints are left open by.
 static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, const tni_lead* lead,
                        closing* c, tn_step_report* report, tn_why* why)
@@ -281,11 +302,16 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, c
     const double    e       = lead->h * lead->share;
     if (result != TN_OK) return result;
     for (int i = 0; i < rows_of(s->model); ++i) work->first[i] = -work->mu[i] / e;
+    tni_copy_numbers(work->linear, work->u, s->model->u_count);
+    const int rounds = report->iteration_count;
     if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, lead, report);
     else if (how == TN_IMPLICIT_CORRECTED) *c = correct(s, start, lead, report);
     else
         c->error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
                                  &c->worst);
+    if (how != TN_IMPLICIT_LINEAR && !work->last &&
+        has_strayed(s, report->iteration_count - rounds))
+        c->error = HUGE_VAL;
     return TN_OK;
 }
 
@@ -351,7 +377,8 @@ static void swap_memory(tni_implicit_work* work)
 
 static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
 {
-    closing   c;
+    closing c;
+    s->implicit.last = level == HALVINGS_MAX;
     tn_result result = attempt(s, h, &c, report, why);
     if (result != TN_OK) return result;
     if (is_closed(s, &c)) {

@@ -47,12 +47,13 @@ typedef struct tni_impulse_work {
 /// Workspace of the implicit method.
 typedef struct tni_implicit_work {
     tni_stiff* stiff;
-    double *   u, *du, *best, *ahead; ///< laid out as u
+    double *   u, *du, *best, *ahead, *linear; ///< laid out as u
     double *   drift, *momentum;      ///< likewise: what the integrator takes from the step before
     double *   mu, *dmu, *r;          ///< by row
     double *   force, *first, *again; ///< likewise: joint forces that K_g is made of
     tni_memory before, after;         ///< of the steps that end at s->now and at s->next
     double     goal;                  ///< joint error that the correction aims at
+    bool       last;                  ///< no shorter piece will be tried
     bool       begun;                 ///< the momentum at the start is known
     bool       sided;                 ///< some forces, or limits, have one side only
 } tni_implicit_work;
