@@ -81,7 +81,8 @@ static const tnc_command command_list[] = {
      "    tenon run crane.json --report - --quiet | jq .joint_error\n"
      "    tenon run crane.json --trajectory crane.csv --every 10\n"
      "    tenon scene fourbar | tenon run -              from standard input\n"
-     "    tenon run @humanoid --mocap walk.bvh           follows a recorded motion\n",
+     "    tenon run @chain:n=1000 --method implicit --h 0.0166667   stiff or driven: long steps\n"
+     "    tenon run @humanoid --mocap scenes/walk.bvh    follows a recorded motion\n",
      tnc_run},
     {"accel", "SCENE", "one evaluation at the start: exact accelerations and joint reactions",
      "Prints, as JSON, the acceleration of every body (of its frame's origin, world axes) and for\n"
@@ -119,9 +120,13 @@ static const tnc_command command_list[] = {
      "        load       a strandbeest of 100 legs with up to 20 times its mass on top\n"
      "        energy     four-bar, Peaucellier, Bricard: how far energy strays\n"
      "        large      360,006 and 589,566 rows; only when named: minutes, some 4 GB of memory\n"
+     "    implicit  the examples of Hernandez et al. 2011; some minutes. Parts, named after it:\n"
+     "        figure4    a hanging chain of 10 to 100,000 links: time a frame, in each form of a step\n"
+     "        characters hand, robot, humanoid: microseconds a step\n"
      "\n"
      "    tenon bench\n"
      "    tenon bench impulse figure5 --csv figure5.csv\n"
+     "    tenon bench implicit characters\n"
      "    tenon bench linear --large --csv linear.csv\n",
      tnc_bench},
 };

@@ -1,5 +1,5 @@
 // chain: the chain of rods (@chain) in Tenon and in engines of articulated bodies, side by side.
-//     peers_chain time [seconds]      time a step against links; at most so long for each
+//     peers_chain time [h]            time a step against links
 //     peers_chain stiff [links [h]]   which stiffness of the joints survives 10 s of falling
 //     peers_chain swing [links [h]]   the same where it hangs and swings gently, by 6 degrees
 //     peers_chain fall                the chain without springs, released from the horizontal
@@ -23,24 +23,24 @@
 
 static const double FRAME = 1.0 / 60, DURATION = 10, SWOLLEN = 0.01, LOST = 1;
 
-/// Engines, and up to which number of links a run is worth its time: MuJoCo's mass matrix of a
-/// chain is full, n^2 numbers and n^3 work, as is ODE's matrix of all joints.
+/// Engines, and up to which number of links each table is worth its time: MuJoCo's mass matrix of a
+/// chain is full, n^2 numbers and n^3 work (and a minute to compile 1,000 links), as is ODE's matrix
+/// of all joints. stiff 0: no springs in ball joints.
 typedef struct rival {
     const peer_engine* engine;
-    int                links_max;
-    int stiff_max; ///< the same for tables of stiffness; 0: no springs in ball joints
+    int                time, stiff, fall;
 } rival;
 
 static const rival rivals[] = {
-    {&peer_tenon_implicit, 100000, 1000}, {&peer_tenon_impulse, 100000, 10},
-    {&peer_mujoco_euler, 1000, 100},      {&peer_mujoco_rk4, 1000, 100},
-    {&peer_mujoco_implicit, 1000, 100},   {&peer_mujoco_implicitfast, 1000, 100},
-    {&peer_mujoco_discrete, 1000, 100},   {&peer_bullet, 100000, 1000},
-    {&peer_bullet_rk4, 100000, 1000},     {&peer_dart, 100000, 1000},
+    {&peer_tenon_implicit, 10000, 1000, 1000}, {&peer_tenon_impulse, 10000, 10, 1000},
+    {&peer_mujoco_euler, 100, 100, 100},       {&peer_mujoco_rk4, 100, 100, 100},
+    {&peer_mujoco_implicit, 100, 100, 100},    {&peer_mujoco_implicitfast, 100, 100, 100},
+    {&peer_mujoco_discrete, 1000, 100, 100},   {&peer_bullet, 10000, 1000, 1000},
+    {&peer_bullet_rk4, 10000, 1000, 1000},     {&peer_dart, 1000, 1000, 1000},
 #ifdef PEERS_PINOCCHIO
-    {&peer_pinocchio, 100000, 1000},
+    {&peer_pinocchio, 10000, 1000, 1000},
 #endif
-    {&peer_ode_quick, 1000, 0},           {&peer_ode_direct, 100, 0},
+    {&peer_ode_quick, 1000, 0, 100},           {&peer_ode_direct, 100, 0, 50},
 };
 enum { RIVALS = sizeof rivals / sizeof *rivals };
 static const peer_options options = {.erp = 0.1, .cfm = 1e-10, .iterations = 100};
@@ -189,9 +189,9 @@ static void race(int links, double h, double limit, pace* paces)
     tn_why       why = {0};
     if (!open_chain(&s[0], links, 0, false) || !open_chain(&s[1], links, 0.01, false)) exit(1);
     for (int i = 0; i < RIVALS; ++i) {
-        const peer_scene* mine = &s[rivals[i].stiff_max > 0];
+        const peer_scene* mine = &s[rivals[i].stiff > 0];
         racers[i]              = (racer){0};
-        if (links <= rivals[i].links_max)
+        if (links <= rivals[i].time)
             racers[i].world = rivals[i].engine->open(mine->model, mine->start, &options, &why);
     }
     for (int turn = 0; turn <= TIMES_MAX / TURN; ++turn)
@@ -276,7 +276,7 @@ static void stiff_table(int links, double h, bool hanging)
     for (int e = LOWEST; e <= HIGHEST; ++e) printf("  1e%+d", e);
     printf("   largest k\n");
     for (int r = 0; r < RIVALS; ++r)
-        if (links <= rivals[r].stiff_max) stiff_row(rivals[r].engine, t);
+        if (links <= rivals[r].stiff) stiff_row(rivals[r].engine, t);
 }
 
 // ---- The falling chain ---------------------------------------------------------------------------
@@ -299,7 +299,7 @@ static void fall_table(void)
            "joint error", "survives");
     for (int r = 0; r < RIVALS; ++r) {
         for (int i = 0; i < (int)(sizeof links / sizeof *links); ++i)
-            if (links[i] < rivals[r].links_max) fall_row(rivals[r].engine, links[i], FRAME);
+            if (links[i] <= rivals[r].fall) fall_row(rivals[r].engine, links[i], FRAME);
     }
     printf("\nthe same, 10 links, smaller steps\n\n");
     for (int r = 0; r < RIVALS; ++r) {
@@ -328,16 +328,13 @@ int main(int argc, char** argv)
     const char*  what  = argc > 1 ? argv[1] : "";
     const int    links = argc > 2 ? atoi(argv[2]) : 10;
     const double h     = argc > 3 ? atof(argv[3]) : FRAME;
-    if (strcmp(what, "time") == 0) {
-        const double limit = argc > 2 ? atof(argv[2]) : 10;
-        time_table(FRAME, limit);
-        time_table(1e-3, limit);
-    } else if (strcmp(what, "stiff") == 0) stiff_table(links, h, false);
+    if (strcmp(what, "time") == 0) time_table(argc > 2 ? atof(argv[2]) : FRAME, 10);
+    else if (strcmp(what, "stiff") == 0) stiff_table(links, h, false);
     else if (strcmp(what, "swing") == 0) stiff_table(links, h, true);
     else if (strcmp(what, "fall") == 0) fall_table();
     else if (strcmp(what, "row") == 0 && argc == 7) return !one_row(argv + 2);
     else {
-        fprintf(stderr, "usage: peers_chain time [seconds] | stiff [links [h]] | swing [links [h]] "
+        fprintf(stderr, "usage: peers_chain time [h] | stiff [links [h]] | swing [links [h]] "
                         "| fall | row ENGINE LINKS STIFFNESS H STEPS\n");
         return 2;
     }

@@ -31,9 +31,6 @@
 
 enum { ROWS = 3 };
 
-// Of a point that is known, in the place of the restitution, which nothing here looks at.
-#define SECANT restitution
-
 static const double sink_rate = 1e5;  // stiffness by mass [1/s^2]: g divided by 0.1 mm
 static const double settle    = 1e-3; // [s]
 
@@ -203,14 +200,14 @@ static bool rub(double D, const point* p, tni_soft* soft)
 }
 
 static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
-                   tni_touch* touch, tni_take_soft* take, void* user)
+                   const tni_touch* touch, double* secant, tni_take_soft* take, void* user)
 {
     tni_soft soft;
     point    p;
     look_at(at, ahead, touch, &p, &soft);
-    if (way_of(at, ahead) > 0) touch->SECANT = secant_of(law, touch->friction, &p);
+    if (way_of(at, ahead) > 0) *secant = secant_of(law, touch->friction, &p);
     const bool presses = press(at, ahead, law, &p, &soft);
-    if (rub(touch->SECANT, &p, &soft) || presses) take(user, &soft);
+    if (rub(*secant, &p, &soft) || presses) take(user, &soft);
     return presses;
 }
 
@@ -226,10 +223,11 @@ static void learn(tni_contact_room* room, const tni_touch* touch)
         else high = middle;
     }
     if (low < room->known && room->touches[low].id == touch->id) return;
-    memmove(room->touches + low + 1, room->touches + low,
-            sizeof *touch * (size_t)(room->known - low));
-    room->touches[low]        = *touch;
-    room->touches[low].SECANT = 0;
+    const size_t after = (size_t)(room->known - low);
+    memmove(room->touches + low + 1, room->touches + low, sizeof *touch * after);
+    memmove(room->secants + low + 1, room->secants + low, sizeof(double) * after);
+    room->touches[low] = *touch;
+    room->secants[low] = 0;
     ++room->known;
 }
 
@@ -255,7 +253,7 @@ static int look_again(const tni_scene_view* at, const tni_ahead* ahead, tni_cont
     look_all_ahead(at, ahead, room->views);
     const int found = find(at->model, room->views, room);
     for (int i = 0; i < found && found <= room->capacity; ++i) {
-        if (!soften(at, ahead, law, &room->touches[i], take, user)) continue;
+        if (!soften(at, ahead, law, &room->touches[i], &room->secants[i], take, user)) continue;
         const uint64_t mixed = (room->touches[i].id + 1) * UINT64_C(0x9e3779b97f4a7c15);
         room->pushing += mixed ^ mixed >> 29;
         ++room->count;
@@ -308,12 +306,7 @@ static void push(void* user, const tni_soft* soft)
         force[i] = soft->f[i];
         for (int k = 0; k < n; ++k) force[i] -= soft->D[i * n + k] * rate[k];
     }
-    for (int side = soft->kind == TNI_SOFT_TOUCH ? 0 : 1; side < 2; ++side) {
-        const tni_body* body = &p->at->model->bodies[soft->body[side]];
-        for (int i = 0; i < n; ++i)
-            for (int k = 0; k < body->dim; ++k)
-                p->f[body->u_start + k] += force[i] * soft->J[side][i * body->dim + k];
-    }
+    tni_soft_push(p->at->model, soft, force, p->f);
 }
 
 int tni_contact_forces(const tni_scene_view* at, double h, tni_contact_law law,

@@ -17,6 +17,7 @@ typedef struct tni_contact_law {
 typedef struct tni_contact_room {
     tni_view*  views; ///< by body: where those with shapes are expected to end
     tni_touch* touches;
+    double*    secants; ///< what friction resists slip with, by touch
     int        capacity;
     bool       keep;    ///< it is the same step again: points that were looked at still are
     int        known;   ///< those

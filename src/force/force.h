@@ -17,6 +17,16 @@ typedef struct tni_scene_view {
     const tni_outside* outside; ///< pushed targets and handles; NULL: none
 } tni_scene_view;
 
+/// A state as it stands, bodies being seen one by one.
+TNI_INLINE tni_scene_view tni_state_scene(const tn_state* state)
+{
+    return (tni_scene_view){.model   = state->model,
+                            .time    = state->time,
+                            .z       = state->z,
+                            .state   = state,
+                            .outside = &state->outside};
+}
+
 /// A body as it stands; scratch is used when no view is at hand.
 TNI_INLINE const tni_view* tni_look(const tni_scene_view* at, int body, tni_view* scratch)
 {

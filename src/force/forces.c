@@ -67,11 +67,7 @@ bool tni_forces_damp(const tn_model* model)
 
 tn_energy tn_state_energy(const tn_state* state)
 {
-    const tni_scene_view at     = {.model   = state->model,
-                                   .time    = state->time,
-                                   .z       = state->z,
-                                   .state   = state,
-                                   .outside = &state->outside};
+    const tni_scene_view at     = tni_state_scene(state);
     tn_energy            energy = {.gravity = tni_force_gravity.energy(&at)};
     for (int i = 0; i < FORCE_COUNT; ++i) {
         if (forces[i] != &tni_force_gravity && forces[i]->energy != NULL)

@@ -22,6 +22,11 @@ static tni_motion offset_of(const tni_scene_view* at, const tni_handle* handle, 
     return p;
 }
 
+static tn_vec3 force_of(const tni_handle* h, const tni_motion* o)
+{
+    return tni_add_scaled(tni_scale(-h->stiffness, o->at), -h->damping, o->rate);
+}
+
 static void add(const tni_scene_view* at, double* f)
 {
     const tn_vec3 none = {0, 0, 0};
@@ -29,10 +34,18 @@ static void add(const tni_scene_view* at, double* f)
         const tni_handle* h = handle_of(at, i);
         if (h == NULL) continue;
         const tni_motion o = offset_of(at, h, at->time);
-        tni_apply_wrench(&at->model->bodies[h->body], &at->views[h->body], h->p,
-                         tni_add_scaled(tni_scale(-h->stiffness, o.at), -h->damping, o.rate), none,
-                         f);
+        tni_apply_wrench(&at->model->bodies[h->body], &at->views[h->body], h->p, force_of(h, &o),
+                         none, f);
     }
+}
+
+tn_vec3 tn_state_handle_force(const tn_state* state, int handle)
+{
+    const tni_scene_view at = tni_state_scene(state);
+    const tni_handle*    h = handle < 0 || handle >= TN_HANDLES_MAX ? NULL : handle_of(&at, handle);
+    if (h == NULL) return (tn_vec3){0, 0, 0};
+    const tni_motion o = offset_of(&at, h, at.time);
+    return force_of(h, &o);
 }
 
 static double energy(const tni_scene_view* at)
@@ -82,11 +95,11 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
     for (int i = 0; i < TN_HANDLES_MAX; ++i) {
         const tni_handle* h = handle_of(at, i);
         if (h == NULL) continue;
-        const tni_motion o   = offset_of(at, h, at->time);
-        const tn_vec3  force = tni_add_scaled(tni_scale(-h->stiffness, o.at), -h->damping, o.rate);
-        const double   k = h->stiffness, c = h->damping;
-        const double   K[9] = {k, 0, 0, 0, k, 0, 0, 0, k}, D[9] = {c, 0, 0, 0, c, 0, 0, 0, c};
-        tni_derivation d;
+        const tni_motion o     = offset_of(at, h, at->time);
+        const tn_vec3    force = force_of(h, &o);
+        const double     k = h->stiffness, c = h->damping;
+        const double     K[9] = {k, 0, 0, 0, k, 0, 0, 0, k}, D[9] = {c, 0, 0, 0, c, 0, 0, 0, c};
+        tni_derivation   d;
         tni_derivation_begin(&d, at, 0, h->body);
         for (int j = 0; j < 3; ++j) {
             const tni_bent_row row = tni_bent_point(h->p, j);

@@ -67,6 +67,17 @@ tni_mat3 tni_soft_torsion(tn_vec3 theta)
     return S;
 }
 
+void tni_soft_push(const tn_model* model, const tni_soft* soft, const double* v, double* b)
+{
+    for (int side = 0; side < 2; ++side) {
+        if (soft->body[side] < 0 || model->bodies[soft->body[side]].node < 0) continue;
+        const tni_body* body = &model->bodies[soft->body[side]];
+        for (int i = 0; i < soft->row_count; ++i)
+            for (int k = 0; k < body->dim; ++k)
+                b[body->u_start + k] += v[i] * soft->J[side][i * body->dim + k];
+    }
+}
+
 const double* tni_ahead_velocity(const tni_scene_view* at, const tni_ahead* ahead, int body)
 {
     return ahead->u != NULL ? ahead->u + at->model->bodies[body].u_start : at->views[body].u;

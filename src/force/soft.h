@@ -21,6 +21,9 @@ void tni_soft_arm(tn_vec3 f, tn_vec3 r, tni_mat3* K);
 /// what a rotation vector's spring resists with, made safe near a turn by pi.
 tni_mat3 tni_soft_torsion(tn_vec3 theta);
 
+/// b += J^T v, on the sides that can be pushed.
+void tni_soft_push(const tn_model* model, const tni_soft* soft, const double* v, double* b);
+
 /// The velocity that a body is expected to have on the way.
 const double* tni_ahead_velocity(const tni_scene_view* at, const tni_ahead* ahead, int body);
 /// How a kinematic body moves until the end: by d (v and w in order, of its frame), at a mean rate.

@@ -52,18 +52,35 @@ static offset offset_of(const tni_scene_view* at, int index, double time, tn_twi
     return o;
 }
 
+// What it does to its body, at the point.
+static tn_wrench wrench_of(const tni_target* t, const offset* o)
+{
+    return (tn_wrench){
+        .force  = tni_add_scaled(tni_scale(-t->stiffness, o->position), -t->damping, o->velocity),
+        .torque = tni_add_scaled(tni_scale(-t->angular_stiffness, o->turn), -t->angular_damping,
+                                 o->spin)};
+}
+
 static void add(const tni_scene_view* at, double* f)
 {
     for (int i = 0; i < at->model->target_count; ++i) {
         const tni_target* t = &at->model->targets[i];
         tn_twist          velocity;
         const offset      o = offset_of(at, i, at->time, &velocity);
-        const tn_vec3     force =
-            tni_add_scaled(tni_scale(-t->stiffness, o.position), -t->damping, o.velocity);
-        const tn_vec3 torque =
-            tni_add_scaled(tni_scale(-t->angular_stiffness, o.turn), -t->angular_damping, o.spin);
-        tni_apply_wrench(&at->model->bodies[t->body], &at->views[t->body], t->p, force, torque, f);
+        const tn_wrench   w = wrench_of(t, &o);
+        tni_apply_wrench(&at->model->bodies[t->body], &at->views[t->body], t->p, w.force, w.torque,
+                         f);
     }
+}
+
+tn_wrench tn_state_target_force(const tn_state* state, int target)
+{
+    const tni_scene_view at = tni_state_scene(state);
+    tn_twist             velocity;
+    if (target < 0 || target >= state->model->target_count)
+        return (tn_wrench){{0, 0, 0}, {0, 0, 0}};
+    const offset o = offset_of(&at, target, at.time, &velocity);
+    return wrench_of(&state->model->targets[target], &o);
 }
 
 static double energy(const tni_scene_view* at)
@@ -121,11 +138,10 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
     for (int i = 0; i < at->model->target_count; ++i) {
         const tni_target* t = &at->model->targets[i];
         tn_twist          go;
-        const offset      o = offset_of(at, i, at->time, &go);
-        const tn_vec3     force =
-            tni_add_scaled(tni_scale(-t->stiffness, o.position), -t->damping, o.velocity);
-        double         K[36] = {0}, D[36] = {0};
-        tni_derivation d;
+        const offset      o     = offset_of(at, i, at->time, &go);
+        const tn_vec3     force = wrench_of(t, &o).force;
+        double            K[36] = {0}, D[36] = {0};
+        tni_derivation    d;
         tni_derivation_begin(&d, at, 0, t->body);
         for (int k = 0; k < 6; ++k) {
             const tn_vec3      e   = {k == 3, k == 4, k == 5};

@@ -33,8 +33,9 @@ void tn_state_free(tn_state* state)
 void tn_state_copy(tn_state* to, const tn_state* from)
 {
     TN_ASSERT(to->model == from->model);
-    to->time     = from->time;
-    to->memory.h = from->memory.h;
+    to->time       = from->time;
+    to->memory.h   = from->memory.h;
+    to->memory.two = from->memory.two;
     memcpy(to->outside.handles, from->outside.handles, sizeof to->outside.handles);
     memcpy(to + 1, from + 1, to->bytes - sizeof *to);
 }

@@ -31,6 +31,7 @@ typedef struct tni_outside {
 /// What a method with a memory keeps of the step before. h: of that step; 0: nothing is known.
 typedef struct tni_memory {
     double  h;
+    bool    two;         ///< the rest is known too, as two-step differences need it
     double* multipliers; ///< forces: by row, then by limit
     double* mean;        ///< velocity of the step, laid out as u
     double* momentum;    ///< M u at its start, laid out as u

@@ -92,7 +92,7 @@ static tni_lead lead_of(tn_stepper* s, double h, const double** momentum)
     if (two || s->settings.implicit.solve == TN_IMPLICIT_NEWTON)
         momentum_of(s, work->after.momentum);
     if (!two) return lead;
-    const double r = before->h > 0 ? h / before->h : 0;
+    const double r = before->h > 0 && before->two ? h / before->h : 0;
     if (!(r > 0) || r > 2) return lead; // faster growth is not stable
     lead.share = (1 + r) / (1 + 2 * r);
     for (int i = 0; i < s->model->u_count; ++i) {
@@ -147,11 +147,6 @@ static tn_result find_multipliers(tn_stepper* s, tni_start* start, const tni_lea
     return result;
 }
 
-typedef struct closing {
-    double error;
-    int    worst;
-} closing;
-
 // What is left of the equations of motion at the end of the flight, as an impulse.
 static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead, double* b)
 {
@@ -169,15 +164,15 @@ static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead
 }
 
 // Joints closed on the factorisation that is there; u that came nearest is taken.
-static closing correct(tn_stepper* s, const tni_start* start, const tni_lead* lead,
-                       tn_step_report* report)
+static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead* lead,
+                           tn_step_report* report)
 {
     tni_implicit_work* work    = &s->implicit;
     const tn_model*    model   = s->model;
     const double       e       = lead->h * lead->share;
-    closing            nearest = {HUGE_VAL, -1};
+    tni_closing        nearest = {HUGE_VAL, -1};
     for (int round = 0, since = 0;; ++round) {
-        closing c;
+        tni_closing c;
         c.error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
                                 &c.worst);
         ++since;
@@ -197,7 +192,7 @@ static closing correct(tn_stepper* s, const tni_start* start, const tni_lead* le
         }
         if (tni_stiff_correct(work->stiff, whole ? work->best : NULL, work->r, work->du, work->dmu,
                               NULL) != TN_OK)
-            return (closing){HUGE_VAL, c.worst};
+            return (tni_closing){HUGE_VAL, c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         for (int i = 0; i < rows_of(model); ++i) work->mu[i] += work->dmu[i];
         ++report->iteration_count;
@@ -214,20 +209,20 @@ static double longest(const tn_stepper* s, const double* u)
 }
 
 // The equations of the step themselves: factored anew at the end that each round leads to.
-static closing newton(tn_stepper* s, const tni_start* start, const tni_lead* lead,
-                      tn_step_report* report)
+static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead* lead,
+                          tn_step_report* report)
 {
     tni_implicit_work* work  = &s->implicit;
     const tn_model*    model = s->model;
     const double       e     = lead->h * lead->share;
     double             step  = HUGE_VAL;
     for (int round = 0;; ++round) {
-        closing c;
+        tni_closing c;
         c.error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
                                 &c.worst);
         if (step <= s->implicit.goal && c.error <= s->implicit.goal) return c;
         if (round == s->settings.implicit.iterations || !(c.error < diverged))
-            return (closing){HUGE_VAL, c.worst};
+            return (tni_closing){HUGE_VAL, c.worst};
         residual(s, start, lead, work->best);
         for (int i = 0; i < rows_of(model); ++i) work->force[i] = -work->mu[i] / e;
         const tni_start there = {.at          = {lead->time, s->next.q, s->next.u, s->now.z},
@@ -244,7 +239,7 @@ static closing newton(tn_stepper* s, const tni_start* start, const tni_lead* lea
         ++report->iteration_count;
         if (tni_stiff_begin(work->stiff, &there, &here, work->du, work->dmu, NULL) != TN_OK ||
             tni_stiff_correct(work->stiff, work->best, work->r, work->du, work->dmu, NULL) != TN_OK)
-            return (closing){HUGE_VAL, c.worst};
+            return (tni_closing){HUGE_VAL, c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         for (int i = 0; i < rows_of(model); ++i) work->mu[i] += work->dmu[i];
         step = lead->h * longest(s, work->du);
@@ -267,7 +262,8 @@ static void remember(tn_stepper* s, const tni_lead* lead)
     const double       e    = lead->h * lead->share;
     work->after.h           = lead->h;
     for (int i = 0; i < rows_of(s->model); ++i) work->after.multipliers[i] = -work->mu[i] / e;
-    if (s->settings.implicit.integrator != TN_IMPLICIT_BDF2) return;
+    work->after.two = s->settings.implicit.integrator == TN_IMPLICIT_BDF2;
+    if (!work->after.two) return;
     tni_mean_velocity(s->model, lead->h, s->now.q, s->next.q, work->after.mean);
 }
 
@@ -292,7 +288,7 @@ static bool has_strayed(tn_stepper* s, int rounds)
 
 // Rows ask for what they should, forces of their end are found; *c: what joints are left open by.
 static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, const tni_lead* lead,
-                       closing* c, tn_step_report* report, tn_why* why)
+                       tni_closing* c, tn_step_report* report, tn_why* why)
 {
     tni_implicit_work* work = &s->implicit;
     start->bend             = how == TN_IMPLICIT_CORRECTED;
@@ -315,7 +311,7 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, c
     return TN_OK;
 }
 
-static bool is_closed(const tn_stepper* s, const closing* c)
+static bool is_closed(const tn_stepper* s, const tni_closing* c)
 {
     return s->settings.implicit.solve == TN_IMPLICIT_LINEAR ? c->error < diverged
                                                             : c->error <= s->implicit.goal;
@@ -324,7 +320,7 @@ static bool is_closed(const tn_stepper* s, const closing* c)
 // All that may be tried with this step. Where joint forces have changed so much that the old K_g leads
 // astray: with those of this step, then by Newton's method. What that does not finish, the correction
 // may.
-static tn_result try_all(tn_stepper* s, tni_start* start, const tni_lead* lead, closing* c,
+static tn_result try_all(tn_stepper* s, tni_start* start, const tni_lead* lead, tni_closing* c,
                          tn_step_report* report, tn_why* why)
 {
     tni_implicit_work*      work   = &s->implicit;
@@ -340,7 +336,8 @@ static tn_result try_all(tn_stepper* s, tni_start* start, const tni_lead* lead, 
     return solve(s, TN_IMPLICIT_NEWTON, start, lead, c, report, why);
 }
 
-static tn_result attempt(tn_stepper* s, double h, closing* c, tn_step_report* report, tn_why* why)
+static tn_result attempt(tn_stepper* s, double h, tni_closing* c, tn_step_report* report,
+                         tn_why* why)
 {
     tni_implicit_work* work    = &s->implicit;
     tni_start          start   = {.at = tni_place_of(&s->now), .ahead = s->now.u};
@@ -377,10 +374,11 @@ static void swap_memory(tni_implicit_work* work)
 
 static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
 {
-    closing c;
+    tni_closing c;
     s->implicit.last = level == HALVINGS_MAX;
     tn_result result = attempt(s, h, &c, report, why);
     if (result != TN_OK) return result;
+    s->implicit.end = c;
     if (is_closed(s, &c)) {
         ++report->substep_count;
         return TN_OK;
@@ -398,6 +396,19 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
     return piece(s, 0.5 * h, level + 1, report, why);
 }
 
+// Errors at s->next, and its angles.
+static void measure(tn_stepper* s, tn_step_report* report)
+{
+    const tni_place at = tni_place_of(&s->next);
+    s->followed = tni_stiff_measure(s->implicit.stiff, &at, s->next.z, &report->velocity_error);
+    if (!s->followed) {
+        tni_measure_errors(s, report);
+        return;
+    }
+    report->joint_error = s->implicit.end.error;
+    report->worst_joint = tni_constraint_id(s->model, s->implicit.end.worst);
+}
+
 tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const double end       = tni_time_after(s->now.time, h);
@@ -405,7 +416,7 @@ tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_
     const tn_result result = piece(s, h, 0, report, why);
     if (result != TN_OK) return result;
     s->next.time = end;
-    tni_measure_errors(s, report);
+    measure(s, report);
     report->deepest = tni_stiff_deepest(s->implicit.stiff, &report->contact_count);
     return TN_OK;
 }

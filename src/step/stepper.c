@@ -209,11 +209,19 @@ static bool is_kept(const tn_stepper* s, const tn_state* state)
            same(state->z, s->next.z, s->model->coordinate_count);
 }
 
-static void copy_memory(const tn_model* model, tni_memory* to, const tni_memory* from)
+static bool two_steps(const tn_stepper* s)
 {
-    to->h = from->h;
+    return s->settings.implicit.integrator == TN_IMPLICIT_BDF2;
+}
+
+// two: two-step differences need all of it.
+static void copy_memory(const tn_model* model, bool two, tni_memory* to, const tni_memory* from)
+{
+    to->h   = from->h;
+    to->two = two && from->two;
     if (!(from->h > 0)) return;
     tni_copy_numbers(to->multipliers, from->multipliers, model->row_count + model->limit_count);
+    if (!to->two) return;
     tni_copy_numbers(to->mean, from->mean, model->u_count);
     tni_copy_numbers(to->momentum, from->momentum, model->u_count);
 }
@@ -228,7 +236,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     tni_copy_numbers(s->now.u, state->u, s->model->u_count);
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
     if (s->settings.method == TN_METHOD_IMPLICIT)
-        copy_memory(s->model, &s->implicit.before, &state->memory);
+        copy_memory(s->model, two_steps(s), &s->implicit.before, &state->memory);
     clear_report(s, report);
     s->system->outside = s->start->outside = &state->outside;
     s->system->phases = s->start->phases = (tn_phases){0};
@@ -272,7 +280,8 @@ static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
         return tni_fail(why, TN_ERR_DIVERGED,
                         "the motion is not finite any more: take a smaller step");
     }
-    tni_system_follow(s->system, s->next.z);
+    if (!s->followed) tni_system_follow(s->system, s->next.z);
+    s->followed     = false;
     state->memory.h = 0;
     state->time     = s->next.time;
     tni_copy_numbers(state->q, s->next.q, s->model->q_count);
@@ -329,7 +338,7 @@ tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_repo
     if (result == TN_OK) result = commit(s, state, why);
     if (result != TN_OK) return result;
     if (s->settings.method == TN_METHOD_IMPLICIT)
-        copy_memory(s->model, &state->memory, &s->implicit.after);
+        copy_memory(s->model, two_steps(s), &state->memory, &s->implicit.after);
     report->h_taken = h;
     s->kept_next    = s->kept;
     return TN_OK;

@@ -44,18 +44,25 @@ typedef struct tni_impulse_work {
     bool           damped;       ///< forces depend on velocities
 } tni_impulse_work;
 
+/// What joints are left open by at the end of a step, at most, and which.
+typedef struct tni_closing {
+    double error;
+    int    worst; ///< constraint, or -1
+} tni_closing;
+
 /// Workspace of the implicit method.
 typedef struct tni_implicit_work {
-    tni_stiff* stiff;
-    double *   u, *du, *best, *ahead, *linear; ///< laid out as u
-    double *   drift, *momentum;      ///< likewise: what the integrator takes from the step before
-    double *   mu, *dmu, *r;          ///< by row
-    double *   force, *first, *again; ///< likewise: joint forces that K_g is made of
-    tni_memory before, after;         ///< of the steps that end at s->now and at s->next
-    double     goal;                  ///< joint error that the correction aims at
-    bool       last;                  ///< no shorter piece will be tried
-    bool       begun;                 ///< the momentum at the start is known
-    bool       sided;                 ///< some forces, or limits, have one side only
+    tni_stiff*  stiff;
+    double *    u, *du, *best, *ahead, *linear; ///< laid out as u
+    double *    drift, *momentum;      ///< likewise: what the integrator takes from the step before
+    double *    mu, *dmu, *r;          ///< by row
+    double *    force, *first, *again; ///< likewise: joint forces that K_g is made of
+    tni_memory  before, after;         ///< of the steps that end at s->now and at s->next
+    tni_closing end;
+    double      goal;  ///< joint error that the correction aims at
+    bool        last;  ///< no shorter piece will be tried
+    bool        begun; ///< the momentum at the start is known
+    bool        sided; ///< some forces, or limits, have one side only
 } tni_implicit_work;
 
 struct tn_stepper {
@@ -74,6 +81,7 @@ struct tn_stepper {
     tni_implicit_work implicit;
     bool              kept;      ///< the system is factored and looked at where s->now is
     bool              kept_next; ///< likewise s->next, since the last call
+    bool              followed;  ///< angles of s->next are counted on already
     bool              has_stops; ///< limits, ropes, or shapes that may touch
     tni_bounce*       bounces;   ///< of this step
     int               bounce_count;

@@ -19,6 +19,7 @@
 // had is rounding: then W has no more rows of its own.
 #include "system/beside.h"
 
+#include "force/soft.h"
 #include "linalg/dense.h"
 
 #include <math.h>
@@ -125,17 +126,6 @@ static bool is_pushed(const tni_beside* s, int body)
     return body >= 0 && s->model->bodies[body].node >= 0;
 }
 
-static void push_plain(const tni_beside* s, const tni_soft* soft, const double* g, double* b)
-{
-    for (int side = 0; side < 2; ++side) {
-        if (!is_pushed(s, soft->body[side])) continue;
-        const tni_body* body = &s->model->bodies[soft->body[side]];
-        for (int i = 0; i < soft->row_count; ++i)
-            for (int k = 0; k < body->dim; ++k)
-                b[body->u_start + k] += g[i] * soft->J[side][i * body->dim + k];
-    }
-}
-
 // B = L^T J
 static void set_rows(tni_beside* s, const tni_beside_entry* entry, const tni_soft* soft,
                      const double* L)
@@ -166,7 +156,7 @@ bool tni_beside_add(tni_beside* s, const tni_soft* soft, const double* W, const 
     memcpy(left, g, sizeof *left * (size_t)n);
     split_g(n, rank, L, pivot, left, s->g + s->row_count);
     drop_rounding(n, g, left);
-    push_plain(s, soft, left, b);
+    tni_soft_push(s->model, soft, left, b);
     if (rank == 0) return true;
     tni_beside_entry* entry = &s->entries[s->entry_count++];
     *entry                  = (tni_beside_entry){.first = s->row_count, .rank = rank};

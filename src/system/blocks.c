@@ -31,6 +31,7 @@
 #include "force/soft.h"
 #include "linalg/grand.h"
 #include "system/geometric.h"
+#include "system/linearise.h"
 
 #include <float.h>
 #include <math.h>
@@ -49,7 +50,6 @@ struct tni_block_form {
     tni_mat3*       K_g;
     tni_view*       views; ///< exact: the start, what moves by itself at the end
     double *        rhs, *once;
-    double          reach;
 };
 
 // ---- Making -----------------------------------------------------------------------------------
@@ -301,9 +301,8 @@ static void add_stiffness(tni_block_form* f, const tni_soft* soft, const double*
 }
 
 typedef struct taking {
-    tni_block_form*  f;
-    const tni_start* start;
-    const tni_lead*  lead;
+    tni_block_form*   f;
+    const tni_linear* l;
 } taking;
 
 static void take_soft(void* user, const tni_soft* soft)
@@ -311,17 +310,9 @@ static void take_soft(void* user, const tni_soft* soft)
     const taking*   t = user;
     tni_block_form* f = t->f;
     double          W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
-    tni_soft_impulse(f->model, soft, t->lead, W, g);
-    if (soft->kind == TNI_SOFT_TOUCH) {
-        (void)tni_beside_add(&f->touching->beside, soft, W, g, f->rhs); // it knows when it is full
-        return;
-    }
+    if (!tni_linear_soft(t->l, soft, W, g, f->rhs)) return;
     add_stiffness(f, soft, W);
-    for (int side = 0; side < 2; ++side) {
-        if (!can_push(f->model, soft->body[side])) continue;
-        const tni_body* body = &f->model->bodies[soft->body[side]];
-        add_product(soft->row_count, body->dim, 1, soft->J[side], g, f->rhs + body->u_start);
-    }
+    tni_soft_push(f->model, soft, g, f->rhs);
 }
 
 // A += e D + e^2 K, b += e (D u0 - K h drift)
@@ -331,10 +322,10 @@ static void take_derivative(void* user, int row_body, int col_body, const double
     const taking*   t     = user;
     const tn_model* model = t->f->model;
     const tni_body *row = &model->bodies[row_body], *col = &model->bodies[col_body];
-    const double    e = t->f->reach, h = t->lead->h;
+    const double    e = t->l->reach, h = t->l->lead->h;
     if (row->node < 0 || col->node < 0) return;
     double *      B = block_of(t->f, row_body, col_body), *b = t->f->rhs + row->u_start;
-    const double *u = t->start->at.u + col->u_start, *drift = t->lead->drift;
+    const double *u = t->l->start->at.u + col->u_start, *drift = t->l->lead->drift;
     TN_ASSERT(B != NULL);
     for (int i = 0; i < row->dim; ++i) {
         for (int j = 0; j < col->dim; ++j) {
@@ -348,102 +339,34 @@ static void take_derivative(void* user, int row_body, int col_body, const double
 
 // ---- A step -----------------------------------------------------------------------------------
 
-static void add_geometric(tni_block_form* f, int index, const tni_lead* lead)
-{
-    const tni_body* body  = &f->model->bodies[index];
-    const bool      rigid = body->kind == TN_BODY_RIGID;
-    if (!rigid && body->kind != TN_BODY_PLANAR) return;
-    const int n = rigid ? 3 : 1, first = rigid ? 3 : 2; // of all turning, or about z
-    double*   A = f->A + f->diagonal_at[body->node];
-    for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < n; ++j) {
-            const double K = rigid ? f->K_g[index].m[3 * i + j] : f->K_g[index].m[8];
-            A[body->dim * (first + i) + first + j] += f->reach * f->reach * K;
-            if (lead->drift == NULL) continue;
-            f->rhs[body->u_start + first + i] -=
-                f->reach * lead->h * K * lead->drift[body->u_start + first + j];
-        }
-    }
-}
-
-// Masses, momenta and geometric stiffness.
-static void fill_bodies(tni_block_form* f, const tni_start* start, const tni_lead* lead)
+// Bodies, whose forces are in rhs, and constraints.
+static void fill(tni_block_form* f, const tni_linear* l)
 {
     const tn_model* model = f->model;
-    const tni_view* views = f->system->views;
-    if (start->multipliers != NULL)
-        tni_geometric(model, views, start->at.time, start->at.z, start->multipliers, f->K_g);
     for (int i = 0; i < model->free_count; ++i) {
-        const int       index = model->free_bodies[i];
-        const tni_body* body  = &model->bodies[index];
-        double          p[TNI_DIM_MAX];
-        tni_mass_block(body, &views[index], f->A + f->diagonal_at[i]);
-        if (start->momentum != NULL)
-            memcpy(p, start->momentum + body->u_start, sizeof *p * (size_t)body->dim);
-        else tni_mass_times(body, &views[index], start->at.u + body->u_start, p);
-        for (int k = 0; k < body->dim; ++k)
-            f->rhs[body->u_start + k] = p[k] + f->reach * f->rhs[body->u_start + k];
-        if (start->multipliers != NULL) add_geometric(f, index, lead);
+        const int body = model->free_bodies[i];
+        tni_linear_body(l, body, f->A + f->diagonal_at[i], f->rhs + model->bodies[body].u_start);
+    }
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* of = &model->constraints[i];
+        double*               J[TNI_CONSTRAINT_BODIES_MAX];
+        for (int k = 0; k < of->edge_count; ++k) J[k] = f->J + f->edge_at[f->edge[i] + k];
+        tni_linear_rows(l, i, J, f->rhs + model->u_count + of->row_start);
     }
 }
 
-static double along(const tni_body* body, const double* J, const double* u)
+static void fill_distances(taking* t)
 {
-    return tni_row_dot(J, u + body->u_start, body->dim);
-}
-
-// J, C, rate and gamma of a constraint, and what its rows ask for.
-static void fill_rows(tni_block_form* f, int i, const tni_start* start, const tni_lead* lead)
-{
-    const tn_model*       model  = f->model;
-    tni_system*           system = f->system;
-    const tni_constraint* of     = &model->constraints[i];
-    const int             row    = of->row_start;
-    double*               J[TNI_CONSTRAINT_BODIES_MAX];
-    double*               r = f->rhs + model->u_count + row;
-    for (int k = 0; k < of->edge_count; ++k) J[k] = f->J + f->edge_at[f->edge[i] + k];
-    const tni_rows_out out = {system->C + row, system->rate + row, system->gamma + row, J, NULL};
-    tni_constraint_rows(model, of, system->views, lead->time, start->at.z, &out);
-    for (int k = 0; k < of->row_count; ++k) {
-        double own = 0, drift = 0;
-        for (int e = 0; e < of->edge_count; ++e) {
-            const tni_body* body = &model->bodies[model->edge_body[of->edge_start + e]];
-            own += along(body, J[e] + k * body->dim, start->at.u);
-            if (lead->drift != NULL) drift += along(body, J[e] + k * body->dim, lead->drift);
-        }
-        r[k] = tni_row_wanted(start, lead, k < of->held_count, system->C[row + k],
-                              system->rate[row + k] - own, drift, system->gamma[row + k]);
+    const tn_model* model       = t->f->model;
+    const double*   multipliers = t->l->start->multipliers;
+    for (int i = 0; multipliers != NULL && i < model->joint_count; ++i) {
+        const tni_joint* joint = &model->joints[i];
+        tni_soft         soft;
+        if (!tni_holds_distance(joint)) continue;
+        const int row = model->constraints[joint->constraint].row_start;
+        tni_linear_distance(t->l, joint, multipliers[row], &soft);
+        take_soft(t, &soft);
     }
-}
-
-// The stiffness between the ends of a distance under tension: no force but what it has turned by
-// drifting.
-static void add_distance(taking* t, const tni_joint* joint)
-{
-    tni_block_form* f     = t->f;
-    const tn_model* model = f->model;
-    const tni_sides sides = tni_sides_of(joint, f->system->views);
-    const int       row   = model->constraints[joint->constraint].row_start;
-    const tni_mat3  K     = tni_geometric_between(model, joint, sides, t->start->multipliers[row]);
-    tni_soft        soft;
-    tni_soft_clear(&soft, 3);
-    soft.kind    = TNI_SOFT_SPRING;
-    soft.body[0] = joint->body1;
-    soft.body[1] = joint->body2;
-    memcpy(soft.K, K.m, sizeof K.m);
-    if (can_push(model, joint->body1))
-        tni_soft_point(&model->bodies[joint->body1], sides.view1, joint->p1, -1, soft.J[0]);
-    if (can_push(model, joint->body2))
-        tni_soft_point(&model->bodies[joint->body2], sides.view2, joint->p2, 1, soft.J[1]);
-    take_soft(t, &soft);
-}
-
-static void fill_constraints(taking* t)
-{
-    const tn_model* model = t->f->model;
-    for (int i = 0; i < model->constraint_count; ++i) fill_rows(t->f, i, t->start, t->lead);
-    for (int i = 0; t->start->multipliers != NULL && i < model->joint_count; ++i)
-        if (tni_holds_distance(&model->joints[i])) add_distance(t, &model->joints[i]);
 }
 
 static tn_result solve(tni_block_form* f, double* x, double* u, double* mu, tn_why* why)
@@ -469,31 +392,22 @@ static tn_result solve_beside(void* user, const double* b, double* u, double* mu
 tn_result tni_blocks_factor(tni_block_form* f, const tni_start* start, const tni_lead* lead,
                             tn_why* why)
 {
-    const tn_model* model  = f->model;
-    tni_system*     system = f->system;
-    tni_scene_view  scene  = {.model   = model,
-                              .time    = start->at.time,
-                              .z       = start->at.z,
-                              .views   = system->views,
-                              .flying  = true,
-                              .outside = system->outside},
-                   ending  = scene;
-    const tni_ahead ahead  = {lead->h, lead->time, start->ahead};
-    taking          t      = {f, start, lead};
-    ending.time            = lead->time;
-    ending.views           = f->views;
-    f->reach               = lead->share * lead->h;
-    tni_views(model, start->at.time, start->at.q, start->at.u, system->views);
+    const tn_model*  model  = f->model;
+    const tni_linear l      = tni_linear_begin(f->system, f->touching, start, lead, f->K_g);
+    tni_scene_view   ending = l.scene;
+    taking           t      = {f, &l};
+    ending.time             = lead->time;
+    ending.views            = f->views;
     if (f->exact) tni_views(model, lead->time, start->at.q, start->at.u, f->views);
     if (f->exact) tni_forces(&ending, f->rhs);
-    else tni_plain_forces(&scene, f->rhs);
+    else tni_plain_forces(&l.scene, f->rhs);
     tni_grand_clear(f->grand);
-    fill_bodies(f, start, lead);
-    fill_constraints(&t);
+    fill(f, &l);
+    fill_distances(&t);
     if (f->exact) tni_derive(&ending, take_derivative, &t);
-    else tni_soften(&scene, &ahead, take_soft, &t);
-    if (!tni_touching_soften(f->touching, &scene, &ahead, start->keep, take_soft, &t))
-        return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
+    else tni_soften(&l.scene, &l.ahead, take_soft, &t);
+    const tn_result result = tni_linear_contacts(&l, take_soft, &t, why);
+    if (result != TN_OK) return result;
     const tni_blocks blocks = {f->A, f->diagonal_at, f->J, f->edge_at, true};
     if (tni_grand_factor(f->grand, &blocks) != TN_OK)
         return tni_system_fail_at(f->system, f->grand->report.bad_row, why);

@@ -1,18 +1,20 @@
 // nullspace: the implicit step of trees of rigid bodies, in the velocities of their joints
-// (dynamics.md 4.6). The same matrix as the other forms, eliminated in another way: no multiplier is
-// an unknown, and stiff joint springs stand on a diagonal.
+// (dynamics.md 4.6). The same matrix as the other forms, eliminated in another way: no multiplier
+// is an unknown, and stiff joint springs stand on a diagonal.
 //
-// Each body a, a link, hangs by one joint on its parent b. Velocities are taken at a point O of it: v
-// there, and w. O is the joint's anchor where the joint holds the anchors together, else the centre of
-// mass. With d from O of b to where O of a sits on b, and q the free velocities of the joint,
+// Each body a, a link, hangs by one joint on its parent b. Velocities are taken at a point O of it:
+// v there, and w. O is the joint's anchor where the joint holds the anchors together, else the
+// centre of mass. With d from O of b to where O of a sits on b, and q the free velocities of the
+// joint,
 //
 //     y = (v_b + w_b x d, w_b),      u_a = y + S q + p,      J_a S = 0,   J_a p = r
 //
-// Such an X is exact for open joints too: rows of the anchors along world axes turn with nothing, the
-// others with both bodies. Leaves first, with A, b of a and all that hangs on it, and the spring's
-// impulse g - W (S' q + ...) on q (articulated-body elimination):
+// This is exact for open joints too: rows of the anchors along world axes turn with nothing,
+// the others with both bodies. Leaves first, with A, b of a and all that hangs on it, and the
+// spring's impulse g - W (S' q + ...) on q (articulated-body elimination):
 //
-//     D = S^T A S + W,    G = S^T A,    A' = A - G^T D^-1 G,    b' = b - A p - G^T D^-1 (S^T (b - A p) + g)
+//     D  = S^T A S + W,     G  = S^T A
+//     A' = A - G^T D^-1 G,  b' = b - A p - G^T D^-1 (S^T (b - A p) + g)
 //
 // A' and b' at O of a are shifted by d and added to the parent's. Root first:
 //
@@ -20,17 +22,25 @@
 //
 // Four kinds of joints:
 //     TURNS   the anchors held, all turning free     S = (0, 1):  G = (H^T, I)
-//     AXIS    ... but about one axis s held          S = (0, s),  s = z of frame 2
+//     AXIS    the same, turning about s alone free   S = (0, s),  s = z of frame 2
 //     FIXED   all held                               S empty
 //     OTHER   anything, and roots: S and p from a QR factorisation of J_a^T, dense 6 x 6 algebra
 // Blocks of A: M for v, H between v and w, I for w. For TURNS the parent gets
 //     M' = M - H D^-1 H^T,  H' = H D^-1 W,  I' = I D^-1 W,  f' = f - M p - H x,  t' = W x - g
 // with x = D^-1 (t + g - H^T p): products only, so nothing is lost whether W is tiny or huge.
 //
-// Cost a link without spring: some 700 flops for a begin, 130 for a correct, 350 for a flight.
+// Cost a link of a chain, n = 1000, callgrind's instructions and ns on one EPYC core (Zen 3) that
+// others shared, gcc 12 -O3, AVX2 (SSE2): bench/micro/nullspace.c
+//                       begin              flight           correction
+//     anchors           1230   120 (143)   370   49 (74)    360   30
+//     and an axis       1900   196 (242)   540   69 (97)    670   58
+//     springs           2100   245         370   49         440   36
+// dynamics.md 9 counts 260 flops for the factorisation and 100 for a solve; the rest looks, gathers
+// and stiffens, in lanes where it can. Chains are bound by what each link waits for from the one
+// before: hence D^-1 H^T, not L and V, in the solves (a correction took 49 ns with those).
 // Fails where a D is not positive: motion that is not finite, masses too far apart.
-// Where things are: nullspace_link.h what all know, nullspace_tree.c the tree, nullspace_lanes.c what is
-// done to links one by one, nullspace_other.c joints of any kind.
+// Where things are: nullspace_link.h what all know, nullspace_tree.c the tree, nullspace_lanes.c
+// what is done to links one by one, nullspace_other.c joints of any kind.
 #include "math/elementary.h"
 #include "system/nullspace_link.h"
 
@@ -49,6 +59,7 @@ tn_result tni_nullspace_create(tni_arena* arena, tni_system* system, tni_nullspa
     ns->works      = TNI_TAKE(arena, tni_link_work, ns->count);
     ns->ends       = TNI_TAKE(arena, tni_mat3, ns->count);
     ns->fixed      = TNI_TAKE(arena, int, ns->count);
+    ns->roots      = TNI_TAKE(arena, int, ns->count);
     ns->link_of    = TNI_TAKE(arena, int, model->body_count);
     ns->ones       = TNI_TAKE(arena, tni_link_one, ones);
     if (model->load_count > 0) ns->plain = TNI_TAKE(arena, double, model->u_count);
@@ -361,8 +372,8 @@ static double half_over_sine(double z, double cosine)
     return tni_atan2(sine, cosine) / sine;
 }
 
-// W and g of a spring, on a. Of the rotation vector theta on body 2, world axes, it feels -k theta and
-// resists with k S, S = c 1 + over theta theta^T.
+// W and g of a spring, on a. Of the rotation vector theta on body 2, world axes, it feels -k theta
+// and resists with k S, S = c 1 + over theta theta^T.
 static void spring_of(const tni_nullspace* ns, const tni_link* a, const side* b, tni_sym* W,
                       tn_vec3* g)
 {
@@ -554,6 +565,13 @@ static axes axes_of(const tni_survey s, int lane)
                   field3(s, TNI_SURVEY_N + 3, lane)};
 }
 
+// The turn of an angle that is nearest to `near`.
+static double counted_on(double near, double angle)
+{
+    const double two_pi = 6.283185307179586;
+    return angle + two_pi * floor((near - angle) / two_pi + 0.5);
+}
+
 // The spring of an angle: *pull and grip. Returns its row on a.
 static tn_vec3 angle_spring(tni_nullspace* ns, const tni_link* a, tni_link_more* more,
                             const side* b, const axes* x, double* pull)
@@ -565,11 +583,11 @@ static tn_vec3 angle_spring(tni_nullspace* ns, const tni_link* a, tni_link_more*
         *pull           = g[0];
         return tni_read3(J + 3);
     }
-    const double         two_pi = 6.283185307179586, e = ns->e, k = a->form->stiffness;
+    const double         e = ns->e, k = a->form->stiffness;
     const tni_actuation* act  = &ns->model->actuations[a->actuation];
     const double         near = ns->start->at.z[ns->model->joints[a->joint].coordinate_start];
     const double  X = tni_dot(x->x1, x->x2), Y = tni_dot(x->y1, x->x2), raw = tni_atan2(Y, X);
-    const double  angle  = raw + two_pi * floor((near - raw) / two_pi + 0.5);
+    const double  angle  = counted_on(near, raw);
     const tn_vec3 across = tni_cross(x->x2, tni_sub(tni_scale(X, x->y1), tni_scale(Y, x->x1)));
     const tn_vec3 row    = tni_scale(a->form->sign / (X * X + Y * Y), across);
     more->grip           = e * e * k + e * a->form->damping;
@@ -932,26 +950,51 @@ static double other_rows(const tni_nullspace* ns, const tni_link* a, const tni_l
     return most;
 }
 
-// Rows of the anchors; the largest of them.
-TNI_INLINE double anchor_rows(double sign, double x, double y, double z, double* r)
+// The largest of three; a NaN is.
+TNI_INLINE double largest3(const double* x)
 {
-    const double ax = fabs(x), ay = fabs(y), az = fabs(z);
-    double       most = ax > ay ? ax : ay;
-    most              = most > az ? most : az;
-    r[0] = sign * x, r[1] = sign * y, r[2] = sign * z;
-    return x + y + z == x + y + z ? most : HUGE_VAL;
+    const double a = fabs(x[0]), b = fabs(x[1]), c = fabs(x[2]), sum = a + b + c;
+    const double ab = a > b ? a : b;
+    return sum == sum ? (ab > c ? ab : c) : HUGE_VAL;
 }
 
-static const int rows_of_kind[] = {[TNI_LINK_TURNS] = 3, [TNI_LINK_AXIS] = 5, [TNI_LINK_FIXED] = 6};
+// Rows at the end of a flight that left R in ends.
+static void all_gaps(const tni_nullspace* ns, const double* q1, double* r)
+{
+    static const int count[] = {[TNI_LINK_TURNS] = 3, [TNI_LINK_AXIS] = 5, [TNI_LINK_FIXED] = 6};
+    const int        lanes   = ns->lanes->lanes;
+    double           gap[6][TNI_LANES_MAX];
+    for (int last = ns->count - 1; last >= 0; last -= lanes) {
+        ns->lanes->gaps(ns, last, q1, gap);
+        for (int k = 0; k < lanes && last - k >= 0; ++k) {
+            const tni_link* a = &ns->links[last - k];
+            if (a->kind == TNI_LINK_OTHER) continue;
+            for (int row = 0; row < count[a->kind]; ++row)
+                r[a->row + row] = row < 3 ? a->form->sign * gap[row][k] : gap[row][k];
+        }
+    }
+}
+
+// Where the roots' anchors are on the fixed side.
+static void place_roots(const tni_nullspace* ns, double* r)
+{
+    for (int i = 0; i < ns->root_count; ++i) {
+        const tni_link* a    = &ns->links[ns->roots[i]];
+        const tni_view* view = &ns->system->views[a->other];
+        if (a->kind == TNI_LINK_OTHER) continue;
+        tni_write3(r + a->row, tni_add(view->x, tni_mul(&view->R, a->form->anchor)));
+    }
+}
 
 double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_lead* lead,
                          const double* u, double* q1, double* u1, double* r, int* worst)
 {
-    const int lanes = ns->lanes->lanes;
-    double    most  = 0, gap[6][TNI_LANES_MAX];
+    const bool straight = lead->share == 1 && lead->drift == NULL;
+    double     most     = 0;
     look_at_fixed(ns, lead->time, q1, u1);
-    if (lead->share == 1 && lead->drift == NULL) {
-        ns->lanes->fly(ns, lead->h, start->at.q, u, q1, u1);
+    if (straight) {
+        if (!ns->held) place_roots(ns, r);
+        ns->lanes->fly(ns, lead->h, start->at.q, u, q1, u1, ns->held ? NULL : r);
     } else {
         tni_fly_mean(ns->model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
         for (int i = 0; i < ns->count; ++i) {
@@ -959,22 +1002,72 @@ double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_le
             ns->ends[i]     = tni_quat_matrix((tn_quat){p[0], p[1], p[2], p[3]});
         }
     }
+    if (!straight || ns->held) all_gaps(ns, q1, r);
+    *worst = -1;
+    for (int i = ns->count; i-- > 0;) {
+        const tni_link* a = &ns->links[i];
+        const double*   C = r + a->row;
+        double          e;
+        if (a->joint < 0) continue;
+        if (a->kind == TNI_LINK_OTHER) {
+            e = other_rows(ns, a, lead, start->at.z, q1, u1, r + a->row);
+        } else {
+            e = largest3(C);
+            if (a->kind == TNI_LINK_AXIS) e = fmax(e, fmax(fabs(C[3]), fabs(C[4])));
+            if (a->kind == TNI_LINK_FIXED) e = fmax(e, largest3(C + 3));
+        }
+        if (e < most || (e == most && !(a->constraint < *worst))) continue; // a NaN is largest
+        most   = isnan(e) ? HUGE_VAL : e;
+        *worst = a->constraint;
+    }
+    return most;
+}
+
+// ---- Measuring -----------------------------------------------------------------------------------
+
+// The largest rate of a joint's rows; its angles into z.
+static double measure_other(const tni_nullspace* ns, const tni_link* a, const tni_place* at,
+                            double* z)
+{
+    const tn_model*  model = ns->model;
+    const tni_joint* joint = &model->joints[a->joint];
+    double           most  = 0;
+    tni_view         view[2];
+    tni_row          rows[TNI_JOINT_ROWS_MAX];
+    tni_view_body(model, joint->body1, at->time, at->q, at->u, &view[0]);
+    tni_view_body(model, joint->body2, at->time, at->q, at->u, &view[1]);
+    const tni_sides sides = {&view[0], &view[1]};
+    const int       count = tni_joint_rows(model, joint, sides, at->time, z, rows);
+    for (int i = 0; i < count; ++i)
+        if (!(fabs(rows[i].rate) <= most)) most = fabs(rows[i].rate);
+    for (int k = 0; k < joint->coordinate_count; ++k) {
+        const uint8_t coordinate = joint->type->coordinates[k];
+        if (coordinate == TNI_COORDINATE_ANGLE || coordinate == TNI_COORDINATE_BEND)
+            z[joint->coordinate_start + k] = tni_joint_coordinate(model, joint, k, sides, z).C;
+    }
+    return most;
+}
+
+double tni_nullspace_measure(tni_nullspace* ns, const tni_place* at, double* z, int* worst)
+{
+    const int lanes = ns->lanes->lanes;
+    double    out[8][TNI_LANES_MAX], most = 0;
+    look_at_fixed(ns, at->time, at->q, at->u);
     *worst = -1;
     for (int last = ns->count - 1; last >= 0; last -= lanes) {
-        ns->lanes->gaps(ns, last, q1, gap);
+        ns->lanes->rates(ns, last, at->q, at->u, out);
         for (int k = 0; k < lanes && last - k >= 0; ++k) {
             const tni_link* a = &ns->links[last - k];
-            double*         C = r + a->row;
-            double          e;
+            const double D[6] = {out[0][k], out[1][k], out[2][k], out[3][k], out[4][k], out[5][k]};
+            double       e;
             if (a->joint < 0) continue;
-            if (a->kind == TNI_LINK_OTHER) {
-                e = other_rows(ns, a, lead, start->at.z, q1, u1, C);
-            } else {
-                e = anchor_rows(a->form->sign, gap[0][k], gap[1][k], gap[2][k], C);
-                for (int row = 3; row < rows_of_kind[a->kind]; ++row) {
-                    C[row] = gap[row][k];
-                    if (!(fabs(C[row]) <= e)) e = fabs(C[row]);
-                }
+            if (a->kind == TNI_LINK_OTHER) e = measure_other(ns, a, at, z);
+            else e = largest3(D);
+            if (a->kind == TNI_LINK_FIXED) e = fmax(e, largest3(D + 3));
+            if (a->kind == TNI_LINK_AXIS) {
+                const int at_z = ns->model->joints[a->joint].coordinate_start;
+                e              = fmax(e, fmax(fabs(D[3]), fabs(D[4])));
+                z[at_z]        = counted_on(z[at_z], tni_atan2(out[7][k], out[6][k]));
             }
             if (e < most || (e == most && !(a->constraint < *worst))) continue; // a NaN is largest
             most   = isnan(e) ? HUGE_VAL : e;

@@ -1,16 +1,17 @@
-// nullspace_lanes: what is done to links one by one, several at a time; the same bits from every set.
+// nullspace_lanes: what is done to links one by one, several at a time; the same bits from every
+// set.
 //
 // Survey: inertia, momentum and geometric stiffness of a link, and how its anchors lie, before
 // anything is eliminated.
 //
-// Flight: the rule of state/flight.c, for turns by less than a radian. With a = h W / 2 and l = h L / 2
-// in body axes, and s = tan(|a|/2) a/|a|, so that exp(-[a]x) = (1 + [s]x)^-1 (1 - [s]x),
+// Flight: the rule of state/flight.c, for turns by less than a radian. With a = h W / 2 and l = h L
+// / 2 in body axes, and s = tan(|a|/2) a/|a|, so that exp(-[a]x) = (1 + [s]x)^-1 (1 - [s]x),
 //
 //     F(s) = I a - l + s x (I a + l) = 0,    a = 2 k s,   k = atan(|s|)/|s|
 //     dF   = (1 + [s]x) I da - [I a + l]x ds,   da = (2 k + 4 k' s s^T) ds
 //
-// by Newton's method from the first three terms of a in powers of h, whose error is of order |a|^3,
-// so one, two or three rounds; the turn by 2 a is rational in s:
+// by Newton's method from the first three terms of a in powers of h, whose error is of order |a|^3:
+// one round, and one or two more with the same dF; the turn by 2 a is rational in s:
 //
 //     by = ((1 - s.s), 2 s) / (1 + s.s)
 #include "system/nullspace_link.h"
@@ -19,8 +20,14 @@
 #include <immintrin.h>
 #endif
 
-static const double rounds_2 = 0.001, rounds_3 = 0.1; // |a|^2 above which so many are needed
-static const double far_turn = 0.0652;                // s.s of a turn by one radian
+#if defined(__GNUC__) && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 4")
+#else
+#define UNROLL
+#endif
+
+static const double rounds_2 = 0.001, rounds_3 = 0.02; // |a|^2 above which so many are needed
+static const double far_turn = 0.0652;                 // s.s of a turn by one radian
 
 // Numbers of a form are taken by their place in it.
 _Static_assert(offsetof(tni_link_form, inertia) == 1 * sizeof(double), "INERTIA");
@@ -30,9 +37,10 @@ _Static_assert(offsetof(tni_link_form, anchor) == 16 * sizeof(double), "ANCHOR")
 _Static_assert(offsetof(tni_link_form, sign) == 19 * sizeof(double), "SIGN");
 _Static_assert(offsetof(tni_link_form, axes) == 26 * sizeof(double), "AXES");
 
-// A body that turns far in a step: the same rule, with functions for any angle.
+// A body that turns far in a step: the same rule, with functions for any angle. Leaves its anchors,
+// the one that its only child has.
 static void fly_far(const tni_nullspace* ns, int i, double h, const double* q, const double* u,
-                    double* q1, double* u1)
+                    double* q1, double* u1, tn_vec3* own, tn_vec3* held)
 {
     enum { ROUNDS_MAX = 20 };
     const tni_link* a = &ns->links[i];
@@ -57,7 +65,10 @@ static void fly_far(const tni_nullspace* ns, int i, double h, const double* q, c
     double*       p1  = q1 + a->q + 3;
     p1[0] = to.w, p1[1] = to.x, p1[2] = to.y, p1[3] = to.z;
     tni_write3(u1 + a->u + 3, tni_rotate(to, end));
-    ns->ends[i] = tni_quat_matrix(to);
+    ns->ends[i]     = tni_quat_matrix(to);
+    const tn_vec3 x = tni_read3(q1 + a->q);
+    *own            = tni_add(x, tni_mul(&ns->ends[i], a->form->ref));
+    if (i > 0) *held = tni_add(x, tni_mul(&ns->ends[i], ns->links[i - 1].form->anchor));
 }
 
 #define SET plain

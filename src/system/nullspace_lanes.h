@@ -1,5 +1,5 @@
-// nullspace_lanes: what is done to links one by one, in lanes of one vector length. Compiled once for
-// each, with
+// nullspace_lanes: what is done to links one by one, in lanes of one vector length. Compiled once
+// for each, with
 //     SET     its name
 //     TARGET  the processor it is for, as an attribute
 //     BYTES   of a vector
@@ -141,7 +141,7 @@ TNI_INLINE TARGET void NAME(turned)(const vec R[9], const vec S[6], vec out[6])
     out[3] = NAME(dot)(y, b), out[4] = NAME(dot)(y, c), out[5] = NAME(dot)(z, c);
 }
 
-TNI_INLINE TARGET void NAME(put)(tni_survey out, int field, vec v)
+TNI_INLINE TARGET void NAME(put)(double (*out)[TNI_LANES_MAX], int field, vec v)
 {
     memcpy(out[field], &v, sizeof v);
 }
@@ -290,22 +290,31 @@ static TARGET void NAME(survey)(const tni_nullspace* ns, int first, tni_survey o
 
 // ---- Flight --------------------------------------------------------------------------------------
 
-// atan(|s|)/|s|, z = s.s up to 0.0653.
+// atan(|s|)/|s| = 1 - z/3 + z^2/5 - ..., z = s.s up to 0.0653. In fours: few products wait for
+// others.
 TNI_INLINE TARGET vec NAME(kappa)(vec z)
 {
-    static const double c[] = {1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
-                               1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1};
-    vec                 k   = 0 * z + c[0];
-    for (int i = 1; i < 12; ++i) k = c[i] - z * k;
-    return k;
+    const vec z2 = z * z, z4 = z2 * z2;
+    const vec a = (1 - z * (1.0 / 3)) + z2 * (1.0 / 5 - z * (1.0 / 7)),
+              b = (1.0 / 9 - z * (1.0 / 11)) + z2 * (1.0 / 13 - z * (1.0 / 15)),
+              c = (1.0 / 17 - z * (1.0 / 19)) + z2 * (1.0 / 21 - z * (1.0 / 23));
+    return a + z4 * (b + z4 * c);
 }
 
-// A round of Newton's method.
-TNI_INLINE TARGET vec3 NAME(improve)(const vec I[6], vec3 l, vec3 s)
+// What s is off by, to first order, with the rows of the inverse of dF.
+TNI_INLINE TARGET vec3 NAME(off)(const vec I[6], vec3 l, vec3 s, const vec3 rows[3])
 {
-    const vec  z = NAME(dot)(s, s), k2 = 2 * NAME(kappa)(z), slope = z * 1.6 - 4.0 / 3; // 4 k'
+    const vec  k2 = 2 * NAME(kappa)(NAME(dot)(s, s));
     const vec3 Ia = NAME(times)(I, NAME(scale)(k2, s)), m = NAME(add)(Ia, l);
     const vec3 F = NAME(add)(NAME(sub)(Ia, l), NAME(cross)(s, m));
+    return (vec3){NAME(dot)(F, rows[0]), NAME(dot)(F, rows[1]), NAME(dot)(F, rows[2])};
+}
+
+// Rows of the inverse of dF.
+TNI_INLINE TARGET void NAME(invert)(const vec I[6], vec3 l, vec3 s, vec3 rows[3])
+{
+    const vec  z = NAME(dot)(s, s), k2 = 2 * NAME(kappa)(z), slope = z * 1.6 - 4.0 / 3; // 4 k'
+    const vec3 m = NAME(add)(NAME(times)(I, NAME(scale)(k2, s)), l);
     // Columns of B = (1 + [s]x) I, then of D = B (k2 + slope s s^T) - [m]x.
     vec3 X = {I[0], I[1], I[2]}, Y = {I[1], I[3], I[4]}, Z = {I[2], I[4], I[5]};
     X             = NAME(add)(X, NAME(cross)(s, X));
@@ -319,10 +328,11 @@ TNI_INLINE TARGET vec3 NAME(improve)(const vec I[6], vec3 l, vec3 s)
     X.y -= m.z, X.z += m.y;
     Y.x += m.z, Y.z -= m.x;
     Z.x -= m.y, Z.y += m.x;
-    const vec3 YZ = NAME(cross)(Y, Z), XF = NAME(cross)(X, F);
+    const vec3 YZ   = NAME(cross)(Y, Z);
     const vec  over = 1 / NAME(dot)(X, YZ);
-    return (vec3){s.x - over * NAME(dot)(F, YZ), s.y - over * NAME(dot)(Z, XF),
-                  s.z + over * NAME(dot)(Y, XF)};
+    rows[0]         = NAME(scale)(over, YZ);
+    rows[1]         = NAME(scale)(over, NAME(cross)(Z, X));
+    rows[2]         = NAME(scale)(over, NAME(cross)(X, Y));
 }
 
 // s of a flight; a0 = h W / 2 at its start, l = I a0. As many rounds as its size needs for 1e-13.
@@ -333,33 +343,65 @@ TNI_INLINE TARGET vec3 NAME(solve)(const vec I[6], const vec inverse[6], vec3 a0
     const vec3 bend = {c.x - 0.5 * b.x, c.y - 0.5 * b.y, c.z - 0.5 * b.z};
     const vec3 a    = NAME(add)(NAME(add)(a0, a1), NAME(times)(inverse, bend));
     const vec  n    = NAME(dot)(a0, a0);
-    vec3       s    = NAME(scale)(0.5 + NAME(dot)(a, a) * (1.0 / 24), a);
-    s               = NAME(improve)(I, l, s);
+    vec3       s    = NAME(scale)(0.5 + NAME(dot)(a, a) * (1.0 / 24), a), rows[3];
+    NAME(invert)(I, l, s, rows);
+    s = NAME(sub)(s, NAME(off)(I, l, s, rows));
     for (int round = 0; round < 2; ++round) {
-        const mask more = n > (round == 0 ? rounds_2 : rounds_3);
-        bool       any  = false;
-        for (int k = 0; k < LANES; ++k) any = any || AT(n, k) > (round == 0 ? rounds_2 : rounds_3);
+        const double limit = round == 0 ? rounds_2 : rounds_3;
+        const mask   more  = n > limit;
+        bool         any   = false;
+        for (int k = 0; k < LANES; ++k) any = any || AT(n, k) > limit;
         if (!any) break;
-        const vec3 next = NAME(improve)(I, l, s);
+        const vec3 next = NAME(sub)(s, NAME(off)(I, l, s, rows));
         s = (vec3){PICK(more, next.x, s.x), PICK(more, next.y, s.y), PICK(more, next.z, s.z)};
     }
     return s;
 }
 
-// Links of lanes 0, 1, ... fly: at q with u for h.
-TNI_INLINE TARGET void NAME(fly_some)(const tni_nullspace* ns, const int* lane, double h,
-                                      const double* q, const double* u, double* q1, double* u1)
+// A number of the lanes' forms; one: they share it.
+TNI_INLINE TARGET vec NAME(of_form)(const double* const* form, bool one, int i)
 {
-    enum { INERTIA = 1, INVERSE = 7 }; // in tni_link_form
-    const double *x[LANES], *at[LANES], *v[LANES], *form[LANES];
+    if (!one) return NAME(take)(form, i);
+    const vec zero = {0};
+    return zero + form[0][i];
+}
+
+// Rows of link i's anchors, its own anchor being at P and its child's, if it has only one, at C. A
+// parent leaves that in the rows of the child, whose turn is later.
+TNI_INLINE TARGET void NAME(land)(const tni_nullspace* ns, int i, tn_vec3 P, tn_vec3 C,
+                                  const double* q1, double* r)
+{
+    const tni_link* a = &ns->links[i];
+    if (a->single && ns->links[i - 1].kind != TNI_LINK_OTHER)
+        tni_write3(r + ns->links[i - 1].row, C);
+    if (a->kind == TNI_LINK_OTHER) return;
+    tn_vec3 on_parent = tni_read3(r + a->row);
+    if (a->parent >= 0 && !ns->links[a->parent].single)
+        on_parent = tni_add(tni_read3(q1 + ns->links[a->parent].q),
+                            tni_mul(&ns->ends[a->parent], a->form->anchor));
+    tni_write3(r + a->row, tni_scale(a->form->sign, tni_sub(P, on_parent)));
+}
+
+// `count` links from `last` down fly: at q with u for h. r NULL: their R goes into ends; else only
+// where children want it, and the rows of the anchors into r.
+TNI_INLINE TARGET void NAME(fly_some)(const tni_nullspace* ns, int last, int count, double h,
+                                      const double* q, const double* u, double* q1, double* u1,
+                                      double* r)
+{
+    enum { INERTIA = 1, INVERSE = 7, REF = 13, ANCHOR = 16 }; // in tni_link_form
+    const double *x[LANES], *at[LANES], *v[LANES], *form[LANES], *child[LANES];
     vec           I[6], inverse[6], R[9];
+    bool          one = true;
     for (int k = 0; k < LANES; ++k) {
-        const tni_link* a = &ns->links[lane[k]];
+        const int       i = last - (k < count ? k : 0);
+        const tni_link* a = &ns->links[i];
         x[k] = q + a->q, at[k] = x[k] + 3, v[k] = u + a->u, form[k] = &a->form->mass;
+        child[k] = &ns->links[i > 0 ? i - 1 : 0].form->mass;
+        one      = one && form[k] == form[0] && child[k] == form[0];
     }
     for (int i = 0; i < 6; ++i) {
-        I[i]       = NAME(take)(form, INERTIA + i);
-        inverse[i] = NAME(take)(form, INVERSE + i);
+        I[i]       = NAME(of_form)(form, one, INERTIA + i);
+        inverse[i] = NAME(of_form)(form, one, INVERSE + i);
     }
     const vec  w    = NAME(take)(at, 0);
     const vec3 axis = NAME(take3)(at, 1), back = {-axis.x, -axis.y, -axis.z};
@@ -377,26 +419,42 @@ TNI_INLINE TARGET void NAME(fly_some)(const tni_nullspace* ns, const int* lane, 
     NAME(matrix)(nw, nv, R);
     const double over = 2 / h;
     const vec3   e    = NAME(times)(inverse, NAME(turn)(bw, bb, l)),
-               w1     = NAME(rotated)(R, (vec3){over * e.x, over * e.y, over * e.z});
-    for (int k = 0; k < LANES; ++k) {
-        const tni_link* a = &ns->links[lane[k]];
-        double *        p = q1 + a->q, *r = u1 + a->u, *to = ns->ends[lane[k]].m;
-        for (int i = 0; i < 3; ++i) p[i] = x[k][i] + h * v[k][i], r[i] = v[k][i];
+               w1     = NAME(rotated)(R, (vec3){over * e.x, over * e.y, over * e.z}),
+               x0 = NAME(take3)(x, 0), v0 = NAME(take3)(v, 0),
+               x1 = {x0.x + h * v0.x, x0.y + h * v0.y, x0.z + h * v0.z};
+    vec3 P = x1, C = x1;
+    if (r != NULL) {
+        const vec3 ref    = {NAME(of_form)(form, one, REF), NAME(of_form)(form, one, REF + 1),
+                             NAME(of_form)(form, one, REF + 2)},
+                   anchor = {NAME(of_form)(child, one, ANCHOR),
+                             NAME(of_form)(child, one, ANCHOR + 1),
+                             NAME(of_form)(child, one, ANCHOR + 2)};
+        P = NAME(add)(x1, NAME(rotated)(R, ref)), C = NAME(add)(x1, NAME(rotated)(R, anchor));
+    }
+    UNROLL for (int k = 0; k < LANES; ++k)
+    {
+        if (k >= count) break;
+        const int       i = last - k;
+        const tni_link* a = &ns->links[i];
+        double *        p = q1 + a->q, *u_end = u1 + a->u, *to = ns->ends[i].m;
+        p[0] = AT(x1.x, k), p[1] = AT(x1.y, k), p[2] = AT(x1.z, k);
         p[3] = AT(nw, k), p[4] = AT(nv.x, k), p[5] = AT(nv.y, k), p[6] = AT(nv.z, k);
-        r[3] = AT(w1.x, k), r[4] = AT(w1.y, k), r[5] = AT(w1.z, k);
-        for (int i = 0; i < 9; ++i) to[i] = AT(R[i], k);
-        if (!(AT(z, k) < far_turn)) fly_far(ns, lane[k], h, q, u, q1, u1);
+        u_end[0] = AT(v0.x, k), u_end[1] = AT(v0.y, k), u_end[2] = AT(v0.z, k);
+        u_end[3] = AT(w1.x, k), u_end[4] = AT(w1.y, k), u_end[5] = AT(w1.z, k);
+        if (r == NULL || (a->slot >= 0 && !a->single))
+            for (int j = 0; j < 9; ++j) to[j] = AT(R[j], k);
+        tn_vec3 own  = {AT(P.x, k), AT(P.y, k), AT(P.z, k)},
+                held = {AT(C.x, k), AT(C.y, k), AT(C.z, k)};
+        if (!(AT(z, k) < far_turn)) fly_far(ns, i, h, q, u, q1, u1, &own, &held);
+        if (r != NULL) NAME(land)(ns, i, own, held, q1, r);
     }
 }
 
 static TARGET void NAME(fly)(const tni_nullspace* ns, double h, const double* q, const double* u,
-                             double* q1, double* u1)
+                             double* q1, double* u1, double* r)
 {
-    for (int i = ns->count; i > 0; i -= LANES) {
-        int lane[LANES];
-        for (int k = 0; k < LANES; ++k) lane[k] = i - 1 - k > 0 ? i - 1 - k : 0;
-        NAME(fly_some)(ns, lane, h, q, u, q1, u1);
-    }
+    for (int i = ns->count; i > 0; i -= LANES)
+        NAME(fly_some)(ns, i - 1, i < LANES ? i : LANES, h, q, u, q1, u1, r);
 }
 
 static TARGET void NAME(gaps)(const tni_nullspace* ns, int last, const double* q1,
@@ -429,7 +487,48 @@ static TARGET void NAME(gaps)(const tni_nullspace* ns, int last, const double* q
     memcpy(gap[5], &twist, sizeof twist);
 }
 
-static const tni_link_lanes SET = {LANES, NAME(survey), NAME(fly), NAME(gaps)};
+static TARGET void NAME(rates)(const tni_nullspace* ns, int last, const double* q, const double* u,
+                               double out[8][TNI_LANES_MAX])
+{
+    enum { REF = 13, ANCHOR = 16, SIGN = 19 }; // in tni_link_form
+    const double *p[LANES], *pb[LANES], *v[LANES], *vb[LANES], *wb[LANES], *form[LANES];
+    tn_quat       of_fixed[LANES];
+    vec           R[9], Rb[9];
+    for (int k = 0; k < LANES; ++k) {
+        const tni_link* a    = &ns->links[last - k > 0 ? last - k : 0];
+        const tni_view* view = &ns->system->views[a->other];
+        p[k] = q + a->q + 3, v[k] = u + a->u, form[k] = &a->form->mass;
+        if (a->parent >= 0) {
+            pb[k] = q + ns->links[a->parent].q + 3;
+            vb[k] = u + ns->links[a->parent].u;
+            wb[k] = vb[k] + 3;
+        } else {
+            of_fixed[k] = tni_matrix_quat(&view->R);
+            pb[k] = &of_fixed[k].w, vb[k] = &view->v.x, wb[k] = &view->w.x;
+        }
+    }
+    NAME(matrix)(NAME(take)(p, 0), NAME(take3)(p, 1), R);
+    NAME(matrix)(NAME(take)(pb, 0), NAME(take3)(pb, 1), Rb);
+    vec3       w1 = NAME(take3)(wb, 0), w2 = NAME(take3)(v, 3);
+    const vec3 at_a = NAME(cross)(w2, NAME(rotated)(R, NAME(take3)(form, REF))),
+               at_b = NAME(cross)(w1, NAME(rotated)(Rb, NAME(take3)(form, ANCHOR)));
+    const vec3 D =
+        NAME(sub)(NAME(add)(NAME(take3)(v, 0), at_a), NAME(add)(NAME(take3)(vb, 0), at_b));
+    NAME(put)(out, 0, D.x), NAME(put)(out, 1, D.y), NAME(put)(out, 2, D.z);
+    if (!ns->held) return;
+    const mask second = NAME(take)(form, SIGN) > 0;
+    vec3       axes[5];
+    NAME(axes)(form, second, R, Rb, axes);
+    NAME(exchange)(~second, &w1, &w2);
+    const vec3 w = NAME(sub)(w2, w1);
+    NAME(put)(out, 3, NAME(dot)(w, NAME(cross)(axes[4], axes[0])));
+    NAME(put)(out, 4, NAME(dot)(w, NAME(cross)(axes[4], axes[1])));
+    NAME(put)(out, 5, NAME(dot)(w, NAME(cross)(axes[3], axes[0])));
+    NAME(put)(out, 6, NAME(dot)(axes[0], axes[2]));
+    NAME(put)(out, 7, NAME(dot)(axes[1], axes[2]));
+}
+
+static const tni_link_lanes SET = {LANES, NAME(survey), NAME(fly), NAME(gaps), NAME(rates)};
 
 #undef JOIN_
 #undef JOIN

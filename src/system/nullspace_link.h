@@ -1,5 +1,5 @@
-// nullspace_link: what the files of the null-space form share: a tree of links, and what a step knows
-// of each. See nullspace.c for the mathematics.
+// nullspace_link: what the files of the null-space form share: a tree of links, and what a step
+// knows of each. See nullspace.c for the mathematics.
 #ifndef TNI_NULLSPACE_LINK_H
 #define TNI_NULLSPACE_LINK_H
 
@@ -132,12 +132,17 @@ typedef struct tni_link_lanes {
     int lanes;
     /// Links first, first + 1, ... as they stand.
     void (*survey)(const tni_nullspace* ns, int first, tni_survey out);
-    /// All links fly for h; R at the end into ends.
+    /// All links fly for h. r NULL: R at the end goes into ends; else the rows of the anchors into
+    /// r, where the roots' have their place on the fixed side.
     void (*fly)(const tni_nullspace* ns, double h, const double* q, const double* u, double* q1,
-                double* u1);
-    /// At the end, of links last, last - 1, ... by lane: the gap of the anchors; then, where turning is
-    /// held, how far the axes are from where they should be.
+                double* u1, double* r);
+    /// At the end, of links last, last - 1, ... by lane: the gap of the anchors; then, where
+    /// turning is held, how far the axes are from where they should be.
     void (*gaps)(const tni_nullspace* ns, int last, const double* q1, double gap[6][TNI_LANES_MAX]);
+    /// Of links last, last - 1, ... at q, u: rates of the gap of the anchors; where turning is
+    /// held, those of the rows of turning, then x1.x2 and y1.x2.
+    void (*rates)(const tni_nullspace* ns, int last, const double* q, const double* u,
+                  double out[8][TNI_LANES_MAX]);
 } tni_link_lanes;
 
 const tni_link_lanes* tni_link_lanes_plain(void);
@@ -155,9 +160,11 @@ struct tni_nullspace {
     tni_bulk*             slots;
     tni_mat3*             ends; ///< R at the end of the last flight
     int                   fixed_count;
-    int*                  fixed;   ///< bodies that cannot be pushed and hold something
-    bool                  looks;   ///< asks for all views
-    bool                  held;    ///< turning is held somewhere
+    int*                  fixed; ///< bodies that cannot be pushed and hold something
+    bool                  looks; ///< asks for all views
+    bool                  held;  ///< turning is held somewhere
+    int                   root_count;
+    int*                  roots;   ///< links
     int*                  link_of; ///< by body
     tni_link_one*         ones;
     int                   one_count;
@@ -174,12 +181,13 @@ tn_result tni_nullspace_grow(tni_nullspace* ns, tni_arena* arena);
 
 /// W and g of a link's actuation; returns its rows on the link.
 const double* tni_link_soften(tni_nullspace* ns, const tni_link* a, double* W, double* g);
-/// Geometric stiffness of the force f on a link at arm, and of -f on its parent at arm_b; world axes.
+/// Geometric stiffness of the force f on a link at arm, and of -f on its parent at arm_b; world
+/// axes.
 void tni_link_stiffen(const tni_nullspace* ns, tn_vec3 f, tn_vec3 arm, tn_vec3 arm_b, tni_sym* I,
                       tni_sym* Ib);
 
-// Joints of kind OTHER: nullspace_other.c. begin takes A, b at the centre of mass and leaves A', b';
-// K: what is stiff on the parent.
+// Joints of kind OTHER: nullspace_other.c. begin takes A, b at the centre of mass and leaves A',
+// b'; K: what is stiff on the parent.
 bool tni_link_begin_other(tni_nullspace* ns, const tni_link* a, tni_bulk* B, tni_sym* K);
 void tni_link_pass_other(tni_nullspace* ns, const tni_link* a, const double* r, tn_vec3* f,
                          tn_vec3* t);

@@ -1,9 +1,9 @@
-// nullspace_other: joints of any kind in the null-space form, and roots without one. Dense 6 x 6 algebra at
-// the centre of mass.
+// nullspace_other: joints of any kind in the null-space form, and roots without one. Dense 6 x 6
+// algebra at the centre of mass.
 //
-// J_a^T = Q R gives S (the rest of Q) and p = Q R^-T r. Soft rows push with s = g - W (Ja (p + S q) + Y y),
-// Y = Ja + Jb X^-1: zero, but for the stiffness of a distance under tension, which resists turning as
-// a whole.
+// J_a^T = Q R gives S (the rest of Q) and p = Q R^-T r. Soft rows push with s = g - W (Ja (p + S q)
+// + Y y), Y = Ja + Jb X^-1: zero, but for the stiffness of a distance under tension, which resists
+// turning as a whole.
 //
 //     D  = S^T A S + (Ja S)^T W (Ja S),    G = S^T A + (Ja S)^T W Y
 //     A' = A + Y^T W Y - G^T D^-1 G,       b' = b - A p + Y^T (g - W Ja p) - G^T q0
@@ -51,8 +51,8 @@ void tni_link_multiply(int n, int k, int m, bool at, const double* a, const doub
         }
 }
 
-// Householder: columns of Q (6 of them, one after the other) and R, rows x rows, of the 6 x rows matrix
-// whose columns are the rows of J. False when they depend on each other.
+// Householder: columns of Q (6 of them, one after the other) and R, rows x rows, of the 6 x rows
+// matrix whose columns are the rows of J. False when they depend on each other.
 static bool factor_rows(int rows, const double* J, double* Q, double* R)
 {
     double A[36];

@@ -1,9 +1,9 @@
-// nullspace_tree: which models the null-space form takes, and the tree that it makes of one: roots, the
-// order of elimination, and slots in which children leave what they add to their parent.
+// nullspace_tree: which models the null-space form takes, and the tree that it makes of one: roots,
+// the order of elimination, and slots in which children leave what they add to their parent.
 //
 // Roots are what hangs on something that cannot be pushed; of a tree that floats, the middle of its
-// longest path. Parents come before children and a branch at one stretch; backwards this is the order
-// of elimination, and few slots are in use at a time: they stay in the cache.
+// longest path. Parents come before children and a branch at one stretch; backwards this is the
+// order of elimination, and few slots are in use at a time: they stay in the cache.
 #include "system/nullspace_link.h"
 
 // ---- What it serves ------------------------------------------------------------------------------
@@ -244,13 +244,15 @@ static tn_result set_links(tni_nullspace* ns, const growing* g, tni_arena* arena
     for (int i = 0; i < ns->count; ++i) {
         tni_link* a = &ns->links[i];
         if (a->joint >= 0 && can_push(ns->model, a->other)) a->parent = ns->link_of[a->other];
+        else ns->roots[ns->root_count++] = i;
     }
     ns->mores  = TNI_TAKE(arena, tni_link_more, more);
     ns->denses = TNI_TAKE(arena, tni_link_dense, denses);
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
-// Children leave their bulk in their parent's slot, which is free again when the parent has taken it.
+// Children leave their bulk in their parent's slot, which is free again when the parent has taken
+// it.
 static int set_slots(tni_nullspace* ns, int* unused)
 {
     int count = 0, unused_count = 0;

@@ -14,6 +14,7 @@ struct tni_stiff {
     tni_nullspace*   nullspace; ///< likewise
     tni_block_form*  blocks;    ///< blocks and exact, likewise
     tni_touching     touching;
+    bool             driven; ///< some rows have no position
 };
 
 void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_lead* lead, double* W,
@@ -58,8 +59,11 @@ tn_result tni_stiff_create(tni_arena* arena, tni_system* system,
 {
     tni_stiff* s = TNI_TAKE(arena, tni_stiff, 1);
     if (s == NULL) return TN_ERR_MEMORY;
-    s->model         = system->model;
-    s->system        = system;
+    s->model  = system->model;
+    s->system = system;
+    for (int i = 0; i < s->model->constraint_count; ++i)
+        s->driven =
+            s->driven || s->model->constraints[i].held_count < s->model->constraints[i].row_count;
     *out             = s;
     tn_result result = choose(s, settings->form, why);
     if (result == TN_OK) result = tni_touching_create(s->model, settings, &s->touching);
@@ -185,6 +189,14 @@ void tni_stiff_forces(tni_stiff* s, const tni_place* at, double h, double* f)
 double tni_stiff_deepest(tni_stiff* s, int* count)
 {
     return tni_touching_deepest(&s->touching, s->system->views, count);
+}
+
+bool tni_stiff_measure(tni_stiff* s, const tni_place* at, double* z, double* velocity_error)
+{
+    int worst;
+    if (s->nullspace == NULL || s->driven) return false;
+    *velocity_error = tni_nullspace_measure(s->nullspace, at, z, &worst);
+    return true;
 }
 
 // Soft limits that a step with u meets, seen from the start, against those met with start->ahead.

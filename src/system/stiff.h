@@ -83,6 +83,9 @@ TN_NODISCARD tn_result tni_stiff_correct(tni_stiff* stiff, const double* b, cons
 double tni_stiff_fly(tni_stiff* stiff, const tni_start* start, const tni_lead* lead,
                      const double* u, double* q1, double* u1, double* r, int* worst);
 
+/// The largest |rate| of a row at a place, and angles in z counted on, without looking at the system:
+/// false where the form cannot.
+bool tni_stiff_measure(tni_stiff* stiff, const tni_place* at, double* z, double* velocity_error);
 /// f = all forces, contacts among them, where the system last looked, a step of h having ended there.
 void tni_stiff_forces(tni_stiff* stiff, const tni_place* at, double h, double* f);
 /// Largest penetration where the system last looked [m]; *count: points that touch.

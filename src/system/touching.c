@@ -8,6 +8,7 @@ static tn_result take_room(tni_touching* t, int capacity)
 {
     tni_arena  arena   = tni_arena_make(&t->model->arena.host);
     tni_touch* touches = TNI_TAKE(&arena, tni_touch, capacity);
+    double*    secants = TNI_TAKE(&arena, double, capacity);
     tni_view*  views   = TNI_TAKE(&arena, tni_view, t->model->body_count);
     if (arena.failed) {
         tni_arena_free(&arena);
@@ -15,7 +16,8 @@ static tn_result take_room(tni_touching* t, int capacity)
     }
     tni_arena_free(&t->arena);
     t->arena = arena;
-    t->room  = (tni_contact_room){.views = views, .touches = touches, .capacity = capacity};
+    t->room  = (tni_contact_room){
+         .views = views, .touches = touches, .secants = secants, .capacity = capacity};
     return TN_OK;
 }
 

@@ -1,11 +1,12 @@
-// cross: the null-space form against a dense system, on random trees of rigid bodies with all joints.
+// cross: the null-space form against a dense system, on random trees of rigid bodies with all
+// joints.
 //
 //     [ A    J^T  -Js^T ] [ u  ]   [ p + e F ]     A = M + e^2 K_g
 //     [ J               ] [ mu ] = [ r       ]
 //     [ W Js        1   ] [ s  ]   [ g       ]     s: what stiff forces push with
-// is built whole from what the joints and forces say one by one, factored by LU with row exchanges, and
-// refined with residuals in long double. No product of a stiffness with a Jacobian is formed, so the
-// reference is good at k = 1e8 too.
+// is built whole from what the joints and forces say one by one, factored by LU with row exchanges,
+// and refined with residuals in long double. No product of a stiffness with a Jacobian is formed,
+// so the reference is good at k = 1e8 too.
 #include "force/force.h"
 #include "support/random_scene.h"
 #include "system/geometric.h"
@@ -447,7 +448,33 @@ TEST(stiff_springs)
     }
 }
 
-// The flight and the rows at its end against state/flight.c and the joints themselves. speed: of turning.
+// Rates and angles at a place.
+static void compare_measure(rig* g, const double* q, const double* u, const tni_view* views)
+{
+    const tn_model* model = g->m->model;
+    double *        z1    = calloc((size_t)model->coordinate_count + 1, sizeof(double)),
+           *z2            = calloc((size_t)model->coordinate_count + 1, sizeof(double));
+    double most           = 0, C[6], rate[6];
+    int    worst = -2, most_at = -1;
+    for (int i = 0; i < model->coordinate_count; ++i) z1[i] = z2[i] = g->m->state->z[i] + 6;
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c = &model->constraints[i];
+        tni_constraint_rows(model, c, views, g->lead.time, z1,
+                            &(tni_rows_out){.C = C, .rate = rate});
+        for (int k = 0; k < c->row_count; ++k)
+            if (fabs(rate[k]) > most) most = fabs(rate[k]), most_at = i;
+    }
+    tni_follow_coordinates(model, views, z1);
+    const tni_place at    = {g->lead.time, q, u, z2};
+    const double    error = tni_nullspace_measure(g->ns, &at, z2, &worst);
+    CHECK_NEAR(error, most, 1e-13 * most);
+    CHECK_INT(worst, most_at);
+    CHECK_LESS(difference(z2, z1, model->coordinate_count), 1e-14);
+    free(z1), free(z2);
+}
+
+// The flight and the rows at its end against state/flight.c and the joints themselves. speed: of
+// turning.
 static void compare_flight(test_random* r, const recipe* how, double speed, double tolerance)
 {
     rig             g     = rig_make(r, how, 11);
@@ -457,9 +484,11 @@ static void compare_flight(test_random* r, const recipe* how, double speed, doub
     double *        q1 = numbers(r, model->q_count, 0), *u1 = numbers(r, model->u_count, 0),
            *q2 = numbers(r, model->q_count, 0), *u2 = numbers(r, model->u_count, 0),
            *C = numbers(r, model->row_count, 0), *D = numbers(r, model->row_count, 0);
-    double* u     = numbers(r, model->u_count, speed);
-    int     worst = -2, most_at = -1;
-    double  most = 0;
+    double* u = numbers(r, model->u_count, speed);
+    for (int i = 0; i < model->u_count; i += 6) // neighbours in a lane need not be alike
+        for (int k = 0; k < 6; ++k) u[i + k] *= i % 4 == 0 ? 1 : 0.03;
+    int    worst = -2, most_at = -1;
+    double most = 0;
     CHECK_OK(tni_nullspace_begin(g.ns, &g.start, lead, g.u, g.mu, &why));
     const double error = tni_nullspace_fly(g.ns, &g.start, lead, u, q1, u1, C, &worst);
     if (lead->drift == NULL) tni_fly(model, lead->h, g.start.at.q, u, q2, u2);
@@ -482,6 +511,7 @@ static void compare_flight(test_random* r, const recipe* how, double speed, doub
     CHECK_LESS(difference(C, D, model->row_count), tolerance);
     CHECK_NEAR(error, most, tolerance * most);
     CHECK_INT(worst, most_at);
+    compare_measure(&g, q2, u2, views);
     tni_nullspace_narrow(g.ns); // the same bits
     (void)tni_nullspace_fly(g.ns, &g.start, lead, u, q2, u2, D, &worst);
     CHECK(memcmp(q1, q2, sizeof(double) * (size_t)model->q_count) == 0);
@@ -494,13 +524,52 @@ static void compare_flight(test_random* r, const recipe* how, double speed, doub
 TEST(flight)
 {
     test_random r = {14};
-    // Turns by up to 0.003, 0.03, 0.9 and 3 rad; the last ones are beyond what flies in lanes.
+    // Turns by up to 0.003, 0.03, 0.9 and 3 rad; the last ones are beyond what flies in lanes. All,
+    // balls, hinges and welds alone.
     const double speed[] = {0.1, 1, 30, 100};
-    for (int i = 0; i < 40; ++i) {
-        const recipe how = {.stiffness = -1,
-                            .loose     = i % 3 == 0,
-                            .only      = i % 2 == 0 ? -1 : 6,
-                            .floating  = i % 5 == 0};
+    const int    only[]  = {-1, 6, 1, 0};
+    for (int i = 0; i < 80; ++i) {
+        const recipe how = {
+            .stiffness = -1, .loose = i % 3 == 0, .only = only[i / 4 % 4], .floating = i % 5 == 0};
         compare_flight(&r, &how, speed[i % 4], 1e-12);
     }
+}
+
+// ---- What it takes -------------------------------------------------------------------------------
+
+static void add_spring(random_mechanism* m, uint32_t body1, uint32_t body2)
+{
+    tn_spring_def spring = tn_default_spring_def();
+    spring.body1.bits = body1, spring.body2.bits = body2, spring.stiffness = 1;
+    spring.anchor2 = tni_vec3(1, 0, 0);
+    (void)tn_scene_add_spring(m->scene, &spring);
+}
+
+// what: 0 a tree, 1 a loop, 2 a planar body, 3 a spring between bodies, 4 a spring to the ground.
+static const char* refused(test_random* r, int what)
+{
+    random_mechanism* m    = random_mechanism_make();
+    const char*       why  = NULL;
+    const random_kind kind = what == 2 ? RANDOM_PLANAR : RANDOM_RIGID;
+    const tn_body_id  a    = random_add_body(m, r, RANDOM_RIGID, tni_vec3(0, 0, 0), false),
+                     b     = random_add_body(m, r, kind, tni_vec3(1, 0, 0), false);
+    for (int i = 0; i < (what == 1 ? 2 : 1); ++i) {
+        const tn_joint_def def = random_joint(m, r, random_joint_types[6], a, b);
+        (void)tn_scene_add_joint(m->scene, &def);
+    }
+    if (what >= 3) add_spring(m, what == 3 ? a.bits : 0, b.bits);
+    random_mechanism_build(m);
+    CHECK(tni_nullspace_serves(m->model, &why) == (why == NULL));
+    random_mechanism_free(m);
+    return why != NULL ? why : "";
+}
+
+TEST(serves)
+{
+    test_random r = {15};
+    CHECK_TEXT(refused(&r, 0), "");
+    CHECK_TEXT(refused(&r, 1), "joints close loops");
+    CHECK_TEXT(refused(&r, 2), "there are bodies that are not rigid");
+    CHECK_TEXT(refused(&r, 3), "there are springs between bodies");
+    CHECK_TEXT(refused(&r, 4), "");
 }

@@ -129,3 +129,29 @@ TEST(a_step_depends_on_the_state_alone)
     check_state_alone("humanoid", TN_IMPLICIT_BDF2);
     check_state_alone("fourbar", TN_IMPLICIT_BDF2);
 }
+
+// What backward Euler leaves of a state is not enough for two-step differences: they begin anew.
+TEST(two_step_differences_after_backward_euler_begin_anew)
+{
+    rig r             = rig_builtin("chain:n=5");
+    r.settings.method = TN_METHOD_IMPLICIT;
+    rig_restart(&r);
+    rig_run(&r, 1.0 / 60, 5);
+    tn_state*   fresh;
+    tn_stepper *two, *one;
+    tn_settings settings = r.settings;
+    CHECK_OK(tn_stepper_create(r.model, &settings, &one, NULL));
+    settings.implicit.integrator = TN_IMPLICIT_BDF2;
+    CHECK_OK(tn_stepper_create(r.model, &settings, &two, NULL));
+    CHECK_OK(tn_state_create(r.model, &fresh));
+    tn_state_copy(fresh, r.state);
+    CHECK_OK(tn_stepper_step(two, r.state, 1.0 / 60, NULL, NULL));
+    CHECK_OK(tn_stepper_step(one, fresh, 1.0 / 60, NULL, NULL));
+    CHECK(tn_state_hash(fresh) == tn_state_hash(r.state)); // its first step is backward Euler's
+    CHECK_OK(tn_stepper_step(two, r.state, 1.0 / 60, NULL, NULL));
+    CHECK_OK(tn_stepper_step(one, fresh, 1.0 / 60, NULL, NULL));
+    CHECK(tn_state_hash(fresh) != tn_state_hash(r.state));
+    tn_stepper_free(one), tn_stepper_free(two);
+    tn_state_free(fresh);
+    rig_free(&r);
+}

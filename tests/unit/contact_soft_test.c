@@ -20,6 +20,7 @@ typedef struct seen {
     random_mechanism* m;
     tni_view          views[BODIES_MAX], end[BODIES_MAX];
     tni_touch         touches[TOUCHES_MAX];
+    double            secants[TOUCHES_MAX];
     tni_contact_room  room;
     tni_soft          softs[SOFTS_MAX];
     int               count;
@@ -41,7 +42,8 @@ static void look(seen* s)
     const tni_scene_view at = {
         .model = s->m->model, .time = state->time, .z = state->z, .views = s->views};
     const tni_ahead ahead = {h, state->time + (s->at_end ? 0 : h), s->u};
-    s->room  = (tni_contact_room){.views = s->end, .touches = s->touches, .capacity = TOUCHES_MAX};
+    s->room               = (tni_contact_room){
+                      .views = s->end, .touches = s->touches, .secants = s->secants, .capacity = TOUCHES_MAX};
     s->count = 0;
     CHECK(tni_contact_soften(&at, &ahead, law, &s->room, take, s) <= TOUCHES_MAX);
     CHECK(s->room.count <= s->count); // the others only rub

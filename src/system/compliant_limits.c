@@ -1,0 +1,99 @@
+// compliant_limits: hard limits and ropes in the form `rows`: rows of one sign, there or not there.
+// Which ones push the step itself decides, starting from those that are passed on the way ahead.
+#include "force/soft.h"
+#include "system/compliant_node.h"
+
+/// A limit seen from the start of a step.
+typedef struct outlook {
+    double C, led; ///< and the part of its rate that moves of itself
+    double drift;
+    double J[2][TNI_DIM_MAX];
+} outlook;
+
+// Its rate by the velocities u.
+static double both(const tni_compliant* c, int limit, const outlook* o, const double* u)
+{
+    const tni_joint* joint = &c->model->joints[c->model->limits[limit].joint];
+    double           sum   = 0;
+    for (int side = 0; side < 2 && u != NULL; ++side) {
+        const tni_body* body = &c->model->bodies[side == 0 ? joint->body1 : joint->body2];
+        if (body->node >= 0) sum += tni_row_dot(o->J[side], u + body->u_start, body->dim);
+    }
+    return sum;
+}
+
+static outlook look_at(const tni_compliant* c, int i, const tni_start* start, const tni_lead* lead)
+{
+    const tn_model*  model = c->model;
+    const tni_joint* joint = &model->joints[model->limits[i].joint];
+    const tni_view*  views = c->system->views;
+    const tni_row    row   = tni_limit_row(model, &model->limits[i], views, start->at.z);
+    const tni_body * body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
+    outlook          o = {.C = row.C};
+    if (body1->node >= 0)
+        tni_push_row(body1, &views[joint->body1], joint->p1, &joint->F1, &row.push[0], o.J[0]);
+    if (body2->node >= 0)
+        tni_push_row(body2, &views[joint->body2], joint->p2, &joint->F2, &row.push[1], o.J[1]);
+    o.led   = row.rate - both(c, i, &o, start->at.u);
+    o.drift = both(c, i, &o, lead->drift);
+    return o;
+}
+
+// What would be left before limit i at the end of a step with the mean velocity u.
+static double gap_after(const tni_compliant* c, int i, const outlook* o, const tni_lead* lead,
+                        const double* u)
+{
+    return o->C + lead->h * (both(c, i, o, u) + o->led);
+}
+
+static void set_limit(tni_compliant* c, int i, const tni_start* start, const tni_lead* lead)
+{
+    const tni_joint*          joint = &c->model->joints[c->model->limits[i].joint];
+    const tni_compliant_node* n     = &c->nodes[c->limits[i].node];
+    const int                 row   = c->limits[i].row;
+    if (n->id < 0) return;
+    const outlook o = look_at(c, i, start, lead);
+    if (!start->keep) c->limit_on[i] = gap_after(c, i, &o, lead, start->ahead) < 0;
+    if (!c->limit_on[i]) return;
+    for (int side = 0; side < 2; ++side) {
+        const int body  = side == 0 ? joint->body1 : joint->body2;
+        double*   block = tni_compliant_block(c, c->limits[i].node, body);
+        const int dim   = c->model->bodies[body].dim;
+        if (block != NULL) memcpy(block + row * dim, o.J[side], sizeof *block * (size_t)dim);
+    }
+    tni_compliant_e(c, c->limits[i].node)[row * (n->count + 1)] = 0;
+    c->rhs[n->row + row] = (-o.C / lead->h - o.drift - o.led) / lead->share;
+}
+
+void tni_compliant_limits(tni_compliant* c, const tni_linear* l)
+{
+    for (int i = 0; i < c->model->limit_count; ++i) set_limit(c, i, l->start, l->lead);
+}
+
+double tni_compliant_look(tni_compliant* c, const double* z)
+{
+    double most = 0;
+    for (int i = 0; i < c->model->limit_count; ++i) {
+        c->limit_C[i] = tni_limit_row(c->model, &c->model->limits[i], c->system->views, z).C;
+        if (c->limit_on[i]) most = fmax(most, fabs(c->limit_C[i]));
+    }
+    return most;
+}
+
+bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tni_lead* lead,
+                              const double* u)
+{
+    bool changed = false;
+    for (int i = 0; i < c->model->limit_count; ++i) {
+        const tni_compliant_node* n = &c->nodes[c->limits[i].node];
+        if (n->id < 0) continue;
+        bool on = c->limit_on[i] && c->answer[n->row + c->limits[i].row] <= 0; // it pushes
+        if (!c->limit_on[i]) {
+            const outlook o = look_at(c, i, start, lead);
+            on              = gap_after(c, i, &o, lead, u) < 0;
+        }
+        changed        = changed || on != c->limit_on[i];
+        c->limit_on[i] = on;
+    }
+    return changed;
+}
