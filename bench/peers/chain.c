@@ -24,7 +24,7 @@
 static const double FRAME = 1.0 / 60, DURATION = 10, SWOLLEN = 0.01, LOST = 1;
 
 /// Engines, and up to which number of links each table is worth its time: MuJoCo's mass matrix of a
-/// chain is full, n^2 numbers and n^3 work (and a minute to compile 1,000 links), as is ODE's matrix
+/// chain is full, n^2 numbers and n^3 work (minutes to compile 1,000 links), as is ODE's matrix
 /// of all joints. stiff 0: no springs in ball joints.
 typedef struct rival {
     const peer_engine* engine;
@@ -32,15 +32,15 @@ typedef struct rival {
 } rival;
 
 static const rival rivals[] = {
-    {&peer_tenon_implicit, 10000, 1000, 1000}, {&peer_tenon_impulse, 10000, 10, 1000},
-    {&peer_mujoco_euler, 100, 100, 100},       {&peer_mujoco_rk4, 100, 100, 100},
-    {&peer_mujoco_implicit, 100, 100, 100},    {&peer_mujoco_implicitfast, 100, 100, 100},
-    {&peer_mujoco_discrete, 1000, 100, 100},   {&peer_bullet, 10000, 1000, 1000},
-    {&peer_bullet_rk4, 10000, 1000, 1000},     {&peer_dart, 1000, 1000, 1000},
+    {&peer_tenon_implicit, 1000, 1000, 1000}, {&peer_tenon_impulse, 1000, 10, 1000},
+    {&peer_mujoco_euler, 300, 100, 100},      {&peer_mujoco_rk4, 300, 100, 100},
+    {&peer_mujoco_implicit, 300, 100, 100},   {&peer_mujoco_implicitfast, 300, 100, 100},
+    {&peer_mujoco_discrete, 300, 100, 100},   {&peer_bullet, 1000, 1000, 1000},
+    {&peer_bullet_rk4, 1000, 1000, 1000},     {&peer_dart, 1000, 1000, 1000},
 #ifdef PEERS_PINOCCHIO
-    {&peer_pinocchio, 10000, 1000, 1000},
+    {&peer_pinocchio, 1000, 1000, 1000},
 #endif
-    {&peer_ode_quick, 1000, 0, 100},           {&peer_ode_direct, 100, 0, 50},
+    {&peer_ode_quick, 1000, 0, 100},          {&peer_ode_direct, 100, 0, 50},
 };
 enum { RIVALS = sizeof rivals / sizeof *rivals };
 static const peer_options options = {.erp = 0.1, .cfm = 1e-10, .iterations = 100};
@@ -149,7 +149,7 @@ static int by_size(const void* a, const void* b)
 }
 
 enum { TIMES_MAX = 200, SIZES = 4, TURN = 10 };
-static const int sizes[SIZES] = {10, 100, 1000, 10000};
+static const int sizes[SIZES] = {10, 100, 300, 1000};
 
 /// An engine at work on one chain.
 typedef struct racer {

@@ -39,9 +39,10 @@ static void add(const tni_scene_view* at, double* f)
 static tni_mat3 slope(const tni_drag* drag, tn_vec3 v)
 {
     const double speed = tni_norm(v), c = drag->linear + drag->quadratic * speed;
-    const double over = speed > 0 ? drag->quadratic / speed : 0, a[3] = {v.x, v.y, v.z};
+    const double q = drag->quadratic * speed, a[3] = {v.x / speed, v.y / speed, v.z / speed};
     tni_mat3     P;
-    for (int i = 0; i < 9; ++i) P.m[i] = over * a[i / 3] * a[i % 3] + (i % 4 == 0 ? c : 0);
+    for (int i = 0; i < 9; ++i)
+        P.m[i] = (speed > 0 ? q * a[i / 3] * a[i % 3] : 0) + (i % 4 == 0 ? c : 0);
     return P;
 }
 

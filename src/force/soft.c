@@ -134,8 +134,8 @@ void tni_soft_outer(double s, tn_vec3 a, tni_mat3* K)
 void tni_soft_arm(tn_vec3 f, tn_vec3 r, tni_mat3* K)
 {
     const double F = tni_norm(f), L = tni_norm(r), m = F * L, c = tni_dot(f, r), s = 0.5 * (c + m);
-    if (!(s > 1e-14 * m)) return; // no force, no arm, or pure thrust
-    if (c < 0) {                  // |L f - F r|^2 = 2 m (m - c)
+    if (!(s > 1e-14 * m && m > 1e-100)) return; // no force, no arm, or pure thrust
+    if (c < 0) {                                // |L f - F r|^2 = 2 m (m - c)
         tni_soft_outer(s / (2 * m * (m - c)), tni_sub(tni_scale(L, f), tni_scale(F, r)), K);
         return;
     }

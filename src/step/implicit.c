@@ -327,6 +327,8 @@ static tn_result try_all(tn_stepper* s, tni_start* start, const tni_lead* lead, 
     const tn_implicit_solve how    = s->settings.implicit.solve;
     tn_result               result = solve(s, how, start, lead, c, report, why);
     if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_LINEAR) return result;
+    if (how == TN_IMPLICIT_NEWTON && !work->last)
+        return result; // a shorter step is the better help
     if (start->multipliers != NULL) {
         tni_copy_numbers(work->again, work->first, rows_of(s->model));
         start->multipliers = work->again;
@@ -345,6 +347,7 @@ static tn_result attempt(tn_stepper* s, double h, tni_closing* c, tn_step_report
     tn_result          result  = TN_OK;
     const bool         stiffen = s->settings.implicit.stiffen && rows_of(s->model) > 0;
     s->next.time               = lead.time;
+    work->begun                = false;
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     if (stiffen) start.multipliers = work->before.multipliers;
     if (stiffen && !(work->before.h > 0)) result = find_multipliers(s, &start, &lead, report, why);
@@ -386,6 +389,11 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
     if (level == HALVINGS_MAX) {
         report->worst_joint = tni_constraint_id(s->model, c.worst);
         report->joint_error = c.error;
+        if (!isfinite(c.error))
+            return tni_fail(
+                why, TN_ERR_DIVERGED,
+                "joint '%s' does not close: the step is too long for what happens in it",
+                name_of(s, c.worst));
         return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
                         name_of(s, c.worst), c.error);
     }

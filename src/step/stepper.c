@@ -108,6 +108,7 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
 {
     *out = NULL;
     if (settings == NULL) settings = &model->settings;
+    const tn_method method   = settings->method;
     const tn_result possible = is_possible(model, settings, why);
     if (possible != TN_OK) return possible;
     tn_result   result = TN_ERR_MEMORY;
@@ -124,6 +125,7 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
         }
     }
     tn_stepper_free(s);
+    if (result == TN_ERR_UNSUPPORTED && method == TN_METHOD_IMPLICIT) return result; // why is told
     if (result == TN_ERR_UNSUPPORTED)
         return tni_fail(why, result,
                         "setting 'impulse.backend': cholmod serves spd and split only, "

@@ -26,6 +26,12 @@
 
 static const double dependent = 1e-13;
 
+// All rows that mu has.
+static int mu_count(const tn_model* model)
+{
+    return model->row_count + model->limit_count;
+}
+
 static tn_result take_room(tni_beside* s, int rows)
 {
     const tn_model* model = s->model;
@@ -40,7 +46,7 @@ static tn_result take_room(tni_beside* s, int rows)
     s->exchange = TNI_TAKE(&s->arena, int, n);
     s->b        = TNI_TAKE(&s->arena, double, model->u_count);
     s->u        = TNI_TAKE(&s->arena, double, model->u_count);
-    s->mu       = TNI_TAKE(&s->arena, double, model->row_count);
+    s->mu       = TNI_TAKE(&s->arena, double, mu_count(model));
     tni_beside_clear(s);
     if (!s->arena.failed) return TN_OK;
     tni_arena_free(&s->arena);
@@ -238,6 +244,6 @@ tn_result tni_beside_apply(tni_beside* s, bool whole, tni_beside_solve* solve, v
     const tn_result result = solve(user, s->b, s->u, s->mu, why);
     if (result != TN_OK) return result;
     for (int i = 0; i < s->model->u_count; ++i) u[i] += s->u[i];
-    for (int i = 0; i < s->model->row_count; ++i) mu[i] += s->mu[i];
+    for (int i = 0; i < mu_count(s->model); ++i) mu[i] += s->mu[i];
     return TN_OK;
 }

@@ -4,8 +4,8 @@
 
 #include "force/force.h"
 
-/// Solves  A u + J^T mu = b,  J u = 0  with what is factored: linear in b, u and mu laid out as in
-/// tni_system.
+/// Solves  A u + J^T mu = b,  J u = 0  with what is factored: linear in b, u laid out as in tni_system,
+/// mu too, with those of limits behind.
 typedef tn_result tni_beside_solve(void* user, const double* b, double* u, double* mu, tn_why* why);
 
 typedef struct tni_beside_entry {

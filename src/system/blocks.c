@@ -426,6 +426,6 @@ tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const
         memcpy(f->once + u_count, r, sizeof *r * rows);
     }
     const tn_result result = solve(f, f->once, u, mu, why);
-    if (result != TN_OK || f->touching->beside.row_count == 0) return result;
+    if (result != TN_OK) return result;
     return tni_beside_apply(&f->touching->beside, whole, solve_beside, f, u, mu, why);
 }

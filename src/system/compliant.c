@@ -291,7 +291,9 @@ tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, con
             if (c->limit_on[i])
                 rhs[c->nodes[c->limits[i].node].row + c->limits[i].row] = -c->limit_C[i] / c->reach;
     }
-    const tn_result result = solve(c, rhs, whole, u, mu, why);
-    if (result != TN_OK || c->touching->beside.row_count == 0) return result;
-    return tni_beside_apply(&c->touching->beside, whole, solve_beside, c, u, mu, why);
+    tn_result result = solve(c, rhs, whole, u, mu, why);
+    if (result == TN_OK)
+        result = tni_beside_apply(&c->touching->beside, whole, solve_beside, c, u, mu, why);
+    for (int i = 0; i < model->limit_count && whole; ++i) c->limit_mu[i] = mu[model->row_count + i];
+    return result;
 }

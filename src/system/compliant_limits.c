@@ -87,7 +87,7 @@ bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tn
     for (int i = 0; i < c->model->limit_count; ++i) {
         const tni_compliant_node* n = &c->nodes[c->limits[i].node];
         if (n->id < 0) continue;
-        bool on = c->limit_on[i] && c->answer[n->row + c->limits[i].row] <= 0; // it pushes
+        bool on = c->limit_on[i] && c->limit_mu[i] <= 0; // it pushes
         if (!c->limit_on[i]) {
             const outlook o = look_at(c, i, start, lead);
             on              = gap_after(c, i, &o, lead, u) < 0;

@@ -17,7 +17,7 @@ typedef struct tni_compliant_node {
     int body[2];
 } tni_compliant_node;
 
-/// Where the three rows of a spring stand.
+/// Where the three rows of a spring stand, or the one of a limit.
 typedef struct tni_compliant_place {
     int node, row; ///< node -1: on one body, or on none
 } tni_compliant_place;
@@ -34,6 +34,7 @@ struct tni_compliant {
     tni_compliant_place* limits;
     uint8_t*             limit_on;
     double*              limit_C;
+    double*              limit_mu; ///< of the step itself
     tni_mat3*            K_g;
     double *             rhs, *once, *answer; ///< of the step itself; of a solve
     double               reach;

@@ -159,6 +159,7 @@ tn_result tni_compliant_create(tni_arena* arena, tni_system* system, tni_touchin
     c->limits          = TNI_TAKE(arena, tni_compliant_place, model->limit_count);
     c->limit_on        = TNI_TAKE(arena, uint8_t, model->limit_count);
     c->limit_C         = TNI_TAKE(arena, double, model->limit_count);
+    c->limit_mu        = TNI_TAKE(arena, double, model->limit_count);
     c->K_g             = TNI_TAKE(arena, tni_mat3, model->body_count);
     tn_result result   = arena->failed || scratch.failed ? TN_ERR_MEMORY : TN_OK;
     if (result == TN_OK) {

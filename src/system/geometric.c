@@ -20,7 +20,7 @@ tni_mat3 tni_geometric_between(const tn_model* model, const tni_joint* joint, tn
                   D = tni_sub(b, a);
     const double d  = tni_norm(D);
     tni_mat3     K  = {{0}};
-    if (!(lambda < 0) || !(d > 0)) return K;
+    if (!(lambda < -1e-100) || !(d > 0)) return K;
     for (int i = 0; i < 9; i += 4) K.m[i] = -lambda / d;
     tni_soft_outer(lambda / (d * d * d), D, &K);
     return K;

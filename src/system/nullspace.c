@@ -42,6 +42,7 @@
 // Where things are: nullspace_link.h what all know, nullspace_tree.c the tree, nullspace_lanes.c
 // what is done to links one by one, nullspace_other.c joints of any kind.
 #include "math/elementary.h"
+#include "system/geometric.h"
 #include "system/nullspace_link.h"
 
 tn_result tni_nullspace_create(tni_arena* arena, tni_system* system, tni_nullspace** out)
@@ -62,6 +63,7 @@ tn_result tni_nullspace_create(tni_arena* arena, tni_system* system, tni_nullspa
     ns->roots      = TNI_TAKE(arena, int, ns->count);
     ns->link_of    = TNI_TAKE(arena, int, model->body_count);
     ns->ones       = TNI_TAKE(arena, tni_link_one, ones);
+    ns->K_g        = TNI_TAKE(arena, tni_mat3, model->body_count);
     if (model->load_count > 0) ns->plain = TNI_TAKE(arena, double, model->u_count);
     *out = ns;
     if (arena->failed) return TN_ERR_MEMORY;
@@ -238,6 +240,10 @@ TNI_INLINE tni_bulk gather(const tni_nullspace* ns, const tni_link* a, const tni
         f = tni_add_scaled(f, ns->e, tni_read3(ns->system->extra + a->u));
         t = tni_add_scaled(t, ns->e, tni_read3(ns->system->extra + a->u + 3));
     }
+    if (ns->lead->drift != NULL && ns->start->multipliers != NULL) { // what K_g has turned already
+        const tn_vec3 turned = tni_scale(ns->lead->h, tni_read3(ns->lead->drift + a->u + 3));
+        t                    = tni_add_scaled(t, -ns->e, tni_mul(&ns->K_g[a->body], turned));
+    }
     const double along = tni_dot(n, r);
     tni_bulk     B     = {{m, 0, 0, m, 0, m},
                           {{0, -n.z, n.y, n.z, 0, -n.x, -n.y, n.x, 0}},
@@ -328,7 +334,7 @@ static double turn_wanted(const tni_nullspace* ns, const tni_link* a, const side
 static void add_geometric(double ee, tn_vec3 f, tn_vec3 r, tni_sym* I)
 {
     const double F = tni_norm(f), L = tni_norm(r), m = F * L, c = tni_dot(f, r);
-    if (!(0.5 * (c + m) > 1e-14 * m)) return;
+    if (!(0.5 * (c + m) > 1e-14 * m && m > 1e-100)) return;
     const double size = fabs(c), s = ee * (m - size) / (4 * m * (m + size));
     const double turn = c < 0 ? -F : F;
     tni_sym_add_outer(I, s, tni_add_scaled(tni_scale(L, f), turn, r));
@@ -850,9 +856,13 @@ tn_result tni_nullspace_begin(tni_nullspace* ns, const tni_start* start, const t
     tni_survey       survey;
     ns->start = start, ns->lead = lead, ns->e = lead->share * lead->h;
     for (; ns->one_count > 0; --ns->one_count) ns->links[ns->ones[ns->one_count - 1].link].one = 0;
-    if (ns->looks || has_handles(ns)) {
+    const bool turning = lead->drift != NULL && start->multipliers != NULL;
+    if (ns->looks || turning || has_handles(ns)) {
         tni_views(ns->model, at->time, at->q, at->u, ns->system->views);
         gather_forces(ns);
+        if (turning)
+            tni_geometric(ns->model, ns->system->views, at->time, at->z, start->multipliers,
+                          ns->K_g);
     } else {
         look_at_fixed(ns, at->time, at->q, at->u);
     }

@@ -117,7 +117,7 @@ TNI_INLINE TARGET void NAME(matrix)(vec w, vec3 v, vec R[9])
 TNI_INLINE TARGET void NAME(stiffen)(double ee, vec3 f, vec3 r, vec K[6])
 {
     const vec  F = ROOT(NAME(dot)(f, f)), L = ROOT(NAME(dot)(r, r)), m = F * L, c = NAME(dot)(f, r);
-    const mask valid = 0.5 * (c + m) > 1e-14 * m, pulls = c >= 0;
+    const mask valid = (0.5 * (c + m) > 1e-14 * m) & (m > 1e-100), pulls = c >= 0;
     const vec  size = PICK(pulls, c, -c), sign = PICK(pulls, F, -F);
     const vec  s = ONLY(valid, ee * (m - size) / (4 * m * (m + size)));
     const vec  k = ONLY(valid & pulls, 0 * c + ee);

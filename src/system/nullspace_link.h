@@ -167,6 +167,7 @@ struct tni_nullspace {
     int*                  roots;   ///< links
     int*                  link_of; ///< by body
     tni_link_one*         ones;
+    tni_mat3*             K_g; ///< by body: geometric stiffness, where a step drifts
     int                   one_count;
     double*               plain; ///< forces, where there is more than weight; NULL: there is not
     // Of the step at hand

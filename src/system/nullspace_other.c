@@ -122,6 +122,20 @@ static void hard_rows(const tni_nullspace* ns, const tni_link* a, double* Ja, do
     }
 }
 
+// g <- the impulse of a distance that has turned by drifting.
+static void turn_by_drift(const tni_nullspace* ns, const tni_link* a, const tni_mat3* K,
+                          const double* Ja, const double* Jb, double* g)
+{
+    const double *drift = ns->lead->drift, s = -ns->e * ns->lead->h;
+    double        moved[3];
+    if (drift == NULL) return;
+    for (int i = 0; i < 3; ++i) {
+        moved[i] = dot6(Ja + 6 * i, drift + a->u);
+        if (a->parent >= 0) moved[i] += dot6(Jb + 6 * i, drift + ns->links[a->parent].u);
+    }
+    tni_write3(g, tni_scale(s, tni_mul(K, tni_read3(moved))));
+}
+
 // Soft rows of the actuation, or the stiffness of a distance.
 static void soft_rows_of(tni_nullspace* ns, const tni_link* a, tn_vec3 d, tni_link_soft* s)
 {
@@ -152,6 +166,7 @@ static void soft_rows_of(tni_nullspace* ns, const tni_link* a, tn_vec3 d, tni_li
             tni_write3(Jb + 6 * i, tni_neg(axis));
             tni_write3(Jb + 6 * i + 3, tni_neg(tni_cross(r[1], axis)));
         }
+        turn_by_drift(ns, a, &K, s->Ja, Jb, g);
     }
     memcpy(s->W, W, sizeof(double) * (size_t)(s->count * s->count));
     memcpy(s->g, g, sizeof(double) * (size_t)s->count);

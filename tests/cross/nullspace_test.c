@@ -77,6 +77,9 @@ static void put_bodies(dense* d)
         for (int k = 0; k < 6; ++k)
             d->rhs[body->u_start + k] +=
                 d->start->momentum != NULL ? d->start->momentum[body->u_start + k] : Mu[k];
+        if (d->lead->drift == NULL) continue;
+        const tn_vec3 turned = tni_scale(d->lead->h, tni_read3(d->lead->drift + body->u_start + 3));
+        tni_accumulate(d->rhs + body->u_start + 3, tni_scale(-e, tni_mul(&K_g[index], turned)));
     }
     free(K_g);
 }
@@ -155,7 +158,6 @@ static void put_forces(dense* d, const tni_outside* outside)
 
 static void put_distances(dense* d)
 {
-    const double e = reach(d), g[3] = {0, 0, 0};
     for (int i = 0; d->start->multipliers != NULL && i < d->model->joint_count; ++i) {
         const tni_joint* joint = &d->model->joints[i];
         if (!tni_holds_distance(joint)) continue;
@@ -174,8 +176,8 @@ static void put_distances(dense* d)
             tni_push_row(&d->model->bodies[joint->body2], sides.view2, joint->p2, &F, &to,
                          soft.J[1] + 6 * k);
         }
-        for (int k = 0; k < 9; ++k) K.m[k] *= e * e;
-        put_soft(d, &soft, K.m, g);
+        memcpy(soft.K, K.m, sizeof K.m);
+        take_soft(d, &soft);
     }
 }
 
