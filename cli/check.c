@@ -271,7 +271,7 @@ static void tell_contacts(const tnc_job* job, const start* s)
     if (tnc_find_unseen(job->scene, pair)) {
         printf(
             "'%s' and '%s' pass through each other: in this version only planes meet other shapes, and "
-            "spheres each other.\n",
+            "spheres each other; affine bodies meet nothing.\n",
             tn_model_body_name(job->model, pair[0]), tn_model_body_name(job->model, pair[1]));
     }
     if (s->jam[0]) printf("No acceleration fits at the start: %s.\n", s->jam);

@@ -147,6 +147,14 @@ static tn_result find_multipliers(tn_stepper* s, tni_start* start, const tni_lea
     return result;
 }
 
+// What the linear step had found, before the first round changes it.
+static void keep_linear(tn_stepper* s, const tni_lead* lead)
+{
+    const double e = lead->h * lead->share;
+    for (int i = 0; i < rows_of(s->model); ++i) s->implicit.first[i] = -s->implicit.mu[i] / e;
+    tni_copy_numbers(s->implicit.linear, s->implicit.u, s->model->u_count);
+}
+
 // What is left of the equations of motion at the end of the flight, as an impulse.
 static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead, double* b)
 {
@@ -181,6 +189,7 @@ static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead
             since   = 0;
         }
         const bool whole = round == 0 && lead->drift != NULL;
+        if (round == 0 && (whole || !(c.error <= s->implicit.goal))) keep_linear(s, lead);
         if ((c.error <= s->implicit.goal && !whole) || round == s->settings.implicit.iterations ||
             since > PATIENCE || !(c.error < diverged))
             return nearest.error < c.error ? c : nearest;
@@ -220,6 +229,7 @@ static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead*
         tni_closing c;
         c.error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
                                 &c.worst);
+        if (round == 0) keep_linear(s, lead);
         if (step <= s->implicit.goal && c.error <= s->implicit.goal) return c;
         if (round == s->settings.implicit.iterations || !(c.error < diverged))
             return (tni_closing){HUGE_VAL, c.worst};
@@ -295,10 +305,7 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, c
     start->keep             = false;
     start->ahead            = s->now.u;
     const tn_result result  = solve_linear(s, start, lead, report, why);
-    const double    e       = lead->h * lead->share;
     if (result != TN_OK) return result;
-    for (int i = 0; i < rows_of(s->model); ++i) work->first[i] = -work->mu[i] / e;
-    tni_copy_numbers(work->linear, work->u, s->model->u_count);
     const int rounds = report->iteration_count;
     if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, lead, report);
     else if (how == TN_IMPLICIT_CORRECTED) *c = correct(s, start, lead, report);

@@ -1,237 +1,7 @@
 // cross: the null-space form against a dense system, on random trees of rigid bodies with all
 // joints.
-//
-//     [ A    J^T  -Js^T ] [ u  ]   [ p + e F ]     A = M + e^2 K_g
-//     [ J               ] [ mu ] = [ r       ]
-//     [ W Js        1   ] [ s  ]   [ g       ]     s: what stiff forces push with
-// is built whole from what the joints and forces say one by one, factored by LU with row exchanges,
-// and refined with residuals in long double. No product of a stiffness with a Jacobian is formed,
-// so the reference is good at k = 1e8 too.
-#include "force/force.h"
-#include "support/random_scene.h"
-#include "system/geometric.h"
+#include "support/dense_stiff.h"
 #include "system/nullspace.h"
-
-enum { EXTRA_MAX = 400 };
-
-// ---- The dense system ---------------------------------------------------------------------------
-
-typedef struct dense {
-    const tn_model*  model;
-    const tni_start* start;
-    const tni_lead*  lead;
-    int              u, rows, n; ///< n grows with the soft rows
-    double *         K, *lu, *rhs, *x;
-    int*             exchange;
-    tni_view*        views;
-} dense;
-
-static size_t place(const dense* d, int i, int j)
-{
-    return (size_t)i * (size_t)(d->u + d->rows + EXTRA_MAX) + (size_t)j;
-}
-
-static dense dense_make(const tn_model* model, const tni_start* start, const tni_lead* lead)
-{
-    dense        d   = {model, start, lead, model->u_count, model->row_count, 0, 0, 0, 0, 0, 0, 0};
-    const size_t max = (size_t)(d.u + d.rows + EXTRA_MAX);
-    d.n              = d.u + d.rows;
-    d.K              = calloc(max * max, sizeof(double));
-    d.lu             = calloc(max * max, sizeof(double));
-    d.rhs            = calloc(max, sizeof(double));
-    d.x              = calloc(max, sizeof(double));
-    d.exchange       = calloc(max, sizeof(int));
-    d.views          = calloc((size_t)model->body_count, sizeof *d.views);
-    tni_views(model, start->at.time, start->at.q, start->at.u, d.views);
-    return d;
-}
-
-static void dense_free(dense* d)
-{
-    free(d->K), free(d->lu), free(d->rhs), free(d->x), free(d->exchange), free(d->views);
-}
-
-static double reach(const dense* d)
-{
-    return d->lead->share * d->lead->h;
-}
-
-static void put_bodies(dense* d)
-{
-    const double e   = reach(d);
-    tni_mat3*    K_g = calloc((size_t)d->model->body_count, sizeof *K_g);
-    if (d->start->multipliers != NULL)
-        tni_geometric(d->model, d->views, d->start->at.time, d->start->at.z, d->start->multipliers,
-                      K_g);
-    for (int i = 0; i < d->model->free_count; ++i) {
-        const int       index = d->model->free_bodies[i];
-        const tni_body* body  = &d->model->bodies[index];
-        double          M[36], Mu[6];
-        tni_mass_block(body, &d->views[index], M);
-        tni_mass_times(body, &d->views[index], d->start->at.u + body->u_start, Mu);
-        for (int k = 0; k < 36; ++k) {
-            const int r = k / 6, c = k % 6;
-            if (r >= 3 && c >= 3) M[k] += e * e * K_g[index].m[3 * (r - 3) + c - 3];
-            d->K[place(d, body->u_start + r, body->u_start + c)] = M[k];
-        }
-        for (int k = 0; k < 6; ++k)
-            d->rhs[body->u_start + k] +=
-                d->start->momentum != NULL ? d->start->momentum[body->u_start + k] : Mu[k];
-        if (d->lead->drift == NULL) continue;
-        const tn_vec3 turned = tni_scale(d->lead->h, tni_read3(d->lead->drift + body->u_start + 3));
-        tni_accumulate(d->rhs + body->u_start + 3, tni_scale(-e, tni_mul(&K_g[index], turned)));
-    }
-    free(K_g);
-}
-
-static void put_rows(dense* d)
-{
-    const tn_model* model = d->model;
-    for (int i = 0; i < model->constraint_count; ++i) {
-        const tni_constraint* c = &model->constraints[i];
-        double blocks[2][36], *J[2] = {blocks[0], blocks[1]}, C[6], rate[6], gamma[6];
-        tni_constraint_rows(model, c, d->views, d->lead->time, d->start->at.z,
-                            &(tni_rows_out){C, rate, gamma, J, NULL});
-        for (int k = 0; k < c->row_count; ++k) {
-            double own = 0, drift = 0;
-            for (int e = 0; e < c->edge_count; ++e) {
-                const int at = model->bodies[model->edge_body[c->edge_start + e]].u_start;
-                for (int j = 0; j < 6; ++j) {
-                    const double v                                  = blocks[e][6 * k + j];
-                    d->K[place(d, d->u + c->row_start + k, at + j)] = v;
-                    d->K[place(d, at + j, d->u + c->row_start + k)] = v;
-                    own += v * d->start->at.u[at + j];
-                    if (d->lead->drift != NULL) drift += v * d->lead->drift[at + j];
-                }
-            }
-            d->rhs[d->u + c->row_start + k] = tni_row_wanted(d->start, d->lead, k < c->held_count,
-                                                             C[k], rate[k] - own, drift, gamma[k]);
-        }
-    }
-}
-
-// Soft rows: the unknown s, its push on the bodies, and s + W Js u = g.
-static void put_soft(dense* d, const tni_soft* soft, const double* W, const double* g)
-{
-    const int first = d->n, n = soft->row_count;
-    d->n += n;
-    for (int i = 0; i < n; ++i) {
-        d->K[place(d, first + i, first + i)] = 1;
-        d->rhs[first + i]                    = g[i];
-        for (int side = 0; side < 2; ++side) {
-            if (soft->kind == TNI_SOFT_BODY && side == 0) continue;
-            const tni_body* body = &d->model->bodies[soft->body[side]];
-            if (body->node < 0) continue;
-            for (int j = 0; j < 6; ++j) {
-                const int at = body->u_start + j;
-                d->K[place(d, at, first + i)] -= soft->J[side][6 * i + j];
-                for (int k = 0; k < n; ++k)
-                    d->K[place(d, first + k, at)] += W[k * n + i] * soft->J[side][6 * i + j];
-            }
-        }
-    }
-}
-
-static void take_soft(void* user, const tni_soft* soft)
-{
-    dense* d = user;
-    double W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
-    tni_soft_impulse(d->model, soft, d->lead, W, g);
-    put_soft(d, soft, W, g);
-}
-
-static void put_forces(dense* d, const tni_outside* outside)
-{
-    const tni_scene_view at    = {.model   = d->model,
-                                  .time    = d->start->at.time,
-                                  .z       = d->start->at.z,
-                                  .views   = d->views,
-                                  .flying  = true,
-                                  .outside = outside};
-    const tni_ahead      ahead = {d->lead->h, d->lead->time, d->start->ahead};
-    double*              f     = calloc((size_t)d->u + 1, sizeof(double));
-    tni_plain_forces(&at, f);
-    for (int i = 0; i < d->u; ++i) d->rhs[i] += reach(d) * f[i];
-    tni_soften(&at, &ahead, take_soft, d);
-    free(f);
-}
-
-static void put_distances(dense* d)
-{
-    for (int i = 0; d->start->multipliers != NULL && i < d->model->joint_count; ++i) {
-        const tni_joint* joint = &d->model->joints[i];
-        if (!tni_holds_distance(joint)) continue;
-        const tni_sides sides = tni_sides_of(joint, d->views);
-        const double    lambda =
-            d->start->multipliers[d->model->constraints[joint->constraint].row_start];
-        tni_mat3       K    = tni_geometric_between(d->model, joint, sides, lambda);
-        const tni_mat3 F    = tni_identity3();
-        tni_soft       soft = {
-                  .kind = TNI_SOFT_SPRING, .body = {joint->body1, joint->body2}, .row_count = 3};
-        for (int k = 0; k < 3; ++k) {
-            const tn_vec3  axis = {k == 0, k == 1, k == 2};
-            const tni_push to = {.force = axis}, from = {.force = tni_neg(axis)};
-            tni_push_row(&d->model->bodies[joint->body1], sides.view1, joint->p1, &F, &from,
-                         soft.J[0] + 6 * k);
-            tni_push_row(&d->model->bodies[joint->body2], sides.view2, joint->p2, &F, &to,
-                         soft.J[1] + 6 * k);
-        }
-        memcpy(soft.K, K.m, sizeof K.m);
-        take_soft(d, &soft);
-    }
-}
-
-static void factor(dense* d)
-{
-    const int n = d->n;
-    for (int i = 0; i < n; ++i)
-        memcpy(d->lu + place(d, i, 0), d->K + place(d, i, 0), sizeof(double) * (size_t)n);
-    for (int j = 0; j < n; ++j) {
-        int best = j;
-        for (int i = j + 1; i < n; ++i)
-            if (fabs(d->lu[place(d, i, j)]) > fabs(d->lu[place(d, best, j)])) best = i;
-        d->exchange[j] = best;
-        for (int k = 0; best != j && k < n; ++k) {
-            const double old         = d->lu[place(d, j, k)];
-            d->lu[place(d, j, k)]    = d->lu[place(d, best, k)];
-            d->lu[place(d, best, k)] = old;
-        }
-        for (int i = j + 1; i < n; ++i) {
-            if (d->lu[place(d, i, j)] == 0) continue;
-            const double l = d->lu[place(d, i, j)] /= d->lu[place(d, j, j)];
-            for (int k = j + 1; k < n; ++k) d->lu[place(d, i, k)] -= l * d->lu[place(d, j, k)];
-        }
-    }
-}
-
-// x = K^-1 rhs.
-static void solve(dense* d, const double* rhs)
-{
-    const int n   = d->n;
-    double*   fix = calloc((size_t)n + 1, sizeof(double));
-    for (int i = 0; i < n; ++i) d->x[i] = 0;
-    for (int round = 0; round < 5; ++round) {
-        for (int i = 0; i < n; ++i) {
-            long double left = (long double)rhs[i];
-            for (int k = 0; k < n; ++k)
-                left -= (long double)d->K[place(d, i, k)] * (long double)d->x[k];
-            fix[i] = (double)left;
-        }
-        for (int i = 0; i < n; ++i) {
-            const double old    = fix[i];
-            fix[i]              = fix[d->exchange[i]];
-            fix[d->exchange[i]] = old;
-        }
-        for (int i = 0; i < n; ++i)
-            for (int k = 0; k < i; ++k) fix[i] -= d->lu[place(d, i, k)] * fix[k];
-        for (int i = n; i-- > 0;) {
-            for (int k = i + 1; k < n; ++k) fix[i] -= d->lu[place(d, i, k)] * fix[k];
-            fix[i] /= d->lu[place(d, i, i)];
-        }
-        for (int i = 0; i < n; ++i) d->x[i] += fix[i];
-    }
-    free(fix);
-}
 
 // ---- Random trees --------------------------------------------------------------------------------
 
@@ -371,43 +141,24 @@ static void rig_free(rig* g)
     random_mechanism_free(g->m);
 }
 
-// Largest difference, over the largest number.
-static double difference(const double* a, const double* b, int count)
-{
-    double most = 0, size = 1e-300;
-    for (int i = 0; i < count; ++i) {
-        const double d = fabs(a[i] - b[i]);
-        if (!(d <= most)) most = d;
-        size = fmax(size, fabs(b[i]));
-    }
-    return most / size;
-}
-
 static void compare(test_random* r, const recipe* how, int bodies, double tolerance)
 {
     rig             g     = rig_make(r, how, bodies);
     const tn_model* model = g.m->model;
     tn_why          why   = {0};
-    dense           d     = dense_make(model, &g.start, &g.lead);
-    put_bodies(&d);
-    put_rows(&d);
-    put_forces(&d, NULL);
-    put_distances(&d);
-    factor(&d);
-    solve(&d, d.rhs);
+    dense_stiff     d     = dense_stiff_make(model, &g.start, &g.lead);
+    dense_stiff_soften(&d);
+    dense_stiff_factor(&d);
+    dense_stiff_solve(&d);
     CHECK_OK(tni_nullspace_begin(g.ns, &g.start, &g.lead, g.u, g.mu, &why));
-    CHECK_LESS(difference(g.u, d.x, model->u_count), tolerance);
-    CHECK_LESS(difference(g.mu, d.x + model->u_count, model->row_count), tolerance);
-    for (int with = 0; with < 2; ++with) { // corrections: soft rows stay, their g does not
-        memset(d.rhs, 0, sizeof(double) * (size_t)d.n);
-        for (int i = 0; with == 1 && i < model->u_count; ++i) d.rhs[i] = g.b[i];
-        memcpy(d.rhs + model->u_count, g.r, sizeof(double) * (size_t)model->row_count);
-        solve(&d, d.rhs);
-        CHECK_OK(tni_nullspace_correct(g.ns, with == 1 ? g.b : NULL, g.r, g.u, g.mu, &why));
-        CHECK_LESS(difference(g.u, d.x, model->u_count), tolerance);
-        CHECK_LESS(difference(g.mu, d.x + model->u_count, model->row_count), tolerance);
+    CHECK_LESS(dense_stiff_off(&d, g.u, g.mu), tolerance);
+    for (int with = 0; with < 2; ++with) { // corrections
+        const double* b = with == 1 ? g.b : NULL;
+        dense_stiff_correct(&d, b, g.r);
+        CHECK_OK(tni_nullspace_correct(g.ns, b, g.r, g.u, g.mu, &why));
+        CHECK_LESS(dense_stiff_off(&d, g.u, g.mu), tolerance);
     }
-    dense_free(&d);
+    dense_stiff_free(&d);
     rig_free(&g);
 }
 
@@ -471,7 +222,7 @@ static void compare_measure(rig* g, const double* q, const double* u, const tni_
     const double    error = tni_nullspace_measure(g->ns, &at, z2, &worst);
     CHECK_NEAR(error, most, 1e-13 * most);
     CHECK_INT(worst, most_at);
-    CHECK_LESS(difference(z2, z1, model->coordinate_count), 1e-14);
+    CHECK_LESS(dense_stiff_difference(z2, z1, model->coordinate_count), 1e-14);
     free(z1), free(z2);
 }
 
@@ -508,9 +259,9 @@ static void compare_flight(test_random* r, const recipe* how, double speed, doub
             if (e > most) most = e, most_at = i;
         }
     }
-    CHECK_LESS(difference(q1, q2, model->q_count), tolerance);
-    CHECK_LESS(difference(u1, u2, model->u_count), tolerance);
-    CHECK_LESS(difference(C, D, model->row_count), tolerance);
+    CHECK_LESS(dense_stiff_difference(q1, q2, model->q_count), tolerance);
+    CHECK_LESS(dense_stiff_difference(u1, u2, model->u_count), tolerance);
+    CHECK_LESS(dense_stiff_difference(C, D, model->row_count), tolerance);
     CHECK_NEAR(error, most, tolerance * most);
     CHECK_INT(worst, most_at);
     compare_measure(&g, q2, u2, views);
