@@ -42,10 +42,9 @@ static tn_settings settings_of(const tnc_machine* machine, const way* w, double 
     return s;
 }
 
-static double processor_time(void* unused)
+static double processor_time(void)
 {
     struct timespec t;
-    (void)unused;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -53,19 +52,17 @@ static double processor_time(void* unused)
 static bool open_way(tnc_runner* r, const tnc_machine* machine, const way* w)
 {
     const tn_settings s = settings_of(machine, w, tnc_frame);
-    if (!tnc_runner_open(r, machine, &s)) return false;
-    tn_stepper_set_clock(r->stepper, processor_time, NULL);
-    return true;
+    return tnc_runner_open(r, machine, &s);
 }
 
 static bool step(tnc_runner* r)
 {
     tn_step_report report = {0};
     tn_why         why    = {0};
-    const double   begun  = processor_time(NULL);
+    const double   begun  = processor_time();
     if (tn_stepper_step(r->stepper, r->state, r->settings.h, &report, &why) != TN_OK)
         return tnc_bench_failed(r->machine->spec, &why);
-    tnc_times_add(r->step, processor_time(NULL) - begun);
+    tnc_times_add(r->step, processor_time() - begun);
     tnc_times_add(r->factor, report.phases.factor);
     tnc_times_add(r->solve, report.phases.solve);
     ++r->steps;

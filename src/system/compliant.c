@@ -47,8 +47,8 @@ static void clear_rows(tni_compliant* c, int i, int from)
 }
 
 // Row `row` of node i <- the combination v of the soft force's rows, with stiffness w and impulse g.
-static void set_row(tni_compliant* c, int i, int row, const tni_soft* soft, int first, int count,
-                    const double* v, double w, double g)
+void tni_compliant_row(tni_compliant* c, int i, int row, const tni_soft* soft, int first, int count,
+                       const double* v, double w, double g)
 {
     const tni_compliant_node* n = &c->nodes[i];
     for (int side = 0; side < 2; ++side) {
@@ -81,7 +81,7 @@ static void set_three(tni_compliant* c, int i, int row, const tni_soft* soft, in
         const double  v[3] = {a.x, a.y, a.z}, wk = tni_at(w, k),
                      gk = tni_dot(a, tni_read3(g + first));
         if (wk > 1e-12 * most) {
-            set_row(c, i, row + k, soft, first, 3, v, wk, gk);
+            tni_compliant_row(c, i, row + k, soft, first, 3, v, wk, gk);
             continue;
         }
         for (int j = 0; j < 3; ++j) left[j] += gk * v[j];
@@ -105,7 +105,7 @@ static void set_rows(tni_compliant* c, int i, int row, const tni_soft* soft, con
         }
         const double w = W[k * soft->row_count + k];
         if (!(w > 0)) continue;
-        set_row(c, i, row + k, soft, k, 1, &one, w, g[k]);
+        tni_compliant_row(c, i, row + k, soft, k, 1, &one, w, g[k]);
         g[k] = 0;
     }
 }
@@ -143,7 +143,7 @@ static void take(void* user, const tni_soft* soft)
         const int of = c->model->joints[soft->index].constraint;
         if (c->nodes[of].id >= 0) set_rows(c, of, c->nodes[of].soft, soft, W, g);
     } else if (soft->kind == TNI_SOFT_SPRING && c->springs[soft->index].node >= 0) {
-        set_rows(c, c->springs[soft->index].node, c->springs[soft->index].row, soft, W, g);
+        tni_compliant_spring(c, soft, W, g);
     }
     tni_soft_push(c->model, soft, g, c->rhs);
 }
@@ -290,6 +290,7 @@ tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, con
         for (int i = 0; i < model->limit_count; ++i)
             if (c->limit_on[i])
                 rhs[c->nodes[c->limits[i].node].row + c->limits[i].row] = -c->limit_C[i] / c->reach;
+        tni_compliant_ask(c, b != NULL, rhs);
     }
     tn_result result = solve(c, rhs, whole, u, mu, why);
     if (result == TN_OK)

@@ -19,6 +19,8 @@ TN_NODISCARD tn_result tni_compliant_solve(tni_compliant* c, bool whole, const d
 /// Looks at the hard limits and ropes where system's views are: what active ones are off by goes into
 /// the next solve; returns the largest.
 double tni_compliant_look(tni_compliant* c, const double* z);
+/// Likewise at the springs between bodies, the step having gone with u: how far stiff ones are off.
+double tni_compliant_springs_look(tni_compliant* c, const tni_lead* lead, const double* u);
 /// Which hard limits and ropes would be active after a step with the mean velocity u, as seen from the start; returns
 /// whether that is another set than before, and takes it over.
 bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tni_lead* lead,

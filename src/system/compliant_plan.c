@@ -156,6 +156,7 @@ tn_result tni_compliant_create(tni_arena* arena, tni_system* system, tni_touchin
     c->touching        = touching;
     c->nodes           = TNI_TAKE(arena, tni_compliant_node, nodes);
     c->springs         = TNI_TAKE(arena, tni_compliant_place, model->spring_count);
+    c->stretches       = TNI_TAKE(arena, tni_compliant_stretch, model->spring_count);
     c->limits          = TNI_TAKE(arena, tni_compliant_place, model->limit_count);
     c->limit_on        = TNI_TAKE(arena, uint8_t, model->limit_count);
     c->limit_C         = TNI_TAKE(arena, double, model->limit_count);

@@ -166,7 +166,9 @@ double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead,
     const tni_place at = {lead->time, q1, u1, start->at.z};
     tni_system_look(s->system, &at);
     const double open = tni_stiff_rows(s->system, lead->h, r, worst);
-    return s->compliant != NULL ? fmax(open, tni_compliant_look(s->compliant, start->at.z)) : open;
+    if (s->compliant == NULL) return open;
+    return fmax(fmax(open, tni_compliant_look(s->compliant, start->at.z)),
+                tni_compliant_springs_look(s->compliant, lead, u));
 }
 
 static tni_scene_view scene_at(const tni_stiff* s, const tni_place* at)
