@@ -240,13 +240,16 @@ static void end(tnc_job* job, tnc_motion* m)
 
 static void complain_stop(const tnc_job* job, const tnc_motion* m)
 {
-    const bool  late = m->stop.result == TN_ERR_DIVERGED && m->done > 0; // it began well
-    const bool  met  = m->contact_max > 0 || m->impacts > 0;
-    const char* hint = !late ? ""
-                       : met
-                           ? "; nothing drives a mechanism through a stop, and fast motion wants a "
-                             "smaller --h"
-                           : "; stiff springs and fast motion want a smaller --h";
+    const bool late = (m->stop.result == TN_ERR_DIVERGED || m->stop.result == TN_ERR_SINGULAR) &&
+                      m->done > 0; // it began well
+    const bool  met   = m->contact_max > 0 || m->impacts > 0;
+    const bool  stiff = tn_stepper_method(job->stepper) != TN_METHOD_IMPLICIT;
+    const char* hint =
+        !late   ? ""
+        : met   ? "; nothing drives a mechanism through a stop, and fast motion wants a "
+                  "smaller --h"
+        : stiff ? "; stiff springs and fast motion want a smaller --h, or --method implicit"
+                : "; fast motion wants a smaller --h";
     tnc_complain("%s: step %lld, t = %.9g s: %s%s", job->origin, m->done + 1, tnc_motion_time(m),
                  m->stop.text, hint);
 }

@@ -16,7 +16,8 @@
 //
 // A step that goes with the mean velocity share w' + drift, w' that of its end, turns by
 //     t = h (share I'^-1 L + drift),   R' = exp(t) R,   I' = R' I R'^T
-// found by iteration: t changes the inertia by little.
+// by Newton's method, d(share w')/dt = A [L]x - [w']x with A = I'^-1, but for terms of h: a thin body's
+// w' may change by far more than t does.
 #include "state/state.h"
 
 enum { ROUNDS_MAX = 20 };
@@ -72,24 +73,36 @@ void tni_fly(const tn_model* model, double h, const double* q, const double* u, 
     }
 }
 
+// w' at a turn by t, and A = I'^-1, world axes.
+static tn_vec3 end_velocity(const tni_body* body, tn_quat to, tn_vec3 L)
+{
+    return tni_rotate(to, tni_solve3(&body->inertia, tni_rotate(tni_quat_conjugate(to), L)));
+}
+
 static void turn_mean(const tni_body* body, double h, double share, const double* drift,
                       const double* q, const double* u, double* q_out, double* u_out)
 {
-    enum { MEAN_ROUNDS_MAX = 30 };
     const tn_quat at = {q[3], q[4], q[5], q[6]};
     const tn_vec3 W  = tni_rotate(tni_quat_conjugate(at), tni_read3(u + 3)),
                   L  = tni_rotate(at, tni_mul(&body->inertia, W)),
                   d  = drift != NULL ? tni_read3(drift + 3) : tni_vec3(0, 0, 0);
-    tn_vec3 w        = tni_read3(u + 3);
-    tn_quat next     = at;
-    for (int round = 0; round < MEAN_ROUNDS_MAX; ++round) {
-        const tn_vec3 t = tni_scale(h, tni_add_scaled(d, share, w));
-        next            = tni_quat_normalised(tni_quat_mul(tni_quat_exp(t), at));
-        const tn_vec3 end =
-            tni_rotate(next, tni_solve3(&body->inertia, tni_rotate(tni_quat_conjugate(next), L)));
-        const tn_vec3 change = tni_sub(end, w);
-        w                    = end;
-        if (!(tni_max_abs(change) > 1e-15 * tni_max_abs(w))) break;
+    const double e   = h * share;
+    tn_vec3      w = tni_read3(u + 3), t = tni_scale(h, tni_add_scaled(d, share, w));
+    tn_quat      next = at;
+    for (int round = 0; round < ROUNDS_MAX; ++round) {
+        next                  = tni_quat_normalised(tni_quat_mul(tni_quat_exp(t), at));
+        w                     = end_velocity(body, next, L);
+        const tn_vec3 left    = tni_sub(t, tni_scale(h, tni_add_scaled(d, share, w)));
+        const double  a[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+        tni_mat3      D       = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
+        for (int k = 0; k < 3; ++k) { // d left = (1 - e (A [L]x - [w]x)) dt
+            const tn_vec3 by = {a[k][0], a[k][1], a[k][2]};
+            const tn_vec3 c = tni_sub(end_velocity(body, next, tni_cross(L, by)), tni_cross(w, by));
+            D.m[k] -= e * c.x, D.m[3 + k] -= e * c.y, D.m[6 + k] -= e * c.z;
+        }
+        const tn_vec3 change = tni_solve3(&D, left);
+        t                    = tni_sub(t, change);
+        if (!(tni_max_abs(change) > 1e-14 * (1 + tni_max_abs(t)))) break;
     }
     q_out[3] = next.w, q_out[4] = next.x, q_out[5] = next.y, q_out[6] = next.z;
     tni_write3(u_out + 3, w);

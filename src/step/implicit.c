@@ -171,7 +171,7 @@ static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead
     tni_system_push_back(s->system, work->mu, b);
 }
 
-// Joints closed on the factorisation that is there; u that came nearest is taken.
+// Joints closed on the factorisation that is there.
 static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead* lead,
                            tn_step_report* report)
 {
@@ -191,7 +191,7 @@ static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead
         const bool whole = round == 0 && lead->drift != NULL;
         if (round == 0 && (whole || !(c.error <= s->implicit.goal))) keep_linear(s, lead);
         if ((c.error <= s->implicit.goal && !whole) || round == s->settings.implicit.iterations ||
-            since > PATIENCE || !(c.error < diverged))
+            since > (lead->drift != NULL ? 1 : PATIENCE) || !(c.error < diverged))
             return nearest.error < c.error ? c : nearest;
         if (whole) residual(s, start, lead, work->best);
         for (int i = 0; i < model->constraint_count; ++i) {
@@ -335,7 +335,8 @@ static tn_result try_all(tn_stepper* s, tni_start* start, const tni_lead* lead, 
     tn_result               result = solve(s, how, start, lead, c, report, why);
     if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_LINEAR) return result;
     if (how == TN_IMPLICIT_NEWTON && !work->last)
-        return result; // a shorter step is the better help
+        return result;                      // a shorter step is the better help
+    if (lead->drift != NULL) return result; // so is backward Euler
     if (start->multipliers != NULL) {
         tni_copy_numbers(work->again, work->first, rows_of(s->model));
         start->multipliers = work->again;

@@ -6,6 +6,8 @@
 #include "system/compliant.h"
 #include "system/nullspace.h"
 
+static const double slip = 0.02; // of the friction, that may be wrong in a step
+
 struct tni_stiff {
     const tn_model*  model;
     tni_system*      system;
@@ -113,14 +115,28 @@ static tn_result solve(tni_stiff* s, bool whole, const double* b, const double* 
                              : tni_compliant_solve(s->compliant, whole, b, r, u, mu, why);
 }
 
-tn_result tni_stiff_begin(tni_stiff* s, const tni_start* start, const tni_lead* lead, double* u,
-                          double* mu, tn_why* why)
+static double now(const tni_stiff* s)
+{
+    return s->system->clock != NULL ? s->system->clock(s->system->clock_user) : 0;
+}
+
+static tn_result begin(tni_stiff* s, const tni_start* start, const tni_lead* lead, double* u,
+                       double* mu, tn_why* why)
 {
     if (s->nullspace != NULL) return tni_nullspace_begin(s->nullspace, start, lead, u, mu, why);
     tn_result result = s->blocks != NULL ? tni_blocks_factor(s->blocks, start, lead, why)
                                          : tni_compliant_factor(s->compliant, start, lead, why);
     if (result != TN_OK) return result;
     return solve(s, true, NULL, NULL, u, mu, why);
+}
+
+tn_result tni_stiff_begin(tni_stiff* s, const tni_start* start, const tni_lead* lead, double* u,
+                          double* mu, tn_why* why)
+{
+    const double    from   = now(s);
+    const tn_result result = begin(s, start, lead, u, mu, why);
+    s->system->phases.factor += now(s) - from;
+    return result;
 }
 
 void tni_stiff_note(const tni_stiff* s, tn_step_report* report)
@@ -131,8 +147,12 @@ void tni_stiff_note(const tni_stiff* s, tn_step_report* report)
 tn_result tni_stiff_correct(tni_stiff* s, const double* b, const double* r, double* u, double* mu,
                             tn_why* why)
 {
-    if (s->nullspace != NULL) return tni_nullspace_correct(s->nullspace, b, r, u, mu, why);
-    return solve(s, false, b, r, u, mu, why);
+    const double    from   = now(s);
+    const tn_result result = s->nullspace != NULL
+                                 ? tni_nullspace_correct(s->nullspace, b, r, u, mu, why)
+                                 : solve(s, false, b, r, u, mu, why);
+    s->system->phases.solve += now(s) - from;
+    return result;
 }
 
 double tni_stiff_rows(const tni_system* system, double h, double* r, int* worst)
@@ -159,8 +179,12 @@ double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead,
                      double* q1, double* u1, double* r, int* worst)
 {
     const tn_model* model = s->model;
-    if (s->nullspace != NULL)
-        return tni_nullspace_fly(s->nullspace, start, lead, u, q1, u1, r, worst);
+    const double    from  = now(s);
+    if (s->nullspace != NULL) {
+        const double open = tni_nullspace_fly(s->nullspace, start, lead, u, q1, u1, r, worst);
+        s->system->phases.kinematics += now(s) - from;
+        return open;
+    }
     if (lead->share == 1 && lead->drift == NULL) tni_fly(model, lead->h, start->at.q, u, q1, u1);
     else tni_fly_mean(model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
     const tni_place at = {lead->time, q1, u1, start->at.z};
@@ -210,11 +234,15 @@ static bool ends_stand(tni_stiff* s, const tni_start* start, const tni_lead* lea
     for (int i = 0; i < model->actuation_count; ++i) {
         const tn_limit* limit = &model->actuations[i].limit;
         tni_soft        soft;
-        if (!limit->given || limit->hard) continue;
+        const double    friction = model->actuations[i].friction;
+        if ((!limit->given || limit->hard) && friction == 0) continue;
         tni_soften_actuation(&at, &was, i, &soft);
         const unsigned met = soft.met;
+        const double   D   = soft.D[0];
         tni_soften_actuation(&at, &is, i, &soft);
         if (soft.met != met) return false;
+        // Friction is the secant at the speed expected.
+        if (friction > 0 && fabs(soft.D[0] - D) > slip * fabs(D)) return false;
     }
     return true;
 }
@@ -236,6 +264,7 @@ bool tni_stiff_is_sided(const tn_model* model)
 {
     bool sided = model->limit_count > 0 || model->shape_count > 1;
     for (int i = 0; i < model->actuation_count; ++i)
-        sided = sided || (model->actuations[i].limit.given && !model->actuations[i].limit.hard);
+        sided = sided || model->actuations[i].friction > 0 ||
+                (model->actuations[i].limit.given && !model->actuations[i].limit.hard);
     return sided;
 }

@@ -322,7 +322,7 @@ TEST(a_force_without_stiffness_takes_no_room)
 TEST(a_response_that_is_no_number_is_refused)
 {
     random_mechanism* m       = two_particles();
-    double            mass[2] = {NAN, 1}, b[6] = {0};
+    double            mass[2] = {(double)NAN, 1}, b[6] = {0};
     const tni_soft    soft = along_x();
     const double      w = 1, g = 1;
     tni_beside        beside;

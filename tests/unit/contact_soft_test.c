@@ -525,6 +525,36 @@ TEST(the_end_rubs_as_the_start)
     seen_free(s);
 }
 
+// A point that is met on the way has no friction in that step, and takes none from those that stand
+// behind it.
+TEST(a_point_that_comes_does_not_rub_as_another_one)
+{
+    seen* s = seen_make();
+    tn_scene_set_ground(s->m->scene, 0.5, 0);
+    for (int i = 0; i < 2; ++i)
+        (void)add_shape(s, TN_BODY_RIGID, TN_SHAPE_SPHERE, 0.5,
+                        tni_vec3(i, 0, radius + (i == 0 ? 0.1 : -1e-3)), NULL, 0);
+    random_mechanism_build(s->m);
+    s->m->state->u[6] = s->u[6] = 1; // the second one slides
+    look(s);
+    CHECK_INT(s->count, 1);
+    const double         D  = s->softs[0].D[4];
+    const tni_scene_view at = {.model = s->m->model, .time = h, .views = s->views};
+    const tni_ahead      to = {h, h, s->u};
+    s->m->state->q[2]       = radius - 1e-3; // the first one has come down
+    tni_views(s->m->model, h, s->m->state->q, s->m->state->u, s->views);
+    s->room.keep = true;
+    s->count     = 0;
+    CHECK_INT(tni_contact_soften(&at, &to, law, &s->room, take, s), 2);
+    CHECK_INT(s->count, 2);
+    CHECK_INT(s->softs[0].body[1], 1);
+    CHECK_INT(s->softs[0].row_count, 1);
+    CHECK_INT(s->softs[1].body[1], 2);
+    CHECK_NEAR(D, 0.5 * 100 / sqrt(1 + 1e-6), 1e-9);
+    CHECK_NEAR(s->softs[1].D[4], D, 0);
+    seen_free(s);
+}
+
 TEST(too_little_room_is_told_and_nothing_taken)
 {
     seen* s = seen_make();
