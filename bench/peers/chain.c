@@ -8,9 +8,9 @@
 // The ruler is Tenon's energy of the state that an engine reports: kinetic, gravity and elastic.
 // Nothing drives the chain, so its energy must not grow. Growth is max(E - E0) over weight times
 // length, all that gravity could ever give twice over:
-//     yes     never above 1 %
-//     ~       above 1 %, but bounded: the motion is not to be trusted
-//     -       above 100 %, not finite, or the engine gave up: it explodes
+//     yes     never above 1 %, and no joint out by more than 1 cm, a tenth of a rod
+//     ~       worse, but bounded: the motion is not to be trusted
+//     -       above 100 %, not finite, a joint out by more than half a rod, or the engine gave up
 #define _POSIX_C_SOURCE 200809L
 #include "links.h"
 #include "scenes/scenes.h"
@@ -21,12 +21,12 @@
 #include <string.h>
 #include <time.h>
 
-static const double FRAME = 1.0 / 60, DURATION = 10, SWOLLEN = 0.01, LOST = 1;
+static const double FRAME = 1.0 / 60, DURATION = 10, SWOLLEN = 0.01, LOST = 1, LOOSE = 0.01,
+                    APART = 0.05;
 
 /// Engines, and up to which number of links each table is worth its time: MuJoCo's mass matrix of a
 /// chain is full, n^2 numbers and n^3 work (minutes to compile 1,000 links), as is ODE's matrix
-/// of all joints; DART takes minutes to build 1,000 links,
-/// Pinocchio more memory than there is. stiff 0: no springs in ball joints.
+/// of all joints; DART takes minutes to build 1,000 links, Pinocchio more memory than there is. stiff 0: no springs in ball joints.
 typedef struct rival {
     const peer_engine* engine;
     int                time, stiff, fall;
@@ -118,8 +118,8 @@ static outcome run(const peer_engine* engine, trial t)
         o.left   = (energy(state) - E0) / scale;
         o.growth = fmax(o.growth, o.left);
         o.error  = fmax(o.error, joint_error(&s, state));
-        if (!o.swollen && !(o.left <= SWOLLEN)) o.swollen = o.taken;
-        if (!good || !(o.left <= LOST)) o.lost = o.taken;
+        if (!o.swollen && !(o.left <= SWOLLEN && o.error <= LOOSE)) o.swollen = o.taken;
+        if (!good || !(o.left <= LOST && o.error <= APART)) o.lost = o.taken;
     }
     if (world) engine->close(world);
     tn_state_free(state);
@@ -135,7 +135,10 @@ static const char* word(const outcome* o)
 static const char* verdict(const outcome* o, double h, char* text, size_t size)
 {
     if (o->why.text[0]) snprintf(text, size, "gives up at %.3g s: %s", o->lost * h, o->why.text);
+    else if (o->lost && o->error > APART)
+        snprintf(text, size, "comes apart at %.3g s", o->lost * h);
     else if (o->lost) snprintf(text, size, "explodes at %.3g s", o->lost * h);
+    else if (o->error > LOOSE) snprintf(text, size, "joints loose from %.3g s", o->swollen * h);
     else if (o->swollen) snprintf(text, size, "energy up from %.3g s", o->swollen * h);
     else snprintf(text, size, "yes");
     return text;

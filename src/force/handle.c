@@ -63,29 +63,15 @@ static double energy(const tni_scene_view* at)
 static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
                    void* user)
 {
-    const tni_mat3 one = tni_identity3();
-    tni_soft       soft;
-    soft.kind = TNI_SOFT_BODY, soft.body[0] = 0;
+    tni_soft soft;
     for (int i = 0; i < TN_HANDLES_MAX; ++i) {
         const tni_handle* h = handle_of(at, i);
         if (h == NULL) continue;
-        soft.index = i, soft.body[1] = h->body;
-        const tni_body* body = &at->model->bodies[h->body];
-        const bool      arm  = body->kind == TN_BODY_RIGID;
-        const int       n    = arm ? 6 : 3;
-        tni_soft_clear(&soft, n);
-        tni_soft_point(body, &at->views[h->body], h->p, 1, soft.J[1]);
-        tni_write3(soft.f,
-                   tni_add_scaled(tni_scale(-h->stiffness, offset_of(at, h, ahead->time).at),
-                                  h->damping, h->velocity));
-        tni_soft_block(soft.K, n, 0, h->stiffness, &one);
-        tni_soft_block(soft.D, n, 0, h->damping, &one);
-        if (arm) { // the pull turns with the body
-            tni_mat3 K = {{0}};
-            tni_soft_turn(body, &at->views[h->body], soft.J[1] + 3 * body->dim);
-            tni_soft_arm(tni_read3(soft.f), tni_mul(&at->views[h->body].R, h->p), &K);
-            tni_soft_block(soft.K, n, 3, 1, &K);
-        }
+        soft.index         = i;
+        const tni_motion o = offset_of(at, h, ahead->time);
+        tni_soft_pull(at, h->body, h->p,
+                      tni_add_scaled(tni_scale(-h->stiffness, o.at), h->damping, h->velocity),
+                      h->stiffness, h->damping, false, &soft);
         take(user, &soft);
     }
 }

@@ -144,3 +144,26 @@ void tni_soft_arm(tn_vec3 f, tn_vec3 r, tni_mat3* K)
                    K); // |L f + F r|^2 = 4 m s
     tni_soft_outer(-0.25 / s, tni_cross(f, r), K);
 }
+
+void tni_soft_pull(const tni_scene_view* at, int index, tn_vec3 p, tn_vec3 f, double stiffness,
+                   double damping, bool turns, tni_soft* soft)
+{
+    const tni_body* body = &at->model->bodies[index];
+    const tni_view* view = &at->views[index];
+    const tni_mat3  one  = tni_identity3();
+    const bool      arm  = body->kind == TN_BODY_RIGID;
+    const int       n    = turns || arm ? 6 : 3;
+    soft->kind           = TNI_SOFT_BODY;
+    soft->body[0]        = 0;
+    soft->body[1]        = index;
+    tni_soft_clear(soft, n);
+    tni_soft_point(body, view, p, 1, soft->J[1]);
+    tni_write3(soft->f, f);
+    tni_soft_block(soft->K, n, 0, stiffness, &one);
+    tni_soft_block(soft->D, n, 0, damping, &one);
+    if (n == 6) tni_soft_turn(body, view, soft->J[1] + 3 * body->dim);
+    if (!arm) return;
+    tni_mat3 K = {{0}};
+    tni_soft_arm(f, tni_mul(&view->R, p), &K);
+    tni_soft_block(soft->K, n, 3, 1, &K);
+}

@@ -21,6 +21,11 @@ void tni_soft_arm(tn_vec3 f, tn_vec3 r, tni_mat3* K);
 /// what a rotation vector's spring resists with, made safe near a turn by pi.
 tni_mat3 tni_soft_torsion(tn_vec3 theta);
 
+/// A spring and damper on a body alone, from its point p to where nothing reacts: three rows, the world
+/// axes, f being the force without what the body's velocity damps. Of a rigid body the arm turns
+/// with it: its turning are three more rows, as they are where turns is set.
+void tni_soft_pull(const tni_scene_view* at, int body, tn_vec3 p, tn_vec3 f, double stiffness,
+                   double damping, bool turns, tni_soft* soft);
 /// b += J^T v, on the sides that can be pushed.
 void tni_soft_push(const tn_model* model, const tni_soft* soft, const double* v, double* b);
 

@@ -101,33 +101,20 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
 {
     const tni_mat3 one = tni_identity3();
     tni_soft       soft;
-    soft.kind = TNI_SOFT_BODY, soft.body[0] = 0;
     for (int i = 0; i < at->model->target_count; ++i) {
-        const tni_target* t    = &at->model->targets[i];
-        const tni_body*   body = &at->model->bodies[t->body];
+        const tni_target* t = &at->model->targets[i];
         tn_twist          go;
-        const offset      o   = offset_of(at, i, ahead->time, &go);
-        const bool        arm = body->kind == TN_BODY_RIGID;
-        const int         n   = turns_body(t) || arm ? 6 : 3;
-        soft.index = i, soft.body[1] = t->body;
-        tni_soft_clear(&soft, n);
-        tni_soft_point(body, &at->views[t->body], t->p, 1, soft.J[1]);
-        tni_write3(soft.f,
-                   tni_add_scaled(tni_scale(-t->stiffness, o.position), t->damping, go.linear));
-        tni_soft_block(soft.K, n, 0, t->stiffness, &one);
-        tni_soft_block(soft.D, n, 0, t->damping, &one);
-        if (n == 6) {
+        const offset      o = offset_of(at, i, ahead->time, &go);
+        soft.index          = i;
+        tni_soft_pull(at, t->body, t->p,
+                      tni_add_scaled(tni_scale(-t->stiffness, o.position), t->damping, go.linear),
+                      t->stiffness, t->damping, turns_body(t), &soft);
+        if (turns_body(t)) {
             const tni_mat3 S = tni_soft_torsion(o.turn);
-            tni_soft_turn(body, &at->views[t->body], soft.J[1] + 3 * body->dim);
             tni_write3(soft.f + 3, tni_add_scaled(tni_scale(-t->angular_stiffness, o.turn),
                                                   t->angular_damping, go.angular));
-            tni_soft_block(soft.K, n, 3, t->angular_stiffness, &S);
-            tni_soft_block(soft.D, n, 3, t->angular_damping, &one);
-        }
-        if (arm) { // the pull turns with the body
-            tni_mat3 K = {{0}};
-            tni_soft_arm(tni_read3(soft.f), tni_mul(&at->views[t->body].R, t->p), &K);
-            tni_soft_block(soft.K, n, 3, 1, &K);
+            tni_soft_block(soft.K, 6, 3, t->angular_stiffness, &S);
+            tni_soft_block(soft.D, 6, 3, t->angular_damping, &one);
         }
         take(user, &soft);
     }

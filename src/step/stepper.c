@@ -260,7 +260,7 @@ static tn_phases phases_of(const tn_stepper* s)
     return sum;
 }
 
-static void copy_place(const tn_model* model, tni_place_buffer* to, const tni_place_buffer* from)
+void tni_copy_place(const tn_model* model, tni_place_buffer* to, const tni_place_buffer* from)
 {
     to->time = from->time;
     tni_copy_numbers(to->q, from->q, model->q_count);
@@ -349,7 +349,7 @@ tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_repo
 static tn_result project(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
     (void)how;
-    copy_place(s->model, &s->next, &s->now);
+    tni_copy_place(s->model, &s->next, &s->now);
     const tn_result result = s->has_stops ? tni_find_stops(s, why) : TN_OK;
     return result == TN_OK ? tni_project(s, false, report, why) : result;
 }
@@ -366,7 +366,7 @@ tn_result tn_stepper_project(tn_stepper* s, tn_state* state, tn_step_report* rep
 // Contacts and limits do not take part: what a blow drives into them bounces at the next step.
 static tn_result strike(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
-    copy_place(s->model, &s->next, &s->now);
+    tni_copy_place(s->model, &s->next, &s->now);
     const tni_place at     = tni_place_of(&s->next);
     tn_result       result = tni_system_factor(s->system, &at, why);
     memset(s->scratch, 0, sizeof(double) * (size_t)s->model->u_count);

@@ -60,6 +60,7 @@ typedef struct tni_implicit_work {
     tni_memory  before, after;         ///< of the steps that end at s->now and at s->next
     tni_closing end;
     double      goal;  ///< joint error that the correction aims at
+    bool        moved; ///< s->now is no longer the start of the step: s->stage is
     bool        last;  ///< no shorter piece will be tried
     bool        begun; ///< the momentum at the start is known
     bool        sided; ///< some forces, or limits, have one side only
@@ -147,6 +148,7 @@ void tni_measure_errors(tn_stepper* s, tn_step_report* report);
 /// time + h; the next multiple of h where time is one, so that a long run ends when it says.
 double tni_time_after(double time, double h);
 
+void tni_copy_place(const tn_model* model, tni_place_buffer* to, const tni_place_buffer* from);
 void tni_copy_numbers(double* to, const double* from, int count);
 
 #endif

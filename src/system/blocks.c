@@ -244,6 +244,10 @@ tn_result tni_blocks_create(tni_arena* arena, tni_system* system, tn_implicit_fo
                           .K_g      = TNI_TAKE(arena, tni_mat3, model->body_count),
                           .views    = TNI_TAKE(arena, tni_view, model->body_count)};
     if (arena->failed) return TN_ERR_MEMORY;
+    for (int i = 0; f->exact && i < model->free_count; ++i) {
+        if (model->bodies[model->free_bodies[i]].kind == TN_BODY_USER)
+            return refuse(f, why, "user-defined bodies do not tell their derivatives");
+    }
     tni_arena scratch = tni_arena_make(&model->arena.host);
     tn_result result  = make_plan(f, arena, &scratch, why);
     tni_arena_free(&scratch);

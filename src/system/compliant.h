@@ -17,8 +17,8 @@ TN_NODISCARD tn_result tni_compliant_factor(tni_compliant* c, const tni_start* s
 TN_NODISCARD tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b,
                                            const double* r, double* u, double* mu, tn_why* why);
 /// Looks at the hard limits and ropes where system's views are: what active ones are off by goes into
-/// the next solve; returns the largest.
-double tni_compliant_look(tni_compliant* c, const double* z);
+/// the next solve; returns the largest, *worst being its constraint.
+double tni_compliant_look(tni_compliant* c, const double* z, int* worst);
 /// Likewise at the springs between bodies, the step having gone with u: how far stiff ones are off.
 double tni_compliant_springs_look(tni_compliant* c, const tni_lead* lead, const double* u);
 /// Which hard limits and ropes would be active after a step with the mean velocity u, as seen from the start; returns

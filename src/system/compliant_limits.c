@@ -70,12 +70,14 @@ void tni_compliant_limits(tni_compliant* c, const tni_linear* l)
     for (int i = 0; i < c->model->limit_count; ++i) set_limit(c, i, l->start, l->lead);
 }
 
-double tni_compliant_look(tni_compliant* c, const double* z)
+double tni_compliant_look(tni_compliant* c, const double* z, int* worst)
 {
     double most = 0;
     for (int i = 0; i < c->model->limit_count; ++i) {
         c->limit_C[i] = tni_limit_row(c->model, &c->model->limits[i], c->system->views, z).C;
-        if (c->limit_on[i]) most = fmax(most, fabs(c->limit_C[i]));
+        if (!c->limit_on[i] || !(fabs(c->limit_C[i]) > most)) continue;
+        most   = fabs(c->limit_C[i]);
+        *worst = c->limits[i].node;
     }
     return most;
 }

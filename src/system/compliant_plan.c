@@ -65,8 +65,12 @@ static void list_node(const tni_compliant* c, lists* l, int i)
 
 static int node_between(const tni_compliant* c, const lists* l, int body1, int body2)
 {
-    for (int at = l->head[body1]; at >= 0; at = l->next[at])
+    // Along both lists at once: as many looks as the shorter one has nodes.
+    for (int at = l->head[body1], to = l->head[body2]; at >= 0 && to >= 0;
+         at = l->next[at], to = l->next[to]) {
         if (c->nodes[at / 2].body[1 - at % 2] == body2) return at / 2;
+        if (c->nodes[to / 2].body[1 - to % 2] == body1) return to / 2;
+    }
     return -1;
 }
 

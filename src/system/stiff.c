@@ -191,8 +191,10 @@ double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead,
     tni_system_look(s->system, &at);
     const double open = tni_stiff_rows(s->system, lead->h, r, worst);
     if (s->compliant == NULL) return open;
-    return fmax(fmax(open, tni_compliant_look(s->compliant, start->at.z)),
-                tni_compliant_springs_look(s->compliant, lead, u));
+    int          end    = -1;
+    const double limits = tni_compliant_look(s->compliant, start->at.z, &end);
+    if (limits > open) *worst = end;
+    return fmax(fmax(open, limits), tni_compliant_springs_look(s->compliant, lead, u));
 }
 
 static tni_scene_view scene_at(const tni_stiff* s, const tni_place* at)
