@@ -174,6 +174,15 @@ static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead
     tni_system_push_back(s->system, work->mu, b);
 }
 
+// What a round adds. The residual knows nothing of limits: their forces come whole with it.
+static void add_forces(tn_stepper* s, bool whole)
+{
+    tni_implicit_work* work = &s->implicit;
+    const int          rows = s->model->row_count, limits = s->model->limit_count;
+    for (int i = 0; i < rows + limits; ++i)
+        work->mu[i] = (i >= rows && whole ? 0 : work->mu[i]) + work->dmu[i];
+}
+
 // Joints closed on the factorisation that is there.
 static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead* lead,
                            tn_step_report* report)
@@ -206,7 +215,7 @@ static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead
                               NULL) != TN_OK)
             return (tni_closing){HUGE_VAL, c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
-        for (int i = 0; i < rows_of(model); ++i) work->mu[i] += work->dmu[i];
+        add_forces(s, whole);
         ++report->iteration_count;
     }
 }
@@ -254,7 +263,7 @@ static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead*
             tni_stiff_correct(work->stiff, work->best, work->r, work->du, work->dmu, NULL) != TN_OK)
             return (tni_closing){HUGE_VAL, c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
-        for (int i = 0; i < rows_of(model); ++i) work->mu[i] += work->dmu[i];
+        add_forces(s, true);
         step = lead->h * longest(s, work->du);
     }
 }

@@ -47,11 +47,12 @@ static pair pair_make(double mass, double height, double push, tn_implicit_solve
 
 static void check_held(double mass, double height, double push, double force)
 {
-    for (int solve = TN_IMPLICIT_LINEAR; solve <= TN_IMPLICIT_CORRECTED; ++solve) {
+    for (int solve = TN_IMPLICIT_LINEAR; solve <= TN_IMPLICIT_NEWTON; ++solve) {
         pair p = pair_make(mass, height, push, (tn_implicit_solve)solve);
         rig_run(&p.r, 1.0 / 60, 120);
         CHECK_INT(p.r.report.contact_count, 1);
-        CHECK_INT(p.r.report.factor_count, 2); // without the limit, then with it: that stands
+        if (solve != TN_IMPLICIT_NEWTON)
+            CHECK_INT(p.r.report.factor_count, 2); // without the limit, then with it: that stands
         CHECK_NEAR(tn_state_pose(p.r.state, p.held).position.z, 0, 1e-9);
         CHECK_NEAR(tn_stepper_limit_force(p.r.stepper, p.limit), force, 1e-6 * force);
         rig_free(&p.r);
