@@ -76,6 +76,8 @@ void tni_body_forces(const tni_scene_view* at, int body, double* f);
 void tni_other_forces(const tni_scene_view* at, double* f);
 /// Whether any force may depend on velocities, inertial ones aside.
 bool tni_forces_damp(const tn_model* model);
+/// What tn_state_energy() says, where the scene is seen.
+tn_energy tni_energy(const tni_scene_view* at);
 /// f = sum of all forces.
 void tni_forces(const tni_scene_view* at, double* f);
 

@@ -65,21 +65,27 @@ bool tni_forces_damp(const tn_model* model)
     return damp;
 }
 
-tn_energy tn_state_energy(const tn_state* state)
+tn_energy tni_energy(const tni_scene_view* at)
 {
-    const tni_scene_view at     = tni_state_scene(state);
-    tn_energy            energy = {.gravity = tni_force_gravity.energy(&at)};
+    tn_energy energy = {.gravity = tni_force_gravity.energy(at)};
     for (int i = 0; i < FORCE_COUNT; ++i) {
         if (forces[i] != &tni_force_gravity && forces[i]->energy != NULL)
-            energy.elastic += forces[i]->energy(&at);
+            energy.elastic += forces[i]->energy(at);
     }
-    for (int i = 0; i < state->model->free_count; ++i) {
-        const int       index = state->model->free_bodies[i];
-        const tni_body* body  = &state->model->bodies[index];
-        const tni_view  view  = tni_state_view(state, index);
+    for (int i = 0; i < at->model->free_count; ++i) {
+        const int       index = at->model->free_bodies[i];
+        const tni_body* body  = &at->model->bodies[index];
+        tni_view        scratch;
+        const tni_view* view = tni_look(at, index, &scratch);
         double          Mu[64];
-        tni_mass_times(body, &view, view.u, Mu);
-        for (int k = 0; k < body->dim; ++k) energy.kinetic += 0.5 * view.u[k] * Mu[k];
+        tni_mass_times(body, view, view->u, Mu);
+        for (int k = 0; k < body->dim; ++k) energy.kinetic += 0.5 * view->u[k] * Mu[k];
     }
     return energy;
+}
+
+tn_energy tn_state_energy(const tn_state* state)
+{
+    const tni_scene_view at = tni_state_scene(state);
+    return tni_energy(&at);
 }

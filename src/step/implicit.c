@@ -35,11 +35,13 @@
 // off by more than 0.1; else it fails and names the joint.
 #include "step/stepper.h"
 
-enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6, ROUNDS_USUAL = 6 };
+enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6, ROUNDS_USUAL = 6, STIFFER_MAX = 4 };
 
 static const double aim      = 0.2;  // of the tolerance
 static const double diverged = 1e6;  // joint error [m or rad] that no correction comes back from
 static const double share    = 0.02; // of the kinetic energy in a correction
+static const double gain     = 1e-6; // of the kinetic energy, that a step may gain
+static const double stiffer  = -100; // times the joint forces that K_g is made of; in thrust too
 static const double loose = 0.1; // joint error [m or rad] with which a step may be taken after all
 
 // Those of the joints, then the limits.
@@ -298,14 +300,25 @@ static double kinetic(tn_stepper* s, const double* u)
 }
 
 // The equations have other roots, in which a light link has flipped over: energy comes from nowhere
-// there. What the correction has of the motion tells; it is asked for when it took many rounds, and when
-// it changed the motion itself (residual) on derivatives of the start: that may lead anywhere.
+// there. It is looked for when a correction took many rounds, or changed the motion itself (residual) on
+// derivatives of the start, and has a good part of it. (Light links under heavy load do that too, and lose
+// energy all the same.)
+static bool has_gained(tn_stepper* s)
+{
+    const tni_place now = tni_place_of(&s->now), next = tni_place_of(&s->next);
+    const tn_energy was = tni_system_energy(s->system, &now),
+                    is  = tni_system_energy(s->system, &next);
+    return is.kinetic + is.gravity + is.elastic >
+           was.kinetic + was.gravity + was.elastic + gain * is.kinetic;
+}
+
 static bool has_strayed(tn_stepper* s)
 {
     tni_implicit_work* work = &s->implicit;
+    if (work->rescue) return has_gained(s);
     tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);
     for (int i = 0; i < s->model->u_count; ++i) work->du[i] = work->u[i] - work->linear[i];
-    return kinetic(s, work->du) > share * kinetic(s, work->u);
+    return kinetic(s, work->du) > share * kinetic(s, work->u) && has_gained(s);
 }
 
 // Rows ask for what they should, forces of their end are found; *c: what joints are left open by.
@@ -326,7 +339,8 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, c
         c->error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
                                  &c->worst);
     if (how != TN_IMPLICIT_LINEAR && !work->last &&
-        (whole || report->iteration_count - rounds > ROUNDS_USUAL) && has_strayed(s))
+        (whole || work->rescue || report->iteration_count - rounds > ROUNDS_USUAL) &&
+        has_strayed(s))
         c->error = HUGE_VAL;
     return TN_OK;
 }
@@ -343,20 +357,29 @@ static bool is_closed(const tn_stepper* s, const tni_closing* c)
 static tn_result try_all(tn_stepper* s, tni_start* start, const tni_lead* lead, tni_closing* c,
                          tn_step_report* report, tn_why* why)
 {
-    tni_implicit_work*      work   = &s->implicit;
-    const tn_implicit_solve how    = s->settings.implicit.solve;
-    tn_result               result = solve(s, how, start, lead, c, report, why);
+    tni_implicit_work*      work = &s->implicit;
+    const tn_implicit_solve how  = s->settings.implicit.solve;
+    work->rescue                 = false;
+    tn_result result             = solve(s, how, start, lead, c, report, why);
     if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_LINEAR) return result;
     if (how == TN_IMPLICIT_NEWTON && !work->last)
         return result;                      // a shorter step is the better help
     if (lead->drift != NULL) return result; // so is backward Euler
+    work->rescue = true;
     if (start->multipliers != NULL) {
         tni_copy_numbers(work->again, work->first, rows_of(s->model));
         start->multipliers = work->again;
     }
     result = solve(s, TN_IMPLICIT_CORRECTED, start, lead, c, report, why);
     if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_NEWTON) return result;
-    return solve(s, TN_IMPLICIT_NEWTON, start, lead, c, report, why);
+    result = solve(s, TN_IMPLICIT_NEWTON, start, lead, c, report, why);
+    // Links that tension and thrust throw about are held fast for once: that costs energy.
+    for (int i = 0; i < STIFFER_MAX && start->multipliers != NULL; ++i) {
+        if (result != TN_OK || is_closed(s, c)) return result;
+        for (int k = 0; k < rows_of(s->model); ++k) work->again[k] *= stiffer;
+        result = solve(s, TN_IMPLICIT_CORRECTED, start, lead, c, report, why);
+    }
+    return result;
 }
 
 static tn_result attempt(tn_stepper* s, double h, tni_closing* c, tn_step_report* report,
@@ -399,7 +422,7 @@ static void swap_memory(tni_implicit_work* work)
 static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
 {
     tni_closing c;
-    s->implicit.last = level == HALVINGS_MAX;
+    s->implicit.last = level == HALVINGS_MAX || s->implicit.lenient;
     tn_result result = attempt(s, h, &c, report, why);
     if (result != TN_OK) return result;
     s->implicit.end = c;
@@ -440,6 +463,15 @@ static void measure(tn_stepper* s, tn_step_report* report)
     report->worst_joint = tni_constraint_id(s->model, s->implicit.end.worst);
 }
 
+// From where the step began, which pieces of it have left.
+static void begin_again(tn_stepper* s)
+{
+    if (!s->implicit.moved) return;
+    tni_copy_place(s->model, &s->now, &s->stage);
+    s->implicit.before.h = 0; // its forces are those of a piece
+    s->implicit.moved    = false;
+}
+
 // Nothing closes the joints, not even in short pieces: a start that is violent, or joints that contradict
 // each other. One linear solve for the whole step damps the worst of it, and the next steps close them.
 static tn_result last_resort(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
@@ -461,14 +493,18 @@ tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_
 {
     const double end  = tni_time_after(s->now.time, h);
     s->implicit.goal  = goal_of(s);
-    s->implicit.moved = false;
-    tn_result result  = piece(s, h, 0, report, why);
+    s->implicit.moved = s->implicit.lenient = false;
+    tn_result result                        = piece(s, h, 0, report, why);
+    if (result ==
+        TN_ERR_DIVERGED) { // light links under heavy load: corrections are large, and right
+        begin_again(s);
+        s->implicit.lenient = true;
+        result              = piece(s, h, 0, report, why);
+    }
     if (result == TN_ERR_DIVERGED) {
         tn_why own;
-        if (s->implicit.moved) tni_copy_place(s->model, &s->now, &s->stage);
-        if (s->implicit.moved) s->implicit.before.h = 0; // its forces are those of a piece
-        const tn_result rest = last_resort(s, h, report, &own);
-        if (rest == TN_OK) result = TN_OK;
+        begin_again(s);
+        if (last_resort(s, h, report, &own) == TN_OK) result = TN_OK;
     }
     if (result != TN_OK) return result;
     s->next.time = end;

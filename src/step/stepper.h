@@ -59,11 +59,13 @@ typedef struct tni_implicit_work {
     double *    force, *first, *again; ///< likewise: joint forces that K_g is made of
     tni_memory  before, after;         ///< of the steps that end at s->now and at s->next
     tni_closing end;
-    double      goal;  ///< joint error that the correction aims at
-    bool        moved; ///< s->now is no longer the start of the step: s->stage is
-    bool        last;  ///< no shorter piece will be tried
-    bool        begun; ///< the momentum at the start is known
-    bool        sided; ///< some forces, or limits, have one side only
+    double      goal;    ///< joint error that the correction aims at
+    bool        rescue;  ///< the usual way has failed
+    bool        lenient; ///< corrections may be as large as they like
+    bool        moved;   ///< s->now is no longer the start of the step: s->stage is
+    bool        last;    ///< no shorter piece is worth trying
+    bool        begun;   ///< the momentum at the start is known
+    bool        sided;   ///< some forces, or limits, have one side only
 } tni_implicit_work;
 
 struct tn_stepper {

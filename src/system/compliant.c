@@ -265,6 +265,7 @@ tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start, const t
     const tni_linear l = tni_linear_begin(c->system, c->touching, start, lead, c->K_g);
     taking           t = {c, &l};
     c->reach           = l.reach;
+    c->closes          = start->bend;
     fill_bodies(c, &l);
     fill_rows(c, &l);
     tni_compliant_limits(c, &l);

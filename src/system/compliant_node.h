@@ -49,6 +49,7 @@ struct tni_compliant {
     tni_mat3*              K_g;
     double *               rhs, *once, *answer; ///< of the step itself; of a solve
     double                 reach;
+    bool closes; ///< corrections close springs; Newton's rounds have their forces in the residual
 };
 
 /// Bodies that a node pushes, as its edges stand in the plan; returns how many.

@@ -43,7 +43,7 @@ void tni_compliant_spring(tni_compliant* c, const tni_soft* soft, const double* 
         for (int i = 0; i < 3; ++i) push += v[i] * g[i];
         if (w > 1e-100) tni_compliant_row(c, at->node, at->row + k, soft, 0, 3, v, w, push);
         else left = tni_add_scaled(left, push, e);
-        if (k == 0) stretch->on = w > 1e-100;
+        if (k == 0) stretch->on = c->closes && w > 1e-100;
     }
     tni_write3(g, left);
     const double m =

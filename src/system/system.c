@@ -299,6 +299,13 @@ void tni_system_forces(tni_system* system, const tni_place* at, bool flying, dou
     system->phases.assemble += now(system) - start;
 }
 
+tn_energy tni_system_energy(tni_system* system, const tni_place* at)
+{
+    const tni_scene_view scene = scene_view(system, at);
+    look(system, at);
+    return tni_energy(&scene);
+}
+
 bool tni_system_damps(const tni_system* system)
 {
     for (int i = 0; system->outside != NULL && i < TN_HANDLES_MAX; ++i) {

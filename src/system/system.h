@@ -73,6 +73,8 @@ TN_NODISCARD tn_result tni_system_fail_at(const tni_system* system, int row, tn_
 /// f = all forces at the place last looked at. flying: but those that turning bodies feel from
 /// their own turning.
 void tni_system_forces(tni_system* system, const tni_place* at, bool flying, double* f);
+/// Energy at a place, which it looks at without rows.
+tn_energy tni_system_energy(tni_system* system, const tni_place* at);
 /// Whether any of them may depend on velocities, handles that hold something now among them.
 bool tni_system_damps(const tni_system* system);
 /// The part of the mechanism, a component of the graph, that a body belongs to.
