@@ -7,11 +7,11 @@
 //
 // Cost: linear in the text. Fails with one sentence that names the part, the key, the line and the
 // column; then nothing is left behind.
+#include "io/file.h"
 #include "io/json.h"
 #include "io/scene_fields.h"
 #include "tenon/io.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -944,48 +944,12 @@ tn_result tn_scene_read(const tn_host* host, const char* text, size_t length, tn
 
 // ---- Files ------------------------------------------------------------------------------------
 
-typedef struct file_text {
-    char*  bytes;
-    size_t count, room;
-} file_text;
-
-static bool grow(const tn_host* host, file_text* text)
-{
-    const size_t room  = text->room > 0 ? 2 * text->room : 1 << 16;
-    char*        bytes = tni_host_take(host, room);
-    if (bytes == NULL) return false;
-    if (text->count > 0) memcpy(bytes, text->bytes, text->count);
-    tni_host_give(host, text->bytes, text->room);
-    text->bytes = bytes;
-    text->room  = room;
-    return true;
-}
-
-static tn_result read_whole(const tn_host* host, FILE* file, const char* path, file_text* text,
-                            tn_why* why)
-{
-    while (!feof(file)) {
-        if (text->count == text->room && !grow(host, text)) {
-            return tni_fail(why, TN_ERR_MEMORY, "out of memory while reading '%s'", path);
-        }
-        errno = 0;
-        text->count += fread(text->bytes + text->count, 1, text->room - text->count, file);
-        if (ferror(file))
-            return tni_fail(why, TN_ERR_FILE, "cannot read '%s': %s", path, strerror(errno));
-    }
-    return TN_OK;
-}
-
 tn_result tn_scene_read_file(const tn_host* host, const char* path, tn_scene** scene, tn_why* why)
 {
     const tn_host given = tni_host_or_default(host);
+    tni_file_text text  = {0};
     *scene              = NULL;
-    FILE* file          = fopen(path, "rb");
-    if (file == NULL)
-        return tni_fail(why, TN_ERR_FILE, "cannot read '%s': %s", path, strerror(errno));
-    file_text text   = {0};
-    tn_result result = read_whole(&given, file, path, &text, why);
-    fclose(file);
+    tn_result result    = tni_read_file(&given, path, &text, why);
     if (result == TN_OK) result = tn_scene_read(&given, text.bytes, text.count, scene, why);
     tni_host_give(&given, text.bytes, text.room);
     return result;

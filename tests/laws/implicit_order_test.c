@@ -70,6 +70,31 @@ TEST(loops_converge_to_the_multiplier_method)
     check_orders("slider_crank", 0.2, 50);
 }
 
+// Steps that are long and short by turns: what two-step differences take from the step before is weighed
+// by its length.
+TEST(two_step_differences_keep_their_order_when_steps_change)
+{
+    const scheme  two   = {TN_IMPLICIT_CORRECTED, TN_IMPLICIT_BDF2, 2};
+    const double  time  = 0.2;
+    rig           exact = made("chain:n=3", TN_METHOD_MULTIPLIER, NULL);
+    impulse_apart error[2];
+    rig_run(&exact, time / 1600, 1600);
+    for (int fine = 0; fine < 2; ++fine) {
+        rig       r     = made("chain:n=3", TN_METHOD_IMPLICIT, &two);
+        const int pairs = 100 << fine;
+        for (int i = 0; i < pairs; ++i) {
+            CHECK(rig_step(&r, 0.6 * time / pairs));
+            CHECK(rig_step(&r, 0.4 * time / pairs));
+        }
+        error[fine] = impulse_difference(r.state, exact.state);
+        rig_free(&r);
+    }
+    CHECK_NEAR(rig_order(error[0].q, error[1].q), 2, 0.12);
+    CHECK_NEAR(rig_order(error[0].u, error[1].u), 2, 0.2);
+    CHECK_LESS(error[1].q, 1e-4);
+    rig_free(&exact);
+}
+
 // A pendulum of one rod: how much energy a second of swinging costs.
 static double energy_left(const scheme* how, double h)
 {
