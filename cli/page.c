@@ -12,7 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_MAX = 1500, BODIES_MAX = 40000, POSE_NUMBERS = 7, SERIES_NUMBERS = 5 };
+enum {
+    FRAMES_MAX = 1500,
+    BODIES_MAX = 40000,
+    TRIANGLES_MAX =
+        20000, ///< of a mesh or height field; larger ones are shown as the box around them
+    POSE_NUMBERS   = 7,
+    SERIES_NUMBERS = 5
+};
 static const double pose_bytes_max = 11e6; // a third more in base 64
 
 static long long ceil_div(long long a, long long b)
@@ -90,9 +97,10 @@ void tnc_page_add(tnc_page* page, const tn_state* state, long long step, double 
 // ---- What the player is told ---------------------------------------------------------------------
 
 static const char* const shape_words[TN_SHAPE_TYPE_COUNT] = {
-    [TN_SHAPE_SPHERE] = "sphere",     [TN_SHAPE_BOX] = "box",       [TN_SHAPE_CAPSULE] = "capsule",
-    [TN_SHAPE_CYLINDER] = "cylinder", [TN_SHAPE_CONVEX] = "convex", [TN_SHAPE_MESH] = "mesh",
-    [TN_SHAPE_PLANE] = "plane",
+    [TN_SHAPE_SPHERE] = "sphere",   [TN_SHAPE_BOX] = "box",
+    [TN_SHAPE_CAPSULE] = "capsule", [TN_SHAPE_CYLINDER] = "cylinder",
+    [TN_SHAPE_CONVEX] = "convex",   [TN_SHAPE_MESH] = "mesh",
+    [TN_SHAPE_PLANE] = "plane",     [TN_SHAPE_HEIGHTS] = "heights",
 };
 
 // Seven digits: what float32 holds.
@@ -121,17 +129,89 @@ static void put_points(tnc_out* out, const tn_vec3* points, int count)
     tnc_put(out, "]");
 }
 
+static int triangle_count(const tn_shape_def* s)
+{
+    if (s->type == TN_SHAPE_MESH) return s->triangle_count;
+    return s->type == TN_SHAPE_HEIGHTS ? 2 * (s->rows - 1) * (s->columns - 1) : 0;
+}
+
+static int vertex_count(const tn_shape_def* s)
+{
+    return s->type == TN_SHAPE_MESH ? s->vertex_count : s->rows * s->columns;
+}
+
+static tn_vec3 vertex_at(const tn_shape_def* s, int i)
+{
+    if (s->type == TN_SHAPE_MESH) return s->vertices[i];
+    const int row = i / s->columns, column = i % s->columns;
+    return (tn_vec3){(column - 0.5 * (s->columns - 1)) * s->spacing[0],
+                     (row - 0.5 * (s->rows - 1)) * s->spacing[1], s->heights[i]};
+}
+
+static void put_triangle(tnc_out* out, const tn_shape_def* s, int i)
+{
+    if (s->type == TN_SHAPE_MESH) {
+        const int* v = s->triangles + 3 * (size_t)i;
+        tnc_put(out, "[%d,%d,%d]", v[0], v[1], v[2]);
+        return;
+    }
+    const int cell = i / 2, across = s->columns - 1; // from its lower left to its upper right
+    const int low = cell / across * s->columns + cell % across, high = low + s->columns + 1;
+    if (i % 2 == 0) tnc_put(out, "[%d,%d,%d]", low, low + 1, high);
+    else tnc_put(out, "[%d,%d,%d]", low, high, high - 1);
+}
+
+static void put_triangles(tnc_out* out, const tn_shape_def* s)
+{
+    tnc_put(out, "[[");
+    for (int i = 0; i < vertex_count(s); ++i) {
+        if (i > 0) tnc_put(out, ",");
+        put_point(out, vertex_at(s, i));
+    }
+    tnc_put(out, "],[");
+    for (int i = 0; i < triangle_count(s); ++i) {
+        if (i > 0) tnc_put(out, ",");
+        put_triangle(out, s, i);
+    }
+    tnc_put(out, "]]");
+}
+
+static void put_box_around(tnc_out* out, const tn_shape_def* s)
+{
+    tn_vec3 corners[8], low = vertex_at(s, 0), high = low;
+    for (int i = 1; i < vertex_count(s); ++i) {
+        const tn_vec3 v = vertex_at(s, i);
+        low             = (tn_vec3){fmin(low.x, v.x), fmin(low.y, v.y), fmin(low.z, v.z)};
+        high            = (tn_vec3){fmax(high.x, v.x), fmax(high.y, v.y), fmax(high.z, v.z)};
+    }
+    for (int i = 0; i < 8; ++i) {
+        corners[i] =
+            (tn_vec3){i & 1 ? high.x : low.x, i & 2 ? high.y : low.y, i & 4 ? high.z : low.z};
+    }
+    put_points(out, corners, 8);
+}
+
+static void put_size(tnc_out* out, const tn_shape_def* s, bool too_large)
+{
+    if (s->type == TN_SHAPE_BOX) put_point(out, s->half_size);
+    else if (s->type == TN_SHAPE_CONVEX) put_points(out, s->points, s->point_count);
+    else if (too_large) put_box_around(out, s);
+    else if (triangle_count(s) > 0) put_triangles(out, s);
+    else put_short(out, (const double[]){s->radius, s->half_length}, 2);
+}
+
 static void put_shape(tnc_out* out, const tn_shape_def* s)
 {
-    const tn_quat q = s->pose.orientation;
-    tnc_put(out, "{\"type\":\"%s\",\"position\":", shape_words[s->type]);
+    const tn_quat q         = s->pose.orientation;
+    const bool    too_large = triangle_count(s) > TRIANGLES_MAX;
+    const char*   word      = shape_words[too_large ? TN_SHAPE_CONVEX : s->type];
+    tnc_put(out, "{\"type\":\"%s\",\"position\":", word);
     put_point(out, s->pose.position);
     tnc_put(out, ",\"orientation\":");
     put_short(out, (const double[]){q.w, q.x, q.y, q.z}, 4);
-    tnc_put(out, ",\"size\":"); // radius and half length, or half sizes, or corners
-    if (s->type == TN_SHAPE_BOX) put_point(out, s->half_size);
-    else if (s->type == TN_SHAPE_CONVEX) put_points(out, s->points, s->point_count);
-    else put_short(out, (const double[]){s->radius, s->half_length}, 2);
+    tnc_put(out,
+            ",\"size\":"); // radius and half length, half sizes, corners, or [corners, triangles]
+    put_size(out, s, too_large);
     if (isfinite(s->color.x)) {
         tnc_put(out, ",\"color\":");
         put_point(out, s->color);

@@ -219,6 +219,7 @@ const char* const tnc_player_page[] = {
     "    else if (s.type === \"box\") solid(tiled(boxSolid(z), tiles));\n",
     "    else if (s.type === \"cylinder\") solid(cylinderSolid(z[0], z[1]));\n",
     "    else if (s.type === \"convex\" && z.length) solid(hullSolid(z));\n",
+    "    else if ((s.type === \"mesh\" || s.type === \"heights\") && Array.isArray(z[0])) solid(z);\n",
     "    else if (s.type === \"plane\") planes.push({body, P, color: s.color});\n",
     "    else return false;\n",
     "    return true;\n",

@@ -11,6 +11,8 @@ extern const tns_builtin tns_fourbar, tns_slider_crank, tns_peaucellier, tns_sci
     tns_strandbeest;
 extern const tns_builtin tns_octahedron, tns_octahedron_tube, tns_octahedron_cube, tns_bricard;
 extern const tns_builtin tns_ladder, tns_incline, tns_bounce, tns_cradle, tns_painleve, tns_heap;
+extern const tns_builtin tns_boxes, tns_ragdoll_pile, tns_gripper, tns_coin, tns_conveyor,
+    tns_marbles, tns_domino, tns_bullet;
 
 /// Bodies that a tree or a plant would have, and loops that a web can close, for the values given.
 double tns_tree_bodies(const double* values);

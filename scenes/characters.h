@@ -48,6 +48,10 @@ typedef struct tns_person_def {
     int         detail;
     bool        held;       ///< hung up by a spring on the chest
     bool        anatomical; ///< stiff ends where those of a healthy body are; else soft ones
+    /// Detail 0 only: no springs, hard ends where those of a healthy body are, and limbs that touch
+    /// what they meet, with this surface. NULL: springs, and nothing touches.
+    const tns_surface* limp;
+    tn_quat            turn; ///< limp: about `place`, of the whole person; all zeros: upright
 } tns_person_def;
 
 /// Returns the chest.

@@ -11,6 +11,7 @@
 // axis (x, y, z) of a rotation into (-x, y, -z), so the same angle is the mirrored motion. Limits
 // and springs keep it in a plausible pose. Each spring is small enough against the inertia it
 // moves that an explicit step of 1 ms can take it; ends that are a healthy body's own are not.
+// Limp people have no springs but hard ends there, and a little damping as flesh has it.
 #include "builtins.h"
 #include "characters.h"
 
@@ -117,6 +118,21 @@ static const anatomy ends[] = {
     {"heel", -35, 20, 0, 0},        {"toe1", -70, 45, 0, 0},
 };
 
+// Bones that no joint ties together but that overlap all the same: flesh, not a collision.
+static const char* const flesh[][2] = {
+    {"pelvis", "chest"}, {"abdomen", "left_thigh"}, {"abdomen", "right_thigh"}, {"chest", "head"}};
+
+// A point and a direction of a person that stands at the origin, in the world.
+static tn_vec3 direction_of(const tns_person_def* person, tn_vec3 v)
+{
+    const tn_quat q = person->turn;
+    return q.w != 0 || q.x != 0 || q.y != 0 || q.z != 0 ? tns_rotate(q, v) : v;
+}
+static tn_vec3 point_of(const tns_person_def* person, tn_vec3 p)
+{
+    return tns_add(person->place, direction_of(person, p));
+}
+
 static tn_body_id find(tn_scene* scene, const tns_person_def* person, const char* side,
                        const char* name)
 {
@@ -156,16 +172,18 @@ static tn_quat inverse(tn_quat q)
 
 // The cone of a ball lies about a direction that is so much ahead of the bone, which hangs down:
 // turned about -y. Frames then differ at the start, and the spring is slack where they do.
-static void tilt_cone(const tn_scene* scene, tn_joint_def* joint, double ahead)
+static void tilt_cone(const tn_scene* scene, const tns_person_def* person, tn_joint_def* joint,
+                      double ahead)
 {
     if (joint->body1.bits == 0 || joint->body2.bits == 0)
         return; // an add failed; the scene remembers
     const tn_body_def *one = tn_scene_body(scene, (int)joint->body1.bits - 1),
                       *two = tn_scene_body(scene, (int)joint->body2.bits - 1);
+    const tn_vec3 across   = direction_of(person, TNS_Y);
     const tn_quat along    = tns_turn(TNS_Z, joint->axis),
-                  turned   = tns_quat_mul(tns_turn_about(TNS_Y, -ahead), along);
+                  turned   = tns_quat_mul(tns_turn_about(across, -ahead), along);
     const tn_quat q1 = inverse(one->pose.orientation), q2 = inverse(two->pose.orientation);
-    const tn_vec3 slack = tns_scale(tns_radians(ahead), tns_rotate(inverse(along), TNS_Y));
+    const tn_vec3 slack = tns_scale(tns_radians(ahead), tns_rotate(inverse(along), across));
     joint->form         = TN_JOINT_BY_FRAMES;
     joint->frame1       = (tn_frame){tns_rotate(q1, tns_sub(joint->anchor, one->pose.position)),
                                      tns_quat_mul(q1, turned)};
@@ -174,7 +192,8 @@ static void tilt_cone(const tn_scene* scene, tn_joint_def* joint, double ahead)
     joint->rest[0] = slack.x, joint->rest[1] = slack.y, joint->rest[2] = slack.z;
 }
 
-static void set_anatomy(const tn_scene* scene, tn_joint_def* joint, const char* name)
+static void set_anatomy(const tn_scene* scene, const tns_person_def* person, tn_joint_def* joint,
+                        const char* name)
 {
     joint->limit.stiffness = 300 * joint->stiffness;
     joint->limit.damping   = 0;
@@ -185,8 +204,24 @@ static void set_anatomy(const tn_scene* scene, tn_joint_def* joint, const char* 
         *(ball ? &joint->limit.twist_lower : &joint->limit.lower) = tns_radians(a->lower / 360);
         *(ball ? &joint->limit.twist_upper : &joint->limit.upper) = tns_radians(a->upper / 360);
         if (ball) joint->limit.cone = tns_radians(a->cone / 360);
-        if (a->ahead != 0) tilt_cone(scene, joint, a->ahead / 360);
+        if (a->ahead != 0) tilt_cone(scene, person, joint, a->ahead / 360);
     }
+}
+
+static void go_limp(tn_joint_def* joint)
+{
+    joint->stiffness       = 0;
+    joint->limit.hard      = true;
+    joint->limit.stiffness = 0;
+}
+
+static tn_body_id add_limb(tn_scene* scene, const tns_person_def* person, const char* name,
+                           const bone* b, double y)
+{
+    const tn_vec3 a   = point_of(person, mirrored(b->a, y)),
+                  end = point_of(person, mirrored(b->b, y));
+    if (person->limp == NULL) return tns_rod(scene, name, a, end, b->radius, b->mass);
+    return tns_capsule(scene, name, a, end, b->radius, TNS_AT_REST, b->mass, *person->limp);
 }
 
 // side: "" on the middle line, else "left_" or "right_"; parent_side likewise.
@@ -194,18 +229,20 @@ static void add_bone(tn_scene* scene, const tns_person_def* person, const bone* 
                      const char* parent_side)
 {
     const double     y    = side[0] == 'r' ? -1 : 1;
-    const tn_vec3    here = person->place;
     const tns_text   name = tns_name("%s%s%s", person->prefix, side, b->name);
-    const tn_body_id body = tns_rod(scene, name.text, tns_add(here, mirrored(b->a, y)),
-                                    tns_add(here, mirrored(b->b, y)), b->radius, b->mass);
+    const tn_body_id body = add_limb(scene, person, name.text, b, y);
     if (b->parent == NULL) return;
     const tn_body_id parent = find(scene, person, parent_side, b->parent);
-    tn_joint_def     joint  = tns_joint(b->type, parent, body, tns_add(here, mirrored(b->at, y)),
-                                        mirrored_axis(axis_of(b->axes, 0), y));
+    const tn_vec3    at     = point_of(person, mirrored(b->at, y));
+    const tn_vec3    axis   = mirrored_axis(axis_of(b->axes, 0), y);
+    tn_joint_def     joint  = tns_joint(b->type, parent, body, at, direction_of(person, axis));
     joint.name              = name.text;
-    if (b->type == TN_JOINT_UNIVERSAL) joint.axis2 = mirrored_axis(axis_of(b->axes, 1), y);
+    if (b->type == TN_JOINT_UNIVERSAL)
+        joint.axis2 = direction_of(person, mirrored_axis(axis_of(b->axes, 1), y));
     if (b->type != TN_JOINT_WELD) tns_set_feel(&joint, b->feel);
-    if (b->type != TN_JOINT_WELD && person->anatomical) set_anatomy(scene, &joint, b->name);
+    if (b->type != TN_JOINT_WELD && (person->anatomical || person->limp != NULL))
+        set_anatomy(scene, person, &joint, b->name);
+    if (person->limp != NULL) go_limp(&joint);
     tn_scene_add_joint(scene, &joint);
 }
 
@@ -259,7 +296,7 @@ static void add_spine(tn_scene* scene, const tns_person_def* person)
             tn_joint_def joint = tns_joint(TN_JOINT_HINGE, below, body, foot, axes[number++ % 3]);
             joint.name         = name.text;
             tns_set_feel(&joint, part->feel);
-            if (person->anatomical) set_anatomy(scene, &joint, "");
+            if (person->anatomical) set_anatomy(scene, person, &joint, "");
             tn_scene_add_joint(scene, &joint);
             below = body;
             z += part->height;
@@ -312,6 +349,9 @@ tn_body_id tns_add_person(tn_scene* scene, const tns_person_def* person)
 {
     if (person->detail == 0) {
         add_bones(scene, person, coarse, 0, sizeof coarse / sizeof coarse[0]);
+        for (size_t i = 0; person->limp != NULL && i < sizeof flesh / sizeof flesh[0]; ++i)
+            tn_scene_exclude_contact(scene, find(scene, person, "", flesh[i][0]),
+                                     find(scene, person, "", flesh[i][1]));
         const tn_body_id chest = find(scene, person, "", "chest");
         if (person->held) hold(scene, person, chest, (1.18 + 1.42) / 2);
         return chest;

@@ -11,20 +11,9 @@ tn_vec3 tns_meet(tn_vec3 p, double r, tn_vec3 q, double s, bool left)
     return tns_vec(p.x + along * ux - beside * uz, p.y, p.z + along * uz + beside * ux);
 }
 
-static tn_shape_def load_shape(tns_load load, tn_vec3 origin)
-{
-    const tn_vec3 h     = load.half_size;
-    tn_shape_def  shape = tn_default_shape_def(TN_SHAPE_BOX);
-    shape.pose          = tns_frame(tns_sub(load.center, origin));
-    shape.half_size     = h;
-    shape.density       = load.mass / (8 * h.x * h.y * h.z);
-    shape.collide       = false;
-    return shape;
-}
-
-tn_body_id tns_loaded_truss(tn_scene* scene, const char* name, tn_vec3 origin,
-                            const tns_segment* rods, int count, double radius, double density,
-                            tns_load load)
+tn_body_id tns_truss_with(tn_scene* scene, const char* name, tn_vec3 origin,
+                          const tns_segment* rods, int count, double radius, double density,
+                          const tn_shape_def* extra)
 {
     tn_shape_def shapes[TNS_TRUSS_MAX + 1];
     for (int i = 0; i < count; ++i) {
@@ -36,20 +25,35 @@ tn_body_id tns_loaded_truss(tn_scene* scene, const char* name, tn_vec3 origin,
         shapes[i].density     = density;
         shapes[i].collide     = false;
     }
-    if (load.mass > 0) shapes[count++] = load_shape(load, origin);
+    if (extra != NULL) {
+        shapes[count]               = *extra;
+        shapes[count].pose.position = tns_sub(extra->pose.position, origin);
+    }
     tn_body_def def = tn_default_body_def();
     def.name        = name;
     def.pose        = tns_frame(origin);
     def.shapes      = shapes;
-    def.shape_count = count;
+    def.shape_count = count + (extra != NULL);
     return tn_scene_add_body(scene, &def);
+}
+
+tn_body_id tns_loaded_truss(tn_scene* scene, const char* name, tn_vec3 origin,
+                            const tns_segment* rods, int count, double radius, double density,
+                            tns_load load)
+{
+    const tn_vec3 h     = load.half_size;
+    tn_shape_def  shape = tns_box_shape(h);
+    shape.pose          = tns_frame(load.center);
+    shape.density       = load.mass / (8 * h.x * h.y * h.z);
+    shape.collide       = false;
+    return tns_truss_with(scene, name, origin, rods, count, radius, density,
+                          load.mass > 0 ? &shape : NULL);
 }
 
 tn_body_id tns_truss(tn_scene* scene, const char* name, tn_vec3 origin, const tns_segment* rods,
                      int count, double radius, double density)
 {
-    const tns_load none = {origin, {1, 1, 1}, 0};
-    return tns_loaded_truss(scene, name, origin, rods, count, radius, density, none);
+    return tns_truss_with(scene, name, origin, rods, count, radius, density, NULL);
 }
 
 double tns_truss_rod_mass(double length, double radius, double density)
@@ -57,12 +61,30 @@ double tns_truss_rod_mass(double length, double radius, double density)
     return density * 3.14159265358979324 * radius * radius * (length + radius * 4 / 3);
 }
 
-tn_body_id tns_triangle(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, tn_vec3 c,
-                        double radius, double density)
+static tn_body_id add_triangle(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, tn_vec3 c,
+                               double radius, double density, const tn_shape_def* extra)
 {
     const tns_segment sides[3] = {{a, b}, {b, c}, {c, a}};
     const tn_vec3     centroid = tns_scale(1.0 / 3, tns_add(a, tns_add(b, c)));
-    return tns_truss(scene, name, centroid, sides, 3, radius, density);
+    return tns_truss_with(scene, name, centroid, sides, 3, radius, density, extra);
+}
+
+tn_body_id tns_triangle(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, tn_vec3 c,
+                        double radius, double density)
+{
+    return add_triangle(scene, name, a, b, c, radius, density, NULL);
+}
+
+tn_body_id tns_footed_triangle(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, tn_vec3 c,
+                               double radius, double density, double foot_radius, double friction)
+{
+    tn_shape_def foot  = tn_default_shape_def(TN_SHAPE_SPHERE);
+    foot.pose          = tns_frame(c);
+    foot.radius        = foot_radius;
+    foot.friction      = friction;
+    foot.group         = 1; // feet do not touch each other
+    foot.collides_with = 1u << 0;
+    return add_triangle(scene, name, a, b, c, radius, density, &foot);
 }
 
 tn_body_id tns_bar(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,

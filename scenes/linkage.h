@@ -28,11 +28,19 @@ typedef struct tns_load {
 tn_body_id tns_loaded_truss(tn_scene* scene, const char* name, tn_vec3 origin,
                             const tns_segment* rods, int count, double radius, double density,
                             tns_load load);
+/// The same with any shape fixed to it, its pose in the world; NULL: none.
+tn_body_id tns_truss_with(tn_scene* scene, const char* name, tn_vec3 origin,
+                          const tns_segment* rods, int count, double radius, double density,
+                          const tn_shape_def* extra);
 /// The mass of one round rod of a truss, whose ends are half balls [kg].
 double tns_truss_rod_mass(double length, double radius, double density);
 /// The truss of a triangle's three sides, its frame at the centroid.
 tn_body_id tns_triangle(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, tn_vec3 c,
                         double radius, double density);
+
+/// The same with a ball of that radius about c that may touch others, without mass: a foot.
+tn_body_id tns_footed_triangle(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, tn_vec3 c,
+                               double radius, double density, double foot_radius, double friction);
 
 /// A rod of steel or the like: its mass follows from its length [kg/m].
 tn_body_id tns_bar(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,

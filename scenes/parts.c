@@ -96,12 +96,22 @@ void tns_setup(tn_scene* scene, const char* name, double h, double duration)
     tn_scene_set_settings(scene, &settings);
 }
 
-void tns_setup_stiff(tn_scene* scene, const char* name, double duration)
+static void set_frames(tn_scene* scene, const char* name, tn_method method, double duration)
 {
     tns_setup(scene, name, 1.0 / 60, duration);
     tn_settings settings = tn_scene_settings(scene);
-    settings.method      = TN_METHOD_IMPLICIT;
+    settings.method      = method;
     tn_scene_set_settings(scene, &settings);
+}
+
+void tns_setup_stiff(tn_scene* scene, const char* name, double duration)
+{
+    set_frames(scene, name, TN_METHOD_IMPLICIT, duration);
+}
+
+void tns_setup_contact(tn_scene* scene, const char* name, double duration)
+{
+    set_frames(scene, name, TN_METHOD_IMPULSE, duration);
 }
 
 static const tn_twist rest = {{0, 0, 0}, {0, 0, 0}};
@@ -261,19 +271,31 @@ tn_body_id tns_capsule(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, 
     return tns_solid(scene, name, pose, velocity, mass, shape, surface);
 }
 
+tn_body_id tns_fixed(tn_scene* scene, const char* name, tn_frame pose, tn_shape_def shape)
+{
+    tn_body_def def = tn_default_body_def();
+    def.name        = name;
+    def.kind        = TN_BODY_STATIC;
+    def.pose        = pose;
+    def.shapes      = &shape;
+    def.shape_count = 1;
+    return tn_scene_add_body(scene, &def);
+}
+
+tn_shape_def tns_box_shape(tn_vec3 half_size)
+{
+    tn_shape_def shape = tn_default_shape_def(TN_SHAPE_BOX);
+    shape.half_size    = half_size;
+    return shape;
+}
+
 tn_body_id tns_wall(tn_scene* scene, const char* name, tn_vec3 point, tn_vec3 normal,
                     tns_surface surface)
 {
     tn_shape_def shape = tn_default_shape_def(TN_SHAPE_PLANE);
     shape.friction     = surface.friction;
     shape.restitution  = surface.restitution;
-    tn_body_def def    = tn_default_body_def();
-    def.name           = name;
-    def.kind           = TN_BODY_STATIC;
-    def.pose           = (tn_frame){point, tns_turn(TNS_Z, normal)};
-    def.shapes         = &shape;
-    def.shape_count    = 1;
-    return tn_scene_add_body(scene, &def);
+    return tns_fixed(scene, name, (tn_frame){point, tns_turn(TNS_Z, normal)}, shape);
 }
 
 tn_joint_def tns_joint(tn_joint_type type, tn_body_id body1, tn_body_id body2, tn_vec3 anchor,
@@ -312,13 +334,15 @@ tn_body_id tns_add_links(tn_scene* scene, const tns_links* links)
     for (int i = 0; i < links->count; ++i) {
         const tn_vec3    a = link_start(links, i), b = link_start(links, i + 1);
         const double     mass = links->mass + (i + 1 == links->count ? links->tip_mass : 0);
-        const tn_body_id rod =
-            tns_rod(scene, tns_name("link%d", i + 1).text, a, b, links->radius, mass);
-        const tns_text name  = tns_name("j%d", i + 1);
-        tn_joint_def   joint = tns_joint(links->joint, last, rod, a, links->axis);
-        joint.name           = name.text;
-        joint.stiffness      = links->stiffness;
-        joint.damping        = links->damping;
+        const tns_text   body = tns_name("link%d", i + 1), name = tns_name("j%d", i + 1);
+        const tn_body_id rod   = links->touching == NULL
+                                     ? tns_rod(scene, body.text, a, b, links->radius, mass)
+                                     : tns_capsule(scene, body.text, a, b, links->radius, TNS_AT_REST,
+                                                   mass, *links->touching);
+        tn_joint_def     joint = tns_joint(links->joint, last, rod, a, links->axis);
+        joint.name             = name.text;
+        joint.stiffness        = links->stiffness;
+        joint.damping          = links->damping;
         tn_scene_add_joint(scene, &joint);
         last = rod;
     }

@@ -15,6 +15,7 @@
 #define TNS_Y       ((tn_vec3){0, 1, 0})
 #define TNS_Z       ((tn_vec3){0, 0, 1})
 #define TNS_UPRIGHT ((tn_quat){1, 0, 0, 0})
+#define TNS_AT_REST ((tn_twist){{0, 0, 0}, {0, 0, 0}})
 
 static inline tn_vec3 tns_vec(double x, double y, double z)
 {
@@ -96,6 +97,8 @@ tns_text tns_name(const char* format, ...) __attribute__((format(printf, 1, 2)))
 void tns_setup(tn_scene* scene, const char* name, double h, double duration);
 /// The same for stiff scenes: the implicit method at the rate of a screen.
 void tns_setup_stiff(tn_scene* scene, const char* name, double duration);
+/// The same for scenes of many contacts: the impulse method at the rate of a screen.
+void tns_setup_contact(tn_scene* scene, const char* name, double duration);
 
 /// A rod from a to b, drawn as a capsule with round ends about a and b. Body frame in the middle,
 /// z from a to b. Inertia of the solid cylinder between a and b.
@@ -128,6 +131,10 @@ typedef struct tns_surface {
 /// A rigid body that collides: a shape of even density with its centre at the body frame.
 tn_body_id tns_solid(tn_scene* scene, const char* name, tn_frame pose, tn_twist velocity,
                      double mass, tn_shape_def shape, tns_surface surface);
+/// A body that nothing moves and others may touch; the shape says what its surface is like.
+tn_body_id tns_fixed(tn_scene* scene, const char* name, tn_frame pose, tn_shape_def shape);
+/// A box shape, to be given to one of them.
+tn_shape_def tns_box_shape(tn_vec3 half_size);
 /// A capsule whose ends are balls about a and b. Body frame in the middle, z from a to b.
 tn_body_id tns_capsule(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, double radius,
                        tn_twist velocity, double mass, tns_surface surface);
@@ -147,13 +154,14 @@ tn_joint_id tns_joint_at(tn_scene* scene, const char* name, tn_joint_type type, 
 /// Rods in a straight line, one after the other: "link1" by joint "j1" to the ground at start,
 /// "link2" by "j2" to link1, and so on.
 typedef struct tns_links {
-    int           count;
-    tn_vec3       start, step;  ///< from the start of a rod to its end [m]
-    double        radius, mass; ///< of one rod [m], [kg]
-    double        tip_mass;     ///< added to the mass of the last rod [kg]
-    tn_joint_type joint;
-    tn_vec3       axis;
-    double        stiffness, damping; ///< [N m/rad], [N m s/rad]
+    int                count;
+    tn_vec3            start, step;  ///< from the start of a rod to its end [m]
+    double             radius, mass; ///< of one rod [m], [kg]
+    double             tip_mass;     ///< added to the mass of the last rod [kg]
+    tn_joint_type      joint;
+    tn_vec3            axis;
+    double             stiffness, damping; ///< [N m/rad], [N m s/rad]
+    const tns_surface* touching;           ///< NULL: drawn only
 } tns_links;
 /// Returns the last rod.
 tn_body_id tns_add_links(tn_scene* scene, const tns_links* links);

@@ -41,6 +41,14 @@ static const tns_builtin* const builtins[] = {
     &tns_cradle,
     &tns_painleve,
     &tns_heap,
+    &tns_boxes,
+    &tns_ragdoll_pile,
+    &tns_gripper,
+    &tns_coin,
+    &tns_conveyor,
+    &tns_marbles,
+    &tns_domino,
+    &tns_bullet,
 };
 enum {
     BUILTIN_COUNT = sizeof builtins / sizeof builtins[0],

@@ -1,4 +1,4 @@
-// tenon/io.h: scenes as JSON, motions as files.
+// tenon/io.h: scenes as JSON, motions as files, meshes from files.
 #ifndef TENON_IO_H
 #define TENON_IO_H
 
@@ -34,6 +34,26 @@ TN_NODISCARD TN_API tn_result tn_recorder_add(tn_recorder* recorder, const tn_st
                                               tn_why* why);
 /// Flushes, closes and frees. NULL is allowed. Fails when the file could not be written whole.
 TN_NODISCARD TN_API tn_result tn_recorder_finish(tn_recorder* recorder, tn_why* why);
+
+/// Triangles, as a mesh shape of a scene takes them. One block of memory.
+typedef struct tn_mesh {
+    tn_vec3* vertices; ///< in units of the file
+    int      vertex_count;
+    int*     triangles; ///< three vertices each, in the order of the file
+    int      triangle_count;
+} tn_mesh;
+
+/// Reads a surface from an STL file (binary or text) or an OBJ file; what it holds decides which.
+/// Vertices of STL files come three a triangle, those of OBJ files as they stand; faces with more
+/// corners are cut into triangles from their first corner. On failure *mesh is NULL and *why names
+/// the file and the line or byte.
+TN_NODISCARD TN_API tn_result tn_mesh_read(const tn_host* host, const char* path, tn_mesh** mesh,
+                                           tn_why* why);
+/// The same of bytes in memory. name: for messages; when it ends in .stl, it is no OBJ file.
+TN_NODISCARD TN_API tn_result tn_mesh_parse(const tn_host* host, const char* name,
+                                            const char* bytes, size_t length, tn_mesh** mesh,
+                                            tn_why* why);
+TN_API void                   tn_mesh_free(tn_mesh* mesh); ///< NULL is allowed
 
 /// A double as the shortest text that reads back as the same bits; returns its length. size >= 32.
 TN_API int tn_format_number(double value, char* text, size_t size);

@@ -70,6 +70,7 @@ typedef enum tn_shape_type {
     TN_SHAPE_CONVEX,
     TN_SHAPE_MESH,
     TN_SHAPE_PLANE,
+    TN_SHAPE_HEIGHTS,
     TN_SHAPE_TYPE_COUNT
 } tn_shape_type;
 
@@ -81,11 +82,25 @@ typedef struct tn_shape_def {
     tn_vec3        half_size;   ///< box [m]
     const tn_vec3* points;      ///< convex, in the shape's frame
     int            point_count;
-    const char*    file; ///< mesh
-    double         friction, restitution;
-    double         density; ///< [kg/m^3]; TN_UNSET: none given
-    tn_vec3        color;   ///< red, green, blue in 0..1; x unset: the viewer's choice
-    bool           collide;
+    const tn_vec3* vertices; ///< mesh, in the shape's frame
+    int            vertex_count;
+    const int*     triangles; ///< mesh: three vertices each, counter-clockwise seen from outside
+    int            triangle_count;
+    const char*    file; ///< mesh: where it was read from (tn_mesh_read); for people and writers
+    double         pieces_tolerance; ///< mesh that moves: how far its convex pieces may be off [m];
+                                     ///< TN_UNSET: 2 % of its size
+    const double* heights;           ///< height field: z over a grid, row after row (along x) [m]
+    int           rows, columns;
+    double        spacing[2]; ///< height field: of the grid, in x and y [m]
+    double        friction, restitution;
+    double        rolling_friction;  ///< resisting torque per normal force [m]
+    double        spinning_friction; ///< the same about the normal [m]
+    tn_vec3       surface_velocity;  ///< conveyor: of the surface past the shape, its frame [m/s]
+    int           group;             ///< 0..31
+    uint32_t      collides_with;     ///< bit g: touches shapes of group g, if they agree
+    double        density;           ///< [kg/m^3]; TN_UNSET: none given
+    tn_vec3       color;             ///< red, green, blue in 0..1; x unset: the viewer's choice
+    bool          collide;
 } tn_shape_def;
 
 typedef struct tn_body_table tn_body_table;
@@ -104,6 +119,7 @@ typedef struct tn_body_def {
     int                 shape_count;
     const tn_key*       keys; ///< kinematic
     int                 key_count;
+    bool                continuous; ///< fast: what it would pass through within a step stops it
 
     double young;   ///< affine: Young's modulus [Pa]; 0: no elastic energy
     double poisson; ///< affine: Poisson's ratio, -1 < nu < 0.5
@@ -374,13 +390,31 @@ typedef struct tn_contact_pair {
     tn_body_id body1, body2;
 } tn_contact_pair;
 
+/// How two bodies touch, in place of what their shapes say. TN_UNSET: as the shapes say.
+typedef struct tn_pair_def {
+    tn_body_id body1, body2;
+    double     friction, restitution, rolling_friction, spinning_friction;
+    uint32_t   cookie;
+} tn_pair_def;
+
+/// These two never touch, whatever else is said of them.
 TN_API tn_result tn_scene_exclude_contact(tn_scene* scene, tn_body_id body1, tn_body_id body2);
+/// These two touch although a joint ties them together.
+TN_API tn_result   tn_scene_include_contact(tn_scene* scene, tn_body_id body1, tn_body_id body2);
+TN_API tn_pair_def tn_default_pair_def(void); ///< all unset
+/// Once for two bodies.
+TN_API tn_result tn_scene_add_pair(tn_scene* scene, const tn_pair_def* def);
 /// Gives the world a floor, the plane z = 0 facing up, with this friction and restitution. Without
 /// it there is no floor; static bodies with shapes make others.
-TN_API void   tn_scene_set_ground(tn_scene* scene, double friction, double restitution);
+TN_API void tn_scene_set_ground(tn_scene* scene, double friction, double restitution);
+/// Of the floor that tn_scene_set_ground() gave: resisting torques per normal force [m]; 0 at first.
+TN_API void   tn_scene_set_ground_rolling(tn_scene* scene, double rolling_friction,
+                                          double spinning_friction);
 TN_API bool   tn_scene_has_ground(const tn_scene* scene);
 TN_API double tn_scene_ground_friction(const tn_scene* scene);
 TN_API double tn_scene_ground_restitution(const tn_scene* scene);
+TN_API double tn_scene_ground_rolling_friction(const tn_scene* scene);
+TN_API double tn_scene_ground_spinning_friction(const tn_scene* scene);
 
 // ---- Reading a scene back: defs by index, in the order of adding. Pointers inside belong to the scene
 // and hold until the next add.
@@ -394,6 +428,8 @@ TN_API int tn_scene_target_count(const tn_scene* scene);
 TN_API int tn_scene_load_count(const tn_scene* scene);
 TN_API int tn_scene_drag_count(const tn_scene* scene);
 TN_API int tn_scene_exclude_count(const tn_scene* scene);
+TN_API int tn_scene_include_count(const tn_scene* scene);
+TN_API int tn_scene_pair_count(const tn_scene* scene);
 
 TN_API const tn_body_def*       tn_scene_body(const tn_scene* scene, int index);
 TN_API const tn_joint_def*      tn_scene_joint(const tn_scene* scene, int index);
@@ -405,6 +441,8 @@ TN_API const tn_target_def*     tn_scene_target(const tn_scene* scene, int index
 TN_API const tn_load_def*       tn_scene_load(const tn_scene* scene, int index);
 TN_API const tn_drag_def*       tn_scene_drag(const tn_scene* scene, int index);
 TN_API tn_contact_pair          tn_scene_exclude(const tn_scene* scene, int index);
+TN_API tn_contact_pair          tn_scene_include(const tn_scene* scene, int index);
+TN_API const tn_pair_def*       tn_scene_pair(const tn_scene* scene, int index);
 
 /// Null id when there is none of that name. "ground" is the null body, and *found is true.
 TN_API tn_body_id  tn_scene_find_body(const tn_scene* scene, const char* name, bool* found);

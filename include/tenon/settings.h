@@ -69,6 +69,12 @@ typedef enum tn_alpha {
     TN_ALPHA_NORM  ///< all by the norm of the matrix, as in Tomcin et al. 2014
 } tn_alpha;
 
+typedef enum tn_contacts {
+    TN_CONTACTS_AUTO,   ///< by their number
+    TN_CONTACTS_DIRECT, ///< all contacts of an island at once
+    TN_CONTACTS_SWEEPS  ///< one after the other, each coupled to its mechanisms, over and over
+} tn_contacts;
+
 typedef struct tn_impulse_settings {
     double tolerance;  ///< joint error that a step leaves at most [m or rad]
     int    iterations; ///< of the joint correction, at most
@@ -79,6 +85,11 @@ typedef struct tn_impulse_settings {
     tn_alpha       alpha;
     int            part_joints; ///< split: joints on a part of a body; 0: chosen by predicted cost
     bool           stiffen;     ///< treat the tension of heavily loaded light bodies implicitly
+    tn_contacts    contacts;
+    int            sweeps; ///< over contacts, at most
+    bool           shock;  ///< a last sweep from the ground up (shock propagation)
+    double         sleep;  ///< time at rest until what touches something falls asleep [s]; 0: never
+    double         sleep_speed; ///< that counts as rest [m/s]
 } tn_impulse_settings;
 
 typedef enum tn_implicit_solve {

@@ -26,6 +26,11 @@ TN_NODISCARD TN_API tn_result tn_state_set_pose(tn_state* state, tn_body_id body
 TN_NODISCARD TN_API tn_result tn_state_set_velocity(tn_state* state, tn_body_id body,
                                                     tn_twist velocity);
 
+/// Method impulse: whether a body rests and is left out until something touches it; and waking it, with
+/// all that fell asleep together with it.
+TN_API bool tn_state_asleep(const tn_state* state, tn_body_id body);
+TN_API void tn_state_wake(tn_state* state, tn_body_id body);
+
 /// 64-bit hash of time, positions and velocities: equal bits, equal hash, on every machine.
 TN_API uint64_t tn_state_hash(const tn_state* state);
 

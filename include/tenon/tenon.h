@@ -7,6 +7,7 @@
 #include "tenon/math.h"
 #include "tenon/mocap.h"
 #include "tenon/model.h"
+#include "tenon/query.h"
 #include "tenon/scene.h"
 #include "tenon/settings.h"
 #include "tenon/state.h"

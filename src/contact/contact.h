@@ -1,41 +1,74 @@
 // contact: where bodies touch. find.c looks for such points, rows.c turns one into rows.
 //
 // A point in contact is the lowest point of something of body 2 over a plane of body 1 (of a ball,
-// of the rim of a disc; a vertex is a ball of radius 0), or where two spheres are nearest. It is
-// tracked by its id: as long as both bodies move little, the same id is the same pair of features.
+// of the rim of a disc; a vertex is a ball of radius 0; the plane may be that of a face), or where
+// two balls are nearest. It is tracked by its id: as long as both bodies move little, the same id is
+// the same pair of features.
 #ifndef TNI_CONTACT_H
 #define TNI_CONTACT_H
 
 #include "joint/joint.h"
 
+/// Rows of a point: normal; slip, one or two; spin about the normal; roll, one or two.
+enum { TNI_TOUCH_ROWS = TNI_PRESS_ROWS };
+
 typedef struct tni_touch {
-    uint64_t id; ///< of the two shapes and the feature of the second; unique at a place, never 0
+    uint64_t id; ///< of the two shapes and the features that meet; unique at a place, never 0
     int      body1, body2;
-    bool     round; ///< sphere on sphere; else body 1 has a plane
+    bool     round; ///< ball on ball; else body 1 has a plane
     bool     wheel; ///< the rim of a disc about `axis`, not a ball
-    tn_vec3  p1;    ///< plane's origin or sphere's centre, from the centre of mass of body 1
-    tn_vec3  p2;    ///< centre of the ball or disc, from the centre of mass of body 2
-    tn_vec3  axis;  ///< wheel: unit, body axes of body 2
-    tni_mat3 F1;    ///< the plane's axes, body axes of body 1; z is its normal. Sphere on sphere:
-                    ///< axes of body 1, x being one that lies across the normal more or less
-    double radius1; ///< sphere on sphere; else 0
-    double radius2; ///< of the ball or disc
-    double friction, restitution; ///< of the pair
-    double gap;                   ///< where it was found; negative: penetration
+    tn_vec3  p1;   ///< a point of the plane or the ball's centre, from the centre of mass of body 1
+    tn_vec3  p2;   ///< centre of the ball or disc, from the centre of mass of body 2
+    tn_vec3  axis; ///< wheel: unit, body axes of body 2
+    tni_mat3 F1;   ///< the plane's axes, body axes of body 1; z is its normal. Ball on ball:
+                   ///< axes of body 1, x being one that lies across the normal more or less
+    double       radius1; ///< ball on ball; else 0
+    double       radius2; ///< of the ball or disc
+    tni_material material;
+    tn_vec3      surface1, surface2; ///< velocities of the surfaces past the bodies, body axes
+    double       gap;                ///< where it was found; negative: penetration
 } tni_touch;
+
+/// Looks for points in contact. What it remembers makes it faster, and changes nothing.
+typedef struct tni_finder tni_finder;
+
+/// TN_ERR_MEMORY only. Room for pairs of shapes that are near each other grows between steps: a
+/// search that returns TNI_FINDER_FULL has found nothing, and wants tni_finder_grow.
+TN_NODISCARD tn_result tni_finder_create(const tn_model* model, tni_finder** finder);
+void                   tni_finder_free(tni_finder* finder); ///< NULL is allowed
+TN_NODISCARD tn_result tni_finder_grow(tni_finder* finder);
+bool                   tni_finder_is_full(const tni_finder* finder);
+size_t                 tni_finder_bytes(const tni_finder* finder);
+
+/// Bodies that need not be looked at among themselves and against what cannot be pushed, and that are
+/// where they were the last time (by body; NULL: none).
+void tni_finder_leave_out(tni_finder* finder, const uint8_t* bodies);
+
+#define TNI_FINDER_FULL (INT32_MAX / 2)
 
 /// All points with gap <= reach at the views, by rising id, the first `capacity` of them. Returns
 /// how many there are, which may be more. Velocities are not looked at.
-int tni_find_touches(const tn_model* model, const tni_view* views, double reach, tni_touch* touches,
+int tni_find_touches(tni_finder* finder, const tni_view* views, double reach, tni_touch* touches,
                      int capacity);
+/// Points that matter on the way from one place to another: those that touch, or nearly so, at the
+/// start, and, of shapes that do not, those where they first touch on the way if they overlap at the
+/// end, or if one of them is continuous. Gaps are those at the start; else as above.
+int tni_find_ahead(tni_finder* finder, const tni_view* start, const tni_view* end,
+                   tni_touch* touches, int capacity);
 
-/// The same point at another place: rows[0] the gap along the normal, from body 1 to body 2;
-/// rows[1] and rows[2] the slip along two directions across it (C is 0): the velocity of body 2's
-/// matter at the point less that of body 1's. Each with rate, gamma = Jdot u and the push on either
-/// side, for frames (p1, F1) and (p2, identity) in the bodies.
-/// Returns 3, or 2 where neither body leaves the plane z = constant.
-int tni_touch_rows(const tn_model* model, const tni_touch* touch, const tni_view* views,
-                   tni_row* rows);
+/// How many rows of each kind a point has after the normal.
+typedef struct tni_touch_counts {
+    int slip, spin, roll;
+} tni_touch_counts;
+
+/// The same point at another place: rows[0] the gap along the normal, from body 1 to body 2; then
+/// the slip along one or two directions across it (C is 0): the velocity of body 2's surface at the
+/// point less that of body 1's; then the spin about the normal and the roll about one or two
+/// directions across it, where the material resists them. Each with rate, gamma = Jdot u and the
+/// push on either side, for frames (p1, F1) and (p2, identity) in the bodies. Bodies that keep to the
+/// plane z = constant have one direction across, and do not spin.
+tni_touch_counts tni_touch_rows(const tn_model* model, const tni_touch* touch,
+                                const tni_view* views, tni_row* rows);
 /// World position of the point (on body 2) and the normal from body 1 to body 2.
 void tni_touch_place(const tn_model* model, const tni_touch* touch, const tni_view* views,
                      tn_vec3* position, tn_vec3* normal);

@@ -1,10 +1,12 @@
 // find: the points where shapes touch, or nearly so.
 //
-// A plane against what the other shape has to offer as lowest points:
+// Pairs that may touch come from a tree of boxes (geom/boxes.h), their points from geom/collide.h.
+// A face that meets something is a plane of its body, rounds that meet are balls; see contact.h.
+// Planes are everywhere, so they are tried against all, and against them every shape has its lowest
+// points itself:
 //     sphere    its centre, a ball             capsule  two centres, balls
-//     box       eight vertices                 convex   its points, also such as lie inside
+//     box       eight vertices                 convex   its vertices
 //     cylinder  each end's rim, see below
-// and spheres against each other. Other pairs are for a full collision detection.
 //
 // The rim of a cylinder. Let s be the sine of the angle between its axis and the normal. A rim that
 // leans clearly (s > rolls) touches at its lowest point, which wanders over it: a disc that rolls,
@@ -14,19 +16,161 @@
 // has no clear direction (s < stands), the first lies along the shape's x axis; then the rim is
 // lower by at most s times the radius. Vertices hold for as long as the bodies move little.
 //
-// Bodies that keep to the plane z = constant are touched by planes that stand on it; features that
+// Bodies that keep to the plane z = constant are touched by what stands on it; features that
 // they have twice, one above the other, count once, and spheres are discs.
 //
-// Cost: planes times features and pairs of spheres, a dot product each; nothing is stored, so that
-// results depend on the places of the bodies only.
+// On the way from one place to another. Shapes that touch at the start, or nearly (skin), give the
+// points that they have there. Others count if they overlap at the end, or if a body is marked as
+// continuous: then the points are those of where they first touch, by conservative advancement. At the
+// end itself they may be so deep in each other that the nearest way out is the wrong one.
+//
+// Order. Pairs are sorted by their shapes, points of a pair by their features: what the tree
+// remembers has no say in what is found. Nor has the direction that last kept two shapes apart,
+// which spares most of the pairs that are near.
 #include "contact/contact.h"
 
-enum { RIM_POINTS = 4, SHAPE_BITS = 22, FEATURE_BITS = 20 };
+#include "geom/boxes.h"
+#include "geom/cast.h"
+#include "geom/collide.h"
+#include "geom/gjk.h"
+
+enum { RIM_POINTS = 4, SHAPE_BITS = 20, FEATURE_BITS = 23, SPOTS = 512 };
 
 static const double rolls           = 0.2;
 static const double stands          = 1e-7;
 static const double plane_tolerance = 1e-9;  // sine of the angle that a normal may lean
 static const double one_above       = 1e-12; // in sizes of the shape: one point over another
+static const double skin            = 1e-3;  // of the smaller shape: what nearly touches
+static const double skin_least      = 1e-6;  // [m]
+
+// A pair of shapes to be looked at.
+typedef struct candidate {
+    uint64_t key;  ///< of the shapes
+    int      pair; ///< of the tree; -1: a plane
+} candidate;
+
+struct tni_finder {
+    tni_arena       arena;
+    const tn_model* model;
+    tni_boxes*      boxes;
+    int*            planes;
+    int             plane_count;
+    double*         extents; ///< by shape
+    tni_aabb*       bounds;  ///< by shape, with what it may reach
+    tni_spot*       spots;
+    tni_arena       list_arena; ///< of candidates, which grow
+    candidate *     candidates, *sorted;
+    int             capacity, count;
+    bool            full;
+    const uint8_t*  out; ///< by body: left out; NULL: none
+};
+
+// ---- Memory ---------------------------------------------------------------------------------------
+
+static bool pair_may_meet(const void* user, int a, int b)
+{
+    return tni_shapes_may_touch(user, a, b);
+}
+
+static tn_result take_list(tni_finder* f, int capacity)
+{
+    tni_arena  arena  = tni_arena_make(&f->model->arena.host);
+    candidate *list   = TNI_TAKE(&arena, candidate, capacity),
+              *sorted = TNI_TAKE(&arena, candidate, capacity);
+    if (arena.failed) {
+        tni_arena_free(&arena);
+        return TN_ERR_MEMORY;
+    }
+    tni_arena_free(&f->list_arena);
+    f->list_arena = arena;
+    f->candidates = list;
+    f->sorted     = sorted;
+    f->capacity   = capacity;
+    return TN_OK;
+}
+
+tn_result tni_finder_create(const tn_model* model, tni_finder** out)
+{
+    tni_arena   arena = tni_arena_make(&model->arena.host);
+    tni_finder* f     = TNI_TAKE(&arena, tni_finder, 1);
+    const int   n     = model->shape_count;
+    *out              = NULL;
+    if (f == NULL) return TN_ERR_MEMORY;
+    *f         = (tni_finder){.model = model, .list_arena = tni_arena_make(&model->arena.host)};
+    f->planes  = TNI_TAKE(&arena, int, n);
+    f->extents = TNI_TAKE(&arena, double, n);
+    f->bounds  = TNI_TAKE(&arena, tni_aabb, n);
+    f->spots   = TNI_TAKE(&arena, tni_spot, SPOTS);
+    f->arena   = arena;
+    tn_result result = arena.failed ? TN_ERR_MEMORY : TN_OK;
+    for (int i = 0; result == TN_OK && i < n; ++i) {
+        const tni_geometry* g = &model->shapes[i].geometry;
+        f->extents[i]         = tni_extent(g);
+        f->bounds[i].lower.x  = NAN;
+        if (g->type == TN_SHAPE_PLANE) f->planes[f->plane_count++] = i;
+    }
+    if (result == TN_OK)
+        result =
+            tni_boxes_create(&model->arena.host, n, 64 + 4 * n, pair_may_meet, model, &f->boxes);
+    if (result == TN_OK) result = take_list(f, 64 + 4 * n);
+    if (result != TN_OK) tni_finder_free(f);
+    else *out = f;
+    return result;
+}
+
+void tni_finder_free(tni_finder* f)
+{
+    if (f == NULL) return;
+    tni_boxes_free(f->boxes);
+    tni_arena_free(&f->list_arena);
+    tni_arena arena = f->arena; // it lies in its own arena
+    tni_arena_free(&arena);
+}
+
+tn_result tni_finder_grow(tni_finder* f)
+{
+    const int       pairs  = tni_boxes_pair_count(f->boxes);
+    const tn_result result = f->count > f->capacity || 2 * pairs < f->capacity
+                                 ? take_list(f, 2 * f->capacity)
+                                 : tni_boxes_grow(f->boxes);
+    if (result == TN_OK) f->full = false;
+    return result;
+}
+
+void tni_finder_leave_out(tni_finder* f, const uint8_t* bodies)
+{
+    if (f != NULL) f->out = bodies;
+}
+
+// Whether a shape cannot move, or is left out.
+static bool rests(const tni_finder* f, int shape)
+{
+    const int body = f->model->shapes[shape].body;
+    return f->model->bodies[body].dim == 0 || (f->out != NULL && f->out[body]);
+}
+
+static bool is_out(const tni_finder* f, int shape)
+{
+    return f->out != NULL && f->out[f->model->shapes[shape].body];
+}
+
+// Left out, and its bounds are known: they are those of this or that reach, at least its own.
+static bool is_kept(const tni_finder* f, int shape)
+{
+    return is_out(f, shape) && !isnan(f->bounds[shape].lower.x);
+}
+
+bool tni_finder_is_full(const tni_finder* f)
+{
+    return f->full;
+}
+
+size_t tni_finder_bytes(const tni_finder* f)
+{
+    return f->arena.bytes + f->list_arena.bytes + tni_boxes_bytes(f->boxes);
+}
+
+// ---- Touches --------------------------------------------------------------------------------------
 
 // Where touches go: beyond the capacity they are only counted.
 typedef struct list {
@@ -40,21 +184,28 @@ static void add(list* out, const tni_touch* touch)
     ++out->count;
 }
 
-// What all touches of two shapes have in common.
-static tni_touch touch_of(const tni_shape* shape1, const tni_shape* shape2)
+// What all touches of two shapes have in common, the first one's body being the first.
+static tni_touch touch_of(const tn_model* model, int first, int second)
 {
-    return (tni_touch){.body1       = shape1->body,
-                       .body2       = shape2->body,
-                       .p1          = shape1->p,
-                       .p2          = shape2->p,
-                       .F1          = shape1->F,
-                       .friction    = sqrt(shape1->friction * shape2->friction),
-                       .restitution = fmax(shape1->restitution, shape2->restitution)};
+    const tni_shape *shape1 = &model->shapes[first], *shape2 = &model->shapes[second];
+    return (tni_touch){.body1    = shape1->body,
+                       .body2    = shape2->body,
+                       .p1       = shape1->p,
+                       .p2       = shape2->p,
+                       .F1       = shape1->F,
+                       .surface1 = shape1->surface,
+                       .surface2 = shape2->surface,
+                       .material = tni_material_of(model, first, second)};
 }
 
-static uint64_t id_of(int shape1, int shape2, int feature)
+static uint64_t key_of(int shape1, int shape2)
 {
-    return ((uint64_t)shape1 << SHAPE_BITS | (uint64_t)shape2) << FEATURE_BITS | (uint64_t)feature;
+    return (uint64_t)shape1 << SHAPE_BITS | (uint64_t)shape2;
+}
+
+static uint64_t id_of(uint64_t key, int feature)
+{
+    return key << FEATURE_BITS | (uint64_t)feature;
 }
 
 static tn_vec3 point_of(const tni_view* view, tn_vec3 p)
@@ -64,25 +215,14 @@ static tn_vec3 point_of(const tni_view* view, tn_vec3 p)
 
 // ---- Planes -------------------------------------------------------------------------------------
 
-// How far a shape reaches from its origin.
-static double extent_of(const tni_shape* shape)
-{
-    switch (shape->type) {
-    case TN_SHAPE_BOX: return tni_norm(shape->half_size);
-    case TN_SHAPE_CAPSULE:
-    case TN_SHAPE_CYLINDER: return shape->half_length + shape->radius;
-    default: return shape->radius;
-    }
-}
-
 static int feature_count(const tni_shape* shape)
 {
-    switch (shape->type) {
+    switch (shape->geometry.type) {
     case TN_SHAPE_SPHERE: return 1;
     case TN_SHAPE_CAPSULE: return 2;
     case TN_SHAPE_BOX: return 8;
     case TN_SHAPE_CYLINDER: return 2 * RIM_POINTS;
-    case TN_SHAPE_CONVEX: return shape->point_count;
+    case TN_SHAPE_CONVEX: return shape->geometry.polytope->vertex_count;
     default: return 0;
     }
 }
@@ -107,20 +247,22 @@ static tn_vec3 lowest_of_rim(const tni_shape* shape, const over* o, tn_vec3 n)
 
 static bool place_rim(const tni_shape* shape, const over* o, int feature, tni_touch* touch)
 {
-    const tn_vec3 n      = tni_mul_t(&shape->F, tni_mul_t(&o->view->R, o->n));
-    const tn_vec3 axis   = tni_column(&shape->F, 2);
-    const double  side   = feature < RIM_POINTS ? shape->half_length : -shape->half_length;
-    const int     corner = feature % RIM_POINTS;
-    touch->p2            = tni_add_scaled(shape->p, side, axis);
-    touch->axis          = axis;
-    touch->wheel         = n.x * n.x + n.y * n.y > rolls * rolls;
+    const tn_vec3 n    = tni_mul_t(&shape->F, tni_mul_t(&o->view->R, o->n));
+    const tn_vec3 axis = tni_column(&shape->F, 2);
+    const double  side =
+        feature < RIM_POINTS ? shape->geometry.half_length : -shape->geometry.half_length;
+    const int corner = feature % RIM_POINTS;
+    touch->p2        = tni_add_scaled(shape->p, side, axis);
+    touch->axis      = axis;
+    touch->wheel     = n.x * n.x + n.y * n.y > rolls * rolls;
     if (touch->wheel) {
-        touch->radius2 = shape->radius;
+        touch->radius2 = shape->geometry.radius;
         return corner == 0;
     }
     const tn_vec3 low = lowest_of_rim(shape, o, n);
     const tn_vec3 d   = corner % 2 == 0 ? low : tni_cross(axis, low);
-    touch->p2         = tni_add_scaled(touch->p2, corner < 2 ? shape->radius : -shape->radius, d);
+    touch->p2 =
+        tni_add_scaled(touch->p2, corner < 2 ? shape->geometry.radius : -shape->geometry.radius, d);
     return true;
 }
 
@@ -128,20 +270,23 @@ static bool place_rim(const tni_shape* shape, const over* o, int feature, tni_to
 static bool place_feature(const tni_shape* shape, const over* o, int feature, tni_touch* touch)
 {
     tn_vec3 d = {0, 0, 0}; // in the shape's axes
-    switch (shape->type) {
+    switch (shape->geometry.type) {
     case TN_SHAPE_CYLINDER: return place_rim(shape, o, feature, touch);
-    case TN_SHAPE_CAPSULE: d.z = feature == 0 ? shape->half_length : -shape->half_length; break;
-    case TN_SHAPE_BOX:
-        d.x = feature & 1 ? -shape->half_size.x : shape->half_size.x;
-        d.y = feature & 2 ? -shape->half_size.y : shape->half_size.y;
-        d.z = feature & 4 ? -shape->half_size.z : shape->half_size.z;
+    case TN_SHAPE_CAPSULE:
+        d.z = feature == 0 ? shape->geometry.half_length : -shape->geometry.half_length;
         break;
-    case TN_SHAPE_CONVEX: d = shape->points[feature]; break;
+    case TN_SHAPE_BOX:
+        d.x = feature & 1 ? -shape->geometry.half_size.x : shape->geometry.half_size.x;
+        d.y = feature & 2 ? -shape->geometry.half_size.y : shape->geometry.half_size.y;
+        d.z = feature & 4 ? -shape->geometry.half_size.z : shape->geometry.half_size.z;
+        break;
+    case TN_SHAPE_CONVEX: d = shape->geometry.polytope->vertices[feature]; break;
     default: break;
     }
-    touch->p2 = tni_add(shape->p, tni_mul(&shape->F, d));
-    touch->radius2 =
-        shape->type == TN_SHAPE_BOX || shape->type == TN_SHAPE_CONVEX ? 0 : shape->radius;
+    touch->p2      = tni_add(shape->p, tni_mul(&shape->F, d));
+    touch->radius2 = shape->geometry.type == TN_SHAPE_BOX || shape->geometry.type == TN_SHAPE_CONVEX
+                         ? 0
+                         : shape->geometry.radius;
     return true;
 }
 
@@ -157,7 +302,7 @@ static double gap_of(const over* o, const tni_touch* touch)
 static bool is_doubled(const tni_shape* shape, const over* o, int feature, const tni_touch* touch)
 {
     const tn_vec3 here   = tni_mul(&o->view->R, touch->p2);
-    const double  margin = one_above * (extent_of(shape) + tni_norm(shape->p));
+    const double  margin = one_above * (tni_extent(&shape->geometry) + tni_norm(shape->p));
     tni_touch     other  = *touch;
     for (int i = 0; i < feature; ++i) {
         if (!place_feature(shape, o, i, &other)) continue;
@@ -167,31 +312,47 @@ static bool is_doubled(const tni_shape* shape, const over* o, int feature, const
     return false;
 }
 
-static void over_plane(const tn_model* model, const tni_view* views, int plane, int other,
+static void over_plane(const tni_finder* f, const tni_view* views, int plane, int other,
                        double reach, list* out)
 {
+    const tn_model*  model  = f->model;
     const tni_shape *shape1 = &model->shapes[plane], *shape2 = &model->shapes[other];
     const tni_view * view1 = &views[shape1->body], *view2 = &views[shape2->body];
-    const over       o      = {.n      = tni_mul(&view1->R, tni_column(&shape1->F, 2)),
-                               .origin = point_of(view1, shape1->p),
-                               .view   = view2,
-                               .flat   = tni_is_flat(&model->bodies[shape1->body]) &&
-                                       tni_is_flat(&model->bodies[shape2->body])};
-    const double     middle = tni_dot(o.n, tni_sub(point_of(view2, shape2->p), o.origin));
-    if (!(middle - extent_of(shape2) <= reach)) return; // so written, it catches NaN too
-    if (!tni_may_touch(model, shape1->body, shape2->body)) return;
+    const over       o = {.n      = tni_mul(&view1->R, tni_column(&shape1->F, 2)),
+                          .origin = point_of(view1, shape1->p),
+                          .view   = view2,
+                          .flat   = tni_is_flat(&model->bodies[shape1->body]) &&
+                                  tni_is_flat(&model->bodies[shape2->body])};
     if (o.flat && fabs(o.n.z) > plane_tolerance) return;
-    tni_touch touch = touch_of(shape1, shape2);
+    tni_touch touch = touch_of(model, plane, other);
     for (int i = 0; i < feature_count(shape2); ++i) {
         if (!place_feature(shape2, &o, i, &touch)) continue;
         touch.gap = gap_of(&o, &touch);
         if (!(touch.gap <= reach) || (o.flat && is_doubled(shape2, &o, i, &touch))) continue;
-        touch.id = id_of(plane, other, i);
+        touch.id = id_of(key_of(plane, other), i);
         add(out, &touch);
     }
 }
 
-// ---- Spheres ------------------------------------------------------------------------------------
+// Whether the lowest that a shape may be is within reach of a plane; so written, it catches NaN too.
+static bool is_over(const tni_finder* f, const tni_view* views, int plane, int other, double reach)
+{
+    const tni_shape *shape1 = &f->model->shapes[plane], *shape2 = &f->model->shapes[other];
+    const tni_view * view1 = &views[shape1->body], *view2 = &views[shape2->body];
+    const tn_vec3    n = tni_mul(&view1->R, tni_column(&shape1->F, 2));
+    const double     middle =
+        tni_dot(n, tni_sub(point_of(view2, shape2->p), point_of(view1, shape1->p)));
+    return middle - f->extents[other] <= reach;
+}
+
+// ---- Other pairs ----------------------------------------------------------------------------------
+
+static tni_pose pose_of(const tn_model* model, int shape, const tni_view* views)
+{
+    const tni_shape* s    = &model->shapes[shape];
+    const tni_view*  view = &views[s->body];
+    return (tni_pose){point_of(view, s->p), tni_mat_mul(&view->R, &s->F)};
+}
 
 // The axis of a frame that is most across d comes first.
 static tni_mat3 most_across_first(const tni_mat3* F, tn_vec3 d)
@@ -202,56 +363,357 @@ static tni_mat3 most_across_first(const tni_mat3* F, tn_vec3 d)
     return tni_columns(tni_column(F, k), tni_column(F, (k + 1) % 3), tni_column(F, (k + 2) % 3));
 }
 
-// How far a sphere may be from its body's centre of mass along any axis, its radius counted.
-static double size_of(const tni_shape* shape)
+static tni_mat3 plane_axes(tn_vec3 n)
 {
-    return shape->radius + fabs(shape->p.x) + fabs(shape->p.y) + fabs(shape->p.z);
+    const tn_vec3 x = tni_perpendicular(n);
+    return tni_columns(x, tni_cross(n, x), n);
 }
 
-// A look that costs little and sends most pairs away. In x and y, where discs count too.
-static bool are_near(const tn_model* model, const tni_view* views, int first, int second,
-                     double reach)
+// From where a body is, in its axes.
+static tn_vec3 in_body(const tni_view* view, tn_vec3 at)
 {
-    const tni_shape *shape1 = &model->shapes[first], *shape2 = &model->shapes[second];
-    const tn_vec3    x1 = views[shape1->body].x, x2 = views[shape2->body].x;
-    const double     most = 1.001 * (size_of(shape1) + size_of(shape2)) + reach; // for rounding
-    return fabs(x2.x - x1.x) <= most && fabs(x2.y - x1.y) <= most;
+    return tni_mul_t(&view->R, tni_sub(at, view->x));
 }
 
-static void on_sphere(const tn_model* model, const tni_view* views, int first, int second,
-                      double reach, list* out)
+// Bodies are where the spot was found.
+static tni_touch touch_at(const tn_model* model, int first, int second, const tni_view* view1,
+                          const tni_view* view2, const tni_spot* spot)
 {
-    const tni_shape *shape1 = &model->shapes[first], *shape2 = &model->shapes[second];
-    const tni_view * view1 = &views[shape1->body], *view2 = &views[shape2->body];
-    tn_vec3          D = tni_sub(point_of(view2, shape2->p), point_of(view1, shape1->p));
-    if (tni_is_flat(&model->bodies[shape1->body]) && tni_is_flat(&model->bodies[shape2->body]))
-        D.z = 0;
-    const double gap = tni_norm(D) - shape1->radius - shape2->radius;
-    if (!(gap <= reach) || !tni_may_touch(model, shape1->body, shape2->body)) return;
-    tni_touch touch = touch_of(shape1, shape2);
-    touch.id        = id_of(first, second, 0);
-    touch.round     = true;
-    touch.F1        = most_across_first(&shape1->F, tni_mul_t(&view1->R, D));
-    touch.radius1   = shape1->radius;
-    touch.radius2   = shape2->radius;
-    touch.gap       = gap;
-    add(out, &touch);
+    const bool      other = spot->kind == TNI_SPOT_FACE_2; // then its owner comes first
+    tni_touch       touch = other ? touch_of(model, second, first) : touch_of(model, first, second);
+    const tni_view *owner = other ? view2 : view1, *guest = other ? view1 : view2;
+    const tn_vec3   n = other ? tni_neg(spot->n) : spot->n, c1 = other ? spot->c2 : spot->c1,
+                  c2 = other ? spot->c1 : spot->c2;
+    const double r1  = other ? spot->r2 : spot->r1;
+    touch.id         = id_of(key_of(first, second), (int)spot->feature);
+    touch.round      = spot->kind == TNI_SPOT_ROUND;
+    touch.radius2    = other ? spot->r1 : spot->r2;
+    touch.gap        = spot->gap;
+    touch.p2         = in_body(guest, c2);
+    if (touch.round) {
+        touch.radius1 = r1;
+        touch.p1      = in_body(owner, c1);
+        touch.F1      = most_across_first(&touch.F1, tni_mul_t(&owner->R, n));
+    } else {
+        touch.p1 = in_body(owner, tni_add_scaled(c1, r1, n));
+        touch.F1 = plane_axes(tni_normalised(tni_mul_t(&owner->R, n)));
+    }
+    return touch;
 }
 
-int tni_find_touches(const tn_model* model, const tni_view* views, double reach, tni_touch* touches,
+static void sort_spots(tni_spot* spots, int count)
+{
+    for (int i = 1; i < count; ++i) {
+        const tni_spot spot = spots[i];
+        int            k    = i;
+        for (; k > 0 && spots[k - 1].feature > spot.feature; --k) spots[k] = spots[k - 1];
+        spots[k] = spot;
+    }
+}
+
+// In the plane: whether an earlier point lies straight above or below.
+static bool is_above(const tni_spot* spots, int i, double size)
+{
+    for (int k = 0; k < i; ++k) {
+        const tn_vec3 d = tni_sub(spots[i].c2, spots[k].c2);
+        if (fabs(d.x) <= 1e-9 * size && fabs(d.y) <= 1e-9 * size) return true;
+    }
+    return false;
+}
+
+// Shapes that touch in the plane are discs there, wherever they stand.
+static bool discs_meet(tni_finder* f, int first, int second, const tni_pose* pose1,
+                       const tni_pose* pose2, double reach, tni_spot* spot)
+{
+    const double r1  = f->model->shapes[first].geometry.radius,
+                 r2  = f->model->shapes[second].geometry.radius;
+    tn_vec3 D        = tni_sub(pose2->x, pose1->x);
+    D.z              = 0;
+    const double gap = tni_norm(D) - r1 - r2;
+    *spot            = (tni_spot){.kind = TNI_SPOT_ROUND,
+                                  .n    = tni_norm(D) > 0 ? tni_normalised(D) : tni_vec3(1, 0, 0),
+                                  .c1   = pose1->x,
+                                  .c2   = pose2->x,
+                                  .r1   = r1,
+                                  .r2   = r2,
+                                  .gap  = gap};
+    return gap <= reach;
+}
+
+// Points of two shapes where the views are; views hold what the bodies' numbers say there.
+static int collide(tni_finder* f, int first, int second, const tni_pose* pose1,
+                   const tni_pose* pose2, double reach)
+{
+    const tni_shape *shape1 = &f->model->shapes[first], *shape2 = &f->model->shapes[second];
+    const bool       flat = tni_is_flat(&f->model->bodies[shape1->body]) &&
+                      tni_is_flat(&f->model->bodies[shape2->body]);
+    if (flat && shape1->geometry.type == TN_SHAPE_SPHERE &&
+        shape2->geometry.type == TN_SHAPE_SPHERE)
+        return discs_meet(f, first, second, pose1, pose2, reach, f->spots);
+    int count =
+        tni_collide(&shape1->geometry, pose1, &shape2->geometry, pose2, reach, f->spots, SPOTS);
+    if (count > SPOTS) count = SPOTS;
+    sort_spots(f->spots, count);
+    if (!flat) return count;
+    int kept = 0;
+    for (int i = 0; i < count; ++i) {
+        const double size = fmin(f->extents[first], f->extents[second]);
+        if (fabs(f->spots[i].n.z) > plane_tolerance || is_above(f->spots, i, size)) continue;
+        f->spots[kept++] = f->spots[i];
+    }
+    return kept;
+}
+
+static void take_spots(tni_finder* f, int first, int second, const tni_view* view1,
+                       const tni_view* view2, int count, list* out)
+{
+    for (int i = 0; i < count; ++i) {
+        const tni_touch touch = touch_at(f->model, first, second, view1, view2, &f->spots[i]);
+        add(out, &touch);
+    }
+}
+
+// Whether what is remembered of a pair shows that it is apart; else the direction is looked up anew.
+static bool is_apart(tni_finder* f, int pair, int first, int second, const tni_pose* pose1,
+                     const tni_pose* pose2, double reach)
+{
+    const tni_geometry *g1 = &f->model->shapes[first].geometry,
+                       *g2 = &f->model->shapes[second].geometry;
+    tn_vec3* note          = tni_boxes_note(f->boxes, pair);
+    if (!tni_is_convex(g1->type) || !tni_is_convex(g2->type)) return false;
+    if (tni_known_apart(g1, pose1, g2, pose2, reach, *note)) return true;
+    const tni_nearest nearest = tni_nearest_points(g1, pose1, g2, pose2);
+    if (!(nearest.gap > reach)) return false;
+    *note = nearest.n;
+    return false; // near the reach: let the one that finds points decide
+}
+
+static void between(tni_finder* f, const tni_view* views, const candidate* c, double reach,
+                    list* out)
+{
+    const int first = (int)(c->key >> SHAPE_BITS), second = (int)(c->key & ((1 << SHAPE_BITS) - 1));
+    const tni_pose pose1 = pose_of(f->model, first, views),
+                   pose2 = pose_of(f->model, second, views);
+    if (is_apart(f, c->pair, first, second, &pose1, &pose2, reach)) return;
+    const int count = collide(f, first, second, &pose1, &pose2, reach);
+    take_spots(f, first, second, &views[f->model->shapes[first].body],
+               &views[f->model->shapes[second].body], count, out);
+}
+
+// ---- Who is near whom -----------------------------------------------------------------------------
+
+static tni_aabb widened(tni_aabb box, double by)
+{
+    const tn_vec3 d = {by, by, by};
+    return (tni_aabb){tni_sub(box.lower, d), tni_add(box.upper, d)};
+}
+
+static tni_aabb united(const tni_aabb* a, const tni_aabb* b)
+{
+    return (tni_aabb){tni_vec3(fmin(a->lower.x, b->lower.x), fmin(a->lower.y, b->lower.y),
+                               fmin(a->lower.z, b->lower.z)),
+                      tni_vec3(fmax(a->upper.x, b->upper.x), fmax(a->upper.y, b->upper.y),
+                               fmax(a->upper.z, b->upper.z))};
+}
+
+// Discs are as tall as it takes.
+static tni_aabb bounds_at(const tn_model* model, int shape, const tni_view* views)
+{
+    const tni_pose pose = pose_of(model, shape, views);
+    tni_aabb       box  = tni_bounds(&model->shapes[shape].geometry, &pose);
+    if (tni_is_flat(&model->bodies[model->shapes[shape].body]) &&
+        model->shapes[shape].geometry.type == TN_SHAPE_SPHERE) {
+        box.lower.z = -HUGE_VAL;
+        box.upper.z = HUGE_VAL;
+    }
+    return box;
+}
+
+static bool list_candidate(tni_finder* f, uint64_t key, int pair)
+{
+    if (f->count++ < f->capacity) f->candidates[f->count - 1] = (candidate){key, pair};
+    return f->count <= f->capacity;
+}
+
+// By rising key: runs that stand in order already are merged.
+static void sort_candidates(tni_finder* f)
+{
+    candidate *from = f->candidates, *to = f->sorted;
+    for (int runs = 2; runs > 1;) {
+        int at = 0;
+        runs   = 0;
+        while (at < f->count) {
+            int middle = at + 1, end;
+            while (middle < f->count && from[middle - 1].key < from[middle].key) ++middle;
+            end = middle < f->count ? middle + 1 : middle;
+            while (end < f->count && from[end - 1].key < from[end].key) ++end;
+            int i = at, k = middle;
+            for (int m = at; m < end; ++m)
+                to[m] =
+                    k >= end || (i < middle && from[i].key < from[k].key) ? from[i++] : from[k++];
+            at = end;
+            ++runs;
+        }
+        candidate* swap = from;
+        from            = to;
+        to              = swap;
+    }
+    f->candidates = from;
+    f->sorted     = to;
+}
+
+// All pairs whose bounds meet, and planes with what is near them at either views. False: no room.
+static bool list_candidates(tni_finder* f, const tni_view* views, const tni_view* end, double reach)
+{
+    const tn_model* model = f->model;
+    f->count              = 0;
+    f->full               = !tni_boxes_update(f->boxes, f->bounds);
+    if (f->full) return false;
+    for (int p = 0; p < f->plane_count; ++p) {
+        for (int i = 0; i < model->shape_count; ++i) {
+            if (is_out(f, i) && rests(f, f->planes[p])) continue;
+            if (!is_over(f, views, f->planes[p], i, reach) &&
+                !(end != NULL && is_over(f, end, f->planes[p], i, reach)))
+                continue;
+            if (tni_shapes_may_touch(model, f->planes[p], i))
+                (void)list_candidate(f, key_of(f->planes[p], i), -1);
+        }
+    }
+    const tni_pair* pairs = tni_boxes_pairs(f->boxes);
+    for (int i = 0; i < tni_boxes_pair_count(f->boxes); ++i) {
+        if (rests(f, pairs[i].a) && rests(f, pairs[i].b)) continue;
+        if (tni_aabb_meet(&f->bounds[pairs[i].a], &f->bounds[pairs[i].b]))
+            (void)list_candidate(f, key_of(pairs[i].a, pairs[i].b), i);
+    }
+    f->full = f->count > f->capacity;
+    if (!f->full) sort_candidates(f);
+    return !f->full;
+}
+
+int tni_find_touches(tni_finder* f, const tni_view* views, double reach, tni_touch* touches,
                      int capacity)
 {
-    list out = {.touches = touches, .capacity = capacity};
+    const tn_model* model = f->model;
+    list            out   = {.touches = touches, .capacity = capacity};
     for (int i = 0; i < model->shape_count; ++i) {
-        const tn_shape_type type = model->shapes[i].type;
-        for (int j = 0; type == TN_SHAPE_PLANE && j < model->shape_count; ++j) {
-            if (model->shapes[j].type != TN_SHAPE_PLANE)
-                over_plane(model, views, i, j, reach, &out);
+        if (is_kept(f, i)) continue;
+        f->bounds[i] = (tni_aabb){{NAN, NAN, NAN}, {NAN, NAN, NAN}};
+        if (model->shapes[i].geometry.type != TN_SHAPE_PLANE)
+            f->bounds[i] = widened(bounds_at(model, i, views), fmax(0, 0.5 * reach));
+    }
+    if (!list_candidates(f, views, NULL, reach)) return TNI_FINDER_FULL;
+    for (int i = 0; i < f->count; ++i) {
+        const candidate* c = &f->candidates[i];
+        if (c->pair >= 0) between(f, views, c, reach, &out);
+        else
+            over_plane(f, views, (int)(c->key >> SHAPE_BITS),
+                       (int)(c->key & ((1 << SHAPE_BITS) - 1)), reach, &out);
+    }
+    return out.count;
+}
+
+// ---- On the way -----------------------------------------------------------------------------------
+
+static tni_sweep_motion motion_of(const tn_model* model, int shape, const tni_view* start,
+                                  const tni_view* end)
+{
+    const tni_shape* s  = &model->shapes[shape];
+    const tni_view * v0 = &start[s->body], *v1 = &end[s->body];
+    const tni_mat3   Rt = tni_transposed(&v0->R), turn = tni_mat_mul(&v1->R, &Rt);
+    return (tni_sweep_motion){.start  = pose_of(model, shape, start),
+                              .centre = tni_neg(tni_mul_t(&s->F, s->p)),
+                              .move   = tni_sub(v1->x, v0->x),
+                              .turn   = tni_quat_log(tni_matrix_quat(&turn))};
+}
+
+// The view of a body, of which a shape is at a pose.
+static tni_view view_at(const tni_shape* shape, const tni_pose* pose)
+{
+    const tni_mat3 Ft   = tni_transposed(&shape->F);
+    tni_view       view = {.R = tni_mat_mul(&pose->R, &Ft)};
+    view.x              = tni_sub(pose->x, tni_mul(&view.R, shape->p));
+    return view;
+}
+
+static double skin_of(const tni_finder* f, int first, int second)
+{
+    return skin_least + skin * fmin(f->extents[first], f->extents[second]);
+}
+
+// Where two shapes that are apart at the start first touch.
+static void on_the_way(tni_finder* f, const tni_view* start, const tni_view* end, int first,
+                       int second, list* out)
+{
+    const tn_model*  model  = f->model;
+    const tni_shape *shape1 = &model->shapes[first], *shape2 = &model->shapes[second];
+    const tni_pose   pose1 = pose_of(model, first, end), pose2 = pose_of(model, second, end);
+    const double     near = skin_of(f, first, second);
+    double           t;
+    if (!shape1->continuous && !shape2->continuous &&
+        collide(f, first, second, &pose1, &pose2, 0) == 0)
+        return;
+    const tni_sweep_motion m1 = motion_of(model, first, start, end),
+                           m2 = motion_of(model, second, start, end);
+    if (!tni_first_touch(&shape1->geometry, &m1, &shape2->geometry, &m2, 0.5 * near, &t)) return;
+    const tni_pose at1 = tni_sweep_at(&m1, t), at2 = tni_sweep_at(&m2, t);
+    const tni_view view1 = view_at(shape1, &at1), view2 = view_at(shape2, &at2);
+    const int      count = collide(f, first, second, &at1, &at2, near);
+    take_spots(f, first, second, &view1, &view2, count, out);
+}
+
+// The same for a plane: the points that are below it, or nearly, at the end or at the start.
+static void towards_plane(tni_finder* f, const tni_view* start, const tni_view* end, int plane,
+                          int other, list* out)
+{
+    const double near  = skin_of(f, other, other);
+    const int    begun = out->count;
+    over_plane(f, start, plane, other, near, out);
+    const int known = out->count;
+    over_plane(f, end, plane, other, 0, out);
+    if (out->count > out->capacity) return;
+    int kept = known;
+    for (int i = known; i < out->count; ++i) { // what both have is taken as it starts
+        bool twice = false;
+        for (int k = begun; k < known; ++k)
+            twice = twice || out->touches[k].id == out->touches[i].id;
+        if (!twice) out->touches[kept++] = out->touches[i];
+    }
+    out->count = kept;
+    for (int i = begun + 1; i < kept; ++i) { // by rising id
+        const tni_touch touch = out->touches[i];
+        int             k     = i;
+        for (; k > begun && out->touches[k - 1].id > touch.id; --k)
+            out->touches[k] = out->touches[k - 1];
+        out->touches[k] = touch;
+    }
+}
+
+int tni_find_ahead(tni_finder* f, const tni_view* start, const tni_view* end, tni_touch* touches,
+                   int capacity)
+{
+    const tn_model* model = f->model;
+    list            out   = {.touches = touches, .capacity = capacity};
+    double          most  = skin_least;
+    for (int i = 0; i < model->shape_count; ++i) {
+        if (is_kept(f, i)) continue;
+        f->bounds[i] = (tni_aabb){{NAN, NAN, NAN}, {NAN, NAN, NAN}};
+        if (model->shapes[i].geometry.type == TN_SHAPE_PLANE) continue;
+        const double   near = skin_of(f, i, i);
+        const tni_aabb a = bounds_at(model, i, start), b = bounds_at(model, i, end);
+        f->bounds[i] = widened(united(&a, &b), near);
+        most         = fmax(most, near);
+    }
+    if (!list_candidates(f, start, end, most)) return TNI_FINDER_FULL;
+    for (int i = 0; i < f->count; ++i) {
+        const candidate* c     = &f->candidates[i];
+        const int        first = (int)(c->key >> SHAPE_BITS),
+                  second = (int)(c->key & ((1 << SHAPE_BITS) - 1)), before = out.count;
+        if (c->pair < 0) {
+            towards_plane(f, start, end, first, second, &out);
+            continue;
         }
-        for (int j = i + 1; type == TN_SHAPE_SPHERE && j < model->shape_count; ++j) {
-            if (model->shapes[j].type == TN_SHAPE_SPHERE && are_near(model, views, i, j, reach))
-                on_sphere(model, views, i, j, reach, &out);
-        }
+        between(f, start, c, skin_of(f, first, second), &out);
+        if (out.count == before) on_the_way(f, start, end, first, second, &out);
     }
     return out.count;
 }

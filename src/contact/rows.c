@@ -3,14 +3,14 @@
 // D leads from p1 to p2, n is the normal, c = p2 + arm the point of body 2 that is nearest body 1:
 //     gap = n . (D + arm) - radius1
 //     plane             n an axis of body 1,  arm as of a rolling joint (joint/rows.c)
-//     sphere on sphere  n = D/|D|,  ndot = (Ddot - (n.Ddot) n)/|D|,  arm = -radius2 n
+//     ball on ball      n = D/|D|,  ndot = (Ddot - (n.Ddot) n)/|D|,  arm = -radius2 n
 // V is the velocity of body 2's matter at c less that of body 1's. Its part along n is the rate of
 // the gap: what the turning of n and of arm adds is across n. So every row is one of
 // tni_meeting_row, along n or along a direction across it; a contact is a rolling joint that may
 // let go. Both sides are pushed at c, also when there is a gap, so that momentum is kept.
 // Directions across n, each with its rate, for gamma:
 //     plane             its x and y axes
-//     sphere on sphere  t = m/|m|, m = a - (a.n) n, with an axis a of body 1; and n x t
+//     ball on ball      t = m/|m|, m = a - (a.n) n, with an axis a of body 1; and n x t
 //     in the plane      n x z; normals of spheres lie in it, whatever z they stand at: discs
 // Bodies in the plane z = constant turn about z only, so that these stay in it.
 #include "contact/contact.h"
@@ -85,20 +85,55 @@ static place place_of(const tn_model* model, const tni_touch* touch, const tni_v
     return at;
 }
 
-int tni_touch_rows(const tn_model* model, const tni_touch* touch, const tni_view* views,
-                   tni_row* rows)
+// The velocity of a surface past its body: slip that the bodies' own velocities do not show.
+static void add_belt(const tni_view* view, tn_vec3 surface, double sign, const tni_motion* t,
+                     tni_row* row)
 {
-    const place at = place_of(model, touch, views);
-    tni_motion  t1 = axis_of_1(model, touch, views, 0), t2;
+    const tn_vec3 v = tni_mul(&view->R, surface);
+    row->rate += sign * tni_dot(t->at, v);
+    row->gamma += sign * (tni_dot(t->rate, v) + tni_dot(t->at, tni_cross(view->w, v)));
+}
+
+static void slip_row(const tni_touch* touch, const tni_view* views, const place* at,
+                     const tni_motion* t, tni_row* row)
+{
+    tni_meeting_row(&at->meeting, t, row);
+    add_belt(&views[touch->body1], touch->surface1, -1, t, row);
+    add_belt(&views[touch->body2], touch->surface2, 1, t, row);
+}
+
+// How fast body 2 turns about a direction, seen from body 1.
+static void turn_row(const place* at, const tni_motion* a, tni_row* row)
+{
+    const tn_vec3 w     = tni_sub(at->meeting.w2, at->meeting.w1);
+    *row                = (tni_row){.rate = tni_dot(a->at, w), .gamma = tni_dot(a->rate, w)};
+    row->push[0].torque = tni_neg(a->at);
+    row->push[1].torque = a->at;
+}
+
+tni_touch_counts tni_touch_rows(const tn_model* model, const tni_touch* touch,
+                                const tni_view* views, tni_row* rows)
+{
+    const place      at    = place_of(model, touch, views);
+    const bool       turns = model->bodies[touch->body1].turns || model->bodies[touch->body2].turns;
+    tni_motion       t[2]  = {axis_of_1(model, touch, views, 0)};
+    tni_touch_counts counts = {.slip = at.flat ? 1 : 2};
     tni_meeting_row(&at.meeting, &at.n, &rows[0]);
     rows[0].C = tni_dot(at.n.at, tni_add(at.meeting.D.at, at.meeting.arm)) - touch->radius1;
-    if (at.flat) t1 = cross_of(&at.n, &up);
-    else if (touch->round) t1 = across_of(&at.n, &t1);
-    tni_meeting_row(&at.meeting, &t1, &rows[1]);
-    if (at.flat) return 2;
-    t2 = cross_of(&at.n, &t1);
-    tni_meeting_row(&at.meeting, &t2, &rows[2]);
-    return 3;
+    if (at.flat) t[0] = cross_of(&at.n, &up);
+    else if (touch->round) t[0] = across_of(&at.n, &t[0]);
+    t[1]      = cross_of(&at.n, &t[0]);
+    int count = 1;
+    for (int k = 0; k < counts.slip; ++k) slip_row(touch, views, &at, &t[k], &rows[count++]);
+    if (touch->material.spinning > 0 && turns && !at.flat) {
+        counts.spin = 1;
+        turn_row(&at, &at.n, &rows[count++]);
+    }
+    if (touch->material.rolling > 0 && turns) {
+        counts.roll = counts.slip;
+        for (int k = 0; k < counts.roll; ++k) turn_row(&at, at.flat ? &up : &t[k], &rows[count++]);
+    }
+    return counts;
 }
 
 void tni_touch_place(const tn_model* model, const tni_touch* touch, const tni_view* views,

@@ -24,7 +24,7 @@
 // With F > mu N matter breaks loose: below h F/m its speed grows by r a step. The end of a step has
 // the D of its start.
 //
-// Restitution is not looked at: it is for hard contacts.
+// Restitution, spin and roll are not looked at: they are for hard contacts.
 #include "contact/soft.h"
 
 #include "force/soft.h"
@@ -105,7 +105,7 @@ static void look_all_ahead(const tni_scene_view* at, const tni_ahead* ahead, tni
 /// A point as its rows are where the step starts.
 typedef struct point {
     int     count; ///< rows
-    tni_row rows[ROWS];
+    tni_row rows[TNI_TOUCH_ROWS];
     double  moved[ROWS], carried[ROWS]; ///< by kinematic bodies until the end; its mean rate
     double  ahead[ROWS];                ///< rate by the velocities expected of the others
 } point;
@@ -139,7 +139,7 @@ static void look_at(const tni_scene_view* at, const tni_ahead* ahead, const tni_
     const bool      both    = bodies[body[0]].dim > 0 && bodies[body[1]].dim > 0;
     const int       swap    = !both && bodies[body[1]].dim == 0;
     *p                      = (point){.count = 0};
-    p->count                = tni_touch_rows(at->model, touch, at->views, p->rows);
+    p->count                = 1 + tni_touch_rows(at->model, touch, at->views, p->rows).slip;
     soft->kind              = both ? TNI_SOFT_TOUCH : TNI_SOFT_BODY;
     soft->index             = -1;
     for (int side = 0; side < 2; ++side) {
@@ -205,7 +205,7 @@ static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact
     tni_soft soft;
     point    p;
     look_at(at, ahead, touch, &p, &soft);
-    if (way_of(at, ahead) > 0) *secant = secant_of(law, touch->friction, &p);
+    if (way_of(at, ahead) > 0) *secant = secant_of(law, touch->material.friction, &p);
     const bool presses = press(at, ahead, law, &p, &soft);
     if (rub(*secant, &p, &soft) || presses) take(user, &soft);
     return presses;
@@ -232,11 +232,11 @@ static void learn(tni_contact_room* room, const tni_touch* touch)
 }
 
 // Returns how many are known then, or would be, at most.
-static int find(const tn_model* model, const tni_view* views, tni_contact_room* room)
+static int find(const tni_view* views, tni_contact_room* room)
 {
     tni_touch* more     = room->touches + room->known; // read before it is written over
     const int  capacity = room->capacity - room->known;
-    const int  found    = tni_find_touches(model, views, 0, more, capacity);
+    const int  found    = tni_find_touches(room->finder, views, 0, more, capacity);
     if (found > capacity) return room->known + found;
     for (int i = 0; i < found; ++i) {
         const tni_touch touch = more[i];
@@ -251,7 +251,7 @@ static int look_again(const tni_scene_view* at, const tni_ahead* ahead, tni_cont
     room->count = 0, room->pushing = 0;
     if (at->model->shape_count < 2) return 0;
     look_all_ahead(at, ahead, room->views);
-    const int found = find(at->model, room->views, room);
+    const int found = find(room->views, room);
     for (int i = 0; i < found && found <= room->capacity; ++i) {
         if (!soften(at, ahead, law, &room->touches[i], &room->secants[i], take, user)) continue;
         const uint64_t mixed = (room->touches[i].id + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -266,7 +266,7 @@ int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_con
 {
     if (room->keep) return look_again(at, ahead, law, room, take, user);
     room->known     = 0;
-    const int found = find(at->model, at->views, room);
+    const int found = find(at->views, room);
     return found > room->capacity ? found : look_again(at, ahead, law, room, take, user);
 }
 

@@ -15,6 +15,7 @@ typedef struct tni_contact_law {
 
 /// What a search needs. Touches may be replaced by more of them between steps.
 typedef struct tni_contact_room {
+    tni_finder* finder;
     tni_view*  views; ///< by body: where those with shapes are expected to end
     tni_touch* touches;
     double*    secants; ///< what friction resists slip with, by touch

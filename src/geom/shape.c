@@ -8,16 +8,18 @@
 //     convex    tetrahedra from the middle of the points to the triangles (a, b, c) of the hull:
 //               V = det(a, b, c) / 6,   integral of x = V (a + b + c) / 4,
 //               integral of x x^T = V (s s^T + a a^T + b b^T + c c^T) / 20,   s = a + b + c
+//     mesh      the same sums over its triangles, when it is closed
 //
-// l is half the length along z; a, b, c are half the edges of the box. The sums for convex shapes
+// l is half the length along z; a, b, c are half the edges of the box. The sums over triangles
 // are exact but for rounding: triangles of a flat facet may be cut in any way. Points are taken
 // relative to their middle and scaled to size one first, so that far or tiny shapes lose no digits.
 // Parallel axes: moving the point of reference by d adds V (d^2 1 - d d^T); for two solids with d
 // between their centres the factor is the reduced content V_1 V_2 / (V_1 + V_2). Cost: closed
-// forms, or a hull. Fails only through the hull.
+// forms, a hull or a mesh. Fails only through these two.
 #include "geom/shape.h"
 
 #include "geom/hull.h"
+#include "geom/mesh.h"
 #include "math/rotation.h"
 
 static const double PI = 3.14159265358979323846;
@@ -67,7 +69,7 @@ static tni_solid capsule_solid(double r, double l)
     return solid;
 }
 
-// ---- Convex ------------------------------------------------------------------------------------
+// ---- Triangles around a volume --------------------------------------------------------------------
 
 static void to_unit_size(const tn_vec3* points, int count, tn_vec3 middle, double size,
                          tn_vec3* unit)
@@ -89,30 +91,44 @@ static void add_square(double sum[6], double w, tn_vec3 x)
     sum[5] += w * x.y * x.z;
 }
 
-static tni_solid hull_solid(const tni_hull* hull, const tn_vec3* points)
+void tni_moments_add(tni_moments* sums, tn_vec3 a, tn_vec3 b, tn_vec3 c)
 {
-    double  volume = 0, square[6] = {0};
-    tn_vec3 first = {0};
-    for (int f = 0; f < hull->face_count; ++f) {
-        if (!hull->faces[f].alive) continue;
-        const int*    v = hull->faces[f].vertex;
-        const tn_vec3 a = points[v[0]], b = points[v[1]], c = points[v[2]];
-        const tn_vec3 s = tni_add(a, tni_add(b, c));
-        const double  V = tni_dot(a, tni_cross(b, c)) / 6;
-        volume += V;
-        first = tni_add_scaled(first, V / 4, s);
-        add_square(square, V / 20, s);
-        add_square(square, V / 20, a);
-        add_square(square, V / 20, b);
-        add_square(square, V / 20, c);
-    }
-    tni_solid solid = {.content = volume, .centre = tni_scale(1 / volume, first)};
-    add_square(square, -volume, solid.centre);
+    const tn_vec3 s = tni_add(a, tni_add(b, c));
+    const double  V = tni_dot(a, tni_cross(b, c)) / 6;
+    sums->volume += V;
+    sums->first = tni_add_scaled(sums->first, V / 4, s);
+    add_square(sums->square, V / 20, s);
+    add_square(sums->square, V / 20, a);
+    add_square(sums->square, V / 20, b);
+    add_square(sums->square, V / 20, c);
+}
+
+tni_solid tni_moments_solid(const tni_moments* sums, tn_vec3 middle, double size)
+{
+    const double side = sums->volume < 0 ? -1 : 1, V = size * size * size;
+    if (!(fabs(sums->volume) > 0)) return (tni_solid){0};
+    const tn_vec3 centre = tni_scale(1 / sums->volume, sums->first);
+    double        square[6];
+    memcpy(square, sums->square, sizeof square);
+    add_square(square, -sums->volume, centre);
+    tni_solid solid  = {.content = side * sums->volume * V,
+                        .centre  = tni_add_scaled(middle, size, centre)};
     solid.inertia[0] = square[1] + square[2];
     solid.inertia[1] = square[0] + square[2];
     solid.inertia[2] = square[0] + square[1];
     for (int k = 3; k < 6; ++k) solid.inertia[k] = -square[k];
+    for (int k = 0; k < 6; ++k) solid.inertia[k] *= side * (V * size * size);
     return solid;
+}
+
+static tni_moments hull_moments(const tni_hull* hull, const tn_vec3* points)
+{
+    tni_moments sums = {0};
+    for (int f = 0; f < hull->face_count; ++f) {
+        const int* v = hull->faces[f].vertex;
+        if (hull->faces[f].alive) tni_moments_add(&sums, points[v[0]], points[v[1]], points[v[2]]);
+    }
+    return sums;
 }
 
 static tn_result convex_solid(const tn_host* host, const tn_vec3* points, int count,
@@ -129,14 +145,23 @@ static tn_result convex_solid(const tn_host* host, const tn_vec3* points, int co
     tni_hull        hull;
     const tn_result result = tni_hull_create(host, unit, count, &hull);
     if (result == TN_OK) {
-        *solid = hull_solid(&hull, unit);
+        const tni_moments sums = hull_moments(&hull, unit);
+        *solid                 = tni_moments_solid(&sums, middle, size);
         tni_hull_free(&hull);
-        const double V = size * size * size;
-        solid->content *= V;
-        solid->centre = tni_add_scaled(middle, size, solid->centre);
-        for (int k = 0; k < 6; ++k) solid->inertia[k] *= V * size * size;
     }
     tni_host_give(host, unit, bytes);
+    return result;
+}
+
+static tn_result mesh_solid(const tn_host* host, const tn_shape_def* shape, tni_solid* solid)
+{
+    if (shape->triangle_count < 1) return TN_OK;
+    tni_arena       arena = tni_arena_make(host);
+    tni_mesh        mesh;
+    const tn_result result = tni_mesh_create(&arena, shape->vertices, shape->vertex_count,
+                                             shape->triangles, shape->triangle_count, &mesh, NULL);
+    if (result == TN_OK) *solid = tni_mesh_solid(&mesh);
+    tni_arena_free(&arena);
     return result;
 }
 
@@ -151,8 +176,9 @@ tn_result tni_shape_solid(const tn_host* host, const tn_shape_def* shape, tni_so
     case TN_SHAPE_CAPSULE: *solid = capsule_solid(shape->radius, shape->half_length); break;
     case TN_SHAPE_CYLINDER: *solid = cylinder_solid(shape->radius, shape->half_length); break;
     case TN_SHAPE_CONVEX: return convex_solid(host, shape->points, shape->point_count, solid);
-    case TN_SHAPE_MESH:
+    case TN_SHAPE_MESH: return mesh_solid(host, shape, solid);
     case TN_SHAPE_PLANE:
+    case TN_SHAPE_HEIGHTS:
     case TN_SHAPE_TYPE_COUNT: break;
     }
     return TN_OK;

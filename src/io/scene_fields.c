@@ -23,13 +23,26 @@ FIELDS(scene);
 
 static const tni_field contact_list[] = {
     {.key = "exclude", .kind = TNI_FIELD_CUSTOM},
+    {.key = "include", .kind = TNI_FIELD_CUSTOM},
+    {.key = "pairs", .kind = TNI_FIELD_CUSTOM},
     {.key = "ground", .kind = TNI_FIELD_CUSTOM},
 };
 FIELDS(contact);
 
+static const tni_field pair_list[] = {
+    {.key = "bodies", .kind = TNI_FIELD_CUSTOM, .required = true},
+    {.key = "friction", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_pair_def, friction)},
+    {.key = "restitution", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_pair_def, restitution)},
+    {"rolling_friction", TNI_FIELD_NUMBER, IN(tn_pair_def, rolling_friction), 0, false},
+    {"spinning_friction", TNI_FIELD_NUMBER, IN(tn_pair_def, spinning_friction), 0, false},
+};
+FIELDS(pair);
+
 static const tni_field ground_list[] = {
     {.key = "friction", .kind = TNI_FIELD_NUMBER, .offset = IN(tni_ground, friction)},
     {.key = "restitution", .kind = TNI_FIELD_NUMBER, .offset = IN(tni_ground, restitution)},
+    {"rolling_friction", TNI_FIELD_NUMBER, IN(tni_ground, rolling_friction), 0, false},
+    {"spinning_friction", TNI_FIELD_NUMBER, IN(tni_ground, spinning_friction), 0, false},
 };
 FIELDS(ground);
 
@@ -57,6 +70,7 @@ static const tni_field body_list[] = {
      .kind     = TNI_FIELD_CUSTOM,
      .types    = TNI_TYPE(TN_BODY_KINEMATIC),
      .required = true},
+    {.key = "continuous", .kind = TNI_FIELD_FLAG, .offset = IN(tn_body_def, continuous)},
     {.key = "shapes", .kind = TNI_FIELD_CUSTOM},
 };
 FIELDS(body);
@@ -73,21 +87,32 @@ enum {
     LONG   = TNI_TYPE(TN_SHAPE_CAPSULE) | TNI_TYPE(TN_SHAPE_CYLINDER),
     BOX    = TNI_TYPE(TN_SHAPE_BOX),
     CONVEX = TNI_TYPE(TN_SHAPE_CONVEX),
-    MESH   = TNI_TYPE(TN_SHAPE_MESH)
+    MESH   = TNI_TYPE(TN_SHAPE_MESH),
+    FIELD  = TNI_TYPE(TN_SHAPE_HEIGHTS)
 };
 static const tni_field shape_list[] = {
     {.key = "type", .kind = TNI_FIELD_CUSTOM, .required = true},
     {"radius", TNI_FIELD_NUMBER, IN(tn_shape_def, radius), ROUND, true},
     {"half_length", TNI_FIELD_NUMBER, IN(tn_shape_def, half_length), LONG, true},
     {"half_size", TNI_FIELD_VECTOR, IN(tn_shape_def, half_size), BOX, true},
-    {"file", TNI_FIELD_TEXT, IN(tn_shape_def, file), MESH, true},
+    {"file", TNI_FIELD_TEXT, IN(tn_shape_def, file), MESH, false},
+    {"vertices", TNI_FIELD_CUSTOM, 0, MESH, false},
+    {"triangles", TNI_FIELD_CUSTOM, 0, MESH, false},
+    {"pieces_tolerance", TNI_FIELD_NUMBER, IN(tn_shape_def, pieces_tolerance), MESH, false},
     {"points", TNI_FIELD_CUSTOM, 0, CONVEX, true},
+    {"heights", TNI_FIELD_CUSTOM, 0, FIELD, true},
+    {"spacing", TNI_FIELD_CUSTOM, 0, FIELD, true},
     {.key = "position", .kind = TNI_FIELD_VECTOR, .offset = IN(tn_shape_def, pose.position)},
     {.key    = "orientation",
      .kind   = TNI_FIELD_QUATERNION,
      .offset = IN(tn_shape_def, pose.orientation)},
     {.key = "friction", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_shape_def, friction)},
     {.key = "restitution", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_shape_def, restitution)},
+    {"rolling_friction", TNI_FIELD_NUMBER, IN(tn_shape_def, rolling_friction), 0, false},
+    {"spinning_friction", TNI_FIELD_NUMBER, IN(tn_shape_def, spinning_friction), 0, false},
+    {"surface_velocity", TNI_FIELD_VECTOR, IN(tn_shape_def, surface_velocity), 0, false},
+    {.key = "group", .kind = TNI_FIELD_GROUP, .offset = IN(tn_shape_def, group)},
+    {"collides_with", TNI_FIELD_GROUPS, IN(tn_shape_def, collides_with), 0, false},
     {.key = "density", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_shape_def, density)},
     {.key = "color", .kind = TNI_FIELD_VECTOR, .offset = IN(tn_shape_def, color)},
     {.key = "collide", .kind = TNI_FIELD_FLAG, .offset = IN(tn_shape_def, collide)},
@@ -245,7 +270,7 @@ FIELDS(wind_key);
 static const char* const body_kinds_list[]     = {"rigid",  "particle", "planar",
                                                   "affine", "static",   "kinematic"};
 static const char* const shape_types_list[]    = {"sphere", "box",  "capsule", "cylinder",
-                                                  "convex", "mesh", "plane"};
+                                                  "convex", "mesh", "plane",   "heights"};
 static const char* const coupling_types_list[] = {"gear", "rack", "differential", "coupler",
                                                   "center"};
 static const char* const roles_list[]          = {"auto", "primary", "auxiliary"};

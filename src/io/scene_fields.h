@@ -11,10 +11,12 @@ typedef enum tni_field_kind {
     TNI_FIELD_QUATERNION, ///< tn_quat, four numbers
     TNI_FIELD_FLAG,
     TNI_FIELD_TEXT,
-    TNI_FIELD_NAME,  ///< a text; written first, by hand
-    TNI_FIELD_BODY,  ///< tn_body_id, by the body's name
-    TNI_FIELD_ROLE,  ///< tn_role, by its word
-    TNI_FIELD_CUSTOM ///< known by its key, read and written by hand
+    TNI_FIELD_NAME,   ///< a text; written first, by hand
+    TNI_FIELD_BODY,   ///< tn_body_id, by the body's name
+    TNI_FIELD_ROLE,   ///< tn_role, by its word
+    TNI_FIELD_GROUP,  ///< int, 0..31
+    TNI_FIELD_GROUPS, ///< uint32_t, a bit each; written as their numbers
+    TNI_FIELD_CUSTOM  ///< known by its key, read and written by hand
 } tni_field_kind;
 
 typedef struct tni_field {
@@ -36,7 +38,7 @@ static inline bool tni_field_applies(const tni_field* field, int type)
     return field->types == 0 || (field->types & TNI_TYPE(type)) != 0;
 }
 
-extern const tni_fields tni_scene_fields, tni_contact_fields, tni_ground_fields;
+extern const tni_fields tni_scene_fields, tni_contact_fields, tni_ground_fields, tni_pair_fields;
 extern const tni_fields tni_body_fields, tni_shape_fields, tni_key_fields, tni_elasticity_fields;
 extern const tni_fields tni_joint_fields, tni_limit_fields, tni_frame_fields;
 extern const tni_fields tni_velocity_fields, tni_value_key_fields;
@@ -45,8 +47,10 @@ extern const tni_fields tni_coupling_fields, tni_spring_fields, tni_target_field
 
 /// Friction and restitution of the floor, as the file groups them.
 typedef struct tni_ground {
-    double friction, restitution;
+    double friction, restitution, rolling_friction, spinning_friction;
 } tni_ground;
+
+enum { TNI_GROUP_COUNT = 32 }; ///< groups of shapes: bits of tn_shape_def.collides_with
 
 /// What a new scene has, and a file need not say.
 extern const tn_vec3    tni_usual_gravity;

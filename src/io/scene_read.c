@@ -3,7 +3,8 @@
 // The text becomes values (json.h); each part of the scene is one object, whose keys a table
 // knows (scene_fields.h). Bodies come before joints and joints before couplings, whatever their
 // order in the text, so that names can be looked up. The scene itself judges what the numbers
-// mean: what it refuses is passed on with the place of the part in the text.
+// mean: what it refuses is passed on with the place of the part in the text. Meshes may lie in files
+// of their own, whose names begin where the scene's file is.
 //
 // Cost: linear in the text. Fails with one sentence that names the part, the key, the line and the
 // column; then nothing is left behind.
@@ -12,6 +13,7 @@
 #include "io/scene_fields.h"
 #include "tenon/io.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,9 +25,10 @@
     } while (0)
 
 typedef struct reader {
-    tn_scene* scene;
-    tni_arena scratch; ///< what one part needs until it is added
-    tn_why*   why;
+    tn_scene*   scene;
+    tni_arena   scratch; ///< what one part needs until it is added
+    const char* folder;  ///< where relative names of files begin: ends in '/', or is empty
+    tn_why*     why;
 } reader;
 
 // A part of the scene, for messages: "shape 2 of body 'link'".
@@ -129,6 +132,34 @@ static tn_result read_number(const reader* r, const part* p, const char* key,
     return TN_OK;
 }
 
+// A whole number from 0 to most.
+static tn_result read_whole(const reader* r, const part* p, const char* key,
+                            const tni_json_value* value, int most, int* number)
+{
+    char wanted[60];
+    snprintf(wanted, sizeof wanted, "a whole number from 0 to %d", most);
+    if (value->kind != TNI_JSON_NUMBER || !(value->number >= 0 && value->number <= most) ||
+        value->number != floor(value->number))
+        return wrong_type(r, p, key, value, wanted);
+    *number = (int)value->number;
+    return TN_OK;
+}
+
+// [0, 3]: numbers of groups, as bits.
+static tn_result read_groups(const reader* r, const part* p, const char* key,
+                             const tni_json_value* value, uint32_t* groups)
+{
+    if (value->kind != TNI_JSON_ARRAY)
+        return wrong_type(r, p, key, value, "an array of numbers of groups");
+    *groups = 0;
+    for (int i = 0; i < value->count; ++i) { // each is one value, or refused
+        int group;
+        TRY(read_whole(r, p, key, value + 1 + i, TNI_GROUP_COUNT - 1, &group));
+        *groups |= (uint32_t)1 << group;
+    }
+    return TN_OK;
+}
+
 // An array of just so many numbers.
 static tn_result read_numbers(const reader* r, const part* p, const char* key,
                               const tni_json_value* value, int count, double* numbers)
@@ -228,7 +259,7 @@ static tn_result read_role(const reader* r, const part* p, const char* key,
 static tn_result unknown_key(const reader* r, const part* p, const tni_json_value* key,
                              const tni_fields* fields, int type, const char* type_word)
 {
-    enum { KEYS_MAX = 24 };
+    enum { KEYS_MAX = 32 };
     const char* known[KEYS_MAX];
     int         count = 0;
     for (int i = 0; i < fields->count; ++i) {
@@ -267,6 +298,8 @@ static tn_result read_field(reader* r, const part* p, const tni_field* field,
         *(bool*)to = value->flag;
         return TN_OK;
     case TNI_FIELD_ROLE: return read_role(r, p, field->key, value, to);
+    case TNI_FIELD_GROUP: return read_whole(r, p, field->key, value, TNI_GROUP_COUNT - 1, to);
+    case TNI_FIELD_GROUPS: return read_groups(r, p, field->key, value, to);
     case TNI_FIELD_TEXT:
     case TNI_FIELD_NAME:
         TRY(need_kind(r, p, field->key, value, TNI_JSON_TEXT));
@@ -363,17 +396,126 @@ static tn_result read_keys(reader* r, const part* owner, const tn_key** keys, in
 
 // ---- Bodies -----------------------------------------------------------------------------------
 
-static tn_result read_points(reader* r, const part* p, tn_shape_def* def)
+static tn_result read_points(reader* r, const part* p, const char* key, const tn_vec3** points,
+                             int* count)
 {
-    const tni_json_value* value = tni_json_member(p->value, "points");
-    TRY(need_kind(r, p, "points", value, TNI_JSON_ARRAY));
-    tn_vec3* points = TNI_TAKE(&r->scratch, tn_vec3, value->count);
-    if (points == NULL) return no_memory(r);
+    const tni_json_value* value = tni_json_member(p->value, key);
+    TRY(need_kind(r, p, key, value, TNI_JSON_ARRAY));
+    tn_vec3* made = TNI_TAKE(&r->scratch, tn_vec3, value->count);
+    if (made == NULL) return no_memory(r);
     const tni_json_value* at = value + 1;
     for (int i = 0; i < value->count; ++i, at += at->size)
-        TRY(read_vector(r, p, "points", at, &points[i]));
-    def->points      = points;
-    def->point_count = value->count;
+        TRY(read_vector(r, p, key, at, &made[i]));
+    *points = made;
+    *count  = value->count;
+    return TN_OK;
+}
+
+static tn_result read_triangles(reader* r, const part* p, tn_shape_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "triangles");
+    TRY(need_kind(r, p, "triangles", value, TNI_JSON_ARRAY));
+    int* made = TNI_TAKE(&r->scratch, int, 3 * (size_t)value->count);
+    if (made == NULL) return no_memory(r);
+    def->triangles           = made;
+    def->triangle_count      = value->count;
+    const tni_json_value* at = value + 1;
+    for (int i = 0; i < value->count; ++i, at += at->size, made += 3) {
+        if (at->kind != TNI_JSON_ARRAY || at->count != 3)
+            return wrong_type(r, p, "triangles", at, "an array of 3 numbers of vertices, each");
+        for (int k = 0; k < 3; ++k)
+            TRY(read_whole(r, p, "triangles", at + 1 + k, INT_MAX, &made[k]));
+    }
+    return TN_OK;
+}
+
+// The name of a file as the reader must open it.
+static const char* path_of(reader* r, const char* file)
+{
+    const size_t folder = file[0] == '/' ? 0 : strlen(r->folder), name = strlen(file) + 1;
+    char*        path = TNI_TAKE(&r->scratch, char, folder + name);
+    if (path == NULL) return NULL;
+    memcpy(path, r->folder, folder);
+    memcpy(path + folder, file, name);
+    return path;
+}
+
+static tn_result bad_mesh_file(const reader* r, const part* p, const tni_json_value* value,
+                               const tn_why* why)
+{
+    if (why->result == TN_ERR_MEMORY) return no_memory(r);
+    char text[sizeof why->text];
+    memcpy(text, why->text, sizeof text);
+    for (char* at = text; *at != '\0'; ++at) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f) *at = '?';
+    }
+    (void)fail_at(r, value, "'file' of %s: %s", describe(p).text, text);
+    if (r->why != NULL) r->why->result = why->result;
+    return why->result;
+}
+
+static tn_result read_mesh_file(reader* r, const part* p, tn_shape_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "file");
+    const char*           path  = path_of(r, def->file);
+    if (path == NULL) return no_memory(r);
+    tn_mesh* mesh = NULL;
+    tn_why   why  = {0};
+    if (tn_mesh_read(&r->scratch.host, path, &mesh, &why) != TN_OK)
+        return bad_mesh_file(r, p, value, &why);
+    tn_vec3* vertices  = TNI_TAKE(&r->scratch, tn_vec3, mesh->vertex_count);
+    int*     triangles = TNI_TAKE(&r->scratch, int, 3 * (size_t)mesh->triangle_count);
+    if (triangles != NULL) { // so are the vertices
+        memcpy(vertices, mesh->vertices, sizeof(tn_vec3) * (size_t)mesh->vertex_count);
+        memcpy(triangles, mesh->triangles, 3 * sizeof(int) * (size_t)mesh->triangle_count);
+    }
+    def->vertices       = vertices;
+    def->vertex_count   = mesh->vertex_count;
+    def->triangles      = triangles;
+    def->triangle_count = mesh->triangle_count;
+    tn_mesh_free(mesh);
+    return triangles != NULL ? TN_OK : no_memory(r);
+}
+
+// A file, or vertices and triangles.
+static tn_result read_mesh(reader* r, const part* p, tn_shape_def* def)
+{
+    const tni_json_value* file      = tni_json_member(p->value, "file");
+    const tni_json_value* vertices  = tni_json_member(p->value, "vertices");
+    const tni_json_value* triangles = tni_json_member(p->value, "triangles");
+    if (file != NULL && (vertices != NULL || triangles != NULL)) {
+        return fail_at(r, vertices != NULL ? vertices : triangles,
+                       "%s has both a 'file' and triangles of its own", describe(p).text);
+    }
+    if (file != NULL) return read_mesh_file(r, p, def);
+    if (vertices == NULL || triangles == NULL) {
+        return fail_at(r, p->value, "%s needs a 'file', or 'vertices' and 'triangles'",
+                       describe(p).text);
+    }
+    TRY(read_points(r, p, "vertices", &def->vertices, &def->vertex_count));
+    return read_triangles(r, p, def);
+}
+
+// [[...], [...]]: rows of the same length.
+static tn_result read_heights(reader* r, const part* p, tn_shape_def* def)
+{
+    const tni_json_value* value = tni_json_member(p->value, "heights");
+    TRY(read_numbers(r, p, "spacing", tni_json_member(p->value, "spacing"), 2, def->spacing));
+    if (value->kind != TNI_JSON_ARRAY || value->count == 0 || value[1].kind != TNI_JSON_ARRAY)
+        return wrong_type(r, p, "heights", value, "an array of rows of numbers");
+    const int rows = value->count, columns = value[1].count;
+    if ((double)rows * columns > value->size) { // so the product is an int
+        return fail_at(r, value, "rows in 'heights' of %s are not of the same length",
+                       describe(p).text);
+    }
+    double* heights = TNI_TAKE(&r->scratch, double, rows* columns);
+    if (heights == NULL) return no_memory(r);
+    const tni_json_value* row = value + 1;
+    for (int i = 0; i < rows; ++i, row += row->size)
+        TRY(read_numbers(r, p, "heights", row, columns, heights + (size_t)i * (size_t)columns));
+    def->heights = heights;
+    def->rows    = rows;
+    def->columns = columns;
     return TN_OK;
 }
 
@@ -390,7 +532,10 @@ static tn_result read_shapes(reader* r, const part* body, tn_body_def* def)
         TRY(read_type(r, &list.part, "type", &tni_shape_types, &type));
         *shapes = tn_default_shape_def((tn_shape_type)type);
         TRY(read_typed(r, &list.part, &tni_shape_fields, type, tni_shape_types.list[type], shapes));
-        if (type == TN_SHAPE_CONVEX) TRY(read_points(r, &list.part, shapes));
+        if (type == TN_SHAPE_CONVEX)
+            TRY(read_points(r, &list.part, "points", &shapes->points, &shapes->point_count));
+        if (type == TN_SHAPE_MESH) TRY(read_mesh(r, &list.part, shapes));
+        if (type == TN_SHAPE_HEIGHTS) TRY(read_heights(r, &list.part, shapes));
     }
     return TN_OK;
 }
@@ -758,17 +903,34 @@ static tn_result read_drag(reader* r, const part* p)
 
 // ---- Contact ----------------------------------------------------------------------------------
 
-static tn_result read_exclude(reader* r, const part* contact)
+static tn_result read_body_pairs(reader* r, const part* contact, const char* key,
+                                 tn_result (*add)(tn_scene*, tn_body_id, tn_body_id))
 {
-    const tni_json_value* value = tni_json_member(contact->value, "exclude");
+    const tni_json_value* value = tni_json_member(contact->value, key);
     if (value == NULL) return TN_OK;
-    TRY(need_kind(r, contact, "exclude", value, TNI_JSON_ARRAY));
+    TRY(need_kind(r, contact, key, value, TNI_JSON_ARRAY));
     const tni_json_value* pair = value + 1;
     for (int i = 0; i < value->count; ++i, pair += pair->size) {
         tn_body_id body1, body2;
-        TRY(read_body_pair(r, contact, "exclude", pair, &body1, &body2));
-        (void)tn_scene_exclude_contact(r->scene, body1, body2);
+        TRY(read_body_pair(r, contact, key, pair, &body1, &body2));
+        (void)add(r->scene, body1, body2);
         TRY(accepted(r, pair));
+    }
+    return TN_OK;
+}
+
+static tn_result read_pairs(reader* r, const part* contact)
+{
+    part_list list;
+    TRY(list_open(r, contact, "pairs", "pair", &list));
+    for (; list.count > 0; list_next(&list)) {
+        const part* p   = &list.part;
+        tn_pair_def def = tn_default_pair_def();
+        TRY(read_fields(r, p, &tni_pair_fields, &def));
+        TRY(read_body_pair(r, p, "bodies", tni_json_member(p->value, "bodies"), &def.body1,
+                           &def.body2));
+        (void)tn_scene_add_pair(r->scene, &def);
+        TRY(accepted(r, p->value));
     }
     return TN_OK;
 }
@@ -778,9 +940,10 @@ static tn_result read_ground(reader* r, const part* contact)
     const part p = {
         .what = "ground", .value = tni_json_member(contact->value, "ground"), .owner = contact};
     if (p.value == NULL) return TN_OK;
-    tni_ground ground = {tn_scene_ground_friction(r->scene), tn_scene_ground_restitution(r->scene)};
+    tni_ground ground = tni_usual_ground;
     TRY(read_fields(r, &p, &tni_ground_fields, &ground));
     tn_scene_set_ground(r->scene, ground.friction, ground.restitution);
+    tn_scene_set_ground_rolling(r->scene, ground.rolling_friction, ground.spinning_friction);
     return accepted(r, p.value);
 }
 
@@ -789,7 +952,9 @@ static tn_result read_contact(reader* r, const tni_json_value* root)
     const part p = {.what = "contact", .value = tni_json_member(root, "contact")};
     if (p.value == NULL) return TN_OK;
     TRY(read_fields(r, &p, &tni_contact_fields, NULL));
-    TRY(read_exclude(r, &p));
+    TRY(read_body_pairs(r, &p, "exclude", tn_scene_exclude_contact));
+    TRY(read_body_pairs(r, &p, "include", tn_scene_include_contact));
+    TRY(read_pairs(r, &p));
     return read_ground(r, &p);
 }
 
@@ -924,14 +1089,15 @@ static tn_result read_scene(reader* r, const tni_json_value* root)
     return read_contact(r, root);
 }
 
-tn_result tn_scene_read(const tn_host* host, const char* text, size_t length, tn_scene** scene,
-                        tn_why* why)
+// folder: where the text comes from, as reader has it.
+static tn_result read_text(const tn_host* host, const char* text, size_t length, const char* folder,
+                           tn_scene** scene, tn_why* why)
 {
     const tn_host given = tni_host_or_default(host);
     tni_json      json;
     *scene = NULL;
     TRY(tni_json_read(&given, text, length, &json, why));
-    reader    r      = {.scratch = tni_arena_make(&given), .why = why};
+    reader    r      = {.scratch = tni_arena_make(&given), .folder = folder, .why = why};
     tn_result result = tn_scene_create(&given, &r.scene);
     if (result == TN_OK) result = read_scene(&r, json.values);
     else tni_fail(why, result, "out of memory while reading a scene");
@@ -942,7 +1108,22 @@ tn_result tn_scene_read(const tn_host* host, const char* text, size_t length, tn
     return result;
 }
 
+tn_result tn_scene_read(const tn_host* host, const char* text, size_t length, tn_scene** scene,
+                        tn_why* why)
+{
+    return read_text(host, text, length, "", scene, why);
+}
+
 // ---- Files ------------------------------------------------------------------------------------
+
+// As far as the last '/', that included; give it back with its length and one.
+static char* folder_of(const tn_host* host, const char* path, size_t* length)
+{
+    const char* last = strrchr(path, '/');
+    *length          = last != NULL ? (size_t)(last - path) + 1 : 0;
+    char* folder     = tni_host_take(host, *length + 1);
+    return folder != NULL ? memcpy(folder, path, *length) : NULL;
+}
 
 tn_result tn_scene_read_file(const tn_host* host, const char* path, tn_scene** scene, tn_why* why)
 {
@@ -950,7 +1131,13 @@ tn_result tn_scene_read_file(const tn_host* host, const char* path, tn_scene** s
     tni_file_text text  = {0};
     *scene              = NULL;
     tn_result result    = tni_read_file(&given, path, &text, why);
-    if (result == TN_OK) result = tn_scene_read(&given, text.bytes, text.count, scene, why);
+    if (result == TN_OK) {
+        size_t length;
+        char*  folder = folder_of(&given, path, &length);
+        if (folder != NULL) result = read_text(&given, text.bytes, text.count, folder, scene, why);
+        else result = tni_fail(why, TN_ERR_MEMORY, "out of memory while reading '%s'", path);
+        tni_host_give(&given, folder, length + 1);
+    }
     tni_host_give(&given, text.bytes, text.room);
     return result;
 }

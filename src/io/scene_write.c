@@ -141,6 +141,23 @@ static void put_quaternion(writer* w, tn_quat q)
     put_numbers(w, numbers, 4);
 }
 
+static void put_groups(writer* w, uint32_t groups)
+{
+    open_bracket(w, "[");
+    for (int i = 0; i < TNI_GROUP_COUNT; ++i) {
+        if ((groups >> i & 1) != 0) put_number(w, i);
+    }
+    close_bracket(w, "]");
+}
+
+static void put_points(writer* w, const char* key, const tn_vec3* points, int count)
+{
+    put_key(w, key);
+    open_bracket(w, "[");
+    for (int i = 0; i < count; ++i) put_vector(w, points[i]);
+    close_bracket(w, "]");
+}
+
 static void put_word(writer* w, const char* word)
 {
     put_comma(w);
@@ -196,6 +213,8 @@ static bool is_wanted(const tni_field* field, const void* value, const void* sta
         return *(const char* const*)value != NULL && **(const char* const*)value != '\0';
     case TNI_FIELD_BODY: return true;
     case TNI_FIELD_ROLE: return *(const tn_role*)value != *(const tn_role*)standard;
+    case TNI_FIELD_GROUP: return *(const int*)value != *(const int*)standard;
+    case TNI_FIELD_GROUPS: return *(const uint32_t*)value != *(const uint32_t*)standard;
     case TNI_FIELD_NAME:
     case TNI_FIELD_CUSTOM: return false;
     }
@@ -213,6 +232,8 @@ static void put_field(writer* w, const tni_field* field, const void* value)
     case TNI_FIELD_TEXT: put_text(w, *(const char* const*)value); break;
     case TNI_FIELD_BODY: put_body(w, *(const tn_body_id*)value); break;
     case TNI_FIELD_ROLE: put_text(w, tni_roles.list[*(const tn_role*)value]); break;
+    case TNI_FIELD_GROUP: put_number(w, *(const int*)value); break;
+    case TNI_FIELD_GROUPS: put_groups(w, *(const uint32_t*)value); break;
     case TNI_FIELD_NAME:
     case TNI_FIELD_CUSTOM: break;
     }
@@ -264,6 +285,32 @@ static void put_keys(writer* w, const tn_key* keys, int count)
 
 // ---- Bodies -----------------------------------------------------------------------------------
 
+// A mesh that came from a file stays there.
+static void put_mesh(writer* w, const tn_shape_def* def)
+{
+    if (def->file != NULL && def->file[0] != '\0') return;
+    put_points(w, "vertices", def->vertices, def->vertex_count);
+    put_key(w, "triangles");
+    open_bracket(w, "[");
+    for (int i = 0; i < def->triangle_count; ++i) {
+        const int*   v         = def->triangles + 3 * (size_t)i;
+        const double corners[] = {v[0], v[1], v[2]};
+        put_numbers(w, corners, 3);
+    }
+    close_bracket(w, "]");
+}
+
+static void put_heights(writer* w, const tn_shape_def* def)
+{
+    put_key(w, "spacing");
+    put_numbers(w, def->spacing, 2);
+    put_key(w, "heights");
+    open_bracket(w, "[");
+    for (int i = 0; i < def->rows; ++i)
+        put_numbers(w, def->heights + (size_t)i * (size_t)def->columns, def->columns);
+    close_bracket(w, "]");
+}
+
 static void put_shape(writer* w, const tn_shape_def* def)
 {
     const tn_shape_def standard = tn_default_shape_def(def->type);
@@ -271,12 +318,9 @@ static void put_shape(writer* w, const tn_shape_def* def)
     put_key(w, "type");
     put_text(w, tni_shape_types.list[def->type]);
     put_fields(w, &tni_shape_fields, (int)def->type, def, &standard);
-    if (def->type == TN_SHAPE_CONVEX) {
-        put_key(w, "points");
-        open_bracket(w, "[");
-        for (int i = 0; i < def->point_count; ++i) put_vector(w, def->points[i]);
-        close_bracket(w, "]");
-    }
+    if (def->type == TN_SHAPE_CONVEX) put_points(w, "points", def->points, def->point_count);
+    if (def->type == TN_SHAPE_MESH) put_mesh(w, def);
+    if (def->type == TN_SHAPE_HEIGHTS) put_heights(w, def);
     close_bracket(w, "}");
 }
 
@@ -628,31 +672,62 @@ static void write_head(writer* w)
     write_method(w);
 }
 
+static void put_ground(writer* w)
+{
+    const tni_ground ground = {
+        tn_scene_ground_friction(w->scene), tn_scene_ground_restitution(w->scene),
+        tn_scene_ground_rolling_friction(w->scene), tn_scene_ground_spinning_friction(w->scene)};
+    put_key(w, "ground");
+    open_bracket(w, "{");
+    put_fields(w, &tni_ground_fields, 0, &ground, &tni_usual_ground);
+    close_bracket(w, "}");
+}
+
+static void put_body_pairs(writer* w, const char* key, int count,
+                           tn_contact_pair (*at)(const tn_scene*, int))
+{
+    if (count == 0) return;
+    put_key(w, key);
+    open_bracket(w, "[");
+    for (int i = 0; i < count; ++i) {
+        const tn_contact_pair pair = at(w->scene, i);
+        put_body_pair(w, pair.body1, pair.body2);
+    }
+    close_bracket(w, "]");
+}
+
+static void put_pairs(writer* w, int count)
+{
+    const tn_pair_def standard = tn_default_pair_def();
+    if (count == 0) return;
+    put_key(w, "pairs");
+    open_bracket(w, "[");
+    for (int i = 0; i < count; ++i) {
+        const tn_pair_def* def = tn_scene_pair(w->scene, i);
+        put_line(w, "    ");
+        open_bracket(w, "{");
+        put_key(w, "bodies");
+        put_body_pair(w, def->body1, def->body2);
+        put_fields(w, &tni_pair_fields, 0, def, &standard);
+        close_bracket(w, "}");
+    }
+    close_bracket(w, "]");
+}
+
 static void write_contact(writer* w)
 {
-    const tni_ground ground = {tn_scene_ground_friction(w->scene),
-                               tn_scene_ground_restitution(w->scene)};
-    const int        count  = tn_scene_exclude_count(w->scene);
-    const bool       floor  = tn_scene_has_ground(w->scene); // also when all of it is usual
-    if (count == 0 && !floor) return;
+    const int  excludes = tn_scene_exclude_count(w->scene);
+    const int  includes = tn_scene_include_count(w->scene);
+    const int  pairs    = tn_scene_pair_count(w->scene);
+    const bool floor    = tn_scene_has_ground(w->scene); // also when all of it is usual
+    if (excludes == 0 && includes == 0 && pairs == 0 && !floor) return;
     put_line(w, "  ");
     put_key(w, "contact");
     open_bracket(w, "{");
-    if (floor) {
-        put_key(w, "ground");
-        open_bracket(w, "{");
-        put_fields(w, &tni_ground_fields, 0, &ground, &tni_usual_ground);
-        close_bracket(w, "}");
-    }
-    if (count > 0) {
-        put_key(w, "exclude");
-        open_bracket(w, "[");
-        for (int i = 0; i < count; ++i) {
-            const tn_contact_pair pair = tn_scene_exclude(w->scene, i);
-            put_body_pair(w, pair.body1, pair.body2);
-        }
-        close_bracket(w, "]");
-    }
+    if (floor) put_ground(w);
+    put_body_pairs(w, "exclude", excludes, tn_scene_exclude);
+    put_body_pairs(w, "include", includes, tn_scene_include);
+    put_pairs(w, pairs);
     close_bracket(w, "}");
 }
 

@@ -2,9 +2,22 @@
 #ifndef TNI_CONE_H
 #define TNI_CONE_H
 
-#include "linalg/pairs.h"
+#include "linalg/grip.h"
 
 typedef struct tni_cone tni_cone; ///< workspace
+
+/// W that is not written down: what is needed of it. Rows are those of the problem.
+typedef struct tni_far {
+    void* user;
+    /// The grips of all rows, in their order, with their weights; returns how many.
+    int (*find)(void* user, const tni_pairs* p, tni_grip* grips);
+    void (*apply)(void* user, const double* f, double* a); ///< a <- W f
+    /// Solves each grip in turn. Returns the sum of squared residuals just before, in units of a.
+    double (*sweep)(void* user, const tni_pairs* p, const tni_grip* grips, int count);
+    /// step <- -(G + delta E)^-1 F, see cone.c, corners rounded off by e. False: cannot. NULL: never.
+    bool (*step)(void* user, const tni_pairs* p, const tni_grip* grips, int count, double e,
+                 double delta, const double* F, double* step);
+} tni_far;
 
 /// For problems of up to capacity rows. Fails with TN_ERR_MEMORY only.
 TN_NODISCARD tn_result tni_cone_create(tni_arena* arena, int capacity, tni_cone** cone);
@@ -13,5 +26,12 @@ TN_NODISCARD tn_result tni_cone_create(tni_arena* arena, int capacity, tni_cone*
 /// False: the conditions are met to 1e-10 (relative to the largest |b|) nowhere that was tried; f
 /// and a are the best found, f within its bounds. Always ends, allocates nothing.
 bool tni_cone_solve(tni_cone* cone, const tni_pairs* p, int* rounds);
+
+/// The same for a W that is far; equal rows are allowed. Needs a workspace of its own, small.
+TN_NODISCARD tn_result tni_cone_create_far(tni_arena* arena, int capacity, tni_cone** cone);
+/// At most so many sweeps and Newton steps; done at a residual of `goal` relative to the largest |b|.
+/// p->W is not looked at. *residual: the largest of a grip, in units of a, that at *row.
+bool tni_cone_solve_far(tni_cone* cone, const tni_pairs* p, const tni_far* far, int limit,
+                        double goal, int* rounds, double* residual, int* row);
 
 #endif

@@ -14,6 +14,7 @@
 #include "linalg/least.h"
 
 #include "linalg/dense.h"
+#include "linalg/grip.h"
 
 #include <math.h>
 
@@ -37,17 +38,9 @@ tn_result tni_least_create(tni_arena* arena, int capacity, tni_least* least)
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
-// Of a normal row: how many tangents follow, and the size of their f.
-static int tangents(const tni_pairs* p, int i, double* size)
+static tni_grip grip_at(const tni_pairs* p, int i)
 {
-    int count = 0;
-    *size     = 0;
-    while (i + count + 1 < p->n && p->condition[i + count + 1] == TNI_TANGENT) {
-        ++count;
-        *size += p->f[i + count] * p->f[i + count];
-    }
-    *size = sqrt(*size);
-    return count;
+    return tni_grip_find(p->n, i, p->condition, p->lower, p->upper, p->mu);
 }
 
 static bool is_zero(const tni_pairs* p, int i)
@@ -60,16 +53,14 @@ static bool is_zero(const tni_pairs* p, int i)
 static int find_free(const tni_least* least, const tni_pairs* p)
 {
     int count = 0;
-    for (int i = 0; i < p->n; ++i) {
-        if (p->condition[i] == TNI_EQUAL || p->condition[i] == TNI_TANGENT) continue;
-        if (!(p->W[(p->n + 1) * i] > 0) || !is_zero(p, i)) continue;
-        double    size;
-        const int across = p->condition[i] == TNI_NORMAL ? tangents(p, i, &size) : 0;
-        bool      inside = true;
-        if (p->condition[i] == TNI_BOX) inside = p->f[i] > p->lower[i] && p->f[i] < p->upper[i];
-        for (int k = 1; k <= across; ++k)
-            inside = inside && is_zero(p, i + k) && p->W[(p->n + 1) * (i + k)] > 0;
-        for (int k = 0; inside && k <= across; ++k) least->free[count++] = i + k;
+    for (int i = 0, size = 1; i < p->n; i += size) {
+        bool inside = p->condition[i] != TNI_EQUAL;
+        size        = grip_at(p, i).size;
+        for (int k = 0; k < size; ++k)
+            inside = inside && p->W[(p->n + 1) * (i + k)] > 0 && is_zero(p, i + k);
+        if (p->condition[i] == TNI_BOX)
+            inside = inside && p->f[i] > p->lower[i] && p->f[i] < p->upper[i];
+        for (int k = 0; inside && k < size; ++k) least->free[count++] = i + k;
     }
     return count;
 }
@@ -103,14 +94,14 @@ static bool factor(const tni_least* least, const tni_pairs* p, int n)
                         : tni_dense_lu(n, least->A, least->exchange) == TN_OK;
 }
 
-// How far f may go towards f + d before the cone of a normal row at place i of the free ones ends.
-static double way_in_cone(const tni_pairs* p, const int* row, const double* g, int across,
+// How far f may go towards g before a disc of the grip at p->f ends; f and g are its rows'.
+static double way_in_disc(const tni_disc* disc, const double* row_f, const double* row_g,
                           double most)
 {
-    const double mu = p->mu[row[0]], fn = p->f[row[0]], dn = g[0] - fn;
+    const double mu = disc->mu, fn = row_f[0], dn = row_g[0] - fn;
     double       a = -mu * mu * dn * dn, b = -2 * mu * mu * fn * dn, c = -mu * mu * fn * fn;
-    for (int k = 1; k <= across; ++k) {
-        const double f = p->f[row[k]], d = g[k] - f;
+    for (int k = disc->first; k < disc->first + disc->count; ++k) {
+        const double f = row_f[k], d = row_g[k] - f;
         a += d * d;
         b += 2 * f * d;
         c += f * f;
@@ -132,9 +123,9 @@ static double way(const tni_least* least, const tni_pairs* p, int n)
 {
     double t = 1;
     for (int i = 0; i < n; ++i) {
-        const int    row = least->free[i];
-        const double f = p->f[row], g = least->g[i];
-        double       size;
+        const int      row = least->free[i];
+        const double   f = p->f[row], g = least->g[i];
+        const tni_grip grip = grip_at(p, row);
         switch (p->condition[row]) {
         case TNI_ONE_SIDED:
             if (g < 0) t = fmin(t, f / (f - g));
@@ -144,7 +135,9 @@ static double way(const tni_least* least, const tni_pairs* p, int n)
             if (g > p->upper[row]) t = fmin(t, (p->upper[row] - f) / (g - f));
             break;
         case TNI_NORMAL:
-            t = fmin(t, way_in_cone(p, least->free + i, least->g + i, tangents(p, row, &size), t));
+            if (g < 0) t = fmin(t, f / (f - g));
+            for (int d = 0; d < grip.disc_count; ++d)
+                t = fmin(t, way_in_disc(&grip.disc[d], p->f + row, least->g + i, t));
             break;
         default: break;
         }

@@ -86,7 +86,7 @@ static bool is_equal(const tni_pairs* p, int i)
 static bool has_cones(const tni_pairs* p)
 {
     for (int i = 0; i < p->n; ++i) {
-        if (p->condition[i] == TNI_TANGENT) return true;
+        if (p->condition[i] >= TNI_TANGENT) return true; // or spin, or roll
     }
     return false;
 }

@@ -8,10 +8,13 @@
 // An interval [l, u]:  w f - proj(w f - a) = min(w (f - l), max(w (f - u), a)), without the
 // cancellation of the left side. A friction cone: its normal row is the interval [0, infinity), its
 // tangent rows are held to the disc of radius mu max(w f_n - a_n, 0) [1], w being the trace of its
-// block, so that turned tangents give the same residual.
+// block, so that turned tangents give the same residual. Spin and roll likewise, with w of their own
+// and the radius in their units.
 // [1] P. Alart, A. Curnier, A mixed formulation for frictional contact problems prone to Newton
 // like solution methods, Comput. Methods Appl. Mech. Eng. 92 (1991).
 #include "linalg/pairs.h"
+
+#include "linalg/grip.h"
 
 #include <math.h>
 
@@ -46,22 +49,30 @@ static double interval_residual(double w, double a, double f, double lower, doub
     return inner < below ? fabs(inner) : fabs(below);
 }
 
-// Rows i .. i + count - 1 are a normal and its tangents. *row <- the one that is furthest off.
-static double cone_residual(const tni_pairs* p, int i, int count, int* row)
+// Rows from i on are a grip. *row <- the one that is furthest off.
+static double grip_residual(const tni_pairs* p, int i, const tni_grip* g, int* row)
 {
     const double *a = p->a + i, *f = p->f + i;
-    double        trace = 0, length = 0, off[3] = {0}, size = 0;
+    double        trace = 0, off[TNI_GRIP_ROWS] = {0}, size = 0;
     int           worst = 0;
-    for (int k = 0; k < count; ++k) trace += diagonal(p, i + k);
-    for (int k = 1; k < count; ++k) length += square(trace * f[k] - a[k]);
-    length              = sqrt(length);
-    const double radius = p->mu[i] * fmax(0, trace * f[0] - a[0]);
-    const double share  = length > radius ? radius / length : 1;
+    for (int k = 0; k <= g->tangents; ++k) trace += diagonal(p, i + k);
     off[0]              = interval_residual(trace, a[0], f[0], 0, HUGE_VAL);
-    for (int k = 1; k < count; ++k) {
-        off[k] = share < 1 ? trace * f[k] - share * (trace * f[k] - a[k]) : a[k];
+    const double normal = fmax(0, trace * f[0] - a[0]);
+    for (int d = 0; d < g->disc_count; ++d) {
+        const int first = g->disc[d].first, end = first + g->disc[d].count;
+        double    length = 0, weight = 0;
+        for (int k = first; k < end; ++k) weight += diagonal(p, i + k);
+        if (first <= g->tangents) weight = trace;
+        for (int k = first; k < end; ++k) length += square(weight * f[k] - a[k]);
+        length              = sqrt(length);
+        const double radius = g->disc[d].mu * (first <= g->tangents ? normal
+                                               : trace > 0          ? normal / trace * weight
+                                                                    : f[0] * weight);
+        const double share  = length > radius ? radius / length : 1;
+        for (int k = first; k < end; ++k)
+            off[k] = share < 1 ? weight * f[k] - share * (weight * f[k] - a[k]) : a[k];
     }
-    for (int k = 0; k < count; ++k) {
+    for (int k = 0; k < g->size; ++k) {
         if (!(fabs(off[k]) <= fabs(off[worst]))) worst = k;
         size += square(off[k]);
     }
@@ -83,12 +94,11 @@ double tni_pairs_residual(const tni_pairs* p, int* row)
 {
     double worst = -1;
     *row         = -1;
-    for (int i = 0, count = 1; i < p->n; i += count, count = 1) {
-        int at = i;
-        if (p->condition[i] == TNI_NORMAL) {
-            while (count < 3 && i + count < p->n && p->condition[i + count] == TNI_TANGENT) ++count;
-        }
-        double off = count > 1 ? cone_residual(p, i, count, &at) : row_residual(p, i);
+    for (int i = 0, count = 1; i < p->n; i += count) {
+        const tni_grip g  = tni_grip_find(p->n, i, p->condition, p->lower, p->upper, p->mu);
+        int            at = i;
+        count             = g.size;
+        double off        = count > 1 ? grip_residual(p, i, &g, &at) : row_residual(p, i);
         if (!(off <= HUGE_VAL) || isnan(p->f[i])) off = HUGE_VAL;
         if (!(off > worst)) continue;
         worst = off;

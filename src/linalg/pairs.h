@@ -15,7 +15,9 @@ typedef enum tni_condition {
     TNI_ONE_SIDED, ///< a >= 0, f >= 0, a f = 0
     TNI_BOX,       ///< lower <= f <= upper; a = 0 inside, a >= 0 at lower, a <= 0 at upper
     TNI_NORMAL,    ///< one-sided, and f bounds the one or two tangent rows that follow
-    TNI_TANGENT    ///< |f_t| <= mu f_n; a_t = 0 inside, a_t = -s f_t with s >= 0 at the bound
+    TNI_TANGENT,   ///< |f_t| <= mu f_n; a_t = 0 inside, a_t = -s f_t with s >= 0 at the bound
+    TNI_SPIN,      ///< the same of one row by itself, after the tangents, with the mu of this row
+    TNI_ROLL       ///< the same of one or two rows together, after these, with the mu of the first
 } tni_condition;
 
 /// The arrays are the caller's.
@@ -29,7 +31,7 @@ typedef struct tni_pairs {
                ///< an equal row is dependent beside it. NULL: W_ii
     const uint8_t* condition;     ///< tni_condition
     const double * lower, *upper; ///< boxes only; NULL when there are none
-    const double*  mu;            ///< at normal rows; NULL when there are none
+    const double*  mu;            ///< at normal, spin and first roll rows; NULL: there are none
     double*        f;             ///< in: a guess; out: the answer
     double*        a;             ///< out
 } tni_pairs;

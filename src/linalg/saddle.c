@@ -495,6 +495,7 @@ tn_result tni_saddle_factor(tni_saddle* s)
     s->report            = (tni_saddle_report){
                    .pivot_min = HUGE_VAL, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
     for (int c = 0; c < plan->component_count; ++c) {
+        if (s->asleep != NULL && s->asleep[c]) continue;
         s->a_ready[c] = s->refined[c] = 0;
         if (s->schur != NULL) {
             const tn_result result = factor_schur(s, c);
@@ -703,7 +704,10 @@ tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool ref
     s->report.residual_row = s->report.bad_row = -1;
     memcpy(x, rhs, sizeof(double) * (size_t)plan->row_count);
     for (int c = 0; c < plan->component_count; ++c) {
-        if (s->refined[c]) {
+        if (s->asleep != NULL && s->asleep[c]) {
+            zero_rows(s, c, 1, x);
+            zero_rows(s, c, -1, x);
+        } else if (s->refined[c]) {
             solve_loop(s, c, rhs, x, refine);
             judge(s, c, rhs, x);
         } else {

@@ -61,6 +61,7 @@ typedef struct tni_saddle {
     double            regularisation; ///< eps_T, 1e-11; may be changed before a factorisation
     bool              damped;         ///< trees are regularised like loops; likewise
     int               refinement_max;
+    const uint8_t*    asleep;  ///< by component: left out, its answers are 0; NULL: none is
     uint8_t*          refined; ///< by component: regularised, mu only from the core
     tni_saddle_report report;
 

@@ -7,12 +7,14 @@ static const tn_frame FRAME_AT_ORIGIN = {.orientation = {.w = 1}};
 
 tn_shape_def tn_default_shape_def(tn_shape_type type)
 {
-    return (tn_shape_def){.type     = type,
-                          .pose     = FRAME_AT_ORIGIN,
-                          .friction = 0.5,
-                          .density  = TN_UNSET,
-                          .color    = {TN_UNSET, TN_UNSET, TN_UNSET},
-                          .collide  = true};
+    return (tn_shape_def){.type             = type,
+                          .pose             = FRAME_AT_ORIGIN,
+                          .friction         = 0.5,
+                          .density          = TN_UNSET,
+                          .color            = {TN_UNSET, TN_UNSET, TN_UNSET},
+                          .collide          = true,
+                          .collides_with    = UINT32_MAX,
+                          .pieces_tolerance = TN_UNSET};
 }
 
 tn_body_def tn_default_body_def(void)
@@ -72,6 +74,15 @@ tn_load_def tn_default_load_def(void)
 tn_drag_def tn_default_drag_def(void)
 {
     return (tn_drag_def){.cookie = TNI_COOKIE_DRAG};
+}
+
+tn_pair_def tn_default_pair_def(void)
+{
+    return (tn_pair_def){.friction          = TN_UNSET,
+                         .restitution       = TN_UNSET,
+                         .rolling_friction  = TN_UNSET,
+                         .spinning_friction = TN_UNSET,
+                         .cookie            = TNI_COOKIE_PAIR};
 }
 
 const char* tn_joint_type_word(tn_joint_type type)

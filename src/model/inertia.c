@@ -48,6 +48,18 @@ typedef struct shape_sum {
     tni_solid plain; ///< all shapes, density 1
 } shape_sum;
 
+// Why the shape gives no solid; NULL: it does, or need not.
+static const char* missing_solid(const tn_shape_def* shape, tn_result result,
+                                 const tni_solid* solid)
+{
+    const bool mesh = shape->type == TN_SHAPE_MESH;
+    if (result != TN_OK)
+        return mesh ? "no triangle of its mesh has an area" : "its points span no volume";
+    if (!mesh || isnan(shape->density) || solid->content > 0) return NULL;
+    return "its mesh is not closed, so a density gives it no mass: close it, or give the body mass "
+           "and inertia";
+}
+
 static tn_result sum_shapes(const tn_host* host, const tn_body_def* def, shape_sum* sum,
                             tn_why* why)
 {
@@ -57,12 +69,13 @@ static tn_result sum_shapes(const tn_host* host, const tn_body_def* def, shape_s
         tni_solid           solid;
         const tn_result     result = tni_shape_solid(host, shape, &solid);
         if (result == TN_ERR_MEMORY) {
-            return tni_fail(why, result, "body '%s': out of memory for the hull of shape %d",
+            return tni_fail(why, result, "body '%s': out of memory for the solid of shape %d",
                             def->name, i + 1);
         }
-        if (result != TN_OK) {
-            return tni_fail(why, result, "body '%s': points of shape %d span no volume", def->name,
-                            i + 1);
+        const char* missing = missing_solid(shape, result, &solid);
+        if (missing != NULL) {
+            return tni_fail(why, TN_ERR_MODEL, "body '%s': shape %d: %s", def->name, i + 1,
+                            missing);
         }
         solid      = tni_solid_moved(&solid, &shape->pose);
         sum->plain = tni_solid_merged(&sum->plain, &solid);
@@ -73,6 +86,13 @@ static tn_result sum_shapes(const tn_host* host, const tn_body_def* def, shape_s
     return TN_OK;
 }
 
+// Whether anything is asked of the shapes.
+static bool needs_shapes(const tn_body_def* def)
+{
+    return isnan(def->mass) || (def->kind != TN_BODY_PARTICLE && isnan(def->inertia[0])) ||
+           (def->kind == TN_BODY_AFFINE && isnan(def->volume));
+}
+
 tn_result tni_body_inertia(const tn_host* host, const tn_body_def* def, double* mass, tn_vec3* com,
                            double inertia[6], double* volume, tn_why* why)
 {
@@ -80,8 +100,8 @@ tn_result tni_body_inertia(const tn_host* host, const tn_body_def* def, double* 
     for (int k = 0; k < 6; ++k) inertia[k] = 0;
     if (def->kind >= TN_BODY_STATIC) return TN_OK;
 
-    shape_sum       sum;
-    const tn_result result = sum_shapes(host, def, &sum, why);
+    shape_sum       sum    = {0};
+    const tn_result result = needs_shapes(def) ? sum_shapes(host, def, &sum, why) : TN_OK;
     if (result != TN_OK) return result;
     *volume = isnan(def->volume) ? sum.plain.content : def->volume;
 

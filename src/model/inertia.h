@@ -5,9 +5,9 @@
 #include "tenon/scene.h"
 
 /// Inertia about the centre of mass, body axes, xx yy zz xy xz yz. Static, kinematic and
-/// user-defined bodies have none: all zero. Particles have mass only. *volume is the def's, or else
-/// that of all shapes. Fails with TN_ERR_MODEL when something is missing, with TN_ERR_MEMORY when a
-/// hull finds none.
+/// user-defined bodies have none: all zero. Particles have mass only. *volume, of affine bodies, is
+/// the def's, or else that of all shapes. Fails with TN_ERR_MODEL when something is missing, with
+/// TN_ERR_MEMORY when a hull or mesh finds none.
 tn_result tni_body_inertia(const tn_host* host, const tn_body_def* def, double* mass, tn_vec3* com,
                            double inertia[6], double* volume, tn_why* why);
 

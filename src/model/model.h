@@ -7,6 +7,7 @@
 #ifndef TNI_MODEL_H
 #define TNI_MODEL_H
 
+#include "geom/geometry.h"
 #include "linalg/ldl.h"
 #include "math/rotation.h"
 #include "model/joint_types.h"
@@ -79,18 +80,31 @@ typedef struct tni_limit {
     double         restitution;
 } tni_limit;
 
+/// How surfaces touch.
+typedef struct tni_material {
+    double friction, restitution;
+    double rolling, spinning; ///< [m]
+} tni_material;
+
 /// A shape that can be touched, seen from its body's centre of mass.
 typedef struct tni_shape {
-    tn_shape_type  type;
-    int            body;
-    tn_vec3        p; ///< origin, from the centre of mass, body axes
-    tni_mat3       F; ///< its axes as columns, body axes
-    double         radius, half_length;
-    tn_vec3        half_size;
-    const tn_vec3* points; ///< convex
-    int            point_count;
-    double         friction, restitution;
+    tni_geometry geometry;
+    int          body;
+    tn_vec3      p; ///< origin, from the centre of mass, body axes
+    tni_mat3     F; ///< its axes as columns, body axes
+    tni_material material;
+    tn_vec3      surface; ///< its own velocity past the body, body axes
+    bool         belt;    ///< which is not 0
+    int          group;
+    uint32_t     with;       ///< groups that it touches
+    bool         continuous; ///< its body asks for it
 } tni_shape;
+
+/// A material for two bodies; NaN: what the shapes say.
+typedef struct tni_pair_material {
+    uint64_t     key; ///< of the bodies, as in apart
+    tni_material material;
+} tni_pair_material;
 
 typedef enum tni_constraint_kind {
     TNI_CONSTRAINT_JOINT,
@@ -208,6 +222,9 @@ struct tn_model {
     tni_shape* shapes; ///< those that collide
     uint64_t*  apart;  ///< pairs of bodies that never touch: joined or excluded; sorted
 
+    int                pair_count;
+    tni_pair_material* pairs; ///< by rising key
+
     int loop_count, part_count, floating_count;
 };
 
@@ -221,6 +238,10 @@ TNI_INLINE bool tni_is_flat(const tni_body* body)
 tn_result tni_compile_shapes(tn_model* model, const tn_scene* scene, tn_why* why);
 /// Whether contact between two bodies counts: one can be pushed, they are not joined or excluded.
 bool tni_may_touch(const tn_model* model, int body1, int body2);
+/// The same of two shapes: their groups agree, too, and one of them is not a plane or surface.
+bool tni_shapes_may_touch(const tn_model* model, int shape1, int shape2);
+/// Of two shapes: friction the geometric mean, the rest the larger, unless the scene says otherwise.
+tni_material tni_material_of(const tn_model* model, int shape1, int shape2);
 
 /// graph.c: the last steps of compiling. Fail with TN_ERR_MEMORY only.
 tn_result tni_analyse_graph(tn_model* model);

@@ -38,21 +38,31 @@ static const char* pack_text(packing* p, const char* text)
     return text == NULL ? NULL : pack(p, text, strlen(text) + 1);
 }
 
+// What another type has is left behind.
+static void pack_shape(packing* p, const tn_shape_def* from, tn_shape_def* to)
+{
+    tn_shape_def own   = *from;
+    const bool   mesh  = from->type == TN_SHAPE_MESH;
+    const bool   field = from->type == TN_SHAPE_HEIGHTS;
+    if (from->type != TN_SHAPE_CONVEX) own.points = NULL, own.point_count = 0;
+    if (!mesh) own.vertices = NULL, own.triangles = NULL, own.file = NULL;
+    if (!mesh) own.vertex_count = 0, own.triangle_count = 0, own.pieces_tolerance = TN_UNSET;
+    if (!field) own.heights = NULL, own.rows = own.columns = 0, own.spacing[0] = own.spacing[1] = 0;
+    own.points    = PACK(p, own.points, own.point_count);
+    own.vertices  = PACK(p, own.vertices, own.vertex_count);
+    own.triangles = PACK(p, own.triangles, 3 * (size_t)own.triangle_count);
+    own.file      = pack_text(p, own.file);
+    own.heights   = PACK(p, own.heights, (size_t)own.rows * (size_t)own.columns);
+    if (to != NULL) *to = own;
+}
+
 static void pack_body(packing* p, void* item)
 {
     tn_body_def*        def    = item;
     const tn_shape_def* from   = def->shapes;
     tn_shape_def*       shapes = PACK(p, from, def->shape_count);
-    for (int i = 0; i < def->shape_count; ++i) {
-        const bool     convex = from[i].type == TN_SHAPE_CONVEX;
-        const int      count  = convex ? from[i].point_count : 0;
-        const tn_vec3* points = PACK(p, from[i].points, count);
-        const char*    file   = pack_text(p, from[i].type == TN_SHAPE_MESH ? from[i].file : NULL);
-        if (shapes == NULL) continue;
-        shapes[i].points      = points;
-        shapes[i].point_count = count;
-        shapes[i].file        = file;
-    }
+    for (int i = 0; i < def->shape_count; ++i)
+        pack_shape(p, &from[i], shapes == NULL ? NULL : &shapes[i]);
     def->shapes     = shapes;
     def->keys       = PACK(p, def->keys, def->key_count);
     const bool user = def->kind == TN_BODY_USER;
@@ -127,7 +137,7 @@ _Static_assert(offsetof(tn_body_def, name) == 0 && offsetof(tni_joint_item, def.
 // "joint 'pin'", or "joint 3" while it has no good name.
 static void write_label(const tni_adding* a, char* text, size_t size)
 {
-    if (a->part == TNI_PART_COUNT) snprintf(text, size, "scene");
+    if (a->part == TNI_PART_COUNT) snprintf(text, size, "%s", a->name[0] != 0 ? a->name : "scene");
     else if (a->name[0] != 0) snprintf(text, size, "%s '%s'", kinds[a->part].word, a->name);
     else snprintf(text, size, "%s %d", kinds[a->part].word, a->scene->parts[a->part].count + 1);
 }
@@ -302,24 +312,43 @@ tn_result tn_scene_add_drag(tn_scene* scene, const tn_drag_def* def)
                           tni_check_drag(&a, def) && enter(&a, def));
 }
 
+// ---- Pairs of bodies ---------------------------------------------------------------------------
+
+static tni_adding adding_pair(tn_scene* scene, const char* what, const tni_pair_list* list)
+{
+    tni_adding a = adding(scene, TNI_PART_COUNT);
+    snprintf(a.name, sizeof a.name, "%s %d", what, list->count + 1);
+    return a;
+}
+
+static bool enter_pair(tni_adding* a, tni_pair_list* list, const void* def, size_t size)
+{
+    if (!grow(&a->scene->host, &list->items, list->count, &list->capacity, size))
+        return lacks_memory(a);
+    memcpy((char*)list->items + size * (size_t)list->count++, def, size);
+    return true;
+}
+
 tn_result tn_scene_exclude_contact(tn_scene* scene, tn_body_id body1, tn_body_id body2)
 {
-    const uint32_t count = (uint32_t)tn_scene_body_count(scene);
-    tn_why         why   = {0};
-    if (body1.bits > count || body2.bits > count) {
-        tni_fail(&why, TN_ERR_MODEL, "contact exclusion %d: no such body",
-                 scene->exclude_count + 1);
-    } else if (body1.bits == body2.bits) {
-        tni_fail(&why, TN_ERR_MODEL, "contact exclusion %d: both bodies are the same",
-                 scene->exclude_count + 1);
-    } else if (!grow(&scene->host, (void**)&scene->excludes, scene->exclude_count,
-                     &scene->exclude_capacity, sizeof *scene->excludes)) {
-        tni_fail(&why, TN_ERR_MEMORY, "contact exclusion %d: out of memory",
-                 scene->exclude_count + 1);
-    }
-    if (why.result != TN_OK) remember(scene, &why);
-    else scene->excludes[scene->exclude_count++] = (tn_contact_pair){body1, body2};
-    return why.result;
+    const tn_contact_pair pair = {body1, body2};
+    tni_adding            a    = adding_pair(scene, "contact exclusion", &scene->excludes);
+    return finish(&a, tni_check_bodies(&a, body1, body2) &&
+                          enter_pair(&a, &scene->excludes, &pair, sizeof pair));
+}
+
+tn_result tn_scene_include_contact(tn_scene* scene, tn_body_id body1, tn_body_id body2)
+{
+    const tn_contact_pair pair = {body1, body2};
+    tni_adding            a    = adding_pair(scene, "contact inclusion", &scene->includes);
+    return finish(&a, tni_check_bodies(&a, body1, body2) &&
+                          enter_pair(&a, &scene->includes, &pair, sizeof pair));
+}
+
+tn_result tn_scene_add_pair(tn_scene* scene, const tn_pair_def* def)
+{
+    tni_adding a = adding_pair(scene, "contact pair", &scene->pairs);
+    return finish(&a, tni_check_pair(&a, def) && enter_pair(&a, &scene->pairs, def, sizeof *def));
 }
 
 // ---- The scene itself --------------------------------------------------------------------------
@@ -346,8 +375,10 @@ void tn_scene_free(tn_scene* scene)
         tni_host_give(&host, list->items, kinds[part].size * (size_t)list->capacity);
         tni_names_free(&list->names, &host);
     }
-    tni_host_give(&host, scene->excludes,
-                  sizeof *scene->excludes * (size_t)scene->exclude_capacity);
+    const size_t size = sizeof(tn_contact_pair);
+    tni_host_give(&host, scene->excludes.items, size * (size_t)scene->excludes.capacity);
+    tni_host_give(&host, scene->includes.items, size * (size_t)scene->includes.capacity);
+    tni_host_give(&host, scene->pairs.items, sizeof(tn_pair_def) * (size_t)scene->pairs.capacity);
     tni_arena_free(&scene->arena);
     tni_host_give(&host, scene, sizeof *scene);
 }
@@ -400,6 +431,25 @@ void tn_scene_set_ground(tn_scene* scene, double friction, double restitution)
     }
 }
 
+void tn_scene_set_ground_rolling(tn_scene* scene, double rolling_friction, double spinning_friction)
+{
+    tn_why why;
+    if (!scene->has_ground) {
+        tni_fail(&why, TN_ERR_MODEL,
+                 "ground: there is none yet: tn_scene_set_ground() comes first");
+        remember(scene, &why);
+    } else if (rolling_friction >= 0 && isfinite(rolling_friction) && spinning_friction >= 0 &&
+               isfinite(spinning_friction)) {
+        scene->ground_rolling  = rolling_friction;
+        scene->ground_spinning = spinning_friction;
+    } else {
+        tni_fail(&why, TN_ERR_MODEL,
+                 "ground: rolling and spinning friction must be >= 0, are %g and %g",
+                 rolling_friction, spinning_friction);
+        remember(scene, &why);
+    }
+}
+
 // ---- Reading back ------------------------------------------------------------------------------
 
 const char* tn_scene_name(const tn_scene* scene)
@@ -430,6 +480,16 @@ double tn_scene_ground_friction(const tn_scene* scene)
 double tn_scene_ground_restitution(const tn_scene* scene)
 {
     return scene->ground_restitution;
+}
+
+double tn_scene_ground_rolling_friction(const tn_scene* scene)
+{
+    return scene->ground_rolling;
+}
+
+double tn_scene_ground_spinning_friction(const tn_scene* scene)
+{
+    return scene->ground_spinning;
 }
 
 int tn_scene_body_count(const tn_scene* scene)
@@ -469,7 +529,17 @@ int tn_scene_drag_count(const tn_scene* scene)
 
 int tn_scene_exclude_count(const tn_scene* scene)
 {
-    return scene->exclude_count;
+    return scene->excludes.count;
+}
+
+int tn_scene_include_count(const tn_scene* scene)
+{
+    return scene->includes.count;
+}
+
+int tn_scene_pair_count(const tn_scene* scene)
+{
+    return scene->pairs.count;
 }
 
 static const void* item_at(const tn_scene* scene, tni_part part, int index)
@@ -521,8 +591,20 @@ const tn_drag_def* tn_scene_drag(const tn_scene* scene, int index)
 
 tn_contact_pair tn_scene_exclude(const tn_scene* scene, int index)
 {
-    TN_ASSERT(index >= 0 && index < scene->exclude_count);
-    return scene->excludes[index];
+    TN_ASSERT(index >= 0 && index < scene->excludes.count);
+    return ((const tn_contact_pair*)scene->excludes.items)[index];
+}
+
+tn_contact_pair tn_scene_include(const tn_scene* scene, int index)
+{
+    TN_ASSERT(index >= 0 && index < scene->includes.count);
+    return ((const tn_contact_pair*)scene->includes.items)[index];
+}
+
+const tn_pair_def* tn_scene_pair(const tn_scene* scene, int index)
+{
+    TN_ASSERT(index >= 0 && index < scene->pairs.count);
+    return (const tn_pair_def*)scene->pairs.items + index;
 }
 
 tn_body_id tn_scene_find_body(const tn_scene* scene, const char* name, bool* found)

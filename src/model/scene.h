@@ -3,10 +3,14 @@
 #define TNI_SCENE_H
 
 #include "base/base.h"
+#include "geom/mesh.h"
 #include "model/names.h"
 #include "tenon/scene.h"
 
-enum { TNI_NAME_MAX = 63 }; ///< bytes of a name
+enum {
+    TNI_NAME_MAX = 63, ///< bytes of a name
+    TNI_GROUPS   = 32  ///< that shapes may be in
+};
 
 typedef enum tni_part {
     TNI_PART_BODY,
@@ -32,6 +36,12 @@ typedef struct tni_joint_item {
     const tn_constraint_def* constraint; ///< NULL: a joint
 } tni_joint_item;
 
+/// What is said of two bodies; has no name.
+typedef struct tni_pair_list {
+    void* items;
+    int   count, capacity;
+} tni_pair_list;
+
 struct tn_scene {
     tn_host       host;
     tni_arena     arena; ///< names and arrays that the defs point to
@@ -40,11 +50,12 @@ struct tn_scene {
     tn_settings   settings;
     bool          has_ground; ///< a floor
     double        ground_friction, ground_restitution;
-    tn_why        problem; ///< the first refusal; result TN_OK: none
+    double        ground_rolling, ground_spinning; ///< [m]
+    tn_why        problem;                         ///< the first refusal; result TN_OK: none
     tni_part_list parts[TNI_PART_COUNT];
 
-    tn_contact_pair* excludes;
-    int              exclude_count, exclude_capacity;
+    tni_pair_list excludes, includes; ///< of tn_contact_pair
+    tni_pair_list pairs;              ///< of tn_pair_def
 };
 
 /// Proof that a def started from its defaults.
@@ -55,14 +66,15 @@ enum {
     TNI_COOKIE_SPRING   = 0x7e459819,
     TNI_COOKIE_TARGET   = 0x7e47a69e,
     TNI_COOKIE_LOAD     = 0x7e410ad1,
-    TNI_COOKIE_DRAG     = 0x7e4d6a97
+    TNI_COOKIE_DRAG     = 0x7e4d6a97,
+    TNI_COOKIE_PAIR     = 0x7e49a128
 };
 
 /// A part on its way into the scene.
 typedef struct tni_adding {
     tn_scene* scene;
     tni_part  part;                   ///< TNI_PART_COUNT: the scene itself
-    char      name[TNI_NAME_MAX + 1]; ///< empty: unnamed
+    char      name[TNI_NAME_MAX + 1]; ///< empty: unnamed. Of the scene itself: what of it
     int       number;                 ///< the part's number when it came without a name
     tn_why    why;
 } tni_adding;
@@ -81,5 +93,7 @@ bool tni_check_spring(tni_adding* a, const tn_spring_def* def);
 bool tni_check_target(tni_adding* a, const tn_target_def* def);
 bool tni_check_load(tni_adding* a, const tn_load_def* def);
 bool tni_check_drag(tni_adding* a, const tn_drag_def* def);
+bool tni_check_bodies(tni_adding* a, tn_body_id body1, tn_body_id body2); ///< there, and two
+bool tni_check_pair(tni_adding* a, const tn_pair_def* def);
 
 #endif

@@ -34,6 +34,7 @@ static const char* const loops_words[]       = {"core", "auxiliary"};
 static const char* const formulation_words[] = {"auto", "kkt", "spd", "split"};
 static const char* const backend_words[]     = {"core", "cholmod"};
 static const char* const alpha_words[]       = {"rows", "norm"};
+static const char* const contacts_words[]    = {"auto", "direct", "sweeps"};
 static const char* const solve_words[]       = {"linear", "corrected", "newton"};
 static const char* const form_words[]        = {"auto", "rows", "blocks", "exact", "nullspace"};
 static const char* const backward_words[]    = {"euler", "bdf2"};
@@ -95,6 +96,16 @@ static const setting table[] = {
          "regularise each row by its own size, or all by the norm of the matrix"),
     WHOLE("impulse.part_joints", impulse.part_joints, "a whole number >= 0", 0,
           "split: joints on a part of a body; 0: chosen by predicted cost"),
+    WORD("impulse.contacts", impulse.contacts, FIELD_ENUM, contacts_words, "auto | direct | sweeps",
+         "how forces of contacts are found: all at once, by sweeps over them, or by their number"),
+    WHOLE("impulse.sweeps", impulse.sweeps, "a whole number >= 1", 1,
+          "sweeps over contacts, at most"),
+    WORD("impulse.shock", impulse.shock, FIELD_BOOL, bool_words, "true | false",
+         "a last sweep from the ground up, for tall stacks that are to cost little"),
+    NOT_NEGATIVE(
+        "impulse.sleep", impulse.sleep,
+        "time at rest after which what touches something is left out of steps [s]; 0: never"),
+    POSITIVE("impulse.sleep_speed", impulse.sleep_speed, "speed that counts as rest [m/s]"),
     WORD("impulse.stiffen", impulse.stiffen, FIELD_BOOL, bool_words, "true | false",
          "treat the tension of light bodies under heavy load implicitly"),
     WORD("implicit.solve", implicit.solve, FIELD_ENUM, solve_words, "linear | corrected | newton",
@@ -144,6 +155,9 @@ tn_settings tn_default_settings(void)
                                         .tolerance       = 1e-10,
                                         .error_tolerance = 1e-8},
                          .impulse    = {.tolerance      = 1e-9,
+                                        .sweeps         = 200,
+                                        .sleep          = 0.5,
+                                        .sleep_speed    = 1e-4,
                                         .iterations     = 50,
                                         .accept         = 1e-3,
                                         .regularisation = 1e-11,

@@ -1,88 +1,375 @@
-// shapes: what can be touched, and which bodies never touch each other.
+// shapes: what can be touched, how it feels, and which bodies never touch each other.
 //
 // Shapes that collide are kept in one list, the world's floor first, then body after body in the
-// scene's order; places in this list name the shapes. Left out: meshes, and shapes of affine and
-// user-defined bodies, whose surfaces are not where a rigid shape would be.
-// Two bodies never touch when a joint, or a user-defined constraint of these two, ties them
-// together, or when the scene says so. Their keys, the lower number in the high half, are sorted,
-// so that asking takes the logarithm of their count.
+// scene's order; places in this list name the shapes. Left out: shapes of affine and user-defined
+// bodies, whose surfaces are not where a rigid shape would be. A mesh of a static body is one shape,
+// its triangles; on any other body it is the convex pieces that it is cut into, each a shape of its
+// own, one after the other. Meshes that are the same are built and cut once.
+//
+// Two bodies never touch when the scene says so, or when a joint, or a user-defined constraint of
+// these two, ties them together and the scene does not include them. Their keys, the lower number in
+// the high half, are sorted, so that asking takes the logarithm of their count; so are those of pairs
+// with a material of their own.
+#include "geom/heights.h"
+#include "geom/hull.h"
+#include "geom/mesh.h"
 #include "model/model.h"
 #include "model/scene.h"
 
-// tni_touch.id has 22 bits for either shape and 20 for a feature (contact/find.c).
-enum { SHAPES_MAX = 1 << 22, POINTS_MAX = 1 << 20 };
+// tni_touch.id has 20 bits for either shape and 23 for a feature (contact/find.c).
+enum { SHAPES_MAX = 1 << 20, POINTS_MAX = 1 << 20, PIECES_MAX = 256 };
 
-// ---- Shapes -------------------------------------------------------------------------------------
+static const double pieces_tolerance = 0.02; // of the longest edge of the box around a mesh
+// Lengths [m] whose sixth powers neither vanish nor overflow: what looks for contact multiplies them.
+static const double shortest = 1e-50, longest = 1e50;
+
+/// A mesh as it is touched: by its triangles, or by convex pieces.
+typedef struct made_mesh {
+    const tn_shape_def* def;
+    bool                moves;
+    tni_mesh*           mesh; ///< NULL: it moves
+    int                 piece_count;
+    tni_polytope*       pieces;
+} made_mesh;
+
+/// Compiling: the meshes in the order in which shapes have them, and those that differ.
+typedef struct builder {
+    tn_model*       model;
+    const tn_scene* scene;
+    tn_why*         why;
+    tni_arena       scratch;
+    int             count, mesh_count; ///< shapes, and among them meshes, each as one
+    made_mesh**     meshes;            ///< of each shape that is a mesh
+    made_mesh*      made;              ///< that differ
+    int             made_count;
+    /// The last box and convex, by type.
+    const tn_shape_def* last[TN_SHAPE_TYPE_COUNT];
+    const tni_polytope* last_polytope[TN_SHAPE_TYPE_COUNT];
+} builder;
+
+/// A shape of the scene, for messages: which one of which body.
+typedef struct place {
+    int                 body, index;
+    const tn_shape_def* def;
+} place;
 
 static bool is_touched(const tni_body* body, const tn_shape_def* def)
 {
-    return def->collide && def->type != TN_SHAPE_MESH && body->kind != TN_BODY_AFFINE &&
-           body->kind != TN_BODY_USER;
+    return def->collide && body->kind != TN_BODY_AFFINE && body->kind != TN_BODY_USER;
 }
 
-static tni_shape compile_shape(tn_model* model, int body, const tn_shape_def* def)
+// The next shape that collides, from the one at hand on; false: there is none.
+static bool next_touched(const builder* b, place* at)
 {
-    tni_shape shape = {.type        = def->type,
-                       .body        = body,
-                       .p           = tni_sub(def->pose.position, model->bodies[body].com),
-                       .F           = tni_quat_matrix(tni_quat_normalised(def->pose.orientation)),
-                       .radius      = def->radius,
-                       .half_length = def->half_length,
-                       .half_size   = def->half_size,
-                       .friction    = def->friction,
-                       .restitution = def->restitution};
-    if (def->type != TN_SHAPE_CONVEX) return shape;
-    tn_vec3* points   = TNI_TAKE(&model->arena, tn_vec3, def->point_count);
-    shape.points      = points;
-    shape.point_count = def->point_count;
-    shape.radius      = 0; // as far as its points reach
-    for (int i = 0; points != NULL && i < def->point_count; ++i) {
-        points[i]    = def->points[i];
-        shape.radius = fmax(shape.radius, tni_norm(points[i]));
+    for (; at->body < b->model->body_count; ++at->body, at->index = 0) {
+        const tn_body_def* def = tn_scene_body(b->scene, at->body - 1);
+        for (; at->index < def->shape_count; ++at->index) {
+            at->def = &def->shapes[at->index];
+            if (is_touched(&b->model->bodies[at->body], at->def)) return true;
+        }
     }
+    return false;
+}
+
+// ---- Meshes -------------------------------------------------------------------------------------
+
+static tn_result refuse(const builder* b, const place* at, const char* what)
+{
+    return tni_fail(b->why, TN_ERR_MODEL, "body '%s': shape %d: %s",
+                    b->model->bodies[at->body].name, at->index + 1, what);
+}
+
+static double tolerance_of(const tn_shape_def* def)
+{
+    tn_vec3 middle;
+    if (!isnan(def->pieces_tolerance)) return def->pieces_tolerance;
+    return 2 * pieces_tolerance * tni_points_extent(def->vertices, def->vertex_count, &middle);
+}
+
+static bool same_mesh(const tn_shape_def* a, const tn_shape_def* b)
+{
+    return a->vertex_count == b->vertex_count && a->triangle_count == b->triangle_count &&
+           memcmp(a->triangles, b->triangles, 3 * sizeof(int) * (size_t)a->triangle_count) == 0 &&
+           memcmp(a->vertices, b->vertices, sizeof(tn_vec3) * (size_t)a->vertex_count) == 0;
+}
+
+static made_mesh* find_made(builder* b, const tn_shape_def* def, bool moves)
+{
+    for (int i = 0; i < b->made_count; ++i) {
+        made_mesh* made = &b->made[i];
+        if (made->moves != moves || !same_mesh(made->def, def)) continue;
+        if (!moves || tolerance_of(made->def) == tolerance_of(def)) return made;
+    }
+    return NULL;
+}
+
+// Hulls of the pieces; those as thin as rounding are left out.
+static tn_result make_hulls(builder* b, const place* at, const tni_pieces* pieces, made_mesh* made)
+{
+    tni_arena* arena = &b->model->arena;
+    made->pieces     = TNI_TAKE(arena, tni_polytope, pieces->count);
+    if (made->pieces == NULL) return TN_ERR_MEMORY;
+    for (int i = 0; i < pieces->count; ++i) {
+        const int       first = pieces->start[i], count = pieces->start[i + 1] - first;
+        const tn_result result = tni_polytope_create(arena, pieces->points + first, count,
+                                                     &made->pieces[made->piece_count]);
+        if (result == TN_ERR_MEMORY) return result;
+        if (result == TN_OK) ++made->piece_count;
+    }
+    return made->piece_count > 0 ? TN_OK : refuse(b, at, "its mesh encloses nothing");
+}
+
+static tn_result cut_mesh(builder* b, const place* at, const tni_mesh* mesh, made_mesh* made)
+{
+    const double tolerance = tolerance_of(at->def);
+    tni_pieces   pieces;
+    if (!mesh->closed) {
+        return refuse(b, at,
+                      "its mesh is not closed: on a body that moves it is cut into convex pieces, "
+                      "and needs an inside");
+    }
+    const tn_result result = tni_mesh_pieces(&b->scratch, mesh, tolerance, PIECES_MAX, &pieces);
+    if (result != TN_OK) return result;
+    if (!(pieces.error <= tolerance)) {
+        return tni_fail(
+            b->why, TN_ERR_MODEL,
+            "body '%s': shape %d: %d convex pieces of its mesh are still %g m off, more "
+            "than its pieces_tolerance of %g m",
+            b->model->bodies[at->body].name, at->index + 1, pieces.count, pieces.error, tolerance);
+    }
+    return make_hulls(b, at, &pieces, made);
+}
+
+static tn_result make_mesh(builder* b, const place* at, made_mesh* made)
+{
+    const tn_shape_def* def   = at->def;
+    tni_arena*          arena = made->moves ? &b->scratch : &b->model->arena;
+    tni_mesh*           mesh  = TNI_TAKE(arena, tni_mesh, 1);
+    tn_why              why   = {0};
+    if (mesh == NULL) return TN_ERR_MEMORY;
+    const tn_result result = tni_mesh_create(arena, def->vertices, def->vertex_count,
+                                             def->triangles, def->triangle_count, mesh, &why);
+    if (result == TN_ERR_MEMORY) return result;
+    if (result != TN_OK) return refuse(b, at, why.text);
+    if (made->moves) return cut_mesh(b, at, mesh, made);
+    made->mesh        = mesh;
+    made->piece_count = 1;
+    return TN_OK;
+}
+
+static tn_result make_meshes(builder* b)
+{
+    int count = 0;
+    b->meshes = TNI_TAKE(&b->scratch, made_mesh*, b->mesh_count);
+    b->made   = TNI_TAKE(&b->scratch, made_mesh, b->mesh_count);
+    if (b->made == NULL) return TN_ERR_MEMORY;
+    for (place at = {.body = 1}; next_touched(b, &at); ++at.index) {
+        if (at.def->type != TN_SHAPE_MESH) continue;
+        const bool moves = b->model->bodies[at.body].kind != TN_BODY_STATIC;
+        made_mesh* made  = find_made(b, at.def, moves);
+        if (made == NULL) {
+            made                   = &b->made[b->made_count];
+            *made                  = (made_mesh){.def = at.def, .moves = moves};
+            const tn_result result = make_mesh(b, &at, made);
+            if (result != TN_OK) return result;
+            ++b->made_count;
+        }
+        b->meshes[count++] = made;
+        b->count += made->piece_count - 1;
+        if (b->count > SHAPES_MAX) break; // and be refused
+    }
+    return TN_OK;
+}
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+static bool is_fit(double length)
+{
+    return length >= shortest && length <= longest;
+}
+
+static bool are_fit(const tn_vec3* points, int count)
+{
+    tn_vec3      middle;
+    const double extent = tni_points_extent(points, count, &middle);
+    return is_fit(extent) && tni_max_abs(middle) <= longest;
+}
+
+static bool is_fit_field(const tn_shape_def* def)
+{
+    double steep = 0;
+    for (int i = 0; i < def->rows * def->columns; ++i) steep = fmax(steep, fabs(def->heights[i]));
+    return is_fit(def->spacing[0]) && is_fit(def->spacing[1]) && steep <= longest;
+}
+
+static bool has_fit_size(const tn_shape_def* def)
+{
+    const tn_vec3 a = def->half_size;
+    switch (def->type) {
+    case TN_SHAPE_SPHERE: return is_fit(def->radius);
+    case TN_SHAPE_BOX: return is_fit(a.x) && is_fit(a.y) && is_fit(a.z);
+    case TN_SHAPE_CAPSULE:
+    case TN_SHAPE_CYLINDER: return is_fit(def->radius) && is_fit(def->half_length);
+    case TN_SHAPE_CONVEX: return are_fit(def->points, def->point_count);
+    case TN_SHAPE_MESH: return are_fit(def->vertices, def->vertex_count);
+    case TN_SHAPE_HEIGHTS: return is_fit_field(def);
+    default: return true;
+    }
+}
+
+static tn_result check_shape(const builder* b, const place* at)
+{
+    const tn_shape_def* def  = at->def;
+    const char*         name = b->model->bodies[at->body].name;
+    const int           n    = at->index + 1;
+    if (def->point_count > POINTS_MAX) {
+        return tni_fail(b->why, TN_ERR_MODEL, "body '%s': shape %d has more than %d points", name,
+                        n, POINTS_MAX);
+    }
+    if (def->triangle_count > TNI_TRIANGLES_MAX) {
+        return tni_fail(b->why, TN_ERR_MODEL, "body '%s': shape %d has more than %d triangles",
+                        name, n, TNI_TRIANGLES_MAX);
+    }
+    if (has_fit_size(def) && tni_max_abs(def->pose.position) <= longest &&
+        tni_max_abs(def->surface_velocity) <= longest)
+        return TN_OK;
+    return tni_fail(b->why, TN_ERR_MODEL, "body '%s': shape %d: its lengths must lie in %g..%g",
+                    name, n, shortest, longest);
+}
+
+static tn_result count_shapes(builder* b)
+{
+    tn_result result = TN_OK;
+    b->count         = tn_scene_has_ground(b->scene);
+    for (place at = {.body = 1}; next_touched(b, &at); ++at.index) {
+        result = check_shape(b, &at);
+        if (result != TN_OK) return result;
+        b->mesh_count += at.def->type == TN_SHAPE_MESH;
+        if (++b->count > SHAPES_MAX) break;
+    }
+    if (b->mesh_count > 0 && b->count <= SHAPES_MAX) result = make_meshes(b);
+    if (result == TN_OK && b->count > SHAPES_MAX)
+        result = tni_fail(b->why, TN_ERR_MODEL, "more than %d shapes collide", SHAPES_MAX);
+    return result;
+}
+
+static tni_shape start_shape(const builder* b, const place* at)
+{
+    const tn_shape_def* def   = at->def;
+    const tn_vec3       v     = def->surface_velocity;
+    tni_shape           shape = {.geometry = {.type        = def->type,
+                                              .radius      = def->radius,
+                                              .half_length = def->half_length,
+                                              .half_size   = def->half_size},
+                                 .body     = at->body,
+                                 .p = tni_sub(def->pose.position, b->model->bodies[at->body].com),
+                                 .F = tni_quat_matrix(tni_quat_normalised(def->pose.orientation)),
+                                 .material = {def->friction, def->restitution, def->rolling_friction,
+                                              def->spinning_friction},
+                                 .belt       = v.x != 0 || v.y != 0 || v.z != 0,
+                                 .group      = def->group,
+                                 .with       = def->collides_with,
+                                 .continuous = tn_scene_body(b->scene, at->body - 1)->continuous};
+    shape.surface             = tni_mul(&shape.F, v);
     return shape;
 }
 
 static tni_shape floor_of(const tn_scene* scene)
 {
-    return (tni_shape){.type        = TN_SHAPE_PLANE,
-                       .F           = tni_identity3(),
-                       .friction    = tn_scene_ground_friction(scene),
-                       .restitution = tn_scene_ground_restitution(scene)};
+    return (tni_shape){.geometry = {.type = TN_SHAPE_PLANE},
+                       .F        = tni_identity3(),
+                       .material = {tn_scene_ground_friction(scene),
+                                    tn_scene_ground_restitution(scene),
+                                    tn_scene_ground_rolling_friction(scene),
+                                    tn_scene_ground_spinning_friction(scene)},
+                       .with     = UINT32_MAX};
 }
 
-static tn_result count_shapes(tn_model* model, const tn_scene* scene, tn_why* why)
+static bool same_polytope(const tn_shape_def* a, const tn_shape_def* b)
 {
-    model->shape_count = tn_scene_has_ground(scene);
-    for (int i = 1; i < model->body_count; ++i) {
-        const tn_body_def* def = tn_scene_body(scene, i - 1);
-        for (int k = 0; k < def->shape_count; ++k) {
-            if (!is_touched(&model->bodies[i], &def->shapes[k])) continue;
-            if (def->shapes[k].point_count > POINTS_MAX) {
-                return tni_fail(why, TN_ERR_MODEL, "body '%s': shape %d has more than %d points",
-                                model->bodies[i].name, k + 1, POINTS_MAX);
-            }
-            if (++model->shape_count > SHAPES_MAX)
-                return tni_fail(why, TN_ERR_MODEL, "more than %d shapes collide", SHAPES_MAX);
-        }
+    if (a->type == TN_SHAPE_BOX) return memcmp(&a->half_size, &b->half_size, sizeof(tn_vec3)) == 0;
+    return a->point_count == b->point_count &&
+           memcmp(a->points, b->points, sizeof(tn_vec3) * (size_t)a->point_count) == 0;
+}
+
+// Of a box or convex: that of the one before, where it is the same.
+static tn_result make_polytope(builder* b, const place* at, tni_geometry* geometry)
+{
+    const tn_shape_def* def    = at->def;
+    const tn_shape_def* before = b->last[def->type];
+    tni_arena*          arena  = &b->model->arena;
+    geometry->polytope         = b->last_polytope[def->type];
+    if (before != NULL && same_polytope(before, def)) return TN_OK;
+    tni_polytope* polytope = TNI_TAKE(arena, tni_polytope, 1);
+    if (polytope == NULL) return TN_ERR_MEMORY;
+    const tn_result result =
+        def->type == TN_SHAPE_BOX
+            ? tni_polytope_of_box(arena, def->half_size, polytope)
+            : tni_polytope_create(arena, def->points, def->point_count, polytope);
+    geometry->polytope          = polytope;
+    b->last[def->type]          = def;
+    b->last_polytope[def->type] = polytope;
+    return result == TN_ERR_MODEL ? refuse(b, at, "its points span no volume") : result;
+}
+
+static tn_result make_heights(const builder* b, const tn_shape_def* def, tni_geometry* geometry)
+{
+    const size_t count   = (size_t)def->rows * (size_t)def->columns;
+    tni_heights* heights = TNI_TAKE(&b->model->arena, tni_heights, 1);
+    double*      z       = TNI_TAKE(&b->model->arena, double, count);
+    if (z == NULL) return TN_ERR_MEMORY;
+    memcpy(z, def->heights, sizeof(double) * count);
+    *heights = (tni_heights){.columns = def->columns,
+                             .rows    = def->rows,
+                             .dx      = def->spacing[0],
+                             .dy      = def->spacing[1],
+                             .z       = z,
+                             .lowest  = z[0],
+                             .highest = z[0]};
+    for (size_t i = 1; i < count; ++i) {
+        heights->lowest  = fmin(heights->lowest, z[i]);
+        heights->highest = fmax(heights->highest, z[i]);
     }
+    geometry->heights = heights;
     return TN_OK;
 }
 
-static tn_result list_shapes(tn_model* model, const tn_scene* scene)
+// The shapes of a mesh, from shapes[0] on, which is the start of each.
+static void put_mesh(const made_mesh* made, tni_shape* shapes)
 {
-    int count     = 0;
-    model->shapes = TNI_TAKE(&model->arena, tni_shape, model->shape_count);
-    if (model->shapes == NULL) return TN_ERR_MEMORY;
-    if (tn_scene_has_ground(scene)) model->shapes[count++] = floor_of(scene);
-    for (int i = 1; i < model->body_count; ++i) {
-        const tn_body_def* def = tn_scene_body(scene, i - 1);
-        for (int k = 0; k < def->shape_count; ++k) {
-            if (is_touched(&model->bodies[i], &def->shapes[k]))
-                model->shapes[count++] = compile_shape(model, i, &def->shapes[k]);
-        }
+    for (int i = made->piece_count - 1; i >= 0; --i) {
+        shapes[i]               = shapes[0];
+        shapes[i].geometry.mesh = made->mesh;
+        if (!made->moves) continue;
+        shapes[i].geometry.type     = TN_SHAPE_CONVEX;
+        shapes[i].geometry.polytope = &made->pieces[i];
     }
-    return model->arena.failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+static tn_result list_shapes(builder* b)
+{
+    tn_model* model = b->model;
+    int       count = 0, mesh = 0;
+    model->shapes = TNI_TAKE(&model->arena, tni_shape, b->count);
+    if (model->shapes == NULL) return TN_ERR_MEMORY;
+    if (tn_scene_has_ground(b->scene)) model->shapes[count++] = floor_of(b->scene);
+    for (place at = {.body = 1}; next_touched(b, &at); ++at.index) {
+        const tn_shape_type type   = at.def->type;
+        tni_shape*          shape  = &model->shapes[count++];
+        tn_result           result = TN_OK;
+        *shape                     = start_shape(b, &at);
+        if (type == TN_SHAPE_BOX || type == TN_SHAPE_CONVEX)
+            result = make_polytope(b, &at, &shape->geometry);
+        if (type == TN_SHAPE_HEIGHTS) result = make_heights(b, at.def, &shape->geometry);
+        if (type == TN_SHAPE_MESH) {
+            put_mesh(b->meshes[mesh], shape);
+            count += b->meshes[mesh++]->piece_count - 1;
+        }
+        if (result != TN_OK) return result;
+    }
+    TN_ASSERT(count == b->count);
+    model->shape_count = count;
+    return TN_OK;
 }
 
 // ---- Pairs that never touch ---------------------------------------------------------------------
@@ -117,12 +404,32 @@ static void sort_keys(uint64_t* keys, int count) // heapsort
     }
 }
 
-static tn_result list_apart(tn_model* model, const tn_scene* scene)
+// The first of rising keys that is >= key.
+static int first_from(const uint64_t* keys, int count, uint64_t key)
 {
-    const int excluded = tn_scene_exclude_count(scene);
-    uint64_t* keys =
-        TNI_TAKE(&model->arena, uint64_t, model->joint_count + model->user_count + excluded);
-    if (keys == NULL) return TN_ERR_MEMORY;
+    int lower = 0, upper = count; // it lies between
+    while (lower < upper) {
+        const int middle = lower + (upper - lower) / 2;
+        if (keys[middle] < key) lower = middle + 1;
+        else upper = middle;
+    }
+    return lower;
+}
+
+static bool holds(const uint64_t* keys, int count, uint64_t key)
+{
+    const int at = first_from(keys, count, key);
+    return at < count && keys[at] == key;
+}
+
+static uint64_t key_of_pair(tn_contact_pair pair)
+{
+    return key_of((int)pair.body1.bits, (int)pair.body2.bits);
+}
+
+// Bodies that constraints tie together; returns how many pairs.
+static int list_joined(const tn_model* model, uint64_t* keys)
+{
     int count = 0;
     for (int i = 0; i < model->joint_count; ++i) { // what a rope ties may knock together
         const tni_joint* joint = &model->joints[i];
@@ -133,10 +440,26 @@ static tn_result list_apart(tn_model* model, const tn_scene* scene)
         const tni_user_constraint* user = &model->users[i];
         if (user->body_count == 2) keys[count++] = key_of(user->bodies[0], user->bodies[1]);
     }
-    for (int i = 0; i < excluded; ++i) {
-        const tn_contact_pair pair = tn_scene_exclude(scene, i);
-        keys[count++]              = key_of((int)pair.body1.bits, (int)pair.body2.bits);
+    return count;
+}
+
+static tn_result list_apart(builder* b)
+{
+    tn_model* model    = b->model;
+    const int excludes = tn_scene_exclude_count(b->scene);
+    const int includes = tn_scene_include_count(b->scene);
+    const int most     = model->joint_count + model->user_count + excludes;
+    uint64_t* keys     = TNI_TAKE(&model->arena, uint64_t, most);
+    uint64_t* included = TNI_TAKE(&b->scratch, uint64_t, includes);
+    if (keys == NULL || included == NULL) return TN_ERR_MEMORY;
+    for (int i = 0; i < includes; ++i) included[i] = key_of_pair(tn_scene_include(b->scene, i));
+    sort_keys(included, includes);
+    const int joined = list_joined(model, keys);
+    int       count  = 0;
+    for (int i = 0; i < joined; ++i) {
+        if (!holds(included, includes, keys[i])) keys[count++] = keys[i];
     }
+    for (int i = 0; i < excludes; ++i) keys[count++] = key_of_pair(tn_scene_exclude(b->scene, i));
     sort_keys(keys, count);
     model->apart       = keys;
     model->apart_count = count;
@@ -147,20 +470,100 @@ bool tni_may_touch(const tn_model* model, int body1, int body2)
 {
     if (body1 == body2) return false;
     if (model->bodies[body1].dim == 0 && model->bodies[body2].dim == 0) return false;
+    return !holds(model->apart, model->apart_count, key_of(body1, body2));
+}
+
+bool tni_shapes_may_touch(const tn_model* model, int shape1, int shape2)
+{
+    const tni_shape *a = &model->shapes[shape1], *b = &model->shapes[shape2];
+    if (!tni_is_convex(a->geometry.type) && !tni_is_convex(b->geometry.type)) return false;
+    return (a->with >> b->group & 1) != 0 && (b->with >> a->group & 1) != 0 &&
+           tni_may_touch(model, a->body, b->body);
+}
+
+// ---- Materials ----------------------------------------------------------------------------------
+
+// Each pair goes to the place of its key among the sorted ones.
+static tn_result list_pairs(builder* b)
+{
+    tn_model*          model = b->model;
+    const int          count = tn_scene_pair_count(b->scene);
+    uint64_t*          keys  = TNI_TAKE(&b->scratch, uint64_t, count);
+    tni_pair_material* pairs = TNI_TAKE(&model->arena, tni_pair_material, count);
+    if (keys == NULL || pairs == NULL) return TN_ERR_MEMORY;
+    for (int i = 0; i < count; ++i) {
+        const tn_pair_def* def = tn_scene_pair(b->scene, i);
+        keys[i]                = key_of((int)def->body1.bits, (int)def->body2.bits);
+    }
+    sort_keys(keys, count);
+    for (int i = 0; i < count; ++i) {
+        const tn_pair_def*       def = tn_scene_pair(b->scene, i);
+        const uint64_t           key = key_of((int)def->body1.bits, (int)def->body2.bits);
+        tni_pair_material* const to  = &pairs[first_from(keys, count, key)];
+        if (to->key == key) {
+            return tni_fail(b->why, TN_ERR_MODEL, "contact: there are two pairs of '%s' and '%s'",
+                            model->bodies[def->body1.bits].name,
+                            model->bodies[def->body2.bits].name);
+        }
+        *to = (tni_pair_material){
+            key, {def->friction, def->restitution, def->rolling_friction, def->spinning_friction}};
+    }
+    model->pairs      = pairs;
+    model->pair_count = count;
+    return TN_OK;
+}
+
+static const tni_material* material_of_pair(const tn_model* model, int body1, int body2)
+{
     const uint64_t key   = key_of(body1, body2);
-    int            lower = 0, upper = model->apart_count; // the first key >= ours lies between
+    int            lower = 0, upper = model->pair_count;
     while (lower < upper) {
         const int middle = lower + (upper - lower) / 2;
-        if (model->apart[middle] < key) lower = middle + 1;
+        if (model->pairs[middle].key < key) lower = middle + 1;
         else upper = middle;
     }
-    return !(lower < model->apart_count && model->apart[lower] == key);
+    if (lower == model->pair_count || model->pairs[lower].key != key) return NULL;
+    return &model->pairs[lower].material;
+}
+
+// sqrt(a b), also where a b is too large to be a number.
+static double geometric_mean(double a, double b)
+{
+    return isfinite(a * b) ? sqrt(a * b) : sqrt(a) * sqrt(b);
+}
+
+static double given_or(double given, double otherwise)
+{
+    return isnan(given) ? otherwise : given;
+}
+
+tni_material tni_material_of(const tn_model* model, int shape1, int shape2)
+{
+    const tni_shape *   s1 = &model->shapes[shape1], *s2 = &model->shapes[shape2];
+    const tni_material *a = &s1->material, *b = &s2->material;
+    tni_material        m = {.friction    = geometric_mean(a->friction, b->friction),
+                             .restitution = fmax(a->restitution, b->restitution),
+                             .rolling     = fmax(a->rolling, b->rolling),
+                             .spinning    = fmax(a->spinning, b->spinning)};
+    const tni_material* own =
+        model->pair_count > 0 ? material_of_pair(model, s1->body, s2->body) : NULL;
+    if (own == NULL) return m;
+    return (tni_material){.friction    = given_or(own->friction, m.friction),
+                          .restitution = given_or(own->restitution, m.restitution),
+                          .rolling     = given_or(own->rolling, m.rolling),
+                          .spinning    = given_or(own->spinning, m.spinning)};
 }
 
 tn_result tni_compile_shapes(tn_model* model, const tn_scene* scene, tn_why* why)
 {
-    tn_result result = count_shapes(model, scene, why);
-    if (result == TN_OK && model->shape_count > 0) result = list_shapes(model, scene);
-    if (result == TN_OK && model->shape_count > 0) result = list_apart(model, scene);
+    builder b = {
+        .model = model, .scene = scene, .why = why, .scratch = tni_arena_make(&model->arena.host)};
+    tn_result result = count_shapes(&b);
+    if (result == TN_OK && b.count > 0) {
+        result = list_shapes(&b);
+        if (result == TN_OK) result = list_apart(&b);
+        if (result == TN_OK && tn_scene_pair_count(scene) > 0) result = list_pairs(&b);
+    }
+    tni_arena_free(&b.scratch);
     return result;
 }

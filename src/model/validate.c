@@ -76,6 +76,14 @@ static bool all_finite(const double* x, int count)
     return true;
 }
 
+static bool finite_points(const tn_vec3* points, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        if (!all_finite(&points[i].x, 3)) return false;
+    }
+    return true;
+}
+
 static bool finite_number(tni_adding* a, const char* what, double x)
 {
     return isfinite(x) || tni_refuse(a, "%s must be finite, is %g", what, x);
@@ -222,7 +230,73 @@ static bool two_bodies(tni_adding* a, tn_body_id body1, tn_body_id body2)
 
 // ---- Bodies ------------------------------------------------------------------------------------
 
-static bool shape_size(tni_adding* a, const tn_shape_def* s, int number)
+static bool convex(tni_adding* a, const tn_shape_def* s, int number)
+{
+    if (s->points == NULL || s->point_count < 4)
+        return tni_refuse(a, "shape %d: convex needs at least 4 points", number);
+    if (!finite_points(s->points, s->point_count))
+        return tni_refuse(a, "shape %d: points must be finite", number);
+    return tni_points_span(s->points, s->point_count) ||
+           tni_refuse(a, "shape %d: all points of the convex lie in one plane", number);
+}
+
+// A mesh that is only named was not read: it may be shown, but nothing can touch it.
+static bool named_mesh(tni_adding* a, const tn_shape_def* s, int number)
+{
+    if (s->file == NULL || s->file[0] == 0)
+        return tni_refuse(a, "shape %d: mesh needs vertices and triangles", number);
+    if (s->collide || !isnan(s->density)) {
+        return tni_refuse(
+            a, "shape %d: its mesh was not read: tn_mesh_read() gives vertices and triangles",
+            number);
+    }
+    return true;
+}
+
+static bool mesh(tni_adding* a, const tn_shape_def* s, int number)
+{
+    if (!isnan(s->pieces_tolerance) &&
+        !(s->pieces_tolerance > 0 && isfinite(s->pieces_tolerance))) {
+        return tni_refuse(a, "pieces tolerance of shape %d must be positive, is %g", number,
+                          s->pieces_tolerance);
+    }
+    if (s->vertex_count == 0 && s->triangle_count == 0) return named_mesh(a, s, number);
+    if (s->vertices == NULL || s->vertex_count < 3 || s->triangles == NULL || s->triangle_count < 1)
+        return tni_refuse(a, "shape %d: mesh needs at least 3 vertices and a triangle", number);
+    if (!finite_points(s->vertices, s->vertex_count))
+        return tni_refuse(a, "shape %d: vertices must be finite", number);
+    for (int i = 0; i < s->triangle_count; ++i) {
+        for (size_t k = 3 * (size_t)i; k < 3 * (size_t)i + 3; ++k) {
+            if (s->triangles[k] >= 0 && s->triangles[k] < s->vertex_count) continue;
+            return tni_refuse(a, "shape %d: triangle %d has vertex %d, but they are 0 to %d",
+                              number, i + 1, s->triangles[k], s->vertex_count - 1);
+        }
+    }
+    return true;
+}
+
+static bool heights(tni_adding* a, const tn_shape_def* s, tn_body_kind kind, int number)
+{
+    if (kind != TN_BODY_STATIC)
+        return tni_refuse(a, "shape %d: heights are for static bodies only", number);
+    if (s->heights == NULL || s->rows < 2 || s->columns < 2) {
+        return tni_refuse(a, "shape %d: heights need at least 2 rows of 2 columns, have %d of %d",
+                          number, s->rows, s->columns);
+    }
+    if (2.0 * (s->rows - 1.0) * (s->columns - 1.0) > TNI_TRIANGLES_MAX) {
+        return tni_refuse(a, "shape %d: heights make more than %d triangles, two for each cell",
+                          number, TNI_TRIANGLES_MAX);
+    }
+    if (!(s->spacing[0] > 0 && isfinite(s->spacing[0]) && s->spacing[1] > 0 &&
+          isfinite(s->spacing[1]))) {
+        return tni_refuse(a, "spacing of shape %d must be positive, is %g and %g", number,
+                          s->spacing[0], s->spacing[1]);
+    }
+    return all_finite(s->heights, s->rows * s->columns) ||
+           tni_refuse(a, "shape %d: heights must be finite", number);
+}
+
+static bool shape_size(tni_adding* a, const tn_shape_def* s, tn_body_kind kind, int number)
 {
     char what[64];
     switch (s->type) {
@@ -238,40 +312,47 @@ static bool shape_size(tni_adding* a, const tn_shape_def* s, int number)
     case TN_SHAPE_SPHERE:
         snprintf(what, sizeof what, "radius of shape %d", number);
         return positive(a, what, s->radius);
-    case TN_SHAPE_CONVEX:
-        if (s->points == NULL || s->point_count < 4) {
-            return tni_refuse(a, "shape %d: convex needs at least 4 points", number);
-        }
-        if (!all_finite(&s->points->x, 3 * s->point_count)) {
-            return tni_refuse(a, "shape %d: points must be finite", number);
-        }
-        return tni_points_span(s->points, s->point_count) ||
-               tni_refuse(a, "shape %d: all points of the convex lie in one plane", number);
-    case TN_SHAPE_MESH:
-        return (s->file != NULL && s->file[0] != 0) ||
-               tni_refuse(a, "shape %d: mesh needs a file", number);
+    case TN_SHAPE_CONVEX: return convex(a, s, number);
+    case TN_SHAPE_MESH: return mesh(a, s, number);
+    case TN_SHAPE_HEIGHTS: return heights(a, s, kind, number);
     case TN_SHAPE_PLANE: return true;
     case TN_SHAPE_TYPE_COUNT: break;
     }
     return tni_refuse(a, "shape %d: unknown type", number);
 }
 
-static bool shape(tni_adding* a, const tn_shape_def* s, int number)
+static bool resistance(tni_adding* a, const char* what, double x, int number)
 {
-    char what[32];
-    snprintf(what, sizeof what, "shape %d", number);
-    if (!shape_size(a, s, number) || !frame(a, what, &s->pose)) return false;
-    if (!isnan(s->density) && !(s->density > 0 && isfinite(s->density))) {
-        return tni_refuse(a, "density of shape %d must be positive, is %g", number, s->density);
-    }
-    if (!(s->friction >= 0 && isfinite(s->friction))) {
-        return tni_refuse(a, "friction of shape %d must not be negative, is %g", number,
-                          s->friction);
-    }
+    return (x >= 0 && isfinite(x)) ||
+           tni_refuse(a, "%s of shape %d must not be negative, is %g", what, number, x);
+}
+
+static bool surface(tni_adding* a, const tn_shape_def* s, int number)
+{
+    if (!resistance(a, "friction", s->friction, number) ||
+        !resistance(a, "rolling friction", s->rolling_friction, number) ||
+        !resistance(a, "spinning friction", s->spinning_friction, number))
+        return false;
     if (!(s->restitution >= 0 && s->restitution <= 1)) {
         return tni_refuse(a, "restitution of shape %d must lie in 0..1, is %g", number,
                           s->restitution);
     }
+    if (!all_finite(&s->surface_velocity.x, 3))
+        return tni_refuse(a, "surface velocity of shape %d must be finite", number);
+    return (s->group >= 0 && s->group < TNI_GROUPS) ||
+           tni_refuse(a, "group of shape %d must lie in 0..%d, is %d", number, TNI_GROUPS - 1,
+                      s->group);
+}
+
+static bool shape(tni_adding* a, const tn_shape_def* s, tn_body_kind kind, int number)
+{
+    char what[32];
+    snprintf(what, sizeof what, "shape %d", number);
+    if (!shape_size(a, s, kind, number) || !frame(a, what, &s->pose)) return false;
+    if (!isnan(s->density) && !(s->density > 0 && isfinite(s->density))) {
+        return tni_refuse(a, "density of shape %d must be positive, is %g", number, s->density);
+    }
+    if (!surface(a, s, number)) return false;
     const tn_vec3 c = s->color;
     if (isnan(c.x) || (c.x >= 0 && c.x <= 1 && c.y >= 0 && c.y <= 1 && c.z >= 0 && c.z <= 1))
         return true;
@@ -284,7 +365,7 @@ static bool shapes(tni_adding* a, const tn_body_def* def)
         return tni_refuse(a, "shapes are not there");
     }
     for (int i = 0; i < def->shape_count; ++i) {
-        if (!shape(a, &def->shapes[i], i + 1)) return false;
+        if (!shape(a, &def->shapes[i], def->kind, i + 1)) return false;
     }
     return true;
 }
@@ -733,4 +814,27 @@ bool tni_check_drag(tni_adding* a, const tn_drag_def* def)
     return movable_body(a, def->body) && finite_vector(a, "point", def->point) &&
            not_negative(a, "linear", def->linear) && not_negative(a, "quadratic", def->quadratic) &&
            not_negative(a, "angular", def->angular) && wind(a, def);
+}
+
+// ---- Contact -----------------------------------------------------------------------------------
+
+bool tni_check_bodies(tni_adding* a, tn_body_id body1, tn_body_id body2)
+{
+    return two_bodies(a, body1, body2);
+}
+
+static bool not_negative_or_unset(tni_adding* a, const char* what, double x)
+{
+    return isnan(x) || not_negative(a, what, x);
+}
+
+bool tni_check_pair(tni_adding* a, const tn_pair_def* def)
+{
+    if (def->cookie != TNI_COOKIE_PAIR)
+        return tni_refuse(a, "def does not start from tn_default_pair_def()");
+    return two_bodies(a, def->body1, def->body2) &&
+           not_negative_or_unset(a, "friction", def->friction) &&
+           (isnan(def->restitution) || share(a, "restitution", def->restitution)) &&
+           not_negative_or_unset(a, "rolling friction", def->rolling_friction) &&
+           not_negative_or_unset(a, "spinning friction", def->spinning_friction);
 }

@@ -53,8 +53,8 @@ static void turn(const tni_body* body, double h, const double* q, const double* 
     tni_write3(u_out + 3, tni_rotate(next, end));
 }
 
-void tni_fly(const tn_model* model, double h, const double* q, const double* u, double* q_out,
-             double* u_out)
+void tni_fly(const tn_model* model, const uint8_t* asleep, double h, const double* q,
+             const double* u, double* q_out, double* u_out)
 {
     double step[TNI_DIM_MAX];
     for (int i = 0; i < model->free_count; ++i) {
@@ -62,6 +62,11 @@ void tni_fly(const tn_model* model, double h, const double* q, const double* u, 
         const double *  a = q + body->q_start, *v = u + body->u_start;
         double *        b = q_out + body->q_start, *w = u_out + body->u_start;
         const int       straight = body->kind == TN_BODY_RIGID ? 3 : body->dim;
+        if (asleep != NULL && asleep[model->free_bodies[i]]) {
+            memcpy(b, a, sizeof *b * (size_t)body->q_count);
+            memset(w, 0, sizeof *w * (size_t)body->dim);
+            continue;
+        }
         for (int k = 0; k < straight; ++k) w[k] = v[k];
         if (body->kind == TN_BODY_USER) {
             for (int k = 0; k < body->dim; ++k) step[k] = h * v[k];

@@ -2,13 +2,23 @@
 
 #include "math/elementary.h"
 
+int tni_pressed_capacity(const tn_model* model)
+{
+    return model->shape_count > 1 || model->limit_count > 0
+               ? 64 + 8 * model->shape_count + model->limit_count
+               : 0;
+}
+
 tn_result tn_state_create(const tn_model* model, tn_state** out)
 {
-    const size_t numbers = sizeof(double) * ((size_t)model->q_count + 3 * (size_t)model->u_count +
-                                             (size_t)model->coordinate_count +
-                                             (size_t)model->row_count + (size_t)model->limit_count);
-    const size_t bytes =
-        sizeof(tn_state) + numbers + sizeof(tni_pushed) * (size_t)model->target_count;
+    const size_t numbers =
+        sizeof(double) * ((size_t)model->q_count + 3 * (size_t)model->u_count +
+                          (size_t)model->coordinate_count + (size_t)model->row_count +
+                          (size_t)model->limit_count + (size_t)model->core.plan->component_count);
+    const size_t pressed = (size_t)tni_pressed_capacity(model);
+    const size_t bytes   = sizeof(tn_state) + numbers +
+                         (sizeof(uint64_t) + TNI_PRESS_ROWS * sizeof(double)) * pressed +
+                         sizeof(tni_pushed) * (size_t)model->target_count;
     tn_state* state = tni_host_take(&model->arena.host, bytes);
     *out            = state;
     if (state == NULL) return TN_ERR_MEMORY;
@@ -20,7 +30,10 @@ tn_result tn_state_create(const tn_model* model, tn_state** out)
     state->memory.multipliers = state->z + model->coordinate_count;
     state->memory.mean        = state->memory.multipliers + model->row_count + model->limit_count;
     state->memory.momentum    = state->memory.mean + model->u_count;
-    state->outside.targets    = (tni_pushed*)((char*)(state + 1) + numbers);
+    state->still              = state->memory.momentum + model->u_count;
+    state->pressed.forces     = (double*)((char*)(state + 1) + numbers);
+    state->pressed.ids        = (uint64_t*)(state->pressed.forces + TNI_PRESS_ROWS * pressed);
+    state->outside.targets    = (tni_pushed*)(state->pressed.ids + pressed);
     tn_state_reset(state);
     return TN_OK;
 }
@@ -33,16 +46,36 @@ void tn_state_free(tn_state* state)
 void tn_state_copy(tn_state* to, const tn_state* from)
 {
     TN_ASSERT(to->model == from->model);
-    to->time       = from->time;
-    to->memory.h   = from->memory.h;
-    to->memory.two = from->memory.two;
+    to->time          = from->time;
+    to->memory.h      = from->memory.h;
+    to->memory.two    = from->memory.two;
+    to->pressed.count = from->pressed.count;
     memcpy(to->outside.handles, from->outside.handles, sizeof to->outside.handles);
     memcpy(to + 1, from + 1, to->bytes - sizeof *to);
 }
 
 void tni_state_forget(tn_state* state)
 {
-    state->memory.h = 0;
+    state->memory.h      = 0;
+    state->pressed.count = 0;
+    for (int i = 0; i < state->model->core.plan->component_count; ++i) state->still[i] = 0;
+}
+
+bool tn_state_asleep(const tn_state* state, tn_body_id id)
+{
+    const int node = state->model->bodies[id.bits].node;
+    return node >= 0 && state->still[state->model->core.plan->component_of[node]] < 0;
+}
+
+void tn_state_wake(tn_state* state, tn_body_id id)
+{
+    const tn_model* model = state->model;
+    const int       node  = model->bodies[id.bits].node;
+    if (node < 0) return;
+    const double name = state->still[model->core.plan->component_of[node]];
+    for (int i = 0; name < 0 && i < model->core.plan->component_count; ++i) {
+        if (state->still[i] == name) state->still[i] = 0;
+    }
 }
 
 double tn_state_time(const tn_state* state)
@@ -89,7 +122,7 @@ void tn_state_reset(tn_state* state)
 {
     const tn_model* model = state->model;
     state->time           = 0;
-    state->memory.h       = 0;
+    tni_state_forget(state);
     memset(state->outside.handles, 0, sizeof state->outside.handles);
     memset(state + 1, 0, state->bytes - sizeof *state);
     for (int i = 0; i < model->free_count; ++i) {

@@ -37,17 +37,29 @@ typedef struct tni_memory {
     double* momentum;    ///< M u at its start, laid out as u
 } tni_memory;
 
+enum { TNI_PRESS_ROWS = 6 }; ///< forces of a point in contact
+
+/// What pressed at the end of the step before, by rising id: where the next step begins to look for
+/// forces. The first of them, if there is no room for all.
+typedef struct tni_pressed {
+    int       count;
+    uint64_t* ids;
+    double*   forces; ///< TNI_PRESS_ROWS each
+} tni_pressed;
+
 /// One block: the arrays lie behind the struct.
 struct tn_state {
     const tn_model* model;
     size_t          bytes;
     tni_outside     outside;
     tni_memory      memory;
+    tni_pressed     pressed;
     double          time;
     double*         q; ///< rigid: x y z of the centre of mass, qw qx qy qz; planar: x y angle;
                        ///< particle: x y z; affine: x y z, then the columns of A
     double* u;         ///< rigid: velocity of the centre of mass, angular velocity, ...
-    double* z; ///< free coordinates of all joints at the last step, so that angles count turns
+    double* still; ///< by part: how long it has been at rest [s]; asleep: below 0. See step/sleep.c
+    double* z;     ///< free coordinates of all joints at the last step, so that angles count turns
 };
 
 /// A body at a place, ready for geometry.
@@ -100,9 +112,9 @@ void tni_mass_times(const tni_body* body, const tni_view* view, const double* u,
 /// q_out = q moved by the tangent vector d (laid out as u); may be in place.
 void tni_advance(const tn_model* model, const double* q, const double* d, double* q_out);
 /// Where bodies that nothing pushes are after h, and how they move there: turning bodies keep their
-/// angular momentum. Not in place. See flight.c.
-void tni_fly(const tn_model* model, double h, const double* q, const double* u, double* q_out,
-             double* u_out);
+/// angular momentum. Those asleep (by body; NULL: none) stay. Not in place. See flight.c.
+void tni_fly(const tn_model* model, const uint8_t* asleep, double h, const double* q,
+             const double* u, double* q_out, double* u_out);
 /// The same for a step that goes with the mean velocity share u1 + drift (NULL: 0), u1 being that at the
 /// end: u is the velocity at the start that has the momentum of the end.
 void tni_fly_mean(const tn_model* model, double h, double share, const double* drift,
@@ -117,6 +129,7 @@ void tni_tangent_rate(const tn_model* model, const double* d, const double* u, d
 tn_frame tni_view_pose(const tni_body* body, const tni_view* view);
 tn_twist tni_view_velocity(const tni_body* body, const tni_view* view);
 
+int tni_pressed_capacity(const tn_model* model);
 /// The step before counts no more: somebody moved something.
 void tni_state_forget(tn_state* state);
 /// The view of one body of a state.

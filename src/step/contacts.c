@@ -29,7 +29,7 @@ tn_contact tn_stepper_contact(const tn_stepper* stepper, int index)
     tni_touch_place(stepper->model, touch, stepper->system->views, &contact.position,
                     &contact.normal);
     contact.force = tni_scale(stop->force[0], contact.normal);
-    for (int i = 1; i < stop->row_count; ++i)
+    for (int i = 1; i <= stop->slip_count; ++i)
         contact.force = tni_add_scaled(contact.force, stop->force[i], stop->across[i - 1]);
     return contact;
 }

@@ -61,7 +61,7 @@ static void choose_rule(tni_stop* stop, bool second)
     } else if (second && stop->friction > 0 && stop->row_count > 1) {
         stop->rule = slip > touch ? TNI_STOP_SLIDES : TNI_STOP_GRIPS;
         stop->slip = tni_vec3(0, 0, 0);
-        for (int i = 1; i < stop->row_count && slip > touch; ++i)
+        for (int i = 1; i <= stop->slip_count && slip > touch; ++i)
             stop->slip = tni_add_scaled(stop->slip, stop->rate[i] / slip, stop->across[i - 1]);
     }
 }
@@ -117,7 +117,7 @@ static int ask_for_blow(tn_stepper* s, bool last, bool* bounces)
     bool           any  = false;
     for (int i = 0; i < a->stop_count; ++i) {
         tni_stop*    stop = &a->stops[i];
-        const bool   hit  = stop->rate[0] < -touch;
+        const bool   hit  = stop->rate[0] < -touch && !stop->away;
         const double e =
             hit && !last && stop->restitution > 0 && may_bounce(s, stop) ? stop->restitution : 0;
         const bool grips = stop->friction > 0 && stop->row_count > 1;
@@ -129,7 +129,7 @@ static int ask_for_blow(tn_stepper* s, bool last, bool* bounces)
     }
     for (int i = 0; i < a->stop_count && !any && hits > 0; ++i) {
         tni_stop* stop = &a->stops[i];
-        if (stop->rule == TNI_STOP_OPEN && stop->rate[0] <= touch)
+        if (stop->rule == TNI_STOP_OPEN && stop->rate[0] <= touch && !stop->away)
             stop->rule =
                 stop->friction > 0 && stop->row_count > 1 ? TNI_STOP_GRIPS : TNI_STOP_PUSHES;
     }
@@ -164,7 +164,7 @@ static tn_result solve_velocities(tn_stepper* s, tn_step_report* report, tn_why*
 }
 
 // Changes s->now.u until nothing approaches any more.
-static tn_result pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why)
+tn_result tni_pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a    = stops_of(s);
     const int      most = 8 + 4 * a->stop_count, jams = report->jam_count;
@@ -196,7 +196,7 @@ static tn_result meet(tn_stepper* s, tn_step_report* report, tn_why* why)
     tn_result result = tni_find_stops(s, why);
     if (result != TN_OK) return result;
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_SECOND && stops_of(s)->stop_count > 0) {
-        result = pass_blows_on(s, report, why);
+        result = tni_pass_blows_on(s, report, why);
         if (result != TN_OK) return result;
         choose_rules(s);
     }
@@ -235,7 +235,7 @@ static bool ends_a_slide(tn_stepper* s)
 static void steady(tni_stop* stop, double dt, double push)
 {
     double slip = 0, along = 0, length = 0, weight = 0, end[3] = {0};
-    for (int i = 1; i < stop->row_count; ++i) {
+    for (int i = 1; i <= stop->slip_count; ++i) {
         end[i] = dt * stop->left[i];
         slip += stop->rate[i] * stop->rate[i];
         along += end[i] * stop->rate[i];
@@ -248,7 +248,7 @@ static void steady(tni_stop* stop, double dt, double push)
     stop->steady = stop->friction * push * weight * dt > slip;
     if (!stop->steady || !(along > 0) || !(length > fmax(touch, 1e-3 * slip))) return;
     stop->slip = tni_vec3(0, 0, 0);
-    for (int i = 1; i < stop->row_count; ++i)
+    for (int i = 1; i <= stop->slip_count; ++i)
         stop->slip = tni_add_scaled(stop->slip, end[i] / length, stop->across[i - 1]);
 }
 
@@ -278,7 +278,7 @@ static int count_slow(tn_stepper* s, double dt, tn_result* result, tn_why* why)
         const tni_stop* stop = &a->stops[i];
         if (stop->rule != TNI_STOP_SLIDES) continue;
         double weight = 0;
-        for (int k = 1; k < stop->row_count; ++k)
+        for (int k = 1; k <= stop->slip_count; ++k)
             weight = fmax(weight, tni_system_free_response(s->system, i, k));
         slow += stop->friction * push_of(a, stop) * weight * dt > tni_stop_slip(stop);
     }
@@ -392,12 +392,9 @@ static double reach_within(const tn_stepper* s, double dt)
         turn  = fmax(turn, tni_norm(s->system->views[i].w));
     }
     for (int i = 0; i < s->model->shape_count; ++i) {
-        const tni_shape* shape = &s->model->shapes[i];
-        if (shape->type == TN_SHAPE_PLANE) continue;
-        double extent = shape->radius + shape->half_length + tni_norm(shape->half_size);
-        for (int k = 0; k < shape->point_count; ++k)
-            extent = fmax(extent, tni_norm(shape->points[k]));
-        size = fmax(size, extent + tni_norm(shape->p));
+        const tni_shape* shape  = &s->model->shapes[i];
+        const double     extent = tni_extent(&shape->geometry);
+        if (extent < HUGE_VAL) size = fmax(size, extent + tni_norm(shape->p));
     }
     return touch + 2 * dt * (speed + turn * (1 + size));
 }

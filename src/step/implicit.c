@@ -192,7 +192,7 @@ static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead
     tni_implicit_work* work    = &s->implicit;
     const tn_model*    model   = s->model;
     const double       e       = lead->h * lead->share;
-    tni_closing        nearest = {HUGE_VAL, -1};
+    tni_closing        nearest = {.error = HUGE_VAL, .worst = -1};
     for (int round = 0, since = 0;; ++round) {
         tni_closing c;
         c.error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
@@ -215,7 +215,7 @@ static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead
         }
         if (tni_stiff_correct(work->stiff, whole ? work->best : NULL, work->r, work->du, work->dmu,
                               NULL) != TN_OK)
-            return (tni_closing){HUGE_VAL, c.worst};
+            return (tni_closing){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, whole);
         ++report->iteration_count;
@@ -246,7 +246,7 @@ static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead*
         if (round == 0) keep_linear(s, lead);
         if (step <= s->implicit.goal && c.error <= s->implicit.goal) return c;
         if (round == s->settings.implicit.iterations || !(c.error < diverged))
-            return (tni_closing){HUGE_VAL, c.worst};
+            return (tni_closing){.error = HUGE_VAL, .worst = c.worst};
         residual(s, start, lead, work->best);
         for (int i = 0; i < rows_of(model); ++i) work->force[i] = -work->mu[i] / e;
         const tni_start there = {.at          = {lead->time, s->next.q, s->next.u, s->now.z},
@@ -263,7 +263,7 @@ static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead*
         ++report->iteration_count;
         if (tni_stiff_begin(work->stiff, &there, &here, work->du, work->dmu, NULL) != TN_OK ||
             tni_stiff_correct(work->stiff, work->best, work->r, work->du, work->dmu, NULL) != TN_OK)
-            return (tni_closing){HUGE_VAL, c.worst};
+            return (tni_closing){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, true);
         step = lead->h * longest(s, work->du);

@@ -56,6 +56,11 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->best              = TNI_TAKE(&s->arena, double, model->u_count);
     work->force             = TNI_TAKE(&s->arena, double, model->u_count);
     work->asked             = TNI_TAKE(&s->arena, double, model->row_count);
+    work->goal              = TNI_TAKE(&s->arena, double, model->row_count);
+    const int pressed       = tni_pressed_capacity(model);
+    work->pressed.ids       = TNI_TAKE(&s->arena, uint64_t, pressed);
+    work->pressed.forces    = TNI_TAKE(&s->arena, double, TNI_PRESS_ROWS*(size_t)pressed);
+    work->views             = TNI_TAKE(&s->arena, tni_view, s->has_stops ? model->body_count : 0);
     work->drive             = TNI_TAKE(&s->arena, double, model->row_count);
     work->principal         = TNI_TAKE(&s->arena, tni_principal, model->body_count);
     work->load              = TNI_TAKE(&s->arena, double, model->body_count);
@@ -94,7 +99,7 @@ static void note_drives(tn_stepper* s)
 }
 
 // u+ from the solve with b = h/2 f - h^2 K' w, and the rates asked for.
-static tn_result solve_kick(tn_stepper* s, double h, tn_why* why)
+tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why)
 {
     const tn_model* model  = s->model;
     tni_system*     system = s->system;
@@ -120,7 +125,7 @@ static tn_result clean(tn_stepper* s, double h, tn_why* why)
 {
     for (int i = 0; i < s->model->u_count; ++i) s->scratch[i] = s->impulse.plus[i] - s->now.u[i];
     tni_system_all_rates(s->system, s->scratch, s->impulse.asked);
-    return solve_kick(s, h, why);
+    return tni_impulse_solve_kick(s, h, why);
 }
 
 static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
@@ -128,10 +133,11 @@ static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
     const tni_system* system = s->system;
     for (int i = 0; i < s->model->row_count; ++i)
         s->impulse.asked[i] = -system->rate[i] - 0.5 * h * system->gamma[i];
-    return solve_kick(s, h, why);
+    tni_copy_numbers(s->impulse.goal, s->impulse.asked, s->model->row_count);
+    return tni_impulse_solve_kick(s, h, why);
 }
 
-static tn_result kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tni_place at     = tni_place_of(&s->now);
     tn_result       result = TN_OK;
@@ -158,26 +164,21 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
 
 // ---- Close ---------------------------------------------------------------------------------------
 
-typedef struct closing {
-    double error; ///< largest |C|, or h times a mean rate
-    int    worst; ///< the constraint that has it
-    double begun; ///< the error before any correction
-} closing;
-
 // Flies to the end and looks there; r <- what the correction is asked for.
-static closing fly_and_look(tn_stepper* s, double h)
+tni_closing tni_impulse_fly(tn_stepper* s, double h)
 {
     const tn_model* model  = s->model;
     tni_system*     system = s->system;
     double*         r      = s->impulse.asked;
-    tni_fly(model, h, s->now.q, s->impulse.plus, s->next.q, s->next.u);
+    tni_fly(model, s->system->asleep, h, s->now.q, s->impulse.plus, s->next.q, s->next.u);
     const tni_place at = tni_place_of(&s->next);
     tni_system_look(system, &at);
-    closing c = {.worst = -1};
+    tni_closing c = {.worst = -1};
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* constraint = &model->constraints[i];
         double                start[TNI_DIM_MAX];
         const int             first = constraint->row_start, held = constraint->held_count;
+        if (tni_system_sleeps(system, constraint)) continue;
         if (held < constraint->row_count)
             tni_system_row_rates(system, constraint, s->impulse.plus, start);
         for (int k = 0; k < constraint->row_count; ++k) {
@@ -195,14 +196,14 @@ static closing fly_and_look(tn_stepper* s, double h)
 }
 
 // Newton's method; u+ that came nearest is in s->impulse.best. False: not within the tolerance.
-static bool correct(tn_stepper* s, double h, double tolerance, closing* nearest,
+static bool correct(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                     tn_step_report* report)
 {
     int since = 0;
-    *nearest  = (closing){.error = HUGE_VAL, .worst = -1};
+    *nearest  = (tni_closing){.error = HUGE_VAL, .worst = -1};
     tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
     for (int round = 0;; ++round) {
-        const closing c = fly_and_look(s, h);
+        const tni_closing c = tni_impulse_fly(s, h);
         ++since;
         if (round == 0) nearest->begun = c.error;
         if (c.error < nearest->error || nearest->worst < 0) {
@@ -224,16 +225,28 @@ static bool correct(tn_stepper* s, double h, double tolerance, closing* nearest,
 static void clean_if_closed(tn_stepper* s, double h, double tolerance)
 {
     const bool cleaned = clean(s, h, NULL) == TN_OK;
-    if (cleaned && fly_and_look(s, h).error <= fmax(tolerance, 1e-13)) return;
+    if (cleaned && tni_impulse_fly(s, h).error <= fmax(tolerance, 1e-13)) return;
     tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
-    (void)fly_and_look(s, h);
+    (void)tni_impulse_fly(s, h);
 }
 
-static tn_result close_joints(tn_stepper* s, double h, double tolerance, closing* nearest,
+// Tension is known once contacts are.
+static tn_result close_with_stops(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
+                                  bool* closed, tn_step_report* report, tn_why* why)
+{
+    bool      again  = false;
+    tn_result result = tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
+    if (result == TN_OK) result = stiffen(s, h, &again, report, why);
+    if (result != TN_OK || !again) return result;
+    return tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
+}
+
+static tn_result close_joints(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                               bool* closed, tn_step_report* report, tn_why* why)
 {
     bool      again  = false;
     tn_result result = TN_OK;
+    if (s->has_stops) return close_with_stops(s, h, tolerance, nearest, closed, report, why);
     // Without loops the multipliers of the kick are those of the tension.
     if (!s->impulse.loops) result = stiffen(s, h, &again, report, why);
     if (result != TN_OK) return result;
@@ -250,10 +263,10 @@ static tn_result close_joints(tn_stepper* s, double h, double tolerance, closing
 
 // Whether the correction was one, and not the better part of the motion. Where a linkage is thrown
 // through a place that is nearly singular, the joints close all right, but the energy is gone.
-static bool is_resolved(tn_stepper* s, const closing* c)
+static bool is_resolved(tn_stepper* s, const tni_closing* c)
 {
     double* change = s->scratch;
-    if (!(c->begun > rough)) return true;
+    if (!(c->begun > rough) || s->system->auxiliary.stop_count > 0) return true;
     for (int i = 0; i < s->model->u_count; ++i)
         change[i] = s->impulse.plus[i] - s->impulse.first[i];
     return tni_system_kinetic(s->system, change) <=
@@ -307,6 +320,31 @@ static tn_result fit_velocities(tn_stepper* s, double h, tn_step_report* report,
     return result;
 }
 
+// The same with stops: what they ask for is in them. Once more where loops leave something.
+static tn_result fit_with_stops(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    const tn_model* model  = s->model;
+    const tni_place at     = tni_place_of(&s->next);
+    double          before = HUGE_VAL;
+    for (int round = 0; round < 4; ++round) {
+        const tn_result result = second_kick(s, h, s->impulse.loops && !s->impulse.careful, why);
+        const bool      jammed = result == TN_ERR_DIVERGED && s->system->auxiliary.report.jammed;
+        if (result != TN_OK && !jammed) return result;
+        report->jam_count += jammed;
+        tni_system_look(s->system, &at);
+        int worst;
+        report->velocity_error = tni_system_velocity_error(s->system, &worst);
+        report->joint_error    = tni_system_position_error(s->system, &worst);
+        report->worst_joint    = tni_constraint_id(model, worst);
+        if (report->velocity_error <= slack * fastest(s) ||
+            !(report->velocity_error < 0.5 * before))
+            break;
+        before = report->velocity_error;
+        for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] -= s->system->rate[i];
+    }
+    return TN_OK;
+}
+
 // From the end of the flight, where s->next is: leaves the system factored and looked at there.
 static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
@@ -315,16 +353,21 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     const tni_place at     = tni_place_of(&s->next);
     system->stiffness      = NULL;
     tni_copy_numbers(s->impulse.plus, s->next.u, model->u_count);
-    tn_result result = factor(s, &s->next, report, why);
+    tn_result result = s->has_stops ? tni_impulse_find_landing(s, why) : TN_OK;
+    if (result == TN_OK) result = factor(s, &s->next, report, why);
     if (result != TN_OK) return result;
+    if (s->has_stops) tni_impulse_ask_landing(s);
     for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] = -system->rate[i];
     tni_system_forces(system, &at, true, s->impulse.force);
-    result = fit_velocities(s, h, report, why);
+    tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =
+        s->has_stops ? fit_with_stops : fit_velocities;
+    result = fit(s, h, report, why);
     if (result == TN_OK && s->impulse.damped) {
         tni_system_forces(system, &at, true, s->impulse.force);
-        result = fit_velocities(s, h, report, why);
+        result = fit(s, h, report, why);
     }
     if (result != TN_OK) return result;
+    if (s->has_stops) tni_impulse_note_contacts(s, h, report);
     tni_system_note(system, report);
     s->kept = true;
     return TN_OK;
@@ -349,15 +392,15 @@ static const char* name_of(const tn_stepper* s, int constraint)
 // With more regularisation, as often as it takes; then the best of it, landed as gently.
 static tn_result try_safer(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    closing   best     = {.error = HUGE_VAL, .worst = -1};
-    tn_result result   = TN_OK;
-    double    factor   = 1;
+    tni_closing best   = {.error = HUGE_VAL, .worst = -1};
+    tn_result   result = TN_OK;
+    double      factor = 1;
     s->impulse.careful = true;
     for (int i = 0; i < SAFER_MAX && !(best.error <= safe_tolerance); ++i) {
-        closing c;
+        tni_closing c;
         tni_system_damp(s->system, factor *= safer);
         s->kept = false;
-        result  = kick(s, h, report, why);
+        result  = tni_impulse_kick(s, h, report, why);
         if (result != TN_OK) break;
         bool closed;
         result =
@@ -376,7 +419,7 @@ static tn_result try_safer(tn_stepper* s, double h, tn_step_report* report, tn_w
     }
     ++report->unclosed_count;
     tni_copy_numbers(s->impulse.plus, s->scratch2, s->model->u_count);
-    (void)fly_and_look(s, h);
+    (void)tni_impulse_fly(s, h);
     result  = land(s, h, report, why);
     s->kept = false; // not as the next step wants it
     return result;
@@ -392,11 +435,11 @@ static tn_result safer_piece(tn_stepper* s, double h, tn_step_report* report, tn
 
 static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
 {
-    closing c;
-    bool    closed = false;
-    s->next.time   = tni_time_after(s->now.time, h);
+    tni_closing c;
+    bool        closed = false;
+    s->next.time       = tni_time_after(s->now.time, h);
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
-    tn_result result = kick(s, h, report, why);
+    tn_result result = tni_impulse_kick(s, h, report, why);
     if (result == TN_OK) result = close_joints(s, h, tolerance_of(s), &c, &closed, report, why);
     if (result == TN_OK && closed && (level == HALVINGS_MAX || is_resolved(s, &c))) {
         ++report->substep_count;
@@ -448,8 +491,10 @@ static tn_result pieces(tn_stepper* s, double h, tn_step_report* report, tn_why*
 tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     s->impulse.damped      = tni_system_damps(s->system);
+    s->bounce_count        = 0;
     const tn_result result = pieces(s, h, report, why);
     s->system->stiffness   = NULL;
     if (result != TN_OK) s->kept = false;
+    else tni_sleep_end(s, h);
     return result;
 }

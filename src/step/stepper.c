@@ -48,26 +48,18 @@ static tn_result take_all(tn_stepper* s, tn_why* why)
     s->has_stops     = tni_may_stop(model);
     s->bounces       = TNI_TAKE(&s->arena, tni_bounce, s->has_stops ? TNI_BOUNCES_MAX : 0);
     if (s->arena.failed) return TN_ERR_MEMORY;
-    const bool      impulse = s->settings.method == TN_METHOD_IMPULSE;
-    const tn_loops  loops   = impulse ? TN_LOOPS_CORE : s->settings.multiplier.loops;
-    const tn_result result  = tni_system_create(&s->arena, model, loops,
-                                               impulse ? &s->settings.impulse : NULL, &s->system);
-    s->start                = s->system;
+    const bool     impulse = s->settings.method == TN_METHOD_IMPULSE;
+    const tn_loops loops   = impulse ? TN_LOOPS_CORE : s->settings.multiplier.loops;
+    tn_result      result  = tni_system_create(&s->arena, model, loops,
+                                         impulse ? &s->settings.impulse : NULL, &s->system);
+    s->start               = s->system;
+    if (result == TN_OK && impulse) result = tni_sleep_create(s);
     if (result == TN_OK && impulse) return tni_impulse_create(s);
     if (result == TN_OK && s->settings.method == TN_METHOD_IMPLICIT)
         return tni_implicit_create(s, why);
     const bool apart = tni_system_has_loops(s->system) || (s->has_stops && model->row_count > 0);
     if (result != TN_OK || !apart) return result;
     return tni_system_create(&s->arena, model, loops, NULL, &s->start);
-}
-
-// A body that can be pushed and may touch something.
-static int toucher(const tn_model* model)
-{
-    for (int i = 0; i < model->shape_count; ++i) {
-        if (model->bodies[model->shapes[i].body].node >= 0) return model->shapes[i].body;
-    }
-    return 0;
 }
 
 static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
@@ -88,19 +80,7 @@ static tn_result is_possible(const tn_model* model, const tn_settings* settings,
             "takes",
             model->name);
     }
-    if (method != TN_METHOD_IMPULSE || !tni_may_stop(model)) return TN_OK;
-    if (model->limit_count > 0) {
-        const tni_limit* limit = &model->limits[0];
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "joint '%s': method 'impulse' does not know %s yet; 'multiplier' does",
-                        model->joints[limit->joint].name,
-                        limit->kind == TNI_LIMIT_ROPE ? "ropes" : "hard limits");
-    }
-    return tni_fail(
-        why, TN_ERR_UNSUPPORTED,
-        "body '%s' has a shape that may touch something: method 'impulse' does not know "
-        "contacts yet; 'multiplier' does",
-        model->bodies[toucher(model)].name);
+    return TN_OK;
 }
 
 tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, tn_stepper** out,
@@ -228,6 +208,13 @@ static void copy_memory(const tn_model* model, bool two, tni_memory* to, const t
     tni_copy_numbers(to->momentum, from->momentum, model->u_count);
 }
 
+static void copy_pressed(tni_pressed* to, const tni_pressed* from)
+{
+    to->count = from->count;
+    memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
+    tni_copy_numbers(to->forces, from->forces, TNI_PRESS_ROWS * from->count);
+}
+
 static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
 {
     TN_ASSERT(state->model == s->model);
@@ -239,11 +226,13 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
     if (s->settings.method == TN_METHOD_IMPLICIT)
         copy_memory(s->model, two_steps(s), &s->implicit.before, &state->memory);
+    if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&s->impulse.pressed, &state->pressed);
     clear_report(s, report);
     s->system->outside = s->start->outside = &state->outside;
     s->system->phases = s->start->phases = (tn_phases){0};
     s->system->auxiliary.stop_count = s->start->auxiliary.stop_count = 0;
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
+    tni_sleep_begin(s, state);
 }
 
 static tn_phases phases_of(const tn_stepper* s)
@@ -283,9 +272,9 @@ static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
                         "the motion is not finite any more: take a smaller step");
     }
     if (!s->followed) tni_system_follow(s->system, s->next.z);
-    s->followed     = false;
-    state->memory.h = 0;
-    state->time     = s->next.time;
+    s->followed = false;
+    tni_state_forget(state);
+    state->time = s->next.time;
     tni_copy_numbers(state->q, s->next.q, s->model->q_count);
     tni_copy_numbers(state->u, s->next.u, s->model->u_count);
     tni_copy_numbers(state->z, s->next.z, s->model->coordinate_count);
@@ -308,8 +297,8 @@ static tn_result try_with_room(tn_stepper* s, const tn_state* state, const attem
     begin(s, state, report);
     tn_result result = tni_auxiliary_is_tight(&s->system->auxiliary) ? grow(s, why) : TN_OK;
     if (result == TN_OK) result = how->what(s, how, report, why);
-    while (result == TN_ERR_MEMORY && is_full(s)) {
-        result = grow(s, why);
+    while ((result == TN_ERR_MEMORY && is_full(s)) || result == TNI_WOKEN) {
+        result = result == TNI_WOKEN ? TN_OK : grow(s, why);
         if (result != TN_OK) break;
         begin(s, state, report);
         result = how->what(s, how, report, why);
@@ -337,10 +326,14 @@ tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_repo
     if (!(h > 0) || !isfinite(h))
         return tni_fail(why, TN_ERR_MODEL, "step %g: must be positive", h);
     tn_result result = try_with_room(s, state, &how, report, why);
+    tni_sleep_settle(s);
     if (result == TN_OK) result = commit(s, state, why);
     if (result != TN_OK) return result;
     if (s->settings.method == TN_METHOD_IMPLICIT)
         copy_memory(s->model, two_steps(s), &state->memory, &s->implicit.after);
+    if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&state->pressed, &s->impulse.pressed);
+    if (s->sleep.on)
+        tni_copy_numbers(state->still, s->sleep.still, s->model->core.plan->component_count);
     report->h_taken = h;
     s->kept_next    = s->kept;
     return TN_OK;

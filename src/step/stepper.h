@@ -4,6 +4,9 @@
 
 #include "system/stiff.h"
 
+/// Of a step: somebody was woken, and it is to be taken anew.
+#define TNI_WOKEN ((tn_result)1000)
+
 static const double tni_contact_gap = 1e-6; ///< what people would call touching [m]
 
 enum { TNI_STAGES_MAX = 7, TNI_BOUNCES_MAX = 256 };
@@ -28,27 +31,31 @@ typedef struct tni_principal {
     double   least; ///< moment, that about the axis of a rod aside
 } tni_principal;
 
-/// Workspace of the impulse method.
-typedef struct tni_impulse_work {
-    double *plus, *first, *best; ///< u+: now, predicted, and that which came nearest to closing
-    double* force;               ///< laid out as u
-    double* asked;               ///< by row, of the next solve
-    double* drive;               ///< by row without a position: what its rate has besides J u
-    tni_principal* principal;    ///< by body
-    double*        load;         ///< by body
-    double*        part_work;    ///< by part of the mechanism, twice; scratch of stiffen.c
-    tni_mat3*      stiffness;    ///< by body: h^2 K'
-    tni_mat3*      tension;      ///< by body: h^2 K, thrust and all
-    bool           loops;        ///< rows may be redundant
-    bool           careful;      ///< all tension counts
-    bool           damped;       ///< forces depend on velocities
-} tni_impulse_work;
-
 /// What joints are left open by at the end of a step, at most, and which.
 typedef struct tni_closing {
-    double error;
-    int    worst; ///< constraint, or -1
+    double error; ///< largest |C|, or h times a mean rate
+    int    worst; ///< the constraint that has it, or -1
+    double begun; ///< the error before any correction
 } tni_closing;
+
+/// Workspace of the impulse method.
+typedef struct tni_impulse_work {
+    double *    plus, *first, *best; ///< u+: now, predicted, and that which came nearest to closing
+    double*     force;               ///< laid out as u
+    double*     asked;               ///< by row, of the next solve
+    double*     goal;                ///< by row, of all solves of a kick together
+    tni_view*   views;               ///< where the step starts
+    tni_pressed pressed;             ///< of the step before, then of this one
+    double*     drive;               ///< by row without a position: what its rate has besides J u
+    tni_principal* principal;        ///< by body
+    double*        load;             ///< by body
+    double*        part_work;        ///< by part of the mechanism, twice; scratch of stiffen.c
+    tni_mat3*      stiffness;        ///< by body: h^2 K'
+    tni_mat3*      tension;          ///< by body: h^2 K, thrust and all
+    bool           loops;            ///< rows may be redundant
+    bool           careful;          ///< all tension counts
+    bool           damped;           ///< forces depend on velocities
+} tni_impulse_work;
 
 /// Workspace of the implicit method.
 typedef struct tni_implicit_work {
@@ -68,6 +75,17 @@ typedef struct tni_implicit_work {
     bool        sided;   ///< some forces, or limits, have one side only
 } tni_implicit_work;
 
+/// Who sleeps, in the impulse method. By part of the mechanism, but for bodies.
+typedef struct tni_sleep_work {
+    bool     on, any; ///< any: somebody sleeps
+    double*  still;   ///< how long it has been at rest [s]; asleep: -1 - its island
+    uint8_t *asleep, *bodies;
+    uint8_t* restless; ///< something acts on it that changes
+    uint8_t* wake;     ///< to be woken when the step is taken anew
+    int*     up;
+    double * mass, *energy; ///< scratch
+} tni_sleep_work;
+
 struct tn_stepper {
     tni_arena        arena;
     const tn_model*  model;
@@ -82,6 +100,7 @@ struct tn_stepper {
     double *         scratch, *scratch2;  ///< u_count numbers
     tni_impulse_work impulse;
     tni_implicit_work implicit;
+    tni_sleep_work    sleep;
     bool              kept;      ///< the system is factored and looked at where s->now is
     bool              kept_next; ///< likewise s->next, since the last call
     bool              followed;  ///< angles of s->next are counted on already
@@ -118,6 +137,32 @@ void tni_go_on(tn_stepper* s);
 TN_NODISCARD tn_result tni_impulse_create(tn_stepper* s);
 TN_NODISCARD tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report,
                                         tn_why* why);
+/// Kicks from s->now: u+ in s->impulse.plus, and what was asked of rows in s->impulse.goal.
+TN_NODISCARD tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report,
+                                        tn_why* why);
+/// u+ that has the rates s->impulse.asked, with the stops as they are.
+TN_NODISCARD tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why);
+/// Flies to s->next with u+ and looks there; s->impulse.asked <- what a correction is asked for.
+tni_closing tni_impulse_fly(tn_stepper* s, double h);
+
+/// impulse_contact.c: the same with contacts, limits and ropes, after the first kick.
+TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance,
+                                         tni_closing* nearest, bool* closed, tn_step_report* report,
+                                         tn_why* why);
+/// Stops at s->next, which was looked at last; what they ask for, once it is factored there; what
+/// they did, with h the length of the flight.
+TN_NODISCARD tn_result tni_impulse_find_landing(tn_stepper* s, tn_why* why);
+void                   tni_impulse_ask_landing(tn_stepper* s);
+void                   tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report);
+
+/// sleep.c: at creation; from a state; whether a stop wakes somebody, in which case the step is to be
+/// taken anew (others that sleepers have are dropped); once a step is taken; at its end.
+TN_NODISCARD tn_result tni_sleep_create(tn_stepper* s);
+void                   tni_sleep_begin(tn_stepper* s, const tn_state* state);
+bool                   tni_sleep_disturbed(tn_stepper* s);
+void                   tni_sleep_settle(tn_stepper* s);
+void                   tni_sleep_end(tn_stepper* s, double h);
+
 /// stiffen.c: h^2 K' of bodies whose tension is too stiff for h, by the multipliers of the last answer, into
 /// s->impulse.stiffness; returns how many bodies have some.
 void tni_stiffen_prepare(tn_stepper* s);
@@ -133,6 +178,8 @@ TN_NODISCARD tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report
                                          tn_why* why);
 /// Finds the stops that are reached at s->now, and says what they do there by their rates.
 TN_NODISCARD tn_result tni_find_stops(tn_stepper* s, tn_why* why);
+/// Changes s->now.u until nothing approaches any more of what is reached, or is not away.
+TN_NODISCARD tn_result tni_pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why);
 /// How the stops take part in a projection: of positions, of velocities.
 void tni_hold_positions(tni_auxiliary* a);
 void tni_hold_velocities(tni_auxiliary* a);

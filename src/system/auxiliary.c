@@ -23,12 +23,16 @@
 
 #include <math.h>
 
+#define SWEPT     1e-9  // residual at which islands without W are solved, relative to the largest b
 #define JAM       1e-6  // a stop's condition that is off by less, beside what was added up, is met
 #define JAM_LEAST 1e-9  // the same, of a row that nothing moves
+#define HELD_LOOP 1e-4  // the same through regularised loops, but for a margin
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
-enum { COLUMNS = 3, FIRST_STOPS = 16 };
-enum { HALVES = 4 }; // room for halves, in numbers a row of the system
+enum { COLUMNS = 3, WIDE_COLUMNS = TNI_GRIP_ROWS, FIRST_STOPS = 16 };
+enum { DIRECT_ROWS = 120, SWEEPS = 400, CORRECTIONS = 4 };
+enum { SWEEP_NUMBERS = 64 }; // the same for islands without W, a row of contact, to begin with
+enum { HALVES = 4 };         // room for halves, in numbers a row of the system
 
 // --- memory -------------------------------------------------------------------------------------
 
@@ -92,6 +96,7 @@ static tn_result take(tni_auxiliary* a)
     a->edges        = TNI_TAKE(arena, tni_unit_edge, edges);
     a->nodes        = TNI_TAKE(arena, int, edges);
     a->group        = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->island_of    = TNI_TAKE(arena, int, a->split->plan->component_count);
     a->j            = TNI_TAKE(arena, double, a->block_capacity);
     a->k            = TNI_TAKE(arena, double, a->block_capacity);
     a->W            = TNI_TAKE(arena, double, a->response_capacity);
@@ -104,13 +109,17 @@ static tn_result take(tni_auxiliary* a)
     a->scale        = TNI_TAKE(arena, double, a->row_capacity);
     a->size         = TNI_TAKE(arena, double, a->row_capacity);
     a->mu           = TNI_TAKE(arena, double, a->row_capacity);
-    a->x            = TNI_TAKE(arena, double, (COLUMNS + 2) * (size_t)all);
+    a->pushed       = TNI_TAKE(arena, double, a->row_capacity);
+    a->x            = TNI_TAKE(arena, double, (WIDE_COLUMNS + 2) * (size_t)all);
     if (arena->failed) return TN_ERR_MEMORY;
     set_constraint_units(a);
     a->stop_count = a->watched_count = a->row_count = a->wide = 0;
     a->response_count                                         = 0;
-    a->full = a->ready = false;
-    tn_result result   = tni_least_create(arena, a->wide_capacity, &a->least);
+    a->full = a->sweep_full = a->ready = false;
+    tn_result result =
+        tni_sweep_create(arena, a->split->plan, a->sweep_capacity > 0 ? a->row_capacity : 0,
+                         a->sweep_capacity, &a->sweep);
+    if (result == TN_OK) result = tni_least_create(arena, a->wide_capacity, &a->least);
     if (result == TN_OK)
         result = tni_halves_create(arena, all, (size_t)HALVES * (size_t)all, &a->halves);
     return result == TN_OK ? tni_mixed_create(arena, a->wide_capacity, &a->mixed) : result;
@@ -118,8 +127,11 @@ static tn_result take(tni_auxiliary* a)
 
 tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tni_auxiliary* a)
 {
-    *a = (tni_auxiliary){
-        .model = model, .split = split, .arena = tni_arena_make(&model->arena.host)};
+    *a = (tni_auxiliary){.model       = model,
+                         .split       = split,
+                         .arena       = tni_arena_make(&model->arena.host),
+                         .direct_rows = DIRECT_ROWS,
+                         .sweeps      = SWEEPS};
     if (split->auxiliary_rows == 0 && !tni_may_stop(model)) return TN_OK;
     int edges;
     a->block_capacity = constraint_blocks(a, &edges);
@@ -127,15 +139,18 @@ tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tn
     if (tni_may_stop(model)) {
         a->stop_capacity = FIRST_STOPS;
         a->row_capacity += COLUMNS * FIRST_STOPS;
-        a->block_capacity += COLUMNS * 2 * 6 * FIRST_STOPS;
+        a->block_capacity += TNI_TOUCH_ROWS * 2 * 6 * FIRST_STOPS;
     }
     a->wide_capacity     = a->row_capacity;
     a->response_capacity = (size_t)a->row_capacity * (size_t)a->row_capacity;
-    return take(a);
+    tn_result result     = take(a);
+    if (result == TN_OK && model->shape_count > 1) result = tni_finder_create(model, &a->finder);
+    return result;
 }
 
 void tni_auxiliary_free(tni_auxiliary* a)
 {
+    tni_finder_free(a->finder);
     tni_arena_free(&a->arena);
 }
 
@@ -148,14 +163,24 @@ bool tni_auxiliary_is_tight(const tni_auxiliary* a)
 
 tn_result tni_auxiliary_grow(tni_auxiliary* a)
 {
+    if (a->finder != NULL && tni_finder_is_full(a->finder)) {
+        const tn_result grown = tni_finder_grow(a->finder);
+        a->full               = grown != TN_OK;
+        return grown;
+    }
     tni_auxiliary more = *a;
     more.arena         = tni_arena_make(&a->model->arena.host);
-    more.stop_capacity *= 2;
-    more.block_capacity *= 2;
-    more.row_capacity *= 2;
+    if (a->sweep_full) {
+        const size_t least  = SWEEP_NUMBERS * (size_t)a->row_capacity;
+        more.sweep_capacity = 2 * (a->sweep_capacity > least ? a->sweep_capacity : least);
+    } else {
+        more.stop_capacity *= 2;
+        more.block_capacity *= 2;
+        more.row_capacity *= 2;
+    }
     // The largest island and all responses grow by need: many islands are small.
-    if (a->full || 2 * a->wide > a->wide_capacity) more.wide_capacity *= 2;
-    if (a->full || 2 * a->response_count > a->response_capacity) more.response_capacity *= 2;
+    while (2 * a->wide > more.wide_capacity) more.wide_capacity *= 2;
+    while (2 * a->response_count > more.response_capacity) more.response_capacity *= 2;
     const tn_result result = take(&more);
     tni_arena_free(result == TN_OK ? &a->arena : &more.arena);
     if (result == TN_OK) *a = more;
@@ -188,7 +213,7 @@ static int rows_in_use(const tni_stop* stop)
 static void set_slide(tni_stop* stop)
 {
     double start[2] = {0, 0}, slip[2] = {0, 0}, forward = 0, length = 0;
-    for (int i = 0; i < stop->row_count - 1; ++i) {
+    for (int i = 0; i < stop->slip_count; ++i) {
         start[i] = tni_dot(stop->slip, stop->across[i]);
         slip[i]  = stop->rate[i + 1];
         forward += start[i] * slip[i];
@@ -205,7 +230,7 @@ static void set_sliding_force(tni_auxiliary* a, const tni_stop* stop, const tni_
     double*       K = a->k + edge->at;
     for (int i = 0; i < edge->dim; ++i) {
         K[i] = J[i];
-        for (int t = 1; t < stop->row_count; ++t)
+        for (int t = 1; t <= stop->slip_count; ++t)
             K[i] -= stop->friction * stop->slide[t - 1] * J[t * edge->dim + i];
     }
 }
@@ -245,13 +270,55 @@ static int group_of(tni_auxiliary* a, const tni_unit* unit)
     return root_of(a->group, a->split->plan->component_of[a->edges[unit->edge_start].node]);
 }
 
+static void count_islands(tni_auxiliary* a)
+{
+    a->island_count = 0;
+    for (int i = 0; i < a->unit_count; ++i) {
+        const tni_unit* unit = &a->units[i];
+        if (unit->row_count == 0) continue;
+        int* at = &a->island_of[group_of(a, unit)];
+        if (*at < 0) {
+            *at             = a->island_count++;
+            a->islands[*at] = (tni_island){0};
+        }
+        tni_island* island = &a->islands[*at];
+        island->unit_count += 1;
+        island->row_count += unit->row_count;
+        island->stop_rows += unit->stop >= 0 ? unit->row_count : 0;
+    }
+}
+
+static void set_order(tni_auxiliary* a)
+{
+    int units = 0;
+    count_islands(a);
+    a->row_count = 0;
+    for (int i = 0; i < a->island_count; ++i) {
+        tni_island* island = &a->islands[i];
+        island->unit_start = units;
+        island->part.row   = a->row_count; // until it is known: the next row
+        units += island->unit_count;
+        a->row_count += island->row_count;
+        island->unit_count = 0;
+    }
+    for (int i = 0; i < a->unit_count; ++i) {
+        tni_unit* unit = &a->units[i];
+        if (unit->row_count == 0) continue;
+        tni_island* island = &a->islands[a->island_of[group_of(a, unit)]];
+        unit->first        = island->part.row;
+        island->part.row += unit->row_count;
+        a->order[island->unit_start + island->unit_count++] = i;
+    }
+}
+
 // Units by island, islands by their first unit. False: no room.
 static bool set_islands(tni_auxiliary* a)
 {
     const int* component_of = a->split->plan->component_of;
     for (int i = 0; i < a->edge_count; ++i) {
-        const int c = component_of[a->edges[i].node];
-        a->group[c] = c;
+        const int c     = component_of[a->edges[i].node];
+        a->group[c]     = c;
+        a->island_of[c] = -1;
     }
     for (int i = 0; i < a->unit_count; ++i) {
         const tni_unit* unit = &a->units[i];
@@ -261,32 +328,8 @@ static bool set_islands(tni_auxiliary* a)
             a->group[one > two ? one : two] = one > two ? two : one;
         }
     }
-    int order       = 0;
-    a->row_count    = 0;
-    a->island_count = a->wide = 0;
-    a->response_count         = 0;
-    for (int i = 0; i < a->unit_count; ++i) {
-        const int group = group_of(a, &a->units[i]);
-        bool      seen  = a->units[i].row_count == 0;
-        for (int k = 0; k < i && !seen; ++k)
-            seen = a->units[k].row_count > 0 && group_of(a, &a->units[k]) == group;
-        if (seen) continue;
-        tni_island* island = &a->islands[a->island_count++];
-        *island            = (tni_island){.unit_start = order, .at = a->response_count};
-        for (int k = i; k < a->unit_count; ++k) {
-            tni_unit* unit = &a->units[k];
-            if (unit->row_count == 0 || group_of(a, unit) != group) continue;
-            unit->first       = a->row_count + island->row_count;
-            a->order[order++] = k;
-            ++island->unit_count;
-            island->row_count += unit->row_count;
-        }
-        a->row_count += island->row_count;
-        a->response_count += (size_t)island->row_count * (size_t)island->row_count;
-        a->wide = island->row_count > a->wide ? island->row_count : a->wide;
-    }
-    return a->row_count <= a->row_capacity && a->wide <= a->wide_capacity &&
-           a->response_count <= a->response_capacity;
+    set_order(a);
+    return a->row_count <= a->row_capacity;
 }
 
 // --- responses ----------------------------------------------------------------------------------
@@ -424,10 +467,14 @@ static double free_response(const tni_auxiliary* a, tni_saddle* saddle, const tn
 
 double tni_stop_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k)
 {
-    for (int i = a->split->auxiliary_count; i < a->unit_count; ++i) {
-        if (a->units[i].stop == stop) return free_response(a, saddle, &a->units[i], k, a->j);
+    int low = a->split->auxiliary_count, high = a->unit_count; // stops rise
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (a->units[middle].stop < stop) low = middle + 1;
+        else high = middle;
     }
-    return 0;
+    if (low == a->unit_count || a->units[low].stop != stop) return 0;
+    return free_response(a, saddle, &a->units[low], k, a->j);
 }
 
 static bool is_symmetric(const tni_auxiliary* a, const tni_island* island)
@@ -476,6 +523,83 @@ static void clean(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island
     }
 }
 
+// --- islands without W --------------------------------------------------------------------------
+
+static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle, const tni_unit* unit)
+{
+    bool loop = false;
+    for (int i = 0; i < unit->edge_count; ++i) {
+        const int node = a->edges[unit->edge_start + i].node;
+        loop           = loop || saddle->refined[a->split->plan->component_of[node]];
+    }
+    return loop;
+}
+
+// Rows that are held already respond with rounding: they do not move. Through regularised loops a
+// small response may be wrong altogether; then the island needs its W: false.
+static bool clean_bundle(tni_auxiliary* a, tni_saddle* saddle, const tni_unit* unit, int first,
+                         int bundle, bool loop)
+{
+    const double* B = tni_sweep_block(&a->sweep, bundle);
+    for (int r = 0; r < a->sweep.bundles[bundle].count; ++r) {
+        const double free = free_response(a, saddle, unit, first + r, a->j);
+        const double own  = B[(TNI_GRIP_ROWS + 1) * r];
+        if (loop && !(own > HELD_LOOP * free)) return false;
+        if (!(own > HELD * free)) tni_sweep_hold(&a->sweep, bundle, r);
+        a->scale[unit->first + first + r] = free;
+    }
+    return true;
+}
+
+typedef enum reach { REACHED, NEEDS_ITS_W, NO_ROOM } reach;
+
+static reach add_far_unit(tni_auxiliary* a, tni_saddle* saddle, tni_island* island,
+                          const tni_unit* unit)
+{
+    const bool loop = touches_loop(a, saddle, unit);
+    int        given[TNI_CONSTRAINT_BODIES_MAX];
+    island->looped = island->looped || loop;
+    for (int first = 0; first < unit->row_count; first += WIDE_COLUMNS) {
+        const int left  = unit->row_count - first;
+        const int count = left < WIDE_COLUMNS ? left : WIDE_COLUMNS;
+        load_columns(a, unit, first, count, given);
+        if (!tni_sweep_add(&a->sweep, given, unit->edge_count, count, a->x)) return NO_ROOM;
+        if (!clean_bundle(a, saddle, unit, first, a->sweep.bundle_count - 1, loop))
+            return NEEDS_ITS_W;
+    }
+    return REACHED;
+}
+
+static bool may_be_far(const tni_auxiliary* a, const tni_saddle* saddle, const tni_island* island)
+{
+    return island->stop_rows > a->direct_rows && saddle->ldl != NULL && is_symmetric(a, island);
+}
+
+// Which islands get a W, and where. False: no room.
+static bool choose_ways(tni_auxiliary* a, tni_saddle* saddle)
+{
+    a->response_count = 0;
+    a->wide           = 0;
+    tni_sweep_clear(&a->sweep, saddle->ldl);
+    for (int i = 0; i < a->island_count; ++i) {
+        tni_island* island = &a->islands[i];
+        reach       end    = may_be_far(a, saddle, island) ? REACHED : NEEDS_ITS_W;
+        for (int k = 0; k < island->unit_count && end == REACHED; ++k)
+            end = add_far_unit(a, saddle, island, unit_of(a, island, k));
+        island->far = end == REACHED;
+        if (end == NO_ROOM || (island->far && !tni_sweep_close(&a->sweep, &island->part))) {
+            a->sweep_full = true;
+            return false;
+        }
+        if (island->far) continue;
+        tni_sweep_drop(&a->sweep);
+        island->at = a->response_count;
+        a->response_count += (size_t)island->row_count * (size_t)island->row_count;
+        a->wide = island->row_count > a->wide ? island->row_count : a->wide;
+    }
+    return a->wide <= a->wide_capacity && a->response_count <= a->response_capacity;
+}
+
 static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
 {
     if (a->ready) return TN_OK;
@@ -485,11 +609,12 @@ static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
     a->unit_count = a->split->auxiliary_count;
     a->edge_count = edges;
     for (int i = 0; i < a->stop_count; ++i) add_stop_unit(a, i);
-    if (!set_islands(a)) {
+    if (!set_islands(a) || !choose_ways(a, saddle)) {
         a->full = true;
         return TN_ERR_MEMORY;
     }
     for (int i = 0; i < a->island_count; ++i) {
+        if (a->islands[i].far) continue;
         find_responses(a, saddle, &a->islands[i], exact);
         clean(a, saddle, &a->islands[i]);
     }
@@ -500,20 +625,29 @@ static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
 
 // --- solve --------------------------------------------------------------------------------------
 
+static tni_condition condition_of(const tni_stop* stop, int i)
+{
+    if (stop == NULL || stop->rule == TNI_STOP_HELD || stop->rule == TNI_STOP_STUCK)
+        return TNI_EQUAL;
+    if (i == 0)
+        return stop->rule == TNI_STOP_GRIPS && stop->row_count > 1 ? TNI_NORMAL : TNI_ONE_SIDED;
+    if (i <= stop->slip_count) return TNI_TANGENT;
+    return i <= stop->slip_count + stop->spin_count ? TNI_SPIN : TNI_ROLL;
+}
+
 static void state_conditions(tni_auxiliary* a, const tni_unit* unit)
 {
     const tni_stop* stop = unit->stop >= 0 ? &a->stops[unit->stop] : NULL;
     for (int i = 0; i < unit->row_count; ++i) {
-        const int  row = unit->first + i;
-        const bool equal =
-            stop == NULL || stop->rule == TNI_STOP_HELD || stop->rule == TNI_STOP_STUCK;
-        const bool grips  = stop != NULL && stop->rule == TNI_STOP_GRIPS && unit->row_count > 1;
-        a->condition[row] = equal   ? TNI_EQUAL
-                            : i > 0 ? TNI_TANGENT
-                            : grips ? TNI_NORMAL
-                                    : TNI_ONE_SIDED;
-        a->mu[row]        = stop != NULL ? stop->friction : 0;
-        a->f[row]         = stop != NULL && !a->quiet ? stop->force[i] : 0;
+        const int           row  = unit->first + i;
+        const tni_condition kind = condition_of(stop, i);
+        a->condition[row]        = (uint8_t)kind;
+        a->mu[row]               = stop == NULL       ? 0
+                                   : kind == TNI_SPIN ? stop->spinning
+                                   : kind == TNI_ROLL ? stop->rolling
+                                                      : stop->friction;
+        a->f[row]                = stop != NULL && !a->quiet ? stop->force[i] : 0;
+        a->pushed[row]           = 0;
     }
 }
 
@@ -535,14 +669,9 @@ static void look_at_rows(tni_auxiliary* a, const double* u, const double* r)
 
 // Where W says that nothing moves a row, and what is asked of it is rounding, or comes of velocities
 // that are off the joints, nothing is asked.
-static void forgive(tni_auxiliary* a, const tni_island* island, int first)
+static void forgive(tni_auxiliary* a, int row, double own)
 {
-    const double* W = a->W + island->at;
-    for (int i = 0; i < island->row_count; ++i) {
-        if (W[(island->row_count + 1) * i] == 0 &&
-            (a->off || fabs(a->b[first + i]) <= JAM_LEAST * fmax(1, a->size[first + i])))
-            a->b[first + i] = 0;
-    }
+    if (own == 0 && (a->off || fabs(a->b[row]) <= JAM_LEAST * fmax(1, a->size[row]))) a->b[row] = 0;
 }
 
 static void note_island(tni_auxiliary* a, const tni_island* island, int first, bool solved,
@@ -551,7 +680,7 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
     double size = 1;
     for (int i = 0; i < island->row_count; ++i) {
         size                    = fmax(size, a->size[first + i]);
-        a->dependent[first + i] = tni_mixed_dependent(a->mixed, i);
+        a->dependent[first + i] = !island->far && tni_mixed_dependent(a->mixed, i);
     }
     a->report.dependent_count += report->dependent_count;
     if (report->residual_row < 0) return;
@@ -565,7 +694,7 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
     }
 }
 
-static void solve_island(tni_auxiliary* a, const tni_island* island)
+static void solve_near(tni_auxiliary* a, const tni_island* island)
 {
     const int       first = a->units[a->order[island->unit_start]].first;
     const tni_pairs pairs = {.n         = island->row_count,
@@ -577,7 +706,7 @@ static void solve_island(tni_auxiliary* a, const tni_island* island)
                              .mu        = a->mu + first,
                              .f         = a->f + first,
                              .a         = a->a + first};
-    forgive(a, island, first);
+    for (int i = 0; i < pairs.n; ++i) forgive(a, first + i, pairs.W[(pairs.n + 1) * i]);
     for (int i = 0; i < island->unit_count; ++i) {
         const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
         for (int r = 0; unit->stop >= 0 && r < unit->row_count; ++r)
@@ -590,6 +719,38 @@ static void solve_island(tni_auxiliary* a, const tni_island* island)
     note_island(a, island, first, solved, &report);
 }
 
+// The bundles of a unit are those after `at`; its responses to its stop.
+static int weigh_far_unit(tni_auxiliary* a, const tni_unit* unit, int at)
+{
+    for (int r = 0; r < unit->row_count;) {
+        const tni_bundle* bundle = &a->sweep.bundles[at];
+        const double*     B      = tni_sweep_block(&a->sweep, at++);
+        for (int i = 0; i < bundle->count; ++i, ++r) {
+            const double own = B[(TNI_GRIP_ROWS + 1) * i];
+            forgive(a, unit->first + r, own);
+            if (unit->stop >= 0) a->stops[unit->stop].weight[r] = own;
+        }
+    }
+    return at;
+}
+
+// first: the first time for this right-hand side. False: there was nothing left to do.
+static bool solve_far(tni_auxiliary* a, const tni_island* island, bool first)
+{
+    const int            row  = unit_of(a, island, 0)->first;
+    const tni_sweep_rows rows = {a->b + row, a->condition + row, a->mu + row, a->f + row,
+                                 a->a + row};
+    tni_sweep_report     done;
+    int                  at = island->part.bundle;
+    for (int i = 0; i < island->unit_count && first; ++i)
+        at = weigh_far_unit(a, unit_of(a, island, i), at);
+    const bool solved = tni_sweep_solve(&a->sweep, &island->part, &rows, a->sweeps, SWEPT, &done);
+    const tni_mixed_report report = {.residual = done.residual, .residual_row = done.row};
+    note_island(a, island, row, solved || done.rounds >= a->sweeps, &report);
+    a->report.rounds = done.rounds > a->report.rounds ? done.rounds : a->report.rounds;
+    return done.rounds > 0;
+}
+
 // b <- b + K f, and forces to those who ask for them later.
 static void push(tni_auxiliary* a, const tni_unit* unit, double* b)
 {
@@ -598,16 +759,42 @@ static void push(tni_auxiliary* a, const tni_unit* unit, double* b)
         const double*        K    = force_block(a, unit, edge);
         for (int r = 0; r < unit->row_count; ++r)
             for (int k = 0; k < edge->dim; ++k)
-                b[edge->row + k] += K[r * edge->dim + k] * a->f[unit->first + r];
+                b[edge->row + k] +=
+                    K[r * edge->dim + k] * (a->f[unit->first + r] - a->pushed[unit->first + r]);
     }
+    for (int r = 0; r < unit->row_count; ++r) a->pushed[unit->first + r] = a->f[unit->first + r];
     if (unit->stop < 0 || a->quiet) return;
     tni_stop* stop = &a->stops[unit->stop];
     for (int r = 0; r < unit->row_count; ++r) {
         stop->force[r] = a->f[unit->first + r];
         stop->left[r]  = a->a[unit->first + r];
     }
-    for (int t = 1; t < stop->row_count && unit->otherwise; ++t)
+    for (int t = 1; t <= stop->slip_count && unit->otherwise; ++t)
         stop->force[t] = -stop->friction * stop->slide[t - 1] * stop->force[0];
+}
+
+// Responses through regularised loops are not quite right, but u is: with a = J u - r of it, b is
+// what makes W f + b = a, and the problem is solved again from there. False: nothing was left to do.
+static bool correct_far(tni_auxiliary* a, double* rhs, const double* x)
+{
+    bool any = false;
+    for (int i = 0; i < a->island_count; ++i)
+        any = any || (a->islands[i].far && a->islands[i].looped);
+    if (!any) return false;
+    const double start = tni_auxiliary_now(a);
+    any                = false;
+    look_at_rows(a, x, rhs + a->model->u_count);
+    for (int i = 0; i < a->island_count; ++i) {
+        const tni_island* island = &a->islands[i];
+        if (!island->far || !island->looped) continue;
+        const int first = unit_of(a, island, 0)->first;
+        tni_sweep_apply(&a->sweep, &island->part, a->f + first, a->b + first);
+        for (int k = first; k < first + island->row_count; ++k) a->b[k] = a->a[k] - a->b[k];
+        any = solve_far(a, island, false) || any;
+    }
+    a->pairs_time += tni_auxiliary_now(a) - start;
+    for (int i = 0; i < a->unit_count && any; ++i) push(a, &a->units[i], rhs);
+    return any;
 }
 
 tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs, double* x,
@@ -622,17 +809,22 @@ tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
     a->report.row_count = a->row_count;
     for (int i = 0; i < a->stop_count; ++i) {
         if (a->stops[i].rule == TNI_STOP_OPEN && !a->quiet)
-            memset(a->stops[i].force, 0, sizeof(double) * 3);
+            memset(a->stops[i].force, 0, sizeof a->stops[i].force);
     }
     if (a->row_count == 0) return TN_OK;
     for (int i = 0; i < a->unit_count; ++i) state_conditions(a, &a->units[i]);
     look_at_rows(a, x, r);
     memcpy(a->b, a->a, sizeof *a->b * (size_t)a->row_count);
     const double start = tni_auxiliary_now(a);
-    for (int i = 0; i < a->island_count; ++i) solve_island(a, &a->islands[i]);
+    for (int i = 0; i < a->island_count; ++i) {
+        if (a->islands[i].far) (void)solve_far(a, &a->islands[i], true);
+        else solve_near(a, &a->islands[i]);
+    }
     a->pairs_time += tni_auxiliary_now(a) - start;
     for (int i = 0; i < a->unit_count; ++i) push(a, &a->units[i], rhs);
     result = tni_saddle_solve(saddle, rhs, x, exact);
+    for (int i = 0; i < CORRECTIONS && result == TN_OK && correct_far(a, rhs, x); ++i)
+        result = tni_saddle_solve(saddle, rhs, x, exact);
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
         const tni_unit* unit = &a->units[i];
         double*         mu   = x + model->u_count + model->constraints[unit->constraint].row_start;

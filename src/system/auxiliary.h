@@ -7,6 +7,7 @@
 #include "linalg/least.h"
 #include "linalg/mixed.h"
 #include "linalg/saddle.h"
+#include "linalg/sweep.h"
 
 /// What a solve asks of a stop.
 typedef enum tni_stop_rule {
@@ -24,20 +25,27 @@ typedef struct tni_stop {
     int           limit; ///< of the model; -1: a contact
     tni_touch     touch;
     tni_stop_rule rule;
-    int           row_count;
-    double        friction, restitution;
-    tn_vec3       slip;    ///< unit, world: where it slides to; friction keeps this side of it
-    bool          steady;  ///< slides along slip whatever its rates
-    double        lead[3]; ///< added to the acceleration that is asked to be none
-    double        gap;     ///< at the place last looked at
-    double        begun;   ///< the gap where it was found
-    double        rate[3], gamma[3];
-    tn_vec3       across[2]; ///< directions of the tangent rows
-    double        want[3];   ///< the solve asks for J u = want, or >=
-    double        slide[2];  ///< direction of the slip along them, when it slides
-    double        force[3];  ///< of the last solve
-    double        weight[3]; ///< its own response, of the last solve
-    double        left[3];   ///< J u - want, of the last solve
+    int           row_count; ///< all of them
+    int     slip_count; ///< of them, after the normal: across it; spin_count, roll_count follow
+    int     spin_count, roll_count;
+    double  friction, restitution;
+    double  spinning, rolling; ///< [m]
+    tn_vec3 slip;              ///< unit, world: where it slides to; friction keeps this side of it
+    bool    away;              ///< takes no part in blows
+    double  start[TNI_TOUCH_ROWS];  ///< rates where the step starts
+    bool    pushed;                 ///< it did so in the step's flight, or will go on to
+    double  before[TNI_TOUCH_ROWS]; ///< force where the stops were last found anew
+    bool    steady;                 ///< slides along slip whatever its rates
+    double  lead[TNI_TOUCH_ROWS];   ///< added to the acceleration that is asked to be none
+    double  gap;                    ///< at the place last looked at
+    double  begun;                  ///< the gap where it was found
+    double  rate[TNI_TOUCH_ROWS], gamma[TNI_TOUCH_ROWS];
+    tn_vec3 across[2];              ///< directions of the tangent rows
+    double  want[TNI_TOUCH_ROWS];   ///< the solve asks for J u = want, or >=
+    double  slide[2];               ///< direction of the slip along them, when it slides
+    double  force[TNI_TOUCH_ROWS];  ///< of the last solve
+    double  weight[TNI_TOUCH_ROWS]; ///< its own response, of the last solve
+    double  left[TNI_TOUCH_ROWS];   ///< J u - want, of the last solve
 } tni_stop;
 
 /// Rows of one constraint, or of one stop.
@@ -57,8 +65,12 @@ typedef struct tni_unit_edge {
 
 /// Units that push each other, and no others.
 typedef struct tni_island {
-    int    unit_start, unit_count, row_count;
-    size_t at; ///< its W
+    int              unit_start, unit_count, row_count;
+    int              stop_rows; ///< of them, those of stops
+    size_t           at;        ///< its W
+    bool             far;       ///< it is too large to have one,
+    bool             looped;    ///< its responses are those of regularised loops, nearly right
+    tni_sweep_island part;      ///< and is this one of `sweep`
 } tni_island;
 
 /// Up to three rows of a unit, half solved for.
@@ -72,6 +84,7 @@ typedef struct tni_auxiliary_report {
     double residual; ///< largest violation
     int    unit;     ///< that has it; -1: none
     bool   jammed;   ///< no forces meet the conditions of a stop
+    int    rounds;   ///< sweeps and Newton steps, the most for an island without W; 0: all have one
 } tni_auxiliary_report;
 
 typedef struct tni_auxiliary {
@@ -83,8 +96,13 @@ typedef struct tni_auxiliary {
     int              wide, wide_capacity;         ///< rows of the largest island
     size_t           block_count, block_capacity; ///< doubles, likewise
     size_t           response_count, response_capacity;
-    bool             full;  ///< something did not fit: grow, and try again
-    bool             quiet; ///< a projection: forces of stops stay those of the motion
+    size_t           sweep_capacity; ///< numbers for islands without W
+    int              direct_rows;    ///< rows of stops in an island that has a W, at most
+    int              sweeps;         ///< sweeps and Newton steps for one that has none, at most
+    bool             shock;          ///< after these, from the ground up: see auxiliary.c
+    bool             sweep_full;     ///< that did not fit
+    bool             full;           ///< something did not fit: grow, and try again
+    bool             quiet;          ///< a projection: forces of stops stay those of the motion
     bool             off;   ///< a little off the joints: what nothing moves is not asked for
     bool             ready; ///< responses belong to the factorisation and the rules
 
@@ -92,15 +110,17 @@ typedef struct tni_auxiliary {
     size_t*        stop_at; ///< two blocks of each stop, in j and k
     tni_stop*      watched; ///< what ended a piece of time
     int            watched_count;
-    tni_touch*     found; ///< scratch, stop_capacity of them
+    tni_touch*     found;  ///< scratch, stop_capacity of them
+    tni_finder*    finder; ///< NULL: nothing touches anything
     int            unit_count, edge_count, island_count;
     tni_unit*      units; ///< constraints first
     tni_unit_edge* edges;
     int*           order; ///< units by island
     tni_island*    islands;
-    int*           group; ///< by component of the plan
-    int*           nodes; ///< of an island
-    double *       j, *k; ///< blocks row_count x dim
+    int*           group;     ///< by component of the plan
+    int*           island_of; ///< likewise
+    int*           nodes;     ///< of an island
+    double *       j, *k;     ///< blocks row_count x dim
     double*        W;
     uint8_t*       condition;
     uint8_t*       dependent;
@@ -110,6 +130,8 @@ typedef struct tni_auxiliary {
     double*        x;              ///< responses, three columns over all rows of the plan
     tni_halves     halves;
     tni_strip*     strips; ///< row_capacity of them
+    tni_sweep      sweep;
+    double*        pushed; ///< by row: of f, what is in the right-hand side
     tni_mixed*     mixed;
     tni_least      least;
 
@@ -137,6 +159,12 @@ double* tni_auxiliary_k(tni_auxiliary* a, int edge);
 void tni_stops_look(tni_auxiliary* a, const tni_view* views, const double* z, bool jacobians);
 /// All stops that are reached: gap <= reach. What was a stop before keeps its force. False: full.
 bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+/// All stops that matter on the way from one place to another (tni_find_ahead); gaps, rates and rows
+/// are those at the start. Else as above.
+bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end, const double* z);
+/// Adds those that are further than reach beyond their gap at a place and not stops yet. Returns how
+/// many, -1: full.
+int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
 /// The same stops as another. False: full.
 bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from);
 /// Looks for what the stops do not keep from being passed: others, or open ones, that are further

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { ROWS = 3 };
-
 static const uint64_t limit_ids = UINT64_C(1) << 63; // contacts have smaller ones
 
 void tni_stop_bodies(const tni_auxiliary* a, const tni_stop* stop, int bodies[2])
@@ -40,14 +38,14 @@ static bool add(tni_auxiliary* a, const tni_stop* stop)
     int    bodies[2];
     size_t need = 0;
     tni_stop_bodies(a, stop, bodies);
-    for (int i = 0; i < 2; ++i) need += (size_t)(ROWS * a->model->bodies[bodies[i]].dim);
+    for (int i = 0; i < 2; ++i) need += (size_t)(TNI_TOUCH_ROWS * a->model->bodies[bodies[i]].dim);
     if (a->stop_count == a->stop_capacity || a->block_count + need > a->block_capacity) {
         a->full = true;
         return false;
     }
     for (int i = 0; i < 2; ++i) {
         a->stop_at[2 * a->stop_count + i] = a->block_count;
-        a->block_count += (size_t)(ROWS * a->model->bodies[bodies[i]].dim);
+        a->block_count += (size_t)(TNI_TOUCH_ROWS * a->model->bodies[bodies[i]].dim);
     }
     a->stops[a->stop_count++] = *stop;
     a->ready                  = false;
@@ -67,8 +65,18 @@ static tni_stop touch_stop(const tni_touch* touch)
     return (tni_stop){.id          = touch->id,
                       .limit       = -1,
                       .touch       = *touch,
-                      .friction    = touch->friction,
-                      .restitution = touch->restitution};
+                      .friction    = touch->material.friction,
+                      .restitution = touch->material.restitution,
+                      .spinning    = touch->material.spinning,
+                      .rolling     = touch->material.rolling};
+}
+
+static void count_rows(tni_stop* stop, tni_touch_counts counts)
+{
+    stop->slip_count = counts.slip;
+    stop->spin_count = counts.spin;
+    stop->roll_count = counts.roll;
+    stop->row_count  = 1 + counts.slip + counts.spin + counts.roll;
 }
 
 // Gap and rates, and rows into J where it is not NULL: a block for each side.
@@ -82,16 +90,16 @@ static void look_at(const tni_auxiliary* a, tni_stop* stop, const tni_view* view
     const tni_touch*      touch = &stop->touch;
     const tn_vec3         p[2]  = {limit ? joint->p1 : touch->p1, limit ? joint->p2 : touch->p2};
     const tni_mat3*       F[2]  = {limit ? &joint->F1 : &touch->F1, limit ? &joint->F2 : &own};
-    tni_row               rows[ROWS];
+    tni_row               rows[TNI_TOUCH_ROWS];
     int                   bodies[2];
     tni_stop_bodies(a, stop, bodies);
     if (limit) rows[0] = tni_limit_row(model, &model->limits[stop->limit], views, z);
-    else stop->row_count = tni_touch_rows(model, touch, views, rows);
+    else count_rows(stop, tni_touch_rows(model, touch, views, rows));
     stop->gap = rows[0].C;
     for (int i = 0; i < stop->row_count; ++i) {
         stop->rate[i]  = rows[i].rate;
         stop->gamma[i] = rows[i].gamma;
-        if (i > 0) stop->across[i - 1] = rows[i].push[1].force;
+        if (i > 0 && i <= stop->slip_count) stop->across[i - 1] = rows[i].push[1].force;
     }
     for (int side = 0; J != NULL && side < 2; ++side) {
         const tni_body* body = &model->bodies[bodies[side]];
@@ -105,7 +113,7 @@ static void look_at(const tni_auxiliary* a, tni_stop* stop, const tni_view* view
 double tni_stop_slip(const tni_stop* stop)
 {
     double sum = 0;
-    for (int i = 1; i < stop->row_count; ++i) sum += stop->rate[i] * stop->rate[i];
+    for (int i = 1; i <= stop->slip_count; ++i) sum += stop->rate[i] * stop->rate[i];
     return sqrt(sum);
 }
 
@@ -168,33 +176,124 @@ static size_t constraint_end(const tni_auxiliary* a)
     return end;
 }
 
-bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+// Stops are by rising id: limits last.
+static const tni_stop* sorted_stop_of(const tni_stop* stops, int count, uint64_t id)
+{
+    int low = 0, high = count;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (stops[middle].id < id) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && stops[low].id == id ? &stops[low] : NULL;
+}
+
+static void sort_stops(tni_stop* stops, int count) // nearly in order already
+{
+    for (int i = 1; i < count; ++i) {
+        if (stops[i - 1].id < stops[i].id) continue;
+        const tni_stop stop = stops[i];
+        int            k    = i;
+        for (; k > 0 && stops[k - 1].id > stop.id; --k) stops[k] = stops[k - 1];
+        stops[k] = stop;
+    }
+}
+
+// No stops, but those there were are in a->watched, by rising id.
+static int begin_anew(tni_auxiliary* a)
 {
     const int before = a->stop_count;
-    if (a->stop_capacity == 0) return true;
     memcpy(a->watched, a->stops, sizeof *a->stops * (size_t)before);
-    a->stop_count  = 0;
-    a->block_count = constraint_end(a);
-    a->ready       = false;
-    for (int i = 0; i < a->model->limit_count; ++i) {
-        if (tni_limit_row(a->model, &a->model->limits[i], views, z).C > reach) continue;
-        const tni_stop stop = limit_stop(a->model, i);
-        if (!add(a, &stop)) return false;
-    }
-    const int found = tni_find_touches(a->model, views, reach, a->found, a->stop_capacity);
+    sort_stops(a->watched, before);
+    a->stop_count    = 0;
+    a->watched_count = 0;
+    a->block_count   = constraint_end(a);
+    a->ready         = false;
+    return before;
+}
+
+static bool add_found(tni_auxiliary* a, int found)
+{
     if (found > a->stop_capacity) a->full = true;
     for (int i = 0; i < found && !a->full; ++i) {
         const tni_stop stop = touch_stop(&a->found[i]);
         (void)add(a, &stop);
     }
+    return !a->full;
+}
+
+static void keep_forces(tni_auxiliary* a, int before)
+{
     for (int i = 0; i < a->stop_count; ++i) {
-        const tni_stop* old = stop_of(a->watched, before, a->stops[i].id);
-        if (old != NULL) memcpy(a->stops[i].force, old->force, sizeof old->force);
+        tni_stop*       stop = &a->stops[i];
+        const tni_stop* old  = sorted_stop_of(a->watched, before, stop->id);
+        if (old == NULL) continue;
+        memcpy(stop->force, old->force, sizeof old->force);
+        memcpy(stop->before, old->force, sizeof old->force);
+        stop->pushed = old->force[0] > 0;
     }
-    a->watched_count = 0;
+}
+
+bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+{
+    if (a->stop_capacity == 0) return true;
+    const int before = begin_anew(a);
+    if (a->finder != NULL &&
+        !add_found(a, tni_find_touches(a->finder, views, reach, a->found, a->stop_capacity)))
+        return false;
+    for (int i = 0; i < a->model->limit_count; ++i) {
+        if (tni_limit_row(a->model, &a->model->limits[i], views, z).C > reach) continue;
+        const tni_stop stop = limit_stop(a->model, i);
+        if (!add(a, &stop)) return false;
+    }
+    keep_forces(a, before);
     tni_stops_look(a, views, z, false);
     for (int i = 0; i < a->stop_count; ++i) a->stops[i].begun = a->stops[i].gap;
-    return !a->full;
+    return true;
+}
+
+bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end, const double* z)
+{
+    static const double near = 1e-6; // [rad or m], of limits
+    if (a->stop_capacity == 0) return true;
+    const int before = begin_anew(a);
+    if (a->finder != NULL &&
+        !add_found(a, tni_find_ahead(a->finder, start, end, a->found, a->stop_capacity)))
+        return false;
+    for (int i = 0; i < a->model->limit_count; ++i) {
+        const tni_limit* limit = &a->model->limits[i];
+        if (tni_limit_row(a->model, limit, start, z).C > near &&
+            tni_limit_row(a->model, limit, end, z).C > 0)
+            continue;
+        const tni_stop stop = limit_stop(a->model, i);
+        if (!add(a, &stop)) return false;
+    }
+    keep_forces(a, before);
+    tni_stops_look(a, start, z, true);
+    for (int i = 0; i < a->stop_count; ++i) a->stops[i].begun = a->stops[i].gap;
+    return true;
+}
+
+int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+{
+    const int known = a->stop_count;
+    int       found = 0;
+    if (a->finder != NULL)
+        found = tni_find_touches(a->finder, views, -reach, a->found, a->stop_capacity);
+    if (found > a->stop_capacity) a->full = true;
+    for (int i = 0; i < found && !a->full; ++i) {
+        if (stop_of(a->stops, known, a->found[i].id) != NULL) continue;
+        const tni_stop stop = touch_stop(&a->found[i]);
+        (void)add(a, &stop);
+    }
+    for (int i = 0; i < a->model->limit_count && !a->full; ++i) {
+        const tni_stop stop = limit_stop(a->model, i);
+        if (tni_limit_row(a->model, &a->model->limits[i], views, z).C >= -reach ||
+            stop_of(a->stops, known, stop.id) != NULL)
+            continue;
+        (void)add(a, &stop);
+    }
+    return a->full ? -1 : a->stop_count - known;
 }
 
 bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from)
@@ -210,7 +309,7 @@ bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from)
 static double slip_along(const tni_stop* stop)
 {
     double sum = 0;
-    for (int i = 1; i < stop->row_count; ++i)
+    for (int i = 1; i <= stop->slip_count; ++i)
         sum += stop->rate[i] * tni_dot(stop->slip, stop->across[i - 1]);
     return sum;
 }
@@ -239,7 +338,9 @@ bool tni_stops_watch(tni_auxiliary* a, const tni_view* views, const double* z, d
         const double gap  = tni_limit_row(a->model, &a->model->limits[i], views, z).C;
         if (gap < -reach) (void)watch_beyond(a, &stop, gap, reach);
     }
-    const int found = tni_find_touches(a->model, views, -reach, a->found, a->stop_capacity);
+    int found = 0;
+    if (a->finder != NULL)
+        found = tni_find_touches(a->finder, views, -reach, a->found, a->stop_capacity);
     if (found > a->stop_capacity) a->full = true;
     for (int i = 0; i < found && !a->full; ++i) {
         tni_stop stop = touch_stop(&a->found[i]);
@@ -266,7 +367,9 @@ double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const do
 
 static int find_some(tni_auxiliary* a, const tni_view* views, double reach)
 {
-    const int found = tni_find_touches(a->model, views, reach, a->found, a->stop_capacity);
+    if (a->finder == NULL) return 0;
+    const int found = tni_find_touches(a->finder, views, reach, a->found, a->stop_capacity);
+    if (found == TNI_FINDER_FULL) return 0;
     return found < a->stop_capacity ? found : a->stop_capacity;
 }
 

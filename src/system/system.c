@@ -26,7 +26,7 @@ static tni_formulation formulation_of(const tni_split* split, const tn_model* mo
     case TN_FORMULATION_SPD: f.form = TNI_FORM_SPD; break;
     case TN_FORMULATION_SPLIT: f.form = TNI_FORM_SPLIT; break;
     default: // rows beside the matrix want the responses that only the core has
-        f.form = split->auxiliary_rows > 0
+        f.form = split->auxiliary_rows > 0 || tni_may_stop(model)
                      ? TNI_FORM_KKT
                      : tni_form_choose(&model->arena.host, split->plan, core ? many | 1u : many);
     }
@@ -110,7 +110,10 @@ static double now(const tni_system* system)
 static void look(tni_system* system, const tni_place* at)
 {
     const double start = now(system);
-    tni_views(system->model, at->time, at->q, at->u, system->views);
+    for (int i = 0; i < system->model->body_count; ++i) {
+        if (system->asleep == NULL || !system->asleep[i])
+            tni_view_body(system->model, i, at->time, at->q, at->u, &system->views[i]);
+    }
     system->phases.kinematics += now(system) - start;
 }
 
@@ -122,6 +125,7 @@ static void fill_rows(tni_system* system, const tni_place* at, bool jacobians)
         const tni_constraint* constraint = &model->constraints[i];
         const int             row        = constraint->row_start;
         const bool            otherwise  = jacobians && constraint->pushes_otherwise;
+        if (tni_system_sleeps(system, constraint)) continue;
         for (int k = 0; jacobians && k < constraint->edge_count; ++k) {
             J[k] = tni_system_j(system, constraint->edge_start + k);
             if (otherwise) K[k] = tni_auxiliary_k(&system->auxiliary, constraint->edge_start + k);
@@ -229,6 +233,7 @@ static void fill_bodies(tni_system* system, const tni_place* at)
     const tni_scene_view scene = scene_view(system, at);
     for (int i = 0; i < model->body_count; ++i) {
         const tni_body* body = &model->bodies[i];
+        if (system->asleep != NULL && system->asleep[i]) continue;
         tni_view_body(model, i, at->time, at->q, at->u, &system->views[i]);
         if (body->node < 0) continue;
         double* M = tni_saddle_a(system->saddle, body->node);

@@ -31,6 +31,7 @@ typedef struct tni_system {
     const tni_outside* outside;          ///< what is done to the state from outside; NULL: nothing
     const double*      extra;            ///< more forces on all bodies, laid out as u; NULL: none
     double             regularisation;   ///< as created
+    const uint8_t*     asleep;           ///< by body: left out; NULL: nobody is
     const tni_mat3*    stiffness;        ///< by body: added to the inertia; NULL: none
     double (*clock)(void* user);
     void*     clock_user;
@@ -85,6 +86,13 @@ double tni_system_kinetic(const tni_system* system, const double* u);
 void tni_system_row_rates(const tni_system* system, const tni_constraint* constraint,
                           const double* u, double* out);
 void tni_system_all_rates(const tni_system* system, const double* u, double* out);
+
+/// Whether the bodies of a constraint are left out.
+TNI_INLINE bool tni_system_sleeps(const tni_system* system, const tni_constraint* constraint)
+{
+    return system->asleep != NULL && constraint->edge_count > 0 &&
+           system->asleep[system->model->edge_body[constraint->edge_start]];
+}
 
 /// The block of an edge of the constraint graph, wherever it is kept.
 double* tni_system_j(const tni_system* system, int edge);

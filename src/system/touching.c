@@ -16,8 +16,11 @@ static tn_result take_room(tni_touching* t, int capacity)
     }
     tni_arena_free(&t->arena);
     t->arena = arena;
-    t->room  = (tni_contact_room){
-         .views = views, .touches = touches, .secants = secants, .capacity = capacity};
+    t->room  = (tni_contact_room){.finder   = t->room.finder,
+                                  .views    = views,
+                                  .touches  = touches,
+                                  .secants  = secants,
+                                  .capacity = capacity};
     return TN_OK;
 }
 
@@ -28,21 +31,24 @@ tn_result tni_touching_create(const tn_model* model, const tn_implicit_settings*
     t->may           = model->shape_count > 1;
     t->law           = tni_contact_law_of(model, settings);
     tn_result result = tni_beside_create(model, t->may ? BESIDE_MIN : 0, &t->beside);
+    if (result == TN_OK && t->may) result = tni_finder_create(model, &t->room.finder);
     if (result == TN_OK && t->may) result = take_room(t, ROOM_MIN);
     return result;
 }
 
 void tni_touching_free(tni_touching* t)
 {
+    tni_finder_free(t->room.finder);
     tni_arena_free(&t->arena);
     tni_beside_free(&t->beside);
 }
 
 tn_result tni_touching_grow(tni_touching* t)
 {
-    const bool      beside = t->beside.full;
-    const tn_result result =
-        beside ? tni_beside_grow(&t->beside) : take_room(t, 2 * t->room.capacity);
+    tn_result result;
+    if (t->beside.full) result = tni_beside_grow(&t->beside);
+    else if (tni_finder_is_full(t->room.finder)) result = tni_finder_grow(t->room.finder);
+    else result = take_room(t, 2 * t->room.capacity);
     if (result == TN_OK) t->full = t->beside.full = false;
     return result;
 }
@@ -63,8 +69,8 @@ double tni_touching_deepest(tni_touching* t, const tni_view* views, int* count)
     double deepest = 0;
     *count         = 0;
     if (!t->may) return 0;
-    const int found = tni_find_touches(t->model, views, 0, t->room.touches, t->room.capacity);
-    *count          = found;
+    const int found = tni_find_touches(t->room.finder, views, 0, t->room.touches, t->room.capacity);
+    *count = found < TNI_FINDER_FULL ? found : 0;
     for (int i = 0; i < found && i < t->room.capacity; ++i)
         deepest = fmax(deepest, -t->room.touches[i].gap);
     return deepest;

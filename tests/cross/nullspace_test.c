@@ -244,7 +244,7 @@ static void compare_flight(test_random* r, const recipe* how, double speed, doub
     double most = 0;
     CHECK_OK(tni_nullspace_begin(g.ns, &g.start, lead, g.u, g.mu, &why));
     const double error = tni_nullspace_fly(g.ns, &g.start, lead, u, q1, u1, C, &worst);
-    if (lead->drift == NULL) tni_fly(model, lead->h, g.start.at.q, u, q2, u2);
+    if (lead->drift == NULL) tni_fly(model, NULL, lead->h, g.start.at.q, u, q2, u2);
     else tni_fly_mean(model, lead->h, lead->share, lead->drift, g.start.at.q, u, q2, u2);
     tni_view* views = calloc((size_t)model->body_count, sizeof *views);
     tni_views(model, lead->time, q2, u2, views);

@@ -34,6 +34,14 @@ static const char* const specs[] = {
     "cradle",
     "painleve",
     "heap:links=4",
+    "boxes:n=3",
+    "ragdoll_pile:n=1",
+    "gripper",
+    "coin",
+    "conveyor:n=1",
+    "marbles:n=3",
+    "domino:n=3",
+    "bullet",
 };
 enum { SPECS = sizeof specs / sizeof specs[0] };
 

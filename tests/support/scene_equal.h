@@ -64,9 +64,26 @@ static inline scene_difference shapes_difference(const tn_body_def* body_a,
         SAME(point_count);
         if (!equal_numbers((const double*)a->points, (const double*)b->points, 3 * a->point_count))
             DIFFER("points of shape", i);
+        SAME(vertex_count);
+        if (!equal_numbers((const double*)a->vertices, (const double*)b->vertices,
+                           3 * a->vertex_count))
+            DIFFER("vertices of shape", i);
+        SAME(triangle_count);
+        for (int k = 0; k < 3 * a->triangle_count; ++k) SAME(triangles[k]);
         SAME_TEXT(file);
+        SAME_NUMBERS(pieces_tolerance, 1);
+        SAME(rows);
+        SAME(columns);
+        if (!equal_numbers(a->heights, b->heights, a->rows * a->columns))
+            DIFFER("heights of shape", i);
+        SAME_NUMBERS(spacing, 2);
         SAME_NUMBERS(friction, 1);
         SAME_NUMBERS(restitution, 1);
+        SAME_NUMBERS(rolling_friction, 1);
+        SAME_NUMBERS(spinning_friction, 1);
+        SAME_NUMBERS(surface_velocity, 3);
+        SAME(group);
+        SAME(collides_with);
         SAME_NUMBERS(density, 1);
         SAME_NUMBERS(color, 3);
         SAME(collide);
@@ -85,6 +102,7 @@ static inline scene_difference body_difference(const tn_body_def* a, const tn_bo
     SAME_NUMBERS(pose, 7);
     SAME_NUMBERS(velocity, 6);
     SAME(shape_count);
+    SAME(continuous);
     SAME(key_count);
     SAME_NUMBERS(young, 1);
     SAME_NUMBERS(poisson, 1);
@@ -213,6 +231,23 @@ static inline scene_difference drag_difference(const tn_drag_def* a, const tn_dr
     return d;
 }
 
+static inline scene_difference exclude_difference(tn_contact_pair p, tn_contact_pair q, int i)
+{
+    scene_difference d = {""};
+    if (p.body1.bits != q.body1.bits || p.body2.bits != q.body2.bits) DIFFER("bodies of pair", i);
+    return d;
+}
+#define include_difference exclude_difference
+
+static inline scene_difference pair_difference(const tn_pair_def* a, const tn_pair_def* b, int i)
+{
+    scene_difference d = {""};
+    SAME(body1.bits);
+    SAME(body2.bits);
+    SAME_NUMBERS(friction, 4); // friction, restitution, rolling_friction, spinning_friction
+    return d;
+}
+
 static inline scene_difference settings_difference(const tn_settings* a, const tn_settings* b)
 {
     scene_difference d = {""};
@@ -242,13 +277,23 @@ static inline scene_difference scene_equal(const tn_scene* a, const tn_scene* b)
 {
     scene_difference  d   = {""};
     const tn_vec3     g_a = tn_scene_gravity(a), g_b = tn_scene_gravity(b);
-    const double      world_a[] = {g_a.x, g_a.y, g_a.z, tn_scene_ground_friction(a),
-                                   tn_scene_ground_restitution(a)};
-    const double      world_b[] = {g_b.x, g_b.y, g_b.z, tn_scene_ground_friction(b),
-                                   tn_scene_ground_restitution(b)};
+    const double      world_a[] = {g_a.x,
+                                   g_a.y,
+                                   g_a.z,
+                                   tn_scene_ground_friction(a),
+                                   tn_scene_ground_restitution(a),
+                                   tn_scene_ground_rolling_friction(a),
+                                   tn_scene_ground_spinning_friction(a)};
+    const double      world_b[] = {g_b.x,
+                                   g_b.y,
+                                   g_b.z,
+                                   tn_scene_ground_friction(b),
+                                   tn_scene_ground_restitution(b),
+                                   tn_scene_ground_rolling_friction(b),
+                                   tn_scene_ground_spinning_friction(b)};
     const tn_settings s_a = tn_scene_settings(a), s_b = tn_scene_settings(b);
     if (!equal_texts(tn_scene_name(a), tn_scene_name(b))) DIFFER("name", -1);
-    if (!equal_numbers(world_a, world_b, 5)) DIFFER("gravity or ground", -1);
+    if (!equal_numbers(world_a, world_b, 7)) DIFFER("gravity or ground", -1);
     if (tn_scene_has_ground(a) != tn_scene_has_ground(b)) DIFFER("floor", -1);
     d = settings_difference(&s_a, &s_b);
     if (d.text[0] != '\0') return d;
@@ -259,13 +304,9 @@ static inline scene_difference scene_equal(const tn_scene* a, const tn_scene* b)
     SAME_PARTS(target);
     SAME_PARTS(load);
     SAME_PARTS(drag);
-    if (tn_scene_exclude_count(a) != tn_scene_exclude_count(b))
-        DIFFER("count of excluded pairs", -1);
-    for (int i = 0; i < tn_scene_exclude_count(a); ++i) {
-        const tn_contact_pair p = tn_scene_exclude(a, i), q = tn_scene_exclude(b, i);
-        if (p.body1.bits != q.body1.bits || p.body2.bits != q.body2.bits)
-            DIFFER("excluded pair", i);
-    }
+    SAME_PARTS(exclude);
+    SAME_PARTS(include);
+    SAME_PARTS(pair);
     return d;
 }
 
@@ -274,5 +315,6 @@ static inline scene_difference scene_equal(const tn_scene* a, const tn_scene* b)
 #undef SAME_TEXT
 #undef SAME
 #undef SAME_PARTS
+#undef include_difference
 
 #endif

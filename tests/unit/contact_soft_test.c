@@ -22,6 +22,7 @@ typedef struct seen {
     tni_touch         touches[TOUCHES_MAX];
     double            secants[TOUCHES_MAX];
     tni_contact_room  room;
+    tni_finder*       finder;
     tni_soft          softs[SOFTS_MAX];
     int               count;
     double            u[U_MAX]; ///< expected
@@ -42,8 +43,12 @@ static void look(seen* s)
     const tni_scene_view at = {
         .model = s->m->model, .time = state->time, .z = state->z, .views = s->views};
     const tni_ahead ahead = {h, state->time + (s->at_end ? 0 : h), s->u};
-    s->room               = (tni_contact_room){
-                      .views = s->end, .touches = s->touches, .secants = s->secants, .capacity = TOUCHES_MAX};
+    if (s->finder == NULL) CHECK_OK(tni_finder_create(s->m->model, &s->finder));
+    s->room  = (tni_contact_room){.finder   = s->finder,
+                                  .views    = s->end,
+                                  .touches  = s->touches,
+                                  .secants  = s->secants,
+                                  .capacity = TOUCHES_MAX};
     s->count = 0;
     CHECK(tni_contact_soften(&at, &ahead, law, &s->room, take, s) <= TOUCHES_MAX);
     CHECK(s->room.count <= s->count); // the others only rub
@@ -58,6 +63,7 @@ static seen* seen_make(void)
 
 static void seen_free(seen* s)
 {
+    tni_finder_free(s->finder);
     random_mechanism_free(s->m);
     free(s);
 }
@@ -485,7 +491,7 @@ TEST(a_turning_corner_is_foreseen_to_second_order)
         tni_advance(s->m->model, q, d, state->q);
         tni_views(s->m->model, state->time, state->q, state->u, s->views);
         tni_touch ends[8];
-        const int found = tni_find_touches(s->m->model, s->views, 0, ends, 8);
+        const int found = tni_find_touches(s->finder, s->views, 0, ends, 8);
         CHECK(found > 0);
         double deepest = 0, foreseen = 0;
         for (int i = 0; i < found; ++i) deepest = fmax(deepest, -ends[i].gap);

@@ -21,7 +21,7 @@ static rig make_body(tn_vec3 w)
 static void fly(rig* r, double h)
 {
     double q[7], u[6];
-    tni_fly(r->model, h, r->state->q, r->state->u, q, u);
+    tni_fly(r->model, NULL, h, r->state->q, r->state->u, q, u);
     memcpy(r->state->q, q, sizeof q);
     memcpy(r->state->u, u, sizeof u);
 }
@@ -173,7 +173,7 @@ TEST(what_does_not_turn_flies_straight)
     double    q[64], u[64];
     const int nq = r.model->q_count, nu = r.model->u_count;
     for (int i = 0; i < nu; ++i) r.state->u[i] = sin(i + 1.0);
-    tni_fly(r.model, 0.25, r.state->q, r.state->u, q, u);
+    tni_fly(r.model, NULL, 0.25, r.state->q, r.state->u, q, u);
     CHECK_INT(nq, nu); // one coordinate a velocity in all of these
     for (int i = 0; i < nu; ++i) {
         CHECK_NEAR(q[i], r.state->q[i] + 0.25 * r.state->u[i], 1e-15);

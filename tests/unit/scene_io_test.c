@@ -112,6 +112,27 @@ static void random_keys(test_random* r, tn_key* keys)
     for (int i = 0; i < KEYS; ++i) keys[i] = (tn_key){i + 0.5 * test_random_unit(r), odd_frame(r)};
 }
 
+static void random_mesh(test_random* r, tn_shape_def* def)
+{
+    static const tn_vec3 vertices[] = {{0, 0, -0.0}, {0.1, 0, 0}, {0, 1.0 / 3, 0}, {0, 0, 1e-310}};
+    static const int     sides[]    = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
+    def->vertices                   = vertices;
+    def->vertex_count               = test_random_int(r, 3, 4);
+    def->triangles                  = sides;
+    def->triangle_count             = def->vertex_count == 3 ? 1 : test_random_int(r, 1, 4);
+    if (coin(r)) def->pieces_tolerance = odd_positive(r);
+}
+
+static void random_heights(test_random* r, tn_shape_def* def)
+{
+    static const double z[] = {0.1, -0.0, 1e-310, 1.0 / 3, -1e300, 0, 7, 1e30, 5e-324, 2, 3, 4};
+    def->heights            = z;
+    def->rows               = test_random_int(r, 2, 3);
+    def->columns            = test_random_int(r, 2, 4);
+    def->spacing[0]         = odd_positive(r);
+    def->spacing[1]         = odd_positive(r);
+}
+
 static tn_shape_def random_shape(test_random* r, tn_shape_type type, const tn_vec3* points)
 {
     tn_shape_def def = tn_default_shape_def(type);
@@ -123,8 +144,13 @@ static tn_shape_def random_shape(test_random* r, tn_shape_type type, const tn_ve
     if (type == TN_SHAPE_BOX)
         def.half_size = (tn_vec3){0.1, 1.0 / 3, test_random_between(r, 0.1, 1)};
     if (type == TN_SHAPE_CONVEX) def.points = points, def.point_count = POINTS;
-    if (type == TN_SHAPE_MESH) def.file = "parts/\xc3\xa9 \"q\" \\ \n.obj";
+    if (type == TN_SHAPE_MESH) random_mesh(r, &def);
+    if (type == TN_SHAPE_HEIGHTS) random_heights(r, &def);
     if (coin(r)) def.friction = odd_positive(r), def.restitution = test_random_unit(r);
+    if (coin(r)) def.rolling_friction = odd_positive(r), def.spinning_friction = odd_positive(r);
+    if (coin(r)) def.surface_velocity = odd_vector(r);
+    if (coin(r)) def.group = test_random_int(r, 0, 31);
+    if (coin(r)) def.collides_with = coin(r) ? 0 : (uint32_t)test_random_bits(r);
     if (coin(r)) def.density = test_random_between(r, 1, 1000);
     if (coin(r)) def.color = (tn_vec3){test_random_unit(r), 0.1, -0.0};
     if (coin(r)) def.collide = false;
@@ -163,8 +189,12 @@ static void add_random_body(tn_scene* scene, test_random* r, tn_body_kind kind, 
     }
     def.shape_count = test_random_int(r, 0, TN_SHAPE_TYPE_COUNT);
     def.shapes      = shapes;
-    for (int i = 0; i < def.shape_count; ++i)
-        shapes[i] = random_shape(r, (tn_shape_type)((i + number) % TN_SHAPE_TYPE_COUNT), points);
+    for (int i = 0; i < def.shape_count; ++i) {
+        const int  type = (i + number) % TN_SHAPE_TYPE_COUNT;
+        const bool flat = type == TN_SHAPE_HEIGHTS && kind != TN_BODY_STATIC;
+        shapes[i]       = random_shape(r, flat ? TN_SHAPE_PLANE : (tn_shape_type)type, points);
+    }
+    def.continuous = coin(r);
     tn_scene_add_body(scene, &def);
 }
 
@@ -311,11 +341,29 @@ static void set_random_world(tn_scene* scene, test_random* r)
     if (coin(r)) tn_scene_set_gravity(scene, odd_vector(r));
     if (coin(r)) tn_scene_set_ground(scene, odd_positive(r), test_random_unit(r));
     else if (coin(r)) tn_scene_set_ground(scene, 0.5, 0); // a floor with nothing to say about it
+    if (tn_scene_has_ground(scene) && coin(r))
+        tn_scene_set_ground_rolling(scene, odd_positive(r), coin(r) ? -0.0 : odd_positive(r));
     if (coin(r)) settings.method = TN_METHOD_IMPLICIT, settings.h = 1.0 / 3;
     if (coin(r))
         settings.multiplier.project = false, settings.multiplier.integrator = TN_INTEGRATOR_EULER;
     if (coin(r)) settings.duration = 0.1, settings.multiplier.tolerance = 1e-310;
     tn_scene_set_settings(scene, &settings);
+}
+
+static void add_random_pairs(tn_scene* scene, test_random* r, tn_body_id body)
+{
+    tn_pair_def def = tn_default_pair_def();
+    if (coin(r)) (void)tn_scene_include_contact(scene, (tn_body_id){0}, body);
+    if (coin(r)) (void)tn_scene_include_contact(scene, (tn_body_id){3}, body);
+    for (int i = test_random_int(r, 0, 3); i < 3; ++i) {
+        def.body1 = coin(r) ? body : (tn_body_id){0};
+        def.body2 = (tn_body_id){(uint32_t)i + 2};
+        if (coin(r)) def.friction = odd_positive(r);
+        if (coin(r)) def.restitution = coin(r) ? -0.0 : 1;
+        if (coin(r)) def.rolling_friction = odd_positive(r);
+        if (coin(r)) def.spinning_friction = 0;
+        (void)tn_scene_add_pair(scene, &def);
+    }
 }
 
 static tn_scene* random_scene(uint64_t seed)
@@ -332,6 +380,7 @@ static tn_scene* random_scene(uint64_t seed)
     add_random_forces(scene, &r, body);
     if (coin(&r)) (void)tn_scene_exclude_contact(scene, body, (tn_body_id){2});
     if (coin(&r)) (void)tn_scene_exclude_contact(scene, body, (tn_body_id){0});
+    add_random_pairs(scene, &r, body);
     tn_why why;
     test_check(tn_scene_problem(scene, &why) == TN_OK, __FILE__, __LINE__, "seed %d: %s", (int)seed,
                why.text);
@@ -467,6 +516,101 @@ TEST(ropes_centers_roles_and_the_floor_arrive)
     tn_scene_free(scene);
     scene = read_good("{\"tenon_scene\": 1, \"contact\": {\"exclude\": []}}");
     CHECK(!tn_scene_has_ground(scene));
+    tn_scene_free(scene);
+}
+
+TEST(surfaces_groups_and_pairs_arrive)
+{
+    tn_scene* scene = read_good(
+        "{\"tenon_scene\": 1, \"bodies\": ["
+        " {\"name\": \"a\", \"continuous\": true, \"mass\": 1, \"inertia\": [1,1,1], \"shapes\": ["
+        "  {\"type\": \"sphere\", \"radius\": 1, \"rolling_friction\": 0.01, \"spinning_friction\": 0.02,"
+        "   \"group\": 31, \"collides_with\": [0, 31, 5, 5]},"
+        "  {\"type\": \"mesh\", \"vertices\": [[0,0,0],[1,0,0],[0,1,0],[0,0,2]],"
+        "   \"triangles\": [[0,2,1],[0,1,3],[1,2,3],[2,0,3]], \"pieces_tolerance\": 0.25, \"collides_with\": []}]},"
+        " {\"name\": \"b\", \"kind\": \"static\", \"shapes\": [{\"type\": \"heights\", \"spacing\": [1, 2],"
+        "   \"heights\": [[1, 2, 3], [4, 5, 6]], \"surface_velocity\": [1, 2, 3]}]}],"
+        " \"contact\": {\"ground\": {\"rolling_friction\": 0.5, \"spinning_friction\": 0.25},"
+        "  \"include\": [[\"a\", \"ground\"]], \"exclude\": [[\"b\", \"a\"]],"
+        "  \"pairs\": [{\"bodies\": [\"a\", \"b\"], \"friction\": 2, \"restitution\": 0.5},"
+        "   {\"bodies\": [\"ground\", \"a\"], \"rolling_friction\": 3, \"spinning_friction\": 4}]}}");
+    const tn_body_def *a = tn_scene_body(scene, 0), *b = tn_scene_body(scene, 1);
+    CHECK(a->continuous && !b->continuous);
+    CHECK(a->shapes[0].rolling_friction == 0.01 && a->shapes[0].spinning_friction == 0.02);
+    CHECK(a->shapes[0].group == 31 && a->shapes[0].collides_with == 0x80000021);
+    const tn_shape_def *mesh = &a->shapes[1], *field = &b->shapes[0];
+    CHECK(mesh->vertex_count == 4 && mesh->vertices[3].z == 2 && mesh->collides_with == 0);
+    CHECK(mesh->triangle_count == 4 && mesh->triangles[1] == 2 && mesh->triangles[11] == 3);
+    CHECK(mesh->pieces_tolerance == 0.25 && mesh->file == NULL && mesh->group == 0);
+    CHECK(field->rows == 2 && field->columns == 3 && field->heights[3] == 4);
+    CHECK(field->spacing[0] == 1 && field->spacing[1] == 2 && field->surface_velocity.z == 3);
+    CHECK(field->collides_with == UINT32_MAX);
+    CHECK(tn_scene_ground_rolling_friction(scene) == 0.5);
+    CHECK(tn_scene_ground_spinning_friction(scene) == 0.25);
+    CHECK_INT(tn_scene_include(scene, 0).body1.bits, 1);
+    CHECK_INT(tn_scene_include(scene, 0).body2.bits, 0);
+    CHECK_INT(tn_scene_exclude(scene, 0).body1.bits, 2);
+    CHECK_INT(tn_scene_pair_count(scene), 2);
+    const tn_pair_def *p = tn_scene_pair(scene, 0), *q = tn_scene_pair(scene, 1);
+    CHECK(p->body1.bits == 1 && p->body2.bits == 2 && p->friction == 2 && p->restitution == 0.5);
+    CHECK(isnan(p->rolling_friction) && isnan(p->spinning_friction) && isnan(q->friction));
+    CHECK(q->body1.bits == 0 && q->rolling_friction == 3 && q->spinning_friction == 4);
+    check_round_trip(scene);
+    tn_scene_free(scene);
+}
+
+// The file's name is kept and written; its triangles come back by it. Names begin at the scene's.
+TEST(meshes_are_read_from_files_beside_the_scene)
+{
+    static const char text[] =
+        "{\"tenon_scene\": 1, \"bodies\": [{\"shapes\": [{\"type\": \"mesh\", \"file\": \"%s\","
+        " \"density\": 6}]}]}";
+    char inside[300], beside[300];
+    snprintf(inside, sizeof inside, text, "tests/support/corner.obj");
+    snprintf(beside, sizeof beside, text, "corner.obj");
+    tn_scene* scene = read_good(inside); // from the working directory
+    if (scene == NULL) return;
+    const tn_shape_def* mesh = &tn_scene_body(scene, 0)->shapes[0];
+    CHECK_TEXT(mesh->file, "tests/support/corner.obj");
+    CHECK(mesh->vertex_count == 4 && mesh->triangle_count == 4 && mesh->triangles[1] == 2);
+    check_round_trip(scene);
+    tn_scene* other = NULL;
+    tn_why    why   = {0};
+    CHECK(tn_scene_read(NULL, beside, strlen(beside), &other, &why) == TN_ERR_FILE);
+    CHECK(other == NULL && why.line == 1);
+    CHECK_INT(why.column, strstr(beside, "\"corner") - beside + 1);
+    CHECK(strstr(why.text, "'file' of shape 1 of body 1: ") != NULL);
+    CHECK(strstr(why.text, "'corner.obj'") != NULL);
+    CHECK_OK(tn_scene_read_file(NULL, "tests/support/corner.json", &other, &why));
+    if (other != NULL) {
+        CHECK_TEXT(tn_scene_body(other, 0)->shapes[0].file, "corner.obj");
+        CHECK_INT(tn_scene_body(other, 0)->shapes[0].triangle_count, 4);
+    }
+    tn_scene_free(other);
+    tn_scene_free(scene);
+}
+
+TEST(a_mesh_that_was_not_read_is_written_by_its_name)
+{
+    tn_scene*    scene = NULL;
+    tn_body_def  def   = tn_default_body_def();
+    tn_shape_def mesh  = tn_default_shape_def(TN_SHAPE_MESH);
+    text_buffer  text  = {0};
+    CHECK_OK(tn_scene_create(NULL, &scene));
+    mesh.file       = "parts/\xc3\xa9 \"q\" \\ \n.obj";
+    mesh.collide    = false;
+    def.kind        = TN_BODY_STATIC;
+    def.shapes      = &mesh;
+    def.shape_count = 1;
+    tn_scene_add_body(scene, &def);
+    CHECK_OK(tn_scene_write(scene, buffer_sink, &text, NULL));
+    CHECK(strstr(text.bytes, "\"file\": \"parts/\xc3\xa9 \\\"q\\\" \\\\ \\u000a.obj\"") != NULL);
+    CHECK(strstr(text.bytes, "vertices") == NULL);
+    tn_scene* back = NULL;
+    tn_why    why  = {0}; // and is read then, which there is nothing to do here
+    CHECK(tn_scene_read(NULL, text.bytes, text.count, &back, &why) == TN_ERR_FILE);
+    CHECK(why.line == 6 && strchr(why.text, '\n') == NULL);
+    free(text.bytes);
     tn_scene_free(scene);
 }
 
@@ -621,6 +765,7 @@ TEST(text_that_is_not_utf8_is_not_written)
     text_buffer  text  = {0};
     CHECK_OK(tn_scene_create(NULL, &scene));
     mesh.file       = "a\xff.obj";
+    mesh.collide    = false;
     def.kind        = TN_BODY_STATIC;
     def.shapes      = &mesh;
     def.shape_count = 1;
@@ -641,6 +786,27 @@ TEST(sink_that_refuses_is_a_file_error)
     CHECK(why.text[0] != '\0');
     free(text.bytes);
     tn_scene_free(scene);
+}
+
+TEST(files_of_meshes_survive_every_failing_allocation)
+{
+    failing_host  f    = failing_host_make();
+    const tn_host host = failing_host_of(&f);
+    bool          done = false;
+    for (int n = 1; !done && n < 200; ++n) {
+        tn_scene* scene = NULL;
+        tn_why    why   = {0};
+        failing_host_rewind(&f, n);
+        const tn_result result =
+            tn_scene_read_file(&host, "tests/support/corner.json", &scene, &why);
+        done = f.refused == 0;
+        test_check(result == (done ? TN_OK : TN_ERR_MEMORY) && why.result == result, __FILE__,
+                   __LINE__, "allocation %d: result %d, %s", n, (int)result, why.text);
+        tn_scene_free(scene);
+        CHECK_INT(f.live_blocks, 0);
+        CHECK_INT(f.size_errors, 0);
+    }
+    CHECK(done);
 }
 
 TEST(every_failing_allocation_is_survived)

@@ -73,7 +73,8 @@ static int part_count(const tn_scene* s)
 {
     return tn_scene_body_count(s) + tn_scene_joint_count(s) + tn_scene_coupling_count(s) +
            tn_scene_spring_count(s) + tn_scene_target_count(s) + tn_scene_load_count(s) +
-           tn_scene_drag_count(s) + tn_scene_exclude_count(s);
+           tn_scene_drag_count(s) + tn_scene_exclude_count(s) + tn_scene_include_count(s) +
+           tn_scene_pair_count(s);
 }
 
 // The add just made was refused, left the scene as it was, and the reason names `what`.
@@ -332,9 +333,8 @@ TEST(bad_shapes_are_refused)
                   s.point_count = 5);
     REFUSED_SHAPE(TN_SHAPE_CONVEX, "body 'it': shape 1: points must be finite", s.points = wild,
                   s.point_count = 4);
-    REFUSED_SHAPE(TN_SHAPE_MESH, "body 'it': shape 1: mesh needs a file", s.file = NULL);
     REFUSED_SHAPE(TN_SHAPE_MESH, "body 'it': inertia is not given", s.file = "m.obj",
-                  def.inertia[0] = nan_value);
+                  s.collide = false, def.inertia[0] = nan_value);
     REFUSED_SHAPE((tn_shape_type)77, "body 'it': shape 1: unknown type", s.radius = 1);
     REFUSED_SHAPE(TN_SHAPE_SPHERE, "body 'it': density of shape 1 must be positive, is 0",
                   s.density = 0);
@@ -346,6 +346,96 @@ TEST(bad_shapes_are_refused)
     REFUSED_SHAPE(TN_SHAPE_SPHERE, "body 'it': orientation of shape 1 has zero length",
                   s.pose.orientation.w = 0);
     REFUSED_BODY("body 'it': shapes are not there", def.shape_count = 1);
+}
+
+TEST(bad_meshes_are_refused)
+{
+    const tn_vec3 corner[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const tn_vec3 wild[4]   = {{0, 0, 0}, {1, 0, 0}, {0, nan_value, 0}, {0, 0, 1}};
+    const int     sides[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3}, bad[6] = {0, 2, 1, 0, 4, 3};
+    const int     low[3] = {0, 2, -1};
+#define REFUSED_MESH(what, ...)                                                 \
+    REFUSED_SHAPE(TN_SHAPE_MESH, what, s.vertices = corner, s.vertex_count = 4, \
+                  s.triangles = sides, s.triangle_count = 4, __VA_ARGS__)
+    REFUSED_MESH("body 'it': shape 1: mesh needs vertices and triangles",
+                 s.vertex_count = s.triangle_count = 0);
+    REFUSED_MESH("body 'it': shape 1: its mesh was not read: tn_mesh_read() gives",
+                 s.file = "m.obj", s.vertex_count = s.triangle_count = 0);
+    REFUSED_MESH("body 'it': shape 1: its mesh was not read", s.file = "m.obj", s.collide = false,
+                 s.density = 1, s.vertex_count = s.triangle_count = 0);
+    REFUSED_MESH("shape 1: mesh needs at least 3 vertices and a triangle", s.vertex_count = 2);
+    REFUSED_MESH("shape 1: mesh needs at least 3 vertices and a triangle", s.vertices = NULL);
+    REFUSED_MESH("shape 1: mesh needs at least 3 vertices and a triangle", s.triangle_count = 0);
+    REFUSED_MESH("shape 1: mesh needs at least 3 vertices and a triangle", s.triangle_count = -1);
+    REFUSED_MESH("shape 1: mesh needs at least 3 vertices and a triangle", s.triangles = NULL);
+    REFUSED_MESH("body 'it': shape 1: vertices must be finite", s.vertices = wild);
+    REFUSED_MESH("body 'it': shape 1: triangle 2 has vertex 4, but they are 0 to 3",
+                 s.triangles = bad, s.triangle_count = 2);
+    REFUSED_MESH("body 'it': shape 1: triangle 1 has vertex -1", s.triangles = low,
+                 s.triangle_count = 1);
+    REFUSED_MESH("body 'it': pieces tolerance of shape 1 must be positive, is 0",
+                 s.pieces_tolerance = 0);
+    REFUSED_MESH("pieces tolerance of shape 1", s.pieces_tolerance = (double)INFINITY);
+    REFUSED_MESH("body 'it': shape 1: its mesh is not closed, so a density gives it no mass",
+                 s.triangle_count = 3, s.density = 1, def.mass = nan_value);
+    REFUSED_MESH("body 'it': inertia is not given", s.triangle_count = 3,
+                 def.inertia[0] = nan_value);
+}
+
+TEST(bad_height_fields_are_refused)
+{
+    const double z[6] = {1, 2, 3, 4, 5, 6}, wild[4] = {1, 2, nan_value, 4};
+#define REFUSED_HEIGHTS(what, ...)                                                              \
+    REFUSED_SHAPE(TN_SHAPE_HEIGHTS, what, def.kind = TN_BODY_STATIC, s.heights = z, s.rows = 2, \
+                  s.columns = 2, s.spacing[0] = s.spacing[1] = 1, __VA_ARGS__)
+    REFUSED_HEIGHTS("body 'it': shape 1: heights are for static bodies only",
+                    def.kind = TN_BODY_RIGID);
+    REFUSED_HEIGHTS("shape 1: heights need at least 2 rows of 2 columns, have 1 of 6", s.rows = 1,
+                    s.columns = 6);
+    REFUSED_HEIGHTS("have 6 of 1", s.rows = 6, s.columns = 1);
+    REFUSED_HEIGHTS("have 2 of 2", s.heights = NULL);
+    REFUSED_HEIGHTS("shape 1: heights make more than 1048576 triangles", s.rows = 1 << 30,
+                    s.columns = 1 << 30);
+    REFUSED_HEIGHTS("shape 1: heights make more than 1048576 triangles", s.rows = 2,
+                    s.columns = (1 << 19) + 2);
+    REFUSED_HEIGHTS("body 'it': spacing of shape 1 must be positive, is 1 and 0", s.spacing[1] = 0);
+    REFUSED_HEIGHTS("body 'it': spacing of shape 1", s.spacing[0] = nan_value);
+    REFUSED_HEIGHTS("body 'it': shape 1: heights must be finite", s.heights = wild);
+}
+
+TEST(bad_surfaces_are_refused)
+{
+    REFUSED_SHAPE(TN_SHAPE_SPHERE, "body 'it': rolling friction of shape 1 must not be negative",
+                  s.rolling_friction = -1);
+    REFUSED_SHAPE(TN_SHAPE_SPHERE, "body 'it': spinning friction of shape 1 must not be negative",
+                  s.spinning_friction = nan_value);
+    REFUSED_SHAPE(TN_SHAPE_SPHERE, "body 'it': surface velocity of shape 1 must be finite",
+                  s.surface_velocity.z = nan_value);
+    REFUSED_SHAPE(TN_SHAPE_SPHERE, "body 'it': group of shape 1 must lie in 0..31, is 32",
+                  s.group = 32);
+    REFUSED_SHAPE(TN_SHAPE_SPHERE, "body 'it': group of shape 1 must lie in 0..31, is -1",
+                  s.group = -1);
+}
+
+TEST(bad_contact_pairs_are_refused)
+{
+#define REFUSED_PAIR(what, ...)                                                                \
+    do {                                                                                       \
+        bench       t   = new_bench();                                                         \
+        tn_pair_def def = tn_default_pair_def();                                               \
+        def.body1 = t.a, def.body2 = t.b;                                                      \
+        __VA_ARGS__;                                                                           \
+        check_refused(&t, tn_scene_add_pair(t.scene, &def) == TN_ERR_MODEL, __LINE__, (what)); \
+    } while (0)
+    REFUSED_PAIR("contact pair 1: def does not start from tn_default_pair_def()", def.cookie = 0);
+    REFUSED_PAIR("contact pair 1: no such body", def.body2.bits = 99);
+    REFUSED_PAIR("contact pair 1: both its bodies are 'a'", def.body2 = t.a);
+    REFUSED_PAIR("contact pair 1: friction must not be negative, is -1", def.friction = -1);
+    REFUSED_PAIR("contact pair 1: restitution must lie in 0..1, is 2", def.restitution = 2);
+    REFUSED_PAIR("contact pair 1: rolling friction must be finite",
+                 def.rolling_friction = (double)INFINITY);
+    REFUSED_PAIR("contact pair 1: spinning friction must not be negative",
+                 def.spinning_friction = -1e-9);
 }
 
 TEST(bad_joints_are_refused)
@@ -810,17 +900,27 @@ TEST(bodies_are_copied_whole)
 {
     tn_scene*    scene  = new_scene();
     char         name[] = "link", file[] = "part.obj";
-    tn_vec3      points[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    tn_vec3      points[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, vertices[4];
+    int          sides[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
+    double       z[6]      = {1, 2, 3, 4, 5, 6};
     tn_shape_def shapes[2] = {tn_default_shape_def(TN_SHAPE_CONVEX),
                               tn_default_shape_def(TN_SHAPE_MESH)};
-    shapes[0].points       = points;
-    shapes[0].point_count  = 4;
-    shapes[0].density      = 5;
-    shapes[1].file         = file;
-    tn_body_def def        = tn_default_body_def();
-    def.name               = name;
-    def.shapes             = shapes;
-    def.shape_count        = 2;
+    memcpy(vertices, points, sizeof vertices);
+    shapes[0].points         = points;
+    shapes[0].point_count    = 4;
+    shapes[0].density        = 5;
+    shapes[0].file           = file;
+    shapes[0].vertices       = vertices; // of no use to a convex: left behind
+    shapes[0].vertex_count   = 4;
+    shapes[1].file           = file;
+    shapes[1].vertices       = vertices;
+    shapes[1].vertex_count   = 4;
+    shapes[1].triangles      = sides;
+    shapes[1].triangle_count = 4;
+    tn_body_def def          = tn_default_body_def();
+    def.name                 = name;
+    def.shapes               = shapes;
+    def.shape_count          = 2;
     CHECK_INT(tn_scene_add_body(scene, &def).bits, 1);
     tn_key      keys[2] = {key_at(0, 1), key_at(1, 2)};
     tn_body_def moving  = tn_default_body_def();
@@ -828,6 +928,19 @@ TEST(bodies_are_copied_whole)
     moving.keys         = keys;
     moving.key_count    = 2;
     CHECK_INT(tn_scene_add_body(scene, &moving).bits, 2);
+    tn_body_def  land  = tn_default_body_def();
+    tn_shape_def field = tn_default_shape_def(TN_SHAPE_HEIGHTS);
+    field.heights      = z;
+    field.rows         = 2;
+    field.columns      = 3;
+    field.spacing[0] = field.spacing[1] = 1;
+    land.kind                           = TN_BODY_STATIC;
+    land.shapes                         = &field;
+    land.shape_count                    = 1;
+    CHECK_INT(tn_scene_add_body(scene, &land).bits, 3);
+    memset(vertices, 0, sizeof vertices);
+    memset(sides, 0, sizeof sides);
+    memset(z, 0, sizeof z);
     memset(name, 'x', 4);
     memset(file, 'x', 4);
     memset(points, 0, sizeof points);
@@ -839,7 +952,11 @@ TEST(bodies_are_copied_whole)
     CHECK_INT(got->shapes[0].type, TN_SHAPE_CONVEX);
     CHECK_INT(got->shapes[0].point_count, 4);
     CHECK(got->shapes[0].points[3].z == 1 && got->shapes[0].density == 5);
+    CHECK(got->shapes[0].vertices == NULL && got->shapes[0].vertex_count == 0);
+    CHECK(got->shapes[0].file == NULL);
     CHECK_TEXT(got->shapes[1].file, "part.obj");
+    CHECK(got->shapes[1].vertices[3].z == 1 && got->shapes[1].triangles[11] == 3);
+    CHECK(tn_scene_body(scene, 2)->shapes[0].heights[5] == 6);
     CHECK(tn_scene_body(scene, 1)->keys[1].pose.position.x == 2);
     CHECK(isnan(got->mass) && got->pose.orientation.w == 1);
     tn_scene_free(scene);
@@ -935,6 +1052,11 @@ TEST(the_scene_keeps_its_own_values)
     CHECK_OK(tn_scene_problem(scene, NULL));
     CHECK(tn_scene_gravity(scene).y == 2 && tn_scene_settings(scene).h == 0.25);
     CHECK(tn_scene_ground_friction(scene) == 0.8 && tn_scene_ground_restitution(scene) == 0.1);
+    CHECK(tn_scene_ground_rolling_friction(scene) == 0);
+    tn_scene_set_ground_rolling(scene, 0.01, 0.02);
+    CHECK_OK(tn_scene_problem(scene, NULL));
+    CHECK(tn_scene_ground_rolling_friction(scene) == 0.01);
+    CHECK(tn_scene_ground_spinning_friction(scene) == 0.02);
     tn_scene_free(scene);
 }
 
@@ -946,8 +1068,12 @@ TEST(bad_values_of_the_scene_are_refused)
                           "ground: friction",
                           "scene: name is not valid UTF-8",
                           "contact exclusion 1: no such body",
-                          "contact exclusion 1: both bodies are the same"};
-    for (int i = 0; i < 7; ++i) {
+                          "contact exclusion 1: both its bodies are 'a'",
+                          "contact inclusion 1: no such body",
+                          "contact inclusion 1: both its bodies are 'ground'",
+                          "ground: there is none yet",
+                          "ground: rolling and spinning friction must be >= 0, are 1 and -1"};
+    for (int i = 0; i < 11; ++i) {
         bench       t        = new_bench();
         tn_settings settings = tn_default_settings();
         settings.h           = 0;
@@ -959,6 +1085,13 @@ TEST(bad_values_of_the_scene_are_refused)
         if (i == 5)
             CHECK_INT(tn_scene_exclude_contact(t.scene, t.a, (tn_body_id){99}), TN_ERR_MODEL);
         if (i == 6) CHECK_INT(tn_scene_exclude_contact(t.scene, t.a, t.a), TN_ERR_MODEL);
+        const tn_body_id ground = {0}, none = {99};
+        if (i == 7) CHECK_INT(tn_scene_include_contact(t.scene, none, t.a), TN_ERR_MODEL);
+        if (i == 8) CHECK_INT(tn_scene_include_contact(t.scene, ground, ground), TN_ERR_MODEL);
+        if (i == 9) tn_scene_set_ground_rolling(t.scene, 1, 1);
+        if (i == 10) tn_scene_set_ground(t.scene, 0.5, 0);
+        if (i == 10) tn_scene_set_ground_rolling(t.scene, 1, -1);
+        CHECK(tn_scene_ground_rolling_friction(t.scene) == 0);
         CHECK(tn_scene_gravity(t.scene).z == -9.81 && tn_scene_settings(t.scene).h == 0.001);
         CHECK(tn_scene_ground_friction(t.scene) == 0.5 && tn_scene_name(t.scene)[0] == 0);
         check_refused(&t, true, __LINE__, said[i]);
@@ -1031,11 +1164,14 @@ static tn_result build_all(const tn_host* host, tn_scene** scene)
     load.body                 = a;
     tn_drag_def drag          = tn_default_drag_def();
     drag.body                 = a;
+    tn_pair_def pair          = tn_default_pair_def();
+    pair.body1                = a;
     const tn_result results[] = {
         tn_scene_add_coupling(*scene, &coupling), tn_scene_add_spring(*scene, &spring),
         tn_scene_add_target(*scene, &target),     tn_scene_add_load(*scene, &load),
-        tn_scene_add_drag(*scene, &drag),         tn_scene_exclude_contact(*scene, a, b)};
-    for (int i = 0; i < 6; ++i) {
+        tn_scene_add_drag(*scene, &drag),         tn_scene_exclude_contact(*scene, a, b),
+        tn_scene_include_contact(*scene, a, b),   tn_scene_add_pair(*scene, &pair)};
+    for (int i = 0; i < 8; ++i) {
         if (results[i] != TN_OK) return results[i];
     }
     return TN_OK;

@@ -53,6 +53,8 @@ TEST(defaults_are_the_documented_ones)
     CHECK_INT(s.impulse.backend, TN_BACKEND_CORE);
     CHECK(s.impulse.regularisation == 1e-11 && s.impulse.alpha == TN_ALPHA_ROWS);
     CHECK(s.impulse.part_joints == 0 && s.impulse.stiffen);
+    CHECK(s.impulse.contacts == TN_CONTACTS_AUTO && s.impulse.sweeps == 200 && !s.impulse.shock);
+    CHECK(s.impulse.sleep == 0.5 && s.impulse.sleep_speed == 1e-4);
     CHECK_INT(tn_method_order(TN_METHOD_IMPULSE), 2);
     CHECK_INT(s.implicit.solve, TN_IMPLICIT_CORRECTED);
     CHECK_INT(s.implicit.form, TN_IMPLICIT_FORM_AUTO);
@@ -85,6 +87,11 @@ TEST(every_setting_reads_back_as_it_was_set)
                                             {"impulse.regularisation", "1e-08"},
                                             {"impulse.alpha", "norm"},
                                             {"impulse.part_joints", "3"},
+                                            {"impulse.contacts", "sweeps"},
+                                            {"impulse.sweeps", "30"},
+                                            {"impulse.shock", "true"},
+                                            {"impulse.sleep", "0"},
+                                            {"impulse.sleep_speed", "0.01"},
                                             {"impulse.stiffen", "false"},
                                             {"implicit.solve", "newton"},
                                             {"implicit.form", "nullspace"},

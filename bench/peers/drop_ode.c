@@ -1,0 +1,199 @@
+// drop_ode: a drop in the Open Dynamics Engine. Bodies stand at their centres of mass with Tenon's
+// inertias. Contacts: up to 8 points a pair, the friction pyramid scaled by the normal force
+// (dContactApprox1), the world's ERP and CFM. No damping, no auto-disable.
+#include "drop.h"
+
+#include <ode/ode.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS_MAX = 8 };
+
+typedef struct world_of_ode {
+    const drop*   d;
+    drop_options  options;
+    dWorldID      world;
+    dSpaceID      space;
+    dJointGroupID contacts;
+    dBodyID*      bodies; ///< NULL: fixed
+} world_of_ode;
+
+static void silent(int number, const char* text, va_list list)
+{
+    (void)number, (void)text, (void)list;
+}
+
+static void add_body(world_of_ode* w, int i)
+{
+    const drop_body* b = &w->d->bodies[i];
+    const double *   I = b->inertia, *q = b->start.q;
+    dMass            mass;
+    if (b->fixed) return;
+    const dBodyID id = w->bodies[i] = dBodyCreate(w->world);
+    dMassSetParameters(&mass, b->mass, 0, 0, 0, I[0], I[1], I[2], I[3], I[4], I[5]);
+    dBodySetMass(id, &mass);
+    dBodySetPosition(id, b->start.x[0], b->start.x[1], b->start.x[2]);
+    dBodySetQuaternion(id, (dQuaternion){q[0], q[1], q[2], q[3]});
+    dBodySetLinearVel(id, b->start.v[0], b->start.v[1], b->start.v[2]);
+    dBodySetAngularVel(id, b->start.w[0], b->start.w[1], b->start.w[2]);
+}
+
+// ODE measures body 1 against body 2, and makes the ground body 2.
+static void drive(const world_of_ode* w, dJointID id, const drop_joint* j)
+{
+    dJointSetHingeParam(id, dParamVel, w->bodies[j->body1] ? -j->speed : j->speed);
+    dJointSetHingeParam(id, dParamFMax, dInfinity);
+}
+
+static void add_joint(world_of_ode* w, const drop_joint* j)
+{
+    const double *p = j->anchor, *a = j->axis;
+    const dBodyID body1 = w->bodies[j->body1], body2 = w->bodies[j->body2];
+    dJointID      id;
+    switch (j->type) {
+    case DROP_HINGE:
+        id = dJointCreateHinge(w->world, 0);
+        dJointAttach(id, body1, body2);
+        dJointSetHingeAnchor(id, p[0], p[1], p[2]);
+        dJointSetHingeAxis(id, a[0], a[1], a[2]);
+        if (j->driven) drive(w, id, j);
+        break;
+    case DROP_BALL:
+        id = dJointCreateBall(w->world, 0);
+        dJointAttach(id, body1, body2);
+        dJointSetBallAnchor(id, p[0], p[1], p[2]);
+        break;
+    default:
+        id = dJointCreateFixed(w->world, 0);
+        dJointAttach(id, body1, body2);
+        dJointSetFixed(id);
+    }
+}
+
+static dGeomID geom_of(const world_of_ode* w, const drop_shape* s)
+{
+    const double* size = s->size;
+    switch (s->type) {
+    case TN_SHAPE_SPHERE: return dCreateSphere(w->space, size[0]);
+    case TN_SHAPE_BOX: return dCreateBox(w->space, 2 * size[0], 2 * size[1], 2 * size[2]);
+    case TN_SHAPE_CAPSULE: return dCreateCapsule(w->space, size[0], 2 * size[1]);
+    case TN_SHAPE_CYLINDER: return dCreateCylinder(w->space, size[0], 2 * size[1]);
+    default: return NULL;
+    }
+}
+
+static void add_plane(const world_of_ode* w, int i)
+{
+    const drop_shape* s    = &w->d->shapes[i];
+    const drop_pose*  at   = &w->d->bodies[s->body].start;
+    const double      z[3] = {0, 0, 1};
+    double            q[4], n[3], x[3];
+    drop_times(at->q, s->q, q);
+    drop_turn(q, z, n);
+    drop_turn(at->q, s->x, x);
+    const double offset =
+        n[0] * (x[0] + at->x[0]) + n[1] * (x[1] + at->x[1]) + n[2] * (x[2] + at->x[2]);
+    dGeomSetData(dCreatePlane(w->space, n[0], n[1], n[2], offset), (char*)w->d->shapes + i);
+}
+
+// A geom's data is its shape's number, as an offset.
+static void add_shape(const world_of_ode* w, int i)
+{
+    const drop_shape* s = &w->d->shapes[i];
+    const drop_body*  b = &w->d->bodies[s->body];
+    if (s->type == TN_SHAPE_PLANE) return add_plane(w, i);
+    const dGeomID     geom = geom_of(w, s);
+    const dQuaternion q    = {s->q[0], s->q[1], s->q[2], s->q[3]};
+    dGeomSetData(geom, (char*)w->d->shapes + i);
+    dGeomSetCategoryBits(geom, 1UL << s->group);
+    dGeomSetCollideBits(geom, s->with);
+    if (w->bodies[s->body]) {
+        dGeomSetBody(geom, w->bodies[s->body]);
+        dGeomSetOffsetPosition(geom, s->x[0], s->x[1], s->x[2]);
+        dGeomSetOffsetQuaternion(geom, q);
+    } else {
+        double x[3], turn[4];
+        drop_turn(b->start.q, s->x, x);
+        drop_times(b->start.q, s->q, turn);
+        dGeomSetPosition(geom, b->start.x[0] + x[0], b->start.x[1] + x[1], b->start.x[2] + x[2]);
+        dGeomSetQuaternion(geom, (dQuaternion){turn[0], turn[1], turn[2], turn[3]});
+    }
+}
+
+static void touch(void* world, dGeomID geom1, dGeomID geom2)
+{
+    const world_of_ode* w      = world;
+    const char*         base   = (const char*)w->d->shapes;
+    const int           shape1 = (int)((const char*)dGeomGetData(geom1) - base),
+              shape2           = (int)((const char*)dGeomGetData(geom2) - base);
+    dContact points[POINTS_MAX];
+    if (!drop_may_touch(w->d, shape1, shape2)) return;
+    const int count = dCollide(geom1, geom2, POINTS_MAX, &points[0].geom, sizeof *points);
+    for (int i = 0; i < count; ++i) {
+        points[i].surface = (dSurfaceParameters){.mode = dContactApprox1, .mu = w->d->friction};
+        dJointAttach(dJointCreateContact(w->world, w->contacts, &points[i]), dGeomGetBody(geom1),
+                     dGeomGetBody(geom2));
+    }
+}
+
+static void* open_world(const drop* d, const drop_options* options, tn_why* why)
+{
+    world_of_ode* w = calloc(1, sizeof *w);
+    (void)why;
+    w->d       = d;
+    w->options = *options;
+    w->bodies  = calloc((size_t)d->body_count, sizeof(dBodyID));
+    dInitODE2(0);
+    dSetErrorHandler(silent);
+    dSetDebugHandler(silent);
+    dSetMessageHandler(silent);
+    dRandSetSeed(1); // QuickStep shuffles its rows
+    w->world    = dWorldCreate();
+    w->space    = dHashSpaceCreate(0);
+    w->contacts = dJointGroupCreate(0);
+    dWorldSetGravity(w->world, d->gravity[0], d->gravity[1], d->gravity[2]);
+    dWorldSetERP(w->world, options->erp);
+    dWorldSetCFM(w->world, options->cfm);
+    if (options->iterations > 0) dWorldSetQuickStepNumIterations(w->world, options->iterations);
+    for (int i = 0; i < d->body_count; ++i) add_body(w, i);
+    for (int i = 0; i < d->joint_count; ++i) add_joint(w, &d->joints[i]);
+    for (int i = 0; i < d->shape_count; ++i) add_shape(w, i);
+    return w;
+}
+
+static bool step(void* world, double h, tn_why* why)
+{
+    world_of_ode* w = world;
+    (void)why;
+    dSpaceCollide(w->space, w, touch);
+    const int good =
+        w->options.iterations > 0 ? dWorldQuickStep(w->world, h) : dWorldStep(w->world, h);
+    dJointGroupEmpty(w->contacts);
+    return good != 0;
+}
+
+static void read_world(const void* world, drop_pose* poses)
+{
+    const world_of_ode* w = world;
+    for (int i = 0; i < w->d->body_count; ++i) {
+        const dBodyID id = w->bodies[i];
+        if (!id) continue;
+        memcpy(poses[i].x, dBodyGetPosition(id), sizeof poses[i].x);
+        memcpy(poses[i].q, dBodyGetQuaternion(id), sizeof poses[i].q);
+        memcpy(poses[i].v, dBodyGetLinearVel(id), sizeof poses[i].v);
+        memcpy(poses[i].w, dBodyGetAngularVel(id), sizeof poses[i].w);
+    }
+}
+
+static void close_world(void* world)
+{
+    world_of_ode* w = world;
+    dJointGroupDestroy(w->contacts);
+    dSpaceDestroy(w->space);
+    dWorldDestroy(w->world);
+    dCloseODE();
+    free(w->bodies);
+    free(w);
+}
+
+const drop_engine drop_ode = {"ODE", open_world, step, read_world, close_world};

@@ -1,0 +1,415 @@
+// collide: where two shapes touch.
+//
+// Two convex shapes are taken in a fixed order (box, convex, cylinder, capsule, sphere; of two alike
+// the larger first) and in the frame of the first, so that neither the order of the arguments nor
+// the place in the world says anything. Then
+//     spheres, capsules     closed forms of points and segments
+//     sphere and others     the nearest point of box or cylinder, closed
+//     boxes                 the direction that parts them most (collide_box.c), the flat across it and
+//                           what lies over it (collide_patch.c); where no flat has the distance, edges
+//                           that cross; else as all others
+//     all others            the distance, or depth, and its direction (gjk.c); then the flat across it
+//                           and what lies over it, if that has the distance; lines side by side (edges,
+//                           sides of cylinders): two ends; else the one point that was found
+//
+// The normal belongs to the flat. Where there is none but a round (of capsule, sphere; the side of a
+// cylinder is a ball about its axis, see collide_patch.c), it leads from centre to centre. Two edges
+// or a vertex against one have no round: their normal is held in shape 1, right to first order
+// because moving n about the line c1 c2 changes n . (c2 - c1) by nothing.
+#include "geom/collide.h"
+
+#include "geom/collide_parts.h"
+#include "geom/gjk.h"
+
+enum { NEAR_SPOT = 0, EDGES_KIND = 7 };
+
+static const double margin_of_size = 1e-9;
+static const double clear_of_size  = 1e-6; // cores this far apart have a good normal
+static const double side_by_side   = 2e-5; // sine of the angle at which cylinders lie along a line
+static const double leaning        = 0.1;  // the same of capsules
+static const double apart          = 1e-5; // in sizes: two points are not one
+static const double rolls          = 0.2;
+
+static tni_pose home(void)
+{
+    return (tni_pose){{0, 0, 0}, tni_identity3()};
+}
+
+static tni_spot round_spot(tn_vec3 c1, double r1, tn_vec3 c2, double r2, tn_vec3 n)
+{
+    const double gap = tni_dot(n, tni_sub(c2, c1)) - r1 - r2;
+    return (tni_spot){TNI_SPOT_ROUND, NEAR_SPOT, n, c1, c2, r1, r2, gap};
+}
+
+static int kept(const tni_two* two, const tni_spot* spot)
+{
+    return spot->gap <= two->reach ? 1 : 0; // not a number is not kept
+}
+
+// Unit along d, or `instead` where d has no direction.
+static tn_vec3 direction(tn_vec3 d, tn_vec3 instead)
+{
+    const double l = tni_norm(d);
+    return l > 0 && l < HUGE_VAL ? tni_scale(1 / l, d) : instead;
+}
+
+// ---- Spheres -------------------------------------------------------------------------------------
+
+// Shape 1: sphere or capsule.
+static int ball_on_line(const tni_two* two, tni_spot* spots)
+{
+    const double  l = two->g1->type == TN_SHAPE_CAPSULE ? two->g1->half_length : 0;
+    const tn_vec3 x = two->pose.x, c = {0, 0, fmin(fmax(x.z, -l), l)};
+    const tn_vec3 n = direction(tni_sub(x, c), tni_vec3(1, 0, 0));
+    spots[0]        = round_spot(c, two->g1->radius, x, two->g2->radius, n);
+    return kept(two, spots);
+}
+
+static int ball_on_box(const tni_two* two, tni_spot* spots)
+{
+    double x[3], h[3], q[3], n[3] = {0, 0, 0};
+    tni_write3(x, two->pose.x), tni_write3(h, two->g1->half_size);
+    int out = 0, face = 0; // coordinates outside; the face that is nearest
+    for (int k = 0; k < 3; ++k) {
+        q[k] = fmin(fmax(x[k], -h[k]), h[k]);
+        if (fabs(x[k]) > h[k]) ++out;
+        if (fabs(x[k]) - h[k] > fabs(x[face]) - h[face]) face = k;
+    }
+    if (out <= 1) {
+        n[face] = x[face] < 0 ? -1 : 1;
+        q[face] = n[face] * h[face];
+    }
+    const tn_vec3 c   = tni_read3(q);
+    const tn_vec3 dir = out <= 1 ? tni_read3(n) : direction(tni_sub(two->pose.x, c), tni_read3(n));
+    spots[0]          = round_spot(c, 0, two->pose.x, two->g2->radius, dir);
+    if (out <= 1) spots[0].kind = TNI_SPOT_FACE_1;
+    return kept(two, spots);
+}
+
+static int ball_on_cylinder(const tni_two* two, tni_spot* spots)
+{
+    const tn_vec3 x = two->pose.x;
+    const double  R = two->g1->radius, l = two->g1->half_length, r = two->g2->radius;
+    const double  rho = sqrt(x.x * x.x + x.y * x.y), side = rho - R, end = fabs(x.z) - l;
+    const tn_vec3 across = direction(tni_vec3(x.x, x.y, 0), tni_vec3(1, 0, 0));
+    const tn_vec3 up     = {0, 0, x.z < 0 ? -1 : 1};
+    if (side > 0 && end > 0) {
+        const tn_vec3 rim = tni_add_scaled(tni_scale(l, up), R, across);
+        spots[0]          = round_spot(rim, 0, x, r, direction(tni_sub(x, rim), up));
+    } else if (end >= side) {
+        spots[0]      = round_spot(tni_vec3(x.x, x.y, l * up.z), 0, x, r, up);
+        spots[0].kind = TNI_SPOT_FACE_1;
+    } else {
+        spots[0] = round_spot(tni_vec3(0, 0, x.z), R, x, r, across);
+    }
+    return kept(two, spots);
+}
+
+// ---- Capsules ------------------------------------------------------------------------------------
+
+typedef struct lines {
+    tn_vec3 a1, b1, a2, b2; // ends of the axes
+    double  r1, r2;
+    tn_vec3 across; // a direction for axes that cross
+    double  sine;   // of the angle between the axes
+} lines;
+
+static lines lines_of(const tni_two* two)
+{
+    const tn_vec3 u1 = {0, 0, 1}, u2 = tni_column(&two->pose.R, 2), x = two->pose.x;
+    const double  l1 = two->g1->half_length, l2 = two->g2->half_length;
+    const tn_vec3 c = tni_cross(u1, u2);
+    return (lines){tni_vec3(0, 0, l1),
+                   tni_vec3(0, 0, -l1),
+                   tni_add_scaled(x, l2, u2),
+                   tni_add_scaled(x, -l2, u2),
+                   two->g1->radius,
+                   two->g2->radius,
+                   direction(c, tni_vec3(1, 0, 0)),
+                   tni_norm(c)};
+}
+
+// End k: 0, 1 of axis 1, 2, 3 of axis 2, and the point of the other axis that is nearest to it.
+static tni_spot end_spot(const lines* l, int k, double* fraction)
+{
+    const tn_vec3 p = k == 0 ? l->a1 : k == 1 ? l->b1 : k == 2 ? l->a2 : l->b2;
+    const tn_vec3 a = k < 2 ? l->a2 : l->a1, b = k < 2 ? l->b2 : l->b1;
+    const tn_vec3 d = tni_sub(b, a), q = tni_between(a, b, tni_nearest_on(a, b, p));
+    *fraction        = tni_dot(tni_sub(p, a), d) / tni_dot(d, d); // beyond the ends too
+    const tn_vec3 c1 = k < 2 ? p : q, c2 = k < 2 ? q : p;
+    tni_spot      s = round_spot(c1, l->r1, c2, l->r2, direction(tni_sub(c2, c1), l->across));
+    s.feature       = (uint32_t)(1 + k);
+    return s;
+}
+
+// Where the axes cross, each within its ends; false if they do not.
+static bool crossing_spot(const lines* l, tni_spot* s)
+{
+    const tn_vec3 d = tni_sub(l->b1, l->a1), e = tni_sub(l->b2, l->a2), w = tni_sub(l->a2, l->a1);
+    const double  dd = tni_dot(d, d), ee = tni_dot(e, e), de = tni_dot(d, e);
+    const double  dw = tni_dot(d, w), ew = tni_dot(e, w), det = dd * ee - de * de;
+    const double  t = (ee * dw - de * ew) / det, u = (de * dw - dd * ew) / det;
+    if (!(l->sine > 1e-9) || !(t >= 0 && t <= 1 && u >= 0 && u <= 1)) return false;
+    const tn_vec3 c1 = tni_add_scaled(l->a1, t, d), c2 = tni_add_scaled(l->a2, u, e);
+    tn_vec3       n = l->across; // across both, which c2 - c1 is too, but for rounding
+    if (tni_dot(n, tni_sub(c2, c1)) < 0) n = tni_neg(n);
+    *s = round_spot(c1, l->r1, c2, l->r2, n);
+    return true;
+}
+
+static int capsules(const tni_two* two, tni_spot* spots)
+{
+    const lines  l    = lines_of(two);
+    const double same = apart * two->size;
+    tni_spot     best, low = {0}, high = {0};
+    bool         any = false, crossed = crossing_spot(&l, &best);
+    for (int k = 0; k < 4; ++k) {
+        double         f;
+        const tni_spot s = end_spot(&l, k, &f);
+        if (!crossed && (k == 0 || s.gap < best.gap)) best = s;
+        if (!(fabs(f - 0.5) <= 0.5 + apart) || l.sine > leaning) continue;
+        if (!any || s.c1.z < low.c1.z - same) low = s;
+        if (!any || s.c1.z > high.c1.z + same) high = s;
+        any = true;
+    }
+    int count = 0;
+    if (!any || !(high.c1.z - low.c1.z > same)) {
+        spots[0]         = best;
+        spots[0].feature = NEAR_SPOT;
+        return kept(two, spots);
+    }
+    const double least = fmin(low.gap, high.gap);
+    if (best.gap < least - two->margin && kept(two, &best)) {
+        best.feature   = NEAR_SPOT;
+        spots[count++] = best;
+    }
+    if (kept(two, &low)) spots[count++] = low;
+    if (kept(two, &high)) spots[count++] = high;
+    return count;
+}
+
+// ---- Side by side --------------------------------------------------------------------------------
+
+// The line of a shape that lies across n, furthest along it: the axis of a cylinder or capsule, or
+// the edge of a polytope, in the frame of the pose; false when there is none.
+static bool line_of(const tni_geometry* g, const tni_pose* pose, tn_vec3 n, double size, tn_vec3* a,
+                    tn_vec3* b)
+{
+    const tn_vec3 d = tni_mul_t(&pose->R, n);
+    if (g->type == TN_SHAPE_CYLINDER || g->type == TN_SHAPE_CAPSULE) {
+        *a = tni_pose_point(pose, tni_vec3(0, 0, g->half_length));
+        *b = tni_pose_point(pose, tni_vec3(0, 0, -g->half_length));
+        return fabs(d.z) < side_by_side;
+    }
+    if (g->type == TN_SHAPE_SPHERE) return false;
+    const double most  = tni_dot(d, tni_support(g, d, NULL));
+    int          count = 0;
+    for (int i = 0; i < g->polytope->vertex_count; ++i) {
+        const tn_vec3 v = g->polytope->vertices[i];
+        if (!(tni_dot(d, v) >= most - 1e-7 * size)) continue;
+        *(count == 0 ? a : b) = tni_pose_point(pose, v);
+        ++count;
+    }
+    return count == 2;
+}
+
+static double line_radius(const tni_geometry* g)
+{
+    return g->type == TN_SHAPE_CYLINDER || g->type == TN_SHAPE_CAPSULE ? g->radius : 0;
+}
+
+// Two lines side by side, one of them an edge or a cylinder's, where the gap is `gap`: the two ends
+// of what they share.
+static int side_by_side_spots(const tni_two* two, tn_vec3 n, double gap, tni_spot* spots)
+{
+    const tni_pose own = home();
+    tn_vec3        a1, b1, a2, b2;
+    if (!line_of(two->g1, &own, n, two->size, &a1, &b1)) return 0;
+    if (!line_of(two->g2, &two->pose, tni_neg(n), two->size, &a2, &b2)) return 0;
+    const tn_vec3 u = tni_normalised(tni_sub(b1, a1)), v = tni_normalised(tni_sub(b2, a2));
+    const double  l = tni_dot(u, tni_sub(b1, a1)), s = tni_dot(u, tni_sub(a2, a1)),
+                 t       = tni_dot(u, tni_sub(b2, a1));
+    const double ends[2] = {fmax(0, fmin(s, t)), fmin(l, fmax(s, t))};
+    if (!(tni_norm(tni_cross(u, v)) < side_by_side)) return 0;
+    if (!(ends[1] - ends[0] > apart * two->size)) return 0;
+    double least = HUGE_VAL;
+    int    count = 0;
+    for (int k = 0; k < 2; ++k) {
+        const tn_vec3 c1 = tni_add_scaled(a1, ends[k], u);
+        const tn_vec3 c2 = tni_between(a2, b2, (ends[k] - s) / (t - s)), d = tni_sub(c2, c1);
+        const tn_vec3 m    = tni_norm(d) > clear_of_size * two->size ? tni_normalised(d) : n;
+        tni_spot      spot = round_spot(c1, line_radius(two->g1), c2, line_radius(two->g2), m);
+        if (spot.r1 + spot.r2 == 0) spot.kind = TNI_SPOT_FACE_1;
+        spot.feature = (uint32_t)(1 + k);
+        least        = fmin(least, spot.gap);
+        if (kept(two, &spot)) spots[count++] = spot;
+    }
+    return fabs(least - gap) <= two->margin ? count : 0;
+}
+
+// ---- All others ----------------------------------------------------------------------------------
+
+// A point p on the side or rim of a cylinder, whose inside lies along d, as a ball about its axis.
+static double ball_radius(const tni_geometry* g, tn_vec3 axis, tn_vec3 n)
+{
+    if (g->type != TN_SHAPE_CYLINDER) return 0;
+    const double s = tni_norm(tni_cross(axis, n));
+    return s > rolls ? g->radius / s : 0;
+}
+
+// The one point that gjk.c or epa.c found.
+static int single(const tni_two* two, const tni_nearest* near, tni_spot* spots)
+{
+    const tn_vec3 n = near->n, z1 = {0, 0, 1}, z2 = tni_column(&two->pose.R, 2);
+    const double  b1 = ball_radius(two->g1, z1, n), b2 = ball_radius(two->g2, z2, n);
+    const double  r1 = tni_round_radius(two->g1) + b1, r2 = tni_round_radius(two->g2) + b2;
+    const double  core = near->gap + tni_round_radius(two->g1) + tni_round_radius(two->g2);
+    const tn_vec3 c1   = tni_add_scaled(near->c1, -b1, n);
+    const tn_vec3 c2   = tni_add_scaled(near->c1, core + b2, n);
+    spots[0]           = round_spot(c1, r1, c2, r2, n);
+    spots[0].gap       = near->gap;
+    if (!(core + b1 + b2 > clear_of_size * two->size)) spots[0].kind = TNI_SPOT_FACE_1;
+    if (r1 + r2 > 0) return kept(two, spots);
+    const bool end2 = two->g2->type == TN_SHAPE_CYLINDER && two->g1->type != TN_SHAPE_CYLINDER;
+    spots[0].kind   = end2 ? TNI_SPOT_FACE_2 : TNI_SPOT_FACE_1;
+    return kept(two, spots);
+}
+
+static int edges_crossed(const tni_two* two, const tni_axis* axis, tni_spot* spots)
+{
+    if (!axis->edges) return 0;
+    const tn_vec3 off = tni_add_scaled(tni_sub(axis->c2, axis->c1), -axis->s, axis->n);
+    if (!(tni_norm(off) <= two->margin)) return 0;
+    spots[0] = (tni_spot){TNI_SPOT_FACE_1,
+                          tni_feature(EDGES_KIND, axis->id1, axis->id2),
+                          axis->n,
+                          axis->c1,
+                          axis->c2,
+                          0,
+                          0,
+                          axis->s};
+    return kept(two, spots);
+}
+
+static int others(const tni_two* two, tni_spot* spots)
+{
+    const tni_pose    own  = home();
+    const tni_nearest near = tni_nearest_points(two->g1, &own, two->g2, &two->pose);
+    if (!(near.gap <= two->reach)) return 0;
+    int count = tni_patch(two, near.n, near.gap, spots);
+    if (count == 0) count = side_by_side_spots(two, near.n, near.gap, spots);
+    return count > 0 ? count : single(two, &near, spots);
+}
+
+static int boxes(const tni_two* two, tni_spot* spots)
+{
+    const tni_axis axis = tni_box_axis(two);
+    if (!(axis.s <= two->reach)) return 0;
+    int count = tni_patch(two, axis.n, axis.s, spots);
+    if (count == 0) count = edges_crossed(two, &axis, spots);
+    return count > 0 ? count : others(two, spots);
+}
+
+// ---- Which pair it is ----------------------------------------------------------------------------
+
+static int rank_of(tn_shape_type type)
+{
+    switch (type) {
+    case TN_SHAPE_BOX: return 0;
+    case TN_SHAPE_CONVEX: return 1;
+    case TN_SHAPE_CYLINDER: return 2;
+    case TN_SHAPE_CAPSULE: return 3;
+    default: return 4;
+    }
+}
+
+static bool is_second(const tni_geometry* g1, const tni_geometry* g2)
+{
+    if (g1->type != g2->type) return rank_of(g1->type) > rank_of(g2->type);
+    const double a[] = {g1->half_size.x, g1->half_size.y, g1->half_size.z, g1->radius,
+                        g1->half_length};
+    const double b[] = {g2->half_size.x, g2->half_size.y, g2->half_size.z, g2->radius,
+                        g2->half_length};
+    for (int k = 0; k < 5; ++k)
+        if (a[k] != b[k]) return a[k] < b[k];
+    if (g1->type != TN_SHAPE_CONVEX) return false;
+    return g1->polytope->vertex_count < g2->polytope->vertex_count;
+}
+
+static int in_order(const tni_two* two, tni_spot* spots)
+{
+    const tn_shape_type t1 = two->g1->type, t2 = two->g2->type;
+    if (t2 == TN_SHAPE_SPHERE) {
+        if (t1 == TN_SHAPE_SPHERE || t1 == TN_SHAPE_CAPSULE) return ball_on_line(two, spots);
+        if (t1 == TN_SHAPE_BOX) return ball_on_box(two, spots);
+        if (t1 == TN_SHAPE_CYLINDER) return ball_on_cylinder(two, spots);
+    }
+    if (t1 == TN_SHAPE_CAPSULE) return capsules(two, spots);
+    return t1 == TN_SHAPE_BOX && t2 == TN_SHAPE_BOX ? boxes(two, spots) : others(two, spots);
+}
+
+static tni_spot swapped(tni_spot s)
+{
+    const tni_spot_kind kind = s.kind == TNI_SPOT_FACE_1   ? TNI_SPOT_FACE_2
+                               : s.kind == TNI_SPOT_FACE_2 ? TNI_SPOT_FACE_1
+                                                           : TNI_SPOT_ROUND;
+    return (tni_spot){kind, s.feature, tni_neg(s.n), s.c2, s.c1, s.r2, s.r1, s.gap};
+}
+
+static tni_pose seen_from(const tni_pose* p1, const tni_pose* p2)
+{
+    const tni_mat3 Rt = tni_transposed(&p1->R);
+    return (tni_pose){tni_mul_t(&p1->R, tni_sub(p2->x, p1->x)), tni_mat_mul(&Rt, &p2->R)};
+}
+
+static bool is_number(const tni_pose* pose)
+{
+    double sum = fabs(pose->x.x) + fabs(pose->x.y) + fabs(pose->x.z);
+    for (int k = 0; k < 9; ++k) sum += fabs(pose->R.m[k]);
+    return sum < HUGE_VAL;
+}
+
+int tni_collide_convex(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
+                       const tni_pose* p2, double reach, tni_spot* spots)
+{
+    const bool      second = is_second(g1, g2);
+    const tni_pose *a = second ? p2 : p1, *b = second ? p1 : p2;
+    const double    e1 = tni_extent(g1), e2 = tni_extent(g2);
+    tni_two         two = {.g1    = second ? g2 : g1,
+                           .g2    = second ? g1 : g2,
+                           .pose  = seen_from(a, b),
+                           .reach = reach,
+                           .size  = fmin(e1, e2)};
+    two.margin          = margin_of_size * two.size + 1e-14 * fmax(e1, e2);
+    if (!is_number(&two.pose)) return 0;
+    const int count = in_order(&two, spots);
+    for (int i = 0; i < count; ++i) {
+        tni_spot* s = &spots[i];
+        s->n        = tni_mul(&a->R, s->n);
+        s->c1 = tni_pose_point(a, s->c1), s->c2 = tni_pose_point(a, s->c2);
+        if (second) *s = swapped(*s);
+    }
+    return count;
+}
+
+static bool is_surface(tn_shape_type type)
+{
+    return type == TN_SHAPE_MESH || type == TN_SHAPE_HEIGHTS;
+}
+
+int tni_collide(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
+                const tni_pose* p2, double reach, tni_spot* spots, int capacity)
+{
+    if (is_surface(g1->type) && tni_is_convex(g2->type))
+        return tni_collide_surface(g1, p1, g2, p2, reach, spots, capacity);
+    if (is_surface(g2->type) && tni_is_convex(g1->type)) {
+        const int count = tni_collide_surface(g2, p2, g1, p1, reach, spots, capacity);
+        for (int i = 0; i < count && i < capacity; ++i) spots[i] = swapped(spots[i]);
+        return count;
+    }
+    if (!tni_is_convex(g1->type) || !tni_is_convex(g2->type)) return 0;
+    tni_spot  all[TNI_SPOTS_MAX];
+    const int count = tni_collide_convex(g1, p1, g2, p2, reach, all);
+    for (int i = 0; i < count && i < capacity; ++i) spots[i] = all[i];
+    return count;
+}

@@ -1,0 +1,708 @@
+// collide_mesh: a convex shape on a surface of triangles: a mesh or a height field.
+//
+// Each triangle near the shape is a convex set too, but a triangle by itself has edges that the surface
+// has not: a box that slides over a tessellated floor would catch on them. So a direction d, from the
+// surface to the shape, counts only when the surface agrees: the corner or edge of the triangle that
+// is furthest along d must be a local maximum of d . x over the whole surface around it. (These are
+// the directions in which a solid can be touched at that place.) The triangle's own normal n counts
+// always. For each triangle that faces the middle of the shape:
+//
+//     d is the direction that parts the two (collide.c); s = separation of the shape along n
+//     s is as good as d's          the shape lies on the flat: points of the shape over the triangle
+//     d counts                     the points that collide.c found
+//     d does not count             a neighbour is met first; left are vertices of the shape that are
+//                                  over this triangle and nearer than reach, along n. When the shape
+//                                  is through: all points over the flat, unless the neighbour, round
+//                                  a ridge, faces more along d, for n would push the long way
+//
+// Should they all leave it to each other, the triangle with the largest s is taken.
+//
+// Over the flat these points are taken of the feature of the shape that faces it (face, rim, line,
+// centre): its vertices over the triangle; its sides over ridges (edges where the surface bends down or
+// ends); corners of the surface under it. A place where two triangles meet flat, or in a valley, is
+// neither ridge nor corner and gives no points of its own: a box on a floor of a thousand triangles has
+// the four points that it has on a plane.
+//
+// "Over" a triangle is within the prism along n. Below a valley the prisms of its two sides part; what
+// is in between belongs to both. A height field is solid below: what is straight below a triangle, at
+// any depth, belongs to it, and triangles count whether or not they face the middle of the shape.
+//
+// The same place on two triangles with the same normal counts once. Cost: a pair of convex shapes a
+// triangle.
+#include "geom/collide.h"
+#include "geom/heights.h"
+#include "geom/mesh.h"
+
+enum { SEAM_BIT = 1 << 30 }; // of a feature, while the list is made
+enum { POLYGON = 64, RIM = 16, FAN_MAX = 64, MARKS = POLYGON + 6 * POLYGON + 3 };
+
+static const double flat    = 1e-5; // sine of the angle at an edge that is none
+static const double agree   = 1e-6; // sine: the surface may rise by this along d
+static const double beyond  = 1e-9; // in sizes: outside by this much is inside
+static const double same    = 1e-6; // in sizes: places that are one
+static const double as_good = 1e-8; // in sizes: separations that are one
+static const double bias    = 0.01; // of the depth: flats are taken before others
+static const double rolls   = 0.2;  // as in collide_patch.c
+static const double stands  = 1e-7;
+
+// ---- Triangles of either kind ------------------------------------------------------------------
+
+typedef struct surface {
+    const tni_mesh*    mesh; ///< NULL: heights
+    const tni_heights* heights;
+} surface;
+
+static int beside(const surface* s, int t, int k)
+{
+    return s->mesh != NULL ? s->mesh->beside[3 * t + k] : tni_heights_beside(s->heights, t, k);
+}
+
+static void corners(const surface* s, int t, tn_vec3 v[3])
+{
+    if (s->mesh == NULL) {
+        tni_heights_triangle(s->heights, t, v);
+        return;
+    }
+    for (int k = 0; k < 3; ++k) v[k] = s->mesh->vertices[s->mesh->triangles[3 * t + k]];
+}
+
+static tn_vec3 normal_of(const tn_vec3 v[3])
+{
+    const tn_vec3 u = tni_sub(v[1], v[0]), w = tni_sub(v[2], v[0]);
+    const double  s = 1 / fmax(tni_max_abs(u), tni_max_abs(w));
+    return tni_normalised(tni_cross(tni_scale(s, u), tni_scale(s, w)));
+}
+
+static bool is_same_point(tn_vec3 a, tn_vec3 b)
+{
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+// Which corner of triangle v is the point p, or -1.
+static int corner_at(const tn_vec3 v[3], tn_vec3 p)
+{
+    for (int k = 0; k < 3; ++k)
+        if (is_same_point(v[k], p)) return k;
+    return -1;
+}
+
+typedef enum bend { FLAT, RIDGE, VALLEY } bend;
+
+// How the surface goes on over edge k of triangle v: *across is the corner beyond (if there is one).
+static bend bend_at(const surface* s, int t, const tn_vec3 v[3], int k)
+{
+    const int other = beside(s, t, k);
+    if (other < 0) return RIDGE;
+    const tn_vec3 a = v[k], b = v[(k + 1) % 3], n = normal_of(v);
+    tn_vec3       w[3];
+    corners(s, other, w);
+    const tn_vec3 along = tni_normalised(tni_sub(b, a));
+    for (int j = 0; j < 3; ++j) {
+        if (is_same_point(w[j], a) || is_same_point(w[j], b)) continue;
+        const tn_vec3 d    = tni_sub(w[j], a);
+        const double  rise = tni_dot(n, d), reach = tni_norm(tni_cross(along, d));
+        if (rise > flat * reach) return VALLEY;
+        return rise < -flat * reach || tni_dot(n, normal_of(w)) < 0 ? RIDGE : FLAT;
+    }
+    return RIDGE; // both triangles have the same corners: a leaf
+}
+
+// ---- Around a corner ---------------------------------------------------------------------------
+
+typedef struct fan_edge {
+    tn_vec3 d; ///< from the corner
+    bend    bend;
+} fan_edge;
+
+// Edges that leave corner k of triangle t, walking one way and then the other.
+static int fan_of(const surface* s, int t, int k, fan_edge edges[FAN_MAX])
+{
+    int     count = 0, at = t, corner = k;
+    tn_vec3 v[3];
+    corners(s, t, v);
+    const tn_vec3 p = v[k];
+    for (int way = 0; way < 2; ++way) {
+        at = t, corner = k;
+        while (count < FAN_MAX) {
+            corners(s, at, v);
+            corner = corner_at(v, p);
+            if (corner < 0) break; // not a surface around this corner
+            const int edge = way == 0 ? corner : (corner + 2) % 3;
+            const int end  = way == 0 ? (corner + 1) % 3 : edge;
+            edges[count++] = (fan_edge){tni_sub(v[end], p), bend_at(s, at, v, edge)};
+            at             = beside(s, at, edge);
+            if (at == t) return count; // all around
+            if (at < 0) break;
+        }
+    }
+    return count;
+}
+
+// A corner of the surface: not flat around, and not on a straight crease.
+static bool is_corner(const surface* s, int t, int k)
+{
+    fan_edge  edges[FAN_MAX];
+    const int count   = fan_of(s, t, k, edges);
+    int       creases = 0;
+    tn_vec3   d[2]    = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < count; ++i) {
+        if (edges[i].bend == FLAT) continue;
+        if (creases < 2) d[creases] = tni_normalised(edges[i].d);
+        ++creases;
+    }
+    const bool straight = tni_dot(d[0], d[1]) < 0 && tni_norm(tni_cross(d[0], d[1])) < flat;
+    return !(creases == 0 || (creases == 2 && straight));
+}
+
+// ---- The shape over a triangle -----------------------------------------------------------------
+
+typedef struct facet {
+    int     index;
+    tn_vec3 v[3], n;
+    double  size; ///< its longest edge
+} facet;
+
+typedef struct query {
+    surface             s;
+    const tni_geometry* g;
+    tni_pose            pose; ///< of the shape, in the frame of the surface, as is all that follows
+    tn_vec3             middle; ///< of the shape
+    double              reach, size, radius;
+    tni_spot*           spots;
+    int                 capacity, count;
+    int                 rescue; ///< the triangle that pushes least of those that it is through
+    double              rescue_gap;
+} query;
+
+static facet facet_of(const surface* s, int t)
+{
+    facet f = {.index = t};
+    corners(s, t, f.v);
+    f.n = normal_of(f.v);
+    for (int k = 0; k < 3; ++k) f.size = fmax(f.size, tni_norm(tni_sub(f.v[(k + 1) % 3], f.v[k])));
+    return f;
+}
+
+// How far p is outside of the prism, beyond edge k.
+static double outside(const tn_vec3 v[3], tn_vec3 n, int k, tn_vec3 p)
+{
+    const tn_vec3 e = tni_sub(v[(k + 1) % 3], v[k]);
+    return tni_dot(tni_normalised(tni_cross(e, n)), tni_sub(p, v[k]));
+}
+
+// Below a valley, where neither of its sides has p below it?
+static bool is_between(const query* q, const facet* f, int k, tn_vec3 p, double margin)
+{
+    const int other = beside(&q->s, f->index, k);
+    if (other < 0 || bend_at(&q->s, f->index, f->v, k) != VALLEY) return false;
+    const facet g = facet_of(&q->s, other);
+    const int   j = corner_at(g.v, f->v[(k + 1) % 3]);
+    return j >= 0 && outside(g.v, g.n, j, p) > -margin;
+}
+
+static bool is_straight_below(const facet* f, tn_vec3 p, double margin)
+{
+    for (int k = 0; k < 3; ++k)
+        if (!(outside(f->v, tni_vec3(0, 0, 1), k, p) <= margin)) return false;
+    return true;
+}
+
+static bool is_over(const query* q, const facet* f, tn_vec3 p)
+{
+    const double margin = beyond * (f->size + q->size), height = tni_dot(f->n, tni_sub(p, f->v[0]));
+    if (q->s.mesh == NULL && height < 0 && is_straight_below(f, p, margin)) return true;
+    for (int k = 0; k < 3; ++k) {
+        if (outside(f->v, f->n, k, p) <= margin) continue;
+        if (!(height < 0) || !is_between(q, f, k, p, margin)) return false;
+    }
+    return true;
+}
+
+// ---- What of the shape faces a direction -------------------------------------------------------
+
+// Centres of balls that touch a plane across n at the places where the shape does: one, two (a
+// line) or a polygon, counter-clockwise from above.
+typedef struct feature {
+    tn_vec3 p[POLYGON];
+    int     count;
+    int     step; ///< of its points, those that count by themselves
+    double  radius;
+    tn_vec3 m; ///< polygon: its outward normal
+} feature;
+
+// The face that has the lowest vertex and leans the least.
+static const tni_face* lowest_face(const tni_geometry* g, tn_vec3 n)
+{
+    const tni_polytope* own    = g->polytope;
+    const double        lowest = tni_dot(n, tni_support(g, tni_neg(n), NULL));
+    const double        close  = beyond * tni_extent(g);
+    const tni_face*     best   = &own->faces[0];
+    double              least  = HUGE_VAL;
+    for (int i = 0; i < own->face_count; ++i) {
+        const tni_face* face = &own->faces[i];
+        const double    lean = tni_dot(n, face->n);
+        if (!(lean < least)) continue;
+        for (int k = 0; k < face->count; ++k) {
+            if (tni_dot(n, own->vertices[own->corners[face->first + k]]) > lowest + close) continue;
+            least = lean, best = face;
+            break;
+        }
+    }
+    return best;
+}
+
+static void polytope_feature(const tni_geometry* g, tn_vec3 n, feature* out)
+{
+    const tni_face* face = lowest_face(g, n);
+    const int       step = 1 + (face->count - 1) / POLYGON;
+    out->m               = face->n;
+    for (int k = face->count - 1; k >= 0; k -= step)
+        out->p[out->count++] = g->polytope->vertices[g->polytope->corners[face->first + k]];
+}
+
+// The end's rim when it stands, else the line along the side, as balls about points above it.
+static void cylinder_feature(const tni_geometry* g, tn_vec3 n, feature* out)
+{
+    const double  s    = sqrt(n.x * n.x + n.y * n.y);
+    const tn_vec3 down = s > stands ? tni_vec3(-n.x / s, -n.y / s, 0) : tni_vec3(1, 0, 0);
+    if (s > rolls) {
+        const tn_vec3 c = tni_add_scaled(tni_scale(g->radius, down), g->radius / s, n);
+        out->radius     = g->radius / s;
+        out->p[0]       = tni_add(c, tni_vec3(0, 0, g->half_length));
+        out->p[1]       = tni_add(c, tni_vec3(0, 0, -g->half_length));
+        out->count      = 2;
+        return;
+    }
+    static const double cosine[5] = {1, 0.92387953251128674, 0.70710678118654752,
+                                     0.38268343236508977, 0};
+    const double        side      = n.z > 0 ? -1 : 1;
+    const tn_vec3       across    = {-down.y * -side, down.x * -side, 0};
+    out->m                        = tni_vec3(0, 0, side);
+    out->step                     = RIM / 4;
+    for (int k = 0; k < RIM; ++k) {
+        const int     quarter = k / 4, i = k % 4;
+        const double  a = cosine[i], b = cosine[4 - i];
+        const double  x = quarter == 0 ? a : quarter == 1 ? -b : quarter == 2 ? -a : b;
+        const double  y = quarter == 0 ? b : quarter == 1 ? a : quarter == 2 ? -b : -a;
+        const tn_vec3 p = tni_add(tni_scale(x * g->radius, down), tni_scale(y * g->radius, across));
+        out->p[out->count++] = tni_vec3(p.x, p.y, side * g->half_length);
+    }
+}
+
+static void feature_along(const query* q, tn_vec3 world_n, feature* out)
+{
+    const tni_geometry* g = q->g;
+    const tn_vec3       n = tni_mul_t(&q->pose.R, world_n);
+    out->count = 0, out->step = 1, out->radius = q->radius, out->m = tni_neg(n);
+    switch (g->type) {
+    case TN_SHAPE_BOX:
+    case TN_SHAPE_CONVEX: polytope_feature(g, n, out); break;
+    case TN_SHAPE_CYLINDER: cylinder_feature(g, n, out); break;
+    case TN_SHAPE_CAPSULE:
+        out->p[out->count++] = tni_vec3(0, 0, g->half_length);
+        out->p[out->count++] = tni_vec3(0, 0, -g->half_length);
+        break;
+    default: out->p[out->count++] = tni_vec3(0, 0, 0);
+    }
+    for (int i = 0; i < out->count; ++i) out->p[i] = tni_pose_point(&q->pose, out->p[i]);
+    out->m = tni_mul(&q->pose.R, out->m);
+}
+
+// ---- Points over the flat ----------------------------------------------------------------------
+
+typedef struct marks {
+    tn_vec3 c[MARKS];
+    double  gap[MARKS], radius;
+    int     count;
+    bool    apart; ///< the shape does not meet the triangle itself
+} marks;
+
+static void mark(const query* q, const facet* f, tn_vec3 c, marks* m)
+{
+    const double height = tni_dot(f->n, tni_sub(c, f->v[0]));
+    if (!(height - m->radius <= q->reach) || m->count == MARKS) return;
+    m->c[m->count]     = c;
+    m->gap[m->count++] = height - m->radius;
+}
+
+// The shape has p behind the triangle but does not meet it: from its middle to p it passes beside. Is
+// that through the surface, which goes on there, and not around it?
+static bool is_through(const query* q, const facet* f, tn_vec3 p)
+{
+    const double h = tni_dot(f->n, tni_sub(p, f->v[0])),
+                 H = tni_dot(f->n, tni_sub(q->middle, f->v[0]));
+    if (!(h < -beyond * (f->size + q->size)) || q->s.mesh == NULL) return true;
+    const tn_vec3 x = tni_add_scaled(p, h / (h - H), tni_sub(q->middle, p));
+    for (int k = 0; k < 3; ++k)
+        if (outside(f->v, f->n, k, x) > 0 && bend_at(&q->s, f->index, f->v, k) == RIDGE)
+            return false;
+    return true;
+}
+
+static void mark_vertices(const query* q, const facet* f, const feature* shape, marks* m)
+{
+    for (int i = 0; i < shape->count; i += shape->step) {
+        const tn_vec3 p = shape->p[i];
+        if (is_over(q, f, p) && (!m->apart || is_through(q, f, p))) mark(q, f, p, m);
+    }
+}
+
+// Where sides of the feature pass over a ridge.
+static void mark_ridges(const query* q, const facet* f, const feature* shape, marks* m)
+{
+    const double margin = beyond * (f->size + q->size);
+    const int    sides  = shape->count > 2 ? shape->count : shape->count - 1;
+    for (int k = 0; k < 3; ++k) {
+        if (sides < 1 || bend_at(&q->s, f->index, f->v, k) != RIDGE) continue;
+        for (int i = 0; i < sides; ++i) {
+            const tn_vec3 a = shape->p[i], b = shape->p[(i + 1) % shape->count];
+            const double  x = outside(f->v, f->n, k, a), y = outside(f->v, f->n, k, b);
+            if ((x > margin) == (y > margin)) continue;
+            const tn_vec3 c = tni_add_scaled(a, fmin(fmax(x / (x - y), 0), 1), tni_sub(b, a));
+            if (outside(f->v, f->n, (k + 1) % 3, c) <= margin &&
+                outside(f->v, f->n, (k + 2) % 3, c) <= margin)
+                mark(q, f, c, m);
+        }
+    }
+}
+
+static bool is_under(const feature* shape, tn_vec3 n, tn_vec3 p, double margin)
+{
+    for (int i = 0; i < shape->count; ++i) {
+        const tn_vec3 a = shape->p[i], e = tni_sub(shape->p[(i + 1) % shape->count], a);
+        if (!(tni_dot(tni_normalised(tni_cross(e, n)), tni_sub(p, a)) <= margin)) return false;
+    }
+    return true;
+}
+
+static void mark_corners(const query* q, const facet* f, const feature* shape, marks* m)
+{
+    const double along = tni_dot(shape->m, f->n), margin = beyond * (f->size + q->size);
+    if (shape->count < 3 || !(along < -rolls)) return;
+    for (int k = 0; k < 3; ++k) {
+        const tn_vec3 v = f->v[k];
+        if (!is_under(shape, f->n, v, margin) || !is_corner(&q->s, f->index, k)) continue;
+        const double height = tni_dot(shape->m, tni_sub(shape->p[0], v)) / along;
+        mark(q, f, tni_add_scaled(v, height, f->n), m);
+    }
+}
+
+// The deepest first, then always the one that is furthest from those there are.
+static void spread(const query* q, marks* m)
+{
+    double far[MARKS];
+    for (int i = 0; i < m->count; ++i) far[i] = -m->gap[i];
+    for (int k = 0; k < TNI_SPOTS_MAX && m->count > TNI_SPOTS_MAX; ++k) {
+        int best = k;
+        for (int i = k + 1; i < m->count; ++i)
+            if (far[i] > far[best] + beyond * q->size * q->size) best = i;
+        const tn_vec3 c   = m->c[best];
+        const double  gap = m->gap[best];
+        m->c[best] = m->c[k], m->gap[best] = m->gap[k], far[best] = far[k];
+        m->c[k] = c, m->gap[k] = gap;
+        for (int i = k + 1; i < m->count; ++i) {
+            const tn_vec3 d = tni_sub(m->c[i], c);
+            far[i]          = k == 0 ? tni_dot(d, d) : fmin(far[i], tni_dot(d, d));
+        }
+    }
+    if (m->count > TNI_SPOTS_MAX) m->count = TNI_SPOTS_MAX;
+}
+
+// ---- The list of spots -------------------------------------------------------------------------
+
+static tn_vec3 place_of(const tni_spot* s)
+{
+    return tni_add_scaled(s->c2, -s->r2, s->n);
+}
+
+static bool is_same_spot(const query* q, const tni_spot* a, const tni_spot* b)
+{
+    return tni_dot(a->n, b->n) > 1 - same &&
+           tni_max_abs(tni_sub(place_of(a), place_of(b))) <= same * q->size;
+}
+
+// Of spots that are the same the deepest stays; equally deep, the one with the least feature, so that
+// the order of the search does not matter.
+static void add_spot(query* q, const tni_spot* s)
+{
+    const int stored = q->count < q->capacity ? q->count : q->capacity;
+    for (int i = 0; i < stored; ++i) {
+        tni_spot* old = &q->spots[i];
+        if (!is_same_spot(q, old, s)) continue;
+        const double close = same * q->size;
+        const bool   takes =
+            s->gap < old->gap - close || (s->gap <= old->gap + close && s->feature < old->feature);
+        if (takes) *old = *s;
+        return;
+    }
+    if (q->count < q->capacity) q->spots[q->count] = *s;
+    ++q->count;
+}
+
+static void add_marks(query* q, const facet* f, marks* m)
+{
+    spread(q, m);
+    for (int i = 0; i < m->count; ++i) {
+        const tni_spot s = {.kind    = TNI_SPOT_FACE_1,
+                            .feature = (uint32_t)(8 * f->index + i),
+                            .n       = f->n,
+                            .c1      = tni_add_scaled(m->c[i], -(m->gap[i] + m->radius), f->n),
+                            .c2      = m->c[i],
+                            .r2      = m->radius,
+                            .gap     = m->gap[i]};
+        add_spot(q, &s);
+    }
+}
+
+static void on_flat(query* q, const facet* f, bool lies_on_it, bool apart)
+{
+    feature shape;
+    marks   m;
+    feature_along(q, f->n, &shape);
+    m.count = 0, m.radius = shape.radius, m.apart = apart;
+    mark_vertices(q, f, &shape, &m);
+    if (lies_on_it) {
+        mark_ridges(q, f, &shape, &m);
+        mark_corners(q, f, &shape, &m);
+    }
+    add_marks(q, f, &m);
+}
+
+// ---- Points elsewhere --------------------------------------------------------------------------
+
+// The corners of a triangle that are furthest along d, as bits.
+static int furthest(const facet* f, tn_vec3 d)
+{
+    double at[3], most = -HUGE_VAL;
+    for (int k = 0; k < 3; ++k) {
+        at[k] = tni_dot(d, tni_sub(f->v[k], f->v[0]));
+        most  = fmax(most, at[k]);
+    }
+    int bits = 0;
+    for (int k = 0; k < 3; ++k) bits |= (at[k] >= most - agree * f->size) << k;
+    return bits;
+}
+
+// Along the triangle's normal, as well as can be told?
+static bool is_along(const facet* f, tn_vec3 d)
+{
+    if (!(tni_dot(d, f->n) > 0)) return false;
+    return furthest(f, d) == 7 || tni_norm(tni_cross(d, f->n)) < flat;
+}
+
+static bool is_edge(int bits, int k)
+{
+    return bits == (1 << k | 1 << (k + 1) % 3);
+}
+
+// Does the triangle, where it is furthest along d, belong to the outline of the surface?
+static bool counts(const query* q, const facet* f, tn_vec3 d)
+{
+    const int bits = furthest(f, d);
+    if (!(tni_dot(d, f->n) >= -agree)) return false;
+    for (int k = 0; k < 3; ++k) {
+        if (!is_edge(bits, k)) continue;
+        const int other = beside(&q->s, f->index, k);
+        if (other < 0) return true;
+        const facet g = facet_of(&q->s, other);
+        for (int j = 0; j < 3; ++j)
+            if (tni_dot(d, tni_sub(g.v[j], f->v[k])) > agree * fmax(g.size, f->size)) return false;
+    }
+    for (int k = 0; k < 3; ++k) {
+        if (bits != 1 << k) continue;
+        fan_edge  edges[FAN_MAX];
+        const int count = fan_of(&q->s, f->index, k, edges);
+        for (int i = 0; i < count; ++i)
+            if (tni_dot(d, edges[i].d) > agree * tni_norm(edges[i].d)) return false;
+    }
+    return true;
+}
+
+// Round a ridge there is a triangle that faces more along d.
+static bool is_others_business(const query* q, const facet* f, tn_vec3 d)
+{
+    const int bits = furthest(f, d);
+    for (int k = 0; k < 3; ++k) {
+        const bool part = is_edge(bits, k) || bits == 1 << k || bits == 1 << (k + 1) % 3;
+        if (!part || bend_at(&q->s, f->index, f->v, k) != RIDGE) continue;
+        const int other = beside(&q->s, f->index, k);
+        if (other < 0) continue;
+        const facet g = facet_of(&q->s, other);
+        if (tni_dot(d, g.n) > tni_dot(d, f->n) + rolls) return true;
+    }
+    return false;
+}
+
+// On an edge that is none, or a corner that is none?
+static bool is_on_seam(const query* q, const facet* f, tn_vec3 p)
+{
+    const double margin = same * f->size;
+    for (int k = 0; k < 3; ++k)
+        if (tni_max_abs(tni_sub(p, f->v[k])) <= margin) return !is_corner(&q->s, f->index, k);
+    for (int k = 0; k < 3; ++k)
+        if (fabs(outside(f->v, f->n, k, p)) <= margin)
+            return bend_at(&q->s, f->index, f->v, k) != RIDGE;
+    return false;
+}
+
+static void elsewhere(query* q, const facet* f, const tni_spot* found, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        tni_spot s = found[i];
+        s.feature  = (uint32_t)(8 * f->index + i);
+        if (is_on_seam(q, f, s.c1)) s.feature |= SEAM_BIT;
+        add_spot(q, &s);
+    }
+}
+
+// Points on seams go, where two others have the same normal: they are between these, or will be found
+// to be there as soon as the shape moves on.
+static void drop_seams(query* q)
+{
+    const int stored = q->count < q->capacity ? q->count : q->capacity;
+    int       kept   = 0;
+    for (int i = 0; i < stored; ++i) {
+        int others = 0;
+        for (int k = 0; (q->spots[i].feature & SEAM_BIT) != 0 && k < stored; ++k)
+            others += (q->spots[k].feature & SEAM_BIT) == 0 &&
+                      tni_dot(q->spots[k].n, q->spots[i].n) > 1 - same;
+        if (others >= 2) q->spots[i].feature = UINT32_MAX;
+    }
+    for (int i = 0; i < stored; ++i) {
+        if (q->spots[i].feature == UINT32_MAX) continue;
+        q->spots[kept] = q->spots[i];
+        q->spots[kept++].feature &= ~(uint32_t)SEAM_BIT;
+    }
+    q->count -= stored - kept;
+}
+
+// ---- One triangle ------------------------------------------------------------------------------
+
+// The triangle as a convex shape in a frame at its first corner.
+static int touch_triangle(const query* q, const facet* f, tni_spot spots[TNI_SPOTS_MAX])
+{
+    static const int      turns[6]  = {0, 1, 2, 0, 2, 1};
+    static const tni_edge edges[3]  = {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 0, 0, 1}};
+    static const int      start[4]  = {0, 2, 4, 6};
+    static const int      around[6] = {1, 2, 0, 2, 0, 1};
+    const tn_vec3         v[3] = {{0, 0, 0}, tni_sub(f->v[1], f->v[0]), tni_sub(f->v[2], f->v[0])};
+    const tni_face        faces[2] = {{f->n, 0, 0, 3}, {tni_neg(f->n), 0, 3, 3}};
+    const tni_polytope    flat_one = {.vertex_count = 3,
+                                      .face_count   = 2,
+                                      .corner_count = 6,
+                                      .edge_count   = 3,
+                                      .vertices     = v,
+                                      .faces        = faces,
+                                      .corners      = turns,
+                                      .edges        = edges,
+                                      .around_start = start,
+                                      .around       = around,
+                                      .middle       = tni_scale(1.0 / 3, tni_add(v[1], v[2]))};
+    const tni_geometry    g        = {.type = TN_SHAPE_CONVEX, .polytope = &flat_one};
+    const tni_pose        home     = {f->v[0], tni_identity3()};
+    return tni_collide_convex(&g, &home, q->g, &q->pose, q->reach, spots);
+}
+
+static void look_at(void* user, int t)
+{
+    query*       q      = user;
+    const facet  f      = facet_of(&q->s, t);
+    const bool   solid  = q->s.mesh == NULL;
+    const double facing = tni_dot(f.n, tni_sub(q->middle, f.v[0]));
+    if (!(facing > 0) && !solid) return;
+    const tn_vec3 low = tni_support(q->g, tni_mul_t(&q->pose.R, tni_neg(f.n)), NULL);
+    const double  s   = tni_dot(f.n, tni_sub(tni_pose_point(&q->pose, low), f.v[0])) - q->radius;
+    if (!(s <= q->reach)) return;
+    tni_spot  found[TNI_SPOTS_MAX];
+    const int count   = touch_triangle(q, &f, found);
+    int       deepest = 0;
+    if (count == 0 && !(solid && s < 0)) return;
+    for (int i = 1; i < count; ++i)
+        if (found[i].gap < found[deepest].gap) deepest = i;
+    const double  gap  = count > 0 ? found[deepest].gap : s;
+    const tn_vec3 d    = count > 0 ? found[deepest].n : f.n;
+    const double  core = gap + q->radius; // of the cores; below 0: they overlap
+    const double  slop = as_good * fmin(f.size, q->size) + (core < 0 ? -bias * core : 0);
+    if (count > 0 && core < 0 && s > q->rescue_gap) q->rescue = t, q->rescue_gap = s;
+    if (s >= gap - slop || is_along(&f, d)) on_flat(q, &f, true, false);
+    else if (counts(q, &f, d)) elsewhere(q, &f, found, count);
+    else if (!(core < 0)) on_flat(q, &f, false, true);
+    else if (!is_others_business(q, &f, d)) on_flat(q, &f, true, false);
+}
+
+// Seven points of a triangle that are apart from it leave one number: eight are a patch, which touches.
+static uint32_t unused_feature(const query* q, int t)
+{
+    int used = 0;
+    for (int i = 0; i < q->count && i < q->capacity; ++i) {
+        const uint32_t id = q->spots[i].feature & ~(uint32_t)SEAM_BIT;
+        if ((int)(id / 8) == t) used |= 1 << id % 8;
+    }
+    int k = 7;
+    while (k > 0 && (used >> k & 1) != 0) --k;
+    return (uint32_t)(8 * t + k);
+}
+
+static bool is_touched(const query* q)
+{
+    for (int i = 0; i < q->count && i < q->capacity; ++i)
+        if (q->spots[i].gap < 0) return true;
+    return false;
+}
+
+// The shape is through some triangles, and each left it to another one: the least of the pushes along
+// their normals.
+static void rescue(query* q)
+{
+    const facet    f   = facet_of(&q->s, q->rescue);
+    const tn_vec3  low = tni_support(q->g, tni_mul_t(&q->pose.R, tni_neg(f.n)), NULL);
+    const tn_vec3  c   = tni_pose_point(&q->pose, low);
+    const tni_spot s   = {.kind    = TNI_SPOT_FACE_1,
+                          .feature = unused_feature(q, f.index),
+                          .n       = f.n,
+                          .c1      = tni_add_scaled(c, -(q->rescue_gap + q->radius), f.n),
+                          .c2      = c,
+                          .r2      = q->radius,
+                          .gap     = q->rescue_gap};
+    add_spot(q, &s);
+}
+
+// ---- All of them -------------------------------------------------------------------------------
+
+static tni_pose seen_from(const tni_pose* p1, const tni_pose* p2)
+{
+    const tni_mat3 Rt = tni_transposed(&p1->R);
+    return (tni_pose){tni_mul_t(&p1->R, tni_sub(p2->x, p1->x)), tni_mat_mul(&Rt, &p2->R)};
+}
+
+int tni_collide_surface(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
+                        const tni_pose* p2, double reach, tni_spot* spots, int capacity)
+{
+    query         q     = {.g          = g2,
+                           .pose       = seen_from(p1, p2),
+                           .reach      = reach,
+                           .size       = tni_extent(g2),
+                           .radius     = tni_round_radius(g2),
+                           .spots      = spots,
+                           .capacity   = capacity,
+                           .rescue     = -1,
+                           .rescue_gap = -HUGE_VAL};
+    const tn_vec3 inner = g2->type == TN_SHAPE_CONVEX ? g2->polytope->middle : tni_vec3(0, 0, 0);
+    const double  more  = reach + same * q.size; // for rounding
+    tni_aabb      box   = tni_bounds(g2, &q.pose);
+    box.lower           = tni_sub(box.lower, tni_vec3(more, more, more));
+    box.upper           = tni_add(box.upper, tni_vec3(more, more, more));
+    q.middle            = tni_pose_point(&q.pose, inner);
+    q.s.mesh            = g1->type == TN_SHAPE_MESH ? g1->mesh : NULL;
+    q.s.heights         = g1->heights;
+    if (q.s.mesh != NULL) tni_mesh_visit(q.s.mesh, &box, look_at, &q);
+    else tni_heights_visit(q.s.heights, &box, look_at, &q);
+    if (q.rescue >= 0 && !is_touched(&q)) rescue(&q);
+    drop_seams(&q);
+    for (int i = 0; i < q.count && i < capacity; ++i) {
+        spots[i].n  = tni_mul(&p1->R, spots[i].n);
+        spots[i].c1 = tni_pose_point(p1, spots[i].c1);
+        spots[i].c2 = tni_pose_point(p1, spots[i].c2);
+    }
+    return q.count;
+}

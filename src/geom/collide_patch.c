@@ -1,0 +1,572 @@
+// collide_patch: what lies over a flat of a shape, as points.
+//
+// The reference is a flat: a face of a polytope, an end of a cylinder; outward normal m, in the frame
+// of its shape. What faces it, the incident feature of the other shape, is the face that has the
+// vertex deepest along -m and leans the least, a rim, a side line of a cylinder, the axis of a
+// capsule, a centre. The patch is the part of the incident feature that lies over the flat:
+//     polygon over polygon    clipped side by side (Sutherland, Hodgman)
+//     disc over polygon       in the disc's plane: points of its rim within, sides that cross the rim,
+//                             corners within; polygon over disc the other way round
+//     disc over disc          points of either rim within the other, where the rims cross
+//     segment over either     clipped: two ends
+// Each point has its own gap m . c - offset - r, so a tilted box has one deep point and others that
+// come later. The least of them is the distance of the shapes whenever the nearest features are a
+// flat and something over it, and nearly so (to second order in the tilt) when edges are nearest that
+// are about to lie flat: such a patch is taken too, up to the margin, so that a box that rests on
+// the edge of another with four points keeps them while it trembles.
+//
+// A rim that leans touches as a ball of radius r / s about the point of the axis that is above,
+// s being the sine of the angle of axis and normal: rolling leaves its gap as it is. One that
+// stands (s <= rolls) has four points a quarter turn apart, fixed in the shape, and its lowest point,
+// unless s < stands, when that wanders without meaning and is lower by s times the radius at most.
+//
+// Ids name the features: a vertex of shape 1 or 2, or two edges. A point within `beside` of a
+// vertex has the vertex's: boxes of equal size stacked keep theirs though edges cross near corners.
+#include "geom/collide_parts.h"
+
+enum { MARKS = 256, SIDES = 96 };
+
+static const double snap      = 1e-10; // in sizes: beyond a side by this much is within
+static const double apart     = 1e-5;  // in sizes: points closer than this are one
+static const double beside    = 1e-3;
+static const double rolls     = 0.2;
+static const double facing    = 1 - 5e-5; // cosine: a flat leans by 0.01 from the normal at most
+static const double stands    = 1e-10;
+static const double round_rim = 2e-5; // leaning by this, a rim still looks round to 1e-9
+
+// Features of a point, by what they are; then which one of the reference and of the other.
+typedef enum mark_kind { VERTEX_1, VERTEX_2, CROSSING, RIM_1, RIM_2, RIM_SIDE } mark_kind;
+
+typedef struct mark {
+    tn_vec3  c; // centre of the round of the incident shape, in the frame of the reference
+    double   r, gap;
+    uint32_t feature;
+} mark;
+
+typedef struct patch {
+    const tni_geometry *ref, *other;
+    tni_pose            pose;    // of the other in the frame of the reference
+    bool                swapped; // the reference is shape 2
+    double              size, reach;
+    tn_vec3             m;
+    double              offset;
+    const tni_face*     face; // of the reference; NULL: the end of a cylinder
+    int                 count;
+    mark                marks[MARKS];
+} patch;
+
+uint32_t tni_feature(int kind, int a, int b)
+{
+    uint32_t h = (uint32_t)kind * 0x9E3779B1u;
+    h          = (h ^ (uint32_t)a) * 0x85EBCA6Bu;
+    h          = (h ^ h >> 13 ^ (uint32_t)b) * 0xC2B2AE35u;
+    return (h ^ h >> 15) & 0x7fffffu;
+}
+
+static uint32_t feature_of(const patch* p, mark_kind kind, int ref, int other)
+{
+    if (!p->swapped) return tni_feature(kind, ref, other);
+    const mark_kind mirrored = kind == VERTEX_1   ? VERTEX_2
+                               : kind == VERTEX_2 ? VERTEX_1
+                               : kind == RIM_1    ? RIM_2
+                               : kind == RIM_2    ? RIM_1
+                                                  : kind;
+    return tni_feature(mirrored, other, ref);
+}
+
+static void put(patch* p, tn_vec3 c, double r, uint32_t feature)
+{
+    if (p->count == MARKS) return;
+    p->marks[p->count++] = (mark){c, r, tni_dot(p->m, c) - p->offset - r, feature};
+}
+
+// ---- The reference -------------------------------------------------------------------------------
+
+// The flat that faces most along n; false when there is none.
+static bool choose_flat(patch* p, tn_vec3 n)
+{
+    const tni_geometry* g = p->ref;
+    if (g->type == TN_SHAPE_CYLINDER) {
+        p->m      = tni_vec3(0, 0, n.z > 0 ? 1 : -1);
+        p->offset = g->half_length;
+        return fabs(n.z) >= facing;
+    }
+    if (g->type != TN_SHAPE_BOX && g->type != TN_SHAPE_CONVEX) return false;
+    double most = -HUGE_VAL;
+    for (int i = 0; i < g->polytope->face_count; ++i) {
+        const double along = tni_dot(n, g->polytope->faces[i].n);
+        if (along > most) most = along, p->face = &g->polytope->faces[i];
+    }
+    p->m      = p->face->n;
+    p->offset = p->face->offset;
+    return most >= facing;
+}
+
+static int corner_number(const tni_geometry* g, const tni_face* face, int k)
+{
+    return g->polytope->corners[face->first + k % face->count];
+}
+
+static tn_vec3 corner(const tni_geometry* g, const tni_face* face, int k)
+{
+    return g->polytope->vertices[corner_number(g, face, k)];
+}
+
+// Side k of the reference: its outward direction across m; t . p <= *limit within.
+static tn_vec3 side_of(const patch* p, int k, double* limit)
+{
+    const tn_vec3 a = corner(p->ref, p->face, k), b = corner(p->ref, p->face, k + 1);
+    const tn_vec3 t = tni_normalised(tni_cross(tni_sub(b, a), p->m));
+    *limit          = tni_dot(t, a);
+    return t;
+}
+
+static bool within_sides(const patch* p, tn_vec3 q, int but)
+{
+    for (int k = 0; k < p->face->count; ++k) {
+        double        limit;
+        const tn_vec3 t = side_of(p, k, &limit);
+        if (k != but && !(tni_dot(t, q) <= limit + snap * p->size)) return false;
+    }
+    return true;
+}
+
+static bool within_rim(const patch* p, tn_vec3 q)
+{
+    const double r = p->ref->radius + snap * p->size;
+    return q.x * q.x + q.y * q.y <= r * r;
+}
+
+// ---- Polygons ------------------------------------------------------------------------------------
+
+// A corner of a polygon that is clipped, and the side that leaves it: >= 0 one of the polygon's
+// own, by number; below: side -1 - k of the reference.
+typedef struct cut {
+    tn_vec3 p;
+    int     vertex, leaving; // vertex of the incident shape, -1: a crossing
+} cut;
+
+typedef struct polygon {
+    const tni_face* face;
+    tn_vec3         n; // of the face, in the frame of the reference
+    int             step;
+    int             count;
+    cut             cuts[MARKS];
+} polygon;
+
+// Corner k as seen from the reference, counter-clockwise about m.
+static int incident_number(const patch* p, const polygon* poly, int k)
+{
+    const int n = poly->face->count;
+    return corner_number(p->other, poly->face, 2 * n - k % n);
+}
+
+static bool has_deepest(const patch* p, const tni_face* face, tn_vec3 m, double deepest)
+{
+    for (int k = 0; k < face->count; ++k)
+        if (tni_dot(m, corner(p->other, face, k)) <= deepest + snap * p->size) return true;
+    return false;
+}
+
+static void choose_incident(const patch* p, polygon* poly)
+{
+    const tni_polytope* own     = p->other->polytope;
+    const tn_vec3       m       = tni_mul_t(&p->pose.R, p->m);
+    const bool          a_box   = p->other->type == TN_SHAPE_BOX; // its least leaning face has it
+    const double        deepest = a_box ? 0 : tni_dot(m, tni_support(p->other, tni_neg(m), NULL));
+    double              least   = HUGE_VAL;
+    for (int i = 0; i < own->face_count; ++i) {
+        const double along = tni_dot(m, own->faces[i].n);
+        if (along < least && (a_box || has_deepest(p, &own->faces[i], m, deepest)))
+            least = along, poly->face = &own->faces[i];
+    }
+    if (poly->face == NULL) poly->face = &own->faces[0]; // numbers that are none
+    poly->n     = tni_mul(&p->pose.R, poly->face->n);
+    poly->step  = 1 + (poly->face->count - 1) / SIDES;
+    poly->count = 0;
+    for (int k = 0; k < poly->face->count; k += poly->step) {
+        const int v               = incident_number(p, poly, k);
+        poly->cuts[poly->count++] = (cut){tni_pose_point(&p->pose, own->vertices[v]), v, k};
+    }
+}
+
+// Keeps what lies within side k of the reference.
+static void clip(const patch* p, polygon* poly, int k)
+{
+    double        limit, d[MARKS];
+    const tn_vec3 t     = side_of(p, k, &limit);
+    const double  close = snap * p->size;
+    const int     count = poly->count;
+    bool          all   = true;
+    for (int i = 0; i < count; ++i) {
+        d[i] = tni_dot(t, poly->cuts[i].p) - limit;
+        all  = all && d[i] <= close;
+    }
+    if (all) return;
+    cut old[MARKS];
+    memcpy(old, poly->cuts, sizeof(cut) * (size_t)count);
+    poly->count = 0;
+    for (int i = 0; i < count; ++i) {
+        const int  j    = i + 1 < count ? i + 1 : 0;
+        const bool a_in = d[i] <= close, b_in = d[j] <= close;
+        if (a_in && poly->count < MARKS) poly->cuts[poly->count++] = old[i];
+        if (a_in == b_in || poly->count >= MARKS) continue;
+        const double  way         = fmin(fmax(d[i] / (d[i] - d[j]), 0), 1);
+        const tn_vec3 at          = tni_between(old[i].p, old[j].p, way);
+        poly->cuts[poly->count++] = (cut){at, -1, a_in ? -1 - k : old[i].leaving};
+    }
+}
+
+// The vertex of the incident face that q is as good as at; -1: none.
+static int vertex_beside(const patch* p, const polygon* poly, tn_vec3 q)
+{
+    for (int k = 0; k < poly->face->count; ++k) {
+        const tn_vec3 v = tni_pose_point(&p->pose, corner(p->other, poly->face, k));
+        if (tni_max_abs(tni_sub(q, v)) < beside * p->size)
+            return corner_number(p->other, poly->face, k);
+    }
+    return -1;
+}
+
+// The id of a corner of the clipped polygon that is reached by side `coming`.
+static uint32_t cut_feature(const patch* p, const polygon* poly, const cut* c, int coming)
+{
+    const int vertex = c->vertex >= 0 ? c->vertex : vertex_beside(p, poly, c->p);
+    if (vertex >= 0) return feature_of(p, VERTEX_2, 0, vertex);
+    const int own = c->leaving >= 0 ? c->leaving : coming;
+    const int ref = c->leaving >= 0 ? coming : c->leaving;
+    const int at  = ref < 0 ? corner_number(p->ref, p->face, -1 - ref) : 0;
+    if (own < 0) return feature_of(p, VERTEX_1, at, 0); // two sides of the reference
+    return feature_of(p, CROSSING, at, incident_number(p, poly, own));
+}
+
+// Corners on the way from the one before to the one after go: sides that nearly coincide cross
+// somewhere in the middle.
+static void straighten(const patch* p, polygon* poly)
+{
+    for (int i = 0; i < poly->count && poly->count > 2;) {
+        const tn_vec3 a = poly->cuts[i > 0 ? i - 1 : poly->count - 1].p,
+                      b = poly->cuts[i + 1 < poly->count ? i + 1 : 0].p, q = poly->cuts[i].p;
+        const tn_vec3 on = tni_between(a, b, tni_nearest_on(a, b, q));
+        if (tni_max_abs(tni_sub(q, on)) > apart * p->size) {
+            ++i;
+            continue;
+        }
+        --poly->count;
+        memmove(&poly->cuts[i], &poly->cuts[i + 1], sizeof(cut) * (size_t)(poly->count - i));
+    }
+}
+
+static void polygon_over_polygon(patch* p, polygon* poly)
+{
+    for (int k = 0; k < p->face->count && poly->count > 0; ++k) clip(p, poly, k);
+    straighten(p, poly);
+    for (int i = 0; i < poly->count; ++i) {
+        const int coming = poly->cuts[i > 0 ? i - 1 : poly->count - 1].leaving;
+        put(p, poly->cuts[i].p, 0, cut_feature(p, poly, &poly->cuts[i], coming));
+    }
+}
+
+// ---- Discs ---------------------------------------------------------------------------------------
+
+typedef struct disc {
+    tn_vec3 c, u;        // middle; unit, outwards
+    tn_vec3 e1, e2, low; // in its plane, unit; `low` leads to the lowest point
+    double  r;
+    int     count; // points that stand for the rim: 4, or with the lowest 5
+} disc;
+
+// The way down along `up`, in the plane of the disc, if it leans at all.
+static void lean(disc* d, tn_vec3 up)
+{
+    d->low   = tni_add_scaled(tni_neg(up), tni_dot(up, d->u), d->u);
+    d->count = tni_norm(d->low) > stands ? 5 : 4;
+    d->low   = tni_normalised(d->low);
+}
+
+static tn_vec3 rim_point(const disc* d, int k)
+{
+    const tn_vec3 e = k == 4 ? d->low : k % 2 == 0 ? d->e1 : d->e2;
+    return tni_add_scaled(d->c, k == 2 || k == 3 ? -d->r : d->r, e);
+}
+
+// The end of the incident cylinder that faces the reference.
+static disc incident_disc(const patch* p)
+{
+    const tn_vec3 z    = tni_column(&p->pose.R, 2);
+    const double  side = tni_dot(z, p->m) > 0 ? -1 : 1;
+    disc          d    = {.u = tni_scale(side, z), .r = p->other->radius};
+    d.c                = tni_add_scaled(p->pose.x, p->other->half_length, d.u);
+    d.e1 = tni_column(&p->pose.R, 0), d.e2 = tni_column(&p->pose.R, 1);
+    lean(&d, p->m);
+    return d;
+}
+
+// The end of the reference; what lies over it leans as n does.
+static disc reference_disc(const patch* p, tn_vec3 n)
+{
+    disc d = {.c  = tni_scale(p->offset, p->m),
+              .u  = p->m,
+              .e1 = {1, 0, 0},
+              .e2 = {0, 1, 0},
+              .r  = p->ref->radius};
+    lean(&d, n);
+    return d;
+}
+
+// From q along the normal of the reference to the plane through c across n.
+static tn_vec3 lifted(const patch* p, tn_vec3 q, tn_vec3 c, tn_vec3 n)
+{
+    return tni_add_scaled(q, tni_dot(n, tni_sub(c, q)) / tni_dot(n, p->m), p->m);
+}
+
+static void disc_over_polygon(patch* p)
+{
+    const disc d = incident_disc(p);
+    for (int k = 0; k < d.count; ++k)
+        if (within_sides(p, rim_point(&d, k), -1))
+            put(p, rim_point(&d, k), 0, feature_of(p, RIM_2, 0, k));
+    for (int k = 0; k < p->face->count; ++k) {
+        double        limit;
+        const tn_vec3 t  = side_of(p, k, &limit);
+        const double  t1 = tni_dot(t, d.e1), t2 = tni_dot(t, d.e2), l = sqrt(t1 * t1 + t2 * t2);
+        const double  h  = (limit - tni_dot(t, d.c)) / l; // of the side from the middle
+        const int     v  = corner_number(p->ref, p->face, k);
+        const tn_vec3 on = lifted(p, corner(p->ref, p->face, k), d.c, d.u);
+        if (tni_norm(tni_sub(on, d.c)) <= d.r) put(p, on, 0, feature_of(p, VERTEX_1, v, 0));
+        if (!(fabs(h) < d.r)) continue;
+        const double w = sqrt(d.r * d.r - h * h);
+        for (int side = -1; side <= 1; side += 2) {
+            const double  x = (h * t1 - side * w * t2) / l, y = (h * t2 + side * w * t1) / l;
+            const tn_vec3 q = tni_add_scaled(tni_add_scaled(d.c, x, d.e1), y, d.e2);
+            if (within_sides(p, q, k)) put(p, q, 0, feature_of(p, RIM_SIDE, v, 2 + side));
+        }
+    }
+}
+
+// Is q, on the plane of the incident face, within it?
+static bool within_incident(const patch* p, const polygon* poly, tn_vec3 q)
+{
+    for (int k = 0; k < poly->count; ++k) {
+        const tn_vec3 a = poly->cuts[k].p, b = poly->cuts[(k + 1) % poly->count].p;
+        const tn_vec3 t = tni_normalised(tni_cross(poly->n, tni_sub(b, a)));
+        if (!(tni_dot(t, tni_sub(q, a)) <= snap * p->size)) return false;
+    }
+    return true;
+}
+
+// Where a + t (b - a) enters and leaves the round of the reference; false: nowhere.
+static bool through_rim(const patch* p, tn_vec3 a, tn_vec3 b, double t[2])
+{
+    const double x = b.x - a.x, y = b.y - a.y, l = x * x + y * y, r = p->ref->radius;
+    if (!(l > 0)) return t[0] = 0, t[1] = 1, within_rim(p, a);
+    const double middle = -(a.x * x + a.y * y) / l;
+    const double u = a.x + middle * x, v = a.y + middle * y, rest = r * r - u * u - v * v;
+    if (!(rest >= 0)) return false;
+    const double half = sqrt(rest / l);
+    return t[0] = middle - half, t[1] = middle + half, true;
+}
+
+static void polygon_over_disc(patch* p, const polygon* poly)
+{
+    for (int k = 0; k < poly->count; ++k) {
+        const tn_vec3 a = poly->cuts[k].p, b = poly->cuts[(k + 1) % poly->count].p;
+        const int     v = poly->cuts[k].vertex;
+        if (within_rim(p, a)) put(p, a, 0, feature_of(p, VERTEX_2, 0, v));
+        double t[2];
+        if (!through_rim(p, a, b, t)) continue;
+        for (int i = 0; i < 2; ++i)
+            if (t[i] > 0 && t[i] < 1)
+                put(p, tni_between(a, b, t[i]), 0, feature_of(p, RIM_SIDE, 1 + i, v));
+    }
+    if (!(tni_dot(poly->n, p->m) < -rolls)) return;
+    const disc d = reference_disc(p, poly->n);
+    for (int k = 0; k < d.count; ++k) {
+        const tn_vec3 q = lifted(p, rim_point(&d, k), poly->cuts[0].p, poly->n);
+        if (within_incident(p, poly, q)) put(p, q, 0, feature_of(p, RIM_1, k, 0));
+    }
+}
+
+static void disc_over_disc(patch* p)
+{
+    const disc d = incident_disc(p), e = reference_disc(p, d.u);
+    for (int k = 0; k < d.count; ++k) { // both lean as much
+        const tn_vec3 q = rim_point(&d, k), o = lifted(p, rim_point(&e, k), d.c, d.u);
+        if (within_rim(p, q)) put(p, q, 0, feature_of(p, RIM_2, 0, k));
+        if (tni_norm(tni_sub(o, d.c)) <= d.r) put(p, o, 0, feature_of(p, RIM_1, k, 0));
+    }
+    const double x = d.c.x, y = d.c.y, l = sqrt(x * x + y * y);
+    if (!(tni_norm(tni_cross(d.u, p->m)) < round_rim) || !(l > 0)) return;
+    const double h = 0.5 * (l + (e.r - d.r) * (e.r + d.r) / l), rest = e.r * e.r - h * h;
+    if (!(rest > 0)) return;
+    const double w = sqrt(rest) / l;
+    for (int side = -1; side <= 1; side += 2) {
+        const tn_vec3 q = tni_vec3(h * x / l - side * w * y, h * y / l + side * w * x, e.c.z);
+        put(p, lifted(p, q, d.c, d.u), 0, feature_of(p, RIM_SIDE, 2 + side, 0));
+    }
+}
+
+// ---- Segments ------------------------------------------------------------------------------------
+
+// The part of the segment over the flat: fractions of the way, and which side cuts each end (-1: none).
+static bool segment_over(const patch* p, tn_vec3 a, tn_vec3 b, double t[2], int by[2])
+{
+    t[0] = 0, t[1] = 1, by[0] = by[1] = -1;
+    if (p->face == NULL) {
+        double cuts[2];
+        if (!through_rim(p, a, b, cuts)) return false;
+        if (cuts[0] > 0) t[0] = cuts[0], by[0] = 0;
+        if (cuts[1] < 1) t[1] = cuts[1], by[1] = 0;
+        return t[0] <= t[1];
+    }
+    for (int k = 0; k < p->face->count; ++k) {
+        double        limit;
+        const tn_vec3 n  = side_of(p, k, &limit);
+        const double  da = tni_dot(n, a) - limit, db = tni_dot(n, b) - limit;
+        const double  close = snap * p->size;
+        if (da > close && db > close) return false;
+        if (!(da > close) && !(db > close)) continue;
+        const double at = da / (da - db);
+        if (da > db && at > t[0]) t[0] = at, by[0] = k;
+        if (da <= db && at < t[1]) t[1] = at, by[1] = k;
+    }
+    return t[0] <= t[1];
+}
+
+// r: the radius of what lies on the line; lift: from the line to the middle of the round.
+static void put_segment(patch* p, tn_vec3 a, tn_vec3 b, double r, double lift)
+{
+    double t[2];
+    int    by[2];
+    if (!segment_over(p, a, b, t, by)) return;
+    const double end = beside * p->size / fmax(tni_norm(tni_sub(b, a)), p->size);
+    for (int i = 0; i < 2; ++i) {
+        if (fabs(t[i] - i) < end) by[i] = -1; // as good as uncut
+        const int side = by[i] >= 0 && p->face != NULL ? corner_number(p->ref, p->face, by[i]) : 0;
+        const uint32_t feature =
+            by[i] < 0 ? feature_of(p, VERTEX_2, 0, i) : feature_of(p, CROSSING, side, i);
+        put(p, tni_add_scaled(tni_between(a, b, t[i]), lift, p->m), r, feature);
+    }
+}
+
+static void incident_cylinder(patch* p)
+{
+    const tn_vec3 z = tni_column(&p->pose.R, 2);
+    const double  s = tni_norm(tni_cross(z, p->m));
+    if (s <= rolls) {
+        if (p->face != NULL) disc_over_polygon(p);
+        else disc_over_disc(p);
+        return;
+    }
+    const double  r = p->other->radius, l = p->other->half_length;
+    const tn_vec3 down = tni_scale(1 / s, tni_add_scaled(tni_neg(p->m), tni_dot(z, p->m), z));
+    const tn_vec3 line = tni_add_scaled(p->pose.x, r, down);
+    put_segment(p, tni_add_scaled(line, l, z), tni_add_scaled(line, -l, z), r / s, r / s);
+}
+
+static void gather(patch* p)
+{
+    const tn_vec3 z = tni_scale(p->other->half_length, tni_column(&p->pose.R, 2));
+    polygon       poly;
+    switch (p->other->type) {
+    case TN_SHAPE_SPHERE:
+        if (p->face != NULL ? within_sides(p, p->pose.x, -1) : within_rim(p, p->pose.x))
+            put(p, p->pose.x, p->other->radius, feature_of(p, VERTEX_2, 0, 0));
+        break;
+    case TN_SHAPE_CAPSULE:
+        put_segment(p, tni_add(p->pose.x, z), tni_sub(p->pose.x, z), p->other->radius, 0);
+        break;
+    case TN_SHAPE_CYLINDER: incident_cylinder(p); break;
+    default:
+        poly.face = NULL;
+        choose_incident(p, &poly);
+        if (p->face != NULL) polygon_over_polygon(p, &poly);
+        else polygon_over_disc(p, &poly);
+    }
+}
+
+// ---- The points that are kept --------------------------------------------------------------------
+
+// Points beyond reach go, and of points at one place all but the deepest.
+static void thin_out(patch* p)
+{
+    int count = 0;
+    for (int i = 0; i < p->count; ++i) {
+        const mark m = p->marks[i];
+        int        k = 0;
+        if (!(m.gap <= p->reach)) continue;
+        while (k < count && tni_max_abs(tni_sub(p->marks[k].c, m.c)) > apart * p->size) ++k;
+        if (k == count) p->marks[count++] = m;
+        else if (m.gap < p->marks[k].gap) p->marks[k] = m;
+    }
+    p->count = count;
+}
+
+// The deepest comes first, then always the one that is furthest from those there are.
+static void keep_extremes(patch* p)
+{
+    double far[MARKS];
+    for (int i = 0; i < p->count; ++i) far[i] = -p->marks[i].gap;
+    for (int k = 0; k < TNI_SPOTS_MAX && p->count > TNI_SPOTS_MAX; ++k) {
+        int best = k;
+        for (int i = k + 1; i < p->count; ++i)
+            if (far[i] > far[best] + snap * p->size * p->size) best = i;
+        const mark m   = p->marks[best];
+        p->marks[best] = p->marks[k], far[best] = far[k];
+        p->marks[k] = m;
+        for (int i = k + 1; i < p->count; ++i) {
+            const tn_vec3 d = tni_sub(p->marks[i].c, m.c);
+            far[i]          = k == 0 ? tni_dot(d, d) : fmin(far[i], tni_dot(d, d));
+        }
+    }
+    if (p->count > TNI_SPOTS_MAX) p->count = TNI_SPOTS_MAX;
+}
+
+// No two ids alike: the later one takes the next that is free.
+static void part_features(patch* p)
+{
+    for (int i = 1; i < p->count; ++i) {
+        for (int k = 0; k < i; ++k) {
+            if (p->marks[k].feature != p->marks[i].feature) continue;
+            p->marks[i].feature = (p->marks[i].feature + 1) & 0x7fffffu;
+            k                   = -1;
+        }
+    }
+}
+
+static tni_spot spot_of(const patch* p, const tni_pose* pose, const mark* m)
+{
+    const tn_vec3 n = tni_mul(&pose->R, p->m), c = tni_pose_point(pose, m->c);
+    const tn_vec3 below = tni_pose_point(pose, tni_add_scaled(m->c, -(m->gap + m->r), p->m));
+    if (p->swapped)
+        return (tni_spot){TNI_SPOT_FACE_2, m->feature, tni_neg(n), c, below, m->r, 0, m->gap};
+    return (tni_spot){TNI_SPOT_FACE_1, m->feature, n, below, c, 0, m->r, m->gap};
+}
+
+static int over_flat(const tni_two* two, bool swapped, tn_vec3 n, double gap, tni_spot* spots)
+{
+    const tni_pose* pose = &two->pose;
+    const tni_pose  home = {{0, 0, 0}, tni_identity3()};
+    patch           p;
+    p.ref = swapped ? two->g2 : two->g1, p.other = swapped ? two->g1 : two->g2;
+    p.swapped = swapped, p.size = two->size, p.reach = two->reach, p.face = NULL, p.count = 0;
+    p.pose = *pose;
+    if (swapped)
+        p.pose = (tni_pose){tni_neg(tni_mul_t(&pose->R, pose->x)), tni_transposed(&pose->R)};
+    if (!choose_flat(&p, swapped ? tni_neg(tni_mul_t(&pose->R, n)) : n)) return 0;
+    gather(&p);
+    double least = HUGE_VAL;
+    for (int i = 0; i < p.count; ++i) least = fmin(least, p.marks[i].gap);
+    if (!(fabs(least - gap) <= two->margin)) return 0;
+    thin_out(&p);
+    keep_extremes(&p);
+    part_features(&p);
+    for (int i = 0; i < p.count; ++i) spots[i] = spot_of(&p, swapped ? pose : &home, &p.marks[i]);
+    return p.count;
+}
+
+int tni_patch(const tni_two* two, tn_vec3 n, double gap, tni_spot* spots)
+{
+    const int count = over_flat(two, false, n, gap, spots);
+    return count > 0 ? count : over_flat(two, true, n, gap, spots);
+}

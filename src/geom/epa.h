@@ -1,0 +1,44 @@
+// epa: two cores that overlap: the least translation that parts them. See epa.c.
+#ifndef TNI_EPA_H
+#define TNI_EPA_H
+
+#include "geom/gjk.h"
+
+/// Two cores, seen from the frame of the first: the point p of the second is at t + R p.
+typedef struct tni_cores {
+    const tni_geometry *g1, *g2;
+    tni_mat3            R;
+    tn_vec3             t;
+    double              size; ///< of the two together: what rounding is measured by
+} tni_cores;
+
+/// gjk.c: a point of the difference of the cores.
+typedef struct tni_difference {
+    tn_vec3 y, a; ///< y = b - a, a of the first core and b of the second, frame of the first
+    int     f1, f2;
+} tni_difference;
+
+/// The one with the least n . y.
+tni_difference tni_least(const tni_cores* cores, tn_vec3 n);
+
+/// Nearest points of cores that are apart, in the frame of the first: v = b - a is the shortest.
+typedef struct tni_distance {
+    tn_vec3 v, a;
+    double  length;
+    bool    overlap; ///< or touch, to 1e-14 of the sizes; then there is nothing else
+    int     rounds;
+} tni_distance;
+
+tni_distance tni_core_distance(const tni_cores* cores);
+
+/// The direction n (unit, frame of the first) with the largest gap = min n . y, not positive but
+/// for rounding; points a and b of the cores that have it: n . (b - a) = gap.
+typedef struct tni_depth {
+    double  gap;
+    tn_vec3 n, a, b;
+    int     rounds;
+} tni_depth;
+
+tni_depth tni_core_depth(const tni_cores* cores);
+
+#endif

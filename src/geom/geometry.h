@@ -1,0 +1,96 @@
+// geometry: shapes as sets of points, in frames of their own, and where they are. See geometry.c.
+//
+// A convex shape is a core and a radius around it: a sphere is a point with a radius, a capsule a
+// segment with one; box, cylinder and polytope have radius 0. Distances are those of the cores,
+// less the radii. Planes, meshes and height fields are not convex and have no core.
+#ifndef TNI_GEOMETRY_H
+#define TNI_GEOMETRY_H
+
+#include "base/base.h"
+#include "math/rotation.h"
+#include "tenon/scene.h"
+
+/// Where a frame is: the point p of it is at x + R p.
+typedef struct tni_pose {
+    tn_vec3  x;
+    tni_mat3 R;
+} tni_pose;
+
+typedef struct tni_aabb {
+    tn_vec3 lower, upper;
+} tni_aabb;
+
+/// A flat face of a polytope: n . p <= offset inside.
+typedef struct tni_face {
+    tn_vec3 n;
+    double  offset;
+    int     first, count; ///< its corners, counter-clockwise seen from outside
+} tni_face;
+
+/// An edge from a to b; face `left` has it in this direction, `right` in the other.
+typedef struct tni_edge {
+    int a, b, left, right;
+} tni_edge;
+
+/// A convex polytope. A triangle is one too: two faces, back to back.
+typedef struct tni_polytope {
+    int             vertex_count, face_count, corner_count, edge_count;
+    const tn_vec3*  vertices;
+    const tni_face* faces;
+    const int*      corners; ///< vertices of the faces, face after face
+    const tni_edge* edges;
+    const int*      around_start; ///< by vertex, vertex_count + 1 numbers, into around
+    const int*      around;       ///< vertices across an edge: for walks uphill
+    tn_vec3         middle;       ///< a point inside
+} tni_polytope;
+
+struct tni_mesh;
+struct tni_heights;
+
+/// A shape in its own frame. What it points to belongs to somebody else.
+typedef struct tni_geometry {
+    tn_shape_type             type;
+    double                    radius;      ///< sphere, capsule, cylinder
+    double                    half_length; ///< capsule, cylinder, along z
+    tn_vec3                   half_size;   ///< box
+    const tni_polytope*       polytope;    ///< box and convex
+    const struct tni_mesh*    mesh;
+    const struct tni_heights* heights;
+} tni_geometry;
+
+/// polytope.c: of a convex hull of points (which it keeps as they are, those on the hull, in their
+/// order; faces are merged where they are flat to 1e-8 of the extent), and of a box: bit k of a
+/// vertex is the positive side along axis k, faces are +x, -x, +y, -y, +z, -z. TN_ERR_MEMORY, and
+/// TN_ERR_MODEL when the points span no volume.
+TN_NODISCARD tn_result tni_polytope_create(tni_arena* arena, const tn_vec3* points, int count,
+                                           tni_polytope* polytope);
+TN_NODISCARD tn_result tni_polytope_of_box(tni_arena* arena, tn_vec3 half_size,
+                                           tni_polytope* polytope);
+
+bool tni_is_convex(tn_shape_type type); ///< has a core
+/// The radius around the core: of spheres and capsules; else 0.
+double tni_round_radius(const tni_geometry* geometry);
+/// The point of the core that is furthest along d (any length but 0), in the shape's frame. Of
+/// several the one that is first in a fixed order. *feature, when asked for: which one it is;
+/// a vertex of a box or polytope, an end of a capsule (0: +z, 1: -z); 0 for what has no vertices.
+tn_vec3 tni_support(const tni_geometry* geometry, tn_vec3 d, int* feature);
+/// The box around the shape where it is, axes of the world. Planes: infinite.
+tni_aabb tni_bounds(const tni_geometry* geometry, const tni_pose* pose);
+/// How far the shape reaches from the origin of its frame; infinite for planes.
+double tni_extent(const tni_geometry* geometry);
+
+/// A frame that is given in another: outer applied to inner.
+tni_pose tni_pose_of(const tni_pose* outer, const tni_pose* inner);
+
+TNI_INLINE tn_vec3 tni_pose_point(const tni_pose* pose, tn_vec3 p)
+{
+    return tni_add(pose->x, tni_mul(&pose->R, p));
+}
+
+TNI_INLINE bool tni_aabb_meet(const tni_aabb* a, const tni_aabb* b)
+{
+    return a->lower.x <= b->upper.x && b->lower.x <= a->upper.x && a->lower.y <= b->upper.y &&
+           b->lower.y <= a->upper.y && a->lower.z <= b->upper.z && b->lower.z <= a->upper.z;
+}
+
+#endif

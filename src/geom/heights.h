@@ -1,0 +1,33 @@
+// heights: a height field: z over a grid of x and y, two triangles a cell, solid below. See heights.c.
+#ifndef TNI_HEIGHTS_H
+#define TNI_HEIGHTS_H
+
+#include "geom/geometry.h"
+
+/// Heights z[row * columns + column] at ((column - (columns - 1) / 2) dx, (row - (rows - 1) / 2) dy):
+/// the frame's origin is over the middle. Cells are cut from their lower left to their upper right.
+typedef struct tni_heights {
+    int           columns, rows; ///< at least 2 each
+    double        dx, dy;        ///< [m]
+    const double* z;
+    double        lowest, highest;
+} tni_heights;
+
+TNI_INLINE int tni_heights_triangle_count(const tni_heights* heights)
+{
+    return 2 * (heights->columns - 1) * (heights->rows - 1);
+}
+
+/// Corners of triangle `index` (two a cell, cells row by row), counter-clockwise seen from above.
+void tni_heights_triangle(const tni_heights* heights, int index, tn_vec3 corner[3]);
+/// The triangle across its edge from corner k to the next; -1: the field ends there.
+int tni_heights_beside(const tni_heights* heights, int index, int k);
+/// Calls visit, rising, for each triangle that has ground at or above the box's lower side, and
+/// overlaps it seen from above: what is below the surface meets it, too. In the field's frame.
+void tni_heights_visit(const tni_heights* heights, const tni_aabb*    box,
+                       void (*visit)(void* user, int triangle), void* user);
+/// The same triangles, the first `capacity`. Returns how many there are.
+int tni_heights_within(const tni_heights* heights, const tni_aabb* box, int* triangles,
+                       int capacity);
+
+#endif

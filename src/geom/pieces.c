@@ -1,0 +1,586 @@
+// pieces: a closed mesh as few convex pieces, nearly.
+//
+// A part is a set of triangles, what lies of the surface on one side of the cuts made so far. Its hull
+// is the hull of the solid on that side, too: where a cut goes through the solid, the cut's rim is on
+// the surface. How far the part is from convex: the largest depth of its surface below its hull,
+//     error = max over p of min over faces f of  o_f - n_f . p.
+// The inner function is concave; over a triangle it is at most min_f max_k (o_f - n_f . v_k), a bound
+// that is exact where the triangle lies on the hull. So the maximum is found by bounding: triangles
+// whose bound is no better than the best value found are left, others cut in four.
+//
+// Greedy, after [1]: while the part with the largest error is too far off, cut it in two by the plane,
+// of a few, for which
+//     (V_1 + V_2 + balance |V_1 - V_2|) / V
+// is least, V being the volumes of the hulls. The planes: through the deepest points, across the axes
+// of the frame and those of inertia; the flats around these points; slices at even distances. Then
+// pieces are put together again while some pair is within the tolerance as one, the best pair first.
+//
+// Differs from [1]: no tree search over cuts to come; the measure is the surface's depth alone. The
+// balance makes up for the first where no single cut gains anything (a ring must be quartered
+// before its pieces get any better). Planes are compared on SAMPLES triangles at most. Lengths are in
+// units of the mesh's half size. Cost: about a hundred hulls for each cut.
+// [1] X. Wei, M. Liu, Z. Ling, H. Su, Approximate Convex Decomposition for 3D Meshes with
+//     Collision-Aware Concavity and Tree Search, 2022.
+#include "geom/hull.h"
+#include "geom/mesh.h"
+
+enum { SAMPLES = 256, WORST = 6, FLATS = 24, SLICES = 7, CUTS_MAX = 128, LEVELS = 6 };
+static const double balance = 1e-3;
+static const double on_cut  = 1e-9; // of the half size: this near to a plane is on it
+
+typedef struct plane {
+    tn_vec3 n;
+    double  offset;
+} plane;
+
+static double over(const plane* p, tn_vec3 x)
+{
+    return tni_dot(p->n, x) - p->offset;
+}
+
+typedef struct part {
+    tni_arena arena; ///< of all that follows
+    tn_vec3*  soup;  ///< three points a triangle
+    int       count; ///< triangles
+    tn_vec3*  points;
+    int       point_count; ///< corners of the hull
+    plane*    faces;
+    int       face_count;
+    double    volume; ///< of the hull
+    double    error;
+    bool      done; ///< nothing cuts it
+} part;
+
+static part part_make(const tn_host* host, int triangles)
+{
+    part p = {.arena = tni_arena_make(host)};
+    p.soup = TNI_TAKE(&p.arena, tn_vec3, 3 * (size_t)triangles);
+    return p;
+}
+
+static void put(part* p, tn_vec3 a, tn_vec3 b, tn_vec3 c)
+{
+    tn_vec3* at = p->soup + 3 * p->count++;
+    at[0] = a, at[1] = b, at[2] = c;
+}
+
+// ---- Hulls -------------------------------------------------------------------------------------
+
+static double hull_volume(const tni_hull* hull, const tn_vec3* points)
+{
+    tni_moments sums = {0};
+    for (int f = 0; f < hull->face_count; ++f) {
+        const int* v = hull->faces[f].vertex;
+        if (hull->faces[f].alive) tni_moments_add(&sums, points[v[0]], points[v[1]], points[v[2]]);
+    }
+    return sums.volume;
+}
+
+static void take_corners(part* p, const tni_hull* hull, const tn_vec3* points, bool* used)
+{
+    for (int f = 0; f < hull->face_count; ++f) {
+        for (int k = 0; hull->faces[f].alive && k < 3; ++k) used[hull->faces[f].vertex[k]] = true;
+    }
+    for (int i = 0; i < hull->point_count; ++i) {
+        if (used[i]) p->points[p->point_count++] = points[i];
+    }
+}
+
+// A thin triangle of the hull may look anywhere. As far out as the points reach that way, its plane is
+// no nearer than the true faces.
+static double offset_of(const part* p, tn_vec3 n)
+{
+    double most = -HUGE_VAL;
+    for (int i = 0; i < p->point_count; ++i) most = fmax(most, tni_dot(n, p->points[i]));
+    return most;
+}
+
+static void take_faces(part* p, const tni_hull* hull, const tn_vec3* points)
+{
+    for (int f = 0; f < hull->face_count; ++f) {
+        const int* v = hull->faces[f].vertex;
+        if (!hull->faces[f].alive) continue;
+        const tn_vec3 a = points[v[0]], u = tni_sub(points[v[1]], a), w = tni_sub(points[v[2]], a);
+        const tn_vec3 cross = tni_cross(u, w), n = tni_normalised(cross);
+        const double  size = fmax(tni_dot(u, u), tni_dot(w, w)), area = tni_norm(cross);
+        if (!(area > 0)) continue;
+        const double offset       = area > 1e-4 * size ? tni_dot(n, a) : offset_of(p, n);
+        p->faces[p->face_count++] = (plane){n, offset};
+    }
+}
+
+// The part's hull, as that of the points.
+static tn_result wrap(part* p, const tn_vec3* points, int count)
+{
+    tni_hull        hull;
+    const tn_result result = tni_hull_create(&p->arena.host, points, count, &hull);
+    if (result != TN_OK) return result;
+    bool* used = TNI_TAKE(&p->arena, bool, count);
+    p->points  = TNI_TAKE(&p->arena, tn_vec3, count);
+    p->faces   = TNI_TAKE(&p->arena, plane, hull.face_count);
+    if (!p->arena.failed) {
+        take_corners(p, &hull, points, used);
+        take_faces(p, &hull, points);
+        p->volume = hull_volume(&hull, points);
+    }
+    tni_hull_free(&hull);
+    return p->arena.failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+// ---- How far from convex -----------------------------------------------------------------------
+
+static double depth_of(const part* p, tn_vec3 x)
+{
+    double depth = HUGE_VAL;
+    for (int f = 0; f < p->face_count; ++f) depth = fmin(depth, -over(&p->faces[f], x));
+    return depth;
+}
+
+static double depth_bound(const part* p, const tn_vec3 v[3])
+{
+    double bound = HUGE_VAL;
+    for (int f = 0; f < p->face_count; ++f) {
+        const plane* face = &p->faces[f];
+        bound = fmin(bound, -fmin(over(face, v[0]), fmin(over(face, v[1]), over(face, v[2]))));
+    }
+    return bound;
+}
+
+typedef struct deepest {
+    double found, proven; ///< the largest value, and no value is larger
+    double resolution;
+} deepest;
+
+static void search(const part* p, const tn_vec3 v[3], int level, deepest* d)
+{
+    const double bound = depth_bound(p, v);
+    if (bound <= d->proven && bound <= d->found + d->resolution) return;
+    const tn_vec3 middle = tni_scale(1.0 / 3, tni_add(v[0], tni_add(v[1], v[2])));
+    d->found             = fmax(d->found, depth_of(p, middle));
+    if (level == 0 || bound <= d->found + d->resolution) {
+        d->proven = fmax(d->proven, bound);
+        return;
+    }
+    const tn_vec3 m[3] = {tni_scale(0.5, tni_add(v[0], v[1])), tni_scale(0.5, tni_add(v[1], v[2])),
+                          tni_scale(0.5, tni_add(v[2], v[0]))};
+    const tn_vec3 part4[][3] = {
+        {v[0], m[0], m[2]}, {m[0], v[1], m[1]}, {m[2], m[1], v[2]}, {m[0], m[1], m[2]}};
+    for (int k = 0; k < 4; ++k) search(p, part4[k], level - 1, d);
+}
+
+// The depth of the surface below the hull, to the resolution, never too small; stops when it is above
+// the limit.
+static double error_of(const part* p, const tn_vec3* soup, int count, double resolution,
+                       double limit)
+{
+    deepest d = {.resolution = resolution};
+    for (int i = 0; i < 3 * count && d.found <= limit; ++i)
+        d.found = fmax(d.found, depth_of(p, soup[i]));
+    d.proven = d.found;
+    for (int t = 0; t < count && d.found <= limit; ++t) search(p, soup + 3 * t, LEVELS, &d);
+    return fmax(d.proven, d.found);
+}
+
+// ---- Cutting -----------------------------------------------------------------------------------
+
+static double snapped(double height)
+{
+    return fabs(height) <= on_cut ? 0 : height;
+}
+
+static tn_vec3 crossing(tn_vec3 a, double ha, tn_vec3 b, double hb)
+{
+    return tni_add_scaled(a, ha / (ha - hb), tni_sub(b, a));
+}
+
+// What of a triangle is on the side where side * height >= 0; returns the corners, 0 to 4.
+static int clip(const tn_vec3 v[3], const double height[3], double side, tn_vec3 out[4])
+{
+    int count = 0;
+    for (int k = 0; k < 3; ++k) {
+        const int    l = (k + 1) % 3;
+        const double a = side * height[k], b = side * height[l];
+        if (a >= 0) out[count++] = v[k];
+        if ((a > 0 && b < 0) || (a < 0 && b > 0)) out[count++] = crossing(v[k], a, v[l], b);
+    }
+    return count;
+}
+
+// The triangle's part on one side of a cut. One that lies in it belongs to the side where the solid is.
+static int clip_triangle(const tn_vec3 v[3], const plane* cut, double side, tn_vec3 out[4])
+{
+    double height[3];
+    for (int k = 0; k < 3; ++k) height[k] = snapped(over(cut, v[k]));
+    const double most  = fmax(height[0], fmax(height[1], height[2])),
+                 least = fmin(height[0], fmin(height[1], height[2]));
+    if (most == 0 && least == 0) {
+        const tn_vec3 n = tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0]));
+        if (side * tni_dot(n, cut->n) >= 0) return 0;
+    } else if ((side > 0 && most == 0) || (side < 0 && least == 0)) {
+        return 0; // touches it with a corner or an edge only
+    }
+    return clip(v, height, side, out);
+}
+
+static part cut_off(const part* from, const plane* cut, double side)
+{
+    part    p = part_make(&from->arena.host, 2 * from->count);
+    tn_vec3 out[4];
+    for (int t = 0; !p.arena.failed && t < from->count; ++t) {
+        const int count = clip_triangle(from->soup + 3 * t, cut, side, out);
+        if (count >= 3) put(&p, out[0], out[1], out[2]);
+        if (count == 4) put(&p, out[0], out[2], out[3]);
+    }
+    return p;
+}
+
+// Room for planes that might cut a part, and for the points on one side of them.
+typedef struct knife {
+    plane    cuts[CUTS_MAX];
+    int      cut_count;
+    tn_vec3* points; ///< of the samples
+} knife;
+
+static int points_beside(const part* p, int stride, const plane* cut, double side, tn_vec3* points)
+{
+    int     n = 0;
+    tn_vec3 out[4];
+    for (int t = 0; t < p->count; t += stride) {
+        const int count = clip_triangle(p->soup + 3 * t, cut, side, out);
+        for (int k = 0; k < count; ++k) points[n++] = out[k];
+    }
+    return n;
+}
+
+// Volume of the hull on one side; 0: there is none.
+static tn_result volume_beside(const part* p, const knife* k, const plane* cut, double side,
+                               double* volume)
+{
+    const int       stride = 1 + p->count / SAMPLES;
+    const int       count  = points_beside(p, stride, cut, side, k->points);
+    tni_hull        hull;
+    const tn_result result = tni_hull_create(&p->arena.host, k->points, count, &hull);
+    *volume                = 0;
+    if (result == TN_ERR_MODEL) return TN_OK;
+    if (result != TN_OK) return result;
+    *volume = hull_volume(&hull, k->points);
+    tni_hull_free(&hull);
+    return TN_OK;
+}
+
+// ---- Which planes ------------------------------------------------------------------------------
+
+static void add_cut(knife* k, tn_vec3 n, tn_vec3 through)
+{
+    const plane cut = {n, tni_dot(n, through)};
+    if (k->cut_count == CUTS_MAX || !(tni_dot(n, n) > 0.5)) return;
+    for (int i = 0; i < k->cut_count; ++i) {
+        const double side = tni_dot(k->cuts[i].n, n);
+        if (fabs(side) > 1 - 1e-9 && fabs(k->cuts[i].offset - side * cut.offset) < 1e-6) return;
+    }
+    k->cuts[k->cut_count++] = cut;
+}
+
+// Axes of inertia of the triangles' corners, as columns.
+static tni_mat3 main_axes(const part* p)
+{
+    tn_vec3  middle = {0};
+    tni_mat3 S      = {{0}}, axes;
+    for (int i = 0; i < 3 * p->count; ++i) middle = tni_add(middle, p->soup[i]);
+    middle = tni_scale(1 / (3.0 * p->count), middle);
+    for (int i = 0; i < 3 * p->count; ++i) {
+        const tn_vec3 d    = tni_sub(p->soup[i], middle);
+        const double  x[3] = {d.x, d.y, d.z};
+        for (int j = 0; j < 9; ++j) S.m[j] += x[j / 3] * x[j % 3];
+    }
+    (void)tni_symmetric_eigen(&S, &axes);
+    return axes;
+}
+
+// Corners of a triangle, middles of its edges, its middle: a bay between two flats is deepest there.
+static tn_vec3 sample(const tn_vec3 v[3], int k)
+{
+    if (k < 3) return v[k];
+    if (k < 6) return tni_scale(0.5, tni_add(v[k - 3], v[(k - 2) % 3]));
+    return tni_scale(1.0 / 3, tni_add(v[0], tni_add(v[1], v[2])));
+}
+
+static bool is_among(const tn_vec3* points, int count, tn_vec3 x)
+{
+    for (int i = 0; i < count; ++i)
+        if (tni_max_abs(tni_sub(points[i], x)) < 1e-6) return true;
+    return false;
+}
+
+// The deepest samples of the surface, at different places; returns how many.
+static int find_worst(const part* p, tn_vec3 worst[WORST])
+{
+    int    count = 0;
+    double depth[WORST];
+    for (int i = 0; i < 7 * p->count; ++i) {
+        const tn_vec3 x = sample(p->soup + 3 * (i / 7), i % 7);
+        const double  d = depth_of(p, x);
+        if (!(d > 1e-6) || (count == WORST && !(d > depth[WORST - 1]))) continue;
+        if (is_among(worst, count, x)) continue;
+        int at = count < WORST ? count++ : WORST - 1;
+        for (; at > 0 && depth[at - 1] < d; --at)
+            depth[at] = depth[at - 1], worst[at] = worst[at - 1];
+        depth[at] = d;
+        worst[at] = x;
+    }
+    return count;
+}
+
+static void add_flats(knife* k, const part* p, tn_vec3 at)
+{
+    const int most = k->cut_count + FLATS / WORST;
+    for (int t = 0; t < p->count && k->cut_count < most; ++t) {
+        const tn_vec3* v = p->soup + 3 * t;
+        for (int j = 0; j < 7; ++j) {
+            if (tni_max_abs(tni_sub(sample(v, j), at)) > 1e-9) continue;
+            add_cut(k, tni_normalised(tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0]))), at);
+        }
+    }
+}
+
+static void add_slices(knife* k, const part* p, tn_vec3 n)
+{
+    double lower = HUGE_VAL, upper = -HUGE_VAL;
+    for (int i = 0; i < p->point_count; ++i) {
+        lower = fmin(lower, tni_dot(n, p->points[i]));
+        upper = fmax(upper, tni_dot(n, p->points[i]));
+    }
+    for (int i = 1; i <= SLICES; ++i)
+        add_cut(k, n, tni_scale(lower + (upper - lower) * i / (SLICES + 1), n));
+}
+
+static void find_cuts(knife* k, const part* p)
+{
+    const tni_mat3 frames[2] = {tni_identity3(), main_axes(p)};
+    tn_vec3        worst[WORST];
+    const int      count = find_worst(p, worst);
+    k->cut_count         = 0;
+    for (int i = 0; i < count; ++i) {
+        add_flats(k, p, worst[i]);
+        for (int j = 0; j < 6; ++j) add_cut(k, tni_column(&frames[j / 3], j % 3), worst[i]);
+    }
+    for (int j = 0; j < 6; ++j) add_slices(k, p, tni_column(&frames[j / 3], j % 3));
+}
+
+// *best: -1 when no plane has a volume on both sides.
+static tn_result choose_cut(const part* p, const knife* k, int* best)
+{
+    double least = HUGE_VAL;
+    *best        = -1;
+    for (int i = 0; i < k->cut_count; ++i) {
+        double          left, right;
+        const plane*    cut    = &k->cuts[i];
+        const tn_result first  = volume_beside(p, k, cut, 1, &left);
+        const tn_result second = volume_beside(p, k, cut, -1, &right);
+        if (first != TN_OK || second != TN_OK) return TN_ERR_MEMORY;
+        if (!(left > 0) || !(right > 0)) continue;
+        const double cost = left + right + balance * fabs(left - right);
+        if (cost < least * (1 - 1e-9)) least = cost, *best = i;
+    }
+    return TN_OK;
+}
+
+// ---- The list of parts -------------------------------------------------------------------------
+
+typedef struct carving {
+    tn_host host;
+    part*   parts;
+    int     count, most;
+    double  tolerance; ///< in half sizes
+    double  resolution;
+} carving;
+
+static tn_result measure(const carving* c, part* p)
+{
+    if (p->arena.failed) return TN_ERR_MEMORY;
+    const tn_result result = wrap(p, p->soup, 3 * p->count);
+    if (result != TN_OK) return result;
+    p->error = error_of(p, p->soup, p->count, c->resolution, HUGE_VAL);
+    return TN_OK;
+}
+
+static tn_result cut_part(carving* c, int index, knife* k)
+{
+    part* p = &c->parts[index];
+    int   best;
+    find_cuts(k, p);
+    tn_result result = choose_cut(p, k, &best);
+    p->done          = true; // unless it goes well
+    if (result != TN_OK || best < 0) return result;
+    part left = cut_off(p, &k->cuts[best], 1), right = cut_off(p, &k->cuts[best], -1);
+    result = measure(c, &left);
+    if (result == TN_OK) result = measure(c, &right);
+    if (result != TN_OK) {
+        tni_arena_free(&left.arena);
+        tni_arena_free(&right.arena);
+        return result == TN_ERR_MODEL ? TN_OK : result; // the samples promised a volume: let it be
+    }
+    tni_arena_free(&p->arena);
+    *p                   = left;
+    c->parts[c->count++] = right;
+    return TN_OK;
+}
+
+static int worst_part(const carving* c)
+{
+    int worst = -1;
+    for (int i = 0; i < c->count; ++i) {
+        const part* p = &c->parts[i];
+        if (p->done || !(p->error > c->tolerance)) continue;
+        if (worst < 0 || p->error > c->parts[worst].error) worst = i;
+    }
+    return worst;
+}
+
+static tn_result carve(carving* c)
+{
+    tni_arena arena = tni_arena_make(&c->host);
+    knife*    k     = TNI_TAKE(&arena, knife, 1);
+    if (k != NULL) k->points = TNI_TAKE(&arena, tn_vec3, 4 * (SAMPLES + 1));
+    tn_result result = arena.failed ? TN_ERR_MEMORY : TN_OK;
+    for (int i; result == TN_OK && c->count < c->most && (i = worst_part(c)) >= 0;)
+        result = cut_part(c, i, k);
+    tni_arena_free(&arena);
+    return result;
+}
+
+// ---- Putting together again --------------------------------------------------------------------
+
+static double both_error(const carving* c, const part* hull, const part* a, const part* b)
+{
+    const double first = error_of(hull, a->soup, a->count, c->resolution, c->tolerance);
+    if (first > c->tolerance) return first;
+    return fmax(first, error_of(hull, b->soup, b->count, c->resolution, c->tolerance));
+}
+
+// Both as one, with its error; its triangles only when it is wanted.
+static tn_result join(const carving* c, const part* a, const part* b, bool whole, part* joined)
+{
+    const int count = a->point_count + b->point_count;
+    *joined         = part_make(&c->host, whole ? a->count + b->count : 0);
+    tn_vec3* points = TNI_TAKE(&joined->arena, tn_vec3, count);
+    if (joined->arena.failed) return TN_ERR_MEMORY;
+    memcpy(points, a->points, sizeof *points * (size_t)a->point_count);
+    memcpy(points + a->point_count, b->points, sizeof *points * (size_t)b->point_count);
+    const tn_result result = wrap(joined, points, count);
+    if (result != TN_OK) return TN_ERR_MEMORY; // each spans a volume, so both do
+    joined->error = both_error(c, joined, a, b);
+    for (int t = 0; whole && t < a->count + b->count; ++t) {
+        const tn_vec3* v = t < a->count ? a->soup + 3 * t : b->soup + 3 * (t - a->count);
+        put(joined, v[0], v[1], v[2]);
+    }
+    return TN_OK;
+}
+
+// The pair that is best as one, within the tolerance; *first -1: none.
+static tn_result best_pair(const carving* c, int* first, int* second)
+{
+    double least = c->tolerance;
+    *first       = -1;
+    for (int i = 0; i < c->count; ++i) {
+        for (int j = i + 1; j < c->count; ++j) {
+            part            joined;
+            const tn_result result = join(c, &c->parts[i], &c->parts[j], false, &joined);
+            tni_arena_free(&joined.arena);
+            if (result != TN_OK) return result;
+            if (joined.error < least || (*first < 0 && joined.error <= least))
+                least = joined.error, *first = i, *second = j;
+        }
+    }
+    return TN_OK;
+}
+
+static tn_result put_together(carving* c)
+{
+    for (int i, j; c->count > 1;) {
+        tn_result result = best_pair(c, &i, &j);
+        if (result != TN_OK || i < 0) return result;
+        part joined;
+        result = join(c, &c->parts[i], &c->parts[j], true, &joined);
+        if (result != TN_OK) {
+            tni_arena_free(&joined.arena);
+            return result;
+        }
+        tni_arena_free(&c->parts[i].arena);
+        tni_arena_free(&c->parts[j].arena);
+        c->parts[i] = joined;
+        memmove(c->parts + j, c->parts + j + 1, sizeof(part) * (size_t)(c->count - j - 1));
+        --c->count;
+    }
+    return TN_OK;
+}
+
+// ---- All of it ---------------------------------------------------------------------------------
+
+// A mesh that is inside out is turned.
+static void turn_outside(part* p)
+{
+    tni_moments sums = {0};
+    for (int t = 0; t < p->count; ++t)
+        tni_moments_add(&sums, p->soup[3 * t], p->soup[3 * t + 1], p->soup[3 * t + 2]);
+    for (int t = 0; sums.volume < 0 && t < p->count; ++t) {
+        const tn_vec3 swapped = p->soup[3 * t + 1];
+        p->soup[3 * t + 1]    = p->soup[3 * t + 2];
+        p->soup[3 * t + 2]    = swapped;
+    }
+}
+
+static tn_result begin(carving* c, const tni_mesh* mesh, tn_vec3 middle, double size)
+{
+    part* p  = &c->parts[0];
+    *p       = part_make(&c->host, mesh->triangle_count);
+    c->count = 1;
+    for (int i = 0; !p->arena.failed && i < 3 * mesh->triangle_count; ++i) {
+        const tn_vec3 d = tni_sub(mesh->vertices[mesh->triangles[i]], middle);
+        p->soup[i]      = tni_vec3(d.x / size, d.y / size, d.z / size);
+    }
+    if (p->arena.failed) return TN_ERR_MEMORY;
+    p->count = mesh->triangle_count;
+    turn_outside(p);
+    return measure(c, p);
+}
+
+static tn_result hand_out(tni_arena* arena, const carving* c, tn_vec3 middle, double size,
+                          tni_pieces* pieces)
+{
+    int total = 0;
+    for (int i = 0; i < c->count; ++i) total += c->parts[i].point_count;
+    int*     start  = TNI_TAKE(arena, int, c->count + 1);
+    tn_vec3* points = TNI_TAKE(arena, tn_vec3, total);
+    if (arena->failed) return TN_ERR_MEMORY;
+    *pieces = (tni_pieces){.count = c->count, .start = start, .points = points};
+    for (int i = 0, n = 0; i < c->count; ++i) {
+        const part* p = &c->parts[i];
+        for (int k = 0; k < p->point_count; ++k)
+            points[n++] = tni_add_scaled(middle, size, p->points[k]);
+        start[i + 1]  = n;
+        pieces->error = fmax(pieces->error, size * p->error);
+    }
+    return TN_OK;
+}
+
+tn_result tni_mesh_pieces(tni_arena* arena, const tni_mesh* mesh, double tolerance, int most,
+                          tni_pieces* pieces)
+{
+    tn_vec3      middle;
+    const double size = tni_points_extent(mesh->vertices, mesh->vertex_count, &middle);
+    tni_arena    list = tni_arena_make(&arena->host);
+    carving      c    = {.host       = arena->host,
+                         .most       = most > 1 ? most : 1,
+                         .tolerance  = fmax(tolerance / size, 1e-8), // the hull's own grid
+                         .resolution = fmax(tolerance / size, 1e-6) / 20};
+    *pieces           = (tni_pieces){0};
+    c.parts           = TNI_TAKE(&list, part, c.most);
+    tn_result result  = c.parts != NULL ? begin(&c, mesh, middle, size) : TN_ERR_MEMORY;
+    if (result == TN_OK) result = carve(&c);
+    if (result == TN_OK) result = put_together(&c);
+    if (result == TN_OK) result = hand_out(arena, &c, middle, size, pieces);
+    for (int i = 0; i < c.count; ++i) tni_arena_free(&c.parts[i].arena);
+    tni_arena_free(&list);
+    return result;
+}

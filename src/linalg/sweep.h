@@ -1,0 +1,91 @@
+// sweep: problems of pairs.h whose W is too large to be written down. See sweep.c.
+#ifndef TNI_SWEEP_H
+#define TNI_SWEEP_H
+
+#include "linalg/cone.h"
+#include "linalg/halves.h"
+#include "linalg/tangle.h"
+
+/// The part of a bundle within one component of the plan.
+typedef struct tni_piece {
+    int    node;         ///< of the island
+    int    first, count; ///< its places, in paths
+    size_t at;           ///< its part of the path, in the numbers of paths
+    size_t R;            ///< its columns of R, likewise
+} tni_piece;
+
+/// Rows that are solved for together: those of one point in contact, or equal rows.
+typedef struct tni_bundle {
+    int      row, count; ///< of all rows
+    tni_half half;
+    int      link, link_count;
+    int      level; ///< of a shock
+} tni_bundle;
+
+/// Bundles that share components with each other, and with no others.
+typedef struct tni_sweep_island {
+    int  bundle, bundle_count;
+    int  row, row_count;
+    int  node, node_count; ///< components, in node_dim
+    bool newton;           ///< they are small enough for it
+} tni_sweep_island;
+
+/// The rows of an island; the arrays are the caller's.
+typedef struct tni_sweep_rows {
+    const double*  b;
+    const uint8_t* condition;
+    const double*  mu;
+    double*        f; ///< in: a guess; out: the answer
+    double*        a; ///< out
+} tni_sweep_rows;
+
+typedef struct tni_sweep_report {
+    double residual; ///< as tni_pairs_residual
+    int    row;      ///< that has it; -1: none
+    int    rounds;   ///< sweeps and Newton steps
+} tni_sweep_report;
+
+typedef struct tni_sweep {
+    const tni_plan* plan;
+    tni_ldl*        ldl;
+    int             row_count, row_capacity, bundle_count, link_count, link_capacity;
+    int             node_count, closed; ///< closed: bundles that are in an island
+
+    tni_bundle*             bundles; ///< row_capacity of them
+    tni_piece*              links;
+    tni_halves              paths;  ///< L^-1 J^T times |D|^-1/2; and R
+    double*                 blocks; ///< by row: its part of W within the bundle
+    int*                    node_dim;
+    int*                    node_of;   ///< by component, scratch
+    double*                 s;         ///< by row of the plan: D^-1/2 L^-1 J^T f
+    double *                K, *h, *v; ///< of a Newton step
+    tni_cone*               cone;
+    tni_tangle              tangle;
+    const tni_sweep_island* island; ///< being solved
+} tni_sweep;
+
+/// For up to so many rows; numbers: of all paths. Fails with TN_ERR_MEMORY only.
+TN_NODISCARD tn_result tni_sweep_create(tni_arena* arena, const tni_plan* plan, int rows,
+                                        size_t numbers, tni_sweep* sweep);
+
+void tni_sweep_clear(tni_sweep* sweep, tni_ldl* ldl);
+/// `count` rows, TNI_GRIP_ROWS at most, of the island that comes next: x as for tni_ldl_solve_path.
+/// False: no room.
+bool tni_sweep_add(tni_sweep* sweep, const int* given, int given_count, int count, double* x);
+/// The bundles added since the last one are an island. False: no room.
+bool tni_sweep_close(tni_sweep* sweep, tni_sweep_island* island);
+/// Forgets what was added since the last island.
+void tni_sweep_drop(tni_sweep* sweep);
+/// Nothing moves row i of a bundle: W is zero there. Before it is closed.
+void tni_sweep_hold(tni_sweep* sweep, int bundle, int i);
+/// W of the rows of a bundle, TNI_GRIP_ROWS apart.
+double* tni_sweep_block(const tni_sweep* sweep, int bundle);
+
+/// Solves an island. At most so many sweeps and Newton steps; done at a residual of `goal` relative
+/// to the largest |b|. False: not done.
+bool tni_sweep_solve(tni_sweep* sweep, const tni_sweep_island* island, const tni_sweep_rows* rows,
+                     int limit, double goal, tni_sweep_report* report);
+/// a <- W f, of an island.
+void tni_sweep_apply(tni_sweep* sweep, const tni_sweep_island* island, const double* f, double* a);
+
+#endif

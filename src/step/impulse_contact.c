@@ -1,0 +1,434 @@
+// impulse_contact: contacts, limits and ropes in a step of the impulse method. After Tomcin, Sibbing,
+// Kobbelt 2014, section 7, and Guendelman, Bridson, Fedkiw 2003, with all contacts of a mechanism
+// solved for together and coupled to its joints (auxiliary.c).
+//
+//     preview   the flight as it would be without contacts; which stops matter on the way
+//     blows     on the velocities of the start, before any kick: stops with restitution that are
+//               approached and would be hit get w_n = -e w_n. What rests has no such velocity and
+//               is left alone: no threshold tells impact from rest. Then once more from the preview.
+//     close     with P >= 0 the impulse of each stop, friction in its cone,
+//                   M (u+ - u) = h/2 f + J^T p + J_c^T P,   J u+ = r,   J_n u+ >= r_n,   P (..) = 0
+//               until joints close and gaps at the end are what they may be,
+//                   r -= C(q') / h,       r_n += (g - gap(q')) / h,     g = min(gap(q), 0)
+//               and slip is that of both ends on average,
+//               which is the modified Newton iteration of the joints, over contacts too: they are
+//               met as exactly as joints are, whatever the lever or the mass ratio
+//     more      whatever else is passed through at the end joins in, and it closes again
+//     part      bodies that were in each other to begin with are pushed apart, in their places and
+//               not in their velocities, so that nothing pops
+//     land      at the end, with what touches there:  M' (u_end - u') = h/2 f' + J'^T p' + J_c'^T P',
+//               J_n' u_end >= 0, friction in its cone
+//
+// So velocities at the end fit joints and contacts alike, and the next step starts from what it has
+// measured. Friction acts on both halves of the kick with the normal impulse of that half; a slide is
+// of second order, and so is everything while contacts stay what they are.
+#include "step/stepper.h"
+
+enum {
+    BLOWS_MAX      = 5,
+    MORE_MAX       = 5,
+    ROUNDS_MAX     = 50,
+    PREVIEW_ROUNDS = 3,
+    PART_ROUNDS    = 10,
+    JOINT_ROUNDS   = 10,
+    STALLED        = 4
+};
+
+static const double rough   = 1e-4; // joint error with which a preview will do
+static const double beyond  = 1e-6; // penetration that is left alone
+static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/s], that is none
+static const double lands   = 1e-5; // what is as near as this at the end is in contact
+static const double slips   = 1e-6; // of a way [m or rad] in a step that was not foreseen
+static const double push    = 0.8;  // of a penetration that is taken away in a step
+
+static tni_auxiliary* stops_of(tn_stepper* s)
+{
+    return &s->system->auxiliary;
+}
+
+static tn_result fail_full(tn_why* why)
+{
+    return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
+}
+
+// ---- Which stops there are -----------------------------------------------------------------------
+
+static void recall(tn_stepper* s, double h)
+{
+    tni_auxiliary*     a = stops_of(s);
+    const tni_pressed* p = &s->impulse.pressed;
+    int                k = 0;
+    for (int i = 0; i < a->stop_count; ++i) {
+        tni_stop* stop = &a->stops[i];
+        while (k < p->count && p->ids[k] < stop->id) ++k;
+        if (k == p->count) break;
+        if (p->ids[k] != stop->id || stop->force[0] != 0) continue;
+        for (int r = 0; r < TNI_PRESS_ROWS; ++r)
+            stop->force[r] = 0.5 * h * p->forces[TNI_PRESS_ROWS * k + r];
+    }
+}
+
+// From the start to where the flight leads, which was looked at last.
+static tn_result find(tn_stepper* s, double h, tn_why* why)
+{
+    tni_auxiliary* a     = stops_of(s);
+    const double   start = tni_auxiliary_now(a);
+    const bool     room  = tni_stops_ahead(a, s->impulse.views, s->system->views, s->now.z);
+    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    if (!room) return fail_full(why);
+    if (tni_sleep_disturbed(s)) return TNI_WOKEN;
+    recall(s, h);
+    return TN_OK;
+}
+
+static bool grips(const tni_stop* stop)
+{
+    return stop->friction > 0 || stop->spinning > 0 || stop->rolling > 0;
+}
+
+// What a stop asks of the kick, by its gap and rates at the start: slip, spin and roll are to be none
+// in the middle of the step.
+static void ask(tni_stop* stop, double h)
+{
+    stop->rule    = grips(stop) && stop->row_count > 1 ? TNI_STOP_GRIPS : TNI_STOP_PUSHES;
+    stop->want[0] = -stop->rate[0] - fmax(stop->begun, 0) / h;
+    for (int k = 0; k < stop->row_count; ++k) stop->start[k] = stop->rate[k];
+    for (int k = 1; k < stop->row_count; ++k)
+        stop->want[k] = -stop->rate[k] - (h < HUGE_VAL ? 0.5 * h * stop->gamma[k] : 0);
+}
+
+static void ask_all(tn_stepper* s, int from, double h)
+{
+    tni_auxiliary* a = stops_of(s);
+    for (int i = from; i < a->stop_count; ++i) ask(&a->stops[i], h);
+    a->ready = false;
+}
+
+// ---- Blows ---------------------------------------------------------------------------------------
+
+// Whether something that bounces is hit within the step. Others take no part in blows but where they
+// touch.
+static bool are_hit(tn_stepper* s, double h)
+{
+    tni_auxiliary* a   = stops_of(s);
+    bool           any = false;
+    for (int i = 0; i < a->stop_count; ++i) {
+        tni_stop*  stop  = &a->stops[i];
+        const bool comes = stop->rate[0] < -touches && stop->gap + h * stop->rate[0] < 0;
+        const bool hit   = stop->restitution > 0 && comes;
+        stop->away       = !hit && !(stop->gap <= touches);
+        any              = any || hit;
+    }
+    return any;
+}
+
+// ---- Close ---------------------------------------------------------------------------------------
+
+// Whether a stop is pushing, by the last solve: one of force and what it leaves is 0 but for rounding.
+static bool pushes(const tni_stop* stop)
+{
+    return stop->force[0] * stop->weight[0] > fabs(stop->left[0]);
+}
+
+// What a row leaves is to be the mean of its rates at both ends. Returns how far it is from that.
+static double correct_slip(tni_stop* stop)
+{
+    double error = 0;
+    for (int k = 1; k < stop->row_count; ++k) {
+        const double first = stop->start[k] + stop->want[k] + stop->left[k];
+        const double off   = stop->left[k] - 0.5 * (first + stop->rate[k]);
+        stop->want[k] += off;
+        error = fmax(error, fabs(off));
+    }
+    return error;
+}
+
+// How far the gaps at the end are from what they may be; corrects what is asked for. Those that push
+// end where they may, others there or further.
+static double correct_gaps(tn_stepper* s, double h)
+{
+    tni_auxiliary* a     = stops_of(s);
+    double         error = 0;
+    for (int i = 0; i < a->stop_count; ++i) {
+        tni_stop*    stop = &a->stops[i];
+        const double off  = fmin(stop->begun, 0) - stop->gap;
+        const bool   on   = pushes(stop);
+        if (stop->rule == TNI_STOP_OPEN || (off <= 0 && !on)) continue;
+        if (stop->rule == TNI_STOP_GRIPS && on) {
+            const double slip = h * correct_slip(stop);
+            if (slip > slips) error = fmax(error, slip);
+        }
+        if (off <= 0 && stop->begun < -beyond) continue; // it parts: so much the better
+        stop->want[0] += off / h;
+        error = fmax(error, fabs(off));
+    }
+    return error;
+}
+
+// A solve in which forces do not quite meet all conditions is one: what is left is reported.
+static tn_result solve(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    const tn_result result = tni_impulse_solve_kick(s, h, why);
+    if (result != TN_ERR_DIVERGED || !stops_of(s)->report.jammed) return result;
+    ++report->jam_count;
+    return TN_OK;
+}
+
+// Keeps u+ if it is the best so far.
+static bool keep(tn_stepper* s, const tni_closing* c, double error, double* least,
+                 tni_closing* nearest)
+{
+    if (!(error < *least) && nearest->worst >= 0) return false;
+    *least         = error;
+    nearest->error = c->error;
+    nearest->worst = c->worst;
+    tni_copy_numbers(s->impulse.best, s->impulse.plus, s->model->u_count);
+    return true;
+}
+
+// Joints alone, with the impulses of the stops as they are: of several answers that friction leaves,
+// rounds may take now this, now that, and then joints never close to the last digit.
+static tn_result correct_joints(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
+                                tn_step_report* report, tn_why* why)
+{
+    tni_auxiliary* a      = stops_of(s);
+    const int      count  = a->stop_count;
+    double         least  = nearest->error;
+    tn_result      result = TN_OK;
+    a->stop_count         = 0;
+    a->ready              = false;
+    tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
+    for (int round = 0; round < JOINT_ROUNDS && least > tolerance; ++round) {
+        const tni_closing c = tni_impulse_fly(s, h);
+        if (!keep(s, &c, c.error, &least, nearest) && round > 0) break;
+        if (!(least > tolerance)) break;
+        result = tni_system_solve(s->system, NULL, s->impulse.asked, false, why);
+        if (result != TN_OK) break;
+        for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
+        ++report->iteration_count;
+    }
+    a->stop_count = count;
+    a->ready      = false;
+    return result;
+}
+
+// Joints and gaps. *closed: the joints are.
+static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
+                         bool* closed, tn_step_report* report, tn_why* why)
+{
+    const int n     = s->model->row_count;
+    int       since = 0;
+    double    least = HUGE_VAL;
+    tn_result result;
+    *nearest = (tni_closing){.error = HUGE_VAL, .worst = -1};
+    for (int round = 0; round <= ROUNDS_MAX; ++round) {
+        tni_copy_numbers(s->impulse.asked, s->impulse.goal, n);
+        result = solve(s, h, report, why);
+        if (result != TN_OK) return result;
+        const tni_closing c     = tni_impulse_fly(s, h);
+        const double      error = fmax(c.error, correct_gaps(s, h)), before = least;
+        if (round == 0) nearest->begun = c.error;
+        (void)keep(s, &c, error, &least, nearest);
+        since = least < 0.5 * before ? 0 : since + 1;
+        if (least <= tolerance || since > STALLED || !(error < 1e6)) break;
+        for (int i = 0; i < n; ++i) s->impulse.goal[i] += s->impulse.asked[i];
+        ++report->iteration_count;
+    }
+    result = TN_OK;
+    if (nearest->error > tolerance && nearest->error < rough)
+        result = correct_joints(s, h, tolerance, nearest, report, why);
+    *closed = nearest->error <= tolerance;
+    if (least > tolerance) { // the last one is not the best
+        tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
+        (void)tni_impulse_fly(s, h);
+    }
+    return result;
+}
+
+// ---- Part ----------------------------------------------------------------------------------------
+
+static double deepest(const tni_auxiliary* a)
+{
+    double most = 0;
+    for (int i = 0; i < a->stop_count; ++i) most = fmax(most, -a->stops[i].gap);
+    return most;
+}
+
+// Moves s->next, of which the system has had a look, and nothing else.
+static tn_result part(tn_stepper* s, double tolerance, tn_why* why)
+{
+    tni_auxiliary*  a      = stops_of(s);
+    const tn_model* model  = s->model;
+    const tni_place at     = tni_place_of(&s->next);
+    tn_result       result = TN_OK;
+    if (!(deepest(a) > beyond)) return TN_OK;
+    for (int i = 0; i < a->stop_count; ++i) {
+        a->stops[i].begun = a->stops[i].gap;
+        a->stops[i].rule  = TNI_STOP_PUSHES;
+    }
+    a->ready = false;
+    a->quiet = true;
+    for (int round = 0; round < PART_ROUNDS && result == TN_OK; ++round) {
+        int  worst;
+        bool done = tni_system_position_error(s->system, &worst) <= tolerance;
+        for (int i = 0; i < a->stop_count; ++i) {
+            tni_stop*    stop = &a->stops[i];
+            const double goal =
+                stop->begun < -beyond ? (1 - push) * stop->begun : fmin(stop->begun, 0);
+            stop->want[0] = goal - stop->gap;
+            done          = done && stop->want[0] <= beyond;
+        }
+        if (done) break;
+        for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] = -s->system->C[i];
+        for (int i = 0; i < model->constraint_count; ++i) { // speeds have no place
+            const tni_constraint* c = &model->constraints[i];
+            for (int k = c->held_count; k < c->row_count; ++k)
+                s->impulse.asked[c->row_start + k] = 0;
+        }
+        result = tni_system_solve(s->system, NULL, s->impulse.asked, false, why);
+        if (result == TN_ERR_DIVERGED && a->report.jammed) result = TN_OK;
+        if (result != TN_OK) break;
+        tni_advance(model, s->next.q, s->system->answer, s->next.q);
+        tni_system_look(s->system, &at);
+    }
+    a->quiet = false;
+    a->ready = false;
+    return result;
+}
+
+// A row of balls passes a blow on, one stop a time.
+static int most_blows(tn_stepper* s)
+{
+    return 8 + 2 * stops_of(s)->stop_count;
+}
+
+// ---- All of it -----------------------------------------------------------------------------------
+
+// The flight as it would be without contacts, joints closed by and large.
+static tn_result preview(tn_stepper* s, double h, tn_why* why)
+{
+    tn_result result = TN_OK;
+    for (int round = 0; round <= PREVIEW_ROUNDS; ++round) {
+        const tni_closing c = tni_impulse_fly(s, h);
+        if (!(c.error > rough) || round == PREVIEW_ROUNDS) break;
+        result = tni_system_solve(s->system, NULL, s->impulse.asked, false, why);
+        if (result != TN_OK) return result;
+        for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
+    }
+    return result;
+}
+
+static void view_start(tn_stepper* s)
+{
+    tni_views(s->model, s->now.time, s->now.q, s->now.u, s->impulse.views);
+}
+
+// Blows of the stops there are, if something is hit; then kicks again. *hit: so it was.
+static tn_result strike(tn_stepper* s, double h, bool* hit, tn_step_report* report, tn_why* why)
+{
+    *hit = are_hit(s, h);
+    if (!*hit) return TN_OK;
+    tn_result result        = tni_pass_blows_on(s, report, why);
+    stops_of(s)->stop_count = 0;
+    if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
+    return result;
+}
+
+// Stops ahead, after their blows; the kick that is asked for is in s->impulse.goal.
+static tn_result meet(tn_stepper* s, double h, int* blows, tn_step_report* report, tn_why* why)
+{
+    bool      hit    = true;
+    tn_result result = TN_OK;
+    while (hit && result == TN_OK) {
+        stops_of(s)->stop_count = 0;
+        view_start(s);
+        result = preview(s, h, why);
+        if (result == TN_OK) result = find(s, h, why);
+        hit = false;
+        if (result == TN_OK && ++*blows <= most_blows(s)) result = strike(s, h, &hit, report, why);
+    }
+    if (result == TN_OK) ask_all(s, 0, h);
+    return result;
+}
+
+// What is passed through at the end and is no stop yet. *again: the stops have changed.
+static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_step_report* report,
+                           tn_why* why)
+{
+    tni_auxiliary* a     = stops_of(s);
+    const double   start = tni_auxiliary_now(a);
+    const int known = a->stop_count, more = tni_stops_more(a, s->system->views, s->now.z, beyond);
+    bool      hit    = false;
+    tn_result result = TN_OK;
+    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    *again = more != 0;
+    if (more < 0) return fail_full(why);
+    if (more == 0) return TN_OK;
+    if (tni_sleep_disturbed(s)) return TNI_WOKEN;
+    tni_stops_look(a, s->impulse.views, s->now.z, true);
+    for (int i = known; i < a->stop_count; ++i) a->stops[i].begun = a->stops[i].gap;
+    ask_all(s, known, h);
+    if (++*blows <= most_blows(s)) result = strike(s, h, &hit, report, why);
+    return hit && result == TN_OK ? meet(s, h, blows, report, why) : result;
+}
+
+tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
+                            bool* closed, tn_step_report* report, tn_why* why)
+{
+    int       blows  = 0;
+    bool      again  = true;
+    tn_result result = meet(s, h, &blows, report, why);
+    for (int pass = 0; again && result == TN_OK; ++pass) {
+        result = correct(s, h, tolerance, nearest, closed, report, why);
+        if (result != TN_OK || !*closed || pass == MORE_MAX) break;
+        result = meet_more(s, h, &blows, &again, report, why);
+    }
+    return result == TN_OK && *closed ? part(s, tolerance, why) : result;
+}
+
+// ---- Land ----------------------------------------------------------------------------------------
+
+tn_result tni_impulse_find_landing(tn_stepper* s, tn_why* why)
+{
+    tni_auxiliary* a     = stops_of(s);
+    const double   start = tni_auxiliary_now(a);
+    const bool     room  = tni_stops_find(a, s->system->views, s->now.z, lands);
+    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    if (!room) return fail_full(why);
+    return tni_sleep_disturbed(s) ? TNI_WOKEN : TN_OK;
+}
+
+void tni_impulse_ask_landing(tn_stepper* s)
+{
+    tni_auxiliary* a = stops_of(s);
+    for (int i = 0; i < a->stop_count; ++i) {
+        tni_stop* stop = &a->stops[i];
+        ask(stop, HUGE_VAL);
+        // What comes flying and bounces does so in the next step.
+        if (stop->restitution > 0 && !stop->pushed && stop->rate[0] < -touches)
+            stop->rule = TNI_STOP_OPEN;
+    }
+    a->ready = false;
+}
+
+void tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report)
+{
+    tni_auxiliary* a      = stops_of(s);
+    tni_pressed*   p      = &s->impulse.pressed;
+    report->contact_count = 0;
+    report->deepest       = deepest(a);
+    p->count              = 0;
+    for (int i = 0; i < a->stop_count; ++i) {
+        tni_stop* stop = &a->stops[i];
+        report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
+        if (stop->force[0] > 0 && p->count < tni_pressed_capacity(s->model)) {
+            p->ids[p->count] = stop->id;
+            for (int r = 0; r < TNI_PRESS_ROWS; ++r)
+                p->forces[TNI_PRESS_ROWS * p->count + r] =
+                    r < stop->row_count ? 2 * stop->force[r] / h : 0;
+            ++p->count;
+        }
+        for (int r = 0; r < stop->row_count; ++r) // impulses were solved for; people ask for forces
+            stop->force[r] = (stop->force[r] + stop->before[r]) / h;
+    }
+}

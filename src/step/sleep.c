@@ -1,0 +1,269 @@
+// sleep: parts at rest that nothing disturbs are left out of the steps of the impulse method.
+//
+// Parts, what joints hold together, are tied into islands by contacts that push and by springs. An
+// island falls asleep at the end of a step when it touches something, has moved slower than the
+// setting `sleep_speed` (the root of 2 T / m of each part) for as long as `sleep` says, and nothing
+// that changes with time acts on it: its velocities are set to zero. Asleep, it costs a flag in a
+// loop: it is not looked at, not factored, not flown; what touches it only asleep or immovable is
+// not looked for. It wakes, all of it, in the step in which something awake comes to touch it:
+// that step is then taken anew with the island in it from its start. So does what is grabbed. Who
+// sets a pose or a velocity wakes everybody.
+//
+// It is part of the state who sleeps, and for how long the others have been still: steps depend on
+// the state alone. Islands are named by their first part; no order of visiting plays a role.
+#include "step/stepper.h"
+
+#include <math.h>
+
+static const double met = 1e-9; // a gap [m] that is none
+
+static const tni_plan* plan_of(const tn_stepper* s)
+{
+    return s->model->core.plan;
+}
+
+static int part_of(const tn_stepper* s, int body)
+{
+    return plan_of(s)->component_of[s->model->bodies[body].node];
+}
+
+// ---- Who may ---------------------------------------------------------------------------------------
+
+static void disturb(tn_stepper* s, int body)
+{
+    if (s->model->bodies[body].node >= 0) s->sleep.restless[part_of(s, body)] = 1;
+}
+
+static void note_restless(tn_stepper* s)
+{
+    const tn_model* model = s->model;
+    for (int i = 0; i < model->target_count; ++i) disturb(s, model->targets[i].body);
+    for (int i = 0; i < model->load_count; ++i) disturb(s, model->loads[i].body);
+    for (int i = 0; i < model->drag_count; ++i) disturb(s, model->drags[i].body);
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c      = &model->constraints[i];
+        bool                  driven = c->kind != TNI_CONSTRAINT_JOINT || c->pushes_otherwise;
+        if (c->kind == TNI_CONSTRAINT_JOINT) {
+            const tni_joint* joint = &model->joints[c->index];
+            driven                 = driven || joint->drive_count > 0 ||
+                     model->bodies[joint->body1].kind == TN_BODY_KINEMATIC ||
+                     model->bodies[joint->body2].kind == TN_BODY_KINEMATIC;
+        }
+        for (int k = 0; driven && k < c->edge_count; ++k)
+            disturb(s, model->edge_body[c->edge_start + k]);
+    }
+    for (int i = 0; i < model->free_count; ++i) {
+        const tn_body_kind kind = model->bodies[model->free_bodies[i]].kind;
+        if (kind == TN_BODY_AFFINE || kind == TN_BODY_USER) disturb(s, model->free_bodies[i]);
+    }
+}
+
+tn_result tni_sleep_create(tn_stepper* s)
+{
+    tni_sleep_work* work  = &s->sleep;
+    const int       parts = plan_of(s)->component_count;
+    work->on              = s->has_stops && s->settings.impulse.sleep > 0;
+    if (!work->on) return TN_OK;
+    work->still    = TNI_TAKE(&s->arena, double, parts);
+    work->restless = TNI_TAKE(&s->arena, uint8_t, parts);
+    work->asleep   = TNI_TAKE(&s->arena, uint8_t, parts);
+    work->bodies   = TNI_TAKE(&s->arena, uint8_t, s->model->body_count);
+    work->wake     = TNI_TAKE(&s->arena, uint8_t, parts);
+    work->up       = TNI_TAKE(&s->arena, int, parts);
+    work->mass     = TNI_TAKE(&s->arena, double, parts);
+    work->energy   = TNI_TAKE(&s->arena, double, parts);
+    if (s->arena.failed) return TN_ERR_MEMORY;
+    note_restless(s);
+    return TN_OK;
+}
+
+// ---- Who does --------------------------------------------------------------------------------------
+
+// Wakes all that fell asleep together with a part.
+static void wake(tn_stepper* s, int part)
+{
+    tni_sleep_work* work = &s->sleep;
+    const double    name = work->still[part];
+    for (int c = 0; name < 0 && c < plan_of(s)->component_count; ++c) {
+        if (work->still[c] == name) work->still[c] = 0;
+    }
+}
+
+void tni_sleep_begin(tn_stepper* s, const tn_state* state)
+{
+    tni_sleep_work* work = &s->sleep;
+    const int       n    = plan_of(s)->component_count;
+    if (!work->on) return;
+    tni_copy_numbers(work->still, state->still, n);
+    for (int c = 0; c < n; ++c) {
+        if (work->wake[c]) wake(s, c);
+    }
+    for (int i = 0; i < TN_HANDLES_MAX; ++i) {
+        const int body = state->outside.handles[i].body;
+        if (body > 0 && s->model->bodies[body].node >= 0) wake(s, part_of(s, body));
+    }
+    const bool any = work->any;
+    work->any      = false;
+    bool changed   = false;
+    for (int c = 0; c < n; ++c) {
+        const bool asleep = work->still[c] < 0;
+        changed           = changed || asleep != work->asleep[c];
+        work->asleep[c]   = asleep;
+        work->any         = work->any || asleep;
+    }
+    for (int i = 0; i < s->model->free_count; ++i)
+        work->bodies[s->model->free_bodies[i]] = work->asleep[part_of(s, s->model->free_bodies[i])];
+    if (changed) s->kept = false;
+    s->system->asleep         = NULL;
+    s->system->saddle->asleep = NULL;
+    tni_finder_leave_out(s->system->auxiliary.finder, NULL);
+    if (!work->any) return;
+    const tni_place at = tni_place_of(&s->now);
+    if (!s->kept || !any) tni_system_look(s->system, &at); // for what will not be looked at again
+    s->system->asleep         = work->bodies;
+    s->system->saddle->asleep = work->asleep;
+    tni_finder_leave_out(s->system->auxiliary.finder, work->bodies);
+}
+
+bool tni_sleep_disturbed(tn_stepper* s)
+{
+    tni_sleep_work* work = &s->sleep;
+    tni_auxiliary*  a    = &s->system->auxiliary;
+    bool            any  = false;
+    int             kept = 0;
+    if (!work->any) return false;
+    for (int i = 0; i < a->stop_count; ++i) {
+        int bodies[2];
+        tni_stop_bodies(a, &a->stops[i], bodies);
+        const bool one = work->bodies[bodies[0]], two = work->bodies[bodies[1]];
+        if (!one && !two) {
+            if (kept < i) {
+                a->stops[kept]           = a->stops[i];
+                a->stop_at[2 * kept]     = a->stop_at[2 * i];
+                a->stop_at[2 * kept + 1] = a->stop_at[2 * i + 1];
+            }
+            ++kept;
+            continue;
+        }
+        tni_row rows[TNI_TOUCH_ROWS];
+        if (a->stops[i].limit >= 0) continue;
+        (void)tni_touch_rows(s->model, &a->stops[i].touch, s->system->views, rows);
+        if (!(rows[0].C <= met)) continue;
+        work->wake[part_of(s, bodies[one ? 0 : 1])] = 1;
+        any                                         = true;
+    }
+    a->stop_count = kept;
+    return any;
+}
+
+void tni_sleep_settle(tn_stepper* s)
+{
+    if (s->sleep.on) memset(s->sleep.wake, 0, (size_t)plan_of(s)->component_count);
+}
+
+// ---- Who will --------------------------------------------------------------------------------------
+
+static int root_of(int* up, int i)
+{
+    while (up[i] != i) i = up[i] = up[up[i]];
+    return i;
+}
+
+// The lower number is the root.
+static void tie(int* up, int a, int b)
+{
+    a = root_of(up, a), b = root_of(up, b);
+    up[a > b ? a : b] = a > b ? b : a;
+}
+
+static void measure_speeds(tn_stepper* s, double h)
+{
+    tni_sleep_work* work  = &s->sleep;
+    const double    most  = s->settings.impulse.sleep_speed;
+    const tn_model* model = s->model;
+    const int       n     = plan_of(s)->component_count;
+    memset(work->mass, 0, sizeof(double) * (size_t)n);
+    memset(work->energy, 0, sizeof(double) * (size_t)n);
+    for (int i = 0; i < model->free_count; ++i) {
+        const int       index = model->free_bodies[i], c = part_of(s, index);
+        const tni_body* body = &model->bodies[index];
+        const double*   u    = s->next.u + body->u_start;
+        double          Mu[TNI_DIM_MAX];
+        if (work->asleep[c] || work->restless[c]) continue;
+        tni_mass_times(body, &s->system->views[index], u, Mu);
+        for (int k = 0; k < body->dim; ++k) work->energy[c] += u[k] * Mu[k];
+        work->mass[c] += body->mass;
+    }
+    for (int c = 0; c < n; ++c) {
+        if (work->asleep[c]) continue;
+        const bool still = work->mass[c] > 0 && work->energy[c] <= most * most * work->mass[c];
+        work->still[c]   = still ? work->still[c] + h : 0;
+        work->up[c]      = c;
+    }
+}
+
+// Islands of those awake; the energy of a root becomes the least time that its parts have been still,
+// its mass how many touches it has.
+static void find_islands(tn_stepper* s)
+{
+    tni_sleep_work*      work  = &s->sleep;
+    const tn_model*      model = s->model;
+    const tni_auxiliary* a     = &s->system->auxiliary;
+    const int            n     = plan_of(s)->component_count;
+    for (int i = 0; i < model->spring_count; ++i) {
+        const int one = model->springs[i].body1, two = model->springs[i].body2;
+        if (model->bodies[one].node < 0 || model->bodies[two].node < 0) continue;
+        if (!work->bodies[one] && !work->bodies[two])
+            tie(work->up, part_of(s, one), part_of(s, two));
+    }
+    for (int i = 0; i < a->stop_count; ++i) {
+        int bodies[2];
+        tni_stop_bodies(a, &a->stops[i], bodies);
+        const bool free1 = model->bodies[bodies[0]].node >= 0,
+                   free2 = model->bodies[bodies[1]].node >= 0;
+        if (free1 && free2 && a->stops[i].force[0] > 0)
+            tie(work->up, part_of(s, bodies[0]), part_of(s, bodies[1]));
+    }
+    for (int c = 0; c < n; ++c) work->energy[c] = HUGE_VAL, work->mass[c] = 0;
+    for (int c = 0; c < n; ++c) {
+        if (work->asleep[c]) continue;
+        double* least = &work->energy[root_of(work->up, c)];
+        *least        = fmin(*least, work->restless[c] ? 0 : work->still[c]);
+    }
+    for (int i = 0; i < a->stop_count; ++i) {
+        const tni_stop* stop = &a->stops[i];
+        int             bodies[2];
+        tni_stop_bodies(a, stop, bodies);
+        for (int side = 0; side < 2 && stop->limit < 0 && stop->force[0] > 0; ++side) {
+            const tni_body *own   = &model->bodies[bodies[side]],
+                           *other = &model->bodies[bodies[1 - side]];
+            if (own->node < 0) continue;
+            const int root = root_of(work->up, part_of(s, bodies[side]));
+            work->mass[root] += 1;
+            if (other->kind == TN_BODY_KINEMATIC || stop->touch.surface1.x != 0 ||
+                stop->touch.surface1.y != 0 || stop->touch.surface1.z != 0)
+                work->energy[root] = 0;
+        }
+    }
+}
+
+void tni_sleep_end(tn_stepper* s, double h)
+{
+    tni_sleep_work* work  = &s->sleep;
+    const tn_model* model = s->model;
+    if (!work->on) return;
+    measure_speeds(s, h);
+    find_islands(s);
+    for (int c = 0; c < plan_of(s)->component_count; ++c) {
+        if (work->asleep[c]) continue;
+        const int root = root_of(work->up, c);
+        if (work->mass[root] > 0 && work->energy[root] >= s->settings.impulse.sleep)
+            work->still[c] = -1 - root;
+    }
+    for (int i = 0; i < model->free_count; ++i) {
+        const tni_body* body = &model->bodies[model->free_bodies[i]];
+        const int       c    = part_of(s, model->free_bodies[i]);
+        if (work->asleep[c] || !(work->still[c] < 0)) continue;
+        memset(s->next.u + body->u_start, 0, sizeof(double) * (size_t)body->dim);
+    }
+}
