@@ -267,12 +267,11 @@ static void tell_contacts(const tnc_job* job, const start* s)
         }
         printf(".\n");
     }
-    tn_body_id pair[2];
-    if (tnc_find_unseen(job->scene, pair)) {
-        printf(
-            "'%s' and '%s' pass through each other: in this version only planes meet other shapes, and "
-            "spheres each other; affine bodies meet nothing.\n",
-            tn_model_body_name(job->model, pair[0]), tn_model_body_name(job->model, pair[1]));
+    tn_body_id body;
+    if (tnc_find_unseen(job->scene, &body)) {
+        printf("'%s' passes through everything: shapes of affine and user-defined bodies do not "
+               "collide.\n",
+               tn_model_body_name(job->model, body));
     }
     if (s->jam[0]) printf("No acceleration fits at the start: %s.\n", s->jam);
 }

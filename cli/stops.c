@@ -57,72 +57,16 @@ double tnc_joint_beyond(const tnc_job* job, tn_joint_id joint)
     return outside(position[0], def->limit.lower, def->limit.upper);
 }
 
-// ---- What passes through each other --------------------------------------------------------------
+// ---- What passes through everything --------------------------------------------------------------
 
-enum { PLANE = 1, SPHERE = 2, OTHER = 4, NEVER = 8 }; // NEVER: collides with nothing here
-
-// The kinds of shape that a body has and that collide. -1: the ground itself.
-static unsigned kinds_of(const tn_scene* scene, int body)
+bool tnc_find_unseen(const tn_scene* scene, tn_body_id* body)
 {
-    unsigned kinds = 0;
-    if (body < 0) return tn_scene_has_ground(scene) ? PLANE : 0;
-    const tn_body_def* def = tn_scene_body(scene, body);
-    for (int i = 0; i < def->shape_count; ++i) {
-        const tn_shape_def* s = &def->shapes[i];
-        if (!s->collide) continue;
-        kinds |= def->kind == TN_BODY_AFFINE || def->kind == TN_BODY_USER ? NEVER
-                 : s->type == TN_SHAPE_MESH                               ? NEVER
-                 : s->type == TN_SHAPE_PLANE                              ? PLANE
-                 : s->type == TN_SHAPE_SPHERE                             ? SPHERE
-                                                                          : OTHER;
-    }
-    return kinds;
-}
-
-static bool is_unseen(unsigned a, unsigned b)
-{
-    const bool never = a && b && ((a | b) & NEVER);
-    return never || ((a & OTHER) && (b & (OTHER | SPHERE))) || ((a & SPHERE) && (b & OTHER));
-}
-
-static bool same_pair(tn_body_id a, tn_body_id b, int one, int two)
-{
-    const int i = (int)a.bits - 1, k = (int)b.bits - 1;
-    return (i == one && k == two) || (i == two && k == one);
-}
-
-static bool are_apart(const tn_scene* scene, int one, int two)
-{
-    for (int i = 0; i < tn_scene_exclude_count(scene); ++i) {
-        const tn_contact_pair pair = tn_scene_exclude(scene, i);
-        if (same_pair(pair.body1, pair.body2, one, two)) return true;
-    }
-    for (int i = 0; i < tn_scene_joint_count(scene); ++i) {
-        const tn_constraint_def* own = tn_scene_constraint(scene, i);
-        const tn_joint_def*      def = own ? NULL : tn_scene_joint(scene, i);
-        if (def && same_pair(def->body1, def->body2, one, two)) return true;
-        if (own && own->body_count == 2 && same_pair(own->bodies[0], own->bodies[1], one, two))
-            return true;
-    }
-    return false;
-}
-
-static bool is_free(const tn_scene* scene, int body)
-{
-    const tn_body_kind kind = body < 0 ? TN_BODY_STATIC : tn_scene_body(scene, body)->kind;
-    return kind != TN_BODY_STATIC && kind != TN_BODY_KINEMATIC;
-}
-
-bool tnc_find_unseen(const tn_scene* scene, tn_body_id pair[2])
-{
-    const int count = tn_scene_body_count(scene);
-    for (int i = -1; i < count; ++i) {
-        const unsigned kinds = kinds_of(scene, i);
-        for (int k = i + 1; kinds && k < count; ++k) {
-            if (!is_unseen(kinds, kinds_of(scene, k))) continue;
-            if (!(is_free(scene, i) || is_free(scene, k)) || are_apart(scene, i, k)) continue;
-            pair[0].bits = (uint32_t)(i + 1);
-            pair[1].bits = (uint32_t)(k + 1);
+    for (int i = 0; i < tn_scene_body_count(scene); ++i) {
+        const tn_body_def* def = tn_scene_body(scene, i);
+        if (def->kind != TN_BODY_AFFINE && def->kind != TN_BODY_USER) continue;
+        for (int k = 0; k < def->shape_count; ++k) {
+            if (!def->shapes[k].collide) continue;
+            body->bits = (uint32_t)(i + 1);
             return true;
         }
     }

@@ -1,6 +1,7 @@
 // boxes: microseconds an update of the broad phase, the tree of src/geom/boxes.c beside sweep and
-// prune: boxes sorted by their lower ends along the axis where they spread most, the order kept from
-// one update to the next (insertion sort), each box tested against those that begin before it ends.
+// prune: boxes sorted by their lower ends along the axis where they spread most, the order kept
+// from one update to the next (insertion sort), each box tested against those that begin before it
+// ends.
 //     boxes [repeats]
 #define _POSIX_C_SOURCE 200809L
 #include "geom/boxes.h"
@@ -22,7 +23,7 @@ static double number(uint64_t* state) // in (-1, 1), the same for every run
     return (double)(int32_t)(*state >> 32) * 0x1p-31;
 }
 
-// ---- Sweep and prune ------------------------------------------------------------------------------
+// ---- Sweep and prune ---------------------------------------------------------------------------
 
 typedef struct sweep {
     int       count;
@@ -78,7 +79,7 @@ static int sweep_update(sweep* s, const tni_aabb* now, int axis)
     return pairs;
 }
 
-// ---- Scenes ---------------------------------------------------------------------------------------
+// ---- Scenes ------------------------------------------------------------------------------------
 
 typedef enum motion { REST, SHAKE, FALL, WALK } motion;
 
@@ -146,7 +147,8 @@ static figures run_tree(const scene* c, tn_vec3* x, tn_vec3* v, tni_aabb* now)
     for (int u = 0; u <= UPDATES; ++u) {
         move(c, u, x, v, now);
         const double t = seconds();
-        if (u == 0 && tni_boxes_create(NULL, c->count, c->count, NULL, NULL, &boxes) != TN_OK) exit(1);
+        if (u == 0 && tni_boxes_create(NULL, c->count, c->count, NULL, NULL, &boxes) != TN_OK)
+            exit(1);
         while (!tni_boxes_update(boxes, now))
             if (tni_boxes_grow(boxes) != TN_OK) exit(1);
         *(u == 0 ? &f.first : &f.mean) += seconds() - t;

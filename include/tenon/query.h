@@ -46,9 +46,9 @@ TN_API int tn_query_ray_all(const tn_query* query, tn_vec3 from, tn_vec3 directi
                             const tn_query_filter* filter,
                             bool (*visit)(void* user, const tn_ray_hit* hit), void* user);
 
-/// Every shape that overlaps or touches a box or a sphere, in the scene's order. Meshes count by their
-/// triangles, planes and height fields by all that is below them. visit: false stops. Returns how
-/// often it was called.
+/// Every shape that overlaps or touches a box or a sphere, in the scene's order. Meshes count by
+/// their triangles, planes and height fields by all that is below them. visit: false stops. Returns
+/// how often it was called.
 TN_API int tn_query_box(const tn_query* query, tn_frame pose, tn_vec3 half_size,
                         const tn_query_filter* filter,
                         bool (*visit)(void* user, tn_body_id body, int shape), void* user);
@@ -63,8 +63,8 @@ typedef struct tn_closest {
     int     shape1, shape2; ///< as in tn_ray_hit
 } tn_closest;
 
-/// Where two bodies are nearest, or overlap most, whether or not they may touch. A closed mesh has a
-/// positive distance to what lies within it. TN_ERR_MODEL: one has
+/// Where two bodies are nearest, or overlap most, whether or not they may touch. A closed mesh has
+/// a positive distance to what lies within it. TN_ERR_MODEL: one has
 /// no shape that collides, or they are the same; TN_ERR_UNSUPPORTED: all that they have are planes,
 /// meshes and height fields, of which one must be convex.
 TN_NODISCARD TN_API tn_result tn_query_closest(const tn_query* query, tn_body_id body1,

@@ -2,10 +2,10 @@
 //
 // A tree of boxes (geom/boxes.h) says which shapes may be meant, geometry says which are. The tree
 // remembers where shapes were before, so what it names, and in which order, may differ from one
-// past to another. The answers do not: rays take the least (distance, shape), and ask each shape for
-// its hit on the whole ray; all hits of a ray are found one after the other, each the least behind
-// the last; overlaps are gathered by rising number, BATCH at a time. Hence questions need no memory
-// of their own, and threads may ask at once.
+// past to another. The answers do not: rays take the least (distance, shape), and ask each shape
+// for its hit on the whole ray; all hits of a ray are found one after the other, each the least
+// behind the last; overlaps are gathered by rising number, BATCH at a time. Hence questions need no
+// memory of their own, and threads may ask at once.
 #include "tenon/query.h"
 #include "geom/boxes.h"
 #include "geom/cast.h"
@@ -25,7 +25,7 @@ struct tn_query {
     tni_polytope    cube;  ///< half edge 1
 };
 
-// ---- Making and moving ----------------------------------------------------------------------------
+// ---- Making and moving -------------------------------------------------------------------------
 
 static bool never(const void* user, int a, int b) // no pairs are kept
 {
@@ -70,6 +70,21 @@ void tn_query_free(tn_query* query)
     tni_host_give(&host, query, sizeof *query);
 }
 
+// The box around all that counts as the shape: of a height field what is below it, too.
+static tni_aabb bounds_of(const tni_geometry* g, const tni_pose* pose)
+{
+    tni_aabb      box = tni_bounds(g, pose);
+    const tn_vec3 up  = tni_column(&pose->R, 2);
+    if (g->type != TN_SHAPE_HEIGHTS) return box;
+    if (up.x > 0) box.lower.x = -HUGE_VAL;
+    if (up.y > 0) box.lower.y = -HUGE_VAL;
+    if (up.z > 0) box.lower.z = -HUGE_VAL;
+    if (up.x < 0) box.upper.x = HUGE_VAL;
+    if (up.y < 0) box.upper.y = HUGE_VAL;
+    if (up.z < 0) box.upper.z = HUGE_VAL;
+    return box;
+}
+
 void tn_query_update(tn_query* query, const tn_state* state)
 {
     const tn_model* model = query->model;
@@ -81,7 +96,7 @@ void tn_query_update(tn_query* query, const tn_state* state)
         for (int i = query->first[body]; i < query->first[body + 1]; ++i) {
             const tni_pose inner = {model->shapes[i].p, model->shapes[i].F};
             query->poses[i]      = tni_pose_of(&at, &inner);
-            query->bounds[i]     = tni_bounds(&model->shapes[i].geometry, &query->poses[i]);
+            query->bounds[i]     = bounds_of(&model->shapes[i].geometry, &query->poses[i]);
         }
     }
     const bool done = tni_boxes_update(query->boxes, query->bounds);
@@ -108,7 +123,7 @@ static int shape_in_body(const tn_query* q, int index)
     return index - q->first[q->model->shapes[index].body];
 }
 
-// ---- Rays -----------------------------------------------------------------------------------------
+// ---- Rays --------------------------------------------------------------------------------------
 
 /// The least (t, shape) behind (after_t, after_shape).
 typedef struct shot {
@@ -193,7 +208,7 @@ int tn_query_ray_all(const tn_query* query, tn_vec3 from, tn_vec3 direction, dou
     return count;
 }
 
-// ---- Two shapes -----------------------------------------------------------------------------------
+// ---- Two shapes --------------------------------------------------------------------------------
 
 // Whether the ground of a height field is above a point.
 static bool is_below(const tni_heights* field, const tni_pose* pose, tn_vec3 point)
@@ -220,7 +235,8 @@ static tni_nearest over_plane(const tni_pose* p1, const tni_geometry* g2, const 
                          .c2  = low};
 }
 
-// Shape 1 is a mesh or height field, shape 2 convex. Where they cross: the deepest point of contact.
+// Shape 1 is a mesh or height field, shape 2 convex. Where they cross: the deepest point of
+// contact.
 static tni_nearest over_surface(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
                                 const tni_pose* p2)
 {
@@ -261,7 +277,7 @@ static tni_nearest nearest_of(const tni_geometry* g1, const tni_pose* p1, const 
     return tni_nearest_points(g1, p1, g2, p2);
 }
 
-// ---- Overlaps -------------------------------------------------------------------------------------
+// ---- Overlaps ----------------------------------------------------------------------------------
 
 /// The least BATCH shapes with a number above `after` that the tree names, rising.
 typedef struct batch {
@@ -339,7 +355,7 @@ int tn_query_sphere(const tn_query* query, tn_vec3 centre, double radius,
     return overlaps(query, &g, &at, filter, visit, user);
 }
 
-// ---- Closest points -------------------------------------------------------------------------------
+// ---- Closest points ----------------------------------------------------------------------------
 
 // At most the distance of what lies in two boxes.
 static double boxes_apart(const tni_aabb* a, const tni_aabb* b)

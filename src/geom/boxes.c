@@ -24,6 +24,15 @@
 // Fat margin: MARGIN of the longest side all around, and AHEAD updates of the motion since the last
 // fitting, at most the longest side. A box that was fitted as moving is fitted again after PATIENCE
 // updates, for it may have come to rest. None of this changes which boxes really overlap.
+//
+// Microseconds an update, mean of 120, beside sweep and prune along the axis of the largest spread
+// (order kept, insertion sort), which was the alternative (bench/micro/boxes.c, -O3, quiet
+// machine):
+//     boxes                      tree   sweep        boxes                       tree   sweep
+//     2,000 at rest                 7     510        20,000 of a walking crowd    860   5,260
+//     2,000 in a pile, shaking      6     740        20,000 in a pile, shaking     60  23,800
+//     2,000 falling               100     280        20,000, ten of them move      60   5,050
+//     10,000 spread wide, moving  230     490        the first: building it    11,000   7,600
 #include "geom/boxes.h"
 
 #include <math.h>
@@ -74,7 +83,7 @@ struct tni_boxes {
     uint32_t  mask;
 };
 
-// ---- Memory ---------------------------------------------------------------------------------------
+// ---- Memory ------------------------------------------------------------------------------------
 
 static uint32_t slot_of(const tni_boxes* s, tni_pair p)
 {
@@ -170,7 +179,7 @@ size_t tni_boxes_bytes(const tni_boxes* boxes)
     return sizeof *boxes + boxes->arena.bytes + boxes->pair_arena.bytes;
 }
 
-// ---- Pairs ----------------------------------------------------------------------------------------
+// ---- Pairs -------------------------------------------------------------------------------------
 
 // The slot that has the pair, or the empty one where it would be.
 static uint32_t find(const tni_boxes* s, tni_pair p)
@@ -233,7 +242,7 @@ static void drop_parted(tni_boxes* s)
     }
 }
 
-// ---- Fat boxes ------------------------------------------------------------------------------------
+// ---- Fat boxes ---------------------------------------------------------------------------------
 
 static bool holds(const tni_aabb* a, const tni_aabb* b)
 {
@@ -299,7 +308,7 @@ static bool look(tni_boxes* s, const tni_aabb* now)
     return lacking;
 }
 
-// ---- The tree -------------------------------------------------------------------------------------
+// ---- The tree ----------------------------------------------------------------------------------
 
 static double less(double a, double b)
 {
@@ -424,7 +433,7 @@ static void refit(tni_boxes* s)
     s->built_size = less(s->built_size, s->size);
 }
 
-// ---- New pairs ------------------------------------------------------------------------------------
+// ---- New pairs ---------------------------------------------------------------------------------
 
 // All pairs in the tree with one that moved: those of a leaf with leaves after it.
 static bool meet_all(tni_boxes* s)
@@ -521,7 +530,7 @@ tn_vec3* tni_boxes_note(tni_boxes* boxes, int pair)
     return &boxes->notes[pair];
 }
 
-// ---- Queries --------------------------------------------------------------------------------------
+// ---- Queries -----------------------------------------------------------------------------------
 
 void tni_boxes_query(const tni_boxes* boxes, const tni_aabb*     box,
                      void (*visit)(void* user, int index), void* user)

@@ -14,7 +14,8 @@ typedef struct tni_pair {
 typedef struct tni_boxes tni_boxes;
 
 /// For `count` boxes, none of them placed yet, and room for `pairs` pairs. may_meet: asked once for
-/// each new pair; NULL: all may. Memory of its own from the host, so that it may grow between steps.
+/// each new pair; NULL: all may. Memory of its own from the host, so that it may grow between
+/// steps.
 TN_NODISCARD tn_result tni_boxes_create(const tn_host* host, int count, int pairs,
                                         bool (*may_meet)(const void* user, int a, int b),
                                         const void* user, tni_boxes** boxes);
@@ -23,8 +24,8 @@ void                   tni_boxes_free(tni_boxes* boxes); ///< NULL is allowed
 TN_NODISCARD tn_result tni_boxes_grow(tni_boxes* boxes);
 size_t                 tni_boxes_bytes(const tni_boxes* boxes);
 
-/// Where all boxes are now. Infinite ones are allowed; a box with a NaN meets nothing. False: no room
-/// for the pairs; grow and call again. Nothing is allocated.
+/// Where all boxes are now. Infinite ones are allowed; a box with a NaN meets nothing. False: no
+/// room for the pairs; grow and call again. Nothing is allocated.
 bool tni_boxes_update(tni_boxes* boxes, const tni_aabb* now);
 /// Of the last update. Each pair once, in no order that means anything.
 int             tni_boxes_pair_count(const tni_boxes* boxes);
@@ -32,14 +33,16 @@ const tni_pair* tni_boxes_pairs(const tni_boxes* boxes);
 /// A word of memory for each pair, zero when it is new, kept while it stays: for warm starts.
 tn_vec3* tni_boxes_note(tni_boxes* boxes, int pair);
 
-/// Boxes that a box, or a ray from `from` along `d` over lengths 0 .. most (in units of d), meets, and
-/// perhaps others: visit is called for each, in no order that means anything; what it returns is the new `most`.
+/// Boxes that a box, or a ray from `from` along `d` over lengths 0 .. most (in units of d), meets,
+/// and perhaps others: visit is called for each, in no order that means anything; what it returns
+/// is the new `most`.
 void   tni_boxes_query(const tni_boxes* boxes, const tni_aabb* box,
                        void (*visit)(void* user, int index), void* user);
 double tni_boxes_ray(const tni_boxes* boxes, tn_vec3 from, tn_vec3 d, double most,
                      double (*visit)(void* user, int index, double most), void* user);
 
-/// Where from + t d, 0 <= t <= most, enters a box, rounded so that no box is lost; HUGE_VAL: nowhere.
+/// Where from + t d, 0 <= t <= most, enters a box, rounded so that no box is lost; HUGE_VAL:
+/// nowhere.
 double tni_ray_enters(const tni_aabb* box, tn_vec3 from, tn_vec3 d, double most);
 
 #endif

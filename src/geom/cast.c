@@ -3,8 +3,8 @@
 // A ray is brought into the shape's frame with a unit direction u, and enters a convex shape where
 // the last of the sets whose intersection it is (slabs, half spaces, a cylinder without ends) is
 // entered, if that is before the first of them is left. A capsule is a union, so the first entry of
-// its parts counts. Balls: with the point m nearest to the centre, r^2 - m . m = s^2, and the ray is
-// inside from s before that point to s behind it.
+// its parts counts. Balls: with the point m nearest to the centre, r^2 - m . m = s^2, and the ray
+// is inside from s before that point to s behind it.
 //
 // Triangles [1]: in coordinates seen from the start of the ray, sheared so that it runs along its
 // largest axis, the ray passes an edge a, b on the side of the sign of a_x b_y - a_y b_x. Seen from
@@ -13,21 +13,21 @@
 //
 // Meshes are walked by their tree; height fields cell by cell along the axis on which the ray
 // crosses more of them, with the one or two cells across that it sees there. Closed meshes and
-// height fields are entered through fronts only; an open mesh has no inside, and is met from both sides,
-// its normal then being on the side the ray comes from.
+// height fields are entered through fronts only; an open mesh has no inside, and is met from both
+// sides, its normal then being on the side the ray comes from.
 //
-// First touch by conservative advancement [2]: with the gap g along n at t, matter comes nearer along
-// n, fixed in the world, at most at the rate
+// First touch by conservative advancement [2]: with the gap g along n at t, matter comes nearer
+// along n, fixed in the world, at most at the rate
 //     c = n . (move1 - move2) + |turn1 x n| rho1 + |turn2 x n| rho2,
 // rho being how far a shape reaches from its axis of turning. So the gap stays above g - c dt, and
 // t + (g - AIM reach) / c is never late. A plane that turns has no rho: there the height of a point
-// over it changes at the rate of the relative velocity at the point, at most. Triangles of meshes and
-// height fields near the path are tried one by one.
+// over it changes at the rate of the relative velocity at the point, at most. Triangles of meshes
+// and height fields near the path are tried one by one.
 // Steps come to an end because each is at least (1 - AIM) reach / c; after ROUNDS_MAX of them the
 // time reached is returned as if they touched: early, but not late.
 //
-// What of a surface is nearest to a shape: its triangles within a distance are tried, which is doubled
-// until the gap found is not larger.
+// What of a surface is nearest to a shape: its triangles within a distance are tried, which is
+// doubled until the gap found is not larger.
 // [1] S. Woop, C. Benthin, I. Wald, Watertight Ray/Triangle Intersection, 2013.
 // [2] B. Mirtich, Impulse-based Dynamic Simulation of Rigid Body Systems, 1996, section 2.3.
 #include "geom/cast.h"
@@ -54,7 +54,7 @@ typedef struct span {
 static const span everywhere = {-HUGE_VAL, HUGE_VAL, {0, 0, 0}};
 static const span nowhere    = {HUGE_VAL, -HUGE_VAL, {0, 0, 0}};
 
-// ---- Convex shapes --------------------------------------------------------------------------------
+// ---- Convex shapes -----------------------------------------------------------------------------
 
 // Cuts off what is outside the half space n . p <= offset.
 static void cut(span* s, const local_ray* r, tn_vec3 n, double offset)
@@ -156,7 +156,7 @@ static span in_shape(const tni_geometry* g, const local_ray* r)
     }
 }
 
-// ---- Triangles ------------------------------------------------------------------------------------
+// ---- Triangles ---------------------------------------------------------------------------------
 
 /// A ray among triangles: axes so that u is longest along the third, and the best hit so far.
 typedef struct needle {
@@ -247,7 +247,7 @@ static void through_mesh(needle* n)
     }
 }
 
-// ---- Height fields --------------------------------------------------------------------------------
+// ---- Height fields -----------------------------------------------------------------------------
 
 static void pierce_cell(needle* n, int column, int row)
 {
@@ -353,7 +353,7 @@ bool tni_cast_ray(const tni_geometry* geometry, const tni_pose* pose, tn_vec3 fr
     return true;
 }
 
-// ---- First touch ----------------------------------------------------------------------------------
+// ---- First touch -------------------------------------------------------------------------------
 
 tni_pose tni_sweep_at(const tni_sweep_motion* motion, double t)
 {
@@ -468,7 +468,7 @@ static void make_triangle(triangle* f)
                                              .edges        = edges,
                                              .around_start = around_start,
                                              .around       = around,
-                                             .middle = tni_scale(1.0 / 3, tni_add(v[0], tni_add(v[1], v[2])))};
+                                             .middle       = middle};
 }
 
 /// Shape 1 is a mesh or a height field; the earliest of its triangles.
@@ -549,7 +549,7 @@ bool tni_first_touch(const tni_geometry* g1, const tni_sweep_motion* m1, const t
     return touch_surface(&c, t);
 }
 
-// ---- The nearest triangle -------------------------------------------------------------------------
+// ---- The nearest triangle ----------------------------------------------------------------------
 
 typedef struct nearby {
     const tni_geometry *g1, *g2;

@@ -1,21 +1,21 @@
 // collide: where two shapes touch.
 //
-// Two convex shapes are taken in a fixed order (box, convex, cylinder, capsule, sphere; of two alike
-// the larger first) and in the frame of the first, so that neither the order of the arguments nor
-// the place in the world says anything. Then
-//     spheres, capsules     closed forms of points and segments
-//     sphere and others     the nearest point of box or cylinder, closed
-//     boxes                 the direction that parts them most (collide_box.c), the flat across it and
-//                           what lies over it (collide_patch.c); where no flat has the distance, edges
-//                           that cross; else as all others
-//     all others            the distance, or depth, and its direction (gjk.c); then the flat across it
-//                           and what lies over it, if that has the distance; lines side by side (edges,
-//                           sides of cylinders): two ends; else the one point that was found
+// Two convex shapes are taken in a fixed order (box, convex, cylinder, capsule, sphere; of two
+// alike the larger first) and in the frame of the first, so that neither the order of the
+// arguments nor the place in the world says anything. Then
+//     spheres, capsules   closed forms of points and segments
+//     sphere and others   the nearest point of box or cylinder, closed
+//     boxes               the direction that parts them most (collide_box.c), the flat across it
+//                         and what lies over it (collide_patch.c); where no flat has the
+//                         distance, edges that cross; else as all others
+//     all others          the distance, or depth, and its direction (gjk.c); then the flat across
+//                         it and what lies over it, if that has the distance; lines side by side
+//                         (edges, sides of cylinders): two ends; else the one point found
 //
-// The normal belongs to the flat. Where there is none but a round (of capsule, sphere; the side of a
-// cylinder is a ball about its axis, see collide_patch.c), it leads from centre to centre. Two edges
-// or a vertex against one have no round: their normal is held in shape 1, right to first order
-// because moving n about the line c1 c2 changes n . (c2 - c1) by nothing.
+// The normal belongs to the flat. Where there is none but a round (of capsule, sphere; the side of
+// a cylinder is a ball about its axis, see collide_patch.c), it leads from centre to centre. Two
+// edges or a vertex against one have no round: their normal is held in shape 1, right to first
+// order because moving n about the line c1 c2 changes n . (c2 - c1) by nothing.
 #include "geom/collide.h"
 
 #include "geom/collide_parts.h"
@@ -53,7 +53,7 @@ static tn_vec3 direction(tn_vec3 d, tn_vec3 instead)
     return l > 0 && l < HUGE_VAL ? tni_scale(1 / l, d) : instead;
 }
 
-// ---- Spheres -------------------------------------------------------------------------------------
+// ---- Spheres -----------------------------------------------------------------------------------
 
 // Shape 1: sphere or capsule.
 static int ball_on_line(const tni_two* two, tni_spot* spots)
@@ -105,7 +105,7 @@ static int ball_on_cylinder(const tni_two* two, tni_spot* spots)
     return kept(two, spots);
 }
 
-// ---- Capsules ------------------------------------------------------------------------------------
+// ---- Capsules ----------------------------------------------------------------------------------
 
 typedef struct lines {
     tn_vec3 a1, b1, a2, b2; // ends of the axes
@@ -188,7 +188,7 @@ static int capsules(const tni_two* two, tni_spot* spots)
     return count;
 }
 
-// ---- Side by side --------------------------------------------------------------------------------
+// ---- Side by side ------------------------------------------------------------------------------
 
 // The line of a shape that lies across n, furthest along it: the axis of a cylinder or capsule, or
 // the edge of a polytope, in the frame of the pose; false when there is none.
@@ -218,8 +218,8 @@ static double line_radius(const tni_geometry* g)
     return g->type == TN_SHAPE_CYLINDER || g->type == TN_SHAPE_CAPSULE ? g->radius : 0;
 }
 
-// Two lines side by side, one of them an edge or a cylinder's, where the gap is `gap`: the two ends
-// of what they share.
+// Two lines side by side, one of them an edge or a cylinder's, where the gap is `gap`: the two
+// ends of what they share.
 static int side_by_side_spots(const tni_two* two, tn_vec3 n, double gap, tni_spot* spots)
 {
     const tni_pose own = home();
@@ -247,9 +247,9 @@ static int side_by_side_spots(const tni_two* two, tn_vec3 n, double gap, tni_spo
     return fabs(least - gap) <= two->margin ? count : 0;
 }
 
-// ---- All others ----------------------------------------------------------------------------------
+// ---- All others --------------------------------------------------------------------------------
 
-// A point p on the side or rim of a cylinder, whose inside lies along d, as a ball about its axis.
+// Of the ball about the axis that a cylinder touches with along n; 0 for what has none.
 static double ball_radius(const tni_geometry* g, tn_vec3 axis, tn_vec3 n)
 {
     if (g->type != TN_SHAPE_CYLINDER) return 0;
@@ -310,7 +310,7 @@ static int boxes(const tni_two* two, tni_spot* spots)
     return count > 0 ? count : others(two, spots);
 }
 
-// ---- Which pair it is ----------------------------------------------------------------------------
+// ---- Which pair it is --------------------------------------------------------------------------
 
 static int rank_of(tn_shape_type type)
 {

@@ -1,15 +1,15 @@
 // collide_box: the direction along which two boxes are furthest apart, or overlap least.
 //
-// Convex sets are apart along n by s(n) = min over 2 of n . p - max over 1 of n . p, never more than
-// their distance, and if they overlap, the largest s is the least translation that parts them,
-// negative. For boxes the largest is that of a face of either or of two edges, across both:
+// Convex sets are apart along n by s(n) = min over 2 of n . p - max over 1 of n . p, never more
+// than their distance, and if they overlap, the largest s is the least translation that parts
+// them, negative. For boxes the largest is that of a face of either or of two edges, across both:
 //     3 + 3 + 9 directions [1], from the boxes' frames and R, the second in the frame of the first.
 // A later direction must beat the ones before it by the margin: where a face and edges are as good
-// the face has the patch of points, and rounding must not choose. Edges count as parallel up to the
-// sine `parallel`; then a face is as good up to that sine.
+// the face has the patch of points, and rounding must not choose. Edges count as parallel up to
+// the sine `parallel`; then a face is as good up to that sine.
 //
-// The faces' direction is exact, and so is s where the boxes touch: nothing here is divided by a gap.
-// [1] S. Gottschalk, M. Lin, D. Manocha, OBBTree, SIGGRAPH 96.
+// The faces' direction is exact, and so is s where the boxes touch: nothing here is divided by a
+// gap. [1] S. Gottschalk, M. Lin, D. Manocha, OBBTree, SIGGRAPH 96.
 #include "geom/collide_parts.h"
 
 static const double parallel = 1e-6;

@@ -1,27 +1,28 @@
 // collide_patch: what lies over a flat of a shape, as points.
 //
-// The reference is a flat: a face of a polytope, an end of a cylinder; outward normal m, in the frame
-// of its shape. What faces it, the incident feature of the other shape, is the face that has the
-// vertex deepest along -m and leans the least, a rim, a side line of a cylinder, the axis of a
+// The reference is a flat: a face of a polytope, an end of a cylinder; outward normal m, in the
+// frame of its shape. What faces it, the incident feature of the other shape, is the face that has
+// the vertex deepest along -m and leans the least, a rim, a side line of a cylinder, the axis of a
 // capsule, a centre. The patch is the part of the incident feature that lies over the flat:
-//     polygon over polygon    clipped side by side (Sutherland, Hodgman)
-//     disc over polygon       in the disc's plane: points of its rim within, sides that cross the rim,
-//                             corners within; polygon over disc the other way round
-//     disc over disc          points of either rim within the other, where the rims cross
-//     segment over either     clipped: two ends
-// Each point has its own gap m . c - offset - r, so a tilted box has one deep point and others that
-// come later. The least of them is the distance of the shapes whenever the nearest features are a
-// flat and something over it, and nearly so (to second order in the tilt) when edges are nearest that
-// are about to lie flat: such a patch is taken too, up to the margin, so that a box that rests on
-// the edge of another with four points keeps them while it trembles.
+//     polygon over polygon  clipped side by side (Sutherland, Hodgman)
+//     disc over polygon     in the disc's plane: points of its rim within, sides that cross the
+//                           rim, corners within; polygon over disc the other way round
+//     disc over disc        points of either rim within the other, where the rims cross
+//     segment over either   clipped: two ends
+// Each point has its own gap m . c - offset - r, so a tilted box has one deep point and others
+// that come later. The least of them is the distance of the shapes whenever the nearest features
+// are a flat and something over it, and nearly so (to second order in the tilt) when edges are
+// nearest that are about to lie flat: such a patch is taken too, up to the margin, so that a box
+// that rests on the edge of another with four points keeps them while it trembles.
 //
-// A rim that leans touches as a ball of radius r / s about the point of the axis that is above,
-// s being the sine of the angle of axis and normal: rolling leaves its gap as it is. One that
-// stands (s <= rolls) has four points a quarter turn apart, fixed in the shape, and its lowest point,
+// A rim that leans touches as a ball of radius r / s about the point of the axis that is above, s
+// being the sine of the angle of axis and normal: rolling leaves its gap as it is. One that stands
+// (s <= rolls) has four points a quarter turn apart, fixed in the shape, and its lowest point,
 // unless s < stands, when that wanders without meaning and is lower by s times the radius at most.
 //
 // Ids name the features: a vertex of shape 1 or 2, or two edges. A point within `beside` of a
-// vertex has the vertex's: boxes of equal size stacked keep theirs though edges cross near corners.
+// vertex has the vertex's: boxes of equal size stacked keep theirs though edges cross near
+// corners.
 #include "geom/collide_parts.h"
 
 enum { MARKS = 256, SIDES = 96 };
@@ -80,7 +81,7 @@ static void put(patch* p, tn_vec3 c, double r, uint32_t feature)
     p->marks[p->count++] = (mark){c, r, tni_dot(p->m, c) - p->offset - r, feature};
 }
 
-// ---- The reference -------------------------------------------------------------------------------
+// ---- The reference -----------------------------------------------------------------------------
 
 // The flat that faces most along n; false when there is none.
 static bool choose_flat(patch* p, tn_vec3 n)
@@ -137,7 +138,7 @@ static bool within_rim(const patch* p, tn_vec3 q)
     return q.x * q.x + q.y * q.y <= r * r;
 }
 
-// ---- Polygons ------------------------------------------------------------------------------------
+// ---- Polygons ----------------------------------------------------------------------------------
 
 // A corner of a polygon that is clipped, and the side that leaves it: >= 0 one of the polygon's
 // own, by number; below: side -1 - k of the reference.
@@ -267,7 +268,7 @@ static void polygon_over_polygon(patch* p, polygon* poly)
     }
 }
 
-// ---- Discs ---------------------------------------------------------------------------------------
+// ---- Discs -------------------------------------------------------------------------------------
 
 typedef struct disc {
     tn_vec3 c, u;        // middle; unit, outwards
@@ -406,9 +407,10 @@ static void disc_over_disc(patch* p)
     }
 }
 
-// ---- Segments ------------------------------------------------------------------------------------
+// ---- Segments ----------------------------------------------------------------------------------
 
-// The part of the segment over the flat: fractions of the way, and which side cuts each end (-1: none).
+// The part of the segment over the flat: fractions of the way, and which side cuts each end (-1:
+// none).
 static bool segment_over(const patch* p, tn_vec3 a, tn_vec3 b, double t[2], int by[2])
 {
     t[0] = 0, t[1] = 1, by[0] = by[1] = -1;
@@ -485,7 +487,7 @@ static void gather(patch* p)
     }
 }
 
-// ---- The points that are kept --------------------------------------------------------------------
+// ---- The points that are kept ------------------------------------------------------------------
 
 // Points beyond reach go, and of points at one place all but the deepest.
 static void thin_out(patch* p)

@@ -54,15 +54,15 @@ typedef struct damping {
 
 struct tni_cone {
     int              capacity, rounds, limit; // limit: of rounds
-    double           target, accepted;        // residuals: done; good enough
+    double           target, accepted, gain;  // residuals: done; good enough; of the first
     const tni_pairs* p;                       // the problem being solved
     const tni_far*   far;                     // its W, where p has none
     tni_grip*        groups;                  // cones, and rows by themselves
     int              count;
-    double           scale;   // of a residual: the largest |b|
-    double           corner;  // e of rounded corners, over scale * rho; 0: sharp
-    double           mu_part; // of the mu that is asked for
-    double           best;    // residual of best_f
+    double           scale, given_scale; // of a residual: the largest |b|, if none is given
+    double           corner;             // e of rounded corners, over scale * rho; 0: sharp
+    double           mu_part;            // of the mu that is asked for
+    double           best;               // residual of best_f
     double *         best_f, *F, *G, *step, *from, *row, *known;
     double *         moves, *gains; // PAST of each, for far ones
     int *            exchange, *moving;
@@ -455,6 +455,7 @@ static void prepare(tni_cone* c, const tni_pairs* p)
     c->scale  = 0;
     memset(c->best_f, 0, sizeof(double) * (size_t)p->n);
     for (int i = 0; i < p->n; ++i) c->scale = fmax(c->scale, fabs(p->b[i]));
+    if (c->given_scale > 0) c->scale = c->given_scale;
     if (c->scale == 0) { // then f = 0, boxes willing
         c->scale = 1;
         restart(c, NULL);
@@ -468,6 +469,10 @@ static bool solve(tni_cone* cone, const tni_pairs* p)
     prepare(cone, p);
     const double start = evaluate(cone);
     if (!(start < HUGE_VAL)) restart(cone, NULL);
+    if (start > cone->target && start < HUGE_VAL) {
+        cone->target   = fmax(cone->target, cone->gain * start);
+        cone->accepted = fmax(cone->accepted, cone->gain * start);
+    }
     if (start > cone->target && cone->far != NULL && cone->far->step == NULL) {
         (void)settle(cone);
     } else if (start > cone->target) {
@@ -489,18 +494,23 @@ bool tni_cone_solve(tni_cone* cone, const tni_pairs* p, int* rounds)
     cone->limit       = INT_MAX;
     cone->target      = TARGET;
     cone->accepted    = ACCEPTED;
+    cone->gain        = 0;
+    cone->given_scale = 0;
     const bool solved = solve(cone, p);
     *rounds           = cone->rounds;
     return solved;
 }
 
-bool tni_cone_solve_far(tni_cone* cone, const tni_pairs* p, const tni_far* far, int limit,
-                        double goal, int* rounds, double* residual, int* row)
+bool tni_cone_solve_far(tni_cone* cone, const tni_pairs* p, const tni_far* far, double scale,
+                        int limit, double goal, double gain, int* rounds, double* residual,
+                        int* row)
 {
     cone->far         = far;
     cone->limit       = limit;
     cone->target      = 0.1 * goal;
     cone->accepted    = goal;
+    cone->gain        = gain;
+    cone->given_scale = scale;
     const bool solved = solve(cone, p);
     *rounds           = cone->rounds;
     *residual         = -1;

@@ -29,9 +29,11 @@ bool tni_cone_solve(tni_cone* cone, const tni_pairs* p, int* rounds);
 
 /// The same for a W that is far; equal rows are allowed. Needs a workspace of its own, small.
 TN_NODISCARD tn_result tni_cone_create_far(tni_arena* arena, int capacity, tni_cone** cone);
-/// At most so many sweeps and Newton steps; done at a residual of `goal` relative to the largest |b|.
+/// At most so many sweeps and Newton steps; done at a residual of `goal` relative to scale (0: the
+/// largest |b|), or when what it begins with is down to `gain` of it.
 /// p->W is not looked at. *residual: the largest of a grip, in units of a, that at *row.
-bool tni_cone_solve_far(tni_cone* cone, const tni_pairs* p, const tni_far* far, int limit,
-                        double goal, int* rounds, double* residual, int* row);
+bool tni_cone_solve_far(tni_cone* cone, const tni_pairs* p, const tni_far* far, double scale,
+                        int limit, double goal, double gain, int* rounds, double* residual,
+                        int* row);
 
 #endif

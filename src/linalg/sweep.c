@@ -26,7 +26,7 @@
 
 #include "linalg/dense.h"
 
-#include <float.h>
+#include <limits.h>
 #include <math.h>
 
 enum { ROWS = TNI_GRIP_ROWS, LINKS = 2 };
@@ -48,6 +48,7 @@ tn_result tni_sweep_create(tni_arena* arena, const tni_plan* plan, int rows, siz
                                    .links         = TNI_TAKE(arena, tni_piece, links),
                                    .blocks        = TNI_TAKE(arena, double, ROWS* rows),
                                    .node_dim      = TNI_TAKE(arena, int, plan->component_count),
+                                   .layer         = TNI_TAKE(arena, int, plan->component_count),
                                    .node_of       = TNI_TAKE(arena, int, plan->component_count),
                                    .s             = TNI_TAKE(arena, double, plan->row_count),
                                    .K             = TNI_TAKE(arena, double, ROWS* rows),
@@ -412,8 +413,13 @@ static void set_s(const tni_sweep* sweep, const double* f)
     const tni_bundle* b = bundles_of(sweep);
     for (int k = 0; k < sweep->island->bundle_count; ++k)
         clear_places(sweep, b[k].half.first, b[k].half.count);
-    for (int k = 0; k < sweep->island->bundle_count; ++k)
-        write_path(sweep, &b[k].half, f + b[k].row - sweep->island->row);
+    for (int k = 0; k < sweep->island->bundle_count; ++k) {
+        double    from[ROWS];
+        const int at = b[k].row - sweep->island->row;
+        for (int i = 0; i < b[k].count; ++i)
+            from[i] = sweep->base != NULL ? f[at + i] - sweep->base[at + i] : f[at + i];
+        write_path(sweep, &b[k].half, from);
+    }
 }
 
 static void apply(void* user, const double* f, double* a)
@@ -543,11 +549,12 @@ static bool newton_step(void* user, const tni_pairs* p, const tni_grip* grips, i
 void tni_sweep_apply(tni_sweep* sweep, const tni_sweep_island* island, const double* f, double* a)
 {
     sweep->island = island;
+    sweep->base   = NULL;
     apply(sweep, f, a);
 }
 
 bool tni_sweep_solve(tni_sweep* sweep, const tni_sweep_island* island, const tni_sweep_rows* rows,
-                     int limit, double goal, tni_sweep_report* report)
+                     int limit, double goal, double gain, tni_sweep_report* report)
 {
     const tni_pairs p   = {.n         = island->row_count,
                            .symmetric = true,
@@ -562,7 +569,122 @@ bool tni_sweep_solve(tni_sweep* sweep, const tni_sweep_island* island, const tni
                            .sweep = sweep_all,
                            .step  = island->newton ? newton_step : NULL};
     sweep->island       = island;
+    sweep->base         = rows->base;
     if (island->newton) (void)set_tangle(sweep, island);
-    return tni_cone_solve_far(sweep->cone, &p, &far, limit, goal, &report->rounds,
-                              &report->residual, &report->row);
+    return tni_cone_solve_far(sweep->cone, &p, &far, rows->scale, limit, goal, gain,
+                              &report->rounds, &report->residual, &report->row);
+}
+
+// ---- Shocks -------------------------------------------------------------------------------------
+
+// Layers of the nodes: 1 where something immovable is touched, one more from contact to contact.
+// Returns the highest; 0: nothing is touched.
+static int find_layers(tni_sweep* sweep, const tni_sweep_island* island)
+{
+    int*        layer = sweep->layer + island->node;
+    tni_bundle* b     = sweep->bundles + island->bundle;
+    bool        more  = true;
+    int         most  = 0;
+    for (int i = 0; i < island->node_count; ++i) layer[i] = INT_MAX - 1;
+    for (int k = 0; k < island->bundle_count; ++k)
+        for (int x = 0; b[k].grounded && x < b[k].link_count; ++x)
+            layer[sweep->links[b[k].link + x].node] = 1;
+    while (more) {
+        more = false;
+        for (int k = 0; k < island->bundle_count; ++k) {
+            int least = INT_MAX - 1;
+            for (int x = 0; x < b[k].link_count; ++x) {
+                const int own = layer[sweep->links[b[k].link + x].node];
+                least         = own < least ? own : least;
+            }
+            for (int x = 0; x < b[k].link_count; ++x) {
+                int* own = &layer[sweep->links[b[k].link + x].node];
+                if (*own > least + 1 && least < INT_MAX - 1) *own = least + 1, more = true;
+            }
+        }
+    }
+    for (int k = 0; k < island->bundle_count; ++k) {
+        b[k].level = 0;
+        for (int x = 0; x < b[k].link_count; ++x) {
+            const int own = layer[sweep->links[b[k].link + x].node];
+            b[k].level    = own > b[k].level ? own : b[k].level;
+        }
+        if (b[k].level < INT_MAX - 1 && b[k].level > most) most = b[k].level;
+    }
+    return most;
+}
+
+// The block of a bundle through nodes of its level alone.
+static void upper_block(const tni_sweep* sweep, const tni_bundle* b, double* B)
+{
+    const int n = b->count;
+    memset(B, 0, sizeof *B * ROWS * ROWS);
+    for (int x = 0; x < b->link_count; ++x) {
+        const tni_piece* piece = &sweep->links[b->link + x];
+        const double*    y     = sweep->paths.numbers + piece->at;
+        if (sweep->layer[sweep->island->node + piece->node] != b->level) continue;
+        for (int k = piece->first; k < piece->first + piece->count; ++k) {
+            const tni_pivot* v = pivot_of(sweep, k);
+            for (int r = 0; r < v->dim; ++r, y += n)
+                for (int i = 0; i < n; ++i)
+                    for (int j = 0; j < n; ++j)
+                        B[ROWS * i + j] += (v->sign > 0 ? y[i] : -y[i]) * y[j];
+        }
+    }
+}
+
+static void shock_bundle(tni_sweep* sweep, const tni_bundle* b, const tni_sweep_rows* rows,
+                         double* extra)
+{
+    const int at = b->row - sweep->island->row;
+    double    f[ROWS], a[ROWS], B[ROWS * ROWS], df[ROWS], diagonal[ROWS], largest = 0;
+    tni_grip  g = tni_grip_find(at + b->count, at, rows->condition, NULL, NULL, rows->mu);
+    if (g.condition == TNI_EQUAL) g.size = b->count;
+    upper_block(sweep, b, B);
+    for (int i = 0; i < b->count; ++i) {
+        diagonal[i] = B[(ROWS + 1) * i];
+        largest     = fmax(largest, diagonal[i]);
+        f[i] = df[i] = rows->f[at + i] + extra[at + i];
+        a[i]         = rows->b[at + i];
+    }
+    tni_grip_weigh(&g, diagonal, largest);
+    read_path(sweep, &b->half, a);
+    tni_grip_solve(&g, B, ROWS, f, a);
+    for (int i = 0; i < b->count; ++i) {
+        df[i] = f[i] - df[i];
+        extra[at + i] += df[i];
+    }
+    for (int x = 0; x < b->link_count; ++x) {
+        const tni_piece* piece = &sweep->links[b->link + x];
+        if (sweep->layer[sweep->island->node + piece->node] == b->level)
+            write_places(sweep, piece->first, piece->count, sweep->paths.numbers + piece->at,
+                         b->count, df);
+    }
+}
+
+void tni_sweep_shock(tni_sweep* sweep, const tni_sweep_island* island, const tni_sweep_rows* rows,
+                     int sweeps, double* extra)
+{
+    const tni_bundle* b = sweep->bundles + island->bundle;
+    sweep->island       = island;
+    sweep->base         = rows->base;
+    memset(extra, 0, sizeof *extra * (size_t)island->row_count);
+    const int most = find_layers(sweep, island);
+    set_s(sweep, rows->f);
+    for (int level = 1; level <= most; ++level) {
+        for (int s = 0; s < sweeps; ++s) {
+            for (int k = 0; k < island->bundle_count; ++k)
+                if (b[k].level == level) shock_bundle(sweep, &b[k], rows, extra);
+        }
+    }
+    for (int k = 0; k < island->bundle_count; ++k) {
+        double* a = rows->a + b[k].row - island->row;
+        for (int i = 0; i < b[k].count; ++i) a[i] = rows->b[b[k].row - island->row + i];
+        read_path(sweep, &b[k].half, a);
+    }
+}
+
+int tni_sweep_layer(const tni_sweep* sweep, const tni_sweep_island* island, int component)
+{
+    return sweep->layer[island->node + sweep->node_of[component]];
 }

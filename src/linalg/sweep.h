@@ -19,7 +19,8 @@ typedef struct tni_bundle {
     int      row, count; ///< of all rows
     tni_half half;
     int      link, link_count;
-    int      level; ///< of a shock
+    bool     grounded; ///< one side of it cannot move: set by the caller, for shocks
+    int      level;    ///< of a shock
 } tni_bundle;
 
 /// Bundles that share components with each other, and with no others.
@@ -35,8 +36,10 @@ typedef struct tni_sweep_rows {
     const double*  b;
     const uint8_t* condition;
     const double*  mu;
-    double*        f; ///< in: a guess; out: the answer
-    double*        a; ///< out
+    double*        f;     ///< in: a guess; out: the answer
+    double*        a;     ///< out
+    const double*  base;  ///< b is a at this f; NULL: zero. What is small is then the difference
+    double         scale; ///< of residuals; 0: the largest |b|
 } tni_sweep_rows;
 
 typedef struct tni_sweep_report {
@@ -56,12 +59,14 @@ typedef struct tni_sweep {
     tni_halves              paths;  ///< L^-1 J^T times |D|^-1/2; and R
     double*                 blocks; ///< by row: its part of W within the bundle
     int*                    node_dim;
+    int*                    layer;     ///< by node, of a shock: how far from what cannot move
     int*                    node_of;   ///< by component, scratch
     double*                 s;         ///< by row of the plan: D^-1/2 L^-1 J^T f
     double *                K, *h, *v; ///< of a Newton step
     tni_cone*               cone;
     tni_tangle              tangle;
     const tni_sweep_island* island; ///< being solved
+    const double*           base;   ///< likewise
 } tni_sweep;
 
 /// For up to so many rows; numbers: of all paths. Fails with TN_ERR_MEMORY only.
@@ -82,9 +87,17 @@ void tni_sweep_hold(tni_sweep* sweep, int bundle, int i);
 double* tni_sweep_block(const tni_sweep* sweep, int bundle);
 
 /// Solves an island. At most so many sweeps and Newton steps; done at a residual of `goal` relative
-/// to the largest |b|. False: not done.
+/// to the scale, or of `gain` times the first. False: not done.
 bool tni_sweep_solve(tni_sweep* sweep, const tni_sweep_island* island, const tni_sweep_rows* rows,
-                     int limit, double goal, tni_sweep_report* report);
+                     int limit, double goal, double gain, tni_sweep_report* report);
+/// Shock propagation: contacts in layers, from what cannot move upwards; what is below a contact
+/// counts as immovable. extra: what is pushed in addition to f, at the upper side alone: at
+/// components whose layer is the level of the bundle. Nothing happens in islands that nothing holds.
+/// sweeps: of each layer. rows->a is that after it, rows->f stays.
+void tni_sweep_shock(tni_sweep* sweep, const tni_sweep_island* island, const tni_sweep_rows* rows,
+                     int sweeps, double* extra);
+/// The layer of a component of an island, after a shock.
+int tni_sweep_layer(const tni_sweep* sweep, const tni_sweep_island* island, int component);
 /// a <- W f, of an island.
 void tni_sweep_apply(tni_sweep* sweep, const tni_sweep_island* island, const double* f, double* a);
 

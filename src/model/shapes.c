@@ -129,6 +129,7 @@ static tn_result cut_mesh(builder* b, const place* at, const tni_mesh* mesh, mad
                       "and needs an inside");
     }
     const tn_result result = tni_mesh_pieces(&b->scratch, mesh, tolerance, PIECES_MAX, &pieces);
+    if (result == TN_ERR_MODEL) return refuse(b, at, "its mesh encloses nothing");
     if (result != TN_OK) return result;
     if (!(pieces.error <= tolerance)) {
         return tni_fail(

@@ -69,6 +69,11 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->stiffness         = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     tni_stiffen_prepare(s);
+    tni_auxiliary* a = &s->system->auxiliary;
+    if (s->settings.impulse.contacts == TN_CONTACTS_DIRECT) a->direct_rows = INT32_MAX;
+    if (s->settings.impulse.contacts == TN_CONTACTS_SWEEPS) a->direct_rows = 0;
+    a->sweeps = s->settings.impulse.sweeps;
+    a->shock  = s->settings.impulse.shock;
     work->loops = tni_system_regularises(s->system);
     return TN_OK;
 }

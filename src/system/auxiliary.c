@@ -24,13 +24,14 @@
 #include <math.h>
 
 #define SWEPT     1e-9  // residual at which islands without W are solved, relative to the largest b
+#define LOOP_GAIN 1e-4  // what responses through regularised loops are good for
 #define JAM       1e-6  // a stop's condition that is off by less, beside what was added up, is met
 #define JAM_LEAST 1e-9  // the same, of a row that nothing moves
 #define HELD_LOOP 1e-4  // the same through regularised loops, but for a margin
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
 enum { COLUMNS = 3, WIDE_COLUMNS = TNI_GRIP_ROWS, FIRST_STOPS = 16 };
-enum { DIRECT_ROWS = 120, SWEEPS = 400, CORRECTIONS = 4 };
+enum { DIRECT_ROWS = 120, SWEEPS = 400, CORRECTIONS = 4, SHOCK_SWEEPS = 20 };
 enum { SWEEP_NUMBERS = 64 }; // the same for islands without W, a row of contact, to begin with
 enum { HALVES = 4 };         // room for halves, in numbers a row of the system
 
@@ -110,6 +111,7 @@ static tn_result take(tni_auxiliary* a)
     a->size         = TNI_TAKE(arena, double, a->row_capacity);
     a->mu           = TNI_TAKE(arena, double, a->row_capacity);
     a->pushed       = TNI_TAKE(arena, double, a->row_capacity);
+    a->extra        = TNI_TAKE(arena, double, a->row_capacity);
     a->x            = TNI_TAKE(arena, double, (WIDE_COLUMNS + 2) * (size_t)all);
     if (arena->failed) return TN_ERR_MEMORY;
     set_constraint_units(a);
@@ -564,6 +566,8 @@ static reach add_far_unit(tni_auxiliary* a, tni_saddle* saddle, tni_island* isla
         const int count = left < WIDE_COLUMNS ? left : WIDE_COLUMNS;
         load_columns(a, unit, first, count, given);
         if (!tni_sweep_add(&a->sweep, given, unit->edge_count, count, a->x)) return NO_ROOM;
+        a->sweep.bundles[a->sweep.bundle_count - 1].grounded =
+            unit->stop >= 0 && a->stops[unit->stop].limit < 0 && unit->edge_count == 1;
         if (!clean_bundle(a, saddle, unit, first, a->sweep.bundle_count - 1, loop))
             return NEEDS_ITS_W;
     }
@@ -734,21 +738,61 @@ static int weigh_far_unit(tni_auxiliary* a, const tni_unit* unit, int at)
     return at;
 }
 
-// first: the first time for this right-hand side. False: there was nothing left to do.
-static bool solve_far(tni_auxiliary* a, const tni_island* island, bool first)
+// pass: how often u has been corrected. False: there was nothing left to do.
+static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
+{
+    const int row = unit_of(a, island, 0)->first;
+    int       at  = island->part.bundle;
+    for (int i = 0; i < island->unit_count && pass == 0; ++i)
+        at = weigh_far_unit(a, unit_of(a, island, i), at);
+    if (pass == 0) island->scale = 0;
+    for (int i = row; i < row + island->row_count && pass == 0; ++i)
+        island->scale = fmax(island->scale, fabs(a->b[i]));
+    const tni_sweep_rows rows = {.b         = a->b + row,
+                                 .condition = a->condition + row,
+                                 .mu        = a->mu + row,
+                                 .f         = a->f + row,
+                                 .a         = a->a + row,
+                                 .base      = pass > 0 ? a->pushed + row : NULL,
+                                 .scale     = island->scale};
+    tni_sweep_report     done;
+    const bool           solved = tni_sweep_solve(&a->sweep, &island->part, &rows, a->sweeps, SWEPT,
+                                        island->looped ? LOOP_GAIN : 0, &done);
+    const tni_mixed_report report = {.residual = done.residual, .residual_row = done.row};
+    if (!island->looped || done.rounds == 0 || pass == CORRECTIONS)
+        note_island(a, island, row, solved || done.rounds >= a->sweeps, &report);
+    a->report.rounds += done.rounds;
+    return done.rounds > 0;
+}
+
+// Contacts that are stacked, from the ground up: sweeps that are cut short leave the upper ones
+// sinking; in a last pass each layer is carried by the one below as if that could not move.
+static void shock(tni_auxiliary* a, tni_island* island, double* rhs)
 {
     const int            row  = unit_of(a, island, 0)->first;
-    const tni_sweep_rows rows = {a->b + row, a->condition + row, a->mu + row, a->f + row,
-                                 a->a + row};
-    tni_sweep_report     done;
-    int                  at = island->part.bundle;
-    for (int i = 0; i < island->unit_count && first; ++i)
-        at = weigh_far_unit(a, unit_of(a, island, i), at);
-    const bool solved = tni_sweep_solve(&a->sweep, &island->part, &rows, a->sweeps, SWEPT, &done);
-    const tni_mixed_report report = {.residual = done.residual, .residual_row = done.row};
-    note_island(a, island, row, solved || done.rounds >= a->sweeps, &report);
-    a->report.rounds = done.rounds > a->report.rounds ? done.rounds : a->report.rounds;
-    return done.rounds > 0;
+    const tni_sweep_rows rows = {.b         = a->b + row,
+                                 .condition = a->condition + row,
+                                 .mu        = a->mu + row,
+                                 .f         = a->f + row,
+                                 .a         = a->a + row};
+    tni_sweep_shock(&a->sweep, &island->part, &rows, SHOCK_SWEEPS, a->extra + row);
+    for (int i = 0, at = island->part.bundle; i < island->unit_count; ++i) {
+        const tni_unit* unit = unit_of(a, island, i);
+        for (int r = 0; r < unit->row_count; ++r) {
+            const tni_bundle* bundle = &a->sweep.bundles[at];
+            for (int k = 0; k < unit->edge_count; ++k) {
+                const tni_unit_edge* edge      = &a->edges[unit->edge_start + k];
+                const int            component = a->split->plan->component_of[edge->node];
+                if (tni_sweep_layer(&a->sweep, &island->part, component) != bundle->level) continue;
+                for (int m = 0; m < edge->dim; ++m)
+                    rhs[edge->row + m] +=
+                        a->j[edge->at + (size_t)(r * edge->dim + m)] * a->extra[unit->first + r];
+            }
+            if (unit->stop >= 0 && !a->quiet)
+                a->stops[unit->stop].force[r] += a->extra[unit->first + r];
+            if (r + 1 == unit->row_count || (r + 1) % WIDE_COLUMNS == 0) ++at;
+        }
+    }
 }
 
 // b <- b + K f, and forces to those who ask for them later.
@@ -773,9 +817,10 @@ static void push(tni_auxiliary* a, const tni_unit* unit, double* b)
         stop->force[t] = -stop->friction * stop->slide[t - 1] * stop->force[0];
 }
 
-// Responses through regularised loops are not quite right, but u is: with a = J u - r of it, b is
-// what makes W f + b = a, and the problem is solved again from there. False: nothing was left to do.
-static bool correct_far(tni_auxiliary* a, double* rhs, const double* x)
+// Responses through regularised loops are not quite right, and sums through them are off by rounding
+// over eps_T; but u is right. With a = J u - r of it as b, the problem is solved again for what is
+// still to be added to f. False: nothing is.
+static bool correct_far(tni_auxiliary* a, double* rhs, const double* x, int pass)
 {
     bool any = false;
     for (int i = 0; i < a->island_count; ++i)
@@ -785,12 +830,11 @@ static bool correct_far(tni_auxiliary* a, double* rhs, const double* x)
     any                = false;
     look_at_rows(a, x, rhs + a->model->u_count);
     for (int i = 0; i < a->island_count; ++i) {
-        const tni_island* island = &a->islands[i];
+        tni_island* island = &a->islands[i];
         if (!island->far || !island->looped) continue;
         const int first = unit_of(a, island, 0)->first;
-        tni_sweep_apply(&a->sweep, &island->part, a->f + first, a->b + first);
-        for (int k = first; k < first + island->row_count; ++k) a->b[k] = a->a[k] - a->b[k];
-        any = solve_far(a, island, false) || any;
+        memcpy(a->b + first, a->a + first, sizeof *a->b * (size_t)island->row_count);
+        any = solve_far(a, island, pass) || any;
     }
     a->pairs_time += tni_auxiliary_now(a) - start;
     for (int i = 0; i < a->unit_count && any; ++i) push(a, &a->units[i], rhs);
@@ -817,13 +861,16 @@ tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
     memcpy(a->b, a->a, sizeof *a->b * (size_t)a->row_count);
     const double start = tni_auxiliary_now(a);
     for (int i = 0; i < a->island_count; ++i) {
-        if (a->islands[i].far) (void)solve_far(a, &a->islands[i], true);
+        if (a->islands[i].far) (void)solve_far(a, &a->islands[i], 0);
         else solve_near(a, &a->islands[i]);
     }
     a->pairs_time += tni_auxiliary_now(a) - start;
     for (int i = 0; i < a->unit_count; ++i) push(a, &a->units[i], rhs);
+    for (int i = 0; i < a->island_count && a->shock; ++i)
+        if (a->islands[i].far) shock(a, &a->islands[i], rhs);
     result = tni_saddle_solve(saddle, rhs, x, exact);
-    for (int i = 0; i < CORRECTIONS && result == TN_OK && correct_far(a, rhs, x); ++i)
+    for (int i = 1; i <= CORRECTIONS && !a->shock && result == TN_OK && correct_far(a, rhs, x, i);
+         ++i)
         result = tni_saddle_solve(saddle, rhs, x, exact);
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
         const tni_unit* unit = &a->units[i];

@@ -69,6 +69,7 @@ typedef struct tni_island {
     int              stop_rows; ///< of them, those of stops
     size_t           at;        ///< its W
     bool             far;       ///< it is too large to have one,
+    double           scale;     ///< of its residuals
     bool             looped;    ///< its responses are those of regularised loops, nearly right
     tni_sweep_island part;      ///< and is this one of `sweep`
 } tni_island;
@@ -84,7 +85,7 @@ typedef struct tni_auxiliary_report {
     double residual; ///< largest violation
     int    unit;     ///< that has it; -1: none
     bool   jammed;   ///< no forces meet the conditions of a stop
-    int    rounds;   ///< sweeps and Newton steps, the most for an island without W; 0: all have one
+    int    rounds;   ///< sweeps and Newton steps in islands without W
 } tni_auxiliary_report;
 
 typedef struct tni_auxiliary {
@@ -132,6 +133,7 @@ typedef struct tni_auxiliary {
     tni_strip*     strips; ///< row_capacity of them
     tni_sweep      sweep;
     double*        pushed; ///< by row: of f, what is in the right-hand side
+    double*        extra;  ///< by row: of a shock, pushed at the upper side alone
     tni_mixed*     mixed;
     tni_least      least;
 

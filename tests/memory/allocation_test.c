@@ -86,6 +86,25 @@ static void use(rig* r)
     free(blows);
 }
 
+static bool has_contacts(const rig* r)
+{
+    for (int i = 0; i < tn_scene_body_count(r->scene); ++i) {
+        const tn_body_def* def = tn_scene_body(r->scene, i);
+        for (int k = 0; k < def->shape_count; ++k)
+            if (def->shapes[k].collide) return true;
+    }
+    return false;
+}
+
+// Room for contacts grows between steps (contacts_test.c): they are met once before nothing more may
+// be asked for.
+static void meet_contacts(rig* r)
+{
+    if (!has_contacts(r)) return;
+    use(r);
+    tn_state_reset(r->state);
+}
+
 // A check may borrow, and gives back; refused, it says so.
 static void check_borrows_only(rig* r, failing_host* f)
 {
@@ -114,6 +133,7 @@ TEST(nothing_is_allocated_within_a_step)
         for (int i = 0; i < 3; ++i) {
             r.settings.multiplier.integrator = (tn_integrator)i;
             rig_restart(&r);
+            meet_contacts(&r);
             failing_host_rewind(&f, 1); // and if it asked, it would be refused
             const size_t before = f.live_bytes;
             use(&r);
@@ -143,10 +163,11 @@ static void step_by_impulses(const char* spec, tn_formulation formulation, int* 
     tn_stepper_free(r.stepper);
     const tn_result result = tn_stepper_create(r.model, &r.settings, &r.stepper, NULL);
     if (result == TN_OK) {
+        meet_contacts(&r);
         failing_host_rewind(&f, 1);
         const size_t before = f.live_bytes;
         use(&r);
-        if (formulation == TN_FORMULATION_AUTO) // far too long a step: it may fail
+        if (formulation == TN_FORMULATION_AUTO && !has_contacts(&r)) // too long: it may fail
             (void)!tn_stepper_step(r.stepper, r.state, 0.3, NULL, NULL);
         test_check(f.count == 0, __FILE__, __LINE__, "%s: %d allocations within steps", spec,
                    f.count);

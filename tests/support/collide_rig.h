@@ -42,7 +42,8 @@ static inline double collide_outside(const brute_shape* s, tn_vec3 p)
     return brute_point_segment(p, tni_add(s->pose.x, u), tni_sub(s->pose.x, u)) - s->g.radius;
 }
 
-/// The gap by trying everything; of cylinders that overlap by epa.c, whose own tests try everything.
+/// The gap by trying everything; of cylinders that overlap by epa.c, whose own tests try
+/// everything.
 static inline double collide_gap(const brute_shape* s1, const brute_shape* s2)
 {
     const tni_nearest near = tni_nearest_points(&s1->g, &s1->pose, &s2->g, &s2->pose);
@@ -67,8 +68,8 @@ static inline double collide_rim(const brute_shape* s1, const brute_shape* s2, d
     return rim ? 5e-6 : tolerance;
 }
 
-/// A point at a gap is on the surface. Of a capsule that leans it may be within: then its centre is on
-/// the axis, a ball of the capsule's.
+/// A point at a gap is on the surface. Of a capsule that leans it may be within: then its centre
+/// is on the axis, a ball of the capsule's.
 static inline bool collide_on_surface(const brute_shape* s, tn_vec3 c, double r, double outside,
                                       double tolerance)
 {
@@ -152,10 +153,10 @@ static inline bool collide_is_moved(const collide_answer* a, const collide_answe
     return true;
 }
 
-// ---- At random -----------------------------------------------------------------------------------
+// ---- At random ---------------------------------------------------------------------------------
 
-/// Half of the pairs anywhere; of the rest axes agree, or the second is moved along the normal to a
-/// gap that is next to nothing, or both.
+/// Half of the pairs anywhere; of the rest axes agree, or the second is moved along the normal to
+/// a gap that is next to nothing, or both.
 static inline void collide_place(test_random* r, brute_shape* s1, brute_shape* s2)
 {
     static const double gaps[] = {0, 1e-9, -1e-9, 1e-4, -1e-4, 0.03};

@@ -22,7 +22,7 @@ static tni_mat3 random_turn(test_random* r)
     return tni_quat_matrix(tni_quat_exp(random_vector(r, 3)));
 }
 
-// ---- Shapes by what is inside -------------------------------------------------------------------
+// ---- Shapes by what is inside ------------------------------------------------------------------
 
 // Shapes of each convex type, of sizes about 1; the convex one is the octahedron
 // |x| / 1.2 + |y| / 0.7 + |z| / 0.9 <= 1.
@@ -95,7 +95,7 @@ static bool hit_is_right(const tni_geometry* g, const tni_pose* pose, tn_vec3 fr
     if (fabs(depth_at(g, pose, p)) > 1e-12) return false;
     if (fabs(tni_norm(hit->n) - 1) > 1e-12 || tni_dot(hit->n, d) > 1e-9) return false;
     if (!(depth_at(g, pose, tni_add_scaled(p, e, hit->n)) > 0)) return false;
-    // Along the normal of a smooth surface or a face; 1e-6 is a hundredth of a ray's way to an edge.
+    // No random ray meets an edge within 1e-6.
     if (!(depth_at(g, pose, tni_add_scaled(p, -e, hit->n)) < 0)) return false;
     return !march(g, pose, from, d, hit->t, &t);
 }
@@ -196,7 +196,7 @@ TEST(rays_that_graze)
     tni_arena_free(&s.arena);
 }
 
-// ---- Triangles ------------------------------------------------------------------------------------
+// ---- Triangles ---------------------------------------------------------------------------------
 
 enum { RINGS = 12, SPOKES = 16, BUMPS = (RINGS - 1) * SPOKES + 2 };
 
@@ -404,7 +404,7 @@ TEST(no_ray_slips_through_a_height_field)
     CHECK(!tni_cast_ray(&g, &pose, tni_vec3(9, 0.1, 2), tni_vec3(0, 0, -1), 9, &hit));   // beside
 }
 
-// ---- First touch ----------------------------------------------------------------------------------
+// ---- First touch -------------------------------------------------------------------------------
 
 static double gap_at(const tni_geometry* g1, const tni_sweep_motion* m1, const tni_geometry* g2,
                      const tni_sweep_motion* m2, double t)

@@ -3,7 +3,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-// ---- Shapes by hand ------------------------------------------------------------------------------
+// ---- Shapes by hand ----------------------------------------------------------------------------
 
 static tni_arena new_arena(void)
 {
@@ -56,7 +56,7 @@ static brute_shape turned(brute_shape s, double x, double y, double z)
     return s;
 }
 
-// ---- What is expected ----------------------------------------------------------------------------
+// ---- What is expected --------------------------------------------------------------------------
 
 // The answer has these points (on shape 1), and no others, all with this normal and this gap.
 static void check_points(const brute_shape* s1, const brute_shape* s2, double reach, tn_vec3 n,
@@ -108,7 +108,7 @@ static bool same_features(const collide_answer* a, const collide_answer* b)
     return true;
 }
 
-// ---- Boxes on boxes ------------------------------------------------------------------------------
+// ---- Boxes on boxes ----------------------------------------------------------------------------
 
 // Where libccd gives no number, or a point that is not there: boxes right above each other.
 TEST(centred_stacks_have_the_four_corners_at_every_gap)
@@ -300,8 +300,8 @@ TEST(turned_by_next_to_nothing_there_are_four)
     tni_arena_free(&arena);
 }
 
-// A tilt of 1e-5 opens gaps, in closed form, and leaves the four points, also over an overhang, where
-// edges are what is nearest.
+// A tilt of 1e-5 opens gaps, in closed form, and leaves the four points, also over an overhang,
+// where edges are what is nearest.
 TEST(a_slightly_tilted_box_keeps_its_four_points)
 {
     tni_arena         arena = new_arena();
@@ -335,8 +335,8 @@ TEST(far_from_the_origin_boxes_touch_as_they_do_at_it)
     tni_arena_free(&arena);
 }
 
-// A prism of 24 sides has 24 corners on the floor; the eight that stay are spread around it. When it
-// tilts the deepest stays.
+// A prism of 24 sides has 24 corners on the floor; the eight that stay are spread around it. When
+// it tilts the deepest stays.
 TEST(of_many_points_eight_are_kept_that_hold_the_patch)
 {
     tni_arena         arena = new_arena();
@@ -376,7 +376,7 @@ TEST(equal_cylinders_end_to_end_share_their_rim_points)
     check_points(&s1, &s2, 0.01, up, 0, p, 4, 1e-13);
 }
 
-// ---- Triangles -----------------------------------------------------------------------------------
+// ---- Triangles ---------------------------------------------------------------------------------
 
 // As a mesh has them: two faces, back to back.
 static brute_shape triangle(const tn_vec3 v[3], tni_polytope* p, tni_face faces[2])
@@ -411,7 +411,7 @@ TEST(triangles_are_thin_polytopes)
     tni_arena_free(&arena);
 }
 
-// ---- Rounds --------------------------------------------------------------------------------------
+// ---- Rounds ------------------------------------------------------------------------------------
 
 TEST(spheres_touch_along_the_line_of_centres)
 {
@@ -508,7 +508,7 @@ TEST(a_capsule_on_a_face_touches_at_both_ends_of_what_lies_on_it)
     tni_arena_free(&arena);
 }
 
-// ---- Cylinders -----------------------------------------------------------------------------------
+// ---- Cylinders ---------------------------------------------------------------------------------
 
 TEST(a_standing_cylinder_has_four_points_of_its_rim_or_the_corners_below)
 {
@@ -558,7 +558,8 @@ TEST(a_lying_cylinder_touches_along_a_line_and_rolls)
     tni_arena_free(&arena);
 }
 
-// A coin that leans and rolls about its axis stays where it is: so does the ball that stands for it.
+// A coin that leans and rolls about its axis stays where it is: so does the ball that stands for
+// it.
 TEST(the_centre_of_a_leaning_rim_lies_on_the_axis)
 {
     tni_arena            arena = new_arena();
@@ -617,7 +618,7 @@ TEST(an_edge_along_a_line_of_a_cylinder_touches_at_its_ends)
     tni_arena_free(&arena);
 }
 
-// ---- Ids, and numbers that are none --------------------------------------------------------------
+// ---- Ids, and numbers that are none ------------------------------------------------------------
 
 // Of all points that are there before and after a motion of 1e-6, how many have kept their id: the
 // share that has is at least `share`.

@@ -103,7 +103,7 @@ TEST(a_ray_finds_the_first_ball_or_the_floor)
         wrong += !(tni_norm(tni_sub(hit.normal, n)) < 1e-6);
     }
     CHECK_INT(wrong, 0);
-    CHECK(hits > 1500);
+    CHECK(hits > 1000);
     tn_ray_hit    hit;
     const tn_vec3 o = {0, 0, 9}, none = {0, 0, 0}, bad = {NAN, 0, 0}, down = {0, 0, -1};
     CHECK(!tn_query_ray(b.query, o, none, 9, NULL, &hit));

@@ -313,13 +313,34 @@ TEST(scenes_that_touch_start_in_touch_and_no_deeper)
     const struct {
         const char* spec;
         int         contacts;
-    } cases[] = {{"ladder", 2},      {"ladder:angle=0.5,length=10", 2},
-                 {"incline", 4},     {"incline:angle=1.3,shape=sphere", 1},
-                 {"bounce", 0},      {"bounce:height=0", 1},
-                 {"cradle:in=0", 4}, {"cradle:in=5", 4},
-                 {"cradle:in=2", 3}, {"painleve", 1},
-                 {"heap", 0},        {"heap:height=0", 1},
-                 {"chain", 0},       {"humanoid", 0}};
+    } cases[] = {{"ladder", 2},
+                 {"ladder:angle=0.5,length=10", 2},
+                 {"incline", 4},
+                 {"incline:angle=1.3,shape=sphere", 1},
+                 {"bounce", 0},
+                 {"bounce:height=0", 1},
+                 {"cradle:in=0", 4},
+                 {"cradle:in=5", 4},
+                 {"cradle:in=2", 3},
+                 {"painleve", 1},
+                 {"heap", 0},
+                 {"heap:height=0", 1},
+                 {"chain", 0},
+                 {"humanoid", 0},
+                 {"boxes", 80},
+                 {"boxes:arrangement=pyramid,n=55", 400},
+                 {"boxes:arrangement=wall,n=16,gap=0.01", 0},
+                 {"domino", 160},
+                 {"marbles", 0},
+                 {"coin", 1},
+                 {"conveyor", 32},
+                 {"bullet", 0},
+                 {"gripper", 12},
+                 {"ragdoll_pile", 0},
+                 {"strandbeest:walk=on", 2},
+                 {"strandbeest:walk=stand,drop=0.4", 0},
+                 {"rod_and_block:stop=rod", 0},
+                 {"rod_and_block:stop=block", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         double    deepest;
         const int count = contacts_of(cases[i].spec, &deepest);

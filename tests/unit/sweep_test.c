@@ -180,8 +180,8 @@ static tni_pairs pairs_of(const problem* p, double* f, double* a)
 
 static bool solve(problem* p, int limit, tni_sweep_report* report)
 {
-    const tni_sweep_rows rows = {p->b, p->condition, p->mu, p->f, p->a};
-    return tni_sweep_solve(&p->sweep, &p->island, &rows, limit, 1e-9, report);
+    const tni_sweep_rows rows = {p->b, p->condition, p->mu, p->f, p->a, NULL, 0};
+    return tni_sweep_solve(&p->sweep, &p->island, &rows, limit, 1e-9, 0, report);
 }
 
 // The conditions by W as it is written down; a is its own.
@@ -454,7 +454,7 @@ TEST(sweeps_of_several_islands)
         double               f[60] = {0}, a[60], b[60];
         const tni_sweep_rows rows  = {b, q->condition, q->mu, f, a};
         memcpy(b, q->b, sizeof b);
-        CHECK(tni_sweep_solve(&both, &island[part], &rows, 400, 1e-9, &report));
+        CHECK(tni_sweep_solve(&both, &island[part], &rows, 400, 1e-9, 0, &report));
         for (int i = 0; i < 5; ++i) {
             double sum = 0;
             for (int k = 0; k < 4; ++k) sum += f[12 * i + 3 * k];
