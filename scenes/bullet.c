@@ -39,5 +39,5 @@ const tns_builtin tns_bullet = {
     {{"speed", "of the ball [m/s]", 300, 0, 1e4, false, NULL},
      {"mass", "of the ball [kg]", 0.05, 1e-6, 1e3, false, NULL},
      {"continuous", "whether it is looked for on the way", 1, 0, 1, true, "off|on"},
-     {"from", "how far before the plate it starts [m]", 12, 0.1, 1000, false, NULL}},
+     {"from", "how far before the plate it starts [m]", 2, 0.1, 1000, false, NULL}},
     build};

@@ -153,6 +153,7 @@ static void print_head(void)
 {
     printf("%-24s %8s %11s %11s %9s %12s %12s %9s  %s\n", "engine", "h [ms]", "us a step",
            "depth [mm]", "at end", "anchors [m]", "joint error", "rise", "stood");
+    fflush(stdout);
 }
 
 static void print(const setup* s, double h, const outcome* o)

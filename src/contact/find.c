@@ -203,6 +203,16 @@ static uint64_t key_of(int shape1, int shape2)
     return (uint64_t)shape1 << SHAPE_BITS | (uint64_t)shape2;
 }
 
+static int first_of(const candidate* c)
+{
+    return (int)(c->key >> SHAPE_BITS);
+}
+
+static int second_of(const candidate* c)
+{
+    return (int)(c->key & ((1 << SHAPE_BITS) - 1));
+}
+
 static uint64_t id_of(uint64_t key, int feature)
 {
     return key << FEATURE_BITS | (uint64_t)feature;
@@ -473,29 +483,29 @@ static void take_spots(tni_finder* f, int first, int second, const tni_view* vie
     }
 }
 
-// Whether what is remembered of a pair shows that it is apart; else the direction is looked up anew.
-static bool is_apart(tni_finder* f, int pair, int first, int second, const tni_pose* pose1,
-                     const tni_pose* pose2, double reach)
+// Pairs whose points cost much more than a look along one direction.
+static bool is_costly(const tni_finder* f, int first, int second)
 {
-    const tni_geometry *g1 = &f->model->shapes[first].geometry,
-                       *g2 = &f->model->shapes[second].geometry;
-    tn_vec3* note          = tni_boxes_note(f->boxes, pair);
-    if (!tni_is_convex(g1->type) || !tni_is_convex(g2->type)) return false;
-    if (tni_known_apart(g1, pose1, g2, pose2, reach, *note)) return true;
-    const tni_nearest nearest = tni_nearest_points(g1, pose1, g2, pose2);
-    if (!(nearest.gap > reach)) return false;
-    *note = nearest.n;
-    return false; // near the reach: let the one that finds points decide
+    const tn_shape_type one = f->model->shapes[first].geometry.type,
+                        two = f->model->shapes[second].geometry.type;
+    return tni_is_convex(one) && tni_is_convex(two) &&
+           (one == TN_SHAPE_CYLINDER || one == TN_SHAPE_CONVEX || two == TN_SHAPE_CYLINDER ||
+            two == TN_SHAPE_CONVEX);
 }
 
 static void between(tni_finder* f, const tni_view* views, const candidate* c, double reach,
                     list* out)
 {
-    const int first = (int)(c->key >> SHAPE_BITS), second = (int)(c->key & ((1 << SHAPE_BITS) - 1));
-    const tni_pose pose1 = pose_of(f->model, first, views),
-                   pose2 = pose_of(f->model, second, views);
-    if (is_apart(f, c->pair, first, second, &pose1, &pose2, reach)) return;
+    const int      first = first_of(c), second = second_of(c);
+    const tni_pose pose1   = pose_of(f->model, first, views),
+                   pose2   = pose_of(f->model, second, views);
+    const tni_geometry *g1 = &f->model->shapes[first].geometry,
+                       *g2 = &f->model->shapes[second].geometry;
+    const bool costly      = is_costly(f, first, second);
+    tn_vec3*   note        = tni_boxes_note(f->boxes, c->pair);
+    if (costly && tni_known_apart(g1, &pose1, g2, &pose2, reach, *note)) return;
     const int count = collide(f, first, second, &pose1, &pose2, reach);
+    if (costly && count == 0) *note = tni_nearest_points(g1, &pose1, g2, &pose2).n;
     take_spots(f, first, second, &views[f->model->shapes[first].body],
                &views[f->model->shapes[second].body], count, out);
 }
@@ -605,9 +615,7 @@ int tni_find_touches(tni_finder* f, const tni_view* views, double reach, tni_tou
     for (int i = 0; i < f->count; ++i) {
         const candidate* c = &f->candidates[i];
         if (c->pair >= 0) between(f, views, c, reach, &out);
-        else
-            over_plane(f, views, (int)(c->key >> SHAPE_BITS),
-                       (int)(c->key & ((1 << SHAPE_BITS) - 1)), reach, &out);
+        else over_plane(f, views, first_of(c), second_of(c), reach, &out);
     }
     return out.count;
 }
@@ -706,8 +714,7 @@ int tni_find_ahead(tni_finder* f, const tni_view* start, const tni_view* end, tn
     if (!list_candidates(f, start, end, most)) return TNI_FINDER_FULL;
     for (int i = 0; i < f->count; ++i) {
         const candidate* c     = &f->candidates[i];
-        const int        first = (int)(c->key >> SHAPE_BITS),
-                  second = (int)(c->key & ((1 << SHAPE_BITS) - 1)), before = out.count;
+        const int        first = first_of(c), second = second_of(c), before = out.count;
         if (c->pair < 0) {
             towards_plane(f, start, end, first, second, &out);
             continue;

@@ -25,14 +25,13 @@
 // fitting, at most the longest side. A box that was fitted as moving is fitted again after PATIENCE
 // updates, for it may have come to rest. None of this changes which boxes really overlap.
 //
-// Microseconds an update, mean of 120, beside sweep and prune along the axis of the largest spread
-// (order kept, insertion sort), which was the alternative (bench/micro/boxes.c, -O3, quiet
-// machine):
+// Microseconds of processor time an update, mean of 120, beside sweep and prune along the axis of
+// the largest spread, its order kept (bench/micro/boxes.c, -O3):
 //     boxes                      tree   sweep        boxes                       tree   sweep
-//     2,000 at rest                 7     510        20,000 of a walking crowd    860   5,260
-//     2,000 in a pile, shaking      6     740        20,000 in a pile, shaking     60  23,800
-//     2,000 falling               100     280        20,000, ten of them move      60   5,050
-//     10,000 spread wide, moving  230     490        the first: building it    11,000   7,600
+//     2,000 at rest                 6     520        20,000 of a walking crowd    950   5,300
+//     2,000 in a pile, shaking      6     740        20,000 in a pile, shaking     63  23,900
+//     2,000 falling                83     270        20,000, ten of them move      66   5,000
+//     10,000 spread wide, moving  240     480        the first, of that crowd  11,200   8,300
 #include "geom/boxes.h"
 
 #include <math.h>

@@ -456,19 +456,20 @@ static void make_triangle(triangle* f)
     static const tni_edge edges[3] = {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 0, 0, 1}};
     const tn_vec3*        v        = f->vertices;
     const tn_vec3         n = tni_normalised(tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0])));
-    f->faces[0]             = (tni_face){n, tni_dot(n, v[0]), 0, 3};
-    f->faces[1]             = (tni_face){tni_neg(n), -tni_dot(n, v[0]), 3, 3};
-    f->polytope             = (tni_polytope){.vertex_count = 3,
-                                             .face_count   = 2,
-                                             .corner_count = 6,
-                                             .edge_count   = 3,
-                                             .vertices     = v,
-                                             .faces        = f->faces,
-                                             .corners      = corners,
-                                             .edges        = edges,
-                                             .around_start = around_start,
-                                             .around       = around,
-                                             .middle       = middle};
+    const tn_vec3         middle = tni_scale(1.0 / 3, tni_add(v[0], tni_add(v[1], v[2])));
+    f->faces[0]                  = (tni_face){n, tni_dot(n, v[0]), 0, 3};
+    f->faces[1]                  = (tni_face){tni_neg(n), -tni_dot(n, v[0]), 3, 3};
+    f->polytope                  = (tni_polytope){.vertex_count = 3,
+                                                  .face_count   = 2,
+                                                  .corner_count = 6,
+                                                  .edge_count   = 3,
+                                                  .vertices     = v,
+                                                  .faces        = f->faces,
+                                                  .corners      = corners,
+                                                  .edges        = edges,
+                                                  .around_start = around_start,
+                                                  .around       = around,
+                                                  .middle       = middle};
 }
 
 /// Shape 1 is a mesh or a height field; the earliest of its triangles.

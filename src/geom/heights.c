@@ -49,7 +49,6 @@ static bool cells_between(double lower, double upper, double spacing, int count,
     if (!(a <= count) || !(b + margin >= 0)) return false;
     *first = (int)fmax(floor(a), 0);
     *last  = (int)fmin(floor(b + margin), count - 1);
-    if (*first > count - 1) *first = count - 1; // a box that ends where the field does
     return *first <= *last;
 }
 

@@ -108,7 +108,7 @@ static double way_in_disc(const tni_disc* disc, const double* row_f, const doubl
     }
     if (fn + most * dn < 0) most = fn / -dn;
     c = fmin(c, 0); // a bound is met but for rounding
-    if (c == 0 && b > 0) return 0;
+    if (c == 0 && (b > 0 || (b == 0 && a > 0))) return 0; // the second: from the tip
     if ((a * most + b) * most + c <= 0) return most;
     // The root of a t^2 + b t + c that is passed first: c <= 0, the value at `most` is > 0.
     const double q   = -0.5 * (b + copysign(sqrt(fmax(0, b * b - 4 * a * c)), b));

@@ -31,7 +31,7 @@
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
 enum { COLUMNS = 3, WIDE_COLUMNS = TNI_GRIP_ROWS, FIRST_STOPS = 16 };
-enum { DIRECT_ROWS = 120, SWEEPS = 400, CORRECTIONS = 4, SHOCK_SWEEPS = 20 };
+enum { DIRECT_ROWS = 60, SWEEPS = 400, CORRECTIONS = 4, SHOCK_SWEEPS = 20 };
 enum { SWEEP_NUMBERS = 64 }; // the same for islands without W, a row of contact, to begin with
 enum { HALVES = 4 };         // room for halves, in numbers a row of the system
 

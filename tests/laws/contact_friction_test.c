@@ -3,51 +3,26 @@
 // m/s) to which the end of a slide is found. A body that sticks must not creep at all.
 #include "support/contact_rig.h"
 
-static const double mass = 2;
+static const double mass = contact_ramp_mass;
 
-// Plane through the origin, slope th along +x, with a body on it.
-typedef struct ramp {
-    rig        r;
-    tn_body_id plane, body;
-    tn_vec3    uphill, normal, start;
-} ramp;
+typedef contact_ramp ramp;
 
 static ramp make_ramp(double th, double mu, tn_shape_def shape, double height, tn_quat lying,
                       double speed, double spin)
 {
-    ramp p   = {.r = rig_make(tns_vec(0, 0, -rig_g))};
-    p.uphill = tns_vec(cos(th), 0, sin(th));
-    p.normal = tns_vec(-sin(th), 0, cos(th));
-    p.start  = tns_scale(height, p.normal);
-    p.plane  = tns_wall(p.r.scene, "plane", tns_vec(0, 0, 0), p.normal, (tns_surface){mu, 0});
-    const tn_frame pose  = {p.start, tns_quat_mul(tns_turn(TNS_Z, p.normal), lying)};
-    const tn_twist twist = {tns_scale(speed, p.uphill), tns_scale(spin, p.normal)};
-    p.body = tns_solid(p.r.scene, "body", pose, twist, mass, shape, (tns_surface){mu, 0});
-    rig_ready(&p.r);
-    return p;
+    shape.friction             = mu;
+    const contact_ramp_def def = {.th       = th,
+                                  .shape    = shape,
+                                  .height   = height,
+                                  .lying    = lying,
+                                  .velocity = {speed, 0, 0},
+                                  .spin     = {0, 0, spin}};
+    return contact_ramp_ready(rig_make(tns_vec(0, 0, -rig_g)), &def);
 }
 
 static ramp make_box(double th, double mu, double speed)
 {
     return make_ramp(th, mu, rig_box(tns_vec(0.3, 0.2, 0.1)), 0.1, TNS_UPRIGHT, speed, 0);
-}
-
-static double climbed(const ramp* p)
-{
-    return tns_dot(p->uphill, tns_sub(tn_state_pose(p->r.state, p->body).position, p->start));
-}
-static double climbing(const ramp* p)
-{
-    return tns_dot(p->uphill, tn_state_velocity(p->r.state, p->body).linear);
-}
-
-// Off the plane, across the slope, or turned.
-static double strayed(const ramp* p)
-{
-    const tn_vec3 d = tns_sub(tn_state_pose(p->r.state, p->body).position, p->start);
-    const tn_vec3 z = rig_axis(&p->r, p->body, TNS_Z), x = rig_axis(&p->r, p->body, TNS_X);
-    return fmax(fmax(fabs(d.y), fabs(tns_dot(d, p->normal))),
-                fmax(rig_distance(z, p->normal), rig_distance(x, p->uphill)));
 }
 
 // ---- Boxes --------------------------------------------------------------------------------------
@@ -59,8 +34,8 @@ TEST(a_box_sticks_where_friction_is_above_the_slope)
         for (double th = 0.1; th < 1; th += 0.4) {
             ramp p = make_box(th, 1.001 * tan(th), 0);
             rig_run(&p.r, steps[i], i == 0 ? 1000 : 300);
-            CHECK_LESS(fabs(climbed(&p)), 1e-9);
-            CHECK_LESS(strayed(&p), 1e-9);
+            CHECK_LESS(fabs(contact_climbed(&p)), 1e-9);
+            CHECK_LESS(contact_strayed(&p), 1e-9);
             CHECK_INT(p.r.report.contact_count, 4);
             CHECK_LESS(p.r.report.deepest, 1e-9);
             rig_evaluate(&p.r);
@@ -84,10 +59,10 @@ TEST(a_box_slides_where_friction_is_below_the_slope)
             ramp         p = make_box(th, mu, 0);
             for (int n = 1; n * steps[i] < 0.5 && rig_step(&p.r, steps[i]); ++n) {
                 const double t = n * steps[i];
-                CHECK_NEAR(climbed(&p), -a * t * t / 2, 1e-9);
-                CHECK_NEAR(climbing(&p), -a * t, 1e-9);
+                CHECK_NEAR(contact_climbed(&p), -a * t * t / 2, 1e-9);
+                CHECK_NEAR(contact_climbing(&p), -a * t, 1e-9);
             }
-            CHECK_LESS(strayed(&p), 1e-9);
+            CHECK_LESS(contact_strayed(&p), 1e-9);
             rig_free(&p.r);
         }
     }
@@ -103,14 +78,14 @@ static void check_uphill(double th, double mu, double h)
     int          events = 0;
     for (int k = 1; k * h < t1 + 1 && rig_step(&p.r, h); ++k) {
         const double t = k * h, later = t - t1;
-        CHECK_NEAR(climbed(&p), later < 0 ? v * t - up * t * t / 2 : top - back * later * later / 2,
-                   1e-8);
-        CHECK_NEAR(climbing(&p), later < 0 ? v - up * t : -back * later, 1e-8);
+        CHECK_NEAR(contact_climbed(&p),
+                   later < 0 ? v * t - up * t * t / 2 : top - back * later * later / 2, 1e-8);
+        CHECK_NEAR(contact_climbing(&p), later < 0 ? v - up * t : -back * later, 1e-8);
         events += p.r.report.event_count;
         CHECK_INT(p.r.report.jam_count, 0);
     }
     CHECK_INT(events, 1);
-    CHECK_LESS(strayed(&p), 1e-9);
+    CHECK_LESS(contact_strayed(&p), 1e-9);
     rig_free(&p.r);
 }
 
@@ -137,7 +112,7 @@ TEST(a_spinning_box_stops_at_the_exact_time)
             const double t = k * steps[i];
             CHECK_NEAR(tn_state_velocity(p.r.state, p.body).angular.z, fmax(0, spin - slowing * t),
                        1e-8);
-            CHECK_LESS(fabs(climbed(&p)), 1e-8);
+            CHECK_LESS(fabs(contact_climbed(&p)), 1e-8);
         }
         CHECK_LESS(fabs(tn_state_velocity(p.r.state, p.body).angular.z), 1e-9);
         rig_free(&p.r);
@@ -156,12 +131,12 @@ TEST(a_sliding_ball_ends_rolling)
         for (int k = 1; k * steps[i] < 2 * t1 && rig_step(&p.r, steps[i]); ++k) {
             const double t = fmin(k * steps[i], t1);
             const double x = v * t - mu * rig_g * t * t / 2 + 5.0 / 7 * v * (k * steps[i] - t);
-            CHECK_NEAR(climbing(&p), v - mu * rig_g * t, 1e-8);
+            CHECK_NEAR(contact_climbing(&p), v - mu * rig_g * t, 1e-8);
             CHECK_NEAR(tn_state_velocity(p.r.state, p.body).angular.y,
                        2.5 * mu * rig_g * t / radius, 1e-7);
-            CHECK_NEAR(climbed(&p), x, 1e-8);
+            CHECK_NEAR(contact_climbed(&p), x, 1e-8);
         }
-        CHECK_NEAR(climbing(&p), 5.0 / 7 * v, 1e-8);
+        CHECK_NEAR(contact_climbing(&p), 5.0 / 7 * v, 1e-8);
         rig_evaluate(&p.r);
         const tn_vec3 force = rig_contact_force(&p.r, p.plane, p.body);
         CHECK_LESS(rig_distance(force, tns_vec(0, 0, mass * rig_g)), 1e-8);
@@ -178,8 +153,8 @@ TEST(a_ball_with_backspin_comes_back)
     ramp p          = make_ramp(0, mu, rig_sphere(radius), radius, TNS_UPRIGHT, v, 0);
     CHECK_OK(tn_state_set_velocity(p.r.state, p.body, (tn_twist){{v, 0, 0}, {0, -back, 0}}));
     rig_run(&p.r, 2e-3, (int)(1.5 * t1 / 2e-3));
-    CHECK_NEAR(climbing(&p), (5 * v - 2 * radius * back) / 7, 1e-8);
-    CHECK(climbing(&p) < 0);
+    CHECK_NEAR(contact_climbing(&p), (5 * v - 2 * radius * back) / 7, 1e-8);
+    CHECK(contact_climbing(&p) < 0);
     rig_free(&p.r);
 }
 
@@ -192,7 +167,7 @@ static void check_rolling(ramp* p, double th, double mu, double k, double radius
     const double turn = mu >= needed ? a / radius : mu * rig_g * cos(th) / (k * radius);
     for (int i = 1; i <= 400 && rig_step(&p->r, h); ++i) {
         const double t = i * h;
-        CHECK_NEAR(climbed(p), -a * t * t / 2, 1e-8);
+        CHECK_NEAR(contact_climbed(p), -a * t * t / 2, 1e-8);
         CHECK_NEAR(tns_dot(TNS_Y, tn_state_velocity(p->r.state, p->body).angular), -turn * t, 1e-7);
     }
     CHECK_LESS(p->r.report.deepest, 1e-9);
@@ -213,6 +188,27 @@ TEST(balls_and_cylinders_roll_or_slip_down_a_slope)
         ramp cylinder = make_ramp(th, mu_log, log, radius, lying, 0, 0);
         check_rolling(&cylinder, th, mu_log, 0.5, radius);
     }
+}
+
+// Slides until v / mu g, v^2 / 2 mu g behind, then rides with the belt.
+TEST(a_belt_carries_a_box)
+{
+    const double mu = 0.4, v = 1.5, t1 = v / (mu * rig_g), h = 5e-3;
+    rig          r        = rig_make(tns_vec(0, 0, -rig_g));
+    tn_shape_def belt     = rig_box(tns_vec(20, 1, 0.1));
+    belt.friction         = mu;
+    belt.surface_velocity = tns_vec(v, 0, 0);
+    tns_fixed(r.scene, "belt", tns_frame(tns_vec(0, 0, -0.1)), belt);
+    const tn_body_id box = tns_solid(r.scene, "box", tns_frame(tns_vec(0, 0, 0.1)), TNS_AT_REST, 3,
+                                     rig_box(tns_vec(0.1, 0.1, 0.1)), (tns_surface){mu, 0});
+    rig_ready(&r);
+    for (int n = 1; n * h < 2 * t1 && rig_step(&r, h); ++n) {
+        const double t = n * h;
+        CHECK_NEAR(contact_velocity(&r, box).linear.x, fmin(v, mu * rig_g * t), 1e-8);
+        CHECK_NEAR(contact_place(&r, box).x, t < t1 ? mu * rig_g * t * t / 2 : v * t - v * t1 / 2,
+                   1e-8);
+    }
+    rig_free(&r);
 }
 
 // A disc in the plane, gravity along -y.
@@ -258,8 +254,8 @@ TEST(a_tall_box_stands_or_tips_over_its_edge)
         CHECK_NEAR(tn_stepper_acceleration(p.r.stepper, p.body).angular.y, tips ? -torque / I : 0,
                    1e-9);
         rig_run(&p.r, 1e-3, 300);
-        if (tips) CHECK(strayed(&p) > 0.01);
-        else CHECK_LESS(strayed(&p), 1e-9);
+        if (tips) CHECK(contact_strayed(&p) > 0.01);
+        else CHECK_LESS(contact_strayed(&p), 1e-9);
         CHECK_LESS(p.r.report.deepest, 1e-9);
         rig_free(&p.r);
     }

@@ -42,6 +42,7 @@ static double fall_error(const falling* a, const falling* b)
 }
 
 // Against the multiplier method, which finds the time of the blow, with steps of 0.2 ms.
+// A blow is dealt up to h before its time: first order.
 static void check_fall(const char* spec, double per_step, double longest)
 {
     const double  steps[] = {2e-3, 5e-3, 0.01, 1.0 / 60, 0.05, 0.125, 0.25};
@@ -54,30 +55,32 @@ static void check_fall(const char* spec, double per_step, double longest)
                    steps[i], error, f.joint_error, f.deepest, f.highest);
         CHECK_LESS(error, fmin(per_step * steps[i], longest));
         CHECK_LESS(f.joint_error, 1e-9);
-        CHECK_LESS(f.deepest, 1e-6);
-        CHECK_LESS(f.highest, 0.01 * 7500 * rig_g); // of a centimetre of height
+        // Within a long step the place where a rod touches the peg moves along it.
+        CHECK_LESS(f.deepest, steps[i] > 0.02 ? 5e-5 : 1e-6);
+        CHECK_LESS(f.highest, 1e-6 * 7500 * rig_g);
     }
 }
 
 TEST(a_block_on_a_rod_meets_the_floor)
 {
-    check_fall("rod_and_block:stop=block", 10, 1);
+    check_fall("rod_and_block:stop=block", 2e-3, 1e-4);
 }
 
 TEST(a_rod_with_a_block_meets_a_peg)
 {
-    check_fall("rod_and_block:stop=rod", 10, 1);
+    check_fall("rod_and_block:stop=rod", 6, 0.2);
 }
 
 // ---- Limp people ---------------------------------------------------------------------------------
 
+// Joints of limp people have damping, which a step of 1/60 s is too long for.
 TEST(limp_people_fall_on_each_other)
 {
     rig          r    = contact_builtin("ragdoll_pile:n=2");
     double       deep = 0;
     const double E    = rig_energy(&r);
     rig_fall     fall = rig_fall_begin(&r);
-    for (int i = 0; i < 120 && rig_step(&r, 1.0 / 60); ++i) {
+    for (int i = 0; i < 180 && rig_step(&r, 1.0 / 120); ++i) {
         deep = fmax(deep, r.report.deepest);
         rig_fall_note(&r, &fall);
     }

@@ -465,6 +465,24 @@ TEST(a_box_over_the_edge_of_a_table_touches_along_it)
     tni_arena_free(&whole.arena);
 }
 
+// A box on a table that is smaller than its face touches at the table's corners.
+TEST(a_small_table_touches_with_its_corners)
+{
+    static tni_spot    spots[ROOM];
+    const tni_geometry g = shape_of_kind(1);
+    for (int n = 1; n < 5; ++n) {
+        fixture        table = on_mesh(fine_box(0.05, n));
+        const tni_pose pose  = {{0.02, -0.01, 0.2499}, {{1, 0, 0, 0, 1, 0, 0, 0, 1}}};
+        CHECK_INT(touches(&table, &at_home, &g, &pose, 1e-3, spots), 4);
+        for (int k = 0; k < 4; ++k) {
+            CHECK_NEAR(spots[k].gap, -0.0001, 1e-12);
+            CHECK_NEAR(fabs(spots[k].c1.x), 0.05, 1e-12);
+            CHECK_NEAR(fabs(spots[k].c1.y), 0.05, 1e-12);
+        }
+        tni_arena_free(&table.arena);
+    }
+}
+
 // ---- Height fields -----------------------------------------------------------------------------
 
 static double hills(double x, double y)

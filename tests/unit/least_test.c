@@ -166,3 +166,30 @@ TEST(the_answer_does_not_depend_on_the_guess)
         end(&p);
     }
 }
+
+// Two balls side by side under one load, each with a roll row: the least answer shares the load and
+// the torque evenly, and stays within the smaller disc.
+TEST(roll_rows_are_shared_too)
+{
+    const double J[16] = {1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
+    problem      p;
+    begin(&p, 4);
+    for (int i = 0; i < 4; ++i) p.condition[i] = i % 2 == 0 ? TNI_NORMAL : TNI_ROLL;
+    fill(&p, 4, J);
+    p.b[0] = p.b[2] = -2, p.b[1] = p.b[3] = 0.2;
+    p.mu[1] = p.mu[3] = 0.15;
+    p.f[0] = 2, p.f[1] = -0.2; // all on the first: a guess that meets everything
+    solve(&p);
+    tni_least_answer(&p.least, &p.pairs);
+    CHECK_NEAR(p.f[0], 1, 1e-9);
+    CHECK_NEAR(p.f[2], 1, 1e-9);
+    CHECK_NEAR(p.f[1], -0.1, 1e-9);
+    p.mu[1] = 0.15, p.mu[3] = 0.05; // the second may take half as much
+    p.f[0] = 2, p.f[1] = -0.2, p.f[2] = p.f[3] = 0;
+    solve(&p);
+    tni_least_answer(&p.least, &p.pairs);
+    CHECK(fabs(p.f[3]) <= 0.05 * p.f[2] * (1 + 1e-9));
+    CHECK_NEAR(p.f[1] + p.f[3], -0.2, 1e-9);
+    CHECK_NEAR(p.f[0] + p.f[2], 2, 1e-9);
+    end(&p);
+}

@@ -432,3 +432,31 @@ TEST(residuals_of_a_cone_by_hand)
         if (cases[k][6] > 0) CHECK_INT(row, (int)cases[k][7]);
     }
 }
+
+// Spin and roll have discs and weights of their own: W_ss = 2, W_rr = 4 + 4, against 1 + 1 + 1.
+TEST(residuals_of_spin_and_roll_by_hand)
+{
+    const uint8_t kinds[6] = {TNI_NORMAL, TNI_TANGENT, TNI_TANGENT, TNI_SPIN, TNI_ROLL, TNI_ROLL};
+    const double  diagonal[6] = {1, 1, 1, 2, 4, 4};
+    problem*      q           = problem_make(6);
+    int           row;
+    for (int i = 0; i < 6; ++i) {
+        q->condition[i] = kinds[i];
+        q->W[7 * i]     = diagonal[i];
+    }
+    q->mu[0] = 0.5, q->mu[3] = 0.1, q->mu[4] = 0.2, q->mu[5] = 1e9; // the last one does not count
+    q->f[0] = 10;
+    CHECK_NEAR(tni_pairs_residual(&q->p, &row), 0, 0);
+    q->f[3] = 1, q->a[3] = -7; // at its bound, turning the other way
+    CHECK_NEAR(tni_pairs_residual(&q->p, &row), 0, 1e-15);
+    q->f[3] = 1.5; // beyond it: to 1, times W_ss
+    CHECK_NEAR(tni_pairs_residual(&q->p, &row), 1, 1e-14);
+    CHECK_INT(row, 3);
+    q->f[3] = 0, q->a[3] = 0;
+    q->f[4] = 1.2, q->f[5] = 1.6, q->a[4] = -3, q->a[5] = -4; // at 2 = 0.2 * 10
+    CHECK_NEAR(tni_pairs_residual(&q->p, &row), 0, 1e-14);
+    q->a[4] = 3, q->a[5] = 4; // it would push on: 2 * 8 - 5 is within 2 * 8, so a counts
+    CHECK_NEAR(tni_pairs_residual(&q->p, &row), 5, 1e-14);
+    CHECK_INT(row, 5);
+    free(q);
+}

@@ -452,7 +452,7 @@ TEST(sweeps_of_several_islands)
     CHECK_INT(island[1].row, 60);
     for (int part = 0; part < 2; ++part) {
         double               f[60] = {0}, a[60], b[60];
-        const tni_sweep_rows rows  = {b, q->condition, q->mu, f, a};
+        const tni_sweep_rows rows  = {b, q->condition, q->mu, f, a, NULL, 0};
         memcpy(b, q->b, sizeof b);
         CHECK(tni_sweep_solve(&both, &island[part], &rows, 400, 1e-9, 0, &report));
         for (int i = 0; i < 5; ++i) {

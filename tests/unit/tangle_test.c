@@ -31,7 +31,8 @@ static void end(problem* p)
     tni_arena_free(&p->arena);
 }
 
-// Numbers into the blocks that are tied, both ways, and into the dense matrix.
+// Numbers into the blocks that are tied, both ways, and into the dense matrix. The large ones lie
+// beside the diagonal: rows must be exchanged.
 static void fill(problem* p, test_random* random, const uint8_t* tied)
 {
     const int n = p->t.x_start[p->t.count];
@@ -44,8 +45,9 @@ static void fill(problem* p, test_random* random, const uint8_t* tied)
             double* B = tni_tangle_block(&p->t, i, j);
             for (int r = 0; r < p->t.dim[i]; ++r) {
                 for (int c = 0; c < p->t.dim[j]; ++c) {
-                    const double more = test_random_between(random, -1, 1) +
-                                        (i == j && r == c ? 3 * p->t.dim[i] : 0);
+                    const double more =
+                        test_random_between(random, -1, 1) +
+                        (i == j && (r + 1) % p->t.dim[i] == c ? 5 * p->t.dim[i] : 0);
                     B[p->t.dim[j] * r + c] += more;
                     p->dense[n * (p->t.x_start[i] + r) + p->t.x_start[j] + c] += more;
                 }
