@@ -20,9 +20,9 @@
 //
 // On the floor a leg ends in a ball about F, which is all that touches. The lowest foot stands `drop`
 // over the floor at the start. Pairs are then a mirror image of themselves in the middle of the
-// crank, so that it walks straight on; six pairs have feet of three phases on either side, and some
-// stand at any time. While it walks the frame goes up and down by 5 mm; a turn of the crank takes it
-// 1.4 m.
+// crank, so that it walks straight on by and large; six pairs have feet of three phases on either
+// side, and some stand at any time. While it walks the frame goes up and down by 5 mm; a turn of the
+// crank takes it 1.4 m.
 //
 // A load of k adds k times the mass of the whole machine to the frame, as a slab of even density
 // between its beams (Tomcin, section 7: k = 0, 5, 10, 20).

@@ -1,8 +1,8 @@
 // contact_paths: what one point in contact costs by path solves, against the number n of links of a
-// mechanism on the ground (ball joints, k points, three rows each, spread evenly): of a chain, whose
-// paths are as long as itself where leaves are eliminated first, and of a binary tree, whose paths grow
-// like log n. "balanced": nodes on the paths of the same chain in the order of nested dissection.
-// Microseconds of processor time a contact, medians:
+// mechanism on the ground (ball joints, k points, three rows each, spread evenly): of a chain,
+// whose paths are as long as itself where leaves are eliminated first, and of a binary tree, whose
+// paths grow like log n. "balanced": nodes on the paths of the same chain in the order of nested
+// dissection. Microseconds of processor time a contact, medians:
 //     nodes     that the paths of a contact visit, up
 //     half      half solve of its rows, W of itself: all that is done to it before sweeps
 //     sweep     one visit in a sweep: velocity, its cone, change of force

@@ -10,7 +10,7 @@
 //     P_n = max(y_n, 0)      P_t = y_t, shortened to mu P_n where it is longer
 //
 // (box rows: y brought within the bounds; grip.c). The residual is |F| / rho, in units of a: it is
-// of the same size for any mu. Four means, each taking up where the one before it failed:
+// of the same size for any mu. Five means, each taking up where the one before it failed:
 //
 // 1. Sweeps (block Gauss-Seidel), one cone at a time, the others fixed: grip.c.
 // 2. Newton on F, for where sweeps are slow (heavy on light). With C a derivative of P at y, a row
@@ -23,6 +23,7 @@
 //    many contacts each changing between open, stick and slip, is not met on this way.
 // 4. Newton with mu going up a ladder from 0, where the problem is an ordinary complementarity
 //    problem, for the few where 3 has a fold in its way. Last of all 3 again, in smaller steps.
+// 5. Where W is far and too large for Newton: sweeps with Anderson's acceleration alone.
 //
 // None is sure to arrive (there may be no solution where W is not symmetric, Painleve: B_nn <= 0),
 // so all loops are bounded and the best f of all is kept. Measured on problems of up to 120 rows
@@ -192,7 +193,8 @@ static double evaluate(tni_cone* c)
     return residual;
 }
 
-// ---- Sweeps --------------------------------------------------------------------------------------
+// ---- Sweeps
+// --------------------------------------------------------------------------------------
 
 // Sum of squared relative residuals, each just before its group changes.
 static double one_sweep(tni_cone* c)

@@ -14,7 +14,8 @@ typedef struct tni_far {
     void (*apply)(void* user, const double* f, double* a); ///< a <- W f
     /// Solves each grip in turn. Returns the sum of squared residuals just before, in units of a.
     double (*sweep)(void* user, const tni_pairs* p, const tni_grip* grips, int count);
-    /// step <- -(G + delta E)^-1 F, see cone.c, corners rounded off by e. False: cannot. NULL: never.
+    /// step <- -(G + delta E)^-1 F, see cone.c, corners rounded off by e. False: cannot. NULL:
+    /// never.
     bool (*step)(void* user, const tni_pairs* p, const tni_grip* grips, int count, double e,
                  double delta, const double* F, double* step);
 } tni_far;

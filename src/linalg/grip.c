@@ -1,27 +1,28 @@
 // grip: one contact, the others fixed. Let B be its block of W and q its a at f = 0.
 //
-//     a_n >= 0, f_n >= 0, a_n f_n = 0;   per disc |f_d| <= mu_d f_n,  a_d = -s f_d, s >= 0, s = 0 inside
+//     a_n >= 0, f_n >= 0, a_n f_n = 0
+//     per disc:  |f_d| <= mu_d f_n,   a_d = -s f_d, s >= 0, s = 0 inside
 //
 // With y = f - rho a these conditions are F(f) = f - P(y) = 0 [1]:
 //
 //     P_n = max(y_n, 0)      P_d = y_d, shortened to mu_d P_n where it is longer
 //
-// (box rows: y brought within the bounds; equal rows: P = y.) rho may be any positive number for each
-// disc: one over the trace of its block, so that turned rows give the same. Slip, spin and roll have
-// units of their own, hence a rho of their own.
+// (box rows: y brought within the bounds; equal rows: P = y.) rho may be any positive number for
+// each disc: one over the trace of its block, so that turned rows give the same. Slip, spin and
+// roll have units of their own, hence a rho of their own.
 //
-// q_n >= 0: f = 0. Else the f that makes a = 0, if it is within its discs. Else, with tangents alone,
-// it slides: f_t = mu f_n d, |d| = 1, with a_n = 0 and a_t = -s d, that is
+// q_n >= 0: f = 0. Else the f that makes a = 0, if it is within its discs. Else, with tangents
+// alone, it slides: f_t = mu f_n d, |d| = 1, with a_n = 0 and a_t = -s d, that is
 //
 //     f_n = -q_n / (B_nn + mu B_nt d)
 //     (A + s' I) d = -c,   A = mu (q_t B_nt - q_n B_tt),   c = B_nn q_t - q_n B_tn,
 //
-// s' being s times a positive number. |d| = 1 is a quartic in s' whose coefficients do not change when
-// the tangents are turned; its roots lie between those of its derivatives.
+// s' being s times a positive number. |d| = 1 is a quartic in s' whose coefficients do not change
+// when the tangents are turned; its roots lie between those of its derivatives.
 //
 // With spin and roll: rounds of the same for normal and tangents and of each other disc by itself,
-// r = mu f_n fixed, (B_d + s I) f_d = -q_d with s >= 0 such that |f_d| <= r; then Newton on F. A ball
-// that rolls ties slip to roll, and rounds alone gain 3/10 each.
+// r = mu f_n fixed, (B_d + s I) f_d = -q_d with s >= 0 such that |f_d| <= r; then Newton on F. A
+// ball that rolls ties slip to roll, and rounds alone gain 3/10 each.
 // [1] P. Alart, A. Curnier, A mixed formulation for frictional contact problems prone to Newton
 // like solution methods, Comput. Methods Appl. Mech. Eng. 92 (1991).
 #include "linalg/grip.h"

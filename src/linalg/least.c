@@ -10,7 +10,8 @@
 // ROUNDS is not rounding, f stays. The bounds may be in the way: from f, which keeps them, towards
 // g, as far as they go.
 //
-// A contact at its friction bound stays as it is, and so do equal rows. Cost: |F|^3 / 3 and some |F|^2.
+// A contact at its friction bound stays as it is, and so do equal rows. Cost: |F|^3 / 3 and some
+// |F|^2.
 #include "linalg/least.h"
 
 #include "linalg/dense.h"
@@ -107,7 +108,7 @@ static double way_in_disc(const tni_disc* disc, const double* row_f, const doubl
         c += f * f;
     }
     if (fn + most * dn < 0) most = fn / -dn;
-    c = fmin(c, 0); // a bound is met but for rounding
+    c = fmin(c, 0);                                       // a bound is met but for rounding
     if (c == 0 && (b > 0 || (b == 0 && a > 0))) return 0; // the second: from the tip
     if ((a * most + b) * most + c <= 0) return most;
     // The root of a t^2 + b t + c that is passed first: c <= 0, the value at `most` is > 0.

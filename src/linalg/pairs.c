@@ -8,8 +8,8 @@
 // An interval [l, u]:  w f - proj(w f - a) = min(w (f - l), max(w (f - u), a)), without the
 // cancellation of the left side. A friction cone: its normal row is the interval [0, infinity), its
 // tangent rows are held to the disc of radius mu max(w f_n - a_n, 0) [1], w being the trace of its
-// block, so that turned tangents give the same residual. Spin and roll likewise, with w of their own
-// and the radius in their units.
+// block, so that turned tangents give the same residual. Spin and roll likewise, with w of their
+// own and the radius in their units.
 // [1] P. Alart, A. Curnier, A mixed formulation for frictional contact problems prone to Newton
 // like solution methods, Comput. Methods Appl. Mech. Eng. 92 (1991).
 #include "linalg/pairs.h"

@@ -3,25 +3,25 @@
 //     W = J H^-1 J^T = Y^T S Y,    Y = |D|^-1/2 L^-1 J^T,   S = sign D,   H = L D L^T
 //
 // Y_i of a contact lives on the paths from its nodes to the root. With s = S Y f kept up to date,
-// the velocity at contact i is Y_i^T s + b_i: reading it and changing f_i cost its path, whatever the
-// number of contacts and nodes. That makes sweeps (block Gauss-Seidel, [1, section 7]) cheap, but they
-// need very many in stacks. Newton's method of cone.c is brought to the components instead: what a
-// contact knows of a component c is R_c,i, with
+// the velocity at contact i is Y_i^T s + b_i: reading it and changing f_i cost its path, whatever
+// the number of contacts and nodes. That makes sweeps (block Gauss-Seidel, [1, section 7]) cheap,
+// but they need very many in stacks. Newton's method of cone.c is brought to the components
+// instead: what a contact knows of a component c is R_c,i, with
 //
 //     W = sum over components c of R_c^T R_c
 //
-// For a component of one node R_c is Y_c; for others the Cholesky factor, with row exchanges, of the
-// part of W that goes through c: as many rows as the contacts there have rank. The step of cone.c,
-// (E - C (E - rho W) + delta) step = -F, is, with v = R step,
+// For a component of one node R_c is Y_c; for others the Cholesky factor, with row exchanges, of
+// the part of W that goes through c: as many rows as the contacts there have rank. The step of
+// cone.c, (E - C (E - rho W) + delta) step = -F, is, with v = R step,
 //
 //     step_i = -(h_i + K_i sum_c R_c,i^T v_c)     h_i = (E - C_i + delta)^-1 F_i
 //     (E + R K R^T) v = -R h                      K_i = (E - C_i + delta)^-1 C_i rho
 //
-// a sparse system between components that touch (tangle.c), six rows for each that moves freely: the
-// number of contacts between two of them does not matter. Islands for which that is too much work, by
-// a count of flops, are swept only, with Anderson's acceleration (cone.c).
-// [1] R. Tomcin, D. Sibbing, L. Kobbelt, Efficient enforcement of hard articulation constraints in the
-// presence of closed loops and contacts, Eurographics 2014.
+// a sparse system between components that touch (tangle.c), six rows for each that moves freely:
+// the number of contacts between two of them does not matter. Islands for which that is too much
+// work, by a count of flops, are swept only, with Anderson's acceleration (cone.c).
+// [1] R. Tomcin, D. Sibbing, L. Kobbelt, Efficient enforcement of hard articulation constraints in
+// the presence of closed loops and contacts, Eurographics 2014.
 #include "linalg/sweep.h"
 
 #include "linalg/dense.h"

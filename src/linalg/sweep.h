@@ -92,8 +92,8 @@ bool tni_sweep_solve(tni_sweep* sweep, const tni_sweep_island* island, const tni
                      int limit, double goal, double gain, tni_sweep_report* report);
 /// Shock propagation: contacts in layers, from what cannot move upwards; what is below a contact
 /// counts as immovable. extra: what is pushed in addition to f, at the upper side alone: at
-/// components whose layer is the level of the bundle. Nothing happens in islands that nothing holds.
-/// sweeps: of each layer. rows->a is that after it, rows->f stays.
+/// components whose layer is the level of the bundle. Nothing happens in islands that nothing
+/// holds. sweeps: of each layer. rows->a is that after it, rows->f stays.
 void tni_sweep_shock(tni_sweep* sweep, const tni_sweep_island* island, const tni_sweep_rows* rows,
                      int sweeps, double* extra);
 /// The layer of a component of an island, after a shock.

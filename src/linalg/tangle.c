@@ -1,8 +1,8 @@
-// tangle: P A = L U by blocks, row by row. The nodes are few (hundreds) and change from step to step,
-// so that their order has to be found without delay and without memory from elsewhere: minimum degree,
-// counted in rows, on ties that are kept as bits. Eliminating p ties all its neighbours to each other:
-// each of them takes over the bits of p. What is left in the bits when p goes are its later
-// neighbours, and so the structure of row p of U; L has that of U^T.
+// tangle: P A = L U by blocks, row by row. The nodes are few (hundreds) and change from step to
+// step, so that their order has to be found without delay and without memory from elsewhere:
+// minimum degree, counted in rows, on ties that are kept as bits. Eliminating p ties all its
+// neighbours to each other: each of them takes over the bits of p. What is left in the bits when p
+// goes are its later neighbours, and so the structure of row p of U; L has that of U^T.
 //
 //     row i:  for all earlier p of it, rising:  A_ip <- A_ip U_pp^-1,  A_ij <- A_ij - A_ip U_pj
 //

@@ -4,7 +4,8 @@
 
 #include "base/base.h"
 
-/// Rows of blocks in the order of elimination; a row's blocks lie one after the other, columns rising.
+/// Rows of blocks in the order of elimination; a row's blocks lie one after the other, columns
+/// rising.
 typedef struct tni_tangle {
     int       node_capacity;
     size_t    bit_capacity, entry_capacity, number_capacity;
@@ -30,7 +31,8 @@ TN_NODISCARD tn_result tni_tangle_create(tni_arena* arena, int nodes, int rows, 
 /// Nodes without ties, their sizes in tangle->dim. False: no room.
 bool tni_tangle_begin(tni_tangle* tangle, int count);
 void tni_tangle_tie(tni_tangle* tangle, int i, int j);
-/// Chooses an order and finds where there will be numbers. False: no room; flops counts all the same.
+/// Chooses an order and finds where there will be numbers. False: no room; flops counts all the
+/// same.
 bool tni_tangle_order(tni_tangle* tangle);
 
 /// The matrix <- the unit matrix.

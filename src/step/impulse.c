@@ -72,8 +72,9 @@ tn_result tni_impulse_create(tn_stepper* s)
     tni_auxiliary* a = &s->system->auxiliary;
     if (s->settings.impulse.contacts == TN_CONTACTS_DIRECT) a->direct_rows = INT32_MAX;
     if (s->settings.impulse.contacts == TN_CONTACTS_SWEEPS) a->direct_rows = 0;
-    a->sweeps = s->settings.impulse.sweeps;
-    a->shock  = s->settings.impulse.shock;
+    a->turns    = true;
+    a->sweeps   = s->settings.impulse.sweeps;
+    a->shock    = s->settings.impulse.shock;
     work->loops = tni_system_regularises(s->system);
     return TN_OK;
 }
@@ -103,6 +104,14 @@ static void note_drives(tn_stepper* s)
     }
 }
 
+tn_result tni_impulse_solve(tn_stepper* s, const double* b, bool exact, tn_why* why)
+{
+    const tn_result result = tni_system_solve(s->system, b, s->impulse.asked, exact, why);
+    if (result != TN_ERR_DIVERGED || !s->system->auxiliary.report.jammed) return result;
+    ++s->impulse.jams;
+    return TN_OK;
+}
+
 // u+ from the solve with b = h/2 f - h^2 K' w, and the rates asked for.
 tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why)
 {
@@ -116,7 +125,7 @@ tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why)
         const tn_vec3 w = tni_read3(s->now.u + body->u_start + 3);
         tni_accumulate(b + body->u_start + 3, tni_neg(tni_mul(&system->stiffness[i], w)));
     }
-    const tn_result result = tni_system_solve(system, b, s->impulse.asked, false, why);
+    const tn_result result = tni_impulse_solve(s, b, false, why);
     for (int i = 0; i < model->u_count; ++i) s->impulse.plus[i] = s->now.u[i] + system->answer[i];
     return result;
 }
@@ -220,7 +229,7 @@ static bool correct(tn_stepper* s, double h, double tolerance, tni_closing* near
         if (c.error <= tolerance) return true;
         if (round == s->settings.impulse.iterations || since > PATIENCE || !(c.error < diverged))
             return false;
-        if (tni_system_solve(s->system, NULL, s->impulse.asked, false, NULL) != TN_OK) return false;
+        if (tni_impulse_solve(s, NULL, false, NULL) != TN_OK) return false;
         for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
         ++report->iteration_count;
     }
@@ -285,7 +294,7 @@ static tn_result second_kick(tn_stepper* s, double h, bool exact, tn_why* why)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->u_count; ++i) s->scratch[i] = 0.5 * h * s->impulse.force[i];
-    const tn_result result = tni_system_solve(s->system, s->scratch, s->impulse.asked, exact, why);
+    const tn_result result = tni_impulse_solve(s, s->scratch, exact, why);
     for (int i = 0; i < model->u_count; ++i)
         s->next.u[i] = s->impulse.plus[i] + s->system->answer[i];
     return result;
@@ -333,9 +342,7 @@ static tn_result fit_with_stops(tn_stepper* s, double h, tn_step_report* report,
     double          before = HUGE_VAL;
     for (int round = 0; round < 4; ++round) {
         const tn_result result = second_kick(s, h, s->impulse.loops && !s->impulse.careful, why);
-        const bool      jammed = result == TN_ERR_DIVERGED && s->system->auxiliary.report.jammed;
-        if (result != TN_OK && !jammed) return result;
-        report->jam_count += jammed;
+        if (result != TN_OK) return result;
         tni_system_look(s->system, &at);
         int worst;
         report->velocity_error = tni_system_velocity_error(s->system, &worst);
@@ -497,8 +504,10 @@ tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_w
 {
     s->impulse.damped      = tni_system_damps(s->system);
     s->bounce_count        = 0;
+    s->impulse.jams        = 0;
     const tn_result result = pieces(s, h, report, why);
     s->system->stiffness   = NULL;
+    report->jam_count += s->impulse.jams;
     if (result != TN_OK) s->kept = false;
     else tni_sleep_end(s, h);
     return result;

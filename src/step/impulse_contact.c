@@ -165,15 +165,6 @@ static double correct_gaps(tn_stepper* s, double h)
     return error;
 }
 
-// A solve in which forces do not quite meet all conditions is one: what is left is reported.
-static tn_result solve(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
-{
-    const tn_result result = tni_impulse_solve_kick(s, h, why);
-    if (result != TN_ERR_DIVERGED || !stops_of(s)->report.jammed) return result;
-    ++report->jam_count;
-    return TN_OK;
-}
-
 // Keeps u+ if it is the best so far.
 static bool keep(tn_stepper* s, const tni_closing* c, double error, double* least,
                  tni_closing* nearest)
@@ -202,7 +193,7 @@ static tn_result correct_joints(tn_stepper* s, double h, double tolerance, tni_c
         const tni_closing c = tni_impulse_fly(s, h);
         if (!keep(s, &c, c.error, &least, nearest) && round > 0) break;
         if (!(least > tolerance)) break;
-        result = tni_system_solve(s->system, NULL, s->impulse.asked, false, why);
+        result = tni_impulse_solve(s, NULL, false, why);
         if (result != TN_OK) break;
         for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
         ++report->iteration_count;
@@ -223,7 +214,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing*
     *nearest = (tni_closing){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.asked, s->impulse.goal, n);
-        result = solve(s, h, report, why);
+        result = tni_impulse_solve_kick(s, h, why);
         if (result != TN_OK) return result;
         const tni_closing c     = tni_impulse_fly(s, h);
         const double      error = fmax(c.error, correct_gaps(s, h)), before = least;
@@ -285,8 +276,7 @@ static tn_result part(tn_stepper* s, double tolerance, tn_why* why)
             for (int k = c->held_count; k < c->row_count; ++k)
                 s->impulse.asked[c->row_start + k] = 0;
         }
-        result = tni_system_solve(s->system, NULL, s->impulse.asked, false, why);
-        if (result == TN_ERR_DIVERGED && a->report.jammed) result = TN_OK;
+        result = tni_impulse_solve(s, NULL, false, why);
         if (result != TN_OK) break;
         tni_advance(model, s->next.q, s->system->answer, s->next.q);
         tni_system_look(s->system, &at);
@@ -311,7 +301,7 @@ static tn_result preview(tn_stepper* s, double h, tn_why* why)
     for (int round = 0; round <= PREVIEW_ROUNDS; ++round) {
         const tni_closing c = tni_impulse_fly(s, h);
         if (!(c.error > rough) || round == PREVIEW_ROUNDS) break;
-        result = tni_system_solve(s->system, NULL, s->impulse.asked, false, why);
+        result = tni_impulse_solve(s, NULL, false, why);
         if (result != TN_OK) return result;
         for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
     }
@@ -342,6 +332,7 @@ static tn_result meet(tn_stepper* s, double h, int* blows, tn_step_report* repor
     while (hit && result == TN_OK) {
         stops_of(s)->stop_count = 0;
         view_start(s);
+        tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         result = preview(s, h, why);
         if (result == TN_OK) result = find(s, h, why);
         hit = false;
@@ -355,19 +346,24 @@ static tn_result meet(tn_stepper* s, double h, int* blows, tn_step_report* repor
 static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_step_report* report,
                            tn_why* why)
 {
-    tni_auxiliary* a     = stops_of(s);
-    const double   start = tni_auxiliary_now(a);
-    const int known = a->stop_count, more = tni_stops_more(a, s->system->views, s->now.z, beyond);
-    bool      hit    = false;
-    tn_result result = TN_OK;
+    tni_auxiliary* a      = stops_of(s);
+    const double   start  = tni_auxiliary_now(a);
+    const int      more   = tni_stops_more(a, s->system->views, s->now.z, beyond);
+    bool           hit    = false;
+    tn_result      result = TN_OK;
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     *again = more != 0;
     if (more < 0) return fail_full(why);
     if (more == 0) return TN_OK;
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     tni_stops_look(a, s->impulse.views, s->now.z, true);
-    for (int i = known; i < a->stop_count; ++i) a->stops[i].begun = a->stops[i].gap;
-    ask_all(s, known, h);
+    for (int i = 0; i < a->stop_count; ++i) {
+        if (!a->stops[i].renewed) continue;
+        a->stops[i].begun   = a->stops[i].gap;
+        a->stops[i].renewed = false;
+        ask(&a->stops[i], h);
+    }
+    a->ready = false;
     if (++*blows <= most_blows(s)) result = strike(s, h, &hit, report, why);
     return hit && result == TN_OK ? meet(s, h, blows, report, why) : result;
 }

@@ -55,6 +55,7 @@ typedef struct tni_impulse_work {
     bool           loops;            ///< rows may be redundant
     bool           careful;          ///< all tension counts
     bool           damped;           ///< forces depend on velocities
+    int            jams;             ///< in this step
 } tni_impulse_work;
 
 /// Workspace of the implicit method.
@@ -140,6 +141,9 @@ TN_NODISCARD tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report*
 /// Kicks from s->now: u+ in s->impulse.plus, and what was asked of rows in s->impulse.goal.
 TN_NODISCARD tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report,
                                         tn_why* why);
+/// Solves with the rates s->impulse.asked. Forces of stops that do not quite meet all conditions are an
+/// answer, too: counted, and what is left of them reported.
+TN_NODISCARD tn_result tni_impulse_solve(tn_stepper* s, const double* b, bool exact, tn_why* why);
 /// u+ that has the rates s->impulse.asked, with the stops as they are.
 TN_NODISCARD tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why);
 /// Flies to s->next with u+ and looks there; s->impulse.asked <- what a correction is asked for.

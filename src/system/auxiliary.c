@@ -17,8 +17,15 @@
 // K is J_a^T where forces do no work; a contact that slides pushes along J_n - mu (d . J_t), d the
 // direction of its slip, and W is not symmetric then.
 //
+// Islands with many contacts have no W: sweep.h works with the first halves of the path solves, as
+// long as all push along their rows. Through regularised loops these are nearly right only: what
+// they find is pushed, u solved for truly, and the rest found again from there. Optionally a shock
+// [2] comes last: contacts from the ground up, what is below counting as immovable.
+//
 // Cost: k columns of the length of a path, k^2 products of the rows' lengths, and what mixed.h
-// takes. [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
+// takes. Without W: k half paths, and what sweep.h takes.
+// [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
+// [2] E. Guendelman, R. Bridson, R. Fedkiw, Nonconvex Rigid Bodies with Stacking, SIGGRAPH 2003.
 #include "system/auxiliary.h"
 
 #include <math.h>
@@ -671,8 +678,8 @@ static void look_at_rows(tni_auxiliary* a, const double* u, const double* r)
     }
 }
 
-// Where W says that nothing moves a row, and what is asked of it is rounding, or comes of velocities
-// that are off the joints, nothing is asked.
+// Where W says that nothing moves a row, and what is asked of it is rounding, or comes of
+// velocities that are off the joints, nothing is asked.
 static void forgive(tni_auxiliary* a, int row, double own)
 {
     if (own == 0 && (a->off || fabs(a->b[row]) <= JAM_LEAST * fmax(1, a->size[row]))) a->b[row] = 0;
@@ -817,9 +824,9 @@ static void push(tni_auxiliary* a, const tni_unit* unit, double* b)
         stop->force[t] = -stop->friction * stop->slide[t - 1] * stop->force[0];
 }
 
-// Responses through regularised loops are not quite right, and sums through them are off by rounding
-// over eps_T; but u is right. With a = J u - r of it as b, the problem is solved again for what is
-// still to be added to f. False: nothing is.
+// Responses through regularised loops are not quite right, and sums through them are off by
+// rounding over eps_T; but u is right. With a = J u - r of it as b, the problem is solved again for
+// what is still to be added to f. False: nothing is.
 static bool correct_far(tni_auxiliary* a, double* rhs, const double* x, int pass)
 {
     bool any = false;

@@ -31,6 +31,7 @@ typedef struct tni_stop {
     double  friction, restitution;
     double  spinning, rolling; ///< [m]
     tn_vec3 slip;              ///< unit, world: where it slides to; friction keeps this side of it
+    bool    renewed;           ///< found anew, and not asked for yet
     bool    away;              ///< takes no part in blows
     double  start[TNI_TOUCH_ROWS];  ///< rates where the step starts
     bool    pushed;                 ///< it did so in the step's flight, or will go on to
@@ -103,6 +104,7 @@ typedef struct tni_auxiliary {
     bool             shock;          ///< after these, from the ground up: see auxiliary.c
     bool             sweep_full;     ///< that did not fit
     bool             full;           ///< something did not fit: grow, and try again
+    bool             turns;          ///< spin and roll are resisted
     bool             quiet;          ///< a projection: forces of stops stay those of the motion
     bool             off;   ///< a little off the joints: what nothing moves is not asked for
     bool             ready; ///< responses belong to the factorisation and the rules
@@ -161,11 +163,11 @@ double* tni_auxiliary_k(tni_auxiliary* a, int edge);
 void tni_stops_look(tni_auxiliary* a, const tni_view* views, const double* z, bool jacobians);
 /// All stops that are reached: gap <= reach. What was a stop before keeps its force. False: full.
 bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
-/// All stops that matter on the way from one place to another (tni_find_ahead); gaps, rates and rows
-/// are those at the start. Else as above.
+/// All stops that matter on the way from one place to another (tni_find_ahead); gaps, rates and
+/// rows are those at the start. Else as above.
 bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end, const double* z);
-/// Adds those that are further than reach beyond their gap at a place and not stops yet. Returns how
-/// many, -1: full.
+/// Adds those that are further than reach beyond their gap at a place and not stops yet. Returns
+/// how many, -1: full.
 int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
 /// The same stops as another. False: full.
 bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from);

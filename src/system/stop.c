@@ -71,12 +71,12 @@ static tni_stop touch_stop(const tni_touch* touch)
                       .rolling     = touch->material.rolling};
 }
 
-static void count_rows(tni_stop* stop, tni_touch_counts counts)
+static void count_rows(const tni_auxiliary* a, tni_stop* stop, tni_touch_counts counts)
 {
     stop->slip_count = counts.slip;
-    stop->spin_count = counts.spin;
-    stop->roll_count = counts.roll;
-    stop->row_count  = 1 + counts.slip + counts.spin + counts.roll;
+    stop->spin_count = a->turns ? counts.spin : 0;
+    stop->roll_count = a->turns ? counts.roll : 0;
+    stop->row_count  = 1 + stop->slip_count + stop->spin_count + stop->roll_count;
 }
 
 // Gap and rates, and rows into J where it is not NULL: a block for each side.
@@ -94,7 +94,7 @@ static void look_at(const tni_auxiliary* a, tni_stop* stop, const tni_view* view
     int                   bodies[2];
     tni_stop_bodies(a, stop, bodies);
     if (limit) rows[0] = tni_limit_row(model, &model->limits[stop->limit], views, z);
-    else count_rows(stop, tni_touch_rows(model, touch, views, rows));
+    else count_rows(a, stop, tni_touch_rows(model, touch, views, rows));
     stop->gap = rows[0].C;
     for (int i = 0; i < stop->row_count; ++i) {
         stop->rate[i]  = rows[i].rate;
@@ -158,6 +158,14 @@ static const tni_stop* stop_of(const tni_stop* stops, int count, uint64_t id)
 {
     for (int i = 0; i < count; ++i) {
         if (stops[i].id == id) return &stops[i];
+    }
+    return NULL;
+}
+
+static tni_stop* known_stop(tni_auxiliary* a, int count, uint64_t id)
+{
+    for (int i = 0; i < count; ++i) {
+        if (a->stops[i].id == id) return &a->stops[i];
     }
     return NULL;
 }
@@ -277,23 +285,33 @@ bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* en
 int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
 {
     const int known = a->stop_count;
-    int       found = 0;
+    int       found = 0, more = 0;
     if (a->finder != NULL)
         found = tni_find_touches(a->finder, views, -reach, a->found, a->stop_capacity);
     if (found > a->stop_capacity) a->full = true;
     for (int i = 0; i < found && !a->full; ++i) {
-        if (stop_of(a->stops, known, a->found[i].id) != NULL) continue;
-        const tni_stop stop = touch_stop(&a->found[i]);
+        tni_stop* old = known_stop(a, known, a->found[i].id);
+        if (old != NULL && old->gap - a->found[i].gap <= reach) continue;
+        ++more;
+        if (old != NULL) { // its features have wandered on
+            old->touch   = a->found[i];
+            old->renewed = true;
+            continue;
+        }
+        tni_stop stop = touch_stop(&a->found[i]);
+        stop.renewed  = true;
         (void)add(a, &stop);
     }
     for (int i = 0; i < a->model->limit_count && !a->full; ++i) {
-        const tni_stop stop = limit_stop(a->model, i);
+        tni_stop stop = limit_stop(a->model, i);
         if (tni_limit_row(a->model, &a->model->limits[i], views, z).C >= -reach ||
-            stop_of(a->stops, known, stop.id) != NULL)
+            known_stop(a, known, stop.id) != NULL)
             continue;
+        stop.renewed = true;
         (void)add(a, &stop);
+        ++more;
     }
-    return a->full ? -1 : a->stop_count - known;
+    return a->full ? -1 : more;
 }
 
 bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from)

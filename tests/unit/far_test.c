@@ -1,5 +1,5 @@
-// Islands that are solved without writing down their W, beside the same ones with it: stacks, chains
-// on the floor, mechanisms with loops, as the stepper sees them.
+// Islands that are solved without writing down their W, beside the same ones with it: stacks,
+// chains on the floor, mechanisms with loops, as the stepper sees them.
 #include "support/contact_rig.h"
 
 #include "model/model.h"

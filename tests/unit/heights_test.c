@@ -104,7 +104,8 @@ TEST(boxes_that_end_with_the_field_or_hold_no_numbers)
     const tni_heights h     = field(values);
     const tni_aabb    right = {{1.5, -9, -9}, {2, 9, 9}},
                    all      = {{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
-    const tni_aabb none = {{NAN, NAN, NAN}, {NAN, NAN, NAN}}, beyond = {{1.6, -9, -9}, {2, 9, 9}};
+    const double   nan      = (double)NAN;
+    const tni_aabb none = {{nan, nan, nan}, {nan, nan, nan}}, beyond = {{1.6, -9, -9}, {2, 9, 9}};
     CHECK_INT(tni_heights_within(&h, &right, NULL, 0), 2 * (ROWS - 1));
     CHECK_INT(tni_heights_within(&h, &all, NULL, 0), 2 * CELLS);
     CHECK_INT(tni_heights_within(&h, &none, NULL, 0), 0);

@@ -129,7 +129,8 @@ TEST(feet_at_rest_do_not_push_apart)
     end(&p);
 }
 
-// Whatever the guess, one answer, that keeps the conditions and is no longer than what it came from.
+// Whatever the guess, one answer, that keeps the conditions and is no longer than what it came
+// from.
 TEST(the_answer_does_not_depend_on_the_guess)
 {
     test_random r = {7};
