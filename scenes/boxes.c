@@ -2,7 +2,7 @@
 //
 //     stack        one on the other; a mass ratio above 1 puts heavy ones on light ones
 //     pyramid      each rests on two of the row below; a row has one less than that
-//     wall         bricks in bond: every other row is shifted by half a brick
+//     wall         bricks in bond: every other row is shifted by half a brick and ends in half ones
 //
 // The lowest row is as short as holds n boxes in all; what is left stands on top. Boxes in a row
 // stand apart by a tenth of their size.
@@ -11,59 +11,65 @@
 
 enum { STACK, PYRAMID, WALL };
 
-typedef struct place {
-    int    row;
-    double x; ///< of the middle, in sizes
-} place;
-
 static const double pitch = 1.1; ///< of boxes in a row, in sizes
+
+static bool is_shifted(int arrangement, int row)
+{
+    return arrangement == WALL && row % 2 == 1;
+}
 
 static int row_count_of(int arrangement, int lowest, int row)
 {
-    return arrangement == STACK ? 1 : arrangement == PYRAMID ? lowest - row : lowest - row % 2;
+    return arrangement == PYRAMID ? lowest - row : lowest + is_shifted(arrangement, row);
 }
 
 // Boxes in the lowest row: of a pyramid all rows are counted down to one; a wall is about as high
 // as it is wide.
 static int lowest_row(int arrangement, int n)
 {
-    int lowest = 1;
+    int lowest = arrangement == WALL ? 2 : 1;
     if (arrangement == PYRAMID)
         while (lowest * (lowest + 1) / 2 < n) ++lowest;
-    if (arrangement == WALL) {
-        lowest = 2;
+    if (arrangement == WALL)
         while (lowest * lowest < n) ++lowest;
-    }
     return lowest;
 }
 
-static place next_place(int arrangement, int lowest, place at)
+// One box of a row.
+typedef struct place {
+    double x, width; ///< of the middle, in sizes
+} place;
+
+static place place_of(int arrangement, int lowest, int row, int index)
 {
-    const double half = 0.5 * pitch * (row_count_of(arrangement, lowest, at.row) - 1);
-    if (at.x + 0.5 * pitch < half) return (place){at.row, at.x + pitch};
-    const int above = row_count_of(arrangement, lowest, at.row + 1);
-    return (place){at.row + 1, -0.5 * pitch * (above - 1)};
+    const int    count = row_count_of(arrangement, lowest, row);
+    const double x     = pitch * (index - 0.5 * (count - 1));
+    if (!is_shifted(arrangement, row) || (index > 0 && index < count - 1)) return (place){x, 1};
+    const double end =
+        0.5 * pitch * (lowest - 1) + 0.25; // its outer side is that of the rows below
+    return (place){index == 0 ? -end : end, 0.5};
 }
 
 static void build(tn_scene* scene, const double* values)
 {
-    const int          n = (int)values[0], arrangement = (int)values[1];
-    const int          lowest = lowest_row(arrangement, n);
-    const double       size = values[2], gap = values[6];
-    const tns_surface  surface = {values[4], values[5]};
-    const tn_shape_def shape   = tns_box_shape(tns_vec(size / 2, size / 2, size / 2));
-    double             mass    = 1000 * size * size * size;
-    place              at      = {0, -0.5 * pitch * (row_count_of(arrangement, lowest, 0) - 1)};
+    const int         n = (int)values[0], arrangement = (int)values[1];
+    const int         lowest = lowest_row(arrangement, n);
+    const double      size = values[2], gap = values[6];
+    const tns_surface surface = {values[4], values[5]};
+    double            mass    = 1000 * size * size * size;
     tns_setup_contact(scene, "boxes", 10);
     tn_scene_set_ground(scene, surface.friction, surface.restitution);
-    for (int i = 0; i < n; ++i) {
-        const double  z      = (at.row + 0.5) * size + (at.row + 1) * gap;
-        const tn_vec3 center = tns_vec(at.x * size, 0, z);
-        tns_solid(scene, tns_name("box%d", i + 1).text, tns_frame(center), TNS_AT_REST, mass, shape,
-                  surface);
-        const place next = next_place(arrangement, lowest, at);
-        if (next.row != at.row) mass *= values[3];
-        at = next;
+    for (int i = 0, row = 0, index = 0; i < n; ++i) {
+        const place   p      = place_of(arrangement, lowest, row, index);
+        const double  z      = (row + 0.5) * size + (row + 1) * gap;
+        const tn_vec3 half   = tns_scale(size / 2, tns_vec(p.width, 1, 1));
+        const tn_vec3 center = tns_vec(p.x * size, 0, z);
+        tns_solid(scene, tns_name("box%d", i + 1).text, tns_frame(center), TNS_AT_REST,
+                  p.width * mass, tns_box_shape(half), surface);
+        if (++index < row_count_of(arrangement, lowest, row)) continue;
+        index = 0;
+        ++row;
+        mass *= values[3];
     }
 }
 

@@ -13,7 +13,8 @@
 //     (V_1 + V_2 + balance |V_1 - V_2|) / V
 // is least, V being the volumes of the hulls. The planes: through the deepest points, across the axes
 // of the frame and those of inertia; the flats around these points; slices at even distances. Then
-// pieces are put together again while some pair is within the tolerance as one, the best pair first.
+// pieces are put together again while some pair is within the tolerance as one, the best pair first;
+// there the whole surface counts, not theirs alone: pieces on two sides of a hole would fill it.
 //
 // Differs from [1]: no tree search over cuts to come; the measure is the surface's depth alone. The
 // balance makes up for the first where no single cut gains anything (a ring must be quartered
@@ -24,7 +25,7 @@
 #include "geom/hull.h"
 #include "geom/mesh.h"
 
-enum { SAMPLES = 256, WORST = 6, FLATS = 24, SLICES = 7, CUTS_MAX = 128, LEVELS = 6 };
+enum { SAMPLES = 256, WORST = 6, FLATS = 24, SLICES = 7, CUTS_MAX = 128, LEVELS = 6, FEW = 24 };
 static const double balance = 1e-3;
 static const double on_cut  = 1e-9; // of the half size: this near to a plane is on it
 
@@ -129,19 +130,30 @@ static tn_result wrap(part* p, const tn_vec3* points, int count)
 
 // ---- How far from convex -----------------------------------------------------------------------
 
-static double depth_of(const part* p, tn_vec3 x)
+// The depth of a point, exact when it is above `enough`; else anything up to that. *hint: a face that was
+// near the last one, looked at first.
+static double depth_of(const part* p, tn_vec3 x, double enough, int* hint)
 {
-    double depth = HUGE_VAL;
-    for (int f = 0; f < p->face_count; ++f) depth = fmin(depth, -over(&p->faces[f], x));
+    double depth = -over(&p->faces[*hint], x);
+    for (int f = 0; f < p->face_count && depth > enough; ++f) {
+        const double here = -over(&p->faces[f], x);
+        if (here < depth) depth = here, *hint = f;
+    }
     return depth;
 }
 
-static double depth_bound(const part* p, const tn_vec3 v[3])
+static double face_bound(const plane* face, const tn_vec3 v[3])
 {
-    double bound = HUGE_VAL;
-    for (int f = 0; f < p->face_count; ++f) {
-        const plane* face = &p->faces[f];
-        bound = fmin(bound, -fmin(over(face, v[0]), fmin(over(face, v[1]), over(face, v[2]))));
+    return -fmin(over(face, v[0]), fmin(over(face, v[1]), over(face, v[2])));
+}
+
+// No point of a triangle is deeper; the same.
+static double depth_bound(const part* p, const tn_vec3 v[3], double enough, int* hint)
+{
+    double bound = face_bound(&p->faces[*hint], v);
+    for (int f = 0; f < p->face_count && bound > enough; ++f) {
+        const double here = face_bound(&p->faces[f], v);
+        if (here < bound) bound = here, *hint = f;
     }
     return bound;
 }
@@ -149,14 +161,15 @@ static double depth_bound(const part* p, const tn_vec3 v[3])
 typedef struct deepest {
     double found, proven; ///< the largest value, and no value is larger
     double resolution;
+    int    hint;
 } deepest;
 
 static void search(const part* p, const tn_vec3 v[3], int level, deepest* d)
 {
-    const double bound = depth_bound(p, v);
+    const double bound = depth_bound(p, v, d->found, &d->hint);
     if (bound <= d->proven && bound <= d->found + d->resolution) return;
     const tn_vec3 middle = tni_scale(1.0 / 3, tni_add(v[0], tni_add(v[1], v[2])));
-    d->found             = fmax(d->found, depth_of(p, middle));
+    d->found             = fmax(d->found, depth_of(p, middle, d->found, &d->hint));
     if (level == 0 || bound <= d->found + d->resolution) {
         d->proven = fmax(d->proven, bound);
         return;
@@ -175,7 +188,7 @@ static double error_of(const part* p, const tn_vec3* soup, int count, double res
 {
     deepest d = {.resolution = resolution};
     for (int i = 0; i < 3 * count && d.found <= limit; ++i)
-        d.found = fmax(d.found, depth_of(p, soup[i]));
+        d.found = fmax(d.found, depth_of(p, soup[i], d.found, &d.hint));
     d.proven = d.found;
     for (int t = 0; t < count && d.found <= limit; ++t) search(p, soup + 3 * t, LEVELS, &d);
     return fmax(d.proven, d.found);
@@ -256,7 +269,7 @@ static int points_beside(const part* p, int stride, const plane* cut, double sid
 static tn_result volume_beside(const part* p, const knife* k, const plane* cut, double side,
                                double* volume)
 {
-    const int       stride = 1 + p->count / SAMPLES;
+    const int       stride = (1 + p->count / SAMPLES) | 1; // odd: rows of a grid have even lengths
     const int       count  = points_beside(p, stride, cut, side, k->points);
     tni_hull        hull;
     const tn_result result = tni_hull_create(&p->arena.host, k->points, count, &hull);
@@ -315,12 +328,13 @@ static bool is_among(const tn_vec3* points, int count, tn_vec3 x)
 // The deepest samples of the surface, at different places; returns how many.
 static int find_worst(const part* p, tn_vec3 worst[WORST])
 {
-    int    count = 0;
+    int    count = 0, hint = 0;
     double depth[WORST];
     for (int i = 0; i < 7 * p->count; ++i) {
-        const tn_vec3 x = sample(p->soup + 3 * (i / 7), i % 7);
-        const double  d = depth_of(p, x);
-        if (!(d > 1e-6) || (count == WORST && !(d > depth[WORST - 1]))) continue;
+        const tn_vec3 x      = sample(p->soup + 3 * (i / 7), i % 7);
+        const double  enough = count == WORST ? depth[WORST - 1] : 1e-6;
+        const double  d      = depth_of(p, x, enough, &hint);
+        if (!(d > enough)) continue;
         if (is_among(worst, count, x)) continue;
         int at = count < WORST ? count++ : WORST - 1;
         for (; at > 0 && depth[at - 1] < d; --at)
@@ -388,11 +402,13 @@ static tn_result choose_cut(const part* p, const knife* k, int* best)
 // ---- The list of parts -------------------------------------------------------------------------
 
 typedef struct carving {
-    tn_host host;
-    part*   parts;
-    int     count, most;
-    double  tolerance; ///< in half sizes
-    double  resolution;
+    tn_host  host;
+    tn_vec3* soup; ///< the whole surface
+    int      triangle_count;
+    part*    parts;
+    int      count, most;
+    double   tolerance; ///< in half sizes
+    double   resolution;
 } carving;
 
 static tn_result measure(const carving* c, part* p)
@@ -451,68 +467,100 @@ static tn_result carve(carving* c)
 
 // ---- Putting together again --------------------------------------------------------------------
 
-static double both_error(const carving* c, const part* hull, const part* a, const part* b)
-{
-    const double first = error_of(hull, a->soup, a->count, c->resolution, c->tolerance);
-    if (first > c->tolerance) return first;
-    return fmax(first, error_of(hull, b->soup, b->count, c->resolution, c->tolerance));
-}
-
-// Both as one, with its error; its triangles only when it is wanted.
-static tn_result join(const carving* c, const part* a, const part* b, bool whole, part* joined)
+// Both as one, with its error: the depth of the whole surface below the new hull, for it may reach
+// over parts that belong to neither.
+static tn_result join(const carving* c, const part* a, const part* b, part* joined)
 {
     const int count = a->point_count + b->point_count;
-    *joined         = part_make(&c->host, whole ? a->count + b->count : 0);
+    *joined         = part_make(&c->host, 0);
     tn_vec3* points = TNI_TAKE(&joined->arena, tn_vec3, count);
     if (joined->arena.failed) return TN_ERR_MEMORY;
     memcpy(points, a->points, sizeof *points * (size_t)a->point_count);
     memcpy(points + a->point_count, b->points, sizeof *points * (size_t)b->point_count);
     const tn_result result = wrap(joined, points, count);
     if (result != TN_OK) return TN_ERR_MEMORY; // each spans a volume, so both do
-    joined->error = both_error(c, joined, a, b);
-    for (int t = 0; whole && t < a->count + b->count; ++t) {
-        const tn_vec3* v = t < a->count ? a->soup + 3 * t : b->soup + 3 * (t - a->count);
-        put(joined, v[0], v[1], v[2]);
+    joined->error = error_of(joined, c->soup, c->triangle_count, c->resolution, c->tolerance);
+    return TN_OK;
+}
+
+// Whether two may be worth a try. Of a few pieces all are: arms of a cross that lie opposite are one bar.
+static bool are_near(const carving* c, const part* a, const part* b)
+{
+    if (c->count <= FEW) return true;
+    for (int k = 0; k < 3; ++k) {
+        double lower[2] = {HUGE_VAL, HUGE_VAL}, upper[2] = {-HUGE_VAL, -HUGE_VAL};
+        for (int side = 0; side < 2; ++side) {
+            const part* p = side == 0 ? a : b;
+            for (int i = 0; i < p->point_count; ++i) {
+                lower[side] = fmin(lower[side], tni_at(p->points[i], k));
+                upper[side] = fmax(upper[side], tni_at(p->points[i], k));
+            }
+        }
+        if (lower[0] > upper[1] + c->tolerance || lower[1] > upper[0] + c->tolerance) return false;
+    }
+    return true;
+}
+
+// Errors of part i with those from `first` on, as one; HUGE_VAL: too large.
+static tn_result try_pairs(const carving* c, int i, int first, double* errors)
+{
+    for (int j = first; j < c->count; ++j) {
+        part joined = {.error = HUGE_VAL};
+        if (j != i && are_near(c, &c->parts[i], &c->parts[j])) {
+            const tn_result result = join(c, &c->parts[i], &c->parts[j], &joined);
+            tni_arena_free(&joined.arena);
+            if (result != TN_OK) return result;
+        }
+        const double error      = joined.error <= c->tolerance ? joined.error : HUGE_VAL;
+        errors[i * c->most + j] = errors[j * c->most + i] = error;
     }
     return TN_OK;
 }
 
-// The pair that is best as one, within the tolerance; *first -1: none.
-static tn_result best_pair(const carving* c, int* first, int* second)
+// The pair with the least error; false: none is within the tolerance.
+static bool best_pair(const carving* c, const double* errors, int* first, int* second)
 {
-    double least = c->tolerance;
-    *first       = -1;
+    double least = HUGE_VAL;
     for (int i = 0; i < c->count; ++i) {
         for (int j = i + 1; j < c->count; ++j) {
-            part            joined;
-            const tn_result result = join(c, &c->parts[i], &c->parts[j], false, &joined);
-            tni_arena_free(&joined.arena);
-            if (result != TN_OK) return result;
-            if (joined.error < least || (*first < 0 && joined.error <= least))
-                least = joined.error, *first = i, *second = j;
+            if (!(errors[i * c->most + j] < least)) continue;
+            least = errors[i * c->most + j], *first = i, *second = j;
         }
     }
-    return TN_OK;
+    return least < HUGE_VAL;
+}
+
+// Parts i and j become one in the place of i; the last one moves to j.
+static tn_result merge_parts(carving* c, int i, int j, double* errors)
+{
+    part            joined;
+    const int       last   = c->count - 1;
+    const tn_result result = join(c, &c->parts[i], &c->parts[j], &joined);
+    if (result != TN_OK) {
+        tni_arena_free(&joined.arena);
+        return result;
+    }
+    tni_arena_free(&c->parts[i].arena);
+    tni_arena_free(&c->parts[j].arena);
+    c->parts[i] = joined;
+    c->parts[j] = c->parts[last]; // j > i; nothing when it is the last
+    for (int k = 0; k < last; ++k)
+        errors[j * c->most + k] = errors[k * c->most + j] = errors[last * c->most + k];
+    errors[j * c->most + j] = HUGE_VAL;
+    --c->count;
+    return try_pairs(c, i, 0, errors);
 }
 
 static tn_result put_together(carving* c)
 {
-    for (int i, j; c->count > 1;) {
-        tn_result result = best_pair(c, &i, &j);
-        if (result != TN_OK || i < 0) return result;
-        part joined;
-        result = join(c, &c->parts[i], &c->parts[j], true, &joined);
-        if (result != TN_OK) {
-            tni_arena_free(&joined.arena);
-            return result;
-        }
-        tni_arena_free(&c->parts[i].arena);
-        tni_arena_free(&c->parts[j].arena);
-        c->parts[i] = joined;
-        memmove(c->parts + j, c->parts + j + 1, sizeof(part) * (size_t)(c->count - j - 1));
-        --c->count;
-    }
-    return TN_OK;
+    tni_arena arena  = tni_arena_make(&c->host);
+    double*   errors = TNI_TAKE(&arena, double, (size_t)c->most*(size_t)c->most);
+    tn_result result = errors != NULL ? TN_OK : TN_ERR_MEMORY;
+    for (int i = 0; result == TN_OK && i < c->count; ++i) result = try_pairs(c, i, i, errors);
+    for (int i, j; result == TN_OK && best_pair(c, errors, &i, &j);)
+        result = merge_parts(c, i, j, errors);
+    tni_arena_free(&arena);
+    return result;
 }
 
 // ---- All of it ---------------------------------------------------------------------------------
@@ -530,18 +578,23 @@ static void turn_outside(part* p)
     }
 }
 
-static tn_result begin(carving* c, const tni_mesh* mesh, tn_vec3 middle, double size)
+// All of it is the first part, and is kept to compare with.
+static tn_result begin(carving* c, tni_arena* arena, const tni_mesh* mesh, tn_vec3 middle,
+                       double size)
 {
-    part* p  = &c->parts[0];
-    *p       = part_make(&c->host, mesh->triangle_count);
-    c->count = 1;
-    for (int i = 0; !p->arena.failed && i < 3 * mesh->triangle_count; ++i) {
+    const size_t count = 3 * (size_t)mesh->triangle_count;
+    part*        p     = &c->parts[0];
+    c->soup            = TNI_TAKE(arena, tn_vec3, count);
+    *p                 = part_make(&c->host, mesh->triangle_count);
+    c->count           = 1;
+    if (arena->failed || p->arena.failed) return TN_ERR_MEMORY;
+    for (size_t i = 0; i < count; ++i) {
         const tn_vec3 d = tni_sub(mesh->vertices[mesh->triangles[i]], middle);
         p->soup[i]      = tni_vec3(d.x / size, d.y / size, d.z / size);
     }
-    if (p->arena.failed) return TN_ERR_MEMORY;
-    p->count = mesh->triangle_count;
+    p->count = c->triangle_count = mesh->triangle_count;
     turn_outside(p);
+    memcpy(c->soup, p->soup, sizeof(tn_vec3) * count);
     return measure(c, p);
 }
 
@@ -576,7 +629,7 @@ tn_result tni_mesh_pieces(tni_arena* arena, const tni_mesh* mesh, double toleran
                          .resolution = fmax(tolerance / size, 1e-6) / 20};
     *pieces           = (tni_pieces){0};
     c.parts           = TNI_TAKE(&list, part, c.most);
-    tn_result result  = c.parts != NULL ? begin(&c, mesh, middle, size) : TN_ERR_MEMORY;
+    tn_result result  = c.parts != NULL ? begin(&c, &list, mesh, middle, size) : TN_ERR_MEMORY;
     if (result == TN_OK) result = carve(&c);
     if (result == TN_OK) result = put_together(&c);
     if (result == TN_OK) result = hand_out(arena, &c, middle, size, pieces);

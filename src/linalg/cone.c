@@ -45,6 +45,7 @@
 static const double TARGET   = 1e-11; // residual at which the work stops
 static const double ACCEPTED = 1e-10; // residual that counts as solved
 static const double NEAR     = 1e-2;  // residual from which Newton may arrive at once
+static const double ROUNDING = 1e-14; // of what a is added up from
 enum { ROWS = TNI_GRIP_ROWS, PAST = 8 };
 enum { NEWTON_STEPS = 20, HALVINGS = 8, FEW_SWEEPS = 20, MANY_SWEEPS = 100 };
 
@@ -466,6 +467,26 @@ static void prepare(tni_cone* c, const tni_pairs* p)
     set_mu_part(c, 1);
 }
 
+// Whether the best so far will do, or is as good as rounding lets it be: heavy things on light ones have forces of
+// which a is a small difference.
+static bool will_do(tni_cone* c)
+{
+    const tni_pairs* p    = c->p;
+    double           most = 0;
+    if (c->best <= c->accepted) return true;
+    if (c->far != NULL || !(c->best < HUGE_VAL)) return false;
+    for (int i = 0; i < p->n; ++i) {
+        const double* row = row_of(p, i);
+        double        sum = 0;
+        for (int k = 0; k < p->n; ++k) sum += fabs(row[k] * c->best_f[k]);
+        most = fmax(most, sum);
+    }
+    const double floor = ROUNDING * most / c->scale;
+    if (!(c->best <= floor)) return false;
+    c->accepted = fmax(c->accepted, floor);
+    return true;
+}
+
 static bool solve(tni_cone* cone, const tni_pairs* p)
 {
     prepare(cone, p);
@@ -478,7 +499,8 @@ static bool solve(tni_cone* cone, const tni_pairs* p)
     if (start > cone->target && cone->far != NULL && cone->far->step == NULL) {
         (void)settle(cone);
     } else if (start > cone->target) {
-        (void)((start < NEAR && at_once(cone)) || directly(cone, FEW_SWEEPS, EVEN) ||
+        (void)((start < NEAR && (at_once(cone) || will_do(cone))) ||
+               directly(cone, FEW_SWEEPS, EVEN) || will_do(cone) ||
                round_the_corners(cone, 0.4, 8, EVEN) || from_best(cone, EVEN) || raise_mu(cone) ||
                from_best(cone, FALLING) || round_the_corners(cone, 0.7, 12, FALLING) ||
                from_best(cone, FALLING));
@@ -494,8 +516,8 @@ bool tni_cone_solve(tni_cone* cone, const tni_pairs* p, int* rounds)
 {
     cone->far         = NULL;
     cone->limit       = INT_MAX;
-    cone->target      = TARGET;
-    cone->accepted    = ACCEPTED;
+    cone->target      = fmax(TARGET, 0.1 * p->enough);
+    cone->accepted    = fmax(ACCEPTED, p->enough);
     cone->gain        = 0;
     cone->given_scale = 0;
     const bool solved = solve(cone, p);

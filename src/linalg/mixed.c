@@ -173,7 +173,8 @@ static tni_pairs gather(tni_mixed* m, const tni_pairs* p)
         if (p->upper != NULL) m->upper[i] = p->upper[from];
         if (p->mu != NULL) m->mu[i] = p->mu[from];
     }
-    return (tni_pairs){.n         = m->other_count,
+    return (tni_pairs){.enough    = p->enough,
+                       .n         = m->other_count,
                        .symmetric = p->symmetric,
                        .W         = m->S,
                        .b         = m->c,
@@ -246,12 +247,12 @@ static bool solve_with_equal(tni_mixed* m, const tni_pairs* p, tni_mixed_report*
         report->residual = residual;
         memcpy(m->best, p->f, sizeof *p->f * (size_t)p->n);
         scale = fmax(tni_pairs_scale(p), largest(m->other_count, m->c));
-        if (residual <= REFINED * scale || !solved) break;
+        if (residual <= fmax(REFINED, p->enough) * scale || !solved) break;
     }
     memcpy(p->f, m->best, sizeof *p->f * (size_t)p->n);
     tni_pairs_apply(p);
     report->residual = tni_pairs_residual(p, &report->residual_row);
-    return report->residual <= TNI_PAIRS_SOLVED * scale;
+    return report->residual <= fmax(TNI_PAIRS_SOLVED, p->enough) * scale;
 }
 
 bool tni_mixed_solve(tni_mixed* m, const tni_pairs* p, tni_mixed_report* report)

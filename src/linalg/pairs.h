@@ -32,6 +32,7 @@ typedef struct tni_pairs {
     const uint8_t* condition;     ///< tni_condition
     const double * lower, *upper; ///< boxes only; NULL when there are none
     const double*  mu;            ///< at normal, spin and first roll rows; NULL: there are none
+    double         enough;        ///< residual at which it counts as solved, if more than usual
     double*        f;             ///< in: a guess; out: the answer
     double*        a;             ///< out
 } tni_pairs;

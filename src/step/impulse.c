@@ -72,6 +72,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     tni_auxiliary* a = &s->system->auxiliary;
     if (s->settings.impulse.contacts == TN_CONTACTS_DIRECT) a->direct_rows = INT32_MAX;
     if (s->settings.impulse.contacts == TN_CONTACTS_SWEEPS) a->direct_rows = 0;
+    a->enough   = 1e-8; // of speeds: what comes of it is corrected in places
     a->turns    = true;
     a->sweeps   = s->settings.impulse.sweeps;
     a->shock    = s->settings.impulse.shock;

@@ -709,6 +709,7 @@ static void solve_near(tni_auxiliary* a, const tni_island* island)
 {
     const int       first = a->units[a->order[island->unit_start]].first;
     const tni_pairs pairs = {.n         = island->row_count,
+                             .enough    = a->enough,
                              .symmetric = is_symmetric(a, island),
                              .W         = a->W + island->at,
                              .b         = a->b + first,
@@ -763,8 +764,9 @@ static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
                                  .base      = pass > 0 ? a->pushed + row : NULL,
                                  .scale     = island->scale};
     tni_sweep_report     done;
-    const bool           solved = tni_sweep_solve(&a->sweep, &island->part, &rows, a->sweeps, SWEPT,
-                                        island->looped ? LOOP_GAIN : 0, &done);
+    const bool           solved =
+        tni_sweep_solve(&a->sweep, &island->part, &rows, a->sweeps, fmax(SWEPT, a->enough),
+                        island->looped ? LOOP_GAIN : 0, &done);
     const tni_mixed_report report = {.residual = done.residual, .residual_row = done.row};
     if (!island->looped || done.rounds == 0 || pass == CORRECTIONS)
         note_island(a, island, row, solved || done.rounds >= a->sweeps, &report);

@@ -104,10 +104,11 @@ typedef struct tni_auxiliary {
     bool             shock;          ///< after these, from the ground up: see auxiliary.c
     bool             sweep_full;     ///< that did not fit
     bool             full;           ///< something did not fit: grow, and try again
-    bool             turns;          ///< spin and roll are resisted
-    bool             quiet;          ///< a projection: forces of stops stay those of the motion
-    bool             off;   ///< a little off the joints: what nothing moves is not asked for
-    bool             ready; ///< responses belong to the factorisation and the rules
+    double enough; ///< what conditions of stops may be off by, relative; 0: as little as can be
+    bool   turns;  ///< spin and roll are resisted
+    bool   quiet;  ///< a projection: forces of stops stay those of the motion
+    bool   off;    ///< a little off the joints: what nothing moves is not asked for
+    bool   ready;  ///< responses belong to the factorisation and the rules
 
     tni_stop*      stops;
     size_t*        stop_at; ///< two blocks of each stop, in j and k

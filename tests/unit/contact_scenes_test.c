@@ -27,18 +27,26 @@ static tn_vec3 position_of(const rig* r, const char* name)
 
 // ---- Boxes --------------------------------------------------------------------------------------
 
-// Boxes by rows from below: as many as told, each over the floor or over two, or one, below.
+// Boxes by rows from below, as many as told, each row about the middle. Every box but the lowest has
+// its middle over the ones below: x is within what those reach.
 static void check_rows(const char* spec, const int* rows, int row_count)
 {
     tn_scene* scene = NULL;
     CHECK_OK(tns_build(NULL, spec, &scene, NULL));
-    int box = 0;
+    int    box  = 0;
+    double wide = HUGE_VAL; // half of the row below
     for (int row = 0; row < row_count; ++row) {
+        double sum = 0, most = 0;
         for (int i = 0; i < rows[row]; ++i, ++box) {
-            const tn_vec3 p = tn_scene_body(scene, box)->pose.position;
+            const tn_body_def* def = tn_scene_body(scene, box);
+            const tn_vec3      p   = def->pose.position;
             CHECK_NEAR(p.z, 0.2 * (row + 0.5), 1e-15);
-            CHECK_NEAR(p.x, 0.22 * (i - 0.5 * (rows[row] - 1)), 1e-15);
+            CHECK_LESS(fabs(p.x), wide);
+            sum += p.x;
+            most = fmax(most, fabs(p.x) + def->shapes[0].half_size.x);
         }
+        CHECK_NEAR(sum, 0, 1e-14);
+        wide = most;
     }
     CHECK_INT(tn_scene_body_count(scene), box);
     tn_scene_free(scene);
@@ -48,7 +56,7 @@ TEST(boxes_stand_in_rows)
 {
     check_rows("boxes:n=3", (int[]){1, 1, 1}, 3);
     check_rows("boxes:n=6,arrangement=pyramid", (int[]){3, 2, 1}, 3);
-    check_rows("boxes:n=14,arrangement=wall", (int[]){4, 3, 4, 3}, 4);
+    check_rows("boxes:n=13,arrangement=wall", (int[]){4, 5, 4}, 3);
 }
 
 TEST(boxes_grow_heavier_by_the_ratio)
@@ -146,13 +154,14 @@ TEST(a_gripper_of_100_grams_has_one_freedom_beside_the_box)
     rig_free(&r);
 }
 
-// The palm goes up by lift times 1.5 s; the box goes with it, and no pad slips.
+// At 0.8 s the palm has been lifted for 0.3 s with 0.5 m/s^2; the box goes with it, no pad slips.
 TEST(a_gripper_lifts_a_thousand_times_its_weight)
 {
     rig r = made("gripper");
-    rig_run(&r, r.settings.h, 180);
-    CHECK_NEAR(position_of(&r, "palm").z - tn_scene_body(r.scene, 0)->pose.position.z, 0.375, 1e-9);
-    CHECK_NEAR(position_of(&r, "box").z, 0.15 + 0.375, 1e-6);
+    rig_run(&r, r.settings.h, 48);
+    const double up = 0.5 * 0.5 * 0.3 * 0.3;
+    CHECK_NEAR(position_of(&r, "palm").z - tn_scene_body(r.scene, 0)->pose.position.z, up, 1e-9);
+    CHECK_NEAR(position_of(&r, "box").z, 0.15 + up, 1e-6);
     CHECK_LESS(r.joint_error, 1e-9);
     rig_free(&r);
 }
@@ -160,9 +169,9 @@ TEST(a_gripper_lifts_a_thousand_times_its_weight)
 // N = grip + V tan(splay) with tan = 7/24 and V = m g / 2: it holds while 0.8 N > V.
 TEST(a_weak_grip_lets_go)
 {
-    rig r = made("gripper:grip=450");
-    rig_run(&r, r.settings.h, 120);
-    CHECK_LESS(position_of(&r, "box").z, 0.2);
+    rig r = made("gripper:grip=400");
+    rig_run(&r, r.settings.h, 48);
+    CHECK_NEAR(position_of(&r, "box").z, 0.15, 0.005);
     rig_free(&r);
 }
 
