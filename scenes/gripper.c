@@ -34,25 +34,31 @@ static finger place_finger(double side, double s)
     return f;
 }
 
-// A plate beside the box and the bar on top of it; only the plate touches.
+static tn_shape_def drawn_bar(tn_vec3 a, tn_vec3 b)
+{
+    tn_shape_def shape = tn_default_shape_def(TN_SHAPE_CAPSULE);
+    shape.pose         = (tn_frame){tns_mix(a, b, 0.5), tns_turn(TNS_Z, tns_unit(tns_sub(b, a)))};
+    shape.radius       = rod_radius;
+    shape.half_length  = tns_length(tns_sub(b, a)) / 2;
+    shape.collide      = false;
+    return shape;
+}
+
+// A plate beside the box, a stem up to C, and the bar from there to D; only the plate touches.
 static tn_body_id add_pad(tn_scene* scene, const char* name, const finger* f, double s,
                           double friction)
 {
-    const tn_vec3 middle = tns_vec(f->C.x, 0, s);
-    tn_shape_def  shapes[2];
-    shapes[0]          = tns_box_shape(tns_vec(thick, 0.6 * s, 0.6 * s));
-    shapes[0].friction = friction;
-    shapes[1]          = tn_default_shape_def(TN_SHAPE_CAPSULE);
-    shapes[1].pose = (tn_frame){tns_sub(tns_mix(f->C, f->D, 0.5), middle), tns_turn(TNS_Z, TNS_X)};
-    shapes[1].radius      = rod_radius;
-    shapes[1].half_length = bar / 2;
-    shapes[1].collide     = false;
-    tn_body_def def       = tn_default_body_def();
-    def.name              = name;
-    def.pose              = tns_frame(middle);
-    def.mass              = pad_mass;
-    def.shapes            = shapes;
-    def.shape_count       = 2;
+    const tn_vec3      middle = tns_vec(f->C.x, 0, s);
+    const tn_vec3      C = tns_sub(f->C, middle), D = tns_sub(f->D, middle);
+    const tn_shape_def plate     = tns_box_shape(tns_vec(thick, 0.6 * s, 0.6 * s));
+    tn_shape_def       shapes[3] = {plate, drawn_bar(tns_vec(0, 0, 0), C), drawn_bar(C, D)};
+    shapes[0].friction           = friction;
+    tn_body_def def              = tn_default_body_def();
+    def.name                     = name;
+    def.pose                     = tns_frame(middle);
+    def.mass                     = pad_mass;
+    def.shapes                   = shapes;
+    def.shape_count              = 3;
     return tn_scene_add_body(scene, &def);
 }
 

@@ -115,6 +115,36 @@ double tni_friction_secant(const tni_joint* joint, const tni_actuation* a, const
     return a->friction > 0 && size > 0 ? a->friction / size : 0;
 }
 
+// What a unit force on a coordinate does to it if nothing but its two bodies were in the way.
+static double response(const tni_scene_view* at, const tni_joint* joint, tni_sides sides,
+                       const tni_row* row)
+{
+    const int       bodies[2] = {joint->body1, joint->body2};
+    const tni_view* views[2]  = {sides.view1, sides.view2};
+    double          sum       = 0;
+    for (int i = 0; i < 2; ++i) {
+        const tni_body* body = &at->model->bodies[bodies[i]];
+        double          J[TNI_DIM_MAX];
+        if (body->kind != TN_BODY_RIGID) continue;
+        tni_push_row(body, views[i], i == 0 ? joint->p1 : joint->p2,
+                     i == 0 ? &joint->F1 : &joint->F2, &row->push[i], J);
+        const tn_vec3 f = tni_read3(J), t = tni_mul_t(&views[i]->R, tni_read3(J + 3));
+        sum += tni_dot(f, f) / body->mass + tni_dot(t, tni_solve3(&body->inertia, t));
+    }
+    return sum;
+}
+
+// An explicit damper that takes away more than there is within a step makes more of it. SHARE: a body
+// may have that many of them.
+static double bounded(const tni_scene_view* at, const tni_joint* joint, tni_sides sides,
+                      const tni_row* row, double damping)
+{
+    enum { SHARE = 2 };
+    if (!(at->within > 0 && damping > 0)) return damping;
+    const double most = 1 / (SHARE * at->within * response(at, joint, sides, row));
+    return damping > most ? most : damping; // so written, an infinite one bounds nothing
+}
+
 static void add_coordinates(const tni_scene_view* at, const tni_actuation* a, tni_sides sides,
                             double* f)
 {
@@ -124,8 +154,9 @@ static void add_coordinates(const tni_scene_view* at, const tni_actuation* a, tn
     tni_actuated_coordinates(at, a, sides, rows, stretch);
     for (int k = 0; k < joint->coordinate_count; ++k) rate[k] = rows[k].rate;
     for (int k = 0; k < joint->coordinate_count; ++k) {
-        double tau = a->force[k] - a->stiffness * stretch[k] - a->damping * rate[k];
-        if (a->friction > 0) tau -= tni_friction_secant(joint, a, rate, k) * rate[k];
+        double tau = a->force[k] - a->stiffness * stretch[k], damping = a->damping;
+        if (a->friction > 0) damping += tni_friction_secant(joint, a, rate, k);
+        if (damping > 0) tau -= bounded(at, joint, sides, &rows[k], damping) * rate[k];
         if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k))
             tau += tni_limited(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
         if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);

@@ -8,12 +8,13 @@
 /// Where everything is when forces are asked for. Without views, bodies are seen in the state one
 /// by one.
 typedef struct tni_scene_view {
-    const tn_model*    model;
-    double             time;
-    const double*      z; ///< joint coordinates a moment ago
-    const tni_view*    views;
-    const tn_state*    state;
-    bool               flying;  ///< turning bodies carry on by themselves: no inertial forces
+    const tn_model* model;
+    double          time;
+    const double*   z; ///< joint coordinates a moment ago
+    const tni_view* views;
+    const tn_state* state;
+    bool            flying; ///< turning bodies carry on by themselves: no inertial forces
+    double within; ///< dampers of joints take away in this time what there is, at most; 0: any
     const tni_outside* outside; ///< pushed targets and handles; NULL: none
 } tni_scene_view;
 

@@ -309,25 +309,6 @@ static bool look(tni_boxes* s, const tni_aabb* now)
 
 // ---- The tree ----------------------------------------------------------------------------------
 
-static double less(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double more(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static tni_aabb both(const tni_aabb* a, const tni_aabb* b)
-{
-    return (tni_aabb){
-        {less(a->lower.x, b->lower.x), less(a->lower.y, b->lower.y), less(a->lower.z, b->lower.z)},
-        {more(a->upper.x, b->upper.x), more(a->upper.y, b->upper.y), more(a->upper.z, b->upper.z)}};
-}
-
-static const tni_aabb empty = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
-
 // Sum of the sides; none for an empty box.
 static double size_of(const tni_aabb* b)
 {
@@ -363,8 +344,8 @@ static int longest_axis(const middle* m, int count)
     for (int k = 0; k < 3; ++k) {
         double lower = m[0].c[k], upper = lower;
         for (int i = 1; i < count; ++i) {
-            lower = less(lower, m[i].c[k]);
-            upper = more(upper, m[i].c[k]);
+            if (m[i].c[k] < lower) lower = m[i].c[k];
+            if (m[i].c[k] > upper) upper = m[i].c[k];
         }
         side[k] = upper - lower;
     }
@@ -389,7 +370,7 @@ static void build(tni_boxes* s, middle* m, int count, int parent)
     build(s, m + count / 2, count - count / 2, k);
     n->item = -1;
     n->skip = s->node_count;
-    n->box  = both(&s->nodes[k + 1].box, &s->nodes[s->nodes[k + 1].skip].box);
+    n->box  = tni_aabb_united(&s->nodes[k + 1].box, &s->nodes[s->nodes[k + 1].skip].box);
     s->size += size_of(&n->box);
 }
 
@@ -412,7 +393,7 @@ static void rebuild(tni_boxes* s)
 static void refit_node(tni_boxes* s, node* n, const node* first)
 {
     const double before = size_of(&n->box);
-    n->box              = both(&first->box, &s->nodes[first->skip].box);
+    n->box              = tni_aabb_united(&first->box, &s->nodes[first->skip].box);
     s->size += size_of(&n->box) - before;
 }
 
@@ -423,13 +404,13 @@ static void refit(tni_boxes* s)
     for (int i = 0; i < s->mover_count; ++i) {
         const int item = s->movers[i], leaf = s->leaf[item];
         if (leaf < 0) continue;
-        s->nodes[leaf].box = s->kind[item] == PLACED ? s->fat[item] : empty;
+        s->nodes[leaf].box = s->kind[item] == PLACED ? s->fat[item] : tni_aabb_empty();
         for (int k = s->nodes[leaf].parent; !all && k >= 0; k = s->nodes[k].parent)
             refit_node(s, &s->nodes[k], &s->nodes[k + 1]);
     }
     for (int k = s->node_count - 1; all && k >= 0; --k)
         if (s->nodes[k].item < 0) refit_node(s, &s->nodes[k], &s->nodes[k + 1]);
-    s->built_size = less(s->built_size, s->size);
+    if (s->size < s->built_size) s->built_size = s->size;
 }
 
 // ---- New pairs ---------------------------------------------------------------------------------
@@ -542,29 +523,6 @@ void tni_boxes_query(const tni_boxes* boxes, const tni_aabb*     box,
     }
     for (int i = 0; i < boxes->wide_count; ++i)
         if (tni_aabb_meet(box, &boxes->fat[boxes->wide[i]])) visit(user, boxes->wide[i]);
-}
-
-// Where the ray enters a slab and leaves it narrows first .. last. Two roundings may shift either
-// by 2^-52 of itself; both are given more. Comparisons are such that a NaN keeps the box.
-static bool cut(double from, double d, double lower, double upper, double* first, double* last)
-{
-    if (fabs(d) < 1e-290) return !(from < lower) && !(from > upper);
-    const double a = (lower - from) / d, b = (upper - from) / d;
-    const double in  = (d > 0 ? a : b) * (1 - 0x1p-50);
-    const double out = (d > 0 ? b : a) * (1 + 0x1p-50);
-    if (in > *first) *first = in;
-    if (out < *last) *last = out;
-    return !(*first > *last);
-}
-
-double tni_ray_enters(const tni_aabb* box, tn_vec3 from, tn_vec3 d, double most)
-{
-    double first = 0, last = most;
-    return cut(from.x, d.x, box->lower.x, box->upper.x, &first, &last) &&
-                   cut(from.y, d.y, box->lower.y, box->upper.y, &first, &last) &&
-                   cut(from.z, d.z, box->lower.z, box->upper.z, &first, &last)
-               ? first
-               : HUGE_VAL;
 }
 
 typedef struct waiting {

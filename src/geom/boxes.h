@@ -36,13 +36,9 @@ tn_vec3* tni_boxes_note(tni_boxes* boxes, int pair);
 /// Boxes that a box, or a ray from `from` along `d` over lengths 0 .. most (in units of d), meets,
 /// and perhaps others: visit is called for each, in no order that means anything; what it returns
 /// is the new `most`.
-void   tni_boxes_query(const tni_boxes* boxes, const tni_aabb* box,
+void   tni_boxes_query(const tni_boxes* boxes, const tni_aabb*     box,
                        void (*visit)(void* user, int index), void* user);
 double tni_boxes_ray(const tni_boxes* boxes, tn_vec3 from, tn_vec3 d, double most,
                      double (*visit)(void* user, int index, double most), void* user);
-
-/// Where from + t d, 0 <= t <= most, enters a box, rounded so that no box is lost; HUGE_VAL:
-/// nowhere.
-double tni_ray_enters(const tni_aabb* box, tn_vec3 from, tn_vec3 d, double most);
 
 #endif

@@ -32,9 +32,9 @@
 // [2] B. Mirtich, Impulse-based Dynamic Simulation of Rigid Body Systems, 1996, section 2.3.
 #include "geom/cast.h"
 
-#include "geom/boxes.h"
 #include "geom/heights.h"
 #include "geom/mesh.h"
+#include "geom/surface.h"
 
 enum { ROUNDS_MAX = 1000 };
 static const double AIM = 0.92;
@@ -160,14 +160,13 @@ static span in_shape(const tni_geometry* g, const local_ray* r)
 
 /// A ray among triangles: axes so that u is longest along the third, and the best hit so far.
 typedef struct needle {
-    local_ray          ray;
-    int                k[3];
-    double             shear[2];
-    bool               both_sides;
-    bool               found;
-    tni_hit            hit;
-    const tni_mesh*    mesh;
-    const tni_heights* heights;
+    local_ray           ray;
+    int                 k[3];
+    double              shear[2];
+    bool                both_sides;
+    bool                found;
+    tni_hit             hit;
+    const tni_geometry* surface;
 } needle;
 
 static needle needle_of(const local_ray* r)
@@ -194,8 +193,15 @@ static double side_of(tn_vec3 a, tn_vec3 b)
     return a.x * b.y - a.y * b.x;
 }
 
-static void pierce(needle* n, const tn_vec3 corner[3], int triangle)
+static tn_vec3 plain_normal(const tn_vec3 v[3])
 {
+    return tni_normalised(tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0])));
+}
+
+static void pierce(needle* n, int triangle)
+{
+    tn_vec3 corner[3];
+    tni_surface_corners(n->surface, triangle, corner);
     const tn_vec3 a = sheared(n, corner[0]), b = sheared(n, corner[1]), c = sheared(n, corner[2]);
     const double  u = side_of(b, c), v = side_of(c, a), w = side_of(a, b);
     if ((u < 0 || v < 0 || w < 0) && (u > 0 || v > 0 || w > 0)) return;
@@ -204,8 +210,7 @@ static void pierce(needle* n, const tn_vec3 corner[3], int triangle)
     const double t = (u * a.z + v * b.z + w * c.z) / all / tni_at(n->ray.u, n->k[2]);
     if (!(t >= 0 && t <= n->ray.most)) return;
     if (n->found && t == n->ray.most && triangle > n->hit.triangle) return;
-    tn_vec3 out =
-        tni_normalised(tni_cross(tni_sub(corner[1], corner[0]), tni_sub(corner[2], corner[0])));
+    tn_vec3 out = plain_normal(corner);
     if (tni_dot(out, n->ray.u) > 0) {
         if (!n->both_sides) return;
         out = tni_neg(out);
@@ -215,30 +220,23 @@ static void pierce(needle* n, const tn_vec3 corner[3], int triangle)
     n->hit      = (tni_hit){t, out, triangle};
 }
 
-static void pierce_mesh(needle* n, int i)
-{
-    const int*    v         = &n->mesh->triangles[3 * i];
-    const tn_vec3 corner[3] = {n->mesh->vertices[v[0]], n->mesh->vertices[v[1]],
-                               n->mesh->vertices[v[2]]};
-    pierce(n, corner, i);
-}
-
 static double enters_node(const needle* n, int node)
 {
-    return tni_ray_enters(&n->mesh->nodes[node].box, n->ray.from, n->ray.u, n->ray.most);
+    return tni_ray_enters(&n->surface->mesh->nodes[node].box, n->ray.from, n->ray.u, n->ray.most);
 }
 
 static void through_mesh(needle* n)
 {
+    const tni_mesh* mesh = n->surface->mesh;
     struct {
         int    node;
         double t;
     } stack[TNI_MESH_DEPTH_MAX + 2] = {{0, enters_node(n, 0)}};
     for (int depth = 1; depth > 0;) {
         const int            at   = stack[--depth].node;
-        const tni_mesh_node* node = &n->mesh->nodes[at];
+        const tni_mesh_node* node = &mesh->nodes[at];
         if (!(stack[depth].t <= n->ray.most)) continue;
-        for (int i = 0; i < node->count; ++i) pierce_mesh(n, n->mesh->order[node->first + i]);
+        for (int i = 0; i < node->count; ++i) pierce(n, mesh->order[node->first + i]);
         if (node->count > 0) continue;
         const double a = enters_node(n, node->first), b = enters_node(n, node->first + 1);
         const int    far_one = a <= b; // the nearer one is next
@@ -251,12 +249,9 @@ static void through_mesh(needle* n)
 
 static void pierce_cell(needle* n, int column, int row)
 {
-    const int cell = row * (n->heights->columns - 1) + column;
-    for (int i = 2 * cell; i < 2 * cell + 2; ++i) {
-        tn_vec3 corner[3];
-        tni_heights_triangle(n->heights, i, corner);
-        pierce(n, corner, i);
-    }
+    const int cell = row * (n->surface->heights->columns - 1) + column;
+    pierce(n, 2 * cell);
+    pierce(n, 2 * cell + 1);
 }
 
 /// One of the two axes of the grid, counted in cells.
@@ -295,7 +290,7 @@ static void walk(needle* n, grid_axis along, grid_axis across, bool by_column, d
 
 static void through_heights(needle* n)
 {
-    const tni_heights* f = n->heights;
+    const tni_heights* f = n->surface->heights;
     const tn_vec3      o = n->ray.from, u = n->ray.u;
     const int          nx = f->columns - 1, ny = f->rows - 1;
     const double       thick = f->highest - f->lowest, margin = 1e-6 * (thick + f->dx + f->dy);
@@ -318,8 +313,7 @@ static void through_heights(needle* n)
 static bool through_surface(const tni_geometry* g, const local_ray* r, tni_hit* hit)
 {
     needle n  = needle_of(r);
-    n.mesh    = g->mesh;
-    n.heights = g->heights;
+    n.surface = g;
     if (g->type == TN_SHAPE_MESH) {
         n.both_sides = !g->mesh->closed;
         through_mesh(&n);
@@ -341,7 +335,7 @@ bool tni_cast_ray(const tni_geometry* geometry, const tni_pose* pose, tn_vec3 fr
     r.from = tni_mul_t(&pose->R, tni_sub(from, pose->x));
     r.u    = tni_mul_t(&pose->R, tni_scale(1 / norm, scaled));
     r.most = most * length;
-    if (geometry->type == TN_SHAPE_MESH || geometry->type == TN_SHAPE_HEIGHTS) {
+    if (tni_is_surface(geometry->type)) {
         if (!through_surface(geometry, &r, hit)) return false;
     } else {
         const span s = in_shape(geometry, &r);
@@ -375,11 +369,12 @@ static double off_axis(const tni_sweep_motion* m, tn_vec3 axis, tn_vec3 p)
 // rho of a shape: how far it reaches from its axis of turning.
 static double reach_of(const tni_geometry* g, const tni_sweep_motion* m)
 {
-    const tn_vec3 axis = tni_normalised(tni_mul_t(&m->start.R, m->turn));
-    double        most = 0;
-    if (g->type == TN_SHAPE_BOX || g->type == TN_SHAPE_CONVEX) {
-        for (int i = 0; i < g->polytope->vertex_count; ++i)
-            most = fmax(most, off_axis(m, axis, g->polytope->vertices[i]));
+    const tn_vec3       axis     = tni_normalised(tni_mul_t(&m->start.R, m->turn));
+    double              most     = 0;
+    const tni_polytope* polytope = tni_polytope_of(g);
+    if (polytope != NULL) {
+        for (int i = 0; i < polytope->vertex_count; ++i)
+            most = fmax(most, off_axis(m, axis, polytope->vertices[i]));
         return most;
     }
     if (!tni_is_convex(g->type)) return tni_extent(g) + tni_norm(m->centre);
@@ -442,36 +437,6 @@ static bool advance(const meeting* c, double until, double* t)
     return true;
 }
 
-/// A triangle as a polytope with two faces, back to back.
-typedef struct triangle {
-    tn_vec3      vertices[3];
-    tni_face     faces[2];
-    tni_polytope polytope;
-} triangle;
-
-static void make_triangle(triangle* f)
-{
-    static const int corners[6] = {0, 1, 2, 0, 2, 1}, around_start[4] = {0, 2, 4, 6},
-                     around[6]     = {1, 2, 2, 0, 0, 1};
-    static const tni_edge edges[3] = {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 0, 0, 1}};
-    const tn_vec3*        v        = f->vertices;
-    const tn_vec3         n = tni_normalised(tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0])));
-    const tn_vec3         middle = tni_scale(1.0 / 3, tni_add(v[0], tni_add(v[1], v[2])));
-    f->faces[0]                  = (tni_face){n, tni_dot(n, v[0]), 0, 3};
-    f->faces[1]                  = (tni_face){tni_neg(n), -tni_dot(n, v[0]), 3, 3};
-    f->polytope                  = (tni_polytope){.vertex_count = 3,
-                                                  .face_count   = 2,
-                                                  .corner_count = 6,
-                                                  .edge_count   = 3,
-                                                  .vertices     = v,
-                                                  .faces        = f->faces,
-                                                  .corners      = corners,
-                                                  .edges        = edges,
-                                                  .around_start = around_start,
-                                                  .around       = around,
-                                                  .middle       = middle};
-}
-
 /// Shape 1 is a mesh or a height field; the earliest of its triangles.
 typedef struct earliest {
     meeting c;
@@ -479,34 +444,22 @@ typedef struct earliest {
     double  t;
 } earliest;
 
-static void take_triangle(const tni_geometry* g, int index, triangle* f)
+// A triangle of a surface by itself.
+static void take_leaf(const tni_geometry* g, int index, tni_leaf* leaf)
 {
-    if (g->type == TN_SHAPE_HEIGHTS) {
-        tni_heights_triangle(g->heights, index, f->vertices);
-    } else {
-        for (int k = 0; k < 3; ++k)
-            f->vertices[k] = g->mesh->vertices[g->mesh->triangles[3 * index + k]];
-    }
-    make_triangle(f);
-}
-
-static void visit_surface(const tni_geometry* g, const tni_aabb*         box,
-                          void (*visit)(void* user, int triangle), void* user)
-{
-    if (g->type == TN_SHAPE_MESH) tni_mesh_visit(g->mesh, box, visit, user);
-    else tni_heights_visit(g->heights, box, visit, user);
+    tni_surface_corners(g, index, leaf->vertices);
+    tni_leaf_make(leaf, plain_normal(leaf->vertices));
 }
 
 static void try_triangle(void* user, int index)
 {
     earliest* e = user;
-    triangle  f;
+    tni_leaf  leaf;
     double    t;
-    take_triangle(e->c.g1, index, &f);
-    const tni_geometry alone = {.type = TN_SHAPE_CONVEX, .polytope = &f.polytope};
-    meeting            c     = e->c;
-    c.g1                     = &alone;
-    c.rho1                   = reach_of(&alone, c.m1);
+    take_leaf(e->c.g1, index, &leaf);
+    meeting c = e->c;
+    c.g1      = &leaf.geometry;
+    c.rho1    = reach_of(c.g1, c.m1);
     if (!advance(&c, e->t, &t)) return;
     e->t     = t; // not after e->t
     e->found = true;
@@ -531,7 +484,7 @@ static bool touch_surface(const meeting* c, double* t)
 {
     earliest       e    = {*c, false, 1};
     const tni_aabb path = path_of(c);
-    visit_surface(c->g1, &path, try_triangle, &e);
+    tni_surface_visit(c->g1, &path, try_triangle, &e);
     *t = e.t;
     return e.found;
 }
@@ -561,10 +514,9 @@ typedef struct nearby {
 static void look_at(void* user, int index)
 {
     nearby*  s = user;
-    triangle f;
-    take_triangle(s->g1, index, &f);
-    const tni_geometry alone = {.type = TN_SHAPE_CONVEX, .polytope = &f.polytope};
-    const tni_nearest  found = tni_nearest_points(&alone, s->p1, s->g2, s->p2);
+    tni_leaf leaf;
+    take_leaf(s->g1, index, &leaf);
+    const tni_nearest found = tni_nearest_points(&leaf.geometry, s->p1, s->g2, s->p2);
     if (found.gap < s->best.gap) s->best = found;
 }
 
@@ -573,14 +525,11 @@ tni_nearest tni_nearest_of_surface(const tni_geometry* g1, const tni_pose* p1,
                                    const tni_geometry* g2, const tni_pose* p2)
 {
     nearby         s    = {g1, g2, p1, p2, {.gap = HUGE_VAL}};
-    const tni_mat3 back = tni_transposed(&p1->R);
-    const tni_pose pose = {tni_mul(&back, tni_sub(p2->x, p1->x)), tni_mat_mul(&back, &p2->R)};
+    const tni_pose pose = tni_pose_seen(p1, p2);
     const double   size = tni_extent(g2), all = tni_norm(pose.x) + size + tni_extent(g1);
     for (double within = 0.25 * size;; within *= 2) {
-        tni_aabb      box = tni_bounds(g2, &pose);
-        const tn_vec3 d   = {within, within, within};
-        box               = (tni_aabb){tni_sub(box.lower, d), tni_add(box.upper, d)};
-        visit_surface(g1, &box, look_at, &s);
+        const tni_aabb box = tni_aabb_grown(tni_bounds(g2, &pose), within);
+        tni_surface_visit(g1, &box, look_at, &s);
         if (s.best.gap <= within || !(within <= all)) return s.best;
     }
 }

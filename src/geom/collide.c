@@ -30,11 +30,6 @@ static const double leaning        = 0.1;  // the same of capsules
 static const double apart          = 1e-5; // in sizes: two points are not one
 static const double rolls          = 0.2;
 
-static tni_pose home(void)
-{
-    return (tni_pose){{0, 0, 0}, tni_identity3()};
-}
-
 static tni_spot round_spot(tn_vec3 c1, double r1, tn_vec3 c2, double r2, tn_vec3 n)
 {
     const double gap = tni_dot(n, tni_sub(c2, c1)) - r1 - r2;
@@ -146,9 +141,8 @@ static tni_spot end_spot(const lines* l, int k, double* fraction)
 static bool crossing_spot(const lines* l, tni_spot* s)
 {
     const tn_vec3 d = tni_sub(l->b1, l->a1), e = tni_sub(l->b2, l->a2), w = tni_sub(l->a2, l->a1);
-    const double  dd = tni_dot(d, d), ee = tni_dot(e, e), de = tni_dot(d, e);
-    const double  dw = tni_dot(d, w), ew = tni_dot(e, w), det = dd * ee - de * de;
-    const double  t = (ee * dw - de * ew) / det, u = (de * dw - dd * ew) / det;
+    double        t, u;
+    tni_cross_lines(d, e, w, &t, &u);
     if (!(l->sine > 1e-9) || !(t >= 0 && t <= 1 && u >= 0 && u <= 1)) return false;
     const tn_vec3 c1 = tni_add_scaled(l->a1, t, d), c2 = tni_add_scaled(l->a2, u, e);
     tn_vec3       n = l->across; // across both, which c2 - c1 is too, but for rounding
@@ -222,7 +216,7 @@ static double line_radius(const tni_geometry* g)
 // ends of what they share.
 static int side_by_side_spots(const tni_two* two, tn_vec3 n, double gap, tni_spot* spots)
 {
-    const tni_pose own = home();
+    const tni_pose own = tni_pose_home();
     tn_vec3        a1, b1, a2, b2;
     if (!line_of(two->g1, &own, n, two->size, &a1, &b1)) return 0;
     if (!line_of(two->g2, &two->pose, tni_neg(n), two->size, &a2, &b2)) return 0;
@@ -293,7 +287,7 @@ static int edges_crossed(const tni_two* two, const tni_axis* axis, tni_spot* spo
 
 static int others(const tni_two* two, tni_spot* spots)
 {
-    const tni_pose    own  = home();
+    const tni_pose    own  = tni_pose_home();
     const tni_nearest near = tni_nearest_points(two->g1, &own, two->g2, &two->pose);
     if (!(near.gap <= two->reach)) return 0;
     int count = tni_patch(two, near.n, near.gap, spots);
@@ -356,12 +350,6 @@ static tni_spot swapped(tni_spot s)
     return (tni_spot){kind, s.feature, tni_neg(s.n), s.c2, s.c1, s.r2, s.r1, s.gap};
 }
 
-static tni_pose seen_from(const tni_pose* p1, const tni_pose* p2)
-{
-    const tni_mat3 Rt = tni_transposed(&p1->R);
-    return (tni_pose){tni_mul_t(&p1->R, tni_sub(p2->x, p1->x)), tni_mat_mul(&Rt, &p2->R)};
-}
-
 static bool is_number(const tni_pose* pose)
 {
     double sum = fabs(pose->x.x) + fabs(pose->x.y) + fabs(pose->x.z);
@@ -377,7 +365,7 @@ int tni_collide_convex(const tni_geometry* g1, const tni_pose* p1, const tni_geo
     const double    e1 = tni_extent(g1), e2 = tni_extent(g2);
     tni_two         two = {.g1    = second ? g2 : g1,
                            .g2    = second ? g1 : g2,
-                           .pose  = seen_from(a, b),
+                           .pose  = tni_pose_seen(a, b),
                            .reach = reach,
                            .size  = fmin(e1, e2)};
     two.margin          = margin_of_size * two.size + 1e-14 * fmax(e1, e2);
@@ -392,17 +380,12 @@ int tni_collide_convex(const tni_geometry* g1, const tni_pose* p1, const tni_geo
     return count;
 }
 
-static bool is_surface(tn_shape_type type)
-{
-    return type == TN_SHAPE_MESH || type == TN_SHAPE_HEIGHTS;
-}
-
 int tni_collide(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
                 const tni_pose* p2, double reach, tni_spot* spots, int capacity)
 {
-    if (is_surface(g1->type) && tni_is_convex(g2->type))
+    if (tni_is_surface(g1->type) && tni_is_convex(g2->type))
         return tni_collide_surface(g1, p1, g2, p2, reach, spots, capacity);
-    if (is_surface(g2->type) && tni_is_convex(g1->type)) {
+    if (tni_is_surface(g2->type) && tni_is_convex(g1->type)) {
         const int count = tni_collide_surface(g2, p2, g1, p1, reach, spots, capacity);
         for (int i = 0; i < count && i < capacity; ++i) spots[i] = swapped(spots[i]);
         return count;

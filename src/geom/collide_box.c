@@ -22,10 +22,8 @@ static tni_axis nowhere(void)
 // Where the line a + t d of shape 1 and the line b + t e of shape 2 are nearest.
 static void cross_lines(tni_axis* axis, tn_vec3 a, tn_vec3 d, tn_vec3 b, tn_vec3 e)
 {
-    const tn_vec3 w  = tni_sub(b, a);
-    const double  dd = tni_dot(d, d), ee = tni_dot(e, e), de = tni_dot(d, e);
-    const double  dw = tni_dot(d, w), ew = tni_dot(e, w), det = dd * ee - de * de;
-    const double  t = (ee * dw - de * ew) / det, u = (de * dw - dd * ew) / det;
+    double t, u;
+    tni_cross_lines(d, e, tni_sub(b, a), &t, &u);
     axis->c1 = tni_add_scaled(a, fmin(fmax(t, 0), 1), d);
     axis->c2 = tni_add_scaled(b, fmin(fmax(u, 0), 1), e);
 }

@@ -29,14 +29,12 @@
 //
 // The same place on two triangles with the same normal counts once. Cost: a pair of convex shapes a
 // triangle.
-#include "geom/collide.h"
-#include "geom/heights.h"
-#include "geom/mesh.h"
+#include "geom/collide_parts.h"
+#include "geom/surface.h"
 
 enum { SEAM_BIT = 1 << 30 }; // of a feature, while the list is made
-enum { POLYGON = 64, RIM = 16, FAN_MAX = 64, MARKS = POLYGON + 6 * POLYGON + 3 };
+enum { POLYGON = 64, RIM = 16, MARKS = POLYGON + 6 * POLYGON + 3 };
 
-static const double flat    = 1e-5; // sine of the angle at an edge that is none
 static const double agree   = 1e-6; // sine: the surface may rise by this along d
 static const double beyond  = 1e-9; // in sizes: outside by this much is inside
 static const double same    = 1e-6; // in sizes: places that are one
@@ -44,115 +42,6 @@ static const double as_good = 1e-8; // in sizes: separations that are one
 static const double bias    = 0.01; // of the depth: flats are taken before others
 static const double rolls   = 0.2;  // as in collide_patch.c
 static const double stands  = 1e-7;
-
-// ---- Triangles of either kind ------------------------------------------------------------------
-
-typedef struct surface {
-    const tni_mesh*    mesh; ///< NULL: heights
-    const tni_heights* heights;
-} surface;
-
-static int beside(const surface* s, int t, int k)
-{
-    return s->mesh != NULL ? s->mesh->beside[3 * t + k] : tni_heights_beside(s->heights, t, k);
-}
-
-static void corners(const surface* s, int t, tn_vec3 v[3])
-{
-    if (s->mesh == NULL) {
-        tni_heights_triangle(s->heights, t, v);
-        return;
-    }
-    for (int k = 0; k < 3; ++k) v[k] = s->mesh->vertices[s->mesh->triangles[3 * t + k]];
-}
-
-static tn_vec3 normal_of(const tn_vec3 v[3])
-{
-    const tn_vec3 u = tni_sub(v[1], v[0]), w = tni_sub(v[2], v[0]);
-    const double  s = 1 / fmax(tni_max_abs(u), tni_max_abs(w));
-    return tni_normalised(tni_cross(tni_scale(s, u), tni_scale(s, w)));
-}
-
-static bool is_same_point(tn_vec3 a, tn_vec3 b)
-{
-    return a.x == b.x && a.y == b.y && a.z == b.z;
-}
-
-// Which corner of triangle v is the point p, or -1.
-static int corner_at(const tn_vec3 v[3], tn_vec3 p)
-{
-    for (int k = 0; k < 3; ++k)
-        if (is_same_point(v[k], p)) return k;
-    return -1;
-}
-
-typedef enum bend { FLAT, RIDGE, VALLEY } bend;
-
-// How the surface goes on over edge k of triangle v: *across is the corner beyond (if there is one).
-static bend bend_at(const surface* s, int t, const tn_vec3 v[3], int k)
-{
-    const int other = beside(s, t, k);
-    if (other < 0) return RIDGE;
-    const tn_vec3 a = v[k], b = v[(k + 1) % 3], n = normal_of(v);
-    tn_vec3       w[3];
-    corners(s, other, w);
-    const tn_vec3 along = tni_normalised(tni_sub(b, a));
-    for (int j = 0; j < 3; ++j) {
-        if (is_same_point(w[j], a) || is_same_point(w[j], b)) continue;
-        const tn_vec3 d    = tni_sub(w[j], a);
-        const double  rise = tni_dot(n, d), reach = tni_norm(tni_cross(along, d));
-        if (rise > flat * reach) return VALLEY;
-        return rise < -flat * reach || tni_dot(n, normal_of(w)) < 0 ? RIDGE : FLAT;
-    }
-    return RIDGE; // both triangles have the same corners: a leaf
-}
-
-// ---- Around a corner ---------------------------------------------------------------------------
-
-typedef struct fan_edge {
-    tn_vec3 d; ///< from the corner
-    bend    bend;
-} fan_edge;
-
-// Edges that leave corner k of triangle t, walking one way and then the other.
-static int fan_of(const surface* s, int t, int k, fan_edge edges[FAN_MAX])
-{
-    int     count = 0, at = t, corner = k;
-    tn_vec3 v[3];
-    corners(s, t, v);
-    const tn_vec3 p = v[k];
-    for (int way = 0; way < 2; ++way) {
-        at = t, corner = k;
-        while (count < FAN_MAX) {
-            corners(s, at, v);
-            corner = corner_at(v, p);
-            if (corner < 0) break; // not a surface around this corner
-            const int edge = way == 0 ? corner : (corner + 2) % 3;
-            const int end  = way == 0 ? (corner + 1) % 3 : edge;
-            edges[count++] = (fan_edge){tni_sub(v[end], p), bend_at(s, at, v, edge)};
-            at             = beside(s, at, edge);
-            if (at == t) return count; // all around
-            if (at < 0) break;
-        }
-    }
-    return count;
-}
-
-// A corner of the surface: not flat around, and not on a straight crease.
-static bool is_corner(const surface* s, int t, int k)
-{
-    fan_edge  edges[FAN_MAX];
-    const int count   = fan_of(s, t, k, edges);
-    int       creases = 0;
-    tn_vec3   d[2]    = {{0, 0, 0}, {0, 0, 0}};
-    for (int i = 0; i < count; ++i) {
-        if (edges[i].bend == FLAT) continue;
-        if (creases < 2) d[creases] = tni_normalised(edges[i].d);
-        ++creases;
-    }
-    const bool straight = tni_dot(d[0], d[1]) < 0 && tni_norm(tni_cross(d[0], d[1])) < flat;
-    return !(creases == 0 || (creases == 2 && straight));
-}
 
 // ---- The shape over a triangle -----------------------------------------------------------------
 
@@ -163,7 +52,7 @@ typedef struct facet {
 } facet;
 
 typedef struct query {
-    surface             s;
+    const tni_geometry* s; ///< the surface
     const tni_geometry* g;
     tni_pose            pose; ///< of the shape, in the frame of the surface, as is all that follows
     tn_vec3             middle; ///< of the shape
@@ -174,11 +63,11 @@ typedef struct query {
     double              rescue_gap;
 } query;
 
-static facet facet_of(const surface* s, int t)
+static facet facet_of(const tni_geometry* s, int t)
 {
     facet f = {.index = t};
-    corners(s, t, f.v);
-    f.n = normal_of(f.v);
+    tni_surface_corners(s, t, f.v);
+    f.n = tni_normal_of(f.v);
     for (int k = 0; k < 3; ++k) f.size = fmax(f.size, tni_norm(tni_sub(f.v[(k + 1) % 3], f.v[k])));
     return f;
 }
@@ -193,10 +82,10 @@ static double outside(const tn_vec3 v[3], tn_vec3 n, int k, tn_vec3 p)
 // Below a valley, where neither of its sides has p below it?
 static bool is_between(const query* q, const facet* f, int k, tn_vec3 p, double margin)
 {
-    const int other = beside(&q->s, f->index, k);
-    if (other < 0 || bend_at(&q->s, f->index, f->v, k) != VALLEY) return false;
-    const facet g = facet_of(&q->s, other);
-    const int   j = corner_at(g.v, f->v[(k + 1) % 3]);
+    const int other = tni_surface_beside(q->s, f->index, k);
+    if (other < 0 || tni_bend_at(q->s, f->index, f->v, k) != TNI_VALLEY) return false;
+    const facet g = facet_of(q->s, other);
+    const int   j = tni_corner_at(g.v, f->v[(k + 1) % 3]);
     return j >= 0 && outside(g.v, g.n, j, p) > -margin;
 }
 
@@ -210,7 +99,8 @@ static bool is_straight_below(const facet* f, tn_vec3 p, double margin)
 static bool is_over(const query* q, const facet* f, tn_vec3 p)
 {
     const double margin = beyond * (f->size + q->size), height = tni_dot(f->n, tni_sub(p, f->v[0]));
-    if (q->s.mesh == NULL && height < 0 && is_straight_below(f, p, margin)) return true;
+    if (q->s->type == TN_SHAPE_HEIGHTS && height < 0 && is_straight_below(f, p, margin))
+        return true;
     for (int k = 0; k < 3; ++k) {
         if (outside(f->v, f->n, k, p) <= margin) continue;
         if (!(height < 0) || !is_between(q, f, k, p, margin)) return false;
@@ -331,10 +221,10 @@ static bool is_through(const query* q, const facet* f, tn_vec3 p)
 {
     const double h = tni_dot(f->n, tni_sub(p, f->v[0])),
                  H = tni_dot(f->n, tni_sub(q->middle, f->v[0]));
-    if (!(h < -beyond * (f->size + q->size)) || q->s.mesh == NULL) return true;
+    if (!(h < -beyond * (f->size + q->size)) || q->s->type == TN_SHAPE_HEIGHTS) return true;
     const tn_vec3 x = tni_add_scaled(p, h / (h - H), tni_sub(q->middle, p));
     for (int k = 0; k < 3; ++k)
-        if (outside(f->v, f->n, k, x) > 0 && bend_at(&q->s, f->index, f->v, k) == RIDGE)
+        if (outside(f->v, f->n, k, x) > 0 && tni_bend_at(q->s, f->index, f->v, k) == TNI_RIDGE)
             return false;
     return true;
 }
@@ -353,7 +243,7 @@ static void mark_ridges(const query* q, const facet* f, const feature* shape, ma
     const double margin = beyond * (f->size + q->size);
     const int    sides  = shape->count > 2 ? shape->count : shape->count - 1;
     for (int k = 0; k < 3; ++k) {
-        if (sides < 1 || bend_at(&q->s, f->index, f->v, k) != RIDGE) continue;
+        if (sides < 1 || tni_bend_at(q->s, f->index, f->v, k) != TNI_RIDGE) continue;
         for (int i = 0; i < sides; ++i) {
             const tn_vec3 a = shape->p[i], b = shape->p[(i + 1) % shape->count];
             const double  x = outside(f->v, f->n, k, a), y = outside(f->v, f->n, k, b);
@@ -381,7 +271,7 @@ static void mark_corners(const query* q, const facet* f, const feature* shape, m
     if (shape->count < 3 || !(along < -rolls)) return;
     for (int k = 0; k < 3; ++k) {
         const tn_vec3 v = f->v[k];
-        if (!is_under(shape, f->n, v, margin) || !is_corner(&q->s, f->index, k)) continue;
+        if (!is_under(shape, f->n, v, margin) || !tni_is_corner(q->s, f->index, k)) continue;
         const double height = tni_dot(shape->m, tni_sub(shape->p[0], v)) / along;
         mark(q, f, tni_add_scaled(v, height, f->n), m);
     }
@@ -487,7 +377,7 @@ static int furthest(const facet* f, tn_vec3 d)
 static bool is_along(const facet* f, tn_vec3 d)
 {
     if (!(tni_dot(d, f->n) > 0)) return false;
-    return furthest(f, d) == 7 || tni_norm(tni_cross(d, f->n)) < flat;
+    return furthest(f, d) == 7 || tni_norm(tni_cross(d, f->n)) < TNI_BEND_MIN;
 }
 
 static bool is_edge(int bits, int k)
@@ -502,16 +392,16 @@ static bool counts(const query* q, const facet* f, tn_vec3 d)
     if (!(tni_dot(d, f->n) >= -agree)) return false;
     for (int k = 0; k < 3; ++k) {
         if (!is_edge(bits, k)) continue;
-        const int other = beside(&q->s, f->index, k);
+        const int other = tni_surface_beside(q->s, f->index, k);
         if (other < 0) return true;
-        const facet g = facet_of(&q->s, other);
+        const facet g = facet_of(q->s, other);
         for (int j = 0; j < 3; ++j)
             if (tni_dot(d, tni_sub(g.v[j], f->v[k])) > agree * fmax(g.size, f->size)) return false;
     }
     for (int k = 0; k < 3; ++k) {
         if (bits != 1 << k) continue;
-        fan_edge  edges[FAN_MAX];
-        const int count = fan_of(&q->s, f->index, k, edges);
+        tni_fan_edge edges[TNI_FAN_MAX];
+        const int    count = tni_fan_of(q->s, f->index, k, edges);
         for (int i = 0; i < count; ++i)
             if (tni_dot(d, edges[i].d) > agree * tni_norm(edges[i].d)) return false;
     }
@@ -524,10 +414,10 @@ static bool is_others_business(const query* q, const facet* f, tn_vec3 d)
     const int bits = furthest(f, d);
     for (int k = 0; k < 3; ++k) {
         const bool part = is_edge(bits, k) || bits == 1 << k || bits == 1 << (k + 1) % 3;
-        if (!part || bend_at(&q->s, f->index, f->v, k) != RIDGE) continue;
-        const int other = beside(&q->s, f->index, k);
+        if (!part || tni_bend_at(q->s, f->index, f->v, k) != TNI_RIDGE) continue;
+        const int other = tni_surface_beside(q->s, f->index, k);
         if (other < 0) continue;
-        const facet g = facet_of(&q->s, other);
+        const facet g = facet_of(q->s, other);
         if (tni_dot(d, g.n) > tni_dot(d, f->n) + rolls) return true;
     }
     return false;
@@ -538,10 +428,10 @@ static bool is_on_seam(const query* q, const facet* f, tn_vec3 p)
 {
     const double margin = same * f->size;
     for (int k = 0; k < 3; ++k)
-        if (tni_max_abs(tni_sub(p, f->v[k])) <= margin) return !is_corner(&q->s, f->index, k);
+        if (tni_max_abs(tni_sub(p, f->v[k])) <= margin) return !tni_is_corner(q->s, f->index, k);
     for (int k = 0; k < 3; ++k)
         if (fabs(outside(f->v, f->n, k, p)) <= margin)
-            return bend_at(&q->s, f->index, f->v, k) != RIDGE;
+            return tni_bend_at(q->s, f->index, f->v, k) != TNI_RIDGE;
     return false;
 }
 
@@ -581,33 +471,18 @@ static void drop_seams(query* q)
 // The triangle as a convex shape in a frame at its first corner.
 static int touch_triangle(const query* q, const facet* f, tni_spot spots[TNI_SPOTS_MAX])
 {
-    static const int      turns[6]  = {0, 1, 2, 0, 2, 1};
-    static const tni_edge edges[3]  = {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 0, 0, 1}};
-    static const int      start[4]  = {0, 2, 4, 6};
-    static const int      around[6] = {1, 2, 0, 2, 0, 1};
-    const tn_vec3         v[3] = {{0, 0, 0}, tni_sub(f->v[1], f->v[0]), tni_sub(f->v[2], f->v[0])};
-    const tni_face        faces[2] = {{f->n, 0, 0, 3}, {tni_neg(f->n), 0, 3, 3}};
-    const tni_polytope    flat_one = {.vertex_count = 3,
-                                      .face_count   = 2,
-                                      .corner_count = 6,
-                                      .edge_count   = 3,
-                                      .vertices     = v,
-                                      .faces        = faces,
-                                      .corners      = turns,
-                                      .edges        = edges,
-                                      .around_start = start,
-                                      .around       = around,
-                                      .middle       = tni_scale(1.0 / 3, tni_add(v[1], v[2]))};
-    const tni_geometry    g        = {.type = TN_SHAPE_CONVEX, .polytope = &flat_one};
-    const tni_pose        home     = {f->v[0], tni_identity3()};
-    return tni_collide_convex(&g, &home, q->g, &q->pose, q->reach, spots);
+    const tni_pose at = {f->v[0], tni_identity3()};
+    tni_leaf       leaf;
+    for (int k = 0; k < 3; ++k) leaf.vertices[k] = tni_sub(f->v[k], f->v[0]);
+    tni_leaf_make(&leaf, f->n);
+    return tni_collide_convex(&leaf.geometry, &at, q->g, &q->pose, q->reach, spots);
 }
 
 static void look_at(void* user, int t)
 {
     query*       q      = user;
-    const facet  f      = facet_of(&q->s, t);
-    const bool   solid  = q->s.mesh == NULL;
+    const facet  f      = facet_of(q->s, t);
+    const bool   solid  = q->s->type == TN_SHAPE_HEIGHTS;
     const double facing = tni_dot(f.n, tni_sub(q->middle, f.v[0]));
     if (!(facing > 0) && !solid) return;
     const tn_vec3 low = tni_support(q->g, tni_mul_t(&q->pose.R, tni_neg(f.n)), NULL);
@@ -654,7 +529,7 @@ static bool is_touched(const query* q)
 // their normals.
 static void rescue(query* q)
 {
-    const facet    f   = facet_of(&q->s, q->rescue);
+    const facet    f   = facet_of(q->s, q->rescue);
     const tn_vec3  low = tni_support(q->g, tni_mul_t(&q->pose.R, tni_neg(f.n)), NULL);
     const tn_vec3  c   = tni_pose_point(&q->pose, low);
     const tni_spot s   = {.kind    = TNI_SPOT_FACE_1,
@@ -669,17 +544,12 @@ static void rescue(query* q)
 
 // ---- All of them -------------------------------------------------------------------------------
 
-static tni_pose seen_from(const tni_pose* p1, const tni_pose* p2)
-{
-    const tni_mat3 Rt = tni_transposed(&p1->R);
-    return (tni_pose){tni_mul_t(&p1->R, tni_sub(p2->x, p1->x)), tni_mat_mul(&Rt, &p2->R)};
-}
-
 int tni_collide_surface(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
                         const tni_pose* p2, double reach, tni_spot* spots, int capacity)
 {
-    query         q     = {.g          = g2,
-                           .pose       = seen_from(p1, p2),
+    query q             = {.s          = g1,
+                           .g          = g2,
+                           .pose       = tni_pose_seen(p1, p2),
                            .reach      = reach,
                            .size       = tni_extent(g2),
                            .radius     = tni_round_radius(g2),
@@ -687,16 +557,10 @@ int tni_collide_surface(const tni_geometry* g1, const tni_pose* p1, const tni_ge
                            .capacity   = capacity,
                            .rescue     = -1,
                            .rescue_gap = -HUGE_VAL};
-    const tn_vec3 inner = g2->type == TN_SHAPE_CONVEX ? g2->polytope->middle : tni_vec3(0, 0, 0);
-    const double  more  = reach + same * q.size; // for rounding
-    tni_aabb      box   = tni_bounds(g2, &q.pose);
-    box.lower           = tni_sub(box.lower, tni_vec3(more, more, more));
-    box.upper           = tni_add(box.upper, tni_vec3(more, more, more));
-    q.middle            = tni_pose_point(&q.pose, inner);
-    q.s.mesh            = g1->type == TN_SHAPE_MESH ? g1->mesh : NULL;
-    q.s.heights         = g1->heights;
-    if (q.s.mesh != NULL) tni_mesh_visit(q.s.mesh, &box, look_at, &q);
-    else tni_heights_visit(q.s.heights, &box, look_at, &q);
+    q.middle            = tni_pose_point(&q.pose, tni_middle_of(g2));
+    const double   more = reach + same * q.size; // for rounding
+    const tni_aabb box  = tni_aabb_grown(tni_bounds(g2, &q.pose), more);
+    tni_surface_visit(g1, &box, look_at, &q);
     if (q.rescue >= 0 && !is_touched(&q)) rescue(&q);
     drop_seams(&q);
     for (int i = 0; i < q.count && i < capacity; ++i) {

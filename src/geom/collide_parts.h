@@ -40,6 +40,14 @@ TNI_INLINE double tni_nearest_on(tn_vec3 a, tn_vec3 b, tn_vec3 p)
     return l > 0 ? fmin(fmax(tni_dot(tni_sub(p, a), d) / l, 0), 1) : 0;
 }
 
+/// Where the lines a + t d and a + w + u e are nearest.
+TNI_INLINE void tni_cross_lines(tn_vec3 d, tn_vec3 e, tn_vec3 w, double* t, double* u)
+{
+    const double dd = tni_dot(d, d), ee = tni_dot(e, e), de = tni_dot(d, e);
+    const double dw = tni_dot(d, w), ew = tni_dot(e, w), det = dd * ee - de * de;
+    *t = (ee * dw - de * ew) / det, *u = (de * dw - dd * ew) / det;
+}
+
 TNI_INLINE tn_vec3 tni_between(tn_vec3 a, tn_vec3 b, double t)
 {
     return tni_add_scaled(a, t, tni_sub(b, a));

@@ -92,11 +92,12 @@ static bool choose_flat(patch* p, tn_vec3 n)
         p->offset = g->half_length;
         return fabs(n.z) >= facing;
     }
-    if (g->type != TN_SHAPE_BOX && g->type != TN_SHAPE_CONVEX) return false;
+    const tni_polytope* own = tni_polytope_of(g);
+    if (own == NULL) return false;
     double most = -HUGE_VAL;
-    for (int i = 0; i < g->polytope->face_count; ++i) {
-        const double along = tni_dot(n, g->polytope->faces[i].n);
-        if (along > most) most = along, p->face = &g->polytope->faces[i];
+    for (int i = 0; i < own->face_count; ++i) {
+        const double along = tni_dot(n, own->faces[i].n);
+        if (along > most) most = along, p->face = &own->faces[i];
     }
     p->m      = p->face->n;
     p->offset = p->face->offset;
@@ -548,7 +549,7 @@ static tni_spot spot_of(const patch* p, const tni_pose* pose, const mark* m)
 static int over_flat(const tni_two* two, bool swapped, tn_vec3 n, double gap, tni_spot* spots)
 {
     const tni_pose* pose = &two->pose;
-    const tni_pose  home = {{0, 0, 0}, tni_identity3()};
+    const tni_pose  home = tni_pose_home();
     patch           p;
     p.ref = swapped ? two->g2 : two->g1, p.other = swapped ? two->g1 : two->g2;
     p.swapped = swapped, p.size = two->size, p.reach = two->reach, p.face = NULL, p.count = 0;

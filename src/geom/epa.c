@@ -52,11 +52,6 @@ static void try_both(search* s, tn_vec3 n)
 
 // ---- Flat faces --------------------------------------------------------------------------------
 
-static const tni_polytope* polytope_of(const tni_geometry* g)
-{
-    return g->type == TN_SHAPE_BOX || g->type == TN_SHAPE_CONVEX ? g->polytope : NULL;
-}
-
 static bool has_axis(const tni_geometry* g)
 {
     return g->type == TN_SHAPE_CAPSULE || g->type == TN_SHAPE_CYLINDER;
@@ -64,7 +59,7 @@ static bool has_axis(const tni_geometry* g)
 
 static void try_faces(search* s)
 {
-    const tni_polytope *p1 = polytope_of(s->cores->g1), *p2 = polytope_of(s->cores->g2);
+    const tni_polytope *p1 = tni_polytope_of(s->cores->g1), *p2 = tni_polytope_of(s->cores->g2);
     const tni_mat3*     R = &s->cores->R;
     for (int f = 0; p1 != NULL && f < p1->face_count; ++f) try_direction(s, p1->faces[f].n);
     if (s->cores->g1->type == TN_SHAPE_CYLINDER) try_both(s, tni_vec3(0, 0, 1));
@@ -138,7 +133,7 @@ static void try_axis_edges(search* s, tn_vec3 axis, const tni_polytope* p, const
 static void try_all_edges(search* s)
 {
     const tni_geometry *g1 = s->cores->g1, *g2 = s->cores->g2;
-    const tni_polytope *p1 = polytope_of(g1), *p2 = polytope_of(g2);
+    const tni_polytope *p1 = tni_polytope_of(g1), *p2 = tni_polytope_of(g2);
     const tni_mat3*     R   = &s->cores->R;
     const tni_mat3      one = tni_identity3();
     const tn_vec3       z1 = {0, 0, 1}, z2 = tni_column(R, 2);
@@ -171,7 +166,7 @@ static void try_sides(search* s, const tni_geometry* round, tn_vec3 p, tn_vec3 z
                       const tni_geometry* g, const tni_mat3* R, tn_vec3 t)
 {
     if (round->type != TN_SHAPE_CYLINDER) return;
-    const tni_polytope* polytope = polytope_of(g);
+    const tni_polytope* polytope = tni_polytope_of(g);
     for (int i = 0; polytope != NULL && i < polytope->vertex_count; ++i)
         try_radial(s, p, z, tni_add(t, tni_mul(R, polytope->vertices[i])));
     if (polytope != NULL) return;

@@ -19,6 +19,21 @@ bool tni_is_convex(tn_shape_type type)
            type == TN_SHAPE_CYLINDER || type == TN_SHAPE_CONVEX;
 }
 
+bool tni_is_surface(tn_shape_type type)
+{
+    return type == TN_SHAPE_MESH || type == TN_SHAPE_HEIGHTS;
+}
+
+const tni_polytope* tni_polytope_of(const tni_geometry* g)
+{
+    return g->type == TN_SHAPE_BOX || g->type == TN_SHAPE_CONVEX ? g->polytope : NULL;
+}
+
+tn_vec3 tni_middle_of(const tni_geometry* g)
+{
+    return g->type == TN_SHAPE_CONVEX ? g->polytope->middle : tni_vec3(0, 0, 0);
+}
+
 double tni_round_radius(const tni_geometry* geometry)
 {
     const bool is_round = geometry->type == TN_SHAPE_SPHERE || geometry->type == TN_SHAPE_CAPSULE;
@@ -76,13 +91,9 @@ tn_vec3 tni_support(const tni_geometry* g, tn_vec3 d, int* feature)
 
 static tni_aabb cloud_box(const tni_polytope* polytope, const tni_pose* pose)
 {
-    tni_aabb box = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
-    for (int i = 0; i < polytope->vertex_count; ++i) {
-        const tn_vec3 p = tni_mul(&pose->R, polytope->vertices[i]);
-        const tn_vec3 l = box.lower, u = box.upper;
-        box.lower = tni_vec3(fmin(l.x, p.x), fmin(l.y, p.y), fmin(l.z, p.z));
-        box.upper = tni_vec3(fmax(u.x, p.x), fmax(u.y, p.y), fmax(u.z, p.z));
-    }
+    tni_aabb box = tni_aabb_empty();
+    for (int i = 0; i < polytope->vertex_count; ++i)
+        tni_aabb_add(&box, tni_mul(&pose->R, polytope->vertices[i]));
     return (tni_aabb){tni_add(pose->x, box.lower), tni_add(pose->x, box.upper)};
 }
 
@@ -122,27 +133,44 @@ static tni_aabb cylinder_box(const tni_geometry* g, const tni_pose* pose)
     return (tni_aabb){tni_sub(pose->x, u), tni_add(pose->x, u)};
 }
 
-static tni_aabb grown(tni_aabb box, double by)
-{
-    const tn_vec3 u = tni_vec3(by, by, by);
-    return (tni_aabb){tni_sub(box.lower, u), tni_add(box.upper, u)};
-}
-
 tni_aabb tni_bounds(const tni_geometry* g, const tni_pose* pose)
 {
     const tn_vec3 zero = {0, 0, 0};
     tni_aabb      own;
     switch (g->type) {
-    case TN_SHAPE_SPHERE: return grown((tni_aabb){pose->x, pose->x}, g->radius);
+    case TN_SHAPE_SPHERE: return tni_aabb_grown((tni_aabb){pose->x, pose->x}, g->radius);
     case TN_SHAPE_BOX: return turned_box(zero, g->half_size, pose);
     case TN_SHAPE_CAPSULE:
-        return grown(turned_box(zero, tni_vec3(0, 0, g->half_length), pose), g->radius);
+        return tni_aabb_grown(turned_box(zero, tni_vec3(0, 0, g->half_length), pose), g->radius);
     case TN_SHAPE_CYLINDER: return cylinder_box(g, pose);
     case TN_SHAPE_CONVEX: return cloud_box(g->polytope, pose);
     case TN_SHAPE_MESH: return turned_aabb(&g->mesh->nodes[0].box, pose);
     case TN_SHAPE_HEIGHTS: own = heights_box(g->heights); return turned_aabb(&own, pose);
     default: return (tni_aabb){{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
     }
+}
+
+// Where the ray enters a slab and leaves it narrows first .. last. Two roundings may shift either
+// by 2^-52 of itself; both are given more. Comparisons are such that a NaN keeps the box.
+static bool cut(double from, double d, double lower, double upper, double* first, double* last)
+{
+    if (fabs(d) < 1e-290) return !(from < lower) && !(from > upper);
+    const double a = (lower - from) / d, b = (upper - from) / d;
+    const double in  = (d > 0 ? a : b) * (1 - 0x1p-50);
+    const double out = (d > 0 ? b : a) * (1 + 0x1p-50);
+    if (in > *first) *first = in;
+    if (out < *last) *last = out;
+    return !(*first > *last);
+}
+
+double tni_ray_enters(const tni_aabb* box, tn_vec3 from, tn_vec3 d, double most)
+{
+    double first = 0, last = most;
+    return cut(from.x, d.x, box->lower.x, box->upper.x, &first, &last) &&
+                   cut(from.y, d.y, box->lower.y, box->upper.y, &first, &last) &&
+                   cut(from.z, d.z, box->lower.z, box->upper.z, &first, &last)
+               ? first
+               : HUGE_VAL;
 }
 
 static double furthest(const tn_vec3* points, int count)
@@ -173,4 +201,10 @@ double tni_extent(const tni_geometry* g)
 tni_pose tni_pose_of(const tni_pose* outer, const tni_pose* inner)
 {
     return (tni_pose){tni_pose_point(outer, inner->x), tni_mat_mul(&outer->R, &inner->R)};
+}
+
+tni_pose tni_pose_seen(const tni_pose* from, const tni_pose* pose)
+{
+    const tni_mat3 Rt = tni_transposed(&from->R);
+    return (tni_pose){tni_mul(&Rt, tni_sub(pose->x, from->x)), tni_mat_mul(&Rt, &pose->R)};
 }

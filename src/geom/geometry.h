@@ -39,9 +39,7 @@ typedef struct tni_polytope {
     const tni_face* faces;
     const int*      corners; ///< vertices of the faces, face after face
     const tni_edge* edges;
-    const int*      around_start; ///< by vertex, vertex_count + 1 numbers, into around
-    const int*      around;       ///< vertices across an edge: for walks uphill
-    tn_vec3         middle;       ///< a point inside
+    tn_vec3         middle; ///< a point inside
 } tni_polytope;
 
 struct tni_mesh;
@@ -67,7 +65,12 @@ TN_NODISCARD tn_result tni_polytope_create(tni_arena* arena, const tn_vec3* poin
 TN_NODISCARD tn_result tni_polytope_of_box(tni_arena* arena, tn_vec3 half_size,
                                            tni_polytope* polytope);
 
-bool tni_is_convex(tn_shape_type type); ///< has a core
+bool tni_is_convex(tn_shape_type type);  ///< has a core
+bool tni_is_surface(tn_shape_type type); ///< mesh or height field: triangles, see surface.h
+/// Of a box or a convex shape; NULL for all others.
+const tni_polytope* tni_polytope_of(const tni_geometry* geometry);
+/// A point inside, of a convex shape.
+tn_vec3 tni_middle_of(const tni_geometry* geometry);
 /// The radius around the core: of spheres and capsules; else 0.
 double tni_round_radius(const tni_geometry* geometry);
 /// The point of the core that is furthest along d (any length but 0), in the shape's frame. Of
@@ -79,12 +82,49 @@ tni_aabb tni_bounds(const tni_geometry* geometry, const tni_pose* pose);
 /// How far the shape reaches from the origin of its frame; infinite for planes.
 double tni_extent(const tni_geometry* geometry);
 
+// ---- Poses -------------------------------------------------------------------------------------
+
+TNI_INLINE tni_pose tni_pose_home(void)
+{
+    return (tni_pose){{0, 0, 0}, tni_identity3()};
+}
+
 /// A frame that is given in another: outer applied to inner.
 tni_pose tni_pose_of(const tni_pose* outer, const tni_pose* inner);
+/// A frame as it is seen from another.
+tni_pose tni_pose_seen(const tni_pose* from, const tni_pose* pose);
 
 TNI_INLINE tn_vec3 tni_pose_point(const tni_pose* pose, tn_vec3 p)
 {
     return tni_add(pose->x, tni_mul(&pose->R, p));
+}
+
+// ---- Boxes -------------------------------------------------------------------------------------
+
+TNI_INLINE tni_aabb tni_aabb_empty(void)
+{
+    return (tni_aabb){{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+}
+
+TNI_INLINE tni_aabb tni_aabb_grown(tni_aabb box, double by)
+{
+    const tn_vec3 d = {by, by, by};
+    return (tni_aabb){tni_sub(box.lower, d), tni_add(box.upper, d)};
+}
+
+/// The box around two: by comparisons, which fmin and fmax cost several times.
+TNI_INLINE tni_aabb tni_aabb_united(const tni_aabb* a, const tni_aabb* b)
+{
+    const tn_vec3 l = a->lower, m = b->lower, u = a->upper, v = b->upper;
+    return (tni_aabb){{l.x < m.x ? l.x : m.x, l.y < m.y ? l.y : m.y, l.z < m.z ? l.z : m.z},
+                      {u.x > v.x ? u.x : v.x, u.y > v.y ? u.y : v.y, u.z > v.z ? u.z : v.z}};
+}
+
+/// Grows it to hold p.
+TNI_INLINE void tni_aabb_add(tni_aabb* box, tn_vec3 p)
+{
+    const tni_aabb at = {p, p};
+    *box              = tni_aabb_united(box, &at);
 }
 
 TNI_INLINE bool tni_aabb_meet(const tni_aabb* a, const tni_aabb* b)
@@ -92,5 +132,9 @@ TNI_INLINE bool tni_aabb_meet(const tni_aabb* a, const tni_aabb* b)
     return a->lower.x <= b->upper.x && b->lower.x <= a->upper.x && a->lower.y <= b->upper.y &&
            b->lower.y <= a->upper.y && a->lower.z <= b->upper.z && b->lower.z <= a->upper.z;
 }
+
+/// Where from + t d, 0 <= t <= most, enters a box, rounded so that no box is lost; HUGE_VAL:
+/// nowhere.
+double tni_ray_enters(const tni_aabb* box, tn_vec3 from, tn_vec3 d, double most);
 
 #endif

@@ -147,15 +147,10 @@ static bool is_corner(const simplex* s, const tni_difference* w)
     return false;
 }
 
-static tn_vec3 middle_of(const tni_geometry* g)
-{
-    return g->type == TN_SHAPE_CONVEX ? g->polytope->middle : tni_vec3(0, 0, 0);
-}
-
 static simplex first_point(const tni_cores* c)
 {
-    const tn_vec3 m = tni_mul(&c->R, middle_of(c->g2));
-    tn_vec3       d = tni_sub(tni_add(c->t, m), middle_of(c->g1));
+    const tn_vec3 m = tni_mul(&c->R, tni_middle_of(c->g2));
+    tn_vec3       d = tni_sub(tni_add(c->t, m), tni_middle_of(c->g1));
     if (!(tni_max_abs(d) > 0)) d = tni_vec3(1, 0, 0);
     simplex s = {.count = 1, .share = {1}};
     s.p[0]    = tni_least(c, d);
@@ -219,14 +214,14 @@ static void try_normal(snap* s, tn_vec3 n)
 
 static void try_normals_of(snap* s, const tni_geometry* g, const tni_mat3* R, double sign)
 {
+    const tni_polytope* polytope = tni_polytope_of(g);
     if (g->type == TN_SHAPE_CYLINDER) {
         const tn_vec3 z = tni_column(R, 2);
         try_normal(s, z);
         try_normal(s, tni_neg(z));
-    } else if (g->type == TN_SHAPE_BOX || g->type == TN_SHAPE_CONVEX) {
-        for (int f = 0; f < g->polytope->face_count; ++f)
-            try_normal(s, tni_scale(sign, tni_mul(R, g->polytope->faces[f].n)));
     }
+    for (int f = 0; polytope != NULL && f < polytope->face_count; ++f)
+        try_normal(s, tni_scale(sign, tni_mul(R, polytope->faces[f].n)));
 }
 
 // Where rounding leaves few digits of v's direction: the normal of a face within what is lost.
@@ -262,11 +257,12 @@ static double core_size(const tni_geometry* g)
 static tni_cores cores_of(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
                           const tni_pose* p2)
 {
-    const tni_mat3 back = tni_transposed(&p1->R);
-    tni_cores      c    = {.g1 = g1, .g2 = g2, .R = tni_mat_mul(&back, &p2->R)};
-    c.t                 = tni_mul(&back, tni_sub(p2->x, p1->x));
-    c.size              = tni_max_abs(c.t) + core_size(g1) + core_size(g2);
-    return c;
+    const tni_pose seen = tni_pose_seen(p1, p2);
+    return (tni_cores){.g1   = g1,
+                       .g2   = g2,
+                       .R    = seen.R,
+                       .t    = seen.x,
+                       .size = tni_max_abs(seen.x) + core_size(g1) + core_size(g2)};
 }
 
 tni_nearest tni_nearest_points(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,

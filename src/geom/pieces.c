@@ -3,7 +3,10 @@
 // A part is a set of triangles, what lies of the surface on one side of the cuts made so far. Its hull
 // is the hull of the solid on that side, too: where a cut goes through the solid, the cut's rim is on
 // the surface. How far the part is from convex: the largest depth of its surface below its hull,
-//     error = max over p of min over faces f of  o_f - n_f . p.
+//     error = max over p of min over faces f of  o_f - n_f . p,
+// over those faces that are not cuts: a thin slice of a ring is not near its hull, which fills the
+// hole, however near its surface is to the cuts. Surface that lies in a cut is on the hull. The other way
+// round, no point of these faces may be further than that from the surface; this is sampled.
 // The inner function is concave; over a triangle it is at most min_f max_k (o_f - n_f . v_k), a bound
 // that is exact where the triangle lies on the hull. So the maximum is found by bounding: triangles
 // whose bound is no better than the best value found are left, others cut in four.
@@ -25,9 +28,19 @@
 #include "geom/hull.h"
 #include "geom/mesh.h"
 
-enum { SAMPLES = 256, WORST = 6, FLATS = 24, SLICES = 7, CUTS_MAX = 128, LEVELS = 6, FEW = 24 };
+enum {
+    SAMPLES  = 256,
+    WORST    = 6,
+    FLATS    = 24,
+    SLICES   = 7,
+    CUTS_MAX = 128,
+    LEVELS   = 6,
+    FEW      = 24,
+    CORNERS  = 512
+};
 static const double balance = 1e-3;
 static const double on_cut  = 1e-9; // of the half size: this near to a plane is on it
+static const double in_cut  = 1e-7; // the same of faces of a hull
 
 typedef struct plane {
     tn_vec3 n;
@@ -45,18 +58,27 @@ typedef struct part {
     int       count; ///< triangles
     tn_vec3*  points;
     int       point_count; ///< corners of the hull
-    plane*    faces;
-    int       face_count;
+    plane*    faces;       ///< of the hull; first those that are not cuts
+    int       face_count, true_count;
+    tn_vec3*  skin; ///< the triangles of those
+    plane*    cuts; ///< planes that bound it, among others
+    int       cut_count;
     double    volume; ///< of the hull
     double    error;
     bool      done; ///< nothing cuts it
 } part;
 
-static part part_make(const tn_host* host, int triangles)
+static part part_make(const tn_host* host, int triangles, int cuts)
 {
     part p = {.arena = tni_arena_make(host)};
     p.soup = TNI_TAKE(&p.arena, tn_vec3, 3 * (size_t)triangles);
+    p.cuts = TNI_TAKE(&p.arena, plane, cuts);
     return p;
+}
+
+static void put_cuts(part* p, const part* from)
+{
+    for (int i = 0; i < from->cut_count; ++i) p->cuts[p->cut_count++] = from->cuts[i];
 }
 
 static void put(part* p, tn_vec3 a, tn_vec3 b, tn_vec3 c)
@@ -96,18 +118,35 @@ static double offset_of(const part* p, tn_vec3 n)
     return most;
 }
 
-static void take_faces(part* p, const tni_hull* hull, const tn_vec3* points)
+static bool lies_in(const plane* cut, tn_vec3 a, tn_vec3 b, tn_vec3 c)
+{
+    return fabs(over(cut, a)) <= in_cut && fabs(over(cut, b)) <= in_cut &&
+           fabs(over(cut, c)) <= in_cut;
+}
+
+static bool is_cut(const part* p, tn_vec3 a, tn_vec3 b, tn_vec3 c)
+{
+    for (int i = 0; i < p->cut_count; ++i)
+        if (lies_in(&p->cuts[i], a, b, c)) return true;
+    return false;
+}
+
+static void take_faces(part* p, const tni_hull* hull, const tn_vec3* points, bool cuts)
 {
     for (int f = 0; f < hull->face_count; ++f) {
         const int* v = hull->faces[f].vertex;
-        if (!hull->faces[f].alive) continue;
+        if (!hull->faces[f].alive || is_cut(p, points[v[0]], points[v[1]], points[v[2]]) != cuts)
+            continue;
         const tn_vec3 a = points[v[0]], u = tni_sub(points[v[1]], a), w = tni_sub(points[v[2]], a);
         const tn_vec3 cross = tni_cross(u, w), n = tni_normalised(cross);
         const double  size = fmax(tni_dot(u, u), tni_dot(w, w)), area = tni_norm(cross);
         if (!(area > 0)) continue;
-        const double offset       = area > 1e-4 * size ? tni_dot(n, a) : offset_of(p, n);
+        const double offset = area > 1e-4 * size ? tni_dot(n, a) : offset_of(p, n);
+        tn_vec3*     skin   = p->skin + 3 * p->face_count;
+        skin[0] = a, skin[1] = points[v[1]], skin[2] = points[v[2]];
         p->faces[p->face_count++] = (plane){n, offset};
     }
+    if (!cuts) p->true_count = p->face_count;
 }
 
 // The part's hull, as that of the points.
@@ -119,9 +158,11 @@ static tn_result wrap(part* p, const tn_vec3* points, int count)
     bool* used = TNI_TAKE(&p->arena, bool, count);
     p->points  = TNI_TAKE(&p->arena, tn_vec3, count);
     p->faces   = TNI_TAKE(&p->arena, plane, hull.face_count);
+    p->skin    = TNI_TAKE(&p->arena, tn_vec3, 3 * (size_t)hull.face_count);
     if (!p->arena.failed) {
         take_corners(p, &hull, points, used);
-        take_faces(p, &hull, points);
+        take_faces(p, &hull, points, false);
+        take_faces(p, &hull, points, true);
         p->volume = hull_volume(&hull, points);
     }
     tni_hull_free(&hull);
@@ -135,7 +176,7 @@ static tn_result wrap(part* p, const tn_vec3* points, int count)
 static double depth_of(const part* p, tn_vec3 x, double enough, int* hint)
 {
     double depth = -over(&p->faces[*hint], x);
-    for (int f = 0; f < p->face_count && depth > enough; ++f) {
+    for (int f = 0; f < p->true_count && depth > enough; ++f) {
         const double here = -over(&p->faces[f], x);
         if (here < depth) depth = here, *hint = f;
     }
@@ -151,7 +192,7 @@ static double face_bound(const plane* face, const tn_vec3 v[3])
 static double depth_bound(const part* p, const tn_vec3 v[3], double enough, int* hint)
 {
     double bound = face_bound(&p->faces[*hint], v);
-    for (int f = 0; f < p->face_count && bound > enough; ++f) {
+    for (int f = 0; f < p->true_count && bound > enough; ++f) {
         const double here = face_bound(&p->faces[f], v);
         if (here < bound) bound = here, *hint = f;
     }
@@ -181,17 +222,107 @@ static void search(const part* p, const tn_vec3 v[3], int level, deepest* d)
     for (int k = 0; k < 4; ++k) search(p, part4[k], level - 1, d);
 }
 
+// On a face of the hull that is a cut?
+static bool is_on_cut(const part* p, const tn_vec3 v[3])
+{
+    for (int f = p->true_count; f < p->face_count; ++f)
+        if (lies_in(&p->faces[f], v[0], v[1], v[2])) return true;
+    return false;
+}
+
+// Its part within the hull's cuts counts: what is beyond them belongs to others.
+static bool is_beyond(const part* p, const tn_vec3 v[3])
+{
+    for (int f = p->true_count; f < p->face_count; ++f) {
+        const plane* face = &p->faces[f];
+        if (fmin(over(face, v[0]), fmin(over(face, v[1]), over(face, v[2]))) >= -in_cut)
+            return true;
+    }
+    return false;
+}
+
 // The depth of the surface below the hull, to the resolution, never too small; stops when it is above
 // the limit.
 static double error_of(const part* p, const tn_vec3* soup, int count, double resolution,
                        double limit)
 {
     deepest d = {.resolution = resolution};
-    for (int i = 0; i < 3 * count && d.found <= limit; ++i)
-        d.found = fmax(d.found, depth_of(p, soup[i], d.found, &d.hint));
+    for (int t = 0; t < count && d.found <= limit; ++t) {
+        const tn_vec3* v = soup + 3 * t;
+        if (p->true_count == 0 || is_on_cut(p, v) || is_beyond(p, v)) continue;
+        for (int k = 0; k < 3; ++k) d.found = fmax(d.found, depth_of(p, v[k], d.found, &d.hint));
+    }
     d.proven = d.found;
-    for (int t = 0; t < count && d.found <= limit; ++t) search(p, soup + 3 * t, LEVELS, &d);
+    for (int t = 0; t < count && d.found <= limit; ++t) {
+        const tn_vec3* v = soup + 3 * t;
+        if (p->true_count == 0 || is_on_cut(p, v) || is_beyond(p, v)) continue;
+        search(p, v, LEVELS, &d);
+    }
     return fmax(d.proven, d.found);
+}
+
+// ---- How far the hull is from the surface ------------------------------------------------------------
+
+static double segment_distance(tn_vec3 a, tn_vec3 b, tn_vec3 x)
+{
+    const tn_vec3 d = tni_sub(b, a), w = tni_sub(x, a);
+    const double  l = tni_dot(d, d), t = l > 0 ? fmin(fmax(tni_dot(w, d) / l, 0), 1) : 0;
+    return tni_norm(tni_add_scaled(w, -t, d));
+}
+
+static double triangle_distance(const tn_vec3 v[3], tn_vec3 x)
+{
+    const tn_vec3 n       = tni_normalised(tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0])));
+    double        least   = HUGE_VAL;
+    bool          over_it = true;
+    for (int k = 0; k < 3; ++k) {
+        const tn_vec3 a = v[k], b = v[(k + 1) % 3];
+        if (tni_dot(tni_cross(n, tni_sub(b, a)), tni_sub(x, a)) < 0) over_it = false;
+        least = fmin(least, segment_distance(a, b, x));
+    }
+    return over_it ? fabs(tni_dot(n, tni_sub(x, v[0]))) : least;
+}
+
+// Exact when it is above `enough`, as depth_of().
+static double distance_of(const tn_vec3* soup, int count, tn_vec3 x, double enough, int* hint)
+{
+    double least = triangle_distance(soup + 3 * *hint, x);
+    for (int t = 0; t < count && least > enough; ++t) {
+        const double here = triangle_distance(soup + 3 * t, x);
+        if (here < least) least = here, *hint = t;
+    }
+    return least;
+}
+
+typedef struct farthest {
+    const tn_vec3* soup;
+    int            count, hint;
+    double         found,
+        fine; ///< triangles smaller than `fine` are near: their corners are on the surface
+} farthest;
+
+static void reach_out(const tn_vec3 v[3], int level, farthest* f)
+{
+    const double size =
+        fmax(tni_max_abs(tni_sub(v[1], v[0])),
+             fmax(tni_max_abs(tni_sub(v[2], v[1])), tni_max_abs(tni_sub(v[0], v[2]))));
+    if (level == 0 || !(size > f->fine)) return;
+    const tn_vec3 middle = tni_scale(1.0 / 3, tni_add(v[0], tni_add(v[1], v[2])));
+    f->found           = fmax(f->found, distance_of(f->soup, f->count, middle, f->found, &f->hint));
+    const tn_vec3 m[3] = {tni_scale(0.5, tni_add(v[0], v[1])), tni_scale(0.5, tni_add(v[1], v[2])),
+                          tni_scale(0.5, tni_add(v[2], v[0]))};
+    const tn_vec3 part4[][3] = {
+        {v[0], m[0], m[2]}, {m[0], v[1], m[1]}, {m[2], m[1], v[2]}, {m[0], m[1], m[2]}};
+    for (int k = 0; k < 4; ++k) reach_out(part4[k], level - 1, f);
+}
+
+// The largest distance of the hull, but for its cuts, from the surface, by samples: a thin disc over a
+// hole is near the surface everywhere, the middle of the hole is not. No further than above the limit.
+static double span_of(const part* p, const tn_vec3* soup, int count, double fine, double limit)
+{
+    farthest f = {.soup = soup, .count = count, .found = 1e-9, .fine = fine};
+    for (int i = 0; i < p->true_count && f.found <= limit; ++i) reach_out(p->skin + 3 * i, 4, &f);
+    return f.found > 1e-9 ? f.found : 0;
 }
 
 // ---- Cutting -----------------------------------------------------------------------------------
@@ -237,9 +368,12 @@ static int clip_triangle(const tn_vec3 v[3], const plane* cut, double side, tn_v
 
 static part cut_off(const part* from, const plane* cut, double side)
 {
-    part    p = part_make(&from->arena.host, 2 * from->count);
+    part    p = part_make(&from->arena.host, 2 * from->count, from->cut_count + 1);
     tn_vec3 out[4];
-    for (int t = 0; !p.arena.failed && t < from->count; ++t) {
+    if (p.arena.failed) return p;
+    put_cuts(&p, from);
+    p.cuts[p.cut_count++] = *cut;
+    for (int t = 0; t < from->count; ++t) {
         const int count = clip_triangle(from->soup + 3 * t, cut, side, out);
         if (count >= 3) put(&p, out[0], out[1], out[2]);
         if (count == 4) put(&p, out[0], out[2], out[3]);
@@ -262,6 +396,8 @@ static int points_beside(const part* p, int stride, const plane* cut, double sid
         const int count = clip_triangle(p->soup + 3 * t, cut, side, out);
         for (int k = 0; k < count; ++k) points[n++] = out[k];
     }
+    for (int i = 0; i < p->point_count; i += 1 + p->point_count / CORNERS)
+        if (side * over(cut, p->points[i]) > on_cut) points[n++] = p->points[i];
     return n;
 }
 
@@ -269,7 +405,7 @@ static int points_beside(const part* p, int stride, const plane* cut, double sid
 static tn_result volume_beside(const part* p, const knife* k, const plane* cut, double side,
                                double* volume)
 {
-    const int       stride = (1 + p->count / SAMPLES) | 1; // odd: rows of a grid have even lengths
+    const int       stride = 1 + p->count / SAMPLES;
     const int       count  = points_beside(p, stride, cut, side, k->points);
     tni_hull        hull;
     const tn_result result = tni_hull_create(&p->arena.host, k->points, count, &hull);
@@ -330,7 +466,8 @@ static int find_worst(const part* p, tn_vec3 worst[WORST])
 {
     int    count = 0, hint = 0;
     double depth[WORST];
-    for (int i = 0; i < 7 * p->count; ++i) {
+    for (int i = 0; p->true_count > 0 && i < 7 * p->count; ++i) {
+        if (is_on_cut(p, p->soup + 3 * (i / 7))) continue;
         const tn_vec3 x      = sample(p->soup + 3 * (i / 7), i % 7);
         const double  enough = count == WORST ? depth[WORST - 1] : 1e-6;
         const double  d      = depth_of(p, x, enough, &hint);
@@ -417,6 +554,7 @@ static tn_result measure(const carving* c, part* p)
     const tn_result result = wrap(p, p->soup, 3 * p->count);
     if (result != TN_OK) return result;
     p->error = error_of(p, p->soup, p->count, c->resolution, HUGE_VAL);
+    p->error = fmax(p->error, span_of(p, p->soup, p->count, c->tolerance, HUGE_VAL));
     return TN_OK;
 }
 
@@ -457,7 +595,7 @@ static tn_result carve(carving* c)
 {
     tni_arena arena = tni_arena_make(&c->host);
     knife*    k     = TNI_TAKE(&arena, knife, 1);
-    if (k != NULL) k->points = TNI_TAKE(&arena, tn_vec3, 4 * (SAMPLES + 1));
+    if (k != NULL) k->points = TNI_TAKE(&arena, tn_vec3, 4 * (SAMPLES + 1) + CORNERS);
     tn_result result = arena.failed ? TN_ERR_MEMORY : TN_OK;
     for (int i; result == TN_OK && c->count < c->most && (i = worst_part(c)) >= 0;)
         result = cut_part(c, i, k);
@@ -472,14 +610,19 @@ static tn_result carve(carving* c)
 static tn_result join(const carving* c, const part* a, const part* b, part* joined)
 {
     const int count = a->point_count + b->point_count;
-    *joined         = part_make(&c->host, 0);
+    *joined         = part_make(&c->host, 0, a->cut_count + b->cut_count);
     tn_vec3* points = TNI_TAKE(&joined->arena, tn_vec3, count);
     if (joined->arena.failed) return TN_ERR_MEMORY;
+    put_cuts(joined, a);
+    put_cuts(joined, b);
     memcpy(points, a->points, sizeof *points * (size_t)a->point_count);
     memcpy(points + a->point_count, b->points, sizeof *points * (size_t)b->point_count);
     const tn_result result = wrap(joined, points, count);
     if (result != TN_OK) return TN_ERR_MEMORY; // each spans a volume, so both do
     joined->error = error_of(joined, c->soup, c->triangle_count, c->resolution, c->tolerance);
+    if (joined->error > c->tolerance) return TN_OK;
+    const double span = span_of(joined, c->soup, c->triangle_count, c->tolerance, c->tolerance);
+    joined->error     = fmax(joined->error, span);
     return TN_OK;
 }
 
@@ -585,7 +728,7 @@ static tn_result begin(carving* c, tni_arena* arena, const tni_mesh* mesh, tn_ve
     const size_t count = 3 * (size_t)mesh->triangle_count;
     part*        p     = &c->parts[0];
     c->soup            = TNI_TAKE(arena, tn_vec3, count);
-    *p                 = part_make(&c->host, mesh->triangle_count);
+    *p                 = part_make(&c->host, mesh->triangle_count, 0);
     c->count           = 1;
     if (arena->failed || p->arena.failed) return TN_ERR_MEMORY;
     for (size_t i = 0; i < count; ++i) {

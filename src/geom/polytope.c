@@ -319,26 +319,6 @@ static tn_result put_edges(tni_arena* scratch, tni_arena* arena, tni_polytope* p
     return TN_OK;
 }
 
-static void put_around(tni_arena* arena, tni_polytope* polytope)
-{
-    int* start  = TNI_TAKE(arena, int, polytope->vertex_count + 1);
-    int* around = TNI_TAKE(arena, int, 2 * (size_t)polytope->edge_count);
-    if (arena->failed) return;
-    for (int e = 0; e < polytope->edge_count; ++e) {
-        ++start[polytope->edges[e].a + 1];
-        ++start[polytope->edges[e].b + 1];
-    }
-    for (int v = 0; v < polytope->vertex_count; ++v) start[v + 1] += start[v];
-    for (int e = polytope->edge_count - 1; e >= 0; --e) { // from the back: then start is right
-        around[--start[polytope->edges[e].a + 1]] = polytope->edges[e].b;
-        around[--start[polytope->edges[e].b + 1]] = polytope->edges[e].a;
-    }
-    for (int v = 0; v < polytope->vertex_count; ++v) start[v] = start[v + 1];
-    start[polytope->vertex_count] = 2 * polytope->edge_count;
-    polytope->around_start        = start;
-    polytope->around              = around;
-}
-
 static void put_middle(tni_polytope* polytope)
 {
     tn_vec3 sum = {0, 0, 0};
@@ -372,9 +352,8 @@ static tn_result build(builder* b, tni_arena* arena, tni_polytope* polytope)
     if (arena->failed) return TN_ERR_MEMORY;
     const tn_result result = put_edges(&b->arena, arena, polytope);
     if (result != TN_OK) return result;
-    put_around(arena, polytope);
     put_middle(polytope);
-    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+    return TN_OK;
 }
 
 tn_result tni_polytope_create(tni_arena* arena, const tn_vec3* points, int count,
@@ -417,7 +396,5 @@ tn_result tni_polytope_of_box(tni_arena* arena, tn_vec3 half_size, tni_polytope*
     tni_arena       scratch = tni_arena_make(&arena->host);
     const tn_result result  = put_edges(&scratch, arena, polytope);
     tni_arena_free(&scratch);
-    if (result != TN_OK) return result;
-    put_around(arena, polytope);
-    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+    return result;
 }

@@ -326,6 +326,8 @@ static bool at_once(tni_cone* c)
 {
     if (newton(c, 3, c->target, EVEN)) return true;
     restart(c, c->best_f);
+    if (c->accepted > ACCEPTED && newton(c, 10, c->target, FALLING)) return true;
+    restart(c, c->best_f);
     return false;
 }
 
@@ -499,11 +501,12 @@ static bool solve(tni_cone* cone, const tni_pairs* p)
     if (start > cone->target && cone->far != NULL && cone->far->step == NULL) {
         (void)settle(cone);
     } else if (start > cone->target) {
-        (void)((start < NEAR && (at_once(cone) || will_do(cone))) ||
-               directly(cone, FEW_SWEEPS, EVEN) || will_do(cone) ||
-               round_the_corners(cone, 0.4, 8, EVEN) || from_best(cone, EVEN) || raise_mu(cone) ||
-               from_best(cone, FALLING) || round_the_corners(cone, 0.7, 12, FALLING) ||
-               from_best(cone, FALLING));
+        const bool near = start < NEAR && (at_once(cone) || will_do(cone));
+        const bool done = near || directly(cone, FEW_SWEEPS, EVEN) || will_do(cone) ||
+                          round_the_corners(cone, 0.4, 8, EVEN) || from_best(cone, EVEN);
+        if (!done && !will_do(cone) && p->enough == 0) // who is content with less has other means
+            (void)(raise_mu(cone) || from_best(cone, FALLING) ||
+                   round_the_corners(cone, 0.7, 12, FALLING) || from_best(cone, FALLING));
     }
     const bool solved = cone->best <= cone->accepted;
     restart(cone, cone->best_f);

@@ -2,6 +2,8 @@
 // be counted on it: loops, and groups of bodies that hang together.
 #include "model/model.h"
 
+#include "base/groups.h"
+
 // The distinct bodies of a constraint that can be pushed.
 static int free_bodies_of(const tn_model* model, const tni_constraint* constraint, int* bodies)
 {
@@ -37,24 +39,6 @@ bool tni_is_strong(const tn_model* model, const tni_constraint* constraint, int 
     const tni_joint* joint = &model->joints[constraint->index];
     return constraint->row_count == 1 ||
            (tni_is_flat(&model->bodies[joint->body1]) && tni_is_flat(&model->bodies[joint->body2]));
-}
-
-// ---- Groups, by union-find -----------------------------------------------------------------------
-
-static int root_of(int* up, int i)
-{
-    while (up[i] != i) i = up[i] = up[up[i]];
-    return i;
-}
-
-// Joins two groups; false when they were one already.
-static bool join(int* up, int a, int b)
-{
-    a = root_of(up, a);
-    b = root_of(up, b);
-    if (a == b) return false;
-    up[a > b ? a : b] = a > b ? b : a; // the ground, 0, stays a root
-    return true;
 }
 
 // ---- Primary and auxiliary constraints ----------------------------------------------------------
@@ -137,7 +121,7 @@ static bool mark_forest(const tn_model* model, int* up, uint8_t* apart)
             if (own != rank || apart[i]) continue;
             const bool wide  = constraint->edge_count > 2;
             const int  other = constraint->edge_count == 2 ? bodies[1] : 0;
-            if (!wide && join(up, bodies[0], other)) continue;
+            if (!wide && tni_tie(up, bodies[0], other)) continue;
             apart[i] = 1;
             any      = true;
         }
@@ -212,14 +196,14 @@ tn_result tni_count_groups(tn_model* model)
         for (int j = 0; j < count; ++j)
             bodies[j] = model->bodies[bodies[j]].node >= 0 ? bodies[j] : 0;
         for (int j = 1; j < count; ++j) {
-            if (!join(world, bodies[0], bodies[j])) ++model->loop_count;
-            if (bodies[0] != 0 && bodies[j] != 0) (void)join(apart, bodies[0], bodies[j]);
+            if (!tni_tie(world, bodies[0], bodies[j])) ++model->loop_count;
+            if (bodies[0] != 0 && bodies[j] != 0) (void)tni_tie(apart, bodies[0], bodies[j]);
         }
     }
     for (int i = 1; i < model->body_count; ++i) {
-        if (model->bodies[i].node < 0 || root_of(apart, i) != i) continue;
+        if (model->bodies[i].node < 0 || tni_root_of(apart, i) != i) continue;
         ++model->part_count;
-        model->floating_count += root_of(world, i) != 0;
+        model->floating_count += tni_root_of(world, i) != 0;
     }
     tni_arena_free(&scratch);
     return TN_OK;

@@ -17,7 +17,7 @@ tn_result tn_state_create(const tn_model* model, tn_state** out)
                           (size_t)model->limit_count + (size_t)model->core.plan->component_count);
     const size_t pressed = (size_t)tni_pressed_capacity(model);
     const size_t bytes   = sizeof(tn_state) + numbers +
-                         (sizeof(uint64_t) + TNI_PRESS_ROWS * sizeof(double)) * pressed +
+                         (sizeof(uint64_t) + TNI_PRESS_NUMBERS * sizeof(double)) * pressed +
                          sizeof(tni_pushed) * (size_t)model->target_count;
     tn_state* state = tni_host_take(&model->arena.host, bytes);
     *out            = state;
@@ -32,7 +32,7 @@ tn_result tn_state_create(const tn_model* model, tn_state** out)
     state->memory.momentum    = state->memory.mean + model->u_count;
     state->still              = state->memory.momentum + model->u_count;
     state->pressed.forces     = (double*)((char*)(state + 1) + numbers);
-    state->pressed.ids        = (uint64_t*)(state->pressed.forces + TNI_PRESS_ROWS * pressed);
+    state->pressed.ids        = (uint64_t*)(state->pressed.forces + TNI_PRESS_NUMBERS * pressed);
     state->outside.targets    = (tni_pushed*)(state->pressed.ids + pressed);
     tn_state_reset(state);
     return TN_OK;

@@ -37,14 +37,14 @@ typedef struct tni_memory {
     double* momentum;    ///< M u at its start, laid out as u
 } tni_memory;
 
-enum { TNI_PRESS_ROWS = 6 }; ///< forces of a point in contact
+enum { TNI_PRESS_ROWS = 6, TNI_PRESS_NUMBERS = 12 }; ///< forces of a point in contact, twice
 
-/// What pressed at the end of the step before, by rising id: where the next step begins to look for
+/// What pressed in the step before, by rising id: where the next step begins to look for
 /// forces. The first of them, if there is no room for all.
 typedef struct tni_pressed {
     int       count;
     uint64_t* ids;
-    double*   forces; ///< TNI_PRESS_ROWS each
+    double*   forces; ///< TNI_PRESS_ROWS each of its flight, then of its landing
 } tni_pressed;
 
 /// One block: the arrays lie behind the struct.

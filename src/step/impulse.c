@@ -21,7 +21,8 @@
 //
 // Rows without a position (motors, gears, rolling) ask for the mean of their rates at both ends.
 // Velocity-dependent forces at the end are those of a predicted velocity, so that the order stays
-// two. Light bodies under heavy load: see stiffen.c; with h^2 K' from there,
+// two. Dampers of joints are bounded by what there is to take away in a step. Light bodies under
+// heavy load: see stiffen.c; with h^2 K' from there,
 //     (M + h^2 K') (u+ - u) = h/2 f - h^2 K' w + J^T p1
 //
 // When the joints do not close, or only by a correction that is no small part of the motion (a
@@ -59,7 +60,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->goal              = TNI_TAKE(&s->arena, double, model->row_count);
     const int pressed       = tni_pressed_capacity(model);
     work->pressed.ids       = TNI_TAKE(&s->arena, uint64_t, pressed);
-    work->pressed.forces    = TNI_TAKE(&s->arena, double, TNI_PRESS_ROWS*(size_t)pressed);
+    work->pressed.forces    = TNI_TAKE(&s->arena, double, TNI_PRESS_NUMBERS*(size_t)pressed);
     work->views             = TNI_TAKE(&s->arena, tni_view, s->has_stops ? model->body_count : 0);
     work->drive             = TNI_TAKE(&s->arena, double, model->row_count);
     work->principal         = TNI_TAKE(&s->arena, tni_principal, model->body_count);
@@ -157,6 +158,7 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
     const tni_place at     = tni_place_of(&s->now);
     tn_result       result = TN_OK;
     s->system->stiffness   = NULL;
+    s->system->within      = h;
     if (!s->kept) result = factor(s, &s->now, report, why);
     s->kept = false;
     if (result != TN_OK) return result;
@@ -172,8 +174,9 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     *again          = count > 0;
     if (count == 0) return TN_OK;
     if (count > report->stiffened_count) report->stiffened_count = count;
-    s->system->stiffness   = s->impulse.stiffness;
-    const tn_result result = factor(s, &s->now, report, why);
+    s->system->stiffness            = s->impulse.stiffness;
+    s->system->auxiliary.stop_count = 0; // they are met anew
+    const tn_result result          = factor(s, &s->now, report, why);
     return result == TN_OK ? first_kick(s, h, why) : result;
 }
 
@@ -366,7 +369,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     const tni_place at     = tni_place_of(&s->next);
     system->stiffness      = NULL;
     tni_copy_numbers(s->impulse.plus, s->next.u, model->u_count);
-    tn_result result = s->has_stops ? tni_impulse_find_landing(s, why) : TN_OK;
+    tn_result result = s->has_stops ? tni_impulse_find_landing(s, h, why) : TN_OK;
     if (result == TN_OK) result = factor(s, &s->next, report, why);
     if (result != TN_OK) return result;
     if (s->has_stops) tni_impulse_ask_landing(s);

@@ -25,13 +25,14 @@
 #include "step/stepper.h"
 
 enum {
-    BLOWS_MAX      = 5,
+
     MORE_MAX       = 5,
     ROUNDS_MAX     = 50,
     PREVIEW_ROUNDS = 3,
     PART_ROUNDS    = 10,
     JOINT_ROUNDS   = 10,
-    STALLED        = 4
+    STALLED        = 4,
+    ROUGH_ROUNDS   = 2
 };
 
 static const double rough   = 1e-4; // joint error with which a preview will do
@@ -53,7 +54,8 @@ static tn_result fail_full(tn_why* why)
 
 // ---- Which stops there are -----------------------------------------------------------------------
 
-static void recall(tn_stepper* s, double h)
+// Where to begin to look for impulses: at those of the step before, in its flight or its landing.
+static void recall(tn_stepper* s, bool landing, double h)
 {
     tni_auxiliary*     a = stops_of(s);
     const tni_pressed* p = &s->impulse.pressed;
@@ -62,9 +64,9 @@ static void recall(tn_stepper* s, double h)
         tni_stop* stop = &a->stops[i];
         while (k < p->count && p->ids[k] < stop->id) ++k;
         if (k == p->count) break;
-        if (p->ids[k] != stop->id || stop->force[0] != 0) continue;
-        for (int r = 0; r < TNI_PRESS_ROWS; ++r)
-            stop->force[r] = 0.5 * h * p->forces[TNI_PRESS_ROWS * k + r];
+        if (p->ids[k] != stop->id) continue;
+        const double* force = p->forces + TNI_PRESS_NUMBERS * k + (landing ? TNI_PRESS_ROWS : 0);
+        for (int r = 0; r < TNI_PRESS_ROWS; ++r) stop->force[r] = h * force[r];
     }
 }
 
@@ -77,7 +79,7 @@ static tn_result find(tn_stepper* s, double h, tn_why* why)
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (!room) return fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
-    recall(s, h);
+    recall(s, false, h);
     return TN_OK;
 }
 
@@ -203,6 +205,12 @@ static tn_result correct_joints(tn_stepper* s, double h, double tolerance, tni_c
     return result;
 }
 
+// How exactly conditions are to be met in a round: what the first ones ask for will change yet.
+static double enough_of(int round)
+{
+    return round < ROUGH_ROUNDS ? (round == 0 ? 1e-4 : 1e-6) : 1e-8;
+}
+
 // Joints and gaps. *closed: the joints are.
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                          bool* closed, tn_step_report* report, tn_why* why)
@@ -214,14 +222,17 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing*
     *nearest = (tni_closing){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.asked, s->impulse.goal, n);
-        result = tni_impulse_solve_kick(s, h, why);
+        stops_of(s)->enough = enough_of(round);
+        result              = tni_impulse_solve_kick(s, h, why);
+        stops_of(s)->enough = enough_of(ROUNDS_MAX);
         if (result != TN_OK) return result;
         const tni_closing c     = tni_impulse_fly(s, h);
         const double      error = fmax(c.error, correct_gaps(s, h)), before = least;
         if (round == 0) nearest->begun = c.error;
         (void)keep(s, &c, error, &least, nearest);
-        since = least < 0.5 * before ? 0 : since + 1;
-        if (least <= tolerance || since > STALLED || !(error < 1e6)) break;
+        since           = least < 0.5 * before ? 0 : since + 1;
+        const bool fine = round >= ROUGH_ROUNDS || h * stops_of(s)->report.residual <= tolerance;
+        if ((least <= tolerance && fine) || since > STALLED || !(error < 1e6)) break;
         for (int i = 0; i < n; ++i) s->impulse.goal[i] += s->impulse.asked[i];
         ++report->iteration_count;
     }
@@ -384,14 +395,16 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closi
 
 // ---- Land ----------------------------------------------------------------------------------------
 
-tn_result tni_impulse_find_landing(tn_stepper* s, tn_why* why)
+tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 {
     tni_auxiliary* a     = stops_of(s);
     const double   start = tni_auxiliary_now(a);
     const bool     room  = tni_stops_find(a, s->system->views, s->now.z, lands);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (!room) return fail_full(why);
-    return tni_sleep_disturbed(s) ? TNI_WOKEN : TN_OK;
+    if (tni_sleep_disturbed(s)) return TNI_WOKEN;
+    recall(s, true, h);
+    return TN_OK;
 }
 
 void tni_impulse_ask_landing(tn_stepper* s)
@@ -417,11 +430,14 @@ void tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report)
     for (int i = 0; i < a->stop_count; ++i) {
         tni_stop* stop = &a->stops[i];
         report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
-        if (stop->force[0] > 0 && p->count < tni_pressed_capacity(s->model)) {
+        if ((stop->force[0] > 0 || stop->before[0] > 0) &&
+            p->count < tni_pressed_capacity(s->model)) {
+            double* force    = p->forces + TNI_PRESS_NUMBERS * p->count;
             p->ids[p->count] = stop->id;
-            for (int r = 0; r < TNI_PRESS_ROWS; ++r)
-                p->forces[TNI_PRESS_ROWS * p->count + r] =
-                    r < stop->row_count ? 2 * stop->force[r] / h : 0;
+            for (int r = 0; r < TNI_PRESS_ROWS; ++r) {
+                force[r]                  = r < stop->row_count ? stop->before[r] / h : 0;
+                force[TNI_PRESS_ROWS + r] = r < stop->row_count ? stop->force[r] / h : 0;
+            }
             ++p->count;
         }
         for (int r = 0; r < stop->row_count; ++r) // impulses were solved for; people ask for forces

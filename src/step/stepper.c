@@ -212,7 +212,7 @@ static void copy_pressed(tni_pressed* to, const tni_pressed* from)
 {
     to->count = from->count;
     memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
-    tni_copy_numbers(to->forces, from->forces, TNI_PRESS_ROWS * from->count);
+    tni_copy_numbers(to->forces, from->forces, TNI_PRESS_NUMBERS * from->count);
 }
 
 static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)

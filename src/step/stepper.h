@@ -155,7 +155,7 @@ TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double toleran
                                          tn_why* why);
 /// Stops at s->next, which was looked at last; what they ask for, once it is factored there; what
 /// they did, with h the length of the flight.
-TN_NODISCARD tn_result tni_impulse_find_landing(tn_stepper* s, tn_why* why);
+TN_NODISCARD tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why);
 void                   tni_impulse_ask_landing(tn_stepper* s);
 void                   tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report);
 

@@ -28,6 +28,8 @@
 // [2] E. Guendelman, R. Bridson, R. Fedkiw, Nonconvex Rigid Bodies with Stacking, SIGGRAPH 2003.
 #include "system/auxiliary.h"
 
+#include "base/groups.h"
+
 #include <math.h>
 
 #define SWEPT     1e-9  // residual at which islands without W are solved, relative to the largest b
@@ -268,15 +270,9 @@ static void add_stop_unit(tni_auxiliary* a, int index)
     }
 }
 
-static int root_of(int* up, int i)
-{
-    while (up[i] != i) i = up[i] = up[up[i]];
-    return i;
-}
-
 static int group_of(tni_auxiliary* a, const tni_unit* unit)
 {
-    return root_of(a->group, a->split->plan->component_of[a->edges[unit->edge_start].node]);
+    return tni_root_of(a->group, a->split->plan->component_of[a->edges[unit->edge_start].node]);
 }
 
 static void count_islands(tni_auxiliary* a)
@@ -332,9 +328,8 @@ static bool set_islands(tni_auxiliary* a)
     for (int i = 0; i < a->unit_count; ++i) {
         const tni_unit* unit = &a->units[i];
         for (int k = 1; k < unit->edge_count && unit->row_count > 0; ++k) {
-            const int one = group_of(a, unit);
-            const int two = root_of(a->group, component_of[a->edges[unit->edge_start + k].node]);
-            a->group[one > two ? one : two] = one > two ? two : one;
+            const tni_unit_edge* edges = &a->edges[unit->edge_start];
+            (void)tni_tie(a->group, component_of[edges[0].node], component_of[edges[k].node]);
         }
     }
     set_order(a);

@@ -28,6 +28,7 @@
 //     Stiff Joints, V Ibero-American Symposium in Computer Graphics 2011.
 #include "system/blocks.h"
 
+#include "base/groups.h"
 #include "force/soft.h"
 #include "linalg/grand.h"
 #include "system/geometric.h"
@@ -93,20 +94,6 @@ static bool take_sketch(tni_arena* scratch, const tn_model* model, sketch* s)
     return true;
 }
 
-static int root_of(int* up, int i)
-{
-    while (up[i] != i) i = up[i] = up[up[i]];
-    return i;
-}
-
-// Whether two bodies were of different parts; they are of one now.
-static bool join(sketch* s, int body1, int body2)
-{
-    const int a = root_of(s->up, body1), b = root_of(s->up, body2);
-    s->up[a > b ? a : b] = a > b ? b : a;
-    return a != b;
-}
-
 static void add_edge(sketch* s, int body, bool strong)
 {
     const int e   = s->graph.edge_count++;
@@ -138,7 +125,8 @@ static bool add_constraints(sketch* s, const uint8_t* actuated, int* first_edge)
                      (actuated[of->index] || tni_holds_distance(&model->joints[of->index])));
         first_edge[i] = s->graph.edge_count;
         for (int k = 0; k < count; ++k) add_edge(s, bodies[k], tni_is_strong(model, of, bodies[k]));
-        if (count < 1 || count > 2 || !join(s, bodies[0], count == 2 ? bodies[1] : 0)) return false;
+        if (count < 1 || count > 2 || !tni_tie(s->up, bodies[0], count == 2 ? bodies[1] : 0))
+            return false;
     }
     return true;
 }
@@ -164,7 +152,7 @@ static int add_springs(sketch* s)
         const int node = node_between(s, body1, body2);
         if (node >= 0) s->coupled[node] = 1;
         if (node >= 0) continue;
-        if (!join(s, body1, body2)) return i;
+        if (!tni_tie(s->up, body1, body2)) return i;
         add_node(s, 0, true);
         add_edge(s, body1, true);
         add_edge(s, body2, true);

@@ -298,6 +298,7 @@ void tni_system_forces(tni_system* system, const tni_place* at, bool flying, dou
     const double   start = now(system);
     tni_scene_view scene = scene_view(system, at);
     scene.flying         = flying;
+    scene.within         = flying ? system->within : 0;
     tni_forces(&scene, f);
     for (int i = 0; system->extra != NULL && i < system->model->u_count; ++i)
         f[i] += system->extra[i];

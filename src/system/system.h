@@ -32,6 +32,7 @@ typedef struct tni_system {
     const double*      extra;            ///< more forces on all bodies, laid out as u; NULL: none
     double             regularisation;   ///< as created
     const uint8_t*     asleep;           ///< by body: left out; NULL: nobody is
+    double             within;           ///< as in tni_scene_view
     const tni_mat3*    stiffness;        ///< by body: added to the inertia; NULL: none
     double (*clock)(void* user);
     void*     clock_user;

@@ -83,21 +83,42 @@ TEST(nothing_sleeps_where_the_setting_is_none)
     rig_free(&r);
 }
 
-// At the top of its flight a ball is slow, but touches nothing; one that rolls is not slow.
+// At the top of its flight a ball is slow for a while, but touches nothing; one that rolls is not slow.
 TEST(what_flies_or_rolls_does_not_sleep)
 {
-    rig r                    = make_rig();
-    r.settings.impulse.sleep = 0.05;
-    const tn_body_id flying  = add_ball(&r, "flying", tns_vec(0, 0, 2), tns_vec(0, 0, 0.1));
+    rig r                          = make_rig();
+    r.settings.impulse.sleep       = 0.1;
+    r.settings.impulse.sleep_speed = 1; // 0.2 s at the top
+    const tn_body_id flying        = add_ball(&r, "flying", tns_vec(0, 0, 2), tns_vec(0, 0, 2));
     const tn_body_id rolling =
         tns_solid(r.scene, "rolling", tns_frame(tns_vec(1, 0, 0.1)),
-                  (tn_twist){{0.1, 0, 0}, {0, 1, 0}}, 1, rig_sphere(0.1), (tns_surface){0.5, 0});
-    r.settings.impulse.sleep_speed = 0.05;
+                  (tn_twist){{1, 0, 0}, {0, 10, 0}}, 1, rig_sphere(0.1), (tns_surface){0.5, 0});
     rig_ready(&r);
     for (int n = 0; n < 30 && rig_step(&r, screen); ++n)
         CHECK(!asleep(&r, flying) && !asleep(&r, rolling));
-    CHECK_NEAR(contact_place(&r, rolling).x, 1.05, 1e-9);
+    CHECK_NEAR(contact_place(&r, rolling).x, 1.5, 1e-9);
     rig_free(&r);
+}
+
+// The speed that counts as rest is the root of 2 T / m: of a ball that rolls, the root of 7/5 v. What
+// falls asleep stands still from then on.
+TEST(what_is_slow_enough_stops)
+{
+    for (int fast = 0; fast < 2; ++fast) {
+        rig r                          = make_rig();
+        r.settings.impulse.sleep_speed = 0.1;
+        const double     v             = (fast ? 1.01 : 0.99) * 0.1 / sqrt(1.4);
+        const tn_body_id ball          = tns_solid(r.scene, "ball", tns_frame(tns_vec(0, 0, 0.1)),
+                                                   (tn_twist){{v, 0, 0}, {0, 10 * v, 0}}, 1, rig_sphere(0.1),
+                                                   (tns_surface){0.5, 0});
+        rig_ready(&r);
+        for (int n = 1; n <= 64 && rig_step(&r, 1.0 / 64); ++n) {
+            CHECK(asleep(&r, ball) == (n >= 32 && !fast));
+            CHECK((tns_length(contact_velocity(&r, ball).linear) == 0) == asleep(&r, ball));
+        }
+        CHECK_NEAR(contact_place(&r, ball).x, fast ? v : 0.5 * v, 1e-9);
+        rig_free(&r);
+    }
 }
 
 // ---- Islands -------------------------------------------------------------------------------------
@@ -253,7 +274,8 @@ TEST(who_loses_its_support_falls)
 
 TEST(who_rides_on_a_platform_or_a_belt_does_not_sleep)
 {
-    rig          r       = make_rig();
+    rig r                          = make_rig();
+    r.settings.impulse.sleep_speed = 0.1;
     const tn_key keys[2] = {{0, tns_frame(tns_vec(0, 0, 1))}, {10, tns_frame(tns_vec(0.01, 0, 1))}};
     tn_shape_def shape   = rig_box(tns_vec(0.5, 0.5, 0.1));
     shape.friction       = 0.5;
@@ -278,16 +300,19 @@ TEST(who_rides_on_a_platform_or_a_belt_does_not_sleep)
     rig_free(&r);
 }
 
-// What moves because a motor says so, however slowly.
+// What moves because a motor says so, however slowly, and what lies on it.
 TEST(who_is_driven_does_not_sleep)
 {
-    rig              r   = make_rig();
-    const tn_body_id box = add_box(&r, "box", tns_vec(0, 0, 0.1), TNS_AT_REST);
-    tn_joint_def def = rig_motor(TN_JOINT_SLIDER, TNS_GROUND, box, tns_vec(0, 0, 0.1), TNS_X, 1e-3);
+    rig r                          = make_rig();
+    r.settings.impulse.sleep_speed = 0.1;
+    const tn_body_id box           = add_box(&r, "box", tns_vec(0, 0, 0.3), TNS_AT_REST);
+    const tn_body_id rider         = add_box(&r, "rider", tns_vec(0, 0, 0.5), TNS_AT_REST);
+    tn_joint_def def = rig_motor(TN_JOINT_SLIDER, TNS_GROUND, box, tns_vec(0, 0, 0.3), TNS_X, 1e-3);
     tn_scene_add_joint(r.scene, &def);
     rig_ready(&r);
     rig_run(&r, screen, 120);
-    CHECK(!asleep(&r, box));
+    CHECK(!asleep(&r, box) && !asleep(&r, rider));
     CHECK_NEAR(contact_place(&r, box).x, 2e-3, 1e-6);
+    CHECK_NEAR(contact_place(&r, rider).x, 2e-3, 1e-6);
     rig_free(&r);
 }

@@ -1164,7 +1164,9 @@ TEST(scenes_survive_every_failing_allocation)
                            "crowd:n=2",    "strandbeest:legs=2,load=1",
                            "ladder",       "cradle",
                            "heap",         "plant:depth=2",
-                           "hair:n=3",     "humanoid:joints=anatomical"};
+                           "hair:n=3",     "humanoid:joints=anatomical",
+                           "gripper",      "ragdoll_pile:n=1",
+                           "marbles:n=2",  "strandbeest:legs=2,walk=stand,drop=1"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
         check_every_failure(specs[i], false);
         check_every_failure(specs[i], true);
