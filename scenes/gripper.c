@@ -53,12 +53,13 @@ static tn_body_id add_pad(tn_scene* scene, const char* name, const finger* f, do
     const tn_shape_def plate     = tns_box_shape(tns_vec(thick, 0.6 * s, 0.6 * s));
     tn_shape_def       shapes[3] = {plate, drawn_bar(tns_vec(0, 0, 0), C), drawn_bar(C, D)};
     shapes[0].friction           = friction;
-    tn_body_def def              = tn_default_body_def();
-    def.name                     = name;
-    def.pose                     = tns_frame(middle);
-    def.mass                     = pad_mass;
-    def.shapes                   = shapes;
-    def.shape_count              = 3;
+    shapes[0].density = shapes[2].density = 1; // the stem is light
+    tn_body_def def                       = tn_default_body_def();
+    def.name                              = name;
+    def.pose                              = tns_frame(middle);
+    def.mass                              = pad_mass;
+    def.shapes                            = shapes;
+    def.shape_count                       = 3;
     return tn_scene_add_body(scene, &def);
 }
 

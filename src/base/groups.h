@@ -1,5 +1,5 @@
-// groups: which things belong together, by union-find: up[i] leads to the root of i's group, which is
-// its lowest member. To begin with, up[i] = i.
+// groups: which things belong together, by union-find: up[i] leads to the root of i's group, which
+// is its lowest member. To begin with, up[i] = i.
 #ifndef TNI_GROUPS_H
 #define TNI_GROUPS_H
 

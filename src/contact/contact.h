@@ -1,9 +1,10 @@
-// contact: where bodies touch. find.c looks for such points, rows.c turns one into rows.
+// contact: where bodies touch. find.c and planes.c look for such points, rows.c turns one into
+// rows.
 //
 // A point in contact is the lowest point of something of body 2 over a plane of body 1 (of a ball,
 // of the rim of a disc; a vertex is a ball of radius 0; the plane may be that of a face), or where
-// two balls are nearest. It is tracked by its id: as long as both bodies move little, the same id is
-// the same pair of features.
+// two balls are nearest. It is tracked by its id: as long as both bodies move little, the same id
+// is the same pair of features.
 #ifndef TNI_CONTACT_H
 #define TNI_CONTACT_H
 
@@ -29,6 +30,13 @@ typedef struct tni_touch {
     double       gap;                ///< where it was found; negative: penetration
 } tni_touch;
 
+/// Where a shape is, by the view of its body.
+TNI_INLINE tni_pose tni_shape_pose(const tni_shape* shape, const tni_view* view)
+{
+    const tni_pose at = {view->x, view->R}, inner = {shape->p, shape->F};
+    return tni_pose_of(&at, &inner);
+}
+
 /// Looks for points in contact. What it remembers makes it faster, and changes nothing.
 typedef struct tni_finder tni_finder;
 
@@ -38,10 +46,9 @@ TN_NODISCARD tn_result tni_finder_create(const tn_model* model, tni_finder** fin
 void                   tni_finder_free(tni_finder* finder); ///< NULL is allowed
 TN_NODISCARD tn_result tni_finder_grow(tni_finder* finder);
 bool                   tni_finder_is_full(const tni_finder* finder);
-size_t                 tni_finder_bytes(const tni_finder* finder);
 
-/// Bodies that need not be looked at among themselves and against what cannot be pushed, and that are
-/// where they were the last time (by body; NULL: none).
+/// Bodies that need not be looked at among themselves and against what cannot be pushed, and that
+/// are where they were the last time (by body; NULL: none).
 void tni_finder_leave_out(tni_finder* finder, const uint8_t* bodies);
 
 #define TNI_FINDER_FULL (INT32_MAX / 2)
@@ -51,8 +58,8 @@ void tni_finder_leave_out(tni_finder* finder, const uint8_t* bodies);
 int tni_find_touches(tni_finder* finder, const tni_view* views, double reach, tni_touch* touches,
                      int capacity);
 /// Points that matter on the way from one place to another: those that touch, or nearly so, at the
-/// start, and, of shapes that do not, those where they first touch on the way if they overlap at the
-/// end, or if one of them is continuous. Gaps are those at the start; else as above.
+/// start, and, of shapes that do not, those where they first touch on the way if they overlap at
+/// the end, or if one of them is continuous. Gaps are those at the start; else as above.
 int tni_find_ahead(tni_finder* finder, const tni_view* start, const tni_view* end,
                    tni_touch* touches, int capacity);
 
@@ -65,8 +72,8 @@ typedef struct tni_touch_counts {
 /// the slip along one or two directions across it (C is 0): the velocity of body 2's surface at the
 /// point less that of body 1's; then the spin about the normal and the roll about one or two
 /// directions across it, where the material resists them. Each with rate, gamma = Jdot u and the
-/// push on either side, for frames (p1, F1) and (p2, identity) in the bodies. Bodies that keep to the
-/// plane z = constant have one direction across, and do not spin.
+/// push on either side, for frames (p1, F1) and (p2, identity) in the bodies. Bodies that keep to
+/// the plane z = constant have one direction across, and do not spin.
 tni_touch_counts tni_touch_rows(const tn_model* model, const tni_touch* touch,
                                 const tni_view* views, tni_row* rows);
 /// World position of the point (on body 2) and the normal from body 1 to body 2.

@@ -2,46 +2,30 @@
 //
 // Pairs that may touch come from a tree of boxes (geom/boxes.h), their points from geom/collide.h.
 // A face that meets something is a plane of its body, rounds that meet are balls; see contact.h.
-// Planes are everywhere, so they are tried against all, and against them every shape has its lowest
-// points itself:
-//     sphere    its centre, a ball             capsule  two centres, balls
-//     box       eight vertices                 convex   its vertices
-//     cylinder  each end's rim, see below
-//
-// The rim of a cylinder. Let s be the sine of the angle between its axis and the normal. A rim that
-// leans clearly (s > rolls) touches at its lowest point, which wanders over it: a disc that rolls,
-// whose gap is exact while it does. As s -> 0 that point wanders ever faster, and at s = 0 there is
-// none; then four vertices a quarter turn apart stand for the rim, the first of them the lowest, so
-// that a standing cylinder stands and a tipping one tips over its true edge. Where even the lowest
-// has no clear direction (s < stands), the first lies along the shape's x axis; then the rim is
-// lower by at most s times the radius. Vertices hold for as long as the bodies move little.
+// Planes are everywhere, so they are tried against all: planes.c.
 //
 // Bodies that keep to the plane z = constant are touched by what stands on it; features that
 // they have twice, one above the other, count once, and spheres are discs.
 //
 // On the way from one place to another. Shapes that touch at the start, or nearly (skin), give the
 // points that they have there. Others count if they overlap at the end, or if a body is marked as
-// continuous: then the points are those of where they first touch, by conservative advancement. At the
-// end itself they may be so deep in each other that the nearest way out is the wrong one.
+// continuous: then the points are those of where they first touch, by conservative advancement. At
+// the end itself they may be so deep in each other that the nearest way out is the wrong one.
 //
 // Order. Pairs are sorted by their shapes, points of a pair by their features: what the tree
 // remembers has no say in what is found. Nor has the direction that last kept two shapes apart,
 // which spares most of the pairs that are near.
-#include "contact/contact.h"
+#include "contact/find_parts.h"
 
 #include "geom/boxes.h"
 #include "geom/cast.h"
 #include "geom/collide.h"
 #include "geom/gjk.h"
 
-enum { RIM_POINTS = 4, SHAPE_BITS = 20, FEATURE_BITS = 23, SPOTS = 512 };
+enum { SPOTS = 512 };
 
-static const double rolls           = 0.2;
-static const double stands          = 1e-7;
-static const double plane_tolerance = 1e-9;  // sine of the angle that a normal may lean
-static const double one_above       = 1e-12; // in sizes of the shape: one point over another
-static const double skin            = 1e-3;  // of the smaller shape: what nearly touches
-static const double skin_least      = 1e-6;  // [m]
+static const double skin       = 1e-3; // of the smaller shape: what nearly touches
+static const double skin_least = 1e-6; // [m]
 
 // A pair of shapes to be looked at.
 typedef struct candidate {
@@ -65,7 +49,8 @@ struct tni_finder {
     const uint8_t*  out; ///< by body: left out; NULL: none
 };
 
-// ---- Memory ---------------------------------------------------------------------------------------
+// ---- Memory
+// ---------------------------------------------------------------------------------------
 
 static bool pair_may_meet(const void* user, int a, int b)
 {
@@ -165,27 +150,10 @@ bool tni_finder_is_full(const tni_finder* f)
     return f->full;
 }
 
-size_t tni_finder_bytes(const tni_finder* f)
-{
-    return f->arena.bytes + f->list_arena.bytes + tni_boxes_bytes(f->boxes);
-}
+// ---- Touches
+// --------------------------------------------------------------------------------------
 
-// ---- Touches --------------------------------------------------------------------------------------
-
-// Where touches go: beyond the capacity they are only counted.
-typedef struct list {
-    tni_touch* touches;
-    int        capacity, count;
-} list;
-
-static void add(list* out, const tni_touch* touch)
-{
-    if (out->count < out->capacity) out->touches[out->count] = *touch;
-    ++out->count;
-}
-
-// What all touches of two shapes have in common, the first one's body being the first.
-static tni_touch touch_of(const tn_model* model, int first, int second)
+tni_touch tni_touch_of(const tn_model* model, int first, int second)
 {
     const tni_shape *shape1 = &model->shapes[first], *shape2 = &model->shapes[second];
     return (tni_touch){.body1    = shape1->body,
@@ -198,170 +166,23 @@ static tni_touch touch_of(const tn_model* model, int first, int second)
                        .material = tni_material_of(model, first, second)};
 }
 
-static uint64_t key_of(int shape1, int shape2)
-{
-    return (uint64_t)shape1 << SHAPE_BITS | (uint64_t)shape2;
-}
-
 static int first_of(const candidate* c)
 {
-    return (int)(c->key >> SHAPE_BITS);
+    return (int)(c->key >> TNI_SHAPE_BITS);
 }
 
 static int second_of(const candidate* c)
 {
-    return (int)(c->key & ((1 << SHAPE_BITS) - 1));
+    return (int)(c->key & ((1 << TNI_SHAPE_BITS) - 1));
 }
 
-static uint64_t id_of(uint64_t key, int feature)
-{
-    return key << FEATURE_BITS | (uint64_t)feature;
-}
-
-static tn_vec3 point_of(const tni_view* view, tn_vec3 p)
-{
-    return tni_add(view->x, tni_mul(&view->R, p));
-}
-
-// ---- Planes -------------------------------------------------------------------------------------
-
-static int feature_count(const tni_shape* shape)
-{
-    switch (shape->geometry.type) {
-    case TN_SHAPE_SPHERE: return 1;
-    case TN_SHAPE_CAPSULE: return 2;
-    case TN_SHAPE_BOX: return 8;
-    case TN_SHAPE_CYLINDER: return 2 * RIM_POINTS;
-    case TN_SHAPE_CONVEX: return shape->geometry.polytope->vertex_count;
-    default: return 0;
-    }
-}
-
-// A plane and the body over it.
-typedef struct over {
-    tn_vec3         n, origin; ///< of the plane, in the world
-    const tni_view* view;      ///< of the other body
-    bool            flat;
-} over;
-
-// From the middle of an end of a cylinder to its lowest rim point, of length 1, when the axis is
-// nearly along the normal. n: in the shape's axes, so that its small part across the axis keeps its
-// digits.
-static tn_vec3 lowest_of_rim(const tni_shape* shape, const over* o, tn_vec3 n)
-{
-    const double s = sqrt(n.x * n.x + n.y * n.y);
-    if (s > stands) return tni_mul(&shape->F, tni_vec3(-n.x / s, -n.y / s, 0));
-    if (!o->flat) return tni_column(&shape->F, 0);
-    return tni_normalised(tni_mul_t(&o->view->R, tni_cross(o->n, tni_vec3(0, 0, 1))));
-}
-
-static bool place_rim(const tni_shape* shape, const over* o, int feature, tni_touch* touch)
-{
-    const tn_vec3 n    = tni_mul_t(&shape->F, tni_mul_t(&o->view->R, o->n));
-    const tn_vec3 axis = tni_column(&shape->F, 2);
-    const double  side =
-        feature < RIM_POINTS ? shape->geometry.half_length : -shape->geometry.half_length;
-    const int corner = feature % RIM_POINTS;
-    touch->p2        = tni_add_scaled(shape->p, side, axis);
-    touch->axis      = axis;
-    touch->wheel     = n.x * n.x + n.y * n.y > rolls * rolls;
-    if (touch->wheel) {
-        touch->radius2 = shape->geometry.radius;
-        return corner == 0;
-    }
-    const tn_vec3 low = lowest_of_rim(shape, o, n);
-    const tn_vec3 d   = corner % 2 == 0 ? low : tni_cross(axis, low);
-    touch->p2 =
-        tni_add_scaled(touch->p2, corner < 2 ? shape->geometry.radius : -shape->geometry.radius, d);
-    return true;
-}
-
-// p2, radius2, wheel and axis of a feature; false when there is no such feature as things stand.
-static bool place_feature(const tni_shape* shape, const over* o, int feature, tni_touch* touch)
-{
-    tn_vec3 d = {0, 0, 0}; // in the shape's axes
-    switch (shape->geometry.type) {
-    case TN_SHAPE_CYLINDER: return place_rim(shape, o, feature, touch);
-    case TN_SHAPE_CAPSULE:
-        d.z = feature == 0 ? shape->geometry.half_length : -shape->geometry.half_length;
-        break;
-    case TN_SHAPE_BOX:
-        d.x = feature & 1 ? -shape->geometry.half_size.x : shape->geometry.half_size.x;
-        d.y = feature & 2 ? -shape->geometry.half_size.y : shape->geometry.half_size.y;
-        d.z = feature & 4 ? -shape->geometry.half_size.z : shape->geometry.half_size.z;
-        break;
-    case TN_SHAPE_CONVEX: d = shape->geometry.polytope->vertices[feature]; break;
-    default: break;
-    }
-    touch->p2      = tni_add(shape->p, tni_mul(&shape->F, d));
-    touch->radius2 = shape->geometry.type == TN_SHAPE_BOX || shape->geometry.type == TN_SHAPE_CONVEX
-                         ? 0
-                         : shape->geometry.radius;
-    return true;
-}
-
-static double gap_of(const over* o, const tni_touch* touch)
-{
-    double height = tni_dot(o->n, tni_sub(point_of(o->view, touch->p2), o->origin));
-    if (!touch->wheel) return height - touch->radius2;
-    const tn_vec3 b = tni_mul(&o->view->R, touch->axis);
-    return height - touch->radius2 * tni_norm(tni_add_scaled(o->n, -tni_dot(o->n, b), b));
-}
-
-// In the plane: whether an earlier feature lies straight above or below.
-static bool is_doubled(const tni_shape* shape, const over* o, int feature, const tni_touch* touch)
-{
-    const tn_vec3 here   = tni_mul(&o->view->R, touch->p2);
-    const double  margin = one_above * (tni_extent(&shape->geometry) + tni_norm(shape->p));
-    tni_touch     other  = *touch;
-    for (int i = 0; i < feature; ++i) {
-        if (!place_feature(shape, o, i, &other)) continue;
-        const tn_vec3 there = tni_mul(&o->view->R, other.p2);
-        if (fabs(here.x - there.x) <= margin && fabs(here.y - there.y) <= margin) return true;
-    }
-    return false;
-}
-
-static void over_plane(const tni_finder* f, const tni_view* views, int plane, int other,
-                       double reach, list* out)
-{
-    const tn_model*  model  = f->model;
-    const tni_shape *shape1 = &model->shapes[plane], *shape2 = &model->shapes[other];
-    const tni_view * view1 = &views[shape1->body], *view2 = &views[shape2->body];
-    const over       o = {.n      = tni_mul(&view1->R, tni_column(&shape1->F, 2)),
-                          .origin = point_of(view1, shape1->p),
-                          .view   = view2,
-                          .flat   = tni_is_flat(&model->bodies[shape1->body]) &&
-                                  tni_is_flat(&model->bodies[shape2->body])};
-    if (o.flat && fabs(o.n.z) > plane_tolerance) return;
-    tni_touch touch = touch_of(model, plane, other);
-    for (int i = 0; i < feature_count(shape2); ++i) {
-        if (!place_feature(shape2, &o, i, &touch)) continue;
-        touch.gap = gap_of(&o, &touch);
-        if (!(touch.gap <= reach) || (o.flat && is_doubled(shape2, &o, i, &touch))) continue;
-        touch.id = id_of(key_of(plane, other), i);
-        add(out, &touch);
-    }
-}
-
-// Whether the lowest that a shape may be is within reach of a plane; so written, it catches NaN too.
-static bool is_over(const tni_finder* f, const tni_view* views, int plane, int other, double reach)
-{
-    const tni_shape *shape1 = &f->model->shapes[plane], *shape2 = &f->model->shapes[other];
-    const tni_view * view1 = &views[shape1->body], *view2 = &views[shape2->body];
-    const tn_vec3    n = tni_mul(&view1->R, tni_column(&shape1->F, 2));
-    const double     middle =
-        tni_dot(n, tni_sub(point_of(view2, shape2->p), point_of(view1, shape1->p)));
-    return middle - f->extents[other] <= reach;
-}
-
-// ---- Other pairs ----------------------------------------------------------------------------------
+// ---- Other pairs
+// ----------------------------------------------------------------------------------
 
 static tni_pose pose_of(const tn_model* model, int shape, const tni_view* views)
 {
-    const tni_shape* s    = &model->shapes[shape];
-    const tni_view*  view = &views[s->body];
-    return (tni_pose){point_of(view, s->p), tni_mat_mul(&view->R, &s->F)};
+    const tni_shape* s = &model->shapes[shape];
+    return tni_shape_pose(s, &views[s->body]);
 }
 
 // The axis of a frame that is most across d comes first.
@@ -389,13 +210,14 @@ static tn_vec3 in_body(const tni_view* view, tn_vec3 at)
 static tni_touch touch_at(const tn_model* model, int first, int second, const tni_view* view1,
                           const tni_view* view2, const tni_spot* spot)
 {
-    const bool      other = spot->kind == TNI_SPOT_FACE_2; // then its owner comes first
-    tni_touch       touch = other ? touch_of(model, second, first) : touch_of(model, first, second);
+    const bool other = spot->kind == TNI_SPOT_FACE_2; // then its owner comes first
+    tni_touch  touch =
+        other ? tni_touch_of(model, second, first) : tni_touch_of(model, first, second);
     const tni_view *owner = other ? view2 : view1, *guest = other ? view1 : view2;
     const tn_vec3   n = other ? tni_neg(spot->n) : spot->n, c1 = other ? spot->c2 : spot->c1,
                   c2 = other ? spot->c1 : spot->c2;
     const double r1  = other ? spot->r2 : spot->r1;
-    touch.id         = id_of(key_of(first, second), (int)spot->feature);
+    touch.id         = tni_touch_id(tni_touch_key(first, second), (int)spot->feature);
     touch.round      = spot->kind == TNI_SPOT_ROUND;
     touch.radius2    = other ? spot->r1 : spot->r2;
     touch.gap        = spot->gap;
@@ -468,18 +290,18 @@ static int collide(tni_finder* f, int first, int second, const tni_pose* pose1,
     int kept = 0;
     for (int i = 0; i < count; ++i) {
         const double size = fmin(f->extents[first], f->extents[second]);
-        if (fabs(f->spots[i].n.z) > plane_tolerance || is_above(f->spots, i, size)) continue;
+        if (fabs(f->spots[i].n.z) > TNI_LEANS_MAX || is_above(f->spots, i, size)) continue;
         f->spots[kept++] = f->spots[i];
     }
     return kept;
 }
 
 static void take_spots(tni_finder* f, int first, int second, const tni_view* view1,
-                       const tni_view* view2, int count, list* out)
+                       const tni_view* view2, int count, tni_touch_list* out)
 {
     for (int i = 0; i < count; ++i) {
         const tni_touch touch = touch_at(f->model, first, second, view1, view2, &f->spots[i]);
-        add(out, &touch);
+        tni_touch_add(out, &touch);
     }
 }
 
@@ -494,7 +316,7 @@ static bool is_costly(const tni_finder* f, int first, int second)
 }
 
 static void between(tni_finder* f, const tni_view* views, const candidate* c, double reach,
-                    list* out)
+                    tni_touch_list* out)
 {
     const int      first = first_of(c), second = second_of(c);
     const tni_pose pose1   = pose_of(f->model, first, views),
@@ -510,21 +332,8 @@ static void between(tni_finder* f, const tni_view* views, const candidate* c, do
                &views[f->model->shapes[second].body], count, out);
 }
 
-// ---- Who is near whom -----------------------------------------------------------------------------
-
-static tni_aabb widened(tni_aabb box, double by)
-{
-    const tn_vec3 d = {by, by, by};
-    return (tni_aabb){tni_sub(box.lower, d), tni_add(box.upper, d)};
-}
-
-static tni_aabb united(const tni_aabb* a, const tni_aabb* b)
-{
-    return (tni_aabb){tni_vec3(fmin(a->lower.x, b->lower.x), fmin(a->lower.y, b->lower.y),
-                               fmin(a->lower.z, b->lower.z)),
-                      tni_vec3(fmax(a->upper.x, b->upper.x), fmax(a->upper.y, b->upper.y),
-                               fmax(a->upper.z, b->upper.z))};
-}
+// ---- Who is near whom
+// -----------------------------------------------------------------------------
 
 // Discs are as tall as it takes.
 static tni_aabb bounds_at(const tn_model* model, int shape, const tni_view* views)
@@ -539,10 +348,9 @@ static tni_aabb bounds_at(const tn_model* model, int shape, const tni_view* view
     return box;
 }
 
-static bool list_candidate(tni_finder* f, uint64_t key, int pair)
+static void list_candidate(tni_finder* f, uint64_t key, int pair)
 {
     if (f->count++ < f->capacity) f->candidates[f->count - 1] = (candidate){key, pair};
-    return f->count <= f->capacity;
 }
 
 // By rising key: runs that stand in order already are merged.
@@ -582,18 +390,18 @@ static bool list_candidates(tni_finder* f, const tni_view* views, const tni_view
     for (int p = 0; p < f->plane_count; ++p) {
         for (int i = 0; i < model->shape_count; ++i) {
             if (is_out(f, i) && rests(f, f->planes[p])) continue;
-            if (!is_over(f, views, f->planes[p], i, reach) &&
-                !(end != NULL && is_over(f, end, f->planes[p], i, reach)))
+            if (!tni_is_over(model, views, f->planes[p], i, f->extents[i], reach) &&
+                !(end != NULL && tni_is_over(model, end, f->planes[p], i, f->extents[i], reach)))
                 continue;
             if (tni_shapes_may_touch(model, f->planes[p], i))
-                (void)list_candidate(f, key_of(f->planes[p], i), -1);
+                list_candidate(f, tni_touch_key(f->planes[p], i), -1);
         }
     }
     const tni_pair* pairs = tni_boxes_pairs(f->boxes);
     for (int i = 0; i < tni_boxes_pair_count(f->boxes); ++i) {
         if (rests(f, pairs[i].a) && rests(f, pairs[i].b)) continue;
         if (tni_aabb_meet(&f->bounds[pairs[i].a], &f->bounds[pairs[i].b]))
-            (void)list_candidate(f, key_of(pairs[i].a, pairs[i].b), i);
+            list_candidate(f, tni_touch_key(pairs[i].a, pairs[i].b), i);
     }
     f->full = f->count > f->capacity;
     if (!f->full) sort_candidates(f);
@@ -604,23 +412,24 @@ int tni_find_touches(tni_finder* f, const tni_view* views, double reach, tni_tou
                      int capacity)
 {
     const tn_model* model = f->model;
-    list            out   = {.touches = touches, .capacity = capacity};
+    tni_touch_list  out   = {.touches = touches, .capacity = capacity};
     for (int i = 0; i < model->shape_count; ++i) {
         if (is_kept(f, i)) continue;
         f->bounds[i] = (tni_aabb){{NAN, NAN, NAN}, {NAN, NAN, NAN}};
         if (model->shapes[i].geometry.type != TN_SHAPE_PLANE)
-            f->bounds[i] = widened(bounds_at(model, i, views), fmax(0, 0.5 * reach));
+            f->bounds[i] = tni_aabb_grown(bounds_at(model, i, views), fmax(0, 0.5 * reach));
     }
     if (!list_candidates(f, views, NULL, reach)) return TNI_FINDER_FULL;
     for (int i = 0; i < f->count; ++i) {
         const candidate* c = &f->candidates[i];
         if (c->pair >= 0) between(f, views, c, reach, &out);
-        else over_plane(f, views, first_of(c), second_of(c), reach, &out);
+        else tni_over_plane(model, views, first_of(c), second_of(c), reach, &out);
     }
     return out.count;
 }
 
-// ---- On the way -----------------------------------------------------------------------------------
+// ---- On the way
+// -----------------------------------------------------------------------------------
 
 static tni_sweep_motion motion_of(const tn_model* model, int shape, const tni_view* start,
                                   const tni_view* end)
@@ -650,7 +459,7 @@ static double skin_of(const tni_finder* f, int first, int second)
 
 // Where two shapes that are apart at the start first touch.
 static void on_the_way(tni_finder* f, const tni_view* start, const tni_view* end, int first,
-                       int second, list* out)
+                       int second, tni_touch_list* out)
 {
     const tn_model*  model  = f->model;
     const tni_shape *shape1 = &model->shapes[first], *shape2 = &model->shapes[second];
@@ -669,38 +478,11 @@ static void on_the_way(tni_finder* f, const tni_view* start, const tni_view* end
     take_spots(f, first, second, &view1, &view2, count, out);
 }
 
-// The same for a plane: the points that are below it, or nearly, at the end or at the start.
-static void towards_plane(tni_finder* f, const tni_view* start, const tni_view* end, int plane,
-                          int other, list* out)
-{
-    const double near  = skin_of(f, other, other);
-    const int    begun = out->count;
-    over_plane(f, start, plane, other, near, out);
-    const int known = out->count;
-    over_plane(f, end, plane, other, 0, out);
-    if (out->count > out->capacity) return;
-    int kept = known;
-    for (int i = known; i < out->count; ++i) { // what both have is taken as it starts
-        bool twice = false;
-        for (int k = begun; k < known; ++k)
-            twice = twice || out->touches[k].id == out->touches[i].id;
-        if (!twice) out->touches[kept++] = out->touches[i];
-    }
-    out->count = kept;
-    for (int i = begun + 1; i < kept; ++i) { // by rising id
-        const tni_touch touch = out->touches[i];
-        int             k     = i;
-        for (; k > begun && out->touches[k - 1].id > touch.id; --k)
-            out->touches[k] = out->touches[k - 1];
-        out->touches[k] = touch;
-    }
-}
-
 int tni_find_ahead(tni_finder* f, const tni_view* start, const tni_view* end, tni_touch* touches,
                    int capacity)
 {
     const tn_model* model = f->model;
-    list            out   = {.touches = touches, .capacity = capacity};
+    tni_touch_list  out   = {.touches = touches, .capacity = capacity};
     double          most  = skin_least;
     for (int i = 0; i < model->shape_count; ++i) {
         if (is_kept(f, i)) continue;
@@ -708,7 +490,7 @@ int tni_find_ahead(tni_finder* f, const tni_view* start, const tni_view* end, tn
         if (model->shapes[i].geometry.type == TN_SHAPE_PLANE) continue;
         const double   near = skin_of(f, i, i);
         const tni_aabb a = bounds_at(model, i, start), b = bounds_at(model, i, end);
-        f->bounds[i] = widened(united(&a, &b), near);
+        f->bounds[i] = tni_aabb_grown(tni_aabb_united(&a, &b), near);
         most         = fmax(most, near);
     }
     if (!list_candidates(f, start, end, most)) return TNI_FINDER_FULL;
@@ -716,7 +498,7 @@ int tni_find_ahead(tni_finder* f, const tni_view* start, const tni_view* end, tn
         const candidate* c     = &f->candidates[i];
         const int        first = first_of(c), second = second_of(c), before = out.count;
         if (c->pair < 0) {
-            towards_plane(f, start, end, first, second, &out);
+            tni_towards_plane(model, start, end, first, second, skin_of(f, second, second), &out);
             continue;
         }
         between(f, start, c, skin_of(f, first, second), &out);

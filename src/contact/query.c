@@ -7,11 +7,12 @@
 // behind the last; overlaps are gathered by rising number, BATCH at a time. Hence questions need no
 // memory of their own, and threads may ask at once.
 #include "tenon/query.h"
+
+#include "contact/contact.h"
 #include "geom/boxes.h"
 #include "geom/cast.h"
 #include "geom/collide.h"
 #include "geom/heights.h"
-#include "state/state.h"
 
 enum { BATCH = 256, SPOTS = 64 };
 
@@ -92,11 +93,9 @@ void tn_query_update(tn_query* query, const tn_state* state)
     for (int body = 0; body < model->body_count; ++body) {
         if (query->first[body] == query->first[body + 1]) continue;
         const tni_view view = tni_state_view(state, body);
-        const tni_pose at   = {view.x, view.R};
         for (int i = query->first[body]; i < query->first[body + 1]; ++i) {
-            const tni_pose inner = {model->shapes[i].p, model->shapes[i].F};
-            query->poses[i]      = tni_pose_of(&at, &inner);
-            query->bounds[i]     = bounds_of(&model->shapes[i].geometry, &query->poses[i]);
+            query->poses[i]  = tni_shape_pose(&model->shapes[i], &view);
+            query->bounds[i] = bounds_of(&model->shapes[i].geometry, &query->poses[i]);
         }
     }
     const bool done = tni_boxes_update(query->boxes, query->bounds);
@@ -214,7 +213,7 @@ int tn_query_ray_all(const tn_query* query, tn_vec3 from, tn_vec3 direction, dou
 static bool is_below(const tni_heights* field, const tni_pose* pose, tn_vec3 point)
 {
     const tni_geometry g    = {.type = TN_SHAPE_HEIGHTS, .heights = field};
-    const tni_pose     own  = {{0, 0, 0}, tni_identity3()};
+    const tni_pose     own  = tni_pose_home();
     const tn_vec3      p    = tni_mul_t(&pose->R, tni_sub(point, pose->x));
     const double       high = field->highest + 1 + fabs(p.z);
     tni_hit            hit;

@@ -16,14 +16,14 @@ typedef struct tni_contact_law {
 /// What a search needs. Touches may be replaced by more of them between steps.
 typedef struct tni_contact_room {
     tni_finder* finder;
-    tni_view*  views; ///< by body: where those with shapes are expected to end
-    tni_touch* touches;
-    double*    secants; ///< what friction resists slip with, by touch
-    int        capacity;
-    bool       keep;    ///< it is the same step again: points that were looked at still are
-    int        known;   ///< those
-    int        count;   ///< of them, those that push, of the last look
-    uint64_t   pushing; ///< which: two sets that differ have different numbers, as good as always
+    tni_view*   views; ///< by body: where those with shapes are expected to end
+    tni_touch*  touches;
+    double*     secants; ///< what friction resists slip with, by touch
+    int         capacity;
+    bool        keep;    ///< it is the same step again: points that were looked at still are
+    int         known;   ///< those
+    int         count;   ///< of them, those that push, of the last look
+    uint64_t    pushing; ///< which: two sets that differ have different numbers, as good as always
 } tni_contact_room;
 
 /// Those of the settings; a stiffness of 0: by the mass of all that can be pushed, so that it would

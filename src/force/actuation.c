@@ -134,14 +134,13 @@ static double response(const tni_scene_view* at, const tni_joint* joint, tni_sid
     return sum;
 }
 
-// An explicit damper that takes away more than there is within a step makes more of it. SHARE: a body
-// may have that many of them.
+// An explicit damper that takes away more than twice of what there is within a step makes more of it.
 static double bounded(const tni_scene_view* at, const tni_joint* joint, tni_sides sides,
                       const tni_row* row, double damping)
 {
-    enum { SHARE = 2 };
+    static const double share = 1.25; // two on a body are common
     if (!(at->within > 0 && damping > 0)) return damping;
-    const double most = 1 / (SHARE * at->within * response(at, joint, sides, row));
+    const double most = 1 / (share * at->within * response(at, joint, sides, row));
     return damping > most ? most : damping; // so written, an infinite one bounds nothing
 }
 

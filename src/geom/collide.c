@@ -28,7 +28,6 @@ static const double clear_of_size  = 1e-6; // cores this far apart have a good n
 static const double side_by_side   = 2e-5; // sine of the angle at which cylinders lie along a line
 static const double leaning        = 0.1;  // the same of capsules
 static const double apart          = 1e-5; // in sizes: two points are not one
-static const double rolls          = 0.2;
 
 static tni_spot round_spot(tn_vec3 c1, double r1, tn_vec3 c2, double r2, tn_vec3 n)
 {
@@ -248,7 +247,7 @@ static double ball_radius(const tni_geometry* g, tn_vec3 axis, tn_vec3 n)
 {
     if (g->type != TN_SHAPE_CYLINDER) return 0;
     const double s = tni_norm(tni_cross(axis, n));
-    return s > rolls ? g->radius / s : 0;
+    return s > TNI_ROLLS ? g->radius / s : 0;
 }
 
 // The one point that gjk.c or epa.c found.

@@ -16,14 +16,19 @@ typedef enum tni_spot_kind {
 /// A place where surfaces touch: gap = n . (c2 - c1) - r1 - r2.
 typedef struct tni_spot {
     tni_spot_kind kind;
-    uint32_t      feature; ///< below 2^23; of the two shapes at a place, unique
+    uint32_t      feature; ///< TNI_FEATURE_BITS of them; of the two shapes at a place, unique
     tn_vec3       n;       ///< unit, world, from 1 to 2
     tn_vec3       c1, c2;  ///< world: points of the cores. Of a face: the point below the other
     double        r1, r2;  ///< radii around them
     double        gap;
 } tni_spot;
 
-enum { TNI_SPOTS_MAX = 8 }; ///< of two convex shapes
+enum {
+    TNI_SPOTS_MAX    = 8, ///< of two convex shapes
+    TNI_FEATURE_BITS = 23
+};
+
+#define TNI_ROLLS 0.2 ///< sine of axis and normal: above, a rim rolls; below, it stands on points
 
 /// All places with gap <= reach, reach >= 0, the first `capacity` of them; returns how many there
 /// are. Any two types but two of plane, mesh and heights together; planes belong to contact/find.c

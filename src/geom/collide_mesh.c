@@ -1,11 +1,11 @@
 // collide_mesh: a convex shape on a surface of triangles: a mesh or a height field.
 //
-// Each triangle near the shape is a convex set too, but a triangle by itself has edges that the surface
-// has not: a box that slides over a tessellated floor would catch on them. So a direction d, from the
-// surface to the shape, counts only when the surface agrees: the corner or edge of the triangle that
-// is furthest along d must be a local maximum of d . x over the whole surface around it. (These are
-// the directions in which a solid can be touched at that place.) The triangle's own normal n counts
-// always. For each triangle that faces the middle of the shape:
+// Each triangle near the shape is a convex set too, but a triangle by itself has edges that the
+// surface has not: a box that slides over a tessellated floor would catch on them. So a direction
+// d, from the surface to the shape, counts only when the surface agrees: the corner or edge of the
+// triangle that is furthest along d must be a local maximum of d . x over the whole surface around
+// it. (These are the directions in which a solid can be touched at that place.) The triangle's own
+// normal n counts always. For each triangle that faces the middle of the shape:
 //
 //     d is the direction that parts the two (collide.c); s = separation of the shape along n
 //     s is as good as d's          the shape lies on the flat: points of the shape over the triangle
@@ -18,14 +18,15 @@
 // Should they all leave it to each other, the triangle with the largest s is taken.
 //
 // Over the flat these points are taken of the feature of the shape that faces it (face, rim, line,
-// centre): its vertices over the triangle; its sides over ridges (edges where the surface bends down or
-// ends); corners of the surface under it. A place where two triangles meet flat, or in a valley, is
-// neither ridge nor corner and gives no points of its own: a box on a floor of a thousand triangles has
-// the four points that it has on a plane.
+// centre): its vertices over the triangle; its sides over ridges (edges where the surface bends
+// down or ends); corners of the surface under it. A place where two triangles meet flat, or in a
+// valley, is neither ridge nor corner and gives no points of its own: a box on a floor of a
+// thousand triangles has the four points that it has on a plane.
 //
-// "Over" a triangle is within the prism along n. Below a valley the prisms of its two sides part; what
-// is in between belongs to both. A height field is solid below: what is straight below a triangle, at
-// any depth, belongs to it, and triangles count whether or not they face the middle of the shape.
+// "Over" a triangle is within the prism along n. Below a valley the prisms of its two sides part;
+// what is in between belongs to both. A height field is solid below: what is straight below a
+// triangle, at any depth, belongs to it, and triangles count whether or not they face the middle of
+// the shape.
 //
 // The same place on two triangles with the same normal counts once. Cost: a pair of convex shapes a
 // triangle.
@@ -40,8 +41,8 @@ static const double beyond  = 1e-9; // in sizes: outside by this much is inside
 static const double same    = 1e-6; // in sizes: places that are one
 static const double as_good = 1e-8; // in sizes: separations that are one
 static const double bias    = 0.01; // of the depth: flats are taken before others
-static const double rolls   = 0.2;  // as in collide_patch.c
 static const double stands  = 1e-7;
+static const double looks   = 0.2; // cosine: a face looks that way, or more so
 
 // ---- The shape over a triangle -----------------------------------------------------------------
 
@@ -155,7 +156,7 @@ static void cylinder_feature(const tni_geometry* g, tn_vec3 n, feature* out)
 {
     const double  s    = sqrt(n.x * n.x + n.y * n.y);
     const tn_vec3 down = s > stands ? tni_vec3(-n.x / s, -n.y / s, 0) : tni_vec3(1, 0, 0);
-    if (s > rolls) {
+    if (s > TNI_ROLLS) {
         const tn_vec3 c = tni_add_scaled(tni_scale(g->radius, down), g->radius / s, n);
         out->radius     = g->radius / s;
         out->p[0]       = tni_add(c, tni_vec3(0, 0, g->half_length));
@@ -201,22 +202,21 @@ static void feature_along(const query* q, tn_vec3 world_n, feature* out)
 // ---- Points over the flat ----------------------------------------------------------------------
 
 typedef struct marks {
-    tn_vec3 c[MARKS];
-    double  gap[MARKS], radius;
-    int     count;
-    bool    apart; ///< the shape does not meet the triangle itself
+    tni_mark at[MARKS];
+    double   radius;
+    int      count;
+    bool     apart; ///< the shape does not meet the triangle itself
 } marks;
 
 static void mark(const query* q, const facet* f, tn_vec3 c, marks* m)
 {
     const double height = tni_dot(f->n, tni_sub(c, f->v[0]));
     if (!(height - m->radius <= q->reach) || m->count == MARKS) return;
-    m->c[m->count]     = c;
-    m->gap[m->count++] = height - m->radius;
+    m->at[m->count++] = (tni_mark){.c = c, .r = m->radius, .gap = height - m->radius};
 }
 
-// The shape has p behind the triangle but does not meet it: from its middle to p it passes beside. Is
-// that through the surface, which goes on there, and not around it?
+// The shape has p behind the triangle but does not meet it: from its middle to p it passes beside.
+// Is that through the surface, which goes on there, and not around it?
 static bool is_through(const query* q, const facet* f, tn_vec3 p)
 {
     const double h = tni_dot(f->n, tni_sub(p, f->v[0])),
@@ -268,34 +268,13 @@ static bool is_under(const feature* shape, tn_vec3 n, tn_vec3 p, double margin)
 static void mark_corners(const query* q, const facet* f, const feature* shape, marks* m)
 {
     const double along = tni_dot(shape->m, f->n), margin = beyond * (f->size + q->size);
-    if (shape->count < 3 || !(along < -rolls)) return;
+    if (shape->count < 3 || !(along < -looks)) return;
     for (int k = 0; k < 3; ++k) {
         const tn_vec3 v = f->v[k];
         if (!is_under(shape, f->n, v, margin) || !tni_is_corner(q->s, f->index, k)) continue;
         const double height = tni_dot(shape->m, tni_sub(shape->p[0], v)) / along;
         mark(q, f, tni_add_scaled(v, height, f->n), m);
     }
-}
-
-// The deepest first, then always the one that is furthest from those there are.
-static void spread(const query* q, marks* m)
-{
-    double far[MARKS];
-    for (int i = 0; i < m->count; ++i) far[i] = -m->gap[i];
-    for (int k = 0; k < TNI_SPOTS_MAX && m->count > TNI_SPOTS_MAX; ++k) {
-        int best = k;
-        for (int i = k + 1; i < m->count; ++i)
-            if (far[i] > far[best] + beyond * q->size * q->size) best = i;
-        const tn_vec3 c   = m->c[best];
-        const double  gap = m->gap[best];
-        m->c[best] = m->c[k], m->gap[best] = m->gap[k], far[best] = far[k];
-        m->c[k] = c, m->gap[k] = gap;
-        for (int i = k + 1; i < m->count; ++i) {
-            const tn_vec3 d = tni_sub(m->c[i], c);
-            far[i]          = k == 0 ? tni_dot(d, d) : fmin(far[i], tni_dot(d, d));
-        }
-    }
-    if (m->count > TNI_SPOTS_MAX) m->count = TNI_SPOTS_MAX;
 }
 
 // ---- The list of spots -------------------------------------------------------------------------
@@ -311,8 +290,8 @@ static bool is_same_spot(const query* q, const tni_spot* a, const tni_spot* b)
            tni_max_abs(tni_sub(place_of(a), place_of(b))) <= same * q->size;
 }
 
-// Of spots that are the same the deepest stays; equally deep, the one with the least feature, so that
-// the order of the search does not matter.
+// Of spots that are the same the deepest stays; equally deep, the one with the least feature, so
+// that the order of the search does not matter.
 static void add_spot(query* q, const tni_spot* s)
 {
     const int stored = q->count < q->capacity ? q->count : q->capacity;
@@ -331,15 +310,16 @@ static void add_spot(query* q, const tni_spot* s)
 
 static void add_marks(query* q, const facet* f, marks* m)
 {
-    spread(q, m);
+    m->count = tni_keep_extremes(m->at, m->count, beyond * q->size * q->size);
     for (int i = 0; i < m->count; ++i) {
-        const tni_spot s = {.kind    = TNI_SPOT_FACE_1,
-                            .feature = (uint32_t)(8 * f->index + i),
-                            .n       = f->n,
-                            .c1      = tni_add_scaled(m->c[i], -(m->gap[i] + m->radius), f->n),
-                            .c2      = m->c[i],
-                            .r2      = m->radius,
-                            .gap     = m->gap[i]};
+        const tni_mark* at = &m->at[i];
+        const tni_spot  s  = {.kind    = TNI_SPOT_FACE_1,
+                              .feature = (uint32_t)(8 * f->index + i),
+                              .n       = f->n,
+                              .c1      = tni_add_scaled(at->c, -(at->gap + at->r), f->n),
+                              .c2      = at->c,
+                              .r2      = at->r,
+                              .gap     = at->gap};
         add_spot(q, &s);
     }
 }
@@ -418,7 +398,7 @@ static bool is_others_business(const query* q, const facet* f, tn_vec3 d)
         const int other = tni_surface_beside(q->s, f->index, k);
         if (other < 0) continue;
         const facet g = facet_of(q->s, other);
-        if (tni_dot(d, g.n) > tni_dot(d, f->n) + rolls) return true;
+        if (tni_dot(d, g.n) > tni_dot(d, f->n) + looks) return true;
     }
     return false;
 }
@@ -445,8 +425,8 @@ static void elsewhere(query* q, const facet* f, const tni_spot* found, int count
     }
 }
 
-// Points on seams go, where two others have the same normal: they are between these, or will be found
-// to be there as soon as the shape moves on.
+// Points on seams go, where two others have the same normal: they are between these, or will be
+// found to be there as soon as the shape moves on.
 static void drop_seams(query* q)
 {
     const int stored = q->count < q->capacity ? q->count : q->capacity;
@@ -505,7 +485,8 @@ static void look_at(void* user, int t)
     else if (!is_others_business(q, &f, d)) on_flat(q, &f, true, false);
 }
 
-// Seven points of a triangle that are apart from it leave one number: eight are a patch, which touches.
+// Seven points of a triangle that are apart from it leave one number: eight are a patch, which
+// touches.
 static uint32_t unused_feature(const query* q, int t)
 {
     int used = 0;
@@ -525,8 +506,8 @@ static bool is_touched(const query* q)
     return false;
 }
 
-// The shape is through some triangles, and each left it to another one: the least of the pushes along
-// their normals.
+// The shape is through some triangles, and each left it to another one: the least of the pushes
+// along their normals.
 static void rescue(query* q)
 {
     const facet    f   = facet_of(q->s, q->rescue);

@@ -25,7 +25,19 @@ typedef struct tni_axis {
 /// collide_patch.c: the points of a flat of either shape that faces along n and what lies over it,
 /// when the least of their gaps is `gap`, within the margin; 0 when that is not so.
 int tni_patch(const tni_two* two, tn_vec3 n, double gap, tni_spot* spots);
-/// A number below 2^23 for features a and b of shapes 1 and 2.
+/// A point of a patch, before it is a spot.
+typedef struct tni_mark {
+    tn_vec3  c; ///< centre of the round of the other shape
+    double   r, gap;
+    uint32_t feature;
+    double   far; ///< while some are chosen: from those that are
+} tni_mark;
+
+/// Of more than TNI_SPOTS_MAX, that many: the deepest first, then always the one that is furthest
+/// from those there are; of two whose squared distances differ by less than slack, the first.
+/// Returns how many are left.
+int tni_keep_extremes(tni_mark* marks, int count, double slack);
+/// A number of TNI_FEATURE_BITS for features a and b of shapes 1 and 2.
 uint32_t tni_feature(int kind, int a, int b);
 
 /// collide_box.c: the direction that parts two boxes most, or least if they overlap, faces before

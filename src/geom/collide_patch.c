@@ -17,7 +17,7 @@
 //
 // A rim that leans touches as a ball of radius r / s about the point of the axis that is above, s
 // being the sine of the angle of axis and normal: rolling leaves its gap as it is. One that stands
-// (s <= rolls) has four points a quarter turn apart, fixed in the shape, and its lowest point,
+// (s <= TNI_ROLLS) has four points a quarter turn apart, fixed in the shape, and its lowest point,
 // unless s < stands, when that wanders without meaning and is lower by s times the radius at most.
 //
 // Ids name the features: a vertex of shape 1 or 2, or two edges. A point within `beside` of a
@@ -25,24 +25,18 @@
 // corners.
 #include "geom/collide_parts.h"
 
-enum { MARKS = 256, SIDES = 96 };
+enum { MARKS = 256, SIDES = 96, FEATURE_MASK = (1 << TNI_FEATURE_BITS) - 1 };
 
 static const double snap      = 1e-10; // in sizes: beyond a side by this much is within
 static const double apart     = 1e-5;  // in sizes: points closer than this are one
 static const double beside    = 1e-3;
-static const double rolls     = 0.2;
 static const double facing    = 1 - 5e-5; // cosine: a flat leans by 0.01 from the normal at most
 static const double stands    = 1e-10;
+static const double looks     = 0.2;  // cosine: a face looks that way
 static const double round_rim = 2e-5; // leaning by this, a rim still looks round to 1e-9
 
 // Features of a point, by what they are; then which one of the reference and of the other.
 typedef enum mark_kind { VERTEX_1, VERTEX_2, CROSSING, RIM_1, RIM_2, RIM_SIDE } mark_kind;
-
-typedef struct mark {
-    tn_vec3  c; // centre of the round of the incident shape, in the frame of the reference
-    double   r, gap;
-    uint32_t feature;
-} mark;
 
 typedef struct patch {
     const tni_geometry *ref, *other;
@@ -53,7 +47,7 @@ typedef struct patch {
     double              offset;
     const tni_face*     face; // of the reference; NULL: the end of a cylinder
     int                 count;
-    mark                marks[MARKS];
+    tni_mark            marks[MARKS];
 } patch;
 
 uint32_t tni_feature(int kind, int a, int b)
@@ -61,7 +55,7 @@ uint32_t tni_feature(int kind, int a, int b)
     uint32_t h = (uint32_t)kind * 0x9E3779B1u;
     h          = (h ^ (uint32_t)a) * 0x85EBCA6Bu;
     h          = (h ^ h >> 13 ^ (uint32_t)b) * 0xC2B2AE35u;
-    return (h ^ h >> 15) & 0x7fffffu;
+    return (h ^ h >> 15) & FEATURE_MASK;
 }
 
 static uint32_t feature_of(const patch* p, mark_kind kind, int ref, int other)
@@ -78,7 +72,7 @@ static uint32_t feature_of(const patch* p, mark_kind kind, int ref, int other)
 static void put(patch* p, tn_vec3 c, double r, uint32_t feature)
 {
     if (p->count == MARKS) return;
-    p->marks[p->count++] = (mark){c, r, tni_dot(p->m, c) - p->offset - r, feature};
+    p->marks[p->count++] = (tni_mark){c, r, tni_dot(p->m, c) - p->offset - r, feature, 0};
 }
 
 // ---- The reference -----------------------------------------------------------------------------
@@ -381,7 +375,7 @@ static void polygon_over_disc(patch* p, const polygon* poly)
             if (t[i] > 0 && t[i] < 1)
                 put(p, tni_between(a, b, t[i]), 0, feature_of(p, RIM_SIDE, 1 + i, v));
     }
-    if (!(tni_dot(poly->n, p->m) < -rolls)) return;
+    if (!(tni_dot(poly->n, p->m) < -looks)) return;
     const disc d = reference_disc(p, poly->n);
     for (int k = 0; k < d.count; ++k) {
         const tn_vec3 q = lifted(p, rim_point(&d, k), poly->cuts[0].p, poly->n);
@@ -456,7 +450,7 @@ static void incident_cylinder(patch* p)
 {
     const tn_vec3 z = tni_column(&p->pose.R, 2);
     const double  s = tni_norm(tni_cross(z, p->m));
-    if (s <= rolls) {
+    if (s <= TNI_ROLLS) {
         if (p->face != NULL) disc_over_polygon(p);
         else disc_over_disc(p);
         return;
@@ -495,8 +489,8 @@ static void thin_out(patch* p)
 {
     int count = 0;
     for (int i = 0; i < p->count; ++i) {
-        const mark m = p->marks[i];
-        int        k = 0;
+        const tni_mark m = p->marks[i];
+        int            k = 0;
         if (!(m.gap <= p->reach)) continue;
         while (k < count && tni_max_abs(tni_sub(p->marks[k].c, m.c)) > apart * p->size) ++k;
         if (k == count) p->marks[count++] = m;
@@ -505,24 +499,23 @@ static void thin_out(patch* p)
     p->count = count;
 }
 
-// The deepest comes first, then always the one that is furthest from those there are.
-static void keep_extremes(patch* p)
+int tni_keep_extremes(tni_mark* marks, int count, double slack)
 {
-    double far[MARKS];
-    for (int i = 0; i < p->count; ++i) far[i] = -p->marks[i].gap;
-    for (int k = 0; k < TNI_SPOTS_MAX && p->count > TNI_SPOTS_MAX; ++k) {
+    if (count <= TNI_SPOTS_MAX) return count;
+    for (int i = 0; i < count; ++i) marks[i].far = -marks[i].gap;
+    for (int k = 0; k < TNI_SPOTS_MAX; ++k) {
         int best = k;
-        for (int i = k + 1; i < p->count; ++i)
-            if (far[i] > far[best] + snap * p->size * p->size) best = i;
-        const mark m   = p->marks[best];
-        p->marks[best] = p->marks[k], far[best] = far[k];
-        p->marks[k] = m;
-        for (int i = k + 1; i < p->count; ++i) {
-            const tn_vec3 d = tni_sub(p->marks[i].c, m.c);
-            far[i]          = k == 0 ? tni_dot(d, d) : fmin(far[i], tni_dot(d, d));
+        for (int i = k + 1; i < count; ++i)
+            if (marks[i].far > marks[best].far + slack) best = i;
+        const tni_mark m = marks[best];
+        marks[best] = marks[k], marks[k] = m;
+        for (int i = k + 1; i < count; ++i) {
+            const tn_vec3 d  = tni_sub(marks[i].c, m.c);
+            const double  to = tni_dot(d, d);
+            marks[i].far     = k == 0 ? to : fmin(marks[i].far, to);
         }
     }
-    if (p->count > TNI_SPOTS_MAX) p->count = TNI_SPOTS_MAX;
+    return TNI_SPOTS_MAX;
 }
 
 // No two ids alike: the later one takes the next that is free.
@@ -531,13 +524,13 @@ static void part_features(patch* p)
     for (int i = 1; i < p->count; ++i) {
         for (int k = 0; k < i; ++k) {
             if (p->marks[k].feature != p->marks[i].feature) continue;
-            p->marks[i].feature = (p->marks[i].feature + 1) & 0x7fffffu;
+            p->marks[i].feature = (p->marks[i].feature + 1) & FEATURE_MASK;
             k                   = -1;
         }
     }
 }
 
-static tni_spot spot_of(const patch* p, const tni_pose* pose, const mark* m)
+static tni_spot spot_of(const patch* p, const tni_pose* pose, const tni_mark* m)
 {
     const tn_vec3 n = tni_mul(&pose->R, p->m), c = tni_pose_point(pose, m->c);
     const tn_vec3 below = tni_pose_point(pose, tni_add_scaled(m->c, -(m->gap + m->r), p->m));
@@ -562,7 +555,7 @@ static int over_flat(const tni_two* two, bool swapped, tn_vec3 n, double gap, tn
     for (int i = 0; i < p.count; ++i) least = fmin(least, p.marks[i].gap);
     if (!(fabs(least - gap) <= two->margin)) return 0;
     thin_out(&p);
-    keep_extremes(&p);
+    p.count = tni_keep_extremes(p.marks, p.count, snap * p.size * p.size);
     part_features(&p);
     for (int i = 0; i < p.count; ++i) spots[i] = spot_of(&p, swapped ? pose : &home, &p.marks[i]);
     return p.count;

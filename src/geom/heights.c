@@ -5,8 +5,8 @@
 //     A---B     right one, to the second; those of the second to the first, above, to the left.
 //
 // The ground is solid: what is below the surface is inside, however deep. So a box is met by every
-// triangle over it. Nothing is stored but the numbers: cells are found by division, which the margin
-// of one part in 10^9 of a cell makes safe against rounding. Cost: the cells under the box.
+// triangle over it. Nothing is stored but the numbers: cells are found by division, which the
+// margin of one part in 10^9 of a cell makes safe against rounding. Cost: the cells under the box.
 #include "geom/heights.h"
 
 static const double margin = 1e-9;
@@ -68,23 +68,4 @@ void tni_heights_visit(const tni_heights* heights, const tni_aabb*    box,
             if (fmax(c[0].z, fmax(c[1].z, c[2].z)) >= box->lower.z) visit(user, t);
         }
     }
-}
-
-typedef struct list {
-    int *items, capacity, count;
-} list;
-
-static void append(void* user, int t)
-{
-    list* l = user;
-    if (l->count < l->capacity) l->items[l->count] = t;
-    ++l->count;
-}
-
-int tni_heights_within(const tni_heights* heights, const tni_aabb* box, int* triangles,
-                       int capacity)
-{
-    list l = {.items = triangles, .capacity = capacity};
-    tni_heights_visit(heights, box, append, &l);
-    return l.count;
 }

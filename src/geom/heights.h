@@ -1,11 +1,13 @@
-// heights: a height field: z over a grid of x and y, two triangles a cell, solid below. See heights.c.
+// heights: a height field: z over a grid of x and y, two triangles a cell, solid below. See
+// heights.c.
 #ifndef TNI_HEIGHTS_H
 #define TNI_HEIGHTS_H
 
 #include "geom/geometry.h"
 
-/// Heights z[row * columns + column] at ((column - (columns - 1) / 2) dx, (row - (rows - 1) / 2) dy):
-/// the frame's origin is over the middle. Cells are cut from their lower left to their upper right.
+/// Heights z[row * columns + column] at ((column - (columns - 1) / 2) dx, (row - (rows - 1) / 2)
+/// dy): the frame's origin is over the middle. Cells are cut from their lower left to their upper
+/// right.
 typedef struct tni_heights {
     int           columns, rows; ///< at least 2 each
     double        dx, dy;        ///< [m]
@@ -26,8 +28,5 @@ int tni_heights_beside(const tni_heights* heights, int index, int k);
 /// overlaps it seen from above: what is below the surface meets it, too. In the field's frame.
 void tni_heights_visit(const tni_heights* heights, const tni_aabb*    box,
                        void (*visit)(void* user, int triangle), void* user);
-/// The same triangles, the first `capacity`. Returns how many there are.
-int tni_heights_within(const tni_heights* heights, const tni_aabb* box, int* triangles,
-                       int capacity);
 
 #endif

@@ -24,7 +24,7 @@
 // [1] C. Barber, D. Dobkin, H. Huhdanpaa, The Quickhull Algorithm for Convex Hulls, 1996.
 #include "geom/hull.h"
 
-#include "math/vec3.h"
+#include "geom/geometry.h"
 
 enum { GRID = 1 << 29, SPAN_MIN = 4 };
 
@@ -32,15 +32,11 @@ enum { GRID = 1 << 29, SPAN_MIN = 4 };
 
 double tni_points_extent(const tn_vec3* points, int count, tn_vec3* middle)
 {
-    tn_vec3 lower = points[0], upper = points[0];
-    for (int i = 1; i < count; ++i) {
-        lower = tni_vec3(fmin(lower.x, points[i].x), fmin(lower.y, points[i].y),
-                         fmin(lower.z, points[i].z));
-        upper = tni_vec3(fmax(upper.x, points[i].x), fmax(upper.y, points[i].y),
-                         fmax(upper.z, points[i].z));
-    }
-    *middle = tni_add(tni_scale(0.5, lower), tni_scale(0.5, upper));
-    return tni_max_abs(tni_sub(tni_scale(0.5, upper), tni_scale(0.5, lower)));
+    tni_aabb box = tni_aabb_empty();
+    for (int i = 0; i < count; ++i) tni_aabb_add(&box, points[i]);
+    const tn_vec3 lower = tni_scale(0.5, box.lower), upper = tni_scale(0.5, box.upper);
+    *middle = tni_add(lower, upper);
+    return tni_max_abs(tni_sub(upper, lower));
 }
 
 typedef struct cloud {

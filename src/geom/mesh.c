@@ -13,44 +13,16 @@
 //    is taken [1]; below DEPTH_EVEN levels, or when all centres fall into one slot, the list is
 //    halved in the middle, so that no tree is deeper than TNI_MESH_DEPTH_MAX.
 //
-// What the mesh encloses, by the divergence theorem: tetrahedra from the middle to each triangle, as
-// shape.c sums them. Cost: O(n log n) to make.
+// What the mesh encloses, by the divergence theorem: tetrahedra from the middle to each triangle,
+// as shape.c sums them. Cost: O(n log n) to make.
 // [1] I. Wald, On fast Construction of SAH-based Bounding Volume Hierarchies, 2007.
 #include "geom/mesh.h"
 
+#include "base/sort.h"
+#include "geom/hull.h"
+
 enum { BINS = 12, LEAF = 4, DEPTH_EVEN = 36 };
 static const double AREA_MIN = 1e-12;
-
-// ---- Sorting indices ---------------------------------------------------------------------------
-
-typedef bool before_rule(const void* user, int a, int b);
-
-static void merge(const int* from, int* to, int first, int middle, int last, before_rule* before,
-                  const void* user)
-{
-    int a = first, b = middle;
-    for (int k = first; k < last; ++k) {
-        const bool second = b < last && (a >= middle || before(user, from[b], from[a]));
-        to[k]             = second ? from[b++] : from[a++];
-    }
-}
-
-// Stable. spare: as long as items.
-static void sort(int* items, int* spare, int count, before_rule* before, const void* user)
-{
-    int *from = items, *to = spare;
-    for (int width = 1; width < count; width *= 2) {
-        for (int first = 0; first < count; first += 2 * width) {
-            const int middle = first + width < count ? first + width : count;
-            const int last   = middle + width < count ? middle + width : count;
-            merge(from, to, first, middle, last, before, user);
-        }
-        int* const swapped = from;
-        from               = to;
-        to                 = swapped;
-    }
-    if (from != items && count > 0) memcpy(items, from, sizeof(int) * (size_t)count);
-}
 
 // ---- Vertices ----------------------------------------------------------------------------------
 
@@ -66,7 +38,7 @@ static bool is_left_of(const void* user, int a, int b)
 static void find_same(const tn_vec3* vertices, int count, int* same, int* order, int* spare)
 {
     for (int i = 0; i < count; ++i) order[i] = i;
-    sort(order, spare, count, is_left_of, vertices);
+    tni_sort(order, spare, count, is_left_of, vertices);
     for (int i = 0; i < count; ++i) {
         const bool again = i > 0 && !is_left_of(vertices, order[i - 1], order[i]);
         same[order[i]]   = again ? same[order[i - 1]] : order[i];
@@ -148,7 +120,7 @@ static bool match_edges(const int* triangles, int triangle_count, int* order, in
         order[e] = e;
         if (beside != NULL) beside[e] = -1;
     }
-    sort(order, spare, count, is_edge_before, triangles);
+    tni_sort(order, spare, count, is_edge_before, triangles);
     for (int first = 0, last; first < count; first = last) {
         last = first + 1;
         while (last < count && !is_edge_before(triangles, order[first], order[last])) ++last;
@@ -159,21 +131,6 @@ static bool match_edges(const int* triangles, int triangle_count, int* order, in
 
 // ---- The tree ----------------------------------------------------------------------------------
 
-static tni_aabb empty_box(void)
-{
-    const tn_vec3 far = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
-    return (tni_aabb){far, tni_neg(far)};
-}
-
-static void enclose(tni_aabb* box, const tni_aabb* other)
-{
-    const tn_vec3 l = other->lower, u = other->upper;
-    box->lower =
-        tni_vec3(fmin(box->lower.x, l.x), fmin(box->lower.y, l.y), fmin(box->lower.z, l.z));
-    box->upper =
-        tni_vec3(fmax(box->upper.x, u.x), fmax(box->upper.y, u.y), fmax(box->upper.z, u.z));
-}
-
 static double half_area(const tni_aabb* box)
 {
     const tn_vec3 d = tni_sub(box->upper, box->lower);
@@ -182,12 +139,8 @@ static double half_area(const tni_aabb* box)
 
 static tni_aabb triangle_box(const tni_mesh* mesh, int t)
 {
-    tni_aabb box = empty_box();
-    for (int k = 0; k < 3; ++k) {
-        const tn_vec3  v     = mesh->vertices[mesh->triangles[3 * t + k]];
-        const tni_aabb point = {v, v};
-        enclose(&box, &point);
-    }
+    tni_aabb box = tni_aabb_empty();
+    for (int k = 0; k < 3; ++k) tni_aabb_add(&box, mesh->vertices[mesh->triangles[3 * t + k]]);
     return box;
 }
 
@@ -227,10 +180,10 @@ static bool fill_slots(const builder* b, int first, int count, int axis, slots* 
     const double width = upper - lower;
     if (!(width > 0) || !isfinite(width) || !isfinite(BINS / width)) return false;
     *s = (slots){.axis = axis, .lower = lower, .scale = BINS / width};
-    for (int k = 0; k < BINS; ++k) s->box[k] = empty_box();
+    for (int k = 0; k < BINS; ++k) s->box[k] = tni_aabb_empty();
     for (int i = first; i < first + count; ++i) {
         const int k = slot_of(b, s, b->order[i]);
-        enclose(&s->box[k], &b->boxes[b->order[i]]);
+        s->box[k]   = tni_aabb_united(&s->box[k], &b->boxes[b->order[i]]);
         ++s->count[k];
     }
     return true;
@@ -240,15 +193,15 @@ static bool fill_slots(const builder* b, int first, int count, int axis, slots* 
 static double best_cut(const slots* s, int* cut)
 {
     double   right_cost[BINS] = {0}, best = HUGE_VAL;
-    tni_aabb box = empty_box();
+    tni_aabb box = tni_aabb_empty();
     for (int k = BINS - 1, count = 0; k > 0; --k) {
-        enclose(&box, &s->box[k]);
+        box = tni_aabb_united(&box, &s->box[k]);
         count += s->count[k];
         right_cost[k] = count > 0 ? half_area(&box) * count : HUGE_VAL;
     }
-    box = empty_box();
+    box = tni_aabb_empty();
     for (int k = 0, count = 0; k + 1 < BINS; ++k) {
-        enclose(&box, &s->box[k]);
+        box = tni_aabb_united(&box, &s->box[k]);
         count += s->count[k];
         const double cost = count > 0 ? half_area(&box) * count + right_cost[k + 1] : HUGE_VAL;
         if (cost < best) best = cost, *cut = k;
@@ -279,16 +232,17 @@ static int divide(builder* b, int first, int count, int depth)
     return left;
 }
 
-// Nodes are made with their triangles, then divided one after the other: depth[i] is that of node i.
+// Nodes are made with their triangles, then divided one after the other: depth[i] is that of node
+// i.
 static void build_tree(builder* b, int triangle_count, uint8_t* depth)
 {
     b->nodes[0]   = (tni_mesh_node){.first = 0, .count = triangle_count};
     b->node_count = 1;
     for (int i = 0; i < b->node_count; ++i) {
         tni_mesh_node* node = &b->nodes[i];
-        node->box           = empty_box();
+        node->box           = tni_aabb_empty();
         for (int k = 0; k < node->count; ++k)
-            enclose(&node->box, &b->boxes[b->order[node->first + k]]);
+            node->box = tni_aabb_united(&node->box, &b->boxes[b->order[node->first + k]]);
         if (node->count <= LEAF) continue;
         const int first = node->first, count = node->count;
         const int left              = divide(b, first, count, depth[i]);
@@ -409,9 +363,8 @@ tn_result tni_mesh_create(tni_arena* arena, const tn_vec3* vertices, int vertex_
 tni_solid tni_mesh_solid(const tni_mesh* mesh)
 {
     if (!mesh->closed) return (tni_solid){0};
-    const tni_aabb box    = mesh->nodes[0].box;
-    const tn_vec3  middle = tni_add(tni_scale(0.5, box.lower), tni_scale(0.5, box.upper));
-    const double size = tni_max_abs(tni_sub(tni_scale(0.5, box.upper), tni_scale(0.5, box.lower)));
+    tn_vec3      middle;
+    const double size = tni_points_extent(mesh->vertices, mesh->vertex_count, &middle);
     tni_moments  sums = {0};
     for (int t = 0; t < mesh->triangle_count; ++t) {
         tn_vec3 corner[3];
@@ -445,48 +398,4 @@ void tni_mesh_visit(const tni_mesh* mesh, const tni_aabb*          box,
             if (tni_aabb_meet(&here, box)) visit(user, t);
         }
     }
-}
-
-// The smallest numbers so far, as a heap with the largest of them on top.
-typedef struct smallest {
-    int *items, capacity, count, seen;
-} smallest;
-
-static void sink(int* items, int count, int at)
-{
-    for (int child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && items[child + 1] > items[child]) ++child;
-        if (items[child] <= items[at]) return;
-        const int swapped = items[at];
-        items[at]         = items[child];
-        items[child]      = swapped;
-    }
-}
-
-static void keep_smallest(void* user, int t)
-{
-    smallest* s = user;
-    ++s->seen;
-    if (s->count < s->capacity) {
-        int at = s->count++;
-        for (; at > 0 && s->items[(at - 1) / 2] < t; at = (at - 1) / 2)
-            s->items[at] = s->items[(at - 1) / 2];
-        s->items[at] = t;
-    } else if (s->count > 0 && t < s->items[0]) {
-        s->items[0] = t;
-        sink(s->items, s->count, 0);
-    }
-}
-
-int tni_mesh_within(const tni_mesh* mesh, const tni_aabb* box, int* triangles, int capacity)
-{
-    smallest s = {.items = triangles, .capacity = capacity};
-    tni_mesh_visit(mesh, box, keep_smallest, &s);
-    for (int n = s.count - 1; n > 0; --n) {
-        const int largest = triangles[0];
-        triangles[0]      = triangles[n];
-        triangles[n]      = largest;
-        sink(triangles, n, 0);
-    }
-    return s.seen;
 }

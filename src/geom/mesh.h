@@ -28,24 +28,23 @@ enum {
 };
 
 /// Vertices at the same place are made one. Triangles without area are left out. TN_ERR_MEMORY;
-/// TN_ERR_MODEL with *why where an index is out of range, a number not finite, there are too many, or
-/// no triangle is left.
+/// TN_ERR_MODEL with *why where an index is out of range, a number not finite, there are too many,
+/// or no triangle is left.
 TN_NODISCARD tn_result tni_mesh_create(tni_arena* arena, const tn_vec3* vertices, int vertex_count,
                                        const int* triangles, int triangle_count, tni_mesh* mesh,
                                        tn_why* why);
 /// Content, centre, inertia of a closed mesh, density 1; content 0 when it is not closed. A mesh
 /// that is inside out counts as if it were not.
 tni_solid tni_mesh_solid(const tni_mesh* mesh);
-/// Calls visit for each triangle whose box meets the box, in an order that depends on the mesh alone.
+/// Calls visit for each triangle whose box meets the box, in an order that depends on the mesh
+/// alone.
 void tni_mesh_visit(const tni_mesh* mesh, const tni_aabb*          box,
                     void (*visit)(void* user, int triangle), void* user);
-/// Triangles whose boxes meet the box, rising; the first `capacity`. Returns how many there are.
-int tni_mesh_within(const tni_mesh* mesh, const tni_aabb* box, int* triangles, int capacity);
 
-/// pieces.c: a closed mesh as convex pieces, for bodies that move: hulls of parts that it is cut into
-/// until none is further than `tolerance` [m] from its hull, or there are `most`. Points of piece i
-/// are points[start[i]] .. points[start[i + 1] - 1]; all belong to the arena. TN_ERR_MEMORY, and
-/// TN_ERR_MODEL when the mesh spans no volume.
+/// pieces.c: a closed mesh as convex pieces, for bodies that move: hulls of parts that it is cut
+/// into until none is further than `tolerance` [m] from its hull, or there are `most`. Points of
+/// piece i are points[start[i]] .. points[start[i + 1] - 1]; all belong to the arena.
+/// TN_ERR_MEMORY, and TN_ERR_MODEL when the mesh spans no volume.
 typedef struct tni_pieces {
     int            count;
     const int*     start;

@@ -1,8 +1,8 @@
 // pieces: a closed mesh as few convex pieces, nearly.
 //
 // A part is a set of triangles, what lies of the surface on one side of the cuts made so far. Its hull
-// is the hull of the solid on that side, too: where a cut goes through the solid, the cut's rim is on
-// the surface. How far the part is from convex: the largest depth of its surface below its hull,
+// is the hull of the solid on that side, too: where one or two cuts go through the solid, they leave it on
+// the surface. Where three meet inside, there is a corner that no triangle has: it is found and added. How far the part is from convex: the largest depth of its surface below its hull,
 //     error = max over p of min over faces f of  o_f - n_f . p,
 // over those faces that are not cuts: a thin slice of a ring is not near its hull, which fills the
 // hole, however near its surface is to the cuts. Surface that lies in a cut is on the hull. The other way
@@ -25,7 +25,6 @@
 // units of the mesh's half size. Cost: about a hundred hulls for each cut.
 // [1] X. Wei, M. Liu, Z. Ling, H. Su, Approximate Convex Decomposition for 3D Meshes with
 //     Collision-Aware Concavity and Tree Search, 2022.
-#include "geom/hull.h"
 #include "geom/mesh.h"
 
 enum {
@@ -36,7 +35,8 @@ enum {
     CUTS_MAX = 128,
     LEVELS   = 6,
     FEW      = 24,
-    CORNERS  = 512
+    CORNERS  = 512,
+    INNER    = 32
 };
 static const double balance = 1e-3;
 static const double on_cut  = 1e-9; // of the half size: this near to a plane is on it
@@ -56,12 +56,14 @@ typedef struct part {
     tni_arena arena; ///< of all that follows
     tn_vec3*  soup;  ///< three points a triangle
     int       count; ///< triangles
+    tn_vec3*  inner; ///< corners within the solid, where cuts meet
+    int       inner_count;
     tn_vec3*  points;
     int       point_count; ///< corners of the hull
     plane*    faces;       ///< of the hull; first those that are not cuts
     int       face_count, true_count;
     tn_vec3*  skin; ///< the triangles of those
-    plane*    cuts; ///< planes that bound it, among others
+    plane*    cuts; ///< planes that it was cut off by: it is where over() <= 0
     int       cut_count;
     double    volume; ///< of the hull
     double    error;
@@ -88,16 +90,6 @@ static void put(part* p, tn_vec3 a, tn_vec3 b, tn_vec3 c)
 }
 
 // ---- Hulls -------------------------------------------------------------------------------------
-
-static double hull_volume(const tni_hull* hull, const tn_vec3* points)
-{
-    tni_moments sums = {0};
-    for (int f = 0; f < hull->face_count; ++f) {
-        const int* v = hull->faces[f].vertex;
-        if (hull->faces[f].alive) tni_moments_add(&sums, points[v[0]], points[v[1]], points[v[2]]);
-    }
-    return sums.volume;
-}
 
 static void take_corners(part* p, const tni_hull* hull, const tn_vec3* points, bool* used)
 {
@@ -163,7 +155,7 @@ static tn_result wrap(part* p, const tn_vec3* points, int count)
         take_corners(p, &hull, points, used);
         take_faces(p, &hull, points, false);
         take_faces(p, &hull, points, true);
-        p->volume = hull_volume(&hull, points);
+        p->volume = tni_hull_moments(&hull, points).volume;
     }
     tni_hull_free(&hull);
     return p->arena.failed ? TN_ERR_MEMORY : TN_OK;
@@ -366,27 +358,85 @@ static int clip_triangle(const tn_vec3 v[3], const plane* cut, double side, tn_v
     return clip(v, height, side, out);
 }
 
-static part cut_off(const part* from, const plane* cut, double side)
+// ---- Where cuts meet inside --------------------------------------------------------------------
+
+// Is x inside of the closed surface? By crossings of a ray in a direction that no edge has.
+static bool is_inside(const tn_vec3* soup, int count, tn_vec3 x)
+{
+    static const tn_vec3 ray       = {0.5377, 0.2871, 0.7933};
+    int                  crossings = 0;
+    for (int t = 0; t < count; ++t) {
+        const tn_vec3 a = tni_sub(soup[3 * t], x), b = tni_sub(soup[3 * t + 1], x),
+                      c = tni_sub(soup[3 * t + 2], x);
+        const double u = tni_dot(ray, tni_cross(b, c)), v = tni_dot(ray, tni_cross(c, a)),
+                     w = tni_dot(ray, tni_cross(a, b));
+        const bool out = u >= 0 && v >= 0 && w >= 0, in = u < 0 && v < 0 && w < 0;
+        if ((out || in) && tni_dot(a, tni_cross(b, c)) * (u + v + w) > 0) crossings += out ? 1 : -1;
+    }
+    return crossings > 0;
+}
+
+static bool planes_meet(const plane* a, const plane* b, const plane* c, tn_vec3* x)
+{
+    const tni_mat3 rows = tni_columns(a->n, b->n, c->n), N = tni_transposed(&rows);
+    if (!(fabs(tni_det(&N)) > 1e-6)) return false;
+    *x = tni_solve3(&N, tni_vec3(a->offset, b->offset, c->offset));
+    return true;
+}
+
+// Corners that a part has where the cut meets two older ones within the solid: no triangle has them.
+static int inner_corners(const part* from, const plane* cut, const tn_vec3* whole, int whole_count,
+                         tn_vec3* corners, int room)
+{
+    int     count = 0;
+    tn_vec3 x;
+    for (int i = 0; i < from->cut_count; ++i) {
+        for (int j = 0; j < i && count < room; ++j) {
+            bool within = planes_meet(&from->cuts[i], &from->cuts[j], cut, &x);
+            for (int k = 0; within && k < from->cut_count; ++k)
+                within = k == i || k == j || over(&from->cuts[k], x) <= on_cut;
+            if (within && is_inside(whole, whole_count, x)) corners[count++] = x;
+        }
+    }
+    return count;
+}
+
+// Room for planes that might cut a part, and for the points on one side of them.
+typedef struct knife {
+    plane          cuts[CUTS_MAX];
+    int            cut_count;
+    tn_vec3*       points;       ///< of the samples
+    tn_vec3        inner[INNER]; ///< corners that the cut at hand makes
+    int            inner_count;
+    const tn_vec3* whole; ///< the whole surface
+    int            whole_count;
+} knife;
+
+static void take_inner(part* p, const part* from, const plane* cut, double side, const knife* k)
+{
+    p->inner = TNI_TAKE(&p->arena, tn_vec3, from->inner_count + INNER);
+    if (p->inner == NULL) return;
+    for (int i = 0; i < from->inner_count; ++i)
+        if (side * over(cut, from->inner[i]) >= 0) p->inner[p->inner_count++] = from->inner[i];
+    p->inner_count +=
+        inner_corners(from, cut, k->whole, k->whole_count, p->inner + p->inner_count, INNER);
+}
+
+static part cut_off(const part* from, const plane* cut, double side, const knife* k)
 {
     part    p = part_make(&from->arena.host, 2 * from->count, from->cut_count + 1);
     tn_vec3 out[4];
     if (p.arena.failed) return p;
     put_cuts(&p, from);
-    p.cuts[p.cut_count++] = *cut;
+    p.cuts[p.cut_count++] = (plane){tni_scale(-side, cut->n), -side * cut->offset};
     for (int t = 0; t < from->count; ++t) {
         const int count = clip_triangle(from->soup + 3 * t, cut, side, out);
         if (count >= 3) put(&p, out[0], out[1], out[2]);
         if (count == 4) put(&p, out[0], out[2], out[3]);
     }
+    take_inner(&p, from, cut, side, k);
     return p;
 }
-
-// Room for planes that might cut a part, and for the points on one side of them.
-typedef struct knife {
-    plane    cuts[CUTS_MAX];
-    int      cut_count;
-    tn_vec3* points; ///< of the samples
-} knife;
 
 static int points_beside(const part* p, int stride, const plane* cut, double side, tn_vec3* points)
 {
@@ -405,14 +455,15 @@ static int points_beside(const part* p, int stride, const plane* cut, double sid
 static tn_result volume_beside(const part* p, const knife* k, const plane* cut, double side,
                                double* volume)
 {
-    const int       stride = 1 + p->count / SAMPLES;
-    const int       count  = points_beside(p, stride, cut, side, k->points);
-    tni_hull        hull;
+    const int stride = 1 + p->count / SAMPLES;
+    int       count  = points_beside(p, stride, cut, side, k->points);
+    tni_hull  hull;
+    for (int i = 0; i < k->inner_count; ++i) k->points[count++] = k->inner[i];
     const tn_result result = tni_hull_create(&p->arena.host, k->points, count, &hull);
     *volume                = 0;
     if (result == TN_ERR_MODEL) return TN_OK;
     if (result != TN_OK) return result;
-    *volume = hull_volume(&hull, k->points);
+    *volume = tni_hull_moments(&hull, k->points).volume;
     tni_hull_free(&hull);
     return TN_OK;
 }
@@ -519,13 +570,14 @@ static void find_cuts(knife* k, const part* p)
 }
 
 // *best: -1 when no plane has a volume on both sides.
-static tn_result choose_cut(const part* p, const knife* k, int* best)
+static tn_result choose_cut(const part* p, knife* k, int* best)
 {
     double least = HUGE_VAL;
     *best        = -1;
     for (int i = 0; i < k->cut_count; ++i) {
-        double          left, right;
-        const plane*    cut    = &k->cuts[i];
+        double       left, right;
+        const plane* cut       = &k->cuts[i];
+        k->inner_count         = inner_corners(p, cut, k->whole, k->whole_count, k->inner, INNER);
         const tn_result first  = volume_beside(p, k, cut, 1, &left);
         const tn_result second = volume_beside(p, k, cut, -1, &right);
         if (first != TN_OK || second != TN_OK) return TN_ERR_MEMORY;
@@ -551,7 +603,12 @@ typedef struct carving {
 static tn_result measure(const carving* c, part* p)
 {
     if (p->arena.failed) return TN_ERR_MEMORY;
-    const tn_result result = wrap(p, p->soup, 3 * p->count);
+    const int count  = 3 * p->count + p->inner_count;
+    tn_vec3*  points = TNI_TAKE(&p->arena, tn_vec3, count);
+    if (points == NULL) return TN_ERR_MEMORY;
+    memcpy(points, p->soup, sizeof *points * 3 * (size_t)p->count);
+    for (int i = 0; i < p->inner_count; ++i) points[3 * p->count + i] = p->inner[i];
+    const tn_result result = wrap(p, points, count);
     if (result != TN_OK) return result;
     p->error = error_of(p, p->soup, p->count, c->resolution, HUGE_VAL);
     p->error = fmax(p->error, span_of(p, p->soup, p->count, c->tolerance, HUGE_VAL));
@@ -566,7 +623,7 @@ static tn_result cut_part(carving* c, int index, knife* k)
     tn_result result = choose_cut(p, k, &best);
     p->done          = true; // unless it goes well
     if (result != TN_OK || best < 0) return result;
-    part left = cut_off(p, &k->cuts[best], 1), right = cut_off(p, &k->cuts[best], -1);
+    part left = cut_off(p, &k->cuts[best], 1, k), right = cut_off(p, &k->cuts[best], -1, k);
     result = measure(c, &left);
     if (result == TN_OK) result = measure(c, &right);
     if (result != TN_OK) {
@@ -595,7 +652,8 @@ static tn_result carve(carving* c)
 {
     tni_arena arena = tni_arena_make(&c->host);
     knife*    k     = TNI_TAKE(&arena, knife, 1);
-    if (k != NULL) k->points = TNI_TAKE(&arena, tn_vec3, 4 * (SAMPLES + 1) + CORNERS);
+    if (k != NULL) k->whole = c->soup, k->whole_count = c->triangle_count;
+    if (k != NULL) k->points = TNI_TAKE(&arena, tn_vec3, 4 * (SAMPLES + 1) + CORNERS + INNER);
     tn_result result = arena.failed ? TN_ERR_MEMORY : TN_OK;
     for (int i; result == TN_OK && c->count < c->most && (i = worst_part(c)) >= 0;)
         result = cut_part(c, i, k);

@@ -13,6 +13,7 @@
 //
 // A face's normal is Newell's, half the sum of the cross products of its corners, the area vector
 // of the polygon; its offset is the mean over the corners.
+#include "base/sort.h"
 #include "geom/geometry.h"
 #include "geom/hull.h"
 
@@ -51,23 +52,14 @@ static tn_vec3 grid_normal(const builder* b, int t)
     return tni_normalised(tni_vec3((double)n[0], (double)n[1], (double)n[2]));
 }
 
-// Of two of the same size the first comes first.
-static bool before(const builder* b, int s, int t)
+// The larger one; of two of the same size the first.
+static bool is_larger(const void* user, int s, int t)
 {
-    return b->area[s] > b->area[t] || (b->area[s] == b->area[t] && s < t);
+    const double* area = user;
+    return area[s] > area[t] || (area[s] == area[t] && s < t);
 }
 
-static void sift(const builder* b, int* heap, int at, int count)
-{
-    for (int child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && before(b, heap[child], heap[child + 1])) ++child;
-        if (before(b, heap[child], heap[at])) return;
-        const int t = heap[at];
-        heap[at] = heap[child], heap[child] = t;
-    }
-}
-
-// Heap sort, largest first. Returns how many triangles there are.
+// Returns how many triangles there are.
 static int rank_triangles(builder* b)
 {
     int count = 0;
@@ -77,12 +69,7 @@ static int rank_triangles(builder* b)
         b->area[t]       = tni_norm(triangle_area(b, t));
         b->rank[count++] = t;
     }
-    for (int i = count / 2 - 1; i >= 0; --i) sift(b, b->rank, i, count);
-    for (int end = count - 1; end > 0; --end) { // the last in order goes to the end
-        const int t = b->rank[0];
-        b->rank[0] = b->rank[end], b->rank[end] = t;
-        sift(b, b->rank, 0, end);
-    }
+    tni_sort(b->rank, b->queue, count, is_larger, b->area);
     return count;
 }
 

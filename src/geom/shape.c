@@ -18,7 +18,6 @@
 // forms, a hull or a mesh. Fails only through these two.
 #include "geom/shape.h"
 
-#include "geom/hull.h"
 #include "geom/mesh.h"
 #include "math/rotation.h"
 
@@ -69,7 +68,8 @@ static tni_solid capsule_solid(double r, double l)
     return solid;
 }
 
-// ---- Triangles around a volume --------------------------------------------------------------------
+// ---- Triangles around a volume
+// --------------------------------------------------------------------
 
 static void to_unit_size(const tn_vec3* points, int count, tn_vec3 middle, double size,
                          tn_vec3* unit)
@@ -121,7 +121,7 @@ tni_solid tni_moments_solid(const tni_moments* sums, tn_vec3 middle, double size
     return solid;
 }
 
-static tni_moments hull_moments(const tni_hull* hull, const tn_vec3* points)
+tni_moments tni_hull_moments(const tni_hull* hull, const tn_vec3* points)
 {
     tni_moments sums = {0};
     for (int f = 0; f < hull->face_count; ++f) {
@@ -145,7 +145,7 @@ static tn_result convex_solid(const tn_host* host, const tn_vec3* points, int co
     tni_hull        hull;
     const tn_result result = tni_hull_create(host, unit, count, &hull);
     if (result == TN_OK) {
-        const tni_moments sums = hull_moments(&hull, unit);
+        const tni_moments sums = tni_hull_moments(&hull, unit);
         *solid                 = tni_moments_solid(&sums, middle, size);
         tni_hull_free(&hull);
     }

@@ -1,9 +1,9 @@
 // surface: a mesh or a height field as one kind of thing: triangles and their neighbours.
 //
-// An edge is flat, a ridge or a valley by the corner beyond it: below the plane of the triangle, above
-// it, or in it, seen from the edge at an angle whose sine is TNI_BEND_MIN at the least. An edge that
-// leads nowhere, or back, is a ridge. A corner is one of the surface when the edges around it that are
-// not flat are other than none, or two in a line.
+// An edge is flat, a ridge or a valley by the corner beyond it: below the plane of the triangle,
+// above it, or in it, seen from the edge at an angle whose sine is TNI_BEND_MIN at the least. An
+// edge that leads nowhere, or back, is a ridge. A corner is one of the surface when the edges
+// around it that are not flat are other than none, or two in a line.
 #include "geom/surface.h"
 
 #include "geom/heights.h"

@@ -22,11 +22,10 @@
 // work, by a count of flops, are swept only, with Anderson's acceleration (cone.c).
 // [1] R. Tomcin, D. Sibbing, L. Kobbelt, Efficient enforcement of hard articulation constraints in
 // the presence of closed loops and contacts, Eurographics 2014.
-#include "linalg/sweep.h"
+#include "linalg/sweep_parts.h"
 
 #include "linalg/dense.h"
 
-#include <limits.h>
 #include <math.h>
 
 enum { ROWS = TNI_GRIP_ROWS, LINKS = 2 };
@@ -107,9 +106,8 @@ static void read_places(const tni_sweep* sweep, int first, int count, const doub
     }
 }
 
-// s += S y df.
-static void write_places(const tni_sweep* sweep, int first, int count, const double* y, int columns,
-                         const double* df)
+void tni_sweep_write_places(const tni_sweep* sweep, int first, int count, const double* y,
+                            int columns, const double* df)
 {
     for (int k = first; k < first + count; ++k) {
         const tni_pivot* v  = pivot_of(sweep, k);
@@ -130,7 +128,7 @@ static void clear_places(const tni_sweep* sweep, int first, int count)
     }
 }
 
-static void read_path(const tni_sweep* sweep, const tni_half* half, double* out)
+void tni_sweep_read_path(const tni_sweep* sweep, const tni_half* half, double* out)
 {
     read_places(sweep, half->first, half->count, sweep->paths.numbers + half->at, half->columns,
                 out);
@@ -138,21 +136,26 @@ static void read_path(const tni_sweep* sweep, const tni_half* half, double* out)
 
 static void write_path(const tni_sweep* sweep, const tni_half* half, const double* df)
 {
-    write_places(sweep, half->first, half->count, sweep->paths.numbers + half->at, half->columns,
-                 df);
+    tni_sweep_write_places(sweep, half->first, half->count, sweep->paths.numbers + half->at,
+                           half->columns, df);
 }
 
-static void set_block(const tni_sweep* sweep, const tni_half* half, double* B)
+void tni_sweep_add_block(const tni_sweep* sweep, int first, int count, const double* y, int n,
+                         double* B)
 {
-    const double* y = sweep->paths.numbers + half->at;
-    const int     n = half->columns;
-    for (int i = 0; i < ROWS * n; ++i) B[i] = 0;
-    for (int k = half->first; k < half->first + half->count; ++k) {
+    for (int k = first; k < first + count; ++k) {
         const tni_pivot* v = pivot_of(sweep, k);
         for (int r = 0; r < v->dim; ++r, y += n)
             for (int i = 0; i < n; ++i)
                 for (int j = 0; j < n; ++j) B[ROWS * i + j] += (v->sign > 0 ? y[i] : -y[i]) * y[j];
     }
+}
+
+static void set_block(const tni_sweep* sweep, const tni_half* half, double* B)
+{
+    for (int i = 0; i < ROWS * half->columns; ++i) B[i] = 0;
+    tni_sweep_add_block(sweep, half->first, half->count, sweep->paths.numbers + half->at,
+                        half->columns, B);
 }
 
 bool tni_sweep_add(tni_sweep* sweep, const int* given, int given_count, int count, double* x)
@@ -267,8 +270,8 @@ static void find_part(const tni_sweep* sweep, const tni_sweep_island* island, in
             double unit[ROWS] = {0};
             int    to         = 0;
             unit[c]           = 1;
-            write_places(sweep, link->first, link->count, sweep->paths.numbers + link->at,
-                         one->count, unit);
+            tni_sweep_write_places(sweep, link->first, link->count, sweep->paths.numbers + link->at,
+                                   one->count, unit);
             for (int j = island->bundle; j <= i; ++j) {
                 const tni_bundle* two   = &sweep->bundles[j];
                 const tni_piece*  other = link_to(sweep, two, node);
@@ -386,29 +389,35 @@ static const tni_bundle* bundles_of(const tni_sweep* sweep)
     return sweep->bundles + sweep->island->bundle;
 }
 
+tni_grip tni_sweep_grip(const tni_bundle* b, int at, const uint8_t* condition, const double* mu,
+                        const double* B, double largest)
+{
+    double   diagonal[ROWS];
+    tni_grip g = tni_grip_find(at + b->count, at, condition, NULL, NULL, mu);
+    if (g.condition == TNI_EQUAL) g.size = b->count;
+    TN_ASSERT(g.size == b->count);
+    for (int i = 0; i < b->count; ++i) diagonal[i] = B[(ROWS + 1) * i];
+    tni_grip_weigh(&g, diagonal, largest);
+    return g;
+}
+
 static int find(void* user, const tni_pairs* p, tni_grip* grips)
 {
     tni_sweep*        sweep   = user;
     const int         count   = sweep->island->bundle_count;
-    double            largest = 0, diagonal[ROWS];
+    double            largest = 0;
     const tni_bundle* b       = bundles_of(sweep);
     for (int k = 0; k < count; ++k) {
         const double* B = sweep->blocks + ROWS * b[k].row;
         for (int i = 0; i < b[k].count; ++i) largest = fmax(largest, B[(ROWS + 1) * i]);
     }
-    for (int k = 0; k < count; ++k) {
-        const double* B  = sweep->blocks + ROWS * b[k].row;
-        const int     at = b[k].row - sweep->island->row;
-        grips[k] = tni_grip_find(at + b[k].count, at, p->condition, p->lower, p->upper, p->mu);
-        if (grips[k].condition == TNI_EQUAL) grips[k].size = b[k].count;
-        TN_ASSERT(grips[k].size == b[k].count);
-        for (int i = 0; i < b[k].count; ++i) diagonal[i] = B[(ROWS + 1) * i];
-        tni_grip_weigh(&grips[k], diagonal, largest);
-    }
+    for (int k = 0; k < count; ++k)
+        grips[k] = tni_sweep_grip(&b[k], b[k].row - sweep->island->row, p->condition, p->mu,
+                                  sweep->blocks + ROWS * b[k].row, largest);
     return count;
 }
 
-static void set_s(const tni_sweep* sweep, const double* f)
+void tni_sweep_set_s(const tni_sweep* sweep, const double* f)
 {
     const tni_bundle* b = bundles_of(sweep);
     for (int k = 0; k < sweep->island->bundle_count; ++k)
@@ -426,10 +435,10 @@ static void apply(void* user, const double* f, double* a)
 {
     const tni_sweep*  sweep = user;
     const tni_bundle* b     = bundles_of(sweep);
-    set_s(sweep, f);
+    tni_sweep_set_s(sweep, f);
     memset(a, 0, sizeof *a * (size_t)sweep->island->row_count);
     for (int k = 0; k < sweep->island->bundle_count; ++k)
-        read_path(sweep, &b[k].half, a + b[k].row - sweep->island->row);
+        tni_sweep_read_path(sweep, &b[k].half, a + b[k].row - sweep->island->row);
 }
 
 static double sweep_all(void* user, const tni_pairs* p, const tni_grip* grips, int count)
@@ -437,12 +446,12 @@ static double sweep_all(void* user, const tni_pairs* p, const tni_grip* grips, i
     const tni_sweep*  sweep = user;
     const tni_bundle* b     = bundles_of(sweep);
     double            sum   = 0, F[ROWS], a[ROWS], df[ROWS];
-    set_s(sweep, p->f);
+    tni_sweep_set_s(sweep, p->f);
     for (int k = 0; k < count; ++k) {
         const tni_grip* g = &grips[k];
         double*         f = p->f + g->first;
         for (int i = 0; i < g->size; ++i) a[i] = p->b[g->first + i], df[i] = f[i];
-        read_path(sweep, &b[k].half, a);
+        tni_sweep_read_path(sweep, &b[k].half, a);
         sum += tni_grip_residual(g, 0, f, a, F);
         tni_grip_solve(g, sweep->blocks + ROWS * b[k].row, ROWS, f, a);
         for (int i = 0; i < g->size; ++i) df[i] = f[i] - df[i];
@@ -573,118 +582,4 @@ bool tni_sweep_solve(tni_sweep* sweep, const tni_sweep_island* island, const tni
     if (island->newton) (void)set_tangle(sweep, island);
     return tni_cone_solve_far(sweep->cone, &p, &far, rows->scale, limit, goal, gain,
                               &report->rounds, &report->residual, &report->row);
-}
-
-// ---- Shocks -------------------------------------------------------------------------------------
-
-// Layers of the nodes: 1 where something immovable is touched, one more from contact to contact.
-// Returns the highest; 0: nothing is touched.
-static int find_layers(tni_sweep* sweep, const tni_sweep_island* island)
-{
-    int*        layer = sweep->layer + island->node;
-    tni_bundle* b     = sweep->bundles + island->bundle;
-    bool        more  = true;
-    int         most  = 0;
-    for (int i = 0; i < island->node_count; ++i) layer[i] = INT_MAX - 1;
-    for (int k = 0; k < island->bundle_count; ++k)
-        for (int x = 0; b[k].grounded && x < b[k].link_count; ++x)
-            layer[sweep->links[b[k].link + x].node] = 1;
-    while (more) {
-        more = false;
-        for (int k = 0; k < island->bundle_count; ++k) {
-            int least = INT_MAX - 1;
-            for (int x = 0; x < b[k].link_count; ++x) {
-                const int own = layer[sweep->links[b[k].link + x].node];
-                least         = own < least ? own : least;
-            }
-            for (int x = 0; x < b[k].link_count; ++x) {
-                int* own = &layer[sweep->links[b[k].link + x].node];
-                if (*own > least + 1 && least < INT_MAX - 1) *own = least + 1, more = true;
-            }
-        }
-    }
-    for (int k = 0; k < island->bundle_count; ++k) {
-        b[k].level = 0;
-        for (int x = 0; x < b[k].link_count; ++x) {
-            const int own = layer[sweep->links[b[k].link + x].node];
-            b[k].level    = own > b[k].level ? own : b[k].level;
-        }
-        if (b[k].level < INT_MAX - 1 && b[k].level > most) most = b[k].level;
-    }
-    return most;
-}
-
-// The block of a bundle through nodes of its level alone.
-static void upper_block(const tni_sweep* sweep, const tni_bundle* b, double* B)
-{
-    const int n = b->count;
-    memset(B, 0, sizeof *B * ROWS * ROWS);
-    for (int x = 0; x < b->link_count; ++x) {
-        const tni_piece* piece = &sweep->links[b->link + x];
-        const double*    y     = sweep->paths.numbers + piece->at;
-        if (sweep->layer[sweep->island->node + piece->node] != b->level) continue;
-        for (int k = piece->first; k < piece->first + piece->count; ++k) {
-            const tni_pivot* v = pivot_of(sweep, k);
-            for (int r = 0; r < v->dim; ++r, y += n)
-                for (int i = 0; i < n; ++i)
-                    for (int j = 0; j < n; ++j)
-                        B[ROWS * i + j] += (v->sign > 0 ? y[i] : -y[i]) * y[j];
-        }
-    }
-}
-
-static void shock_bundle(tni_sweep* sweep, const tni_bundle* b, const tni_sweep_rows* rows,
-                         double* extra)
-{
-    const int at = b->row - sweep->island->row;
-    double    f[ROWS], a[ROWS], B[ROWS * ROWS], df[ROWS], diagonal[ROWS], largest = 0;
-    tni_grip  g = tni_grip_find(at + b->count, at, rows->condition, NULL, NULL, rows->mu);
-    if (g.condition == TNI_EQUAL) g.size = b->count;
-    upper_block(sweep, b, B);
-    for (int i = 0; i < b->count; ++i) {
-        diagonal[i] = B[(ROWS + 1) * i];
-        largest     = fmax(largest, diagonal[i]);
-        f[i] = df[i] = rows->f[at + i] + extra[at + i];
-        a[i]         = rows->b[at + i];
-    }
-    tni_grip_weigh(&g, diagonal, largest);
-    read_path(sweep, &b->half, a);
-    tni_grip_solve(&g, B, ROWS, f, a);
-    for (int i = 0; i < b->count; ++i) {
-        df[i] = f[i] - df[i];
-        extra[at + i] += df[i];
-    }
-    for (int x = 0; x < b->link_count; ++x) {
-        const tni_piece* piece = &sweep->links[b->link + x];
-        if (sweep->layer[sweep->island->node + piece->node] == b->level)
-            write_places(sweep, piece->first, piece->count, sweep->paths.numbers + piece->at,
-                         b->count, df);
-    }
-}
-
-void tni_sweep_shock(tni_sweep* sweep, const tni_sweep_island* island, const tni_sweep_rows* rows,
-                     int sweeps, double* extra)
-{
-    const tni_bundle* b = sweep->bundles + island->bundle;
-    sweep->island       = island;
-    sweep->base         = rows->base;
-    memset(extra, 0, sizeof *extra * (size_t)island->row_count);
-    const int most = find_layers(sweep, island);
-    set_s(sweep, rows->f);
-    for (int level = 1; level <= most; ++level) {
-        for (int s = 0; s < sweeps; ++s) {
-            for (int k = 0; k < island->bundle_count; ++k)
-                if (b[k].level == level) shock_bundle(sweep, &b[k], rows, extra);
-        }
-    }
-    for (int k = 0; k < island->bundle_count; ++k) {
-        double* a = rows->a + b[k].row - island->row;
-        for (int i = 0; i < b[k].count; ++i) a[i] = rows->b[b[k].row - island->row + i];
-        read_path(sweep, &b[k].half, a);
-    }
-}
-
-int tni_sweep_layer(const tni_sweep* sweep, const tni_sweep_island* island, int component)
-{
-    return sweep->layer[island->node + sweep->node_of[component]];
 }

@@ -453,6 +453,7 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
 {
     tni_closing c;
     bool        closed = false;
+    s->impulse.last    = level == HALVINGS_MAX;
     s->next.time       = tni_time_after(s->now.time, h);
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     tn_result result = tni_impulse_kick(s, h, report, why);

@@ -40,6 +40,7 @@ static const double beyond  = 1e-6; // penetration that is left alone
 static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/s], that is none
 static const double lands   = 1e-5; // what is as near as this at the end is in contact
 static const double slips   = 1e-6; // of a way [m or rad] in a step that was not foreseen
+static const double deeper  = 2e-4; // [m or rad] than before: a step that ends so is too long
 static const double push    = 0.8;  // of a penetration that is taken away in a step
 
 static tni_auxiliary* stops_of(tn_stepper* s)
@@ -379,12 +380,20 @@ static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_
     return hit && result == TN_OK ? meet(s, h, blows, report, why) : result;
 }
 
+static double deepest_at_start(const tni_auxiliary* a)
+{
+    double most = 0;
+    for (int i = 0; i < a->stop_count; ++i) most = fmax(most, -a->stops[i].begun);
+    return most;
+}
+
 tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                             bool* closed, tn_step_report* report, tn_why* why)
 {
-    int       blows  = 0;
-    bool      again  = true;
-    tn_result result = meet(s, h, &blows, report, why);
+    int       blows   = 0;
+    bool      again   = true;
+    tn_result result  = meet(s, h, &blows, report, why);
+    s->impulse.inside = deepest_at_start(stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
         result = correct(s, h, tolerance, nearest, closed, report, why);
         if (result != TN_OK || !*closed || pass == MORE_MAX) break;
@@ -403,6 +412,8 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (!room) return fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
+    // Features may change so fast that the rounds do not keep up: then the step is too long.
+    if (!s->impulse.last && deepest(a) > s->impulse.inside + deeper) return TN_ERR_DIVERGED;
     recall(s, true, h);
     return TN_OK;
 }

@@ -231,6 +231,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     s->system->outside = s->start->outside = &state->outside;
     s->system->phases = s->start->phases = (tn_phases){0};
     s->system->auxiliary.stop_count = s->start->auxiliary.stop_count = 0;
+    s->system->auxiliary.ready = s->start->auxiliary.ready = false; // its rows are others now
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
     tni_sleep_begin(s, state);
 }

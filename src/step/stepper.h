@@ -56,6 +56,8 @@ typedef struct tni_impulse_work {
     bool           careful;          ///< all tension counts
     bool           damped;           ///< forces depend on velocities
     int            jams;             ///< in this step
+    double         inside; ///< the deepest that anything was beyond a stop where the piece starts
+    bool           last;   ///< no shorter piece will be tried
 } tni_impulse_work;
 
 /// Workspace of the implicit method.

@@ -40,7 +40,13 @@
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
 enum { COLUMNS = 3, WIDE_COLUMNS = TNI_GRIP_ROWS, FIRST_STOPS = 16 };
-enum { DIRECT_ROWS = 60, SWEEPS = 400, CORRECTIONS = 4, SHOCK_SWEEPS = 20 };
+enum {
+    SMALL_ROWS   = 24, // are always solved to the end
+    DIRECT_ROWS  = 60,
+    SWEEPS       = 400,
+    CORRECTIONS  = 4,
+    SHOCK_SWEEPS = 20
+};
 enum { SWEEP_NUMBERS = 64 }; // the same for islands without W, a row of contact, to begin with
 enum { HALVES = 4 };         // room for halves, in numbers a row of the system
 
@@ -704,7 +710,7 @@ static void solve_near(tni_auxiliary* a, const tni_island* island)
 {
     const int       first = a->units[a->order[island->unit_start]].first;
     const tni_pairs pairs = {.n         = island->row_count,
-                             .enough    = a->enough,
+                             .enough    = island->row_count > SMALL_ROWS ? a->enough : 0,
                              .symmetric = is_symmetric(a, island),
                              .W         = a->W + island->at,
                              .b         = a->b + first,
