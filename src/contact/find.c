@@ -19,7 +19,6 @@
 
 #include "geom/boxes.h"
 #include "geom/cast.h"
-#include "geom/collide.h"
 #include "geom/gjk.h"
 
 enum { SPOTS = 512 };

@@ -5,8 +5,8 @@
 #include "geom/gjk.h"
 
 typedef struct tni_hit {
-    double  t; ///< in units of d
-    tn_vec3 n; ///< outward normal of the surface, world
+    double  t;        ///< in units of d
+    tn_vec3 n;        ///< outward normal of the surface, world
     int     triangle; ///< of a mesh or height field; -1
 } tni_hit;
 

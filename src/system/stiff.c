@@ -185,7 +185,8 @@ double tni_stiff_fly(tni_stiff* s, const tni_start* start, const tni_lead* lead,
         s->system->phases.kinematics += now(s) - from;
         return open;
     }
-    if (lead->share == 1 && lead->drift == NULL) tni_fly(model, NULL, lead->h, start->at.q, u, q1, u1);
+    if (lead->share == 1 && lead->drift == NULL)
+        tni_fly(model, NULL, lead->h, start->at.q, u, q1, u1);
     else tni_fly_mean(model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
     const tni_place at = {lead->time, q1, u1, start->at.z};
     tni_system_look(s->system, &at);

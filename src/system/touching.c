@@ -70,7 +70,7 @@ double tni_touching_deepest(tni_touching* t, const tni_view* views, int* count)
     *count         = 0;
     if (!t->may) return 0;
     const int found = tni_find_touches(t->room.finder, views, 0, t->room.touches, t->room.capacity);
-    *count = found < TNI_FINDER_FULL ? found : 0;
+    *count          = found < TNI_FINDER_FULL ? found : 0;
     for (int i = 0; i < found && i < t->room.capacity; ++i)
         deepest = fmax(deepest, -t->room.touches[i].gap);
     return deepest;

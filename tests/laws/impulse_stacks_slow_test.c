@@ -188,7 +188,7 @@ TEST(tongs_hold_a_thousand_times_their_weight)
 
 TEST(people_pile_up)
 {
-    rig r = contact_builtin(SHARE > 1 ? "ragdoll_pile:n=4" : "ragdoll_pile:n=12");
+    rig r                    = contact_builtin("ragdoll_pile:n=4");
     r.settings.impulse.sleep = 0.5;
     rig_restart(&r);
     double   deep = 0;

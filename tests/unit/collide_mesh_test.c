@@ -2,6 +2,7 @@
 #include "geom/gjk.h"
 #include "geom/heights.h"
 #include "geom/mesh.h"
+#include "geom/surface.h"
 #include "support/mesh_shapes.h"
 #include "test.h"
 
@@ -315,18 +316,11 @@ static double brute_distance(const tni_mesh* mesh, const tni_geometry* g, const 
             tni_vec3(fmax(v[0].x, fmax(v[1].x, v[2].x)), fmax(v[0].y, fmax(v[1].y, v[2].y)),
                      fmax(v[0].z, fmax(v[1].z, v[2].z)))};
         if (!tni_aabb_meet(&here, &wide)) continue; // further than reach
-        static const int      turns[6]  = {0, 1, 2, 0, 2, 1};
-        static const tni_edge edges[3]  = {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 0, 0, 1}};
-        static const int      start[4]  = {0, 2, 4, 6};
-        static const int      around[6] = {1, 2, 0, 2, 0, 1};
-        const tn_vec3      n = tni_normalised(tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0])));
-        const tni_face     faces[2] = {{n, tni_dot(n, v[0]), 0, 3},
-                                       {tni_neg(n), -tni_dot(n, v[0]), 3, 3}};
-        const tni_polytope p        = {3, 2, 6, 3, v, faces, turns, edges, start, around, v[0]};
-        const tni_geometry tri      = {.type = TN_SHAPE_CONVEX, .polytope = &p};
-        const tni_nearest  near     = tni_nearest_points(&tri, &at_home, g, pose);
-        least                       = fmin(least, near.gap);
-        *apart                      = *apart && !near.deep;
+        tni_leaf leaf = {.vertices = {v[0], v[1], v[2]}};
+        tni_leaf_make(&leaf, tni_normal_of(v));
+        const tni_nearest near = tni_nearest_points(&leaf.geometry, &at_home, g, pose);
+        least                  = fmin(least, near.gap);
+        *apart                 = *apart && !near.deep;
     }
     return least;
 }

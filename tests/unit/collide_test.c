@@ -1,4 +1,5 @@
 #include "geom/collide_parts.h"
+#include "geom/surface.h"
 #include "support/collide_rig.h"
 
 static const double pi = 3.14159265358979323846;
@@ -379,27 +380,20 @@ TEST(equal_cylinders_end_to_end_share_their_rim_points)
 // ---- Triangles ---------------------------------------------------------------------------------
 
 // As a mesh has them: two faces, back to back.
-static brute_shape triangle(const tn_vec3 v[3], tni_polytope* p, tni_face faces[2])
+static brute_shape triangle(const tn_vec3 v[3], tni_leaf* leaf)
 {
-    static const int corners[6] = {0, 1, 2, 0, 2, 1}, start[4] = {0, 2, 4, 6},
-                     around[6]     = {1, 2, 0, 2, 0, 1};
-    static const tni_edge edges[3] = {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 0, 0, 1}};
-    const tn_vec3         n = tni_normalised(tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0])));
-    faces[0]                = (tni_face){n, tni_dot(n, v[0]), 0, 3};
-    faces[1]                = (tni_face){tni_neg(n), -tni_dot(n, v[0]), 3, 3};
-    *p = (tni_polytope){3, 2, 6, 3, v, faces, corners, edges, start, around, v[0]};
-    return (brute_shape){.g    = {.type = TN_SHAPE_CONVEX, .polytope = p},
-                         .pose = {{0, 0, 0}, tni_identity3()}};
+    for (int k = 0; k < 3; ++k) leaf->vertices[k] = v[k];
+    tni_leaf_make(leaf, tni_normal_of(v));
+    return (brute_shape){.g = leaf->geometry, .pose = tni_pose_home()};
 }
 
 TEST(triangles_are_thin_polytopes)
 {
     const tn_vec3 wide[3]  = {{-9, -9, 0}, {9, -9, 0}, {0, 9, 0}},
                   small[3] = {{0, 0, 0}, {0.2, 0, 0}, {0, 0.3, 0}};
-    tni_polytope      p, q;
-    tni_face          f[2], g[2];
+    tni_leaf          p, q;
     tni_arena         arena = new_arena();
-    const brute_shape t = triangle(wide, &p, f), u = triangle(small, &q, g),
+    const brute_shape t = triangle(wide, &p), u = triangle(small, &q),
                       s = box(&arena, 0.5, 0.5, 0.5);
     tn_vec3 corners[4];
     rectangle(corners, -0.5, 0.5, -0.5, 0.5, 0);

@@ -1,5 +1,6 @@
 // Distances and depths: every answer is a proof of itself (brute_shapes.h), and agrees with trying
 // everything. gjk_slow_test.c takes many more of them.
+#include "geom/surface.h"
 #include "support/brute_shapes.h"
 
 #ifdef TENON_TEST_LIGHT
@@ -279,29 +280,16 @@ TEST(parallel_capsules_side_by_side_have_a_normal_across_them)
 // A triangle is a polytope with two faces, back to back.
 TEST(triangles_agree_with_trying_everything)
 {
-    const tn_host  host       = tn_default_host();
-    const int      corners[6] = {0, 1, 2, 0, 2, 1};
-    const tni_edge edges[3]   = {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 0, 0, 1}};
-    test_random    r          = {10};
+    const tn_host host = tn_default_host();
+    test_random   r    = {10};
     for (int i = 0; i < 1000 / SHARE; ++i) {
         tni_arena arena = tni_arena_make(&host);
         tn_vec3   v[3]  = {brute_vector(&r, 1), brute_vector(&r, 1), brute_vector(&r, 1)};
         if (i % 3 == 0) v[0].z = v[1].z = v[2].z = 0.125; // along the box
-        const tn_vec3      n = tni_normalised(tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0])));
-        const tni_face     faces[2] = {{n, tni_dot(n, v[0]), 0, 3},
-                                       {tni_neg(n), -tni_dot(n, v[0]), 3, 3}};
-        const tni_polytope triangle = {.vertex_count = 3,
-                                       .face_count   = 2,
-                                       .corner_count = 6,
-                                       .edge_count   = 3,
-                                       .vertices     = v,
-                                       .faces        = faces,
-                                       .corners      = corners,
-                                       .edges        = edges,
-                                       .middle =
-                                           tni_scale(1 / 3.0, tni_add(v[0], tni_add(v[1], v[2])))};
-        brute_pair         p        = brute_any_pair(&arena, &r, 4, i % BRUTE_KINDS, 1, 10);
-        p.one.g.polytope            = &triangle;
+        tni_leaf leaf = {.vertices = {v[0], v[1], v[2]}};
+        tni_leaf_make(&leaf, tni_normal_of(v));
+        brute_pair p     = brute_any_pair(&arena, &r, 4, i % BRUTE_KINDS, 1, 10);
+        p.one.g.polytope = &leaf.polytope;
         if (i % 3 == 0) p.one.pose.R = p.two.pose.R = tni_identity3();
         const brute_pair  q = {p.two, p.one};
         const tni_nearest a = brute_ask(&p), b = brute_ask(&q);
