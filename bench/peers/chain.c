@@ -11,7 +11,6 @@
 //     yes     never above 1 %, and no joint out by more than 1 cm, a tenth of a rod
 //     ~       worse, but bounded: the motion is not to be trusted
 //     -       above 100 %, not finite, a joint out by more than half a rod, or the engine gave up
-#define _POSIX_C_SOURCE 200809L
 #include "links.h"
 #include "scenes/scenes.h"
 
@@ -19,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const double FRAME = 1.0 / 60, DURATION = 10, SWOLLEN = 0.01, LOST = 1, LOOSE = 0.01,
                     APART = 0.05;
@@ -46,13 +44,6 @@ static const rival rivals[] = {
 };
 enum { RIVALS = sizeof rivals / sizeof *rivals };
 static const peer_options options = {.erp = 0.1, .cfm = 1e-10, .iterations = 100};
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double energy(const tn_state* state)
 {
@@ -169,9 +160,9 @@ static void race_turn(const rival* r, racer* who, double h, double limit)
     tn_why why = {0};
     for (int i = 0; who->world && i < TURN; ++i) {
         if (who->count == TIMES_MAX || who->all > limit) return;
-        const double begun = seconds();
+        const double begun = peer_seconds();
         const bool   good  = r->engine->step(who->world, h, &why);
-        const double took  = seconds() - begun;
+        const double took  = peer_seconds() - begun;
         if (who->all > 0 || took > limit / 2) who->times[who->count++] = took;
         who->all += took;
         if (good) continue;

@@ -12,7 +12,6 @@
 // (drops.h). A run is lost when a number is not finite, a joint is out by 0.5, or something is in
 // something by 0.5 m. It is cut when its steps have taken half a minute (strandbeest: ten times
 // that).
-#define _POSIX_C_SOURCE 200809L
 #include "drops.h"
 #include "scenes/scenes.h"
 
@@ -20,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const double LOST = 0.5, FRAME = 1.0 / 60, PATIENCE = 30;
 
@@ -60,13 +58,6 @@ typedef struct outcome {
     bool   stood, cut;
     tn_why why;
 } outcome;
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double energy(const tn_state* state)
 {
@@ -133,9 +124,9 @@ static outcome run(const drop* d, const setup* s, double h, double duration, dou
     for (int i = 0; i < d->body_count; ++i) poses[i] = d->bodies[i].start;
     if (!world || tn_state_create(d->scene->model, &state) != TN_OK) o.lost_at = 0;
     while (o.lost_at < 0 && o.steps < count && o.seconds < patience) {
-        const double begun = seconds();
+        const double begun = peer_seconds();
         const bool   good  = s->engine->step(world, h, &o.why);
-        o.seconds += seconds() - begun;
+        o.seconds += peer_seconds() - begun;
         s->engine->read(world, poses);
         ++o.steps;
         if (good && good_pose(d, poses)) measure(d, poses, state, E0, &o, h * o.steps);

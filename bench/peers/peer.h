@@ -63,6 +63,8 @@ typedef struct peer_run {
     tn_why why;         ///< of an engine that could not start or gave up; empty: none
 } peer_run;
 
+/// Processor time of this process.
+double   peer_seconds(void);
 peer_run peer_measure(const peer_task* task);
 /// The state where an engine ends, nothing measured on the way; false when it could not get there.
 bool peer_end(const peer_task* task, tn_state* end, tn_why* why);

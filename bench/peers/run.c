@@ -10,7 +10,7 @@
 
 static const double LOST = 0.5; // [m, or the sine of an angle]
 
-static double seconds(void)
+double peer_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -96,9 +96,9 @@ peer_run peer_measure(const peer_task* task)
     const int    count = step_count(task);
     const double E0    = energy(s->start);
     while (run.step_count < count && run.lost_at < 0) {
-        const double begin = seconds();
+        const double begin = peer_seconds();
         const bool   good  = task->engine->step(world, task->h, &run.why);
-        run.seconds += seconds() - begin;
+        run.seconds += peer_seconds() - begin;
         task->engine->read(world, state);
         if (good) {
             ++run.step_count;

@@ -126,11 +126,13 @@ void tni_finder_leave_out(tni_finder* f, const uint8_t* bodies)
     if (f != NULL) f->out = bodies;
 }
 
-// Whether a shape cannot move, or is left out.
+// Whether a shape does not move, or is left out.
 static bool rests(const tni_finder* f, int shape)
 {
-    const int body = f->model->shapes[shape].body;
-    return f->model->bodies[body].dim == 0 || (f->out != NULL && f->out[body]);
+    const int       index = f->model->shapes[shape].body;
+    const tni_body* body  = &f->model->bodies[index];
+    if (body->dim == 0) return body->kind != TN_BODY_KINEMATIC;
+    return f->out != NULL && f->out[index];
 }
 
 static bool is_out(const tni_finder* f, int shape)

@@ -24,6 +24,7 @@
 #include "base/base.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/words.h"
 #include "tenon/io.h"
 #include "tenon/mocap.h"
 
@@ -31,7 +32,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { JOINTS_MAX = 4096, NAME_MAX_BYTES = 127, NUMBER_MAX_BYTES = 120 };
+enum { JOINTS_MAX = 4096, NAME_MAX_BYTES = 127 };
 
 typedef struct joint {
     const char*      name;
@@ -71,11 +72,6 @@ typedef struct reader {
     tn_why*     why;
 } reader;
 
-typedef struct word {
-    const char* text; ///< length 0: the text is at its end
-    int         length;
-} word;
-
 #define TRY(call)                                   \
     do {                                            \
         const tn_result try_result = (call);        \
@@ -106,65 +102,43 @@ static tn_result no_memory(const reader* r)
     return tni_fail(r->why, TN_ERR_MEMORY, "out of memory while reading a motion");
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
 static void skip_blanks(reader* r)
 {
-    while (r->at < r->limit && is_blank(*r->at)) ++r->at;
+    while (r->at < r->limit && tni_is_blank(*r->at)) ++r->at;
 }
 
 static void skip_space(reader* r)
 {
-    for (; r->at < r->limit && (is_blank(*r->at) || *r->at == '\n'); ++r->at) {
+    for (; r->at < r->limit && (tni_is_blank(*r->at) || *r->at == '\n'); ++r->at) {
         r->line += *r->at == '\n';
     }
 }
 
 static bool ends_word(char c)
 {
-    return is_blank(c) || c == '\n' || c == '{' || c == '}' || c == ':';
+    return tni_is_blank(c) || c == '\n' || c == '{' || c == '}' || c == ':';
 }
 
 // A word, a brace or a colon. The reader stays before it: it is where messages point to.
-static word peek(reader* r)
+static tni_word peek(reader* r)
 {
     skip_space(r);
-    word w = {r->at, 0};
+    tni_word w = {r->at, 0};
     while (w.text + w.length < r->limit && !ends_word(w.text[w.length]) && w.length < INT_MAX)
         ++w.length;
     if (w.length == 0 && r->at < r->limit) w.length = 1;
     return w;
 }
 
-static char lower(char c)
+static tni_quoted shown(tni_word w)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool is_word(word w, const char* wanted)
-{
-    if (w.length != (int)strlen(wanted)) return false;
-    for (int i = 0; i < w.length; ++i) {
-        if (lower(w.text[i]) != lower(wanted[i])) return false;
-    }
-    return true;
-}
-
-// The word as messages show it, cut and cleaned.
-static tni_quoted shown(word w)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.*s", w.length < 60 ? w.length : 60, w.text);
-    return w.length > 0 ? tni_quote(text) : (tni_quoted){"the end of the text"};
+    return tni_word_shown(w, "the end of the text");
 }
 
 static tn_result expect(reader* r, const char* wanted, const char* where)
 {
-    const word w = peek(r);
-    if (!is_word(w, wanted))
+    const tni_word w = peek(r);
+    if (!tni_word_is(w, wanted))
         return FAIL(r, w.text, "expected '%s' %s, found %s", wanted, where, shown(w).text);
     r->at += w.length;
     return TN_OK;
@@ -172,48 +146,24 @@ static tn_result expect(reader* r, const char* wanted, const char* where)
 
 // ---- Numbers -----------------------------------------------------------------------------------
 
-// The word as tn_parse_number() wants it: no plus, digits on both sides of the point, no zeros in
-// front.
-static int plain_number(word w, char plain[NUMBER_MAX_BYTES + 8])
-{
-    int i = 0, n = 0;
-    if (i < w.length && (w.text[i] == '-' || w.text[i] == '+')) {
-        if (w.text[i++] == '-') plain[n++] = '-';
-    }
-    while (i + 1 < w.length && w.text[i] == '0' && w.text[i + 1] >= '0' && w.text[i + 1] <= '9')
-        ++i;
-    const bool bare = i + 1 < w.length && w.text[i] == '.'; // ".5", not "."
-    if (bare) plain[n++] = '0';
-    for (; i < w.length; ++i) {
-        plain[n++]      = w.text[i];
-        const char next = i + 1 < w.length ? w.text[i + 1] : 'e';
-        if (w.text[i] == '.' && !bare && (next == 'e' || next == 'E')) plain[n++] = '0';
-    }
-    return n;
-}
-
 static tn_result read_number(reader* r, const char* what, double* value)
 {
-    char        plain[NUMBER_MAX_BYTES + 8];
-    const word  w = peek(r);
-    const char* end;
+    const tni_word w = peek(r);
     if (w.length == 0) return FAIL(r, w.text, "the text ends where %s should stand", what);
-    if (w.length > NUMBER_MAX_BYTES)
-        return FAIL(r, w.text, "a number of more than %d characters", NUMBER_MAX_BYTES);
-    const int  length = plain_number(w, plain);
-    const bool good   = tn_parse_number(plain, plain + length, &end, value);
-    if (end != plain + length || length == 0)
-        return FAIL(r, w.text, "%s: %s is not a number", what, shown(w).text);
-    if (!good) return FAIL(r, w.text, "%s: %s is too large", what, shown(w).text);
-    r->at += w.length;
-    return TN_OK;
+    switch (tni_word_number(w, value)) {
+    case TNI_NUMBER_LONG:
+        return FAIL(r, w.text, "a number of more than %d characters", TNI_NUMBER_BYTES);
+    case TNI_NUMBER_NONE: return FAIL(r, w.text, "%s: %s is not a number", what, shown(w).text);
+    case TNI_NUMBER_LARGE: return FAIL(r, w.text, "%s: %s is too large", what, shown(w).text);
+    default: r->at += w.length; return TN_OK;
+    }
 }
 
 // A whole number from lower to upper.
 static tn_result read_count(reader* r, const char* what, int lower_end, int upper_end, int* count)
 {
-    double     value = 0;
-    const word w     = peek(r);
+    double         value = 0;
+    const tni_word w     = peek(r);
     TRY(read_number(r, what, &value));
     const bool inside = value >= lower_end && value <= upper_end;
     *count            = inside ? (int)value : 0;
@@ -231,7 +181,7 @@ static tn_result read_offset(reader* r, tn_vec3* offset)
 
 // ---- The skeleton ------------------------------------------------------------------------------
 
-static tn_result check_name(const reader* r, word w)
+static tn_result check_name(const reader* r, tni_word w)
 {
     const tn_mocap* m = r->mocap;
     if (w.length == 0) return FAIL(r, w.text, "a joint has no name");
@@ -258,10 +208,10 @@ static tn_result open_joint(reader* r)
 {
     tn_mocap* m = r->mocap;
     skip_blanks(r);
-    word w = {r->at, 0};
+    tni_word w = {r->at, 0};
     while (r->at < r->limit && *r->at != '\n' && *r->at != '{') ++r->at;
     w.length = (int)(r->at - w.text);
-    while (w.length > 0 && is_blank(w.text[w.length - 1])) --w.length;
+    while (w.length > 0 && tni_is_blank(w.text[w.length - 1])) --w.length;
     TRY(check_name(r, w));
     if (m->joint_count == m->room) return FAIL(r, w.text, "more than %d joints", JOINTS_MAX);
     char* name = TNI_TAKE(&m->arena, char, w.length + 1);
@@ -290,9 +240,9 @@ static tn_result read_channel(reader* r, joint* j)
 {
     static const char* const names[] = {"Xposition", "Yposition", "Zposition",
                                         "Xrotation", "Yrotation", "Zrotation"};
-    const word               w       = peek(r);
+    const tni_word           w       = peek(r);
     int                      k       = 0;
-    while (k < 6 && !is_word(w, names[k])) ++k;
+    while (k < 6 && !tni_word_is(w, names[k])) ++k;
     if (k == 6) {
         char text[64];
         snprintf(text, sizeof text, "%.*s", w.length < 60 ? w.length : 60, w.text);
@@ -321,7 +271,7 @@ static tn_result read_channels(reader* r, joint* j)
     return TN_OK;
 }
 
-static tn_result close_joint(reader* r, word w)
+static tn_result close_joint(reader* r, tni_word w)
 {
     const joint* j = &r->mocap->joints[r->current];
     if (!j->placed) return FAIL(r, w.text, "joint '%.60s' has no OFFSET", j->name);
@@ -333,10 +283,10 @@ static tn_result close_joint(reader* r, word w)
 static tn_result read_inside(reader* r)
 {
     static const char* const words[] = {"OFFSET", "CHANNELS", "JOINT", "End", "}"};
-    const word               w       = peek(r);
+    const tni_word           w       = peek(r);
     joint*                   j       = &r->mocap->joints[r->current];
     int                      k       = 0;
-    while (k < 5 && !is_word(w, words[k])) ++k;
+    while (k < 5 && !tni_word_is(w, words[k])) ++k;
     if (k == 5)
         return FAIL(r, w.text,
                     "expected OFFSET, CHANNELS, JOINT, End Site or '}' in joint '%.60s', "
@@ -362,9 +312,9 @@ static tn_result read_skeleton(reader* r)
             TRY(read_inside(r));
             continue;
         }
-        const word w = peek(r);
-        if (is_word(w, "MOTION") && r->mocap->joint_count > 0) return TN_OK;
-        if (!is_word(w, "ROOT"))
+        const tni_word w = peek(r);
+        if (tni_word_is(w, "MOTION") && r->mocap->joint_count > 0) return TN_OK;
+        if (!tni_word_is(w, "ROOT"))
             return FAIL(r, w.text, "expected ROOT%s, found %s",
                         r->mocap->joint_count > 0 ? " or MOTION" : "", shown(w).text);
         r->at += w.length;
@@ -389,7 +339,7 @@ static void end_line(rhythm* t, const char* at, int channels)
     t->odd_count = t->count;
 }
 
-static tn_result wrong_count(const reader* r, const rhythm* t, word w, int frame, int number)
+static tn_result wrong_count(const reader* r, const rhythm* t, tni_word w, int frame, int number)
 {
     const tn_mocap* m = r->mocap;
     if (t->odd != NULL && t->odd_count > m->channel_count && w.length > 0 && r->line == t->odd_line)
@@ -411,8 +361,8 @@ static tn_result read_values(reader* r)
     rhythm      t     = {.line = r->line};
     for (int frame = 0; frame < m->frame_count; ++frame) {
         for (int i = 0; i < m->channel_count; ++i) {
-            char       what[40];
-            const word w = peek(r);
+            char           what[40];
+            const tni_word w = peek(r);
             if (r->line != t.line) {
                 end_line(&t, after, m->channel_count);
                 t.line = r->line, t.count = 0;
@@ -425,7 +375,7 @@ static tn_result read_values(reader* r)
             after = r->at;
         }
     }
-    const word w = peek(r);
+    const tni_word w = peek(r);
     if (w.length == 0) return TN_OK;
     if (r->line == t.line && strchr("+-.0123456789", w.text[0]) != NULL) ++t.count;
     end_line(&t, r->line == t.line ? w.text : after, m->channel_count);
@@ -442,7 +392,7 @@ static tn_result read_motion(reader* r)
     TRY(expect(r, "Frame", "after the number of frames"));
     TRY(expect(r, "Time", "after 'Frame'"));
     TRY(expect(r, ":", "after 'Frame Time'"));
-    const word w = peek(r);
+    const tni_word w = peek(r);
     TRY(read_number(r, "Frame Time", &m->frame_time));
     if (!(m->frame_time > 0)) return FAIL(r, w.text, "Frame Time must be > 0");
     if (!(m->frame_time * m->frame_count < 1e9)) return FAIL(r, w.text, "Frame Time is too long");

@@ -15,6 +15,7 @@
 // believed of the file, and memory is in proportion to its length.
 #include "io/file.h"
 #include "io/json.h"
+#include "io/words.h"
 #include "tenon/io.h"
 
 #include <limits.h>
@@ -22,7 +23,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { NUMBER_MAX_BYTES = 120, STL_HEAD = 84, STL_FACET = 50 };
+enum { STL_HEAD = 84, STL_FACET = 50 };
 
 typedef struct mesh_block {
     tn_mesh mesh;
@@ -38,11 +39,6 @@ typedef struct reader {
     tn_mesh*    mesh;                         ///< NULL: the first pass
     tn_why*     why;
 } reader;
-
-typedef struct word {
-    const char* text; ///< length 0: there is none
-    int         length;
-} word;
 
 #define TRY(call)                                   \
     do {                                            \
@@ -70,41 +66,21 @@ static tn_result fail_at(const reader* r, const char* at, const char* format, ..
 
 // ---- Words and numbers -------------------------------------------------------------------------
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
 static bool is_space(char c)
 {
-    return is_blank(c) || c == '\n';
+    return tni_is_blank(c) || c == '\n';
 }
 
-static char lower(char c)
+static tni_quoted shown(tni_word w)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool is_word(word w, const char* wanted)
-{
-    if (w.length != (int)strlen(wanted)) return false;
-    for (int i = 0; i < w.length; ++i)
-        if (lower(w.text[i]) != wanted[i]) return false;
-    return true;
-}
-
-static tni_quoted shown(word w)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.*s", w.length < 60 ? w.length : 60, w.text);
-    return w.length > 0 ? tni_quote(text) : (tni_quoted){"nothing"};
+    return tni_word_shown(w, "nothing");
 }
 
 // The next word, wherever it stands.
-static word next_word(reader* r)
+static tni_word next_word(reader* r)
 {
     for (; r->at < r->limit && is_space(*r->at); ++r->at) r->line += *r->at == '\n';
-    word w = {r->at, 0};
+    tni_word w = {r->at, 0};
     while (r->at < r->limit && !is_space(*r->at)) ++r->at, ++w.length;
     return w;
 }
@@ -119,7 +95,7 @@ static bool skip_continuation(reader* r)
 {
     const char* at = r->at + 1;
     if (r->at >= r->limit || *r->at != '\\') return false;
-    while (at < r->limit && is_blank(*at)) ++at;
+    while (at < r->limit && tni_is_blank(*at)) ++at;
     if (at >= r->limit || *at != '\n') return false;
     r->at = at + 1;
     ++r->line;
@@ -127,51 +103,29 @@ static bool skip_continuation(reader* r)
 }
 
 // The next word of an OBJ statement.
-static word next_in_line(reader* r)
+static tni_word next_in_line(reader* r)
 {
     for (;;) {
-        if (r->at < r->limit && is_blank(*r->at)) ++r->at;
+        if (r->at < r->limit && tni_is_blank(*r->at)) ++r->at;
         else if (!skip_continuation(r)) break;
     }
-    word w = {r->at, 0};
+    tni_word w = {r->at, 0};
     if (r->at < r->limit && *r->at == '#') skip_line(r);
     while (r->at < r->limit && !is_space(*r->at) && *r->at != '#' && *r->at != '\\')
         ++r->at, ++w.length;
     if (w.length == 0 && r->at < r->limit && *r->at == '\\') ++r->at, w.length = 1;
-    return w.text < r->at && *w.text == '#' ? (word){r->at, 0} : w;
+    return w.text < r->at && *w.text == '#' ? (tni_word){r->at, 0} : w;
 }
 
-// As tn_parse_number() wants it: no plus, digits on both sides of the point, no zeros in front.
-static int plain_number(word w, char plain[NUMBER_MAX_BYTES + 8])
+static tn_result to_number(const reader* r, tni_word w, double* value)
 {
-    int i = 0, n = 0;
-    if (i < w.length && (w.text[i] == '-' || w.text[i] == '+')) {
-        if (w.text[i++] == '-') plain[n++] = '-';
+    switch (tni_word_number(w, value)) {
+    case TNI_NUMBER_LONG:
+        return fail_at(r, w.text, "a number of more than %d characters", TNI_NUMBER_BYTES);
+    case TNI_NUMBER_NONE: return fail_at(r, w.text, "expected a number, found %s", shown(w).text);
+    case TNI_NUMBER_LARGE: return fail_at(r, w.text, "%s is too large", shown(w).text);
+    default: return TN_OK;
     }
-    while (i + 1 < w.length && w.text[i] == '0' && w.text[i + 1] >= '0' && w.text[i + 1] <= '9')
-        ++i;
-    const bool bare = i + 1 < w.length && w.text[i] == '.'; // ".5", not "."
-    if (bare) plain[n++] = '0';
-    for (; i < w.length; ++i) {
-        plain[n++]      = w.text[i];
-        const char next = i + 1 < w.length ? w.text[i + 1] : 'e';
-        if (w.text[i] == '.' && !bare && (next == 'e' || next == 'E')) plain[n++] = '0';
-    }
-    return n;
-}
-
-static tn_result to_number(const reader* r, word w, double* value)
-{
-    char        plain[NUMBER_MAX_BYTES + 8];
-    const char* end;
-    if (w.length > NUMBER_MAX_BYTES)
-        return fail_at(r, w.text, "a number of more than %d characters", NUMBER_MAX_BYTES);
-    const int  length = plain_number(w, plain);
-    const bool good   = tn_parse_number(plain, plain + length, &end, value);
-    if (length == 0 || end != plain + length)
-        return fail_at(r, w.text, "expected a number, found %s", shown(w).text);
-    if (!good) return fail_at(r, w.text, "%s is too large", shown(w).text);
-    return TN_OK;
 }
 
 static void put_vertex(reader* r, const double x[3])
@@ -193,8 +147,8 @@ static void put_triangle(reader* r, int a, int b, int c)
 
 static tn_result expect(reader* r, const char* wanted)
 {
-    const word w = next_word(r);
-    return is_word(w, wanted)
+    const tni_word w = next_word(r);
+    return tni_word_is(w, wanted)
                ? TN_OK
                : fail_at(r, w.text, "expected '%s', found %s", wanted, shown(w).text);
 }
@@ -221,11 +175,11 @@ static tn_result read_solids(reader* r)
 {
     bool inside = false;
     for (;;) {
-        const word w = next_word(r);
+        const tni_word w = next_word(r);
         if (w.length == 0 && !inside) return TN_OK;
-        if (inside && is_word(w, "facet")) {
+        if (inside && tni_word_is(w, "facet")) {
             TRY(read_facet(r));
-        } else if (is_word(w, inside ? "endsolid" : "solid")) {
+        } else if (tni_word_is(w, inside ? "endsolid" : "solid")) {
             inside = !inside;
             skip_line(r); // its name
         } else {
@@ -237,7 +191,7 @@ static tn_result read_solids(reader* r)
 
 // ---- OBJ ---------------------------------------------------------------------------------------
 
-static bool is_known(word w)
+static bool is_known(tni_word w)
 {
     static const char* const words[] = {
         "vt",        "vn",    "vp",       "o",        "g",    "s",      "mg",     "usemtl",
@@ -246,7 +200,7 @@ static bool is_known(word w)
         "con",       "bevel", "c_interp", "d_interp", "lod",  "usemap", "maplib", "shadow_obj",
         "trace_obj", "ctech", "stech",    "call",     "csh"};
     for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
-        if (is_word(w, words[i])) return true;
+        if (tni_word_is(w, words[i])) return true;
     return false;
 }
 
@@ -254,7 +208,7 @@ static tn_result read_vertex(reader* r)
 {
     double x[3];
     for (int k = 0; k < 3; ++k) {
-        const word w = next_in_line(r);
+        const tni_word w = next_in_line(r);
         if (w.length == 0) return fail_at(r, w.text, "a vertex has three numbers, not %d", k);
         TRY(to_number(r, w, &x[k]));
     }
@@ -263,7 +217,7 @@ static tn_result read_vertex(reader* r)
 }
 
 // "7", "-1", "7/1", "7//3", "7/1/3"
-static tn_result to_index(const reader* r, word w, int* index)
+static tn_result to_index(const reader* r, tni_word w, int* index)
 {
     int        i      = 0;
     int64_t    number = 0;
@@ -286,7 +240,7 @@ static tn_result read_face(reader* r)
 {
     int corners[3], count = 0;
     for (;; ++count) {
-        const word w = next_in_line(r);
+        const tni_word w = next_in_line(r);
         if (w.length == 0 && count < 3)
             return fail_at(r, w.text, "a face has three corners or more, not %d", count);
         if (w.length == 0) return TN_OK;
@@ -299,9 +253,9 @@ static tn_result read_face(reader* r)
 static tn_result read_statements(reader* r)
 {
     while (r->at < r->limit) {
-        const word w = next_in_line(r);
-        if (is_word(w, "v")) TRY(read_vertex(r));
-        else if (is_word(w, "f")) TRY(read_face(r));
+        const tni_word w = next_in_line(r);
+        if (tni_word_is(w, "v")) TRY(read_vertex(r));
+        else if (tni_word_is(w, "f")) TRY(read_face(r));
         else if (w.length > 0 && !is_known(w))
             return fail_at(r, w.text, "%s is no statement of an OBJ file", shown(w).text);
         while (next_in_line(r).length > 0) {} // what is left of it
@@ -403,8 +357,8 @@ static bool ends_in_stl(const char* name)
 {
     const size_t length = strlen(name);
     if (length < 4) return false;
-    const word end = {name + length - 4, 4};
-    return is_word(end, ".stl");
+    const tni_word end = {name + length - 4, 4};
+    return tni_word_is(end, ".stl");
 }
 
 static tn_result not_stl(const reader* r, size_t length)
@@ -434,7 +388,7 @@ tn_result tn_mesh_parse(const tn_host* host, const char* name, const char* bytes
     const uint64_t exact = (uint64_t)STL_FACET * count + STL_HEAD;
     if (count > 0 && exact == length) return read_binary(&given, &r, count, mesh);
     reader ahead = r;
-    if (is_word(next_word(&ahead), "solid")) return read_text(&given, &r, read_solids, mesh);
+    if (tni_word_is(next_word(&ahead), "solid")) return read_text(&given, &r, read_solids, mesh);
     if (!ends_in_stl(name)) return read_text(&given, &r, read_statements, mesh);
     return count > 0 && exact < length ? read_binary(&given, &r, count, mesh) : not_stl(&r, length);
 }

@@ -73,7 +73,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     tni_auxiliary* a = &s->system->auxiliary;
     if (s->settings.impulse.contacts == TN_CONTACTS_DIRECT) a->direct_rows = INT32_MAX;
     if (s->settings.impulse.contacts == TN_CONTACTS_SWEEPS) a->direct_rows = 0;
-    a->enough   = 1e-8; // of speeds: what comes of it is corrected in places
+    a->enough   = 1e-9; // of speeds: what comes of it is corrected in places
     a->turns    = true;
     a->sweeps   = s->settings.impulse.sweeps;
     a->shock    = s->settings.impulse.shock;
@@ -112,6 +112,14 @@ tn_result tni_impulse_solve(tn_stepper* s, const double* b, bool exact, tn_why* 
     if (result != TN_ERR_DIVERGED || !s->system->auxiliary.report.jammed) return result;
     ++s->impulse.jams;
     return TN_OK;
+}
+
+tn_result tni_impulse_improve(tn_stepper* s, tn_why* why)
+{
+    const tn_result result = tni_impulse_solve(s, NULL, false, why);
+    for (int i = 0; result == TN_OK && i < s->model->u_count; ++i)
+        s->impulse.plus[i] += s->system->answer[i];
+    return result;
 }
 
 // u+ from the solve with b = h/2 f - h^2 K' w, and the rates asked for.
@@ -155,10 +163,12 @@ static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
 
 tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const tni_place at     = tni_place_of(&s->now);
-    tn_result       result = TN_OK;
-    s->system->stiffness   = NULL;
-    s->system->within      = h;
+    const tni_place at              = tni_place_of(&s->now);
+    tn_result       result          = TN_OK;
+    s->system->auxiliary.stop_count = 0; // those of the landing before
+    s->system->auxiliary.ready      = false;
+    s->system->stiffness            = NULL;
+    s->system->within               = h;
     if (!s->kept) result = factor(s, &s->now, report, why);
     s->kept = false;
     if (result != TN_OK) return result;
@@ -233,8 +243,7 @@ static bool correct(tn_stepper* s, double h, double tolerance, tni_closing* near
         if (c.error <= tolerance) return true;
         if (round == s->settings.impulse.iterations || since > PATIENCE || !(c.error < diverged))
             return false;
-        if (tni_impulse_solve(s, NULL, false, NULL) != TN_OK) return false;
-        for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
+        if (tni_impulse_improve(s, NULL) != TN_OK) return false;
         ++report->iteration_count;
     }
 }

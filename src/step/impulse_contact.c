@@ -31,8 +31,7 @@ enum {
     PREVIEW_ROUNDS = 3,
     PART_ROUNDS    = 10,
     JOINT_ROUNDS   = 10,
-    STALLED        = 4,
-    ROUGH_ROUNDS   = 2
+    STALLED        = 4
 };
 
 static const double rough   = 1e-4; // joint error with which a preview will do
@@ -41,6 +40,7 @@ static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/
 static const double lands   = 1e-5; // what is as near as this at the end is in contact
 static const double slips   = 1e-6; // of a way [m or rad] in a step that was not foreseen
 static const double deeper  = 2e-4; // [m or rad] than before: a step that ends so is too long
+static const double share   = 1e-3; // of the kinetic energy that stops may put in
 static const double push    = 0.8;  // of a penetration that is taken away in a step
 
 static tni_auxiliary* stops_of(tn_stepper* s)
@@ -196,20 +196,13 @@ static tn_result correct_joints(tn_stepper* s, double h, double tolerance, tni_c
         const tni_closing c = tni_impulse_fly(s, h);
         if (!keep(s, &c, c.error, &least, nearest) && round > 0) break;
         if (!(least > tolerance)) break;
-        result = tni_impulse_solve(s, NULL, false, why);
+        result = tni_impulse_improve(s, why);
         if (result != TN_OK) break;
-        for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
         ++report->iteration_count;
     }
     a->stop_count = count;
     a->ready      = false;
     return result;
-}
-
-// How exactly conditions are to be met in a round: what the first ones ask for will change yet.
-static double enough_of(int round)
-{
-    return round < ROUGH_ROUNDS ? (round == 0 ? 1e-4 : 1e-6) : 1e-8;
 }
 
 // Joints and gaps. *closed: the joints are.
@@ -223,17 +216,14 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing*
     *nearest = (tni_closing){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.asked, s->impulse.goal, n);
-        stops_of(s)->enough = enough_of(round);
-        result              = tni_impulse_solve_kick(s, h, why);
-        stops_of(s)->enough = enough_of(ROUNDS_MAX);
+        result = tni_impulse_solve_kick(s, h, why);
         if (result != TN_OK) return result;
         const tni_closing c     = tni_impulse_fly(s, h);
         const double      error = fmax(c.error, correct_gaps(s, h)), before = least;
         if (round == 0) nearest->begun = c.error;
         (void)keep(s, &c, error, &least, nearest);
-        since           = least < 0.5 * before ? 0 : since + 1;
-        const bool fine = round >= ROUGH_ROUNDS || h * stops_of(s)->report.residual <= tolerance;
-        if ((least <= tolerance && fine) || since > STALLED || !(error < 1e6)) break;
+        since = least < 0.5 * before ? 0 : since + 1;
+        if (least <= tolerance || since > STALLED || !(error < 1e6)) break;
         for (int i = 0; i < n; ++i) s->impulse.goal[i] += s->impulse.asked[i];
         ++report->iteration_count;
     }
@@ -257,8 +247,41 @@ static double deepest(const tni_auxiliary* a)
     return most;
 }
 
+// s->next by what takes joint errors away, and does what stops want.
+static tn_result move_places(tn_stepper* s, tn_why* why)
+{
+    const tn_model* model = s->model;
+    for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] = -s->system->C[i];
+    for (int i = 0; i < model->constraint_count; ++i) { // speeds have no place
+        const tni_constraint* c = &model->constraints[i];
+        for (int k = c->held_count; k < c->row_count; ++k) s->impulse.asked[c->row_start + k] = 0;
+    }
+    const tn_result result = tni_impulse_solve(s, NULL, false, why);
+    if (result == TN_OK) tni_advance(model, s->next.q, s->system->answer, s->next.q);
+    return result;
+}
+
+// Joints of s->next alone, by as little as it takes, after what pushed things apart.
+static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
+{
+    tni_auxiliary*  a      = stops_of(s);
+    const tni_place at     = tni_place_of(&s->next);
+    const int       count  = a->stop_count;
+    tn_result       result = TN_OK;
+    int             worst;
+    a->stop_count = 0;
+    for (int round = 0; round < JOINT_ROUNDS && result == TN_OK; ++round) {
+        if (!(tni_system_position_error(s->system, &worst) > tolerance)) break;
+        result = move_places(s, why);
+        if (result == TN_OK) tni_system_look(s->system, &at);
+    }
+    a->stop_count = count;
+    report->unclosed_count += tni_system_position_error(s->system, &worst) > fmax(tolerance, 1e-9);
+    return result;
+}
+
 // Moves s->next, of which the system has had a look, and nothing else.
-static tn_result part(tn_stepper* s, double tolerance, tn_why* why)
+static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary*  a      = stops_of(s);
     const tn_model* model  = s->model;
@@ -282,20 +305,13 @@ static tn_result part(tn_stepper* s, double tolerance, tn_why* why)
             done          = done && stop->want[0] <= beyond;
         }
         if (done) break;
-        for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] = -s->system->C[i];
-        for (int i = 0; i < model->constraint_count; ++i) { // speeds have no place
-            const tni_constraint* c = &model->constraints[i];
-            for (int k = c->held_count; k < c->row_count; ++k)
-                s->impulse.asked[c->row_start + k] = 0;
-        }
-        result = tni_impulse_solve(s, NULL, false, why);
+        result = move_places(s, why);
         if (result != TN_OK) break;
-        tni_advance(model, s->next.q, s->system->answer, s->next.q);
         tni_system_look(s->system, &at);
     }
     a->quiet = false;
     a->ready = false;
-    return result;
+    return result == TN_OK ? close_places(s, tolerance, report, why) : result;
 }
 
 // A row of balls passes a blow on, one stop a time.
@@ -313,9 +329,8 @@ static tn_result preview(tn_stepper* s, double h, tn_why* why)
     for (int round = 0; round <= PREVIEW_ROUNDS; ++round) {
         const tni_closing c = tni_impulse_fly(s, h);
         if (!(c.error > rough) || round == PREVIEW_ROUNDS) break;
-        result = tni_impulse_solve(s, NULL, false, why);
+        result = tni_impulse_improve(s, why);
         if (result != TN_OK) return result;
-        for (int i = 0; i < s->model->u_count; ++i) s->impulse.plus[i] += s->system->answer[i];
     }
     return result;
 }
@@ -380,6 +395,19 @@ static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_
     return hit && result == TN_OK ? meet(s, h, blows, report, why) : result;
 }
 
+// What stops have put into the motion by pushing things back that had turned too far for straight lines.
+static bool gains(tn_stepper* s)
+{
+    const tni_auxiliary* a   = stops_of(s);
+    double               sum = 0;
+    for (int i = 0; i < a->stop_count; ++i) {
+        const tni_stop* stop = &a->stops[i];
+        if (pushes(stop))
+            sum += stop->force[0] * fmax(0, stop->start[0] + stop->want[0] + stop->left[0]);
+    }
+    return sum > share * tni_system_kinetic(s->system, s->impulse.plus);
+}
+
 static double deepest_at_start(const tni_auxiliary* a)
 {
     double most = 0;
@@ -399,7 +427,8 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closi
         if (result != TN_OK || !*closed || pass == MORE_MAX) break;
         result = meet_more(s, h, &blows, &again, report, why);
     }
-    return result == TN_OK && *closed ? part(s, tolerance, why) : result;
+    if (result == TN_OK && *closed && !s->impulse.last && gains(s)) *closed = false;
+    return result == TN_OK && *closed ? part(s, tolerance, report, why) : result;
 }
 
 // ---- Land ----------------------------------------------------------------------------------------

@@ -13,9 +13,12 @@
 // the state alone. Islands are named by their first part; no order of visiting plays a role.
 #include "step/stepper.h"
 
+#include "base/groups.h"
+
 #include <math.h>
 
-static const double met = 1e-9; // a gap [m] that is none
+static const double met       = 1e-9; // a gap [m] that is none
+static const double passed_by = 1e-4; // [m or rad]: what is as far beyond a stop does not rest
 
 static const tni_plan* plan_of(const tn_stepper* s)
 {
@@ -163,19 +166,6 @@ void tni_sleep_settle(tn_stepper* s)
 
 // ---- Who will --------------------------------------------------------------------------------------
 
-static int root_of(int* up, int i)
-{
-    while (up[i] != i) i = up[i] = up[up[i]];
-    return i;
-}
-
-// The lower number is the root.
-static void tie(int* up, int a, int b)
-{
-    a = root_of(up, a), b = root_of(up, b);
-    up[a > b ? a : b] = a > b ? b : a;
-}
-
 static void measure_speeds(tn_stepper* s, double h)
 {
     tni_sleep_work* work  = &s->sleep;
@@ -214,7 +204,7 @@ static void find_islands(tn_stepper* s)
         const int one = model->springs[i].body1, two = model->springs[i].body2;
         if (model->bodies[one].node < 0 || model->bodies[two].node < 0) continue;
         if (!work->bodies[one] && !work->bodies[two])
-            tie(work->up, part_of(s, one), part_of(s, two));
+            (void)tni_tie(work->up, part_of(s, one), part_of(s, two));
     }
     for (int i = 0; i < a->stop_count; ++i) {
         int bodies[2];
@@ -222,26 +212,31 @@ static void find_islands(tn_stepper* s)
         const bool free1 = model->bodies[bodies[0]].node >= 0,
                    free2 = model->bodies[bodies[1]].node >= 0;
         if (free1 && free2 && a->stops[i].force[0] > 0)
-            tie(work->up, part_of(s, bodies[0]), part_of(s, bodies[1]));
+            (void)tni_tie(work->up, part_of(s, bodies[0]), part_of(s, bodies[1]));
     }
     for (int c = 0; c < n; ++c) work->energy[c] = HUGE_VAL, work->mass[c] = 0;
     for (int c = 0; c < n; ++c) {
         if (work->asleep[c]) continue;
-        double* least = &work->energy[root_of(work->up, c)];
+        double* least = &work->energy[tni_root_of(work->up, c)];
         *least        = fmin(*least, work->restless[c] ? 0 : work->still[c]);
     }
     for (int i = 0; i < a->stop_count; ++i) {
         const tni_stop* stop = &a->stops[i];
         int             bodies[2];
         tni_stop_bodies(a, stop, bodies);
+        const bool passed = stop->gap < -passed_by;
+        for (int side = 0; side < 2 && passed; ++side) {
+            if (model->bodies[bodies[side]].node >= 0)
+                work->energy[tni_root_of(work->up, part_of(s, bodies[side]))] = 0;
+        }
         for (int side = 0; side < 2 && stop->limit < 0 && stop->force[0] > 0; ++side) {
             const tni_body *own   = &model->bodies[bodies[side]],
                            *other = &model->bodies[bodies[1 - side]];
             if (own->node < 0) continue;
-            const int root = root_of(work->up, part_of(s, bodies[side]));
+            const int root = tni_root_of(work->up, part_of(s, bodies[side]));
             work->mass[root] += 1;
-            if (other->kind == TN_BODY_KINEMATIC || stop->touch.surface1.x != 0 ||
-                stop->touch.surface1.y != 0 || stop->touch.surface1.z != 0)
+            if (other->kind == TN_BODY_KINEMATIC || tni_max_abs(stop->touch.surface1) > 0 ||
+                tni_max_abs(stop->touch.surface2) > 0)
                 work->energy[root] = 0;
         }
     }
@@ -256,7 +251,7 @@ void tni_sleep_end(tn_stepper* s, double h)
     find_islands(s);
     for (int c = 0; c < plan_of(s)->component_count; ++c) {
         if (work->asleep[c]) continue;
-        const int root = root_of(work->up, c);
+        const int root = tni_root_of(work->up, c);
         if (work->mass[root] > 0 && work->energy[root] >= s->settings.impulse.sleep)
             work->still[c] = -1 - root;
     }

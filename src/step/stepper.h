@@ -148,6 +148,8 @@ TN_NODISCARD tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report*
 TN_NODISCARD tn_result tni_impulse_solve(tn_stepper* s, const double* b, bool exact, tn_why* why);
 /// u+ that has the rates s->impulse.asked, with the stops as they are.
 TN_NODISCARD tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why);
+/// u+ += the answer to what is asked of the rows, with no other force.
+TN_NODISCARD tn_result tni_impulse_improve(tn_stepper* stepper, tn_why* why);
 /// Flies to s->next with u+ and looks there; s->impulse.asked <- what a correction is asked for.
 tni_closing tni_impulse_fly(tn_stepper* s, double h);
 

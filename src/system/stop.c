@@ -154,20 +154,26 @@ double tni_stops_velocity_error(const tni_auxiliary* a)
 
 // --- which stops are there ------------------------------------------------------------------------
 
-static const tni_stop* stop_of(const tni_stop* stops, int count, uint64_t id)
-{
-    for (int i = 0; i < count; ++i) {
-        if (stops[i].id == id) return &stops[i];
-    }
-    return NULL;
-}
-
-static tni_stop* known_stop(tni_auxiliary* a, int count, uint64_t id)
+static tni_stop* stop_of(tni_auxiliary* a, int count, uint64_t id)
 {
     for (int i = 0; i < count; ++i) {
         if (a->stops[i].id == id) return &a->stops[i];
     }
     return NULL;
+}
+
+static double limit_gap(const tni_auxiliary* a, int limit, const tni_view* views, const double* z)
+{
+    return tni_limit_row(a->model, &a->model->limits[limit], views, z).C;
+}
+
+// Touches within reach into a->found; more than there is room for: a->full.
+static int find(tni_auxiliary* a, const tni_view* views, double reach)
+{
+    if (a->finder == NULL) return 0;
+    const int found = tni_find_touches(a->finder, views, reach, a->found, a->stop_capacity);
+    if (found > a->stop_capacity) a->full = true;
+    return found;
 }
 
 static size_t constraint_end(const tni_auxiliary* a)
@@ -230,6 +236,7 @@ static bool add_found(tni_auxiliary* a, int found)
     return !a->full;
 }
 
+// What stops that were there before pushed with.
 static void keep_forces(tni_auxiliary* a, int before)
 {
     for (int i = 0; i < a->stop_count; ++i) {
@@ -246,11 +253,9 @@ bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, do
 {
     if (a->stop_capacity == 0) return true;
     const int before = begin_anew(a);
-    if (a->finder != NULL &&
-        !add_found(a, tni_find_touches(a->finder, views, reach, a->found, a->stop_capacity)))
-        return false;
+    if (!add_found(a, find(a, views, reach))) return false;
     for (int i = 0; i < a->model->limit_count; ++i) {
-        if (tni_limit_row(a->model, &a->model->limits[i], views, z).C > reach) continue;
+        if (limit_gap(a, i, views, z) > reach) continue;
         const tni_stop stop = limit_stop(a->model, i);
         if (!add(a, &stop)) return false;
     }
@@ -269,10 +274,7 @@ bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* en
         !add_found(a, tni_find_ahead(a->finder, start, end, a->found, a->stop_capacity)))
         return false;
     for (int i = 0; i < a->model->limit_count; ++i) {
-        const tni_limit* limit = &a->model->limits[i];
-        if (tni_limit_row(a->model, limit, start, z).C > near &&
-            tni_limit_row(a->model, limit, end, z).C > 0)
-            continue;
+        if (limit_gap(a, i, start, z) > near && limit_gap(a, i, end, z) > 0) continue;
         const tni_stop stop = limit_stop(a->model, i);
         if (!add(a, &stop)) return false;
     }
@@ -285,12 +287,10 @@ bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* en
 int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
 {
     const int known = a->stop_count;
-    int       found = 0, more = 0;
-    if (a->finder != NULL)
-        found = tni_find_touches(a->finder, views, -reach, a->found, a->stop_capacity);
-    if (found > a->stop_capacity) a->full = true;
+    const int found = find(a, views, -reach);
+    int       more  = 0;
     for (int i = 0; i < found && !a->full; ++i) {
-        tni_stop* old = known_stop(a, known, a->found[i].id);
+        tni_stop* old = stop_of(a, known, a->found[i].id);
         if (old != NULL && old->gap - a->found[i].gap <= reach) continue;
         ++more;
         if (old != NULL) { // its features have wandered on
@@ -304,9 +304,7 @@ int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, dou
     }
     for (int i = 0; i < a->model->limit_count && !a->full; ++i) {
         tni_stop stop = limit_stop(a->model, i);
-        if (tni_limit_row(a->model, &a->model->limits[i], views, z).C >= -reach ||
-            known_stop(a, known, stop.id) != NULL)
-            continue;
+        if (limit_gap(a, i, views, z) >= -reach || stop_of(a, known, stop.id) != NULL) continue;
         stop.renewed = true;
         (void)add(a, &stop);
         ++more;
@@ -342,7 +340,7 @@ static bool watch(tni_auxiliary* a, const tni_stop* stop)
 // Watches a stop that is beyond its gap, unless it is kept there, or began no better.
 static bool watch_beyond(tni_auxiliary* a, tni_stop* stop, double gap, double reach)
 {
-    const tni_stop* known = stop_of(a->stops, a->stop_count, stop->id);
+    const tni_stop* known = stop_of(a, a->stop_count, stop->id);
     if (known != NULL && known->rule != TNI_STOP_OPEN) return true;
     if (known != NULL) stop->begun = fmin(known->begun, 0);
     return gap - stop->begun < -reach ? watch(a, stop) : true;
@@ -353,13 +351,10 @@ bool tni_stops_watch(tni_auxiliary* a, const tni_view* views, const double* z, d
     a->watched_count = 0;
     for (int i = 0; i < a->model->limit_count && !a->full; ++i) {
         tni_stop     stop = limit_stop(a->model, i);
-        const double gap  = tni_limit_row(a->model, &a->model->limits[i], views, z).C;
+        const double gap  = limit_gap(a, i, views, z);
         if (gap < -reach) (void)watch_beyond(a, &stop, gap, reach);
     }
-    int found = 0;
-    if (a->finder != NULL)
-        found = tni_find_touches(a->finder, views, -reach, a->found, a->stop_capacity);
-    if (found > a->stop_capacity) a->full = true;
+    const int found = find(a, views, -reach);
     for (int i = 0; i < found && !a->full; ++i) {
         tni_stop stop = touch_stop(&a->found[i]);
         (void)watch_beyond(a, &stop, a->found[i].gap, reach);
@@ -410,6 +405,6 @@ double tni_stops_deepest(tni_auxiliary* a, const tni_view* views, const double* 
     const int found   = a->stop_capacity > 0 ? find_some(a, views, 0) : 0;
     for (int i = 0; i < found; ++i) deepest = fmax(deepest, -a->found[i].gap);
     for (int i = 0; i < a->model->limit_count; ++i)
-        deepest = fmax(deepest, -tni_limit_row(a->model, &a->model->limits[i], views, z).C);
+        deepest = fmax(deepest, -limit_gap(a, i, views, z));
     return deepest;
 }

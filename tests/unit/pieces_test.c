@@ -139,6 +139,51 @@ TEST(a_ring_is_cut_until_it_is_near_enough)
     mesh_shape_free(&s);
 }
 
+// Unit cubes of a lattice, each side that has no neighbour as two triangles.
+static mesh_shape cubes(int n, bool (*is_filled)(int x, int y, int z))
+{
+    mesh_shape s = {0};
+    for (int i = 0; i < n * n * n; ++i) {
+        const int at[3] = {i % n, i / n % n, i / n / n};
+        for (int side = 0; is_filled(at[0], at[1], at[2]) && side < 6; ++side) {
+            const int axis = side / 2, u = (axis + 1) % 3, v = (axis + 2) % 3, up = side % 2;
+            int       next[3] = {at[0], at[1], at[2]};
+            next[axis] += up ? 1 : -1;
+            if (is_filled(next[0], next[1], next[2])) continue;
+            const int first = s.vertex_count;
+            for (int k = 0; k < 4; ++k) {
+                double x[3] = {at[0], at[1], at[2]};
+                x[axis] += up;
+                x[u] += k == 1 || k == 2;
+                x[v] += k >= 2;
+                mesh_vertex(&s, x[0], x[1], x[2]);
+            }
+            if (up) mesh_quad(&s, first, first + 1, first + 2, first + 3);
+            else mesh_quad(&s, first, first + 3, first + 2, first + 1);
+        }
+    }
+    return s;
+}
+
+// A block with two tunnels that pass each other: cuts meet within it.
+static bool is_block(int x, int y, int z)
+{
+    if (x < 0 || y < 0 || z < 0 || x > 4 || y > 4 || z > 4) return false;
+    return !(x == 1 && z == 3) && !(x == 3 && y == 1);
+}
+
+TEST(corners_where_cuts_meet_inside_are_kept)
+{
+    mesh_shape   s = cubes(5, is_block);
+    cut          c = cut_up(&s, 1e-3, 64);
+    const double V = tni_mesh_solid(&c.mesh).content;
+    CHECK_NEAR(V, 125 - 5 - 5, 1e-12);
+    CHECK(c.pieces.error <= 1e-3);
+    CHECK_NEAR(total_volume(&c.pieces) / V, 1, 1e-5); // none is lost, none overlaps
+    tni_arena_free(&c.arena);
+    mesh_shape_free(&s);
+}
+
 TEST(no_more_pieces_than_asked_for)
 {
     mesh_shape s = mesh_torus(1, 0.3, 24, 10);
