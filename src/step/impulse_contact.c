@@ -399,13 +399,14 @@ static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_
 static bool gains(tn_stepper* s)
 {
     const tni_auxiliary* a   = stops_of(s);
-    double               sum = 0;
+    double               sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->stop_count; ++i) {
         const tni_stop* stop = &a->stops[i];
-        if (pushes(stop))
-            sum += stop->force[0] * fmax(0, stop->start[0] + stop->want[0] + stop->left[0]);
+        if (!pushes(stop)) continue;
+        sum += stop->force[0] * fmax(0, stop->start[0] + stop->want[0] + stop->left[0]);
+        scale += 0.5 * stop->force[0] * stop->weight[0] * stop->force[0];
     }
-    return sum > share * tni_system_kinetic(s->system, s->impulse.plus);
+    return sum > share * scale;
 }
 
 static double deepest_at_start(const tni_auxiliary* a)
