@@ -101,6 +101,8 @@ const tn_joint_def* tnc_joint_def(const tnc_job* job, tn_joint_id joint); ///< N
 bool tnc_joint_is_stopped(const tnc_job* job, tn_joint_id joint);
 /// How far the joint is beyond its limit, hard or not, or beyond the length of the rope [rad or m].
 double tnc_joint_beyond(const tnc_job* job, tn_joint_id joint);
+/// Bodies that sleep where the job's state is.
+int tnc_count_asleep(const tnc_job* job);
 /// A body whose shapes collide by the scene, but not in this version.
 bool tnc_find_unseen(const tn_scene* scene, tn_body_id* body);
 

@@ -59,10 +59,11 @@ static void put_wall(tnc_out* out, tnc_motion* m)
     tnc_put(out, "}},\n");
 }
 
-static void put_stops(tnc_out* out, const tnc_motion* m)
+static void put_stops(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
     tnc_put(out, "  \"contacts\": {\"max\": %d", m->contact_max);
     put_member(out, ", ", "deepest", m->deepest);
+    tnc_put(out, ", \"asleep\": %d", tnc_count_asleep(job));
     tnc_put(out, "}, \"impacts\": %lld, \"events\": %lld, \"coarse\": %lld, \"jams\": %lld,\n",
             m->impacts, m->events, m->coarse, m->jams);
     tnc_put(out, "  \"auxiliary\": {\"rows\": %d, \"dependent\": %d", m->auxiliary_max,
@@ -109,7 +110,7 @@ static void put_quality(tnc_out* out, const tnc_job* job, const tnc_motion* m)
     tnc_put(out, ", \"max\": %d}, \"pieces\": %lld, \"unclosed\": %lld, \"stiffened\": %d,\n",
             m->iteration_max, m->pieces, m->unclosed, m->stiffened_max);
     put_solver(out, job, m);
-    put_stops(out, m);
+    put_stops(out, job, m);
     tnc_put(out, "  \"memory\": {\"bytes\": %zu, \"allocations_in_steps\": %" PRIu64 "},\n",
             job->meter.peak, m->allocations_in_steps);
     tnc_put(out, "  \"hash\": \"%016" PRIx64 "\",\n", tn_state_hash(job->state));

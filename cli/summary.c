@@ -85,6 +85,14 @@ static void print_trouble(const tnc_job* job, const tnc_motion* m)
             m->stiffened_max, m->stiffened_max == 1 ? "y" : "ies");
 }
 
+int tnc_count_asleep(const tnc_job* job)
+{
+    int count = 0;
+    for (int i = 1; i <= tn_model_counts(job->model).bodies; ++i)
+        count += tn_state_asleep(job->state, (tn_body_id){(uint32_t)i});
+    return count;
+}
+
 // What was run into. Nothing where nothing was.
 static void print_stops(const tnc_job* job, const tnc_motion* m)
 {
@@ -93,9 +101,15 @@ static void print_stops(const tnc_job* job, const tnc_motion* m)
             printf("contacts      %d point%s at most, ", m->contact_max, plural(m->contact_max));
         else printf("limits        "); // and ropes
         printf("%lld blow%s, ", m->impacts, m->impacts == 1 ? "" : "s");
-        if (m->deepest > 0) printf("passed by %.2e at most\n", m->deepest);
+        if (m->deepest > 0)
+            printf("passed by %.2e %s at most\n", m->deepest,
+                   m->contact_max > 0 ? "m" : "m or rad");
         else printf("none passed\n");
     }
+    const int asleep = tnc_count_asleep(job);
+    if (asleep > 0)
+        printf("asleep        %d bod%s at the end: at rest, and left out until touched\n", asleep,
+               asleep == 1 ? "y" : "ies");
     if (m->jams > 0) {
         printf(
             "jams          %lld, first in step %lld: friction left no finite force, impulses did its "
