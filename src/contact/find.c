@@ -26,6 +26,9 @@ enum { SPOTS = 512 };
 static const double skin       = 1e-3; // of the smaller shape: what nearly touches
 static const double skin_least = 1e-6; // [m]
 
+// Meets nothing.
+static const tni_aabb nowhere = {{TN_UNSET, TN_UNSET, TN_UNSET}, {TN_UNSET, TN_UNSET, TN_UNSET}};
+
 // A pair of shapes to be looked at.
 typedef struct candidate {
     uint64_t key;  ///< of the shapes
@@ -90,7 +93,7 @@ tn_result tni_finder_create(const tn_model* model, tni_finder** out)
     for (int i = 0; result == TN_OK && i < n; ++i) {
         const tni_geometry* g = &model->shapes[i].geometry;
         f->extents[i]         = tni_extent(g);
-        f->bounds[i].lower.x  = NAN;
+        f->bounds[i]          = nowhere;
         if (g->type == TN_SHAPE_PLANE) f->planes[f->plane_count++] = i;
     }
     if (result == TN_OK)
@@ -416,7 +419,7 @@ int tni_find_touches(tni_finder* f, const tni_view* views, double reach, tni_tou
     tni_touch_list  out   = {.touches = touches, .capacity = capacity};
     for (int i = 0; i < model->shape_count; ++i) {
         if (is_kept(f, i)) continue;
-        f->bounds[i] = (tni_aabb){{NAN, NAN, NAN}, {NAN, NAN, NAN}};
+        f->bounds[i] = nowhere;
         if (model->shapes[i].geometry.type != TN_SHAPE_PLANE)
             f->bounds[i] = tni_aabb_grown(bounds_at(model, i, views), fmax(0, 0.5 * reach));
     }
@@ -487,7 +490,7 @@ int tni_find_ahead(tni_finder* f, const tni_view* start, const tni_view* end, tn
     double          most  = skin_least;
     for (int i = 0; i < model->shape_count; ++i) {
         if (is_kept(f, i)) continue;
-        f->bounds[i] = (tni_aabb){{NAN, NAN, NAN}, {NAN, NAN, NAN}};
+        f->bounds[i] = nowhere;
         if (model->shapes[i].geometry.type == TN_SHAPE_PLANE) continue;
         const double   near = skin_of(f, i, i);
         const tni_aabb a = bounds_at(model, i, start), b = bounds_at(model, i, end);

@@ -71,21 +71,6 @@ void tn_query_free(tn_query* query)
     tni_host_give(&host, query, sizeof *query);
 }
 
-// The box around all that counts as the shape: of a height field what is below it, too.
-static tni_aabb bounds_of(const tni_geometry* g, const tni_pose* pose)
-{
-    tni_aabb      box = tni_bounds(g, pose);
-    const tn_vec3 up  = tni_column(&pose->R, 2);
-    if (g->type != TN_SHAPE_HEIGHTS) return box;
-    if (up.x > 0) box.lower.x = -HUGE_VAL;
-    if (up.y > 0) box.lower.y = -HUGE_VAL;
-    if (up.z > 0) box.lower.z = -HUGE_VAL;
-    if (up.x < 0) box.upper.x = HUGE_VAL;
-    if (up.y < 0) box.upper.y = HUGE_VAL;
-    if (up.z < 0) box.upper.z = HUGE_VAL;
-    return box;
-}
-
 void tn_query_update(tn_query* query, const tn_state* state)
 {
     const tn_model* model = query->model;
@@ -95,7 +80,7 @@ void tn_query_update(tn_query* query, const tn_state* state)
         const tni_view view = tni_state_view(state, body);
         for (int i = query->first[body]; i < query->first[body + 1]; ++i) {
             query->poses[i]  = tni_shape_pose(&model->shapes[i], &view);
-            query->bounds[i] = bounds_of(&model->shapes[i].geometry, &query->poses[i]);
+            query->bounds[i] = tni_bounds(&model->shapes[i].geometry, &query->poses[i]);
         }
     }
     const bool done = tni_boxes_update(query->boxes, query->bounds);

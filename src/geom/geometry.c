@@ -133,10 +133,24 @@ static tni_aabb cylinder_box(const tni_geometry* g, const tni_pose* pose)
     return (tni_aabb){tni_sub(pose->x, u), tni_add(pose->x, u)};
 }
 
+// A height field is solid below, as far as it goes.
+static tni_aabb field_box(const tni_heights* heights, const tni_pose* pose)
+{
+    const tni_aabb own = heights_box(heights);
+    const tn_vec3  up  = tni_column(&pose->R, 2);
+    tni_aabb       box = turned_aabb(&own, pose);
+    if (up.x > 0) box.lower.x = -HUGE_VAL;
+    if (up.y > 0) box.lower.y = -HUGE_VAL;
+    if (up.z > 0) box.lower.z = -HUGE_VAL;
+    if (up.x < 0) box.upper.x = HUGE_VAL;
+    if (up.y < 0) box.upper.y = HUGE_VAL;
+    if (up.z < 0) box.upper.z = HUGE_VAL;
+    return box;
+}
+
 tni_aabb tni_bounds(const tni_geometry* g, const tni_pose* pose)
 {
     const tn_vec3 zero = {0, 0, 0};
-    tni_aabb      own;
     switch (g->type) {
     case TN_SHAPE_SPHERE: return tni_aabb_grown((tni_aabb){pose->x, pose->x}, g->radius);
     case TN_SHAPE_BOX: return turned_box(zero, g->half_size, pose);
@@ -145,7 +159,7 @@ tni_aabb tni_bounds(const tni_geometry* g, const tni_pose* pose)
     case TN_SHAPE_CYLINDER: return cylinder_box(g, pose);
     case TN_SHAPE_CONVEX: return cloud_box(g->polytope, pose);
     case TN_SHAPE_MESH: return turned_aabb(&g->mesh->nodes[0].box, pose);
-    case TN_SHAPE_HEIGHTS: own = heights_box(g->heights); return turned_aabb(&own, pose);
+    case TN_SHAPE_HEIGHTS: return field_box(g->heights, pose);
     default: return (tni_aabb){{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
     }
 }

@@ -284,7 +284,6 @@ static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* r
 static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary*  a      = stops_of(s);
-    const tn_model* model  = s->model;
     const tni_place at     = tni_place_of(&s->next);
     tn_result       result = TN_OK;
     if (!(deepest(a) > beyond)) return TN_OK;

@@ -130,7 +130,8 @@ TEST(bounds_of_meshes_and_height_fields_hold_their_corners)
         CHECK_NEAR(a.upper.z - a.lower.z, 3, 1e-14);
         CHECK_NEAR(b.upper.x - b.lower.x, 4, 1e-14);
         CHECK_NEAR(b.upper.y - b.lower.y, 5, 1e-14);
-        CHECK_NEAR(b.upper.z - b.lower.z, 5, 1e-14);
+        CHECK_NEAR(b.upper.z, pose.x.z + 3, 1e-14);
+        CHECK(b.lower.z == -HUGE_VAL); // solid below
     }
     CHECK_NEAR(tni_extent(&g1), 3, 0);
 }

@@ -1,3 +1,4 @@
+#include "geom/hull.h"
 #include "geom/mesh.h"
 #include "math/rotation.h"
 #include "support/failing_host.h"
@@ -172,14 +173,40 @@ static bool is_block(int x, int y, int z)
     return !(x == 1 && z == 3) && !(x == 3 && y == 1);
 }
 
+static bool is_in_piece(const tni_hull* hull, const tn_vec3* points, tn_vec3 x)
+{
+    for (int f = 0; f < hull->face_count; ++f) {
+        if (!hull->faces[f].alive) continue;
+        const int*    v = hull->faces[f].vertex;
+        const tn_vec3 a = points[v[0]];
+        const tn_vec3 n = tni_cross(tni_sub(points[v[1]], a), tni_sub(points[v[2]], a));
+        if (tni_dot(n, tni_sub(x, a)) > 1e-9) return false;
+    }
+    return true;
+}
+
+// Points of a fine grid are in some piece when they are in the block, in none when they are not.
 TEST(corners_where_cuts_meet_inside_are_kept)
 {
-    mesh_shape   s = cubes(5, is_block);
-    cut          c = cut_up(&s, 1e-3, 64);
-    const double V = tni_mesh_solid(&c.mesh).content;
-    CHECK_NEAR(V, 125 - 5 - 5, 1e-12);
-    CHECK(c.pieces.error <= 1e-3);
-    CHECK_NEAR(total_volume(&c.pieces) / V, 1, 1e-5); // none is lost, none overlaps
+    mesh_shape    s    = cubes(5, is_block);
+    cut           c    = cut_up(&s, 1e-3, 64);
+    const tn_host host = tn_default_host();
+    static bool   in[8000];
+    memset(in, 0, sizeof in);
+    CHECK_NEAR(tni_mesh_solid(&c.mesh).content, 125 - 5 - 5, 1e-12);
+    CHECK_LESS(c.pieces.error, 1e-7);
+    for (int p = 0; p < c.pieces.count; ++p) {
+        const tn_vec3* points = c.pieces.points + c.pieces.start[p];
+        tni_hull       hull;
+        CHECK_OK(tni_hull_create(&host, points, c.pieces.start[p + 1] - c.pieces.start[p], &hull));
+        for (int i = 0; i < 8000; ++i) {
+            const tn_vec3 x = {(i % 20 + 0.5) / 4, (i / 20 % 20 + 0.4) / 4, (i / 400 + 0.7) / 4};
+            in[i]           = in[i] || is_in_piece(&hull, points, x);
+        }
+        tni_hull_free(&hull);
+    }
+    for (int i = 0; i < 8000; ++i)
+        CHECK(in[i] == is_block(i % 20 / 4, i / 20 % 20 / 4, i / 400 / 4));
     tni_arena_free(&c.arena);
     mesh_shape_free(&s);
 }
