@@ -40,7 +40,7 @@ static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/
 static const double lands   = 1e-5; // what is as near as this at the end is in contact
 static const double slips   = 1e-6; // of a way [m or rad] in a step that was not foreseen
 static const double deeper  = 2e-4; // [m or rad] than before: a step that ends so is too long
-static const double share   = 1e-3; // of the kinetic energy that stops may put in
+static const double share   = 0.02; // of the kinetic energy that stops may put in
 static const double push    = 0.8;  // of a penetration that is taken away in a step
 
 static tni_auxiliary* stops_of(tn_stepper* s)
