@@ -778,7 +778,7 @@ static tn_result put_together(carving* c)
     double*   errors = TNI_TAKE(&arena, double, (size_t)c->most*(size_t)c->most);
     tn_result result = errors != NULL ? TN_OK : TN_ERR_MEMORY;
     for (int i = 0; result == TN_OK && i < c->count; ++i) result = try_pairs(c, i, i, errors);
-    for (int i, j; result == TN_OK && best_pair(c, errors, &i, &j);)
+    for (int i = 0, j = 0; result == TN_OK && best_pair(c, errors, &i, &j);)
         result = merge_parts(c, i, j, errors);
     tni_arena_free(&arena);
     return result;

@@ -153,7 +153,7 @@ static tn_result read_groups(const reader* r, const part* p, const char* key,
         return wrong_type(r, p, key, value, "an array of numbers of groups");
     *groups = 0;
     for (int i = 0; i < value->count; ++i) { // each is one value, or refused
-        int group;
+        int group = 0;
         TRY(read_whole(r, p, key, value + 1 + i, TNI_GROUP_COUNT - 1, &group));
         *groups |= (uint32_t)1 << group;
     }
@@ -179,7 +179,7 @@ static tn_result read_numbers(const reader* r, const part* p, const char* key,
 static tn_result read_vector(const reader* r, const part* p, const char* key,
                              const tni_json_value* value, tn_vec3* vector)
 {
-    double numbers[3];
+    double numbers[3] = {0};
     TRY(read_numbers(r, p, key, value, 3, numbers));
     *vector = (tn_vec3){numbers[0], numbers[1], numbers[2]};
     return TN_OK;
@@ -188,7 +188,7 @@ static tn_result read_vector(const reader* r, const part* p, const char* key,
 static tn_result read_quaternion(const reader* r, const part* p, const char* key,
                                  const tni_json_value* value, tn_quat* quaternion)
 {
-    double numbers[4];
+    double numbers[4] = {0};
     TRY(read_numbers(r, p, key, value, 4, numbers));
     *quaternion = (tn_quat){numbers[0], numbers[1], numbers[2], numbers[3]};
     return TN_OK;
