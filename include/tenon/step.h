@@ -10,7 +10,8 @@ extern "C" {
 
 typedef struct tn_stepper tn_stepper; ///< a method with its workspace, for one model
 
-/// Allocates all that the method will ever need: nothing is allocated within a step.
+/// Allocates all that the method will ever need: nothing is allocated within a step. Room for contacts
+/// is an exception: where there is too little, it is doubled and the step begun anew.
 /// settings NULL: those of the scene. The model must outlive it.
 TN_NODISCARD TN_API tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings,
                                                 tn_stepper** stepper, tn_why* why);
