@@ -295,18 +295,16 @@ typedef struct attempt {
 static tn_result try_with_room(tn_stepper* s, const tn_state* state, const attempt* how,
                                tn_step_report* report, tn_why* why)
 {
-    bool again = false;
     begin(s, state, report);
     tn_result result = tni_auxiliary_is_tight(&s->system->auxiliary) ? grow(s, why) : TN_OK;
     if (result == TN_OK) result = how->what(s, how, report, why);
     while ((result == TN_ERR_MEMORY && is_full(s)) || result == TNI_WOKEN) {
         result = result == TNI_WOKEN ? TN_OK : grow(s, why);
         if (result != TN_OK) break;
-        again = true;
         begin(s, state, report);
         result = how->what(s, how, report, why);
     }
-    if (result == TN_OK && again && why != NULL) *why = (tn_why){0}; // of the tries before
+    if (result == TN_OK && why != NULL) *why = (tn_why){0}; // of tries that failed on the way
     report->phases = phases_of(s);
     return result;
 }
