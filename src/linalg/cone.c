@@ -194,8 +194,7 @@ static double evaluate(tni_cone* c)
     return residual;
 }
 
-// ---- Sweeps
-// --------------------------------------------------------------------------------------
+// ---- Sweeps -------------------------------------------------------------------------------------
 
 // Sum of squared relative residuals, each just before its group changes.
 static double one_sweep(tni_cone* c)

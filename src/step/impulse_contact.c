@@ -10,9 +10,9 @@
 //                   M (u+ - u) = h/2 f + J^T p + J_c^T P,   J u+ = r,   J_n u+ >= r_n,   P (..) = 0
 //               until joints close and gaps at the end are what they may be,
 //                   r -= C(q') / h,       r_n += (g - gap(q')) / h,     g = min(gap(q), 0)
-//               and slip is that of both ends on average,
-//               which is the modified Newton iteration of the joints, over contacts too: they are
-//               met as exactly as joints are, whatever the lever or the mass ratio
+//               and slip is that of both ends on average. It is the modified Newton iteration of
+//               the joints, over contacts too: they are met as exactly as joints are, whatever the
+//               lever or the mass ratio
 //     more      whatever else is passed through at the end joins in, and it closes again
 //     part      bodies that were in each other to begin with are pushed apart, in their places and
 //               not in their velocities, so that nothing pops
@@ -25,7 +25,6 @@
 #include "step/stepper.h"
 
 enum {
-
     MORE_MAX       = 5,
     ROUNDS_MAX     = 50,
     PREVIEW_ROUNDS = 3,

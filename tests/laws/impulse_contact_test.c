@@ -457,3 +457,26 @@ TEST(a_bouncy_box_slides_down_without_a_jump)
         rig_free(&p.r);
     }
 }
+
+// An explicit damper with h d / I = 6: unbounded, each half of a kick would take more than there is, and
+// the speed would change its sign and grow.
+TEST(a_damper_takes_no_more_than_there_is)
+{
+    rig              r    = contact_make(tns_vec(0, 0, 0));
+    const tn_body_id body = rig_add_body(&r, 1, tns_vec(0.01, 0.01, 0.01), tns_vec(0, 0, 1));
+    tn_joint_def     pin  = tn_default_joint_def(TN_JOINT_HINGE);
+    pin.body2             = body;
+    pin.anchor            = tns_vec(0, 0, 1);
+    pin.damping           = 6 * 0.01 * 60;
+    tn_scene_add_joint(r.scene, &pin);
+    rig_ready(&r);
+    CHECK_OK(tn_state_set_velocity(r.state, body, (tn_twist){{0, 0, 0}, {0, 0, 5}}));
+    double before = rig_energy(&r);
+    for (int n = 0; n < 60 && rig_step(&r, 1.0 / 60); ++n) {
+        const double now = rig_energy(&r);
+        CHECK(now <= before);
+        before = now;
+    }
+    CHECK_LESS(before, 1e-9);
+    rig_free(&r);
+}

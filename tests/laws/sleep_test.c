@@ -301,6 +301,36 @@ TEST(who_rides_on_a_platform_or_a_belt_does_not_sleep)
 }
 
 // What moves because a motor says so, however slowly, and what lies on it.
+// A body that moves by keys, and rests until after the box has fallen asleep.
+static void add_paddle(rig* r, const tn_key keys[2])
+{
+    const tn_shape_def shape  = rig_box(tns_vec(0.05, 0.2, 0.2));
+    tn_body_def        paddle = tn_default_body_def();
+    paddle.name               = "paddle";
+    paddle.kind               = TN_BODY_KINEMATIC;
+    paddle.pose               = keys[0].pose;
+    paddle.keys               = keys;
+    paddle.key_count          = 2;
+    paddle.shapes             = &shape;
+    paddle.shape_count        = 1;
+    tn_scene_add_body(r->scene, &paddle);
+}
+
+TEST(what_moves_by_keys_wakes_a_sleeper_and_pushes_it)
+{
+    rig              r       = make_rig();
+    const tn_key     keys[2] = {{2, tns_frame(tns_vec(-1, 0, 0.3))},
+                                {3, tns_frame(tns_vec(0, 0, 0.3))}};
+    const tn_body_id box     = add_box(&r, "box", tns_vec(0, 0, 0.1), TNS_AT_REST);
+    bool             slept   = false;
+    add_paddle(&r, keys);
+    rig_ready(&r);
+    for (int n = 0; n < 181 && rig_step(&r, screen); ++n) slept = slept || asleep(&r, box);
+    CHECK(slept);
+    CHECK(contact_place(&r, box).x >= 0.15 - 1e-6); // the paddle's face and half a box
+    rig_free(&r);
+}
+
 TEST(who_is_driven_does_not_sleep)
 {
     rig r                          = make_rig();
