@@ -72,12 +72,6 @@ typedef struct reader {
     tn_why*     why;
 } reader;
 
-#define TRY(call)                                   \
-    do {                                            \
-        const tn_result try_result = (call);        \
-        if (try_result != TN_OK) return try_result; \
-    } while (0)
-
 TNI_PRINTF(4, 5)
 static tn_result fail_in(const reader* r, int line, const char* at, const char* format, ...)
 {

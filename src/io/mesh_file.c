@@ -40,12 +40,6 @@ typedef struct reader {
     tn_why*     why;
 } reader;
 
-#define TRY(call)                                   \
-    do {                                            \
-        const tn_result try_result = (call);        \
-        if (try_result != TN_OK) return try_result; \
-    } while (0)
-
 TNI_PRINTF(3, 4)
 static tn_result fail_at(const reader* r, const char* at, const char* format, ...)
 {

@@ -18,12 +18,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define TRY(call)                                   \
-    do {                                            \
-        const tn_result try_result = (call);        \
-        if (try_result != TN_OK) return try_result; \
-    } while (0)
-
 typedef struct reader {
     tn_scene*   scene;
     tni_arena   scratch; ///< what one part needs until it is added

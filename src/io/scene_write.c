@@ -16,12 +16,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define TRY(call)                                   \
-    do {                                            \
-        const tn_result try_result = (call);        \
-        if (try_result != TN_OK) return try_result; \
-    } while (0)
-
 typedef struct writer {
     const tn_scene* scene;
     tn_sink*        sink;
