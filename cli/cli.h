@@ -64,6 +64,7 @@ typedef struct tnc_meter {
 typedef struct tnc_job {
     tnc_meter         meter;
     tn_host           host;
+    tn_pool*          pool;   ///< who helps; NULL: nobody
     const char*       origin; ///< how messages call the scene
     tn_scene*         scene;
     tn_settings       settings;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { THREADS_MAX = 1024 }; ///< more is a slip of the hand
+
 static void* meter_allocate(void* user, size_t bytes)
 {
     tnc_meter* meter = user;
@@ -159,6 +161,21 @@ static int open_mocap(tnc_job* job, const tnc_options* options)
     return code;
 }
 
+// The host of the job, with as many threads as were asked for.
+static int open_host(tnc_job* job, const tnc_options* options)
+{
+    job->host = tnc_meter_host(&job->meter);
+    if (options->threads < 2) return TNC_DONE;
+    if (options->threads <= THREADS_MAX) job->pool = tn_pool_create((int)options->threads);
+    if (!job->pool) {
+        tnc_complain("--threads: %lld threads cannot be had", options->threads);
+        return TNC_WRONG;
+    }
+    job->host.each    = tn_pool_each;
+    job->host.workers = job->pool;
+    return TNC_DONE;
+}
+
 int tnc_job_open(tnc_job* job, const tnc_options* options)
 {
     if (!options->argument) {
@@ -167,9 +184,9 @@ int tnc_job_open(tnc_job* job, const tnc_options* options)
                      options->command->name);
         return TNC_WRONG;
     }
-    job->host   = tnc_meter_host(&job->meter);
     job->origin = origin_name(options->argument);
-    int code    = tnc_scene_load(&job->host, options->argument, &job->scene);
+    int code    = open_host(job, options);
+    if (code == TNC_DONE) code = tnc_scene_load(&job->host, options->argument, &job->scene);
     if (code == TNC_DONE) code = open_mocap(job, options);
     return code == TNC_DONE ? tnc_job_prepare(job, options) : code;
 }
@@ -181,6 +198,7 @@ void tnc_job_close(tnc_job* job)
     tn_model_free(job->model);
     tn_scene_free(job->scene);
     tnc_mocap_close(job->mocap);
+    tn_pool_free(job->pool);
 }
 
 const char* tnc_job_title(const tnc_job* job)

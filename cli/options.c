@@ -54,8 +54,8 @@ static const option option_list[] = {
      "metres a unit of that file (default: so that the bones fit)"},
     {"--mocap-up", "AXIS", RUN, OPTION_TEXT, AT(mocap_up),
      "what is up in that file: y (default) or z"},
-    {"--threads", "N", MECHANISM, OPTION_COUNT, AT(threads),
-     "accepted; this version steps on one thread"},
+    {"--threads", "N", MECHANISM, OPTION_WHOLE, AT(threads),
+     "threads to work with (default 1; 0: as many as there are processors); same results"},
     {"--seed", "N", MECHANISM, OPTION_WHOLE, AT(seed),
      "accepted; this version draws no random numbers"},
     {"--csv", "FILE", BENCH, OPTION_TEXT, AT(csv),
@@ -302,6 +302,7 @@ bool tnc_options_parse(tnc_options* options, const tnc_command* command, int arg
         }
         if (!take_option(options, o, value)) return false;
     }
+    if (options->threads == 0) options->threads = tn_processor_count();
     return true;
 }
 

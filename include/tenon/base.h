@@ -53,16 +53,35 @@ typedef struct tn_why {
     char      text[240]; ///< names the thing at fault
 } tn_why;
 
-/// Where memory comes from and where messages go. Copied into every object made with it.
+/// A part of some work: the index-th.
+typedef void tn_task(void* data, int index);
+
+/// Where memory comes from, where messages go, and who helps. Copied into every object made with it.
 typedef struct tn_host {
     void* (*allocate)(void* user, size_t bytes); ///< aligned for any type; NULL: there is none
     void (*release)(void* user, void* block, size_t bytes);
     void (*log)(void* user, const char* line); ///< NULL: silent
     void* user;
+    /// Calls task(data, i) for every i < count, on any threads and in any order, and returns when all are done.
+    /// NULL: one after the other. Results never depend on it.
+    void (*each)(void* workers, int count, tn_task* task, void* data);
+    void* workers;
 } tn_host;
 
-/// malloc, free, and silence.
+/// malloc, free, silence, and nobody else.
 TN_API tn_host tn_default_host(void);
+
+/// Threads that wait for work, as tn_host.each wants them: host.each = tn_pool_each, host.workers = pool.
+/// A call that finds the pool busy, from within a task or from another thread, is done by its caller alone.
+typedef struct tn_pool tn_pool;
+/// threads: with the one that calls; at least 1. NULL: they cannot be had. Where there are no threads at
+/// all (WebAssembly, a library built without), the pool has that one only.
+TN_API tn_pool* tn_pool_create(int threads);
+TN_API void     tn_pool_free(tn_pool* pool);          ///< NULL is allowed; nothing may be running
+TN_API int      tn_pool_threads(const tn_pool* pool); ///< with the one that calls; NULL: 1
+TN_API void     tn_pool_each(void* pool, int count, tn_task* task, void* data); ///< NULL: alone
+/// Processors that this process may run on; 1 where there are no threads.
+TN_API int tn_processor_count(void);
 
 /// The word of the list that a misspelt one most likely stands for; NULL when none is near.
 TN_API const char* tn_nearest_word(const char* word, const char* const* words, int count);

@@ -122,6 +122,44 @@ typedef struct tn_implicit_settings {
     double                 contact_damping;   ///< [N s/m]
 } tn_implicit_settings;
 
+typedef enum tn_choice {
+    TN_CHOICE_AUTO, ///< mixed where few joints are active beside the depth of the tree, else closed
+    TN_CHOICE_CLOSED, ///< a joint is active only with those above it in the assembly tree
+    TN_CHOICE_MIXED,  ///< half of them so, the others one by one
+    TN_CHOICE_FIXED   ///< the same ones for ever: those next to the root of the assembly tree
+} tn_choice;
+
+typedef enum tn_weights {
+    TN_WEIGHTS_ONE,    ///< every joint counts alike
+    TN_WEIGHTS_LENGTH, ///< by the square of how far reaches what it moves [m]
+    TN_WEIGHTS_PIXELS  ///< likewise, seen by the camera [pixels]
+} tn_weights;
+
+typedef enum tn_adaptive_solver {
+    TN_ADAPTIVE_CLUSTERS, ///< held joints make rigid clusters: the articulated-body algorithm on these
+    TN_ADAPTIVE_TREE      ///< divide and conquer over the assembly tree, as in Redon et al. 2005
+} tn_adaptive_solver;
+
+typedef struct tn_adaptive_settings {
+    int active; ///< joints simulated, over all articulated bodies; 0: no such bound
+    int update; ///< joints whose acceleration is looked at when they are chosen; 0: twice `active`
+    int period; ///< steps between choices
+    double
+        acceleration_error; ///< that may be left out: root of the summed squares; 0: no such bound
+    double velocity_error;  ///< likewise
+    double pixel_error; ///< likewise in pixels over a period, by `weights` pixels; 0: no such bound
+    double budget;      ///< time a step may take, over all bodies [us]; needs a clock. 0: none
+    bool   bounded; ///< choose in every step, leave out and nothing else: section 7.3 of the paper
+    tn_choice          choice;
+    tn_weights         weights;
+    tn_adaptive_solver solver;
+    double
+        pixels; ///< focal length of the camera [pixels]; 0: there is no camera, all bodies count alike
+    double camera_x, camera_y, camera_z; ///< its place, until tn_state_set_camera
+    double detail;  ///< distance within which all joints of a body may be simulated [m]; 0: any
+    double falloff; ///< farther away their number falls with this power of the distance
+} tn_adaptive_settings;
+
 typedef struct tn_settings {
     tn_method              method;
     double                 h;        ///< step [s]
@@ -129,6 +167,7 @@ typedef struct tn_settings {
     tn_multiplier_settings multiplier;
     tn_impulse_settings    impulse;
     tn_implicit_settings   implicit;
+    tn_adaptive_settings   adaptive;
 } tn_settings;
 
 TN_API tn_settings tn_default_settings(void);

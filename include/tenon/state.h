@@ -31,6 +31,11 @@ TN_NODISCARD TN_API tn_result tn_state_set_velocity(tn_state* state, tn_body_id 
 TN_API bool tn_state_asleep(const tn_state* state, tn_body_id body);
 TN_API void tn_state_wake(tn_state* state, tn_body_id body);
 
+/// Method adaptive: whether a joint was simulated in the last step. True for all, where nothing is left out.
+TN_API bool tn_state_joint_active(const tn_state* state, tn_joint_id joint);
+/// Method adaptive: where the camera is from now on; NULL: where the settings say.
+TN_NODISCARD TN_API tn_result tn_state_set_camera(tn_state* state, const tn_vec3* position);
+
 /// 64-bit hash of time, positions and velocities: equal bits, equal hash, on every machine.
 TN_API uint64_t tn_state_hash(const tn_state* state);
 

@@ -67,13 +67,27 @@ typedef struct tn_step_report {
     int    jam_count;       ///< of them because friction left no finite force
     double residual;        ///< largest row residual of the linear solves
     tn_joint_id residual_joint; ///< the joint that has it
-    tn_phases   phases;         ///< of this step
+    // Method adaptive.
+    int active_count; ///< joints that were simulated in the step
+    int visit_count;  ///< nodes of assembly trees that were visited
+    int choice_count; ///< articulated bodies whose active joints were chosen anew
+    double
+        left_out; ///< by the last choices: root of the summed squares of accelerations not looked at
+    double    kinetic_loss; ///< energy that joints lost by no longer being active [J]
+    tn_phases phases;       ///< of this step
 } tn_step_report;
 
 /// Advances the state by h. On failure the state is as it was before, and *why (optional) says at
 /// which joint and why. report may be NULL.
 TN_NODISCARD TN_API tn_result tn_stepper_step(tn_stepper* stepper, tn_state* state, double h,
                                               tn_step_report* report, tn_why* why);
+
+/// count steps of h, the same as so many calls of tn_stepper_step, bit for bit. Method adaptive places
+/// bodies only once, at the end: what nobody looks at in between costs nothing. The report is of the last
+/// step; method adaptive: visits, choices and losses are of all. On failure the state is where the last
+/// good step left it, and h_taken says how far that is.
+TN_NODISCARD TN_API tn_result tn_stepper_run(tn_stepper* stepper, tn_state* state, double h,
+                                             int count, tn_step_report* report, tn_why* why);
 
 /// Accelerations, multipliers and reactions at this state, exactly as Baraff 1996 (or velocities where
 /// the settings say f = m v). Results are read with the functions below.

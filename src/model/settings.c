@@ -38,6 +38,9 @@ static const char* const contacts_words[]    = {"auto", "direct", "sweeps"};
 static const char* const solve_words[]       = {"linear", "corrected", "newton"};
 static const char* const form_words[]        = {"auto", "rows", "blocks", "exact", "nullspace"};
 static const char* const backward_words[]    = {"euler", "bdf2"};
+static const char* const choice_words[]      = {"auto", "closed", "mixed", "fixed"};
+static const char* const weights_words[]     = {"one", "length", "pixels"};
+static const char* const solver_words[]      = {"clusters", "tree"};
 static const char* const bool_words[]        = {"false", "true"};
 
 #define AT(field) offsetof(tn_settings, field)
@@ -48,6 +51,10 @@ static const char* const bool_words[]        = {"false", "true"};
 #define NOT_NEGATIVE(key, field, help)                                                 \
     {                                                                                  \
         {key, "a number >= 0", help, true}, FIELD_NUMBER, AT(field), 0, false, NULL, 0 \
+    }
+#define ANY(key, field, help)                                                            \
+    {                                                                                    \
+        {key, "a number", help, true}, FIELD_NUMBER, AT(field), -HUGE_VAL, true, NULL, 0 \
     }
 #define WHOLE(key, field, values, least, help)                                   \
     {                                                                            \
@@ -125,6 +132,38 @@ static const setting table[] = {
     NOT_NEGATIVE("implicit.contact_stiffness", implicit.contact_stiffness,
                  "of contacts, which are soft in this method [N/m]; 0: by the mass of all"),
     NOT_NEGATIVE("implicit.contact_damping", implicit.contact_damping, "likewise [N s/m]"),
+    WHOLE("adaptive.active", adaptive.active, "a whole number >= 0", 0,
+          "joints that are simulated, over all articulated bodies; 0: no such bound"),
+    WHOLE("adaptive.update", adaptive.update, "a whole number >= 0", 0,
+          "joints whose acceleration is looked at in a choice; 0: twice as many as active"),
+    WHOLE("adaptive.period", adaptive.period, "a whole number >= 1", 1, "steps between choices"),
+    NOT_NEGATIVE("adaptive.acceleration_error", adaptive.acceleration_error,
+                 "of joints, that may be left out: root of the summed squares; 0: no such bound"),
+    NOT_NEGATIVE("adaptive.velocity_error", adaptive.velocity_error,
+                 "likewise of their velocities"),
+    NOT_NEGATIVE("adaptive.pixel_error", adaptive.pixel_error,
+                 "of a body, that may be left out over a period [pixels]; 0: no such bound"),
+    NOT_NEGATIVE("adaptive.budget", adaptive.budget,
+                 "time that a step may take, over all bodies [us]; 0: any"),
+    WORD("adaptive.bounded", adaptive.bounded, FIELD_BOOL, bool_words, "true | false",
+         "choose in every step and leave out, nothing else: proven bounds (Redon 2005, 7.3)"),
+    WORD(
+        "adaptive.choice", adaptive.choice, FIELD_ENUM, choice_words,
+        "auto | closed | mixed | fixed",
+        "which sets of joints may be active: with all above them, half of them so, or the same for ever"),
+    WORD("adaptive.weights", adaptive.weights, FIELD_ENUM, weights_words, "one | length | pixels",
+         "what a joint counts: one, what it moves by its length, or that in pixels"),
+    WORD("adaptive.solver", adaptive.solver, FIELD_ENUM, solver_words, "clusters | tree",
+         "articulated-body algorithm on rigid clusters, or divide and conquer"),
+    NOT_NEGATIVE("adaptive.pixels", adaptive.pixels,
+                 "focal length of the camera [pixels]; 0: no camera, all bodies count alike"),
+    ANY("adaptive.camera_x", adaptive.camera_x, "place of the camera [m]"),
+    ANY("adaptive.camera_y", adaptive.camera_y, "likewise"),
+    ANY("adaptive.camera_z", adaptive.camera_z, "likewise"),
+    NOT_NEGATIVE("adaptive.detail", adaptive.detail,
+                 "distance within which all joints of a body may be active [m]; 0: any"),
+    NOT_NEGATIVE("adaptive.falloff", adaptive.falloff,
+                 "farther away their number falls with this power of the distance"),
 };
 enum { SETTING_COUNT = (int)(sizeof table / sizeof *table) };
 
@@ -138,7 +177,8 @@ int tn_method_order(tn_method method)
     switch (method) {
     case TN_METHOD_MULTIPLIER: return 4;
     case TN_METHOD_IMPULSE: return 2;
-    case TN_METHOD_IMPLICIT: return 1;
+    case TN_METHOD_IMPLICIT:
+    case TN_METHOD_ADAPTIVE: return 1;
     default: return 0;
     }
 }
@@ -168,7 +208,8 @@ tn_settings tn_default_settings(void)
                                         .iterations        = 30,
                                         .stiffen           = true,
                                         .contact_stiffness = 0,
-                                        .contact_damping   = 0}};
+                                        .contact_damping   = 0},
+                         .adaptive   = {.period = 20, .falloff = 1}};
 }
 
 tn_setting_info tn_setting_at(int index)
@@ -240,7 +281,8 @@ static tn_result set_word(const setting* s, void* field, const char* value, tn_w
 _Static_assert(sizeof(tn_method) == sizeof(int) && sizeof(tn_integrator) == sizeof(int) &&
                    sizeof(tn_dynamics) == sizeof(int) && sizeof(tn_loops) == sizeof(int) &&
                    sizeof(tn_formulation) == sizeof(int) && sizeof(tn_backend) == sizeof(int) &&
-                   sizeof(tn_alpha) == sizeof(int),
+                   sizeof(tn_alpha) == sizeof(int) && sizeof(tn_choice) == sizeof(int) &&
+                   sizeof(tn_weights) == sizeof(int) && sizeof(tn_adaptive_solver) == sizeof(int),
                "set_word() stores words as int");
 
 tn_result tn_settings_set(tn_settings* settings, const char* key, const char* value, tn_why* why)

@@ -16,9 +16,12 @@ tn_result tn_state_create(const tn_model* model, tn_state** out)
                           (size_t)model->coordinate_count + (size_t)model->row_count +
                           (size_t)model->limit_count + (size_t)model->core.plan->component_count);
     const size_t pressed = (size_t)tni_pressed_capacity(model);
+    const size_t free    = (size_t)model->free_count;
     const size_t bytes   = sizeof(tn_state) + numbers +
                          (sizeof(uint64_t) + TNI_PRESS_NUMBERS * sizeof(double)) * pressed +
-                         sizeof(tni_pushed) * (size_t)model->target_count;
+                         sizeof(tni_pushed) * (size_t)model->target_count +
+                         sizeof(double) * (TNI_LIMB_NUMBERS + TNI_LIMB_FREEDOMS) * free +
+                         (size_t)model->named_count;
     tn_state* state = tni_host_take(&model->arena.host, bytes);
     *out            = state;
     if (state == NULL) return TN_ERR_MEMORY;
@@ -34,6 +37,9 @@ tn_result tn_state_create(const tn_model* model, tn_state** out)
     state->pressed.forces     = (double*)((char*)(state + 1) + numbers);
     state->pressed.ids        = (uint64_t*)(state->pressed.forces + TNI_PRESS_NUMBERS * pressed);
     state->outside.targets    = (tni_pushed*)(state->pressed.ids + pressed);
+    state->reduced.q          = (double*)(state->outside.targets + model->target_count);
+    state->reduced.v          = state->reduced.q + TNI_LIMB_NUMBERS * free;
+    state->reduced.active     = (uint8_t*)(state->reduced.v + TNI_LIMB_FREEDOMS * free);
     tn_state_reset(state);
     return TN_OK;
 }
@@ -50,7 +56,11 @@ void tn_state_copy(tn_state* to, const tn_state* from)
     to->memory.h      = from->memory.h;
     to->memory.two    = from->memory.two;
     to->pressed.count = from->pressed.count;
+    to->reduced.known = from->reduced.known;
+    to->reduced.step  = from->reduced.step;
     memcpy(to->outside.handles, from->outside.handles, sizeof to->outside.handles);
+    to->outside.camera_given = from->outside.camera_given;
+    to->outside.camera       = from->outside.camera;
     memcpy(to + 1, from + 1, to->bytes - sizeof *to);
 }
 
@@ -58,6 +68,7 @@ void tni_state_forget(tn_state* state)
 {
     state->memory.h      = 0;
     state->pressed.count = 0;
+    state->reduced.known = false;
     for (int i = 0; i < state->model->core.plan->component_count; ++i) state->still[i] = 0;
 }
 
@@ -76,6 +87,12 @@ void tn_state_wake(tn_state* state, tn_body_id id)
     for (int i = 0; name < 0 && i < model->core.plan->component_count; ++i) {
         if (state->still[i] == name) state->still[i] = 0;
     }
+}
+
+bool tn_state_joint_active(const tn_state* state, tn_joint_id joint)
+{
+    TN_ASSERT(joint.bits > 0);
+    return !state->reduced.known || state->reduced.active[joint.bits - 1] != 0;
 }
 
 double tn_state_time(const tn_state* state)
@@ -124,6 +141,7 @@ void tn_state_reset(tn_state* state)
     state->time           = 0;
     tni_state_forget(state);
     memset(state->outside.handles, 0, sizeof state->outside.handles);
+    state->outside.camera_given = false;
     memset(state + 1, 0, state->bytes - sizeof *state);
     for (int i = 0; i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
@@ -153,6 +171,14 @@ tn_twist tn_state_velocity(const tn_state* state, tn_body_id id)
 static bool is_finite(tn_vec3 a)
 {
     return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
+}
+
+tn_result tn_state_set_camera(tn_state* state, const tn_vec3* position)
+{
+    if (position != NULL && !is_finite(*position)) return TN_ERR_MODEL;
+    state->outside.camera_given = position != NULL;
+    if (position != NULL) state->outside.camera = *position;
+    return TN_OK;
 }
 
 static const double plane_tolerance = 1e-9; // how far a pose or velocity may leave the plane

@@ -26,6 +26,8 @@ typedef struct tni_handle {
 typedef struct tni_outside {
     tni_pushed* targets; ///< by target of the model
     tni_handle  handles[TN_HANDLES_MAX];
+    bool        camera_given;
+    tn_vec3     camera;
 } tni_outside;
 
 /// What a method with a memory keeps of the step before. h: of that step; 0: nothing is known.
@@ -36,6 +38,18 @@ typedef struct tni_memory {
     double* mean;        ///< velocity of the step, laid out as u
     double* momentum;    ///< M u at its start, laid out as u
 } tni_memory;
+
+/// Room for the configuration and the velocities of a body against its parent. See adaptive/limbs.h.
+enum { TNI_LIMB_NUMBERS = 11, TNI_LIMB_FREEDOMS = 6 };
+
+/// Trees in joint coordinates, and which joints are simulated, as the adaptive method left them.
+typedef struct tni_reduced {
+    bool    known; ///< else bodies were moved by others since
+    int     step;  ///< how many were taken since it became known
+    double *q,
+        *v; ///< TNI_LIMB_NUMBERS, TNI_LIMB_FREEDOMS for each body that can be pushed, at most
+    uint8_t* active; ///< by joint
+} tni_reduced;
 
 enum { TNI_PRESS_ROWS = 6, TNI_PRESS_NUMBERS = 12 }; ///< forces of a point in contact, twice
 
@@ -54,6 +68,7 @@ struct tn_state {
     tni_outside     outside;
     tni_memory      memory;
     tni_pressed     pressed;
+    tni_reduced     reduced;
     double          time;
     double*         q; ///< rigid: x y z of the centre of mass, qw qx qy qz; planar: x y angle;
                        ///< particle: x y z; affine: x y z, then the columns of A

@@ -57,6 +57,8 @@ static tn_result take_all(tn_stepper* s, tn_why* why)
     if (result == TN_OK && impulse) return tni_impulse_create(s);
     if (result == TN_OK && s->settings.method == TN_METHOD_IMPLICIT)
         return tni_implicit_create(s, why);
+    if (result == TN_OK && s->settings.method == TN_METHOD_ADAPTIVE)
+        return tni_adaptive_method_create(s, why);
     const bool apart = tni_system_has_loops(s->system) || (s->has_stops && model->row_count > 0);
     if (result != TN_OK || !apart) return result;
     return tni_system_create(&s->arena, model, loops, NULL, &s->start);
@@ -65,12 +67,6 @@ static tn_result take_all(tn_stepper* s, tn_why* why)
 static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
 {
     const tn_method method = settings->method;
-    if (method == TN_METHOD_ADAPTIVE) {
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "method '%s' is not in this version yet; 'multiplier', 'implicit' and 'impulse' are",
-            tn_method_word(method));
-    }
     if (method == TN_METHOD_IMPULSE && model->core.auxiliary_rows > 0 &&
         (settings->impulse.formulation == TN_FORMULATION_SPD ||
          settings->impulse.formulation == TN_FORMULATION_SPLIT)) {
@@ -105,7 +101,9 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
         }
     }
     tn_stepper_free(s);
-    if (result == TN_ERR_UNSUPPORTED && method == TN_METHOD_IMPLICIT) return result; // why is told
+    if (result == TN_ERR_UNSUPPORTED &&
+        (method == TN_METHOD_IMPLICIT || method == TN_METHOD_ADAPTIVE))
+        return result; // why is told
     if (result == TN_ERR_UNSUPPORTED)
         return tni_fail(why, result,
                         "setting 'impulse.backend': cholmod serves spd and split only, "
@@ -218,6 +216,7 @@ static void copy_pressed(tni_pressed* to, const tni_pressed* from)
 static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
 {
     TN_ASSERT(state->model == s->model);
+    s->from      = state;
     s->kept      = is_kept(s, state);
     s->kept_next = false;
     s->now.time  = state->time;
@@ -287,6 +286,8 @@ typedef struct attempt {
     tn_result (*what)(tn_stepper* s, const struct attempt* how, tn_step_report* report,
                       tn_why* why);
     double           h;
+    int              count; ///< of steps
+    int*             taken;
     const tn_wrench* impulses;
 } attempt;
 
@@ -314,31 +315,86 @@ static tn_result step(tn_stepper* s, const attempt* how, tn_step_report* report,
     switch (s->settings.method) {
     case TN_METHOD_IMPULSE: return tni_impulse_step(s, how->h, report, why);
     case TN_METHOD_IMPLICIT: return tni_implicit_step(s, how->h, report, why);
+    case TN_METHOD_ADAPTIVE:
+        return tni_adaptive_run(s, how->h, how->count, how->taken, report, why);
     default: return tni_multiplier_step(s, how->h, report, why);
     }
+}
+
+// What the method keeps in the state for the next step.
+static void remember(const tn_stepper* s, tn_state* state)
+{
+    if (s->settings.method == TN_METHOD_IMPLICIT)
+        copy_memory(s->model, two_steps(s), &state->memory, &s->implicit.after);
+    if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&state->pressed, &s->impulse.pressed);
+    if (s->settings.method == TN_METHOD_ADAPTIVE) tni_adaptive_store(s->adaptive, &state->reduced);
+    if (s->sleep.on)
+        tni_copy_numbers(state->still, s->sleep.still, s->model->core.plan->component_count);
+}
+
+static tn_result take_steps(tn_stepper* s, tn_state* state, const attempt* how,
+                            tn_step_report* report, tn_why* why)
+{
+    clear_report(s, report);
+    tn_result result = try_with_room(s, state, how, report, why);
+    tni_sleep_settle(s);
+    if (result == TN_OK) result = commit(s, state, why);
+    if (result != TN_OK) return result;
+    remember(s, state);
+    report->h_taken = how->h * how->count;
+    s->kept_next    = s->kept;
+    return TN_OK;
+}
+
+static tn_result check_h(double h, tn_why* why)
+{
+    if (h > 0 && isfinite(h)) return TN_OK;
+    return tni_fail(why, TN_ERR_MODEL, "step %g: must be positive", h);
 }
 
 tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_report* report,
                           tn_why* why)
 {
     tn_step_report own;
-    const attempt  how = {.what = step, .h = h};
+    int            taken = 0;
+    const attempt  how   = {.what = step, .h = h, .count = 1, .taken = &taken};
     if (report == NULL) report = &own;
     clear_report(s, report);
-    if (!(h > 0) || !isfinite(h))
-        return tni_fail(why, TN_ERR_MODEL, "step %g: must be positive", h);
-    tn_result result = try_with_room(s, state, &how, report, why);
-    tni_sleep_settle(s);
-    if (result == TN_OK) result = commit(s, state, why);
-    if (result != TN_OK) return result;
-    if (s->settings.method == TN_METHOD_IMPLICIT)
-        copy_memory(s->model, two_steps(s), &state->memory, &s->implicit.after);
-    if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&state->pressed, &s->impulse.pressed);
-    if (s->sleep.on)
-        tni_copy_numbers(state->still, s->sleep.still, s->model->core.plan->component_count);
-    report->h_taken = h;
-    s->kept_next    = s->kept;
-    return TN_OK;
+    const tn_result result = check_h(h, why);
+    return result == TN_OK ? take_steps(s, state, &how, report, why) : result;
+}
+
+// Where one of many fails, those before it are taken once more, and kept.
+static tn_result run_adaptive(tn_stepper* s, tn_state* state, double h, int count,
+                              tn_step_report* report, tn_why* why)
+{
+    int             taken  = 0;
+    attempt         how    = {.what = step, .h = h, .count = count, .taken = &taken};
+    const tn_result result = take_steps(s, state, &how, report, why);
+    if (result == TN_OK || taken == 0 || taken >= count) return result;
+    int again = 0;
+    how.count = taken, how.taken = &again;
+    const tn_result kept = take_steps(s, state, &how, report, NULL);
+    return kept == TN_OK ? result : kept;
+}
+
+tn_result tn_stepper_run(tn_stepper* s, tn_state* state, double h, int count,
+                         tn_step_report* report, tn_why* why)
+{
+    tn_step_report own;
+    if (report == NULL) report = &own;
+    clear_report(s, report);
+    tn_result result = check_h(h, why);
+    if (result != TN_OK || count < 1) return result;
+    if (s->settings.method == TN_METHOD_ADAPTIVE)
+        return run_adaptive(s, state, h, count, report, why);
+    double taken = 0;
+    for (int i = 0; i < count && result == TN_OK; ++i) {
+        result = tn_stepper_step(s, state, h, report, why);
+        taken += report->h_taken;
+    }
+    report->h_taken = taken;
+    return result;
 }
 
 static tn_result project(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)

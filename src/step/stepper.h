@@ -2,6 +2,7 @@
 #ifndef TNI_STEPPER_H
 #define TNI_STEPPER_H
 
+#include "adaptive/adaptive.h"
 #include "system/stiff.h"
 
 /// Of a step: somebody was woken, and it is to be taken anew.
@@ -104,6 +105,8 @@ struct tn_stepper {
     tni_impulse_work impulse;
     tni_implicit_work implicit;
     tni_sleep_work    sleep;
+    tni_adaptive*     adaptive;  ///< NULL in other methods
+    const tn_state*   from;      ///< the state of this call
     bool              kept;      ///< the system is factored and looked at where s->now is
     bool              kept_next; ///< likewise s->next, since the last call
     bool              followed;  ///< angles of s->next are counted on already
@@ -180,6 +183,11 @@ int  tni_stiffen(tn_stepper* s, double h);
 TN_NODISCARD tn_result tni_implicit_create(tn_stepper* s, tn_why* why);
 TN_NODISCARD tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report,
                                          tn_why* why);
+
+/// adaptive.c: count steps of h from s->from to s->next; *taken: how many went well.
+TN_NODISCARD tn_result tni_adaptive_method_create(tn_stepper* s, tn_why* why);
+TN_NODISCARD tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken,
+                                        tn_step_report* report, tn_why* why);
 
 /// events.c: a step of a mechanism that may hit stops.
 TN_NODISCARD tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report,

@@ -138,6 +138,7 @@ def unknown_words_are_named_with_the_nearest():
     refused("scene", "chian", says=["chian", "chain"])
     refused("bench", "linaer", says=["'linaer'", "'linear'"])
     refused("bench", "impulse", "figur5", says=["'figur5'", "'figure5'"])
+    refused("bench", "adaptive", "crwd", says=["'crwd'", "'crowd'"])
     refused("bench", "linear", "figure5", says=["'figure5'", "'linear' has no parts"])
     refused("bench", "impulse", "load", "more", says=["'more' after 'load'"])
     refused("run", "@chain", "--set", "multiplier.integratr=rk4", says=["multiplier.integratr", "multiplier.integrator"])
@@ -148,7 +149,7 @@ def unknown_words_are_named_with_the_nearest():
 @test
 def bad_values_are_refused():
     for option, value in [("--h", "0"), ("--h", "-1"), ("--h", "nan"), ("--h", "inf"), ("--h", "1x"), ("--h", ""),
-                          ("--duration", "-1"), ("--duration", "1e999"), ("--threads", "0"), ("--threads", "two"),
+                          ("--duration", "-1"), ("--duration", "1e999"), ("--threads", "1025"), ("--threads", "two"),
                           ("--threads", "99999999999999999999"), ("--seed", "-1"), ("--seed", "1.5"), ("--every", "0"),
                           ("--set", "h"), ("--set", "=1"), ("--report", ""), ("--method", "")]:
         refused("run", "@chain", option, value, says=option)
@@ -433,6 +434,27 @@ def a_long_motion_is_thinned_but_ends_where_it_ends():
 
 
 @test
+def the_adaptive_method_tells_what_it_simulated():
+    args = ("--h", "0.002", "--duration", "0.2")
+    few = run("@spring_pendulum:n=20", *args, "--set", "adaptive.active=5", "--html", "p.html")
+    told, motion = few["adaptive"], motion_of("p.html")
+    assert few["method"] == "adaptive" and few["steps"] == 100
+    assert told["active"]["max"] <= 5 and 0 < told["active"]["mean"] <= told["active"]["max"], told
+    assert told["choices"] == 5 and told["visits"]["max"] >= told["visits"]["mean"] > 0, told  # every 20 steps
+    assert told["left_out"] >= 0 and told["kinetic_loss"] >= 0, told
+    bits = base64.b64decode(motion["active"])
+    assert motion["frames"] == 101 and len(bits) == 101 * 3  # a bit for each of 20 joints
+    counts = [sum(byte.bit_count() for byte in bits[3 * i:3 * i + 3]) for i in range(1, 101)]
+    assert max(counts) == told["active"]["max"] and counts[-1] == told["active"]["final"], (counts, told)
+    near(sum(counts) / 100, told["active"]["mean"], 1e-9)
+    result = tenon("run", "@spring_pendulum:n=20", *args, "--set", "adaptive.active=5")
+    assert re.search(r"^active +\S+ of 20 joints, \S+ nodes visited a step, 5 choices", result.out, re.M), result.out
+    assert run("@spring_pendulum:n=20", *args, "--set", "adaptive.active=0")["adaptive"]["active"]["final"] == 20
+    other = run("@chain:n=3", "--duration", "0.01", "--html", "p.html")
+    assert "adaptive" not in other and "active" not in motion_of("p.html")
+
+
+@test
 def the_page_is_safe_with_any_name():
     run("-", "--duration", "0", "--html", "p.html", stdin=scene([body(name="</script><b>")]))
     assert motion_of("p.html")["bodies"][0]["name"] == "</script><b>"
@@ -569,7 +591,7 @@ def every_listed_scene_is_written_and_read_back():
 
 @test
 def benchmarks_write_csv():
-    assert set(tenon("bench", "--list").out.split()) == {"baraff", "linear", "scenes", "auxiliary", "impulse", "implicit"}
+    assert set(tenon("bench", "--list").out.split()) == {"baraff", "linear", "scenes", "auxiliary", "impulse", "implicit", "adaptive"}
     result = tenon("bench", "baraff", "--repeat", "3", "--csv", "b.csv")
     assert result.code == 0 and "factor : solve" in result.out, result.err
     rows = [line.split(",") for line in open("b.csv").read().splitlines()]

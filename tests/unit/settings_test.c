@@ -61,6 +61,13 @@ TEST(defaults_are_the_documented_ones)
     CHECK_INT(s.implicit.integrator, TN_IMPLICIT_EULER);
     CHECK(s.implicit.tolerance == 1e-8 && s.implicit.iterations == 30 && s.implicit.stiffen);
     CHECK(s.implicit.contact_stiffness == 0 && s.implicit.contact_damping == 0);
+    CHECK(s.adaptive.active == 0 && s.adaptive.update == 0 && s.adaptive.period == 20);
+    CHECK(s.adaptive.acceleration_error == 0 && s.adaptive.velocity_error == 0);
+    CHECK(s.adaptive.pixel_error == 0 && s.adaptive.budget == 0 && !s.adaptive.bounded);
+    CHECK(s.adaptive.choice == TN_CHOICE_AUTO && s.adaptive.weights == TN_WEIGHTS_ONE);
+    CHECK(s.adaptive.solver == TN_ADAPTIVE_CLUSTERS && s.adaptive.pixels == 0);
+    CHECK(s.adaptive.detail == 0 && s.adaptive.falloff == 1);
+    CHECK_INT(tn_method_order(TN_METHOD_ADAPTIVE), 1);
     CHECK_INT(tn_method_order(TN_METHOD_IMPLICIT), 1);
     CHECK_INT(tn_method_order(TN_METHOD_ADAPTIVE), 0);
     CHECK_TEXT(tn_method_word(TN_METHOD_IMPULSE), "impulse");
@@ -100,7 +107,24 @@ TEST(every_setting_reads_back_as_it_was_set)
                                             {"implicit.iterations", "9"},
                                             {"implicit.stiffen", "false"},
                                             {"implicit.contact_stiffness", "0.1"},
-                                            {"implicit.contact_damping", "0"}};
+                                            {"implicit.contact_damping", "0"},
+                                            {"adaptive.active", "20"},
+                                            {"adaptive.update", "41"},
+                                            {"adaptive.period", "7"},
+                                            {"adaptive.acceleration_error", "0.001"},
+                                            {"adaptive.velocity_error", "1e-09"},
+                                            {"adaptive.pixel_error", "0.5"},
+                                            {"adaptive.budget", "4000"},
+                                            {"adaptive.bounded", "true"},
+                                            {"adaptive.choice", "mixed"},
+                                            {"adaptive.weights", "pixels"},
+                                            {"adaptive.solver", "tree"},
+                                            {"adaptive.pixels", "1080"},
+                                            {"adaptive.camera_x", "-3.5"},
+                                            {"adaptive.camera_y", "1e+300"},
+                                            {"adaptive.camera_z", "0"},
+                                            {"adaptive.detail", "12"},
+                                            {"adaptive.falloff", "1.5"}};
     enum { COUNT = sizeof values / sizeof *values };
     tn_settings s     = tn_default_settings();
     int         count = 0;
@@ -175,6 +199,12 @@ TEST(bad_keys_and_values_are_refused_with_the_nearest)
     refused("implicit.stiffen", "on", "true | false");
     refused("implicit.contact_stiffness", "-1", "'implicit.contact_stiffness'");
     refused("implicit.contact_damping", "-1", "'implicit.contact_damping'");
+    refused("adaptive.active", "-1", "a whole number >= 0");
+    refused("adaptive.period", "0", "a whole number >= 1");
+    refused("adaptive.choice", "close", "did you mean 'closed'");
+    refused("adaptive.weights", "pixel", "did you mean 'pixels'");
+    refused("adaptive.solver", "trees", "did you mean 'tree'");
+    refused("adaptive.camera_x", "1e999", "'adaptive.camera_x' takes a number");
     refused("implict.solve", "linear", "did you mean 'implicit.solve'");
 }
 

@@ -1,0 +1,346 @@
+// accelerate: the articulated-body algorithm on clusters, O(clusters), in world axes about each
+// cluster's origin.
+//
+// 1. Outwards: how clusters would accelerate if no joint did, and the force p that this takes. With
+//    d the offset from the parent, relative motion (wr; vr) = S v, its rate beyond turning (bw;
+//    bv), a the acceleration of what is at the origin (not the spatial one, so no w x v cancels), h
+//    = mass times centre, world: (0; -gravity),
+//        alpha = alpha_p + w_p x wr + bw
+//        a     = a_p + alpha_p x d + w_p x (w_p x d) + 2 w_p x vr + wr x vr + bv
+//        p     = (J alpha + w x J w + h x a;  m a + alpha x h + w x (w x h)) - outside force
+// 2. Inwards: what a cluster with all that hangs on it answers to a further acceleration of its
+//    parent,
+//        U = I S,   D = S^T U + K,   u = Q - S^T p
+//        I_p += shifted (I - U D^-1 U^T),   p_p += shifted (p + U D^-1 u)
+//    An offset d moves the blocks of I (hybrid_parts.h) to H' = H + [d] M,  A' = A + [d] H^T - H'
+//    [d].
+// 3. Outwards: the further accelerations da (world: none),
+//        da' = da_p moved by d,   v' = D^-1 (u - U^T da'),   da = da' + S v'
+//
+// Differs from the textbook: velocity products and gravity go in at step 1, so none of them meet an
+// articulated inertia; clusters share the axes of the world, so inertias are shifted but never
+// turned. A hinge takes about 600 flops with tni_hybrid_move, of which the shift in step 2 takes
+// 84.
+#include "adaptive/hybrid_parts.h"
+
+// ---- 1: drift
+
+// E^T I E: A = J, H = [h], M = mass.
+TNI_INLINE void rest(const tni_cluster* cluster, tni_articulated* out)
+{
+    const tni_rigid* I = &cluster->inertia;
+    const tni_mat3*  E = &cluster->world.E;
+    const tn_vec3    h = tni_mul_t(E, I->moment);
+    const tn_vec3    x = tni_read3(E->m), y = tni_read3(E->m + 3), z = tni_read3(E->m + 6);
+    // Rows of J E, then E^T times them.
+    const tn_vec3 Jx = tni_add_scaled(tni_add_scaled(tni_scale(I->xx, x), I->xy, y), I->xz, z);
+    const tn_vec3 Jy = tni_add_scaled(tni_add_scaled(tni_scale(I->xy, x), I->yy, y), I->yz, z);
+    const tn_vec3 Jz = tni_add_scaled(tni_add_scaled(tni_scale(I->xz, x), I->yz, y), I->zz, z);
+    *out             = (tni_articulated){
+        {x.x * Jx.x + y.x * Jy.x + z.x * Jz.x, x.x * Jx.y + y.x * Jy.y + z.x * Jz.y,
+                     x.x * Jx.z + y.x * Jy.z + z.x * Jz.z, x.y * Jx.y + y.y * Jy.y + z.y * Jz.y,
+                     x.y * Jx.z + y.y * Jy.z + z.y * Jz.z, x.z * Jx.z + y.z * Jy.z + z.z * Jz.z},
+        {0, -h.z, h.y, h.z, 0, -h.x, -h.y, h.x, 0},
+        {I->mass, 0, 0, I->mass, 0, I->mass}};
+}
+
+void tni_mover_rest(const tni_cluster* cluster, tni_mover* mover)
+{
+    rest(cluster, &mover->I);
+}
+
+TNI_INLINE tn_vec3 times_symmetric(const double* A, tn_vec3 x)
+{
+    return tni_vec3(A[0] * x.x + A[1] * x.y + A[2] * x.z, A[1] * x.x + A[3] * x.y + A[4] * x.z,
+                    A[2] * x.x + A[4] * x.y + A[5] * x.z);
+}
+
+// What the joint itself adds to the acceleration: S v in motion, p the parent's.
+static tni_six own_drift(const tni_hybrid* hybrid, const tni_cluster* cluster, const tni_mover* m,
+                         tn_vec3 wp, const double* q, const double* v)
+{
+    const tni_limb* limb = &hybrid->limbs->limbs[cluster->limb];
+    const tni_six*  S    = hybrid->work->S + m->column;
+    const tni_mat3* E    = &cluster->world.E;
+    tni_six         r    = tni_six_zero(), drift;
+    for (int k = 0; k < m->freedoms; ++k) r = tni_six_add_scaled(r, v[m->v + k], S[k]);
+    const tn_vec3 w = tni_add(tni_scale(2, wp), r.w);
+    drift           = (tni_six){tni_cross(wp, r.w), tni_cross(w, r.v)};
+    if (limb->steady || m->freedoms == 0) return drift;
+    const tni_six bend = tni_limb_bend(limb, q + m->q, v + m->v);
+    drift.w            = tni_add(drift.w, tni_mul_t(E, bend.w));
+    drift.v            = tni_add(drift.v, tni_mul_t(E, bend.v));
+    return drift;
+}
+
+TNI_INLINE void find_drift(const tni_hybrid* hybrid, tn_vec3 gravity, int i, const double* q,
+                           const double* v)
+{
+    tni_mover*         movers  = hybrid->work->movers;
+    tni_mover*         m       = &movers[i];
+    const tni_cluster* cluster = &hybrid->clusters[i];
+    tn_vec3            wp      = {0, 0, 0};
+    tni_six            drift   = {{0, 0, 0}, tni_neg(gravity)};
+    if (m->up >= 0) {
+        const tni_mover* up = &movers[m->up];
+        wp                  = up->motion.w;
+        drift               = tni_offset_motion(m->offset, up->drift);
+        drift.v             = tni_add(drift.v, tni_cross(wp, tni_cross(wp, m->offset)));
+    }
+    if (m->path == TNI_PATH_HINGE) {
+        const tn_vec3 spin = tni_scale(v[m->v], hybrid->work->S[m->column].w);
+        drift.w            = tni_add(drift.w, tni_cross(wp, spin));
+    } else if (m->path == TNI_PATH_FREE) {
+        drift.v = tni_add(drift.v, tni_cross(m->motion.w, m->motion.v));
+    } else if (m->freedoms > 0) {
+        drift = tni_six_add(drift, own_drift(hybrid, cluster, m, wp, q, v));
+    }
+    m->drift = drift;
+}
+
+TNI_INLINE void find_force(const tni_cluster* cluster, tni_mover* m)
+{
+    const tni_mat3* E = &cluster->world.E;
+    const double*   H = m->I.H;
+    const tn_vec3   h = {H[7], H[2], H[3]}, w = m->motion.w, alpha = m->drift.w, a = m->drift.v;
+    const tn_vec3   spin = tni_cross(w, times_symmetric(m->I.A, w));
+    const tn_vec3   turn = tni_add(times_symmetric(m->I.A, alpha), spin);
+    const tn_vec3   pull = tni_add(tni_cross(alpha, h), tni_cross(w, tni_cross(w, h)));
+    const tn_vec3   fw = tni_mul_t(E, cluster->force.w), fv = tni_mul_t(E, cluster->force.v);
+    m->p.w = tni_sub(tni_add(turn, tni_cross(h, a)), fw);
+    m->p.v = tni_sub(tni_add_scaled(pull, cluster->inertia.mass, a), fv);
+}
+
+// ---- 2: inwards
+
+TNI_INLINE tni_six times_articulated(const tni_articulated* I, tni_six m)
+{
+    const double* H = I->H;
+    const tn_vec3 w = m.w, v = m.v;
+    const tn_vec3 Hv = {H[0] * v.x + H[1] * v.y + H[2] * v.z, H[3] * v.x + H[4] * v.y + H[5] * v.z,
+                        H[6] * v.x + H[7] * v.y + H[8] * v.z};
+    const tn_vec3 Hw = {H[0] * w.x + H[3] * w.y + H[6] * w.z, H[1] * w.x + H[4] * w.y + H[7] * w.z,
+                        H[2] * w.x + H[5] * w.y + H[8] * w.z};
+    return (tni_six){tni_add(times_symmetric(I->A, w), Hv), tni_add(Hw, times_symmetric(I->M, v))};
+}
+
+// I -= g U U^T
+TNI_INLINE void take_away(tni_articulated* I, double g, tni_six U)
+{
+    const double w[3] = {U.w.x, U.w.y, U.w.z}, v[3] = {U.v.x, U.v.y, U.v.z};
+    const double gw[3] = {g * w[0], g * w[1], g * w[2]}, gv[3] = {g * v[0], g * v[1], g * v[2]};
+    I->A[0] -= gw[0] * w[0], I->A[1] -= gw[0] * w[1], I->A[2] -= gw[0] * w[2];
+    I->A[3] -= gw[1] * w[1], I->A[4] -= gw[1] * w[2], I->A[5] -= gw[2] * w[2];
+    I->M[0] -= gv[0] * v[0], I->M[1] -= gv[0] * v[1], I->M[2] -= gv[0] * v[2];
+    I->M[3] -= gv[1] * v[1], I->M[4] -= gv[1] * v[2], I->M[5] -= gv[2] * v[2];
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) I->H[3 * i + j] -= gw[i] * v[j];
+}
+
+// I, moved by d
+TNI_INLINE tni_articulated moved(tn_vec3 d, const tni_articulated* I)
+{
+    const double *A = I->A, *M = I->M;
+    const tn_vec3 x = {M[0], M[1], M[2]}, y = {M[1], M[3], M[4]}, z = {M[2], M[4], M[5]};
+    const tn_vec3 dx = tni_cross(d, x), dy = tni_cross(d, y), dz = tni_cross(d, z);
+    const tn_vec3 r0 = tni_read3(I->H), r1 = tni_read3(I->H + 3), r2 = tni_read3(I->H + 6);
+    const tn_vec3 R0 = tni_add(r0, tni_vec3(dx.x, dy.x, dz.x)); // rows of H'
+    const tn_vec3 R1 = tni_add(r1, tni_vec3(dx.y, dy.y, dz.y));
+    const tn_vec3 R2 = tni_add(r2, tni_vec3(dx.z, dy.z, dz.z));
+    const tn_vec3 c0 = tni_cross(d, r0), c1 = tni_cross(d, r1), c2 = tni_cross(d, r2);
+    const tn_vec3 C0 = tni_cross(d, R0), C1 = tni_cross(d, R1), C2 = tni_cross(d, R2);
+    return (tni_articulated){{A[0] + (c0.x + C0.x), A[1] + (c1.x + C0.y), A[2] + (c2.x + C0.z),
+                              A[3] + (c1.y + C1.y), A[4] + (c2.y + C1.z), A[5] + (c2.z + C2.z)},
+                             {R0.x, R0.y, R0.z, R1.x, R1.y, R1.z, R2.x, R2.y, R2.z},
+                             {M[0], M[1], M[2], M[3], M[4], M[5]}};
+}
+
+TNI_INLINE void put_onto(tni_articulated* sum, const tni_articulated* I)
+{
+    for (int n = 0; n < 6; ++n) sum->A[n] += I->A[n];
+    for (int n = 0; n < 9; ++n) sum->H[n] += I->H[n];
+    for (int n = 0; n < 6; ++n) sum->M[n] += I->M[n];
+}
+
+// I is moved before U U^T / D is taken from it, so that the one need not wait for the other.
+static bool reduce_hinge(const struct tni_hybrid_work* work, tni_mover* m, const double* Q,
+                         const double* K)
+{
+    const tn_vec3 s  = work->S[m->column].w;
+    const double* H  = m->I.H;
+    const tn_vec3 Hs = {H[0] * s.x + H[3] * s.y + H[6] * s.z, H[1] * s.x + H[4] * s.y + H[7] * s.z,
+                        H[2] * s.x + H[5] * s.y + H[8] * s.z};
+    const tni_six U  = {times_symmetric(m->I.A, s), Hs};
+    const double  D = tni_dot(s, U.w) + (K != NULL ? K[m->k] : 0), g = 1 / D;
+    m->D               = g;
+    m->u               = (Q != NULL ? Q[m->v] : 0) - tni_dot(s, m->p.w);
+    work->U[m->column] = U;
+    if (m->up >= 0) {
+        tni_mover*      up = &work->movers[m->up];
+        const tni_six   Ud = tni_offset_force(m->offset, U), pd = tni_offset_force(m->offset, m->p);
+        tni_articulated I = moved(m->offset, &m->I);
+        take_away(&I, g, Ud);
+        put_onto(&up->I, &I);
+        up->p = tni_six_add(up->p, tni_six_add_scaled(pd, g * m->u, Ud));
+    }
+    return D > 0;
+}
+
+// D = L L^T, in place. False: not positive definite.
+static bool cholesky(int n, double* D)
+{
+    for (int j = 0; j < n; ++j) {
+        for (int i = j; i < n; ++i) {
+            double sum = D[n * i + j];
+            for (int k = 0; k < j; ++k) sum -= D[n * i + k] * D[n * j + k];
+            if (i > j) D[n * i + j] = sum / D[n * j + j];
+            else if (sum > 0) D[n * i + j] = sqrt(sum);
+            else return false;
+        }
+    }
+    return true;
+}
+
+// x <- D^-1 x, from the lower half of D, by D = L diag L^T.
+static bool solve6(double* D, double* x)
+{
+    double inverse[6];
+    for (int j = 0; j < 6; ++j) {
+        if (!(D[7 * j] > 0)) return false;
+        inverse[j] = 1 / D[7 * j];
+        for (int i = j + 1; i < 6; ++i) {
+            const double l = D[6 * i + j] * inverse[j];
+            for (int k = i; k < 6; ++k) D[6 * k + i] -= l * D[6 * k + j];
+            x[i] -= l * x[j];
+        }
+    }
+    for (int i = 5; i >= 0; --i) {
+        for (int k = i + 1; k < 6; ++k) x[i] -= D[6 * k + i] * x[k];
+        x[i] *= inverse[i];
+    }
+    return true;
+}
+
+// Several freedoms: D = L L^T; kept are U L^-T in place of U, and L^-1 u in place of u.
+static bool reduce_any(const struct tni_hybrid_work* work, tni_mover* m, const double* Q,
+                       const double* K)
+{
+    const int      n = m->freedoms;
+    const tni_six* S = work->S + m->column;
+    tni_six*       U = work->U + m->column;
+    double *       D = work->D + m->square, *u = work->u + m->column;
+    for (int j = 0; j < n; ++j) {
+        U[j] = times_articulated(&m->I, S[j]);
+        u[j] = (Q != NULL ? Q[m->v + j] : 0) - tni_six_dot(S[j], m->p);
+        for (int i = j; i < n; ++i) // lower half
+            D[n * i + j] = tni_six_dot(S[i], U[j]) + (K != NULL ? K[m->k + n * i + j] : 0);
+    }
+    if (!cholesky(n, D)) return false;
+    tni_articulated I = m->I;
+    tni_six         p = m->p;
+    for (int j = 0; j < n; ++j) {
+        for (int k = 0; k < j; ++k) {
+            U[j] = tni_six_add_scaled(U[j], -D[n * j + k], U[k]);
+            u[j] -= D[n * j + k] * u[k];
+        }
+        const double l = 1 / D[n * j + j];
+        U[j]           = (tni_six){tni_scale(l, U[j].w), tni_scale(l, U[j].v)};
+        u[j] *= l;
+        if (m->up < 0) continue;
+        take_away(&I, 1, U[j]);
+        p = tni_six_add_scaled(p, u[j], U[j]);
+    }
+    if (m->up >= 0) {
+        tni_mover* up = &work->movers[m->up];
+        I             = moved(m->offset, &I);
+        put_onto(&up->I, &I);
+        up->p = tni_six_add(up->p, tni_offset_force(m->offset, p));
+    }
+    return true;
+}
+
+// A root that floats: I a = Q - p in world axes; a goes to m->a, and nothing is left to be spread.
+static bool reduce_free(const tni_cluster* cluster, tni_mover* m, const double* Q)
+{
+    const tni_mat3* E = &cluster->world.E;
+    const double *  A = m->I.A, *H = m->I.H, *M = m->I.M;
+    double          D[36] = {A[0], 0,    0,    0,    0,    0, A[1], A[3], 0,    0,    0,    0,
+                             A[2], A[4], A[5], 0,    0,    0, H[0], H[3], H[6], M[0], 0,    0,
+                             H[1], H[4], H[7], M[1], M[3], 0, H[2], H[5], H[8], M[2], M[4], M[5]};
+    tni_six         f     = {tni_neg(m->p.w), tni_neg(m->p.v)};
+    double          x[6];
+    if (Q != NULL) {
+        f.w = tni_add(f.w, tni_mul_t(E, tni_read3(Q + m->v)));
+        f.v = tni_add(f.v, tni_mul_t(E, tni_read3(Q + m->v + 3)));
+    }
+    tni_six_write(x, f);
+    if (!solve6(D, x)) return false;
+    m->a = tni_six_read(x);
+    return true;
+}
+
+bool tni_movers_reduce(tni_hybrid* hybrid, const double* Q, const double* K)
+{
+    bool good = true;
+    for (int i = hybrid->count - 1; i >= 0; --i) {
+        tni_mover* m = &hybrid->work->movers[i];
+        if (m->path == TNI_PATH_HINGE) good &= reduce_hinge(hybrid->work, m, Q, K);
+        else if (m->path == TNI_PATH_FREE) good &= reduce_free(&hybrid->clusters[i], m, Q);
+        else if (!hybrid->clusters[i].held) good &= reduce_any(hybrid->work, m, Q, K);
+    }
+    return good;
+}
+
+// ---- 3: outwards
+
+static void spread_any(const struct tni_hybrid_work* work, tni_mover* m, double* rate)
+{
+    const int      n = m->freedoms;
+    const tni_six *S = work->S + m->column, *U = work->U + m->column;
+    const double * L = work->D + m->square, *u = work->u + m->column;
+    const tni_six  carried = m->a;
+    for (int j = n - 1; j >= 0; --j) {
+        double sum = u[j] - tni_six_dot(U[j], carried);
+        for (int i = j + 1; i < n; ++i) sum -= L[n * i + j] * rate[i];
+        rate[j] = sum / L[n * j + j];
+        m->a    = tni_six_add_scaled(m->a, rate[j], S[j]);
+    }
+}
+
+void tni_movers_spread(tni_hybrid* hybrid, double* rate)
+{
+    const struct tni_hybrid_work* work = hybrid->work;
+    for (int i = 0; i < hybrid->count; ++i) {
+        tni_mover* m = &work->movers[i];
+        if (m->path == TNI_PATH_FREE) {
+            const tni_mat3* E = &hybrid->clusters[i].world.E;
+            tni_write3(rate + m->v, tni_mul(E, m->a.w));
+            tni_write3(rate + m->v + 3, tni_mul(E, m->a.v));
+            continue;
+        }
+        m->a = m->up < 0 ? tni_six_zero() : tni_offset_motion(m->offset, work->movers[m->up].a);
+        if (m->path == TNI_PATH_HINGE) {
+            const double r = (m->u - tni_six_dot(work->U[m->column], m->a)) * m->D;
+            rate[m->v]     = r;
+            m->a.w         = tni_add_scaled(m->a.w, r, work->S[m->column].w);
+        } else {
+            spread_any(work, m, rate + m->v);
+        }
+    }
+}
+
+bool tni_hybrid_accelerate(tni_hybrid* hybrid, tn_vec3 gravity, const double* q, const double* v,
+                           const double* Q, const double* K, double* qddot)
+{
+    for (int i = 0; i < hybrid->count; ++i) {
+        const tni_cluster* cluster = &hybrid->clusters[i];
+        tni_mover*         m       = &hybrid->work->movers[i];
+        if (cluster->held) continue;
+        find_drift(hybrid, gravity, i, q, v);
+        rest(cluster, &m->I);
+        find_force(cluster, m);
+    }
+    if (!tni_movers_reduce(hybrid, Q, K)) return false;
+    tni_movers_spread(hybrid, qddot);
+    return true;
+}

@@ -1,0 +1,513 @@
+#include "adaptive/adaptive.h"
+
+#include "math/elementary.h"
+
+// ---- Creation ------------------------------------------------------------------------------------
+
+static void take_part(tni_arena* arena, const tni_adaptive* adaptive, int n)
+{
+    const tni_node* node = &adaptive->assembly->nodes[n];
+    tni_part*       part = &adaptive->parts[n];
+    const int       f    = 6 * node->handle_count;
+    const bool      leaf = node->b < 0;
+    part->f              = TNI_TAKE(arena, double, f);
+    if (!adaptive->metrics) return;
+    part->still.Phi = TNI_TAKE(arena, double, f* f);
+    part->still.B   = TNI_TAKE(arena, double, f* TNI_QUADRATIC);
+    part->still.G   = TNI_TAKE(arena, double, leaf ? 0 : (f + TNI_QUADRATIC) * (f + TNI_QUADRATIC));
+    part->moving.b  = TNI_TAKE(arena, double, f);
+    part->moving.G  = TNI_TAKE(arena, double, leaf ? 0 : (f + 1) * (f + 1));
+    part->factors   = TNI_TAKE(arena, tni_factors, leaf ? 0 : 1);
+}
+
+static int depth_of(const tni_assembly* assembly, int root)
+{
+    int depth = 0;
+    for (int n = assembly->nodes[root].first; n <= root; ++n)
+        depth = assembly->nodes[n].depth > depth ? assembly->nodes[n].depth : depth;
+    return depth;
+}
+
+static tn_result take_figure(tni_arena* arena, tni_adaptive* adaptive, int tree)
+{
+    tni_figure*      figure = &adaptive->figures[tree];
+    const tni_limbs* limbs  = adaptive->limbs;
+    const int        root   = adaptive->assembly->root[tree];
+    const int        nodes  = root + 1 - adaptive->assembly->nodes[root].first;
+    const int        count  = limbs->first[tree + 1] - limbs->first[tree];
+    figure->active          = TNI_TAKE(arena, int, count);
+    figure->touched         = TNI_TAKE(arena, int, nodes);
+    figure->list            = TNI_TAKE(arena, int, nodes);
+    figure->transient       = TNI_TAKE(arena, int, nodes);
+    figure->popped          = TNI_TAKE(arena, int, nodes);
+    figure->depth           = depth_of(adaptive->assembly, root);
+    figure->floats          = limbs->limbs[limbs->first[tree]].joint < 0;
+    figure->scale           = 1;
+    for (int i = limbs->first[tree]; i < limbs->first[tree + 1]; ++i)
+        figure->joints += limbs->limbs[i].freedoms > 0 && limbs->limbs[i].joint >= 0;
+    if (arena->failed) return TN_ERR_MEMORY;
+    tn_result result = tni_hybrid_create(arena, limbs, adaptive->assembly, tree, &figure->now);
+    if (result == TN_OK)
+        result = tni_hybrid_create(arena, limbs, adaptive->assembly, tree, &figure->next);
+    return result;
+}
+
+static tn_result start_leaves(tni_adaptive* adaptive, tn_why* why)
+{
+    for (int n = 0; n < adaptive->assembly->count; ++n) {
+        const tni_node* node = &adaptive->assembly->nodes[n];
+        if (node->b >= 0) continue;
+        const tni_limb* limb = &adaptive->limbs->limbs[node->limb];
+        tni_leaf_frames(limb, &adaptive->frames[n]);
+        adaptive->parts[n].fresh = true;
+        if (adaptive->metrics && !tni_leaf_still(&limb->inertia, &adaptive->parts[n].still))
+            return tni_fail(why, TN_ERR_UNSUPPORTED,
+                            "body '%s': method adaptive needs moments about all its axes",
+                            adaptive->model->bodies[limb->body].name);
+    }
+    return TN_OK;
+}
+
+static double weight_of(const tni_adaptive* adaptive, const tni_limb* limb)
+{
+    if (limb->joint < 0) return 0; // it always moves, and g would count more than all else
+    if (adaptive->settings.weights == TN_WEIGHTS_ONE) return 1;
+    if (limb->kind == TNI_LIMB_SLIDER) return 1;
+    return limb->reach * limb->reach;
+}
+
+static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
+{
+    const tni_limbs* limbs = adaptive->limbs;
+    const int        nodes = adaptive->assembly->count;
+    adaptive->parts        = TNI_TAKE(arena, tni_part, nodes);
+    adaptive->frames       = TNI_TAKE(arena, tni_frames, nodes);
+    adaptive->figures      = TNI_TAKE(arena, tni_figure, limbs->tree_count);
+    adaptive->q            = TNI_TAKE(arena, double, limbs->q_count);
+    adaptive->v            = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->z            = TNI_TAKE(arena, double, adaptive->model->coordinate_count);
+    adaptive->Q            = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->K            = TNI_TAKE(arena, double, limbs->k_count);
+    adaptive->qddot        = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->predicted    = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->read         = TNI_TAKE(arena, double, limbs->q_count);
+    adaptive->S            = TNI_TAKE(arena, tni_six, limbs->v_count);
+    adaptive->weight       = TNI_TAKE(arena, double, limbs->count);
+    adaptive->active       = TNI_TAKE(arena, uint8_t, limbs->count);
+    adaptive->touched      = TNI_TAKE(arena, uint8_t, nodes);
+    adaptive->passed       = TNI_TAKE(arena, uint8_t, nodes);
+    adaptive->heap.nodes   = TNI_TAKE(arena, int, nodes);
+    adaptive->heap.keys    = TNI_TAKE(arena, double, nodes);
+    if (arena->failed) return TN_ERR_MEMORY;
+    for (int n = 0; n < nodes; ++n) take_part(arena, adaptive, n);
+    tn_result result = TN_OK;
+    for (int t = 0; t < limbs->tree_count && result == TN_OK; ++t)
+        result = take_figure(arena, adaptive, t);
+    for (int i = 0; i < limbs->count; ++i)
+        adaptive->weight[i] = weight_of(adaptive, &limbs->limbs[i]);
+    if (result == TN_OK && adaptive->settings.solver == TN_ADAPTIVE_TREE)
+        result = tni_tree_pass_create(arena, limbs, adaptive->assembly, &adaptive->pass);
+    if (result == TN_OK) result = tni_outside_create(arena, adaptive);
+    return result == TN_OK && arena->failed ? TN_ERR_MEMORY : result;
+}
+
+// Whether anything may ever be left out.
+static bool leaves_out(const tn_adaptive_settings* s)
+{
+    return s->active > 0 || s->acceleration_error > 0 || s->velocity_error > 0 ||
+           s->pixel_error > 0 || s->budget > 0 || s->detail > 0;
+}
+
+tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_host* host,
+                              const tn_adaptive_settings* settings, tni_adaptive** out, tn_why* why)
+{
+    tni_adaptive* adaptive = *out = TNI_TAKE(arena, tni_adaptive, 1);
+    if (adaptive == NULL) return TN_ERR_MEMORY;
+    adaptive->model    = model;
+    adaptive->host     = host;
+    adaptive->settings = *settings;
+    adaptive->all      = !leaves_out(settings);
+    adaptive->metrics  = !adaptive->all && settings->choice != TN_CHOICE_FIXED;
+    adaptive->step     = -1;
+    if (settings->bounded) adaptive->settings.period = 1;
+    tn_result result = tni_limbs_create(arena, model, &adaptive->limbs, why);
+    if (result == TN_OK) result = tni_assembly_create(arena, adaptive->limbs, &adaptive->assembly);
+    if (result == TN_OK) result = take_all(arena, adaptive);
+    if (result == TN_OK) result = start_leaves(adaptive, why);
+    adaptive->allowed = settings->active;
+    if (settings->budget > 0 && settings->active == 0 && result == TN_OK)
+        adaptive->allowed = 1 + adaptive->limbs->count / 10; // to begin with
+    return result;
+}
+
+// ---- To and from a state -------------------------------------------------------------------------
+
+static bool same(const void* a, const void* b, size_t bytes)
+{
+    return memcmp(a, b, bytes) == 0;
+}
+
+// Nodes above a joint whose place is another one are no longer fresh.
+static void place_joint(tni_adaptive* adaptive, int limb, const double* q)
+{
+    const tni_limb* l = &adaptive->limbs->limbs[limb];
+    const int       count =
+        limb + 1 < adaptive->limbs->count ? l[1].q - l->q : adaptive->limbs->q_count - l->q;
+    if (adaptive->step >= 0 && same(adaptive->q + l->q, q, sizeof *q * (size_t)count)) return;
+    memcpy(adaptive->q + l->q, q, sizeof *q * (size_t)count);
+    for (int n = adaptive->assembly->joint[limb]; n >= 0; n = adaptive->assembly->nodes[n].up)
+        adaptive->parts[n].fresh = false;
+}
+
+static bool may_move(const tni_limb* limb)
+{
+    return limb->freedoms > 0;
+}
+
+static void start_figure(tni_adaptive* adaptive, int tree)
+{
+    tni_figure* figure   = &adaptive->figures[tree];
+    const int   root     = adaptive->assembly->root[tree];
+    figure->active_count = 0;
+    for (int i = adaptive->limbs->first[tree]; i < adaptive->limbs->first[tree + 1]; ++i)
+        if (adaptive->active[i]) figure->active[figure->active_count++] = i;
+    tni_figure_list(adaptive, tree);
+    int count = 0;
+    for (int n = root; n >= adaptive->assembly->nodes[root].first; --n)
+        if (adaptive->assembly->nodes[n].b >= 0) figure->list[count++] = n;
+    tni_figure_refresh(adaptive, tree, figure->list, count);
+    tni_hybrid_build(&figure->now, adaptive->active, adaptive->touched, adaptive->frames);
+    tni_figure_seat(adaptive, tree, &figure->now);
+}
+
+// Whether these are the trees as they were left here.
+static bool is_here(const tni_adaptive* adaptive, const tni_reduced* reduced)
+{
+    const tni_limbs* limbs = adaptive->limbs;
+    if (adaptive->step < 0 || adaptive->step != reduced->step ||
+        !same(adaptive->q, reduced->q, sizeof(double) * (size_t)limbs->q_count) ||
+        !same(adaptive->v, reduced->v, sizeof(double) * (size_t)limbs->v_count))
+        return false;
+    for (int i = 0; i < limbs->count; ++i)
+        if (limbs->limbs[i].joint >= 0 && may_move(&limbs->limbs[i]) &&
+            adaptive->active[i] !=
+                reduced->active[adaptive->model->joints[limbs->limbs[i].joint].constraint])
+            return false;
+    return true;
+}
+
+static void forget(tni_adaptive* adaptive)
+{
+    adaptive->step = -1;
+    for (int n = 0; n < adaptive->assembly->count; ++n) {
+        if (adaptive->assembly->nodes[n].b >= 0) adaptive->parts[n].fresh = false;
+        adaptive->parts[n].mark = 0;
+        adaptive->touched[n]    = 0;
+    }
+    for (int t = 0; t < adaptive->limbs->tree_count; ++t) {
+        adaptive->figures[t].touched_count = 0;
+        adaptive->figures[t].good          = true;
+    }
+}
+
+static void read_active(tni_adaptive* adaptive, const tni_reduced* reduced)
+{
+    const tni_limbs* limbs = adaptive->limbs;
+    for (int i = 0; i < limbs->count; ++i) {
+        const tni_limb* limb  = &limbs->limbs[i];
+        const bool      count = reduced->known && limb->joint >= 0;
+        adaptive->active[i] =
+            may_move(limb) &&
+            (!count || reduced->active[adaptive->model->joints[limb->joint].constraint]);
+    }
+}
+
+void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h)
+{
+    const tni_limbs*   limbs   = adaptive->limbs;
+    const tni_reduced* reduced = &state->reduced;
+    adaptive->time             = state->time;
+    memcpy(adaptive->z, state->z, sizeof *adaptive->z * (size_t)adaptive->model->coordinate_count);
+    if (adaptive->h != h && limbs->actuated) forget(adaptive); // added inertia is another one
+    adaptive->h = h;
+    if (reduced->known && is_here(adaptive, reduced)) return;
+    const double* q = reduced->q;
+    if (reduced->known) {
+        memcpy(adaptive->v, reduced->v, sizeof *adaptive->v * (size_t)limbs->v_count);
+    } else {
+        tni_limbs_read(limbs, state->q, state->u, adaptive->read, adaptive->v);
+        q = adaptive->read;
+    }
+    for (int i = 0; i < limbs->count; ++i) place_joint(adaptive, i, q + limbs->limbs[i].q);
+    read_active(adaptive, reduced);
+    adaptive->step = reduced->known ? reduced->step : 0;
+    tni_each_tree(adaptive, 0, limbs->tree_count, start_figure);
+}
+
+void tni_adaptive_place(const tni_adaptive* adaptive, double* body_q, double* body_u)
+{
+    tni_limbs_write(adaptive->limbs, adaptive->q, adaptive->v, body_q, body_u);
+}
+
+void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced)
+{
+    const tni_limbs* limbs = adaptive->limbs;
+    memcpy(reduced->q, adaptive->q, sizeof *reduced->q * (size_t)limbs->q_count);
+    memcpy(reduced->v, adaptive->v, sizeof *reduced->v * (size_t)limbs->v_count);
+    for (int i = 0; i < limbs->count; ++i) {
+        const tni_limb* limb = &limbs->limbs[i];
+        if (limb->joint >= 0)
+            reduced->active[adaptive->model->joints[limb->joint].constraint] = adaptive->active[i];
+    }
+    reduced->step  = adaptive->step;
+    reduced->known = true;
+}
+
+// ---- Who may have how many -----------------------------------------------------------------------
+
+static const double near = 0.1; // [m]; nothing is seen from nearer
+
+static double distance(const tni_adaptive* adaptive, int tree)
+{
+    const tn_vec3 at = adaptive->figures[tree].now.clusters[0].world.r;
+    return fmax(tni_norm(tni_sub(at, adaptive->camera)), near);
+}
+
+// What part of its joints a body at this distance may have, beside others.
+static double wish_of(const tni_adaptive* adaptive, int tree)
+{
+    const tn_adaptive_settings* s   = &adaptive->settings;
+    const double                far = distance(adaptive, tree) / (s->detail > 0 ? s->detail : 1);
+    return s->detail > 0 && far <= 1 ? 1 : tni_exp(-s->falloff * tni_log(far));
+}
+
+// Joints of a body when those of all are lambda times what they wish for: none has less than one.
+static int share(const tni_figure* figure, double lambda)
+{
+    const double n = floor(lambda * figure->wish * figure->joints);
+    return n >= figure->joints ? figure->joints : n >= 1 ? (int)n : figure->joints < 1 ? 0 : 1;
+}
+
+static long long shares(tni_adaptive* adaptive, double lambda)
+{
+    long long sum = 0;
+    for (int t = 0; t < adaptive->limbs->tree_count; ++t)
+        sum += adaptive->figures[t].quota = share(&adaptive->figures[t], lambda);
+    return sum;
+}
+
+// The largest lambda that all shares together allow.
+static void share_out(tni_adaptive* adaptive)
+{
+    for (int t = 0; t < adaptive->limbs->tree_count; ++t)
+        adaptive->figures[t].wish = wish_of(adaptive, t);
+    if (adaptive->allowed <= 0) {
+        shares(adaptive, adaptive->settings.detail > 0 ? 1 : HUGE_VAL);
+        return;
+    }
+    double lower = 0, upper = 1;
+    if (adaptive->settings.detail > 0) {
+        if (shares(adaptive, 1) <= adaptive->allowed) return;
+    } else {
+        while (upper < 1e12 && shares(adaptive, upper) <= adaptive->allowed)
+            lower = upper, upper *= 2;
+    }
+    for (int i = 0; i < 40; ++i) {
+        const double middle = (lower + upper) / 2;
+        if (shares(adaptive, middle) <= adaptive->allowed) lower = middle;
+        else upper = middle;
+    }
+    shares(adaptive, lower);
+}
+
+// All bodies by one queue, or each with a share of its own by its distance to the camera.
+static bool one_queue(const tni_adaptive* adaptive)
+{
+    return adaptive->settings.pixels <= 0;
+}
+
+static bool chooses(const tni_adaptive* adaptive, int tree)
+{
+    if (adaptive->all) return false;
+    if (adaptive->settings.choice == TN_CHOICE_FIXED) return adaptive->step == 0;
+    const int phase = one_queue(adaptive) ? 0 : tree; // else spread over the period
+    return adaptive->step == 0 || (adaptive->step + phase) % adaptive->settings.period == 0;
+}
+
+static void look_from_camera(tni_adaptive* adaptive, const tni_outside* outside)
+{
+    const tn_adaptive_settings* s = &adaptive->settings;
+    if (s->pixels <= 0) return;
+    adaptive->camera =
+        outside->camera_given ? outside->camera : tni_vec3(s->camera_x, s->camera_y, s->camera_z);
+    for (int t = 0; t < adaptive->limbs->tree_count && s->weights == TN_WEIGHTS_PIXELS; ++t) {
+        const double scale         = s->pixels / distance(adaptive, t);
+        adaptive->figures[t].scale = scale * scale;
+    }
+    share_out(adaptive);
+}
+
+// ---- A step --------------------------------------------------------------------------------------
+
+typedef struct tree_job {
+    tni_adaptive* adaptive;
+    int           first;
+    void (*task)(tni_adaptive*, int);
+} tree_job;
+
+static void run_job(void* data, int index)
+{
+    const tree_job* job = data;
+    job->task(job->adaptive, job->first + index);
+}
+
+void tni_each_tree(tni_adaptive* adaptive, int first, int last, void (*task)(tni_adaptive*, int))
+{
+    tree_job job = {adaptive, first, task};
+    if (last - first > 1 && adaptive->host->each != NULL)
+        adaptive->host->each(adaptive->host->workers, last - first, run_job, &job);
+    else
+        for (int t = first; t < last; ++t) task(adaptive, t);
+}
+
+static void move(tni_adaptive* adaptive, int tree)
+{
+    tni_figure* figure = &adaptive->figures[tree];
+    tni_hybrid_move(&figure->now, adaptive->q, adaptive->v);
+    figure->visits       = figure->now.count;
+    figure->good         = true;
+    figure->kinetic_loss = 0;
+}
+
+static void joint_forces(tni_adaptive* adaptive, int tree)
+{
+    const tni_figure* figure = &adaptive->figures[tree];
+    for (int i = 0; i < figure->active_count; ++i)
+        tni_figure_joint_force(adaptive, figure->active[i], true);
+}
+
+static void kick(tni_adaptive* adaptive, int tree)
+{
+    const tni_figure* figure = &adaptive->figures[tree];
+    for (int i = 0; i < figure->active_count; ++i) {
+        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
+        for (int k = limb->v; k < limb->v + limb->freedoms; ++k)
+            adaptive->v[k] += adaptive->h * adaptive->qddot[k];
+    }
+}
+
+static void accelerate(tni_adaptive* adaptive, int tree)
+{
+    tni_figure* figure = &adaptive->figures[tree];
+    joint_forces(adaptive, tree);
+    tni_figure_push(adaptive, tree, &figure->now);
+    figure->good = tni_hybrid_accelerate(
+        &figure->now, adaptive->model->gravity, adaptive->q, adaptive->v, adaptive->Q,
+        adaptive->limbs->actuated ? adaptive->K : NULL, adaptive->qddot);
+    kick(adaptive, tree);
+}
+
+static void advance(tni_adaptive* adaptive, int tree)
+{
+    tni_figure* figure  = &adaptive->figures[tree];
+    double      nothing = 0;
+    for (int i = 0; i < figure->active_count; ++i) {
+        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
+        const double*   v    = adaptive->v + limb->v;
+        tni_limb_advance(limb, adaptive->h, v, adaptive->q + limb->q);
+        if (limb->angle >= 0)
+            adaptive->z[limb->coordinate] += limb->angle_sign * adaptive->h * v[limb->angle];
+        for (int k = 0; k < limb->freedoms; ++k) nothing += v[k] - v[k]; // 0, or NaN
+    }
+    figure->good = figure->good && nothing == 0;
+}
+
+static void step_one(tni_adaptive* adaptive, int tree)
+{
+    tni_figure* figure = &adaptive->figures[tree];
+    const int   first  = adaptive->assembly->nodes[adaptive->assembly->root[tree]].first;
+    tni_heap    heap   = {adaptive->heap.nodes + first, adaptive->heap.keys + first, 0};
+    if (chooses(adaptive, tree)) tni_choose(adaptive, tree, tree + 1, figure->quota, &heap);
+    else accelerate(adaptive, tree);
+    advance(adaptive, tree);
+}
+
+static void mark_passed(tni_adaptive* adaptive, uint8_t mark)
+{
+    for (int i = 0; i < adaptive->pushed_count + adaptive->held_count; ++i) {
+        if (!adaptive->pushed[i].pushed) continue;
+        for (int n = adaptive->assembly->leaf[adaptive->pushed[i].limb];
+             n >= 0 && adaptive->passed[n] != mark; n = adaptive->assembly->nodes[n].up)
+            adaptive->passed[n] = mark;
+    }
+}
+
+// Divide and conquer, as the paper does it.
+static bool accelerate_by_tree(tni_adaptive* adaptive, int* visits)
+{
+    const int            count = adaptive->limbs->tree_count;
+    const tni_tree_state at    = {.active  = adaptive->active,
+                                  .touched = adaptive->touched,
+                                  .pushed  = adaptive->passed,
+                                  .frames  = adaptive->frames,
+                                  .q       = adaptive->q,
+                                  .v       = adaptive->v,
+                                  .Q       = adaptive->Q,
+                                  .K       = adaptive->limbs->actuated ? adaptive->K : NULL,
+                                  .force   = adaptive->force,
+                                  .gravity = adaptive->model->gravity};
+    tni_each_tree(adaptive, 0, count, joint_forces);
+    mark_passed(adaptive, 1);
+    const bool good =
+        tni_tree_accelerate(adaptive->pass, adaptive->host, 0, count, &at, adaptive->qddot, visits);
+    mark_passed(adaptive, 0);
+    tni_each_tree(adaptive, 0, count, kick);
+    tni_each_tree(adaptive, 0, count, advance);
+    return good;
+}
+
+static tn_result finish(tni_adaptive* adaptive, tni_adaptive_report* report, tn_why* why)
+{
+    for (int t = 0; t < adaptive->limbs->tree_count; ++t) {
+        const tni_figure* figure = &adaptive->figures[t];
+        report->active += figure->active_count - figure->floats;
+        report->visits += figure->visits;
+        report->choices += chooses(adaptive, t);
+        report->kinetic_loss += figure->kinetic_loss;
+        report->left_out += figure->left_out / figure->scale;
+        if (figure->good) continue;
+        const int body = adaptive->limbs->limbs[adaptive->limbs->first[t]].body;
+        forget(adaptive);
+        return tni_fail(why, TN_ERR_DIVERGED,
+                        "the articulated body of '%s' is not finite any more: take a smaller step",
+                        adaptive->model->bodies[body].name);
+    }
+    report->left_out = sqrt(report->left_out);
+    adaptive->step++;
+    return TN_OK;
+}
+
+tn_result tni_adaptive_step(tni_adaptive* adaptive, double time, const tni_outside* outside,
+                            tni_adaptive_report* report, tn_why* why)
+{
+    const int count = adaptive->limbs->tree_count;
+    bool      any   = false;
+    int       nodes = 0;
+    adaptive->time  = time;
+    *report         = (tni_adaptive_report){0};
+    tni_each_tree(adaptive, 0, count, move);
+    tni_outside_push(adaptive, outside);
+    look_from_camera(adaptive, outside);
+    for (int t = 0; t < count; ++t) any = any || chooses(adaptive, t);
+    if (any && one_queue(adaptive)) {
+        const int allowed = adaptive->allowed > 0 ? adaptive->allowed : adaptive->limbs->count;
+        tni_choose(adaptive, 0, count, allowed, &adaptive->heap);
+        tni_each_tree(adaptive, 0, count, advance);
+    } else if (!any && adaptive->pass != NULL) {
+        if (!accelerate_by_tree(adaptive, &nodes) && count > 0) adaptive->figures[0].good = false;
+        report->visits = nodes;
+    } else {
+        tni_each_tree(adaptive, 0, count, step_one);
+    }
+    return finish(adaptive, report, why);
+}

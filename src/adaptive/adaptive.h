@@ -1,0 +1,149 @@
+// adaptive: trees of limbs of which only the joints that matter are simulated (Redon, Galoppo, Lin 2005).
+//
+// A step goes with semi-implicit Euler: forces at (q, v), accelerations of the active joints with the others held,
+// v += h v', q moved on by v. Every `period` steps a tree chooses its active joints anew instead: see choose.c.
+#ifndef TNI_ADAPTIVE_H
+#define TNI_ADAPTIVE_H
+
+#include "adaptive/tree_pass.h"
+
+/// What a node of an assembly tree is known by. Its join, frames and still hold as long as no joint below it moves.
+typedef struct tni_part {
+    tni_still    still;
+    tni_moving   moving;
+    tni_factors* factors;              ///< of this choice
+    double       gamma[6], R[6];       ///< likewise
+    double*      f;                    ///< on its handles
+    tni_six      motion;               ///< of its base limb
+    tni_six relative[TNI_HANDLES_MAX]; ///< of its handles, beyond what its base limb's motion makes
+    tni_six beyond;                    ///< of b's base limb, likewise
+    double  metric;                    ///< of accelerations at and below it
+    double  speed;                     ///< likewise of velocities
+    bool    fresh;                     ///< frames and still are those of the present positions
+    uint8_t mark;                      ///< what a choice knows of it: see choose.c
+} tni_part;
+
+/// An articulated body.
+typedef struct tni_figure {
+    tni_hybrid now, next; ///< its clusters, and those of the choice that is being made
+    int*       active;    ///< limbs whose joints are active
+    int        active_count;
+    int*       touched; ///< nodes, each before those below it
+    int        touched_count;
+    int*       list; ///< likewise: those that a choice is about
+    int        list_count;
+    int*       transient; ///< likewise: touched, or looked at in this choice
+    int        transient_count;
+    int*       popped; ///< nodes that were looked at in this choice
+    int        popped_count;
+    bool       floats;                    ///< its root has no joint: always active, and not counted
+    int        joints;                    ///< that could be active
+    int        depth;                     ///< of its assembly tree
+    int        first_pushed, last_pushed; ///< of its limbs in adaptive->pushed
+    double     wish;                      ///< part of them that it would have by its distance
+    int        quota;                     ///< joints that it may have active
+    double     scale;                     ///< of its metrics beside those of others
+    int        visits;
+    double     left_out, kinetic_loss;
+    bool       good; ///< the last step went well
+} tni_figure;
+
+/// A limb that something outside may push.
+typedef struct tni_pushed_limb {
+    int      limb;
+    tni_seat seat;
+    bool     pushed;
+} tni_pushed_limb;
+
+typedef struct tni_heap {
+    int*    nodes;
+    double* keys;
+    int     count;
+} tni_heap;
+
+typedef struct tni_adaptive {
+    const tn_model*      model;
+    const tn_host*       host;
+    tn_adaptive_settings settings;
+    tni_limbs*           limbs;
+    tni_assembly*        assembly;
+    tni_tree_pass*       pass;
+    tni_part*            parts;   ///< by node
+    tni_figure*          figures; ///< by tree
+    double *             q, *v;   ///< of all limbs
+    double*              z;       ///< coordinates of all joints, angles being counted on
+    double *             Q, *K;   ///< forces of joints
+    double*              qddot;
+    tni_six*             S;                ///< by velocity
+    double*              weight;           ///< by limb: of its joint in the metrics
+    uint8_t *            active, *touched; ///< by limb, by node
+    uint8_t*             passed;           ///< by node: a force at or below it
+    tni_frames*          frames;           ///< by node
+    double*              predicted;        ///< velocities of a choice
+    double*              read;             ///< configurations, laid out as q
+    tni_six*             force;            ///< by limb, from outside
+    tni_pushed_limb*
+              pushed; ///< those that springs, loads ... may push, by tree; then those that are held
+    int       pushed_count, held_count;
+    tni_view* views; ///< by body: of those that are pushed
+    bool      keyed; ///< some bodies move by keys
+    double*   f;     ///< laid out as u
+    tni_heap  heap;  ///< room for all nodes
+    int       step;  ///< taken since the trees were read
+    double    h;     ///< of the step; added inertia depends on it
+    double    time;
+    bool      metrics; ///< choices are made by them
+    bool      all;     ///< all joints are active, always
+    int       allowed; ///< joints that may be active, over all; 0: any
+    double    spent;   ///< by steps since the budget was looked at [s]
+    int       spent_steps;
+    tn_vec3   camera;
+} tni_adaptive;
+
+/// What a step reports.
+typedef struct tni_adaptive_report {
+    int    active, visits, choices;
+    double left_out, kinetic_loss;
+} tni_adaptive_report;
+
+/// host: must outlive it.
+TN_NODISCARD tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model,
+                                           const tn_host*              host,
+                                           const tn_adaptive_settings* settings, tni_adaptive** out,
+                                           tn_why* why);
+/// Takes over a state (its bodies, where the trees are not known) for steps of h.
+void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h);
+/// Bodies, and trees, as they are now.
+void tni_adaptive_place(const tni_adaptive* adaptive, double* body_q, double* body_u);
+void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced);
+/// One step from `time`. After a failure it must be loaded anew.
+TN_NODISCARD tn_result tni_adaptive_step(tni_adaptive* adaptive, double time,
+                                         const tni_outside* outside, tni_adaptive_report* report,
+                                         tn_why* why);
+
+/// outside.c: finds limbs that may be pushed from outside; what pushes them, in limb coordinates, into `force`.
+TN_NODISCARD tn_result tni_outside_create(tni_arena* arena, tni_adaptive* adaptive);
+void                   tni_outside_push(tni_adaptive* adaptive, const tni_outside* outside);
+
+/// figure.c: one tree. `touched` follows from `active`; frames and coefficients of rigid nodes among a list
+/// (each before those below it) that are not fresh are computed, and held joints of touched nodes placed.
+void tni_figure_list(tni_adaptive* adaptive, int tree);
+void tni_figure_refresh(tni_adaptive* adaptive, int tree, const int* list, int count);
+/// Where the limbs are that are pushed; clusters pushed by what `force` says.
+void tni_figure_seat(tni_adaptive* adaptive, int tree, const tni_hybrid* hybrid);
+void tni_figure_push(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid);
+/// Marks all nodes at and above a limb that is pushed.
+void tni_figure_mark_pushed(tni_adaptive* adaptive, int tree, uint8_t mark);
+/// Forces of a joint where it is, into Q and K; moving: at its velocity, else at rest.
+void tni_figure_joint_force(tni_adaptive* adaptive, int limb, bool moving);
+/// Node n's joint as it stands.
+tni_join tni_figure_join(const tni_adaptive* adaptive, int n);
+
+/// choose.c: new velocities, and new active joints, of trees first .. last - 1, which share `allowed` joints.
+/// Clusters have been moved. heap: room for all their nodes.
+void tni_choose(tni_adaptive* adaptive, int first, int last, int allowed, tni_heap* heap);
+
+/// task(adaptive, tree) for each of them, by work shared.
+void tni_each_tree(tni_adaptive* adaptive, int first, int last, void (*task)(tni_adaptive*, int));
+
+#endif

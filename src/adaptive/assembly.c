@@ -1,0 +1,212 @@
+// assembly: from the top, a connected set of limbs is cut at one of its joints, until single limbs
+// are left.
+//
+// Of a set C with n limbs, joint j cuts off B, the limbs of C that j carries; A is the rest. Limbs
+// of C with a joint that leads out are its h handles; the base limb is one. With s_j limbs and e_j
+// handles of C beyond j,
+//
+//     |B| = s_j        h_B = e_j + [j is no handle of C]
+//     |A| = n - s_j    h_A = h - e_j + [the limb that j leads out of is none]
+//
+// and the joint taken is the one with the least
+//
+//     max(|A|, |B|) + 0.15 n (max(0, h_A - 2) + max(0, h_B - 2))    among h_A, h_B <= 3,
+//
+// the smaller limb where several have it. There always is one: two handles or fewer become three at
+// most, wherever the cut is; of three one or two are beyond a cut on the way from the base limb to
+// another handle, so that neither side gets more than three.
+//
+// Sets are ranges of one array of limbs, parents first in every range: one pass back over a range
+// finds s and e, one forth tells A from B. A set of m limbs has 2 m - 1 nodes, so all know their
+// place in the post-order beforehand. Cost: O(count depth).
+#include "adaptive/assembly.h"
+
+typedef struct set {
+    int start, count; // limbs[start ..]
+    int first;        // node of it
+    int up;
+} set;
+
+typedef struct builder {
+    const tni_limb* limbs;
+    tni_node*       nodes;
+    int*            children;             // of each limb, in the whole tree
+    int*            order;                // limbs, set after set
+    int*            spare;                // as long
+    int *           size, *ends, *inside; // s, e, and children within the set
+    uint8_t*        beyond;               // the cut
+    set*            stack;
+} builder;
+
+// s, e of all limbs of a set; e of the base limb is h. Parents of all others are in the set.
+static void measure(const builder* b, const int* limbs, int count)
+{
+    for (int i = 0; i < count; ++i)
+        b->size[limbs[i]] = 1, b->ends[limbs[i]] = b->inside[limbs[i]] = 0;
+    for (int i = count - 1; i >= 0; --i) {
+        const int x = limbs[i], p = b->limbs[x].parent;
+        b->ends[x] += i == 0 || b->inside[x] < b->children[x];
+        if (i == 0) return;
+        b->size[p] += b->size[x];
+        b->ends[p] += b->ends[x];
+        ++b->inside[p];
+    }
+}
+
+static bool is_handle(const builder* b, const int* limbs, int x)
+{
+    return x == limbs[0] || b->inside[x] < b->children[x];
+}
+
+// The limb whose joint cuts a set of two limbs or more best.
+static int choose(const builder* b, const int* limbs, int count)
+{
+    int       best  = -1;
+    int64_t   least = INT64_MAX;
+    const int h     = b->ends[limbs[0]];
+    for (int i = 1; i < count; ++i) {
+        const int x = limbs[i], below = b->size[x];
+        const int h_b = b->ends[x] + !is_handle(b, limbs, x);
+        const int h_a = h - b->ends[x] + !is_handle(b, limbs, b->limbs[x].parent);
+        if (h_a > TNI_HANDLES_MAX || h_b > TNI_HANDLES_MAX) continue;
+        const int     larger = below > count - below ? below : count - below;
+        const int     extra  = (h_a > 2 ? h_a - 2 : 0) + (h_b > 2 ? h_b - 2 : 0);
+        const int64_t price  = 100 * (int64_t)larger + 15 * (int64_t)count * extra;
+        if (price < least) least = price, best = x;
+    }
+    TN_ASSERT(best >= 0);
+    return best;
+}
+
+// A's limbs to the front of the range, B's behind them, each in their order. How many A has.
+static int divide(const builder* b, int* limbs, int count, int cut)
+{
+    int a = 0, rest = 0;
+    for (int i = 0; i < count; ++i) {
+        const int x  = limbs[i];
+        b->beyond[x] = x == cut || (i > 0 && b->beyond[b->limbs[x].parent]);
+        if (b->beyond[x]) b->spare[rest++] = x;
+        else limbs[a++] = x;
+    }
+    memcpy(limbs + a, b->spare, sizeof(int) * (size_t)rest);
+    return a;
+}
+
+static tni_node make_node(int a, int b, int up, int limb, int first)
+{
+    return (tni_node){.a = a, .b = b, .up = up, .limb = limb, .base = limb, .first = first};
+}
+
+// The nodes of a tree, all but their handles. first: of its limbs.
+static void build_tree(const builder* b, int first, int count)
+{
+    const int root = 2 * (first + count) - 1;
+    b->nodes[root] = make_node(-1, root - 1, -1, first, 2 * first);
+    int pending    = 0;
+
+    b->stack[pending++] = (set){first, count, 2 * first, root};
+    while (pending > 0) {
+        const set s     = b->stack[--pending];
+        int*      limbs = b->order + s.start;
+        const int index = s.first + 2 * s.count - 2;
+        tni_node* node  = &b->nodes[index];
+        *node           = make_node(-1, -1, s.up, limbs[0], s.first);
+        if (s.count == 1) continue;
+        measure(b, limbs, s.count);
+        node->limb  = choose(b, limbs, s.count);
+        const int a = divide(b, limbs, s.count, node->limb);
+        node->a     = s.first + 2 * a - 2;
+        node->b     = index - 1;
+
+        b->stack[pending++] = (set){s.start, a, s.first, index};
+        b->stack[pending++] = (set){s.start + a, s.count - a, node->a + 1, index};
+    }
+}
+
+static void keep(tni_node* node, const tni_node* child, const int* open, uint8_t* count,
+                 uint8_t* kept)
+{
+    for (int k = 0; k < child->handle_count; ++k) {
+        if (open[child->handles[k]] == 0) continue;
+        kept[(*count)++]                    = (uint8_t)k;
+        node->handles[node->handle_count++] = child->handles[k];
+    }
+}
+
+// Handles of a node from its children's. open: joints of each limb that join nothing so far.
+static void join_handles(const builder* b, tni_node* node, int* open)
+{
+    if (node->b < 0) {
+        node->handles[node->handle_count++] = node->limb;
+        return;
+    }
+    const tni_node* beyond = &b->nodes[node->b];
+    node->joints           = beyond->joints + 1;
+    --open[node->limb];
+    if (node->a >= 0) {
+        const tni_node* a      = &b->nodes[node->a];
+        const int       parent = b->limbs[node->limb].parent;
+        --open[parent];
+        node->joints += a->joints;
+        while (a->handles[node->at] != parent) ++node->at;
+        keep(node, a, open, &node->keep_a, node->kept_a);
+    }
+    keep(node, beyond, open, &node->keep_b, node->kept_b);
+}
+
+// What is known once all nodes stand: handles from below, depths from above.
+static void finish(const builder* b, int limb_count, tni_assembly* out)
+{
+    int* open = b->inside;
+    for (int i = 0; i < limb_count; ++i) open[i] = b->children[i] + 1;
+    for (int i = 0; i < out->count; ++i) {
+        tni_node* node = &b->nodes[i];
+        join_handles(b, node, open);
+        (node->b < 0 ? out->leaf : out->joint)[node->limb] = i;
+    }
+    for (int i = out->count - 1; i >= 0; --i) {
+        tni_node* node = &b->nodes[i];
+        if (node->up >= 0) node->depth = b->nodes[node->up].depth + 1;
+        if (node->depth > out->depth) out->depth = node->depth;
+    }
+}
+
+tn_result tni_assembly_create(tni_arena* arena, const tni_limbs* limbs, tni_assembly** assembly)
+{
+    const int     count   = limbs->count;
+    tni_arena     scratch = tni_arena_make(&arena->host);
+    tni_assembly* out     = TNI_TAKE(arena, tni_assembly, 1);
+    tni_node*     nodes   = TNI_TAKE(arena, tni_node, 2 * count);
+    int *root = TNI_TAKE(arena, int, limbs->tree_count), *leaf = TNI_TAKE(arena, int, count),
+        *joint      = TNI_TAKE(arena, int, count);
+    const builder b = {.limbs    = limbs->limbs,
+                       .nodes    = nodes,
+                       .children = TNI_TAKE(&scratch, int, count),
+                       .order    = TNI_TAKE(&scratch, int, count),
+                       .spare    = TNI_TAKE(&scratch, int, count),
+                       .size     = TNI_TAKE(&scratch, int, count),
+                       .ends     = TNI_TAKE(&scratch, int, count),
+                       .inside   = TNI_TAKE(&scratch, int, count),
+                       .beyond   = TNI_TAKE(&scratch, uint8_t, count),
+                       .stack    = TNI_TAKE(&scratch, set, count + 1)};
+    *assembly       = NULL;
+    if (arena->failed || scratch.failed) {
+        tni_arena_free(&scratch);
+        return TN_ERR_MEMORY;
+    }
+    *out = (tni_assembly){
+        .count = 2 * count, .nodes = nodes, .root = root, .leaf = leaf, .joint = joint};
+    for (int i = 0; i < count; ++i) {
+        b.order[i] = i;
+        if (limbs->limbs[i].parent >= 0) ++b.children[limbs->limbs[i].parent];
+    }
+    for (int t = 0; t < limbs->tree_count; ++t) {
+        const int first = limbs->first[t], end = limbs->first[t + 1];
+        root[t] = 2 * end - 1;
+        build_tree(&b, first, end - first);
+    }
+    finish(&b, count, out);
+    tni_arena_free(&scratch);
+    *assembly = out;
+    return TN_OK;
+}

@@ -1,0 +1,478 @@
+// coefficients: nodes of the assembly tree, from leaves to the root and back (Featherstone 1999; Redon, Galoppo and
+// Lin 2005, sections 3 and 5, with frames of their own for all handles).
+//
+// A node answers forces f on its handles with accelerations  a = Phi f + b.  Leaf:
+//
+//     Phi = I^-1,   b = I^-1 (f_ext - v x* I v)
+//
+// Joint j holds handle `at` of A and handle 0 of B (frame j, X from the limb that it leads out of to j). With
+// H = [ X Phi_A(at, kept), -Phi_B(0, kept) ]:
+//
+//     V  = ( X Phi_A(at, at) X^T + Phi_B(0, 0) )^-1       positive definite, as leaves are
+//     D  = ( S^T V S + K )^-1,   U = D S^T V,   W = V - V S U
+//     beta  = X b_A(at) - b_B(0) + c,   gamma = W beta + V S D Q,   R = D Q - U beta
+//     Phi_C = diag(Phi_A, Phi_B)(kept, kept) - H^T W H,   b_C = (b_A; b_B)(kept) - H^T gamma
+//
+// and back, from f of C:   fc = W H f + gamma,   qddot = R - U H f;   fc adds to B's force 0, -X^T fc to A's force `at`.
+// Root: Phi_A = 0 and X b_A is the acceleration of the world. A joint that is free in all six, S = 1, K = 0, has
+// U = 1 and W = 0, said so rather than computed.
+//
+// A node that moves as one rigid body, with angular velocity w of its base limb: adding a constant velocity to all of
+// it changes no force and no relative acceleration, so with m(w) = (wx^2, wy^2, wz^2, wy wz, wx wz, wx wy, 1)
+//
+//     b_k = B_k m(w) - (0; w_k x v_k)                     w_k, v_k: the motion of handle k
+//     leaf: B = -I^-1 (Gyr; mass Cen(com)), last column 0;   Gyr m = w x J w,   Cen(r) m = w x (w x r)
+//     beta = Beta m,  Beta = X B_A(at) - B_B(0) R2 + (0; E Cen(r) R2(to_limb)),   m_B = R2 m = m(to_b w)
+//
+// the last term of Beta because the origins of the two limbs differ. The rest is as above, column by column, Q in the
+// column of the 1. The exact metric of accelerations is made in coefficients_metric.c.
+// Cost, hinge, 2 + 2 -> 2 handles: factors 3.2 kflop, 0.7 us (gcc 12 -O3, SSE2, one EPYC core). Fails, saying so, where V^-1 or D^-1 is not positive definite.
+#include "adaptive/coefficients_parts.h"
+
+// ---- Small matrices ----------------------------------------------------------------------------------------------
+
+// V = M^-1 of a symmetric positive definite n x n, by Cholesky M = L L^T, n <= 6. False: it is not.
+TNI_INLINE bool invert(int n, const double* M, double* V)
+{
+    double L[36], Y[36]; // L, with the inverse of its diagonal there; Y = L^-1
+    for (int j = 0; j < n; ++j) {
+        double pivot = M[n * j + j];
+        for (int k = 0; k < j; ++k) pivot -= L[n * j + k] * L[n * j + k];
+        if (!(pivot > 0 && pivot < HUGE_VAL)) return false;
+        const double s = 1 / sqrt(pivot);
+        L[n * j + j]   = s;
+        for (int i = j + 1; i < n; ++i) {
+            double sum = M[n * i + j];
+            for (int k = 0; k < j; ++k) sum -= L[n * i + k] * L[n * j + k];
+            L[n * i + j] = sum * s;
+        }
+    }
+    for (int j = 0; j < n; ++j) {
+        Y[n * j + j] = L[n * j + j];
+        for (int i = j + 1; i < n; ++i) {
+            double sum = 0;
+            for (int k = j; k < i; ++k) sum += L[n * i + k] * Y[n * k + j];
+            Y[n * i + j] = -sum * L[n * i + i];
+        }
+    }
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j <= i; ++j) {
+            double sum = 0;
+            for (int k = i; k < n; ++k) sum += Y[n * k + i] * Y[n * k + j];
+            V[n * i + j] = V[n * j + i] = sum;
+        }
+    }
+    return true;
+}
+
+// out = X m, of 6 x n: columns are motions. stride: of m; out has rows of n.
+TNI_INLINE void shift_columns(const tni_shift* X, int n, const double* m, int stride, double* out)
+{
+    const double *E = X->E.m, x = X->r.x, y = X->r.y, z = X->r.z;
+    for (int j = 0; j < n; ++j) {
+        const double a = m[j], b = m[stride + j], c = m[2 * stride + j];
+        const double u = m[3 * stride + j] - (y * c - z * b);
+        const double v = m[4 * stride + j] - (z * a - x * c);
+        const double w = m[5 * stride + j] - (x * b - y * a);
+        out[j]         = E[0] * a + E[1] * b + E[2] * c;
+        out[n + j]     = E[3] * a + E[4] * b + E[5] * c;
+        out[2 * n + j] = E[6] * a + E[7] * b + E[8] * c;
+        out[3 * n + j] = E[0] * u + E[1] * v + E[2] * w;
+        out[4 * n + j] = E[3] * u + E[4] * v + E[5] * w;
+        out[5 * n + j] = E[6] * u + E[7] * v + E[8] * w;
+    }
+}
+
+// out = A B, rows x 6 times 6 x n.
+TNI_INLINE void multiply(int rows, int n, const double* A, const double* B, double* out)
+{
+    for (int i = 0; i < rows; ++i) {
+        double sum[TNI_FORCES];
+        for (int j = 0; j < n; ++j) sum[j] = A[6 * i] * B[j];
+        for (int k = 1; k < 6; ++k)
+            for (int j = 0; j < n; ++j) sum[j] += A[6 * i + k] * B[n * k + j];
+        for (int j = 0; j < n; ++j) out[n * i + j] = sum[j];
+    }
+}
+
+// ---- m(w) --------------------------------------------------------------------------------------------------------
+
+void tni_quadratic(tn_vec3 w, double* m)
+{
+    m[0] = w.x * w.x, m[1] = w.y * w.y, m[2] = w.z * w.z;
+    m[3] = w.y * w.z, m[4] = w.x * w.z, m[5] = w.x * w.y, m[6] = 1;
+}
+
+void tni_quadratic_turn(const tni_mat3* E, double* R2)
+{
+    static const int first[6] = {0, 1, 2, 1, 0, 0}, second[6] = {0, 1, 2, 2, 2, 1};
+    for (int i = 0; i < 6; ++i) {
+        const double *p = E->m + 3 * first[i], *q = E->m + 3 * second[i];
+        for (int j = 0; j < 3; ++j) R2[7 * i + j] = p[j] * q[j];
+        for (int j = 3; j < 6; ++j)
+            R2[7 * i + j] = p[first[j]] * q[second[j]] + p[second[j]] * q[first[j]];
+        R2[7 * i + 6] = R2[42 + i] = 0;
+    }
+    R2[48] = 1;
+}
+
+// w x J w and s w x (w x r), 3 x 7 each, the first on top.
+static void fill_leaf_bias(const tni_rigid* I, double* out)
+{
+    const tn_vec3 r        = I->moment;
+    const double  bias[42] = {0,
+                              I->yz,
+                              -I->yz,
+                              I->zz - I->yy,
+                              -I->xy,
+                              I->xz,
+                              0, //
+                              -I->xz,
+                              0,
+                              I->xz,
+                              I->xy,
+                              I->xx - I->zz,
+                              -I->yz,
+                              0, //
+                              I->xy,
+                              -I->xy,
+                              0,
+                              -I->xz,
+                              I->yz,
+                              I->yy - I->xx,
+                              0, //
+                              0,
+                              -r.x,
+                              -r.x,
+                              0,
+                              r.z,
+                              r.y,
+                              0, //
+                              -r.y,
+                              0,
+                              -r.y,
+                              r.z,
+                              0,
+                              r.x,
+                              0, //
+                              -r.z,
+                              -r.z,
+                              0,
+                              r.y,
+                              r.x,
+                              0,
+                              0};
+    for (int i = 0; i < 42; ++i) out[i] = bias[i];
+}
+
+// ---- Leaves ------------------------------------------------------------------------------------------------------
+
+bool tni_leaf_still(const tni_rigid* I, tni_still* leaf)
+{
+    if (!tni_rigid_inverse(I, leaf->Phi)) return false;
+    leaf->rows = 0;
+    if (!leaf->B) return true;
+    double bias[42];
+    fill_leaf_bias(I, bias);
+    multiply(6, TNI_QUADRATIC, leaf->Phi, bias, leaf->B);
+    for (int i = 0; i < 42; ++i) leaf->B[i] = -leaf->B[i];
+    return true;
+}
+
+void tni_leaf_moving(const tni_rigid* I, const tni_still* leaf, tni_six v, tni_six force,
+                     tni_moving* out)
+{
+    double f[6];
+    tni_six_write(f, tni_six_sub(force, tni_cross_force(v, tni_rigid_times(I, v))));
+    multiply(6, 1, leaf->Phi, f, out->b);
+    out->rows = 0;
+}
+
+// ---- Factors -----------------------------------------------------------------------------------------------------
+
+static bool is_free(const tni_join* join)
+{
+    if (join->d != 6) return false;
+    bool free = true;
+    for (int i = 0; i < 6; ++i) {
+        double s[6];
+        tni_six_write(s, join->S[i]);
+        for (int k = 0; k < 6; ++k)
+            free = free && s[k] == (i == k) && (!join->K || join->K[6 * i + k] == 0);
+    }
+    return free;
+}
+
+static void fill_free(const double* inverse, tni_factors* f)
+{
+    for (int i = 0; i < 36; ++i) {
+        f->W[i] = 0;
+        f->U[i] = f->VSD[i] = i % 7 == 0;
+        f->D[i]             = inverse[i];
+    }
+}
+
+// D, U, VSD, and V becomes W.
+static bool fill_joint(const tni_join* join, tni_factors* f)
+{
+    const int d = join->d;
+    double *V = f->W, S[36], VS[36], M[36]; // S: columns one after the other, VS: d x 6, transposed
+    for (int i = 0; i < d; ++i) tni_six_write(S + 6 * i, join->S[i]);
+    multiply(d, 6, S, V, VS);
+    for (int i = 0; i < d; ++i) {
+        for (int j = 0; j < d; ++j) {
+            double sum = join->K ? join->K[d * i + j] : 0;
+            for (int k = 0; k < 6; ++k) sum += S[6 * i + k] * VS[6 * j + k];
+            M[d * i + j] = sum;
+        }
+    }
+    if (d == 1) {
+        if (!(M[0] > 0 && M[0] < HUGE_VAL)) return false;
+        f->D[0] = 1 / M[0];
+    } else if (!invert(d, M, f->D)) {
+        return false;
+    }
+    for (int i = 0; i < d; ++i) {
+        for (int k = 0; k < 6; ++k) {
+            double sum = 0;
+            for (int j = 0; j < d; ++j) sum += f->D[d * i + j] * VS[6 * j + k];
+            f->U[6 * i + k] = f->VSD[d * k + i] = sum;
+        }
+    }
+    for (int i = 0; i < 6; ++i) {
+        for (int k = 0; k <= i; ++k) {
+            double sum = V[6 * i + k];
+            for (int j = 0; j < d; ++j) sum -= VS[6 * j + i] * f->U[6 * j + k];
+            V[6 * i + k] = V[6 * k + i] = sum;
+        }
+    }
+    return true;
+}
+
+// Columns of H from A, P = X Phi_A(at, .) having them all; then from B.
+static void fill_across(const tni_node* node, const double* P, int cols_a, const double* Phi_b,
+                        int cols_b, double* H)
+{
+    const int n = 6 * node->handle_count;
+    for (int k = 0; k < node->keep_a; ++k)
+        for (int i = 0; i < 6; ++i)
+            for (int j = 0; j < 6; ++j)
+                H[n * i + 6 * k + j] = P[cols_a * i + 6 * node->kept_a[k] + j];
+    for (int k = 0; k < node->keep_b; ++k)
+        for (int i = 0; i < 6; ++i)
+            for (int j = 0; j < 6; ++j)
+                H[n * i + 6 * (node->keep_a + k) + j] =
+                    -Phi_b[cols_b * i + 6 * node->kept_b[k] + j];
+}
+
+// Blocks of a child's Phi that stay, the upper ones, from row and column `at` of Phi on.
+static void fill_kept(const double* from, int cols, int count, const uint8_t* kept, double* Phi,
+                      int n, int at)
+{
+    for (int k = 0; k < count; ++k)
+        for (int l = k; l < count; ++l)
+            for (int i = 0; i < 6; ++i)
+                for (int j = 0; j < 6; ++j)
+                    Phi[n * (at + 6 * k + i) + at + 6 * l + j] =
+                        from[cols * (6 * kept[k] + i) + 6 * kept[l] + j];
+}
+
+// Phi -= H^T (W H) from each row's own block on, then the lower half from the upper one.
+TNI_INLINE void subtract_across(int n, const double* H, const double* WH, double* Phi)
+{
+    for (int i = 0; i < n; ++i) {
+        const int first = i - i % 6;
+        for (int c = first; c < n; c += 6) {
+            double sum[6];
+            for (int j = 0; j < 6; ++j) sum[j] = Phi[n * i + c + j];
+            for (int k = 0; k < 6; ++k)
+                for (int j = 0; j < 6; ++j) sum[j] -= H[n * k + i] * WH[n * k + c + j];
+            for (int j = 0; j < 6; ++j) Phi[n * i + c + j] = sum[j];
+        }
+    }
+    for (int i = 1; i < n; ++i)
+        for (int j = 0; j < i; ++j) Phi[n * i + j] = Phi[n * j + i];
+}
+
+TNI_INLINE void fill_inverse(const tni_node* node, int n, int cols_a, const double* Phi_a,
+                             int cols_b, const double* Phi_b, tni_factors* f, double* Phi)
+{
+    multiply(6, n, f->W, f->H, f->WH);
+    if (!Phi) return;
+    const int at = 6 * node->keep_a;
+    if (Phi_a) fill_kept(Phi_a, cols_a, node->keep_a, node->kept_a, Phi, n, 0);
+    fill_kept(Phi_b, cols_b, node->keep_b, node->kept_b, Phi, n, at);
+    for (int i = 0; i < at; ++i)
+        for (int j = at; j < n; ++j) Phi[n * i + j] = 0;
+    subtract_across(n, f->H, f->WH, Phi);
+}
+
+bool tni_join_factor(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
+                     const tni_join* join, const double* Phi_a, const double* Phi_b,
+                     tni_factors* factors, double* Phi)
+{
+    const int cols_a = Phi_a ? 6 * node_a->handle_count : 0, cols_b = 6 * node_b->handle_count;
+    double    P[6 * TNI_FORCES], T[36], Y[36], inverse[36];
+    factors->d = join->d;
+    for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j) inverse[6 * i + j] = Phi_b[cols_b * i + j];
+    if (Phi_a) {
+        shift_columns(&join->X, cols_a, Phi_a + 6 * cols_a * node->at, cols_a, P);
+        for (int i = 0; i < 6; ++i)
+            for (int j = 0; j < 6; ++j) T[6 * i + j] = P[cols_a * j + 6 * node->at + i];
+        shift_columns(&join->X, 6, T, 6, Y);
+        for (int i = 0; i < 36; ++i) inverse[i] += Y[i];
+    }
+    if (is_free(join)) {
+        fill_free(inverse, factors);
+    } else {
+        if (!invert(6, inverse, factors->W)) return false;
+        if (join->d > 0 && !fill_joint(join, factors)) return false;
+    }
+    fill_across(node, P, cols_a, Phi_b, cols_b, factors->H);
+    switch (node->handle_count) { // of known sizes loops are faster
+    case 0: break;
+    case 1: fill_inverse(node, 6, cols_a, Phi_a, cols_b, Phi_b, factors, Phi); break;
+    case 2: fill_inverse(node, 12, cols_a, Phi_a, cols_b, Phi_b, factors, Phi); break;
+    default: fill_inverse(node, 18, cols_a, Phi_a, cols_b, Phi_b, factors, Phi); break;
+    }
+    return true;
+}
+
+// ---- Linear parts ------------------------------------------------------------------------------------------------
+
+// gamma = W beta + V S D Q and R = D Q - U beta, of `cols` columns, Q in the last one.
+TNI_INLINE void fill_linear(const tni_factors* f, int cols, const double* beta, const double* Q,
+                            double* gamma, double* R)
+{
+    const int d = f->d;
+    multiply(6, cols, f->W, beta, gamma);
+    multiply(d, cols, f->U, beta, R);
+    for (int i = 0; i < d * cols; ++i) R[i] = -R[i];
+    if (!Q) return;
+    for (int j = 0; j < d; ++j) {
+        for (int i = 0; i < 6; ++i) gamma[cols * i + cols - 1] += f->VSD[d * i + j] * Q[j];
+        for (int i = 0; i < d; ++i) R[cols * i + cols - 1] += f->D[d * i + j] * Q[j];
+    }
+}
+
+// b -= H^T gamma, of `cols` columns.
+TNI_INLINE void subtract_linear(int n, int cols, const double* H, const double* gamma, double* b)
+{
+    for (int i = 0; i < n; ++i)
+        for (int k = 0; k < 6; ++k)
+            for (int j = 0; j < cols; ++j) b[cols * i + j] -= H[n * k + i] * gamma[cols * k + j];
+}
+
+void tni_join_moving(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
+                     const tni_join* join, const tni_factors* factors, const double* Q,
+                     double weight, tni_six c, const tni_six* root, const tni_moving* a,
+                     const tni_moving* b, double* gamma, double* R, tni_moving* out)
+{
+    TN_ASSERT((a != NULL) != (root != NULL));
+    const tni_six from =
+        root ? *root : tni_shift_motion(&join->X, tni_six_read(a->b + 6 * node->at));
+    double beta[6];
+    tni_six_write(beta, tni_six_add(tni_six_sub(from, tni_six_read(b->b)), c));
+    fill_linear(factors, 1, beta, Q, gamma, R);
+    if (!out) return;
+    double* to = out->b;
+    for (int k = 0; k < node->keep_a; ++k)
+        for (int i = 0; i < 6; ++i) *to++ = a->b[6 * node->kept_a[k] + i];
+    for (int k = 0; k < node->keep_b; ++k)
+        for (int i = 0; i < 6; ++i) *to++ = b->b[6 * node->kept_b[k] + i];
+    subtract_linear(6 * node->handle_count, 1, factors->H, gamma, out->b);
+    out->rows = 0;
+    if (!out->G) return;
+    const tni_root_join how = {node, node_a, node_b, &join->X, factors, 1, gamma, R, weight, NULL};
+    const tni_root_form Ga  = a ? (tni_root_form){a->G, a->rows, a->lead} : (tni_root_form){0};
+    out->rows               = tni_root_assemble(&how, Ga, (tni_root_form){b->G, b->rows, b->lead},
+                                                (tni_root_form){out->G, 0, out->lead});
+}
+
+// out = B R2, rows x 7; R2 turns the first six only.
+static void turn_columns(int rows, const double* B, const double* R2, double* out)
+{
+    for (int i = 0; i < rows; ++i) {
+        double sum[6] = {0};
+        for (int k = 0; k < 6; ++k)
+            for (int j = 0; j < 6; ++j) sum[j] += B[7 * i + k] * R2[7 * k + j];
+        for (int j = 0; j < 6; ++j) out[7 * i + j] = sum[j];
+        out[7 * i + 6] = B[7 * i + 6];
+    }
+}
+
+// Beta += (0; E Cen(r) R2(to_limb))
+static void add_centripetal(const tni_shift* X, const tni_mat3* to_limb, double* beta)
+{
+    const tn_vec3   r    = X->r;
+    const tni_rigid at_r = {0, r, 0, 0, 0, 0, 0, 0};
+    double          Cen[42], turned[42], R2[49];
+    fill_leaf_bias(&at_r, Cen);
+    tni_quadratic_turn(to_limb, R2);
+    turn_columns(3, Cen + 21, R2, turned);
+    for (int j = 0; j < 6; ++j) {
+        const tn_vec3 e = tni_mul(&X->E, tni_vec3(turned[j], turned[7 + j], turned[14 + j]));
+        beta[21 + j] += e.x, beta[28 + j] += e.y, beta[35 + j] += e.z;
+    }
+}
+
+void tni_join_still(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
+                    const tni_join* join, const tni_factors* factors, const double* Q,
+                    double weight, const tni_mat3* to_limb, const tni_mat3* to_b,
+                    const tni_still* a, const tni_still* b, tni_still* out)
+{
+    double beta[42], gamma[42], R[42], R2[49], turned[7 * TNI_FORCES];
+    tni_quadratic_turn(to_b, R2);
+    turn_columns(6 * node_b->handle_count, b->B, R2, turned);
+    shift_columns(&join->X, 7, a->B + 42 * node->at, 7, beta);
+    for (int i = 0; i < 42; ++i) beta[i] -= turned[i];
+    add_centripetal(&join->X, to_limb, beta);
+    fill_linear(factors, 7, beta, Q, gamma, R);
+    double* to = out->B;
+    for (int k = 0; k < node->keep_a; ++k)
+        for (int i = 0; i < 42; ++i) *to++ = a->B[42 * node->kept_a[k] + i];
+    for (int k = 0; k < node->keep_b; ++k)
+        for (int i = 0; i < 42; ++i) *to++ = turned[42 * node->kept_b[k] + i];
+    subtract_linear(6 * node->handle_count, 7, factors->H, gamma, out->B);
+    out->rows = 0;
+    if (!out->G) return;
+    const tni_root_join how = {node, node_a, node_b, &join->X, factors, 7, gamma, R, weight, R2};
+    out->rows               = tni_root_assemble(&how, (tni_root_form){a->G, a->rows, a->lead},
+                                                (tni_root_form){b->G, b->rows, b->lead},
+                                                (tni_root_form){out->G, 0, out->lead});
+}
+
+// ---- Back --------------------------------------------------------------------------------------------------------
+
+void tni_join_back(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
+                   const tni_join* join, const tni_factors* factors, const double* gamma,
+                   const double* R, const double* f, double* qddot, double* f_a, double* f_b,
+                   tni_six* fc)
+{
+    const int n = 6 * node->handle_count, d = factors->d;
+    double    x[6], force[6];
+    for (int k = 0; k < 6; ++k) {
+        double sum = 0, through = gamma[k];
+        for (int j = 0; j < n; ++j) sum += factors->H[n * k + j] * f[j];
+        for (int j = 0; j < n; ++j) through += factors->WH[n * k + j] * f[j];
+        x[k] = sum, force[k] = through;
+    }
+    for (int i = 0; i < d; ++i) {
+        double sum = R[i];
+        for (int k = 0; k < 6; ++k) sum -= factors->U[6 * i + k] * x[k];
+        qddot[i] = sum;
+    }
+    *fc = tni_six_read(force);
+    for (int i = 0; i < 6 * node_b->handle_count; ++i) f_b[i] = 0;
+    for (int k = 0; k < node->keep_b; ++k)
+        for (int i = 0; i < 6; ++i) f_b[6 * node->kept_b[k] + i] = f[6 * (node->keep_a + k) + i];
+    for (int i = 0; i < 6; ++i) f_b[i] += force[i];
+    if (!f_a) return;
+    for (int i = 0; i < 6 * node_a->handle_count; ++i) f_a[i] = 0;
+    for (int k = 0; k < node->keep_a; ++k)
+        for (int i = 0; i < 6; ++i) f_a[6 * node->kept_a[k] + i] = f[6 * k + i];
+    double*       at   = f_a + 6 * node->at;
+    const tni_six back = tni_shift_force(&join->X, *fc);
+    tni_six_write(at, tni_six_sub(tni_six_read(at), back));
+}

@@ -1,0 +1,331 @@
+// coefficients_metric: the exact metric of accelerations of a node, in square-root form.
+//
+//     A(C) = sum over joints j in C of weight_j |qddot_j|^2 = |G z|^2,   z = (f; m)
+//
+// m is 1, or m(w) of coefficients.c for nodes that are rigid. The form f^T Psi f + f^T p + eta of the paper (Theorems 1
+// and 2) subtracts large numbers near equilibrium, |f||Psi||f| eps of noise; this one has (|G||f| eps)^2 of it.
+// A joint sends fc = Kf z through itself and accelerates by qddot = Kq z:
+//
+//     Kf = [ W H, gamma ],   Kq = [ -U H, R ]                                                   (coefficients.c)
+//     G_C = the triangle of  [ G_A T_A ; G_B T_B ; sqrt(weight) Kq ]                        by Householder QR
+//     T_A: z_C to z_A, kept forces and m as they are, -X^T Kf added to the force `at`
+//     T_B: kept forces as they are, m turned, Kf added to the force 0
+//
+// Rows of a child's triangle that start beyond the columns of the handle that the joint holds know nothing of Kf: they
+// stay triangular and serve as pivots. So with those columns first ("lead") only 6 rows of each child are full, and a
+// reflection of column j mixes one triangular row with 12 + d full ones, instead of 27 rows with each other:
+// 7 kflop instead of 12 for 2 + 2 -> 2 handles and a hinge, 1.6 us; 16 instead of 32, 3.1 us, with m(w).
+// Rows whose column is zero all over are passed by: G may have fewer rows than columns, row i zero before column i.
+#include "adaptive/coefficients_parts.h"
+
+enum {
+    PAD    = 3, // zeros behind each row, so that columns go by fours
+    STRIDE = TNI_ROOT_COLS + PAD,
+    FULL   = TNI_FORCES + TNI_FORCES + 6 + TNI_QUADRATIC // rows, at most, whatever leads
+};
+
+// Neighbouring columns go together, in the GNU dialect; other compilers take one at a time, and get the same bits.
+#if defined(__GNUC__)
+typedef double lanes __attribute__((vector_size(16), aligned(8), may_alias));
+enum { LANES = 2 };
+#else
+typedef double lanes;
+enum { LANES = 1 };
+#endif
+
+TNI_INLINE lanes* at(double* row, int k)
+{
+    return (lanes*)(row + LANES * k);
+}
+
+// A child's G, seen from the parent.
+typedef struct child {
+    const double* G;
+    int           rows, forces, cols; // forces: columns of G before m
+    int           held;               // where in a row the handle that the joint holds begins
+    int  to[TNI_HANDLES_MAX];   // column in the parent's order, by block of columns; -1: not kept
+    bool full[TNI_HANDLES_MAX]; // rows of a block become full
+    const double* turn;
+} child;
+
+typedef struct stack {
+    int    n, forces, first, count; // columns; full rows first .. count - 1
+    double Kf[6][STRIDE];           // in the order of columns
+    double rows[FULL][STRIDE];
+    short  top[TNI_ROOT_COLS]; // which row of A is triangular there (from 1), of B (minus), none: 0
+} stack;
+
+static int block_of(int lead, int handle)
+{
+    return handle == lead ? 0 : handle < lead ? handle + 1 : handle;
+}
+
+static child child_make(tni_root_form form, const tni_node* node, int at, int keep,
+                        const uint8_t* kept, int first, int lead, const tni_root_join* join)
+{
+    const int h = node->handle_count;
+    child c = {form.G,      form.rows, 6 * h, 6 * h + join->quadratic, 6 * block_of(form.lead, at),
+               .turn = NULL};
+    TN_ASSERT(form.lead >= 0 && form.lead < h);
+    for (int p = 0; p < h; ++p) c.to[p] = -1;
+    for (int k = 0; k < keep; ++k)
+        c.to[block_of(form.lead, kept[k])] = 6 * block_of(lead, first + k);
+    for (int p = 0; p < h; ++p) {
+        c.full[p] = 6 * p <= c.held;
+        for (int q = p + 1; q < h; ++q)
+            c.full[p] = c.full[p] || (c.to[q] >= 0 && c.to[q] < c.to[p]);
+    }
+    return c;
+}
+
+// Row i of a child in the parent's columns, nothing passing through the joint.
+static void read_row(const child* c, int i, const stack* s, double* row)
+{
+    const double* g = c->G + c->cols * i;
+    for (int j = 0; j < s->n + PAD; ++j) row[j] = 0;
+    for (int p = i / 6; 6 * p < c->forces; ++p)
+        for (int j = 0; j < 6 && c->to[p] >= 0; ++j) row[c->to[p] + j] = g[6 * p + j];
+    const double* m  = g + c->forces;
+    double*       to = row + s->forces;
+    if (c->turn) {
+        for (int k = 0; k < 6; ++k)
+            for (int j = 0; j < 6; ++j) to[j] += m[k] * c->turn[7 * k + j];
+        to[6] = m[6];
+    } else {
+        for (int j = 0; j < c->cols - c->forces; ++j) to[j] = m[j];
+    }
+}
+
+// row += e Kf, some columns of it.
+TNI_INLINE void add_columns(int width, const double* e, double (*Kf)[STRIDE], int c, double* row)
+{
+    lanes sum[8 / LANES];
+    for (int j = 0; j < width / LANES; ++j) sum[j] = *at(row + c, j);
+    for (int k = 0; k < 6; ++k)
+        for (int j = 0; j < width / LANES; ++j) sum[j] += e[k] * *at(Kf[k] + c, j);
+    for (int j = 0; j < width / LANES; ++j) *at(row + c, j) = sum[j];
+}
+
+static void add_through(stack* s, const double* e, double* row)
+{
+    int c = 0;
+    for (; s->n - c > 4; c += 8) add_columns(8, e, s->Kf, c, row);
+    if (s->n > c) add_columns(4, e, s->Kf, c, row);
+}
+
+// Rows of a child with forces in them: full ones are made, triangular ones remembered. X: of A; NULL: B.
+static void stack_child(stack* s, const child* c, const tni_shift* X)
+{
+    for (int i = 0; i < c->rows && i < c->forces; ++i) {
+        const int p = i / 6;
+        if (!c->full[p]) {
+            s->top[c->to[p] + i % 6] = (short)(X ? i + 1 : -i - 1);
+            continue;
+        }
+        double* row = s->rows[s->count++];
+        double  e[6];
+        read_row(c, i, s, row);
+        tni_six six = tni_six_read(c->G + c->cols * i + c->held);
+        if (X) six = tni_six_sub(tni_six_zero(), tni_shift_motion(X, six));
+        tni_six_write(e, six);
+        add_through(s, e, row);
+    }
+}
+
+// Columns of Kf, and rows of sqrt(weight) Kq.
+static void stack_joint(stack* s, const tni_root_join* join, int lead)
+{
+    const tni_factors* f    = join->factors;
+    const int          cols = join->quadratic, d = f->d;
+    for (int k = 0; k < 6; ++k) {
+        for (int h = 0; 6 * h < s->forces; ++h)
+            for (int j = 0; j < 6; ++j)
+                s->Kf[k][6 * block_of(lead, h) + j] = f->WH[s->forces * k + 6 * h + j];
+        for (int j = 0; j < cols; ++j) s->Kf[k][s->forces + j] = join->gamma[cols * k + j];
+        for (int j = 0; j < PAD; ++j) s->Kf[k][s->n + j] = 0;
+    }
+    if (!(join->weight > 0)) return;
+    const double root = sqrt(join->weight);
+    for (int i = 0; i < d; ++i) {
+        double* row = s->rows[s->count++];
+        for (int h = 0; 6 * h < s->forces; ++h) {
+            double sum[6] = {0};
+            for (int k = 0; k < 6; ++k)
+                for (int j = 0; j < 6; ++j)
+                    sum[j] += f->U[6 * i + k] * f->H[s->forces * k + 6 * h + j];
+            for (int j = 0; j < 6; ++j) row[6 * block_of(lead, h) + j] = -root * sum[j];
+        }
+        for (int j = 0; j < cols; ++j) row[s->forces + j] = root * join->R[cols * i + j];
+        for (int j = 0; j < PAD; ++j) row[s->n + j] = 0;
+    }
+}
+
+// Columns of `top` and of full rows, reflected: 1 - t (v0; v)(v0; v)^T. Many columns at once, as sums wait for their
+// additions.
+TNI_INLINE void reflect_columns(int width, int count, double t, double v0, const double* v,
+                                double* top, double* rows)
+{
+    lanes w[12 / LANES];
+    for (int k = 0; k < width / LANES; ++k) w[k] = v0 * *at(top, k);
+    for (int i = 0; i < count; ++i)
+        for (int k = 0; k < width / LANES; ++k) w[k] += v[i] * *at(rows + STRIDE * i, k);
+    for (int k = 0; k < width / LANES; ++k) w[k] *= t, *at(top, k) -= v0 * w[k];
+    for (int i = 0; i < count; ++i)
+        for (int k = 0; k < width / LANES; ++k) *at(rows + STRIDE * i, k) -= v[i] * w[k];
+}
+
+// Column j of the full rows, and the sum of its squares, in four sums that do not wait for each other.
+static double read_column(const stack* s, int j, double* v)
+{
+    double    sum[4] = {0};
+    const int count  = s->count - s->first;
+    for (int i = 0; i < count; ++i) v[i] = s->rows[s->first + i][j];
+    int i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (int k = 0; k < 4; ++k) sum[k] += v[i + k] * v[i + k];
+    for (; i < count; ++i) sum[0] += v[i] * v[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// Makes column j of the full rows, v, zero by a reflection of them and `top`. square: of v.
+static void reflect(stack* s, int j, const double* v, double square, double* top)
+{
+    const int    count = s->count - s->first;
+    const double size = sqrt(top[j] * top[j] + square), v0 = top[j] + (top[j] > 0 ? size : -size);
+    const double t    = 1 / (size * fabs(v0));
+    double*      rows = s->rows[s->first];
+    int          c    = j + 1;
+    top[j]            = top[j] > 0 ? -size : size;
+    for (; s->n - c > 8; c += 12) reflect_columns(12, count, t, v0, v, top + c, rows + c);
+    if (s->n - c > 4) reflect_columns(8, count, t, v0, v, top + c, rows + c);
+    else if (s->n > c) reflect_columns(4, count, t, v0, v, top + c, rows + c);
+}
+
+// One column: writes the row of the triangle. False: the column is zero and has no row.
+static bool eliminate(stack* s, int j, const child* a, const child* b, double* out)
+{
+    const int which = s->top[j];
+    double    own[STRIDE], v[FULL], *top = own;
+    if (which != 0) {
+        read_row(which > 0 ? a : b, which > 0 ? which - 1 : -which - 1, s, own);
+    } else {
+        if (s->first == s->count) return false;
+        top = s->rows[s->first++];
+    }
+    const double square = read_column(s, j, v);
+    if (square != 0) { // so written, it lets NaN through
+        reflect(s, j, v, square, top);
+    } else if (which == 0 && top[j] == 0) {
+        s->first--;
+        return false;
+    }
+    for (int k = 0; k < j; ++k) out[k] = 0;
+    for (int k = j; k < s->n; ++k) out[k] = top[k];
+    return true;
+}
+
+int tni_root_assemble(const tni_root_join* join, tni_root_form form_a, tni_root_form form_b,
+                      tni_root_form out)
+{
+    const tni_node* node   = join->node;
+    const int       forces = 6 * node->handle_count;
+    stack           s; // 8 kB that are not cleared
+    s.n = forces + join->quadratic, s.forces = forces, s.first = s.count = 0;
+    for (int j = 0; j < s.n; ++j) s.top[j] = 0;
+    stack_joint(&s, join, out.lead);
+    child a = {0};
+    if (join->node_a) {
+        a = child_make(form_a, join->node_a, node->at, node->keep_a, node->kept_a, 0, out.lead,
+                       join);
+        stack_child(&s, &a, join->X);
+        for (int i = a.forces; i < a.rows; ++i) s.top[forces + i - a.forces] = (short)(i + 1);
+    }
+    child b = child_make(form_b, join->node_b, 0, node->keep_b, node->kept_b, node->keep_a,
+                         out.lead, join);
+    b.turn  = join->turn;
+    stack_child(&s, &b, NULL);
+    int rows = 0;
+    for (int j = 0; j < s.n; ++j) {
+        for (int i = b.forces; j == forces && i < b.rows; ++i)
+            read_row(&b, i, &s, s.rows[s.count++]);
+        rows += eliminate(&s, j, &a, &b, out.G + s.n * rows);
+    }
+    return rows;
+}
+
+// ---- At velocities and forces ------------------------------------------------------------------------------------
+
+// g . m
+static double times_quadratic(const double* g, const double* m)
+{
+    double sum = 0;
+    for (int k = 0; k < TNI_QUADRATIC; ++k) sum += g[k] * m[k];
+    return sum;
+}
+
+void tni_still_at(const tni_node* node, const tni_still* still, tn_vec3 w, const tni_six* v,
+                  tni_moving* out)
+{
+    const int forces = 6 * node->handle_count, cols = forces + TNI_QUADRATIC;
+    double    m[TNI_QUADRATIC], rest                = 0;
+    tni_quadratic(w, m);
+    for (int i = 0; i < forces; ++i) out->b[i] = times_quadratic(still->B + TNI_QUADRATIC * i, m);
+    for (int k = 0; k < node->handle_count; ++k) {
+        const tn_vec3 turn = tni_cross(v[k].w, v[k].v);
+        double*       b    = out->b + 6 * k + 3;
+        b[0] -= turn.x, b[1] -= turn.y, b[2] -= turn.z;
+    }
+    out->rows = 0, out->lead = still->lead;
+    if (!out->G) return;
+    for (int i = 0; i < still->rows; ++i) {
+        const double *g = still->G + cols * i, last = times_quadratic(g + forces, m);
+        double*       to = out->G + (forces + 1) * i;
+        if (i >= forces) {
+            rest += last * last;
+            continue;
+        }
+        for (int j = 0; j < forces; ++j) to[j] = g[j];
+        to[forces] = last;
+    }
+    out->rows = still->rows < forces ? still->rows : forces;
+    if (!(rest > 0)) return;
+    double* to = out->G + (forces + 1) * out->rows++;
+    for (int j = 0; j < forces; ++j) to[j] = 0;
+    to[forces] = sqrt(rest);
+}
+
+// Forces in the order of columns.
+static void fill_forces(int count, int lead, const double* f, double* z)
+{
+    for (int k = 0; k < count; ++k)
+        for (int i = 0; i < 6; ++i) z[6 * block_of(lead, k) + i] = f[6 * k + i];
+}
+
+static double sum_squares(const double* G, int rows, int cols, const double* z)
+{
+    double metric = 0;
+    for (int i = 0; i < rows; ++i) {
+        double sum = 0;
+        for (int j = i; j < cols; ++j) sum += G[cols * i + j] * z[j];
+        metric += sum * sum;
+    }
+    return metric;
+}
+
+double tni_metric(const tni_node* node, const tni_moving* moving, const double* f)
+{
+    const int forces = 6 * node->handle_count;
+    double    z[TNI_FORCES + 1];
+    fill_forces(node->handle_count, moving->lead, f, z);
+    z[forces] = 1;
+    return sum_squares(moving->G, moving->rows, forces + 1, z);
+}
+
+double tni_still_metric(const tni_node* node, const tni_still* still, tn_vec3 w, const double* f)
+{
+    const int forces = 6 * node->handle_count;
+    double    z[TNI_ROOT_COLS];
+    fill_forces(node->handle_count, still->lead, f, z);
+    tni_quadratic(w, z + forces);
+    return sum_squares(still->G, still->rows, forces + TNI_QUADRATIC, z);
+}

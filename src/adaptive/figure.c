@@ -1,0 +1,144 @@
+// figure: one articulated body between choices: which of its nodes are touched, and what is known of the rigid ones.
+#include "adaptive/adaptive.h"
+
+
+void tni_figure_joint_force(tni_adaptive* adaptive, int limb, bool moving)
+{
+    static const double rest[TNI_LIMB_FREEDOMS] = {0};
+    const tni_limb*     l                       = &adaptive->limbs->limbs[limb];
+    if (l->actuation < 0 && l->limit_count == 0) return; // Q and K are 0 for ever
+    tni_limb_force(adaptive->limbs, limb, adaptive->time, adaptive->z, adaptive->q + l->q,
+                   moving ? adaptive->v + l->v : rest, adaptive->h, adaptive->Q + l->v,
+                   adaptive->K + l->k);
+}
+
+tni_join tni_figure_join(const tni_adaptive* adaptive, int n)
+{
+    const tni_limb* limb = &adaptive->limbs->limbs[adaptive->assembly->nodes[n].limb];
+    return (tni_join){.X = adaptive->frames[n].join,
+                      .S = adaptive->S + limb->v,
+                      .d = limb->freedoms,
+                      .K = adaptive->limbs->actuated ? adaptive->K + limb->k : NULL};
+}
+
+// ---- Lists ---------------------------------------------------------------------------------------
+
+// Nodes from the root down that `touched` marks, each before those below it.
+void tni_figure_list(tni_adaptive* adaptive, int tree)
+{
+    tni_figure*     figure = &adaptive->figures[tree];
+    const tni_node* nodes  = adaptive->assembly->nodes;
+    const int       root   = adaptive->assembly->root[tree];
+    for (int i = 0; i < figure->touched_count; ++i) adaptive->touched[figure->touched[i]] = 0;
+    adaptive->touched[root] = 1;
+    for (int i = 0; i < figure->active_count; ++i) {
+        for (int n = adaptive->assembly->joint[figure->active[i]]; !adaptive->touched[n];
+             n     = nodes[n].up)
+            adaptive->touched[n] = 1;
+    }
+    int count          = 1;
+    figure->touched[0] = root;
+    for (int i = 0; i < count; ++i) {
+        const tni_node* node = &nodes[figure->touched[i]];
+        if (node->a >= 0 && adaptive->touched[node->a]) figure->touched[count++] = node->a;
+        if (node->b >= 0 && adaptive->touched[node->b]) figure->touched[count++] = node->b;
+    }
+    figure->touched_count = count;
+}
+
+// ---- What is known of rigid nodes ----------------------------------------------------------------
+
+static void refresh_node(tni_adaptive* adaptive, int n)
+{
+    const tni_node* nodes  = adaptive->assembly->nodes;
+    const tni_node* node   = &nodes[n];
+    const tni_limb* limb   = &adaptive->limbs->limbs[node->limb];
+    tni_frames*     frames = adaptive->frames;
+    tni_part *      part = &adaptive->parts[n], *a = node->a < 0 ? NULL : &adaptive->parts[node->a];
+    const tni_part* b = &adaptive->parts[node->b];
+    tni_shift       X;
+    tni_limb_place(limb, adaptive->q + limb->q, &X, adaptive->S + limb->v);
+    tni_figure_joint_force(adaptive, node->limb, false);
+    tni_join_frames(node, a ? &frames[node->a] : NULL, &frames[node->b], &X, &frames[n]);
+    part->fresh  = true;
+    part->beyond = tni_six_zero();
+    for (int k = 0; k < node->handle_count; ++k) part->relative[k] = tni_six_zero();
+    if (!adaptive->metrics || node->a < 0) return;
+    const tni_join  join   = tni_figure_join(adaptive, n);
+    const tni_node* node_a = &nodes[node->a];
+    if (!tni_join_factor(node, node_a, &nodes[node->b], &join, a->still.Phi, b->still.Phi,
+                         part->factors, part->still.Phi)) {
+        adaptive->figures[limb->tree].good = false;
+        return;
+    }
+    tni_join_still(node, node_a, &nodes[node->b], &join, part->factors, adaptive->Q + limb->v,
+                   adaptive->weight[node->limb], &frames[node->a].handle[node->at].E,
+                   &frames[n].to_b.E, &a->still, &b->still, &part->still);
+}
+
+void tni_figure_refresh(tni_adaptive* adaptive, int tree, const int* list, int count)
+{
+    const tni_figure* figure = &adaptive->figures[tree];
+    const tni_node*   nodes  = adaptive->assembly->nodes;
+    for (int i = count; i-- > 0;) {
+        if (!adaptive->touched[list[i]] && !adaptive->parts[list[i]].fresh)
+            refresh_node(adaptive, list[i]);
+    }
+    for (int i = 0; i < figure->touched_count; ++i) { // held joints there stand still as well
+        const int       n        = figure->touched[i];
+        const tni_limb* limb     = &adaptive->limbs->limbs[nodes[n].limb];
+        adaptive->parts[n].fresh = false;
+        if (adaptive->active[nodes[n].limb]) continue;
+        tni_limb_place(limb, adaptive->q + limb->q, &adaptive->frames[n].join,
+                       adaptive->S + limb->v);
+        tni_figure_joint_force(adaptive, nodes[n].limb, false);
+    }
+}
+
+// ---- Forces from outside -------------------------------------------------------------------------
+
+// Limbs of a tree that may be pushed: its own, then those that hands hold.
+static tni_pushed_limb* pushed_at(tni_adaptive* adaptive, int tree, int i)
+{
+    const tni_figure* figure = &adaptive->figures[tree];
+    const int         own    = figure->last_pushed - figure->first_pushed;
+    if (i < own) return &adaptive->pushed[figure->first_pushed + i];
+    tni_pushed_limb* held = &adaptive->pushed[adaptive->pushed_count + i - own];
+    return adaptive->limbs->limbs[held->limb].tree == tree ? held : NULL;
+}
+
+static int pushed_count(const tni_adaptive* adaptive, int tree)
+{
+    const tni_figure* figure = &adaptive->figures[tree];
+    return figure->last_pushed - figure->first_pushed + adaptive->held_count;
+}
+
+void tni_figure_seat(tni_adaptive* adaptive, int tree, const tni_hybrid* hybrid)
+{
+    for (int i = 0; i < pushed_count(adaptive, tree); ++i) {
+        tni_pushed_limb* pushed = pushed_at(adaptive, tree, i);
+        if (pushed != NULL)
+            pushed->seat = tni_hybrid_seat(hybrid, pushed->limb, adaptive->active,
+                                           adaptive->touched, adaptive->frames);
+    }
+}
+
+void tni_figure_push(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid)
+{
+    for (int i = 0; i < pushed_count(adaptive, tree); ++i) {
+        const tni_pushed_limb* pushed = pushed_at(adaptive, tree, i);
+        if (pushed != NULL && pushed->pushed)
+            tni_hybrid_push(hybrid, &pushed->seat, adaptive->force[pushed->limb]);
+    }
+}
+
+void tni_figure_mark_pushed(tni_adaptive* adaptive, int tree, uint8_t mark)
+{
+    for (int i = 0; i < pushed_count(adaptive, tree); ++i) {
+        const tni_pushed_limb* pushed = pushed_at(adaptive, tree, i);
+        if (pushed == NULL || !pushed->pushed) continue;
+        for (int n = adaptive->assembly->leaf[pushed->limb];
+             n >= 0 && !(adaptive->parts[n].mark & mark); n = adaptive->assembly->nodes[n].up)
+            adaptive->parts[n].mark |= mark;
+    }
+}

@@ -1,0 +1,172 @@
+// limb_pose: from bodies to limbs and back.
+//
+// With o, x the attitude and centre of mass of a limb's body, O, Y those of its parent's (the world: 1, 0),
+// f, a the joint's frame there and its origin, t, c the limb's attitude and centre of mass,
+//     O f q t = o                          products of quaternions
+//     Y + O (a + f p + f q c) = x          p: the limb's origin in the joint's frame
+// Velocities: w = W + O f q (S v)_w, and those of points as rigid bodies have them.
+#include "adaptive/limbs.h"
+
+#include "math/elementary.h"
+
+static const double two_pi = 6.283185307179586;
+
+// A body as it stands: centre of mass and attitude, and how they move.
+typedef struct pose {
+    tn_quat o;
+    tn_vec3 x, v, w;
+} pose;
+
+static tn_quat about_z(double angle)
+{
+    tn_quat q = {1, 0, 0, 0};
+    tni_sincos(0.5 * angle, &q.z, &q.w);
+    return q;
+}
+
+// body -1: the world.
+static pose pose_of(const tn_model* model, int index, const double* q, const double* u)
+{
+    if (index < 0) return (pose){.o = {1, 0, 0, 0}};
+    const tni_body* body = &model->bodies[index];
+    q += body->q_start, u += body->u_start;
+    if (body->kind == TN_BODY_PLANAR)
+        return (pose){about_z(q[2]), tni_vec3(q[0], q[1], body->start.position.z),
+                      tni_vec3(u[0], u[1], 0), tni_vec3(0, 0, u[2])};
+    return (pose){{q[3], q[4], q[5], q[6]}, tni_read3(q), tni_read3(u), tni_read3(u + 3)};
+}
+
+static int parent_body(const tni_limbs* limbs, const tni_limb* limb)
+{
+    return limb->parent < 0 ? -1 : limbs->limbs[limb->parent].body;
+}
+
+// v of the motion m that S spans: turns first, which are at right angles to each other; then what slides.
+static void project(const tni_limb* limb, const tni_six* S, tni_six m, double* v)
+{
+    for (int k = 0; k < limb->freedoms; ++k) {
+        const double n = tni_dot(S[k].w, S[k].w);
+        if (!(n > 0)) continue;
+        v[k] = tni_dot(S[k].w, m.w) / n;
+        m.v  = tni_add_scaled(m.v, -v[k], S[k].v);
+    }
+    for (int k = 0; k < limb->freedoms; ++k) {
+        if (!(tni_dot(S[k].w, S[k].w) > 0)) v[k] = tni_dot(S[k].v, m.v);
+    }
+}
+
+static void read_limb(const tni_limb* limb, const pose* body, const pose* parent, double* q,
+                      double* v)
+{
+    const tn_quat  joint = tni_quat_mul(parent->o, limb->turn), back = tni_quat_conjugate(joint);
+    const tn_quat  o      = tni_quat_mul(body->o, tni_quat_conjugate(limb->attitude));
+    const tn_quat  turned = tni_quat_mul(back, o);
+    const tni_mat3 R      = tni_quat_matrix(o);
+    const tn_vec3  arm = tni_mul(&R, limb->com), at = tni_sub(body->x, arm),
+                  lever = tni_sub(at, parent->x);
+    const tn_vec3 p     = tni_sub(lever, tni_rotate(parent->o, limb->anchor));
+    q[0] = turned.w, q[1] = turned.x, q[2] = turned.y, q[3] = turned.z;
+    tni_write3(q + 4, tni_rotate(back, p));
+    tni_limb_settle(limb, q);
+
+    tni_six       S[TNI_LIMB_FREEDOMS];
+    const tn_vec3 rate = tni_sub(tni_sub(body->v, tni_cross(body->w, arm)),
+                                 tni_add(parent->v, tni_cross(parent->w, lever)));
+    const tni_six m    = {tni_mul_t(&R, tni_sub(body->w, parent->w)), tni_mul_t(&R, rate)};
+    tni_limb_place(limb, q, NULL, S);
+    project(limb, S, m, v);
+}
+
+void tni_limbs_read(const tni_limbs* limbs, const double* body_q, const double* body_u, double* q,
+                    double* v)
+{
+    for (int i = 0; i < limbs->count; ++i) {
+        const tni_limb* limb = &limbs->limbs[i];
+        const pose      body = pose_of(limbs->model, limb->body, body_q, body_u),
+                   parent    = pose_of(limbs->model, parent_body(limbs, limb), body_q, body_u);
+        read_limb(limb, &body, &parent, q + limb->q, v + limb->v);
+    }
+}
+
+// S v, of steady kinds without S.
+static tni_six motion_of(const tni_limb* limb, const double* q, const double* v)
+{
+    tni_six S[TNI_LIMB_FREEDOMS];
+    if (limb->kind == TNI_LIMB_HINGE)
+        return (tni_six){{0, 0, limb->reversed ? -v[0] : v[0]}, {0, 0, 0}};
+    if (limb->kind == TNI_LIMB_BALL) return (tni_six){tni_read3(v), {0, 0, 0}};
+    tni_limb_place(limb, q, NULL, S);
+    return tni_limb_motion(limb, S, v);
+}
+
+// One step of Newton's towards length 1: a product of unit quaternions needs no more.
+static tn_quat trimmed(tn_quat q)
+{
+    const double s = 1.5 - 0.5 * (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    return (tn_quat){s * q.w, s * q.x, s * q.y, s * q.z};
+}
+
+// All but the last lines are in the parent's body axes and wait for nothing: limbs of a chain overlap.
+static pose pose_by(const tni_limb* limb, const pose* parent, const double* q, const double* v)
+{
+    const tn_quat  o     = tni_quat_mul(limb->turn, (tn_quat){q[0], q[1], q[2], q[3]});
+    const tn_quat  own   = tni_quat_mul(o, limb->attitude);
+    const tni_mat3 A     = tni_quat_matrix(o);
+    const tni_six  m     = motion_of(limb, q, v);
+    const bool     stays = limb->kind == TNI_LIMB_HINGE || limb->kind == TNI_LIMB_BALL;
+    const tn_vec3  com = tni_mul(&A, limb->com), turning = tni_mul(&A, m.w);
+    tn_vec3        at = limb->anchor, rate = tni_cross(turning, com);
+    if (!stays) {
+        at   = tni_add(at, tni_rotate(limb->turn, tni_read3(q + 4)));
+        rate = tni_add(rate, tni_mul(&A, m.v));
+    }
+    const tni_mat3 R   = tni_quat_matrix(parent->o);
+    const tn_vec3  arm = tni_mul(&R, tni_add(at, com));
+    pose           to;
+    to.o = trimmed(tni_quat_mul(parent->o, own));
+    to.x = tni_add(parent->x, arm);
+    to.w = tni_add(parent->w, tni_mul(&R, turning));
+    to.v = tni_add(tni_add(parent->v, tni_cross(parent->w, arm)), tni_mul(&R, rate));
+    return to;
+}
+
+static void write_pose(const tni_body* body, const pose* at, double* q, double* u)
+{
+    q += body->q_start, u += body->u_start;
+    if (body->kind == TN_BODY_PLANAR) {
+        const double angle = 2 * tni_atan2(at->o.z, at->o.w);
+        q[0] = at->x.x, q[1] = at->x.y;
+        q[2] = angle + two_pi * floor((q[2] - angle) / two_pi + 0.5);
+        u[0] = at->v.x, u[1] = at->v.y, u[2] = at->w.z;
+        return;
+    }
+    tni_write3(q, at->x);
+    q[3] = at->o.w, q[4] = at->o.x, q[5] = at->o.y, q[6] = at->o.z;
+    tni_write3(u, at->v);
+    tni_write3(u + 3, at->w);
+}
+
+// The parent's body stands already where it belongs.
+void tni_limbs_write(const tni_limbs* limbs, const double* q, const double* v, double* body_q,
+                     double* body_u)
+{
+    for (int i = 0; i < limbs->count; ++i) {
+        const tni_limb* limb   = &limbs->limbs[i];
+        const pose      parent = pose_of(limbs->model, parent_body(limbs, limb), body_q, body_u);
+        const pose      to     = pose_by(limb, &parent, q + limb->q, v + limb->v);
+        write_pose(&limbs->model->bodies[limb->body], &to, body_q, body_u);
+    }
+}
+
+void tni_limb_view(const tni_limbs* limbs, int index, const tni_shift* world, tni_six motion,
+                   tni_view* view)
+{
+    const tni_limb* limb = &limbs->limbs[index];
+    const tni_body* body = &limbs->model->bodies[limb->body];
+    const tni_mat3  R    = tni_transposed(&world->E);
+    view->R              = tni_mat_mul(&R, &limb->axes);
+    view->x              = tni_add(world->r, tni_mul(&R, limb->com));
+    view->w              = tni_mul(&R, motion.w);
+    view->v              = tni_mul(&R, tni_add(motion.v, tni_cross(motion.w, limb->com)));
+    if (body->kind == TN_BODY_PLANAR) view->x.z = body->start.position.z;
+}

@@ -1,0 +1,109 @@
+// limbs: a scene's trees in joint coordinates. A limb is a rigid body with the joint that leads to it.
+//
+// Its frame sits on its own side of that joint: for body 2 of a joint at p2 with axes F2, for body 1
+// ("reversed") at p1 with axes F1, for a root that floats at the centre of mass with body axes. Its configuration
+// is where that frame stands in the parent's frame of the joint: a unit quaternion (limb axes to the parent's
+// frame of the joint) and a position; for a distance joint another quaternion, whose z axis leads from anchor to
+// anchor. Its velocities v are numbers of the motion S v of the limb against its parent, in limb coordinates.
+//
+// S by kind, R the limb's axes in the parent's frame of the joint (limb_motion.c has the rates):
+//     hinge (z; 0)   slider (0; z)   screw (z; size z)   cylinder (z; 0), (0; z)     reversed: negative
+//     ball (1; 0)    plane (0; x), (0; y), (z; 0)        free 1       weld none      reversed: the same
+//     universal (R^T z; 0), (x; 0)                       reversed: (-z; 0), (-R^T x; 0)
+//     line (1; 0), (0; R^T z)                            reversed: (1; [c]), (0; z), c the point in the limb
+//     surface (1; 0), (0; R^T x), (0; R^T y)             reversed: (1; [c]), (0; x), (0; y)
+//     distance (1; 0), (0; R^T b_x), (0; R^T b_y)        b the second quaternion; reversed: the same
+// Planar bodies: their balls are hinges about the world's z, and all of a tree is in one plane.
+#ifndef TNI_LIMBS_H
+#define TNI_LIMBS_H
+
+#include "adaptive/spatial.h"
+#include "force/force.h"
+
+/// How a limb may move against its parent.
+typedef enum tni_limb_kind {
+    TNI_LIMB_FREE,  ///< a root without a joint: S = 1
+    TNI_LIMB_WELD,  ///< not at all
+    TNI_LIMB_HINGE, ///< the first coordinate of these is the scene's, with its sign
+    TNI_LIMB_SLIDER,
+    TNI_LIMB_SCREW,
+    TNI_LIMB_CYLINDER,
+    TNI_LIMB_UNIVERSAL,
+    TNI_LIMB_BALL,  ///< v: angular velocity, limb axes
+    TNI_LIMB_PLANE, ///< also a planar body without a joint
+    TNI_LIMB_LINE,
+    TNI_LIMB_SURFACE, ///< point_on_plane
+    TNI_LIMB_DISTANCE
+} tni_limb_kind;
+
+typedef struct tni_limb {
+    int           body;   ///< of the model
+    int           parent; ///< limb, smaller than its own number; -1: the world
+    int           joint;  ///< of the model; -1: a root that floats
+    int           tree;   ///< the articulated body that it belongs to
+    tni_limb_kind kind;
+    bool          reversed;  ///< it is body 1 of its joint
+    bool          steady;    ///< S depends on nothing
+    int           freedoms;  ///< of its joint: columns of S
+    int           q, v, k;   ///< where its configuration, velocities and added inertia begin
+    int           actuation; ///< of the model, -1: none
+    int           first_limit, limit_count; ///< hard ends, in the model's list
+    int           angle;      ///< v[angle] is the rate of an angle of the scene; -1: none
+    int           coordinate; ///< which: among all joints' coordinates (state z)
+    double        angle_sign; ///< +1 or -1
+    double        size;       ///< screw: metres a radian; distance: length
+    tn_vec3       com;        ///< centre of mass, in the limb's frame
+    tn_vec3       anchor; ///< of the joint's frame on the parent, from the parent's centre of mass
+    tn_quat       turn;   ///< in its body axes (or from the world): origin, and axes to those
+    tn_quat       attitude; ///< body axes to limb axes
+    tni_shift     before;   ///< from the parent's frame (or the world) to the joint's frame there
+    tni_rigid     inertia;  ///< in the limb's frame
+    tni_mat3      axes;     ///< attitude as a matrix
+    tni_rigid     outboard; ///< of it and all beyond it as they stand at the start, in its frame
+    double        length;   ///< to the farthest joint of its children [m]; leaves: see limbs.c
+    double        reach;    ///< to the farthest joint or centre of mass beyond it, at the start [m]
+} tni_limb;
+
+/// Articulated bodies: limbs of a tree follow each other, parents first.
+typedef struct tni_limbs {
+    const tn_model* model;
+    int             count, tree_count;
+    tni_limb*       limbs;
+    int*            first;   ///< limb of each tree; first[tree_count] = count
+    int*            of_body; ///< limb of each body; -1: it cannot be pushed
+    int             q_count, v_count, k_count;
+    bool            actuated; ///< some joint has a force of its own
+} tni_limbs;
+
+/// Refuses what is no tree of rigid or planar bodies in joints that say where they are: *why names it.
+TN_NODISCARD tn_result tni_limbs_create(tni_arena* arena, const tn_model* model, tni_limbs** limbs,
+                                        tn_why* why);
+/// Configurations and velocities of all limbs, from where bodies are (the nearest that joints allow).
+void tni_limbs_read(const tni_limbs* limbs, const double* body_q, const double* body_u, double* q,
+                    double* v);
+/// Bodies, placed by them. What cannot be pushed is left as it is.
+void tni_limbs_write(const tni_limbs* limbs, const double* q, const double* v, double* body_q,
+                     double* body_u);
+
+/// From the parent's frame (the world's) to the limb's, and S, `freedoms` columns, limb coordinates.
+/// q, v here and below: of the limb itself.
+void tni_limb_place(const tni_limb* limb, const double* q, tni_shift* X, tni_six* S);
+/// The rate of S times v, limb coordinates: zero where S is steady.
+tni_six tni_limb_bend(const tni_limb* limb, const double* q, const double* v);
+/// S v
+tni_six tni_limb_motion(const tni_limb* limb, const tni_six* S, const double* v);
+/// The configuration that the joint allows nearest to q, where the limb's quaternion and place are near it.
+void tni_limb_settle(const tni_limb* limb, double* q);
+/// q moved on by h at velocities v.
+void tni_limb_advance(const tni_limb* limb, double h, const double* v, double* q);
+/// Forces of the joint itself on its freedoms, linearly implicit over h: Q at (q, v), and K, freedoms x
+/// freedoms, added inertia: S^T f + K v' = Q. h = 0: explicit, K = 0, hard ends left out. z: all joints'
+/// coordinates a moment ago (state z). False: there are none, Q and K are zero.
+bool tni_limb_force(const tni_limbs* limbs, int limb, double time, const double* z, const double* q,
+                    const double* v, double h, double* Q, double* K);
+/// The body of a limb as it stands; world: from the world to the limb's frame; motion: of the limb, in its
+/// coordinates. The view's q and u are not set.
+void tni_limb_view(const tni_limbs* limbs, int limb, const tni_shift* world, tni_six motion,
+                   tni_view* view);
+
+#endif

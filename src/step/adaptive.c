@@ -1,0 +1,76 @@
+// adaptive: steps of trees of which only some joints are simulated (src/adaptive). The state keeps joint coordinates and
+// which joints are active, so bodies are placed once for many steps, and a step depends on the state alone.
+//
+// With a budget, the number of joints follows the time that steps take: this alone depends on the clock.
+#include "step/stepper.h"
+
+tn_result tni_adaptive_method_create(tn_stepper* s, tn_why* why)
+{
+    const tn_model* model = s->model;
+    if (model->shape_count > 1)
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "body '%s': method adaptive has no contacts; methods impulse and multiplier do "
+            "(shapes that are only seen: \"collide\": false)",
+            model->bodies[model->shapes[0].body > 0 ? model->shapes[0].body : model->shapes[1].body]
+                .name);
+    if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST)
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "setting 'multiplier.dynamics': method adaptive knows f = m a only");
+    return tni_adaptive_create(&s->arena, model, &s->arena.host, &s->settings.adaptive,
+                               &s->adaptive, why);
+}
+
+static double now(const tn_stepper* s)
+{
+    return s->system->clock != NULL ? s->system->clock(s->system->clock_user) : 0;
+}
+
+// More joints where there is time left, fewer where there is not; never more than twice or half as many.
+static void keep_budget(tn_stepper* s, double seconds)
+{
+    tni_adaptive* a      = s->adaptive;
+    const double  budget = 1e-6 * a->settings.budget;
+    a->spent += seconds;
+    if (++a->spent_steps < a->settings.period) return;
+    const double mean   = a->spent / a->spent_steps;
+    const double factor = fmin(fmax(0.9 * budget / mean, 0.5), 2);
+    const double goal   = floor(factor * a->allowed);
+    a->allowed          = goal < 1 ? 1 : goal > a->limbs->count ? a->limbs->count : (int)goal;
+    a->spent            = 0;
+    a->spent_steps      = 0;
+}
+
+static void note(const tni_adaptive_report* one, tn_step_report* report)
+{
+    report->active_count = one->active;
+    report->visit_count += one->visits;
+    report->choice_count += one->choices;
+    report->kinetic_loss += one->kinetic_loss;
+    report->left_out = one->left_out;
+}
+
+tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_step_report* report,
+                           tn_why* why)
+{
+    tni_adaptive* a      = s->adaptive;
+    const bool    timed  = a->settings.budget > 0 && s->system->clock != NULL;
+    double        time   = s->from->time;
+    tn_result     result = TN_OK;
+    tni_adaptive_load(a, s->from, h);
+    for (*taken = 0; *taken < count; ++*taken) {
+        const double        start = timed ? now(s) : 0;
+        tni_adaptive_report one;
+        result = tni_adaptive_step(a, time, &s->from->outside, &one, why);
+        if (result != TN_OK) return result;
+        note(&one, report);
+        time = tni_time_after(time, h);
+        if (timed) keep_budget(s, now(s) - start);
+    }
+    tni_copy_place(s->model, &s->next, &s->now);
+    s->next.time = time;
+    tni_copy_numbers(s->next.z, a->z, s->model->coordinate_count);
+    tni_adaptive_place(a, s->next.q, s->next.u);
+    tni_measure_errors(s, report);
+    return TN_OK;
+}
