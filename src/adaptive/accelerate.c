@@ -1,10 +1,10 @@
 // accelerate: the articulated-body algorithm on clusters, O(clusters), in world axes about each
 // cluster's origin.
 //
-// 1. Outwards: how clusters would accelerate if no joint did, and the force p that this takes. With
-//    d the offset from the parent, relative motion (wr; vr) = S v, its rate beyond turning (bw;
-//    bv), a the acceleration of what is at the origin (not the spatial one, so no w x v cancels), h
-//    = mass times centre, world: (0; -gravity),
+// 1. Outwards: how clusters would accelerate if no joint did, and the force p that this takes. d is
+//    the offset from the parent, (wr; vr) = S v the relative motion, (bw; bv) = S' v, a the
+//    acceleration of what is at the origin (not the spatial one, so no w x v cancels), h the mass
+//    times its centre; the world has alpha = 0, a = -gravity.
 //        alpha = alpha_p + w_p x wr + bw
 //        a     = a_p + alpha_p x d + w_p x (w_p x d) + 2 w_p x vr + wr x vr + bv
 //        p     = (J alpha + w x J w + h x a;  m a + alpha x h + w x (w x h)) - outside force
@@ -12,15 +12,16 @@
 //    parent,
 //        U = I S,   D = S^T U + K,   u = Q - S^T p
 //        I_p += shifted (I - U D^-1 U^T),   p_p += shifted (p + U D^-1 u)
-//    An offset d moves the blocks of I (hybrid_parts.h) to H' = H + [d] M,  A' = A + [d] H^T - H'
-//    [d].
+//    An offset d moves the blocks of I (hybrid_parts.h):
+//        M' = M,   H' = H + [d] M,   A' = A + [d] H^T - H' [d]
 // 3. Outwards: the further accelerations da (world: none),
 //        da' = da_p moved by d,   v' = D^-1 (u - U^T da'),   da = da' + S v'
 //
 // Differs from the textbook: velocity products and gravity go in at step 1, so none of them meet an
 // articulated inertia; clusters share the axes of the world, so inertias are shifted but never
-// turned. A hinge takes about 600 flops with tni_hybrid_move, of which the shift in step 2 takes
-// 84.
+// turned. Cost with tni_hybrid_move: about 650 flops a hinge, 84 of them for the shift in step 2;
+// 0.125 us each in a chain of 300, 0.20 us for a root that floats, 0.23 us a ball (gcc 12 -O3, Zen
+// 3). AVX2 gains nothing.
 #include "adaptive/hybrid_parts.h"
 
 // ---- 1: drift
@@ -90,6 +91,9 @@ TNI_INLINE void find_drift(const tni_hybrid* hybrid, tn_vec3 gravity, int i, con
     if (m->path == TNI_PATH_HINGE) {
         const tn_vec3 spin = tni_scale(v[m->v], hybrid->work->S[m->column].w);
         drift.w            = tni_add(drift.w, tni_cross(wp, spin));
+    } else if (m->path == TNI_PATH_BALL) {
+        const tn_vec3 spin = tni_mul_t(&cluster->world.E, tni_read3(v + m->v));
+        drift.w            = tni_add(drift.w, tni_cross(wp, spin));
     } else if (m->path == TNI_PATH_FREE) {
         drift.v = tni_add(drift.v, tni_cross(m->motion.w, m->motion.v));
     } else if (m->freedoms > 0) {
@@ -113,15 +117,20 @@ TNI_INLINE void find_force(const tni_cluster* cluster, tni_mover* m)
 
 // ---- 2: inwards
 
+TNI_INLINE tn_vec3 times_transposed(const double* H, tn_vec3 x)
+{
+    return tni_vec3(H[0] * x.x + H[3] * x.y + H[6] * x.z, H[1] * x.x + H[4] * x.y + H[7] * x.z,
+                    H[2] * x.x + H[5] * x.y + H[8] * x.z);
+}
+
 TNI_INLINE tni_six times_articulated(const tni_articulated* I, tni_six m)
 {
     const double* H = I->H;
     const tn_vec3 w = m.w, v = m.v;
     const tn_vec3 Hv = {H[0] * v.x + H[1] * v.y + H[2] * v.z, H[3] * v.x + H[4] * v.y + H[5] * v.z,
                         H[6] * v.x + H[7] * v.y + H[8] * v.z};
-    const tn_vec3 Hw = {H[0] * w.x + H[3] * w.y + H[6] * w.z, H[1] * w.x + H[4] * w.y + H[7] * w.z,
-                        H[2] * w.x + H[5] * w.y + H[8] * w.z};
-    return (tni_six){tni_add(times_symmetric(I->A, w), Hv), tni_add(Hw, times_symmetric(I->M, v))};
+    const tn_vec3 Hw = times_transposed(H, w), Mv = times_symmetric(I->M, v);
+    return (tni_six){tni_add(times_symmetric(I->A, w), Hv), tni_add(Hw, Mv)};
 }
 
 // I -= g U U^T
@@ -166,11 +175,8 @@ TNI_INLINE void put_onto(tni_articulated* sum, const tni_articulated* I)
 static bool reduce_hinge(const struct tni_hybrid_work* work, tni_mover* m, const double* Q,
                          const double* K)
 {
-    const tn_vec3 s  = work->S[m->column].w;
-    const double* H  = m->I.H;
-    const tn_vec3 Hs = {H[0] * s.x + H[3] * s.y + H[6] * s.z, H[1] * s.x + H[4] * s.y + H[7] * s.z,
-                        H[2] * s.x + H[5] * s.y + H[8] * s.z};
-    const tni_six U  = {times_symmetric(m->I.A, s), Hs};
+    const tn_vec3 s = work->S[m->column].w;
+    const tni_six U = {times_symmetric(m->I.A, s), times_transposed(m->I.H, s)};
     const double  D = tni_dot(s, U.w) + (K != NULL ? K[m->k] : 0), g = 1 / D;
     m->D               = g;
     m->u               = (Q != NULL ? Q[m->v] : 0) - tni_dot(s, m->p.w);
@@ -184,6 +190,71 @@ static bool reduce_hinge(const struct tni_hybrid_work* work, tni_mover* m, const
         up->p = tni_six_add(up->p, tni_six_add_scaled(pd, g * m->u, Ud));
     }
     return D > 0;
+}
+
+// The inverse of a symmetric matrix (hybrid_parts.h). False: not positive definite.
+static bool invert3(const double* D, double* inverse)
+{
+    const double a = D[0], ga = 1 / a, l = D[1] * ga, m = D[2] * ga;
+    const double b = D[3] - l * D[1], gb = 1 / b, e = D[4] - l * D[2], n = e * gb;
+    const double c = D[5] - m * D[2] - n * e, gc = 1 / c, o = l * n - m; // L^-1 = (1; -l 1; o -n 1)
+    inverse[0] = ga + l * l * gb + o * o * gc;
+    inverse[1] = -l * gb - o * n * gc;
+    inverse[2] = o * gc;
+    inverse[3] = gb + n * n * gc;
+    inverse[4] = -n * gc;
+    inverse[5] = gc;
+    return a > 0 && b > 0 && c > 0;
+}
+
+// I less what the ball takes away, with G = D^-1: A - A G A, H - A G H, M - H^T G H.
+TNI_INLINE tni_articulated less_ball(const tni_articulated* I, const double* G)
+{
+    const double *A = I->A, *H = I->H;
+    const tn_vec3 x = {A[0], A[1], A[2]}, y = {A[1], A[3], A[4]}, z = {A[2], A[4], A[5]};
+    const tn_vec3 hx = {H[0], H[3], H[6]}, hy = {H[1], H[4], H[7]}, hz = {H[2], H[5], H[8]};
+    const tn_vec3 Gx = times_symmetric(G, x), Gy = times_symmetric(G, y),
+                  Gz  = times_symmetric(G, z);
+    const tn_vec3 Ghx = times_symmetric(G, hx), Ghy = times_symmetric(G, hy),
+                  Ghz   = times_symmetric(G, hz);
+    tni_articulated out = *I;
+    out.A[0] -= tni_dot(x, Gx), out.A[1] -= tni_dot(x, Gy), out.A[2] -= tni_dot(x, Gz);
+    out.A[3] -= tni_dot(y, Gy), out.A[4] -= tni_dot(y, Gz), out.A[5] -= tni_dot(z, Gz);
+    out.H[0] -= tni_dot(x, Ghx), out.H[1] -= tni_dot(x, Ghy), out.H[2] -= tni_dot(x, Ghz);
+    out.H[3] -= tni_dot(y, Ghx), out.H[4] -= tni_dot(y, Ghy), out.H[5] -= tni_dot(y, Ghz);
+    out.H[6] -= tni_dot(z, Ghx), out.H[7] -= tni_dot(z, Ghy), out.H[8] -= tni_dot(z, Ghz);
+    out.M[0] -= tni_dot(hx, Ghx), out.M[1] -= tni_dot(hx, Ghy), out.M[2] -= tni_dot(hx, Ghz);
+    out.M[3] -= tni_dot(hy, Ghy), out.M[4] -= tni_dot(hy, Ghz), out.M[5] -= tni_dot(hz, Ghz);
+    return out;
+}
+
+// S = (1; 0) in world axes too, if rates are turned there: U = (A; H^T) is in I already. Kept are
+// D^-1 and D^-1 u, the latter in a.
+static bool reduce_ball(const struct tni_hybrid_work* work, const tni_cluster* cluster,
+                        tni_mover* m, const double* Q, const double* K)
+{
+    const tni_mat3* E = &cluster->world.E;
+    double *        G = work->D + m->square, D[6];
+    tn_vec3         u = tni_neg(m->p.w);
+    for (int n = 0; n < 6; ++n) D[n] = m->I.A[n];
+    if (K != NULL) {
+        const tni_mat3 Et = tni_transposed(E);
+        tni_mat3       k;
+        for (int n = 0; n < 9; ++n) k.m[n] = K[m->k + n];
+        k = tni_rotate_symmetric(&Et, &k);
+        D[0] += k.m[0], D[1] += k.m[1], D[2] += k.m[2];
+        D[3] += k.m[4], D[4] += k.m[5], D[5] += k.m[8];
+    }
+    if (!invert3(D, G)) return false;
+    if (Q != NULL) u = tni_add(u, tni_mul_t(E, tni_read3(Q + m->v)));
+    m->a.w = times_symmetric(G, u);
+    if (m->up < 0) return true;
+    tni_mover*            up   = &work->movers[m->up];
+    const tni_articulated left = less_ball(&m->I, G), I = moved(m->offset, &left);
+    const tni_six         Uu = {times_symmetric(m->I.A, m->a.w), times_transposed(m->I.H, m->a.w)};
+    put_onto(&up->I, &I);
+    up->p = tni_six_add(up->p, tni_offset_force(m->offset, tni_six_add(m->p, Uu)));
+    return true;
 }
 
 // D = L L^T, in place. False: not positive definite.
@@ -281,24 +352,30 @@ static bool reduce_free(const tni_cluster* cluster, tni_mover* m, const double* 
 
 bool tni_movers_reduce(tni_hybrid* hybrid, const double* Q, const double* K)
 {
-    bool good = true;
+    const struct tni_hybrid_work* work = hybrid->work;
+    bool                          good = true;
     for (int i = hybrid->count - 1; i >= 0; --i) {
-        tni_mover* m = &hybrid->work->movers[i];
-        if (m->path == TNI_PATH_HINGE) good &= reduce_hinge(hybrid->work, m, Q, K);
-        else if (m->path == TNI_PATH_FREE) good &= reduce_free(&hybrid->clusters[i], m, Q);
-        else if (!hybrid->clusters[i].held) good &= reduce_any(hybrid->work, m, Q, K);
+        const tni_cluster* cluster = &hybrid->clusters[i];
+        tni_mover*         m       = &work->movers[i];
+        switch (m->path) {
+        case TNI_PATH_HINGE: good &= reduce_hinge(work, m, Q, K); break;
+        case TNI_PATH_BALL: good &= reduce_ball(work, cluster, m, Q, K); break;
+        case TNI_PATH_FREE: good &= reduce_free(cluster, m, Q); break;
+        default: good &= cluster->held || reduce_any(work, m, Q, K);
+        }
     }
     return good;
 }
 
 // ---- 3: outwards
 
-static void spread_any(const struct tni_hybrid_work* work, tni_mover* m, double* rate)
+static void spread_any(const struct tni_hybrid_work* work, tni_mover* m, tni_six carried,
+                       double* rate)
 {
     const int      n = m->freedoms;
     const tni_six *S = work->S + m->column, *U = work->U + m->column;
     const double * L = work->D + m->square, *u = work->u + m->column;
-    const tni_six  carried = m->a;
+    m->a = carried;
     for (int j = n - 1; j >= 0; --j) {
         double sum = u[j] - tni_six_dot(U[j], carried);
         for (int i = j + 1; i < n; ++i) sum -= L[n * i + j] * rate[i];
@@ -307,24 +384,48 @@ static void spread_any(const struct tni_hybrid_work* work, tni_mover* m, double*
     }
 }
 
+// D^-1 (u - U^T a) with D^-1 u in m->a; the carried acceleration is zero where there is no parent
+// that moves.
+static void spread_ball(const struct tni_hybrid_work* work, const tni_mat3* E, tni_mover* m,
+                        tni_six carried, double* rate)
+{
+    const double* H = m->I.H;
+    const tn_vec3 w = carried.w, v = carried.v;
+    const tn_vec3 Hv = {H[0] * v.x + H[1] * v.y + H[2] * v.z, H[3] * v.x + H[4] * v.y + H[5] * v.z,
+                        H[6] * v.x + H[7] * v.y + H[8] * v.z};
+    const tn_vec3 Ua = tni_add(times_symmetric(m->I.A, w), Hv);
+    const tn_vec3 x  = tni_sub(m->a.w, times_symmetric(work->D + m->square, Ua));
+    tni_write3(rate, tni_mul(E, x));
+    m->a = (tni_six){tni_add(w, x), v};
+}
+
+static void spread_free(const tni_mat3* E, const tni_mover* m, double* rate)
+{
+    tni_write3(rate, tni_mul(E, m->a.w));
+    tni_write3(rate + 3, tni_mul(E, m->a.v));
+}
+
+static void spread_hinge(const struct tni_hybrid_work* work, tni_mover* m, tni_six carried,
+                         double* rate)
+{
+    const double r = (m->u - tni_six_dot(work->U[m->column], carried)) * m->D;
+    *rate          = r;
+    m->a           = (tni_six){tni_add_scaled(carried.w, r, work->S[m->column].w), carried.v};
+}
+
 void tni_movers_spread(tni_hybrid* hybrid, double* rate)
 {
     const struct tni_hybrid_work* work = hybrid->work;
     for (int i = 0; i < hybrid->count; ++i) {
-        tni_mover* m = &work->movers[i];
-        if (m->path == TNI_PATH_FREE) {
-            const tni_mat3* E = &hybrid->clusters[i].world.E;
-            tni_write3(rate + m->v, tni_mul(E, m->a.w));
-            tni_write3(rate + m->v + 3, tni_mul(E, m->a.v));
-            continue;
-        }
-        m->a = m->up < 0 ? tni_six_zero() : tni_offset_motion(m->offset, work->movers[m->up].a);
-        if (m->path == TNI_PATH_HINGE) {
-            const double r = (m->u - tni_six_dot(work->U[m->column], m->a)) * m->D;
-            rate[m->v]     = r;
-            m->a.w         = tni_add_scaled(m->a.w, r, work->S[m->column].w);
-        } else {
-            spread_any(work, m, rate + m->v);
+        tni_mover*      m       = &work->movers[i];
+        const tni_mat3* E       = &hybrid->clusters[i].world.E;
+        tni_six         carried = tni_six_zero();
+        if (m->up >= 0) carried = tni_offset_motion(m->offset, work->movers[m->up].a);
+        switch (m->path) {
+        case TNI_PATH_HINGE: spread_hinge(work, m, carried, rate + m->v); break;
+        case TNI_PATH_BALL: spread_ball(work, E, m, carried, rate + m->v); break;
+        case TNI_PATH_FREE: spread_free(E, m, rate + m->v); break;
+        default: spread_any(work, m, carried, rate + m->v);
         }
     }
 }

@@ -18,6 +18,23 @@ static void take_part(tni_arena* arena, const tni_adaptive* adaptive, int n)
     part->moving.b  = TNI_TAKE(arena, double, f);
     part->moving.G  = TNI_TAKE(arena, double, leaf ? 0 : (f + 1) * (f + 1));
     part->factors   = TNI_TAKE(arena, tni_factors, leaf ? 0 : 1);
+    if (node->a >= 0) { // the handle that a is held by comes first
+        adaptive->parts[node->a].still.lead  = node->at;
+        adaptive->parts[node->a].moving.lead = node->at;
+    }
+}
+
+// Nodes above what may be pushed: how they were made is kept.
+static void take_turns(tni_arena* arena, const tni_adaptive* adaptive, int limb)
+{
+    const tni_node* nodes = adaptive->assembly->nodes;
+    for (int n = nodes[adaptive->assembly->leaf[limb]].up; n >= 0; n = nodes[n].up) {
+        tni_still* still = &adaptive->parts[n].still;
+        if (nodes[n].a < 0 || still->turns != NULL) return;
+        still->turns = TNI_TAKE(arena, double,
+                                tni_turns_room(&nodes[n], &nodes[nodes[n].a], &nodes[nodes[n].b],
+                                               adaptive->limbs->limbs[nodes[n].limb].freedoms));
+    }
 }
 
 static int depth_of(const tni_assembly* assembly, int root)
@@ -96,6 +113,7 @@ static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
     adaptive->active       = TNI_TAKE(arena, uint8_t, limbs->count);
     adaptive->touched      = TNI_TAKE(arena, uint8_t, nodes);
     adaptive->passed       = TNI_TAKE(arena, uint8_t, nodes);
+    adaptive->moved        = TNI_TAKE(arena, uint8_t, limbs->count);
     adaptive->heap.nodes   = TNI_TAKE(arena, int, nodes);
     adaptive->heap.keys    = TNI_TAKE(arena, double, nodes);
     if (arena->failed) return TN_ERR_MEMORY;
@@ -103,11 +121,16 @@ static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
     tn_result result = TN_OK;
     for (int t = 0; t < limbs->tree_count && result == TN_OK; ++t)
         result = take_figure(arena, adaptive, t);
-    for (int i = 0; i < limbs->count; ++i)
+    for (int i = 0; i < limbs->count; ++i) {
         adaptive->weight[i] = weight_of(adaptive, &limbs->limbs[i]);
+        adaptive->flat =
+            adaptive->flat || adaptive->model->bodies[limbs->limbs[i].body].kind == TN_BODY_PLANAR;
+    }
     if (result == TN_OK && adaptive->settings.solver == TN_ADAPTIVE_TREE)
         result = tni_tree_pass_create(arena, limbs, adaptive->assembly, &adaptive->pass);
     if (result == TN_OK) result = tni_outside_create(arena, adaptive);
+    for (int i = 0; result == TN_OK && adaptive->metrics && i < adaptive->pushed_count; ++i)
+        take_turns(arena, adaptive, adaptive->pushed[i].limb);
     return result == TN_OK && arena->failed ? TN_ERR_MEMORY : result;
 }
 
@@ -247,6 +270,27 @@ void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h)
 void tni_adaptive_place(const tni_adaptive* adaptive, double* body_q, double* body_u)
 {
     tni_limbs_write(adaptive->limbs, adaptive->q, adaptive->v, body_q, body_u);
+}
+
+void tni_adaptive_follow(tni_adaptive* adaptive, const double* body_q)
+{
+    const tn_model* model = adaptive->model;
+    for (int i = 0; i < adaptive->limbs->count; ++i) {
+        if (!adaptive->moved[i]) continue;
+        adaptive->moved[i]     = 0;
+        const tni_limb*  limb  = &adaptive->limbs->limbs[i];
+        const tni_joint* joint = limb->joint < 0 ? NULL : &model->joints[limb->joint];
+        tni_view         view1, view2;
+        const tni_sides  sides = {&view1, &view2};
+        for (int k = 0; joint != NULL && k < joint->coordinate_count; ++k) {
+            const uint8_t kind = joint->type->coordinates[k];
+            if (kind != TNI_COORDINATE_ANGLE && kind != TNI_COORDINATE_BEND) continue;
+            tni_view_body(model, joint->body1, adaptive->time, body_q, NULL, &view1);
+            tni_view_body(model, joint->body2, adaptive->time, body_q, NULL, &view2);
+            adaptive->z[joint->coordinate_start + k] =
+                tni_joint_coordinate(model, joint, k, sides, adaptive->z).C;
+        }
+    }
 }
 
 void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced)
@@ -412,8 +456,9 @@ static void advance(tni_adaptive* adaptive, int tree)
     tni_figure* figure  = &adaptive->figures[tree];
     double      nothing = 0;
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
-        const double*   v    = adaptive->v + limb->v;
+        const tni_limb* limb               = &adaptive->limbs->limbs[figure->active[i]];
+        const double*   v                  = adaptive->v + limb->v;
+        adaptive->moved[figure->active[i]] = 1;
         tni_limb_advance(limb, adaptive->h, v, adaptive->q + limb->q);
         if (limb->angle >= 0)
             adaptive->z[limb->coordinate] += limb->angle_sign * adaptive->h * v[limb->angle];

@@ -78,6 +78,7 @@ typedef struct tni_adaptive {
     double*              weight;           ///< by limb: of its joint in the metrics
     uint8_t *            active, *touched; ///< by limb, by node
     uint8_t*             passed;           ///< by node: a force at or below it
+    uint8_t*             moved;            ///< by limb: since angles were followed
     tni_frames*          frames;           ///< by node
     double*              predicted;        ///< velocities of a choice
     double*              read;             ///< configurations, laid out as q
@@ -94,6 +95,7 @@ typedef struct tni_adaptive {
     double    time;
     bool      metrics; ///< choices are made by them
     bool      all;     ///< all joints are active, always
+    bool      flat;    ///< some bodies are planar: their angles are followed step by step
     int       allowed; ///< joints that may be active, over all; 0: any
     double    spent;   ///< by steps since the budget was looked at [s]
     int       spent_steps;
@@ -115,6 +117,8 @@ TN_NODISCARD tn_result tni_adaptive_create(tni_arena* arena, const tn_model* mod
 void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h);
 /// Bodies, and trees, as they are now.
 void tni_adaptive_place(const tni_adaptive* adaptive, double* body_q, double* body_u);
+/// Angles of joints that have moved since the last call, exactly, into z; bodies stand where they were placed.
+void tni_adaptive_follow(tni_adaptive* adaptive, const double* body_q);
 void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced);
 /// One step from `time`. After a failure it must be loaded anew.
 TN_NODISCARD tn_result tni_adaptive_step(tni_adaptive* adaptive, double time,

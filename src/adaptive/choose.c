@@ -16,7 +16,7 @@
 // dropped: then what is left out is all the error there is.
 #include "adaptive/adaptive.h"
 
-enum { FORCED = 1, LISTED = 2, POPPED = 4, QUEUED = 8, CHOSEN = 16 };
+enum { FORCED = 1, LISTED = 2, POPPED = 4, QUEUED = 8, CHOSEN = 16, AGAIN = 32 };
 
 static const int mixed_updates = 3, closed_updates = 2; // joints looked at for each active one
 
@@ -143,7 +143,16 @@ static void evaluate(tni_adaptive* adaptive, int n)
     tni_still_at(node, &part->still, part->motion.w, v, &part->moving);
 }
 
-// Factors, gamma, R of a node; b and G as well if asked for.
+// Whether G of a node that is rigid but pushed can be had from what was kept: then so could those below it.
+static bool can_again(const tni_adaptive* adaptive, int n)
+{
+    const tni_node* node = &adaptive->assembly->nodes[n];
+    const uint8_t   a = adaptive->parts[node->a].mark, b = adaptive->parts[node->b].mark;
+    return adaptive->parts[n].fresh && adaptive->parts[n].still.turns != NULL &&
+           (!(a & LISTED) || (a & AGAIN)) && (!(b & LISTED) || (b & AGAIN));
+}
+
+// Factors, gamma, R of a node; b and G as well if asked for. Factors of a rigid one are known.
 static bool assemble(tni_adaptive* adaptive, int n, bool metric)
 {
     const tni_node* nodes = adaptive->assembly->nodes;
@@ -154,9 +163,16 @@ static bool assemble(tni_adaptive* adaptive, int n, bool metric)
              *b         = &adaptive->parts[node->b];
     const tni_join join = tni_figure_join(adaptive, n);
     const double*  v    = adaptive->v + limb->v;
-    if (!tni_join_factor(node, node_a, node_b, &join, a ? a->still.Phi : NULL, b->still.Phi,
-                         part->factors, part->still.Phi))
+    if (!part->fresh && !tni_join_factor(node, node_a, node_b, &join, a ? a->still.Phi : NULL,
+                                         b->still.Phi, part->factors, part->still.Phi))
         return false;
+    if (metric && can_again(adaptive, n)) {
+        part->mark |= AGAIN;
+        tni_join_moving_again(node, node_a, node_b, &join, part->factors, adaptive->Q + limb->v,
+                              adaptive->weight[node->limb], &part->still, &a->moving, &b->moving,
+                              part->gamma, part->R, &part->moving);
+        return true;
+    }
     tni_six c = tni_six_zero(), world;
     if (adaptive->active[node->limb]) {
         c = tni_cross_motion(b->motion, tni_limb_motion(limb, join.S, v));
@@ -258,9 +274,11 @@ static void descend(tni_adaptive* adaptive, int first, int last, int updates, do
 {
     heap->count = 0;
     for (int t = first; t < last; ++t) {
-        const int root = adaptive->assembly->root[t];
-        if (adaptive->figures[t].good)
-            queue(heap, root, adaptive->figures[t].scale * adaptive->parts[root].metric);
+        const int   root   = adaptive->assembly->root[t];
+        tni_figure* figure = &adaptive->figures[t];
+        if (!figure->good) continue;
+        if (!figure->floats) queue(heap, root, figure->scale * adaptive->parts[root].metric);
+        else figure->good = look_at(adaptive, figure, root, heap); // it always moves
     }
     int looked = 0;
     while (heap->count > 0 && looked < updates && (bound <= 0 || left_in(heap) > bound)) {
@@ -487,6 +505,7 @@ static void hold(tni_adaptive* adaptive, int tree)
     else
         figure->kinetic_loss =
             tni_hybrid_rigidify(&figure->next, &figure->now, adaptive->q, adaptive->v);
+    figure->good = figure->kinetic_loss < HUGE_VAL;
 }
 
 // ---- All of it -----------------------------------------------------------------------------------

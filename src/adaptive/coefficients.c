@@ -1,35 +1,39 @@
-// coefficients: nodes of the assembly tree, from leaves to the root and back (Featherstone 1999; Redon, Galoppo and
-// Lin 2005, sections 3 and 5, with frames of their own for all handles).
+// coefficients: nodes of the assembly tree, from leaves to the root and back (Featherstone 1999;
+// Redon, Galoppo and Lin 2005, sections 3 and 5, with frames of their own for all handles).
 //
 // A node answers forces f on its handles with accelerations  a = Phi f + b.  Leaf:
 //
 //     Phi = I^-1,   b = I^-1 (f_ext - v x* I v)
 //
-// Joint j holds handle `at` of A and handle 0 of B (frame j, X from the limb that it leads out of to j). With
-// H = [ X Phi_A(at, kept), -Phi_B(0, kept) ]:
+// Joint j holds handle `at` of A and handle 0 of B (frame j, X from the limb that it leads out of
+// to j). With H = [ X Phi_A(at, kept), -Phi_B(0, kept) ]:
 //
 //     V  = ( X Phi_A(at, at) X^T + Phi_B(0, 0) )^-1       positive definite, as leaves are
 //     D  = ( S^T V S + K )^-1,   U = D S^T V,   W = V - V S U
 //     beta  = X b_A(at) - b_B(0) + c,   gamma = W beta + V S D Q,   R = D Q - U beta
 //     Phi_C = diag(Phi_A, Phi_B)(kept, kept) - H^T W H,   b_C = (b_A; b_B)(kept) - H^T gamma
 //
-// and back, from f of C:   fc = W H f + gamma,   qddot = R - U H f;   fc adds to B's force 0, -X^T fc to A's force `at`.
-// Root: Phi_A = 0 and X b_A is the acceleration of the world. A joint that is free in all six, S = 1, K = 0, has
-// U = 1 and W = 0, said so rather than computed.
+// and back, from f of C:   fc = W H f + gamma,   qddot = R - U H f;   fc adds to B's force 0, -X^T
+// fc to A's force `at`. Root: Phi_A = 0 and X b_A is the acceleration of the world. A joint that is
+// free in all six, S = 1, K = 0, has U = 1 and W = 0, said so rather than computed.
 //
-// A node that moves as one rigid body, with angular velocity w of its base limb: adding a constant velocity to all of
-// it changes no force and no relative acceleration, so with m(w) = (wx^2, wy^2, wz^2, wy wz, wx wz, wx wy, 1)
+// A node that moves as one rigid body, with angular velocity w of its base limb: adding a constant
+// velocity to all of it changes no force and no relative acceleration, so with m(w) = (wx^2, wy^2,
+// wz^2, wy wz, wx wz, wx wy, 1)
 //
 //     b_k = B_k m(w) - (0; w_k x v_k)                     w_k, v_k: the motion of handle k
-//     leaf: B = -I^-1 (Gyr; mass Cen(com)), last column 0;   Gyr m = w x J w,   Cen(r) m = w x (w x r)
-//     beta = Beta m,  Beta = X B_A(at) - B_B(0) R2 + (0; E Cen(r) R2(to_limb)),   m_B = R2 m = m(to_b w)
+//     leaf: B = -I^-1 (Gyr; mass Cen(com)), last column 0;  Gyr m = w x J w,
+//     Cen(r) m = w x (w x r)
+//     beta = Beta m,  Beta = X B_A(at) - B_B(0) R2 + (0; E Cen(r) R2(to_limb)),
+//     m_B = R2 m = m(to_b w)
 //
-// the last term of Beta because the origins of the two limbs differ. The rest is as above, column by column, Q in the
-// column of the 1. The exact metric of accelerations is made in coefficients_metric.c.
-// Cost, hinge, 2 + 2 -> 2 handles: factors 3.2 kflop, 0.7 us (gcc 12 -O3, SSE2, one EPYC core). Fails, saying so, where V^-1 or D^-1 is not positive definite.
+// the last term of Beta because the origins of the two limbs differ. The rest is as above, column
+// by column, Q in the column of the 1. The exact metric of accelerations is made in
+// coefficients_metric.c. Cost, hinge, 2 + 2 -> 2 handles: factors 3.2 kflop, 0.7 us (gcc 12 -O3,
+// SSE2, one EPYC core). Fails, saying so, where V^-1 or D^-1 is not positive definite.
 #include "adaptive/coefficients_parts.h"
 
-// ---- Small matrices ----------------------------------------------------------------------------------------------
+// ---- Small matrices -----------------------------------------------------------------------------
 
 // V = M^-1 of a symmetric positive definite n x n, by Cholesky M = L L^T, n <= 6. False: it is not.
 TNI_INLINE bool invert(int n, const double* M, double* V)
@@ -95,7 +99,7 @@ TNI_INLINE void multiply(int rows, int n, const double* A, const double* B, doub
     }
 }
 
-// ---- m(w) --------------------------------------------------------------------------------------------------------
+// ---- m(w) ---------------------------------------------------------------------------------------
 
 void tni_quadratic(tn_vec3 w, double* m)
 {
@@ -165,12 +169,12 @@ static void fill_leaf_bias(const tni_rigid* I, double* out)
     for (int i = 0; i < 42; ++i) out[i] = bias[i];
 }
 
-// ---- Leaves ------------------------------------------------------------------------------------------------------
+// ---- Leaves -------------------------------------------------------------------------------------
 
 bool tni_leaf_still(const tni_rigid* I, tni_still* leaf)
 {
     if (!tni_rigid_inverse(I, leaf->Phi)) return false;
-    leaf->rows = 0;
+    leaf->rows = leaf->force_rows = 0;
     if (!leaf->B) return true;
     double bias[42];
     fill_leaf_bias(I, bias);
@@ -185,10 +189,10 @@ void tni_leaf_moving(const tni_rigid* I, const tni_still* leaf, tni_six v, tni_s
     double f[6];
     tni_six_write(f, tni_six_sub(force, tni_cross_force(v, tni_rigid_times(I, v))));
     multiply(6, 1, leaf->Phi, f, out->b);
-    out->rows = 0;
+    out->rows = out->force_rows = 0;
 }
 
-// ---- Factors -----------------------------------------------------------------------------------------------------
+// ---- Factors ------------------------------------------------------------------------------------
 
 static bool is_free(const tni_join* join)
 {
@@ -339,7 +343,7 @@ bool tni_join_factor(const tni_node* node, const tni_node* node_a, const tni_nod
     return true;
 }
 
-// ---- Linear parts ------------------------------------------------------------------------------------------------
+// ---- Linear parts -------------------------------------------------------------------------------
 
 // gamma = W beta + V S D Q and R = D Q - U beta, of `cols` columns, Q in the last one.
 TNI_INLINE void fill_linear(const tni_factors* f, int cols, const double* beta, const double* Q,
@@ -364,30 +368,69 @@ TNI_INLINE void subtract_linear(int n, int cols, const double* H, const double* 
             for (int j = 0; j < cols; ++j) b[cols * i + j] -= H[n * k + i] * gamma[cols * k + j];
 }
 
+// gamma, R and, if asked for, b. from: the acceleration that comes to the joint, frame of b's base.
+static void move_linear(const tni_node* node, const tni_factors* factors, const double* Q,
+                        tni_six from, const double* b_a, const double* b_b, double* gamma,
+                        double* R, double* b)
+{
+    double beta[6];
+    tni_six_write(beta, tni_six_sub(from, tni_six_read(b_b)));
+    fill_linear(factors, 1, beta, Q, gamma, R);
+    if (!b) return;
+    double* to = b;
+    for (int k = 0; k < node->keep_a; ++k)
+        for (int i = 0; i < 6; ++i) *to++ = b_a[6 * node->kept_a[k] + i];
+    for (int k = 0; k < node->keep_b; ++k)
+        for (int i = 0; i < 6; ++i) *to++ = b_b[6 * node->kept_b[k] + i];
+    subtract_linear(6 * node->handle_count, 1, factors->H, gamma, b);
+}
+
+static tni_six to_joint(const tni_node* node, const tni_join* join, const tni_moving* a)
+{
+    return tni_shift_motion(&join->X, tni_six_read(a->b + 6 * node->at));
+}
+
+static tni_root_form moving_form(const tni_moving* m)
+{
+    return m ? (tni_root_form){m->G, m->rows, m->force_rows, m->lead} : (tni_root_form){0};
+}
+
 void tni_join_moving(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
                      const tni_join* join, const tni_factors* factors, const double* Q,
                      double weight, tni_six c, const tni_six* root, const tni_moving* a,
                      const tni_moving* b, double* gamma, double* R, tni_moving* out)
 {
     TN_ASSERT((a != NULL) != (root != NULL));
-    const tni_six from =
-        root ? *root : tni_shift_motion(&join->X, tni_six_read(a->b + 6 * node->at));
-    double beta[6];
-    tni_six_write(beta, tni_six_add(tni_six_sub(from, tni_six_read(b->b)), c));
-    fill_linear(factors, 1, beta, Q, gamma, R);
+    const tni_six from = tni_six_add(root ? *root : to_joint(node, join, a), c);
+    move_linear(node, factors, Q, from, a ? a->b : NULL, b->b, gamma, R, out ? out->b : NULL);
     if (!out) return;
-    double* to = out->b;
-    for (int k = 0; k < node->keep_a; ++k)
-        for (int i = 0; i < 6; ++i) *to++ = a->b[6 * node->kept_a[k] + i];
-    for (int k = 0; k < node->keep_b; ++k)
-        for (int i = 0; i < 6; ++i) *to++ = b->b[6 * node->kept_b[k] + i];
-    subtract_linear(6 * node->handle_count, 1, factors->H, gamma, out->b);
-    out->rows = 0;
-    if (!out->G) return;
-    const tni_root_join how = {node, node_a, node_b, &join->X, factors, 1, gamma, R, weight, NULL};
-    const tni_root_form Ga  = a ? (tni_root_form){a->G, a->rows, a->lead} : (tni_root_form){0};
-    out->rows               = tni_root_assemble(&how, Ga, (tni_root_form){b->G, b->rows, b->lead},
-                                                (tni_root_form){out->G, 0, out->lead});
+    tni_root_form form = {out->G, 0, 0, out->lead};
+    if (out->G) {
+        const tni_root_join how = {node, node_a, node_b, &join->X, factors,
+                                   1,    gamma,  R,      weight,   NULL};
+        tni_root_assemble(&how, moving_form(a), moving_form(b), NULL, &form);
+    }
+    out->rows = form.rows, out->force_rows = form.force_rows;
+}
+
+void tni_join_moving_again(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
+                           const tni_join* join, const tni_factors* factors, const double* Q,
+                           double weight, const tni_still* still, const tni_moving* a,
+                           const tni_moving* b, double* gamma, double* R, tni_moving* out)
+{
+    move_linear(node, factors, Q, to_joint(node, join, a), a->b, b->b, gamma, R, out->b);
+    tni_root_form form = {out->G, 0, 0, still->lead};
+    if (out->G) {
+        const tni_root_join how = {node, node_a, node_b, &join->X, factors,
+                                   1,    gamma,  R,      weight,   NULL};
+        tni_root_again(&how, moving_form(a), moving_form(b), still, &form);
+    }
+    out->rows = form.rows, out->force_rows = form.force_rows, out->lead = still->lead;
+}
+
+int tni_turns_room(const tni_node* node, const tni_node* node_a, const tni_node* node_b, int d)
+{
+    return 6 * node->handle_count * (2 + 6 * node_a->handle_count + 6 * node_b->handle_count + d);
 }
 
 // out = B R2, rows x 7; R2 turns the first six only.
@@ -435,15 +478,18 @@ void tni_join_still(const tni_node* node, const tni_node* node_a, const tni_node
     for (int k = 0; k < node->keep_b; ++k)
         for (int i = 0; i < 42; ++i) *to++ = turned[42 * node->kept_b[k] + i];
     subtract_linear(6 * node->handle_count, 7, factors->H, gamma, out->B);
-    out->rows = 0;
-    if (!out->G) return;
-    const tni_root_join how = {node, node_a, node_b, &join->X, factors, 7, gamma, R, weight, R2};
-    out->rows               = tni_root_assemble(&how, (tni_root_form){a->G, a->rows, a->lead},
-                                                (tni_root_form){b->G, b->rows, b->lead},
-                                                (tni_root_form){out->G, 0, out->lead});
+    tni_root_form form = {out->G, 0, 0, out->lead};
+    if (out->G) {
+        const tni_root_join how = {node, node_a, node_b, &join->X, factors,
+                                   7,    gamma,  R,      weight,   R2};
+        tni_root_assemble(&how, (tni_root_form){a->G, a->rows, a->force_rows, a->lead},
+                          (tni_root_form){b->G, b->rows, b->force_rows, b->lead}, out->turns,
+                          &form);
+    }
+    out->rows = form.rows, out->force_rows = form.force_rows;
 }
 
-// ---- Back --------------------------------------------------------------------------------------------------------
+// ---- Back ---------------------------------------------------------------------------------------
 
 void tni_join_back(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
                    const tni_join* join, const tni_factors* factors, const double* gamma,

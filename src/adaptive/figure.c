@@ -1,7 +1,6 @@
 // figure: one articulated body between choices: which of its nodes are touched, and what is known of the rigid ones.
 #include "adaptive/adaptive.h"
 
-
 void tni_figure_joint_force(tni_adaptive* adaptive, int limb, bool moving)
 {
     static const double rest[TNI_LIMB_FREEDOMS] = {0};

@@ -5,9 +5,8 @@
 // a node's base limb:
 //
 //     visit(node, k, Xc):
-//         rigid:   I_k += Xc^T I_node Xc;   each handle h of it is in k, by way of its own way
-//         after Xc touched: visit(a, k, Xc); its joint leads out of a limb in cluster l by way of
-//         Xl
+//         rigid:   I_k += Xc^T I_node Xc;   its handles are in k, by their ways after Xc
+//         touched: visit(a, k, Xc);   its joint leads out of a limb in cluster l, at Xl there
 //                  active: a new cluster n of parent l;  visit(b, n, none)
 //                  held:   visit(b, l, join after Xl)
 //
@@ -68,6 +67,13 @@ static bool turns_about_z(const tni_limb* limb, const tni_six* S)
            S->v.x == 0 && S->v.y == 0 && S->v.z == 0;
 }
 
+static tni_path path_of(const tni_limb* limb, const tni_six* S)
+{
+    if (limb->kind == TNI_LIMB_BALL) return TNI_PATH_BALL;
+    if (limb->kind == TNI_LIMB_FREE) return TNI_PATH_FREE;
+    return turns_about_z(limb, S) ? TNI_PATH_HINGE : TNI_PATH_ANY;
+}
+
 // A cluster that the joint of `limb` moves; its inertia comes with the first node that is put into
 // it.
 static int add_cluster(tni_hybrid* hybrid, int limb, int parent, const tni_shift* way, bool plain,
@@ -88,10 +94,7 @@ static int add_cluster(tni_hybrid* hybrid, int limb, int parent, const tni_shift
     m->column        = l->v - work->first_v;
     m->square        = l->k - work->first_k;
     const tni_six* S = work->steady + m->column;
-    m->path          = held                       ? TNI_PATH_ANY
-                       : turns_about_z(l, S)      ? TNI_PATH_HINGE
-                       : l->kind == TNI_LIMB_FREE ? TNI_PATH_FREE
-                                                  : TNI_PATH_ANY;
+    m->path          = held ? TNI_PATH_ANY : path_of(l, S);
     if (m->path == TNI_PATH_HINGE) {
         m->sign   = S->w.z;
         m->before = plain ? l->before : tni_shift_then(way, &l->before);
@@ -250,6 +253,19 @@ static void move_hinge(const tni_hybrid* hybrid, tni_cluster* cluster, tni_mover
     m->motion             = (tni_six){tni_add(carried.w, own), carried.v};
 }
 
+static void move_ball(const tni_hybrid* hybrid, tni_cluster* cluster, tni_mover* m, const double* q,
+                      const double* v)
+{
+    tni_shift X;
+    tni_limb_place(&hybrid->limbs->limbs[cluster->limb], q + m->q, &X, NULL);
+    cluster->X = cluster->parent < 0 ? X : tni_shift_then(&cluster->way, &X);
+    place_world(hybrid->clusters, cluster, m);
+    m->motion = (tni_six){tni_mul_t(&cluster->world.E, tni_read3(v + m->v)), {0, 0, 0}};
+    if (m->up < 0) return;
+    const tni_six carried = tni_offset_motion(m->offset, hybrid->work->movers[m->up].motion);
+    m->motion             = (tni_six){tni_add(carried.w, m->motion.w), carried.v};
+}
+
 static void move_free(const tni_hybrid* hybrid, tni_cluster* cluster, tni_mover* m, const double* q,
                       const double* v)
 {
@@ -264,9 +280,12 @@ void tni_hybrid_move(tni_hybrid* hybrid, const double* q, const double* v)
     for (int i = 0; i < hybrid->count; ++i) {
         tni_cluster* cluster = &hybrid->clusters[i];
         tni_mover*   m       = &hybrid->work->movers[i];
-        if (m->path == TNI_PATH_HINGE) move_hinge(hybrid, cluster, m, q, v);
-        else if (m->path == TNI_PATH_FREE) move_free(hybrid, cluster, m, q, v);
-        else move_any(hybrid, cluster, m, q, v);
+        switch (m->path) {
+        case TNI_PATH_HINGE: move_hinge(hybrid, cluster, m, q, v); break;
+        case TNI_PATH_BALL: move_ball(hybrid, cluster, m, q, v); break;
+        case TNI_PATH_FREE: move_free(hybrid, cluster, m, q, v); break;
+        default: move_any(hybrid, cluster, m, q, v);
+        }
         const tni_mat3* E = &cluster->world.E;
         cluster->v        = (tni_six){tni_mul(E, m->motion.w), tni_mul(E, m->motion.v)};
         cluster->force    = tni_six_zero();

@@ -79,8 +79,8 @@ bool tni_hybrid_accelerate(tni_hybrid* hybrid, tn_vec3 gravity, const double* q,
 /// Velocities of `to` (whose active joints are among those of `from`, at the same positions) with
 /// the momentum of `from`, which has been moved to its velocities (tni_hybrid_move): v of joints
 /// that stay active is written, v of those that do not is set to 0; all stays as it is, to the bit,
-/// where none is held. Kinetic energy never grows: returns what it lost, NaN if inertias are not
-/// positive definite. `to` has still to be moved to the new velocities.
+/// where none is held. Kinetic energy never grows: returns what it lost; HUGE_VAL, and v as it was,
+/// if inertias are not positive definite. `to` has still to be moved to the new velocities.
 double tni_hybrid_rigidify(const tni_hybrid* from, tni_hybrid* to, const double* q, double* v);
 /// Kinetic energy as last moved.
 double tni_hybrid_kinetic(const tni_hybrid* hybrid);

@@ -17,6 +17,7 @@ typedef struct tni_articulated {
 typedef enum tni_path {
     TNI_PATH_ANY,
     TNI_PATH_HINGE, ///< S = (0, 0, sign; 0, 0, 0)
+    TNI_PATH_BALL,  ///< S = (1; 0)
     TNI_PATH_FREE   ///< S = 1; it has no parent
 } tni_path;
 
@@ -49,7 +50,7 @@ struct tni_hybrid_work {
     tni_mover*   movers;
     tni_six*     steady;  ///< S of limbs whose S is steady, limb coordinates, by velocity
     tni_six *    S, *U;   ///< by velocity
-    double*      D;       ///< by added inertia: Cholesky's factor
+    double*      D;       ///< by added inertia: Cholesky's factor; ball: D^-1, six numbers
     double*      u;       ///< by velocity
     tni_seat*    where;   ///< by limb: of handles of the rigid front
     bool*        plain;   ///< by limb: that way is none

@@ -6,12 +6,14 @@
 //     f - (h K + D) E (v + h v')
 // so that    Q = E^T (f - (h K + D) E v)     and     h E^T (h K + D) E     is added inertia.
 //
-// A hard end whose row C would be below zero at the end, with g = its rate for each of v, is landed on:
-//     C + h g.(v + h v') = 0
+// A hard end whose row C would be below zero at the end of h, g being its rate for each of v, is landed on:
+//     C + h g.(v + h v') = T,     T = 0, or 0.6 C where C < 0 already
 // by a spring as stiff as k = 1e6 m/h^2, m the inertia of all that is beyond the joint, along g: what is left
-// is a millionth of the way. The end does not throw back.
+// is a millionth of the way. The end does not throw back, and what rests on it rests: C stays below zero by
+// next to nothing, so the end stays met until something pulls away. Landing on 0 from beyond would leave
+// the velocity of the way back, and the end would be met and lost by turns.
 //
-// A hinge or slider with a spring, damper, friction, constant force and hard ends needs none of the views.
+// A hinge or slider needs none of the views.
 #include "force/actuation.h"
 
 #include "adaptive/limbs.h"
@@ -19,17 +21,15 @@
 
 static const double two_pi    = 6.283185307179586;
 static const double hard_over = 1e6; // a hard end's inertia over that of what it stops
+static const double stays     = 0.6; // of what is beyond a hard end, after a step
 
 enum { FREEDOMS = TNI_LIMB_FREEDOMS };
 
 // ---- One coordinate -----------------------------------------------------------------------------
 
-static bool is_plain(const tni_limbs* limbs, const tni_limb* limb)
+static bool is_plain(const tni_limb* limb)
 {
-    if (limb->kind != TNI_LIMB_SLIDER && !(limb->kind == TNI_LIMB_HINGE && limb->angle >= 0))
-        return false;
-    return limb->actuation < 0 ||
-           !tni_has_soft_limit(&limbs->model->actuations[limb->actuation].limit);
+    return limb->kind == TNI_LIMB_SLIDER || (limb->kind == TNI_LIMB_HINGE && limb->angle >= 0);
 }
 
 // The scene's coordinate of a hinge or slider, near the earlier one.
@@ -41,9 +41,29 @@ static double coordinate_of(const tni_limb* limb, const double* z, const double*
     return angle + two_pi * floor((z[limb->coordinate] - angle) / two_pi + 0.5);
 }
 
+// The push of a hard end; ahead: where its row would be.
+static double landing_force(double k, double h, double C, double ahead)
+{
+    return -k / (h * h) * (ahead - (C < 0 ? stays * C : 0));
+}
+
 static double outboard_along(const tni_limb* limb)
 {
     return limb->kind == TNI_LIMB_SLIDER ? limb->outboard.mass : limb->outboard.zz;
+}
+
+// A soft end on the side n, beyond which the coordinate is by e0. See soften_end in force/actuation.c.
+static void plain_end(const tn_limit* limit, double n, double e0, double v, double h, double* f,
+                      double* stiffness, double* damping)
+{
+    const bool   there = e0 > 0 || !(h > 0);
+    const double rate = n * v, e = e0 + h * rate;
+    const double k = there ? limit->stiffness : limit->stiffness + limit->damping / h;
+    const double d = there ? limit->damping : 0;
+    if (!(e > 0 && k * e + d * rate > 0)) return;
+    *f -= k * e0 * n;
+    *stiffness += k;
+    *damping += d;
 }
 
 static void plain_force(const tni_limbs* limbs, const tni_limb* limb, const double* z,
@@ -53,18 +73,23 @@ static void plain_force(const tni_limbs* limbs, const tni_limb* limb, const doub
     const double    at    = coordinate_of(limb, z, q);
     if (limb->actuation >= 0) {
         const tni_actuation* a = &model->actuations[limb->actuation];
-        const double D = a->damping + tni_friction_secant(&model->joints[limb->joint], a, v, 0);
-        const double resist = h * a->stiffness + D;
-        Q[0]                = a->force[0] - a->stiffness * (at - a->rest[0]) - resist * v[0];
+        double D = a->damping + tni_friction_secant(&model->joints[limb->joint], a, v, 0);
+        double f = a->force[0] - a->stiffness * (at - a->rest[0]), stiffness = a->stiffness;
+        if (tni_has_soft_limit(&a->limit) && a->limit.lower <= a->limit.upper) {
+            plain_end(&a->limit, 1, at - a->limit.upper, v[0], h, &f, &stiffness, &D);
+            plain_end(&a->limit, -1, a->limit.lower - at, v[0], h, &f, &stiffness, &D);
+        }
+        const double resist = h * stiffness + D;
+        Q[0]                = f - resist * v[0];
         K[0]                = h * resist;
     }
     for (int i = 0; h > 0 && i < limb->limit_count; ++i) {
         const tni_limit* limit = &model->limits[limb->first_limit + i];
         const double     g     = limit->kind == TNI_LIMIT_LOWER ? 1 : -1;
-        const double     ahead = g * (at - limit->end) + h * (g * v[0]);
+        const double     C = g * (at - limit->end), ahead = C + h * (g * v[0]);
         if (!(ahead < 0)) continue;
         const double k = hard_over * outboard_along(limb);
-        Q[0] -= g * (k / (h * h)) * ahead;
+        Q[0] += g * landing_force(k, h, C, ahead);
         K[0] += k;
     }
 }
@@ -200,9 +225,9 @@ static void add_end(const tni_limb* limb, const scene* s, tni_limit limit, const
     rates_of(limb, s, J, g);
     const double ahead = row.C + h * along(g, v, d);
     if (!(ahead < 0)) return;
-    const double k = hard_over * inertia_along(limb, q, g);
+    const double k = hard_over * inertia_along(limb, q, g), f = landing_force(k, h, row.C, ahead);
     for (int i = 0; i < d; ++i) {
-        Q[i] -= g[i] * (k / (h * h)) * ahead;
+        Q[i] += g[i] * f;
         for (int j = 0; j < d; ++j) K[i * d + j] += k * g[i] * g[j];
     }
 }
@@ -215,7 +240,7 @@ bool tni_limb_force(const tni_limbs* limbs, int index, double time, const double
     for (int k = 0; k < d; ++k) Q[k] = 0;
     for (int k = 0; k < d * d; ++k) K[k] = 0;
     if (limb->actuation < 0 && !(h > 0 && limb->limit_count > 0)) return false;
-    if (is_plain(limbs, limb)) {
+    if (is_plain(limb)) {
         plain_force(limbs, limb, z, q, v, h, Q, K);
         return true;
     }

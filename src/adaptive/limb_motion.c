@@ -169,23 +169,17 @@ tni_six tni_limb_bend(const tni_limb* limb, const double* q, const double* v)
 
 // ---- Moving -------------------------------------------------------------------------------------
 
-// One step of Newton's towards length 1: q is a product of unit ones, so that is all it needs.
-static tn_quat trimmed(tn_quat q)
-{
-    const double s = 1.5 - 0.5 * (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
-    return (tn_quat){s * q.w, s * q.x, s * q.y, s * q.z};
-}
-
 // q exp(d), or exp(d) q, of turns about z alone; x and y stay 0.
 static void turn_about_z(double angle, double* q)
 {
     const tn_quat e = tni_quat_exp(tni_vec3(0, 0, angle));
-    write_quat(q, trimmed((tn_quat){q[0] * e.w - q[3] * e.z, 0, 0, q[0] * e.z + q[3] * e.w}));
+    write_quat(q,
+               tni_quat_trimmed((tn_quat){q[0] * e.w - q[3] * e.z, 0, 0, q[0] * e.z + q[3] * e.w}));
 }
 
 static void turn(tn_vec3 d, double* q)
 {
-    write_quat(q, trimmed(tni_quat_mul(read_quat(q), tni_quat_exp(d))));
+    write_quat(q, tni_quat_trimmed(tni_quat_mul(read_quat(q), tni_quat_exp(d))));
 }
 
 // The nearest product of a turn about z and one about x: (w x; z y) has rank one. e is its determinant,
@@ -222,7 +216,7 @@ static void advance_screwing(double h, tn_vec3 w, tn_vec3 v, double* q)
     const tn_quat midway = tni_quat_mul(from, half);
     const tn_vec3 d      = tni_rotate(midway, v);
     q[4] += h * d.x, q[5] += h * d.y, q[6] += h * d.z;
-    write_quat(q, trimmed(tni_quat_mul(midway, half)));
+    write_quat(q, tni_quat_trimmed(tni_quat_mul(midway, half)));
 }
 
 static void advance_plane(double h, const double* v, double* q)

@@ -55,8 +55,8 @@ static void project(const tni_limb* limb, const tni_six* S, tni_six m, double* v
     }
 }
 
-static void read_limb(const tni_limb* limb, const pose* body, const pose* parent, double* q,
-                      double* v)
+// Where a limb stands in the joint's frame on its parent, and its motion against the parent.
+static tni_six relative_to(const tni_limb* limb, const pose* body, const pose* parent, double* q)
 {
     const tn_quat  joint = tni_quat_mul(parent->o, limb->turn), back = tni_quat_conjugate(joint);
     const tn_quat  o      = tni_quat_mul(body->o, tni_quat_conjugate(limb->attitude));
@@ -65,14 +65,19 @@ static void read_limb(const tni_limb* limb, const pose* body, const pose* parent
     const tn_vec3  arm = tni_mul(&R, limb->com), at = tni_sub(body->x, arm),
                   lever = tni_sub(at, parent->x);
     const tn_vec3 p     = tni_sub(lever, tni_rotate(parent->o, limb->anchor));
+    const tn_vec3 rate  = tni_sub(tni_sub(body->v, tni_cross(body->w, arm)),
+                                  tni_add(parent->v, tni_cross(parent->w, lever)));
     q[0] = turned.w, q[1] = turned.x, q[2] = turned.y, q[3] = turned.z;
     tni_write3(q + 4, tni_rotate(back, p));
-    tni_limb_settle(limb, q);
+    return (tni_six){tni_mul_t(&R, tni_sub(body->w, parent->w)), tni_mul_t(&R, rate)};
+}
 
+static void read_limb(const tni_limb* limb, const pose* body, const pose* parent, double* q,
+                      double* v)
+{
     tni_six       S[TNI_LIMB_FREEDOMS];
-    const tn_vec3 rate = tni_sub(tni_sub(body->v, tni_cross(body->w, arm)),
-                                 tni_add(parent->v, tni_cross(parent->w, lever)));
-    const tni_six m    = {tni_mul_t(&R, tni_sub(body->w, parent->w)), tni_mul_t(&R, rate)};
+    const tni_six m = relative_to(limb, body, parent, q);
+    tni_limb_settle(limb, q);
     tni_limb_place(limb, q, NULL, S);
     project(limb, S, m, v);
 }
@@ -99,13 +104,6 @@ static tni_six motion_of(const tni_limb* limb, const double* q, const double* v)
     return tni_limb_motion(limb, S, v);
 }
 
-// One step of Newton's towards length 1: a product of unit quaternions needs no more.
-static tn_quat trimmed(tn_quat q)
-{
-    const double s = 1.5 - 0.5 * (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
-    return (tn_quat){s * q.w, s * q.x, s * q.y, s * q.z};
-}
-
 // All but the last lines are in the parent's body axes and wait for nothing: limbs of a chain overlap.
 static pose pose_by(const tni_limb* limb, const pose* parent, const double* q, const double* v)
 {
@@ -123,7 +121,7 @@ static pose pose_by(const tni_limb* limb, const pose* parent, const double* q, c
     const tni_mat3 R   = tni_quat_matrix(parent->o);
     const tn_vec3  arm = tni_mul(&R, tni_add(at, com));
     pose           to;
-    to.o = trimmed(tni_quat_mul(parent->o, own));
+    to.o = tni_quat_trimmed(tni_quat_mul(parent->o, own));
     to.x = tni_add(parent->x, arm);
     to.w = tni_add(parent->w, tni_mul(&R, turning));
     to.v = tni_add(tni_add(parent->v, tni_cross(parent->w, arm)), tni_mul(&R, rate));
@@ -156,6 +154,35 @@ void tni_limbs_write(const tni_limbs* limbs, const double* q, const double* v, d
         const pose      to     = pose_by(limb, &parent, q + limb->q, v + limb->v);
         write_pose(&limbs->model->bodies[limb->body], &to, body_q, body_u);
     }
+}
+
+static double largest(tn_vec3 a, tn_vec3 b)
+{
+    return fmax(tni_max_abs(a), tni_max_abs(b));
+}
+
+double tni_limbs_error(const tni_limbs* limbs, const double* q, const double* v,
+                       const double* body_q, const double* body_u, double* rate, int* worst)
+{
+    double error = 0;
+    *rate = 0, *worst = -1;
+    for (int i = 0; i < limbs->count; ++i) {
+        const tni_limb* limb = &limbs->limbs[i];
+        if (limb->joint < 0) continue;
+        const double* own  = q + limb->q;
+        const pose    body = pose_of(limbs->model, limb->body, body_q, body_u),
+                   parent  = pose_of(limbs->model, parent_body(limbs, limb), body_q, body_u);
+        double        is[7];
+        const tni_six m    = relative_to(limb, &body, &parent, is),
+                      goal = motion_of(limb, own, v + limb->v);
+        const tn_quat off  = tni_quat_mul((tn_quat){own[0], -own[1], -own[2], -own[3]},
+                                          (tn_quat){is[0], is[1], is[2], is[3]});
+        const double  e    = largest(tni_sub(tni_read3(is + 4), tni_read3(own + 4)),
+                                     tni_vec3(2 * off.x, 2 * off.y, 2 * off.z));
+        if (e > error) error = e, *worst = i;
+        *rate = fmax(*rate, largest(tni_sub(m.w, goal.w), tni_sub(m.v, goal.v)));
+    }
+    return error;
 }
 
 void tni_limb_view(const tni_limbs* limbs, int index, const tni_shift* world, tni_six motion,

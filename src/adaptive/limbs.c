@@ -469,20 +469,19 @@ static void measure(const builder* b)
         all[i].outboard = all[i].inertia;
     }
     for (int i = limbs->count - 1; i >= 0; --i) {
-        tni_limb*     limb = &all[i];
-        const tn_vec3 com = b->model->bodies[limb->body].start.position, at = b->world[i].r;
-        const bool    leaf = !(limb->length > 0);
-        limb->length       = fmax(leaf ? 2 * tni_norm(limb->com) : limb->length, gyration(limb));
-        for (int k = i; k >= 0; k = all[k].parent)
-            all[k].reach = fmax(all[k].reach, fmax(tni_norm(tni_sub(com, b->world[k].r)),
-                                                   tni_norm(tni_sub(at, b->world[k].r))));
+        tni_limb*  limb = &all[i];
+        const bool leaf = !(limb->length > 0);
+        limb->length    = fmax(leaf ? 2 * tni_norm(limb->com) : limb->length, gyration(limb));
+        limb->reach     = fmax(limb->reach, tni_norm(limb->com));
         if (limb->parent < 0) continue;
         tni_limb*       parent   = &all[limb->parent];
+        const double    away     = tni_norm(tni_sub(b->world[i].r, b->world[limb->parent].r));
         const tni_shift to_world = tni_shift_inverse(&b->world[limb->parent]),
                         X        = tni_shift_then(&to_world, &b->world[i]);
         const tni_rigid beyond   = tni_rigid_shift(&X, &limb->outboard);
         parent->outboard         = tni_rigid_add(&parent->outboard, &beyond);
         parent->length           = fmax(parent->length, tni_norm(limb->before.r));
+        parent->reach            = fmax(parent->reach, away + limb->reach);
     }
 }
 

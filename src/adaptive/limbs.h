@@ -61,7 +61,8 @@ typedef struct tni_limb {
     tni_mat3      axes;     ///< attitude as a matrix
     tni_rigid     outboard; ///< of it and all beyond it as they stand at the start, in its frame
     double        length;   ///< to the farthest joint of its children [m]; leaves: see limbs.c
-    double        reach;    ///< to the farthest joint or centre of mass beyond it, at the start [m]
+    double
+        reach; ///< along it and what is beyond it, stretched out, to the farthest centre of mass [m]
 } tni_limb;
 
 /// Articulated bodies: limbs of a tree follow each other, parents first.
@@ -85,8 +86,13 @@ void tni_limbs_read(const tni_limbs* limbs, const double* body_q, const double* 
 void tni_limbs_write(const tni_limbs* limbs, const double* q, const double* v, double* body_q,
                      double* body_u);
 
+/// How far bodies are from where the joints want them, as placed: the largest error [m or rad] and the limb that
+/// has it (-1: none), and of velocities.
+double tni_limbs_error(const tni_limbs* limbs, const double* q, const double* v,
+                       const double* body_q, const double* body_u, double* rate, int* worst);
+
 /// From the parent's frame (the world's) to the limb's, and S, `freedoms` columns, limb coordinates.
-/// q, v here and below: of the limb itself.
+/// q, v here and below: of the limb itself. X, S: NULL if not wanted.
 void tni_limb_place(const tni_limb* limb, const double* q, tni_shift* X, tni_six* S);
 /// The rate of S times v, limb coordinates: zero where S is steady.
 tni_six tni_limb_bend(const tni_limb* limb, const double* q, const double* v);
@@ -105,5 +111,12 @@ bool tni_limb_force(const tni_limbs* limbs, int limb, double time, const double*
 /// coordinates. The view's q and u are not set.
 void tni_limb_view(const tni_limbs* limbs, int limb, const tni_shift* world, tni_six motion,
                    tni_view* view);
+
+/// One step of Newton's towards length 1: a product of unit quaternions needs no more.
+TNI_INLINE tn_quat tni_quat_trimmed(tn_quat q)
+{
+    const double s = 1.5 - 0.5 * (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    return (tn_quat){s * q.w, s * q.x, s * q.y, s * q.z};
+}
 
 #endif

@@ -12,8 +12,8 @@
 // New clusters are some of the old ones, in the same order (hybrid.c); an old one whose joint is
 // held now lies in the new cluster of its parent, further out by its offset. What is lost is summed
 // over old clusters, as the energy of the difference of motions: never negative but for rounding,
-// and exact to its last digits when it is small. [1] S. Redon, N. Galoppo, M. C. Lin, Adaptive
-// Dynamics of Articulated Bodies, SIGGRAPH 2005.
+// and good to its leading digits however small.
+// [1] S. Redon, N. Galoppo, M. C. Lin, Adaptive Dynamics of Articulated Bodies, SIGGRAPH 2005.
 #include "adaptive/hybrid_parts.h"
 
 static tni_six momentum(const tni_cluster* c)
@@ -70,7 +70,7 @@ double tni_hybrid_rigidify(const tni_hybrid* from, tni_hybrid* to, const double*
         const tni_six      P = tni_offset_force(s->offset, momentum(&from->clusters[i]));
         movers[s->cluster].p = tni_six_sub(movers[s->cluster].p, P);
     }
-    if (!tni_movers_reduce(to, NULL, NULL)) return NAN;
+    if (!tni_movers_reduce(to, NULL, NULL)) return HUGE_VAL;
     for (int i = 0; i < from->count; ++i)
         for (int k = 0; k < old[i].freedoms; ++k) v[old[i].v + k] = 0;
     tni_movers_spread(to, v);

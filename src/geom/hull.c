@@ -44,6 +44,8 @@ typedef struct cloud {
     int            count;
     tn_vec3        middle;
     double         size;
+    /// The points on the grid, once they are known; may be NULL.
+    const tni_grid_point* grid;
 } cloud;
 
 static cloud cloud_of(const tn_vec3* points, int count)
@@ -61,6 +63,7 @@ static int32_t snap(double x, double middle, double size)
 
 static tni_grid_point grid_point(const cloud* c, int i)
 {
+    if (c->grid != NULL) return c->grid[i];
     const tn_vec3 p = c->points[i], m = c->middle;
     return (tni_grid_point){snap(p.x, m.x, c->size), snap(p.y, m.y, c->size),
                             snap(p.z, m.z, c->size)};
@@ -183,8 +186,9 @@ static void make_face(tni_hull* hull, int f, int a, int b, int c)
     grid_cross(hull->grid[a], hull->grid[b], hull->grid[c], hull->faces[f].normal);
 }
 
-static double height(const tni_hull* hull, int f, int point)
+static double height(tni_hull* hull, int f, int point)
 {
+    ++hull->tests;
     const tni_hull_face* face = &hull->faces[f];
     return grid_height(face->normal, hull->grid[face->vertex[0]], hull->grid[point]);
 }
@@ -200,7 +204,7 @@ static void keep_point(tni_hull* hull, const int* faces, int count, int i)
     }
 }
 
-static int farthest_outside(const tni_hull* hull, int f)
+static int farthest_outside(tni_hull* hull, int f)
 {
     int    best     = -1;
     double distance = 0;
@@ -337,9 +341,9 @@ static void add_all(tni_hull* hull)
 
 tn_result tni_hull_create(const tn_host* host, const tn_vec3* points, int count, tni_hull* hull)
 {
-    const cloud c = cloud_of(points, count);
-    int         corners[4];
-    if (!find_corners(&c, corners)) return TN_ERR_MODEL;
+    cloud c = cloud_of(points, count);
+    int   corners[4];
+    if (count < 4 || !(c.size > 0)) return TN_ERR_MODEL;
     *hull         = (tni_hull){.spare = -1, .point_count = count, .arena = tni_arena_make(host)};
     hull->faces   = TNI_TAKE(&hull->arena, tni_hull_face, 2 * (size_t)count);
     hull->grid    = TNI_TAKE(&hull->arena, tni_grid_point, count);
@@ -352,6 +356,11 @@ tn_result tni_hull_create(const tn_host* host, const tn_vec3* points, int count,
         return TN_ERR_MEMORY;
     }
     for (int i = 0; i < count; ++i) hull->grid[i] = grid_point(&c, i);
+    c.grid = hull->grid;
+    if (!find_corners(&c, corners)) {
+        tni_hull_free(hull);
+        return TN_ERR_MODEL;
+    }
     start(hull, corners);
     add_all(hull);
     return TN_OK;

@@ -29,6 +29,7 @@ typedef struct tni_hull {
     int*            leaving; ///< of each vertex: the horizon edge that leaves it, 3 face + edge
     int*            seen;    ///< faces
     int*            horizon; ///< edges in a loop, 3 numbers each: from, to, face beyond
+    int64_t         tests;   ///< of a point against a face: the work it took
     tni_arena       arena;
 } tni_hull;
 

@@ -42,7 +42,8 @@ void tni_mesh_visit(const tni_mesh* mesh, const tni_aabb*          box,
                     void (*visit)(void* user, int triangle), void* user);
 
 /// pieces.c: a closed mesh as convex pieces, for bodies that move: hulls of parts that it is cut
-/// into until none is further than `tolerance` [m] from its hull, or there are `most`. Points of
+/// into until none is further than `tolerance` [m] from its hull, or there are `most`, or the work
+/// that a mesh of as many triangles is allowed is done. Points of
 /// piece i are points[start[i]] .. points[start[i + 1] - 1]; all belong to the arena.
 /// TN_ERR_MEMORY, and TN_ERR_MODEL when the mesh spans no volume.
 typedef struct tni_pieces {
@@ -50,6 +51,7 @@ typedef struct tni_pieces {
     const int*     start;
     const tn_vec3* points;
     double         error; ///< the largest distance that is left
+    int64_t        work;  ///< it took, in tests of a point against a plane
 } tni_pieces;
 TN_NODISCARD tn_result tni_mesh_pieces(tni_arena* arena, const tni_mesh* mesh, double tolerance,
                                        int most, tni_pieces* pieces);

@@ -50,6 +50,22 @@ static void note(const tni_adaptive_report* one, tn_step_report* report)
     report->left_out = one->left_out;
 }
 
+// Bodies against the joints' own coordinates: all there is to be seen, and far cheaper than all rows.
+static void measure(tn_stepper* s, tn_step_report* report)
+{
+    const tni_adaptive* a = s->adaptive;
+    int                 worst;
+    if (s->has_stops) {
+        tni_measure_errors(s, report);
+        return;
+    }
+    report->joint_error = tni_limbs_error(a->limbs, a->q, a->v, s->next.q, s->next.u,
+                                          &report->velocity_error, &worst);
+    if (worst >= 0)
+        report->worst_joint =
+            tni_constraint_id(s->model, s->model->joints[a->limbs->limbs[worst].joint].constraint);
+}
+
 tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_step_report* report,
                            tn_why* why)
 {
@@ -58,6 +74,7 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
     double        time   = s->from->time;
     tn_result     result = TN_OK;
     tni_adaptive_load(a, s->from, h);
+    tni_copy_place(s->model, &s->next, &s->now);
     for (*taken = 0; *taken < count; ++*taken) {
         const double        start = timed ? now(s) : 0;
         tni_adaptive_report one;
@@ -65,12 +82,14 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
         if (result != TN_OK) return result;
         note(&one, report);
         time = tni_time_after(time, h);
+        if (a->flat) tni_adaptive_place(a, s->next.q, s->next.u);
         if (timed) keep_budget(s, now(s) - start);
     }
-    tni_copy_place(s->model, &s->next, &s->now);
     s->next.time = time;
-    tni_copy_numbers(s->next.z, a->z, s->model->coordinate_count);
     tni_adaptive_place(a, s->next.q, s->next.u);
-    tni_measure_errors(s, report);
+    tni_adaptive_follow(a, s->next.q);
+    tni_copy_numbers(s->next.z, a->z, s->model->coordinate_count);
+    s->followed = true;
+    measure(s, report);
     return TN_OK;
 }

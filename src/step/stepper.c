@@ -364,18 +364,29 @@ tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_repo
     return result == TN_OK ? take_steps(s, state, &how, report, why) : result;
 }
 
-// Where one of many fails, those before it are taken once more, and kept.
+// Where one of many fails, they are taken one by one, up to that one.
 static tn_result run_adaptive(tn_stepper* s, tn_state* state, double h, int count,
                               tn_step_report* report, tn_why* why)
 {
-    int             taken  = 0;
-    attempt         how    = {.what = step, .h = h, .count = count, .taken = &taken};
-    const tn_result result = take_steps(s, state, &how, report, why);
-    if (result == TN_OK || taken == 0 || taken >= count) return result;
-    int again = 0;
-    how.count = taken, how.taken = &again;
-    const tn_result kept = take_steps(s, state, &how, report, NULL);
-    return kept == TN_OK ? result : kept;
+    int       taken  = 0;
+    attempt   how    = {.what = step, .h = h, .count = count, .taken = &taken};
+    tn_result result = take_steps(s, state, &how, report, why);
+    if (result != TN_ERR_DIVERGED || count == 1) return result;
+    tn_step_report sum = *report, one;
+    sum.visit_count = sum.choice_count = 0;
+    sum.kinetic_loss = sum.h_taken = 0;
+    how.count                      = 1;
+    for (int i = 0; i < count; ++i) {
+        result = take_steps(s, state, &how, &one, why);
+        if (result != TN_OK) break;
+        one.visit_count += sum.visit_count;
+        one.choice_count += sum.choice_count;
+        one.kinetic_loss += sum.kinetic_loss;
+        one.h_taken += sum.h_taken;
+        sum = one;
+    }
+    *report = sum;
+    return result;
 }
 
 tn_result tn_stepper_run(tn_stepper* s, tn_state* state, double h, int count,

@@ -225,6 +225,25 @@ TEST(no_more_pieces_than_asked_for)
     mesh_shape_free(&s);
 }
 
+// Eight triangles through each other: no number of pieces is near them. Unbounded, it is 1e9 tests.
+TEST(a_surface_that_crosses_itself_takes_bounded_work)
+{
+    static const double at[6][3] = {{0.17, 0.6, -0.72},   {-0.38, -0.15, -0.2},
+                                    {0.59, -0.1, 0.78},   {0.59, 0.32, -0.24},
+                                    {0.41, -0.002, -0.6}, {0.92, -0.23, -0.26}};
+    static const int    of[8][3] = {{0, 2, 4}, {2, 1, 4}, {1, 3, 4}, {3, 0, 4},
+                                    {2, 0, 5}, {1, 2, 5}, {3, 1, 5}, {0, 3, 5}};
+    mesh_shape          s        = {0};
+    for (int i = 0; i < 6; ++i) mesh_vertex(&s, at[i][0], at[i][1], at[i][2]);
+    for (int i = 0; i < 8; ++i) mesh_triangle(&s, of[i][0], of[i][1], of[i][2]);
+    cut c = cut_up(&s, 0.03, 256);
+    CHECK(c.mesh.closed);
+    CHECK_LESS(0.03, c.pieces.error);
+    CHECK_LESS((double)c.pieces.work, 7e7); // 5e7, and what the last step goes beyond
+    tni_arena_free(&c.arena);
+    mesh_shape_free(&s);
+}
+
 TEST(no_memory_is_an_error_and_leaks_nothing)
 {
     static const double L[][2] = {{0, 0}, {3, 0}, {3, 1}, {1, 1}, {1, 2}, {0, 2}};

@@ -69,7 +69,6 @@ TEST(defaults_are_the_documented_ones)
     CHECK(s.adaptive.detail == 0 && s.adaptive.falloff == 1);
     CHECK_INT(tn_method_order(TN_METHOD_ADAPTIVE), 1);
     CHECK_INT(tn_method_order(TN_METHOD_IMPLICIT), 1);
-    CHECK_INT(tn_method_order(TN_METHOD_ADAPTIVE), 0);
     CHECK_TEXT(tn_method_word(TN_METHOD_IMPULSE), "impulse");
     CHECK_TEXT(tn_method_word((tn_method)77), "unknown");
 }
