@@ -314,9 +314,10 @@ typedef struct suite {
     bool (*run)(const tnc_options* options, tnc_sheet* to);
 } suite;
 
-static const suite suites[] = {{"baraff", bench_baraff},   {"linear", bench_linear},
-                               {"scenes", bench_scenes},   {"auxiliary", tnc_bench_auxiliary},
-                               {"impulse", bench_impulse}, {"implicit", tnc_bench_implicit}};
+static const suite suites[] = {{"baraff", bench_baraff},        {"linear", bench_linear},
+                               {"scenes", bench_scenes},        {"auxiliary", tnc_bench_auxiliary},
+                               {"impulse", bench_impulse},      {"implicit", tnc_bench_implicit},
+                               {"adaptive", tnc_bench_adaptive}};
 enum { SUITE_COUNT = sizeof suites / sizeof suites[0] };
 
 static bool is_known(const char* name)
@@ -336,6 +337,7 @@ static bool is_known_part(const char* name, const char* part)
 {
     if (strcmp(name, "impulse") == 0) return tnc_bench_impulse_has(part);
     if (strcmp(name, "implicit") == 0) return tnc_bench_implicit_has(part);
+    if (strcmp(name, "adaptive") == 0) return tnc_bench_adaptive_has(part);
     tnc_complain("unexpected argument '%.200s': benchmark '%s' has no parts", part, name);
     return false;
 }

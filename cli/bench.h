@@ -24,5 +24,8 @@ bool tnc_bench_impulse_has(const char* part);
 bool tnc_bench_implicit(const tnc_options* options, tnc_sheet* to);
 /// Whether there is such a part; complains when not.
 bool tnc_bench_implicit_has(const char* part);
+/// The adaptive method on the examples of Redon et al. 2005, or the one part that options name.
+bool tnc_bench_adaptive(const tnc_options* options, tnc_sheet* to);
+bool tnc_bench_adaptive_has(const char* part); ///< likewise
 
 #endif

@@ -54,9 +54,15 @@ typedef struct tnc_motion {
     int         auxiliary_max;   ///< rows beside the tree, the most of any solve
     int         dependent_max;   ///< likewise
     double      complementarity; ///< largest violation
-    uint64_t    allocations_in_steps;
-    bool        evaluated; ///< reactions at the final state are known
-    tnc_stop    stop;
+    int active_now, active_max;  ///< adaptive: joints simulated, in the last step, the most in any
+    double    active_sum, visit_sum; ///< over all steps; visit: nodes of assembly trees
+    int       visit_max;
+    long long choices;      ///< of active joints, over all articulated bodies
+    double    left_out;     ///< accelerations not looked at, the most of any step
+    double    kinetic_loss; ///< by holding joints, in all [J]
+    uint64_t  allocations_in_steps;
+    bool      evaluated; ///< reactions at the final state are known
+    tnc_stop  stop;
 
     tnc_assembly assembly; ///< before the start
 } tnc_motion;
@@ -96,10 +102,12 @@ typedef struct tnc_page {
     long long last_step; ///< of the newest frame
     int       room, count;
     int       body_count;
-    float*    poses;  ///< room * body_count * 7: position, orientation w x y z
-    double*   series; ///< room * 5: time, kinetic, gravity, elastic energy, joint error
-    double    error;  ///< largest joint error since the newest frame
-    tn_state* start;  ///< of the first frame, joints put together
+    float*    poses;       ///< room * body_count * 7: position, orientation w x y z
+    int       joint_count; ///< of those whose detail is kept; 0: all are simulated always
+    uint8_t*  active;      ///< room * ceil(joint_count / 8): a bit each, the lowest first
+    double*   series;      ///< room * 5: time, kinetic, gravity, elastic energy, joint error
+    double    error;       ///< largest joint error since the newest frame
+    tn_state* start;       ///< of the first frame, joints put together
 } tnc_page;
 
 /// Opens the file and takes memory for the frames. False: already complained.

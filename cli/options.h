@@ -29,7 +29,7 @@ typedef struct tnc_options {
     const char*        mocap_scale; ///< as typed
     const char*        mocap_up;    ///< likewise
     long long          every;       ///< default 1
-    long long          threads;     ///< default 1
+    long long          threads;     ///< default 1; 0 was typed: as many as processors
     long long          seed;        ///< default 0
     long long          repeat;      ///< default 0: the command chooses
     bool               quiet, list, large, help;

@@ -3,6 +3,7 @@
 //
 // Poses are thinned to a number of frames and of bytes that a browser takes well, and stored as
 // float32, little end first, in base 64: a millionth of a metre is more than a screen shows.
+// Where not all joints are simulated, a bit a joint tells which are, in base 64 likewise.
 // Joint errors are not thinned but their largest since the frame before is kept. Of a very large
 // mechanism only the first bodies are shown. The page tells what was left out.
 #include "motion.h"
@@ -27,6 +28,12 @@ static long long ceil_div(long long a, long long b)
     return (a + b - 1) / b;
 }
 
+// Of a frame.
+static size_t active_bytes(const tnc_page* page)
+{
+    return ((size_t)page->joint_count + 7) / 8;
+}
+
 bool tnc_page_open(tnc_page* page, const char* path, const tnc_job* job, long long steps,
                    long long every)
 {
@@ -36,13 +43,17 @@ bool tnc_page_open(tnc_page* page, const char* path, const tnc_job* job, long lo
     double       most   = pose_bytes_max / frame;
     most                = most > FRAMES_MAX ? FRAMES_MAX : most < 2 ? 2 : most;
 
-    *page                = (tnc_page){.body_count = bodies, .last_step = -1};
+    *page = (tnc_page){.body_count = bodies, .last_step = -1};
+    if (tn_stepper_method(job->stepper) == TN_METHOD_ADAPTIVE)
+        page->joint_count = tn_model_counts(job->model).joints;
     const long long kept = ceil_div(steps, every);
     page->stride         = every * (kept > 0 ? ceil_div(kept, (long long)most) : 1);
     page->room           = (int)(steps / page->stride) + 2; // the start, and an odd last one
     page->poses  = malloc(sizeof(float) * POSE_NUMBERS * (size_t)page->room * (size_t)(bodies + 1));
     page->series = malloc(sizeof(double) * SERIES_NUMBERS * (size_t)page->room);
-    if (!page->poses || !page->series || tn_state_create(job->model, &page->start) != TN_OK) {
+    page->active = calloc((size_t)page->room, active_bytes(page) + 1);
+    if (!page->poses || !page->series || !page->active ||
+        tn_state_create(job->model, &page->start) != TN_OK) {
         tnc_complain("%s: %s", path, tn_result_text(TN_ERR_MEMORY));
         return false;
     }
@@ -54,8 +65,10 @@ void tnc_page_free(tnc_page* page)
     if (page->out.file) tnc_out_close(&page->out);
     free(page->poses);
     free(page->series);
+    free(page->active);
     tn_state_free(page->start);
     page->poses  = NULL;
+    page->active = NULL;
     page->series = NULL;
     page->start  = NULL;
 }
@@ -80,6 +93,10 @@ static void keep(tnc_page* page, const tn_state* state)
         p[5]                = (float)pose.orientation.y;
         p[6]                = (float)pose.orientation.z;
     }
+    uint8_t* bits = page->active + (size_t)page->count * active_bytes(page);
+    for (int i = 0; i < page->joint_count; ++i)
+        if (tn_state_joint_active(state, (tn_joint_id){(uint32_t)i + 1}))
+            bits[i / 8] |= (uint8_t)(1 << i % 8);
     page->count++;
     page->error = 0;
 }
@@ -311,25 +328,46 @@ static void put_mechanism(tnc_page* page, const tnc_job* job, const tn_state* sc
     tnc_put(out, "]");
 }
 
-static void put_base64(tnc_out* out, const float* numbers, size_t count)
+// Bytes on their way into base 64: three make four letters.
+typedef struct base64 {
+    FILE*    file;
+    uint32_t bits;
+    int      held;
+} base64;
+
+static void put_letters(base64* b, int bytes)
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint32_t bits = 0; // three bytes make four letters
-    int      held = 0;
-    for (size_t i = 0; i < 4 * count; ++i) {
-        uint32_t word;
-        memcpy(&word, &numbers[i / 4], sizeof word);
-        bits = bits << 8 | (word >> 8 * (i % 4) & 255);
-        if (++held < 3) continue;
-        for (int k = 18; k >= 0; k -= 6) putc(letters[bits >> k & 63], out->file);
-        bits = 0;
-        held = 0;
-    }
-    if (held == 0) return;
-    bits <<= 8 * (3 - held);
+    const uint32_t bits = b->bits << 8 * (3 - bytes);
     for (int k = 0; k < 4; ++k)
-        putc(k <= held ? letters[bits >> (18 - 6 * k) & 63] : '=', out->file);
+        putc(k <= bytes ? letters[bits >> (18 - 6 * k) & 63] : '=', b->file);
+    b->bits = 0;
+    b->held = 0;
+}
+
+static void put_byte(base64* b, uint32_t byte)
+{
+    b->bits = b->bits << 8 | byte;
+    if (++b->held == 3) put_letters(b, 3);
+}
+
+static void put_floats(tnc_out* out, const float* numbers, size_t count)
+{
+    base64 b = {.file = out->file};
+    for (size_t i = 0; i < count; ++i) {
+        uint32_t word;
+        memcpy(&word, &numbers[i], sizeof word);
+        for (int k = 0; k < 32; k += 8) put_byte(&b, word >> k & 255);
+    }
+    if (b.held > 0) put_letters(&b, b.held);
+}
+
+static void put_bits(tnc_out* out, const uint8_t* bytes, size_t count)
+{
+    base64 b = {.file = out->file};
+    for (size_t i = 0; i < count; ++i) put_byte(&b, bytes[i]);
+    if (b.held > 0) put_letters(&b, b.held);
 }
 
 static void put_frames(tnc_page* page)
@@ -341,7 +379,11 @@ static void put_frames(tnc_page* page)
         tnc_put_numbers(out, page->series + (size_t)i * SERIES_NUMBERS, SERIES_NUMBERS);
     }
     tnc_put(out, "],\n\"poses\":\"");
-    put_base64(out, page->poses, (size_t)page->count * (size_t)page->body_count * POSE_NUMBERS);
+    put_floats(out, page->poses, (size_t)page->count * (size_t)page->body_count * POSE_NUMBERS);
+    tnc_put(out, "\"");
+    if (page->joint_count == 0) return;
+    tnc_put(out, ",\n\"active\":\"");
+    put_bits(out, page->active, (size_t)page->count * active_bytes(page));
     tnc_put(out, "\"");
 }
 

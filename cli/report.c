@@ -72,6 +72,20 @@ static void put_stops(tnc_out* out, const tnc_job* job, const tnc_motion* m)
     tnc_put(out, "},\n");
 }
 
+// What was simulated of all joints, where that is a choice.
+static void put_adaptive(tnc_out* out, const tnc_job* job, const tnc_motion* m)
+{
+    const double steps = m->done > 0 ? (double)m->done : 1;
+    if (tn_stepper_method(job->stepper) != TN_METHOD_ADAPTIVE) return;
+    put_member(out, "  \"adaptive\": {\"active\": {", "mean", m->active_sum / steps);
+    tnc_put(out, ", \"max\": %d, \"final\": %d}", m->active_max, m->active_now);
+    put_member(out, ", \"visits\": {", "mean", m->visit_sum / steps);
+    tnc_put(out, ", \"max\": %d}, \"choices\": %lld", m->visit_max, m->choices);
+    put_member(out, ", ", "left_out", m->left_out);
+    put_member(out, ", ", "kinetic_loss", m->kinetic_loss);
+    tnc_put(out, "},\n");
+}
+
 const char* tnc_form_word(tn_implicit_form form)
 {
     static const char* const words[] = {"auto", "rows", "blocks", "exact", "nullspace"};
@@ -110,6 +124,7 @@ static void put_quality(tnc_out* out, const tnc_job* job, const tnc_motion* m)
     tnc_put(out, ", \"max\": %d}, \"pieces\": %lld, \"unclosed\": %lld, \"stiffened\": %d,\n",
             m->iteration_max, m->pieces, m->unclosed, m->stiffened_max);
     put_solver(out, job, m);
+    put_adaptive(out, job, m);
     put_stops(out, job, m);
     tnc_put(out, "  \"memory\": {\"bytes\": %zu, \"allocations_in_steps\": %" PRIu64 "},\n",
             job->meter.peak, m->allocations_in_steps);

@@ -118,11 +118,25 @@ static void note_stops(tnc_motion* m, const tn_step_report* r)
     m->jams += r->jam_count;
 }
 
+// How much of the mechanism was simulated.
+static void note_detail(tnc_motion* m, const tn_step_report* r)
+{
+    m->active_now = r->active_count;
+    take_larger(&m->active_max, r->active_count);
+    take_larger(&m->visit_max, r->visit_count);
+    m->active_sum += r->active_count;
+    m->visit_sum += r->visit_count;
+    m->choices += r->choice_count;
+    m->left_out = fmax(m->left_out, r->left_out);
+    m->kinetic_loss += r->kinetic_loss;
+}
+
 static void gather(tnc_motion* m, const tn_step_report* r, double energy)
 {
     add_phases(&m->phases, &r->phases);
     note_error(m, r->joint_error, r->worst_joint, r->velocity_error);
     note_stops(m, r);
+    note_detail(m, r);
     m->iteration_sum += r->iteration_count;
     take_larger(&m->iteration_max, r->iteration_count);
     take_larger(&m->stiffened_max, r->stiffened_count);

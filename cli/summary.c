@@ -58,6 +58,18 @@ static void print_quality(const tnc_job* job, const tnc_motion* m)
            m->done > 0 ? m->iteration_sum / (double)m->done : 0, m->iteration_max);
 }
 
+// How much of it was simulated, where that is a choice.
+static void print_detail(const tnc_job* job, const tnc_motion* m)
+{
+    const double steps = m->done > 0 ? (double)m->done : 1;
+    if (tn_stepper_method(job->stepper) != TN_METHOD_ADAPTIVE) return;
+    printf(
+        "active        %.4g of %d joints, %.4g nodes visited a step, %lld choice%s; holding joints "
+        "took %.3g J\n",
+        m->active_sum / steps, tn_model_counts(job->model).joints, m->visit_sum / steps, m->choices,
+        m->choices == 1 ? "" : "s", m->kinetic_loss);
+}
+
 static const char* unclosed_hint(const tnc_job* job, const tnc_motion* m)
 {
     const bool loose = m->assembly.open && // a loop that rounded data leave open
@@ -132,6 +144,7 @@ void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options
     print_assembly(job, motion);
     print_time(job, motion);
     print_quality(job, motion);
+    print_detail(job, motion);
     print_trouble(job, motion);
     print_stops(job, motion);
     printf("hash          %016" PRIx64 "\n", tn_state_hash(job->state));

@@ -4,7 +4,8 @@
 
 #include "scenes.h"
 
-extern const tns_builtin tns_chain, tns_pendulum, tns_tree, tns_spider, tns_planar_web;
+extern const tns_builtin tns_chain, tns_pendulum, tns_spring_pendulum, tns_tree, tns_spider,
+    tns_planar_web;
 extern const tns_builtin tns_hand, tns_robot, tns_humanoid, tns_crowd, tns_plant, tns_hair;
 extern const tns_builtin tns_differential, tns_rod_and_block;
 extern const tns_builtin tns_fourbar, tns_slider_crank, tns_peaucellier, tns_scissor,

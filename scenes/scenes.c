@@ -15,6 +15,7 @@
 static const tns_builtin* const builtins[] = {
     &tns_chain,
     &tns_pendulum,
+    &tns_spring_pendulum,
     &tns_tree,
     &tns_spider,
     &tns_planar_web,

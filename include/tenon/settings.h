@@ -140,6 +140,11 @@ typedef enum tn_adaptive_solver {
     TN_ADAPTIVE_TREE      ///< divide and conquer over the assembly tree, as in Redon et al. 2005
 } tn_adaptive_solver;
 
+typedef enum tn_adaptive_integrator {
+    TN_ADAPTIVE_MIDPOINT, ///< implicit midpoint by iteration: second order, energy is kept well
+    TN_ADAPTIVE_EULER     ///< semi-implicit, first order: a quarter of the cost, for damped motion
+} tn_adaptive_integrator;
+
 typedef struct tn_adaptive_settings {
     int active; ///< joints simulated, over all articulated bodies; 0: no such bound
     int update; ///< joints whose acceleration is looked at when they are chosen; 0: twice `active`
@@ -150,9 +155,10 @@ typedef struct tn_adaptive_settings {
     double pixel_error; ///< likewise in pixels over a period, by `weights` pixels; 0: no such bound
     double budget;      ///< time a step may take, over all bodies [us]; needs a clock. 0: none
     bool   bounded; ///< choose in every step, leave out and nothing else: section 7.3 of the paper
-    tn_choice          choice;
-    tn_weights         weights;
-    tn_adaptive_solver solver;
+    tn_adaptive_integrator integrator;
+    tn_choice              choice;
+    tn_weights             weights;
+    tn_adaptive_solver     solver;
     double
         pixels; ///< focal length of the camera [pixels]; 0: there is no camera, all bodies count alike
     double camera_x, camera_y, camera_z; ///< its place, until tn_state_set_camera

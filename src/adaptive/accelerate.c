@@ -430,6 +430,24 @@ void tni_movers_spread(tni_hybrid* hybrid, double* rate)
     }
 }
 
+// The force of a resistance is -I (alpha; rate of its point's velocity), true ones: drifts are relative to
+// free fall.
+void tni_movers_stiffen(tni_hybrid* hybrid, const tn_vec3* gravity)
+{
+    for (int i = 0; i < hybrid->resistance_count; ++i) {
+        const tni_resistance* r = &hybrid->resistances[i];
+        tni_mover*            m = &hybrid->work->movers[r->cluster];
+        const tn_vec3         d = r->offset, w = m->motion.w;
+        if (hybrid->clusters[r->cluster].held) continue;
+        const tni_articulated I = moved(d, &r->I);
+        put_onto(&m->I, &I);
+        if (gravity == NULL) continue;
+        tni_six a = tni_offset_motion(d, m->drift);
+        a.v       = tni_add(tni_add(a.v, *gravity), tni_cross(w, tni_cross(w, d)));
+        m->p      = tni_six_add(m->p, tni_offset_force(d, times_articulated(&r->I, a)));
+    }
+}
+
 bool tni_hybrid_accelerate(tni_hybrid* hybrid, tn_vec3 gravity, const double* q, const double* v,
                            const double* Q, const double* K, double* qddot)
 {
@@ -441,6 +459,7 @@ bool tni_hybrid_accelerate(tni_hybrid* hybrid, tn_vec3 gravity, const double* q,
         rest(cluster, &m->I);
         find_force(cluster, m);
     }
+    tni_movers_stiffen(hybrid, &gravity);
     if (!tni_movers_reduce(hybrid, Q, K)) return false;
     tni_movers_spread(hybrid, qddot);
     return true;

@@ -60,6 +60,7 @@ static tn_result take_figure(tni_arena* arena, tni_adaptive* adaptive, int tree)
     figure->depth           = depth_of(adaptive->assembly, root);
     figure->floats          = limbs->limbs[limbs->first[tree]].joint < 0;
     figure->scale           = 1;
+    figure->good            = true;
     for (int i = limbs->first[tree]; i < limbs->first[tree + 1]; ++i)
         figure->joints += limbs->limbs[i].freedoms > 0 && limbs->limbs[i].joint >= 0;
     if (arena->failed) return TN_ERR_MEMORY;
@@ -95,40 +96,52 @@ static double weight_of(const tni_adaptive* adaptive, const tni_limb* limb)
 
 static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
 {
-    const tni_limbs* limbs = adaptive->limbs;
-    const int        nodes = adaptive->assembly->count;
-    adaptive->parts        = TNI_TAKE(arena, tni_part, nodes);
-    adaptive->frames       = TNI_TAKE(arena, tni_frames, nodes);
-    adaptive->figures      = TNI_TAKE(arena, tni_figure, limbs->tree_count);
-    adaptive->q            = TNI_TAKE(arena, double, limbs->q_count);
-    adaptive->v            = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->z            = TNI_TAKE(arena, double, adaptive->model->coordinate_count);
-    adaptive->Q            = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->K            = TNI_TAKE(arena, double, limbs->k_count);
-    adaptive->qddot        = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->predicted    = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->read         = TNI_TAKE(arena, double, limbs->q_count);
-    adaptive->S            = TNI_TAKE(arena, tni_six, limbs->v_count);
-    adaptive->weight       = TNI_TAKE(arena, double, limbs->count);
-    adaptive->active       = TNI_TAKE(arena, uint8_t, limbs->count);
-    adaptive->touched      = TNI_TAKE(arena, uint8_t, nodes);
-    adaptive->passed       = TNI_TAKE(arena, uint8_t, nodes);
-    adaptive->moved        = TNI_TAKE(arena, uint8_t, limbs->count);
-    adaptive->heap.nodes   = TNI_TAKE(arena, int, nodes);
-    adaptive->heap.keys    = TNI_TAKE(arena, double, nodes);
+    const tni_limbs* limbs  = adaptive->limbs;
+    const int        nodes  = adaptive->assembly->count;
+    adaptive->parts         = TNI_TAKE(arena, tni_part, nodes);
+    adaptive->frames        = TNI_TAKE(arena, tni_frames, nodes);
+    adaptive->figures       = TNI_TAKE(arena, tni_figure, limbs->tree_count);
+    adaptive->q             = TNI_TAKE(arena, double, limbs->q_count);
+    adaptive->v             = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->z             = TNI_TAKE(arena, double, adaptive->model->coordinate_count);
+    adaptive->Q             = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->K             = TNI_TAKE(arena, double, limbs->k_count);
+    adaptive->qddot         = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->predicted     = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->before        = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->middle_v      = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->middle_q      = TNI_TAKE(arena, double, limbs->q_count);
+    adaptive->read          = TNI_TAKE(arena, double, limbs->q_count);
+    adaptive->read_v        = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->was_q         = TNI_TAKE(arena, double, adaptive->model->q_count);
+    adaptive->was_u         = TNI_TAKE(arena, double, adaptive->model->u_count);
+    adaptive->S             = TNI_TAKE(arena, tni_six, limbs->v_count);
+    adaptive->weight        = TNI_TAKE(arena, double, limbs->count);
+    adaptive->active        = TNI_TAKE(arena, uint8_t, limbs->count);
+    adaptive->touched       = TNI_TAKE(arena, uint8_t, nodes);
+    adaptive->passed        = TNI_TAKE(arena, uint8_t, nodes);
+    adaptive->moved         = TNI_TAKE(arena, uint8_t, limbs->count);
+    adaptive->constraint_of = TNI_TAKE(arena, int, limbs->count);
+    adaptive->heap.nodes    = TNI_TAKE(arena, int, nodes);
+    adaptive->heap.keys     = TNI_TAKE(arena, double, nodes);
     if (arena->failed) return TN_ERR_MEMORY;
     for (int n = 0; n < nodes; ++n) take_part(arena, adaptive, n);
     tn_result result = TN_OK;
     for (int t = 0; t < limbs->tree_count && result == TN_OK; ++t)
         result = take_figure(arena, adaptive, t);
     for (int i = 0; i < limbs->count; ++i) {
-        adaptive->weight[i] = weight_of(adaptive, &limbs->limbs[i]);
+        adaptive->weight[i]        = weight_of(adaptive, &limbs->limbs[i]);
+        const tni_limb* limb       = &limbs->limbs[i];
+        const bool      moves      = limb->joint >= 0 && limb->freedoms > 0;
+        adaptive->constraint_of[i] = moves ? adaptive->model->joints[limb->joint].constraint : -1;
         adaptive->flat =
             adaptive->flat || adaptive->model->bodies[limbs->limbs[i].body].kind == TN_BODY_PLANAR;
     }
     if (result == TN_OK && adaptive->settings.solver == TN_ADAPTIVE_TREE)
         result = tni_tree_pass_create(arena, limbs, adaptive->assembly, &adaptive->pass);
     if (result == TN_OK) result = tni_outside_create(arena, adaptive);
+    if (result == TN_OK && adaptive->model->shape_count > 1)
+        result = tni_footings_create(arena, adaptive);
     for (int i = 0; result == TN_OK && adaptive->metrics && i < adaptive->pushed_count; ++i)
         take_turns(arena, adaptive, adaptive->pushed[i].limb);
     return result == TN_OK && arena->failed ? TN_ERR_MEMORY : result;
@@ -137,8 +150,29 @@ static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
 // Whether anything may ever be left out.
 static bool leaves_out(const tn_adaptive_settings* s)
 {
-    return s->active > 0 || s->acceleration_error > 0 || s->velocity_error > 0 ||
-           s->pixel_error > 0 || s->budget > 0 || s->detail > 0;
+    const bool errors = s->acceleration_error > 0 || s->velocity_error > 0 || s->pixel_error > 0;
+    return errors || (!s->bounded && (s->active > 0 || s->budget > 0 || s->detail > 0));
+}
+
+static tn_result check(const tn_adaptive_settings* s, tn_why* why)
+{
+    if (s->pixels <= 0 && s->pixel_error > 0)
+        return tni_fail(
+            why, TN_ERR_MODEL,
+            "setting 'adaptive.pixel_error' wants a camera: its focal length 'adaptive.pixels', its "
+            "place 'adaptive.camera_x' ...");
+    if (s->pixels <= 0 && s->weights == TN_WEIGHTS_PIXELS)
+        return tni_fail(
+            why, TN_ERR_MODEL,
+            "setting 'adaptive.weights': pixels want a camera: its focal length 'adaptive.pixels'");
+    if (s->pixel_error > 0 && s->weights != TN_WEIGHTS_PIXELS)
+        return tni_fail(why, TN_ERR_MODEL,
+                        "setting 'adaptive.pixel_error' wants 'adaptive.weights' to be pixels");
+    if (s->pixels <= 0 && s->detail > 0)
+        return tni_fail(
+            why, TN_ERR_MODEL,
+            "setting 'adaptive.detail' wants a camera: its focal length 'adaptive.pixels'");
+    return TN_OK;
 }
 
 tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_host* host,
@@ -153,14 +187,23 @@ tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_
     adaptive->metrics  = !adaptive->all && settings->choice != TN_CHOICE_FIXED;
     adaptive->step     = -1;
     if (settings->bounded) adaptive->settings.period = 1;
-    tn_result result = tni_limbs_create(arena, model, &adaptive->limbs, why);
+    if (settings->bounded) adaptive->settings.active = 0; // by errors only
+    tn_result result = check(settings, why);
+    if (result == TN_OK) result = tni_limbs_create(arena, model, &adaptive->limbs, why);
     if (result == TN_OK) result = tni_assembly_create(arena, adaptive->limbs, &adaptive->assembly);
     if (result == TN_OK) result = take_all(arena, adaptive);
     if (result == TN_OK) result = start_leaves(adaptive, why);
-    adaptive->allowed = settings->active;
+    adaptive->midpoint = settings->integrator == TN_ADAPTIVE_MIDPOINT && !settings->bounded &&
+                         adaptive->footings == NULL;
+    adaptive->allowed = adaptive->settings.active;
     if (settings->budget > 0 && settings->active == 0 && result == TN_OK)
         adaptive->allowed = 1 + adaptive->limbs->count / 10; // to begin with
     return result;
+}
+
+void tni_adaptive_free(tni_adaptive* adaptive)
+{
+    if (adaptive != NULL) tni_footings_free(adaptive->footings);
 }
 
 // ---- To and from a state -------------------------------------------------------------------------
@@ -178,7 +221,10 @@ static void place_joint(tni_adaptive* adaptive, int limb, const double* q)
         limb + 1 < adaptive->limbs->count ? l[1].q - l->q : adaptive->limbs->q_count - l->q;
     if (adaptive->step >= 0 && same(adaptive->q + l->q, q, sizeof *q * (size_t)count)) return;
     memcpy(adaptive->q + l->q, q, sizeof *q * (size_t)count);
-    for (int n = adaptive->assembly->joint[limb]; n >= 0; n = adaptive->assembly->nodes[n].up)
+    int n                    = adaptive->assembly->joint[limb];
+    adaptive->parts[n].fresh = false; // then all above those that are not fresh are not, either
+    for (n = adaptive->assembly->nodes[n].up; n >= 0 && adaptive->parts[n].fresh;
+         n = adaptive->assembly->nodes[n].up)
         adaptive->parts[n].fresh = false;
 }
 
@@ -211,11 +257,10 @@ static bool is_here(const tni_adaptive* adaptive, const tni_reduced* reduced)
         !same(adaptive->q, reduced->q, sizeof(double) * (size_t)limbs->q_count) ||
         !same(adaptive->v, reduced->v, sizeof(double) * (size_t)limbs->v_count))
         return false;
-    for (int i = 0; i < limbs->count; ++i)
-        if (limbs->limbs[i].joint >= 0 && may_move(&limbs->limbs[i]) &&
-            adaptive->active[i] !=
-                reduced->active[adaptive->model->joints[limbs->limbs[i].joint].constraint])
-            return false;
+    for (int i = 0; i < limbs->count; ++i) {
+        const int c = adaptive->constraint_of[i];
+        if (c >= 0 && adaptive->active[i] != reduced->active[c]) return false;
+    }
     return true;
 }
 
@@ -230,6 +275,8 @@ static void forget(tni_adaptive* adaptive)
     for (int t = 0; t < adaptive->limbs->tree_count; ++t) {
         adaptive->figures[t].touched_count = 0;
         adaptive->figures[t].good          = true;
+        adaptive->figures[t].singular      = false;
+        adaptive->figures[t].anew          = false;
     }
 }
 
@@ -237,11 +284,57 @@ static void read_active(tni_adaptive* adaptive, const tni_reduced* reduced)
 {
     const tni_limbs* limbs = adaptive->limbs;
     for (int i = 0; i < limbs->count; ++i) {
-        const tni_limb* limb  = &limbs->limbs[i];
-        const bool      count = reduced->known && limb->joint >= 0;
+        const tni_limb* limb = &limbs->limbs[i];
+        const bool      count =
+            !adaptive->all && !adaptive->figures[limb->tree].anew && limb->joint >= 0;
         adaptive->active[i] =
             may_move(limb) &&
             (!count || reduced->active[adaptive->model->joints[limb->joint].constraint]);
+    }
+}
+
+// A screw's turns are counted in z: they say how far it is out.
+static void seat_screws(tni_adaptive* adaptive)
+{
+    for (int i = 0; i < adaptive->limbs->count; ++i) {
+        const tni_limb* limb = &adaptive->limbs->limbs[i];
+        double*         q    = adaptive->read + limb->q;
+        if (limb->kind != TNI_LIMB_SCREW) continue;
+        tni_limb_follow(limb, q, adaptive->z);
+        q[6] = (limb->reversed ? -1 : 1) * limb->size * adaptive->z[limb->coordinate];
+    }
+}
+
+// Bodies were moved by others, but perhaps not those of all trees: the others go on. Those that were are read anew, with
+// all joints active.
+static void read_trees(tni_adaptive* adaptive, const tn_state* state)
+{
+    const tni_limbs* limbs = adaptive->limbs;
+    const tn_model*  model = adaptive->model;
+    memcpy(adaptive->was_q, state->q, sizeof(double) * (size_t)model->q_count);
+    memcpy(adaptive->was_u, state->u, sizeof(double) * (size_t)model->u_count);
+    if (state->reduced.kept)
+        tni_limbs_write(limbs, state->reduced.q, state->reduced.v, adaptive->was_q,
+                        adaptive->was_u);
+    tni_limbs_read(limbs, state->q, state->u, adaptive->read, adaptive->read_v);
+    seat_screws(adaptive);
+    for (int t = 0; t < limbs->tree_count; ++t) {
+        bool here = state->reduced.kept;
+        for (int i = limbs->first[t]; i < limbs->first[t + 1] && here; ++i) {
+            const tni_body* body = &model->bodies[limbs->limbs[i].body];
+            here                 = same(adaptive->was_q + body->q_start, state->q + body->q_start,
+                                        sizeof(double) * (size_t)body->q_count) &&
+                   same(adaptive->was_u + body->u_start, state->u + body->u_start,
+                        sizeof(double) * (size_t)body->dim);
+        }
+        adaptive->figures[t].anew = !here;
+        if (!here) continue;
+        const tni_limb *first = &limbs->limbs[limbs->first[t]],
+                       *end   = &limbs->limbs[limbs->first[t + 1] - 1];
+        memcpy(adaptive->read + first->q, state->reduced.q + first->q,
+               sizeof(double) * (size_t)(end->q + tni_limb_numbers(end) - first->q));
+        memcpy(adaptive->read_v + first->v, state->reduced.v + first->v,
+               sizeof(double) * (size_t)(end->v + end->freedoms - first->v));
     }
 }
 
@@ -251,46 +344,48 @@ void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h)
     const tni_reduced* reduced = &state->reduced;
     adaptive->time             = state->time;
     memcpy(adaptive->z, state->z, sizeof *adaptive->z * (size_t)adaptive->model->coordinate_count);
+    if (adaptive->footings != NULL) tni_footings_load(adaptive->footings, &state->pressed);
     if (adaptive->h != h && limbs->actuated) forget(adaptive); // added inertia is another one
     adaptive->h = h;
     if (reduced->known && is_here(adaptive, reduced)) return;
-    const double* q = reduced->q;
-    if (reduced->known) {
-        memcpy(adaptive->v, reduced->v, sizeof *adaptive->v * (size_t)limbs->v_count);
-    } else {
-        tni_limbs_read(limbs, state->q, state->u, adaptive->read, adaptive->v);
-        q = adaptive->read;
-    }
+    for (int t = 0; t < limbs->tree_count; ++t) adaptive->figures[t].anew = false;
+    if (!reduced->known) read_trees(adaptive, state);
+    const double *q = reduced->known ? reduced->q : adaptive->read,
+                 *v = reduced->known ? reduced->v : adaptive->read_v;
+    memcpy(adaptive->v, v, sizeof *v * (size_t)limbs->v_count);
     for (int i = 0; i < limbs->count; ++i) place_joint(adaptive, i, q + limbs->limbs[i].q);
+    memcpy(adaptive->middle_q, adaptive->q, sizeof *adaptive->q * (size_t)limbs->q_count);
     read_active(adaptive, reduced);
-    adaptive->step = reduced->known ? reduced->step : 0;
+    adaptive->step = reduced->kept ? reduced->step : 0;
+    for (int t = 0; t < limbs->tree_count; ++t)
+        adaptive->figures[t].good = true, adaptive->figures[t].singular = false;
     tni_each_tree(adaptive, 0, limbs->tree_count, start_figure);
 }
 
-void tni_adaptive_place(const tni_adaptive* adaptive, double* body_q, double* body_u)
+// Of a tree, with the angles of joints that have moved.
+static void place_tree(tni_adaptive* adaptive, int tree)
 {
-    tni_limbs_write(adaptive->limbs, adaptive->q, adaptive->v, body_q, body_u);
+    const tni_limbs* limbs = adaptive->limbs;
+    adaptive->figures[tree].fit =
+        tni_limbs_place(limbs, tree, adaptive->q, adaptive->v, adaptive->body_q, adaptive->body_u);
+    for (int i = limbs->first[tree]; i < limbs->first[tree + 1]; ++i) {
+        if (!adaptive->moved[i]) continue;
+        adaptive->moved[i] = 0;
+        tni_limb_follow(&limbs->limbs[i], adaptive->q + limbs->limbs[i].q, adaptive->z);
+    }
 }
 
-void tni_adaptive_follow(tni_adaptive* adaptive, const double* body_q)
+tni_limbs_fit tni_adaptive_place(tni_adaptive* adaptive, double* body_q, double* body_u)
 {
-    const tn_model* model = adaptive->model;
-    for (int i = 0; i < adaptive->limbs->count; ++i) {
-        if (!adaptive->moved[i]) continue;
-        adaptive->moved[i]     = 0;
-        const tni_limb*  limb  = &adaptive->limbs->limbs[i];
-        const tni_joint* joint = limb->joint < 0 ? NULL : &model->joints[limb->joint];
-        tni_view         view1, view2;
-        const tni_sides  sides = {&view1, &view2};
-        for (int k = 0; joint != NULL && k < joint->coordinate_count; ++k) {
-            const uint8_t kind = joint->type->coordinates[k];
-            if (kind != TNI_COORDINATE_ANGLE && kind != TNI_COORDINATE_BEND) continue;
-            tni_view_body(model, joint->body1, adaptive->time, body_q, NULL, &view1);
-            tni_view_body(model, joint->body2, adaptive->time, body_q, NULL, &view2);
-            adaptive->z[joint->coordinate_start + k] =
-                tni_joint_coordinate(model, joint, k, sides, adaptive->z).C;
-        }
+    tni_limbs_fit all = {.worst = -1};
+    adaptive->body_q = body_q, adaptive->body_u = body_u;
+    tni_each_tree(adaptive, 0, adaptive->limbs->tree_count, place_tree);
+    for (int t = 0; t < adaptive->limbs->tree_count; ++t) {
+        const tni_limbs_fit* fit = &adaptive->figures[t].fit;
+        if (fit->error > all.error) all.error = fit->error, all.worst = fit->worst;
+        all.rate = fmax(all.rate, fit->rate);
     }
+    return all;
 }
 
 void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced)
@@ -298,13 +393,12 @@ void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced)
     const tni_limbs* limbs = adaptive->limbs;
     memcpy(reduced->q, adaptive->q, sizeof *reduced->q * (size_t)limbs->q_count);
     memcpy(reduced->v, adaptive->v, sizeof *reduced->v * (size_t)limbs->v_count);
-    for (int i = 0; i < limbs->count; ++i) {
-        const tni_limb* limb = &limbs->limbs[i];
-        if (limb->joint >= 0)
-            reduced->active[adaptive->model->joints[limb->joint].constraint] = adaptive->active[i];
-    }
+    memset(reduced->active, 1, (size_t)adaptive->model->named_count); // welds, too
+    for (int i = 0; i < limbs->count; ++i)
+        if (adaptive->constraint_of[i] >= 0)
+            reduced->active[adaptive->constraint_of[i]] = adaptive->active[i];
     reduced->step  = adaptive->step;
-    reduced->known = true;
+    reduced->known = reduced->kept = true;
 }
 
 // ---- Who may have how many -----------------------------------------------------------------------
@@ -373,9 +467,27 @@ static bool one_queue(const tni_adaptive* adaptive)
 static bool chooses(const tni_adaptive* adaptive, int tree)
 {
     if (adaptive->all) return false;
+    if (adaptive->figures[tree].anew) return true;
     if (adaptive->settings.choice == TN_CHOICE_FIXED) return adaptive->step == 0;
     const int phase = one_queue(adaptive) ? 0 : tree; // else spread over the period
     return adaptive->step == 0 || (adaptive->step + phase) % adaptive->settings.period == 0;
+}
+
+// Bodies choose at different times: those that do now have what the others leave, but at least a joint.
+static void keep_within(tni_adaptive* adaptive)
+{
+    long long left = adaptive->allowed;
+    if (adaptive->allowed <= 0) return;
+    for (int t = 0; t < adaptive->limbs->tree_count; ++t) {
+        const tni_figure* figure = &adaptive->figures[t];
+        left -= chooses(adaptive, t) ? figure->quota > 0 : figure->active_count - figure->floats;
+    }
+    for (int t = 0; t < adaptive->limbs->tree_count; ++t) {
+        tni_figure* figure = &adaptive->figures[t];
+        if (!chooses(adaptive, t) || figure->quota < 2) continue;
+        if (figure->quota - 1 > left) figure->quota = 1 + (left > 0 ? (int)left : 0);
+        left -= figure->quota - 1;
+    }
 }
 
 static void look_from_camera(tni_adaptive* adaptive, const tni_outside* outside)
@@ -389,6 +501,7 @@ static void look_from_camera(tni_adaptive* adaptive, const tni_outside* outside)
         adaptive->figures[t].scale = scale * scale;
     }
     share_out(adaptive);
+    keep_within(adaptive);
 }
 
 // ---- A step --------------------------------------------------------------------------------------
@@ -419,7 +532,6 @@ static void move(tni_adaptive* adaptive, int tree)
     tni_figure* figure = &adaptive->figures[tree];
     tni_hybrid_move(&figure->now, adaptive->q, adaptive->v);
     figure->visits       = figure->now.count;
-    figure->good         = true;
     figure->kinetic_loss = 0;
 }
 
@@ -435,8 +547,10 @@ static void kick(tni_adaptive* adaptive, int tree)
     const tni_figure* figure = &adaptive->figures[tree];
     for (int i = 0; i < figure->active_count; ++i) {
         const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
-        for (int k = limb->v; k < limb->v + limb->freedoms; ++k)
+        for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
+            adaptive->before[k] = adaptive->v[k];
             adaptive->v[k] += adaptive->h * adaptive->qddot[k];
+        }
     }
 }
 
@@ -444,37 +558,53 @@ static void accelerate(tni_adaptive* adaptive, int tree)
 {
     tni_figure* figure = &adaptive->figures[tree];
     joint_forces(adaptive, tree);
-    tni_figure_push(adaptive, tree, &figure->now);
-    figure->good = tni_hybrid_accelerate(
-        &figure->now, adaptive->model->gravity, adaptive->q, adaptive->v, adaptive->Q,
-        adaptive->limbs->actuated ? adaptive->K : NULL, adaptive->qddot);
+    figure->good = tni_figure_accelerate(adaptive, tree, &figure->now);
     kick(adaptive, tree);
 }
 
 static void advance(tni_adaptive* adaptive, int tree)
 {
-    tni_figure* figure  = &adaptive->figures[tree];
-    double      nothing = 0;
+    tni_figure*  figure  = &adaptive->figures[tree];
+    const double h       = adaptive->h;
+    double       nothing = 0;
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_limb* limb               = &adaptive->limbs->limbs[figure->active[i]];
-        const double*   v                  = adaptive->v + limb->v;
+        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
+        const double *  v = adaptive->v + limb->v, *before = adaptive->before + limb->v;
+        double          mean[TNI_LIMB_FREEDOMS], *q        = adaptive->q + limb->q;
+        for (int k = 0; k < limb->freedoms; ++k) {
+            mean[k] = adaptive->midpoint ? 0.5 * (before[k] + v[k]) : v[k];
+            nothing += v[k] - v[k]; // 0, or NaN
+        }
         adaptive->moved[figure->active[i]] = 1;
-        tni_limb_advance(limb, adaptive->h, v, adaptive->q + limb->q);
+        tni_limb_advance(limb, h, mean, q);
+        memcpy(adaptive->middle_q + limb->q, q, sizeof *q * (size_t)tni_limb_numbers(limb));
         if (limb->angle >= 0)
-            adaptive->z[limb->coordinate] += limb->angle_sign * adaptive->h * v[limb->angle];
-        for (int k = 0; k < limb->freedoms; ++k) nothing += v[k] - v[k]; // 0, or NaN
+            adaptive->z[limb->coordinate] += limb->angle_sign * h * mean[limb->angle];
+        if (limb->kind == TNI_LIMB_UNIVERSAL) adaptive->z[limb->coordinate + 1] += h * mean[1];
     }
     figure->good = figure->good && nothing == 0;
+}
+
+// After a choice: clusters are others.
+static void accelerate_anew(tni_adaptive* adaptive, int tree)
+{
+    if (!adaptive->figures[tree].good || adaptive->settings.bounded) return;
+    tni_hybrid_move(&adaptive->figures[tree].now, adaptive->q, adaptive->v);
+    accelerate(adaptive, tree);
 }
 
 static void step_one(tni_adaptive* adaptive, int tree)
 {
     tni_figure* figure = &adaptive->figures[tree];
     const int   first  = adaptive->assembly->nodes[adaptive->assembly->root[tree]].first;
-    tni_heap    heap   = {adaptive->heap.nodes + first, adaptive->heap.keys + first, 0};
-    if (chooses(adaptive, tree)) tni_choose(adaptive, tree, tree + 1, figure->quota, &heap);
-    else accelerate(adaptive, tree);
-    advance(adaptive, tree);
+    tni_heap    heap = {.nodes = adaptive->heap.nodes + first, .keys = adaptive->heap.keys + first};
+    if (chooses(adaptive, tree)) {
+        tni_choose(adaptive, tree, tree + 1, figure->quota, &heap);
+        accelerate_anew(adaptive, tree);
+    } else {
+        accelerate(adaptive, tree);
+    }
+    if (adaptive->footings == NULL) advance(adaptive, tree);
 }
 
 static void mark_passed(tni_adaptive* adaptive, uint8_t mark)
@@ -490,46 +620,67 @@ static void mark_passed(tni_adaptive* adaptive, uint8_t mark)
 // Divide and conquer, as the paper does it.
 static bool accelerate_by_tree(tni_adaptive* adaptive, int* visits)
 {
-    const int            count = adaptive->limbs->tree_count;
-    const tni_tree_state at    = {.active  = adaptive->active,
-                                  .touched = adaptive->touched,
-                                  .pushed  = adaptive->passed,
-                                  .frames  = adaptive->frames,
-                                  .q       = adaptive->q,
-                                  .v       = adaptive->v,
-                                  .Q       = adaptive->Q,
-                                  .K       = adaptive->limbs->actuated ? adaptive->K : NULL,
-                                  .force   = adaptive->force,
-                                  .gravity = adaptive->model->gravity};
+    const int      count = adaptive->limbs->tree_count;
+    tni_tree_state at    = {.active  = adaptive->active,
+                            .touched = adaptive->touched,
+                            .pushed  = adaptive->passed,
+                            .frames  = adaptive->frames,
+                            .q       = adaptive->q,
+                            .v       = adaptive->v,
+                            .Q       = adaptive->Q,
+                            .K       = adaptive->limbs->actuated ? adaptive->K : NULL,
+                            .force   = adaptive->force,
+                            .gravity = adaptive->model->gravity};
     tni_each_tree(adaptive, 0, count, joint_forces);
     mark_passed(adaptive, 1);
-    const bool good =
+    bool good =
         tni_tree_accelerate(adaptive->pass, adaptive->host, 0, count, &at, adaptive->qddot, visits);
+    at.q = adaptive->middle_q, at.v = adaptive->middle_v;
+    for (int i = 0; good && adaptive->midpoint && i < TNI_MIDDLE_ROUNDS; ++i) {
+        tni_each_tree(adaptive, 0, count, tni_figure_middle);
+        good = tni_tree_accelerate(adaptive->pass, adaptive->host, 0, count, &at, adaptive->qddot,
+                                   visits);
+    }
     mark_passed(adaptive, 0);
     tni_each_tree(adaptive, 0, count, kick);
-    tni_each_tree(adaptive, 0, count, advance);
+    if (adaptive->footings == NULL) tni_each_tree(adaptive, 0, count, advance);
     return good;
 }
 
 static tn_result finish(tni_adaptive* adaptive, tni_adaptive_report* report, tn_why* why)
 {
     for (int t = 0; t < adaptive->limbs->tree_count; ++t) {
-        const tni_figure* figure = &adaptive->figures[t];
+        tni_figure* figure = &adaptive->figures[t];
         report->active += figure->active_count - figure->floats;
         report->visits += figure->visits;
         report->choices += chooses(adaptive, t);
+        adaptive->figures[t].anew = false;
         report->kinetic_loss += figure->kinetic_loss;
-        report->left_out += figure->left_out / figure->scale;
+        report->left_out += figure->scale > 0 ? figure->left_out / figure->scale : 0;
         if (figure->good) continue;
-        const int body = adaptive->limbs->limbs[adaptive->limbs->first[t]].body;
+        const int  body     = adaptive->limbs->limbs[adaptive->limbs->first[t]].body;
+        const bool singular = figure->singular;
         forget(adaptive);
+        if (singular)
+            return tni_fail(
+                why, TN_ERR_SINGULAR,
+                "the articulated body of '%s' is too long for the exact metrics of its parts: "
+                "simulate all joints (no adaptive.active) or take method multiplier",
+                adaptive->model->bodies[body].name);
         return tni_fail(why, TN_ERR_DIVERGED,
                         "the articulated body of '%s' is not finite any more: take a smaller step",
                         adaptive->model->bodies[body].name);
     }
     report->left_out = sqrt(report->left_out);
-    adaptive->step++;
+    const int period = adaptive->settings.period, most = 1 << 30;
+    if (++adaptive->step >= most) adaptive->step -= (most / period - 1) * period;
     return TN_OK;
+}
+
+static tn_result fail_full(tni_adaptive* adaptive, tn_why* why)
+{
+    forget(adaptive);
+    return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
 }
 
 tn_result tni_adaptive_step(tni_adaptive* adaptive, double time, const tni_outside* outside,
@@ -542,17 +693,26 @@ tn_result tni_adaptive_step(tni_adaptive* adaptive, double time, const tni_outsi
     *report         = (tni_adaptive_report){0};
     tni_each_tree(adaptive, 0, count, move);
     tni_outside_push(adaptive, outside);
+    if (adaptive->footings != NULL && !tni_footings_find(adaptive)) return fail_full(adaptive, why);
     look_from_camera(adaptive, outside);
     for (int t = 0; t < count; ++t) any = any || chooses(adaptive, t);
     if (any && one_queue(adaptive)) {
         const int allowed = adaptive->allowed > 0 ? adaptive->allowed : adaptive->limbs->count;
         tni_choose(adaptive, 0, count, allowed, &adaptive->heap);
-        tni_each_tree(adaptive, 0, count, advance);
+        tni_each_tree(adaptive, 0, count, accelerate_anew);
+        if (adaptive->footings == NULL) tni_each_tree(adaptive, 0, count, advance);
     } else if (!any && adaptive->pass != NULL) {
         if (!accelerate_by_tree(adaptive, &nodes) && count > 0) adaptive->figures[0].good = false;
         report->visits = nodes;
     } else {
         tni_each_tree(adaptive, 0, count, step_one);
+    }
+    if (adaptive->footings != NULL) {
+        if (!tni_footings_meet(adaptive)) return fail_full(adaptive, why);
+        tni_each_tree(adaptive, 0, count, advance);
+        tni_footings_part(adaptive);
+        report->complementarity = adaptive->footings->complementarity;
+        report->hits            = adaptive->footings->hits;
     }
     return finish(adaptive, report, why);
 }

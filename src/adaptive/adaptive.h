@@ -1,11 +1,16 @@
 // adaptive: trees of limbs of which only the joints that matter are simulated (Redon, Galoppo, Lin 2005).
 //
-// A step goes with semi-implicit Euler: forces at (q, v), accelerations of the active joints with the others held,
-// v += h v', q moved on by v. Every `period` steps a tree chooses its active joints anew instead: see choose.c.
+// A step goes by the implicit midpoint rule, iterated three times: with the others held, accelerations v' of the
+// active joints at the middle of the step (q moved on by half of it, (v + v1)/2), v1 = v + h v', q moved on by
+// (v + v1)/2. Forces are those of the start, linearly implicit. Or by semi-implicit Euler: v' at (q, v), q moved on by
+// v1. Every `period` steps a tree chooses its active joints anew instead: see choose.c.
 #ifndef TNI_ADAPTIVE_H
 #define TNI_ADAPTIVE_H
 
+#include "adaptive/touch.h"
 #include "adaptive/tree_pass.h"
+
+enum { TNI_MIDDLE_ROUNDS = 3 }; ///< of the midpoint rule's iteration
 
 /// What a node of an assembly tree is known by. Its join, frames and still hold as long as no joint below it moves.
 typedef struct tni_part {
@@ -25,40 +30,46 @@ typedef struct tni_part {
 
 /// An articulated body.
 typedef struct tni_figure {
-    tni_hybrid now, next; ///< its clusters, and those of the choice that is being made
-    int*       active;    ///< limbs whose joints are active
-    int        active_count;
-    int*       touched; ///< nodes, each before those below it
-    int        touched_count;
-    int*       list; ///< likewise: those that a choice is about
-    int        list_count;
-    int*       transient; ///< likewise: touched, or looked at in this choice
-    int        transient_count;
-    int*       popped; ///< nodes that were looked at in this choice
-    int        popped_count;
-    bool       floats;                    ///< its root has no joint: always active, and not counted
-    int        joints;                    ///< that could be active
-    int        depth;                     ///< of its assembly tree
-    int        first_pushed, last_pushed; ///< of its limbs in adaptive->pushed
-    double     wish;                      ///< part of them that it would have by its distance
-    int        quota;                     ///< joints that it may have active
-    double     scale;                     ///< of its metrics beside those of others
-    int        visits;
-    double     left_out, kinetic_loss;
-    bool       good; ///< the last step went well
+    tni_hybrid    now, next; ///< its clusters, and those of the choice that is being made
+    int*          active;    ///< limbs whose joints are active
+    int           active_count;
+    int*          touched; ///< nodes, each before those below it
+    int           touched_count;
+    int*          list; ///< likewise: those that a choice is about
+    int           list_count;
+    int*          transient; ///< likewise: touched, or looked at in this choice
+    int           transient_count;
+    int*          popped; ///< nodes that were looked at in this choice
+    int           popped_count;
+    bool          floats; ///< its root has no joint: always active, and not counted
+    int           joints; ///< that could be active
+    int           depth;  ///< of its assembly tree
+    int           first_pushed, last_pushed; ///< of its limbs in adaptive->pushed
+    double        wish;                      ///< part of them that it would have by its distance
+    int           quota;                     ///< joints that it may have active
+    double        scale;                     ///< of its metrics beside those of others
+    int           visits;
+    double        left_out, kinetic_loss;
+    bool          good;     ///< the last step went well
+    bool          singular; ///< it did not because of a matrix
+    bool          anew;     ///< bodies were moved by others: it is to choose at once
+    tni_limbs_fit fit;      ///< as placed
 } tni_figure;
 
 /// A limb that something outside may push.
 typedef struct tni_pushed_limb {
-    int      limb;
-    tni_seat seat;
-    bool     pushed;
+    int             limb;
+    tni_seat        seat;
+    bool            pushed, resisted;
+    double          u[6]; ///< of its body
+    tni_articulated I;    ///< what resists, about its centre of mass, world axes
 } tni_pushed_limb;
 
 typedef struct tni_heap {
     int*    nodes;
     double* keys;
     int     count;
+    double  sum, most; ///< of the keys, more or less; the most that it was
 } tni_heap;
 
 typedef struct tni_adaptive {
@@ -79,33 +90,43 @@ typedef struct tni_adaptive {
     uint8_t *            active, *touched; ///< by limb, by node
     uint8_t*             passed;           ///< by node: a force at or below it
     uint8_t*             moved;            ///< by limb: since angles were followed
+    int*                 constraint_of;    ///< by limb: of its joint; -1: none that could be held
     tni_frames*          frames;           ///< by node
     double*              predicted;        ///< velocities of a choice
-    double*              read;             ///< configurations, laid out as q
-    tni_six*             force;            ///< by limb, from outside
+    double*              before;           ///< velocities of active joints when the step began
+    double * middle_q, *middle_v; ///< configurations and velocities at the middle of the step
+    double * read, *read_v;       ///< configurations, laid out as q
+    double * body_q, *body_u;     ///< where bodies are being placed
+    double * was_q, *was_u;       ///< bodies as a state's trees place them
+    tni_six* force;               ///< by limb, from outside
     tni_pushed_limb*
               pushed; ///< those that springs, loads ... may push, by tree; then those that are held
     int       pushed_count, held_count;
-    tni_view* views; ///< by body: of those that are pushed
-    bool      keyed; ///< some bodies move by keys
-    double*   f;     ///< laid out as u
-    tni_heap  heap;  ///< room for all nodes
-    int       step;  ///< taken since the trees were read
-    double    h;     ///< of the step; added inertia depends on it
+    int*      pushed_of; ///< by limb: which of them it is; -1
+    tni_view* views;     ///< by body: of those that are pushed
+    bool      keyed;     ///< some bodies move by keys
+    double*   f;         ///< laid out as u
+    tni_heap  heap;      ///< room for all nodes
+    int       step;      ///< taken since the trees were read
+    double    h;         ///< of the step; added inertia depends on it
     double    time;
-    bool      metrics; ///< choices are made by them
-    bool      all;     ///< all joints are active, always
-    bool      flat;    ///< some bodies are planar: their angles are followed step by step
-    int       allowed; ///< joints that may be active, over all; 0: any
-    double    spent;   ///< by steps since the budget was looked at [s]
+    bool      metrics;  ///< choices are made by them
+    bool      midpoint; ///< else semi-implicit Euler
+    bool      all;      ///< all joints are active, always
+    bool      flat;     ///< some bodies are planar: their angles are followed step by step
+    int       allowed;  ///< joints that may be active, over all; 0: any
+    double    spent;    ///< by steps since the budget was looked at [s]
     int       spent_steps;
     tn_vec3   camera;
+    tni_footings* footings; ///< NULL: nothing touches anything
 } tni_adaptive;
 
 /// What a step reports.
 typedef struct tni_adaptive_report {
     int    active, visits, choices;
     double left_out, kinetic_loss;
+    int    hits;            ///< points that came flying
+    double complementarity; ///< of contacts
 } tni_adaptive_report;
 
 /// host: must outlive it.
@@ -113,14 +134,15 @@ TN_NODISCARD tn_result tni_adaptive_create(tni_arena* arena, const tn_model* mod
                                            const tn_host*              host,
                                            const tn_adaptive_settings* settings, tni_adaptive** out,
                                            tn_why* why);
+/// What is not in the arena. NULL is allowed.
+void tni_adaptive_free(tni_adaptive* adaptive);
 /// Takes over a state (its bodies, where the trees are not known) for steps of h.
 void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h);
-/// Bodies, and trees, as they are now.
-void tni_adaptive_place(const tni_adaptive* adaptive, double* body_q, double* body_u);
-/// Angles of joints that have moved since the last call, exactly, into z; bodies stand where they were placed.
-void tni_adaptive_follow(tni_adaptive* adaptive, const double* body_q);
+/// Bodies as they are now, and how well joints fit; angles of joints that have moved since the last call, into z.
+tni_limbs_fit tni_adaptive_place(tni_adaptive* adaptive, double* body_q, double* body_u);
+/// Trees as they are now.
 void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced);
-/// One step from `time`. After a failure it must be loaded anew.
+/// One step from `time`. After a failure it must be loaded anew; TN_ERR_MEMORY: the footings want room.
 TN_NODISCARD tn_result tni_adaptive_step(tni_adaptive* adaptive, double time,
                                          const tni_outside* outside, tni_adaptive_report* report,
                                          tn_why* why);
@@ -138,6 +160,11 @@ void tni_figure_seat(tni_adaptive* adaptive, int tree, const tni_hybrid* hybrid)
 void tni_figure_push(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid);
 /// Marks all nodes at and above a limb that is pushed.
 void tni_figure_mark_pushed(tni_adaptive* adaptive, int tree, uint8_t mark);
+/// Accelerations of a tree's active joints by a hybrid body that has been moved to (q, v): there, or at the middle of the
+/// step. False: not positive definite.
+bool tni_figure_accelerate(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid);
+/// Where active joints would be at the middle of the step.
+void tni_figure_middle(tni_adaptive* adaptive, int tree);
 /// Forces of a joint where it is, into Q and K; moving: at its velocity, else at rest.
 void tni_figure_joint_force(tni_adaptive* adaptive, int limb, bool moving);
 /// Node n's joint as it stands.

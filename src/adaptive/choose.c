@@ -1,19 +1,21 @@
 // choose: which joints are simulated from now on (Redon et al. 2005, section 5; corrected and extended).
 //
-// At (q, v), instead of an ordinary step:
+// At (q, v), before an ordinary step:
 //  1. The body as if all its joints were free: coefficients of the nodes that are touched, and of those at and above
 //     what is pushed; all others are rigid, and known by what was kept of them (coefficients.h).
 //  2. Down from the root by a queue, the node with the largest metric of accelerations first: its joint's
 //     acceleration, the forces on its children, hence their metrics. So many nodes, or until what is left in the queue is
 //     small. Nothing below a node is looked at to know its metric.
 //  3. Those joints and the ones that were active before make up the transient body: its accelerations with all other
-//     joints held, exactly. v1 = v + h v'.
-//  4. Down again by a queue with the metric of velocities, as they will be when the next choice is made: the new set.
-//     Mixed: half of them so; the others one by one, by the velocity of the joint and the accelerations below it that
-//     nobody looked at.
+//     joints held, exactly.
+//  4. Down again by a queue with the metric of velocities, as these accelerations will have made them when the next
+//     choice is due: the new set. Mixed: half of them so; the others one by one, by the velocity of the joint and the
+//     accelerations below it that nobody looked at.
 //  5. Joints that are left out lose their velocity by the projection that keeps the momenta of all others.
-// Bounded (section 7.3 of the paper): accelerations of step 2 are taken as they are, velocities of joints left out are
-// dropped: then what is left out is all the error there is.
+// The paper takes 5 after the step's change of velocities; before it, the step itself is one as all others, and energy
+// is lost by 5 alone.
+// Bounded (section 7.3 of the paper): the step is made of the accelerations of 2 as they are, and velocities of joints
+// left out are dropped: then what is left out is all the error there is.
 #include "adaptive/adaptive.h"
 
 enum { FORCED = 1, LISTED = 2, POPPED = 4, QUEUED = 8, CHOSEN = 16, AGAIN = 32 };
@@ -52,11 +54,19 @@ static void swap(tni_heap* heap, int i, int j)
     heap->nodes[j] = n, heap->keys[j] = k;
 }
 
+static void empty(tni_heap* heap)
+{
+    heap->count = 0;
+    heap->sum = heap->most = 0;
+}
+
 static void queue(tni_heap* heap, int n, double key)
 {
     int i          = heap->count++;
     heap->nodes[i] = n;
     heap->keys[i]  = key >= 0 ? key : 0; // NaN, too: the step will fail for it
+    heap->sum += heap->keys[i];
+    heap->most = fmax(heap->most, heap->sum);
     for (; i > 0 && before(heap, i, (i - 1) / 2); i = (i - 1) / 2) swap(heap, i, (i - 1) / 2);
 }
 
@@ -64,6 +74,7 @@ static int pop(tni_heap* heap)
 {
     const int n = heap->nodes[0];
     heap->count--;
+    heap->sum -= heap->keys[0];
     heap->nodes[0] = heap->nodes[heap->count], heap->keys[0] = heap->keys[heap->count];
     for (int i = 0;;) {
         int best = i;
@@ -75,12 +86,16 @@ static int pop(tni_heap* heap)
     }
 }
 
-// What would be left out, in the order in which it lies there.
-static double left_in(const tni_heap* heap)
+// Whether more is left in the queue than may be left out (0: nothing may). The sum that is kept is exact enough to tell
+// most cases; near the bound they are added up.
+static bool leaves_more(tni_heap* heap, double bound)
 {
+    if (heap->count == 0 || bound <= 0) return heap->count > 0;
+    if (heap->sum > bound + 1e-9 * heap->most) return true;
     double sum = 0;
     for (int i = 0; i < heap->count; ++i) sum += heap->keys[i];
-    return sum;
+    heap->sum = sum;
+    return sum > bound;
 }
 
 // ---- 1. As if all joints were free ---------------------------------------------------------------
@@ -225,7 +240,8 @@ static void free_all(tni_adaptive* adaptive, int tree)
             if (c >= 0 && !(adaptive->parts[c].mark & LISTED))
                 evaluate(adaptive, c), figure->visits++;
         }
-        figure->good = assemble(adaptive, figure->list[i], true);
+        figure->good     = assemble(adaptive, figure->list[i], true);
+        figure->singular = !figure->good;
     }
     figure->visits += figure->touched_count + figure->list_count;
     tni_part* root = &adaptive->parts[adaptive->assembly->root[tree]];
@@ -272,7 +288,7 @@ static bool look_at(tni_adaptive* adaptive, tni_figure* figure, int n, tni_heap*
 static void descend(tni_adaptive* adaptive, int first, int last, int updates, double bound,
                     tni_heap* heap)
 {
-    heap->count = 0;
+    empty(heap);
     for (int t = first; t < last; ++t) {
         const int   root   = adaptive->assembly->root[t];
         tni_figure* figure = &adaptive->figures[t];
@@ -281,7 +297,7 @@ static void descend(tni_adaptive* adaptive, int first, int last, int updates, do
         else figure->good = look_at(adaptive, figure, root, heap); // it always moves
     }
     int looked = 0;
-    while (heap->count > 0 && looked < updates && (bound <= 0 || left_in(heap) > bound)) {
+    while (looked < updates && leaves_more(heap, bound)) {
         const int       n    = pop(heap);
         const tni_limb* limb = limb_of(adaptive, n);
         looked += counts(limb);
@@ -343,7 +359,7 @@ static void measure_speeds(tni_adaptive* adaptive, int tree)
     }
 }
 
-// Velocities v1, and as they will be at the next choice.
+// Velocities as they will be at the next choice. Bounded: as they are after this step.
 static void predict(tni_adaptive* adaptive, int tree)
 {
     const tni_figure* figure = &adaptive->figures[tree];
@@ -355,7 +371,7 @@ static void predict(tni_adaptive* adaptive, int tree)
         for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
             const double a         = bound && !(mark & POPPED) ? 0 : adaptive->qddot[k];
             adaptive->predicted[k] = adaptive->v[k] + tau * a;
-            adaptive->v[k] += adaptive->h * a;
+            if (bound) adaptive->v[k] = adaptive->predicted[k];
         }
     }
 }
@@ -363,13 +379,13 @@ static void predict(tni_adaptive* adaptive, int tree)
 static void accelerate_transient(tni_adaptive* adaptive, int tree)
 {
     tni_figure* figure = &adaptive->figures[tree];
+    tni_hybrid* next   = &figure->next;
     if (!figure->good) return;
     take_popped(adaptive, tree);
     list_transient(adaptive, tree);
-    tni_hybrid* next = &figure->next;
-    next->visits     = 0;
-    tni_hybrid_build(next, adaptive->active, adaptive->touched, adaptive->frames);
+    next->visits = 0;
     if (!adaptive->settings.bounded) {
+        tni_hybrid_build(next, adaptive->active, adaptive->touched, adaptive->frames);
         tni_hybrid_move(next, adaptive->q, adaptive->v);
         tni_figure_seat(adaptive, tree, next);
         tni_figure_push(adaptive, tree, next);
@@ -389,13 +405,13 @@ static int choose_closed(tni_adaptive* adaptive, int first, int last, int allowe
 {
     const tni_node* nodes = adaptive->assembly->nodes;
     int             taken = 0;
-    heap->count           = 0;
+    empty(heap);
     for (int t = first; t < last; ++t) {
         const int root = adaptive->assembly->root[t];
         if (adaptive->figures[t].good)
             queue(heap, root, adaptive->figures[t].scale * adaptive->parts[root].speed);
     }
-    while (heap->count > 0 && (bound <= 0 || left_in(heap) > bound)) {
+    while (leaves_more(heap, bound)) {
         const tni_node* node = &nodes[heap->nodes[0]];
         const tni_limb* limb = limb_of(adaptive, heap->nodes[0]);
         const bool      moves =
@@ -430,9 +446,10 @@ static double score(const tni_adaptive* adaptive, int n)
     return adaptive->weight[node->limb] * speed + tau * tau * below;
 }
 
-static void choose_singly(tni_adaptive* adaptive, int first, int last, int allowed, tni_heap* heap)
+static void choose_singly(tni_adaptive* adaptive, int first, int last, int allowed, double bound,
+                          tni_heap* heap)
 {
-    heap->count = 0;
+    empty(heap);
     for (int t = first; t < last; ++t) {
         const tni_figure* figure = &adaptive->figures[t];
         for (int i = 0; figure->good && i < figure->transient_count; ++i) {
@@ -442,7 +459,7 @@ static void choose_singly(tni_adaptive* adaptive, int first, int last, int allow
                 queue(heap, n, figure->scale * score(adaptive, n));
         }
     }
-    for (int taken = 0; taken < allowed && heap->count > 0; ++taken)
+    for (int taken = 0; taken < allowed && leaves_more(heap, bound); ++taken)
         adaptive->parts[pop(heap)].mark |= CHOSEN;
 }
 
@@ -493,7 +510,6 @@ static void hold(tni_adaptive* adaptive, int tree)
 {
     tni_figure* figure = &adaptive->figures[tree];
     if (!figure->good) return;
-    if (!adaptive->settings.bounded) tni_hybrid_move(&figure->next, adaptive->q, adaptive->v);
     take_choice(adaptive, tree);
     tni_figure_refresh(adaptive, tree, figure->list, figure->list_count);
     figure->now.visits = 0;
@@ -505,17 +521,19 @@ static void hold(tni_adaptive* adaptive, int tree)
     else
         figure->kinetic_loss =
             tni_hybrid_rigidify(&figure->next, &figure->now, adaptive->q, adaptive->v);
-    figure->good = figure->kinetic_loss < HUGE_VAL;
+    figure->good = figure->good && figure->kinetic_loss < HUGE_VAL;
 }
 
 // ---- All of it -----------------------------------------------------------------------------------
 
+// The square of what may be left out: where only one of the two is bounded, so is the other over the period.
 static double bound_of(const tni_adaptive* adaptive, bool velocity)
 {
     const tn_adaptive_settings* s     = &adaptive->settings;
-    const double                error = velocity ? s->velocity_error : s->acceleration_error;
     const double                tau   = s->period * adaptive->h;
-    double                      bound = error * error;
+    double                      error = velocity ? s->velocity_error : s->acceleration_error;
+    if (error <= 0) error = velocity ? s->acceleration_error * tau : s->velocity_error / tau;
+    double bound = error * error;
     if (s->pixel_error > 0) {
         const double pixels = s->pixel_error / tau * (velocity ? 1 : 2 / tau);
         bound               = bound > 0 ? fmin(bound, pixels * pixels) : pixels * pixels;
@@ -523,19 +541,28 @@ static double bound_of(const tni_adaptive* adaptive, bool velocity)
     return bound;
 }
 
+// Where there are fewer than could be, and few beside the depth of the tree.
 static bool mixes(const tni_adaptive* adaptive, int first, int last, int allowed)
 {
-    int depth = 0;
-    for (int t = first; t < last; ++t) depth += adaptive->figures[t].depth;
-    if (adaptive->settings.bounded) return false;
+    int depth = 0, joints = 0;
+    for (int t = first; t < last; ++t) {
+        depth += adaptive->figures[t].depth;
+        joints += adaptive->figures[t].joints;
+    }
+    if (adaptive->settings.bounded || allowed >= joints) return false;
     if (adaptive->settings.choice == TN_CHOICE_AUTO) return allowed < 1.4 * depth;
     return adaptive->settings.choice == TN_CHOICE_MIXED;
 }
 
+// The fixed choice looks at everything, once.
 static void free_nothing(tni_adaptive* adaptive, int tree)
 {
-    tni_figure* figure   = &adaptive->figures[tree];
+    tni_figure*     figure = &adaptive->figures[tree];
+    const tni_node* nodes  = adaptive->assembly->nodes;
+    const int       root   = adaptive->assembly->root[tree];
     figure->popped_count = figure->list_count = 0;
+    for (int n = root; n >= nodes[root].first; --n)
+        if (!is_leaf(&nodes[n])) figure->popped[figure->popped_count++] = n;
     for (int i = 0; i < figure->active_count; ++i)
         tni_figure_joint_force(adaptive, figure->active[i], true);
 }
@@ -582,6 +609,7 @@ void tni_choose(tni_adaptive* adaptive, int first, int last, int allowed, tni_he
     tni_each_tree(adaptive, first, last, accelerate_transient);
     const int core  = mixed ? (allowed + 1) / 2 : allowed;
     const int taken = choose_closed(adaptive, first, last, core, bound_of(adaptive, true), heap);
-    if (mixed) choose_singly(adaptive, first, last, allowed - taken, heap);
+    if (mixed)
+        choose_singly(adaptive, first, last, allowed - taken, bound_of(adaptive, true), heap);
     tni_each_tree(adaptive, first, last, hold);
 }

@@ -67,7 +67,8 @@ static void refresh_node(tni_adaptive* adaptive, int n)
     const tni_node* node_a = &nodes[node->a];
     if (!tni_join_factor(node, node_a, &nodes[node->b], &join, a->still.Phi, b->still.Phi,
                          part->factors, part->still.Phi)) {
-        adaptive->figures[limb->tree].good = false;
+        part->fresh = adaptive->figures[limb->tree].good = false;
+        adaptive->figures[limb->tree].singular           = true;
         return;
     }
     tni_join_still(node, node_a, &nodes[node->b], &join, part->factors, adaptive->Q + limb->v,
@@ -128,7 +129,46 @@ void tni_figure_push(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid)
         const tni_pushed_limb* pushed = pushed_at(adaptive, tree, i);
         if (pushed != NULL && pushed->pushed)
             tni_hybrid_push(hybrid, &pushed->seat, adaptive->force[pushed->limb]);
+        if (pushed == NULL || !pushed->resisted) continue;
+        const tni_seat*    seat    = &pushed->seat;
+        const tni_cluster* cluster = &hybrid->clusters[seat->cluster];
+        const tn_vec3      com =
+            tni_add(seat->way.r, tni_mul_t(&seat->way.E, adaptive->limbs->limbs[pushed->limb].com));
+        hybrid->resistances[hybrid->resistance_count++] =
+            (tni_resistance){seat->cluster, tni_mul_t(&cluster->world.E, com), pushed->I};
     }
+}
+
+// ---- Accelerations -------------------------------------------------------------------------------
+
+void tni_figure_middle(tni_adaptive* adaptive, int tree)
+{
+    const tni_figure* figure = &adaptive->figures[tree];
+    const double      half   = 0.5 * adaptive->h;
+    for (int i = 0; i < figure->active_count; ++i) {
+        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
+        double *        q = adaptive->middle_q + limb->q, *v = adaptive->middle_v + limb->v;
+        for (int k = 0; k < limb->freedoms; ++k)
+            v[k] = adaptive->v[limb->v + k] + half * adaptive->qddot[limb->v + k];
+        memcpy(q, adaptive->q + limb->q, sizeof *q * (size_t)tni_limb_numbers(limb));
+        tni_limb_advance(limb, half, v, q);
+    }
+}
+
+bool tni_figure_accelerate(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid)
+{
+    const double* K = adaptive->limbs->actuated ? adaptive->K : NULL;
+    tni_figure_push(adaptive, tree, hybrid);
+    bool good = tni_hybrid_accelerate(hybrid, adaptive->model->gravity, adaptive->q, adaptive->v,
+                                      adaptive->Q, K, adaptive->qddot);
+    for (int i = 0; good && adaptive->midpoint && i < TNI_MIDDLE_ROUNDS; ++i) {
+        tni_figure_middle(adaptive, tree);
+        tni_hybrid_move(hybrid, adaptive->middle_q, adaptive->middle_v);
+        tni_figure_push(adaptive, tree, hybrid);
+        good = tni_hybrid_accelerate(hybrid, adaptive->model->gravity, adaptive->middle_q,
+                                     adaptive->middle_v, adaptive->Q, K, adaptive->qddot);
+    }
+    return good;
 }
 
 void tni_figure_mark_pushed(tni_adaptive* adaptive, int tree, uint8_t mark)

@@ -277,6 +277,7 @@ static void move_free(const tni_hybrid* hybrid, tni_cluster* cluster, tni_mover*
 
 void tni_hybrid_move(tni_hybrid* hybrid, const double* q, const double* v)
 {
+    hybrid->resistance_count = 0;
     for (int i = 0; i < hybrid->count; ++i) {
         tni_cluster* cluster = &hybrid->clusters[i];
         tni_mover*   m       = &hybrid->work->movers[i];

@@ -44,15 +44,30 @@ typedef struct tni_seat {
     tni_shift way; ///< from the cluster's frame to the limb's
 } tni_seat;
 
+/// An articulated inertia: torque = A w + H v, force = H^T w + M v. A and M: xx, xy, xz, yy, yz,
+/// zz.
+typedef struct tni_articulated {
+    double A[6], H[9], M[6];
+} tni_articulated;
+
+/// What a stiff force from outside resists the acceleration of a point with, linearly implicit: added inertia there.
+typedef struct tni_resistance {
+    int             cluster;
+    tn_vec3         offset; ///< of the point, from the cluster's origin, world axes
+    tni_articulated I;      ///< about the point, world axes
+} tni_resistance;
+
 /// One tree with some joints held.
 typedef struct tni_hybrid {
     const tni_limbs*        limbs;
     const tni_assembly*     assembly;
     int                     tree;
     int                     count;
-    tni_cluster*            clusters; ///< room for all limbs of the tree
-    struct tni_hybrid_work* work;     ///< hybrid_parts.h
-    int                     visits;   ///< nodes that were visited since this was last set to 0
+    tni_cluster*            clusters;    ///< room for all limbs of the tree
+    struct tni_hybrid_work* work;        ///< hybrid_parts.h
+    tni_resistance*         resistances; ///< given room by the caller; tni_hybrid_move clears them
+    int                     resistance_count;
+    int                     visits; ///< nodes that were visited since this was last set to 0
 } tni_hybrid;
 
 TN_NODISCARD tn_result tni_hybrid_create(tni_arena* arena, const tni_limbs* limbs,

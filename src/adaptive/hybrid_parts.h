@@ -7,12 +7,6 @@
 
 #include "adaptive/hybrid.h"
 
-/// An articulated inertia: torque = A w + H v, force = H^T w + M v. A and M: xx, xy, xz, yy, yz,
-/// zz.
-typedef struct tni_articulated {
-    double A[6], H[9], M[6];
-} tni_articulated;
-
 /// How a cluster goes through the passes.
 typedef enum tni_path {
     TNI_PATH_ANY,
@@ -76,6 +70,8 @@ void tni_mover_rest(const tni_cluster* cluster, tni_mover* mover);
 /// their joints with
 ///     sum over clusters of S^T (I a + p) + K rate = Q
 /// False: not positive definite.
+/// Adds what stiff forces from outside resist with to I, and, with gravity, to p (where that is asked for).
+void tni_movers_stiffen(tni_hybrid* hybrid, const tn_vec3* gravity);
 bool tni_movers_reduce(tni_hybrid* hybrid, const double* Q, const double* K);
 void tni_movers_spread(tni_hybrid* hybrid, double* rate);
 

@@ -1,10 +1,21 @@
 // limb_force: springs, dampers, limits, friction and constant forces of a joint, on its own freedoms.
 //
-// The laws are those of force/actuation.c and joint/limit.c. They see two bodies only: the parent's, at rest,
-// with its frame of the joint at the origin, and the limb's. With J the soft rows of these (tni_soft), E = J S
-// their rates for each of the velocities v, and v' the acceleration asked for, the force at the end of h is
+// The laws are those of force/actuation.c and joint/limit.c. With rows of forces f, stiffness K and damping D (tni_soft),
+// their rates E v, and v' the acceleration asked for, the force at the end of h is
 //     f - (h K + D) E (v + h v')
 // so that    Q = E^T (f - (h K + D) E v)     and     h E^T (h K + D) E     is added inertia.
+//
+// Hinge, slider, universal: v are the rates of the scene's coordinates, E = 1, and these are springs side by side.
+//
+// Ball: said in limb axes, where E = 1 (reversed, in brackets: -1). With g the limb's quaternion, R its matrix, r that
+// of the rest, k and d the spring's and damper's:
+//     f        R^T force  (-force),  less k theta with exp(theta) = r^-1 g  (r g)
+//     h K + D  h k S(theta) + d,     S: tni_soft_torsion
+// The parent's z axis stands in the limb at p = (a, b, c). The swing between the two z axes grows by (b, -a, 0)/s . v
+// with s = |(a, b)|, whichever of them is the limb's; the twist by (a, b, 1 + c)/(1 + c) . v  (the negative of it).
+//
+// Any other joint: two bodies in a scene that is kept for it: the parent's, at rest, with its frame of the joint at the
+// origin, and the limb's.  E = J S.
 //
 // A hard end whose row C would be below zero at the end of h, g being its rate for each of v, is landed on:
 //     C + h g.(v + h v') = T,     T = 0, or 0.6 C where C < 0 already
@@ -12,20 +23,114 @@
 // is a millionth of the way. The end does not throw back, and what rests on it rests: C stays below zero by
 // next to nothing, so the end stays met until something pulls away. Landing on 0 from beyond would leave
 // the velocity of the way back, and the end would be met and lost by turns.
-//
-// A hinge or slider needs none of the views.
 #include "force/actuation.h"
 
 #include "adaptive/limbs.h"
+#include "force/soft.h"
 #include "math/elementary.h"
 
-static const double two_pi    = 6.283185307179586;
-static const double hard_over = 1e6; // a hard end's inertia over that of what it stops
-static const double stays     = 0.6; // of what is beyond a hard end, after a step
+static const double two_pi       = 6.283185307179586;
+static const double hard_over    = 1e6;  // a hard end's inertia over that of what it stops
+static const double stays        = 0.6;  // of what is beyond a hard end, after a step
+static const double opposite_max = 1e-9; // 1 + z1.z2 of axes that are opposite
 
 enum { FREEDOMS = TNI_LIMB_FREEDOMS };
 
-// ---- One coordinate -----------------------------------------------------------------------------
+// ---- Ends ---------------------------------------------------------------------------------------
+
+// A soft end that will be met. See soften_end in force/actuation.c.
+typedef struct met_end {
+    double k, d, push;
+} met_end;
+
+// Beyond it by e0 now, going outward at `rate`.
+static bool meets(const tn_limit* limit, double e0, double rate, double h, met_end* end)
+{
+    const bool   there = e0 > 0 || !(h > 0);
+    const double e     = e0 + h * rate;
+    end->k             = there ? limit->stiffness : limit->stiffness + limit->damping / h;
+    end->d             = there ? limit->damping : 0;
+    end->push          = end->k * e + end->d * rate;
+    return e > 0 && end->push > 0;
+}
+
+// The push of a hard end; ahead: where its row would be.
+static double landing_force(double k, double h, double C, double ahead)
+{
+    return -k / (h * h) * (ahead - (C < 0 ? stays * C : 0));
+}
+
+static double along(const double* a, const double* b, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; ++k) sum += a[k] * b[k];
+    return sum;
+}
+
+// The inertia of what is beyond the joint against a unit rate along g, by the velocities g/|g|^2.
+static double inertia_along(const tni_limb* limb, const double* q, const double* g)
+{
+    tni_six      S[FREEDOMS];
+    const double gg = along(g, g, limb->freedoms);
+    tni_limb_place(limb, q, NULL, S);
+    const tni_six m = tni_limb_motion(limb, S, g);
+    return gg > 0 ? tni_six_dot(m, tni_rigid_times(&limb->outboard, m)) / (gg * gg) : 0;
+}
+
+// A hard end whose row is C and changes by g.
+static void land(const tni_limb* limb, const double* q, const double* v, double h, double C,
+                 const double* g, double* Q, double* K)
+{
+    const int    d     = limb->freedoms;
+    const double ahead = C + h * along(g, v, d);
+    if (!(ahead < 0)) return;
+    const double k = hard_over * inertia_along(limb, q, g), f = landing_force(k, h, C, ahead);
+    for (int i = 0; i < d; ++i) {
+        Q[i] += g[i] * f;
+        for (int j = 0; j < d; ++j) K[i * d + j] += k * g[i] * g[j];
+    }
+}
+
+// ---- Dampers ------------------------------------------------------------------------------------
+
+static double damping_of(const tn_model* model, const tni_actuation* a, const double* v, int k)
+{
+    if (!(a->friction > 0)) return a->damping;
+    return a->damping + tni_friction_secant(&model->joints[a->joint], a, v, k);
+}
+
+// ---- Coordinates side by side --------------------------------------------------------------------
+
+// One of a joint, where it stands, moving at its own rate.
+typedef struct spring {
+    double f, stiffness, damping;
+} spring;
+
+static double angle_near(double angle, double near)
+{
+    return angle + two_pi * floor((near - angle) / two_pi + 0.5);
+}
+
+static void plain_end(const tn_limit* limit, double n, double e0, double v, double h, spring* s)
+{
+    met_end end;
+    if (!meets(limit, e0, n * v, h, &end)) return;
+    s->f -= end.k * e0 * n;
+    s->stiffness += end.k;
+    s->damping += end.d;
+}
+
+static spring spring_of(const tn_model* model, const tni_actuation* a, int k, double at,
+                        const double* v, double h)
+{
+    spring s = {.f         = a->force[k] - a->stiffness * (at - a->rest[k]),
+                .stiffness = a->stiffness,
+                .damping   = damping_of(model, a, v, k)};
+    if (k > 0 || !tni_has_soft_limit(&a->limit) || a->limit.lower > a->limit.upper) return s;
+    plain_end(&a->limit, 1, at - a->limit.upper, v[0], h, &s);
+    plain_end(&a->limit, -1, a->limit.lower - at, v[0], h, &s);
+    return s;
+}
 
 static bool is_plain(const tni_limb* limb)
 {
@@ -37,14 +142,7 @@ static double coordinate_of(const tni_limb* limb, const double* z, const double*
 {
     const double s = limb->reversed ? -1 : 1;
     if (limb->kind == TNI_LIMB_SLIDER) return s * q[6];
-    const double angle = 2 * tni_atan2(s * q[3], q[0]);
-    return angle + two_pi * floor((z[limb->coordinate] - angle) / two_pi + 0.5);
-}
-
-// The push of a hard end; ahead: where its row would be.
-static double landing_force(double k, double h, double C, double ahead)
-{
-    return -k / (h * h) * (ahead - (C < 0 ? stays * C : 0));
+    return angle_near(2 * tni_atan2(s * q[3], q[0]), z[limb->coordinate]);
 }
 
 static double outboard_along(const tni_limb* limb)
@@ -52,35 +150,14 @@ static double outboard_along(const tni_limb* limb)
     return limb->kind == TNI_LIMB_SLIDER ? limb->outboard.mass : limb->outboard.zz;
 }
 
-// A soft end on the side n, beyond which the coordinate is by e0. See soften_end in force/actuation.c.
-static void plain_end(const tn_limit* limit, double n, double e0, double v, double h, double* f,
-                      double* stiffness, double* damping)
-{
-    const bool   there = e0 > 0 || !(h > 0);
-    const double rate = n * v, e = e0 + h * rate;
-    const double k = there ? limit->stiffness : limit->stiffness + limit->damping / h;
-    const double d = there ? limit->damping : 0;
-    if (!(e > 0 && k * e + d * rate > 0)) return;
-    *f -= k * e0 * n;
-    *stiffness += k;
-    *damping += d;
-}
-
-static void plain_force(const tni_limbs* limbs, const tni_limb* limb, const double* z,
+static void plain_force(const tn_model* model, const tni_limb* limb, const double* z,
                         const double* q, const double* v, double h, double* Q, double* K)
 {
-    const tn_model* model = limbs->model;
-    const double    at    = coordinate_of(limb, z, q);
+    const double at = coordinate_of(limb, z, q);
     if (limb->actuation >= 0) {
-        const tni_actuation* a = &model->actuations[limb->actuation];
-        double D = a->damping + tni_friction_secant(&model->joints[limb->joint], a, v, 0);
-        double f = a->force[0] - a->stiffness * (at - a->rest[0]), stiffness = a->stiffness;
-        if (tni_has_soft_limit(&a->limit) && a->limit.lower <= a->limit.upper) {
-            plain_end(&a->limit, 1, at - a->limit.upper, v[0], h, &f, &stiffness, &D);
-            plain_end(&a->limit, -1, a->limit.lower - at, v[0], h, &f, &stiffness, &D);
-        }
-        const double resist = h * stiffness + D;
-        Q[0]                = f - resist * v[0];
+        const spring s      = spring_of(model, &model->actuations[limb->actuation], 0, at, v, h);
+        const double resist = h * s.stiffness + s.damping;
+        Q[0]                = s.f - resist * v[0];
         K[0]                = h * resist;
     }
     for (int i = 0; h > 0 && i < limb->limit_count; ++i) {
@@ -94,10 +171,170 @@ static void plain_force(const tni_limbs* limbs, const tni_limb* limb, const doub
     }
 }
 
+// ---- Universal ----------------------------------------------------------------------------------
+
+// With alpha about z1 and then beta about x2, half angles A and B, the quaternion from frame 1 to 2 is
+//     w = cos A cos B     x = cos A sin B     y = sin A sin B     z = sin A cos B
+// so two of these have each angle, up to a turn; of the pairs the larger one.
+static void universal_angles(const tni_limb* limb, const double* z, const double* q, double* at)
+{
+    const double s = limb->reversed ? -1 : 1, w = q[0], x = s * q[1], y = s * q[2], t = s * q[3];
+    const double A = w * w + t * t >= x * x + y * y ? tni_atan2(t, w) : tni_atan2(y, x);
+    const double B = w * w + x * x >= t * t + y * y ? tni_atan2(x, w) : tni_atan2(y, t);
+    at[0]          = angle_near(2 * A, z[0]);
+    at[1]          = angle_near(2 * B, z[1]);
+}
+
+// z: of the joint
+static void universal_force(const tn_model* model, const tni_limb* limb, const double* z,
+                            const double* q, const double* v, double h, double* Q, double* K)
+{
+    double at[2];
+    universal_angles(limb, z, q, at);
+    for (int k = 0; k < 2 && limb->actuation >= 0; ++k) {
+        const spring s      = spring_of(model, &model->actuations[limb->actuation], k, at[k], v, h);
+        const double resist = h * s.stiffness + s.damping;
+        Q[k]                = s.f - resist * v[k];
+        K[3 * k]            = h * resist;
+    }
+    for (int i = 0; h > 0 && i < limb->limit_count; ++i) {
+        const tni_limit* limit = &model->limits[limb->first_limit + i];
+        const double     g[2]  = {limit->kind == TNI_LIMIT_LOWER ? 1 : -1, 0};
+        land(limb, q, v, h, g[0] * (at[0] - limit->end), g, Q, K);
+    }
+}
+
+// ---- Ball ---------------------------------------------------------------------------------------
+
+// What a ball is pushed by, in limb axes: f - C v.
+typedef struct ball {
+    const tni_limb* limb;
+    tn_quat         g; ///< of the limb, w >= 0
+    tn_vec3         p; ///< the parent's z axis
+    tn_vec3         v, f;
+    tni_mat3        C;
+    double          h;
+} ball;
+
+static tn_quat upper_half(tn_quat g)
+{
+    return g.w < 0 ? (tn_quat){-g.w, -g.x, -g.y, -g.z} : g;
+}
+
+static ball ball_at(const tni_limb* limb, const double* q, const double* v, double h)
+{
+    const tn_quat g = upper_half((tn_quat){q[0], q[1], q[2], q[3]});
+    return (ball){.limb = limb,
+                  .g    = g,
+                  .p    = {2 * (g.x * g.z - g.w * g.y), 2 * (g.y * g.z + g.w * g.x),
+                           1 - 2 * (g.x * g.x + g.y * g.y)},
+                  .v    = tni_read3(v),
+                  .h    = h};
+}
+
+static bool is_zero(tn_vec3 a)
+{
+    return a.x == 0 && a.y == 0 && a.z == 0;
+}
+
+static void ball_spring(const tn_model* model, const tni_actuation* a, ball* b)
+{
+    const double  s = b->limb->reversed ? -1 : 1, rate[3] = {b->v.x, b->v.y, b->v.z};
+    const tn_vec3 rest = tni_read3(a->rest), force = tni_read3(a->force);
+    const double  D = damping_of(model, a, rate, 0);
+    if (!is_zero(force))
+        b->f = s < 0 ? tni_neg(force) : tni_rotate(tni_quat_conjugate(b->g), force);
+    if (a->stiffness != 0) {
+        tn_quat g = b->g;
+        if (!is_zero(rest)) g = tni_quat_mul(tni_quat_exp(tni_scale(-s, rest)), g);
+        const tn_vec3  theta = tni_quat_log(g);
+        const tni_mat3 S     = tni_soft_torsion(theta);
+        b->f                 = tni_add_scaled(b->f, -a->stiffness, theta);
+        for (int i = 0; i < 9; ++i) b->C.m[i] = b->h * a->stiffness * S.m[i];
+    }
+    for (int i = 0; i < 9; i += 4) b->C.m[i] += D;
+}
+
+// Twist of the joint, and the velocities that it grows with.
+static double twist_of(const ball* b, tn_vec3* grows)
+{
+    const double s = b->limb->reversed ? -1 : 1, n = 1 + b->p.z;
+    *grows = n > opposite_max ? tni_scale(s / n, tni_vec3(b->p.x, b->p.y, n)) : tni_vec3(0, 0, 0);
+    return s * 2 * tni_atan2(b->g.z, b->g.w);
+}
+
+// A soft end, e0 beyond which it is along n. Returns the push expected.
+static double ball_end(const tn_limit* limit, tn_vec3 n, double e0, ball* b)
+{
+    met_end end;
+    if (!meets(limit, e0, tni_dot(n, b->v), b->h, &end)) return 0;
+    b->f = tni_add_scaled(b->f, -end.k * e0, n);
+    tni_soft_outer(b->h * end.k + end.d, n, &b->C);
+    return end.push;
+}
+
+static void ball_cone(const tn_limit* limit, ball* b)
+{
+    const tn_vec3 p = b->p, z2 = b->limb->reversed ? p : tni_vec3(0, 0, 1);
+    const double  s = sqrt(p.x * p.x + p.y * p.y), c = p.z;
+    const tn_vec3 n    = s > 1e-12 ? tni_vec3(p.y / s, -p.x / s, 0) : tni_vec3(0, 0, 0);
+    const double  push = ball_end(limit, n, tni_atan2(s, c) - limit->cone, b);
+    if (push > 0 && c > 0 && s > 1e-3) // see soften_ball_limit in force/actuation.c
+        tni_soft_outer(b->h * push * c / s, tni_cross(z2, n), &b->C);
+}
+
+static void ball_soft_ends(const tn_limit* limit, ball* b)
+{
+    if (!isnan(limit->cone)) ball_cone(limit, b);
+    if (limit->twist_lower > limit->twist_upper) return;
+    tn_vec3      n;
+    const double twist = twist_of(b, &n);
+    (void)ball_end(limit, n, twist - limit->twist_upper, b);
+    (void)ball_end(limit, tni_neg(n), limit->twist_lower - twist, b);
+}
+
+// A hard end as joint/limit.c has it.
+static double ball_hard_end(const tni_limit* limit, const ball* b, double* g)
+{
+    tn_vec3 n;
+    if (limit->kind == TNI_LIMIT_CONE) {
+        double s, c;
+        tni_sincos(limit->end, &s, &c);
+        tni_write3(g, tni_vec3(-b->p.y / s, b->p.x / s, 0));
+        return (b->p.z - c) / s;
+    }
+    const double s = limit->kind == TNI_LIMIT_TWIST_LOWER ? 1 : -1, twist = twist_of(b, &n);
+    tni_write3(g, tni_scale(s, n));
+    return s * (twist - limit->end);
+}
+
+static void ball_force(const tn_model* model, const tni_limb* limb, const double* q,
+                       const double* v, double h, double* Q, double* K)
+{
+    ball b = ball_at(limb, q, v, h);
+    if (limb->actuation >= 0) {
+        const tni_actuation* a = &model->actuations[limb->actuation];
+        ball_spring(model, a, &b);
+        if (tni_has_soft_limit(&a->limit)) ball_soft_ends(&a->limit, &b);
+        tni_write3(Q, tni_sub(b.f, tni_mul(&b.C, b.v)));
+        for (int i = 0; i < 9; ++i) K[i] = h * b.C.m[i];
+    }
+    for (int i = 0; h > 0 && i < limb->limit_count; ++i) {
+        double       g[3];
+        const double C = ball_hard_end(&model->limits[limb->first_limit + i], &b, g);
+        land(limb, q, v, h, C, g, Q, K);
+    }
+}
+
 // ---- Any joint ----------------------------------------------------------------------------------
 
+static bool has_closed_form(const tni_limb* limb)
+{
+    return is_plain(limb) || limb->kind == TNI_LIMB_UNIVERSAL || limb->kind == TNI_LIMB_BALL;
+}
+
 // The two bodies of a joint and nothing else.
-typedef struct scene {
+struct tni_limb_scene {
     tn_model      model;
     tni_body      bodies[2];
     tni_joint     joint;
@@ -106,7 +343,8 @@ typedef struct scene {
     double        u[6];              ///< of the limb's body
     tni_six       columns[FREEDOMS]; ///< S as velocities of its centre of mass, w and v
     int           side;              ///< the limb's
-} scene;
+};
+typedef struct tni_limb_scene scene;
 
 // The parent's body, which is at rest, seen from its frame of the joint.
 static tni_view parent_view(const tni_limbs* limbs, const tni_limb* limb, int body)
@@ -144,8 +382,7 @@ static void set_limb(const tni_limb* limb, const double* q, const double* v, sce
     tni_write3(s->u + 3, m.w);
 }
 
-static void set_scene(const tni_limbs* limbs, const tni_limb* limb, const double* q,
-                      const double* v, scene* s)
+static void start_scene(const tni_limbs* limbs, const tni_limb* limb, scene* s)
 {
     const tn_model*  model = limbs->model;
     const tni_joint* joint = &model->joints[limb->joint];
@@ -161,7 +398,23 @@ static void set_scene(const tni_limbs* limbs, const tni_limb* limb, const double
     if (limb->actuation >= 0) s->actuation = model->actuations[limb->actuation];
     s->actuation.joint    = 0;
     s->views[1 - s->side] = parent_view(limbs, limb, limb->reversed ? joint->body2 : joint->body1);
-    set_limb(limb, q, v, s);
+}
+
+tn_result tni_limb_scenes_create(tni_arena* arena, tni_limbs* limbs)
+{
+    int count = 0;
+    for (int i = 0; i < limbs->count; ++i) {
+        tni_limb* limb = &limbs->limbs[i];
+        limb->scene    = -1;
+        if ((limb->actuation >= 0 || limb->limit_count > 0) && !has_closed_form(limb))
+            limb->scene = count++;
+    }
+    limbs->scenes = TNI_TAKE(arena, scene, count);
+    if (arena->failed) return TN_ERR_MEMORY;
+    for (int i = 0; i < limbs->count; ++i)
+        if (limbs->limbs[i].scene >= 0)
+            start_scene(limbs, &limbs->limbs[i], &limbs->scenes[limbs->limbs[i].scene]);
+    return TN_OK;
 }
 
 // The rate of a row (v then w, as u of a body) for each velocity of the limb.
@@ -170,13 +423,6 @@ static void rates_of(const tni_limb* limb, const scene* s, const double* J, doub
     for (int k = 0; k < limb->freedoms; ++k)
         rate[k] =
             tni_dot(tni_read3(J), s->columns[k].v) + tni_dot(tni_read3(J + 3), s->columns[k].w);
-}
-
-static double along(const double* a, const double* b, int n)
-{
-    double sum = 0;
-    for (int k = 0; k < n; ++k) sum += a[k] * b[k];
-    return sum;
 }
 
 static void add_soft(const tni_limb* limb, const scene* s, double time, const double* z,
@@ -202,53 +448,42 @@ static void add_soft(const tni_limb* limb, const scene* s, double time, const do
     }
 }
 
-// The inertia of what is beyond the joint against a unit rate along g, by the velocities g/|g|^2.
-static double inertia_along(const tni_limb* limb, const double* q, const double* g)
-{
-    tni_six      S[FREEDOMS];
-    const double gg = along(g, g, limb->freedoms);
-    tni_limb_place(limb, q, NULL, S);
-    const tni_six m = tni_limb_motion(limb, S, g);
-    return gg > 0 ? tni_six_dot(m, tni_rigid_times(&limb->outboard, m)) / (gg * gg) : 0;
-}
-
 static void add_end(const tni_limb* limb, const scene* s, tni_limit limit, const double* z,
                     const double* q, const double* v, double h, double* Q, double* K)
 {
-    double    J[6], g[FREEDOMS];
-    const int d         = limb->freedoms;
+    double J[6], g[FREEDOMS];
     limit.joint         = 0;
     const tni_row row   = tni_limit_row(&s->model, &limit, s->views, z);
     const bool    first = s->side == 0;
     tni_push_row(&s->bodies[s->side], &s->views[s->side], first ? s->joint.p1 : s->joint.p2,
                  first ? &s->joint.F1 : &s->joint.F2, &row.push[s->side], J);
     rates_of(limb, s, J, g);
-    const double ahead = row.C + h * along(g, v, d);
-    if (!(ahead < 0)) return;
-    const double k = hard_over * inertia_along(limb, q, g), f = landing_force(k, h, row.C, ahead);
-    for (int i = 0; i < d; ++i) {
-        Q[i] += g[i] * f;
-        for (int j = 0; j < d; ++j) K[i * d + j] += k * g[i] * g[j];
-    }
+    land(limb, q, v, h, row.C, g, Q, K);
+}
+
+static void any_force(const tni_limbs* limbs, const tni_limb* limb, double time, const double* z,
+                      const double* q, const double* v, double h, double* Q, double* K)
+{
+    scene* s = &limbs->scenes[limb->scene];
+    set_limb(limb, q, v, s);
+    if (limb->actuation >= 0) add_soft(limb, s, time, z, v, h, Q, K);
+    for (int i = 0; h > 0 && i < limb->limit_count; ++i)
+        add_end(limb, s, limbs->model->limits[limb->first_limit + i], z, q, v, h, Q, K);
 }
 
 bool tni_limb_force(const tni_limbs* limbs, int index, double time, const double* z,
                     const double* q, const double* v, double h, double* Q, double* K)
 {
-    const tni_limb* limb = &limbs->limbs[index];
-    const int       d    = limb->freedoms;
+    const tni_limb* limb  = &limbs->limbs[index];
+    const tn_model* model = limbs->model;
+    const int       d     = limb->freedoms;
     for (int k = 0; k < d; ++k) Q[k] = 0;
     for (int k = 0; k < d * d; ++k) K[k] = 0;
     if (limb->actuation < 0 && !(h > 0 && limb->limit_count > 0)) return false;
-    if (is_plain(limb)) {
-        plain_force(limbs, limb, z, q, v, h, Q, K);
-        return true;
-    }
-    scene         s   = {.side = 0};
-    const double* own = z + limbs->model->joints[limb->joint].coordinate_start;
-    set_scene(limbs, limb, q, v, &s);
-    if (limb->actuation >= 0) add_soft(limb, &s, time, own, v, h, Q, K);
-    for (int i = 0; h > 0 && i < limb->limit_count; ++i)
-        add_end(limb, &s, limbs->model->limits[limb->first_limit + i], own, q, v, h, Q, K);
+    const double* own = z + model->joints[limb->joint].coordinate_start;
+    if (is_plain(limb)) plain_force(model, limb, z, q, v, h, Q, K);
+    else if (limb->kind == TNI_LIMB_UNIVERSAL) universal_force(model, limb, own, q, v, h, Q, K);
+    else if (limb->kind == TNI_LIMB_BALL) ball_force(model, limb, q, v, h, Q, K);
+    else any_force(limbs, limb, time, own, q, v, h, Q, K);
     return true;
 }

@@ -331,7 +331,7 @@ void tni_limb_settle(const tni_limb* limb, double* q)
     case TNI_LIMB_PLANE: q[6] = 0; break;
     case TNI_LIMB_UNIVERSAL:
         q[4] = q[5] = q[6] = 0;
-        for (int i = 0; i < 3; ++i) // each squares the error; the last finds nothing left
+        for (int i = 0; i < 12; ++i) // each squares the error; the last finds nothing left
             write_quat(q, nearest_universal(read_quat(q), limb->reversed));
         break;
     case TNI_LIMB_DISTANCE: nearest_distance(limb, q); break;

@@ -17,6 +17,11 @@ typedef struct pose {
     tn_vec3 x, v, w;
 } pose;
 
+static double near(double angle, double earlier)
+{
+    return angle + two_pi * floor((earlier - angle) / two_pi + 0.5);
+}
+
 static tn_quat about_z(double angle)
 {
     tn_quat q = {1, 0, 0, 0};
@@ -134,7 +139,7 @@ static void write_pose(const tni_body* body, const pose* at, double* q, double* 
     if (body->kind == TN_BODY_PLANAR) {
         const double angle = 2 * tni_atan2(at->o.z, at->o.w);
         q[0] = at->x.x, q[1] = at->x.y;
-        q[2] = angle + two_pi * floor((q[2] - angle) / two_pi + 0.5);
+        q[2] = near(angle, q[2]);
         u[0] = at->v.x, u[1] = at->v.y, u[2] = at->w.z;
         return;
     }
@@ -144,45 +149,68 @@ static void write_pose(const tni_body* body, const pose* at, double* q, double* 
     tni_write3(u + 3, at->w);
 }
 
-// The parent's body stands already where it belongs.
-void tni_limbs_write(const tni_limbs* limbs, const double* q, const double* v, double* body_q,
-                     double* body_u)
-{
-    for (int i = 0; i < limbs->count; ++i) {
-        const tni_limb* limb   = &limbs->limbs[i];
-        const pose      parent = pose_of(limbs->model, parent_body(limbs, limb), body_q, body_u);
-        const pose      to     = pose_by(limb, &parent, q + limb->q, v + limb->v);
-        write_pose(&limbs->model->bodies[limb->body], &to, body_q, body_u);
-    }
-}
-
 static double largest(tn_vec3 a, tn_vec3 b)
 {
     return fmax(tni_max_abs(a), tni_max_abs(b));
 }
 
-double tni_limbs_error(const tni_limbs* limbs, const double* q, const double* v,
-                       const double* body_q, const double* body_u, double* rate, int* worst)
+// How far a limb is from where its joint wants it, and from how it should move.
+static double error_of(const tni_limb* limb, const pose* body, const pose* parent, const double* q,
+                       const double* v, double* rate)
 {
-    double error = 0;
-    *rate = 0, *worst = -1;
-    for (int i = 0; i < limbs->count; ++i) {
-        const tni_limb* limb = &limbs->limbs[i];
-        if (limb->joint < 0) continue;
-        const double* own  = q + limb->q;
-        const pose    body = pose_of(limbs->model, limb->body, body_q, body_u),
-                   parent  = pose_of(limbs->model, parent_body(limbs, limb), body_q, body_u);
-        double        is[7];
-        const tni_six m    = relative_to(limb, &body, &parent, is),
-                      goal = motion_of(limb, own, v + limb->v);
-        const tn_quat off  = tni_quat_mul((tn_quat){own[0], -own[1], -own[2], -own[3]},
-                                          (tn_quat){is[0], is[1], is[2], is[3]});
-        const double  e    = largest(tni_sub(tni_read3(is + 4), tni_read3(own + 4)),
-                                     tni_vec3(2 * off.x, 2 * off.y, 2 * off.z));
-        if (e > error) error = e, *worst = i;
-        *rate = fmax(*rate, largest(tni_sub(m.w, goal.w), tni_sub(m.v, goal.v)));
+    double        is[7];
+    const tni_six m = relative_to(limb, body, parent, is), goal = motion_of(limb, q, v);
+    const tn_quat off =
+        tni_quat_mul((tn_quat){q[0], -q[1], -q[2], -q[3]}, (tn_quat){is[0], is[1], is[2], is[3]});
+    *rate = fmax(*rate, largest(tni_sub(m.w, goal.w), tni_sub(m.v, goal.v)));
+    return largest(tni_sub(tni_read3(is + 4), tni_read3(q + 4)),
+                   tni_vec3(2 * off.x, 2 * off.y, 2 * off.z));
+}
+
+// The parent's body stands already where it belongs.
+static void place_some(const tni_limbs* limbs, int first, int last, const double* q,
+                       const double* v, double* body_q, double* body_u, tni_limbs_fit* fit)
+{
+    for (int i = first; i < last; ++i) {
+        const tni_limb* limb   = &limbs->limbs[i];
+        const pose      parent = pose_of(limbs->model, parent_body(limbs, limb), body_q, body_u);
+        const pose      to     = pose_by(limb, &parent, q + limb->q, v + limb->v);
+        write_pose(&limbs->model->bodies[limb->body], &to, body_q, body_u);
+        if (fit == NULL || limb->joint < 0) continue;
+        const double e = error_of(limb, &to, &parent, q + limb->q, v + limb->v, &fit->rate);
+        if (e > fit->error) fit->error = e, fit->worst = i;
     }
-    return error;
+}
+
+void tni_limbs_write(const tni_limbs* limbs, const double* q, const double* v, double* body_q,
+                     double* body_u)
+{
+    place_some(limbs, 0, limbs->count, q, v, body_q, body_u, NULL);
+}
+
+tni_limbs_fit tni_limbs_place(const tni_limbs* limbs, int tree, const double* q, const double* v,
+                              double* body_q, double* body_u)
+{
+    tni_limbs_fit fit = {.worst = -1};
+    place_some(limbs, limbs->first[tree], limbs->first[tree + 1], q, v, body_q, body_u, &fit);
+    return fit;
+}
+
+// All but universal joints turn about z alone. Those: E = Rz(a) Rx(b), as a quaternion
+// (ca cb, ca sb, sa sb, sa cb) of half the angles; reversed, q is the inverse of that.
+void tni_limb_follow(const tni_limb* limb, const double* q, double* z)
+{
+    const double s = limb->reversed ? -1 : 1;
+    if (limb->angle < 0) return;
+    if (limb->kind != TNI_LIMB_UNIVERSAL) {
+        z[limb->coordinate] = near(2 * tni_atan2(s * q[3], q[0]), z[limb->coordinate]);
+        return;
+    }
+    const double x = s * q[1], y = s * q[2], zz = s * q[3], c = q[0] * q[0] + zz * zz;
+    const double a = q[0] * zz + x * y, ca = q[0] * q[0] + x * x; // halves of sin a, 1 + cos a
+    z[limb->coordinate] = near(tni_atan2(2 * a, 2 * ca - 1), z[limb->coordinate]);
+    z[limb->coordinate + 1] =
+        near(tni_atan2(2 * (q[0] * x + y * zz), 2 * c - 1), z[limb->coordinate + 1]);
 }
 
 void tni_limb_view(const tni_limbs* limbs, int index, const tni_shift* world, tni_six motion,

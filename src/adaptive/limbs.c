@@ -546,6 +546,7 @@ tn_result tni_limbs_create(tni_arena* arena, const tn_model* model, tni_limbs** 
     builder   b     = {.model = model};
     result          = build(&b, arena, &spare, why);
     tni_arena_free(&spare);
+    if (result == TN_OK) result = tni_limb_scenes_create(arena, b.limbs);
     if (result == TN_OK) *limbs = b.limbs;
     return result;
 }

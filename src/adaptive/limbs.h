@@ -48,6 +48,7 @@ typedef struct tni_limb {
     int           q, v, k;   ///< where its configuration, velocities and added inertia begin
     int           actuation; ///< of the model, -1: none
     int           first_limit, limit_count; ///< hard ends, in the model's list
+    int           scene;                    ///< of its joint alone, for its forces; -1: none
     int           angle;      ///< v[angle] is the rate of an angle of the scene; -1: none
     int           coordinate; ///< which: among all joints' coordinates (state z)
     double        angle_sign; ///< +1 or -1
@@ -65,31 +66,45 @@ typedef struct tni_limb {
         reach; ///< along it and what is beyond it, stretched out, to the farthest centre of mass [m]
 } tni_limb;
 
+/// Numbers of its configuration.
+TNI_INLINE int tni_limb_numbers(const tni_limb* limb)
+{
+    return limb->kind == TNI_LIMB_DISTANCE ? 11 : 7;
+}
+
 /// Articulated bodies: limbs of a tree follow each other, parents first.
 typedef struct tni_limbs {
-    const tn_model* model;
-    int             count, tree_count;
-    tni_limb*       limbs;
-    int*            first;   ///< limb of each tree; first[tree_count] = count
-    int*            of_body; ///< limb of each body; -1: it cannot be pushed
-    int             q_count, v_count, k_count;
-    bool            actuated; ///< some joint has a force of its own
+    const tn_model*        model;
+    int                    count, tree_count;
+    tni_limb*              limbs;
+    int*                   first;   ///< limb of each tree; first[tree_count] = count
+    int*                   of_body; ///< limb of each body; -1: it cannot be pushed
+    int                    q_count, v_count, k_count;
+    bool                   actuated; ///< some joint has a force of its own
+    struct tni_limb_scene* scenes;   ///< limb_force.c
 } tni_limbs;
 
 /// Refuses what is no tree of rigid or planar bodies in joints that say where they are: *why names it.
 TN_NODISCARD tn_result tni_limbs_create(tni_arena* arena, const tn_model* model, tni_limbs** limbs,
                                         tn_why* why);
+/// limb_force.c, part of creation.
+TN_NODISCARD tn_result tni_limb_scenes_create(tni_arena* arena, tni_limbs* limbs);
 /// Configurations and velocities of all limbs, from where bodies are (the nearest that joints allow).
 void tni_limbs_read(const tni_limbs* limbs, const double* body_q, const double* body_u, double* q,
                     double* v);
-/// Bodies, placed by them. What cannot be pushed is left as it is.
+/// How far bodies are from where joints want them: the largest error [m or rad], the limb that has it (-1: none), and
+/// that of velocities.
+typedef struct tni_limbs_fit {
+    double error, rate;
+    int    worst;
+} tni_limbs_fit;
+/// Bodies, placed by them. What cannot be pushed is left as it is. tni_limbs_place: those of a tree, measured, too.
 void tni_limbs_write(const tni_limbs* limbs, const double* q, const double* v, double* body_q,
                      double* body_u);
-
-/// How far bodies are from where the joints want them, as placed: the largest error [m or rad] and the limb that
-/// has it (-1: none), and of velocities.
-double tni_limbs_error(const tni_limbs* limbs, const double* q, const double* v,
-                       const double* body_q, const double* body_u, double* rate, int* worst);
+tni_limbs_fit tni_limbs_place(const tni_limbs* limbs, int tree, const double* q, const double* v,
+                              double* body_q, double* body_u);
+/// The angles of a limb's joint among all joints' coordinates z, near those that are there.
+void tni_limb_follow(const tni_limb* limb, const double* q, double* z);
 
 /// From the parent's frame (the world's) to the limb's, and S, `freedoms` columns, limb coordinates.
 /// q, v here and below: of the limb itself. X, S: NULL if not wanted.
@@ -104,7 +119,7 @@ void tni_limb_settle(const tni_limb* limb, double* q);
 void tni_limb_advance(const tni_limb* limb, double h, const double* v, double* q);
 /// Forces of the joint itself on its freedoms, linearly implicit over h: Q at (q, v), and K, freedoms x
 /// freedoms, added inertia: S^T f + K v' = Q. h = 0: explicit, K = 0, hard ends left out. z: all joints'
-/// coordinates a moment ago (state z). False: there are none, Q and K are zero.
+/// coordinates a moment ago (state z). False: there are none, Q and K are zero. One caller a limb at a time.
 bool tni_limb_force(const tni_limbs* limbs, int limb, double time, const double* z, const double* q,
                     const double* v, double h, double* Q, double* K);
 /// The body of a limb as it stands; world: from the world to the limb's frame; motion: of the limb, in its

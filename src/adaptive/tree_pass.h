@@ -27,9 +27,9 @@ typedef struct tni_tree_state {
 
 /// qddot of active joints of trees first .. last - 1, by work shared as host->each offers (host
 /// NULL: nobody helps). Calls for different trees may run at the same time. visits: nodes visited,
-/// added to: touched ones, the rigid front, and below it those on the way to a force. False: not
-/// positive definite. Joints that are held in touched nodes cost accuracy where they tie light limbs
-/// to heavy ones, or the world: at worst 2e-9 instead of 3e-11 of the largest acceleration.
+/// added to: touched ones, the rigid front, below it those on the way to a force. False: not
+/// positive definite. Joints that are held in touched nodes cost accuracy where they tie light
+/// limbs to heavy ones, or the world: at worst 2e-9 instead of 3e-11 of the largest acceleration.
 bool tni_tree_accelerate(tni_tree_pass* pass, const tn_host* host, int first, int last,
                          const tni_tree_state* at, double* qddot, int* visits);
 /// The force through a joint on its limb, limb coordinates, of the last pass: of active joints and

@@ -2,19 +2,6 @@
 
 #include "math/elementary.h"
 
-tn_quat tni_quat_mul(tn_quat a, tn_quat b)
-{
-    return (tn_quat){a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-                     a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-                     a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-                     a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
-}
-
-tn_quat tni_quat_conjugate(tn_quat a)
-{
-    return (tn_quat){a.w, -a.x, -a.y, -a.z};
-}
-
 tn_quat tni_quat_normalised(tn_quat a)
 {
     const double s = 1 / sqrt(a.w * a.w + a.x * a.x + a.y * a.y + a.z * a.z);
@@ -57,16 +44,6 @@ tn_vec3 tni_quat_log(tn_quat q)
     return tni_scale(2 * tni_atan2(n, q.w) / n, v);
 }
 
-tni_mat3 tni_quat_matrix(tn_quat q)
-{
-    const double xx = q.x * q.x, yy = q.y * q.y, zz = q.z * q.z, xy = q.x * q.y, xz = q.x * q.z,
-                 yz = q.y * q.z;
-    const double wx = q.w * q.x, wy = q.w * q.y, wz = q.w * q.z;
-    return (tni_mat3){{1 - 2 * (yy + zz), 2 * (xy - wz), 2 * (xz + wy), 2 * (xy + wz),
-                       1 - 2 * (xx + zz), 2 * (yz - wx), 2 * (xz - wy), 2 * (yz + wx),
-                       1 - 2 * (xx + yy)}};
-}
-
 // Shepperd: divide by the largest of the four.
 tn_quat tni_matrix_quat(const tni_mat3* R)
 {
@@ -82,12 +59,6 @@ tn_quat tni_matrix_quat(const tni_mat3* R)
     else q = (tn_quat){m[3] - m[1], m[2] + m[6], m[5] + m[7], 1 + m[8] - m[0] - m[4]};
     q = tni_quat_normalised(q);
     return q.w < 0 ? (tn_quat){-q.w, -q.x, -q.y, -q.z} : q;
-}
-
-tn_vec3 tni_rotate(tn_quat q, tn_vec3 v)
-{
-    const tni_mat3 R = tni_quat_matrix(q);
-    return tni_mul(&R, v);
 }
 
 tn_vec3 tni_left_jacobian_inverse(tn_vec3 theta, tn_vec3 w)

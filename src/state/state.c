@@ -57,6 +57,7 @@ void tn_state_copy(tn_state* to, const tn_state* from)
     to->memory.two    = from->memory.two;
     to->pressed.count = from->pressed.count;
     to->reduced.known = from->reduced.known;
+    to->reduced.kept  = from->reduced.kept;
     to->reduced.step  = from->reduced.step;
     memcpy(to->outside.handles, from->outside.handles, sizeof to->outside.handles);
     to->outside.camera_given = from->outside.camera_given;
@@ -142,6 +143,7 @@ void tn_state_reset(tn_state* state)
     tni_state_forget(state);
     memset(state->outside.handles, 0, sizeof state->outside.handles);
     state->outside.camera_given = false;
+    state->reduced.kept         = false;
     memset(state + 1, 0, state->bytes - sizeof *state);
     for (int i = 0; i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];

@@ -45,6 +45,7 @@ enum { TNI_LIMB_NUMBERS = 11, TNI_LIMB_FREEDOMS = 6 };
 /// Trees in joint coordinates, and which joints are simulated, as the adaptive method left them.
 typedef struct tni_reduced {
     bool    known; ///< else bodies were moved by others since
+    bool    kept;  ///< trees are there that were left, and some may still be as they were
     int     step;  ///< how many were taken since it became known
     double *q,
         *v; ///< TNI_LIMB_NUMBERS, TNI_LIMB_FREEDOMS for each body that can be pushed, at most

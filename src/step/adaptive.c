@@ -4,16 +4,13 @@
 // With a budget, the number of joints follows the time that steps take: this alone depends on the clock.
 #include "step/stepper.h"
 
+#include "model/settings.h"
+
 tn_result tni_adaptive_method_create(tn_stepper* s, tn_why* why)
 {
-    const tn_model* model = s->model;
-    if (model->shape_count > 1)
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "body '%s': method adaptive has no contacts; methods impulse and multiplier do "
-            "(shapes that are only seen: \"collide\": false)",
-            model->bodies[model->shapes[0].body > 0 ? model->shapes[0].body : model->shapes[1].body]
-                .name);
+    const tn_model* model   = s->model;
+    const tn_result checked = tni_settings_check(&s->settings, why);
+    if (checked != TN_OK) return checked;
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST)
         return tni_fail(why, TN_ERR_UNSUPPORTED,
                         "setting 'multiplier.dynamics': method adaptive knows f = m a only");
@@ -36,7 +33,8 @@ static void keep_budget(tn_stepper* s, double seconds)
     const double mean   = a->spent / a->spent_steps;
     const double factor = fmin(fmax(0.9 * budget / mean, 0.5), 2);
     const double goal   = floor(factor * a->allowed);
-    a->allowed          = goal < 1 ? 1 : goal > a->limbs->count ? a->limbs->count : (int)goal;
+    const int    most   = a->settings.active > 0 ? a->settings.active : a->limbs->count;
+    a->allowed          = goal < 1 ? 1 : goal > most ? most : (int)goal;
     a->spent            = 0;
     a->spent_steps      = 0;
 }
@@ -47,23 +45,44 @@ static void note(const tni_adaptive_report* one, tn_step_report* report)
     report->visit_count += one->visits;
     report->choice_count += one->choices;
     report->kinetic_loss += one->kinetic_loss;
-    report->left_out = one->left_out;
+    report->left_out        = one->left_out;
+    report->complementarity = one->complementarity;
+    report->impact_count    = one->hits;
+}
+
+// What touches at the end, with the forces of the last step. False: no room.
+static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
+{
+    static const double lands = 1e-5; // what is as near as this is in contact
+    tni_auxiliary*      a     = &s->system->auxiliary;
+    const tni_footings* fs    = s->adaptive->footings;
+    int                 k     = 0;
+    if (!tni_stops_find(a, s->system->views, s->next.z, lands)) return false;
+    report->contact_count = 0;
+    for (int i = 0; i < a->stop_count; ++i) {
+        tni_stop* stop = &a->stops[i];
+        report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
+        while (k < fs->count && fs->footings[k].touch.id < stop->id) ++k;
+        const bool known = k < fs->count && fs->footings[k].touch.id == stop->id;
+        for (int r = 0; r < stop->row_count; ++r)
+            stop->force[r] = known && r < fs->footings[k].rows ? fs->footings[k].f[r] / h : 0;
+    }
+    return true;
 }
 
 // Bodies against the joints' own coordinates: all there is to be seen, and far cheaper than all rows.
-static void measure(tn_stepper* s, tn_step_report* report)
+static void note_fit(tn_stepper* s, const tni_limbs_fit* fit, tn_step_report* report)
 {
-    const tni_adaptive* a = s->adaptive;
-    int                 worst;
+    const tni_limbs* limbs = s->adaptive->limbs;
     if (s->has_stops) {
         tni_measure_errors(s, report);
         return;
     }
-    report->joint_error = tni_limbs_error(a->limbs, a->q, a->v, s->next.q, s->next.u,
-                                          &report->velocity_error, &worst);
-    if (worst >= 0)
-        report->worst_joint =
-            tni_constraint_id(s->model, s->model->joints[a->limbs->limbs[worst].joint].constraint);
+    report->joint_error    = fit->error;
+    report->velocity_error = fit->rate;
+    if (fit->worst >= 0)
+        report->worst_joint = tni_constraint_id(
+            s->model, s->model->joints[limbs->limbs[fit->worst].joint].constraint);
 }
 
 tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_step_report* report,
@@ -82,14 +101,15 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
         if (result != TN_OK) return result;
         note(&one, report);
         time = tni_time_after(time, h);
-        if (a->flat) tni_adaptive_place(a, s->next.q, s->next.u);
+        if (a->flat) (void)tni_adaptive_place(a, s->next.q, s->next.u);
         if (timed) keep_budget(s, now(s) - start);
     }
-    s->next.time = time;
-    tni_adaptive_place(a, s->next.q, s->next.u);
-    tni_adaptive_follow(a, s->next.q);
+    s->next.time            = time;
+    const tni_limbs_fit fit = tni_adaptive_place(a, s->next.q, s->next.u);
     tni_copy_numbers(s->next.z, a->z, s->model->coordinate_count);
     s->followed = true;
-    measure(s, report);
+    note_fit(s, &fit, report);
+    if (a->footings != NULL && !note_contacts(s, h, report))
+        return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     return TN_OK;
 }

@@ -59,8 +59,9 @@ static tn_result take_all(tn_stepper* s, tn_why* why)
         return tni_implicit_create(s, why);
     if (result == TN_OK && s->settings.method == TN_METHOD_ADAPTIVE)
         return tni_adaptive_method_create(s, why);
+    if (result != TN_OK) return result;
     const bool apart = tni_system_has_loops(s->system) || (s->has_stops && model->row_count > 0);
-    if (result != TN_OK || !apart) return result;
+    if (!apart) return TN_OK;
     return tni_system_create(&s->arena, model, loops, NULL, &s->start);
 }
 
@@ -101,7 +102,7 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
         }
     }
     tn_stepper_free(s);
-    if (result == TN_ERR_UNSUPPORTED &&
+    if ((result == TN_ERR_UNSUPPORTED || result == TN_ERR_MODEL) &&
         (method == TN_METHOD_IMPLICIT || method == TN_METHOD_ADAPTIVE))
         return result; // why is told
     if (result == TN_ERR_UNSUPPORTED)
@@ -116,6 +117,7 @@ void tn_stepper_free(tn_stepper* stepper)
     if (stepper == NULL) return;
     if (stepper->start != stepper->system) tni_system_free(stepper->start);
     tni_stiff_free(stepper->implicit.stiff);
+    tni_adaptive_free(stepper->adaptive);
     tni_system_free(stepper->system);
     tni_arena arena = stepper->arena; // the stepper lies in its own arena
     tni_arena_free(&arena);
@@ -138,7 +140,10 @@ size_t tn_stepper_bytes(const tn_stepper* stepper)
         stepper->start != stepper->system ? stepper->start->auxiliary.arena.bytes : 0;
     const size_t stiff =
         stepper->implicit.stiff != NULL ? tni_stiff_bytes(stepper->implicit.stiff) : 0;
-    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start + stiff;
+    const size_t footings = stepper->adaptive != NULL && stepper->adaptive->footings != NULL
+                                ? stepper->adaptive->footings->arena.bytes
+                                : 0;
+    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start + stiff + footings;
 }
 
 void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user)
@@ -157,6 +162,10 @@ static tn_result grow(tn_stepper* s, tn_why* why)
         const tn_result grown = tni_stiff_grow(s->implicit.stiff);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
+    if (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full) {
+        const tn_result grown = tni_footings_grow(s->adaptive->footings);
+        return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
+    }
     tn_result result = tni_auxiliary_grow(&s->system->auxiliary);
     if (result == TN_OK && s->start != s->system) result = tni_auxiliary_grow(&s->start->auxiliary);
     return result == TN_OK ? TN_OK : tni_fail(why, result, "out of memory for contacts");
@@ -165,7 +174,8 @@ static tn_result grow(tn_stepper* s, tn_why* why)
 static bool is_full(const tn_stepper* s)
 {
     return s->system->auxiliary.full || s->start->auxiliary.full ||
-           (s->implicit.stiff != NULL && tni_stiff_is_full(s->implicit.stiff));
+           (s->implicit.stiff != NULL && tni_stiff_is_full(s->implicit.stiff)) ||
+           (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full);
 }
 
 // ---- Between the state and the workspace ---------------------------------------------------------
@@ -217,6 +227,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
 {
     TN_ASSERT(state->model == s->model);
     s->from      = state;
+    s->followed  = false;
     s->kept      = is_kept(s, state);
     s->kept_next = false;
     s->now.time  = state->time;
@@ -327,7 +338,11 @@ static void remember(const tn_stepper* s, tn_state* state)
     if (s->settings.method == TN_METHOD_IMPLICIT)
         copy_memory(s->model, two_steps(s), &state->memory, &s->implicit.after);
     if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&state->pressed, &s->impulse.pressed);
-    if (s->settings.method == TN_METHOD_ADAPTIVE) tni_adaptive_store(s->adaptive, &state->reduced);
+    if (s->settings.method == TN_METHOD_ADAPTIVE) {
+        tni_adaptive_store(s->adaptive, &state->reduced);
+        if (s->adaptive->footings != NULL)
+            tni_footings_store(s->adaptive->footings, &state->pressed);
+    }
     if (s->sleep.on)
         tni_copy_numbers(state->still, s->sleep.still, s->model->core.plan->component_count);
 }

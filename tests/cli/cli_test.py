@@ -449,7 +449,9 @@ def the_adaptive_method_tells_what_it_simulated():
     near(sum(counts) / 100, told["active"]["mean"], 1e-9)
     result = tenon("run", "@spring_pendulum:n=20", *args, "--set", "adaptive.active=5")
     assert re.search(r"^active +\S+ of 20 joints, \S+ nodes visited a step, 5 choices", result.out, re.M), result.out
-    assert run("@spring_pendulum:n=20", *args, "--set", "adaptive.active=0")["adaptive"]["active"]["final"] == 20
+    full = run("@spring_pendulum:n=20", *args, "--set", "adaptive.active=0", "--html", "p.html")
+    assert full["adaptive"]["active"]["final"] == 20 and full["adaptive"]["kinetic_loss"] == 0
+    assert base64.b64decode(motion_of("p.html")["active"])[-3:] == b"\xff\xff\x0f"  # the lowest bit is the first joint
     other = run("@chain:n=3", "--duration", "0.01", "--html", "p.html")
     assert "adaptive" not in other and "active" not in motion_of("p.html")
 

@@ -163,7 +163,7 @@ static void look(uint64_t seed, tn_weights weights, double held, int updates, me
     random_mechanism*    m        = random_case(&r, seed);
     tn_adaptive_settings settings = adaptive_settings();
     adaptive_rig*        full     = adaptive_rig_make(m->model, &settings);
-    settings.active               = 1000;
+    settings.acceleration_error   = 1e-150; // everything
     settings.update               = updates > 0 ? updates : 1000;
     settings.bounded              = true;
     settings.weights              = weights;

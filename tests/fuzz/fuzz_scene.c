@@ -152,6 +152,27 @@ static void check_motion(const tn_scene* scene, const tn_model* model)
     tn_state_free(state);
 }
 
+// The same by the adaptive method, which refuses what is no tree.
+static void check_adaptive(const tn_scene* scene, const tn_model* model)
+{
+    const tn_counts counts = tn_model_counts(model);
+    if (counts.bodies > 32 || counts.joints > 64) return;
+    tn_settings settings     = tn_scene_settings(scene);
+    tn_stepper* stepper      = NULL;
+    tn_state*   state        = NULL;
+    tn_why      why          = {0};
+    settings.method          = TN_METHOD_ADAPTIVE;
+    settings.adaptive.active = settings.adaptive.active > 0 ? settings.adaptive.active : 2;
+    const tn_result result   = tn_stepper_create(model, &settings, &stepper, &why);
+    require_reason(result, &why);
+    if (result != TN_OK) return;
+    REQUIRE(tn_state_create(model, &state) == TN_OK, "no state");
+    check_step(stepper, state);
+    check_step(stepper, state);
+    tn_stepper_free(stepper);
+    tn_state_free(state);
+}
+
 static void check_compile(const tn_scene* scene)
 {
     tn_model*       model = NULL;
@@ -160,6 +181,7 @@ static void check_compile(const tn_scene* scene)
     REQUIRE((r == TN_OK) == (model != NULL), why.text);
     require_reason(r, &why);
     if (r == TN_OK) check_motion(scene, model);
+    if (r == TN_OK) check_adaptive(scene, model);
     tn_model_free(model);
 }
 

@@ -8,6 +8,7 @@
 static const char* const specs[] = {
     "chain:n=20",
     "pendulum:n=20",
+    "spring_pendulum:n=10",
     "tree:depth=4",
     "spider:legs=6,segments=2",
     "planar_web",

@@ -84,7 +84,7 @@ static wood* wood_of(shape s, int count, uint64_t seed)
     return w;
 }
 
-// ---- What a node is, by looking at all of its limbs -----------------------------------------------
+// ---- What a node is, by looking at all of its limbs ---------------------------------------------
 
 // in[limb]: whether the limb is a leaf below the node.
 static int limbs_below(const wood* w, int node, bool* in)
@@ -208,7 +208,7 @@ TEST(nodes_of_regular_trees_are_what_they_say)
     }
 }
 
-// ---- Balance --------------------------------------------------------------------------------------
+// ---- Balance ------------------------------------------------------------------------------------
 
 static void check_seed(shape s, int count, uint64_t seed, int depth, int handles)
 {

@@ -125,7 +125,7 @@ TEST(every_scene_is_listed_well)
         CHECK(b->params[TNS_PARAM_MAX].name == NULL);
         for (int j = 0; j < count; ++j) CHECK(strcmp(b->name, tns_at(j)->name) != 0);
     }
-    CHECK_INT(count, 36);
+    CHECK_INT(count, 37);
     CHECK(tns_at(-1) == NULL);
 }
 
@@ -157,6 +157,8 @@ static const size_case sizes[] = {
     {"chain", 10, 10, 30, 30},
     {"chain:n=1000,joint=hinge", 1000, 1000, 5000, 1000},
     {"pendulum", 300, 300, 1500, 300},
+    {"spring_pendulum", 50, 50, 250, 50},
+    {"spring_pendulum:n=7,link=0.2", 7, 7, 35, 7},
     {"tree", 127, 127, 381, 381},
     {"tree:depth=4,branching=3", 40, 40, 120, 120},
     {"tree:depth=16", 65535, 65535, 196605, 196605},
@@ -380,6 +382,7 @@ TEST(joints_sit_where_rods_end)
 {
     const char* specs[] = {"chain:n=100",
                            "pendulum",
+                           "spring_pendulum:n=9,link=0.37",
                            "tree",
                            "tree:branching=3,depth=5",
                            "planar_web:loops=20",
@@ -633,6 +636,44 @@ TEST(chains_start_as_they_are_told)
 }
 
 // Springs are slack and targets met at the start, so nothing stiff begins with a jerk.
+TEST(the_spring_pendulum_is_drawn_at_the_end_of_its_thirtieth_link) // 1/2 k d^2, and the weight
+{
+    tn_scene* scene = built("spring_pendulum:stiffness=80,aside=2,below=0.5");
+    tn_model* model = NULL;
+    tn_state* state = NULL;
+    CHECK_OK(tn_scene_compile(scene, &model, NULL));
+    CHECK_OK(tn_state_create(model, &state));
+    const tn_energy e = tn_state_energy(state);
+    CHECK_NEAR(e.elastic, 40 * (2 * 2 + 2.5 * 2.5), 1e-11);
+    CHECK_NEAR(e.gravity, -9.81 * 5 * 2.5, 1e-11);
+    CHECK_NEAR(tn_scene_joint(scene, 49)->damping, 0.3, 0);
+    tn_state_free(state);
+    tn_model_free(model);
+    tn_scene_free(scene);
+}
+
+TEST(a_crowd_is_looked_at_from_before_its_first_row)
+{
+    tn_scene*                  scene   = built("crowd:n=9,detail=0");
+    const tn_adaptive_settings s       = tn_scene_settings(scene).adaptive;
+    const tn_vec3              eye     = {s.camera_x, s.camera_y, s.camera_z};
+    double                     nearest = HUGE_VAL;
+    int                        who     = -1;
+    for (int i = 0; i < 9; ++i) { // three rows of three
+        const tn_body_id id   = tn_scene_find_body(scene, tns_name("p%d_pelvis", i + 1).text, NULL);
+        const tn_vec3    at   = tn_scene_body(scene, (int)id.bits - 1)->pose.position;
+        const double     away = tns_length(tns_sub(at, eye));
+        CHECK(away > 5);
+        if (away < nearest) {
+            nearest = away;
+            who     = i;
+        }
+    }
+    CHECK_INT(who, 1);
+    CHECK(s.pixels > 0 && s.active == 2000);
+    tn_scene_free(scene);
+}
+
 TEST(stiff_scenes_start_without_elastic_energy)
 {
     const char* specs[] = {"hand",  "robot", "humanoid:joints=anatomical", "humanoid:detail=1",

@@ -64,6 +64,7 @@ TEST(defaults_are_the_documented_ones)
     CHECK(s.adaptive.active == 0 && s.adaptive.update == 0 && s.adaptive.period == 20);
     CHECK(s.adaptive.acceleration_error == 0 && s.adaptive.velocity_error == 0);
     CHECK(s.adaptive.pixel_error == 0 && s.adaptive.budget == 0 && !s.adaptive.bounded);
+    CHECK_INT(s.adaptive.integrator, TN_ADAPTIVE_MIDPOINT);
     CHECK(s.adaptive.choice == TN_CHOICE_AUTO && s.adaptive.weights == TN_WEIGHTS_ONE);
     CHECK(s.adaptive.solver == TN_ADAPTIVE_CLUSTERS && s.adaptive.pixels == 0);
     CHECK(s.adaptive.detail == 0 && s.adaptive.falloff == 1);
@@ -115,6 +116,7 @@ TEST(every_setting_reads_back_as_it_was_set)
                                             {"adaptive.pixel_error", "0.5"},
                                             {"adaptive.budget", "4000"},
                                             {"adaptive.bounded", "true"},
+                                            {"adaptive.integrator", "euler"},
                                             {"adaptive.choice", "mixed"},
                                             {"adaptive.weights", "pixels"},
                                             {"adaptive.solver", "tree"},
