@@ -151,6 +151,8 @@ static bool open_cell(tnc_trial* t, int way, int loads, int active)
     }
     s->adaptive.active = s->adaptive.update = active < LINKS ? active : 0;
     s->adaptive.period                      = 20;
+    s->adaptive.weights                     = TN_WEIGHTS_ONE;
+    s->adaptive.integrator                  = TN_ADAPTIVE_EULER;
     s->adaptive.choice                      = TN_CHOICE_CLOSED;
     s->adaptive.solver                      = way == 1 ? TN_ADAPTIVE_TREE : TN_ADAPTIVE_CLUSTERS;
     return tnc_trial_ready(t);
@@ -396,8 +398,9 @@ typedef struct shared {
 static bool open_shared(tnc_trial* t, const shared* s, tn_pool* pool)
 {
     if (!tnc_trial_load(t, s->spec, pool)) return false;
-    t->settings.adaptive.active = s->active;
-    t->settings.adaptive.solver = s->solver;
+    t->settings.adaptive.active     = s->active;
+    t->settings.adaptive.solver     = s->solver;
+    t->settings.adaptive.integrator = TN_ADAPTIVE_EULER;
     if (s->active == 0) t->settings.adaptive.detail = 0;
     return tnc_trial_ready(t);
 }

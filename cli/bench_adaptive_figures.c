@@ -62,8 +62,9 @@ static bool open_fall(tnc_trial* t, const fall* f)
     if (!tnc_trial_load(t, "@pendulum", NULL)) return false;
     t->settings.adaptive.active = f->active;
     if (f->printed) {
-        t->settings.adaptive.update = f->active;
-        t->settings.adaptive.choice = TN_CHOICE_CLOSED;
+        t->settings.adaptive.update  = f->active;
+        t->settings.adaptive.weights = TN_WEIGHTS_ONE;
+        t->settings.adaptive.choice  = TN_CHOICE_CLOSED;
     }
     return tnc_trial_ready(t);
 }
@@ -178,6 +179,7 @@ static bool open_pull(tnc_trial* t, const char* spec, const pull* p)
     t->settings.adaptive.active = p->active;
     t->settings.adaptive.update = p->update;
     t->settings.adaptive.choice = p->choice;
+    if (p->choice == TN_CHOICE_CLOSED) t->settings.adaptive.weights = TN_WEIGHTS_ONE; // as R
     return tnc_trial_ready(t);
 }
 

@@ -68,6 +68,7 @@ typedef struct tnc_motion {
 } tnc_motion;
 
 double tnc_motion_time(const tnc_motion* motion); ///< simulated so far [s]
+int    tnc_moving_joints(const tn_model* model);  ///< joints that are no welds
 double tnc_energy(const tn_state* state);         ///< kinetic, gravity and elastic [J]
 /// Degrees of freedom left; without the redundant rows when those are not known.
 int tnc_motion_mobility(const tnc_job* job, const tnc_motion* motion);
@@ -97,17 +98,18 @@ void         tnc_progress_end(tnc_progress* progress);
 
 /// Frames of the motion, few enough for one page.
 typedef struct tnc_page {
-    tnc_out   out;
-    long long stride;    ///< steps from frame to frame
-    long long last_step; ///< of the newest frame
-    int       room, count;
-    int       body_count;
-    float*    poses;       ///< room * body_count * 7: position, orientation w x y z
-    int       joint_count; ///< of those whose detail is kept; 0: all are simulated always
-    uint8_t*  active;      ///< room * ceil(joint_count / 8): a bit each, the lowest first
-    double*   series;      ///< room * 5: time, kinetic, gravity, elastic energy, joint error
-    double    error;       ///< largest joint error since the newest frame
-    tn_state* start;       ///< of the first frame, joints put together
+    tnc_out         out;
+    long long       stride;    ///< steps from frame to frame
+    long long       last_step; ///< of the newest frame
+    int             room, count;
+    int             body_count;
+    float*          poses; ///< room * body_count * 7: position, orientation w x y z
+    const tn_model* model;
+    int             joint_count; ///< of those whose detail is kept; 0: all are simulated always
+    uint8_t*        active;      ///< room * ceil(joint_count / 8): a bit each, the lowest first
+    double*         series;      ///< room * 5: time, kinetic, gravity, elastic energy, joint error
+    double          error;       ///< largest joint error since the newest frame
+    tn_state*       start;       ///< of the first frame, joints put together
 } tnc_page;
 
 /// Opens the file and takes memory for the frames. False: already complained.

@@ -43,7 +43,7 @@ bool tnc_page_open(tnc_page* page, const char* path, const tnc_job* job, long lo
     double       most   = pose_bytes_max / frame;
     most                = most > FRAMES_MAX ? FRAMES_MAX : most < 2 ? 2 : most;
 
-    *page = (tnc_page){.body_count = bodies, .last_step = -1};
+    *page = (tnc_page){.model = job->model, .body_count = bodies, .last_step = -1};
     if (tn_stepper_method(job->stepper) == TN_METHOD_ADAPTIVE)
         page->joint_count = tn_model_counts(job->model).joints;
     const long long kept = ceil_div(steps, every);
@@ -95,7 +95,8 @@ static void keep(tnc_page* page, const tn_state* state)
     }
     uint8_t* bits = page->active + (size_t)page->count * active_bytes(page);
     for (int i = 0; i < page->joint_count; ++i)
-        if (tn_state_joint_active(state, (tn_joint_id){(uint32_t)i + 1}))
+        if (tn_model_joint_rows(page->model, (tn_joint_id){(uint32_t)i + 1}) < 6 &&
+            tn_state_joint_active(state, (tn_joint_id){(uint32_t)i + 1}))
             bits[i / 8] |= (uint8_t)(1 << i % 8);
     page->count++;
     page->error = 0;
@@ -382,7 +383,7 @@ static void put_frames(tnc_page* page)
     put_floats(out, page->poses, (size_t)page->count * (size_t)page->body_count * POSE_NUMBERS);
     tnc_put(out, "\"");
     if (page->joint_count == 0) return;
-    tnc_put(out, ",\n\"active\":\"");
+    tnc_put(out, ",\n\"moving\":%d,\"active\":\"", tnc_moving_joints(page->model));
     put_bits(out, page->active, (size_t)page->count * active_bytes(page));
     tnc_put(out, "\"");
 }

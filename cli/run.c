@@ -119,24 +119,24 @@ static void note_stops(tnc_motion* m, const tn_step_report* r)
 }
 
 // How much of the mechanism was simulated.
-static void note_detail(tnc_motion* m, const tn_step_report* r)
+static void note_detail(tnc_motion* m, const tn_step_report* r, int count)
 {
     m->active_now = r->active_count;
     take_larger(&m->active_max, r->active_count);
-    take_larger(&m->visit_max, r->visit_count);
-    m->active_sum += r->active_count;
+    take_larger(&m->visit_max, r->visit_count / count);
+    m->active_sum += (double)count * r->active_count;
     m->visit_sum += r->visit_count;
     m->choices += r->choice_count;
     m->left_out = fmax(m->left_out, r->left_out);
     m->kinetic_loss += r->kinetic_loss;
 }
 
-static void gather(tnc_motion* m, const tn_step_report* r, double energy)
+static void gather(tnc_motion* m, const tn_step_report* r, double energy, int count)
 {
     add_phases(&m->phases, &r->phases);
     note_error(m, r->joint_error, r->worst_joint, r->velocity_error);
     note_stops(m, r);
-    note_detail(m, r);
+    note_detail(m, r, count);
     m->iteration_sum += r->iteration_count;
     take_larger(&m->iteration_max, r->iteration_count);
     take_larger(&m->stiffened_max, r->stiffened_count);
@@ -147,21 +147,32 @@ static void gather(tnc_motion* m, const tn_step_report* r, double energy)
     m->unclosed += r->unclosed_count;
     m->energy_last  = energy;
     m->energy_drift = fmax(m->energy_drift, fabs(energy - m->energy_first));
-    m->done++;
+    m->done += count;
+}
+
+// Steps to be taken at once: the adaptive method need not place bodies that nobody looks at in between.
+static int stride(const tnc_job* job, const tnc_motion* m, long long every)
+{
+    enum { STRIDE_MAX = 1000 }; // somebody may want to stop it
+    if (tn_stepper_method(job->stepper) != TN_METHOD_ADAPTIVE) return 1;
+    long long count = every - m->done % every;
+    if (count > m->steps - m->done) count = m->steps - m->done;
+    return count < STRIDE_MAX ? (int)count : STRIDE_MAX;
 }
 
 // False: the motion ends here, and the state is the last good one.
-static bool step(tnc_job* job, tnc_motion* m, tn_state* before)
+static bool step(tnc_job* job, tnc_motion* m, int count, tn_state* before)
 {
     tn_step_report report = {0};
     tn_why         why    = {0};
     tn_state_copy(before, job->state);
     const uint64_t  allocations = job->meter.allocations;
     const double    begun       = tnc_clock(NULL);
-    const tn_result result      = tn_stepper_step(job->stepper, job->state, m->h, &report, &why);
-    const double    ended       = tnc_clock(NULL);
+    const tn_result result = tn_stepper_run(job->stepper, job->state, m->h, count, &report, &why);
+    const double    spent  = tnc_clock(NULL) - begun;
     m->allocations_in_steps += job->meter.allocations - allocations;
     if (result != TN_OK) {
+        m->done += (long long)(report.h_taken / m->h + 0.5);
         stop(m, result, report.worst_joint, why.text);
         return false;
     }
@@ -171,8 +182,8 @@ static bool step(tnc_job* job, tnc_motion* m, tn_state* before)
         stop(m, TN_ERR_DIVERGED, report.worst_joint, "the motion is no longer finite");
         return false;
     }
-    tnc_times_add(&m->times, ended - begun);
-    gather(m, &report, energy);
+    for (int i = 0; i < count; ++i) tnc_times_add(&m->times, spent / count);
+    gather(m, &report, energy, count);
     return true;
 }
 
@@ -193,7 +204,8 @@ static void advance(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* 
     tnc_catch_interrupt();
     bool going = record(o, job->state, m, options->every);
     while (going && m->done < m->steps) {
-        going = step(job, m, before) && record(o, job->state, m, options->every);
+        going = step(job, m, stride(job, m, options->every), before) &&
+                record(o, job->state, m, options->every);
         if (going && m->done < m->steps && tnc_interrupted()) {
             stop(m, TN_OK, (tn_joint_id){0}, "interrupted");
             going = false;

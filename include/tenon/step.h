@@ -36,7 +36,8 @@ TN_NODISCARD TN_API tn_result tn_stepper_solver(const tn_stepper* stepper, tn_so
 typedef struct tn_phases {
     double kinematics, assemble, factor, solve, collide, columns, contact;
 } tn_phases;
-/// Seconds on any steady clock. Only phases depend on it, never the motion.
+/// Seconds on any steady clock. Only phases depend on it, never the motion, unless adaptive.budget is set: which
+/// then needs it.
 TN_API void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user);
 
 /// How the step went. Filled whether or not the step succeeded. rank_margin is that of the parts

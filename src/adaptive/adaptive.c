@@ -6,11 +6,11 @@
 
 static void take_part(tni_arena* arena, const tni_adaptive* adaptive, int n)
 {
-    const tni_node* node = &adaptive->assembly->nodes[n];
-    tni_part*       part = &adaptive->parts[n];
-    const int       f    = 6 * node->handle_count;
-    const bool      leaf = node->b < 0;
-    part->f              = TNI_TAKE(arena, double, f);
+    const tni_node*  node = &adaptive->assembly->nodes[n];
+    tni_subassembly* part = &adaptive->parts[n];
+    const int        f    = 6 * node->handle_count;
+    const bool       leaf = node->b < 0;
+    part->f               = TNI_TAKE(arena, double, f);
     if (!adaptive->metrics) return;
     part->still.Phi = TNI_TAKE(arena, double, f* f);
     part->still.B   = TNI_TAKE(arena, double, f* TNI_QUADRATIC);
@@ -98,7 +98,7 @@ static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
 {
     const tni_limbs* limbs  = adaptive->limbs;
     const int        nodes  = adaptive->assembly->count;
-    adaptive->parts         = TNI_TAKE(arena, tni_part, nodes);
+    adaptive->parts         = TNI_TAKE(arena, tni_subassembly, nodes);
     adaptive->frames        = TNI_TAKE(arena, tni_frames, nodes);
     adaptive->figures       = TNI_TAKE(arena, tni_figure, limbs->tree_count);
     adaptive->q             = TNI_TAKE(arena, double, limbs->q_count);
@@ -109,6 +109,8 @@ static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
     adaptive->qddot         = TNI_TAKE(arena, double, limbs->v_count);
     adaptive->predicted     = TNI_TAKE(arena, double, limbs->v_count);
     adaptive->before        = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->first         = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->last          = TNI_TAKE(arena, double, limbs->v_count);
     adaptive->middle_v      = TNI_TAKE(arena, double, limbs->v_count);
     adaptive->middle_q      = TNI_TAKE(arena, double, limbs->q_count);
     adaptive->read          = TNI_TAKE(arena, double, limbs->q_count);
@@ -175,6 +177,17 @@ static tn_result check(const tn_adaptive_settings* s, tn_why* why)
     return TN_OK;
 }
 
+// Whether springs lead from limb to limb: explicit forces, which want places to move on by the new velocities.
+static bool has_pairs(const tni_adaptive* adaptive)
+{
+    const tn_model* model = adaptive->model;
+    for (int i = 0; adaptive->limbs != NULL && i < model->spring_count; ++i)
+        if (adaptive->limbs->of_body[model->springs[i].body1] >= 0 &&
+            adaptive->limbs->of_body[model->springs[i].body2] >= 0)
+            return true;
+    return false;
+}
+
 tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_host* host,
                               const tn_adaptive_settings* settings, tni_adaptive** out, tn_why* why)
 {
@@ -193,9 +206,9 @@ tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_
     if (result == TN_OK) result = tni_assembly_create(arena, adaptive->limbs, &adaptive->assembly);
     if (result == TN_OK) result = take_all(arena, adaptive);
     if (result == TN_OK) result = start_leaves(adaptive, why);
-    adaptive->midpoint = settings->integrator == TN_ADAPTIVE_MIDPOINT && !settings->bounded &&
-                         adaptive->footings == NULL;
-    adaptive->allowed = adaptive->settings.active;
+    adaptive->midpoint = settings->integrator == TN_ADAPTIVE_MIDPOINT && !settings->bounded;
+    adaptive->halfway  = adaptive->midpoint && adaptive->footings == NULL && !has_pairs(adaptive);
+    adaptive->allowed  = adaptive->settings.active;
     if (settings->budget > 0 && settings->active == 0 && result == TN_OK)
         adaptive->allowed = 1 + adaptive->limbs->count / 10; // to begin with
     return result;
@@ -532,6 +545,8 @@ static void move(tni_adaptive* adaptive, int tree)
     tni_figure* figure = &adaptive->figures[tree];
     tni_hybrid_move(&figure->now, adaptive->q, adaptive->v);
     figure->visits       = figure->now.count;
+    figure->h            = adaptive->h;
+    figure->pieces       = 0;
     figure->kinetic_loss = 0;
 }
 
@@ -549,7 +564,7 @@ static void kick(tni_adaptive* adaptive, int tree)
         const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
         for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
             adaptive->before[k] = adaptive->v[k];
-            adaptive->v[k] += adaptive->h * adaptive->qddot[k];
+            adaptive->v[k] += figure->h * adaptive->qddot[k];
         }
     }
 }
@@ -559,20 +574,20 @@ static void accelerate(tni_adaptive* adaptive, int tree)
     tni_figure* figure = &adaptive->figures[tree];
     joint_forces(adaptive, tree);
     figure->good = tni_figure_accelerate(adaptive, tree, &figure->now);
-    kick(adaptive, tree);
 }
 
 static void advance(tni_adaptive* adaptive, int tree)
 {
     tni_figure*  figure  = &adaptive->figures[tree];
-    const double h       = adaptive->h;
+    const double h       = figure->h;
+    const bool   halfway = adaptive->halfway && figure->middle;
     double       nothing = 0;
     for (int i = 0; i < figure->active_count; ++i) {
         const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
         const double *  v = adaptive->v + limb->v, *before = adaptive->before + limb->v;
         double          mean[TNI_LIMB_FREEDOMS], *q        = adaptive->q + limb->q;
         for (int k = 0; k < limb->freedoms; ++k) {
-            mean[k] = adaptive->midpoint ? 0.5 * (before[k] + v[k]) : v[k];
+            mean[k] = halfway ? 0.5 * (before[k] + v[k]) : v[k];
             nothing += v[k] - v[k]; // 0, or NaN
         }
         adaptive->moved[figure->active[i]] = 1;
@@ -585,12 +600,52 @@ static void advance(tni_adaptive* adaptive, int tree)
     figure->good = figure->good && nothing == 0;
 }
 
-// After a choice: clusters are others.
-static void accelerate_anew(tni_adaptive* adaptive, int tree)
+// The step in pieces, halved as often as the midpoint rule's rounds do not come nearer fast enough; forces from outside
+// stay those of its start. The shortest pieces are Euler's, if need be.
+static void integrate(tni_adaptive* adaptive, int tree)
 {
-    if (!adaptive->figures[tree].good || adaptive->settings.bounded) return;
+    enum { PIECES = 64 };
+    tni_figure* figure = &adaptive->figures[tree];
+    int         size   = PIECES, next;
+    for (int at = 0; at < PIECES && figure->good; at = next) {
+        next      = at;
+        figure->h = adaptive->h * size / PIECES;
+        if (figure->pieces > 0) tni_hybrid_move(&figure->now, adaptive->q, adaptive->v);
+        accelerate(adaptive, tree);
+        figure->pieces++;
+        if (figure->good && adaptive->midpoint && !figure->middle && size > 1) {
+            size /= 2;
+            continue;
+        }
+        kick(adaptive, tree);
+        advance(adaptive, tree);
+        next = at + size;
+        if (size < PIECES && next % (2 * size) == 0) size *= 2;
+    }
+    figure->h = adaptive->h;
+}
+
+// With contacts, places move on when these are solved.
+static void go_on(tni_adaptive* adaptive, int tree)
+{
+    if (adaptive->footings == NULL) {
+        integrate(adaptive, tree);
+    } else {
+        accelerate(adaptive, tree);
+        kick(adaptive, tree);
+    }
+}
+
+// After a choice: clusters are others. Bounded: velocities are those of the end already.
+static void go_on_anew(tni_adaptive* adaptive, int tree)
+{
+    if (!adaptive->figures[tree].good) return;
+    if (adaptive->settings.bounded) {
+        if (adaptive->footings == NULL) advance(adaptive, tree);
+        return;
+    }
     tni_hybrid_move(&adaptive->figures[tree].now, adaptive->q, adaptive->v);
-    accelerate(adaptive, tree);
+    go_on(adaptive, tree);
 }
 
 static void step_one(tni_adaptive* adaptive, int tree)
@@ -600,11 +655,10 @@ static void step_one(tni_adaptive* adaptive, int tree)
     tni_heap    heap = {.nodes = adaptive->heap.nodes + first, .keys = adaptive->heap.keys + first};
     if (chooses(adaptive, tree)) {
         tni_choose(adaptive, tree, tree + 1, figure->quota, &heap);
-        accelerate_anew(adaptive, tree);
+        go_on_anew(adaptive, tree);
     } else {
-        accelerate(adaptive, tree);
+        go_on(adaptive, tree);
     }
-    if (adaptive->footings == NULL) advance(adaptive, tree);
 }
 
 static void mark_passed(tni_adaptive* adaptive, uint8_t mark)
@@ -635,6 +689,7 @@ static bool accelerate_by_tree(tni_adaptive* adaptive, int* visits)
     mark_passed(adaptive, 1);
     bool good =
         tni_tree_accelerate(adaptive->pass, adaptive->host, 0, count, &at, adaptive->qddot, visits);
+    for (int t = 0; t < count; ++t) adaptive->figures[t].middle = adaptive->midpoint;
     at.q = adaptive->middle_q, at.v = adaptive->middle_v;
     for (int i = 0; good && adaptive->midpoint && i < TNI_MIDDLE_ROUNDS; ++i) {
         tni_each_tree(adaptive, 0, count, tni_figure_middle);
@@ -653,10 +708,12 @@ static tn_result finish(tni_adaptive* adaptive, tni_adaptive_report* report, tn_
         tni_figure* figure = &adaptive->figures[t];
         report->active += figure->active_count - figure->floats;
         report->visits += figure->visits;
+        if (figure->pieces > report->pieces) report->pieces = figure->pieces;
         report->choices += chooses(adaptive, t);
         adaptive->figures[t].anew = false;
         report->kinetic_loss += figure->kinetic_loss;
-        report->left_out += figure->scale > 0 ? figure->left_out / figure->scale : 0;
+        report->left_out +=
+            figure->scale > 0 && figure->scale < HUGE_VAL ? figure->left_out / figure->scale : 0;
         if (figure->good) continue;
         const int  body     = adaptive->limbs->limbs[adaptive->limbs->first[t]].body;
         const bool singular = figure->singular;
@@ -699,8 +756,7 @@ tn_result tni_adaptive_step(tni_adaptive* adaptive, double time, const tni_outsi
     if (any && one_queue(adaptive)) {
         const int allowed = adaptive->allowed > 0 ? adaptive->allowed : adaptive->limbs->count;
         tni_choose(adaptive, 0, count, allowed, &adaptive->heap);
-        tni_each_tree(adaptive, 0, count, accelerate_anew);
-        if (adaptive->footings == NULL) tni_each_tree(adaptive, 0, count, advance);
+        tni_each_tree(adaptive, 0, count, go_on_anew);
     } else if (!any && adaptive->pass != NULL) {
         if (!accelerate_by_tree(adaptive, &nodes) && count > 0) adaptive->figures[0].good = false;
         report->visits = nodes;

@@ -13,7 +13,7 @@
 enum { TNI_MIDDLE_ROUNDS = 3 }; ///< of the midpoint rule's iteration
 
 /// What a node of an assembly tree is known by. Its join, frames and still hold as long as no joint below it moves.
-typedef struct tni_part {
+typedef struct tni_subassembly {
     tni_still    still;
     tni_moving   moving;
     tni_factors* factors;              ///< of this choice
@@ -26,7 +26,7 @@ typedef struct tni_part {
     double  speed;                     ///< likewise of velocities
     bool    fresh;                     ///< frames and still are those of the present positions
     uint8_t mark;                      ///< what a choice knows of it: see choose.c
-} tni_part;
+} tni_subassembly;
 
 /// An articulated body.
 typedef struct tni_figure {
@@ -53,6 +53,9 @@ typedef struct tni_figure {
     bool          good;     ///< the last step went well
     bool          singular; ///< it did not because of a matrix
     bool          anew;     ///< bodies were moved by others: it is to choose at once
+    bool          middle;   ///< this step goes by the midpoint rule
+    double        h;        ///< of the piece of the step that is being taken
+    int           pieces;   ///< that were tried
     tni_limbs_fit fit;      ///< as placed
 } tni_figure;
 
@@ -79,7 +82,7 @@ typedef struct tni_adaptive {
     tni_limbs*           limbs;
     tni_assembly*        assembly;
     tni_tree_pass*       pass;
-    tni_part*            parts;   ///< by node
+    tni_subassembly*     parts;   ///< by node
     tni_figure*          figures; ///< by tree
     double *             q, *v;   ///< of all limbs
     double*              z;       ///< coordinates of all joints, angles being counted on
@@ -94,6 +97,7 @@ typedef struct tni_adaptive {
     tni_frames*          frames;           ///< by node
     double*              predicted;        ///< velocities of a choice
     double*              before;           ///< velocities of active joints when the step began
+    double *             first, *last;     ///< accelerations of Euler's step, of the round before
     double * middle_q, *middle_v; ///< configurations and velocities at the middle of the step
     double * read, *read_v;       ///< configurations, laid out as q
     double * body_q, *body_u;     ///< where bodies are being placed
@@ -111,7 +115,8 @@ typedef struct tni_adaptive {
     double    h;         ///< of the step; added inertia depends on it
     double    time;
     bool      metrics;  ///< choices are made by them
-    bool      midpoint; ///< else semi-implicit Euler
+    bool      midpoint; ///< accelerations at the velocities of the middle of the step; else Euler's
+    bool      halfway;  ///< and at its places: not with contacts
     bool      all;      ///< all joints are active, always
     bool      flat;     ///< some bodies are planar: their angles are followed step by step
     int       allowed;  ///< joints that may be active, over all; 0: any
@@ -124,6 +129,7 @@ typedef struct tni_adaptive {
 /// What a step reports.
 typedef struct tni_adaptive_report {
     int    active, visits, choices;
+    int    pieces; ///< of the step, the most of any body
     double left_out, kinetic_loss;
     int    hits;            ///< points that came flying
     double complementarity; ///< of contacts

@@ -103,11 +103,11 @@ static bool leaves_more(tni_heap* heap, double bound)
 // Joints of touched nodes where they stand, frames and relative motions of these, upward.
 static void place(tni_adaptive* adaptive, int n)
 {
-    const tni_node* node   = &adaptive->assembly->nodes[n];
-    const tni_limb* limb   = limb_of(adaptive, n);
-    tni_frames*     frames = adaptive->frames;
-    tni_part *      part = &adaptive->parts[n], *b = &adaptive->parts[node->b];
-    tni_shift       X = frames[n].join;
+    const tni_node*  node   = &adaptive->assembly->nodes[n];
+    const tni_limb*  limb   = limb_of(adaptive, n);
+    tni_frames*      frames = adaptive->frames;
+    tni_subassembly *part = &adaptive->parts[n], *b = &adaptive->parts[node->b];
+    tni_shift        X = frames[n].join;
     if (adaptive->active[node->limb]) {
         tni_limb_place(limb, adaptive->q + limb->q, &X, adaptive->S + limb->v);
         tni_figure_joint_force(adaptive, node->limb, true);
@@ -115,8 +115,8 @@ static void place(tni_adaptive* adaptive, int n)
     tni_join_frames(node, node->a < 0 ? NULL : &frames[node->a], &frames[node->b], &X, &frames[n]);
     tni_six beyond = tni_limb_motion(limb, adaptive->S + limb->v, adaptive->v + limb->v);
     if (node->a >= 0) {
-        const tni_part* a = &adaptive->parts[node->a];
-        beyond            = tni_six_add(beyond, tni_shift_motion(&X, a->relative[node->at]));
+        const tni_subassembly* a = &adaptive->parts[node->a];
+        beyond                   = tni_six_add(beyond, tni_shift_motion(&X, a->relative[node->at]));
         for (int k = 0; k < node->keep_a; ++k) part->relative[k] = a->relative[node->kept_a[k]];
     }
     part->beyond = beyond;
@@ -130,8 +130,8 @@ static void place(tni_adaptive* adaptive, int n)
 // Motions of the base limbs of a node's children from its own.
 static void move_children(tni_adaptive* adaptive, int n, bool rigid)
 {
-    const tni_node* node = &adaptive->assembly->nodes[n];
-    tni_part *      part = &adaptive->parts[n], *b = &adaptive->parts[node->b];
+    const tni_node*  node = &adaptive->assembly->nodes[n];
+    tni_subassembly *part = &adaptive->parts[n], *b = &adaptive->parts[node->b];
     if (node->a < 0) {
         b->motion = part->beyond;
         return;
@@ -146,7 +146,7 @@ static void evaluate(tni_adaptive* adaptive, int n)
 {
     const tni_node*   node   = &adaptive->assembly->nodes[n];
     const tni_frames* frames = &adaptive->frames[n];
-    tni_part*         part   = &adaptive->parts[n];
+    tni_subassembly*  part   = &adaptive->parts[n];
     tni_six           v[TNI_HANDLES_MAX];
     if (is_leaf(node) && (part->mark & FORCED)) {
         tni_leaf_moving(&adaptive->limbs->limbs[node->limb].inertia, &part->still, part->motion,
@@ -173,11 +173,12 @@ static bool assemble(tni_adaptive* adaptive, int n, bool metric)
     const tni_node* nodes = adaptive->assembly->nodes;
     const tni_node *node = &nodes[n], *node_a = node->a < 0 ? NULL : &nodes[node->a],
                    *node_b = &nodes[node->b];
-    const tni_limb* limb   = limb_of(adaptive, n);
-    tni_part *      part = &adaptive->parts[n], *a = node->a < 0 ? NULL : &adaptive->parts[node->a],
-             *b         = &adaptive->parts[node->b];
-    const tni_join join = tni_figure_join(adaptive, n);
-    const double*  v    = adaptive->v + limb->v;
+    const tni_limb*  limb  = limb_of(adaptive, n);
+    tni_subassembly *part  = &adaptive->parts[n],
+                    *a     = node->a < 0 ? NULL : &adaptive->parts[node->a],
+                    *b     = &adaptive->parts[node->b];
+    const tni_join join    = tni_figure_join(adaptive, n);
+    const double*  v       = adaptive->v + limb->v;
     if (!part->fresh && !tni_join_factor(node, node_a, node_b, &join, a ? a->still.Phi : NULL,
                                          b->still.Phi, part->factors, part->still.Phi))
         return false;
@@ -244,7 +245,7 @@ static void free_all(tni_adaptive* adaptive, int tree)
         figure->singular = !figure->good;
     }
     figure->visits += figure->touched_count + figure->list_count;
-    tni_part* root = &adaptive->parts[adaptive->assembly->root[tree]];
+    tni_subassembly* root = &adaptive->parts[adaptive->assembly->root[tree]];
     if (figure->good)
         root->metric = tni_metric(&nodes[adaptive->assembly->root[tree]], &root->moving, NULL);
 }
@@ -253,11 +254,12 @@ static void free_all(tni_adaptive* adaptive, int tree)
 
 static bool look_at(tni_adaptive* adaptive, tni_figure* figure, int n, tni_heap* heap)
 {
-    const tni_node* nodes = adaptive->assembly->nodes;
-    const tni_node* node  = &nodes[n];
-    const tni_limb* limb  = limb_of(adaptive, n);
-    tni_part *      part = &adaptive->parts[n], *a = node->a < 0 ? NULL : &adaptive->parts[node->a],
-             *b = &adaptive->parts[node->b];
+    const tni_node*  nodes = adaptive->assembly->nodes;
+    const tni_node*  node  = &nodes[n];
+    const tni_limb*  limb  = limb_of(adaptive, n);
+    tni_subassembly *part  = &adaptive->parts[n],
+                    *a     = node->a < 0 ? NULL : &adaptive->parts[node->a],
+                    *b     = &adaptive->parts[node->b];
     figure->visits++;
     if (!(part->mark & LISTED)) {
         move_children(adaptive, n, true);
@@ -440,7 +442,7 @@ static double score(const tni_adaptive* adaptive, int n)
     const int       children[2] = {node->a, node->b};
     for (int k = 0; k < limb->freedoms; ++k) speed += u[k] * u[k];
     for (int k = 0; k < 2; ++k) {
-        const tni_part* c = children[k] >= 0 ? &adaptive->parts[children[k]] : NULL;
+        const tni_subassembly* c = children[k] >= 0 ? &adaptive->parts[children[k]] : NULL;
         if (c != NULL && (c->mark & QUEUED) && !(c->mark & POPPED)) below += c->metric;
     }
     return adaptive->weight[node->limb] * speed + tau * tau * below;

@@ -7,7 +7,8 @@ void tni_figure_joint_force(tni_adaptive* adaptive, int limb, bool moving)
     const tni_limb*     l                       = &adaptive->limbs->limbs[limb];
     if (l->actuation < 0 && l->limit_count == 0) return; // Q and K are 0 for ever
     tni_limb_force(adaptive->limbs, limb, adaptive->time, adaptive->z, adaptive->q + l->q,
-                   moving ? adaptive->v + l->v : rest, adaptive->h, adaptive->Q + l->v,
+                   moving ? adaptive->v + l->v : rest,
+                   moving ? adaptive->figures[l->tree].h : adaptive->h, adaptive->Q + l->v,
                    adaptive->K + l->k);
 }
 
@@ -49,13 +50,14 @@ void tni_figure_list(tni_adaptive* adaptive, int tree)
 
 static void refresh_node(tni_adaptive* adaptive, int n)
 {
-    const tni_node* nodes  = adaptive->assembly->nodes;
-    const tni_node* node   = &nodes[n];
-    const tni_limb* limb   = &adaptive->limbs->limbs[node->limb];
-    tni_frames*     frames = adaptive->frames;
-    tni_part *      part = &adaptive->parts[n], *a = node->a < 0 ? NULL : &adaptive->parts[node->a];
-    const tni_part* b = &adaptive->parts[node->b];
-    tni_shift       X;
+    const tni_node*  nodes   = adaptive->assembly->nodes;
+    const tni_node*  node    = &nodes[n];
+    const tni_limb*  limb    = &adaptive->limbs->limbs[node->limb];
+    tni_frames*      frames  = adaptive->frames;
+    tni_subassembly *part    = &adaptive->parts[n],
+                    *a       = node->a < 0 ? NULL : &adaptive->parts[node->a];
+    const tni_subassembly* b = &adaptive->parts[node->b];
+    tni_shift              X;
     tni_limb_place(limb, adaptive->q + limb->q, &X, adaptive->S + limb->v);
     tni_figure_joint_force(adaptive, node->limb, false);
     tni_join_frames(node, a ? &frames[node->a] : NULL, &frames[node->b], &X, &frames[n]);
@@ -144,31 +146,68 @@ void tni_figure_push(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid)
 void tni_figure_middle(tni_adaptive* adaptive, int tree)
 {
     const tni_figure* figure = &adaptive->figures[tree];
-    const double      half   = 0.5 * adaptive->h;
+    const double      half   = 0.5 * figure->h;
     for (int i = 0; i < figure->active_count; ++i) {
         const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
         double *        q = adaptive->middle_q + limb->q, *v = adaptive->middle_v + limb->v;
         for (int k = 0; k < limb->freedoms; ++k)
             v[k] = adaptive->v[limb->v + k] + half * adaptive->qddot[limb->v + k];
+        if (!adaptive->halfway) continue;
         memcpy(q, adaptive->q + limb->q, sizeof *q * (size_t)tni_limb_numbers(limb));
         tni_limb_advance(limb, half, v, q);
     }
 }
 
+// How far accelerations are from the last ones, which these become.
+static double change_of(tni_adaptive* adaptive, const tni_figure* figure)
+{
+    double sum = 0;
+    for (int i = 0; i < figure->active_count; ++i) {
+        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
+        for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
+            const double d    = adaptive->qddot[k] - adaptive->last[k];
+            adaptive->last[k] = adaptive->qddot[k];
+            sum += d * d;
+        }
+    }
+    return sum;
+}
+
+// Each round is to come four times as near: else the step is too long for it, and is one of Euler's.
 bool tni_figure_accelerate(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid)
 {
-    const double* K = adaptive->limbs->actuated ? adaptive->K : NULL;
+    tni_figure*   figure = &adaptive->figures[tree];
+    const double* K      = adaptive->limbs->actuated ? adaptive->K : NULL;
+    double        before = HUGE_VAL;
     tni_figure_push(adaptive, tree, hybrid);
     bool good = tni_hybrid_accelerate(hybrid, adaptive->model->gravity, adaptive->q, adaptive->v,
                                       adaptive->Q, K, adaptive->qddot);
-    for (int i = 0; good && adaptive->midpoint && i < TNI_MIDDLE_ROUNDS; ++i) {
+    figure->middle = adaptive->midpoint;
+    if (!good || !figure->middle) return good;
+    for (int i = 0; i < figure->active_count; ++i) {
+        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
+        const size_t    size = sizeof(double) * (size_t)limb->freedoms;
+        memcpy(adaptive->first + limb->v, adaptive->qddot + limb->v, size);
+        memcpy(adaptive->last + limb->v, adaptive->qddot + limb->v, size);
+    }
+    for (int i = 0; good && figure->middle && i < TNI_MIDDLE_ROUNDS; ++i) {
         tni_figure_middle(adaptive, tree);
         tni_hybrid_move(hybrid, adaptive->middle_q, adaptive->middle_v);
         tni_figure_push(adaptive, tree, hybrid);
         good = tni_hybrid_accelerate(hybrid, adaptive->model->gravity, adaptive->middle_q,
                                      adaptive->middle_v, adaptive->Q, K, adaptive->qddot);
+        const double change = change_of(adaptive, figure);
+        figure->middle      = change <= 0.0625 * before;
+        before              = change;
     }
-    return good;
+    if (good && figure->middle) return true;
+    for (int i = 0; i < figure->active_count; ++i) {
+        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
+        memcpy(adaptive->qddot + limb->v, adaptive->first + limb->v,
+               sizeof(double) * (size_t)limb->freedoms);
+    }
+    figure->middle = false;
+    return true;
 }
 
 void tni_figure_mark_pushed(tni_adaptive* adaptive, int tree, uint8_t mark)

@@ -18,7 +18,7 @@
 // origin, and the limb's.  E = J S.
 //
 // A hard end whose row C would be below zero at the end of h, g being its rate for each of v, is landed on:
-//     C + h g.(v + h v') = T,     T = 0, or 0.6 C where C < 0 already
+//     C + h g.(v + h v') = T,     T = 0, or the smaller of 0.6 C and C + h (1 m/s or rad/s) where C < 0
 // by a spring as stiff as k = 1e6 m/h^2, m the inertia of all that is beyond the joint, along g: what is left
 // is a millionth of the way. The end does not throw back, and what rests on it rests: C stays below zero by
 // next to nothing, so the end stays met until something pulls away. Landing on 0 from beyond would leave
@@ -32,6 +32,7 @@
 static const double two_pi       = 6.283185307179586;
 static const double hard_over    = 1e6;  // a hard end's inertia over that of what it stops
 static const double stays        = 0.6;  // of what is beyond a hard end, after a step
+static const double back         = 1;    // and no faster than this back to it [m/s or rad/s]
 static const double opposite_max = 1e-9; // 1 + z1.z2 of axes that are opposite
 
 enum { FREEDOMS = TNI_LIMB_FREEDOMS };
@@ -57,7 +58,7 @@ static bool meets(const tn_limit* limit, double e0, double rate, double h, met_e
 // The push of a hard end; ahead: where its row would be.
 static double landing_force(double k, double h, double C, double ahead)
 {
-    return -k / (h * h) * (ahead - (C < 0 ? stays * C : 0));
+    return -k / (h * h) * (ahead - (C < 0 ? fmin(stays * C, C + h * back) : 0));
 }
 
 static double along(const double* a, const double* b, int n)

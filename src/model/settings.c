@@ -147,7 +147,7 @@ static const setting table[] = {
     NOT_NEGATIVE("adaptive.budget", adaptive.budget,
                  "time that a step may take, over all bodies [us]; 0: any"),
     WORD("adaptive.bounded", adaptive.bounded, FIELD_BOOL, bool_words, "true | false",
-         "choose in every step and leave out, nothing else: proven bounds (Redon 2005, 7.3)"),
+         "choose in every step by errors, leave out and nothing else (Redon 2005, 7.3)"),
     WORD(
         "adaptive.integrator", adaptive.integrator, FIELD_ENUM, step_words, "midpoint | euler",
         "implicit midpoint: second order, keeps energy well; or semi-implicit Euler: a quarter of the cost"),
@@ -213,7 +213,7 @@ tn_settings tn_default_settings(void)
                                         .stiffen           = true,
                                         .contact_stiffness = 0,
                                         .contact_damping   = 0},
-                         .adaptive   = {.period = 20, .falloff = 1}};
+                         .adaptive   = {.period = 20, .weights = TN_WEIGHTS_LENGTH, .falloff = 1}};
 }
 
 tn_setting_info tn_setting_at(int index)

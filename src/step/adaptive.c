@@ -44,6 +44,7 @@ static void note(const tni_adaptive_report* one, tn_step_report* report)
     report->active_count = one->active;
     report->visit_count += one->visits;
     report->choice_count += one->choices;
+    report->substep_count += one->pieces;
     report->kinetic_loss += one->kinetic_loss;
     report->left_out        = one->left_out;
     report->complementarity = one->complementarity;

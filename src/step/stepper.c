@@ -386,7 +386,7 @@ static tn_result run_adaptive(tn_stepper* s, tn_state* state, double h, int coun
     int       taken  = 0;
     attempt   how    = {.what = step, .h = h, .count = count, .taken = &taken};
     tn_result result = take_steps(s, state, &how, report, why);
-    if (result != TN_ERR_DIVERGED || count == 1) return result;
+    if ((result != TN_ERR_DIVERGED && result != TN_ERR_SINGULAR) || count == 1) return result;
     tn_step_report sum = *report, one;
     sum.visit_count = sum.choice_count = 0;
     sum.kinetic_loss = sum.h_taken = 0;

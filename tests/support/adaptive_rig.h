@@ -193,7 +193,7 @@ static inline void adaptive_hold(adaptive_rig* g, random_mechanism* m, test_rand
     memcpy(reduced->q, g->q, sizeof(double) * (size_t)l->q_count);
     memcpy(reduced->v, g->v, sizeof(double) * (size_t)l->v_count);
     reduced->step  = step;
-    reduced->known = true;
+    reduced->known = reduced->kept = true;
 }
 
 /// One step of h from a state; h = 0: only accelerations (a->qddot), by forces that are explicit.

@@ -964,7 +964,7 @@ static bool add_landing(setup* s, const tni_limit* limit, double h, double* Q, d
     for (int k = 0; k < d; ++k) unit[k] = g[k] / gg;
     const double m = 1e6 * body_energy(s, unit);
     for (int k = 0; k < d; ++k) {
-        Q[k] -= g[k] * m / (h * h) * (ahead - (row.C < 0 ? 0.6 * row.C : 0));
+        Q[k] -= g[k] * m / (h * h) * (ahead - (row.C < 0 ? fmin(0.6 * row.C, row.C + h) : 0));
         for (int l = 0; l < d; ++l) K[k * d + l] += m * g[k] * g[l];
     }
     return true;
@@ -1032,7 +1032,7 @@ TEST(hard_ends_are_landed_on)
                 const tni_row row =
                     tni_limit_row(model, &model->limits[i], s->views, s->m->state->z);
                 ahead[i]  = row.C + h * row.rate;
-                wanted[i] = row.C < 0 ? 0.6 * row.C : 0;
+                wanted[i] = row.C < 0 ? fmin(0.6 * row.C, row.C + h) : 0;
             }
             CHECK(tni_limb_force(s->limbs, 0, 0, s->m->state->z, s->q, s->v, h, Q, K));
             accelerate(s, Q, K, rate);

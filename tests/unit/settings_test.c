@@ -65,7 +65,7 @@ TEST(defaults_are_the_documented_ones)
     CHECK(s.adaptive.acceleration_error == 0 && s.adaptive.velocity_error == 0);
     CHECK(s.adaptive.pixel_error == 0 && s.adaptive.budget == 0 && !s.adaptive.bounded);
     CHECK_INT(s.adaptive.integrator, TN_ADAPTIVE_MIDPOINT);
-    CHECK(s.adaptive.choice == TN_CHOICE_AUTO && s.adaptive.weights == TN_WEIGHTS_ONE);
+    CHECK(s.adaptive.choice == TN_CHOICE_AUTO && s.adaptive.weights == TN_WEIGHTS_LENGTH);
     CHECK(s.adaptive.solver == TN_ADAPTIVE_CLUSTERS && s.adaptive.pixels == 0);
     CHECK(s.adaptive.detail == 0 && s.adaptive.falloff == 1);
     CHECK_INT(tn_method_order(TN_METHOD_ADAPTIVE), 1);
