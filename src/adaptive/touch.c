@@ -453,7 +453,8 @@ static void remember(tni_footings* fs, double h)
         double*            force = p->forces + TNI_PRESS_NUMBERS * p->count;
         if (g->out || g->hit || !(g->f[0] > 0)) continue;
         p->ids[p->count++] = g->touch.id;
-        for (int k = 0; k < TNI_PRESS_NUMBERS; ++k) force[k] = k < g->rows ? g->f[k] / h : 0;
+        memset(force, 0, sizeof *force * TNI_PRESS_NUMBERS);
+        for (int k = 0; k < TNI_TOUCH_ROWS; ++k) force[k] = k < g->rows ? g->f[k] / h : 0;
     }
 }
 
