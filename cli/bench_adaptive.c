@@ -479,46 +479,23 @@ static bool bench_threads(tnc_bench_run* run)
 
 // ---- The benchmark -------------------------------------------------------------------------------
 
-typedef struct part {
-    const char* name;
-    bool (*run)(tnc_bench_run* run);
-} part;
-
-static const part parts[] = {{"table1", bench_table1},
-                             {"figure5", tnc_bench_pendulum},
-                             {"figure6", tnc_bench_spring},
-                             {"crowd", bench_crowd},
-                             {"threads", bench_threads}};
+static const tnc_bench_part parts[] = {{"table1", bench_table1, false},
+                                       {"figure5", tnc_bench_pendulum, false},
+                                       {"figure6", tnc_bench_spring, false},
+                                       {"crowd", bench_crowd, false},
+                                       {"threads", bench_threads, false}};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 bool tnc_bench_adaptive_has(const char* name)
 {
-    const char* names[PARTS];
-    for (int i = 0; i < PARTS; ++i) {
-        names[i] = parts[i].name;
-        if (strcmp(name, names[i]) == 0) return true;
-    }
-    const char* near = tn_nearest_word(name, names, PARTS);
-    if (near)
-        tnc_complain("bench adaptive: unknown part '%.200s' (did you mean '%s'?)", name, near);
-    else
-        tnc_complain("bench adaptive: unknown part '%.200s'; there are table1, figure5, figure6, "
-                     "crowd, threads",
-                     name);
-    return false;
+    return tnc_bench_has_part("adaptive", parts, PARTS, name);
 }
 
 bool tnc_bench_adaptive(const tnc_options* options, tnc_sheet* to)
 {
-    tnc_bench_run run  = {.to       = to,
-                          .repeat   = (int)options->repeat,
-                          .large    = options->large,
-                          .progress = tnc_progress_begin(options->quiet)};
-    bool          good = true;
-    for (int i = 0; i < PARTS; ++i) {
-        if (options->part && strcmp(options->part, parts[i].name) != 0) continue;
-        good = parts[i].run(&run) && good;
-        tnc_progress_end(&run.progress);
-    }
-    return good;
+    tnc_bench_run run = {.to       = to,
+                         .repeat   = (int)options->repeat,
+                         .large    = options->large,
+                         .progress = tnc_progress_begin(options->quiet)};
+    return tnc_bench_run_parts(&run, parts, PARTS, options->part);
 }

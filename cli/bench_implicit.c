@@ -332,39 +332,20 @@ static bool bench_characters(tnc_bench_run* run)
 
 // ---- The benchmark -------------------------------------------------------------------------------
 
-typedef struct part {
-    const char* name;
-    bool (*run)(tnc_bench_run* run);
-} part;
-
-static const part parts[] = {{"figure4", bench_figure4}, {"characters", bench_characters}};
+static const tnc_bench_part parts[] = {{"figure4", bench_figure4, false},
+                                       {"characters", bench_characters, false}};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 bool tnc_bench_implicit_has(const char* name)
 {
-    const char* names[PARTS];
-    for (int i = 0; i < PARTS; ++i) {
-        names[i] = parts[i].name;
-        if (strcmp(name, names[i]) == 0) return true;
-    }
-    const char* near = tn_nearest_word(name, names, PARTS);
-    if (near)
-        tnc_complain("bench implicit: unknown part '%.200s' (did you mean '%s'?)", name, near);
-    else tnc_complain("bench implicit: unknown part '%.200s'; there are figure4, characters", name);
-    return false;
+    return tnc_bench_has_part("implicit", parts, PARTS, name);
 }
 
 bool tnc_bench_implicit(const tnc_options* options, tnc_sheet* to)
 {
-    tnc_bench_run run  = {.to       = to,
-                          .repeat   = (int)options->repeat,
-                          .large    = options->large,
-                          .progress = tnc_progress_begin(options->quiet)};
-    bool          good = true;
-    for (int i = 0; i < PARTS; ++i) {
-        if (options->part && strcmp(options->part, parts[i].name) != 0) continue;
-        good = parts[i].run(&run) && good;
-        tnc_progress_end(&run.progress);
-    }
-    return good;
+    tnc_bench_run run = {.to       = to,
+                         .repeat   = (int)options->repeat,
+                         .large    = options->large,
+                         .progress = tnc_progress_begin(options->quiet)};
+    return tnc_bench_run_parts(&run, parts, PARTS, options->part);
 }

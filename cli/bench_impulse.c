@@ -44,6 +44,36 @@ void tnc_bench_tell(const tnc_bench_run* run, const char* format, ...)
     fflush(file);
 }
 
+bool tnc_bench_has_part(const char* bench, const tnc_bench_part* parts, int count, const char* name)
+{
+    enum { PARTS_MAX = 16 };
+    const char* names[PARTS_MAX];
+    char        all[200] = "";
+    for (int i = 0; i < count && i < PARTS_MAX; ++i) {
+        names[i] = parts[i].name;
+        if (strcmp(name, names[i]) == 0) return true;
+        const size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    const char* near = tn_nearest_word(name, names, count);
+    if (near)
+        tnc_complain("bench %s: unknown part '%.200s' (did you mean '%s'?)", bench, name, near);
+    else tnc_complain("bench %s: unknown part '%.200s'; there are %s", bench, name, all);
+    return false;
+}
+
+bool tnc_bench_run_parts(tnc_bench_run* run, const tnc_bench_part* parts, int count,
+                         const char* name)
+{
+    bool good = true;
+    for (int i = 0; i < count; ++i) {
+        if (name ? strcmp(name, parts[i].name) != 0 : parts[i].alone) continue;
+        good = parts[i].run(run) && good;
+        tnc_progress_end(&run->progress);
+    }
+    return good;
+}
+
 double tnc_log_slope(const double* x, const double* y, int count)
 {
     const int first = count > 3 ? count / 2 : 0;
@@ -565,13 +595,7 @@ static bool bench_large(tnc_bench_run* run)
 
 // ---- The benchmark -------------------------------------------------------------------------------
 
-typedef struct part {
-    const char* name;
-    bool (*run)(tnc_bench_run* run);
-    bool alone; ///< only when asked for
-} part;
-
-static const part parts[] = {
+static const tnc_bench_part parts[] = {
     {"figure3", bench_figure3, false},     {"figure5", tnc_bench_figure5, false},
     {"figure6", tnc_bench_figure6, false}, {"realtime", bench_realtime, false},
     {"load", bench_load, false},           {"energy", bench_energy, false},
@@ -580,18 +604,7 @@ enum { PARTS = sizeof parts / sizeof parts[0] };
 
 bool tnc_bench_impulse_has(const char* name)
 {
-    const char* names[PARTS];
-    for (int i = 0; i < PARTS; ++i) {
-        names[i] = parts[i].name;
-        if (strcmp(name, names[i]) == 0) return true;
-    }
-    const char* near = tn_nearest_word(name, names, PARTS);
-    if (near) tnc_complain("bench impulse: unknown part '%.200s' (did you mean '%s'?)", name, near);
-    else
-        tnc_complain("bench impulse: unknown part '%.200s'; there are figure3, figure5, figure6, "
-                     "realtime, load, energy, large",
-                     name);
-    return false;
+    return tnc_bench_has_part("impulse", parts, PARTS, name);
 }
 
 static bool has_cholmod(void)
@@ -610,18 +623,12 @@ static bool has_cholmod(void)
 
 bool tnc_bench_impulse(const tnc_options* options, const char* name, tnc_sheet* to)
 {
-    tnc_bench_run run  = {.to       = to,
-                          .repeat   = (int)options->repeat,
-                          .large    = options->large,
-                          .cholmod  = has_cholmod(),
-                          .progress = tnc_progress_begin(options->quiet)};
-    bool          good = true;
+    tnc_bench_run run = {.to       = to,
+                         .repeat   = (int)options->repeat,
+                         .large    = options->large,
+                         .cholmod  = has_cholmod(),
+                         .progress = tnc_progress_begin(options->quiet)};
     if (!run.cholmod)
         tnc_put(&to->table, "CHOLMOD is not built in (cmake -DTENON_CHOLMOD=ON): without it\n\n");
-    for (int i = 0; i < PARTS; ++i) {
-        if (name ? strcmp(name, parts[i].name) != 0 : parts[i].alone) continue;
-        good = parts[i].run(&run) && good;
-        tnc_progress_end(&run.progress);
-    }
-    return good;
+    return tnc_bench_run_parts(&run, parts, PARTS, name);
 }

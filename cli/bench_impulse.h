@@ -26,6 +26,19 @@ typedef struct tnc_bench_run {
     tnc_progress progress;
 } tnc_bench_run;
 
+/// A benchmark by itself, as part of one that is named.
+typedef struct tnc_bench_part {
+    const char* name;
+    bool (*run)(tnc_bench_run* run);
+    bool alone; ///< only when asked for
+} tnc_bench_part;
+/// Whether a benchmark has such a part; complains when not.
+bool tnc_bench_has_part(const char* bench, const tnc_bench_part* parts, int count,
+                        const char* name);
+/// The part of that name; NULL: all but those that are to be asked for.
+bool tnc_bench_run_parts(tnc_bench_run* run, const tnc_bench_part* parts, int count,
+                         const char* name);
+
 /// One line on the terminal, written over by the next one. Nothing elsewhere.
 void tnc_bench_say(const tnc_bench_run* run, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
