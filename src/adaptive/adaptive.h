@@ -3,7 +3,7 @@
 // A step goes by the implicit midpoint rule, iterated three times: with the others held, accelerations v' of the
 // active joints at the middle of the step (q moved on by half of it, (v + v1)/2), v1 = v + h v', q moved on by
 // (v + v1)/2. Forces are those of the start, linearly implicit. Or by semi-implicit Euler: v' at (q, v), q moved on by
-// v1. Every `period` steps a tree chooses its active joints anew instead: see choose.c.
+// v1. Every `period` steps a tree first chooses its active joints anew: see choose.c.
 #ifndef TNI_ADAPTIVE_H
 #define TNI_ADAPTIVE_H
 
@@ -160,6 +160,8 @@ void                   tni_outside_push(tni_adaptive* adaptive, const tni_outsid
 /// figure.c: one tree. `touched` follows from `active`; frames and coefficients of rigid nodes among a list
 /// (each before those below it) that are not fresh are computed, and held joints of touched nodes placed.
 void tni_figure_list(tni_adaptive* adaptive, int tree);
+/// All nodes that `touched` marks, each before those below it; returns how many.
+int  tni_figure_walk(const tni_adaptive* adaptive, int tree, int* list);
 void tni_figure_refresh(tni_adaptive* adaptive, int tree, const int* list, int count);
 /// Where the limbs are that are pushed; clusters pushed by what `force` says.
 void tni_figure_seat(tni_adaptive* adaptive, int tree, const tni_hybrid* hybrid);

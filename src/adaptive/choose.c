@@ -328,21 +328,6 @@ static void take_popped(tni_adaptive* adaptive, int tree)
     }
 }
 
-// Nodes of the transient body, each before those below it.
-static void list_transient(tni_adaptive* adaptive, int tree)
-{
-    tni_figure*     figure = &adaptive->figures[tree];
-    const tni_node* nodes  = adaptive->assembly->nodes;
-    figure->transient[0]   = adaptive->assembly->root[tree];
-    int count              = 1;
-    for (int i = 0; i < count; ++i) {
-        const tni_node* node = &nodes[figure->transient[i]];
-        if (node->a >= 0 && adaptive->touched[node->a]) figure->transient[count++] = node->a;
-        if (adaptive->touched[node->b]) figure->transient[count++] = node->b;
-    }
-    figure->transient_count = count;
-}
-
 static void measure_speeds(tni_adaptive* adaptive, int tree)
 {
     const tni_figure* figure = &adaptive->figures[tree];
@@ -384,8 +369,8 @@ static void accelerate_transient(tni_adaptive* adaptive, int tree)
     tni_hybrid* next   = &figure->next;
     if (!figure->good) return;
     take_popped(adaptive, tree);
-    list_transient(adaptive, tree);
-    next->visits = 0;
+    figure->transient_count = tni_figure_walk(adaptive, tree, figure->transient);
+    next->visits            = 0;
     if (!adaptive->settings.bounded) {
         tni_hybrid_build(next, adaptive->active, adaptive->touched, adaptive->frames);
         tni_hybrid_move(next, adaptive->q, adaptive->v);

@@ -1,4 +1,5 @@
-// figure: one articulated body between choices: which of its nodes are touched, and what is known of the rigid ones.
+// figure: one articulated body between choices: which of its nodes are touched, what is known of the rigid ones, what
+// pushes it, and its accelerations.
 #include "adaptive/adaptive.h"
 
 void tni_figure_joint_force(tni_adaptive* adaptive, int limb, bool moving)
@@ -23,27 +24,30 @@ tni_join tni_figure_join(const tni_adaptive* adaptive, int n)
 
 // ---- Lists ---------------------------------------------------------------------------------------
 
-// Nodes from the root down that `touched` marks, each before those below it.
+int tni_figure_walk(const tni_adaptive* adaptive, int tree, int* list)
+{
+    const tni_node* nodes = adaptive->assembly->nodes;
+    int             count = 1;
+    list[0]               = adaptive->assembly->root[tree];
+    for (int i = 0; i < count; ++i) {
+        const tni_node* node = &nodes[list[i]];
+        if (node->a >= 0 && adaptive->touched[node->a]) list[count++] = node->a;
+        if (adaptive->touched[node->b]) list[count++] = node->b;
+    }
+    return count;
+}
+
 void tni_figure_list(tni_adaptive* adaptive, int tree)
 {
-    tni_figure*     figure = &adaptive->figures[tree];
-    const tni_node* nodes  = adaptive->assembly->nodes;
-    const int       root   = adaptive->assembly->root[tree];
+    tni_figure* figure = &adaptive->figures[tree];
     for (int i = 0; i < figure->touched_count; ++i) adaptive->touched[figure->touched[i]] = 0;
-    adaptive->touched[root] = 1;
+    adaptive->touched[adaptive->assembly->root[tree]] = 1;
     for (int i = 0; i < figure->active_count; ++i) {
         for (int n = adaptive->assembly->joint[figure->active[i]]; !adaptive->touched[n];
-             n     = nodes[n].up)
+             n     = adaptive->assembly->nodes[n].up)
             adaptive->touched[n] = 1;
     }
-    int count          = 1;
-    figure->touched[0] = root;
-    for (int i = 0; i < count; ++i) {
-        const tni_node* node = &nodes[figure->touched[i]];
-        if (node->a >= 0 && adaptive->touched[node->a]) figure->touched[count++] = node->a;
-        if (node->b >= 0 && adaptive->touched[node->b]) figure->touched[count++] = node->b;
-    }
-    figure->touched_count = count;
+    figure->touched_count = tni_figure_walk(adaptive, tree, figure->touched);
 }
 
 // ---- What is known of rigid nodes ----------------------------------------------------------------
@@ -120,8 +124,8 @@ void tni_figure_seat(tni_adaptive* adaptive, int tree, const tni_hybrid* hybrid)
     for (int i = 0; i < pushed_count(adaptive, tree); ++i) {
         tni_pushed_limb* pushed = pushed_at(adaptive, tree, i);
         if (pushed != NULL)
-            pushed->seat = tni_hybrid_seat(hybrid, pushed->limb, adaptive->active,
-                                           adaptive->touched, adaptive->frames);
+            pushed->seat =
+                tni_hybrid_seat(hybrid, pushed->limb, adaptive->touched, adaptive->frames);
     }
 }
 

@@ -162,14 +162,13 @@ void tni_hybrid_build(tni_hybrid* hybrid, const uint8_t* active, const uint8_t* 
     }
 }
 
-tni_seat tni_hybrid_seat(const tni_hybrid* hybrid, int limb, const uint8_t* active,
-                         const uint8_t* touched, const tni_frames* frames)
+tni_seat tni_hybrid_seat(const tni_hybrid* hybrid, int limb, const uint8_t* touched,
+                         const tni_frames* frames)
 {
     const struct tni_hybrid_work* work  = hybrid->work;
     const tni_node*               nodes = hybrid->assembly->nodes;
     tni_shift                     way   = tni_shift_none();
     int                           node  = hybrid->assembly->leaf[limb];
-    (void)active;
     for (int up = nodes[node].up; !touched[up]; node = up, up = nodes[node].up)
         if (nodes[up].b == node) way = tni_shift_then(&frames[up].to_b, &way);
     const tni_seat* base = &work->where[nodes[node].base - work->first];

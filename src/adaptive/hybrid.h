@@ -78,8 +78,8 @@ TN_NODISCARD tn_result tni_hybrid_create(tni_arena* arena, const tni_limbs* limb
 void tni_hybrid_build(tni_hybrid* hybrid, const uint8_t* active, const uint8_t* touched,
                       const tni_frames* frames);
 /// Where a limb is, as last built: walks up from its leaf to the rigid front.
-tni_seat tni_hybrid_seat(const tni_hybrid* hybrid, int limb, const uint8_t* active,
-                         const uint8_t* touched, const tni_frames* frames);
+tni_seat tni_hybrid_seat(const tni_hybrid* hybrid, int limb, const uint8_t* touched,
+                         const tni_frames* frames);
 
 /// Places and motions of all clusters at (q, v), by limb (tni_limbs). Outside forces are cleared.
 void tni_hybrid_move(tni_hybrid* hybrid, const double* q, const double* v);

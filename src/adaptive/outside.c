@@ -83,8 +83,8 @@ static void find_held(tni_adaptive* adaptive, const tni_outside* outside)
         tni_pushed_limb* pushed =
             &adaptive->pushed[adaptive->pushed_count + adaptive->held_count++];
         pushed->limb = limb;
-        pushed->seat = tni_hybrid_seat(&adaptive->figures[tree].now, limb, adaptive->active,
-                                       adaptive->touched, adaptive->frames);
+        pushed->seat = tni_hybrid_seat(&adaptive->figures[tree].now, limb, adaptive->touched,
+                                       adaptive->frames);
     }
 }
 

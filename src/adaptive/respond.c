@@ -21,6 +21,7 @@ bool tni_hybrid_factor(tni_hybrid* hybrid, const double* K)
         tni_mover_rest(&hybrid->clusters[i], &hybrid->work->movers[i]);
         hybrid->work->movers[i].p = tni_six_zero();
     }
+    tni_movers_stiffen(hybrid, NULL);
     return tni_movers_reduce(hybrid, NULL, K);
 }
 

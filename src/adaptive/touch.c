@@ -271,6 +271,7 @@ static bool ready_tree(tni_adaptive* adaptive, tni_footings* fs, int tree)
     }
     for (int k = v; k < v_end; ++k) fs->s[k] = 0;
     tni_hybrid_move(&figure->now, fs->q, adaptive->v);
+    tni_figure_push(adaptive, tree, &figure->now); // for what stiff forces resist with
     figure->good = tni_hybrid_factor(&figure->now, limbs->actuated ? adaptive->K : NULL);
     return figure->good;
 }

@@ -142,6 +142,22 @@ TEST(a_box_sticks_below_the_angle_of_friction_and_slides_above)
     }
 }
 
+// What pulls stiffly is felt by the floor at once: the force is weight and pull, from the first steps on, however long.
+TEST(the_floor_carries_what_a_stiff_hand_pulls)
+{
+    static const double h[] = {1e-3, 1.0 / 60};
+    for (int i = 0; i < 2; ++i) {
+        contact_ramp p = box_on_ramp(0, 0.5);
+        CHECK_OK(tn_state_grab(p.r.state, 0, p.body, tns_vec(0, 0, 0), 1e6, 0));
+        const tn_vec3 at = tn_state_pose(p.r.state, p.body).position;
+        CHECK_OK(tn_state_move(p.r.state, 0, tns_vec(at.x, at.y, at.z - 1e-3), tns_vec(0, 0, 0)));
+        rig_run(&p.r, h[i], 3);
+        CHECK_NEAR(rig_contact_force(&p.r, p.plane, p.body).z, 9.81 * contact_ramp_mass + 1e3,
+                   0.01);
+        rig_free(&p.r);
+    }
+}
+
 // Its heights fall by e^2; a step of h is up to h v early: 0.5 mm here.
 TEST(a_ball_bounces_by_its_restitution)
 {

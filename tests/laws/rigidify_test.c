@@ -226,7 +226,7 @@ TEST(figure_4_of_the_paper)
         if (only) memset(r->active + 2, 0, COUNT - 2);
         hybrid_rig_hold(r);
         tni_hybrid_move(&r->hybrid, r->q, r->v);
-        const tni_seat seat = tni_hybrid_seat(&r->hybrid, 1, r->active, r->touched, r->frames);
+        const tni_seat seat = tni_hybrid_seat(&r->hybrid, 1, r->touched, r->frames);
         tni_hybrid_push(&r->hybrid, &seat, (tni_six){{0, 0, 0}, {0, 0, f}});
         CHECK(tni_hybrid_accelerate(&r->hybrid, (tn_vec3){0, 0, 0}, r->q, r->v, NULL, NULL,
                                     only ? one : all));

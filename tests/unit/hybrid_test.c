@@ -11,7 +11,7 @@ static double largest(int n, const double* x)
 static void push_all(hybrid_rig* r)
 {
     for (int i = r->first; i < r->limbs.count; ++i) {
-        const tni_seat seat = tni_hybrid_seat(&r->hybrid, i, r->active, r->touched, r->frames);
+        const tni_seat seat = tni_hybrid_seat(&r->hybrid, i, r->touched, r->frames);
         tni_hybrid_push(&r->hybrid, &seat, r->force[i]);
     }
 }
@@ -85,11 +85,11 @@ TEST(seats_lie_where_limbs_are_and_move_as_they_do)
             const tni_limb* limb = &r->limbs.limbs[i];
             tni_shift       X;
             tni_limb_place(limb, r->q + limb->q, &X, NULL);
-            at[i]                = limb->parent < 0 ? X : tni_shift_then(&at[limb->parent], &X);
-            const tni_seat seat  = tni_hybrid_seat(&r->hybrid, i, r->active, r->touched, r->frames);
-            const tni_cluster* c = &r->hybrid.clusters[seat.cluster];
-            const tni_shift    is = tni_shift_then(&c->world, &seat.way);
-            const tni_six      v  = tni_shift_motion(&seat.way, c->v);
+            at[i]                   = limb->parent < 0 ? X : tni_shift_then(&at[limb->parent], &X);
+            const tni_seat     seat = tni_hybrid_seat(&r->hybrid, i, r->touched, r->frames);
+            const tni_cluster* c    = &r->hybrid.clusters[seat.cluster];
+            const tni_shift    is   = tni_shift_then(&c->world, &seat.way);
+            const tni_six      v    = tni_shift_motion(&seat.way, c->v);
             double             moves[6], motion[6], I[36], Iv[6];
             tni_six_write(moves, v);
             for (int k = 0; k < 9; ++k) error = fmax(error, fabs(is.E.m[k] - at[i].E.m[k]));
