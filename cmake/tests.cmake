@@ -41,7 +41,7 @@ foreach(file IN LISTS test_files)
         string(REPLACE "/" "_" target "test_${name}")
         add_executable(${target} tests/${file})
         target_include_directories(${target} PRIVATE src tests)
-        target_link_libraries(${target} PRIVATE tenon_test_main $<TARGET_NAME_IF_EXISTS:tenon_scenes>
+        target_link_libraries(${target} PRIVATE tenon_test_main tenon_stage $<TARGET_NAME_IF_EXISTS:tenon_scenes>
             tenon_inside Threads::Threads)
         set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
         if(TARGET tenon_cli)

@@ -47,6 +47,7 @@ typedef struct tng_cast {
     const tn_settings* settings;
     tn_stepper*        stepper;
     const tn_state*    state;
+    int dofs; ///< degrees of freedom left; -1: not known, counted without redundant rows
 } tng_cast;
 
 /// What steps told since the last frame.
@@ -60,10 +61,12 @@ typedef struct tng_measures {
     bool   playing, stopped;
 } tng_measures;
 
+int tng_moving_joints(const tn_model* model); ///< joints that are no welds
 /// {"type": "mechanism", ...}. Joints are where the state has them.
 void tng_put_mechanism(tng_text* text, const tng_cast* cast, double speed, bool playing);
-/// {"type": "settings", ...}
-void tng_put_settings(tng_text* text, const tng_cast* cast, double speed, bool playing);
+/// {"type": "settings", ...}; joints: with what can be set of each joint.
+void tng_put_settings(tng_text* text, const tng_cast* cast, double speed, bool playing,
+                      bool joints);
 /// One frame. parts: those wanted; forces are left out where they cannot be had.
 void tng_put_frame(tng_text* text, const tng_cast* cast, const tng_measures* measures, int parts);
 
@@ -71,33 +74,48 @@ void tng_put_frame(tng_text* text, const tng_cast* cast, const tng_measures* mea
 
 typedef struct tng_stage tng_stage;
 
-/// Reads "@name:params", or the text of a scene file. The reason of a failure is in *why, with line and column where
-/// there is one. settings NULL: those of the scene; else they are taken (a copy). clock: seconds, steady.
-TN_NODISCARD tn_result tng_stage_open(const tn_host* host, const char* origin, const char* text,
-                                      size_t length, double (*clock)(void* user), void* user,
-                                      tng_stage** stage, tn_why* why);
-void                   tng_stage_free(tng_stage* stage); ///< NULL is allowed
-/// The same for a scene that is read already: it belongs to the stage from here on, whatever comes out.
-TN_NODISCARD tn_result tng_stage_take(const tn_host* host, const char* origin, tn_scene* scene,
-                                      const tn_settings* settings, double (*clock)(void* user),
-                                      void* user, tng_stage** stage, tn_why* why);
+/// Seconds on any steady clock, and what it is asked with.
+typedef struct tng_clock {
+    double (*now)(void* user);
+    void* user;
+} tng_clock;
 
-/// Obeys one command, `length` bytes. What it has to say (settings, notices, a new mechanism) is waiting then.
+/// A built-in scene, "@name:params", or the text of a scene file. *why has line and column where there is one.
+TN_NODISCARD tn_result tng_scene_open(const tn_host* host, const char* text, size_t length,
+                                      tn_scene** scene, tn_why* why);
+/// Puts the mechanism together and makes velocities fit, as `tenon run` does before the clock starts. The scene belongs to the
+/// stage from here on, whatever comes out. settings NULL: those of the scene. It begins paused.
+TN_NODISCARD tn_result tng_stage_create(const tn_host* host, const char* origin, tn_scene* scene,
+                                        const tn_settings* settings, tng_clock clock,
+                                        tng_stage** stage, tn_why* why);
+void                   tng_stage_free(tng_stage* stage); ///< NULL is allowed
+
+/// Obeys one command, `length` bytes. What there is to say (settings, notices) is waiting then.
 void tng_stage_command(tng_stage* stage, const char* line, size_t length);
-/// Steps until simulated time has caught up with wall time, working for at most `budget` seconds. True: something moved or changed
-/// since the last frame, so that a new one is worth sending.
+/// A notice to be sent, as if the stage had one.
+void tng_stage_complain(tng_stage* stage, const tn_why* why);
+/// Steps until simulated time has caught up with wall time, working for about `budget` seconds at most. True: something
+/// moved or changed since the last frame, so that a new one is worth sending.
 bool tng_stage_advance(tng_stage* stage, double budget);
 /// Seconds until the next step is due; infinity while paused.
 double tng_stage_wait(const tng_stage* stage);
 
 /// The next waiting message, JSON; NULL: none. It holds until the next call of any function of the stage.
 const char* tng_stage_message(tng_stage* stage, size_t* length);
-/// For somebody who has just come: the mechanism as it is now.
+/// For somebody who has just come: the mechanism as it is now. NULL: no memory.
 const char* tng_stage_mechanism(tng_stage* stage, size_t* length);
-/// The frame of now; likewise. NULL: no memory.
+/// The frame of now; likewise.
 const char* tng_stage_frame(tng_stage* stage, size_t* length);
 
+/// How it went so far.
+typedef struct tng_summary {
+    long long steps;
+    double    time;        ///< simulated [s]
+    double    joint_error; ///< largest of any step
+    double    real_time;   ///< simulated over wall time, while it played
+    bool      playing;
+} tng_summary;
+tng_summary     tng_stage_summary(const tng_stage* stage);
 const tn_state* tng_stage_state(const tng_stage* stage);
-const tn_model* tng_stage_model(const tng_stage* stage);
 
 #endif

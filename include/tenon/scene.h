@@ -250,7 +250,11 @@ typedef struct tn_joint_def {
 
 TN_API tn_joint_def tn_default_joint_def(tn_joint_type type); ///< by anchor, axis z
 TN_API tn_joint_id  tn_scene_add_joint(tn_scene* scene, const tn_joint_def* def);
-TN_API const char*  tn_joint_type_word(tn_joint_type type); ///< "hinge"
+/// Another def for a joint that is there: its name stays, models that were made before stay as they are. Velocity
+/// keys may be the scene's own. On failure the scene is as it was.
+TN_NODISCARD TN_API tn_result tn_scene_set_joint(tn_scene* scene, tn_joint_id joint,
+                                                 const tn_joint_def* def, tn_why* why);
+TN_API const char*            tn_joint_type_word(tn_joint_type type); ///< "hinge"
 
 /// A body as a user-defined constraint sees it.
 typedef struct tn_body_view {

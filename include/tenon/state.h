@@ -12,10 +12,14 @@ typedef struct tn_state tn_state; ///< positions, velocities, time; one block, c
 
 /// A state at the scene's initial configuration. The model must outlive it.
 TN_NODISCARD TN_API tn_result tn_state_create(const tn_model* model, tn_state** state);
-TN_API void                   tn_state_free(tn_state* state);    ///< NULL is allowed
-TN_API void   tn_state_copy(tn_state* to, const tn_state* from); ///< both of the same model
-TN_API void   tn_state_reset(tn_state* state); ///< back to the initial configuration
-TN_API double tn_state_time(const tn_state* state);
+TN_API void                   tn_state_free(tn_state* state);  ///< NULL is allowed
+TN_API void tn_state_copy(tn_state* to, const tn_state* from); ///< both of the same model
+TN_API void tn_state_reset(tn_state* state); ///< back to the initial configuration
+/// The same for a state of another model of the same bodies, joints and targets, as when a scene was changed a little
+/// and compiled anew: time, places, velocities, and what is done from outside. What methods remember of the step
+/// before is forgotten. TN_ERR_MODEL, and nothing changes, where the numbers do not fit.
+TN_NODISCARD TN_API tn_result tn_state_carry(tn_state* to, const tn_state* from);
+TN_API double                 tn_state_time(const tn_state* state);
 
 /// Pose of the body frame and velocity of its origin. Affine bodies: the nearest rotation (the
 /// identity when turned inside out), and as angular velocity the skew part of Adot A^-1.
@@ -66,6 +70,15 @@ TN_NODISCARD TN_API tn_result tn_state_move(tn_state* state, int handle, tn_vec3
                                             tn_vec3 velocity);
 TN_API void                   tn_state_release(tn_state* state, int handle);
 TN_API tn_vec3 tn_state_handle_force(const tn_state* state, int handle); ///< on the body [N]
+/// What a handle holds, in the world, now.
+typedef struct tn_handle {
+    tn_body_id body;
+    tn_vec3    point;  ///< that it holds
+    tn_vec3    target; ///< its far end
+    tn_vec3    force;  ///< on the body [N]
+} tn_handle;
+/// False, and *what is untouched, where the handle holds nothing.
+TN_API bool tn_state_handle(const tn_state* state, int handle, tn_handle* what);
 
 // ---- Measures ------------------------------------------------------------------------------------
 

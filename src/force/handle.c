@@ -39,13 +39,24 @@ static void add(const tni_scene_view* at, double* f)
     }
 }
 
-tn_vec3 tn_state_handle_force(const tn_state* state, int handle)
+bool tn_state_handle(const tn_state* state, int handle, tn_handle* what)
 {
     const tni_scene_view at = tni_state_scene(state);
     const tni_handle*    h = handle < 0 || handle >= TN_HANDLES_MAX ? NULL : handle_of(&at, handle);
-    if (h == NULL) return (tn_vec3){0, 0, 0};
+    if (h == NULL) return false;
     const tni_motion o = offset_of(&at, h, at.time);
-    return force_of(h, &o);
+    what->body.bits    = (uint32_t)h->body;
+    what->target       = tni_add_scaled(h->position, at.time - h->time, h->velocity);
+    what->point        = tni_add(what->target, o.at);
+    what->force        = force_of(h, &o);
+    return true;
+}
+
+tn_vec3 tn_state_handle_force(const tn_state* state, int handle)
+{
+    tn_handle what = {.force = {0, 0, 0}};
+    tn_state_handle(state, handle, &what);
+    return what.force;
 }
 
 static double energy(const tni_scene_view* at)

@@ -262,6 +262,39 @@ tn_joint_id tn_scene_add_joint(tn_scene* scene, const tn_joint_def* def)
     return (tn_joint_id){good ? (uint32_t)tn_scene_joint_count(scene) : 0};
 }
 
+// Keys that are the scene's own already are not copied again.
+static bool keep_keys(tni_adding* a, const tn_joint_def* old, tn_joint_def* def)
+{
+    if (def->type != TN_JOINT_MOTOR) def->velocity_key_count = 0;
+    if (def->velocity_key_count == 0) def->velocity_keys = NULL;
+    if (def->velocity_key_count == 0 || def->velocity_keys == old->velocity_keys) return true;
+    const size_t  size = sizeof(tn_value_key) * (size_t)def->velocity_key_count;
+    tn_value_key* keys = tni_arena_take(&a->scene->arena, size);
+    if (keys == NULL) return lacks_memory(a);
+    memcpy(keys, def->velocity_keys, size);
+    def->velocity_keys = keys;
+    return true;
+}
+
+tn_result tn_scene_set_joint(tn_scene* scene, tn_joint_id joint, const tn_joint_def* def,
+                             tn_why* why)
+{
+    TN_ASSERT(joint.bits > 0 && joint.bits <= (uint32_t)tn_scene_joint_count(scene));
+    tni_joint_item* item  = (tni_joint_item*)scene->parts[TNI_PART_JOINT].items + (joint.bits - 1);
+    tni_adding      a     = adding(scene, TNI_PART_JOINT);
+    tn_joint_def    fresh = *def;
+    fresh.name            = item->def.name;
+    snprintf(a.name, sizeof a.name, "%s", item->def.name);
+    const bool good = (def->cookie == TNI_COOKIE_JOINT ||
+                       tni_refuse(&a, "def does not start from tn_default_joint_def()")) &&
+                      (item->constraint == NULL ||
+                       tni_refuse(&a, "is defined by functions, not by a joint def")) &&
+                      tni_check_joint(&a, &fresh) && keep_keys(&a, &item->def, &fresh);
+    if (good) item->def = fresh;
+    else if (why != NULL) *why = a.why;
+    return a.why.result;
+}
+
 tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* def)
 {
     tni_adding a    = adding(scene, TNI_PART_JOINT);

@@ -73,6 +73,34 @@ void tni_state_forget(tn_state* state)
     for (int i = 0; i < state->model->core.plan->component_count; ++i) state->still[i] = 0;
 }
 
+// Bodies of the same kinds, one by one, and as many joint coordinates and targets.
+static bool is_alike(const tn_model* a, const tn_model* b)
+{
+    if (a->body_count != b->body_count || a->q_count != b->q_count || a->u_count != b->u_count ||
+        a->coordinate_count != b->coordinate_count || a->target_count != b->target_count)
+        return false;
+    for (int i = 0; i < a->body_count; ++i)
+        if (a->bodies[i].kind != b->bodies[i].kind || a->bodies[i].q_start != b->bodies[i].q_start)
+            return false;
+    return true;
+}
+
+tn_result tn_state_carry(tn_state* to, const tn_state* from)
+{
+    const tn_model* model = to->model;
+    if (!is_alike(model, from->model)) return TN_ERR_MODEL;
+    tni_pushed* targets = to->outside.targets;
+    to->time            = from->time;
+    to->outside         = from->outside;
+    to->outside.targets = targets;
+    memcpy(to->q, from->q, sizeof *to->q * (size_t)model->q_count);
+    memcpy(to->u, from->u, sizeof *to->u * (size_t)model->u_count);
+    memcpy(to->z, from->z, sizeof *to->z * (size_t)model->coordinate_count);
+    memcpy(targets, from->outside.targets, sizeof *targets * (size_t)model->target_count);
+    tni_state_forget(to);
+    return TN_OK;
+}
+
 bool tn_state_asleep(const tn_state* state, tn_body_id id)
 {
     const int node = state->model->bodies[id.bits].node;

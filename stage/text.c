@@ -1,0 +1,87 @@
+// text: bytes that grow, and JSON values among them. Memory that runs out is remembered once, in `failed`,
+// so that writers need not ask after every word.
+#include "stage/stage.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tng_text_free(tng_text* text)
+{
+    free(text->bytes);
+    *text = (tng_text){0};
+}
+
+void tng_text_clear(tng_text* text)
+{
+    text->length = 0;
+    text->failed = false;
+}
+
+// Room for so many bytes more, and a NUL.
+static bool reserve(tng_text* text, size_t count)
+{
+    if (text->failed) return false;
+    if (count < text->room - text->length) return true;
+    size_t room = text->room ? text->room : 256;
+    while (room && room - text->length <= count) room = room <= SIZE_MAX / 2 ? 2 * room : 0;
+    char* larger = room ? realloc(text->bytes, room) : NULL;
+    text->failed = larger == NULL;
+    if (text->failed) return false;
+    text->bytes = larger;
+    text->room  = room;
+    return true;
+}
+
+void tng_put_bytes(tng_text* text, const void* bytes, size_t count)
+{
+    if (!reserve(text, count)) return;
+    if (count > 0) memcpy(text->bytes + text->length, bytes, count);
+    text->length += count;
+    text->bytes[text->length] = '\0';
+}
+
+void tng_put(tng_text* text, const char* format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const int count = vsnprintf(NULL, 0, format, args);
+    if (count < 0) text->failed = true;
+    else if (reserve(text, (size_t)count)) {
+        vsnprintf(text->bytes + text->length, (size_t)count + 1, format, again);
+        text->length += (size_t)count;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+void tng_put_text(tng_text* text, const char* value)
+{
+    tng_put_bytes(text, "\"", 1);
+    for (const unsigned char* c = (const unsigned char*)value; *c; ++c) {
+        if (*c < ' ' || *c == 0x7f || *c == '<') tng_put(text, "\\u%04x", *c);
+        else if (*c == '"' || *c == '\\') tng_put(text, "\\%c", *c);
+        else tng_put_bytes(text, c, 1);
+    }
+    tng_put_bytes(text, "\"", 1);
+}
+
+void tng_put_number(tng_text* text, double value)
+{
+    char number[40] = "null";
+    if (isfinite(value)) tn_format_number(value, number, sizeof number);
+    tng_put_bytes(text, number, strlen(number));
+}
+
+void tng_put_vec3(tng_text* text, tn_vec3 value)
+{
+    const double numbers[] = {value.x, value.y, value.z};
+    for (int i = 0; i < 3; ++i) {
+        tng_put_bytes(text, i > 0 ? "," : "[", 1);
+        tng_put_number(text, numbers[i]);
+    }
+    tng_put_bytes(text, "]", 1);
+}
