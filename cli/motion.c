@@ -52,15 +52,6 @@ double tnc_motion_time(const tnc_motion* motion)
     return (double)motion->done * motion->h;
 }
 
-int tnc_moving_joints(const tn_model* model)
-{
-    int       count = 0;
-    const int all   = tn_model_counts(model).joints;
-    for (int i = 0; i < all; ++i)
-        count += tn_model_joint_rows(model, (tn_joint_id){(uint32_t)i + 1}) < 6;
-    return count;
-}
-
 double tnc_energy(const tn_state* state)
 {
     const tn_energy e = tn_state_energy(state);

@@ -4,6 +4,8 @@
 
 #include "cli.h"
 
+#include "stage/stage.h"
+
 enum { TNC_TIMES_ROOM = 1 << 15 };
 
 /// Wall times of steps, thinned evenly when there are very many.
@@ -36,7 +38,7 @@ typedef struct tnc_motion {
     tn_phases   phases;
     double      error_now, error_max; ///< joint position error [m or rad]
     tn_joint_id error_joint;          ///< the joint that had error_max
-    double      velocity_error_max;
+    double      velocity_error_now, velocity_error_max;
     double      energy_first, energy_last, energy_drift;
     double      iteration_sum;
     int         iteration_max;
@@ -68,7 +70,6 @@ typedef struct tnc_motion {
 } tnc_motion;
 
 double tnc_motion_time(const tnc_motion* motion); ///< simulated so far [s]
-int    tnc_moving_joints(const tn_model* model);  ///< joints that are no welds
 double tnc_energy(const tn_state* state);         ///< kinetic, gravity and elastic [J]
 /// Degrees of freedom left; without the redundant rows when those are not known.
 int tnc_motion_mobility(const tnc_job* job, const tnc_motion* motion);
@@ -98,25 +99,20 @@ void         tnc_progress_end(tnc_progress* progress);
 
 /// Frames of the motion, few enough for one page.
 typedef struct tnc_page {
-    tnc_out         out;
-    long long       stride;    ///< steps from frame to frame
-    long long       last_step; ///< of the newest frame
-    int             room, count;
-    int             body_count;
-    float*          poses; ///< room * body_count * 7: position, orientation w x y z
-    const tn_model* model;
-    int             joint_count; ///< of those whose detail is kept; 0: all are simulated always
-    uint8_t*        active;      ///< room * ceil(joint_count / 8): a bit each, the lowest first
-    double*         series;      ///< room * 5: time, kinetic, gravity, elastic energy, joint error
-    double          error;       ///< largest joint error since the newest frame
-    tn_state*       start;       ///< of the first frame, joints put together
+    tnc_out      out;
+    int          parts;     ///< that frames have
+    long long    stride;    ///< steps from frame to frame
+    long long    last_step; ///< of the newest frame
+    double       spent;     ///< wall time of all steps up to it [s]
+    tng_measures now;       ///< since then
+    tng_text     frames;
 } tnc_page;
 
-/// Opens the file and takes memory for the frames. False: already complained.
+/// Opens the file. False: already complained.
 bool tnc_page_open(tnc_page* page, const char* path, const tnc_job* job, long long steps,
                    long long every);
-/// After step number `step` (0: the start). Keeps what falls on its stride.
-void tnc_page_add(tnc_page* page, const tn_state* state, long long step, double error);
+/// After a step, or at the start. Keeps what falls on its stride.
+void tnc_page_add(tnc_page* page, const tnc_job* job, const tnc_motion* motion);
 /// Adds the last state, writes and closes. False: already complained.
 bool tnc_page_close(tnc_page* page, const tnc_job* job, const tnc_motion* motion);
 void tnc_page_free(tnc_page* page);

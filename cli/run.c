@@ -95,6 +95,7 @@ static void note_error(tnc_motion* m, double error, tn_joint_id joint, double ve
         m->error_max   = error;
         m->error_joint = joint;
     }
+    m->velocity_error_now = velocity_error;
     m->velocity_error_max = fmax(m->velocity_error_max, velocity_error);
 }
 
@@ -187,12 +188,12 @@ static bool step(tnc_job* job, tnc_motion* m, int count, tn_state* before)
     return true;
 }
 
-static bool record(outputs* o, const tn_state* state, tnc_motion* m, long long every)
+static bool record(outputs* o, const tnc_job* job, tnc_motion* m, long long every)
 {
     tn_why why = {0};
-    tnc_page_add(&o->page, state, m->done, m->error_now);
+    tnc_page_add(&o->page, job, m);
     if (!o->recorder || m->done % every != 0) return true;
-    const tn_result result = tn_recorder_add(o->recorder, state, &why);
+    const tn_result result = tn_recorder_add(o->recorder, job->state, &why);
     if (result != TN_OK) stop(m, result, (tn_joint_id){0}, why.text);
     return result == TN_OK;
 }
@@ -202,10 +203,10 @@ static void advance(tnc_job* job, tnc_motion* m, outputs* o, const tnc_options* 
 {
     tnc_progress progress = tnc_progress_begin(options->quiet);
     tnc_catch_interrupt();
-    bool going = record(o, job->state, m, options->every);
+    bool going = record(o, job, m, options->every);
     while (going && m->done < m->steps) {
         going = step(job, m, stride(job, m, options->every), before) &&
-                record(o, job->state, m, options->every);
+                record(o, job, m, options->every);
         if (going && m->done < m->steps && tnc_interrupted()) {
             stop(m, TN_OK, (tn_joint_id){0}, "interrupted");
             going = false;

@@ -66,7 +66,7 @@ static void print_detail(const tnc_job* job, const tnc_motion* m)
     printf(
         "active        %.4g of %d joints, %.4g nodes visited a step, %lld choice%s; holding joints "
         "took %.3g J\n",
-        m->active_sum / steps, tnc_moving_joints(job->model), m->visit_sum / steps, m->choices,
+        m->active_sum / steps, tng_moving_joints(job->model), m->visit_sum / steps, m->choices,
         m->choices == 1 ? "" : "s", m->kinetic_loss);
 }
 

@@ -352,10 +352,25 @@ int tng_moving_joints(const tn_model* model)
     return count;
 }
 
+static void put_parts(tng_text* text, const tng_cast* cast)
+{
+    put_list(text, cast, "bodies", shown_bodies(cast), put_body);
+    put_list(text, cast, "joints", tn_model_counts(cast->model).joints, put_joint);
+    put_list(text, cast, "springs", tn_scene_spring_count(cast->scene), put_spring);
+    put_list(text, cast, "targets", tn_scene_target_count(cast->scene), put_target);
+}
+
 void tng_put_mechanism(tng_text* text, const tng_cast* cast, double speed, bool playing)
 {
     const tn_counts counts = tn_model_counts(cast->model);
     const char*     name   = tn_model_name(cast->model);
+    tng_cast  written = *cast; // as the scene has it: lengths that it does not give are of there
+    tn_state* start   = NULL;
+    if (tn_state_create(cast->model, &start) != TN_OK) {
+        text->failed = true;
+        return;
+    }
+    written.state = start;
     tng_put(text, "{\"type\":\"mechanism\",\"tenon\":\"%s\",\"scene\":", TN_VERSION);
     tng_put_text(text, name && name[0] ? name : cast->origin);
     tng_put(text, ",\"origin\":");
@@ -369,10 +384,8 @@ void tng_put_mechanism(tng_text* text, const tng_cast* cast, double speed, bool 
             counts.bodies, counts.joints, counts.rows,
             cast->dofs >= 0 ? cast->dofs : counts.freedoms - counts.rows, counts.loops,
             tng_moving_joints(cast->model), tn_model_coordinate_count(cast->model));
-    put_list(text, cast, "bodies", shown_bodies(cast), put_body);
-    put_list(text, cast, "joints", counts.joints, put_joint);
-    put_list(text, cast, "springs", tn_scene_spring_count(cast->scene), put_spring);
-    put_list(text, cast, "targets", tn_scene_target_count(cast->scene), put_target);
+    put_parts(text, &written);
+    tn_state_free(start);
     tng_put(text, ",\n\"settings\":");
     tng_put_settings(text, cast, speed, playing, true);
     tng_put(text, "}");

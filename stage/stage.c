@@ -416,3 +416,8 @@ const tn_state* tng_stage_state(const tng_stage* stage)
 {
     return stage->machine.state;
 }
+
+const tn_model* tng_stage_model(const tng_stage* stage)
+{
+    return stage->machine.model;
+}

@@ -62,7 +62,7 @@ typedef struct tng_measures {
 } tng_measures;
 
 int tng_moving_joints(const tn_model* model); ///< joints that are no welds
-/// {"type": "mechanism", ...}. Joints are where the state has them.
+/// {"type": "mechanism", ...}
 void tng_put_mechanism(tng_text* text, const tng_cast* cast, double speed, bool playing);
 /// {"type": "settings", ...}; joints: with what can be set of each joint.
 void tng_put_settings(tng_text* text, const tng_cast* cast, double speed, bool playing,
@@ -116,6 +116,7 @@ typedef struct tng_summary {
     bool      playing;
 } tng_summary;
 tng_summary     tng_stage_summary(const tng_stage* stage);
-const tn_state* tng_stage_state(const tng_stage* stage);
+const tn_state* tng_stage_state(const tng_stage* stage); ///< until the next command
+const tn_model* tng_stage_model(const tng_stage* stage); ///< likewise
 
 #endif

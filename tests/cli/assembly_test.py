@@ -3,10 +3,12 @@ with one line that names the scene and the joint.
 
 TENON in the environment names the program; an argument filters the tests by name.
 """
+import base64
 import json
 import math
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -81,6 +83,17 @@ def a_run_puts_the_joints_together_first():
     assert code == 0 and len(lines) == 1 and "joint error 0." in lines[0] and "moved by at most" in lines[0], out
 
 
+def place(poses, body, point):
+    """A point of a body, in the world."""
+    if body < 0:
+        return point
+    *x, w, i, j, k = poses[7 * body:7 * body + 7]
+    cross = lambda a, b: [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    t = [2 * c for c in cross([i, j, k], point)]
+    u = cross([i, j, k], t)
+    return [x[n] + point[n] + w * t[n] + u[n] for n in range(3)]
+
+
 @test
 def the_page_shows_the_assembled_mechanism():
     with tempfile.TemporaryDirectory() as folder:
@@ -88,10 +101,12 @@ def the_page_shows_the_assembled_mechanism():
         code, _, err = tenon("run", "-", "--quiet", "--html", path, stdin=CLOSES)
         assert code == 0 and err == "", err
         with open(path) as page:
-            pairs = re.findall(r'"anchors":\[(\[[^]]*\]),(\[[^]]*\])\],"type":"hinge"', page.read())
-    assert len(pairs) == 4
-    for a, b in pairs:  # seven digits
-        assert math.dist(json.loads(a), json.loads(b)) < 1e-6, (a, b)
+            data = json.loads(re.search(r'<script id="tenon-data"[^>]*>(.*?)</script>', page.read(), re.S).group(1))
+    poses = struct.unpack_from("<21f", base64.b64decode(data["frames"]), 112)
+    for joint in data["mechanism"]["joints"]:
+        a, b = (place(poses, body, at) for body, at in zip(joint["bodies"], joint["anchors"]))
+        assert math.dist(a, b) < 2e-6, (joint["name"], a, b)  # seven digits
+    assert len(data["mechanism"]["joints"]) == 4
 
 
 @test

@@ -1015,6 +1015,42 @@ TEST(other_parts_are_copied_whole)
 
 // ---- The scene itself --------------------------------------------------------------------------
 
+TEST(a_joint_takes_another_def_or_stays_as_it_was)
+{
+    bench              t   = new_bench();
+    tn_joint_def       def = *tn_scene_joint(t.scene, 0);
+    const tn_value_key key = {0, 2};
+    tn_why             why = {0};
+    def.stiffness          = 7;
+    def.name               = "another";
+    CHECK_OK(tn_scene_set_joint(t.scene, t.hinge, &def, &why));
+    CHECK_NEAR(tn_scene_joint(t.scene, 0)->stiffness, 7, 0);
+    CHECK_TEXT(tn_scene_joint(t.scene, 0)->name, "hinge"); // its name stays
+    CHECK(tn_scene_find_joint(t.scene, "hinge").bits == t.hinge.bits);
+    def.stiffness = -1;
+    CHECK_INT(tn_scene_set_joint(t.scene, t.hinge, &def, &why), TN_ERR_MODEL);
+    CHECK(strstr(why.text, "joint 'hinge'") && strstr(why.text, "stiffness"));
+    CHECK_NEAR(tn_scene_joint(t.scene, 0)->stiffness, 7, 0);
+    def.stiffness = 0;
+    def.cookie    = 0;
+    CHECK_INT(tn_scene_set_joint(t.scene, t.hinge, &def, NULL), TN_ERR_MODEL);
+    def                    = tn_default_joint_def(TN_JOINT_MOTOR);
+    def.of                 = TN_JOINT_HINGE;
+    def.body2              = t.a;
+    def.velocity_keys      = &key;
+    def.velocity_key_count = 1;
+    CHECK_OK(tn_scene_set_joint(t.scene, t.hinge, &def, &why));
+    CHECK(tn_scene_joint(t.scene, 0)->velocity_keys != &key); // copied
+    CHECK_NEAR(tn_scene_joint(t.scene, 0)->velocity_keys[0].value, 2, 0);
+    const tn_value_key* own = tn_scene_joint(t.scene, 0)->velocity_keys;
+    def                     = *tn_scene_joint(t.scene, 0);
+    def.damping             = 0.5;
+    CHECK_OK(tn_scene_set_joint(t.scene, t.hinge, &def, &why));
+    CHECK(tn_scene_joint(t.scene, 0)->velocity_keys == own);
+    CHECK_OK(tn_scene_problem(t.scene, NULL)); // refusals of edits spoil nothing
+    tn_scene_free(t.scene);
+}
+
 TEST(the_first_problem_is_remembered_and_adding_goes_on)
 {
     bench       t   = new_bench();
