@@ -111,7 +111,7 @@ static bool apply_settings(tnc_job* job, const tnc_options* options)
 {
     job->settings = tn_scene_settings(job->scene);
     // Accelerations and checks are the same for every method: any scene will do.
-    if (strcmp(options->command->name, "run") != 0) job->settings.method = TN_METHOD_AUTO;
+    if (!(options->command->traits & TNC_SIMULATES)) job->settings.method = TN_METHOD_AUTO;
     if (job->mocap && tn_mocap_duration(job->mocap->motion) > 0)
         job->settings.duration = tn_mocap_duration(job->mocap->motion);
     for (int i = 0; i < options->setting_count; ++i) {

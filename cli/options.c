@@ -1,7 +1,8 @@
 // options: one table of options serves the parser and the help pages alike.
 //
 // Every option has a long name and, unless it is a flag, a value: `--h 0.01` or `--h=0.01`. The last
-// one wins. An option belongs to some commands only; elsewhere it is refused, never ignored.
+// one wins. A command has traits (it has a mechanism, it simulates, ...), and an option serves the commands
+// that have one of its traits; elsewhere it is refused, never ignored.
 #include "options.h"
 
 #include "cli.h"
@@ -9,8 +10,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { RUN = 1, ACCEL = 2, CHECK = 4, SCENE = 8, BENCH = 16, MECHANISM = RUN | ACCEL | CHECK };
 
 typedef enum option_kind {
     OPTION_SETTING, ///< a method setting whose key is `key`
@@ -23,8 +22,8 @@ typedef enum option_kind {
 
 typedef struct option {
     const char* name;
-    const char* value; ///< as the help page calls it; NULL: a flag
-    unsigned    commands;
+    const char* value;  ///< as the help page calls it; NULL: a flag
+    unsigned    traits; ///< of the commands that it serves: any of them will do
     option_kind kind;
     size_t      offset;
     const char* key;
@@ -35,42 +34,45 @@ typedef struct option {
 #define KEY(key)  0, key
 
 static const option option_list[] = {
-    {"--method", "M", MECHANISM, OPTION_SETTING, KEY("method"),
+    {"--method", "M", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("method"),
      "multiplier | implicit | impulse | adaptive | auto (default: what the scene says, else auto)"},
-    {"--h", "S", MECHANISM, OPTION_SETTING, KEY("h"), "step [s]"},
-    {"--duration", "S", MECHANISM, OPTION_SETTING, KEY("duration"), "simulated time [s]"},
-    {"--set", "KEY=VALUE", MECHANISM, OPTION_PAIR, KEY(NULL),
+    {"--h", "S", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("h"), "step [s]"},
+    {"--duration", "S", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("duration"), "simulated time [s]"},
+    {"--set", "KEY=VALUE", TNC_HAS_MECHANISM, OPTION_PAIR, KEY(NULL),
      "any method setting (tenon help run lists them)"},
-    {"--report", "FILE", MECHANISM, OPTION_TEXT, AT(report),
+    {"--report", "FILE", TNC_REPORTS, OPTION_TEXT, AT(report),
      "JSON report ('-': standard output, and then nothing else goes there)"},
-    {"--trajectory", "FILE", RUN, OPTION_TEXT, AT(trajectory),
+    {"--trajectory", "FILE", TNC_KEEPS_FILES, OPTION_TEXT, AT(trajectory),
      "recorded states (CSV by .csv, the compact own format otherwise)"},
-    {"--every", "K", RUN, OPTION_COUNT, AT(every), "record every K-th step (default 1)"},
-    {"--html", "FILE", RUN, OPTION_TEXT, AT(html),
+    {"--every", "K", TNC_RECORDS, OPTION_COUNT, AT(every), "record every K-th step (default 1)"},
+    {"--html", "FILE", TNC_KEEPS_FILES, OPTION_TEXT, AT(html),
      "a page that plays the motion, with plots of energy and joint error"},
-    {"--mocap", "FILE", RUN, OPTION_TEXT, AT(mocap),
+    {"--mocap", "FILE", TNC_SIMULATES, OPTION_TEXT, AT(mocap),
      "a recorded motion (BVH) that the bodies follow whose names fit; gives the duration"},
-    {"--mocap-scale", "S", RUN, OPTION_TEXT, AT(mocap_scale),
+    {"--mocap-scale", "S", TNC_SIMULATES, OPTION_TEXT, AT(mocap_scale),
      "metres a unit of that file (default: so that the bones fit)"},
-    {"--mocap-up", "AXIS", RUN, OPTION_TEXT, AT(mocap_up),
+    {"--mocap-up", "AXIS", TNC_SIMULATES, OPTION_TEXT, AT(mocap_up),
      "what is up in that file: y (default) or z"},
-    {"--threads", "N", MECHANISM, OPTION_WHOLE, AT(threads),
+    {"--threads", "N", TNC_HAS_MECHANISM, OPTION_WHOLE, AT(threads),
      "threads to work with (default 1; 0: as many as there are processors); same results"},
-    {"--seed", "N", MECHANISM, OPTION_WHOLE, AT(seed),
+    {"--seed", "N", TNC_HAS_MECHANISM, OPTION_WHOLE, AT(seed),
      "accepted; this version draws no random numbers"},
-    {"--csv", "FILE", BENCH, OPTION_TEXT, AT(csv),
+    {"--csv", "FILE", TNC_MEASURES, OPTION_TEXT, AT(csv),
      "the measurements as CSV ('-': standard output)"},
-    {"--repeat", "N", BENCH, OPTION_COUNT, AT(repeat), "repetitions of each measurement"},
-    {"--large", NULL, BENCH, OPTION_FLAG, AT(large),
+    {"--repeat", "N", TNC_MEASURES, OPTION_COUNT, AT(repeat), "repetitions of each measurement"},
+    {"--large", NULL, TNC_MEASURES, OPTION_FLAG, AT(large),
      "'linear' goes on to a million bodies, 'impulse' to the largest tubes and cubes"},
-    {"--list", NULL, SCENE | BENCH, OPTION_FLAG, AT(list), "show what there is"},
-    {"--quiet", NULL, MECHANISM | BENCH, OPTION_FLAG, AT(quiet), "no progress bar, no summary"},
+    {"--list", NULL, TNC_LISTS, OPTION_FLAG, AT(list), "show what there is"},
+    {"--quiet", NULL, TNC_HAS_MECHANISM | TNC_MEASURES, OPTION_FLAG, AT(quiet),
+     "no progress bar, no summary"},
     {"--help", NULL, ~0u, OPTION_FLAG, AT(help), "this page"},
 };
 enum { OPTION_LIST_COUNT = sizeof option_list / sizeof option_list[0] };
 
 static const tnc_command command_list[] = {
-    {"run", "SCENE", "simulate; a summary at the end, files on request",
+    {"run", "SCENE",
+     TNC_HAS_MECHANISM | TNC_SIMULATES | TNC_RECORDS | TNC_REPORTS | TNC_KEEPS_FILES,
+     "simulate; a summary at the end, files on request",
      "Simulates round(duration / h) steps of h. On a terminal a progress bar shows how far it is.\n"
      "When the simulation cannot go on, or is interrupted, everything before that is kept and\n"
      "written, and the exit code is 1.\n"
@@ -84,7 +86,8 @@ static const tnc_command command_list[] = {
      "    tenon run @chain:n=1000 --method implicit --h 0.0166667   stiff or driven: long steps\n"
      "    tenon run @humanoid --mocap scenes/walk.bvh    follows a recorded motion\n",
      tnc_run},
-    {"accel", "SCENE", "one evaluation at the start: exact accelerations and joint reactions",
+    {"accel", "SCENE", TNC_HAS_MECHANISM | TNC_REPORTS,
+     "one evaluation at the start: exact accelerations and joint reactions",
      "Prints, as JSON, the acceleration of every body (of its frame's origin, world axes) and for\n"
      "every joint the force and torque on its second body at the anchor, and the multipliers; the\n"
      "force of hard limits and ropes, and every point in contact.\n"
@@ -92,7 +95,7 @@ static const tnc_command command_list[] = {
      "    tenon accel @pendulum:n=3\n"
      "    tenon accel crane.json --report loads.json\n",
      tnc_accel},
-    {"check", "SCENE", "is this mechanism what its author meant?",
+    {"check", "SCENE", TNC_HAS_MECHANISM | TNC_REPORTS, "is this mechanism what its author meant?",
      "Tells the mobility, rows that say the same thing twice, whether the joints meet at the start,\n"
      "how far the masses are apart, how near a singular position is, which joints are solved beside\n"
      "the tree, and what is inside what or beyond its hard limit. The exit code is 1 when the rows\n"
@@ -101,13 +104,14 @@ static const tnc_command command_list[] = {
      "    tenon check @fourbar\n"
      "    tenon check crane.json --report -\n",
      tnc_check},
-    {"scene", "NAME", "write a built-in scene as JSON on standard output",
+    {"scene", "NAME", TNC_LISTS, "write a built-in scene as JSON on standard output",
      "A name may carry parameters: NAME:KEY=VALUE,KEY=VALUE.\n"
      "\n"
      "    tenon scene --list                             all of them, with their parameters\n"
      "    tenon scene chain:n=3 >chain.json\n",
      tnc_scene},
-    {"bench", "[NAME]", "the benchmark suite, or one of it; CSV and a table",
+    {"bench", "[NAME]", TNC_LISTS | TNC_MEASURES,
+     "the benchmark suite, or one of it; CSV and a table",
      "    baraff    the two examples of Baraff 1996: microseconds to assemble, factor, solve\n"
      "    linear    time and memory a body, from a thousand bodies up: linear when it stays put\n"
      "    scenes    every built-in scene: microseconds a step, joint error after 100 steps\n"
@@ -166,9 +170,9 @@ const tnc_command* tnc_command_find(const char* name)
     return NULL;
 }
 
-static unsigned command_bit(const tnc_command* command)
+static bool serves(const option* o, const tnc_command* command)
 {
-    return 1u << (command - command_list);
+    return (o->traits & command->traits) != 0;
 }
 
 // A length of name_length bytes stands before '=' or the end.
@@ -178,7 +182,7 @@ static const option* find_option(const tnc_command* command, const char* name, i
     int         count = 0;
     for (int i = 0; i < OPTION_LIST_COUNT; ++i) {
         const option* o     = &option_list[i];
-        const bool    known = (o->commands & command_bit(command)) != 0;
+        const bool    known = serves(o, command);
         const bool same = strncmp(o->name, name, (size_t)name_length) == 0 && !o->name[name_length];
         if (same && known) return o;
         if (same) {
@@ -259,7 +263,7 @@ static bool take_option(tnc_options* options, const option* o, const char* value
 
 static bool take_argument(tnc_options* options, const char* text)
 {
-    const bool parts = command_bit(options->command) == BENCH;
+    const bool parts = (options->command->traits & TNC_MEASURES) != 0;
     if (options->argument && parts && !options->part) {
         options->part = text;
         return true;
@@ -314,11 +318,11 @@ bool tnc_options_parse(tnc_options* options, const tnc_command* command, int arg
 
 // ---- Help ----------------------------------------------------------------------------------------
 
-static void print_options(unsigned commands)
+static void print_options(const tnc_command* command)
 {
     for (int i = 0; i < OPTION_LIST_COUNT; ++i) {
         const option* o = &option_list[i];
-        if (!(o->commands & commands)) continue;
+        if (!serves(o, command)) continue;
         char left[48];
         snprintf(left, sizeof left, "%s %s", o->name, o->value ? o->value : "");
         printf("    %-18s %s\n", left, o->help);
@@ -348,7 +352,7 @@ static void print_program_help(void)
            "    tenon --version\n"
            "\nSCENE is a path, '-' for standard input, or a built-in scene such as @chain:n=1000.\n"
            "\nOptions of run; accel and check take those that make sense for them:\n");
-    print_options(RUN);
+    print_options(&command_list[0]);
     printf(
         "\nExit codes: 0 done; 1 the simulation could not go on; 2 the command line or the input\n"
         "is wrong.\n"
@@ -363,6 +367,6 @@ void tnc_help(const tnc_command* command)
     }
     printf("tenon %s %s [options]: %s\n\n%s\nOptions:\n", command->name, command->argument,
            command->line, command->text);
-    print_options(command_bit(command));
-    if (command_bit(command) & MECHANISM) print_settings();
+    print_options(command);
+    if (command->traits & TNC_HAS_MECHANISM) print_settings();
 }

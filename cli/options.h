@@ -35,11 +35,23 @@ typedef struct tnc_options {
     bool               quiet, list, large, help;
 } tnc_options;
 
+/// What a command does, and so which options it takes.
+enum {
+    TNC_HAS_MECHANISM = 1 << 0, ///< its argument is a scene, which is compiled with settings
+    TNC_SIMULATES     = 1 << 1, ///< the mechanism moves, by the method asked for
+    TNC_RECORDS       = 1 << 2, ///< every K-th step
+    TNC_REPORTS       = 1 << 3, ///< JSON
+    TNC_KEEPS_FILES   = 1 << 4, ///< of the motion, beside its report
+    TNC_LISTS         = 1 << 5, ///< what there is to choose from
+    TNC_MEASURES      = 1 << 6  ///< benchmarks
+};
+
 struct tnc_command {
     const char* name;
     const char* argument; ///< as in the usage line
-    const char* line;     ///< one line of help
-    const char* text;     ///< what it does, with examples
+    unsigned    traits;
+    const char* line; ///< one line of help
+    const char* text; ///< what it does, with examples
     int (*run)(const tnc_options* options);
 };
 
