@@ -99,7 +99,18 @@ export interface Stopped {
     text: string;
 }
 
-export type Message = Mechanism | Settings | Notice | Stopped | { type: "hello"; tenon: string };
+/** Built-in scenes and what can be chosen of each; the playground's. */
+export interface Gallery {
+    type: "gallery";
+    scenes: {
+        name: string;
+        help: string;
+        /** words: it is one of these; else a number. */
+        params: { name: string; help: string; value: number | string; lower: number; upper: number; whole: boolean; words: string[] | null }[];
+    }[];
+}
+
+export type Message = Mechanism | Settings | Notice | Stopped | Gallery | { type: "source"; text: string } | { type: "hello"; tenon: string };
 
 export const Part = { errors: 1, forces: 2, coordinates: 4, active: 8, contacts: 16 } as const;
 
