@@ -1,5 +1,6 @@
 // Bundles the page into one file that needs nothing else, and hands it to the program as C.
-//     node build.mjs OUT_DIR        writes OUT_DIR/viewer.html and OUT_DIR/viewer_page.c
+//     node build.mjs OUT_DIR                          writes OUT_DIR/viewer.html and OUT_DIR/viewer_page.c
+//     node build.mjs --playground OUT.html WASM_FILE   the page with the simulation in it: opens from disk, needs no server
 // The page has one line to fill in, SLOT: what it shows. Whoever writes a page puts it there.
 import { build } from "esbuild";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,6 +27,13 @@ export async function makePage(entry = "src/main.ts") {
     return page.replace("/*STYLE*/", () => style).replace("/*SCRIPT*/", () => script);
 }
 
+/** The page with a WebAssembly module and the worker that runs it. */
+export async function makePlayground(wasm, worker = "wasm/worker.ts") {
+    const page = await makePage(), { script } = await bundle(worker), data = `<script id="tenon-data"`;
+    const extra = `<script id="tenon-worker" type="text/plain">${script}</script>\n<script id="tenon-wasm" type="text/plain">${Buffer.from(wasm).toString("base64")}</script>\n`;
+    return page.replace(data, () => extra + data).replace(SLOT, () => `{"source":"playground"}`);
+}
+
 /** Bytes as C: strings of some length, since compilers refuse very long ones. */
 function makeC(page) {
     const [before, after, ...more] = page.split(SLOT);
@@ -37,11 +45,20 @@ function makeC(page) {
         `const char* const tnc_page_head[] = {\n${list(before)}    0,\n};\n\nconst char* const tnc_page_tail[] = {\n${list(after)}    0,\n};\n`;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-    const out = process.argv[2];
-    if (!out) throw new Error("usage: node build.mjs OUT_DIR");
-    const page = await makePage();
-    mkdirSync(out, { recursive: true });
-    writeFileSync(join(out, "viewer.html"), page);
-    writeFileSync(join(out, "viewer_page.c"), makeC(page));
+async function main([first, ...rest]) {
+    if (first === "--playground" && rest.length === 2) {
+        const [out, wasm] = rest;
+        mkdirSync(dirname(out), { recursive: true });
+        writeFileSync(out, await makePlayground(readFileSync(wasm)));
+    } else if (first && !first.startsWith("-") && !rest.length) {
+        const page = await makePage();
+        mkdirSync(first, { recursive: true });
+        writeFileSync(join(first, "viewer.html"), page);
+        writeFileSync(join(first, "viewer_page.c"), makeC(page));
+    } else {
+        console.error("usage: node build.mjs OUT_DIR\n       node build.mjs --playground OUT.html WASM_FILE");
+        process.exitCode = 2;
+    }
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

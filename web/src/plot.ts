@@ -42,7 +42,7 @@ export class Plot {
     private readonly chart: uPlot;
 
     constructor(private readonly lines: Line[], private readonly options: PlotOptions) {
-        const keys = el("div", { className: "keys" });
+        const keys = el("div", { className: lines.length === 1 && !options.remove ? "keys one" : "keys" });
         lines.forEach((line, i) => {
             const value = el("output"), swatch = el("i"), key = el("span", {}, swatch, line.label, value);
             swatch.style.background = `var(${line.color})`;
@@ -51,7 +51,7 @@ export class Plot {
             keys.append(key);
         });
         this.box.setAttribute("role", "img");
-        this.box.setAttribute("aria-label", `${options.title} over time: ${lines.map((line) => line.label).join(", ")}`);
+        this.box.setAttribute("aria-label", [`${options.title} over time`, ...lines.map((line) => line.label)].join(" "));
         this.element = el("section", { className: "plot" }, el("h3", {}, options.title, el("small", {}, options.unit)), keys, this.box);
         this.chart = new uPlot(this.chartOptions(), [[], ...lines.map(() => [])] as unknown as uPlot.AlignedData, this.box);
         this.chart.over.append(this.cursor);
@@ -69,8 +69,8 @@ export class Plot {
             width: 300, height: HEIGHT, legend: { show: false }, cursor: { show: false }, padding: [6, 8, 0, 0],
             scales: { x: { time: false }, y: { distr: log ? 3 : 1, range: (_, low, high) => span(log, low, high) } },
             axes: [
-                { ...axis, size: 22, gap: 3, space: 60, values: (_, splits) => splits.map((value) => `${short(value)}`) },
-                { ...axis, size: 52, gap: 4, space: 28, values: log ? powers : (_, splits) => splits.map((value) => short(value)), ...(log ? { splits: decades } : {}) },
+                { ...axis, size: 22, gap: 3, space: 60, values: (_, splits, __, ___, incr) => splits.map((value) => steady(value, incr)) },
+                { ...axis, size: 52, gap: 4, space: 28, values: log ? powers : (_, splits, __, ___, incr) => splits.map((value) => steady(value, incr)), ...(log ? { splits: decades, filter: (_: uPlot, all: number[]) => all } : {}) },
             ],
             series: [{}, ...this.lines.map((line) => ({ stroke: () => css(line.color), width: 1.4, points: { show: false }, spanGaps: false }))],
         };
@@ -118,6 +118,12 @@ export class Plot {
         this.chart.destroy();
         this.element.remove();
     }
+}
+
+/** A number on an axis, with as many digits as its steps need. */
+function steady(value: number, step: number): string {
+    if (Math.abs(value) >= 1e5 || (value !== 0 && step < 1e-4)) return value.toExponential(1).replace("e+", "e");
+    return value.toFixed(Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
 }
 
 /** At most five powers of ten between the ends. */

@@ -117,11 +117,11 @@ export class Plots {
         ];
         this.plots = [new Plot(energy, { title: "Energy", unit: "J", seek })];
         if (mechanism.counts.joints) {
-            const error: Line = { label: "largest", color: "--error", value: (f) => f.jointError };
+            const error: Line = { label: "", color: "--error", value: (f) => f.jointError };
             this.plots.push(new Plot([error], { title: "Joint error", unit: "m or rad", log: true, seek }));
         }
         if (this.live || (this.history.last?.stepSeconds ?? 0) > 0) {
-            const time: Line = { label: "a step", color: "--time", value: (f) => f.stepSeconds > 0 ? 1e3 * f.stepSeconds : null };
+            const time: Line = { label: "", color: "--time", value: (f) => f.stepSeconds > 0 ? 1e3 * f.stepSeconds : null };
             this.plots.push(new Plot([time], { title: "Step time", unit: "ms", seek }));
         }
         for (const quantity of Object.keys(QUANTITIES) as Quantity[]) this.buildJoints(quantity, mechanism);

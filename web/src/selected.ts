@@ -58,10 +58,11 @@ export class Selected {
         if (picked.kind === "body") add("follow", () => acts.follow(picked.index), () => acts.followed(picked.index));
         else {
             const joint = picked.index, coordinates = mechanism.joints[joint]?.coordinates ?? 0;
-            const plot = (quantity: Quantity): void => { if (acts.offered(quantity)) add(`plot ${quantity}`, () => acts.plot(quantity, joint), () => acts.plotted(quantity, joint)); };
+            const plot = (quantity: Quantity): void => { if (acts.offered(quantity)) add(quantity, () => acts.plot(quantity, joint), () => acts.plotted(quantity, joint)); };
             if (coordinates) plot("coordinate");
             plot("force");
             plot("torque");
+            if (row.children.length) row.prepend("plot");
             add("trail", () => acts.trail(joint), () => acts.trailed(joint));
         }
         return row;

@@ -18,5 +18,5 @@ export function makeTabs(host: HTMLElement, changed: () => void): void {
         host.append(button);
     }
     sheet.dataset.tab = "";
-    choose("overlays");
+    choose(buttons[0]?.dataset.tab ?? "");
 }

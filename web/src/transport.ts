@@ -12,7 +12,7 @@ export class Transport {
     private readonly clock = el("output", { className: "clock" });
     private readonly steps = el("small", { className: "steps" });
     private readonly speed = el("select", { title: "speed ([ and ])" });
-    private readonly now = el("button", { type: "button", className: "now", title: "back to the newest moment (end)" }, "now");
+    private readonly now = el("button", { type: "button", className: "now", title: "back to the newest moment (end)" });
     private readonly pace = el("span", { className: "pace" });
     private pictured = "";
 
@@ -70,6 +70,7 @@ export class Transport {
         const slow = real > 0 && real < SLOW * timeline.speed;
         this.now.classList.toggle("on", timeline.following);
         this.now.disabled = timeline.following;
+        setText(this.now, timeline.following ? "live" : "back to now");
         setText(this.pace, real > 0 ? `${real.toFixed(2)}\u00d7 real time` : timeline.following ? "paused" : "the past");
         this.pace.classList.toggle("slow", slow);
         this.pace.title = slow ? "the simulation does not keep up with the speed asked for" : "";
