@@ -183,7 +183,7 @@ export class App implements Listener {
     }
 
     private get adaptive(): boolean {
-        return this.settings?.method === "adaptive" || (this.history.last?.active ?? null) !== null;
+        return this.settings?.method === "adaptive" || (!this.source.steerable && this.history.last?.active !== null);
     }
 
     // ---- What is shown ------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ export class App implements Listener {
 
     /** Asks for the parts of frames that are looked at, and no others. */
     private needParts(): void {
-        if (!this.source.steerable || !this.plots) return;
+        if (!this.source.steerable || !this.mechanism || this.awaiting) return;
         const ofJoint = this.picked?.kind === "joint" ? Part.errors | Part.forces | Part.coordinates : 0;
         const parts = this.overlays.parts() | this.plots.parts() | ofJoint;
         if (parts !== this.parts) this.send(`show ${this.parts = parts}`);

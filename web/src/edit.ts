@@ -47,8 +47,8 @@ export class EditPanel {
         this.search.setAttribute("aria-label", "Search settings");
         this.search.oninput = () => this.filter();
         host.append(
-            el("div", { className: "knob" }, el("span", { className: "label" }, "method"), this.method), this.h.element, this.active.element,
-            ...this.gravity.map((knob) => knob.element), this.ofJoint,
+            this.ofJoint, el("div", { className: "knob" }, el("span", { className: "label" }, "method"), this.method), this.h.element, this.active.element,
+            ...this.gravity.map((knob) => knob.element),
             el("details", {}, el("summary", {}, "all settings"), this.search, this.all));
     }
 
