@@ -21,7 +21,7 @@ import { Transport } from "./transport";
 import { View, type Overlay } from "./view/view";
 
 const RING_BYTES = 64 << 20, RING_FRAMES = 36000, SAMPLES = 40;
-const OFTEN = 100, CAMERA_OFTEN = 200, HAND_OFTEN = 16, LIVELY = 1500; // [ms]
+const OFTEN = 100, CAMERA_OFTEN = 200, HAND_OFTEN = 16; // [ms]
 
 export class App implements Listener {
     mechanism: Mechanism | null = null;
@@ -47,7 +47,6 @@ export class App implements Listener {
     private awaiting = false; // a mechanism is known, its first frame not yet
     private dirty = true;
     private grown = false;
-    private livelyUntil = 0;
     private stamp = 0;
     private readonly throttles = new Map<string, Throttle<string>>();
     private eye = "";
@@ -171,8 +170,8 @@ export class App implements Listener {
         this.needParts();
     }
 
-    private setSettings(settings: Settings): void {
-        const adaptive = this.adaptive;
+    private setSettings(told: Settings): void {
+        const adaptive = this.adaptive, settings = { ...told, joints: told.joints ?? this.settings?.joints ?? [] };
         this.settings = settings;
         if (!this.mechanism) return;
         this.facts.mechanism(this.mechanism, settings);
@@ -183,16 +182,13 @@ export class App implements Listener {
     }
 
     private get adaptive(): boolean {
-        return this.settings?.method === "adaptive" || (!this.source.steerable && this.history.last?.active !== null);
+        return this.settings?.method === "adaptive";
     }
 
     // ---- What is shown ------------------------------------------------------------------------------
 
     /** Something may look different now. */
-    touch(): void {
-        this.dirty = true;
-        this.livelyUntil = performance.now() + LIVELY;
-    }
+    touch(): void { this.dirty = true; }
 
     private tick(stamp: number): void {
         const seconds = Math.min(0.1, Math.max(0, stamp - this.stamp) / 1000), { history, mechanism } = this;
@@ -200,8 +196,6 @@ export class App implements Listener {
         if (this.awaiting && mechanism && history.count) this.begin(mechanism);
         if (this.awaiting || !mechanism || !history.count) return;
         if (this.timeline.advance(seconds) || this.dirty) this.show(mechanism);
-        else if (stamp > this.livelyUntil) return;
-        this.view.render();
         this.tellCamera();
     }
 
@@ -229,12 +223,14 @@ export class App implements Listener {
         const wanted = this.asked.overlays?.filter(isOverlay);
         for (const { name, on } of OVERLAYS) {
             const show = wanted && name !== "joints" && name !== "shadows" && name !== "grid" ? wanted.includes(name) : on;
-            this.overlays.set(name, show && !(name === "active" && this.asked.plain));
+            this.view.setOverlay(name, show && !(name === "active" && this.asked.plain));
         }
+        this.overlays.follow(this.view);
     }
 
     private setOverlay(name: Overlay, on: boolean): void {
         this.view.setOverlay(name, on);
+        this.overlays.follow(this.view); // one may put out another
         this.needParts();
         this.touch();
     }
@@ -293,7 +289,6 @@ export class App implements Listener {
         const keys = this.keys(help);
         fillHelp(dialog, keys, live);
         listen(keys, dialog);
-        for (const event of ["pointerdown", "pointermove", "pointerup", "wheel", "keydown"]) addEventListener(event, () => this.touch(), { passive: true });
         new ResizeObserver(() => {
             this.view.resize();
             this.plots.refresh();

@@ -57,7 +57,7 @@ export class EditPanel {
         this.joint = joint ?? -1;
         this.jointKnobs = [];
         this.ofJoint.replaceChildren();
-        const j = joint === null ? null : mechanism.joints[joint], now = joint === null ? null : this.settings?.joints[joint];
+        const j = joint === null ? null : mechanism.joints[joint], now = joint === null ? null : this.settings?.joints?.[joint];
         if (!j || !now) return;
         const knob = (label: string, unit: string, scale: Scale, what: string, read: (s: JointSettings) => number, k?: number): void => {
             const command = (value: number): string => `joint ${joint} ${what} ${value}${k === undefined ? "" : ` ${k}`}`;
@@ -79,7 +79,7 @@ export class EditPanel {
     }
 
     private showJoint(): void {
-        const now = this.settings?.joints[this.joint];
+        const now = this.settings?.joints?.[this.joint];
         if (now) for (const show of this.jointKnobs) show(now);
     }
 
@@ -88,10 +88,8 @@ export class EditPanel {
         this.settings = settings;
         [2, 0, 1].forEach((k, i) => this.gravity[i].show(settings.gravity[k]));
         this.h.show(settings.h);
-        if (!METHODS.includes(settings.method) && ![...this.method.options].some((option) => option.value === settings.method)) {
-            this.method.append(el("option", { value: settings.method }, settings.method));
-        }
-        this.method.value = settings.method;
+        this.method.value = settings.values.method ?? settings.method;
+        this.method.options[0].text = this.method.value === "auto" ? `auto: ${settings.method}` : "auto";
         const moving = Math.max(1, mechanism.counts.moving), active = Number(settings.values["adaptive.active"] ?? 0);
         this.active.element.hidden = settings.method !== "adaptive";
         this.active.show(active > 0 ? active : moving, whole(1, moving));

@@ -2,7 +2,7 @@
 import { el } from "./dom";
 import { Part, type Frame } from "./protocol";
 import { errorColor } from "./view/colors";
-import type { Overlay } from "./view/view";
+import type { Overlay, View } from "./view/view";
 
 export const OVERLAYS: { name: Overlay; label: string; help: string; part: number; on: boolean }[] = [
     { name: "error", label: "joint error", help: "joints in the colour of their error", part: Part.errors, on: false },
@@ -38,9 +38,13 @@ export class OverlayPanel {
     set(name: Overlay, on: boolean): void {
         const box = this.boxes.get(name);
         if (!box || box.disabled) return;
-        box.checked = on;
-        if (name === "error") this.legend.hidden = !on;
         this.changed(name, on);
+    }
+
+    /** Boxes say what the view has. */
+    follow(view: View): void {
+        for (const [name, box] of this.boxes) box.checked = view.overlay(name);
+        this.legend.hidden = !view.overlay("error");
     }
 
     toggle(index: number): void {

@@ -55,7 +55,8 @@ export interface Settings {
     speed: number;
     playing: boolean;
     values: Record<string, string>;
-    joints: (JointSettings | null)[];
+    /** Absent: as they were. */
+    joints?: (JointSettings | null)[];
 }
 
 export interface Counts {
