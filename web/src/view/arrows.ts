@@ -6,7 +6,7 @@ import { Batch } from "./batch";
 import type { Theme } from "./colors";
 import { forceLength, torqueRadius } from "./forces";
 import { makeGeometry } from "./geometries";
-import { add, dot, frameAlong, isFinite3, length, place, scale, sub, unit } from "./math";
+import { add, frameAlong, isFinite3, length, place, scale, sub, unit } from "./math";
 import type { Form } from "./pieces";
 import { ROPE_PIECES, ropePoint, type Strand } from "./strands";
 
@@ -121,11 +121,10 @@ export class Arrows {
     }
 
     /** Hands on bodies: where they hold, where they draw to. Returns them, for labels. */
-    showHandles(frame: Frame, poses: Float32Array, theme: Theme): Held[] {
+    showHandles(frame: Frame, theme: Theme): Held[] {
         const held: Held[] = [], all = frame.handles;
         for (let i = 0; i + HANDLE <= all.length; i += HANDLE) {
-            const body = Math.round(all[i + 1]), known = 7 * body + 6 < poses.length;
-            const point = this.heldPoint(poses, known ? body : -1, three(all, i + 2)), target = three(all, i + 5), force = three(all, i + 8);
+            const point = three(all, i + 2), target = three(all, i + 5), force = three(all, i + 8);
             if (!isFinite3(point) || !isFinite3(target)) continue;
             this.signs.dot(point, 0.018 * this.size, theme.accent);
             this.signs.dot(target, 0.013 * this.size, theme.accent);
@@ -137,13 +136,7 @@ export class Arrows {
         return held;
     }
 
-    /** The protocol's point held is in the world; where the picture is between two frames, the body has moved on with it. */
-    private heldPoint(_poses: Float32Array, _body: number, point: Vec3): Vec3 { return point; }
-
     setShadows(on: boolean): void { this.strands.setShadows(on && this.list.length < 3000); }
-
-    /** Anything that touches the ground of a joint is seen: used where nothing else marks it. */
-    static facing(axis: Vec3, back: Vec3): boolean { return dot(axis, back) > 0; }
 
     dispose(): void {
         this.signs.dispose();

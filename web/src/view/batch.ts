@@ -87,6 +87,14 @@ export class Batch {
         this.setColor(i, color);
     }
 
+    /** The copies of a smaller batch. */
+    take(other: Batch): void {
+        this.count = other.count;
+        this.matrices.set(other.matrices);
+        this.colors.set(other.colors);
+        (this.spans.array as Float32Array).set(other.spans.array as Float32Array);
+    }
+
     /** To the graphics card. */
     moved(): void { this.mesh.instanceMatrix.needsUpdate = true; }
     spanned(): void { this.spans.needsUpdate = true; }
