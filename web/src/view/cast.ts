@@ -4,17 +4,19 @@ import type { Frame, Mechanism, Vec3 } from "../protocol";
 import { Arrows, type Held } from "./arrows";
 import { Riders, stretching } from "./batch";
 import { ACTIVE, bodyColors, errorRgb, HELD, type Theme } from "./colors";
-import { emptySight, floorHeight, middleOf, reachOf, see, type Sight, sightOf } from "./eye";
+import { centreOf, emptySight, floorHeight, middleOf, reachOf, see, type Sight, sightFrom, sightOf } from "./eye";
 import { Floor } from "./floor";
 import { weightOf } from "./forces";
 import { layoutJoints } from "./joints";
-import { FRAME, frameOf, framesOf, mixPoses, place, rotate } from "./math";
+import { FRAME, frameOf, framesOf, mixPoses, place, rotate, sub } from "./math";
 import { comesNear, enter, type Ray, rayIn } from "./pick";
 import { grainOf, isStill, layoutBodies, type Layout, type Piece, sightsOf } from "./pieces";
 import { strandsOf } from "./strands";
 
 /** Above so many bodies there are no shadows, and plainer light. */
 const MANY = 3000;
+/** What goes so many times as far as it is large is gone with. */
+const TRAVELS = 2.2;
 
 export type Paint = "own" | "error" | "active";
 export interface Hit { body: number; point: Vec3; far: number }
@@ -31,7 +33,8 @@ export class Cast {
     readonly group = new Group();
     readonly size: number;  // half the diagonal of what is there at first
     readonly unit: number;  // what marks take their size from
-    readonly sight: Sight;  // all that is known of the motion
+    sight: Sight;           // all that is known of the motion; of what travels, as seen by one who goes with it
+    travels: boolean;       // it goes farther than it is large
     readonly layout: Layout;
     readonly marks: Piece[];
     readonly poses: Float32Array;
@@ -48,6 +51,7 @@ export class Cast {
     private readonly sights: [number, Vec3, number][];
     private readonly colors: (Vec3 | null)[];
     private readonly errors: Float32Array; // of bodies: the largest of their joints
+    private start: Vec3;                   // the centre when the sight was taken
     private readonly leading: Int32Array;  // the joint that leads to a body; -1: none
 
     constructor(readonly mechanism: Mechanism, first: Frame, sample: Frame[], theme: Theme) {
@@ -58,15 +62,18 @@ export class Cast {
         this.leading = new Int32Array(count).fill(-1);
         mechanism.joints.forEach((joint, i) => { if (joint) this.leading[joint.bodies[1] >= 0 ? joint.bodies[1] : joint.bodies[0]] = i; });
         this.sights = sightsOf(mechanism);
-        this.sight = sightOf(this.sights, samples);
+        const whole = sightOf(this.sights, samples), going = sightFrom(this.sights, samples);
+        this.travels = going.balls.length > 0 && reachOf(whole) > TRAVELS * reachOf(going);
+        this.sight = this.travels ? going : whole;
+        this.start = centreOf(this.sights, this.poses);
         this.size = Math.max(reachOf(sightOf(this.sights, samples.slice(0, 1))), 0.02 * reachOf(this.sight));
         this.unit = Math.min(this.size, 3.5 * (grainOf(mechanism) || this.size));
         this.colors = bodyColors(mechanism.bodies);
         this.layout = layoutBodies(mechanism, this.colors, this.unit);
-        const { marks, bearings } = layoutJoints(mechanism, samples.filter((_, i) => i % Math.ceil(samples.length / 24) === 0), this.unit, theme.accent);
+        const { marks, bearings } = layoutJoints(mechanism, samples.filter((_, i) => i % Math.ceil(samples.length / 24) === 0), this.size, theme.accent);
         this.marks = marks;
         this.crowded = this.layout.pieces.length > MANY;
-        this.fine = this.layout.pieces.length < 500 ? 32 : this.layout.pieces.length < MANY ? 16 : 8;
+        this.fine = this.layout.pieces.length < 120 ? 48 : this.layout.pieces.length < 500 ? 32 : this.layout.pieces.length < MANY ? 16 : 8;
         const solid = stretching(this.crowded ? new MeshLambertMaterial({ vertexColors: true }) : new MeshStandardMaterial({ vertexColors: true, roughness: 0.55, metalness: 0.05 }));
         const ghost = stretching(new MeshBasicMaterial({ transparent: true, opacity: 0.2, depthFunc: GreaterDepth, depthWrite: false }));
         const goal = stretching(new MeshLambertMaterial({ vertexColors: true, transparent: true, opacity: 0.45, depthWrite: false }));
@@ -79,7 +86,7 @@ export class Cast {
             ({ form: "knob", body, owner: body, frame: frameOf(point, [1, 0, 0, 0], [r, r, r]), span: 0, color: theme.target })), [], goal, 16);
         const plates = mechanism.ground ? [...this.layout.plates, { body: -1, position: [0, 0, 0] as Vec3, orientation: [1, 0, 0, 0] as [number, number, number, number], color: null }] : this.layout.plates;
         const flat = plates.find(({ orientation }) => rotate(orientation, [0, 0, 1])[2] > 0.95);
-        const height = flat ? null : floorHeight(this.sight), ground = flat ? place(this.poses, flat.body, flat.position)[2] : height!;
+        const height = flat ? null : floorHeight(whole), ground = flat ? place(this.poses, flat.body, flat.position)[2] : height!;
         this.floor = new Floor(plates, height, reachOf(this.sight));
         this.arrows = new Arrows(strandsOf(mechanism), solid, Math.min(this.fine, 16), this.size, this.unit, weightOf(mechanism), ground);
         this.group.add(this.floor.group, this.bodies.group, this.joints.group, this.bearings.group, this.goals.group, this.arrows.group);
@@ -152,6 +159,28 @@ export class Cast {
         for (let i = 0; i < this.sights.length; i += share) see(sight, place(this.poses, this.sights[i][0], this.sights[i][1]), this.sights[i][2]);
         if (!sight.balls.length) see(sight, [0, 0, 0], 1);
         return sight;
+    }
+
+    /** The middle of everything that is not the ground. */
+    centre(): Vec3 { return centreOf(this.sights, this.poses); }
+
+    /** How far what travels has gone since its sight was taken. */
+    gone(): Vec3 { return this.travels ? sub(this.centre(), this.start) : [0, 0, 0]; }
+
+    /** Makes the sight larger by what is there now. */
+    seeNow(): void {
+        const { balls } = this.now(3000), [x, y, z] = this.gone();
+        for (let i = 0; i < balls.length; i += 4) see(this.sight, [balls[i] - x, balls[i + 1] - y, balls[i + 2] - z], balls[i + 3]);
+    }
+
+    /** Of a live mechanism: whether it travels, which is found out when it leaves the picture as large as it was. The sight is that of now then. */
+    goWith(): boolean {
+        const now = this.now(3000), tied = [...this.mechanism.joints, ...this.mechanism.springs].some((tie) => tie?.bodies.some((b) => b < 0 || isStill(this.mechanism.bodies[b])));
+        if (this.travels || tied || reachOf(now) > 1.5 * this.size) return false;
+        this.travels = true;
+        this.sight = now;
+        this.start = this.centre();
+        return true;
     }
 
     /** Balls of one body or around one joint, now. */

@@ -20,16 +20,16 @@ export interface Theme {
 
 export const themes: Record<ThemeName, Theme> = {
     dark: {
-        top: hex("#222832"), bottom: hex("#12151a"), grid: hex("#9fb0cc"), floor: hex("#2a313d"), gridAlpha: 0.34, floorAlpha: 0.75, shadow: 0.42,
+        top: hex("#242a35"), bottom: hex("#171b21"), grid: hex("#9fb0cc"), floor: hex("#2a313d"), gridAlpha: 0.34, floorAlpha: 0.75, shadow: 0.42,
         joint: hex("#c9d1dd"), bearing: hex("#6d7888"), strand: hex("#b4bdca"), still: hex("#697383"),
         accent: hex("#6ea0ff"), hover: hex("#ffffff"), trail: hex("#d08be0"), force: hex("#ffb454"), torque: hex("#c792ea"), contact: hex("#5fd0c5"),
-        target: hex("#6ea0ff"), text: "#e6e9ee", halo: "#14171c", sky: 1.25, sun: 2.1,
+        target: hex("#6ea0ff"), text: "#e6e9ee", halo: "#14171c", sky: 2.0, sun: 2.1,
     },
     light: {
         top: hex("#fdfefe"), bottom: hex("#e3e8ef"), grid: hex("#5a6982"), floor: hex("#f3f5f8"), gridAlpha: 0.36, floorAlpha: 0.8, shadow: 0.24,
         joint: hex("#4a5464"), bearing: hex("#8b95a5"), strand: hex("#5d6878"), still: hex("#a9b2bf"),
         accent: hex("#2f6fde"), hover: hex("#1d2430"), trail: hex("#a243b5"), force: hex("#d9731a"), torque: hex("#8e44ad"), contact: hex("#0c8f86"),
-        target: hex("#2f6fde"), text: "#1d2430", halo: "#ffffff", sky: 1.5, sun: 1.9,
+        target: hex("#2f6fde"), text: "#1d2430", halo: "#ffffff", sky: 2.3, sun: 1.9,
     },
 };
 

@@ -50,6 +50,29 @@ export function sightOf(balls: [number, Vec3, number][], samples: Float32Array[]
     return sight;
 }
 
+/** The mean place of balls. */
+export function centreOf(balls: [number, Vec3, number][], poses: Float32Array): Vec3 {
+    const share = Math.max(1, Math.ceil(balls.length / 500));
+    let sum: Vec3 = [0, 0, 0], count = 0;
+    for (let i = 0; i < balls.length; i += share) {
+        const p = balls[i][0] < 0 ? null : place(poses, balls[i][0], balls[i][1]);
+        if (!p || !Number.isFinite(p[0] + p[1] + p[2])) continue;
+        sum = add(sum, p);
+        ++count;
+    }
+    return scale(sum, 1 / Math.max(1, count));
+}
+
+/** A motion as seen by one who goes with it: of each moment the balls, as if the centre had stayed where it was in the first. */
+export function sightFrom(balls: [number, Vec3, number][], samples: Float32Array[]): Sight {
+    const sight = emptySight(), start = centreOf(balls, samples[0]), share = Math.max(1, Math.ceil(balls.length / 500));
+    for (let i = 0; i < samples.length; i += Math.max(1, Math.ceil(samples.length / 12))) {
+        const shift = sub(start, centreOf(balls, samples[i]));
+        for (let k = 0; k < balls.length; k += share) if (balls[k][0] >= 0) see(sight, add(place(samples[i], balls[k][0], balls[k][1]), shift), balls[k][2]);
+    }
+    return sight;
+}
+
 export const middleOf = (sight: Sight): Vec3 => scale(add(sight.low, sight.high), 0.5);
 /** Half the diagonal of the box. */
 export const reachOf = (sight: Sight): number => Math.max(1e-6, 0.5 * Math.hypot(...sub(sight.high, sight.low)));

@@ -32,7 +32,7 @@ float lines(float size) {
 void main() {
     #include <clipping_planes_fragment>
     float far = length(at) / radius, fade = 1.0 - smoothstep(0.15, 1.0, far), side = gl_FrontFacing ? 1.0 : 0.35;
-    float grid = gridAlpha * max(lines(cell), 0.4 * lines(cell / 5.0)), fill = fillAlpha * side;
+    float grid = gridAlpha * max(lines(cell), 0.22 * lines(cell / 5.0)), fill = fillAlpha * side;
     float alpha = grid + fill * (1.0 - grid);
     if (alpha * fade < 0.002) discard;
     gl_FragColor = vec4(mix(fillColor, lineColor, grid / max(alpha, 1e-4)), alpha * fade);

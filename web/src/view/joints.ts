@@ -1,11 +1,11 @@
 // joints: a mark for each type of joint, in forms that stick out of the bodies it joins, and bearings where it stands on
 // the ground. No three, no DOM.
 //
-// Sizes come from the bodies at the joint, within bounds that `unit` sets. What slides has a rail as long as the
+// Sizes come from the bodies at the joint: from the smaller one its scale, from both how far a pin must reach. What slides has a rail as long as the
 // motion that is known, or as its limit.
 import type { Joint, Mechanism, Vec3 } from "../protocol";
 import { add, clamp, cross, dot, frameAlong, length, place, scale, sub, turn, unit as unitOf } from "./math";
-import { endsOf, isStill, type Form, type Piece, reachAlong, rodPiece } from "./pieces";
+import { endsOf, isStill, type Form, type Piece, reachAlong, rodPiece, sizesOf } from "./pieces";
 
 /** Joints whose two anchors stay together. */
 const PINNED = new Set(["hinge", "ball", "universal", "weld", "motor"]);
@@ -15,6 +15,7 @@ const PLAIN = 3000;
 interface Site {
     joint: Joint;
     index: number;
+    unit: number;   // what sizes here are bound by
     half: number;   // of a pin along the axis
     round: number;  // of a ball about the anchor
     range: [number, number]; // of the sliding, along the axis of the first body
@@ -33,7 +34,14 @@ function slideOf(joint: Joint, samples: Float32Array[], unit: number): [number, 
     return Number.isFinite(low) && Number.isFinite(high) ? [low - spare, high + spare] : [-unit / 4, unit / 4];
 }
 
-function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Float32Array[], unit: number): Site {
+/** A few times the half length of the smaller moving body at a joint. */
+export function unitAt(joint: Joint, mechanism: Mechanism, sizes: number[], size: number): number {
+    const near = joint.bodies.filter((b) => !isStill(mechanism.bodies[b])).map((b) => sizes[b]).filter((x) => x > 0);
+    return Math.min(size, 3.5 * Math.min(size, ...near));
+}
+
+function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Float32Array[], sizes: number[], size: number): Site {
+    const unit = unitAt(joint, mechanism, sizes, size);
     let half = 0, round = Infinity;
     joint.bodies.forEach((b, side) => {
         const body = mechanism.bodies[b];
@@ -44,7 +52,7 @@ function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Floa
         if (Math.min(...all) > 0) round = Math.min(round, ...all);
     });
     return {
-        joint, index, half: clamp(1.12 * half + 0.008 * unit, 0.026 * unit, 0.16 * unit),
+        joint, index, unit, half: clamp(1.12 * half + 0.008 * unit, 0.026 * unit, 0.16 * unit),
         round: clamp(Number.isFinite(round) ? 1.15 * round : 0, 0.02 * unit, 0.07 * unit), range: slideOf(joint, samples, unit),
     };
 }
@@ -80,7 +88,7 @@ function markJoint(maker: Maker, accent: Vec3, plain: boolean): void {
             maker.pin(0, 0.8 * r, -half, half);
             maker.pin(1, 0.8 * r, -half, half);
             return ball(near, 1.3 * r);
-        case "weld": return maker.put(near, "box", joint.anchors[near], joint.axes[near], [round, round, round]);
+        case "weld": return maker.put(near, "box", joint.anchors[near], joint.axes[near], [0.55 * round, 0.55 * round, 0.55 * round]);
         case "slider":
             maker.put(0, "box", add(joint.anchors[0], scale(unitOf(joint.axes[0]), (range[0] + range[1]) / 2)), joint.axes[0], [0.35 * round, 0.35 * round, (range[1] - range[0]) / 2 + 1.5 * round]);
             return maker.put(1, "box", joint.anchors[1], joint.axes[1], [0.9 * round, 0.9 * round, 1.4 * round]);
@@ -104,7 +112,7 @@ function markJoint(maker: Maker, accent: Vec3, plain: boolean): void {
 
 /** A fork about a pin, or a stand below a ball, on the side that stands still. */
 function bearJoint(maker: Maker, mechanism: Mechanism, poses: Float32Array, side: 0 | 1): void {
-    const { joint, half, round } = maker.site, other = joint.bodies[1 - side], body = mechanism.bodies[other];
+    const { joint, half } = maker.site, round = (joint.type === "weld" ? 0.5 : 1) * maker.site.round, other = joint.bodies[1 - side], body = mechanism.bodies[other];
     const at = joint.anchors[side], here = place(poses, joint.bodies[side], at), middle = place(poses, other, body ? body.com : [0, 0, 0]);
     const away0: Vec3 = [0, 0, middle[2] > here[2] + 1e-3 * round ? -1 : 1]; // what stands is borne from below, what hangs from above
     const down = turnBack(poses, joint.bodies[side], away0), axis = unitOf(joint.axes[side]), forked = joint.type === "hinge" || joint.type === "motor";
@@ -138,15 +146,16 @@ function staysTogether(joint: Joint, samples: Float32Array[], unit: number): boo
 
 export interface JointMarks { marks: Piece[]; bearings: Piece[] }
 
-/** Marks and bearings of all joints. samples: poses of some moments, at least one. */
-export function layoutJoints(mechanism: Mechanism, samples: Float32Array[], unit: number, accent: Vec3): JointMarks {
+/** Marks and bearings of all joints. samples: poses of some moments, at least one; size: of the mechanism; accent: of motors. */
+export function layoutJoints(mechanism: Mechanism, samples: Float32Array[], size: number, accent: Vec3): JointMarks {
+    const sizes = sizesOf(mechanism);
     const marks: Piece[] = [], bearings: Piece[] = [], plain = mechanism.joints.length > PLAIN;
     mechanism.joints.forEach((joint, index) => {
         if (!joint) return;
-        const site = siteOf(mechanism, joint, index, samples, unit);
+        const site = siteOf(mechanism, joint, index, samples, sizes, size);
         markJoint(new Maker(marks, site), accent, plain);
         const still = joint.bodies.findIndex((b) => b < 0 || isStill(mechanism.bodies[b]));
-        if (still < 0 || plain || !PINNED.has(joint.type) || !staysTogether(joint, samples, unit)) return;
+        if (still < 0 || plain || !PINNED.has(joint.type) || !staysTogether(joint, samples, site.unit)) return;
         if (!isStill(mechanism.bodies[joint.bodies[1 - still]])) bearJoint(new Maker(bearings, site), mechanism, samples[0], still as 0 | 1);
     });
     return { marks, bearings };

@@ -44,7 +44,7 @@ export class Light {
 
     setTheme(theme: Theme): void {
         this.sky.color.set(0xffffff);
-        this.sky.groundColor.setRGB(0.62, 0.64, 0.7, "srgb");
+        this.sky.groundColor.setRGB(0.66, 0.68, 0.74, "srgb");
         this.sky.intensity = theme.sky;
         this.sun.intensity = theme.sun;
         const { top, bottom } = this.background.material.uniforms;

@@ -147,15 +147,19 @@ export function sightsOf(mechanism: Mechanism): [number, Vec3, number][] {
     return sights;
 }
 
-/** The middle value of how large bodies are, half their length; 0 where none has a size. */
-export function grainOf(mechanism: Mechanism): number {
+/** Half the length of each body. */
+export function sizesOf(mechanism: Mechanism): number[] {
     const anchors = anchorsOf(mechanism);
-    const sizes = mechanism.bodies.map((body, i) => {
-        if (isStill(body)) return 0;
+    return mechanism.bodies.map((body, i) => {
         const points: Vec3[] = hasShape(body) ? [] : [comOf(body), ...anchors[i]];
         for (const shape of body.shapes) for (const [p, r] of ballsOf(shape)) points.push(add(p, [r, r, r]), sub(p, [r, r, r]));
         return length(boxAround(points).half);
-    }).filter((size) => size > 0).sort((a, b) => a - b);
+    });
+}
+
+/** The middle value of how large moving bodies are; 0 where none has a size. */
+export function grainOf(mechanism: Mechanism): number {
+    const sizes = sizesOf(mechanism).filter((size, i) => size > 0 && !isStill(mechanism.bodies[i])).sort((a, b) => a - b);
     return sizes[sizes.length >> 1] ?? 0;
 }
 

@@ -7,7 +7,7 @@ import type { Frame, Mechanism, Vec3 } from "../protocol";
 import type { Held } from "./arrows";
 import { Cast, type Hit } from "./cast";
 import { type Theme, themes } from "./colors";
-import { basisOf, type Eye, fitEye, lens, mixEye, orbited, outline, positionOf, reachOf, see, startView, STEEPEST } from "./eye";
+import { basisOf, type Eye, fitEye, lens, mixEye, orbited, outline, positionOf, reachOf, startView, STEEPEST } from "./eye";
 import { forceText } from "./forces";
 import { Hands } from "./hands";
 import { type Label, Labels } from "./labels";
@@ -58,7 +58,8 @@ export class View {
     private recorded = false;  // the whole motion was known when the eye was set
     private selected: Thing | null = null;
     private hovered: Thing | null = null;
-    private followed: { body: number; at: Vec3 } | null = null;
+    private followed: number | null = null;
+    private lastCentre: Vec3 = [0, 0, 0]; // of what the eye goes with
     private held: { body: number; point: Vec3 } | null = null;
     private asked = 0;         // a picture, by requestAnimationFrame
     private posed = false;     // what is drawn is where the frame has it
@@ -108,6 +109,7 @@ export class View {
             this.followed = null;
             this.touched = false;
         }
+        this.lastCentre = this.followed !== null ? this.cast.bodyPlace(this.followed) ?? this.cast.centre() : this.cast.centre();
         if (!this.touched) this.setEye(this.fitted(), false);
         this.setOutline();
         this.invalidate();
@@ -180,7 +182,8 @@ export class View {
 
     private fitted(azimuth?: number, elevation?: number): Eye {
         const sight = this.cast!.sight, start = startView(sight);
-        return fitEye(sight, azimuth ?? start.azimuth, elevation ?? start.elevation, this.width, this.height);
+        const eye = fitEye(sight, azimuth ?? start.azimuth, elevation ?? start.elevation, this.width, this.height);
+        return { ...eye, target: add(eye.target, this.cast!.gone()) };
     }
 
     private setEye(eye: Eye, gliding: boolean): void {
@@ -196,7 +199,7 @@ export class View {
     fit(): void {
         if (!this.cast) return;
         this.touched = false;
-        if (!this.recorded) for (let i = 0, now = this.cast.now(3000).balls; i < now.length; i += 4) see(this.cast.sight, [now[i], now[i + 1], now[i + 2]], now[i + 3]);
+        if (!this.recorded) this.cast.seeNow();
         this.setEye(this.fitted(this.goal.azimuth, this.goal.elevation), true);
     }
 
@@ -208,7 +211,8 @@ export class View {
 
     setFollow(body: number | null): void {
         const at = body === null ? null : this.cast?.bodyPlace(body) ?? null;
-        this.followed = body !== null && at ? { body, at } : null;
+        this.followed = at ? body : null;
+        this.lastCentre = at ?? this.cast?.centre() ?? [0, 0, 0];
         if (at) this.setEye({ ...this.goal, target: at }, true);
         this.touched = this.touched || at !== null;
     }
@@ -227,14 +231,13 @@ export class View {
         const size = this.cast ? reachOf(this.cast.sight) : 1, eye = this.goal, distance = clamp(eye.distance * factor, 0.01 * size, 60 * size);
         const { right, up } = basisOf(eye), s = (eye.distance - distance) / lens(this.width, this.height);
         this.touched = true;
-        const target = this.followed ? eye.target : add(eye.target, add(scale(right, (x - this.width / 2) * s), scale(up, (this.height / 2 - y) * s)));
+        const target = add(eye.target, add(scale(right, (x - this.width / 2) * s), scale(up, (this.height / 2 - y) * s)));
         this.setEye({ ...eye, distance, target }, false);
     }
 
     private pan(dx: number, dy: number): void {
         const eye = this.goal, { right, up } = basisOf(eye), s = eye.distance / lens(this.width, this.height);
         this.touched = true;
-        this.followed = null;
         this.setEye({ ...eye, target: add(eye.target, add(scale(right, -dx * s), scale(up, dy * s))) }, false);
     }
 
@@ -246,22 +249,23 @@ export class View {
         this.setEye({ ...eye, distance: Math.max(2.2 * eye.distance, 0.02 * reachOf(this.cast!.sight)) }, true);
     }
 
-    /** The eye goes with a body, or steps back when a live mechanism leaves the picture. */
+    /** The eye goes with a body, or with a mechanism that travels; it steps back when a live one leaves the picture. */
     private keepUp(): void {
-        const cast = this.cast!;
-        if (this.followed) {
-            const at = cast.bodyPlace(this.followed.body);
-            if (!at || !isFinite3(at)) return;
-            const d = sub(at, this.followed.at);
-            this.followed.at = at;
-            this.eye = { ...this.eye, target: add(this.eye.target, d) };
-            if (this.glide) for (const end of ["from", "to"] as const) this.glide[end] = { ...this.glide[end], target: add(this.glide[end].target, d) };
-        } else if (!this.touched && !this.recorded && !this.hands.busy && !this.glide && reachOf(cast.sight) < 8 * cast.size) {
-            const now = cast.now(500), { low, high } = outline(now.balls, this.eye, this.width, this.height);
-            if (low[0] > -1 && low[1] > -1 && high[0] < 1 && high[1] < 1) return;
-            for (let i = 0; i < now.balls.length; i += 4) see(cast.sight, [now.balls[i], now.balls[i + 1], now.balls[i + 2]], now.balls[i + 3]);
-            this.setEye(this.fitted(this.eye.azimuth, this.eye.elevation), true);
+        const cast = this.cast!, at = this.followed !== null ? cast.bodyPlace(this.followed) : cast.centre();
+        if (at && isFinite3(at)) {
+            if (this.followed !== null || cast.travels) this.shiftEye(sub(at, this.lastCentre));
+            this.lastCentre = at;
         }
+        if (this.followed !== null || this.touched || this.recorded || this.hands.busy || this.glide) return;
+        const now = cast.now(500), { low, high } = outline(now.balls, this.eye, this.width, this.height);
+        if ((low[0] > -1 && low[1] > -1 && high[0] < 1 && high[1] < 1) || reachOf(cast.sight) > 8 * cast.size) return;
+        if (!cast.goWith()) cast.seeNow();
+        this.setEye(this.fitted(this.eye.azimuth, this.eye.elevation), true);
+    }
+
+    private shiftEye(d: Vec3): void {
+        this.eye = { ...this.eye, target: add(this.eye.target, d) };
+        if (this.glide) for (const end of ["from", "to"] as const) this.glide[end] = { ...this.glide[end], target: add(this.glide[end].target, d) };
     }
 
     // ---- What is under the pointer ----------------------------------------------------------------
