@@ -14,7 +14,7 @@ import { ROPE_PIECES, ropePoint, type Strand } from "./strands";
 class Heap {
     private readonly batches = new Map<Form, Batch>();
 
-    constructor(readonly group: Group, private readonly material: Material, private readonly fine: number, private readonly shadows: boolean) {}
+    constructor(readonly group: Group, private readonly material: Material, private readonly ghost: Material | null, private readonly fine: number, private shadows: boolean) {}
 
     begin(): void { for (const batch of this.batches.values()) batch.count = 0; }
 
@@ -24,12 +24,13 @@ class Heap {
         const batch = new Batch(makeGeometry(form, [], this.fine), this.material, old ? 4 * old.room : 64);
         if (old) {
             batch.take(old);
-            this.group.remove(old.mesh);
+            this.group.remove(...old.meshes);
             old.dispose();
         } else batch.count = 0;
         batch.mesh.castShadow = this.shadows;
         this.batches.set(form, batch);
-        this.group.add(batch.mesh);
+        if (this.ghost) batch.addGhost(this.ghost);
+        this.group.add(...batch.meshes);
         return batch;
     }
 
@@ -54,7 +55,10 @@ class Heap {
         }
     }
 
-    setShadows(on: boolean): void { for (const batch of this.batches.values()) batch.mesh.castShadow = on; }
+    setShadows(on: boolean): void {
+        this.shadows = on;
+        for (const batch of this.batches.values()) batch.mesh.castShadow = on;
+    }
 
     dispose(): void { for (const batch of this.batches.values()) batch.dispose(); }
 }
@@ -69,15 +73,15 @@ export class Arrows {
     private readonly signs: Heap;   // over the bodies, without shadows
     private readonly strands: Heap;
 
-    /** size: of the mechanism; unit: of its bodies. */
-    constructor(private readonly list: Strand[], material: Material, fine: number, private readonly size: number, private readonly unit: number, private readonly weight: number, private readonly floor: number) {
-        this.signs = new Heap(this.group, material, fine, false);
-        this.strands = new Heap(this.group, material, fine, list.length < 3000);
+    /** ghost: of signs that are hidden by bodies; size: of the mechanism; unit: of its bodies; floor: its height. */
+    constructor(private readonly list: Strand[], material: Material, ghost: Material, fine: number, private readonly size: number, private readonly unit: number, private readonly weight: number, private readonly floor: number) {
+        this.signs = new Heap(this.group, material, ghost, fine, false);
+        this.strands = new Heap(this.group, material, null, fine, true);
     }
 
     /** Springs, ropes and rods. colorOf: of a joint's rod or rope, null: the theme's. */
     showStrands(poses: Float32Array, theme: Theme, colorOf: (joint: number) => Vec3 | null): void {
-        const thin = 0.006 * this.unit, dotSize = 0.014 * this.unit;
+        const thin = Math.max(0.006 * this.unit, 0.0025 * this.size), dotSize = 2.4 * thin, coil = Math.max(0.028 * this.unit, 0.016 * this.size);
         this.strands.begin();
         for (const { kind, bodies, anchors, long, joint } of this.list) {
             const a = place(poses, bodies[0], anchors[0]), b = place(poses, bodies[1], anchors[1]);
@@ -86,7 +90,7 @@ export class Arrows {
             if (bodies[0] < 0) this.strands.dot(a, dotSize, theme.bearing);
             if (bodies[1] < 0) this.strands.dot(b, dotSize, theme.bearing);
             if (kind === "rod") this.strands.rod(a, b, 1.3 * thin, color);
-            else if (kind === "spring") this.strands.rod(a, b, 0.028 * this.unit, color, "coil");
+            else if (kind === "spring") this.strands.rod(a, b, coil, color, "coil");
             else for (let i = 0; i < ROPE_PIECES; ++i) this.strands.rod(ropePoint(a, b, long, this.floor, i), ropePoint(a, b, long, this.floor, i + 1), thin, color, "rod");
         }
         this.strands.end();
@@ -136,7 +140,7 @@ export class Arrows {
         return held;
     }
 
-    setShadows(on: boolean): void { this.strands.setShadows(on && this.list.length < 3000); }
+    setShadows(on: boolean): void { this.strands.setShadows(on); }
 
     dispose(): void {
         this.signs.dispose();

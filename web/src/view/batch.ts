@@ -47,14 +47,16 @@ export class Batch {
     }
 
     /** The same copies once more, where they are hidden by something, in another material. */
-    addGhost(material: Material): InstancedMesh {
+    addGhost(material: Material): void {
         const ghost = new InstancedMesh(this.geometry, material, 0);
         ghost.instanceMatrix = this.mesh.instanceMatrix;
         ghost.instanceColor = this.mesh.instanceColor;
         ghost.count = this.mesh.count;
         ghost.frustumCulled = false;
-        return this.ghost = ghost;
+        this.ghost = ghost;
     }
+
+    get meshes(): InstancedMesh[] { return this.ghost ? [this.mesh, this.ghost] : [this.mesh]; }
 
     set count(count: number) {
         this.mesh.count = count;
@@ -134,8 +136,8 @@ export class Riders {
                 batch.setSpan(i, piece.span);
             });
             this.loads.push(load);
-            this.group.add(batch.mesh);
-            if (ghost) this.group.add(batch.addGhost(ghost));
+            if (ghost) batch.addGhost(ghost);
+            this.group.add(...batch.meshes);
         }
     }
 

@@ -75,9 +75,10 @@ export class Cast {
         this.crowded = this.layout.pieces.length > MANY;
         this.fine = this.layout.pieces.length < 120 ? 48 : this.layout.pieces.length < 500 ? 32 : this.layout.pieces.length < MANY ? 16 : 8;
         const solid = stretching(this.crowded ? new MeshLambertMaterial({ vertexColors: true }) : new MeshStandardMaterial({ vertexColors: true, roughness: 0.55, metalness: 0.05 }));
-        const ghost = stretching(new MeshBasicMaterial({ transparent: true, opacity: 0.2, depthFunc: GreaterDepth, depthWrite: false }));
+        const hidden = (opacity: number): MeshBasicMaterial => stretching(new MeshBasicMaterial({ transparent: true, opacity, depthFunc: GreaterDepth, depthWrite: false }));
+        const ghost = hidden(0.2), sign = hidden(0.55);
         const goal = stretching(new MeshLambertMaterial({ vertexColors: true, transparent: true, opacity: 0.45, depthWrite: false }));
-        this.materials = [solid, ghost, goal];
+        this.materials = [solid, ghost, sign, goal];
         this.bodies = new Riders(this.layout.pieces, this.layout.solids, solid, this.fine);
         this.joints = new Riders(marks, [], solid, Math.min(this.fine, 24), marks.length < MANY ? ghost : null);
         this.bearings = new Riders(bearings, [], solid, Math.min(this.fine, 24));
@@ -88,7 +89,7 @@ export class Cast {
         const flat = plates.find(({ orientation }) => rotate(orientation, [0, 0, 1])[2] > 0.95);
         const height = flat ? null : floorHeight(whole), ground = flat ? place(this.poses, flat.body, flat.position)[2] : height!;
         this.floor = new Floor(plates, height, reachOf(this.sight));
-        this.arrows = new Arrows(strandsOf(mechanism), solid, Math.min(this.fine, 16), this.size, this.unit, weightOf(mechanism), ground);
+        this.arrows = new Arrows(strandsOf(mechanism), solid, sign, Math.min(this.fine, 16), this.size, this.unit, weightOf(mechanism), ground);
         this.group.add(this.floor.group, this.bodies.group, this.joints.group, this.bearings.group, this.goals.group, this.arrows.group);
         this.pose(first, null, 0);
     }

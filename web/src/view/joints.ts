@@ -42,17 +42,19 @@ export function unitAt(joint: Joint, mechanism: Mechanism, sizes: number[], size
 
 function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Float32Array[], sizes: number[], size: number): Site {
     const unit = unitAt(joint, mechanism, sizes, size);
-    let half = 0, round = Infinity;
+    let half = Infinity, round = Infinity;
     joint.bodies.forEach((b, side) => {
         const body = mechanism.bodies[b];
         if (!body || isStill(body)) return;
         const axis = unitOf(joint.axes[side]), at = joint.anchors[side];
         const side1 = unitOf(cross(axis, Math.abs(axis[0]) < 0.7 ? [1, 0, 0] : [0, 1, 0])), all = [axis, side1, cross(axis, side1)].map((d) => reachAlong(body, at, d));
-        half = Math.max(half, all[0]);
-        if (Math.min(...all) > 0) round = Math.min(round, ...all);
+        if (Math.min(...all) > 0) {
+            half = Math.min(half, all[0]);
+            round = Math.min(round, ...all);
+        }
     });
     return {
-        joint, index, unit, half: clamp(1.12 * half + 0.008 * unit, 0.026 * unit, 0.16 * unit),
+        joint, index, unit, half: clamp(Number.isFinite(half) ? 1.12 * half + 0.008 * unit : 0, 0.026 * unit, 0.16 * unit),
         round: clamp(Number.isFinite(round) ? 1.15 * round : 0, 0.02 * unit, 0.07 * unit), range: slideOf(joint, samples, unit),
     };
 }
@@ -73,7 +75,7 @@ class Maker {
 }
 
 function markJoint(maker: Maker, accent: Vec3, plain: boolean): void {
-    const { joint, half, round, range } = maker.site, r = clamp(0.3 * half, 0.3 * round, 0.8 * round), near: 0 | 1 = joint.bodies[1] >= 0 ? 1 : 0;
+    const { joint, half, round, range } = maker.site, r = clamp(0.25 * half, 0.3 * round, 0.8 * round), near: 0 | 1 = joint.bodies[1] >= 0 ? 1 : 0;
     const ball = (side: 0 | 1, size: number): void => maker.put(side, "knob", joint.anchors[side], [0, 0, 1], [size, size, size]);
     const collar = (side: 0 | 1): void => maker.pin(side, 1.9 * r, -0.6 * half, 0.6 * half);
     const plate = (): void => maker.put(0, "box", joint.anchors[0], joint.axes[0], [3 * round, 3 * round, 0.12 * round]);
@@ -113,12 +115,14 @@ function markJoint(maker: Maker, accent: Vec3, plain: boolean): void {
 /** A fork about a pin, or a stand below a ball, on the side that stands still. */
 function bearJoint(maker: Maker, mechanism: Mechanism, poses: Float32Array, side: 0 | 1): void {
     const { joint, half } = maker.site, round = (joint.type === "weld" ? 0.5 : 1) * maker.site.round, other = joint.bodies[1 - side], body = mechanism.bodies[other];
-    const at = joint.anchors[side], here = place(poses, joint.bodies[side], at), middle = place(poses, other, body ? body.com : [0, 0, 0]);
-    const away0: Vec3 = [0, 0, middle[2] > here[2] + 1e-3 * round ? -1 : 1]; // what stands is borne from below, what hangs from above
-    const down = turnBack(poses, joint.bodies[side], away0), axis = unitOf(joint.axes[side]), forked = joint.type === "hinge" || joint.type === "motor";
+    const at = joint.anchors[side], arm = sub(place(poses, other, body?.com.every(Number.isFinite) ? body.com : [0, 0, 0]), place(poses, joint.bodies[side], at));
+    const centred = length(arm) < 0.5 * round; // a wheel: its stand is higher than it
+    const down = turnBack(poses, joint.bodies[side], [0, 0, centred || arm[2] > 1e-3 * round ? -1 : 1]); // what stands is borne from below, what hangs from above
+    const axis = unitOf(joint.axes[side]), forked = joint.type === "hinge" || joint.type === "motor";
     const away = sub(down, scale(axis, dot(axis, down))), r = Math.max(0.55 * round, 0.45 * half), t = 0.14 * half;
     if (forked && length(away) > 0.3) {
-        const d = unitOf(away), high = Math.max(2.6 * r, 1.5 * half);
+        const d = unitOf(away), wheel = centred && body ? reachAlong(body, joint.anchors[1 - side], turnBack(poses, other, turn(poses, joint.bodies[side], d))) : 0;
+        const high = Math.max(2.6 * r, 1.5 * half, wheel + t);
         for (const s of [-1, 1]) {
             const cheek = add(at, scale(axis, s * (half + t)));
             maker.put(side, "box", add(cheek, scale(d, high / 2)), axis, [r * 0.8, high / 2, t], 0, null, cross(axis, d));
