@@ -26,6 +26,7 @@ struct tng_stage {
     double seen;       ///< wall time up to which `owed` is reckoned
     double owed;       ///< simulated time that is due
     double step_guess; ///< wall time of a step, to be on time
+    int    asked;      ///< steps that are to be taken while it is paused
 
     tng_measures now;        ///< since the last frame
     long long    steps;      ///< since the start

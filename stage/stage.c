@@ -202,6 +202,7 @@ static double wall(const tng_stage* stage)
 void tng_set_playing(tng_stage* stage, bool playing)
 {
     stage->playing     = playing && !stage->stopped;
+    stage->asked       = 0;
     stage->fresh       = true;
     stage->owed        = 0;
     stage->seen        = wall(stage);
@@ -288,9 +289,17 @@ static void measure_real_time(tng_stage* stage, double now)
     stage->window_time = time;
 }
 
+// Steps that were asked for one by one.
+static bool advance_paused(tng_stage* stage, double budget)
+{
+    const double end = wall(stage) + budget;
+    while (stage->asked > 0 && tng_step(stage, 1) && --stage->asked > 0 && wall(stage) < end) {}
+    return stage->fresh;
+}
+
 bool tng_stage_advance(tng_stage* stage, double budget)
 {
-    if (!stage->playing) return stage->fresh;
+    if (!stage->playing) return advance_paused(stage, budget);
     const double h   = stage->settings.h;
     double       now = wall(stage);
     const double end = now + budget;
@@ -309,7 +318,7 @@ bool tng_stage_advance(tng_stage* stage, double budget)
 
 double tng_stage_wait(const tng_stage* stage)
 {
-    if (!stage->playing) return INFINITY;
+    if (!stage->playing) return stage->asked > 0 ? 0 : INFINITY;
     const double due = (stage->settings.h - stage->owed) / stage->speed;
     return fmax(0, due - (wall(stage) - stage->seen));
 }

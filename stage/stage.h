@@ -94,10 +94,10 @@ void                   tng_stage_free(tng_stage* stage); ///< NULL is allowed
 void tng_stage_command(tng_stage* stage, const char* line, size_t length);
 /// A notice to be sent, as if the stage had one.
 void tng_stage_complain(tng_stage* stage, const tn_why* why);
-/// Steps until simulated time has caught up with wall time, working for about `budget` seconds at most. True: something
+/// Steps until simulated time has caught up with wall time, or as the command `step` asked, working for about `budget` seconds at most. True: something
 /// moved or changed since the last frame, so that a new one is worth sending.
 bool tng_stage_advance(tng_stage* stage, double budget);
-/// Seconds until the next step is due; infinity while paused.
+/// Seconds until the next step is due; infinity while paused, unless steps were asked for.
 double tng_stage_wait(const tng_stage* stage);
 
 /// The next waiting message, JSON; NULL: none. It holds until the next call of any function of the stage.

@@ -32,6 +32,8 @@ static tng_stage* open_stage(const char* spec, fake* clock)
 static void say(tng_stage* stage, const char* command)
 {
     tng_stage_command(stage, command, strlen(command));
+    while (strncmp(command, "step", 4) == 0 && tng_stage_wait(stage) <= 0)
+        tng_stage_advance(stage, 1);
 }
 
 // Whether a message with this in it waits; all are read.
@@ -211,6 +213,23 @@ TEST(a_small_budget_is_kept)
     tng_stage_advance(stage, 0.01);
     CHECK_LESS(tn_state_time(tng_stage_state(stage)), 0.0075);
     CHECK_LESS(0, tn_state_time(tng_stage_state(stage)));
+    tng_stage_free(stage);
+}
+
+TEST(steps_that_are_asked_for_do_not_hold_up_others)
+{
+    fake       clock = {0};
+    tng_stage* stage = open_stage("@pendulum:n=3", &clock);
+    clock.tick       = 0.001;
+    tng_stage_command(stage, "step 1000", 9);
+    CHECK_NEAR(tng_stage_wait(stage), 0, 0);
+    tng_stage_advance(stage, 0.02);
+    const long long some = tng_stage_summary(stage).steps;
+    CHECK(some > 0 && some < 20);
+    say(stage, "pause"); // no more of them
+    CHECK(isinf(tng_stage_wait(stage)));
+    tng_stage_advance(stage, 1);
+    CHECK_INT(tng_stage_summary(stage).steps, some);
     tng_stage_free(stage);
 }
 
