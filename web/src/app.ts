@@ -111,7 +111,7 @@ export class App implements Listener {
         if (message.type === "mechanism") this.setMechanism(message);
         else if (message.type === "settings") this.setSettings(message);
         else if (message.type === "notice") {
-            if (message.line === undefined) this.toasts.show(message.level, message.text); // the editor shows the others
+            if (message.line === undefined || !this.listeners.length) this.toasts.show(message.level, message.text); // the editor shows the others
             if (this.settings && message.level === "error") this.setSettings(this.settings); // what was refused goes back
         } else if (message.type === "stopped") this.showStopped(`Stopped at ${clock(message.time)} s${message.joint && !message.text.includes(message.joint) ? `, joint '${message.joint}'` : ""}: ${message.text}`);
         for (const listener of this.listeners) listener(message);
@@ -157,10 +157,10 @@ export class App implements Listener {
 
     /** The first frame of a mechanism is there. */
     private begin(mechanism: Mechanism): void {
-        const { history } = this, recorded = this.source.steerable ? null : history.at(0);
-        const sample = Array.from({ length: Math.min(SAMPLES, history.count) }, (_, i) => history.at(Math.floor(i * history.count / Math.min(SAMPLES, history.count))));
+        const { history } = this, recorded = this.source.steerable ? null : history.at(0), samples = Math.min(SAMPLES, history.count);
+        const some = Array.from({ length: samples }, (_, i) => history.at(Math.floor(i * history.count / samples)));
         this.awaiting = false;
-        this.view.setMechanism(mechanism, history.at(0), sample);
+        this.view.setMechanism(mechanism, history.at(0), recorded ? some : []);
         this.overlays.adapt(this.adaptive, recorded);
         this.plots.setMechanism(mechanism, recorded);
         this.trails.clear();

@@ -41,7 +41,11 @@ export function icon(name: keyof typeof ICONS): SVGSVGElement {
 
 /** A button with a picture, and words for those who do not see it. */
 export function iconButton(name: keyof typeof ICONS, label: string, act: () => void): HTMLButtonElement {
-    const button = el("button", { type: "button", className: "icon", title: label, onclick: act }, icon(name));
+    const button = el("button", { type: "button", className: "icon", title: label }, icon(name));
+    button.onclick = (event) => {
+        if (event.detail) button.blur(); // a pointer's click leaves the keys to the page
+        act();
+    };
     button.setAttribute("aria-label", label);
     return button;
 }

@@ -52,8 +52,9 @@ export class Editor {
 
     private number(): void {
         this.lines = this.text.value.split("\n").length;
-        const numbers = Array.from({ length: this.lines }, (_, i) => i + 1 === this.wrong ? el("mark", {}, `${i + 1}\n`) : `${i + 1}\n`);
-        this.gutter.replaceChildren(...numbers);
+        const upTo = (from: number, to: number): string => Array.from({ length: Math.max(0, to - from) }, (_, i) => `${from + i}\n`).join("");
+        const { wrong, lines } = this, marked = wrong ? [el("mark", {}, String(wrong)), upTo(wrong + 1, lines + 1)] : [];
+        this.gutter.replaceChildren(upTo(1, wrong || lines + 1), ...marked);
         this.gutter.scrollTop = this.text.scrollTop;
     }
 }

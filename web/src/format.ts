@@ -1,10 +1,10 @@
 // format: numbers as people read them.
-/** Four digits, or three and a power of ten. */
-export function short(x: number): string {
+/** So many digits, or fewer and a power of ten. */
+export function short(x: number, digits = 4): string {
     if (!Number.isFinite(x)) return "\u2013";
     if (x === 0) return "0";
     const size = Math.abs(x);
-    return size >= 1e5 || size < 1e-3 ? x.toExponential(Math.abs(x) < 1 ? 1 : 2).replace("e+", "e") : String(Number(x.toPrecision(4)));
+    return size >= 1e5 || size < 1e-3 ? x.toExponential(Math.abs(x) < 1 ? 1 : 2).replace("e+", "e") : String(Number(x.toPrecision(digits)));
 }
 
 /** A time with a fixed number of digits, so that it does not dance. */

@@ -13,6 +13,7 @@ export interface Key {
 function typing(target: EventTarget | null, key: string): boolean {
     if (target instanceof HTMLInputElement) {
         if (target.type === "checkbox") return key === " ";
+        if (target.classList.contains("scrub")) return false; // steps are frames there, too
         return target.type !== "range" || key.startsWith("Arrow") || key === "Home" || key === "End";
     }
     if (target instanceof HTMLButtonElement || (target instanceof HTMLElement && target.tagName === "SUMMARY")) return key === " " || key === "Enter";

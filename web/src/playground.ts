@@ -16,6 +16,8 @@ class Playground {
     private readonly panes: { name: string; pane: HTMLElement; tab: HTMLButtonElement }[] = [];
     /** What was last asked for: a built-in one, or else the editor's text. */
     private origin = "";
+    /** The editor's text was sent, and nothing came back yet. */
+    private running = false;
 
     constructor(source: Source) {
         const host = byId("scenes"), tabs = el("div", { className: "tabs" });
@@ -71,6 +73,7 @@ class Playground {
 
     private openBuiltin(origin: string): void {
         this.origin = origin;
+        this.running = false;
         this.app.send(`scene ${origin}`);
         this.app.send(`source ${origin}`);
         this.gallery.show(origin);
@@ -78,6 +81,7 @@ class Playground {
 
     private run(text: string): void {
         this.origin = "";
+        this.running = true;
         this.editor.clear();
         this.gallery.show("");
         this.app.send(`scene ${text}`);
@@ -89,8 +93,11 @@ class Playground {
             this.gallery.show(this.origin);
         } else if (message.type === "source") {
             if (this.origin) this.editor.set(message.text); // nobody's own text is overwritten
-        } else if (message.type === "mechanism") this.editor.clear();
-        else if (message.type === "notice" && message.line !== undefined) {
+        } else if (message.type === "mechanism") {
+            this.running = false;
+            this.editor.clear();
+        } else if (message.type === "notice" && message.level === "error" && (this.running || message.line !== undefined)) {
+            this.running = false;
             this.front("Editor");
             this.editor.fail(message.text, message.line, message.column);
         }

@@ -22,13 +22,13 @@ export interface PlotOptions {
     remove?(line: number): void;
 }
 
-const HEIGHT = 118, TINY = 1e-17;
+const HEIGHT = 118;
 
 const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** From the least to the largest, and never nothing; by powers of ten where the scale is. */
 function span(log: boolean, low: number | null, high: number | null): [number, number] {
-    if (low === null || high === null) return log ? [TINY, 1] : [0, 1];
+    if (low === null || high === null) return log ? [1e-17, 1] : [0, 1];
     if (log) return [10 ** Math.floor(Math.log10(low) - 0.01), 10 ** Math.ceil(Math.log10(high) + 0.01)];
     const size = Math.max(Math.abs(low), Math.abs(high)), room = Math.max(0.06 * (high - low), 1e-6 * size, 1e-12);
     return [low - room, high + room];
@@ -94,8 +94,8 @@ export class Plot {
         if (!width) return; // not to be seen
         if (width !== this.chart.width) this.chart.setSize({ width, height: HEIGHT });
         const first = history.find(from).index, last = Math.min(history.count, history.find(to).index + 2);
-        const floor = this.options.log ? (y: number | null): number | null => y === null ? null : Math.max(y, TINY) : (y: number | null): number | null => y;
-        const data = decimate(first, last, (i) => history.at(i).time, this.lines.map((line) => (i: number) => floor(line.value(history.at(i)))), width);
+        const log = this.options.log, drawn = (y: number | null): number | null => log && y !== null && !(y > 0) ? null : y; // zero has no power of ten
+        const data = decimate(first, last, (i) => history.at(i).time, this.lines.map((line) => (i: number) => drawn(line.value(history.at(i)))), width);
         this.chart.batch(() => {
             this.chart.setData(data as uPlot.AlignedData, false);
             this.chart.setScale("x", { min: from, max: to > from ? to : from + 1 });
@@ -105,7 +105,7 @@ export class Plot {
     show(frame: Frame, now: number): void {
         this.lines.forEach((line, i) => {
             const value = line.value(frame);
-            setText(this.values[i], value === null ? "" : short(value));
+            setText(this.values[i], value === null ? "" : short(value, 3));
         });
         const { min, max } = this.chart.scales.x, seen = min !== undefined && max !== undefined && now >= min && now <= max;
         this.cursor.style.display = seen ? "" : "none";

@@ -19,7 +19,12 @@ export interface RenderOrder {
     trails: string[];
 }
 
-const BUFFERED_MAX = 16 << 20;
+const BUFFERED_MAX = 16 << 20, SIDE_MAX = 8192, STRIP_MAX = 32767; // what graphics and canvases can do everywhere
+
+function check({ width, height, times, strip }: RenderOrder): void {
+    for (const side of [width, height]) if (!(side >= 1 && side <= SIDE_MAX)) throw new Error(`a picture has sides of 1 to ${SIDE_MAX} pixels`);
+    if (strip && width * times.length > STRIP_MAX) throw new Error(`a strip is at most ${STRIP_MAX} pixels wide`);
+}
 
 const later = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
@@ -86,6 +91,7 @@ async function send(socket: WebSocket, picture: Blob): Promise<void> {
 }
 
 async function work(socket: WebSocket, data: TapeData, order: RenderOrder): Promise<void> {
+    check(order);
     const camera = new Camera(data, order), pictures: Blob[] = [];
     for (const [i, time] of order.times.entries()) {
         const picture = await camera.shoot(time);

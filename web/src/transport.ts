@@ -14,6 +14,8 @@ export class Transport {
     private readonly speed = el("select", { title: "speed ([ and ])" });
     private readonly now = el("button", { type: "button", className: "now", title: "back to the newest moment (end)" });
     private readonly pace = el("span", { className: "pace" });
+    private readonly rate = el("span");
+    private readonly ofWhat = el("span", { className: "wide" }, " real time");
     private pictured = "";
 
     constructor(host: HTMLElement, private readonly timeline: Timeline, changed: () => void) {
@@ -33,6 +35,7 @@ export class Transport {
         speed.onchange = () => timeline.setSpeed(Number(speed.value));
         now.onclick = () => { timeline.toNow(); changed(); };
         play.classList.add("play");
+        this.pace.append(this.rate, this.ofWhat);
         const buttons = el("div", { className: "buttons" },
             iconButton("reset", timeline.steerable ? "reset: back to the start (r)" : "to the start (r)", () => { timeline.reset(); changed(); }),
             iconButton("back", "step back (left)", () => { timeline.step(-1); changed(); }), play,
@@ -71,7 +74,8 @@ export class Transport {
         this.now.classList.toggle("on", timeline.following);
         this.now.disabled = timeline.following;
         setText(this.now, timeline.following ? "live" : "back to now");
-        setText(this.pace, real > 0 ? `${real.toFixed(2)}\u00d7 real time` : timeline.following ? "paused" : "the past");
+        setText(this.rate, real > 0 ? `${real.toFixed(2)}\u00d7` : timeline.following && !timeline.playing ? "paused" : "");
+        this.ofWhat.hidden = real <= 0;
         this.pace.classList.toggle("slow", slow);
         this.pace.title = slow ? "the simulation does not keep up with the speed asked for" : "";
     }

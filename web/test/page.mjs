@@ -228,8 +228,9 @@ test("pictures are made in order and of their size", async (open) => {
 test("a strip is one picture, and what cannot be made is an error", async (open) => {
     const got = await render(open, { strip: true });
     assert.deepEqual([got.length, got[1], pngSize(got[0])], [2, "done", [192, 48]]);
-    const bad = await render(open, { strip: true, width: 40000, height: 40000 });
-    assert.match(bad.at(-1), /^error: ./);
+    assert.deepEqual(await render(open, { width: 40000 }), ["error: a picture has sides of 1 to 8192 pixels"]);
+    assert.deepEqual(await render(open, { strip: true, width: 8000, times: [0, 1, 2, 3, 4] }), ["error: a strip is at most 32767 pixels wide"]);
+    assert.deepEqual(await render(open, { times: [] }), ["done"]);
 });
 
 const playground = await makePlayground(Uint8Array.of(1, 2, 3), "test/fake_worker.mjs");
@@ -281,11 +282,10 @@ test("a module that does not start is told", async (open) => {
     await until("why", async () => /module is broken/.test(await text(p, "#toasts")));
 });
 
-test("on a phone nothing is too small, too wide, or hides the view", async (open) => {
-    const p = await open(fileOf(playground), { width: 390, height: 844 });
+async function fitsPhone(p, tabs) {
     await until("it moves", async () => await time(p) > 0);
-    for (const tab of ["Scenes", "Show", "Edit", "Plots"]) {
-        if (tab !== "Scenes") await p.click(`#tabs >> text=${tab}`);
+    for (const tab of tabs) {
+        if (tab !== tabs[0]) await p.click(`#tabs >> text=${tab}`);
         const found = await p.evaluate(() => ({
             wide: document.documentElement.scrollWidth > innerWidth, view: document.getElementById("stage").clientHeight / innerHeight,
             small: [...document.querySelectorAll("button, select, input:not([type=checkbox]), .checks label")].filter((node) => node.checkVisibility() && node.getBoundingClientRect().height < 40).map((node) => node.outerHTML.slice(0, 80)),
@@ -293,6 +293,18 @@ test("on a phone nothing is too small, too wide, or hides the view", async (open
         assert.ok(!found.wide && found.view >= 0.5, `${tab}: ${JSON.stringify(found)}`);
         assert.deepEqual(found.small, [], tab);
     }
+}
+
+test("on a phone nothing is too small, too wide, or hides the view", async (open) => {
+    const phone = { width: 390, height: 844 };
+    await fitsPhone(await open(fileOf(playground), phone), ["Scenes", "Show", "Edit", "Plots"]);
+    await fitsPhone(await open(fileOf(withData(makeTape())), phone), ["Show", "Plots"]);
+    const { page: p, server } = await live((url) => open(url, phone));
+    await fitsPhone(p, ["Show", "Edit", "Plots"]);
+    await p.locator(".scrub").evaluate((node) => { node.value = "0.5"; node.dispatchEvent(new Event("input")); });
+    await p.waitForSelector("text=back to now");
+    await fitsPhone(p, ["Plots"]);
+    await server.close();
 });
 
 test("help opens and closes by keys, the theme is remembered", async (open) => {
