@@ -161,6 +161,7 @@ export class App implements Listener {
         const some = Array.from({ length: samples }, (_, i) => history.at(Math.floor(i * history.count / samples)));
         this.awaiting = false;
         this.view.setMechanism(mechanism, history.at(0), recorded ? some : []);
+        this.facts.clear();
         this.overlays.adapt(this.adaptive, recorded);
         this.plots.setMechanism(mechanism, recorded);
         this.trails.clear();

@@ -39,11 +39,14 @@ export class Facts {
         this.set("step h", duration(settings.h));
     }
 
+    /** Of another mechanism nothing is measured yet. */
+    clear(): void { this.set("step time", null); }
+
     frame(frame: Frame, mechanism: Mechanism, adaptive: boolean): void {
         this.set("energy", `${short(frame.kinetic + frame.gravity + frame.elastic)} J`);
         this.set("joint error", mechanism.counts.joints ? short(frame.jointError) : null);
         this.dot.style.background = errorColor(frame.jointError);
-        this.set("step time", frame.stepSeconds > 0 ? duration(frame.stepSeconds) : null);
+        if (frame.stepSeconds > 0) this.set("step time", duration(frame.stepSeconds)); // a frame without a step does not know
         this.set("contacts", frame.contacts ? String(frame.contacts.length / CONTACT) : null);
         this.set("active", adaptive ? `${frame.activeCount} of ${mechanism.counts.moving}` : null);
     }

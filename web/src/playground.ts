@@ -94,6 +94,8 @@ class Playground {
         } else if (message.type === "source") {
             if (this.origin) this.editor.set(message.text); // nobody's own text is overwritten
         } else if (message.type === "mechanism") {
+            const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+            if (message.settings.playing === calm) this.app.send(calm ? "pause" : "play"); // a scene that is opened moves, unless that is unwelcome
             this.running = false;
             this.editor.clear();
         } else if (message.type === "notice" && message.level === "error" && (this.running || message.line !== undefined)) {

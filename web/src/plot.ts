@@ -30,7 +30,7 @@ const css = (name: string): string => getComputedStyle(document.documentElement)
 function span(log: boolean, low: number | null, high: number | null): [number, number] {
     if (low === null || high === null) return log ? [1e-17, 1] : [0, 1];
     if (log) return [10 ** Math.floor(Math.log10(low) - 0.01), 10 ** Math.ceil(Math.log10(high) + 0.01)];
-    const size = Math.max(Math.abs(low), Math.abs(high)), room = Math.max(0.06 * (high - low), 1e-6 * size, 1e-12);
+    const size = Math.max(Math.abs(low), Math.abs(high)), room = Math.max(0.06 * (high - low), 1e-4 * size, 1e-12);
     return [low - room, high + room];
 }
 
@@ -122,7 +122,8 @@ export class Plot {
 
 /** A number on an axis, with as many digits as its steps need. */
 function steady(value: number, step: number): string {
-    if (Math.abs(value) >= 1e5 || (value !== 0 && step < 1e-4)) return value.toExponential(1).replace("e+", "e");
+    const size = Math.abs(value);
+    if (size >= 1e5 || (value !== 0 && size < 1e-3)) return value.toExponential(1).replace("e+", "e");
     return value.toFixed(Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
 }
 

@@ -111,9 +111,9 @@ export class Plots {
         if (!mechanism) return;
         for (const plot of this.plots) plot.dispose();
         const energy: Line[] = [
-            { label: "total", color: "--total", value: (f) => f.kinetic + f.gravity + f.elastic },
             { label: "kinetic", color: "--kinetic", value: (f) => f.kinetic },
             { label: "potential", color: "--potential", value: (f) => f.gravity + f.elastic },
+            { label: "total", color: "--total", value: (f) => f.kinetic + f.gravity + f.elastic },
         ];
         this.plots = [new Plot(energy, { title: "Energy", unit: "J", seek })];
         if (mechanism.counts.joints) {

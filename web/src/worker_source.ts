@@ -16,9 +16,10 @@ export class WorkerSource implements Source {
     constructor(private readonly script: string, private readonly wasm: ArrayBuffer) {}
 
     open(listener: Listener): void {
-        const fail = (text: string): void => {
+        const running = (): void => listener.status({ state: "open", text: "in this page" });
+        const fail = (text: string): void => { // another scene begins afresh
             listener.status({ state: "lost", text: "the simulation has ended" });
-            listener.message({ type: "notice", level: "error", text: `${text} Reload the page to begin again.` });
+            listener.message({ type: "notice", level: "error", text });
         };
         listener.status({ state: "opening", text: "starting" });
         const url = URL.createObjectURL(new Blob([this.script], { type: "text/javascript" }));
@@ -30,13 +31,13 @@ export class WorkerSource implements Source {
             if (fatal !== undefined) return fail(fatal);
             if (message !== undefined) {
                 const parsed = parseMessage(message);
+                if (parsed?.type === "mechanism") running();
                 if (parsed) listener.message(parsed);
             }
             const decoded = frame && decodeFrame(frame);
             if (decoded) listener.frame(decoded);
         };
         this.worker.postMessage({ wasm: this.wasm }, [this.wasm]);
-        listener.status({ state: "open", text: "in this page" });
     }
 
     send(command: string): void {
