@@ -72,7 +72,7 @@ export class Timeline {
             this.send?.(`step ${count}`);
             return;
         }
-        const near = index + (mix > 0.999 ? 1 : 0), to = count < 0 && mix > 0.001 && mix <= 0.999 ? near + count + 1 : near + count;
+        const to = index + count + (count < 0 && mix > 0 ? 1 : 0);
         this.replaying = false;
         if (history.count) this.seek(history.at(Math.min(history.count - 1, Math.max(0, to))).time);
         if (this.send && to >= history.count - 1) this.resume = false;

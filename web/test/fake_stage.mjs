@@ -56,6 +56,7 @@ export class FakeStage {
 
     set(key, value) {
         if (key === "h" && !(Number(value) <= 0.05)) { this.notice(`h = ${value}: a step of at most 0.05 s is allowed here`); return false; }
+        if (key === "method" && value === "impulse") { this.notice("the impulse method does not know this joint"); return false; }
         if (key === "method" || key === "h") this.settings[key] = key === "h" ? Number(value) : value;
         else if (key in this.settings.values) this.settings.values[key] = value;
         else { this.notice(`no setting '${key}'`); return false; }

@@ -132,6 +132,9 @@ test("sliders send few commands and the last value; what is refused goes back", 
     await number.press("Enter");
     await until("a toast", async () => /at most 0.05/.test(await text(p, "#toasts")));
     await until("back", async () => Number(await number.inputValue()) === Number(h.toPrecision(4)));
+    await p.selectOption("#edit select", "impulse");
+    await until("another toast", async () => /impulse method does not/.test(await text(p, "#toasts")));
+    assert.equal(await p.inputValue("#edit select"), "implicit");
 });
 
 test("method, gravity and any setting can be changed", async (open) => {
@@ -228,6 +231,16 @@ test("pictures are made in order and of their size", async (open) => {
 test("a strip is one picture, and what cannot be made is an error", async (open) => {
     const got = await render(open, { strip: true });
     assert.deepEqual([got.length, got[1], pngSize(got[0])], [2, "done", [192, 48]]);
+    const apart = (await render(open, {})).slice(0, 3), p = await open("about:blank");
+    const same = await p.evaluate(async ([strip, ...pictures]) => {
+        const pixels = async (base64, x) => {
+            const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${base64}`)).blob()), ink = new OffscreenCanvas(64, 48).getContext("2d");
+            ink.drawImage(image, -x, 0);
+            return ink.getImageData(0, 0, 64, 48).data.join();
+        };
+        return Promise.all(pictures.map(async (picture, i) => await pixels(picture, 0) === await pixels(strip, 64 * i)));
+    }, [got[0], ...apart].map((bytes) => bytes.toString("base64")));
+    assert.deepEqual(same, [true, true, true]);
     assert.deepEqual(await render(open, { width: 40000 }), ["error: a picture has sides of 1 to 8192 pixels"]);
     assert.deepEqual(await render(open, { strip: true, width: 8000, times: [0, 1, 2, 3, 4] }), ["error: a strip is at most 32767 pixels wide"]);
     assert.deepEqual(await render(open, { times: [] }), ["done"]);
