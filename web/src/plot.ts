@@ -124,7 +124,9 @@ export class Plot {
 function steady(value: number, step: number): string {
     const size = Math.abs(value);
     if (size >= 1e5 || (value !== 0 && size < 1e-3)) return value.toExponential(1).replace("e+", "e");
-    return value.toFixed(Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))));
+    let digits = 0;
+    while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) ++digits;
+    return value.toFixed(digits);
 }
 
 /** At most five powers of ten between the ends. */
