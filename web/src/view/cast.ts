@@ -10,7 +10,7 @@ import { weightOf } from "./forces";
 import { layoutJoints } from "./joints";
 import { FRAME, frameOf, framesOf, mixPoses, place, rotate, sub } from "./math";
 import { comesNear, enter, type Ray, rayIn } from "./pick";
-import { grainOf, isStill, layoutBodies, type Layout, type Piece, sightsOf } from "./pieces";
+import { grainOf, isStill, layoutBodies, type Layout, type Piece, sightsOf, sizesOf } from "./pieces";
 import { strandsOf } from "./strands";
 
 /** Above so many bodies there are no shadows, and plainer light. */
@@ -52,25 +52,26 @@ export class Cast {
     private readonly colors: (Vec3 | null)[];
     private readonly errors: Float32Array; // of bodies: the largest of their joints
     private start: Vec3;                   // the centre when the sight was taken
-    private readonly leading: Int32Array;  // the joint that leads to a body; -1: none
+    private readonly leads: number[][];    // the joints that lead to a body: of the last of them it has its colour
 
     constructor(readonly mechanism: Mechanism, first: Frame, sample: Frame[], theme: Theme) {
         const count = mechanism.bodies.length, samples = [first, ...sample].map((frame) => posesFor(frame, count));
         this.poses = samples[0].slice();
         this.frames = new Float32Array(FRAME * (count + 1));
         this.errors = new Float32Array(count);
-        this.leading = new Int32Array(count).fill(-1);
-        mechanism.joints.forEach((joint, i) => { if (joint) this.leading[joint.bodies[1] >= 0 ? joint.bodies[1] : joint.bodies[0]] = i; });
+        this.leads = mechanism.bodies.map(() => []);
+        mechanism.joints.forEach((joint, i) => { if (joint) this.leads[joint.bodies[1] >= 0 ? joint.bodies[1] : joint.bodies[0]]?.push(i); });
         this.sights = sightsOf(mechanism);
         const whole = sightOf(this.sights, samples), going = sightFrom(this.sights, samples);
         this.travels = going.balls.length > 0 && reachOf(whole) > TRAVELS * reachOf(going);
         this.sight = this.travels ? going : whole;
         this.start = centreOf(this.sights, this.poses);
         this.size = Math.max(reachOf(sightOf(this.sights, samples.slice(0, 1))), 0.02 * reachOf(this.sight));
-        this.unit = Math.min(this.size, 3.5 * (grainOf(mechanism) || this.size));
+        const sizes = sizesOf(mechanism);
+        this.unit = Math.min(this.size, 3.5 * (grainOf(mechanism, sizes) || this.size));
         this.colors = bodyColors(mechanism.bodies);
         this.layout = layoutBodies(mechanism, this.colors, this.unit);
-        const { marks, bearings } = layoutJoints(mechanism, samples.filter((_, i) => i % Math.ceil(samples.length / 24) === 0), this.size, theme.accent);
+        const { marks, bearings } = layoutJoints(mechanism, samples.filter((_, i) => i % Math.ceil(samples.length / 24) === 0), sizes, this.size, theme.accent);
         this.marks = marks;
         this.crowded = this.layout.pieces.length > MANY;
         this.fine = this.layout.pieces.length < 120 ? 48 : this.layout.pieces.length < 500 ? 32 : this.layout.pieces.length < MANY ? 16 : 8;
@@ -106,7 +107,7 @@ export class Cast {
         const isActive = (joint: number): boolean => joint >= 0 && active !== null && (active[joint >> 5] >> (joint & 31) & 1) !== 0;
         if (by === "error") this.sumErrors(errors!);
         const bodyColor = (piece: Piece): Vec3 =>
-            by === "error" ? errorRgb(this.errors[piece.owner]) : by === "active" ? (isActive(this.leading[piece.owner]) ? ACTIVE : HELD) :
+            by === "error" ? errorRgb(this.errors[piece.owner]) : by === "active" ? (isActive(this.leads[piece.owner].at(-1) ?? -1) ? ACTIVE : HELD) :
                 piece.color ?? (isStill(this.mechanism.bodies[piece.owner]) ? theme.still : theme.strand);
         this.bodies.paint(bodyColor);
         this.joints.paint((piece) => by === "error" ? errorRgb(errors![piece.owner]) : by === "active" ? (isActive(piece.owner) ? ACTIVE : HELD) : piece.color ? theme.accent : theme.joint);
@@ -183,6 +184,21 @@ export class Cast {
         this.start = this.centre();
         return true;
     }
+
+    /** The bodies whose frames are nearest to a point, the nearest first. */
+    nearest(to: Vec3, most: number): number[] {
+        const count = this.mechanism.bodies.length, far = new Float32Array(count);
+        for (let b = 0; b < count; ++b) {
+            const o = FRAME * (b + 1) + 9, x = this.frames[o] - to[0], y = this.frames[o + 1] - to[1], z = this.frames[o + 2] - to[2];
+            far[b] = x * x + y * y + z * z;
+        }
+        const limit = count > most ? far.slice().sort()[most] : Infinity, near: number[] = [];
+        for (let b = 0; b < count; ++b) if (far[b] <= limit) near.push(b);
+        return near.sort((a, b) => far[a] - far[b]);
+    }
+
+    /** The joints that lead to a body. */
+    jointsTo(body: number): number[] { return this.leads[body]; }
 
     /** Balls of one body or around one joint, now. */
     around(kind: "body" | "joint", index: number): Sight | null {

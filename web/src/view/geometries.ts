@@ -118,7 +118,7 @@ export function makeGeometry(form: Form, solids: Solid[], fine: number): BufferG
     const make = (): BufferGeometry => {
         switch (form) {
             case "ball": return twoTone(upright(new SphereGeometry(1, fine, fine / 2)), (x, y, z) => x * y * z > 0);
-            case "knob": return upright(new SphereGeometry(1, Math.max(8, fine / 2), Math.max(6, fine / 4)));
+            case "knob": return upright(new SphereGeometry(1, fine, Math.max(6, fine / 2)));
             case "box": return new BoxGeometry(2, 2, 2);
             case "rod": return stretchable(upright(new CapsuleGeometry(1, 2, Math.max(2, fine / 4), fine)), end);
             case "drum": return stretchable(twoTone(upright(new CylinderGeometry(1, 1, 2, fine)), (x, y) => x * y > 0), end);

@@ -5,7 +5,7 @@
 // motion that is known, or as its limit.
 import type { Joint, Mechanism, Vec3 } from "../protocol";
 import { add, clamp, cross, dot, frameAlong, length, place, scale, sub, turn, unit as unitOf } from "./math";
-import { endsOf, isStill, type Form, type Piece, reachAlong, rodPiece, sizesOf } from "./pieces";
+import { endsOf, isStill, type Form, type Piece, reachAlong, rodPiece } from "./pieces";
 
 /** Joints whose two anchors stay together. */
 const PINNED = new Set(["hinge", "ball", "universal", "weld", "motor"]);
@@ -40,8 +40,9 @@ export function unitAt(joint: Joint, mechanism: Mechanism, sizes: number[], size
     return Math.min(size, 3.5 * Math.min(size, ...near));
 }
 
-function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Float32Array[], sizes: number[], size: number): Site {
+function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Float32Array[], sizes: number[], size: number, plain: boolean): Site {
     const unit = unitAt(joint, mechanism, sizes, size);
+    if (plain) return { joint, index, unit, half: 0.03 * unit, round: 0.03 * unit, range: [0, 0] };
     let half = Infinity, round = Infinity;
     joint.bodies.forEach((b, side) => {
         const body = mechanism.bodies[b];
@@ -55,7 +56,7 @@ function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Floa
     });
     return {
         joint, index, unit, half: clamp(Number.isFinite(half) ? 1.12 * half + 0.008 * unit : 0, 0.026 * unit, 0.16 * unit),
-        round: clamp(Number.isFinite(round) ? 1.15 * round : 0, 0.02 * unit, 0.07 * unit), range: slideOf(joint, samples, unit),
+        round: clamp(Number.isFinite(round) ? 1.15 * round : 0, 0.02 * unit, 0.1 * unit), range: slideOf(joint, samples, unit),
     };
 }
 
@@ -150,13 +151,12 @@ function staysTogether(joint: Joint, samples: Float32Array[], unit: number): boo
 
 export interface JointMarks { marks: Piece[]; bearings: Piece[] }
 
-/** Marks and bearings of all joints. samples: poses of some moments, at least one; size: of the mechanism; accent: of motors. */
-export function layoutJoints(mechanism: Mechanism, samples: Float32Array[], size: number, accent: Vec3): JointMarks {
-    const sizes = sizesOf(mechanism);
+/** Marks and bearings of all joints. samples: poses of some moments, at least one; sizes: of bodies; size: of the mechanism; accent: of motors. */
+export function layoutJoints(mechanism: Mechanism, samples: Float32Array[], sizes: number[], size: number, accent: Vec3): JointMarks {
     const marks: Piece[] = [], bearings: Piece[] = [], plain = mechanism.joints.length > PLAIN;
     mechanism.joints.forEach((joint, index) => {
         if (!joint) return;
-        const site = siteOf(mechanism, joint, index, samples, sizes, size);
+        const site = siteOf(mechanism, joint, index, samples, sizes, size, plain);
         markJoint(new Maker(marks, site), accent, plain);
         const still = joint.bodies.findIndex((b) => b < 0 || isStill(mechanism.bodies[b]));
         if (still < 0 || plain || !PINNED.has(joint.type) || !staysTogether(joint, samples, site.unit)) return;

@@ -83,7 +83,7 @@ export function rayIn(matrix: Float32Array, at: number, ray: Ray): { o: Vec3; d:
 
 /** Whether a ray comes within a radius of a point: quick, to leave out most pieces. */
 export function comesNear(ray: Ray, x: number, y: number, z: number, radius: number): boolean {
-    const dx = x - ray.origin[0], dy = y - ray.origin[1], dz = z - ray.origin[2], [a, b, c] = ray.direction;
-    const along = dx * a + dy * b + dz * c, far = dx * dx + dy * dy + dz * dz - along * along;
+    const dx = x - ray.origin[0], dy = y - ray.origin[1], dz = z - ray.origin[2], d = ray.direction;
+    const along = dx * d[0] + dy * d[1] + dz * d[2], far = dx * dx + dy * dy + dz * dz - along * along;
     return along > -radius && far <= radius * radius;
 }

@@ -158,9 +158,9 @@ export function sizesOf(mechanism: Mechanism): number[] {
 }
 
 /** The middle value of how large moving bodies are; 0 where none has a size. */
-export function grainOf(mechanism: Mechanism): number {
-    const sizes = sizesOf(mechanism).filter((size, i) => size > 0 && !isStill(mechanism.bodies[i])).sort((a, b) => a - b);
-    return sizes[sizes.length >> 1] ?? 0;
+export function grainOf(mechanism: Mechanism, sizes: number[]): number {
+    const moving = sizes.filter((size, i) => size > 0 && !isStill(mechanism.bodies[i])).sort((a, b) => a - b);
+    return moving[moving.length >> 1] ?? 0;
 }
 
 /** How far a body reaches from a point of it along a direction, either way, by the shapes that have the point (nearly) inside. */

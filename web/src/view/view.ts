@@ -413,13 +413,9 @@ export class View {
         for (const { point, force } of this.heldNow) if (force > 0) put(forceText(force), point, "force");
         const { selected } = this;
         if (selected) put((selected.kind === "body" ? cast.mechanism.bodies : cast.mechanism.joints)[selected.index]?.name ?? "", selected.kind === "body" ? cast.bodyPlace(selected.index) : cast.jointPlace(selected.index), "selected");
-        if (this.shown.has("names")) {
-            const near: { text: string; at: Vec3; far: number; tone: Label["tone"] }[] = [], from = positionOf(this.eye);
-            const take = (text: string, at: Vec3 | null, tone: Label["tone"]): void => { if (at && text) near.push({ text, at, far: length(sub(at, from)), tone }); };
-            cast.mechanism.bodies.forEach((body, i) => take(body.name, cast.bodyPlace(i), "body"));
-            if (this.shown.has("joints")) cast.mechanism.joints.forEach((joint, i) => take(joint?.name ?? "", cast.jointPlace(i), "joint"));
-            near.sort((a, b) => a.far - b.far);
-            for (const { text, at, tone } of near.slice(0, 400)) put(text, at, tone);
+        if (this.shown.has("names")) for (const body of cast.nearest(positionOf(this.eye), 300)) {
+            put(cast.mechanism.bodies[body].name, cast.bodyPlace(body), "body");
+            if (this.shown.has("joints")) for (const joint of cast.jointsTo(body)) put(cast.mechanism.joints[joint]!.name, cast.jointPlace(joint), "joint");
         }
         return labels;
     }
