@@ -106,6 +106,7 @@ test("arrows grow with the force, never out of the picture, and none is nothing"
     for (let i = 1; i < forces.length; ++i) assert.ok(forces[i] > forces[i - 1]);
     assert.ok(forces[4] <= 2.5);
     near(forceLength(10, 10, 2), 0.5 / 1.2);
+    near(forceLength(100, 1e6, 2) / forceLength(1e4, 1e6, 2), 0.1, 0.003); // by the root
     assert.equal(forceLength(0, 10, 2), 0);
     assert.equal(forceLength(NaN, 10, 2), 0);
     assert.ok(Number.isFinite(forceLength(Infinity, 10, 2)));

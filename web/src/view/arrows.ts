@@ -102,7 +102,7 @@ export class Arrows {
     /** Force and torque of each joint, where it is. */
     showForces(frame: Frame, placeOf: (joint: number) => Vec3 | null, theme: Theme): void {
         if (!frame.forces) return;
-        const r = 0.009 * this.size;
+        const r = Math.min(0.009 * this.size, 0.03 * this.unit);
         for (let j = 0; FORCE * j + 5 < frame.forces.length; ++j) {
             const at = placeOf(j), force = three(frame.forces, FORCE * j), torque = three(frame.forces, FORCE * j + 3);
             if (!at || !isFinite3(force) || !isFinite3(torque)) continue;
@@ -120,7 +120,7 @@ export class Arrows {
             const at = three(all, i), normal = three(all, i + 3), force = three(all, i + 6), l = forceLength(length(force), this.weight, this.size);
             this.signs.dot(at, 0.012 * this.unit, theme.contact);
             this.signs.rod(at, add(at, scale(normal, 0.09 * this.unit)), 0.004 * this.unit, theme.contact);
-            if (l > 0 && isFinite3(force)) this.signs.arrow(at, scale(unit(force), l), 0.007 * this.size, theme.force);
+            if (l > 0 && isFinite3(force)) this.signs.arrow(at, scale(unit(force), l), Math.min(0.007 * this.size, 0.02 * this.unit), theme.force);
         }
     }
 

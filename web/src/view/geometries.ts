@@ -4,7 +4,7 @@ import {
     BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, ConeGeometry, CylinderGeometry, LatheGeometry, SphereGeometry, TorusGeometry, Vector2, Vector3,
 } from "three";
 import { ConvexGeometry } from "three/addons/geometries/ConvexGeometry.js";
-import { mergeGeometries } from "three/addons/utils/BufferGeometryUtils.js";
+import { mergeGeometries, toCreasedNormals } from "three/addons/utils/BufferGeometryUtils.js";
 import type { Vec3 } from "../protocol";
 import { boxAround, type Form, type Solid } from "./pieces";
 
@@ -101,8 +101,7 @@ function solidGeometry(solid: Solid): BufferGeometry {
     if (solid.kind === "mesh" && solid.triangles.length) {
         const geometry = new BufferGeometry(), corner = (p: Vec3 | undefined): Vec3 => p ?? [0, 0, 0];
         geometry.setAttribute("position", new BufferAttribute(new Float32Array(solid.triangles.flatMap((t) => t.flatMap((i) => corner(solid.points[i])))), 3));
-        geometry.computeVertexNormals();
-        return geometry;
+        return toCreasedNormals(geometry, 0.6); // round where it is nearly flat, sharp at edges
     }
     if (vectors.length > 3) {
         const hull = new ConvexGeometry(vectors);

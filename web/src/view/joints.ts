@@ -56,7 +56,7 @@ function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Floa
     });
     return {
         joint, index, unit, half: clamp(Number.isFinite(half) ? 1.12 * half + 0.008 * unit : 0, 0.026 * unit, 0.16 * unit),
-        round: clamp(Number.isFinite(round) ? 1.15 * round : 0, 0.02 * unit, 0.1 * unit), range: slideOf(joint, samples, unit),
+        round: clamp(Number.isFinite(round) ? 1.15 * round : 0, 0.015 * unit, 0.1 * unit), range: slideOf(joint, samples, unit),
     };
 }
 
