@@ -64,6 +64,7 @@ export class View {
     private asked = 0;         // a picture, by requestAnimationFrame
     private posed = false;     // what is drawn is where the frame has it
     private painted = false;
+    private heldNow: Held[] = [];
     private width = 1;
     private height = 1;
 
@@ -205,7 +206,7 @@ export class View {
 
     lookFrom(azimuth: number, elevation: number): void {
         if (!this.cast) return;
-        this.touched = true;
+        this.touched = false;
         this.setEye(this.fitted(azimuth, clamp(elevation, -STEEPEST, STEEPEST)), true);
     }
 
@@ -352,36 +353,33 @@ export class View {
     resize(): void {
         const width = Math.max(1, this.canvas.clientWidth), height = Math.max(1, this.canvas.clientHeight), ratio = Math.min(2, devicePixelRatio || 1);
         if (width === this.width && height === this.height && ratio === this.renderer.getPixelRatio()) return;
-        this.width = width;
-        this.height = height;
-        this.renderer.setPixelRatio(ratio);
-        this.renderer.setSize(width, height, false);
+        this.setSize(width, height, ratio);
         if (this.cast && !this.touched) this.setEye(this.fitted(this.goal.azimuth, this.goal.elevation), false);
         if (this.cast) this.render(); // a new size empties the canvas
     }
 
     render(): void {
-        const { cast, frame } = this;
-        if (!cast || !frame) return;
-        const still = this.posed;
-        if (!this.posed) {
-            cast.pose(frame, this.next, this.mix);
-            this.outline.ride(cast.frames);
-            this.keepUp();
-            this.heldNow = cast.draw(frame, { forces: this.shown.has("forces"), contacts: this.shown.has("contacts"), error: this.shown.has("error") }, this.theme);
-            const coloured = this.shown.has("error") || this.shown.has("active");
-            if (coloured || !this.painted) cast.paint(frame, this.shown.has("error") ? "error" : this.shown.has("active") ? "active" : "own", this.theme);
-            this.posed = this.painted = true;
-        }
+        if (!this.cast || !this.frame) return;
+        this.prepare(this.cast, this.frame);
         if (this.glide) this.advanceGlide();
-        if (!still && this.light.shadows) {
-            const { middle, radius } = cast.extent();
-            this.light.aim(middle, radius);
-        }
-        this.drawScene(this.width, this.height);
+        this.drawScene();
         this.labels.show(this.wanted());
     }
-    private heldNow: Held[] = [];
+
+    /** Everything where the frame has it. */
+    private prepare(cast: Cast, frame: Frame): void {
+        if (this.posed) return;
+        cast.pose(frame, this.next, this.mix);
+        this.outline.ride(cast.frames);
+        this.keepUp();
+        this.heldNow = cast.draw(frame, { forces: this.shown.has("forces"), contacts: this.shown.has("contacts"), error: this.shown.has("error") }, this.theme);
+        const paint = this.shown.has("error") ? "error" : this.shown.has("active") ? "active" : "own";
+        if (paint !== "own" || !this.painted) cast.paint(frame, paint, this.theme);
+        this.posed = this.painted = true;
+        if (!this.light.shadows) return;
+        const { middle, radius } = cast.extent();
+        this.light.aim(middle, radius);
+    }
 
     private advanceGlide(): void {
         const { from, to, begin } = this.glide!, t = clamp((performance.now() - begin) / GLIDE, 0, 1);
@@ -389,8 +387,8 @@ export class View {
         if (t === 1) this.glide = null; else this.invalidate();
     }
 
-    private drawScene(width: number, height: number): void {
-        const { eye, lensCamera: camera } = this, { back, right, up } = basisOf(eye), reach = reachOf(this.cast!.sight);
+    private drawScene(): void {
+        const { eye, lensCamera: camera, width, height } = this, { back, right, up } = basisOf(eye), reach = reachOf(this.cast!.sight);
         camera.fov = 2 * Math.atan(height / 2 / lens(width, height)) * 180 / Math.PI;
         camera.aspect = width / height;
         camera.near = 0.01 * eye.distance;
@@ -420,21 +418,36 @@ export class View {
         return labels;
     }
 
-    /** A picture of exactly that size, as it looks now, without labels. */
+    /** A picture of exactly that size, as it looks now, without labels. An eye that nobody has moved fits its shape. */
     async snapshot(width: number, height: number): Promise<Blob> {
-        if (!this.cast) throw new Error("There is nothing to take a picture of yet.");
+        if (!this.cast || !this.frame) throw new Error("There is nothing to take a picture of yet.");
+        const most = this.renderer.capabilities.maxTextureSize, fits = (x: number): boolean => Number.isInteger(x) && x > 0 && x <= most;
+        if (!fits(width) || !fits(height)) throw new Error(`A picture can have 1 to ${most} pixels a side here, not ${width} x ${height}.`);
+        this.prepare(this.cast, this.frame);
         if (this.glide) this.eye = this.glide.to;
         this.glide = null;
-        this.render();
-        const ratio = this.renderer.getPixelRatio();
-        this.renderer.setPixelRatio(1);
-        this.renderer.setSize(width, height, false);
-        this.drawScene(width, height);
-        const blob = new Promise<Blob>((done, fail) => this.canvas.toBlob((picture) => picture ? done(picture) : fail(new Error("The picture could not be made.")), "image/png"));
+        const before = { width: this.width, height: this.height, eye: this.eye, ratio: this.renderer.getPixelRatio() };
+        this.setSize(width, height, 1);
+        let picture: Promise<Blob>; // a copy is taken at once: the canvas can go on
+        try {
+            const gl = this.renderer.getContext();
+            if (gl.drawingBufferWidth !== width || gl.drawingBufferHeight !== height) throw new Error(`There is no memory for a picture of ${width} x ${height} pixels.`);
+            if (!this.touched) this.eye = this.fitted(this.eye.azimuth, this.eye.elevation);
+            this.drawScene();
+            picture = new Promise((done, fail) => this.canvas.toBlob((blob) => blob ? done(blob) : fail(new Error("The picture could not be made.")), "image/png"));
+        } finally {
+            this.eye = before.eye;
+            this.setSize(before.width, before.height, before.ratio);
+            this.render();
+        }
+        return picture;
+    }
+
+    private setSize(width: number, height: number, ratio: number): void {
+        this.width = width;
+        this.height = height;
         this.renderer.setPixelRatio(ratio);
-        this.renderer.setSize(this.width, this.height, false);
-        this.render();
-        return blob;
+        this.renderer.setSize(width, height, false);
     }
 
     private readonly restored = (): void => {
