@@ -7,14 +7,14 @@ import type { Frame, Mechanism, Vec3 } from "../protocol";
 import type { Held } from "./arrows";
 import { Cast, type Hit } from "./cast";
 import { type Theme, themes } from "./colors";
-import { basisOf, type Eye, fitEye, lens, mixEye, orbited, outline, positionOf, reachOf, startView, STEEPEST } from "./eye";
+import { basisOf, lens, positionOf, reachOf } from "./eye";
 import { forceText } from "./forces";
 import { Hands } from "./hands";
 import { type Label, Labels } from "./labels";
 import { Light } from "./light";
-import { add, clamp, dot, isFinite3, length, scale, sub, unplace } from "./math";
+import { add, clamp, dot, isFinite3, scale, sub, unplace } from "./math";
 import { Outline } from "./outline";
-import type { Ray } from "./pick";
+import { Seat } from "./seat";
 import { Trails } from "./trails";
 
 export type Thing = { kind: "body" | "joint"; index: number };
@@ -31,7 +31,6 @@ export interface ViewHooks {
 
 export type Overlay = "error" | "forces" | "contacts" | "active" | "names" | "joints" | "shadows" | "grid";
 
-const GLIDE = 320; // milliseconds from one eye to another
 const NEAR_JOINT = 9; // pixels
 
 const same = (a: Thing | null, b: Thing | null): boolean => a?.kind === b?.kind && a?.index === b?.index;
@@ -46,27 +45,20 @@ export class View {
     private readonly trails = new Trails();
     private readonly labels: Labels;
     private readonly hands: Hands;
+    private readonly seat = new Seat(() => this.invalidate());
     private readonly shown = new Set<Overlay>(["joints", "shadows", "grid"]);
     private theme: Theme = themes.dark;
     private cast: Cast | null = null;
     private frame: Frame | null = null;
     private next: Frame | null = null;
     private mix = 0;
-    private eye: Eye = { azimuth: -1.05, elevation: 0.35, distance: 5, target: [0, 0, 0] };
-    private glide: { from: Eye; to: Eye; begin: number } | null = null;
-    private touched = false;   // somebody has chosen where the eye is
-    private recorded = false;  // the whole motion was known when the eye was set
     private selected: Thing | null = null;
     private hovered: Thing | null = null;
-    private followed: number | null = null;
-    private lastCentre: Vec3 = [0, 0, 0]; // of what the eye goes with
     private held: { body: number; point: Vec3 } | null = null;
     private asked = 0;         // a picture, by requestAnimationFrame
     private posed = false;     // what is drawn is where the frame has it
     private painted = false;
     private heldNow: Held[] = [];
-    private width = 1;
-    private height = 1;
 
     /** Throws where there is no WebGL. */
     constructor(private readonly canvas: HTMLCanvasElement, labels: HTMLElement, private readonly hooks: ViewHooks) {
@@ -82,7 +74,7 @@ export class View {
         canvas.addEventListener("webglcontextrestored", this.restored);
         this.hands = new Hands(canvas, {
             grab: (x, y) => this.grabAt(x, y), draw: (x, y) => this.drawTo(x, y), release: () => this.letGo(),
-            turn: (dx, dy) => this.orbit(-0.008 * dx, 0.008 * dy), pan: (dx, dy) => this.pan(dx, dy), zoomAt: (factor, x, y) => this.zoomAt(factor, x, y),
+            turn: (dx, dy) => this.orbit(-0.008 * dx, 0.008 * dy), pan: (dx, dy) => this.seat.pan(dx, dy), zoomAt: (factor, x, y) => this.seat.zoomAt(factor, x, y),
             hover: (x, y) => this.hoverAt(x, y), leave: () => this.setHovered(null), click: (x, y, coarse) => hooks.pick(this.thingAt(x, y, coarse)), focus: (x, y) => this.focusAt(x, y),
         });
         this.applyTheme();
@@ -99,19 +91,13 @@ export class View {
         this.scene.add(this.cast.group);
         this.frame = first;
         this.next = null;
-        this.recorded = sample.length > 1;
         this.posed = this.painted = false;
         this.light.forget();
         this.applyTheme();
         this.applyShadows();
         this.cast.showJoints(this.shown.has("joints"));
-        if (!again) {
-            this.selected = null;
-            this.followed = null;
-            this.touched = false;
-        }
-        this.lastCentre = this.followed !== null ? this.cast.bodyPlace(this.followed) ?? this.cast.centre() : this.cast.centre();
-        if (!this.touched) this.setEye(this.fitted(), false);
+        if (!again) this.selected = null;
+        this.seat.face(this.cast, sample.length > 1, again);
         this.setOutline();
         this.invalidate();
     }
@@ -181,116 +167,29 @@ export class View {
 
     // ---- The eye ----------------------------------------------------------------------------------
 
-    private fitted(azimuth?: number, elevation?: number): Eye {
-        const sight = this.cast!.sight, start = startView(sight);
-        const eye = fitEye(sight, azimuth ?? start.azimuth, elevation ?? start.elevation, this.width, this.height);
-        return { ...eye, target: add(eye.target, this.cast!.gone()) };
-    }
-
-    private setEye(eye: Eye, gliding: boolean): void {
-        const calm = !gliding || matchMedia("(prefers-reduced-motion: reduce)").matches;
-        this.glide = calm ? null : { from: this.eye, to: eye, begin: performance.now() };
-        if (calm) this.eye = eye;
-        this.invalidate();
-    }
-
-    /** Where the eye will be. */
-    private get goal(): Eye { return this.glide?.to ?? this.eye; }
-
-    fit(): void {
-        if (!this.cast) return;
-        this.touched = false;
-        if (!this.recorded) this.cast.seeNow();
-        this.setEye(this.fitted(this.goal.azimuth, this.goal.elevation), true);
-    }
-
-    lookFrom(azimuth: number, elevation: number): void {
-        if (!this.cast) return;
-        this.touched = false;
-        this.setEye(this.fitted(azimuth, clamp(elevation, -STEEPEST, STEEPEST)), true);
-    }
-
-    setFollow(body: number | null): void {
-        const at = body === null ? null : this.cast?.bodyPlace(body) ?? null;
-        this.followed = at ? body : null;
-        this.lastCentre = at ?? this.cast?.centre() ?? [0, 0, 0];
-        if (at) this.setEye({ ...this.goal, target: at }, true);
-        this.touched = this.touched || at !== null;
-    }
-
-    camera(): { position: Vec3; target: Vec3 } { return { position: positionOf(this.goal), target: this.goal.target }; }
-
-    orbit(dAzimuth: number, dElevation: number): void {
-        this.touched = true;
-        this.setEye(orbited(this.goal, dAzimuth, dElevation), false);
-    }
-
-    zoom(factor: number): void { this.zoomAt(factor, this.width / 2, this.height / 2); }
-
-    /** What is under the pointer stays there. */
-    private zoomAt(factor: number, x: number, y: number): void {
-        const size = this.cast ? reachOf(this.cast.sight) : 1, eye = this.goal, distance = clamp(eye.distance * factor, 0.01 * size, 60 * size);
-        const { right, up } = basisOf(eye), s = (eye.distance - distance) / lens(this.width, this.height);
-        this.touched = true;
-        const target = add(eye.target, add(scale(right, (x - this.width / 2) * s), scale(up, (this.height / 2 - y) * s)));
-        this.setEye({ ...eye, distance, target }, false);
-    }
-
-    private pan(dx: number, dy: number): void {
-        const eye = this.goal, { right, up } = basisOf(eye), s = eye.distance / lens(this.width, this.height);
-        this.touched = true;
-        this.setEye({ ...eye, target: add(eye.target, add(scale(right, -dx * s), scale(up, dy * s))) }, false);
-    }
+    setFollow(body: number | null): void { this.seat.follow(body); }
+    fit(): void { this.seat.fit(); }
+    lookFrom(azimuth: number, elevation: number): void { this.seat.lookFrom(azimuth, elevation); }
+    /** Where it will be when it has glided there. */
+    camera(): { position: Vec3; target: Vec3 } { return { position: positionOf(this.seat.goal), target: this.seat.goal.target }; }
+    orbit(dAzimuth: number, dElevation: number): void { this.seat.orbit(dAzimuth, dElevation); }
+    zoom(factor: number): void { this.seat.zoomAt(factor, this.seat.width / 2, this.seat.height / 2); }
 
     private focusAt(x: number, y: number): void {
         const thing = this.thingAt(x, y, false), sight = thing && this.cast?.around(thing.kind, thing.index);
-        if (!sight) return this.fit();
-        const eye = fitEye(sight, this.goal.azimuth, this.goal.elevation, this.width, this.height);
-        this.touched = true;
-        this.setEye({ ...eye, distance: Math.max(2.2 * eye.distance, 0.02 * reachOf(this.cast!.sight)) }, true);
-    }
-
-    /** The eye goes with a body, or with a mechanism that travels; it steps back when a live one leaves the picture. */
-    private keepUp(): void {
-        const cast = this.cast!, at = this.followed !== null ? cast.bodyPlace(this.followed) : cast.centre();
-        if (at && isFinite3(at)) {
-            if (this.followed !== null || cast.travels) this.shiftEye(sub(at, this.lastCentre));
-            this.lastCentre = at;
-        }
-        if (this.followed !== null || this.touched || this.recorded || this.hands.busy || this.glide) return;
-        const now = cast.now(500), { low, high } = outline(now.balls, this.eye, this.width, this.height);
-        if ((low[0] > -1 && low[1] > -1 && high[0] < 1 && high[1] < 1) || reachOf(cast.sight) > 8 * cast.size) return;
-        if (!cast.goWith()) cast.seeNow();
-        this.setEye(this.fitted(this.eye.azimuth, this.eye.elevation), true);
-    }
-
-    private shiftEye(d: Vec3): void {
-        this.eye = { ...this.eye, target: add(this.eye.target, d) };
-        if (this.glide) for (const end of ["from", "to"] as const) this.glide[end] = { ...this.glide[end], target: add(this.glide[end].target, d) };
+        if (sight) this.seat.focus(sight); else this.fit();
     }
 
     // ---- What is under the pointer ----------------------------------------------------------------
-
-    private ray(x: number, y: number): Ray {
-        const { back, right, up } = basisOf(this.eye), zoom = lens(this.width, this.height);
-        const d = add(scale(back, -1), add(scale(right, (x - this.width / 2) / zoom), scale(up, (this.height / 2 - y) / zoom)));
-        return { origin: positionOf(this.eye), direction: scale(d, 1 / length(d)) };
-    }
-
-    /** Pixels from the upper left corner, and how far before the eye. */
-    private project(p: Vec3): { x: number; y: number; deep: number } {
-        const { back, right, up } = basisOf(this.eye), d = sub(p, this.eye.target), deep = this.eye.distance - dot(d, back), s = lens(this.width, this.height) / deep;
-        return { x: this.width / 2 + s * dot(d, right), y: this.height / 2 - s * dot(d, up), deep };
-    }
 
     /** A joint near the pointer, unless a body hides it by far; else the body. */
     private thingAt(x: number, y: number, coarse: boolean): Thing | null {
         const cast = this.cast;
         if (!cast) return null;
-        const hit = cast.hit(this.ray(x, y)), behind = hit ? this.project(hit.point).deep + 0.4 * cast.unit : Infinity;
+        const hit = cast.hit(this.seat.ray(x, y)), behind = hit ? this.seat.project(hit.point).deep + 0.4 * cast.unit : Infinity;
         let best: Thing | null = hit ? { kind: "body", index: hit.body } : null, near = coarse ? 2 * NEAR_JOINT : NEAR_JOINT;
         if (this.shown.has("joints")) cast.mechanism.joints.forEach((_, index) => {
-            const at = cast.jointPlace(index), p = at && this.project(at);
+            const at = cast.jointPlace(index), p = at && this.seat.project(at);
             if (!p || !(p.deep > 0) || p.deep > behind || Math.hypot(p.x - x, p.y - y) >= near) return;
             near = Math.hypot(p.x - x, p.y - y);
             best = { kind: "joint", index };
@@ -299,7 +198,7 @@ export class View {
     }
 
     private freeHit(x: number, y: number): Hit | null {
-        const hit = this.canGrab && this.cast ? this.cast.hit(this.ray(x, y)) : null;
+        const hit = this.canGrab && this.cast ? this.cast.hit(this.seat.ray(x, y)) : null;
         return hit && this.cast!.isFree(hit.body) ? hit : null;
     }
 
@@ -329,7 +228,7 @@ export class View {
     /** In the plane through the point first held that faces the eye. */
     private drawTo(x: number, y: number): void {
         if (!this.held) return;
-        const { origin, direction } = this.ray(x, y), { back } = basisOf(this.eye), slope = dot(direction, back);
+        const { origin, direction } = this.seat.ray(x, y), { back } = basisOf(this.seat.eye), slope = dot(direction, back);
         const world = add(origin, scale(direction, dot(sub(this.held.point, origin), back) / slope));
         if (isFinite3(world)) this.hooks.move(world);
     }
@@ -352,16 +251,15 @@ export class View {
 
     resize(): void {
         const width = Math.max(1, this.canvas.clientWidth), height = Math.max(1, this.canvas.clientHeight), ratio = Math.min(2, devicePixelRatio || 1);
-        if (width === this.width && height === this.height && ratio === this.renderer.getPixelRatio()) return;
+        if (width === this.seat.width && height === this.seat.height && ratio === this.renderer.getPixelRatio()) return;
         this.setSize(width, height, ratio);
-        if (this.cast && !this.touched) this.setEye(this.fitted(this.goal.azimuth, this.goal.elevation), false);
         if (this.cast) this.render(); // a new size empties the canvas
     }
 
     render(): void {
         if (!this.cast || !this.frame) return;
         this.prepare(this.cast, this.frame);
-        if (this.glide) this.advanceGlide();
+        if (this.seat.advance()) this.invalidate();
         this.drawScene();
         this.labels.show(this.wanted());
     }
@@ -371,7 +269,7 @@ export class View {
         if (this.posed) return;
         cast.pose(frame, this.next, this.mix);
         this.outline.ride(cast.frames);
-        this.keepUp();
+        this.seat.keepUp(this.hands.busy);
         this.heldNow = cast.draw(frame, { forces: this.shown.has("forces"), contacts: this.shown.has("contacts"), error: this.shown.has("error") }, this.theme);
         const paint = this.shown.has("error") ? "error" : this.shown.has("active") ? "active" : "own";
         if (paint !== "own" || !this.painted) cast.paint(frame, paint, this.theme);
@@ -381,14 +279,8 @@ export class View {
         this.light.aim(middle, radius);
     }
 
-    private advanceGlide(): void {
-        const { from, to, begin } = this.glide!, t = clamp((performance.now() - begin) / GLIDE, 0, 1);
-        this.eye = mixEye(from, to, t * t * (3 - 2 * t));
-        if (t === 1) this.glide = null; else this.invalidate();
-    }
-
     private drawScene(): void {
-        const { eye, lensCamera: camera, width, height } = this, { back, right, up } = basisOf(eye), reach = reachOf(this.cast!.sight);
+        const { lensCamera: camera } = this, { eye, width, height } = this.seat, { back, right, up } = basisOf(eye), reach = reachOf(this.cast!.sight);
         camera.fov = 2 * Math.atan(height / 2 / lens(width, height)) * 180 / Math.PI;
         camera.aspect = width / height;
         camera.near = 0.01 * eye.distance;
@@ -405,13 +297,13 @@ export class View {
     private wanted(): Label[] {
         const cast = this.cast!, labels: Label[] = [];
         const put = (text: string, at: Vec3 | null, tone: Label["tone"]): void => {
-            const p = at && this.project(at);
-            if (p && p.deep > 0 && p.x > -40 && p.y > 0 && p.x < this.width && p.y < this.height) labels.push({ text, x: p.x + 9, y: p.y - 20, tone });
+            const p = at && this.seat.project(at);
+            if (p && p.deep > 0 && p.x > -40 && p.y > 0 && p.x < this.seat.width && p.y < this.seat.height) labels.push({ text, x: p.x + 9, y: p.y - 20, tone });
         };
         for (const { point, force } of this.heldNow) if (force > 0) put(forceText(force), point, "force");
         const { selected } = this;
         if (selected) put((selected.kind === "body" ? cast.mechanism.bodies : cast.mechanism.joints)[selected.index]?.name ?? "", selected.kind === "body" ? cast.bodyPlace(selected.index) : cast.jointPlace(selected.index), "selected");
-        if (this.shown.has("names")) for (const body of cast.nearest(positionOf(this.eye), 300)) {
+        if (this.shown.has("names")) for (const body of cast.nearest(positionOf(this.seat.eye), 300)) {
             put(cast.mechanism.bodies[body].name, cast.bodyPlace(body), "body");
             if (this.shown.has("joints")) for (const joint of cast.jointsTo(body)) put(cast.mechanism.joints[joint]!.name, cast.jointPlace(joint), "joint");
         }
@@ -424,30 +316,27 @@ export class View {
         const most = this.renderer.capabilities.maxTextureSize, fits = (x: number): boolean => Number.isInteger(x) && x > 0 && x <= most;
         if (!fits(width) || !fits(height)) throw new Error(`A picture can have 1 to ${most} pixels a side here, not ${width} x ${height}.`);
         this.prepare(this.cast, this.frame);
-        if (this.glide) this.eye = this.glide.to;
-        this.glide = null;
-        const before = { width: this.width, height: this.height, eye: this.eye, ratio: this.renderer.getPixelRatio() };
+        this.seat.arrive();
+        const { width: wide, height: high, eye } = this.seat, ratio = this.renderer.getPixelRatio();
         this.setSize(width, height, 1);
         let picture: Promise<Blob>; // a copy is taken at once: the canvas can go on
         try {
             const gl = this.renderer.getContext();
             if (gl.drawingBufferWidth !== width || gl.drawingBufferHeight !== height) throw new Error(`There is no memory for a picture of ${width} x ${height} pixels.`);
-            if (!this.touched) this.eye = this.fitted(this.eye.azimuth, this.eye.elevation);
             this.drawScene();
             picture = new Promise((done, fail) => this.canvas.toBlob((blob) => blob ? done(blob) : fail(new Error("The picture could not be made.")), "image/png"));
         } finally {
-            this.eye = before.eye;
-            this.setSize(before.width, before.height, before.ratio);
+            this.setSize(wide, high, ratio);
+            this.seat.eye = eye;
             this.render();
         }
         return picture;
     }
 
     private setSize(width: number, height: number, ratio: number): void {
-        this.width = width;
-        this.height = height;
         this.renderer.setPixelRatio(ratio);
         this.renderer.setSize(width, height, false);
+        this.seat.resize(width, height);
     }
 
     private readonly restored = (): void => {
