@@ -19,6 +19,7 @@ enum {
 int tnc_run(const tnc_options* options);
 int tnc_accel(const tnc_options* options);
 int tnc_check(const tnc_options* options);
+int tnc_view(const tnc_options* options);
 int tnc_scene(const tnc_options* options);
 int tnc_bench(const tnc_options* options);
 
@@ -74,7 +75,9 @@ typedef struct tnc_job {
     struct tnc_mocap* mocap; ///< NULL: nothing recorded drives it
 } tnc_job;
 
-/// Reads, compiles and prepares what the options name. Anything but TNC_DONE: already complained.
+/// Reads the scene that the options name, and its settings. Anything but TNC_DONE: already complained.
+int tnc_job_load(tnc_job* job, const tnc_options* options);
+/// The same, compiled and prepared.
 int tnc_job_open(tnc_job* job, const tnc_options* options);
 /// The same for a job that has its host, origin and scene already.
 int         tnc_job_prepare(tnc_job* job, const tnc_options* options);

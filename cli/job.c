@@ -176,7 +176,7 @@ static int open_host(tnc_job* job, const tnc_options* options)
     return TNC_DONE;
 }
 
-int tnc_job_open(tnc_job* job, const tnc_options* options)
+static int load_scene(tnc_job* job, const tnc_options* options)
 {
     if (!options->argument) {
         tnc_complain("tenon %s needs a scene: a path, '-', or a built-in such as @chain "
@@ -187,7 +187,19 @@ int tnc_job_open(tnc_job* job, const tnc_options* options)
     job->origin = origin_name(options->argument);
     int code    = open_host(job, options);
     if (code == TNC_DONE) code = tnc_scene_load(&job->host, options->argument, &job->scene);
-    if (code == TNC_DONE) code = open_mocap(job, options);
+    return code == TNC_DONE ? open_mocap(job, options) : code;
+}
+
+int tnc_job_load(tnc_job* job, const tnc_options* options)
+{
+    const int code = load_scene(job, options);
+    if (code != TNC_DONE) return code;
+    return apply_settings(job, options) ? TNC_DONE : TNC_WRONG;
+}
+
+int tnc_job_open(tnc_job* job, const tnc_options* options)
+{
+    const int code = load_scene(job, options);
     return code == TNC_DONE ? tnc_job_prepare(job, options) : code;
 }
 

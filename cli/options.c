@@ -57,6 +57,9 @@ static const option option_list[] = {
      "threads to work with (default 1; 0: as many as there are processors); same results"},
     {"--seed", "N", TNC_HAS_MECHANISM, OPTION_WHOLE, AT(seed),
      "accepted; this version draws no random numbers"},
+    {"--port", "N", TNC_SERVES, OPTION_WHOLE, AT(port),
+     "of 127.0.0.1, where the page is (default 0: any that is free)"},
+    {"--paused", NULL, TNC_SERVES, OPTION_FLAG, AT(paused), "begin at rest"},
     {"--csv", "FILE", TNC_MEASURES, OPTION_TEXT, AT(csv),
      "the measurements as CSV ('-': standard output)"},
     {"--repeat", "N", TNC_MEASURES, OPTION_COUNT, AT(repeat), "repetitions of each measurement"},
@@ -86,6 +89,15 @@ static const tnc_command command_list[] = {
      "    tenon run @chain:n=1000 --method implicit --h 0.0166667   stiff or driven: long steps\n"
      "    tenon run @humanoid --mocap scenes/walk.bvh    follows a recorded motion\n",
      tnc_run},
+    {"view", "SCENE", TNC_HAS_MECHANISM | TNC_SIMULATES | TNC_SERVES,
+     "watch it move in a browser, and pull at it",
+     "Serves a page at 127.0.0.1, for browsers of this machine only, and simulates in real time while\n"
+     "somebody watches. Drag bodies, change settings, pause and go on there. Ctrl-C ends it.\n"
+     "\n"
+     "    tenon view @robot\n"
+     "    tenon view @strandbeest:legs=8 --method impulse --port 8000\n"
+     "    tenon view crane.json --paused\n",
+     tnc_view},
     {"accel", "SCENE", TNC_HAS_MECHANISM | TNC_REPORTS,
      "one evaluation at the start: exact accelerations and joint reactions",
      "Prints, as JSON, the acceleration of every body (of its frame's origin, world axes) and for\n"
@@ -351,7 +363,7 @@ static void print_program_help(void)
     printf("    tenon help COMMAND   how to use it, with examples\n"
            "    tenon --version\n"
            "\nSCENE is a path, '-' for standard input, or a built-in scene such as @chain:n=1000.\n"
-           "\nOptions of run; accel and check take those that make sense for them:\n");
+           "\nOptions of run; view, accel and check take those that make sense for them:\n");
     print_options(&command_list[0]);
     printf(
         "\nExit codes: 0 done; 1 the simulation could not go on; 2 the command line or the input\n"

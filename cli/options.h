@@ -32,7 +32,8 @@ typedef struct tnc_options {
     long long          threads;     ///< default 1; 0 was typed: as many as processors
     long long          seed;        ///< default 0
     long long          repeat;      ///< default 0: the command chooses
-    bool               quiet, list, large, help;
+    long long          port;        ///< default 0: any that is free
+    bool               quiet, list, large, paused, help;
 } tnc_options;
 
 /// What a command does, and so which options it takes.
@@ -43,7 +44,8 @@ enum {
     TNC_REPORTS       = 1 << 3, ///< JSON
     TNC_KEEPS_FILES   = 1 << 4, ///< of the motion, beside its report
     TNC_LISTS         = 1 << 5, ///< what there is to choose from
-    TNC_MEASURES      = 1 << 6  ///< benchmarks
+    TNC_MEASURES      = 1 << 6, ///< benchmarks
+    TNC_SERVES        = 1 << 7  ///< a page, while it runs
 };
 
 struct tnc_command {

@@ -110,7 +110,7 @@ def help_is_on_standard_output():
     for args in (["--help"], ["-h"], ["help"]):
         result = tenon(*args)
         assert result.code == 0 and "tenon run SCENE" in result.out and result.err == ""
-    for command in ("run", "accel", "check", "scene", "bench"):
+    for command in ("run", "view", "accel", "check", "scene", "bench"):
         for args in (["help", command], [command, "--help"], [command, "-h"]):
             result = tenon(*args)
             assert result.code == 0 and result.out.startswith("tenon " + command), (args, result.out)
