@@ -385,7 +385,6 @@ static void advance(view* v)
 
 static void watch(view* v)
 {
-    tnc_catch_interrupt();
     while (!tnc_interrupted()) {
         tnc_server_serve(v->server, pause_seconds(v));
         if (v->count == 0) continue;
@@ -457,6 +456,7 @@ int tnc_view(const tnc_options* options)
     if (code == TNC_DONE && !open_server(&v, options->port)) code = TNC_WRONG;
     if (code == TNC_DONE) {
         pass_messages(&v, NOBODY); // nobody has to know how it began
+        tnc_catch_interrupt();
         printf("watch %s at http://127.0.0.1:%d/ (ctrl-C ends it)\n", v.job.origin,
                tnc_server_port(v.server));
         fflush(stdout);
