@@ -28,13 +28,6 @@ typedef struct watcher {
     int  handle[HANDLES]; ///< of the stage for each of its own; NOBODY: not in use
 } watcher;
 
-// What is told in the end.
-typedef struct tally {
-    double time, steps, joint_error;
-    double played, wall;                     ///< simulated and wall time while it played [s]
-    double last_time, last_steps, last_wall; ///< where it was
-} tally;
-
 typedef struct view {
     tnc_job     job;
     tng_stage*  stage;
@@ -45,7 +38,6 @@ typedef struct view {
     double      asleep;         ///< wall time that did not count [s]
     double      asleep_since;
     double      next_frame;
-    tally       tally;
     tng_text    page, line, frame;
 } view;
 
@@ -86,21 +78,20 @@ static bool pass_messages(view* v, int client)
     const char* text;
     bool        error = false;
     while ((text = tng_stage_message(v->stage, &length)) != NULL) {
-        const bool notice = begins_with(text, "{\"type\": \"notice\"");
+        const bool notice = begins_with(text, "{\"type\":\"notice\"");
         if (notice && client != NOBODY) tnc_server_tell(v->server, client, text, length);
         else tell_all(v, text, length);
-        error = error || begins_with(text, "{\"type\": \"notice\", \"level\": \"error\"");
+        error = error || begins_with(text, "{\"type\":\"notice\",\"level\":\"error\"");
     }
     return error;
 }
 
 static void refuse(view* v, int client, const char* text)
 {
-    tng_text_clear(&v->line);
-    tng_put(&v->line, "{\"type\": \"notice\", \"level\": \"error\", \"text\": ");
-    tng_put_text(&v->line, text);
-    tng_put(&v->line, "}");
-    if (!v->line.failed) tnc_server_tell(v->server, client, v->line.bytes, v->line.length);
+    tn_why why = {.result = TN_ERR_UNSUPPORTED};
+    snprintf(why.text, sizeof why.text, "%s", text);
+    tng_stage_complain(v->stage, &why);
+    pass_messages(v, client);
 }
 
 // A command with a number of the stage's in place of the page's. True: it was obeyed.
@@ -253,14 +244,7 @@ static void on_gone(void* user, int client)
 // ---- Frames --------------------------------------------------------------------------------------
 // Their layout is in docs/protocol.md. Numbers have the little end first, here as there.
 
-enum { AT_PARTS = 8, AT_STEPS = 16, AT_ERROR = 56, AT_BODIES = 88, FRAME_HEAD = 112 };
-
-static double number_at(const char* frame, size_t at)
-{
-    double value;
-    memcpy(&value, frame + at, sizeof value);
-    return value;
-}
+enum { AT_PARTS = 8, AT_BODIES = 88, FRAME_HEAD = 112 };
 
 static size_t word_at(const char* frame, size_t at)
 {
@@ -321,30 +305,12 @@ static bool anybody_wants_frame(const view* v)
     return false;
 }
 
-// From one count to the next; less than before: it began again.
-static double progress(double before, double now)
-{
-    return now >= before ? now - before : now;
-}
-
-static const char* take_frame(view* v, size_t* length)
-{
-    tally*      t     = &v->tally;
-    const char* frame = tng_stage_frame(v->stage, length);
-    if (!frame) return NULL;
-    const double steps = number_at(frame, AT_STEPS);
-    t->steps += progress(t->last_steps, steps);
-    t->last_steps  = steps;
-    t->joint_error = fmax(t->joint_error, number_at(frame, AT_ERROR));
-    return frame;
-}
-
 static void send_frames(view* v)
 {
     const double now = tnc_clock(NULL);
     size_t       length;
     if (now < v->next_frame || !anybody_wants_frame(v)) return;
-    const char* frame = take_frame(v, &length);
+    const char* frame = tng_stage_frame(v->stage, &length);
     for (int i = 0; frame && i < TNC_CLIENTS_MAX; ++i) {
         watcher* w = &v->watchers[i];
         if (!wants_frame(v, i)) continue;
@@ -368,18 +334,9 @@ static double pause_seconds(const view* v)
 
 static void advance(view* v)
 {
-    tally*       t       = &v->tally;
-    const bool   playing = isfinite(tng_stage_wait(v->stage));
-    const double left    = v->next_frame - tnc_clock(NULL);
+    const double left = v->next_frame - tnc_clock(NULL);
     if (tng_stage_advance(v->stage, fmin(fmax(left, turn_min), turn_max)))
         for (int i = 0; i < TNC_CLIENTS_MAX; ++i) v->watchers[i].stale = v->watchers[i].here;
-    const double time = tn_state_time(tng_stage_state(v->stage)), wall = stage_clock(v);
-    const double done = progress(t->last_time, time);
-    t->time += done;
-    t->played += playing ? done : 0;
-    t->wall += playing ? wall - t->last_wall : 0;
-    t->last_time = time;
-    t->last_wall = wall;
     pass_messages(v, NOBODY);
 }
 
@@ -393,14 +350,12 @@ static void watch(view* v)
     }
 }
 
-static void print_summary(view* v)
+static void print_summary(const tng_stage* stage)
 {
-    const tally* t = &v->tally;
-    size_t       length;
-    (void)take_frame(v, &length);
-    printf("simulated %.4g s in %.0f steps, joint error at most %.2g", t->time, t->steps,
-           t->joint_error);
-    if (t->wall > 0) printf(", %.3g x real time", t->played / t->wall);
+    const tng_summary s = tng_stage_summary(stage);
+    printf("simulated %.4g s in %lld steps, joint error at most %.2g", s.time, s.steps,
+           s.joint_error);
+    if (s.real_time > 0) printf(", %.3g x real time", s.real_time);
     printf("\n");
 }
 
@@ -408,6 +363,10 @@ static void print_summary(view* v)
 
 static bool make_page(tng_text* page)
 {
+    if (!tnc_page_head[0]) {
+        tnc_complain("this build has no page: it was made without node and npm (TENON_PAGE=OFF)");
+        return false;
+    }
     for (int i = 0; tnc_page_head[i]; ++i) tng_put(page, "%s", tnc_page_head[i]);
     tng_put(page, "{\"source\": \"live\"}");
     for (int i = 0; tnc_page_tail[i]; ++i) tng_put(page, "%s", tnc_page_tail[i]);
@@ -420,10 +379,10 @@ static int open_stage(view* v, bool paused)
     tn_why    why          = {0};
     tn_scene* scene        = v->job.scene;
     v->job.scene           = NULL; // it belongs to the stage from here on
-    const tn_result result = tng_stage_take(&v->job.host, v->job.origin, scene, &v->job.settings,
-                                            stage_clock, v, &v->stage, &why);
+    const tn_result result = tng_stage_create(&v->job.host, v->job.origin, scene, &v->job.settings,
+                                              (tng_clock){stage_clock, v}, &v->stage, &why);
     if (result != TN_OK) tnc_complain_why(v->job.origin, &why);
-    else tng_stage_command(v->stage, paused ? "pause" : "play", paused ? 5 : 4);
+    else if (!paused) tng_stage_command(v->stage, "play", 4);
     return tnc_exit_code(result);
 }
 
@@ -461,7 +420,7 @@ int tnc_view(const tnc_options* options)
                tnc_server_port(v.server));
         fflush(stdout);
         watch(&v);
-        print_summary(&v);
+        print_summary(v.stage);
     }
     tnc_server_close(v.server);
     tng_stage_free(v.stage);
