@@ -364,7 +364,8 @@ static void print_summary(const tng_stage* stage)
 static bool make_page(tng_text* page)
 {
     if (!tnc_page_head[0]) {
-        tnc_complain("this build has no page: it was made without node and npm (TENON_PAGE=OFF)");
+        tnc_complain("this program was built without its viewer; build it where node and npm are, "
+                     "with -DTENON_PAGE=ON");
         return false;
     }
     for (int i = 0; tnc_page_head[i]; ++i) tng_put(page, "%s", tnc_page_head[i]);
@@ -420,7 +421,7 @@ int tnc_view(const tnc_options* options)
                tnc_server_port(v.server));
         fflush(stdout);
         watch(&v);
-        print_summary(v.stage);
+        if (!options->quiet) print_summary(v.stage);
     }
     tnc_server_close(v.server);
     tng_stage_free(v.stage);

@@ -668,7 +668,7 @@ def what_cannot_be_served_is_said():
     refused("@nothing", says="nothing")
     refused("@chain", "--port", "65536", says="--port")
     refused("@chain", "--port", "x", says="--port")
-    refused("@chain", "--duration", "1", says="does not belong")
+    refused("@chain", "--html", "x.html", says="does not belong")
     refused("@chain", "--set", "no.such=1", says="no.such")
     with Server() as server:
         refused("@chain", "--port", str(server.port), says="127.0.0.1:%d" % server.port)
