@@ -318,7 +318,7 @@ bool tng_stage_advance(tng_stage* stage, double budget)
 
 double tng_stage_wait(const tng_stage* stage)
 {
-    if (!stage->playing) return stage->asked > 0 ? 0 : INFINITY;
+    if (!stage->playing) return stage->asked > 0 ? 0 : HUGE_VAL;
     const double due = (stage->settings.h - stage->owed) / stage->speed;
     return fmax(0, due - (wall(stage) - stage->seen));
 }
