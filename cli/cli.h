@@ -17,6 +17,7 @@ enum {
 #define TNC_ASSEMBLED 1e-6
 
 int tnc_run(const tnc_options* options);
+int tnc_export(const tnc_options* options);
 int tnc_accel(const tnc_options* options);
 int tnc_check(const tnc_options* options);
 int tnc_view(const tnc_options* options);
@@ -51,6 +52,8 @@ void tnc_put_number(tnc_out* out, double value);
 void tnc_put_numbers(tnc_out* out, const double* values, int count);
 void tnc_put_vec3(tnc_out* out, tn_vec3 v);
 void tnc_put_quat(tnc_out* out, tn_quat q);
+/// Bytes in base 64.
+void tnc_put_base64(tnc_out* out, const void* bytes, size_t count);
 
 // ---- A mechanism, ready to go --------------------------------------------------------------------
 

@@ -148,9 +148,9 @@ int tnc_job_prepare(tnc_job* job, const tnc_options* options)
 // Gives the scene the targets of the recorded motion, when one is asked for.
 static int open_mocap(tnc_job* job, const tnc_options* options)
 {
-    const tnc_mocap_choice choice  = {options->mocap, options->mocap_scale, options->mocap_up};
-    const char* const      paths[] = {options->report, options->trajectory, options->html};
-    for (int i = 0; i < 3; ++i) {
+    const tnc_mocap_choice choice = {options->mocap, options->mocap_scale, options->mocap_up};
+    const char* const paths[] = {options->report, options->trajectory, options->html, options->out};
+    for (int i = 0; i < 4; ++i) {
         if (!options->mocap || !paths[i] || strcmp(options->mocap, paths[i]) != 0) continue;
         tnc_complain("%s: would be overwritten: it is the recorded motion", paths[i]);
         return TNC_WRONG;

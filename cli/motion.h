@@ -28,7 +28,39 @@ typedef struct tnc_stop {
     char        text[sizeof((tn_why*)0)->text];
 } tnc_stop;
 
-typedef struct tnc_motion {
+/// Measures of a run over its time, in the order in which reports have them.
+enum {
+    TNC_SERIES_TIME,
+    TNC_SERIES_KINETIC,
+    TNC_SERIES_GRAVITY,
+    TNC_SERIES_ELASTIC,
+    TNC_SERIES_JOINT_ERROR,
+    TNC_SERIES_VELOCITY_ERROR,
+    TNC_SERIES_STEP_SECONDS,
+    TNC_SERIES_CONTACTS,
+    TNC_SERIES_ACTIVE,
+    TNC_SERIES_COUNT,
+    TNC_SERIES_ROOM = 1000 ///< samples, at most
+};
+extern const char* const tnc_series_words[TNC_SERIES_COUNT]; ///< as reports call them
+
+typedef struct tnc_series {
+    double    values[TNC_SERIES_COUNT][TNC_SERIES_ROOM];
+    int       count;
+    double    now[TNC_SERIES_COUNT]; ///< the sample in the making
+    long long stride, next;          ///< steps between samples, and to the next one
+    long long last, seen;            ///< steps at the newest sample, and looked at so far
+} tnc_series;
+
+typedef struct tnc_motion tnc_motion;
+
+/// False: already complained.
+bool tnc_series_create(tnc_series** series, long long steps);
+void tnc_series_free(tnc_series* series); ///< NULL is allowed
+/// At the start and after every step. NULL: nothing is kept.
+void tnc_series_add(tnc_series* series, const tn_state* state, const tnc_motion* motion);
+
+struct tnc_motion {
     long long   steps; ///< wanted
     long long   done;
     double      h;
@@ -39,6 +71,7 @@ typedef struct tnc_motion {
     double      error_now, error_max; ///< joint position error [m or rad]
     tn_joint_id error_joint;          ///< the joint that had error_max
     double      velocity_error_now, velocity_error_max;
+    double      seconds_now; ///< wall time of the last step
     double      energy_first, energy_last, energy_drift;
     double      iteration_sum;
     int         iteration_max;
@@ -48,7 +81,8 @@ typedef struct tnc_motion {
     long long   unclosed_at;     ///< the first step (from 1) that had one
     int         stiffened_max;   ///< bodies whose tension was treated implicitly, the most
     int         refinement_max;  ///< of the linear solves
-    int         contact_max;     ///< points, the most after any step
+    int         contact_now;     ///< points, after the last step
+    int         contact_max;     ///< the most after any step
     double      deepest;         ///< of contacts, limits and ropes, after any step [m or rad]
     long long   impacts, events; ///< blows; times at which a step was split
     long long   coarse;          ///< pieces of steps taken with impulses over their whole length
@@ -66,8 +100,10 @@ typedef struct tnc_motion {
     bool      evaluated; ///< reactions at the final state are known
     tnc_stop  stop;
 
-    tnc_assembly assembly; ///< before the start
-} tnc_motion;
+    tnc_assembly assembly;  ///< before the start
+    tnc_series*  series;    ///< NULL: not wanted
+    char         note[160]; ///< for the summary: what was written; empty: nothing to tell
+};
 
 double tnc_motion_time(const tnc_motion* motion); ///< simulated so far [s]
 double tnc_energy(const tn_state* state);         ///< kinetic, gravity and elastic [J]

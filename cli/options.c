@@ -34,6 +34,7 @@ typedef struct option {
 #define KEY(key)  0, key
 
 static const option option_list[] = {
+    {"--out", "FILE", TNC_WRITES, OPTION_TEXT, AT(out), "the file to write; its ending says what"},
     {"--method", "M", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("method"),
      "multiplier | implicit | impulse | adaptive | auto (default: what the scene says, else auto)"},
     {"--h", "S", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("h"), "step [s]"},
@@ -44,7 +45,10 @@ static const option option_list[] = {
      "JSON report ('-': standard output, and then nothing else goes there)"},
     {"--trajectory", "FILE", TNC_KEEPS_FILES, OPTION_TEXT, AT(trajectory),
      "recorded states (CSV by .csv, the compact own format otherwise)"},
-    {"--every", "K", TNC_RECORDS, OPTION_COUNT, AT(every), "record every K-th step (default 1)"},
+    {"--series", NULL, TNC_KEEPS_FILES, OPTION_FLAG, AT(series),
+     "the report has energies, errors and step times over the time, too: at most 1000 samples"},
+    {"--every", "K", TNC_RECORDS, OPTION_COUNT, AT(every),
+     "record every K-th step (default 1; 'export' of films: 60 frames a second)"},
     {"--html", "FILE", TNC_KEEPS_FILES, OPTION_TEXT, AT(html),
      "a page that plays the motion, with plots of energy and joint error"},
     {"--mocap", "FILE", TNC_SIMULATES, OPTION_TEXT, AT(mocap),
@@ -98,6 +102,21 @@ static const tnc_command command_list[] = {
      "    tenon view @strandbeest:legs=8 --method impulse --port 8000\n"
      "    tenon view crane.json --paused\n",
      tnc_view},
+    {"export", "SCENE", TNC_HAS_MECHANISM | TNC_SIMULATES | TNC_RECORDS | TNC_WRITES,
+     "simulate, and write the motion for another program",
+     "The ending of FILE says what is written (docs/export.md has the details):\n"
+     "    .glb .gltf  glTF 2.0: bodies, their shapes and an animation, for Blender and the web\n"
+     "    .bvh        a skeleton and its motion, for animation programs\n"
+     "    .csv        time and poses, as tenon run --trajectory\n"
+     "    .npy        numpy: an array [frame, body, 13] of poses and velocities\n"
+     "    .npz        numpy: time, poses, velocities, joint coordinates and names\n"
+     "Films (glTF, BVH) have about 60 frames a second, the others every step, unless --every says\n"
+     "otherwise.\n"
+     "\n"
+     "    tenon export @robot --out robot.glb\n"
+     "    tenon export @humanoid --mocap scenes/walk.bvh --out walk.bvh\n"
+     "    tenon export crane.json --duration 10 --every 10 --out crane.npz\n",
+     tnc_export},
     {"accel", "SCENE", TNC_HAS_MECHANISM | TNC_REPORTS,
      "one evaluation at the start: exact accelerations and joint reactions",
      "Prints, as JSON, the acceleration of every body (of its frame's origin, world axes) and for\n"
@@ -296,7 +315,7 @@ static bool is_option(const char* text)
 
 bool tnc_options_parse(tnc_options* options, const tnc_command* command, int argc, char** argv)
 {
-    *options            = (tnc_options){.command = command, .every = 1, .threads = 1};
+    *options            = (tnc_options){.command = command, .threads = 1};
     bool only_arguments = false;
     for (int i = 2; i < argc; ++i) {
         const char* text = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];

@@ -24,16 +24,17 @@ typedef struct tnc_options {
     const char*        report;
     const char*        trajectory;
     const char*        html;
+    const char*        out;
     const char*        csv;
     const char*        mocap;       ///< a recorded motion
     const char*        mocap_scale; ///< as typed
     const char*        mocap_up;    ///< likewise
-    long long          every;       ///< default 1
+    long long          every;       ///< default 0: the command chooses
     long long          threads;     ///< default 1; 0 was typed: as many as processors
     long long          seed;        ///< default 0
     long long          repeat;      ///< default 0: the command chooses
     long long          port;        ///< default 0: any that is free
-    bool               quiet, list, large, paused, help;
+    bool               quiet, list, large, paused, series, help;
 } tnc_options;
 
 /// What a command does, and so which options it takes.
@@ -45,7 +46,8 @@ enum {
     TNC_KEEPS_FILES   = 1 << 4, ///< of the motion, beside its report
     TNC_LISTS         = 1 << 5, ///< what there is to choose from
     TNC_MEASURES      = 1 << 6, ///< benchmarks
-    TNC_SERVES        = 1 << 7  ///< a page, while it runs
+    TNC_SERVES        = 1 << 7, ///< a page, while it runs
+    TNC_WRITES        = 1 << 8  ///< one file, which it is all about
 };
 
 struct tnc_command {

@@ -125,3 +125,17 @@ void tnc_put_quat(tnc_out* out, tn_quat q)
 {
     tnc_put_numbers(out, (const double[]){q.w, q.x, q.y, q.z}, 4);
 }
+
+void tnc_put_base64(tnc_out* out, const void* bytes, size_t count)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char* b = bytes;
+    for (size_t i = 0; i < count; i += 3) { // three bytes make four letters
+        const int      held = count - i < 3 ? (int)(count - i) : 3;
+        const uint32_t bits = (uint32_t)b[i] << 16 | (uint32_t)(held > 1 ? b[i + 1] : 0) << 8 |
+                              (uint32_t)(held > 2 ? b[i + 2] : 0);
+        for (int k = 0; k < 4; ++k)
+            putc(k <= held ? letters[bits >> (18 - 6 * k) & 63] : '=', out->file);
+    }
+}

@@ -190,6 +190,17 @@ static void put_joint(tnc_out* out, const tnc_job* job, tn_joint_id joint, bool 
     tnc_put(out, "}");
 }
 
+static void put_series(tnc_out* out, const tnc_series* series)
+{
+    if (!series) return;
+    tnc_put(out, "  \"series\": {");
+    for (int k = 0; k < TNC_SERIES_COUNT; ++k) {
+        tnc_put(out, "%s\n    \"%s\": ", k > 0 ? "," : "", tnc_series_words[k]);
+        tnc_put_numbers(out, series->values[k], series->count);
+    }
+    tnc_put(out, "\n  },\n");
+}
+
 void tnc_report(tnc_out* out, const tnc_job* job, tnc_motion* motion)
 {
     const tn_counts counts = tn_model_counts(job->model);
@@ -198,6 +209,7 @@ void tnc_report(tnc_out* out, const tnc_job* job, tnc_motion* motion)
     put_quality(out, job, motion);
     if (motion->stop.stopped)
         tnc_put_stop(out, job->model, &motion->stop, motion->done + 1, tnc_motion_time(motion));
+    put_series(out, motion->series);
     tnc_put(out, "  \"bodies\": [");
     for (int i = 0; i < counts.bodies; ++i) {
         tnc_put(out, i > 0 ? ",\n    " : "\n    ");

@@ -138,7 +138,7 @@ static void print_stops(const tnc_job* job, const tnc_motion* m)
 
 void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options* options)
 {
-    const char* paths[] = {options->report, options->trajectory, options->html};
+    const char* paths[] = {options->report, options->trajectory, options->html, options->out};
     const char* head    = "written       ";
     print_counts(job, motion);
     print_assembly(job, motion);
@@ -148,7 +148,8 @@ void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options
     print_trouble(job, motion);
     print_stops(job, motion);
     printf("hash          %016" PRIx64 "\n", tn_state_hash(job->state));
-    for (int i = 0; i < 3; ++i) {
+    if (motion->note[0]) printf("exported      %s\n", motion->note);
+    for (int i = 0; i < 4; ++i) {
         if (!paths[i]) continue;
         printf("%s%s", head, paths[i]);
         head = ", ";
