@@ -18,6 +18,7 @@ enum {
 
 int tnc_run(const tnc_options* options);
 int tnc_export(const tnc_options* options);
+int tnc_plot(const tnc_options* options);
 int tnc_accel(const tnc_options* options);
 int tnc_check(const tnc_options* options);
 int tnc_view(const tnc_options* options);

@@ -45,6 +45,10 @@ static const option option_list[] = {
      "JSON report ('-': standard output, and then nothing else goes there)"},
     {"--trajectory", "FILE", TNC_KEEPS_FILES, OPTION_TEXT, AT(trajectory),
      "recorded states (CSV by .csv, the compact own format otherwise)"},
+    {"--of", "WHAT,WHAT", TNC_DRAWS, OPTION_TEXT, AT(of),
+     "what to plot, a panel each (default: energy,error,step)"},
+    {"--width", "N", TNC_DRAWS, OPTION_COUNT, AT(width), "of the picture [px]"},
+    {"--height", "N", TNC_DRAWS, OPTION_COUNT, AT(height), "likewise"},
     {"--series", NULL, TNC_KEEPS_FILES, OPTION_FLAG, AT(series),
      "the report has energies, errors and step times over the time, too: at most 1000 samples"},
     {"--every", "K", TNC_RECORDS, OPTION_COUNT, AT(every),
@@ -117,6 +121,23 @@ static const tnc_command command_list[] = {
      "    tenon export @humanoid --mocap scenes/walk.bvh --out walk.bvh\n"
      "    tenon export crane.json --duration 10 --every 10 --out crane.npz\n",
      tnc_export},
+    {"plot", "SCENE", TNC_HAS_MECHANISM | TNC_SIMULATES | TNC_WRITES | TNC_DRAWS,
+     "simulate, and draw measures over the time (SVG)",
+     "SCENE may also be a report that tenon run SCENE --report FILE --series wrote: then nothing is\n"
+     "simulated. What can be drawn:\n"
+     "    energy          kinetic, potential (gravity and springs), total\n"
+     "    error           largest joint error; velocity_error: that of velocities\n"
+     "    step            wall time of a step\n"
+     "    contacts        points in contact\n"
+     "    active          joints that the adaptive method simulates\n"
+     "    position:JOINT  its free coordinates; velocity:JOINT: their rates\n"
+     "    force:JOINT     size of the force in it\n"
+     "    height:BODY     z of its frame's origin; speed:BODY: how fast that moves\n"
+     "\n"
+     "    tenon plot @fourbar --out fourbar.svg\n"
+     "    tenon plot crane.json --of energy,force:hook,height:load --out crane.svg\n"
+     "    tenon run @robot --report robot.json --series && tenon plot robot.json --out robot.svg\n",
+     tnc_plot},
     {"accel", "SCENE", TNC_HAS_MECHANISM | TNC_REPORTS,
      "one evaluation at the start: exact accelerations and joint reactions",
      "Prints, as JSON, the acceleration of every body (of its frame's origin, world axes) and for\n"
@@ -285,7 +306,8 @@ static bool take_option(tnc_options* options, const option* o, const char* value
     case OPTION_TEXT: break;
     }
     if (!value[0]) {
-        tnc_complain("option '%s' needs a file name", o->name);
+        tnc_complain("option '%s' needs %s", o->name,
+                     strcmp(o->value, "FILE") == 0 ? "a file name" : "a value");
         return false;
     }
     *(const char**)field = value;

@@ -25,15 +25,17 @@ typedef struct tnc_options {
     const char*        trajectory;
     const char*        html;
     const char*        out;
+    const char*        of; ///< what to plot
     const char*        csv;
-    const char*        mocap;       ///< a recorded motion
-    const char*        mocap_scale; ///< as typed
-    const char*        mocap_up;    ///< likewise
-    long long          every;       ///< default 0: the command chooses
-    long long          threads;     ///< default 1; 0 was typed: as many as processors
-    long long          seed;        ///< default 0
-    long long          repeat;      ///< default 0: the command chooses
-    long long          port;        ///< default 0: any that is free
+    const char*        mocap;         ///< a recorded motion
+    const char*        mocap_scale;   ///< as typed
+    const char*        mocap_up;      ///< likewise
+    long long          every;         ///< default 0: the command chooses
+    long long          threads;       ///< default 1; 0 was typed: as many as processors
+    long long          seed;          ///< default 0
+    long long          width, height; ///< of a picture; default 0: the command chooses
+    long long          repeat;        ///< default 0: the command chooses
+    long long          port;          ///< default 0: any that is free
     bool               quiet, list, large, paused, series, help;
 } tnc_options;
 
@@ -47,7 +49,8 @@ enum {
     TNC_LISTS         = 1 << 5, ///< what there is to choose from
     TNC_MEASURES      = 1 << 6, ///< benchmarks
     TNC_SERVES        = 1 << 7, ///< a page, while it runs
-    TNC_WRITES        = 1 << 8  ///< one file, which it is all about
+    TNC_WRITES        = 1 << 8, ///< one file, which it is all about
+    TNC_DRAWS         = 1 << 9  ///< a picture
 };
 
 struct tnc_command {

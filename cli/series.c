@@ -48,7 +48,8 @@ void tnc_series_add(tnc_series* s, const tn_state* state, const tnc_motion* m)
     now[TNC_SERIES_KINETIC] = e.kinetic;
     now[TNC_SERIES_GRAVITY] = e.gravity;
     now[TNC_SERIES_ELASTIC] = e.elastic;
-    if (m->done > s->last) now[TNC_SERIES_STEP_SECONDS] /= (double)(m->done - s->last);
+    now[TNC_SERIES_STEP_SECONDS] /=
+        (double)(m->done - s->last); // at the start no step was taken: no number
     for (int k = 0; k < TNC_SERIES_COUNT; ++k) {
         s->values[k][s->count] = now[k];
         now[k]                 = 0;

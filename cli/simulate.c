@@ -16,8 +16,7 @@ bool tnc_is_console(const char* path)
     return path && strcmp(path, "-") == 0;
 }
 
-// Nobody wants the report in place of the scene, or two results in one file.
-static bool paths_are_apart(const tnc_options* options)
+bool tnc_paths_are_apart(const tnc_options* options)
 {
     enum { PATH_COUNT = 5 };
     static const char* const names[PATH_COUNT] = {"SCENE", "--report", "--trajectory", "--html",
@@ -312,7 +311,7 @@ int tnc_simulate(const tnc_options* options, tnc_audience* audience)
     tnc_motion* m    = calloc(1, sizeof *m);
     int         code = TNC_STOPPED;
     if (!m) tnc_complain("%s", tn_result_text(TN_ERR_MEMORY));
-    else if (!paths_are_apart(options)) code = TNC_WRONG;
+    else if (!tnc_paths_are_apart(options)) code = TNC_WRONG;
     else code = tnc_job_open(&job, options);
     if (m && code == TNC_DONE) code = run(&job, m, audience, options);
     if (audience->free) audience->free(audience->user);

@@ -21,6 +21,8 @@ typedef struct tnc_audience {
 /// Everything from the scene named in the options to the summary and the exit code.
 int tnc_simulate(const tnc_options* options, tnc_audience* audience);
 
+/// Nobody wants the report in place of the scene, or two results in one file. False: already complained.
+bool tnc_paths_are_apart(const tnc_options* options);
 bool tnc_is_console(const char* path); ///< "-"
 
 #endif
