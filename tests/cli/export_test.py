@@ -370,6 +370,7 @@ def a_slide_has_positions():
                    {"type": "slider", "bodies": ["rail", "cart"], "anchor": [1, 0, 0], "axis": [1, 0, 0]}]})
     bvh, _ = check_bvh(scene, "--duration", 1, "--h", 0.01)
     assert [len(j["channels"]) for j in bvh.joints] == [6, 6]
+    near(bvh.places(None)["cart"][0], [1, 0, 0], 1e-6)  # at the cart's own end of the slide
 
 
 @test
