@@ -1,12 +1,17 @@
 // export_look: what a body looks like where only its mechanics are known, as the viewer has it. Shapes are
 // shown as they are. A body without shapes is a star of rods from its joints to their middle, one rod between
 // two joints, or a ball at its centre of mass. A ball that hangs on a joint far from it gets a rod there.
-// Bodies without a colour are coloured by role: names that differ only in numbers and sides share one.
+// Bodies without a colour are coloured by role: names that differ only in numbers and sides share one. What
+// stands still is grey.
+#define _POSIX_C_SOURCE 200809L // strncasecmp
+
 #include "export.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 // ---- Joints --------------------------------------------------------------------------------------
 
@@ -107,38 +112,58 @@ static void find_bounds(tnc_look* l, const tnc_film* film)
 
 // ---- Colours -------------------------------------------------------------------------------------
 
-// FNV-1a of the name without numbers and sides, and of the first shape's type.
+static bool is_gap(char c)
+{
+    return c == '\0' || strchr("_.- ", c) != NULL;
+}
+
+// How much of the name at c is a number or a side, which do not make a role.
+static size_t passed_over(const char* name, const char* c)
+{
+    if (*c >= '0' && *c <= '9') return 1;
+    if (strncasecmp(c, "left", 4) == 0) return 4;
+    if (strncasecmp(c, "right", 5) == 0) return 5;
+    const bool side = strchr("lrLR", *c) != NULL;
+    return side && is_gap(c[1]) && (c == name || is_gap(c[-1]));
+}
+
+// FNV-1a of what is left of the name, and of the first shape's type.
 static uint64_t role_of(const tn_body_def* def, const char* name)
 {
     uint64_t hash = 14695981039346656037u;
-    for (const char* c = name; *c; ++c) {
-        if (*c >= '0' && *c <= '9') continue;
-        if (strncmp(c, "left", 4) == 0) c += 3;
-        else if (strncmp(c, "right", 5) == 0) c += 4;
-        else hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    for (const char* c = name; *c;) {
+        const size_t count = passed_over(name, c);
+        if (count == 0) hash = (hash ^ (uint64_t)tolower((unsigned char)*c)) * 1099511628211u;
+        c += count > 0 ? count : 1;
     }
     return (hash ^ (def->shape_count > 0 ? (uint64_t)def->shapes[0].type : 99)) * 1099511628211u;
 }
 
 static bool find_colors(tnc_look* l)
 {
-    static const tn_vec3 palette[] = {{.30, .50, .82}, {.90, .58, .26}, {.36, .66, .50},
-                                      {.66, .45, .76}, {.84, .40, .38}, {.36, .66, .76},
-                                      {.78, .68, .34}, {.56, .60, .68}};
+    static const tn_vec3 palette[] = {{.30, .52, .84}, {.91, .58, .29}, {.33, .67, .50},
+                                      {.64, .47, .79}, {.85, .41, .37}, {.31, .66, .74},
+                                      {.79, .67, .32}, {.54, .59, .67}};
+    static const tn_vec3 still     = {.66, .70, .75};
+    static const double  shades[]  = {1, 0.93, 1.06};
     enum { PALETTE = sizeof palette / sizeof palette[0] };
-    static const double shades[] = {1, 0.9, 1.08};
-    uint64_t*           roles    = malloc(sizeof *roles * ((size_t)l->body_count + 1));
-    int                 count    = 0;
-    l->colors                    = malloc(sizeof *l->colors * ((size_t)l->body_count + 1));
+    uint64_t* roles = malloc(sizeof *roles * ((size_t)l->body_count + 1));
+    int       count = 0;
+    l->colors       = malloc(sizeof *l->colors * ((size_t)l->body_count + 1));
     for (int i = 0; roles && l->colors && i < l->body_count; ++i) {
-        const char*    name = tn_model_body_name(l->job->model, (tn_body_id){(uint32_t)i + 1});
-        const uint64_t role = role_of(tn_scene_body(l->job->scene, i), name);
-        int            k    = 0;
+        const tn_body_def* def  = tn_scene_body(l->job->scene, i);
+        const char*        name = tn_model_body_name(l->job->model, (tn_body_id){(uint32_t)i + 1});
+        const uint64_t     role = role_of(def, name);
+        int                k    = 0;
+        l->colors[i]            = still;
+        if (def->kind == TN_BODY_STATIC) continue;
         while (k < count && roles[k] != role) ++k;
         if (k == count) roles[count++] = role;
         l->colors[i] = tnc_scale(palette[k % PALETTE], shades[i % 3]);
     }
-    for (int i = 0; count == 1 && i < l->body_count; ++i) l->colors[i] = palette[i % PALETTE];
+    for (int i = 0; count == 1 && i < l->body_count; ++i)
+        if (tn_scene_body(l->job->scene, i)->kind != TN_BODY_STATIC)
+            l->colors[i] = palette[i % PALETTE];
     const bool good = roles && l->colors;
     free(roles);
     return good;
