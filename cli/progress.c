@@ -13,9 +13,12 @@ static const double progress_period = 0.1; // [s]
 
 static int terminal_width(void)
 {
+#ifdef TIOCGWINSZ
     struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 80;
-    return size.ws_col < 200 ? size.ws_col : 200;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+        return size.ws_col < 200 ? size.ws_col : 200;
+#endif
+    return 80;
 }
 
 tnc_progress tnc_progress_begin(bool quiet)

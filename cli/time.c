@@ -1,4 +1,4 @@
-// time: the clock on the wall, and the user's ctrl-C.
+// time: the clock on the wall, and the user's ctrl-C (there is none in WebAssembly).
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli.h"
@@ -25,10 +25,14 @@ static void on_interrupt(int signal_number)
 
 void tnc_catch_interrupt(void)
 {
+#ifdef __wasi__
+    (void)on_interrupt;
+#else
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+#endif
 }
 
 bool tnc_interrupted(void)
