@@ -393,14 +393,18 @@ void tng_say_settings(tng_stage* stage, bool joints)
     tng_put_bytes(&stage->waiting, "", 1);
 }
 
+void tng_put_notice(tng_text* text, const char* level, const tn_why* why)
+{
+    tng_put(text, "{\"type\":\"notice\",\"level\":\"%s\",\"text\":", level);
+    tng_put_text(text, why->text[0] ? why->text : tn_result_text(why->result));
+    if (why->line > 0) tng_put(text, ",\"line\":%d,\"column\":%d", why->line, why->column);
+    tng_put(text, "}");
+}
+
 void tng_say_notice(tng_stage* stage, const char* level, const tn_why* why)
 {
-    tng_text* out = &stage->waiting;
-    tng_put(out, "{\"type\":\"notice\",\"level\":\"%s\",\"text\":", level);
-    tng_put_text(out, why->text[0] ? why->text : tn_result_text(why->result));
-    if (why->line > 0) tng_put(out, ",\"line\":%d,\"column\":%d", why->line, why->column);
-    tng_put(out, "}");
-    tng_put_bytes(out, "", 1);
+    tng_put_notice(&stage->waiting, level, why);
+    tng_put_bytes(&stage->waiting, "", 1);
 }
 
 void tng_stage_complain(tng_stage* stage, const tn_why* why)

@@ -67,6 +67,8 @@ void tng_put_mechanism(tng_text* text, const tng_cast* cast, double speed, bool 
 /// {"type": "settings", ...}; joints: with what can be set of each joint.
 void tng_put_settings(tng_text* text, const tng_cast* cast, double speed, bool playing,
                       bool joints);
+/// {"type": "notice", ...}; level: error or info.
+void tng_put_notice(tng_text* text, const char* level, const tn_why* why);
 /// One frame. parts: those wanted; forces are left out where they cannot be had.
 void tng_put_frame(tng_text* text, const tng_cast* cast, const tng_measures* measures, int parts);
 
