@@ -83,7 +83,7 @@ def a_run_puts_the_joints_together_first():
     assert code == 0 and len(lines) == 1 and "joint error 0." in lines[0] and "moved by at most" in lines[0], out
 
 
-def place(poses, body, point):
+def world(poses, body, point):
     """A point of a body, in the world."""
     if body < 0:
         return point
@@ -104,7 +104,7 @@ def the_page_shows_the_assembled_mechanism():
             data = json.loads(re.search(r'<script id="tenon-data"[^>]*>(.*?)</script>', page.read(), re.S).group(1))
     poses = struct.unpack_from("<21f", base64.b64decode(data["frames"]), 112)
     for joint in data["mechanism"]["joints"]:
-        a, b = (place(poses, body, at) for body, at in zip(joint["bodies"], joint["anchors"]))
+        a, b = (world(poses, body, at) for body, at in zip(joint["bodies"], joint["anchors"]))
         assert math.dist(a, b) < 2e-6, (joint["name"], a, b)  # seven digits
     assert len(data["mechanism"]["joints"]) == 4
 
