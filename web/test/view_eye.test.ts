@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Vec3 } from "../src/protocol";
-import { basisOf, emptySight, fitEye, floorHeight, mixEye, orbited, outline, positionOf, reachOf, see, sightFrom, sightOf, startView } from "../src/view/eye";
+import { basisOf, emptySight, fitEye, floorHeight, mixEye, orbited, outline, positionOf, reachOf, see, sightFrom, sightOf,
+    startView } from "../src/view/eye";
 import { forceLength, forceText, torqueRadius, weightOf } from "../src/view/forces";
 import { chooseLabels, type Label } from "../src/view/labels";
 import { dot, FRAME, frameAlong, framesOf, length, mixPoses, multiplyFrames, place, sub, unplace } from "../src/view/math";
@@ -81,7 +82,8 @@ test("an eye goes to another by the shorter way, and never over the top", () => 
 });
 
 test("poses between frames go the shorter way and stay unit", () => {
-    const a = Float32Array.of(0, 0, 0, 1, 0, 0, 0), b = Float32Array.of(2, 0, 0, -Math.SQRT1_2, 0, 0, -Math.SQRT1_2), out = new Float32Array(7);
+    const a = Float32Array.of(0, 0, 0, 1, 0, 0, 0), b = Float32Array.of(2, 0, 0, -Math.SQRT1_2, 0, 0, -Math.SQRT1_2),
+        out = new Float32Array(7);
     mixPoses(out, a, b, 0.5);
     near(out[0], 1);
     near(Math.hypot(...out.subarray(3)), 1);
@@ -92,7 +94,8 @@ test("poses between frames go the shorter way and stay unit", () => {
 });
 
 test("frames, poses and matrices agree on where a point is", () => {
-    const q = [0.5, -0.1, 0.7, 0.5].map((x) => x / Math.hypot(0.5, 0.1, 0.7, 0.5)), at = Float32Array.of(1, 2, 3, ...q), frames = new Float32Array(2 * FRAME), matrix = new Float32Array(16);
+    const q = [0.5, -0.1, 0.7, 0.5].map((x) => x / Math.hypot(0.5, 0.1, 0.7, 0.5)), at = Float32Array.of(1, 2, 3, ...q),
+        frames = new Float32Array(2 * FRAME), matrix = new Float32Array(16);
     framesOf(frames, at);
     multiplyFrames(matrix, 0, frames, FRAME, Float32Array.from(frameAlong([4, 5, 6], [0, 0, 1], [1, 1, 1], [1, 0, 0])), 0);
     close([matrix[12], matrix[13], matrix[14]], place(at, 0, [4, 5, 6]), 1e-5);
@@ -114,7 +117,8 @@ test("arrows grow with the force, never out of the picture, and none is nothing"
 });
 
 test("the weight is of what moves; without any it is one", () => {
-    assert.equal(weightOf(mechanism([body("a", [], { mass: 2 }), body("b", [], { mass: 5, kind: "static" }), body("c", [], { mass: Infinity })])), 20);
+    assert.equal(weightOf(mechanism([body("a", [], { mass: 2 }), body("b", [], { mass: 5, kind: "static" }),
+        body("c", [], { mass: Infinity })])), 20);
     assert.equal(weightOf(mechanism([])), 1);
 });
 
@@ -158,6 +162,7 @@ test("what a ray does not come near is left out, never what it meets", () => {
 
 test("labels do not cover each other, and the first ones win", () => {
     const label = (text: string, x: number, y: number): Label => ({ text, x, y, tone: "body" });
-    assert.deepEqual(chooseLabels([label("first", 0, 0), label("covered", 10, 5), label("below", 0, 30), label("aside", 200, 0)], 60).map(({ text }) => text), ["first", "below", "aside"]);
+    assert.deepEqual(chooseLabels([label("first", 0, 0), label("covered", 10, 5), label("below", 0, 30), label("aside", 200, 0)],
+        60).map(({ text }) => text), ["first", "below", "aside"]);
     assert.equal(chooseLabels([label("a", 0, 0), label("b", 0, 99), label("c", 0, 199)], 2).length, 2);
 });

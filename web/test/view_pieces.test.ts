@@ -43,13 +43,15 @@ test("a ball that hangs on a joint far from it has a string that ends at its sur
 });
 
 test("equal solids are made once", () => {
-    const points: Vec3[] = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], layout = layoutBodies(mechanism([body("a", [shape("convex", points)]), body("b", [shape("convex", points)])]), [WHITE, WHITE], 1);
+    const points: Vec3[] = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        layout = layoutBodies(mechanism([body("a", [shape("convex", points)]), body("b", [shape("convex", points)])]), [WHITE, WHITE], 1);
     assert.equal(layout.solids.length, 1);
     assert.deepEqual(layout.pieces.map((piece) => piece.form), ["solid0", "solid0"]);
 });
 
 test("a body without shapes and joints is a ball; a static one is nothing; a plane has no piece", () => {
-    const m = mechanism([body("free"), body("still", [], { kind: "static" }), body("floor", [shape("plane", [])], { kind: "static" })]), layout = layoutBodies(m, [WHITE, WHITE, WHITE], 1);
+    const m = mechanism([body("free"), body("still", [], { kind: "static" }), body("floor", [shape("plane", [])], { kind: "static" })]),
+        layout = layoutBodies(m, [WHITE, WHITE, WHITE], 1);
     assert.deepEqual(layout.pieces.map((piece) => [piece.form, piece.owner]), [["ball", 0]]);
     assert.equal(layout.plates.length, 1);
 });
@@ -68,7 +70,8 @@ test("how far a body reaches from a joint is by the shape that has the joint ins
 });
 
 test("the grain is the middle body's size, without what stands still", () => {
-    const m = mechanism([body("a", [shape("box", [1, 0, 0])]), body("b", [shape("box", [2, 0, 0])]), body("c", [shape("box", [50, 0, 0])]), body("d", [shape("box", [999, 0, 0])], { kind: "static" })]);
+    const m = mechanism([body("a", [shape("box", [1, 0, 0])]), body("b", [shape("box", [2, 0, 0])]),
+        body("c", [shape("box", [50, 0, 0])]), body("d", [shape("box", [999, 0, 0])], { kind: "static" })]);
     assert.equal(grainOf(m, sizesOf(m)), 2);
 });
 
@@ -86,7 +89,8 @@ test("a hinge's pin lies along its axis and sticks out of the rod", () => {
 });
 
 test("every type that has a place has a mark, all numbers finite", () => {
-    for (const type of ["weld", "hinge", "slider", "screw", "cylinder", "universal", "ball", "plane", "point_on_line", "point_on_plane", "motor"]) {
+    for (const type of ["weld", "hinge", "slider", "screw", "cylinder", "universal", "ball", "plane", "point_on_line", "point_on_plane",
+        "motor"]) {
         const { marks } = marksOf(type);
         assert.ok(marks.length > 0, type);
         for (const piece of marks) assert.ok([...piece.frame, piece.span].every(Number.isFinite), type);
@@ -112,7 +116,8 @@ test("what slides away from the ground has no bearing, and joints of moving bodi
 });
 
 test("a rail is as long as the motion that is known", () => {
-    const m = mechanism([rod()], [joint("slider", [-1, 0], [[0, 0, 0], [0, 0, 0]])]), rail = (to: number): Piece => layoutJoints(m, [poses([0, 0, 0]), poses([0, to, 0])], sizesOf(m), 1, WHITE).marks[0];
+    const m = mechanism([rod()], [joint("slider", [-1, 0], [[0, 0, 0], [0, 0, 0]])]),
+        rail = (to: number): Piece => layoutJoints(m, [poses([0, 0, 0]), poses([0, to, 0])], sizesOf(m), 1, WHITE).marks[0];
     assert.ok(Math.hypot(...rail(8).frame.slice(6, 9)) > 4 && Math.hypot(...rail(8).frame.slice(6, 9)) < 5);
     close([rail(8).frame[9], 0, 0], [0, 0, 0]);
     assert.ok(Math.abs(rail(8).frame[10] - 4) < 1e-6);
@@ -135,6 +140,7 @@ test("a rope hangs through, taut it is straight, and it lies on the floor", () =
 
 test("a rope that hangs through is about as long as it should be", () => {
     let long = 0;
-    for (let i = 0; i < ROPE_PIECES; ++i) long += length(sub(ropePoint([0, 0, 0], [1, 0, 0], 1.2, -9, i + 1), ropePoint([0, 0, 0], [1, 0, 0], 1.2, -9, i)));
+    for (let i = 0; i < ROPE_PIECES; ++i) long += length(sub(ropePoint([0, 0, 0], [1, 0, 0], 1.2, -9, i + 1),
+        ropePoint([0, 0, 0], [1, 0, 0], 1.2, -9, i)));
     assert.ok(Math.abs(long - 1.2) < 0.05, String(long));
 });

@@ -14,7 +14,8 @@ import { ROPE_PIECES, ropePoint, type Strand } from "./strands";
 class Heap {
     private readonly batches = new Map<Form, Batch>();
 
-    constructor(readonly group: Group, private readonly material: Material, private readonly ghost: Material | null, private readonly fine: number, private shadows: boolean) {}
+    constructor(readonly group: Group, private readonly material: Material, private readonly ghost: Material | null,
+        private readonly fine: number, private shadows: boolean) {}
 
     begin(): void { for (const batch of this.batches.values()) batch.count = 0; }
 
@@ -35,8 +36,12 @@ class Heap {
     }
 
     rod(a: Vec3, b: Vec3, radius: number, color: Vec3, form: Form = "pin"): void { this.room(form).pushRod(a, b, radius, color); }
-    dot(at: Vec3, radius: number, color: Vec3): void { this.room("knob").push(frameAlong(at, [0, 0, 1], [radius, radius, radius]), 0, color); }
-    ring(at: Vec3, axis: Vec3, radius: number, color: Vec3): void { this.room("turn").push(frameAlong(at, axis, [radius, radius, radius]), 0, color); }
+    dot(at: Vec3, radius: number, color: Vec3): void {
+        this.room("knob").push(frameAlong(at, [0, 0, 1], [radius, radius, radius]), 0, color);
+    }
+    ring(at: Vec3, axis: Vec3, radius: number, color: Vec3): void {
+        this.room("turn").push(frameAlong(at, axis, [radius, radius, radius]), 0, color);
+    }
 
     /** An arrow from `from`; its head takes a part of it. */
     arrow(from: Vec3, vector: Vec3, radius: number, color: Vec3): void {
@@ -74,14 +79,16 @@ export class Arrows {
     private readonly strands: Heap;
 
     /** ghost: of signs that are hidden by bodies; size: of the mechanism; unit: of its bodies; floor: its height. */
-    constructor(private readonly list: Strand[], material: Material, ghost: Material, fine: number, private readonly size: number, private readonly unit: number, private readonly weight: number, private readonly floor: number) {
+    constructor(private readonly list: Strand[], material: Material, ghost: Material, fine: number, private readonly size: number,
+        private readonly unit: number, private readonly weight: number, private readonly floor: number) {
         this.signs = new Heap(this.group, material, ghost, fine, false);
         this.strands = new Heap(this.group, material, null, fine, true);
     }
 
     /** Springs, ropes and rods. colorOf: of a joint's rod or rope, null: the theme's. */
     showStrands(poses: Float32Array, theme: Theme, colorOf: (joint: number) => Vec3 | null): void {
-        const thin = Math.max(0.006 * this.unit, 0.0025 * this.size), dotSize = 2.4 * thin, coil = Math.max(0.028 * this.unit, 0.016 * this.size);
+        const thin = Math.max(0.006 * this.unit, 0.0025 * this.size), dotSize = 2.4 * thin,
+            coil = Math.max(0.028 * this.unit, 0.016 * this.size);
         this.strands.begin();
         for (const { kind, bodies, anchors, long, joint } of this.list) {
             const a = place(poses, bodies[0], anchors[0]), b = place(poses, bodies[1], anchors[1]);
@@ -91,7 +98,8 @@ export class Arrows {
             if (bodies[1] < 0) this.strands.dot(b, dotSize, theme.bearing);
             if (kind === "rod") this.strands.rod(a, b, 1.3 * thin, color);
             else if (kind === "spring") this.strands.rod(a, b, coil, color, "coil");
-            else for (let i = 0; i < ROPE_PIECES; ++i) this.strands.rod(ropePoint(a, b, long, this.floor, i), ropePoint(a, b, long, this.floor, i + 1), thin, color, "rod");
+            else for (let i = 0; i < ROPE_PIECES; ++i)
+                this.strands.rod(ropePoint(a, b, long, this.floor, i), ropePoint(a, b, long, this.floor, i + 1), thin, color, "rod");
         }
         this.strands.end();
     }
@@ -114,13 +122,14 @@ export class Arrows {
 
     /** Points, normals and forces where bodies touch. */
     showContacts(frame: Frame, theme: Theme): void {
-        const all = frame.contacts;
+        const all = frame.contacts, r = Math.min(0.007 * this.size, 0.02 * this.unit);
         if (!all) return;
         for (let i = 0; i + CONTACT <= all.length; i += CONTACT) {
-            const at = three(all, i), normal = three(all, i + 3), force = three(all, i + 6), l = forceLength(length(force), this.weight, this.size);
+            const at = three(all, i), normal = three(all, i + 3), force = three(all, i + 6),
+                l = forceLength(length(force), this.weight, this.size);
             this.signs.dot(at, 0.012 * this.unit, theme.contact);
             this.signs.rod(at, add(at, scale(normal, 0.09 * this.unit)), 0.004 * this.unit, theme.contact);
-            if (l > 0 && isFinite3(force)) this.signs.arrow(at, scale(unit(force), l), Math.min(0.007 * this.size, 0.02 * this.unit), theme.force);
+            if (l > 0 && isFinite3(force)) this.signs.arrow(at, scale(unit(force), l), r, theme.force);
         }
     }
 

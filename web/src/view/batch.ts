@@ -3,7 +3,8 @@
 // Each copy has a matrix, a colour and a span; the shader moves each vertex by along * span, so that rods get longer
 // and their caps stay round. Frames write into the arrays of the graphics card's copies; nothing is allocated.
 import {
-    type BufferGeometry, DynamicDrawUsage, Group, InstancedBufferAttribute, InstancedMesh, type Material, MeshDepthMaterial, RGBADepthPacking, type WebGLProgramParametersWithUniforms,
+    type BufferGeometry, DynamicDrawUsage, Group, InstancedBufferAttribute, InstancedMesh, type Material, MeshDepthMaterial,
+    RGBADepthPacking, type WebGLProgramParametersWithUniforms,
 } from "three";
 import type { Vec3 } from "../protocol";
 import { makeGeometry } from "./geometries";
@@ -111,6 +112,9 @@ export class Batch {
 
 interface Load { batch: Batch; pieces: Piece[]; bodies: Int32Array; locals: Float32Array; radii: Float32Array; triangles: Float32Array | null }
 
+const trianglesOf = (geometry: BufferGeometry): Float32Array =>
+    (geometry.index ? geometry.toNonIndexed() : geometry).getAttribute("position").array as Float32Array;
+
 /** Pieces that ride on bodies: a batch for each form. */
 export class Riders {
     readonly group = new Group();
@@ -127,11 +131,13 @@ export class Riders {
             geometry.computeBoundingSphere();
             const sphere = geometry.boundingSphere!, far = sphere.center.length() + sphere.radius;
             const load: Load = {
-                batch, pieces: list, bodies: Int32Array.from(list, (piece) => piece.body), locals: Float32Array.from(list.flatMap((piece) => piece.frame)), radii: new Float32Array(list.length),
-                triangles: form.startsWith("solid") ? (geometry.index ? geometry.toNonIndexed() : geometry).getAttribute("position").array as Float32Array : null,
+                batch, pieces: list, bodies: Int32Array.from(list, (piece) => piece.body),
+                locals: Float32Array.from(list.flatMap((piece) => piece.frame)), radii: new Float32Array(list.length),
+                triangles: form.startsWith("solid") ? trianglesOf(geometry) : null,
             };
             list.forEach((piece, i) => {
-                const f = piece.frame, widest = Math.max(Math.hypot(f[0], f[1], f[2]), Math.hypot(f[3], f[4], f[5]), Math.hypot(f[6], f[7], f[8]));
+                const f = piece.frame, widest = Math.max(Math.hypot(f[0], f[1], f[2]), Math.hypot(f[3], f[4], f[5]),
+                    Math.hypot(f[6], f[7], f[8]));
                 load.radii[i] = widest * (far + piece.span);
                 batch.setSpan(i, piece.span);
             });
@@ -144,7 +150,8 @@ export class Riders {
     /** Puts every piece where its body is. frames: of the ground and all bodies. */
     ride(frames: Float32Array): void {
         for (const { batch, bodies, locals } of this.loads) {
-            for (let i = 0; i < bodies.length; ++i) multiplyFrames(batch.matrices, 16 * i, frames, FRAME * (bodies[i] + 1), locals, FRAME * i);
+            for (let i = 0; i < bodies.length; ++i)
+                multiplyFrames(batch.matrices, 16 * i, frames, FRAME * (bodies[i] + 1), locals, FRAME * i);
             batch.moved();
         }
     }

@@ -10,7 +10,7 @@ import { weightOf } from "./forces";
 import { layoutJoints } from "./joints";
 import { FRAME, frameOf, framesOf, mixPoses, place, rotate, sub } from "./math";
 import { comesNear, enter, type Ray, rayIn } from "./pick";
-import { grainOf, isStill, layoutBodies, type Layout, type Piece, sightsOf, sizesOf } from "./pieces";
+import { grainOf, isStill, layoutBodies, nearSide, type Layout, type Piece, sightsOf, sizesOf } from "./pieces";
 import { strandsOf } from "./strands";
 
 /** Above so many bodies there are no shadows, and plainer light. */
@@ -19,6 +19,7 @@ const MANY = 3000;
 const TRAVELS = 2.2;
 
 export type Paint = "own" | "error" | "active";
+export type Thing = { kind: "body" | "joint"; index: number };
 export interface Hit { body: number; point: Vec3; far: number }
 
 /** Poses of a frame for so many bodies; what is missing or not a number stays at the origin. */
@@ -60,7 +61,7 @@ export class Cast {
         this.frames = new Float32Array(FRAME * (count + 1));
         this.errors = new Float32Array(count);
         this.leads = mechanism.bodies.map(() => []);
-        mechanism.joints.forEach((joint, i) => { if (joint) this.leads[joint.bodies[1] >= 0 ? joint.bodies[1] : joint.bodies[0]]?.push(i); });
+        mechanism.joints.forEach((joint, i) => { if (joint) this.leads[joint.bodies[nearSide(joint)]]?.push(i); });
         this.sights = sightsOf(mechanism);
         const whole = sightOf(this.sights, samples), going = sightFrom(this.sights, samples);
         this.travels = going.balls.length > 0 && reachOf(whole) > TRAVELS * reachOf(going);
@@ -71,12 +72,15 @@ export class Cast {
         this.unit = Math.min(this.size, 3.5 * (grainOf(mechanism, sizes) || this.size));
         this.colors = bodyColors(mechanism.bodies);
         this.layout = layoutBodies(mechanism, this.colors, this.unit);
-        const { marks, bearings } = layoutJoints(mechanism, samples.filter((_, i) => i % Math.ceil(samples.length / 24) === 0), sizes, this.size, theme.accent);
+        const few = samples.filter((_, i) => i % Math.ceil(samples.length / 24) === 0);
+        const { marks, bearings } = layoutJoints(mechanism, few, sizes, this.size, theme.accent);
         this.marks = marks;
         this.crowded = this.layout.pieces.length > MANY;
         this.fine = this.layout.pieces.length < 120 ? 48 : this.layout.pieces.length < 500 ? 32 : this.layout.pieces.length < MANY ? 16 : 8;
-        const solid = stretching(this.crowded ? new MeshLambertMaterial({ vertexColors: true }) : new MeshStandardMaterial({ vertexColors: true, roughness: 0.55, metalness: 0.05 }));
-        const hidden = (opacity: number): MeshBasicMaterial => stretching(new MeshBasicMaterial({ transparent: true, opacity, depthFunc: GreaterDepth, depthWrite: false }));
+        const solid = stretching(this.crowded ? new MeshLambertMaterial({ vertexColors: true })
+            : new MeshStandardMaterial({ vertexColors: true, roughness: 0.55, metalness: 0.05 }));
+        const hidden = (opacity: number): MeshBasicMaterial =>
+            stretching(new MeshBasicMaterial({ transparent: true, opacity, depthFunc: GreaterDepth, depthWrite: false }));
         const ghost = hidden(0.2), sign = hidden(0.55);
         const goal = stretching(new MeshLambertMaterial({ vertexColors: true, transparent: true, opacity: 0.45, depthWrite: false }));
         this.materials = [solid, ghost, sign, goal];
@@ -85,12 +89,15 @@ export class Cast {
         this.bearings = new Riders(bearings, [], solid, Math.min(this.fine, 24));
         const r = 0.035 * this.unit;
         this.goals = new Riders(mechanism.targets.filter(({ body }) => body < count).map(({ body, point }): Piece =>
-            ({ form: "knob", body, owner: body, frame: frameOf(point, [1, 0, 0, 0], [r, r, r]), span: 0, color: theme.target })), [], goal, 16);
-        const plates = mechanism.ground ? [...this.layout.plates, { body: -1, position: [0, 0, 0] as Vec3, orientation: [1, 0, 0, 0] as [number, number, number, number], color: null }] : this.layout.plates;
+            ({ form: "knob", body, owner: body, frame: frameOf(point, [1, 0, 0, 0], [r, r, r]), span: 0, color: theme.target })),
+        [], goal, 16);
+        const { plates } = this.layout;
+        if (mechanism.ground) plates.push({ body: -1, position: [0, 0, 0], orientation: [1, 0, 0, 0], color: null });
         const flat = plates.find(({ orientation }) => rotate(orientation, [0, 0, 1])[2] > 0.95);
         const height = flat ? null : floorHeight(whole), ground = flat ? place(this.poses, flat.body, flat.position)[2] : height!;
         this.floor = new Floor(plates, height, reachOf(this.sight));
-        this.arrows = new Arrows(strandsOf(mechanism), solid, sign, Math.min(this.fine, 16), this.size, this.unit, weightOf(mechanism), ground);
+        const strands = strandsOf(mechanism), coarse = Math.min(this.fine, 16);
+        this.arrows = new Arrows(strands, solid, sign, coarse, this.size, this.unit, weightOf(mechanism), ground);
         this.group.add(this.floor.group, this.bodies.group, this.joints.group, this.bearings.group, this.goals.group, this.arrows.group);
         this.pose(first, null, 0);
     }
@@ -106,11 +113,11 @@ export class Cast {
         const { errors, active } = frame, by = how === "error" && errors ? "error" : how === "active" && active ? "active" : "own";
         const isActive = (joint: number): boolean => joint >= 0 && active !== null && (active[joint >> 5] >> (joint & 31) & 1) !== 0;
         if (by === "error") this.sumErrors(errors!);
-        const bodyColor = (piece: Piece): Vec3 =>
-            by === "error" ? errorRgb(this.errors[piece.owner]) : by === "active" ? (isActive(this.leads[piece.owner].at(-1) ?? -1) ? ACTIVE : HELD) :
-                piece.color ?? (isStill(this.mechanism.bodies[piece.owner]) ? theme.still : theme.strand);
-        this.bodies.paint(bodyColor);
-        this.joints.paint((piece) => by === "error" ? errorRgb(errors![piece.owner]) : by === "active" ? (isActive(piece.owner) ? ACTIVE : HELD) : piece.color ? theme.accent : theme.joint);
+        const own = (piece: Piece): Vec3 => piece.color ?? (isStill(this.mechanism.bodies[piece.owner]) ? theme.still : theme.strand);
+        const shade = (error: () => number, joint: () => number, plain: () => Vec3): Vec3 =>
+            by === "error" ? errorRgb(error()) : by === "active" ? (isActive(joint()) ? ACTIVE : HELD) : plain();
+        this.bodies.paint((piece) => shade(() => this.errors[piece.owner], () => this.leads[piece.owner].at(-1) ?? -1, () => own(piece)));
+        this.joints.paint((piece) => shade(() => errors![piece.owner], () => piece.owner, () => piece.color ? theme.accent : theme.joint));
         this.bearings.paint(() => theme.bearing);
         this.goals.paint(() => theme.target);
     }
@@ -146,7 +153,7 @@ export class Cast {
     jointPlace(index: number): Vec3 | null {
         const joint = this.mechanism.joints[index];
         if (!joint) return null;
-        const side = joint.bodies[1] >= 0 ? 1 : 0;
+        const side = nearSide(joint);
         return place(this.poses, joint.bodies[side], joint.anchors[side]);
     }
 
@@ -155,10 +162,20 @@ export class Cast {
         return body ? place(this.poses, index, body.com.every(Number.isFinite) ? body.com : [0, 0, 0]) : null;
     }
 
+    placeOf({ kind, index }: Thing): Vec3 | null { return kind === "joint" ? this.jointPlace(index) : this.bodyPlace(index); }
+
+    nameOf({ kind, index }: Thing): string {
+        const { bodies, joints } = this.mechanism;
+        return (kind === "body" ? bodies : joints)[index]?.name ?? "";
+    }
+
     /** What is there now. few: only about so many balls. */
     now(few = Infinity): Sight {
         const sight = emptySight(), share = Math.max(1, Math.ceil(this.sights.length / few));
-        for (let i = 0; i < this.sights.length; i += share) see(sight, place(this.poses, this.sights[i][0], this.sights[i][1]), this.sights[i][2]);
+        for (let i = 0; i < this.sights.length; i += share) {
+            const [body, p, radius] = this.sights[i];
+            see(sight, place(this.poses, body, p), radius);
+        }
         if (!sight.balls.length) see(sight, [0, 0, 0], 1);
         return sight;
     }
@@ -175,9 +192,10 @@ export class Cast {
         for (let i = 0; i < balls.length; i += 4) see(this.sight, [balls[i] - x, balls[i + 1] - y, balls[i + 2] - z], balls[i + 3]);
     }
 
-    /** Of a live mechanism: whether it travels, which is found out when it leaves the picture as large as it was. The sight is that of now then. */
+    /** Of a live mechanism: whether it travels, found out when it leaves the picture as large as it was. Its sight is then that of now. */
     goWith(): boolean {
-        const now = this.now(3000), tied = [...this.mechanism.joints, ...this.mechanism.springs].some((tie) => tie?.bodies.some((b) => b < 0 || isStill(this.mechanism.bodies[b])));
+        const { bodies, joints, springs } = this.mechanism, now = this.now(3000);
+        const tied = [...joints, ...springs].some((tie) => tie?.bodies.some((b) => b < 0 || isStill(bodies[b])));
         if (this.travels || tied || reachOf(now) > 1.5 * this.size) return false;
         this.travels = true;
         this.sight = now;
@@ -201,8 +219,8 @@ export class Cast {
     jointsTo(body: number): number[] { return this.leads[body]; }
 
     /** Balls of one body or around one joint, now. */
-    around(kind: "body" | "joint", index: number): Sight | null {
-        const sight = emptySight(), at = kind === "joint" ? this.jointPlace(index) : this.bodyPlace(index);
+    around({ kind, index }: Thing): Sight | null {
+        const sight = emptySight(), at = this.placeOf({ kind, index });
         if (!at) return null;
         if (kind === "body") for (const [body, p, r] of this.sights) if (body === index) see(sight, place(this.poses, body, p), r);
         see(sight, at, kind === "joint" ? 0.25 * this.unit : 0.05 * this.unit);
@@ -210,7 +228,7 @@ export class Cast {
     }
 
     /** The pieces that are a body or a joint. */
-    piecesOf(kind: "body" | "joint", index: number): Piece[] {
+    piecesOf({ kind, index }: Thing): Piece[] {
         return (kind === "body" ? this.layout.pieces : this.marks).filter((piece) => piece.owner === index);
     }
 
@@ -230,10 +248,11 @@ export class Cast {
         return { body, far, point: [0, 1, 2].map((k) => ray.origin[k] + far * ray.direction[k]) as Vec3 };
     }
 
-    /** Middle and radius of what is there now, for the sun. */
-    extent(): { middle: Vec3; radius: number } {
-        const now = this.now(400), floorPart = 0.1 * this.size;
-        return { middle: middleOf(now), radius: Math.min(reachOf(now), 30 * this.size) + floorPart };
+    /** Middle and radius of what is there now, for the sun; a grid that stands for a floor goes below it. */
+    settle(): { middle: Vec3; radius: number } {
+        const now = this.now(400), reach = Math.min(reachOf(now), 30 * this.size);
+        this.floor.lower(now.low[2], reach);
+        return { middle: middleOf(now), radius: reach + 0.1 * this.size };
     }
 
     /** Whether a body can be drawn about. */
@@ -243,6 +262,7 @@ export class Cast {
     }
 
     dispose(): void {
-        for (const part of [this.bodies, this.joints, this.bearings, this.goals, this.arrows, this.floor, ...this.materials]) part.dispose();
+        for (const riders of [this.bodies, this.joints, this.bearings, this.goals]) riders.dispose();
+        for (const part of [this.arrows, this.floor, ...this.materials]) part.dispose();
     }
 }

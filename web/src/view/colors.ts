@@ -20,15 +20,19 @@ export interface Theme {
 
 export const themes: Record<ThemeName, Theme> = {
     dark: {
-        top: hex("#242a35"), bottom: hex("#171b21"), grid: hex("#9fb0cc"), floor: hex("#2a313d"), gridAlpha: 0.34, floorAlpha: 0.75, shadow: 0.42,
+        top: hex("#242a35"), bottom: hex("#171b21"), grid: hex("#9fb0cc"), floor: hex("#2a313d"), gridAlpha: 0.34, floorAlpha: 0.75,
+        shadow: 0.42,
         joint: hex("#c9d1dd"), bearing: hex("#6d7888"), strand: hex("#b4bdca"), still: hex("#697383"),
-        accent: hex("#6ea0ff"), hover: hex("#ffffff"), trail: hex("#d08be0"), force: hex("#ffb454"), torque: hex("#c792ea"), contact: hex("#5fd0c5"),
+        accent: hex("#6ea0ff"), hover: hex("#ffffff"), trail: hex("#d08be0"), force: hex("#ffb454"), torque: hex("#c792ea"),
+        contact: hex("#5fd0c5"),
         target: hex("#6ea0ff"), text: "#e6e9ee", halo: "#14171c", sky: 2.0, sun: 2.1,
     },
     light: {
-        top: hex("#fdfefe"), bottom: hex("#e3e8ef"), grid: hex("#5a6982"), floor: hex("#f3f5f8"), gridAlpha: 0.36, floorAlpha: 0.8, shadow: 0.24,
+        top: hex("#fdfefe"), bottom: hex("#e3e8ef"), grid: hex("#5a6982"), floor: hex("#f3f5f8"), gridAlpha: 0.36, floorAlpha: 0.8,
+        shadow: 0.24,
         joint: hex("#4a5464"), bearing: hex("#8b95a5"), strand: hex("#5d6878"), still: hex("#a9b2bf"),
-        accent: hex("#2f6fde"), hover: hex("#1d2430"), trail: hex("#a243b5"), force: hex("#d9731a"), torque: hex("#8e44ad"), contact: hex("#0c8f86"),
+        accent: hex("#2f6fde"), hover: hex("#1d2430"), trail: hex("#a243b5"), force: hex("#d9731a"), torque: hex("#8e44ad"),
+        contact: hex("#0c8f86"),
         target: hex("#2f6fde"), text: "#1d2430", halo: "#ffffff", sky: 2.3, sun: 1.9,
     },
 };
@@ -40,7 +44,8 @@ const palette = ["#4c84d6", "#e8944a", "#55aa7f", "#a377c9", "#d9695f", "#4fa9bd
 
 /** Bodies whose names differ only in numbers and sides do the same work. */
 export function roleOf(body: Body): string {
-    return body.name.toLowerCase().replace(/left|right|\d+/g, "").replace(/(^|[_.\- ])[lr](?=[_.\- ]|$)/g, "$1") + " " + (body.shapes[0]?.type ?? "");
+    const name = body.name.toLowerCase().replace(/left|right|\d+/g, "").replace(/(^|[_.\- ])[lr](?=[_.\- ]|$)/g, "$1");
+    return `${name} ${body.shapes[0]?.type ?? ""}`;
 }
 
 /** One colour a body; the same role, nearly the same colour. null: it stands still, and the theme says. */

@@ -12,7 +12,8 @@ export interface Basis { back: Vec3; right: Vec3; up: Vec3 }
 export const STEEPEST = Math.PI / 2 - 1e-4;
 
 export function basisOf(eye: Eye): Basis {
-    const { azimuth: a, elevation: e } = eye, back: Vec3 = [Math.cos(e) * Math.cos(a), Math.cos(e) * Math.sin(a), Math.sin(e)], right: Vec3 = [-Math.sin(a), Math.cos(a), 0];
+    const { azimuth: a, elevation: e } = eye, back: Vec3 = [Math.cos(e) * Math.cos(a), Math.cos(e) * Math.sin(a), Math.sin(e)],
+        right: Vec3 = [-Math.sin(a), Math.cos(a), 0];
     return { back, right, up: cross(back, right) };
 }
 
@@ -68,7 +69,10 @@ export function sightFrom(balls: [number, Vec3, number][], samples: Float32Array
     const sight = emptySight(), start = centreOf(balls, samples[0]), share = Math.max(1, Math.ceil(balls.length / 500));
     for (let i = 0; i < samples.length; i += Math.max(1, Math.ceil(samples.length / 12))) {
         const shift = sub(start, centreOf(balls, samples[i]));
-        for (let k = 0; k < balls.length; k += share) if (balls[k][0] >= 0) see(sight, add(place(samples[i], balls[k][0], balls[k][1]), shift), balls[k][2]);
+        for (let k = 0; k < balls.length; k += share) {
+            const [body, p, radius] = balls[k];
+            if (body >= 0) see(sight, add(place(samples[i], body, p), shift), radius);
+        }
     }
     return sight;
 }

@@ -54,11 +54,17 @@ export class Floor {
     private readonly sheets: Sheet[] = [];
     private readonly geometry = square();
     private grid = true;
+    private below: Plate | null = null;
 
     /** plates: all planes of the scene; height: of a grid where none of them is a floor, null: there is one. */
     constructor(plates: Plate[], height: number | null, private readonly reach: number) {
         for (const plate of plates) this.add(plate, true);
-        if (height !== null) this.add({ body: -1, position: [0, 0, height], orientation: [1, 0, 0, 0], color: null }, false);
+        if (height !== null) this.add(this.below = { body: -1, position: [0, 0, height], orientation: [1, 0, 0, 0], color: null }, false);
+    }
+
+    /** The grid that stands for a floor goes down, well below what has come below it. */
+    lower(low: number, reach: number): void {
+        if (this.below && low < this.below.position[2] - 1e-3 * this.reach) this.below.position = [0, 0, low - 0.25 * reach];
     }
 
     private add(plate: Plate, filled: boolean): void {
@@ -105,14 +111,16 @@ export class Floor {
         const radius = 2.4 * Math.max(this.reach, 0.45 * distance);
         for (const sheet of this.sheets) {
             const { plate, mesh, shade, material, plane } = sheet, { body, orientation: q } = plate;
-            const o = place(poses, body, plate.position), u = turn(poses, body, rotate(q, [1, 0, 0])), v = turn(poses, body, rotate(q, [0, 1, 0])), n = cross(u, v);
+            const o = place(poses, body, plate.position), u = turn(poses, body, rotate(q, [1, 0, 0])),
+                v = turn(poses, body, rotate(q, [0, 1, 0])), n = cross(u, v);
             const d = sub(middle, o), x = dot(d, u), y = dot(d, v), at = add(o, add(scale(u, x), scale(v, y)));
             mesh.matrix.set(
-                radius * u[0], radius * v[0], n[0], at[0], radius * u[1], radius * v[1], n[1], at[1], radius * u[2], radius * v[2], n[2], at[2], 0, 0, 0, 1);
+                radius * u[0], radius * v[0], n[0], at[0], radius * u[1], radius * v[1], n[1], at[1],
+                radius * u[2], radius * v[2], n[2], at[2], 0, 0, 0, 1);
             shade.matrix.copy(mesh.matrix).premultiply(lifted.makeTranslation(...scale(n, 2e-4 * this.reach)));
             material.uniforms.radius.value = radius;
             material.uniforms.centre.value.set(x, y);
-            plane.setFromNormalAndCoplanarPoint(new Vector3(...n), new Vector3(...o)).translate(new Vector3(...scale(n, -1e-4 * this.reach)));
+            plane.setFromNormalAndCoplanarPoint(new Vector3(...n), new Vector3(...sub(o, scale(n, 1e-4 * this.reach))));
         }
         for (const { material, shadow, plane } of this.sheets) {
             const others = this.sheets.map((sheet) => sheet.plane).filter((other) => other !== plane);

@@ -8,7 +8,7 @@ import type { Mechanism } from "../protocol";
 export function weightOf(mechanism: Mechanism): number {
     const [x, y, z] = mechanism.settings.gravity, g = Math.hypot(x, y, z);
     let mass = 0;
-    for (const body of mechanism.bodies) if (body.kind !== "static" && body.kind !== "kinematic" && Number.isFinite(body.mass)) mass += body.mass;
+    for (const { kind, mass: own } of mechanism.bodies) if (kind !== "static" && kind !== "kinematic" && Number.isFinite(own)) mass += own;
     const weight = mass * (g > 0 ? g : 9.81);
     return weight > 0 && Number.isFinite(weight) ? weight : 1;
 }

@@ -1,7 +1,8 @@
 // geometries: the unit forms as triangles. Every one has position, normal, color and `along`: how far a vertex goes with
 // the end of its piece when the piece is made longer (see batch.ts). Round things are light and dark in quarters: one sees them turn.
 import {
-    BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, ConeGeometry, CylinderGeometry, LatheGeometry, SphereGeometry, TorusGeometry, Vector2, Vector3,
+    BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, ConeGeometry, CylinderGeometry, LatheGeometry, SphereGeometry,
+    TorusGeometry, Vector2, Vector3,
 } from "three";
 import { ConvexGeometry } from "three/addons/geometries/ConvexGeometry.js";
 import { mergeGeometries, toCreasedNormals } from "three/addons/utils/BufferGeometryUtils.js";
@@ -32,7 +33,8 @@ function finished(geometry: BufferGeometry): BufferGeometry {
 
 /** Triangles light or dark by their middles. */
 function twoTone(geometry: BufferGeometry, dark: (x: number, y: number, z: number) => boolean): BufferGeometry {
-    const flat = geometry.index ? geometry.toNonIndexed() : geometry, at = flat.getAttribute("position"), color = new Float32Array(3 * at.count);
+    const flat = geometry.index ? geometry.toNonIndexed() : geometry, at = flat.getAttribute("position"),
+        color = new Float32Array(3 * at.count);
     for (let i = 0; i < at.count; i += 3) {
         const mean = (get: (k: number) => number): number => get(i) + get(i + 1) + get(i + 2);
         color.fill(dark(mean((k) => at.getX(k)), mean((k) => at.getY(k)), mean((k) => at.getZ(k))) ? DARK : 1, 3 * i, 3 * i + 9);
@@ -46,7 +48,8 @@ const upright = (geometry: BufferGeometry): BufferGeometry => geometry.rotateX(M
 
 /** A spring: a wire in turns, straight for a little at both ends. */
 function coil(sides: number): BufferGeometry {
-    const turns = 11, steps = turns * sides, wire = 0.13, ring = 6, position: number[] = [], normal: number[] = [], along: number[] = [], index: number[] = [];
+    const turns = 11, steps = turns * sides, wire = 0.13, ring = 6, position: number[] = [], normal: number[] = [], along: number[] = [],
+        index: number[] = [];
     const centre = (s: number): Vector3 => {
         const ends = Math.min(1, 14 * Math.min(s, 1 - s)), angle = 2 * Math.PI * turns * s;
         return new Vector3(ends * Math.cos(angle), ends * Math.sin(angle), 0);
@@ -58,7 +61,8 @@ function coil(sides: number): BufferGeometry {
             position.push(p.x + wire * n.x, p.y + wire * n.y, wire * n.z);
             normal.push(n.x, n.y, n.z);
             along.push(2 * s - 1);
-            if (i < steps) index.push(i * ring + k, i * ring + (k + 1) % ring, (i + 1) * ring + k, (i + 1) * ring + k, i * ring + (k + 1) % ring, (i + 1) * ring + (k + 1) % ring);
+            if (i < steps) index.push(i * ring + k, i * ring + (k + 1) % ring, (i + 1) * ring + k, (i + 1) * ring + k,
+                i * ring + (k + 1) % ring, (i + 1) * ring + (k + 1) % ring);
         }
     }
     const geometry = new BufferGeometry();
@@ -71,8 +75,10 @@ function coil(sides: number): BufferGeometry {
 
 /** A tapered rod, thickest in the middle. */
 function bone(sides: number): BufferGeometry {
-    const profile: [number, number, number][] = [[0, -1, -0.6], [0.5, -1, -0.4], [0.62, -1, 0], [0.85, -0.45, 0], [0.95, 0, 0], [0.85, 0.45, 0], [0.62, 1, 0], [0.5, 1, 0.4], [0, 1, 0.6]];
-    const geometry = new LatheGeometry(profile.map(([r, , ], i) => new Vector2(r, i)), sides), at = geometry.getAttribute("position"), along = new Float32Array(at.count);
+    const profile: [number, number, number][] = [[0, -1, -0.6], [0.5, -1, -0.4], [0.62, -1, 0], [0.85, -0.45, 0], [0.95, 0, 0],
+        [0.85, 0.45, 0], [0.62, 1, 0], [0.5, 1, 0.4], [0, 1, 0.6]];
+    const geometry = new LatheGeometry(profile.map(([r, , ], i) => new Vector2(r, i)), sides), at = geometry.getAttribute("position"),
+        along = new Float32Array(at.count);
     for (let i = 0; i < at.count; ++i) {
         const [, end, cap] = profile[Math.round(at.getY(i))];
         along[i] = end;
@@ -100,7 +106,8 @@ function solidGeometry(solid: Solid): BufferGeometry {
     const vectors = solid.points.map((p) => new Vector3(...p));
     if (solid.kind === "mesh" && solid.triangles.length) {
         const geometry = new BufferGeometry(), corner = (p: Vec3 | undefined): Vec3 => p ?? [0, 0, 0];
-        geometry.setAttribute("position", new BufferAttribute(new Float32Array(solid.triangles.flatMap((t) => t.flatMap((i) => corner(solid.points[i])))), 3));
+        const corners = solid.triangles.flatMap((triangle) => triangle.flatMap((i) => corner(solid.points[i])));
+        geometry.setAttribute("position", new BufferAttribute(new Float32Array(corners), 3));
         return toCreasedNormals(geometry, 0.6); // round where it is nearly flat, sharp at edges
     }
     if (vectors.length > 3) {

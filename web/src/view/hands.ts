@@ -66,7 +66,8 @@ export class Hands {
             if (e.pointerType !== "touch") this.handled.hover(p.x, p.y);
             return;
         }
-        if (this.pressed && Math.hypot(p.x - this.pressed.x, p.y - this.pressed.y) > (e.pointerType === "mouse" ? STILL : STILL_COARSE)) this.pressed = null;
+        const still = e.pointerType === "mouse" ? STILL : STILL_COARSE;
+        if (this.pressed && Math.hypot(p.x - this.pressed.x, p.y - this.pressed.y) > still) this.pressed = null;
         const dx = p.x - old.x, dy = p.y - old.y;
         if (this.holder === e.pointerId) this.handled.draw(p.x, p.y);
         else if (this.pointers.size === 2) this.pinch(e.pointerId, old, p);

@@ -5,7 +5,7 @@
 // motion that is known, or as its limit.
 import type { Joint, Mechanism, Vec3 } from "../protocol";
 import { add, clamp, cross, dot, frameAlong, length, place, scale, sub, turn, unit as unitOf } from "./math";
-import { endsOf, isStill, type Form, type Piece, reachAlong, rodPiece } from "./pieces";
+import { endsOf, isStill, nearSide, type Form, type Piece, reachAlong, rodPiece } from "./pieces";
 
 /** Joints whose two anchors stay together. */
 const PINNED = new Set(["hinge", "ball", "universal", "weld", "motor"]);
@@ -29,7 +29,8 @@ function slideOf(joint: Joint, samples: Float32Array[], unit: number): [number, 
         low = Math.min(low, s);
         high = Math.max(high, s);
     }
-    if (joint.limit && Math.abs(joint.limit[0]) < 20 * unit && Math.abs(joint.limit[1]) < 20 * unit) return [Math.min(low, joint.limit[0]), Math.max(high, joint.limit[1])];
+    const [lower, upper] = joint.limit ?? [-Infinity, Infinity];
+    if (lower > -20 * unit && upper < 20 * unit) return [Math.min(low, lower), Math.max(high, upper)];
     const spare = Math.max(0, 0.5 * unit - (high - low)) / 2;
     return Number.isFinite(low) && Number.isFinite(high) ? [low - spare, high + spare] : [-unit / 4, unit / 4];
 }
@@ -40,7 +41,8 @@ export function unitAt(joint: Joint, mechanism: Mechanism, sizes: number[], size
     return Math.min(size, 3.5 * Math.min(size, ...near));
 }
 
-function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Float32Array[], sizes: number[], size: number, plain: boolean): Site {
+function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Float32Array[], sizes: number[], size: number,
+    plain: boolean): Site {
     const unit = unitAt(joint, mechanism, sizes, size);
     if (plain) return { joint, index, unit, half: 0.03 * unit, round: 0.03 * unit, range: [0, 0] };
     let half = Infinity, round = Infinity;
@@ -48,7 +50,8 @@ function siteOf(mechanism: Mechanism, joint: Joint, index: number, samples: Floa
         const body = mechanism.bodies[b];
         if (!body || isStill(body)) return;
         const axis = unitOf(joint.axes[side]), at = joint.anchors[side];
-        const side1 = unitOf(cross(axis, Math.abs(axis[0]) < 0.7 ? [1, 0, 0] : [0, 1, 0])), all = [axis, side1, cross(axis, side1)].map((d) => reachAlong(body, at, d));
+        const side1 = unitOf(cross(axis, Math.abs(axis[0]) < 0.7 ? [1, 0, 0] : [0, 1, 0])),
+            all = [axis, side1, cross(axis, side1)].map((d) => reachAlong(body, at, d));
         if (Math.min(...all) > 0) {
             half = Math.min(half, all[0]);
             round = Math.min(round, ...all);
@@ -65,7 +68,8 @@ class Maker {
     constructor(readonly pieces: Piece[], readonly site: Site) {}
 
     put(side: 0 | 1, form: Form, at: Vec3, z: Vec3, stretch: Vec3, span = 0, color: Vec3 | null = null, x?: Vec3): void {
-        this.pieces.push({ form, body: this.site.joint.bodies[side], owner: this.site.index, frame: frameAlong(at, z, stretch, x), span, color });
+        const { joint, index: owner } = this.site;
+        this.pieces.push({ form, body: joint.bodies[side], owner, frame: frameAlong(at, z, stretch, x), span, color });
     }
 
     /** A round pin along the axis of a side, from low to high. */
@@ -76,7 +80,7 @@ class Maker {
 }
 
 function markJoint(maker: Maker, accent: Vec3, plain: boolean): void {
-    const { joint, half, round, range } = maker.site, r = clamp(0.25 * half, 0.3 * round, 0.8 * round), near: 0 | 1 = joint.bodies[1] >= 0 ? 1 : 0;
+    const { joint, half, round, range } = maker.site, r = clamp(0.25 * half, 0.3 * round, 0.8 * round), near = nearSide(joint);
     const ball = (side: 0 | 1, size: number): void => maker.put(side, "knob", joint.anchors[side], [0, 0, 1], [size, size, size]);
     const collar = (side: 0 | 1): void => maker.pin(side, 1.9 * r, -0.6 * half, 0.6 * half);
     const plate = (): void => maker.put(0, "box", joint.anchors[0], joint.axes[0], [3 * round, 3 * round, 0.12 * round]);
@@ -93,7 +97,8 @@ function markJoint(maker: Maker, accent: Vec3, plain: boolean): void {
             return ball(near, 1.3 * r);
         case "weld": return maker.put(near, "box", joint.anchors[near], joint.axes[near], [0.55 * round, 0.55 * round, 0.55 * round]);
         case "slider":
-            maker.put(0, "box", add(joint.anchors[0], scale(unitOf(joint.axes[0]), (range[0] + range[1]) / 2)), joint.axes[0], [0.35 * round, 0.35 * round, (range[1] - range[0]) / 2 + 1.5 * round]);
+            maker.put(0, "box", add(joint.anchors[0], scale(unitOf(joint.axes[0]), (range[0] + range[1]) / 2)), joint.axes[0],
+                [0.35 * round, 0.35 * round, (range[1] - range[0]) / 2 + 1.5 * round]);
             return maker.put(1, "box", joint.anchors[1], joint.axes[1], [0.9 * round, 0.9 * round, 1.4 * round]);
         case "cylinder":
             maker.pin(0, r, range[0] - 1.5 * half, range[1] + 1.5 * half);
@@ -115,14 +120,18 @@ function markJoint(maker: Maker, accent: Vec3, plain: boolean): void {
 
 /** A fork about a pin, or a stand below a ball, on the side that stands still. */
 function bearJoint(maker: Maker, mechanism: Mechanism, poses: Float32Array, side: 0 | 1): void {
-    const { joint, half } = maker.site, round = (joint.type === "weld" ? 0.5 : 1) * maker.site.round, other = joint.bodies[1 - side], body = mechanism.bodies[other];
-    const at = joint.anchors[side], arm = sub(place(poses, other, body?.com.every(Number.isFinite) ? body.com : [0, 0, 0]), place(poses, joint.bodies[side], at));
+    const { joint, half } = maker.site, round = (joint.type === "weld" ? 0.5 : 1) * maker.site.round, other = joint.bodies[1 - side],
+        body = mechanism.bodies[other];
+    const at = joint.anchors[side], arm = sub(place(poses, other, body?.com.every(Number.isFinite) ? body.com : [0, 0, 0]),
+        place(poses, joint.bodies[side], at));
     const centred = length(arm) < 0.5 * round; // a wheel: its stand is higher than it
-    const down = turnBack(poses, joint.bodies[side], [0, 0, centred || arm[2] > 1e-3 * round ? -1 : 1]); // what stands is borne from below, what hangs from above
+    const stands = centred || arm[2] > 1e-3 * round; // and is borne from below; what hangs, from above
+    const down = turnBack(poses, joint.bodies[side], [0, 0, stands ? -1 : 1]);
     const axis = unitOf(joint.axes[side]), forked = joint.type === "hinge" || joint.type === "motor";
     const away = sub(down, scale(axis, dot(axis, down))), r = Math.max(0.55 * round, 0.45 * half), t = 0.14 * half;
     if (forked && length(away) > 0.3) {
-        const d = unitOf(away), wheel = centred && body ? reachAlong(body, joint.anchors[1 - side], turnBack(poses, other, turn(poses, joint.bodies[side], d))) : 0;
+        const d = unitOf(away), wheel = centred && body ? reachAlong(body, joint.anchors[1 - side],
+            turnBack(poses, other, turn(poses, joint.bodies[side], d))) : 0;
         const high = Math.max(2.6 * r, 1.5 * half, wheel + t);
         for (const s of [-1, 1]) {
             const cheek = add(at, scale(axis, s * (half + t)));
@@ -160,7 +169,8 @@ export function layoutJoints(mechanism: Mechanism, samples: Float32Array[], size
         markJoint(new Maker(marks, site), accent, plain);
         const still = joint.bodies.findIndex((b) => b < 0 || isStill(mechanism.bodies[b]));
         if (still < 0 || plain || !PINNED.has(joint.type) || !staysTogether(joint, samples, site.unit)) return;
-        if (!isStill(mechanism.bodies[joint.bodies[1 - still]])) bearJoint(new Maker(bearings, site), mechanism, samples[0], still as 0 | 1);
+        if (isStill(mechanism.bodies[joint.bodies[1 - still]])) return;
+        bearJoint(new Maker(bearings, site), mechanism, samples[0], still as 0 | 1);
     });
     return { marks, bearings };
 }

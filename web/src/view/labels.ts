@@ -5,7 +5,8 @@ export interface Label { text: string; x: number; y: number; tone: "body" | "joi
 
 const STYLE = "position:absolute;left:0;top:0;white-space:nowrap;pointer-events:none;line-height:1.2;will-change:transform;";
 const TONES: Record<Label["tone"], string> = {
-    body: "font-size:12px;opacity:.95;", joint: "font-size:11px;opacity:.7;font-style:italic;", force: "font-size:12px;font-weight:600;", selected: "font-size:13px;font-weight:600;",
+    body: "font-size:12px;opacity:.95;", joint: "font-size:11px;opacity:.7;font-style:italic;", force: "font-size:12px;font-weight:600;",
+    selected: "font-size:13px;font-weight:600;",
 };
 
 /** The labels that are shown: at most `most`, none over another. Widths are guessed. */
@@ -14,7 +15,8 @@ export function chooseLabels(labels: Label[], most: number): Label[] {
     const width = (label: Label): number => 6.6 * label.text.length + 6;
     for (const label of labels) {
         if (shown.length >= most) break;
-        const covered = shown.some((other) => Math.abs(other.y - label.y) < 16 && label.x < other.x + width(other) && other.x < label.x + width(label));
+        const covered = shown.some((other) => Math.abs(other.y - label.y) < 16 && label.x < other.x + width(other)
+            && other.x < label.x + width(label));
         if (!covered) shown.push(label);
     }
     return shown;

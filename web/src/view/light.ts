@@ -53,7 +53,6 @@ export class Light {
     }
 
     set shadows(on: boolean) { this.sun.castShadow = on; }
-    get shadows(): boolean { return this.sun.castShadow; }
 
     /** Something new to light: the next aim is taken. */
     forget(): void { this.radius = 0; }

@@ -33,7 +33,8 @@ export function rotate(q: Quat, v: Vec3): Vec3 {
 
 /** The frame at `origin` with the axes of a quaternion, stretched along them. */
 export function frameOf(origin: Vec3, q: Quat, stretch: Vec3 = [1, 1, 1]): number[] {
-    return [...scale(rotate(q, [1, 0, 0]), stretch[0]), ...scale(rotate(q, [0, 1, 0]), stretch[1]), ...scale(rotate(q, [0, 0, 1]), stretch[2]), ...origin];
+    return [...scale(rotate(q, [1, 0, 0]), stretch[0]), ...scale(rotate(q, [0, 1, 0]), stretch[1]),
+        ...scale(rotate(q, [0, 0, 1]), stretch[2]), ...origin];
 }
 
 /** The frame at `origin` whose z is along a direction and whose x is as near to `x` as can be. */

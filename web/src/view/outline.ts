@@ -1,7 +1,6 @@
 // outline: a line of some pixels around bodies and joints that are meant: selected, or under the pointer.
 // The pieces are drawn once more from behind, a little larger.
 import { BackSide, BufferAttribute, Group, MeshBasicMaterial, Vector2 } from "three";
-import type { Vec3 } from "../protocol";
 import { Batch, stretching } from "./batch";
 import { makeGeometry } from "./geometries";
 import { FRAME, multiplyFrames } from "./math";
@@ -16,7 +15,7 @@ export class Outline {
     private readonly size = { value: new Vector2(1, 1) };
     private readonly material = stretching(new MeshBasicMaterial({ side: BackSide }), (shader) => {
         shader.uniforms.viewSize = this.size;
-        shader.vertexShader = shader.vertexShader.replace("void main() {", "uniform vec2 viewSize;\nvoid main() {").replace("#include <project_vertex>", `#include <project_vertex>
+        shader.vertexShader = `uniform vec2 viewSize;\n${shader.vertexShader}`.replace("#include <project_vertex>", `#include <project_vertex>
             mat3 turned = mat3(instanceMatrix);
             vec3 outward = turned * (normal / vec3(dot(turned[0], turned[0]), dot(turned[1], turned[1]), dot(turned[2], turned[2])));
             vec2 aside = (projectionMatrix * modelViewMatrix * vec4(outward, 0.0)).xy * viewSize;
@@ -26,21 +25,22 @@ export class Outline {
     /** Of the whole picture, in CSS pixels. */
     setSize(width: number, height: number): void { this.size.value.set(width, height); }
 
-    /** Other pieces than before, each with its colour. */
-    set(pieces: Piece[], colors: Vec3[], solids: Solid[], fine: number): void {
+    /** Other pieces than before, in colours of their own. */
+    set(pieces: Piece[], solids: Solid[], fine: number): void {
         this.clear();
         this.pieces = pieces;
-        this.batches = pieces.map((piece, i) => {
+        this.batches = pieces.map((piece) => {
             const geometry = makeGeometry(piece.form, solids, fine);
             if (piece.form === "box" || piece.form.startsWith("solid")) { // corners shall stay closed
                 geometry.computeBoundingSphere();
-                const at = geometry.getAttribute("position"), middle = geometry.boundingSphere!.center, normal = new Float32Array(3 * at.count);
+                const at = geometry.getAttribute("position"), middle = geometry.boundingSphere!.center,
+                    normal = new Float32Array(3 * at.count);
                 for (let k = 0; k < at.count; ++k) normal.set([at.getX(k) - middle.x, at.getY(k) - middle.y, at.getZ(k) - middle.z], 3 * k);
                 geometry.setAttribute("normal", new BufferAttribute(normal, 3));
             }
             const batch = new Batch(geometry, this.material, 1);
             batch.setSpan(0, piece.span);
-            batch.setColor(0, colors[i]);
+            if (piece.color) batch.setColor(0, piece.color);
             this.group.add(batch.mesh);
             return batch;
         });

@@ -57,7 +57,8 @@ function enterDrum(o: Vec3, d: Vec3, span: number, lids: boolean): number {
 function enterTriangles(t: Float32Array, o: Vec3, d: Vec3): number {
     let best = Infinity;
     for (let i = 0; i + 8 < t.length; i += 9) {
-        const ux = t[i + 3] - t[i], uy = t[i + 4] - t[i + 1], uz = t[i + 5] - t[i + 2], vx = t[i + 6] - t[i], vy = t[i + 7] - t[i + 1], vz = t[i + 8] - t[i + 2];
+        const ux = t[i + 3] - t[i], uy = t[i + 4] - t[i + 1], uz = t[i + 5] - t[i + 2], vx = t[i + 6] - t[i], vy = t[i + 7] - t[i + 1],
+            vz = t[i + 8] - t[i + 2];
         const px = d[1] * vz - d[2] * vy, py = d[2] * vx - d[0] * vz, pz = d[0] * vy - d[1] * vx, det = ux * px + uy * py + uz * pz;
         if (det === 0) continue;
         const sx = o[0] - t[i], sy = o[1] - t[i + 1], sz = o[2] - t[i + 2], u = (sx * px + sy * py + sz * pz) / det;

@@ -62,7 +62,8 @@ export function boxAround(points: Vec3[]): { middle: Vec3; half: Vec3 } {
         low[k] = Math.min(low[k], p[k]);
         high[k] = Math.max(high[k], p[k]);
     }
-    return points.length ? { middle: scale(add(low, high), 0.5), half: scale(sub(high, low), 0.5) } : { middle: [0, 0, 0], half: [0, 0, 0] };
+    return points.length ? { middle: scale(add(low, high), 0.5), half: scale(sub(high, low), 0.5) }
+        : { middle: [0, 0, 0], half: [0, 0, 0] };
 }
 
 /** Points of a shape that is given by points. */
@@ -122,12 +123,14 @@ export function layoutBodies(mechanism: Mechanism, colors: (Vec3 | null)[], unit
             if (isStill(body) || body.shapes.length) return;
             const bones = bonesOf(body, anchors[i]), r = 0.016 * unit;
             for (const [a, b] of bones) layout.pieces.push(rodPiece("bone", i, i, a, b, r, colors[i]));
-            if (anchors[i].length < 2) layout.pieces.push({ form: "ball", body: i, owner: i, frame: frameOf(comOf(body), [1, 0, 0, 0], [1.6 * r, 1.6 * r, 1.6 * r]), span: 0, color: colors[i] });
+            if (anchors[i].length < 2) layout.pieces.push({ form: "ball", body: i, owner: i,
+                frame: frameOf(comOf(body), [1, 0, 0, 0], [1.6 * r, 1.6 * r, 1.6 * r]), span: 0, color: colors[i] });
         } else if (body.shapes.length === 1 && body.shapes[0].type === "sphere") {
             const { position } = body.shapes[0], r = (body.shapes[0].size as number[])[0];
             for (const a of anchors[i]) {
                 const d = sub(a, position), l = length(d);
-                if (l > 1.2 * r) layout.pieces.push(rodPiece("pin", i, i, a, add(position, scale(d, r / l)), Math.min(0.004 * unit, 0.1 * r), null));
+                if (l > 1.2 * r) layout.pieces.push(rodPiece("pin", i, i, a, add(position, scale(d, r / l)),
+                    Math.min(0.004 * unit, 0.1 * r), null));
             }
         }
     });
@@ -142,7 +145,9 @@ export function sightsOf(mechanism: Mechanism): [number, Vec3, number][] {
         if (!hasShape(body) && !isStill(body)) sights.push([i, comOf(body), 0]);
         if (!hasShape(body) || body.shapes.length === 1) for (const a of anchors[i]) sights.push([i, a, 0]);
     });
-    mechanism.joints.forEach((joint) => joint?.bodies.forEach((body, side) => { if (body < 0) sights.push([-1, joint.anchors[side], 0]); }));
+    for (const joint of mechanism.joints) joint?.bodies.forEach((body, side) => {
+        if (body < 0) sights.push([-1, joint.anchors[side], 0]);
+    });
     mechanism.springs.forEach((spring) => spring?.bodies.forEach((body, side) => sights.push([body, spring.anchors[side], 0])));
     return sights;
 }
@@ -175,6 +180,9 @@ export function reachAlong(body: Body, point: Vec3, direction: Vec3): number {
     }
     return reach;
 }
+
+/** The side of a joint whose body moves with it. */
+export const nearSide = (joint: Pick<Joint, "bodies">): 0 | 1 => joint.bodies[1] >= 0 ? 1 : 0;
 
 /** The world's places of both ends of a joint. */
 export const endsOf = (joint: Pick<Joint, "bodies" | "anchors">, poses: Float32Array): [Vec3, Vec3] =>

@@ -60,7 +60,8 @@ export class Seat {
     }
 
     private fitted(azimuth?: number, elevation?: number): Eye {
-        const { sight } = this.cast!, start = startView(sight), eye = fitEye(sight, azimuth ?? start.azimuth, elevation ?? start.elevation, this.width, this.height);
+        const { sight } = this.cast!, start = startView(sight);
+        const eye = fitEye(sight, azimuth ?? start.azimuth, elevation ?? start.elevation, this.width, this.height);
         return { ...eye, target: add(eye.target, this.cast!.gone()) };
     }
 
@@ -100,7 +101,8 @@ export class Seat {
 
     /** What is at a pixel stays there. */
     zoomAt(factor: number, x: number, y: number): void {
-        const size = this.cast ? reachOf(this.cast.sight) : 1, eye = this.goal, distance = clamp(eye.distance * factor, 0.01 * size, 60 * size);
+        const size = this.cast ? reachOf(this.cast.sight) : 1, eye = this.goal,
+            distance = clamp(eye.distance * factor, 0.01 * size, 60 * size);
         this.chosen = true;
         this.go({ ...eye, distance, target: this.aside(eye, x - this.width / 2, y - this.height / 2, eye.distance - distance) }, false);
     }
@@ -150,12 +152,14 @@ export class Seat {
     /** The ray through a pixel. */
     ray(x: number, y: number): Ray {
         const { back, right, up } = basisOf(this.eye), zoom = lens(this.width, this.height);
-        return { origin: positionOf(this.eye), direction: unit(add(scale(back, -1), add(scale(right, (x - this.width / 2) / zoom), scale(up, (this.height / 2 - y) / zoom)))) };
+        const aside = add(scale(right, (x - this.width / 2) / zoom), scale(up, (this.height / 2 - y) / zoom));
+        return { origin: positionOf(this.eye), direction: unit(sub(aside, back)) };
     }
 
     /** Pixels from the upper left corner, and how far before the eye. */
     project(p: Vec3): { x: number; y: number; deep: number } {
-        const { back, right, up } = basisOf(this.eye), d = sub(p, this.eye.target), deep = this.eye.distance - dot(d, back), s = lens(this.width, this.height) / deep;
+        const { back, right, up } = basisOf(this.eye), d = sub(p, this.eye.target), deep = this.eye.distance - dot(d, back),
+            s = lens(this.width, this.height) / deep;
         return { x: this.width / 2 + s * dot(d, right), y: this.height / 2 - s * dot(d, up), deep };
     }
 }

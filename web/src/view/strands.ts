@@ -16,10 +16,12 @@ export const ROPE_PIECES = 14;
 export function strandsOf(mechanism: Mechanism): Strand[] {
     const strands: Strand[] = [];
     mechanism.joints.forEach((joint, index) => {
-        if (joint?.type === "distance") strands.push({ kind: "rod", bodies: joint.bodies, anchors: joint.anchors, long: 0, joint: index });
-        if (joint?.type === "rope") strands.push({ kind: "rope", bodies: joint.bodies, anchors: joint.anchors, long: joint.length ?? 0, joint: index });
+        if (!joint) return;
+        const { type, bodies, anchors } = joint;
+        if (type === "distance") strands.push({ kind: "rod", bodies, anchors, long: 0, joint: index });
+        if (type === "rope") strands.push({ kind: "rope", bodies, anchors, long: joint.length ?? 0, joint: index });
     });
-    for (const spring of mechanism.springs) if (spring) strands.push({ kind: "spring", bodies: spring.bodies, anchors: spring.anchors, long: 0, joint: -1 });
+    for (const spring of mechanism.springs) if (spring) strands.push({ kind: "spring", ...spring, long: 0, joint: -1 });
     return strands;
 }
 

@@ -27,8 +27,10 @@ export class Trails {
     }
 
     private make(points: Vec3[]): Trail {
-        const flat = new Float32Array(points.flat()), geometries: [LineGeometry, LineGeometry] = [new LineGeometry().setPositions(flat), new LineGeometry().setPositions(flat)];
-        const trail = { points, count: points.length, past: new Line2(geometries[0], this.past), whole: new Line2(geometries[1], this.whole), geometries };
+        const flat = new Float32Array(points.flat()), line = (): LineGeometry => new LineGeometry().setPositions(flat);
+        const geometries: [LineGeometry, LineGeometry] = [line(), line()];
+        const trail = { points, count: points.length, past: new Line2(geometries[0], this.past),
+            whole: new Line2(geometries[1], this.whole), geometries };
         trail.past.frustumCulled = trail.whole.frustumCulled = false;
         this.group.add(trail.past, trail.whole);
         return trail;

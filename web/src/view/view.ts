@@ -5,7 +5,7 @@
 import { PCFShadowMap, PerspectiveCamera, Scene, Matrix4, Vector3, WebGLRenderer } from "three";
 import type { Frame, Mechanism, Vec3 } from "../protocol";
 import type { Held } from "./arrows";
-import { Cast, type Hit } from "./cast";
+import { Cast, type Hit, type Thing } from "./cast";
 import { type Theme, themes } from "./colors";
 import { basisOf, lens, positionOf, reachOf } from "./eye";
 import { forceText } from "./forces";
@@ -17,7 +17,7 @@ import { Outline } from "./outline";
 import { Seat } from "./seat";
 import { Trails } from "./trails";
 
-export type Thing = { kind: "body" | "joint"; index: number };
+export type { Thing };
 
 export interface ViewHooks {
     /** A pointer went down on a body (only where canGrab). */
@@ -74,8 +74,10 @@ export class View {
         canvas.addEventListener("webglcontextrestored", this.restored);
         this.hands = new Hands(canvas, {
             grab: (x, y) => this.grabAt(x, y), draw: (x, y) => this.drawTo(x, y), release: () => this.letGo(),
-            turn: (dx, dy) => this.orbit(-0.008 * dx, 0.008 * dy), pan: (dx, dy) => this.seat.pan(dx, dy), zoomAt: (factor, x, y) => this.seat.zoomAt(factor, x, y),
-            hover: (x, y) => this.hoverAt(x, y), leave: () => this.setHovered(null), click: (x, y, coarse) => hooks.pick(this.thingAt(x, y, coarse)), focus: (x, y) => this.focusAt(x, y),
+            turn: (dx, dy) => this.orbit(-0.008 * dx, 0.008 * dy), pan: (dx, dy) => this.seat.pan(dx, dy),
+            zoomAt: (factor, x, y) => this.seat.zoomAt(factor, x, y),
+            hover: (x, y) => this.hoverAt(x, y), leave: () => this.setHovered(null),
+            click: (x, y, coarse) => hooks.pick(this.thingAt(x, y, coarse)), focus: (x, y) => this.focusAt(x, y),
         });
         this.applyTheme();
         this.resize();
@@ -84,7 +86,8 @@ export class View {
     // ---- What is shown --------------------------------------------------------------------------
 
     setMechanism(mechanism: Mechanism, first: Frame, sample: Frame[] = []): void {
-        const before = this.cast?.mechanism, again = before !== undefined && before.origin === mechanism.origin && before.scene === mechanism.scene && before.bodies.length === mechanism.bodies.length;
+        const before = this.cast?.mechanism, again = before !== undefined && before.origin === mechanism.origin
+            && before.scene === mechanism.scene && before.bodies.length === mechanism.bodies.length;
         this.letGo();
         this.clearCast();
         this.cast = new Cast(mechanism, first, sample, this.theme);
@@ -159,9 +162,10 @@ export class View {
 
     private setOutline(): void {
         if (!this.cast) return;
-        const things: [Thing | null, Vec3][] = [[this.selected, this.theme.accent], [same(this.hovered, this.selected) ? null : this.hovered, this.theme.hover]];
-        const pieces = things.flatMap(([thing, color]) => thing ? this.cast!.piecesOf(thing.kind, thing.index).map((piece) => ({ piece, color })) : []);
-        this.outline.set(pieces.map(({ piece }) => piece), pieces.map(({ color }) => color), this.cast.layout.solids, this.cast.fine);
+        const things: [Thing | null, Vec3][] = [[this.selected, this.theme.accent],
+            [same(this.hovered, this.selected) ? null : this.hovered, this.theme.hover]];
+        const outlined = things.flatMap(([thing, color]) => thing ? this.cast!.piecesOf(thing).map((piece) => ({ ...piece, color })) : []);
+        this.outline.set(outlined, this.cast.layout.solids, this.cast.fine);
         this.outline.ride(this.cast.frames);
     }
 
@@ -176,7 +180,7 @@ export class View {
     zoom(factor: number): void { this.seat.zoomAt(factor, this.seat.width / 2, this.seat.height / 2); }
 
     private focusAt(x: number, y: number): void {
-        const thing = this.thingAt(x, y, false), sight = thing && this.cast?.around(thing.kind, thing.index);
+        const thing = this.thingAt(x, y, false), sight = thing && this.cast?.around(thing);
         if (sight) this.seat.focus(sight); else this.fit();
     }
 
@@ -250,7 +254,8 @@ export class View {
     }
 
     resize(): void {
-        const width = Math.max(1, this.canvas.clientWidth), height = Math.max(1, this.canvas.clientHeight), ratio = Math.min(2, devicePixelRatio || 1);
+        const width = Math.max(1, this.canvas.clientWidth), height = Math.max(1, this.canvas.clientHeight),
+            ratio = Math.min(2, devicePixelRatio || 1);
         if (width === this.seat.width && height === this.seat.height && ratio === this.renderer.getPixelRatio()) return;
         this.setSize(width, height, ratio);
         if (this.cast) this.render(); // a new size empties the canvas
@@ -270,17 +275,18 @@ export class View {
         cast.pose(frame, this.next, this.mix);
         this.outline.ride(cast.frames);
         this.seat.keepUp(this.hands.busy);
-        this.heldNow = cast.draw(frame, { forces: this.shown.has("forces"), contacts: this.shown.has("contacts"), error: this.shown.has("error") }, this.theme);
+        this.heldNow = cast.draw(frame, { forces: this.shown.has("forces"), contacts: this.shown.has("contacts"),
+            error: this.shown.has("error") }, this.theme);
         const paint = this.shown.has("error") ? "error" : this.shown.has("active") ? "active" : "own";
         if (paint !== "own" || !this.painted) cast.paint(frame, paint, this.theme);
         this.posed = this.painted = true;
-        if (!this.light.shadows) return;
-        const { middle, radius } = cast.extent();
+        const { middle, radius } = cast.settle();
         this.light.aim(middle, radius);
     }
 
     private drawScene(): void {
-        const { lensCamera: camera } = this, { eye, width, height } = this.seat, { back, right, up } = basisOf(eye), reach = reachOf(this.cast!.sight);
+        const { lensCamera: camera } = this, { eye, width, height } = this.seat, { back, right, up } = basisOf(eye),
+            reach = reachOf(this.cast!.sight);
         camera.fov = 2 * Math.atan(height / 2 / lens(width, height)) * 180 / Math.PI;
         camera.aspect = width / height;
         camera.near = 0.01 * eye.distance;
@@ -298,14 +304,15 @@ export class View {
         const cast = this.cast!, labels: Label[] = [];
         const put = (text: string, at: Vec3 | null, tone: Label["tone"]): void => {
             const p = at && this.seat.project(at);
-            if (p && p.deep > 0 && p.x > -40 && p.y > 0 && p.x < this.seat.width && p.y < this.seat.height) labels.push({ text, x: p.x + 9, y: p.y - 20, tone });
+            const inside = p && p.deep > 0 && p.x > -40 && p.y > 0 && p.x < this.seat.width && p.y < this.seat.height;
+            if (inside) labels.push({ text, x: p.x + 9, y: p.y - 20, tone });
         };
         for (const { point, force } of this.heldNow) if (force > 0) put(forceText(force), point, "force");
         const { selected } = this;
-        if (selected) put((selected.kind === "body" ? cast.mechanism.bodies : cast.mechanism.joints)[selected.index]?.name ?? "", selected.kind === "body" ? cast.bodyPlace(selected.index) : cast.jointPlace(selected.index), "selected");
+        if (selected) put(cast.nameOf(selected), cast.placeOf(selected), "selected");
         if (this.shown.has("names")) for (const body of cast.nearest(positionOf(this.seat.eye), 300)) {
             put(cast.mechanism.bodies[body].name, cast.bodyPlace(body), "body");
-            if (this.shown.has("joints")) for (const joint of cast.jointsTo(body)) put(cast.mechanism.joints[joint]!.name, cast.jointPlace(joint), "joint");
+            for (const joint of this.shown.has("joints") ? cast.jointsTo(body) : []) put(cast.mechanism.joints[joint]!.name, cast.jointPlace(joint), "joint");
         }
         return labels;
     }
@@ -322,9 +329,12 @@ export class View {
         let picture: Promise<Blob>; // a copy is taken at once: the canvas can go on
         try {
             const gl = this.renderer.getContext();
-            if (gl.drawingBufferWidth !== width || gl.drawingBufferHeight !== height) throw new Error(`There is no memory for a picture of ${width} x ${height} pixels.`);
+            const made = gl.drawingBufferWidth === width && gl.drawingBufferHeight === height;
+            if (!made) throw new Error(`There is no memory for a picture of ${width} x ${height} pixels.`);
             this.drawScene();
-            picture = new Promise((done, fail) => this.canvas.toBlob((blob) => blob ? done(blob) : fail(new Error("The picture could not be made.")), "image/png"));
+            picture = new Promise((done, fail) => this.canvas.toBlob((blob) => {
+                if (blob) done(blob); else fail(new Error("The picture could not be made."));
+            }, "image/png"));
         } finally {
             this.setSize(wide, high, ratio);
             this.seat.eye = eye;
