@@ -363,11 +363,6 @@ static void print_summary(const tng_stage* stage)
 
 static bool make_page(tng_text* page)
 {
-    if (!tnc_page_head[0]) {
-        tnc_complain("this program was built without its viewer; build it where node and npm are, "
-                     "with -DTENON_PAGE=ON");
-        return false;
-    }
     for (int i = 0; tnc_page_head[i]; ++i) tng_put(page, "%s", tnc_page_head[i]);
     tng_put(page, "{\"source\": \"live\"}");
     for (int i = 0; tnc_page_tail[i]; ++i) tng_put(page, "%s", tnc_page_tail[i]);
@@ -410,6 +405,11 @@ int tnc_view(const tnc_options* options)
     view v   = {.asleep_since = tnc_clock(NULL)};
     v.asleep = v.asleep_since; // its clock begins at 0
     for (int i = 0; i < HANDLES; ++i) v.owner[i] = NOBODY;
+    if (!tnc_page_head[0]) {
+        tnc_complain("this program was built without its viewer; build it where node and npm are, "
+                     "with -DTENON_PAGE=ON");
+        return TNC_WRONG;
+    }
     int code = tnc_job_load(&v.job, options);
     if (code == TNC_DONE) code = open_stage(&v, options->paused);
     if (code == TNC_DONE && !make_page(&v.page)) code = TNC_STOPPED;
