@@ -400,12 +400,12 @@ def paused_means_at_rest():
 def nobody_watches_nothing_moves():
     with Server() as server:
         with server.page() as page:
-            page.say("speed 100")
+            page.say("speed 10")
             page.message("settings")
             left = page.until(lambda m: m.time > 1).time
-        time.sleep(0.5)
+        time.sleep(3)
         with server.page() as page:
-            assert page.moment().time < left + 20
+            assert page.moment().time < left + 8
 
 
 @test
@@ -524,16 +524,13 @@ def two_pages_see_one_simulation():
         two.say("nonsense")
         assert two.message("notice")["level"] == "error"
         one.say("play")
-        for page in (one, two):
-            page.until(lambda m: m.playing)
+        two.until(lambda m: m.playing)
         steps = []
-        while True:  # what was wrong in one page is not told in the other
-            opcode, payload = one.frame()
+        while len(steps) < 20:
+            opcode, payload = one.frame()  # what was wrong in one page is not told in the other
             assert opcode != TEXT or json.loads(payload)["type"] != "notice", payload
             if opcode == BINARY:
                 steps.append(Moment(payload).step)
-            if len(steps) > 20:
-                break
         assert steps == sorted(steps)
 
 
