@@ -11,7 +11,7 @@ static void build(tn_scene* scene, const double* values)
     const tns_surface surface = {values[2], 0};
     const double      mass    = 8 * 700 * half.x * half.y * half.z;
     tn_vec3           at      = {0, 0, half.z};
-    tns_setup_contact(scene, "domino", 4);
+    tns_setup_impulse(scene, "domino", 4);
     tn_settings settings = tn_scene_settings(scene);
     settings.h           = 1.0 / 240;
     tn_scene_set_settings(scene, &settings);

@@ -109,7 +109,7 @@ void tns_setup_stiff(tn_scene* scene, const char* name, double duration)
     set_frames(scene, name, TN_METHOD_IMPLICIT, duration);
 }
 
-void tns_setup_contact(tn_scene* scene, const char* name, double duration)
+void tns_setup_impulse(tn_scene* scene, const char* name, double duration)
 {
     set_frames(scene, name, TN_METHOD_IMPULSE, duration);
 }

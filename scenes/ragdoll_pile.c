@@ -29,7 +29,7 @@ static tn_vec3 center(int i)
 static void build(tn_scene* scene, const double* values)
 {
     const tns_surface surface = {values[1], 0};
-    tns_setup_contact(scene, "ragdoll_pile", 8);
+    tns_setup_impulse(scene, "ragdoll_pile", 8);
     tn_scene_set_ground(scene, surface.friction, 0);
     for (int i = 0; i < (int)values[0]; ++i) {
         const tns_text       prefix = tns_name("p%d_", i + 1);
