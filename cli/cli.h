@@ -22,6 +22,7 @@ int tnc_plot(const tnc_options* options);
 int tnc_accel(const tnc_options* options);
 int tnc_check(const tnc_options* options);
 int tnc_view(const tnc_options* options);
+int tnc_render(const tnc_options* options);
 int tnc_scene(const tnc_options* options);
 int tnc_bench(const tnc_options* options);
 

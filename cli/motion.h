@@ -4,6 +4,7 @@
 
 #include "cli.h"
 
+#include "shots.h"
 #include "stage/stage.h"
 
 enum { TNC_TIMES_ROOM = 1 << 15 };
@@ -129,13 +130,17 @@ typedef struct tnc_progress {
 
 tnc_progress tnc_progress_begin(bool quiet);
 void         tnc_progress_show(tnc_progress* progress, const tnc_motion* motion);
-void         tnc_progress_end(tnc_progress* progress);
+/// The same for things that are made one after the other: "12 of 300 pictures".
+void tnc_progress_count(tnc_progress* progress, int done, int count, const char* things);
+void tnc_progress_end(tnc_progress* progress);
 
 // ---- The page ------------------------------------------------------------------------------------
 
 /// Frames of the motion, few enough for one page.
 typedef struct tnc_page {
     tnc_out      out;
+    tnc_shots*   shots;     ///< that the page makes by itself, and sends away; NULL: it plays
+    bool         around;    ///< frames around their moments are kept
     int          parts;     ///< that frames have
     long long    stride;    ///< steps from frame to frame
     long long    last_step; ///< of the newest frame
@@ -147,6 +152,9 @@ typedef struct tnc_page {
 /// Opens the file. False: already complained.
 bool tnc_page_open(tnc_page* page, const char* path, const tnc_job* job, long long steps,
                    long long every);
+/// The same for a page that makes pictures: it has frames around every one of them, too. The file is closed with the page.
+bool tnc_page_open_shots(tnc_page* page, FILE* file, const tnc_job* job, long long steps,
+                         tnc_shots* shots);
 /// After a step, or at the start. Keeps what falls on its stride.
 void tnc_page_add(tnc_page* page, const tnc_job* job, const tnc_motion* motion);
 /// Adds the last state, writes and closes. False: already complained.

@@ -35,6 +35,21 @@ typedef struct option {
 
 static const option option_list[] = {
     {"--out", "FILE", TNC_WRITES, OPTION_TEXT, AT(out), "the file to write; its ending says what"},
+    {"--size", "WxH", TNC_SHOOTS, OPTION_TEXT, AT(picture.size),
+     "of a picture [px] (default 640x480)"},
+    {"--at", "T,T", TNC_SHOOTS, OPTION_TEXT, AT(picture.at),
+     "moments of still pictures [s] (default: the end); several stand side by side"},
+    {"--fps", "N", TNC_SHOOTS, OPTION_TEXT, AT(picture.fps),
+     "pictures a second of a film (default 30)"},
+    {"--speed", "X", TNC_SHOOTS, OPTION_TEXT, AT(picture.speed),
+     "simulated seconds a second of a film (default 1; 0.1 is slow motion)"},
+    {"--from", "A,E", TNC_SHOOTS, OPTION_TEXT, AT(picture.from),
+     "where the camera stands: azimuth and elevation [rad]"},
+    {"--trail", "JOINT,JOINT", TNC_SHOOTS, OPTION_TEXT, AT(picture.trail),
+     "joints whose path is drawn"},
+    {"--overlays", "WHAT,WHAT", TNC_SHOOTS, OPTION_TEXT, AT(picture.overlays),
+     "error | forces | contacts | active: drawn on top"},
+    {"--theme", "T", TNC_SHOOTS, OPTION_TEXT, AT(picture.theme), "light (default) | dark"},
     {"--method", "M", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("method"),
      "multiplier | implicit | impulse | adaptive | auto (default: what the scene says, else auto)"},
     {"--h", "S", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("h"), "step [s]"},
@@ -138,6 +153,17 @@ static const tnc_command command_list[] = {
      "    tenon plot crane.json --of energy,force:hook,height:load --out crane.svg\n"
      "    tenon run @robot --report robot.json --series && tenon plot robot.json --out robot.svg\n",
      tnc_plot},
+    {"render", "SCENE", TNC_HAS_MECHANISM | TNC_SIMULATES | TNC_WRITES | TNC_SHOOTS,
+     "simulate, and make a picture or a film of it",
+     "The ending of FILE says what is made: .png a picture, or several side by side; .mp4 or .gif a\n"
+     "film. A headless Chromium draws (chromium, chromium-browser, google-chrome, or what CHROMIUM in\n"
+     "the environment names), ffmpeg makes films: both have to be there.\n"
+     "\n"
+     "    tenon render @robot --out robot.mp4\n"
+     "    tenon render @strandbeest --out walk.gif --size 320x240 --fps 20 --speed 0.5\n"
+     "    tenon render @bricard --out bricard.png --at 0,0.4,0.8,1.2 --size 240x240\n"
+     "    tenon render @peaucellier --out line.png --from -1.57,0.1 --trail tip --theme dark\n",
+     tnc_render},
     {"accel", "SCENE", TNC_HAS_MECHANISM | TNC_REPORTS,
      "one evaluation at the start: exact accelerations and joint reactions",
      "Prints, as JSON, the acceleration of every body (of its frame's origin, world axes) and for\n"
@@ -401,10 +427,11 @@ static void print_program_help(void)
         snprintf(left, sizeof left, "%s %s", command_list[i].name, command_list[i].argument);
         printf("    tenon %-14s %s\n", left, command_list[i].line);
     }
-    printf("    tenon help COMMAND   how to use it, with examples\n"
-           "    tenon --version\n"
-           "\nSCENE is a path, '-' for standard input, or a built-in scene such as @chain:n=1000.\n"
-           "\nOptions of run; view, accel and check take those that make sense for them:\n");
+    printf(
+        "    tenon help COMMAND   how to use it, with examples\n"
+        "    tenon --version\n"
+        "\nSCENE is a path, '-' for standard input, or a built-in scene such as @chain:n=1000.\n"
+        "\nOptions of run; view, render, accel and check take those that make sense for them:\n");
     print_options(&command_list[0]);
     printf(
         "\nExit codes: 0 done; 1 the simulation could not go on; 2 the command line or the input\n"

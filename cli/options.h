@@ -13,6 +13,18 @@ typedef struct tnc_setting {
     const char* value;
 } tnc_setting;
 
+/// What pictures are asked for, as typed; NULL: not given.
+typedef struct tnc_picture_words {
+    const char* size;
+    const char* at;
+    const char* fps;
+    const char* speed;
+    const char* from;
+    const char* trail;
+    const char* overlays;
+    const char* theme;
+} tnc_picture_words;
+
 typedef struct tnc_command tnc_command;
 
 typedef struct tnc_options {
@@ -27,9 +39,10 @@ typedef struct tnc_options {
     const char*        out;
     const char*        of; ///< what to plot
     const char*        csv;
-    const char*        mocap;         ///< a recorded motion
-    const char*        mocap_scale;   ///< as typed
-    const char*        mocap_up;      ///< likewise
+    const char*        mocap;       ///< a recorded motion
+    const char*        mocap_scale; ///< as typed
+    const char*        mocap_up;    ///< likewise
+    tnc_picture_words  picture;
     long long          every;         ///< default 0: the command chooses
     long long          threads;       ///< default 1; 0 was typed: as many as processors
     long long          seed;          ///< default 0
@@ -50,7 +63,8 @@ enum {
     TNC_MEASURES      = 1 << 6, ///< benchmarks
     TNC_SERVES        = 1 << 7, ///< a page, while it runs
     TNC_WRITES        = 1 << 8, ///< one file, which it is all about
-    TNC_DRAWS         = 1 << 9  ///< a picture
+    TNC_DRAWS         = 1 << 9, ///< measures over the time
+    TNC_SHOOTS        = 1 << 10 ///< pictures and films
 };
 
 struct tnc_command {

@@ -4,13 +4,17 @@
 // Frames are thinned to a number and to a size that a browser takes well, and then, where the mechanism is large, leave out
 // forces, coordinates and joint errors, in this order. Joint errors of the whole mechanism are not thinned but their largest
 // since the frame before is kept. The page tells what was left out.
+//
+// A page that makes pictures has only the parts that they show, and besides frames by the stride the steps right before and
+// after each of its moments, so that what it interpolates lies within one step. Of very large mechanisms it has fewer.
 #include "motion.h"
 #include "viewer_page.h"
 
 #include <stdlib.h>
 
 enum { FRAMES_MAX = 1500, FRAMES_WANTED = 400, HEAD_BYTES = 112 };
-static const double bytes_max = 16e6; // a third more in base 64
+static const double bytes_max       = 16e6;  // a third more in base 64
+static const double shots_bytes_max = 128e6; // likewise: it goes no further than the next program
 
 static long long ceil_div(long long a, long long b)
 {
@@ -41,21 +45,49 @@ static int choose_parts(const tnc_job* job)
     return parts;
 }
 
+static bool has_viewer(const char* who)
+{
+    if (!tnc_page_head[0])
+        tnc_complain("%s: this program was built without its viewer; build it where node and npm "
+                     "are, with -DTENON_PAGE=ON",
+                     who);
+    return tnc_page_head[0] != NULL;
+}
+
+// Steps from frame to frame, so that there are no more frames than `most`, and some.
+static long long choose_stride(long long steps, long long every, double most)
+{
+    const long long kept = ceil_div(steps, every), room = most < 2 ? 2 : (long long)most;
+    return every * (kept > 0 ? ceil_div(kept, room) : 1);
+}
+
+static double frames_max(double bytes, const tnc_job* job, int parts)
+{
+    const double most = bytes / frame_bytes(job->model, parts);
+    return most < FRAMES_MAX ? most : FRAMES_MAX;
+}
+
 bool tnc_page_open(tnc_page* page, const char* path, const tnc_job* job, long long steps,
                    long long every)
 {
     *page = (tnc_page){.parts = choose_parts(job), .last_step = -1};
-    if (!tnc_page_head[0]) {
-        tnc_complain(
-            "--html: this program was built without its viewer; build it where node and npm "
-            "are, with -DTENON_PAGE=ON");
-        return false;
-    }
-    double most          = bytes_max / frame_bytes(job->model, page->parts);
-    most                 = most > FRAMES_MAX ? FRAMES_MAX : most < 2 ? 2 : most;
-    const long long kept = ceil_div(steps, every);
-    page->stride         = every * (kept > 0 ? ceil_div(kept, (long long)most) : 1);
+    if (!has_viewer("--html")) return false;
+    page->stride = choose_stride(steps, every, frames_max(bytes_max, job, page->parts));
     return tnc_out_open(&page->out, path);
+}
+
+bool tnc_page_open_shots(tnc_page* page, FILE* file, const tnc_job* job, long long steps,
+                         tnc_shots* shots)
+{
+    *page = (tnc_page){.parts = shots->parts, .last_step = -1, .shots = shots};
+    if (!has_viewer("tenon render")) return false;
+    if (tn_stepper_method(job->stepper) != TN_METHOD_ADAPTIVE) page->parts &= ~TNG_ACTIVE;
+    const double bytes = frame_bytes(job->model, page->parts), most = shots_bytes_max / bytes;
+    page->around = 2.0 * shots->count <= 0.5 * most;
+    page->stride = choose_stride(
+        steps, 1, page->around ? frames_max(0.5 * shots_bytes_max, job, page->parts) : most);
+    page->out = (tnc_out){.file = file, .path = "the page"};
+    return true;
 }
 
 void tnc_page_free(tnc_page* page)
@@ -95,7 +127,8 @@ void tnc_page_add(tnc_page* page, const tnc_job* job, const tnc_motion* m)
     if (m->error_now > page->now.joint_error) page->now.joint_error = m->error_now;
     if (m->velocity_error_now > page->now.velocity_error)
         page->now.velocity_error = m->velocity_error_now;
-    if (m->done % page->stride == 0) keep(page, job, m);
+    const bool near = page->around && tnc_shots_near(page->shots, tnc_motion_time(m), m->h);
+    if (near || m->done % page->stride == 0) keep(page, job, m);
 }
 
 // ---- The data of the page ------------------------------------------------------------------------
@@ -153,6 +186,11 @@ static bool put_data(tnc_page* page, const tnc_job* job, const tnc_motion* m)
     tng_put(&text, "{\"source\":\"tape\"");
     put_stopped(&text, job, m);
     put_note(&text, page, job);
+    if (page->shots) {
+        tnc_shots_trim(page->shots, tnc_motion_time(m));
+        tng_put(&text, ",\n\"render\":");
+        tnc_put_shots(&text, page->shots);
+    }
     tng_put(&text, ",\n\"mechanism\":");
     tng_put_mechanism(&text, &cast, 1, false);
     tng_put(&text, ",\n\"frames\":\"");

@@ -28,26 +28,44 @@ tnc_progress tnc_progress_begin(bool quiet)
         .shown = !quiet && isatty(STDERR_FILENO), .begun = now, .next = now + progress_period};
 }
 
-void tnc_progress_show(tnc_progress* progress, const tnc_motion* motion)
+// Whether it is time to draw again.
+static bool is_due(tnc_progress* progress, double now)
 {
-    if (!progress->shown) return;
-    const double now = tnc_clock(NULL);
-    if (now < progress->next) return;
+    if (!progress->shown || now < progress->next) return false;
     progress->next = now + progress_period;
+    return true;
+}
 
-    char         text[120], bar[256];
-    const double time = tnc_motion_time(motion);
-    snprintf(text, sizeof text, "  %.3g of %.3g s  %.3g x real time  joint error %.1e", time,
-             (double)motion->steps * motion->h, time / (now - progress->begun), motion->error_max);
+static void draw(double share, const char* text)
+{
+    char      bar[256];
     const int width = terminal_width() - 1;
     int       room  = width - (int)strlen(text) - 2;
     if (room < 5) room = 0;
-    const int full = (int)((double)room * (double)motion->done / (double)motion->steps);
+    const int full = (int)(room * share);
     for (int i = 0; i < room; ++i) bar[i] = i < full ? '#' : ' ';
     bar[room] = '\0';
     if (room > 0) fprintf(stderr, "\r[%s]%s\033[K", bar, text);
     else fprintf(stderr, "\r%.*s\033[K", width, text + 2);
     fflush(stderr);
+}
+
+void tnc_progress_show(tnc_progress* progress, const tnc_motion* motion)
+{
+    const double now = tnc_clock(NULL), time = tnc_motion_time(motion);
+    char         text[120];
+    if (!is_due(progress, now)) return;
+    snprintf(text, sizeof text, "  %.3g of %.3g s  %.3g x real time  joint error %.1e", time,
+             (double)motion->steps * motion->h, time / (now - progress->begun), motion->error_max);
+    draw((double)motion->done / (double)motion->steps, text);
+}
+
+void tnc_progress_count(tnc_progress* progress, int done, int count, const char* things)
+{
+    char text[120];
+    if (!is_due(progress, tnc_clock(NULL))) return;
+    snprintf(text, sizeof text, "  %d of %d %s", done, count, things);
+    draw((double)done / count, text);
 }
 
 void tnc_progress_end(tnc_progress* progress)
