@@ -39,7 +39,8 @@ typedef struct render {
     tnc_server*  server;
     int          client; ///< the page, or NOBODY
     double       heard;  ///< when it was heard of last [s]
-    int          taken;  ///< pictures
+    int          taken;  ///< pictures; a strip is one
+    int          made;   ///< likewise, but for those of a strip
     bool         done, failed;
     tnc_progress progress;
     double       begun;
@@ -284,6 +285,7 @@ static void take_picture(render* r, const char* bytes, size_t length)
         fail_writing(r, errno);
     } else {
         ++r->taken;
+        r->made += is_film(r);
     }
 }
 
@@ -300,6 +302,7 @@ static void on_message(void* user, int client, const char* bytes, size_t length,
     if (client != r->client || r->done || r->failed) return;
     if (binary) take_picture(r, bytes, length);
     else if (length == 4 && memcmp(bytes, "done", 4) == 0) r->done = true;
+    else if (length == 4 && memcmp(bytes, "next", 4) == 0) ++r->made;
     else if (length > 6 && memcmp(bytes, "error:", 6) == 0)
         fail(r, "the page could not make the pictures:%.*s", length < 300 ? (int)length - 6 : 300,
              bytes + 6);
@@ -310,7 +313,7 @@ static void on_gone(void* user, int client)
 {
     render* r = user;
     if (client == r->client && !r->done)
-        fail(r, "'%s' went away after %d of %d pictures", r->browser, r->taken, r->shots.count);
+        fail(r, "'%s' went away after %d of %d pictures", r->browser, r->made, r->shots.count);
 }
 
 static bool open_server(render* r)
@@ -339,11 +342,11 @@ static void take_pictures(render* r)
             fail_program(r, "browser.log", r->browser, r->painter.code);
         else if (tnc_clock(NULL) - r->heard > patience)
             fail(r, "'%s' said nothing for %g s, after %d of %d pictures", r->browser, patience,
-                 r->taken, r->shots.count);
-        else tnc_progress_count(&r->progress, r->taken, r->shots.count, "pictures");
+                 r->made, r->shots.count);
+        else tnc_progress_count(&r->progress, r->made, r->shots.count, "pictures");
     }
     if (!r->failed && r->taken != (is_film(r) ? r->shots.count : 1))
-        fail(r, "'%s' made %d of %d pictures", r->browser, r->taken, r->shots.count);
+        fail(r, "'%s' made %d of %d pictures", r->browser, r->made, r->shots.count);
 }
 
 static void finish_film(render* r)

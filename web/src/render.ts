@@ -1,5 +1,5 @@
 // render: pictures for the program that opened this page: each moment asked for, of an exact size, as PNG over a WebSocket.
-// It ends with `done`, or with `error: ...`. <html data-render> tells how many are made.
+// Each picture of a strip is told by `next`. It ends with `done`, or with `error: ...`. <html data-render> tells how many are made.
 import { byId } from "./dom";
 import { History } from "./history";
 import { isOverlay, OVERLAYS } from "./overlays";
@@ -48,7 +48,9 @@ class Camera {
 
     constructor(private readonly data: TapeData, private readonly order: RenderOrder) {
         const nothing = (): void => {};
-        this.view = new View(byId<HTMLCanvasElement>("view"), byId("labels"), { grab: nothing, move: nothing, release: nothing, pick: nothing });
+        const canvas = byId<HTMLCanvasElement>("view");
+        canvas.style.cssText = `position: fixed; width: ${order.width}px; height: ${order.height}px`; // whatever the window is
+        this.view = new View(canvas, byId("labels"), { grab: nothing, move: nothing, release: nothing, pick: nothing });
         const frames = decodeFrames(bytesOfBase64(data.frames));
         if (!frames.length) throw new Error("the recording has no frames");
         for (const frame of frames) this.history.push(frame);
@@ -96,6 +98,7 @@ async function work(socket: WebSocket, data: TapeData, order: RenderOrder): Prom
     for (const [i, time] of order.times.entries()) {
         const picture = await camera.shoot(time);
         if (order.strip) pictures.push(picture); else await send(socket, picture);
+        if (order.strip) socket.send("next"); // it is still at work
         progress(`${i + 1} of ${order.times.length}`);
     }
     if (order.strip) await send(socket, await sideBySide(pictures, order.width, order.height));

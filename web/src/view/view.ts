@@ -325,7 +325,8 @@ export class View {
         this.prepare(this.cast, this.frame);
         this.seat.arrive();
         const { width: wide, height: high, eye } = this.seat, ratio = this.renderer.getPixelRatio();
-        this.setSize(width, height, 1);
+        const other = width !== wide || height !== high || ratio !== 1;
+        if (other) this.setSize(width, height, 1);
         let picture: Promise<Blob>; // a copy is taken at once: the canvas can go on
         try {
             const gl = this.renderer.getContext();
@@ -336,9 +337,11 @@ export class View {
                 if (blob) done(blob); else fail(new Error("The picture could not be made."));
             }, "image/png"));
         } finally {
-            this.setSize(wide, high, ratio);
-            this.seat.eye = eye;
-            this.render();
+            if (other) {
+                this.setSize(wide, high, ratio);
+                this.seat.eye = eye;
+                this.render();
+            }
         }
         return picture;
     }
