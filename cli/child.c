@@ -121,8 +121,11 @@ bool tnc_is_root(void)
 
 bool tnc_folder_make(char path[TNC_PATH_ROOM])
 {
+    enum {
+        PARENT_MAX = 48
+    }; // a browser has sockets there, whose names have room for 107 bytes in all
     const char* parent = getenv("TMPDIR");
-    if (!parent || !parent[0]) parent = "/tmp";
+    if (!parent || !parent[0] || strlen(parent) > PARENT_MAX) parent = "/tmp";
     if (snprintf(path, TNC_PATH_ROOM, "%s/tenon-XXXXXX", parent) < TNC_PATH_ROOM && mkdtemp(path))
         return true;
     tnc_complain("cannot make a folder in '%s': %s", parent, strerror(errno));

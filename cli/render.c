@@ -152,13 +152,13 @@ static const char* in_folder(const render* r, const char* name, char path[TNC_PA
     return length < TNC_PATH_ROOM ? path : "/dev/null";
 }
 
-// The last line that a program has said and that is not empty, with ": " before it.
+// The line of a program's that tells most: the first that is fatal, or the last that is not empty; ": " stands before it.
 static void last_words(const render* r, const char* log, char text[200])
 {
     char  path[TNC_PATH_ROOM], line[198];
     FILE* file = fopen(in_folder(r, log, path), "rb");
     text[0]    = '\0';
-    while (file && fgets(line, sizeof line, file)) {
+    while (file && !strstr(text, "FATAL") && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\r\n")] = '\0';
         if (line[0]) snprintf(text, 200, ": %s", line);
     }
