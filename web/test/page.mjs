@@ -210,10 +210,12 @@ function pngSize(bytes) {
     assert.equal(bytes.subarray(1, 4).toString(), "PNG");
     return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
 }
+let nexts = 0; // pictures of a strip, as they were told
 async function render(open, order) {
+    nexts = 0;
     const got = [];
     const server = await serve(withData({ ...makeTape({ frames: 50 }), render: { width: 64, height: 48, times: [0, 0.3, 0.6], strip: false, from: null, overlays: [], theme: "light", trails: ["pin3"], ...order } }),
-        (client, path) => { if (path === "/render") client.onmessage = (message) => got.push(message); });
+        (client, path) => { if (path === "/render") client.onmessage = (message) => message === "next" ? ++nexts : got.push(message); });
     const p = await open(server.url);
     await until("it is done", () => typeof got.at(-1) === "string");
     assert.equal(await p.evaluate(() => document.documentElement.dataset.render), got.at(-1));
@@ -230,6 +232,7 @@ test("pictures are made in order and of their size", async (open) => {
 
 test("a strip is one picture, and what cannot be made is an error", async (open) => {
     const got = await render(open, { strip: true });
+    assert.equal(nexts, 3);
     assert.deepEqual([got.length, got[1], pngSize(got[0])], [2, "done", [192, 48]]);
     const apart = (await render(open, {})).slice(0, 3), p = await open("about:blank");
     const same = await p.evaluate(async ([strip, ...pictures]) => {
