@@ -353,13 +353,14 @@ def a_browser_that_fails_is_told():
 
 @test
 def a_full_disk_is_told():
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    def limit(bytes_):
+        return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, bytes_))
 
+    films = [("a.gif", "320x200", 4096)] if shutil.which("ffmpeg") else []
     with Room() as room:  # SIGXFSZ is ignored here, and so there: a write beyond fails
-        for out in ["a.png"] + (["a.gif"] if shutil.which("ffmpeg") else []):
-            room.refuse("--duration", "0.2", "--out", out, "--size", "320x200", says=[out, "File too large"],
-                        preexec_fn=limit, restore_signals=False, env={"SEEN": "/dev/null"})
+        for out, size, most in [("a.png", "320x200", 4096), ("a.png", "20x20", 512), *films]:  # the small one when it is closed
+            room.refuse("--duration", "0.2", "--out", out, "--size", size, says=[out, "File too large"],
+                        preexec_fn=limit(most), restore_signals=False, env={"SEEN": "/dev/null"})
 
 
 @test
