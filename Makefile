@@ -1,13 +1,14 @@
 # The short way in. Everything here is a line or two; the work is done by CMake and by scripts/.
 PREFIX ?= /usr/local
 
-.PHONY: help build demo test bench install format check-format clean
+.PHONY: help build demo playground test bench install format check-format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make build          the library and the program, in build/release'
 	@echo 'make demo           build, simulate a robot, write a page that plays it'
-	@echo 'make test           the whole test suite (about a quarter of an hour)'
+	@echo 'make playground     build/playground.html: mechanisms to change and watch, all of it in one page'
+	@echo 'make test           the whole test suite (about 25 minutes)'
 	@echo 'make bench          the benchmark suite'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR when given'
 	@echo 'make format         format the C files          make check-format   only look'
@@ -19,6 +20,11 @@ build:
 
 demo: build
 	@scripts/demo
+
+playground:
+	@scripts/setup playground
+	@scripts/playground
+	@echo 'open file://$(CURDIR)/build/playground.html in any browser; it needs no network'
 
 test:
 	@scripts/setup test

@@ -4,14 +4,13 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
 import { makePage, makePlayground, SLOT } from "../build.mjs";
 import { FakeStage } from "./fake_stage.mjs";
+import { runTests, test, text, time, until } from "./harness.mjs";
 import { makeTape } from "./sample.mjs";
 import { serve } from "./server.mjs";
 
-const folder = mkdtempSync(join(tmpdir(), "tenon-page-")), page = await makePage(), tests = [];
-const test = (name, body) => { if (!process.argv[2] || name.includes(process.argv[2])) tests.push({ name, body }); };
+const folder = mkdtempSync(join(tmpdir(), "tenon-page-")), page = await makePage();
 const withData = (data) => page.replace(SLOT, () => JSON.stringify(data));
 let files = 0;
 function fileOf(text) {
@@ -19,15 +18,6 @@ function fileOf(text) {
     writeFileSync(path, text);
     return `file://${path}`;
 }
-async function until(what, check) { // no time is promised, so none is measured
-    for (let i = 0; i < 400; ++i) {
-        if (await check()) return;
-        await new Promise((done) => setTimeout(done, 25));
-    }
-    assert.fail(`never: ${what}`);
-}
-const text = (p, selector) => p.textContent(selector);
-const time = async (p) => parseFloat(await text(p, ".clock"));
 
 /** A page at a live stage; `stage` is the newest connection's. */
 async function live(open, options = {}) {
@@ -53,7 +43,7 @@ test("a page without data says what it is", async (open) => {
 test("a page with broken data says so", async (open) => {
     const p = await open(fileOf(page.replace(SLOT, () => `{"source": "tape", `)));
     assert.match(await text(p, "#welcome"), /cannot be shown/);
-});
+}, /JSON/);
 
 test("a recording plays, stops, steps and jumps by keys", async (open) => {
     const p = await open(fileOf(withData(makeTape())));
@@ -338,30 +328,6 @@ test("help opens and closes by keys, the theme is remembered", async (open) => {
     await server.close();
 });
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--no-first-run", "--disable-quic",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"] });
-let passed = 0, failed = 0;
-for (const { name, body } of tests) {
-    const errors = [], contexts = [];
-    const open = async (url, viewport = { width: 1280, height: 800 }) => {
-        const context = await browser.newContext({ viewport }), p = await context.newPage();
-        contexts.push(context);
-        p.on("pageerror", (error) => errors.push(error.message));
-        await p.goto(url);
-        return p;
-    };
-    try {
-        await body(open);
-        assert.deepEqual(errors, [], "errors in the page");
-        ++passed;
-        console.log(`passed ${name}`);
-    } catch (error) {
-        ++failed;
-        console.log(`FAILED ${name}\n${error.stack}`);
-    }
-    for (const context of contexts) await context.close();
-}
-await browser.close();
+const failed = await runTests();
 rmSync(folder, { recursive: true });
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed || !passed ? 1 : 0);
+process.exit(failed);
