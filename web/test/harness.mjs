@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 
 const ARGUMENTS = ["--no-sandbox", "--no-first-run", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
-const PATIENCE = 60000; // milliseconds after which what should come is said never to
+const PATIENCE = Number(process.env.PATIENCE ?? 60000); // milliseconds after which what should come is said never to
 
 const tests = [];
 
