@@ -316,6 +316,16 @@ test("the playground has every scene, and opens them with parameters", async (op
     await until("it moves", async () => await time(page) > 0.2 && await isPlaying(page));
 });
 
+test("a scene that is too large for the playground can be left for another one", async (open) => {
+    const page = await open(PLAYGROUND, SIZE), goTo = (hash) => page.evaluate((to) => { location.hash = to; }, hash);
+    await until("it moves", async () => await time(page) > 0);
+    await goTo("s=@chain:n=3000000");
+    await until("it is opened", async () => await text(page, "#status") === "opening");
+    await goTo("s=@fourbar");
+    await until("another one moves", async () => await text(page, "#name") === "fourbar" && await time(page) > 0 && await isPlaying(page));
+    assert.equal(await text(page, "#status"), "in this page");
+});
+
 test("the playground's hand comes along, too", async (open) => {
     const page = await open(PLAYGROUND, SIZE, (made) => made.emulateMedia({ reducedMotion: "reduce" })); // so it begins paused
     await until("it is there", () => isShown(page));

@@ -12,35 +12,55 @@ interface Posted {
 export class WorkerSource implements Source {
     readonly steerable = true;
     private worker: Worker | null = null;
+    private listener: Listener | null = null;
+    /** A scene was asked for, and is not there yet. */
+    private opening = false;
+    private answered = false;
 
     constructor(private readonly script: string, private readonly wasm: ArrayBuffer) {}
 
     open(listener: Listener): void {
-        const running = (): void => listener.status({ state: "open", text: "in this page" });
-        const fail = (text: string): void => { // another scene begins afresh
-            listener.status({ state: "lost", text: "the simulation has ended" });
-            listener.message({ type: "notice", level: "error", text });
-        };
+        this.listener = listener;
         listener.status({ state: "opening", text: "starting" });
-        const url = URL.createObjectURL(new Blob([this.script], { type: "text/javascript" }));
-        this.worker = new Worker(url);
+        this.start(listener);
+    }
+
+    private start(listener: Listener): void {
+        const url = URL.createObjectURL(new Blob([this.script], { type: "text/javascript" })), worker = new Worker(url);
         URL.revokeObjectURL(url);
-        this.worker.onerror = (event) => fail(event.message || "The simulation could not be started.");
-        this.worker.onmessage = (event: MessageEvent<Posted>) => {
-            const { message, frame, fatal } = event.data;
-            if (fatal !== undefined) return fail(fatal);
-            if (message !== undefined) {
-                const parsed = parseMessage(message);
-                if (parsed?.type === "mechanism") running();
-                if (parsed) listener.message(parsed);
-            }
-            const decoded = frame && decodeFrame(frame);
-            if (decoded) listener.frame(decoded);
-        };
-        this.worker.postMessage({ wasm: this.wasm }, [this.wasm]);
+        this.worker?.terminate();
+        this.worker = worker;
+        this.answered = false;
+        worker.onerror = (event) => this.fail(listener, event.message || "The simulation could not be started.");
+        worker.onmessage = (event: MessageEvent<Posted>) => { if (worker === this.worker) this.hear(listener, event.data); };
+        worker.postMessage({ wasm: this.wasm });
+    }
+
+    private hear(listener: Listener, { message, frame, fatal }: Posted): void {
+        if (fatal !== undefined) return this.fail(listener, fatal);
+        const parsed = message === undefined ? null : parseMessage(message), decoded = frame && decodeFrame(frame);
+        this.answered = true;
+        if (parsed?.type === "mechanism" || (this.opening && parsed?.type === "notice")) {
+            this.opening = false;
+            listener.status({ state: "open", text: "in this page" });
+        }
+        if (parsed) listener.message(parsed);
+        if (decoded) listener.frame(decoded);
+    }
+
+    /** Another scene begins afresh. */
+    private fail(listener: Listener, text: string): void {
+        this.opening = false;
+        listener.status({ state: "lost", text: "the simulation has ended" });
+        listener.message({ type: "notice", level: "error", text });
     }
 
     send(command: string): void {
+        if (command.startsWith("scene ") && this.listener) {
+            if (this.opening && this.answered) this.start(this.listener); // one that is not there yet may take for ever, and nobody wants it now
+            this.opening = true;
+            this.listener.status({ state: "opening", text: "opening" });
+        }
         this.worker?.postMessage({ command });
     }
 
