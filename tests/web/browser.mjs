@@ -210,8 +210,8 @@ test("gravity is changed by its slider", async (open, after) => {
 });
 
 test("another method, another step and a reset while it runs", async (open, after) => {
-    const seen = await watch(open, await serve(after, "@robot")), { page, frame, told } = seen;
-    assert.equal(await fact(page, "method"), "implicit");
+    const seen = await watch(open, await serve(after, "@fourbar", "--method", "multiplier")), { page, frame, told } = seen;
+    assert.equal(await fact(page, "method"), "multiplier");
     await page.selectOption("#edit select", "impulse");
     await until("the method", async () => await fact(page, "method") === "impulse" && told.settings.method === "impulse");
     await goesOn(seen);
