@@ -1,13 +1,13 @@
 // harness: tests that share one browser. Each gets pages of its own by `open`; an error within a page, or a request that leaves this
 // machine, fails the test. Needs chromium (or CHROMIUM=path).
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const ARGUMENTS = ["--no-sandbox", "--no-first-run", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
-const PATIENCE = Number(process.env.PATIENCE ?? 60000); // milliseconds after which what should come is said never to
+const PATIENCE = Number(process.env.PATIENCE ?? 60000); // [ms]; what has not come by then never does
 
 const tests = [];
 
@@ -71,6 +71,7 @@ async function runOne(browser, { name, body, allowed }, folder) {
 export async function runTests(folder = null) {
     const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS });
     let passed = 0, failed = 0;
+    if (folder) rmSync(folder, { recursive: true, force: true }); // of last time
     for (const one of tests) {
         const begun = Date.now(), bad = await runOne(browser, one, folder);
         if (bad) ++failed; else ++passed;
