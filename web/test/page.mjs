@@ -157,7 +157,7 @@ test("looking back pauses a simulation; back to now goes on", async (open) => {
     await p.click("text=back to now");
     await until("it goes on", async () => stage.settings.playing && await time(p) > stood);
     await p.keyboard.press("Space");
-    await until("paused again", () => !stage.settings.playing);
+    await until("paused again, and the last frame there", async () => !stage.settings.playing && await text(p, ".pace") === "paused real time" && Math.abs(await time(p) - stage.time) < 6e-4);
     await p.keyboard.press("ArrowLeft");
     await p.keyboard.press("ArrowRight");
     await p.keyboard.press("ArrowRight");
