@@ -62,6 +62,7 @@ export class App implements Listener {
         });
         this.view = new View(byId<HTMLCanvasElement>("view"), byId("labels"), {
             grab: (body, local, world) => {
+                byId("hint").hidden = true; // they know
                 this.send(`grab 0 ${body} ${words(local)}`);
                 this.often("hand", `move 0 ${words(world)}`, HAND_OFTEN);
             },
@@ -286,6 +287,7 @@ export class App implements Listener {
             iconButton("theme", "dark or light (t)", () => this.theme.toggle()), iconButton("help", "help (?)", help));
         document.body.classList.toggle("bare", this.asked.bare);
         document.body.classList.toggle("steerable", live);
+        byId("hint").hidden = !live;
         makeTabs(byId("tabs"), () => { this.plots.refresh(); this.touch(); });
         const keys = this.keys(help);
         fillHelp(dialog, keys, live);

@@ -9,10 +9,13 @@ const TONES: Record<Label["tone"], string> = {
     selected: "font-size:13px;font-weight:600;",
 };
 
-/** The labels that are shown: at most `most`, none over another. Widths are guessed. */
+/** Guessed [pixels]. */
+export const labelWidth = (text: string): number => 6.6 * text.length + 6;
+
+/** The labels that are shown: at most `most`, none over another. */
 export function chooseLabels(labels: Label[], most: number): Label[] {
     const shown: Label[] = [];
-    const width = (label: Label): number => 6.6 * label.text.length + 6;
+    const width = (label: Label): number => labelWidth(label.text);
     for (const label of labels) {
         if (shown.length >= most) break;
         const covered = shown.some((other) => Math.abs(other.y - label.y) < 16 && label.x < other.x + width(other)

@@ -10,7 +10,7 @@ import { type Theme, themes } from "./colors";
 import { basisOf, lens, positionOf, reachOf } from "./eye";
 import { forceText } from "./forces";
 import { Hands } from "./hands";
-import { type Label, Labels } from "./labels";
+import { type Label, Labels, labelWidth } from "./labels";
 import { Light } from "./light";
 import { add, clamp, dot, isFinite3, scale, sub, unplace } from "./math";
 import { Outline } from "./outline";
@@ -305,15 +305,15 @@ export class View {
         const put = (text: string, at: Vec3 | null, tone: Label["tone"]): void => {
             const p = at && this.seat.project(at);
             const inside = p && p.deep > 0 && p.x > -40 && p.y > 0 && p.x < this.seat.width && p.y < this.seat.height;
-            if (inside) labels.push({ text, x: p.x + 9, y: p.y - 20, tone });
+            if (inside) labels.push({ text, x: Math.min(p.x + 9, this.seat.width - labelWidth(text)), y: p.y - 20, tone });
         };
         for (const { point, force } of this.heldNow) if (force > 0) put(forceText(force), point, "force");
         const { selected } = this;
         if (selected) put(cast.nameOf(selected), cast.placeOf(selected), "selected");
-        if (this.shown.has("names")) for (const body of cast.nearest(positionOf(this.seat.eye), 300)) {
-            put(cast.mechanism.bodies[body].name, cast.bodyPlace(body), "body");
-            for (const joint of this.shown.has("joints") ? cast.jointsTo(body) : []) put(cast.mechanism.joints[joint]!.name, cast.jointPlace(joint), "joint");
-        }
+        const bodies = this.shown.has("names") ? cast.nearest(positionOf(this.seat.eye), 300) : [];
+        for (const body of bodies) put(cast.mechanism.bodies[body].name, cast.bodyPlace(body), "body");
+        for (const body of this.shown.has("joints") ? bodies : [])
+            for (const joint of cast.jointsTo(body)) put(cast.mechanism.joints[joint]!.name, cast.jointPlace(joint), "joint");
         return labels;
     }
 
