@@ -3,6 +3,7 @@
 #define TENON_H
 
 #include "tenon/base.h"
+#include "tenon/batch.h"
 #include "tenon/io.h"
 #include "tenon/math.h"
 #include "tenon/mocap.h"
