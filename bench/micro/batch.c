@@ -78,7 +78,7 @@ static double run_batch(bench* b, long* alone)
     *alone = 0;
     for (int s = 0; s < b->steps; ++s) {
         if (tn_batch_step(b->batch, h, &report, NULL) != TN_OK) exit(1);
-        *alone += 0;
+        *alone += report.alone_count;
     }
     return seconds() - from;
 }

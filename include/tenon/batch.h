@@ -20,6 +20,8 @@ TN_API void                   tn_batch_free(tn_batch* batch); ///< NULL is allow
 TN_API int                    tn_batch_count(const tn_batch* batch);
 TN_API tn_method              tn_batch_method(const tn_batch* batch); ///< what `auto` became
 TN_API size_t                 tn_batch_bytes(const tn_batch* batch);
+/// How many copies are stepped by one instruction, where the method can; 1: it cannot, they go one by one.
+TN_API int tn_batch_lanes(const tn_batch* batch);
 
 /// The state of one copy itself: to be read and changed between steps by all functions of tenon/state.h (poses,
 /// velocities, targets, handles, tn_state_copy in and out). It stays the batch's.
@@ -31,6 +33,7 @@ typedef struct tn_batch_report {
     int         stepped_count;  ///< copies that were advanced
     int         failed_count;   ///< that were not: they are as they were
     int         failed_copy;    ///< the first of them; -1: none
+    int         alone_count;    ///< copies that left their lanes, to be stepped by themselves
     double      joint_error;    ///< largest joint position error after the step [m or rad]
     int         worst_copy;     ///< that has it; -1: no copy was stepped
     tn_joint_id worst_joint;    ///< likewise

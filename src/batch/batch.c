@@ -2,11 +2,14 @@
 //
 // A copy is a whole tn_state, so that everything that can be done to one can be done to a copy. A step cuts the
 // copies into tasks of TASK of them, by their number alone; the host's threads take the tasks. Whoever has a task
-// holds one of the workspaces. A step depends on the state alone, so it does not matter who does it.
+// holds one of the workspaces, a stepper and where the method allows it a flock (flock.h), which takes several
+// copies at once in the lanes of vectors; copies that a flock leaves are stepped by the stepper. A step depends on
+// the state alone, so it does not matter who does it.
 //
 // There are as many workspaces as threads of a tn_pool, or as processors for any other host: one that has more
 // threads than that waits for a workspace, never for long, for who has one works.
 #include "tenon/batch.h"
+#include "batch/flock.h"
 #include "step/stepper.h"
 
 #ifndef __STDC_NO_ATOMICS__
@@ -20,11 +23,14 @@ typedef int atomic_int;
 #endif
 
 enum { TASK = 16, SLOTS_MAX = 256 };
+_Static_assert(TASK % TNI_FLOCK_LANES_MAX == 0, "a task is whole flocks");
 
 /// A workspace.
 typedef struct slot {
     atomic_int  taken;
     tn_stepper* stepper;
+    tni_flock*  flock; ///< NULL: there is no plan
+    int         alone; ///< copies that left their lanes in this step
     int         failed_copy;
     tn_why      why; ///< of that
 } slot;
@@ -40,6 +46,7 @@ struct tn_batch {
     int             count;
     tn_state**      states;
     outcome*        outcomes;
+    tni_flock_plan* plan; ///< NULL: the method, or the model, is not for lanes
     int             slot_count;
     slot*           slots;
     double          h; ///< of the step at hand
@@ -64,7 +71,9 @@ static int slots_of(const tn_batch* b)
 
 static tn_result fill_slot(tn_batch* b, slot* s, const tn_settings* settings, tn_why* why)
 {
-    return tn_stepper_create(b->model, settings, &s->stepper, why);
+    const tn_result result = tn_stepper_create(b->model, settings, &s->stepper, why);
+    return result == TN_OK && b->plan != NULL ? tni_flock_create(&b->arena, b->plan, &s->flock)
+                                              : result;
 }
 
 static tn_result fill(tn_batch* b, const tn_settings* settings, tn_why* why)
@@ -74,7 +83,9 @@ static tn_result fill(tn_batch* b, const tn_settings* settings, tn_why* why)
     b->outcomes      = TNI_TAKE(&b->arena, outcome, b->count);
     b->slots         = TNI_TAKE(&b->arena, slot, slots_of(b));
     if (b->arena.failed) return TN_ERR_MEMORY;
-    b->slot_count = slots_of(b);
+    b->slot_count  = slots_of(b);
+    tn_settings of = settings != NULL ? *settings : b->model->settings;
+    result         = tni_flock_plan_create(&b->arena, b->model, &of, &b->plan);
     for (int i = 0; i < b->slot_count && result == TN_OK; ++i)
         result = fill_slot(b, &b->slots[i], settings, why);
     for (int i = 0; i < b->count && result == TN_OK; ++i)
@@ -132,6 +143,11 @@ size_t tn_batch_bytes(const tn_batch* batch)
     return bytes;
 }
 
+int tn_batch_lanes(const tn_batch* batch)
+{
+    return batch->plan != NULL ? tni_flock_lanes(batch->plan) : 1;
+}
+
 tn_state* tn_batch_state(tn_batch* batch, int copy)
 {
     TN_ASSERT(copy >= 0 && copy < batch->count);
@@ -162,12 +178,35 @@ static void step_alone(tn_batch* b, slot* s, int copy)
     s->why         = why;
 }
 
+// Copies first .. end - 1, as many as there are lanes at a time; which of them are left is a matter of each copy
+// alone.
+static void step_together(tn_batch* b, slot* s, int first, int end)
+{
+    const int       lanes = tni_flock_lanes(b->plan);
+    tn_step_report* reports[TNI_FLOCK_LANES_MAX];
+    for (int i = first; i < end; i += lanes) {
+        const int count = end - i < lanes ? end - i : lanes;
+        for (int k = 0; k < count; ++k) {
+            b->outcomes[i + k].result = TN_OK;
+            reports[k]                = &b->outcomes[i + k].report;
+        }
+        const unsigned left = tni_flock_step(s->flock, b->states + i, count, b->h, reports);
+        for (int k = 0; k < count; ++k) {
+            if ((left >> k & 1) == 0) continue;
+            ++s->alone;
+            step_alone(b, s, i + k);
+        }
+    }
+}
+
 static void step_task(void* data, int index)
 {
     tn_batch* b     = data;
     slot*     s     = take_slot(b);
     const int first = index * TASK, end = first + TASK < b->count ? first + TASK : b->count;
-    for (int i = first; i < end; ++i) step_alone(b, s, i);
+    if (s->flock != NULL) step_together(b, s, first, end);
+    else
+        for (int i = first; i < end; ++i) step_alone(b, s, i);
     atomic_store(&s->taken, 0);
 }
 
@@ -192,6 +231,7 @@ static void add_outcome(tn_batch_report* sum, int copy, const outcome* o)
 static void sum_up(const tn_batch* b, tn_batch_report* report)
 {
     *report = (tn_batch_report){.failed_copy = -1, .worst_copy = -1};
+    for (int i = 0; i < b->slot_count; ++i) report->alone_count += b->slots[i].alone;
     for (int i = 0; i < b->count; ++i) add_outcome(report, i, &b->outcomes[i]);
 }
 
@@ -203,7 +243,10 @@ tn_result tn_batch_step(tn_batch* b, double h, tn_batch_report* report, tn_why* 
     *report = (tn_batch_report){.failed_copy = -1, .worst_copy = -1};
     if (!(h > 0 && isfinite(h))) return tni_fail(why, TN_ERR_MODEL, "step %g: must be positive", h);
     b->h = h;
-    for (int i = 0; i < b->slot_count; ++i) b->slots[i].failed_copy = -1;
+    for (int i = 0; i < b->slot_count; ++i) {
+        b->slots[i].alone       = 0;
+        b->slots[i].failed_copy = -1;
+    }
     if (host->each != NULL && b->slot_count > 1)
         host->each(host->workers, task_count(b), step_task, b);
     else

@@ -1,0 +1,69 @@
+// flock_plan: what the files of a flock share: the tree of links with what is constant of each, and what a set of
+// lanes does. See flock.c.
+#ifndef TNI_FLOCK_PLAN_H
+#define TNI_FLOCK_PLAN_H
+
+#include "batch/flock.h"
+#include "state/state.h"
+#include "system/nullspace_link.h"
+
+/// What is between a link and its parent.
+typedef enum tni_flock_joint {
+    TNI_FLOCK_FREE, ///< nothing: a root
+    TNI_FLOCK_BALL,
+    TNI_FLOCK_HINGE,
+    TNI_FLOCK_WELD,
+    TNI_FLOCK_UNIVERSAL
+} tni_flock_joint;
+
+typedef struct tni_flock_link {
+    const tni_link*      link;
+    const tni_link_form* form;
+    const tni_joint*     joint; ///< NULL: a root that floats
+    const tni_actuation* act;   ///< NULL: none
+    tni_flock_joint      between;
+    int                  parent; ///< -1: none that can be pushed
+    int                  z;      ///< where its coordinates begin
+    int                  soft;   ///< of what is looked at once a step; -1: it has no such actuation
+    int                  target; ///< the first target on it, + 1; 0: none
+    bool                 second; ///< it is body 2 of its joint
+    // The side that cannot be pushed, where there is no parent.
+    tn_vec3  x;
+    tni_mat3 R,
+        turned; ///< turned: by way of its quaternion, as the survey of nullspace_lanes.h sees it
+    tn_quat attitude;
+    tn_quat back; ///< ball: exp(-rest)
+} tni_flock_link;
+
+typedef struct tni_flock_target {
+    const tni_target* of;
+    int               index, link;
+    int               next; ///< on the same link, + 1
+} tni_flock_target;
+
+/// A set of lanes of one length.
+typedef struct tni_flock_set {
+    int lanes;
+    void* (*create)(tni_arena* arena, const tni_flock_plan* plan); ///< a workspace; NULL: no memory
+    unsigned (*step)(void* work, tn_state* const* states, int count, double h,
+                     tn_step_report* const* reports);
+} tni_flock_set;
+
+struct tni_flock_plan {
+    const tn_model*      model;
+    tn_implicit_settings settings;
+    const tni_flock_set* set;
+    tni_system           system; ///< of the tree alone
+    tni_nullspace*       tree;
+    int                  count; ///< links
+    tni_flock_link*      links;
+    int                  soft_count, more_count, dense_count, slot_count, target_count;
+    tni_flock_target*    targets;
+    bool                 sided; ///< some joint has ends
+};
+
+/// NULL: this processor, or compiler, has no such vectors.
+const tni_flock_set* tni_flock_plain(void);
+const tni_flock_set* tni_flock_wide(void);
+
+#endif

@@ -1,0 +1,194 @@
+// flock_step: one step of all lanes, by the usual way of step/implicit.c: a linear solve whose one-sided ends are
+// those that its end asks for, then rounds that close the joints. Lanes that need another way are left.
+#ifndef TNI_FLOCK_STEP_H
+#define TNI_FLOCK_STEP_H
+
+#include "batch/flock_flight.h"
+#include "step/stepper.h"
+
+// As in implicit.c.
+enum { SETS_MAX = 8, ROUNDS_USUAL = 6 };
+static const double aim = 0.2, diverged = 1e6;
+
+/// What a step does in each lane.
+typedef struct progress {
+    mask left; ///< for the stepper
+    vec  goal, error, velocity_error;
+    mask worst;
+    int  factors[LANES], rounds[LANES];
+} progress;
+
+static bool has_handles(const tn_state* state)
+{
+    for (int i = 0; i < TN_HANDLES_MAX; ++i)
+        if (state->outside.handles[i].body != 0) return true;
+    return false;
+}
+
+TNI_INLINE void gather_numbers(vec* to, const double* const* from, int count)
+{
+    for (int i = 0; i < count; ++i) EACH(k) to[i][k] = from[k][i];
+}
+
+// Lanes beyond the last are the first one again. Returns those that have no memory of a step before.
+static mask load(herd* w, tn_state* const* states, int count, progress* p)
+{
+    const tn_model* m = w->plan->model;
+    const double *  q[LANES], *u[LANES], *z[LANES], *lambda[LANES];
+    mask            fresh = {0};
+    EACH(k)
+    {
+        const tn_state* s = states[k < count ? k : 0];
+        q[k] = s->q, u[k] = s->u, z[k] = s->z, lambda[k] = s->memory.multipliers;
+        fresh[k]      = s->memory.h > 0 ? 0 : -1;
+        p->left[k]    = has_handles(s) ? -1 : 0;
+        w->outside[k] = &s->outside;
+        w->time[k]    = s->time;
+        w->end[k]     = tni_time_after(s->time, w->h);
+    }
+    gather_numbers(w->q, q, m->q_count);
+    gather_numbers(w->u, u, m->u_count);
+    gather_numbers(w->z, z, m->coordinate_count);
+    gather_numbers(w->lambda, lambda, m->row_count);
+    for (int i = 0; i < w->plan->count; ++i)
+        w->R[i] = quat_matrix(read4(w->q + w->plan->links[i].link->q + 3));
+    for (int i = 0; i < m->u_count; ++i) w->ahead[i] = w->u[i];
+    return fresh;
+}
+
+static vec goal_of(const herd* w)
+{
+    vec far = splat(1);
+    for (int i = 0; i < w->plan->model->q_count; ++i) {
+        const vec size = absolute(w->q[i]);
+        far            = pick(size > far, size, far);
+    }
+    return larger(splat(aim * w->plan->settings.tolerance), 1e-14 * far);
+}
+
+static void count_lanes(int* counts, mask which)
+{
+    EACH(k) counts[k] += which[k] != 0;
+}
+
+// First multipliers of lanes that have none.
+static void find_multipliers(herd* w, mask fresh, progress* p)
+{
+    if (!any(fresh)) return;
+    w->stiff = w->bend = false;
+    begin(w);
+    count_lanes(p->factors, fresh);
+    p->left |= w->bad & fresh;
+    for (int i = 0; i < w->plan->model->row_count; ++i)
+        w->lambda[i] = pick(fresh, -w->mu[i] / w->h, w->lambda[i]);
+}
+
+static void solve_linear(herd* w, progress* p)
+{
+    mask pending = ~p->left;
+    for (int round = 0; round < SETS_MAX; ++round) {
+        w->bad ^= w->bad;
+        begin(w);
+        count_lanes(p->factors, pending);
+        p->left |= w->bad;
+        pending &= ~p->left;
+        if (!w->plan->sided) return;
+        pending &= ~ends_stand(w, w->v);
+        if (!any(pending)) return;
+        for (int i = 0; i < w->plan->model->u_count; ++i)
+            w->ahead[i] = pick(pending, w->v[i], w->ahead[i]);
+    }
+}
+
+static void close_joints(herd* w, progress* p)
+{
+    const int rows = w->plan->model->row_count, n = w->plan->model->u_count;
+    const int most =
+        w->plan->settings.iterations < ROUNDS_USUAL ? w->plan->settings.iterations : ROUNDS_USUAL;
+    const double over = -1 / w->h;
+    for (int round = 0;; ++round) {
+        w->bad ^= w->bad;
+        const worst_of c = fly(w);
+        p->error         = c.most;
+        p->worst         = c.which;
+        p->left |= w->bad;
+        const mask open = ~(c.most <= p->goal) & ~p->left;
+        if (!any(open)) return;
+        p->left |= open & ~(c.most < diverged);
+        if (round == most) p->left |= open;
+        const mask go = open & ~p->left;
+        if (!any(go)) return;
+        for (int i = 0; i < rows; ++i) w->r[i] *= over;
+        correct(w);
+        for (int i = 0; i < n; ++i) w->v[i] = pick(go, w->v[i] + w->dv[i], w->v[i]);
+        for (int i = 0; i < rows; ++i) w->mu[i] = pick(go, w->mu[i] + w->dmu[i], w->mu[i]);
+        count_lanes(p->rounds, go);
+    }
+}
+
+static mask not_finite(const herd* w)
+{
+    vec sum = {0};
+    for (int i = 0; i < w->plan->model->q_count; ++i) sum += w->q1[i] - w->q1[i];
+    for (int i = 0; i < w->plan->model->u_count; ++i) sum += w->u1[i] - w->u1[i];
+    return ~(sum == 0);
+}
+
+static void store(const herd* w, int lane, tn_state* state)
+{
+    const tn_model* m = w->plan->model;
+    tni_state_forget(state);
+    state->time       = w->end[lane];
+    state->memory.h   = w->h;
+    state->memory.two = false;
+    for (int i = 0; i < m->q_count; ++i) state->q[i] = w->q1[i][lane];
+    for (int i = 0; i < m->u_count; ++i) state->u[i] = w->u1[i][lane];
+    for (int i = 0; i < m->coordinate_count; ++i) state->z[i] = w->z[i][lane];
+    for (int i = 0; i < m->row_count; ++i) state->memory.multipliers[i] = -w->mu[i][lane] / w->h;
+}
+
+static void tell(const herd* w, const progress* p, int lane, tn_step_report* report)
+{
+    *report = (tn_step_report){
+        .h_taken         = w->h,
+        .joint_error     = p->error[lane],
+        .worst_joint     = tni_constraint_id(w->plan->model, (int)p->worst[lane]),
+        .velocity_error  = p->velocity_error[lane],
+        .rank_margin     = 1,
+        .redundant_count = -1,
+        .iteration_count = p->rounds[lane],
+        .substep_count   = 1,
+        .factor_count    = p->factors[lane],
+    };
+}
+
+static unsigned step_herd(void* work_, tn_state* const* states, int count, double h,
+                          tn_step_report* const* reports)
+{
+    herd*      w       = work_;
+    progress   p       = {.factors = {0}};
+    const bool stiffen = w->plan->settings.stiffen && w->plan->model->row_count > 0;
+    w->h               = h;
+    const mask fresh   = load(w, states, count, &p);
+    p.goal             = goal_of(w);
+    look_at_forces(w);
+    w->bad ^= w->bad;
+    if (stiffen) find_multipliers(w, fresh, &p);
+    w->stiff = stiffen;
+    w->bend  = true;
+    solve_linear(w, &p);
+    close_joints(w, &p);
+    p.velocity_error = measure(w);
+    p.left |= not_finite(w);
+    const unsigned left = (unsigned)BITS(p.left);
+    for (int k = 0; k < count; ++k) {
+        if ((left >> k & 1) != 0) continue;
+        store(w, k, states[k]);
+        tell(w, &p, k, reports[k]);
+    }
+    return left & ((1u << count) - 1);
+}
+
+static const tni_flock_set set = {LANES, create_herd, step_herd};
+
+#endif
