@@ -8,7 +8,7 @@
 TNI_INLINE vec dot6(const vec* a, const vec* b)
 {
     vec sum = {0};
-    for (int k = 0; k < 6; ++k) sum += a[k] * b[k];
+    UNROLL for (int k = 0; k < 6; ++k) sum += a[k] * b[k];
     return sum;
 }
 
@@ -25,12 +25,12 @@ TNI_INLINE mask ldl(int n, vec* a)
     good      = ~good;
     for (int j = 0; j < n; ++j) {
         vec d = a[j * n + j];
-        for (int k = 0; k < j; ++k) d -= a[j * n + k] * a[j * n + k] / a[k * n + k];
+        UNROLL for (int k = 0; k < j; ++k) d -= a[j * n + k] * a[j * n + k] / a[k * n + k];
         good &= d > 0;
         a[j * n + j] = 1 / d;
         for (int i = j + 1; i < n; ++i) {
             vec x = a[i * n + j];
-            for (int k = 0; k < j; ++k) x -= a[i * n + k] * a[j * n + k] / a[k * n + k];
+            UNROLL for (int k = 0; k < j; ++k) x -= a[i * n + k] * a[j * n + k] / a[k * n + k];
             a[i * n + j] = x / d;
         }
     }
@@ -39,8 +39,7 @@ TNI_INLINE mask ldl(int n, vec* a)
 
 TNI_INLINE void ldl_solve(int n, const vec* a, vec* x)
 {
-    for (int i = 0; i < n; ++i)
-        for (int k = 0; k < i; ++k) x[i] -= a[i * n + k] * x[k];
+    for (int i = 0; i < n; ++i) UNROLL for (int k = 0; k < i; ++k) x[i] -= a[i * n + k] * x[k];
     for (int i = n; i-- > 0;) {
         x[i] *= a[i * n + i];
         for (int k = i + 1; k < n; ++k) x[i] -= a[k * n + i] * x[k];
@@ -88,29 +87,35 @@ static void end_root(const dense* o, vec* u)
 
 // ---- Universal joints ----------------------------------------------------------------------------
 
+// to -= v (v.to)/beta, its numbers k .. 5 being `step` apart.
+TNI_INLINE void reflect(int k, const vec* v, vec beta, vec* to, int step)
+{
+    vec along = {0};
+    UNROLL for (int i = k; i < 6; ++i) along += v[i] * to[i * step];
+    const vec by = along / beta;
+    UNROLL for (int i = k; i < 6; ++i) to[i * step] -= v[i] * by;
+}
+
 // Householder, as factor_rows. J: the rows, one after the other.
 static void factor_rows(herd* w, const vec* J, vec* Q, vec* R)
 {
     vec A[6 * CROSS_ROWS];
     for (int i = 0; i < 6 * CROSS_ROWS; ++i) A[i] = J[i];
     for (int i = 0; i < 36; ++i) Q[i] = splat(i % 7 == 0);
-    for (int k = 0; k < CROSS_ROWS; ++k) {
+    UNROLL for (int k = 0; k < CROSS_ROWS; ++k)
+    {
         vec *     a = A + 6 * k, norm2 = {0}, v[6];
         const vec whole = dot(read3(J + 6 * k), read3(J + 6 * k)) +
                           dot(read3(J + 6 * k + 3), read3(J + 6 * k + 3));
-        for (int i = k; i < 6; ++i) norm2 += a[i] * a[i];
+        UNROLL for (int i = k; i < 6; ++i) norm2 += a[i] * a[i];
         w->bad |= ~(norm2 > 1e-26 * whole);
         const vec root = ROOT(norm2), alpha = pick(a[k] > 0, -root, root);
-        for (int i = k; i < 6; ++i) v[i] = a[i];
+        UNROLL for (int i = k; i < 6; ++i) v[i] = a[i];
         v[k] -= alpha;
         const vec beta = norm2 - alpha * a[k];
-        for (int j = k; j < CROSS_ROWS + 6; ++j) { // columns before this one are done with
-            vec *     to = j < CROSS_ROWS ? A + 6 * j : Q + (j - CROSS_ROWS), along = {0};
-            const int step = j < CROSS_ROWS ? 1 : 6;
-            for (int i = k; i < 6; ++i) along += v[i] * to[i * step];
-            const vec by = along / beta;
-            for (int i = k; i < 6; ++i) to[i * step] -= v[i] * by;
-        }
+        for (int j = k; j < CROSS_ROWS; ++j)
+            reflect(k, v, beta, A + 6 * j, 1); // others are done with
+        for (int j = 0; j < 6; ++j) reflect(k, v, beta, Q + j, 6);
     }
     for (int i = 0; i < CROSS_ROWS; ++i)
         for (int j = i; j < CROSS_ROWS; ++j) R[i * CROSS_ROWS + j] = A[6 * j + i];
@@ -241,11 +246,11 @@ static void soft_cross(herd* w, int i, dense* o)
 {
     const tni_flock_link* a   = &w->plan->links[i];
     const int             own = a->second ? 1 : 0;
-    o->soft_count             = 0;
+    o->sprung                 = false;
     if (a->soft < 0) return;
     soft* s = &w->softs[a->soft];
     soften(w, i, s);
-    o->soft_count   = CROSS_FREE;
+    o->sprung       = true;
     const vec3 none = zero3(), nil = cross(o->d, none);
     for (int k = 0; k < CROSS_FREE; ++k) {
         o->Ja[k] = s->J[own][k];
@@ -263,13 +268,13 @@ TNI_INLINE const vec* free_of(const dense* o, int j)
 static void reduce_cross(herd* w, dense* o)
 {
     const vec* S = o->Q + 6 * CROSS_ROWS;
-    const int  n = CROSS_FREE, m = o->soft_count;
-    vec        SJ[4], WY[12], Y[12], sum[36], DG[12];
+    const int  n = CROSS_FREE;
+    vec        SJ[4], WY[12] = {{0}}, Y[12] = {{0}}, sum[36], DG[12];
     multiply(n, 6, 6, false, S, o->A, o->G);
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) o->D[i * n + j] = dot6(o->G + 6 * i, S + 6 * j);
-    if (m > 0) {
-        for (int i = 0; i < m; ++i) {
+    if (o->sprung) {
+        for (int i = 0; i < n; ++i) {
             write3(Y + 6 * i, zero3()), write3(Y + 6 * i + 3, o->Y[i]);
             for (int j = 0; j < n; ++j) SJ[i * n + j] = dot_turn(o->Ja[i], S + 6 * j);
         }
@@ -291,8 +296,9 @@ static void reduce_cross(herd* w, dense* o)
     }
     vec AS[36];
     multiply(6, 2, 6, true, o->G, DG, AS);
-    if (m > 0) multiply(6, 2, 6, true, Y, WY, sum);
-    for (int i = 0; i < 36; ++i) o->left[i] = (m > 0 ? o->A[i] + sum[i] : o->A[i] + 0.0) - AS[i];
+    if (o->sprung) multiply(6, 2, 6, true, Y, WY, sum);
+    for (int i = 0; i < 36; ++i)
+        o->left[i] = (o->sprung ? o->A[i] + sum[i] : o->A[i] + 0.0) - AS[i];
 }
 
 // p from what the hard rows want: R^T z = r.
@@ -308,25 +314,33 @@ static void want_cross(dense* o, const vec* r)
     }
 }
 
-// g NULL: zero. b <- b'.
+// What the soft rows push with where q = y = 0, and what that does to q and b; g NULL: zero.
+static void push_cross(dense* o, const vec* g)
+{
+    for (int i = 0; i < CROSS_FREE; ++i) {
+        o->push[i] = g != NULL ? g[i] : splat(0);
+        for (int k = 0; k < CROSS_FREE; ++k)
+            o->push[i] -= o->W[i * CROSS_FREE + k] * dot_turn(o->Ja[k], o->p);
+    }
+    for (int j = 0; j < CROSS_FREE; ++j)
+        for (int i = 0; i < CROSS_FREE; ++i)
+            o->q[j] += dot_turn(o->Ja[i], free_of(o, j)) * o->push[i];
+    for (int i = 0; i < CROSS_FREE; ++i) {
+        for (int k = 0; k < 3; ++k) o->b[k] += splat(0) * o->push[i];
+        o->b[3] += o->Y[i].x * o->push[i];
+        o->b[4] += o->Y[i].y * o->push[i];
+        o->b[5] += o->Y[i].z * o->push[i];
+    }
+}
+
+// b <- b'.
 static void pass_cross(dense* o, const vec* g, vec* b)
 {
-    const int m = o->soft_count;
-    for (int i = 0; i < m; ++i) {
-        o->push[i] = g != NULL ? g[i] : splat(0);
-        for (int k = 0; k < m; ++k) o->push[i] -= o->W[i * m + k] * dot_turn(o->Ja[k], o->p);
-    }
     for (int k = 0; k < 6; ++k) o->b[k] = b[k] - dot6(o->A + 6 * k, o->p);
-    for (int j = 0; j < CROSS_FREE; ++j) {
-        o->q[j] = dot6(free_of(o, j), o->b);
-        for (int i = 0; i < m; ++i) o->q[j] += dot_turn(o->Ja[i], free_of(o, j)) * o->push[i];
-    }
-    ldl_solve(2, o->D, o->q);
+    for (int j = 0; j < CROSS_FREE; ++j) o->q[j] = dot6(free_of(o, j), o->b);
+    if (o->sprung) push_cross(o, g);
+    ldl_solve(CROSS_FREE, o->D, o->q);
     for (int k = 0; k < 6; ++k) {
-        for (int i = 0; i < m; ++i) {
-            const vec Y = k == 3 ? o->Y[i].x : k == 4 ? o->Y[i].y : k == 5 ? o->Y[i].z : splat(0);
-            o->b[k] += Y * o->push[i];
-        }
         for (int j = 0; j < CROSS_FREE; ++j) o->b[k] -= o->G[6 * j + k] * o->q[j];
         b[k] = o->b[k];
     }
@@ -349,7 +363,7 @@ static void begin_cross(herd* w, int i, dense* o, bulk* B, sym* K)
     reduce_cross(w, o);
     want_cross(o, r);
     write3(b, B->f), write3(b + 3, B->t);
-    pass_cross(o, o->soft_count > 0 ? w->softs[a->soft].g : NULL, b);
+    pass_cross(o, o->sprung ? w->softs[a->soft].g : NULL, b);
     const vec* A = o->left;
     *B           = (bulk){{A[0], A[6], A[12], A[7], A[13], A[14]},
                           {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
@@ -360,19 +374,19 @@ static void begin_cross(herd* w, int i, dense* o, bulk* B, sym* K)
 
 static void end_cross(const dense* o, vec3 v, vec3 wb, vec* u, vec* mu)
 {
-    const int m    = o->soft_count;
     const vec y[6] = {v.x, v.y, v.z, wb.x, wb.y, wb.z};
-    vec       Gy[2], f[6];
-    multiply(2, 6, 1, false, o->G, y, Gy);
-    ldl_solve(2, o->D, Gy);
+    vec       Gy[CROSS_FREE], f[6];
+    multiply(CROSS_FREE, 6, 1, false, o->G, y, Gy);
+    ldl_solve(CROSS_FREE, o->D, Gy);
     for (int k = 0; k < 6; ++k) u[k] = y[k] + o->p[k];
     for (int j = 0; j < CROSS_FREE; ++j)
         for (int k = 0; k < 6; ++k) u[k] += free_of(o, j)[k] * (o->q[j] - Gy[j]);
     for (int k = 0; k < 6; ++k) f[k] = o->b[k] - dot6(o->left + 6 * k, y);
-    for (int i = 0; i < m; ++i) {
+    for (int i = 0; i < CROSS_FREE && o->sprung; ++i) {
         vec push = o->push[i];
         for (int j = 0; j < CROSS_FREE; ++j) push -= o->SW[i * CROSS_FREE + j] * (o->q[j] - Gy[j]);
-        for (int k = 0; k < m; ++k) push -= o->W[i * m + k] * dot_turn(o->Y[k], y);
+        for (int k = 0; k < CROSS_FREE; ++k)
+            push -= o->W[i * CROSS_FREE + k] * dot_turn(o->Y[k], y);
         const vec3 J = sub(o->Ja[i], o->Y[i]);
         for (int k = 0; k < 3; ++k) f[k] += splat(0) * push;
         f[3] += J.x * push, f[4] += J.y * push, f[5] += J.z * push;

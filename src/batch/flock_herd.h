@@ -40,7 +40,7 @@ typedef struct dense {
     vec  SW[CROSS_FREE * CROSS_FREE], W[CROSS_FREE * CROSS_FREE];
     vec3 Ja[CROSS_FREE], Y[CROSS_FREE]; ///< turning only: the rest is zero
     vec  p[6], q[6], b[6], push[CROSS_FREE];
-    int  soft_count;
+    bool sprung; ///< it has an actuation: W, Ja and Y are there
 } dense;
 
 enum { ENDS_MAX = 3 };

@@ -306,12 +306,16 @@ static void stiffen_arm(vec3 f, vec3 r, vec K[9])
 // c (n x m) = a (n x k) b (k x m); at: a is (k x n)^T.
 TNI_INLINE void multiply(int n, int k, int m, bool at, const vec* a, const vec* b, vec* c)
 {
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < m; ++j) {
+    UNROLL for (int i = 0; i < n; ++i)
+    {
+        UNROLL for (int j = 0; j < m; ++j)
+        {
             vec sum = {0};
-            for (int l = 0; l < k; ++l) sum += (at ? a[l * n + i] : a[i * k + l]) * b[l * m + j];
+            UNROLL for (int l = 0; l < k; ++l) sum +=
+                (at ? a[l * n + i] : a[i * k + l]) * b[l * m + j];
             c[i * m + j] = sum;
         }
+    }
 }
 
 // Rows: the point's velocity, then turning.

@@ -7,6 +7,16 @@
 
 // ---- Bulk ----------------------------------------------------------------------------------------
 
+// Field by field: as a whole it would be copied by bytes.
+TNI_INLINE void copy_bulk(bulk* to, const bulk* B)
+{
+    to->M                                         = B->M;
+    to->I                                         = B->I;
+    UNROLL for (int i = 0; i < 9; ++i) to->H.m[i] = B->H.m[i];
+    to->f                                         = B->f;
+    to->t                                         = B->t;
+}
+
 TNI_INLINE bulk shifted(const bulk* from, vec3 d)
 {
     const vec* H = from->H.m;
@@ -54,7 +64,7 @@ TNI_INLINE void add_bulk(bulk* to, const bulk* B)
 TNI_INLINE void leave(herd* w, const tni_link* a, const bulk* B)
 {
     if (a->parent_slot < 0) return;
-    if (a->first) w->slots[a->parent_slot] = *B;
+    if (a->first) copy_bulk(&w->slots[a->parent_slot], B);
     else add_bulk(&w->slots[a->parent_slot], B);
 }
 

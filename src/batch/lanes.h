@@ -17,6 +17,13 @@ enum { LANES = BYTES / 8 };
 
 #define EACH(k) for (int k = 0; k < LANES; ++k)
 
+// Small loops of known length are written out: what they index then stands in registers.
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
 TNI_INLINE vec pick(mask m, vec a, vec b)
 {
     return (vec)((m & (mask)a) | (~m & (mask)b));
