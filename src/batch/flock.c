@@ -10,7 +10,7 @@
 //
 // Lanes go together through a step: where one needs another linearisation (its ends are not those that were expected)
 // or another round of the correction, all do it, and the others get the same numbers again, or keep theirs. A copy
-// whose step needs more than that (pieces, Newton's method, a turn by more than a radian, handles) is left to the
+// whose step needs more than that (pieces, Newton's method, handles) is left to the
 // stepper, which begins its step anew.
 //
 // Files: lanes.h, lanes_angle.h numbers in lanes; flock_joint.h actuations and targets; flock_tree.h elimination and

@@ -76,20 +76,20 @@ typedef struct herd {
     double                time[LANES], end[LANES];
     const tni_outside*    outside[LANES];
     vec *                 q, *u, *z, *lambda; ///< at the start
-    vec *                 ahead, *v, *dv;     ///< laid out as u: expected, found, corrections
-    vec *                 mu, *dmu, *r;       ///< by row
-    vec *                 q1, *u1;            ///< at the end
-    mat3 *                R, *ends;           ///< by link: at the start, at the end
-    fixed*                fixeds;             ///< by link
-    work*                 works;
-    more*                 mores;
-    dense*                denses;
-    bulk*                 slots;
-    soft*                 softs;
-    one*                  ones;
-    bool                  stiff; ///< there are multipliers that K_g is made of
-    bool                  bend;
-    mask                  bad; ///< a pivot was not positive, or a body turned far: they are left
+    vec *  ahead, *v, *dv, *linear; ///< laid out as u: expected, found, corrections, found at first
+    vec *  mu, *dmu, *r;            ///< by row
+    vec *  q1, *u1;                 ///< at the end
+    mat3 * R, *ends;                ///< by link: at the start, at the end
+    fixed* fixeds;                  ///< by link
+    work*  works;
+    more*  mores;
+    dense* denses;
+    bulk*  slots;
+    soft*  softs;
+    one*   ones;
+    bool   stiff; ///< there are multipliers that K_g is made of
+    bool   bend;
+    mask   bad; ///< a pivot was not positive: they are left
 } herd;
 
 static void* create_herd(tni_arena* arena, const tni_flock_plan* p)
@@ -105,6 +105,7 @@ static void* create_herd(tni_arena* arena, const tni_flock_plan* p)
     w->ahead  = TNI_TAKE(arena, vec, m->u_count);
     w->v      = TNI_TAKE(arena, vec, m->u_count);
     w->dv     = TNI_TAKE(arena, vec, m->u_count);
+    w->linear = TNI_TAKE(arena, vec, m->u_count);
     w->mu     = TNI_TAKE(arena, vec, m->row_count);
     w->dmu    = TNI_TAKE(arena, vec, m->row_count);
     w->r      = TNI_TAKE(arena, vec, m->row_count);

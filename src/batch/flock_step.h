@@ -7,8 +7,8 @@
 #include "step/stepper.h"
 
 // As in implicit.c.
-enum { SETS_MAX = 8, ROUNDS_USUAL = 6 };
-static const double aim = 0.2, diverged = 1e6;
+enum { SETS_MAX = 8, PATIENCE = 6, ROUNDS_USUAL = 6 };
+static const double aim = 0.2, diverged = 1e6, share = 0.02;
 
 /// What a step does in each lane.
 typedef struct progress {
@@ -100,22 +100,65 @@ static void solve_linear(herd* w, progress* p)
     }
 }
 
+// u^T M u / 2 at the end, in the order of implicit.c: body after body.
+static vec kinetic(const herd* w, const vec* u)
+{
+    const tn_model* model = w->plan->model;
+    vec             sum   = {0};
+    for (int b = 0; b < model->free_count; ++b) {
+        const tni_body* body = &model->bodies[model->free_bodies[b]];
+        const vec*      v    = u + body->u_start;
+        const mat3*     R    = &w->ends[w->plan->tree->link_of[model->free_bodies[b]]];
+        const mat3      RS = mat_mul1(R, &body->inertia), Rt = transposed(R), I = mat_mul(&RS, &Rt);
+        const vec*      m = I.m;
+        const vec xy = m[3], xz = m[6], yz = m[7]; // as computed it is symmetric to rounding only
+        const vec Mw[3] = {0 + m[0] * v[3] + xy * v[4] + xz * v[5],
+                           0 + xy * v[3] + m[4] * v[4] + yz * v[5],
+                           0 + xz * v[3] + yz * v[4] + m[8] * v[5]};
+        for (int k = 0; k < 3; ++k) sum += 0.5 * (0 + body->mass * v[k]) * v[k];
+        for (int k = 0; k < 3; ++k) sum += 0.5 * Mw[k] * v[3 + k];
+    }
+    return sum;
+}
+
+// Lanes whose corrections took many rounds and have a good part of the motion: they may have strayed (implicit.c).
+static mask may_have_strayed(herd* w, const progress* p)
+{
+    mask many       = {0};
+    EACH(k) many[k] = p->rounds[k] > ROUNDS_USUAL ? -1 : 0;
+    if (!any(many)) return many;
+    for (int i = 0; i < w->plan->model->u_count; ++i) w->dv[i] = w->v[i] - w->linear[i];
+    return many & (kinetic(w, w->dv) > share * kinetic(w, w->v));
+}
+
+/// How near a lane has come to closing, and how many rounds ago.
+typedef struct patience {
+    vec  nearest, since;
+    mask begun;
+} patience;
+
+TNI_INLINE mask is_out_of_patience(patience* t, vec error)
+{
+    const mask better = (error < t->nearest) | ~t->begun;
+    t->since          = only(~better, t->since + 1);
+    t->nearest        = pick(better, error, t->nearest);
+    t->begun          = ~(t->begun ^ t->begun);
+    return t->since > PATIENCE;
+}
+
 static void close_joints(herd* w, progress* p)
 {
-    const int rows = w->plan->model->row_count, n = w->plan->model->u_count;
-    const int most =
-        w->plan->settings.iterations < ROUNDS_USUAL ? w->plan->settings.iterations : ROUNDS_USUAL;
+    const int    rows = w->plan->model->row_count, n = w->plan->model->u_count;
     const double over = -1 / w->h;
+    patience     t    = {splat(HUGE_VAL), splat(0), {0}};
+    for (int i = 0; i < n; ++i) w->linear[i] = w->v[i];
     for (int round = 0;; ++round) {
-        w->bad ^= w->bad;
         const worst_of c = fly(w);
         p->error         = c.most;
         p->worst         = c.which;
-        p->left |= w->bad;
-        const mask open = ~(c.most <= p->goal) & ~p->left;
-        if (!any(open)) return;
-        p->left |= open & ~(c.most < diverged);
-        if (round == most) p->left |= open;
+        const mask open  = ~(c.most <= p->goal) & ~p->left;
+        p->left |= open & (is_out_of_patience(&t, c.most) | ~(c.most < diverged));
+        if (round == w->plan->settings.iterations) p->left |= open;
         const mask go = open & ~p->left;
         if (!any(go)) return;
         for (int i = 0; i < rows; ++i) w->r[i] *= over;
@@ -179,7 +222,7 @@ static unsigned step_herd(void* work_, tn_state* const* states, int count, doubl
     solve_linear(w, &p);
     close_joints(w, &p);
     p.velocity_error = measure(w);
-    p.left |= not_finite(w);
+    p.left |= not_finite(w) | may_have_strayed(w, &p);
     const unsigned left = (unsigned)BITS(p.left);
     for (int k = 0; k < count; ++k) {
         if ((left >> k & 1) != 0) continue;
