@@ -27,15 +27,14 @@ static inline void batch_must(tn_result result, const char* what, const tn_why* 
     abort();
 }
 
-/// settings: "method=implicit implicit.stiffen=false", one after the other; "": the scene's.
-static inline batch_rig batch_rig_make(const char* spec, const char* settings, int count,
-                                       const tn_host* host)
+/// settings: "method=implicit implicit.stiffen=false", one after the other; "": the scene's. The scene is the rig's.
+static inline batch_rig batch_rig_of(tn_scene* scene, const char* settings, int count,
+                                     const tn_host* host)
 {
-    batch_rig r   = {.count = count};
+    batch_rig r   = {.scene = scene, .count = count};
     tn_why    why = {.text = ""};
     char      text[200];
-    batch_must(tns_build(NULL, spec, &r.scene, &why), spec, &why);
-    batch_must(tn_scene_compile(r.scene, &r.model, &why), spec, &why);
+    batch_must(tn_scene_compile(r.scene, &r.model, &why), "compile", &why);
     r.settings = tn_scene_settings(r.scene);
     snprintf(text, sizeof text, "%s", settings);
     for (char *word = text, *next; *word != '\0'; word = next) {
@@ -51,6 +50,15 @@ static inline batch_rig batch_rig_make(const char* spec, const char* settings, i
     for (int i = 0; i < count; ++i)
         batch_must(tn_state_create(r.model, &r.singles[i]), "state", &why);
     return r;
+}
+
+static inline batch_rig batch_rig_make(const char* spec, const char* settings, int count,
+                                       const tn_host* host)
+{
+    tn_scene* scene;
+    tn_why    why = {.text = ""};
+    batch_must(tns_build(NULL, spec, &scene, &why), spec, &why);
+    return batch_rig_of(scene, settings, count, host);
 }
 
 static inline void batch_rig_free(batch_rig* r)
@@ -127,8 +135,9 @@ static inline bool batch_rig_step(batch_rig* r, double h, const char* what)
     tn_step_report  own, copy;
     tn_why          why;
     const tn_result result = tn_batch_step(r->batch, h, &report, &why);
-    int             failed = 0, first = -1;
-    bool            good = true;
+    r->alone += report.alone_count;
+    int  failed = 0, first = -1;
+    bool good = true;
     for (int i = 0; i < r->count; ++i) {
         const tn_result single = tn_stepper_step(r->stepper, r->singles[i], h, &own, &why);
         const tn_state* state  = tn_batch_view(r->batch, i);
