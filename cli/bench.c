@@ -314,10 +314,10 @@ typedef struct suite {
     bool (*run)(const tnc_options* options, tnc_sheet* to);
 } suite;
 
-static const suite suites[] = {{"baraff", bench_baraff},        {"linear", bench_linear},
-                               {"scenes", bench_scenes},        {"auxiliary", tnc_bench_auxiliary},
-                               {"impulse", bench_impulse},      {"implicit", tnc_bench_implicit},
-                               {"adaptive", tnc_bench_adaptive}};
+static const suite suites[] = {{"baraff", bench_baraff},         {"linear", bench_linear},
+                               {"scenes", bench_scenes},         {"auxiliary", tnc_bench_auxiliary},
+                               {"impulse", bench_impulse},       {"implicit", tnc_bench_implicit},
+                               {"adaptive", tnc_bench_adaptive}, {"batch", tnc_bench_batch}};
 enum { SUITE_COUNT = sizeof suites / sizeof suites[0] };
 
 static bool is_known(const char* name)

@@ -27,5 +27,7 @@ bool tnc_bench_implicit_has(const char* part);
 /// The adaptive method on the examples of Redon et al. 2005, or the one part that options name.
 bool tnc_bench_adaptive(const tnc_options* options, tnc_sheet* to);
 bool tnc_bench_adaptive_has(const char* part); ///< likewise
+/// Characters stepped together beside one by one.
+bool tnc_bench_batch(const tnc_options* options, tnc_sheet* to);
 
 #endif

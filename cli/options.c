@@ -211,6 +211,7 @@ static const tnc_command command_list[] = {
      "        figure6    a chain drawn aside by a spring comes to rest: 5 and 10 joints of 50\n"
      "        crowd      200 people: time a frame and error against active joints\n"
      "        threads    one and two: a long chain, the crowd\n"
+     "    batch     1,000 characters stepped together, on one thread and two, beside one by one\n"
      "\n"
      "    tenon bench\n"
      "    tenon bench impulse figure5 --csv figure5.csv\n"

@@ -617,7 +617,7 @@ def every_listed_scene_is_written_and_read_back():
 
 @test
 def benchmarks_write_csv():
-    assert set(tenon("bench", "--list").out.split()) == {"baraff", "linear", "scenes", "auxiliary", "impulse", "implicit", "adaptive"}
+    assert set(tenon("bench", "--list").out.split()) == {"baraff", "linear", "scenes", "auxiliary", "impulse", "implicit", "adaptive", "batch"}
     result = tenon("bench", "baraff", "--repeat", "3", "--csv", "b.csv")
     assert result.code == 0 and "factor : solve" in result.out, result.err
     rows = [line.split(",") for line in open("b.csv").read().splitlines()]
