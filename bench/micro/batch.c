@@ -1,7 +1,9 @@
 // batch: characters stepped together beside the same ones stepped one by one, microseconds a character and step.
 //     batch [SCENE [COPIES [STEPS [THREADS]]]]     interleaved repetitions; medians and least times
 //     batch SCENE COPIES STEPS single|batch        that and nothing else, for instruction counters
-// The method is the implicit one, h = 1/60 s. Every copy starts in another pose, as batch_start does it.
+//     batch peak                                   products and sums of vectors, what the processor can do
+// The method is the implicit one, h = 1/60 s. Every copy starts in another pose. Times are the processor's where one
+// thread works, the wall's else. bench/flops counts the operations of a step.
 #define _POSIX_C_SOURCE 200809L
 #include "tenon/batch.h"
 #include "scenes/scenes.h"
@@ -15,10 +17,10 @@ static const double h = 1 / 60.0;
 
 enum { REPEATS = 7 };
 
-static double seconds(void)
+static double seconds(bool wall)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -64,23 +66,23 @@ static void restart(bench* b)
 // Seconds of all steps.
 static double run_singles(bench* b)
 {
-    const double from = seconds();
+    const double from = seconds(false);
     for (int s = 0; s < b->steps; ++s)
         for (int i = 0; i < b->copies; ++i)
             if (tn_stepper_step(b->stepper, b->states[i], h, NULL, NULL) != TN_OK) exit(1);
-    return seconds() - from;
+    return seconds(false) - from;
 }
 
-static double run_batch(bench* b, long* alone)
+static double run_batch(bench* b, bool wall, long* alone)
 {
-    const double    from = seconds();
+    const double    from = seconds(wall);
     tn_batch_report report;
     *alone = 0;
     for (int s = 0; s < b->steps; ++s) {
         if (tn_batch_step(b->batch, h, &report, NULL) != TN_OK) exit(1);
         *alone += report.alone_count;
     }
-    return seconds() - from;
+    return seconds(wall) - from;
 }
 
 static bool make_singles(bench* b)
@@ -91,6 +93,52 @@ static bool make_singles(bench* b)
         if (tn_state_create(b->model, &b->states[i]) != TN_OK) return false;
     return true;
 }
+
+// ---- What the processor can do -------------------------------------------------------------------
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define TARGET __attribute__((target("avx2")))
+enum { WIDTH = 4 };
+#else
+#define TARGET
+enum { WIDTH = 2 };
+#endif
+typedef double vec __attribute__((vector_size(8 * WIDTH)));
+
+enum { CHAINS = 6, ROUNDS = 1000000 };
+
+// Sums and products side by side, each waiting for its own alone.
+TARGET static double multiply_and_add(double* sum)
+{
+    vec          a[CHAINS], b[CHAINS];
+    const double x = 1 + 1e-16, y = 1e-9;
+    const double from = seconds(false);
+    for (int k = 0; k < CHAINS; ++k) a[k] = b[k] = (vec){0} + k;
+    for (int i = 0; i < ROUNDS; ++i) {
+#pragma GCC unroll 6
+        for (int k = 0; k < CHAINS; ++k) a[k] *= x, b[k] += y;
+    }
+    const double took = seconds(false) - from;
+    for (int k = 0; k < CHAINS; ++k) *sum += a[k][0] + b[k][0];
+    return took;
+}
+
+static int print_peak(void)
+{
+    double least = 1e9, sum = 0;
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2")) return 1;
+#endif
+    for (int i = 0; i < 20; ++i) {
+        const double took = multiply_and_add(&sum);
+        if (took < least) least = took;
+    }
+    printf("products and sums of %d numbers, none fused: %.1f Gflop/s%s\n", (int)WIDTH,
+           2e-9 * CHAINS * ROUNDS * WIDTH / least, sum > 0 ? "" : "?");
+    return 0;
+}
+
+// ---- The comparison ------------------------------------------------------------------------------
 
 static int compare(const void* a, const void* b)
 {
@@ -117,7 +165,7 @@ static void compare_both(bench* b, tn_batch* const* batches, const int* threads,
         for (int k = 0; k < count; ++k) {
             b->batch = batches[k];
             restart(b);
-            times[k + 1][i] = run_batch(b, &alone[k]);
+            times[k + 1][i] = run_batch(b, threads[k] > 1, &alone[k]);
         }
     }
     print(b, "one by one", times[0]);
@@ -126,6 +174,7 @@ static void compare_both(bench* b, tn_batch* const* batches, const int* threads,
         snprintf(text, sizeof text, "batch, %d thread%s", threads[k], threads[k] > 1 ? "s" : "");
         print(b, text, times[k + 1]);
     }
+    printf("copies that left their lanes: %ld of %ld\n", alone[0], (long)b->copies * b->steps);
 }
 
 int main(int count, char** arguments)
@@ -141,6 +190,7 @@ int main(int count, char** arguments)
     tn_batch*   both[2]    = {NULL, NULL};
     const int   threads[2] = {1, most};
     tn_why      why        = {0};
+    if (strcmp(spec, "peak") == 0) return print_peak();
     if (tns_build(NULL, spec, &scene, &why) != TN_OK ||
         tn_scene_compile(scene, &b.model, &why) != TN_OK) {
         fprintf(stderr, "batch: %s\n", why.text);
@@ -159,7 +209,7 @@ int main(int count, char** arguments)
     b.batch = both[0];
     restart(&b);
     if (single) (void)run_singles(&b);
-    else if (batch) (void)run_batch(&b, &alone);
+    else if (batch) (void)run_batch(&b, false, &alone);
     else {
         printf("%s, %d copies, %d steps of 1/60 s\n", spec, b.copies, b.steps);
         compare_both(&b, both, threads, most > 1 ? 2 : 1);

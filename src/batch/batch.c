@@ -22,7 +22,7 @@ typedef int atomic_int;
 #define atomic_store(p, v)    (*(p) = (v))
 #endif
 
-enum { TASK = 16, SLOTS_MAX = 256 };
+enum { TASK = 16, SLOTS_MAX = 256, ROUNDS_MAX = 64 };
 _Static_assert(TASK % TNI_FLOCK_LANES_MAX == 0, "a task is whole flocks");
 
 /// A workspace.
@@ -46,7 +46,8 @@ struct tn_batch {
     int             count;
     tn_state**      states;
     outcome*        outcomes;
-    tni_flock_plan* plan; ///< NULL: the method, or the model, is not for lanes
+    int*            order; ///< copies, as they are stepped in lanes
+    tni_flock_plan* plan;  ///< NULL: the method, or the model, is not for lanes
     int             slot_count;
     slot*           slots;
     double          h; ///< of the step at hand
@@ -81,6 +82,7 @@ static tn_result fill(tn_batch* b, const tn_settings* settings, tn_why* why)
     tn_result result = TN_OK;
     b->states        = TNI_TAKE(&b->arena, tn_state*, b->count);
     b->outcomes      = TNI_TAKE(&b->arena, outcome, b->count);
+    b->order         = TNI_TAKE(&b->arena, int, b->count);
     b->slots         = TNI_TAKE(&b->arena, slot, slots_of(b));
     if (b->arena.failed) return TN_ERR_MEMORY;
     b->slot_count  = slots_of(b);
@@ -178,23 +180,44 @@ static void step_alone(tn_batch* b, slot* s, int copy)
     s->why         = why;
 }
 
-// Copies first .. end - 1, as many as there are lanes at a time; which of them are left is a matter of each copy
-// alone.
+// Of how many rounds a copy's step is expected to be: of as many as the one before. Copies that have not made one, or
+// that somebody moved, come last.
+static int rounds_of(const tn_batch* b, int copy)
+{
+    const int rounds = b->outcomes[copy].report.iteration_count;
+    if (!(b->states[copy]->memory.h > 0)) return ROUNDS_MAX - 1;
+    return rounds < ROUNDS_MAX - 2 ? rounds : ROUNDS_MAX - 2;
+}
+
+// Lanes go through a step together, so copies that take as many rounds are the best company.
+static void order_copies(tn_batch* b)
+{
+    int start[ROUNDS_MAX + 1] = {0};
+    for (int i = 0; i < b->count; ++i) ++start[rounds_of(b, i) + 1];
+    for (int i = 0; i < ROUNDS_MAX; ++i) start[i + 1] += start[i];
+    for (int i = 0; i < b->count; ++i) b->order[start[rounds_of(b, i)]++] = i;
+}
+
+// The copies order[first] .. order[end - 1], as many as there are lanes at a time. What becomes of a copy is a matter
+// of that copy alone.
 static void step_together(tn_batch* b, slot* s, int first, int end)
 {
     const int       lanes = tni_flock_lanes(b->plan);
+    tn_state*       states[TNI_FLOCK_LANES_MAX];
     tn_step_report* reports[TNI_FLOCK_LANES_MAX];
     for (int i = first; i < end; i += lanes) {
         const int count = end - i < lanes ? end - i : lanes;
         for (int k = 0; k < count; ++k) {
-            b->outcomes[i + k].result = TN_OK;
-            reports[k]                = &b->outcomes[i + k].report;
+            outcome* to = &b->outcomes[b->order[i + k]];
+            to->result  = TN_OK;
+            states[k]   = b->states[b->order[i + k]];
+            reports[k]  = &to->report;
         }
-        const unsigned left = tni_flock_step(s->flock, b->states + i, count, b->h, reports);
+        const unsigned left = tni_flock_step(s->flock, states, count, b->h, reports);
         for (int k = 0; k < count; ++k) {
             if ((left >> k & 1) == 0) continue;
             ++s->alone;
-            step_alone(b, s, i + k);
+            step_alone(b, s, b->order[i + k]);
         }
     }
 }
@@ -247,6 +270,7 @@ tn_result tn_batch_step(tn_batch* b, double h, tn_batch_report* report, tn_why* 
         b->slots[i].alone       = 0;
         b->slots[i].failed_copy = -1;
     }
+    if (b->plan != NULL) order_copies(b);
     if (host->each != NULL && b->slot_count > 1)
         host->each(host->workers, task_count(b), step_task, b);
     else
