@@ -96,12 +96,20 @@ TNI_INLINE void reflect(int k, const vec* v, vec beta, vec* to, int step)
     UNROLL for (int i = k; i < 6; ++i) to[i * step] -= v[i] * by;
 }
 
+// The same of all columns of the unit matrix.
+TNI_INLINE void reflect_unit(const vec* v, vec beta, vec* Q)
+{
+    for (int j = 0; j < 6; ++j) {
+        const vec by                                    = (0 + v[j]) / beta;
+        UNROLL for (int i = 0; i < 6; ++i) Q[6 * i + j] = (i == j ? 1.0 : 0.0) - v[i] * by;
+    }
+}
+
 // Householder, as factor_rows. J: the rows, one after the other.
 static void factor_rows(herd* w, const vec* J, vec* Q, vec* R)
 {
     vec A[6 * CROSS_ROWS];
     for (int i = 0; i < 6 * CROSS_ROWS; ++i) A[i] = J[i];
-    for (int i = 0; i < 36; ++i) Q[i] = splat(i % 7 == 0);
     UNROLL for (int k = 0; k < CROSS_ROWS; ++k)
     {
         vec *     a = A + 6 * k, norm2 = {0}, v[6];
@@ -115,7 +123,9 @@ static void factor_rows(herd* w, const vec* J, vec* Q, vec* R)
         const vec beta = norm2 - alpha * a[k];
         for (int j = k; j < CROSS_ROWS; ++j)
             reflect(k, v, beta, A + 6 * j, 1); // others are done with
-        for (int j = 0; j < 6; ++j) reflect(k, v, beta, Q + j, 6);
+        if (k > 0)
+            for (int j = 0; j < 6; ++j) reflect(k, v, beta, Q + j, 6);
+        else reflect_unit(v, beta, Q);
     }
     for (int i = 0; i < CROSS_ROWS; ++i)
         for (int j = i; j < CROSS_ROWS; ++j) R[i * CROSS_ROWS + j] = A[6 * j + i];

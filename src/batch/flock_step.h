@@ -25,11 +25,6 @@ static bool has_handles(const tn_state* state)
     return false;
 }
 
-TNI_INLINE void gather_numbers(vec* to, const double* const* from, int count)
-{
-    for (int i = 0; i < count; ++i) EACH(k) to[i][k] = from[k][i];
-}
-
 // Lanes beyond the last are the first one again. Returns those that have no memory of a step before.
 static mask load(herd* w, tn_state* const* states, int count, progress* p)
 {
@@ -46,10 +41,10 @@ static mask load(herd* w, tn_state* const* states, int count, progress* p)
         w->time[k]    = s->time;
         w->end[k]     = tni_time_after(s->time, w->h);
     }
-    gather_numbers(w->q, q, m->q_count);
-    gather_numbers(w->u, u, m->u_count);
-    gather_numbers(w->z, z, m->coordinate_count);
-    gather_numbers(w->lambda, lambda, m->row_count);
+    into_lanes(w->q, q, m->q_count);
+    into_lanes(w->u, u, m->u_count);
+    into_lanes(w->z, z, m->coordinate_count);
+    into_lanes(w->lambda, lambda, m->row_count);
     for (int i = 0; i < w->plan->count; ++i)
         w->R[i] = quat_matrix(read4(w->q + w->plan->links[i].link->q + 3));
     for (int i = 0; i < m->u_count; ++i) w->ahead[i] = w->u[i];
@@ -146,11 +141,18 @@ TNI_INLINE mask is_out_of_patience(patience* t, vec error)
     return t->since > PATIENCE;
 }
 
+static void add_where(mask m, vec* restrict to, const vec* restrict from, int count)
+{
+    if (all(m))
+        for (int i = 0; i < count; ++i) to[i] += from[i];
+    else
+        for (int i = 0; i < count; ++i) to[i] = pick(m, to[i] + from[i], to[i]);
+}
+
 static void close_joints(herd* w, progress* p)
 {
-    const int    rows = w->plan->model->row_count, n = w->plan->model->u_count;
-    const double over = -1 / w->h;
-    patience     t    = {splat(HUGE_VAL), splat(0), {0}};
+    const int rows = w->plan->model->row_count, n = w->plan->model->u_count;
+    patience  t = {splat(HUGE_VAL), splat(0), {0}};
     for (int i = 0; i < n; ++i) w->linear[i] = w->v[i];
     for (int round = 0;; ++round) {
         const worst_of c = fly(w);
@@ -161,33 +163,46 @@ static void close_joints(herd* w, progress* p)
         if (round == w->plan->settings.iterations) p->left |= open;
         const mask go = open & ~p->left;
         if (!any(go)) return;
-        for (int i = 0; i < rows; ++i) w->r[i] *= over;
         correct(w);
-        for (int i = 0; i < n; ++i) w->v[i] = pick(go, w->v[i] + w->dv[i], w->v[i]);
-        for (int i = 0; i < rows; ++i) w->mu[i] = pick(go, w->mu[i] + w->dmu[i], w->mu[i]);
+        add_where(go, w->v, w->dv, n);
+        add_where(go, w->mu, w->dmu, rows);
         count_lanes(p->rounds, go);
     }
 }
 
-static mask not_finite(const herd* w)
+static vec add_nothing(vec sum, const vec* numbers, int count)
 {
-    vec sum = {0};
-    for (int i = 0; i < w->plan->model->q_count; ++i) sum += w->q1[i] - w->q1[i];
-    for (int i = 0; i < w->plan->model->u_count; ++i) sum += w->u1[i] - w->u1[i];
-    return ~(sum == 0);
+    for (int i = 0; i < count; ++i) sum += numbers[i] - numbers[i]; // x - x is 0, or NaN
+    return sum;
 }
 
-static void store(const herd* w, int lane, tn_state* state)
+static mask not_finite(const herd* w)
 {
     const tn_model* m = w->plan->model;
-    tni_state_forget(state);
-    state->time       = w->end[lane];
-    state->memory.h   = w->h;
-    state->memory.two = false;
-    for (int i = 0; i < m->q_count; ++i) state->q[i] = w->q1[i][lane];
-    for (int i = 0; i < m->u_count; ++i) state->u[i] = w->u1[i][lane];
-    for (int i = 0; i < m->coordinate_count; ++i) state->z[i] = w->z[i][lane];
-    for (int i = 0; i < m->row_count; ++i) state->memory.multipliers[i] = -w->mu[i][lane] / w->h;
+    return ~(add_nothing(add_nothing(splat(0), w->q1, m->q_count), w->u1, m->u_count) == 0);
+}
+
+// Into the states that are not left.
+static void store(herd* w, tn_state* const* states, int count, unsigned left)
+{
+    const tn_model* m = w->plan->model;
+    double *        q[LANES], *u[LANES], *z[LANES], *lambda[LANES];
+    for (int i = 0; i < m->row_count; ++i) w->lambda[i] = -w->mu[i] / w->h;
+    EACH(k)
+    {
+        q[k] = u[k] = z[k] = lambda[k] = NULL;
+        if (k >= count || (left >> k & 1) != 0) continue;
+        tn_state* s = states[k];
+        tni_state_forget(s);
+        s->time       = w->end[k];
+        s->memory.h   = w->h;
+        s->memory.two = false;
+        q[k] = s->q, u[k] = s->u, z[k] = s->z, lambda[k] = s->memory.multipliers;
+    }
+    out_of_lanes(q, w->q1, m->q_count);
+    out_of_lanes(u, w->u1, m->u_count);
+    out_of_lanes(z, w->z, m->coordinate_count);
+    out_of_lanes(lambda, w->lambda, m->row_count);
 }
 
 static void tell(const herd* w, const progress* p, int lane, tn_step_report* report)
@@ -224,11 +239,9 @@ static unsigned step_herd(void* work_, tn_state* const* states, int count, doubl
     p.velocity_error = measure(w);
     p.left |= not_finite(w) | may_have_strayed(w, &p);
     const unsigned left = (unsigned)BITS(p.left);
-    for (int k = 0; k < count; ++k) {
-        if ((left >> k & 1) != 0) continue;
-        store(w, k, states[k]);
-        tell(w, &p, k, reports[k]);
-    }
+    store(w, states, count, left);
+    for (int k = 0; k < count; ++k)
+        if ((left >> k & 1) == 0) tell(w, &p, k, reports[k]);
     return left & ((1u << count) - 1);
 }
 

@@ -17,25 +17,25 @@ TNI_INLINE void copy_bulk(bulk* to, const bulk* B)
     to->t                                         = B->t;
 }
 
-TNI_INLINE bulk shifted(const bulk* from, vec3 d)
+// Seen from a point from which v here is v + w x d.
+TNI_INLINE void shift(bulk* B, vec3 d)
 {
-    const vec* H = from->H.m;
-    const sym *M = &from->M, *I = &from->I;
+    vec*       H    = B->H.m;
+    const sym* M    = &B->M;
+    sym*       I    = &B->I;
     const vec  K[9] = {H[0] - (M->xy * d.z - M->xz * d.y), H[1] - (M->xz * d.x - M->xx * d.z),
                        H[2] - (M->xx * d.y - M->xy * d.x), H[3] - (M->yy * d.z - M->yz * d.y),
                        H[4] - (M->yz * d.x - M->xy * d.z), H[5] - (M->xy * d.y - M->yy * d.x),
                        H[6] - (M->yz * d.z - M->zz * d.y), H[7] - (M->zz * d.x - M->xz * d.z),
                        H[8] - (M->xz * d.y - M->yz * d.x)};
-    return (bulk){*M,
-                  {{K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]}},
-                  {I->xx + (d.y * H[6] - d.z * H[3]) + (d.y * K[6] - d.z * K[3]),
-                   I->xy + (d.y * H[7] - d.z * H[4]) + (d.z * K[0] - d.x * K[6]),
-                   I->xz + (d.y * H[8] - d.z * H[5]) + (d.x * K[3] - d.y * K[0]),
-                   I->yy + (d.z * H[1] - d.x * H[7]) + (d.z * K[1] - d.x * K[7]),
-                   I->yz + (d.z * H[2] - d.x * H[8]) + (d.x * K[4] - d.y * K[1]),
-                   I->zz + (d.x * H[5] - d.y * H[2]) + (d.x * K[5] - d.y * K[2])},
-                  from->f,
-                  add(from->t, cross(d, from->f))};
+    I->xx           = I->xx + (d.y * H[6] - d.z * H[3]) + (d.y * K[6] - d.z * K[3]);
+    I->xy           = I->xy + (d.y * H[7] - d.z * H[4]) + (d.z * K[0] - d.x * K[6]);
+    I->xz           = I->xz + (d.y * H[8] - d.z * H[5]) + (d.x * K[3] - d.y * K[0]);
+    I->yy           = I->yy + (d.z * H[1] - d.x * H[7]) + (d.z * K[1] - d.x * K[7]);
+    I->yz           = I->yz + (d.z * H[2] - d.x * H[8]) + (d.x * K[4] - d.y * K[1]);
+    I->zz           = I->zz + (d.x * H[5] - d.y * H[2]) + (d.x * K[5] - d.y * K[2]);
+    UNROLL for (int i = 0; i < 9; ++i) H[i] = K[i];
+    B->t                                    = add(B->t, cross(d, B->f));
 }
 
 TNI_INLINE bulk shifted_mass(const sym* M, vec3 f, vec3 t, vec3 d)
@@ -154,19 +154,18 @@ static void look_at_link(const herd* w, int i, survey* s)
 }
 
 // The link's own inertia and momentum, and what its children left; at O.
-TNI_INLINE bulk gather(const herd* w, const tni_flock_link* a, const survey* s)
+TNI_INLINE void gather(const herd* w, const tni_flock_link* a, const survey* s, bulk* B)
 {
     const double m = a->form->mass;
     const vec3   r = s->ref, n = scale1(m, r);
     const vec    along = dot(n, r), none = {0}, mass = splat(m);
-    bulk         B = {{mass, none, none, mass, none, mass},
-                      {{none, -n.z, n.y, n.z, none, -n.x, -n.y, n.x, none}},
-                      {s->I.xx + (along - n.x * r.x), s->I.xy - n.x * r.y, s->I.xz - n.x * r.z,
-                       s->I.yy + (along - n.y * r.y), s->I.yz - n.y * r.z, s->I.zz + (along - n.z * r.z)},
-                      s->f,
-                      add(s->t, cross(s->f, r))};
-    if (a->link->slot >= 0) add_bulk(&B, &w->slots[a->link->slot]);
-    return B;
+    B->M = (sym){mass, none, none, mass, none, mass};
+    B->H = (mat3){{none, -n.z, n.y, n.z, none, -n.x, -n.y, n.x, none}};
+    B->I = (sym){s->I.xx + (along - n.x * r.x), s->I.xy - n.x * r.y, s->I.xz - n.x * r.z,
+                 s->I.yy + (along - n.y * r.y), s->I.yz - n.y * r.z, s->I.zz + (along - n.z * r.z)};
+    B->f = s->f;
+    B->t = add(s->t, cross(s->f, r));
+    if (a->link->slot >= 0) add_bulk(B, &w->slots[a->link->slot]);
 }
 
 static void add_ones(const herd* w, const tni_flock_link* a, vec3 ref, bulk* B)
@@ -174,13 +173,13 @@ static void add_ones(const herd* w, const tni_flock_link* a, vec3 ref, bulk* B)
     for (int i = a->target; i > 0; i = w->plan->targets[i - 1].next) {
         const one* o = &w->ones[w->plan->targets[i - 1].index];
         const vec* A = o->A;
-        const bulk C = {{A[0], A[6], A[12], A[7], A[13], A[14]},
+        bulk       C = {{A[0], A[6], A[12], A[7], A[13], A[14]},
                         {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
                         {A[21], A[27], A[33], A[28], A[34], A[35]},
                         read3(o->b),
                         read3(o->b + 3)};
-        const bulk D = shifted(&C, neg(ref));
-        add_bulk(B, &D);
+        shift(&C, neg(ref));
+        add_bulk(B, &C);
     }
 }
 
@@ -547,7 +546,8 @@ static void inward_free(herd* h, int i, const survey* s)
 {
     const tni_flock_link* a = &h->plan->links[i];
     work*                 w = &h->works[i];
-    bulk                  B = gather(h, a, s);
+    bulk                  B;
+    gather(h, a, s, &B);
     if (a->target > 0) {
         const vec  none = {0};
         const vec3 zero = zero3();
@@ -584,7 +584,7 @@ static void inward_cross(herd* h, int i, const survey* s, bulk* B)
     begin_cross(h, i, o, B, &K);
     w->arm = sub(o->d, sub(s->rb, s->d));
     if (a->parent < 0) return;
-    *B = shifted(B, w->arm);
+    shift(B, w->arm);
     sym_add(&B->I, &K);
 }
 
@@ -597,7 +597,8 @@ static void inward(herd* h, int i)
         inward_free(h, i, &s);
         return;
     }
-    bulk B = gather(h, a, &s);
+    bulk B;
+    gather(h, a, &s, &B);
     if (a->target > 0) add_ones(h, a, s.ref, &B);
     if (a->link->kind == TNI_LINK_OTHER) {
         inward_cross(h, i, &s, &B);
@@ -607,7 +608,7 @@ static void inward(herd* h, int i)
         if (a->between == TNI_FLOCK_BALL) begin_sprung(h, i, w, &B);
         else if (a->between == TNI_FLOCK_HINGE) begin_axis(h, i, w, &s, &B);
         else begin_fixed(h, i, w, &s, &B);
-        B = shifted(&B, w->arm);
+        shift(&B, w->arm);
         sym_add(&B.I, &s.K);
     }
     leave(h, a->link, &B);
@@ -661,17 +662,26 @@ static void begin(herd* h)
 
 // ---- Correction ----------------------------------------------------------------------------------
 
+static const int rows_between[] = {[TNI_FLOCK_FREE]      = 0,
+                                   [TNI_FLOCK_BALL]      = 3,
+                                   [TNI_FLOCK_HINGE]     = 5,
+                                   [TNI_FLOCK_WELD]      = 6,
+                                   [TNI_FLOCK_UNIVERSAL] = CROSS_ROWS};
+
+// What the rows r at the end of a flight ask for.
 TNI_INLINE void pass(herd* h, int i)
 {
-    const tni_flock_link* a = &h->plan->links[i];
-    work*                 w = &h->works[i];
-    const vec*            r = h->r + a->link->row;
+    const tni_flock_link* a    = &h->plan->links[i];
+    work*                 w    = &h->works[i];
+    const double          over = -1 / h->h;
+    vec                   r[6];
     vec3                  f = zero3(), t = zero3();
     if (a->link->slot >= 0) f = h->slots[a->link->slot].f, t = h->slots[a->link->slot].t;
     if (a->joint == NULL) {
         pass_root(&h->denses[a->link->more], f, t);
         return;
     }
+    for (int k = 0; k < rows_between[a->between]; ++k) r[k] = h->r[a->link->row + k] * over;
     if (a->link->kind == TNI_LINK_OTHER) {
         dense* o    = &h->denses[a->link->more];
         vec    b[6] = {f.x, f.y, f.z, t.x, t.y, t.z};

@@ -78,6 +78,54 @@ TNI_INLINE vec lower_whole(vec a)
     return pick(near > a, near - 1, near);
 }
 
+// ---- To and from lanes ---------------------------------------------------------------------------
+
+#if BYTES == 32
+TNI_INLINE void transpose(vec a[4])
+{
+    const vec p = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6),
+              q = __builtin_shufflevector(a[0], a[1], 1, 5, 3, 7),
+              r = __builtin_shufflevector(a[2], a[3], 0, 4, 2, 6),
+              s = __builtin_shufflevector(a[2], a[3], 1, 5, 3, 7);
+    a[0]        = __builtin_shufflevector(p, r, 0, 1, 4, 5);
+    a[1]        = __builtin_shufflevector(q, s, 0, 1, 4, 5);
+    a[2]        = __builtin_shufflevector(p, r, 2, 3, 6, 7);
+    a[3]        = __builtin_shufflevector(q, s, 2, 3, 6, 7);
+}
+#else
+TNI_INLINE void transpose(vec a[2])
+{
+    const vec p = {a[0][0], a[1][0]}, q = {a[0][1], a[1][1]};
+    a[0] = p, a[1] = q;
+}
+#endif
+
+/// to[i] <- number i of each lane.
+TNI_INLINE void into_lanes(vec* to, const double* const* from, int count)
+{
+    int i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        vec a[LANES];
+        EACH(k) memcpy(&a[k], from[k] + i, sizeof a[k]);
+        transpose(a);
+        EACH(k) to[i + k] = a[k];
+    }
+    for (; i < count; ++i) EACH(k) to[i][k] = from[k][i];
+}
+
+/// The other way round, of the lanes whose `to` is not NULL.
+TNI_INLINE void out_of_lanes(double* const* to, const vec* from, int count)
+{
+    int i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        vec a[LANES];
+        EACH(k) a[k] = from[i + k];
+        transpose(a);
+        EACH(k) if (to[k] != NULL) memcpy(to[k] + i, &a[k], sizeof a[k]);
+    }
+    for (; i < count; ++i) EACH(k) if (to[k] != NULL) to[k][i] = from[i][k];
+}
+
 // ---- Three numbers -------------------------------------------------------------------------------
 
 typedef struct vec3 {
