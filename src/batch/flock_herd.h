@@ -87,9 +87,10 @@ typedef struct herd {
     bulk*  slots;
     soft*  softs;
     one*   ones;
-    bool   stiff; ///< there are multipliers that K_g is made of
-    bool   bend;
-    mask   bad; ///< a pivot was not positive: they are left
+    double* spare; ///< what nobody wants
+    bool    stiff; ///< there are multipliers that K_g is made of
+    bool    bend;
+    mask    bad; ///< a pivot was not positive: they are left
 } herd;
 
 static void* create_herd(tni_arena* arena, const tni_flock_plan* p)
@@ -111,6 +112,7 @@ static void* create_herd(tni_arena* arena, const tni_flock_plan* p)
     w->r      = TNI_TAKE(arena, vec, m->row_count);
     w->q1     = TNI_TAKE(arena, vec, m->q_count);
     w->u1     = TNI_TAKE(arena, vec, m->u_count);
+    w->spare  = TNI_TAKE(arena, double, m->q_count + m->coordinate_count + m->row_count);
     w->R      = TNI_TAKE(arena, mat3, p->count);
     w->ends   = TNI_TAKE(arena, mat3, p->count);
     w->fixeds = TNI_TAKE(arena, fixed, p->count);

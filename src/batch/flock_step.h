@@ -143,8 +143,7 @@ TNI_INLINE mask is_out_of_patience(patience* t, vec error)
 
 static void add_where(mask m, vec* restrict to, const vec* restrict from, int count)
 {
-    if (all(m))
-        for (int i = 0; i < count; ++i) to[i] += from[i];
+    if (all(m)) UNROLL for (int i = 0; i < count; ++i) to[i] += from[i];
     else
         for (int i = 0; i < count; ++i) to[i] = pick(m, to[i] + from[i], to[i]);
 }
@@ -172,7 +171,7 @@ static void close_joints(herd* w, progress* p)
 
 static vec add_nothing(vec sum, const vec* numbers, int count)
 {
-    for (int i = 0; i < count; ++i) sum += numbers[i] - numbers[i]; // x - x is 0, or NaN
+    UNROLL for (int i = 0; i < count; ++i) sum += numbers[i] - numbers[i]; // x - x is 0, or NaN
     return sum;
 }
 
@@ -182,7 +181,7 @@ static mask not_finite(const herd* w)
     return ~(add_nothing(add_nothing(splat(0), w->q1, m->q_count), w->u1, m->u_count) == 0);
 }
 
-// Into the states that are not left.
+// Into the states that are not left; the others go nowhere.
 static void store(herd* w, tn_state* const* states, int count, unsigned left)
 {
     const tn_model* m = w->plan->model;
@@ -190,7 +189,7 @@ static void store(herd* w, tn_state* const* states, int count, unsigned left)
     for (int i = 0; i < m->row_count; ++i) w->lambda[i] = -w->mu[i] / w->h;
     EACH(k)
     {
-        q[k] = u[k] = z[k] = lambda[k] = NULL;
+        q[k] = u[k] = z[k] = lambda[k] = w->spare;
         if (k >= count || (left >> k & 1) != 0) continue;
         tn_state* s = states[k];
         tni_state_forget(s);

@@ -15,14 +15,13 @@ typedef int64_t mask __attribute__((vector_size(BYTES)));
 
 enum { LANES = BYTES / 8 };
 
-#define EACH(k) for (int k = 0; k < LANES; ++k)
-
 // Small loops of known length are written out: what they index then stands in registers.
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
+#define EACH(k) UNROLL for (int k = 0; k < LANES; ++k)
 
 TNI_INLINE vec pick(mask m, vec a, vec b)
 {
@@ -113,7 +112,7 @@ TNI_INLINE void into_lanes(vec* to, const double* const* from, int count)
     for (; i < count; ++i) EACH(k) to[i][k] = from[k][i];
 }
 
-/// The other way round, of the lanes whose `to` is not NULL.
+/// The other way round.
 TNI_INLINE void out_of_lanes(double* const* to, const vec* from, int count)
 {
     int i = 0;
@@ -121,9 +120,9 @@ TNI_INLINE void out_of_lanes(double* const* to, const vec* from, int count)
         vec a[LANES];
         EACH(k) a[k] = from[i + k];
         transpose(a);
-        EACH(k) if (to[k] != NULL) memcpy(to[k] + i, &a[k], sizeof a[k]);
+        EACH(k) memcpy(to[k] + i, &a[k], sizeof a[k]);
     }
-    for (; i < count; ++i) EACH(k) if (to[k] != NULL) to[k][i] = from[i][k];
+    for (; i < count; ++i) EACH(k) to[k][i] = from[i][k];
 }
 
 // ---- Three numbers -------------------------------------------------------------------------------
