@@ -15,9 +15,9 @@ typedef int64_t mask __attribute__((vector_size(BYTES)));
 
 enum { LANES = BYTES / 8 };
 
-// Small loops of known length are written out: what they index then stands in registers.
+// Small loops of known length are written out: what they index then stands in registers. clang does so by itself.
 #if defined(__clang__)
-#define UNROLL _Pragma("unroll")
+#define UNROLL
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
@@ -45,9 +45,11 @@ TNI_INLINE bool all(mask m)
 
 TNI_INLINE vec splat(double a)
 {
-    vec v;
-    EACH(k) v[k] = a;
-    return v;
+#if BYTES == 32
+    return (vec){a, a, a, a};
+#else
+    return (vec){a, a};
+#endif
 }
 
 TNI_INLINE vec absolute(vec a)

@@ -100,7 +100,10 @@ TEST(copies_that_are_interfered_with)
         }
         batch_rig_step(&r, h, "interfered with");
     }
-    CHECK(tn_state_time(r.singles[0]) != tn_state_time(r.singles[1]));
+    bool apart = false;
+    for (int i = 1; i < r.count; ++i)
+        apart = apart || tn_state_time(r.singles[i]) != tn_state_time(r.singles[0]);
+    CHECK(apart);
     batch_rig_free(&r);
 }
 
