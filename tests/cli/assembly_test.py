@@ -13,13 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+from tests import main, test
+
 TENON = os.environ["TENON"]
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def tenon(*args, stdin):
@@ -177,26 +173,6 @@ def a_long_rope_is_no_open_joint():
     rope = {"name": "rope", "type": "rope", "bodies": ["ground", "a"], "anchors": [[0, 0, 0], [0, 0, 0]], "length": 1}
     text = json.dumps({"tenon_scene": 1, "bodies": bodies, "joints": [rope], "method": {"h": 0.001, "duration": 0.001}})
     assert "assembly" not in report_of("run", "-", "--report", "-", stdin=text)
-
-
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for function in TESTS:
-            if wanted not in function.__name__:
-                continue
-            try:
-                function()
-                passed += 1
-            except Exception as error:  # a broken test must not hide the others
-                failed += 1
-                print("FAILED %s (line %d): %s: %s" % (function.__name__, error.__traceback__.tb_next.tb_lineno,
-                                                        type(error).__name__, error))
-        os.chdir("/")
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

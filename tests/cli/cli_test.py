@@ -13,19 +13,14 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import time
+
+from tests import main, test
 
 TENON = os.environ["TENON"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 class Result:
@@ -866,28 +861,6 @@ def a_terminal_shows_progress_within_its_width():
     assert all(len(line) < 72 for line in lines) and "x real time" in lines[0] and "joint error" in lines[0], lines[0]
     result = tenon("run", "@chain", "--duration", "0.01")
     assert "\r" not in result.err + result.out
-
-
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for function in TESTS:
-            if wanted not in function.__name__:
-                continue
-            try:
-                function()
-                passed += 1
-            except Exception as error:  # a broken test must not hide the others
-                failed += 1
-                where = error.__traceback__
-                while where.tb_next and where.tb_next.tb_frame.f_code.co_filename == __file__:
-                    where = where.tb_next
-                print("FAILED %s (line %d): %s: %s" % (function.__name__, where.tb_lineno, type(error).__name__, error))
-        os.chdir(ROOT)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

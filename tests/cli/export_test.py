@@ -12,19 +12,14 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import zipfile
+
+from tests import main, test
 
 TENON = os.environ["TENON"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORNER = os.path.join(ROOT, "tests", "support", "corner.json")
 
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def tenon(*args):
@@ -520,28 +515,6 @@ def what_was_before_a_failure_is_written():
     assert done.returncode == 1 and done.stderr.count("\n") == 1, (done.returncode, done.stderr)
     shape, values = read_npy(open("a.npy", "rb").read())
     assert 1 <= shape[0] < 10001 and all(map(math.isfinite, values))
-
-
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for function in TESTS:
-            if wanted not in function.__name__:
-                continue
-            try:
-                function()
-                passed += 1
-            except Exception as error:  # a broken test must not hide the others
-                failed += 1
-                where = error.__traceback__
-                while where.tb_next and where.tb_next.tb_frame.f_code.co_filename == __file__:
-                    where = where.tb_next
-                print("FAILED %s (line %d): %s: %s" % (function.__name__, where.tb_lineno, type(error).__name__, error))
-        os.chdir(ROOT)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

@@ -10,16 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+from tests import main, test
+
 TENON = os.environ["TENON"]
 WALK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenes", "walk.bvh")
-TESTS = []
 ARM = "HIERARCHY\nROOT arm\n{\nOFFSET 0 0 0\nCHANNELS 1 Zrotation\nJOINT tip\n{\nOFFSET 100 0 0\n}\n}\n"
 MOVE = ARM + "MOTION\nFrames: 3\nFrame Time: 0.25\n0\n45\n90\n"
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def tenon(*args, motion=None, scene=None):
@@ -119,22 +115,6 @@ def wrong_files_and_options_are_refused_in_one_line():
     refused("option '--mocap-up' needs --mocap FILE", "", "run", "@humanoid", "--mocap-up", "z")
     refused("option '--mocap' does not belong to 'tenon check'", "", "check", "@humanoid", "--mocap", "MOTION")
     refused("motion.bvh: would be overwritten", "", *good, "--report", "MOTION", motion=MOVE)
-
-
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    passed = failed = 0
-    for function in TESTS:
-        if wanted not in function.__name__:
-            continue
-        try:
-            function()
-            passed += 1
-        except Exception as reason:  # noqa: BLE001: whatever it is, the test has failed
-            failed += 1
-            print("FAILED %s: %s: %s" % (function.__name__, type(reason).__name__, reason))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

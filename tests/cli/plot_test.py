@@ -8,19 +8,14 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import xml.etree.ElementTree as ElementTree
+
+from tests import main, test
 
 TENON = os.environ["TENON"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KEYS = ["time", "kinetic", "gravity", "elastic", "joint_error", "velocity_error", "step_seconds", "contacts", "active"]
 
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def tenon(*args):
@@ -226,28 +221,6 @@ def reports_that_will_not_do_are_refused():
     for i in range(0, len(text), len(text) // 60):  # cut anywhere
         done = tenon("plot", write("broken.json", text[:i]), "--out", "a.svg")
         assert done.returncode == 2 and done.stderr.count("\n") == 1, (i, done.returncode, done.stderr)
-
-
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for function in TESTS:
-            if wanted not in function.__name__:
-                continue
-            try:
-                function()
-                passed += 1
-            except Exception as error:  # a broken test must not hide the others
-                failed += 1
-                where = error.__traceback__
-                while where.tb_next and where.tb_next.tb_frame.f_code.co_filename == __file__:
-                    where = where.tb_next
-                print("FAILED %s (line %d): %s: %s" % (function.__name__, where.tb_lineno, type(error).__name__, error))
-        os.chdir(ROOT)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

@@ -19,13 +19,9 @@ import time
 import urllib.request
 import zlib
 
+from tests import main, test
+
 PATIENCE = 120
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 # ---- PNG ---------------------------------------------------------------------------------------------
@@ -414,27 +410,6 @@ def a_browser_draws_a_film():
     with Room() as room:
         room.make("--duration", "0.4", "--out", "a.mp4", "--fps", "10", "--size", "160x120", "--theme", "dark", scene="@fourbar:motor=3", real=True)
         assert film_facts(room.at("a.mp4")) == (160, 120, 4, 10)
-
-
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    passed = failed = 0
-    for function in TESTS:
-        if wanted not in function.__name__:
-            continue
-        try:
-            skipped = function()
-            passed += 1
-            if skipped:
-                print("skipped %s: %s" % (function.__name__, skipped))
-        except Exception as error:  # a broken test must not hide the others
-            failed += 1
-            where = error.__traceback__
-            while where.tb_next and where.tb_next.tb_frame.f_code.co_filename == __file__:
-                where = where.tb_next
-            print("FAILED %s (line %d): %s: %s" % (function.__name__, where.tb_lineno, type(error).__name__, error))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

@@ -12,18 +12,14 @@ import subprocess
 import sys
 import time
 
+from tests import main, test
+
 TENON = os.environ["TENON"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KEY, ACCEPT = "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # of RFC 6455, 1.3
 PATIENCE = 60
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 # ---- The program, and somebody who talks to it -------------------------------------------------------
@@ -675,25 +671,6 @@ def options_reach_the_simulation():
     with Server("@pendulum:n=3", "--h", "0.002", "--method", "impulse", "--set", "impulse.tolerance=1e-7") as server, server.page() as page:
         settings = page.message("mechanism")["settings"]
         assert settings["h"] == 0.002 and settings["method"] == "impulse" and float(settings["values"]["impulse.tolerance"]) == 1e-7
-
-
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    passed = failed = 0
-    for function in TESTS:
-        if wanted not in function.__name__:
-            continue
-        try:
-            function()
-            passed += 1
-        except Exception as error:  # a broken test must not hide the others
-            failed += 1
-            where = error.__traceback__
-            while where.tb_next and where.tb_next.tb_frame.f_code.co_filename == __file__:
-                where = where.tb_next
-            print("FAILED %s (line %d): %s: %s" % (function.__name__, where.tb_lineno, type(error).__name__, error))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
