@@ -7,7 +7,7 @@
 #ifdef TENON_TEST_LIGHT
 enum { STEPS = 4 };
 #else
-enum { STEPS = 25 };
+enum { STEPS = 12 };
 #endif
 
 static void run(const char* spec, const char* settings, int count, double angle, double rate,

@@ -6,7 +6,7 @@
 #ifdef TENON_TEST_LIGHT
 enum { STEPS = 3 };
 #else
-enum { STEPS = 12 };
+enum { STEPS = 6 };
 #endif
 
 static void run(const char* spec, const char* settings, int count, const tn_host* host)
