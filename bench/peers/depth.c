@@ -3,13 +3,13 @@
 //     plane over sphere, capsule, box, cylinder    the lowest point
 //     sphere and capsule, any two                  radii less the distance of their segments
 //     box and box                                  the least overlap over 15 axes
-#include "drop.h"
+#include "peer.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct placed {
-    const drop_shape* shape;
+    const peer_shape* shape;
     double            x[3], q[4];
     double            z[3][3]; ///< axes in the world
 } placed;
@@ -19,16 +19,16 @@ static double dot(const double* a, const double* b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static placed place(const drop_shape* s, const drop_pose* poses)
+static placed place(const peer_shape* s, const peer_pose* poses)
 {
-    const drop_pose* at = &poses[s->body];
+    const peer_pose* at = &poses[s->body];
     placed           p  = {.shape = s};
-    drop_turn(at->q, s->x, p.x);
+    peer_turn(at->q, s->x, p.x);
     for (int k = 0; k < 3; ++k) p.x[k] += at->x[k];
-    drop_times(at->q, s->q, p.q);
+    peer_times(at->q, s->q, p.q);
     for (int k = 0; k < 3; ++k) {
         const double unit[3] = {k == 0, k == 1, k == 2};
-        drop_turn(p.q, unit, p.z[k]);
+        peer_turn(p.q, unit, p.z[k]);
     }
     return p;
 }
@@ -79,12 +79,12 @@ static double segment_distance(const placed* p, double A, const placed* q, doubl
     return sqrt(dot(r, r));
 }
 
-static bool is_round(const drop_shape* s)
+static bool is_round(const peer_shape* s)
 {
     return s->type == TN_SHAPE_SPHERE || s->type == TN_SHAPE_CAPSULE;
 }
 
-static double half_segment(const drop_shape* s)
+static double half_segment(const peer_shape* s)
 {
     return s->type == TN_SHAPE_CAPSULE ? s->size[1] : 0;
 }
@@ -120,7 +120,7 @@ static double box_depth(const placed* p, const placed* q)
     return least;
 }
 
-double drop_pair_depth(const drop* d, int shape1, int shape2, const drop_pose* poses)
+double peer_pair_depth(const peer_plain* d, int shape1, int shape2, const peer_pose* poses)
 {
     const placed p = place(&d->shapes[shape1], poses), q = place(&d->shapes[shape2], poses);
     if (p.shape->type == TN_SHAPE_PLANE) return plane_depth(&p, &q);
@@ -133,7 +133,7 @@ double drop_pair_depth(const drop* d, int shape1, int shape2, const drop_pose* p
 }
 
 // A ball around the shape.
-static double extent(const drop_shape* s)
+static double extent(const peer_shape* s)
 {
     const double* size = s->size;
     if (s->type == TN_SHAPE_PLANE) return HUGE_VAL;
@@ -141,23 +141,23 @@ static double extent(const drop_shape* s)
     return size[0] + size[1];
 }
 
-static bool far_apart(const drop* d, int i, int j, const drop_pose* poses)
+static bool far_apart(const peer_plain* d, int i, int j, const peer_pose* poses)
 {
-    const drop_shape *a = &d->shapes[i], *b = &d->shapes[j];
-    const drop_pose * p = &poses[a->body], *q = &poses[b->body];
+    const peer_shape *a = &d->shapes[i], *b = &d->shapes[j];
+    const peer_pose * p = &poses[a->body], *q = &poses[b->body];
     const double      r = extent(a) + sqrt(dot(a->x, a->x)) + extent(b) + sqrt(dot(b->x, b->x));
     double            e[3];
     for (int k = 0; k < 3; ++k) e[k] = p->x[k] - q->x[k];
     return dot(e, e) > r * r;
 }
 
-double drop_depth(const drop* d, const drop_pose* poses)
+double peer_depth(const peer_plain* d, const peer_pose* poses)
 {
     double worst = -HUGE_VAL;
     for (int i = 0; i < d->shape_count; ++i) {
         for (int j = i + 1; j < d->shape_count; ++j) {
-            if (far_apart(d, i, j, poses) || !drop_may_touch(d, i, j)) continue;
-            const double depth = drop_pair_depth(d, i, j, poses);
+            if (far_apart(d, i, j, poses) || !peer_may_touch(d, i, j)) continue;
+            const double depth = peer_pair_depth(d, i, j, poses);
             if (isnan(depth)) return NAN;
             worst = fmax(worst, depth);
         }

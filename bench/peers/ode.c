@@ -1,33 +1,22 @@
-// ode: a model as a world of the Open Dynamics Engine.
-//
-// ODE's bodies stand at their centres of mass and take the inertia about them in body axes, as
-// tni_body has them. Its joints are placed by a world anchor and axis when they are attached, so
-// the start state must be assembled. ODE measures body 1 against body 2, so a motor's speed is the
-// negative of ours; but it makes the ground body 2, and turns the axes of sliders then, not those
-// of hinges.
-//
-//     hinge  ball  weld  slider  universal  cylinder     Hinge Ball Fixed Slider Universal Piston
-//     motor of a hinge or a slider                       the same, dParamVel, no bound on force
+// ode: a mechanism in the Open Dynamics Engine. Bodies stand at their centres of mass with Tenon's
+// inertias. Contacts: up to 8 points a pair, the friction pyramid scaled by the normal force
+// (dContactApprox1), the world's ERP and CFM. No damping, no auto-disable. Springs of joints, which
+// it does not have, are torques before each step.
 #include "peer.h"
-#include "state/state.h"
 
 #include <ode/ode.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct drive {
-    dJointID         joint;
-    const tni_joint* from;
-} drive;
+enum { POINTS_MAX = 8 };
 
 typedef struct ode_world {
-    const tn_model* model;
-    double          time;
-    dWorldID        world;
-    dBodyID*        bodies; ///< as the model's; NULL: the ground or a static body
-    drive*          drives;
-    int             drive_count;
+    const peer_plain* p;
+    peer_options  options;
+    dWorldID      world;
+    dSpaceID      space;
+    dJointGroupID contacts;
+    dBodyID*      bodies; ///< NULL: fixed
 } ode_world;
 
 static void silent(int number, const char* text, va_list list)
@@ -35,224 +24,196 @@ static void silent(int number, const char* text, va_list list)
     (void)number, (void)text, (void)list;
 }
 
-static bool refuse(tn_why* why, const char* what, const char* name)
+static void add_body(ode_world* w, int i)
 {
-    why->result = TN_ERR_MODEL;
-    snprintf(why->text, sizeof why->text, "ODE: %s '%s' has no counterpart", what, name);
-    return false;
-}
-
-// What is not a rigid body or a joint of the list above.
-static bool nothing_else(const tn_model* model, tn_why* why)
-{
-    if (model->user_count > 0) return refuse(why, "constraint", model->users[0].name);
-    if (model->coupling_count > 0) return refuse(why, "coupling", model->couplings[0].name);
-    if (model->actuation_count + model->limit_count > 0) {
-        return refuse(why, "a joint's spring or limit in", model->name);
-    }
-    if (model->spring_count + model->target_count + model->load_count + model->drag_count > 0) {
-        return refuse(why, "a force in", model->name);
-    }
-    return true;
-}
-
-static bool assembled(const tn_state* start, tn_why* why)
-{
-    for (int i = 0; i < start->model->joint_count; ++i) {
-        if (tn_state_joint_error(start, (tn_joint_id){(uint32_t)i + 1}) > 1e-9) {
-            return refuse(why, "joint that is not assembled,", start->model->joints[i].name);
-        }
-    }
-    return true;
-}
-
-static bool add_body(ode_world* w, int i, const tn_state* start, tn_why* why)
-{
-    const tni_body* body = &w->model->bodies[i];
-    if (body->kind == TN_BODY_STATIC) return true;
-    if (body->kind != TN_BODY_RIGID) return refuse(why, "body", body->name);
-    const double* q  = start->q + body->q_start;
-    const double* u  = start->u + body->u_start;
-    const dBodyID id = dBodyCreate(w->world);
-    dMass         mass;
-    const tn_vec3 cx = tni_column(&body->inertia, 0), cy = tni_column(&body->inertia, 1),
-                  cz = tni_column(&body->inertia, 2);
-    dMassSetParameters(&mass, body->mass, 0, 0, 0, cx.x, cy.y, cz.z, cy.x, cz.x, cz.y);
+    const peer_body* b = &w->p->bodies[i];
+    const double *   I = b->inertia, *q = b->start.q;
+    dMass            mass;
+    if (b->fixed) return;
+    const dBodyID id = w->bodies[i] = dBodyCreate(w->world);
+    dMassSetParameters(&mass, b->mass, 0, 0, 0, I[0], I[1], I[2], I[3], I[4], I[5]);
     dBodySetMass(id, &mass);
-    dBodySetPosition(id, q[0], q[1], q[2]);
-    dBodySetQuaternion(id, (dQuaternion){q[3], q[4], q[5], q[6]});
-    dBodySetLinearVel(id, u[0], u[1], u[2]);
-    dBodySetAngularVel(id, u[3], u[4], u[5]);
-    w->bodies[i] = id;
-    return true;
+    dBodySetPosition(id, b->start.x[0], b->start.x[1], b->start.x[2]);
+    dBodySetQuaternion(id, (dQuaternion){q[0], q[1], q[2], q[3]});
+    dBodySetLinearVel(id, b->start.v[0], b->start.v[1], b->start.v[2]);
+    dBodySetAngularVel(id, b->start.w[0], b->start.w[1], b->start.w[2]);
 }
 
-// The world position of an anchor and of an axis of one of the joint's frames, at the start.
-typedef struct placing {
-    dJointID id;
-    tn_vec3  anchor, z1, x2, z2;
-} placing;
-
-static placing place(const tni_joint* joint, const tn_state* start)
+// ODE measures body 1 against body 2, and makes the ground body 2.
+static void drive(const ode_world* w, dJointID id, const peer_joint* j)
 {
-    const tni_view v1 = tni_state_view(start, joint->body1),
-                   v2 = tni_state_view(start, joint->body2);
-    return (placing){.anchor = tni_add(v2.x, tni_mul(&v2.R, joint->p2)),
-                     .z1     = tni_mul(&v1.R, tni_column(&joint->F1, 2)),
-                     .x2     = tni_mul(&v2.R, tni_column(&joint->F2, 0)),
-                     .z2     = tni_mul(&v2.R, tni_column(&joint->F2, 2))};
+    dJointSetHingeParam(id, dParamVel, w->bodies[j->body1] ? -j->speed : j->speed);
+    dJointSetHingeParam(id, dParamFMax, dInfinity);
 }
 
-static dJointID create(dWorldID world, const char* word, bool slides)
+static void add_joint(ode_world* w, const peer_joint* j)
 {
-    if (strcmp(word, "motor") == 0) word = slides ? "slider" : "hinge";
-    if (strcmp(word, "hinge") == 0) return dJointCreateHinge(world, 0);
-    if (strcmp(word, "ball") == 0) return dJointCreateBall(world, 0);
-    if (strcmp(word, "weld") == 0) return dJointCreateFixed(world, 0);
-    if (strcmp(word, "slider") == 0) return dJointCreateSlider(world, 0);
-    if (strcmp(word, "universal") == 0) return dJointCreateUniversal(world, 0);
-    if (strcmp(word, "cylinder") == 0) return dJointCreatePiston(world, 0);
-    return NULL;
-}
-
-static void set_axes(const placing* p)
-{
-    const tn_vec3 a = p->anchor, z1 = p->z1, x2 = p->x2, z2 = p->z2;
-    switch (dJointGetType(p->id)) {
-    case dJointTypeHinge:
-        dJointSetHingeAnchor(p->id, a.x, a.y, a.z);
-        dJointSetHingeAxis(p->id, z2.x, z2.y, z2.z);
+    const double *p = j->anchor, *a = j->axis;
+    const dBodyID body1 = w->bodies[j->body1], body2 = w->bodies[j->body2];
+    dJointID      id;
+    switch (j->type) {
+    case PEER_HINGE:
+        id = dJointCreateHinge(w->world, 0);
+        dJointAttach(id, body1, body2);
+        dJointSetHingeAnchor(id, p[0], p[1], p[2]);
+        dJointSetHingeAxis(id, a[0], a[1], a[2]);
+        if (j->driven) drive(w, id, j);
         break;
-    case dJointTypeBall: dJointSetBallAnchor(p->id, a.x, a.y, a.z); break;
-    case dJointTypeSlider: dJointSetSliderAxis(p->id, z2.x, z2.y, z2.z); break;
-    case dJointTypeUniversal:
-        dJointSetUniversalAnchor(p->id, a.x, a.y, a.z);
-        dJointSetUniversalAxis1(p->id, z1.x, z1.y, z1.z);
-        dJointSetUniversalAxis2(p->id, x2.x, x2.y, x2.z);
+    case PEER_BALL:
+        id = dJointCreateBall(w->world, 0);
+        dJointAttach(id, body1, body2);
+        dJointSetBallAnchor(id, p[0], p[1], p[2]);
         break;
-    case dJointTypePiston:
-        dJointSetPistonAnchor(p->id, a.x, a.y, a.z);
-        dJointSetPistonAxis(p->id, z2.x, z2.y, z2.z);
+    case PEER_SLIDER:
+        id = dJointCreateSlider(w->world, 0);
+        dJointAttach(id, body1, body2);
+        dJointSetSliderAxis(id, a[0], a[1], a[2]);
         break;
-    default: dJointSetFixed(p->id);
+    default:
+        id = dJointCreateFixed(w->world, 0);
+        dJointAttach(id, body1, body2);
+        dJointSetFixed(id);
     }
 }
 
-static bool add_joint(ode_world* w, const tni_joint* joint, const tn_state* start, tn_why* why)
+static dGeomID geom_of(const ode_world* w, const peer_shape* s)
 {
-    const bool slides = joint->type->row_count > 0 && joint->type->coordinate_count > 0 &&
-                        joint->type->coordinates[0] == TNI_COORDINATE_SLIDE_Z;
-    placing p = place(joint, start);
-    p.id      = create(w->world, joint->type->word, slides);
-    if (p.id == NULL) return refuse(why, joint->type->word, joint->name);
-    dJointAttach(p.id, w->bodies[joint->body1], w->bodies[joint->body2]);
-    set_axes(&p);
-    if (strcmp(joint->type->word, "motor") == 0) {
-        w->drives[w->drive_count++] = (drive){p.id, joint};
+    const double* size = s->size;
+    switch (s->type) {
+    case TN_SHAPE_SPHERE: return dCreateSphere(w->space, size[0]);
+    case TN_SHAPE_BOX: return dCreateBox(w->space, 2 * size[0], 2 * size[1], 2 * size[2]);
+    case TN_SHAPE_CAPSULE: return dCreateCapsule(w->space, size[0], 2 * size[1]);
+    case TN_SHAPE_CYLINDER: return dCreateCylinder(w->space, size[0], 2 * size[1]);
+    default: return NULL;
     }
-    return true;
 }
 
-static bool fill(ode_world* w, const tn_state* start, tn_why* why)
+static void add_plane(const ode_world* w, int i)
 {
-    const tn_model* model = w->model;
-    if (!nothing_else(model, why) || !assembled(start, why)) return false;
-    for (int i = 1; i < model->body_count; ++i) {
-        if (!add_body(w, i, start, why)) return false;
-    }
-    for (int i = 0; i < model->joint_count; ++i) {
-        if (!add_joint(w, &model->joints[i], start, why)) return false;
-    }
-    return true;
+    const peer_shape* s    = &w->p->shapes[i];
+    const peer_pose*  at   = &w->p->bodies[s->body].start;
+    const double      z[3] = {0, 0, 1};
+    double            q[4], n[3], x[3];
+    peer_times(at->q, s->q, q);
+    peer_turn(q, z, n);
+    peer_turn(at->q, s->x, x);
+    const double offset =
+        n[0] * (x[0] + at->x[0]) + n[1] * (x[1] + at->x[1]) + n[2] * (x[2] + at->x[2]);
+    dGeomSetData(dCreatePlane(w->space, n[0], n[1], n[2], offset), (char*)w->p->shapes + i);
 }
 
-static void close_world(void* world)
+// A geom's data is its shape's number, as an offset.
+static void add_shape(const ode_world* w, int i)
 {
-    ode_world* w = world;
-    dWorldDestroy(w->world);
-    dCloseODE();
-    free(w->bodies);
-    free(w->drives);
-    free(w);
+    const peer_shape* s = &w->p->shapes[i];
+    const peer_body*  b = &w->p->bodies[s->body];
+    if (s->type == TN_SHAPE_PLANE) return add_plane(w, i);
+    const dGeomID     geom = geom_of(w, s);
+    const dQuaternion q    = {s->q[0], s->q[1], s->q[2], s->q[3]};
+    dGeomSetData(geom, (char*)w->p->shapes + i);
+    dGeomSetCategoryBits(geom, 1UL << s->group);
+    dGeomSetCollideBits(geom, s->with);
+    if (w->bodies[s->body]) {
+        dGeomSetBody(geom, w->bodies[s->body]);
+        dGeomSetOffsetPosition(geom, s->x[0], s->x[1], s->x[2]);
+        dGeomSetOffsetQuaternion(geom, q);
+    } else {
+        double x[3], turn[4];
+        peer_turn(b->start.q, s->x, x);
+        peer_times(b->start.q, s->q, turn);
+        dGeomSetPosition(geom, b->start.x[0] + x[0], b->start.x[1] + x[1], b->start.x[2] + x[2]);
+        dGeomSetQuaternion(geom, (dQuaternion){turn[0], turn[1], turn[2], turn[3]});
+    }
 }
 
-static void* open_world(const tn_model* model, const tn_state* start, const peer_options* options,
-                        tn_why* why)
+static void touch(void* world, dGeomID geom1, dGeomID geom2)
+{
+    const ode_world* w      = world;
+    const char*         base   = (const char*)w->p->shapes;
+    const int           shape1 = (int)((const char*)dGeomGetData(geom1) - base),
+              shape2           = (int)((const char*)dGeomGetData(geom2) - base);
+    dContact points[POINTS_MAX];
+    if (!peer_may_touch(w->p, shape1, shape2)) return;
+    const int count = dCollide(geom1, geom2, POINTS_MAX, &points[0].geom, sizeof *points);
+    for (int i = 0; i < count; ++i) {
+        points[i].surface = (dSurfaceParameters){.mode = dContactApprox1, .mu = w->p->friction};
+        dJointAttach(dJointCreateContact(w->world, w->contacts, &points[i]), dGeomGetBody(geom1),
+                     dGeomGetBody(geom2));
+    }
+}
+
+static void* open_world(const peer_plain* p, const peer_options* options, tn_why* why)
 {
     ode_world* w = calloc(1, sizeof *w);
-    w->bodies    = calloc((size_t)model->body_count, sizeof *w->bodies);
-    w->drives    = calloc((size_t)model->joint_count + 1, sizeof *w->drives);
-    w->model     = model;
-    w->time      = start->time;
+    (void)why;
+    w->p       = p;
+    w->options = *options;
+    w->bodies  = calloc((size_t)p->body_count, sizeof(dBodyID));
     dInitODE2(0);
     dSetErrorHandler(silent);
     dSetDebugHandler(silent);
     dSetMessageHandler(silent);
     dRandSetSeed(1); // QuickStep shuffles its rows
-    w->world = dWorldCreate();
-    dWorldSetGravity(w->world, model->gravity.x, model->gravity.y, model->gravity.z);
+    w->world    = dWorldCreate();
+    w->space    = dHashSpaceCreate(0);
+    w->contacts = dJointGroupCreate(0);
+    dWorldSetGravity(w->world, p->gravity[0], p->gravity[1], p->gravity[2]);
     dWorldSetERP(w->world, options->erp);
     dWorldSetCFM(w->world, options->cfm);
-    dWorldSetQuickStepNumIterations(w->world, options->iterations);
-    if (fill(w, start, why)) return w;
-    close_world(w);
-    return NULL;
+    if (options->iterations > 0) dWorldSetQuickStepNumIterations(w->world, options->iterations);
+    for (int i = 0; i < p->body_count; ++i) add_body(w, i);
+    for (int i = 0; i < p->joint_count; ++i) add_joint(w, &p->joints[i]);
+    for (int i = 0; i < p->shape_count; ++i) add_shape(w, i);
+    return w;
 }
 
-// A step's velocity is that of its end.
-static void drive_motors(ode_world* w, double h)
+static void push(const ode_world* w, const peer_joint* j)
 {
-    for (int i = 0; i < w->drive_count; ++i) {
-        const drive* d = &w->drives[i];
-        double       value, rate;
-        tni_values_at(d->from->drive, d->from->drive_count, w->time + h, &value, &rate);
-        if (dJointGetType(d->joint) == dJointTypeSlider) {
-            dJointSetSliderParam(d->joint, dParamVel, -value);
-            dJointSetSliderParam(d->joint, dParamFMax, dInfinity);
-        } else {
-            const bool turned = w->bodies[d->from->body1] == NULL;
-            dJointSetHingeParam(d->joint, dParamVel, turned ? value : -value);
-            dJointSetHingeParam(d->joint, dParamFMax, dInfinity);
-        }
-    }
+    const dBodyID body1 = w->bodies[j->body1], body2 = w->bodies[j->body2];
+    double        torque[3];
+    if (j->stiffness == 0) return;
+    peer_spring(w->p, j, body1 ? dBodyGetQuaternion(body1) : w->p->bodies[j->body1].start.q,
+                body2 ? dBodyGetQuaternion(body2) : w->p->bodies[j->body2].start.q, torque);
+    if (body1) dBodyAddTorque(body1, -torque[0], -torque[1], -torque[2]);
+    if (body2) dBodyAddTorque(body2, torque[0], torque[1], torque[2]);
 }
 
-static bool step_quick(void* world, double h, tn_why* why)
+static bool step(void* world, double h, tn_why* why)
 {
     ode_world* w = world;
     (void)why;
-    drive_motors(w, h);
-    const bool good = dWorldQuickStep(w->world, h) != 0;
-    w->time += h;
-    return good;
-}
-
-static bool step_direct(void* world, double h, tn_why* why)
-{
-    ode_world* w = world;
-    (void)why;
-    drive_motors(w, h);
-    const bool good = dWorldStep(w->world, h) != 0;
-    w->time += h;
-    return good;
+    for (int i = 0; i < w->p->joint_count; ++i) push(w, &w->p->joints[i]);
+    if (w->p->shape_count > 0) dSpaceCollide(w->space, w, touch);
+    const int good =
+        w->options.iterations > 0 ? dWorldQuickStep(w->world, h) : dWorldStep(w->world, h);
+    dJointGroupEmpty(w->contacts);
+    return good != 0;
 }
 
 static void read_world(const void* world, tn_state* state)
 {
     const ode_world* w = world;
-    state->time        = w->time;
-    for (int i = 1; i < w->model->body_count; ++i) {
-        if (w->bodies[i] == NULL) continue;
-        const tni_body* body = &w->model->bodies[i];
-        const dReal *   x = dBodyGetPosition(w->bodies[i]), *o = dBodyGetQuaternion(w->bodies[i]);
-        const dReal *   v = dBodyGetLinearVel(w->bodies[i]), *a = dBodyGetAngularVel(w->bodies[i]);
-        double *        q = state->q + body->q_start, *u = state->u + body->u_start;
-        for (int k = 0; k < 3; ++k) q[k] = x[k], u[k] = v[k], u[3 + k] = a[k];
-        for (int k = 0; k < 4; ++k) q[3 + k] = o[k];
+    for (int i = 0; i < w->p->body_count; ++i) {
+        const dBodyID id = w->bodies[i];
+        peer_pose     pose;
+        if (!id) continue;
+        memcpy(pose.x, dBodyGetPosition(id), sizeof pose.x);
+        memcpy(pose.q, dBodyGetQuaternion(id), sizeof pose.q);
+        memcpy(pose.v, dBodyGetLinearVel(id), sizeof pose.v);
+        memcpy(pose.w, dBodyGetAngularVel(id), sizeof pose.w);
+        peer_put(w->p, i, &pose, state);
     }
 }
 
-const peer_engine peer_ode_quick  = {"ODE QuickStep", open_world, step_quick, read_world,
-                                     close_world};
-const peer_engine peer_ode_direct = {"ODE WorldStep", open_world, step_direct, read_world,
-                                     close_world};
+static void close_world(void* world)
+{
+    ode_world* w = world;
+    dJointGroupDestroy(w->contacts);
+    dSpaceDestroy(w->space);
+    dWorldDestroy(w->world);
+    dCloseODE();
+    free(w->bodies);
+    free(w);
+}
+
+const peer_engine peer_ode = {"ODE", open_world, step, read_world, close_world, NULL};

@@ -1,4 +1,4 @@
-#include "drops.h"
+#include "works.h"
 
 #include "scenes/parts.h"
 #include "scenes/scenes.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double      friction = 0.5;
+static const double      friction = 0.5, WALK = 2.67; // [m] in 4 s, by Tenon as h falls
 static const tns_surface surface  = {0.5, 0};
 
 static tn_scene* start(const char* name, bool floor)
@@ -20,17 +20,97 @@ static tn_scene* start(const char* name, bool floor)
     return scene;
 }
 
-static double speed(const drop_pose* p)
+static double speed(const peer_pose* p)
 {
     return sqrt(p->v[0] * p->v[0] + p->v[1] * p->v[1] + p->v[2] * p->v[2]);
+}
+
+// ---- Chains and people ---------------------------------------------------------------------------
+
+static tn_scene* built(const char* spec)
+{
+    tn_why    why   = {0};
+    tn_scene* scene = NULL;
+    if (tns_build(NULL, spec, &scene, &why) == TN_OK) return scene;
+    fprintf(stderr, "works: %s: %s\n", spec, why.text);
+    exit(1);
+}
+
+static void change_joint(tn_scene* scene, int i, const tn_joint_def* def)
+{
+    tn_why why = {0};
+    if (tn_scene_set_joint(scene, (tn_joint_id){(uint32_t)i + 1}, def, &why) == TN_OK) return;
+    fprintf(stderr, "works: %s\n", why.text);
+    exit(1);
+}
+
+// Ten rods let go from the horizontal, the first joint free, all others with a spring of k: a swing
+// that bends a little, however stiff it is.
+static tn_scene* stiff_chain(double k)
+{
+    tn_scene* scene = built("chain:n=10");
+    for (int i = 1; i < 10; ++i) {
+        tn_joint_def def = *tn_scene_joint(scene, i);
+        def.stiffness    = k;
+        change_joint(scene, i, &def);
+    }
+    return scene;
+}
+
+// The same with welds: what it comes to as k grows. Bent by its weight it is off by 10 / k metres.
+static tn_scene* welded_chain(double k)
+{
+    tn_scene* scene = built("chain:n=10");
+    (void)k;
+    for (int i = 1; i < 10; ++i) {
+        tn_joint_def def = *tn_scene_joint(scene, i);
+        def.type         = TN_JOINT_WELD;
+        change_joint(scene, i, &def);
+    }
+    return scene;
+}
+
+static tn_scene* heavy_tip(double ratio)
+{
+    char spec[96];
+    snprintf(spec, sizeof spec, "chain:n=10,angle=0.5,tip_mass=%.17g", 0.1 * (ratio - 1));
+    return built(spec);
+}
+
+// 17 bodies, 7 balls and 9 hinges, floating: 36 freedoms, no springs and no limits.
+static tn_scene* humanoid(double unused)
+{
+    tn_scene* scene = built("humanoid:held=0");
+    (void)unused;
+    for (int i = 0; i < tn_scene_joint_count(scene); ++i) {
+        tn_joint_def def = *tn_scene_joint(scene, i);
+        if (def.type == TN_JOINT_UNIVERSAL) def.type = TN_JOINT_HINGE;
+        def.stiffness = def.damping = 0;
+        def.limit.given             = false;
+        change_joint(scene, i, &def);
+    }
+    return scene;
+}
+
+// Bent and moving, so that no term is zero.
+static bool bend(peer_scene* s, tn_why* why)
+{
+    const int n         = tn_model_coordinate_count(s->model);
+    double *  positions = calloc((size_t)n, sizeof(double)), *rates = calloc((size_t)n, sizeof(double));
+    for (int i = 0; i < n; ++i) positions[i] = 0.1 + 0.02 * (i % 7), rates[i] = 0.5 - 0.1 * (i % 5);
+    const bool good = tn_state_set_joints(s->start, positions, rates, why) == TN_OK;
+    free(positions);
+    free(rates);
+    return good;
 }
 
 // ---- Figure 1d -----------------------------------------------------------------------------------
 
 static const double rod_radius = 0.04, stop_radius = 0.05, stop_at = 0.25;
 
-tn_scene* drops_rod(void)
+tn_scene* work_rod(double unused)
 {
+    (void)unused;
     const tn_twist   rest  = {{0, 0, 0}, {0, 0, 0}};
     const tn_vec3    end   = {cos(0.3), 0, sin(0.3)};
     const tn_frame   mid   = tns_frame(tns_add(end, tns_vec(0, 0, -0.5)));
@@ -54,12 +134,12 @@ tn_scene* drops_rod(void)
 }
 
 // The rod lies on the stop, the block hangs from its end, to a centimetre.
-bool drops_rod_stands(const drop* d, const drop_pose* end)
+static bool rod_stands(const peer_plain* p, const peer_pose* end)
 {
     const double *x = end[1].x, *q = end[2].q, up[3] = {0, 0, 0.5};
     double        top[3];
-    (void)d;
-    drop_turn(q, up, top);
+    (void)p;
+    peer_turn(q, up, top);
     for (int k = 0; k < 3; ++k) top[k] += end[2].x[k];
     return fabs(x[0] - 0.5) < 0.01 && fabs(x[2]) < 0.01 && fabs(top[0] - 1) < 0.01 &&
            fabs(top[2]) < 0.01;
@@ -110,33 +190,44 @@ static double lowest(const tn_scene* scene)
     return least;
 }
 
-tn_scene* drops_beast(int pairs, double k)
+tn_scene* work_scissor(double segments)
 {
-    char      spec[96];
-    tn_why    why  = {0};
-    tn_scene *from = NULL, *scene = start("strandbeest_drop", true);
-    snprintf(spec, sizeof spec, "strandbeest:legs=%d,frame=free,motor=3,load=%g", 2 * pairs, k);
-    if (tns_build(NULL, spec, &from, &why) != TN_OK) {
-        fprintf(stderr, "drops: %s: %s\n", spec, why.text);
-        exit(1);
-    }
-    copy_scene(scene, from, 0.4 - lowest(from));
+    tn_scene* scene = start("scissor", false);
+    tn_scene* from  = built(tns_name("scissor:segments=%d,foot=axle", (int)segments).text);
+    copy_scene(scene, from, 0);
     tn_scene_free(from);
     return scene;
 }
 
-// The frame (body 1) is level and no lower than 85 % of where it was over the feet.
-bool drops_beast_stands(const drop* d, const drop_pose* end)
+tn_scene* work_beast(double pairs)
 {
-    const double z[3] = {0, 0, 1};
-    double       up[3];
-    drop_turn(end[1].q, z, up);
-    return up[2] > 0.97 && end[1].x[2] > 0.85 * (d->bodies[1].start.x[2] - 0.4);
+    char      spec[96];
+    tn_why    why  = {0};
+    tn_scene *from = NULL, *scene = start("strandbeest_drop", true);
+    snprintf(spec, sizeof spec, "strandbeest:legs=%d,frame=free,motor=3", 2 * (int)pairs);
+    if (tns_build(NULL, spec, &from, &why) != TN_OK) {
+        fprintf(stderr, "works: %s: %s\n", spec, why.text);
+        exit(1);
+    }
+    copy_scene(scene, from, -lowest(from));
+    tn_scene_free(from);
+    return scene;
+}
+
+// The frame (body 1) is level, no lower than 85 % of where it was, and has gone forward by 1.4 m for
+// each turn of the crank, to a fifth: 3 rad/s over 4 s are 1.9 turns.
+static bool beast_walks(const peer_plain* p, const peer_pose* end)
+{
+    const double *x = end[1].x, *start = p->bodies[1].start.x, z[3] = {0, 0, 1};
+    double        up[3];
+    peer_turn(end[1].q, z, up);
+    const double way = sqrt((x[0] - start[0]) * (x[0] - start[0]) + (x[1] - start[1]) * (x[1] - start[1]));
+    return up[2] > 0.97 && x[2] > 0.85 * start[2] && fabs(way - WALK) < 0.2 * WALK;
 }
 
 // ---- Boxes ---------------------------------------------------------------------------------------
 
-tn_scene* drops_stack(int boxes)
+tn_scene* work_stack(double boxes)
 {
     const tn_twist rest  = {{0, 0, 0}, {0, 0, 0}};
     tn_scene*      scene = start("stack", true);
@@ -149,39 +240,21 @@ tn_scene* drops_stack(int boxes)
 }
 
 // No box is more than a centimetre from where it was.
-bool drops_stack_stands(const drop* d, const drop_pose* end)
+static bool stack_stands(const peer_plain* p, const peer_pose* end)
 {
-    for (int i = 1; i < d->body_count; ++i)
+    for (int i = 1; i < p->body_count; ++i)
         for (int k = 0; k < 3; ++k)
-            if (!(fabs(end[i].x[k] - d->bodies[i].start.x[k]) < 0.01)) return false;
+            if (!(fabs(end[i].x[k] - p->bodies[i].start.x[k]) < 0.01)) return false;
     return true;
 }
 
 // ---- Chain and ragdolls --------------------------------------------------------------------------
 
-bool drops_rests(const drop* d, const drop_pose* end)
+static bool rests(const peer_plain* p, const peer_pose* end)
 {
-    for (int i = 1; i < d->body_count; ++i)
+    for (int i = 1; i < p->body_count; ++i)
         if (!(speed(&end[i]) < 0.1)) return false;
-    return drop_depth(d, end) < 0.01;
-}
-
-tn_scene* drops_chain(int links)
-{
-    const tn_twist rest  = {{0, 0, 0}, {0, 0, 0}};
-    tn_scene*      scene = start("chain_drop", true);
-    tn_body_id     last  = TNS_GROUND;
-    tn_vec3        a     = {0, 0, 0.5};
-    for (int i = 0; i < links; ++i) {
-        const tn_vec3    along = tns_unit(tns_vec(1, 0.5 * tns_circle(i / 25.0).x, 0.2));
-        const tn_vec3    b     = tns_add(a, tns_scale(0.1, along));
-        const tn_body_id link =
-            tns_capsule(scene, tns_name("link%d", i + 1).text, a, b, 0.02, rest, 0.1, surface);
-        if (i > 0)
-            tns_joint_at(scene, tns_name("j%d", i + 1).text, TN_JOINT_BALL, last, link, a, TNS_Z);
-        last = link, a = b;
-    }
-    return scene;
+    return peer_depth(p, end) < 0.01;
 }
 
 typedef struct limb {
@@ -231,9 +304,9 @@ static void exclude_overlaps(tn_scene* scene)
     for (int first = 0; first + LIMBS <= tn_scene_body_count(scene); first += LIMBS) {
         for (int i = 0; i < LIMBS; ++i) {
             for (int k = i + 1; k < LIMBS; ++k) {
-                drop_shape shapes[2] = {{TN_SHAPE_CAPSULE, 0, {0}, {1}, {0}, 0, 1},
+                peer_shape shapes[2] = {{TN_SHAPE_CAPSULE, 0, {0}, {1}, {0}, 0, 1},
                                         {TN_SHAPE_CAPSULE, 1, {0}, {1}, {0}, 0, 1}};
-                drop_pose  poses[2];
+                peer_pose  poses[2];
                 const int  pair[2] = {first + i, first + k};
                 for (int s = 0; s < 2; ++s) {
                     const tn_body_def* def = tn_scene_body(scene, pair[s]);
@@ -241,10 +314,10 @@ static void exclude_overlaps(tn_scene* scene)
                     const tn_quat      q   = def->pose.orientation;
                     shapes[s].size[0]      = def->shapes[0].radius;
                     shapes[s].size[1]      = def->shapes[0].half_length;
-                    poses[s] = (drop_pose){{x.x, x.y, x.z}, {q.w, q.x, q.y, q.z}, {0}, {0}};
+                    poses[s] = (peer_pose){{x.x, x.y, x.z}, {q.w, q.x, q.y, q.z}, {0}, {0}};
                 }
-                const drop two = {.shape_count = 2, .shapes = shapes};
-                if (drop_pair_depth(&two, 0, 1, poses) < -0.005) continue;
+                const peer_plain two = {.shape_count = 2, .shapes = shapes};
+                if (peer_pair_depth(&two, 0, 1, poses) < -0.005) continue;
                 tn_scene_exclude_contact(scene, (tn_body_id){(uint32_t)pair[0] + 1},
                                          (tn_body_id){(uint32_t)pair[1] + 1});
             }
@@ -252,7 +325,7 @@ static void exclude_overlaps(tn_scene* scene)
     }
 }
 
-tn_scene* drops_pile(int count)
+tn_scene* work_ragdolls(double count)
 {
     tn_scene* scene = start("ragdoll_drop", true);
     for (int i = 0; i < count; ++i) {
@@ -262,4 +335,62 @@ tn_scene* drops_pile(int count)
     }
     exclude_overlaps(scene);
     return scene;
+}
+
+// ---- The list ------------------------------------------------------------------------------------
+
+// clang-format off
+#define CHAIN(n, seconds, quick) \
+    {"W1", "n=" #n, WORK_MOTION, seconds, 0.1 * n, 1e-3, quick, "chain:n=" #n, NULL, 0, NULL, NULL, NULL}
+#define STIFF(k, rigid, quick) \
+    {"W2", "k=" #k, WORK_MOTION, 2, 1, 1e-2, quick, NULL, stiff_chain, k, rigid, NULL, NULL}
+#define MASS(ratio, quick) \
+    {"W5", "ratio=" #ratio, WORK_MOTION, 1, 1, 1e-3, quick, NULL, heavy_tip, ratio, NULL, NULL, NULL}
+#define SPEC(work, name, seconds, size, bar, quick, spec) \
+    {work, name, WORK_MOTION, seconds, size, bar, quick, spec, NULL, 0, NULL, NULL, NULL}
+#define TOUCH(name, seconds, bar, quick, build, value, stood) \
+    {"W8", name, WORK_CONTACT, seconds, 1, bar, quick, NULL, build, value, NULL, NULL, stood}
+
+const peer_work peer_works[] = {
+    CHAIN(10, 0.5, true), CHAIN(30, 0.5, false), CHAIN(100, 0.5, true), CHAIN(300, 0.5, false),
+    CHAIN(1000, 0.25, true), CHAIN(3000, 0.125, false), CHAIN(10000, 0.125, false),
+    STIFF(1, NULL, false), STIFF(100, NULL, true), STIFF(1e4, welded_chain, false), STIFF(1e6, welded_chain, true),
+    STIFF(1e8, welded_chain, false),
+    SPEC("W3", "127 balls", 0.5, 1, 1e-3, true, "tree"),
+    SPEC("W4", "300 hinges", 0.5, 30, 1e-3, true, "pendulum"),
+    MASS(1, false), MASS(1e2, true), MASS(1e4, false), MASS(1e6, true),
+    SPEC("W6", "four-bar", 2, 1, 1e-3, true, "fourbar"),
+    {"W6", "scissor 10", WORK_MOTION, 0.5, 1, 1e-3, true, NULL, work_scissor, 10, NULL, NULL, NULL},
+    {"W6", "scissor 50", WORK_MOTION, 0.5, 1, 1e-3, false, NULL, work_scissor, 50, NULL, NULL, NULL},
+    {"W6", "scissor 200", WORK_MOTION, 0.25, 1, 1e-3, false, NULL, work_scissor, 200, NULL, NULL, NULL},
+    SPEC("W6", "strandbeest", 0.5, 1, 1e-3, true, "strandbeest:motor=0"),
+    {"W7", "36-dof humanoid", WORK_FORWARD, 0, 1, 1e-9, true, NULL, humanoid, 0, NULL, bend, NULL},
+    {"W7", "humanoid, falling", WORK_MOTION, 0.5, 1, 1e-3, true, NULL, humanoid, 0, NULL, bend, NULL},
+    TOUCH("rod on stop", 4, 5e-3, true, work_rod, 0, rod_stands),
+    TOUCH("strandbeest walks", 4, 5e-3, true, work_beast, 6, beast_walks),
+    TOUCH("20 boxes", 4, 5e-3, true, work_stack, 20, stack_stands),
+    TOUCH("ragdoll", 4, 5e-3, true, work_ragdolls, 1, rests),
+    TOUCH("8 ragdolls", 8, 5e-3, false, work_ragdolls, 8, rests),
+    {"W9", "3 hinges", WORK_ENERGY, 64, 0.3, 1e-2, true, "chain:n=3,joint=hinge", NULL, 0, NULL, NULL, NULL},
+    {"W9", "four-bar", WORK_ENERGY, 64, 1, 1e-2, true, "fourbar", NULL, 0, NULL, NULL, NULL},
+};
+// clang-format on
+const int peer_work_count = sizeof peer_works / sizeof *peer_works;
+
+bool peer_case_open(peer_case* c, const peer_work* work, tn_why* why)
+{
+    tn_scene* scene = work->spec ? built(work->spec) : work->build(work->value);
+    *c              = (peer_case){.work = work};
+    if (!peer_scene_open(&c->scene, scene, why)) return false;
+    if ((!work->prepare || work->prepare(&c->scene, why)) &&
+        peer_plain_open(&c->plain, &c->scene, why))
+        return true;
+    peer_scene_close(&c->scene);
+    return false;
+}
+
+void peer_case_close(peer_case* c)
+{
+    peer_plain_close(&c->plain);
+    peer_scene_close(&c->scene);
 }
