@@ -15,12 +15,14 @@
 #include <unistd.h>
 
 static const double LOST = 0.5; // [m, or the sine of an angle]
-enum { MEASURES = 256, GIGABYTES = 10 };
+enum { MEASURES = 256, GIGABYTES = 10, SECONDS = 120 };
 
+// Of the thread: engines here have one, and the clock of a process that RLIMIT_CPU watches is read at
+// ticks only.
 double run_seconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -68,10 +70,13 @@ static double distance_from(const peer_plain* p, const peer_pose* poses, const d
     return sqrt(worst);
 }
 
-/// A run on its way.
+/// A run on its way. A host holds the first lines of it.
 typedef struct runner {
-    const run_task* task;
-    void*           world;
+    const peer_case*     on;
+    const peer_setup*    setup;
+    const run_reference* reference; ///< NULL: motion is not compared
+    const run_task*      task;
+    void*                world;
     tn_state*       state;
     peer_pose*      poses;
     double          E0;
@@ -82,9 +87,9 @@ typedef struct runner {
 
 static void look(runner* r)
 {
-    const peer_case* c    = r->task->on;
+    const peer_case* c    = r->on;
     const double     time = r->result.steps * r->task->h;
-    r->task->setup->engine->read(r->world, r->state);
+    r->setup->engine->read(r->world, r->state);
     r->state->time = time;
     peer_get(&c->plain, r->state, r->poses);
     const double error = joint_error(r->state), depth = peer_depth(&c->plain, r->poses),
@@ -104,14 +109,13 @@ static void look(runner* r)
 // At a quarter of the duration?
 static void compare(runner* r)
 {
-    const run_task* t = r->task;
-    if (!t->reference || !t->reference->x) return;
+    if (!r->reference || !r->reference->x) return;
     const int all = r->count, step = r->result.steps;
     if (step * RUN_SAMPLES % all != 0) return;
     const int at = step * RUN_SAMPLES / all - 1;
     if (at < 0 || at >= RUN_SAMPLES) return;
-    const double far = distance_from(&t->on->plain, r->poses,
-                                     t->reference->x + (size_t)at * 3 * (size_t)t->on->plain.body_count);
+    const double far = distance_from(&r->on->plain, r->poses,
+                                     r->reference->x + (size_t)at * 3 * (size_t)r->on->plain.body_count);
     if (!(far <= r->result.motion)) r->result.motion = far;
 }
 
@@ -119,7 +123,7 @@ static void compare(runner* r)
 
 static bool take(runner* r, int count)
 {
-    const peer_engine* engine = r->task->setup->engine;
+    const peer_engine* engine = r->setup->engine;
     const double       begun  = run_seconds();
     bool               good   = true;
     int                taken  = 0;
@@ -151,33 +155,21 @@ static void go(runner* r)
     if (!r->task->measure && !r->task->forward) look(r);
 }
 
-static void run(const run_task* t, run_result* out)
+static void run(runner* r)
 {
-    runner           r = {.task = t};
-    const peer_case* c = t->on;
-    r.count      = t->steps > 0 ? t->steps : (int)ceil(c->work->duration / t->h - 1e-9);
-    r.E0         = energy_of(c->scene.start);
-    r.poses      = calloc((size_t)c->plain.body_count, sizeof *r.poses);
-    const double begun = run_seconds();
-    r.world            = t->setup->engine->open(&c->plain, &t->setup->options, &r.why);
-    r.result.opening   = run_seconds() - begun;
-    if (!r.world || tn_state_create(c->scene.model, &r.state) != TN_OK) {
-        r.result.end = RUN_REFUSED;
-    } else {
-        go(&r);
-        if (c->work->stood && r.result.end == RUN_DONE)
-            r.result.stood = c->work->stood(&c->plain, r.poses);
-    }
-    snprintf(r.result.why, sizeof r.result.why, "%s", r.why.text);
-    *out = r.result;
+    const peer_work* w = r->on->work;
+    r->count = r->task->steps > 0 ? r->task->steps : (int)ceil(w->duration / r->task->h - 1e-9);
+    go(r);
+    if (w->stood && r->result.end == RUN_DONE) r->result.stood = w->stood(&r->on->plain, r->poses);
+    snprintf(r->result.why, sizeof r->result.why, "%s", r->why.text);
 }
 
-// ---- The process of its own ----------------------------------------------------------------------
+// ---- Processes -----------------------------------------------------------------------------------
 
-static void confine(double patience)
+static void confine(void)
 {
-    const rlim_t       bytes = (rlim_t)GIGABYTES << 30, time = (rlim_t)(3 * patience + 60);
-    const struct rlimit memory = {bytes, bytes}, processor = {time, time}, none = {0, 0};
+    const rlim_t        bytes  = (rlim_t)GIGABYTES << 30;
+    const struct rlimit memory = {bytes, bytes}, processor = {SECONDS, SECONDS}, none = {0, 0};
     setrlimit(RLIMIT_AS, &memory);
     setrlimit(RLIMIT_CPU, &processor);
     setrlimit(RLIMIT_CORE, &none);
@@ -186,29 +178,104 @@ static void confine(double patience)
     dup2(nowhere, STDERR_FILENO);
 }
 
-run_result run_trial(const run_task* task)
+static bool open_world(runner* r)
 {
-    run_result result = {.end = RUN_CRASHED};
+    const double begun = run_seconds();
+    r->E0              = energy_of(r->on->scene.start);
+    r->poses           = calloc((size_t)r->on->plain.body_count, sizeof *r->poses);
+    r->world           = r->setup->engine->open(&r->on->plain, &r->setup->options, &r->why);
+    r->result.opening  = run_seconds() - begun;
+    return r->world && tn_state_create(r->on->scene.model, &r->state) == TN_OK;
+}
+
+static void ended(int status, run_result* result)
+{
+    *result = (run_result){.end = RUN_CRASHED};
+    if (!WIFSIGNALED(status)) return;
+    const int  signal = WTERMSIG(status);
+    const bool time   = signal == SIGXCPU || signal == SIGKILL;
+    snprintf(result->why, sizeof result->why, "ended by signal %d%s", signal, time ? ": time or memory" : "");
+}
+
+// One run in a copy of this process.
+static void answer(runner* r, const run_task* task, int to)
+{
     int        ends[2], status = 0;
-    fflush(NULL);
-    if (pipe(ends) != 0) return result;
+    run_result result = {.end = RUN_CRASHED};
+    if (pipe(ends) != 0) _exit(1);
     const pid_t child = fork();
     if (child == 0) {
-        confine(task->patience);
-        run(task, &result);
-        if (write(ends[1], &result, sizeof result) != (ssize_t)sizeof result) _exit(1);
-        _exit(0);
+        r->task = task;
+        run(r);
+        _exit(write(ends[1], &r->result, sizeof r->result) != (ssize_t)sizeof r->result);
     }
     close(ends[1]);
-    const ssize_t got = read(ends[0], &result, sizeof result);
+    const bool got = read(ends[0], &result, sizeof result) == (ssize_t)sizeof result;
     close(ends[0]);
     waitpid(child, &status, 0);
-    if (got == (ssize_t)sizeof result) return result;
-    result = (run_result){.end = RUN_CRASHED};
-    if (WIFSIGNALED(status))
-        snprintf(result.why, sizeof result.why, "ended by signal %d (%s)", WTERMSIG(status),
-                 WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? "time" : "its own");
+    if (!got) ended(status, &result);
+    if (write(to, &result, sizeof result) != (ssize_t)sizeof result) _exit(1);
+}
+
+static void serve(runner* r, int from, int to)
+{
+    run_task task;
+    confine();
+    const bool good = open_world(r);
+    while (read(from, &task, sizeof task) == (ssize_t)sizeof task) {
+        if (good) {
+            answer(r, &task, to);
+            continue;
+        }
+        r->result.end = RUN_REFUSED;
+        snprintf(r->result.why, sizeof r->result.why, "%s", r->why.text);
+        if (write(to, &r->result, sizeof r->result) != (ssize_t)sizeof r->result) _exit(1);
+    }
+    _exit(0);
+}
+
+run_host run_open(const peer_case* c, const peer_setup* setup, const run_reference* reference)
+{
+    int      there[2], back[2];
+    runner   r    = {.on = c, .setup = setup, .reference = reference};
+    run_host host = {0};
+    fflush(NULL);
+    signal(SIGPIPE, SIG_IGN);
+    if (pipe(there) != 0 || pipe(back) != 0) return host;
+    host = (run_host){fork(), there[1], back[0]};
+    if (host.pid == 0) {
+        for (int fd = 3; fd < 512; ++fd) // those of other hosts too: they end when theirs are closed
+            if (fd != there[0] && fd != back[1]) close(fd);
+        serve(&r, there[0], back[1]);
+    }
+    close(there[0]);
+    close(back[1]);
+    return host;
+}
+
+run_result run_trial(run_host* host, const run_task* task)
+{
+    run_result result = {.end = RUN_CRASHED, .why = "it did not open"};
+    if (host->pid <= 0) return result;
+    if (write(host->to, task, sizeof *task) == (ssize_t)sizeof *task &&
+        read(host->from, &result, sizeof result) == (ssize_t)sizeof result)
+        return result;
+    int status = 0;
+    waitpid(host->pid, &status, 0);
+    ended(status, &result);
+    close(host->to);
+    close(host->from);
+    host->pid = 0;
     return result;
+}
+
+void run_close(run_host* host)
+{
+    if (host->pid <= 0) return;
+    close(host->to);
+    close(host->from);
+    waitpid(host->pid, NULL, 0);
+    host->pid = 0;
 }
 
 // ---- The reference -------------------------------------------------------------------------------

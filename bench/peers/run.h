@@ -1,5 +1,7 @@
 // run: one engine, one case, one step size, in a process of its own: what an engine does to itself
-// (asserts, exhausts memory, never returns) is an outcome and ends nobody else's run.
+// (asserts, exhausts memory, never returns) is an outcome and ends nobody else's run. A host opens the
+// engine's world once; every run is a copy of that process, so it begins at the start however long
+// opening took.
 //
 // Time is the processor's, of the steps alone. Measures are taken at up to 256 times of a run, outside
 // of the time. A run is lost when the engine gives up, when a number is not finite, when a joint is
@@ -20,14 +22,11 @@ typedef struct run_reference {
 } run_reference;
 
 typedef struct run_task {
-    const peer_case*     on;
-    const peer_setup*    setup;
-    const run_reference* reference; ///< NULL: motion is not compared
-    double               h;
-    int                  steps;    ///< 0: to the end of the case
-    double               patience; ///< processor time that the steps may take [s]
-    bool                 measure;  ///< else only time is taken, and whether it was lost at the end
-    bool                 forward;  ///< evaluations instead of steps
+    double h;
+    int    steps;    ///< 0: to the end of the case
+    double patience; ///< processor time that the steps may take [s]
+    bool   measure;  ///< else only time is taken, and whether it was lost at the end
+    bool   forward;  ///< evaluations instead of steps
 } run_task;
 
 typedef enum run_end { RUN_DONE, RUN_CUT, RUN_LOST, RUN_REFUSED, RUN_CRASHED } run_end;
@@ -48,8 +47,17 @@ typedef struct run_result {
     char    why[256];
 } run_result;
 
-double     run_seconds(void); ///< processor time of this process
-run_result run_trial(const run_task* task);
+/// A process that holds an engine's world of a case.
+typedef struct run_host {
+    int pid; ///< 0: none
+    int to, from;
+} run_host;
+/// reference: NULL, or what motions are compared with.
+run_host   run_open(const peer_case* c, const peer_setup* setup, const run_reference* reference);
+run_result run_trial(run_host* host, const run_task* task);
+void       run_close(run_host* host);
+
+double run_seconds(void); ///< processor time of this thread
 /// By Tenon's multiplier method, Runge-Kutta, at falling steps until two agree to a tenth of the bar.
 /// False: they do not within `patience` seconds.
 bool run_reference_make(run_reference* r, const peer_case* c, double patience, tn_why* why);

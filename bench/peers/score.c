@@ -6,14 +6,14 @@
 //     peers profile CASE SETUP H STEPS     the steps alone, in this process, for a profiler
 //
 // Kinds of lines:
-//     equal     the largest step h = 2^-4, 2^-5, ... [s] at which the case's error is within its bar, and what a
+//     equal     the largest step h = 2^-2, 2^-3, ... [s], at most a quarter of the duration, at which the case's error is within its bar, and what a
 //               simulated second costs there; or why there is none
 //     pace      the first steps at 2^-10 s, whatever their error: time a step
 //     forward   one evaluation of the accelerations
 //     long      100,000 steps (quick: 10,000) of 2^-10 s: joint and energy error
 //     stiff     value: the largest stiffness of a decade that lives through 4 s at 1/64 s, energy never
 //               up by more than 1 % of weight times size, joints within 1 cm
-// All setups take turns, `repeats` times; cost_median and cost_min are over these, in seconds of
+// All setups take turns, several times; cost_median and cost_min are over these, in seconds of
 // processor time for a simulated second. `slow`: the bar was not met at steps that already cost so much;
 // `never`: not at any step; `lost`: no step kept it together; `refused`: the note says what is missing.
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SETUPS_MAX = 64, REPEATS_MAX = 9, COARSEST = 4, FINEST = 18 };
+enum { SETUPS_MAX = 64, TIMES_MAX = 32, FINEST = 18 };
 
 typedef struct plan {
     bool        quick;
@@ -49,7 +49,7 @@ typedef struct line {
     const peer_setup* setup;
     double            h, value;
     run_result        result; ///< of the run that was measured
-    double            a_step[REPEATS_MAX];
+    double            a_step[TIMES_MAX];
     int               times;
     const char*       status;
 } line;
@@ -92,6 +92,42 @@ static const char* word(run_end end)
     return words[end];
 }
 
+// ---- The stage -----------------------------------------------------------------------------------
+
+/// A case with all engines that take part in it, opened.
+typedef struct stage {
+    const plan*   plan;
+    peer_case     on;
+    run_reference reference;
+    run_host      hosts[SETUPS_MAX]; ///< by setup
+    bool          shut[SETUPS_MAX];  ///< does not take part
+} stage;
+
+static bool stage_open(stage* s, const plan* p, const peer_work* w)
+{
+    tn_why why = {0};
+    *s         = (stage){.plan = p};
+    fprintf(stderr, "%s %s\n", w->workload, w->name);
+    if (!peer_case_open(&s->on, w, &why)) return fprintf(stderr, "peers: %s: %s\n", w->name, why.text), false;
+    if (w->kind == WORK_MOTION && !run_reference_make(&s->reference, &s->on, p->quick ? 20 : 120, &why))
+        fprintf(stderr, "   the reference is known to %.2g only (h = %g) %s\n", s->reference.error, s->reference.h,
+                why.text);
+    for (int i = 0; i < peer_setup_count; ++i) {
+        const peer_setup* setup = &peer_setups[i];
+        s->shut[i]              = !strstr(setup->name, p->engine) ||
+                     (setup->bodies_max > 0 && s->on.plain.body_count - 1 > setup->bodies_max);
+        if (!s->shut[i]) s->hosts[i] = run_open(&s->on, setup, &s->reference);
+    }
+    return true;
+}
+
+static void stage_close(stage* s)
+{
+    for (int i = 0; i < peer_setup_count; ++i) run_close(&s->hosts[i]);
+    peer_case_close(&s->on);
+    free(s->reference.x);
+}
+
 // ---- The largest step ----------------------------------------------------------------------------
 
 static bool within(const peer_work* w, const run_result* r)
@@ -105,139 +141,105 @@ static bool within(const peer_work* w, const run_result* r)
     }
 }
 
-static void search(const plan* p, const peer_case* c, const run_reference* ref, double best, line* l)
+static void search(stage* s, int setup, double best, line* l)
 {
+    const plan*  p        = s->plan;
     const double patience = fmin(p->patience, fmax(0.1, p->pruned * best));
-    run_result   last     = {.end = RUN_LOST};
-    l->status             = "never";
-    for (int k = COARSEST; k <= FINEST; ++k) {
-        const run_task task = {c, l->setup, ref, ldexp(1, -k), 0, patience, true, false};
-        const run_result r  = run_trial(&task);
-        l->result = r, l->h = task.h;
-        if (r.end == RUN_REFUSED || (r.end == RUN_CRASHED && r.steps == 0 && k == FINEST)) {
-            l->status = word(r.end);
-            return;
-        }
-        if (within(c->work, &r)) {
-            l->status = "ok";
-            return;
-        }
-        if (r.end == RUN_DONE) last = r;
-        const double expected = 2 * r.seconds * (r.end == RUN_DONE ? 1 : 0);
-        if (r.end == RUN_CUT || expected > patience) {
+    bool         held     = false; // at some step
+    int          k        = 2;
+    while (ldexp(RUN_SAMPLES, -k) > l->work->duration) ++k;
+    for (l->status = "never"; k <= FINEST; ++k) {
+        const run_task task = {.h = ldexp(1, -k), .patience = patience, .measure = true};
+        l->result           = run_trial(&s->hosts[setup], &task);
+        l->h                = task.h;
+        if (within(l->work, &l->result)) l->status = "ok";
+        else if (l->result.end == RUN_REFUSED) l->status = "refused";
+        else if (l->result.end == RUN_CUT || (l->result.end == RUN_DONE && 2 * l->result.seconds > patience))
             l->status = "slow";
-            return;
+        else if (s->hosts[setup].pid == 0) l->status = "crashed";
+        else {
+            held = held || l->result.end == RUN_DONE;
+            continue;
         }
+        return;
     }
-    if (last.end == RUN_LOST) l->status = word(l->result.end);
+    if (!held) l->status = word(l->result.end);
 }
 
 // ---- Times ---------------------------------------------------------------------------------------
 
-static void time_turn(const peer_case* c, line* l, double limit)
+// Short runs more than once: many short times have a good median.
+static void time_turn(stage* s, int setup, line* l, double limit)
 {
-    const run_result* r      = &l->result;
-    const double      a_step = r->steps > 0 ? r->seconds / r->steps : 1;
-    const double      whole  = l->h > 0 ? c->work->duration / l->h : 0;
-    const int         steps  = (int)fmax(8, fmin(whole, limit / fmax(a_step, 1e-7)));
-    const run_task    task   = {c, l->setup, NULL, l->h, steps, 10 * limit + 5, false, false};
-    const run_result  t      = run_trial(&task);
-    if (t.steps > 0 && t.end != RUN_REFUSED && t.end != RUN_CRASHED)
-        l->a_step[l->times++] = t.seconds / t.steps;
+    const double   a_step = l->result.steps > 0 ? l->result.seconds / l->result.steps : 1;
+    const double   whole  = l->h > 0 ? l->work->duration / l->h : 0;
+    const int      steps  = (int)fmax(8, fmin(whole, limit / fmax(a_step, 1e-7)));
+    const run_task task   = {.h = l->h, .steps = steps, .patience = 10 * limit + 5};
+    for (int i = 0; i < 4 && (i == 0 || (i + 1) * steps * a_step < 0.1 * limit); ++i) {
+        const run_result t = run_trial(&s->hosts[setup], &task);
+        if (t.steps > 0 && t.end <= RUN_CUT && l->times < TIMES_MAX) l->a_step[l->times++] = t.seconds / t.steps;
+    }
 }
 
-static bool takes_part(const plan* p, const peer_case* c, const peer_setup* s, const char** why)
+static void tell(const line* l)
 {
-    *why = s->limit;
-    if (!strstr(s->name, p->engine)) return *why = NULL, false;
-    return s->bodies_max == 0 || c->plain.body_count - 1 <= s->bodies_max;
+    const run_result* r = &l->result;
+    fprintf(stderr, "   %-24s %-8s h %-10.3g %9.3g s, motion %.1e, joint %.1e, energy %.1e, depth %.1e  %s\n",
+            l->setup->name, l->status, l->h, r->seconds, r->motion, r->joint, r->energy, r->deepest, r->why);
 }
 
-static void equal_lines(const plan* p, const peer_case* c)
+static void equal_lines(stage* s)
 {
-    static line   lines[SETUPS_MAX];
-    run_reference ref  = {0};
-    tn_why        why  = {0};
-    double        best = HUGE_VAL;
-    int           count = 0;
-    if (c->work->kind == WORK_MOTION && !run_reference_make(&ref, c, p->quick ? 20 : 120, &why))
-        fprintf(stderr, "   the reference is known to %.2g only (h = %g) %s\n", ref.error, ref.h, why.text);
-    for (int s = 0; s < peer_setup_count; ++s) {
-        const char* limit;
-        line*       l = &lines[count];
-        *l            = (line){.work = c->work, .kind = "equal", .setup = &peer_setups[s], .value = ref.error};
-        if (takes_part(p, c, l->setup, &limit)) {
-            search(p, c, ref.x ? &ref : NULL, best, l);
-            if (strcmp(l->status, "ok") == 0) best = fmin(best, l->result.seconds);
-        } else {
-            if (!limit) continue;
+    static line lines[SETUPS_MAX];
+    double      best = HUGE_VAL;
+    for (int i = 0; i < peer_setup_count; ++i) {
+        line* l = &lines[i];
+        *l      = (line){.work = s->on.work, .kind = "equal", .setup = &peer_setups[i], .value = s->reference.error};
+        if (s->shut[i]) {
             l->status = "refused";
-            snprintf(l->result.why, sizeof l->result.why, "%s", limit);
+            snprintf(l->result.why, sizeof l->result.why, "%s", l->setup->limit ? l->setup->limit : "");
+            continue;
         }
-        ++count;
-        fprintf(stderr, "   %-24s %-8s h %-10.3g %9.3g s, motion %.1e, joint %.1e, energy %.1e, depth %.1e  %s\n",
-                l->setup->name, l->status, l->h, l->result.seconds, l->result.motion, l->result.joint,
-                l->result.energy, l->result.deepest, l->result.why);
+        search(s, i, best, l);
+        if (strcmp(l->status, "ok") == 0) best = fmin(best, l->result.seconds);
+        tell(l);
     }
-    for (int r = 0; r < p->repeats; ++r)
-        for (int i = 0; i < count; ++i)
-            if (strcmp(lines[i].status, "ok") == 0) time_turn(c, &lines[i], p->quick ? 0.1 : 0.4);
-    for (int i = 0; i < count; ++i) print_line(&lines[i]);
-    free(ref.x);
+    for (int r = 0; r < s->plan->repeats; ++r)
+        for (int i = 0; i < peer_setup_count; ++i)
+            if (strcmp(lines[i].status, "ok") == 0) time_turn(s, i, &lines[i], s->plan->quick ? 0.1 : 0.4);
+    for (int i = 0; i < peer_setup_count; ++i)
+        if (!s->shut[i] || lines[i].result.why[0]) print_line(&lines[i]);
 }
 
-static void pace_lines(const plan* p, const peer_case* c)
+// The first steps, or evaluations, of all in turn.
+static void turns(stage* s, const char* kind, run_task task)
 {
     static line lines[SETUPS_MAX];
-    int         count = 0;
-    for (int r = 0; r < p->repeats; ++r) {
-        for (int s = 0; s < peer_setup_count; ++s) {
-            const char* limit;
-            line*       l = &lines[s];
-            if (r == 0)
-                *l = (line){.work = c->work, .kind = "pace", .setup = &peer_setups[s], .h = 1.0 / 1024};
-            if (!takes_part(p, c, l->setup, &limit) || (r > 0 && l->result.end != RUN_DONE)) continue;
-            const run_task task = {c, l->setup, NULL, l->h, 100, p->quick ? 0.05 : 0.2, false, false};
-            const run_result t  = run_trial(&task);
-            if (r == 0 || t.end != RUN_REFUSED) l->result = t;
-            if (t.end == RUN_CUT) l->result.end = RUN_DONE; // enough steps all the same
-            l->status = word(l->result.end);
-            if (t.steps > 0 && t.end <= RUN_CUT) l->a_step[l->times++] = t.seconds / t.steps;
-            ++count;
+    for (int r = 0; r < s->plan->repeats; ++r) {
+        for (int i = 0; i < peer_setup_count; ++i) {
+            line* l = &lines[i];
+            if (r == 0) *l = (line){.work = s->on.work, .kind = kind, .setup = &peer_setups[i], .h = task.h};
+            if (s->shut[i] || (task.forward && !l->setup->engine->evaluate)) continue;
+            l->result = run_trial(&s->hosts[i], &task);
+            l->status = l->result.end == RUN_CUT ? "ok" : word(l->result.end); // enough steps all the same
+            if (l->result.steps > 0 && l->result.end <= RUN_CUT)
+                l->a_step[l->times++] = l->result.seconds / l->result.steps;
         }
     }
-    for (int s = 0; count > 0 && s < peer_setup_count; ++s)
-        if (lines[s].times > 0) print_line(&lines[s]);
+    for (int i = 0; i < peer_setup_count; ++i)
+        if (lines[i].times > 0) print_line(&lines[i]);
 }
 
-static void forward_lines(const plan* p, const peer_case* c)
+static void long_lines(stage* s)
 {
-    static line lines[SETUPS_MAX];
-    for (int r = 0; r < p->repeats; ++r) {
-        for (int s = 0; s < peer_setup_count; ++s) {
-            line* l = &lines[s];
-            if (r == 0) *l = (line){.work = c->work, .kind = "forward", .setup = &peer_setups[s]};
-            if (!l->setup->engine->evaluate || !strstr(l->setup->name, p->engine)) continue;
-            const run_task   task = {c, l->setup, NULL, 0, 4000, 1, false, true};
-            const run_result t    = run_trial(&task);
-            if (t.end == RUN_DONE || t.end == RUN_CUT) l->a_step[l->times++] = t.seconds / t.steps;
-            l->result = t, l->status = t.end == RUN_CUT ? "ok" : word(t.end);
-        }
-    }
-    for (int s = 0; s < peer_setup_count; ++s)
-        if (lines[s].times > 0) print_line(&lines[s]);
-}
-
-static void long_lines(const plan* p, const peer_case* c)
-{
-    for (int s = 0; s < peer_setup_count; ++s) {
-        const char* limit;
-        line        l = {.work = c->work, .kind = "long", .setup = &peer_setups[s], .h = 1.0 / 1024};
-        if (!takes_part(p, c, l.setup, &limit)) continue;
-        const run_task task = {c, l.setup, NULL, l.h, p->quick ? 10000 : 100000, p->quick ? 5 : 60, true, false};
-        l.result            = run_trial(&task);
-        l.status            = word(l.result.end);
-        print_line(&l);
+    const bool     quick = s->plan->quick;
+    const run_task task  = {1.0 / 1024, quick ? 10000 : 100000, quick ? 5 : 60, true, false};
+    for (int i = 0; i < peer_setup_count; ++i) {
+        line l = {.work = s->on.work, .kind = "long", .setup = &peer_setups[i], .h = task.h};
+        if (s->shut[i]) continue;
+        l.result = run_trial(&s->hosts[i], &task);
+        l.status = word(l.result.end);
+        if (l.result.end != RUN_REFUSED) print_line(&l);
     }
 }
 
@@ -250,8 +252,10 @@ static bool survives(const plan* p, const peer_work* w, const peer_setup* s, dou
     tn_why    why = {0};
     work.value = k, work.rigid = NULL;
     if (!peer_case_open(&c, &work, &why)) return false;
-    const run_task   task = {&c, s, NULL, 1.0 / 64, 256, p->patience, true, false};
-    const run_result r    = run_trial(&task);
+    run_host         host = run_open(&c, s, NULL);
+    const run_task   task = {1.0 / 64, 256, p->patience, true, false};
+    const run_result r    = run_trial(&host, &task);
+    run_close(&host);
     peer_case_close(&c);
     return r.end == RUN_DONE && r.rise <= 0.01 && r.joint <= 0.01;
 }
@@ -271,20 +275,14 @@ static void stiff_lines(const plan* p, const peer_work* w)
 
 static void one_case(const plan* p, const peer_work* w)
 {
-    peer_case    c;
-    tn_why       why   = {0};
-    const double begun = run_seconds();
-    fprintf(stderr, "%s %s\n", w->workload, w->name);
-    if (!peer_case_open(&c, w, &why)) {
-        fprintf(stderr, "peers: %s: %s\n", w->name, why.text);
-        exit(1);
-    }
-    if (w->kind == WORK_FORWARD) forward_lines(p, &c);
-    else equal_lines(p, &c);
-    if (w->kind == WORK_MOTION) pace_lines(p, &c);
-    if (w->kind == WORK_ENERGY) long_lines(p, &c);
-    peer_case_close(&c);
-    (void)begun;
+    static stage s;
+    if (!stage_open(&s, p, w)) exit(1);
+    if (w->kind == WORK_FORWARD) turns(&s, "forward", (run_task){.steps = 4000, .patience = 1, .forward = true});
+    else equal_lines(&s);
+    if (w->kind == WORK_MOTION)
+        turns(&s, "pace", (run_task){.h = 1.0 / 1024, .steps = 100, .patience = p->quick ? 0.05 : 0.2});
+    if (w->kind == WORK_ENERGY) long_lines(&s);
+    stage_close(&s);
 }
 
 static int workload(const char* name, const plan* p)
@@ -356,8 +354,10 @@ static int one_run(const char* name, const char* engine, double h, int steps, bo
         const bool good = run_reference_make(&ref, &c, 120, &why);
         printf("reference: %s, %.2g at h = %g\n", good ? "good" : "poor", ref.error, ref.h);
     }
-    const run_task   task = {&c, s, ref.x ? &ref : NULL, h, steps, 600, true, w->kind == WORK_FORWARD};
-    const run_result r    = run_trial(&task);
+    run_host         host = run_open(&c, s, ref.x ? &ref : NULL);
+    const run_task   task = {h, steps, 600, true, w->kind == WORK_FORWARD};
+    const run_result r    = run_trial(&host, &task);
+    run_close(&host);
     printf("%s: %d steps, %.3g us each, motion %.3g, joint %.3g, anchors %.3g, energy %.3g, rise %.3g, depth %.3g, "
            "stood %d; opening %.3g s %s\n",
            word(r.end), r.steps, 1e6 * r.seconds / fmax(r.steps, 1), r.motion, r.joint, r.anchors, r.energy,

@@ -365,7 +365,7 @@ const peer_work peer_works[] = {
     {"W6", "scissor 200", WORK_MOTION, 0.25, 1, 1e-3, false, NULL, work_scissor, 200, NULL, NULL, NULL},
     SPEC("W6", "strandbeest", 0.5, 1, 1e-3, true, "strandbeest:motor=0"),
     {"W7", "36-dof humanoid", WORK_FORWARD, 0, 1, 1e-9, true, NULL, humanoid, 0, NULL, bend, NULL},
-    {"W7", "humanoid, falling", WORK_MOTION, 0.5, 1, 1e-3, true, NULL, humanoid, 0, NULL, bend, NULL},
+    {"W7", "falling humanoid", WORK_MOTION, 2, 1, 1e-3, true, NULL, humanoid, 0, NULL, bend, NULL},
     TOUCH("rod on stop", 4, 5e-3, true, work_rod, 0, rod_stands),
     TOUCH("strandbeest walks", 4, 5e-3, true, work_beast, 6, beast_walks),
     TOUCH("20 boxes", 4, 5e-3, true, work_stack, 20, stack_stands),
