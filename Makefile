@@ -1,7 +1,7 @@
 # The short way in. Everything here is a line or two; the work is done by CMake and by scripts/.
 PREFIX ?= /usr/local
 
-.PHONY: help build demo playground test bench install format check-format clean
+.PHONY: help build demo playground test bench bench-peers install format check-format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -10,6 +10,7 @@ help:
 	@echo 'make playground     build/playground.html: mechanisms to change and watch, all of it in one page'
 	@echo 'make test           the whole test suite (about 25 minutes)'
 	@echo 'make bench          the benchmark suite'
+	@echo 'make bench-peers    Tenon beside other engines, scored (docs/benchmark.md)'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR when given'
 	@echo 'make format         format the C files          make check-format   only look'
 	@echo 'make clean          remove build/'
@@ -33,6 +34,9 @@ test:
 bench:
 	@scripts/setup build
 	@scripts/bench
+
+bench-peers:
+	@scripts/bench-peers
 
 install: build
 	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'

@@ -52,8 +52,10 @@ int main(int count, char** arguments)
     bool        good     = tns_build(NULL, arguments[1], &scene, &why) == TN_OK;
     tn_settings settings = tn_default_settings();
     if (good) settings = tn_scene_settings(scene);
-    good = good && set_all(&settings, arguments[4], &why) && tn_scene_compile(scene, &model, &why) == TN_OK &&
-           tn_state_create(model, &state) == TN_OK && tn_stepper_create(model, &settings, &stepper, &why) == TN_OK;
+    good = good && set_all(&settings, arguments[4], &why) &&
+           tn_scene_compile(scene, &model, &why) == TN_OK &&
+           tn_state_create(model, &state) == TN_OK &&
+           tn_stepper_create(model, &settings, &stepper, &why) == TN_OK;
     const int    rounds = atoi(arguments[2]);
     const double begun  = seconds();
     for (int i = 0; good && i < rounds; ++i)

@@ -22,21 +22,22 @@ enum { CHAINS = 6, ROUNDS = 2000000, TURNS = 7 };
 
 // Half of the chains multiply, half of them add: 2 CHAINS operations a round. What stands in the empty
 // assembly is unknown to the compiler, so nothing is merged or left out.
-#define UNKNOWN(a, b, c, d, e, f) __asm__ volatile("" : "+x"(a), "+x"(b), "+x"(c), "+x"(d), "+x"(e), "+x"(f))
-#define KERNEL(name, type, attribute)                                                      \
-    attribute static double name(type one, type tiny)                                      \
-    {                                                                                      \
-        type m0 = one, m1 = one, m2 = one, m3 = one, m4 = one, m5 = one;                   \
-        type a0 = one, a1 = one, a2 = one, a3 = one, a4 = one, a5 = one;                   \
-        __asm__ volatile("" : "+x"(one), "+x"(tiny));                                      \
-        const double begun = seconds();                                                    \
-        for (int i = 0; i < ROUNDS; ++i) {                                                 \
-            m0 *= one, m1 *= one, m2 *= one, m3 *= one, m4 *= one, m5 *= one;              \
-            a0 += tiny, a1 += tiny, a2 += tiny, a3 += tiny, a4 += tiny, a5 += tiny;        \
-            UNKNOWN(m0, m1, m2, m3, m4, m5);                                               \
-            UNKNOWN(a0, a1, a2, a3, a4, a5);                                               \
-        }                                                                                  \
-        return seconds() - begun;                                                          \
+#define UNKNOWN(a, b, c, d, e, f) \
+    __asm__ volatile("" : "+x"(a), "+x"(b), "+x"(c), "+x"(d), "+x"(e), "+x"(f))
+#define KERNEL(name, type, attribute)                                               \
+    attribute static double name(type one, type tiny)                               \
+    {                                                                               \
+        type m0 = one, m1 = one, m2 = one, m3 = one, m4 = one, m5 = one;            \
+        type a0 = one, a1 = one, a2 = one, a3 = one, a4 = one, a5 = one;            \
+        __asm__ volatile("" : "+x"(one), "+x"(tiny));                               \
+        const double begun = seconds();                                             \
+        for (int i = 0; i < ROUNDS; ++i) {                                          \
+            m0 *= one, m1 *= one, m2 *= one, m3 *= one, m4 *= one, m5 *= one;       \
+            a0 += tiny, a1 += tiny, a2 += tiny, a3 += tiny, a4 += tiny, a5 += tiny; \
+            UNKNOWN(m0, m1, m2, m3, m4, m5);                                        \
+            UNKNOWN(a0, a1, a2, a3, a4, a5);                                        \
+        }                                                                           \
+        return seconds() - begun;                                                   \
     }
 
 KERNEL(scalar, double, )
@@ -87,7 +88,8 @@ int main(void)
         for (int k = 0; k < 3; ++k)
             if (rate[k] > best[k]) best[k] = rate[k];
     }
-    printf("scalar %.4g sse2 %.4g avx2 %.4g flop/s; copy L1 %.4g L2 %.4g memory %.4g bytes/s\n", best[0], best[1],
-           best[2], copying(8 << 10), copying(256 << 10), copying((size_t)64 << 20));
+    printf("scalar %.4g sse2 %.4g avx2 %.4g flop/s; copy L1 %.4g L2 %.4g memory %.4g bytes/s\n",
+           best[0], best[1], best[2], copying(8 << 10), copying(256 << 10),
+           copying((size_t)64 << 20));
     return 0;
 }

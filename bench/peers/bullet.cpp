@@ -18,7 +18,7 @@ namespace
 {
 
 struct bullet_world {
-    const peer_plain* p;
+    const peer_plain*                               p;
     btDefaultCollisionConfiguration                 configuration;
     btCollisionDispatcher                           dispatcher{&configuration};
     btDbvtBroadphase                                broadphase;
@@ -94,8 +94,9 @@ void add_body(bullet_world* w, int i)
     btRigidBody::btRigidBodyConstructionInfo info(b.fixed ? 0 : b.mass, nullptr, shape,
                                                   b.fixed ? btVector3(0, 0, 0) : vector(b.moments));
     info.m_startWorldTransform = frame_of(b);
-    if (w->p->shape_count > 0) info.m_friction = std::sqrt(w->p->friction); // of a pair: the product
-    btRigidBody* body          = new btRigidBody(info);
+    if (w->p->shape_count > 0)
+        info.m_friction = std::sqrt(w->p->friction); // of a pair: the product
+    btRigidBody* body = new btRigidBody(info);
     body->setLinearVelocity(vector(b.start.v));
     body->setAngularVelocity(vector(b.start.w));
     body->setActivationState(DISABLE_DEACTIVATION);
@@ -107,7 +108,7 @@ void add_body(bullet_world* w, int i)
 btTypedConstraint* slider_of(btRigidBody& a, btRigidBody& b, const btVector3& at,
                              const btVector3& along)
 {
-    const btTransform frame(shortestArcQuat(btVector3(1, 0, 0), along), at);
+    const btTransform   frame(shortestArcQuat(btVector3(1, 0, 0), along), at);
     btSliderConstraint* slider =
         new btSliderConstraint(a, b, a.getWorldTransform().inverse() * frame,
                                b.getWorldTransform().inverse() * frame, true);
@@ -139,7 +140,7 @@ btTypedConstraint* joint_of(bullet_world* w, const peer_joint& j)
 void* open_world(const peer_plain* p, const peer_options* options, tn_why*)
 {
     bullet_world* w = new bullet_world;
-    w->p = p;
+    w->p            = p;
     if (options->iterations > 0) w->solver.reset(new btSequentialImpulseConstraintSolver);
     else w->solver.reset(new btMLCPSolver(&w->dantzig));
     w->world.reset(new btDiscreteDynamicsWorld(&w->dispatcher, &w->broadphase, w->solver.get(),

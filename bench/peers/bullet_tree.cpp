@@ -29,12 +29,12 @@ struct spot {
 };
 
 struct tree_world {
-    const peer_plain*                                   p;
-    btDefaultCollisionConfiguration                     configuration;
-    btCollisionDispatcher                               dispatcher{&configuration};
-    btDbvtBroadphase                                    broadphase;
-    btMultiBodyConstraintSolver                         solver;
-    btMultiBodyDynamicsWorld                            world{&dispatcher, &broadphase, &solver, &configuration};
+    const peer_plain*               p;
+    btDefaultCollisionConfiguration configuration;
+    btCollisionDispatcher           dispatcher{&configuration};
+    btDbvtBroadphase                broadphase;
+    btMultiBodyConstraintSolver     solver;
+    btMultiBodyDynamicsWorld        world{&dispatcher, &broadphase, &solver, &configuration};
     std::vector<std::unique_ptr<btMultiBody>>           trees; ///< the first is tied to the ground
     std::vector<spot>                                   spots; ///< by body
     std::vector<std::unique_ptr<btCollisionShape>>      shapes;
@@ -100,16 +100,16 @@ void place_all(tree_world* w)
 
 void add_link(tree_world* w, int i)
 {
-    const peer_plain*  p = w->p;
-    const peer_body&   b = p->bodies[i];
-    const peer_joint&  j = p->joints[b.joint];
+    const peer_plain*  p  = w->p;
+    const peer_body&   b  = p->bodies[i];
+    const peer_joint&  j  = p->joints[b.joint];
     const btTransform  me = frame_of(p, i), up = frame_of(p, b.parent);
-    btMultiBody*       tree   = w->trees[w->spots[i].tree].get();
-    const int          link   = w->spots[i].link, parent = w->spots[b.parent].link;
+    btMultiBody*       tree = w->trees[w->spots[i].tree].get();
+    const int          link = w->spots[i].link, parent = w->spots[b.parent].link;
     const btQuaternion turn   = me.getRotation().inverse() * up.getRotation();
     const btVector3    pivot1 = up.inverse() * vector(j.anchor),
-                    pivot2 = -(me.inverse() * vector(j.anchor)),
-                    axis   = me.getBasis().transpose() * vector(j.axis), I = vector(b.moments);
+                    pivot2    = -(me.inverse() * vector(j.anchor)),
+                    axis = me.getBasis().transpose() * vector(j.axis), I = vector(b.moments);
     if (j.type == PEER_BALL)
         tree->setupSpherical(link, b.mass, I, parent, turn, pivot1, pivot2, true);
     else if (j.type == PEER_WELD)
@@ -184,8 +184,8 @@ btCollisionShape* shapes_of(tree_world* w, int body, int* group, int* mask)
 
 void add_collider(tree_world* w, int i)
 {
-    const peer_body&   b = w->p->bodies[i];
-    const spot&        s = w->spots[i];
+    const peer_body&   b     = w->p->bodies[i];
+    const spot&        s     = w->spots[i];
     int                group = 0, mask = 0;
     btCollisionShape*  shape = shapes_of(w, i, &group, &mask);
     btCollisionObject* collider;
@@ -204,7 +204,8 @@ void add_collider(tree_world* w, int i)
     }
     w->colliders.back().reset(collider);
     collider->setCollisionShape(shape);
-    if (w->p->shape_count > 0) collider->setFriction(std::sqrt(w->p->friction)); // of a pair: the product
+    if (w->p->shape_count > 0)
+        collider->setFriction(std::sqrt(w->p->friction)); // of a pair: the product
     w->world.addCollisionObject(collider, group, mask);
 }
 
@@ -227,10 +228,10 @@ void add_tie(tree_world* w, btMultiBodyConstraint* tie)
 
 void tie(tree_world* w, const peer_joint& j, double along)
 {
-    const spot &      a = w->spots[j.body1], &b = w->spots[j.body2];
-    const btVector3   at     = vector(j.anchor) + along * vector(j.axis);
-    const btVector3   pivot1 = frame_of(w->p, j.body1).inverse() * at,
-                    pivot2 = frame_of(w->p, j.body2).inverse() * at;
+    const spot &    a = w->spots[j.body1], &b = w->spots[j.body2];
+    const btVector3 at            = vector(j.anchor) + along * vector(j.axis);
+    const btVector3 pivot1        = frame_of(w->p, j.body1).inverse() * at,
+                    pivot2        = frame_of(w->p, j.body2).inverse() * at;
     btMultiBodyPoint2Point* point = new btMultiBodyPoint2Point(
         w->trees[a.tree].get(), a.link, w->trees[b.tree].get(), b.link, pivot1, pivot2);
     point->setMaxAppliedImpulse(BT_LARGE_FLOAT);
@@ -325,8 +326,8 @@ bool evaluate(void* world, double* a, tn_why* why)
         w->scratch_r.resize(n + 1);
         w->scratch_v.resize(n + 1);
         w->scratch_m.resize(n + 1);
-        tree->computeAccelerationsArticulatedBodyAlgorithmMultiDof(0, w->scratch_r, w->scratch_v,
-                                                                   w->scratch_m, false, false, false);
+        tree->computeAccelerationsArticulatedBodyAlgorithmMultiDof(
+            0, w->scratch_r, w->scratch_v, w->scratch_m, false, false, false);
     }
     return true;
 }
@@ -378,6 +379,6 @@ void close_world(void* world)
 } // namespace
 
 extern "C" {
-const peer_engine peer_bullet_tree = {"Bullet multibody", open_world, step,
+const peer_engine peer_bullet_tree = {"Bullet multibody", open_world,  step,
                                       read_world,         close_world, evaluate};
 }

@@ -42,7 +42,7 @@ Eigen::Isometry3d frame_of(const peer_plain* p, int i)
     const peer_pose&  at = p->bodies[i].start;
     Eigen::Isometry3d t  = Eigen::Isometry3d::Identity();
     if (p->bodies[i].fixed) return t;
-    t.linear() = Eigen::Quaterniond(at.q[0], at.q[1], at.q[2], at.q[3]).toRotationMatrix();
+    t.linear()      = Eigen::Quaterniond(at.q[0], at.q[1], at.q[2], at.q[3]).toRotationMatrix();
     t.translation() = vector(at.x);
     return t;
 }
@@ -59,8 +59,7 @@ BodyNode::Properties body_of(const peer_plain* p, int i)
 }
 
 // The joint stands at its anchor and has the axes of the child.
-template <typename Joint>
-typename Joint::Properties joint_of(const peer_plain* p, int i)
+template <typename Joint> typename Joint::Properties joint_of(const peer_plain* p, int i)
 {
     const peer_body&           b  = p->bodies[i];
     const Eigen::Isometry3d    me = frame_of(p, i), up = frame_of(p, b.parent);

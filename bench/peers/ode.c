@@ -12,11 +12,11 @@ enum { POINTS_MAX = 8 };
 
 typedef struct ode_world {
     const peer_plain* p;
-    peer_options  options;
-    dWorldID      world;
-    dSpaceID      space;
-    dJointGroupID contacts;
-    dBodyID*      bodies; ///< NULL: fixed
+    peer_options      options;
+    dWorldID          world;
+    dSpaceID          space;
+    dJointGroupID     contacts;
+    dBodyID*          bodies; ///< NULL: fixed
 } ode_world;
 
 static void silent(int number, const char* text, va_list list)
@@ -129,9 +129,9 @@ static void add_shape(const ode_world* w, int i)
 static void touch(void* world, dGeomID geom1, dGeomID geom2)
 {
     const ode_world* w      = world;
-    const char*         base   = (const char*)w->p->shapes;
-    const int           shape1 = (int)((const char*)dGeomGetData(geom1) - base),
-              shape2           = (int)((const char*)dGeomGetData(geom2) - base);
+    const char*      base   = (const char*)w->p->shapes;
+    const int        shape1 = (int)((const char*)dGeomGetData(geom1) - base),
+              shape2        = (int)((const char*)dGeomGetData(geom2) - base);
     dContact points[POINTS_MAX];
     if (!peer_may_touch(w->p, shape1, shape2)) return;
     const int count = dCollide(geom1, geom2, POINTS_MAX, &points[0].geom, sizeof *points);

@@ -73,10 +73,10 @@ typedef struct peer_plain {
     peer_body*        bodies;
     peer_joint*       joints;
     peer_shape*       shapes;
-    bool* apart;       ///< body_count squared: joined or excluded; NULL where nothing touches
-    int*  order;       ///< all bodies but the ground, parents first
-    int   loop_count;  ///< joints that close loops
-    int   float_count; ///< bodies that float
+    bool*             apart; ///< body_count squared: joined or excluded; NULL where nothing touches
+    int*              order; ///< all bodies but the ground, parents first
+    int               loop_count;  ///< joints that close loops
+    int               float_count; ///< bodies that float
 } peer_plain;
 
 /// False: *why says what has no counterpart in the other engines.
@@ -134,8 +134,8 @@ typedef struct peer_engine {
     bool (*evaluate)(void* world, double* a, tn_why* why);
 } peer_engine;
 
-extern const peer_engine peer_tenon, peer_ode, peer_bullet, peer_bullet_tree, peer_mujoco, peer_dart,
-    peer_simbody, peer_pinocchio;
+extern const peer_engine peer_tenon, peer_tenon_forward, peer_ode, peer_bullet, peer_bullet_tree,
+    peer_mujoco, peer_dart, peer_simbody, peer_pinocchio;
 
 bool peer_refuse(tn_why* why, const char* engine, const char* what); ///< false
 
@@ -147,6 +147,7 @@ typedef struct peer_setup {
     peer_options       options;
     int                bodies_max; ///< more make no sense, `limit` says why; 0: any number
     const char*        limit;
+    bool               forward; ///< only for evaluations
 } peer_setup;
 extern const peer_setup peer_setups[];
 extern const int        peer_setup_count;

@@ -216,8 +216,8 @@ bool evaluate(void* world, double* a, tn_why*)
         const pinocchio::Motion& A   = w->data.a[s.joint];
         const pinocchio::Motion& V   = w->data.v[s.joint];
         const Eigen::Vector3d    arm = s.place.translation(), o = V.angular();
-        const Eigen::Vector3d    linear = A.linear() + o.cross(V.linear()) + A.angular().cross(arm) +
-                                       o.cross(o.cross(arm));
+        const Eigen::Vector3d    linear =
+            A.linear() + o.cross(V.linear()) + A.angular().cross(arm) + o.cross(o.cross(arm));
         copy(a + 6 * i, w->data.oMi[s.joint].rotation() * linear);
         copy(a + 6 * i + 3, w->data.oMi[s.joint].rotation() * A.angular());
     }
@@ -251,6 +251,6 @@ void close_world(void* world)
 } // namespace
 
 extern "C" {
-const peer_engine peer_pinocchio = {"Pinocchio",  open_world,  step,
-                                    read_world, close_world, evaluate};
+const peer_engine peer_pinocchio = {"Pinocchio", open_world,  step,
+                                    read_world,  close_world, evaluate};
 }

@@ -260,8 +260,8 @@ static void plant(peer_plain* p)
     for (int i = 1; i < p->body_count; ++i) {
         if (p->bodies[i].parent >= 0) continue;
         p->bodies[i].parent = 0, ++p->float_count;
-        p->order[count++] = i;
-        count             = grow(p, &n, i, count);
+        p->order[count++]   = i;
+        count               = grow(p, &n, i, count);
     }
     for (int j = 0; j < p->joint_count; ++j) p->loop_count += p->joints[j].closes;
     free(n.first);
@@ -278,7 +278,7 @@ static void part(peer_plain* p, int body1, int body2)
 static void part_all(peer_plain* p)
 {
     const tn_scene* scene = p->scene->scene;
-    p->apart = calloc((size_t)p->body_count * (size_t)p->body_count, sizeof *p->apart);
+    p->apart              = calloc((size_t)p->body_count * (size_t)p->body_count, sizeof *p->apart);
     for (int i = 0; i < p->joint_count; ++i) part(p, p->joints[i].body1, p->joints[i].body2);
     for (int i = 0; i < tn_scene_exclude_count(scene); ++i) {
         const tn_contact_pair pair = tn_scene_exclude(scene, i);
@@ -288,8 +288,8 @@ static void part_all(peer_plain* p)
 
 static bool plain(const tn_model* m)
 {
-    return m->user_count + m->coupling_count + m->limit_count + m->spring_count +
-               m->target_count + m->load_count + m->drag_count ==
+    return m->user_count + m->coupling_count + m->limit_count + m->spring_count + m->target_count +
+               m->load_count + m->drag_count ==
            0;
 }
 

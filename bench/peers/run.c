@@ -77,12 +77,12 @@ typedef struct runner {
     const run_reference* reference; ///< NULL: motion is not compared
     const run_task*      task;
     void*                world;
-    tn_state*       state;
-    peer_pose*      poses;
-    double          E0;
-    int             count; ///< steps to take
-    run_result      result;
-    tn_why          why;
+    tn_state*            state;
+    peer_pose*           poses;
+    double               E0;
+    int                  count; ///< steps to take
+    run_result           result;
+    tn_why               why;
 } runner;
 
 static void look(runner* r)
@@ -93,15 +93,15 @@ static void look(runner* r)
     r->state->time = time;
     peer_get(&c->plain, r->state, r->poses);
     const double error = joint_error(r->state), depth = peer_depth(&c->plain, r->poses),
-                 rise =
-                     (energy_of(r->state) - r->E0) / (c->scene.weight * c->work->size);
-    run_result* o = &r->result;
-    o->joint      = fmax(o->joint, error);
-    o->anchors    = fmax(o->anchors, anchor_error(&c->plain, r->state));
-    o->energy     = fmax(o->energy, fabs(rise));
-    o->rise       = fmax(o->rise, rise);
-    o->deepest    = fmax(o->deepest, depth);
-    const bool sound = error <= LOST && isfinite(rise) && (c->plain.shape_count == 0 || depth <= LOST);
+                 rise = (energy_of(r->state) - r->E0) / (c->scene.weight * c->work->size);
+    run_result* o     = &r->result;
+    o->joint          = fmax(o->joint, error);
+    o->anchors        = fmax(o->anchors, anchor_error(&c->plain, r->state));
+    o->energy         = fmax(o->energy, fabs(rise));
+    o->rise           = fmax(o->rise, rise);
+    o->deepest        = fmax(o->deepest, depth);
+    const bool sound =
+        error <= LOST && isfinite(rise) && (c->plain.shape_count == 0 || depth <= LOST);
     const bool grown = c->work->kind != WORK_CONTACT && rise > 1;
     if (!sound || grown) o->end = RUN_LOST, o->lost_at = time;
 }
@@ -114,8 +114,9 @@ static void compare(runner* r)
     if (step * RUN_SAMPLES % all != 0) return;
     const int at = step * RUN_SAMPLES / all - 1;
     if (at < 0 || at >= RUN_SAMPLES) return;
-    const double far = distance_from(&r->on->plain, r->poses,
-                                     r->reference->x + (size_t)at * 3 * (size_t)r->on->plain.body_count);
+    const double far =
+        distance_from(&r->on->plain, r->poses,
+                      r->reference->x + (size_t)at * 3 * (size_t)r->on->plain.body_count);
     if (!(far <= r->result.motion)) r->result.motion = far;
 }
 
@@ -161,6 +162,8 @@ static void run(runner* r)
     r->count = r->task->steps > 0 ? r->task->steps : (int)ceil(w->duration / r->task->h - 1e-9);
     go(r);
     if (w->stood && r->result.end == RUN_DONE) r->result.stood = w->stood(&r->on->plain, r->poses);
+    for (int k = 0; k < 3 && r->on->plain.body_count > 1; ++k)
+        r->result.went[k] = r->poses[1].x[k] - r->on->plain.bodies[1].start.x[k];
     snprintf(r->result.why, sizeof r->result.why, "%s", r->why.text);
 }
 
@@ -194,7 +197,8 @@ static void ended(int status, run_result* result)
     if (!WIFSIGNALED(status)) return;
     const int  signal = WTERMSIG(status);
     const bool time   = signal == SIGXCPU || signal == SIGKILL;
-    snprintf(result->why, sizeof result->why, "ended by signal %d%s", signal, time ? ": time or memory" : "");
+    snprintf(result->why, sizeof result->why, "ended by signal %d%s", signal,
+             time ? ": time or memory" : "");
 }
 
 // One run in a copy of this process.
@@ -244,7 +248,8 @@ run_host run_open(const peer_case* c, const peer_setup* setup, const run_referen
     if (pipe(there) != 0 || pipe(back) != 0) return host;
     host = (run_host){fork(), there[1], back[0]};
     if (host.pid == 0) {
-        for (int fd = 3; fd < 512; ++fd) // those of other hosts too: they end when theirs are closed
+        for (int fd = 3; fd < 512;
+             ++fd) // those of other hosts too: they end when theirs are closed
             if (fd != there[0] && fd != back[1]) close(fd);
         serve(&r, there[0], back[1]);
     }
@@ -281,7 +286,8 @@ void run_close(run_host* host)
 // ---- The reference -------------------------------------------------------------------------------
 
 static const peer_setup exact = {
-    "Tenon", "reference", &peer_tenon, {.settings = "method=multiplier multiplier.tolerance=1e-11"}, 0, NULL};
+    "Tenon", "reference", &peer_tenon, {.settings = "method=multiplier multiplier.tolerance=1e-11"},
+    0,       NULL,        false};
 
 // Where bodies are at the quarters; false when it cannot go on.
 static bool sample(const peer_case* c, double h, double* x, tn_why* why)

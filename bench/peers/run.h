@@ -34,16 +34,17 @@ typedef enum run_end { RUN_DONE, RUN_CUT, RUN_LOST, RUN_REFUSED, RUN_CRASHED } r
 typedef struct run_result {
     run_end end;
     int     steps;
-    double  seconds;    ///< of these steps
-    double  opening;    ///< [s]
-    double  motion;     ///< largest distance from the reference [m]
-    double  joint;      ///< largest violation of a joint [m, or the sine of an angle]
-    double  anchors;    ///< largest distance of a joint's two ends [m]
-    double  energy;     ///< largest |E - E0| over weight times size
-    double  rise;       ///< largest E - E0 over the same
-    double  deepest;    ///< [m]
-    double  lost_at;    ///< [s]
+    double  seconds; ///< of these steps
+    double  opening; ///< [s]
+    double  motion;  ///< largest distance from the reference [m]
+    double  joint;   ///< largest violation of a joint [m, or the sine of an angle]
+    double  anchors; ///< largest distance of a joint's two ends [m]
+    double  energy;  ///< largest |E - E0| over weight times size
+    double  rise;    ///< largest E - E0 over the same
+    double  deepest; ///< [m]
+    double  lost_at; ///< [s]
     bool    stood;
+    double  went[3]; ///< of body 1, from the start to the end [m]
     char    why[256];
 } run_result;
 

@@ -16,15 +16,15 @@ namespace
 using namespace SimTK;
 
 struct simbody_world {
-    const peer_plain*             p;
-    int                           kind;
-    double                        h = 0;
-    MultibodySystem               system;
-    SimbodyMatterSubsystem        matter{system};
-    GeneralForceSubsystem         forces{system};
-    std::vector<MobilizedBody>    bodies; ///< fixed ones are the ground
-    State                         start;
-    std::unique_ptr<Integrator>   integrator;
+    const peer_plain*           p;
+    int                         kind;
+    double                      h = 0;
+    MultibodySystem             system;
+    SimbodyMatterSubsystem      matter{system};
+    GeneralForceSubsystem       forces{system};
+    std::vector<MobilizedBody>  bodies; ///< fixed ones are the ground
+    State                       start;
+    std::unique_ptr<Integrator> integrator;
 
     const State& state() const { return integrator ? integrator->getState() : start; }
 };
@@ -58,7 +58,7 @@ Transform frame_of(const peer_plain* p, int i)
 
 class Springs : public Force::Custom::Implementation
 {
-public:
+  public:
     explicit Springs(const simbody_world* world) : w(world) {}
     void calcForce(const State& state, Vector_<SpatialVec>& on_bodies, Vector_<Vec3>&,
                    Vector&) const override
@@ -77,7 +77,7 @@ public:
     }
     Real calcPotentialEnergy(const State&) const override { return 0; } // nobody asks
 
-private:
+  private:
     const simbody_world* w;
 };
 
@@ -147,7 +147,8 @@ void set_rates(simbody_world* w, int i)
     peer_rates(w->p, i, rates);
     if (b.joint < 0) {
         const Rotation R = turn(b.start.q);
-        w->bodies[i].setUToFitVelocity(w->start, SpatialVec(~R * vector(rates + 3), ~R * vector(rates)));
+        w->bodies[i].setUToFitVelocity(w->start,
+                                       SpatialVec(~R * vector(rates + 3), ~R * vector(rates)));
     } else {
         const int n = w->p->joints[b.joint].type == PEER_BALL ? 3 : 1;
         for (int k = 0; k < n; ++k) w->bodies[i].setOneU(w->start, k, rates[k]);
@@ -156,7 +157,7 @@ void set_rates(simbody_world* w, int i)
 
 void build(simbody_world* w)
 {
-    const peer_plain* p      = w->p;
+    const peer_plain* p       = w->p;
     bool              springs = false;
     w->bodies.assign(p->body_count, w->matter.Ground());
     for (int k = 0; k + 1 < p->body_count; ++k) add_body(w, p->order[k]);

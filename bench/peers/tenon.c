@@ -10,6 +10,7 @@
 typedef struct tenon_world {
     tn_state*   state;
     tn_stepper* stepper;
+    double*     joints; ///< coordinates, rates and room for accelerations, for tn_stepper_forward
 } tenon_world;
 
 static void close_world(void* world)
@@ -17,6 +18,7 @@ static void close_world(void* world)
     tenon_world* w = world;
     tn_stepper_free(w->stepper);
     tn_state_free(w->state);
+    free(w->joints);
     free(w);
 }
 
@@ -64,9 +66,37 @@ static bool evaluate(void* world, double* a, tn_why* why)
     return true;
 }
 
+static void* open_forward(const peer_plain* p, const peer_options* options, tn_why* why)
+{
+    const tn_model* model = p->scene->model;
+    const int       n     = tn_model_coordinate_count(model);
+    tenon_world*    w     = open_world(p, options, why);
+    if (!w) return NULL;
+    w->joints = calloc(3 * (size_t)n + 1, sizeof(double));
+    for (int i = 1; i <= model->joint_count; ++i) {
+        const tn_joint_id id = {(uint32_t)i};
+        const int         at = tn_model_joint_coordinate_start(model, id);
+        tn_state_joint_position(w->state, id, w->joints + at);
+        tn_state_joint_velocity(w->state, id, w->joints + n + at);
+    }
+    return w;
+}
+
+// Joint coordinates in, joint accelerations out: bodies are placed by them first.
+static bool evaluate_forward(void* world, double* a, tn_why* why)
+{
+    tenon_world* w = world;
+    const int    n = tn_model_coordinate_count(w->state->model);
+    if (a) return peer_refuse(why, "Tenon", "reading accelerations of bodies here");
+    return tn_stepper_forward(w->stepper, w->state, w->joints, w->joints + n, NULL,
+                              w->joints + 2 * n, why) == TN_OK;
+}
+
 static void read_world(const void* world, tn_state* state)
 {
     tn_state_copy(state, ((const tenon_world*)world)->state);
 }
 
 const peer_engine peer_tenon = {"Tenon", open_world, step, read_world, close_world, evaluate};
+const peer_engine peer_tenon_forward = {"Tenon",    open_forward, step,
+                                        read_world, close_world,  evaluate_forward};

@@ -9,7 +9,8 @@
 typedef enum work_kind {
     WORK_MOTION,  ///< error: farthest of any body from the converged motion, at four times [m]
     WORK_ENERGY,  ///< error: largest |E - E0| over weight times size, joints within 0.1 mm
-    WORK_CONTACT, ///< error: joints apart and depth [m]; the case's own question must be answered yes
+    WORK_CONTACT, ///< error: joints apart and depth [m], a tenth of the sine by which axes tilt; the
+                  ///< case's own question must be answered yes
     WORK_FORWARD  ///< one evaluation of the accelerations; nothing moves
 } work_kind;
 
@@ -44,9 +45,9 @@ typedef struct peer_case {
 bool peer_case_open(peer_case* c, const peer_work* work, tn_why* why);
 void peer_case_close(peer_case* c);
 
-tn_scene* work_beast(double pairs); ///< the walking machine, its lowest foot on the floor
+tn_scene* work_beast(double pairs);      ///< the walking machine, its lowest foot on the floor
 tn_scene* work_scissor(double segments); ///< hanging, without its springs
-tn_scene* work_rod(double unused);  ///< 7.5 t at the end of a rod that falls on a stop
+tn_scene* work_rod(double unused);       ///< 7.5 t at the end of a rod that falls on a stop
 tn_scene* work_stack(double boxes);
 tn_scene* work_ragdolls(double count);
 
