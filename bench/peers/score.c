@@ -148,13 +148,14 @@ static bool within(const peer_work* w, const run_result* r)
 }
 
 // A step that is too large may cost more than one of half its size, where a method cuts it up: two in a
-// row must be too slow.
+// row must be too slow. The line is then that of the first of them: the least that it would cost.
 static void search(stage* s, int setup, double best, line* l)
 {
     const double patience = fmin(s->plan->patience, fmax(0.1, s->plan->pruned * best));
     bool         held     = false; // at some step
     int          k = l->work->kind == WORK_CONTACT ? 4 : 2, slow = 0;
     while (ldexp(RUN_SAMPLES, -k) > l->work->duration) ++k;
+    line first = {0};
     for (l->status = "never"; k <= FINEST; ++k) {
         const run_task task    = {.h = ldexp(1, -k), .patience = patience, .measure = true};
         l->result              = run_trial(&s->hosts[setup], &task);
@@ -164,9 +165,10 @@ static void search(stage* s, int setup, double best, line* l)
                    spent       = r->end == RUN_CUT || (done && 2 * r->seconds > patience);
         held                   = held || done;
         slow                   = spent ? slow + 1 : 0;
+        if (slow == 1) first = *l;
         if (within(l->work, r)) l->status = "ok";
         else if (r->end == RUN_REFUSED) l->status = "refused";
-        else if (slow == 2) l->status = "slow";
+        else if (slow == 2) *l = first, l->status = "slow";
         else if (s->hosts[setup].pid == 0) l->status = "crashed";
         else continue;
         return;
