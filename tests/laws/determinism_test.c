@@ -8,7 +8,7 @@ enum { SPECS = sizeof specs / sizeof specs[0], STEPS = 60 };
 
 static rig make(int n, tn_integrator integrator)
 {
-    rig r                            = rig_builtin(specs[n]);
+    rig r                            = rig_multiplier(specs[n]);
     r.settings.multiplier.integrator = integrator;
     rig_restart(&r);
     return r;

@@ -28,7 +28,7 @@ TEST(projection_keeps_every_joint_closed)
         "differential",
     };
     for (size_t n = 0; n < sizeof specs / sizeof specs[0]; ++n) {
-        rig r = rig_builtin(specs[n]);
+        rig r = rig_multiplier(specs[n]);
         CHECK_OK(tn_stepper_impulse(r.stepper, r.state, NULL, NULL, NULL));
         rig_run(&r, r.settings.h, 250);
         test_check(r.joint_error <= 1e-10, __FILE__, __LINE__, "%s: joint error %g", specs[n],

@@ -75,6 +75,17 @@ static inline void rig_restart(rig* r)
     r->joint_error = r->velocity_error = 0;
 }
 
+/// The same as rig_builtin, by the multiplier method, whatever the scene's own is.
+static inline rig rig_multiplier(const char* spec)
+{
+    rig r = rig_builtin(spec);
+    if (r.settings.method == TN_METHOD_AUTO) return r;
+    r.settings.method = TN_METHOD_MULTIPLIER;
+    r.settings.h      = 1e-3;
+    rig_restart(&r);
+    return r;
+}
+
 static inline void rig_free(rig* r)
 {
     tn_stepper_free(r->stepper);
