@@ -287,7 +287,7 @@ static void stiff_lines(const plan* p, const peer_work* w)
     for (int s = 0; s < peer_setup_count; ++s) {
         line l = {
             .work = w, .kind = "stiff", .setup = &peer_setups[s], .h = 1.0 / 64, .status = "none"};
-        if (!strstr(l.setup->name, p->engine)) continue;
+        if (!strstr(l.setup->name, p->engine) || l.setup->forward) continue;
         for (int e = -2; e <= 8; e += p->quick ? 2 : 1)
             if (survives(p, w, l.setup, pow(10, e))) l.value = pow(10, e), l.status = "ok";
         print_line(&l);
