@@ -15,6 +15,15 @@ static bool grow(const tn_host* host, tni_file_text* text)
     return true;
 }
 
+// Why the last call failed. A program within a page has no files at all.
+static const char* reason(void)
+{
+#ifdef ENOTCAPABLE
+    if (errno == ENOTCAPABLE) return "files cannot be read here";
+#endif
+    return strerror(errno);
+}
+
 static tn_result read_whole(const tn_host* host, FILE* file, const char* path, tni_file_text* text,
                             tn_why* why)
 {
@@ -23,8 +32,7 @@ static tn_result read_whole(const tn_host* host, FILE* file, const char* path, t
             return tni_fail(why, TN_ERR_MEMORY, "out of memory while reading '%s'", path);
         errno = 0;
         text->count += fread(text->bytes + text->count, 1, text->room - text->count, file);
-        if (ferror(file))
-            return tni_fail(why, TN_ERR_FILE, "cannot read '%s': %s", path, strerror(errno));
+        if (ferror(file)) return tni_fail(why, TN_ERR_FILE, "cannot read '%s': %s", path, reason());
     }
     return TN_OK;
 }
@@ -33,8 +41,7 @@ tn_result tni_read_file(const tn_host* host, const char* path, tni_file_text* te
 {
     *text      = (tni_file_text){0};
     FILE* file = fopen(path, "rb");
-    if (file == NULL)
-        return tni_fail(why, TN_ERR_FILE, "cannot read '%s': %s", path, strerror(errno));
+    if (file == NULL) return tni_fail(why, TN_ERR_FILE, "cannot read '%s': %s", path, reason());
     const tn_result result = read_whole(host, file, path, text, why);
     fclose(file);
     return result;
