@@ -133,20 +133,6 @@ void tnc_page_add(tnc_page* page, const tnc_job* job, const tnc_motion* m)
 
 // ---- The data of the page ------------------------------------------------------------------------
 
-// Three bytes make four letters.
-static void put_base64(FILE* file, const char* bytes, size_t count)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < count; i += 3) {
-        uint32_t bits = 0;
-        for (size_t k = 0; k < 3; ++k)
-            bits = bits << 8 | (i + k < count ? (unsigned char)bytes[i + k] : 0);
-        for (size_t k = 0; k < 4; ++k)
-            putc(i + k <= count ? letters[bits >> (18 - 6 * k) & 63] : '=', file);
-    }
-}
-
 static void put_stopped(tng_text* text, const tnc_job* job, const tnc_motion* m)
 {
     if (!m->stop.stopped) return;
@@ -165,7 +151,7 @@ static void put_note(tng_text* text, const tnc_page* page, const tnc_job* job)
     char      note[200];
     int       n = 0;
     if (page->stride > 1)
-        n += snprintf(note, sizeof note, "every %lldth step is shown. ", page->stride);
+        n += snprintf(note, sizeof note, "One step in %lld is shown. ", page->stride);
     if (bodies > TNG_BODIES_MAX)
         n += snprintf(note + n, sizeof note - (size_t)n, "%d of %d bodies are shown. ",
                       (int)TNG_BODIES_MAX, bodies);
@@ -198,7 +184,7 @@ static bool put_data(tnc_page* page, const tnc_job* job, const tnc_motion* m)
     if (good) fwrite(text.bytes, 1, text.length, page->out.file);
     tng_text_free(&text);
     if (!good) return false;
-    put_base64(page->out.file, page->frames.bytes, page->frames.length);
+    tnc_put_base64(&page->out, page->frames.bytes, page->frames.length);
     fputs("\"}", page->out.file);
     return true;
 }

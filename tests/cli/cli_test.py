@@ -451,7 +451,7 @@ def a_long_motion_is_thinned_but_ends_where_it_ends():
     report = run("@chain:n=1", "--h", "0.001", "--duration", "4.001", "--html", "p.html")
     data = page_data("p.html")
     frames = frames_of(data)
-    assert report["steps"] == 4001 and len(frames) <= 1502 and frames[1]["step"] == 3 and "every 3th step" in data["note"]
+    assert report["steps"] == 4001 and len(frames) <= 1502 and frames[1]["step"] == 3 and "One step in 3 is shown." in data["note"]
     near(frames[-1]["time"], 4.001, 1e-9)
     near(max(frame["joint_error"] for frame in frames), report["joint_error"]["max"], 1e-12)
     run("@chain:n=1", "--h", "0.01", "--duration", "0.1", "--every", "4", "--html", "p.html")
