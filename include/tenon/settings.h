@@ -142,7 +142,8 @@ typedef enum tn_adaptive_solver {
 
 typedef enum tn_adaptive_integrator {
     TN_ADAPTIVE_MIDPOINT, ///< implicit midpoint by iteration: second order, energy is kept well
-    TN_ADAPTIVE_EULER     ///< semi-implicit, first order: a quarter of the cost, for damped motion
+    TN_ADAPTIVE_EULER,    ///< semi-implicit, first order: a quarter of the cost, for damped motion
+    TN_ADAPTIVE_RK4       ///< Runge-Kutta, fourth order, explicit: for free motion at long steps
 } tn_adaptive_integrator;
 
 typedef struct tn_adaptive_settings {

@@ -207,8 +207,10 @@ tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_
     if (result == TN_OK) result = take_all(arena, adaptive);
     if (result == TN_OK) result = start_leaves(adaptive, why);
     adaptive->midpoint = settings->integrator == TN_ADAPTIVE_MIDPOINT && !settings->bounded;
-    adaptive->halfway  = adaptive->midpoint && adaptive->footings == NULL && !has_pairs(adaptive);
-    adaptive->allowed  = adaptive->settings.active;
+    adaptive->runge    = settings->integrator == TN_ADAPTIVE_RK4 && !settings->bounded;
+    if (result == TN_OK && adaptive->runge) result = tni_runge_create(arena, adaptive, why);
+    adaptive->halfway = adaptive->midpoint && adaptive->footings == NULL && !has_pairs(adaptive);
+    adaptive->allowed = adaptive->settings.active;
     if (settings->budget > 0 && settings->active == 0 && result == TN_OK)
         adaptive->allowed = 1 + adaptive->limbs->count / 10; // to begin with
     return result;
@@ -550,90 +552,12 @@ static void move(tni_adaptive* adaptive, int tree)
     figure->kinetic_loss = 0;
 }
 
-static void joint_forces(tni_adaptive* adaptive, int tree)
-{
-    const tni_figure* figure = &adaptive->figures[tree];
-    for (int i = 0; i < figure->active_count; ++i)
-        tni_figure_joint_force(adaptive, figure->active[i], true);
-}
-
-static void kick(tni_adaptive* adaptive, int tree)
-{
-    const tni_figure* figure = &adaptive->figures[tree];
-    for (int i = 0; i < figure->active_count; ++i) {
-        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
-        for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
-            adaptive->before[k] = adaptive->v[k];
-            adaptive->v[k] += figure->h * adaptive->qddot[k];
-        }
-    }
-}
-
-static void accelerate(tni_adaptive* adaptive, int tree)
-{
-    tni_figure* figure = &adaptive->figures[tree];
-    joint_forces(adaptive, tree);
-    figure->good = tni_figure_accelerate(adaptive, tree, &figure->now);
-}
-
-static void advance(tni_adaptive* adaptive, int tree)
-{
-    tni_figure*  figure  = &adaptive->figures[tree];
-    const double h       = figure->h;
-    const bool   halfway = adaptive->halfway && figure->middle;
-    double       nothing = 0;
-    for (int i = 0; i < figure->active_count; ++i) {
-        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
-        const double *  v = adaptive->v + limb->v, *before = adaptive->before + limb->v;
-        double          mean[TNI_LIMB_FREEDOMS], *q        = adaptive->q + limb->q;
-        for (int k = 0; k < limb->freedoms; ++k) {
-            mean[k] = halfway ? 0.5 * (before[k] + v[k]) : v[k];
-            nothing += v[k] - v[k]; // 0, or NaN
-        }
-        adaptive->moved[figure->active[i]] = 1;
-        tni_limb_advance(limb, h, mean, q);
-        memcpy(adaptive->middle_q + limb->q, q, sizeof *q * (size_t)tni_limb_numbers(limb));
-        if (limb->angle >= 0)
-            adaptive->z[limb->coordinate] += limb->angle_sign * h * mean[limb->angle];
-        if (limb->kind == TNI_LIMB_UNIVERSAL) adaptive->z[limb->coordinate + 1] += h * mean[1];
-    }
-    figure->good = figure->good && nothing == 0;
-}
-
-// The step in pieces, halved as often as the midpoint rule's rounds do not come nearer fast enough; forces from outside
-// stay those of its start. The shortest pieces are Euler's, if need be.
-static void integrate(tni_adaptive* adaptive, int tree)
-{
-    enum { PIECES = 64 };
-    tni_figure* figure = &adaptive->figures[tree];
-    int         size   = PIECES, next;
-    for (int at = 0; at < PIECES && figure->good; at = next) {
-        next      = at;
-        figure->h = adaptive->h * size / PIECES;
-        if (figure->pieces > 0) tni_hybrid_move(&figure->now, adaptive->q, adaptive->v);
-        accelerate(adaptive, tree);
-        figure->pieces++;
-        if (figure->good && adaptive->midpoint && !figure->middle && size > 1) {
-            size /= 2;
-            continue;
-        }
-        kick(adaptive, tree);
-        advance(adaptive, tree);
-        next = at + size;
-        if (size < PIECES && next % (2 * size) == 0) size *= 2;
-    }
-    figure->h = adaptive->h;
-}
-
-// With contacts, places move on when these are solved.
+// With contacts, places move on when these are solved. Stages of Runge and Kutta's are taken by all trees together.
 static void go_on(tni_adaptive* adaptive, int tree)
 {
-    if (adaptive->footings == NULL) {
-        integrate(adaptive, tree);
-    } else {
-        accelerate(adaptive, tree);
-        kick(adaptive, tree);
-    }
+    if (adaptive->runge) return;
+    if (adaptive->footings == NULL) tni_figure_integrate(adaptive, tree);
+    else tni_figure_kick(adaptive, tree);
 }
 
 // After a choice: clusters are others. Bounded: velocities are those of the end already.
@@ -641,7 +565,7 @@ static void go_on_anew(tni_adaptive* adaptive, int tree)
 {
     if (!adaptive->figures[tree].good) return;
     if (adaptive->settings.bounded) {
-        if (adaptive->footings == NULL) advance(adaptive, tree);
+        if (adaptive->footings == NULL) tni_figure_advance(adaptive, tree);
         return;
     }
     tni_hybrid_move(&adaptive->figures[tree].now, adaptive->q, adaptive->v);
@@ -659,47 +583,6 @@ static void step_one(tni_adaptive* adaptive, int tree)
     } else {
         go_on(adaptive, tree);
     }
-}
-
-static void mark_passed(tni_adaptive* adaptive, uint8_t mark)
-{
-    for (int i = 0; i < adaptive->pushed_count + adaptive->held_count; ++i) {
-        if (!adaptive->pushed[i].pushed) continue;
-        for (int n = adaptive->assembly->leaf[adaptive->pushed[i].limb];
-             n >= 0 && adaptive->passed[n] != mark; n = adaptive->assembly->nodes[n].up)
-            adaptive->passed[n] = mark;
-    }
-}
-
-// Divide and conquer, as the paper does it.
-static bool accelerate_by_tree(tni_adaptive* adaptive, int* visits)
-{
-    const int      count = adaptive->limbs->tree_count;
-    tni_tree_state at    = {.active  = adaptive->active,
-                            .touched = adaptive->touched,
-                            .pushed  = adaptive->passed,
-                            .frames  = adaptive->frames,
-                            .q       = adaptive->q,
-                            .v       = adaptive->v,
-                            .Q       = adaptive->Q,
-                            .K       = adaptive->limbs->actuated ? adaptive->K : NULL,
-                            .force   = adaptive->force,
-                            .gravity = adaptive->model->gravity};
-    tni_each_tree(adaptive, 0, count, joint_forces);
-    mark_passed(adaptive, 1);
-    bool good =
-        tni_tree_accelerate(adaptive->pass, adaptive->host, 0, count, &at, adaptive->qddot, visits);
-    for (int t = 0; t < count; ++t) adaptive->figures[t].middle = adaptive->midpoint;
-    at.q = adaptive->middle_q, at.v = adaptive->middle_v;
-    for (int i = 0; good && adaptive->midpoint && i < TNI_MIDDLE_ROUNDS; ++i) {
-        tni_each_tree(adaptive, 0, count, tni_figure_middle);
-        good = tni_tree_accelerate(adaptive->pass, adaptive->host, 0, count, &at, adaptive->qddot,
-                                   visits);
-    }
-    mark_passed(adaptive, 0);
-    tni_each_tree(adaptive, 0, count, kick);
-    if (adaptive->footings == NULL) tni_each_tree(adaptive, 0, count, advance);
-    return good;
 }
 
 static tn_result finish(tni_adaptive* adaptive, tni_adaptive_report* report, tn_why* why)
@@ -757,15 +640,16 @@ tn_result tni_adaptive_step(tni_adaptive* adaptive, double time, const tni_outsi
         const int allowed = adaptive->allowed > 0 ? adaptive->allowed : adaptive->limbs->count;
         tni_choose(adaptive, 0, count, allowed, &adaptive->heap);
         tni_each_tree(adaptive, 0, count, go_on_anew);
-    } else if (!any && adaptive->pass != NULL) {
-        if (!accelerate_by_tree(adaptive, &nodes) && count > 0) adaptive->figures[0].good = false;
-        report->visits = nodes;
+    } else if (!any && adaptive->pass != NULL && !adaptive->runge) {
+        if (!tni_trees_integrate(adaptive, &nodes) && count > 0) adaptive->figures[0].good = false;
     } else {
         tni_each_tree(adaptive, 0, count, step_one);
     }
+    if (adaptive->runge) tni_runge_step(adaptive, outside, !any && adaptive->pass != NULL, &nodes);
+    report->visits = nodes;
     if (adaptive->footings != NULL) {
         if (!tni_footings_meet(adaptive)) return fail_full(adaptive, why);
-        tni_each_tree(adaptive, 0, count, advance);
+        tni_each_tree(adaptive, 0, count, tni_figure_advance);
         tni_footings_part(adaptive);
         report->complementarity = adaptive->footings->complementarity;
         report->hits            = adaptive->footings->hits;

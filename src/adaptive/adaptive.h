@@ -3,7 +3,8 @@
 // A step goes by the implicit midpoint rule, iterated three times: with the others held, accelerations v' of the
 // active joints at the middle of the step (q moved on by half of it, (v + v1)/2), v1 = v + h v', q moved on by
 // (v + v1)/2. Forces are those of the start, linearly implicit. Or by semi-implicit Euler: v' at (q, v), q moved on by
-// v1. Every `period` steps a tree first chooses its active joints anew: see choose.c.
+// v1. Or by Runge and Kutta's classical method (runge.c), forces explicit. Every `period` steps a tree first chooses
+// its active joints anew: see choose.c.
 #ifndef TNI_ADAPTIVE_H
 #define TNI_ADAPTIVE_H
 
@@ -99,6 +100,7 @@ typedef struct tni_adaptive {
     double*              before;           ///< velocities of active joints when the step began
     double *             first, *last;     ///< accelerations of Euler's step, of the round before
     double * middle_q, *middle_v; ///< configurations and velocities at the middle of the step
+    double * way, *ways, *gain;   ///< stages of a step: see runge.c
     double * read, *read_v;       ///< configurations, laid out as q
     double * body_q, *body_u;     ///< where bodies are being placed
     double * was_q, *was_u;       ///< bodies as a state's trees place them
@@ -117,6 +119,8 @@ typedef struct tni_adaptive {
     bool      metrics;  ///< choices are made by them
     bool      midpoint; ///< accelerations at the velocities of the middle of the step; else Euler's
     bool      halfway;  ///< and at its places: not with contacts
+    bool      runge;    ///< four stages; all forces explicit
+    int       stage;    ///< of these, from 0
     bool      all;      ///< all joints are active, always
     bool      flat;     ///< some bodies are planar: their angles are followed step by step
     int       allowed;  ///< joints that may be active, over all; 0: any
@@ -173,10 +177,24 @@ void tni_figure_mark_pushed(tni_adaptive* adaptive, int tree, uint8_t mark);
 bool tni_figure_accelerate(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid);
 /// Where active joints would be at the middle of the step.
 void tni_figure_middle(tni_adaptive* adaptive, int tree);
-/// Forces of a joint where it is, into Q and K; moving: at its velocity, else at rest.
-void tni_figure_joint_force(tni_adaptive* adaptive, int limb, bool moving);
+/// Forces of a joint at (q, v), of all limbs, into Q and K; v NULL: at rest.
+void tni_figure_joint_force(tni_adaptive* adaptive, int limb, const double* q, const double* v);
 /// Node n's joint as it stands.
 tni_join tni_figure_join(const tni_adaptive* adaptive, int n);
+
+/// integrate.c: a step of a tree, in pieces if need be; with contacts, of its velocities alone, and its places later.
+void tni_figure_integrate(tni_adaptive* adaptive, int tree);
+void tni_figure_kick(tni_adaptive* adaptive, int tree);
+void tni_figure_advance(tni_adaptive* adaptive, int tree);
+/// The same, and accelerations at (q, v) by the joint forces in Q and K, of all trees by divide and conquer. False: not
+/// positive definite.
+bool tni_trees_integrate(tni_adaptive* adaptive, int* visits);
+bool tni_trees_accelerate(tni_adaptive* adaptive, const double* q, const double* v, int* visits);
+
+/// runge.c: refuses what it cannot have; a step of all trees, by divide and conquer or by clusters, which have been
+/// moved to (q, v).
+TN_NODISCARD tn_result tni_runge_create(tni_arena* arena, tni_adaptive* adaptive, tn_why* why);
+void tni_runge_step(tni_adaptive* adaptive, const tni_outside* outside, bool divide, int* visits);
 
 /// choose.c: new velocities, and new active joints, of trees first .. last - 1, which share `allowed` joints.
 /// Clusters have been moved. heap: room for all their nodes.

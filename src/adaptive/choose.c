@@ -110,7 +110,7 @@ static void place(tni_adaptive* adaptive, int n)
     tni_shift        X = frames[n].join;
     if (adaptive->active[node->limb]) {
         tni_limb_place(limb, adaptive->q + limb->q, &X, adaptive->S + limb->v);
-        tni_figure_joint_force(adaptive, node->limb, true);
+        tni_figure_joint_force(adaptive, node->limb, adaptive->q, adaptive->v);
     }
     tni_join_frames(node, node->a < 0 ? NULL : &frames[node->a], &frames[node->b], &X, &frames[n]);
     tni_six beyond = tni_limb_motion(limb, adaptive->S + limb->v, adaptive->v + limb->v);
@@ -551,7 +551,7 @@ static void free_nothing(tni_adaptive* adaptive, int tree)
     for (int n = root; n >= nodes[root].first; --n)
         if (!is_leaf(&nodes[n])) figure->popped[figure->popped_count++] = n;
     for (int i = 0; i < figure->active_count; ++i)
-        tni_figure_joint_force(adaptive, figure->active[i], true);
+        tni_figure_joint_force(adaptive, figure->active[i], adaptive->q, adaptive->v);
 }
 
 // Those next to the roots, level by level.

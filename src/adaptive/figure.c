@@ -2,14 +2,14 @@
 // pushes it, and its accelerations.
 #include "adaptive/adaptive.h"
 
-void tni_figure_joint_force(tni_adaptive* adaptive, int limb, bool moving)
+void tni_figure_joint_force(tni_adaptive* adaptive, int limb, const double* q, const double* v)
 {
     static const double rest[TNI_LIMB_FREEDOMS] = {0};
     const tni_limb*     l                       = &adaptive->limbs->limbs[limb];
     if (l->actuation < 0 && l->limit_count == 0) return; // Q and K are 0 for ever
-    tni_limb_force(adaptive->limbs, limb, adaptive->time, adaptive->z, adaptive->q + l->q,
-                   moving ? adaptive->v + l->v : rest,
-                   moving ? adaptive->figures[l->tree].h : adaptive->h, adaptive->Q + l->v,
+    const double h = v != NULL ? adaptive->figures[l->tree].h : adaptive->h;
+    tni_limb_force(adaptive->limbs, limb, adaptive->time, adaptive->z, q + l->q,
+                   v != NULL ? v + l->v : rest, adaptive->runge ? 0 : h, adaptive->Q + l->v,
                    adaptive->K + l->k);
 }
 
@@ -63,7 +63,7 @@ static void refresh_node(tni_adaptive* adaptive, int n)
     const tni_subassembly* b = &adaptive->parts[node->b];
     tni_shift              X;
     tni_limb_place(limb, adaptive->q + limb->q, &X, adaptive->S + limb->v);
-    tni_figure_joint_force(adaptive, node->limb, false);
+    tni_figure_joint_force(adaptive, node->limb, adaptive->q, NULL);
     tni_join_frames(node, a ? &frames[node->a] : NULL, &frames[node->b], &X, &frames[n]);
     part->fresh  = true;
     part->beyond = tni_six_zero();
@@ -97,7 +97,7 @@ void tni_figure_refresh(tni_adaptive* adaptive, int tree, const int* list, int c
         if (adaptive->active[nodes[n].limb]) continue;
         tni_limb_place(limb, adaptive->q + limb->q, &adaptive->frames[n].join,
                        adaptive->S + limb->v);
-        tni_figure_joint_force(adaptive, nodes[n].limb, false);
+        tni_figure_joint_force(adaptive, nodes[n].limb, adaptive->q, NULL);
     }
 }
 

@@ -13,6 +13,9 @@
 // and plane: a constant motion in limb axes is a screw; half of its turn on the way,
 //     p += h R exp(h w/2) (sinc(h |w|/2) across + along)       across, along: parts of the velocity to w
 // What a joint holds is written anew each time, from what it leaves free: nothing drifts.
+//
+// A way is where a limb has gone from q, as numbers that add up: rotation vectors (limb axes) for turns, of a distance
+// joint's second quaternion too; places of free and plane in the parent's frame of the joint; all others are those of v.
 #include "adaptive/limbs.h"
 
 #include "math/elementary.h"
@@ -290,6 +293,52 @@ void tni_limb_advance(const tni_limb* limb, double h, const double* v, double* q
     case TNI_LIMB_FREE: advance_screwing(h, tni_read3(v), tni_read3(v + 3), q); break;
     case TNI_LIMB_DISTANCE: advance_distance(limb, h, v, q); break;
     default: advance_point(limb, h, v, q);
+    }
+}
+
+// ---- Ways: fourth-order steps --------------------------------------------------------------------
+
+// d' of a turn q exp(d) that goes on at w, limb axes: w + d x w / 2 + d x (d x w) / 12, the next term being of fourth order.
+static tn_vec3 turn_rate(tn_vec3 d, tn_vec3 w)
+{
+    const tn_vec3 dw = tni_cross(d, w);
+    return tni_add_scaled(tni_add_scaled(w, 0.5, dw), 1.0 / 12, tni_cross(d, dw));
+}
+
+void tni_limb_way_rate(const tni_limb* limb, const double* way, const double* q, const double* v,
+                       double* rate)
+{
+    const tni_limb_kind kind = limb->kind;
+    for (int k = 0; k < limb->freedoms; ++k) rate[k] = v[k];
+    if (kind == TNI_LIMB_PLANE) {
+        const double c = q[0] * q[0] - q[3] * q[3], s = 2 * (q[0] * q[3]);
+        rate[0] = c * v[0] - s * v[1], rate[1] = s * v[0] + c * v[1];
+    }
+    if (kind == TNI_LIMB_UNIVERSAL || !turns_any_way(kind)) return;
+    tni_write3(rate, turn_rate(tni_read3(way), tni_read3(v)));
+    if (kind == TNI_LIMB_FREE) tni_write3(rate + 3, tni_rotate(read_quat(q), tni_read3(v + 3)));
+    if (kind == TNI_LIMB_DISTANCE)
+        tni_write3(rate + 3, turn_rate(tni_read3(way + 3),
+                                       tni_vec3(-v[4] / limb->size, v[3] / limb->size, 0)));
+}
+
+void tni_limb_along(const tni_limb* limb, const double* way, double* q)
+{
+    switch (limb->kind) {
+    case TNI_LIMB_PLANE:
+        q[4] += way[0], q[5] += way[1];
+        turn_about_z(way[2], q);
+        break;
+    case TNI_LIMB_FREE:
+        turn(tni_read3(way), q);
+        q[4] += way[3], q[5] += way[4], q[6] += way[5];
+        break;
+    case TNI_LIMB_DISTANCE:
+        turn(tni_read3(way), q);
+        turn(tni_read3(way + 3), q + 7);
+        seat_distance(limb->size, q);
+        break;
+    default: tni_limb_advance(limb, 1, way, q);
     }
 }
 

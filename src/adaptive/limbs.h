@@ -117,6 +117,11 @@ tni_six tni_limb_motion(const tni_limb* limb, const tni_six* S, const double* v)
 void tni_limb_settle(const tni_limb* limb, double* q);
 /// q moved on by h at velocities v.
 void tni_limb_advance(const tni_limb* limb, double h, const double* v, double* q);
+/// q moved along a way (limb_motion.c), and the rate of a way that has led to q, at velocities v.
+/// TNI_LIMB_FREEDOMS numbers.
+void tni_limb_along(const tni_limb* limb, const double* way, double* q);
+void tni_limb_way_rate(const tni_limb* limb, const double* way, const double* q, const double* v,
+                       double* rate);
 /// Forces of the joint itself on its freedoms, linearly implicit over h: Q at (q, v), and K, freedoms x
 /// freedoms, added inertia: S^T f + K v' = Q. h = 0: explicit, K = 0, hard ends left out. z: all joints'
 /// coordinates a moment ago (state z). False: there are none, Q and K are zero. One caller a limb at a time.

@@ -4,8 +4,8 @@
 // All but loads are linearly implicit, as in the implicit method: along its rows such a force is, at the end of h,
 //     f - (h K + D) J (u + h u')
 // so its body is pushed by J^T (f - (h K + D) J u) and resists u' with the inertia h J^T (h K + D) J. A spring between
-// two limbs is explicit: it would tie them together across the tree. Choices, the tree solver and the bounded mode
-// see the push alone.
+// two limbs is explicit: it would tie them together across the tree. Choices, the tree solver, the bounded mode and
+// Runge and Kutta's stages see the push alone.
 #include "adaptive/adaptive.h"
 
 static const tni_force* const stiff[] = {&tni_force_spring, &tni_force_target, &tni_force_handle,
@@ -213,7 +213,7 @@ void tni_outside_push(tni_adaptive* adaptive, const tni_outside* outside)
         if (model->bodies[i].kind == TN_BODY_KINEMATIC) view_still(adaptive, i);
     for (int i = 0; i < count; ++i) see(adaptive, &adaptive->pushed[i]);
     const tni_ahead ahead = {.h = adaptive->h, .time = adaptive->time + adaptive->h};
-    if (adaptive->pass != NULL || adaptive->settings.bounded) {
+    if (adaptive->pass != NULL || adaptive->settings.bounded || adaptive->runge) {
         for (int i = 0; i < STIFF_COUNT; ++i) stiff[i]->add(&at, adaptive->f);
     } else {
         for (int i = 0; i < STIFF_COUNT; ++i) stiff[i]->soften(&at, &ahead, take_soft, adaptive);

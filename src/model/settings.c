@@ -40,7 +40,7 @@ static const char* const form_words[]        = {"auto", "rows", "blocks", "exact
 static const char* const backward_words[]    = {"euler", "bdf2"};
 static const char* const choice_words[]      = {"auto", "closed", "mixed", "fixed"};
 static const char* const weights_words[]     = {"one", "length", "pixels"};
-static const char* const step_words[]        = {"midpoint", "euler"};
+static const char* const step_words[]        = {"midpoint", "euler", "rk4"};
 static const char* const solver_words[]      = {"clusters", "tree"};
 static const char* const bool_words[]        = {"false", "true"};
 
@@ -149,8 +149,10 @@ static const setting table[] = {
     WORD("adaptive.bounded", adaptive.bounded, FIELD_BOOL, bool_words, "true | false",
          "choose in every step by errors, leave out and nothing else (Redon 2005, 7.3)"),
     WORD(
-        "adaptive.integrator", adaptive.integrator, FIELD_ENUM, step_words, "midpoint | euler",
-        "implicit midpoint: second order, keeps energy well; or semi-implicit Euler: a quarter of the cost"),
+        "adaptive.integrator", adaptive.integrator, FIELD_ENUM, step_words,
+        "midpoint | euler | rk4",
+        "implicit midpoint: second order, keeps energy well; semi-implicit Euler: a quarter of the cost; "
+        "Runge-Kutta: fourth order, explicit"),
     WORD(
         "adaptive.choice", adaptive.choice, FIELD_ENUM, choice_words,
         "auto | closed | mixed | fixed",
