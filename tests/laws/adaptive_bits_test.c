@@ -24,12 +24,14 @@ static void start(bits_case* c, tn_state* state)
 
 static bits_case case_make(uint64_t seed)
 {
-    bits_case c = {.random = {seed}};
-    const int n = test_random_int(&c.random, 1, 24);
-    c.m         = adaptive_scene(&c.random, n, test_random_int(&c.random, 1, 5),
-                                 ADAPTIVE_ALL | ADAPTIVE_LIMITS);
-    c.settings  = adaptive_random_settings(&c.random, n);
-    c.stepper   = adaptive_stepper(c.m->model, &c.settings);
+    bits_case  c     = {.random = {seed}};
+    const bool runge = seed % 4 == 0; // these have no hard limits
+    const int  n     = test_random_int(&c.random, 1, 24);
+    c.m              = adaptive_scene(&c.random, n, test_random_int(&c.random, 1, 5),
+                         runge ? ADAPTIVE_ALL : ADAPTIVE_ALL | ADAPTIVE_LIMITS);
+    c.settings       = adaptive_random_settings(&c.random, n);
+    if (runge) c.settings.integrator = TN_ADAPTIVE_RK4;
+    c.stepper = adaptive_stepper(c.m->model, &c.settings);
     start(&c, c.m->state);
     return c;
 }

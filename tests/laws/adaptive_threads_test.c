@@ -82,6 +82,17 @@ TEST(all_joints_of_one_body_by_divide_and_conquer)
     compare("crowd:n=4", &s);
 }
 
+TEST(stages_of_many_bodies)
+{
+    tn_adaptive_settings s = adaptive_settings();
+    s.integrator           = TN_ADAPTIVE_RK4;
+    compare("crowd:n=4", &s);
+    s.period = 4, s.active = 40;
+    compare("crowd:n=4", &s);
+    s.solver = TN_ADAPTIVE_TREE;
+    compare("crowd:n=4", &s);
+}
+
 TEST(some_joints_of_one_body_by_divide_and_conquer)
 {
     tn_adaptive_settings s = adaptive_settings();

@@ -116,7 +116,7 @@ TEST(every_setting_reads_back_as_it_was_set)
                                             {"adaptive.pixel_error", "0.5"},
                                             {"adaptive.budget", "4000"},
                                             {"adaptive.bounded", "true"},
-                                            {"adaptive.integrator", "euler"},
+                                            {"adaptive.integrator", "rk4"},
                                             {"adaptive.choice", "mixed"},
                                             {"adaptive.weights", "pixels"},
                                             {"adaptive.solver", "tree"},
