@@ -30,6 +30,7 @@ const peer_setup peer_setups[] = {
     TENON("adaptive", "method=adaptive"),
     TENON("adaptive RK4", "method=adaptive adaptive.integrator=rk4"),
     {"Tenon", "Tenon forward", &peer_tenon_forward, {.settings = "method=multiplier"}, 0, NULL, true},
+    {"Tenon", "Tenon adaptive forward", &peer_tenon_forward, {.settings = "method=adaptive"}, 0, NULL, true},
     LARGE("ODE", "ODE WorldStep", peer_ode, 150, matrix, .erp = 0.2, .cfm = 1e-10),
     LARGE("ODE", "ODE QuickStep 20", peer_ode, 0, NULL, .iterations = 20, .erp = 0.2, .cfm = 1e-10),
     LARGE("ODE", "ODE QuickStep 200", peer_ode, 0, NULL, .iterations = 200, .erp = 0.2, .cfm = 1e-10),

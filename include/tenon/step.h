@@ -137,7 +137,8 @@ TN_API void tn_stepper_joint_acceleration(const tn_stepper* stepper, tn_joint_id
                                           double* acceleration);
 /// Forward dynamics of trees: the state is placed by the joints (tn_state_set_joints), forces act on
 /// the free coordinates, and the accelerations of these come out. All arrays have
-/// tn_model_coordinate_count() numbers, joint after joint; forces NULL: none beyond the scene's own.
+/// tn_model_coordinate_count() numbers, joint after joint; forces NULL: none beyond the scene's own. Fastest by
+/// TN_METHOD_ADAPTIVE, which may leave accelerations of bodies and reactions as the last evaluation had them.
 TN_NODISCARD TN_API tn_result tn_stepper_forward(tn_stepper* stepper, tn_state* state,
                                                  const double* positions, const double* velocities,
                                                  const double* forces, double* accelerations,

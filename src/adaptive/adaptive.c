@@ -209,6 +209,7 @@ tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_
     adaptive->midpoint = settings->integrator == TN_ADAPTIVE_MIDPOINT && !settings->bounded;
     adaptive->runge    = settings->integrator == TN_ADAPTIVE_RK4 && !settings->bounded;
     if (result == TN_OK && adaptive->runge) result = tni_runge_create(arena, adaptive, why);
+    if (result == TN_OK) tni_forward_create(adaptive);
     adaptive->halfway = adaptive->midpoint && adaptive->footings == NULL && !has_pairs(adaptive);
     adaptive->allowed = adaptive->settings.active;
     if (settings->budget > 0 && settings->active == 0 && result == TN_OK)

@@ -43,6 +43,7 @@ typedef struct tni_figure {
     int*          popped; ///< nodes that were looked at in this choice
     int           popped_count;
     bool          floats; ///< its root has no joint: always active, and not counted
+    int           keeps;  ///< limb that stays where joint coordinates place a tree that floats
     int           joints; ///< that could be active
     int           depth;  ///< of its assembly tree
     int           first_pushed, last_pushed; ///< of its limbs in adaptive->pushed
@@ -122,6 +123,7 @@ typedef struct tni_adaptive {
     bool      runge;    ///< four stages; all forces explicit
     int       stage;    ///< of these, from 0
     bool      all;      ///< all joints are active, always
+    bool      forwards; ///< see forward.c
     bool      flat;     ///< some bodies are planar: their angles are followed step by step
     int       allowed;  ///< joints that may be active, over all; 0: any
     double    spent;    ///< by steps since the budget was looked at [s]
@@ -195,6 +197,14 @@ bool tni_trees_accelerate(tni_adaptive* adaptive, const double* q, const double*
 /// moved to (q, v).
 TN_NODISCARD tn_result tni_runge_create(tni_arena* arena, tni_adaptive* adaptive, tn_why* why);
 void tni_runge_step(tni_adaptive* adaptive, const tni_outside* outside, bool divide, int* visits);
+
+/// forward.c: at creation; whether joint accelerations can be had without leaving joint coordinates; these, with the
+/// state placed by the joints. Other work of the trees is not disturbed.
+void                   tni_forward_create(tni_adaptive* adaptive);
+bool                   tni_has_forward(const tni_adaptive* adaptive, const tn_state* state);
+TN_NODISCARD tn_result tni_forward(tni_adaptive* adaptive, tn_state* state, const double* positions,
+                                   const double* velocities, const double* forces,
+                                   double* accelerations, tn_why* why);
 
 /// choose.c: new velocities, and new active joints, of trees first .. last - 1, which share `allowed` joints.
 /// Clusters have been moved. heap: room for all their nodes.

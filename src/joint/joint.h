@@ -61,6 +61,9 @@ void tni_meeting_row(const tni_meeting* meeting, const tni_motion* a, tni_row* r
 
 /// All joints' coordinates, angles counted on from z.
 void tni_follow_coordinates(const tn_model* model, const tni_view* views, double* z);
+/// place.c: whether joints say where their bodies are, by numbers that are finite. velocities: NULL if there are none.
+TN_NODISCARD tn_result tni_check_coordinates(const tn_model* model, const double* positions,
+                                             const double* velocities, tn_why* why);
 
 /// Where the values of a constraint go; each may be NULL.
 typedef struct tni_rows_out {

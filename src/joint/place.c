@@ -58,8 +58,8 @@ static tn_result check_joint(const tn_model* model, const tni_joint* joint, cons
     return TN_OK;
 }
 
-static tn_result check(const tn_model* model, const double* positions, const double* velocities,
-                       tn_why* why)
+tn_result tni_check_coordinates(const tn_model* model, const double* positions,
+                                const double* velocities, tn_why* why)
 {
     if (model->user_count > 0) {
         return tni_fail(
@@ -355,7 +355,7 @@ static void commit(const walk* w, tn_state* state)
 tn_result tn_state_set_joints(tn_state* state, const double* positions, const double* velocities,
                               tn_why* why)
 {
-    tn_result result = check(state->model, positions, velocities, why);
+    tn_result result = tni_check_coordinates(state->model, positions, velocities, why);
     if (result != TN_OK) return result;
     tni_arena arena = tni_arena_make(&state->model->arena.host);
     walk      w     = {.positions = positions, .velocities = velocities};

@@ -1,6 +1,7 @@
 // forward: joint coordinates in, maximal coordinates inside, joint accelerations out (Baraff 1996,
 // section 2.2). Each part takes O(n) for trees: placing the bodies, turning forces along coordinates
-// into forces on bodies, one evaluation, and reading the accelerations off the bodies.
+// into forces on bodies, one evaluation, and reading the accelerations off the bodies. The adaptive method has joint
+// coordinates inside, where it can (adaptive/forward.c).
 #include "step/stepper.h"
 
 #include "system/coordinates.h"
@@ -43,6 +44,8 @@ tn_result tn_stepper_forward(tn_stepper* s, tn_state* state, const double* posit
 {
     const tn_model* model  = s->model;
     tn_result       result = forces != NULL ? check_forces(model, forces, why) : TN_OK;
+    if (result == TN_OK && s->adaptive != NULL && tni_has_forward(s->adaptive, state))
+        return tni_forward(s->adaptive, state, positions, velocities, forces, accelerations, why);
     if (result == TN_OK) result = tn_state_set_joints(state, positions, velocities, why);
     if (result != TN_OK) return result;
     if (forces != NULL) {

@@ -2,6 +2,7 @@
 // coordinates say, and accelerations are those of the equations of motion derived by hand: two-link
 // arm, cart and pole, serial chains by Newton and Euler, ball and universal joints, and what holds for
 // every tree: power, momentum, differences in time.
+#include "step/stepper.h"
 #include "support/failing_host.h"
 #include "support/random_scene.h"
 #include "support/rig.h"
@@ -21,11 +22,15 @@ typedef enum tree_part { // what a random tree may have beside rigid bodies and 
     TREE_MOTORS    = 1,
     TREE_KINEMATIC = 2,
     TREE_FLOATS    = 4, ///< no tree is tied to the world
-    TREE_FLAT      = 8  ///< planar bodies
+    TREE_FLAT      = 8, ///< planar bodies
+    TREE_SIMPLE    = 16 ///< hinges, sliders, universals, balls and welds, some with springs
 } tree_part;
 
 static random_joint_type placeable_type(test_random* r, int parts)
 {
+    static const tn_joint_type simple[] = {TN_JOINT_HINGE, TN_JOINT_SLIDER, TN_JOINT_UNIVERSAL,
+                                           TN_JOINT_BALL, TN_JOINT_WELD};
+    if (parts & TREE_SIMPLE) return (random_joint_type){simple[test_random_int(r, 0, 4)], 0};
     for (;;) {
         const random_joint_type t =
             random_joint_types[test_random_int(r, 0, RANDOM_JOINT_TYPE_COUNT - 1)];
@@ -62,6 +67,8 @@ static random_mechanism* random_tree(test_random* r, int body_count, int parts, 
             random_loose_joint(m, r, t, swap ? child : parent, swap ? parent : child, 0.5);
         const int count = tni_joint_type_of(t.type, t.of)->coordinate_count;
         for (int k = 0; forces != NULL && k < count; ++k) def.force[k] = forces[coordinates++];
+        if ((parts & TREE_SIMPLE) && t.type != TN_JOINT_WELD && test_random_unit(r) < 0.4)
+            def.stiffness = 3, def.damping = 0.4;
         (void)tn_scene_add_joint(m->scene, &def);
     }
     random_mechanism_build(m);
@@ -588,6 +595,65 @@ TEST(chains_need_the_forces_they_were_given)
             CHECK_NEAR(needs, tau[i], 1e-11 * size); // bodies of up to 10 kg, arms of up to 10 m
         }
         tn_stepper_free(stepper);
+        random_mechanism_free(m);
+    }
+}
+
+// Bodies of two states: a quaternion and its negative are the same attitude.
+static double poses_apart(const tn_state* a, const tn_state* b)
+{
+    double most = 0;
+    for (int i = 1; i < a->model->body_count; ++i) {
+        const tn_frame one = tn_state_pose(a, (tn_body_id){(uint32_t)i}),
+                       two = tn_state_pose(b, (tn_body_id){(uint32_t)i});
+        const tn_quat d    = tni_quat_mul(tni_quat_conjugate(one.orientation), two.orientation);
+        most               = fmax(most, tni_norm(tni_sub(one.position, two.position)));
+        most               = fmax(most, tni_norm(tni_vec3(d.x, d.y, d.z)));
+    }
+    return most;
+}
+
+// Trees that never leave joint coordinates, beside multipliers: accelerations, and where bodies are.
+TEST(both_roads_give_the_same)
+{
+    test_random r = {77};
+    for (int sample = 0; sample < SAMPLES; ++sample) {
+        const int         parts = TREE_SIMPLE | (sample % 2 ? TREE_FLOATS : 0);
+        random_mechanism* m     = random_tree(&r, BODIES, parts, random_vec3(&r, 10), NULL);
+        const int         n     = m->model->coordinate_count;
+        tn_stepper *      one = stepper_of(m->model), *two = NULL;
+        tn_settings       reduced = tn_default_settings();
+        tn_state*         other   = NULL;
+        double z[NUMBERS_MAX], rate[NUMBERS_MAX], tau[NUMBERS_MAX], a[NUMBERS_MAX], b[NUMBERS_MAX];
+        tn_why why     = {.text = ""};
+        reduced.method = TN_METHOD_ADAPTIVE;
+        rig_must(tn_stepper_create(m->model, &reduced, &two, &why), "stepper", &why);
+        CHECK(two->adaptive->forwards);
+        random_disturb(m, &r, 0.3, 1);
+        rig_must(tn_state_create(m->model, &other), "state", &why);
+        tn_state_copy(other, m->state);
+        random_coordinates(m->model, &r, z, rate);
+        random_numbers(&r, tau, n, 10);
+        const double* push = sample % 3 ? tau : NULL;
+        const double* move = sample % 5 ? rate : NULL;
+        CHECK_OK(tn_stepper_forward(one, m->state, z, move, push, a, &why));
+        CHECK_OK(tn_stepper_forward(two, other, z, move, push, b, &why));
+        CHECK_LESS(apart(a, b, n), 1e-9 * (1 + largest_of(a, n)));
+        CHECK_LESS(poses_apart(m->state, other), 1e-12);
+        CHECK_LESS(apart(m->state->u, other->u, m->model->u_count), 1e-10);
+        CHECK(memcmp(m->state->z, other->z, sizeof(double) * (size_t)n) == 0);
+        if (parts & TREE_FLOATS) { // the first body stays, to the bit
+            CHECK(memcmp(m->state->q, other->q, 7 * sizeof(double)) == 0);
+            CHECK(memcmp(m->state->u, other->u, 6 * sizeof(double)) == 0);
+        }
+        z[0] = NAN;
+        tn_state_copy(m->state, other);
+        CHECK_INT(tn_stepper_forward(two, other, z, rate, tau, b, &why), TN_ERR_MODEL);
+        CHECK(strstr(why.text, "finite") != NULL &&
+              tn_state_hash(m->state) == tn_state_hash(other));
+        tn_state_free(other);
+        tn_stepper_free(one);
+        tn_stepper_free(two);
         random_mechanism_free(m);
     }
 }
