@@ -28,6 +28,7 @@ const peer_setup peer_setups[] = {
     TENON("implicit BDF2", "method=implicit implicit.integrator=bdf2"),
     TENON("implicit BDF2 linear", "method=implicit implicit.integrator=bdf2 implicit.solve=linear"),
     TENON("adaptive", "method=adaptive"),
+    TENON("adaptive Euler", "method=adaptive adaptive.integrator=euler"),
     TENON("adaptive RK4", "method=adaptive adaptive.integrator=rk4"),
     {"Tenon", "Tenon forward", &peer_tenon_forward, {.settings = "method=multiplier"}, 0, NULL, true},
     {"Tenon", "Tenon adaptive forward", &peer_tenon_forward, {.settings = "method=adaptive"}, 0, NULL, true},

@@ -51,20 +51,22 @@ static void note(const tni_adaptive_report* one, tn_step_report* report)
     report->impact_count    = one->hits;
 }
 
-// What touches at the end, with the forces of the last step. False: no room.
+// What touches at the end, and how deep, with the forces of the last step. False: no room.
 static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
     static const double lands = 1e-5; // what is as near as this is in contact
     tni_auxiliary*      a     = &s->system->auxiliary;
     const tni_footings* fs    = s->adaptive->footings;
     int                 k     = 0;
+    tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);
     if (!tni_stops_find(a, s->system->views, s->next.z, lands)) return false;
     report->contact_count = 0;
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop* stop = &a->stops[i];
+        tni_stop* stop  = &a->stops[i];
+        report->deepest = fmax(report->deepest, -stop->gap);
         report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
-        while (k < fs->count && fs->footings[k].touch.id < stop->id) ++k;
-        const bool known = k < fs->count && fs->footings[k].touch.id == stop->id;
+        while (fs != NULL && k < fs->count && fs->footings[k].touch.id < stop->id) ++k;
+        const bool known = fs != NULL && k < fs->count && fs->footings[k].touch.id == stop->id;
         for (int r = 0; r < stop->row_count; ++r)
             stop->force[r] = known && r < fs->footings[k].rows ? fs->footings[k].f[r] / h : 0;
     }
@@ -75,10 +77,6 @@ static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
 static void note_fit(tn_stepper* s, const tni_limbs_fit* fit, tn_step_report* report)
 {
     const tni_limbs* limbs = s->adaptive->limbs;
-    if (s->has_stops) {
-        tni_measure_errors(s, report);
-        return;
-    }
     report->joint_error    = fit->error;
     report->velocity_error = fit->rate;
     if (fit->worst >= 0)
@@ -110,7 +108,7 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
     tni_copy_numbers(s->next.z, a->z, s->model->coordinate_count);
     s->followed = true;
     note_fit(s, &fit, report);
-    if (a->footings != NULL && !note_contacts(s, h, report))
+    if (s->has_stops && !note_contacts(s, h, report))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     return TN_OK;
 }

@@ -105,7 +105,7 @@ TEST(impulses_do_what_forces_do)
         tni_adaptive_load(g->a, m->state, 1e-3);
         for (int t = 0; t < g->a->limbs->tree_count; ++t) {
             for (int i = 0; i < g->a->figures[t].active_count; ++i)
-                tni_figure_joint_force(g->a, g->a->figures[t].active[i], true);
+                tni_figure_joint_force(g->a, g->a->figures[t].active[i], g->a->q, g->a->v);
             check_responses(g, t, &r);
         }
         adaptive_rig_free(g);
