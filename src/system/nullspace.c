@@ -54,6 +54,7 @@ tn_result tni_nullspace_create(tni_arena* arena, tni_system* system, tni_nullspa
     const int ones = model->target_count + model->drag_count + model->spring_count + TN_HANDLES_MAX;
     ns->model      = model;
     ns->system     = system;
+    ns->host       = &model->arena.host;
     ns->lanes      = tni_link_lanes_best();
     ns->count      = model->free_count;
     ns->links      = TNI_TAKE(arena, tni_link, ns->count);
@@ -75,6 +76,19 @@ tn_result tni_nullspace_create(tni_arena* arena, tni_system* system, tni_nullspa
 void tni_nullspace_narrow(tni_nullspace* ns)
 {
     ns->lanes = tni_link_lanes_plain();
+}
+
+int tni_nullspace_shares(const tni_nullspace* ns)
+{
+    return ns->share_count;
+}
+
+void tni_nullspace_unshare(tni_nullspace* ns)
+{
+    for (int i = 0; i < ns->count; ++i) ns->links[i].share = 0;
+    ns->parts[0]    = (tni_part){.end = ns->count};
+    ns->part_count  = 1;
+    ns->share_count = 0;
 }
 
 bool tni_nullspace_looks(const tni_nullspace* ns)
@@ -135,7 +149,8 @@ TNI_INLINE void add_bulk(tni_bulk* to, const tni_bulk* B)
 TNI_INLINE void leave(const tni_nullspace* ns, const tni_link* a, const tni_bulk* B)
 {
     if (a->parent_slot < 0) return;
-    if (a->first) ns->slots[a->parent_slot] = *B;
+    if (a->share > 0) ns->parts[a->share - 1].bulk = *B; // until its parent's turn comes
+    else if (a->first) ns->slots[a->parent_slot] = *B;
     else add_bulk(&ns->slots[a->parent_slot], B);
 }
 
@@ -405,20 +420,22 @@ static void spring_of(const tni_nullspace* ns, const tni_link* a, const side* b,
     *g                  = tni_add_scaled(*g, -ek, tni_add(tni_scale(c, moved), along));
 }
 
-const double* tni_link_soften(tni_nullspace* ns, const tni_link* a, double* W, double* g)
+const double* tni_link_soften(const tni_nullspace* ns, const tni_link* a, tni_soft* soft, double* W,
+                              double* g)
 {
     const tni_scene_view at    = scene_of(ns);
     const tni_ahead      ahead = ahead_of(ns);
-    tni_soften_actuation(&at, &ahead, a->actuation, &ns->soft);
-    tni_soft_impulse(ns->model, &ns->soft, ns->lead, W, g);
-    return ns->soft.J[a->form->sign > 0];
+    tni_soften_actuation(&at, &ahead, a->actuation, soft);
+    tni_soft_impulse(ns->model, soft, ns->lead, W, g);
+    return soft->J[a->form->sign > 0];
 }
 
 // The same of any actuation. Its rows turn only.
 static void actuation_of(tni_nullspace* ns, const tni_link* a, tni_sym* W, tn_vec3* g)
 {
     double        w[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], v[TNI_SOFT_ROWS_MAX];
-    const double* J = tni_link_soften(ns, a, w, v);
+    tni_soft      soft;
+    const double* J = tni_link_soften(ns, a, &soft, w, v);
     *W              = (tni_sym){0};
     *g              = tni_vec3(0, 0, 0);
     for (int i = 0; i < 3; ++i) {
@@ -584,7 +601,8 @@ static tn_vec3 angle_spring(tni_nullspace* ns, const tni_link* a, tni_link_more*
 {
     if (!a->plain) {
         double        W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
-        const double* J = tni_link_soften(ns, a, W, g);
+        tni_soft      soft;
+        const double* J = tni_link_soften(ns, a, &soft, W, g);
         more->grip      = W[0];
         *pull           = g[0];
         return tni_read3(J + 3);
@@ -802,18 +820,14 @@ TNI_INLINE bool inward_free(tni_nullspace* ns, const tni_link* a, tni_link_work*
     return good;
 }
 
-/// Velocity of a link at O.
-typedef struct motion {
-    tn_vec3 v, w;
-} motion;
-
 // b: of the link after it.
-TNI_INLINE motion outward(const tni_nullspace* ns, int i, motion b, double* u, double* mu)
+TNI_INLINE tni_link_motion outward(const tni_nullspace* ns, int i, tni_link_motion b, double* u,
+                                   double* mu)
 {
     const tni_link*      a = &ns->links[i];
     const tni_link_work* w = &ns->works[i];
     if (a->parent < 0) {
-        b = (motion){{0, 0, 0}, {0, 0, 0}};
+        b = (tni_link_motion){{0, 0, 0}, {0, 0, 0}};
     } else if (a->parent != i + 1) {
         const double* ub = u + ns->links[a->parent].u;
         b.w              = tni_read3(ub + 3);
@@ -824,7 +838,7 @@ TNI_INLINE motion outward(const tni_nullspace* ns, int i, motion b, double* u, d
     u += a->u, mu += a->row;
     if (a->kind == TNI_LINK_OTHER) {
         tni_link_end_other(ns, a, v, b.w, u, mu);
-        return (motion){tni_read3(u), tni_read3(u + 3)};
+        return (tni_link_motion){tni_read3(u), tni_read3(u + 3)};
     }
     if (a->kind == TNI_LINK_TURNS) wa = end_turns(ns, a, w, v, b.w, mu);
     else if (a->kind == TNI_LINK_AXIS) wa = end_axis(ns, a, w, v, b.w, mu);
@@ -832,13 +846,77 @@ TNI_INLINE motion outward(const tni_nullspace* ns, int i, motion b, double* u, d
     const tn_vec3 va = tni_add(v, w->p);
     tni_write3(u, tni_sub(va, tni_cross(wa, w->ref)));
     tni_write3(u + 3, wa);
-    return (motion){va, wa};
+    return (tni_link_motion){va, wa};
 }
 
-static void all_outward(const tni_nullspace* ns, double* u, double* mu)
+// ---- Parts ---------------------------------------------------------------------------------------
+
+/// What is done to parts, and with what.
+typedef struct job {
+    tni_nullspace* ns;
+    void (*what)(const struct job*, tni_part*);
+    double *         u, *mu;
+    const double *   b, *r;
+    const tni_start* start;
+    const tni_lead*  lead;
+    const tni_place* at;
+    double *         q1, *u1, *rows, *z;
+} job;
+
+static void do_share(void* data, int i)
 {
-    motion b = {{0, 0, 0}, {0, 0, 0}};
-    for (int i = ns->count; i-- > 0;) b = outward(ns, i, b, u, mu);
+    const job*     j  = data;
+    tni_nullspace* ns = j->ns;
+    j->what(j, &ns->parts[ns->shares[i]]);
+}
+
+static void each_share(job* j)
+{
+    const tn_host* host = j->ns->host;
+    if (host->each != NULL && j->ns->share_count > 1)
+        host->each(host->workers, j->ns->share_count, do_share, j);
+    else
+        for (int i = 0; i < j->ns->share_count; ++i) do_share(j, i);
+}
+
+// Those that are not shared first, from the last down, then the shares.
+static void each_outward(job* j)
+{
+    for (int i = j->ns->part_count; i-- > 0;)
+        if (!j->ns->parts[i].shared) j->what(j, &j->ns->parts[i]);
+    each_share(j);
+}
+
+static void outward_part(const job* j, tni_part* part)
+{
+    const tni_nullspace* ns = j->ns;
+    tni_link_motion      b  = part->from;
+    for (int i = part->end; i-- > part->first;) b = outward(ns, i, b, j->u, j->mu);
+    if (!part->shared && part > ns->parts) part[-1].from = b;
+}
+
+static void all_outward(tni_nullspace* ns, double* u, double* mu)
+{
+    job j = {.ns = ns, .what = outward_part, .u = u, .mu = mu};
+    each_outward(&j);
+}
+
+// The largest error, a NaN being infinite; of equal ones that of the first constraint.
+static void note_error(tni_part* part, double e, int constraint)
+{
+    if (e < part->most || (e == part->most && !(constraint < part->worst))) return;
+    part->most  = isnan(e) ? HUGE_VAL : e;
+    part->worst = constraint;
+}
+
+// The same of all parts.
+static double worst_of(const tni_nullspace* ns, int* worst)
+{
+    tni_part all = {.worst = -1};
+    for (int i = 0; i < ns->part_count; ++i)
+        if (ns->parts[i].worst >= 0) note_error(&all, ns->parts[i].most, ns->parts[i].worst);
+    *worst = all.worst;
+    return all.most;
 }
 
 static void look_at_fixed(const tni_nullspace* ns, double time, const double* q, const double* u)
@@ -847,13 +925,39 @@ static void look_at_fixed(const tni_nullspace* ns, double time, const double* q,
         tni_view_body(ns->model, ns->fixed[i], time, q, u, &ns->system->views[ns->fixed[i]]);
 }
 
+static void inward_part(const job* j, tni_part* part)
+{
+    tni_nullspace* ns    = j->ns;
+    const int      lanes = ns->lanes->lanes;
+    tni_survey     survey;
+    part->bad = -1;
+    for (int i = part->first; i < part->end; i += lanes) {
+        ns->lanes->survey(ns, i, survey);
+        for (int k = 0; k < lanes && i + k < part->end; ++k) {
+            const tni_link* a    = &ns->links[i + k];
+            tni_link_work*  w    = &ns->works[i + k];
+            const bool      good = a->kind == TNI_LINK_TURNS && a->actuation < 0
+                                       ? inward_free(ns, a, w, survey, k)
+                                       : inward_any(ns, a, w, survey, k);
+            if (!good && part->bad < 0) part->bad = i + k;
+        }
+    }
+}
+
+// What a share has left, into the slot of the link that it hangs on.
+static void take_bulk(const tni_nullspace* ns, const tni_part* share)
+{
+    const tni_link* a = &ns->links[share->end - 1];
+    if (a->parent_slot < 0) return;
+    if (a->first) ns->slots[a->parent_slot] = share->bulk;
+    else add_bulk(&ns->slots[a->parent_slot], &share->bulk);
+}
+
 tn_result tni_nullspace_begin(tni_nullspace* ns, const tni_start* start, const tni_lead* lead,
                               double* u, double* mu, tn_why* why)
 {
-    const tni_place* at    = &start->at;
-    const int        lanes = ns->lanes->lanes;
-    int              bad   = -1;
-    tni_survey       survey;
+    const tni_place* at  = &start->at;
+    int              bad = -1;
     ns->start = start, ns->lead = lead, ns->e = lead->share * lead->h;
     for (; ns->one_count > 0; --ns->one_count) ns->links[ns->ones[ns->one_count - 1].link].one = 0;
     const bool turning = lead->drift != NULL && start->multipliers != NULL;
@@ -866,29 +970,29 @@ tn_result tni_nullspace_begin(tni_nullspace* ns, const tni_start* start, const t
     } else {
         look_at_fixed(ns, at->time, at->q, at->u);
     }
-    for (int i = 0; i < ns->count; i += lanes) {
-        ns->lanes->survey(ns, i, survey);
-        for (int k = 0; k < lanes && i + k < ns->count; ++k) {
-            const tni_link* a    = &ns->links[i + k];
-            tni_link_work*  w    = &ns->works[i + k];
-            const bool      good = a->kind == TNI_LINK_TURNS && a->actuation < 0
-                                       ? inward_free(ns, a, w, survey, k)
-                                       : inward_any(ns, a, w, survey, k);
-            if (!good && bad < 0) bad = i + k;
-        }
+    job j = {.ns = ns, .what = inward_part};
+    each_share(&j);
+    for (int i = 0; i < ns->part_count; ++i) {
+        tni_part* part = &ns->parts[i];
+        if (part->shared) take_bulk(ns, part);
+        else inward_part(&j, part);
+        if (bad < 0) bad = part->bad;
     }
     if (bad >= 0) return tni_system_fail_at(ns->system, ns->links[bad].u, why);
     all_outward(ns, u, mu);
     return TN_OK;
 }
 
-/// What a link passes on to the next one: force, and torque at O of that.
-typedef struct load {
-    tn_vec3 f, t;
-} load;
+TNI_INLINE void leave_load(const tni_nullspace* ns, const tni_link* a, tn_vec3 f, tn_vec3 t)
+{
+    tni_bulk* to = &ns->slots[a->parent_slot];
+    to->f        = a->first ? f : tni_add(to->f, f);
+    to->t        = a->first ? t : tni_add(to->t, t);
+}
 
 // last: what the link before it left, if that is its only child.
-TNI_INLINE load pass(tni_nullspace* ns, int i, load last, const double* b, const double* r)
+TNI_INLINE tni_link_load pass(tni_nullspace* ns, int i, tni_link_load last, const double* b,
+                              const double* r)
 {
     const tni_link* a = &ns->links[i];
     tni_link_work*  w = &ns->works[i];
@@ -918,20 +1022,32 @@ TNI_INLINE load pass(tni_nullspace* ns, int i, load last, const double* b, const
         }
     }
     t = tni_add(t, tni_cross(w->arm, f));
-    if (a->parent_slot >= 0 && !ns->links[a->parent].single) {
-        tni_bulk* to = &ns->slots[a->parent_slot];
-        to->f        = a->first ? f : tni_add(to->f, f);
-        to->t        = a->first ? t : tni_add(to->t, t);
-    }
-    return (load){f, t};
+    if (a->parent_slot >= 0 && !ns->links[a->parent].single && a->share == 0)
+        leave_load(ns, a, f, t);
+    return (tni_link_load){f, t};
+}
+
+static void pass_part(const job* j, tni_part* part)
+{
+    tni_link_load last = {{0, 0, 0}, {0, 0, 0}};
+    if (!part->shared && part > j->ns->parts) last = part[-1].load;
+    for (int i = part->first; i < part->end; ++i) last = pass(j->ns, i, last, j->b, j->r);
+    part->load = last;
 }
 
 tn_result tni_nullspace_correct(tni_nullspace* ns, const double* b, const double* r, double* u,
                                 double* mu, tn_why* why)
 {
     (void)why;
-    load last = {{0, 0, 0}, {0, 0, 0}};
-    for (int i = 0; i < ns->count; ++i) last = pass(ns, i, last, b, r);
+    job j = {.ns = ns, .what = pass_part, .b = b, .r = r};
+    each_share(&j);
+    for (int i = 0; i < ns->part_count; ++i) {
+        tni_part*       part = &ns->parts[i];
+        const tni_link* a    = &ns->links[part->end - 1];
+        if (!part->shared) pass_part(&j, part);
+        else if (a->parent_slot >= 0 && !ns->links[a->parent].single)
+            leave_load(ns, a, part->load.f, part->load.t);
+    }
     all_outward(ns, u, mu);
     return TN_OK;
 }
@@ -969,14 +1085,14 @@ TNI_INLINE double largest3(const double* x)
 }
 
 // Rows at the end of a flight that left R in ends.
-static void all_gaps(const tni_nullspace* ns, const double* q1, double* r)
+static void find_gaps(const tni_nullspace* ns, const tni_part* part, const double* q1, double* r)
 {
     static const int count[] = {[TNI_LINK_TURNS] = 3, [TNI_LINK_AXIS] = 5, [TNI_LINK_FIXED] = 6};
     const int        lanes   = ns->lanes->lanes;
     double           gap[6][TNI_LANES_MAX];
-    for (int last = ns->count - 1; last >= 0; last -= lanes) {
-        ns->lanes->gaps(ns, last, q1, gap);
-        for (int k = 0; k < lanes && last - k >= 0; ++k) {
+    for (int last = part->end - 1; last >= part->first; last -= lanes) {
+        ns->lanes->gaps(ns, part->first, last, q1, gap);
+        for (int k = 0; k < lanes && last - k >= part->first; ++k) {
             const tni_link* a = &ns->links[last - k];
             if (a->kind == TNI_LINK_OTHER) continue;
             for (int row = 0; row < count[a->kind]; ++row)
@@ -996,15 +1112,52 @@ static void place_roots(const tni_nullspace* ns, double* r)
     }
 }
 
+static bool is_straight(const tni_lead* lead)
+{
+    return lead->share == 1 && lead->drift == NULL;
+}
+
+static void fly_part(const job* j, tni_part* part)
+{
+    const tni_nullspace* ns       = j->ns;
+    const bool           straight = is_straight(j->lead);
+    double*              r        = j->rows;
+    if (straight)
+        ns->lanes->fly(ns, part->first, part->end, j->lead->h, j->start->at.q, j->u, j->q1, j->u1,
+                       ns->held ? NULL : r);
+    if (!straight || ns->held) find_gaps(ns, part, j->q1, r);
+    part->most  = 0;
+    part->worst = -1;
+    for (int i = part->end; i-- > part->first;) {
+        const tni_link* a = &ns->links[i];
+        const double*   C = r + a->row;
+        double          e;
+        if (a->joint < 0) continue;
+        if (a->kind == TNI_LINK_OTHER) {
+            e = other_rows(ns, a, j->lead, j->start->at.z, j->q1, j->u1, r + a->row);
+        } else {
+            e = largest3(C);
+            if (a->kind == TNI_LINK_AXIS) e = fmax(e, fmax(fabs(C[3]), fabs(C[4])));
+            if (a->kind == TNI_LINK_FIXED) e = fmax(e, largest3(C + 3));
+        }
+        note_error(part, e, a->constraint);
+    }
+}
+
 double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_lead* lead,
                          const double* u, double* q1, double* u1, double* r, int* worst)
 {
-    const bool straight = lead->share == 1 && lead->drift == NULL;
-    double     most     = 0;
+    job j = {.ns    = ns,
+             .what  = fly_part,
+             .u     = (double*)u,
+             .start = start,
+             .lead  = lead,
+             .q1    = q1,
+             .u1    = u1,
+             .rows  = r};
     look_at_fixed(ns, lead->time, q1, u1);
-    if (straight) {
+    if (is_straight(lead)) {
         if (!ns->held) place_roots(ns, r);
-        ns->lanes->fly(ns, lead->h, start->at.q, u, q1, u1, ns->held ? NULL : r);
     } else {
         tni_fly_mean(ns->model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
         for (int i = 0; i < ns->count; ++i) {
@@ -1012,25 +1165,8 @@ double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_le
             ns->ends[i]     = tni_quat_matrix((tn_quat){p[0], p[1], p[2], p[3]});
         }
     }
-    if (!straight || ns->held) all_gaps(ns, q1, r);
-    *worst = -1;
-    for (int i = ns->count; i-- > 0;) {
-        const tni_link* a = &ns->links[i];
-        const double*   C = r + a->row;
-        double          e;
-        if (a->joint < 0) continue;
-        if (a->kind == TNI_LINK_OTHER) {
-            e = other_rows(ns, a, lead, start->at.z, q1, u1, r + a->row);
-        } else {
-            e = largest3(C);
-            if (a->kind == TNI_LINK_AXIS) e = fmax(e, fmax(fabs(C[3]), fabs(C[4])));
-            if (a->kind == TNI_LINK_FIXED) e = fmax(e, largest3(C + 3));
-        }
-        if (e < most || (e == most && !(a->constraint < *worst))) continue; // a NaN is largest
-        most   = isnan(e) ? HUGE_VAL : e;
-        *worst = a->constraint;
-    }
-    return most;
+    each_outward(&j);
+    return worst_of(ns, worst);
 }
 
 // ---- Measuring -----------------------------------------------------------------------------------
@@ -1058,31 +1194,38 @@ static double measure_other(const tni_nullspace* ns, const tni_link* a, const tn
     return most;
 }
 
-double tni_nullspace_measure(tni_nullspace* ns, const tni_place* at, double* z, int* worst)
+static void measure_part(const job* j, tni_part* part)
 {
-    const int lanes = ns->lanes->lanes;
-    double    out[8][TNI_LANES_MAX], most = 0;
-    look_at_fixed(ns, at->time, at->q, at->u);
-    *worst = -1;
-    for (int last = ns->count - 1; last >= 0; last -= lanes) {
-        ns->lanes->rates(ns, last, at->q, at->u, out);
-        for (int k = 0; k < lanes && last - k >= 0; ++k) {
+    const tni_nullspace* ns    = j->ns;
+    const tni_place*     at    = j->at;
+    const int            lanes = ns->lanes->lanes;
+    double               out[8][TNI_LANES_MAX];
+    part->most  = 0;
+    part->worst = -1;
+    for (int last = part->end - 1; last >= part->first; last -= lanes) {
+        ns->lanes->rates(ns, part->first, last, at->q, at->u, out);
+        for (int k = 0; k < lanes && last - k >= part->first; ++k) {
             const tni_link* a = &ns->links[last - k];
             const double D[6] = {out[0][k], out[1][k], out[2][k], out[3][k], out[4][k], out[5][k]};
             double       e;
             if (a->joint < 0) continue;
-            if (a->kind == TNI_LINK_OTHER) e = measure_other(ns, a, at, z);
+            if (a->kind == TNI_LINK_OTHER) e = measure_other(ns, a, at, j->z);
             else e = largest3(D);
             if (a->kind == TNI_LINK_FIXED) e = fmax(e, largest3(D + 3));
             if (a->kind == TNI_LINK_AXIS) {
-                const int at_z = ns->model->joints[a->joint].coordinate_start;
-                e              = fmax(e, fmax(fabs(D[3]), fabs(D[4])));
-                z[at_z]        = counted_on(z[at_z], tni_atan2(out[7][k], out[6][k]));
+                double* angle = &j->z[ns->model->joints[a->joint].coordinate_start];
+                e             = fmax(e, fmax(fabs(D[3]), fabs(D[4])));
+                *angle        = counted_on(*angle, tni_atan2(out[7][k], out[6][k]));
             }
-            if (e < most || (e == most && !(a->constraint < *worst))) continue; // a NaN is largest
-            most   = isnan(e) ? HUGE_VAL : e;
-            *worst = a->constraint;
+            note_error(part, e, a->constraint);
         }
     }
-    return most;
+}
+
+double tni_nullspace_measure(tni_nullspace* ns, const tni_place* at, double* z, int* worst)
+{
+    job j = {.ns = ns, .what = measure_part, .at = at, .z = z};
+    look_at_fixed(ns, at->time, at->q, at->u);
+    each_outward(&j);
+    return worst_of(ns, worst);
 }

@@ -33,5 +33,8 @@ double tni_nullspace_fly(tni_nullspace* ns, const tni_start* start, const tni_le
 double tni_nullspace_measure(tni_nullspace* ns, const tni_place* at, double* z, int* worst);
 /// Vectors of two numbers from now on, whatever the processor has. The same bits: for tests.
 void tni_nullspace_narrow(tni_nullspace* ns);
+/// Branches that threads may take side by side (0: it is too small); none from now on. Likewise.
+int  tni_nullspace_shares(const tni_nullspace* ns);
+void tni_nullspace_unshare(tni_nullspace* ns);
 
 #endif

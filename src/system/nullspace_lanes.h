@@ -450,21 +450,21 @@ TNI_INLINE TARGET void NAME(fly_some)(const tni_nullspace* ns, int last, int cou
     }
 }
 
-static TARGET void NAME(fly)(const tni_nullspace* ns, double h, const double* q, const double* u,
-                             double* q1, double* u1, double* r)
+static TARGET void NAME(fly)(const tni_nullspace* ns, int first, int end, double h, const double* q,
+                             const double* u, double* q1, double* u1, double* r)
 {
-    for (int i = ns->count; i > 0; i -= LANES)
-        NAME(fly_some)(ns, i - 1, i < LANES ? i : LANES, h, q, u, q1, u1, r);
+    for (int i = end; i > first; i -= LANES)
+        NAME(fly_some)(ns, i - 1, i - first < LANES ? i - first : LANES, h, q, u, q1, u1, r);
 }
 
-static TARGET void NAME(gaps)(const tni_nullspace* ns, int last, const double* q1,
+static TARGET void NAME(gaps)(const tni_nullspace* ns, int first, int last, const double* q1,
                               double gap[6][TNI_LANES_MAX])
 {
     enum { REF = 13, ANCHOR = 16, SIGN = 19 }; // in tni_link_form
     const double *x[LANES], *xb[LANES], *r[LANES], *rb[LANES], *form[LANES];
     vec           R[9], Rb[9];
     for (int k = 0; k < LANES; ++k) {
-        const int       i = last - k > 0 ? last - k : 0;
+        const int       i = last - k > first ? last - k : first;
         const tni_link* a = &ns->links[i];
         x[k] = q1 + a->q, r[k] = ns->ends[i].m, form[k] = &a->form->mass;
         xb[k] = a->parent >= 0 ? q1 + ns->links[a->parent].q : &ns->system->views[a->other].x.x;
@@ -487,15 +487,15 @@ static TARGET void NAME(gaps)(const tni_nullspace* ns, int last, const double* q
     memcpy(gap[5], &twist, sizeof twist);
 }
 
-static TARGET void NAME(rates)(const tni_nullspace* ns, int last, const double* q, const double* u,
-                               double out[8][TNI_LANES_MAX])
+static TARGET void NAME(rates)(const tni_nullspace* ns, int first, int last, const double* q,
+                               const double* u, double out[8][TNI_LANES_MAX])
 {
     enum { REF = 13, ANCHOR = 16, SIGN = 19 }; // in tni_link_form
     const double *p[LANES], *pb[LANES], *v[LANES], *vb[LANES], *wb[LANES], *form[LANES];
     tn_quat       of_fixed[LANES];
     vec           R[9], Rb[9];
     for (int k = 0; k < LANES; ++k) {
-        const tni_link* a    = &ns->links[last - k > 0 ? last - k : 0];
+        const tni_link* a    = &ns->links[last - k > first ? last - k : first];
         const tni_view* view = &ns->system->views[a->other];
         p[k] = q + a->q + 3, v[k] = u + a->u, form[k] = &a->form->mass;
         if (a->parent >= 0) {

@@ -47,7 +47,8 @@ typedef struct tni_link {
     int                  actuation; ///< -1: none
     int                  more;      ///< of `mores`, or of `denses` where OTHER; -1: none
     int                  body, joint, constraint; ///< joint -1: a root without
-    int                  one; ///< the first stiff force on it alone, + 1; 0: none
+    int                  one;   ///< the first stiff force on it alone, + 1; 0: none
+    int                  share; ///< whose last it is, + 1: see tni_part; 0: of none
     uint8_t              kind;
     bool                 single; ///< the link before it is its only child
     bool                 first;  ///< of the children: nothing is in the slot yet
@@ -106,6 +107,31 @@ typedef struct tni_link_one {
     double A[36], b[6]; ///< at the centre of mass
 } tni_link_one;
 
+/// Velocity of a link at O.
+typedef struct tni_link_motion {
+    tn_vec3 v, w;
+} tni_link_motion;
+
+/// What a link passes on to the next one: force, and torque at O of that.
+typedef struct tni_link_load {
+    tn_vec3 f, t;
+} tni_link_load;
+
+/// Links first .. end - 1. A share is a whole branch, or whole trees: threads take shares side by side, before
+/// what they hang on where things go inward, after it where they go outward. The rest is done by one. Which
+/// links are in which part depends on the model alone, and all sums keep their order: the same bits for any number of
+/// threads, and for none.
+typedef struct tni_part {
+    int             first, end;
+    bool            shared;
+    tni_bulk        bulk; ///< what a branch leaves to its parent
+    tni_link_load   load; ///< likewise, in a correction
+    tni_link_motion from; ///< of the link after it
+    int             bad;  ///< the first link that could not be eliminated; -1
+    double          most; ///< error
+    int             worst;
+} tni_part;
+
 // What is known of links before anything is eliminated, in lanes: number `field` of lane k at
 // [field][k].
 enum { TNI_LANES_MAX = 4 };
@@ -132,16 +158,17 @@ typedef struct tni_link_lanes {
     int lanes;
     /// Links first, first + 1, ... as they stand.
     void (*survey)(const tni_nullspace* ns, int first, tni_survey out);
-    /// All links fly for h. r NULL: R at the end goes into ends; else the rows of the anchors into
-    /// r, where the roots' have their place on the fixed side.
-    void (*fly)(const tni_nullspace* ns, double h, const double* q, const double* u, double* q1,
-                double* u1, double* r);
-    /// At the end, of links last, last - 1, ... by lane: the gap of the anchors; then, where
+    /// Links first .. end - 1 fly for h. r NULL: R at the end goes into ends; else the rows of the
+    /// anchors into r, where the roots' have their place on the fixed side.
+    void (*fly)(const tni_nullspace* ns, int first, int end, double h, const double* q,
+                const double* u, double* q1, double* u1, double* r);
+    /// At the end, of links last, last - 1, ... first by lane: the gap of the anchors; then, where
     /// turning is held, how far the axes are from where they should be.
-    void (*gaps)(const tni_nullspace* ns, int last, const double* q1, double gap[6][TNI_LANES_MAX]);
-    /// Of links last, last - 1, ... at q, u: rates of the gap of the anchors; where turning is
+    void (*gaps)(const tni_nullspace* ns, int first, int last, const double* q1,
+                 double gap[6][TNI_LANES_MAX]);
+    /// Of links last, last - 1, ... first at q, u: rates of the gap of the anchors; where turning is
     /// held, those of the rows of turning, then x1.x2 and y1.x2.
-    void (*rates)(const tni_nullspace* ns, int last, const double* q, const double* u,
+    void (*rates)(const tni_nullspace* ns, int first, int last, const double* q, const double* u,
                   double out[8][TNI_LANES_MAX]);
 } tni_link_lanes;
 
@@ -163,6 +190,10 @@ struct tni_nullspace {
     int*                  fixed; ///< bodies that cannot be pushed and hold something
     bool                  looks; ///< asks for all views
     bool                  held;  ///< turning is held somewhere
+    int                   part_count, share_count;
+    tni_part*             parts;  ///< one after the other
+    int*                  shares; ///< those of the parts that are shared
+    const tn_host*        host;
     int                   root_count;
     int*                  roots;   ///< links
     int*                  link_of; ///< by body
@@ -174,14 +205,14 @@ struct tni_nullspace {
     const tni_start* start;
     const tni_lead*  lead;
     double           e;
-    tni_soft         soft;
 };
 
 /// Makes the tree: nullspace_tree.c.
 tn_result tni_nullspace_grow(tni_nullspace* ns, tni_arena* arena);
 
-/// W and g of a link's actuation; returns its rows on the link.
-const double* tni_link_soften(tni_nullspace* ns, const tni_link* a, double* W, double* g);
+/// W and g of a link's actuation, and its rows; returns those on the link.
+const double* tni_link_soften(const tni_nullspace* ns, const tni_link* a, tni_soft* soft, double* W,
+                              double* g);
 /// Geometric stiffness of the force f on a link at arm, and of -f on its parent at arm_b; world
 /// axes.
 void tni_link_stiffen(const tni_nullspace* ns, tn_vec3 f, tn_vec3 arm, tn_vec3 arm_b, tni_sym* I,

@@ -145,11 +145,12 @@ static void soft_rows_of(tni_nullspace* ns, const tni_link* a, tn_vec3 d, tni_li
     double           Jb[TNI_LINK_SOFT_MAX * 6] = {0};
     s->count                                   = 0;
     if (a->actuation >= 0) {
-        const double* Ja = tni_link_soften(ns, a, W, g);
-        s->count         = ns->soft.row_count;
+        tni_soft      soft;
+        const double* Ja = tni_link_soften(ns, a, &soft, W, g);
+        s->count         = soft.row_count;
         memcpy(s->Ja, Ja, sizeof(double) * (size_t)(6 * s->count));
         if (a->parent >= 0)
-            memcpy(Jb, ns->soft.J[a->form->sign < 0], sizeof(double) * (size_t)(6 * s->count));
+            memcpy(Jb, soft.J[a->form->sign < 0], sizeof(double) * (size_t)(6 * s->count));
     } else if (tni_holds_distance(joint) && ns->start->multipliers != NULL) {
         const tni_mat3 K =
             tni_geometric_between(ns->model, joint, sides, ns->start->multipliers[a->row]);

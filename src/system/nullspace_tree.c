@@ -252,21 +252,78 @@ static tn_result set_links(tni_nullspace* ns, const growing* g, tni_arena* arena
 }
 
 // Children leave their bulk in their parent's slot, which is free again when the parent has taken
-// it.
+// it: for those of the same part, else threads would meet there.
 static int set_slots(tni_nullspace* ns, int* unused)
 {
-    int count = 0, unused_count = 0;
-    for (int i = 0; i < ns->count; ++i) {
-        tni_link* a = &ns->links[i];
-        if (a->slot >= 0) unused[unused_count++] = a->slot;
-        if (a->parent < 0) continue;
-        tni_link* b = &ns->links[a->parent];
-        a->first    = b->slot < 0;
-        if (a->first) b->slot = unused_count > 0 ? unused[--unused_count] : count++;
-        a->parent_slot = b->slot;
-        b->single      = a->first && a->parent == i + 1;
+    int count = 0;
+    for (int p = 0; p < ns->part_count; ++p) {
+        int unused_count = 0;
+        for (int i = ns->parts[p].first; i < ns->parts[p].end; ++i) {
+            tni_link* a = &ns->links[i];
+            if (a->slot >= 0) unused[unused_count++] = a->slot;
+            if (a->parent < 0) continue;
+            tni_link*  b   = &ns->links[a->parent];
+            const bool own = a->parent < ns->parts[p].end;
+            a->first       = b->slot < 0;
+            if (a->first) b->slot = own && unused_count > 0 ? unused[--unused_count] : count++;
+            a->parent_slot = b->slot;
+            b->single      = a->first && a->parent == i + 1;
+        }
     }
     return count;
+}
+
+// ---- Parts ---------------------------------------------------------------------------------------
+
+enum { SHARED_FROM = 1024, LEAST = 64, SHARES = 8 };
+
+// Parts from the last link down; parts NULL: only their number. Branches of at most an eighth of all links are shared
+// if they are worth it; whole trees are put together as long as there is room.
+static int cut(const tni_nullspace* ns, const int* size, tni_part* parts)
+{
+    const int most  = ns->count / SHARES;
+    int       count = 0;
+    bool      whole = false; // the last part is made of whole trees
+    tni_part  last  = {.first = ns->count};
+    for (int i = ns->count - 1; i >= 0; i = last.first - 1) {
+        const bool root   = ns->links[i].parent < 0;
+        const bool shared = size[i] <= most && (size[i] >= LEAST || root);
+        const int  first  = shared ? i + 1 - size[i] : i;
+        const bool joins  = count > 0 && last.shared == shared &&
+                           (!shared || (whole && root && last.end - first <= most));
+        if (joins) last.first = first;
+        else last = (tni_part){.first = first, .end = i + 1, .shared = shared}, ++count;
+        whole = root;
+        if (parts != NULL) parts[count - 1] = last;
+    }
+    return count;
+}
+
+static tn_result set_parts(tni_nullspace* ns, tni_arena* arena, int* size)
+{
+    int count = ns->count >= SHARED_FROM ? 0 : 1;
+    for (int i = 0; i < ns->count; ++i) size[i] = 1;
+    for (int i = 0; i < ns->count; ++i)
+        if (ns->links[i].parent >= 0) size[ns->links[i].parent] += size[i];
+    if (count == 0) count = cut(ns, size, NULL);
+    ns->parts  = TNI_TAKE(arena, tni_part, count);
+    ns->shares = TNI_TAKE(arena, int, count);
+    if (arena->failed) return TN_ERR_MEMORY;
+    ns->part_count = count;
+    ns->parts[0]   = (tni_part){.end = ns->count};
+    if (count == 1) return TN_OK;
+    (void)cut(ns, size, ns->parts);
+    for (int i = 0; i < count / 2; ++i) {
+        const tni_part part      = ns->parts[i];
+        ns->parts[i]             = ns->parts[count - 1 - i];
+        ns->parts[count - 1 - i] = part;
+    }
+    for (int i = 0; i < count; ++i) {
+        if (!ns->parts[i].shared) continue;
+        ns->shares[ns->share_count++]         = i;
+        ns->links[ns->parts[i].end - 1].share = i + 1;
+    }
+    return TN_OK;
 }
 
 static tn_result grow(tni_nullspace* ns, tni_arena* arena, tni_arena* scratch)
@@ -290,7 +347,8 @@ static tn_result grow(tni_nullspace* ns, tni_arena* arena, tni_arena* scratch)
     for (int i = 0; i < model->free_count; ++i)
         if (!g.done[model->free_bodies[i]])
             count = walk(&g, root_of(&g, model->free_bodies[i]), count);
-    const tn_result result = set_links(ns, &g, arena);
+    tn_result result = set_links(ns, &g, arena);
+    if (result == TN_OK) result = set_parts(ns, arena, g.far);
     if (result == TN_OK) ns->slots = TNI_TAKE(arena, tni_bulk, set_slots(ns, g.queue));
     return arena->failed ? TN_ERR_MEMORY : result;
 }

@@ -1,5 +1,6 @@
 // cross: the null-space form against a dense system, on random trees of rigid bodies with all
 // joints.
+#define RANDOM_BODIES_MAX 1600
 #include "support/dense_stiff.h"
 #include "system/nullspace.h"
 
@@ -9,6 +10,7 @@ typedef struct recipe {
     double stiffness; ///< of joints
     bool   loose;     ///< joints are open at the start
     bool   limits, forces, floating;
+    bool   one;  ///< tree, not many
     int    only; ///< index of the only type of joint; -1: all
 } recipe;
 
@@ -39,7 +41,7 @@ static random_mechanism* random_tree(test_random* r, const recipe* how, int bodi
                                  {0}};
     for (int i = 0; i < bodies; ++i) {
         const int        first = 3, count = m->body_count;
-        const bool       hangs  = count > first && test_random_unit(r) < 0.9;
+        const bool       hangs  = count > first && (test_random_unit(r) < 0.9 || how->one);
         const tn_body_id parent = hangs ? (tn_body_id){(uint32_t)test_random_int(
                                               r, count - 4 > first ? count - 4 : first, count - 1)}
                                         : fixed[test_random_int(r, 0, 2)];
@@ -285,6 +287,74 @@ TEST(flight)
         const recipe how = {
             .stiffness = -1, .loose = i % 3 == 0, .only = only[i / 4 % 4], .floating = i % 5 == 0};
         compare_flight(&r, &how, speed[i % 4], 1e-12);
+    }
+}
+
+// ---- Parts ---------------------------------------------------------------------------------------
+
+/// All that a step asks for.
+typedef struct answer {
+    double *u, *mu, *u2, *mu2, *q1, *u1, *C, *z;
+    double  error, rate;
+    int     worst, fastest;
+} answer;
+
+static answer answer_of(rig* g, test_random* r)
+{
+    const tn_model* model = g->m->model;
+    tn_why          why   = {0};
+    answer          a     = {.u   = numbers(r, model->u_count, 0),
+                             .mu  = numbers(r, model->row_count, 0),
+                             .u2  = numbers(r, model->u_count, 0),
+                             .mu2 = numbers(r, model->row_count, 0),
+                             .q1  = numbers(r, model->q_count, 0),
+                             .u1  = numbers(r, model->u_count, 0),
+                             .C   = numbers(r, model->row_count, 0),
+                             .z   = numbers(r, model->coordinate_count, 0)};
+    CHECK_OK(tni_nullspace_begin(g->ns, &g->start, &g->lead, a.u, a.mu, &why));
+    CHECK_OK(tni_nullspace_correct(g->ns, g->b, g->r, a.u2, a.mu2, &why));
+    a.error = tni_nullspace_fly(g->ns, &g->start, &g->lead, a.u, a.q1, a.u1, a.C, &a.worst);
+    const tni_place at = {g->lead.time, a.q1, a.u1, a.z};
+    a.rate             = tni_nullspace_measure(g->ns, &at, a.z, &a.fastest);
+    return a;
+}
+
+static bool same(const double* a, const double* b, int count)
+{
+    return memcmp(a, b, sizeof(double) * (size_t)count) == 0;
+}
+
+static void answer_free(answer* a)
+{
+    free(a->u), free(a->mu), free(a->u2), free(a->mu2);
+    free(a->q1), free(a->u1), free(a->C), free(a->z);
+}
+
+TEST(parts_change_no_bit)
+{
+    test_random r = {31};
+    for (int i = 0; i < 8; ++i) {
+        const recipe    how   = {.stiffness = i % 2 ? 100 : -1,
+                                 .limits    = i % 3 == 0,
+                                 .forces    = i % 4 == 1,
+                                 .floating  = i % 4 == 2,
+                                 .one       = i > 3,
+                                 .only      = i % 4 == 3 ? 6 : -1};
+        rig             g     = rig_make(&r, &how, 1500);
+        const tn_model* model = g.m->model;
+        CHECK(tni_nullspace_shares(g.ns) > (how.one ? 0 : 3));
+        answer one = answer_of(&g, &r);
+        tni_nullspace_unshare(g.ns);
+        answer two = answer_of(&g, &r);
+        CHECK(same(one.u, two.u, model->u_count) && same(one.mu, two.mu, model->row_count));
+        CHECK(same(one.u2, two.u2, model->u_count) && same(one.mu2, two.mu2, model->row_count));
+        CHECK(same(one.q1, two.q1, model->q_count) && same(one.u1, two.u1, model->u_count));
+        CHECK(same(one.C, two.C, model->row_count) && same(one.z, two.z, model->coordinate_count));
+        CHECK(one.error == two.error && one.worst == two.worst);
+        CHECK(one.rate == two.rate && one.fastest == two.fastest);
+        answer_free(&one);
+        answer_free(&two);
+        rig_free(&g);
     }
 }
 

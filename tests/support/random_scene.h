@@ -30,7 +30,10 @@ typedef enum random_kind {
     RANDOM_KIND_COUNT
 } random_kind;
 
-enum { RANDOM_BODIES_MAX = 80, RANDOM_KEYS = 3 };
+#ifndef RANDOM_BODIES_MAX // before this is included: others
+#define RANDOM_BODIES_MAX 80
+#endif
+enum { RANDOM_KEYS = 3 };
 
 typedef struct random_mechanism {
     tn_scene*   scene;
