@@ -68,7 +68,9 @@ static tn_result create_core(tni_arena* arena, tni_saddle* s)
     if (f->form != TNI_FORM_KKT)
         return tni_schur_create(arena, s->plan, f->form == TNI_FORM_SPD ? TNI_WHOLE : f->part_edges,
                                 cholmod, &s->schur);
-    return cholmod ? TN_ERR_UNSUPPORTED : tni_ldl_create(arena, s->plan, &s->ldl);
+    if (cholmod) return TN_ERR_UNSUPPORTED;
+    const tn_result result = tni_ldl_create(arena, s->plan, &s->ldl);
+    return result != TN_OK ? result : tni_ldl_bundle(arena, s->ldl, s->diagonal_at, s->j_at);
 }
 
 static int kind_of(int component, int sign) // of rows
