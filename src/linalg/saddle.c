@@ -328,6 +328,20 @@ void tni_saddle_solve_a(tni_saddle* s, int component, const double* b, double* o
 
 // --- factor -------------------------------------------------------------------------------------
 
+// scale_i += (J A^-1 J^T)_ii of one edge, A = L d L^T: by L^-1 J^T.
+TNI_INLINE void measure_edge(int n, int m, const double* J, const double* D, double* scale)
+{
+    for (int i = 0; i < n; ++i, J += m) {
+        double x[TNI_DIM_MAX], sum = scale[i];
+        for (int j = 0; j < m; ++j) {
+            x[j] = J[j];
+            for (int k = 0; k < j; ++k) x[j] -= D[m * j + k] * x[k];
+            sum += x[j] * x[j] * D[(m + 1) * j];
+        }
+        scale[i] = sum;
+    }
+}
+
 // scale_i <- (J A^-1 J^T)_ii on B rows and A_ii on A rows.
 static void measure_rows(tni_saddle* s, int component)
 {
@@ -339,16 +353,13 @@ static void measure_rows(tni_saddle* s, int component)
         for (int k = 0; k < v->dim; ++k)
             s->scale[v->row + k] = v->sign > 0 ? from[(v->dim + 1) * k] : 0;
     }
+    const double* J = first_j(s, edges);
     for (int k = edges.first; k < edges.end; ++k) {
-        const int     e = plan->edge_list[k], c = plan->col_node[e], m = plan->dim[c];
-        const double* D = s->a_factor + s->diagonal_at[c];
-        for (int i = 0; i < plan->dim[plan->row_node[e]]; ++i) {
-            double x[TNI_DIM_MAX];
-            memcpy(x, s->j + s->j_at[e] + (size_t)(m * i), sizeof(double) * (size_t)m);
-            tni_block_lower(m, 1, D, x);
-            double* sum = &s->scale[plan->row_start[plan->row_node[e]] + i];
-            for (int j = 0; j < m; ++j) *sum += x[j] * x[j] * D[(m + 1) * j];
-        }
+        const tni_saddle_edge* e = &s->edge[k];
+        const double*          D = s->a_factor + s->diagonal_at[plan->col_node[plan->edge_list[k]]];
+        if (e->m == 6) measure_edge(e->n, 6, J, D, s->scale + e->row);
+        else measure_edge(e->n, e->m, J, D, s->scale + e->row);
+        J += e->n * e->m;
     }
 }
 
