@@ -35,6 +35,9 @@ tn_wrench tni_row_wrench(const tn_model* model, const tni_joint* joint, tni_side
                          const tni_row* row, double lambda);
 tn_wrench tni_joint_reaction(const tn_model* model, const tni_joint* joint, tni_sides sides,
                              double time, const double* z, const double* lambda);
+/// The force of it alone, which joints of points and square axes need no rows for.
+tn_vec3 tni_joint_force(const tn_model* model, const tni_joint* joint, tni_sides sides, double time,
+                        const double* z, const double* lambda);
 /// Adds the generalized force tau along a row: f += tau J^T.
 void tni_joint_push(const tn_model* model, const tni_joint* joint, tni_sides sides,
                     const tni_row* row, double tau, double* f);

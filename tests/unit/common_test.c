@@ -113,3 +113,38 @@ TEST(joints_of_other_bodies_and_kinds_go_one_by_one)
     CHECK_INT(check_scene("planar_web:joints=20,loops=3", 1, true, true), 0);
     CHECK(check_scene("slider_crank", 1, true, true) < 4);
 }
+
+TEST(forces_and_angles_alone_have_the_bits_of_whole_rows)
+{
+    static const char* const scenes[] = {"strandbeest:legs=4", "humanoid",
+                                         "planar_web:joints=20,loops=3", "slider_crank",
+                                         "differential"};
+    test_random              random   = {3};
+    for (int i = 0; i < 5; ++i) {
+        place   p = random_place(scenes[i], 7);
+        double *z = calloc((size_t)p.model->coordinate_count + 1, sizeof *z), lambda[6];
+        for (int k = 0; k < p.model->coordinate_count; ++k)
+            z[k] = p.state->z[k] = test_random_between(&random, -20, 20);
+        tni_follow_coordinates(p.model, p.views, z);
+        for (int k = 0; k < 6; ++k) lambda[k] = test_random_between(&random, -1, 1);
+        for (int j = 0; j < p.model->joint_count; ++j) {
+            const tni_joint* joint = &p.model->joints[j];
+            const tni_sides  sides = tni_sides_of(joint, p.views);
+            const tn_vec3    f = tni_joint_force(p.model, joint, sides, 0.5, p.state->z, lambda),
+                          g    = tni_joint_reaction(p.model, joint, sides, 0.5, p.state->z, lambda)
+                                  .force;
+            CHECK(memcmp(&f, &g, sizeof f) == 0);
+            for (int k = 0; k < joint->coordinate_count; ++k) {
+                const uint8_t of    = joint->type->coordinates[k];
+                const double  whole = tni_joint_coordinate(p.model, joint, k, sides, p.state->z).C;
+                if (of == TNI_COORDINATE_ANGLE || of == TNI_COORDINATE_BEND)
+                    CHECK(z[joint->coordinate_start + k] == whole);
+                else
+                    CHECK(z[joint->coordinate_start + k] ==
+                          p.state->z[joint->coordinate_start + k]);
+            }
+        }
+        free(z);
+        place_free(&p);
+    }
+}
