@@ -413,7 +413,7 @@ tn_result tni_bundles_create(tni_arena* arena, tni_ldl* ldl, const size_t* diago
 
 // --- factor -------------------------------------------------------------------------------------
 
-// A triangle of one number a lane and entry: what lies above the diagonal stays as it is.
+// Columns of `high` entries from the diagonal on: what lies above it is never used.
 static void clear(int columns, int high, double* X)
 {
     for (int k = 0; k < columns; ++k) {
@@ -434,12 +434,18 @@ static void add_all(const tni_bundle_move* move, const tni_bundle_move* end, con
     for (; move < end; ++move) to[move->to] += from[move->from];
 }
 
+// A bundle without children has an update of zero, which is not even written.
+static bool has_children(const tni_bundle* b)
+{
+    return b->add < b[1].add;
+}
+
 static void assemble(tni_bundles* s, const tni_bundle* b, const tni_blocks* blocks,
                      const double* raise)
 {
     const int all = b->own + b->rows;
     clear(b->own, all, s->number + b->value);
-    clear(b->rows, b->rows, s->number + b->update);
+    if (has_children(b)) clear(b->rows, b->rows, s->number + b->update);
     copy_all(s->a + b->a, s->a + b[1].a, blocks->diagonal, s->number);
     for (int k = b->e; !blocks->hard && k < b[1].e; ++k)
         s->number[s->e[k].to] = -blocks->diagonal[s->e[k].from];
@@ -534,7 +540,7 @@ static void eliminate(tni_ldl* ldl, const tni_bundle* b, verdict* v)
         factor_triangle(ldl, b, first, width, v, X, Y);
         s->set->finish(all, first, width, first + width, all, X, Y, s->number + b->inverse);
     }
-    s->set->update(b->own, b->rows, X, Y, s->number + b->update);
+    s->set->update(b->own, b->rows, !has_children(b), X, Y, s->number + b->update);
 }
 
 bool tni_bundles_factor(tni_ldl* ldl, int component, const tni_blocks* blocks, const double* raise,

@@ -38,12 +38,12 @@ typedef struct tni_bundle {
 /// first .. first + width - 1 of the rows `row` .. end - 1:
 ///     apply    x_ij -= sum over k < first of x_ik y_jk
 ///     finish   the same, and by the columns from `first` on; y_ij = x_ij inverse_j
-/// update: u_ij -= sum over k < own of x_ik y_jk, i >= j, of the rows from `own` on.
+/// update: u_ij -= sum over k < own of x_ik y_jk, i >= j, of the rows from `own` on; fresh: u is 0.
 typedef struct tni_bundle_set {
     void (*apply)(int all, int first, int width, int row, int end, double* X, const double* Y);
     void (*finish)(int all, int first, int width, int row, int end, double* X, double* Y,
                    const double* inverse);
-    void (*update)(int own, int rows, const double* X, const double* Y, double* U);
+    void (*update)(int own, int rows, bool fresh, const double* X, const double* Y, double* U);
     void (*forward)(int own, int all, const double* X, const double* inverse, double* z);
     void (*backward)(int own, int all, const double* X, const double* inverse, double* z);
 } tni_bundle_set;

@@ -143,8 +143,8 @@ TARGET static void NAME(finish)(int all, int first, int width, int row, int end,
 }
 
 // w columns of an update from `column` on.
-TNI_INLINE TARGET void NAME(columns)(int w, int own, int rows, int column, const double* X,
-                                     const double* Y, double* U)
+TNI_INLINE TARGET void NAME(columns)(int w, int own, int rows, int column, bool fresh,
+                                     const double* X, const double* Y, double* U)
 {
     const size_t  step = TNI_BUNDLE * (size_t)(own + rows), high = TNI_BUNDLE * (size_t)rows;
     const double *x = X + TNI_BUNDLE * own, *y = Y + TNI_BUNDLE * (own + column);
@@ -152,27 +152,37 @@ TNI_INLINE TARGET void NAME(columns)(int w, int own, int rows, int column, const
     int           i = column;
     vec           acc[HEIGHT][TNI_BUNDLE_BLOCK][PARTS];
     for (; i + HEIGHT <= rows; i += HEIGHT) {
-        NAME(take)(HEIGHT, w, high, u + TNI_BUNDLE * i, acc);
+        if (fresh) memset(acc, 0, sizeof acc);
+        else NAME(take)(HEIGHT, w, high, u + TNI_BUNDLE * i, acc);
         NAME(multiply)(HEIGHT, w, own, step, x + TNI_BUNDLE * i, y, acc);
         NAME(put)(HEIGHT, w, high, acc, u + TNI_BUNDLE * i);
     }
     for (; i < rows; ++i) {
-        NAME(take)(1, w, high, u + TNI_BUNDLE * i, acc);
+        if (fresh) memset(acc, 0, sizeof acc);
+        else NAME(take)(1, w, high, u + TNI_BUNDLE * i, acc);
         NAME(multiply)(1, w, own, step, x + TNI_BUNDLE * i, y, acc);
         NAME(put)(1, w, high, acc, u + TNI_BUNDLE * i);
     }
 }
 
-TARGET static void NAME(update)(int own, int rows, const double* X, const double* Y, double* U)
+TNI_INLINE TARGET void NAME(all_columns)(int own, int rows, bool fresh, const double* X,
+                                         const double* Y, double* U)
 {
     int j = 0;
-    for (; j + 4 <= rows; j += 4) NAME(columns)(4, own, rows, j, X, Y, U);
+    for (; j + 4 <= rows; j += 4) NAME(columns)(4, own, rows, j, fresh, X, Y, U);
     switch (rows - j) {
-    case 1: NAME(columns)(1, own, rows, j, X, Y, U); break;
-    case 2: NAME(columns)(2, own, rows, j, X, Y, U); break;
-    case 3: NAME(columns)(3, own, rows, j, X, Y, U); break;
+    case 1: NAME(columns)(1, own, rows, j, fresh, X, Y, U); break;
+    case 2: NAME(columns)(2, own, rows, j, fresh, X, Y, U); break;
+    case 3: NAME(columns)(3, own, rows, j, fresh, X, Y, U); break;
     default: break;
     }
+}
+
+TARGET static void NAME(update)(int own, int rows, bool fresh, const double* X, const double* Y,
+                                double* U)
+{
+    if (fresh) NAME(all_columns)(own, rows, true, X, Y, U);
+    else NAME(all_columns)(own, rows, false, X, Y, U);
 }
 
 // --- solves -------------------------------------------------------------------------------------

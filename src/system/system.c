@@ -56,6 +56,7 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     if (impulse != NULL) { // it measures its own errors, so little refinement is enough
         system->saddle->regularisation = impulse->regularisation;
         system->saddle->refinement_max = 2;
+        system->saddle->later          = true;
     }
     system->regularisation = system->saddle->regularisation;
     set_lone_nodes(system);
@@ -563,7 +564,7 @@ double tni_system_free_response(const tni_system* system, int stop, int k)
 
 double tni_system_residual(const tni_system* system, int* row)
 {
-    const tni_saddle_report*    s    = &system->saddle->report;
+    const tni_saddle_report*    s    = tni_saddle_judge(system->saddle);
     const tni_auxiliary_report* a    = &system->auxiliary.report;
     const tni_unit*             unit = a->unit >= 0 ? &system->auxiliary.units[a->unit] : NULL;
     *row                             = s->residual_row;
