@@ -35,6 +35,9 @@ tn_wrench tni_row_wrench(const tn_model* model, const tni_joint* joint, tni_side
                          const tni_row* row, double lambda);
 tn_wrench tni_joint_reaction(const tn_model* model, const tni_joint* joint, tni_sides sides,
                              double time, const double* z, const double* lambda);
+/// The force of it alone, which joints of points and square axes need no rows for.
+tn_vec3 tni_joint_force(const tn_model* model, const tni_joint* joint, tni_sides sides, double time,
+                        const double* z, const double* lambda);
 /// Adds the generalized force tau along a row: f += tau J^T.
 void tni_joint_push(const tn_model* model, const tni_joint* joint, tni_sides sides,
                     const tni_row* row, double tau, double* f);
@@ -73,6 +76,32 @@ typedef struct tni_rows_out {
     double** J; ///< a block for each edge of the constraint, row_count x dim, row-major
     double** K; ///< of constraints that push otherwise: the directions of their force, as J
 } tni_rows_out;
+
+enum { TNI_COMMON_LANES = 4, TNI_COMMON_KINDS = 16 };
+
+/// Four joints with the same parts between bodies that are rigid or stand still: see common.c.
+typedef struct tni_common_group {
+    int          row_count;
+    tni_row_part part[TNI_JOINT_ROWS_MAX];
+    int          constraint[TNI_COMMON_LANES];
+    int          edge[TNI_COMMON_LANES][2]; ///< to body 1 and body 2; -1: it stands still
+} tni_common_group;
+
+typedef struct tni_commons {
+    int               count;
+    tni_common_group* group;
+    uint8_t*          in;   ///< by constraint: it is in a group
+    bool              wide; ///< vectors as wide as the processor has them; the bits are the same
+} tni_commons;
+
+TN_NODISCARD tn_result tni_commons_create(tni_arena* arena, const tn_model* model,
+                                          tni_commons* commons);
+/// The rows of four joints, as tni_constraint_rows has them, to their places in C, rate and gamma
+/// of all constraints. block: by lane and side, J of its body, 6 numbers a row; NULL: none of them.
+void tni_common_values(const tn_model* model, const tni_commons* commons,
+                       const tni_common_group* group, const tni_view* views, double* C,
+                       double* rate, double* gamma, double* (*block)[2]);
+
 /// A user-defined constraint, its bodies' views in its own order.
 void tni_user_rows(const tn_model* model, const tni_constraint* constraint,
                    const tni_view* const* views, double time, const tni_rows_out* out);

@@ -26,11 +26,19 @@ typedef struct pair {
     tni_motion      D; ///< p[1] - p[0]
 } pair;
 
+// Without the anchors.
+static pair frames_of(const tn_model* model, const tni_joint* joint, tni_sides sides)
+{
+    pair f;
+    f.body[0] = &model->bodies[joint->body1], f.body[1] = &model->bodies[joint->body2];
+    f.view[0] = sides.view1, f.view[1] = sides.view2;
+    f.F[0] = &joint->F1, f.F[1] = &joint->F2;
+    return f;
+}
+
 static pair pair_of(const tn_model* model, const tni_joint* joint, tni_sides sides)
 {
-    pair f = {.body = {&model->bodies[joint->body1], &model->bodies[joint->body2]},
-              .view = {sides.view1, sides.view2},
-              .F    = {&joint->F1, &joint->F2}};
+    pair f = frames_of(model, joint, sides);
     f.p[0] = tni_point_motion(f.body[0], f.view[0], joint->p1);
     f.p[1] = tni_point_motion(f.body[1], f.view[1], joint->p2);
     f.D    = (tni_motion){tni_sub(f.p[1].at, f.p[0].at), tni_sub(f.p[1].rate, f.p[0].rate),
@@ -128,6 +136,22 @@ static void angle_row(const pair* f, int ky, int ly, int kx, int lx, double near
     push_axis(&row->push[1], lx, -y.C / n, sx.at);
     push_axis(&row->push[0], ky, x.C / n, ty.at);
     push_axis(&row->push[0], kx, -y.C / n, tx.at);
+}
+
+// Its value alone.
+static double angle_of(const pair* f, int ky, int ly, int kx, int lx, double near)
+{
+    tn_vec3 at[4];
+    for (int i = 0; i < 4; ++i) {
+        const int       side = i % 2, k = i == 0 ? ky : i == 1 ? ly : i == 2 ? kx : lx;
+        const tni_body* body = f->body[side];
+        if (i == 3 && lx == ly) at[3] = at[1];
+        else if (body->kind == TN_BODY_AFFINE || body->kind == TN_BODY_USER)
+            at[i] = axis_of(f, side, k).at;
+        else at[i] = tni_mul(&f->view[side]->R, tni_column(f->F[side], k));
+    }
+    const double angle = tni_atan2(tni_dot(at[0], at[1]), tni_dot(at[2], at[3]));
+    return angle + two_pi * floor((near - angle) / two_pi + 0.5);
 }
 
 // Attitude and angular velocity of any kind that has axes.
@@ -313,9 +337,10 @@ void tni_follow_coordinates(const tn_model* model, const tni_view* views, double
         const tni_joint* joint = &model->joints[i];
         for (int k = 0; k < joint->coordinate_count; ++k) {
             const uint8_t coordinate = joint->type->coordinates[k];
-            if (coordinate != TNI_COORDINATE_ANGLE && coordinate != TNI_COORDINATE_BEND) continue;
-            z[joint->coordinate_start + k] =
-                tni_joint_coordinate(model, joint, k, tni_sides_of(joint, views), z).C;
+            const pair    f          = frames_of(model, joint, tni_sides_of(joint, views));
+            double*       known      = &z[joint->coordinate_start + k];
+            if (coordinate == TNI_COORDINATE_ANGLE) *known = angle_of(&f, 1, 0, 0, 0, *known);
+            if (coordinate == TNI_COORDINATE_BEND) *known = angle_of(&f, 2, 1, 2, 2, *known);
         }
     }
 }
@@ -356,6 +381,23 @@ tn_wrench tni_joint_reaction(const tn_model* model, const tni_joint* joint, tni_
         const tn_wrench part = row_wrench(&f, &rows[i], lambda[i]);
         sum.force            = tni_add(sum.force, part.force);
         sum.torque           = tni_add(sum.torque, part.torque);
+    }
+    return sum;
+}
+
+tn_vec3 tni_joint_force(const tn_model* model, const tni_joint* joint, tni_sides sides, double time,
+                        const double* z, const double* lambda)
+{
+    const int count = model->constraints[joint->constraint].row_count;
+    tn_vec3   sum   = {0, 0, 0};
+    for (int i = 0; i < count; ++i) {
+        const tni_row_part* part = &joint->type->parts[joint->parts[i]];
+        if (part->op != TNI_ROW_POINT && part->op != TNI_ROW_DOT)
+            return tni_joint_reaction(model, joint, sides, time, z, lambda).force;
+        const bool point = part->op == TNI_ROW_POINT;
+        sum =
+            tni_add(sum, tni_scale(lambda[i], tni_vec3(point && part->k == 0, point && part->k == 1,
+                                                       point && part->k == 2)));
     }
     return sum;
 }

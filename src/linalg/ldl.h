@@ -5,6 +5,7 @@
 #include "linalg/plan.h"
 
 struct tni_tiles;
+struct tni_bundles;
 
 /// The rule for pivots of one factorisation. Arrays by row; scale may be NULL.
 typedef struct tni_pivot_rule {
@@ -32,9 +33,16 @@ typedef struct tni_ldl {
     double *                stack, *scaled, *sides;
     int *                   map, *row;
     size_t*                 row_at;
+
+    struct tni_bundles* bundles; ///< what takes all fronts instead; usually NULL. See bundle.c
 } tni_ldl;
 
 TN_NODISCARD tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl);
+
+/// From now on fronts go in bundles, where that is predicted to be faster: the offsets are those of
+/// the blocks of all factorisations to come, and these have a rule with a scale if there are B nodes.
+TN_NODISCARD tn_result tni_ldl_bundle(tni_arena* arena, tni_ldl* ldl, const size_t* diagonal_at,
+                                      const size_t* edge_at);
 
 /// Blocks by node and by edge: E is given positive, as in the saddle system.
 typedef struct tni_blocks {
@@ -68,12 +76,7 @@ int tni_ldl_half_solve(tni_ldl* ldl, const int* given, int given_count, int coun
                        const int** places);
 
 /// The reciprocal pivots of a place: the r-th is r * step further on.
-TNI_INLINE const double* tni_ldl_reciprocals(const tni_ldl* ldl, int place, int* step)
-{
-    const tni_pivot* v = &ldl->plan->pivot[place];
-    *step              = ldl->plan->front_of[place] < 0 ? v->dim + 1 : 1;
-    return ldl->value + v->at;
-}
+const double* tni_ldl_reciprocals(const tni_ldl* ldl, int place, int* step);
 
 /// LDL^T of one n x n block in place, reciprocal pivots on the diagonal: -1, or the first row whose
 /// pivot is not positive and finite. solve: x <- D^-1 x for one right-hand side.

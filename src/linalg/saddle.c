@@ -68,7 +68,9 @@ static tn_result create_core(tni_arena* arena, tni_saddle* s)
     if (f->form != TNI_FORM_KKT)
         return tni_schur_create(arena, s->plan, f->form == TNI_FORM_SPD ? TNI_WHOLE : f->part_edges,
                                 cholmod, &s->schur);
-    return cholmod ? TN_ERR_UNSUPPORTED : tni_ldl_create(arena, s->plan, &s->ldl);
+    if (cholmod) return TN_ERR_UNSUPPORTED;
+    const tn_result result = tni_ldl_create(arena, s->plan, &s->ldl);
+    return result != TN_OK ? result : tni_ldl_bundle(arena, s->ldl, s->diagonal_at, s->j_at);
 }
 
 static int kind_of(int component, int sign) // of rows
@@ -150,6 +152,8 @@ tn_result tni_saddle_create_as(tni_arena* arena, const tni_plan* plan,
     s->alpha          = TNI_TAKE(arena, double, rows);
     s->raise          = TNI_TAKE(arena, double, rows);
     s->work           = TNI_TAKE(arena, double, WORK_VECTORS* rows);
+    s->asked          = TNI_TAKE(arena, double, rows);
+    s->answered       = TNI_TAKE(arena, double, rows);
     if (arena->failed) return TN_ERR_MEMORY;
     size_t diagonal = 0, j = 0;
     for (size_t p = 0; p < n; ++p) { // elimination order, so that sweeps read straight on
@@ -326,6 +330,20 @@ void tni_saddle_solve_a(tni_saddle* s, int component, const double* b, double* o
 
 // --- factor -------------------------------------------------------------------------------------
 
+// scale_i += (J A^-1 J^T)_ii of one edge, A = L d L^T: by L^-1 J^T.
+TNI_INLINE void measure_edge(int n, int m, const double* J, const double* D, double* scale)
+{
+    for (int i = 0; i < n; ++i, J += m) {
+        double x[TNI_DIM_MAX], sum = scale[i];
+        for (int j = 0; j < m; ++j) {
+            x[j] = J[j];
+            for (int k = 0; k < j; ++k) x[j] -= D[m * j + k] * x[k];
+            sum += x[j] * x[j] * D[(m + 1) * j];
+        }
+        scale[i] = sum;
+    }
+}
+
 // scale_i <- (J A^-1 J^T)_ii on B rows and A_ii on A rows.
 static void measure_rows(tni_saddle* s, int component)
 {
@@ -337,16 +355,13 @@ static void measure_rows(tni_saddle* s, int component)
         for (int k = 0; k < v->dim; ++k)
             s->scale[v->row + k] = v->sign > 0 ? from[(v->dim + 1) * k] : 0;
     }
+    const double* J = first_j(s, edges);
     for (int k = edges.first; k < edges.end; ++k) {
-        const int     e = plan->edge_list[k], c = plan->col_node[e], m = plan->dim[c];
-        const double* D = s->a_factor + s->diagonal_at[c];
-        for (int i = 0; i < plan->dim[plan->row_node[e]]; ++i) {
-            double x[TNI_DIM_MAX];
-            memcpy(x, s->j + s->j_at[e] + (size_t)(m * i), sizeof(double) * (size_t)m);
-            tni_block_lower(m, 1, D, x);
-            double* sum = &s->scale[plan->row_start[plan->row_node[e]] + i];
-            for (int j = 0; j < m; ++j) *sum += x[j] * x[j] * D[(m + 1) * j];
-        }
+        const tni_saddle_edge* e = &s->edge[k];
+        const double*          D = s->a_factor + s->diagonal_at[plan->col_node[plan->edge_list[k]]];
+        if (e->m == 6) measure_edge(e->n, 6, J, D, s->scale + e->row);
+        else measure_edge(e->n, e->m, J, D, s->scale + e->row);
+        J += e->n * e->m;
     }
 }
 
@@ -492,6 +507,7 @@ static tn_result factor_tree(tni_saddle* s, int component, bool* lost)
 tn_result tni_saddle_factor(tni_saddle* s)
 {
     const tni_plan* plan = s->plan;
+    s->waits             = false;
     s->report            = (tni_saddle_report){
                    .pivot_min = HUGE_VAL, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
     for (int c = 0; c < plan->component_count; ++c) {
@@ -679,6 +695,16 @@ static void judge(tni_saddle* s, int component, const double* rhs, const double*
     }
 }
 
+const tni_saddle_report* tni_saddle_judge(tni_saddle* s)
+{
+    for (int c = 0; s->waits && c < s->plan->component_count; ++c) {
+        if (s->refined[c] && (s->asleep == NULL || !s->asleep[c]))
+            judge(s, c, s->asked, s->answered);
+    }
+    s->waits = false;
+    return &s->report;
+}
+
 // The first number that is not finite, or -1.
 static int first_not_finite(const double* x, int count)
 {
@@ -699,6 +725,8 @@ static int first_not_finite(const double* x, int count)
 tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool refine)
 {
     const tni_plan* plan       = s->plan;
+    const bool      now        = refine || !s->later;
+    s->waits                   = false;
     s->report.refinement_count = 0;
     s->report.residual         = 0;
     s->report.residual_row = s->report.bad_row = -1;
@@ -709,10 +737,15 @@ tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool ref
             zero_rows(s, c, -1, x);
         } else if (s->refined[c]) {
             solve_loop(s, c, rhs, x, refine);
-            judge(s, c, rhs, x);
+            if (now) judge(s, c, rhs, x);
         } else {
             tni_ldl_solve(s->ldl, c, 1, x);
         }
+    }
+    if (!now) {
+        memcpy(s->asked, rhs, sizeof(double) * (size_t)plan->row_count);
+        memcpy(s->answered, x, sizeof(double) * (size_t)plan->row_count);
+        s->waits = true;
     }
     s->report.bad_row = first_not_finite(x, plan->row_count);
     return s->report.bad_row < 0 ? TN_OK : TN_ERR_SINGULAR;

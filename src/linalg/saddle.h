@@ -54,13 +54,14 @@ typedef struct tni_saddle_edge {
 
 /// One system. Fill the blocks in place, factor, solve; they survive both.
 typedef struct tni_saddle {
-    const tni_plan*   plan;
-    tni_formulation   formulation;
-    tni_ldl*          ldl;            ///< KKT, else NULL
-    tni_schur*        schur;          ///< SPD and SPLIT, else NULL
-    double            regularisation; ///< eps_T, 1e-11; may be changed before a factorisation
-    bool              damped;         ///< trees are regularised like loops; likewise
-    int               refinement_max;
+    const tni_plan* plan;
+    tni_formulation formulation;
+    tni_ldl*        ldl;            ///< KKT, else NULL
+    tni_schur*      schur;          ///< SPD and SPLIT, else NULL
+    double          regularisation; ///< eps_T, 1e-11; may be changed before a factorisation
+    bool            damped;         ///< trees are regularised like loops; likewise
+    bool later; ///< residuals of solves without refinement are found when tni_saddle_judge asks
+    int  refinement_max;
     const uint8_t*    asleep;  ///< by component: left out, its answers are 0; NULL: none is
     uint8_t*          refined; ///< by component: regularised, mu only from the core
     tni_saddle_report report;
@@ -72,10 +73,12 @@ typedef struct tni_saddle {
     uint8_t* a_ready;  ///< by component: a_factor belongs to the current blocks
     size_t*  j_at;     ///< by edge, into j
     double*  j;
-    double*  scale; ///< by row: (J A^-1 J^T + E)_ii on B rows, A_ii on A rows
-    double*  alpha; ///< by row: eps_T (J A^-1 J^T)_ii on B rows
-    double*  raise; ///< by row: what the core adds to E, so that it is alpha at least
-    double*  work;  ///< several vectors by row
+    double*  scale;            ///< by row: (J A^-1 J^T + E)_ii on B rows, A_ii on A rows
+    double*  alpha;            ///< by row: eps_T (J A^-1 J^T)_ii on B rows
+    double*  raise;            ///< by row: what the core adds to E, so that it is alpha at least
+    double*  work;             ///< several vectors by row
+    double * asked, *answered; ///< right-hand side and answer whose residual waits to be found
+    bool     waits;
 
     tni_saddle_rows* rows;                  ///< those of kind k from rows_start[k] to rows_end[k]
     int *            rows_start, *rows_end; ///< kind: 2 * component for A rows, one more for B rows
@@ -121,6 +124,9 @@ TN_NODISCARD tn_result tni_saddle_factor(tni_saddle* s);
 /// exact answer; without it a loop answer carries the regularisation. Contradictory rows are no
 /// failure: look at report.residual. TN_ERR_SINGULAR when the answer is not finite.
 TN_NODISCARD tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool refine);
+
+/// The report with the residual of the last solve, J and E being those of that solve.
+const tni_saddle_report* tni_saddle_judge(tni_saddle* s);
 
 /// Products over one component, or all with -1. B rows of out <- J u; A rows of out <- J^T mu;
 /// A rows of out <- A^-1 b. Other rows of out are left alone. out may be the input vector where

@@ -354,8 +354,10 @@ tn_result tni_schur_create(tni_arena* arena, const tni_plan* whole, int part_edg
     if (s == NULL) return TN_ERR_MEMORY;
     place_numbers(arena, s);
     if (arena->failed) return TN_ERR_MEMORY;
-    const tn_result result = cholmod ? tni_cholmod_create(arena, s->plan, &s->cholmod)
-                                     : tni_ldl_create(arena, s->plan, &s->ldl);
+    tn_result result = cholmod ? tni_cholmod_create(arena, s->plan, &s->cholmod)
+                               : tni_ldl_create(arena, s->plan, &s->ldl);
+    if (result == TN_OK && !cholmod)
+        result = tni_ldl_bundle(arena, s->ldl, s->diagonal_at, s->edge_at);
     if (result == TN_OK) *schur = s;
     return result;
 }

@@ -343,7 +343,7 @@ static void fill(tni_block_form* f, const tni_linear* l)
         const tni_constraint* of = &model->constraints[i];
         double*               J[TNI_CONSTRAINT_BODIES_MAX];
         for (int k = 0; k < of->edge_count; ++k) J[k] = f->J + f->edge_at[f->edge[i] + k];
-        tni_linear_rows(l, i, J, f->rhs + model->u_count + of->row_start);
+        tni_linear_rows(l, i, J, false, f->rhs + model->u_count + of->row_start);
     }
 }
 

@@ -208,19 +208,40 @@ static void fill_bodies(tni_compliant* c, const tni_linear* l)
     }
 }
 
+// Joints whose rows are written four at a time.
+static void fill_commons(tni_compliant* c, const tni_linear* l)
+{
+    const tn_model*    model   = c->model;
+    const tni_system*  system  = l->system;
+    const tni_commons* commons = &system->commons;
+    for (const tni_common_group* g = commons->group; g < commons->group + commons->count; ++g) {
+        double* block[TNI_COMMON_LANES][2];
+        for (int k = 0; k < 2 * TNI_COMMON_LANES; ++k) {
+            const int  i = g->constraint[k / 2], edge = g->edge[k / 2][k % 2];
+            const int  at       = c->nodes[i].edge + edge - model->constraints[i].edge_start;
+            const bool is       = edge >= 0 && c->nodes[i].id >= 0;
+            block[k / 2][k % 2] = is ? tni_saddle_j(c->saddle, at) : NULL;
+        }
+        tni_common_values(model, commons, g, system->views, system->C, system->rate, system->gamma,
+                          block);
+    }
+}
+
 static void fill_rows(tni_compliant* c, const tni_linear* l)
 {
     const tn_model* model       = c->model;
     const double*   multipliers = l->start->multipliers;
     for (int i = 0; i < c->node_count; ++i) {
+        if (c->nodes[i].id >= 0) clear_rows(c, i, c->nodes[i].hard);
+    }
+    fill_commons(c, l);
+    for (int i = 0; i < model->constraint_count; ++i) {
         if (c->nodes[i].id < 0) continue;
-        clear_rows(c, i, c->nodes[i].hard);
-        if (i >= model->constraint_count) continue;
         const tni_constraint* of = &model->constraints[i];
         double*               J[TNI_CONSTRAINT_BODIES_MAX];
         for (int k = 0; k < of->edge_count; ++k)
             J[k] = tni_saddle_j(c->saddle, c->nodes[i].edge + k);
-        tni_linear_rows(l, i, J, c->rhs + c->nodes[i].row);
+        tni_linear_rows(l, i, J, l->system->commons.in[i] != 0, c->rhs + c->nodes[i].row);
         if (multipliers != NULL && of->kind == TNI_CONSTRAINT_JOINT &&
             tni_holds_distance(&model->joints[of->index]))
             set_distance(c, i, multipliers[of->row_start], l);

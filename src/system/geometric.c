@@ -46,9 +46,7 @@ void tni_geometric(const tn_model* model, const tni_view* views, double time, co
         if (constraint->row_count == 0) continue;
         add_force(
             model, joint, sides,
-            tni_joint_reaction(model, joint, sides, time, z, multipliers + constraint->row_start)
-                .force,
-            K);
+            tni_joint_force(model, joint, sides, time, z, multipliers + constraint->row_start), K);
     }
     for (int i = 0; i < model->limit_count; ++i) {
         const tni_joint* joint = &model->joints[model->limits[i].joint];

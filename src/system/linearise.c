@@ -58,7 +58,7 @@ void tni_linear_body(const tni_linear* l, int index, double* A, double* b)
     if (l->start->multipliers != NULL) add_geometric(l, index, A, b);
 }
 
-void tni_linear_rows(const tni_linear* l, int constraint, double** J, double* r)
+void tni_linear_rows(const tni_linear* l, int constraint, double** J, bool written, double* r)
 {
     const tn_model*       model  = l->model;
     const tni_system*     system = l->system;
@@ -67,7 +67,8 @@ void tni_linear_rows(const tni_linear* l, int constraint, double** J, double* r)
     double *              C = system->C + of->row_start, *rate = system->rate + of->row_start,
            *gamma          = system->gamma + of->row_start;
     const tni_rows_out out = {C, rate, gamma, J, NULL};
-    tni_constraint_rows(model, of, system->views, l->lead->time, l->start->at.z, &out);
+    if (!written)
+        tni_constraint_rows(model, of, system->views, l->lead->time, l->start->at.z, &out);
     for (int k = 0; k < of->row_count; ++k) {
         double own = 0, drifting = 0;
         for (int e = 0; e < of->edge_count; ++e) {

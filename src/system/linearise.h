@@ -24,8 +24,9 @@ tni_linear tni_linear_begin(tni_system* system, tni_touching* touching, const tn
                             const tni_lead* lead, tni_mat3* K_g);
 /// Of a body that can be pushed: A = M + e^2 K_g, and of its forces b the impulse p + e b - e K_g h drift.
 void tni_linear_body(const tni_linear* l, int body, double* A, double* b);
-/// J (by edge) of a constraint, what its rows ask for, and system's C, rate and gamma.
-void tni_linear_rows(const tni_linear* l, int constraint, double** J, double* r);
+/// J (by edge) of a constraint, what its rows ask for, and system's C, rate and gamma. written: but
+/// for what is asked for they are there already.
+void tni_linear_rows(const tni_linear* l, int constraint, double** J, bool written, double* r);
 /// What a joint that holds a distance, or a rope, resists with across it under the force lambda
 /// along it: a soft force that is zero at the start.
 void tni_linear_distance(const tni_linear* l, const tni_joint* joint, double lambda,

@@ -56,9 +56,11 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     if (impulse != NULL) { // it measures its own errors, so little refinement is enough
         system->saddle->regularisation = impulse->regularisation;
         system->saddle->refinement_max = 2;
+        system->saddle->later          = true;
     }
     system->regularisation = system->saddle->regularisation;
     set_lone_nodes(system);
+    if (tni_commons_create(arena, model, &system->commons) != TN_OK) return TN_ERR_MEMORY;
     return tni_auxiliary_create(model, system->split, &system->auxiliary);
 }
 
@@ -117,14 +119,31 @@ static void look(tni_system* system, const tni_place* at)
     system->phases.kinematics += now(system) - start;
 }
 
+static void fill_commons(tni_system* system, bool jacobians)
+{
+    const tni_commons* commons = &system->commons;
+    for (const tni_common_group* g = commons->group; g < commons->group + commons->count; ++g) {
+        double* block[TNI_COMMON_LANES][2];
+        for (int i = 0; jacobians && i < 2 * TNI_COMMON_LANES; ++i) {
+            const int edge      = g->edge[i / 2][i % 2];
+            block[i / 2][i % 2] = edge >= 0 ? tni_system_j(system, edge) : NULL;
+        }
+        tni_common_values(system->model, commons, g, system->views, system->C, system->rate,
+                          system->gamma, jacobians ? block : NULL);
+    }
+}
+
 static void fill_rows(tni_system* system, const tni_place* at, bool jacobians)
 {
     const tn_model* model = system->model;
+    const bool      all   = system->asleep == NULL; // joints that sleep go one by one
     double *        J[EDGES_MAX], *K[EDGES_MAX];
+    if (all) fill_commons(system, jacobians);
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* constraint = &model->constraints[i];
-        const int             row        = constraint->row_start;
-        const bool            otherwise  = jacobians && constraint->pushes_otherwise;
+        if (all && system->commons.in[i]) continue;
+        const int  row       = constraint->row_start;
+        const bool otherwise = jacobians && constraint->pushes_otherwise;
         if (tni_system_sleeps(system, constraint)) continue;
         for (int k = 0; jacobians && k < constraint->edge_count; ++k) {
             J[k] = tni_system_j(system, constraint->edge_start + k);
@@ -545,7 +564,7 @@ double tni_system_free_response(const tni_system* system, int stop, int k)
 
 double tni_system_residual(const tni_system* system, int* row)
 {
-    const tni_saddle_report*    s    = &system->saddle->report;
+    const tni_saddle_report*    s    = tni_saddle_judge(system->saddle);
     const tni_auxiliary_report* a    = &system->auxiliary.report;
     const tni_unit*             unit = a->unit >= 0 ? &system->auxiliary.units[a->unit] : NULL;
     *row                             = s->residual_row;

@@ -25,6 +25,7 @@ typedef struct tni_system {
     tni_saddle*        saddle;
     tni_auxiliary      auxiliary;        ///< constraints beside the matrix, and stops
     tni_view*          views;            ///< at the place last looked at
+    tni_commons        commons;          ///< joints whose rows are written four at a time
     double *           C, *rate, *gamma; ///< of all rows there
     double*            rhs;              ///< b, then r
     double*            answer;           ///< u, then mu

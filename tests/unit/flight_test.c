@@ -181,3 +181,44 @@ TEST(what_does_not_turn_flies_straight)
     }
     rig_free(&r);
 }
+
+// ---- Together -----------------------------------------------------------------------------------
+
+// Alone: all others sleep. Some turn by more than a radian, one is not finite, two stand still.
+TEST(bodies_that_turn_together_have_the_bits_of_one_alone)
+{
+    enum { COUNT = 23 };
+    test_random random = {5};
+    for (int trial = 0; trial < 40; ++trial) {
+        rig    r = rig_make(origin);
+        double q[2][7 * COUNT], u[2][6 * COUNT];
+        for (int i = 0; i < COUNT; ++i) {
+            tn_body_def  def  = rig_body(4, (tn_vec3){1, 2, 2.7}, (tn_vec3){1, 2, 3});
+            const double fast = trial % 2 == 1 && i % 7 == 3 ? 80 : i % 11 == 0 ? 0 : 3;
+            def.inertia[0]    = test_random_between(&random, 1, 1.5);
+            def.inertia[3] = 0.1, def.inertia[4] = -0.2, def.inertia[5] = 0.15;
+            def.pose.orientation =
+                tns_turn(TNS_Z, tns_unit((tn_vec3){test_random_unit(&random), -2, 0.5}));
+            def.velocity = (tn_twist){{0.3, -0.2, 0.7},
+                                      {fast * test_random_between(&random, -1, 1),
+                                       fast * test_random_between(&random, -1, 1), fast}};
+            (void)tn_scene_add_body(r.scene, &def);
+        }
+        rig_ready(&r);
+        if (trial == 7) r.state->u[6 * 8 + 4] = (double)NAN;
+        for (int wide = 0; wide < 2; ++wide) {
+            if (wide == 1) tni_fly(r.model, NULL, 0.05, r.state->q, r.state->u, q[0], u[0]);
+            else tni_fly_as(r.model, NULL, 0.05, r.state->q, r.state->u, false, q[0], u[0]);
+            for (int i = 0; i < COUNT; ++i) {
+                uint8_t asleep[COUNT + 1];
+                memset(asleep, 1, sizeof asleep);
+                asleep[i + 1] = 0;
+                tni_fly(r.model, asleep, 0.05, r.state->q, r.state->u, q[1], u[1]);
+                if (trial == 7 && i == 8) continue; // not finite in both
+                CHECK(memcmp(q[0] + 7 * i, q[1] + 7 * i, 7 * sizeof **q) == 0);
+                CHECK(memcmp(u[0] + 6 * i, u[1] + 6 * i, 6 * sizeof **u) == 0);
+            }
+        }
+        rig_free(&r);
+    }
+}

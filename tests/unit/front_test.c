@@ -1,6 +1,7 @@
 // Fronts and their kernels against loops over single numbers, in the same order of elimination.
 #include "test.h"
 
+#include "linalg/bundle.h"
 #include "linalg/front.h"
 #include "linalg/tile.h"
 
@@ -681,4 +682,146 @@ TEST(zero_b_blocks_need_not_be_read)
     CHECK(same(kept, s->ldl->value, s->plan->value_count));
     free(kept);
     case_free(s);
+}
+
+// --- bundles ------------------------------------------------------------------------------------
+
+// A second factor of the same plan, in bundles.
+static tni_ldl* bundled(loop_case* s)
+{
+    tni_ldl* ldl;
+    CHECK_OK(tni_ldl_create(&s->arena, s->plan, &ldl));
+    CHECK_OK(tni_bundles_create(&s->arena, ldl, s->blocks.diagonal_at, s->blocks.edge_at, true));
+    CHECK(ldl->bundles != NULL);
+    return ldl;
+}
+
+// Long rings have branches of elimination that go together; fronts of a bundle are not alike, and
+// are filled up. The scale makes some pivots be replaced, by something larger.
+static loop_case* bundle_case(uint64_t seed, tni_pivot_rule* rule)
+{
+    loop_case* s = random_loops(seed, 6 + 3 * ((int)seed % 30), (int)seed % 11, 1 + (int)seed % 7);
+    double*    scale = TNI_TAKE(&s->arena, double, 1000);
+    for (int i = 0; i < 1000; ++i) scale[i] = test_random_between(&s->random, 50, 60);
+    *rule = (tni_pivot_rule){scale, seed % 2 == 0 ? scale : NULL, seed % 3 == 0 ? 0.1 : 1e-13};
+    make_plan(s, prices[seed % 2]);
+    return s;
+}
+
+static bool same_reciprocals(const tni_ldl* a, const tni_ldl* b)
+{
+    for (int p = 0; p < a->plan->count; ++p) {
+        int           i, j;
+        const double *x = tni_ldl_reciprocals(a, p, &i), *y = tni_ldl_reciprocals(b, p, &j);
+        for (int k = 0; k < a->plan->pivot[p].dim; ++k) {
+            if (x[i * k] != y[j * k]) return false;
+        }
+    }
+    return true;
+}
+
+TEST(bundles_have_the_bits_of_fronts_and_solve_as_they_do)
+{
+    int shared = 0, replaced = 0;
+    for (uint64_t seed = 1; seed <= 150; ++seed) {
+        tni_pivot_rule   rule;
+        tni_pivot_report want, got;
+        loop_case*       s    = bundle_case(seed, &rule);
+        tni_ldl*         ldl  = bundled(s);
+        const int        rows = s->plan->row_count;
+        for (int i = 0; i < 2; ++i) { // once more in what the first one has left
+            CHECK_OK(tni_ldl_factor(s->ldl, -1, &s->blocks, s->raise, &rule, &want));
+            CHECK_OK(tni_ldl_factor(ldl, -1, &s->blocks, s->raise, &rule, &got));
+        }
+        CHECK(same_reciprocals(s->ldl, ldl));
+        CHECK(same(s->ldl->relative, ldl->relative, (size_t)rows));
+        CHECK_INT(got.replaced, want.replaced);
+        CHECK_INT(got.smallest_row, want.smallest_row);
+        CHECK(got.smallest == want.smallest && got.bad_row == -1);
+        double *x = random_vector(s, rows), *y = copy_of(x, (size_t)rows);
+        tni_ldl_solve(s->ldl, -1, 1, x);
+        tni_ldl_solve(ldl, -1, 1, y);
+        CHECK_LESS(difference(x, y, rows), 1e-11);
+        shared += ldl->bundles->count < s->plan->front_count;
+        replaced += got.replaced;
+        free(y);
+        case_free(s);
+    }
+    CHECK(shared > 50);
+    CHECK(replaced > 100);
+}
+
+TEST(bundles_solve_several_sides_and_paths_with_the_same_bits)
+{
+    for (uint64_t seed = 1; seed <= 100; ++seed) {
+        tni_pivot_rule   rule;
+        tni_pivot_report report;
+        loop_case*       s    = bundle_case(seed, &rule);
+        tni_ldl*         ldl  = bundled(s);
+        const int        rows = s->plan->row_count, count = 1 + (int)seed % 11;
+        CHECK_OK(tni_ldl_factor(ldl, -1, &s->blocks, s->raise, &rule, &report));
+        const int given  = test_random_int(&s->random, 0, s->plan->count - 1);
+        const int wanted = test_random_int(&s->random, 0, s->plan->count - 1);
+        double*   all    = TNI_TAKE(&s->arena, double, rows* count);
+        for (int i = s->plan->row_start[given]; i < s->plan->row_start[given + 1]; ++i) {
+            for (int k = 0; k < count; ++k)
+                all[i * count + k] = test_random_between(&s->random, -1, 1);
+        }
+        double *path = copy_of(all, (size_t)(rows * count)),
+               *one  = calloc((size_t)rows, sizeof *one);
+        for (int i = 0; i < rows; ++i) one[i] = all[i * count + count - 1];
+        tni_ldl_solve(ldl, -1, count, all);
+        tni_ldl_solve(ldl, -1, 1, one);
+        (void)tni_ldl_solve_path(ldl, &given, 1, &wanted, 1, count, path);
+        for (int i = 0; i < rows; ++i) CHECK(one[i] == all[i * count + count - 1]);
+        for (int i = s->plan->row_start[wanted] * count; i < s->plan->row_start[wanted + 1] * count;
+             ++i)
+            CHECK(path[i] == all[i]);
+        free(path);
+        free(one);
+        case_free(s);
+    }
+}
+
+TEST(plain_and_wide_bundles_have_the_same_bits)
+{
+    if (tni_bundle_wide() == NULL) return;
+    for (uint64_t seed = 1; seed <= 60; ++seed) {
+        tni_pivot_rule   rule;
+        tni_pivot_report report;
+        loop_case*       s     = bundle_case(seed, &rule);
+        tni_ldl *        plain = bundled(s), *wide = bundled(s);
+        plain->bundles->set = tni_bundle_plain();
+        wide->bundles->set  = tni_bundle_wide();
+        const int rows      = s->plan->row_count;
+        double *  x = random_vector(s, rows), *y = copy_of(x, (size_t)rows);
+        CHECK_OK(tni_ldl_factor(plain, -1, &s->blocks, s->raise, &rule, &report));
+        CHECK_OK(tni_ldl_factor(wide, -1, &s->blocks, s->raise, &rule, &report));
+        tni_ldl_solve(plain, -1, 1, x);
+        tni_ldl_solve(wide, -1, 1, y);
+        CHECK(same(x, y, (size_t)rows));
+        free(y);
+        case_free(s);
+    }
+}
+
+TEST(bundles_name_the_pivot_that_fronts_name)
+{
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+        tni_pivot_rule   rule;
+        tni_pivot_report want, got;
+        loop_case*       s   = bundle_case(seed, &rule);
+        tni_ldl*         ldl = bundled(s);
+        for (int k = 0; k < 3; ++k) { // several: the first one counts
+            const int v = test_random_int(&s->random, 0, s->plan->count - 1);
+            if (s->dim[v] > 0)
+                ((double*)s->blocks.diagonal)[s->blocks.diagonal_at[v]] =
+                    k == 0 ? (double)NAN : -1e9;
+        }
+        const tn_result a = tni_ldl_factor(s->ldl, -1, &s->blocks, s->raise, &rule, &want);
+        const tn_result b = tni_ldl_factor(ldl, -1, &s->blocks, s->raise, &rule, &got);
+        CHECK_INT(b, a);
+        CHECK_INT(got.bad_row, want.bad_row);
+        case_free(s);
+    }
 }
