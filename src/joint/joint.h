@@ -30,6 +30,11 @@ tni_row tni_joint_coordinate(const tn_model* model, const tni_joint* joint, int 
 /// All of them; those of a rotation vector at the price of one.
 void tni_joint_coordinates(const tn_model* model, const tni_joint* joint, tni_sides sides,
                            const double* z, tni_row* rows);
+/// Rows are written in the axes of body 1, which turn with it. values: errors of a joint's rows where
+/// body 1's axes are R; changed to what they are along the rows of where they were R0, so that the
+/// derivatives of there mean the same directions. Rows in world axes, or in none, stay.
+void tni_joint_turn_back(const tn_model* model, const tni_joint* joint, const tni_mat3* R0,
+                         const tni_mat3* R, double* values);
 /// Force and torque on body 2, at its anchor, of one row's multiplier, and of all of a joint's.
 tn_wrench tni_row_wrench(const tn_model* model, const tni_joint* joint, tni_sides sides,
                          const tni_row* row, double lambda);

@@ -306,6 +306,44 @@ int tni_joint_rows(const tn_model* model, const tni_joint* joint, tni_sides side
     return constraint->row_count;
 }
 
+// Rows that are components of a vector in frame 1: which, by axis, and with which sign. -1: none is.
+typedef struct components {
+    int    row[3];
+    double sign[3];
+} components;
+
+static void turn_vector(const components* of, const tni_mat3* T, double* values)
+{
+    double v[3], w[3];
+    for (int k = 0; k < 3; ++k) v[k] = of->row[k] >= 0 ? of->sign[k] * values[of->row[k]] : 0;
+    for (int k = 0; k < 3; ++k)
+        w[k] = T->m[3 * k] * v[0] + T->m[3 * k + 1] * v[1] + T->m[3 * k + 2] * v[2];
+    for (int k = 0; k < 3; ++k)
+        if (of->row[k] >= 0) values[of->row[k]] = of->sign[k] * w[k];
+}
+
+// A small turn t of frame 2 against frame 1 makes a1_k . a2_l = t . (a_l x a_k).
+void tni_joint_turn_back(const tn_model* model, const tni_joint* joint, const tni_mat3* R0,
+                         const tni_mat3* R, double* values)
+{
+    const tni_constraint* constraint = &model->constraints[joint->constraint];
+    const tn_body_kind    kind       = model->bodies[joint->body1].kind;
+    components            offset = {{-1, -1, -1}, {1, 1, 1}}, tilt = {{-1, -1, -1}, {-1, 1, -1}};
+    bool                  any = false;
+    if (kind == TN_BODY_AFFINE || kind == TN_BODY_USER) return;
+    for (int i = 0; i < constraint->held_count; ++i) {
+        const tni_row_part* part = &joint->type->parts[joint->parts[i]];
+        if (part->op == TNI_ROW_LINE) offset.row[part->k] = i, any = true;
+        if (part->op == TNI_ROW_DOT && part->k < part->l)
+            tilt.row[3 - part->k - part->l] = i, any = true;
+    }
+    if (!any) return;
+    const tni_mat3 A0 = tni_mat_mul(R0, &joint->F1), A = tni_mat_mul(R, &joint->F1),
+                   A0_t = tni_transposed(&A0), T = tni_mat_mul(&A0_t, &A);
+    turn_vector(&offset, &T, values);
+    turn_vector(&tilt, &T, values);
+}
+
 tni_row tni_joint_coordinate(const tn_model* model, const tni_joint* joint, int k, tni_sides sides,
                              const double* z)
 {

@@ -36,7 +36,7 @@
 #include "linalg/cone.h"
 
 #include "linalg/dense.h"
-#include "linalg/grip.h"
+#include "linalg/give.h"
 
 #include <float.h>
 #include <limits.h>
@@ -46,8 +46,10 @@ static const double TARGET   = 1e-11; // residual at which the work stops
 static const double ACCEPTED = 1e-10; // residual that counts as solved
 static const double NEAR     = 1e-2;  // residual from which Newton may arrive at once
 static const double ROUNDING = 1e-14; // of what a is added up from
+static const double NOTHING  = 1e-12; // of W_ii: rounding
+static const double FAR      = 0.05;  // of the scale: a that is not likely to come to 0
 enum { ROWS = TNI_GRIP_ROWS, PAST = 8 };
-enum { NEWTON_STEPS = 20, HALVINGS = 8, FEW_SWEEPS = 20, MANY_SWEEPS = 100 };
+enum { NEWTON_STEPS = 20, HALVINGS = 8, FEW_SWEEPS = 20, MANY_SWEEPS = 100, GIVE_ROUNDS = 8 };
 
 // delta of a Newton step: fixed + share * residual.
 typedef struct damping {
@@ -68,6 +70,7 @@ struct tni_cone {
     double *         best_f, *F, *G, *step, *from, *row, *known;
     double *         moves, *gains; // PAST of each, for far ones
     int *            exchange, *moving;
+    tni_give         give;
 };
 
 static tn_result create(tni_arena* arena, int capacity, tni_cone** cone)
@@ -101,7 +104,7 @@ tn_result tni_cone_create(tni_arena* arena, int capacity, tni_cone** cone)
     c->known    = TNI_TAKE(arena, double, capacity);
     c->exchange = TNI_TAKE(arena, int, capacity);
     c->moving   = TNI_TAKE(arena, int, capacity);
-    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+    return arena->failed ? TN_ERR_MEMORY : tni_give_create(arena, capacity, &c->give);
 }
 
 // ---- The conditions -----------------------------------------------------------------------------
@@ -320,14 +323,68 @@ static void restart(tni_cone* c, const double* f)
     else memset(c->p->f, 0, bytes);
 }
 
+// By velocities, from f and a as they stand. True when f is a solution.
+static bool give_way(tni_cone* c, double far, bool near)
+{
+    const tni_pairs* p      = c->p;
+    double           before = HUGE_VAL;
+    if (c->far != NULL || !p->symmetric || !tni_give_serves(c->groups, c->count)) return false;
+    tni_give_begin(&c->give, p, c->groups, c->count, fmax(NOTHING, p->enough), far, near);
+    for (int k = 0; k < GIVE_ROUNDS; ++k) {
+        c->rounds += tni_give_solve(&c->give, p->f);
+        const double residual = evaluate(c);
+        if (residual <= (p->enough > 0 ? c->accepted : c->target)) return true;
+        if (!(residual < 0.5 * before)) break;
+        before = residual;
+    }
+    restart(c, c->best_f);
+    (void)evaluate(c);
+    return false;
+}
+
 // From a good guess; a bad one is left as it was.
 static bool at_once(tni_cone* c)
 {
     if (newton(c, 3, c->target, EVEN)) return true;
     restart(c, c->best_f);
-    if (c->accepted > ACCEPTED && newton(c, 10, c->target, FALLING)) return true;
+    if (c->p->enough > 0 && newton(c, 10, c->target, FALLING)) return true;
     restart(c, c->best_f);
     return false;
+}
+
+// Whether the best so far will do, or is as good as rounding lets it be: heavy things on light ones have forces of
+// which a is a small difference.
+static bool will_do(tni_cone* c)
+{
+    const tni_pairs* p    = c->p;
+    double           most = 0;
+    if (c->best <= c->accepted) return true;
+    if (c->far != NULL || !(c->best < HUGE_VAL)) return false;
+    for (int i = 0; i < p->n; ++i) {
+        const double* row = row_of(p, i);
+        double        sum = 0;
+        for (int k = 0; k < p->n; ++k) sum += fabs(row[k] * c->best_f[k]);
+        most = fmax(most, sum);
+    }
+    const double floor = ROUNDING * most / c->scale;
+    if (!(c->best <= floor)) return false;
+    c->accepted = fmax(c->accepted, floor);
+    return true;
+}
+
+// What is nearly right, and may be taken as it is or be made so.
+static bool polish(tni_cone* c)
+{
+    return will_do(c) || (c->best < NEAR && (at_once(c) || will_do(c)));
+}
+
+// From f on, or the best so far; first without what is likely to stay open.
+static bool by_velocities(tni_cone* c, double residual)
+{
+    restart(c, c->best_f);
+    (void)evaluate(c);
+    return give_way(c, FAR * c->scale, residual < NEAR) || polish(c) ||
+           give_way(c, HUGE_VAL, false) || polish(c);
 }
 
 // From f on, as it is.
@@ -468,31 +525,12 @@ static void prepare(tni_cone* c, const tni_pairs* p)
     set_mu_part(c, 1);
 }
 
-// Whether the best so far will do, or is as good as rounding lets it be: heavy things on light ones have forces of
-// which a is a small difference.
-static bool will_do(tni_cone* c)
-{
-    const tni_pairs* p    = c->p;
-    double           most = 0;
-    if (c->best <= c->accepted) return true;
-    if (c->far != NULL || !(c->best < HUGE_VAL)) return false;
-    for (int i = 0; i < p->n; ++i) {
-        const double* row = row_of(p, i);
-        double        sum = 0;
-        for (int k = 0; k < p->n; ++k) sum += fabs(row[k] * c->best_f[k]);
-        most = fmax(most, sum);
-    }
-    const double floor = ROUNDING * most / c->scale;
-    if (!(c->best <= floor)) return false;
-    c->accepted = fmax(c->accepted, floor);
-    return true;
-}
-
 static bool solve(tni_cone* cone, const tni_pairs* p)
 {
     prepare(cone, p);
     const double start = evaluate(cone);
     if (!(start < HUGE_VAL)) restart(cone, NULL);
+    if (p->enough > 0 && cone->far == NULL && start <= cone->accepted) cone->target = start;
     if (start > cone->target && start < HUGE_VAL) {
         cone->target   = fmax(cone->target, cone->gain * start);
         cone->accepted = fmax(cone->accepted, cone->gain * start);
@@ -500,8 +538,9 @@ static bool solve(tni_cone* cone, const tni_pairs* p)
     if (start > cone->target && cone->far != NULL && cone->far->step == NULL) {
         (void)settle(cone);
     } else if (start > cone->target) {
-        const bool near = start < NEAR && (at_once(cone) || will_do(cone));
-        const bool done = near || directly(cone, FEW_SWEEPS, EVEN) || will_do(cone) ||
+        const bool soon = p->enough > 0 ? by_velocities(cone, start)
+                                        : (start < NEAR && (at_once(cone) || will_do(cone)));
+        const bool done = soon || directly(cone, FEW_SWEEPS, EVEN) || will_do(cone) ||
                           round_the_corners(cone, 0.4, 8, EVEN) || from_best(cone, EVEN);
         if (!done && !will_do(cone) && p->enough == 0) // who is content with less has other means
             (void)(raise_mu(cone) || from_best(cone, FALLING) ||

@@ -102,6 +102,25 @@ static bool list_rows(tni_arena* arena, tni_saddle* s)
     return true;
 }
 
+// The edges of each A node, in the order in which products with J^T add them up.
+static bool list_near(tni_arena* arena, tni_saddle* s)
+{
+    const tni_plan* plan = s->plan;
+    s->near_start        = TNI_TAKE(arena, int, plan->count + 1);
+    s->near              = TNI_TAKE(arena, int, plan->edge_count);
+    s->asked             = TNI_TAKE(arena, int, plan->count);
+    s->seen              = TNI_TAKE(arena, int, plan->count);
+    if (arena->failed) return false;
+    for (int k = 0; k < plan->edge_count; ++k) ++s->near_start[plan->col_node[k] + 1];
+    for (int i = 0; i < plan->count; ++i) {
+        s->near_start[i + 1] += s->near_start[i];
+        s->asked[i] = s->near_start[i];
+    }
+    for (int k = 0; k < plan->edge_count; ++k)
+        s->near[s->asked[plan->col_node[plan->edge_list[k]]]++] = k;
+    return true;
+}
+
 static bool list_parts(tni_arena* arena, tni_saddle* s)
 {
     const tni_plan* plan = s->plan;
@@ -123,7 +142,7 @@ static bool list_parts(tni_arena* arena, tni_saddle* s)
         s->edge[k] =
             (tni_saddle_edge){plan->row_start[r], plan->row_start[c], plan->dim[r], plan->dim[c]};
     }
-    return true;
+    return list_near(arena, s);
 }
 
 tn_result tni_saddle_create(tni_arena* arena, const tni_plan* plan, tni_saddle** saddle)
@@ -779,6 +798,74 @@ static void respond_in(tni_saddle* s, int c, const int* given, int given_count, 
     }
 }
 
+// Whether a node is met for the first time since the stamp was raised.
+static bool is_new(tni_saddle* s, int node)
+{
+    const bool first = s->seen[node] != s->stamp;
+    s->seen[node]    = s->stamp;
+    return first;
+}
+
+static void raise_stamp(tni_saddle* s)
+{
+    if (s->stamp == INT32_MAX) {
+        s->stamp = 0;
+        memset(s->seen, 0, sizeof *s->seen * (size_t)s->plan->count);
+    }
+    ++s->stamp;
+}
+
+// u on one A node from mu on its neighbours, for one right-hand side of count; b NULL: 0 there.
+static void recompute(const tni_saddle* s, int node, const double* b, int count, double* x)
+{
+    const tni_plan* plan = s->plan;
+    const int       dim = plan->dim[node], row = plan->row_start[node];
+    double          t[TNI_DIM_MAX] = {0}, mu[TNI_DIM_MAX];
+    for (int k = s->near_start[node]; k < s->near_start[node + 1]; ++k) {
+        const tni_saddle_edge* e = &s->edge[s->near[k]];
+        for (int i = 0; i < e->n; ++i) mu[i] = x[(e->row + i) * count];
+        mul_edge_t(e, s->j + s->j_at[plan->edge_list[s->near[k]]], mu, t);
+    }
+    for (int i = 0; i < dim; ++i) t[i] = (b != NULL ? b[(row + i) * count] : 0) - t[i];
+    tni_block_solve(dim, s->a_factor + s->diagonal_at[node], t);
+    for (int i = 0; i < dim; ++i) x[(row + i) * count] = t[i];
+}
+
+// All right-hand sides at once, on one component with loops, unrefined: the core gives mu on the B
+// nodes next to what is wanted, along paths, and u follows from it. Same bits as solve_loop.
+static void respond_near(tni_saddle* s, int c, const int* given, int given_count, const int* wanted,
+                         int wanted_count, int count, double* x)
+{
+    const tni_plan* plan = s->plan;
+    int *           from = s->asked, from_count = 0, *near, near_count = 0;
+    for (int i = 0; i < given_count; ++i) {
+        if (plan->component_of[given[i]] != c) continue;
+        const size_t at = (size_t)(plan->row_start[given[i]] * count);
+        memcpy(s->work + at, x + at, sizeof *x * (size_t)(plan->dim[given[i]] * count));
+        from[from_count++] = given[i];
+    }
+    near = from + from_count;
+    raise_stamp(s);
+    for (int i = 0; i < wanted_count; ++i) {
+        const int node = wanted[i];
+        if (plan->component_of[node] != c || !is_new(s, node)) continue;
+        for (int k = s->near_start[node]; k < s->near_start[node + 1]; ++k) {
+            const int other = plan->row_node[plan->edge_list[s->near[k]]];
+            if (is_new(s, other)) near[near_count++] = other;
+        }
+    }
+    (void)tni_ldl_solve_path(s->ldl, from, from_count, near, near_count, count, x);
+    raise_stamp(s);
+    for (int i = 0; i < wanted_count; ++i) {
+        const int node  = wanted[i];
+        bool      known = false;
+        if (plan->component_of[node] != c || !is_new(s, node)) continue;
+        for (int k = 0; k < from_count; ++k) known = known || from[k] == node;
+        for (int k = 0; k < count; ++k)
+            recompute(s, node, known ? s->work + k : NULL, count, x + k);
+    }
+}
+
 void tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const int* wanted,
                         int wanted_count, int count, double* x, bool refine, double* work)
 {
@@ -801,7 +888,10 @@ void tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const 
         bool new    = true;
         for (int j = 0; j < i; ++j) new = new && plan->component_of[given[j]] != c;
         if (!new) continue;
-        for (int k = 0; k < count; ++k)
+        const bool core = s->schur == NULL && s->refined[c] && !refine;
+        if (core && count <= WORK_VECTORS)
+            respond_near(s, c, given, given_count, wanted, wanted_count, count, x);
+        for (int k = 0; k < count && !(core && count <= WORK_VECTORS); ++k)
             respond_in(s, c, given, given_count, wanted, wanted_count, count, x + k, refine, work);
     }
 }

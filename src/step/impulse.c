@@ -58,22 +58,25 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->force             = TNI_TAKE(&s->arena, double, model->u_count);
     work->asked             = TNI_TAKE(&s->arena, double, model->row_count);
     work->goal              = TNI_TAKE(&s->arena, double, model->row_count);
-    const int pressed       = tni_pressed_capacity(model);
-    work->pressed.ids       = TNI_TAKE(&s->arena, uint64_t, pressed);
-    work->pressed.forces    = TNI_TAKE(&s->arena, double, TNI_PRESS_NUMBERS*(size_t)pressed);
-    work->views             = TNI_TAKE(&s->arena, tni_view, s->has_stops ? model->body_count : 0);
-    work->drive             = TNI_TAKE(&s->arena, double, model->row_count);
-    work->principal         = TNI_TAKE(&s->arena, tni_principal, model->body_count);
-    work->load              = TNI_TAKE(&s->arena, double, model->body_count);
-    work->part_work         = TNI_TAKE(&s->arena, double, 2 * (size_t)model->body_count);
-    work->tension           = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
-    work->stiffness         = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
+    for (int i = 0; i < 4; ++i)
+        work->past[i] = TNI_TAKE(&s->arena, double, s->has_stops ? model->row_count : 0);
+    const int pressed    = tni_pressed_capacity(model);
+    work->pressed.ids    = TNI_TAKE(&s->arena, uint64_t, pressed);
+    work->pressed.forces = TNI_TAKE(&s->arena, double, TNI_PRESS_NUMBERS*(size_t)pressed);
+    work->views          = TNI_TAKE(&s->arena, tni_view, s->has_stops ? model->body_count : 0);
+    work->drive          = TNI_TAKE(&s->arena, double, model->row_count);
+    work->principal      = TNI_TAKE(&s->arena, tni_principal, model->body_count);
+    work->load           = TNI_TAKE(&s->arena, double, model->body_count);
+    work->part_work      = TNI_TAKE(&s->arena, double, 2 * (size_t)model->body_count);
+    work->tension        = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
+    work->stiffness      = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     tni_stiffen_prepare(s);
     tni_auxiliary* a = &s->system->auxiliary;
     if (s->settings.impulse.contacts == TN_CONTACTS_DIRECT) a->direct_rows = INT32_MAX;
     if (s->settings.impulse.contacts == TN_CONTACTS_SWEEPS) a->direct_rows = 0;
-    a->enough   = 1e-9; // of speeds: what comes of it is corrected in places
+    // Of speeds: what comes of it is corrected in places.
+    a->enough   = fmax(1e-9, 0.01 * s->settings.impulse.tolerance);
     a->turns    = true;
     a->sweeps   = s->settings.impulse.sweeps;
     a->shock    = s->settings.impulse.shock;
@@ -172,6 +175,7 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
     if (!s->kept) result = factor(s, &s->now, report, why);
     s->kept = false;
     if (result != TN_OK) return result;
+    if (s->has_stops) tni_views(s->model, s->now.time, s->now.q, s->now.u, s->impulse.views);
     tni_system_forces(s->system, &at, true, s->impulse.force);
     note_drives(s);
     return first_kick(s, h, why);
@@ -220,6 +224,7 @@ tni_closing tni_impulse_fly(tn_stepper* s, double h)
             c.worst = i;
         }
     }
+    if (s->has_stops) tni_system_turn_back(system, s->impulse.views, r);
     return c;
 }
 
@@ -347,22 +352,32 @@ static tn_result fit_velocities(tn_stepper* s, double h, tn_step_report* report,
     return result;
 }
 
-// The same with stops: what they ask for is in them. Once more where loops leave something.
+// Velocity error that is not worth another solve, with stops: what rounding leaves, or what moves
+// joints by less than they may be open.
+static double slack_of(const tn_stepper* s, double h)
+{
+    return fmax(slack * fastest(s), aim * s->settings.impulse.tolerance / h);
+}
+
+// The same with stops: what they ask for is in them. Once more where loops leave something, at last
+// with the exact answer. Rates, and what is left of them, are J times something: nothing here asks
+// for what redundant rows cannot do, and multipliers are the least ones.
 static tn_result fit_with_stops(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tn_model* model  = s->model;
     const tni_place at     = tni_place_of(&s->next);
     double          before = HUGE_VAL;
     for (int round = 0; round < 4; ++round) {
-        const tn_result result = second_kick(s, h, s->impulse.loops && !s->impulse.careful, why);
+        const bool exact = round > 1 && s->impulse.loops && !s->impulse.careful;
+        if (round == 2 && exact) s->system->auxiliary.ready = false; // responses too
+        const tn_result result = second_kick(s, h, exact, why);
         if (result != TN_OK) return result;
         tni_system_look(s->system, &at);
         int worst;
         report->velocity_error = tni_system_velocity_error(s->system, &worst);
         report->joint_error    = tni_system_position_error(s->system, &worst);
         report->worst_joint    = tni_constraint_id(model, worst);
-        if (report->velocity_error <= slack * fastest(s) ||
-            !(report->velocity_error < 0.5 * before))
+        if (report->velocity_error <= slack_of(s, h) || !(report->velocity_error < 0.5 * before))
             break;
         before = report->velocity_error;
         for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] -= s->system->rate[i];

@@ -45,6 +45,7 @@ typedef struct tni_impulse_work {
     double*     force;               ///< laid out as u
     double*     asked;               ///< by row, of the next solve
     double*     goal;                ///< by row, of all solves of a kick together
+    double*     past[4];             ///< by row: goals of the two rounds before, and what they left
     tni_view*   views;               ///< where the step starts
     tni_pressed pressed;             ///< of the step before, then of this one
     double*     drive;               ///< by row without a position: what its rate has besides J u

@@ -179,6 +179,9 @@ static int keep_stiff_parts(tn_stepper* s)
     const tn_model* model = s->model;
     double *        w = s->impulse.best, *torque = s->scratch;
     double *        before = s->impulse.part_work, *after = before + model->body_count;
+    const int       stops           = s->system->auxiliary.stop_count; // what pushes is not linear
+    s->system->auxiliary.stop_count = 0;
+    s->system->auxiliary.ready      = false;
     begin_turning(s, w);
     for (int round = 0; round < ROUNDS; ++round) {
         memset(before, 0, sizeof *before * 2 * (size_t)model->body_count);
@@ -193,6 +196,8 @@ static int keep_stiff_parts(tn_stepper* s)
                               (round > 0 && after[i] <= hopeless * before[i]));
         if (known) break;
     }
+    s->system->auxiliary.stop_count = stops;
+    s->system->auxiliary.ready      = false;
     memset(before, 0, sizeof *before * (size_t)model->body_count);
     for (int i = 0; i < model->free_count; ++i) { // before <- w^T h^2 K w
         const int     body = model->free_bodies[i], at = model->bodies[body].u_start + 3;

@@ -709,8 +709,9 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
 static void solve_near(tni_auxiliary* a, const tni_island* island)
 {
     const int       first = a->units[a->order[island->unit_start]].first;
-    const tni_pairs pairs = {.n         = island->row_count,
-                             .enough    = island->row_count > SMALL_ROWS ? a->enough : 0,
+    const tni_pairs pairs = {.n = island->row_count,
+                             .enough =
+                                 island->row_count > SMALL_ROWS || a->enough > 1e-9 ? a->enough : 0,
                              .symmetric = is_symmetric(a, island),
                              .W         = a->W + island->at,
                              .b         = a->b + first,

@@ -54,7 +54,7 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     const tn_result result  = tni_saddle_create_as(arena, system->split->plan, &f, &system->saddle);
     if (result != TN_OK) return result;
     if (impulse != NULL) { // it measures its own errors, so little refinement is enough
-        system->saddle->regularisation = impulse->regularisation;
+        system->saddle->regularisation = fmax(impulse->regularisation, 1e-5 * impulse->tolerance);
         system->saddle->refinement_max = 2;
         system->saddle->later          = true;
     }
@@ -377,6 +377,18 @@ void tni_system_all_rates(const tni_system* system, const double* u, double* out
     for (int i = 0; i < system->model->constraint_count; ++i) {
         const tni_constraint* constraint = &system->model->constraints[i];
         tni_system_row_rates(system, constraint, u, out + constraint->row_start);
+    }
+}
+
+void tni_system_turn_back(const tni_system* system, const tni_view* start, double* values)
+{
+    const tn_model* model = system->model;
+    for (int i = 0; i < model->joint_count; ++i) {
+        const tni_joint*      joint      = &model->joints[i];
+        const tni_constraint* constraint = &model->constraints[joint->constraint];
+        if (tni_system_sleeps(system, constraint)) continue;
+        tni_joint_turn_back(model, joint, &start[joint->body1].R, &system->views[joint->body1].R,
+                            values + constraint->row_start);
     }
 }
 

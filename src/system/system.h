@@ -88,6 +88,9 @@ double tni_system_kinetic(const tni_system* system, const double* u);
 void tni_system_row_rates(const tni_system* system, const tni_constraint* constraint,
                           const double* u, double* out);
 void tni_system_all_rates(const tni_system* system, const double* u, double* out);
+/// Errors of all rows where the system looks, as they are along the rows of where the views `start`
+/// are: see tni_joint_turn_back.
+void tni_system_turn_back(const tni_system* system, const tni_view* start, double* values);
 
 /// Whether the bodies of a constraint are left out.
 TNI_INLINE bool tni_system_sleeps(const tni_system* system, const tni_constraint* constraint)

@@ -238,6 +238,41 @@ TEST(responses_are_those_of_solves)
     for (int k = 0; k < 3; ++k) saddle_free(cases[k]);
 }
 
+// Along paths, many right-hand sides at once: u on A nodes is the same to the last bit.
+TEST(responses_without_refinement_are_those_of_solves_bit_by_bit)
+{
+    enum { COLUMNS = 3 };
+    saddle_case* cases[] = {walker(6, 9, 1), spider(7, 16, 2, false, 1), coupled(8)};
+    for (int k = 0; k < 3; ++k) {
+        saddle_case* s    = cases[k];
+        tni_saddle*  t    = in_form(s, &forms[0]);
+        const int    rows = s->plan->row_count, given[] = {0, 1};
+        int          wanted[64], count                  = 0;
+        double *     x = TNI_TAKE(&s->arena, double, COLUMNS* rows),
+               *work   = TNI_TAKE(&s->arena, double, 2 * rows), *rhs[COLUMNS];
+        CHECK_OK(tni_saddle_factor(t));
+        CHECK(t->schur == NULL);
+        for (int v = 0; v < s->graph.count && count < 64; ++v) // every other one, the first twice
+            if (s->plan->sign[v] > 0 && v % 2 == 0) wanted[count++] = v;
+        if (count < 64) wanted[count++] = wanted[0];
+        for (int c = 0; c < COLUMNS; ++c) {
+            rhs[c] = TNI_TAKE(&s->arena, double, rows);
+            for (int v = 0; v < 2; ++v)
+                for (int i = s->plan->row_start[v]; i < s->plan->row_start[v + 1]; ++i)
+                    x[COLUMNS * i + c] = rhs[c][i] = test_random_between(&s->random, -1, 1);
+        }
+        tni_saddle_respond(t, given, 2, wanted, count, COLUMNS, x, false, work);
+        for (int c = 0; c < COLUMNS; ++c) {
+            const double* y = saddle_solve_in(s, t, rhs[c], false);
+            for (int w = 0; w < count; ++w)
+                for (int i = s->plan->row_start[wanted[w]]; i < s->plan->row_start[wanted[w] + 1];
+                     ++i)
+                    CHECK(x[COLUMNS * i + c] == y[i]);
+        }
+    }
+    for (int k = 0; k < 3; ++k) saddle_free(cases[k]);
+}
+
 TEST(nodes_without_edges_and_rows_without_entries_are_harmless)
 {
     saddle_case* s = saddle_make(3);
