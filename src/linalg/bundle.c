@@ -20,7 +20,9 @@
 // fronts come together. Backward a row loses one product after the other, the last row's first. (front.c
 // takes what is lost off the rows of x themselves, and sums up by panels: its last bits are others.)
 //
-// Measured: bench/README.md, "Loops in lanes".
+// Measured by callgrind, instructions, gcc 12 -O3, AVX2, before (front.c) -> now: a Strandbeest of 12 legs,
+// whose fronts fill 98 % of all lanes: factor 1.30 -> 0.52 million, solve 219 -> 69 thousand. A scissor of
+// 10 segments fills 41 %; in the form of its Schur complement 26 %, and fronts stay.
 //
 // [1] T. C. Hu, Parallel sequencing and assembly line problems, Operations Research 1961.
 #include "linalg/bundle.h"
