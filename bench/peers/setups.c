@@ -25,7 +25,7 @@ const peer_setup peer_setups[] = {
     TENON("multiplier 1e-6", "method=multiplier multiplier.tolerance=1e-6"),
     TENON("impulse", "method=impulse"),
     TENON("impulse 1e-6", "method=impulse impulse.tolerance=1e-6"),
-    TENON("impulse 1e-3", "method=impulse impulse.tolerance=1e-3"),
+    TENON("impulse 2e-3", "method=impulse impulse.tolerance=2e-3"),
     TENON("implicit Euler", "method=implicit"),
     TENON("implicit BDF2", "method=implicit implicit.integrator=bdf2"),
     TENON("implicit BDF2 linear", "method=implicit implicit.integrator=bdf2 implicit.solve=linear"),

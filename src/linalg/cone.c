@@ -329,7 +329,8 @@ static bool give_way(tni_cone* c, double far, bool near)
     const tni_pairs* p      = c->p;
     double           before = HUGE_VAL;
     if (c->far != NULL || !p->symmetric || !tni_give_serves(c->groups, c->count)) return false;
-    tni_give_begin(&c->give, p, c->groups, c->count, fmax(NOTHING, p->enough), far, near);
+    if (!tni_give_begin(&c->give, p, c->groups, c->count, fmax(NOTHING, p->enough), far, near))
+        return false;
     for (int k = 0; k < GIVE_ROUNDS; ++k) {
         c->rounds += tni_give_solve(&c->give, p->f);
         const double residual = evaluate(c);

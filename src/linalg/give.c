@@ -77,10 +77,10 @@ bool tni_give_serves(const tni_grip* groups, int count)
 
 // ---- W = R^T R -----------------------------------------------------------------------------------
 
-// The rows of which most is left, beside what they had, come first; left is scratch.
-static int factor(int n, const double* own, double nothing, double* left, double* R)
+// The rows of which most is left, beside what they had, come first; left is scratch. Returns the rank; -1: more than most.
+static int factor(int n, int most_rank, const double* own, double nothing, double* left, double* R)
 {
-    for (int rank = 0; rank < n; ++rank) {
+    for (int rank = 0; rank <= most_rank; ++rank) {
         int    best = -1;
         double most = nothing;
         for (int i = 0; i < n; ++i) {
@@ -88,6 +88,7 @@ static int factor(int n, const double* own, double nothing, double* left, double
             if (part > most) best = i, most = part; // of 0/0 nothing is
         }
         if (best < 0) return rank;
+        if (rank == most_rank) break;
         double *     row = R + n * rank, *from = left + n * best;
         const double root = sqrt(from[best]);
         for (int j = 0; j < n; ++j) row[j] = from[j] / root;
@@ -98,7 +99,7 @@ static int factor(int n, const double* own, double nothing, double* left, double
         }
         for (int j = 0; j < n; ++j) left[n * best + j] = left[n * j + best] = 0;
     }
-    return n;
+    return -1;
 }
 
 static double dot(int n, const double* x, const double* y)
@@ -329,7 +330,7 @@ static void pick(tni_give* give, const tni_pairs* p, const tni_grip* groups, int
     }
 }
 
-void tni_give_begin(tni_give* give, const tni_pairs* p, const tni_grip* groups, int count,
+bool tni_give_begin(tni_give* give, const tni_pairs* p, const tni_grip* groups, int count,
                     double nothing, double far, bool near)
 {
     TN_ASSERT(p->n <= give->capacity && p->symmetric);
@@ -346,11 +347,13 @@ void tni_give_begin(tni_give* give, const tni_pairs* p, const tni_grip* groups, 
     }
     give->all  = p->n;
     give->e    = near ? NEAR_E : FIRST_E;
-    give->rank = factor(n, give->a, nothing, give->H, give->R);
+    give->rank = factor(n, n / 2, give->a, nothing, give->H, give->R);
+    if (give->rank < 0) return false;
     for (int k = 0; k < give->rank; ++k) {
         for (int i = 0; i < n; ++i) give->T[give->rank * i + k] = give->R[n * k + i];
         give->x[k] = dot(n, give->R + n * k, f);
     }
+    return true;
 }
 
 int tni_give_solve(tni_give* give, double* f)

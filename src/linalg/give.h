@@ -24,8 +24,9 @@ bool tni_give_serves(const tni_grip* groups, int count);
 
 /// Factors p->W, symmetric, and takes velocities from the forces p->f to begin with; near: they are
 /// about right themselves. What moves a row by less than `nothing` of its W_ii is left out, and so
-/// are groups that are open by more than `far` where p->f leads (p->a).
-void tni_give_begin(tni_give* give, const tni_pairs* p, const tni_grip* groups, int count,
+/// are groups that are open by more than `far` where p->f leads (p->a). False: the rank is more than half
+/// of the rows, and forces will do as well.
+bool tni_give_begin(tni_give* give, const tni_pairs* p, const tni_grip* groups, int count,
                     double nothing, double far, bool near);
 
 /// f <- what meets the conditions with W + e (f - c), e being small, c the f of the call before; at

@@ -108,16 +108,16 @@ static bool list_near(tni_arena* arena, tni_saddle* s)
     const tni_plan* plan = s->plan;
     s->near_start        = TNI_TAKE(arena, int, plan->count + 1);
     s->near              = TNI_TAKE(arena, int, plan->edge_count);
-    s->asked             = TNI_TAKE(arena, int, plan->count);
+    s->path              = TNI_TAKE(arena, int, plan->count);
     s->seen              = TNI_TAKE(arena, int, plan->count);
     if (arena->failed) return false;
     for (int k = 0; k < plan->edge_count; ++k) ++s->near_start[plan->col_node[k] + 1];
     for (int i = 0; i < plan->count; ++i) {
         s->near_start[i + 1] += s->near_start[i];
-        s->asked[i] = s->near_start[i];
+        s->path[i] = s->near_start[i];
     }
     for (int k = 0; k < plan->edge_count; ++k)
-        s->near[s->asked[plan->col_node[plan->edge_list[k]]]++] = k;
+        s->near[s->path[plan->col_node[plan->edge_list[k]]]++] = k;
     return true;
 }
 
@@ -837,7 +837,7 @@ static void respond_near(tni_saddle* s, int c, const int* given, int given_count
                          int wanted_count, int count, double* x)
 {
     const tni_plan* plan = s->plan;
-    int *           from = s->asked, from_count = 0, *near, near_count = 0;
+    int *           from = s->path, from_count = 0, *near, near_count = 0;
     for (int i = 0; i < given_count; ++i) {
         if (plan->component_of[given[i]] != c) continue;
         const size_t at = (size_t)(plan->row_start[given[i]] * count);

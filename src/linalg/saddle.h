@@ -83,10 +83,10 @@ typedef struct tni_saddle {
     tni_saddle_rows* rows;                  ///< those of kind k from rows_start[k] to rows_end[k]
     int *            rows_start, *rows_end; ///< kind: 2 * component for A rows, one more for B rows
     tni_saddle_node* a_node;
-    int*             a_start;             ///< by component
-    tni_saddle_edge* edge;                ///< as plan->edge_list
-    int *            near_start, *near;   ///< by A node: its edges, as they are in plan->edge_list
-    int *            asked, *seen, stamp; ///< scratch, by node
+    int*             a_start;            ///< by component
+    tni_saddle_edge* edge;               ///< as plan->edge_list
+    int *            near_start, *near;  ///< by A node: its edges, as they are in plan->edge_list
+    int *            path, *seen, stamp; ///< scratch, by node
 } tni_saddle;
 
 /// All edges of the plan must have a B node as row node and an A node as column node.

@@ -76,7 +76,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     if (s->settings.impulse.contacts == TN_CONTACTS_DIRECT) a->direct_rows = INT32_MAX;
     if (s->settings.impulse.contacts == TN_CONTACTS_SWEEPS) a->direct_rows = 0;
     // Of speeds: what comes of it is corrected in places.
-    a->enough   = fmax(1e-9, 0.01 * s->settings.impulse.tolerance);
+    a->enough   = fmax(1e-9, 0.1 * s->settings.impulse.tolerance);
     a->turns    = true;
     a->sweeps   = s->settings.impulse.sweeps;
     a->shock    = s->settings.impulse.shock;

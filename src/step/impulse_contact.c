@@ -34,7 +34,6 @@ enum {
 };
 
 static const double rough   = 1e-4; // joint error with which a preview will do
-static const double beyond  = 1e-6; // penetration that is left alone
 static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/s], that is none
 static const double spoils = 1e-8; // joint error that rounds may take away after the last clean one
 static const double lands  = 1e-5; // what is as near as this at the end is in contact
@@ -42,6 +41,12 @@ static const double slips  = 1e-6; // of a way [m or rad] in a step that was not
 static const double deeper = 2e-4; // [m or rad] than before: a step that ends so is too long
 static const double share  = 0.02; // of the kinetic energy that stops may put in
 static const double push   = 0.8;  // of a penetration that is taken away in a step
+
+// Penetration that is left alone [m]: what nobody sees, beside what joints may be open by.
+static double beyond(const tn_stepper* s)
+{
+    return fmax(1e-6, 0.01 * s->settings.impulse.tolerance);
+}
 
 static tni_auxiliary* stops_of(tn_stepper* s)
 {
@@ -161,7 +166,7 @@ static double correct_gaps(tn_stepper* s, double h)
             const double slip = h * correct_slip(stop);
             if (slip > slips) error = fmax(error, slip);
         }
-        if (off <= 0 && stop->begun < -beyond) continue; // it parts: so much the better
+        if (off <= 0 && stop->begun < -beyond(s)) continue; // it parts: so much the better
         stop->want[0] += off / h;
         error = fmax(error, fabs(off));
     }
@@ -238,9 +243,8 @@ static void aim_ahead(tn_stepper* s, int count)
 
 // The goal that asks for what the rows do already. What rounds ask for lies a little outside of what
 // redundant rows can do; the regularised solve answers that part with multipliers of that part over
-// alpha, and where joints are open by the tolerance these turn bodies: a Strandbeest that walked with a
-// tolerance of 1e-6 hopped on them, and 1e-9 made it walk in a circle. The kick that asks for no more than
-// has come of it has the least multipliers.
+// alpha, and where joints are open by the tolerance these turn bodies: a Strandbeest with a tolerance of
+// 1e-6 hopped on them. The kick that asks for no more than has come of it has the least multipliers.
 static void aim_at_rates(tn_stepper* s)
 {
     for (int i = 0; i < s->model->u_count; ++i) s->scratch[i] = s->impulse.plus[i] - s->now.u[i];
@@ -338,8 +342,9 @@ static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, t
 {
     tni_auxiliary*  a      = stops_of(s);
     const tni_place at     = tni_place_of(&s->next);
+    const double    alone  = beyond(s);
     tn_result       result = TN_OK;
-    if (!(deepest(a) > beyond)) return TN_OK;
+    if (!(deepest(a) > alone)) return TN_OK;
     for (int i = 0; i < a->stop_count; ++i) {
         a->stops[i].begun = a->stops[i].gap;
         a->stops[i].rule  = TNI_STOP_PUSHES;
@@ -352,9 +357,9 @@ static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, t
         for (int i = 0; i < a->stop_count; ++i) {
             tni_stop*    stop = &a->stops[i];
             const double goal =
-                stop->begun < -beyond ? (1 - push) * stop->begun : fmin(stop->begun, 0);
+                stop->begun < -alone ? (1 - push) * stop->begun : fmin(stop->begun, 0);
             stop->want[0] = goal - stop->gap;
-            done          = done && stop->want[0] <= beyond;
+            done = done && stop->want[0] <= 0.5 * alone; // else what is just beyond it stays
         }
         if (done) break;
         result = move_places(s, why);
@@ -424,7 +429,7 @@ static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_
 {
     tni_auxiliary* a      = stops_of(s);
     const double   start  = tni_auxiliary_now(a);
-    const int      more   = tni_stops_more(a, s->system->views, s->now.z, beyond);
+    const int      more   = tni_stops_more(a, s->system->views, s->now.z, beyond(s));
     bool           hit    = false;
     tn_result      result = TN_OK;
     s->system->phases.collide += tni_auxiliary_now(a) - start;

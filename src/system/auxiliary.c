@@ -405,9 +405,10 @@ static void respond(tni_auxiliary* a, tni_saddle* saddle, const tni_island* isla
     }
 }
 
-// All of W by products of halves, where it is symmetric, exact, and there is room. False: not so.
+// All of W by products of halves, where it is symmetric and there is room; not through loops whose answers are to
+// be refined. False: not so.
 static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
-                            int strip_count)
+                            int strip_count, bool exact)
 {
     const int* component_of = a->split->plan->component_of;
     const int  base = unit_of(a, island, 0)->first, n = island->row_count;
@@ -418,7 +419,8 @@ static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
         if (unit->otherwise) return false;
         load_columns(a, unit, a->strips[p].first, a->strips[p].count, given);
         for (int i = 0; i < unit->edge_count; ++i) {
-            if (saddle->refined[component_of[given[i]]]) return false;
+            if (saddle->refined[component_of[given[i]]] && (exact || saddle->schur != NULL))
+                return false;
         }
         if (!tni_halves_add(&a->halves, saddle->ldl, given, unit->edge_count, a->strips[p].count,
                             a->x, &a->strips[p].half))
@@ -456,7 +458,7 @@ static void find_responses(tni_auxiliary* a, tni_saddle* saddle, const tni_islan
                                               .count = left < COLUMNS ? left : COLUMNS};
         }
     }
-    if (multiply_halves(a, saddle, island, strips)) return;
+    if (multiply_halves(a, saddle, island, strips, exact)) return;
     for (int p = 0; p < strips; ++p) respond(a, saddle, island, nodes, &a->strips[p], exact);
 }
 
