@@ -25,6 +25,9 @@
 //    problem, for the few where 3 has a fold in its way. Last of all 3 again, in smaller steps.
 // 5. Where W is far and too large for Newton: sweeps with Anderson's acceleration alone.
 //
+// Before all of these, for those who are content with less than the best: by velocities (give.c), where W has
+// at most half of the rank. A machine on many feet is such a problem: Newton took 25 to 40 steps.
+//
 // None is sure to arrive (there may be no solution where W is not symmetric, Painleve: B_nn <= 0),
 // so all loops are bounded and the best f of all is kept. Measured on problems of up to 120 rows
 // (stacks with masses 1:1000 either way up, more contacts than W has rank, mu up to 3): above
