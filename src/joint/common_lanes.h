@@ -4,61 +4,21 @@
 //     BYTES   of a vector
 // There is no guard against being included twice: that is the point. What happens to one joint does
 // not depend on its lane or its neighbours, so the bits are the same for every length.
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define NAME(x)     JOIN(x, SET)
-#define vec         NAME(vec)
-#define vec3        NAME(vec3)
-#define motion      NAME(motion)
+#include "math/lanes_vec3.h"
 
+#define motion NAME(motion)
 #if !defined(__GNUC__)
-typedef double vec;
-#define LANES         1
 #define TAKE(p, what) ((p)[0]->what)
-#else
-typedef double vec __attribute__((vector_size(BYTES)));
-#define LANES (BYTES / 8)
-#if BYTES == 32
+#elif BYTES == 32
 #define TAKE(p, what) ((vec){(p)[0]->what, (p)[1]->what, (p)[2]->what, (p)[3]->what})
 #else
 #define TAKE(p, what) ((vec){(p)[0]->what, (p)[1]->what})
 #endif
-#endif
 #define TAKE3(p, what) ((vec3){TAKE(p, what.x), TAKE(p, what.y), TAKE(p, what.z)})
-
-typedef struct vec3 {
-    vec x, y, z;
-} vec3;
 
 typedef struct motion {
     vec3 at, rate, bias;
 } motion;
-
-TNI_INLINE TARGET vec3 NAME(add)(vec3 a, vec3 b)
-{
-    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-TNI_INLINE TARGET vec3 NAME(sub)(vec3 a, vec3 b)
-{
-    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-TNI_INLINE TARGET vec NAME(dot)(vec3 a, vec3 b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-TNI_INLINE TARGET vec3 NAME(cross)(vec3 a, vec3 b)
-{
-    return (vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-TNI_INLINE TARGET vec3 NAME(rotated)(const vec R[9], vec3 a)
-{
-    return (vec3){R[0] * a.x + R[1] * a.y + R[2] * a.z, R[3] * a.x + R[4] * a.y + R[5] * a.z,
-                  R[6] * a.x + R[7] * a.y + R[8] * a.z};
-}
 
 TNI_INLINE TARGET motion NAME(turned)(const vec R[9], vec3 w, vec3 d)
 {
@@ -151,13 +111,5 @@ TARGET static void NAME(four)(const tni_common_group* g, const tni_joint* const*
 
 #undef TAKE3
 #undef TAKE
-#undef LANES
 #undef motion
-#undef vec3
-#undef vec
-#undef NAME
-#undef JOIN
-#undef JOIN_
-#undef SET
-#undef TARGET
-#undef BYTES
+#include "math/lanes_end.h"

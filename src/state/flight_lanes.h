@@ -7,18 +7,10 @@
 // There is no guard against being included twice: that is the point. The operations are those of
 // vec3.h, rotation.h and flight.c in their order, so that a lane has their bits; a lane that is done
 // waits for the others.
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define NAME(x)     JOIN(x, SET)
-#define vec         NAME(vec)
-#define mask        NAME(mask)
-#define vec3        NAME(vec3)
-#define quat        NAME(quat)
+#include "math/lanes_vec3.h"
 
-typedef double  vec __attribute__((vector_size(BYTES)));
-typedef int64_t mask __attribute__((vector_size(BYTES)));
-#define LANES         (BYTES / 8)
-#define PICK(m, a, b) ((vec)(((m) & (mask)(a)) | (~(m) & (mask)(b))))
+#define quat   NAME(quat)
+#define ALL(x) ((vec){0} + (x))
 #if BYTES == 32
 #define TAKE(p, i) ((vec){(p)[0][i], (p)[1][i], (p)[2][i], (p)[3][i]})
 #define ANY(m)     (((m)[0] | (m)[1] | (m)[2] | (m)[3]) != 0)
@@ -27,39 +19,9 @@ typedef int64_t mask __attribute__((vector_size(BYTES)));
 #define ANY(m)     (((m)[0] | (m)[1]) != 0)
 #endif
 
-typedef struct vec3 {
-    vec x, y, z;
-} vec3;
-
 typedef struct quat {
     vec w, x, y, z;
 } quat;
-
-TNI_INLINE TARGET vec3 NAME(sub)(vec3 a, vec3 b)
-{
-    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-TNI_INLINE TARGET vec3 NAME(scale)(double s, vec3 a)
-{
-    return (vec3){s * a.x, s * a.y, s * a.z};
-}
-
-TNI_INLINE TARGET vec NAME(dot)(vec3 a, vec3 b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-TNI_INLINE TARGET vec3 NAME(cross)(vec3 a, vec3 b)
-{
-    return (vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-TNI_INLINE TARGET vec3 NAME(times)(const vec m[9], vec3 b)
-{
-    return (vec3){m[0] * b.x + m[1] * b.y + m[2] * b.z, m[3] * b.x + m[4] * b.y + m[5] * b.z,
-                  m[6] * b.x + m[7] * b.y + m[8] * b.z};
-}
 
 TNI_INLINE TARGET vec3 NAME(rotate)(quat q, vec3 v)
 {
@@ -68,7 +30,7 @@ TNI_INLINE TARGET vec3 NAME(rotate)(quat q, vec3 v)
     const vec R[9] = {1 - 2 * (yy + zz), 2 * (xy - wz),     2 * (xz + wy),
                       2 * (xy + wz),     1 - 2 * (xx + zz), 2 * (yz - wx),
                       2 * (xz - wy),     2 * (yz + wx),     1 - 2 * (xx + yy)};
-    return NAME(times)(R, v);
+    return NAME(rotated)(R, v);
 }
 
 TNI_INLINE TARGET vec3 NAME(solve3)(const vec m[9], vec3 b)
@@ -124,12 +86,12 @@ TNI_INLINE TARGET quat NAME(turned)(quat a, quat b)
 
 TNI_INLINE TARGET vec3 NAME(middle)(const vec I[9], double h, vec3 L, vec3 W, mask* far)
 {
-    const vec3 bend = NAME(solve3)(I, NAME(cross)(L, W)), first = NAME(scale)(0.5 * h, bend);
+    const vec3 bend = NAME(solve3)(I, NAME(cross)(L, W)), first = NAME(scale)(ALL(0.5 * h), bend);
     mask       active = ~(mask){0};
-    W                 = (vec3){W.x + first.x, W.y + first.y, W.z + first.z};
+    W                 = NAME(add)(W, first);
     for (int round = 0; round < ROUNDS_MAX && ANY(active); ++round) {
-        const vec3 Lm   = NAME(rotate)(NAME(quat_exp)(NAME(scale)(-0.5 * h, W), far), L);
-        const vec3 left = NAME(sub)(NAME(times)(I, W), Lm), a = NAME(scale)(0.5 * h, Lm);
+        const vec3 Lm   = NAME(rotate)(NAME(quat_exp)(NAME(scale)(ALL(-0.5 * h), W), far), L);
+        const vec3 left = NAME(sub)(NAME(rotated)(I, W), Lm), a = NAME(scale)(ALL(0.5 * h), Lm);
         const vec  D[9]   = {I[0],       I[1] + a.z, I[2] - a.y, I[3] - a.z, I[4],
                              I[5] + a.x, I[6] + a.y, I[7] - a.x, I[8]};
         const vec3 change = NAME(solve3)(D, left), to = NAME(sub)(W, change);
@@ -148,9 +110,9 @@ TARGET static bool NAME(turn)(const double* const* inertia, double h, const doub
     for (int k = 0; k < 9; ++k) I[k] = TAKE(inertia, k);
     const quat at = {TAKE(q, 3), TAKE(q, 4), TAKE(q, 5), TAKE(q, 6)};
     const vec3 w  = {TAKE(u, 3), TAKE(u, 4), TAKE(u, 5)};
-    const vec3 W = NAME(rotate)((quat){at.w, -at.x, -at.y, -at.z}, w), L = NAME(times)(I, W);
+    const vec3 W = NAME(rotate)((quat){at.w, -at.x, -at.y, -at.z}, w), L = NAME(rotated)(I, W);
     const vec3 Wm   = NAME(middle)(I, h, L, W, &far);
-    const quat by   = NAME(quat_exp)(NAME(scale)(h, Wm), &far);
+    const quat by   = NAME(quat_exp)(NAME(scale)(ALL(h), Wm), &far);
     const quat next = NAME(turned)(at, by);
     const vec3 end =
         NAME(rotate)(next, NAME(solve3)(I, NAME(rotate)((quat){by.w, -by.x, -by.y, -by.z}, L)));
@@ -166,16 +128,6 @@ TARGET static bool NAME(turn)(const double* const* inertia, double h, const doub
 
 #undef ANY
 #undef TAKE
-#undef PICK
-#undef LANES
+#undef ALL
 #undef quat
-#undef vec3
-#undef mask
-#undef vec
-#undef NAME
-#undef JOIN
-#undef JOIN_
-#undef SET
-#undef TARGET
-#undef BYTES
-#undef ROOT
+#include "math/lanes_end.h"

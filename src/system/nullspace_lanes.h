@@ -6,68 +6,13 @@
 //     ROOT(x) its square root
 // There is no guard against being included twice: that is the point. What happens to one link does
 // not depend on its lane or its neighbours, so the bits are the same for every length.
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define NAME(x)     JOIN(x, SET)
-#define vec         NAME(vec)
-#define vec3        NAME(vec3)
-#define mask        NAME(mask)
-
-#if defined(__GNUC__)
-typedef double  vec __attribute__((vector_size(BYTES)));
-typedef int64_t mask __attribute__((vector_size(BYTES)));
-#define AT(v, lane)   ((v)[lane])
-#define ONLY(m, v)    ((vec)((m) & (mask)(v)))
-#define PICK(m, a, b) ((vec)(((m) & (mask)(a)) | (~(m) & (mask)(b))))
-#else
-typedef double vec;
-typedef int    mask;
-#define AT(v, lane)   (*((double*)&(v) + (lane)))
-#define ONLY(m, v)    ((m) ? (v) : 0)
-#define PICK(m, a, b) ((m) ? (a) : (b))
-#endif
-#define LANES ((int)(sizeof(vec) / sizeof(double)))
-
-typedef struct vec3 {
-    vec x, y, z;
-} vec3;
-
-TNI_INLINE TARGET vec3 NAME(add)(vec3 a, vec3 b)
-{
-    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-TNI_INLINE TARGET vec3 NAME(sub)(vec3 a, vec3 b)
-{
-    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-TNI_INLINE TARGET vec3 NAME(scale)(vec s, vec3 a)
-{
-    return (vec3){s * a.x, s * a.y, s * a.z};
-}
-
-TNI_INLINE TARGET vec NAME(dot)(vec3 a, vec3 b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-TNI_INLINE TARGET vec3 NAME(cross)(vec3 a, vec3 b)
-{
-    return (vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
+#include "math/lanes_vec3.h"
 
 // I, symmetric: xx xy xz yy yz zz.
 TNI_INLINE TARGET vec3 NAME(times)(const vec I[6], vec3 a)
 {
     return (vec3){I[0] * a.x + I[1] * a.y + I[2] * a.z, I[1] * a.x + I[3] * a.y + I[4] * a.z,
                   I[2] * a.x + I[4] * a.y + I[5] * a.z};
-}
-
-TNI_INLINE TARGET vec3 NAME(rotated)(const vec R[9], vec3 a)
-{
-    return (vec3){R[0] * a.x + R[1] * a.y + R[2] * a.z, R[3] * a.x + R[4] * a.y + R[5] * a.z,
-                  R[6] * a.x + R[7] * a.y + R[8] * a.z};
 }
 
 TNI_INLINE TARGET vec3 NAME(bias)(vec3 w, vec3 r)
@@ -530,17 +475,4 @@ static TARGET void NAME(rates)(const tni_nullspace* ns, int first, int last, con
 
 static const tni_link_lanes SET = {LANES, NAME(survey), NAME(fly), NAME(gaps), NAME(rates)};
 
-#undef JOIN_
-#undef JOIN
-#undef NAME
-#undef vec
-#undef vec3
-#undef mask
-#undef AT
-#undef ONLY
-#undef PICK
-#undef LANES
-#undef SET
-#undef TARGET
-#undef BYTES
-#undef ROOT
+#include "math/lanes_end.h"

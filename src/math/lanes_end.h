@@ -1,0 +1,15 @@
+// lanes_end: takes back what lanes_vec3.h and those who include it have defined.
+#undef LANES
+#undef PICK
+#undef ONLY
+#undef AT
+#undef mask
+#undef vec3
+#undef vec
+#undef NAME
+#undef JOIN
+#undef JOIN_
+#undef ROOT
+#undef BYTES
+#undef TARGET
+#undef SET
