@@ -1,7 +1,7 @@
 // setups: every engine with its options, by the names of the tables. More than one for an engine where
-// another choice is faster or more exact somewhere: the score takes the best of a family. 1e-3: joints
-// closed to a millimetre, a fifth of the bar of contact scenes; 1e-6: joints
-// closed to a micrometre, a thousandth of the bars, where the default is a thousandth of that.
+// another choice is faster or more exact somewhere: the score takes the best of a family. 1e-6: joints
+// closed to a micrometre, a thousandth of the bars, where the default is a thousandth of that; 2e-3: to
+// 0.4 mm, where bars are 5 mm.
 #include "peer.h"
 
 #include <stddef.h>
