@@ -6,7 +6,7 @@
 #ifdef TENON_TEST_LIGHT
 enum { CASES = 8 };
 #else
-enum { CASES = 40 };
+enum { CASES = 24 };
 #endif
 
 static const double duration = 0.16;
