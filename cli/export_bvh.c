@@ -1,4 +1,4 @@
-// export_bvh: a skeleton and its motion in Biovision's format (src/io/bvh.c has it on top).
+// export_bvh: a skeleton and its motion in Biovision's format (src/io/mocap_bvh.c has it on top).
 //
 // Every body that can move is a joint of the skeleton, at the anchor of the joint of the mechanism that leads to
 // it. Which one leads is found by going through the mechanism's joints in their order: one that ties two parts

@@ -1,10 +1,10 @@
-// boxes: microseconds of processor time an update of the broad phase, the tree of src/geom/boxes.c
+// boxes: microseconds of processor time an update of the broad phase, the tree of src/geom/broad_phase.c
 // beside sweep and prune: boxes sorted by their lower ends along the axis where they spread most,
 // the order kept from one update to the next (insertion sort), each box tested against those that
 // begin before it ends.
 //     boxes [repeats]
 #define _POSIX_C_SOURCE 200809L
-#include "geom/boxes.h"
+#include "geom/broad_phase.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,20 +141,20 @@ enum { UPDATES = 120 };
 
 static figures run_tree(const scene* c, tn_vec3* x, tn_vec3* v, tni_aabb* now)
 {
-    figures    f = {0};
-    tni_boxes* boxes;
+    figures          f = {0};
+    tni_broad_phase* boxes;
     place(c, x, v);
     for (int u = 0; u <= UPDATES; ++u) {
         move(c, u, x, v, now);
         const double t = seconds();
-        if (u == 0 && tni_boxes_create(NULL, c->count, c->count, NULL, NULL, &boxes) != TN_OK)
+        if (u == 0 && tni_broad_phase_create(NULL, c->count, c->count, NULL, NULL, &boxes) != TN_OK)
             exit(1);
-        while (!tni_boxes_update(boxes, now))
-            if (tni_boxes_grow(boxes) != TN_OK) exit(1);
+        while (!tni_broad_phase_update(boxes, now))
+            if (tni_broad_phase_grow(boxes) != TN_OK) exit(1);
         *(u == 0 ? &f.first : &f.mean) += seconds() - t;
     }
-    f.pairs = tni_boxes_pair_count(boxes);
-    tni_boxes_free(boxes);
+    f.pairs = tni_broad_phase_pair_count(boxes);
+    tni_broad_phase_free(boxes);
     f.mean /= UPDATES;
     return f;
 }

@@ -9,8 +9,8 @@
 //     full      a solve of the whole chain for its rows, as without paths
 //     contact_paths [k [repeats]]
 #define _POSIX_C_SOURCE 200809L
+#include "linalg/gauss_seidel.h"
 #include "linalg/saddle.h"
-#include "linalg/sweep.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,12 +21,12 @@ static const int sizes[] = {30, 100, 300, 1000, 3000, 10000};
 enum { SIZES = sizeof sizes / sizeof *sizes, REPEATS_MAX = 1000 };
 
 typedef struct chain {
-    tni_arena   arena;
-    tni_plan*   plan;
-    tni_saddle* saddle;
-    tni_sweep   sweep;
-    int         n;
-    tni_graph   graph;
+    tni_arena        arena;
+    tni_plan*        plan;
+    tni_saddle*      saddle;
+    tni_gauss_seidel sweep;
+    int              n;
+    tni_graph        graph;
 } chain;
 
 static double seconds(void)
@@ -58,8 +58,8 @@ static tn_result open_chain(chain* c, int n, int k, bool tree)
     tn_result made = tni_plan_create(&c->arena, &c->graph, &c->plan);
     if (made == TN_OK) made = tni_saddle_create(&c->arena, c->plan, &c->saddle);
     if (made == TN_OK)
-        made = tni_sweep_create(&c->arena, c->plan, 3 * k, (size_t)k * (size_t)(30 * n + 4000),
-                                &c->sweep);
+        made = tni_gauss_seidel_create(&c->arena, c->plan, 3 * k,
+                                       (size_t)k * (size_t)(30 * n + 4000), &c->sweep);
     return made;
 }
 
@@ -128,16 +128,16 @@ typedef struct times {
     double nodes, half, sweep, full;
 } times;
 
-static bool add_contacts(chain* c, int k, double* x, tni_sweep_island* island)
+static bool add_contacts(chain* c, int k, double* x, tni_gauss_seidel_island* island)
 {
     bool good = true;
-    tni_sweep_clear(&c->sweep, c->saddle->ldl);
+    tni_gauss_seidel_clear(&c->sweep, c->saddle->ldl);
     for (int i = 0; good && i < k; ++i) {
         const int node = node_of(c, k, i);
         load(x, c->plan->row_start[node]);
-        good = tni_sweep_add(&c->sweep, &node, 1, 3, x);
+        good = tni_gauss_seidel_add(&c->sweep, &node, 1, 3, x);
     }
-    *island = (tni_sweep_island){.bundle_count = k, .row_count = 3 * k};
+    *island = (tni_gauss_seidel_island){.bundle_count = k, .row_count = 3 * k};
     return good;
 }
 
@@ -155,14 +155,14 @@ static bool measure(chain* c, int k, int repeats, times* t)
     }
     for (int turn = -1; good && turn < repeats; ++turn) {
         enum { SWEEPS = 10 };
-        tni_sweep_island island;
-        tni_sweep_report report;
-        const double     t0 = seconds();
-        good                = add_contacts(c, k, x, &island);
-        const double t1     = seconds();
+        tni_gauss_seidel_island island;
+        tni_gauss_seidel_report report;
+        const double            t0 = seconds();
+        good                       = add_contacts(c, k, x, &island);
+        const double t1            = seconds();
         memset(b + 6 * k, 0, sizeof *b * 3 * (size_t)k);
-        const tni_sweep_rows rows = {b, condition, b + 3 * k, b + 6 * k, b + 9 * k, NULL, 0};
-        (void)tni_sweep_solve(&c->sweep, &island, &rows, SWEEPS, 0, 0, &report);
+        const tni_gauss_seidel_rows rows = {b, condition, b + 3 * k, b + 6 * k, b + 9 * k, NULL, 0};
+        (void)tni_gauss_seidel_solve(&c->sweep, &island, &rows, SWEEPS, 0, 0, &report);
         const double t2 = seconds();
         for (int i = 0; i < k && turn % 10 == 0; ++i) {
             memset(x, 0, sizeof *x * 3 * (size_t)c->plan->row_count);

@@ -3,7 +3,7 @@
 // an A node of 6 rows with a B node of `rows` rows to the link before it.
 //     grand [rows [soft [links [repeats]]]]
 #define _POSIX_C_SOURCE 200809L
-#include "linalg/grand.h"
+#include "linalg/grandparent.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,24 +85,24 @@ static void say(const char* what, const chain* c, double factor, double solve, d
            flops[1] / c->links);
 }
 
-static bool time_grand(tni_arena* arena, chain* c, tni_grand_kind kind, int repeats)
+static bool time_grand(tni_arena* arena, chain* c, tni_grandparent_kind kind, int repeats)
 {
-    tni_grand* grand;
-    double     factor = HUGE_VAL, solve = HUGE_VAL;
-    uint64_t   seed = 2;
-    if (tni_grand_create(arena, c->plan, NULL, kind, &grand) != TN_OK) return false;
+    tni_grandparent* grand;
+    double           factor = HUGE_VAL, solve = HUGE_VAL;
+    uint64_t         seed = 2;
+    if (tni_grandparent_create(arena, c->plan, NULL, kind, &grand) != TN_OK) return false;
     for (size_t i = 0; i < grand->given_count; ++i) grand->given[i] = 0.02 * number(&seed);
     for (int i = 0; i < repeats; ++i) {
         for (int k = 0; k < (6 + c->rows) * c->links; ++k) c->x[k] = 1;
         const double t0 = seconds();
-        if (tni_grand_factor(grand, &c->blocks) != TN_OK) return false;
+        if (tni_grandparent_factor(grand, &c->blocks) != TN_OK) return false;
         const double t1 = seconds();
-        tni_grand_solve(grand, 1, c->x);
+        tni_grandparent_solve(grand, 1, c->x);
         const double t2 = seconds();
         factor          = fmin(factor, t1 - t0);
         solve           = fmin(solve, t2 - t1);
     }
-    say(kind == TNI_GRAND_GENERAL ? "general" : "symmetric", c, factor, solve,
+    say(kind == TNI_GRANDPARENT_GENERAL ? "general" : "symmetric", c, factor, solve,
         (double[]){grand->factor_flops, grand->solve_flops});
     return true;
 }
@@ -140,8 +140,8 @@ int main(int count, char** arguments)
     chain         hard = {.rows = rows, .hard = rows, .links = links}, all = hard;
     all.rows        = rows + soft;
     const bool good = make_chain(&arena, &hard) && make_chain(&arena, &all) &&
-                      time_grand(&arena, &hard, TNI_GRAND_SYMMETRIC, repeats) &&
-                      time_grand(&arena, &hard, TNI_GRAND_GENERAL, repeats) &&
+                      time_grand(&arena, &hard, TNI_GRANDPARENT_SYMMETRIC, repeats) &&
+                      time_grand(&arena, &hard, TNI_GRANDPARENT_GENERAL, repeats) &&
                       time_plain(&arena, &all, repeats);
     tni_arena_free(&arena);
     return good ? 0 : 1;

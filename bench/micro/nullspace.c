@@ -3,9 +3,9 @@
 // correction.
 //     nullspace [ball|hinge [stiffness [links ...]]]
 #define _POSIX_C_SOURCE 200809L
-#include "system/nullspace.h"
 #include "scenes/scenes.h"
 #include "state/state.h"
+#include "system/tree_form.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct bench {
     tn_model*      model;
     tn_state*      state;
     tni_system*    system;
-    tni_nullspace* ns;
+    tni_tree_form* ns;
     double *       u, *mu, *q1, *u1, *r, *du, *dmu, *multipliers;
     double         begin, fly, correct, whole; ///< least [s]
 } bench;
@@ -43,17 +43,17 @@ static bool step(bench* b, double h)
     const tni_lead  lead  = {.h = h, .share = 1, .time = b->state->time + h};
     int             worst;
     const double    t0 = seconds();
-    if (tni_nullspace_begin(b->ns, &start, &lead, b->u, b->mu, NULL) != TN_OK) return false;
+    if (tni_tree_form_begin(b->ns, &start, &lead, b->u, b->mu, NULL) != TN_OK) return false;
     const double t1 = seconds();
-    (void)tni_nullspace_fly(b->ns, &start, &lead, b->u, b->q1, b->u1, b->r, &worst);
+    (void)tni_tree_form_fly(b->ns, &start, &lead, b->u, b->q1, b->u1, b->r, &worst);
     const double t2 = seconds();
     for (int i = 0; i < model->row_count; ++i) b->r[i] = -b->r[i] / h;
     const double t3 = seconds();
-    if (tni_nullspace_correct(b->ns, NULL, b->r, b->du, b->dmu, NULL) != TN_OK) return false;
+    if (tni_tree_form_correct(b->ns, NULL, b->r, b->du, b->dmu, NULL) != TN_OK) return false;
     const double t4 = seconds();
     for (int i = 0; i < model->u_count; ++i) b->u[i] += b->du[i];
     for (int i = 0; i < model->row_count; ++i) b->mu[i] += b->dmu[i];
-    (void)tni_nullspace_fly(b->ns, &start, &lead, b->u, b->q1, b->u1, b->r, &worst);
+    (void)tni_tree_form_fly(b->ns, &start, &lead, b->u, b->q1, b->u1, b->r, &worst);
     memcpy(b->state->q, b->q1, sizeof(double) * (size_t)model->q_count);
     memcpy(b->state->u, b->u1, sizeof(double) * (size_t)model->u_count);
     for (int i = 0; i < model->row_count; ++i) b->multipliers[i] = -b->mu[i] / h;
@@ -77,7 +77,7 @@ static bool run(const char* joint, double stiffness, int links)
         tn_scene_compile(scene, &b.model, NULL) != TN_OK ||
         tn_state_create(b.model, &b.state) != TN_OK ||
         tni_system_create(&arena, b.model, TN_LOOPS_CORE, NULL, &b.system) != TN_OK ||
-        tni_nullspace_create(&arena, b.system, &b.ns) != TN_OK)
+        tni_tree_form_create(&arena, b.system, &b.ns) != TN_OK)
         return false;
     b.u           = TNI_TAKE(&arena, double, b.model->u_count),
     b.mu          = TNI_TAKE(&arena, double, b.model->row_count);

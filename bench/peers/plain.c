@@ -191,7 +191,7 @@ static bool take_shapes(peer_plain* p, tn_why* why)
 }
 
 // Springs that are slack at the start, and nothing else, act on joints.
-static bool take_spring(peer_plain* p, const tni_actuation* a, tn_why* why)
+static bool take_spring(peer_plain* p, const tni_joint_force* a, tn_why* why)
 {
     peer_joint*       j  = &p->joints[a->joint];
     const tn_joint_id id = {(uint32_t)a->joint + 1};

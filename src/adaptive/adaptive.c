@@ -47,20 +47,20 @@ static int depth_of(const tni_assembly* assembly, int root)
 
 static tn_result take_figure(tni_arena* arena, tni_adaptive* adaptive, int tree)
 {
-    tni_figure*      figure = &adaptive->figures[tree];
-    const tni_limbs* limbs  = adaptive->limbs;
-    const int        root   = adaptive->assembly->root[tree];
-    const int        nodes  = root + 1 - adaptive->assembly->nodes[root].first;
-    const int        count  = limbs->first[tree + 1] - limbs->first[tree];
-    figure->active          = TNI_TAKE(arena, int, count);
-    figure->touched         = TNI_TAKE(arena, int, nodes);
-    figure->list            = TNI_TAKE(arena, int, nodes);
-    figure->transient       = TNI_TAKE(arena, int, nodes);
-    figure->popped          = TNI_TAKE(arena, int, nodes);
-    figure->depth           = depth_of(adaptive->assembly, root);
-    figure->floats          = limbs->limbs[limbs->first[tree]].joint < 0;
-    figure->scale           = 1;
-    figure->good            = true;
+    tni_figure*            figure = &adaptive->figures[tree];
+    const tni_joint_trees* limbs  = adaptive->limbs;
+    const int              root   = adaptive->assembly->root[tree];
+    const int              nodes  = root + 1 - adaptive->assembly->nodes[root].first;
+    const int              count  = limbs->first[tree + 1] - limbs->first[tree];
+    figure->active                = TNI_TAKE(arena, int, count);
+    figure->touched               = TNI_TAKE(arena, int, nodes);
+    figure->list                  = TNI_TAKE(arena, int, nodes);
+    figure->transient             = TNI_TAKE(arena, int, nodes);
+    figure->popped                = TNI_TAKE(arena, int, nodes);
+    figure->depth                 = depth_of(adaptive->assembly, root);
+    figure->floats                = limbs->limbs[limbs->first[tree]].joint < 0;
+    figure->scale                 = 1;
+    figure->good                  = true;
     for (int i = limbs->first[tree]; i < limbs->first[tree + 1]; ++i)
         figure->joints += limbs->limbs[i].freedoms > 0 && limbs->limbs[i].joint >= 0;
     if (arena->failed) return TN_ERR_MEMORY;
@@ -75,7 +75,7 @@ static tn_result start_leaves(tni_adaptive* adaptive, tn_why* why)
     for (int n = 0; n < adaptive->assembly->count; ++n) {
         const tni_node* node = &adaptive->assembly->nodes[n];
         if (node->b >= 0) continue;
-        const tni_limb* limb = &adaptive->limbs->limbs[node->limb];
+        const tni_tree_link* limb = &adaptive->limbs->limbs[node->limb];
         tni_leaf_frames(limb, &adaptive->frames[n]);
         adaptive->parts[n].fresh = true;
         if (adaptive->metrics && !tni_leaf_still(&limb->inertia, &adaptive->parts[n].still))
@@ -86,46 +86,46 @@ static tn_result start_leaves(tni_adaptive* adaptive, tn_why* why)
     return TN_OK;
 }
 
-static double weight_of(const tni_adaptive* adaptive, const tni_limb* limb)
+static double weight_of(const tni_adaptive* adaptive, const tni_tree_link* limb)
 {
     if (limb->joint < 0) return 0; // it always moves, and g would count more than all else
     if (adaptive->settings.weights == TN_WEIGHTS_ONE) return 1;
-    if (limb->kind == TNI_LIMB_SLIDER) return 1;
+    if (limb->kind == TNI_TREE_LINK_SLIDER) return 1;
     return limb->reach * limb->reach;
 }
 
 static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
 {
-    const tni_limbs* limbs  = adaptive->limbs;
-    const int        nodes  = adaptive->assembly->count;
-    adaptive->parts         = TNI_TAKE(arena, tni_subassembly, nodes);
-    adaptive->frames        = TNI_TAKE(arena, tni_frames, nodes);
-    adaptive->figures       = TNI_TAKE(arena, tni_figure, limbs->tree_count);
-    adaptive->q             = TNI_TAKE(arena, double, limbs->q_count);
-    adaptive->v             = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->z             = TNI_TAKE(arena, double, adaptive->model->coordinate_count);
-    adaptive->Q             = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->K             = TNI_TAKE(arena, double, limbs->k_count);
-    adaptive->qddot         = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->predicted     = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->before        = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->first         = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->last          = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->middle_v      = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->middle_q      = TNI_TAKE(arena, double, limbs->q_count);
-    adaptive->read          = TNI_TAKE(arena, double, limbs->q_count);
-    adaptive->read_v        = TNI_TAKE(arena, double, limbs->v_count);
-    adaptive->was_q         = TNI_TAKE(arena, double, adaptive->model->q_count);
-    adaptive->was_u         = TNI_TAKE(arena, double, adaptive->model->u_count);
-    adaptive->S             = TNI_TAKE(arena, tni_six, limbs->v_count);
-    adaptive->weight        = TNI_TAKE(arena, double, limbs->count);
-    adaptive->active        = TNI_TAKE(arena, uint8_t, limbs->count);
-    adaptive->touched       = TNI_TAKE(arena, uint8_t, nodes);
-    adaptive->passed        = TNI_TAKE(arena, uint8_t, nodes);
-    adaptive->moved         = TNI_TAKE(arena, uint8_t, limbs->count);
-    adaptive->constraint_of = TNI_TAKE(arena, int, limbs->count);
-    adaptive->heap.nodes    = TNI_TAKE(arena, int, nodes);
-    adaptive->heap.keys     = TNI_TAKE(arena, double, nodes);
+    const tni_joint_trees* limbs = adaptive->limbs;
+    const int              nodes = adaptive->assembly->count;
+    adaptive->parts              = TNI_TAKE(arena, tni_subassembly, nodes);
+    adaptive->frames             = TNI_TAKE(arena, tni_frames, nodes);
+    adaptive->figures            = TNI_TAKE(arena, tni_figure, limbs->tree_count);
+    adaptive->q                  = TNI_TAKE(arena, double, limbs->q_count);
+    adaptive->v                  = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->z                  = TNI_TAKE(arena, double, adaptive->model->coordinate_count);
+    adaptive->Q                  = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->K                  = TNI_TAKE(arena, double, limbs->k_count);
+    adaptive->qddot              = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->predicted          = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->before             = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->first              = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->last               = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->middle_v           = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->middle_q           = TNI_TAKE(arena, double, limbs->q_count);
+    adaptive->read               = TNI_TAKE(arena, double, limbs->q_count);
+    adaptive->read_v             = TNI_TAKE(arena, double, limbs->v_count);
+    adaptive->was_q              = TNI_TAKE(arena, double, adaptive->model->q_count);
+    adaptive->was_u              = TNI_TAKE(arena, double, adaptive->model->u_count);
+    adaptive->S                  = TNI_TAKE(arena, tni_six, limbs->v_count);
+    adaptive->weight             = TNI_TAKE(arena, double, limbs->count);
+    adaptive->active             = TNI_TAKE(arena, uint8_t, limbs->count);
+    adaptive->touched            = TNI_TAKE(arena, uint8_t, nodes);
+    adaptive->passed             = TNI_TAKE(arena, uint8_t, nodes);
+    adaptive->moved              = TNI_TAKE(arena, uint8_t, limbs->count);
+    adaptive->constraint_of      = TNI_TAKE(arena, int, limbs->count);
+    adaptive->heap.nodes         = TNI_TAKE(arena, int, nodes);
+    adaptive->heap.keys          = TNI_TAKE(arena, double, nodes);
     if (arena->failed) return TN_ERR_MEMORY;
     for (int n = 0; n < nodes; ++n) take_part(arena, adaptive, n);
     tn_result result = TN_OK;
@@ -133,17 +133,17 @@ static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
         result = take_figure(arena, adaptive, t);
     for (int i = 0; i < limbs->count; ++i) {
         adaptive->weight[i]        = weight_of(adaptive, &limbs->limbs[i]);
-        const tni_limb* limb       = &limbs->limbs[i];
-        const bool      moves      = limb->joint >= 0 && limb->freedoms > 0;
+        const tni_tree_link* limb  = &limbs->limbs[i];
+        const bool           moves = limb->joint >= 0 && limb->freedoms > 0;
         adaptive->constraint_of[i] = moves ? adaptive->model->joints[limb->joint].constraint : -1;
         adaptive->flat =
             adaptive->flat || adaptive->model->bodies[limbs->limbs[i].body].kind == TN_BODY_PLANAR;
     }
     if (result == TN_OK && adaptive->settings.solver == TN_ADAPTIVE_TREE)
-        result = tni_tree_pass_create(arena, limbs, adaptive->assembly, &adaptive->pass);
+        result = tni_divide_and_conquer_create(arena, limbs, adaptive->assembly, &adaptive->pass);
     if (result == TN_OK) result = tni_outside_create(arena, adaptive);
     if (result == TN_OK && adaptive->model->shape_count > 1)
-        result = tni_footings_create(arena, adaptive);
+        result = tni_link_contacts_create(arena, adaptive);
     for (int i = 0; result == TN_OK && adaptive->metrics && i < adaptive->pushed_count; ++i)
         take_turns(arena, adaptive, adaptive->pushed[i].limb);
     return result == TN_OK && arena->failed ? TN_ERR_MEMORY : result;
@@ -202,13 +202,13 @@ tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_
     if (settings->bounded) adaptive->settings.period = 1;
     if (settings->bounded) adaptive->settings.active = 0; // by errors only
     tn_result result = check(settings, why);
-    if (result == TN_OK) result = tni_limbs_create(arena, model, &adaptive->limbs, why);
+    if (result == TN_OK) result = tni_joint_trees_create(arena, model, &adaptive->limbs, why);
     if (result == TN_OK) result = tni_assembly_create(arena, adaptive->limbs, &adaptive->assembly);
     if (result == TN_OK) result = take_all(arena, adaptive);
     if (result == TN_OK) result = start_leaves(adaptive, why);
     adaptive->midpoint = settings->integrator == TN_ADAPTIVE_MIDPOINT && !settings->bounded;
     adaptive->runge    = settings->integrator == TN_ADAPTIVE_RK4 && !settings->bounded;
-    if (result == TN_OK && adaptive->runge) result = tni_runge_create(arena, adaptive, why);
+    if (result == TN_OK && adaptive->runge) result = tni_runge_kutta_create(arena, adaptive, why);
     if (result == TN_OK) tni_forward_create(adaptive);
     adaptive->halfway = adaptive->midpoint && adaptive->footings == NULL && !has_pairs(adaptive);
     adaptive->allowed = adaptive->settings.active;
@@ -219,7 +219,7 @@ tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_
 
 void tni_adaptive_free(tni_adaptive* adaptive)
 {
-    if (adaptive != NULL) tni_footings_free(adaptive->footings);
+    if (adaptive != NULL) tni_link_contacts_free(adaptive->footings);
 }
 
 // ---- To and from a state -------------------------------------------------------------------------
@@ -232,8 +232,8 @@ static bool same(const void* a, const void* b, size_t bytes)
 // Nodes above a joint whose place is another one are no longer fresh.
 static void place_joint(tni_adaptive* adaptive, int limb, const double* q)
 {
-    const tni_limb* l = &adaptive->limbs->limbs[limb];
-    const int       count =
+    const tni_tree_link* l = &adaptive->limbs->limbs[limb];
+    const int            count =
         limb + 1 < adaptive->limbs->count ? l[1].q - l->q : adaptive->limbs->q_count - l->q;
     if (adaptive->step >= 0 && same(adaptive->q + l->q, q, sizeof *q * (size_t)count)) return;
     memcpy(adaptive->q + l->q, q, sizeof *q * (size_t)count);
@@ -244,7 +244,7 @@ static void place_joint(tni_adaptive* adaptive, int limb, const double* q)
         adaptive->parts[n].fresh = false;
 }
 
-static bool may_move(const tni_limb* limb)
+static bool may_move(const tni_tree_link* limb)
 {
     return limb->freedoms > 0;
 }
@@ -268,7 +268,7 @@ static void start_figure(tni_adaptive* adaptive, int tree)
 // Whether these are the trees as they were left here.
 static bool is_here(const tni_adaptive* adaptive, const tni_reduced* reduced)
 {
-    const tni_limbs* limbs = adaptive->limbs;
+    const tni_joint_trees* limbs = adaptive->limbs;
     if (adaptive->step < 0 || adaptive->step != reduced->step ||
         !same(adaptive->q, reduced->q, sizeof(double) * (size_t)limbs->q_count) ||
         !same(adaptive->v, reduced->v, sizeof(double) * (size_t)limbs->v_count))
@@ -298,10 +298,10 @@ static void forget(tni_adaptive* adaptive)
 
 static void read_active(tni_adaptive* adaptive, const tni_reduced* reduced)
 {
-    const tni_limbs* limbs = adaptive->limbs;
+    const tni_joint_trees* limbs = adaptive->limbs;
     for (int i = 0; i < limbs->count; ++i) {
-        const tni_limb* limb = &limbs->limbs[i];
-        const bool      count =
+        const tni_tree_link* limb = &limbs->limbs[i];
+        const bool           count =
             !adaptive->all && !adaptive->figures[limb->tree].anew && limb->joint >= 0;
         adaptive->active[i] =
             may_move(limb) &&
@@ -313,10 +313,10 @@ static void read_active(tni_adaptive* adaptive, const tni_reduced* reduced)
 static void seat_screws(tni_adaptive* adaptive)
 {
     for (int i = 0; i < adaptive->limbs->count; ++i) {
-        const tni_limb* limb = &adaptive->limbs->limbs[i];
-        double*         q    = adaptive->read + limb->q;
-        if (limb->kind != TNI_LIMB_SCREW) continue;
-        tni_limb_follow(limb, q, adaptive->z);
+        const tni_tree_link* limb = &adaptive->limbs->limbs[i];
+        double*              q    = adaptive->read + limb->q;
+        if (limb->kind != TNI_TREE_LINK_SCREW) continue;
+        tni_tree_link_follow(limb, q, adaptive->z);
         q[6] = (limb->reversed ? -1 : 1) * limb->size * adaptive->z[limb->coordinate];
     }
 }
@@ -325,14 +325,14 @@ static void seat_screws(tni_adaptive* adaptive)
 // all joints active.
 static void read_trees(tni_adaptive* adaptive, const tn_state* state)
 {
-    const tni_limbs* limbs = adaptive->limbs;
-    const tn_model*  model = adaptive->model;
+    const tni_joint_trees* limbs = adaptive->limbs;
+    const tn_model*        model = adaptive->model;
     memcpy(adaptive->was_q, state->q, sizeof(double) * (size_t)model->q_count);
     memcpy(adaptive->was_u, state->u, sizeof(double) * (size_t)model->u_count);
     if (state->reduced.kept)
-        tni_limbs_write(limbs, state->reduced.q, state->reduced.v, adaptive->was_q,
-                        adaptive->was_u);
-    tni_limbs_read(limbs, state->q, state->u, adaptive->read, adaptive->read_v);
+        tni_joint_trees_write(limbs, state->reduced.q, state->reduced.v, adaptive->was_q,
+                              adaptive->was_u);
+    tni_joint_trees_read(limbs, state->q, state->u, adaptive->read, adaptive->read_v);
     seat_screws(adaptive);
     for (int t = 0; t < limbs->tree_count; ++t) {
         bool here = state->reduced.kept;
@@ -345,10 +345,10 @@ static void read_trees(tni_adaptive* adaptive, const tn_state* state)
         }
         adaptive->figures[t].anew = !here;
         if (!here) continue;
-        const tni_limb *first = &limbs->limbs[limbs->first[t]],
-                       *end   = &limbs->limbs[limbs->first[t + 1] - 1];
+        const tni_tree_link *first = &limbs->limbs[limbs->first[t]],
+                            *end   = &limbs->limbs[limbs->first[t + 1] - 1];
         memcpy(adaptive->read + first->q, state->reduced.q + first->q,
-               sizeof(double) * (size_t)(end->q + tni_limb_numbers(end) - first->q));
+               sizeof(double) * (size_t)(end->q + tni_tree_link_numbers(end) - first->q));
         memcpy(adaptive->read_v + first->v, state->reduced.v + first->v,
                sizeof(double) * (size_t)(end->v + end->freedoms - first->v));
     }
@@ -356,11 +356,11 @@ static void read_trees(tni_adaptive* adaptive, const tn_state* state)
 
 void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h)
 {
-    const tni_limbs*   limbs   = adaptive->limbs;
-    const tni_reduced* reduced = &state->reduced;
-    adaptive->time             = state->time;
+    const tni_joint_trees* limbs   = adaptive->limbs;
+    const tni_reduced*     reduced = &state->reduced;
+    adaptive->time                 = state->time;
     memcpy(adaptive->z, state->z, sizeof *adaptive->z * (size_t)adaptive->model->coordinate_count);
-    if (adaptive->footings != NULL) tni_footings_load(adaptive->footings, &state->pressed);
+    if (adaptive->footings != NULL) tni_link_contacts_load(adaptive->footings, &state->pressed);
     if (adaptive->h != h && limbs->actuated) forget(adaptive); // added inertia is another one
     adaptive->h = h;
     if (reduced->known && is_here(adaptive, reduced)) return;
@@ -381,23 +381,23 @@ void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h)
 // Of a tree, with the angles of joints that have moved.
 static void place_tree(tni_adaptive* adaptive, int tree)
 {
-    const tni_limbs* limbs = adaptive->limbs;
-    adaptive->figures[tree].fit =
-        tni_limbs_place(limbs, tree, adaptive->q, adaptive->v, adaptive->body_q, adaptive->body_u);
+    const tni_joint_trees* limbs = adaptive->limbs;
+    adaptive->figures[tree].fit  = tni_joint_trees_place(limbs, tree, adaptive->q, adaptive->v,
+                                                         adaptive->body_q, adaptive->body_u);
     for (int i = limbs->first[tree]; i < limbs->first[tree + 1]; ++i) {
         if (!adaptive->moved[i]) continue;
         adaptive->moved[i] = 0;
-        tni_limb_follow(&limbs->limbs[i], adaptive->q + limbs->limbs[i].q, adaptive->z);
+        tni_tree_link_follow(&limbs->limbs[i], adaptive->q + limbs->limbs[i].q, adaptive->z);
     }
 }
 
-tni_limbs_fit tni_adaptive_place(tni_adaptive* adaptive, double* body_q, double* body_u)
+tni_joint_trees_fit tni_adaptive_place(tni_adaptive* adaptive, double* body_q, double* body_u)
 {
-    tni_limbs_fit all = {.worst = -1};
+    tni_joint_trees_fit all = {.worst = -1};
     adaptive->body_q = body_q, adaptive->body_u = body_u;
     tni_each_tree(adaptive, 0, adaptive->limbs->tree_count, place_tree);
     for (int t = 0; t < adaptive->limbs->tree_count; ++t) {
-        const tni_limbs_fit* fit = &adaptive->figures[t].fit;
+        const tni_joint_trees_fit* fit = &adaptive->figures[t].fit;
         if (fit->error > all.error) all.error = fit->error, all.worst = fit->worst;
         all.rate = fmax(all.rate, fit->rate);
     }
@@ -406,7 +406,7 @@ tni_limbs_fit tni_adaptive_place(tni_adaptive* adaptive, double* body_q, double*
 
 void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced)
 {
-    const tni_limbs* limbs = adaptive->limbs;
+    const tni_joint_trees* limbs = adaptive->limbs;
     memcpy(reduced->q, adaptive->q, sizeof *reduced->q * (size_t)limbs->q_count);
     memcpy(reduced->v, adaptive->v, sizeof *reduced->v * (size_t)limbs->v_count);
     memset(reduced->active, 1, (size_t)adaptive->model->named_count); // welds, too
@@ -579,7 +579,7 @@ static void step_one(tni_adaptive* adaptive, int tree)
     const int   first  = adaptive->assembly->nodes[adaptive->assembly->root[tree]].first;
     tni_heap    heap = {.nodes = adaptive->heap.nodes + first, .keys = adaptive->heap.keys + first};
     if (chooses(adaptive, tree)) {
-        tni_choose(adaptive, tree, tree + 1, figure->quota, &heap);
+        tni_choose_active(adaptive, tree, tree + 1, figure->quota, &heap);
         go_on_anew(adaptive, tree);
     } else {
         go_on(adaptive, tree);
@@ -634,24 +634,26 @@ tn_result tni_adaptive_step(tni_adaptive* adaptive, double time, const tni_outsi
     *report         = (tni_adaptive_report){0};
     tni_each_tree(adaptive, 0, count, move);
     tni_outside_push(adaptive, outside);
-    if (adaptive->footings != NULL && !tni_footings_find(adaptive)) return fail_full(adaptive, why);
+    if (adaptive->footings != NULL && !tni_link_contacts_find(adaptive))
+        return fail_full(adaptive, why);
     look_from_camera(adaptive, outside);
     for (int t = 0; t < count; ++t) any = any || chooses(adaptive, t);
     if (any && one_queue(adaptive)) {
         const int allowed = adaptive->allowed > 0 ? adaptive->allowed : adaptive->limbs->count;
-        tni_choose(adaptive, 0, count, allowed, &adaptive->heap);
+        tni_choose_active(adaptive, 0, count, allowed, &adaptive->heap);
         tni_each_tree(adaptive, 0, count, go_on_anew);
     } else if (!any && adaptive->pass != NULL && !adaptive->runge) {
         if (!tni_trees_integrate(adaptive, &nodes) && count > 0) adaptive->figures[0].good = false;
     } else {
         tni_each_tree(adaptive, 0, count, step_one);
     }
-    if (adaptive->runge) tni_runge_step(adaptive, outside, !any && adaptive->pass != NULL, &nodes);
+    if (adaptive->runge)
+        tni_runge_kutta_step(adaptive, outside, !any && adaptive->pass != NULL, &nodes);
     report->visits = nodes;
     if (adaptive->footings != NULL) {
-        if (!tni_footings_meet(adaptive)) return fail_full(adaptive, why);
+        if (!tni_link_contacts_meet(adaptive)) return fail_full(adaptive, why);
         tni_each_tree(adaptive, 0, count, tni_figure_advance);
-        tni_footings_part(adaptive);
+        tni_link_contacts_part(adaptive);
         report->complementarity = adaptive->footings->complementarity;
         report->hits            = adaptive->footings->hits;
     }

@@ -3,13 +3,13 @@
 // A step goes by the implicit midpoint rule, iterated three times: with the others held, accelerations v' of the
 // active joints at the middle of the step (q moved on by half of it, (v + v1)/2), v1 = v + h v', q moved on by
 // (v + v1)/2. Forces are those of the start, linearly implicit. Or by semi-implicit Euler: v' at (q, v), q moved on by
-// v1. Or by Runge and Kutta's classical method (runge.c), forces explicit. Every `period` steps a tree first chooses
-// its active joints anew: see choose.c.
+// v1. Or by Runge and Kutta's classical method (runge_kutta.c), forces explicit. Every `period` steps a tree first chooses
+// its active joints anew: see active_joints.c.
 #ifndef TNI_ADAPTIVE_H
 #define TNI_ADAPTIVE_H
 
-#include "adaptive/touch.h"
-#include "adaptive/tree_pass.h"
+#include "adaptive/divide_and_conquer.h"
+#include "adaptive/link_contact.h"
 
 enum { TNI_MIDDLE_ROUNDS = 3 }; ///< of the midpoint rule's iteration
 
@@ -26,39 +26,39 @@ typedef struct tni_subassembly {
     double  metric;                    ///< of accelerations at and below it
     double  speed;                     ///< likewise of velocities
     bool    fresh;                     ///< frames and still are those of the present positions
-    uint8_t mark;                      ///< what a choice knows of it: see choose.c
+    uint8_t mark;                      ///< what a choice knows of it: see active_joints.c
 } tni_subassembly;
 
 /// An articulated body.
 typedef struct tni_figure {
-    tni_hybrid    now, next; ///< its clusters, and those of the choice that is being made
-    int*          active;    ///< limbs whose joints are active
-    int           active_count;
-    int*          touched; ///< nodes, each before those below it
-    int           touched_count;
-    int*          list; ///< likewise: those that a choice is about
-    int           list_count;
-    int*          transient; ///< likewise: touched, or looked at in this choice
-    int           transient_count;
-    int*          popped; ///< nodes that were looked at in this choice
-    int           popped_count;
-    bool          floats; ///< its root has no joint: always active, and not counted
-    int           keeps;  ///< limb that stays where joint coordinates place a tree that floats
-    int           joints; ///< that could be active
-    int           depth;  ///< of its assembly tree
-    int           first_pushed, last_pushed; ///< of its limbs in adaptive->pushed
-    double        wish;                      ///< part of them that it would have by its distance
-    int           quota;                     ///< joints that it may have active
-    double        scale;                     ///< of its metrics beside those of others
-    int           visits;
-    double        left_out, kinetic_loss;
-    bool          good;     ///< the last step went well
-    bool          singular; ///< it did not because of a matrix
-    bool          anew;     ///< bodies were moved by others: it is to choose at once
-    bool          middle;   ///< this step goes by the midpoint rule
-    double        h;        ///< of the piece of the step that is being taken
-    int           pieces;   ///< that were tried
-    tni_limbs_fit fit;      ///< as placed
+    tni_hybrid          now, next; ///< its clusters, and those of the choice that is being made
+    int*                active;    ///< limbs whose joints are active
+    int                 active_count;
+    int*                touched; ///< nodes, each before those below it
+    int                 touched_count;
+    int*                list; ///< likewise: those that a choice is about
+    int                 list_count;
+    int*                transient; ///< likewise: touched, or looked at in this choice
+    int                 transient_count;
+    int*                popped; ///< nodes that were looked at in this choice
+    int                 popped_count;
+    bool                floats; ///< its root has no joint: always active, and not counted
+    int                 keeps; ///< limb that stays where joint coordinates place a tree that floats
+    int                 joints;                    ///< that could be active
+    int                 depth;                     ///< of its assembly tree
+    int                 first_pushed, last_pushed; ///< of its limbs in adaptive->pushed
+    double              wish;  ///< part of them that it would have by its distance
+    int                 quota; ///< joints that it may have active
+    double              scale; ///< of its metrics beside those of others
+    int                 visits;
+    double              left_out, kinetic_loss;
+    bool                good;     ///< the last step went well
+    bool                singular; ///< it did not because of a matrix
+    bool                anew;     ///< bodies were moved by others: it is to choose at once
+    bool                middle;   ///< this step goes by the midpoint rule
+    double              h;        ///< of the piece of the step that is being taken
+    int                 pieces;   ///< that were tried
+    tni_joint_trees_fit fit;      ///< as placed
 } tni_figure;
 
 /// A limb that something outside may push.
@@ -78,30 +78,30 @@ typedef struct tni_heap {
 } tni_heap;
 
 typedef struct tni_adaptive {
-    const tn_model*      model;
-    const tn_host*       host;
-    tn_adaptive_settings settings;
-    tni_limbs*           limbs;
-    tni_assembly*        assembly;
-    tni_tree_pass*       pass;
-    tni_subassembly*     parts;   ///< by node
-    tni_figure*          figures; ///< by tree
-    double *             q, *v;   ///< of all limbs
-    double*              z;       ///< coordinates of all joints, angles being counted on
-    double *             Q, *K;   ///< forces of joints
-    double*              qddot;
-    tni_six*             S;                ///< by velocity
-    double*              weight;           ///< by limb: of its joint in the metrics
-    uint8_t *            active, *touched; ///< by limb, by node
-    uint8_t*             passed;           ///< by node: a force at or below it
-    uint8_t*             moved;            ///< by limb: since angles were followed
-    int*                 constraint_of;    ///< by limb: of its joint; -1: none that could be held
-    tni_frames*          frames;           ///< by node
-    double*              predicted;        ///< velocities of a choice
-    double*              before;           ///< velocities of active joints when the step began
-    double *             first, *last;     ///< accelerations of Euler's step, of the round before
+    const tn_model*         model;
+    const tn_host*          host;
+    tn_adaptive_settings    settings;
+    tni_joint_trees*        limbs;
+    tni_assembly*           assembly;
+    tni_divide_and_conquer* pass;
+    tni_subassembly*        parts;   ///< by node
+    tni_figure*             figures; ///< by tree
+    double *                q, *v;   ///< of all limbs
+    double*                 z;       ///< coordinates of all joints, angles being counted on
+    double *                Q, *K;   ///< forces of joints
+    double*                 qddot;
+    tni_six*                S;                ///< by velocity
+    double*                 weight;           ///< by limb: of its joint in the metrics
+    uint8_t *               active, *touched; ///< by limb, by node
+    uint8_t*                passed;           ///< by node: a force at or below it
+    uint8_t*                moved;            ///< by limb: since angles were followed
+    int*                    constraint_of; ///< by limb: of its joint; -1: none that could be held
+    tni_frames*             frames;        ///< by node
+    double*                 predicted;     ///< velocities of a choice
+    double*                 before;        ///< velocities of active joints when the step began
+    double *                first, *last;  ///< accelerations of Euler's step, of the round before
     double * middle_q, *middle_v; ///< configurations and velocities at the middle of the step
-    double * way, *ways, *gain;   ///< stages of a step: see runge.c
+    double * way, *ways, *gain;   ///< stages of a step: see runge_kutta.c
     double * read, *read_v;       ///< configurations, laid out as q
     double * body_q, *body_u;     ///< where bodies are being placed
     double * was_q, *was_u;       ///< bodies as a state's trees place them
@@ -129,7 +129,7 @@ typedef struct tni_adaptive {
     double    spent;    ///< by steps since the budget was looked at [s]
     int       spent_steps;
     tn_vec3   camera;
-    tni_footings* footings; ///< NULL: nothing touches anything
+    tni_link_contacts* footings; ///< NULL: nothing touches anything
 } tni_adaptive;
 
 /// What a step reports.
@@ -151,7 +151,7 @@ void tni_adaptive_free(tni_adaptive* adaptive);
 /// Takes over a state (its bodies, where the trees are not known) for steps of h.
 void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h);
 /// Bodies as they are now, and how well joints fit; angles of joints that have moved since the last call, into z.
-tni_limbs_fit tni_adaptive_place(tni_adaptive* adaptive, double* body_q, double* body_u);
+tni_joint_trees_fit tni_adaptive_place(tni_adaptive* adaptive, double* body_q, double* body_u);
 /// Trees as they are now.
 void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced);
 /// One step from `time`. After a failure it must be loaded anew; TN_ERR_MEMORY: the footings want room.
@@ -159,11 +159,11 @@ TN_NODISCARD tn_result tni_adaptive_step(tni_adaptive* adaptive, double time,
                                          const tni_outside* outside, tni_adaptive_report* report,
                                          tn_why* why);
 
-/// outside.c: finds limbs that may be pushed from outside; what pushes them, in limb coordinates, into `force`.
+/// external_force.c: finds limbs that may be pushed from outside; what pushes them, in limb coordinates, into `force`.
 TN_NODISCARD tn_result tni_outside_create(tni_arena* arena, tni_adaptive* adaptive);
 void                   tni_outside_push(tni_adaptive* adaptive, const tni_outside* outside);
 
-/// figure.c: one tree. `touched` follows from `active`; frames and coefficients of rigid nodes among a list
+/// articulated_figure.c: one tree. `touched` follows from `active`; frames and coefficients of rigid nodes among a list
 /// (each before those below it) that are not fresh are computed, and held joints of touched nodes placed.
 void tni_figure_list(tni_adaptive* adaptive, int tree);
 /// All nodes that `touched` marks, each before those below it; returns how many.
@@ -193,10 +193,12 @@ void tni_figure_advance(tni_adaptive* adaptive, int tree);
 bool tni_trees_integrate(tni_adaptive* adaptive, int* visits);
 bool tni_trees_accelerate(tni_adaptive* adaptive, const double* q, const double* v, int* visits);
 
-/// runge.c: refuses what it cannot have; a step of all trees, by divide and conquer or by clusters, which have been
+/// runge_kutta.c: refuses what it cannot have; a step of all trees, by divide and conquer or by clusters, which have been
 /// moved to (q, v).
-TN_NODISCARD tn_result tni_runge_create(tni_arena* arena, tni_adaptive* adaptive, tn_why* why);
-void tni_runge_step(tni_adaptive* adaptive, const tni_outside* outside, bool divide, int* visits);
+TN_NODISCARD tn_result tni_runge_kutta_create(tni_arena* arena, tni_adaptive* adaptive,
+                                              tn_why* why);
+void tni_runge_kutta_step(tni_adaptive* adaptive, const tni_outside* outside, bool divide,
+                          int* visits);
 
 /// forward.c: at creation; whether joint accelerations can be had without leaving joint coordinates; these, with the
 /// state placed by the joints. Other work of the trees is not disturbed.
@@ -206,9 +208,9 @@ TN_NODISCARD tn_result tni_forward(tni_adaptive* adaptive, tn_state* state, cons
                                    const double* velocities, const double* forces,
                                    double* accelerations, tn_why* why);
 
-/// choose.c: new velocities, and new active joints, of trees first .. last - 1, which share `allowed` joints.
+/// active_joints.c: new velocities, and new active joints, of trees first .. last - 1, which share `allowed` joints.
 /// Clusters have been moved. heap: room for all their nodes.
-void tni_choose(tni_adaptive* adaptive, int first, int last, int allowed, tni_heap* heap);
+void tni_choose_active(tni_adaptive* adaptive, int first, int last, int allowed, tni_heap* heap);
 
 /// task(adaptive, tree) for each of them, by work shared.
 void tni_each_tree(tni_adaptive* adaptive, int first, int last, void (*task)(tni_adaptive*, int));

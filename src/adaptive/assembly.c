@@ -28,14 +28,14 @@ typedef struct set {
 } set;
 
 typedef struct builder {
-    const tni_limb* limbs;
-    tni_node*       nodes;
-    int*            children;             // of each limb, in the whole tree
-    int*            order;                // limbs, set after set
-    int*            spare;                // as long
-    int *           size, *ends, *inside; // s, e, and children within the set
-    uint8_t*        beyond;               // the cut
-    set*            stack;
+    const tni_tree_link* limbs;
+    tni_node*            nodes;
+    int*                 children;             // of each limb, in the whole tree
+    int*                 order;                // limbs, set after set
+    int*                 spare;                // as long
+    int *                size, *ends, *inside; // s, e, and children within the set
+    uint8_t*             beyond;               // the cut
+    set*                 stack;
 } builder;
 
 // s, e of all limbs of a set; e of the base limb is h. Parents of all others are in the set.
@@ -171,7 +171,8 @@ static void finish(const builder* b, int limb_count, tni_assembly* out)
     }
 }
 
-tn_result tni_assembly_create(tni_arena* arena, const tni_limbs* limbs, tni_assembly** assembly)
+tn_result tni_assembly_create(tni_arena* arena, const tni_joint_trees* limbs,
+                              tni_assembly** assembly)
 {
     const int     count   = limbs->count;
     tni_arena     scratch = tni_arena_make(&arena->host);

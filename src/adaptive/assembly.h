@@ -5,7 +5,7 @@
 //
 // Handles: limbs of a node with a joint that leads out of it. Handle 0 is its base limb. Nodes are
 // stored in post-order, tree after tree: children before their parent, all nodes below node i are
-// first .. i. Tree t has the nodes 2 first[t] .. 2 first[t + 1] - 1 (tni_limbs), its root the last.
+// first .. i. Tree t has the nodes 2 first[t] .. 2 first[t + 1] - 1 (tni_joint_trees), its root the last.
 //
 // The depth is O(log n) as long as no limb has many children: chains of 200 limbs 9, random
 // recursive trees of 200 up to 14, of 10^5 27. But a limb is never cut: one with k children makes
@@ -13,7 +13,7 @@
 #ifndef TNI_ASSEMBLY_H
 #define TNI_ASSEMBLY_H
 
-#include "adaptive/limbs.h"
+#include "adaptive/joint_tree.h"
 
 enum { TNI_HANDLES_MAX = 3 };
 
@@ -41,7 +41,7 @@ typedef struct tni_assembly {
     int       depth; ///< of the deepest
 } tni_assembly;
 
-TN_NODISCARD tn_result tni_assembly_create(tni_arena* arena, const tni_limbs* limbs,
+TN_NODISCARD tn_result tni_assembly_create(tni_arena* arena, const tni_joint_trees* limbs,
                                            tni_assembly** assembly);
 
 #endif

@@ -11,28 +11,28 @@
 #include "adaptive/adaptive.h"
 #include "math/elementary.h"
 
-static bool is_simple(const tni_limb* limb)
+static bool is_simple(const tni_tree_link* limb)
 {
-    const tni_limb_kind kind = limb->kind;
-    return (kind == TNI_LIMB_HINGE && limb->angle >= 0) || kind == TNI_LIMB_SLIDER ||
-           kind == TNI_LIMB_UNIVERSAL || kind == TNI_LIMB_BALL || kind == TNI_LIMB_WELD ||
-           kind == TNI_LIMB_FREE;
+    const tni_tree_link_kind kind = limb->kind;
+    return (kind == TNI_TREE_LINK_HINGE && limb->angle >= 0) || kind == TNI_TREE_LINK_SLIDER ||
+           kind == TNI_TREE_LINK_UNIVERSAL || kind == TNI_TREE_LINK_BALL ||
+           kind == TNI_TREE_LINK_WELD || kind == TNI_TREE_LINK_FREE;
 }
 
 // Clusters with all joints active are those of the choice that is never made. Welds stand where they always stand.
 static void build_all(tni_adaptive* adaptive, int tree)
 {
-    const tni_limbs*    limbs    = adaptive->limbs;
-    const tni_assembly* assembly = adaptive->assembly;
-    const int           root     = assembly->root[tree];
+    const tni_joint_trees* limbs    = adaptive->limbs;
+    const tni_assembly*    assembly = adaptive->assembly;
+    const int              root     = assembly->root[tree];
     for (int n = assembly->nodes[root].first; n <= root; ++n)
         adaptive->touched[n] = assembly->nodes[n].b >= 0;
     for (int i = limbs->first[tree]; i < limbs->first[tree + 1]; ++i) {
         const double none[7] = {1};
         adaptive->active[i]  = limbs->limbs[i].freedoms > 0;
-        if (limbs->limbs[i].kind == TNI_LIMB_WELD)
-            tni_limb_place(&limbs->limbs[i], none, &adaptive->frames[assembly->joint[i]].join,
-                           NULL);
+        if (limbs->limbs[i].kind == TNI_TREE_LINK_WELD)
+            tni_tree_link_place(&limbs->limbs[i], none, &adaptive->frames[assembly->joint[i]].join,
+                                NULL);
     }
     tni_hybrid_build(&adaptive->figures[tree].next, adaptive->active, adaptive->touched,
                      adaptive->frames);
@@ -41,7 +41,7 @@ static void build_all(tni_adaptive* adaptive, int tree)
 
 void tni_forward_create(tni_adaptive* adaptive)
 {
-    const tni_limbs* limbs = adaptive->limbs;
+    const tni_joint_trees* limbs = adaptive->limbs;
     if (!adaptive->all || adaptive->footings != NULL || adaptive->pushed_count > 0 ||
         adaptive->flat)
         return;
@@ -73,26 +73,26 @@ static tn_quat half_turn(double angle, bool x)
     return q;
 }
 
-static void write_turn(const tni_limb* limb, tn_quat g, double* q)
+static void write_turn(const tni_tree_link* limb, tn_quat g, double* q)
 {
     if (limb->reversed) g = tni_quat_conjugate(g);
     q[0] = g.w, q[1] = g.x, q[2] = g.y, q[3] = g.z;
 }
 
 // z, rate: of its joint. A ball's rates in limb axes.
-static void set_limb(const tni_limb* limb, const double* z, const double* rate, double* q,
+static void set_limb(const tni_tree_link* limb, const double* z, const double* rate, double* q,
                      double* v)
 {
     q[0] = 1;
     for (int k = 1; k < 7; ++k) q[k] = 0;
     for (int k = 0; k < limb->freedoms; ++k) v[k] = rate != NULL ? rate[k] : 0;
     switch (limb->kind) {
-    case TNI_LIMB_HINGE: write_turn(limb, half_turn(z[0], false), q); break;
-    case TNI_LIMB_SLIDER: q[6] = limb->reversed ? -z[0] : z[0]; break;
-    case TNI_LIMB_UNIVERSAL:
+    case TNI_TREE_LINK_HINGE: write_turn(limb, half_turn(z[0], false), q); break;
+    case TNI_TREE_LINK_SLIDER: q[6] = limb->reversed ? -z[0] : z[0]; break;
+    case TNI_TREE_LINK_UNIVERSAL:
         write_turn(limb, tni_quat_mul(half_turn(z[0], false), half_turn(z[1], true)), q);
         break;
-    case TNI_LIMB_BALL: {
+    case TNI_TREE_LINK_BALL: {
         const tn_quat g = tni_quat_exp(tni_read3(z));
         const tn_vec3 w = tni_read3(v);
         write_turn(limb, g, q);
@@ -104,7 +104,8 @@ static void set_limb(const tni_limb* limb, const double* z, const double* rate, 
 }
 
 // The limb of a body as it stands: from the world to its frame, and its motion there.
-static tni_shift limb_at(const tni_limb* limb, const double* q, const double* u, tni_six* motion)
+static tni_shift limb_at(const tni_tree_link* limb, const double* q, const double* u,
+                         tni_six* motion)
 {
     const tni_mat3 R = tni_quat_matrix((tn_quat){q[3], q[4], q[5], q[6]}), Rt = tni_transposed(&R);
     const tni_mat3 E   = tni_mat_mul(&limb->axes, &Rt);
@@ -118,26 +119,26 @@ static tni_shift limb_at(const tni_limb* limb, const double* q, const double* u,
 static void set_root(const tni_adaptive* adaptive, int tree, const tn_state* state, double* q,
                      double* v)
 {
-    const tni_limbs* limbs = adaptive->limbs;
-    const int        root = limbs->first[tree], keeps = adaptive->figures[tree].keeps;
-    const tni_body*  body = &adaptive->model->bodies[limbs->limbs[keeps].body];
-    tni_six          motion;
-    tni_shift        world =
+    const tni_joint_trees* limbs = adaptive->limbs;
+    const int              root = limbs->first[tree], keeps = adaptive->figures[tree].keeps;
+    const tni_body*        body = &adaptive->model->bodies[limbs->limbs[keeps].body];
+    tni_six                motion;
+    tni_shift              world =
         limb_at(&limbs->limbs[keeps], state->q + body->q_start, state->u + body->u_start, &motion);
     for (int i = keeps; i != root; i = limbs->limbs[i].parent) { // to its parent
-        const tni_limb* limb = &limbs->limbs[i];
-        tni_six         S[TNI_LIMB_FREEDOMS];
-        tni_shift       X;
-        tni_limb_place(limb, q + limb->q, &X, S);
+        const tni_tree_link* limb = &limbs->limbs[i];
+        tni_six              S[TNI_TREE_LINK_FREEDOMS];
+        tni_shift            X;
+        tni_tree_link_place(limb, q + limb->q, &X, S);
         const tni_shift back = tni_shift_inverse(&X);
-        motion =
-            tni_shift_motion(&back, tni_six_sub(motion, tni_limb_motion(limb, S, v + limb->v)));
-        world = tni_shift_then(&world, &back);
+        motion               = tni_shift_motion(&back,
+                                                tni_six_sub(motion, tni_tree_link_motion(limb, S, v + limb->v)));
+        world                = tni_shift_then(&world, &back);
     }
-    const tni_limb* limb = &limbs->limbs[root];
-    const tni_mat3  R    = tni_transposed(&world.E);
-    const tn_quat   g    = tni_matrix_quat(&R);
-    double*         to   = q + limb->q;
+    const tni_tree_link* limb = &limbs->limbs[root];
+    const tni_mat3       R    = tni_transposed(&world.E);
+    const tn_quat        g    = tni_matrix_quat(&R);
+    double*              to   = q + limb->q;
     to[0] = g.w, to[1] = g.x, to[2] = g.y, to[3] = g.z;
     tni_write3(to + 4, world.r);
     tni_six_write(v + limb->v, motion);
@@ -145,9 +146,9 @@ static void set_root(const tni_adaptive* adaptive, int tree, const tn_state* sta
 
 // ---- Forces and accelerations --------------------------------------------------------------------
 
-static void add_force(const tni_limb* limb, const double* tau, const double* q, double* Q)
+static void add_force(const tni_tree_link* limb, const double* tau, const double* q, double* Q)
 {
-    if (limb->kind != TNI_LIMB_BALL) {
+    if (limb->kind != TNI_TREE_LINK_BALL) {
         for (int k = 0; k < limb->freedoms; ++k) Q[k] += tau[k];
         return;
     }
@@ -157,10 +158,10 @@ static void add_force(const tni_limb* limb, const double* tau, const double* q, 
                           limb->reversed ? tni_neg(t) : tni_rotate(tni_quat_conjugate(g), t)));
 }
 
-static void read_acceleration(const tni_limb* limb, const double* q, const double* rate,
+static void read_acceleration(const tni_tree_link* limb, const double* q, const double* rate,
                               double* out)
 {
-    if (limb->kind != TNI_LIMB_BALL) {
+    if (limb->kind != TNI_TREE_LINK_BALL) {
         for (int k = 0; k < limb->freedoms; ++k) out[k] = rate[k];
         return;
     }
@@ -187,7 +188,7 @@ static tn_result place(tni_adaptive* adaptive, const double* z, const double* q,
                  u_size    = sizeof(double) * (size_t)model->u_count;
     memcpy(adaptive->was_q, state->q, q_size);
     memcpy(adaptive->was_u, state->u, u_size);
-    tni_limbs_write(adaptive->limbs, q, v, adaptive->was_q, adaptive->was_u);
+    tni_joint_trees_write(adaptive->limbs, q, v, adaptive->was_q, adaptive->was_u);
     for (int t = 0; t < adaptive->limbs->tree_count; ++t) {
         const tni_figure* figure = &adaptive->figures[t];
         const tni_body*   body   = &model->bodies[adaptive->limbs->limbs[figure->keeps].body];
@@ -203,16 +204,16 @@ static tn_result place(tni_adaptive* adaptive, const double* z, const double* q,
     memcpy(state->q, adaptive->was_q, q_size);
     memcpy(state->u, adaptive->was_u, u_size);
     for (int i = 0; i < adaptive->limbs->count; ++i) { // from here angles count their turns
-        const tni_limb* limb = &adaptive->limbs->limbs[i];
+        const tni_tree_link* limb = &adaptive->limbs->limbs[i];
         if (limb->angle < 0) continue;
         state->z[limb->coordinate] = z[limb->coordinate];
-        if (limb->kind == TNI_LIMB_UNIVERSAL)
+        if (limb->kind == TNI_TREE_LINK_UNIVERSAL)
             state->z[limb->coordinate + 1] = z[limb->coordinate + 1];
     }
     return TN_OK;
 }
 
-static int start_of(const tni_adaptive* adaptive, const tni_limb* limb)
+static int start_of(const tni_adaptive* adaptive, const tni_tree_link* limb)
 {
     return adaptive->model->joints[limb->joint].coordinate_start;
 }
@@ -220,13 +221,13 @@ static int start_of(const tni_adaptive* adaptive, const tni_limb* limb)
 static void find_forces(tni_adaptive* adaptive, double time, const double* z, const double* tau,
                         const double* q, const double* v, double* Q)
 {
-    const tni_limbs* limbs = adaptive->limbs;
+    const tni_joint_trees* limbs = adaptive->limbs;
     for (int i = 0; i < limbs->count; ++i) {
-        const tni_limb* limb = &limbs->limbs[i];
-        double          K[TNI_LIMB_FREEDOMS * TNI_LIMB_FREEDOMS];
+        const tni_tree_link* limb = &limbs->limbs[i];
+        double               K[TNI_TREE_LINK_FREEDOMS * TNI_TREE_LINK_FREEDOMS];
         for (int k = 0; k < limb->freedoms; ++k) Q[limb->v + k] = 0;
         if (limb->actuation >= 0)
-            tni_limb_force(limbs, i, time, z, q + limb->q, v + limb->v, 0, Q + limb->v, K);
+            tni_tree_link_force(limbs, i, time, z, q + limb->q, v + limb->v, 0, Q + limb->v, K);
         if (limb->joint >= 0 && tau != NULL)
             add_force(limb, tau + start_of(adaptive, limb), q + limb->q, Q + limb->v);
     }
@@ -235,13 +236,13 @@ static void find_forces(tni_adaptive* adaptive, double time, const double* z, co
 tn_result tni_forward(tni_adaptive* adaptive, tn_state* state, const double* z, const double* rates,
                       const double* forces, double* accelerations, tn_why* why)
 {
-    const tni_limbs* limbs = adaptive->limbs;
-    double *         q = adaptive->read, *v = adaptive->read_v;
-    double *         Q = adaptive->first, *qddot = adaptive->last;
-    tn_result        result = tni_check_coordinates(adaptive->model, z, rates, why);
+    const tni_joint_trees* limbs = adaptive->limbs;
+    double *               q = adaptive->read, *v = adaptive->read_v;
+    double *               Q = adaptive->first, *qddot = adaptive->last;
+    tn_result              result = tni_check_coordinates(adaptive->model, z, rates, why);
     if (result != TN_OK) return result;
     for (int i = 0; i < limbs->count; ++i) {
-        const tni_limb* limb = &limbs->limbs[i];
+        const tni_tree_link* limb = &limbs->limbs[i];
         if (limb->joint < 0) continue;
         const int at = start_of(adaptive, limb);
         set_limb(limb, z + at, rates != NULL ? rates + at : NULL, q + limb->q, v + limb->v);
@@ -260,7 +261,7 @@ tn_result tni_forward(tni_adaptive* adaptive, tn_state* state, const double* z, 
                             adaptive->model->bodies[limbs->limbs[limbs->first[t]].body].name);
     }
     for (int i = 0; i < limbs->count; ++i) {
-        const tni_limb* limb = &limbs->limbs[i];
+        const tni_tree_link* limb = &limbs->limbs[i];
         if (limb->joint >= 0)
             read_acceleration(limb, q + limb->q, qddot + limb->v,
                               accelerations + start_of(adaptive, limb));

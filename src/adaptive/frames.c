@@ -4,7 +4,7 @@
 // Cost: 6 to 100 flops a handle, 130 for the inertia.
 #include "adaptive/hybrid.h"
 
-void tni_leaf_frames(const tni_limb* limb, tni_frames* out)
+void tni_leaf_frames(const tni_tree_link* limb, tni_frames* out)
 {
     out->join      = tni_shift_none();
     out->to_b      = tni_shift_none();

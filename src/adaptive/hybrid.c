@@ -19,19 +19,19 @@
 // [1] S. Redon, N. Galoppo, M. C. Lin, Adaptive Dynamics of Articulated Bodies, SIGGRAPH 2005.
 #include "adaptive/hybrid_parts.h"
 
-static void find_steady(const tni_limb* limb, tni_six* S)
+static void find_steady(const tni_tree_link* limb, tni_six* S)
 {
     const double q[] = {1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}; // any: S depends on nothing
-    if (limb->steady) tni_limb_place(limb, q, NULL, S);
+    if (limb->steady) tni_tree_link_place(limb, q, NULL, S);
 }
 
-tn_result tni_hybrid_create(tni_arena* arena, const tni_limbs* limbs, const tni_assembly* assembly,
-                            int tree, tni_hybrid* hybrid)
+tn_result tni_hybrid_create(tni_arena* arena, const tni_joint_trees* limbs,
+                            const tni_assembly* assembly, int tree, tni_hybrid* hybrid)
 {
-    const int       first = limbs->first[tree], end = limbs->first[tree + 1], count = end - first;
-    const tni_limb *head = &limbs->limbs[first], *tail = &limbs->limbs[end - 1];
-    const int       freedoms = tail->v + tail->freedoms - head->v;
-    const int       squares  = tail->k + tail->freedoms * tail->freedoms - head->k;
+    const int first = limbs->first[tree], end = limbs->first[tree + 1], count = end - first;
+    const tni_tree_link *head = &limbs->limbs[first], *tail = &limbs->limbs[end - 1];
+    const int            freedoms = tail->v + tail->freedoms - head->v;
+    const int            squares  = tail->k + tail->freedoms * tail->freedoms - head->k;
 
     struct tni_hybrid_work* work = TNI_TAKE(arena, struct tni_hybrid_work, 1);
     *hybrid                      = (tni_hybrid){.limbs    = limbs,
@@ -54,23 +54,23 @@ tn_result tni_hybrid_create(tni_arena* arena, const tni_limbs* limbs, const tni_
                                      .first_v = head->v,
                                      .first_k = head->k};
     if (arena->failed) return TN_ERR_MEMORY;
-    for (const tni_limb* limb = head; limb <= tail; ++limb)
+    for (const tni_tree_link* limb = head; limb <= tail; ++limb)
         find_steady(limb, work->steady + limb->v - head->v);
     return TN_OK;
 }
 
 // ---- building
 
-static bool turns_about_z(const tni_limb* limb, const tni_six* S)
+static bool turns_about_z(const tni_tree_link* limb, const tni_six* S)
 {
-    return limb->kind == TNI_LIMB_HINGE && S->w.x == 0 && S->w.y == 0 && fabs(S->w.z) == 1 &&
+    return limb->kind == TNI_TREE_LINK_HINGE && S->w.x == 0 && S->w.y == 0 && fabs(S->w.z) == 1 &&
            S->v.x == 0 && S->v.y == 0 && S->v.z == 0;
 }
 
-static tni_path path_of(const tni_limb* limb, const tni_six* S)
+static tni_path path_of(const tni_tree_link* limb, const tni_six* S)
 {
-    if (limb->kind == TNI_LIMB_BALL) return TNI_PATH_BALL;
-    if (limb->kind == TNI_LIMB_FREE) return TNI_PATH_FREE;
+    if (limb->kind == TNI_TREE_LINK_BALL) return TNI_PATH_BALL;
+    if (limb->kind == TNI_TREE_LINK_FREE) return TNI_PATH_FREE;
     return turns_about_z(limb, S) ? TNI_PATH_HINGE : TNI_PATH_ANY;
 }
 
@@ -80,7 +80,7 @@ static int add_cluster(tni_hybrid* hybrid, int limb, int parent, const tni_shift
                        bool held)
 {
     const struct tni_hybrid_work* work    = hybrid->work;
-    const tni_limb*               l       = &hybrid->limbs->limbs[limb];
+    const tni_tree_link*          l       = &hybrid->limbs->limbs[limb];
     const int                     n       = hybrid->count++;
     tni_cluster*                  cluster = &hybrid->clusters[n];
     tni_mover*                    m       = &work->movers[n];
@@ -219,11 +219,11 @@ static void move_any(const tni_hybrid* hybrid, tni_cluster* cluster, tni_mover* 
                      const double* v)
 {
     const struct tni_hybrid_work* work = hybrid->work;
-    tni_six                       bent[TNI_LIMB_FREEDOMS], own = tni_six_zero();
+    tni_six                       bent[TNI_TREE_LINK_FREEDOMS], own = tni_six_zero();
     if (!cluster->held) {
-        const tni_limb* limb = &hybrid->limbs->limbs[cluster->limb];
-        tni_shift       X;
-        tni_limb_place(limb, q + m->q, &X, limb->steady ? NULL : bent);
+        const tni_tree_link* limb = &hybrid->limbs->limbs[cluster->limb];
+        tni_shift            X;
+        tni_tree_link_place(limb, q + m->q, &X, limb->steady ? NULL : bent);
         cluster->X = cluster->parent < 0 ? X : tni_shift_then(&cluster->way, &X);
         place_world(hybrid->clusters, cluster, m);
         own = turn_freedoms(&cluster->world.E, m->freedoms,
@@ -256,7 +256,7 @@ static void move_ball(const tni_hybrid* hybrid, tni_cluster* cluster, tni_mover*
                       const double* v)
 {
     tni_shift X;
-    tni_limb_place(&hybrid->limbs->limbs[cluster->limb], q + m->q, &X, NULL);
+    tni_tree_link_place(&hybrid->limbs->limbs[cluster->limb], q + m->q, &X, NULL);
     cluster->X = cluster->parent < 0 ? X : tni_shift_then(&cluster->way, &X);
     place_world(hybrid->clusters, cluster, m);
     m->motion = (tni_six){tni_mul_t(&cluster->world.E, tni_read3(v + m->v)), {0, 0, 0}};
@@ -268,7 +268,7 @@ static void move_ball(const tni_hybrid* hybrid, tni_cluster* cluster, tni_mover*
 static void move_free(const tni_hybrid* hybrid, tni_cluster* cluster, tni_mover* m, const double* q,
                       const double* v)
 {
-    tni_limb_place(&hybrid->limbs->limbs[cluster->limb], q + m->q, &cluster->X, NULL);
+    tni_tree_link_place(&hybrid->limbs->limbs[cluster->limb], q + m->q, &cluster->X, NULL);
     place_world(hybrid->clusters, cluster, m);
     const tni_mat3* E = &cluster->world.E;
     m->motion = (tni_six){tni_mul_t(E, tni_read3(v + m->v)), tni_mul_t(E, tni_read3(v + m->v + 3))};

@@ -20,7 +20,7 @@ typedef struct tni_frames {
 
 /// Frames of a leaf, and of a node from its children's (A: NULL for the root) and its joint's
 /// place.
-void tni_leaf_frames(const tni_limb* limb, tni_frames* out);
+void tni_leaf_frames(const tni_tree_link* limb, tni_frames* out);
 void tni_join_frames(const tni_node* node, const tni_frames* a, const tni_frames* b,
                      const tni_shift* join, tni_frames* out);
 
@@ -59,7 +59,7 @@ typedef struct tni_resistance {
 
 /// One tree with some joints held.
 typedef struct tni_hybrid {
-    const tni_limbs*        limbs;
+    const tni_joint_trees*  limbs;
     const tni_assembly*     assembly;
     int                     tree;
     int                     count;
@@ -70,7 +70,7 @@ typedef struct tni_hybrid {
     int                     visits; ///< nodes that were visited since this was last set to 0
 } tni_hybrid;
 
-TN_NODISCARD tn_result tni_hybrid_create(tni_arena* arena, const tni_limbs* limbs,
+TN_NODISCARD tn_result tni_hybrid_create(tni_arena* arena, const tni_joint_trees* limbs,
                                          const tni_assembly* assembly, int tree,
                                          tni_hybrid* hybrid);
 /// Clusters for a set of active joints (by limb). touched, frames: by node. frames hold for rigid
@@ -81,7 +81,7 @@ void tni_hybrid_build(tni_hybrid* hybrid, const uint8_t* active, const uint8_t* 
 tni_seat tni_hybrid_seat(const tni_hybrid* hybrid, int limb, const uint8_t* touched,
                          const tni_frames* frames);
 
-/// Places and motions of all clusters at (q, v), by limb (tni_limbs). Outside forces are cleared.
+/// Places and motions of all clusters at (q, v), by limb (tni_joint_trees). Outside forces are cleared.
 void tni_hybrid_move(tni_hybrid* hybrid, const double* q, const double* v);
 /// A force on a limb, in limb coordinates.
 void tni_hybrid_push(tni_hybrid* hybrid, const tni_seat* seat, tni_six force);

@@ -1,4 +1,4 @@
-// hybrid_parts: what hybrid.c, accelerate.c and rigidify.c share. Not for others.
+// hybrid_parts: what hybrid.c, articulated_body.c and rigidify.c share. Not for others.
 //
 // Clusters are computed with in world axes, each about the origin of its own frame: then nothing
 // but an offset lies between a cluster and its parent, and articulated inertias need not be turned.
@@ -64,7 +64,7 @@ TNI_INLINE tni_six tni_offset_motion(tn_vec3 d, tni_six m)
     return (tni_six){m.w, tni_add(m.v, tni_cross(m.w, d))};
 }
 
-/// accelerate.c. The rigid inertia of a cluster, in world axes, made articulated.
+/// articulated_body.c. The rigid inertia of a cluster, in world axes, made articulated.
 void tni_mover_rest(const tni_cluster* cluster, tni_mover* mover);
 /// From I and p of all movers: inwards, then outwards: a of all movers and rates (laid out as v) of
 /// their joints with

@@ -12,7 +12,7 @@ static void kick(tni_adaptive* adaptive, int tree)
 {
     const tni_figure* figure = &adaptive->figures[tree];
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
+        const tni_tree_link* limb = &adaptive->limbs->limbs[figure->active[i]];
         for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
             adaptive->before[k] = adaptive->v[k];
             adaptive->v[k] += figure->h * adaptive->qddot[k];
@@ -34,19 +34,19 @@ void tni_figure_advance(tni_adaptive* adaptive, int tree)
     const bool   halfway = adaptive->halfway && figure->middle;
     double       nothing = 0;
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_limb* limb = &adaptive->limbs->limbs[figure->active[i]];
-        const double *  v = adaptive->v + limb->v, *before = adaptive->before + limb->v;
-        double          mean[TNI_LIMB_FREEDOMS], *q        = adaptive->q + limb->q;
+        const tni_tree_link* limb = &adaptive->limbs->limbs[figure->active[i]];
+        const double *       v = adaptive->v + limb->v, *before = adaptive->before + limb->v;
+        double               mean[TNI_TREE_LINK_FREEDOMS], *q   = adaptive->q + limb->q;
         for (int k = 0; k < limb->freedoms; ++k) {
             mean[k] = halfway ? 0.5 * (before[k] + v[k]) : v[k];
             nothing += v[k] - v[k]; // 0, or NaN
         }
         adaptive->moved[figure->active[i]] = 1;
-        tni_limb_advance(limb, h, mean, q);
-        memcpy(adaptive->middle_q + limb->q, q, sizeof *q * (size_t)tni_limb_numbers(limb));
+        tni_tree_link_advance(limb, h, mean, q);
+        memcpy(adaptive->middle_q + limb->q, q, sizeof *q * (size_t)tni_tree_link_numbers(limb));
         if (limb->angle >= 0)
             adaptive->z[limb->coordinate] += limb->angle_sign * h * mean[limb->angle];
-        if (limb->kind == TNI_LIMB_UNIVERSAL) adaptive->z[limb->coordinate + 1] += h * mean[1];
+        if (limb->kind == TNI_TREE_LINK_UNIVERSAL) adaptive->z[limb->coordinate + 1] += h * mean[1];
     }
     figure->good = figure->good && nothing == 0;
 }

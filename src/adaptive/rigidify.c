@@ -4,7 +4,7 @@
 // Among all velocities of the smaller set of active joints it leaves those nearest to the old ones
 // in the norm of the kinetic energy: momenta of joints that stay active are as they were,
 //     M_oo v2_o = (M v1)_o,    energy lost = 1/2 |v1 - v2|_M^2
-// This is the articulated-body algorithm on the new clusters (accelerate.c), where p is minus the
+// This is the articulated-body algorithm on the new clusters (articulated_body.c), where p is minus the
 // momentum of the old clusters, nothing drifts and nothing pushes: "accelerations" are the new
 // velocities. O(old + new clusters), where [1] solves with a matrix of all joints that are to be
 // held.

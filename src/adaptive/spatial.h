@@ -105,7 +105,7 @@ TNI_INLINE tni_six tni_rigid_times(const tni_rigid* I, tni_six v)
                      tni_add_scaled(tni_cross(w, I->moment), I->mass, v.v)};
 }
 
-/// rigid.c. X^T I X: a body seen from C, seen from P.
+/// rigid_inertia.c. X^T I X: a body seen from C, seen from P.
 tni_rigid tni_rigid_shift(const tni_shift* X, const tni_rigid* I);
 tni_rigid tni_rigid_add(const tni_rigid* a, const tni_rigid* b);
 /// The 6 x 6 matrix, row-major; and its inverse. False: not positive definite, and nothing was written.

@@ -2,14 +2,14 @@
 //
 // A copy is a whole tn_state, so that everything that can be done to one can be done to a copy. A step cuts the
 // copies into tasks of TASK of them, by their number alone; the host's threads take the tasks. Whoever has a task
-// holds one of the workspaces, a stepper and where the method allows it a flock (flock.h), which takes several
+// holds one of the workspaces, a stepper and where the method allows it a flock (batch_lanes.h), which takes several
 // copies at once in the lanes of vectors; copies that a flock leaves are stepped by the stepper. A step depends on
 // the state alone, so it does not matter who does it.
 //
 // There are as many workspaces as threads of a tn_pool, or as processors for any other host: one that has more
 // threads than that waits for a workspace, never for long, for who has one works.
 #include "tenon/batch.h"
-#include "batch/flock.h"
+#include "batch/batch_lanes.h"
 #include "step/stepper.h"
 
 #ifndef __STDC_NO_ATOMICS__
@@ -23,16 +23,16 @@ typedef int atomic_int;
 #endif
 
 enum { TASK = 16, SLOTS_MAX = 256, ROUNDS_MAX = 64 };
-_Static_assert(TASK % TNI_FLOCK_LANES_MAX == 0, "a task is whole flocks");
+_Static_assert(TASK % TNI_BATCH_LANES_MAX == 0, "a task is whole flocks");
 
 /// A workspace.
 typedef struct slot {
-    atomic_int  taken;
-    tn_stepper* stepper;
-    tni_flock*  flock; ///< NULL: there is no plan
-    int         alone; ///< copies that left their lanes in this step
-    int         failed_copy;
-    tn_why      why; ///< of that
+    atomic_int       taken;
+    tn_stepper*      stepper;
+    tni_batch_lanes* flock; ///< NULL: there is no plan
+    int              alone; ///< copies that left their lanes in this step
+    int              failed_copy;
+    tn_why           why; ///< of that
 } slot;
 
 typedef struct outcome {
@@ -47,7 +47,7 @@ struct tn_batch {
     tn_state**      states;
     outcome*        outcomes;
     int*            order; ///< copies, as they are stepped in lanes
-    tni_flock_plan* plan;  ///< NULL: the method, or the model, is not for lanes
+    tni_batch_plan* plan;  ///< NULL: the method, or the model, is not for lanes
     int             slot_count;
     slot*           slots;
     double          h; ///< of the step at hand
@@ -73,7 +73,7 @@ static int slots_of(const tn_batch* b)
 static tn_result fill_slot(tn_batch* b, slot* s, const tn_settings* settings, tn_why* why)
 {
     const tn_result result = tn_stepper_create(b->model, settings, &s->stepper, why);
-    return result == TN_OK && b->plan != NULL ? tni_flock_create(&b->arena, b->plan, &s->flock)
+    return result == TN_OK && b->plan != NULL ? tni_batch_create(&b->arena, b->plan, &s->flock)
                                               : result;
 }
 
@@ -87,7 +87,7 @@ static tn_result fill(tn_batch* b, const tn_settings* settings, tn_why* why)
     if (b->arena.failed) return TN_ERR_MEMORY;
     b->slot_count  = slots_of(b);
     tn_settings of = settings != NULL ? *settings : b->model->settings;
-    result         = tni_flock_plan_create(&b->arena, b->model, &of, &b->plan);
+    result         = tni_batch_plan_create(&b->arena, b->model, &of, &b->plan);
     for (int i = 0; i < b->slot_count && result == TN_OK; ++i)
         result = fill_slot(b, &b->slots[i], settings, why);
     for (int i = 0; i < b->count && result == TN_OK; ++i)
@@ -147,7 +147,7 @@ size_t tn_batch_bytes(const tn_batch* batch)
 
 int tn_batch_lanes(const tn_batch* batch)
 {
-    return batch->plan != NULL ? tni_flock_lanes(batch->plan) : 1;
+    return batch->plan != NULL ? tni_batch_lane_count(batch->plan) : 1;
 }
 
 tn_state* tn_batch_state(tn_batch* batch, int copy)
@@ -202,9 +202,9 @@ static void order_copies(tn_batch* b)
 // of that copy alone.
 static void step_together(tn_batch* b, slot* s, int first, int end)
 {
-    const int       lanes = tni_flock_lanes(b->plan);
-    tn_state*       states[TNI_FLOCK_LANES_MAX];
-    tn_step_report* reports[TNI_FLOCK_LANES_MAX];
+    const int       lanes = tni_batch_lane_count(b->plan);
+    tn_state*       states[TNI_BATCH_LANES_MAX];
+    tn_step_report* reports[TNI_BATCH_LANES_MAX];
     for (int i = first; i < end; i += lanes) {
         const int count = end - i < lanes ? end - i : lanes;
         for (int k = 0; k < count; ++k) {
@@ -213,7 +213,7 @@ static void step_together(tn_batch* b, slot* s, int first, int end)
             states[k]   = b->states[b->order[i + k]];
             reports[k]  = &to->report;
         }
-        const unsigned left = tni_flock_step(s->flock, states, count, b->h, reports);
+        const unsigned left = tni_batch_step(s->flock, states, count, b->h, reports);
         for (int k = 0; k < count; ++k) {
             if ((left >> k & 1) == 0) continue;
             ++s->alone;

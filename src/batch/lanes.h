@@ -1,7 +1,7 @@
 // lanes: numbers of several copies side by side, and the vectors, matrices and quaternions made of them. The same
 // operations in the same order as math/vec3.h and math/rotation.h have them for one, so that a lane has their bits.
 //
-// Compiled once for each length of vectors, in a file of its own (flock_plain.c, flock_wide.c) that defines
+// Compiled once for each length of vectors, in a file of its own (batch_baseline.c, batch_avx2.c) that defines
 //     BYTES    of a vector
 //     ROOT(x)  its square root
 //     BITS(m)  which lanes of a mask are set, as bits

@@ -1,4 +1,4 @@
-// contact: where bodies touch. find.c and planes.c look for such points, rows.c turns one into
+// contact: where bodies touch. find_contacts.c and planes.c look for such points, rows.c turns one into
 // rows.
 //
 // A point in contact is the lowest point of something of body 2 over a plane of body 1 (of a ball,
@@ -11,9 +11,9 @@
 #include "joint/joint.h"
 
 /// Rows of a point: normal; slip, one or two; spin about the normal; roll, one or two.
-enum { TNI_TOUCH_ROWS = TNI_PRESS_ROWS };
+enum { TNI_CONTACT_ROWS = TNI_PRESS_ROWS };
 
-typedef struct tni_touch {
+typedef struct tni_contact {
     uint64_t id; ///< of the two shapes and the features that meet; unique at a place, never 0
     int      body1, body2;
     bool     round; ///< ball on ball; else body 1 has a plane
@@ -28,7 +28,7 @@ typedef struct tni_touch {
     tni_material material;
     tn_vec3      surface1, surface2; ///< velocities of the surfaces past the bodies, body axes
     double       gap;                ///< where it was found; negative: penetration
-} tni_touch;
+} tni_contact;
 
 /// Where a shape is, by the view of its body.
 TNI_INLINE tni_pose tni_shape_pose(const tni_shape* shape, const tni_view* view)
@@ -55,18 +55,18 @@ void tni_finder_leave_out(tni_finder* finder, const uint8_t* bodies);
 
 /// All points with gap <= reach at the views, by rising id, the first `capacity` of them. Returns
 /// how many there are, which may be more. Velocities are not looked at.
-int tni_find_touches(tni_finder* finder, const tni_view* views, double reach, tni_touch* touches,
+int tni_find_touches(tni_finder* finder, const tni_view* views, double reach, tni_contact* touches,
                      int capacity);
 /// Points that matter on the way from one place to another: those that touch, or nearly so, at the
 /// start, and, of shapes that do not, those where they first touch on the way if they overlap at
 /// the end, or if one of them is continuous. Gaps are those at the start; else as above.
 int tni_find_ahead(tni_finder* finder, const tni_view* start, const tni_view* end,
-                   tni_touch* touches, int capacity);
+                   tni_contact* touches, int capacity);
 
 /// How many rows of each kind a point has after the normal.
-typedef struct tni_touch_counts {
+typedef struct tni_contact_counts {
     int slip, spin, roll;
-} tni_touch_counts;
+} tni_contact_counts;
 
 /// The same point at another place: rows[0] the gap along the normal, from body 1 to body 2; then
 /// the slip along one or two directions across it (C is 0): the velocity of body 2's surface at the
@@ -74,10 +74,10 @@ typedef struct tni_touch_counts {
 /// directions across it, where the material resists them. Each with rate, gamma = Jdot u and the
 /// push on either side, for frames (p1, F1) and (p2, identity) in the bodies. Bodies that keep to
 /// the plane z = constant have one direction across, and do not spin.
-tni_touch_counts tni_touch_rows(const tn_model* model, const tni_touch* touch,
-                                const tni_view* views, tni_row* rows);
+tni_contact_counts tni_contact_rows(const tn_model* model, const tni_contact* touch,
+                                    const tni_view* views, tni_row* rows);
 /// World position of the point (on body 2) and the normal from body 1 to body 2.
-void tni_touch_place(const tn_model* model, const tni_touch* touch, const tni_view* views,
-                     tn_vec3* position, tn_vec3* normal);
+void tni_contact_place(const tn_model* model, const tni_contact* touch, const tni_view* views,
+                       tn_vec3* position, tn_vec3* normal);
 
 #endif

@@ -1,4 +1,4 @@
-// find_parts: what find.c and planes.c share.
+// find_parts: what find_contacts.c and planes.c share.
 #ifndef TNI_FIND_PARTS_H
 #define TNI_FIND_PARTS_H
 
@@ -11,23 +11,23 @@ enum { TNI_SHAPE_BITS = 20 };
     1e-9 ///< of bodies that keep to the plane: sine of the angle of a normal to it
 
 /// Where touches go: beyond the capacity they are only counted.
-typedef struct tni_touch_list {
-    tni_touch* touches;
-    int        capacity, count;
-} tni_touch_list;
+typedef struct tni_contact_list {
+    tni_contact* touches;
+    int          capacity, count;
+} tni_contact_list;
 
-TNI_INLINE void tni_touch_add(tni_touch_list* out, const tni_touch* touch)
+TNI_INLINE void tni_contact_add(tni_contact_list* out, const tni_contact* touch)
 {
     if (out->count < out->capacity) out->touches[out->count] = *touch;
     ++out->count;
 }
 
-TNI_INLINE uint64_t tni_touch_key(int shape1, int shape2)
+TNI_INLINE uint64_t tni_contact_key(int shape1, int shape2)
 {
     return (uint64_t)shape1 << TNI_SHAPE_BITS | (uint64_t)shape2;
 }
 
-TNI_INLINE uint64_t tni_touch_id(uint64_t key, int feature)
+TNI_INLINE uint64_t tni_contact_id(uint64_t key, int feature)
 {
     return key << TNI_FEATURE_BITS | (uint64_t)feature;
 }
@@ -37,8 +37,8 @@ TNI_INLINE tn_vec3 tni_view_point(const tni_view* view, tn_vec3 p)
     return tni_add(view->x, tni_mul(&view->R, p));
 }
 
-/// find.c: what all touches of two shapes have in common, the first one's body being the first.
-tni_touch tni_touch_of(const tn_model* model, int first, int second);
+/// find_contacts.c: what all touches of two shapes have in common, the first one's body being the first.
+tni_contact tni_contact_of(const tn_model* model, int first, int second);
 
 /// planes.c: whether what reaches as far as `extent` from a shape's origin may be within reach of a
 /// plane; no if that is not a number.
@@ -46,9 +46,9 @@ bool tni_is_over(const tn_model* model, const tni_view* views, int plane, int ot
                  double reach);
 /// Points of a shape that are within reach of a plane.
 void tni_over_plane(const tn_model* model, const tni_view* views, int plane, int other,
-                    double reach, tni_touch_list* out);
+                    double reach, tni_contact_list* out);
 /// Those that are below it at the end, or at the start nearer than `near`, by rising id.
 void tni_towards_plane(const tn_model* model, const tni_view* start, const tni_view* end, int plane,
-                       int other, double near, tni_touch_list* out);
+                       int other, double near, tni_contact_list* out);
 
 #endif

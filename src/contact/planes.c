@@ -47,7 +47,7 @@ static tn_vec3 lowest_of_rim(const tni_shape* shape, const over* o, tn_vec3 n)
     return tni_normalised(tni_mul_t(&o->view->R, tni_cross(o->n, tni_vec3(0, 0, 1))));
 }
 
-static bool place_rim(const tni_shape* shape, const over* o, int feature, tni_touch* touch)
+static bool place_rim(const tni_shape* shape, const over* o, int feature, tni_contact* touch)
 {
     const tn_vec3 n    = tni_mul_t(&shape->F, tni_mul_t(&o->view->R, o->n));
     const tn_vec3 axis = tni_column(&shape->F, 2);
@@ -69,7 +69,7 @@ static bool place_rim(const tni_shape* shape, const over* o, int feature, tni_to
 }
 
 // p2, radius2, wheel and axis of a feature; false when there is no such feature as things stand.
-static bool place_feature(const tni_shape* shape, const over* o, int feature, tni_touch* touch)
+static bool place_feature(const tni_shape* shape, const over* o, int feature, tni_contact* touch)
 {
     tn_vec3 d = {0, 0, 0}; // in the shape's axes
     switch (shape->geometry.type) {
@@ -92,7 +92,7 @@ static bool place_feature(const tni_shape* shape, const over* o, int feature, tn
     return true;
 }
 
-static double gap_of(const over* o, const tni_touch* touch)
+static double gap_of(const over* o, const tni_contact* touch)
 {
     double height = tni_dot(o->n, tni_sub(tni_view_point(o->view, touch->p2), o->origin));
     if (!touch->wheel) return height - touch->radius2;
@@ -101,11 +101,11 @@ static double gap_of(const over* o, const tni_touch* touch)
 }
 
 // In the plane: whether an earlier feature lies straight above or below.
-static bool is_doubled(const tni_shape* shape, const over* o, int feature, const tni_touch* touch)
+static bool is_doubled(const tni_shape* shape, const over* o, int feature, const tni_contact* touch)
 {
     const tn_vec3 here   = tni_mul(&o->view->R, touch->p2);
     const double  margin = one_above * (tni_extent(&shape->geometry) + tni_norm(shape->p));
-    tni_touch     other  = *touch;
+    tni_contact   other  = *touch;
     for (int i = 0; i < feature; ++i) {
         if (!place_feature(shape, o, i, &other)) continue;
         const tn_vec3 there = tni_mul(&o->view->R, other.p2);
@@ -115,7 +115,7 @@ static bool is_doubled(const tni_shape* shape, const over* o, int feature, const
 }
 
 void tni_over_plane(const tn_model* model, const tni_view* views, int plane, int other,
-                    double reach, tni_touch_list* out)
+                    double reach, tni_contact_list* out)
 {
     const tni_shape *shape1 = &model->shapes[plane], *shape2 = &model->shapes[other];
     const tni_view * view1 = &views[shape1->body], *view2 = &views[shape2->body];
@@ -125,13 +125,13 @@ void tni_over_plane(const tn_model* model, const tni_view* views, int plane, int
                           .flat   = tni_is_flat(&model->bodies[shape1->body]) &&
                                   tni_is_flat(&model->bodies[shape2->body])};
     if (o.flat && fabs(o.n.z) > TNI_LEANS_MAX) return;
-    tni_touch touch = tni_touch_of(model, plane, other);
+    tni_contact touch = tni_contact_of(model, plane, other);
     for (int i = 0; i < feature_count(shape2); ++i) {
         if (!place_feature(shape2, &o, i, &touch)) continue;
         touch.gap = gap_of(&o, &touch);
         if (!(touch.gap <= reach) || (o.flat && is_doubled(shape2, &o, i, &touch))) continue;
-        touch.id = tni_touch_id(tni_touch_key(plane, other), i);
-        tni_touch_add(out, &touch);
+        touch.id = tni_contact_id(tni_contact_key(plane, other), i);
+        tni_contact_add(out, &touch);
     }
 }
 
@@ -147,7 +147,7 @@ bool tni_is_over(const tn_model* model, const tni_view* views, int plane, int ot
 }
 
 void tni_towards_plane(const tn_model* model, const tni_view* start, const tni_view* end, int plane,
-                       int other, double near, tni_touch_list* out)
+                       int other, double near, tni_contact_list* out)
 {
     const int begun = out->count;
     tni_over_plane(model, start, plane, other, near, out);
@@ -163,8 +163,8 @@ void tni_towards_plane(const tn_model* model, const tni_view* start, const tni_v
     }
     out->count = kept;
     for (int i = begun + 1; i < kept; ++i) { // by rising id
-        const tni_touch touch = out->touches[i];
-        int             k     = i;
+        const tni_contact touch = out->touches[i];
+        int               k     = i;
         for (; k > begun && out->touches[k - 1].id > touch.id; --k)
             out->touches[k] = out->touches[k - 1];
         out->touches[k] = touch;

@@ -1,6 +1,6 @@
 // query: rays, overlaps and closest points among the shapes of a model at a state.
 //
-// A tree of boxes (geom/boxes.h) says which shapes may be meant, geometry says which are. The tree
+// A tree of boxes (geom/broad_phase.h) says which shapes may be meant, geometry says which are. The tree
 // remembers where shapes were before, so what it names, and in which order, may differ from one
 // past to another. The answers do not: rays take the least (distance, shape), and ask each shape
 // for its hit on the whole ray; all hits of a ray are found one after the other, each the least
@@ -9,21 +9,21 @@
 #include "tenon/query.h"
 
 #include "contact/contact.h"
-#include "geom/boxes.h"
-#include "geom/cast.h"
+#include "geom/broad_phase.h"
 #include "geom/collide.h"
-#include "geom/heights.h"
+#include "geom/height_field.h"
+#include "geom/ray_cast.h"
 
 enum { BATCH = 256, SPOTS = 64 };
 
 struct tn_query {
-    const tn_model* model;
-    tni_arena       arena;
-    tni_boxes*      boxes;
-    tni_pose*       poses; ///< by shape
-    tni_aabb*       bounds;
-    int*            first; ///< by body: its first shape; one more at the end
-    tni_polytope    cube;  ///< half edge 1
+    const tn_model*  model;
+    tni_arena        arena;
+    tni_broad_phase* boxes;
+    tni_pose*        poses; ///< by shape
+    tni_aabb*        bounds;
+    int*             first; ///< by body: its first shape; one more at the end
+    tni_polytope     cube;  ///< half edge 1
 };
 
 // ---- Making and moving -------------------------------------------------------------------------
@@ -45,7 +45,7 @@ static tn_result fill(tn_query* q)
     for (int i = 0; i < model->body_count; ++i) q->first[i + 1] += q->first[i];
     const tn_result result = tni_polytope_of_box(&q->arena, tni_vec3(1, 1, 1), &q->cube);
     if (result != TN_OK) return result;
-    return tni_boxes_create(&q->arena.host, model->shape_count, 0, never, NULL, &q->boxes);
+    return tni_broad_phase_create(&q->arena.host, model->shape_count, 0, never, NULL, &q->boxes);
 }
 
 tn_result tn_query_create(const tn_model* model, tn_query** query)
@@ -66,7 +66,7 @@ void tn_query_free(tn_query* query)
 {
     if (query == NULL) return;
     const tn_host host = query->arena.host;
-    tni_boxes_free(query->boxes);
+    tni_broad_phase_free(query->boxes);
     tni_arena_free(&query->arena);
     tni_host_give(&host, query, sizeof *query);
 }
@@ -83,7 +83,7 @@ void tn_query_update(tn_query* query, const tn_state* state)
             query->bounds[i] = tni_bounds(&model->shapes[i].geometry, &query->poses[i]);
         }
     }
-    const bool done = tni_boxes_update(query->boxes, query->bounds);
+    const bool done = tni_broad_phase_update(query->boxes, query->bounds);
     TN_ASSERT(done); // no pairs, so there is always room
     (void)done;
 }
@@ -143,7 +143,7 @@ static double shoot_at(void* user, int index, double most)
 static bool shoot(shot* s, tn_ray_hit* found)
 {
     s->shape = -1;
-    tni_boxes_ray(s->q->boxes, s->from, s->u, s->length, shoot_at, s);
+    tni_broad_phase_ray(s->q->boxes, s->from, s->u, s->length, shoot_at, s);
     if (s->shape < 0) return false;
     *found = (tn_ray_hit){.body     = {(uint32_t)s->q->model->shapes[s->shape].body},
                           .shape    = shape_in_body(s->q, s->shape),
@@ -195,7 +195,7 @@ int tn_query_ray_all(const tn_query* query, tn_vec3 from, tn_vec3 direction, dou
 // ---- Two shapes --------------------------------------------------------------------------------
 
 // Whether the ground of a height field is above a point.
-static bool is_below(const tni_heights* field, const tni_pose* pose, tn_vec3 point)
+static bool is_below(const tni_height_field* field, const tni_pose* pose, tn_vec3 point)
 {
     const tni_geometry g    = {.type = TN_SHAPE_HEIGHTS, .heights = field};
     const tni_pose     own  = tni_pose_home();
@@ -290,7 +290,7 @@ static int overlaps(const tn_query* q, const tni_geometry* g, const tni_pose* po
     int            called = 0;
     do {
         b.count = 0;
-        tni_boxes_query(q->boxes, &box, gather, &b);
+        tni_broad_phase_query(q->boxes, &box, gather, &b);
         for (int i = 0; i < b.count; ++i) {
             const int        index = b.items[i];
             const tni_shape* shape = &q->model->shapes[index];

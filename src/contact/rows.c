@@ -53,7 +53,7 @@ static tni_motion across_of(const tni_motion* n, const tni_motion* a)
     return unit_of(&m);
 }
 
-static tni_motion axis_of_1(const tn_model* model, const tni_touch* touch, const tni_view* views,
+static tni_motion axis_of_1(const tn_model* model, const tni_contact* touch, const tni_view* views,
                             int k)
 {
     return tni_axis_motion(&model->bodies[touch->body1], &views[touch->body1],
@@ -67,7 +67,7 @@ static tni_motion round_normal(const tni_motion* D, bool flat)
     return (tni_motion){tni_vec3(flat, 0, !flat), {0, 0, 0}, {0, 0, 0}};
 }
 
-static place place_of(const tn_model* model, const tni_touch* touch, const tni_view* views)
+static place place_of(const tn_model* model, const tni_contact* touch, const tni_view* views)
 {
     const tni_body * body1 = &model->bodies[touch->body1], *body2 = &model->bodies[touch->body2];
     const tni_view * view1 = &views[touch->body1], *view2 = &views[touch->body2];
@@ -94,7 +94,7 @@ static void add_belt(const tni_view* view, tn_vec3 surface, double sign, const t
     row->gamma += sign * (tni_dot(t->rate, v) + tni_dot(t->at, tni_cross(view->w, v)));
 }
 
-static void slip_row(const tni_touch* touch, const tni_view* views, const place* at,
+static void slip_row(const tni_contact* touch, const tni_view* views, const place* at,
                      const tni_motion* t, tni_row* row)
 {
     tni_meeting_row(&at->meeting, t, row);
@@ -111,13 +111,13 @@ static void turn_row(const place* at, const tni_motion* a, tni_row* row)
     row->push[1].torque = a->at;
 }
 
-tni_touch_counts tni_touch_rows(const tn_model* model, const tni_touch* touch,
-                                const tni_view* views, tni_row* rows)
+tni_contact_counts tni_contact_rows(const tn_model* model, const tni_contact* touch,
+                                    const tni_view* views, tni_row* rows)
 {
-    const place      at    = place_of(model, touch, views);
-    const bool       turns = model->bodies[touch->body1].turns || model->bodies[touch->body2].turns;
-    tni_motion       t[2]  = {axis_of_1(model, touch, views, 0)};
-    tni_touch_counts counts = {.slip = at.flat ? 1 : 2};
+    const place at    = place_of(model, touch, views);
+    const bool  turns = model->bodies[touch->body1].turns || model->bodies[touch->body2].turns;
+    tni_motion  t[2]  = {axis_of_1(model, touch, views, 0)};
+    tni_contact_counts counts = {.slip = at.flat ? 1 : 2};
     tni_meeting_row(&at.meeting, &at.n, &rows[0]);
     rows[0].C = tni_dot(at.n.at, tni_add(at.meeting.D.at, at.meeting.arm)) - touch->radius1;
     if (at.flat) t[0] = cross_of(&at.n, &up);
@@ -136,8 +136,8 @@ tni_touch_counts tni_touch_rows(const tn_model* model, const tni_touch* touch,
     return counts;
 }
 
-void tni_touch_place(const tn_model* model, const tni_touch* touch, const tni_view* views,
-                     tn_vec3* position, tn_vec3* normal)
+void tni_contact_place(const tn_model* model, const tni_contact* touch, const tni_view* views,
+                       tn_vec3* position, tn_vec3* normal)
 {
     const place at = place_of(model, touch, views);
     *position      = tni_add(at.p2, at.meeting.arm);

@@ -48,7 +48,7 @@ static double energy(const tni_scene_view* at)
         const tni_body* body  = &at->model->bodies[index];
         tni_view        scratch;
         if (body->kind != TN_BODY_AFFINE) continue;
-        const tni_mat3 G      = green_strain(&tni_look(at, index, &scratch)->R);
+        const tni_mat3 G      = green_strain(&tni_view_of(at, index, &scratch)->R);
         double         square = 0;
         for (int k = 0; k < 9; ++k) square += G.m[k] * G.m[k];
         sum += body->lame_mu * square + 0.5 * body->lame_lambda * trace(&G) * trace(&G);

@@ -29,7 +29,7 @@ TNI_INLINE tni_scene_view tni_state_scene(const tn_state* state)
 }
 
 /// A body as it stands; scratch is used when no view is at hand.
-TNI_INLINE const tni_view* tni_look(const tni_scene_view* at, int body, tni_view* scratch)
+TNI_INLINE const tni_view* tni_view_of(const tni_scene_view* at, int body, tni_view* scratch)
 {
     if (at->views != NULL) return &at->views[body];
     *scratch = tni_state_view(at->state, body);

@@ -76,7 +76,7 @@ tn_energy tni_energy(const tni_scene_view* at)
         const int       index = at->model->free_bodies[i];
         const tni_body* body  = &at->model->bodies[index];
         tni_view        scratch;
-        const tni_view* view = tni_look(at, index, &scratch);
+        const tni_view* view = tni_view_of(at, index, &scratch);
         double          Mu[64];
         tni_mass_times(body, view, view->u, Mu);
         for (int k = 0; k < body->dim; ++k) energy.kinetic += 0.5 * view->u[k] * Mu[k];

@@ -24,7 +24,7 @@ static double energy(const tni_scene_view* at)
         const tni_body* body  = &at->model->bodies[index];
         tni_view        scratch;
         if (has_weight(body))
-            sum -= body->mass * tni_dot(at->model->gravity, tni_look(at, index, &scratch)->x);
+            sum -= body->mass * tni_dot(at->model->gravity, tni_view_of(at, index, &scratch)->x);
     }
     return sum;
 }

@@ -16,7 +16,7 @@ static tni_motion offset_of(const tni_scene_view* at, const tni_handle* handle, 
 {
     tni_view   scratch;
     tni_motion p = tni_point_motion(&at->model->bodies[handle->body],
-                                    tni_look(at, handle->body, &scratch), handle->p);
+                                    tni_view_of(at, handle->body, &scratch), handle->p);
     p.at   = tni_sub(p.at, tni_add_scaled(handle->position, time - handle->time, handle->velocity));
     p.rate = tni_sub(p.rate, handle->velocity);
     return p;

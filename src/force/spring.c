@@ -20,14 +20,14 @@ static stretch stretch_of(const tni_scene_view* at, const tni_spring* spring)
 {
     const tni_body*  bodies = at->model->bodies;
     tni_view         scratch;
-    const tni_motion a =
-        tni_point_motion(&bodies[spring->body1], tni_look(at, spring->body1, &scratch), spring->p1);
-    const tni_motion b =
-        tni_point_motion(&bodies[spring->body2], tni_look(at, spring->body2, &scratch), spring->p2);
-    const tn_vec3 D     = tni_sub(b.at, a.at);
-    const tn_vec3 n     = tni_normalised(D);
-    const tn_vec3 rate  = tni_sub(b.rate, a.rate);
-    const double  along = tni_dot(n, rate);
+    const tni_motion a     = tni_point_motion(&bodies[spring->body1],
+                                              tni_view_of(at, spring->body1, &scratch), spring->p1);
+    const tni_motion b     = tni_point_motion(&bodies[spring->body2],
+                                              tni_view_of(at, spring->body2, &scratch), spring->p2);
+    const tn_vec3    D     = tni_sub(b.at, a.at);
+    const tn_vec3    n     = tni_normalised(D);
+    const tn_vec3    rate  = tni_sub(b.rate, a.rate);
+    const double     along = tni_dot(n, rate);
     return (stretch){n, tni_norm(D), along, tni_add_scaled(rate, -along, n)};
 }
 

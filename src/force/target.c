@@ -38,7 +38,7 @@ static offset offset_of(const tni_scene_view* at, int index, double time, tn_twi
     const tni_target* target = &at->model->targets[index];
     const tni_body*   body   = &at->model->bodies[target->body];
     tni_view          scratch;
-    const tni_view*   view = tni_look(at, target->body, &scratch);
+    const tni_view*   view = tni_view_of(at, target->body, &scratch);
     tn_frame          pose;
     pose_at(at, index, time, &pose, velocity);
     const tni_motion p = tni_point_motion(body, view, target->p);

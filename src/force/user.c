@@ -19,7 +19,7 @@ static double energy(const tni_scene_view* at)
         const tni_body* body  = &at->model->bodies[index];
         tni_view        scratch;
         if (body->kind == TN_BODY_USER && body->table->energy != NULL)
-            sum += body->table->energy(body->data, tni_look(at, index, &scratch)->q);
+            sum += body->table->energy(body->data, tni_view_of(at, index, &scratch)->q);
     }
     return sum;
 }

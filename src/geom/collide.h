@@ -31,7 +31,7 @@ enum {
 #define TNI_ROLLS 0.2 ///< sine of axis and normal: above, a rim rolls; below, it stands on points
 
 /// All places with gap <= reach, reach >= 0, the first `capacity` of them; returns how many there
-/// are. Any two types but two of plane, mesh and heights together; planes belong to contact/find.c
+/// are. Any two types but two of plane, mesh and heights together; planes belong to contact/find_contacts.c
 /// and are answered with 0. Same bits wherever it is called: depends on its arguments alone.
 int tni_collide(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
                 const tni_pose* p2, double reach, tni_spot* spots, int capacity);

@@ -40,7 +40,7 @@ static void try_direction(search* s, tn_vec3 n)
     const double length = tni_norm(n);
     if (!(length > 0)) return;
     n                = tni_scale(1 / length, n);
-    const double gap = tni_dot(n, tni_least(s->cores, n).y);
+    const double gap = tni_dot(n, tni_least_norm(s->cores, n).y);
     if (gap > s->gap + 1e-14 * s->cores->size) s->gap = gap, s->n = n;
 }
 
@@ -205,7 +205,7 @@ static bool put_face(hull* h, int a, int b, int c)
 
 static tn_vec3 furthest(const search* s, tn_vec3 m)
 {
-    return tni_least(s->cores, tni_neg(m)).y;
+    return tni_least_norm(s->cores, tni_neg(m)).y;
 }
 
 // Of the support points along m and against it the one that is further from the plane through p.
@@ -314,7 +314,7 @@ static void polish(search* s, tni_depth* out)
 {
     for (int i = 0; i < 24; ++i) {
         const tn_vec3 n   = push_out(s, 0.1 * s->cores->size, out);
-        const double  gap = tni_dot(n, tni_least(s->cores, n).y);
+        const double  gap = tni_dot(n, tni_least_norm(s->cores, n).y);
         if (!(gap > s->gap + 1e-15 * s->cores->size)) return;
         s->gap = gap, s->n = n;
     }

@@ -19,7 +19,7 @@ typedef struct tni_difference {
 } tni_difference;
 
 /// The one with the least n . y.
-tni_difference tni_least(const tni_cores* cores, tn_vec3 n);
+tni_difference tni_least_norm(const tni_cores* cores, tn_vec3 n);
 
 /// Nearest points of cores that are apart, in the frame of the first: v = b - a is the shortest.
 typedef struct tni_distance {

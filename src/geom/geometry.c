@@ -10,7 +10,7 @@
 // where faces are flat only to rounding, where a walk would stop before the top.
 #include "geom/geometry.h"
 
-#include "geom/heights.h"
+#include "geom/height_field.h"
 #include "geom/mesh.h"
 
 bool tni_is_convex(tn_shape_type type)
@@ -114,7 +114,7 @@ static tni_aabb turned_aabb(const tni_aabb* own, const tni_pose* pose)
     return turned_box(tni_add(own->lower, half), half, pose);
 }
 
-static tni_aabb heights_box(const struct tni_heights* field)
+static tni_aabb heights_box(const struct tni_height_field* field)
 {
     const double x = 0.5 * (field->columns - 1) * field->dx,
                  y = 0.5 * (field->rows - 1) * field->dy;
@@ -134,7 +134,7 @@ static tni_aabb cylinder_box(const tni_geometry* g, const tni_pose* pose)
 }
 
 // A height field is solid below, as far as it goes.
-static tni_aabb field_box(const tni_heights* heights, const tni_pose* pose)
+static tni_aabb field_box(const tni_height_field* heights, const tni_pose* pose)
 {
     const tni_aabb own = heights_box(heights);
     const tn_vec3  up  = tni_column(&pose->R, 2);

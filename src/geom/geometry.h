@@ -43,17 +43,17 @@ typedef struct tni_polytope {
 } tni_polytope;
 
 struct tni_mesh;
-struct tni_heights;
+struct tni_height_field;
 
 /// A shape in its own frame. What it points to belongs to somebody else.
 typedef struct tni_geometry {
-    tn_shape_type             type;
-    double                    radius;      ///< sphere, capsule, cylinder
-    double                    half_length; ///< capsule, cylinder, along z
-    tn_vec3                   half_size;   ///< box
-    const tni_polytope*       polytope;    ///< box and convex
-    const struct tni_mesh*    mesh;
-    const struct tni_heights* heights;
+    tn_shape_type                  type;
+    double                         radius;      ///< sphere, capsule, cylinder
+    double                         half_length; ///< capsule, cylinder, along z
+    tn_vec3                        half_size;   ///< box
+    const tni_polytope*            polytope;    ///< box and convex
+    const struct tni_mesh*         mesh;
+    const struct tni_height_field* heights;
 } tni_geometry;
 
 /// polytope.c: of a convex hull of points (which it keeps as they are, those on the hull, in their

@@ -14,12 +14,12 @@
 //    halved in the middle, so that no tree is deeper than TNI_MESH_DEPTH_MAX.
 //
 // What the mesh encloses, by the divergence theorem: tetrahedra from the middle to each triangle,
-// as shape.c sums them. Cost: O(n log n) to make.
+// as mass_properties.c sums them. Cost: O(n log n) to make.
 // [1] I. Wald, On fast Construction of SAH-based Bounding Volume Hierarchies, 2007.
 #include "geom/mesh.h"
 
 #include "base/sort.h"
-#include "geom/hull.h"
+#include "geom/convex_hull.h"
 
 enum { BINS = 12, LEAF = 4, DEPTH_EVEN = 36 };
 static const double AREA_MIN = 1e-12;

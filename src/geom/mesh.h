@@ -3,7 +3,7 @@
 #define TNI_MESH_H
 
 #include "geom/geometry.h"
-#include "geom/shape.h"
+#include "geom/mass_properties.h"
 
 /// A node of the tree of boxes: children first and first + 1, or `count` triangles from `first`.
 typedef struct tni_mesh_node {
@@ -41,7 +41,7 @@ tni_solid tni_mesh_solid(const tni_mesh* mesh);
 void tni_mesh_visit(const tni_mesh* mesh, const tni_aabb*          box,
                     void (*visit)(void* user, int triangle), void* user);
 
-/// pieces.c: a closed mesh as convex pieces, for bodies that move: hulls of parts that it is cut
+/// convex_decomposition.c: a closed mesh as convex pieces, for bodies that move: hulls of parts that it is cut
 /// into until none is further than `tolerance` [m] from its hull, or there are `most`, or the work
 /// that a mesh of as many triangles is allowed is done. Points of
 /// piece i are points[start[i]] .. points[start[i + 1] - 1]; all belong to the arena.

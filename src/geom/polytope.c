@@ -1,6 +1,6 @@
 // polytope: convex hulls with flat faces of any number of corners.
 //
-// The hull comes as triangles between the points as given (hull.c). Triangles that lie in one plane
+// The hull comes as triangles between the points as given (convex_hull.c). Triangles that lie in one plane
 // become one face: from the largest triangle that is in no face yet, over edges to all triangles
 // whose corners are within FLAT times the extent of its plane, and that look to the same side. The
 // edges around them are a loop; should it not be a simple one (points set against us), the
@@ -14,8 +14,8 @@
 // A face's normal is Newell's, half the sum of the cross products of its corners, the area vector
 // of the polygon; its offset is the mean over the corners.
 #include "base/sort.h"
+#include "geom/convex_hull.h"
 #include "geom/geometry.h"
-#include "geom/hull.h"
 
 static const double FLAT = 1e-8; // the grid of the hull has steps of 2^-29
 

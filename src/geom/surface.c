@@ -6,13 +6,13 @@
 // around it that are not flat are other than none, or two in a line.
 #include "geom/surface.h"
 
-#include "geom/heights.h"
+#include "geom/height_field.h"
 #include "geom/mesh.h"
 
 void tni_surface_corners(const tni_geometry* s, int t, tn_vec3 corner[3])
 {
     if (s->type == TN_SHAPE_HEIGHTS) {
-        tni_heights_triangle(s->heights, t, corner);
+        tni_height_field_triangle(s->heights, t, corner);
         return;
     }
     for (int k = 0; k < 3; ++k) corner[k] = s->mesh->vertices[s->mesh->triangles[3 * t + k]];
@@ -20,14 +20,14 @@ void tni_surface_corners(const tni_geometry* s, int t, tn_vec3 corner[3])
 
 int tni_surface_beside(const tni_geometry* s, int t, int k)
 {
-    return s->type == TN_SHAPE_HEIGHTS ? tni_heights_beside(s->heights, t, k)
+    return s->type == TN_SHAPE_HEIGHTS ? tni_height_field_beside(s->heights, t, k)
                                        : s->mesh->beside[3 * t + k];
 }
 
 void tni_surface_visit(const tni_geometry* s, const tni_aabb*         box,
                        void (*visit)(void* user, int triangle), void* user)
 {
-    if (s->type == TN_SHAPE_HEIGHTS) tni_heights_visit(s->heights, box, visit, user);
+    if (s->type == TN_SHAPE_HEIGHTS) tni_height_field_visit(s->heights, box, visit, user);
     else tni_mesh_visit(s->mesh, box, visit, user);
 }
 

@@ -41,8 +41,8 @@ tn_wrench tni_row_wrench(const tn_model* model, const tni_joint* joint, tni_side
 tn_wrench tni_joint_reaction(const tn_model* model, const tni_joint* joint, tni_sides sides,
                              double time, const double* z, const double* lambda);
 /// The force of it alone, which joints of points and square axes need no rows for.
-tn_vec3 tni_joint_force(const tn_model* model, const tni_joint* joint, tni_sides sides, double time,
-                        const double* z, const double* lambda);
+tn_vec3 tni_joint_reaction_force(const tn_model* model, const tni_joint* joint, tni_sides sides,
+                                 double time, const double* z, const double* lambda);
 /// Adds the generalized force tau along a row: f += tau J^T.
 void tni_joint_push(const tn_model* model, const tni_joint* joint, tni_sides sides,
                     const tni_row* row, double tau, double* f);
@@ -69,7 +69,7 @@ void tni_meeting_row(const tni_meeting* meeting, const tni_motion* a, tni_row* r
 
 /// All joints' coordinates, angles counted on from z.
 void tni_follow_coordinates(const tn_model* model, const tni_view* views, double* z);
-/// place.c: whether joints say where their bodies are, by numbers that are finite. velocities: NULL if there are none.
+/// forward_kinematics.c: whether joints say where their bodies are, by numbers that are finite. velocities: NULL if there are none.
 TN_NODISCARD tn_result tni_check_coordinates(const tn_model* model, const double* positions,
                                              const double* velocities, tn_why* why);
 
@@ -84,7 +84,7 @@ typedef struct tni_rows_out {
 
 enum { TNI_COMMON_LANES = 4, TNI_COMMON_KINDS = 16 };
 
-/// Four joints with the same parts between bodies that are rigid or stand still: see common.c.
+/// Four joints with the same parts between bodies that are rigid or stand still: see common_joints.c.
 typedef struct tni_common_group {
     int          row_count;
     tni_row_part part[TNI_JOINT_ROWS_MAX];

@@ -423,8 +423,8 @@ tn_wrench tni_joint_reaction(const tn_model* model, const tni_joint* joint, tni_
     return sum;
 }
 
-tn_vec3 tni_joint_force(const tn_model* model, const tni_joint* joint, tni_sides sides, double time,
-                        const double* z, const double* lambda)
+tn_vec3 tni_joint_reaction_force(const tn_model* model, const tni_joint* joint, tni_sides sides,
+                                 double time, const double* z, const double* lambda)
 {
     const int count = model->constraints[joint->constraint].row_count;
     tn_vec3   sum   = {0, 0, 0};

@@ -57,18 +57,18 @@ enum { ROUNDS = 4, PASSES = 3 };
 typedef enum place { AT_LOWER, AT_UPPER, INSIDE, STUCK } place; // stuck: driven to no end
 
 struct tni_lcp {
-    int              capacity;
-    const tni_pairs* p; // the problem being solved
-    double *         lower, *upper;
-    uint8_t *        place, *right, *skipped;
-    int*             active; // rows inside, in the order of L
-    int              count;
-    double *         L, *D; // L: row k at stride n; not symmetric: L U, packed
-    int*             exchange;
-    double *         df, *da, *x, *size; // motion; scratch; size of the sum that is a_i
-    double *         best_f, best, largest;
-    bool             none; // it has been proved that there is no solution
-    tni_lemke*       lemke;
+    int                        capacity;
+    const tni_complementarity* p; // the problem being solved
+    double *                   lower, *upper;
+    uint8_t *                  place, *right, *skipped;
+    int*                       active; // rows inside, in the order of L
+    int                        count;
+    double *                   L, *D; // L: row k at stride n; not symmetric: L U, packed
+    int*                       exchange;
+    double *                   df, *da, *x, *size; // motion; scratch; size of the sum that is a_i
+    double *                   best_f, best, largest;
+    bool                       none; // it has been proved that there is no solution
+    tni_lemke*                 lemke;
 };
 
 tn_result tni_lcp_create(tni_arena* arena, int capacity, tni_lcp** lcp)
@@ -219,7 +219,7 @@ static void factor_active(tni_lcp* s)
 // f_A from the rest, then corrected by what a_A it leaves.
 static void solve_inside(tni_lcp* s)
 {
-    const tni_pairs* p = s->p;
+    const tni_complementarity* p = s->p;
     for (int k = 0; k < s->count; ++k) p->f[s->active[k]] = 0;
     for (int pass = 0; pass < PASSES; ++pass) {
         for (int k = 0; k < s->count; ++k) {
@@ -251,7 +251,7 @@ static int send_home(tni_lcp* s)
 
 static void take_a(tni_lcp* s)
 {
-    const tni_pairs* p = s->p;
+    const tni_complementarity* p = s->p;
     for (int i = 0; i < p->n; ++i) {
         const double* W   = row_of(s, i);
         double        sum = p->b[i], size = fabs(p->b[i]);
@@ -311,8 +311,8 @@ static void find_motion(tni_lcp* s, int d, double sign)
 // How far until row j, right so far, stops the motion.
 static double find_room(const tni_lcp* s, int j, double weight_d)
 {
-    const tni_pairs* p  = s->p;
-    const double     df = s->df[j], da = s->da[j];
+    const tni_complementarity* p  = s->p;
+    const double               df = s->df[j], da = s->da[j];
     if (s->place[j] == INSIDE) {
         if (df == 0) return HUGE_VAL;
         return fmax(0, df > 0 ? s->upper[j] - p->f[j] : p->f[j] - s->lower[j]) / fabs(df);
@@ -326,10 +326,10 @@ static double find_room(const tni_lcp* s, int j, double weight_d)
 // The row that stops d, which may be d itself; -1: none. *t <- how far it goes.
 static int find_stop(const tni_lcp* s, int d, double sign, double* t)
 {
-    const tni_pairs* p    = s->p;
-    const double     W_dd = row_of(s, d)[d], left = sign * s->da[d];
-    int              stop = -1;
-    *t                    = sign > 0 ? s->upper[d] - p->f[d] : p->f[d] - s->lower[d];
+    const tni_complementarity* p    = s->p;
+    const double               W_dd = row_of(s, d)[d], left = sign * s->da[d];
+    int                        stop = -1;
+    *t                              = sign > 0 ? s->upper[d] - p->f[d] : p->f[d] - s->lower[d];
     if (left > NO_WEIGHT * s->largest) {
         const double zero = -sign * p->a[d] / left; // where a_d is
         if (left > NULL_PIVOT * W_dd || zero * W_dd < FAR * s->size[d]) *t = fmin(*t, zero);
@@ -347,7 +347,7 @@ static int find_stop(const tni_lcp* s, int d, double sign, double* t)
 
 static void move(tni_lcp* s, int d, double t)
 {
-    const tni_pairs* p = s->p;
+    const tni_complementarity* p = s->p;
     for (int k = 0; k < s->count; ++k) p->f[s->active[k]] += t * s->df[s->active[k]];
     p->f[d] += t * s->df[d];
     for (int i = 0; i < p->n; ++i) {
@@ -459,9 +459,9 @@ static void drive_all(tni_lcp* s, int* pivots)
 // Bounds and numbers that can be worked with?
 static bool prepare(tni_lcp* s)
 {
-    const tni_pairs* p    = s->p;
-    bool             good = true;
-    s->largest            = 0;
+    const tni_complementarity* p    = s->p;
+    bool                       good = true;
+    s->largest                      = 0;
     for (int i = 0; i < p->n; ++i) {
         const bool box = p->condition[i] == TNI_BOX;
         s->lower[i]    = box ? p->lower[i] : 0;
@@ -487,8 +487,9 @@ static bool is_wild(const tni_lcp* s, double scale)
 static bool keep_best(tni_lcp* s)
 {
     int          row;
-    const double residual = tni_pairs_residual(s->p, &row), scale = tni_pairs_scale(s->p);
-    const bool   good = residual <= TNI_PAIRS_SOLVED * scale;
+    const double residual = tni_complementarity_residual(s->p, &row),
+                 scale    = tni_complementarity_scale(s->p);
+    const bool good       = residual <= TNI_COMPLEMENTARITY_SOLVED * scale;
     if (residual < s->best && (good || !is_wild(s, scale))) {
         s->best = residual;
         memcpy(s->best_f, s->p->f, sizeof *s->best_f * (size_t)s->p->n);
@@ -522,16 +523,16 @@ static bool solve_by_driving(tni_lcp* s, int* pivots)
 
 static bool solve_by_lemke(tni_lcp* s, int* pivots)
 {
-    const tni_pairs* p = s->p;
+    const tni_complementarity* p = s->p;
     if (!tni_lemke_solve(s->lemke, p->n, p->W, p->b, s->lower, s->upper, p->f, pivots))
         return false;
-    tni_pairs_apply(p);
+    tni_complementarity_apply(p);
     keep_best(s);
     read_places(s);
     return solve_by_driving(s, pivots);
 }
 
-bool tni_lcp_solve(tni_lcp* s, const tni_pairs* p, int* pivots)
+bool tni_lcp_solve(tni_lcp* s, const tni_complementarity* p, int* pivots)
 {
     TN_ASSERT(p->n <= s->capacity);
     *pivots = 0;
@@ -540,14 +541,15 @@ bool tni_lcp_solve(tni_lcp* s, const tni_pairs* p, int* pivots)
     s->none = false;
     if (!prepare(s)) {
         for (int i = 0; i < p->n; ++i) p->f[i] = 0;
-        tni_pairs_apply(p);
+        tni_complementarity_apply(p);
         return false;
     }
     for (int i = 0; i < p->n; ++i) s->best_f[i] = fmin(fmax(0, s->lower[i]), s->upper[i]);
     read_places(s);
     if (solve_by_driving(s, pivots) || (!s->none && solve_by_lemke(s, pivots))) return true;
     memcpy(p->f, s->best_f, sizeof *p->f * (size_t)p->n);
-    tni_pairs_apply(p);
+    tni_complementarity_apply(p);
     int row;
-    return tni_pairs_residual(p, &row) <= TNI_PAIRS_SOLVED * tni_pairs_scale(p);
+    return tni_complementarity_residual(p, &row) <=
+           TNI_COMPLEMENTARITY_SOLVED * tni_complementarity_scale(p);
 }

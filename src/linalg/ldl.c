@@ -36,8 +36,8 @@
 #include "linalg/ldl.h"
 
 #include "linalg/block.h"
-#include "linalg/bundle.h"
 #include "linalg/front.h"
+#include "linalg/front_lanes.h"
 
 #include <float.h>
 #include <math.h>
@@ -66,7 +66,7 @@ tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl)
 tn_result tni_ldl_bundle(tni_arena* arena, tni_ldl* ldl, const size_t* diagonal_at,
                          const size_t* edge_at)
 {
-    return tni_bundles_create(arena, ldl, diagonal_at, edge_at, false);
+    return tni_front_groups_create(arena, ldl, diagonal_at, edge_at, false);
 }
 
 const double* tni_ldl_reciprocals(const tni_ldl* ldl, int place, int* step)
@@ -76,7 +76,7 @@ const double* tni_ldl_reciprocals(const tni_ldl* ldl, int place, int* step)
     const int        f    = plan->front_of[place];
     *step                 = f < 0 ? v->dim + 1 : 1;
     if (f < 0 || ldl->bundles == NULL) return ldl->value + v->at;
-    return tni_bundles_reciprocals(ldl, f, plan->front_row[place], step);
+    return tni_front_groups_reciprocals(ldl, f, plan->front_row[place], step);
 }
 
 typedef struct range {
@@ -257,8 +257,9 @@ static tn_result factor_fronts(tni_ldl* ldl, range all, const tni_blocks* blocks
     if (ldl->bundles != NULL) {
         if (all.first == all.end) return TN_OK;
         const int component = plan->component_of[plan->order[all.first]];
-        return tni_bundles_factor(ldl, component, blocks, raise, rule, report) ? TN_OK
-                                                                               : TN_ERR_SINGULAR;
+        return tni_front_groups_factor(ldl, component, blocks, raise, rule, report)
+                   ? TN_OK
+                   : TN_ERR_SINGULAR;
     }
     for (int p = all.first; p < all.end; p = plan->front[plan->front_of[p]].end) {
         if (!tni_front_factor(ldl, plan->front_of[p], blocks, raise, rule, report))
@@ -360,20 +361,20 @@ static void backward_node(const tni_ldl* ldl, int place, int count, double* x)
 // Fronts in bundles with several right-hand sides: those that are taken together go all the way up.
 static int sides_from(int first, int count)
 {
-    return count - first < TNI_BUNDLE_SIDES ? count - first : TNI_BUNDLE_SIDES;
+    return count - first < TNI_FRONT_GROUP_SIDES ? count - first : TNI_FRONT_GROUP_SIDES;
 }
 
 static void backward_bundled(const tni_ldl* ldl, int f, int count, double* x)
 {
-    for (int k = 0; k < count; k += TNI_BUNDLE_SIDES)
-        tni_bundles_backward(ldl, f, k, sides_from(k, count), count, x);
+    for (int k = 0; k < count; k += TNI_FRONT_GROUP_SIDES)
+        tni_front_groups_backward(ldl, f, k, sides_from(k, count), count, x);
 }
 
 static void solve_bundled(const tni_ldl* ldl, int first, int last, int count, double* x)
 {
-    for (int k = 0; k < count; k += TNI_BUNDLE_SIDES) {
+    for (int k = 0; k < count; k += TNI_FRONT_GROUP_SIDES) {
         for (int f = first; f <= last; ++f)
-            tni_bundles_forward(ldl, f, k, sides_from(k, count), count, NULL, 0, x);
+            tni_front_groups_forward(ldl, f, k, sides_from(k, count), count, NULL, 0, x);
     }
     for (int f = last; f >= first; --f) backward_bundled(ldl, f, count, x);
 }
@@ -386,7 +387,7 @@ static void solve_component(const tni_ldl* ldl, int component, int count, double
         for (int p = all.first; p < all.end; ++p) forward_node(ldl, p, count, x);
         for (int p = all.end - 1; p >= all.first; --p) backward_node(ldl, p, count, x);
     } else if (all.first < all.end && ldl->bundles != NULL && count == 1) {
-        tni_bundles_solve(ldl, component, x);
+        tni_front_groups_solve(ldl, component, x);
     } else if (all.first < all.end) {
         const int first = plan->front_of[all.first], last = plan->front_of[all.end - 1];
         if (ldl->bundles != NULL) {
@@ -514,12 +515,12 @@ static int go_up(tni_ldl* ldl, const int* given, int given_count, int count, dou
     for (int i = 0; i < given_count; ++i) ldl->mark[plan->place[given[i]]] = ldl->stamp;
     const int up = gather_up(ldl, given, given_count, count, x);
     for (int k = 0; k < up; ++k) forward_place(ldl, ldl->path[k], count, x);
-    for (int first = 0; ldl->bundles != NULL && first < count; first += TNI_BUNDLE_SIDES) {
+    for (int first = 0; ldl->bundles != NULL && first < count; first += TNI_FRONT_GROUP_SIDES) {
         for (int k = 0; k < up; ++k) {
             const int f = plan->front_of[ldl->path[k]];
             if (f >= 0 && plan->front[f].first == ldl->path[k])
-                tni_bundles_forward(ldl, f, first, sides_from(first, count), count, ldl->mark,
-                                    ldl->stamp, x);
+                tni_front_groups_forward(ldl, f, first, sides_from(first, count), count, ldl->mark,
+                                         ldl->stamp, x);
         }
     }
     return up;

@@ -5,7 +5,7 @@
 #include "linalg/plan.h"
 
 struct tni_tiles;
-struct tni_bundles;
+struct tni_front_groups;
 
 /// The rule for pivots of one factorisation. Arrays by row; scale may be NULL.
 typedef struct tni_pivot_rule {
@@ -34,7 +34,8 @@ typedef struct tni_ldl {
     int *                   map, *row;
     size_t*                 row_at;
 
-    struct tni_bundles* bundles; ///< what takes all fronts instead; usually NULL. See bundle.c
+    struct tni_front_groups*
+        bundles; ///< what takes all fronts instead; usually NULL. See front_lanes.c
 } tni_ldl;
 
 TN_NODISCARD tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl);

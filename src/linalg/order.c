@@ -14,8 +14,8 @@
 // Nodes are listed by distance from the root, farthest first: neighbours in that order are
 // independent, and their latencies overlap.
 //
-// Loops. Minimum degree (degree.c). Where a component is large and fronts are wide, also nested
-// dissection (dissect.c) with minimum degree inside its regions. The cheaper order is taken, cost
+// Loops. Minimum degree (minimum_degree.c). Where a component is large and fronts are wide, also nested
+// dissection (nested_dissection.c) with minimum degree inside its regions. The cheaper order is taken, cost
 // being counted exactly, without making the factor.
 //
 // Local rule: a B node waits until one of its A nodes is eliminated, over a strong edge and with
@@ -36,7 +36,7 @@
 // [2] T. Davis, Algorithm 849: A Concise Sparse Cholesky Factorization Package, TOMS 2005.
 #include "linalg/order.h"
 
-#include "linalg/dissect.h"
+#include "linalg/nested_dissection.h"
 
 #include <math.h>
 
@@ -231,7 +231,7 @@ int tni_order_dissected(tni_arena* scratch, const tni_adjacency* graph, const ui
                         int* order)
 {
     int* region = TNI_TAKE(scratch, int, graph->count);
-    if (scratch->failed || !tni_dissect(scratch, graph, skip, region)) return -1;
+    if (scratch->failed || !tni_nested_dissection(scratch, graph, skip, region)) return -1;
     return tni_order_minimum_degree(scratch, graph, skip, region, order);
 }
 

@@ -11,7 +11,7 @@
 // so S is a graph of its own: B nodes, tied where they share an A node. It is factored by ldl.c
 // like any other (all nodes positive, so that every order is allowed), or by CHOLMOD.
 //
-// Split (parts.c): an A node of n parts has z times sqrt(n) on each of them; weld w between two
+// Split (node_splitting.c): an A node of n parts has z times sqrt(n) on each of them; weld w between two
 // parts is a node of S with z = sqrt(n) s 1 and -sqrt(n) s 1. These welds are not u_p - u_p+1 = 0
 // but the same in coordinates where A is the unit matrix: no units are mixed, and the products of
 // welds need no A. s^2, the mean of 1/d, gives them the size of the other rows. With b shared out
@@ -241,7 +241,7 @@ static tni_schur* analyse(tni_arena* arena, const tni_plan* whole, int part_edge
     bool       good    = s != NULL && node_of != NULL;
     if (good) {
         s->whole = whole;
-        tni_parts_find(arena, &scratch, whole, part_edges, &s->parts);
+        tni_splitting_find(arena, &scratch, whole, part_edges, &s->parts);
         int* rows = TNI_TAKE(&scratch, int, s->parts.count);
         good      = !arena->failed && !scratch.failed;
         if (good) {
@@ -275,9 +275,9 @@ static double flops_of(const tn_host* host, const tni_plan* whole, int part_edge
 
 static bool splits(const tn_host* host, const tni_plan* whole, int part_edges)
 {
-    tni_arena arena = tni_arena_make(host);
-    tni_parts parts;
-    tni_parts_find(&arena, &arena, whole, part_edges, &parts);
+    tni_arena     arena = tni_arena_make(host);
+    tni_splitting parts;
+    tni_splitting_find(&arena, &arena, whole, part_edges, &parts);
     const bool found = !arena.failed && parts.weld_count > 0;
     tni_arena_free(&arena);
     return found;
@@ -302,7 +302,7 @@ static int choose_parts(const tn_host* host, const tni_plan* whole, double limit
 double tni_schur_flops(const tn_host* host, const tni_plan* whole, int part_edges, double limit)
 {
     double flops;
-    if (part_edges != TNI_PARTS_CHOSEN) return flops_of(host, whole, part_edges, limit);
+    if (part_edges != TNI_SPLITTING_CHOSEN) return flops_of(host, whole, part_edges, limit);
     (void)choose_parts(host, whole, limit, &flops);
     return flops;
 }
@@ -348,7 +348,7 @@ tn_result tni_schur_create(tni_arena* arena, const tni_plan* whole, int part_edg
 {
     *schur = NULL;
     double flops;
-    if (part_edges == TNI_PARTS_CHOSEN)
+    if (part_edges == TNI_SPLITTING_CHOSEN)
         part_edges = choose_parts(&arena->host, whole, HUGE_VAL, &flops);
     tni_schur* s = analyse(arena, whole, part_edges, HUGE_VAL);
     if (s == NULL) return TN_ERR_MEMORY;

@@ -4,7 +4,7 @@
 #define TNI_SCHUR_H
 
 #include "linalg/ldl.h"
-#include "linalg/parts.h"
+#include "linalg/node_splitting.h"
 
 /// The nodes of S are the B nodes of the saddle in their order, then the welds. An end
 /// is where a node of S hangs on a part of an A node.
@@ -18,7 +18,7 @@ typedef struct tni_end {
 /// S_ij is the sum of z^T z over the pairs of ends that i and j have on the same parts.
 typedef struct tni_schur {
     const tni_plan* whole; ///< the saddle's
-    tni_parts       parts;
+    tni_splitting   parts;
     tni_plan*       plan;         ///< of S
     int*            source;       ///< by node of S: the saddle's B node; of a weld the A node
     int*            component_of; ///< by component of the saddle: that of S, -1: no B node
@@ -43,9 +43,9 @@ typedef struct tni_schur_blocks {
     const size_t* j_at;
 } tni_schur_blocks;
 
-enum { TNI_WHOLE = -1, TNI_PARTS_CHOSEN = 0 };
+enum { TNI_WHOLE = -1, TNI_SPLITTING_CHOSEN = 0 };
 
-/// part_edges: edges on a part of a split A node; TNI_PARTS_CHOSEN: what is predicted to be
+/// part_edges: edges on a part of a split A node; TNI_SPLITTING_CHOSEN: what is predicted to be
 /// cheapest, TNI_WHOLE: none is split. TN_ERR_MEMORY also where S would have so many blocks that it
 /// would take hours (a clique of thousands of B nodes), TN_ERR_UNSUPPORTED without CHOLMOD.
 TN_NODISCARD tn_result tni_schur_create(tni_arena* arena, const tni_plan* whole, int part_edges,
@@ -55,7 +55,7 @@ void                   tni_schur_free(tni_schur* schur); ///< only CHOLMOD holds
 /// Predicted flops of assembly and factorisation; infinite where creation would fail, and where it
 /// is plain without an order that they are above the limit.
 double tni_schur_flops(const tn_host* host, const tni_plan* whole, int part_edges, double limit);
-/// Whether TNI_PARTS_CHOSEN has anything to split.
+/// Whether TNI_SPLITTING_CHOSEN has anything to split.
 bool tni_schur_splits(const tn_host* host, const tni_plan* whole);
 
 /// Forms S of one component of the saddle. scale, on its B rows <- (J A^-1 J^T)_ii.

@@ -23,7 +23,7 @@
 // diagonal are then taken off one at a time, the last one first: the row whose value came last
 // comes last, so that a column waits for 12 cycles, not for a sum over lanes.
 //
-// tile_set.h has the kernels; it is compiled once for each vector length. Vectors are those of the
+// tile_kernels.h has the kernels; it is compiled once for each vector length. Vectors are those of the
 // GNU dialect; other compilers get one number at a time, and the same bits.
 //
 // Measured, one EPYC core (Zen 3) shared with other work, 1024 rows, 64 columns, gcc 12 -O3, best
@@ -58,7 +58,7 @@ enum {
 #define TARGET
 #define BYTES 16
 #define STEP  2
-#include "linalg/tile_set.h"
+#include "linalg/tile_kernels.h"
 
 const tni_tiles* tni_tiles_plain(void)
 {
@@ -70,7 +70,7 @@ const tni_tiles* tni_tiles_plain(void)
 #define TARGET __attribute__((target("avx2")))
 #define BYTES  32
 #define STEP   4
-#include "linalg/tile_set.h"
+#include "linalg/tile_kernels.h"
 
 const tni_tiles* tni_tiles_wide(void)
 {

@@ -410,13 +410,13 @@ static tn_result check_coordinates(const tn_model* model, const tni_joint* joint
 
 static void compile_actuation(tn_model* model, int index, const tn_joint_def* def)
 {
-    tni_actuation* actuation = &model->actuations[model->actuation_count++];
-    *actuation               = (tni_actuation){.joint          = index,
-                                               .stiffness      = def->stiffness,
-                                               .damping        = def->damping,
-                                               .friction       = def->friction,
-                                               .friction_speed = def->friction_speed,
-                                               .limit          = def->limit};
+    tni_joint_force* actuation = &model->actuations[model->actuation_count++];
+    *actuation                 = (tni_joint_force){.joint          = index,
+                                                   .stiffness      = def->stiffness,
+                                                   .damping        = def->damping,
+                                                   .friction       = def->friction,
+                                                   .friction_speed = def->friction_speed,
+                                                   .limit          = def->limit};
     memcpy(actuation->rest, def->rest, sizeof actuation->rest);
     memcpy(actuation->force, def->force, sizeof actuation->force);
 }
@@ -648,7 +648,7 @@ static tn_result take_constraints(tn_model* model, const tn_scene* scene)
     }
     model->joints      = TNI_TAKE(arena, tni_joint, model->named_count - user_count);
     model->users       = TNI_TAKE(arena, tni_user_constraint, user_count);
-    model->actuations  = TNI_TAKE(arena, tni_actuation, actuated_count);
+    model->actuations  = TNI_TAKE(arena, tni_joint_force, actuated_count);
     model->limits      = TNI_TAKE(arena, tni_limit, limit_count);
     model->couplings   = TNI_TAKE(arena, tni_coupling, model->coupling_count);
     model->constraints = TNI_TAKE(arena, tni_constraint, model->constraint_count);

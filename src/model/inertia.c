@@ -16,7 +16,7 @@
 #include "model/inertia.h"
 
 #include "base/base.h"
-#include "geom/shape.h"
+#include "geom/mass_properties.h"
 
 #include <math.h>
 

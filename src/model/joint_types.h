@@ -11,7 +11,7 @@
 //     SCREW         slide - pitch/(2 pi) angle
 //     ROLL k        height of the round shape over the plane (k = 2); slip along axis k of frame 1
 //     DRIVE         the rate of the first free coordinate, less the prescribed one
-// A rope has no row: all it does is a limit (joint/limit.c).
+// A rope has no row: all it does is a limit (joint/hard_limit.c).
 #ifndef TNI_JOINT_TYPES_H
 #define TNI_JOINT_TYPES_H
 

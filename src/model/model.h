@@ -55,13 +55,13 @@ typedef struct tni_joint {
 
 /// Spring, damper, limits and constant force on a joint's free coordinates; only joints that have
 /// some.
-typedef struct tni_actuation {
+typedef struct tni_joint_force {
     int      joint;
     double   stiffness, damping;
     double   rest[TNI_COORDINATES_MAX], force[TNI_COORDINATES_MAX];
     double   friction, friction_speed; ///< -friction v / sqrt(v^2 + friction_speed^2)
     tn_limit limit;
-} tni_actuation;
+} tni_joint_force;
 
 /// A hard end of a joint's motion: one row that may only push inward.
 typedef enum tni_limit_kind {
@@ -196,7 +196,7 @@ struct tn_model {
     int                  joint_count; ///< without user-defined constraints
     tni_joint*           joints;
     int                  actuation_count;
-    tni_actuation*       actuations;
+    tni_joint_force*     actuations;
     int                  user_count;
     tni_user_constraint* users;
     int                  coupling_count;

@@ -170,16 +170,16 @@ static bool lacks_memory(tni_adding* a)
 // "body<n>" with the next number whose name is free.
 static void number_part(tni_adding* a)
 {
-    const tni_names* names = &a->scene->parts[a->part].names;
+    const tni_name_table* names = &a->scene->parts[a->part].names;
     do {
         snprintf(a->name, sizeof a->name, "%s%d", kinds[a->part].word, ++a->number);
-    } while (tni_names_find(names, a->name) != 0);
+    } while (tni_name_table_find(names, a->name) != 0);
 }
 
 static bool name_part(tni_adding* a, const char* name, bool from_defaults)
 {
-    const tni_names* names = &a->scene->parts[a->part].names;
-    const char*      word  = kinds[a->part].word;
+    const tni_name_table* names = &a->scene->parts[a->part].names;
+    const char*           word  = kinds[a->part].word;
     if (!from_defaults) return tni_refuse(a, "def does not start from tn_default_%s_def()", word);
     a->number = a->scene->parts[a->part].number;
     if (name == NULL || name[0] == 0) {
@@ -188,7 +188,7 @@ static bool name_part(tni_adding* a, const char* name, bool from_defaults)
     }
     if (!tni_check_name(a, name)) return false;
     memcpy(a->name, name, strlen(name) + 1);
-    return tni_names_find(names, name) == 0 || tni_refuse(a, "another %s has this name", word);
+    return tni_name_table_find(names, name) == 0 || tni_refuse(a, "another %s has this name", word);
 }
 
 static bool grow(const tn_host* host, void** items, int count, int* capacity, size_t size)
@@ -214,7 +214,7 @@ static bool enter(tni_adding* a, const void* def)
     const char*      name  = a->name[0] != 0 ? a->name : NULL;
     if (!grow(&scene->host, &list->items, list->count, &list->capacity, kind->size))
         return lacks_memory(a);
-    if (name != NULL && !tni_names_reserve(&list->names, &scene->host)) return lacks_memory(a);
+    if (name != NULL && !tni_name_table_reserve(&list->names, &scene->host)) return lacks_memory(a);
 
     void*   item = (char*)list->items + kind->size * (size_t)list->count;
     packing p    = {0};
@@ -228,7 +228,7 @@ static bool enter(tni_adding* a, const void* def)
     }
     ++list->count;
     list->number = a->number;
-    if (name != NULL) tni_names_put(&list->names, *(const char**)item, (uint32_t)list->count);
+    if (name != NULL) tni_name_table_put(&list->names, *(const char**)item, (uint32_t)list->count);
     return true;
 }
 
@@ -406,7 +406,7 @@ void tn_scene_free(tn_scene* scene)
     for (int part = 0; part < TNI_PART_COUNT; ++part) {
         tni_part_list* list = &scene->parts[part];
         tni_host_give(&host, list->items, kinds[part].size * (size_t)list->capacity);
-        tni_names_free(&list->names, &host);
+        tni_name_table_free(&list->names, &host);
     }
     const size_t size = sizeof(tn_contact_pair);
     tni_host_give(&host, scene->excludes.items, size * (size_t)scene->excludes.capacity);
@@ -642,12 +642,12 @@ const tn_pair_def* tn_scene_pair(const tn_scene* scene, int index)
 
 tn_body_id tn_scene_find_body(const tn_scene* scene, const char* name, bool* found)
 {
-    const tn_body_id id = {tni_names_find(&scene->parts[TNI_PART_BODY].names, name)};
+    const tn_body_id id = {tni_name_table_find(&scene->parts[TNI_PART_BODY].names, name)};
     if (found != NULL) *found = id.bits != 0 || strcmp(name, "ground") == 0;
     return id;
 }
 
 tn_joint_id tn_scene_find_joint(const tn_scene* scene, const char* name)
 {
-    return (tn_joint_id){tni_names_find(&scene->parts[TNI_PART_JOINT].names, name)};
+    return (tn_joint_id){tni_name_table_find(&scene->parts[TNI_PART_JOINT].names, name)};
 }

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "geom/mesh.h"
-#include "model/names.h"
+#include "model/name_table.h"
 #include "tenon/scene.h"
 
 enum {
@@ -24,10 +24,10 @@ typedef enum tni_part {
 } tni_part;
 
 typedef struct tni_part_list {
-    void*     items; ///< defs, owned: tn_body_def, tni_joint_item, tn_coupling_def, ...
-    int       count, capacity;
-    tni_names names;
-    int       number; ///< the last number given to an unnamed part
+    void*          items; ///< defs, owned: tn_body_def, tni_joint_item, tn_coupling_def, ...
+    int            count, capacity;
+    tni_name_table names;
+    int            number; ///< the last number given to an unnamed part
 } tni_part_list;
 
 /// Joints and user-defined constraints share one list.

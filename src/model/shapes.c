@@ -10,13 +10,13 @@
 // these two, ties them together and the scene does not include them. Their keys, the lower number in
 // the high half, are sorted, so that asking takes the logarithm of their count; so are those of pairs
 // with a material of their own.
-#include "geom/heights.h"
-#include "geom/hull.h"
+#include "geom/convex_hull.h"
+#include "geom/height_field.h"
 #include "geom/mesh.h"
 #include "model/model.h"
 #include "model/scene.h"
 
-// tni_touch.id has 20 bits for either shape and 23 for a feature (contact/find.c).
+// tni_contact.id has 20 bits for either shape and 23 for a feature (contact/find_contacts.c).
 enum { SHAPES_MAX = 1 << 20, POINTS_MAX = 1 << 20, PIECES_MAX = 256 };
 
 static const double pieces_tolerance = 0.02; // of the longest edge of the box around a mesh
@@ -315,18 +315,18 @@ static tn_result make_polytope(builder* b, const place* at, tni_geometry* geomet
 
 static tn_result make_heights(const builder* b, const tn_shape_def* def, tni_geometry* geometry)
 {
-    const size_t count   = (size_t)def->rows * (size_t)def->columns;
-    tni_heights* heights = TNI_TAKE(&b->model->arena, tni_heights, 1);
-    double*      z       = TNI_TAKE(&b->model->arena, double, count);
+    const size_t      count   = (size_t)def->rows * (size_t)def->columns;
+    tni_height_field* heights = TNI_TAKE(&b->model->arena, tni_height_field, 1);
+    double*           z       = TNI_TAKE(&b->model->arena, double, count);
     if (z == NULL) return TN_ERR_MEMORY;
     memcpy(z, def->heights, sizeof(double) * count);
-    *heights = (tni_heights){.columns = def->columns,
-                             .rows    = def->rows,
-                             .dx      = def->spacing[0],
-                             .dy      = def->spacing[1],
-                             .z       = z,
-                             .lowest  = z[0],
-                             .highest = z[0]};
+    *heights = (tni_height_field){.columns = def->columns,
+                                  .rows    = def->rows,
+                                  .dx      = def->spacing[0],
+                                  .dy      = def->spacing[1],
+                                  .z       = z,
+                                  .lowest  = z[0],
+                                  .highest = z[0]};
     for (size_t i = 1; i < count; ++i) {
         heights->lowest  = fmin(heights->lowest, z[i]);
         heights->highest = fmax(heights->highest, z[i]);

@@ -5,7 +5,7 @@
 // part. Numbers are compared so that NaN fails. Checks read only what concerns the part's kind;
 // numbers that do not concern it are ignored, not refused, except where ignoring them would hide a
 // mistake.
-#include "geom/hull.h"
+#include "geom/convex_hull.h"
 #include "math/vec3.h"
 #include "model/inertia.h"
 #include "model/joint_types.h"
@@ -19,7 +19,7 @@ static const double PLANE_TOLERANCE = 1e-9; // how far a planar body may lean ou
 static const double CROSS_TOLERANCE = 1e-6; // cosine between the axes of a universal joint
 static const double PI              = 3.14159265358979323846;
 static const double CONE_MIN =
-    1e-3;                          // a hard cone must be this far from 0 and pi: see joint/limit.c
+    1e-3; // a hard cone must be this far from 0 and pi: see joint/hard_limit.c
 static const double TWIST_MAX = 3; // a hard twist must stay clear of pi, where it jumps
 
 enum {

@@ -2,7 +2,7 @@
 
 #include "math/elementary.h"
 
-int tni_pressed_capacity(const tn_model* model)
+int tni_warm_start_capacity(const tn_model* model)
 {
     return model->shape_count > 1 || model->limit_count > 0
                ? 64 + 8 * model->shape_count + model->limit_count
@@ -15,12 +15,12 @@ tn_result tn_state_create(const tn_model* model, tn_state** out)
         sizeof(double) * ((size_t)model->q_count + 3 * (size_t)model->u_count +
                           (size_t)model->coordinate_count + (size_t)model->row_count +
                           (size_t)model->limit_count + (size_t)model->core.plan->component_count);
-    const size_t pressed = (size_t)tni_pressed_capacity(model);
+    const size_t pressed = (size_t)tni_warm_start_capacity(model);
     const size_t free    = (size_t)model->free_count;
     const size_t bytes   = sizeof(tn_state) + numbers +
                          (sizeof(uint64_t) + TNI_PRESS_NUMBERS * sizeof(double)) * pressed +
                          sizeof(tni_pushed) * (size_t)model->target_count +
-                         sizeof(double) * (TNI_LIMB_NUMBERS + TNI_LIMB_FREEDOMS) * free +
+                         sizeof(double) * (TNI_TREE_LINK_NUMBERS + TNI_TREE_LINK_FREEDOMS) * free +
                          (size_t)model->named_count;
     tn_state* state = tni_host_take(&model->arena.host, bytes);
     *out            = state;
@@ -38,8 +38,8 @@ tn_result tn_state_create(const tn_model* model, tn_state** out)
     state->pressed.ids        = (uint64_t*)(state->pressed.forces + TNI_PRESS_NUMBERS * pressed);
     state->outside.targets    = (tni_pushed*)(state->pressed.ids + pressed);
     state->reduced.q          = (double*)(state->outside.targets + model->target_count);
-    state->reduced.v          = state->reduced.q + TNI_LIMB_NUMBERS * free;
-    state->reduced.active     = (uint8_t*)(state->reduced.v + TNI_LIMB_FREEDOMS * free);
+    state->reduced.v          = state->reduced.q + TNI_TREE_LINK_NUMBERS * free;
+    state->reduced.active     = (uint8_t*)(state->reduced.v + TNI_TREE_LINK_FREEDOMS * free);
     tn_state_reset(state);
     return TN_OK;
 }

@@ -39,8 +39,8 @@ typedef struct tni_memory {
     double* momentum;    ///< M u at its start, laid out as u
 } tni_memory;
 
-/// Room for the configuration and the velocities of a body against its parent. See adaptive/limbs.h.
-enum { TNI_LIMB_NUMBERS = 11, TNI_LIMB_FREEDOMS = 6 };
+/// Room for the configuration and the velocities of a body against its parent. See adaptive/joint_tree.h.
+enum { TNI_TREE_LINK_NUMBERS = 11, TNI_TREE_LINK_FREEDOMS = 6 };
 
 /// Trees in joint coordinates, and which joints are simulated, as the adaptive method left them.
 typedef struct tni_reduced {
@@ -48,7 +48,7 @@ typedef struct tni_reduced {
     bool    kept;  ///< trees are there that were left, and some may still be as they were
     int     step;  ///< how many were taken since it became known
     double *q,
-        *v; ///< TNI_LIMB_NUMBERS, TNI_LIMB_FREEDOMS for each body that can be pushed, at most
+        *v; ///< TNI_TREE_LINK_NUMBERS, TNI_TREE_LINK_FREEDOMS for each body that can be pushed, at most
     uint8_t* active; ///< by joint
 } tni_reduced;
 
@@ -56,11 +56,11 @@ enum { TNI_PRESS_ROWS = 6, TNI_PRESS_NUMBERS = 12 }; ///< forces of a point in c
 
 /// What pressed in the step before, by rising id: where the next step begins to look for
 /// forces. The first of them, if there is no room for all.
-typedef struct tni_pressed {
+typedef struct tni_warm_start {
     int       count;
     uint64_t* ids;
     double*   forces; ///< TNI_PRESS_ROWS each of its flight, then of its landing
-} tni_pressed;
+} tni_warm_start;
 
 /// One block: the arrays lie behind the struct.
 struct tn_state {
@@ -68,7 +68,7 @@ struct tn_state {
     size_t          bytes;
     tni_outside     outside;
     tni_memory      memory;
-    tni_pressed     pressed;
+    tni_warm_start  pressed;
     tni_reduced     reduced;
     double          time;
     double*         q; ///< rigid: x y z of the centre of mass, qw qx qy qz; planar: x y angle;
@@ -148,7 +148,7 @@ void tni_tangent_rate(const tn_model* model, const double* d, const double* u, d
 tn_frame tni_view_pose(const tni_body* body, const tni_view* view);
 tn_twist tni_view_velocity(const tni_body* body, const tni_view* view);
 
-int tni_pressed_capacity(const tn_model* model);
+int tni_warm_start_capacity(const tn_model* model);
 /// The step before counts no more: somebody moved something.
 void tni_state_forget(tn_state* state);
 /// The view of one body of a state.

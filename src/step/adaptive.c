@@ -54,16 +54,16 @@ static void note(const tni_adaptive_report* one, tn_step_report* report)
 // What touches at the end, and how deep, with the forces of the last step. False: no room.
 static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
-    static const double lands = 1e-5; // what is as near as this is in contact
-    tni_auxiliary*      a     = &s->system->auxiliary;
-    const tni_footings* fs    = s->adaptive->footings;
-    int                 k     = 0;
+    static const double      lands = 1e-5; // what is as near as this is in contact
+    tni_auxiliary*           a     = &s->system->auxiliary;
+    const tni_link_contacts* fs    = s->adaptive->footings;
+    int                      k     = 0;
     tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);
     if (!tni_stops_find(a, s->system->views, s->next.z, lands)) return false;
     report->contact_count = 0;
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop* stop  = &a->stops[i];
-        report->deepest = fmax(report->deepest, -stop->gap);
+        tni_unilateral* stop = &a->stops[i];
+        report->deepest      = fmax(report->deepest, -stop->gap);
         report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
         while (fs != NULL && k < fs->count && fs->footings[k].touch.id < stop->id) ++k;
         const bool known = fs != NULL && k < fs->count && fs->footings[k].touch.id == stop->id;
@@ -74,11 +74,11 @@ static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
 }
 
 // Bodies against the joints' own coordinates: all there is to be seen, and far cheaper than all rows.
-static void note_fit(tn_stepper* s, const tni_limbs_fit* fit, tn_step_report* report)
+static void note_fit(tn_stepper* s, const tni_joint_trees_fit* fit, tn_step_report* report)
 {
-    const tni_limbs* limbs = s->adaptive->limbs;
-    report->joint_error    = fit->error;
-    report->velocity_error = fit->rate;
+    const tni_joint_trees* limbs = s->adaptive->limbs;
+    report->joint_error          = fit->error;
+    report->velocity_error       = fit->rate;
     if (fit->worst >= 0)
         report->worst_joint = tni_constraint_id(
             s->model, s->model->joints[limbs->limbs[fit->worst].joint].constraint);
@@ -103,8 +103,8 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
         if (a->flat) (void)tni_adaptive_place(a, s->next.q, s->next.u);
         if (timed) keep_budget(s, now(s) - start);
     }
-    s->next.time            = time;
-    const tni_limbs_fit fit = tni_adaptive_place(a, s->next.q, s->next.u);
+    s->next.time                  = time;
+    const tni_joint_trees_fit fit = tni_adaptive_place(a, s->next.q, s->next.u);
     tni_copy_numbers(s->next.z, a->z, s->model->coordinate_count);
     s->followed = true;
     note_fit(s, &fit, report);

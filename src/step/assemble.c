@@ -1,12 +1,12 @@
 // assemble: puts together a mechanism whose joints are far from closing, or says which cannot
 // close.
 //
-// One descent: damped steps (align.c), nu from 1e-2 down to 1e-11 by how well the last step kept
+// One descent: damped steps (levenberg_marquardt.c), nu from 1e-2 down to 1e-11 by how well the last step kept
 // its promise, no body turning by more than half a radian a round. It goes downhill from where the
 // bodies are, weighted by their masses, so a scene that nearly closes stays nearly where it was;
 // and it may end in a valley that is no zero. Then, in this order, until one of them closes all
 // joints:
-//   outward a spanning forest is closed body by body (outward.c), which is all there is to a tree
+//   outward a spanning forest is closed body by body (tree_assembly.c), which is all there is to a tree
 //   path    anchors are drawn together along C = (1 - s) C_start, s from 0 to 1; frames at once
 //   shaken  from the start and from the best place in turn, moved at random by more and more (the
 //           same numbers each time), then outward
@@ -25,7 +25,7 @@
 // Contacts, limits and ropes take no part. Angles come out on the turn nearest to the one they had,
 // but for screws, where the way there decides.
 #include "step/stepper.h"
-#include "system/align.h"
+#include "system/levenberg_marquardt.h"
 
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ typedef struct spot {
 typedef struct search {
     const tn_model* model;
     tni_arena       arena;
-    tni_align*      align;
+    tni_lm*         align;
     double          time;
     spot            start, now, trial, kept, best;
     double          best_left;
@@ -65,15 +65,15 @@ static void copy_spot(const search* f, const spot* to, const spot* from)
     tni_copy_numbers(to->z, from->z, f->model->coordinate_count);
 }
 
-static tni_place place_of(const search* f, const spot* p)
+static tni_configuration place_of(const search* f, const spot* p)
 {
-    return (tni_place){f->time, p->q, NULL, p->z};
+    return (tni_configuration){f->time, p->q, NULL, p->z};
 }
 
 static double look(search* f, const spot* p)
 {
-    const tni_place at = place_of(f, p);
-    return tni_align_look(f->align, &at);
+    const tni_configuration at = place_of(f, p);
+    return tni_lm_look(f->align, &at);
 }
 
 // The most that is left of any joint that is not relaxed.
@@ -81,7 +81,7 @@ static double left_at(search* f, const spot* p)
 {
     int worst;
     (void)look(f, p);
-    return tni_align_most(f->align, &worst);
+    return tni_lm_most(f->align, &worst);
 }
 
 // ---- One descent --------------------------------------------------------------------------------
@@ -120,17 +120,17 @@ typedef struct outcome {
 // One damped step from f->now to f->trial. Where it cannot be made, it leads to infinity.
 static outcome try_step(search* f, double nu)
 {
-    const tni_place at   = place_of(f, &f->now);
-    outcome         bad  = {1, HUGE_VAL, 0}, o;
-    double*         d    = f->align->system->answer;
-    tn_result       made = tni_align_factor(f->align, &at, nu);
-    if (made == TN_OK) made = tni_align_solve(f->align);
+    const tni_configuration at   = place_of(f, &f->now);
+    outcome                 bad  = {1, HUGE_VAL, 0}, o;
+    double*                 d    = f->align->system->answer;
+    tn_result               made = tni_lm_factor(f->align, &at, nu);
+    if (made == TN_OK) made = tni_lm_solve(f->align);
     if (made != TN_OK) return bad;
     const double share = cut_back(f->model, d);
-    o.before           = tni_align_predicted(f->align, 0);
-    o.promised         = tni_align_predicted(f->align, share);
+    o.before           = tni_lm_predicted(f->align, 0);
+    o.promised         = tni_lm_predicted(f->align, share);
     copy_spot(f, &f->trial, &f->now);
-    tni_align_move(f->align, d, f->now.q, f->trial.q);
+    tni_lm_move(f->align, d, f->now.q, f->trial.q);
     o.after = look(f, &f->trial);
     tni_system_follow(f->align->system, f->trial.z);
     return o;
@@ -223,8 +223,8 @@ static bool go_along_path(search* f)
 
 static bool go_outward(search* f)
 {
-    const tni_place at = place_of(f, &f->now);
-    tni_align_outward(f->align, &at, f->now.q);
+    const tni_configuration at = place_of(f, &f->now);
+    tni_lm_outward(f->align, &at, f->now.q);
     return finish(f);
 }
 
@@ -255,7 +255,7 @@ static bool go_shaken(search* f, int number)
     }
     const spot* from = number % 2 == 0 ? &f->start : &f->best;
     copy_spot(f, &f->now, from);
-    tni_align_move(f->align, f->shake, from->q, f->now.q);
+    tni_lm_move(f->align, f->shake, from->q, f->now.q);
     return go_outward(f);
 }
 
@@ -301,7 +301,7 @@ static suspect relax(search* f, int constraint)
     copy_spot(f, &f->now, &f->best);
     settle_relaxed(f);
     const double left = left_at(f, &f->now);
-    const double gap  = tni_align_gap(f->align, constraint, &s.angle);
+    const double gap  = tni_lm_gap(f->align, constraint, &s.angle);
     if (left <= fmax(settled, 1e-4 * gap)) s.gap = gap;
     f->align->soft[constraint] = 0;
     return s;
@@ -311,7 +311,7 @@ static void note_openings(search* f)
 {
     (void)look(f, &f->best);
     for (int i = 0; i < f->model->constraint_count; ++i)
-        f->opening[i] = f->align->soft[i] ? 0 : tni_align_left(f->align, i);
+        f->opening[i] = f->align->soft[i] ? 0 : tni_lm_left(f->align, i);
 }
 
 // The most open constraint that was not yet asked for; -1: all others are closed.
@@ -443,7 +443,7 @@ static tn_result begin(search* f, const tn_state* state)
     f->opening            = TNI_TAKE(&f->arena, double, model->constraint_count);
     const bool taken      = take_spot(f, &f->start) && take_spot(f, &f->now) &&
                        take_spot(f, &f->trial) && take_spot(f, &f->kept) && take_spot(f, &f->best);
-    if (!taken || tni_align_create(model, &f->align) != TN_OK) return TN_ERR_MEMORY;
+    if (!taken || tni_lm_create(model, &f->align) != TN_OK) return TN_ERR_MEMORY;
     copy_spot(f, &f->start, &(spot){state->q, state->z});
     copy_spot(f, &f->best, &f->start);
     (void)look(f, &f->start);
@@ -454,7 +454,7 @@ static tn_result begin(search* f, const tn_state* state)
         for (int k = 0; k < c->held_count; ++k) {
             const double left = f->align->left[c->row_start + k];
             C                 = fmax(C, fabs(left));
-            if (!tni_align_turns(f->align, i, k)) f->anchors[c->row_start + k] = left;
+            if (!tni_lm_turns(f->align, i, k)) f->anchors[c->row_start + k] = left;
         }
         f->align->kept[i] = C <= kept_closed; // axes against each other: its author's choice
     }
@@ -503,7 +503,7 @@ static tn_result put_together(tn_stepper* s, tn_state* state, tn_assembly* repor
     } else if (find_place(&f)) {
         int worst;
         (void)look(&f, &f.now);
-        report->error_after = tni_align_most(f.align, &worst);
+        report->error_after = tni_lm_most(f.align, &worst);
         report->worst_joint = tni_constraint_id(s->model, worst);
         measure_move(&f, report);
         settle_angles(&f, state->z, state->z);
@@ -512,7 +512,7 @@ static tn_result put_together(tn_stepper* s, tn_state* state, tn_assembly* repor
         result = refuse(&f, report, why);
     }
     report->round_count = f.rounds;
-    tni_align_free(f.align);
+    tni_lm_free(f.align);
     tni_arena_free(&f.arena);
     return result;
 }
@@ -538,8 +538,8 @@ tn_result tn_stepper_assemble(tn_stepper* s, tn_state* state, tn_assembly* repor
     *report                         = (tn_assembly){0};
     s->kept_next                    = false; // the system will be looking elsewhere
     s->system->auxiliary.stop_count = 0;
-    int             worst;
-    const tni_place at = {state->time, state->q, state->u, state->z};
+    int                     worst;
+    const tni_configuration at = {state->time, state->q, state->u, state->z};
     tni_system_look(s->system, &at);
     report->error_before = report->error_after = tni_system_position_error(s->system, &worst);
     report->worst_joint                        = tni_constraint_id(s->model, worst);

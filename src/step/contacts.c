@@ -1,7 +1,7 @@
 // contacts: what can be asked about contacts and limits after a step or an evaluation.
 #include "step/stepper.h"
 
-static bool is_contact(const tni_stop* stop)
+static bool is_contact(const tni_unilateral* stop)
 {
     return stop->limit < 0 && stop->gap <= tni_contact_gap;
 }
@@ -20,14 +20,14 @@ tn_contact tn_stepper_contact(const tn_stepper* stepper, int index)
     int                  at = 0;
     while (at < a->stop_count && (!is_contact(&a->stops[at]) || index-- > 0)) ++at;
     TN_ASSERT(at < a->stop_count);
-    const tni_stop*  stop    = &a->stops[at];
-    const tni_touch* touch   = &stop->touch;
-    tn_contact       contact = {.body1 = {(uint32_t)touch->body1},
-                                .body2 = {(uint32_t)touch->body2},
-                                .gap   = stop->gap,
-                                .slip  = tni_stop_slip(stop)};
-    tni_touch_place(stepper->model, touch, stepper->system->views, &contact.position,
-                    &contact.normal);
+    const tni_unilateral* stop    = &a->stops[at];
+    const tni_contact*    touch   = &stop->touch;
+    tn_contact            contact = {.body1 = {(uint32_t)touch->body1},
+                                     .body2 = {(uint32_t)touch->body2},
+                                     .gap   = stop->gap,
+                                     .slip  = tni_unilateral_slip(stop)};
+    tni_contact_place(stepper->model, touch, stepper->system->views, &contact.position,
+                      &contact.normal);
     contact.force = tni_scale(stop->force[0], contact.normal);
     for (int i = 1; i <= stop->slip_count; ++i)
         contact.force = tni_add_scaled(contact.force, stop->force[i], stop->across[i - 1]);

@@ -9,8 +9,8 @@
 // Where f = m v an evaluation gives velocities: then so does this.
 static void coordinate_rates(const tn_stepper* s, const tni_joint* joint, double* out)
 {
-    const tni_place at    = tni_place_of(&s->now);
-    const tni_place drift = {at.time, at.q, s->rates, at.z};
+    const tni_configuration at    = tni_configuration_of(&s->now);
+    const tni_configuration drift = {at.time, at.q, s->rates, at.z};
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST)
         tni_coordinate_velocities(s->model, joint, &drift, out);
     else tni_coordinate_accelerations(s->model, joint, &at, s->rates, out);
@@ -49,8 +49,8 @@ tn_result tn_stepper_forward(tn_stepper* s, tn_state* state, const double* posit
     if (result == TN_OK) result = tn_state_set_joints(state, positions, velocities, why);
     if (result != TN_OK) return result;
     if (forces != NULL) {
-        const tni_place at    = {state->time, state->q, state->u, state->z};
-        double*         extra = s->stage_d; // evaluations do without
+        const tni_configuration at    = {state->time, state->q, state->u, state->z};
+        double*                 extra = s->stage_d; // evaluations do without
         memset(extra, 0, sizeof(double) * (size_t)model->u_count);
         tni_coordinate_forces(model, &at, forces, extra);
         s->system->extra = extra;

@@ -5,7 +5,7 @@
 //
 //     M (u1 - u) = e F(q1, u1) + e J(q1)^T lambda,   C(q1) = 0,   q1 = fly(q, u1, h),   e = h
 //
-// (backward Euler). Linearised at the start this is one linear system (stiff.h), the paper's with
+// (backward Euler). Linearised at the start this is one linear system (implicit_system.h), the paper's with
 // the geometric stiffness of the joint forces added: `linear`. What it leaves of joint error, about
 // (h w)^2 L / 2, a few rounds on the same factorisation take away: `corrected`,
 //
@@ -67,7 +67,7 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     work->r                  = TNI_TAKE(&s->arena, double, model->row_count);
     work->first              = TNI_TAKE(&s->arena, double, rows);
     work->again              = TNI_TAKE(&s->arena, double, rows);
-    work->sided              = tni_stiff_is_sided(model);
+    work->sided              = tni_implicit_system_is_sided(model);
     work->force              = TNI_TAKE(&s->arena, double, rows);
     for (int i = 0; i < 2; ++i) {
         tni_memory* memory  = i == 0 ? &work->before : &work->after;
@@ -76,7 +76,8 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
         memory->momentum    = TNI_TAKE(&s->arena, double, model->u_count);
     }
     if (s->arena.failed) return TN_ERR_MEMORY;
-    return tni_stiff_create(&s->arena, s->system, &s->settings.implicit, &work->stiff, why);
+    return tni_implicit_system_create(&s->arena, s->system, &s->settings.implicit, &work->stiff,
+                                      why);
 }
 
 // M u at s->now.
@@ -125,12 +126,12 @@ static tn_result solve_linear(tn_stepper* s, tni_start* start, const tni_lead* l
     tni_implicit_work* work   = &s->implicit;
     tn_result          result = TN_OK;
     for (int round = 0; round < SETS_MAX; ++round) {
-        result = tni_stiff_begin(work->stiff, start, lead, work->u, work->mu, why);
+        result = tni_implicit_system_begin(work->stiff, start, lead, work->u, work->mu, why);
         ++report->factor_count;
-        if (result == TN_OK) tni_stiff_note(work->stiff, report);
+        if (result == TN_OK) tni_implicit_system_note(work->stiff, report);
         if (result != TN_OK || !work->sided) return result;
         mean_of(s, lead, work->best);
-        if (tni_stiff_stands(work->stiff, start, lead, work->best)) break;
+        if (tni_implicit_system_stands(work->stiff, start, lead, work->best)) break;
         start->keep = true;
         tni_copy_numbers(work->ahead, work->best, s->model->u_count);
         start->ahead = work->ahead;
@@ -144,7 +145,8 @@ static tn_result find_multipliers(tn_stepper* s, tni_start* start, const tni_lea
 {
     tni_implicit_work* work = &s->implicit;
     start->multipliers      = NULL;
-    const tn_result result  = tni_stiff_begin(work->stiff, start, lead, work->u, work->mu, why);
+    const tn_result result =
+        tni_implicit_system_begin(work->stiff, start, lead, work->u, work->mu, why);
     ++report->factor_count;
     const double e = lead->h * lead->share;
     for (int i = 0; i < rows_of(s->model); ++i) work->before.multipliers[i] = -work->mu[i] / e;
@@ -163,13 +165,13 @@ static void keep_linear(tn_stepper* s, const tni_lead* lead)
 // What is left of the equations of motion at the end of the flight, as an impulse.
 static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead, double* b)
 {
-    tni_implicit_work* work = &s->implicit;
-    const tni_place    end  = {lead->time, s->next.q, s->next.u, s->now.z};
-    const double*      p    = start->momentum != NULL ? start->momentum : work->after.momentum;
+    tni_implicit_work*      work = &s->implicit;
+    const tni_configuration end  = {lead->time, s->next.q, s->next.u, s->now.z};
+    const double*           p    = start->momentum != NULL ? start->momentum : work->after.momentum;
     if (!work->begun) momentum_of(s, work->after.momentum);
     work->begun = true;
     tni_system_look_whole(s->system, &end);
-    tni_stiff_forces(work->stiff, &end, lead->h, b);
+    tni_implicit_system_forces(work->stiff, &end, lead->h, b);
     tni_system_momentum(s->system, s->next.u, s->scratch);
     for (int i = 0; i < s->model->u_count; ++i)
         b[i] = p[i] + lead->h * lead->share * b[i] - s->scratch[i];
@@ -195,8 +197,8 @@ static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead
     tni_closing        nearest = {.error = HUGE_VAL, .worst = -1};
     for (int round = 0, since = 0;; ++round) {
         tni_closing c;
-        c.error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
-                                &c.worst);
+        c.error = tni_implicit_system_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u,
+                                          work->r, &c.worst);
         ++since;
         if (c.error < nearest.error || nearest.worst < 0) {
             nearest = c;
@@ -213,8 +215,8 @@ static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead
             for (int k = 0; k < of->row_count; ++k)
                 work->r[of->row_start + k] *= k < of->held_count ? -1 / e : -1;
         }
-        if (tni_stiff_correct(work->stiff, whole ? work->best : NULL, work->r, work->du, work->dmu,
-                              NULL) != TN_OK)
+        if (tni_implicit_system_correct(work->stiff, whole ? work->best : NULL, work->r, work->du,
+                                        work->dmu, NULL) != TN_OK)
             return (tni_closing){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, whole);
@@ -241,8 +243,8 @@ static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead*
     double             step  = HUGE_VAL;
     for (int round = 0;; ++round) {
         tni_closing c;
-        c.error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
-                                &c.worst);
+        c.error = tni_implicit_system_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u,
+                                          work->r, &c.worst);
         if (round == 0) keep_linear(s, lead);
         if (step <= s->implicit.goal && c.error <= s->implicit.goal) return c;
         if (round == s->settings.implicit.iterations || !(c.error < diverged))
@@ -261,8 +263,10 @@ static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead*
         const tni_lead here = {.h = lead->h, .share = lead->share, .time = lead->time};
         ++report->factor_count;
         ++report->iteration_count;
-        if (tni_stiff_begin(work->stiff, &there, &here, work->du, work->dmu, NULL) != TN_OK ||
-            tni_stiff_correct(work->stiff, work->best, work->r, work->du, work->dmu, NULL) != TN_OK)
+        if (tni_implicit_system_begin(work->stiff, &there, &here, work->du, work->dmu, NULL) !=
+                TN_OK ||
+            tni_implicit_system_correct(work->stiff, work->best, work->r, work->du, work->dmu,
+                                        NULL) != TN_OK)
             return (tni_closing){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, true);
@@ -305,9 +309,10 @@ static double kinetic(tn_stepper* s, const double* u)
 // energy all the same.)
 static bool has_gained(tn_stepper* s)
 {
-    const tni_place now = tni_place_of(&s->now), next = tni_place_of(&s->next);
-    const tn_energy was = tni_system_energy(s->system, &now),
-                    is  = tni_system_energy(s->system, &next);
+    const tni_configuration now  = tni_configuration_of(&s->now),
+                            next = tni_configuration_of(&s->next);
+    const tn_energy was          = tni_system_energy(s->system, &now),
+                    is           = tni_system_energy(s->system, &next);
     return is.kinetic + is.gravity + is.elastic >
            was.kinetic + was.gravity + was.elastic + gain * is.kinetic;
 }
@@ -336,8 +341,8 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, c
     if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, lead, report);
     else if (how == TN_IMPLICIT_CORRECTED) *c = correct(s, start, lead, report);
     else
-        c->error = tni_stiff_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u, work->r,
-                                 &c->worst);
+        c->error = tni_implicit_system_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u,
+                                           work->r, &c->worst);
     if (how != TN_IMPLICIT_LINEAR && !work->last &&
         (whole || work->rescue || report->iteration_count - rounds > ROUNDS_USUAL) &&
         has_strayed(s))
@@ -386,7 +391,7 @@ static tn_result attempt(tn_stepper* s, double h, tni_closing* c, tn_step_report
                          tn_why* why)
 {
     tni_implicit_work* work    = &s->implicit;
-    tni_start          start   = {.at = tni_place_of(&s->now), .ahead = s->now.u};
+    tni_start          start   = {.at = tni_configuration_of(&s->now), .ahead = s->now.u};
     tni_lead           lead    = lead_of(s, h, &start.momentum);
     tn_result          result  = TN_OK;
     const bool         stiffen = s->settings.implicit.stiffen && rows_of(s->model) > 0;
@@ -453,8 +458,9 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
 // Errors at s->next, and its angles.
 static void measure(tn_stepper* s, tn_step_report* report)
 {
-    const tni_place at = tni_place_of(&s->next);
-    s->followed = tni_stiff_measure(s->implicit.stiff, &at, s->next.z, &report->velocity_error);
+    const tni_configuration at = tni_configuration_of(&s->next);
+    s->followed =
+        tni_implicit_system_measure(s->implicit.stiff, &at, s->next.z, &report->velocity_error);
     if (!s->followed) {
         tni_measure_errors(s, report);
         return;
@@ -509,6 +515,6 @@ tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_
     if (result != TN_OK) return result;
     s->next.time = end;
     measure(s, report);
-    report->deepest = tni_stiff_deepest(s->implicit.stiff, &report->contact_count);
+    report->deepest = tni_implicit_system_deepest(s->implicit.stiff, &report->contact_count);
     return TN_OK;
 }

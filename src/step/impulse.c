@@ -60,7 +60,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->goal              = TNI_TAKE(&s->arena, double, model->row_count);
     for (int i = 0; i < 4; ++i)
         work->past[i] = TNI_TAKE(&s->arena, double, s->has_stops ? model->row_count : 0);
-    const int pressed    = tni_pressed_capacity(model);
+    const int pressed    = tni_warm_start_capacity(model);
     work->pressed.ids    = TNI_TAKE(&s->arena, uint64_t, pressed);
     work->pressed.forces = TNI_TAKE(&s->arena, double, TNI_PRESS_NUMBERS*(size_t)pressed);
     work->views          = TNI_TAKE(&s->arena, tni_view, s->has_stops ? model->body_count : 0);
@@ -86,11 +86,11 @@ tn_result tni_impulse_create(tn_stepper* s)
 
 // ---- Kick ----------------------------------------------------------------------------------------
 
-static tn_result factor(tn_stepper* s, const tni_place_buffer* place, tn_step_report* report,
-                        tn_why* why)
+static tn_result factor(tn_stepper* s, const tni_configuration_buffer* place,
+                        tn_step_report* report, tn_why* why)
 {
-    const tni_place at     = tni_place_of(place);
-    const tn_result result = tni_system_factor(s->system, &at, why);
+    const tni_configuration at     = tni_configuration_of(place);
+    const tn_result         result = tni_system_factor(s->system, &at, why);
     if (result == TN_OK) tni_system_note(s->system, report);
     return result;
 }
@@ -166,8 +166,8 @@ static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
 
 tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const tni_place at              = tni_place_of(&s->now);
-    tn_result       result          = TN_OK;
+    const tni_configuration at      = tni_configuration_of(&s->now);
+    tn_result               result  = TN_OK;
     s->system->auxiliary.stop_count = 0; // those of the landing before
     s->system->auxiliary.ready      = false;
     s->system->stiffness            = NULL;
@@ -203,7 +203,7 @@ tni_closing tni_impulse_fly(tn_stepper* s, double h)
     tni_system*     system = s->system;
     double*         r      = s->impulse.asked;
     tni_fly(model, s->system->asleep, h, s->now.q, s->impulse.plus, s->next.q, s->next.u);
-    const tni_place at = tni_place_of(&s->next);
+    const tni_configuration at = tni_configuration_of(&s->next);
     tni_system_look(system, &at);
     tni_closing c = {.worst = -1};
     for (int i = 0; i < model->constraint_count; ++i) {
@@ -364,9 +364,9 @@ static double slack_of(const tn_stepper* s, double h)
 // for what redundant rows cannot do, and multipliers are the least ones.
 static tn_result fit_with_stops(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const tn_model* model  = s->model;
-    const tni_place at     = tni_place_of(&s->next);
-    double          before = HUGE_VAL;
+    const tn_model*         model  = s->model;
+    const tni_configuration at     = tni_configuration_of(&s->next);
+    double                  before = HUGE_VAL;
     for (int round = 0; round < 4; ++round) {
         const bool exact = round > 1 && s->impulse.loops && !s->impulse.careful;
         if (round == 2 && exact) s->system->auxiliary.ready = false; // responses too
@@ -388,10 +388,10 @@ static tn_result fit_with_stops(tn_stepper* s, double h, tn_step_report* report,
 // From the end of the flight, where s->next is: leaves the system factored and looked at there.
 static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const tn_model* model  = s->model;
-    tni_system*     system = s->system;
-    const tni_place at     = tni_place_of(&s->next);
-    system->stiffness      = NULL;
+    const tn_model*         model  = s->model;
+    tni_system*             system = s->system;
+    const tni_configuration at     = tni_configuration_of(&s->next);
+    system->stiffness              = NULL;
     tni_copy_numbers(s->impulse.plus, s->next.u, model->u_count);
     tn_result result = s->has_stops ? tni_impulse_find_landing(s, h, why) : TN_OK;
     if (result == TN_OK) result = factor(s, &s->next, report, why);

@@ -63,11 +63,11 @@ static tn_result fail_full(tn_why* why)
 // Where to begin to look for impulses: at those of the step before, in its flight or its landing.
 static void recall(tn_stepper* s, bool landing, double h)
 {
-    tni_auxiliary*     a = stops_of(s);
-    const tni_pressed* p = &s->impulse.pressed;
-    int                k = 0;
+    tni_auxiliary*        a = stops_of(s);
+    const tni_warm_start* p = &s->impulse.pressed;
+    int                   k = 0;
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop* stop = &a->stops[i];
+        tni_unilateral* stop = &a->stops[i];
         while (k < p->count && p->ids[k] < stop->id) ++k;
         if (k == p->count) break;
         if (p->ids[k] != stop->id) continue;
@@ -89,16 +89,16 @@ static tn_result find(tn_stepper* s, double h, tn_why* why)
     return TN_OK;
 }
 
-static bool grips(const tni_stop* stop)
+static bool grips(const tni_unilateral* stop)
 {
     return stop->friction > 0 || stop->spinning > 0 || stop->rolling > 0;
 }
 
 // What a stop asks of the kick, by its gap and rates at the start: slip, spin and roll are to be none
 // in the middle of the step.
-static void ask(tni_stop* stop, double h)
+static void ask(tni_unilateral* stop, double h)
 {
-    stop->rule    = grips(stop) && stop->row_count > 1 ? TNI_STOP_GRIPS : TNI_STOP_PUSHES;
+    stop->rule = grips(stop) && stop->row_count > 1 ? TNI_UNILATERAL_GRIPS : TNI_UNILATERAL_PUSHES;
     stop->want[0] = -stop->rate[0] - fmax(stop->begun, 0) / h;
     for (int k = 0; k < stop->row_count; ++k) stop->start[k] = stop->rate[k];
     for (int k = 1; k < stop->row_count; ++k)
@@ -121,11 +121,11 @@ static bool are_hit(tn_stepper* s, double h)
     tni_auxiliary* a   = stops_of(s);
     bool           any = false;
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop*  stop  = &a->stops[i];
-        const bool comes = stop->rate[0] < -touches && stop->gap + h * stop->rate[0] < 0;
-        const bool hit   = stop->restitution > 0 && comes;
-        stop->away       = !hit && !(stop->gap <= touches);
-        any              = any || hit;
+        tni_unilateral* stop  = &a->stops[i];
+        const bool      comes = stop->rate[0] < -touches && stop->gap + h * stop->rate[0] < 0;
+        const bool      hit   = stop->restitution > 0 && comes;
+        stop->away            = !hit && !(stop->gap <= touches);
+        any                   = any || hit;
     }
     return any;
 }
@@ -133,13 +133,13 @@ static bool are_hit(tn_stepper* s, double h)
 // ---- Close ---------------------------------------------------------------------------------------
 
 // Whether a stop is pushing, by the last solve: one of force and what it leaves is 0 but for rounding.
-static bool pushes(const tni_stop* stop)
+static bool pushes(const tni_unilateral* stop)
 {
     return stop->force[0] * stop->weight[0] > fabs(stop->left[0]);
 }
 
 // What a row leaves is to be the mean of its rates at both ends. Returns how far it is from that.
-static double correct_slip(tni_stop* stop)
+static double correct_slip(tni_unilateral* stop)
 {
     double error = 0;
     for (int k = 1; k < stop->row_count; ++k) {
@@ -158,11 +158,11 @@ static double correct_gaps(tn_stepper* s, double h)
     tni_auxiliary* a     = stops_of(s);
     double         error = 0;
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop*    stop = &a->stops[i];
-        const double off  = fmin(stop->begun, 0) - stop->gap;
-        const bool   on   = pushes(stop);
-        if (stop->rule == TNI_STOP_OPEN || (off <= 0 && !on)) continue;
-        if (stop->rule == TNI_STOP_GRIPS && on) {
+        tni_unilateral* stop = &a->stops[i];
+        const double    off  = fmin(stop->begun, 0) - stop->gap;
+        const bool      on   = pushes(stop);
+        if (stop->rule == TNI_UNILATERAL_OPEN || (off <= 0 && !on)) continue;
+        if (stop->rule == TNI_UNILATERAL_GRIPS && on) {
             const double slip = h * correct_slip(stop);
             if (slip > slips) error = fmax(error, slip);
         }
@@ -320,11 +320,11 @@ static tn_result move_places(tn_stepper* s, tn_why* why)
 // Joints of s->next alone, by as little as it takes, after what pushed things apart.
 static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary*  a      = stops_of(s);
-    const tni_place at     = tni_place_of(&s->next);
-    const int       count  = a->stop_count;
-    tn_result       result = TN_OK;
-    int             worst;
+    tni_auxiliary*          a      = stops_of(s);
+    const tni_configuration at     = tni_configuration_of(&s->next);
+    const int               count  = a->stop_count;
+    tn_result               result = TN_OK;
+    int                     worst;
     a->stop_count = 0;
     for (int round = 0; round < JOINT_ROUNDS && result == TN_OK; ++round) {
         if (!(tni_system_position_error(s->system, &worst) > tolerance)) break;
@@ -339,14 +339,14 @@ static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* r
 // Moves s->next, of which the system has had a look, and nothing else.
 static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary*  a      = stops_of(s);
-    const tni_place at     = tni_place_of(&s->next);
-    const double    alone  = beyond(s);
-    tn_result       result = TN_OK;
+    tni_auxiliary*          a      = stops_of(s);
+    const tni_configuration at     = tni_configuration_of(&s->next);
+    const double            alone  = beyond(s);
+    tn_result               result = TN_OK;
     if (!(deepest(a) > alone)) return TN_OK;
     for (int i = 0; i < a->stop_count; ++i) {
         a->stops[i].begun = a->stops[i].gap;
-        a->stops[i].rule  = TNI_STOP_PUSHES;
+        a->stops[i].rule  = TNI_UNILATERAL_PUSHES;
     }
     a->ready = false;
     a->quiet = true;
@@ -354,8 +354,8 @@ static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, t
         int  worst;
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
         for (int i = 0; i < a->stop_count; ++i) {
-            tni_stop*    stop = &a->stops[i];
-            const double goal =
+            tni_unilateral* stop = &a->stops[i];
+            const double    goal =
                 stop->begun < -alone ? (1 - push) * stop->begun : fmin(stop->begun, 0);
             stop->want[0] = goal - stop->gap;
             done = done && stop->want[0] <= 0.5 * alone; // else what is just beyond it stays
@@ -454,7 +454,7 @@ static bool gains(tn_stepper* s)
     const tni_auxiliary* a   = stops_of(s);
     double               sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->stop_count; ++i) {
-        const tni_stop* stop = &a->stops[i];
+        const tni_unilateral* stop = &a->stops[i];
         if (!pushes(stop)) continue;
         sum += stop->force[0] * fmax(0, stop->start[0] + stop->want[0] + stop->left[0]);
         scale += 0.5 * stop->force[0] * stop->weight[0] * stop->force[0];
@@ -505,27 +505,27 @@ void tni_impulse_ask_landing(tn_stepper* s)
 {
     tni_auxiliary* a = stops_of(s);
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop* stop = &a->stops[i];
+        tni_unilateral* stop = &a->stops[i];
         ask(stop, HUGE_VAL);
         // What comes flying and bounces does so in the next step.
         if (stop->restitution > 0 && !stop->pushed && stop->rate[0] < -touches)
-            stop->rule = TNI_STOP_OPEN;
+            stop->rule = TNI_UNILATERAL_OPEN;
     }
     a->ready = false;
 }
 
 void tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
-    tni_auxiliary* a      = stops_of(s);
-    tni_pressed*   p      = &s->impulse.pressed;
+    tni_auxiliary*  a     = stops_of(s);
+    tni_warm_start* p     = &s->impulse.pressed;
     report->contact_count = 0;
     report->deepest       = deepest(a);
     p->count              = 0;
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop* stop = &a->stops[i];
+        tni_unilateral* stop = &a->stops[i];
         report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
         if ((stop->force[0] > 0 || stop->before[0] > 0) &&
-            p->count < tni_pressed_capacity(s->model)) {
+            p->count < tni_warm_start_capacity(s->model)) {
             double* force    = p->forces + TNI_PRESS_NUMBERS * p->count;
             p->ids[p->count] = stop->id;
             for (int r = 0; r < TNI_PRESS_ROWS; ++r) {

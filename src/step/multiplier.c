@@ -42,7 +42,7 @@ static const double  dp_error[7]    = {71.0 / 57600,      0,          -71.0 / 16
 static const tableau dormand_prince = {7, 5, dp_a, dp_b, dp_c, dp_error};
 
 // Velocities or their rates at a place, in system->answer.
-static tn_result evaluate(const tn_stepper* s, tni_system* system, const tni_place* at,
+static tn_result evaluate(const tn_stepper* s, tni_system* system, const tni_configuration* at,
                           tn_step_report* report, tn_why* why)
 {
     const double    T     = s->settings.multiplier.baumgarte;
@@ -82,10 +82,10 @@ static double largest(int n, const double* numbers)
 static tn_result close_loops(tn_stepper* s, double time, tn_why* why)
 {
     enum { ROUNDS_MAX = 4 };
-    const tni_place at = {time, s->stage.q, s->stage.u, s->now.z};
-    tni_auxiliary*  a  = &s->start->auxiliary;
-    double*         r  = s->start->gamma;
-    for (int i = 0; i < a->stop_count; ++i) a->stops[i].rule = TNI_STOP_OPEN;
+    const tni_configuration at = {time, s->stage.q, s->stage.u, s->now.z};
+    tni_auxiliary*          a  = &s->start->auxiliary;
+    double*                 r  = s->start->gamma;
+    for (int i = 0; i < a->stop_count; ++i) a->stops[i].rule = TNI_UNILATERAL_OPEN;
     if (a->stop_count > 0) a->ready = false;
     for (int round = 0; round < ROUNDS_MAX; ++round) {
         int worst;
@@ -116,11 +116,11 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
         const tn_result result = close_loops(s, s->now.time + t->c[i] * h, why);
         if (result != TN_OK) return result;
     }
-    tni_system*     system = i == 0 ? s->start : s->system;
-    const tni_place at     = {s->now.time + t->c[i] * h, s->stage.q, s->stage.u, s->now.z};
-    system->auxiliary.off  = i > 0;
-    const tn_result result = evaluate(s, system, &at, report, why);
-    system->auxiliary.off  = false;
+    tni_system*             system = i == 0 ? s->start : s->system;
+    const tni_configuration at     = {s->now.time + t->c[i] * h, s->stage.q, s->stage.u, s->now.z};
+    system->auxiliary.off          = i > 0;
+    const tn_result result         = evaluate(s, system, &at, report, why);
+    system->auxiliary.off          = false;
     if (result != TN_OK) return result;
     const bool first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
     if (first) { // velocities follow from places; they are not integrated
@@ -158,10 +158,10 @@ static tn_result runge_kutta(tn_stepper* s, const tableau* t, double h, double* 
 // u first, then q with the new u: first order, and symplectic where there are no constraints.
 static tn_result semi_implicit_euler(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const int       n      = s->model->u_count;
-    const bool      first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
-    const tni_place at     = tni_place_of(&s->now);
-    const tn_result result = evaluate(s, s->system, &at, report, why);
+    const int               n      = s->model->u_count;
+    const bool              first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    const tni_configuration at     = tni_configuration_of(&s->now);
+    const tn_result         result = evaluate(s, s->system, &at, report, why);
     if (result != TN_OK) return result;
     const double* a = s->system->answer;
     for (int i = 0; i < n; ++i) {
@@ -177,8 +177,8 @@ tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* w
 {
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) {
-        const tni_place at     = tni_place_of(&s->next);
-        const tn_result result = evaluate(s, s->system, &at, report, why);
+        const tni_configuration at     = tni_configuration_of(&s->next);
+        const tn_result         result = evaluate(s, s->system, &at, report, why);
         if (result != TN_OK) return result;
         tni_copy_numbers(s->next.u, s->system->answer, s->model->u_count);
         near = true;
@@ -191,9 +191,9 @@ tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* w
 void tni_go_on(tn_stepper* s)
 {
     tni_system_follow(s->system, s->next.z);
-    const tni_place_buffer now = s->now;
-    s->now                     = s->next;
-    s->next                    = now;
+    const tni_configuration_buffer now = s->now;
+    s->now                             = s->next;
+    s->next                            = now;
 }
 
 // The piece to try after one of length dt: longer or shorter by what the error, of fifth order,

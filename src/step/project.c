@@ -19,14 +19,14 @@ static const double give_up_position = 1e-6, give_up_velocity = 1e-6;
 
 static void look_at_next(tn_stepper* s)
 {
-    const tni_place at = tni_place_of(&s->next);
+    const tni_configuration at = tni_configuration_of(&s->next);
     tni_system_look(s->system, &at);
 }
 
 static tn_result factor_next(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
-    const tni_place at     = tni_place_of(&s->next);
-    const tn_result result = tni_system_factor(s->system, &at, why);
+    const tni_configuration at     = tni_configuration_of(&s->next);
+    const tn_result         result = tni_system_factor(s->system, &at, why);
     if (result == TN_OK) tni_system_note(s->system, report);
     return result;
 }
@@ -39,7 +39,7 @@ static tn_result solve_against(tn_stepper* s, bool rates, tn_why* why)
     for (int i = 0; i < s->model->row_count; ++i)
         r[i] = rates ? -s->system->rate[i] : -s->system->C[i];
     for (int i = 0; i < a->stop_count; ++i) {
-        tni_stop* stop = &a->stops[i];
+        tni_unilateral* stop = &a->stops[i];
         for (int k = 0; k < stop->row_count; ++k)
             stop->want[k] = rates ? -stop->rate[k] : k == 0 ? -stop->gap : 0;
     }
@@ -89,11 +89,11 @@ static const char* worst_stop(const tn_stepper* s, bool rates, char* text, size_
     const tni_auxiliary* a     = &s->system->auxiliary;
     int                  worst = 0;
     for (int i = 1; i < a->stop_count; ++i) {
-        const tni_stop *one = &a->stops[i], *most = &a->stops[worst];
+        const tni_unilateral *one = &a->stops[i], *most = &a->stops[worst];
         if (rates ? one->rate[0] < most->rate[0] : one->gap < most->gap) worst = i;
     }
     snprintf(text, size, "a stop");
-    if (a->stop_count > 0) tni_stop_text(a, &a->stops[worst], text, size);
+    if (a->stop_count > 0) tni_unilateral_text(a, &a->stops[worst], text, size);
     return text;
 }
 

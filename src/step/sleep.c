@@ -121,7 +121,7 @@ void tni_sleep_begin(tn_stepper* s, const tn_state* state)
     s->system->saddle->asleep = NULL;
     tni_finder_leave_out(s->system->auxiliary.finder, NULL);
     if (!work->any) return;
-    const tni_place at = tni_place_of(&s->now);
+    const tni_configuration at = tni_configuration_of(&s->now);
     if (!s->kept || !any) tni_system_look(s->system, &at); // for what will not be looked at again
     s->system->asleep         = work->bodies;
     s->system->saddle->asleep = work->asleep;
@@ -137,7 +137,7 @@ bool tni_sleep_disturbed(tn_stepper* s)
     if (!work->any) return false;
     for (int i = 0; i < a->stop_count; ++i) {
         int bodies[2];
-        tni_stop_bodies(a, &a->stops[i], bodies);
+        tni_unilateral_bodies(a, &a->stops[i], bodies);
         const bool one = work->bodies[bodies[0]], two = work->bodies[bodies[1]];
         if (!one && !two) {
             if (kept < i) {
@@ -148,9 +148,9 @@ bool tni_sleep_disturbed(tn_stepper* s)
             ++kept;
             continue;
         }
-        tni_row rows[TNI_TOUCH_ROWS];
+        tni_row rows[TNI_CONTACT_ROWS];
         if (a->stops[i].limit >= 0) continue;
-        (void)tni_touch_rows(s->model, &a->stops[i].touch, s->system->views, rows);
+        (void)tni_contact_rows(s->model, &a->stops[i].touch, s->system->views, rows);
         if (!(rows[0].C <= met)) continue;
         work->wake[part_of(s, bodies[one ? 0 : 1])] = 1;
         any                                         = true;
@@ -208,7 +208,7 @@ static void find_islands(tn_stepper* s)
     }
     for (int i = 0; i < a->stop_count; ++i) {
         int bodies[2];
-        tni_stop_bodies(a, &a->stops[i], bodies);
+        tni_unilateral_bodies(a, &a->stops[i], bodies);
         const bool free1 = model->bodies[bodies[0]].node >= 0,
                    free2 = model->bodies[bodies[1]].node >= 0;
         if (free1 && free2 && a->stops[i].force[0] > 0)
@@ -221,9 +221,9 @@ static void find_islands(tn_stepper* s)
         *least        = fmin(*least, work->restless[c] ? 0 : work->still[c]);
     }
     for (int i = 0; i < a->stop_count; ++i) {
-        const tni_stop* stop = &a->stops[i];
-        int             bodies[2];
-        tni_stop_bodies(a, stop, bodies);
+        const tni_unilateral* stop = &a->stops[i];
+        int                   bodies[2];
+        tni_unilateral_bodies(a, stop, bodies);
         const bool passed = stop->gap < -passed_by;
         for (int side = 0; side < 2 && passed; ++side) {
             if (model->bodies[bodies[side]].node >= 0)

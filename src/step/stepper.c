@@ -1,6 +1,6 @@
 #include "step/stepper.h"
 
-#include "system/check.h"
+#include "system/mobility.h"
 
 void tni_copy_numbers(double* to, const double* from, int count)
 {
@@ -13,7 +13,7 @@ double tni_time_after(double time, double h)
     return fabs(time - k * h) <= 1e-9 * h ? (k + 1) * h : time + h;
 }
 
-static void take_place(tn_stepper* s, tni_place_buffer* place)
+static void take_place(tn_stepper* s, tni_configuration_buffer* place)
 {
     place->q = TNI_TAKE(&s->arena, double, s->model->q_count);
     place->u = TNI_TAKE(&s->arena, double, s->model->u_count);
@@ -116,7 +116,7 @@ void tn_stepper_free(tn_stepper* stepper)
 {
     if (stepper == NULL) return;
     if (stepper->start != stepper->system) tni_system_free(stepper->start);
-    tni_stiff_free(stepper->implicit.stiff);
+    tni_implicit_system_free(stepper->implicit.stiff);
     tni_adaptive_free(stepper->adaptive);
     tni_system_free(stepper->system);
     tni_arena arena = stepper->arena; // the stepper lies in its own arena
@@ -125,7 +125,8 @@ void tn_stepper_free(tn_stepper* stepper)
 
 tn_result tn_stepper_solver(const tn_stepper* stepper, tn_solver* solver)
 {
-    if (stepper->implicit.stiff != NULL) return tni_stiff_solver(stepper->implicit.stiff, solver);
+    if (stepper->implicit.stiff != NULL)
+        return tni_implicit_system_solver(stepper->implicit.stiff, solver);
     return tni_system_solver(stepper->system, solver);
 }
 
@@ -139,7 +140,7 @@ size_t tn_stepper_bytes(const tn_stepper* stepper)
     const size_t start =
         stepper->start != stepper->system ? stepper->start->auxiliary.arena.bytes : 0;
     const size_t stiff =
-        stepper->implicit.stiff != NULL ? tni_stiff_bytes(stepper->implicit.stiff) : 0;
+        stepper->implicit.stiff != NULL ? tni_implicit_system_bytes(stepper->implicit.stiff) : 0;
     const size_t footings = stepper->adaptive != NULL && stepper->adaptive->footings != NULL
                                 ? stepper->adaptive->footings->arena.bytes
                                 : 0;
@@ -158,12 +159,12 @@ void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void
 
 static tn_result grow(tn_stepper* s, tn_why* why)
 {
-    if (s->implicit.stiff != NULL && tni_stiff_is_full(s->implicit.stiff)) {
-        const tn_result grown = tni_stiff_grow(s->implicit.stiff);
+    if (s->implicit.stiff != NULL && tni_implicit_system_is_full(s->implicit.stiff)) {
+        const tn_result grown = tni_implicit_system_grow(s->implicit.stiff);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
     if (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full) {
-        const tn_result grown = tni_footings_grow(s->adaptive->footings);
+        const tn_result grown = tni_link_contacts_grow(s->adaptive->footings);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
     tn_result result = tni_auxiliary_grow(&s->system->auxiliary);
@@ -174,7 +175,7 @@ static tn_result grow(tn_stepper* s, tn_why* why)
 static bool is_full(const tn_stepper* s)
 {
     return s->system->auxiliary.full || s->start->auxiliary.full ||
-           (s->implicit.stiff != NULL && tni_stiff_is_full(s->implicit.stiff)) ||
+           (s->implicit.stiff != NULL && tni_implicit_system_is_full(s->implicit.stiff)) ||
            (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full);
 }
 
@@ -216,7 +217,7 @@ static void copy_memory(const tn_model* model, bool two, tni_memory* to, const t
     tni_copy_numbers(to->momentum, from->momentum, model->u_count);
 }
 
-static void copy_pressed(tni_pressed* to, const tni_pressed* from)
+static void copy_pressed(tni_warm_start* to, const tni_warm_start* from)
 {
     to->count = from->count;
     memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
@@ -260,7 +261,8 @@ static tn_phases phases_of(const tn_stepper* s)
     return sum;
 }
 
-void tni_copy_place(const tn_model* model, tni_place_buffer* to, const tni_place_buffer* from)
+void tni_copy_place(const tn_model* model, tni_configuration_buffer* to,
+                    const tni_configuration_buffer* from)
 {
     to->time = from->time;
     tni_copy_numbers(to->q, from->q, model->q_count);
@@ -341,7 +343,7 @@ static void remember(const tn_stepper* s, tn_state* state)
     if (s->settings.method == TN_METHOD_ADAPTIVE) {
         tni_adaptive_store(s->adaptive, &state->reduced);
         if (s->adaptive->footings != NULL)
-            tni_footings_store(s->adaptive->footings, &state->pressed);
+            tni_link_contacts_store(s->adaptive->footings, &state->pressed);
     }
     if (s->sleep.on)
         tni_copy_numbers(state->still, s->sleep.still, s->model->core.plan->component_count);
@@ -444,8 +446,8 @@ tn_result tn_stepper_project(tn_stepper* s, tn_state* state, tn_step_report* rep
 static tn_result strike(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
     tni_copy_place(s->model, &s->next, &s->now);
-    const tni_place at     = tni_place_of(&s->next);
-    tn_result       result = tni_system_factor(s->system, &at, why);
+    const tni_configuration at     = tni_configuration_of(&s->next);
+    tn_result               result = tni_system_factor(s->system, &at, why);
     memset(s->scratch, 0, sizeof(double) * (size_t)s->model->u_count);
     if (how->impulses != NULL) tni_system_add_impulses(s->system, how->impulses, s->scratch);
     double* r = s->system->gamma;
@@ -473,10 +475,10 @@ tn_result tn_stepper_impulse(tn_stepper* s, tn_state* state, const tn_wrench* im
 static tn_result evaluate(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
     (void)how;
-    const bool      first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
-    const double    T      = s->settings.multiplier.baumgarte;
-    const tni_place at     = tni_place_of(&s->now);
-    tn_result       result = s->has_stops ? tni_find_stops(s, why) : TN_OK;
+    const bool              first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    const double            T      = s->settings.multiplier.baumgarte;
+    const tni_configuration at     = tni_configuration_of(&s->now);
+    tn_result               result = s->has_stops ? tni_find_stops(s, why) : TN_OK;
     if (result == TN_OK)
         result = (first ? tni_system_drift : tni_system_accelerate)(s->system, &at, T, why);
     if (result != TN_OK) return result;
@@ -497,7 +499,7 @@ tn_result tn_stepper_evaluate(tn_stepper* s, const tn_state* state, tn_step_repo
     if (report == NULL) report = &own;
     const tn_result result = try_with_room(s, state, &how, report, why);
     if (result != TN_OK) return result;
-    const tni_place at = tni_place_of(&s->now);
+    const tni_configuration at = tni_configuration_of(&s->now);
     tni_copy_numbers(s->rates, s->system->answer, s->model->u_count);
     for (int i = 0; i < s->model->row_count; ++i)
         s->multipliers[i] = -s->system->answer[s->model->u_count + i];
@@ -534,9 +536,9 @@ tn_result tn_stepper_check(tn_stepper* s, const tn_state* state, tn_check* check
 {
     tn_step_report report;
     begin(s, state, &report);
-    const tni_place at     = tni_place_of(&s->now);
-    const tn_result result = tni_system_check(s->system, &at, check, s->redundant, why);
-    s->redundant_count     = result == TN_OK ? check->redundant_count : -1;
+    const tni_configuration at     = tni_configuration_of(&s->now);
+    const tn_result         result = tni_system_check(s->system, &at, check, s->redundant, why);
+    s->redundant_count             = result == TN_OK ? check->redundant_count : -1;
     return result;
 }
 

@@ -3,7 +3,7 @@
 #define TNI_STEPPER_H
 
 #include "adaptive/adaptive.h"
-#include "system/stiff.h"
+#include "system/implicit_system.h"
 
 /// Of a step: somebody was woken, and it is to be taken anew.
 #define TNI_WOKEN ((tn_result)1000)
@@ -19,10 +19,10 @@ typedef struct tni_bounce {
 } tni_bounce;
 
 /// Memory for one place.
-typedef struct tni_place_buffer {
+typedef struct tni_configuration_buffer {
     double  time;
     double *q, *u, *z;
-} tni_place_buffer;
+} tni_configuration_buffer;
 
 /// Principal moments of a body, rising, and their axes as columns; infinite where it does not turn.
 typedef struct tni_principal {
@@ -41,31 +41,31 @@ typedef struct tni_closing {
 
 /// Workspace of the impulse method.
 typedef struct tni_impulse_work {
-    double *    plus, *first, *best; ///< u+: now, predicted, and that which came nearest to closing
-    double*     force;               ///< laid out as u
-    double*     asked;               ///< by row, of the next solve
-    double*     goal;                ///< by row, of all solves of a kick together
-    double*     past[4];             ///< by row: goals of the two rounds before, and what they left
-    tni_view*   views;               ///< where the step starts
-    tni_pressed pressed;             ///< of the step before, then of this one
-    double*     drive;               ///< by row without a position: what its rate has besides J u
-    tni_principal* principal;        ///< by body
-    double*        load;             ///< by body
-    double*        part_work;        ///< by part of the mechanism, twice; scratch of stiffen.c
-    tni_mat3*      stiffness;        ///< by body: h^2 K'
-    tni_mat3*      tension;          ///< by body: h^2 K, thrust and all
-    bool           loops;            ///< rows may be redundant
-    bool           careful;          ///< all tension counts
-    bool           damped;           ///< forces depend on velocities
-    int            jams;             ///< in this step
+    double *  plus, *first, *best; ///< u+: now, predicted, and that which came nearest to closing
+    double*   force;               ///< laid out as u
+    double*   asked;               ///< by row, of the next solve
+    double*   goal;                ///< by row, of all solves of a kick together
+    double*   past[4];             ///< by row: goals of the two rounds before, and what they left
+    tni_view* views;               ///< where the step starts
+    tni_warm_start pressed;        ///< of the step before, then of this one
+    double*        drive;          ///< by row without a position: what its rate has besides J u
+    tni_principal* principal;      ///< by body
+    double*        load;           ///< by body
+    double*        part_work;      ///< by part of the mechanism, twice; scratch of stiffen.c
+    tni_mat3*      stiffness;      ///< by body: h^2 K'
+    tni_mat3*      tension;        ///< by body: h^2 K, thrust and all
+    bool           loops;          ///< rows may be redundant
+    bool           careful;        ///< all tension counts
+    bool           damped;         ///< forces depend on velocities
+    int            jams;           ///< in this step
     double         inside; ///< the deepest that anything was beyond a stop where the piece starts
     bool           last;   ///< no shorter piece will be tried
 } tni_impulse_work;
 
 /// Workspace of the implicit method.
 typedef struct tni_implicit_work {
-    tni_stiff*  stiff;
-    double *    u, *du, *best, *ahead, *linear; ///< laid out as u
+    tni_implicit_system* stiff;
+    double *             u, *du, *best, *ahead, *linear; ///< laid out as u
     double *    drift, *momentum;      ///< likewise: what the integrator takes from the step before
     double *    mu, *dmu, *r;          ///< by row
     double *    force, *first, *again; ///< likewise: joint forces that K_g is made of
@@ -92,28 +92,28 @@ typedef struct tni_sleep_work {
 } tni_sleep_work;
 
 struct tn_stepper {
-    tni_arena        arena;
-    const tn_model*  model;
-    tn_settings      settings; ///< method is never auto here
-    tni_system*      system;
-    tni_system*      start; ///< factored at the step's start; apart from system where loops need it
-    tni_place_buffer now, next; ///< a step goes from now to next
-    tni_place_buffer stage;
-    double*          stage_d;             ///< tangent from now to the stage
-    double*          k_d[TNI_STAGES_MAX]; ///< its rate at each stage
-    double*          k_u[TNI_STAGES_MAX]; ///< accelerations at each stage
-    double *         scratch, *scratch2;  ///< u_count numbers
-    tni_impulse_work impulse;
-    tni_implicit_work implicit;
-    tni_sleep_work    sleep;
-    tni_adaptive*     adaptive;  ///< NULL in other methods
-    const tn_state*   from;      ///< the state of this call
-    bool              kept;      ///< the system is factored and looked at where s->now is
-    bool              kept_next; ///< likewise s->next, since the last call
-    bool              followed;  ///< angles of s->next are counted on already
-    bool              has_stops; ///< limits, ropes, or shapes that may touch
-    tni_bounce*       bounces;   ///< of this step
-    int               bounce_count;
+    tni_arena       arena;
+    const tn_model* model;
+    tn_settings     settings; ///< method is never auto here
+    tni_system*     system;
+    tni_system*     start; ///< factored at the step's start; apart from system where loops need it
+    tni_configuration_buffer now, next; ///< a step goes from now to next
+    tni_configuration_buffer stage;
+    double*                  stage_d;             ///< tangent from now to the stage
+    double*                  k_d[TNI_STAGES_MAX]; ///< its rate at each stage
+    double*                  k_u[TNI_STAGES_MAX]; ///< accelerations at each stage
+    double *                 scratch, *scratch2;  ///< u_count numbers
+    tni_impulse_work         impulse;
+    tni_implicit_work        implicit;
+    tni_sleep_work           sleep;
+    tni_adaptive*            adaptive;  ///< NULL in other methods
+    const tn_state*          from;      ///< the state of this call
+    bool                     kept;      ///< the system is factored and looked at where s->now is
+    bool                     kept_next; ///< likewise s->next, since the last call
+    bool                     followed;  ///< angles of s->next are counted on already
+    bool                     has_stops; ///< limits, ropes, or shapes that may touch
+    tni_bounce*              bounces;   ///< of this step
+    int                      bounce_count;
 
     double*      multipliers;   ///< of the last evaluation, by row
     double*      rates;         ///< likewise, laid out as u
@@ -123,9 +123,9 @@ struct tn_stepper {
     int          redundant_count;
 };
 
-TNI_INLINE tni_place tni_place_of(const tni_place_buffer* buffer)
+TNI_INLINE tni_configuration tni_configuration_of(const tni_configuration_buffer* buffer)
 {
-    return (tni_place){buffer->time, buffer->q, buffer->u, buffer->z};
+    return (tni_configuration){buffer->time, buffer->q, buffer->u, buffer->z};
 }
 
 /// multiplier.c: from s->now to s->next, by h.
@@ -190,7 +190,7 @@ TN_NODISCARD tn_result tni_adaptive_method_create(tn_stepper* s, tn_why* why);
 TN_NODISCARD tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken,
                                         tn_step_report* report, tn_why* why);
 
-/// events.c: a step of a mechanism that may hit stops.
+/// event_detection.c: a step of a mechanism that may hit stops.
 TN_NODISCARD tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report,
                                          tn_why* why);
 /// Finds the stops that are reached at s->now, and says what they do there by their rates.
@@ -214,7 +214,8 @@ void tni_measure_errors(tn_stepper* s, tn_step_report* report);
 /// time + h; the next multiple of h where time is one, so that a long run ends when it says.
 double tni_time_after(double time, double h);
 
-void tni_copy_place(const tn_model* model, tni_place_buffer* to, const tni_place_buffer* from);
+void tni_copy_place(const tn_model* model, tni_configuration_buffer* to,
+                    const tni_configuration_buffer* from);
 void tni_copy_numbers(double* to, const double* from, int count);
 
 #endif

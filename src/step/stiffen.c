@@ -73,9 +73,9 @@ static void add_joint(tni_mat3* K, tn_vec3 f, tn_vec3 r)
 
 static void add_joints(tn_stepper* s, double h, tni_mat3* K)
 {
-    const tn_model* model = s->model;
-    const tni_place at    = tni_place_of(&s->now);
-    const tni_view* views = s->system->views;
+    const tn_model*         model = s->model;
+    const tni_configuration at    = tni_configuration_of(&s->now);
+    const tni_view*         views = s->system->views;
     memset(K, 0, sizeof *K * (size_t)model->body_count);
     if (s->impulse.loops) tni_system_look(s->system, &at); // it was looking at the step's end
     tni_system_reactions(s->system, &at, s->reactions);

@@ -3,27 +3,27 @@
 // ropes, contacts) are solved by what they would do to each other through everything that is.
 //
 //     M u + J^T mu = b + K f,   J u = r                  the factored, primary system
-//     a = J_a u - r_a           a condition on each pair (a_i, f_i), see pairs.h
+//     a = J_a u - r_a           a condition on each pair (a_i, f_i), see complementarity.h
 //
 //     u_0 = primary answer to (b, r)                      [1, section 8.2, step 2]
 //     Y_j = primary answer to (K_j, 0)                    [step 3]: a path solve for each row
-//     a = W f + J_a u_0 - r_a,  W = J_a Y                 [eq. (12)], solved by mixed.h
+//     a = W f + J_a u_0 - r_a,  W = J_a Y                 [eq. (12)], solved by mixed_complementarity.h
 //     u, mu = primary answer to (b + K f, r)              [step 5]
 //
 // One factorisation, k + 2 solves. K_j sits on the few nodes of its row and Y_j is asked for at the
 // nodes of other rows, so a column costs the paths from these to the root, not the tree. Where W is
-// symmetric and paths share little, half of each solve and their products do (halves.h). W falls
+// symmetric and paths share little, half of each solve and their products do (half_solve.h). W falls
 // apart into islands: rows whose components are not tied by any row do not see each other.
 // K is J_a^T where forces do no work; a contact that slides pushes along J_n - mu (d . J_t), d the
 // direction of its slip, and W is not symmetric then.
 //
-// Islands with many contacts have no W: sweep.h works with the first halves of the path solves, as
+// Islands with many contacts have no W: gauss_seidel.h works with the first halves of the path solves, as
 // long as all push along their rows. Through regularised loops these are nearly right only: what
 // they find is pushed, u solved for truly, and the rest found again from there. Optionally a shock
 // [2] comes last: contacts from the ground up, what is below counting as immovable.
 //
-// Cost: k columns of the length of a path, k^2 products of the rows' lengths, and what mixed.h
-// takes. Without W: k half paths, and what sweep.h takes.
+// Cost: k columns of the length of a path, k^2 products of the rows' lengths, and what mixed_complementarity.h
+// takes. Without W: k half paths, and what gauss_seidel.h takes.
 // [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
 // [2] E. Guendelman, R. Bridson, R. Fedkiw, Nonconvex Rigid Bodies with Stacking, SIGGRAPH 2003.
 #include "system/auxiliary.h"
@@ -39,7 +39,7 @@
 #define HELD_LOOP 1e-4  // the same through regularised loops, but for a margin
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
-enum { COLUMNS = 3, WIDE_COLUMNS = TNI_GRIP_ROWS, FIRST_STOPS = 16 };
+enum { COLUMNS = 3, WIDE_COLUMNS = TNI_CONE_POINT_ROWS, FIRST_STOPS = 16 };
 enum {
     SMALL_ROWS   = 24, // are always solved to the end
     DIRECT_ROWS  = 60,
@@ -102,10 +102,10 @@ static tn_result take(tni_auxiliary* a)
     (void)constraint_blocks(a, &constraint_edges);
     const int units = a->split->auxiliary_count + a->stop_capacity;
     const int edges = constraint_edges + 2 * a->stop_capacity;
-    a->stops        = TNI_TAKE(arena, tni_stop, a->stop_capacity);
+    a->stops        = TNI_TAKE(arena, tni_unilateral, a->stop_capacity);
     a->stop_at      = TNI_TAKE(arena, size_t, 2 * a->stop_capacity);
-    a->watched      = TNI_TAKE(arena, tni_stop, a->stop_capacity);
-    a->found        = TNI_TAKE(arena, tni_touch, a->stop_capacity);
+    a->watched      = TNI_TAKE(arena, tni_unilateral, a->stop_capacity);
+    a->found        = TNI_TAKE(arena, tni_contact, a->stop_capacity);
     a->units        = TNI_TAKE(arena, tni_unit, units);
     a->order        = TNI_TAKE(arena, int, units);
     a->islands      = TNI_TAKE(arena, tni_island, units);
@@ -134,11 +134,11 @@ static tn_result take(tni_auxiliary* a)
     a->response_count                                         = 0;
     a->full = a->sweep_full = a->ready = false;
     tn_result result =
-        tni_sweep_create(arena, a->split->plan, a->sweep_capacity > 0 ? a->row_capacity : 0,
-                         a->sweep_capacity, &a->sweep);
-    if (result == TN_OK) result = tni_least_create(arena, a->wide_capacity, &a->least);
+        tni_gauss_seidel_create(arena, a->split->plan, a->sweep_capacity > 0 ? a->row_capacity : 0,
+                                a->sweep_capacity, &a->sweep);
+    if (result == TN_OK) result = tni_least_norm_create(arena, a->wide_capacity, &a->least);
     if (result == TN_OK)
-        result = tni_halves_create(arena, all, (size_t)HALVES * (size_t)all, &a->halves);
+        result = tni_half_solves_create(arena, all, (size_t)HALVES * (size_t)all, &a->halves);
     return result == TN_OK ? tni_mixed_create(arena, a->wide_capacity, &a->mixed) : result;
 }
 
@@ -156,7 +156,7 @@ tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tn
     if (tni_may_stop(model)) {
         a->stop_capacity = FIRST_STOPS;
         a->row_capacity += COLUMNS * FIRST_STOPS;
-        a->block_capacity += TNI_TOUCH_ROWS * 2 * 6 * FIRST_STOPS;
+        a->block_capacity += TNI_CONTACT_ROWS * 2 * 6 * FIRST_STOPS;
     }
     a->wide_capacity     = a->row_capacity;
     a->response_capacity = (size_t)a->row_capacity * (size_t)a->row_capacity;
@@ -216,18 +216,18 @@ double* tni_auxiliary_k(tni_auxiliary* a, int edge)
 
 // --- units --------------------------------------------------------------------------------------
 
-static int rows_in_use(const tni_stop* stop)
+static int rows_in_use(const tni_unilateral* stop)
 {
     switch (stop->rule) {
-    case TNI_STOP_OPEN: return 0;
-    case TNI_STOP_STUCK:
-    case TNI_STOP_GRIPS: return stop->row_count;
+    case TNI_UNILATERAL_OPEN: return 0;
+    case TNI_UNILATERAL_STUCK:
+    case TNI_UNILATERAL_GRIPS: return stop->row_count;
     default: return 1;
     }
 }
 
 // The direction in which a stop slides: that of its slip, as long as it is on the side it began on.
-static void set_slide(tni_stop* stop)
+static void set_slide(tni_unilateral* stop)
 {
     double start[2] = {0, 0}, slip[2] = {0, 0}, forward = 0, length = 0;
     for (int i = 0; i < stop->slip_count; ++i) {
@@ -241,7 +241,8 @@ static void set_slide(tni_stop* stop)
 }
 
 // K of a stop that slides: its normal row, less friction times its slip.
-static void set_sliding_force(tni_auxiliary* a, const tni_stop* stop, const tni_unit_edge* edge)
+static void set_sliding_force(tni_auxiliary* a, const tni_unilateral* stop,
+                              const tni_unit_edge* edge)
 {
     const double* J = a->j + edge->at;
     double*       K = a->k + edge->at;
@@ -254,17 +255,17 @@ static void set_sliding_force(tni_auxiliary* a, const tni_stop* stop, const tni_
 
 static void add_stop_unit(tni_auxiliary* a, int index)
 {
-    tni_stop* stop = &a->stops[index];
-    const int rows = rows_in_use(stop);
-    int       bodies[2];
+    tni_unilateral* stop = &a->stops[index];
+    const int       rows = rows_in_use(stop);
+    int             bodies[2];
     if (rows == 0) return;
-    tni_stop_bodies(a, stop, bodies);
+    tni_unilateral_bodies(a, stop, bodies);
     tni_unit* unit = &a->units[a->unit_count++];
     *unit          = (tni_unit){.row_count  = rows,
                                 .edge_start = a->edge_count,
                                 .constraint = -1,
                                 .stop       = index,
-                                .otherwise  = stop->rule == TNI_STOP_SLIDES};
+                                .otherwise  = stop->rule == TNI_UNILATERAL_SLIDES};
     if (unit->otherwise) set_slide(stop);
     for (int side = 0; side < 2; ++side) {
         const tni_body* body = &a->model->bodies[bodies[side]];
@@ -412,7 +413,7 @@ static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
 {
     const int* component_of = a->split->plan->component_of;
     const int  base = unit_of(a, island, 0)->first, n = island->row_count;
-    tni_halves_clear(&a->halves);
+    tni_half_solves_clear(&a->halves);
     for (int p = 0; p < strip_count; ++p) {
         const tni_unit* unit = &a->units[a->strips[p].unit];
         int             given[TNI_CONSTRAINT_BODIES_MAX];
@@ -422,8 +423,8 @@ static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
             if (saddle->refined[component_of[given[i]]] && (exact || saddle->schur != NULL))
                 return false;
         }
-        if (!tni_halves_add(&a->halves, saddle->ldl, given, unit->edge_count, a->strips[p].count,
-                            a->x, &a->strips[p].half))
+        if (!tni_half_solves_add(&a->halves, saddle->ldl, given, unit->edge_count,
+                                 a->strips[p].count, a->x, &a->strips[p].half))
             return false;
     }
     for (int p = 0; p < strip_count; ++p) {
@@ -432,8 +433,8 @@ static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
         for (int q = 0; q <= p; ++q) {
             const tni_strip* two = &a->strips[q];
             const int        j   = a->units[two->unit].first - base + two->first;
-            tni_halves_product(&a->halves, saddle->ldl, &one->half, &two->half,
-                               a->W + island->at + (size_t)(n * i + j), n);
+            tni_half_solves_product(&a->halves, saddle->ldl, &one->half, &two->half,
+                                    a->W + island->at + (size_t)(n * i + j), n);
         }
         for (int r = i; r < i + one->count; ++r) {
             double* W = a->W + island->at;
@@ -477,7 +478,7 @@ static double free_response(const tni_auxiliary* a, tni_saddle* saddle, const tn
     return sum;
 }
 
-double tni_stop_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k)
+double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k)
 {
     int low = a->split->auxiliary_count, high = a->unit_count; // stops rise
     while (low < high) {
@@ -552,12 +553,12 @@ static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle, const
 static bool clean_bundle(tni_auxiliary* a, tni_saddle* saddle, const tni_unit* unit, int first,
                          int bundle, bool loop)
 {
-    const double* B = tni_sweep_block(&a->sweep, bundle);
+    const double* B = tni_gauss_seidel_block(&a->sweep, bundle);
     for (int r = 0; r < a->sweep.bundles[bundle].count; ++r) {
         const double free = free_response(a, saddle, unit, first + r, a->j);
-        const double own  = B[(TNI_GRIP_ROWS + 1) * r];
+        const double own  = B[(TNI_CONE_POINT_ROWS + 1) * r];
         if (loop && !(own > HELD_LOOP * free)) return false;
-        if (!(own > HELD * free)) tni_sweep_hold(&a->sweep, bundle, r);
+        if (!(own > HELD * free)) tni_gauss_seidel_hold(&a->sweep, bundle, r);
         a->scale[unit->first + first + r] = free;
     }
     return true;
@@ -575,7 +576,7 @@ static reach add_far_unit(tni_auxiliary* a, tni_saddle* saddle, tni_island* isla
         const int left  = unit->row_count - first;
         const int count = left < WIDE_COLUMNS ? left : WIDE_COLUMNS;
         load_columns(a, unit, first, count, given);
-        if (!tni_sweep_add(&a->sweep, given, unit->edge_count, count, a->x)) return NO_ROOM;
+        if (!tni_gauss_seidel_add(&a->sweep, given, unit->edge_count, count, a->x)) return NO_ROOM;
         a->sweep.bundles[a->sweep.bundle_count - 1].grounded =
             unit->stop >= 0 && a->stops[unit->stop].limit < 0 && unit->edge_count == 1;
         if (!clean_bundle(a, saddle, unit, first, a->sweep.bundle_count - 1, loop))
@@ -594,19 +595,19 @@ static bool choose_ways(tni_auxiliary* a, tni_saddle* saddle)
 {
     a->response_count = 0;
     a->wide           = 0;
-    tni_sweep_clear(&a->sweep, saddle->ldl);
+    tni_gauss_seidel_clear(&a->sweep, saddle->ldl);
     for (int i = 0; i < a->island_count; ++i) {
         tni_island* island = &a->islands[i];
         reach       end    = may_be_far(a, saddle, island) ? REACHED : NEEDS_ITS_W;
         for (int k = 0; k < island->unit_count && end == REACHED; ++k)
             end = add_far_unit(a, saddle, island, unit_of(a, island, k));
         island->far = end == REACHED;
-        if (end == NO_ROOM || (island->far && !tni_sweep_close(&a->sweep, &island->part))) {
+        if (end == NO_ROOM || (island->far && !tni_gauss_seidel_close(&a->sweep, &island->part))) {
             a->sweep_full = true;
             return false;
         }
         if (island->far) continue;
-        tni_sweep_drop(&a->sweep);
+        tni_gauss_seidel_drop(&a->sweep);
         island->at = a->response_count;
         a->response_count += (size_t)island->row_count * (size_t)island->row_count;
         a->wide = island->row_count > a->wide ? island->row_count : a->wide;
@@ -639,19 +640,20 @@ static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
 
 // --- solve --------------------------------------------------------------------------------------
 
-static tni_condition condition_of(const tni_stop* stop, int i)
+static tni_condition condition_of(const tni_unilateral* stop, int i)
 {
-    if (stop == NULL || stop->rule == TNI_STOP_HELD || stop->rule == TNI_STOP_STUCK)
+    if (stop == NULL || stop->rule == TNI_UNILATERAL_HELD || stop->rule == TNI_UNILATERAL_STUCK)
         return TNI_EQUAL;
     if (i == 0)
-        return stop->rule == TNI_STOP_GRIPS && stop->row_count > 1 ? TNI_NORMAL : TNI_ONE_SIDED;
+        return stop->rule == TNI_UNILATERAL_GRIPS && stop->row_count > 1 ? TNI_NORMAL
+                                                                         : TNI_ONE_SIDED;
     if (i <= stop->slip_count) return TNI_TANGENT;
     return i <= stop->slip_count + stop->spin_count ? TNI_SPIN : TNI_ROLL;
 }
 
 static void state_conditions(tni_auxiliary* a, const tni_unit* unit)
 {
-    const tni_stop* stop = unit->stop >= 0 ? &a->stops[unit->stop] : NULL;
+    const tni_unilateral* stop = unit->stop >= 0 ? &a->stops[unit->stop] : NULL;
     for (int i = 0; i < unit->row_count; ++i) {
         const int           row  = unit->first + i;
         const tni_condition kind = condition_of(stop, i);
@@ -710,18 +712,18 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
 
 static void solve_near(tni_auxiliary* a, const tni_island* island)
 {
-    const int       first = a->units[a->order[island->unit_start]].first;
-    const tni_pairs pairs = {.n = island->row_count,
-                             .enough =
-                                 island->row_count > SMALL_ROWS || a->enough > 1e-9 ? a->enough : 0,
-                             .symmetric = is_symmetric(a, island),
-                             .W         = a->W + island->at,
-                             .b         = a->b + first,
-                             .scale     = a->scale + first,
-                             .condition = a->condition + first,
-                             .mu        = a->mu + first,
-                             .f         = a->f + first,
-                             .a         = a->a + first};
+    const int                 first = a->units[a->order[island->unit_start]].first;
+    const tni_complementarity pairs = {
+        .n         = island->row_count,
+        .enough    = island->row_count > SMALL_ROWS || a->enough > 1e-9 ? a->enough : 0,
+        .symmetric = is_symmetric(a, island),
+        .W         = a->W + island->at,
+        .b         = a->b + first,
+        .scale     = a->scale + first,
+        .condition = a->condition + first,
+        .mu        = a->mu + first,
+        .f         = a->f + first,
+        .a         = a->a + first};
     for (int i = 0; i < pairs.n; ++i) forgive(a, first + i, pairs.W[(pairs.n + 1) * i]);
     for (int i = 0; i < island->unit_count; ++i) {
         const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
@@ -731,7 +733,7 @@ static void solve_near(tni_auxiliary* a, const tni_island* island)
     }
     tni_mixed_report report;
     const bool       solved = tni_mixed_solve(a->mixed, &pairs, &report);
-    if (solved && !a->quiet) tni_least_answer(&a->least, &pairs);
+    if (solved && !a->quiet) tni_least_norm_answer(&a->least, &pairs);
     note_island(a, island, first, solved, &report);
 }
 
@@ -739,10 +741,10 @@ static void solve_near(tni_auxiliary* a, const tni_island* island)
 static int weigh_far_unit(tni_auxiliary* a, const tni_unit* unit, int at)
 {
     for (int r = 0; r < unit->row_count;) {
-        const tni_bundle* bundle = &a->sweep.bundles[at];
-        const double*     B      = tni_sweep_block(&a->sweep, at++);
+        const tni_row_group* bundle = &a->sweep.bundles[at];
+        const double*        B      = tni_gauss_seidel_block(&a->sweep, at++);
         for (int i = 0; i < bundle->count; ++i, ++r) {
-            const double own = B[(TNI_GRIP_ROWS + 1) * i];
+            const double own = B[(TNI_CONE_POINT_ROWS + 1) * i];
             forgive(a, unit->first + r, own);
             if (unit->stop >= 0) a->stops[unit->stop].weight[r] = own;
         }
@@ -760,17 +762,17 @@ static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
     if (pass == 0) island->scale = 0;
     for (int i = row; i < row + island->row_count && pass == 0; ++i)
         island->scale = fmax(island->scale, fabs(a->b[i]));
-    const tni_sweep_rows rows = {.b         = a->b + row,
-                                 .condition = a->condition + row,
-                                 .mu        = a->mu + row,
-                                 .f         = a->f + row,
-                                 .a         = a->a + row,
-                                 .base      = pass > 0 ? a->pushed + row : NULL,
-                                 .scale     = island->scale};
-    tni_sweep_report     done;
-    const bool           solved =
-        tni_sweep_solve(&a->sweep, &island->part, &rows, a->sweeps, fmax(SWEPT, a->enough),
-                        island->looped ? LOOP_GAIN : 0, &done);
+    const tni_gauss_seidel_rows rows = {.b         = a->b + row,
+                                        .condition = a->condition + row,
+                                        .mu        = a->mu + row,
+                                        .f         = a->f + row,
+                                        .a         = a->a + row,
+                                        .base      = pass > 0 ? a->pushed + row : NULL,
+                                        .scale     = island->scale};
+    tni_gauss_seidel_report     done;
+    const bool                  solved =
+        tni_gauss_seidel_solve(&a->sweep, &island->part, &rows, a->sweeps, fmax(SWEPT, a->enough),
+                               island->looped ? LOOP_GAIN : 0, &done);
     const tni_mixed_report report = {.residual = done.residual, .residual_row = done.row};
     if (!island->looped || done.rounds == 0 || pass == CORRECTIONS)
         note_island(a, island, row, solved || done.rounds >= a->sweeps, &report);
@@ -782,21 +784,22 @@ static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
 // sinking; in a last pass each layer is carried by the one below as if that could not move.
 static void shock(tni_auxiliary* a, tni_island* island, double* rhs)
 {
-    const int            row  = unit_of(a, island, 0)->first;
-    const tni_sweep_rows rows = {.b         = a->b + row,
-                                 .condition = a->condition + row,
-                                 .mu        = a->mu + row,
-                                 .f         = a->f + row,
-                                 .a         = a->a + row};
-    tni_sweep_shock(&a->sweep, &island->part, &rows, SHOCK_SWEEPS, a->extra + row);
+    const int                   row  = unit_of(a, island, 0)->first;
+    const tni_gauss_seidel_rows rows = {.b         = a->b + row,
+                                        .condition = a->condition + row,
+                                        .mu        = a->mu + row,
+                                        .f         = a->f + row,
+                                        .a         = a->a + row};
+    tni_gauss_seidel_shock(&a->sweep, &island->part, &rows, SHOCK_SWEEPS, a->extra + row);
     for (int i = 0, at = island->part.bundle; i < island->unit_count; ++i) {
         const tni_unit* unit = unit_of(a, island, i);
         for (int r = 0; r < unit->row_count; ++r) {
-            const tni_bundle* bundle = &a->sweep.bundles[at];
+            const tni_row_group* bundle = &a->sweep.bundles[at];
             for (int k = 0; k < unit->edge_count; ++k) {
                 const tni_unit_edge* edge      = &a->edges[unit->edge_start + k];
                 const int            component = a->split->plan->component_of[edge->node];
-                if (tni_sweep_layer(&a->sweep, &island->part, component) != bundle->level) continue;
+                if (tni_gauss_seidel_layer(&a->sweep, &island->part, component) != bundle->level)
+                    continue;
                 for (int m = 0; m < edge->dim; ++m)
                     rhs[edge->row + m] +=
                         a->j[edge->at + (size_t)(r * edge->dim + m)] * a->extra[unit->first + r];
@@ -821,7 +824,7 @@ static void push(tni_auxiliary* a, const tni_unit* unit, double* b)
     }
     for (int r = 0; r < unit->row_count; ++r) a->pushed[unit->first + r] = a->f[unit->first + r];
     if (unit->stop < 0 || a->quiet) return;
-    tni_stop* stop = &a->stops[unit->stop];
+    tni_unilateral* stop = &a->stops[unit->stop];
     for (int r = 0; r < unit->row_count; ++r) {
         stop->force[r] = a->f[unit->first + r];
         stop->left[r]  = a->a[unit->first + r];
@@ -865,7 +868,7 @@ tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
     if (result != TN_OK) return result;
     a->report.row_count = a->row_count;
     for (int i = 0; i < a->stop_count; ++i) {
-        if (a->stops[i].rule == TNI_STOP_OPEN && !a->quiet)
+        if (a->stops[i].rule == TNI_UNILATERAL_OPEN && !a->quiet)
             memset(a->stops[i].force, 0, sizeof a->stops[i].force);
     }
     if (a->row_count == 0) return TN_OK;

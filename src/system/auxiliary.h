@@ -3,29 +3,29 @@
 #define TNI_AUXILIARY_H
 
 #include "contact/contact.h"
-#include "linalg/halves.h"
-#include "linalg/least.h"
-#include "linalg/mixed.h"
+#include "linalg/gauss_seidel.h"
+#include "linalg/half_solve.h"
+#include "linalg/least_norm.h"
+#include "linalg/mixed_complementarity.h"
 #include "linalg/saddle.h"
-#include "linalg/sweep.h"
 
 /// What a solve asks of a stop.
-typedef enum tni_stop_rule {
-    TNI_STOP_OPEN,   ///< nothing: it cannot push
-    TNI_STOP_PUSHES, ///< normal row >= 0, pushing only
-    TNI_STOP_HELD,   ///< normal row = 0
-    TNI_STOP_STUCK,  ///< all its rows = 0
-    TNI_STOP_GRIPS,  ///< pushes, and friction within the cone
-    TNI_STOP_SLIDES  ///< pushes, and friction of full size against the slip
-} tni_stop_rule;
+typedef enum tni_unilateral_rule {
+    TNI_UNILATERAL_OPEN,   ///< nothing: it cannot push
+    TNI_UNILATERAL_PUSHES, ///< normal row >= 0, pushing only
+    TNI_UNILATERAL_HELD,   ///< normal row = 0
+    TNI_UNILATERAL_STUCK,  ///< all its rows = 0
+    TNI_UNILATERAL_GRIPS,  ///< pushes, and friction within the cone
+    TNI_UNILATERAL_SLIDES  ///< pushes, and friction of full size against the slip
+} tni_unilateral_rule;
 
 /// What may stop a motion but not hold it: a hard limit, a rope, a point in contact.
-typedef struct tni_stop {
-    uint64_t      id;    ///< the same from step to step
-    int           limit; ///< of the model; -1: a contact
-    tni_touch     touch;
-    tni_stop_rule rule;
-    int           row_count; ///< all of them
+typedef struct tni_unilateral {
+    uint64_t            id;    ///< the same from step to step
+    int                 limit; ///< of the model; -1: a contact
+    tni_contact         touch;
+    tni_unilateral_rule rule;
+    int                 row_count; ///< all of them
     int     slip_count; ///< of them, after the normal: across it; spin_count, roll_count follow
     int     spin_count, roll_count;
     double  friction, restitution;
@@ -33,21 +33,21 @@ typedef struct tni_stop {
     tn_vec3 slip;              ///< unit, world: where it slides to; friction keeps this side of it
     bool    renewed;           ///< found anew, and not asked for yet
     bool    away;              ///< takes no part in blows
-    double  start[TNI_TOUCH_ROWS];  ///< rates where the step starts
-    bool    pushed;                 ///< it did so in the step's flight, or will go on to
-    double  before[TNI_TOUCH_ROWS]; ///< force where the stops were last found anew
-    bool    steady;                 ///< slides along slip whatever its rates
-    double  lead[TNI_TOUCH_ROWS];   ///< added to the acceleration that is asked to be none
-    double  gap;                    ///< at the place last looked at
-    double  begun;                  ///< the gap where it was found
-    double  rate[TNI_TOUCH_ROWS], gamma[TNI_TOUCH_ROWS];
-    tn_vec3 across[2];              ///< directions of the tangent rows
-    double  want[TNI_TOUCH_ROWS];   ///< the solve asks for J u = want, or >=
-    double  slide[2];               ///< direction of the slip along them, when it slides
-    double  force[TNI_TOUCH_ROWS];  ///< of the last solve
-    double  weight[TNI_TOUCH_ROWS]; ///< its own response, of the last solve
-    double  left[TNI_TOUCH_ROWS];   ///< J u - want, of the last solve
-} tni_stop;
+    double  start[TNI_CONTACT_ROWS];  ///< rates where the step starts
+    bool    pushed;                   ///< it did so in the step's flight, or will go on to
+    double  before[TNI_CONTACT_ROWS]; ///< force where the stops were last found anew
+    bool    steady;                   ///< slides along slip whatever its rates
+    double  lead[TNI_CONTACT_ROWS];   ///< added to the acceleration that is asked to be none
+    double  gap;                      ///< at the place last looked at
+    double  begun;                    ///< the gap where it was found
+    double  rate[TNI_CONTACT_ROWS], gamma[TNI_CONTACT_ROWS];
+    tn_vec3 across[2];                ///< directions of the tangent rows
+    double  want[TNI_CONTACT_ROWS];   ///< the solve asks for J u = want, or >=
+    double  slide[2];                 ///< direction of the slip along them, when it slides
+    double  force[TNI_CONTACT_ROWS];  ///< of the last solve
+    double  weight[TNI_CONTACT_ROWS]; ///< its own response, of the last solve
+    double  left[TNI_CONTACT_ROWS];   ///< J u - want, of the last solve
+} tni_unilateral;
 
 /// Rows of one constraint, or of one stop.
 typedef struct tni_unit {
@@ -66,19 +66,19 @@ typedef struct tni_unit_edge {
 
 /// Units that push each other, and no others.
 typedef struct tni_island {
-    int              unit_start, unit_count, row_count;
-    int              stop_rows; ///< of them, those of stops
-    size_t           at;        ///< its W
-    bool             far;       ///< it is too large to have one,
-    double           scale;     ///< of its residuals
-    bool             looped;    ///< its responses are those of regularised loops, nearly right
-    tni_sweep_island part;      ///< and is this one of `sweep`
+    int                     unit_start, unit_count, row_count;
+    int                     stop_rows; ///< of them, those of stops
+    size_t                  at;        ///< its W
+    bool                    far;       ///< it is too large to have one,
+    double                  scale;     ///< of its residuals
+    bool                    looped; ///< its responses are those of regularised loops, nearly right
+    tni_gauss_seidel_island part;   ///< and is this one of `sweep`
 } tni_island;
 
 /// Up to three rows of a unit, half solved for.
 typedef struct tni_strip {
-    int      unit, first, count;
-    tni_half half;
+    int            unit, first, count;
+    tni_half_solve half;
 } tni_strip;
 
 typedef struct tni_auxiliary_report {
@@ -110,35 +110,35 @@ typedef struct tni_auxiliary {
     bool   off;    ///< a little off the joints: what nothing moves is not asked for
     bool   ready;  ///< responses belong to the factorisation and the rules
 
-    tni_stop*      stops;
-    size_t*        stop_at; ///< two blocks of each stop, in j and k
-    tni_stop*      watched; ///< what ended a piece of time
-    int            watched_count;
-    tni_touch*     found;  ///< scratch, stop_capacity of them
-    tni_finder*    finder; ///< NULL: nothing touches anything
-    int            unit_count, edge_count, island_count;
-    tni_unit*      units; ///< constraints first
-    tni_unit_edge* edges;
-    int*           order; ///< units by island
-    tni_island*    islands;
-    int*           group;     ///< by component of the plan
-    int*           island_of; ///< likewise
-    int*           nodes;     ///< of an island
-    double *       j, *k;     ///< blocks row_count x dim
-    double*        W;
-    uint8_t*       condition;
-    uint8_t*       dependent;
-    double *       b, *f, *a, *mu; ///< by row, in the order of islands
-    double*        scale;          ///< by row: what it would do freely
-    double*        size;           ///< by row: what a was added up from
-    double*        x;              ///< responses, three columns over all rows of the plan
-    tni_halves     halves;
-    tni_strip*     strips; ///< row_capacity of them
-    tni_sweep      sweep;
-    double*        pushed; ///< by row: of f, what is in the right-hand side
-    double*        extra;  ///< by row: of a shock, pushed at the upper side alone
-    tni_mixed*     mixed;
-    tni_least      least;
+    tni_unilateral*  stops;
+    size_t*          stop_at; ///< two blocks of each stop, in j and k
+    tni_unilateral*  watched; ///< what ended a piece of time
+    int              watched_count;
+    tni_contact*     found;  ///< scratch, stop_capacity of them
+    tni_finder*      finder; ///< NULL: nothing touches anything
+    int              unit_count, edge_count, island_count;
+    tni_unit*        units; ///< constraints first
+    tni_unit_edge*   edges;
+    int*             order; ///< units by island
+    tni_island*      islands;
+    int*             group;     ///< by component of the plan
+    int*             island_of; ///< likewise
+    int*             nodes;     ///< of an island
+    double *         j, *k;     ///< blocks row_count x dim
+    double*          W;
+    uint8_t*         condition;
+    uint8_t*         dependent;
+    double *         b, *f, *a, *mu; ///< by row, in the order of islands
+    double*          scale;          ///< by row: what it would do freely
+    double*          size;           ///< by row: what a was added up from
+    double*          x;              ///< responses, three columns over all rows of the plan
+    tni_half_solves  halves;
+    tni_strip*       strips; ///< row_capacity of them
+    tni_gauss_seidel sweep;
+    double*          pushed; ///< by row: of f, what is in the right-hand side
+    double*          extra;  ///< by row: of a shock, pushed at the upper side alone
+    tni_mixed*       mixed;
+    tni_least_norm   least;
 
     tni_auxiliary_report report; ///< of the last solve
     double (*clock)(void* user);
@@ -182,17 +182,18 @@ void tni_stops_renew(tni_auxiliary* a, const tni_view* views, const double* z);
 double tni_stops_deepest(tni_auxiliary* a, const tni_view* views, const double* z);
 /// The least gap, or slip, of what is watched.
 double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const double* z);
-void   tni_stop_bodies(const tni_auxiliary* a, const tni_stop* stop, int bodies[2]);
+void   tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* stop, int bodies[2]);
 /// How far the stops, by their rules, are from what a projection asks of them: held ones are off
 /// by their gap or rate, others by what is negative of it.
 double tni_stops_position_error(const tni_auxiliary* a);
 double tni_stops_velocity_error(const tni_auxiliary* a);
 /// What row k of a stop would do if nothing but its own masses were in the way, about.
-double tni_stop_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k);
+double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k);
 /// A stop in words: "joint 'door'", "contact of 'box' on 'ground'".
-void tni_stop_text(const tni_auxiliary* a, const tni_stop* stop, char* text, size_t size);
+void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* stop, char* text,
+                         size_t size);
 /// Speed of the slip.
-double tni_stop_slip(const tni_stop* stop);
+double tni_unilateral_slip(const tni_unilateral* stop);
 
 /// Seconds on the clock, 0 without one.
 TNI_INLINE double tni_auxiliary_now(const tni_auxiliary* a)

@@ -20,7 +20,7 @@
 // them. User-defined bodies are not derived (tni_derive): their forces are those of the start.
 // Geometric stiffness K_g and contacts come as in the other forms.
 //
-// Both are factored in the tree of the joints with blocks between neighbours (linalg/grand.h), in
+// Both are factored in the tree of the joints with blocks between neighbours (linalg/grandparent.h), in
 // linear time. A spring between two bodies that nothing joins stands for a joint without rows, as
 // long as it closes no loop; others are refused, and so are hard limits: form rows takes them.
 //
@@ -30,27 +30,27 @@
 
 #include "base/groups.h"
 #include "force/soft.h"
-#include "linalg/grand.h"
-#include "system/geometric.h"
+#include "linalg/grandparent.h"
+#include "system/geometric_stiffness.h"
 #include "system/linearise.h"
 
 #include <float.h>
 #include <math.h>
 
 struct tni_block_form {
-    const tn_model* model;
-    tni_system*     system;
-    tni_touching*   touching;
-    bool            exact;
-    tni_plan*       plan;
-    tni_grand*      grand;
-    int*            edge;        ///< by constraint: its first edge in the plan
-    size_t*         diagonal_at; ///< by node; B nodes are hard
-    size_t*         edge_at;     ///< by edge
-    double *        A, *J;
-    tni_mat3*       K_g;
-    tni_view*       views; ///< exact: the start, what moves by itself at the end
-    double *        rhs, *once;
+    const tn_model*        model;
+    tni_system*            system;
+    tni_implicit_contacts* touching;
+    bool                   exact;
+    tni_plan*              plan;
+    tni_grandparent*       grand;
+    int*                   edge;        ///< by constraint: its first edge in the plan
+    size_t*                diagonal_at; ///< by node; B nodes are hard
+    size_t*                edge_at;     ///< by edge
+    double *               A, *J;
+    tni_mat3*              K_g;
+    tni_view*              views; ///< exact: the start, what moves by itself at the end
+    double *               rhs, *once;
 };
 
 // ---- Making -----------------------------------------------------------------------------------
@@ -189,8 +189,9 @@ static tn_result make_plan(tni_block_form* f, tni_arena* arena, tni_arena* scrat
     const int spring = add_springs(&s);
     if (spring >= 0) return refuse_spring(f, why, spring);
     if (tni_plan_create(arena, &s.graph, &f->plan) != TN_OK) return TN_ERR_MEMORY;
-    const tn_result result = tni_grand_create(
-        arena, f->plan, s.coupled, f->exact ? TNI_GRAND_GENERAL : TNI_GRAND_SYMMETRIC, &f->grand);
+    const tn_result result = tni_grandparent_create(
+        arena, f->plan, s.coupled, f->exact ? TNI_GRANDPARENT_GENERAL : TNI_GRANDPARENT_SYMMETRIC,
+        &f->grand);
     if (result != TN_ERR_UNSUPPORTED) return result;
     return refuse(f, why, "no body alone can answer for some of its joints");
 }
@@ -218,7 +219,7 @@ static tn_result take_numbers(tni_block_form* f, tni_arena* arena)
 }
 
 tn_result tni_blocks_create(tni_arena* arena, tni_system* system, tn_implicit_form form,
-                            tni_touching* touching, tni_block_form** out, tn_why* why)
+                            tni_implicit_contacts* touching, tni_block_form** out, tn_why* why)
 {
     const tn_model* model = system->model;
     tni_block_form* f     = TNI_TAKE(arena, tni_block_form, 1);
@@ -258,7 +259,7 @@ static bool can_push(const tn_model* model, int body)
 static double* block_of(tni_block_form* f, int row_body, int col_body)
 {
     const int row = f->model->bodies[row_body].node, col = f->model->bodies[col_body].node;
-    return row == col ? f->A + f->diagonal_at[row] : tni_grand_between(f->grand, row, col);
+    return row == col ? f->A + f->diagonal_at[row] : tni_grandparent_between(f->grand, row, col);
 }
 
 // B += Ja^T X, Ja and X having `rows` rows.
@@ -364,7 +365,7 @@ static void fill_distances(taking* t)
 static tn_result solve(tni_block_form* f, double* x, double* u, double* mu, tn_why* why)
 {
     const tn_model* model = f->model;
-    tni_grand_solve(f->grand, 1, x);
+    tni_grandparent_solve(f->grand, 1, x);
     for (int i = 0; i < model->u_count; ++i)
         if (!(fabs(x[i]) <= DBL_MAX)) return tni_system_fail_at(f->system, i, why);
     memcpy(u, x, sizeof *u * (size_t)model->u_count);
@@ -393,7 +394,7 @@ tn_result tni_blocks_factor(tni_block_form* f, const tni_start* start, const tni
     if (f->exact) tni_views(model, lead->time, start->at.q, start->at.u, f->views);
     if (f->exact) tni_forces(&ending, f->rhs);
     else tni_plain_forces(&l.scene, f->rhs);
-    tni_grand_clear(f->grand);
+    tni_grandparent_clear(f->grand);
     fill(f, &l);
     fill_distances(&t);
     if (f->exact) tni_derive(&ending, take_derivative, &t);
@@ -401,9 +402,9 @@ tn_result tni_blocks_factor(tni_block_form* f, const tni_start* start, const tni
     const tn_result result = tni_linear_contacts(&l, take_soft, &t, why);
     if (result != TN_OK) return result;
     const tni_blocks blocks = {f->A, f->diagonal_at, f->J, f->edge_at, true};
-    if (tni_grand_factor(f->grand, &blocks) != TN_OK)
+    if (tni_grandparent_factor(f->grand, &blocks) != TN_OK)
         return tni_system_fail_at(f->system, f->grand->report.bad_row, why);
-    return tni_beside_factor(&f->touching->beside, solve_beside, f, why);
+    return tni_woodbury_factor(&f->touching->beside, solve_beside, f, why);
 }
 
 tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const double* r,
@@ -419,5 +420,5 @@ tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const
     }
     const tn_result result = solve(f, f->once, u, mu, why);
     if (result != TN_OK) return result;
-    return tni_beside_apply(&f->touching->beside, whole, solve_beside, f, u, mu, why);
+    return tni_woodbury_apply(&f->touching->beside, whole, solve_beside, f, u, mu, why);
 }

@@ -1,16 +1,16 @@
 // blocks: the forms `blocks` and `exact` of an implicit step. See blocks.c.
-#ifndef TNI_SYSTEM_BLOCKS_H
-#define TNI_SYSTEM_BLOCKS_H
+#ifndef TNI_BLOCKS_H
+#define TNI_BLOCKS_H
 
-#include "system/stiff.h"
-#include "system/touching.h"
+#include "system/implicit_contacts.h"
+#include "system/implicit_system.h"
 
 typedef struct tni_block_form tni_block_form;
 
 /// form: TN_IMPLICIT_BLOCKS or TN_IMPLICIT_EXACT. touching: contacts, which it does not own.
 /// TN_ERR_MEMORY; TN_ERR_UNSUPPORTED where something closes a loop, or hard limits are there.
 TN_NODISCARD tn_result tni_blocks_create(tni_arena* arena, tni_system* system,
-                                         tn_implicit_form form, tni_touching* touching,
+                                         tn_implicit_form form, tni_implicit_contacts* touching,
                                          tni_block_form** blocks, tn_why* why);
 /// Linearises and factors; tni_blocks_solve with whole answers for the step itself, else for b
 /// (NULL: 0) and r with the same blocks. System's views, C, rate and gamma are those of the start.

@@ -14,7 +14,7 @@
 // Hard limits and ropes are rows of one sign: J u = -C/e while they would be passed and push.
 #include "force/soft.h"
 #include "system/compliant_node.h"
-#include "system/geometric.h"
+#include "system/geometric_stiffness.h"
 
 // ---- Rows ----------------------------------------------------------------------------------------
 
@@ -295,7 +295,7 @@ tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start, const t
     if (result != TN_OK) return result;
     result = tni_saddle_factor(c->saddle);
     if (result != TN_OK) return fail_at(c, c->saddle->report.bad_row, why);
-    return tni_beside_factor(&c->touching->beside, solve_beside, c, why);
+    return tni_woodbury_factor(&c->touching->beside, solve_beside, c, why);
 }
 
 tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, const double* r,
@@ -316,7 +316,7 @@ tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, con
     }
     tn_result result = solve(c, rhs, whole, u, mu, why);
     if (result == TN_OK)
-        result = tni_beside_apply(&c->touching->beside, whole, solve_beside, c, u, mu, why);
+        result = tni_woodbury_apply(&c->touching->beside, whole, solve_beside, c, u, mu, why);
     for (int i = 0; i < model->limit_count && whole; ++i) c->limit_mu[i] = mu[model->row_count + i];
     return result;
 }

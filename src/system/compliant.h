@@ -2,14 +2,15 @@
 #ifndef TNI_COMPLIANT_H
 #define TNI_COMPLIANT_H
 
-#include "system/stiff.h"
-#include "system/touching.h"
+#include "system/implicit_contacts.h"
+#include "system/implicit_system.h"
 
 typedef struct tni_compliant tni_compliant;
 
 /// TN_ERR_MEMORY only. touching: contacts, which it does not own.
 TN_NODISCARD tn_result tni_compliant_create(tni_arena* arena, tni_system* system,
-                                            tni_touching* touching, tni_compliant** compliant);
+                                            tni_implicit_contacts* touching,
+                                            tni_compliant**        compliant);
 /// Linearises and factors; tni_compliant_solve with whole answers for the step itself, else for b
 /// (NULL: 0) and r with the same rows.
 TN_NODISCARD tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start,

@@ -1,6 +1,6 @@
 // compliant_plan: which rows stand in which node of the form `rows`, and the plan of its matrix.
 #include "system/compliant_node.h"
-#include "system/geometric.h"
+#include "system/geometric_stiffness.h"
 
 static void mark_actuated(const tn_model* model, uint8_t* actuated)
 {
@@ -144,8 +144,8 @@ static tn_result make_plan(tni_compliant* c, tni_arena* arena, tni_arena* scratc
     return result == TN_OK ? tni_saddle_create(arena, c->plan, &c->saddle) : result;
 }
 
-tn_result tni_compliant_create(tni_arena* arena, tni_system* system, tni_touching* touching,
-                               tni_compliant** out)
+tn_result tni_compliant_create(tni_arena* arena, tni_system* system,
+                               tni_implicit_contacts* touching, tni_compliant** out)
 {
     const tn_model* model = system->model;
     tni_compliant*  c     = TNI_TAKE(arena, tni_compliant, 1);

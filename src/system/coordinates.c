@@ -14,7 +14,7 @@ typedef struct two_views {
     tni_view view[2];
 } two_views;
 
-static two_views look(const tn_model* model, const tni_joint* joint, const tni_place* at,
+static two_views look(const tn_model* model, const tni_joint* joint, const tni_configuration* at,
                       const double* u)
 {
     two_views two;
@@ -29,7 +29,7 @@ static tni_row row_of(const tn_model* model, const tni_joint* joint, int k, cons
     return tni_joint_coordinate(model, joint, k, (tni_sides){&two->view[0], &two->view[1]}, z);
 }
 
-void tni_coordinate_forces(const tn_model* model, const tni_place* at, const double* forces,
+void tni_coordinate_forces(const tn_model* model, const tni_configuration* at, const double* forces,
                            double* f)
 {
     for (int i = 0; i < model->joint_count; ++i) {
@@ -44,7 +44,7 @@ void tni_coordinate_forces(const tn_model* model, const tni_place* at, const dou
 }
 
 void tni_coordinate_accelerations(const tn_model* model, const tni_joint* joint,
-                                  const tni_place* at, const double* udot, double* out)
+                                  const tni_configuration* at, const double* udot, double* out)
 {
     const two_views now       = look(model, joint, at, at->u);
     two_views       then      = look(model, joint, at, udot);
@@ -59,8 +59,8 @@ void tni_coordinate_accelerations(const tn_model* model, const tni_joint* joint,
     }
 }
 
-void tni_coordinate_velocities(const tn_model* model, const tni_joint* joint, const tni_place* at,
-                               double* out)
+void tni_coordinate_velocities(const tn_model* model, const tni_joint* joint,
+                               const tni_configuration* at, double* out)
 {
     const two_views two = look(model, joint, at, at->u);
     for (int k = 0; k < joint->coordinate_count; ++k)

@@ -6,13 +6,13 @@
 
 /// f += J_z^T forces: generalized forces along the free coordinates of all joints, joint after
 /// joint, as forces on the bodies, laid out as u.
-void tni_coordinate_forces(const tn_model* model, const tni_place* at, const double* forces,
+void tni_coordinate_forces(const tn_model* model, const tni_configuration* at, const double* forces,
                            double* f);
 /// zdd = J_z udot + Jdot_z u of a joint's coordinates, udot laid out as u.
 void tni_coordinate_accelerations(const tn_model* model, const tni_joint* joint,
-                                  const tni_place* at, const double* udot, double* out);
+                                  const tni_configuration* at, const double* udot, double* out);
 /// zd = J_z u of a joint's coordinates, u that of the place.
-void tni_coordinate_velocities(const tn_model* model, const tni_joint* joint, const tni_place* at,
-                               double* out);
+void tni_coordinate_velocities(const tn_model* model, const tni_joint* joint,
+                               const tni_configuration* at, double* out);
 
 #endif

@@ -1,18 +1,18 @@
-// linearise: masses, momenta, geometric stiffness and rows of an implicit step (stiff.h), which the
+// linearise: masses, momenta, geometric stiffness and rows of an implicit step (implicit_system.h), which the
 // forms rows, blocks and exact lay out alike. Where they differ is in what stands between bodies.
 #include "system/linearise.h"
 
 #include "force/soft.h"
-#include "system/geometric.h"
+#include "system/geometric_stiffness.h"
 
-tni_linear tni_linear_begin(tni_system* system, tni_touching* touching, const tni_start* start,
-                            const tni_lead* lead, tni_mat3* K_g)
+tni_linear tni_linear_begin(tni_system* system, tni_implicit_contacts* touching,
+                            const tni_start* start, const tni_lead* lead, tni_mat3* K_g)
 {
-    const tn_model* model = system->model;
-    const tni_place at    = start->at;
+    const tn_model*         model = system->model;
+    const tni_configuration at    = start->at;
     tni_views(model, at.time, at.q, at.u, system->views);
     if (start->multipliers != NULL)
-        tni_geometric(model, system->views, at.time, at.z, start->multipliers, K_g);
+        tni_geometric_stiffness(model, system->views, at.time, at.z, start->multipliers, K_g);
     return (tni_linear){.model    = model,
                         .system   = system,
                         .touching = touching,
@@ -86,7 +86,7 @@ void tni_linear_distance(const tni_linear* l, const tni_joint* joint, double lam
 {
     const tni_body* bodies = l->model->bodies;
     const tni_sides sides  = tni_sides_of(joint, l->system->views);
-    const tni_mat3  K      = tni_geometric_between(l->model, joint, sides, lambda);
+    const tni_mat3  K      = tni_geometric_stiffness_between(l->model, joint, sides, lambda);
     tni_soft_clear(soft, 3);
     soft->kind    = TNI_SOFT_SPRING;
     soft->index   = -1;
@@ -103,13 +103,13 @@ bool tni_linear_soft(const tni_linear* l, const tni_soft* soft, double* W, doubl
 {
     tni_soft_impulse(l->model, soft, l->lead, W, g);
     if (soft->kind != TNI_SOFT_TOUCH) return true;
-    (void)tni_beside_add(&l->touching->beside, soft, W, g, b); // it knows when it is full
+    (void)tni_woodbury_add(&l->touching->beside, soft, W, g, b); // it knows when it is full
     return false;
 }
 
 tn_result tni_linear_contacts(const tni_linear* l, tni_take_soft* take, void* user, tn_why* why)
 {
-    if (tni_touching_soften(l->touching, &l->scene, &l->ahead, l->start->keep, take, user))
+    if (tni_implicit_contacts_soften(l->touching, &l->scene, &l->ahead, l->start->keep, take, user))
         return TN_OK;
     return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
 }

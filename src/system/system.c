@@ -109,7 +109,7 @@ static double now(const tni_system* system)
     return system->clock != NULL ? system->clock(system->clock_user) : 0;
 }
 
-static void look(tni_system* system, const tni_place* at)
+static void look(tni_system* system, const tni_configuration* at)
 {
     const double start = now(system);
     for (int i = 0; i < system->model->body_count; ++i) {
@@ -133,7 +133,7 @@ static void fill_commons(tni_system* system, bool jacobians)
     }
 }
 
-static void fill_rows(tni_system* system, const tni_place* at, bool jacobians)
+static void fill_rows(tni_system* system, const tni_configuration* at, bool jacobians)
 {
     const tn_model* model = system->model;
     const bool      all   = system->asleep == NULL; // joints that sleep go one by one
@@ -156,7 +156,7 @@ static void fill_rows(tni_system* system, const tni_place* at, bool jacobians)
     tni_stops_look(&system->auxiliary, system->views, at->z, jacobians);
 }
 
-void tni_system_look(tni_system* system, const tni_place* at)
+void tni_system_look(tni_system* system, const tni_configuration* at)
 {
     look(system, at);
     const double start = now(system);
@@ -164,7 +164,7 @@ void tni_system_look(tni_system* system, const tni_place* at)
     system->phases.assemble += now(system) - start;
 }
 
-void tni_system_look_whole(tni_system* system, const tni_place* at)
+void tni_system_look_whole(tni_system* system, const tni_configuration* at)
 {
     look(system, at);
     const double start = now(system);
@@ -223,9 +223,9 @@ static tn_result fail_at_stop(const tni_system* system, tn_why* why)
     const tni_unit*      unit = a->report.unit >= 0 ? &a->units[a->report.unit] : NULL;
     if (unit == NULL || unit->stop < 0)
         return tni_fail(why, TN_ERR_DIVERGED, "no forces keep all contacts and limits");
-    const tni_stop* stop = &a->stops[unit->stop];
-    char            text[120];
-    tni_stop_text(a, stop, text, sizeof text);
+    const tni_unilateral* stop = &a->stops[unit->stop];
+    char                  text[120];
+    tni_unilateral_text(a, stop, text, sizeof text);
     if (stop->limit >= 0)
         return tni_fail(why, TN_ERR_DIVERGED, "%s: no force keeps it within its limit", text);
     if (stop->friction == 0)
@@ -235,7 +235,7 @@ static tn_result fail_at_stop(const tni_system* system, tn_why* why)
                     stop->friction);
 }
 
-static tni_scene_view scene_view(const tni_system* system, const tni_place* at)
+static tni_scene_view scene_view(const tni_system* system, const tni_configuration* at)
 {
     return (tni_scene_view){.model   = system->model,
                             .time    = at->time,
@@ -246,7 +246,7 @@ static tni_scene_view scene_view(const tni_system* system, const tni_place* at)
 
 // All that concerns one body, in one pass over them: view, mass, and the forces that look at it
 // alone.
-static void fill_bodies(tni_system* system, const tni_place* at)
+static void fill_bodies(tni_system* system, const tni_configuration* at)
 {
     const tn_model*      model = system->model;
     const tni_scene_view scene = scene_view(system, at);
@@ -263,7 +263,7 @@ static void fill_bodies(tni_system* system, const tni_place* at)
     }
 }
 
-tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why)
+tn_result tni_system_factor(tni_system* system, const tni_configuration* at, tn_why* why)
 {
     double start = now(system);
     fill_bodies(system, at);
@@ -302,7 +302,7 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
 }
 
 // The bodies' own forces are in rhs since the factorisation.
-static void gather_forces(tni_system* system, const tni_place* at)
+static void gather_forces(tni_system* system, const tni_configuration* at)
 {
     const double         start = now(system);
     const tni_scene_view scene = scene_view(system, at);
@@ -312,7 +312,7 @@ static void gather_forces(tni_system* system, const tni_place* at)
     system->phases.assemble += now(system) - start;
 }
 
-void tni_system_forces(tni_system* system, const tni_place* at, bool flying, double* f)
+void tni_system_forces(tni_system* system, const tni_configuration* at, bool flying, double* f)
 {
     const double   start = now(system);
     tni_scene_view scene = scene_view(system, at);
@@ -324,7 +324,7 @@ void tni_system_forces(tni_system* system, const tni_place* at, bool flying, dou
     system->phases.assemble += now(system) - start;
 }
 
-tn_energy tni_system_energy(tni_system* system, const tni_place* at)
+tn_energy tni_system_energy(tni_system* system, const tni_configuration* at)
 {
     const tni_scene_view scene = scene_view(system, at);
     look(system, at);
@@ -392,14 +392,15 @@ void tni_system_turn_back(const tni_system* system, const tni_view* start, doubl
     }
 }
 
-tn_result tni_system_accelerate(tni_system* system, const tni_place* at, double T, tn_why* why)
+tn_result tni_system_accelerate(tni_system* system, const tni_configuration* at, double T,
+                                tn_why* why)
 {
     const tn_result result = tni_system_factor(system, at, why);
     if (result != TN_OK) return result;
     gather_forces(system, at);
     double* c = system->gamma;
     for (int i = 0; i < system->auxiliary.stop_count; ++i) {
-        tni_stop* stop = &system->auxiliary.stops[i];
+        tni_unilateral* stop = &system->auxiliary.stops[i];
         for (int k = 0; k < stop->row_count; ++k) stop->want[k] = -stop->gamma[k] - stop->lead[k];
     }
     for (int i = 0; i < system->model->row_count; ++i) {
@@ -409,17 +410,17 @@ tn_result tni_system_accelerate(tni_system* system, const tni_place* at, double 
     return tni_system_solve(system, system->rhs, c, true, why);
 }
 
-tn_result tni_system_drift(tni_system* system, const tni_place* at, double T, tn_why* why)
+tn_result tni_system_drift(tni_system* system, const tni_configuration* at, double T, tn_why* why)
 {
-    const tni_place rest   = {at->time, at->q, NULL, at->z};
-    const tn_result result = tni_system_factor(system, &rest, why);
+    const tni_configuration rest   = {at->time, at->q, NULL, at->z};
+    const tn_result         result = tni_system_factor(system, &rest, why);
     if (result != TN_OK) return result;
     gather_forces(system, &rest);
     double* r = system->gamma;
     for (int i = 0; i < system->model->row_count; ++i)
         r[i] = -system->rate[i] - (T > 0 ? system->C[i] / T : 0);
     for (int i = 0; i < system->auxiliary.stop_count; ++i) {
-        tni_stop* stop = &system->auxiliary.stops[i];
+        tni_unilateral* stop = &system->auxiliary.stops[i];
         for (int k = 0; k < stop->row_count; ++k) stop->want[k] = -stop->rate[k];
     }
     return tni_system_solve(system, system->rhs, r, true, why);
@@ -497,7 +498,8 @@ static tn_wrench user_reaction(const tni_system* system, const tni_constraint* c
     return (tn_wrench){kind == TN_BODY_USER ? tni_vec3(0, 0, 0) : tni_read3(sum), {0, 0, 0}};
 }
 
-void tni_system_reactions(const tni_system* system, const tni_place* at, tn_wrench* reactions)
+void tni_system_reactions(const tni_system* system, const tni_configuration* at,
+                          tn_wrench* reactions)
 {
     const tn_model* model = system->model;
     for (int i = 0; i < model->named_count; ++i) {
@@ -514,7 +516,7 @@ void tni_system_reactions(const tni_system* system, const tni_place* at, tn_wren
                                           at->time, at->z, lambda);
     }
     for (int i = 0; i < system->auxiliary.stop_count; ++i) { // hard limits and ropes
-        const tni_stop* stop = &system->auxiliary.stops[i];
+        const tni_unilateral* stop = &system->auxiliary.stops[i];
         if (stop->limit < 0) continue;
         const tni_limit* limit = &model->limits[stop->limit];
         const tni_joint* joint = &model->joints[limit->joint];
@@ -571,7 +573,7 @@ static tn_joint_id joint_of_row(const tn_model* model, int row)
 
 double tni_system_free_response(const tni_system* system, int stop, int k)
 {
-    return tni_stop_free_response(&system->auxiliary, system->saddle, stop, k);
+    return tni_unilateral_free_response(&system->auxiliary, system->saddle, stop, k);
 }
 
 double tni_system_residual(const tni_system* system, int* row)

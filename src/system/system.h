@@ -13,11 +13,11 @@
 #include "tenon/step.h"
 
 /// A place in state space. u NULL: all that can be pushed is at rest.
-typedef struct tni_place {
+typedef struct tni_configuration {
     double        time;
     const double *q, *u;
     const double* z; ///< joint coordinates a moment ago
-} tni_place;
+} tni_configuration;
 
 typedef struct tni_system {
     const tn_model*    model;
@@ -54,15 +54,16 @@ TN_NODISCARD tn_result tni_system_solver(const tni_system* system, tn_solver* so
 void tni_system_free(tni_system* system);
 
 /// Looks at a place: views and rows, nothing is factored.
-void tni_system_look(tni_system* system, const tni_place* at);
+void tni_system_look(tni_system* system, const tni_configuration* at);
 /// The same with J, for tni_system_push_back and the rates.
-void tni_system_look_whole(tni_system* system, const tni_place* at);
+void tni_system_look_whole(tni_system* system, const tni_configuration* at);
 /// f -= J^T mu, J being the one last looked at whole or factored.
 void tni_system_push_back(const tni_system* system, const double* mu, double* f);
 /// p = M u at the place last looked at.
 void tni_system_momentum(const tni_system* system, const double* u, double* p);
 /// Looks at a place and factors M and J there.
-TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_place* at, tn_why* why);
+TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_configuration* at,
+                                         tn_why* why);
 /// With the last factorisation, and the stops as they are; b NULL: zero. The answer is u (u_count) and mu (row_count) in
 /// system->answer. exact: loops are refined to the hard answer. An iteration that measures its own
 /// error does without: rows that depend on each other only at the goal would be told apart on the
@@ -75,9 +76,9 @@ TN_NODISCARD tn_result tni_system_fail_at(const tni_system* system, int row, tn_
 
 /// f = all forces at the place last looked at. flying: but those that turning bodies feel from
 /// their own turning.
-void tni_system_forces(tni_system* system, const tni_place* at, bool flying, double* f);
+void tni_system_forces(tni_system* system, const tni_configuration* at, bool flying, double* f);
 /// Energy at a place, which it looks at without rows.
-tn_energy tni_system_energy(tni_system* system, const tni_place* at);
+tn_energy tni_system_energy(tni_system* system, const tni_configuration* at);
 /// Whether any of them may depend on velocities, handles that hold something now among them.
 bool tni_system_damps(const tni_system* system);
 /// The part of the mechanism, a component of the graph, that a body belongs to.
@@ -106,11 +107,11 @@ double* tni_system_j(const tni_system* system, int edge);
 bool tni_system_has_loops(const tni_system* system);
 /// Accelerations at a place: factors, gathers the forces, solves. Stops ask for no acceleration of
 /// their own. baumgarte: T, or 0.
-TN_NODISCARD tn_result tni_system_accelerate(tni_system* system, const tni_place* at,
+TN_NODISCARD tn_result tni_system_accelerate(tni_system* system, const tni_configuration* at,
                                              double baumgarte, tn_why* why);
 /// Velocities at a place where f = m v; at->u is not used.
-TN_NODISCARD tn_result tni_system_drift(tni_system* system, const tni_place* at, double baumgarte,
-                                        tn_why* why);
+TN_NODISCARD tn_result tni_system_drift(tni_system* system, const tni_configuration* at,
+                                        double baumgarte, tn_why* why);
 
 /// Largest |C| over rows that hold a position, largest |rate| over all rows, at the place last
 /// looked at. *worst is the constraint that has it.
@@ -120,7 +121,8 @@ double tni_system_velocity_error(const tni_system* system, int* worst);
 /// Angles counted on from z to the place last looked at.
 void tni_system_follow(const tni_system* system, double* z);
 /// Constraint wrenches of the last answer, at the place last looked at, of all joints of the model.
-void tni_system_reactions(const tni_system* system, const tni_place* at, tn_wrench* reactions);
+void tni_system_reactions(const tni_system* system, const tni_configuration* at,
+                          tn_wrench* reactions);
 /// Accelerations of body frames' origins from the last answer, of all bodies of the model, the
 /// ground first.
 void tni_system_accelerations(const tni_system* system, tn_twist* accelerations);

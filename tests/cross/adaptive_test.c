@@ -84,8 +84,8 @@ TEST(first_coordinates_accelerate_as_by_multipliers)
         CHECK_OK(tn_stepper_create(m->model, &multiplier, &stepper, NULL));
         CHECK_OK(tn_stepper_evaluate(stepper, m->state, NULL, NULL));
         for (int i = 0; i < g->a->limbs->count; ++i) {
-            const tni_limb* limb = &g->a->limbs->limbs[i];
-            if (limb->kind < TNI_LIMB_HINGE || limb->kind > TNI_LIMB_UNIVERSAL) continue;
+            const tni_tree_link* limb = &g->a->limbs->limbs[i];
+            if (limb->kind < TNI_TREE_LINK_HINGE || limb->kind > TNI_TREE_LINK_UNIVERSAL) continue;
             double            wanted[6] = {0};
             const tn_joint_id joint     = {(uint32_t)limb->joint + 1};
             if (m->model->joints[limb->joint].type->coordinate_count == 0) continue;
@@ -109,8 +109,8 @@ static double squares_below(const tni_adaptive* a, const double* qddot, int n)
     double sum = 0;
     for (int k = a->assembly->nodes[n].first; k <= n; ++k) {
         if (a->assembly->nodes[k].b < 0) continue;
-        const int       i    = a->assembly->nodes[k].limb;
-        const tni_limb* limb = &a->limbs->limbs[i];
+        const int            i    = a->assembly->nodes[k].limb;
+        const tni_tree_link* limb = &a->limbs->limbs[i];
         for (int j = limb->v; j < limb->v + limb->freedoms; ++j)
             sum += a->weight[i] * qddot[j] * qddot[j];
     }
@@ -135,9 +135,9 @@ static void compare_choice(const adaptive_rig* g, const adaptive_rig* full, metr
             for (int k = 0; k < a->limbs->limbs[i].freedoms; ++k)
                 size = fmax(size, fabs(full->a->qddot[a->limbs->limbs[i].v + k]));
         for (int i = 0; i < figure->popped_count; ++i) {
-            const int       n           = figure->popped[i];
-            const tni_limb* limb        = &a->limbs->limbs[node[n].limb];
-            const int       children[3] = {n, node[n].a, node[n].b};
+            const int            n           = figure->popped[i];
+            const tni_tree_link* limb        = &a->limbs->limbs[node[n].limb];
+            const int            children[3] = {n, node[n].a, node[n].b};
             for (int k = 0; k < 3; ++k) {
                 if (children[k] < 0 || node[children[k]].b < 0) continue;
                 const double sum = squares_below(a, full->a->qddot, children[k]);

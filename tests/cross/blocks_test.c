@@ -86,17 +86,17 @@ static random_mechanism* forest(test_random* r, int bodies, double k, bool deriv
 // ---- A step, and the dense system of it ----------------------------------
 
 typedef struct bench {
-    random_mechanism* m;
-    const tn_model*   model;
-    tni_arena         arena;
-    tni_system*       system;
-    tni_touching      touching;
-    tni_block_form*   form;
-    tni_start         start;
-    tni_lead          lead;
-    dense_stiff       dense;
-    double *          u, *mu, *momentum, *drift, *multipliers, *ahead;
-    tn_why            why;
+    random_mechanism*     m;
+    const tn_model*       model;
+    tni_arena             arena;
+    tni_system*           system;
+    tni_implicit_contacts touching;
+    tni_block_form*       form;
+    tni_start             start;
+    tni_lead              lead;
+    dense_stiff           dense;
+    double *              u, *mu, *momentum, *drift, *multipliers, *ahead;
+    tn_why                why;
 } bench;
 
 static double* numbers(bench* b, test_random* r, int count, double size)
@@ -116,7 +116,7 @@ static bench* bench_make(random_mechanism* m, test_random* r, bool whole)
     b->m = m, b->model = model;
     b->arena = tni_arena_make(&host);
     CHECK_OK(tni_system_create(&b->arena, model, TN_LOOPS_CORE, NULL, &b->system));
-    CHECK_OK(tni_touching_create(model, &settings.implicit, &b->touching));
+    CHECK_OK(tni_implicit_contacts_create(model, &settings.implicit, &b->touching));
     b->u           = TNI_TAKE(&b->arena, double, model->u_count);
     b->mu          = TNI_TAKE(&b->arena, double, model->row_count);
     b->momentum    = numbers(b, r, model->u_count, 1);
@@ -124,7 +124,7 @@ static bench* bench_make(random_mechanism* m, test_random* r, bool whole)
     b->ahead       = numbers(b, r, model->u_count, 1);
     b->multipliers = numbers(b, r, model->row_count, 20);
     b->lead        = (tni_lead){1.0 / 60, 1, NULL, m->state->time + 1.0 / 60};
-    b->start.at    = (tni_place){m->state->time, m->state->q, m->state->u, m->state->z};
+    b->start.at    = (tni_configuration){m->state->time, m->state->q, m->state->u, m->state->z};
     b->start.ahead = b->ahead;
     if (!whole) return b;
     b->start.momentum    = b->momentum;
@@ -138,7 +138,7 @@ static bench* bench_make(random_mechanism* m, test_random* r, bool whole)
 static void bench_free(bench* b)
 {
     dense_stiff_free(&b->dense);
-    tni_touching_free(&b->touching);
+    tni_implicit_contacts_free(&b->touching);
     tni_system_free(b->system);
     tni_arena_free(&b->arena);
     random_mechanism_free(b->m);

@@ -120,21 +120,21 @@ TEST(states_in_turn_do_not_disturb_each_other)
 // A state that differs from the last one in a single thing: 0 a velocity, 1 a place, 2 the steps taken, 3 an active joint.
 static bool change(const bits_case* c, tn_state* state, int what)
 {
-    const tni_limbs* limbs   = c->stepper->adaptive->limbs;
-    tni_reduced*     reduced = &state->reduced;
+    const tni_joint_trees* limbs   = c->stepper->adaptive->limbs;
+    tni_reduced*           reduced = &state->reduced;
     if (what == 2) reduced->step += 1;
     for (int i = limbs->count - 1; what != 2 && i >= 0; --i) {
-        const tni_limb* limb = &limbs->limbs[i];
+        const tni_tree_link* limb = &limbs->limbs[i];
         if (limb->freedoms == 0 || limb->joint < 0) continue;
         uint8_t* active = &reduced->active[c->m->model->joints[limb->joint].constraint];
-        double   v[TNI_LIMB_FREEDOMS] = {0.1};
+        double   v[TNI_TREE_LINK_FREEDOMS] = {0.1};
         if ((what == 0 && !*active) || (what == 3 && *active)) continue;
         if (what == 0) reduced->v[limb->v] += 0.1;
-        if (what == 1) tni_limb_advance(limb, 1, v, reduced->q + limb->q);
+        if (what == 1) tni_tree_link_advance(limb, 1, v, reduced->q + limb->q);
         if (what == 3) *active = 1;
         break;
     }
-    tni_limbs_write(limbs, reduced->q, reduced->v, state->q, state->u);
+    tni_joint_trees_write(limbs, reduced->q, reduced->v, state->q, state->u);
     return !adaptive_same(state, c->m->state);
 }
 

@@ -46,9 +46,9 @@ static void accelerate_pushed(adaptive_rig* g, tni_hybrid* hybrid, int at, tni_s
 // One impulse, one tree: its own answer, and products of two lists, against differences of accelerations.
 static void check_responses(adaptive_rig* g, int tree, test_random* r)
 {
-    const tni_limbs* l      = g->a->limbs;
-    tni_hybrid*      hybrid = &g->a->figures[tree].now;
-    const int        n      = l->v_count;
+    const tni_joint_trees* l      = g->a->limbs;
+    tni_hybrid*            hybrid = &g->a->figures[tree].now;
+    const int              n      = l->v_count;
     double *with = calloc((size_t)n, sizeof *with), *none = calloc((size_t)n, sizeof *none),
            *s = calloc((size_t)n, sizeof *s), *change = calloc((size_t)n, sizeof *change),
            *y         = calloc((size_t)(2 * n), sizeof *y);
@@ -63,8 +63,8 @@ static void check_responses(adaptive_rig* g, int tree, test_random* r)
     tni_hybrid_move(hybrid, g->a->q, g->a->v);
     CHECK(tni_hybrid_factor(hybrid, l->actuated ? g->a->K : NULL));
     // Two rows: f[0] on the first cluster; f[0] there and f[1] on the second.
-    tni_six   force[2][TNI_TOUCH_ROWS] = {{f[0], f[0]}, {tni_six_zero(), f[1]}};
-    const int count                    = tni_hybrid_halve(hybrid, at, 2, force, columns, y);
+    tni_six   force[2][TNI_CONTACT_ROWS] = {{f[0], f[0]}, {tni_six_zero(), f[1]}};
+    const int count                      = tni_hybrid_halve(hybrid, at, 2, force, columns, y);
     double    own = 0, product = 0;
     for (int c = 0; c < count; ++c) {
         s[columns[c]] += y[2 * c];
@@ -73,7 +73,7 @@ static void check_responses(adaptive_rig* g, int tree, test_random* r)
     }
     tni_hybrid_answer(hybrid, s, change);
     for (int i = 0; i < g->a->figures[tree].active_count; ++i) {
-        const tni_limb* limb = &l->limbs[g->a->figures[tree].active[i]];
+        const tni_tree_link* limb = &l->limbs[g->a->figures[tree].active[i]];
         for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
             size = fmax(size, fabs(with[k] - none[k]) + 1e-3 * fabs(none[k]));
             off  = fmax(off, fabs(with[k] - none[k] - change[k]));

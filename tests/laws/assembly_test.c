@@ -4,7 +4,7 @@
 #include "support/failing_host.h"
 #include "support/random_scene.h"
 #include "support/rig.h"
-#include "system/align.h"
+#include "system/levenberg_marquardt.h"
 
 #ifdef TENON_TEST_LIGHT
 enum { SEEDS = 40, FORESTS = 10 };
@@ -239,19 +239,19 @@ TEST(outward_closes_trees_exactly)
         CHECK(tn_scene_add_joint(r.scene, &def).bits > 0);
     }
     rig_ready(&r);
-    tni_align* align;
-    CHECK_OK(tni_align_create(r.model, &align));
+    tni_lm* align;
+    CHECK_OK(tni_lm_create(r.model, &align));
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         throw_about(&r, seed, 3, 3);
-        const tni_place at = {0, r.state->q, NULL, r.state->z};
-        tni_align_outward(align, &at, r.state->q);
+        const tni_configuration at = {0, r.state->q, NULL, r.state->z};
+        tni_lm_outward(align, &at, r.state->q);
         for (int i = 0; i < 16; ++i) {
             CHECK_LESS(tn_state_joint_error(r.state, (tn_joint_id){(uint32_t)i + 1}), 1e-13);
             if (types[i % 8] == TN_JOINT_BALL || types[i % 8] == TN_JOINT_POINT_ON_LINE) continue;
             CHECK_LESS(rig_distance(axis_of(&r, i, 0, TNS_Z), axis_of(&r, i, 1, TNS_Z)), 1e-13);
         }
     }
-    tni_align_free(align);
+    tni_lm_free(align);
     rig_free(&r);
 }
 

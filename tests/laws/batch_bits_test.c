@@ -1,6 +1,6 @@
 // A copy in a batch moves as it would alone, bit for bit: whatever its neighbours, its place among them and their
 // number.
-#include "batch/flock.h"
+#include "batch/batch_lanes.h"
 #include "scenes/parts.h"
 #include "support/batch_rig.h"
 
@@ -247,23 +247,23 @@ TEST(random_trees)
 // Copies by a flock of two lanes, beside those of the widest.
 static void run_narrow(batch_rig* r, double h, const char* what)
 {
-    const tn_host   host  = tn_default_host();
-    tni_arena       arena = tni_arena_make(&host);
-    tni_flock_plan* plan  = NULL;
-    tni_flock*      flock = NULL;
-    tn_step_report  reports[2], own;
-    tn_step_report* to[2] = {&reports[0], &reports[1]};
-    CHECK_OK(tni_flock_plan_create(&arena, r->model, &r->settings, &plan));
+    const tn_host    host  = tn_default_host();
+    tni_arena        arena = tni_arena_make(&host);
+    tni_batch_plan*  plan  = NULL;
+    tni_batch_lanes* flock = NULL;
+    tn_step_report   reports[2], own;
+    tn_step_report*  to[2] = {&reports[0], &reports[1]};
+    CHECK_OK(tni_batch_plan_create(&arena, r->model, &r->settings, &plan));
     CHECK(plan != NULL);
     if (plan == NULL) return;
-    tni_flock_narrow(plan);
-    CHECK_INT(tni_flock_lanes(plan), 2);
-    CHECK_OK(tni_flock_create(&arena, plan, &flock));
+    tni_batch_narrow(plan);
+    CHECK_INT(tni_batch_lane_count(plan), 2);
+    CHECK_OK(tni_batch_create(&arena, plan, &flock));
     for (int s = 0; s < STEPS; ++s)
         for (int i = 0; i < r->count; i += 2) {
             tn_state*      states[2] = {r->singles[i], i + 1 < r->count ? r->singles[i + 1] : NULL};
             const int      count     = i + 1 < r->count ? 2 : 1;
-            const unsigned left      = tni_flock_step(flock, states, count, h, to);
+            const unsigned left      = tni_batch_step(flock, states, count, h, to);
             for (int k = 0; k < count; ++k) {
                 tn_state* beside = tn_batch_state(r->batch, i + k);
                 if (left >> k & 1) CHECK_OK(tn_stepper_step(r->stepper, states[k], h, to[k], NULL));

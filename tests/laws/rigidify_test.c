@@ -26,7 +26,7 @@ static rigid_case case_make(uint64_t seed, int cap)
     c.after            = TNI_TAKE(&r->arena, double, r->n);
     const double share = test_random_unit(&r->random);
     for (int i = 0; i < r->limbs.count; ++i)
-        c.stay[i] = r->active[i] && (r->limbs.limbs[i].kind == TNI_LIMB_FREE ||
+        c.stay[i] = r->active[i] && (r->limbs.limbs[i].kind == TNI_TREE_LINK_FREE ||
                                      test_random_unit(&r->random) < share);
     hybrid_rig_touch(r->assembly, c.stay, c.touched);
     hybrid_rig_mask(r, c.stay, c.mask);
@@ -168,7 +168,7 @@ TEST(momentum_of_floating_bodies_stays)
     double worst = 0;
     for (uint64_t seed = 1; seed <= 400; ++seed) {
         rigid_case c = case_make(seed, 16);
-        if (c.r->limbs.limbs[c.r->first].kind == TNI_LIMB_FREE) {
+        if (c.r->limbs.limbs[c.r->first].kind == TNI_TREE_LINK_FREE) {
             const tni_six before = whole_momentum(&c.r->hybrid);
             tni_hybrid_move(&c.to, c.r->q, c.after);
             const tni_six after = whole_momentum(&c.to);
@@ -208,17 +208,17 @@ TEST(nothing_held_changes_not_a_bit)
 TEST(figure_4_of_the_paper)
 {
     enum { COUNT = 5 };
-    const double  m = 2, f = 3;
-    tni_limb_kind kinds[COUNT];
-    int           parents[COUNT];
-    for (int i = 0; i < COUNT; ++i) kinds[i] = TNI_LIMB_SLIDER, parents[i] = i - 1;
+    const double       m = 2, f = 3;
+    tni_tree_link_kind kinds[COUNT];
+    int                parents[COUNT];
+    for (int i = 0; i < COUNT; ++i) kinds[i] = TNI_TREE_LINK_SLIDER, parents[i] = i - 1;
     hybrid_rig* r = hybrid_rig_make(1, COUNT, kinds, parents);
     for (int i = 0; i < COUNT; ++i) {
-        tni_limb* limb = &r->limbs.limbs[i];
-        limb->reversed = false;
-        limb->before   = (tni_shift){tni_identity3(), {0, 0, 1}}; // along z
-        limb->inertia  = (tni_rigid){.mass = m, .xx = 0.1, .yy = 0.1, .zz = 0.1};
-        r->active[i]   = i > 0; // the first is held in the world
+        tni_tree_link* limb = &r->limbs.limbs[i];
+        limb->reversed      = false;
+        limb->before        = (tni_shift){tni_identity3(), {0, 0, 1}}; // along z
+        limb->inertia       = (tni_rigid){.mass = m, .xx = 0.1, .yy = 0.1, .zz = 0.1};
+        r->active[i]        = i > 0; // the first is held in the world
     }
     double all[COUNT] = {0}, one[COUNT] = {0};
     CHECK_OK(tni_hybrid_create(&r->arena, &r->limbs, r->assembly, 0, &r->hybrid));

@@ -124,17 +124,17 @@ static inline adaptive_rig* adaptive_rig_make(const tn_model*             model,
         fprintf(stderr, "adaptive rig: %s\n", why.text);
         abort();
     }
-    const tni_limbs* l = g->a->limbs;
-    g->q               = TNI_TAKE(&g->arena, double, l->q_count);
-    g->v               = TNI_TAKE(&g->arena, double, l->v_count);
-    g->tree            = (tree_rig){.limbs        = g->a->limbs,
-                                    .assembly     = g->a->assembly,
-                                    .q            = g->a->q,
-                                    .v            = g->a->v,
-                                    .qddot        = g->a->qddot,
-                                    .world        = TNI_TAKE(&g->arena, tni_shift, l->count),
-                                    .motion       = TNI_TAKE(&g->arena, tni_six, l->count),
-                                    .acceleration = TNI_TAKE(&g->arena, tni_six, l->count)};
+    const tni_joint_trees* l = g->a->limbs;
+    g->q                     = TNI_TAKE(&g->arena, double, l->q_count);
+    g->v                     = TNI_TAKE(&g->arena, double, l->v_count);
+    g->tree                  = (tree_rig){.limbs        = g->a->limbs,
+                                          .assembly     = g->a->assembly,
+                                          .q            = g->a->q,
+                                          .v            = g->a->v,
+                                          .qddot        = g->a->qddot,
+                                          .world        = TNI_TAKE(&g->arena, tni_shift, l->count),
+                                          .motion       = TNI_TAKE(&g->arena, tni_six, l->count),
+                                          .acceleration = TNI_TAKE(&g->arena, tni_six, l->count)};
     return g;
 }
 
@@ -157,7 +157,7 @@ static inline void adaptive_follow(const tn_model* model, tn_state* state)
 // Bodies of the state where q and v of the rig say.
 static inline void adaptive_write(adaptive_rig* g, random_mechanism* m)
 {
-    tni_limbs_write(g->a->limbs, g->q, g->v, m->state->q, m->state->u);
+    tni_joint_trees_write(g->a->limbs, g->q, g->v, m->state->q, m->state->u);
     adaptive_follow(m->model, m->state);
 }
 
@@ -165,13 +165,13 @@ static inline void adaptive_write(adaptive_rig* g, random_mechanism* m)
 static inline void adaptive_disturb(adaptive_rig* g, random_mechanism* m, test_random* r,
                                     double position, double velocity)
 {
-    const tni_limbs* l = g->a->limbs;
+    const tni_joint_trees* l = g->a->limbs;
     tn_state_reset(m->state);
     m->state->time = 0.5;
-    tni_limbs_read(l, m->state->q, m->state->u, g->q, g->v);
+    tni_joint_trees_read(l, m->state->q, m->state->u, g->q, g->v);
     random_numbers(r, g->v, l->v_count, position);
     for (int i = 0; i < l->count; ++i)
-        tni_limb_advance(&l->limbs[i], 1, g->v + l->limbs[i].v, g->q + l->limbs[i].q);
+        tni_tree_link_advance(&l->limbs[i], 1, g->v + l->limbs[i].v, g->q + l->limbs[i].q);
     random_numbers(r, g->v, l->v_count, velocity);
     adaptive_write(g, m);
 }
@@ -180,11 +180,11 @@ static inline void adaptive_disturb(adaptive_rig* g, random_mechanism* m, test_r
 static inline void adaptive_hold(adaptive_rig* g, random_mechanism* m, test_random* r,
                                  double chance, int step)
 {
-    const tni_limbs* l       = g->a->limbs;
-    tni_reduced*     reduced = &m->state->reduced;
+    const tni_joint_trees* l       = g->a->limbs;
+    tni_reduced*           reduced = &m->state->reduced;
     for (int i = 0; i < l->count; ++i) {
-        const tni_limb* limb = &l->limbs[i];
-        const bool      held = limb->joint >= 0 && test_random_unit(r) < chance;
+        const tni_tree_link* limb = &l->limbs[i];
+        const bool           held = limb->joint >= 0 && test_random_unit(r) < chance;
         if (limb->joint >= 0)
             reduced->active[m->model->joints[limb->joint].constraint] = !held && limb->freedoms > 0;
         for (int k = 0; k < limb->freedoms && held; ++k) g->v[limb->v + k] = 0;
@@ -332,8 +332,8 @@ static inline bool adaptive_same(const tn_state* a, const tn_state* b)
     const bool         same = tn_state_hash(a) == tn_state_hash(b) && one->known == two->known;
     return same && one->step == two->step &&
            memcmp(a->z, b->z, sizeof(double) * (size_t)model->coordinate_count) == 0 &&
-           memcmp(one->q, two->q, sizeof(double) * TNI_LIMB_NUMBERS * free) == 0 &&
-           memcmp(one->v, two->v, sizeof(double) * TNI_LIMB_FREEDOMS * free) == 0 &&
+           memcmp(one->q, two->q, sizeof(double) * TNI_TREE_LINK_NUMBERS * free) == 0 &&
+           memcmp(one->v, two->v, sizeof(double) * TNI_TREE_LINK_FREEDOMS * free) == 0 &&
            memcmp(one->active, two->active, (size_t)model->named_count) == 0;
 }
 

@@ -1,4 +1,4 @@
-// dense_stiff: the linear system of an implicit step (system/stiff.h) as one dense matrix.
+// dense_stiff: the linear system of an implicit step (system/implicit_system.h) as one dense matrix.
 //
 //     [ A    J^T  -Js^T ] [ u  ]   [ p + e F - e K_g h drift ]     A = M + e^2 K_g
 //     [ J               ] [ mu ] = [ r                       ]
@@ -12,8 +12,8 @@
 
 #include "force/force.h"
 #include "support/random_scene.h"
-#include "system/geometric.h"
-#include "system/stiff.h"
+#include "system/geometric_stiffness.h"
+#include "system/implicit_system.h"
 
 typedef struct dense_stiff {
     const tn_model*  model;
@@ -68,8 +68,8 @@ static inline void dense_stiff_put_bodies(dense_stiff* d)
 {
     tni_mat3* K_g = calloc((size_t)d->model->body_count, sizeof *K_g);
     if (d->start->multipliers != NULL)
-        tni_geometric(d->model, d->views, d->start->at.time, d->start->at.z, d->start->multipliers,
-                      K_g);
+        tni_geometric_stiffness(d->model, d->views, d->start->at.time, d->start->at.z,
+                                d->start->multipliers, K_g);
     for (int i = 0; i < d->model->free_count; ++i)
         dense_stiff_put_body(d, d->model->free_bodies[i], &K_g[d->model->free_bodies[i]]);
     free(K_g);
@@ -137,7 +137,7 @@ static inline void dense_stiff_put_distances(dense_stiff* d)
         const tni_sides sides = tni_sides_of(joint, d->views);
         const int       row   = d->model->constraints[joint->constraint].row_start;
         const tni_mat3  K =
-            tni_geometric_between(d->model, joint, sides, d->start->multipliers[row]);
+            tni_geometric_stiffness_between(d->model, joint, sides, d->start->multipliers[row]);
         tni_soft soft = {
             .kind = TNI_SOFT_SPRING, .body = {joint->body1, joint->body2}, .row_count = 3};
         memcpy(soft.K, K.m, sizeof K.m);

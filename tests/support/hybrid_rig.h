@@ -11,21 +11,21 @@
 #include <stdlib.h>
 
 typedef struct hybrid_rig {
-    tn_host       host;
-    tni_arena     arena;
-    test_random   random;
-    tni_limbs     limbs;
-    tni_assembly* assembly;
-    tni_frames*   frames;
-    uint8_t *     active, *touched;
-    int           n;             ///< velocities
-    int           first;         ///< limb of the last tree
-    double *      q, *v, *Q, *K; ///< K is symmetric and positive definite, or zero
-    tni_six*      force;         ///< by limb
-    tn_vec3       gravity;
-    tni_hybrid    hybrid;
-    double *      X, *J;    ///< by limb: 6 x 6, 6 x n
-    double *      M, *bias; ///< n x n with K, n: joint forces that it takes not to accelerate
+    tn_host         host;
+    tni_arena       arena;
+    test_random     random;
+    tni_joint_trees limbs;
+    tni_assembly*   assembly;
+    tni_frames*     frames;
+    uint8_t *       active, *touched;
+    int             n;             ///< velocities
+    int             first;         ///< limb of the last tree
+    double *        q, *v, *Q, *K; ///< K is symmetric and positive definite, or zero
+    tni_six*        force;         ///< by limb
+    tn_vec3         gravity;
+    tni_hybrid      hybrid;
+    double *        X, *J;    ///< by limb: 6 x 6, 6 x n
+    double *        M, *bias; ///< n x n with K, n: joint forces that it takes not to accelerate
 } hybrid_rig;
 
 static inline double hybrid_any(hybrid_rig* r)
@@ -61,44 +61,44 @@ static inline tni_shift hybrid_shift(hybrid_rig* r)
 }
 
 static const int hybrid_freedoms[] = {
-    [TNI_LIMB_FREE] = 6,      [TNI_LIMB_WELD] = 0,    [TNI_LIMB_HINGE] = 1,
-    [TNI_LIMB_SLIDER] = 1,    [TNI_LIMB_SCREW] = 1,   [TNI_LIMB_CYLINDER] = 2,
-    [TNI_LIMB_UNIVERSAL] = 2, [TNI_LIMB_BALL] = 3,    [TNI_LIMB_PLANE] = 3,
-    [TNI_LIMB_LINE] = 4,      [TNI_LIMB_SURFACE] = 5, [TNI_LIMB_DISTANCE] = 5};
+    [TNI_TREE_LINK_FREE] = 6,      [TNI_TREE_LINK_WELD] = 0,    [TNI_TREE_LINK_HINGE] = 1,
+    [TNI_TREE_LINK_SLIDER] = 1,    [TNI_TREE_LINK_SCREW] = 1,   [TNI_TREE_LINK_CYLINDER] = 2,
+    [TNI_TREE_LINK_UNIVERSAL] = 2, [TNI_TREE_LINK_BALL] = 3,    [TNI_TREE_LINK_PLANE] = 3,
+    [TNI_TREE_LINK_LINE] = 4,      [TNI_TREE_LINK_SURFACE] = 5, [TNI_TREE_LINK_DISTANCE] = 5};
 
 /// Limbs from `kinds` and `parents` (-1: a new tree begins); they are joined where chance has it,
 /// and have not moved.
-static inline hybrid_rig* hybrid_rig_make(uint64_t seed, int count, const tni_limb_kind* kinds,
+static inline hybrid_rig* hybrid_rig_make(uint64_t seed, int count, const tni_tree_link_kind* kinds,
                                           const int* parents)
 {
-    hybrid_rig* r = calloc(1, sizeof *r);
-    r->host       = tn_default_host();
-    r->arena      = tni_arena_make(&r->host);
-    r->random     = (test_random){seed};
-    tni_limbs* l  = &r->limbs;
-    l->count      = count;
-    l->limbs      = TNI_TAKE(&r->arena, tni_limb, count);
-    l->first      = TNI_TAKE(&r->arena, int, count + 1);
+    hybrid_rig* r      = calloc(1, sizeof *r);
+    r->host            = tn_default_host();
+    r->arena           = tni_arena_make(&r->host);
+    r->random          = (test_random){seed};
+    tni_joint_trees* l = &r->limbs;
+    l->count           = count;
+    l->limbs           = TNI_TAKE(&r->arena, tni_tree_link, count);
+    l->first           = TNI_TAKE(&r->arena, int, count + 1);
     for (int i = 0; i < count; ++i) {
-        const tni_limb_kind kind = kinds[i];
-        const int           d    = hybrid_freedoms[kind];
+        const tni_tree_link_kind kind = kinds[i];
+        const int                d    = hybrid_freedoms[kind];
         if (parents[i] < 0) l->first[l->tree_count++] = r->first = i;
-        l->limbs[i]          = (tni_limb){.body     = i,
-                                          .parent   = parents[i],
-                                          .joint    = kind == TNI_LIMB_FREE ? -1 : i,
-                                          .tree     = l->tree_count - 1,
-                                          .kind     = kind,
-                                          .freedoms = d,
-                                          .q        = l->q_count,
-                                          .v        = l->v_count,
-                                          .k        = l->k_count,
-                                          .size     = test_random_between(&r->random, 0.3, 1),
-                                          .before   = hybrid_shift(r),
-                                          .attitude = {1, 0, 0, 0},
-                                          .inertia  = hybrid_inertia(r)};
-        l->limbs[i].steady   = kind != TNI_LIMB_UNIVERSAL && kind <= TNI_LIMB_PLANE;
-        l->limbs[i].reversed = kind != TNI_LIMB_FREE && test_random_int(&r->random, 0, 2) == 0;
-        if (kind == TNI_LIMB_FREE) l->limbs[i].before = tni_shift_none();
+        l->limbs[i]          = (tni_tree_link){.body     = i,
+                                               .parent   = parents[i],
+                                               .joint    = kind == TNI_TREE_LINK_FREE ? -1 : i,
+                                               .tree     = l->tree_count - 1,
+                                               .kind     = kind,
+                                               .freedoms = d,
+                                               .q        = l->q_count,
+                                               .v        = l->v_count,
+                                               .k        = l->k_count,
+                                               .size     = test_random_between(&r->random, 0.3, 1),
+                                               .before   = hybrid_shift(r),
+                                               .attitude = {1, 0, 0, 0},
+                                               .inertia  = hybrid_inertia(r)};
+        l->limbs[i].steady   = kind != TNI_TREE_LINK_UNIVERSAL && kind <= TNI_TREE_LINK_PLANE;
+        l->limbs[i].reversed = kind != TNI_TREE_LINK_FREE && test_random_int(&r->random, 0, 2) == 0;
+        if (kind == TNI_TREE_LINK_FREE) l->limbs[i].before = tni_shift_none();
         l->q_count += 11, l->v_count += d, l->k_count += d * d;
     }
     l->first[l->tree_count] = count;
@@ -131,10 +131,10 @@ static inline void hybrid_rig_free(hybrid_rig* r)
 static inline void hybrid_rig_bend(hybrid_rig* r)
 {
     for (int i = 0; i < r->limbs.count; ++i) {
-        const tni_limb* limb = &r->limbs.limbs[i];
-        double          by[6];
+        const tni_tree_link* limb = &r->limbs.limbs[i];
+        double               by[6];
         for (int k = 0; k < limb->freedoms; ++k) by[k] = 2 * hybrid_any(r);
-        tni_limb_advance(limb, 1, by, r->q + limb->q);
+        tni_tree_link_advance(limb, 1, by, r->q + limb->q);
     }
 }
 
@@ -154,11 +154,11 @@ static inline void hybrid_rig_touch(const tni_assembly* assembly, const uint8_t*
 static inline void hybrid_rig_hold(hybrid_rig* r)
 {
     for (int i = 0; i < r->assembly->count; ++i) {
-        const tni_node* node = &r->assembly->nodes[i];
-        const tni_limb* limb = &r->limbs.limbs[node->limb];
-        tni_shift       X;
-        tni_six         S[6];
-        tni_limb_place(limb, r->q + limb->q, &X, S);
+        const tni_node*      node = &r->assembly->nodes[i];
+        const tni_tree_link* limb = &r->limbs.limbs[node->limb];
+        tni_shift            X;
+        tni_six              S[6];
+        tni_tree_link_place(limb, r->q + limb->q, &X, S);
         if (node->b < 0) tni_leaf_frames(limb, &r->frames[i]);
         else
             tni_join_frames(node, node->a < 0 ? NULL : &r->frames[node->a], &r->frames[node->b], &X,
@@ -166,7 +166,7 @@ static inline void hybrid_rig_hold(hybrid_rig* r)
     }
     hybrid_rig_touch(r->assembly, r->active, r->touched);
     for (int i = 0; i < r->limbs.count; ++i) {
-        const tni_limb* limb = &r->limbs.limbs[i];
+        const tni_tree_link* limb = &r->limbs.limbs[i];
         for (int k = 0; k < limb->freedoms && !r->active[i]; ++k) r->v[limb->v + k] = 0;
     }
     tni_hybrid_build(&r->hybrid, r->active, r->touched, r->frames);
@@ -217,13 +217,13 @@ static inline void hybrid_rig_dense(hybrid_rig* r)
     memset(r->bias, 0, (size_t)n * sizeof *r->bias);
     memset(r->J, 0, (size_t)(6 * n * count) * sizeof *r->J);
     for (int i = 0; i < count; ++i) {
-        const tni_limb* limb = &r->limbs.limbs[i];
-        double *        X = r->X + 36 * i, *J = r->J + 6 * n * i, *vi = v + 6 * i, *ai = a + 6 * i;
-        double          own[6], bend[6], C[36], I[36], Iv[6], Ia[6], f[6], columns[36];
-        const double    fall[6] = {0, 0, 0, -r->gravity.x, -r->gravity.y, -r->gravity.z};
-        tni_shift       shift;
-        tni_six         S[6], own_motion = tni_six_zero();
-        tni_limb_place(limb, r->q + limb->q, &shift, S);
+        const tni_tree_link* limb = &r->limbs.limbs[i];
+        double *     X = r->X + 36 * i, *J = r->J + 6 * n * i, *vi = v + 6 * i, *ai = a + 6 * i;
+        double       own[6], bend[6], C[36], I[36], Iv[6], Ia[6], f[6], columns[36];
+        const double fall[6] = {0, 0, 0, -r->gravity.x, -r->gravity.y, -r->gravity.z};
+        tni_shift    shift;
+        tni_six      S[6], own_motion = tni_six_zero();
+        tni_tree_link_place(limb, r->q + limb->q, &shift, S);
         hybrid_matrix(&shift, X);
         for (int k = 0; k < limb->freedoms; ++k) {
             tni_six_write(columns + 6 * k, S[k]);
@@ -245,7 +245,7 @@ static inline void hybrid_rig_dense(hybrid_rig* r)
         for (int row = 0; row < 6; ++row) vi[row] += own[row];
         hybrid_cross(vi, C);
         hybrid_apply(C, own, f);
-        tni_six_write(bend, tni_limb_bend(limb, r->q + limb->q, r->v + limb->v));
+        tni_six_write(bend, tni_tree_link_bend(limb, r->q + limb->q, r->v + limb->v));
         for (int row = 0; row < 6; ++row) ai[row] += f[row] + bend[row];
         tni_rigid_matrix(&limb->inertia, I);
         hybrid_apply(I, vi, Iv);
@@ -320,35 +320,35 @@ enum { HYBRID_LIMBS_MAX = 24 }; ///< of a random tree
 /// a joint. Others may stand before it, all held.
 static inline hybrid_rig* hybrid_rig_random(uint64_t seed, int cap)
 {
-    static const tni_limb_kind some[] = {TNI_LIMB_HINGE,     TNI_LIMB_HINGE,   TNI_LIMB_SLIDER,
-                                         TNI_LIMB_CYLINDER,  TNI_LIMB_BALL,    TNI_LIMB_SCREW,
-                                         TNI_LIMB_UNIVERSAL, TNI_LIMB_PLANE,   TNI_LIMB_LINE,
-                                         TNI_LIMB_SURFACE,   TNI_LIMB_DISTANCE};
-    test_random                t      = {seed};
-    const int     first = test_random_int(&t, 0, 2), count = first + test_random_int(&t, 1, cap);
-    const int     reach                         = test_random_int(&t, 1, 6);
-    const bool    hinges                        = test_random_int(&t, 0, 2) == 0;
-    tni_limb_kind kinds[HYBRID_LIMBS_MAX + 2]   = {0};
-    int           parents[HYBRID_LIMBS_MAX + 2] = {0};
+    static const tni_tree_link_kind some[] = {
+        TNI_TREE_LINK_HINGE, TNI_TREE_LINK_HINGE,   TNI_TREE_LINK_SLIDER,    TNI_TREE_LINK_CYLINDER,
+        TNI_TREE_LINK_BALL,  TNI_TREE_LINK_SCREW,   TNI_TREE_LINK_UNIVERSAL, TNI_TREE_LINK_PLANE,
+        TNI_TREE_LINK_LINE,  TNI_TREE_LINK_SURFACE, TNI_TREE_LINK_DISTANCE};
+    test_random t     = {seed};
+    const int   first = test_random_int(&t, 0, 2), count = first + test_random_int(&t, 1, cap);
+    const int   reach                                = test_random_int(&t, 1, 6);
+    const bool  hinges                               = test_random_int(&t, 0, 2) == 0;
+    tni_tree_link_kind kinds[HYBRID_LIMBS_MAX + 2]   = {0};
+    int                parents[HYBRID_LIMBS_MAX + 2] = {0};
     for (int i = 0; i < count; ++i) {
         const int nearest = i - reach > first ? i - reach : first;
-        kinds[i]          = hinges ? TNI_LIMB_HINGE : some[test_random_int(&t, 0, 10)];
+        kinds[i]          = hinges ? TNI_TREE_LINK_HINGE : some[test_random_int(&t, 0, 10)];
         parents[i]        = i <= first ? -1 : test_random_int(&t, nearest, i - 1);
     }
-    if (test_random_int(&t, 0, 1) == 1) kinds[first] = TNI_LIMB_FREE;
+    if (test_random_int(&t, 0, 1) == 1) kinds[first] = TNI_TREE_LINK_FREE;
     hybrid_rig*  r       = hybrid_rig_make(seed * 77 + 1, count, kinds, parents);
     const double density = test_random_unit(&t);
     for (int i = first; i < count; ++i)
-        r->active[i] = kinds[i] == TNI_LIMB_FREE || test_random_unit(&t) < density;
+        r->active[i] = kinds[i] == TNI_TREE_LINK_FREE || test_random_unit(&t) < density;
     for (int i = 0; i < r->n; ++i) r->v[i] = 2 * hybrid_any(r), r->Q[i] = 3 * hybrid_any(r);
     for (int i = 0; i < count; ++i)
         if (test_random_int(&t, 0, 2) == 0)
             r->force[i] = (tni_six){tni_scale(5, hybrid_vec3(r)), tni_scale(5, hybrid_vec3(r))};
     for (int i = 0; i < count; ++i) {
-        const tni_limb* limb = &r->limbs.limbs[i];
-        const int       d    = limb->freedoms;
-        double          F[36];
-        if (limb->kind == TNI_LIMB_FREE || test_random_int(&t, 0, 1) == 0) continue;
+        const tni_tree_link* limb = &r->limbs.limbs[i];
+        const int            d    = limb->freedoms;
+        double               F[36];
+        if (limb->kind == TNI_TREE_LINK_FREE || test_random_int(&t, 0, 1) == 0) continue;
         for (int k = 0; k < d * d; ++k) F[k] = hybrid_any(r);
         for (int k = 0; k < d; ++k)
             for (int j = 0; j < d; ++j)

@@ -8,22 +8,22 @@
 #ifndef TREE_RIG_H
 #define TREE_RIG_H
 
-#include "adaptive/tree_pass.h"
+#include "adaptive/divide_and_conquer.h"
 #include "support/random_scene.h"
 
 typedef struct tree_rig {
-    tn_host        host;
-    tni_arena      arena;
-    tni_limbs*     limbs;
-    tni_assembly*  assembly;
-    tni_tree_pass* pass;
-    double *       q, *v, *Q, *K, *qddot;
-    uint8_t *      active, *touched, *pushed;
-    tni_frames*    frames;
-    tni_six*       force; // by limb
-    tni_shift*     world; // by limb
-    tni_six *      motion, *acceleration;
-    tni_tree_state at;
+    tn_host                 host;
+    tni_arena               arena;
+    tni_joint_trees*        limbs;
+    tni_assembly*           assembly;
+    tni_divide_and_conquer* pass;
+    double *                q, *v, *Q, *K, *qddot;
+    uint8_t *               active, *touched, *pushed;
+    tni_frames*             frames;
+    tni_six*                force; // by limb
+    tni_shift*              world; // by limb
+    tni_six *               motion, *acceleration;
+    tni_tree_state          at;
 } tree_rig;
 
 // ---- Scenes -------------------------------------------------------------------------------------
@@ -86,36 +86,36 @@ static inline tree_rig* tree_rig_make(const tn_model* model)
     tn_why    why = {0};
     t->host       = tn_default_host();
     t->arena      = tni_arena_make(&t->host);
-    if (tni_limbs_create(&t->arena, model, &t->limbs, &why) != TN_OK ||
+    if (tni_joint_trees_create(&t->arena, model, &t->limbs, &why) != TN_OK ||
         tni_assembly_create(&t->arena, t->limbs, &t->assembly) != TN_OK ||
-        tni_tree_pass_create(&t->arena, t->limbs, t->assembly, &t->pass) != TN_OK) {
+        tni_divide_and_conquer_create(&t->arena, t->limbs, t->assembly, &t->pass) != TN_OK) {
         fprintf(stderr, "tree rig: %s\n", why.text);
         abort();
     }
-    const tni_limbs* l = t->limbs;
-    t->q               = TNI_TAKE(&t->arena, double, l->q_count);
-    t->v               = TNI_TAKE(&t->arena, double, l->v_count);
-    t->Q               = TNI_TAKE(&t->arena, double, l->v_count);
-    t->K               = TNI_TAKE(&t->arena, double, l->k_count);
-    t->qddot           = TNI_TAKE(&t->arena, double, l->v_count);
-    t->active          = TNI_TAKE(&t->arena, uint8_t, l->count);
-    t->touched         = TNI_TAKE(&t->arena, uint8_t, t->assembly->count);
-    t->pushed          = TNI_TAKE(&t->arena, uint8_t, t->assembly->count);
-    t->frames          = TNI_TAKE(&t->arena, tni_frames, t->assembly->count);
-    t->force           = TNI_TAKE(&t->arena, tni_six, l->count);
-    t->world           = TNI_TAKE(&t->arena, tni_shift, l->count);
-    t->motion          = TNI_TAKE(&t->arena, tni_six, l->count);
-    t->acceleration    = TNI_TAKE(&t->arena, tni_six, l->count);
-    t->at              = (tni_tree_state){.active  = t->active,
-                                          .touched = t->touched,
-                                          .pushed  = t->pushed,
-                                          .frames  = t->frames,
-                                          .q       = t->q,
-                                          .v       = t->v,
-                                          .Q       = t->Q,
-                                          .K       = t->K,
-                                          .force   = t->force,
-                                          .gravity = model->gravity};
+    const tni_joint_trees* l = t->limbs;
+    t->q                     = TNI_TAKE(&t->arena, double, l->q_count);
+    t->v                     = TNI_TAKE(&t->arena, double, l->v_count);
+    t->Q                     = TNI_TAKE(&t->arena, double, l->v_count);
+    t->K                     = TNI_TAKE(&t->arena, double, l->k_count);
+    t->qddot                 = TNI_TAKE(&t->arena, double, l->v_count);
+    t->active                = TNI_TAKE(&t->arena, uint8_t, l->count);
+    t->touched               = TNI_TAKE(&t->arena, uint8_t, t->assembly->count);
+    t->pushed                = TNI_TAKE(&t->arena, uint8_t, t->assembly->count);
+    t->frames                = TNI_TAKE(&t->arena, tni_frames, t->assembly->count);
+    t->force                 = TNI_TAKE(&t->arena, tni_six, l->count);
+    t->world                 = TNI_TAKE(&t->arena, tni_shift, l->count);
+    t->motion                = TNI_TAKE(&t->arena, tni_six, l->count);
+    t->acceleration          = TNI_TAKE(&t->arena, tni_six, l->count);
+    t->at                    = (tni_tree_state){.active  = t->active,
+                                                .touched = t->touched,
+                                                .pushed  = t->pushed,
+                                                .frames  = t->frames,
+                                                .q       = t->q,
+                                                .v       = t->v,
+                                                .Q       = t->Q,
+                                                .K       = t->K,
+                                                .force   = t->force,
+                                                .gravity = model->gravity};
     return t;
 }
 
@@ -129,11 +129,11 @@ static inline void tree_rig_free(tree_rig* t)
 static inline void tree_rig_disturb(tree_rig* t, const tn_state* start, test_random* r,
                                     double position, double velocity)
 {
-    const tni_limbs* l = t->limbs;
-    tni_limbs_read(l, start->q, start->u, t->q, t->v);
+    const tni_joint_trees* l = t->limbs;
+    tni_joint_trees_read(l, start->q, start->u, t->q, t->v);
     random_numbers(r, t->v, l->v_count, position);
     for (int i = 0; i < l->count; ++i)
-        tni_limb_advance(&l->limbs[i], 1, t->v + l->limbs[i].v, t->q + l->limbs[i].q);
+        tni_tree_link_advance(&l->limbs[i], 1, t->v + l->limbs[i].v, t->q + l->limbs[i].q);
     random_numbers(r, t->v, l->v_count, velocity);
 }
 
@@ -141,9 +141,9 @@ static inline void tree_rig_disturb(tree_rig* t, const tn_state* start, test_ran
 static inline void tree_rig_joint_forces(tree_rig* t, const double* z)
 {
     for (int i = 0; i < t->limbs->count; ++i) {
-        const tni_limb* l = &t->limbs->limbs[i];
-        (void)tni_limb_force(t->limbs, i, 0, z, t->q + l->q, t->v + l->v, 0, t->Q + l->v,
-                             t->K + l->k);
+        const tni_tree_link* l = &t->limbs->limbs[i];
+        (void)tni_tree_link_force(t->limbs, i, 0, z, t->q + l->q, t->v + l->v, 0, t->Q + l->v,
+                                  t->K + l->k);
     }
 }
 
@@ -151,20 +151,20 @@ static inline void tree_rig_joint_forces(tree_rig* t, const double* z)
 static inline void tree_rig_follow(tree_rig* t)
 {
     for (int i = 0; i < t->limbs->count; ++i) {
-        const tni_limb* limb = &t->limbs->limbs[i];
-        const int       p    = limb->parent;
-        const double *  q = t->q + limb->q, *v = t->v + limb->v;
-        tni_shift       X;
-        tni_six         S[TNI_LIMB_FREEDOMS];
-        tni_limb_place(limb, q, &X, S);
-        const tni_six own  = tni_limb_motion(limb, S, v),
-                      rate = tni_limb_motion(limb, S, t->qddot + limb->v);
+        const tni_tree_link* limb = &t->limbs->limbs[i];
+        const int            p    = limb->parent;
+        const double *       q = t->q + limb->q, *v = t->v + limb->v;
+        tni_shift            X;
+        tni_six              S[TNI_TREE_LINK_FREEDOMS];
+        tni_tree_link_place(limb, q, &X, S);
+        const tni_six own  = tni_tree_link_motion(limb, S, v),
+                      rate = tni_tree_link_motion(limb, S, t->qddot + limb->v);
 
         t->world[i]  = p < 0 ? X : tni_shift_then(&t->world[p], &X);
         t->motion[i] = own;
         if (p >= 0) t->motion[i] = tni_six_add(own, tni_shift_motion(&X, t->motion[p]));
         tni_six a = tni_six_add(rate, tni_cross_motion(t->motion[i], own));
-        a         = tni_six_add(a, tni_limb_bend(limb, q, v));
+        a         = tni_six_add(a, tni_tree_link_bend(limb, q, v));
         if (p >= 0) a = tni_six_add(a, tni_shift_motion(&X, t->acceleration[p]));
         t->acceleration[i] = a;
     }
@@ -173,7 +173,7 @@ static inline void tree_rig_follow(tree_rig* t)
 // A point of the body's frame, in the limb's.
 static inline tn_vec3 tree_rig_point(const tree_rig* t, int limb, tn_vec3 p)
 {
-    const tni_limb* l = &t->limbs->limbs[limb];
+    const tni_tree_link* l = &t->limbs->limbs[limb];
     return tni_add(l->com,
                    tni_rotate(l->attitude, tni_sub(p, t->limbs->model->bodies[l->body].com)));
 }
@@ -195,15 +195,15 @@ static inline void tree_rig_load(tree_rig* t, const tn_scene* scene)
 static inline void tree_rig_frames(tree_rig* t)
 {
     for (int i = 0; i < t->assembly->count; ++i) {
-        const tni_node* node = &t->assembly->nodes[i];
-        const tni_limb* limb = &t->limbs->limbs[node->limb];
+        const tni_node*      node = &t->assembly->nodes[i];
+        const tni_tree_link* limb = &t->limbs->limbs[node->limb];
         if (node->b < 0) {
             tni_leaf_frames(limb, &t->frames[i]);
             continue;
         }
         tni_shift X;
-        tni_six   S[TNI_LIMB_FREEDOMS];
-        tni_limb_place(limb, t->q + limb->q, &X, S);
+        tni_six   S[TNI_TREE_LINK_FREEDOMS];
+        tni_tree_link_place(limb, t->q + limb->q, &X, S);
         tni_join_frames(node, node->a < 0 ? NULL : &t->frames[node->a], &t->frames[node->b], &X,
                         &t->frames[i]);
     }
@@ -240,7 +240,7 @@ static inline void tree_rig_hold(tree_rig* t, const tn_scene* scene, test_random
     for (int i = 0; i < t->assembly->count && closed; ++i)
         if (t->touched[i]) t->active[t->assembly->nodes[i].limb] = 1;
     for (int i = 0; i < t->limbs->count; ++i) {
-        const tni_limb* limb = &t->limbs->limbs[i];
+        const tni_tree_link* limb = &t->limbs->limbs[i];
         for (int k = 0; k < limb->freedoms && !t->active[i]; ++k) t->v[limb->v + k] = 0;
     }
     tree_rig_follow(t);

@@ -7,10 +7,10 @@
 // ---- Trees of limbs that are nothing but parents ------------------------------------------------
 
 typedef struct wood {
-    tn_host       host;
-    tni_arena     arena;
-    tni_limbs     limbs;
-    tni_assembly* assembly;
+    tn_host         host;
+    tni_arena       arena;
+    tni_joint_trees limbs;
+    tni_assembly*   assembly;
 } wood;
 
 static wood* wood_make(const int* parent, int count)
@@ -18,7 +18,7 @@ static wood* wood_make(const int* parent, int count)
     wood* w        = calloc(1, sizeof *w);
     w->host        = tn_default_host();
     w->arena       = tni_arena_make(&w->host);
-    w->limbs.limbs = TNI_TAKE(&w->arena, tni_limb, count);
+    w->limbs.limbs = TNI_TAKE(&w->arena, tni_tree_link, count);
     w->limbs.first = TNI_TAKE(&w->arena, int, count + 1);
     w->limbs.count = count;
     for (int i = 0; i < count; ++i) {

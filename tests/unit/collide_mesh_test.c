@@ -1,6 +1,6 @@
 #include "geom/collide.h"
 #include "geom/gjk.h"
-#include "geom/heights.h"
+#include "geom/height_field.h"
 #include "geom/mesh.h"
 #include "geom/surface.h"
 #include "support/mesh_shapes.h"
@@ -11,10 +11,10 @@ enum { ROOM = 2000, KINDS = 5 };
 // ---- Shapes ------------------------------------------------------------------------------------
 
 typedef struct fixture {
-    tni_arena    arena;
-    tni_mesh     mesh;
-    tni_heights  field;
-    tni_geometry surface; ///< of either
+    tni_arena        arena;
+    tni_mesh         mesh;
+    tni_height_field field;
+    tni_geometry     surface; ///< of either
 } fixture;
 
 static fixture on_mesh(mesh_shape s)
@@ -33,7 +33,7 @@ static fixture on_heights(int columns, int rows, double d, double (*z)(double x,
     const tn_host host   = tn_default_host();
     fixture       f      = {.arena = tni_arena_make(&host)};
     double*       values = TNI_TAKE(&f.arena, double, columns* rows);
-    f.field              = (tni_heights){columns, rows, d, d, values, HUGE_VAL, -HUGE_VAL};
+    f.field              = (tni_height_field){columns, rows, d, d, values, HUGE_VAL, -HUGE_VAL};
     for (int i = 0; i < columns * rows; ++i) {
         const int c = i % columns, r = i / columns;
         values[i]       = z((c - 0.5 * (columns - 1)) * d, (r - 0.5 * (rows - 1)) * d);

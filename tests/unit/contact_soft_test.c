@@ -2,7 +2,7 @@
 //
 // Forces are compared with the law of a ball over a plane, whose gap is known in closed form; what
 // they do with backward Euler written out for one body, dense, with nothing of the library's steps.
-#include "contact/soft.h"
+#include "contact/soft_contact.h"
 
 #include "linalg/dense.h"
 #include "support/random_scene.h"
@@ -19,7 +19,7 @@ static const double          g      = 9.81;
 typedef struct seen {
     random_mechanism* m;
     tni_view          views[BODIES_MAX], end[BODIES_MAX];
-    tni_touch         touches[TOUCHES_MAX];
+    tni_contact       touches[TOUCHES_MAX];
     double            secants[TOUCHES_MAX];
     tni_contact_room  room;
     tni_finder*       finder;
@@ -490,8 +490,8 @@ TEST(a_turning_corner_is_foreseen_to_second_order)
         memcpy(q, state->q, sizeof q);
         tni_advance(s->m->model, q, d, state->q);
         tni_views(s->m->model, state->time, state->q, state->u, s->views);
-        tni_touch ends[8];
-        const int found = tni_find_touches(s->finder, s->views, 0, ends, 8);
+        tni_contact ends[8];
+        const int   found = tni_find_touches(s->finder, s->views, 0, ends, 8);
         CHECK(found > 0);
         double deepest = 0, foreseen = 0;
         for (int i = 0; i < found; ++i) deepest = fmax(deepest, -ends[i].gap);

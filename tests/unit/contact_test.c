@@ -53,7 +53,7 @@ static tn_body_id add_shape(random_mechanism* m, tn_body_kind kind, tn_shape_typ
 
 // With a finder that has no memory.
 static int touches_at(const tn_model* model, const tni_view* views, double reach,
-                      tni_touch* touches, int capacity)
+                      tni_contact* touches, int capacity)
 {
     tni_finder* finder;
     CHECK_OK(tni_finder_create(model, &finder));
@@ -66,32 +66,32 @@ static int touches_at(const tn_model* model, const tni_view* views, double reach
     return found;
 }
 
-static int find(const random_mechanism* m, double reach, tni_touch* touches, int capacity)
+static int find(const random_mechanism* m, double reach, tni_contact* touches, int capacity)
 {
     tni_view views[BODIES_MAX];
     tni_views(m->model, m->state->time, m->state->q, m->state->u, views);
     return touches_at(m->model, views, reach, touches, capacity);
 }
 
-static void place_of(const random_mechanism* m, const tni_touch* touch, tn_vec3* position,
+static void place_of(const random_mechanism* m, const tni_contact* touch, tn_vec3* position,
                      tn_vec3* normal)
 {
     tni_view views[BODIES_MAX];
     tni_views(m->model, m->state->time, m->state->q, m->state->u, views);
-    tni_touch_place(m->model, touch, views, position, normal);
+    tni_contact_place(m->model, touch, views, position, normal);
 }
 
 // ---- Rows ---------------------------------------------------------------------------------------
 
 typedef struct values {
     int     count;
-    tni_row rows[TNI_TOUCH_ROWS];
+    tni_row rows[TNI_CONTACT_ROWS];
     double  J[3][U_MAX];
     tn_vec3 apart; ///< from the matter of body 1 that is at the point at first to that of body 2
 } values;
 
 // With q moved by s d, at time + s * dt. a1, a2: matter of either body, from the centres of mass.
-static values values_at(const random_mechanism* m, const tni_touch* touch, const tn_vec3 a[2],
+static values values_at(const random_mechanism* m, const tni_contact* touch, const tn_vec3 a[2],
                         const double* d, double s, double dt)
 {
     const tn_model* model = m->model;
@@ -104,7 +104,7 @@ static values values_at(const random_mechanism* m, const tni_touch* touch, const
     tni_views(model, m->state->time + s * dt, q, m->state->u, views);
     const tni_body *body1 = &model->bodies[touch->body1], *body2 = &model->bodies[touch->body2];
     const tni_view *view1 = &views[touch->body1], *view2 = &views[touch->body2];
-    v.count = 1 + tni_touch_rows(model, touch, views, v.rows).slip;
+    v.count = 1 + tni_contact_rows(model, touch, views, v.rows).slip;
     for (int k = 0; k < v.count; ++k) {
         if (body1->dim > 0)
             tni_push_row(body1, view1, touch->p1, &touch->F1, &v.rows[k].push[0],
@@ -128,7 +128,7 @@ typedef struct slopes {
     tn_vec3 apart;
 } slopes;
 
-static slopes slopes_along(const random_mechanism* m, const tni_touch* touch, const tn_vec3 a[2],
+static slopes slopes_along(const random_mechanism* m, const tni_contact* touch, const tn_vec3 a[2],
                            const double* d, double dt)
 {
     static const double at[4] = {-2, -1, 1, 2};
@@ -154,7 +154,7 @@ static void check_near(double a, double b, double size, const char* what, const 
 }
 
 // The matter of either body at the point.
-static void matter_at(const random_mechanism* m, const tni_touch* touch, tn_vec3 a[2])
+static void matter_at(const random_mechanism* m, const tni_contact* touch, tn_vec3 a[2])
 {
     tn_vec3 position, normal;
     place_of(m, touch, &position, &normal);
@@ -178,7 +178,7 @@ static void check_directions(const values* v, const char* label)
     }
 }
 
-static void check_touch(random_mechanism* m, const tni_touch* touch, const char* label)
+static void check_touch(random_mechanism* m, const tni_contact* touch, const char* label)
 {
     const int    n           = m->model->u_count;
     const double none[U_MAX] = {0};
@@ -236,7 +236,7 @@ static void add_random_body(random_mechanism* m, test_random* r, tn_body_kind ki
 }
 
 // How many features a shape shows a plane, in space.
-static int feature_count(tn_shape_type type, const tni_touch* touch)
+static int feature_count(tn_shape_type type, const tni_contact* touch)
 {
     switch (type) {
     case TN_SHAPE_BOX: return 8;
@@ -267,13 +267,13 @@ static void check_pair(test_random* r, tn_shape_type type1, tn_shape_type type2,
     add_random_body(m, r, kinds[kind2], shape_of(type2), tni_vec3(0.6, 0.5, 0.7), flat);
     random_mechanism_build(m);
     random_disturb(m, r, 0.3, 1);
-    tni_touch touches[TOUCHES_MAX];
-    const int count = find(m, anywhere, touches, TOUCHES_MAX);
-    tni_row   rows[TNI_TOUCH_ROWS];
-    tni_view  views[BODIES_MAX];
+    tni_contact touches[TOUCHES_MAX];
+    const int   count = find(m, anywhere, touches, TOUCHES_MAX);
+    tni_row     rows[TNI_CONTACT_ROWS];
+    tni_view    views[BODIES_MAX];
     if (count > 0) {
         tni_views(m->model, m->state->time, m->state->q, m->state->u, views);
-        CHECK_INT(1 + tni_touch_rows(m->model, &touches[0], views, rows).slip, flat ? 2 : 3);
+        CHECK_INT(1 + tni_contact_rows(m->model, &touches[0], views, rows).slip, flat ? 2 : 3);
         if (!flat) CHECK_INT(count, feature_count(type2, &touches[0]));
     }
     CHECK((count > 0) == (kind1 < 3 || kind2 < 3)); // one can be pushed
@@ -319,7 +319,7 @@ static double reach_of(tn_shape_type type, tn_vec3 d)
     }
 }
 
-static double least_gap(const tni_touch* touches, int count)
+static double least_gap(const tni_contact* touches, int count)
 {
     double least = HUGE_VAL;
     for (int i = 0; i < count; ++i) least = fmin(least, touches[i].gap);
@@ -341,7 +341,7 @@ TEST(the_least_gap_is_that_of_the_shape)
             const tn_quat  turn = tni_quat_exp(tni_scale(lean, random_direction(&r)));
             const tn_frame pose = {tni_vec3(0.1, 0.2, 1), turn};
             const tn_vec3  down = tni_rotate(tni_quat_conjugate(turn), tni_vec3(0, 0, -1));
-            tni_touch      touches[TOUCHES_MAX];
+            tni_contact    touches[TOUCHES_MAX];
             CHECK_OK(tn_state_set_pose(m->state, id, pose));
             const int count = find(m, anywhere, touches, TOUCHES_MAX);
             // A cylinder that leans less than 1e-7 is as one that stands.
@@ -353,7 +353,7 @@ TEST(the_least_gap_is_that_of_the_shape)
 }
 
 // A body of one shape over the floor, with its lowest point just there.
-static int count_on_floor(tn_shape_type type, double height, tn_quat turn, tni_touch* touches)
+static int count_on_floor(tn_shape_type type, double height, tn_quat turn, tni_contact* touches)
 {
     random_mechanism* m = random_mechanism_make();
     tn_scene_set_ground(m->scene, 0.5, 0);
@@ -379,7 +379,7 @@ TEST(things_stand_on_as_many_points_as_they_have)
     const tn_quat upright = {1, 0, 0, 0};
     const tn_quat lying   = tni_quat_exp(tni_vec3(0, 1.5707963267948966, 0));
     const tn_quat leaning = tni_quat_exp(tni_vec3(0, 0.7, 0));
-    tni_touch     t[TOUCHES_MAX];
+    tni_contact   t[TOUCHES_MAX];
     CHECK_INT(count_on_floor(TN_SHAPE_SPHERE, 0.2, leaning, t), 1);
     CHECK_INT(count_on_floor(TN_SHAPE_CAPSULE, 0.55, upright, t), 1);
     CHECK_INT(count_on_floor(TN_SHAPE_CAPSULE, 0.2, lying, t), 2);
@@ -411,8 +411,8 @@ TEST(a_cylinder_rolls_without_leaving_the_floor)
     const tn_body_id id = add_shape(m, TN_BODY_RIGID, TN_SHAPE_CYLINDER, tni_vec3(0, 0, 0.2));
     random_mechanism_build(m);
     const tn_quat lying = tni_quat_exp(tni_vec3(0, 1.5707963267948966, 0));
-    tni_touch     touches[2];
-    tni_row       rows[TNI_TOUCH_ROWS];
+    tni_contact   touches[2];
+    tni_row       rows[TNI_CONTACT_ROWS];
     tni_view      views[BODIES_MAX];
     CHECK_OK(tn_state_set_pose(m->state, id, (tn_frame){{0, 0, 0.2}, lying}));
     CHECK_OK(tn_state_set_velocity(m->state, id, (tn_twist){{0, -0.6, 0}, {3, 0, 0}}));
@@ -422,7 +422,7 @@ TEST(a_cylinder_rolls_without_leaving_the_floor)
         CHECK_OK(tn_state_set_pose(m->state, id, (tn_frame){{0, -0.08 * i, 0.2}, turned}));
         tni_views(m->model, 0, m->state->q, m->state->u, views);
         for (int k = 0; k < 2; ++k) {
-            CHECK_INT(1 + tni_touch_rows(m->model, &touches[k], views, rows).slip, 3);
+            CHECK_INT(1 + tni_contact_rows(m->model, &touches[k], views, rows).slip, 3);
             CHECK_NEAR(rows[0].C, 0, 1e-15);
             for (int j = 0; j < 3; ++j) CHECK_NEAR(rows[j].rate, 0, 1e-15);
             for (int j = 0; j < 3; ++j) CHECK_NEAR(rows[j].gamma, 0, 1e-14);
@@ -438,15 +438,15 @@ TEST(spheres_touch_between_their_centres)
     (void)add_shape(m, TN_BODY_RIGID, TN_SHAPE_SPHERE, tni_vec3(1, 2.3, 3.4)); // 0.5 apart
     (void)add_shape(m, TN_BODY_PARTICLE, TN_SHAPE_SPHERE, tni_vec3(1, 2.3, 3.4));
     random_mechanism_build(m);
-    tni_touch touches[4];
-    tni_row   rows[TNI_TOUCH_ROWS];
-    tni_view  views[BODIES_MAX];
-    tn_vec3   position, normal;
+    tni_contact touches[4];
+    tni_row     rows[TNI_CONTACT_ROWS];
+    tni_view    views[BODIES_MAX];
+    tn_vec3     position, normal;
     CHECK_INT(find(m, 0.11, touches, 4), 3);
     CHECK_INT(find(m, 0.09, touches, 4), 1); // the other two have one centre
     CHECK_NEAR(touches[0].gap, -0.4, 1e-15);
     tni_views(m->model, 0, m->state->q, m->state->u, views);
-    CHECK_INT(1 + tni_touch_rows(m->model, &touches[0], views, rows).slip, 3);
+    CHECK_INT(1 + tni_contact_rows(m->model, &touches[0], views, rows).slip, 3);
     CHECK_NEAR(rows[0].C, -0.4, 1e-15);
     CHECK_NEAR(tni_norm(rows[0].push[1].force), 1, 1e-15);
     CHECK_INT(find(m, 0.11, touches, 4), 3);
@@ -471,7 +471,7 @@ TEST(spheres_touch_far_from_their_bodies)
         (void)add_body(m, &def);
     }
     random_mechanism_build(m);
-    tni_touch touches[1];
+    tni_contact touches[1];
     CHECK_INT(find(m, 0, touches, 1), 1);
     CHECK_NEAR(touches[0].gap, -0.1, 1e-14);
     random_mechanism_free(m);
@@ -484,7 +484,7 @@ TEST(planes_of_moving_bodies_touch)
     (void)add_shape(m, TN_BODY_STATIC, TN_SHAPE_SPHERE, tni_vec3(0, 0, 0.15));
     (void)add_shape(m, TN_BODY_RIGID, TN_SHAPE_PLANE, tni_vec3(0, 0, 0));
     random_mechanism_build(m);
-    tni_touch touches[4];
+    tni_contact touches[4];
     CHECK_INT(find(m, 0, touches, 4), 1);
     CHECK_INT(touches[0].body1, 2);
     CHECK_INT(touches[0].body2, 1);
@@ -500,7 +500,7 @@ TEST(a_touch_that_has_no_number_is_none)
     (void)add_shape(m, TN_BODY_RIGID, TN_SHAPE_SPHERE, tni_vec3(0, 0, 0));
     (void)add_shape(m, TN_BODY_RIGID, TN_SHAPE_SPHERE, tni_vec3(0, 0, 0));
     random_mechanism_build(m);
-    tni_touch touches[16];
+    tni_contact touches[16];
     CHECK_INT(find(m, 0, touches, 16), 4 + 1 + 1 + 1 + 2);
     m->state->q[2] = m->state->q[9] = TN_UNSET; // NaN
     CHECK_INT(find(m, 0, touches, 16), 1);
@@ -526,7 +526,7 @@ TEST(touches_are_counted_beyond_the_capacity)
 {
     test_random       r = {4};
     random_mechanism* m = heap(&r);
-    tni_touch         all[TOUCHES_MAX], some[TOUCHES_MAX];
+    tni_contact       all[TOUCHES_MAX], some[TOUCHES_MAX];
     memset(all, 0, sizeof all); // padding, for memcmp
     memset(some, 0, sizeof some);
     const int count = find(m, anywhere, all, TOUCHES_MAX);
@@ -546,7 +546,7 @@ TEST(touches_come_by_id_and_within_reach)
 {
     test_random       r = {5};
     random_mechanism* m = heap(&r);
-    tni_touch         all[TOUCHES_MAX], near[TOUCHES_MAX];
+    tni_contact       all[TOUCHES_MAX], near[TOUCHES_MAX];
     for (int state = 0; state < 20; ++state) {
         random_disturb(m, &r, 0.3, 1);
         const double reach = test_random_between(&r, -0.2, 0.3);
@@ -569,7 +569,7 @@ TEST(ids_follow_their_points)
 {
     test_random       r = {6};
     random_mechanism* m = heap(&r);
-    tni_touch         before[TOUCHES_MAX], after[TOUCHES_MAX];
+    tni_contact       before[TOUCHES_MAX], after[TOUCHES_MAX];
     const int         count = find(m, anywhere, before, TOUCHES_MAX);
     double            q[64], d[64];
     memcpy(q, m->state->q, sizeof(double) * (size_t)m->model->q_count);
@@ -596,7 +596,7 @@ TEST(pairs_mix_friction_and_restitution)
         (void)add_body(m, &def);
     }
     random_mechanism_build(m);
-    tni_touch t[4];
+    tni_contact t[4];
     CHECK_INT(find(m, anywhere, t, 4), 3);
     CHECK_NEAR(t[0].material.friction, 0.6, 1e-15);
     CHECK_NEAR(t[0].material.restitution, 0.5, 0);
@@ -622,8 +622,8 @@ static int count_on_wall(tn_shape_type type, tn_quat turn, double gap)
     def.pose.position = tni_vec3(0, 0.3, 0.1);
     (void)add_body(m, &def);
     random_mechanism_build(m);
-    tni_touch touches[TOUCHES_MAX];
-    const int count = find(m, gap + 1e-9, touches, TOUCHES_MAX);
+    tni_contact touches[TOUCHES_MAX];
+    const int   count = find(m, gap + 1e-9, touches, TOUCHES_MAX);
     CHECK_NEAR(least_gap(touches, count), gap, 1e-15);
     random_mechanism_free(m);
     return count;
@@ -653,8 +653,8 @@ TEST(a_floor_does_not_touch_what_moves_in_it)
     (void)add_shape(m, TN_BODY_PLANAR, TN_SHAPE_SPHERE, tni_vec3(0.3, 0, 0.9)); // discs overlap
     (void)add_shape(m, TN_BODY_PARTICLE, TN_SHAPE_SPHERE, tni_vec3(5, 0, 0.9));
     random_mechanism_build(m);
-    tni_touch t[4];
-    tn_vec3   position, normal;
+    tni_contact t[4];
+    tn_vec3     position, normal;
     CHECK_INT(find(m, 0.01, t, 4), 1);
     CHECK_NEAR(t[0].gap, -0.1, 1e-15);
     place_of(m, &t[0], &position, &normal);
@@ -704,7 +704,7 @@ TEST(joined_and_excluded_bodies_do_not_touch)
             CHECK(tni_may_touch(m->model, i, j) == wanted);
         }
     }
-    tni_touch touches[TOUCHES_MAX];
+    tni_contact touches[TOUCHES_MAX];
     CHECK_INT(find(m, anywhere, touches, TOUCHES_MAX), 7 * 6 / 2 - 4);
     random_mechanism_free(m);
 }
@@ -763,7 +763,7 @@ TEST(only_shapes_that_collide_are_kept)
     CHECK(s[2].p.x == 0.5 && s[2].p.y == 2 && s[2].p.z == 3);
     CHECK(s[2].F.m[0] == -1 && s[2].F.m[4] == -1 && s[2].F.m[8] == 1);
     CHECK(s[4].p.x == 1); // bodies that do not move have no centre of mass
-    tni_touch touches[TOUCHES_MAX];
+    tni_contact touches[TOUCHES_MAX];
     // The body on the floor, and its two on the static one.
     CHECK_INT(find(m, anywhere, touches, TOUCHES_MAX), 1 + 4 + 4);
     random_mechanism_free(m);

@@ -28,8 +28,8 @@ static void answer_free(answer* x)
 // Factors at the state, finds the stops within reach of it.
 static void look(rig* r, double reach)
 {
-    tni_system*     s  = system_of(r);
-    const tni_place at = {r->state->time, r->state->q, r->state->u, r->state->z};
+    tni_system*             s  = system_of(r);
+    const tni_configuration at = {r->state->time, r->state->q, r->state->u, r->state->z};
     CHECK_OK(tni_system_factor(s, &at, NULL));
     while (!tni_stops_find(&s->auxiliary, s->views, r->state->z, reach)) {
         CHECK_OK(tni_auxiliary_grow(&s->auxiliary));
@@ -59,16 +59,16 @@ static void free_motion(rig* r, uint64_t seed, double push)
 }
 
 // All stops are asked to keep the free motion v from going on: J (u + v) >= 0.
-static void ask(rig* r, tni_stop_rule rule)
+static void ask(rig* r, tni_unilateral_rule rule)
 {
     tni_system* s = system_of(r);
     double*     v = malloc(sizeof *v * (size_t)r->model->u_count);
     memcpy(v, s->answer, sizeof *v * (size_t)r->model->u_count);
     tni_stops_look(&s->auxiliary, s->views, r->state->z, true);
     for (int i = 0; i < s->auxiliary.stop_count; ++i) {
-        tni_stop* stop = &s->auxiliary.stops[i];
-        int       bodies[2];
-        tni_stop_bodies(&s->auxiliary, stop, bodies);
+        tni_unilateral* stop = &s->auxiliary.stops[i];
+        int             bodies[2];
+        tni_unilateral_bodies(&s->auxiliary, stop, bodies);
         stop->rule = rule;
         memset(stop->force, 0, sizeof stop->force);
         for (int k = 0; k < stop->row_count; ++k) {
@@ -84,7 +84,7 @@ static void ask(rig* r, tni_stop_rule rule)
     free(v);
 }
 
-static answer solve(rig* r, tni_stop_rule rule, uint64_t seed, int direct_rows, double reach)
+static answer solve(rig* r, tni_unilateral_rule rule, uint64_t seed, int direct_rows, double reach)
 {
     tni_system* s            = system_of(r);
     answer      x            = {.n = r->model->u_count};
@@ -111,10 +111,10 @@ static double violation(const rig* r)
     const tni_system* s     = system_of(r);
     double            worst = 0, scale = 0;
     for (int i = 0; i < s->auxiliary.stop_count; ++i) {
-        const tni_stop* stop = &s->auxiliary.stops[i];
-        double          a[TNI_TOUCH_ROWS];
-        int             bodies[2];
-        tni_stop_bodies(&s->auxiliary, stop, bodies);
+        const tni_unilateral* stop = &s->auxiliary.stops[i];
+        double                a[TNI_CONTACT_ROWS];
+        int                   bodies[2];
+        tni_unilateral_bodies(&s->auxiliary, stop, bodies);
         for (int k = 0; k < stop->row_count; ++k) {
             a[k]  = -stop->want[k];
             scale = fmax(scale, fabs(stop->want[k]));
@@ -126,7 +126,7 @@ static double violation(const rig* r)
             }
         }
         worst = fmax(worst, fmax(-a[0], fmin(fabs(a[0]), stop->weight[0] * stop->force[0])));
-        if (stop->rule != TNI_STOP_GRIPS || stop->slip_count < 2) continue;
+        if (stop->rule != TNI_UNILATERAL_GRIPS || stop->slip_count < 2) continue;
         const double slip = hypot(a[1], a[2]), friction = hypot(stop->force[1], stop->force[2]);
         const double bound = stop->friction * stop->force[0];
         const double work  = stop->force[1] * a[1] + stop->force[2] * a[2] + bound * slip;
@@ -150,15 +150,15 @@ static double distance(const answer* x, const answer* y)
 static void compare(rig* r, double reach, int* rounds)
 {
     for (uint64_t seed = 1; seed <= 3; ++seed) {
-        answer near = solve(r, TNI_STOP_PUSHES, seed, 1000000, reach);
-        answer far  = solve(r, TNI_STOP_PUSHES, seed, 0, reach);
+        answer near = solve(r, TNI_UNILATERAL_PUSHES, seed, 1000000, reach);
+        answer far  = solve(r, TNI_UNILATERAL_PUSHES, seed, 0, reach);
         CHECK_OK(near.result);
         CHECK_OK(far.result);
         CHECK_INT(near.report.rounds, 0);
         CHECK(far.report.rounds > 0);
         CHECK_LESS(distance(&near, &far), 1e-8);
         answer_free(&far);
-        far = solve(r, TNI_STOP_GRIPS, seed, 0, reach);
+        far = solve(r, TNI_UNILATERAL_GRIPS, seed, 0, reach);
         CHECK_OK(far.result);
         CHECK_LESS(violation(r), 1e-8);
         *rounds = far.report.rounds > *rounds ? far.report.rounds : *rounds;
@@ -201,9 +201,9 @@ TEST(loops_without_w)
 TEST(only_large_islands_go_without_w)
 {
     rig    r   = rig_builtin("boxes:n=12");
-    answer few = solve(&r, TNI_STOP_GRIPS, 1, 12 * 12, 1e-6);
+    answer few = solve(&r, TNI_UNILATERAL_GRIPS, 1, 12 * 12, 1e-6);
     CHECK_INT(few.report.rounds, 0);
-    answer more = solve(&r, TNI_STOP_GRIPS, 1, 12 * 12 - 1, 1e-6);
+    answer more = solve(&r, TNI_UNILATERAL_GRIPS, 1, 12 * 12 - 1, 1e-6);
     CHECK(more.report.rounds > 0);
     answer_free(&few);
     answer_free(&more);
@@ -216,10 +216,10 @@ static double sinking(const rig* r)
     const tni_system* s     = system_of(r);
     double            worst = 0, scale = 0;
     for (int i = 0; i < s->auxiliary.stop_count; ++i) {
-        const tni_stop* stop = &s->auxiliary.stops[i];
-        int             bodies[2];
-        double          a = -stop->want[0];
-        tni_stop_bodies(&s->auxiliary, stop, bodies);
+        const tni_unilateral* stop = &s->auxiliary.stops[i];
+        int                   bodies[2];
+        double                a = -stop->want[0];
+        tni_unilateral_bodies(&s->auxiliary, stop, bodies);
         for (int side = 0; side < 2; ++side) {
             const tni_body* body = &r->model->bodies[bodies[side]];
             const double*   J    = s->auxiliary.j + s->auxiliary.stop_at[2 * i + side];
@@ -242,7 +242,7 @@ static double sink(rig* r, int sweeps, bool shock)
         s->auxiliary.shock  = shock;
         look(r, 1e-6);
         free_motion(r, 1, 0);
-        ask(r, TNI_STOP_GRIPS);
+        ask(r, TNI_UNILATERAL_GRIPS);
         result = tni_system_solve(s, NULL, r0, true, NULL);
     } while (result == TN_ERR_MEMORY && tni_auxiliary_grow(&s->auxiliary) == TN_OK);
     CHECK_OK(result);

@@ -1,8 +1,8 @@
 // Fronts and their kernels against loops over single numbers, in the same order of elimination.
 #include "test.h"
 
-#include "linalg/bundle.h"
 #include "linalg/front.h"
+#include "linalg/front_lanes.h"
 #include "linalg/tile.h"
 
 #include <float.h>
@@ -691,7 +691,8 @@ static tni_ldl* bundled(loop_case* s)
 {
     tni_ldl* ldl;
     CHECK_OK(tni_ldl_create(&s->arena, s->plan, &ldl));
-    CHECK_OK(tni_bundles_create(&s->arena, ldl, s->blocks.diagonal_at, s->blocks.edge_at, true));
+    CHECK_OK(
+        tni_front_groups_create(&s->arena, ldl, s->blocks.diagonal_at, s->blocks.edge_at, true));
     CHECK(ldl->bundles != NULL);
     return ldl;
 }
@@ -785,14 +786,14 @@ TEST(bundles_solve_several_sides_and_paths_with_the_same_bits)
 
 TEST(plain_and_wide_bundles_have_the_same_bits)
 {
-    if (tni_bundle_wide() == NULL) return;
+    if (tni_front_kernels_wide() == NULL) return;
     for (uint64_t seed = 1; seed <= 60; ++seed) {
         tni_pivot_rule   rule;
         tni_pivot_report report;
         loop_case*       s     = bundle_case(seed, &rule);
         tni_ldl *        plain = bundled(s), *wide = bundled(s);
-        plain->bundles->set = tni_bundle_plain();
-        wide->bundles->set  = tni_bundle_wide();
+        plain->bundles->set = tni_front_kernels_plain();
+        wide->bundles->set  = tni_front_kernels_wide();
         const int rows      = s->plan->row_count;
         double *  x = random_vector(s, rows), *y = copy_of(x, (size_t)rows);
         CHECK_OK(tni_ldl_factor(plain, -1, &s->blocks, s->raise, &rule, &report));

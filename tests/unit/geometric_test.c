@@ -3,7 +3,7 @@
 #include "force/soft.h"
 #include "support/force_rig.h"
 #include "support/random_scene.h"
-#include "system/geometric.h"
+#include "system/geometric_stiffness.h"
 
 // -d(r x f)/dtheta, the arm turning: its symmetric part, by differences of the torque itself.
 static tni_mat3 derivative(tn_vec3 f, tn_vec3 r)

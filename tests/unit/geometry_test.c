@@ -1,5 +1,5 @@
 // Supports, boxes and extents against closed forms (brute_shapes.h) and against points at random.
-#include "geom/heights.h"
+#include "geom/height_field.h"
 #include "geom/mesh.h"
 #include "support/brute_shapes.h"
 
@@ -105,14 +105,14 @@ TEST(extent_is_the_furthest_point_from_the_origin_of_the_frame)
 
 TEST(bounds_of_meshes_and_height_fields_hold_their_corners)
 {
-    const tn_vec3       corners[4] = {{0, 0, 0}, {1, 0, 0}, {0, 2, 0}, {0, 0, 3}};
-    const tni_mesh_node root       = {.box = {{0, 0, 0}, {1, 2, 3}}};
-    const tni_mesh      mesh       = {.vertex_count = 4, .vertices = corners, .nodes = &root};
-    const double        z[6]       = {0, 1, -2, 0.5, 3, 1};
-    const tni_heights   field      = {3, 2, 2, 5, z, -2, 3};
-    const tni_geometry  g1         = {.type = TN_SHAPE_MESH, .mesh = &mesh};
-    const tni_geometry  g2         = {.type = TN_SHAPE_HEIGHTS, .heights = &field};
-    test_random         r          = {4};
+    const tn_vec3          corners[4] = {{0, 0, 0}, {1, 0, 0}, {0, 2, 0}, {0, 0, 3}};
+    const tni_mesh_node    root       = {.box = {{0, 0, 0}, {1, 2, 3}}};
+    const tni_mesh         mesh       = {.vertex_count = 4, .vertices = corners, .nodes = &root};
+    const double           z[6]       = {0, 1, -2, 0.5, 3, 1};
+    const tni_height_field field      = {3, 2, 2, 5, z, -2, 3};
+    const tni_geometry     g1         = {.type = TN_SHAPE_MESH, .mesh = &mesh};
+    const tni_geometry     g2         = {.type = TN_SHAPE_HEIGHTS, .heights = &field};
+    test_random            r          = {4};
     for (int i = 0; i < 100; ++i) {
         const tni_pose pose = {brute_vector(&r, 5), i == 0 ? tni_identity3() : brute_rotation(&r)};
         const tni_aabb a = tni_bounds(&g1, &pose), b = tni_bounds(&g2, &pose);

@@ -54,10 +54,10 @@ TEST(accelerations_of_long_chains_are_the_dense_ones)
 {
     for (uint64_t seed = 1; seed <= 3; ++seed) {
         enum { COUNT = 40 };
-        tni_limb_kind kinds[COUNT];
-        int           parents[COUNT];
+        tni_tree_link_kind kinds[COUNT];
+        int                parents[COUNT];
         for (int i = 0; i < COUNT; ++i) {
-            kinds[i]   = seed == 1 || i % 3 != 0 ? TNI_LIMB_HINGE : TNI_LIMB_BALL;
+            kinds[i]   = seed == 1 || i % 3 != 0 ? TNI_TREE_LINK_HINGE : TNI_TREE_LINK_BALL;
             parents[i] = seed == 3 && i > 2 && i % 2 == 0 ? i - 2 : i - 1;
         }
         hybrid_rig* r = hybrid_rig_make(seed, COUNT, kinds, parents);
@@ -82,9 +82,9 @@ TEST(seats_lie_where_limbs_are_and_move_as_they_do)
         hybrid_rig_dense(r);
         tni_hybrid_move(&r->hybrid, r->q, r->v);
         for (int i = r->first; i < r->limbs.count; ++i) {
-            const tni_limb* limb = &r->limbs.limbs[i];
-            tni_shift       X;
-            tni_limb_place(limb, r->q + limb->q, &X, NULL);
+            const tni_tree_link* limb = &r->limbs.limbs[i];
+            tni_shift            X;
+            tni_tree_link_place(limb, r->q + limb->q, &X, NULL);
             at[i]                   = limb->parent < 0 ? X : tni_shift_then(&at[limb->parent], &X);
             const tni_seat     seat = tni_hybrid_seat(&r->hybrid, i, r->touched, r->frames);
             const tni_cluster* c    = &r->hybrid.clusters[seat.cluster];
@@ -172,11 +172,11 @@ TEST(a_hybrid_that_was_used_before_gives_the_same_bits)
 // A rod on a hinge: an angle's worth of gravity, I theta'' = -m g l cos(theta), by hand.
 TEST(a_pendulum_accelerates_as_the_textbook_says)
 {
-    const tni_limb_kind kind   = TNI_LIMB_HINGE;
-    const int           parent = -1;
-    hybrid_rig*         r      = hybrid_rig_make(1, 1, &kind, &parent);
-    tni_limb*           limb   = &r->limbs.limbs[0];
-    limb->reversed             = false;
+    const tni_tree_link_kind kind   = TNI_TREE_LINK_HINGE;
+    const int                parent = -1;
+    hybrid_rig*              r      = hybrid_rig_make(1, 1, &kind, &parent);
+    tni_tree_link*           limb   = &r->limbs.limbs[0];
+    limb->reversed                  = false;
     limb->inertia = (tni_rigid){.mass = 2, .moment = {1, 0, 0}, .xx = 0.01, .yy = 0.7, .zz = 0.7};
     limb->before  = tni_shift_none(); // turns about world z
     r->gravity    = (tn_vec3){0, -9.81, 0};
@@ -185,7 +185,7 @@ TEST(a_pendulum_accelerates_as_the_textbook_says)
     CHECK_OK(tni_hybrid_create(&r->arena, &r->limbs, r->assembly, 0, &r->hybrid));
     const double by = 0.3;
     double       x  = 0;
-    tni_limb_advance(limb, 1, &by, r->q);
+    tni_tree_link_advance(limb, 1, &by, r->q);
     hybrid_rig_hold(r);
     tni_hybrid_move(&r->hybrid, r->q, r->v);
     CHECK(tni_hybrid_accelerate(&r->hybrid, r->gravity, r->q, r->v, NULL, NULL, &x));
@@ -201,15 +201,15 @@ TEST(a_pendulum_accelerates_as_the_textbook_says)
 // nor does it take over a momentum.
 TEST(what_has_no_inertia_is_refused)
 {
-    const tni_limb_kind kinds[] = {TNI_LIMB_HINGE, TNI_LIMB_BALL, TNI_LIMB_FREE, TNI_LIMB_SLIDER,
-                                   TNI_LIMB_UNIVERSAL};
+    const tni_tree_link_kind kinds[] = {TNI_TREE_LINK_HINGE, TNI_TREE_LINK_BALL, TNI_TREE_LINK_FREE,
+                                        TNI_TREE_LINK_SLIDER, TNI_TREE_LINK_UNIVERSAL};
     for (int n = 0; n < 5; ++n) {
-        const tni_limb_kind pair[]    = {kinds[n], TNI_LIMB_HINGE};
-        const int           parents[] = {-1, 0};
-        hybrid_rig*         r         = hybrid_rig_make(3, 2, pair, parents);
-        uint8_t             stay[]    = {1, 0}, touched[4];
-        tni_hybrid          to;
-        double              x[7], v[7];
+        const tni_tree_link_kind pair[]    = {kinds[n], TNI_TREE_LINK_HINGE};
+        const int                parents[] = {-1, 0};
+        hybrid_rig*              r         = hybrid_rig_make(3, 2, pair, parents);
+        uint8_t                  stay[]    = {1, 0}, touched[4];
+        tni_hybrid               to;
+        double                   x[7], v[7];
         for (int i = 0; i < 2; ++i) r->limbs.limbs[i].inertia = (tni_rigid){0}, r->active[i] = 1;
         for (int i = 0; i < r->n; ++i) v[i] = r->v[i] = hybrid_any(r);
         hybrid_rig_bend(r);

@@ -11,24 +11,24 @@
 enum { CAP = 200, SMALL = 8 };
 
 typedef struct problem {
-    tni_pairs p;
-    double    W[CAP * CAP], b[CAP], lower[CAP], upper[CAP], f[CAP], a[CAP];
-    uint8_t   condition[CAP];
-    int       pivots;
+    tni_complementarity p;
+    double              W[CAP * CAP], b[CAP], lower[CAP], upper[CAP], f[CAP], a[CAP];
+    uint8_t             condition[CAP];
+    int                 pivots;
 } problem;
 
 static problem* problem_make(int n)
 {
     problem* q = calloc(1, sizeof *q);
-    q->p       = (tni_pairs){.n         = n,
-                             .symmetric = true,
-                             .W         = q->W,
-                             .b         = q->b,
-                             .condition = q->condition,
-                             .lower     = q->lower,
-                             .upper     = q->upper,
-                             .f         = q->f,
-                             .a         = q->a};
+    q->p       = (tni_complementarity){.n         = n,
+                                       .symmetric = true,
+                                       .W         = q->W,
+                                       .b         = q->b,
+                                       .condition = q->condition,
+                                       .lower     = q->lower,
+                                       .upper     = q->upper,
+                                       .f         = q->f,
+                                       .a         = q->a};
     for (int i = 0; i < n; ++i) {
         q->condition[i] = TNI_ONE_SIDED;
         q->upper[i]     = HUGE_VAL;

@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "linalg/dense.h"
-#include "linalg/halves.h"
+#include "linalg/half_solve.h"
 
 #include <stdlib.h>
 
@@ -555,12 +555,12 @@ TEST(products_of_halves_are_those_of_solves)
         make_plan(s);
         fill_blocks(s, 10, seed % 2 == 0 ? 0 : 0.5);
         CHECK_OK(load_and_factor(s, &report));
-        const int  rows = s->plan->row_count;
-        tni_halves halves;
-        tni_half   half[PARTS];
-        double *   x[PARTS], *y[PARTS];
-        CHECK_OK(tni_halves_create(&s->arena, PARTS * s->plan->count, (size_t)(3 * PARTS * rows),
-                                   &halves));
+        const int       rows = s->plan->row_count;
+        tni_half_solves halves;
+        tni_half_solve  half[PARTS];
+        double *        x[PARTS], *y[PARTS];
+        CHECK_OK(tni_half_solves_create(&s->arena, PARTS * s->plan->count,
+                                        (size_t)(3 * PARTS * rows), &halves));
         for (int i = 0; i < PARTS; ++i) {
             int       nodes[2], node_count;
             const int count = 1 + i % 3;
@@ -570,12 +570,13 @@ TEST(products_of_halves_are_those_of_solves)
             memcpy(y[i], x[i], sizeof(double) * (size_t)(rows * count));
             memcpy(scratch, x[i], sizeof(double) * (size_t)(rows * count));
             tni_ldl_solve(s->ldl, -1, count, y[i]);
-            CHECK(tni_halves_add(&halves, s->ldl, nodes, node_count, count, scratch, &half[i]));
+            CHECK(
+                tni_half_solves_add(&halves, s->ldl, nodes, node_count, count, scratch, &half[i]));
         }
         for (int i = 0; i < PARTS; ++i) {
             for (int j = 0; j < PARTS; ++j) {
                 double out[3 * 4];
-                tni_halves_product(&halves, s->ldl, &half[i], &half[j], out, 4);
+                tni_half_solves_product(&halves, s->ldl, &half[i], &half[j], out, 4);
                 for (int k = 0; k < half[i].columns; ++k) {
                     for (int l = 0; l < half[j].columns; ++l) {
                         double sum = 0, size = 0;
@@ -601,12 +602,12 @@ TEST(halves_without_room_are_refused_and_leave_no_trace)
     make_plan(s);
     fill_blocks(s, 10, 0);
     CHECK_OK(load_and_factor(s, &report));
-    tni_halves halves;
-    tni_half   half;
-    int        nodes[2], node_count;
-    CHECK_OK(tni_halves_create(&s->arena, s->plan->count, 1, &halves));
+    tni_half_solves halves;
+    tni_half_solve  half;
+    int             nodes[2], node_count;
+    CHECK_OK(tni_half_solves_create(&s->arena, s->plan->count, 1, &halves));
     double* x = random_columns(s, 2, nodes, &node_count);
-    CHECK(!tni_halves_add(&halves, s->ldl, nodes, node_count, 2, x, &half));
+    CHECK(!tni_half_solves_add(&halves, s->ldl, nodes, node_count, 2, x, &half));
     CHECK(halves.place_count == 0 && halves.number_count == 0);
     case_free(s);
 }

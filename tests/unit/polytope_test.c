@@ -1,6 +1,6 @@
 // Polytopes: faces, edges and neighbours agree with each other, Euler's formula holds, and vertices
 // and planes are those found by trying all triples of points.
-#include "geom/hull.h"
+#include "geom/convex_hull.h"
 #include "support/brute_shapes.h"
 #include "support/failing_host.h"
 

@@ -1,4 +1,4 @@
-#include "model/names.h"
+#include "model/name_table.h"
 #include "support/failing_host.h"
 #include "tenon/scene.h"
 #include "test.h"
@@ -199,19 +199,20 @@ TEST(bad_names_are_refused)
 TEST(names_table_grows_and_finds_all)
 {
     enum { COUNT = 3000 };
-    static char   text[COUNT][16];
-    const tn_host host  = tn_default_host();
-    tni_names     names = {0};
+    static char    text[COUNT][16];
+    const tn_host  host  = tn_default_host();
+    tni_name_table names = {0};
     for (int i = 0; i < COUNT; ++i) {
         snprintf(text[i], sizeof text[i], "n%d", i);
-        CHECK(tni_names_reserve(&names, &host));
-        tni_names_put(&names, text[i], (uint32_t)i + 1);
+        CHECK(tni_name_table_reserve(&names, &host));
+        tni_name_table_put(&names, text[i], (uint32_t)i + 1);
     }
     int wrong = 0;
-    for (int i = 0; i < COUNT; ++i) wrong += tni_names_find(&names, text[i]) != (uint32_t)i + 1;
+    for (int i = 0; i < COUNT; ++i)
+        wrong += tni_name_table_find(&names, text[i]) != (uint32_t)i + 1;
     CHECK_INT(wrong, 0);
-    CHECK_INT(tni_names_find(&names, "n3000"), 0);
-    tni_names_free(&names, &host);
+    CHECK_INT(tni_name_table_find(&names, "n3000"), 0);
+    tni_name_table_free(&names, &host);
 }
 
 // ---- Refusals ----------------------------------------------------------------------------------

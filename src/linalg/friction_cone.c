@@ -1,0 +1,595 @@
+// friction_cone: one-sided rows with Coulomb friction: sweeps over the cones, Newton, two roundabout ways.
+//
+//     a = W f + b,   per cone (n, t), t of one or two rows:
+//     a_n >= 0, f_n >= 0, a_n f_n = 0;   |f_t| <= mu f_n;   a_t = -s f_t, s >= 0, s = 0 inside
+//
+// the same for spin and roll with discs of their own, and one-sided and box rows beside them. With
+// y = f - rho a, rho = 1/trace of the cone's block of W, these conditions are F(f) = f - P(y) = 0
+// [1]:
+//
+//     P_n = max(y_n, 0)      P_t = y_t, shortened to mu P_n where it is longer
+//
+// (box rows: y brought within the bounds; cone_point.c). The residual is |F| / rho, in units of a: it is
+// of the same size for any mu. Five means, each taking up where the one before it failed:
+//
+// 1. Sweeps (block Gauss-Seidel), one cone at a time, the others fixed: cone_point.c.
+// 2. Newton on F, for where sweeps are slow (heavy on light). With C a derivative of P at y, a row
+//    of it is G = E - C (E - rho W); the step solves (G + delta I) step = -F and is halved while
+//    it makes the residual worse. delta > 0 since W is often singular; where f goes along the
+//    null space does not matter.
+// 3. Newton on F with its corners rounded off by e: max(x, 0) becomes (x + sqrt(x^2 + 4 e^2)) / 2.
+//    Rows on their own then have f rho a = e^2, the central path of an interior point method. e
+//    goes down a ladder, each rung starting at the last one's answer. What Newton trips over,
+//    many contacts each changing between open, stick and slip, is not met on this way.
+// 4. Newton with mu going up a ladder from 0, where the problem is an ordinary complementarity
+//    problem, for the few where 3 has a fold in its way. Last of all 3 again, in smaller steps.
+// 5. Where W is far and too large for Newton: sweeps with Anderson's acceleration alone.
+//
+// Before all of these, for those who are content with less than the best: by velocities (cone_velocity.c), where W has
+// at most half of the rank. A machine on many feet is such a problem: Newton took 25 to 40 steps.
+//
+// None is sure to arrive (there may be no solution where W is not symmetric, Painleve: B_nn <= 0),
+// so all loops are bounded and the best f of all is kept. Measured on problems of up to 120 rows
+// (stacks with masses 1:1000 either way up, more contacts than W has rank, mu up to 3): above
+// 1e-10 are left 455 of 3,200 by 1. and 2., 13 of 3,200 with 3., 2 of 24,000 by all together.
+// Cost: n^2 a sweep, 2/3 m^3 a Newton step, m the rows that are not held at zero. A guess that is
+// near goes to Newton before any sweep.
+// [1] P. Alart, A. Curnier, A mixed formulation for frictional contact problems prone to Newton
+// like solution methods, Comput. Methods Appl. Mech. Eng. 92 (1991).
+#include "linalg/friction_cone.h"
+
+#include "linalg/cone_velocity.h"
+#include "linalg/dense.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+
+static const double TARGET   = 1e-11; // residual at which the work stops
+static const double ACCEPTED = 1e-10; // residual that counts as solved
+static const double NEAR     = 1e-2;  // residual from which Newton may arrive at once
+static const double ROUNDING = 1e-14; // of what a is added up from
+static const double NOTHING  = 1e-12; // of W_ii: rounding
+static const double FAR      = 0.05;  // of the scale: a that is not likely to come to 0
+enum { ROWS = TNI_CONE_POINT_ROWS, PAST = 8 };
+enum { NEWTON_STEPS = 20, HALVINGS = 8, FEW_SWEEPS = 20, MANY_SWEEPS = 100, GIVE_ROUNDS = 8 };
+
+// delta of a Newton step: fixed + share * residual.
+typedef struct damping {
+    double fixed, share;
+} damping;
+
+struct tni_cone {
+    int                        capacity, rounds, limit; // limit: of rounds
+    double                     target, accepted, gain; // residuals: done; good enough; of the first
+    const tni_complementarity* p;                      // the problem being solved
+    const tni_far*             far;                    // its W, where p has none
+    tni_cone_point*            groups;                 // cones, and rows by themselves
+    int                        count;
+    double            scale, given_scale; // of a residual: the largest |b|, if none is given
+    double            corner;             // e of rounded corners, over scale * rho; 0: sharp
+    double            mu_part;            // of the mu that is asked for
+    double            best;               // residual of best_f
+    double *          best_f, *F, *G, *step, *from, *row, *known;
+    double *          moves, *gains; // PAST of each, for far ones
+    int *             exchange, *moving;
+    tni_cone_velocity give;
+};
+
+static tn_result create(tni_arena* arena, int capacity, tni_cone** cone)
+{
+    tni_cone* c = TNI_TAKE(arena, tni_cone, 1);
+    *cone       = c;
+    if (c == NULL) return TN_ERR_MEMORY;
+    c->capacity = capacity;
+    c->groups   = TNI_TAKE(arena, tni_cone_point, capacity);
+    c->best_f   = TNI_TAKE(arena, double, capacity);
+    c->F        = TNI_TAKE(arena, double, capacity);
+    c->step     = TNI_TAKE(arena, double, capacity);
+    c->from     = TNI_TAKE(arena, double, capacity);
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+tn_result tni_cone_create_far(tni_arena* arena, int capacity, tni_cone** cone)
+{
+    if (create(arena, capacity, cone) != TN_OK) return TN_ERR_MEMORY;
+    (*cone)->moves = TNI_TAKE(arena, double, (PAST + 1) * (size_t)capacity);
+    (*cone)->gains = TNI_TAKE(arena, double, (PAST + 1) * (size_t)capacity);
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+tn_result tni_cone_create(tni_arena* arena, int capacity, tni_cone** cone)
+{
+    if (create(arena, capacity, cone) != TN_OK) return TN_ERR_MEMORY;
+    tni_cone* c = *cone;
+    c->G        = TNI_TAKE(arena, double, (size_t)capacity*(size_t)capacity);
+    c->row      = TNI_TAKE(arena, double, capacity);
+    c->known    = TNI_TAKE(arena, double, capacity);
+    c->exchange = TNI_TAKE(arena, int, capacity);
+    c->moving   = TNI_TAKE(arena, int, capacity);
+    return arena->failed ? TN_ERR_MEMORY : tni_cone_velocity_create(arena, capacity, &c->give);
+}
+
+// ---- The conditions -----------------------------------------------------------------------------
+
+static const double* row_of(const tni_complementarity* p, int i)
+{
+    return p->W + (size_t)p->n * (size_t)i;
+}
+
+static double a_of(const tni_complementarity* p, int i)
+{
+    const double* row = row_of(p, i);
+    double        sum = 0;
+    for (int k = 0; k < p->n; ++k) sum += row[k] * p->f[k];
+    return sum + p->b[i];
+}
+
+static void find_groups(tni_cone* c)
+{
+    const tni_complementarity* p       = c->p;
+    double                     largest = 0, diagonal[ROWS];
+    if (c->far != NULL) {
+        c->count = c->far->find(c->far->user, p, c->groups);
+        return;
+    }
+    for (int i = 0; i < p->n; ++i) largest = fmax(largest, row_of(p, i)[i]);
+    c->count = 0;
+    for (int i = 0; i < p->n; i += c->groups[c->count++].size) {
+        tni_cone_point* g = &c->groups[c->count];
+        *g                = tni_cone_point_find(p->n, i, p->condition, p->lower, p->upper, p->mu);
+        for (int k = 0; k < g->size; ++k) diagonal[k] = row_of(p, i + k)[i + k];
+        tni_cone_point_weigh(g, diagonal, largest);
+    }
+}
+
+static void set_mu_part(tni_cone* c, double part)
+{
+    const tni_complementarity* p = c->p;
+    c->mu_part                   = part;
+    for (int k = 0; k < c->count; ++k) {
+        tni_cone_point* g = &c->groups[k];
+        for (int d = 0; d < g->disc_count; ++d) {
+            const int row = g->disc[d].first > g->tangents ? g->disc[d].first : 0;
+            g->disc[d].mu = part * p->mu[g->first + row];
+        }
+    }
+}
+
+static void project(const tni_cone* c, const tni_cone_point* g, const double* f, const double* a,
+                    double P[ROWS], double C[ROWS][ROWS])
+{
+    tni_cone_point_project(g, c->corner * c->scale, f, a, P, C);
+}
+
+// Square of the relative residual of one group; F of it.
+static double group_residual(const tni_cone* c, const tni_cone_point* g, const double* f,
+                             const double* a, double* F)
+{
+    double P[ROWS], C[ROWS][ROWS], sum = 0;
+    project(c, g, f, a, P, C);
+    for (int k = 0; k < g->size; ++k) {
+        F[k]           = f[k] - P[k];
+        const double r = F[k] / (g->rho[k] * c->scale);
+        sum += r * r;
+    }
+    return sum;
+}
+
+// a and F at f. Returns the relative residual, in the 2-norm; where the problem is the one that
+// was asked for, the best f is remembered.
+static double evaluate(tni_cone* c)
+{
+    const tni_complementarity* p   = c->p;
+    double                     sum = 0;
+    if (c->far != NULL) {
+        c->far->apply(c->far->user, p->f, p->a);
+        for (int i = 0; i < p->n; ++i) p->a[i] += p->b[i];
+    } else {
+        for (int i = 0; i < p->n; ++i) p->a[i] = a_of(p, i);
+    }
+    for (int k = 0; k < c->count; ++k) {
+        const tni_cone_point* g = &c->groups[k];
+        sum += group_residual(c, g, p->f + g->first, p->a + g->first, c->F + g->first);
+    }
+    const double residual = sum <= DBL_MAX ? sqrt(sum) : HUGE_VAL; // NaN too
+    if (c->corner == 0 && c->mu_part == 1 && residual < c->best) {
+        c->best = residual;
+        memcpy(c->best_f, p->f, sizeof(double) * (size_t)p->n);
+    }
+    return residual;
+}
+
+// ---- Sweeps -------------------------------------------------------------------------------------
+
+// Sum of squared relative residuals, each just before its group changes.
+static double one_sweep(tni_cone* c)
+{
+    const tni_complementarity* p   = c->p;
+    double                     sum = 0;
+    if (c->far != NULL)
+        return c->far->sweep(c->far->user, p, c->groups, c->count) / (c->scale * c->scale);
+    for (int k = 0; k < c->count; ++k) {
+        const tni_cone_point* g = &c->groups[k];
+        double *              f = p->f + g->first, a[ROWS], F[ROWS];
+        for (int i = 0; i < g->size; ++i) a[i] = a_of(p, g->first + i);
+        sum += group_residual(c, g, f, a, F);
+        tni_cone_point_solve(g, row_of(p, g->first) + g->first, p->n, f, a);
+    }
+    return sum;
+}
+
+// Up to count sweeps. True when f is a solution.
+static bool sweeps(tni_cone* c, int count)
+{
+    for (int s = 0; s < count && c->rounds < c->limit; ++s) {
+        c->rounds += 1;
+        const double sum = one_sweep(c);
+        if (!(sum > c->target * c->target && sum <= DBL_MAX)) break;
+    }
+    return evaluate(c) <= c->target;
+}
+
+// ---- Newton -------------------------------------------------------------------------------------
+
+// A row of G of a group: E - C (E - rho W).
+static void jacobian(const tni_cone* c, const tni_cone_point* g, int i, const double C[ROWS][ROWS],
+                     double* row)
+{
+    const tni_complementarity* p = c->p;
+    memset(row, 0, sizeof(double) * (size_t)p->n);
+    for (int j = 0; j < g->size; ++j) {
+        const double  share = g->rho[j] * C[i][j];
+        const double* W     = row_of(p, g->first + j);
+        for (int k = 0; k < p->n && share != 0; ++k) row[k] += share * W[k];
+    }
+    for (int j = 0; j < g->size; ++j) row[g->first + j] += (i == j) - C[i][j];
+}
+
+// Rows that P holds fast have G = E: their steps are known, and only the others are solved for.
+static int find_moving(tni_cone* c, double delta)
+{
+    int moving = 0;
+    for (int k = 0; k < c->count; ++k) {
+        const tni_cone_point* g     = &c->groups[k];
+        bool                  moves = false;
+        double                P[ROWS], C[ROWS][ROWS];
+        project(c, g, c->p->f + g->first, c->p->a + g->first, P, C);
+        for (int i = 0; i < g->size; ++i)
+            for (int j = 0; j < g->size; ++j) moves = moves || C[i][j] != 0;
+        for (int i = 0; i < g->size; ++i) {
+            c->step[g->first + i] = moves ? 0 : -c->F[g->first + i] / (1 + delta);
+            if (moves) c->moving[moving++] = g->first + i;
+        }
+    }
+    return moving;
+}
+
+static bool newton_step(tni_cone* c, double delta)
+{
+    if (c->far != NULL) {
+        c->rounds += 1;
+        return c->far->step(c->far->user, c->p, c->groups, c->count, c->corner * c->scale, delta,
+                            c->F, c->step);
+    }
+    const int n = c->p->n, m = find_moving(c, delta);
+    int       at = 0;
+    for (int k = 0; k < c->count; ++k) {
+        const tni_cone_point* g = &c->groups[k];
+        if (at == m || c->moving[at] != g->first) continue;
+        double P[ROWS], C[ROWS][ROWS];
+        project(c, g, c->p->f + g->first, c->p->a + g->first, P, C);
+        for (int i = 0; i < g->size; ++i, ++at) {
+            double* G = c->G + (size_t)m * (size_t)at;
+            jacobian(c, g, i, C, c->row);
+            for (int j = 0; j < m; ++j) G[j] = c->row[c->moving[j]];
+            G[at] += delta;
+            c->known[at] = -c->F[g->first + i];
+            for (int j = 0; j < n; ++j) c->known[at] -= c->row[j] * c->step[j];
+        }
+    }
+    c->rounds += 1;
+    if (tni_dense_lu(m, c->G, c->exchange) != TN_OK) return false;
+    tni_dense_lu_solve(m, c->G, c->exchange, c->known);
+    for (int i = 0; i < m; ++i) c->step[c->moving[i]] = c->known[i];
+    return true;
+}
+
+// From f on, up to `steps` steps. True when the residual is down to the goal.
+static bool newton(tni_cone* c, int steps, double goal, damping damp)
+{
+    const tni_complementarity* p        = c->p;
+    double                     residual = evaluate(c);
+    for (int k = 0; k < steps && residual > goal && residual < HUGE_VAL; ++k) {
+        if (c->rounds >= c->limit) return false;
+        const double before = residual;
+        memcpy(c->from, p->f, sizeof(double) * (size_t)p->n);
+        if (!newton_step(c, damp.fixed + damp.share * fmin(residual, 1))) return false;
+        double t = 1;
+        for (int halving = 0; halving <= HALVINGS; ++halving, t *= 0.5) {
+            for (int i = 0; i < p->n; ++i) p->f[i] = c->from[i] + t * c->step[i];
+            residual = evaluate(c);
+            if (residual < (1 - 1e-4 * t) * before) break;
+        }
+    }
+    return residual <= goal;
+}
+
+// ---- Starts -------------------------------------------------------------------------------------
+
+static const damping EVEN = {1e-6, 0}, SLIGHT = {1e-10, 0}, FALLING = {1e-14, 1e-3};
+
+static void restart(tni_cone* c, const double* f)
+{
+    const size_t bytes = sizeof(double) * (size_t)c->p->n;
+    if (f != NULL) memcpy(c->p->f, f, bytes);
+    else memset(c->p->f, 0, bytes);
+}
+
+// By velocities, from f and a as they stand. True when f is a solution.
+static bool give_way(tni_cone* c, double far, bool near)
+{
+    const tni_complementarity* p      = c->p;
+    double                     before = HUGE_VAL;
+    if (c->far != NULL || !p->symmetric || !tni_cone_velocity_serves(c->groups, c->count))
+        return false;
+    if (!tni_cone_velocity_begin(&c->give, p, c->groups, c->count, fmax(NOTHING, p->enough), far,
+                                 near))
+        return false;
+    for (int k = 0; k < GIVE_ROUNDS; ++k) {
+        c->rounds += tni_cone_velocity_solve(&c->give, p->f);
+        const double residual = evaluate(c);
+        if (residual <= (p->enough > 0 ? c->accepted : c->target)) return true;
+        if (!(residual < 0.5 * before)) break;
+        before = residual;
+    }
+    restart(c, c->best_f);
+    (void)evaluate(c);
+    return false;
+}
+
+// From a good guess; a bad one is left as it was.
+static bool at_once(tni_cone* c)
+{
+    if (newton(c, 3, c->target, EVEN)) return true;
+    restart(c, c->best_f);
+    if (c->p->enough > 0 && newton(c, 10, c->target, FALLING)) return true;
+    restart(c, c->best_f);
+    return false;
+}
+
+// Whether the best so far will do, or is as good as rounding lets it be: heavy things on light ones have forces of
+// which a is a small difference.
+static bool will_do(tni_cone* c)
+{
+    const tni_complementarity* p    = c->p;
+    double                     most = 0;
+    if (c->best <= c->accepted) return true;
+    if (c->far != NULL || !(c->best < HUGE_VAL)) return false;
+    for (int i = 0; i < p->n; ++i) {
+        const double* row = row_of(p, i);
+        double        sum = 0;
+        for (int k = 0; k < p->n; ++k) sum += fabs(row[k] * c->best_f[k]);
+        most = fmax(most, sum);
+    }
+    const double floor = ROUNDING * most / c->scale;
+    if (!(c->best <= floor)) return false;
+    c->accepted = fmax(c->accepted, floor);
+    return true;
+}
+
+// What is nearly right, and may be taken as it is or be made so.
+static bool polish(tni_cone* c)
+{
+    return will_do(c) || (c->best < NEAR && (at_once(c) || will_do(c)));
+}
+
+// From f on, or the best so far; first without what is likely to stay open.
+static bool by_velocities(tni_cone* c, double residual)
+{
+    restart(c, c->best_f);
+    (void)evaluate(c);
+    return give_way(c, FAR * c->scale, residual < NEAR) || polish(c) ||
+           give_way(c, HUGE_VAL, false) || polish(c);
+}
+
+// From f on, as it is.
+static bool directly(tni_cone* c, int sweep_count, damping damp)
+{
+    return sweeps(c, sweep_count) || newton(c, NEWTON_STEPS, c->target, damp);
+}
+
+// With the corners rounded off, less and less.
+static bool round_the_corners(tni_cone* c, double ratio, int steps, damping damp)
+{
+    restart(c, NULL);
+    for (c->corner = 30; c->corner > 1e-6; c->corner *= ratio)
+        (void)newton(c, steps, 0.3 * c->corner, SLIGHT);
+    c->corner = 0;
+    return newton(c, NEWTON_STEPS, c->target, damp);
+}
+
+// With mu from nothing to all of it.
+static bool raise_mu(tni_cone* c)
+{
+    enum { RUNGS = 20 };
+    restart(c, NULL);
+    for (int k = 0; k < RUNGS; ++k) {
+        set_mu_part(c, (double)k / RUNGS);
+        if (newton(c, NEWTON_STEPS, c->target, FALLING)) continue;
+        (void)directly(c, 5, FALLING);
+    }
+    set_mu_part(c, 1);
+    return newton(c, NEWTON_STEPS, c->target, FALLING);
+}
+
+static bool from_best(tni_cone* c, damping damp)
+{
+    restart(c, c->best_f);
+    return directly(c, MANY_SWEEPS, damp);
+}
+
+// ---- Sweeps that look back ----------------------------------------------------------------------
+
+// Sum of rho^-1 x y: what is weighed is f, in units of a.
+static double weighed(const tni_cone* c, const double* x, const double* y)
+{
+    double sum = 0;
+    for (int k = 0; k < c->count; ++k) {
+        const tni_cone_point* g = &c->groups[k];
+        for (int i = 0; i < g->size; ++i) sum += x[g->first + i] * y[g->first + i] / g->rho[i];
+    }
+    return sum;
+}
+
+// f -= sum over the last `past` sweeps of y_k moves_k, y making |gain - sum y_k gains_k| least.
+static bool look_back(tni_cone* c, int past, const double* gain)
+{
+    const int n = c->p->n;
+    double    A[PAST * PAST], y[PAST], size[PAST];
+    for (int i = 0; i < past; ++i) {
+        const double* row = c->gains + n * i;
+        size[i]           = sqrt(weighed(c, row, row));
+        if (!(size[i] > 0)) return false;
+        y[i] = weighed(c, row, gain) / size[i];
+        for (int j = 0; j <= i; ++j)
+            A[past * i + j] = weighed(c, row, c->gains + n * j) / (size[i] * size[j]);
+        A[(past + 1) * i] += 1e-10;
+    }
+    if (tni_dense_ldl(past, A) != TN_OK) return false;
+    tni_dense_ldl_solve(past, A, y);
+    for (int i = 0; i < past; ++i)
+        for (int k = 0; k < n; ++k) c->p->f[k] -= y[i] / size[i] * c->moves[n * i + k];
+    return true;
+}
+
+// Anderson's acceleration: sweeps are f <- g(f); from the last few of them the combination is taken
+// that would leave the least gain g(f) - f if g were linear. Where that is worse, it starts anew.
+static bool settle(tni_cone* c)
+{
+    const int n    = c->p->n;
+    double *  gain = c->step, *last = c->F; // F is not needed before the end
+    double*   moved = c->moves + n * PAST;  // g(f) of the last sweep
+    double    least = HUGE_VAL;
+    int       past  = -1;
+    while (c->rounds < c->limit) {
+        memcpy(c->from, c->p->f, sizeof(double) * (size_t)n);
+        c->rounds += 1;
+        const double sum = one_sweep(c);
+        if (!(sum > c->target * c->target && sum <= DBL_MAX)) break;
+        if (sum > 4 * least) past = -1;
+        least = fmin(least, sum);
+        for (int i = 0; i < n; ++i) gain[i] = c->p->f[i] - c->from[i];
+        if (past >= 0) {
+            const int at = past < PAST ? past : PAST - 1;
+            if (past >= PAST) {
+                memmove(c->moves, c->moves + n, sizeof(double) * (size_t)(n * at));
+                memmove(c->gains, c->gains + n, sizeof(double) * (size_t)(n * at));
+            }
+            for (int i = 0; i < n; ++i) {
+                c->moves[n * at + i] = c->p->f[i] - moved[i];
+                c->gains[n * at + i] = gain[i] - last[i];
+            }
+            past = at;
+        }
+        past += 1;
+        memcpy(last, gain, sizeof(double) * (size_t)n);
+        memcpy(moved, c->p->f, sizeof(double) * (size_t)n);
+        if (past > 0 && !look_back(c, past, gain)) past = 0;
+    }
+    return evaluate(c) <= c->target;
+}
+
+// Brings f within its bounds. Solutions are.
+static void keep_bounds(tni_cone* c)
+{
+    const double zero[ROWS] = {0};
+    for (int k = 0; k < c->count; ++k) {
+        const tni_cone_point* g = &c->groups[k];
+        double                P[ROWS], C[ROWS][ROWS];
+        project(c, g, c->p->f + g->first, zero, P, C);
+        memcpy(c->p->f + g->first, P, sizeof(double) * (size_t)g->size);
+    }
+}
+
+static void prepare(tni_cone* c, const tni_complementarity* p)
+{
+    TN_ASSERT(p->n <= c->capacity);
+    c->p      = p;
+    c->rounds = 0;
+    c->corner = 0;
+    c->best   = HUGE_VAL;
+    c->scale  = 0;
+    memset(c->best_f, 0, sizeof(double) * (size_t)p->n);
+    for (int i = 0; i < p->n; ++i) c->scale = fmax(c->scale, fabs(p->b[i]));
+    if (c->given_scale > 0) c->scale = c->given_scale;
+    if (c->scale == 0) { // then f = 0, boxes willing
+        c->scale = 1;
+        restart(c, NULL);
+    }
+    find_groups(c);
+    set_mu_part(c, 1);
+}
+
+static bool solve(tni_cone* cone, const tni_complementarity* p)
+{
+    prepare(cone, p);
+    const double start = evaluate(cone);
+    if (!(start < HUGE_VAL)) restart(cone, NULL);
+    if (p->enough > 0 && cone->far == NULL && start <= cone->accepted) cone->target = start;
+    if (start > cone->target && start < HUGE_VAL) {
+        cone->target   = fmax(cone->target, cone->gain * start);
+        cone->accepted = fmax(cone->accepted, cone->gain * start);
+    }
+    if (start > cone->target && cone->far != NULL && cone->far->step == NULL) {
+        (void)settle(cone);
+    } else if (start > cone->target) {
+        const bool soon = p->enough > 0 ? by_velocities(cone, start)
+                                        : (start < NEAR && (at_once(cone) || will_do(cone)));
+        const bool done = soon || directly(cone, FEW_SWEEPS, EVEN) || will_do(cone) ||
+                          round_the_corners(cone, 0.4, 8, EVEN) || from_best(cone, EVEN);
+        if (!done && !will_do(cone) && p->enough == 0) // who is content with less has other means
+            (void)(raise_mu(cone) || from_best(cone, FALLING) ||
+                   round_the_corners(cone, 0.7, 12, FALLING) || from_best(cone, FALLING));
+    }
+    const bool solved = cone->best <= cone->accepted;
+    restart(cone, cone->best_f);
+    if (!solved) keep_bounds(cone);
+    (void)evaluate(cone);
+    return solved;
+}
+
+bool tni_cone_solve(tni_cone* cone, const tni_complementarity* p, int* rounds)
+{
+    cone->far         = NULL;
+    cone->limit       = INT_MAX;
+    cone->target      = fmax(TARGET, 0.1 * p->enough);
+    cone->accepted    = fmax(ACCEPTED, p->enough);
+    cone->gain        = 0;
+    cone->given_scale = 0;
+    const bool solved = solve(cone, p);
+    *rounds           = cone->rounds;
+    return solved;
+}
+
+bool tni_cone_solve_far(tni_cone* cone, const tni_complementarity* p, const tni_far* far,
+                        double scale, int limit, double goal, double gain, int* rounds,
+                        double* residual, int* row)
+{
+    cone->far         = far;
+    cone->limit       = limit;
+    cone->target      = 0.1 * goal;
+    cone->accepted    = goal;
+    cone->gain        = gain;
+    cone->given_scale = scale;
+    const bool solved = solve(cone, p);
+    *rounds           = cone->rounds;
+    *residual         = -1;
+    *row              = -1;
+    for (int k = 0; k < cone->count; ++k) {
+        const tni_cone_point* g = &cone->groups[k];
+        const double off = sqrt(group_residual(cone, g, p->f + g->first, p->a + g->first, cone->F));
+        if (!(off <= *residual)) *residual = off * cone->scale, *row = g->first;
+    }
+    return solved;
+}

@@ -1,0 +1,12 @@
+// nested_dissection: nested dissection of a block graph. See nested_dissection.c.
+#ifndef TNI_NESTED_DISSECTION_H
+#define TNI_NESTED_DISSECTION_H
+
+#include "linalg/order.h"
+
+/// The region of every node that is not skipped, >= 0: a separator has a higher number than all
+/// that it separates. False when there is no memory.
+bool tni_nested_dissection(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
+                           int* region);
+
+#endif
