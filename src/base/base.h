@@ -1,4 +1,4 @@
-// base: what every room stands on. Assertions, failing with a reason, arenas.
+// base: for all modules: assertions, failure with a reason, memory arenas.
 #ifndef TNI_BASE_H
 #define TNI_BASE_H
 
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/// Misuse, or a bug of ours: stop here. Never reached by data, however bad.
+/// Stops on misuse of the library or a bug in it. Bad input data never triggers it.
 #ifdef NDEBUG
 #define TN_ASSERT(condition) ((void)0)
 #else
@@ -23,23 +23,23 @@ _Noreturn void tni_assert_failed(const char* condition, const char* file, int li
 #define TNI_INLINE static inline
 #endif
 
-/// Fills *why (may be NULL) and returns result, so that `return tni_fail(...)` says it all.
+/// Fills *why (may be NULL) and returns result: `return tni_fail(...)`.
 tn_result tni_fail(tn_why* why, tn_result result, const char* format, ...) TNI_PRINTF(3, 4);
 
-/// malloc, free and silence stand in where the caller gives no host.
+/// A copy of *host, or of the default host (malloc, free, no threads) if host is NULL.
 tn_host tni_host_or_default(const tn_host* host);
 
-/// Zeroed memory from the host, or NULL. Give back with the same size.
+/// Zeroed memory from the host; NULL on failure. Release with the same size.
 void* tni_host_take(const tn_host* host, size_t bytes);
 void  tni_host_give(const tn_host* host, void* block, size_t bytes);
 
-// An arena: many pieces taken, all given back at once. A failed take is remembered, so that a
-// builder may take all it needs and look at `failed` once.
+// An arena: many allocations, released together. A failed allocation is remembered, so that a
+// builder may make all of its allocations and check `failed` once.
 typedef struct tni_arena {
     tn_host                 host;
     struct tni_arena_chunk* chunks;
     size_t                  bytes;       ///< taken from the host so far
-    size_t                  large_count; ///< pieces that got a chunk of their own
+    size_t                  large_count; ///< large blocks so far, each in a chunk of its own
     bool                    failed;
 } tni_arena;
 

@@ -1,5 +1,5 @@
-// groups: which things belong together, by union-find: up[i] leads to the root of i's group, which
-// is its lowest member. To begin with, up[i] = i.
+// groups: disjoint sets (union-find). up[i] leads to the root of i's set, which is its lowest
+// member. Initially up[i] = i.
 #ifndef TNI_GROUPS_H
 #define TNI_GROUPS_H
 
@@ -11,7 +11,7 @@ static inline int tni_root_of(int* up, int i)
     return i;
 }
 
-/// The groups of a and b become one; false: they were.
+/// Unites the sets of a and b. False if they were one set already.
 static inline bool tni_tie(int* up, int a, int b)
 {
     a = tni_root_of(up, a);

@@ -1,32 +1,33 @@
-// pool: threads that wait for work, and tn_pool_each(), which shares the tasks 0 .. count - 1 of a call
-// among them and the caller.
+// pool: worker threads, and tn_pool_each(), which shares the tasks 0 .. count - 1 of a call among
+// them and the calling thread.
 //
-// A call shows its tasks by one number, `open`: how many of them nobody has taken. Who lowers it from r
-// to r - 1 has taken task count - r, and only then reads what the tasks are: that stands still until
-// every task is counted off `unfinished`, which each thread does once, when it finds nothing more to
-// take. So a call waits for tasks and never for threads: one that wakes too late finds open = 0 and
-// sleeps again, and whatever call it finds instead, it serves.
+// The tasks of a call are published by one number, `open`: how many have not been taken. A thread
+// that lowers it from r to r - 1 has taken task count - r, and only then reads `task` and `data`:
+// they do not change until every task has been subtracted from `unfinished`, which each thread does
+// once, when there is nothing more to take. So a call waits for tasks, never for threads: a thread
+// that wakes too late finds open = 0 and sleeps again, or takes tasks of the next call.
 //
-// Who has nothing to do looks at the number for a few microseconds, then sleeps on a condition. To sleep:
-// say so, then look once more. To wake: change the number, then look for sleepers. All four are
-// sequentially consistent, so one of the two always sees the other, and a waker that sees nobody takes
-// no lock.
+// An idle thread spins on the number for a few microseconds, then sleeps on a condition variable.
+// To sleep: count oneself as a sleeper, then check the number again. To wake: change the number,
+// then check for sleepers. All four accesses are sequentially consistent, so one of the two sides
+// always sees the other, and a caller without sleepers takes no lock.
 //
-// A call that finds the pool busy, from within a task or from another thread, is done by its caller
-// alone. So nothing waits but for tasks that run, and nothing can lock up.
+// A call that finds the pool busy, from within a task or from another thread, runs all of its tasks
+// on its own thread. So a call only ever waits for tasks that are running, and there is no
+// deadlock.
 //
-// Cost, 2 threads on two cores (gcc 12 -O3, virtual machine): a call of two tasks 0.05 us for the caller,
-// 0.2 to 0.6 us when a helper that still looks takes one of them. Waking one that sleeps costs the
-// caller 8 to 16 us, and it takes 20 to 30 us to come: work of less is not worth sharing. Looking for
-// about as long as waking costs loses at most as much again as it may win; SPINS are some 8 us.
-// Calls of one task, and pools of one thread: some ns.
+// Cost, 2 threads on two cores (gcc 12 -O3, virtual machine): a call of two tasks 0.05 us for the
+// caller, 0.2 to 0.6 us when a spinning helper takes one of them. Waking a sleeping helper costs
+// the caller 8 to 16 us, and the helper starts 20 to 30 us later: shorter work is not worth
+// sharing. Spinning for about as long as a wake-up costs wastes at most as much as it may save;
+// SPINS take some 8 us. Calls of one task, and pools of one thread: some ns.
 #define _GNU_SOURCE // sched_getaffinity
 
 #include "base/base.h"
 
 #include <stdlib.h>
 
-// TENON_NO_THREADS: by choice (CMake: TENON_THREADS=OFF).
+// TENON_NO_THREADS is defined by CMake for TENON_THREADS=OFF.
 #if defined(TENON_NO_THREADS) || defined(__STDC_NO_ATOMICS__) || defined(_WIN32) || \
     (defined(__wasm__) && !defined(__EMSCRIPTEN_PTHREADS__))
 #define ALONE
@@ -79,20 +80,20 @@ int tn_processor_count(void)
 enum { LINE = 64, SPINS = 300 };
 
 struct tn_pool {
-    // The call that is served. Every part that many write has a cache line of its own.
-    _Alignas(LINE) atomic_int open; ///< tasks that nobody has taken
+    // The call in progress. Fields that several threads write have a cache line each.
+    _Alignas(LINE) atomic_int open; ///< tasks not yet taken
     int      count;
     tn_task* task;
     void*    data;
-    _Alignas(LINE) atomic_int unfinished; ///< tasks that nobody has counted off
-    _Alignas(LINE) atomic_bool busy;      ///< a call is served
+    _Alignas(LINE) atomic_int unfinished; ///< tasks not yet finished
+    _Alignas(LINE) atomic_bool busy;      ///< a call is in progress
     // Sleep.
     _Alignas(LINE) atomic_int sleepers; ///< helpers that sleep or are about to
-    atomic_bool     caller_sleeps;      ///< likewise
-    bool            stop;               ///< under the lock
+    atomic_bool     caller_sleeps;      ///< or is about to
+    bool            stop;               ///< true: helpers return; guarded by lock
     pthread_mutex_t lock;
     pthread_cond_t  work, done;
-    int             threads; ///< with the caller's
+    int             threads; ///< including the caller's
     pthread_t       helpers[];
 };
 
@@ -105,7 +106,7 @@ static void rest(void)
 #endif
 }
 
-// Whether the number becomes zero (else: anything else) soon.
+// Spins until the number is zero (zero) or nonzero (!zero). False if it took too long.
 static bool spin(atomic_int* number, bool zero)
 {
     for (int i = 0; i < SPINS; ++i) {
@@ -117,7 +118,8 @@ static bool spin(atomic_int* number, bool zero)
 
 static void wake(tn_pool* pool, pthread_cond_t* condition, int count)
 {
-    pthread_mutex_lock(&pool->lock); // who is about to sleep now sleeps
+    pthread_mutex_lock(&pool->lock); // after this, a thread that counted itself as a sleeper is
+                                     // waiting
     pthread_mutex_unlock(&pool->lock);
     if (count >= pool->threads - 1) pthread_cond_broadcast(condition);
     else
@@ -135,7 +137,7 @@ static bool take(tn_pool* pool, int* index)
     return false;
 }
 
-// Does what is left. True: this finished the last task of all.
+// Runs tasks until none is open. True if this thread finished the call's last task.
 static bool work(tn_pool* pool)
 {
     int finished = 0;
@@ -143,7 +145,7 @@ static bool work(tn_pool* pool)
     return finished > 0 && atomic_fetch_sub(&pool->unfinished, finished) == finished;
 }
 
-// False: it is time to go.
+// False: the pool is being freed.
 static bool wait_for_work(tn_pool* pool)
 {
     if (spin(&pool->open, false)) return true;
@@ -193,7 +195,8 @@ void tn_pool_each(void* workers, int count, tn_task* task, void* data)
     atomic_store_explicit(&pool->busy, false, memory_order_release);
 }
 
-// Starts the helpers, deaf to signals: those are for the threads of the host. How many there are.
+// Starts up to count helpers, with all signals blocked: they are for the host's threads. Returns
+// the number started.
 static int start_helpers(tn_pool* pool, int count)
 {
     sigset_t all, before;
@@ -240,7 +243,7 @@ void tn_pool_free(tn_pool* pool)
 
 int tn_processor_count(void)
 {
-#ifdef __linux__ // those that this process is let run on, as nproc says
+#ifdef __linux__ // processors this process may use, as nproc reports
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
 #endif

@@ -1,4 +1,4 @@
-// sort: merge sort from the bottom up, runs of 1, 2, 4 ...: n log n comparisons whatever the order.
+// sort: bottom-up merge sort with runs of 1, 2, 4, ...: O(n log n) comparisons in every case.
 #include "base/sort.h"
 
 static void merge(const int* from, int* to, int first, int middle, int last, tni_before* before,

@@ -1,4 +1,4 @@
-// sort: indices in order.
+// sort: a stable merge sort of indices.
 #ifndef TNI_SORT_H
 #define TNI_SORT_H
 
@@ -7,8 +7,7 @@
 /// Whether a comes before b.
 typedef bool tni_before(const void* user, int a, int b);
 
-/// Sorts by merging; those of which neither comes before the other keep their order. spare: room
-/// for as many.
+/// Sorts items by `before`; equal items keep their order. spare: scratch for count ints.
 void tni_sort(int* items, int* spare, int count, tni_before* before, const void* user);
 
 #endif

@@ -1,4 +1,4 @@
-// text: which word did the author mean?
+// text: the word an author probably meant, for error messages.
 //
 // The distance of two words is the least number of single-character insertions, deletions,
 // replacements and swaps of neighbours that turn one into the other (optimal string alignment):
@@ -6,9 +6,9 @@
 //     d(i, j) = min { d(i-1, j) + 1,  d(i, j-1) + 1,  d(i-1, j-1) + [a_i != b_j],
 //                     d(i-2, j-2) + 1   when a_i = b_{j-1} and a_{i-1} = b_j }
 //
-// Case does not count. A word is near when at most half of its letters (one at least) are off:
-// "mehtod" is near "method", "foo" is near nothing. The first of equally near words wins.
-// Cost: O(|a| |b|) a word, three rows on the stack. Words longer than WORD_MAX are near nothing.
+// Case does not count. A word matches when at most half of its letters (one at least) are wrong:
+// "mehtod" matches "method", "foo" matches nothing. The first of equally close words wins.
+// Cost: O(|a| |b|) a word, three rows on the stack. Words longer than WORD_MAX match nothing.
 #include "base/text.h"
 
 enum { WORD_MAX = 63 };

@@ -1,4 +1,4 @@
-// text: small questions about words. tn_nearest_word() of tenon/base.h lives here too.
+// text: edit distance of words. text.c also defines tn_nearest_word() of tenon/base.h.
 #ifndef TNI_TEXT_H
 #define TNI_TEXT_H
 

@@ -1,10 +1,10 @@
 // elementary: sin, cos, atan2, asin, acos, exp, log from + - * / sqrt and integers alone.
 //
-// Every function splits its result as  big + small,  big being exact or a pair of doubles, small
-// a polynomial much below it. Rounding errors of small then cost a fraction of an ulp, and the
-// last addition costs half of one. A pair (hi, lo) stands for hi + lo, |lo| <= ulp(hi)/2 or so;
-// sums and products of doubles are pairs exactly [1]; there is no fma, for not every target has
-// one, and a call to it would be slow where it has none.
+// Every function splits its result as  big + small:  big is exact or a pair of doubles, small a
+// polynomial of much smaller magnitude. Rounding errors of small then cost a fraction of an ulp,
+// and the last addition costs half of one. A pair (hi, lo) stands for hi + lo, |lo| <= ulp(hi)/2 or
+// so; sums and products of two doubles are pairs exactly [1]. No fma is used: not every target has
+// it, and its emulation is slow.
 //
 // sin, cos.  x = n pi/2 + r,  |r| <= pi/4, r a pair, n taken modulo 4.
 //     |x| <= 1.5e6: pi/2 = P1 + P2 + P3 + P4, the first three of 33 bits, so that n P is exact for
@@ -21,12 +21,12 @@
 // exp.  x = k ln2 + r,  |r| <= ln2/2, e^r by its Taylor series to r^14, 1 + r a pair.
 // log.  x = 2^k m,  m in [sqrt(1/2), sqrt(2)],  log m = 2 artanh s,  s = (m - 1)/(m + 1) a pair.
 //
-// Worst errors seen in some million arguments (tests/unit/elementary_test.c) [ulp]: sin, cos 0.80,
+// Worst errors over some million arguments (tests/unit/elementary_test.c) [ulp]: sin, cos 0.80,
 // atan2, asin, acos 0.51, exp 0.64, log 0.54, and exp 0.78 where the result is subnormal.
 // Cost, gcc 12 -O3, shared machine, independent calls [ns]: sincos 17 (36 to 51 beyond 1.5e6),
 // atan2 33, asin and acos 60, exp 13, log 15.
-// Needs evaluation in double and no contraction; the second is watched by a hash in the test.
-// Never fails; a NaN gives a NaN.
+// Needs evaluation in double and no floating-point contraction; a hash in the test checks the
+// latter. Never fails; a NaN gives a NaN.
 // [1] T. J. Dekker, A floating-point technique for extending the available precision, 1971.
 // [2] W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980.
 // [3] M. H. Payne, R. N. Hanek, Radian reduction for trigonometric functions, 1983.
@@ -82,7 +82,7 @@ static inline pair add_ordered(double a, double b)
     return (pair){sum, b - (sum - a)};
 }
 
-// a in two halves of 26 bits. |a| below 2^990.
+// a as a sum of two halves of 26 bits. |a| must be below 2^990.
 static inline pair split(double a)
 {
     const double t = a * 0x1.0000002p27, hi = t - (t - a);
@@ -103,7 +103,7 @@ static inline pair divide(pair a, pair b)
     return (pair){q, (((a.hi - p.hi) - p.lo) + (a.lo - q * b.lo)) / b.hi};
 }
 
-// a + c b for a c of few bits, so that c times half of b is exact.
+// a + c b, where c has so few bits that c times half of b is exact.
 static inline pair add_scaled(pair a, double c, pair b)
 {
     const pair B = split(b.hi), s = add(a.hi, c * B.hi), t = add(s.hi, c * B.lo);
@@ -112,7 +112,7 @@ static inline pair add_scaled(pair a, double c, pair b)
 
 // sin, cos
 
-// 2/pi, 32 bits a word, after 64 zeros that let the window begin above the point.
+// 2/pi, 32 bits a word, after 64 zero bits: the window may begin above the binary point.
 static const uint32_t two_over_pi[40] = {
     0x00000000u, 0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
     0x3c439041u, 0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu,
@@ -177,7 +177,7 @@ static inline pair reduce_moderate(double x, uint64_t* quadrant)
     const pair   b = add(a, -(n * 0x1.0b4611a600000p-34));
     const pair   c = add(b.hi, -(n * 0x1.3198a2e000000p-69));
     *quadrant      = bits_of(rounded);
-    // So written, lo is -0 for n = 0, and sin(-0) comes out as -0.
+    // Written this way, lo is -0 for n = 0, and sin(-0) is -0.
     return (pair){c.hi, -(n * 0x1.b839a252049c1p-104 - (b.lo + c.lo))};
 }
 
@@ -201,7 +201,7 @@ static inline double cosine_kernel(pair r)
     return one.hi + (one.lo + (zz * tail - r.hi * r.lo));
 }
 
-// No branch on the quadrant: for turning bodies it is a coin toss.
+// No branch on the quadrant: it would be mispredicted half of the time.
 void tni_sincos(double x, double* sine, double* cosine)
 {
     uint64_t     n;
@@ -248,8 +248,8 @@ static const pair atan_of_sixteenth[17] = {
     {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55},
 };
 
-// Angle in [0, pi] of the point (x, y), y >= 0, not both zero, the larger well inside the range of
-// double.
+// Angle in [0, pi] of the point (x, y); y >= 0, not both zero, the larger of the two far from
+// overflow and underflow.
 static double angle_of(pair y, pair x)
 {
     const bool   left  = x.hi < 0.0;
@@ -337,7 +337,7 @@ double tni_exp(double x)
     const pair   r = add(x - n * LN2_HI, -(n * LN2_LO)), one = add_ordered(1.0, r.hi);
     const double tail = r.hi * r.hi * polynomial(inverse_factorial, 13, r.hi);
     const double y    = one.hi + (one.lo + (r.lo + tail));
-    return y * power_of_two(k_half) * power_of_two(k - k_half); // one rounding, the last
+    return y * power_of_two(k_half) * power_of_two(k - k_half); // only the last product rounds
 }
 
 double tni_log(double x)

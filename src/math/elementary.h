@@ -1,13 +1,13 @@
-// elementary: sin, cos, atan2, asin, acos, exp, log of our own. libm differs from machine to
-// machine in the last bits; these give the same bits wherever IEEE double arithmetic is kept.
-// Error below 1 ulp over the whole range of double; special values as in C17 Annex F. They
-// raise floating-point flags as they please and never set errno.
+// elementary: sin, cos, atan2, asin, acos, exp, log. The C library's results differ between
+// machines in the last bits; these have the same bits wherever doubles follow IEEE 754. Error below
+// 1 ulp over the whole range of double; special values as in C17 Annex F. They may raise any
+// floating-point flags and never set errno.
 #ifndef TNI_ELEMENTARY_H
 #define TNI_ELEMENTARY_H
 
 double tni_sin(double x);
 double tni_cos(double x);
-void   tni_sincos(double x, double* sine, double* cosine); ///< both at the price of one
+void   tni_sincos(double x, double* sine, double* cosine); ///< both for the cost of one
 
 double tni_atan2(double y, double x); ///< angle of the point (x, y), in [-pi, pi]
 double tni_asin(double x);            ///< NaN outside [-1, 1]

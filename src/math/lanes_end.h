@@ -1,4 +1,4 @@
-// lanes_end: takes back what lanes_vec3.h and those who include it have defined.
+// lanes_end: undefines the names that lanes_vec3.h and the headers including it have defined.
 #undef LANES
 #undef PICK
 #undef ONLY

@@ -1,10 +1,11 @@
-// lanes_vec3: vectors of three numbers, several at a time, for headers that are compiled once for each length of
-// vectors and define
-//     SET     its name
-//     TARGET  the processor it is for, as an attribute
-//     BYTES   of a vector
-// before they include this. There is no guard against being included twice: that is the point. The operations are those of vec3.h
-// in their order, so a lane has the bits that it would have alone. lanes_end.h takes all names back.
+// lanes_vec3: 3-vectors, several at a time, one in each SIMD lane. For headers that are compiled
+// once for each vector length; they define
+//     SET     suffix of all names
+//     TARGET  attribute: the instruction set to compile for
+//     BYTES   length of a vector [bytes]
+// before they include this. There is no include guard on purpose. The operations are those of
+// vec3.h in the same order, so a lane gives the same bits as the scalar code. lanes_end.h undefines
+// all names.
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b)  JOIN_(a, b)
 #define NAME(x)     JOIN(x, SET)

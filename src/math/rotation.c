@@ -8,8 +8,8 @@ tn_quat tni_quat_normalised(tn_quat a)
     return (tn_quat){s * a.w, s * a.x, s * a.y, s * a.z};
 }
 
-// Below one radian by power series in x = (|d|/2)^2, whose next terms are below 1e-18: most turns
-// are a step's, and small.
+// Below one radian by power series in x = (|d|/2)^2, whose next terms are below 1e-18: most
+// rotations are increments of one time step, and small.
 tn_quat tni_quat_exp(tn_vec3 d)
 {
     const double x = 0.25 * tni_dot(d, d);
@@ -44,7 +44,7 @@ tn_vec3 tni_quat_log(tn_quat q)
     return tni_scale(2 * tni_atan2(n, q.w) / n, v);
 }
 
-// Shepperd: divide by the largest of the four.
+// Shepperd's method: divide by the largest of the four components.
 tn_quat tni_matrix_quat(const tni_mat3* R)
 {
     const double* m     = R->m;
@@ -77,7 +77,7 @@ tn_vec3 tni_left_jacobian_inverse(tn_vec3 theta, tn_vec3 w)
     return tni_add_scaled(tni_add_scaled(w, -0.5, tw), g, tni_cross(theta, tw));
 }
 
-// Newton's iteration for the polar factor, R <- (R + R^-T)/2: quadratic, stops when it rests.
+// Newton's iteration for the polar factor, R <- (R + R^-T)/2; converges quadratically.
 tni_mat3 tni_nearest_rotation(const tni_mat3* A)
 {
     tni_mat3 R = *A;
@@ -98,7 +98,7 @@ tni_mat3 tni_nearest_rotation(const tni_mat3* A)
     return R;
 }
 
-// One rotation that makes entry (i, j) of B zero; V follows.
+// One Jacobi rotation: makes entry (i, j) of B zero; V accumulates the rotations.
 static void rotate_away(tni_mat3* B, tni_mat3* V, int i, int j)
 {
     const double b = B->m[3 * i + j];

@@ -24,7 +24,7 @@ TNI_INLINE tn_quat tni_quat_conjugate(tn_quat a)
     return (tn_quat){a.w, -a.x, -a.y, -a.z};
 }
 
-/// q must be unit
+/// q must be of unit length.
 TNI_INLINE tni_mat3 tni_quat_matrix(tn_quat q)
 {
     const double xx = q.x * q.x, yy = q.y * q.y, zz = q.z * q.z, xy = q.x * q.y, xz = q.x * q.z,
@@ -48,8 +48,8 @@ tn_quat tni_matrix_quat(const tni_mat3* R);
 tn_vec3 tni_left_jacobian_inverse(tn_vec3 theta, tn_vec3 w); ///< Jl^-1(theta) w
 /// The rotation nearest to A (polar decomposition); A must have a positive determinant.
 tni_mat3 tni_nearest_rotation(const tni_mat3* A);
-/// Eigenvalues of a symmetric matrix, rising, and unit eigenvectors as columns (or NULL), by
-/// Jacobi's rotations.
+/// Eigenvalues of a symmetric matrix in ascending order, and unit eigenvectors as the columns of
+/// *vectors (may be NULL), by Jacobi's method.
 tn_vec3 tni_symmetric_eigen(const tni_mat3* A, tni_mat3* vectors);
 
 #endif

@@ -1,4 +1,4 @@
-// vec3 and mat3: three numbers, nine numbers, and what is done with them.
+// vec3 and mat3: operations on 3-vectors and 3x3 matrices.
 #ifndef TNI_VEC3_H
 #define TNI_VEC3_H
 
@@ -82,14 +82,14 @@ TNI_INLINE void tni_accumulate(double* p, tn_vec3 a)
     p[0] += a.x, p[1] += a.y, p[2] += a.z;
 }
 
-/// Zero stays zero.
+/// a / |a|; zero stays zero.
 TNI_INLINE tn_vec3 tni_normalised(tn_vec3 a)
 {
     const double n = tni_norm(a);
     return n > 0 ? tni_scale(1 / n, a) : a;
 }
 
-/// A unit vector across s: s x e_k for the axis with the smallest |s_k|, first on ties.
+/// A unit vector perpendicular to s: s x e_k for the axis with the smallest |s_k|, first on ties.
 TNI_INLINE tn_vec3 tni_perpendicular(tn_vec3 s)
 {
     const double  x = fabs(s.x), y = fabs(s.y), z = fabs(s.z);
