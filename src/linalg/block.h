@@ -1,18 +1,18 @@
 // block: small dense kernels of ldl.c, row-major, dimensions as arguments.
 //
 // Written once for any size and inlined; ldl.c calls them with constants for the common sizes,
-// where the compiler unrolls them, and with variables for the rest. Operations on one number come
-// in the same order in both, so the bits agree. Vectors run along rows, over independent numbers:
-// no sum is ever split.
+// where the compiler unrolls them, and with variables for the rest. The order of operations on each
+// entry is the same in both, so the bits agree. SIMD runs along rows, over independent entries: no
+// sum is split.
 //
-// D is n x n with the factor of a node in it: below the diagonal the unit lower triangle L, on
-// the diagonal the reciprocal pivots; above it old values, never read.
+// D is n x n and holds the factor of a node: below the diagonal the unit lower triangle L, on the
+// diagonal the reciprocal pivots; entries above it are stale and never read.
 #ifndef TNI_BLOCK_H
 #define TNI_BLOCK_H
 
 #include "linalg/order.h"
 
-/// Column j of D = L d L^T, its reciprocal pivot being given.
+/// One step of D = L d L^T: column j, with its reciprocal pivot `inverse`.
 TNI_INLINE void tni_block_column(int n, int j, double inverse, double* restrict D)
 {
     double column[TNI_DIM_MAX];
@@ -50,7 +50,7 @@ TNI_INLINE void tni_block_upper(int n, int m, const double* restrict D, double* 
     }
 }
 
-/// P <- P - Xk^T d^-1 Xl, Xk being n x mk and Xl n x ml. The whole square when k = l, although
+/// P <- P - Xk^T d^-1 Xl, Xk being n x mk and Xl n x ml. The whole square even when k = l, although
 /// only its lower half is read later: equal trip counts vectorise.
 TNI_INLINE void tni_block_update(int n, int mk, int ml, const double* restrict D, const double* Xk,
                                  const double* Xl, double* restrict P)
@@ -66,7 +66,7 @@ TNI_INLINE void tni_block_update(int n, int mk, int ml, const double* restrict D
     }
 }
 
-/// z <- z - X^T d^-1 w, X being n x m, for `count` right-hand sides.
+/// z <- z - X^T d^-1 w, X being n x m; `count` right-hand sides.
 TNI_INLINE void tni_block_push(int n, int m, int count, const double* restrict D,
                                const double* restrict X, const double* restrict w,
                                double* restrict z)

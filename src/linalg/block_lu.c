@@ -1,13 +1,13 @@
-// block_lu: P A = L U by blocks, row by row. The nodes are few (hundreds) and change from step to
-// step, so that their order has to be found without delay and without memory from elsewhere:
-// minimum degree, counted in rows, on ties that are kept as bits. Eliminating p ties all its
-// neighbours to each other: each of them takes over the bits of p. What is left in the bits when p
-// goes are its later neighbours, and so the structure of row p of U; L has that of U^T.
+// block_lu: sparse block LU, P A = L U, row by row. There are few nodes (hundreds), and their graph
+// changes from step to step, so the order is found at run time without allocating: minimum degree,
+// counted in rows, on a graph kept as bit sets. Eliminating p connects all its remaining
+// neighbours: each of them takes over the bits of p. The bits left at p when it is eliminated are
+// its later neighbours, and thus the structure of row p of U; L has that of U^T.
 //
-//     row i:  for all earlier p of it, rising:  A_ip <- A_ip U_pp^-1,  A_ij <- A_ij - A_ip U_pj
+//     row i:  for all earlier p of it, ascending:  A_ip <- A_ip U_pp^-1,  A_ij <- A_ij - A_ip U_pj
 //
-// Rows are exchanged within a diagonal block only: for matrices whose diagonal blocks are sound,
-// E + R K R^T with K nearly positive.
+// Rows are exchanged within a diagonal block only: for matrices with well-conditioned diagonal
+// blocks, E + R K R^T with K nearly positive.
 #include "linalg/block_lu.h"
 
 #include "linalg/dense.h"
@@ -59,7 +59,7 @@ void tni_block_lu_tie(tni_block_lu* t, int i, int j)
     bits_of(t, j)[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-// The next node that i is tied to, from `from` on; count: none.
+// The next neighbour of i, at index `from` or above; count if there is none.
 static int next_tied(const tni_block_lu* t, int i, int from)
 {
     const uint64_t* bits = bits_of(t, i);
@@ -74,7 +74,7 @@ static int next_tied(const tni_block_lu* t, int i, int from)
     return t->count;
 }
 
-// Rows of the nodes that i is tied to.
+// Number of rows of all neighbours of i.
 static int degree(const tni_block_lu* t, int i)
 {
     int sum = 0;
@@ -82,7 +82,7 @@ static int degree(const tni_block_lu* t, int i)
     return sum;
 }
 
-// Its later neighbours get to know each other, and forget it.
+// Connects the neighbours of p to each other and removes p from their sets.
 static void eliminate(tni_block_lu* t, int p, int* degrees)
 {
     const uint64_t* own = bits_of(t, p);
@@ -114,7 +114,7 @@ static void choose_order(tni_block_lu* t)
     }
 }
 
-// Rows of the later neighbours, and the same of the earlier ones by a count.
+// Sizes of the rows: later neighbours from the bits, earlier ones by counting. False: no room.
 static bool set_rows(tni_block_lu* t)
 {
     size_t entries = 0, numbers = 0;
@@ -136,7 +136,7 @@ static bool set_rows(tni_block_lu* t)
     return entries <= t->entry_capacity && numbers <= t->number_capacity;
 }
 
-// Columns come rising: place by place, each in all rows that it is in.
+// Column indices in ascending order: position by position, each into all rows that contain it.
 static void set_columns(tni_block_lu* t)
 {
     size_t at = 0;
@@ -145,9 +145,9 @@ static void set_columns(tni_block_lu* t)
         const int i             = t->order[p];
         t->column[t->mark[p]++] = p;
         for (int j = next_tied(t, i, 0); j < t->count; j = next_tied(t, i, j + 1))
-            t->column[t->mark[t->place[j]]++] = p; // p, in the rows of its later neighbours
+            t->column[t->mark[t->place[j]]++] = p; // p is a column of its later neighbours' rows
     }
-    // Those after the diagonal: the transposed, again place by place.
+    // Columns right of the diagonal: the transpose, again position by position.
     for (int q = 0; q < t->count; ++q) {
         for (size_t e = t->row_start[q]; e < t->row_start[q + 1] && t->column[e] < q; ++e)
             t->column[t->mark[t->column[e]]++] = q;
@@ -200,7 +200,7 @@ static double* diagonal_of(const tni_block_lu* t, int place)
     return tni_block_lu_block(t, t->order[place], t->order[place]);
 }
 
-// X <- X D^-1, D factored: rows x of X solve D^T y = x.
+// X <- X D^-1 with D factored: each row x of X solves D^T y = x.
 static void divide(int rows, int n, const double* D, const int* exchange, double* X)
 {
     for (int r = 0; r < rows; ++r) {

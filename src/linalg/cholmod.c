@@ -1,13 +1,13 @@
-// cholmod: a positive definite matrix on a plan, factored by CHOLMOD (T factors with it).
+// cholmod: a positive definite matrix on a plan, factored by CHOLMOD instead of ldl.c.
 //
-// Each component is a matrix of its own: lower triangle, compressed columns, rows in the order of
-// the plan's places. Of the plan only the graph counts: CHOLMOD finds its own order (AMD), once, at
-// creation, and chooses itself between columns and supernodes. L L^T, so that a pivot that is not
-// positive is noticed.
+// Each component is a matrix of its own: lower triangle, compressed columns, rows in elimination
+// order of the plan. Only the graph of the plan is used: CHOLMOD finds its own order (AMD) once, at
+// creation, and chooses between simplicial and supernodal itself. L L^T, so that a pivot that is
+// not positive is detected.
 //
-// The column k of node v holds rows k.. of its diagonal block, then the blocks of its edges to
-// later places, one below the other: an entry is found by the start of its column and where its
-// edge begins.
+// Column k of node v holds rows k.. of its diagonal block, then the blocks of its edges to later
+// nodes, one below the other: an entry is found from the start of its column and the offset of its
+// edge.
 #include "linalg/cholmod.h"
 
 #ifndef TENON_HAS_CHOLMOD
@@ -50,20 +50,20 @@ double tni_cholmod_numbers(const tni_cholmod* cholmod)
 typedef struct matrix {
     cholmod_sparse* A;
     cholmod_factor* L;
-    cholmod_dense * x, *y, *e; // workspace of solves, kept
+    cholmod_dense * x, *y, *e; // workspace of solves, reused
 } matrix;
 
 struct tni_cholmod {
     const tni_plan* plan;
     cholmod_common  common;
-    int*            local;  // by first row of a node: its row in the matrix of the component
+    int*            local;  // by first row of a node: its row in the component's matrix
     int*            offset; // by edge: its first row within a column, after the diagonal block
     matrix*         of;     // by component
-    double*         given;  // a right-hand side
+    double*         given;  // right-hand side
     double          numbers;
 };
 
-// Column k of the diagonal block of node v starts here.
+// Index of the first entry of column k of node v.
 static int column(const tni_cholmod* m, const matrix* a, int v, int k)
 {
     return ((const int*)a->A->p)[m->local[m->plan->row_start[v]] + k];
@@ -74,8 +74,8 @@ static bool earlier(const tni_plan* plan, int e)
     return plan->place[plan->row_node[e]] < plan->place[plan->col_node[e]];
 }
 
-// The start of each column, and of each edge within one; returns how many rows. below: by node, the
-// rows of its edges; zero on entry.
+// Sets the start of each column, and of each edge within one; returns the number of rows. below: by
+// node, the number of rows of its edges; zero on entry.
 static int lay_columns(tni_cholmod* m, int component, int* start, int* below)
 {
     const tni_plan* plan = m->plan;
@@ -194,7 +194,7 @@ static void load(const tni_cholmod* m, int component, const matrix* a, const tni
     for (int k = plan->edge_start[component]; k < plan->edge_start[component + 1]; ++k) {
         const int     e = plan->edge_list[k], r = plan->row_node[e], c = plan->col_node[e];
         const int     n = plan->dim[r], l = plan->dim[c];
-        const bool    straight = earlier(plan, e); // columns are those of the row node
+        const bool    straight = earlier(plan, e); // the columns belong to the row node
         const int     v = straight ? r : c, size = straight ? l : n;
         const double* from = blocks->edge + blocks->edge_at[e];
         for (int j = 0; j < plan->dim[v]; ++j) {
@@ -215,7 +215,7 @@ tn_result tni_cholmod_factor(tni_cholmod* m, int component, const tni_blocks* bl
     cholmod_factorize(a->A, a->L, &m->common);
     if (m->common.status == CHOLMOD_OUT_OF_MEMORY) return TN_ERR_MEMORY;
     if (m->common.status == CHOLMOD_OK && a->L->minor == a->L->n) return TN_OK;
-    // Perm[minor]: the row of the matrix; the first row of the plan that is it.
+    // Perm[minor] is the row of the matrix; find the row of the plan.
     const tni_plan* plan = m->plan;
     const int       bad  = ((const int*)a->L->Perm)[a->L->minor < a->L->n ? a->L->minor : 0];
     for (int p = plan->component_start[component]; p < plan->component_start[component + 1]; ++p) {
@@ -248,7 +248,7 @@ void tni_cholmod_solve(tni_cholmod* m, int component, double* x)
     const double* answer = solved ? a->x->x : NULL;
     for (int p = first; p < end; ++p) {
         const tni_pivot* v = &plan->pivot[p];
-        for (int k = 0; k < v->dim; ++k) // no memory, no answer: the caller sees what is not finite
+        for (int k = 0; k < v->dim; ++k) // out of memory: return values that are not finite
             x[v->row + k] = solved ? answer[m->local[v->row] + k] : HUGE_VAL;
     }
 }

@@ -1,15 +1,15 @@
-// complementarity: how far (a, f) is from meeting its conditions.
+// complementarity: how far (a, f) is from meeting its conditions: the natural residual.
 //
-// Every condition says that f is in a convex set K and -a in its normal cone there, which holds
-// just where the projection leaves f in place:
+// Every condition says that f is in a convex set K and -a in the normal cone of K at f. This holds
+// if and only if f is a fixed point of
 //
 //     w f = proj_wK (w f - a),     w > 0 any weight, here W_ii, so that the difference has a's unit
 //
 // An interval [l, u]:  w f - proj(w f - a) = min(w (f - l), max(w (f - u), a)), without the
 // cancellation of the left side. A friction cone: its normal row is the interval [0, infinity), its
-// tangent rows are held to the disc of radius mu max(w f_n - a_n, 0) [1], w being the trace of its
-// block, so that turned tangents give the same residual. Spin and roll likewise, with w of their
-// own and the radius in their units.
+// tangent rows are limited to the disc of radius mu max(w f_n - a_n, 0) [1], w being the trace of
+// its block, so that the residual does not depend on the choice of tangents. Spin and roll
+// (torsional and rolling friction) likewise, each with its own w and the radius in its own units.
 // [1] P. Alart, A. Curnier, A mixed formulation for frictional contact problems prone to Newton
 // like solution methods, Comput. Methods Appl. Mech. Eng. 92 (1991).
 #include "linalg/complementarity.h"
@@ -38,7 +38,7 @@ static double diagonal(const tni_complementarity* p, int i)
     return fabs(p->W[(p->n + 1) * i]);
 }
 
-// An infinite bound is no bound, and without weight every way to a bound is too far.
+// An infinite bound is absent. With weight 0 a bound that is not reached is infinitely far.
 static double interval_residual(double w, double a, double f, double lower, double upper)
 {
     const bool   no_upper = !(upper < HUGE_VAL) || (w == 0 && f < upper);
@@ -49,7 +49,7 @@ static double interval_residual(double w, double a, double f, double lower, doub
     return inner < below ? fabs(inner) : fabs(below);
 }
 
-// Rows from i on are a grip. *row <- the one that is furthest off.
+// Residual of the cone point at rows i ... *row: the row with the largest part of it.
 static double grip_residual(const tni_complementarity* p, int i, const tni_cone_point* g, int* row)
 {
     const double *a = p->a + i, *f = p->f + i;

@@ -1,4 +1,4 @@
-// cone_point: one contact, the others fixed. Let B be its block of W and q its a at f = 0.
+// cone_point: solves one contact, the others fixed. Let B be its block of W, and q its a at f = 0.
 //
 //     a_n >= 0, f_n >= 0, a_n f_n = 0
 //     per disc:  |f_d| <= mu_d f_n,   a_d = -s f_d, s >= 0, s = 0 inside
@@ -7,22 +7,23 @@
 //
 //     P_n = max(y_n, 0)      P_d = y_d, shortened to mu_d P_n where it is longer
 //
-// (box rows: y brought within the bounds; equal rows: P = y.) rho may be any positive number for
-// each disc: one over the trace of its block, so that turned rows give the same. Slip, spin and
-// roll have units of their own, hence a rho of their own.
+// (box rows: y clamped to the bounds; equal rows: P = y.) rho may be any positive number for each
+// disc: one over the trace of its block, which does not depend on the choice of tangents. Slip,
+// spin and roll have different units, hence each its own rho.
 //
-// q_n >= 0: f = 0. Else the f that makes a = 0, if it is within its discs. Else, with tangents
-// alone, it slides: f_t = mu f_n d, |d| = 1, with a_n = 0 and a_t = -s d, that is
+// q_n >= 0: f = 0. Otherwise the f that makes a = 0, if it is within its discs (sticking).
+// Otherwise, with tangents alone, the contact slides: f_t = mu f_n d, |d| = 1, with a_n = 0 and a_t
+// = -s d, that is
 //
 //     f_n = -q_n / (B_nn + mu B_nt d)
 //     (A + s' I) d = -c,   A = mu (q_t B_nt - q_n B_tt),   c = B_nn q_t - q_n B_tn,
 //
-// s' being s times a positive number. |d| = 1 is a quartic in s' whose coefficients do not change
-// when the tangents are turned; its roots lie between those of its derivatives.
+// s' being s times a positive number. |d| = 1 is a quartic in s' whose coefficients do not depend
+// on the choice of tangents; its roots lie between those of its derivatives.
 //
-// With spin and roll: rounds of the same for normal and tangents and of each other disc by itself,
-// r = mu f_n fixed, (B_d + s I) f_d = -q_d with s >= 0 such that |f_d| <= r; then Newton on F. A
-// ball that rolls ties slip to roll, and rounds alone gain 3/10 each.
+// With spin and roll: alternate between normal and tangents as above and each other disc by itself,
+// r = mu f_n fixed, (B_d + s I) f_d = -q_d with s >= 0 such that |f_d| <= r; then Newton on F. In a
+// rolling ball slip and roll are strongly coupled, and the alternation alone converges slowly.
 // [1] P. Alart, A. Curnier, A mixed formulation for frictional contact problems prone to Newton
 // like solution methods, Comput. Methods Appl. Mech. Eng. 92 (1991).
 #include "linalg/cone_point.h"
@@ -32,7 +33,7 @@
 #include <float.h>
 #include <math.h>
 
-static const double NOTHING = 1e-14; // of a trace: zero but for rounding
+static const double NOTHING = 1e-14; // relative to a trace: rounding
 enum { ROWS = TNI_CONE_POINT_ROWS, ROUNDS = 6, NEWTON_STEPS = 10, HALVINGS = 6 };
 
 // ---- The conditions -----------------------------------------------------------------------------
@@ -89,7 +90,7 @@ static double within(double x, double lower, double upper)
     return x < lower ? lower : x > upper ? upper : x;
 }
 
-// max(x, 0), the corner rounded off; *d: its derivative.
+// max(x, 0), smoothed with width e; *d: its derivative.
 static double positive_part(double x, double e, double* d)
 {
     const double root = e > 0 ? sqrt(x * x + 4 * e * e) : fabs(x);
@@ -107,7 +108,7 @@ static void project_box(double y, double l, double u, double e, double* P, doubl
     *C = at_l - at_u;
 }
 
-// P_d = (r / m) y_d,  r = mu P_n,  m = max(r, |y_d|), corners rounded off.
+// P_d = (r / m) y_d,  r = mu P_n,  m = max(r, |y_d|), smoothed with width e.
 static void project_disc(const tni_disc* d, const double* y, double e, double* P, double C[][ROWS])
 {
     const int first = d->first, end = d->first + d->count;
@@ -116,7 +117,7 @@ static void project_disc(const tni_disc* d, const double* y, double e, double* P
     const double r = d->mu * P[0], length = sqrt(square),
                  root = sqrt((r - length) * (r - length) + 4 * e * e);
     const double m    = 0.5 * (r + length + root);
-    if (!(length > 0 && m > 0)) { // y_d = 0, no corners
+    if (!(length > 0 && m > 0)) { // y_d = 0, not smoothed
         for (int k = first; k < end; ++k) P[k] = 0, C[k][k] = r > 0;
         return;
     }
@@ -175,7 +176,7 @@ static double poly(const double* p, int degree, double x)
     return value;
 }
 
-// The root between l and u, where p has opposite signs and is monotone: secants, held by halving.
+// The root in [l, u], where p is monotone and changes sign: secants, every third step a bisection.
 static double poly_root(const double* p, int degree, double l, double u)
 {
     double at_l = poly(p, degree, l), at_u = poly(p, degree, u);
@@ -198,7 +199,7 @@ static double poly_root(const double* p, int degree, double l, double u)
 static int quartic_roots(const double p[5], double roots[4])
 {
     double knots[6] = {0, 1};
-    int    count    = 0; // of roots found for the last derivative, in knots[1 .. count]
+    int    count    = 0; // number of roots of the last derivative, in knots[1 .. count]
     for (int degree = 1; degree <= 4; ++degree) {
         double d[5], found[4];
         int    found_count = 0;
@@ -219,7 +220,7 @@ static int quartic_roots(const double p[5], double roots[4])
     return count;
 }
 
-// f <- the sliding impulse along d, if it pushes.
+// f <- the force that slides along d. False if it would not push.
 static bool slide_along(const block* b, const double* d, double f[3])
 {
     double den = b->B[0][0];
@@ -230,7 +231,7 @@ static bool slide_along(const block* b, const double* d, double f[3])
     return true;
 }
 
-// A and c of the top comment, over their common size.
+// A and c of the top comment, divided by their size to avoid overflow.
 static bool slide_terms(const block* b, double A[2][2], double c[2])
 {
     const int n    = b->size - 1;
@@ -251,7 +252,7 @@ static bool slide_terms(const block* b, double A[2][2], double c[2])
     return true;
 }
 
-// Of two sliding directions the one f points to.
+// The sliding force on a line; of two solutions the one in the direction of f.
 static bool slide_line(const block* b, double f[3])
 {
     double A[2][2], c[2], d[2] = {f[1] < 0 ? -1 : 1, 0};
@@ -262,7 +263,7 @@ static bool slide_line(const block* b, double f[3])
     return false;
 }
 
-// Of several sliding directions the one nearest to where f points.
+// The sliding force in a plane; of several solutions the one closest to the direction of f.
 static bool slide_plane(const block* b, double f[3])
 {
     double A[2][2], c[2], roots[4], best = -HUGE_VAL, old[2] = {f[1], f[2]};
@@ -307,7 +308,7 @@ static bool is_inside(const tni_cone_point* g, const double* f)
     return inside;
 }
 
-// f <- the f that makes a = 0. Where the block is singular, the one next to the old f.
+// f <- the f that makes a = 0. If the block is singular, the one closest to the old f.
 static bool let_rest(const tni_cone_point* g, const double* B, int stride, const double* a,
                      double* f)
 {
@@ -324,7 +325,7 @@ static bool let_rest(const tni_cone_point* g, const double* B, int stride, const
     return true;
 }
 
-// f <- the sliding answer of normal and tangents; where there is none, a projected step.
+// f <- the sliding force of normal and tangents; if there is none, a projected gradient step.
 static void let_slide(const tni_cone_point* g, const double* B, int stride, const double* q,
                       double* f, const double* a)
 {
@@ -343,7 +344,7 @@ static void let_slide(const tni_cone_point* g, const double* B, int stride, cons
     }
 }
 
-// a <- q + B f, and its residual.
+// a <- q + B f. Returns the residual.
 static double look(const tni_cone_point* g, const double* B, int stride, const double* q,
                    const double* f, double* a, double* F)
 {
@@ -355,7 +356,7 @@ static double look(const tni_cone_point* g, const double* B, int stride, const d
     return sum <= DBL_MAX ? sum : HUGE_VAL; // NaN too
 }
 
-// Normal and tangents, the other discs fixed.
+// Solves normal and tangents with the other discs fixed.
 static void round_of_cone(const tni_cone_point* g, const double* B, int stride, double* f,
                           double* a)
 {
@@ -375,7 +376,7 @@ static void round_of_cone(const tni_cone_point* g, const double* B, int stride, 
     else let_slide(&part, B, stride, q, f, a);
 }
 
-// One disc of radius r by itself: min f (B/2 f + q) over |f| <= r, W being symmetric.
+// Solves one disc of radius r by itself: min f (B/2 f + q) over |f| <= r, W symmetric.
 static void round_of_disc(const tni_disc* d, const double* B, int stride, double r, double* f,
                           const double* a)
 {
@@ -446,7 +447,7 @@ static double newton(const tni_cone_point* g, const double* B, int stride, const
     return residual;
 }
 
-// Spin and roll too, not all of them at rest: rounds, Newton, and both again from there.
+// A contact with spin or roll, not sticking: alternation, then Newton; up to three passes.
 static void let_turn(const tni_cone_point* g, const double* B, int stride, const double* q,
                      double* f)
 {

@@ -1,30 +1,31 @@
-// cone_velocity: cones whose contacts give a little, solved by velocities.
+// cone_velocity: friction problems with slightly compliant contacts, solved for velocities.
 //
 //     a = W f + b,   f in K:  f_n >= 0, |f_t| <= mu f_n,   W = R^T R of rank r
 //
-// W is often of a rank far below its n: a machine on many feet moves in six ways. Forces are not
-// unique then, and Newton's method on them (friction_cone.c) loses its way among them. Velocities are unique,
-// and there are fewer: x with a = R^T x + b, x = R f. Contacts that give by e/rho for each unit of
-// force about a centre c answer a velocity with one force,
+// W often has a rank far below n: a machine on many feet has six degrees of freedom. Forces are
+// then not unique, and Newton's method on them (friction_cone.c) converges badly. Velocities are
+// unique, and there are fewer: x with a = R^T x + b, x = R f. A contact with compliance e/rho about
+// a force c answers a velocity with one force,
 //
 //     f = P_K(c - rho a^ / e),     a^_n = a_n + s,  a^_t = a_t,   s = mu |a_t|
 //
-// P_K the nearest point of the cone [1], a^ what makes the law of friction normal to it (de Saxce
-// [2]). For s fixed x is the minimum of a convex function without corners,
+// where P_K projects onto the cone [1], and the shift s turns Coulomb's law into an associated one,
+// with a^ normal to the cone (de Saxce [2]). For fixed s, x minimises a smooth convex function
 //
 //     |x|^2 / 2 + sum e/rho |f|^2 / 2,     gradient G = x - R f,     H = E + R (rho/e P_K') R^T
 //
-// so that Newton's method with a search along its steps arrives from anywhere. With the derivative of
-// s in H it converges quadratically, near the end: that step is taken where it makes |G| smaller, the
-// other one where not. From the answer for a large e to that for a smaller one; then c <- f again and
-// again (the method of multipliers [3]), which takes e/(e + W) of what is left: two or three times.
-// Begun with c = 0 it ends next to the smallest forces.
+// so that Newton's method with a line search converges from anywhere. With the derivative of s in H
+// it converges quadratically near the solution: that step is taken if it decreases |G|, the other
+// one if not. e is decreased stepwise, each solution being the next starting point; then c <- f
+// repeatedly (the method of multipliers [3]), which reduces the error by e/(e + W): two or three
+// times. Starting with c = 0 it ends close to the smallest forces.
 //
-// Cost: n^2 r to factor W, n r^2 + r^3/3 a step, r^2 and less where contacts are open. Fails by not
-// arriving: the caller looks at what has come of it.
+// Cost: n^2 r to factor W, n r^2 + r^3/3 a step, less if contacts are open. May fail to converge:
+// the caller checks the residual.
 // [1] J. Moreau, Proximite et dualite dans un espace hilbertien, Bull. Soc. Math. France 93 (1965).
 // [2] G. De Saxce, Z. Feng, The bipotential method, Math. Comput. Modelling 28 (1998).
-// [3] R. Rockafellar, Monotone operators and the proximal point algorithm, SIAM J. Control 14 (1976).
+// [3] R. Rockafellar, Monotone operators and the proximal point algorithm, SIAM J. Control 14,
+//     1976.
 #include "linalg/cone_velocity.h"
 
 #include "linalg/dense.h"
@@ -35,10 +36,11 @@
 static const double FIRST_E  = 1e-2;
 static const double NEAR_E   = 1e-3;
 static const double LAST_E   = 1e-5;
-static const double ENOUGH   = 1e-2;  // |G| of |x|, before e gets smaller,
-static const double NEARLY   = 1e-8;  // the same, before c is moved,
-static const double EXACTLY  = 1e-14; // and after
-static const double ROUNDING = 1e-8;  // of |x|: here |G| may be all rounding, over e
+static const double ENOUGH   = 1e-2;  // |G| relative to |x|: before e is decreased,
+static const double NEARLY   = 1e-8;  // before c is moved,
+static const double EXACTLY  = 1e-14; // and after that
+static const double ROUNDING = 1e-8;  // relative to |x|: |G| below this may be rounding, which is
+                                      // amplified by 1/e
 enum { STEPS = 20, SEARCHES = 12, HALVINGS = 3, ROWS = 3 };
 
 tn_result tni_cone_velocity_create(tni_arena* arena, int capacity, tni_cone_velocity* give)
@@ -75,9 +77,10 @@ bool tni_cone_velocity_serves(const tni_cone_point* groups, int count)
     return true;
 }
 
-// ---- W = R^T R -----------------------------------------------------------------------------------
+// ---- W = R^T R ----------------------------------------------------------------------------------
 
-// The rows of which most is left, beside what they had, come first; left is scratch. Returns the rank; -1: more than most.
+// Pivoted Cholesky, the row with the largest remainder relative to `own` first; left is
+// overwritten. Returns the rank, -1 if above most_rank.
 static int factor(int n, int most_rank, const double* own, double nothing, double* left, double* R)
 {
     for (int rank = 0; rank <= most_rank; ++rank) {
@@ -85,7 +88,7 @@ static int factor(int n, int most_rank, const double* own, double nothing, doubl
         double most = nothing;
         for (int i = 0; i < n; ++i) {
             const double part = left[(n + 1) * i] / own[i];
-            if (part > most) best = i, most = part; // of 0/0 nothing is
+            if (part > most) best = i, most = part; // 0/0 is not above
         }
         if (best < 0) return rank;
         if (rank == most_rank) break;
@@ -122,9 +125,9 @@ static void mul_rt(const tni_cone_velocity* g, const double* x, double* out)
     }
 }
 
-// ---- A contact -----------------------------------------------------------------------------------
+// ---- A contact ----------------------------------------------------------------------------------
 
-// f of a group at a, and, where Q is given, what it falls by for each unit of a^; false: it is open.
+// Force f of a contact at a, and, if Q is not NULL, Q = -df/da^. False: the contact is open.
 static bool answer(const tni_cone_velocity* give, const tni_cone_point* g, double slip,
                    const double* a, double* f, double Q[ROWS][ROWS])
 {
@@ -136,13 +139,13 @@ static bool answer(const tni_cone_velocity* give, const tni_cone_point* g, doubl
     const double size  = sqrt(yt[0] * yt[0] + yt[1] * yt[1]);
     for (int i = 0; Q != NULL && i < ROWS; ++i)
         for (int j = 0; j < ROWS; ++j) Q[i][j] = i == j && i < n ? by : 0;
-    if (size <= mu * yn || (n == 1 && yn > 0)) { // it sticks
+    if (size <= mu * yn || (n == 1 && yn > 0)) { // sticking
         f[0] = yn;
         for (int k = 1; k < n; ++k) f[k] = yt[k - 1];
         return true;
     }
     for (int k = 0; k < n; ++k) f[k] = 0;
-    if (!(mu * size > -yn)) return false; // so written, it catches NaN too
+    if (!(mu * size > -yn)) return false; // written this way it catches NaN
     const double d[2] = {yt[0] / size, yt[1] / size}, one = 1 / (1 + mu * mu);
     f[0] = one * (yn + mu * size);
     for (int k = 1; k < n; ++k) f[k] = mu * f[0] * d[k - 1];
@@ -167,9 +170,9 @@ static double slip_of(const tni_cone_point* g, const double* a)
     return g->tangents > 0 ? g->disc[0].mu * length_of(g, a) : 0;
 }
 
-// ---- All of them ---------------------------------------------------------------------------------
+// ---- All of them --------------------------------------------------------------------------------
 
-// a, f and G at x. moving: slip goes with a; else it is as it was. Returns |G|^2.
+// a, f and G at x. moving: slip follows a; otherwise it is kept. Returns |G|^2.
 static double look(tni_cone_velocity* g, const double* x, bool moving)
 {
     mul_rt(g, x, g->a);
@@ -187,7 +190,7 @@ static double look(tni_cone_velocity* g, const double* x, bool moving)
     return sum <= DBL_MAX ? sum : HUGE_VAL; // NaN too
 }
 
-// H += R_i Q R_i^T of one group.
+// H += R_i Q R_i^T of one contact.
 static void add_group(const tni_cone_velocity* g, const tni_cone_point* of,
                       const double Q[ROWS][ROWS], double* restrict H)
 {
@@ -204,7 +207,7 @@ static void add_group(const tni_cone_velocity* g, const tni_cone_point* of,
     }
 }
 
-// dx <- -H^-1 G at the a and f last looked at. whole: with the derivative of slip.
+// dx <- -H^-1 G at the last evaluated a and f. whole: including the derivative of slip.
 static bool find_step(tni_cone_velocity* g, bool whole)
 {
     const int r = g->rank;
@@ -216,7 +219,7 @@ static bool find_step(tni_cone_velocity* g, bool whole)
         double                Q[ROWS][ROWS], unused[ROWS];
         if (!answer(g, of, g->slip[i], a, unused, Q)) continue;
         const double length = length_of(of, a);
-        for (int m = 0; whole && length > 0 && m < of->size; ++m) // a^_n has mu |a_t|
+        for (int m = 0; whole && length > 0 && m < of->size; ++m) // a^_n contains mu |a_t|
             for (int k = 1; k < of->size; ++k) Q[m][k] += Q[m][0] * of->disc[0].mu * a[k] / length;
         add_group(g, of, Q, g->H);
     }
@@ -231,7 +234,7 @@ static bool find_step(tni_cone_velocity* g, bool whole)
     return true;
 }
 
-// The derivative along dx at x + t dx, slip fixed.
+// The derivative of the function along dx at x + t dx, slip fixed.
 static double slope(tni_cone_velocity* g, double t)
 {
     double sum = 0;
@@ -246,12 +249,12 @@ static double slope(tni_cone_velocity* g, double t)
     return sum;
 }
 
-// How far to go: to where the slope is a small part of the first one. It rises all the way.
+// Line search: the slope is monotone; stops where it is a small part of the first one.
 static double search(tni_cone_velocity* g)
 {
     double       low = 0, high = 1, at_low = slope(g, 0), at_high = slope(g, 1);
     const double small = 0.05 * fabs(at_low);
-    for (int k = 0; k < SEARCHES && at_high < -small; ++k) { // a corner lies behind
+    for (int k = 0; k < SEARCHES && at_high < -small; ++k) { // the minimum is farther
         low = high, at_low = at_high;
         high *= 2, at_high = slope(g, high);
     }
@@ -267,7 +270,7 @@ static double search(tni_cone_velocity* g)
     return high;
 }
 
-// The minimum for slip as it is. Returns the steps taken.
+// Minimises for fixed slip. Returns the number of steps.
 static int minimise(tni_cone_velocity* g, double part)
 {
     double left  = look(g, g->x, false);
@@ -284,7 +287,7 @@ static int minimise(tni_cone_velocity* g, double part)
     return steps;
 }
 
-// Newton's method at one e, until |G| is down to `part` of |x|, or to what rounding leaves of it.
+// Newton's method at one e, until |G| is down to `part` of |x|, or to the level of rounding.
 static int settle(tni_cone_velocity* g, double part)
 {
     double left  = look(g, g->x, true);
@@ -307,7 +310,7 @@ static int settle(tni_cone_velocity* g, double part)
         }
         left = look(g, g->x, true);
         if (left <= ROUNDING * ROUNDING * size) break;
-        for (int i = 0; i < g->count; ++i) // by halves: else it may go to and fro
+        for (int i = 0; i < g->count; ++i) // averaged, or slip may oscillate
             g->slip[i] = g->held[i] = minima > 0 ? 0.5 * (g->held[i] + g->slip[i]) : g->slip[i];
         ++minima;
         steps += minimise(g, fmax(part, 0.01 * ENOUGH));
@@ -317,7 +320,7 @@ static int settle(tni_cone_velocity* g, double part)
     return steps;
 }
 
-// Which groups are taken along.
+// Copies the contacts to solve for; those without force that separate fast are left out.
 static void pick(tni_cone_velocity* give, const tni_complementarity* p,
                  const tni_cone_point* groups, int count, double far)
 {

@@ -1,4 +1,4 @@
-// cone_velocity: friction cones that give a little, solved by velocities. See cone_velocity.c.
+// cone_velocity: compliant friction cones, solved for velocities. See cone_velocity.c.
 #ifndef TNI_CONE_VELOCITY_H
 #define TNI_CONE_VELOCITY_H
 
@@ -6,34 +6,33 @@
 
 /// Workspace for problems of up to capacity rows.
 typedef struct tni_cone_velocity {
-    int             capacity, all, n, rank, count; ///< all: rows of the problem
-    double *        R, *T, *H;                     ///< R, and R^T where rows of it are wanted
+    int             capacity, all, n, rank, count; ///< all: rows of the problem; n: rows selected
+    double *        R, *T, *H;                     ///< T: R^T, row-major
     double *        x, *dx, *a, *da, *f, *centre, *G, *tried;
-    double *        slip, *held; ///< by group: mu |a_t| that the normal is raised by; for minima
+    double *        slip, *held; ///< by contact: shift s = mu |a_t|; the last s minimised for
     int*            exchange;
-    double          e;      ///< compliance over 1/rho
-    tni_cone_point* groups; ///< of those taken along, rows numbered anew
-    int*            row;    ///< of the problem, by row here
+    double          e;      ///< compliance times rho
+    tni_cone_point* groups; ///< selected contacts, rows renumbered
+    int*            row;    ///< by selected row: row of the problem
     double*         b;
 } tni_cone_velocity;
 
 TN_NODISCARD tn_result tni_cone_velocity_create(tni_arena* arena, int capacity,
                                                 tni_cone_velocity* give);
 
-/// Whether all groups are one-sided rows or normals with tangents, and no others.
+/// True if all groups are one-sided rows or normals with tangents only.
 bool tni_cone_velocity_serves(const tni_cone_point* groups, int count);
 
-/// Factors p->W, symmetric, and takes velocities from the forces p->f to begin with; near: they are
-/// about right themselves. What moves a row by less than `nothing` of its W_ii is left out, and so
-/// are groups that are open by more than `far` where p->f leads (p->a). False: the rank is more than half
-/// of the rows, and forces will do as well.
+/// Factors p->W (symmetric) and starts from the velocities of the forces p->f; near: these forces
+/// are a good guess themselves. Rows with a remainder below `nothing` of their W_ii count as
+/// dependent; contacts without force and with p->a above `far` are left out. False: the rank is
+/// more than half of the rows; solve for forces instead.
 bool tni_cone_velocity_begin(tni_cone_velocity* give, const tni_complementarity* p,
                              const tni_cone_point* groups, int count, double nothing, double far,
                              bool near);
 
-/// f <- what meets the conditions with W + e (f - c), e being small, c the f of the call before; at
-/// first 0, or what it began with. So each call comes nearer to e = 0. Returns the Newton steps
-/// taken.
+/// f <- the solution with W + e (f - c), e small, c the f of the previous call (first call: 0 or
+/// the starting guess). Each call reduces the error from e > 0. Returns the number of Newton steps.
 int tni_cone_velocity_solve(tni_cone_velocity* give, double* f);
 
 #endif

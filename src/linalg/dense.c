@@ -83,8 +83,8 @@ static void scale_row(int n, double* row, double factor)
     for (int k = 0; k < n; ++k) row[k] *= factor;
 }
 
-// Modified Gram-Schmidt over the rows. A chosen row is taken out of all others and then zeroed, so
-// that it is never chosen again.
+// Modified Gram-Schmidt over the rows. A chosen row is projected out of all others and zeroed, so
+// that it is not chosen again.
 int tni_dense_rank(int rows, int cols, double* a, double tolerance, uint8_t* dependent)
 {
     const size_t stride = (size_t)cols;

@@ -1,24 +1,22 @@
-// dense: plain solvers for full matrices. The oracle of the sparse ones, and small problems.
-//
-// Row-major, memory handed in, textbook algorithms: LDL^T without pivoting for positive definite
-// matrices, LU with row exchanges for any square one, Gram-Schmidt with row exchanges for rank.
-// O(n^3). Nothing here is tuned; what is to be checked against it is.
+// dense: textbook solvers for full matrices, for small problems and as reference for the sparse
+// ones: LDL^T without pivoting (positive definite), LU with partial pivoting, pivoted Gram-Schmidt
+// for the rank. Row-major, no allocation, O(n^3), not tuned.
 #ifndef TNI_DENSE_H
 #define TNI_DENSE_H
 
 #include "base/base.h"
 
-/// a <- L d L^T, unit L below the diagonal, d on it. TN_ERR_SINGULAR when d is not positive.
+/// a <- L d L^T, unit L below the diagonal, d on it. TN_ERR_SINGULAR if a d is not positive.
 TN_NODISCARD tn_result tni_dense_ldl(int n, double* a);
 void                   tni_dense_ldl_solve(int n, const double* a, double* x); ///< in place
 
-/// P a = L U in place; exchange[n]. TN_ERR_SINGULAR when a column has no finite nonzero pivot.
+/// P a = L U in place; exchange[n]. TN_ERR_SINGULAR if a column has no finite nonzero pivot.
 TN_NODISCARD tn_result tni_dense_lu(int n, double* a, int* exchange);
 void                   tni_dense_lu_solve(int n, const double* a, const int* exchange, double* x);
 
-/// How many rows of the rows x cols matrix are independent. Each row is first brought to length
-/// one; a row is dependent when less than `tolerance` of it is left beside the rows chosen before
-/// it, the longest remainder coming first. dependent[rows] may be NULL. Overwrites a.
+/// The rank of a rows x cols matrix. Rows are normalised first; a row is dependent when less than
+/// `tolerance` of it remains orthogonal to the rows chosen before, the largest remainder being
+/// chosen first. dependent[rows] may be NULL. Overwrites a.
 int tni_dense_rank(int rows, int cols, double* a, double tolerance, uint8_t* dependent);
 
 #endif

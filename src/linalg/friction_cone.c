@@ -1,38 +1,40 @@
-// friction_cone: one-sided rows with Coulomb friction: sweeps over the cones, Newton, two roundabout ways.
+// friction_cone: one-sided rows with Coulomb friction: block Gauss-Seidel, Newton, continuation.
 //
 //     a = W f + b,   per cone (n, t), t of one or two rows:
 //     a_n >= 0, f_n >= 0, a_n f_n = 0;   |f_t| <= mu f_n;   a_t = -s f_t, s >= 0, s = 0 inside
 //
-// the same for spin and roll with discs of their own, and one-sided and box rows beside them. With
-// y = f - rho a, rho = 1/trace of the cone's block of W, these conditions are F(f) = f - P(y) = 0
-// [1]:
+// the same for spin and roll with discs of their own; one-sided and box rows are allowed besides.
+// With y = f - rho a, rho = 1/trace of the cone's block of W, these conditions are F(f) = f - P(y)
+// = 0 [1]:
 //
 //     P_n = max(y_n, 0)      P_t = y_t, shortened to mu P_n where it is longer
 //
-// (box rows: y brought within the bounds; cone_point.c). The residual is |F| / rho, in units of a: it is
-// of the same size for any mu. Five means, each taking up where the one before it failed:
+// (box rows: y clamped to the bounds; cone_point.c). The residual is |F| / rho, in units of a, and
+// does not grow with mu. Five methods, each applied where the previous one failed:
 //
 // 1. Sweeps (block Gauss-Seidel), one cone at a time, the others fixed: cone_point.c.
-// 2. Newton on F, for where sweeps are slow (heavy on light). With C a derivative of P at y, a row
-//    of it is G = E - C (E - rho W); the step solves (G + delta I) step = -F and is halved while
-//    it makes the residual worse. delta > 0 since W is often singular; where f goes along the
-//    null space does not matter.
-// 3. Newton on F with its corners rounded off by e: max(x, 0) becomes (x + sqrt(x^2 + 4 e^2)) / 2.
-//    Rows on their own then have f rho a = e^2, the central path of an interior point method. e
-//    goes down a ladder, each rung starting at the last one's answer. What Newton trips over,
-//    many contacts each changing between open, stick and slip, is not met on this way.
-// 4. Newton with mu going up a ladder from 0, where the problem is an ordinary complementarity
-//    problem, for the few where 3 has a fold in its way. Last of all 3 again, in smaller steps.
-// 5. Where W is far and too large for Newton: sweeps with Anderson's acceleration alone.
+// 2. Newton on F, for where sweeps converge slowly (heavy on light). With C a derivative of P at y,
+//    a row of it is G = E - C (E - rho W); the step solves (G + delta I) step = -F and is halved
+//    while the residual grows. delta > 0 since W is often singular; the part of f in the null space
+//    of W does not matter.
+// 3. Newton on F smoothed with width e: max(x, 0) becomes (x + sqrt(x^2 + 4 e^2)) / 2. Single rows
+//    then have f rho a = e^2, the central path of an interior point method. e is decreased in
+//    steps, each starting from the previous solution. This avoids the combinatorial difficulty of
+//    2: many contacts each changing between open, stick and slip.
+// 4. Newton with mu increasing from 0, where the problem is an ordinary complementarity problem,
+//    for the few cases in which the path of 3 has a fold. Then 3 again with smaller steps.
+// 5. Where W is given as an operator and Newton would be too expensive: sweeps with Anderson
+//    acceleration only.
 //
-// Before all of these, for those who are content with less than the best: by velocities (cone_velocity.c), where W has
-// at most half of the rank. A machine on many feet is such a problem: Newton took 25 to 40 steps.
+// Callers that accept a larger tolerance get cone_velocity.c first, if W has at most half of full
+// rank (a machine on many feet; Newton on forces took 25 to 40 steps there).
 //
-// None is sure to arrive (there may be no solution where W is not symmetric, Painleve: B_nn <= 0),
-// so all loops are bounded and the best f of all is kept. Measured on problems of up to 120 rows
-// (stacks with masses 1:1000 either way up, more contacts than W has rank, mu up to 3): above
-// 1e-10 are left 455 of 3,200 by 1. and 2., 13 of 3,200 with 3., 2 of 24,000 by all together.
-// Cost: n^2 a sweep, 2/3 m^3 a Newton step, m the rows that are not held at zero. A guess that is
+// Convergence is not guaranteed (where W is not symmetric there may be no solution, Painleve: B_nn
+// <= 0), so all loops are bounded and the best f of all is kept. Measured on problems of up to 120
+// rows (stacks with masses 1:1000 either way up, more contacts than W has rank, mu up to 3): a
+// residual above 1e-10 remained in 455 of 3,200 with 1. and 2., in 13 of 3,200 with 3., in 2 of
+// 24,000 with all. Cost: n^2 a sweep, 2/3 m^3 a Newton step, m the rows that are not fixed at zero.
+// A good guess is given to Newton before any sweep.
 // near goes to Newton before any sweep.
 // [1] P. Alart, A. Curnier, A mixed formulation for frictional contact problems prone to Newton
 // like solution methods, Comput. Methods Appl. Mech. Eng. 92 (1991).
@@ -45,12 +47,13 @@
 #include <limits.h>
 #include <math.h>
 
-static const double TARGET   = 1e-11; // residual at which the work stops
+static const double TARGET   = 1e-11; // residual at which iteration stops
 static const double ACCEPTED = 1e-10; // residual that counts as solved
-static const double NEAR     = 1e-2;  // residual from which Newton may arrive at once
-static const double ROUNDING = 1e-14; // of what a is added up from
-static const double NOTHING  = 1e-12; // of W_ii: rounding
-static const double FAR      = 0.05;  // of the scale: a that is not likely to come to 0
+static const double NEAR     = 1e-2;  // residual below which Newton is tried at once
+static const double ROUNDING = 1e-14; // relative to the sum of magnitudes in a
+static const double NOTHING  = 1e-12; // relative to W_ii: rounding
+static const double FAR      = 0.05;  // relative to the scale: contacts that separate faster are
+                                      // expected to stay open
 enum { ROWS = TNI_CONE_POINT_ROWS, PAST = 8 };
 enum { NEWTON_STEPS = 20, HALVINGS = 8, FEW_SWEEPS = 20, MANY_SWEEPS = 100, GIVE_ROUNDS = 8 };
 
@@ -60,18 +63,18 @@ typedef struct damping {
 } damping;
 
 struct tni_cone {
-    int                        capacity, rounds, limit; // limit: of rounds
-    double                     target, accepted, gain; // residuals: done; good enough; of the first
-    const tni_complementarity* p;                      // the problem being solved
-    const tni_far*             far;                    // its W, where p has none
-    tni_cone_point*            groups;                 // cones, and rows by themselves
+    int    capacity, rounds, limit;    // limit: of rounds
+    double target, accepted, gain;     // residuals: stop; solved; solved relative to the first
+    const tni_complementarity* p;      // the problem being solved
+    const tni_far*             far;    // its W, if p->W is NULL
+    tni_cone_point*            groups; // cones and single rows
     int                        count;
-    double            scale, given_scale; // of a residual: the largest |b|, if none is given
-    double            corner;             // e of rounded corners, over scale * rho; 0: sharp
-    double            mu_part;            // of the mu that is asked for
-    double            best;               // residual of best_f
+    double                     scale, given_scale; // of a residual: the largest |b| unless given
+    double            corner;  // smoothing width e, relative to scale * rho; 0: not smoothed
+    double            mu_part; // factor on mu
+    double            best;    // residual of best_f
     double *          best_f, *F, *G, *step, *from, *row, *known;
-    double *          moves, *gains; // PAST of each, for far ones
+    double *          moves, *gains; // for Anderson acceleration: HISTORY of each
     int *             exchange, *moving;
     tni_cone_velocity give;
 };
@@ -162,7 +165,7 @@ static void project(const tni_cone* c, const tni_cone_point* g, const double* f,
     tni_cone_point_project(g, c->corner * c->scale, f, a, P, C);
 }
 
-// Square of the relative residual of one group; F of it.
+// Square of the relative residual of one group; sets its F.
 static double group_residual(const tni_cone* c, const tni_cone_point* g, const double* f,
                              const double* a, double* F)
 {
@@ -176,8 +179,8 @@ static double group_residual(const tni_cone* c, const tni_cone_point* g, const d
     return sum;
 }
 
-// a and F at f. Returns the relative residual, in the 2-norm; where the problem is the one that
-// was asked for, the best f is remembered.
+// Sets a and F at f. Returns the relative residual in the 2-norm; remembers the best f of the
+// original problem (no smoothing, full mu).
 static double evaluate(tni_cone* c)
 {
     const tni_complementarity* p   = c->p;
@@ -202,7 +205,7 @@ static double evaluate(tni_cone* c)
 
 // ---- Sweeps -------------------------------------------------------------------------------------
 
-// Sum of squared relative residuals, each just before its group changes.
+// One sweep. Returns the sum of squared relative residuals, each just before its group is solved.
 static double one_sweep(tni_cone* c)
 {
     const tni_complementarity* p   = c->p;
@@ -219,7 +222,7 @@ static double one_sweep(tni_cone* c)
     return sum;
 }
 
-// Up to count sweeps. True when f is a solution.
+// Up to count sweeps. True if f is a solution.
 static bool sweeps(tni_cone* c, int count)
 {
     for (int s = 0; s < count && c->rounds < c->limit; ++s) {
@@ -232,7 +235,7 @@ static bool sweeps(tni_cone* c, int count)
 
 // ---- Newton -------------------------------------------------------------------------------------
 
-// A row of G of a group: E - C (E - rho W).
+// Row i of a group in G = E - C (E - rho W).
 static void jacobian(const tni_cone* c, const tni_cone_point* g, int i, const double C[ROWS][ROWS],
                      double* row)
 {
@@ -246,7 +249,8 @@ static void jacobian(const tni_cone* c, const tni_cone_point* g, int i, const do
     for (int j = 0; j < g->size; ++j) row[g->first + j] += (i == j) - C[i][j];
 }
 
-// Rows that P holds fast have G = E: their steps are known, and only the others are solved for.
+// Rows in groups with C = 0 have G = E: their step is set here, only the others are solved for.
+// Returns the number of those.
 static int find_moving(tni_cone* c, double delta)
 {
     int moving = 0;
@@ -295,7 +299,7 @@ static bool newton_step(tni_cone* c, double delta)
     return true;
 }
 
-// From f on, up to `steps` steps. True when the residual is down to the goal.
+// Up to `steps` Newton steps from f. True if the residual reached the goal.
 static bool newton(tni_cone* c, int steps, double goal, damping damp)
 {
     const tni_complementarity* p        = c->p;
@@ -326,7 +330,7 @@ static void restart(tni_cone* c, const double* f)
     else memset(c->p->f, 0, bytes);
 }
 
-// By velocities, from f and a as they stand. True when f is a solution.
+// Solves for velocities, starting from f and a. True if f is a solution.
 static bool give_way(tni_cone* c, double far, bool near)
 {
     const tni_complementarity* p      = c->p;
@@ -348,7 +352,7 @@ static bool give_way(tni_cone* c, double far, bool near)
     return false;
 }
 
-// From a good guess; a bad one is left as it was.
+// Newton from a good guess; restores the best f on failure.
 static bool at_once(tni_cone* c)
 {
     if (newton(c, 3, c->target, EVEN)) return true;
@@ -358,8 +362,8 @@ static bool at_once(tni_cone* c)
     return false;
 }
 
-// Whether the best so far will do, or is as good as rounding lets it be: heavy things on light ones have forces of
-// which a is a small difference.
+// True if the best f is accepted, or as good as rounding allows: with heavy on light bodies, a is a
+// small difference of large terms.
 static bool will_do(tni_cone* c)
 {
     const tni_complementarity* p    = c->p;
@@ -378,13 +382,13 @@ static bool will_do(tni_cone* c)
     return true;
 }
 
-// What is nearly right, and may be taken as it is or be made so.
+// True if the best f is accepted, or Newton from it is.
 static bool polish(tni_cone* c)
 {
     return will_do(c) || (c->best < NEAR && (at_once(c) || will_do(c)));
 }
 
-// From f on, or the best so far; first without what is likely to stay open.
+// Solves for velocities from f or the best f; first without contacts expected to stay open.
 static bool by_velocities(tni_cone* c, double residual)
 {
     restart(c, c->best_f);
@@ -393,13 +397,13 @@ static bool by_velocities(tni_cone* c, double residual)
            give_way(c, HUGE_VAL, false) || polish(c);
 }
 
-// From f on, as it is.
+// Sweeps, then Newton, from f.
 static bool directly(tni_cone* c, int sweep_count, damping damp)
 {
     return sweeps(c, sweep_count) || newton(c, NEWTON_STEPS, c->target, damp);
 }
 
-// With the corners rounded off, less and less.
+// Method 3: Newton with decreasing smoothing.
 static bool round_the_corners(tni_cone* c, double ratio, int steps, damping damp)
 {
     restart(c, NULL);
@@ -409,7 +413,7 @@ static bool round_the_corners(tni_cone* c, double ratio, int steps, damping damp
     return newton(c, NEWTON_STEPS, c->target, damp);
 }
 
-// With mu from nothing to all of it.
+// Method 4: Newton with mu increasing from 0.
 static bool raise_mu(tni_cone* c)
 {
     enum { RUNGS = 20 };
@@ -429,9 +433,9 @@ static bool from_best(tni_cone* c, damping damp)
     return directly(c, MANY_SWEEPS, damp);
 }
 
-// ---- Sweeps that look back ----------------------------------------------------------------------
+// ---- Anderson acceleration ----------------------------------------------------------------------
 
-// Sum of rho^-1 x y: what is weighed is f, in units of a.
+// Sum of x y / rho: inner product of forces in units of a.
 static double weighed(const tni_cone* c, const double* x, const double* y)
 {
     double sum = 0;
@@ -442,7 +446,7 @@ static double weighed(const tni_cone* c, const double* x, const double* y)
     return sum;
 }
 
-// f -= sum over the last `past` sweeps of y_k moves_k, y making |gain - sum y_k gains_k| least.
+// f -= sum y_k moves_k over the last `past` sweeps, with y minimising |gain - sum y_k gains_k|.
 static bool look_back(tni_cone* c, int past, const double* gain)
 {
     const int n = c->p->n;
@@ -463,13 +467,14 @@ static bool look_back(tni_cone* c, int past, const double* gain)
     return true;
 }
 
-// Anderson's acceleration: sweeps are f <- g(f); from the last few of them the combination is taken
-// that would leave the least gain g(f) - f if g were linear. Where that is worse, it starts anew.
+// Anderson acceleration of the fixed-point iteration f <- g(f), g being a sweep: takes the
+// combination of the last few iterates that would minimise |g(f) - f| if g were linear. Restarts
+// when the residual grows.
 static bool settle(tni_cone* c)
 {
     const int n    = c->p->n;
-    double *  gain = c->step, *last = c->F; // F is not needed before the end
-    double*   moved = c->moves + n * PAST;  // g(f) of the last sweep
+    double *  gain = c->step, *last = c->F; // F is not needed until the end
+    double*   moved = c->moves + n * PAST;  // result of the last sweep
     double    least = HUGE_VAL;
     int       past  = -1;
     while (c->rounds < c->limit) {
@@ -500,7 +505,7 @@ static bool settle(tni_cone* c)
     return evaluate(c) <= c->target;
 }
 
-// Brings f within its bounds. Solutions are.
+// Projects f onto its bounds. Solutions are within them already.
 static void keep_bounds(tni_cone* c)
 {
     const double zero[ROWS] = {0};
@@ -523,7 +528,7 @@ static void prepare(tni_cone* c, const tni_complementarity* p)
     memset(c->best_f, 0, sizeof(double) * (size_t)p->n);
     for (int i = 0; i < p->n; ++i) c->scale = fmax(c->scale, fabs(p->b[i]));
     if (c->given_scale > 0) c->scale = c->given_scale;
-    if (c->scale == 0) { // then f = 0, boxes willing
+    if (c->scale == 0) { // then f = 0 solves it, unless box bounds exclude 0
         c->scale = 1;
         restart(c, NULL);
     }
@@ -548,7 +553,7 @@ static bool solve(tni_cone* cone, const tni_complementarity* p)
                                         : (start < NEAR && (at_once(cone) || will_do(cone)));
         const bool done = soon || directly(cone, FEW_SWEEPS, EVEN) || will_do(cone) ||
                           round_the_corners(cone, 0.4, 8, EVEN) || from_best(cone, EVEN);
-        if (!done && !will_do(cone) && p->enough == 0) // who is content with less has other means
+        if (!done && !will_do(cone) && p->enough == 0) // else the caller has others
             (void)(raise_mu(cone) || from_best(cone, FALLING) ||
                    round_the_corners(cone, 0.7, 12, FALLING) || from_best(cone, FALLING));
     }

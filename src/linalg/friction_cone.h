@@ -6,17 +6,17 @@
 
 typedef struct tni_cone tni_cone; ///< workspace
 
-/// W that is not written down: what is needed of it. Rows are those of the problem.
+/// W given as an operator instead of a matrix. Rows are those of the problem.
 typedef struct tni_far {
     void* user;
-    /// The grips of all rows, in their order, with their weights; returns how many.
+    /// Writes the cone points of all rows in order, with their weights; returns how many.
     int (*find)(void* user, const tni_complementarity* p, tni_cone_point* grips);
     void (*apply)(void* user, const double* f, double* a); ///< a <- W f
-    /// Solves each grip in turn. Returns the sum of squared residuals just before, in units of a.
+    /// Solves each point in turn. Returns the sum of squared residuals just before, in units of a.
     double (*sweep)(void* user, const tni_complementarity* p, const tni_cone_point* grips,
                     int count);
-    /// step <- -(G + delta E)^-1 F, see friction_cone.c, corners rounded off by e. False: cannot. NULL:
-    /// never.
+    /// step <- -(G + delta E)^-1 F, see friction_cone.c, with smoothing width e. False: not
+    /// possible. NULL: there is no Newton method.
     bool (*step)(void* user, const tni_complementarity* p, const tni_cone_point* grips, int count,
                  double e, double delta, const double* F, double* step);
 } tni_far;
@@ -24,16 +24,16 @@ typedef struct tni_far {
 /// For problems of up to capacity rows. Fails with TN_ERR_MEMORY only.
 TN_NODISCARD tn_result tni_cone_create(tni_arena* arena, int capacity, tni_cone** cone);
 
-/// Solves a problem without equal rows, starting from p->f. *rounds: sweeps and Newton steps spent.
-/// False: the conditions are met to 1e-10 (relative to the largest |b|) nowhere that was tried; f
-/// and a are the best found, f within its bounds. Always ends, allocates nothing.
+/// Solves a problem without equal rows, starting from p->f. *rounds: sweeps and Newton steps used.
+/// False: no f found that meets the conditions to 1e-10 (relative to the largest |b|); f and a are
+/// then the best found, f within its bounds. Always terminates, allocates nothing.
 bool tni_cone_solve(tni_cone* cone, const tni_complementarity* p, int* rounds);
 
-/// The same for a W that is far; equal rows are allowed. Needs a workspace of its own, small.
+/// The same with W as an operator; equal rows are allowed. Needs a small workspace of its own.
 TN_NODISCARD tn_result tni_cone_create_far(tni_arena* arena, int capacity, tni_cone** cone);
-/// At most so many sweeps and Newton steps; done at a residual of `goal` relative to scale (0: the
-/// largest |b|), or when what it begins with is down to `gain` of it.
-/// p->W is not looked at. *residual: the largest of a grip, in units of a, that at *row.
+/// Takes at most `limit` sweeps and Newton steps; stops at a residual of `goal` relative to scale
+/// (0: the largest |b|), or of `gain` times the first one. p->W is not used. *residual: the largest
+/// of a cone point, in units of a; *row: its first row.
 bool tni_cone_solve_far(tni_cone* cone, const tni_complementarity* p, const tni_far* far,
                         double scale, int limit, double goal, double gain, int* rounds,
                         double* residual, int* row);

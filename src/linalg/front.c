@@ -1,34 +1,34 @@
-// front: multifrontal LDL^T without pivoting [1], for components with loops. See plan.c for what a
-// front is and tile.c for the dense kernels and for how a slab lies in memory.
+// front: multifrontal LDL^T without pivoting [1], for components with loops. plan.c defines fronts;
+// tile.c has the dense kernels and the storage of slabs.
 //
-// A front is the dense lower triangle over its own rows and its later ones,
+// A front is the dense lower triangle over its own rows and its later rows,
 //
-//     F = [ F_11       ]   own rows, kept as slabs in the values
+//     F = [ F_11       ]   own rows, stored as slabs in the values
 //         [ F_21  F_22 ]   later rows: F_21 in the same slabs, F_22, the update, on a stack
 //
-// 1. assemble   clear; add diagonal blocks, edges, what is raised; then the updates of the children
-//               in rising order, entry by entry: their later rows are rows here
-// 2. eliminate  slab by slab: the triangle of the slab (pivots), the rows below it, then all
-//               slabs after it and the update lose  sum over k of x_ik y_jk,  y_jk = x_jk / d_k
-// 3. the update waits for the parent
+// 1. assemble   clear; add diagonal blocks, edges and `raise`; then the updates of the children in
+//               ascending order, entry by entry: their later rows are rows of this front
+// 2. eliminate  slab by slab: its triangle (pivots), the rows below it, then subtract from all
+//               slabs after it and from the update  sum over k of x_ik y_jk,  y_jk = x_jk / d_k
+// 3. the update stays on the stack until the parent is assembled
 //
-// Why not left-looking, which needs no stack: here each entry is moved once a front, with row
-// numbers that are found once a child; and subtrees share nothing, so that threads may take one
-// each.
+// Compared with a left-looking method, which needs no stack: each entry is moved once a front, with
+// row numbers that are found once a child; and subtrees are independent, so that each may run in
+// its own thread.
 //
-// What is kept is X = L d below the diagonal, and reciprocal pivots beside it. The diagonal and
-// what is above it, in the triangle of a slab, are zero: solves then run over whole panels.
+// Stored are X = L d below the diagonal, and the reciprocal pivots separately. The diagonal and the
+// entries above it, in the triangle of a slab, are zero, so that solves run over whole panels.
 //
 //     forward   t_k = z_k / d_k,  z_i -= x_ik t_k           k rising
 //     backward  w_k = (z_k - sum over i of x_ik w_i) / d_k   k falling
 //
-// Solves take the rows of x that are a front's together, by a list of them, and give them back; see
-// tile.c for the order of their sums, which is the same for one and for several right-hand sides.
+// Solves gather the entries of x of a front into a contiguous vector and scatter them back. tile.c
+// gives the order of the sums, which does not depend on the number of right-hand sides.
 //
-// Pivots: see tni_pivot_rule. Order of operations: every entry takes the updates of its children in
-// their order, each of them summed up from zero, then the products of its own front, k rising.
+// Pivots: see tni_pivot_rule. Order of operations: every entry receives the updates of its children
+// in their order, each of them summed from zero, then the products of its own front, k ascending.
 //
-// Measured (bench/micro/front.c, the same core shared with other work, CPU time, best of some;
+// Measured (bench/micro/front.c, on a core shared with other work, CPU time, best of several;
 // before: node by node):
 //                     rows      flops   factor before -> now         solve before -> now
 //     peaucellier       92    2.5e4     4.5 us -> 5.4 us             5.3 -> 1.6 us
@@ -37,7 +37,7 @@
 //     tube 8 x 12    20886    9.2e7      20 ms -> 6.9 ms (13 Gflop/s) 7.6 -> 1.2 ms
 //     cube 8        106758    6.7e9    0.92 s  -> 0.23 s (30 Gflop/s)  50 -> 19 ms
 //     cube 17      1012662    6.8e11        -  -> 26 s   (26 Gflop/s)   -, 2.6 GB in all
-// Small fronts pay for whole panels in the factor and win in the solves, which come in numbers.
+// Small fronts lose by padded panels in the factorisation and gain in the solves.
 //
 // [1] I. Duff, J. Reid, The multifrontal solution of indefinite sparse symmetric linear equations,
 //     ACM TOMS 1983.
@@ -48,7 +48,7 @@
 #include <float.h>
 #include <math.h>
 
-// The rows of x that a front's own rows and its later ones are, no filling, front after front.
+// Lists the rows of x of each front: own rows, then later rows, without padding.
 static void list_rows(const tni_plan* plan, int* row, size_t* row_at)
 {
     size_t at = 0;
@@ -87,10 +87,10 @@ tn_result tni_front_create(tni_arena* arena, tni_ldl* ldl)
 
 // --- assembly -----------------------------------------------------------------------------------
 
-// Columns of a front that lie together: an own slab or one of the update.
+// A block of columns of a front: an own slab or a slab of the update.
 typedef struct columns {
-    int     row;   // of the front, where its rows and its columns start
-    int     width; // columns
+    int     row;   // first row (and column) in the front
+    int     width; // number of columns
     double* at;
 } columns;
 
@@ -99,7 +99,7 @@ static columns slab_columns(const tni_ldl* ldl, const tni_slab* slab)
     return (columns){slab->row, slab->width, ldl->value + slab->at};
 }
 
-// The slab of the update after `c`; with c.width = 0 the first one.
+// The slab of the update after `c`; the first one for c.width = 0.
 static columns next_update(const tni_ldl* ldl, const tni_front* front, columns c)
 {
     const int all = front->own + tni_whole_panels(front->rows);
@@ -113,7 +113,7 @@ static columns next_update(const tni_ldl* ldl, const tni_front* front, columns c
     return to;
 }
 
-static size_t place_in(int width, int row, int column) // of a slab
+static size_t place_in(int width, int row, int column) // index in a slab
 {
     const size_t r = (size_t)row;
     return r / TNI_LANES * TNI_LANES * (size_t)width + r % TNI_LANES + TNI_LANES * (size_t)column;
@@ -149,7 +149,7 @@ static void load_edge(tni_ldl* ldl, const tni_front* front, int edge, const doub
     const tni_plan* plan = ldl->plan;
     const int       r = plan->row_node[edge], c = plan->col_node[edge];
     const int       n = plan->dim[r], m = plan->dim[c];
-    const bool      turned = plan->place[r] < plan->place[c]; // the block's rows are columns here
+    const bool      turned = plan->place[r] < plan->place[c]; // transposed
     const int       place  = turned ? plan->place[r] : plan->place[c];
     const tni_slab* s      = slab_of(plan, front, place);
     const int       row = plan->edge_row[edge] - s->row, column = plan->front_row[place] - s->row;
@@ -164,7 +164,7 @@ static void load_edge(tni_ldl* ldl, const tni_front* front, int edge, const doub
     }
 }
 
-// map[i]: the row of this front that is later row i of a child.
+// map[i]: the row of this front that later row i of the child is.
 static void map_rows(const tni_plan* plan, const tni_front* child, int* map)
 {
     for (int k = child->later; k < child[1].later; ++k) {
@@ -173,7 +173,7 @@ static void map_rows(const tni_plan* plan, const tni_front* child, int* map)
     }
 }
 
-// Column `column` of a child's slab onto one column here; from and to are the slabs' starts.
+// Adds a column of a child's slab to a column here; from and to are the starts of the slabs.
 static void add_column(const columns* from, int column, int rows, const int* offset, double* to)
 {
     const double* x    = from->at + TNI_LANES * column;
@@ -193,7 +193,7 @@ static void add_child(tni_ldl* ldl, const tni_front* front, const tni_front* chi
     const tni_slab* slab = plan->slab + front->slab;
     int *           map = ldl->map, *offset = ldl->map + plan->front_rows_max;
     columns         to = slab_columns(ldl, slab), from = {0};
-    bool            fresh = true; // offset belongs to no slab yet
+    bool            fresh = true; // offset must be computed for the slab `to`
     map_rows(plan, child, map);
     for (int j = 0; j < child->rows; ++j) {
         if (j % TNI_SLAB == 0) from = next_update(ldl, child, from);
@@ -234,19 +234,19 @@ static void assemble(tni_ldl* ldl, const tni_front* front, const tni_blocks* blo
 
 // --- pivots -------------------------------------------------------------------------------------
 
-// One slab's triangle while it is factored.
+// The triangle of a slab during its factorisation.
 typedef struct triangle {
     int                   width;
-    double *              X, *Y;   // entries, and the same over their pivots
+    double *              X, *Y;   // entries; entries divided by their pivots
     double*               inverse; // by column
     tni_ldl*              ldl;
     const tni_pivot_rule* rule;
     tni_pivot_report*     report;
-    double                scale[TNI_SLAB]; // by column, where the rule has none
+    double                scale[TNI_SLAB]; // by column, if the rule has no scale
 } triangle;
 
-// What is left of the diagonal in column j when the columns before k are gone. Columns come in
-// groups: of the one that k is in, the panels below k's still wait for the columns in it.
+// The diagonal entry j after elimination of the columns before k. Columns are processed in groups:
+// the columns of k's group have not been subtracted from the panels below k's yet.
 static double diagonal_at(const triangle* t, int j, int k)
 {
     const int group = k / TNI_GROUP * TNI_GROUP;
@@ -261,7 +261,7 @@ static double diagonal_at(const triangle* t, int j, int k)
     return d;
 }
 
-// The reciprocal of pivot d in column k, 0 where it cannot be used.
+// The reciprocal of pivot d in column k; 0 if it cannot be used.
 static double judge_pivot(triangle* t, const tni_pivot* v, int k, int within, double d)
 {
     const int             row      = v->row + within;
@@ -288,8 +288,8 @@ static double judge_pivot(triangle* t, const tni_pivot* v, int k, int within, do
     return d == 0 ? -1 : 1 / d;
 }
 
-// Column k of the panel that its pivot is in: Y, and the columns of its group after it. The pivot
-// and what is above it are of no use any more.
+// Eliminates column k within the panel of its pivot: sets Y and updates the following columns of
+// its group. Then the pivot and the entries above it are cleared.
 static void eliminate_column(triangle* t, int k, double inverse)
 {
     const int lane = k % TNI_LANES, group = (k / TNI_GROUP + 1) * TNI_GROUP;
@@ -376,7 +376,7 @@ bool tni_front_factor(tni_ldl* ldl, int f, const tni_blocks* blocks, const doubl
 
 // --- solve --------------------------------------------------------------------------------------
 
-// n rows of x into z, filled up with zeros, and back. z: `stride` numbers a right-hand side.
+// Gathers n rows of x into z, padded with zeros; z has `stride` entries a right-hand side.
 static void gather(int n, const int* row, int sides, int stride, int count, const double* x,
                    double* restrict z)
 {

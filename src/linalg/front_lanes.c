@@ -1,28 +1,30 @@
-// front_lanes: multifrontal LDL^T of loops with small fronts, four fronts at a time.
+// front_lanes: multifrontal LDL^T of loops with small fronts, four fronts at a time in SIMD lanes.
 //
-// The elimination is that of front.c and has its bits. Its kernels want panels of 8 rows; fronts of
-// linkages have 11 to 24 own rows and as many later ones, and most of the time goes into filled up
-// panels, into finding places and into calls. But a linkage has many fronts of about one size, and
-// fronts that are not above each other have nothing to do with each other. So here four of them
-// share a bundle, each in its own lane: entry (i, k) of all four is one vector, and every kernel is
-// the plain loop over a dense front, with vectors for numbers. There is nothing to fill up, no
-// number is moved between lanes, and what happens in a lane does not depend on the others.
+// The elimination is that of front.c, with the same bits. The kernels of front.c use panels of 8
+// rows; fronts of linkages have 11 to 24 own rows and as many later ones, and most of the time goes
+// into padding, index computations and calls. But a linkage has many fronts of similar size, and
+// fronts that are not ancestors of each other are independent. So four of them form a group
+// ("bundle"), one in each lane: entry (i, k) of all four is one vector, and every kernel is the
+// plain loop over a dense front on vectors. There is no padding to panels, nothing moves between
+// lanes, and the result in a lane does not depend on the others.
 //
-// Bundles are found once: of the fronts that have no children left, the deepest one (the farthest
-// from its root [1]) takes three more of about its size with it. Smaller fronts are filled up with
-// zero rows and pivots of one. A front left alone goes alone.
+// Groups are found once: of the fronts all of whose children are in groups, the one farthest from
+// its root [1] is taken, and three more of similar size. Smaller fronts are padded with zero rows
+// and unit pivots. A front without partners is a group of one.
 //
-// All that is moved is in lists of places: numbers of the blocks, updates of children, right-hand
-// sides. Updates have places of their own, for there is no stack when four subtrees are open.
+// All data movement follows index lists: entries of the blocks, updates of children, right-hand
+// sides. Updates have storage of their own instead of a stack, since four subtrees are active at
+// once.
 //
-// Right-hand sides. A front's later rows start at zero, take those of its children, lose what its
-// own rows take from them, and go to the parent: so what a row sums up does not depend on which
-// fronts come together. Backward a row loses one product after the other, the last row's first. (front.c
-// takes what is lost off the rows of x themselves, and sums up by panels: its last bits are others.)
+// Right-hand sides: a front's later rows start at zero, add those of its children, subtract the
+// contribution of its own rows, and are added to the parent: so sums do not depend on which fronts
+// are grouped. Backward, a row subtracts one product after the other, the last row's first.
+// (front.c subtracts from the rows of x themselves and sums by panels: the last bits differ.)
 //
-// Measured by callgrind, instructions, gcc 12 -O3, AVX2, before (front.c) -> now: a Strandbeest of 12 legs,
-// whose fronts fill 98 % of all lanes: factor 1.30 -> 0.52 million, solve 219 -> 69 thousand. A scissor of
-// 10 segments fills 41 %; in the form of its Schur complement 26 %, and fronts stay.
+// Measured by callgrind, instructions, gcc 12 -O3, AVX2, before (front.c) -> now: a Strandbeest of
+// 12 legs, whose fronts fill 98 % of all lanes: factor 1.30 -> 0.52 million, solve 219 -> 69
+// thousand. A scissor of 10 segments fills 41 %; in the form of its Schur complement 26 %, where
+// front.c is kept.
 //
 // [1] T. C. Hu, Parallel sequencing and assembly line problems, Operations Research 1961.
 #include "linalg/front_lanes.h"
@@ -70,19 +72,19 @@ const tni_front_kernels* tni_front_kernels_wide(void)
 #endif
 
 enum {
-    FRONTS_MAX  = 2000,    // of a plan; more take longer to bundle than they save
-    ROWS_MAX    = 96,      // of a front, own and later ones: larger ones fill panels well
-    NUMBERS_MAX = 1 << 21, // of values and updates, all bundles together
+    FRONTS_MAX  = 2000,    // of a plan; grouping more takes longer than it saves
+    ROWS_MAX    = 96,      // of a front, own and later; larger ones fill the panels of front.c well
+    NUMBERS_MAX = 1 << 21, // of values and updates, all groups together
 };
 
-// --- which fronts go together -------------------------------------------------------------------
+// --- grouping -----------------------------------------------------------------------------------
 
 static int own_of(const tni_plan* plan, const tni_front* front)
 {
     return plan->slab[front->slab].width;
 }
 
-static double cost(int own, int rows) // products of an elimination
+static double cost(int own, int rows) // multiplications of an elimination
 {
     const double n = own, r = rows;
     return n * (n * n / 6 + n * r / 2 + r * r / 2);
@@ -101,7 +103,7 @@ static bool can_bundle(const tni_plan* plan)
 
 typedef struct search {
     const tni_plan* plan;
-    int *           waits, *depth; // by front: children left; -1: bundled
+    int *           waits, *depth; // by front: children not yet grouped
     int*            ready;
     int             ready_count;
 } search;
@@ -114,7 +116,7 @@ static bool comes_before(const search* s, int f, int g)
     return ca != cb ? ca > cb : f < g;
 }
 
-// A front that does not make the bundle much larger and is not much smaller.
+// True if the front fits into the group without enlarging it much, and is not much smaller.
 static bool fits(const search* s, const tni_front_group* b, int f)
 {
     const tni_front* front = &s->plan->front[f];
@@ -154,7 +156,7 @@ static tni_front_group next_bundle(search* s)
     return b;
 }
 
-// Fronts of one component: it may sleep while others do not.
+// Groups the fronts of one component; components are separate since some may be asleep.
 static void bundle_component(search* s, int component, tni_front_groups* to)
 {
     const tni_plan* plan  = s->plan;
@@ -175,8 +177,8 @@ static void bundle_component(search* s, int component, tni_front_groups* to)
     while (s->ready_count > 0) to->bundle[to->count++] = next_bundle(s);
 }
 
-// ns, by what was measured: as plan.c has it for fronts, and for bundles a product of four lanes and
-// a number moved.
+// Predicted times in ns, from measurements: fronts as in plan.c; groups by multiplications of four
+// lanes and entries moved.
 static bool pays(const tni_plan* plan, const tni_front_groups* to)
 {
     double fronts = 0, bundles = 0;
@@ -190,14 +192,14 @@ static bool pays(const tni_plan* plan, const tni_front_groups* to)
     return bundles < fronts;
 }
 
-// --- lists --------------------------------------------------------------------------------------
+// --- index lists --------------------------------------------------------------------------------
 
 static size_t number_at(size_t start, int high, int row, int column, int lane)
 {
     return start + TNI_FRONT_GROUP * ((size_t)column * (size_t)high + (size_t)row) + (size_t)lane;
 }
 
-// Entry (row, column), row >= column, numbered as the plan does it: own rows filled up.
+// Entry (row, column), row >= column, in the numbering of the plan, with padded own rows.
 static int entry_at(const tni_front_groups* to, const tni_plan* plan, int f, int row, int column)
 {
     const tni_front_group* b    = &to->bundle[to->of[f]];
@@ -263,7 +265,7 @@ static void list_edges(const tni_plan* plan, int f, tni_front_groups* to, int* c
     for (int k = front->edge; k < front[1].edge; ++k) {
         const int  edge = plan->front_edge[k];
         const int  r = plan->row_node[edge], c = plan->col_node[edge], m = plan->dim[c];
-        const bool turned = plan->place[r] < plan->place[c]; // the block's rows are columns here
+        const bool turned = plan->place[r] < plan->place[c]; // transposed
         const int  column = plan->front_row[turned ? plan->place[r] : plan->place[c]];
         const int  row    = plan->edge_row[edge];
         for (int i = 0; i < plan->dim[r] * m; ++i) {
@@ -274,7 +276,7 @@ static void list_edges(const tni_plan* plan, int f, tni_front_groups* to, int* c
     }
 }
 
-// What a front takes from its children, in their order; and its later rows from their owners.
+// What a front receives from its children, in their order; where its later rows are own rows.
 static void list_updates(const tni_plan* plan, int f, tni_front_groups* to, int* add, int* sum,
                          int* pull)
 {
@@ -345,7 +347,7 @@ static bool take_lists(tni_arena* arena, const tni_plan* plan, tni_front_groups*
     return !arena->failed;
 }
 
-// The largest of all bundles, in numbers.
+// Size of the largest group, in numbers.
 static size_t largest_of(const tni_front_groups* to)
 {
     size_t most = 0;
@@ -406,7 +408,7 @@ tn_result tni_front_groups_create(tni_arena* arena, tni_ldl* ldl, const size_t* 
     to->sides       = TNI_TAKE(arena, double, TNI_FRONT_GROUP_SIDES* sides);
     if (!take_lists(arena, plan, to, rows)) return TN_ERR_MEMORY;
     make_lists(plan, to);
-    for (int i = 0; i < to->count; ++i) { // of lanes that are filled up they stay
+    for (int i = 0; i < to->count; ++i) { // padded pivots stay 1
         const tni_front_group* b = &to->bundle[i];
         for (int k = 0; k < TNI_FRONT_GROUP * b->own; ++k) to->number[b->inverse + (size_t)k] = 1;
     }
@@ -416,7 +418,7 @@ tn_result tni_front_groups_create(tni_arena* arena, tni_ldl* ldl, const size_t* 
 
 // --- factor -------------------------------------------------------------------------------------
 
-// Columns of `high` entries from the diagonal on: what lies above it is never used.
+// Clears columns of `high` entries from the diagonal on; entries above it are never used.
 static void clear(int columns, int high, double* X)
 {
     for (int k = 0; k < columns; ++k) {
@@ -437,7 +439,7 @@ static void add_all(const tni_front_group_move* move, const tni_front_group_move
     for (; move < end; ++move) to[move->to] += from[move->from];
 }
 
-// A bundle without children has an update of zero, which is not even written.
+// Without children the update is zero; it is not cleared but overwritten.
 static bool has_children(const tni_front_group* b)
 {
     return b->add < b[1].add;
@@ -462,15 +464,15 @@ static void assemble(tni_front_groups* s, const tni_front_group* b, const tni_bl
     add_all(s->add + b->add, s->add + b[1].add, s->number, s->number);
 }
 
-// What the pivots came to, and when: bundles do not come in the order of the plan.
+// Pivot results with their position in the elimination order: groups are in another order.
 typedef struct verdict {
     const tni_pivot_rule* rule;
     tni_pivot_report*     report;
     int                   smallest_turn, bad_turn;
 } verdict;
 
-// The reciprocal of pivot d; as front.c has it. A front with a pivot that cannot be used goes on: of
-// all that are lost the first one counts, and it is lost by itself.
+// The reciprocal of pivot d; same rule as front.c. With an unusable pivot the factorisation goes
+// on; report->bad_row is the unusable row that is first in the elimination order, as in front.c.
 static double judge_pivot(tni_ldl* ldl, verdict* v, const tni_front_group_row* r, double d)
 {
     const tni_pivot_rule* rule   = v->rule;
@@ -503,7 +505,7 @@ static double judge_pivot(tni_ldl* ldl, verdict* v, const tni_front_group_row* r
     return d == 0 ? -1 : 1 / d;
 }
 
-// The pivots of `width` columns from `first` on and the rows that they are in.
+// Factors the diagonal block of `width` columns from `first` on.
 static void factor_triangle(tni_ldl* ldl, const tni_front_group* b, int first, int width,
                             verdict* v, double* X, double* Y)
 {
@@ -599,7 +601,7 @@ void tni_front_groups_solve(const tni_ldl* ldl, int component, double* x)
 
 // --- one front, several right-hand sides --------------------------------------------------------
 
-// A front in its lane: entries are TNI_FRONT_GROUP numbers apart, sides lie together.
+// One front in its lane: entries are TNI_FRONT_GROUP numbers apart, right-hand sides contiguous.
 typedef struct lone {
     const tni_front_group* bundle;
     int                    own, rows; // of the front; later rows start at bundle->own

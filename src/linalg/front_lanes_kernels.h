@@ -1,9 +1,9 @@
-// front_lanes_kernels: the kernels of front_lanes.c for one vector length. Compiled once for each, with
-//     SET     its name
-//     TARGET  the processor it is for, as an attribute
-//     BYTES   of a vector
-//     HEIGHT  rows that are worked on together
-// There is no guard against being included twice: that is the point.
+// front_lanes_kernels: the kernels of front_lanes.c for one vector length. Defined by the includer:
+//     SET     suffix of all names
+//     TARGET  attribute: the instruction set to compile for
+//     BYTES   length of a vector [bytes]
+//     HEIGHT  rows of a register tile
+// Included once for each set; no include guard on purpose.
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b)  JOIN_(a, b)
 #define NAME(x)     JOIN(x, SET)
@@ -63,7 +63,7 @@ TNI_INLINE TARGET void NAME(put)(int h, int w, size_t step,
     }
 }
 
-// The columns of a block by those before them in it: y of its rows is in `triangle`.
+// Eliminates the columns of a block by those before them in it; y of its rows is in `triangle`.
 TNI_INLINE TARGET void NAME(finish_tile)(int h, int w, size_t step, const double* triangle,
                                          vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS])
 {
@@ -96,7 +96,7 @@ TNI_INLINE TARGET void NAME(scale_tile)(int h, int w, const double* inverse,
     }
 }
 
-// h rows from `row` on of w columns; inverse NULL: no more than apply.
+// A tile of h rows from `row` on, w columns; inverse NULL: apply only.
 TNI_INLINE TARGET void NAME(tile)(int h, int w, int all, int first, int row, double* X, double* Y,
                                   const double* inverse)
 {
@@ -142,7 +142,7 @@ TARGET static void NAME(finish)(int all, int first, int width, int row, int end,
     }
 }
 
-// w columns of an update from `column` on.
+// w columns of the update from `column` on.
 TNI_INLINE TARGET void NAME(columns)(int w, int own, int rows, int column, bool fresh,
                                      const double* X, const double* Y, double* U)
 {
@@ -188,7 +188,7 @@ TARGET static void NAME(update)(int own, int rows, bool fresh, const double* X, 
 
 // --- solves -------------------------------------------------------------------------------------
 
-// w columns from `first` on: z of their rows, then of those below.
+// Forward: eliminates w columns from `first` on from their rows and the rows below.
 TNI_INLINE TARGET void NAME(lose)(int w, int first, int all, const double* X, const double* inverse,
                                   double* restrict z)
 {
@@ -241,7 +241,7 @@ TARGET static void NAME(forward)(int own, int all, const double* X, const double
     }
 }
 
-// w columns from `first` on, the rows below them being known.
+// Backward: solves w columns from `first` on; the rows below them are known.
 TNI_INLINE TARGET void NAME(gain)(int w, int first, int all, const double* X, const double* inverse,
                                   double* restrict z)
 {

@@ -1,17 +1,18 @@
-// full_pivoting: elimination with exchanges of rows and columns, as far as it goes.
+// full_pivoting: rank-revealing LU with complete pivoting; diagonal pivoting if semidefinite.
 //
-//     P W Q = [ L  0 ] [ U  V ]     rank rows and columns first; what is left below is rounding
+//     P W Q = [ L  0 ] [ U  V ]     rank rows and columns first; the remainder is rounding
 //             [ M  I ] [ 0  0 ]
 //
-// A basic solution has zeros at the places of the columns left over: x = Q (U^-1 L^-1 y_1, 0). The
-// rows left over are dependent; a right-hand side that contradicts them leaves a residual there.
+// A basic solution is zero in the remaining columns: x = Q (U^-1 L^-1 y_1, 0). The remaining rows
+// are dependent; a right-hand side that contradicts them leaves a residual there.
 //
-// Each step takes the entry that is largest beside the scale of its row and column,
-// |W_ij| / (r_i c_j), and ends when none is above TNI_FULL_PIVOTING_DEPENDENT. W positive semidefinite:
-// only the diagonal is looked at, r_i c_i = W_ii, or a scale given for it. This is L D L^T with U = D L^T, the exchanges are
-// symmetric, no entry grows, and what is left of W_ii is the square of the part of row i (as a
-// vector whose products W holds) that no chosen row explains. Otherwise: complete pivoting,
-// r_i = max_j |W_ij| and c_j = max_i |W_ij| / r_i, so that units of rows and columns do not matter.
+// Each step takes the entry that is largest relative to the scale of its row and column, |W_ij| /
+// (r_i c_j), and stops when none is above TNI_FULL_PIVOTING_DEPENDENT. W positive semidefinite:
+// only diagonal entries, r_i c_i = W_ii or a given scale. This is L D L^T with U = D L^T: the
+// exchanges are symmetric, no entry grows, and the remainder of W_ii is the squared length of the
+// part of row i (as a vector whose Gram matrix is W) that is orthogonal to the chosen rows.
+// Otherwise: complete pivoting, r_i = max_j |W_ij| and c_j = max_i |W_ij| / r_i, which makes the
+// choice independent of the units of rows and columns.
 //
 // The whole square is updated in both cases: rows of equal length vectorise, and one loop serves
 // both. Cost 2/3 n^3. NaN is never chosen as a pivot.
@@ -30,7 +31,7 @@ tn_result tni_full_pivoting_create(tni_arena* arena, int capacity, tni_full_pivo
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
-// r_i and c_j, in the order of the rows and columns as they stand.
+// Sets r_i and c_j in the current order of rows and columns.
 static void take_scales(const tni_full_pivoting* p, bool semidefinite, const double* scale,
                         double* r, double* c)
 {
@@ -47,7 +48,7 @@ static void take_scales(const tni_full_pivoting* p, bool semidefinite, const dou
     }
 }
 
-// The entry for step k; false when nothing is left.
+// The pivot of step k; false when no entry is large enough.
 static bool choose(const tni_full_pivoting* p, int k, bool semidefinite, int* row, int* col)
 {
     const double *r = p->work, *c = p->work + p->n;

@@ -1,18 +1,18 @@
-// full_pivoting: solves W x = y for a square W that may be singular, and names the rows that follow from
-// others. See full_pivoting.c.
+// full_pivoting: solves W x = y for a square, possibly singular W and finds its dependent rows. See
+// full_pivoting.c.
 #ifndef TNI_FULL_PIVOTING_H
 #define TNI_FULL_PIVOTING_H
 
 #include "base/base.h"
 
-/// A row with no more than this left of it, relative to what it was, follows from the others.
+/// A row whose remainder, relative to its scale, is not above this is dependent on the others.
 #define TNI_FULL_PIVOTING_DEPENDENT 1e-11
 
 typedef struct tni_full_pivoting {
     int      n, rank;
-    double*  W;         ///< n x n, row-major: fill in, then factor in place
-    int *    row, *col; ///< of W, in the order in which they were chosen
-    uint8_t* dependent; ///< by row
+    double*  W;         ///< n x n, row-major: filled in by the caller, factored in place
+    int *    row, *col; ///< of W, in pivot order
+    uint8_t* dependent; ///< by row: 1 if dependent
     double*  work;
 } tni_full_pivoting;
 
@@ -20,15 +20,15 @@ typedef struct tni_full_pivoting {
 TN_NODISCARD tn_result tni_full_pivoting_create(tni_arena* arena, int capacity,
                                                 tni_full_pivoting* pivoted);
 
-/// Factors the n x n matrix in pivoted->W. Positive semidefinite matrices take their pivots from
-/// the diagonal, all others from anywhere. scale: what the diagonal of a semidefinite one is
-/// measured by where it is larger; NULL: the diagonal alone.
+/// Factors the n x n matrix in pivoted->W. Positive semidefinite matrices use diagonal pivots, all
+/// others complete pivoting. scale: replaces smaller diagonal entries as the scale of pivots of a
+/// semidefinite matrix; may be NULL.
 void tni_full_pivoting_factor(tni_full_pivoting* pivoted, int n, bool semidefinite,
                               const double* scale);
 
-/// x <- a solution of W x = (the x that comes in) by the independent rows, zero at n - rank places;
-/// with a semidefinite W these are the places of the dependent rows. What the dependent rows say is
-/// not read: they hold as far as they agree with the others.
+/// x <- a solution of the independent rows of W x = (the x passed in), zero at n - rank places; if
+/// W is semidefinite, at the dependent rows. Right-hand sides of dependent rows are not read: those
+/// equations hold if they are consistent.
 void tni_full_pivoting_solve(tni_full_pivoting* pivoted, double* x);
 
 #endif

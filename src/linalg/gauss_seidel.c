@@ -1,25 +1,26 @@
-// gauss_seidel: many contacts, W not written down.
+// gauss_seidel: many contacts with W as an operator; block Gauss-Seidel and Newton's method.
 //
 //     W = J H^-1 J^T = Y^T S Y,    Y = |D|^-1/2 L^-1 J^T,   S = sign D,   H = L D L^T
 //
-// Y_i of a contact lives on the paths from its nodes to the root. With s = S Y f kept up to date,
-// the velocity at contact i is Y_i^T s + b_i: reading it and changing f_i cost its path, whatever
-// the number of contacts and nodes. That makes sweeps (block Gauss-Seidel, [1, section 7]) cheap,
-// but they need very many in stacks. Newton's method of friction_cone.c is brought to the components
-// instead: what a contact knows of a component c is R_c,i, with
+// Y_i of a contact is nonzero on the elimination-tree paths from its nodes to the root only. With s
+// = S Y f kept up to date, the velocity at contact i is Y_i^T s + b_i: reading it and changing f_i
+// cost the length of its path, independent of the number of contacts and nodes. That makes sweeps
+// (block Gauss-Seidel, [1, section 7]) cheap, but stacks need very many. Newton's method of
+// friction_cone.c is formulated on components instead: the part of contact i in component c is
+// R_c,i, with
 //
 //     W = sum over components c of R_c^T R_c
 //
-// For a component of one node R_c is Y_c; for others the Cholesky factor, with row exchanges, of
-// the part of W that goes through c: as many rows as the contacts there have rank. The step of
+// For a component of one node R_c is Y_c; for others it is the pivoted Cholesky factor of the part
+// of W that goes through c, with as many rows as the contacts there have rank. The step of
 // friction_cone.c, (E - C (E - rho W) + delta) step = -F, is, with v = R step,
 //
 //     step_i = -(h_i + K_i sum_c R_c,i^T v_c)     h_i = (E - C_i + delta)^-1 F_i
 //     (E + R K R^T) v = -R h                      K_i = (E - C_i + delta)^-1 C_i rho
 //
-// a sparse system between components that touch (block_lu.c), six rows for each that moves freely:
-// the number of contacts between two of them does not matter. Islands for which that is too much
-// work, by a count of flops, are swept only, with Anderson's acceleration (friction_cone.c).
+// a sparse system between components in contact (block_lu.c), six rows for each free body: its size
+// does not depend on the number of contacts between two of them. Islands for which it is too
+// expensive, by a count of flops, are swept only, with Anderson acceleration (friction_cone.c).
 // [1] R. Tomcin, D. Sibbing, L. Kobbelt, Efficient enforcement of hard articulation constraints in
 // the presence of closed loops and contacts, Eurographics 2014.
 #include "linalg/gauss_seidel_parts.h"
@@ -29,10 +30,10 @@
 #include <math.h>
 
 enum { ROWS = TNI_CONE_POINT_ROWS, LINKS = 2 };
-enum { COMPONENT_ROWS = 240 };         // of contacts at a component, for Newton
+enum { COMPONENT_ROWS = 240 };         // contacts' rows at a component, limit for Newton
 static const double FLOPS_MAX = 1e8;   // of a Newton step
-static const double DELTA_MIN = 1e-9;  // below, K is too large to be added to E
-static const double RANK      = 1e-13; // of the largest: a row of R that is rounding,
+static const double DELTA_MIN = 1e-9;  // for smaller delta, K is too large relative to E
+static const double RANK      = 1e-13; // relative to the largest pivot: a row of R that is rounding
 static const double RANK_LOOP = 1e-6;  // the same through a loop, see saddle.c
 
 tn_result tni_gauss_seidel_create(tni_arena* arena, const tni_plan* plan, int rows, size_t numbers,
@@ -80,7 +81,7 @@ static const tni_pivot* pivot_of(const tni_gauss_seidel* sweep, int k)
     return &sweep->plan->pivot[sweep->paths.places[k]];
 }
 
-// Numbers times |D|^-1/2.
+// Multiplies the path by |D|^-1/2.
 static void scale_path(const tni_gauss_seidel* sweep, const tni_half_solve* half)
 {
     double* y = sweep->paths.numbers + half->at;
@@ -94,7 +95,7 @@ static void scale_path(const tni_gauss_seidel* sweep, const tni_half_solve* half
     }
 }
 
-// out[c] += y_c^T s over places first .. first + count - 1, whose numbers begin at y.
+// out[c] += y_c^T s over positions first .. first + count - 1, whose numbers begin at y.
 static void read_places(const tni_gauss_seidel* sweep, int first, int count, const double* y,
                         int columns, double* out)
 {
@@ -206,7 +207,7 @@ static bool is_single(const tni_plan* plan, int component)
     return plan->component_start[component + 1] == first + 1 && plan->pivot[first].sign > 0;
 }
 
-// The path of a bundle in pieces, one a component: places of a component lie together.
+// Splits the path of a group by components; positions of a component are contiguous.
 static bool set_links(tni_gauss_seidel* sweep, tni_row_group* bundle)
 {
     const tni_half_solve* half = &bundle->half;
@@ -227,7 +228,7 @@ static bool set_links(tni_gauss_seidel* sweep, tni_row_group* bundle)
     return true;
 }
 
-// Components become nodes, in the order they are met.
+// Numbers the components of an island in the order in which they occur.
 static void number_nodes(tni_gauss_seidel* sweep, tni_gauss_seidel_island* island)
 {
     const tni_row_group* first = &sweep->bundles[island->bundle];
@@ -260,7 +261,7 @@ static void read_link(const tni_gauss_seidel* sweep, const tni_piece* link, int 
     read_places(sweep, link->first, link->count, sweep->paths.numbers + link->at, columns, out);
 }
 
-// W (n x n) of all contacts at a node, through it alone.
+// W (n x n) of all contacts at a component: the part that goes through it.
 static void find_part(const tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island,
                       int node, int n, double* W)
 {
@@ -289,8 +290,7 @@ static void find_part(const tni_gauss_seidel* sweep, const tni_gauss_seidel_isla
         for (int j = 0; j < i; ++j) W[n * j + i] = W[n * i + j];
 }
 
-// R (rank x n) with W = R^T R but for rounding; the rows with the most left come first. Returns the
-// rank.
+// Pivoted Cholesky: R (rank x n) with W = R^T R up to rounding. Returns the rank.
 static int factor_part(int n, int most, double nothing, double* W, double* R)
 {
     double largest = 0;
@@ -310,7 +310,7 @@ static int factor_part(int n, int most, double nothing, double* W, double* R)
     return most;
 }
 
-// R of the contacts at a node that is more than one node of the plan. False: no room.
+// Sets R of the contacts at a component of several nodes. False: no room.
 static bool set_part(tni_gauss_seidel* sweep, tni_gauss_seidel_island* island, int node)
 {
     tni_half_solves* paths = &sweep->paths;
@@ -348,7 +348,7 @@ static bool set_part(tni_gauss_seidel* sweep, tni_gauss_seidel_island* island, i
     return true;
 }
 
-// The system of a Newton step. False: no room.
+// Sets up the system of a Newton step. False: no room.
 static bool set_tangle(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island)
 {
     tni_block_lu* t = &sweep->tangle;
@@ -385,7 +385,7 @@ bool tni_gauss_seidel_close(tni_gauss_seidel* sweep, tni_gauss_seidel_island* is
     return room || !island->newton;
 }
 
-// ---- What friction_cone.c asks for -----------------------------------------------------------------------
+// ---- The operator for friction_cone.c -----------------------------------------------------------
 
 static const tni_row_group* bundles_of(const tni_gauss_seidel* sweep)
 {
@@ -464,7 +464,7 @@ static double sweep_all(void* user, const tni_complementarity* p, const tni_cone
     return sum;
 }
 
-// K and h of a contact.
+// K and h of one contact.
 static bool set_terms(const tni_cone_point* g, double e, double delta, const tni_complementarity* p,
                       const double* F, double* K, double* h)
 {
@@ -485,7 +485,7 @@ static bool set_terms(const tni_cone_point* g, double e, double delta, const tni
     return true;
 }
 
-// H_cd += R_c K R_d^T and v_c -= R_c h, for all c and d of a contact.
+// H_cd += R_c K R_d^T and v_c -= R_c h, for all components c and d of a contact.
 static void add_terms(tni_gauss_seidel* sweep, const tni_row_group* b, const double* K,
                       const double* h)
 {

@@ -1,4 +1,4 @@
-// gauss_seidel: problems of complementarity.h whose W is too large to be written down. See gauss_seidel.c.
+// gauss_seidel: problems of complementarity.h with W given as an operator. See gauss_seidel.c.
 #ifndef TNI_GAUSS_SEIDEL_H
 #define TNI_GAUSS_SEIDEL_H
 
@@ -6,45 +6,45 @@
 #include "linalg/friction_cone.h"
 #include "linalg/half_solve.h"
 
-/// The part of a bundle within one component of the plan.
+/// The part of a row group within one component of the plan.
 typedef struct tni_piece {
-    int    node;         ///< of the island
-    int    first, count; ///< its places, in paths
-    size_t at;           ///< its part of the path, in the numbers of paths
-    size_t R;            ///< its columns of R, likewise
+    int    node;         ///< index of the component in the island
+    int    first, count; ///< range of positions, in paths
+    size_t at;           ///< offset of its part of the path, in the numbers of paths
+    size_t R;            ///< offset of its columns of R, likewise
 } tni_piece;
 
-/// Rows that are solved for together: those of one point in contact, or equal rows.
+/// Rows that are solved together: those of one contact, or equal rows.
 typedef struct tni_row_group {
-    int            row, count; ///< of all rows
+    int            row, count; ///< range in all rows
     tni_half_solve half;
     int            link, link_count;
-    bool           grounded; ///< one side of it cannot move: set by the caller, for shocks
-    int            level;    ///< of a shock
+    bool           grounded; ///< one side is fixed; set by the caller for shock propagation
+    int            level;    ///< its layer in shock propagation
 } tni_row_group;
 
-/// Bundles that share components with each other, and with no others.
+/// Row groups that are coupled by common components, and to no others.
 typedef struct tni_gauss_seidel_island {
     int  bundle, bundle_count;
     int  row, row_count;
-    int  node, node_count; ///< components, in node_dim
-    bool newton;           ///< they are small enough for it
+    int  node, node_count; ///< range in node_dim: its components
+    bool newton;           ///< small enough for Newton's method
 } tni_gauss_seidel_island;
 
-/// The rows of an island; the arrays are the caller's.
+/// The rows of an island; the arrays belong to the caller.
 typedef struct tni_gauss_seidel_rows {
     const double*  b;
     const uint8_t* condition;
     const double*  mu;
     double*        f;     ///< in: a guess; out: the answer
     double*        a;     ///< out
-    const double*  base;  ///< b is a at this f; NULL: zero. What is small is then the difference
-    double         scale; ///< of residuals; 0: the largest |b|
+    const double*  base;  ///< b is the a at this f; NULL: at zero. Less rounding if f is near
+    double         scale; ///< scale of residuals; 0: the largest |b|
 } tni_gauss_seidel_rows;
 
 typedef struct tni_gauss_seidel_report {
     double residual; ///< as tni_complementarity_residual
-    int    row;      ///< that has it; -1: none
+    int    row;      ///< row with the residual; -1: none
     int    rounds;   ///< sweeps and Newton steps
 } tni_gauss_seidel_report;
 
@@ -52,56 +52,57 @@ typedef struct tni_gauss_seidel {
     const tni_plan* plan;
     tni_ldl*        ldl;
     int             row_count, row_capacity, bundle_count, link_count, link_capacity;
-    int             node_count, closed; ///< closed: bundles that are in an island
+    int             node_count, closed; ///< closed: number of groups that are in an island
 
-    tni_row_group*                 bundles; ///< row_capacity of them
+    tni_row_group*                 bundles; ///< capacity: row_capacity
     tni_piece*                     links;
-    tni_half_solves                paths;  ///< L^-1 J^T times |D|^-1/2; and R
-    double*                        blocks; ///< by row: its part of W within the bundle
+    tni_half_solves                paths;  ///< Y: L^-1 J^T times |D|^-1/2; and R
+    double*                        blocks; ///< by row: diagonal block of W of its group
     int*                           node_dim;
-    int*                           layer;   ///< by node, of a shock: how far from what cannot move
-    int*                           node_of; ///< by component, scratch
-    double*                        s;       ///< by row of the plan: D^-1/2 L^-1 J^T f
+    int*                           layer;     ///< by component: see tni_gauss_seidel_layer()
+    int*                           node_of;   ///< by component, scratch
+    double*                        s;         ///< by row of the plan: D^-1/2 L^-1 J^T f
     double *                       K, *h, *v; ///< of a Newton step
     tni_cone*                      cone;
     tni_block_lu                   tangle;
     const tni_gauss_seidel_island* island; ///< being solved
-    const double*                  base;   ///< likewise
+    const double*                  base;   ///< rows->base of the island being solved
 } tni_gauss_seidel;
 
-/// For up to so many rows; numbers: of all paths. Fails with TN_ERR_MEMORY only.
+/// For up to `rows` rows; numbers: capacity of all paths. Fails with TN_ERR_MEMORY only.
 TN_NODISCARD tn_result tni_gauss_seidel_create(tni_arena* arena, const tni_plan* plan, int rows,
                                                size_t numbers, tni_gauss_seidel* sweep);
 
 void tni_gauss_seidel_clear(tni_gauss_seidel* sweep, tni_ldl* ldl);
-/// `count` rows, TNI_CONE_POINT_ROWS at most, of the island that comes next: x as for tni_ldl_solve_path.
-/// False: no room.
+/// Adds a group of `count` rows, at most TNI_CONE_POINT_ROWS, to the next island; x as for
+/// tni_ldl_solve_path. False: no room.
 bool tni_gauss_seidel_add(tni_gauss_seidel* sweep, const int* given, int given_count, int count,
                           double* x);
-/// The bundles added since the last one are an island. False: no room.
+/// Makes an island of the groups added since the last one. False: no room.
 bool tni_gauss_seidel_close(tni_gauss_seidel* sweep, tni_gauss_seidel_island* island);
-/// Forgets what was added since the last island.
+/// Discards the groups added since the last island.
 void tni_gauss_seidel_drop(tni_gauss_seidel* sweep);
-/// Nothing moves row i of a bundle: W is zero there. Before it is closed.
+/// Fixes row i of a group: its row and column of W become zero. Before the island is closed.
 void tni_gauss_seidel_hold(tni_gauss_seidel* sweep, int bundle, int i);
-/// W of the rows of a bundle, TNI_CONE_POINT_ROWS apart.
+/// W of the rows of a group; row stride TNI_CONE_POINT_ROWS.
 double* tni_gauss_seidel_block(const tni_gauss_seidel* sweep, int bundle);
 
-/// Solves an island. At most so many sweeps and Newton steps; done at a residual of `goal` relative
-/// to the scale, or of `gain` times the first. False: not done.
+/// Solves an island with at most `limit` sweeps and Newton steps, to a residual of `goal` relative
+/// to the scale, or of `gain` times the first one. False: not reached.
 bool tni_gauss_seidel_solve(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island,
                             const tni_gauss_seidel_rows* rows, int limit, double goal, double gain,
                             tni_gauss_seidel_report* report);
-/// Shock propagation: contacts in layers, from what cannot move upwards; what is below a contact
-/// counts as immovable. extra: what is pushed in addition to f, at the upper side alone: at
-/// components whose layer is the level of the bundle. Nothing happens in islands that nothing
-/// holds. sweeps: of each layer. rows->a is that after it, rows->f stays.
+/// Shock propagation: contacts in layers, starting from fixed components; each layer takes
+/// everything below it as immovable. `sweeps` sweeps of each layer. extra: forces in addition to f
+/// that act on the upper side only, i.e. on components whose layer equals the level of the group.
+/// rows->a is set to the result, rows->f does not change. No effect on islands without fixed
+/// components.
 void tni_gauss_seidel_shock(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island,
                             const tni_gauss_seidel_rows* rows, int sweeps, double* extra);
-/// The layer of a component of an island, after a shock.
+/// The layer of a component of an island, after tni_gauss_seidel_shock().
 int tni_gauss_seidel_layer(const tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island,
                            int component);
-/// a <- W f, of an island.
+/// a <- W f of an island.
 void tni_gauss_seidel_apply(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island,
                             const double* f, double* a);
 

@@ -1,36 +1,36 @@
-// grandparent: block L d U of a saddle matrix on a tree whose A nodes are tied two steps up.
+// grandparent: block L d U of a saddle matrix on a tree with blocks between grandparents.
 //
 //     H x = b,   H = [ A  J^T ]   A: A nodes, with blocks G between two A nodes that share a B node
 //                    [ J  -E  ]   E: B nodes, positive semidefinite, may be zero
 //
-// In a tree A and B nodes take turns, so the A node beyond a node's parent is its grandparent [1,
-// sec. 4]; and where the root is a B node with two A nodes, its sibling. With k the parent of node
-// i and g the other A node, both later, eliminating i touches k, g and the block between them:
+// In a tree A and B nodes alternate, so the A node beyond a node's parent is its grandparent [1,
+// sec. 4]; or its sibling, if the parent is a root with two A nodes. With k the parent of node i
+// and g the other A node, both later in the order, eliminating i changes k, g and the block between
+// them:
 //
-//     H_ii = L_i d_i U_i                       unit triangles, reciprocals of d_i kept
+//     H_ii = L_i d_i U_i                       unit triangles, reciprocals of d_i stored
 //     X = L_i^-1 H_ik   Y = L_i^-1 H_ig        V = U_i^-T H_ki^T   W = U_i^-T H_gi^T
 //     H_kk -= V^T d_i^-1 X   H_gg -= W^T d_i^-1 Y   H_kg -= V^T d_i^-1 Y   H_gk -= W^T d_i^-1 X
 //     forward   z_i <- L_i^-1 z_i,  z_k -= V^T d_i^-1 z_i,  z_g -= W^T d_i^-1 z_i
 //     backward  x_i  = U_i^-1 d_i^-1 (z_i - X x_k - Y x_g)
 //
 // All of these blocks exist: H_kg is the block of k with its parent (of g with its parent, for
-// siblings). So there is no fill, O(count) time, a constant number of words a node. Symmetric: U =
-// L^T, V = X, W = Y, H_gk is not kept. [1] prints this for symmetric A only, and with H_ij^T for
-// H_ji^T in the forward sweep; its springs make A non-symmetric.
+// siblings). So there is no fill-in, O(count) time, a constant number of words a node. Symmetric: U
+// = L^T, V = X, W = Y, H_gk is not stored. [1] prints this for symmetric A only, and with H_ij^T
+// for H_ji^T in the forward sweep; its springs make A non-symmetric.
 //
 // Symmetric: no pivoting. A pivots are positive as long as A is positive definite, B pivots
-// negative as long as the rows to the child are independent, or E is there; a pivot that has lost
-// 13 digits of the diagonal at the node's turn is taken for zero.
-// General: when the symmetric part of A is definite, so is that of every H_ii at its turn, and no
-// pivot can vanish. But exact derivatives of forces do not promise that; hence rows are exchanged
-// inside a node, the one with the largest entry against its own largest coming first. That costs a
-// few compares. Never between nodes: that would fill.
+// negative as long as the rows towards the child are independent, or E is present; a pivot that has
+// lost 13 digits of the diagonal before the node's elimination is taken for zero. General: if the
+// symmetric part of A is definite, so is that of every reduced H_ii, and no pivot can vanish. Exact
+// derivatives of forces do not guarantee that; hence scaled partial pivoting inside a node, which
+// costs a few comparisons. No pivoting between nodes: that would cause fill-in.
 //
 // Flops a link of an A node of 6 and a B node of m rows, factor / solve, symmetric:
 //     m = 3: 1149 / 378,  m = 5: 1694 / 506      without G: 465 / 234, 866 / 362
-// of which m (m + 1) / 2 add E. Factors of the general kind take 2035 and 3037.
+// of which m (m + 1) / 2 are for E. Factors of the general kind take 2035 and 3037.
 // Measured (bench/micro/grand.c), chain of 1000 links, gcc 12 -O3, SSE2, one EPYC core shared with
-// other work, best of many; beside it ldl.c with the same springs as m' compliant rows:
+// other work, best of many; for comparison ldl.c with the same springs as m' compliant rows:
 //     m    symmetric      general        rows, m + m' = 6
 //     3    302 / 109 ns   653 / 116 ns   298 / 138 ns
 //     5    390 / 140 ns   950 / 152 ns   298 / 138 ns
@@ -45,7 +45,7 @@
 #include <float.h>
 #include <math.h>
 
-static const double lost = 1e-13; // of the diagonal: a B pivot that is none
+static const double lost = 1e-13; // relative to the diagonal: a B pivot below this counts as zero
 
 _Static_assert(TNI_DIM_MAX <= 255, "an exchange fits a byte");
 
@@ -59,7 +59,7 @@ static bool all_trees(const tni_plan* plan)
     return true;
 }
 
-// The A node beyond the parent: the grandparent, or the later of the two children of a root.
+// Finds the other A node: the grandparent, or the later of the two children of a root.
 static void find_others(tni_grandparent* grand, const uint8_t* coupled, int* last_child)
 {
     const tni_plan* plan = grand->plan;
@@ -168,7 +168,7 @@ static void transpose(int n, int m, const double* from, double* to)
     }
 }
 
-// A node and its ties, when it or something below it asks for it first.
+// Loads a node and its edges, when it is first needed.
 static void fetch(tni_grandparent* grand, int place, const tni_blocks* blocks)
 {
     if (grand->fetched[place]) return;
@@ -195,7 +195,7 @@ static void fetch(tni_grandparent* grand, int place, const tni_blocks* blocks)
 
 // --- factor -------------------------------------------------------------------------------------
 
-// Sizes of a node, its parent and its other for which kernels are compiled with constants.
+// Dimensions of a node, its parent and the other A node with kernels of constant size.
 #define LINKS(X)      X(6, 3, 6) X(6, 5, 6) X(6, 3, 0) X(6, 5, 0) X(3, 6, 0) X(5, 6, 0)
 #define LINK(n, m, g) ((n) << 16 | (m) << 8 | (g))
 
@@ -240,7 +240,7 @@ static void note(tni_pivot_report* report, int sign, int row, double relative)
     report->smallest_row = row;
 }
 
-// D = L d L^T; -1, or the row at fault.
+// D = L d L^T. Returns -1, or the row of an unusable pivot.
 TNI_INLINE int factor_symmetric(int n, int sign, int row, double* D, tni_pivot_report* report)
 {
     double scale[TNI_DIM_MAX];
@@ -255,11 +255,11 @@ TNI_INLINE int factor_symmetric(int n, int sign, int row, double* D, tni_pivot_r
     return -1;
 }
 
-// D = L d U with rows exchanged; -1, or the row at fault.
+// D = L d U with row exchanges. Returns -1, or the row of an unusable pivot.
 TNI_INLINE int factor_general(int n, int sign, int row, double* D, uint8_t* exchange,
                               tni_pivot_report* report)
 {
-    double inverse[TNI_DIM_MAX]; // of the largest entry of a row
+    double inverse[TNI_DIM_MAX]; // 1 / largest entry, by row
     for (int i = 0; i < n; ++i) {
         double largest = 0;
         for (int k = 0; k < n; ++k) largest = fmax(largest, fabs(D[n * i + k]));
@@ -272,7 +272,7 @@ TNI_INLINE int factor_general(int n, int sign, int row, double* D, uint8_t* exch
         }
         const double d = D[n * best + j], relative = fabs(d) * inverse[best];
         note(report, sign, row + j, relative);
-        if (!(relative > (sign > 0 ? 0 : lost))) return row + j; // of what is not finite it is NaN
+        if (!(relative > (sign > 0 ? 0 : lost))) return row + j; // NaN if not finite
         swap_rows(n, j, best, D);
         inverse[best]           = inverse[j];
         exchange[j]             = (uint8_t)best;
@@ -288,8 +288,8 @@ TNI_INLINE int factor_general(int n, int sign, int row, double* D, uint8_t* exch
     return -1;
 }
 
-// What a node adds to: the diagonal blocks of the later two, and between them P = H_kg, Q = H_gk^T,
-// or P = H_gk, Q = H_kg^T where they are siblings.
+// Blocks changed by an elimination: the diagonal blocks of the later two, and between them P =
+// H_kg, Q = H_gk^T; for siblings P = H_gk, Q = H_kg^T.
 typedef struct later_blocks {
     double *Dk, *Dg, *P, *Q;
 } later_blocks;
@@ -347,7 +347,7 @@ static int eliminate_node(tni_grandparent* grand, const tni_grandparent_node* i,
                           const later_blocks* to)
 {
     const int n = i->dim, m = i->parent_dim, g = i->other_dim;
-    if (i->sibling) return eliminate(n, m, g, true, grand, i, to); // one a tree at most
+    if (i->sibling) return eliminate(n, m, g, true, grand, i, to); // at most one in a tree
     switch (LINK(n, m, g)) {
 #define SIZE(n, m, g) \
     case LINK(n, m, g): return eliminate(n, m, g, false, grand, i, to);
@@ -357,7 +357,7 @@ static int eliminate_node(tni_grandparent* grand, const tni_grandparent_node* i,
     }
 }
 
-// Fetches the later nodes and says where updates go.
+// Loads the later nodes and returns the blocks to update.
 static later_blocks reach(tni_grandparent* grand, const tni_grandparent_node* i,
                           const tni_blocks* blocks)
 {
@@ -368,7 +368,7 @@ static later_blocks reach(tni_grandparent* grand, const tni_grandparent_node* i,
     if (i->other < 0) return to;
     fetch(grand, i->other, blocks);
     to.Dg = grand->value + grand->node[i->other].at;
-    // The block of the earlier one of the two with its own parent, which is the later one.
+    // The block of the earlier of the two with its own parent, which is the later one.
     const tni_grandparent_node* k = &grand->node[i->sibling ? i->other : i->parent];
     to.P                          = grand->value + k->at + k->dim * k->dim;
     to.Q                          = to.P + k->dim * (k->parent_dim + k->other_dim);

@@ -1,11 +1,12 @@
-// half_solve: with H = L D L^T,
+// half_solve: products x^T H^-1 y by forward solves only. With H = L D L^T,
 //
 //     x^T H^-1 y = (L^-1 x)^T D^-1 (L^-1 y)
 //
-// and L^-1 x of an x that lives on a few nodes lives on their ancestors. The product of two runs
-// over the ancestors they share. In a bushy tree these are few: products of many x with each other
-// cost their paths and little more, where a solve for each would go down again to all of them. Along
-// a chain nearly all ancestors are shared, and solves are cheaper: the room given is what decides.
+// L^-1 x of an x that is nonzero on a few nodes is nonzero on their ancestors only, and the product
+// of two runs over their common ancestors. In a bushy tree these are few: the products of many x
+// with each other cost little more than their paths, without a backward solve for each. Along a
+// chain nearly all ancestors are common, and full solves are cheaper: the capacity given by the
+// caller decides.
 #include "linalg/half_solve.h"
 
 #include "linalg/block.h"
@@ -54,7 +55,7 @@ bool tni_half_solves_add(tni_half_solves* halves, tni_ldl* ldl, const int* given
     return true;
 }
 
-// out += one^T D^-1 other at a place; numbers there are dim x columns.
+// out += x^T D^-1 y at one position; x and y there are dim x columns.
 static void add_place(const tni_ldl* ldl, int place, const double* x, int nx, const double* y,
                       int ny, double* out, int stride)
 {
@@ -70,7 +71,7 @@ static void add_place(const tni_ldl* ldl, int place, const double* x, int nx, co
     }
 }
 
-// Two paths to the root share their ends: from there down to where they part.
+// Two paths to the root share their upper ends: from the root down to where they separate.
 static void multiply_chains(const tni_half_solves* halves, const tni_ldl* ldl,
                             const tni_half_solve* one, const tni_half_solve* other, double* out,
                             int stride)

@@ -1,4 +1,4 @@
-// heap: the nodes that wait, the smallest (key, number) first.
+// heap: a binary heap of nodes with changeable keys, the smallest (key, number) first.
 #ifndef TNI_HEAP_H
 #define TNI_HEAP_H
 
@@ -6,7 +6,7 @@
 
 typedef struct tni_heap {
     int*     item;
-    int*     where; ///< of a node in item, -1: not here. Heaps without common nodes may share it
+    int*     where; ///< by node: index in item, -1: absent. Heaps without common nodes may share it
     int64_t* key;   ///< by node
     int      count;
 } tni_heap;

@@ -1,16 +1,17 @@
-// lcp: one-sided rows and boxes by principal pivoting (Cottle and Dantzig).
+// lcp: LCP with bounds on both sides, by principal pivoting (Cottle and Dantzig).
 //
 //     a = W f + b,     l <= f <= u,     a_i = 0 inside, a_i >= 0 at l, a_i <= 0 at u
 //
-// Rows inside are the active set A; the others rest at a bound. For given A everything follows:
+// Rows strictly inside their bounds are the active set A; the others are at a bound. A determines
+// everything:
 //
 //     settle:   W_AA f_A = -(b + W f_rest)_A,   a = W f + b
 //
-// A is right when f_A is within bounds and the other a have the right signs. The guess gives the
-// first A; rows of it that come out beyond a bound are sent to that bound. Rows whose a has the
-// wrong sign then go inside all at once, as long as that leaves fewer of them each time. It often
-// leads straight to the answer, or runs in circles. Then they are driven one by one, the others
-// kept right:
+// A is correct when f_A is within bounds and the other a have the right signs. The guess gives the
+// first A; rows of it that come out beyond a bound are moved to that bound. Then all rows whose a
+// has the wrong sign are added to A at once, as long as that leaves fewer of them each time (block
+// pivoting). It often finds the solution, but may cycle. Then they are driven one by one, the
+// others kept feasible:
 //
 //     drive d:  f_d += s t,  f_A -= s t W_AA^-1 W_Ad,   a_d += s t (W_dd - W_dA W_AA^-1 W_Ad)
 //
@@ -18,22 +19,23 @@
 // other bound, some f_j of A is at a bound (j leaves A), or some a_j = 0 (j joins A).
 //
 // W is symmetric and positive semidefinite here, often singular. It is factored with REGULAR of its
-// diagonal added: then W_AA is definite whatever A, and f does not wander off along the null space
-// after every bit of rounding in W. (Without: 5 of 1000 singular problems of up to 40 rows with
-// rounding of 1e-14 in W are left above 1e-10; with: none.) Settling takes the addition out again:
-// f_A is corrected by the residual of W itself. Which of the many f of redundant rows is found
-// depends on the start. Where the Schur complement of d in brackets is nothing but the addition,
-// and a_d far more than rounding, the motion is one of the null space: no a changes, and it goes on
-// until some f stops it. If none does, b f falls without end along it: there is no solution.
+// diagonal added: W_AA is then definite for any A, and f does not drift along the null space
+// because of rounding in W. (Without: 5 of 1000 singular problems of up to 40 rows with rounding of
+// 1e-14 in W remain above 1e-10; with: none.) Settling removes the effect of the addition: f_A is
+// corrected by the residual of W itself. Which of the solutions f for redundant rows is found
+// depends on the start. If the Schur complement of d in brackets is only the addition, and a_d far
+// above rounding, the motion is in the null space: no a changes, and f moves until some bound stops
+// it. If none does, b f decreases without bound along it: there is no solution.
 //
-// A row once right stays so, hence n drives do; |a_d| falls within each, and with ties going to the
-// least index no A comes twice in it [1]. Rounding may spoil that. Therefore: the result is settled
-// afresh, rows that then turn out wrong are driven again a few times, pivots are counted, and after
-// too many of them, or when W is not symmetric or turns out not to be semidefinite, Lemke's method
-// takes over (lemke.c). Its answer is settled as well. The best is kept.
+// A feasible row stays feasible, hence at most n drives; |a_d| decreases within each, and with ties
+// resolved by least index no A occurs twice in it [1]. Rounding may break that. Therefore: the
+// result is settled again, rows that are then infeasible are driven again a few times, pivots are
+// counted, and after too many of them, or when W is not symmetric or not semidefinite, Lemke's
+// method takes over (lemke.c). Its result is settled as well. The best result is kept.
 //
-// W_AA = L D L^T is kept by rows: a row joins at the end, one that leaves is a rank-one update of
-// the rows behind it by a positive number, which is as stable as a new factor. A pivot costs
+// W_AA = L D L^T is updated by rows: a row that joins is appended, one that leaves is a positive
+// rank-one update of the rows behind it, which is as stable as a new factorisation. A pivot costs
+// |A| (|A| + n). W not symmetric: L U, factored anew for each A.
 // |A| (|A| + n). W not symmetric: L U, new for every A that is looked at.
 // [1] R. W. Cottle, Y.-Y. Chang, Least-index resolution of degeneracy in linear complementarity
 // problems with sufficient matrices, SIAM J. Matrix Anal. Appl. 13 (1992).
@@ -44,30 +46,30 @@
 
 #include <math.h>
 
-static const double REGULAR    = 1e-12; // of W_ii: added to it
-static const double NULL_PIVOT = 1e-11; // of W_dd: what is left of row d is no more than noise,
-static const double FAR        = 100;   // of the sum that is a_d: unless W_dd f_d stays below this
-static const double LAST_PIVOT = 1e-13; // of W_jj: what a row that joins A has to bring
-static const double NULL_RATE  = 1e-9;  // of sqrt(W_jj W_dd): a_j does not change
-static const double NO_WEIGHT  = 1e-20; // of the largest W_ii: f_i moves nothing
-static const double ROUNDING   = 1e-13; // of the sum of sizes that make up a_i
-static const double WILD       = 1e8;   // of the scale: a W_ii f_i that nobody wants
+static const double REGULAR    = 1e-12; // relative to W_ii: added to it
+static const double NULL_PIVOT = 1e-11; // relative to W_dd: rounding in a Schur complement,
+static const double FAR        = 100;   // unless W_dd f_d is below this factor of the sum in a_d
+static const double LAST_PIVOT = 1e-13; // relative to W_jj: smallest pivot of a row that joins A
+static const double NULL_RATE  = 1e-9;  // relative to sqrt(W_jj W_dd): a_j does not change
+static const double NO_WEIGHT  = 1e-20; // relative to the largest W_ii: f_i has no effect
+static const double ROUNDING   = 1e-13; // relative to the magnitudes summed in a_i
+static const double WILD       = 1e8; // relative to the scale: a W_ii f_i that indicates divergence
 enum { ROUNDS = 4, PASSES = 3 };
 
-typedef enum place { AT_LOWER, AT_UPPER, INSIDE, STUCK } place; // stuck: driven to no end
+typedef enum place { AT_LOWER, AT_UPPER, INSIDE, STUCK } place; // stuck: nothing stopped it
 
 struct tni_lcp {
     int                        capacity;
     const tni_complementarity* p; // the problem being solved
     double *                   lower, *upper;
     uint8_t *                  place, *right, *skipped;
-    int*                       active; // rows inside, in the order of L
+    int*                       active; // rows of A, in the order of L
     int                        count;
     double *                   L, *D; // L: row k at stride n; not symmetric: L U, packed
     int*                       exchange;
-    double *                   df, *da, *x, *size; // motion; scratch; size of the sum that is a_i
+    double *                   df, *da, *x, *size; // directions; scratch; magnitudes in a
     double *                   best_f, best, largest;
-    bool                       none; // it has been proved that there is no solution
+    bool                       none; // infeasibility has been proved
     tni_lemke*                 lemke;
 };
 
@@ -102,7 +104,7 @@ static const double* row_of(const tni_lcp* s, int i)
 
 // ---- The factor of W_AA -------------------------------------------------------------------------
 
-// Row j joins A, unless less than `least` of W_jj is left beside A.
+// Adds row j to A unless its pivot is below `least` of W_jj.
 static bool join(tni_lcp* s, int j, double least)
 {
     const int     n = s->p->n, m = s->count;
@@ -127,8 +129,8 @@ static bool join(tni_lcp* s, int j, double least)
     return true;
 }
 
-// The k-th row of A leaves: what its column explained, alpha x x^T, is added to the rows behind it,
-// which move up by one.
+// Removes the k-th row of A: adds the contribution of its column, alpha x x^T, to the rows behind
+// it, which move up by one.
 static void leave(tni_lcp* s, int k)
 {
     const int n     = s->p->n;
@@ -170,7 +172,7 @@ static void solve_active(const tni_lcp* s, double* x)
     }
 }
 
-// ---- Settling: everything from A ----------------------------------------------------------------
+// ---- Settling: f and a for a given A ------------------------------------------------------------
 
 static void go_home(tni_lcp* s, int i, bool upper)
 {
@@ -178,7 +180,7 @@ static void go_home(tni_lcp* s, int i, bool upper)
     s->p->f[i]  = upper ? s->upper[i] : s->lower[i];
 }
 
-// To the bound nearest to f.
+// Moves row i to the bound nearest to f.
 static void go_nearest(tni_lcp* s, int i)
 {
     go_home(s, i, s->upper[i] - s->p->f[i] < s->p->f[i] - s->lower[i]);
@@ -216,7 +218,7 @@ static void factor_active(tni_lcp* s)
     if (!s->p->symmetric) factor_general(s);
 }
 
-// f_A from the rest, then corrected by what a_A it leaves.
+// f_A from the other rows, then iterative refinement with the residual a_A.
 static void solve_inside(tni_lcp* s)
 {
     const tni_complementarity* p = s->p;
@@ -233,7 +235,7 @@ static void solve_inside(tni_lcp* s)
     }
 }
 
-// Sends rows of A that are beyond a bound to it. Returns how many.
+// Moves rows of A that are beyond a bound to it. Returns how many.
 static int send_home(tni_lcp* s)
 {
     int count = 0;
@@ -264,7 +266,7 @@ static void take_a(tni_lcp* s)
     }
 }
 
-// +1: f_i has to grow, -1: to fall, 0: row i is right, to rounding.
+// Direction in which f_i has to move: +1, -1, or 0 if row i is feasible up to rounding.
 static double wrong(const tni_lcp* s, int i)
 {
     const double a = s->p->a[i], least = ROUNDING * s->size[i];
@@ -273,7 +275,7 @@ static double wrong(const tni_lcp* s, int i)
     return 0;
 }
 
-// f and a from the places. True when all rows are right.
+// Sets f and a from the places. True if all rows are feasible.
 static bool settle(tni_lcp* s)
 {
     bool all = true;
@@ -288,9 +290,9 @@ static bool settle(tni_lcp* s)
     return all;
 }
 
-// ---- Driving: one row more ----------------------------------------------------------------------
+// ---- Driving one row to feasibility -------------------------------------------------------------
 
-// df and da for f_d going in direction `sign`.
+// df and da for f_d moving in direction `sign`.
 static void find_motion(tni_lcp* s, int d, double sign)
 {
     const int n = s->p->n;
@@ -308,7 +310,7 @@ static void find_motion(tni_lcp* s, int d, double sign)
     s->da[d] += sign * REGULAR * row_of(s, d)[d];
 }
 
-// How far until row j, right so far, stops the motion.
+// How far until the feasible row j blocks the motion.
 static double find_room(const tni_lcp* s, int j, double weight_d)
 {
     const tni_complementarity* p  = s->p;
@@ -323,7 +325,7 @@ static double find_room(const tni_lcp* s, int j, double weight_d)
     return fmax(0, da > 0 ? -p->a[j] : p->a[j]) / fabs(da);
 }
 
-// The row that stops d, which may be d itself; -1: none. *t <- how far it goes.
+// The row that blocks d first, possibly d itself; -1: none. *t <- the step length.
 static int find_stop(const tni_lcp* s, int d, double sign, double* t)
 {
     const tni_complementarity* p    = s->p;
@@ -331,7 +333,7 @@ static int find_stop(const tni_lcp* s, int d, double sign, double* t)
     int                        stop = -1;
     *t                              = sign > 0 ? s->upper[d] - p->f[d] : p->f[d] - s->lower[d];
     if (left > NO_WEIGHT * s->largest) {
-        const double zero = -sign * p->a[d] / left; // where a_d is
+        const double zero = -sign * p->a[d] / left; // step to a_d = 0
         if (left > NULL_PIVOT * W_dd || zero * W_dd < FAR * s->size[d]) *t = fmin(*t, zero);
     }
     if (*t < HUGE_VAL) stop = d;
@@ -355,7 +357,7 @@ static void move(tni_lcp* s, int d, double t)
     }
 }
 
-// Row j stands still now: at a bound if it was moving, in A if its a was.
+// Row j blocked: it goes to its bound if it is in A, else joins A.
 static void stop_row(tni_lcp* s, int j)
 {
     if (s->place[j] == INSIDE) {
@@ -369,7 +371,7 @@ static void stop_row(tni_lcp* s, int j)
     else s->skipped[j] = 1;
 }
 
-// The driven row has arrived: at its other bound, or where its a is zero.
+// The driven row is feasible: at its other bound, or with a_d = 0.
 static void arrive(tni_lcp* s, int d, double sign, double t, double span)
 {
     if (t >= span) go_home(s, d, sign > 0);
@@ -378,8 +380,8 @@ static void arrive(tni_lcp* s, int d, double sign, double t, double span)
     s->right[d] = 1;
 }
 
-// Nothing stops the motion of d. Is it one of the null space of a semidefinite W, so that there is
-// no solution? What a_j may change is the root of a number that ends at rounding.
+// Nothing blocks the motion of d. True if it is in the null space of a semidefinite W, so that
+// there is no solution. |da_j| is bounded by a square root, hence the squares.
 static bool proves_none(const tni_lcp* s, int d)
 {
     const double W_dd = fabs(row_of(s, d)[d]);
@@ -414,10 +416,10 @@ static void drive(tni_lcp* s, int d, long limit, int* pivots)
         }
         stop_row(s, stop);
     }
-    go_nearest(s, d); // to be settled and looked at again
+    go_nearest(s, d); // will be settled and checked again
 }
 
-// The row that is furthest off, beside its own weight; -1: none.
+// The infeasible row with the largest a^2 / W_ii; -1: none.
 static int find_wrong(tni_lcp* s)
 {
     double worst = -1;
@@ -434,7 +436,7 @@ static int find_wrong(tni_lcp* s)
     return row;
 }
 
-// All rows that are wrong go inside at once. Returns how many.
+// Adds all infeasible rows to A. Returns how many.
 static int send_inside(tni_lcp* s)
 {
     int count = 0;
@@ -454,9 +456,9 @@ static void drive_all(tni_lcp* s, int* pivots)
     }
 }
 
-// ---- All of it ----------------------------------------------------------------------------------
+// ---- Solving ------------------------------------------------------------------------------------
 
-// Bounds and numbers that can be worked with?
+// Sets bounds. False if they or the numbers of the problem are invalid.
 static bool prepare(tni_lcp* s)
 {
     const tni_complementarity* p    = s->p;
@@ -474,7 +476,7 @@ static bool prepare(tni_lcp* s)
     return good;
 }
 
-// Off along the null space, for want of a solution.
+// True if f has diverged along the null space, for lack of a solution.
 static bool is_wild(const tni_lcp* s, double scale)
 {
     for (int i = 0; i < s->p->n; ++i) {
@@ -483,7 +485,7 @@ static bool is_wild(const tni_lcp* s, double scale)
     return false;
 }
 
-// True: good enough. Keeps f if it is the best so far.
+// Keeps f if it is the best so far. True if it is a solution.
 static bool keep_best(tni_lcp* s)
 {
     int          row;

@@ -4,22 +4,22 @@
 //                    [ J  -E  ]   E: B nodes, positive semidefinite, may be zero
 //
 // Components with loops: front.c. Trees, here: node i has one later neighbour, its parent k, and
-// nodes go one at a time, right-looking [1, sec. 7.3]:
+// nodes are eliminated one at a time, right-looking [1, sec. 7.3]:
 //
-//     H_ii = L_i d_i L_i^T            unit lower L_i, reciprocals of d_i kept, no square root
+//     H_ii = L_i d_i L_i^T            unit lower L_i, reciprocals of d_i stored, no square root
 //     X_i  = L_i^-1 H_ik              stored in place of H_ik
 //     H_kk -= X_i^T d_i^-1 X_i
 //     forward   z_i <- L_i^-1 z_i,  z_k -= X_i^T d_i^-1 z_i
 //     backward  x_i  = L_i^-T d_i^-1 (z_i - X_i x_k)
 //
-// No fill, O(count) time, a constant number of words a node. Differs from [1]: pivots are split
-// inside the blocks, X is kept instead of H_ii^-1 H_ik, so the solve stays backward stable when
-// pivots of one node differ by 1e11.
+// No fill-in, O(count) time, a constant number of words a node. Differs from [1]: pivots are split
+// inside the blocks, and X is stored instead of H_ii^-1 H_ik, so the solve stays backward stable
+// when pivots of one node differ by 1e11.
 //
-// No pivoting: A pivots are positive, B pivots negative as long as E, or what was eliminated
-// before (order.c), fills their rows. A B pivot below tolerance * scale is replaced and counted.
-// Values lie in elimination order: a pivot's diagonal block, then its X. Factor and solve stream
-// through them. A right-hand side on a few nodes needs their ancestors only (solve_path).
+// No pivoting: A pivots are positive; B pivots are negative if E, or the nodes eliminated before
+// (order.c), make their rows definite. A B pivot below tolerance * scale is replaced and counted.
+// Values are stored in elimination order: a node's diagonal block, then its X. Factor and solve
+// stream through them. A right-hand side on a few nodes needs their ancestors only (solve_path).
 //
 // Measured, floating chain of n A nodes of 6 rows with as many B nodes, one of them at one end;
 // per link (A + B node), gcc 12 -O3, SSE2, one EPYC core shared with other work, best of many:
@@ -27,10 +27,10 @@
 //        3       462 / 225           1484 / 698     160 / 100 ns   169..216 / 132..182 ns
 //        5       862 / 351           2218 / 861     224 / 130 ns   255..358 / 222..265 ns
 // Loading the blocks takes 44 and 55 ns more (n = 1000), 160..300 ns at n = 100000, where memory
-// decides. -O2 takes up to twice as long: gcc 12 does not unroll the kernels there. Same bits at
-// -O2, -O3 and -O3 -mavx2. Values: 648 and 968 bytes a link; plan: 200.
+// bandwidth is the limit. -O2 takes up to twice as long: gcc 12 does not unroll the kernels there.
+// Same bits at -O2, -O3 and -O3 -mavx2. Values: 648 and 968 bytes a link; plan: 200.
 //
-// Fails: an A pivot not positive, or any not finite (TN_ERR_SINGULAR, row reported).
+// Fails if an A pivot is not positive, or any not finite (TN_ERR_SINGULAR, row reported).
 //
 // [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
 #include "linalg/ldl.h"
@@ -106,7 +106,7 @@ static void load_edge(tni_ldl* ldl, int edge, const double* block, double* to)
 // --- factor -------------------------------------------------------------------------------------
 
 // Sizes for which the kernels are compiled with constants: A nodes of 6, 3 and 12 rows with the
-// B nodes that are usual beside them, either first.
+// common B nodes, in either order.
 // clang-format off
 #define BLOCK_PAIRS(X)                                                                      \
     X(6, 1) X(6, 2) X(6, 3) X(6, 4) X(6, 5) X(6, 6) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) \
@@ -187,7 +187,7 @@ TNI_INLINE void fold(int n, int m, const double* D, double* X, double* P)
     tni_block_update(n, m, m, D, X, X, P);
 }
 
-// The only later neighbour: X, and its share of the neighbour's diagonal block.
+// X, and its update of the diagonal block of the parent.
 static void fold_one(int n, int m, const double* D, double* X, double* P)
 {
     switch (PAIR(n, m)) {
@@ -199,7 +199,7 @@ static void fold_one(int n, int m, const double* D, double* X, double* P)
     }
 }
 
-// The pivots of one node; false, and the row at fault, when it has none.
+// Factors the diagonal block of one node; false, with report->bad_row, if a pivot is unusable.
 static bool factor_node(tni_ldl* ldl, const tni_pivot* i, const tni_pivot_rule* rule,
                         tni_pivot_report* report)
 {
@@ -228,7 +228,7 @@ static void fetch_diagonal(tni_ldl* ldl, int place, const tni_blocks* blocks, co
     ldl->fetched[place] = 1;
 }
 
-// In one pass, each block when its turn comes: large trees are bound by memory.
+// One pass, each block loaded when it is needed: large trees are bound by memory bandwidth.
 static tn_result factor_tree(tni_ldl* ldl, range all, const tni_blocks* blocks, const double* raise,
                              const tni_pivot_rule* rule, tni_pivot_report* report)
 {
@@ -358,7 +358,7 @@ static void backward_node(const tni_ldl* ldl, int place, int count, double* x)
     else backward(i->dim, k->dim, count, D, ldl->value + s->at, w, z);
 }
 
-// Fronts in bundles with several right-hand sides: those that are taken together go all the way up.
+// Fronts in lanes with several right-hand sides: blocks of them go through all fronts at once.
 static int sides_from(int first, int count)
 {
     return count - first < TNI_FRONT_GROUP_SIDES ? count - first : TNI_FRONT_GROUP_SIDES;
@@ -406,7 +406,7 @@ void tni_ldl_solve(const tni_ldl* ldl, int component, int count, double* x)
     for (int c = first; c < end; ++c) solve_component(ldl, c, count, x);
 }
 
-// In each sum the number that came last is used last: a row waits for one product and difference.
+// Each sum uses the most recently computed entry last: the shortest dependency chain.
 TNI_INLINE void solve_block(int n, const double* restrict D, double* restrict x)
 {
     double w[TNI_DIM_MAX]; // stays in registers
@@ -432,9 +432,9 @@ void tni_block_solve(int n, const double* D, double* x)
     }
 }
 
-// --- a few nodes only ---------------------------------------------------------------------------
+// --- solves on a few nodes ----------------------------------------------------------------------
 
-// A place of a tree; in loops a front, when its first place comes.
+// One position of a tree; in loops the whole front, at its first position.
 static void forward_place(const tni_ldl* ldl, int place, int count, double* x)
 {
     const int f = ldl->plan->front_of[place];
@@ -452,9 +452,9 @@ static void backward_place(const tni_ldl* ldl, int place, int count, double* x)
     else tni_front_backward(ldl, f, count, x);
 }
 
-// From a node, or the first of its front, up to the first place seen, into ldl->segment; returns
-// how many. Places whose mark is not the old stamp have no right-hand side: their part of x is set
-// to zero, and *fresh counts them.
+// Walks from a node, or from the first of its front, up to the first position already visited, into
+// ldl->segment; returns the length. Positions whose mark is not `old` have no right-hand side:
+// their part of x is set to zero, and *fresh counts them.
 static int walk_up(tni_ldl* ldl, int node, int old, int count, double* x, int* fresh)
 {
     const tni_plan* plan = ldl->plan;
@@ -472,8 +472,8 @@ static int walk_up(tni_ldl* ldl, int node, int old, int count, double* x, int* f
     return size;
 }
 
-// The nodes and their ancestors, as rising places in ldl->path; returns how many. Each walk up is
-// rising; it is merged in from the back. Sums then run as in a solve of all nodes.
+// The nodes and their ancestors as ascending positions in ldl->path; returns how many. Each walk is
+// ascending; it is merged from the back. So sums run in the order of a full solve.
 static int gather_up(tni_ldl* ldl, const int* nodes, int node_count, int count, double* x)
 {
     int *     path = ldl->path, length = 0, fresh = 0;
@@ -490,7 +490,7 @@ static int gather_up(tni_ldl* ldl, const int* nodes, int node_count, int count, 
     return length;
 }
 
-// The same, parents before children: walk after walk, each from its top.
+// The same with parents before children: walk after walk, each from its top.
 static int gather_down(tni_ldl* ldl, const int* nodes, int node_count, int count, double* x,
                        int* fresh)
 {
@@ -503,7 +503,7 @@ static int gather_down(tni_ldl* ldl, const int* nodes, int node_count, int count
     return length;
 }
 
-// Up from the given nodes; returns how many places ldl->path has.
+// Forward solve from the given nodes; returns the length of ldl->path.
 static int go_up(tni_ldl* ldl, const int* given, int given_count, int count, double* x)
 {
     const tni_plan* plan = ldl->plan;

@@ -1,17 +1,17 @@
-// least_norm: where W is singular the answer is not one. Four legs carry a table in many ways, and a
-// solver ends with whichever its pivots led to: it may change from one problem to the next like it
-// without reason. The least answer is one, and does not jump.
+// least_norm: the solution of least norm. Where W is singular the solution f is not unique: a table
+// on four legs can be carried in many ways, and a solver returns the one its pivots lead to, which
+// may jump from one problem to the next. The least-norm solution is unique and continuous.
 //
-// Rows F with a = 0, to what the solver leaves, whose f is inside its bounds may change. With y
-// what makes a zero, given the other rows, and D the diagonal of W,
+// Rows F with a = 0 (up to the solver's tolerance) whose f is strictly inside its bounds may
+// change. With y the value of W_FF f_F that makes a zero, given the other rows, and D the diagonal
+// of W,
 //     min g^T D g  with  W_FF g = y:      g <- g + (W_FF + e D)^-1 (y - W_FF g)   from g = 0
-// All iterates lie in D^-1 times the range of W_FF, so the limit is the least answer; a part that
-// W_FF weakens to s (relative to D) comes nearer by e / (s + e) each time. If what is left after
-// ROUNDS is not rounding, f stays. The bounds may be in the way: from f, which keeps them, towards
-// g, as far as they go.
+// All iterates lie in D^-1 times the range of W_FF, so the limit is the least-norm solution; a
+// component with eigenvalue s of W_FF (relative to D) converges by a factor e / (s + e) an
+// iteration. If the residual after ROUNDS is not rounding, f is left unchanged. If bounds prevent
+// g, f moves from its feasible value towards g as far as they allow.
 //
-// A contact at its friction bound stays as it is, and so do equal rows. Cost: |F|^3 / 3 and some
-// |F|^2.
+// Contacts at their friction bound and equal rows do not change. Cost: |F|^3 / 3 + O(|F|^2).
 #include "linalg/least_norm.h"
 
 #include "linalg/cone_point.h"
@@ -19,9 +19,9 @@
 
 #include <math.h>
 
-static const double SMALL = 1e-6;  // e; rounding along what W does not see grows by its inverse
-static const double ZERO  = 1e-9;  // of what is added up: as good as a solver leaves a
-static const double EQUAL = 1e-12; // of what is added up: rounding
+static const double SMALL = 1e-6;  // e; rounding in the null space grows by its inverse
+static const double ZERO  = 1e-9;  // relative to the magnitudes summed: accuracy of a solver's a
+static const double EQUAL = 1e-12; // relative to the magnitudes summed: rounding
 
 enum { ROUNDS = 10 };
 
@@ -66,7 +66,7 @@ static int find_free(const tni_least_norm* least, const tni_complementarity* p)
     return count;
 }
 
-// r <- y - W_FF g; the largest of it beside what was added up.
+// r <- y - W_FF g. Returns its largest entry relative to the magnitudes summed.
 static double leave(const tni_least_norm* least, const tni_complementarity* p, int n)
 {
     double worst = 0;
@@ -95,7 +95,7 @@ static bool factor(const tni_least_norm* least, const tni_complementarity* p, in
                         : tni_dense_lu(n, least->A, least->exchange) == TN_OK;
 }
 
-// How far f may go towards g before a disc of the grip at p->f ends; f and g are its rows'.
+// How far f may move towards g within a disc of the contact; f and g from its normal row on.
 static double way_in_disc(const tni_disc* disc, const double* row_f, const double* row_g,
                           double most)
 {
@@ -108,10 +108,10 @@ static double way_in_disc(const tni_disc* disc, const double* row_f, const doubl
         c += f * f;
     }
     if (fn + most * dn < 0) most = fn / -dn;
-    c = fmin(c, 0);                                       // a bound is met but for rounding
-    if (c == 0 && (b > 0 || (b == 0 && a > 0))) return 0; // the second: from the tip
+    c = fmin(c, 0);                                       // feasible up to rounding
+    if (c == 0 && (b > 0 || (b == 0 && a > 0))) return 0; // second case: from the apex
     if ((a * most + b) * most + c <= 0) return most;
-    // The root of a t^2 + b t + c that is passed first: c <= 0, the value at `most` is > 0.
+    // The first positive root of a t^2 + b t + c: c <= 0, the value at `most` is > 0.
     const double q   = -0.5 * (b + copysign(sqrt(fmax(0, b * b - 4 * a * c)), b));
     const double one = a != 0 ? q / a : most, two = q != 0 ? c / q : most;
     double       t = most;
@@ -146,7 +146,7 @@ static double way(const tni_least_norm* least, const tni_complementarity* p, int
     return t > 0 ? t : 0; // NaN too
 }
 
-// Whether a is what it was, or nearer to zero.
+// True if a_i is unchanged, or closer to zero.
 static bool is_same(const tni_least_norm* least, const tni_complementarity* p, int i)
 {
     double size = fabs(p->b[i]);
@@ -157,13 +157,13 @@ static bool is_same(const tni_least_norm* least, const tni_complementarity* p, i
 void tni_least_norm_answer(tni_least_norm* least, const tni_complementarity* p)
 {
     TN_ASSERT(p->n <= least->capacity);
-    // What a W that is not symmetric does not see in its rows it may see in equal ones.
+    // If W is not symmetric, null vectors of W_FF may still act on equal rows.
     for (int i = 0; i < p->n && !p->symmetric; ++i) {
         if (p->condition[i] == TNI_EQUAL) return;
     }
     const int n = find_free(least, p);
     if (n < 2 || !factor(least, p, n)) return;
-    for (int i = 0; i < n; ++i) { // what makes a zero, not nearly so
+    for (int i = 0; i < n; ++i) { // so that a becomes zero exactly
         const double* W = p->W + p->n * least->free[i];
         least->y[i]     = -p->a[least->free[i]];
         least->g[i]     = 0;

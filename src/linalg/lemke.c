@@ -1,19 +1,20 @@
-// lemke: complementary pivoting with an artificial variable and bounds on both sides.
+// lemke: Lemke's complementary pivoting method for bounds on both sides.
 //
 //     a = W f + b + d z,     l <= f <= u,     a_i = 0 inside, a_i >= 0 at l, a_i <= 0 at u
 //
-// Start: every f_i at a finite bound, d_i = 1 at lower ones, -1 at upper ones, and z >= 0 as small
-// as makes all signs of a right. Some a_r is zero then and its f_r may leave its bound. From here
-// on one variable moves, the basic ones follow, until one of them is at a bound: it stops there and
-// its partner (f_i for a_i, a_i for f_i) is the next to move. An f_i that crosses from bound to
-// bound hands over to a_i without a pivot. The path ends with z = 0, a solution, or on a ray.
+// Start: every f_i at a finite bound, d_i = 1 at lower ones, -1 at upper ones, and z >= 0 the
+// smallest that makes all signs of a feasible. Some a_r is then zero and its f_r may leave its
+// bound. From then on one variable enters, the basic ones follow, until one of them reaches a
+// bound: it leaves the basis and its complement (f_i for a_i, a_i for f_i) enters next. If an f_i
+// moves from bound to bound, a_i enters without a pivot. The path ends with z = 0, a solution, or
+// on a ray.
 //
 // This is Lemke's method [1] for the complementarity problem
 //     (W x + v + q, u - l - x)  beside  (x, v),     f = l + x,  v the part of a below zero,
-// with rows of v never written down. Why it ends: ties are broken as if b were b + (e, e^2, ...)
-// with e tiny (lexicographic rule), so no basis comes twice. Why it ends well:
+// with rows of v kept implicitly. Finite: ties are broken as if b were b + (e, e^2, ...) with e
+// tiny (lexicographic rule), so no basis occurs twice. The end of the path:
 // - W a P-matrix, or positive definite: there is no ray but the first. On a ray (x', v', z') every
-//   x'_i (W x')_i <= 0, so x' = 0; z' > 0 would make all a grow, so f rests where it began; and
+//   x'_i (W x')_i <= 0, so x' = 0; z' > 0 would make all a grow, so f stays at its start; and
 //   v'_i > 0 would need f_i = u_i with a_i fixed.
 // - W positive semidefinite, symmetric or not: a ray has W x' + W^T x' = 0, b x' < 0, x' >= 0,
 //   which proves that there is no solution.
@@ -26,16 +27,16 @@
 
 #include <math.h>
 
-// Variables: f_i is i, a_i is n + i, z is 2 n. Row r of D: how basic[r] follows moving[c].
+// Variables: f_i is i, a_i is n + i, z is 2 n. Row r of D: how basic[r] depends on moving[c].
 struct tni_lemke {
     int      capacity, n;
     double*  D;
-    double * value, *scale;   // of basic variables by row; f_i = scale_i (scaled f_i)
+    double * value, *scale;   // values of basic variables by row; f_i = scale_i (scaled f_i)
     double * lower, *upper;   // scaled
     double*  sign;            // of d
-    int *    basic, *moving;  // variables by row and by column
+    int *    basic, *moving;  // variables by row; nonbasic variables by column
     int*     place;           // by variable: row, or -1 - column
-    uint8_t *at_upper, *held; // of f_i when it is not basic; lower = upper
+    uint8_t *at_upper, *held; // by row i, when f_i is nonbasic; lower = upper
 };
 
 tn_result tni_lemke_create(tni_arena* arena, int capacity, tni_lemke** lemke)
@@ -99,7 +100,7 @@ static void set_up(tni_lemke* s, const double* W, const double* b)
     s->place[2 * n] = -1 - n;
 }
 
-// How much room basic variable r has when it goes up (rate > 0) or down.
+// Distance of basic variable r to its bound when it increases (rate > 0) or decreases.
 static double room(const tni_lemke* s, int r, double rate)
 {
     const int v = s->basic[r], n = s->n, i = v - n;
@@ -117,17 +118,17 @@ static double shift(const tni_lemke* s, int r, int k)
     return -s->sign[k] * s->D[(s->n + 1) * r + (-1 - at)];
 }
 
-// Of two rows that stop the same motion at once: does q come before r, b being b + (e, e^2, ...)?
+// Of two rows that block at the same step: true if q comes before r, b being b + (e, e^2, ...).
 static bool comes_first(const tni_lemke* s, int q, int r, double rate_q, double rate_r)
 {
     for (int k = 0; k < s->n; ++k) {
         const double difference = shift(s, q, k) / rate_q - shift(s, r, k) / rate_r;
-        if (difference != 0) return difference > 0; // room changes by -sign(rate) shift
+        if (difference != 0) return difference > 0; // the distance changes by -sign(rate) shift
     }
     return false;
 }
 
-// The row that stops variable c going in direction dir; -1: none. *t <- how far it goes.
+// The row that blocks variable c in direction dir; -1: none. *t <- the step length.
 static int find_stop(const tni_lemke* s, int c, double dir, double* t)
 {
     const int     n     = s->n;
@@ -142,7 +143,7 @@ static int find_stop(const tni_lemke* s, int c, double dir, double* t)
         if (!(far < HUGE_VAL)) continue;
         const double near = 1e-13 * *t;
         if (stop >= 0 && fabs(far - *t) <= near) {
-            if (s->basic[stop] == 2 * n) continue; // z gone: the end
+            if (s->basic[stop] == 2 * n) continue; // z leaves: done
             if (s->basic[r] != 2 * n && !comes_first(s, r, stop, rate, rate_stop)) continue;
         } else if (!(far < *t)) {
             continue;
@@ -159,7 +160,7 @@ static void advance(tni_lemke* s, int c, double step)
     for (int r = 0; r < s->n; ++r) s->value[r] += step * s->D[(s->n + 1) * r + c];
 }
 
-// basic[r] and moving[c] change places.
+// Exchanges basic[r] and moving[c].
 static void pivot(tni_lemke* s, int r, int c)
 {
     const int n = s->n, w = n + 1, leaving = s->basic[r];
@@ -180,7 +181,7 @@ static void pivot(tni_lemke* s, int r, int c)
     s->place[leaving]     = -1 - c;
 }
 
-// z comes in. Returns the row of the last sign that it makes right; -1: none is wrong.
+// z enters. Returns the row whose sign becomes feasible last; -1: none is infeasible.
 static int first_row(const tni_lemke* s)
 {
     int    row   = -1;
@@ -194,11 +195,11 @@ static int first_row(const tni_lemke* s)
     return row;
 }
 
-// The path from the pivot of z on. v moves next, in direction dir.
+// Follows the path after the pivot of z. v enters next, in direction dir.
 static bool follow(tni_lemke* s, int v, double dir, long limit, int* pivots)
 {
     const int    n    = s->n;
-    const double gone = 1e-14 * s->value[s->place[2 * n]]; // z is rounding
+    const double gone = 1e-14 * s->value[s->place[2 * n]]; // z below this is rounding
     for (long count = 0; count < limit; ++count) {
         if (s->value[s->place[2 * n]] <= gone) return true;
         const int    c = -1 - s->place[v], own = v < n ? v : v - n;

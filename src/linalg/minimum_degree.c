@@ -1,22 +1,23 @@
-// minimum_degree: approximate minimum degree [1] with regions and the local rule (order.c).
+// minimum_degree: approximate minimum degree [1] with regions and the support rule (order.c).
 //
-// Quotient graph: eliminated nodes are elements, lists of the nodes they tie together; elements
-// inside another one are absorbed. Nodes that have the same neighbours, themselves counted in,
-// stay so for good: one name stands for all of them, and they go together. degree = rows of
-// neighbours, an upper bound:
+// Quotient graph: eliminated nodes are elements, lists of the nodes they connect; elements
+// contained in another one are absorbed. Nodes with the same neighbours, including themselves,
+// remain indistinguishable: one of them stands for all (a supervariable), and they are eliminated
+// together. degree = rows of neighbours, an upper bound:
 //
 //     degree(v) <= rows(v's other neighbours) + rows(L_p \ v) + sum over v's elements e of
 //                  rows(L_e \ L_p)
 //
-// after p has become the element L_p. Taken is the name of the lowest region, of these the one of
-// the lowest degree, of these the lowest number. Nodes with very many neighbours are left for the
-// end, A before B, as in [1].
+// after p has become the element L_p. The next supervariable is that of the lowest region, then of
+// the lowest degree, then of the lowest number. Dense nodes, with very many neighbours, are ordered
+// last, A before B, as in [1].
 //
-// The local rule splits names: of the nodes of a name, A nodes go first, then the B nodes that may;
-// the others keep the name, are members of the new element, and wait.
+// The support rule splits supervariables: of its nodes, A nodes are eliminated first, then the B
+// nodes that are allowed; the others keep the supervariable, are members of the new element, and
+// wait.
 //
-// Memory: an element has no more members than what it was made of, so all elements that are alive
-// fit into the graph's own size; the pool has room for twice that and is tidied when full.
+// Memory: an element has no more members than the lists it was made of, so all live elements fit
+// into the size of the graph; the pool has twice that size and is compacted when full.
 //
 // [1] P. Amestoy, T. Davis, I. Duff, An Approximate Minimum Degree Ordering Algorithm, SIMAX 1996.
 #include "linalg/heap.h"
@@ -27,32 +28,32 @@
 typedef struct quotient {
     const tni_adjacency* graph;
     const int*           region; // NULL: one region
-    // Names. A name is one of its nodes, or was.
-    int *    head, *next; // its nodes
-    int*     named;       // by node: towards its name
+    // Supervariables, identified by one of their nodes (possibly one already eliminated).
+    int *    head, *next; // list of its nodes
+    int*     named;       // by node: link towards its supervariable (union-find)
     int*     weight;      // rows of its nodes
     int*     degree;
-    int*     first_region; // of its nodes
-    int*     list;         // from start[v]: elements[v] elements, then others[v] names
+    int*     first_region; // lowest region of its nodes
+    int*     list;         // from start[v]: elements[v] elements, then others[v] supervariables
     int *    elements, *others;
-    uint8_t* gone; // no node is left, or it never took part
+    uint8_t* gone; // no node is left, or it does not take part
     int*     mark;
     tni_heap heap;
-    int *    bucket, *chained; // names of one hash
+    int *    bucket, *chained; // hash table of supervariables
     int*     hash;
-    // Elements, in the order of their making.
+    // Elements, in order of creation.
     int      element_count;
     uint8_t* alive;
-    size_t*  member_at; // members[e] names from pool + member_at[e]
+    size_t*  member_at; // its members[e] supervariables are pool[member_at[e] ...]
     int *    members, *rows;
     int *    left, *left_mark; // rows outside the newest element
     int*     pool;
     size_t   pool_used, pool_size;
     // Nodes.
     uint8_t* done;
-    int*     open;             // A neighbours of a B node not yet eliminated
-    int*     room;             // rows of an eliminated A node that no B node has used or booked
-    int *    support, *booked; // A node that has rows for this B node, -1: none; those rows
+    int*     open;             // number of A neighbours of a B node not yet eliminated
+    int*     room;             // rows of an eliminated A node not yet used as support or reserved
+    int *    support, *booked; // A node reserved as support of this B node, -1: none; rows reserved
 } quotient;
 
 static int64_t key_of(const quotient* q, int v)
@@ -117,7 +118,7 @@ static void quotient_load(quotient* q, const uint8_t* skip)
 
 // ---- The local rule -----------------------------------------------------------------------------
 
-// B node b is due. It uses up its rows of an A node, or waits for the next of its A nodes.
+// True if B node b has support: it uses rows of an A node. Otherwise it waits for its next A node.
 static bool lean(quotient* q, int b)
 {
     const tni_adjacency* g    = q->graph;
@@ -137,7 +138,7 @@ static bool lean(quotient* q, int b)
     return true;
 }
 
-// The last region among the A nodes of b.
+// The highest region among the A nodes of b.
 static int last_region(const quotient* q, int b)
 {
     const tni_adjacency* g    = q->graph;
@@ -149,8 +150,8 @@ static int last_region(const quotient* q, int b)
     return last;
 }
 
-// A B node that is tied to a later region widens it if it has to wait for it: so the rows of A
-// node a are booked for the B nodes that are tied to the latest ones.
+// A B node that is also coupled to a later region would enlarge it if it had to wait for it: so the
+// rows of A node a are reserved for the B nodes coupled to the latest regions.
 static void book(quotient* q, int a)
 {
     const tni_adjacency* g = q->graph;
@@ -170,7 +171,7 @@ static void book(quotient* q, int a)
     }
 }
 
-// Takes the nodes of p that may go, A nodes first; returns how many.
+// Eliminates the nodes of p that are allowed, A nodes first; returns how many.
 static int take_nodes(quotient* q, int p, int* order)
 {
     const tni_adjacency* g     = q->graph;
@@ -192,7 +193,7 @@ static int take_nodes(quotient* q, int p, int* order)
     return count;
 }
 
-// A node a is eliminated: its B nodes may try again.
+// A node a was eliminated: its B nodes are candidates again.
 static void release(quotient* q, int a)
 {
     const tni_adjacency* g = q->graph;
@@ -229,7 +230,7 @@ static size_t room_needed(const quotient* q, int p)
     return need;
 }
 
-// The names tied together by eliminating nodes of p make a new element.
+// Makes a new element of the supervariables connected by eliminating nodes of p.
 static int form_element(quotient* q, int p, int stamp)
 {
     if (q->pool_used + room_needed(q, p) > q->pool_size) tidy_pool(q);
@@ -261,7 +262,7 @@ static int form_element(quotient* q, int p, int stamp)
     return element;
 }
 
-// Rows of v's neighbours outside the new element; tidies v's lists, and makes their hash.
+// Degree of v outside the new element; compacts v's lists and computes their hash.
 static int renew(quotient* q, int v, int element, int stamp)
 {
     const tni_adjacency* g    = q->graph;
@@ -271,11 +272,11 @@ static int renew(quotient* q, int v, int element, int stamp)
     for (int k = 0; k < old_elements; ++k) {
         const int e = list[k];
         if (!q->alive[e]) continue;
-        if (q->left[e] == 0) q->alive[e] = 0; // inside the new one
+        if (q->left[e] == 0) q->alive[e] = 0; // contained in the new one
         else list[elements++] = e, degree += q->left[e], hash += (unsigned)e;
     }
-    // The new element takes a free entry: either its name stood among the others, or an element of
-    // that is gone. Names move through a hole, never over one that is still to be read.
+    // The new element takes a free entry: either its supervariable was among the others, or an
+    // absorbed element was. Entries move into the gap, never over one that is still to be read.
     int hole = elements, first_kept = -1;
     for (int k = old_elements; k < end; ++k) {
         const int w = list[k];
@@ -283,7 +284,7 @@ static int renew(quotient* q, int v, int element, int stamp)
         degree += q->weight[w];
         hash += (unsigned)w;
         if (others++ == 0) {
-            first_kept = w; // put down last, so that the element may have its place
+            first_kept = w; // stored last, so that the element can take its place
             ++hole;
         } else {
             list[hole++] = w;
@@ -297,7 +298,7 @@ static int renew(quotient* q, int v, int element, int stamp)
     return degree;
 }
 
-// Whether v's lists are those that are marked.
+// True if w's lists equal the marked lists of v.
 static bool same_lists(const quotient* q, int v, int w, int stamp)
 {
     const int* list = q->list + q->graph->start[w];
@@ -311,7 +312,7 @@ static bool same_lists(const quotient* q, int v, int w, int stamp)
     return true;
 }
 
-// w's nodes get v's name.
+// Merges supervariable w into v.
 static void join_names(quotient* q, int v, int w)
 {
     int* link = &q->head[v];
@@ -328,7 +329,7 @@ static void join_names(quotient* q, int v, int w)
     tni_heap_add(&q->heap, v);
 }
 
-// Joins those names of a bucket that cannot be told apart from its first; stamps from *stamp on.
+// Merges the supervariables of a bucket that are indistinguishable; uses stamps above *stamp.
 static void join_bucket(quotient* q, int v, int* stamp)
 {
     for (; v >= 0; v = q->chained[v]) {
@@ -359,7 +360,7 @@ static void join_members(quotient* q, const int* member, int count, int* stamp)
     }
 }
 
-// Degrees of the members of the new element, rows being left in all.
+// Updates the degrees of the members of the new element; remaining: rows not yet eliminated.
 static void renew_members(quotient* q, int element, int* stamp, int remaining)
 {
     const tni_adjacency* g      = q->graph;
@@ -419,7 +420,7 @@ int tni_order_minimum_degree(tni_arena* scratch, const tni_adjacency* graph, con
         }
         count += taken;
     }
-    // What is left: nodes with too many neighbours, and B nodes that wait for them.
+    // The rest: dense nodes, and B nodes that wait for them.
     for (int sign = 1; sign >= -1; sign -= 2) {
         for (int v = 0; v < graph->count; ++v) {
             if (!q.done[v] && graph->sign[v] == sign) order[count++] = v;

@@ -1,20 +1,21 @@
-// mixed_complementarity: equal rows eliminated, the rest to lcp.c or friction_cone.c.
+// mixed_complementarity: equal rows are eliminated, the rest is solved by lcp.c or friction_cone.c.
 //
 // E the equal rows, C the others. From a_E = 0, with W_EE factored by full_pivoting.c:
 //
 //     f_E = -W_EE^-1 (b_E + W_EC f_C)
 //     a_C = S f_C + c,     X = W_EE^-1 W_EC,   S = W_CC - W_CE X,   c = b_C - W_CE W_EE^-1 b_E
 //
-// which is a problem of complementarity.h for C alone. Where W_EE is singular, W_EE^-1 is the basic solution:
-// dependent rows get f = 0, and W being semidefinite, W_EC has nothing to say there that the
-// independent rows do not say. If b_E has, they contradict each other: their a stays.
+// which is a problem of complementarity.h for C alone. Where W_EE is singular, W_EE^-1 is the basic
+// solution: dependent rows get f = 0; W being semidefinite, W_EC is consistent with the dependency.
+// If b_E is not, the equal rows contradict each other, and their a remains nonzero.
 //
-// A row of C of which E leaves nothing (S_ii rounding beside W_ii) would look to the other solvers
-// like a very light row. Its row and column of S are set to zero: nothing moves it.
+// A row of C that is determined by E (S_ii is rounding relative to W_ii) would look like a very
+// light one. Its row and column of S are set to zero: it cannot move.
 //
-// Refinement: with the residual a of the f found so far, solve the same problem for the correction.
-// In terms of the new f_C, c is a_C - S f_C and b_E is a_E; the second pass starts from the set of
-// the first. Done while the residual is above REFINED of its scale, at most PASSES times in all.
+// Iterative refinement: with the residual a of the current f, solve the same problem for the
+// correction. For the new f_C, c is a_C - S f_C and b_E is a_E; the second pass starts from the
+// active set of the first. Repeated while the residual is above REFINED times its scale, at most
+// PASSES times.
 #include "linalg/mixed_complementarity.h"
 
 #include "linalg/friction_cone.h"
@@ -76,7 +77,7 @@ static double at(const tni_complementarity* p, int i, int j)
     return p->W[p->n * i + j];
 }
 
-// A box without bounds is an equal row.
+// A box row without finite bounds is an equal row too.
 static bool is_equal(const tni_complementarity* p, int i)
 {
     if (p->condition[i] == TNI_EQUAL) return true;
@@ -91,7 +92,7 @@ static bool has_cones(const tni_complementarity* p)
     return false;
 }
 
-// Problems without equal rows.
+// Solves a problem without equal rows.
 static bool solve_unequal(tni_mixed* m, const tni_complementarity* p, int* count)
 {
     *count = 0;
@@ -120,7 +121,7 @@ static void factor_equal(tni_mixed* m, const tni_complementarity* p)
     for (int i = 0; i < n; ++i) m->dependent[m->equal[i]] = m->factor.dependent[i];
 }
 
-// Rows and columns of S that are nothing beside those of W.
+// Zeroes rows and columns of S that are rounding relative to those of W.
 static void drop_rounding(tni_mixed* m, const tni_complementarity* p)
 {
     const int nc = m->other_count;
@@ -134,7 +135,7 @@ static void drop_rounding(tni_mixed* m, const tni_complementarity* p)
             row_left = fmax(row_left, fabs(m->S[nc * i + j]));
             col_left = fmax(col_left, fabs(m->S[nc * j + i]));
         }
-        if (p->symmetric) { // the diagonal says it all
+        if (p->symmetric) { // semidefinite: the diagonal suffices
             row = col = fabs(at(p, m->other[i], m->other[i]));
             row_left = col_left = m->S[(nc + 1) * i];
         }
@@ -162,7 +163,7 @@ static void reduce(tni_mixed* m, const tni_complementarity* p)
     drop_rounding(m, p);
 }
 
-// What the problem for C alone has beside S and c.
+// The problem for C, except c.
 static tni_complementarity gather(tni_mixed* m, const tni_complementarity* p)
 {
     for (int i = 0; i < m->other_count; ++i) {
@@ -186,7 +187,7 @@ static tni_complementarity gather(tni_mixed* m, const tni_complementarity* p)
                                  .a         = m->a};
 }
 
-// Element i of c. Rounding of a row that nothing moves is no reason to try.
+// Element i of c; zero if it is rounding and the row cannot move.
 static double reduced_b(const tni_mixed* m, const tni_complementarity* p, int i)
 {
     const int     nc = m->other_count;
@@ -201,8 +202,8 @@ static double reduced_b(const tni_mixed* m, const tni_complementarity* p, int i)
     return S[i] == 0 && fabs(sum) <= 1e-13 * size ? 0 : sum;
 }
 
-// From p->f and the residual it leaves in p->a to a better p->f. m->f is the guess for f_C. False:
-// no f_C was found, and trying again would not find one.
+// Improves p->f, whose residual is in p->a. m->f: guess for f_C. False: no f_C was found, repeating
+// is useless.
 static bool correct(tni_mixed* m, const tni_complementarity* p, const tni_complementarity* part,
                     int* count)
 {

@@ -8,8 +8,8 @@ typedef struct tni_mixed tni_mixed; ///< workspace
 
 typedef struct tni_mixed_report {
     double residual;        ///< largest violation of a condition, in units of a
-    int    residual_row;    ///< the row that has it; -1: none
-    int    dependent_count; ///< equal rows that follow from the other equal rows
+    int    residual_row;    ///< row of it; -1: none
+    int    dependent_count; ///< equal rows that depend on the other equal rows
     int    pivot_count;     ///< changes of the active set, or sweeps and Newton steps
 } tni_mixed_report;
 
@@ -17,10 +17,10 @@ typedef struct tni_mixed_report {
 TN_NODISCARD tn_result tni_mixed_create(tni_arena* arena, int capacity, tni_mixed** mixed);
 
 /// Solves for f and a, starting from p->f. False: no f was found that meets the conditions (there
-/// may be none where W is not symmetric, or where equal rows contradict each other); f and a are
-/// the best found and the report says where they fail. Always ends, allocates nothing.
+/// may be none if W is not symmetric, or if equal rows contradict each other); f and a are the best
+/// found, the report has the residual. Always terminates, allocates nothing.
 bool tni_mixed_solve(tni_mixed* mixed, const tni_complementarity* p, tni_mixed_report* report);
-/// Of the last solve: whether equal row i was found to depend on the other equal rows.
+/// True if equal row i was dependent on the other equal rows in the last solve.
 bool tni_mixed_dependent(const tni_mixed* mixed, int i);
 
 #endif

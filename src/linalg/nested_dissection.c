@@ -1,34 +1,35 @@
 // nested_dissection: nested dissection [1] of a block graph.
 //
-// The web: its vertices are the A nodes, tied where a B node has both of them as neighbours; the
-// tie weighs as many rows as the B node has. Vertices with very many ties, the hubs, come last of
-// all and are left out. A separator parts the rest into two halves, neither heavier than BALANCE;
-// each half is parted again, and so on down to LEAF vertices. Regions are numbered such that a
-// separator comes after all that it separates. In each region minimum degree goes on (minimum_degree.c);
-// what is said here is only a wish: any numbering gives a correct order.
+// The coarse graph ("web"): its vertices are the A nodes, with an edge ("tie") where a B node is
+// coupled to both; the tie weighs as many rows as the B node has. Hubs, vertices with very many
+// ties, are left out and ordered last. A separator divides the rest into two halves, neither
+// heavier than BALANCE; each half is divided recursively down to LEAF vertices. Regions are
+// numbered such that a separator comes after everything it separates. Inside each region minimum
+// degree decides (minimum_degree.c); regions are preferences only: any numbering gives a correct
+// order.
 //
-// A separator is made of A nodes, taken out of the web, or of the B nodes that tie the halves,
-// whichever weighs less. B nodes weigh their rows. A nodes weigh theirs, and something more: a B
-// node between a region and the separator needs room on its A node in the region (local rule,
-// order.c), or it waits for the separator and makes it wider; so the rows for which a vertex
-// beside the separator has no room are added.
+// A separator consists of A nodes, removed from the web, or of the B nodes that connect the halves,
+// whichever weighs less. B nodes weigh their rows. A nodes weigh their rows and more: a B node
+// between a region and the separator needs support by its A node in the region (order.c), or it
+// waits for the separator and makes it wider; so the rows are added for which a vertex beside the
+// separator has no free rows.
 //
-// Parting, multilevel [2]: vertices are matched in pairs, each with the neighbour that has the
-// heaviest tie to it, and pairs made vertices of a coarser web, until that is small. There,
-// halves are grown from several starts, breadth first. On the way back to the finest web the
-// halves, later the A nodes between them, are improved by the moves of Fiduccia and Mattheyses
-// [3]: always the vertex that makes the cut lightest, also where it gets heavier, each vertex
-// once; then back to the best state seen. A cut becomes a separator of A nodes as the lightest
-// set of vertices with an end of every tie across; this is tried on several levels, with several
-// matchings, and the lightest separator taken. Flops of the factor, octahedra in a cube of 17^3
-// and in a tube of 150 rings, A nodes only:
+// Bisection, multilevel [2]: vertices are matched in pairs, each with the neighbour of the heaviest
+// tie, and pairs become vertices of a coarser web, until it is small. There, halves are grown
+// breadth first from several starts. On the way back to the finest web the halves, later the A
+// nodes between them, are improved by the moves of Fiduccia and Mattheyses [3]: always the vertex
+// that makes the cut lightest, even if it gets heavier, each vertex once; then back to the best
+// state. A cut becomes a separator of A nodes as a minimum vertex cover of its ties; this is tried
+// on several levels, with several matchings, and the lightest separator taken. Flops of the factor,
+// octahedra in a cube of 17^3 and in a tube of 150 rings, A nodes only:
 //     one matching    one level 9.5e11, 1.2e10    three levels 8.4e11, 9.8e9
 //     two matchings             8.6e11, 9.2e9                  6.9e11, 7.3e9
 //     four                      7.6e11, 8.2e9                  6.4e11, 6.8e9
 // B nodes only: 1.2e12, 1.9e10. Both, two matchings, as here: 6.6e11, 7.2e9. On a grid of 16^3 with
 // ties of three rows A nodes only give 2.7e10, both 3.4e9, minimum degree alone 1.3e10.
 //
-// Cost: O(edges log(nodes)). Memory: a few times that of the web. No random numbers but a fixed
+// Cost: O(edges log(nodes)). Memory: a few times that of the web. Deterministic: the second
+// matching uses a fixed sequence instead of random numbers; node numbers break all draws.
 // sequence for the second matching; numbers decide all ties.
 //
 // [1] A. George, Nested Dissection of a Regular Finite Element Mesh, SINUM 1973.
@@ -40,19 +41,19 @@
 #include "linalg/heap.h"
 
 enum {
-    LEAF       = 300, // vertices of a region that is not parted
-    SMALL      = 60,  // vertices of a web that is not made coarser
-    LEVELS_MAX = 40,  // of coarser webs
-    STARTS     = 6,   // from which halves are grown
-    MATCHINGS  = 2,   // ways to make webs coarser
-    PASSES     = 8,   // of improvement
-    WIDE       = 12,  // a B node with more neighbours ties nothing
-    HUB_TIES   = 20,  // a hub has more than so many ties
-    HUB_FACTOR = 10,  // and more than so many times the mean
-    BALANCE    = 60   // per cent of the weight that one half may have
+    LEAF       = 300, // a region with no more vertices is not divided
+    SMALL      = 60,  // a web with no more vertices is not coarsened
+    LEVELS_MAX = 40,  // coarser webs
+    STARTS     = 6,   // starts for growing halves
+    MATCHINGS  = 2,   // different matchings for coarsening
+    PASSES     = 8,   // improvement passes
+    WIDE       = 12,  // a B node with more neighbours makes no ties
+    HUB_TIES   = 20,  // a hub has more ties than this
+    HUB_FACTOR = 10,  // and more than this many times the mean
+    BALANCE    = 60   // largest weight of one half, per cent
 };
 
-// A graph with weights. Vertex v is tied to node[start[v] ... start[v + 1] - 1].
+// A weighted graph. The neighbours of vertex v are node[start[v] ... start[v + 1] - 1].
 typedef struct web {
     int  count;
     int *start, *node, *tie;
@@ -64,21 +65,21 @@ typedef struct web {
 typedef struct dissection {
     const tni_adjacency* graph;
     web                  whole;
-    int*                 vertex_of; // by node: -1 for B nodes, hubs and what is skipped
+    int*                 vertex_of; // by node: -1 for B nodes, hubs and skipped nodes
     int*                 node_of;   // by vertex
-    int*                 list;      // vertices; a region is a range of it
+    int*                 list;      // vertices; each region is a range of it
     int*                 local;     // by vertex: its number in the web of the region
-    int*                 pool;      // of webs
+    int*                 pool;      // memory for webs
     size_t               used, size;
     int8_t*              side;                 // of a web's vertices: 0, 1; 2: separator
-    int8_t *             other, *grown, *best; // sides: of a coarser web; kept by those who seek
+    int8_t *             other, *grown, *best; // sides: coarser web's; best start's; best
     int *                mark, *moved, *log;
     int *                spare, *flow;
     uint8_t*             locked;
-    tni_heap heap[2]; // those that may move, by side: from it or, the separator's, to it
+    tni_heap heap[2]; // candidates by side they leave; separator vertices: by side they would go to
 } dissection;
 
-// Room for a web at the end of the pool; false when there is none.
+// Takes memory for a web from the pool; false if there is not enough.
 static bool web_take(dissection* d, web* w, int count, size_t ends)
 {
     const size_t n = (size_t)count;
@@ -93,7 +94,7 @@ static bool web_take(dissection* d, web* w, int count, size_t ends)
     return true;
 }
 
-// The web, the last one taken, has fewer ends than it has room for.
+// Returns unused memory of the web that was taken last.
 static void web_fit(dissection* d, web* w)
 {
     const size_t ends = (size_t)w->start[w->count];
@@ -102,9 +103,9 @@ static void web_fit(dissection* d, web* w)
     d->used = (size_t)(w->tie + ends - d->pool);
 }
 
-// ---- Two halves ---------------------------------------------------------------------------------
+// ---- Bisection ----------------------------------------------------------------------------------
 
-// The vertices in the order of their visit: as they are numbered, or a fixed shuffle.
+// The order in which vertices are matched: by number, or a fixed shuffle.
 static void list_visits(int count, int matching, int* visit)
 {
     uint64_t state = (uint64_t)matching;
@@ -117,8 +118,8 @@ static void list_visits(int count, int matching, int* visit)
     }
 }
 
-// The free neighbour of v with the heaviest tie: the lighter one, then the first in v's list, of
-// several; v itself if there is none.
+// The unmatched neighbour of v with the heaviest tie; of several the lightest, then the first in
+// v's list; v itself if there is none.
 static int mate(const web* w, int v, int heaviest)
 {
     int best = v, tie = -1;
@@ -132,7 +133,7 @@ static int mate(const web* w, int v, int heaviest)
     return best;
 }
 
-// Numbers the pairs, and the vertices that stay alone, by their lower vertex; returns how many.
+// Numbers pairs and unmatched vertices by their lower vertex; returns how many.
 static int match(web* w, int heaviest, int matching, int* visit)
 {
     list_visits(w->count, matching, visit);
@@ -151,7 +152,7 @@ static int match(web* w, int heaviest, int matching, int* visit)
     return count;
 }
 
-// Ties of vertex v of the finer web go to vertex c of the coarser; slot[u]: where u stands in c's.
+// Adds the ties of vertex v of the finer web to vertex c of the coarser; slot[u]: index of u there.
 static int merge_ties(const web* fine, web* coarse, int v, int c, int at, int* slot)
 {
     for (int k = fine->start[v]; k < fine->start[v + 1]; ++k) {
@@ -169,7 +170,7 @@ static int merge_ties(const web* fine, web* coarse, int v, int c, int at, int* s
     return at;
 }
 
-// False when it would not become much smaller, or there is no room.
+// False if the web would not become much smaller, or the pool is full.
 static bool coarsen(dissection* d, web* fine, web* coarse, int matching)
 {
     const int count = match(fine, fine->total / 16 + 1, matching, d->moved);
@@ -194,7 +195,7 @@ static bool coarsen(dissection* d, web* fine, web* coarse, int matching)
     return true;
 }
 
-// Breadth first from a vertex until half the weight is reached; side 0 is what was reached.
+// Grows side 0 breadth first from a vertex to half the weight; returns the last vertex reached.
 static int grow(dissection* d, const web* w, int from, int8_t* side)
 {
     int *queue = d->moved, head = 0, tail = 0, next = 0, weight = 0;
@@ -203,7 +204,7 @@ static int grow(dissection* d, const web* w, int from, int8_t* side)
     queue[tail++] = from;
     d->mark[from] = 1;
     while (2 * (int64_t)weight < w->total) {
-        while (head == tail) { // the next piece
+        while (head == tail) { // the next connected component
             if (!d->mark[next]) queue[tail++] = next, d->mark[next] = 1;
             ++next;
         }
@@ -229,7 +230,7 @@ static int64_t cut_of(const web* w, const int8_t* side)
     return sum / 2;
 }
 
-// Minus what the cut loses when v moves; whether v has ties across.
+// The increase of the cut when v moves. True if v has ties across the cut.
 static bool loss_of(const web* w, const int8_t* side, int v, int64_t* loss)
 {
     bool across = false;
@@ -257,7 +258,7 @@ static void move_vertex(dissection* d, const web* w, int8_t* side, int v)
     }
 }
 
-// The next vertex to move, -1: none that may.
+// The next vertex to move; -1: none is allowed.
 static int pick(const dissection* d, const web* w, const int* weight, int most)
 {
     int best = -1, from = 0;
@@ -283,7 +284,7 @@ static void empty_heaps(dissection* d)
     }
 }
 
-// One pass; returns whether the cut became lighter, or as light and better balanced.
+// One pass; true if the cut became lighter, or as light and better balanced.
 static bool improve(dissection* d, const web* w, int8_t* side)
 {
     int       weight[2] = {0, 0}, count = 0, kept = 0;
@@ -296,7 +297,7 @@ static bool improve(dissection* d, const web* w, int8_t* side)
         d->heap[side[v]].key[v] = loss;
         tni_heap_add(&d->heap[side[v]], v);
     }
-    int64_t   cut = 0, least = 0; // against the start
+    int64_t   cut = 0, least = 0; // relative to the start
     const int apart       = weight[0] > weight[1] ? weight[0] - weight[1] : weight[1] - weight[0];
     int       least_apart = apart;
     for (int v; count - kept < patience && (v = pick(d, w, weight, most)) >= 0;) {
@@ -326,13 +327,13 @@ static void refine(dissection* d, const web* w, int8_t* side)
 
 // ---- Separators ---------------------------------------------------------------------------------
 
-// The lightest set of vertices that has an end of every tie across, by Koenig's theorem: ties
-// across carry a flow from side 0 to side 1, a vertex as much as it weighs; where no more can
-// flow, the vertices of side 1 that are reached from a source with something left, and those of
-// side 0 that are not, are the set.
-//     spare: what a vertex could still carry
+// The minimum-weight vertex cover of the ties across the cut, by Koenig's theorem: a maximum flow
+// along these ties from side 0 to side 1, limited by the weights of the vertices; the cover are the
+// vertices of side 1 that can be reached in the residual graph from a source with capacity left,
+// and those of side 0 that cannot.
+//     spare: capacity left of a vertex
 //     flow: by tie of side 0
-//     from: who reached a vertex; -1: nobody, itself: a source
+//     from: predecessor of a vertex; -1: not reached, itself: a source
 typedef struct cover {
     int *spare, *flow, *from, *queue;
 } cover;
@@ -352,7 +353,7 @@ static int tie_to(const web* w, int v, int u)
     return k;
 }
 
-// The vertex of side 1 where more can arrive, -1: none.
+// A vertex of side 1 reached with capacity left; -1: none.
 static int reach(const dissection* d, const web* w, const cover* c)
 {
     int tail = 0;
@@ -391,14 +392,14 @@ static void push(const dissection* d, const web* w, const cover* c, int end)
     }
 }
 
-// The separator becomes side 2.
+// Marks the separator as side 2.
 static void separate(dissection* d, const web* w)
 {
     const size_t n = (size_t)w->count;
     const cover  c = {d->spare, d->flow, d->mark, d->moved};
     memcpy(c.spare, w->weight, sizeof *c.spare * n);
     memset(c.flow, 0, sizeof *c.flow * (size_t)w->start[n]);
-    for (int v = 0; v < w->count; ++v) { // what flows straight
+    for (int v = 0; v < w->count; ++v) { // greedy flow along single ties
         if (!has_across(d, w, v)) c.spare[v] = 0;
         for (int k = w->start[v]; k < w->start[v + 1]; ++k) {
             const int u = w->node[k];
@@ -416,8 +417,8 @@ static void separate(dissection* d, const web* w)
     memcpy(d->side, d->other, n);
 }
 
-// What the separator gains in weight when v goes to a side, and its neighbours on the other one
-// come in.
+// Computes the change of the separator's weight when v moves to each side: its neighbours on the
+// other side join the separator.
 static void weigh(dissection* d, const web* w, int v)
 {
     int64_t gain[2] = {-w->weight[v], -w->weight[v]};
@@ -431,7 +432,7 @@ static void weigh(dissection* d, const web* w, int v)
     }
 }
 
-// What those around v in the separator gain by going to a side changes by so much.
+// Changes the gains of the separator vertices around v for moving to side s.
 static void shift_around(dissection* d, const web* w, int v, int s, int by)
 {
     for (int k = w->start[v]; k < w->start[v + 1]; ++k) {
@@ -440,7 +441,7 @@ static void shift_around(dissection* d, const web* w, int v, int s, int by)
     }
 }
 
-// v leaves the separator; returns how many entries the log has then: a vertex and its old side.
+// Moves v out of the separator; logs (vertex, old side) pairs and returns the length of the log.
 static int leave(dissection* d, const web* w, int v, int s, int* weight, int* log, int count)
 {
     for (int i = 0; i < 2; ++i) tni_heap_remove(&d->heap[i], v);
@@ -522,7 +523,7 @@ static void thin_all(dissection* d, const web* w)
     for (int pass = 0; pass < PASSES && thin(d, w); ++pass) {}
 }
 
-// Rows of a separator: its own, and those tied to it for which the vertex beside it has no room.
+// Rows of a separator: its own, and those coupled to it without free rows beside it.
 static int64_t separator_weight(const dissection* d, const web* w)
 {
     int64_t sum = 0;
@@ -536,9 +537,9 @@ static int64_t separator_weight(const dissection* d, const web* w)
     return sum;
 }
 
-// ---- Parting a web ------------------------------------------------------------------------------
+// ---- Multilevel bisection -----------------------------------------------------------------------
 
-// Sides in a small web, the best of several: with a separator or without.
+// Sides in a small web, the best of several starts; with or without a separator.
 static void first_sides(dissection* d, const web* w, bool separated)
 {
     int64_t least = INT64_MAX;
@@ -559,7 +560,7 @@ static void first_sides(dissection* d, const web* w, bool separated)
     memcpy(d->side, d->grown, (size_t)w->count);
 }
 
-// From the coarsest web to the finest, with a separator from a level on.
+// From the coarsest web to the finest; a separator is made at the given level and refined below.
 static void descend(dissection* d, const web* level, int top, int separated_from)
 {
     bool separated = top <= separated_from;
@@ -577,10 +578,10 @@ static void descend(dissection* d, const web* level, int top, int separated_from
     }
 }
 
-// d->side of each vertex: the lightest separator of several.
+// Sets d->side of each vertex to the lightest separator of all tries.
 static void part_web(dissection* d, const web* w)
 {
-    static const int separated_from[] = {-1, 2, 4, LEVELS_MAX}; // -1: B nodes part
+    static const int separated_from[] = {-1, 2, 4, LEVELS_MAX}; // -1: separator of B nodes
     web              level[LEVELS_MAX];
     const size_t     before = d->used;
     int64_t          least  = INT64_MAX;
@@ -604,7 +605,7 @@ static void part_web(dissection* d, const web* w)
 
 // ---- Regions ------------------------------------------------------------------------------------
 
-// The web of list[first ... end - 1]; the local numbers are left standing.
+// The web of list[first ... end - 1]; d->local keeps the numbering.
 static void cut_out(dissection* d, int first, int end, web* w)
 {
     const web* whole = &d->whole;
@@ -634,7 +635,7 @@ static void cut_out(dissection* d, int first, int end, web* w)
     web_fit(d, w);
 }
 
-// The B nodes that tie both halves of list[first ... end - 1], unless they tied larger ones.
+// Puts B nodes that connect both halves into the region, unless they are in a later one.
 static void mark_ties(const dissection* d, int first, int end, int number, int* region)
 {
     const tni_adjacency* g = d->graph;
@@ -652,7 +653,7 @@ static void mark_ties(const dissection* d, int first, int end, int number, int* 
     }
 }
 
-// Sides 0, 1 and separator one after the other; returns where each ends.
+// Sorts list by side 0, 1, separator; returns the ends.
 static void sort_sides(dissection* d, int first, int end, int* ends)
 {
     int at = 0;
@@ -665,8 +666,7 @@ static void sort_sides(dissection* d, int first, int end, int* ends)
     memcpy(d->list + first, d->moved, sizeof *d->moved * (size_t)at);
 }
 
-// Regions from the last to the first: a separator, then what lies on one side of it, then the
-// other side.
+// Numbers regions from last to first: a separator, then one side of it, then the other.
 static bool part_regions(dissection* d, tni_arena* scratch, int last, int* region)
 {
     const int count = d->whole.count;
@@ -700,7 +700,7 @@ static bool part_regions(dissection* d, tni_arena* scratch, int last, int* regio
 
 // ---- The web of a graph -------------------------------------------------------------------------
 
-// Calls for every two A nodes that a B node ties, or that are neighbours.
+// The ties of vertex v: A nodes that share a B node with it, or are its neighbours.
 static int list_ties(dissection* d, int v, int* node, int* tie, int* slot)
 {
     const tni_adjacency* g     = d->graph;
@@ -726,7 +726,7 @@ static int list_ties(dissection* d, int v, int* node, int* tie, int* slot)
     return count;
 }
 
-static size_t ends_of(const tni_adjacency* g, int a) // more than there are
+static size_t ends_of(const tni_adjacency* g, int a) // an upper bound
 {
     size_t ends = 0;
     for (int k = g->start[a]; k < g->start[a + 1]; ++k) {
@@ -737,7 +737,7 @@ static size_t ends_of(const tni_adjacency* g, int a) // more than there are
     return ends;
 }
 
-// Vertices are numbered, hubs left out.
+// Numbers the vertices without hubs; returns a bound on the number of tie ends.
 static size_t number_vertices(dissection* d, const uint8_t* skip)
 {
     const tni_adjacency* g    = d->graph;
@@ -776,7 +776,7 @@ static bool make_web(dissection* d, tni_arena* scratch, size_t ends)
     d->moved       = TNI_TAKE(scratch, int, n);
     d->spare       = TNI_TAKE(scratch, int, n);
     d->flow        = TNI_TAKE(scratch, int, ends);
-    d->log         = TNI_TAKE(scratch, int, 3 * n); // in, out, in
+    d->log         = TNI_TAKE(scratch, int, 3 * n); // a vertex may leave, enter, leave
     d->locked      = TNI_TAKE(scratch, uint8_t, n);
     d->side        = TNI_TAKE(scratch, int8_t, n);
     d->grown       = TNI_TAKE(scratch, int8_t, n);
@@ -810,11 +810,11 @@ bool tni_nested_dissection(tni_arena* scratch, const tni_adjacency* graph, const
     d.vertex_of  = TNI_TAKE(scratch, int, n);
     d.node_of    = TNI_TAKE(scratch, int, n);
     if (scratch->failed || !make_web(&d, scratch, number_vertices(&d, skip))) return false;
-    const int last = 2 * n; // hubs
+    const int last = 2 * n; // region of hubs
     for (int v = 0; v < n; ++v)
         region[v] = graph->sign[v] > 0 && d.vertex_of[v] < 0 && !skip[v] ? last : -1;
     if (d.whole.count > 0 && !part_regions(&d, scratch, last - 1, region)) return false;
-    for (int b = 0; b < n; ++b) { // the rest: with the first of their A nodes
+    for (int b = 0; b < n; ++b) { // other B nodes: in the first region of their A nodes
         if (graph->sign[b] > 0 || region[b] >= 0) continue;
         region[b] = last;
         for (int k = graph->start[b]; k < graph->start[b + 1]; ++k) {

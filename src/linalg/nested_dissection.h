@@ -4,8 +4,8 @@
 
 #include "linalg/order.h"
 
-/// The region of every node that is not skipped, >= 0: a separator has a higher number than all
-/// that it separates. False when there is no memory.
+/// Sets the region (>= 0) of every node that is not skipped: a separator has a higher number than
+/// everything it separates. False: out of memory.
 bool tni_nested_dissection(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
                            int* region);
 

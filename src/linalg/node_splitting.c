@@ -1,25 +1,25 @@
-// node_splitting: A nodes with many edges cut into parts that welds hold together (T, section 5).
+// node_splitting: A nodes with many edges, split into parts connected by welds (T, section 5).
 //
-// An A node with block A and the edges of d B nodes ties these into a clique of J A^-1 J^T. Cut
-// into n parts with A / n each, chained by n - 1 welds u_p - u_p+1 = 0, it is the same node: the
-// parts move as one, and A is what they weigh together. No clique has more than the rows of d / n B
-// nodes and two welds.
+// An A node with block A and the edges of d B nodes makes these a clique in J A^-1 J^T. Split into
+// n parts with A / n each, connected by n - 1 welds u_p - u_p+1 = 0, it is the same node: the parts
+// move as one, with A in total. No clique then has more than the rows of d / n B nodes and two
+// welds.
 //
-// Which nodes: those of R edge rows and m rows for which n (R / n + 2 m)^3 < R^3, a dense clique
-// having the cube of its rows in flops.
+// Split are nodes of R edge rows and m rows for which n (R / n + 2 m)^3 < R^3: a dense clique costs
+// the cube of its rows in flops.
 //
-// Which edge on which part: a loop through a split node runs along the chain of its parts from one
-// of its edges to the other, so edges of one limb belong side by side, and where limbs hang on two
-// split nodes, both chains need the limbs in the same order; otherwise the loops cross and the
-// welds of a whole chain become one clique. Hence one order for all: take the split nodes away,
-// walk through each piece of what is left, nearest first, from one of its far ends, pieces in the
-// order of their lowest node. Each chain takes its edges in that order.
+// Assignment of edges to parts: a loop through a split node runs along the chain of its parts from
+// one of its edges to the other, so edges of one limb should be on neighbouring parts; and if limbs
+// connect two split nodes, both chains should have the limbs in the same order: otherwise the loops
+// cross and the welds of a whole chain become one clique. Hence one common order: remove the split
+// nodes, traverse each remaining component breadth first from one of its far ends, components in
+// the order of their lowest node. Each chain takes its edges in that order.
 //
 // T: Tomcin, Sibbing, Kobbelt, Efficient Enforcement of Hard Articulation Constraints in the
 // Presence of Closed Loops and Contacts, Eurographics 2014.
 #include "linalg/node_splitting.h"
 
-// Parts of node a by the rule above; 1: it stays whole.
+// Number of parts of a node by the rule above; 1: not split.
 static int part_count(int edges, int edge_rows, int dim, int part_edges)
 {
     if (part_edges <= 0 || edges <= part_edges) return 1;
@@ -28,7 +28,7 @@ static int part_count(int edges, int edge_rows, int dim, int part_edges)
     return n * part * part * part < whole * whole * whole ? n : 1;
 }
 
-// rank[v]: when the walk meets node v.
+// rank[v]: position of node v in the traversal.
 static void walk(tni_arena* scratch, const tni_plan* plan, const tni_splitting* parts, int* rank)
 {
     const size_t n = (size_t)plan->count, m = (size_t)plan->edge_count;
@@ -56,7 +56,7 @@ static void walk(tni_arena* scratch, const tni_plan* plan, const tni_splitting* 
     }
 }
 
-// Counts the edges of each A node, and their rows, and numbers the parts.
+// Counts edges and edge rows of each A node, and numbers the parts.
 static void number_parts(const tni_plan* plan, int part_edges, int* edges, int* rows,
                          tni_splitting* parts)
 {
@@ -73,7 +73,7 @@ static void number_parts(const tni_plan* plan, int part_edges, int* edges, int* 
     parts->count = parts->first[plan->count];
 }
 
-// Edges in the order of the walk over their B nodes; each node deals its own out to its parts.
+// Assigns the edges of each A node evenly to its parts, in the order of their B nodes.
 static void hang_edges(const tni_plan* plan, const int* edges, const int* rank, int* start,
                        int* list, int* dealt, tni_splitting* parts)
 {

@@ -1,27 +1,26 @@
-// order: in which order the nodes of a block graph are eliminated.
+// order: fill-reducing elimination orders of block graphs.
 //
-// A nodes carry positive definite blocks, B nodes zero or negative ones; see ldl.c for the matrix.
-// Without pivoting a B node has a usable pivot only if what was eliminated before it has given it
-// one. An edge is strong if its block has full row rank: then one A node is enough.
+// A nodes have positive definite blocks, B nodes zero or negative ones; see ldl.c for the matrix.
+// Without pivoting a B node has a usable pivot only if nodes eliminated before it made its block
+// definite. An edge is strong if its block has full row rank: then one A node is enough.
 //
-// Trees. A component can be eliminated exactly, leaves first, without fill [1, sec. 7.1] when it
-// has no cycle, no B node tied to three A nodes, and a root such that every other B node has a
-// strong edge to its child. A B node with a single neighbour can therefore only be the root, and
-// so can one without any strong edge. bad(v) counts the B nodes in the wrong if v were the root;
-// moving the root over one edge changes the state of one B node, so one sweep finds bad(v) for
-// all v. Among the nodes with bad(v) = 0 the root is the one nearest to the middle of the longest
-// path (lowest number on ties), which makes two halves that do not wait for each other.
-// Nodes are listed by distance from the root, farthest first: neighbours in that order are
-// independent, and their latencies overlap.
+// Trees. A component can be eliminated exactly, leaves first, without fill-in [1, sec. 7.1] when it
+// has no cycle, no B node with three A nodes, and a root such that every other B node has a strong
+// edge to its child. A B node with a single neighbour can therefore only be the root, and so can
+// one without any strong edge. bad(v) counts the B nodes that violate this if v were the root;
+// moving the root over one edge changes the state of one B node, so one traversal finds bad(v) for
+// all v. Of the nodes with bad(v) = 0 the root is the one closest to the middle of the longest path
+// (lowest number on ties), which makes two independent halves. Nodes are listed by distance from
+// the root, farthest first: neighbours in that order are independent, and their latencies overlap.
 //
-// Loops. Minimum degree (minimum_degree.c). Where a component is large and fronts are wide, also nested
-// dissection (nested_dissection.c) with minimum degree inside its regions. The cheaper order is taken, cost
-// being counted exactly, without making the factor.
+// Loops. Minimum degree (minimum_degree.c). For large components with large fronts also nested
+// dissection (nested_dissection.c) with minimum degree inside its regions. The cheaper order is
+// taken; costs are counted exactly, without numeric factorisation.
 //
-// Local rule: a B node waits until one of its A nodes is eliminated, over a strong edge and with
-// room for it, or until all of them are. An A node has room for as many rows as it has itself; a
-// B node of m rows uses up m of them. Without the count, a second B node leans on rows that are
-// already taken: its pivots are of size eps_T although it is not redundant, and rounding grows.
+// Support rule: a B node is eliminated after one of its A nodes, with a strong edge and enough free
+// rows, or after all of them. An A node supports as many rows as it has itself; a B node of m rows
+// uses m of them. Without this count a second B node relies on rows that are already used: its
+// pivots have size eps_T although it is not redundant, and rounding grows.
 // Measured against the rule without the count, eps_T = 1e-11, seven classes of 30 to 150 random
 // systems each (refinement steps and residual after them: medians; flops: sums):
 //     scissors        3 -> 1 steps, 2e-11 -> 1e-15, flops + 4 %
@@ -40,9 +39,9 @@
 
 #include <math.h>
 
-// Dissection is tried on components of so many nodes whose factor takes so many flops a number,
-// that is, whose fronts have about so many rows in the mean. Scissors and walkers have fewer, and
-// gain nothing.
+// Nested dissection is tried on components with at least so many nodes whose factor takes at least
+// so many flops a nonzero, i.e. with fronts of about so many rows on average. Scissors and walkers
+// have smaller ones and gain nothing.
 enum { DISSECT_NODES = 1000, DISSECT_FLOPS = 64 };
 
 tni_adjacency tni_adjacency_make(tni_arena* arena, const tni_graph* graph)
@@ -108,7 +107,7 @@ int tni_order_components(const tni_adjacency* graph, int* nodes, int* start, int
     return components;
 }
 
-// No cycle, and every B node tied to one or two A nodes and to nothing else.
+// No cycle, and every B node has one or two neighbours, all A nodes.
 static bool tree_shaped(const tni_adjacency* graph, const int* nodes, int count)
 {
     int ends = 0;
@@ -124,7 +123,7 @@ static bool tree_shaped(const tni_adjacency* graph, const int* nodes, int count)
     return ends == 2 * (count - 1);
 }
 
-// Whether B node b, its parent being p, has no child over a strong edge.
+// 1 if B node b with parent p has no child over a strong edge.
 static int in_the_wrong(const tni_adjacency* graph, int b, int p)
 {
     for (int k = graph->start[b]; k < graph->start[b + 1]; ++k) {
@@ -149,7 +148,7 @@ static void count_bad(const tni_adjacency* graph, const int* queue, const int* u
     }
 }
 
-// Distances from root, and the farthest node, the lowest number of several.
+// Distances from root; returns the farthest node, the lowest number of several.
 static int measure(const tni_adjacency* graph, int root, int* queue, int* up, int* distance)
 {
     const int count = tni_order_breadth(graph, root, queue, up);
@@ -188,9 +187,9 @@ int tni_order_root(const tni_adjacency* graph, const int* nodes, int count, int*
     return root;
 }
 
-// Cost of an order, added up by component. Row p of the factor: the places i < p that have p among
-// their later neighbours are the subtree below p that hangs on p's neighbours; walking it finds
-// parents as well [2].
+// Adds up the cost of an order by component. Row p of the factor: the positions i < p that have p
+// among their later neighbours form the subtree below p spanned by p's neighbours; traversing it
+// also finds parents [2].
 static bool add_costs(tni_arena* scratch, const tni_adjacency* graph, const int* order, int count,
                       const int* component_of, tni_order_cost* costs)
 {
@@ -235,13 +234,13 @@ int tni_order_dissected(tni_arena* scratch, const tni_adjacency* graph, const ui
     return tni_order_minimum_degree(scratch, graph, skip, region, order);
 }
 
-// One factorisation, and about ten solves of four flops a number.
+// Flops of one factorisation and about ten solves of four flops a nonzero.
 static double price(const tni_order_cost* cost)
 {
     return cost->flops + 40 * cost->numbers;
 }
 
-// An order and its costs by component.
+// A candidate order and its costs by component.
 typedef struct offer {
     int             count;
     int*            order;
@@ -259,7 +258,7 @@ static bool make_offer(tni_arena* scratch, const tni_adjacency* graph, const uin
     return o->count >= 0 && add_costs(scratch, graph, o->order, o->count, component_of, o->costs);
 }
 
-// Leaves out what is skipped, small, or has narrow fronts; returns how many nodes are worth a try.
+// Excludes components that are skipped, small, or have small fronts; returns the nodes left.
 static int leave_out(const uint8_t* skip, int count, const int* start, const int* component_of,
                      const tni_order_cost* costs, uint8_t* out)
 {
@@ -306,7 +305,7 @@ int tni_order_choose(tni_arena* scratch, const tni_adjacency* graph, const uint8
     uint8_t *    out = TNI_TAKE(scratch, uint8_t, n), *won = TNI_TAKE(scratch, uint8_t, n);
     offer        offers[2] = {{0}};
     if (scratch->failed) return -1;
-    const int components = tni_order_components(graph, order, start, of); // order: any list
+    const int components = tni_order_components(graph, order, start, of); // order: scratch
     if (!make_offer(scratch, graph, skip, false, of, &offers[0])) return -1;
     if (leave_out(skip, graph->count, start, of, offers[0].costs, out) > 0 &&
         !make_offer(scratch, graph, out, true, of, &offers[1]))
@@ -323,7 +322,7 @@ int tni_order_loops(tni_arena* scratch, const tni_adjacency* graph, const uint8_
 void tni_order_parents(const tni_adjacency* graph, const int* order, const int* place, int* parent,
                        int* work)
 {
-    int* ancestor = work; // as far up as known, paths compressed [Liu 1986]
+    int* ancestor = work; // path compression [Liu 1986]
     for (int p = 0; p < graph->count; ++p) {
         const int v = order[p];
         parent[p] = ancestor[p] = -1;
@@ -366,7 +365,7 @@ void tni_order_postorder(int first, int end, int* order, int* parent, int* work)
             v = sibling[v];
         }
     }
-    for (int i = 0; i < count; ++i) { // child, sibling: free to hold the new order and parents
+    for (int i = 0; i < count; ++i) { // reuse child and sibling for the new order and parents
         const int p = parent[first + old[i]];
         child[i]    = order[first + old[i]];
         sibling[i]  = p < 0 ? -1 : first + renumbered[p - first];

@@ -1,24 +1,25 @@
-// plan: the symbolic analysis of a block graph, once a model: elimination order and tree, where
-// fill comes, where each block lies, what factor and solve will cost.
+// plan: the symbolic analysis of a block graph, once a model: elimination order and tree, fill-in,
+// storage of each block, predicted costs of factor and solve.
 //
-// Trees keep a block a node and one with its parent, in elimination order.
+// Trees store one block a node and one with its parent, in elimination order.
 //
-// Loops go in fronts. S(i) being the later neighbours of place i after fill, i + 1 joins the front
-// of i where S(i) = {i + 1} + S(i + 1): their columns have the same rows, and one dense matrix
-// holds them. Then each front, children first, joins its parent where that is predicted to be
-// faster, or no slower: rows that the child does not have become zeros in its columns, but a front
-// less has to be assembled. A front of n own rows and r later ones, m = n + r, is taken to cost
+// Loops are eliminated in fronts (supernodes). S(i) being the later neighbours of place i after
+// fill-in, i + 1 joins the supernode of i if S(i) = {i + 1} + S(i + 1): their columns have the same
+// rows, and one dense matrix holds them. Then each front, children first, is merged into its parent
+// if that is predicted to be no slower (relaxed supernodes): rows that the child does not have
+// become zeros in its columns, but one front less has to be assembled. A front of n own rows and r
+// later ones, m = n + r, has the cost
 //
 //     FRONT + PANEL n m + UPDATE r r / 2 + FLOP (flops)      ns
 //
 // PANEL: entries cleared, loaded, and read by some solves; UPDATE: entries cleared, written, and
-// added to the parent. Members of a front are made neighbours in the order, which stays one of
-// children before parents. The later nodes of a front are those beyond it that its subtree is tied
-// to: one walk up from the neighbours of each place finds them for all fronts, rising.
+// added to the parent. Members of a front are made adjacent in the order, which keeps children
+// before parents. The later nodes of a front are those after it to which its subtree is coupled:
+// one walk up from the neighbours of each place finds them for all fronts, in ascending order.
 //
-// A front's update lies on a stack until its parent takes it. Fronts of even and odd depth use the
-// two ends of the stack: so a front's update never lies above those of its children, and nothing
-// has to be moved. Places on the stack are known here.
+// A front's update stays on a stack until its parent is assembled. Fronts of even and odd depth use
+// the two ends of the stack: so a front's update is never above those of its children, and nothing
+// has to be moved. Offsets in the stack are computed here.
 #include "linalg/plan.h"
 
 #include "linalg/tile.h"
@@ -53,7 +54,7 @@ static void copy_graph(tni_arena* arena, const tni_graph* graph, tni_plan* plan)
     plan->pivot           = TNI_TAKE(arena, tni_pivot, n + 1);
     if (arena->failed) return;
     for (size_t v = 0; v < n; ++v) {
-        TN_ASSERT(graph->dim[v] >= 0 && graph->dim[v] <= TNI_DIM_MAX); // 0: takes no part
+        TN_ASSERT(graph->dim[v] >= 0 && graph->dim[v] <= TNI_DIM_MAX); // 0: not part of the system
         TN_ASSERT(graph->sign[v] == 1 || graph->sign[v] == -1);
         plan->dim[v]           = graph->dim[v];
         plan->sign[v]          = graph->sign[v];
@@ -67,7 +68,7 @@ static void copy_graph(tni_arena* arena, const tni_graph* graph, tni_plan* plan)
     }
 }
 
-// Trees from their roots; the rest in the order of loops, spread over their components.
+// Trees in their exact order; the rest in the order of loops, distributed to their components.
 static bool find_order(tni_plan* plan, const tni_adjacency* graph, tni_arena* scratch)
 {
     const size_t n     = (size_t)plan->count;
@@ -108,8 +109,8 @@ static void number_places(tni_plan* plan)
     for (int p = 0; p < plan->count; ++p) plan->place[plan->order[p]] = p;
 }
 
-// Row p of the factor: the places i < p with p in S(i) are the subtree below p that hangs on p's
-// neighbours. Walking it for all p finds how many nodes and rows each S(i) has.
+// Row p of the factor: the places i < p with p in S(i) form the subtree below p spanned by p's
+// neighbours. Traversing it for all p counts nodes and rows of each S(i).
 static void count_later(const tni_plan* plan, const tni_adjacency* graph, int* seen, int* nodes,
                         int* rows)
 {
@@ -127,16 +128,16 @@ static void count_later(const tni_plan* plan, const tni_adjacency* graph, int* s
     }
 }
 
-// --- fronts -------------------------------------------------------------------------------------
+// --- fronts ------------------------------------------------------------------------------------
 
-// Supernodes while they are merged; arrays by supernode, in rising order of their places.
+// Supernodes during merging; arrays by supernode, in ascending order of their places.
 typedef struct merging {
     int  count;
-    int* first;  // place, before the nodes of fronts are brought together
+    int* first;  // first place, before fronts are made contiguous
     int* of;     // by place: its supernode, -1 in trees
     int* parent; // -1: a root
     int *own, *later;
-    int* front; // where it went
+    int* front; // its front
 } merging;
 
 static double flops_of(double own, double later)
@@ -152,7 +153,7 @@ static double cost_of(double front_cost, double own, double later)
            flop * flops_of(own, later);
 }
 
-// Supernodes without zeros.
+// Fundamental supernodes (without zeros).
 static void find_supernodes(const tni_plan* plan, const int* nodes, const int* rows, merging* m)
 {
     for (int c = 0; c < plan->component_count; ++c) {
@@ -169,13 +170,13 @@ static void find_supernodes(const tni_plan* plan, const int* nodes, const int* r
         const int s = m->of[p];
         if (s < 0) continue;
         m->own[s] += plan->dim[plan->order[p]];
-        m->later[s]  = rows[p]; // those of the last place stay
+        m->later[s]  = rows[p]; // the last place's value remains
         m->parent[s] = plan->parent[p] < 0 ? -1 : m->of[plan->parent[p]];
     }
 }
 
-// From leaves to roots: a supernode joins its parent where that pays. Returns how many fronts are
-// left.
+// Leaves to roots: merges a supernode into its parent if that is no slower. Returns the number of
+// fronts.
 static int merge(merging* m, double front_cost)
 {
     int fronts = 0;
@@ -187,7 +188,7 @@ static int merge(merging* m, double front_cost)
                              cost_of(front_cost, m->own[t], m->later[t]);
         if (cost_of(front_cost, m->own[s] + m->own[t], m->later[t]) <= apart) {
             m->own[t] += m->own[s];
-            m->front[s] = -1; // gone
+            m->front[s] = -1; // merged
         }
     }
     for (int s = 0; s < m->count; ++s) {
@@ -199,8 +200,8 @@ static int merge(merging* m, double front_cost)
     return fronts;
 }
 
-// Brings the nodes of a front together: the fronts in the order of their last supernodes, members
-// rising. That keeps children before parents.
+// Makes the nodes of each front contiguous: fronts in the order of their last supernodes, members
+// ascending. Children stay before parents.
 static void gather_fronts(tni_plan* plan, const merging* m, int* next, int* order)
 {
     for (int f = 0; f <= plan->front_count; ++f) next[f] = 0;
@@ -226,7 +227,7 @@ static void gather_fronts(tni_plan* plan, const merging* m, int* next, int* orde
     memcpy(plan->order, order, sizeof *order * (size_t)plan->count);
 }
 
-// Parents of fronts, and of places in them.
+// Sets the parents of fronts and of the places in them.
 static void tie_fronts(tni_plan* plan, const merging* m)
 {
     for (int f = 0; f < plan->front_count; ++f) plan->front[f].parent = -1;
@@ -244,12 +245,12 @@ static void tie_fronts(tni_plan* plan, const merging* m)
         if (front->parent < 0) continue;
         tni_front* parent            = &plan->front[front->parent];
         plan->parent[front->end - 1] = parent->first;
-        front->next                  = parent->child; // children come out rising
+        front->next                  = parent->child; // children in ascending order
         parent->child                = f;
     }
 }
 
-// The later nodes of all fronts, once to count and once, plan->later being there, to list them.
+// Counts the later nodes of all fronts and, if plan->later is allocated, lists them.
 static void walk_fronts(tni_plan* plan, const tni_adjacency* graph, int* seen, int* size)
 {
     for (int f = 0; f < plan->front_count; ++f) seen[f] = -1, size[f] = 0;
@@ -267,7 +268,7 @@ static void walk_fronts(tni_plan* plan, const tni_adjacency* graph, int* seen, i
     }
 }
 
-// No front has more slabs than this.
+// An upper bound on the number of slabs.
 static size_t count_slabs(const tni_plan* plan)
 {
     size_t count = 0;
@@ -275,12 +276,12 @@ static size_t count_slabs(const tni_plan* plan)
         int rows = 0;
         for (int p = plan->front[f].first; p < plan->front[f].end; ++p)
             rows += plan->dim[plan->order[p]];
-        count += (size_t)(1 + 2 * rows / TNI_SLAB); // two neighbours fill more than one slab
+        count += (size_t)(1 + 2 * rows / TNI_SLAB); // any two have > TNI_SLAB columns
     }
     return count;
 }
 
-// Own slabs, and rows of the front's nodes. Returns the slabs.
+// Lays out the own slabs and the rows of the front's nodes. Returns the number of slabs.
 static int lay_slabs(tni_plan* plan, tni_front* front)
 {
     tni_slab* slab = plan->slab + front->slab;
@@ -301,7 +302,7 @@ static int lay_slabs(tni_plan* plan, tni_front* front)
     return (int)(slab - (plan->slab + front->slab)) + 1;
 }
 
-// Values: reciprocal pivots, then the slabs. Costs.
+// Lays out the values (reciprocal pivots, then slabs) and adds costs.
 static size_t lay_front(tni_plan* plan, tni_front* front, size_t at)
 {
     const int all = front->own + tni_whole_panels(front->rows);
@@ -322,7 +323,7 @@ static size_t lay_front(tni_plan* plan, tni_front* front, size_t at)
     return at;
 }
 
-// Doubles of an update.
+// Size of an update in doubles.
 static size_t size_of_update(int rows)
 {
     size_t    size = 0;
@@ -334,7 +335,7 @@ static size_t size_of_update(int rows)
     return size;
 }
 
-// Where updates lie on the stack: even depths count from its start, odd ones from its end.
+// Offsets of updates on the stack: even depths from its start, odd ones from its end.
 static void lay_updates(tni_plan* plan, int* depth)
 {
     size_t used[2] = {0, 0};
@@ -358,8 +359,8 @@ static void lay_updates(tni_plan* plan, int* depth)
     }
 }
 
-// Rows in the parent front of each front's later nodes, and rows of edges. row[place], for later
-// nodes of one front at a time.
+// Sets the row in the parent front of each front's later nodes, and the rows of edges. row[place]:
+// scratch, for later nodes of one front at a time.
 static void find_rows(tni_plan* plan, int* row)
 {
     for (int f = 0; f < plan->front_count; ++f) {
@@ -401,7 +402,7 @@ static void sort_front_edges(tni_plan* plan, int* next)
     }
 }
 
-// Merges supernodes into fronts and brings their nodes together in the order.
+// Merges supernodes into fronts and makes their nodes contiguous in the order.
 static void make_fronts(tni_plan* plan, const int* nodes, const int* rows, double front_cost,
                         merging* m, tni_arena* arena, tni_arena* scratch)
 {
@@ -454,7 +455,7 @@ static void lay_fronts(tni_plan* plan, const tni_adjacency* graph, tni_arena* ar
     lay_updates(plan, work);
 }
 
-// --- all of it ----------------------------------------------------------------------------------
+// --- the whole plan ----------------------------------------------------------------------------
 
 static void lay_pivots(tni_plan* plan)
 {
@@ -488,7 +489,7 @@ static size_t lay_tree_node(tni_plan* plan, int p, size_t at)
     return at;
 }
 
-static size_t align(size_t at) // to a line of the cache
+static size_t align(size_t at) // to a cache line
 {
     return (at + TNI_LANES - 1) / TNI_LANES * TNI_LANES;
 }

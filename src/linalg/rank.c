@@ -1,48 +1,49 @@
-// rank: which hard B rows of a saddle system follow from others.
+// rank: redundant rows among the hard B rows of a saddle system.
 //
-// The pivots of the saddle's own factorisation cannot tell: there a B node may come up before all
-// of its A nodes, and a row that only waits for an A node has a vanishing pivot as well. So the
-// loops are ordered and factored once more, every B node after all of its A nodes. Then a pivot is
+// The pivots of the saddle's own factorisation do not show it: there a B node may be eliminated
+// before all of its A nodes, and a row that still misses an A node has a vanishing pivot as well.
+// So the loops are ordered and factored once more, every B node after all of its A nodes. Then a
+// pivot is
 //
-//     S_ii - what the rows before i explain of it,    S = J M^-1 J^T
+//     S_ii - the part explained by the rows before i,    S = J M^-1 J^T
 //
-// and it vanishes exactly where row i follows from the rows before it. Rows with E are soft: they
-// follow from nothing and nothing follows from them, so they are left out.
+// and vanishes exactly where row i depends on the rows before it. Rows with E are soft: they are
+// independent of all others, so they are left out.
 //
 // M stands for A: weights do not change ranks, they only blur pivots. It is diagonal, M_kk =
-// sqrt(A_kk / largest of its block), halfway between A, which may be thin in a direction, and the
-// unit matrix, which takes metres for radians.
+// sqrt(A_kk / largest of its block), halfway between A, which may be nearly singular in a
+// direction, and the unit matrix, which mixes metres and radians.
 //
-// A pivot is a squared length: what rounding leaves of a dependent row, 1e-8 and more in large
-// systems, hides independent rows whose remainder is 1e-4 of their length. Hence two rounds. Rows
-// with pivots above KEPT, relative to S_ii, are kept; the others get an infinite pivot, which
-// leaves them out of all that follows. Then each row in doubt, its pivot above TNI_RANK_DEPENDENT
-// and of any sign, is projected on what the kept rows K leave free, again and again as long as that
-// makes it shorter, since each time removes rounding of the last (twice in linkages; by 1e-3 each time
-// in a cube of 10^3 octahedra):
+// A pivot is a squared length: the rounding in a dependent row, 1e-8 and more in large systems,
+// hides independent rows whose remainder is 1e-4 of their length. Hence two rounds. Rows with
+// pivots above KEPT, relative to S_ii, are kept; the others get an infinite pivot, which removes
+// them from the rest of the elimination. Then each row in doubt, with a pivot above
+// TNI_RANK_DEPENDENT in magnitude, is projected onto the null space of the kept rows K, repeatedly
+// as long as that makes it shorter, since each projection removes rounding of the last one (twice
+// in linkages; by 1e-3 each time in a cube of 10^3 octahedra):
 //
 //     [ M  K^T ] [ u  ]   [ w ]
 //     [ K   0  ] [ mu ] = [ 0 ]      w = J_i^T, then w = M u
 //
-// and u^T M u / S_ii takes the place of the pivot. Rows with something left are compared with each
-// other, dense. Most rows in doubt follow from others after all, and in large meshes there are
-// thousands of them: so groups of them are projected as two sums with random weights, and only where
-// something is left of these is the group cut in two.
+// and u^T M u / S_ii replaces the pivot. Remainders that are not zero are compared with each other
+// by a dense rank. Most rows in doubt turn out dependent, and large meshes have thousands of them:
+// so groups of them are projected as two sums with random weights, and a group is bisected only if
+// one of these sums is not zero.
 //
 // Measured against dense rank, seven classes (planar linkages, scissors, grids of 4 x 4 and 8 x 8,
 // closed chains, 3d with few and with many loops), weights up to 1e8 apart. Wrong counts: none of
 // 2598 with lengths of about 1, one of 3464 with lengths of 1e-3, 1e-2, 1e2, 1e3 (3d, many loops).
 // Built-in scenes, up to a tube of 8 x 20 octahedra with 19206 rows, in their size and scaled by
-// 1e-2, 1e-3, 1e3: none. What the second round finds is far apart: at most 1e-23 in dependent
-// rows, at least 1e-7 in others, 1e-10 with lengths that far from 1. KEPT = 1e-8, 1e-7, 1e-6, 1e-5,
-// 1e-4: 33, 12, 3, 1, 0 wrong of 4330; 1e-4 doubts twice as many rows. One round, with 2e-8 as
-// the limit, has 16 wrong of 1008 with M = A, 1 with A blocks brought to one size, and that tube
-// by 7 and 1.
+// 1e-2, 1e-3, 1e3: none. The values of the second round are well separated: at most 1e-23 for
+// dependent rows, at least 1e-7 for others, 1e-10 with lengths far from 1. KEPT = 1e-8, 1e-7, 1e-6,
+// 1e-5, 1e-4: 33, 12, 3, 1, 0 wrong of 4330; 1e-4 puts twice as many rows in doubt. One round, with
+// 2e-8 as the limit, has 16 wrong of 1008 with M = A, 1 with A blocks normalised, and that tube is
+// wrong by 7 and 1.
 //
-// Cost: that of S's factor, which can be much more than the saddle's (a node with m neighbours
-// makes a clique of all of their rows), and four solves for 8 groups of rows in doubt, more where
-// some of them do not follow. So this is for once a model, not for steps. Memory comes and goes
-// with the call.
+// Cost: a factorisation of S, which can be much more than the saddle's (a node with m neighbours
+// makes a clique of all of their rows), and four solves for 8 groups of rows in doubt, more if some
+// of them are independent. So this is done once a model, not each step. Memory is released on
+// return.
 #include "linalg/rank.h"
 
 #include "linalg/dense.h"
@@ -50,24 +51,24 @@
 #include <math.h>
 
 #define INFINITE 1e200
-#define KEPT     1e-5 // a pivot above this is no rounding
-#define ALIKE    1e-5 // a remainder follows from others that leave less than this of its length
+#define KEPT     1e-5 // relative pivots above this are not rounding
+#define ALIKE    1e-5 // relative remainder below which a row depends on the other rows in doubt
 
-#define NOTHING 1e-20 // of squared lengths of about 1
+#define NOTHING 1e-20 // squared length that counts as zero
 
 enum { TESTS = 8, COLUMNS = 2 * TESTS, ROUNDS_MAX = 8 };
 
-// The nodes and edges of loops, numbered among themselves, and their system.
+// The nodes and edges of loops, renumbered, and their system.
 typedef struct loops {
     int       count, edge_count, row_count;
-    int *     node, *edge; ///< theirs
-    int*      index;       ///< of each node of the whole, -1: in a tree
+    int *     node, *edge; ///< their nodes and edges in the saddle's plan
+    int*      index;       ///< by node of the saddle: number here; -1: in a tree
     int *     row_node, *col_node, *dim;
     int8_t*   sign;
     double*   metric;   ///< by row: M, 0 on B rows
     double*   scale;    ///< by row: S_ii, 0 on soft rows, 1 on A rows
     double*   infinite; ///< by row
-    double*   zeros;    ///< the largest diagonal block
+    double*   zeros;    ///< as large as the largest diagonal block
     size_t*   zeros_at; ///< by node
     size_t*   edge_at;  ///< by edge, into the saddle's J
     tni_plan* plan;
@@ -106,7 +107,7 @@ static void find_loops(tni_arena* arena, const tni_saddle* s, loops* l)
 static tn_result plan_loops(tni_arena* arena, const tni_saddle* s, loops* l)
 {
     find_loops(arena, s, l);
-    const uint8_t*  weak  = TNI_TAKE(arena, uint8_t, l->edge_count); // none strong: B after its A
+    const uint8_t*  weak  = TNI_TAKE(arena, uint8_t, l->edge_count); // none: B after its A nodes
     const tni_graph graph = {l->count,    l->dim,      l->sign, l->edge_count,
                              l->row_node, l->col_node, weak};
     if (arena->failed || tni_plan_create(arena, &graph, &l->plan) != TN_OK) return TN_ERR_MEMORY;
@@ -155,7 +156,7 @@ static void measure_rows(tni_saddle* s, loops* l)
     }
 }
 
-// M comes as what is added to diagonal blocks of zeros.
+// M is passed as the diagonal added to zero blocks.
 static tn_result factor(tni_saddle* s, loops* l)
 {
     const tni_blocks     blocks = {l->zeros, l->zeros_at, s->j, l->edge_at, true};
@@ -171,7 +172,7 @@ typedef struct test {
     double* x;      ///< COLUMNS a row
 } test;
 
-// u^T M u of each column.
+// left <- u^T M u of each column.
 static void measure_columns(const loops* l, const double* x, double* left)
 {
     for (int k = 0; k < COLUMNS; ++k) left[k] = 0;
@@ -181,7 +182,7 @@ static void measure_columns(const loops* l, const double* x, double* left)
     }
 }
 
-// A rows of x <- u, what the kept rows leave free of the groups' sums.
+// A rows of x <- u, the projection of the groups' sums onto the null space of the kept rows.
 static void project(tni_saddle* s, const loops* l, const test* t)
 {
     const tni_plan* plan = l->plan;
@@ -214,7 +215,7 @@ static void project(tni_saddle* s, const loops* l, const test* t)
     }
 }
 
-// The larger of what is left of a group's two sums.
+// The larger of the remainders of a group's two sums.
 static double left_of(const loops* l, const test* t, int group)
 {
     double left[COLUMNS];
@@ -222,7 +223,7 @@ static double left_of(const loops* l, const test* t, int group)
     return fmax(left[2 * group], left[2 * group + 1]);
 }
 
-// Numbers in -1 .. 1 without any pattern.
+// Pseudo-random numbers in -1 .. 1.
 static double scatter(uint64_t* seed)
 {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -239,14 +240,14 @@ static int find_doubts(const loops* l, int* rows)
     return count;
 }
 
-// One row by itself, in column 0.
+// Makes a single row group 0, with weight 1 in column 0.
 static void ask_for_one(const test* t, int row)
 {
     t->group[row]      = 0;
     t->weight[2 * row] = 1, t->weight[2 * row + 1] = 0;
 }
 
-// Remainders may follow from each other.
+// Finds rows in doubt that depend on each other.
 static tn_result compare(tni_saddle* s, tni_arena* arena, const loops* l, int count,
                          const int* rows, const test* t)
 {
@@ -272,8 +273,8 @@ typedef struct span {
     int first, count;
 } span;
 
-// Tests up to TESTS spans of rows together. A span of which nothing is left is settled; of a single
-// row it is known what is left; the others are cut in two, at the end of the queue.
+// Tests up to TESTS spans of rows together. A span without remainder is dependent; the remainder of
+// a single row is known; the others are bisected and put at the end of the queue.
 static int test_spans(tni_saddle* s, const loops* l, const test* t, const int* rows, span* queue,
                       int head, int tail, uint64_t* seed)
 {

@@ -1,18 +1,18 @@
-// saddle: the quasi-definite saddle system, solved exactly or by regularisation with refinement.
+// saddle: the quasi-definite saddle system, solved exactly or by regularisation and refinement.
 //
 //     A u + J^T mu = b        A  block diagonal, positive definite     (A nodes)
 //     J u - E mu   = r        E  block diagonal, positive semidefinite (B nodes); zero: hard rows
 //
-// Trees (order.c says which components are): the core factors [A J^T; J -E] as it is, and its
-// answer is the answer. If a pivot is lost after all, because a block called strong is not, the
-// component is treated like a loop for this factorisation.
+// Trees (order.c decides which components are): the core factors [A J^T; J -E] directly, and its
+// solution is exact. If a pivot is lost nevertheless, because a block marked strong is not, the
+// component is treated as a loop in this factorisation.
 //
 // Loops may have redundant rows. The core gets E_ii raised to alpha_i = eps_T (J A^-1 J^T)_ii,
 // which makes it factorable in the order of the plan. Only mu is taken from it;
 //
 //     u = A^-1 (b - J^T mu)
 //
-// is recomputed, because the core's u carries rounding of 1e-16 / eps_T. Then preconditioned
+// is recomputed, because the core's u has rounding errors of 1e-16 / eps_T. Then preconditioned
 // conjugate gradients on the multipliers, S = J A^-1 J^T + E with the true E, the factor as
 // preconditioner, res = J u - E mu - r the true residual:
 //
@@ -20,29 +20,28 @@
 //     q = A^-1 J^T p,  a = rz / p.(J q + E p),  mu += a p,  u -= a q,  p = z + (rz'/rz) p
 //
 // until rz <= 1e-26 |mu.(J A^-1 b - r)|, or rz has grown 100 times, or refinement_max steps, or p
-// lies where rows nearly depend on each other (a > 1000) and what they demand is noise; the
-// iterate with the smallest rz is the answer. Contradictory rows: u tends to the weighted least
-// squares answer, the residual stays and is reported, mu means nothing. Redundant rows: u and
-// J^T mu are unique, mu is not.
+// is in a nearly dependent direction (a > 1000) where the residual is noise; the iterate with the
+// smallest rz is returned. Contradictory rows: u tends to the weighted least squares solution, the
+// residual stays and is reported, mu is meaningless. Redundant rows: u and J^T mu are unique, mu is
+// not.
 //
-// Forms (schur.c). Where mu comes from can be exchanged: instead of the saddle system, its Schur
-// complement S with E raised by the same alpha, of A nodes whole (SPD) or split (SPLIT). Then all
-// components are treated as loops: mu = S^-1 (J A^-1 b - r), u and the refinement as above. A pivot
-// of S lost to rounding makes alpha a hundred times larger, up to three times.
+// Forms (schur.c). mu may also come from the Schur complement S of the saddle system with E raised
+// by the same alpha, of A nodes whole (SPD) or split (SPLIT). Then all components are treated as
+// loops: mu = S^-1 (J A^-1 b - r), u and the refinement as above. If a pivot of S is lost to
+// rounding, alpha is multiplied by a hundred, up to three times.
 //
-// T regularises all rows alike, alpha = eps_T |S|_1 (by_norm). S being nowhere formed in the KKT
-// form, the norm is bounded by the largest row of |J| |A^-1| |J^T|, in all forms: less than twice
+// T regularises all rows alike, alpha = eps_T |S|_1 (by_norm). S is not formed in the KKT form, so
+// in all forms the norm is bounded by the largest row sum of |J| |A^-1| |J^T|: less than twice
 // |S|_1 in linkages.
 //
-// The pivots of loops say nothing about redundancy: in the order of the plan a B node may come
-// while A nodes it needs are still open, and has small pivots for that. See rank.c.
+// The pivots of loops do not show redundancy: in the order of the plan a B node may be eliminated
+// before A nodes it is coupled to, and has small pivots for that reason. See rank.c.
 //
-// Vectors: those of all rows, of which a call touches the A rows or the B rows of one component.
-// These lie in few stretches (one each where all A nodes come first in the graph and hang
-// together), found once.
+// Vectors have all rows; a call touches the A rows or the B rows of one component. These are a few
+// ranges (one each if all A nodes come first in the graph and are connected), found once.
 //
-// Cost: trees as ldl.c; loops one core solve and four products with J a refinement step. Nothing
-// is allocated after creation.
+// Cost: trees as ldl.c; loops one core solve and four products with J a refinement step. Only
+// creation allocates.
 #include "linalg/saddle.h"
 
 #include "linalg/block.h"
@@ -51,11 +50,11 @@
 #include <float.h>
 #include <math.h>
 
-#define COUNT_MAX      20000 // nodes beyond which forms are not compared
+#define COUNT_MAX      20000 // models with more nodes are not tried in other forms
 #define EPS_T          1e-11 // regularisation of loops, relative to (J A^-1 J^T)_ii
-#define TREE_TOLERANCE 1e-13 // a B pivot of a tree below this much of its diagonal is lost
-#define LOOP_TOLERANCE 1e-2  // a B pivot of a loop below this much of alpha is rounding
-#define FILTER         1e-3  // what the regularisation weakens more is left alone by refinement
+#define TREE_TOLERANCE 1e-13 // relative to its diagonal: a B pivot of a tree below this is lost
+#define LOOP_TOLERANCE 1e-2  // relative to alpha: a B pivot of a loop below this is rounding
+#define FILTER         1e-3  // no refinement where regularisation dominates more than this
 
 enum { WORK_VECTORS = 6, REFINEMENT_MAX = 6, TRIES = 4 };
 
@@ -73,7 +72,7 @@ static tn_result create_core(tni_arena* arena, tni_saddle* s)
     return result != TN_OK ? result : tni_ldl_bundle(arena, s->ldl, s->diagonal_at, s->j_at);
 }
 
-static int kind_of(int component, int sign) // of rows
+static int kind_of(int component, int sign) // index of a list of row ranges
 {
     return 2 * component + (sign < 0);
 }
@@ -102,7 +101,7 @@ static bool list_rows(tni_arena* arena, tni_saddle* s)
     return true;
 }
 
-// The edges of each A node, in the order in which products with J^T add them up.
+// Lists the edges of each A node, in the order of summation in products with J^T.
 static bool list_near(tni_arena* arena, tni_saddle* s)
 {
     const tni_plan* plan = s->plan;
@@ -175,7 +174,7 @@ tn_result tni_saddle_create_as(tni_arena* arena, const tni_plan* plan,
     s->answered       = TNI_TAKE(arena, double, rows);
     if (arena->failed) return TN_ERR_MEMORY;
     size_t diagonal = 0, j = 0;
-    for (size_t p = 0; p < n; ++p) { // elimination order, so that sweeps read straight on
+    for (size_t p = 0; p < n; ++p) { // in elimination order, so that sweeps read contiguously
         const int v       = plan->order[p];
         s->diagonal_at[v] = diagonal;
         diagonal += (size_t)(plan->dim[v] * plan->dim[v]);
@@ -241,7 +240,7 @@ static const double* first_j(const tni_saddle* s, range edges)
     return edges.first < edges.end ? s->j + s->j_at[s->plan->edge_list[edges.first]] : s->j;
 }
 
-// The stretches of A rows (sign 1) or B rows (-1) of a component, and where they end.
+// The ranges of A rows (sign 1) or B rows (-1) of a component, and their end.
 static const tni_saddle_rows* rows_of(const tni_saddle* s, int component, int sign)
 {
     return s->rows + s->rows_start[kind_of(component, sign)];
@@ -262,7 +261,7 @@ static void zero_rows(const tni_saddle* s, int component, int sign, double* out)
     }
 }
 
-// Sizes that are common beside A nodes of 6 rows, compiled with constants.
+// Common sizes with A nodes of 6 rows, compiled with constants.
 #define EDGE_SIZES(X) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 6) X(6, 6)
 
 static void mul_edge(const tni_saddle_edge* e, const double* J, const double* u, double* out)
@@ -309,7 +308,7 @@ void tni_saddle_mul_jt(const tni_saddle* s, int component, const double* mu, dou
     }
 }
 
-// The row at fault, or -1.
+// Factors the A blocks of a component. Returns the failing row, or -1.
 static int factor_a(tni_saddle* s, int component)
 {
     for (int i = s->a_start[component]; i < s->a_start[component + 1]; ++i) {
@@ -323,7 +322,7 @@ static int factor_a(tni_saddle* s, int component)
     return -1;
 }
 
-// A rows of out <- A^-1 (b - less), less being NULL or out itself.
+// A rows of out <- A^-1 (b - less); less may be NULL or out itself.
 static void solve_a(const tni_saddle* s, int component, const double* b, const double* less,
                     double* out)
 {
@@ -341,7 +340,7 @@ void tni_saddle_solve_a(tni_saddle* s, int component, const double* b, double* o
     const int first = component < 0 ? 0 : component;
     const int end   = component < 0 ? s->plan->component_count : component + 1;
     for (int c = first; c < end; ++c) {
-        // A tree needs no factors of A until somebody asks. They exist: the core has factored.
+        // Trees factor A on demand only. It cannot fail: the core has factored the same blocks.
         if (!s->a_ready[c]) (void)factor_a(s, c);
         solve_a(s, c, b, NULL, out);
     }
@@ -349,7 +348,7 @@ void tni_saddle_solve_a(tni_saddle* s, int component, const double* b, double* o
 
 // --- factor -------------------------------------------------------------------------------------
 
-// scale_i += (J A^-1 J^T)_ii of one edge, A = L d L^T: by L^-1 J^T.
+// scale_i += (J A^-1 J^T)_ii of one edge, with A = L d L^T, from L^-1 J^T.
 TNI_INLINE void measure_edge(int n, int m, const double* J, const double* D, double* scale)
 {
     for (int i = 0; i < n; ++i, J += m) {
@@ -384,7 +383,7 @@ static void measure_rows(tni_saddle* s, int component)
     }
 }
 
-// A bound of |J A^-1 J^T|_1 over one component: the largest row of |J| |A^-1| |J^T|.
+// An upper bound of |J A^-1 J^T|_1 over one component: the largest row of |J| |A^-1| |J^T|.
 static double norm_of(tni_saddle* s, int component)
 {
     const tni_plan* plan  = s->plan;
@@ -420,8 +419,8 @@ static double norm_of(tni_saddle* s, int component)
     return most;
 }
 
-// E_ii is raised to alpha_i in the core; a row without any J has nothing to be compared with. same:
-// alpha of all rows, or 0 where each row has its own.
+// Sets raise so that E_ii is at least alpha_i in the core; a row without J gets scale 1. same:
+// alpha of all rows; 0: each row has its own.
 static void regularise(tni_saddle* s, int component, double eps, double same)
 {
     const tni_plan* plan  = s->plan;
@@ -470,7 +469,7 @@ static tn_result factor_loop(tni_saddle* s, int component)
     return result;
 }
 
-// The row of the component whose scale is not finite, or -1.
+// The first row of the component with a scale that is not finite, or -1.
 static int row_not_finite(const tni_saddle* s, int component)
 {
     const range all = places_of(s->plan, component);
@@ -547,7 +546,7 @@ tn_result tni_saddle_factor(tni_saddle* s)
 
 // --- solve --------------------------------------------------------------------------------------
 
-// x . y over B rows: four sums, row i in the sum i % 4 of its stretch.
+// x . y over B rows: four partial sums, row i of a range in sum i % 4.
 static double dot_b(const tni_saddle* s, int component, const double* x, const double* y)
 {
     double sum[4] = {0};
@@ -611,7 +610,7 @@ static void find_residual(const tni_saddle* s, int component, const double* rhs,
     add(s, component, -1, -1, rhs, res);
 }
 
-// B rows of z <- -mu_part(core(0, res)); A rows are lost.
+// B rows of z <- -mu_part(core(0, res)); A rows are overwritten.
 static void precondition(const tni_saddle* s, int component, const double* res, double* z)
 {
     copy(s, component, -1, res, z);
@@ -627,7 +626,7 @@ static void precondition(const tni_saddle* s, int component, const double* res, 
     }
 }
 
-// B rows of x <- mu as the core gives it; A rows are lost. x is the right-hand side on entry.
+// B rows of x <- mu from the core; A rows are overwritten. x is the right-hand side on entry.
 static void first_guess(const tni_saddle* s, int component, const double* rhs, double* x)
 {
     if (s->schur == NULL) {
@@ -697,8 +696,8 @@ static void solve_loop(tni_saddle* s, int c, const double* rhs, double* x, bool 
     if (steps > s->report.refinement_count) s->report.refinement_count = steps;
 }
 
-// The largest residual of a loop. A tree is solved directly and has a residual of rounding: it is
-// not worth another pass over J.
+// Updates the largest residual, for a loop. Trees are solved directly; their residual is rounding
+// and not worth another pass over J.
 static void judge(tni_saddle* s, int component, const double* rhs, const double* x)
 {
     tni_saddle_report* report = &s->report;
@@ -724,10 +723,10 @@ const tni_saddle_report* tni_saddle_judge(tni_saddle* s)
     return &s->report;
 }
 
-// The first number that is not finite, or -1.
+// Index of the first number that is not finite, or -1.
 static int first_not_finite(const double* x, int count)
 {
-    double sum[8] = {0}; // x - x is 0, or NaN
+    double sum[8] = {0}; // x - x is 0, or NaN if x is not finite
     bool   finite = true;
     int    i      = 0;
     for (; i + 8 <= count; i += 8) {
@@ -779,7 +778,7 @@ static void move_rows(const tni_plan* plan, int node, double* to, int to_stride,
         to[k * to_stride] = from != NULL ? from[k * from_stride] : 0;
 }
 
-// One right-hand side, on one component.
+// One right-hand side, one component.
 static void respond_in(tni_saddle* s, int c, const int* given, int given_count, const int* wanted,
                        int wanted_count, int count, double* x, bool refine, double* work)
 {
@@ -798,7 +797,7 @@ static void respond_in(tni_saddle* s, int c, const int* given, int given_count, 
     }
 }
 
-// Whether a node is met for the first time since the stamp was raised.
+// True if a node is seen for the first time since raise_stamp().
 static bool is_new(tni_saddle* s, int node)
 {
     const bool first = s->seen[node] != s->stamp;
@@ -815,7 +814,7 @@ static void raise_stamp(tni_saddle* s)
     ++s->stamp;
 }
 
-// u on one A node from mu on its neighbours, for one right-hand side of count; b NULL: 0 there.
+// u on one A node from mu on its neighbours, for one of `count` right-hand sides; b NULL: 0.
 static void recompute(const tni_saddle* s, int node, const double* b, int count, double* x)
 {
     const tni_plan* plan = s->plan;
@@ -831,8 +830,8 @@ static void recompute(const tni_saddle* s, int node, const double* b, int count,
     for (int i = 0; i < dim; ++i) x[(row + i) * count] = t[i];
 }
 
-// All right-hand sides at once, on one component with loops, unrefined: the core gives mu on the B
-// nodes next to what is wanted, along paths, and u follows from it. Same bits as solve_loop.
+// All right-hand sides at once, one component with loops, unrefined: the core gives mu on the B
+// nodes adjacent to the wanted nodes, along paths, and u follows from it. Same bits as solve_loop.
 static void respond_near(tni_saddle* s, int c, const int* given, int given_count, const int* wanted,
                          int wanted_count, int count, double* x)
 {
@@ -876,7 +875,7 @@ void tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const 
         (void)tni_ldl_solve_path(s->ldl, given, given_count, wanted, wanted_count, count, x);
         return;
     }
-    for (int i = 0; i < wanted_count; ++i) { // what is given lies in x too, and is read first
+    for (int i = 0; i < wanted_count; ++i) { // they may be given nodes
         bool reached = false;
         for (int j = 0; j < given_count && !reached; ++j)
             reached = plan->component_of[given[j]] == plan->component_of[wanted[i]];
@@ -898,7 +897,7 @@ void tni_saddle_respond(tni_saddle* s, const int* given, int given_count, const 
 
 // --- forms --------------------------------------------------------------------------------------
 
-// Beside the factor: A factored and scales found, on loops.
+// Flops of the factorisation, of factoring A and of the scales, the latter two on loops.
 static double kkt_flops(const tni_plan* plan)
 {
     double sum = plan->factor_flops;
@@ -945,15 +944,15 @@ tni_form tni_form_choose(const tn_host* host, const tni_plan* plan, unsigned all
     for (int form = TNI_FORM_KKT; form <= TNI_FORM_SPLIT; ++form) {
         const tni_formulation f = {.form = (tni_form)form};
         if ((allowed & 1U << form) == 0) continue;
-        if (form == TNI_FORM_SPLIT && spd && !tni_schur_splits(host, plan)) continue; // the same
+        if (form == TNI_FORM_SPLIT && spd && !tni_schur_splits(host, plan)) continue; // same as SPD
         const double flops = flops_below(host, plan, &f, least);
         if (flops < least) least = flops, best = (tni_form)form;
     }
     return best;
 }
 
-// Numbers of matrix and factor on a plan: its rows walked, each from its neighbours up to itself in
-// the elimination tree of blocks. The plan's own tree may have blocks joined.
+// Nonzeros of matrix and factor on a plan: traverses each row's subtree in the elimination tree of
+// blocks, not the plan's own tree, in which blocks are merged.
 static void count_numbers(const tni_plan* plan, const tni_adjacency* graph, int* parent, int* seen,
                           double* matrix, double* factor)
 {

@@ -8,15 +8,15 @@
 //
 //     S_ij = sum over A nodes a that i and j share of z_ia^T z_ja      (+ E_ii where i = j)
 //
-// so S is a graph of its own: B nodes, tied where they share an A node. It is factored by ldl.c
-// like any other (all nodes positive, so that every order is allowed), or by CHOLMOD.
+// so S has a graph of its own: B nodes, with an edge if they share an A node. It is factored by
+// ldl.c with all nodes positive, so that every order is allowed, or by CHOLMOD.
 //
-// Split (node_splitting.c): an A node of n parts has z times sqrt(n) on each of them; weld w between two
-// parts is a node of S with z = sqrt(n) s 1 and -sqrt(n) s 1. These welds are not u_p - u_p+1 = 0
-// but the same in coordinates where A is the unit matrix: no units are mixed, and the products of
-// welds need no A. s^2, the mean of 1/d, gives them the size of the other rows. With b shared out
-// equally over the parts all of them have u = A^-1 b before the multipliers come: the welds have a
-// right-hand side of zero, and only the multipliers of B rows leave this file.
+// Split (node_splitting.c): an A node of n parts has z times sqrt(n) on each of them; weld w
+// between two parts is a node of S with z = sqrt(n) s 1 and -sqrt(n) s 1. These welds are u_p -
+// u_p+1 = 0 in coordinates where A is the unit matrix: no units are mixed, and products of welds do
+// not need A. s^2, the mean of 1/d, gives them the size of the other rows. With b distributed
+// equally over the parts all of them have u = A^-1 b without multipliers: the welds have a
+// right-hand side of zero, and only the multipliers of B rows are returned.
 //
 // Cost. S of a chain has half the nodes of the saddle. But the rows at one A node are a clique: k B
 // nodes of c rows cost (k c)^3 / 3; split, k / p parts of p B nodes cost k / p (p c + 2 dim)^3 / 3.
@@ -37,14 +37,14 @@
 // tube of 8 rings    11526 84.6   137   137     762   829   829 9800  11300 11300   95800 95800
 //
 // So S pays where loops are narrow and nodes have few edges; where one node has many, splitting
-// brings it down to what the saddle costs as it is, and hardly below. Splitting costs accuracy: the
-// condition of S grows with n^2, and a chain of n welds gives way n times as much as one of them.
-// With the welds raised by an n-th, strandbeest 100 (two nodes of 202 parts together) has
-// the same residual without refinement as unsplit, 1.2e-6; ten times that with all rows raised
-// alike.
+// reduces it to the cost of the saddle, and hardly below. Splitting costs accuracy: the condition
+// number of S grows with n^2, and a chain of n regularised welds is n times as compliant as one of
+// them. With alpha of the welds divided by n, strandbeest 100 (two nodes of 202 parts together) has
+// the same residual without refinement as unsplit, 1.2e-6; ten times that with the same alpha for
+// all rows.
 //
-// Fails: a pivot that is not positive. Redundant rows have pivots of the size of what they were
-// raised by, so rounding decides when that is below 1e-15 of S_ii; the caller raises more.
+// Fails if a pivot is not positive. Redundant rows have pivots of the size of alpha, so rounding
+// decides when that is below 1e-15 of S_ii; the caller then raises alpha.
 //
 // T: Tomcin, Sibbing, Kobbelt, Efficient Enforcement of Hard Articulation Constraints in the
 // Presence of Closed Loops and Contacts, Eurographics 2014.
@@ -55,9 +55,9 @@
 
 #include <math.h>
 
-#define WELD_MIN  1e-14     // what a weld is raised by, relative to S_ii, at least
-#define PAIRS_MAX (1 << 24) // blocks of S, before they are told apart: some GB
-#define FLOPS_MAX 1e13      // of a clique: more than a factorisation should ever take
+#define WELD_MIN  1e-14     // smallest alpha of a weld, relative to S_ii
+#define PAIRS_MAX (1 << 24) // limit of pairs of ends: some GB
+#define FLOPS_MAX 1e13      // limit of flops of the largest clique
 
 // --- the graph of S -----------------------------------------------------------------------------
 
@@ -66,7 +66,7 @@ static bool is_weld(const tni_schur* s, int v)
     return s->whole->sign[s->source[v]] > 0;
 }
 
-// The nodes of S and their ends; returns how many ends.
+// Lists the nodes of S and their ends; returns the number of ends.
 static int find_nodes(tni_arena* arena, tni_schur* s, const int* node_of, int count)
 {
     const tni_plan* whole = s->whole;
@@ -97,13 +97,13 @@ static int find_nodes(tni_arena* arena, tni_schur* s, const int* node_of, int co
     return b_ends + 2 * s->parts.weld_count;
 }
 
-// Pairs of ends on the same part, owner of the first below that of the second, in the order of the
-// first owner; `number` says of which edge of S they are.
+// Pairs of ends on the same part, owner of the first below that of the second, ordered by the first
+// owner; number: their edge of S.
 typedef struct meetings {
     int *start, *list; // ends by part
-    int *seen, *met;   // by node of S: the last to meet it, and over which edge
+    int *seen, *met;   // by node of S: the last node that met it, and the edge between them
     int  edge_count, pair_count;
-    int *row, *col, *number; // NULL: they are only counted
+    int *row, *col, *number; // NULL: count only
     int (*pair)[2];
 } meetings;
 
@@ -133,7 +133,7 @@ static void find_meetings(const tni_schur* s, int count, meetings* m)
     }
 }
 
-// Ends by part; false when there are too many pairs of them.
+// Lists ends by part; false if there are too many pairs of them.
 static bool list_ends(const tni_schur* s, int end_count, meetings* m)
 {
     double pairs = 0;
@@ -148,7 +148,7 @@ static bool list_ends(const tni_schur* s, int end_count, meetings* m)
     return pairs <= PAIRS_MAX;
 }
 
-// The edges of S with their pairs.
+// Finds the edges of S and their pairs.
 static bool find_edges(tni_arena* arena, tni_arena* scratch, tni_schur* s, int count, int end_count,
                        meetings* m)
 {
@@ -195,7 +195,7 @@ static bool plan_edges(tni_arena* arena, tni_arena* scratch, tni_schur* s, int c
     return true;
 }
 
-// Multiplications and additions of tni_schur_load.
+// Flops of tni_schur_load.
 static double assembly_flops(const tni_schur* s)
 {
     double sum = 0;
@@ -221,7 +221,7 @@ static double assembly_flops(const tni_schur* s)
     return sum;
 }
 
-// Rows of the largest clique: those that one part ties together.
+// Rows of the largest clique: those coupled by one part.
 static double largest_clique(const tni_schur* s, int* rows)
 {
     double most = 0;
@@ -231,8 +231,8 @@ static double largest_clique(const tni_schur* s, int* rows)
     return most;
 }
 
-// Everything but the numbers; NULL when there is no memory, or when the factorisation would take
-// more than `limit` flops, or hours, because of a clique.
+// The symbolic part; NULL if out of memory, or if the largest clique alone takes more than `limit`
+// flops or FLOPS_MAX.
 static tni_schur* analyse(tni_arena* arena, const tni_plan* whole, int part_edges, double limit)
 {
     tni_arena  scratch = tni_arena_make(&arena->host);
@@ -283,7 +283,7 @@ static bool splits(const tn_host* host, const tni_plan* whole, int part_edges)
     return found;
 }
 
-// The cheapest of a few sizes of parts, TNI_WHOLE among them, and its cost, if below `limit`.
+// The cheapest of a few part sizes and TNI_WHOLE, with its cost, if below `limit`.
 static int choose_parts(const tn_host* host, const tni_plan* whole, double limit, double* flops)
 {
     static const int sizes[] = {3, 2, 4, 6};
@@ -408,7 +408,7 @@ TNI_INLINE void add_product(int m, int n, int k, const double* restrict x, const
     }
 }
 
-// The share of two ends on the same part, of m rows, in the block P of their owners.
+// Adds the product of two ends on the same part, of m rows, to the block P of their owners.
 static void add_pair(const tni_schur* s, const tni_end* one, const tni_end* other, double* P)
 {
     const int     m = s->whole->dim[s->parts.node[one->part]];
@@ -429,7 +429,7 @@ static void add_pair(const tni_schur* s, const tni_end* one, const tni_end* othe
     }
 }
 
-// The diagonal block of node v; scale on its rows, if it is a B node, and E then.
+// The diagonal block of node v; for a B node also scale on its rows, then E added.
 static void load_node(tni_schur* s, int v, const tni_schur_blocks* blocks, double* scale)
 {
     const int n    = s->plan->dim[v];
@@ -474,7 +474,7 @@ static int source_row(const tni_schur* s, int component, int row)
     return -1;
 }
 
-// A chain of n welds gives way n times as much as one of them: each is raised by an n-th.
+// A chain of n welds is n times as compliant as one of them: alpha is divided by n.
 static void raise_node(tni_schur* s, int v, const double* raise, double eps, double same)
 {
     const int     from = s->source[v], n = s->plan->dim[v];

@@ -1,7 +1,7 @@
-// shock_propagation: shock propagation [1] over the contacts of an island: from what cannot move upwards,
-// layer by layer, each contact solved as if what is below it could not move. The answer is pushed
-// at the upper side alone, so that momentum goes to what carries it all. Layers: breadth first from
-// the contacts that are grounded.
+// shock_propagation: shock propagation [1] over the contacts of an island: layer by layer from
+// fixed components upwards, each contact solved with everything below it immovable. Its force acts
+// on the upper side only, so that momentum is passed to the support. Layers: breadth first from the
+// grounded contacts.
 // [1] E. Guendelman, R. Bridson, R. Fedkiw, Nonconvex Rigid Bodies with Stacking, SIGGRAPH 2003.
 #include "linalg/gauss_seidel_parts.h"
 
@@ -10,8 +10,8 @@
 
 enum { ROWS = TNI_CONE_POINT_ROWS };
 
-// Layers of the nodes: 1 where something immovable is touched, one more from contact to contact.
-// Returns the highest; 0: nothing is touched.
+// Layers of the components: 1 if in contact with something fixed, plus one for each further
+// contact. Returns the highest; 0: no grounded contact.
 static int find_layers(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island)
 {
     int*           layer = sweep->layer + island->node;
@@ -47,7 +47,7 @@ static int find_layers(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* i
     return most;
 }
 
-// The block of a bundle through nodes of its level alone.
+// The block of a group through components of its level only.
 static void upper_block(const tni_gauss_seidel* sweep, const tni_row_group* b, double* B)
 {
     memset(B, 0, sizeof *B * ROWS * ROWS);

@@ -6,9 +6,9 @@
 
 enum {
     TNI_LANES = 8,  ///< rows of a panel
-    TNI_GROUP = 4,  ///< columns that are finished together
+    TNI_GROUP = 4,  ///< columns that are eliminated together
     TNI_SLAB  = 64, ///< columns of a slab, at most; a multiple of TNI_LANES
-    TNI_SIDES = 16  ///< right-hand sides that are taken together, at most
+    TNI_SIDES = 16  ///< right-hand sides that are solved together, at most
 };
 
 /// x rounded up to whole panels.
@@ -17,7 +17,7 @@ TNI_INLINE int tni_whole_panels(int rows)
     return (rows + TNI_LANES - 1) / TNI_LANES * TNI_LANES;
 }
 
-/// One set of kernels. Every set gives the same bits.
+/// One set of kernels. All sets give the same bits.
 ///
 /// rows: the columns first .. end - 1 (first and end multiples of TNI_GROUP, or end = width) of
 /// `panels` panels X below a triangle T, whose scaled entries are Y_T:
@@ -32,8 +32,8 @@ typedef struct tni_tiles {
     void (*rows)(int width, int first, int end, int panels, const double* Y_T,
                  const double* inverse, double* X, double* Y);
     void (*update)(int width, int columns, int panels, const double* X, const double* Y, double* C);
-    /// The columns at `first` (up to TNI_GROUP of them) of one panel: what the columns before them
-    /// take away. Y_T holds the panel's own rows.
+    /// The columns at `first` (up to TNI_GROUP of them) of one panel: subtracts the contribution of
+    /// the columns before them. Y_T holds the panel's own rows.
     void (*column)(int width, int first, const double* Y_T, double* X);
     /// Solves with a slab of `panels` panels, its triangle first, for `sides` right-hand sides z,
     /// `stride` numbers apart, each with the rows of the slab.
@@ -46,7 +46,7 @@ typedef struct tni_tiles {
 } tni_tiles;
 
 const tni_tiles* tni_tiles_plain(void);
-const tni_tiles* tni_tiles_wide(void); ///< NULL where the processor, or the compiler, has none
+const tni_tiles* tni_tiles_wide(void); ///< NULL if the processor or the compiler has no AVX2
 const tni_tiles* tni_tiles_best(void);
 
 #endif

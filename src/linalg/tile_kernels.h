@@ -1,10 +1,10 @@
-// tile_kernels: the kernels of tile.c for one vector length. Compiled once for each, with
-//     SET     its name
-//     TARGET  the processor it is for, as an attribute
-//     BYTES   of a vector
-//     STEP    columns of a tile: 4 fit into 16 registers of 4 numbers, 2 into 16 of 2 numbers; also
-//             panels that a solve goes down together
-// There is no guard against being included twice: that is the point.
+// tile_kernels: the kernels of tile.c for one vector length. Defined by the includer:
+//     SET     suffix of all names
+//     TARGET  attribute: the instruction set to compile for
+//     BYTES   length of a vector [bytes]
+//     STEP    columns of a tile: 4 fit into 16 registers of 4 numbers, 2 into 16 of 2 numbers;
+//             also panels that a solve processes together
+// Included once for each set; no include guard on purpose.
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b)  JOIN_(a, b)
 #define NAME(x)     JOIN(x, SET)
@@ -70,7 +70,7 @@ TNI_INLINE void NAME(tile_columns)(int columns, int depth, const double* x, cons
     if (j < columns) NAME(tile)(1, depth, x, y + j, c + TNI_LANES * j);
 }
 
-// n columns at `first` of one panel, the columns before them being finished.
+// n columns at `first` of one panel; the columns before them are finished.
 TNI_INLINE void NAME(finish)(int n, int first, const double* Y_T, const double* inverse,
                              double* restrict x, double* restrict y)
 {
@@ -101,7 +101,7 @@ TARGET static void NAME(rows)(int width, int first, int end, int panels, const d
     for (int p = 0; p < panels; ++p) {
         double *x = X + TNI_LANES * width * p, *y = Y + TNI_LANES * width * p;
         for (int k = first; k < end; k += TNI_GROUP) {
-            // Rows k .. k + 3 of the triangle: its panel, and the half of it.
+            // Rows k .. k + 3 of the triangle: their panel, and which half of it.
             const double* rows = Y_T + k / TNI_LANES * TNI_LANES * width + k % TNI_LANES;
             switch (end - k) {
             case 1: NAME(finish)(1, k, rows, inverse, x, y); break;
@@ -136,7 +136,7 @@ TARGET static void NAME(column)(int width, int first, const double* Y_T, double*
 
 // --- solves -------------------------------------------------------------------------------------
 
-// n panels of z lose X t, over `columns` columns.
+// n panels of z -= X t, over `columns` columns.
 TNI_INLINE void NAME(lose)(int n, int width, int columns, const double* restrict x,
                            const double* restrict t, double* restrict z)
 {
@@ -171,7 +171,7 @@ TNI_INLINE void NAME(lose_panels)(int panels, int width, int columns, const doub
     if (panels > 0) NAME(lose)(1, width, columns, x, t, z);
 }
 
-// n columns of the square on the diagonal, one side.
+// n columns of the diagonal square, one right-hand side.
 TNI_INLINE void NAME(forward_square)(int n, const double* restrict x,
                                      const double* restrict inverse, double* restrict z,
                                      double* restrict t)
@@ -213,7 +213,7 @@ TARGET static void NAME(forward)(int width, int panels, int sides, int stride, c
     }
 }
 
-// The sum of all lanes: those half as many further on are added, until one is left.
+// The sum of all lanes, by halves.
 TNI_INLINE double NAME(total)(vec acc[PARTS])
 {
     double lane[VEC];
@@ -265,7 +265,7 @@ TNI_INLINE void NAME(collect_columns)(int columns, int panels, int width, const 
     if (j < columns) NAME(collect)(1, panels, width, x + TNI_LANES * j, z, sum + j);
 }
 
-// The square on the diagonal, n columns of it, one side.
+// The diagonal square, n columns of it, one right-hand side.
 TNI_INLINE void NAME(backward_columns)(int n, const double* restrict x,
                                        const double* restrict inverse, const double* restrict sum,
                                        double* restrict z)
