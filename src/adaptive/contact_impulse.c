@@ -88,7 +88,7 @@ static const double* block_of(const tni_link_contacts* fs, const tni_link_contac
     return fs->block + TNI_CONTACT_ROWS * TNI_CONTACT_ROWS * (g - fs->footings);
 }
 
-static int far_find(void* user, const tni_complementarity* p, tni_cone_point* grips)
+static int find_contacts(void* user, const tni_complementarity* p, tni_cone_point* grips)
 {
     const tni_link_contacts* fs      = user;
     double                   largest = 0;
@@ -119,7 +119,7 @@ static void spread_all(const tni_link_contacts* fs, const double* f)
     }
 }
 
-static void far_apply(void* user, const double* f, double* a)
+static void apply_contacts(void* user, const double* f, double* a)
 {
     const tni_link_contacts* fs = user;
     spread_all(fs, f);
@@ -131,8 +131,8 @@ static void far_apply(void* user, const double* f, double* a)
     }
 }
 
-static double far_sweep(void* user, const tni_complementarity* p, const tni_cone_point* grips,
-                        int count)
+static double sweep_contacts(void* user, const tni_complementarity* p, const tni_cone_point* grips,
+                             int count)
 {
     const tni_link_contacts* fs  = user;
     double                   sum = 0;
@@ -200,8 +200,9 @@ static double solve_rows(tni_link_contacts* fs, int n)
         (void)tni_cone_solve(fs->cone, &p, &rounds);
         return tni_complementarity_residual(&p, &row);
     }
-    const tni_far far = {.user = fs, .find = far_find, .apply = far_apply, .sweep = far_sweep};
-    (void)tni_cone_solve_far(fs->far, &p, &far, 0, SWEEPS, goal, 0, &rounds, &residual, &row);
+    const tni_operator op = {
+        .user = fs, .find = find_contacts, .apply = apply_contacts, .sweep = sweep_contacts};
+    (void)tni_cone_solve_operator(fs->far, &p, &op, 0, SWEEPS, goal, 0, &rounds, &residual, &row);
     return residual;
 }
 

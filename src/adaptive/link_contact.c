@@ -51,7 +51,7 @@ static tn_result take_room(tni_link_contacts* fs, int points, int columns)
     next.f                  = TNI_TAKE(&arena, double, rows);
     next.a                  = TNI_TAKE(&arena, double, rows);
     next.block              = TNI_TAKE(&arena, double, TNI_CONTACT_ROWS* rows);
-    if (arena.failed || tni_cone_create_far(&arena, rows, &next.far) != TN_OK) {
+    if (arena.failed || tni_cone_create_operator(&arena, rows, &next.far) != TN_OK) {
         tni_arena_free(&arena);
         return TN_ERR_MEMORY;
     }

@@ -15,24 +15,24 @@
 #include <math.h>
 
 tn_result tni_block_lu_create(tni_arena* arena, int nodes, int rows, size_t numbers,
-                              tni_block_lu* tangle)
+                              tni_block_lu* lu)
 {
     const size_t words = (size_t)(nodes + 63) / 64, entries = numbers / 16 + (size_t)nodes;
-    *tangle = (tni_block_lu){.node_capacity   = nodes,
-                             .bit_capacity    = words * (size_t)nodes,
-                             .entry_capacity  = entries,
-                             .number_capacity = numbers,
-                             .dim             = TNI_TAKE(arena, int, nodes),
-                             .order           = TNI_TAKE(arena, int, nodes),
-                             .place           = TNI_TAKE(arena, int, nodes),
-                             .x_start         = TNI_TAKE(arena, int, nodes + 1),
-                             .bits            = TNI_TAKE(arena, uint64_t, words * (size_t)nodes),
-                             .row_start       = TNI_TAKE(arena, size_t, nodes + 1),
-                             .column          = TNI_TAKE(arena, int, entries),
-                             .at              = TNI_TAKE(arena, size_t, entries),
-                             .numbers         = TNI_TAKE(arena, double, numbers),
-                             .exchange        = TNI_TAKE(arena, int, rows),
-                             .mark            = TNI_TAKE(arena, size_t, nodes)};
+    *lu = (tni_block_lu){.node_capacity   = nodes,
+                         .bit_capacity    = words * (size_t)nodes,
+                         .entry_capacity  = entries,
+                         .number_capacity = numbers,
+                         .dim             = TNI_TAKE(arena, int, nodes),
+                         .order           = TNI_TAKE(arena, int, nodes),
+                         .place           = TNI_TAKE(arena, int, nodes),
+                         .x_start         = TNI_TAKE(arena, int, nodes + 1),
+                         .bits            = TNI_TAKE(arena, uint64_t, words * (size_t)nodes),
+                         .row_start       = TNI_TAKE(arena, size_t, nodes + 1),
+                         .column          = TNI_TAKE(arena, int, entries),
+                         .at              = TNI_TAKE(arena, size_t, entries),
+                         .numbers         = TNI_TAKE(arena, double, numbers),
+                         .exchange        = TNI_TAKE(arena, int, rows),
+                         .mark            = TNI_TAKE(arena, size_t, nodes)};
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
@@ -52,7 +52,7 @@ static uint64_t* bits_of(const tni_block_lu* t, int i)
     return t->bits + (size_t)t->words * (size_t)i;
 }
 
-void tni_block_lu_tie(tni_block_lu* t, int i, int j)
+void tni_block_lu_couple(tni_block_lu* t, int i, int j)
 {
     if (i == j) return;
     bits_of(t, i)[j / 64] |= UINT64_C(1) << j % 64;
@@ -60,7 +60,7 @@ void tni_block_lu_tie(tni_block_lu* t, int i, int j)
 }
 
 // The next neighbour of i, at index `from` or above; count if there is none.
-static int next_tied(const tni_block_lu* t, int i, int from)
+static int next_neighbour(const tni_block_lu* t, int i, int from)
 {
     const uint64_t* bits = bits_of(t, i);
     for (int w = from / 64; w < t->words; ++w) {
@@ -78,7 +78,8 @@ static int next_tied(const tni_block_lu* t, int i, int from)
 static int degree(const tni_block_lu* t, int i)
 {
     int sum = 0;
-    for (int j = next_tied(t, i, 0); j < t->count; j = next_tied(t, i, j + 1)) sum += t->dim[j];
+    for (int j = next_neighbour(t, i, 0); j < t->count; j = next_neighbour(t, i, j + 1))
+        sum += t->dim[j];
     return sum;
 }
 
@@ -86,7 +87,7 @@ static int degree(const tni_block_lu* t, int i)
 static void eliminate(tni_block_lu* t, int p, int* degrees)
 {
     const uint64_t* own = bits_of(t, p);
-    for (int j = next_tied(t, p, 0); j < t->count; j = next_tied(t, p, j + 1)) {
+    for (int j = next_neighbour(t, p, 0); j < t->count; j = next_neighbour(t, p, j + 1)) {
         uint64_t* bits = bits_of(t, j);
         for (int w = 0; w < t->words; ++w) bits[w] |= own[w];
         bits[j / 64] &= ~(UINT64_C(1) << j % 64);
@@ -122,7 +123,7 @@ static bool set_rows(tni_block_lu* t)
     for (int i = 0; i < t->count; ++i) {
         const int p = t->place[i];
         t->row_start[p + 1] += 1;
-        for (int j = next_tied(t, i, 0); j < t->count; j = next_tied(t, i, j + 1)) {
+        for (int j = next_neighbour(t, i, 0); j < t->count; j = next_neighbour(t, i, j + 1)) {
             t->row_start[p + 1] += 1;
             t->row_start[t->place[j] + 1] += 1;
             numbers += 2 * (size_t)(t->dim[i] * t->dim[j]);
@@ -144,7 +145,7 @@ static void set_columns(tni_block_lu* t)
     for (int p = 0; p < t->count; ++p) {
         const int i             = t->order[p];
         t->column[t->mark[p]++] = p;
-        for (int j = next_tied(t, i, 0); j < t->count; j = next_tied(t, i, j + 1))
+        for (int j = next_neighbour(t, i, 0); j < t->count; j = next_neighbour(t, i, j + 1))
             t->column[t->mark[t->place[j]]++] = p; // p is a column of its later neighbours' rows
     }
     // Columns right of the diagonal: the transpose, again position by position.
@@ -220,8 +221,8 @@ static void divide(int rows, int n, const double* D, const int* exchange, double
 }
 
 // Z -= X Y, X being l x n, Y n x m.
-static void lose_product(int l, int n, int m, const double* restrict X, const double* restrict Y,
-                         double* restrict Z)
+static void subtract_product(int l, int n, int m, const double* restrict X,
+                             const double* restrict Y, double* restrict Z)
 {
     for (int i = 0; i < l; ++i) {
         for (int k = 0; k < n; ++k) {
@@ -250,8 +251,8 @@ bool tni_block_lu_factor(tni_block_lu* t)
             double*   X = t->numbers + t->at[e];
             divide(t->dim[i], t->dim[j], diagonal_of(t, p), t->exchange + t->x_start[j], X);
             for (size_t k = after_diagonal(t, p); k < t->row_start[p + 1]; ++k)
-                lose_product(t->dim[i], t->dim[j], t->dim[t->order[t->column[k]]], X,
-                             t->numbers + t->at[k], t->numbers + t->mark[t->column[k]]);
+                subtract_product(t->dim[i], t->dim[j], t->dim[t->order[t->column[k]]], X,
+                                 t->numbers + t->at[k], t->numbers + t->mark[t->column[k]]);
         }
         if (tni_dense_lu(t->dim[i], t->numbers + t->at[e], t->exchange + t->x_start[i]) != TN_OK)
             return false;
@@ -259,7 +260,7 @@ bool tni_block_lu_factor(tni_block_lu* t)
     return true;
 }
 
-static void lose_times(int n, int m, const double* X, const double* x, double* y)
+static void subtract_mul(int n, int m, const double* X, const double* x, double* y)
 {
     for (int i = 0; i < n; ++i)
         for (int k = 0; k < m; ++k) y[i] -= X[m * i + k] * x[k];
@@ -271,16 +272,16 @@ void tni_block_lu_solve(const tni_block_lu* t, double* x)
         const int i = t->order[q];
         for (size_t e = t->row_start[q]; t->column[e] < q; ++e) {
             const int j = t->order[t->column[e]];
-            lose_times(t->dim[i], t->dim[j], t->numbers + t->at[e], x + t->x_start[j],
-                       x + t->x_start[i]);
+            subtract_mul(t->dim[i], t->dim[j], t->numbers + t->at[e], x + t->x_start[j],
+                         x + t->x_start[i]);
         }
     }
     for (int p = t->count - 1; p >= 0; --p) {
         const int i = t->order[p];
         for (size_t e = after_diagonal(t, p); e < t->row_start[p + 1]; ++e) {
             const int j = t->order[t->column[e]];
-            lose_times(t->dim[i], t->dim[j], t->numbers + t->at[e], x + t->x_start[j],
-                       x + t->x_start[i]);
+            subtract_mul(t->dim[i], t->dim[j], t->numbers + t->at[e], x + t->x_start[j],
+                         x + t->x_start[i]);
         }
         tni_dense_lu_solve(t->dim[i], diagonal_of(t, p), t->exchange + t->x_start[i],
                            x + t->x_start[i]);

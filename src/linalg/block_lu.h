@@ -26,20 +26,20 @@ typedef struct tni_block_lu {
 
 /// Allocates for so many nodes, rows and entries of blocks. Fails with TN_ERR_MEMORY only.
 TN_NODISCARD tn_result tni_block_lu_create(tni_arena* arena, int nodes, int rows, size_t numbers,
-                                           tni_block_lu* tangle);
+                                           tni_block_lu* lu);
 
 /// Starts a graph of `count` nodes without edges, their sizes in lu->dim. False: no room.
-bool tni_block_lu_begin(tni_block_lu* tangle, int count);
-void tni_block_lu_tie(tni_block_lu* tangle, int i, int j);
+bool tni_block_lu_begin(tni_block_lu* lu, int count);
+void tni_block_lu_couple(tni_block_lu* lu, int i, int j);
 /// Finds an elimination order and lays out the blocks. False: no room; `flops` is set in any case.
-bool tni_block_lu_order(tni_block_lu* tangle);
+bool tni_block_lu_order(tni_block_lu* lu);
 
 /// Sets the matrix to the identity.
-void tni_block_lu_clear(tni_block_lu* tangle);
+void tni_block_lu_clear(tni_block_lu* lu);
 /// The block (i, j), dim[i] x dim[j]; i and j must be coupled or equal.
-double* tni_block_lu_block(const tni_block_lu* tangle, int i, int j);
+double* tni_block_lu_block(const tni_block_lu* lu, int i, int j);
 /// False: singular. Rows are exchanged within a node only.
-bool tni_block_lu_factor(tni_block_lu* tangle);
-void tni_block_lu_solve(const tni_block_lu* tangle, double* x); ///< in place, x[x_start[i] + k]
+bool tni_block_lu_factor(tni_block_lu* lu);
+void tni_block_lu_solve(const tni_block_lu* lu, double* x); ///< in place, x[x_start[i] + k]
 
 #endif

@@ -59,7 +59,7 @@ struct tni_cholmod {
     int*            local;  // by first row of a node: its row in the component's matrix
     int*            offset; // by edge: its first row within a column, after the diagonal block
     matrix*         of;     // by component
-    double*         given;  // right-hand side
+    double*         rhs;    // right-hand side
     double          numbers;
 };
 
@@ -144,7 +144,7 @@ tn_result tni_cholmod_create(tni_arena* arena, const tni_plan* plan, tni_cholmod
         m->local  = TNI_TAKE(arena, int, plan->row_count);
         m->offset = TNI_TAKE(arena, int, plan->edge_count);
         m->of     = TNI_TAKE(arena, matrix, plan->component_count);
-        m->given  = TNI_TAKE(arena, double, plan->row_count);
+        m->rhs    = TNI_TAKE(arena, double, plan->row_count);
     }
     bool good = !arena->failed && !work.failed;
     if (good) {
@@ -234,13 +234,13 @@ void tni_cholmod_solve(tni_cholmod* m, int component, double* x)
     const int first = plan->component_start[component], end = plan->component_start[component + 1];
     for (int p = first; p < end; ++p) {
         const tni_pivot* v = &plan->pivot[p];
-        memcpy(m->given + m->local[v->row], x + v->row, sizeof *x * (size_t)v->dim);
+        memcpy(m->rhs + m->local[v->row], x + v->row, sizeof *x * (size_t)v->dim);
     }
     cholmod_dense b = {.nrow  = a->A->nrow,
                        .ncol  = 1,
                        .nzmax = a->A->nrow,
                        .d     = a->A->nrow,
-                       .x     = m->given,
+                       .x     = m->rhs,
                        .xtype = CHOLMOD_REAL,
                        .dtype = CHOLMOD_DOUBLE};
     const bool    solved =

@@ -50,7 +50,7 @@ static double interval_residual(double w, double a, double f, double lower, doub
 }
 
 // Residual of the cone point at rows i ... *row: the row with the largest part of it.
-static double grip_residual(const tni_complementarity* p, int i, const tni_cone_point* g, int* row)
+static double point_residual(const tni_complementarity* p, int i, const tni_cone_point* g, int* row)
 {
     const double *a = p->a + i, *f = p->f + i;
     double        trace = 0, off[TNI_CONE_POINT_ROWS] = {0}, size = 0;
@@ -99,7 +99,7 @@ double tni_complementarity_residual(const tni_complementarity* p, int* row)
             tni_cone_point_find(p->n, i, p->condition, p->lower, p->upper, p->mu);
         int at     = i;
         count      = g.size;
-        double off = count > 1 ? grip_residual(p, i, &g, &at) : row_residual(p, i);
+        double off = count > 1 ? point_residual(p, i, &g, &at) : row_residual(p, i);
         if (!(off <= HUGE_VAL) || isnan(p->f[i])) off = HUGE_VAL;
         if (!(off > worst)) continue;
         worst = off;

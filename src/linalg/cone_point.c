@@ -33,7 +33,7 @@
 #include <float.h>
 #include <math.h>
 
-static const double NOTHING = 1e-14; // relative to a trace: rounding
+static const double NEGLIGIBLE = 1e-14; // relative to a trace: rounding
 enum { ROWS = TNI_CONE_POINT_ROWS, ROUNDS = 6, NEWTON_STEPS = 10, HALVINGS = 6 };
 
 // ---- The conditions -----------------------------------------------------------------------------
@@ -71,7 +71,7 @@ static void weigh_rows(tni_cone_point* g, int first, int end, const double* diag
 {
     double trace = 0;
     for (int k = first; k < end; ++k) trace += diagonal[k];
-    if (!(trace > NOTHING * largest)) trace = largest > 0 ? largest : 1;
+    if (!(trace > NEGLIGIBLE * largest)) trace = largest > 0 ? largest : 1;
     for (int k = first; k < end; ++k) g->rho[k] = 1 / trace;
 }
 
@@ -85,7 +85,7 @@ void tni_cone_point_weigh(tni_cone_point* g, const double* diagonal, double larg
     }
 }
 
-static double within(double x, double lower, double upper)
+static double clamp(double x, double lower, double upper)
 {
     return x < lower ? lower : x > upper ? upper : x;
 }
@@ -101,7 +101,7 @@ static double positive_part(double x, double e, double* d)
 static void project_box(double y, double l, double u, double e, double* P, double* C)
 {
     double at_l, at_u;
-    *P = within(y, l, u);
+    *P = clamp(y, l, u);
     *C = y > l && y < u;
     if (e == 0 || !(l > -HUGE_VAL && u < HUGE_VAL)) return;
     *P = l + positive_part(y - l, e, &at_l) - positive_part(y - u, e, &at_u);
@@ -225,7 +225,7 @@ static bool slide_along(const block* b, const double* d, double f[3])
 {
     double den = b->B[0][0];
     for (int k = 1; k < 3 && k < b->size; ++k) den += b->mu * b->B[0][k] * d[k - 1];
-    if (!(den > NOTHING * b->B[0][0])) return false;
+    if (!(den > NEGLIGIBLE * b->B[0][0])) return false;
     f[0] = -b->q[0] / den;
     for (int k = 1; k < b->size; ++k) f[k] = b->mu * f[0] * d[k - 1];
     return true;
@@ -309,14 +309,13 @@ static bool is_inside(const tni_cone_point* g, const double* f)
 }
 
 // f <- the f that makes a = 0. If the block is singular, the one closest to the old f.
-static bool let_rest(const tni_cone_point* g, const double* B, int stride, const double* a,
-                     double* f)
+static bool stick(const tni_cone_point* g, const double* B, int stride, const double* a, double* f)
 {
     double m[ROWS * ROWS], x[ROWS];
     int    exchange[ROWS];
     for (int i = 0; i < g->size; ++i) {
         for (int j = 0; j < g->size; ++j)
-            m[g->size * i + j] = B[i * stride + j] + (i == j ? NOTHING / g->rho[i] : 0);
+            m[g->size * i + j] = B[i * stride + j] + (i == j ? NEGLIGIBLE / g->rho[i] : 0);
         x[i] = -a[i];
     }
     if (tni_dense_lu(g->size, m, exchange) != TN_OK) return false;
@@ -326,8 +325,8 @@ static bool let_rest(const tni_cone_point* g, const double* B, int stride, const
 }
 
 // f <- the sliding force of normal and tangents; if there is none, a projected gradient step.
-static void let_slide(const tni_cone_point* g, const double* B, int stride, const double* q,
-                      double* f, const double* a)
+static void slide_or_project(const tni_cone_point* g, const double* B, int stride, const double* q,
+                             double* f, const double* a)
 {
     double x[3] = {0}, P[ROWS], C[ROWS][ROWS];
     block  b    = {.size = 1 + g->tangents, .mu = g->tangents > 0 ? g->disc[0].mu : 0};
@@ -336,7 +335,7 @@ static void let_slide(const tni_cone_point* g, const double* B, int stride, cons
         x[i]   = f[i];
         for (int j = 0; j < b.size; ++j) b.B[i][j] = B[i * stride + j];
     }
-    if (b.B[0][0] * g->rho[0] > NOTHING && slide(&b, x)) {
+    if (b.B[0][0] * g->rho[0] > NEGLIGIBLE && slide(&b, x)) {
         memcpy(f, x, sizeof(double) * (size_t)b.size);
     } else {
         tni_cone_point_project(g, 0, f, a, P, C);
@@ -345,8 +344,8 @@ static void let_slide(const tni_cone_point* g, const double* B, int stride, cons
 }
 
 // a <- q + B f. Returns the residual.
-static double look(const tni_cone_point* g, const double* B, int stride, const double* q,
-                   const double* f, double* a, double* F)
+static double evaluate(const tni_cone_point* g, const double* B, int stride, const double* q,
+                       const double* f, double* a, double* F)
 {
     for (int i = 0; i < g->size; ++i) {
         a[i] = q[i];
@@ -357,8 +356,7 @@ static double look(const tni_cone_point* g, const double* B, int stride, const d
 }
 
 // Solves normal and tangents with the other discs fixed.
-static void round_of_cone(const tni_cone_point* g, const double* B, int stride, double* f,
-                          double* a)
+static void update_cone(const tni_cone_point* g, const double* B, int stride, double* f, double* a)
 {
     tni_cone_point part = *g;
     double         q[3], x[3];
@@ -371,14 +369,14 @@ static void round_of_cone(const tni_cone_point* g, const double* B, int stride, 
         for (int j = 0; j < n; ++j) q[i] -= B[i * stride + j] * f[j];
     }
     if (q[0] >= 0) memset(f, 0, sizeof(double) * (size_t)n);
-    else if (let_rest(&part, B, stride, a, x) && is_inside(&part, x))
+    else if (stick(&part, B, stride, a, x) && is_inside(&part, x))
         memcpy(f, x, sizeof(double) * (size_t)n);
-    else let_slide(&part, B, stride, q, f, a);
+    else slide_or_project(&part, B, stride, q, f, a);
 }
 
 // Solves one disc of radius r by itself: min f (B/2 f + q) over |f| <= r, W symmetric.
-static void round_of_disc(const tni_disc* d, const double* B, int stride, double r, double* f,
-                          const double* a)
+static void update_disc(const tni_disc* d, const double* B, int stride, double r, double* f,
+                        const double* a)
 {
     const double* D = B + d->first * (stride + 1);
     double *      x = f + d->first, q[2] = {0};
@@ -421,7 +419,7 @@ static bool newton_step(const tni_cone_point* g, const double* B, int stride, co
         for (int j = 0; j < n; ++j) {
             double sum = (i == j) - C[i][j];
             for (int k = 0; k < n; ++k) sum += C[i][k] * g->rho[k] * B[k * stride + j];
-            G[n * i + j] = sum + (i == j ? NOTHING : 0);
+            G[n * i + j] = sum + (i == j ? NEGLIGIBLE : 0);
         }
     }
     if (tni_dense_lu(n, G, exchange) != TN_OK) return false;
@@ -432,13 +430,13 @@ static bool newton_step(const tni_cone_point* g, const double* B, int stride, co
 static double newton(const tni_cone_point* g, const double* B, int stride, const double* q,
                      double* f, double goal)
 {
-    double a[ROWS], F[ROWS], step[ROWS], residual = look(g, B, stride, q, f, a, F);
+    double a[ROWS], F[ROWS], step[ROWS], residual = evaluate(g, B, stride, q, f, a, F);
     for (int k = 0; k < NEWTON_STEPS && residual > goal; ++k) {
         double t = 1, x[ROWS], tried = HUGE_VAL;
         if (!newton_step(g, B, stride, f, a, F, step)) break;
         for (int halving = 0; halving <= HALVINGS && !(tried < residual); ++halving, t *= 0.5) {
             for (int i = 0; i < g->size; ++i) x[i] = f[i] + t * step[i];
-            tried = look(g, B, stride, q, x, a, F);
+            tried = evaluate(g, B, stride, q, x, a, F);
         }
         if (!(tried < residual)) break;
         residual = tried;
@@ -448,8 +446,8 @@ static double newton(const tni_cone_point* g, const double* B, int stride, const
 }
 
 // A contact with spin or roll, not sticking: alternation, then Newton; up to three passes.
-static void let_turn(const tni_cone_point* g, const double* B, int stride, const double* q,
-                     double* f)
+static void solve_all_discs(const tni_cone_point* g, const double* B, int stride, const double* q,
+                            double* f)
 {
     double a[ROWS], F[ROWS], x[ROWS], size = 0, best = HUGE_VAL;
     memcpy(x, f, sizeof(double) * (size_t)g->size);
@@ -457,11 +455,11 @@ static void let_turn(const tni_cone_point* g, const double* B, int stride, const
     const double goal = 1e-28 * size;
     for (int pass = 0; pass < 3 && best > goal; ++pass) {
         for (int k = 0; k < ROUNDS; ++k) {
-            (void)look(g, B, stride, q, x, a, F);
-            round_of_cone(g, B, stride, x, a);
+            (void)evaluate(g, B, stride, q, x, a, F);
+            update_cone(g, B, stride, x, a);
             for (int d = g->tangents > 0; d < g->disc_count; ++d) {
-                (void)look(g, B, stride, q, x, a, F);
-                round_of_disc(&g->disc[d], B, stride, g->disc[d].mu * x[0], x, a);
+                (void)evaluate(g, B, stride, q, x, a, F);
+                update_disc(&g->disc[d], B, stride, g->disc[d].mu * x[0], x, a);
             }
         }
         const double residual = newton(g, B, stride, q, x, goal);
@@ -474,8 +472,8 @@ static void let_turn(const tni_cone_point* g, const double* B, int stride, const
 static void solve_row(const tni_cone_point* g, double W, double* f, double a)
 {
     const double q = a - W * *f; // a at f = 0
-    if (W * g->rho[0] > NOTHING) {
-        *f = within(-q / W, g->lower, g->upper);
+    if (W * g->rho[0] > NEGLIGIBLE) {
+        *f = clamp(-q / W, g->lower, g->upper);
     } else if (g->lower > -HUGE_VAL && q + W * g->lower >= 0) {
         *f = g->lower;
     } else if (g->upper < HUGE_VAL && q + W * g->upper <= 0) {
@@ -497,9 +495,9 @@ static void solve_cone(const tni_cone_point* g, const double* B, int stride, dou
         return;
     }
     memcpy(x, f, bytes);
-    if (let_rest(g, B, stride, a, x) && is_inside(g, x)) memcpy(f, x, bytes);
-    else if (g->size == 1 + g->tangents) let_slide(g, B, stride, q, f, a);
-    else let_turn(g, B, stride, q, f);
+    if (stick(g, B, stride, a, x) && is_inside(g, x)) memcpy(f, x, bytes);
+    else if (g->size == 1 + g->tangents) slide_or_project(g, B, stride, q, f, a);
+    else solve_all_discs(g, B, stride, q, f);
 }
 
 void tni_cone_point_solve(const tni_cone_point* g, const double* B, int stride, double* f,
@@ -510,7 +508,7 @@ void tni_cone_point_solve(const tni_cone_point* g, const double* B, int stride, 
         solve_cone(g, B, stride, f, a);
     } else if (g->condition == TNI_EQUAL) {
         memcpy(x, f, sizeof(double) * (size_t)g->size);
-        if (let_rest(g, B, stride, a, x)) memcpy(f, x, sizeof(double) * (size_t)g->size);
+        if (stick(g, B, stride, a, x)) memcpy(f, x, sizeof(double) * (size_t)g->size);
     } else {
         solve_row(g, B[0], f, a[0]);
     }

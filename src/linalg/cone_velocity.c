@@ -43,10 +43,10 @@ static const double ROUNDING = 1e-8;  // relative to |x|: |G| below this may be 
                                       // amplified by 1/e
 enum { STEPS = 20, SEARCHES = 12, HALVINGS = 3, ROWS = 3 };
 
-tn_result tni_cone_velocity_create(tni_arena* arena, int capacity, tni_cone_velocity* give)
+tn_result tni_cone_velocity_create(tni_arena* arena, int capacity, tni_cone_velocity* solver)
 {
     const size_t n = (size_t)capacity;
-    *give          = (tni_cone_velocity){.capacity = capacity,
+    *solver        = (tni_cone_velocity){.capacity = capacity,
                                          .R        = TNI_TAKE(arena, double, n* n),
                                          .T        = TNI_TAKE(arena, double, n* n),
                                          .H        = TNI_TAKE(arena, double, n* n),
@@ -81,11 +81,12 @@ bool tni_cone_velocity_serves(const tni_cone_point* groups, int count)
 
 // Pivoted Cholesky, the row with the largest remainder relative to `own` first; left is
 // overwritten. Returns the rank, -1 if above most_rank.
-static int factor(int n, int most_rank, const double* own, double nothing, double* left, double* R)
+static int factor(int n, int most_rank, const double* own, double negligible, double* left,
+                  double* R)
 {
     for (int rank = 0; rank <= most_rank; ++rank) {
         int    best = -1;
-        double most = nothing;
+        double most = negligible;
         for (int i = 0; i < n; ++i) {
             const double part = left[(n + 1) * i] / own[i];
             if (part > most) best = i, most = part; // 0/0 is not above
@@ -128,10 +129,10 @@ static void mul_rt(const tni_cone_velocity* g, const double* x, double* out)
 // ---- A contact ----------------------------------------------------------------------------------
 
 // Force f of a contact at a, and, if Q is not NULL, Q = -df/da^. False: the contact is open.
-static bool answer(const tni_cone_velocity* give, const tni_cone_point* g, double slip,
-                   const double* a, double* f, double Q[ROWS][ROWS])
+static bool force_at(const tni_cone_velocity* solver, const tni_cone_point* g, double slip,
+                     const double* a, double* f, double Q[ROWS][ROWS])
 {
-    const double by = g->rho[0] / give->e, *c = give->centre + g->first;
+    const double by = g->rho[0] / solver->e, *c = solver->centre + g->first;
     const double mu    = g->tangents > 0 ? g->disc[0].mu : 0;
     const int    n     = g->size;
     const double yn    = c[0] - by * (a[0] + slip),
@@ -173,14 +174,14 @@ static double slip_of(const tni_cone_point* g, const double* a)
 // ---- All of them --------------------------------------------------------------------------------
 
 // a, f and G at x. moving: slip follows a; otherwise it is kept. Returns |G|^2.
-static double look(tni_cone_velocity* g, const double* x, bool moving)
+static double evaluate(tni_cone_velocity* g, const double* x, bool moving)
 {
     mul_rt(g, x, g->a);
     for (int j = 0; j < g->n; ++j) g->a[j] += g->b[j];
     for (int i = 0; i < g->count; ++i) {
         const tni_cone_point* of = &g->groups[i];
         if (moving) g->slip[i] = slip_of(of, g->a + of->first);
-        (void)answer(g, of, g->slip[i], g->a + of->first, g->f + of->first, NULL);
+        (void)force_at(g, of, g->slip[i], g->a + of->first, g->f + of->first, NULL);
     }
     double sum = 0;
     for (int k = 0; k < g->rank; ++k) {
@@ -217,7 +218,7 @@ static bool find_step(tni_cone_velocity* g, bool whole)
         const tni_cone_point* of = &g->groups[i];
         const double*         a  = g->a + of->first;
         double                Q[ROWS][ROWS], unused[ROWS];
-        if (!answer(g, of, g->slip[i], a, unused, Q)) continue;
+        if (!force_at(g, of, g->slip[i], a, unused, Q)) continue;
         const double length = length_of(of, a);
         for (int m = 0; whole && length > 0 && m < of->size; ++m) // a^_n contains mu |a_t|
             for (int k = 1; k < of->size; ++k) Q[m][k] += Q[m][0] * of->disc[0].mu * a[k] / length;
@@ -243,7 +244,7 @@ static double slope(tni_cone_velocity* g, double t)
         const tni_cone_point* of = &g->groups[i];
         double                a[ROWS], f[ROWS];
         for (int k = 0; k < of->size; ++k) a[k] = g->a[of->first + k] + t * g->da[of->first + k];
-        if (!answer(g, of, g->slip[i], a, f, NULL)) continue;
+        if (!force_at(g, of, g->slip[i], a, f, NULL)) continue;
         for (int k = 0; k < of->size; ++k) sum -= f[k] * g->da[of->first + k];
     }
     return sum;
@@ -273,7 +274,7 @@ static double search(tni_cone_velocity* g)
 // Minimises for fixed slip. Returns the number of steps.
 static int minimise(tni_cone_velocity* g, double part)
 {
-    double left  = look(g, g->x, false);
+    double left  = evaluate(g, g->x, false);
     int    steps = 0;
     for (; steps < STEPS && left > part * part * dot(g->rank, g->x, g->x); ++steps) {
         const double before = left;
@@ -281,16 +282,16 @@ static int minimise(tni_cone_velocity* g, double part)
         mul_rt(g, g->dx, g->da);
         const double t = search(g);
         for (int k = 0; k < g->rank; ++k) g->x[k] += t * g->dx[k];
-        left = look(g, g->x, false);
+        left = evaluate(g, g->x, false);
         if (left <= ROUNDING * ROUNDING * dot(g->rank, g->x, g->x) && left > 0.25 * before) break;
     }
     return steps;
 }
 
 // Newton's method at one e, until |G| is down to `part` of |x|, or to the level of rounding.
-static int settle(tni_cone_velocity* g, double part)
+static int solve_at_e(tni_cone_velocity* g, double part)
 {
-    double left  = look(g, g->x, true);
+    double left  = evaluate(g, g->x, true);
     int    steps = 0, minima = 0;
     while (steps < STEPS && left > 0 && left < HUGE_VAL) {
         const double size = dot(g->rank, g->x, g->x), before = left;
@@ -299,7 +300,7 @@ static int settle(tni_cone_velocity* g, double part)
         double t = 1;
         for (int half = find_step(g, true) ? 0 : HALVINGS; half < HALVINGS; ++half, t *= 0.5) {
             for (int k = 0; k < g->rank; ++k) g->tried[k] = g->x[k] + t * g->dx[k];
-            tried = look(g, g->tried, true);
+            tried = evaluate(g, g->tried, true);
             if (tried < (1 - 0.75 * t) * left) break;
         }
         ++steps;
@@ -308,68 +309,68 @@ static int settle(tni_cone_velocity* g, double part)
             left = tried;
             continue;
         }
-        left = look(g, g->x, true);
+        left = evaluate(g, g->x, true);
         if (left <= ROUNDING * ROUNDING * size) break;
         for (int i = 0; i < g->count; ++i) // averaged, or slip may oscillate
             g->slip[i] = g->held[i] = minima > 0 ? 0.5 * (g->held[i] + g->slip[i]) : g->slip[i];
         ++minima;
         steps += minimise(g, fmax(part, 0.01 * ENOUGH));
-        left = look(g, g->x, true);
+        left = evaluate(g, g->x, true);
         if (left <= ROUNDING * ROUNDING * size && left > 0.25 * before) break;
     }
     return steps;
 }
 
 // Copies the contacts to solve for; those without force that separate fast are left out.
-static void pick(tni_cone_velocity* give, const tni_complementarity* p,
-                 const tni_cone_point* groups, int count, double far)
+static void select_groups(tni_cone_velocity* solver, const tni_complementarity* p,
+                          const tni_cone_point* groups, int count, double far)
 {
-    give->n = give->count = 0;
+    solver->n = solver->count = 0;
     for (int i = 0; i < count; ++i) {
         const tni_cone_point* g = &groups[i];
         if (!(p->f[g->first] > 0) && p->a[g->first] > far) continue;
-        give->groups[give->count]         = *g;
-        give->groups[give->count++].first = give->n;
-        for (int k = 0; k < g->size; ++k) give->row[give->n++] = g->first + k;
+        solver->groups[solver->count]         = *g;
+        solver->groups[solver->count++].first = solver->n;
+        for (int k = 0; k < g->size; ++k) solver->row[solver->n++] = g->first + k;
     }
 }
 
-bool tni_cone_velocity_begin(tni_cone_velocity* give, const tni_complementarity* p,
-                             const tni_cone_point* groups, int count, double nothing, double far,
+bool tni_cone_velocity_begin(tni_cone_velocity* solver, const tni_complementarity* p,
+                             const tni_cone_point* groups, int count, double negligible, double far,
                              bool near)
 {
-    TN_ASSERT(p->n <= give->capacity && p->symmetric);
-    pick(give, p, groups, count, far);
-    const int n = give->n;
-    double*   f = give->tried;
+    TN_ASSERT(p->n <= solver->capacity && p->symmetric);
+    select_groups(solver, p, groups, count, far);
+    const int n = solver->n;
+    double*   f = solver->tried;
     for (int i = 0; i < n; ++i) {
-        const double* W = p->W + (size_t)p->n * (size_t)give->row[i];
-        for (int j = 0; j < n; ++j) give->H[n * i + j] = W[give->row[j]];
-        give->b[i]      = p->b[give->row[i]];
-        give->a[i]      = W[give->row[i]];
-        f[i]            = p->f[give->row[i]];
-        give->centre[i] = near ? f[i] : 0;
+        const double* W = p->W + (size_t)p->n * (size_t)solver->row[i];
+        for (int j = 0; j < n; ++j) solver->H[n * i + j] = W[solver->row[j]];
+        solver->b[i]      = p->b[solver->row[i]];
+        solver->a[i]      = W[solver->row[i]];
+        f[i]              = p->f[solver->row[i]];
+        solver->centre[i] = near ? f[i] : 0;
     }
-    give->all  = p->n;
-    give->e    = near ? NEAR_E : FIRST_E;
-    give->rank = factor(n, n / 2, give->a, nothing, give->H, give->R);
-    if (give->rank < 0) return false;
-    for (int k = 0; k < give->rank; ++k) {
-        for (int i = 0; i < n; ++i) give->T[give->rank * i + k] = give->R[n * k + i];
-        give->x[k] = dot(n, give->R + n * k, f);
+    solver->all  = p->n;
+    solver->e    = near ? NEAR_E : FIRST_E;
+    solver->rank = factor(n, n / 2, solver->a, negligible, solver->H, solver->R);
+    if (solver->rank < 0) return false;
+    for (int k = 0; k < solver->rank; ++k) {
+        for (int i = 0; i < n; ++i) solver->T[solver->rank * i + k] = solver->R[n * k + i];
+        solver->x[k] = dot(n, solver->R + n * k, f);
     }
     return true;
 }
 
-int tni_cone_velocity_solve(tni_cone_velocity* give, double* f)
+int tni_cone_velocity_solve(tni_cone_velocity* solver, double* f)
 {
     int        steps = 0;
-    const bool first = give->e > LAST_E;
-    for (; give->e > 2 * LAST_E; give->e *= 0.1) steps += settle(give, ENOUGH);
-    give->e = LAST_E;
-    steps += settle(give, first ? NEARLY : EXACTLY);
-    memcpy(give->centre, give->f, sizeof *f * (size_t)give->n);
-    memset(f, 0, sizeof *f * (size_t)give->all);
-    for (int i = 0; i < give->n; ++i) f[give->row[i]] = give->f[i];
+    const bool first = solver->e > LAST_E;
+    for (; solver->e > 2 * LAST_E; solver->e *= 0.1) steps += solve_at_e(solver, ENOUGH);
+    solver->e = LAST_E;
+    steps += solve_at_e(solver, first ? NEARLY : EXACTLY);
+    memcpy(solver->centre, solver->f, sizeof *f * (size_t)solver->n);
+    memset(f, 0, sizeof *f * (size_t)solver->all);
+    for (int i = 0; i < solver->n; ++i) f[solver->row[i]] = solver->f[i];
     return steps;
 }

@@ -18,7 +18,7 @@ typedef struct tni_cone_velocity {
 } tni_cone_velocity;
 
 TN_NODISCARD tn_result tni_cone_velocity_create(tni_arena* arena, int capacity,
-                                                tni_cone_velocity* give);
+                                                tni_cone_velocity* solver);
 
 /// True if all groups are one-sided rows or normals with tangents only.
 bool tni_cone_velocity_serves(const tni_cone_point* groups, int count);
@@ -27,12 +27,12 @@ bool tni_cone_velocity_serves(const tni_cone_point* groups, int count);
 /// are a good guess themselves. Rows with a remainder below `nothing` of their W_ii count as
 /// dependent; contacts without force and with p->a above `far` are left out. False: the rank is
 /// more than half of the rows; solve for forces instead.
-bool tni_cone_velocity_begin(tni_cone_velocity* give, const tni_complementarity* p,
-                             const tni_cone_point* groups, int count, double nothing, double far,
+bool tni_cone_velocity_begin(tni_cone_velocity* solver, const tni_complementarity* p,
+                             const tni_cone_point* groups, int count, double negligible, double far,
                              bool near);
 
 /// f <- the solution with W + e (f - c), e small, c the f of the previous call (first call: 0 or
 /// the starting guess). Each call reduces the error from e > 0. Returns the number of Newton steps.
-int tni_cone_velocity_solve(tni_cone_velocity* give, double* f);
+int tni_cone_velocity_solve(tni_cone_velocity* solver, double* f);
 
 #endif

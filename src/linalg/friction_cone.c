@@ -47,15 +47,15 @@
 #include <limits.h>
 #include <math.h>
 
-static const double TARGET   = 1e-11; // residual at which iteration stops
-static const double ACCEPTED = 1e-10; // residual that counts as solved
-static const double NEAR     = 1e-2;  // residual below which Newton is tried at once
-static const double ROUNDING = 1e-14; // relative to the sum of magnitudes in a
-static const double NOTHING  = 1e-12; // relative to W_ii: rounding
-static const double FAR      = 0.05;  // relative to the scale: contacts that separate faster are
-                                      // expected to stay open
-enum { ROWS = TNI_CONE_POINT_ROWS, PAST = 8 };
-enum { NEWTON_STEPS = 20, HALVINGS = 8, FEW_SWEEPS = 20, MANY_SWEEPS = 100, GIVE_ROUNDS = 8 };
+static const double TARGET     = 1e-11; // residual at which iteration stops
+static const double ACCEPTED   = 1e-10; // residual that counts as solved
+static const double NEAR       = 1e-2;  // residual below which Newton is tried at once
+static const double ROUNDING   = 1e-14; // relative to the sum of magnitudes in a
+static const double NEGLIGIBLE = 1e-12; // relative to W_ii: rounding
+static const double FAR        = 0.05;  // relative to the scale: contacts that separate faster are
+                                        // expected to stay open
+enum { ROWS = TNI_CONE_POINT_ROWS, HISTORY = 8 };
+enum { NEWTON_STEPS = 20, HALVINGS = 8, FEW_SWEEPS = 20, MANY_SWEEPS = 100, VELOCITY_ROUNDS = 8 };
 
 // delta of a Newton step: fixed + share * residual.
 typedef struct damping {
@@ -66,17 +66,17 @@ struct tni_cone {
     int    capacity, rounds, limit;    // limit: of rounds
     double target, accepted, gain;     // residuals: stop; solved; solved relative to the first
     const tni_complementarity* p;      // the problem being solved
-    const tni_far*             far;    // its W, if p->W is NULL
+    const tni_operator*        op;     // its W, if p->W is NULL
     tni_cone_point*            groups; // cones and single rows
     int                        count;
     double                     scale, given_scale; // of a residual: the largest |b| unless given
-    double            corner;  // smoothing width e, relative to scale * rho; 0: not smoothed
-    double            mu_part; // factor on mu
-    double            best;    // residual of best_f
-    double *          best_f, *F, *G, *step, *from, *row, *known;
+    double            smoothing; // smoothing width e, relative to scale * rho; 0: not smoothed
+    double            mu_part;   // factor on mu
+    double            best;      // residual of best_f
+    double *          best_f, *F, *G, *step, *from, *row, *rhs;
     double *          moves, *gains; // for Anderson acceleration: HISTORY of each
     int *             exchange, *moving;
-    tni_cone_velocity give;
+    tni_cone_velocity velocity;
 };
 
 static tn_result create(tni_arena* arena, int capacity, tni_cone** cone)
@@ -93,11 +93,11 @@ static tn_result create(tni_arena* arena, int capacity, tni_cone** cone)
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
-tn_result tni_cone_create_far(tni_arena* arena, int capacity, tni_cone** cone)
+tn_result tni_cone_create_operator(tni_arena* arena, int capacity, tni_cone** cone)
 {
     if (create(arena, capacity, cone) != TN_OK) return TN_ERR_MEMORY;
-    (*cone)->moves = TNI_TAKE(arena, double, (PAST + 1) * (size_t)capacity);
-    (*cone)->gains = TNI_TAKE(arena, double, (PAST + 1) * (size_t)capacity);
+    (*cone)->moves = TNI_TAKE(arena, double, (HISTORY + 1) * (size_t)capacity);
+    (*cone)->gains = TNI_TAKE(arena, double, (HISTORY + 1) * (size_t)capacity);
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
@@ -107,10 +107,10 @@ tn_result tni_cone_create(tni_arena* arena, int capacity, tni_cone** cone)
     tni_cone* c = *cone;
     c->G        = TNI_TAKE(arena, double, (size_t)capacity*(size_t)capacity);
     c->row      = TNI_TAKE(arena, double, capacity);
-    c->known    = TNI_TAKE(arena, double, capacity);
+    c->rhs      = TNI_TAKE(arena, double, capacity);
     c->exchange = TNI_TAKE(arena, int, capacity);
     c->moving   = TNI_TAKE(arena, int, capacity);
-    return arena->failed ? TN_ERR_MEMORY : tni_cone_velocity_create(arena, capacity, &c->give);
+    return arena->failed ? TN_ERR_MEMORY : tni_cone_velocity_create(arena, capacity, &c->velocity);
 }
 
 // ---- The conditions -----------------------------------------------------------------------------
@@ -132,8 +132,8 @@ static void find_groups(tni_cone* c)
 {
     const tni_complementarity* p       = c->p;
     double                     largest = 0, diagonal[ROWS];
-    if (c->far != NULL) {
-        c->count = c->far->find(c->far->user, p, c->groups);
+    if (c->op != NULL) {
+        c->count = c->op->find(c->op->user, p, c->groups);
         return;
     }
     for (int i = 0; i < p->n; ++i) largest = fmax(largest, row_of(p, i)[i]);
@@ -162,7 +162,7 @@ static void set_mu_part(tni_cone* c, double part)
 static void project(const tni_cone* c, const tni_cone_point* g, const double* f, const double* a,
                     double P[ROWS], double C[ROWS][ROWS])
 {
-    tni_cone_point_project(g, c->corner * c->scale, f, a, P, C);
+    tni_cone_point_project(g, c->smoothing * c->scale, f, a, P, C);
 }
 
 // Square of the relative residual of one group; sets its F.
@@ -185,8 +185,8 @@ static double evaluate(tni_cone* c)
 {
     const tni_complementarity* p   = c->p;
     double                     sum = 0;
-    if (c->far != NULL) {
-        c->far->apply(c->far->user, p->f, p->a);
+    if (c->op != NULL) {
+        c->op->apply(c->op->user, p->f, p->a);
         for (int i = 0; i < p->n; ++i) p->a[i] += p->b[i];
     } else {
         for (int i = 0; i < p->n; ++i) p->a[i] = a_of(p, i);
@@ -196,7 +196,7 @@ static double evaluate(tni_cone* c)
         sum += group_residual(c, g, p->f + g->first, p->a + g->first, c->F + g->first);
     }
     const double residual = sum <= DBL_MAX ? sqrt(sum) : HUGE_VAL; // NaN too
-    if (c->corner == 0 && c->mu_part == 1 && residual < c->best) {
+    if (c->smoothing == 0 && c->mu_part == 1 && residual < c->best) {
         c->best = residual;
         memcpy(c->best_f, p->f, sizeof(double) * (size_t)p->n);
     }
@@ -210,8 +210,8 @@ static double one_sweep(tni_cone* c)
 {
     const tni_complementarity* p   = c->p;
     double                     sum = 0;
-    if (c->far != NULL)
-        return c->far->sweep(c->far->user, p, c->groups, c->count) / (c->scale * c->scale);
+    if (c->op != NULL)
+        return c->op->sweep(c->op->user, p, c->groups, c->count) / (c->scale * c->scale);
     for (int k = 0; k < c->count; ++k) {
         const tni_cone_point* g = &c->groups[k];
         double *              f = p->f + g->first, a[ROWS], F[ROWS];
@@ -271,10 +271,10 @@ static int find_moving(tni_cone* c, double delta)
 
 static bool newton_step(tni_cone* c, double delta)
 {
-    if (c->far != NULL) {
+    if (c->op != NULL) {
         c->rounds += 1;
-        return c->far->step(c->far->user, c->p, c->groups, c->count, c->corner * c->scale, delta,
-                            c->F, c->step);
+        return c->op->step(c->op->user, c->p, c->groups, c->count, c->smoothing * c->scale, delta,
+                           c->F, c->step);
     }
     const int n = c->p->n, m = find_moving(c, delta);
     int       at = 0;
@@ -288,14 +288,14 @@ static bool newton_step(tni_cone* c, double delta)
             jacobian(c, g, i, C, c->row);
             for (int j = 0; j < m; ++j) G[j] = c->row[c->moving[j]];
             G[at] += delta;
-            c->known[at] = -c->F[g->first + i];
-            for (int j = 0; j < n; ++j) c->known[at] -= c->row[j] * c->step[j];
+            c->rhs[at] = -c->F[g->first + i];
+            for (int j = 0; j < n; ++j) c->rhs[at] -= c->row[j] * c->step[j];
         }
     }
     c->rounds += 1;
     if (tni_dense_lu(m, c->G, c->exchange) != TN_OK) return false;
-    tni_dense_lu_solve(m, c->G, c->exchange, c->known);
-    for (int i = 0; i < m; ++i) c->step[c->moving[i]] = c->known[i];
+    tni_dense_lu_solve(m, c->G, c->exchange, c->rhs);
+    for (int i = 0; i < m; ++i) c->step[c->moving[i]] = c->rhs[i];
     return true;
 }
 
@@ -331,19 +331,19 @@ static void restart(tni_cone* c, const double* f)
 }
 
 // Solves for velocities, starting from f and a. True if f is a solution.
-static bool give_way(tni_cone* c, double far, bool near)
+static bool run_velocities(tni_cone* c, double far, bool near)
 {
     const tni_complementarity* p      = c->p;
     double                     before = HUGE_VAL;
-    if (c->far != NULL || !p->symmetric || !tni_cone_velocity_serves(c->groups, c->count))
+    if (c->op != NULL || !p->symmetric || !tni_cone_velocity_serves(c->groups, c->count))
         return false;
-    if (!tni_cone_velocity_begin(&c->give, p, c->groups, c->count, fmax(NOTHING, p->enough), far,
-                                 near))
+    if (!tni_cone_velocity_begin(&c->velocity, p, c->groups, c->count,
+                                 fmax(NEGLIGIBLE, p->tolerance), far, near))
         return false;
-    for (int k = 0; k < GIVE_ROUNDS; ++k) {
-        c->rounds += tni_cone_velocity_solve(&c->give, p->f);
+    for (int k = 0; k < VELOCITY_ROUNDS; ++k) {
+        c->rounds += tni_cone_velocity_solve(&c->velocity, p->f);
         const double residual = evaluate(c);
-        if (residual <= (p->enough > 0 ? c->accepted : c->target)) return true;
+        if (residual <= (p->tolerance > 0 ? c->accepted : c->target)) return true;
         if (!(residual < 0.5 * before)) break;
         before = residual;
     }
@@ -353,23 +353,23 @@ static bool give_way(tni_cone* c, double far, bool near)
 }
 
 // Newton from a good guess; restores the best f on failure.
-static bool at_once(tni_cone* c)
+static bool newton_from_guess(tni_cone* c)
 {
     if (newton(c, 3, c->target, EVEN)) return true;
     restart(c, c->best_f);
-    if (c->p->enough > 0 && newton(c, 10, c->target, FALLING)) return true;
+    if (c->p->tolerance > 0 && newton(c, 10, c->target, FALLING)) return true;
     restart(c, c->best_f);
     return false;
 }
 
 // True if the best f is accepted, or as good as rounding allows: with heavy on light bodies, a is a
 // small difference of large terms.
-static bool will_do(tni_cone* c)
+static bool is_accepted(tni_cone* c)
 {
     const tni_complementarity* p    = c->p;
     double                     most = 0;
     if (c->best <= c->accepted) return true;
-    if (c->far != NULL || !(c->best < HUGE_VAL)) return false;
+    if (c->op != NULL || !(c->best < HUGE_VAL)) return false;
     for (int i = 0; i < p->n; ++i) {
         const double* row = row_of(p, i);
         double        sum = 0;
@@ -385,43 +385,43 @@ static bool will_do(tni_cone* c)
 // True if the best f is accepted, or Newton from it is.
 static bool polish(tni_cone* c)
 {
-    return will_do(c) || (c->best < NEAR && (at_once(c) || will_do(c)));
+    return is_accepted(c) || (c->best < NEAR && (newton_from_guess(c) || is_accepted(c)));
 }
 
 // Solves for velocities from f or the best f; first without contacts expected to stay open.
-static bool by_velocities(tni_cone* c, double residual)
+static bool try_velocities(tni_cone* c, double residual)
 {
     restart(c, c->best_f);
     (void)evaluate(c);
-    return give_way(c, FAR * c->scale, residual < NEAR) || polish(c) ||
-           give_way(c, HUGE_VAL, false) || polish(c);
+    return run_velocities(c, FAR * c->scale, residual < NEAR) || polish(c) ||
+           run_velocities(c, HUGE_VAL, false) || polish(c);
 }
 
 // Sweeps, then Newton, from f.
-static bool directly(tni_cone* c, int sweep_count, damping damp)
+static bool sweep_then_newton(tni_cone* c, int sweep_count, damping damp)
 {
     return sweeps(c, sweep_count) || newton(c, NEWTON_STEPS, c->target, damp);
 }
 
 // Method 3: Newton with decreasing smoothing.
-static bool round_the_corners(tni_cone* c, double ratio, int steps, damping damp)
+static bool decrease_smoothing(tni_cone* c, double ratio, int steps, damping damp)
 {
     restart(c, NULL);
-    for (c->corner = 30; c->corner > 1e-6; c->corner *= ratio)
-        (void)newton(c, steps, 0.3 * c->corner, SLIGHT);
-    c->corner = 0;
+    for (c->smoothing = 30; c->smoothing > 1e-6; c->smoothing *= ratio)
+        (void)newton(c, steps, 0.3 * c->smoothing, SLIGHT);
+    c->smoothing = 0;
     return newton(c, NEWTON_STEPS, c->target, damp);
 }
 
 // Method 4: Newton with mu increasing from 0.
-static bool raise_mu(tni_cone* c)
+static bool increase_mu(tni_cone* c)
 {
     enum { RUNGS = 20 };
     restart(c, NULL);
     for (int k = 0; k < RUNGS; ++k) {
         set_mu_part(c, (double)k / RUNGS);
         if (newton(c, NEWTON_STEPS, c->target, FALLING)) continue;
-        (void)directly(c, 5, FALLING);
+        (void)sweep_then_newton(c, 5, FALLING);
     }
     set_mu_part(c, 1);
     return newton(c, NEWTON_STEPS, c->target, FALLING);
@@ -430,7 +430,7 @@ static bool raise_mu(tni_cone* c)
 static bool from_best(tni_cone* c, damping damp)
 {
     restart(c, c->best_f);
-    return directly(c, MANY_SWEEPS, damp);
+    return sweep_then_newton(c, MANY_SWEEPS, damp);
 }
 
 // ---- Anderson acceleration ----------------------------------------------------------------------
@@ -447,10 +447,10 @@ static double weighed(const tni_cone* c, const double* x, const double* y)
 }
 
 // f -= sum y_k moves_k over the last `past` sweeps, with y minimising |gain - sum y_k gains_k|.
-static bool look_back(tni_cone* c, int past, const double* gain)
+static bool anderson_mix(tni_cone* c, int past, const double* gain)
 {
     const int n = c->p->n;
-    double    A[PAST * PAST], y[PAST], size[PAST];
+    double    A[HISTORY * HISTORY], y[HISTORY], size[HISTORY];
     for (int i = 0; i < past; ++i) {
         const double* row = c->gains + n * i;
         size[i]           = sqrt(weighed(c, row, row));
@@ -470,11 +470,11 @@ static bool look_back(tni_cone* c, int past, const double* gain)
 // Anderson acceleration of the fixed-point iteration f <- g(f), g being a sweep: takes the
 // combination of the last few iterates that would minimise |g(f) - f| if g were linear. Restarts
 // when the residual grows.
-static bool settle(tni_cone* c)
+static bool anderson_sweeps(tni_cone* c)
 {
     const int n    = c->p->n;
-    double *  gain = c->step, *last = c->F; // F is not needed until the end
-    double*   moved = c->moves + n * PAST;  // result of the last sweep
+    double *  gain = c->step, *last = c->F;   // F is not needed until the end
+    double*   moved = c->moves + n * HISTORY; // result of the last sweep
     double    least = HUGE_VAL;
     int       past  = -1;
     while (c->rounds < c->limit) {
@@ -486,8 +486,8 @@ static bool settle(tni_cone* c)
         least = fmin(least, sum);
         for (int i = 0; i < n; ++i) gain[i] = c->p->f[i] - c->from[i];
         if (past >= 0) {
-            const int at = past < PAST ? past : PAST - 1;
-            if (past >= PAST) {
+            const int at = past < HISTORY ? past : HISTORY - 1;
+            if (past >= HISTORY) {
                 memmove(c->moves, c->moves + n, sizeof(double) * (size_t)(n * at));
                 memmove(c->gains, c->gains + n, sizeof(double) * (size_t)(n * at));
             }
@@ -500,13 +500,13 @@ static bool settle(tni_cone* c)
         past += 1;
         memcpy(last, gain, sizeof(double) * (size_t)n);
         memcpy(moved, c->p->f, sizeof(double) * (size_t)n);
-        if (past > 0 && !look_back(c, past, gain)) past = 0;
+        if (past > 0 && !anderson_mix(c, past, gain)) past = 0;
     }
     return evaluate(c) <= c->target;
 }
 
 // Projects f onto its bounds. Solutions are within them already.
-static void keep_bounds(tni_cone* c)
+static void project_to_bounds(tni_cone* c)
 {
     const double zero[ROWS] = {0};
     for (int k = 0; k < c->count; ++k) {
@@ -520,11 +520,11 @@ static void keep_bounds(tni_cone* c)
 static void prepare(tni_cone* c, const tni_complementarity* p)
 {
     TN_ASSERT(p->n <= c->capacity);
-    c->p      = p;
-    c->rounds = 0;
-    c->corner = 0;
-    c->best   = HUGE_VAL;
-    c->scale  = 0;
+    c->p         = p;
+    c->rounds    = 0;
+    c->smoothing = 0;
+    c->best      = HUGE_VAL;
+    c->scale     = 0;
     memset(c->best_f, 0, sizeof(double) * (size_t)p->n);
     for (int i = 0; i < p->n; ++i) c->scale = fmax(c->scale, fabs(p->b[i]));
     if (c->given_scale > 0) c->scale = c->given_scale;
@@ -541,35 +541,36 @@ static bool solve(tni_cone* cone, const tni_complementarity* p)
     prepare(cone, p);
     const double start = evaluate(cone);
     if (!(start < HUGE_VAL)) restart(cone, NULL);
-    if (p->enough > 0 && cone->far == NULL && start <= cone->accepted) cone->target = start;
+    if (p->tolerance > 0 && cone->op == NULL && start <= cone->accepted) cone->target = start;
     if (start > cone->target && start < HUGE_VAL) {
         cone->target   = fmax(cone->target, cone->gain * start);
         cone->accepted = fmax(cone->accepted, cone->gain * start);
     }
-    if (start > cone->target && cone->far != NULL && cone->far->step == NULL) {
-        (void)settle(cone);
+    if (start > cone->target && cone->op != NULL && cone->op->step == NULL) {
+        (void)anderson_sweeps(cone);
     } else if (start > cone->target) {
-        const bool soon = p->enough > 0 ? by_velocities(cone, start)
-                                        : (start < NEAR && (at_once(cone) || will_do(cone)));
-        const bool done = soon || directly(cone, FEW_SWEEPS, EVEN) || will_do(cone) ||
-                          round_the_corners(cone, 0.4, 8, EVEN) || from_best(cone, EVEN);
-        if (!done && !will_do(cone) && p->enough == 0) // else the caller has others
-            (void)(raise_mu(cone) || from_best(cone, FALLING) ||
-                   round_the_corners(cone, 0.7, 12, FALLING) || from_best(cone, FALLING));
+        const bool soon = p->tolerance > 0
+                              ? try_velocities(cone, start)
+                              : (start < NEAR && (newton_from_guess(cone) || is_accepted(cone)));
+        const bool done = soon || sweep_then_newton(cone, FEW_SWEEPS, EVEN) || is_accepted(cone) ||
+                          decrease_smoothing(cone, 0.4, 8, EVEN) || from_best(cone, EVEN);
+        if (!done && !is_accepted(cone) && p->tolerance == 0) // else the caller has others
+            (void)(increase_mu(cone) || from_best(cone, FALLING) ||
+                   decrease_smoothing(cone, 0.7, 12, FALLING) || from_best(cone, FALLING));
     }
     const bool solved = cone->best <= cone->accepted;
     restart(cone, cone->best_f);
-    if (!solved) keep_bounds(cone);
+    if (!solved) project_to_bounds(cone);
     (void)evaluate(cone);
     return solved;
 }
 
 bool tni_cone_solve(tni_cone* cone, const tni_complementarity* p, int* rounds)
 {
-    cone->far         = NULL;
+    cone->op          = NULL;
     cone->limit       = INT_MAX;
-    cone->target      = fmax(TARGET, 0.1 * p->enough);
-    cone->accepted    = fmax(ACCEPTED, p->enough);
+    cone->target      = fmax(TARGET, 0.1 * p->tolerance);
+    cone->accepted    = fmax(ACCEPTED, p->tolerance);
     cone->gain        = 0;
     cone->given_scale = 0;
     const bool solved = solve(cone, p);
@@ -577,11 +578,11 @@ bool tni_cone_solve(tni_cone* cone, const tni_complementarity* p, int* rounds)
     return solved;
 }
 
-bool tni_cone_solve_far(tni_cone* cone, const tni_complementarity* p, const tni_far* far,
-                        double scale, int limit, double goal, double gain, int* rounds,
-                        double* residual, int* row)
+bool tni_cone_solve_operator(tni_cone* cone, const tni_complementarity* p, const tni_operator* op,
+                             double scale, int limit, double goal, double gain, int* rounds,
+                             double* residual, int* row)
 {
-    cone->far         = far;
+    cone->op          = op;
     cone->limit       = limit;
     cone->target      = 0.1 * goal;
     cone->accepted    = goal;

@@ -7,19 +7,19 @@
 typedef struct tni_cone tni_cone; ///< workspace
 
 /// W given as an operator instead of a matrix. Rows are those of the problem.
-typedef struct tni_far {
+typedef struct tni_operator {
     void* user;
     /// Writes the cone points of all rows in order, with their weights; returns how many.
-    int (*find)(void* user, const tni_complementarity* p, tni_cone_point* grips);
+    int (*find)(void* user, const tni_complementarity* p, tni_cone_point* points);
     void (*apply)(void* user, const double* f, double* a); ///< a <- W f
     /// Solves each point in turn. Returns the sum of squared residuals just before, in units of a.
-    double (*sweep)(void* user, const tni_complementarity* p, const tni_cone_point* grips,
+    double (*sweep)(void* user, const tni_complementarity* p, const tni_cone_point* points,
                     int count);
     /// step <- -(G + delta E)^-1 F, see friction_cone.c, with smoothing width e. False: not
     /// possible. NULL: there is no Newton method.
-    bool (*step)(void* user, const tni_complementarity* p, const tni_cone_point* grips, int count,
+    bool (*step)(void* user, const tni_complementarity* p, const tni_cone_point* points, int count,
                  double e, double delta, const double* F, double* step);
-} tni_far;
+} tni_operator;
 
 /// For problems of up to capacity rows. Fails with TN_ERR_MEMORY only.
 TN_NODISCARD tn_result tni_cone_create(tni_arena* arena, int capacity, tni_cone** cone);
@@ -30,12 +30,12 @@ TN_NODISCARD tn_result tni_cone_create(tni_arena* arena, int capacity, tni_cone*
 bool tni_cone_solve(tni_cone* cone, const tni_complementarity* p, int* rounds);
 
 /// The same with W as an operator; equal rows are allowed. Needs a small workspace of its own.
-TN_NODISCARD tn_result tni_cone_create_far(tni_arena* arena, int capacity, tni_cone** cone);
+TN_NODISCARD tn_result tni_cone_create_operator(tni_arena* arena, int capacity, tni_cone** cone);
 /// Takes at most `limit` sweeps and Newton steps; stops at a residual of `goal` relative to scale
 /// (0: the largest |b|), or of `gain` times the first one. p->W is not used. *residual: the largest
 /// of a cone point, in units of a; *row: its first row.
-bool tni_cone_solve_far(tni_cone* cone, const tni_complementarity* p, const tni_far* far,
-                        double scale, int limit, double goal, double gain, int* rounds,
-                        double* residual, int* row);
+bool tni_cone_solve_operator(tni_cone* cone, const tni_complementarity* p, const tni_operator* op,
+                             double scale, int limit, double goal, double gain, int* rounds,
+                             double* residual, int* row);
 
 #endif

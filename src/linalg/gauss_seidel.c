@@ -44,8 +44,8 @@ tn_result tni_gauss_seidel_create(tni_arena* arena, const tni_plan* plan, int ro
     *sweep           = (tni_gauss_seidel){.plan          = plan,
                                           .row_capacity  = rows,
                                           .link_capacity = links,
-                                          .bundles       = TNI_TAKE(arena, tni_row_group, rows),
-                                          .links         = TNI_TAKE(arena, tni_piece, links),
+                                          .groups        = TNI_TAKE(arena, tni_row_group, rows),
+                                          .links         = TNI_TAKE(arena, tni_row_group_link, links),
                                           .blocks        = TNI_TAKE(arena, double, ROWS* rows),
                                           .node_dim      = TNI_TAKE(arena, int, plan->component_count),
                                           .layer         = TNI_TAKE(arena, int, plan->component_count),
@@ -55,23 +55,23 @@ tn_result tni_gauss_seidel_create(tni_arena* arena, const tni_plan* plan, int ro
                                           .h             = TNI_TAKE(arena, double, rows),
                                           .v             = TNI_TAKE(arena, double, plan->row_count)};
     tn_result result = tni_half_solves_create(arena, (int)(numbers / 2), numbers, &sweep->paths);
-    if (result == TN_OK) result = tni_cone_create_far(arena, rows, &sweep->cone);
+    if (result == TN_OK) result = tni_cone_create_operator(arena, rows, &sweep->cone);
     if (result == TN_OK)
-        result = tni_block_lu_create(arena, nodes, plan->row_count, numbers, &sweep->tangle);
+        result = tni_block_lu_create(arena, nodes, plan->row_count, numbers, &sweep->system);
     return arena->failed ? TN_ERR_MEMORY : result;
 }
 
 void tni_gauss_seidel_clear(tni_gauss_seidel* sweep, tni_ldl* ldl)
 {
-    sweep->ldl          = ldl;
-    sweep->bundle_count = sweep->row_count = sweep->closed = 0;
+    sweep->ldl         = ldl;
+    sweep->group_count = sweep->row_count = sweep->closed = 0;
     sweep->link_count = sweep->node_count = 0;
     tni_half_solves_clear(&sweep->paths);
 }
 
-double* tni_gauss_seidel_block(const tni_gauss_seidel* sweep, int bundle)
+double* tni_gauss_seidel_block(const tni_gauss_seidel* sweep, int group)
 {
-    return sweep->blocks + ROWS * sweep->bundles[bundle].row;
+    return sweep->blocks + ROWS * sweep->groups[group].row;
 }
 
 // ---- Paths --------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ bool tni_gauss_seidel_add(tni_gauss_seidel* sweep, const int* given, int given_c
     if (sweep->row_count + count > sweep->row_capacity ||
         !tni_half_solves_add(&sweep->paths, sweep->ldl, given, given_count, count, x, &half))
         return false;
-    sweep->bundles[sweep->bundle_count++] =
+    sweep->groups[sweep->group_count++] =
         (tni_row_group){.row = sweep->row_count, .count = count, .half = half};
     scale_path(sweep, &half);
     set_block(sweep, &half, sweep->blocks + ROWS * sweep->row_count);
@@ -178,20 +178,20 @@ bool tni_gauss_seidel_add(tni_gauss_seidel* sweep, const int* given, int given_c
 
 void tni_gauss_seidel_drop(tni_gauss_seidel* sweep)
 {
-    if (sweep->bundle_count == sweep->closed) return;
-    const tni_row_group* first = &sweep->bundles[sweep->closed];
-    sweep->bundle_count        = sweep->closed;
+    if (sweep->group_count == sweep->closed) return;
+    const tni_row_group* first = &sweep->groups[sweep->closed];
+    sweep->group_count         = sweep->closed;
     sweep->row_count           = first->row;
     sweep->paths.place_count   = first->half.first;
     sweep->paths.number_count  = first->half.at;
 }
 
-void tni_gauss_seidel_hold(tni_gauss_seidel* sweep, int bundle, int i)
+void tni_gauss_seidel_hold(tni_gauss_seidel* sweep, int group, int i)
 {
-    const tni_half_solve* half = &sweep->bundles[bundle].half;
+    const tni_half_solve* half = &sweep->groups[group].half;
     double*               y    = sweep->paths.numbers + half->at + i;
     for (; y < sweep->paths.numbers + half->end; y += half->columns) *y = 0;
-    set_block(sweep, half, tni_gauss_seidel_block(sweep, bundle));
+    set_block(sweep, half, tni_gauss_seidel_block(sweep, group));
 }
 
 // ---- Components ---------------------------------------------------------------------------------
@@ -208,19 +208,19 @@ static bool is_single(const tni_plan* plan, int component)
 }
 
 // Splits the path of a group by components; positions of a component are contiguous.
-static bool set_links(tni_gauss_seidel* sweep, tni_row_group* bundle)
+static bool set_links(tni_gauss_seidel* sweep, tni_row_group* group)
 {
-    const tni_half_solve* half = &bundle->half;
+    const tni_half_solve* half = &group->half;
     size_t                at   = half->at;
-    bundle->link               = sweep->link_count;
-    bundle->link_count         = 0;
+    group->link                = sweep->link_count;
+    group->link_count          = 0;
     for (int k = half->first; k < half->first + half->count; ++k) {
         const int c = component_at(sweep, k);
         if (k == half->first || component_at(sweep, k - 1) != c) {
             if (sweep->link_count == sweep->link_capacity) return false;
             sweep->links[sweep->link_count++] =
-                (tni_piece){.node = c, .first = k, .at = at, .R = at};
-            ++bundle->link_count;
+                (tni_row_group_link){.node = c, .first = k, .at = at, .R = at};
+            ++group->link_count;
         }
         ++sweep->links[sweep->link_count - 1].count;
         at += (size_t)(pivot_of(sweep, k)->dim * half->columns);
@@ -231,12 +231,12 @@ static bool set_links(tni_gauss_seidel* sweep, tni_row_group* bundle)
 // Numbers the components of an island in the order in which they occur.
 static void number_nodes(tni_gauss_seidel* sweep, tni_gauss_seidel_island* island)
 {
-    const tni_row_group* first = &sweep->bundles[island->bundle];
+    const tni_row_group* first = &sweep->groups[island->group];
     island->node               = sweep->node_count;
     for (int i = first->link; i < sweep->link_count; ++i) sweep->node_of[sweep->links[i].node] = -1;
     for (int i = first->link; i < sweep->link_count; ++i) {
-        tni_piece* link = &sweep->links[i];
-        const int  c    = link->node;
+        tni_row_group_link* link = &sweep->links[i];
+        const int           c    = link->node;
         if (sweep->node_of[c] < 0) {
             sweep->node_of[c] = sweep->node_count - island->node;
             sweep->node_dim[sweep->node_count++] =
@@ -247,15 +247,16 @@ static void number_nodes(tni_gauss_seidel* sweep, tni_gauss_seidel_island* islan
     island->node_count = sweep->node_count - island->node;
 }
 
-static tni_piece* link_to(const tni_gauss_seidel* sweep, const tni_row_group* bundle, int node)
+static tni_row_group_link* link_to(const tni_gauss_seidel* sweep, const tni_row_group* group,
+                                   int node)
 {
-    for (int i = 0; i < bundle->link_count; ++i) {
-        if (sweep->links[bundle->link + i].node == node) return &sweep->links[bundle->link + i];
+    for (int i = 0; i < group->link_count; ++i) {
+        if (sweep->links[group->link + i].node == node) return &sweep->links[group->link + i];
     }
     return NULL;
 }
 
-static void read_link(const tni_gauss_seidel* sweep, const tni_piece* link, int columns,
+static void read_link(const tni_gauss_seidel* sweep, const tni_row_group_link* link, int columns,
                       double* out)
 {
     read_places(sweep, link->first, link->count, sweep->paths.numbers + link->at, columns, out);
@@ -267,18 +268,18 @@ static void find_part(const tni_gauss_seidel* sweep, const tni_gauss_seidel_isla
 {
     int at = 0;
     memset(W, 0, sizeof *W * (size_t)n * (size_t)n);
-    for (int i = island->bundle; i < island->bundle + island->bundle_count; ++i) {
-        const tni_row_group* one  = &sweep->bundles[i];
-        const tni_piece*     link = link_to(sweep, one, node);
+    for (int i = island->group; i < island->group + island->group_count; ++i) {
+        const tni_row_group*      one  = &sweep->groups[i];
+        const tni_row_group_link* link = link_to(sweep, one, node);
         for (int c = 0; link != NULL && c < one->count; ++c, ++at) {
             double unit[ROWS] = {0};
             int    to         = 0;
             unit[c]           = 1;
             tni_gauss_seidel_write_places(sweep, link->first, link->count,
                                           sweep->paths.numbers + link->at, one->count, unit);
-            for (int j = island->bundle; j <= i; ++j) {
-                const tni_row_group* two   = &sweep->bundles[j];
-                const tni_piece*     other = link_to(sweep, two, node);
+            for (int j = island->group; j <= i; ++j) {
+                const tni_row_group*      two   = &sweep->groups[j];
+                const tni_row_group_link* other = link_to(sweep, two, node);
                 if (other == NULL) continue;
                 read_link(sweep, other, two->count, W + n * at + to);
                 to += two->count;
@@ -315,10 +316,10 @@ static bool set_part(tni_gauss_seidel* sweep, tni_gauss_seidel_island* island, i
 {
     tni_half_solves* paths = &sweep->paths;
     int              n = 0, most = 0, component = -1;
-    for (int i = island->bundle; i < island->bundle + island->bundle_count; ++i) {
-        const tni_piece* link = link_to(sweep, &sweep->bundles[i], node);
+    for (int i = island->group; i < island->group + island->group_count; ++i) {
+        const tni_row_group_link* link = link_to(sweep, &sweep->groups[i], node);
         if (link == NULL) continue;
-        n += sweep->bundles[i].count;
+        n += sweep->groups[i].count;
         component = component_at(sweep, link->first);
     }
     for (int k = sweep->plan->component_start[component];
@@ -335,65 +336,66 @@ static bool set_part(tni_gauss_seidel* sweep, tni_gauss_seidel_island* island, i
     find_part(sweep, island, node, n, W);
     const int rank                       = factor_part(n, n < most ? n : most, nothing, W, R);
     sweep->node_dim[island->node + node] = rank;
-    for (int i = island->bundle, at = 0; i < island->bundle + island->bundle_count; ++i) {
-        const tni_row_group* bundle = &sweep->bundles[i];
-        tni_piece*           link   = link_to(sweep, bundle, node);
+    for (int i = island->group, at = 0; i < island->group + island->group_count; ++i) {
+        const tni_row_group* group = &sweep->groups[i];
+        tni_row_group_link*  link  = link_to(sweep, group, node);
         if (link == NULL) continue;
         link->R = paths->number_count;
         for (int r = 0; r < rank; ++r)
-            for (int c = 0; c < bundle->count; ++c)
+            for (int c = 0; c < group->count; ++c)
                 paths->numbers[paths->number_count++] = R[n * r + at + c];
-        at += bundle->count;
+        at += group->count;
     }
     return true;
 }
 
 // Sets up the system of a Newton step. False: no room.
-static bool set_tangle(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island)
+static bool set_newton_system(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island)
 {
-    tni_block_lu* t = &sweep->tangle;
+    tni_block_lu* t = &sweep->system;
     if (island->node_count > t->node_capacity) return false;
     memcpy(t->dim, sweep->node_dim + island->node, sizeof(int) * (size_t)island->node_count);
     if (!tni_block_lu_begin(t, island->node_count)) return false;
-    for (int i = island->bundle; i < island->bundle + island->bundle_count; ++i) {
-        const tni_row_group* b = &sweep->bundles[i];
+    for (int i = island->group; i < island->group + island->group_count; ++i) {
+        const tni_row_group* b = &sweep->groups[i];
         for (int k = 1; k < b->link_count; ++k)
             for (int m = 0; m < k; ++m)
-                tni_block_lu_tie(t, sweep->links[b->link + k].node, sweep->links[b->link + m].node);
+                tni_block_lu_couple(t, sweep->links[b->link + k].node,
+                                    sweep->links[b->link + m].node);
     }
     return tni_block_lu_order(t);
 }
 
 bool tni_gauss_seidel_close(tni_gauss_seidel* sweep, tni_gauss_seidel_island* island)
 {
-    island->bundle       = sweep->closed;
-    island->bundle_count = sweep->bundle_count - island->bundle;
-    sweep->closed        = sweep->bundle_count;
-    island->newton       = true;
-    for (int i = island->bundle; i < sweep->bundle_count; ++i)
-        if (!set_links(sweep, &sweep->bundles[i])) return false;
-    island->row       = sweep->bundles[island->bundle].row;
+    island->group       = sweep->closed;
+    island->group_count = sweep->group_count - island->group;
+    sweep->closed       = sweep->group_count;
+    island->newton      = true;
+    for (int i = island->group; i < sweep->group_count; ++i)
+        if (!set_links(sweep, &sweep->groups[i])) return false;
+    island->row       = sweep->groups[island->group].row;
     island->row_count = sweep->row_count - island->row;
-    for (int i = island->bundle; i < sweep->bundle_count; ++i)
-        clear_places(sweep, sweep->bundles[i].half.first, sweep->bundles[i].half.count);
+    for (int i = island->group; i < sweep->group_count; ++i)
+        clear_places(sweep, sweep->groups[i].half.first, sweep->groups[i].half.count);
     number_nodes(sweep, island);
     for (int i = 0; i < island->node_count && island->newton; ++i) {
         if (sweep->node_dim[island->node + i] < 0 && !set_part(sweep, island, i)) return false;
     }
-    const bool room = !island->newton || set_tangle(sweep, island);
-    if (island->newton && sweep->tangle.flops > FLOPS_MAX) island->newton = false;
+    const bool room = !island->newton || set_newton_system(sweep, island);
+    if (island->newton && sweep->system.flops > FLOPS_MAX) island->newton = false;
     return room || !island->newton;
 }
 
 // ---- The operator for friction_cone.c -----------------------------------------------------------
 
-static const tni_row_group* bundles_of(const tni_gauss_seidel* sweep)
+static const tni_row_group* groups_of(const tni_gauss_seidel* sweep)
 {
-    return sweep->bundles + sweep->island->bundle;
+    return sweep->groups + sweep->island->group;
 }
 
-tni_cone_point tni_gauss_seidel_grip(const tni_row_group* b, int at, const uint8_t* condition,
-                                     const double* mu, const double* B, double largest)
+tni_cone_point tni_gauss_seidel_cone_point(const tni_row_group* b, int at, const uint8_t* condition,
+                                           const double* mu, const double* B, double largest)
 {
     double         diagonal[ROWS];
     tni_cone_point g = tni_cone_point_find(at + b->count, at, condition, NULL, NULL, mu);
@@ -404,28 +406,28 @@ tni_cone_point tni_gauss_seidel_grip(const tni_row_group* b, int at, const uint8
     return g;
 }
 
-static int find(void* user, const tni_complementarity* p, tni_cone_point* grips)
+static int find(void* user, const tni_complementarity* p, tni_cone_point* points)
 {
     tni_gauss_seidel*    sweep   = user;
-    const int            count   = sweep->island->bundle_count;
+    const int            count   = sweep->island->group_count;
     double               largest = 0;
-    const tni_row_group* b       = bundles_of(sweep);
+    const tni_row_group* b       = groups_of(sweep);
     for (int k = 0; k < count; ++k) {
         const double* B = sweep->blocks + ROWS * b[k].row;
         for (int i = 0; i < b[k].count; ++i) largest = fmax(largest, B[(ROWS + 1) * i]);
     }
     for (int k = 0; k < count; ++k)
-        grips[k] = tni_gauss_seidel_grip(&b[k], b[k].row - sweep->island->row, p->condition, p->mu,
-                                         sweep->blocks + ROWS * b[k].row, largest);
+        points[k] = tni_gauss_seidel_cone_point(&b[k], b[k].row - sweep->island->row, p->condition,
+                                                p->mu, sweep->blocks + ROWS * b[k].row, largest);
     return count;
 }
 
 void tni_gauss_seidel_set_s(const tni_gauss_seidel* sweep, const double* f)
 {
-    const tni_row_group* b = bundles_of(sweep);
-    for (int k = 0; k < sweep->island->bundle_count; ++k)
+    const tni_row_group* b = groups_of(sweep);
+    for (int k = 0; k < sweep->island->group_count; ++k)
         clear_places(sweep, b[k].half.first, b[k].half.count);
-    for (int k = 0; k < sweep->island->bundle_count; ++k) {
+    for (int k = 0; k < sweep->island->group_count; ++k) {
         double    from[ROWS];
         const int at = b[k].row - sweep->island->row;
         for (int i = 0; i < b[k].count; ++i)
@@ -437,22 +439,22 @@ void tni_gauss_seidel_set_s(const tni_gauss_seidel* sweep, const double* f)
 static void apply(void* user, const double* f, double* a)
 {
     const tni_gauss_seidel* sweep = user;
-    const tni_row_group*    b     = bundles_of(sweep);
+    const tni_row_group*    b     = groups_of(sweep);
     tni_gauss_seidel_set_s(sweep, f);
     memset(a, 0, sizeof *a * (size_t)sweep->island->row_count);
-    for (int k = 0; k < sweep->island->bundle_count; ++k)
+    for (int k = 0; k < sweep->island->group_count; ++k)
         tni_gauss_seidel_read_path(sweep, &b[k].half, a + b[k].row - sweep->island->row);
 }
 
-static double sweep_all(void* user, const tni_complementarity* p, const tni_cone_point* grips,
+static double sweep_all(void* user, const tni_complementarity* p, const tni_cone_point* points,
                         int count)
 {
     const tni_gauss_seidel* sweep = user;
-    const tni_row_group*    b     = bundles_of(sweep);
+    const tni_row_group*    b     = groups_of(sweep);
     double                  sum   = 0, F[ROWS], a[ROWS], df[ROWS];
     tni_gauss_seidel_set_s(sweep, p->f);
     for (int k = 0; k < count; ++k) {
-        const tni_cone_point* g = &grips[k];
+        const tni_cone_point* g = &points[k];
         double*               f = p->f + g->first;
         for (int i = 0; i < g->size; ++i) a[i] = p->b[g->first + i], df[i] = f[i];
         tni_gauss_seidel_read_path(sweep, &b[k].half, a);
@@ -491,14 +493,14 @@ static void add_terms(tni_gauss_seidel* sweep, const tni_row_group* b, const dou
 {
     const int n = b->count;
     for (int x = 0; x < b->link_count; ++x) {
-        const tni_piece* one = &sweep->links[b->link + x];
-        const double*    R   = sweep->paths.numbers + one->R;
-        double*          v   = sweep->v + sweep->tangle.x_start[one->node];
-        const int        dim = sweep->tangle.dim[one->node];
-        double*          H[ROWS];
+        const tni_row_group_link* one = &sweep->links[b->link + x];
+        const double*             R   = sweep->paths.numbers + one->R;
+        double*                   v   = sweep->v + sweep->system.x_start[one->node];
+        const int                 dim = sweep->system.dim[one->node];
+        double*                   H[ROWS];
         TN_ASSERT(b->link_count <= ROWS);
         for (int y = 0; y < b->link_count; ++y)
-            H[y] = tni_block_lu_block(&sweep->tangle, one->node, sweep->links[b->link + y].node);
+            H[y] = tni_block_lu_block(&sweep->system, one->node, sweep->links[b->link + y].node);
         for (int r = 0; r < dim; ++r, R += n) {
             double RK[ROWS];
             for (int j = 0; j < n; ++j) {
@@ -507,9 +509,9 @@ static void add_terms(tni_gauss_seidel* sweep, const tni_row_group* b, const dou
                 v[r] -= R[j] * h[j];
             }
             for (int y = 0; y < b->link_count; ++y) {
-                const tni_piece* two = &sweep->links[b->link + y];
-                const double*    Q   = sweep->paths.numbers + two->R;
-                const int        m   = sweep->tangle.dim[two->node];
+                const tni_row_group_link* two = &sweep->links[b->link + y];
+                const double*             Q   = sweep->paths.numbers + two->R;
+                const int                 m   = sweep->system.dim[two->node];
                 for (int q = 0; q < m; ++q)
                     for (int j = 0; j < n; ++j) H[y][m * r + q] += RK[j] * Q[n * q + j];
             }
@@ -523,10 +525,10 @@ static void step_back(const tni_gauss_seidel* sweep, const tni_row_group* b, con
 {
     double a[ROWS] = {0};
     for (int x = 0; x < b->link_count; ++x) {
-        const tni_piece* link = &sweep->links[b->link + x];
-        const double*    R    = sweep->paths.numbers + link->R;
-        const double*    v    = sweep->v + sweep->tangle.x_start[link->node];
-        for (int r = 0; r < sweep->tangle.dim[link->node]; ++r, R += b->count)
+        const tni_row_group_link* link = &sweep->links[b->link + x];
+        const double*             R    = sweep->paths.numbers + link->R;
+        const double*             v    = sweep->v + sweep->system.x_start[link->node];
+        for (int r = 0; r < sweep->system.dim[link->node]; ++r, R += b->count)
             for (int j = 0; j < b->count; ++j) a[j] += R[j] * v[r];
     }
     for (int i = 0; i < b->count; ++i) {
@@ -535,24 +537,24 @@ static void step_back(const tni_gauss_seidel* sweep, const tni_row_group* b, con
     }
 }
 
-static bool newton_step(void* user, const tni_complementarity* p, const tni_cone_point* grips,
+static bool newton_step(void* user, const tni_complementarity* p, const tni_cone_point* points,
                         int count, double e, double delta, const double* F, double* step)
 {
     tni_gauss_seidel*    sweep = user;
-    const tni_row_group* b     = bundles_of(sweep);
-    tni_block_lu*        t     = &sweep->tangle;
+    const tni_row_group* b     = groups_of(sweep);
+    tni_block_lu*        t     = &sweep->system;
     delta                      = fmax(delta, DELTA_MIN);
     tni_block_lu_clear(t);
     memset(sweep->v, 0, sizeof *sweep->v * (size_t)t->x_start[t->count]);
     for (int k = 0; k < count; ++k) {
-        double *K = sweep->K + ROWS * grips[k].first, *h = sweep->h + grips[k].first;
-        if (!set_terms(&grips[k], e, delta, p, F, K, h)) return false;
+        double *K = sweep->K + ROWS * points[k].first, *h = sweep->h + points[k].first;
+        if (!set_terms(&points[k], e, delta, p, F, K, h)) return false;
         add_terms(sweep, &b[k], K, h);
     }
     if (!tni_block_lu_factor(t)) return false;
     tni_block_lu_solve(t, sweep->v);
     for (int k = 0; k < count; ++k) {
-        const int at = grips[k].first;
+        const int at = points[k].first;
         step_back(sweep, &b[k], sweep->K + ROWS * at, sweep->h + at, step + at);
     }
     return true;
@@ -572,21 +574,21 @@ bool tni_gauss_seidel_solve(tni_gauss_seidel* sweep, const tni_gauss_seidel_isla
                             const tni_gauss_seidel_rows* rows, int limit, double goal, double gain,
                             tni_gauss_seidel_report* report)
 {
-    const tni_complementarity p   = {.n         = island->row_count,
-                                     .symmetric = true,
-                                     .b         = rows->b,
-                                     .condition = rows->condition,
-                                     .mu        = rows->mu,
-                                     .f         = rows->f,
-                                     .a         = rows->a};
-    const tni_far             far = {.user  = sweep,
-                                     .find  = find,
-                                     .apply = apply,
-                                     .sweep = sweep_all,
-                                     .step  = island->newton ? newton_step : NULL};
-    sweep->island                 = island;
-    sweep->base                   = rows->base;
-    if (island->newton) (void)set_tangle(sweep, island);
-    return tni_cone_solve_far(sweep->cone, &p, &far, rows->scale, limit, goal, gain,
-                              &report->rounds, &report->residual, &report->row);
+    const tni_complementarity p  = {.n         = island->row_count,
+                                    .symmetric = true,
+                                    .b         = rows->b,
+                                    .condition = rows->condition,
+                                    .mu        = rows->mu,
+                                    .f         = rows->f,
+                                    .a         = rows->a};
+    const tni_operator        op = {.user  = sweep,
+                                    .find  = find,
+                                    .apply = apply,
+                                    .sweep = sweep_all,
+                                    .step  = island->newton ? newton_step : NULL};
+    sweep->island                = island;
+    sweep->base                  = rows->base;
+    if (island->newton) (void)set_newton_system(sweep, island);
+    return tni_cone_solve_operator(sweep->cone, &p, &op, rows->scale, limit, goal, gain,
+                                   &report->rounds, &report->residual, &report->row);
 }

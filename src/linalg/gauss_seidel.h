@@ -7,12 +7,12 @@
 #include "linalg/half_solve.h"
 
 /// The part of a row group within one component of the plan.
-typedef struct tni_piece {
+typedef struct tni_row_group_link {
     int    node;         ///< index of the component in the island
     int    first, count; ///< range of positions, in paths
     size_t at;           ///< offset of its part of the path, in the numbers of paths
     size_t R;            ///< offset of its columns of R, likewise
-} tni_piece;
+} tni_row_group_link;
 
 /// Rows that are solved together: those of one contact, or equal rows.
 typedef struct tni_row_group {
@@ -25,7 +25,7 @@ typedef struct tni_row_group {
 
 /// Row groups that are coupled by common components, and to no others.
 typedef struct tni_gauss_seidel_island {
-    int  bundle, bundle_count;
+    int  group, group_count;
     int  row, row_count;
     int  node, node_count; ///< range in node_dim: its components
     bool newton;           ///< small enough for Newton's method
@@ -51,11 +51,11 @@ typedef struct tni_gauss_seidel_report {
 typedef struct tni_gauss_seidel {
     const tni_plan* plan;
     tni_ldl*        ldl;
-    int             row_count, row_capacity, bundle_count, link_count, link_capacity;
+    int             row_count, row_capacity, group_count, link_count, link_capacity;
     int             node_count, closed; ///< closed: number of groups that are in an island
 
-    tni_row_group*                 bundles; ///< capacity: row_capacity
-    tni_piece*                     links;
+    tni_row_group*                 groups; ///< capacity: row_capacity
+    tni_row_group_link*            links;
     tni_half_solves                paths;  ///< Y: L^-1 J^T times |D|^-1/2; and R
     double*                        blocks; ///< by row: diagonal block of W of its group
     int*                           node_dim;
@@ -64,7 +64,7 @@ typedef struct tni_gauss_seidel {
     double*                        s;         ///< by row of the plan: D^-1/2 L^-1 J^T f
     double *                       K, *h, *v; ///< of a Newton step
     tni_cone*                      cone;
-    tni_block_lu                   tangle;
+    tni_block_lu                   system;
     const tni_gauss_seidel_island* island; ///< being solved
     const double*                  base;   ///< rows->base of the island being solved
 } tni_gauss_seidel;
@@ -83,9 +83,9 @@ bool tni_gauss_seidel_close(tni_gauss_seidel* sweep, tni_gauss_seidel_island* is
 /// Discards the groups added since the last island.
 void tni_gauss_seidel_drop(tni_gauss_seidel* sweep);
 /// Fixes row i of a group: its row and column of W become zero. Before the island is closed.
-void tni_gauss_seidel_hold(tni_gauss_seidel* sweep, int bundle, int i);
+void tni_gauss_seidel_hold(tni_gauss_seidel* sweep, int group, int i);
 /// W of the rows of a group; row stride TNI_CONE_POINT_ROWS.
-double* tni_gauss_seidel_block(const tni_gauss_seidel* sweep, int bundle);
+double* tni_gauss_seidel_block(const tni_gauss_seidel* sweep, int group);
 
 /// Solves an island with at most `limit` sweeps and Newton steps, to a residual of `goal` relative
 /// to the scale, or of `gain` times the first one. False: not reached.

@@ -16,7 +16,8 @@ void tni_gauss_seidel_write_places(const tni_gauss_seidel* sweep, int first, int
 void tni_gauss_seidel_add_block(const tni_gauss_seidel* sweep, int first, int count,
                                 const double* y, int n, double* B);
 /// The cone point of a group whose rows begin at row `at`, with weights from its block B.
-tni_cone_point tni_gauss_seidel_grip(const tni_row_group* bundle, int at, const uint8_t* condition,
-                                     const double* mu, const double* B, double largest);
+tni_cone_point tni_gauss_seidel_cone_point(const tni_row_group* group, int at,
+                                           const uint8_t* condition, const double* mu,
+                                           const double* B, double largest);
 
 #endif

@@ -53,7 +53,7 @@ static const double LAST_PIVOT = 1e-13; // relative to W_jj: smallest pivot of a
 static const double NULL_RATE  = 1e-9;  // relative to sqrt(W_jj W_dd): a_j does not change
 static const double NO_WEIGHT  = 1e-20; // relative to the largest W_ii: f_i has no effect
 static const double ROUNDING   = 1e-13; // relative to the magnitudes summed in a_i
-static const double WILD       = 1e8; // relative to the scale: a W_ii f_i that indicates divergence
+static const double DIVERGED   = 1e8; // relative to the scale: a W_ii f_i that indicates divergence
 enum { ROUNDS = 4, PASSES = 3 };
 
 typedef enum place { AT_LOWER, AT_UPPER, INSIDE, STUCK } place; // stuck: nothing stopped it
@@ -62,14 +62,14 @@ struct tni_lcp {
     int                        capacity;
     const tni_complementarity* p; // the problem being solved
     double *                   lower, *upper;
-    uint8_t *                  place, *right, *skipped;
+    uint8_t *                  place, *feasible, *skipped;
     int*                       active; // rows of A, in the order of L
     int                        count;
     double *                   L, *D; // L: row k at stride n; not symmetric: L U, packed
     int*                       exchange;
     double *                   df, *da, *x, *size; // directions; scratch; magnitudes in a
     double *                   best_f, best, largest;
-    bool                       none; // infeasibility has been proved
+    bool                       infeasible; // infeasibility has been proved
     tni_lemke*                 lemke;
 };
 
@@ -82,7 +82,7 @@ tn_result tni_lcp_create(tni_arena* arena, int capacity, tni_lcp** lcp)
                      .lower    = TNI_TAKE(arena, double, n),
                      .upper    = TNI_TAKE(arena, double, n),
                      .place    = TNI_TAKE(arena, uint8_t, n),
-                     .right    = TNI_TAKE(arena, uint8_t, n),
+                     .feasible = TNI_TAKE(arena, uint8_t, n),
                      .skipped  = TNI_TAKE(arena, uint8_t, n),
                      .active   = TNI_TAKE(arena, int, n),
                      .L        = TNI_TAKE(arena, double, n* n),
@@ -174,16 +174,16 @@ static void solve_active(const tni_lcp* s, double* x)
 
 // ---- Settling: f and a for a given A ------------------------------------------------------------
 
-static void go_home(tni_lcp* s, int i, bool upper)
+static void go_to_bound(tni_lcp* s, int i, bool upper)
 {
     s->place[i] = upper ? AT_UPPER : AT_LOWER;
     s->p->f[i]  = upper ? s->upper[i] : s->lower[i];
 }
 
 // Moves row i to the bound nearest to f.
-static void go_nearest(tni_lcp* s, int i)
+static void go_to_nearest_bound(tni_lcp* s, int i)
 {
-    go_home(s, i, s->upper[i] - s->p->f[i] < s->p->f[i] - s->lower[i]);
+    go_to_bound(s, i, s->upper[i] - s->p->f[i] < s->p->f[i] - s->lower[i]);
 }
 
 static void read_places(tni_lcp* s)
@@ -191,8 +191,8 @@ static void read_places(tni_lcp* s)
     const double* f = s->p->f;
     for (int i = 0; i < s->p->n; ++i) {
         s->place[i] = INSIDE;
-        if (!(f[i] > s->lower[i])) go_home(s, i, !(s->lower[i] > -HUGE_VAL));
-        else if (!(f[i] < s->upper[i])) go_home(s, i, s->upper[i] < HUGE_VAL);
+        if (!(f[i] > s->lower[i])) go_to_bound(s, i, !(s->lower[i] > -HUGE_VAL));
+        else if (!(f[i] < s->upper[i])) go_to_bound(s, i, s->upper[i] < HUGE_VAL);
     }
 }
 
@@ -203,7 +203,7 @@ static void factor_general(tni_lcp* s)
         for (int q = 0; q < m; ++q) s->L[m * k + q] = row_of(s, s->active[k])[s->active[q]];
     }
     if (tni_dense_lu(m, s->L, s->exchange) == TN_OK) return;
-    for (int k = 0; k < m; ++k) go_nearest(s, s->active[k]);
+    for (int k = 0; k < m; ++k) go_to_nearest_bound(s, s->active[k]);
     s->count = 0;
 }
 
@@ -213,7 +213,7 @@ static void factor_active(tni_lcp* s)
     for (int i = 0; i < s->p->n; ++i) {
         if (s->place[i] != INSIDE) continue;
         if (!s->p->symmetric) s->active[s->count++] = i;
-        else if (!join(s, i, LAST_PIVOT)) go_nearest(s, i);
+        else if (!join(s, i, LAST_PIVOT)) go_to_nearest_bound(s, i);
     }
     if (!s->p->symmetric) factor_general(s);
 }
@@ -236,14 +236,14 @@ static void solve_inside(tni_lcp* s)
 }
 
 // Moves rows of A that are beyond a bound to it. Returns how many.
-static int send_home(tni_lcp* s)
+static int clamp_active(tni_lcp* s)
 {
     int count = 0;
     for (int k = s->count - 1; k >= 0; --k) {
         const int    i = s->active[k];
         const double f = s->p->f[i];
         if (f >= s->lower[i] && f <= s->upper[i]) continue;
-        go_home(s, i, f > s->upper[i]);
+        go_to_bound(s, i, f > s->upper[i]);
         if (s->p->symmetric) leave(s, k);
         ++count;
     }
@@ -267,7 +267,7 @@ static void take_a(tni_lcp* s)
 }
 
 // Direction in which f_i has to move: +1, -1, or 0 if row i is feasible up to rounding.
-static double wrong(const tni_lcp* s, int i)
+static double needed_direction(const tni_lcp* s, int i)
 {
     const double a = s->p->a[i], least = ROUNDING * s->size[i];
     if (s->place[i] == AT_LOWER && a < -least && s->lower[i] < s->upper[i]) return 1;
@@ -281,11 +281,11 @@ static bool settle(tni_lcp* s)
     bool all = true;
     factor_active(s);
     do solve_inside(s);
-    while (send_home(s) > 0);
+    while (clamp_active(s) > 0);
     take_a(s);
     for (int i = 0; i < s->p->n; ++i) {
-        s->right[i] = wrong(s, i) == 0;
-        all         = all && s->right[i] && s->place[i] != STUCK;
+        s->feasible[i] = needed_direction(s, i) == 0;
+        all            = all && s->feasible[i] && s->place[i] != STUCK;
     }
     return all;
 }
@@ -338,7 +338,7 @@ static int find_stop(const tni_lcp* s, int d, double sign, double* t)
     }
     if (*t < HUGE_VAL) stop = d;
     for (int j = 0; j < p->n; ++j) {
-        if (j == d || !s->right[j]) continue;
+        if (j == d || !s->feasible[j]) continue;
         const double far = find_room(s, j, W_dd);
         if (!(far < *t)) continue;
         *t   = far;
@@ -364,7 +364,7 @@ static void stop_row(tni_lcp* s, int j)
         int k = 0;
         while (s->active[k] != j) ++k;
         leave(s, k);
-        go_home(s, j, s->df[j] > 0);
+        go_to_bound(s, j, s->df[j] > 0);
         return;
     }
     if (join(s, j, LAST_PIVOT)) s->place[j] = INSIDE;
@@ -374,15 +374,15 @@ static void stop_row(tni_lcp* s, int j)
 // The driven row is feasible: at its other bound, or with a_d = 0.
 static void arrive(tni_lcp* s, int d, double sign, double t, double span)
 {
-    if (t >= span) go_home(s, d, sign > 0);
+    if (t >= span) go_to_bound(s, d, sign > 0);
     else if (join(s, d, LAST_PIVOT)) s->place[d] = INSIDE;
     else s->place[d] = STUCK;
-    s->right[d] = 1;
+    s->feasible[d] = 1;
 }
 
 // Nothing blocks the motion of d. True if it is in the null space of a semidefinite W, so that
 // there is no solution. |da_j| is bounded by a square root, hence the squares.
-static bool proves_none(const tni_lcp* s, int d)
+static bool proves_infeasible(const tni_lcp* s, int d)
 {
     const double W_dd = fabs(row_of(s, d)[d]);
     if (fabs(s->da[d]) > fmax(NULL_PIVOT * W_dd, NO_WEIGHT * s->largest)) return false;
@@ -395,7 +395,7 @@ static bool proves_none(const tni_lcp* s, int d)
 
 static void drive(tni_lcp* s, int d, long limit, int* pivots)
 {
-    const double sign = wrong(s, d);
+    const double sign = needed_direction(s, d);
     for (int i = 0; i < s->p->n; ++i) s->skipped[i] = 0;
     while (*pivots < limit) {
         double t;
@@ -404,9 +404,9 @@ static void drive(tni_lcp* s, int d, long limit, int* pivots)
         const int    stop = find_stop(s, d, sign, &t);
         ++*pivots;
         if (stop < 0) {
-            s->none     = s->none || proves_none(s, d);
-            s->place[d] = STUCK;
-            s->right[d] = 1;
+            s->infeasible  = s->infeasible || proves_infeasible(s, d);
+            s->place[d]    = STUCK;
+            s->feasible[d] = 1;
             return;
         }
         move(s, d, t);
@@ -416,17 +416,17 @@ static void drive(tni_lcp* s, int d, long limit, int* pivots)
         }
         stop_row(s, stop);
     }
-    go_nearest(s, d); // will be settled and checked again
+    go_to_nearest_bound(s, d); // will be settled and checked again
 }
 
 // The infeasible row with the largest a^2 / W_ii; -1: none.
-static int find_wrong(tni_lcp* s)
+static int find_infeasible(tni_lcp* s)
 {
     double worst = -1;
     int    row   = -1;
     for (int i = 0; i < s->p->n; ++i) {
-        if (s->right[i] || wrong(s, i) == 0) s->right[i] = 1;
-        if (s->right[i]) continue;
+        if (s->feasible[i] || needed_direction(s, i) == 0) s->feasible[i] = 1;
+        if (s->feasible[i]) continue;
         const double a = s->p->a[i], W = fmax(row_of(s, i)[i], NO_WEIGHT * s->largest);
         const double off = W > 0 ? a * a / W : HUGE_VAL;
         if (!(off > worst)) continue;
@@ -437,11 +437,11 @@ static int find_wrong(tni_lcp* s)
 }
 
 // Adds all infeasible rows to A. Returns how many.
-static int send_inside(tni_lcp* s)
+static int add_infeasible(tni_lcp* s)
 {
     int count = 0;
     for (int i = 0; i < s->p->n; ++i) {
-        if (s->right[i]) continue;
+        if (s->feasible[i]) continue;
         s->place[i] = INSIDE;
         ++count;
     }
@@ -451,7 +451,7 @@ static int send_inside(tni_lcp* s)
 static void drive_all(tni_lcp* s, int* pivots)
 {
     const long limit = *pivots + 100 + 20L * s->p->n;
-    for (int d = find_wrong(s); d >= 0 && *pivots < limit; d = find_wrong(s)) {
+    for (int d = find_infeasible(s); d >= 0 && *pivots < limit; d = find_infeasible(s)) {
         drive(s, d, limit, pivots);
     }
 }
@@ -477,10 +477,10 @@ static bool prepare(tni_lcp* s)
 }
 
 // True if f has diverged along the null space, for lack of a solution.
-static bool is_wild(const tni_lcp* s, double scale)
+static bool has_diverged(const tni_lcp* s, double scale)
 {
     for (int i = 0; i < s->p->n; ++i) {
-        if (!(row_of(s, i)[i] * fabs(s->p->f[i]) <= WILD * scale)) return true;
+        if (!(row_of(s, i)[i] * fabs(s->p->f[i]) <= DIVERGED * scale)) return true;
     }
     return false;
 }
@@ -492,17 +492,17 @@ static bool keep_best(tni_lcp* s)
     const double residual = tni_complementarity_residual(s->p, &row),
                  scale    = tni_complementarity_scale(s->p);
     const bool good       = residual <= TNI_COMPLEMENTARITY_SOLVED * scale;
-    if (residual < s->best && (good || !is_wild(s, scale))) {
+    if (residual < s->best && (good || !has_diverged(s, scale))) {
         s->best = residual;
         memcpy(s->best_f, s->p->f, sizeof *s->best_f * (size_t)s->p->n);
     }
     return good;
 }
 
-static int count_wrong(const tni_lcp* s)
+static int count_infeasible(const tni_lcp* s)
 {
     int count = 0;
-    for (int i = 0; i < s->p->n; ++i) count += !s->right[i];
+    for (int i = 0; i < s->p->n; ++i) count += !s->feasible[i];
     return count;
 }
 
@@ -510,12 +510,12 @@ static bool solve_by_driving(tni_lcp* s, int* pivots)
 {
     for (int round = 0, fewest = s->p->n + 1;;) {
         const bool all = settle(s), good = keep_best(s);
-        const int  count = count_wrong(s);
+        const int  count = count_infeasible(s);
         if (all || !s->p->symmetric || round == ROUNDS) return good;
         if (count == 0) return false; // some are stuck
         if (count < fewest) {
             fewest = count;
-            *pivots += send_inside(s);
+            *pivots += add_infeasible(s);
         } else {
             drive_all(s, pivots);
             ++round;
@@ -537,10 +537,10 @@ static bool solve_by_lemke(tni_lcp* s, int* pivots)
 bool tni_lcp_solve(tni_lcp* s, const tni_complementarity* p, int* pivots)
 {
     TN_ASSERT(p->n <= s->capacity);
-    *pivots = 0;
-    s->p    = p;
-    s->best = HUGE_VAL;
-    s->none = false;
+    *pivots       = 0;
+    s->p          = p;
+    s->best       = HUGE_VAL;
+    s->infeasible = false;
     if (!prepare(s)) {
         for (int i = 0; i < p->n; ++i) p->f[i] = 0;
         tni_complementarity_apply(p);
@@ -548,7 +548,7 @@ bool tni_lcp_solve(tni_lcp* s, const tni_complementarity* p, int* pivots)
     }
     for (int i = 0; i < p->n; ++i) s->best_f[i] = fmin(fmax(0, s->lower[i]), s->upper[i]);
     read_places(s);
-    if (solve_by_driving(s, pivots) || (!s->none && solve_by_lemke(s, pivots))) return true;
+    if (solve_by_driving(s, pivots) || (!s->infeasible && solve_by_lemke(s, pivots))) return true;
     memcpy(p->f, s->best_f, sizeof *p->f * (size_t)p->n);
     tni_complementarity_apply(p);
     int row;

@@ -39,7 +39,7 @@ tn_result tni_least_norm_create(tni_arena* arena, int capacity, tni_least_norm* 
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
-static tni_cone_point grip_at(const tni_complementarity* p, int i)
+static tni_cone_point point_at(const tni_complementarity* p, int i)
 {
     return tni_cone_point_find(p->n, i, p->condition, p->lower, p->upper, p->mu);
 }
@@ -56,7 +56,7 @@ static int find_free(const tni_least_norm* least, const tni_complementarity* p)
     int count = 0;
     for (int i = 0, size = 1; i < p->n; i += size) {
         bool inside = p->condition[i] != TNI_EQUAL;
-        size        = grip_at(p, i).size;
+        size        = point_at(p, i).size;
         for (int k = 0; k < size; ++k)
             inside = inside && p->W[(p->n + 1) * (i + k)] > 0 && is_zero(p, i + k);
         if (p->condition[i] == TNI_BOX)
@@ -126,7 +126,7 @@ static double way(const tni_least_norm* least, const tni_complementarity* p, int
     for (int i = 0; i < n; ++i) {
         const int            row = least->free[i];
         const double         f = p->f[row], g = least->g[i];
-        const tni_cone_point grip = grip_at(p, row);
+        const tni_cone_point point = point_at(p, row);
         switch (p->condition[row]) {
         case TNI_ONE_SIDED:
             if (g < 0) t = fmin(t, f / (f - g));
@@ -137,8 +137,8 @@ static double way(const tni_least_norm* least, const tni_complementarity* p, int
             break;
         case TNI_NORMAL:
             if (g < 0) t = fmin(t, f / (f - g));
-            for (int d = 0; d < grip.disc_count; ++d)
-                t = fmin(t, way_in_disc(&grip.disc[d], p->f + row, least->g + i, t));
+            for (int d = 0; d < point.disc_count; ++d)
+                t = fmin(t, way_in_disc(&point.disc[d], p->f + row, least->g + i, t));
             break;
         default: break;
         }

@@ -51,9 +51,9 @@ typedef struct quotient {
     size_t   pool_used, pool_size;
     // Nodes.
     uint8_t* done;
-    int*     open;             // number of A neighbours of a B node not yet eliminated
-    int*     room;             // rows of an eliminated A node not yet used as support or reserved
-    int *    support, *booked; // A node reserved as support of this B node, -1: none; rows reserved
+    int*     open;           // number of A neighbours of a B node not yet eliminated
+    int*     room;           // rows of an eliminated A node not yet used as support or reserved
+    int *support, *reserved; // A node reserved as support of this B node, -1: none; rows reserved
 } quotient;
 
 static int64_t key_of(const quotient* q, int v)
@@ -61,7 +61,7 @@ static int64_t key_of(const quotient* q, int v)
     return ((int64_t)q->first_region[v] << 32) | q->degree[v];
 }
 
-static int name_of(quotient* q, int v)
+static int supervariable_of(quotient* q, int v)
 {
     while (q->named[v] != v) v = q->named[v] = q->named[q->named[v]];
     return v;
@@ -74,7 +74,7 @@ static bool quotient_take(quotient* q, tni_arena* scratch, const tni_adjacency* 
         &q->head,       &q->next,         &q->named,     &q->weight,  &q->degree, &q->mark,
         &q->elements,   &q->others,       &q->bucket,    &q->chained, &q->hash,   &q->members,
         &q->rows,       &q->left,         &q->left_mark, &q->open,    &q->room,   &q->heap.item,
-        &q->heap.where, &q->first_region, &q->support,   &q->booked};
+        &q->heap.where, &q->first_region, &q->support,   &q->reserved};
     for (size_t i = 0; i < sizeof by_node / sizeof *by_node; ++i)
         *by_node[i] = TNI_TAKE(scratch, int, n);
     q->heap.key  = TNI_TAKE(scratch, int64_t, n);
@@ -119,7 +119,7 @@ static void quotient_load(quotient* q, const uint8_t* skip)
 // ---- The local rule -----------------------------------------------------------------------------
 
 // True if B node b has support: it uses rows of an A node. Otherwise it waits for its next A node.
-static bool lean(quotient* q, int b)
+static bool find_support(quotient* q, int b)
 {
     const tni_adjacency* g    = q->graph;
     int                  rows = g->dim[b];
@@ -152,7 +152,7 @@ static int last_region(const quotient* q, int b)
 
 // A B node that is also coupled to a later region would enlarge it if it had to wait for it: so the
 // rows of A node a are reserved for the B nodes coupled to the latest regions.
-static void book(quotient* q, int a)
+static void reserve_support(quotient* q, int a)
 {
     const tni_adjacency* g = q->graph;
     for (int best = 0; best >= 0;) {
@@ -161,13 +161,13 @@ static void book(quotient* q, int a)
         for (int k = g->start[a]; k < g->start[a + 1]; ++k) {
             const int b = g->node[k];
             if (g->sign[b] > 0 || q->support[b] >= 0 || !g->strong[k]) continue;
-            if (q->region[b] != q->region[a] || q->booked[a] + g->dim[b] > g->dim[a]) continue;
+            if (q->region[b] != q->region[a] || q->reserved[a] + g->dim[b] > g->dim[a]) continue;
             const int last = last_region(q, b);
             if (last > latest) latest = last, best = b;
         }
         if (best < 0) return;
         q->support[best] = a;
-        q->booked[a] += g->dim[best];
+        q->reserved[a] += g->dim[best];
     }
 }
 
@@ -179,7 +179,7 @@ static int take_nodes(quotient* q, int p, int* order)
     for (int sign = 1; sign >= -1; sign -= 2) {
         for (int* link = &q->head[p]; *link >= 0;) {
             const int v = *link;
-            if (g->sign[v] != sign || (sign < 0 && !lean(q, v))) {
+            if (g->sign[v] != sign || (sign < 0 && !find_support(q, v))) {
                 link = &q->next[v];
                 continue;
             }
@@ -187,7 +187,7 @@ static int take_nodes(quotient* q, int p, int* order)
             order[count++] = v;
             q->done[v]     = 1;
             q->weight[p] -= g->dim[v];
-            if (sign > 0) q->room[v] = g->dim[v] - q->booked[v];
+            if (sign > 0) q->room[v] = g->dim[v] - q->reserved[v];
         }
     }
     return count;
@@ -201,14 +201,14 @@ static void release(quotient* q, int a)
         const int b = g->node[k];
         if (g->sign[b] > 0) continue;
         --q->open[b];
-        const int name = name_of(q, b);
+        const int name = supervariable_of(q, b);
         if (!q->gone[name]) tni_heap_add(&q->heap, name);
     }
 }
 
 // ---- Elements -----------------------------------------------------------------------------------
 
-static void tidy_pool(quotient* q)
+static void compact_pool(quotient* q)
 {
     size_t used = 0;
     for (int e = 0; e < q->element_count; ++e) {
@@ -233,7 +233,7 @@ static size_t room_needed(const quotient* q, int p)
 // Makes a new element of the supervariables connected by eliminating nodes of p.
 static int form_element(quotient* q, int p, int stamp)
 {
-    if (q->pool_used + room_needed(q, p) > q->pool_size) tidy_pool(q);
+    if (q->pool_used + room_needed(q, p) > q->pool_size) compact_pool(q);
     const int  element = q->element_count++;
     const int* list    = q->list + q->graph->start[p];
     int *      member = q->pool + q->pool_used, count = 0, rows = 0;
@@ -313,7 +313,7 @@ static bool same_lists(const quotient* q, int v, int w, int stamp)
 }
 
 // Merges supervariable w into v.
-static void join_names(quotient* q, int v, int w)
+static void merge_supervariables(quotient* q, int v, int w)
 {
     int* link = &q->head[v];
     while (*link >= 0) link = &q->next[*link];
@@ -340,7 +340,7 @@ static void join_bucket(quotient* q, int v, int* stamp)
         for (int k = q->elements[v]; k < q->elements[v] + q->others[v]; ++k)
             q->mark[list[k]] = *stamp;
         for (int w = q->chained[v]; w >= 0; w = q->chained[w]) {
-            if (!q->gone[w] && same_lists(q, v, w, *stamp)) join_names(q, v, w);
+            if (!q->gone[w] && same_lists(q, v, w, *stamp)) merge_supervariables(q, v, w);
         }
     }
 }
@@ -402,7 +402,7 @@ int tni_order_minimum_degree(tni_arena* scratch, const tni_adjacency* graph, con
     if (!quotient_take(&q, scratch, graph)) return -1;
     quotient_load(&q, skip);
     for (int v = 0; region != NULL && v < graph->count; ++v) {
-        if (graph->sign[v] > 0 && !q.gone[v]) book(&q, v);
+        if (graph->sign[v] > 0 && !q.gone[v]) reserve_support(&q, v);
     }
     int count = 0, stamp = 0, remaining = 0;
     for (int v = 0; v < graph->count; ++v) remaining += q.gone[v] ? 0 : graph->dim[v];

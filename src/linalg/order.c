@@ -124,7 +124,7 @@ static bool tree_shaped(const tni_adjacency* graph, const int* nodes, int count)
 }
 
 // 1 if B node b with parent p has no child over a strong edge.
-static int in_the_wrong(const tni_adjacency* graph, int b, int p)
+static int lacks_support(const tni_adjacency* graph, int b, int p)
 {
     for (int k = graph->start[b]; k < graph->start[b + 1]; ++k) {
         if (graph->node[k] != p && graph->strong[k]) return 0;
@@ -137,14 +137,14 @@ static void count_bad(const tni_adjacency* graph, const int* queue, const int* u
 {
     int sum = 0;
     for (int i = 1; i < count; ++i) {
-        if (graph->sign[queue[i]] < 0) sum += in_the_wrong(graph, queue[i], up[queue[i]]);
+        if (graph->sign[queue[i]] < 0) sum += lacks_support(graph, queue[i], up[queue[i]]);
     }
     bad[queue[0]] = sum;
     for (int i = 1; i < count; ++i) {
         const int v = queue[i], p = up[v];
         bad[v] = bad[p];
-        if (graph->sign[v] < 0) bad[v] -= in_the_wrong(graph, v, p);
-        if (graph->sign[p] < 0) bad[v] += in_the_wrong(graph, p, v);
+        if (graph->sign[v] < 0) bad[v] -= lacks_support(graph, v, p);
+        if (graph->sign[p] < 0) bad[v] += lacks_support(graph, p, v);
     }
 }
 
@@ -241,14 +241,14 @@ static double price(const tni_order_cost* cost)
 }
 
 // A candidate order and its costs by component.
-typedef struct offer {
+typedef struct candidate {
     int             count;
     int*            order;
     tni_order_cost* costs;
-} offer;
+} candidate;
 
-static bool make_offer(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
-                       bool dissected, const int* component_of, offer* o)
+static bool make_candidate(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip,
+                           bool dissected, const int* component_of, candidate* o)
 {
     o->order = TNI_TAKE(scratch, int, graph->count);
     o->costs = TNI_TAKE(scratch, tni_order_cost, graph->count);
@@ -259,8 +259,8 @@ static bool make_offer(tni_arena* scratch, const tni_adjacency* graph, const uin
 }
 
 // Excludes components that are skipped, small, or have small fronts; returns the nodes left.
-static int leave_out(const uint8_t* skip, int count, const int* start, const int* component_of,
-                     const tni_order_cost* costs, uint8_t* out)
+static int exclude_small(const uint8_t* skip, int count, const int* start, const int* component_of,
+                         const tni_order_cost* costs, uint8_t* out)
 {
     int left = 0;
     for (int v = 0; v < count; ++v) {
@@ -273,22 +273,22 @@ static int leave_out(const uint8_t* skip, int count, const int* start, const int
 }
 
 // The cheaper order of each component.
-static int choose(const offer offers[2], int components, const int* component_of, uint8_t* won,
-                  int* order, tni_order_choice* choice)
+static int choose(const candidate candidates[2], int components, const int* component_of,
+                  uint8_t* won, int* order, tni_order_choice* choice)
 {
     *choice   = (tni_order_choice){0};
     int count = 0;
     for (int c = 0; c < components; ++c) {
-        won[c] = offers[1].count > 0 && offers[1].costs[c].flops > 0 &&
-                 price(&offers[1].costs[c]) < price(&offers[0].costs[c]);
-        const tni_order_cost* cost = &offers[won[c]].costs[c];
+        won[c] = candidates[1].count > 0 && candidates[1].costs[c].flops > 0 &&
+                 price(&candidates[1].costs[c]) < price(&candidates[0].costs[c]);
+        const tni_order_cost* cost = &candidates[won[c]].costs[c];
         choice->cost.flops += cost->flops;
         choice->cost.numbers += cost->numbers;
         choice->cost.front = fmax(choice->cost.front, cost->front);
     }
     for (int k = 0; k < 2; ++k) {
-        for (int i = 0; i < offers[k].count; ++i) {
-            const int v = offers[k].order[i];
+        for (int i = 0; i < candidates[k].count; ++i) {
+            const int v = candidates[k].order[i];
             if (won[component_of[v]] == k) order[count++] = v;
         }
         if (k == 0) choice->dissected = -count;
@@ -303,14 +303,14 @@ int tni_order_choose(tni_arena* scratch, const tni_adjacency* graph, const uint8
     const size_t n  = (size_t)graph->count;
     int *        of = TNI_TAKE(scratch, int, n), *start = TNI_TAKE(scratch, int, n + 1);
     uint8_t *    out = TNI_TAKE(scratch, uint8_t, n), *won = TNI_TAKE(scratch, uint8_t, n);
-    offer        offers[2] = {{0}};
+    candidate    candidates[2] = {{0}};
     if (scratch->failed) return -1;
     const int components = tni_order_components(graph, order, start, of); // order: scratch
-    if (!make_offer(scratch, graph, skip, false, of, &offers[0])) return -1;
-    if (leave_out(skip, graph->count, start, of, offers[0].costs, out) > 0 &&
-        !make_offer(scratch, graph, out, true, of, &offers[1]))
+    if (!make_candidate(scratch, graph, skip, false, of, &candidates[0])) return -1;
+    if (exclude_small(skip, graph->count, start, of, candidates[0].costs, out) > 0 &&
+        !make_candidate(scratch, graph, out, true, of, &candidates[1]))
         return -1;
-    return choose(offers, components, of, won, order, choice);
+    return choose(candidates, components, of, won, order, choice);
 }
 
 int tni_order_loops(tni_arena* scratch, const tni_adjacency* graph, const uint8_t* skip, int* order)

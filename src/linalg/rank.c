@@ -241,7 +241,7 @@ static int find_doubts(const loops* l, int* rows)
 }
 
 // Makes a single row group 0, with weight 1 in column 0.
-static void ask_for_one(const test* t, int row)
+static void test_single(const test* t, int row)
 {
     t->group[row]      = 0;
     t->weight[2 * row] = 1, t->weight[2 * row + 1] = 0;
@@ -256,7 +256,7 @@ static tn_result compare(tni_saddle* s, tni_arena* arena, const loops* l, int co
     uint8_t*     dependent = TNI_TAKE(arena, uint8_t, count);
     if (arena->failed) return TN_ERR_MEMORY;
     for (int k = 0; k < count; ++k) {
-        ask_for_one(t, rows[k]);
+        test_single(t, rows[k]);
         project(s, l, t);
         t->group[rows[k]] = -1;
         for (size_t i = 0; i < n; ++i)
@@ -306,7 +306,7 @@ static int test_spans(tni_saddle* s, const loops* l, const test* t, const int* r
     return tail;
 }
 
-static tn_result settle_doubts(tni_saddle* s, tni_arena* arena, const loops* l)
+static tn_result resolve_doubts(tni_saddle* s, tni_arena* arena, const loops* l)
 {
     int*      rows   = TNI_TAKE(arena, int, l->row_count);
     test      t      = {.group  = TNI_TAKE(arena, int, l->row_count),
@@ -342,7 +342,7 @@ tn_result tni_rank_rows(tni_saddle* s, tni_arena* scratch, double* margin)
     choose_metric(s, &l);
     measure_rows(s, &l);
     if (factor(s, &l) != TN_OK) return TN_ERR_SINGULAR;
-    if (settle_doubts(s, scratch, &l) != TN_OK) return TN_ERR_MEMORY;
+    if (resolve_doubts(s, scratch, &l) != TN_OK) return TN_ERR_MEMORY;
     for (int v = 0; v < l.count; ++v) {
         for (int k = 0; l.sign[v] < 0 && k < l.dim[v]; ++k) {
             const double left = l.ldl->relative[l.plan->row_start[v] + k];

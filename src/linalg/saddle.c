@@ -170,8 +170,8 @@ tn_result tni_saddle_create_as(tni_arena* arena, const tni_plan* plan,
     s->alpha          = TNI_TAKE(arena, double, rows);
     s->raise          = TNI_TAKE(arena, double, rows);
     s->work           = TNI_TAKE(arena, double, WORK_VECTORS* rows);
-    s->asked          = TNI_TAKE(arena, double, rows);
-    s->answered       = TNI_TAKE(arena, double, rows);
+    s->deferred_rhs   = TNI_TAKE(arena, double, rows);
+    s->deferred_x     = TNI_TAKE(arena, double, rows);
     if (arena->failed) return TN_ERR_MEMORY;
     size_t diagonal = 0, j = 0;
     for (size_t p = 0; p < n; ++p) { // in elimination order, so that sweeps read contiguously
@@ -525,7 +525,7 @@ static tn_result factor_tree(tni_saddle* s, int component, bool* lost)
 tn_result tni_saddle_factor(tni_saddle* s)
 {
     const tni_plan* plan = s->plan;
-    s->waits             = false;
+    s->deferred          = false;
     s->report            = (tni_saddle_report){
                    .pivot_min = HUGE_VAL, .pivot_row = -1, .residual_row = -1, .bad_row = -1};
     for (int c = 0; c < plan->component_count; ++c) {
@@ -698,7 +698,7 @@ static void solve_loop(tni_saddle* s, int c, const double* rhs, double* x, bool 
 
 // Updates the largest residual, for a loop. Trees are solved directly; their residual is rounding
 // and not worth another pass over J.
-static void judge(tni_saddle* s, int component, const double* rhs, const double* x)
+static void find_loop_residual(tni_saddle* s, int component, const double* rhs, const double* x)
 {
     tni_saddle_report* report = &s->report;
     double*            res    = s->work;
@@ -715,11 +715,11 @@ static void judge(tni_saddle* s, int component, const double* rhs, const double*
 
 const tni_saddle_report* tni_saddle_judge(tni_saddle* s)
 {
-    for (int c = 0; s->waits && c < s->plan->component_count; ++c) {
+    for (int c = 0; s->deferred && c < s->plan->component_count; ++c) {
         if (s->refined[c] && (s->asleep == NULL || !s->asleep[c]))
-            judge(s, c, s->asked, s->answered);
+            find_loop_residual(s, c, s->deferred_rhs, s->deferred_x);
     }
-    s->waits = false;
+    s->deferred = false;
     return &s->report;
 }
 
@@ -744,7 +744,7 @@ tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool ref
 {
     const tni_plan* plan       = s->plan;
     const bool      now        = refine || !s->later;
-    s->waits                   = false;
+    s->deferred                = false;
     s->report.refinement_count = 0;
     s->report.residual         = 0;
     s->report.residual_row = s->report.bad_row = -1;
@@ -755,15 +755,15 @@ tn_result tni_saddle_solve(tni_saddle* s, const double* rhs, double* x, bool ref
             zero_rows(s, c, -1, x);
         } else if (s->refined[c]) {
             solve_loop(s, c, rhs, x, refine);
-            if (now) judge(s, c, rhs, x);
+            if (now) find_loop_residual(s, c, rhs, x);
         } else {
             tni_ldl_solve(s->ldl, c, 1, x);
         }
     }
     if (!now) {
-        memcpy(s->asked, rhs, sizeof(double) * (size_t)plan->row_count);
-        memcpy(s->answered, x, sizeof(double) * (size_t)plan->row_count);
-        s->waits = true;
+        memcpy(s->deferred_rhs, rhs, sizeof(double) * (size_t)plan->row_count);
+        memcpy(s->deferred_x, x, sizeof(double) * (size_t)plan->row_count);
+        s->deferred = true;
     }
     s->report.bad_row = first_not_finite(x, plan->row_count);
     return s->report.bad_row < 0 ? TN_OK : TN_ERR_SINGULAR;

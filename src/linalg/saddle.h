@@ -73,12 +73,12 @@ typedef struct tni_saddle {
     uint8_t* a_ready;  ///< by component: a_factor is up to date
     size_t*  j_at;     ///< by edge: offset in j
     double*  j;
-    double*  scale;            ///< by row: (J A^-1 J^T + E)_ii on B rows, A_ii on A rows
-    double*  alpha;            ///< by row: eps_T (J A^-1 J^T)_ii on B rows
-    double*  raise;            ///< by row: added to E in the core, so that it is at least alpha
-    double*  work;             ///< WORK_VECTORS vectors by row
-    double * asked, *answered; ///< of the deferred residual, if `waits`
-    bool     waits;
+    double*  scale; ///< by row: (J A^-1 J^T + E)_ii on B rows, A_ii on A rows
+    double*  alpha; ///< by row: eps_T (J A^-1 J^T)_ii on B rows
+    double*  raise; ///< by row: added to E in the core, so that it is at least alpha
+    double*  work;  ///< WORK_VECTORS vectors by row
+    double * deferred_rhs, *deferred_x; ///< of the deferred residual, if `waits`
+    bool     deferred;
 
     tni_saddle_rows* rows;                  ///< ranges of kind k: rows_start[k] .. rows_end[k] - 1
     int *            rows_start, *rows_end; ///< kind: 2 * component for A rows, + 1 for B rows

@@ -99,15 +99,15 @@ static int find_nodes(tni_arena* arena, tni_schur* s, const int* node_of, int co
 
 // Pairs of ends on the same part, owner of the first below that of the second, ordered by the first
 // owner; number: their edge of S.
-typedef struct meetings {
-    int *start, *list; // ends by part
-    int *seen, *met;   // by node of S: the last node that met it, and the edge between them
+typedef struct pairing {
+    int *start, *list;    // ends by part
+    int *seen, *met_edge; // by node of S: the last node that met it, and the edge between them
     int  edge_count, pair_count;
     int *row, *col, *number; // NULL: count only
     int (*pair)[2];
-} meetings;
+} pairing;
 
-static void find_meetings(const tni_schur* s, int count, meetings* m)
+static void find_pairs(const tni_schur* s, int count, pairing* m)
 {
     for (int v = 0; v < count; ++v) m->seen[v] = -1;
     m->edge_count = m->pair_count = 0;
@@ -119,11 +119,11 @@ static void find_meetings(const tni_schur* s, int count, meetings* m)
                 if (w <= v) continue;
                 if (m->seen[w] != v) {
                     if (m->row != NULL) m->row[m->edge_count] = v, m->col[m->edge_count] = w;
-                    m->seen[w] = v;
-                    m->met[w]  = m->edge_count++;
+                    m->seen[w]     = v;
+                    m->met_edge[w] = m->edge_count++;
                 }
                 if (m->row != NULL) {
-                    m->number[m->pair_count]  = m->met[w];
+                    m->number[m->pair_count]  = m->met_edge[w];
                     m->pair[m->pair_count][0] = k;
                     m->pair[m->pair_count][1] = m->list[i];
                 }
@@ -134,7 +134,7 @@ static void find_meetings(const tni_schur* s, int count, meetings* m)
 }
 
 // Lists ends by part; false if there are too many pairs of them.
-static bool list_ends(const tni_schur* s, int end_count, meetings* m)
+static bool list_ends(const tni_schur* s, int end_count, pairing* m)
 {
     double pairs = 0;
     int*   fill  = m->start + 1; // becomes start once filled
@@ -150,14 +150,14 @@ static bool list_ends(const tni_schur* s, int end_count, meetings* m)
 
 // Finds the edges of S and their pairs.
 static bool find_edges(tni_arena* arena, tni_arena* scratch, tni_schur* s, int count, int end_count,
-                       meetings* m)
+                       pairing* m)
 {
-    *m = (meetings){.start = TNI_TAKE(scratch, int, s->parts.count + 2),
-                    .list  = TNI_TAKE(scratch, int, end_count),
-                    .seen  = TNI_TAKE(scratch, int, count),
-                    .met   = TNI_TAKE(scratch, int, count)};
+    *m = (pairing){.start    = TNI_TAKE(scratch, int, s->parts.count + 2),
+                   .list     = TNI_TAKE(scratch, int, end_count),
+                   .seen     = TNI_TAKE(scratch, int, count),
+                   .met_edge = TNI_TAKE(scratch, int, count)};
     if (scratch->failed || !list_ends(s, end_count, m)) return false;
-    find_meetings(s, count, m);
+    find_pairs(s, count, m);
     const size_t edges = (size_t)m->edge_count, pairs = (size_t)m->pair_count;
     m->row        = TNI_TAKE(scratch, int, edges);
     m->col        = TNI_TAKE(scratch, int, edges);
@@ -166,7 +166,7 @@ static bool find_edges(tni_arena* arena, tni_arena* scratch, tni_schur* s, int c
     s->pair_start = TNI_TAKE(arena, int, edges + 2);
     s->pairs      = tni_arena_take(arena, sizeof *s->pairs * pairs);
     if (scratch->failed || arena->failed) return false;
-    find_meetings(s, count, m);
+    find_pairs(s, count, m);
     int* fill = s->pair_start + 1; // becomes pair_start once filled
     for (size_t k = 0; k < pairs; ++k) ++fill[m->number[k] + 1];
     for (size_t e = 0; e < edges; ++e) fill[e + 1] += fill[e];
@@ -176,7 +176,7 @@ static bool find_edges(tni_arena* arena, tni_arena* scratch, tni_schur* s, int c
 }
 
 static bool plan_edges(tni_arena* arena, tni_arena* scratch, tni_schur* s, int count,
-                       const meetings* m)
+                       const pairing* m)
 {
     int*     dim    = TNI_TAKE(scratch, int, count);
     int8_t*  sign   = TNI_TAKE(scratch, int8_t, count);
@@ -250,8 +250,8 @@ static tni_schur* analyse(tni_arena* arena, const tni_plan* whole, int part_edge
         }
     }
     if (good) {
-        meetings m;
-        int      count = 0;
+        pairing m;
+        int     count = 0;
         for (int v = 0; v < whole->count; ++v) node_of[v] = whole->sign[v] < 0 ? count++ : -1;
         const int ends = find_nodes(arena, s, node_of, count);
         count += s->parts.weld_count;

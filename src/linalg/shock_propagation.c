@@ -15,16 +15,16 @@ enum { ROWS = TNI_CONE_POINT_ROWS };
 static int find_layers(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island)
 {
     int*           layer = sweep->layer + island->node;
-    tni_row_group* b     = sweep->bundles + island->bundle;
+    tni_row_group* b     = sweep->groups + island->group;
     bool           more  = true;
     int            most  = 0;
     for (int i = 0; i < island->node_count; ++i) layer[i] = INT_MAX - 1;
-    for (int k = 0; k < island->bundle_count; ++k)
+    for (int k = 0; k < island->group_count; ++k)
         for (int x = 0; b[k].grounded && x < b[k].link_count; ++x)
             layer[sweep->links[b[k].link + x].node] = 1;
     while (more) {
         more = false;
-        for (int k = 0; k < island->bundle_count; ++k) {
+        for (int k = 0; k < island->group_count; ++k) {
             int least = INT_MAX - 1;
             for (int x = 0; x < b[k].link_count; ++x) {
                 const int own = layer[sweep->links[b[k].link + x].node];
@@ -36,7 +36,7 @@ static int find_layers(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* i
             }
         }
     }
-    for (int k = 0; k < island->bundle_count; ++k) {
+    for (int k = 0; k < island->group_count; ++k) {
         b[k].level = 0;
         for (int x = 0; x < b[k].link_count; ++x) {
             const int own = layer[sweep->links[b[k].link + x].node];
@@ -52,15 +52,15 @@ static void upper_block(const tni_gauss_seidel* sweep, const tni_row_group* b, d
 {
     memset(B, 0, sizeof *B * ROWS * ROWS);
     for (int x = 0; x < b->link_count; ++x) {
-        const tni_piece* piece = &sweep->links[b->link + x];
-        if (sweep->layer[sweep->island->node + piece->node] == b->level)
-            tni_gauss_seidel_add_block(sweep, piece->first, piece->count,
-                                       sweep->paths.numbers + piece->at, b->count, B);
+        const tni_row_group_link* link = &sweep->links[b->link + x];
+        if (sweep->layer[sweep->island->node + link->node] == b->level)
+            tni_gauss_seidel_add_block(sweep, link->first, link->count,
+                                       sweep->paths.numbers + link->at, b->count, B);
     }
 }
 
-static void shock_bundle(tni_gauss_seidel* sweep, const tni_row_group* b,
-                         const tni_gauss_seidel_rows* rows, double* extra)
+static void shock_group(tni_gauss_seidel* sweep, const tni_row_group* b,
+                        const tni_gauss_seidel_rows* rows, double* extra)
 {
     const int at = b->row - sweep->island->row;
     double    f[ROWS], a[ROWS], B[ROWS * ROWS], df[ROWS], largest = 0;
@@ -70,7 +70,8 @@ static void shock_bundle(tni_gauss_seidel* sweep, const tni_row_group* b,
         f[i] = df[i] = rows->f[at + i] + extra[at + i];
         a[i]         = rows->b[at + i];
     }
-    const tni_cone_point g = tni_gauss_seidel_grip(b, at, rows->condition, rows->mu, B, largest);
+    const tni_cone_point g =
+        tni_gauss_seidel_cone_point(b, at, rows->condition, rows->mu, B, largest);
     tni_gauss_seidel_read_path(sweep, &b->half, a);
     tni_cone_point_solve(&g, B, ROWS, f, a);
     for (int i = 0; i < b->count; ++i) {
@@ -78,17 +79,17 @@ static void shock_bundle(tni_gauss_seidel* sweep, const tni_row_group* b,
         extra[at + i] += df[i];
     }
     for (int x = 0; x < b->link_count; ++x) {
-        const tni_piece* piece = &sweep->links[b->link + x];
-        if (sweep->layer[sweep->island->node + piece->node] == b->level)
-            tni_gauss_seidel_write_places(sweep, piece->first, piece->count,
-                                          sweep->paths.numbers + piece->at, b->count, df);
+        const tni_row_group_link* link = &sweep->links[b->link + x];
+        if (sweep->layer[sweep->island->node + link->node] == b->level)
+            tni_gauss_seidel_write_places(sweep, link->first, link->count,
+                                          sweep->paths.numbers + link->at, b->count, df);
     }
 }
 
 void tni_gauss_seidel_shock(tni_gauss_seidel* sweep, const tni_gauss_seidel_island* island,
                             const tni_gauss_seidel_rows* rows, int sweeps, double* extra)
 {
-    const tni_row_group* b = sweep->bundles + island->bundle;
+    const tni_row_group* b = sweep->groups + island->group;
     sweep->island          = island;
     sweep->base            = rows->base;
     memset(extra, 0, sizeof *extra * (size_t)island->row_count);
@@ -96,11 +97,11 @@ void tni_gauss_seidel_shock(tni_gauss_seidel* sweep, const tni_gauss_seidel_isla
     tni_gauss_seidel_set_s(sweep, rows->f);
     for (int level = 1; level <= most; ++level) {
         for (int s = 0; s < sweeps; ++s) {
-            for (int k = 0; k < island->bundle_count; ++k)
-                if (b[k].level == level) shock_bundle(sweep, &b[k], rows, extra);
+            for (int k = 0; k < island->group_count; ++k)
+                if (b[k].level == level) shock_group(sweep, &b[k], rows, extra);
         }
     }
-    for (int k = 0; k < island->bundle_count; ++k) {
+    for (int k = 0; k < island->group_count; ++k) {
         double* a = rows->a + b[k].row - island->row;
         for (int i = 0; i < b[k].count; ++i) a[i] = rows->b[b[k].row - island->row + i];
         tni_gauss_seidel_read_path(sweep, &b[k].half, a);

@@ -554,7 +554,7 @@ static bool clean_bundle(tni_auxiliary* a, tni_saddle* saddle, const tni_unit* u
                          int bundle, bool loop)
 {
     const double* B = tni_gauss_seidel_block(&a->sweep, bundle);
-    for (int r = 0; r < a->sweep.bundles[bundle].count; ++r) {
+    for (int r = 0; r < a->sweep.groups[bundle].count; ++r) {
         const double free = free_response(a, saddle, unit, first + r, a->j);
         const double own  = B[(TNI_CONE_POINT_ROWS + 1) * r];
         if (loop && !(own > HELD_LOOP * free)) return false;
@@ -577,9 +577,9 @@ static reach add_far_unit(tni_auxiliary* a, tni_saddle* saddle, tni_island* isla
         const int count = left < WIDE_COLUMNS ? left : WIDE_COLUMNS;
         load_columns(a, unit, first, count, given);
         if (!tni_gauss_seidel_add(&a->sweep, given, unit->edge_count, count, a->x)) return NO_ROOM;
-        a->sweep.bundles[a->sweep.bundle_count - 1].grounded =
+        a->sweep.groups[a->sweep.group_count - 1].grounded =
             unit->stop >= 0 && a->stops[unit->stop].limit < 0 && unit->edge_count == 1;
-        if (!clean_bundle(a, saddle, unit, first, a->sweep.bundle_count - 1, loop))
+        if (!clean_bundle(a, saddle, unit, first, a->sweep.group_count - 1, loop))
             return NEEDS_ITS_W;
     }
     return REACHED;
@@ -715,7 +715,7 @@ static void solve_near(tni_auxiliary* a, const tni_island* island)
     const int                 first = a->units[a->order[island->unit_start]].first;
     const tni_complementarity pairs = {
         .n         = island->row_count,
-        .enough    = island->row_count > SMALL_ROWS || a->enough > 1e-9 ? a->enough : 0,
+        .tolerance = island->row_count > SMALL_ROWS || a->enough > 1e-9 ? a->enough : 0,
         .symmetric = is_symmetric(a, island),
         .W         = a->W + island->at,
         .b         = a->b + first,
@@ -741,7 +741,7 @@ static void solve_near(tni_auxiliary* a, const tni_island* island)
 static int weigh_far_unit(tni_auxiliary* a, const tni_unit* unit, int at)
 {
     for (int r = 0; r < unit->row_count;) {
-        const tni_row_group* bundle = &a->sweep.bundles[at];
+        const tni_row_group* bundle = &a->sweep.groups[at];
         const double*        B      = tni_gauss_seidel_block(&a->sweep, at++);
         for (int i = 0; i < bundle->count; ++i, ++r) {
             const double own = B[(TNI_CONE_POINT_ROWS + 1) * i];
@@ -756,7 +756,7 @@ static int weigh_far_unit(tni_auxiliary* a, const tni_unit* unit, int at)
 static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
 {
     const int row = unit_of(a, island, 0)->first;
-    int       at  = island->part.bundle;
+    int       at  = island->part.group;
     for (int i = 0; i < island->unit_count && pass == 0; ++i)
         at = weigh_far_unit(a, unit_of(a, island, i), at);
     if (pass == 0) island->scale = 0;
@@ -791,10 +791,10 @@ static void shock(tni_auxiliary* a, tni_island* island, double* rhs)
                                         .f         = a->f + row,
                                         .a         = a->a + row};
     tni_gauss_seidel_shock(&a->sweep, &island->part, &rows, SHOCK_SWEEPS, a->extra + row);
-    for (int i = 0, at = island->part.bundle; i < island->unit_count; ++i) {
+    for (int i = 0, at = island->part.group; i < island->unit_count; ++i) {
         const tni_unit* unit = unit_of(a, island, i);
         for (int r = 0; r < unit->row_count; ++r) {
-            const tni_row_group* bundle = &a->sweep.bundles[at];
+            const tni_row_group* bundle = &a->sweep.groups[at];
             for (int k = 0; k < unit->edge_count; ++k) {
                 const tni_unit_edge* edge      = &a->edges[unit->edge_start + k];
                 const int            component = a->split->plan->component_of[edge->node];

@@ -84,7 +84,7 @@ TEST(tangles_at_random_agree_with_dense_elimination)
         for (int k = 0; k < ties; ++k) {
             const int i = test_random_int(&random, 0, count - 1),
                       j = test_random_int(&random, 0, count - 1);
-            tni_block_lu_tie(&p.t, i, j);
+            tni_block_lu_couple(&p.t, i, j);
             tied[count * i + j] = tied[count * j + i] = i != j;
         }
         CHECK(tni_block_lu_order(&p.t));
@@ -104,7 +104,7 @@ TEST(tangles_of_trees_stay_trees)
     for (int i = 0; i < NODES; ++i) p.t.dim[i] = 3;
     CHECK(tni_block_lu_begin(&p.t, NODES));
     for (int i = 0; i + 1 < NODES; ++i)
-        tni_block_lu_tie(&p.t, i * 37 % NODES, (i + 1) * 37 % NODES);
+        tni_block_lu_couple(&p.t, i * 37 % NODES, (i + 1) * 37 % NODES);
     CHECK(tni_block_lu_order(&p.t));
     CHECK_INT(p.t.row_start[NODES], 3 * NODES - 2);
     CHECK_NEAR(p.t.flops, (NODES - 1) * 3 * (6 + 18 + 18) + 3 * 6, 1e-9);
@@ -119,7 +119,7 @@ TEST(tangles_say_when_there_is_no_room_and_when_they_are_singular)
     CHECK(tni_block_lu_begin(&p.t, 2));
     CHECK(tni_block_lu_order(&p.t)); // 50 numbers are too many only with a tie
     CHECK(tni_block_lu_begin(&p.t, 2));
-    tni_block_lu_tie(&p.t, 0, 1);
+    tni_block_lu_couple(&p.t, 0, 1);
     CHECK(!tni_block_lu_order(&p.t));
     CHECK(!tni_block_lu_begin(&p.t, NODES + 1));
     p.t.dim[0] = 2;

@@ -12,7 +12,7 @@ typedef struct problem {
     saddle_case*            s;
     tni_gauss_seidel        sweep;
     tni_gauss_seidel_island island;
-    int                     n, bundles;
+    int                     n, groups;
     int                     node[MOST][2], count[MOST]; ///< of a bundle: links, rows
     int                     first[MOST];
     double                  J[MOST][12];
@@ -62,17 +62,17 @@ static void add_row(problem* p, tni_condition condition, int one, int two, const
     ++p->n;
 }
 
-static void begin_bundle(problem* p, int one, int two)
+static void begin_group(problem* p, int one, int two)
 {
-    p->node[p->bundles][0] = one;
-    p->node[p->bundles][1] = two;
-    p->first[p->bundles]   = p->n;
+    p->node[p->groups][0] = one;
+    p->node[p->groups][1] = two;
+    p->first[p->groups]   = p->n;
 }
 
-static void end_bundle(problem* p)
+static void end_group(problem* p)
 {
-    p->count[p->bundles] = p->n - p->first[p->bundles];
-    ++p->bundles;
+    p->count[p->groups] = p->n - p->first[p->groups];
+    ++p->groups;
 }
 
 static void add_contact(problem* p, int one, int two, const double* point, const double* n,
@@ -83,7 +83,7 @@ static void add_contact(problem* p, int one, int two, const double* point, const
     for (int k = 0; k < 3; ++k) length += t[0][k] * t[0][k];
     for (int k = 0; k < 3; ++k) t[0][k] /= sqrt(length);
     cross(n, t[0], t[1]);
-    begin_bundle(p, one, two);
+    begin_group(p, one, two);
     p->mu[p->n] = mu;
     add_row(p, mu > 0 || turns ? TNI_NORMAL : TNI_ONE_SIDED, one, two, point, n, false);
     for (int k = 0; k < 2 && mu > 0; ++k) add_row(p, TNI_TANGENT, one, two, point, t[k], false);
@@ -94,7 +94,7 @@ static void add_contact(problem* p, int one, int two, const double* point, const
         add_row(p, TNI_ROLL, one, two, point, t[0], true);
         add_row(p, TNI_ROLL, one, two, point, t[1], true);
     }
-    end_bundle(p);
+    end_group(p);
 }
 
 // All bundles are one island.
@@ -104,7 +104,7 @@ static void join(problem* p)
     const int row = MOST;
     CHECK_OK(tni_gauss_seidel_create(&p->s->arena, p->s->plan, row, 120000, &p->sweep));
     tni_gauss_seidel_clear(&p->sweep, p->s->saddle->ldl);
-    for (int i = 0; i < p->bundles; ++i) {
+    for (int i = 0; i < p->groups; ++i) {
         int       given[2], count = 0;
         const int n = p->count[i];
         for (int side = 0; side < 2; ++side) {
@@ -123,11 +123,11 @@ static void join(problem* p)
     free(x);
 }
 
-static double row_times(const problem* p, int bundle, int row, const double* u)
+static double row_times(const problem* p, int group, int row, const double* u)
 {
     double sum = 0;
     for (int side = 0; side < 2; ++side) {
-        const int link = p->node[bundle][side];
+        const int link = p->node[group][side];
         for (int k = 0; link >= 0 && k < 6; ++k)
             sum += p->J[row][6 * side + k] * u[p->s->plan->row_start[link] + k];
     }
@@ -140,14 +140,14 @@ static void write_down(problem* p, double push)
     const int all = p->s->plan->row_count;
     double *  rhs = calloc(2 * (size_t)all, sizeof *rhs), *x = rhs + all;
     p->W = calloc((size_t)(p->n * p->n), sizeof *p->W);
-    for (int j = 0; j < p->bundles; ++j) {
+    for (int j = 0; j < p->groups; ++j) {
         for (int c = p->first[j]; c < p->first[j] + p->count[j]; ++c) {
             memset(rhs, 0, sizeof *rhs * (size_t)all);
             for (int side = 0; side < 2; ++side)
                 for (int k = 0; p->node[j][side] >= 0 && k < 6; ++k)
                     rhs[p->s->plan->row_start[p->node[j][side]] + k] += p->J[c][6 * side + k];
             CHECK_OK(tni_saddle_solve(p->s->saddle, rhs, x, true));
-            for (int i = 0; i < p->bundles; ++i)
+            for (int i = 0; i < p->groups; ++i)
                 for (int r = p->first[i]; r < p->first[i] + p->count[i]; ++r)
                     p->W[p->n * r + c] = row_times(p, i, r, x);
         }
@@ -160,7 +160,7 @@ static void write_down(problem* p, double push)
         }
     }
     CHECK_OK(tni_saddle_solve(p->s->saddle, rhs, x, true));
-    for (int i = 0; i < p->bundles; ++i)
+    for (int i = 0; i < p->groups; ++i)
         for (int r = p->first[i]; r < p->first[i] + p->count[i]; ++r)
             p->b[r] = row_times(p, i, r, x);
     free(rhs);
@@ -378,12 +378,12 @@ TEST(equal_rows_among_contacts)
             for (int k = 0; k < 3; ++k)
                 at[k] = s->place[links[two]][k] + test_random_between(&s->random, -0.5, 0.5);
             if (i % 25 == 0) { // a ball joint between links far apart; the second time, of one
-                begin_bundle(p, links[i / 25], links[count - 1]);
+                begin_group(p, links[i / 25], links[count - 1]);
                 for (int k = 0; k < 3; ++k) {
                     const double d[3] = {k == 0, k == 1, k == 2};
                     add_row(p, TNI_EQUAL, links[i / 25], links[count - 1], at, d, false);
                 }
-                end_bundle(p);
+                end_group(p);
             } else {
                 add_contact(p, -1, links[two], at, n, 0, false);
             }
