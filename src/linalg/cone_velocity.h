@@ -24,7 +24,7 @@ TN_NODISCARD tn_result tni_cone_velocity_create(tni_arena* arena, int capacity,
 bool tni_cone_velocity_serves(const tni_cone_point* groups, int count);
 
 /// Factors p->W (symmetric) and starts from the velocities of the forces p->f; near: these forces
-/// are a good guess themselves. Rows with a remainder below `nothing` of their W_ii count as
+/// are a good guess themselves. Rows with a remainder below `negligible` of their W_ii count as
 /// dependent; contacts without force and with p->a above `far` are left out. False: the rank is
 /// more than half of the rows; solve for forces instead.
 bool tni_cone_velocity_begin(tni_cone_velocity* solver, const tni_complementarity* p,

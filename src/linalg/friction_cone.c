@@ -35,7 +35,6 @@
 // residual above 1e-10 remained in 455 of 3,200 with 1. and 2., in 13 of 3,200 with 3., in 2 of
 // 24,000 with all. Cost: n^2 a sweep, 2/3 m^3 a Newton step, m the rows that are not fixed at zero.
 // A good guess is given to Newton before any sweep.
-// near goes to Newton before any sweep.
 // [1] P. Alart, A. Curnier, A mixed formulation for frictional contact problems prone to Newton
 // like solution methods, Comput. Methods Appl. Mech. Eng. 92 (1991).
 #include "linalg/friction_cone.h"

@@ -19,8 +19,8 @@
 // Stored are X = L d below the diagonal, and the reciprocal pivots separately. The diagonal and the
 // entries above it, in the triangle of a slab, are zero, so that solves run over whole panels.
 //
-//     forward   t_k = z_k / d_k,  z_i -= x_ik t_k           k rising
-//     backward  w_k = (z_k - sum over i of x_ik w_i) / d_k   k falling
+//     forward   t_k = z_k / d_k,  z_i -= x_ik t_k           k ascending
+//     backward  w_k = (z_k - sum over i of x_ik w_i) / d_k   k descending
 //
 // Solves gather the entries of x of a front into a contiguous vector and scatter them back. tile.c
 // gives the order of the sums, which does not depend on the number of right-hand sides.

@@ -36,7 +36,6 @@
 // W_AA = L D L^T is updated by rows: a row that joins is appended, one that leaves is a positive
 // rank-one update of the rows behind it, which is as stable as a new factorisation. A pivot costs
 // |A| (|A| + n). W not symmetric: L U, factored anew for each A.
-// |A| (|A| + n). W not symmetric: L U, new for every A that is looked at.
 // [1] R. W. Cottle, Y.-Y. Chang, Least-index resolution of degeneracy in linear complementarity
 // problems with sufficient matrices, SIAM J. Matrix Anal. Appl. 13 (1992).
 #include "linalg/lcp.h"
@@ -56,7 +55,12 @@ static const double ROUNDING   = 1e-13; // relative to the magnitudes summed in 
 static const double DIVERGED   = 1e8; // relative to the scale: a W_ii f_i that indicates divergence
 enum { ROUNDS = 4, PASSES = 3 };
 
-typedef enum place { AT_LOWER, AT_UPPER, INSIDE, STUCK } place; // stuck: nothing stopped it
+typedef enum place {
+    AT_LOWER,
+    AT_UPPER,
+    INSIDE,
+    STUCK
+} place; // STUCK: driven, and no row blocked it
 
 struct tni_lcp {
     int                        capacity;

@@ -30,7 +30,6 @@
 //
 // Cost: O(edges log(nodes)). Memory: a few times that of the web. Deterministic: the second
 // matching uses a fixed sequence instead of random numbers; node numbers break all draws.
-// sequence for the second matching; numbers decide all ties.
 //
 // [1] A. George, Nested Dissection of a Regular Finite Element Mesh, SINUM 1973.
 // [2] G. Karypis, V. Kumar, A Fast and High Quality Multilevel Scheme for Partitioning Irregular

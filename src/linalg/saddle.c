@@ -30,7 +30,7 @@
 // loops: mu = S^-1 (J A^-1 b - r), u and the refinement as above. If a pivot of S is lost to
 // rounding, alpha is multiplied by a hundred, up to three times.
 //
-// T regularises all rows alike, alpha = eps_T |S|_1 (by_norm). S is not formed in the KKT form, so
+// [T] (schur.c) regularises all rows alike, alpha = eps_T |S|_1 (by_norm). S is not formed in the KKT form, so
 // in all forms the norm is bounded by the largest row sum of |J| |A^-1| |J^T|: less than twice
 // |S|_1 in linkages.
 //

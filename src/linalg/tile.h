@@ -26,7 +26,7 @@ TNI_INLINE int tni_whole_panels(int rows)
 ///
 /// update: `panels` panels of a slab C of `columns` columns, c_ij -= sum over k of x_ik y_jk, x
 /// being the rows of C and y its columns, both of a slab of `width` columns. C starts with its own
-/// diagonal; what lies above that is anything afterwards.
+/// diagonal; entries above it are undefined afterwards.
 typedef struct tni_tiles {
     const char* name;
     void (*rows)(int width, int first, int end, int panels, const double* Y_T,
@@ -37,8 +37,8 @@ typedef struct tni_tiles {
     void (*column)(int width, int first, const double* Y_T, double* X);
     /// Solves with a slab of `panels` panels, its triangle first, for `sides` right-hand sides z,
     /// `stride` numbers apart, each with the rows of the slab.
-    ///     forward   t_k = z_k inverse_k,  z_i -= x_ik t_k            k rising
-    ///     backward  z_k = (z_k - sum over i of x_ik z_i) inverse_k    k falling
+    ///     forward   t_k = z_k inverse_k,  z_i -= x_ik t_k            k ascending
+    ///     backward  z_k = (z_k - sum over i of x_ik z_i) inverse_k    k descending
     void (*forward)(int width, int panels, int sides, int stride, const double* X,
                     const double* inverse, double* z);
     void (*backward)(int width, int panels, int sides, int stride, const double* X,
