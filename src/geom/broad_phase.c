@@ -1,32 +1,31 @@
-// broad_phase: the pairs of boxes that overlap, by a tree of boxes over fat boxes.
+// broad_phase: pairs of overlapping boxes, from a dynamic tree over enlarged ("fat") boxes.
 //
-// Each box lies in a fat box, a little larger on all sides and further ahead where it moves. As
-// long as it stays there nothing is done for it but the look that says so. The pairs that are kept
-// are those of fat boxes; when boxes leave theirs ("moved"), pairs with one of them are looked
-// through, and the tree is asked for new ones. Pairs live in an array without holes, a hash
-// table finds them by their two numbers, and each has a note that stays while it stays.
+// Each box is inside a fat box: a little larger on all sides, and extended ahead if it moves. As
+// long as it stays inside, only that is checked. The stored pairs are those of fat boxes; when
+// boxes leave theirs ("moved"), pairs with one of them are checked, and the tree is queried for new
+// ones. Pairs are in an array without gaps, a hash table finds them by their two indices, and each
+// has data that persist as long as the pair.
 //
-// The tree is binary, one leaf a box, cut at the median along the longest side of the box around
-// the middles, hence of depth ceil(log2 count). Nodes lie in preorder: the first child follows
-// its parent, `skip` leads past the whole subtree, so a walk needs no stack:
+// The tree is binary, one leaf a box, split at the median of the centres along the longest side of
+// their bounding box, hence of depth ceil(log2 count). Nodes are in preorder: the first child
+// follows its parent, `skip` is the first node after the subtree, so a traversal needs no stack:
 //
-//     k = 0; while k < count:  k = meets(k) ? k + 1 : skip(k)
+//     k = 0; while k < count:  k = overlaps(k) ? k + 1 : skip(k)
 //
-// and a walk that starts at skip(leaf) sees every other leaf that comes after it: all pairs, each
-// once, nearest relatives first. When boxes move, boxes on the way to the root are refitted
-// and the tree keeps its shape; it is built anew only when the sum of its nodes' sizes has grown
-// by half (COARSER). A crowd that moves as one never pays for that. Depth and walks do not degrade.
+// and one that starts at skip(leaf) visits all later leaves: every pair once, nearest relatives
+// first. When boxes move, the boxes on the path to the root are refitted and the tree keeps its
+// structure; it is rebuilt only when the sum of its nodes' sizes has grown by half (COARSER), so a
+// crowd that moves together never causes a rebuild. Depth and traversals do not degrade.
 //
-// Boxes that reach too far (planes) are kept in a list of their own and tested one by one. Nothing
-// here decides by floating-point equality what meets: fat boxes hold their boxes exactly, and
-// unions are exact.
+// Unbounded boxes (planes) are in a separate list and tested one by one. No result depends on
+// floating-point equality: fat boxes contain their boxes exactly, and unions are exact.
 //
 // Fat margin: MARGIN of the longest side all around, and AHEAD updates of the motion since the last
-// fitting, at most the longest side. A box that was fitted as moving is fitted again after PATIENCE
-// updates, for it may have come to rest. None of this changes which boxes really overlap.
+// fitting, at most the longest side. A box fitted as moving is fitted again after PATIENCE updates,
+// as it may have come to rest. None of this changes which boxes really overlap.
 //
-// Microseconds of processor time an update, mean of 120, beside sweep and prune along the axis of
-// the largest spread, its order kept (bench/micro/boxes.c, -O3):
+// Microseconds of processor time an update, mean of 120, compared with sweep and prune along the
+// axis of the largest spread, its order kept (bench/micro/boxes.c, -O3):
 //     boxes                      tree   sweep        boxes                       tree   sweep
 //     2,000 at rest                 6     520        20,000 of a walking crowd    950   5,300
 //     2,000 in a pile, shaking      6     740        20,000 in a pile, shaking     63  23,900
@@ -36,7 +35,7 @@
 
 #include <math.h>
 
-enum { NONE, PLACED, WIDE }; // of a box: empty or not known; in the tree; in the list
+enum { NONE, PLACED, WIDE }; // of a box: empty or unknown; in the tree; unbounded
 
 static const double MARGIN = 0.05, AHEAD = 8, COARSER = 1.5, LARGE = 1e150;
 enum { PATIENCE = 64, DEPTH_MAX = 40 };
@@ -62,23 +61,23 @@ struct tni_broad_phase {
     int       count;
     tni_aabb* fat;
     uint8_t*  kind;
-    uint8_t*  moved;   ///< since the pairs were right
-    int*      movers;  ///< those
+    uint8_t*  moved;   ///< left its fat box since the pairs were updated
+    int*      movers;  ///< the moved boxes
     int*      wide;    ///< boxes of kind WIDE
     int*      leaf;    ///< node of a box, -1: none
-    uint32_t* fitted;  ///< when: number of the update
-    uint32_t* due;     ///< when to look again
-    tn_vec3*  was;     ///< middle, when fitted
-    middle*   middles; ///< while building
+    uint32_t* fitted;  ///< number of the update when it was fitted
+    uint32_t* due;     ///< number of the update when to fit again
+    tn_vec3*  was;     ///< centre when fitted
+    middle*   middles; ///< scratch for building
     node*     nodes;
     int       node_count, mover_count, wide_count;
-    double    size, built_size; ///< sum over nodes, and its least since the tree was built
+    double    size, built_size; ///< sum over nodes; its least value since the tree was built
     uint32_t  now;
 
     int       pair_count, pair_room;
     tni_pair* pairs;
     tn_vec3*  notes;
-    int*      table; ///< pair + 1, 0: empty
+    int*      table; ///< hash table: pair + 1; 0: empty
     uint32_t  mask;
 };
 
@@ -180,7 +179,7 @@ size_t tni_broad_phase_bytes(const tni_broad_phase* boxes)
 
 // ---- Pairs -------------------------------------------------------------------------------------
 
-// The slot that has the pair, or the empty one where it would be.
+// The slot of the pair, or the empty slot where it belongs.
 static uint32_t find(const tni_broad_phase* s, tni_pair p)
 {
     uint32_t k = slot_of(s, p);
@@ -192,7 +191,7 @@ static uint32_t find(const tni_broad_phase* s, tni_pair p)
     return k;
 }
 
-// False: there is no room.
+// False: out of capacity.
 static bool add_pair(tni_broad_phase* s, int i, int j)
 {
     const tni_pair p = i < j ? (tni_pair){i, j} : (tni_pair){j, i};
@@ -206,7 +205,7 @@ static bool add_pair(tni_broad_phase* s, int i, int j)
     return true;
 }
 
-// Empties a slot and moves back what was pushed past it.
+// Empties a slot and moves displaced entries back (linear probing).
 static void empty_slot(tni_broad_phase* s, uint32_t hole)
 {
     for (uint32_t k = (hole + 1) & s->mask; s->table[k] != 0; k = (k + 1) & s->mask) {
@@ -218,7 +217,7 @@ static void empty_slot(tni_broad_phase* s, uint32_t hole)
     s->table[hole] = 0;
 }
 
-// The last pair takes its place.
+// Replaces the pair by the last one.
 static void drop_pair(tni_broad_phase* s, int index)
 {
     empty_slot(s, find(s, s->pairs[index]));
@@ -229,7 +228,7 @@ static void drop_pair(tni_broad_phase* s, int index)
     s->notes[index]                   = s->notes[last];
 }
 
-// Pairs of boxes that moved apart.
+// Removes pairs of moved boxes that no longer overlap.
 static void drop_parted(tni_broad_phase* s)
 {
     for (int i = s->pair_count - 1; i >= 0; --i) {
@@ -283,7 +282,7 @@ static void fit(tni_broad_phase* s, int i, const tni_aabb* now)
     stretch(&s->fat[i].lower.z, &s->fat[i].upper.z, margin, ahead.z);
 }
 
-// Notes the boxes that left their fat ones. True: the tree has no leaf for one of them.
+// Refits boxes that left their fat box. True if one of them has no leaf in the tree.
 static bool look(tni_broad_phase* s, const tni_aabb* now)
 {
     bool lacking = false, lists = false;
@@ -309,14 +308,14 @@ static bool look(tni_broad_phase* s, const tni_aabb* now)
 
 // ---- The tree ----------------------------------------------------------------------------------
 
-// Sum of the sides; none for an empty box.
+// Sum of the sides; 0 for an empty box.
 static double size_of(const tni_aabb* b)
 {
     const tn_vec3 d = tni_sub(b->upper, b->lower);
     return d.x >= 0 ? d.x + d.y + d.z : 0;
 }
 
-// Puts the smaller half by coordinate `axis` in front (Hoare's selection, the middle one as pivot).
+// Quickselect by coordinate `axis`: the smaller half comes first.
 static void halve(middle* m, int count, int axis)
 {
     int       first = 0, last = count - 1;
@@ -352,7 +351,7 @@ static int longest_axis(const middle* m, int count)
     return side[0] >= side[1] && side[0] >= side[2] ? 0 : side[1] >= side[2] ? 1 : 2;
 }
 
-// Recursion is as deep as the tree: ceil(log2 count).
+// Recursion depth: ceil(log2 count).
 static void build(tni_broad_phase* s, middle* m, int count, int parent)
 {
     const int k = s->node_count++;
@@ -397,7 +396,7 @@ static void refit_node(tni_broad_phase* s, node* n, const node* first)
     s->size += size_of(&n->box) - before;
 }
 
-// From the leaves that moved to the root, or all nodes, children before their parents.
+// Refits nodes from the moved leaves up to the root, or all nodes, children before parents.
 static void refit(tni_broad_phase* s)
 {
     const bool all = s->mover_count > s->node_count / 16;
@@ -415,7 +414,7 @@ static void refit(tni_broad_phase* s)
 
 // ---- New pairs ---------------------------------------------------------------------------------
 
-// All pairs in the tree with one that moved: those of a leaf with leaves after it.
+// All pairs in the tree with a moved box: each leaf with the leaves after it.
 static bool meet_all(tni_broad_phase* s)
 {
     for (int k = 0; k < s->node_count; ++k) {
@@ -435,7 +434,7 @@ static bool meet_all(tni_broad_phase* s)
     return true;
 }
 
-// The pairs of one that moved. Two that moved are met by the lower one.
+// The pairs of one moved box. Pairs of two moved boxes are found by the lower index.
 static bool meet_one(tni_broad_phase* s, int item)
 {
     const tni_aabb box = s->fat[item];
@@ -489,7 +488,7 @@ bool tni_broad_phase_update(tni_broad_phase* boxes, const tni_aabb* now)
     if (!lacking) refit(s);
     if (lacking || s->size > COARSER * s->built_size) rebuild(s);
     drop_parted(s);
-    if (!meet(s)) return false; // those that moved are kept in mind for the next call
+    if (!meet(s)) return false; // moved boxes are kept for the next call
     for (int i = 0; i < s->mover_count; ++i) s->moved[s->movers[i]] = 0;
     s->mover_count = 0;
     return true;
@@ -547,7 +546,7 @@ static double tree_ray(const tni_broad_phase* s, tn_vec3 from, tn_vec3 d, double
         }
         const waiting a    = {w.node + 1, tni_ray_enters(&n[1].box, from, d, most)};
         const waiting b    = {n[1].skip, tni_ray_enters(&s->nodes[n[1].skip].box, from, d, most)};
-        const bool    near = a.t <= b.t; // the nearer one is next
+        const bool    near = a.t <= b.t; // visit the nearer one first
         stack[depth++]     = near ? b : a;
         stack[depth++]     = near ? a : b;
     }

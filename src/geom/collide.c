@@ -1,21 +1,21 @@
-// collide: where two shapes touch.
+// collide: contact manifolds of two shapes.
 //
-// Two convex shapes are taken in a fixed order (box, convex, cylinder, capsule, sphere; of two
-// alike the larger first) and in the frame of the first, so that neither the order of the
-// arguments nor the place in the world says anything. Then
+// Two convex shapes are processed in a fixed order (box, convex, cylinder, capsule, sphere; of two
+// alike the larger first) and in the frame of the first, so that the result depends neither on the
+// order of the arguments nor on the position in the world. Then
 //     spheres, capsules   closed forms of points and segments
-//     sphere and others   the nearest point of box or cylinder, closed
-//     boxes               the direction that parts them most (collide_box.c), the flat across it
-//                         and what lies over it (collide_patch.c); where no flat has the
-//                         distance, edges that cross; else as all others
-//     all others          the distance, or depth, and its direction (gjk.c); then the flat across
-//                         it and what lies over it, if that has the distance; lines side by side
-//                         (edges, sides of cylinders): two ends; else the one point found
+//     sphere and others   the nearest point of box or cylinder, closed form
+//     boxes               the separating axis (collide_box.c), the face across it and what is over
+//                         it (collide_patch.c); if no face has the distance, crossing edges; else
+//                         as all others
+//     all others          distance or penetration depth and its direction (gjk.c, epa.c); then the
+//                         face across it and what is over it, if that has the distance; parallel
+//                         lines (edges, sides of cylinders): two ends; else the single point found
 //
-// The normal belongs to the flat. Where there is none but a round (of capsule, sphere; the side of
-// a cylinder is a ball about its axis, see collide_patch.c), it leads from centre to centre. Two
-// edges or a vertex against one have no round: their normal is held in shape 1, right to first
-// order because moving n about the line c1 c2 changes n . (c2 - c1) by nothing.
+// The normal is that of the face. If there is none but a ball (of capsule, sphere; the side of a
+// cylinder is a ball about its axis, see collide_patch.c), it points from centre to centre. Two
+// edges, or a vertex and an edge, have neither: their normal is fixed in shape 1, correct to first
+// order because rotating n about the line c1 c2 does not change n . (c2 - c1).
 #include "geom/collide.h"
 
 #include "geom/collide_parts.h"
@@ -24,10 +24,10 @@
 enum { NEAR_SPOT = 0, EDGES_KIND = 7 };
 
 static const double margin_of_size = 1e-9;
-static const double clear_of_size  = 1e-6; // cores this far apart have a good normal
-static const double side_by_side   = 2e-5; // sine of the angle at which cylinders lie along a line
-static const double leaning        = 0.1;  // the same of capsules
-static const double apart          = 1e-5; // in sizes: two points are not one
+static const double clear_of_size  = 1e-6; // relative to the size: normals are accurate from here
+static const double side_by_side   = 2e-5; // sine: up to this angle cylinders are parallel
+static const double leaning        = 0.1;  // the same for capsules
+static const double apart          = 1e-5; // relative to the size: closer points are one
 
 static tni_spot round_spot(tn_vec3 c1, double r1, tn_vec3 c2, double r2, tn_vec3 n)
 {
@@ -37,10 +37,10 @@ static tni_spot round_spot(tn_vec3 c1, double r1, tn_vec3 c2, double r2, tn_vec3
 
 static int kept(const tni_two* two, const tni_spot* spot)
 {
-    return spot->gap <= two->reach ? 1 : 0; // not a number is not kept
+    return spot->gap <= two->reach ? 1 : 0; // false for NaN
 }
 
-// Unit along d, or `instead` where d has no direction.
+// Unit vector along d, or `instead` if d has no direction.
 static tn_vec3 direction(tn_vec3 d, tn_vec3 instead)
 {
     const double l = tni_norm(d);
@@ -49,7 +49,7 @@ static tn_vec3 direction(tn_vec3 d, tn_vec3 instead)
 
 // ---- Spheres -----------------------------------------------------------------------------------
 
-// Shape 1: sphere or capsule.
+// Shape 1 is a sphere or a capsule.
 static int ball_on_line(const tni_two* two, tni_spot* spots)
 {
     const double  l = two->g1->type == TN_SHAPE_CAPSULE ? two->g1->half_length : 0;
@@ -63,7 +63,7 @@ static int ball_on_box(const tni_two* two, tni_spot* spots)
 {
     double x[3], h[3], q[3], n[3] = {0, 0, 0};
     tni_write3(x, two->pose.x), tni_write3(h, two->g1->half_size);
-    int out = 0, face = 0; // coordinates outside; the face that is nearest
+    int out = 0, face = 0; // number of coordinates outside; the nearest face
     for (int k = 0; k < 3; ++k) {
         q[k] = fmin(fmax(x[k], -h[k]), h[k]);
         if (fabs(x[k]) > h[k]) ++out;
@@ -104,7 +104,7 @@ static int ball_on_cylinder(const tni_two* two, tni_spot* spots)
 typedef struct lines {
     tn_vec3 a1, b1, a2, b2; // ends of the axes
     double  r1, r2;
-    tn_vec3 across; // a direction for axes that cross
+    tn_vec3 across; // a direction for crossing axes
     double  sine;   // of the angle between the axes
 } lines;
 
@@ -123,20 +123,20 @@ static lines lines_of(const tni_two* two)
                    tni_norm(c)};
 }
 
-// End k: 0, 1 of axis 1, 2, 3 of axis 2, and the point of the other axis that is nearest to it.
+// End k (0, 1 of axis 1; 2, 3 of axis 2) and the nearest point of the other axis.
 static tni_spot end_spot(const lines* l, int k, double* fraction)
 {
     const tn_vec3 p = k == 0 ? l->a1 : k == 1 ? l->b1 : k == 2 ? l->a2 : l->b2;
     const tn_vec3 a = k < 2 ? l->a2 : l->a1, b = k < 2 ? l->b2 : l->b1;
     const tn_vec3 d = tni_sub(b, a), q = tni_between(a, b, tni_nearest_on(a, b, p));
-    *fraction        = tni_dot(tni_sub(p, a), d) / tni_dot(d, d); // beyond the ends too
+    *fraction        = tni_dot(tni_sub(p, a), d) / tni_dot(d, d); // not clamped
     const tn_vec3 c1 = k < 2 ? p : q, c2 = k < 2 ? q : p;
     tni_spot      s = round_spot(c1, l->r1, c2, l->r2, direction(tni_sub(c2, c1), l->across));
     s.feature       = (uint32_t)(1 + k);
     return s;
 }
 
-// Where the axes cross, each within its ends; false if they do not.
+// The crossing point of the axes; false if it is not within both.
 static bool crossing_spot(const lines* l, tni_spot* s)
 {
     const tn_vec3 d = tni_sub(l->b1, l->a1), e = tni_sub(l->b2, l->a2), w = tni_sub(l->a2, l->a1);
@@ -144,7 +144,7 @@ static bool crossing_spot(const lines* l, tni_spot* s)
     tni_cross_lines(d, e, w, &t, &u);
     if (!(l->sine > 1e-9) || !(t >= 0 && t <= 1 && u >= 0 && u <= 1)) return false;
     const tn_vec3 c1 = tni_add_scaled(l->a1, t, d), c2 = tni_add_scaled(l->a2, u, e);
-    tn_vec3       n = l->across; // across both, which c2 - c1 is too, but for rounding
+    tn_vec3       n = l->across; // perpendicular to both, as c2 - c1 up to rounding
     if (tni_dot(n, tni_sub(c2, c1)) < 0) n = tni_neg(n);
     *s = round_spot(c1, l->r1, c2, l->r2, n);
     return true;
@@ -181,10 +181,10 @@ static int capsules(const tni_two* two, tni_spot* spots)
     return count;
 }
 
-// ---- Side by side ------------------------------------------------------------------------------
+// ---- Parallel lines ----------------------------------------------------------------------------
 
-// The line of a shape that lies across n, furthest along it: the axis of a cylinder or capsule, or
-// the edge of a polytope, in the frame of the pose; false when there is none.
+// The line of a shape perpendicular to n, furthest along n: the axis of a cylinder or capsule, or
+// an edge of a polytope, in the frame of the pose; false if there is none.
 static bool line_of(const tni_geometry* g, const tni_pose* pose, tn_vec3 n, double size, tn_vec3* a,
                     tn_vec3* b)
 {
@@ -211,8 +211,8 @@ static double line_radius(const tni_geometry* g)
     return g->type == TN_SHAPE_CYLINDER || g->type == TN_SHAPE_CAPSULE ? g->radius : 0;
 }
 
-// Two lines side by side, one of them an edge or a cylinder's, where the gap is `gap`: the two
-// ends of what they share.
+// Two parallel lines, one of them an edge or a cylinder's, at distance `gap`: the two ends of their
+// overlap.
 static int side_by_side_spots(const tni_two* two, tn_vec3 n, double gap, tni_spot* spots)
 {
     const tni_pose own = tni_pose_home();
@@ -242,7 +242,7 @@ static int side_by_side_spots(const tni_two* two, tn_vec3 n, double gap, tni_spo
 
 // ---- All others --------------------------------------------------------------------------------
 
-// Of the ball about the axis that a cylinder touches with along n; 0 for what has none.
+// Radius of the ball about the axis of a cylinder that touches along n; 0 if there is none.
 static double ball_radius(const tni_geometry* g, tn_vec3 axis, tn_vec3 n)
 {
     if (g->type != TN_SHAPE_CYLINDER) return 0;
@@ -250,7 +250,7 @@ static double ball_radius(const tni_geometry* g, tn_vec3 axis, tn_vec3 n)
     return s > TNI_ROLLS ? g->radius / s : 0;
 }
 
-// The one point that gjk.c or epa.c found.
+// The single point that gjk.c or epa.c found.
 static int single(const tni_two* two, const tni_nearest* near, tni_spot* spots)
 {
     const tn_vec3 n = near->n, z1 = {0, 0, 1}, z2 = tni_column(&two->pose.R, 2);
@@ -303,7 +303,7 @@ static int boxes(const tni_two* two, tni_spot* spots)
     return count > 0 ? count : others(two, spots);
 }
 
-// ---- Which pair it is --------------------------------------------------------------------------
+// ---- Selection by type -------------------------------------------------------------------------
 
 static int rank_of(tn_shape_type type)
 {

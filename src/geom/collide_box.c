@@ -1,15 +1,15 @@
-// collide_box: the direction along which two boxes are furthest apart, or overlap least.
+// collide_box: separating axis test of two boxes [1]: the axis of largest separation.
 //
-// Convex sets are apart along n by s(n) = min over 2 of n . p - max over 1 of n . p, never more
-// than their distance, and if they overlap, the largest s is the least translation that parts
-// them, negative. For boxes the largest is that of a face of either or of two edges, across both:
+// The separation along n is s(n) = min over 2 of n . p - max over 1 of n . p, never more than the
+// distance; if the sets overlap, the largest s is minus the penetration depth. For boxes it is
+// attained by a face normal of either, or by the cross product of two edges:
 //     3 + 3 + 9 directions [1], from the boxes' frames and R, the second in the frame of the first.
-// A later direction must beat the ones before it by the margin: where a face and edges are as good
-// the face has the patch of points, and rounding must not choose. Edges count as parallel up to
-// the sine `parallel`; then a face is as good up to that sine.
+// A later direction must be better by the margin: a face has a patch of points, so it is preferred
+// to edges of equal separation, and rounding must not decide. Edges count as parallel up to the
+// sine `parallel`; then a face has the same separation up to that sine.
 //
-// The faces' direction is exact, and so is s where the boxes touch: nothing here is divided by a
-// gap. [1] S. Gottschalk, M. Lin, D. Manocha, OBBTree, SIGGRAPH 96.
+// Face normals are exact, and so is s where the boxes touch: nothing is divided by a gap.
+// [1] S. Gottschalk, M. Lin, D. Manocha, OBBTree, SIGGRAPH 96.
 #include "geom/collide_parts.h"
 
 static const double parallel = 1e-6;
@@ -19,7 +19,7 @@ static tni_axis nowhere(void)
     return (tni_axis){.s = -HUGE_VAL, .n = {0, 0, 1}};
 }
 
-// Where the line a + t d of shape 1 and the line b + t e of shape 2 are nearest.
+// Closest points of the line a + t d of shape 1 and the line b + t e of shape 2.
 static void cross_lines(tni_axis* axis, tn_vec3 a, tn_vec3 d, tn_vec3 b, tn_vec3 e)
 {
     double t, u;
@@ -75,7 +75,7 @@ static void box_edges(boxes* b)
     }
 }
 
-// Ends of the edge along axis k that is furthest along n, in the box's frame; returns its number.
+// Ends of the edge along axis k that is furthest along n, in the box's frame; returns its id.
 static int box_edge(const double* half, int k, tn_vec3 n, tn_vec3* a, tn_vec3* d)
 {
     double p[3] = {n.x < 0 ? -half[0] : half[0], n.y < 0 ? -half[1] : half[1],

@@ -1,66 +1,67 @@
-// collide_mesh: a convex shape on a surface of triangles: a mesh or a height field.
+// collide_mesh: contact manifold of a convex shape and a mesh or height field.
 //
-// Each triangle near the shape is a convex set too, but a triangle by itself has edges that the
-// surface has not: a box that slides over a tessellated floor would catch on them. So a direction
-// d, from the surface to the shape, counts only when the surface agrees: the corner or edge of the
-// triangle that is furthest along d must be a local maximum of d . x over the whole surface around
-// it. (These are the directions in which a solid can be touched at that place.) The triangle's own
-// normal n counts always. For each triangle that faces the middle of the shape:
+// Each triangle near the shape is a convex set too, but it has edges that the surface has not: a
+// box that slides over a tessellated floor would catch on them (internal edges). So a direction d,
+// from the surface to the shape, is valid only if it is in the normal cone of the surface: the
+// corner or edge of the triangle that is furthest along d must be a local maximum of d . x over the
+// surface around it. The triangle's own normal n is always valid. For each triangle that faces the
+// centre of the shape:
 //
-//     d is the direction that parts the two (collide.c); s = separation of the shape along n
-//     s is as good as d's          the shape lies on the flat: points of the shape over the triangle
-//     d counts                     the points that collide.c found
-//     d does not count             a neighbour is met first; left are vertices of the shape that are
-//                                  over this triangle and nearer than reach, along n. When the shape
-//                                  is through: all points over the flat, unless the neighbour, round
-//                                  a ridge, faces more along d, for n would push the long way
+//     d is the separating direction of the two (collide.c); s = separation of the shape along n
+//     s equals that of d           the shape rests on the triangle: points of the shape over it
+//     d is valid                   the points that collide.c found
+//     d is not valid               a neighbour is touched first; left are vertices of the shape
+//                                  over this triangle and nearer than reach, along n. If the
+//                                  shape penetrates: all points over the triangle, unless the
+//                                  neighbour across a ridge faces more along d, since n would push
+//                                  the long way
 //
-// Should they all leave it to each other, the triangle with the largest s is taken.
+// If each triangle leaves the contact to another, the one with the largest s is used.
 //
-// Over the flat these points are taken of the feature of the shape that faces it (face, rim, line,
-// centre): its vertices over the triangle; its sides over ridges (edges where the surface bends
-// down or ends); corners of the surface under it. A place where two triangles meet flat, or in a
-// valley, is neither ridge nor corner and gives no points of its own: a box on a floor of a
-// thousand triangles has the four points that it has on a plane.
+// Over a triangle these points are taken of the feature of the shape that faces it (face, rim,
+// line, centre): its vertices over the triangle; its sides over ridges (convex or boundary edges of
+// the surface); corners of the surface under it. Flat and concave (valley) edges are neither ridges
+// nor corners and give no points: a box on a floor of a thousand triangles has the four points that
+// it has on a plane.
 //
-// "Over" a triangle is within the prism along n. Below a valley the prisms of its two sides part;
-// what is in between belongs to both. A height field is solid below: what is straight below a
-// triangle, at any depth, belongs to it, and triangles count whether or not they face the middle of
-// the shape.
+// "Over" a triangle means within the prism along n. Below a valley the prisms of its two sides
+// diverge; the gap between them belongs to both. A height field is solid below: what is vertically
+// below a triangle, at any depth, belongs to it, and triangles are used whether or not they face
+// the centre of the shape.
 //
-// The same place on two triangles with the same normal counts once. Cost: a pair of convex shapes a
+// The same point on two triangles with the same normal counts once. Cost: one convex pair a
 // triangle.
 #include "geom/collide_parts.h"
 #include "geom/surface.h"
 
-enum { SEAM_BIT = 1 << 30 }; // of a feature, while the list is made
+enum { SEAM_BIT = 1 << 30 }; // flag of a feature while the list is built
 enum { POLYGON = 64, RIM = 16, MARKS = POLYGON + 6 * POLYGON + 3 };
 
-static const double agree   = 1e-6; // sine: the surface may rise by this along d
-static const double beyond  = 1e-9; // in sizes: outside by this much is inside
-static const double same    = 1e-6; // in sizes: places that are one
-static const double as_good = 1e-8; // in sizes: separations that are one
-static const double bias    = 0.01; // of the depth: flats are taken before others
+static const double agree   = 1e-6; // sine: the surface may rise by this much along d
+static const double beyond  = 1e-9; // relative to the sizes: outside by this much counts as inside
+static const double same    = 1e-6; // relative to the size: closer points are one
+static const double as_good = 1e-8; // relative to the size: equal separations
+static const double bias    = 0.01; // relative to the depth: preference for faces
 static const double stands  = 1e-7;
-static const double looks   = 0.2; // cosine: a face looks that way, or more so
+static const double looks   = 0.2; // cosine above which a face counts as facing the direction
 
 // ---- The shape over a triangle -----------------------------------------------------------------
 
 typedef struct facet {
     int     index;
     tn_vec3 v[3], n;
-    double  size; ///< its longest edge
+    double  size; ///< longest edge
 } facet;
 
 typedef struct query {
     const tni_geometry* s; ///< the surface
     const tni_geometry* g;
-    tni_pose            pose; ///< of the shape, in the frame of the surface, as is all that follows
-    tn_vec3             middle; ///< of the shape
+    tni_pose            pose;   ///< of the shape, in the frame of the surface, as everything below
+    tn_vec3             middle; ///< centre of the shape
     double              reach, size, radius;
     tni_spot*           spots;
     int                 capacity, count;
-    int                 rescue; ///< the triangle that pushes least of those that it is through
+    int                 rescue; ///< the penetrated triangle with the smallest push
     double              rescue_gap;
 } query;
 
@@ -73,14 +74,14 @@ static facet facet_of(const tni_geometry* s, int t)
     return f;
 }
 
-// How far p is outside of the prism, beyond edge k.
+// Distance of p outside the prism, beyond edge k.
 static double outside(const tn_vec3 v[3], tn_vec3 n, int k, tn_vec3 p)
 {
     const tn_vec3 e = tni_sub(v[(k + 1) % 3], v[k]);
     return tni_dot(tni_normalised(tni_cross(e, n)), tni_sub(p, v[k]));
 }
 
-// Below a valley, where neither of its sides has p below it?
+// True if p is below a valley edge k, in the gap between the prisms of its sides.
 static bool is_between(const query* q, const facet* f, int k, tn_vec3 p, double margin)
 {
     const int other = tni_surface_beside(q->s, f->index, k);
@@ -109,19 +110,19 @@ static bool is_over(const query* q, const facet* f, tn_vec3 p)
     return true;
 }
 
-// ---- What of the shape faces a direction -------------------------------------------------------
+// ---- The feature of the shape that faces a direction -------------------------------------------
 
-// Centres of balls that touch a plane across n at the places where the shape does: one, two (a
-// line) or a polygon, counter-clockwise from above.
+// The contact feature for a plane with normal n, as centres of balls: one, two (a line) or a
+// polygon, counter-clockwise from above.
 typedef struct feature {
     tn_vec3 p[POLYGON];
     int     count;
-    int     step; ///< of its points, those that count by themselves
+    int     step; ///< every step-th point is used as a point of contact
     double  radius;
-    tn_vec3 m; ///< polygon: its outward normal
+    tn_vec3 m; ///< polygon: outward normal
 } feature;
 
-// The face that has the lowest vertex and leans the least.
+// The face with the lowest vertex and, of several, the most opposed normal.
 static const tni_face* lowest_face(const tni_geometry* g, tn_vec3 n)
 {
     const tni_polytope* own    = g->polytope;
@@ -151,7 +152,7 @@ static void polytope_feature(const tni_geometry* g, tn_vec3 n, feature* out)
         out->p[out->count++] = g->polytope->vertices[g->polytope->corners[face->first + k]];
 }
 
-// The end's rim when it stands, else the line along the side, as balls about points above it.
+// The rim of the end if the cylinder stands, else the side line, as balls about points above it.
 static void cylinder_feature(const tni_geometry* g, tn_vec3 n, feature* out)
 {
     const double  s    = sqrt(n.x * n.x + n.y * n.y);
@@ -199,13 +200,13 @@ static void feature_along(const query* q, tn_vec3 world_n, feature* out)
     out->m = tni_mul(&q->pose.R, out->m);
 }
 
-// ---- Points over the flat ----------------------------------------------------------------------
+// ---- Points over a triangle --------------------------------------------------------------------
 
 typedef struct marks {
     tni_mark at[MARKS];
     double   radius;
     int      count;
-    bool     apart; ///< the shape does not meet the triangle itself
+    bool     apart; ///< the shape does not touch the triangle itself
 } marks;
 
 static void mark(const query* q, const facet* f, tn_vec3 c, marks* m)
@@ -215,8 +216,8 @@ static void mark(const query* q, const facet* f, tn_vec3 c, marks* m)
     m->at[m->count++] = (tni_mark){.c = c, .r = m->radius, .gap = height - m->radius};
 }
 
-// The shape has p behind the triangle but does not meet it: from its middle to p it passes beside.
-// Is that through the surface, which goes on there, and not around it?
+// The shape has p behind the triangle but does not touch it: the segment from its centre to p
+// passes beside the triangle. True if it goes through the surface there, not around its boundary.
 static bool is_through(const query* q, const facet* f, tn_vec3 p)
 {
     const double h = tni_dot(f->n, tni_sub(p, f->v[0])),
@@ -237,7 +238,7 @@ static void mark_vertices(const query* q, const facet* f, const feature* shape, 
     }
 }
 
-// Where sides of the feature pass over a ridge.
+// Points where sides of the feature cross a ridge.
 static void mark_ridges(const query* q, const facet* f, const feature* shape, marks* m)
 {
     const double margin = beyond * (f->size + q->size);
@@ -277,7 +278,7 @@ static void mark_corners(const query* q, const facet* f, const feature* shape, m
     }
 }
 
-// ---- The list of spots -------------------------------------------------------------------------
+// ---- The list of points ------------------------------------------------------------------------
 
 static tn_vec3 place_of(const tni_spot* s)
 {
@@ -290,8 +291,8 @@ static bool is_same_spot(const query* q, const tni_spot* a, const tni_spot* b)
            tni_max_abs(tni_sub(place_of(a), place_of(b))) <= same * q->size;
 }
 
-// Of spots that are the same the deepest stays; equally deep, the one with the least feature, so
-// that the order of the search does not matter.
+// Of equal points the deepest is kept; if equally deep, the one with the least feature, so that the
+// order of the search does not matter.
 static void add_spot(query* q, const tni_spot* s)
 {
     const int stored = q->count < q->capacity ? q->count : q->capacity;
@@ -338,7 +339,7 @@ static void on_flat(query* q, const facet* f, bool lies_on_it, bool apart)
     add_marks(q, f, &m);
 }
 
-// ---- Points elsewhere --------------------------------------------------------------------------
+// ---- Points off the face -----------------------------------------------------------------------
 
 // The corners of a triangle that are furthest along d, as bits.
 static int furthest(const facet* f, tn_vec3 d)
@@ -353,7 +354,7 @@ static int furthest(const facet* f, tn_vec3 d)
     return bits;
 }
 
-// Along the triangle's normal, as well as can be told?
+// True if d is the triangle's normal within rounding.
 static bool is_along(const facet* f, tn_vec3 d)
 {
     if (!(tni_dot(d, f->n) > 0)) return false;
@@ -365,7 +366,7 @@ static bool is_edge(int bits, int k)
     return bits == (1 << k | 1 << (k + 1) % 3);
 }
 
-// Does the triangle, where it is furthest along d, belong to the outline of the surface?
+// True if d is in the normal cone of the surface at the feature of the triangle furthest along d.
 static bool counts(const query* q, const facet* f, tn_vec3 d)
 {
     const int bits = furthest(f, d);
@@ -388,7 +389,7 @@ static bool counts(const query* q, const facet* f, tn_vec3 d)
     return true;
 }
 
-// Round a ridge there is a triangle that faces more along d.
+// True if a neighbour across a ridge faces more along d.
 static bool is_others_business(const query* q, const facet* f, tn_vec3 d)
 {
     const int bits = furthest(f, d);
@@ -403,7 +404,7 @@ static bool is_others_business(const query* q, const facet* f, tn_vec3 d)
     return false;
 }
 
-// On an edge that is none, or a corner that is none?
+// True if p is on an edge that is not a ridge, or on a corner that is not one of the surface.
 static bool is_on_seam(const query* q, const facet* f, tn_vec3 p)
 {
     const double margin = same * f->size;
@@ -425,8 +426,8 @@ static void elsewhere(query* q, const facet* f, const tni_spot* found, int count
     }
 }
 
-// Points on seams go, where two others have the same normal: they are between these, or will be
-// found to be there as soon as the shape moves on.
+// Removes points on internal edges if two others have the same normal: they are between these, or
+// will be once the shape moves on.
 static void drop_seams(query* q)
 {
     const int stored = q->count < q->capacity ? q->count : q->capacity;
@@ -476,7 +477,7 @@ static void look_at(void* user, int t)
         if (found[i].gap < found[deepest].gap) deepest = i;
     const double  gap  = count > 0 ? found[deepest].gap : s;
     const tn_vec3 d    = count > 0 ? found[deepest].n : f.n;
-    const double  core = gap + q->radius; // of the cores; below 0: they overlap
+    const double  core = gap + q->radius; // negative: the cores overlap
     const double  slop = as_good * fmin(f.size, q->size) + (core < 0 ? -bias * core : 0);
     if (count > 0 && core < 0 && s > q->rescue_gap) q->rescue = t, q->rescue_gap = s;
     if (s >= gap - slop || is_along(&f, d)) on_flat(q, &f, true, false);
@@ -485,8 +486,7 @@ static void look_at(void* user, int t)
     else if (!is_others_business(q, &f, d)) on_flat(q, &f, true, false);
 }
 
-// Seven points of a triangle that are apart from it leave one number: eight are a patch, which
-// touches.
+// A triangle that is not touched as a face has at most seven points, so one number is free.
 static uint32_t unused_feature(const query* q, int t)
 {
     int used = 0;
@@ -506,8 +506,8 @@ static bool is_touched(const query* q)
     return false;
 }
 
-// The shape is through some triangles, and each left it to another one: the least of the pushes
-// along their normals.
+// The shape penetrates some triangles, each of which left it to another: uses the least push along
+// their normals.
 static void rescue(query* q)
 {
     const facet    f   = facet_of(q->s, q->rescue);
@@ -523,7 +523,7 @@ static void rescue(query* q)
     add_spot(q, &s);
 }
 
-// ---- All of them -------------------------------------------------------------------------------
+// ---- Entry -------------------------------------------------------------------------------------
 
 int tni_collide_surface(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
                         const tni_pose* p2, double reach, tni_spot* spots, int capacity)

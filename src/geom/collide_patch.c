@@ -1,41 +1,40 @@
-// collide_patch: what lies over a flat of a shape, as points.
+// collide_patch: contact points from a reference face and the incident feature over it.
 //
-// The reference is a flat: a face of a polytope, an end of a cylinder; outward normal m, in the
-// frame of its shape. What faces it, the incident feature of the other shape, is the face that has
-// the vertex deepest along -m and leans the least, a rim, a side line of a cylinder, the axis of a
-// capsule, a centre. The patch is the part of the incident feature that lies over the flat:
+// The reference is a face of a polytope or an end of a cylinder; outward normal m, in the frame of
+// its shape. The incident feature of the other shape is the face that has the vertex deepest along
+// -m and the most opposed normal, a rim, a side line of a cylinder, the axis of a capsule, a
+// centre. The patch is the part of the incident feature over the reference:
 //     polygon over polygon  clipped side by side (Sutherland, Hodgman)
 //     disc over polygon     in the disc's plane: points of its rim within, sides that cross the
 //                           rim, corners within; polygon over disc the other way round
-//     disc over disc        points of either rim within the other, where the rims cross
+//     disc over disc        points of either rim within the other, crossings of the rims
 //     segment over either   clipped: two ends
-// Each point has its own gap m . c - offset - r, so a tilted box has one deep point and others
-// that come later. The least of them is the distance of the shapes whenever the nearest features
-// are a flat and something over it, and nearly so (to second order in the tilt) when edges are
-// nearest that are about to lie flat: such a patch is taken too, up to the margin, so that a box
-// that rests on the edge of another with four points keeps them while it trembles.
+// Each point has its own gap m . c - offset - r, so a tilted box has one deep point and others that
+// touch later. The least of them is the distance of the shapes if the nearest features are a face
+// and something over it, and nearly so (to second order in the tilt) if they are edges of faces
+// that are nearly parallel: such a patch is accepted too, up to the margin, so that a box resting
+// on the edge of another with four points keeps them while it trembles.
 //
-// A rim that leans touches as a ball of radius r / s about the point of the axis that is above, s
-// being the sine of the angle of axis and normal: rolling leaves its gap as it is. One that stands
-// (s <= TNI_ROLLS) has four points a quarter turn apart, fixed in the shape, and its lowest point,
-// unless s < stands, when that wanders without meaning and is lower by s times the radius at most.
+// A tilted rim touches as a ball of radius r / s about the point of the axis above it, s being the
+// sine of the angle of axis and normal: rolling does not change its gap. A standing one (s <=
+// TNI_ROLLS) has four points a quarter turn apart, fixed in the shape, and its lowest point, unless
+// s < stands: then the lowest point is arbitrary, and lower by at most s times the radius.
 //
-// Ids name the features: a vertex of shape 1 or 2, or two edges. A point within `beside` of a
-// vertex has the vertex's: boxes of equal size stacked keep theirs though edges cross near
-// corners.
+// Feature ids: a vertex of shape 1 or 2, or two edges. A point within `beside` of a vertex has the
+// vertex's id: stacked boxes of equal size keep theirs although edges cross near corners.
 #include "geom/collide_parts.h"
 
 enum { MARKS = 256, SIDES = 96, FEATURE_MASK = (1 << TNI_FEATURE_BITS) - 1 };
 
-static const double snap      = 1e-10; // in sizes: beyond a side by this much is within
-static const double apart     = 1e-5;  // in sizes: points closer than this are one
+static const double snap      = 1e-10; // relative to the size: tolerance of inside
+static const double apart     = 1e-5;  // relative to the size: closer points are one
 static const double beside    = 1e-3;
-static const double facing    = 1 - 5e-5; // cosine: a flat leans by 0.01 from the normal at most
+static const double facing    = 1 - 5e-5; // cosine: a face may be tilted by 0.01 from the normal
 static const double stands    = 1e-10;
-static const double looks     = 0.2;  // cosine: a face looks that way
-static const double round_rim = 2e-5; // leaning by this, a rim still looks round to 1e-9
+static const double looks     = 0.2;  // cosine above which a face counts as facing the direction
+static const double round_rim = 2e-5; // sine: tilted by less, a rim is a circle to 1e-9
 
-// Features of a point, by what they are; then which one of the reference and of the other.
+// Kinds of point features; the two ids that follow are those of the reference and of the other.
 typedef enum mark_kind { VERTEX_1, VERTEX_2, CROSSING, RIM_1, RIM_2, RIM_SIDE } mark_kind;
 
 typedef struct patch {
@@ -77,7 +76,7 @@ static void put(patch* p, tn_vec3 c, double r, uint32_t feature)
 
 // ---- The reference -----------------------------------------------------------------------------
 
-// The flat that faces most along n; false when there is none.
+// The face that faces most along n; false if there is none.
 static bool choose_flat(patch* p, tn_vec3 n)
 {
     const tni_geometry* g = p->ref;
@@ -108,7 +107,7 @@ static tn_vec3 corner(const tni_geometry* g, const tni_face* face, int k)
     return g->polytope->vertices[corner_number(g, face, k)];
 }
 
-// Side k of the reference: its outward direction across m; t . p <= *limit within.
+// Side k of the reference: its outward direction t in the face's plane; inside is t . p <= *limit.
 static tn_vec3 side_of(const patch* p, int k, double* limit)
 {
     const tn_vec3 a = corner(p->ref, p->face, k), b = corner(p->ref, p->face, k + 1);
@@ -135,11 +134,11 @@ static bool within_rim(const patch* p, tn_vec3 q)
 
 // ---- Polygons ----------------------------------------------------------------------------------
 
-// A corner of a polygon that is clipped, and the side that leaves it: >= 0 one of the polygon's
-// own, by number; below: side -1 - k of the reference.
+// A corner of a clipped polygon, and the side that leaves it: >= 0: side of the incident polygon;
+// below: side -1 - k of the reference.
 typedef struct cut {
     tn_vec3 p;
-    int     vertex, leaving; // vertex of the incident shape, -1: a crossing
+    int     vertex, leaving; // vertex of the incident shape; -1: a crossing
 } cut;
 
 typedef struct polygon {
@@ -150,7 +149,7 @@ typedef struct polygon {
     cut             cuts[MARKS];
 } polygon;
 
-// Corner k as seen from the reference, counter-clockwise about m.
+// Corner k, counter-clockwise about m.
 static int incident_number(const patch* p, const polygon* poly, int k)
 {
     const int n = poly->face->count;
@@ -168,7 +167,7 @@ static void choose_incident(const patch* p, polygon* poly)
 {
     const tni_polytope* own     = p->other->polytope;
     const tn_vec3       m       = tni_mul_t(&p->pose.R, p->m);
-    const bool          a_box   = p->other->type == TN_SHAPE_BOX; // its least leaning face has it
+    const bool          a_box   = p->other->type == TN_SHAPE_BOX; // of which any has it
     const double        deepest = a_box ? 0 : tni_dot(m, tni_support(p->other, tni_neg(m), NULL));
     double              least   = HUGE_VAL;
     for (int i = 0; i < own->face_count; ++i) {
@@ -176,7 +175,7 @@ static void choose_incident(const patch* p, polygon* poly)
         if (along < least && (a_box || has_deepest(p, &own->faces[i], m, deepest)))
             least = along, poly->face = &own->faces[i];
     }
-    if (poly->face == NULL) poly->face = &own->faces[0]; // numbers that are none
+    if (poly->face == NULL) poly->face = &own->faces[0]; // for NaN
     poly->n     = tni_mul(&p->pose.R, poly->face->n);
     poly->step  = 1 + (poly->face->count - 1) / SIDES;
     poly->count = 0;
@@ -186,7 +185,7 @@ static void choose_incident(const patch* p, polygon* poly)
     }
 }
 
-// Keeps what lies within side k of the reference.
+// Clips the polygon by side k of the reference.
 static void clip(const patch* p, polygon* poly, int k)
 {
     double        limit, d[MARKS];
@@ -213,7 +212,7 @@ static void clip(const patch* p, polygon* poly, int k)
     }
 }
 
-// The vertex of the incident face that q is as good as at; -1: none.
+// The vertex of the incident face within `beside` of q; -1: none.
 static int vertex_beside(const patch* p, const polygon* poly, tn_vec3 q)
 {
     for (int k = 0; k < poly->face->count; ++k) {
@@ -224,7 +223,7 @@ static int vertex_beside(const patch* p, const polygon* poly, tn_vec3 q)
     return -1;
 }
 
-// The id of a corner of the clipped polygon that is reached by side `coming`.
+// The feature of a corner of the clipped polygon that is reached by side `coming`.
 static uint32_t cut_feature(const patch* p, const polygon* poly, const cut* c, int coming)
 {
     const int vertex = c->vertex >= 0 ? c->vertex : vertex_beside(p, poly, c->p);
@@ -236,8 +235,8 @@ static uint32_t cut_feature(const patch* p, const polygon* poly, const cut* c, i
     return feature_of(p, CROSSING, at, incident_number(p, poly, own));
 }
 
-// Corners on the way from the one before to the one after go: sides that nearly coincide cross
-// somewhere in the middle.
+// Removes corners that are on the segment between their neighbours: nearly coincident sides cross
+// at an arbitrary point.
 static void straighten(const patch* p, polygon* poly)
 {
     for (int i = 0; i < poly->count && poly->count > 2;) {
@@ -266,13 +265,13 @@ static void polygon_over_polygon(patch* p, polygon* poly)
 // ---- Discs -------------------------------------------------------------------------------------
 
 typedef struct disc {
-    tn_vec3 c, u;        // middle; unit, outwards
-    tn_vec3 e1, e2, low; // in its plane, unit; `low` leads to the lowest point
+    tn_vec3 c, u;        // centre; unit outward normal
+    tn_vec3 e1, e2, low; // unit, in its plane; low: towards the lowest point
     double  r;
-    int     count; // points that stand for the rim: 4, or with the lowest 5
+    int     count; // points that represent the rim: 4, or 5 with the lowest
 } disc;
 
-// The way down along `up`, in the plane of the disc, if it leans at all.
+// Sets the direction down along `up` in the plane of the disc, if it is tilted.
 static void lean(disc* d, tn_vec3 up)
 {
     d->low   = tni_add_scaled(tni_neg(up), tni_dot(up, d->u), d->u);
@@ -298,7 +297,7 @@ static disc incident_disc(const patch* p)
     return d;
 }
 
-// The end of the reference; what lies over it leans as n does.
+// The end of the reference; the incident feature is tilted as n.
 static disc reference_disc(const patch* p, tn_vec3 n)
 {
     disc d = {.c  = tni_scale(p->offset, p->m),
@@ -310,7 +309,7 @@ static disc reference_disc(const patch* p, tn_vec3 n)
     return d;
 }
 
-// From q along the normal of the reference to the plane through c across n.
+// q moved along the normal of the reference into the plane through c with normal n.
 static tn_vec3 lifted(const patch* p, tn_vec3 q, tn_vec3 c, tn_vec3 n)
 {
     return tni_add_scaled(q, tni_dot(n, tni_sub(c, q)) / tni_dot(n, p->m), p->m);
@@ -326,7 +325,7 @@ static void disc_over_polygon(patch* p)
         double        limit;
         const tn_vec3 t  = side_of(p, k, &limit);
         const double  t1 = tni_dot(t, d.e1), t2 = tni_dot(t, d.e2), l = sqrt(t1 * t1 + t2 * t2);
-        const double  h  = (limit - tni_dot(t, d.c)) / l; // of the side from the middle
+        const double  h  = (limit - tni_dot(t, d.c)) / l; // distance of the side from the centre
         const int     v  = corner_number(p->ref, p->face, k);
         const tn_vec3 on = lifted(p, corner(p->ref, p->face, k), d.c, d.u);
         if (tni_norm(tni_sub(on, d.c)) <= d.r) put(p, on, 0, feature_of(p, VERTEX_1, v, 0));
@@ -340,7 +339,7 @@ static void disc_over_polygon(patch* p)
     }
 }
 
-// Is q, on the plane of the incident face, within it?
+// True if q, in the plane of the incident face, is inside it.
 static bool within_incident(const patch* p, const polygon* poly, tn_vec3 q)
 {
     for (int k = 0; k < poly->count; ++k) {
@@ -351,7 +350,7 @@ static bool within_incident(const patch* p, const polygon* poly, tn_vec3 q)
     return true;
 }
 
-// Where a + t (b - a) enters and leaves the round of the reference; false: nowhere.
+// Where a + t (b - a) enters and leaves the rim of the reference; false: nowhere.
 static bool through_rim(const patch* p, tn_vec3 a, tn_vec3 b, double t[2])
 {
     const double x = b.x - a.x, y = b.y - a.y, l = x * x + y * y, r = p->ref->radius;
@@ -386,7 +385,7 @@ static void polygon_over_disc(patch* p, const polygon* poly)
 static void disc_over_disc(patch* p)
 {
     const disc d = incident_disc(p), e = reference_disc(p, d.u);
-    for (int k = 0; k < d.count; ++k) { // both lean as much
+    for (int k = 0; k < d.count; ++k) { // both are tilted alike
         const tn_vec3 q = rim_point(&d, k), o = lifted(p, rim_point(&e, k), d.c, d.u);
         if (within_rim(p, q)) put(p, q, 0, feature_of(p, RIM_2, 0, k));
         if (tni_norm(tni_sub(o, d.c)) <= d.r) put(p, o, 0, feature_of(p, RIM_1, k, 0));
@@ -404,8 +403,8 @@ static void disc_over_disc(patch* p)
 
 // ---- Segments ----------------------------------------------------------------------------------
 
-// The part of the segment over the flat: fractions of the way, and which side cuts each end (-1:
-// none).
+// The part of the segment over the reference: fractions of the way, and the side that cuts each end
+// (-1: none).
 static bool segment_over(const patch* p, tn_vec3 a, tn_vec3 b, double t[2], int by[2])
 {
     t[0] = 0, t[1] = 1, by[0] = by[1] = -1;
@@ -430,7 +429,7 @@ static bool segment_over(const patch* p, tn_vec3 a, tn_vec3 b, double t[2], int 
     return t[0] <= t[1];
 }
 
-// r: the radius of what lies on the line; lift: from the line to the middle of the round.
+// r: radius of the ball; lift: from the line to its centre.
 static void put_segment(patch* p, tn_vec3 a, tn_vec3 b, double r, double lift)
 {
     double t[2];
@@ -438,7 +437,7 @@ static void put_segment(patch* p, tn_vec3 a, tn_vec3 b, double r, double lift)
     if (!segment_over(p, a, b, t, by)) return;
     const double end = beside * p->size / fmax(tni_norm(tni_sub(b, a)), p->size);
     for (int i = 0; i < 2; ++i) {
-        if (fabs(t[i] - i) < end) by[i] = -1; // as good as uncut
+        if (fabs(t[i] - i) < end) by[i] = -1; // practically uncut
         const int side = by[i] >= 0 && p->face != NULL ? corner_number(p->ref, p->face, by[i]) : 0;
         const uint32_t feature =
             by[i] < 0 ? feature_of(p, VERTEX_2, 0, i) : feature_of(p, CROSSING, side, i);
@@ -482,9 +481,9 @@ static void gather(patch* p)
     }
 }
 
-// ---- The points that are kept ------------------------------------------------------------------
+// ---- Reduction of points -----------------------------------------------------------------------
 
-// Points beyond reach go, and of points at one place all but the deepest.
+// Removes points beyond reach, and of coincident points all but the deepest.
 static void thin_out(patch* p)
 {
     int count = 0;
@@ -518,7 +517,7 @@ int tni_keep_extremes(tni_mark* marks, int count, double slack)
     return TNI_SPOTS_MAX;
 }
 
-// No two ids alike: the later one takes the next that is free.
+// Makes ids unique: a repeated id is replaced by the next one that is free.
 static void part_features(patch* p)
 {
     for (int i = 1; i < p->count; ++i) {

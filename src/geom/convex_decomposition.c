@@ -1,36 +1,38 @@
-// convex_decomposition: a closed mesh as few convex pieces, nearly.
+// convex_decomposition: approximate decomposition of a closed mesh into few convex pieces.
 //
-// A part is a set of triangles, what lies of the surface on one side of the cuts made so far. Its hull
-// is the hull of the solid on that side, too: where one or two cuts go through the solid, they leave it on
-// the surface. Where three meet inside, there is a corner that no triangle has: it is found and added. How far the part is from convex: the largest depth of its surface below its hull,
+// A part is a set of triangles: the surface on one side of the cuts made so far. Its hull is also
+// the hull of the solid on that side: where one or two cuts go through the solid, the clipped
+// surface has the corners. Where three meet inside, there is a corner that no triangle has: it is
+// found and added. Concavity of a part: the largest depth of its surface below its hull,
 //     error = max over p of min over faces f of  o_f - n_f . p,
-// over those faces that are not cuts: a thin slice of a ring is not near its hull, which fills the
-// hole, however near its surface is to the cuts. Surface that lies in a cut is on the hull. The other way
-// round, no point of these faces may be further than that from the surface; this is sampled.
-// The inner function is concave; over a triangle it is at most min_f max_k (o_f - n_f . v_k), a bound
-// that is exact where the triangle lies on the hull. So the maximum is found by bounding: triangles
-// whose bound is no better than the best value found are left, others cut in four.
+// over those faces that are not cuts: a thin slice of a ring is far from its hull, which fills the
+// hole, however near its surface is to the cuts. Surface that lies in a cut is on the hull.
+// Conversely no point of these faces may be further than that from the surface; this is sampled.
+// The inner function is concave; over a triangle it is at most min_f max_k (o_f - n_f . v_k), a
+// bound that is exact where the triangle lies on the hull. So the maximum is found by branch and
+// bound: triangles whose bound is not above the best value found are skipped, others split in four.
 //
-// Greedy, after [1]: while the part with the largest error is too far off, cut it in two by the plane,
-// of a few, for which
+// Greedy, after [1]: while the part with the largest error is above the tolerance, cut it in two by
+// the plane, of some candidates, that minimises
 //     (V_1 + V_2 + balance |V_1 - V_2|) / V
-// is least, V being the volumes of the hulls. The planes: through the deepest points, across the axes
-// of the frame and those of inertia; the flats around these points; slices at even distances. Then
-// pieces are put together again while some pair is within the tolerance as one, the best pair first;
-// there the whole surface counts, not theirs alone: pieces on two sides of a hole would fill it.
+// V being the volumes of the hulls. Candidates: through the deepest points, perpendicular to the
+// axes of the frame and those of inertia; the planes of triangles around these points; slices at
+// equal distances. Then parts are merged while some pair is within the tolerance as one, the best
+// pair first; there the whole surface counts, not theirs alone: pieces on two sides of a hole would
+// fill it.
 //
-// Differs from [1]: no tree search over cuts to come, and volumes choose the cut, not errors. The
-// balance makes up for the first where no single cut gains anything (a ring must be quartered
-// before its pieces get any better). Planes are compared on SAMPLES triangles at most. Lengths are in
-// units of the mesh's half size. Cost: about a hundred hulls for each cut. A ring of 480 triangles: 8
-// pieces within 5 % in 0.1 s; one of 10,000, where samples cannot tell one first cut from another, 32
-// within 10 % in 13 s.
+// Differs from [1]: no tree search over future cuts, and volumes choose the cut, not errors. The
+// balance compensates for the first where no single cut gains anything (a ring must be quartered
+// before its pieces get better). Candidates are compared on at most SAMPLES triangles. Lengths are
+// in units of the mesh's half size. Cost: about a hundred hulls for each cut. A ring of 480
+// triangles: 8 pieces within 5 % in 0.1 s; one of 10,000, where samples cannot distinguish first
+// cuts, 32 within 10 % in 13 s.
 //
-// A surface that crosses itself has no such pieces: each cut leaves crossings, and hundreds of pieces
-// of eight triangles are still far off. So work is counted, in tests of a point against a plane, and
-// ends at a bound: cuts times triangles, each as many as there are triangles; for large meshes, where
-// planes are compared on samples, and pieces are few, in proportion to them. Meshes that have pieces took
-// four fifths of it at most, most a third. Parts are put together only when none is left to be cut.
+// A self-intersecting surface has no such pieces: each cut leaves crossings, and hundreds of pieces
+// of eight triangles are still far off. So work is counted, in tests of a point against a plane,
+// and limited: cuts times triangles, as many cuts as triangles; for large meshes, where candidates
+// are compared on samples and pieces are few, in proportion to them. Meshes that can be decomposed
+// took at most four fifths of it, most a third. Parts are merged only when none is left to be cut.
 // [1] X. Wei, M. Liu, Z. Ling, H. Su, Approximate Convex Decomposition for 3D Meshes with
 //     Collision-Aware Concavity and Tree Search, 2022.
 #include "geom/mesh.h"
@@ -47,17 +49,17 @@ enum {
     INNER    = 32
 };
 static const double balance = 1e-3;
-// Work allowed to n triangles: work_least + work_each n min(n, work_bend).
+// Work allowed for n triangles: work_least + work_each n min(n, work_bend).
 static const int64_t work_least = 50000000, work_each = 4000, work_bend = 1024;
-static const double  on_cut = 1e-9; // of the half size: this near to a plane is on it
-static const double  in_cut = 1e-7; // the same of faces of a hull
+static const double  on_cut = 1e-9; // relative to the half size: closer to a plane counts as on it
+static const double  in_cut = 1e-7; // the same for faces of a hull
 
 typedef struct plane {
     tn_vec3 n;
     double  offset;
 } plane;
 
-/// Work done and allowed, in tests of a point against a plane.
+/// Work done and its limit, in tests of a point against a plane.
 typedef struct effort {
     int64_t done, most;
 } effort;
@@ -73,22 +75,22 @@ static double over(const plane* p, tn_vec3 x)
 }
 
 typedef struct part {
-    tni_arena arena; ///< of all that follows
-    tn_vec3*  soup;  ///< three points a triangle
-    int       count; ///< triangles
-    tn_vec3*  inner; ///< corners within the solid, where cuts meet
+    tni_arena arena; ///< of everything below
+    tn_vec3*  soup;  ///< triangles, three points each
+    int       count; ///< number of triangles
+    tn_vec3*  inner; ///< corners inside the solid, where cuts meet
     int       inner_count;
     tn_vec3*  points;
     int       point_count; ///< corners of the hull
-    plane*    faces;       ///< of the hull; first those that are not cuts
+    plane*    faces;       ///< faces of the hull; first those that are not cuts
     int       face_count, true_count;
-    tn_vec3*  skin; ///< the triangles of those
-    plane*    cuts; ///< planes that it was cut off by: it is where over() <= 0
+    tn_vec3*  skin; ///< the triangles of the hull's faces
+    plane*    cuts; ///< planes it was cut by: it is where over() <= 0
     int       cut_count;
     double    volume; ///< of the hull
     double    error;
-    bool      done; ///< nothing cuts it
-    effort*   work; ///< on all parts
+    bool      done; ///< no cut found
+    effort*   work; ///< shared by all parts
 } part;
 
 static part part_make(const tn_host* host, effort* work, int triangles, int cuts)
@@ -122,8 +124,8 @@ static void take_corners(part* p, const tni_hull* hull, const tn_vec3* points, b
     }
 }
 
-// A thin triangle of the hull may look anywhere. As far out as the points reach that way, its plane is
-// no nearer than the true faces.
+// The normal of a thin triangle of the hull is arbitrary. With the largest offset of all points
+// along it, its plane does not cut the hull.
 static double offset_of(const part* p, tn_vec3 n)
 {
     double most = -HUGE_VAL;
@@ -163,7 +165,7 @@ static void take_faces(part* p, const tni_hull* hull, const tn_vec3* points, boo
     if (!cuts) p->true_count = p->face_count;
 }
 
-// The part's hull, as that of the points.
+// Computes the hull of the points and makes it the part's hull.
 static tn_result wrap(part* p, const tn_vec3* points, int count)
 {
     tni_hull        hull;
@@ -184,10 +186,10 @@ static tn_result wrap(part* p, const tn_vec3* points, int count)
     return p->arena.failed ? TN_ERR_MEMORY : TN_OK;
 }
 
-// ---- How far from convex -----------------------------------------------------------------------
+// ---- Depth of the surface below the hull -------------------------------------------------------
 
-// The depth of a point, exact when it is above `enough`; else anything up to that. *hint: a face that was
-// near the last one, looked at first.
+// The depth of a point, exact if above `enough`; otherwise anything up to that. *hint: face of the
+// last result, tested first.
 static double depth_of(const part* p, tn_vec3 x, double enough, int* hint)
 {
     double depth = -over(&p->faces[*hint], x);
@@ -205,7 +207,7 @@ static double face_bound(const plane* face, const tn_vec3 v[3])
     return -fmin(over(face, v[0]), fmin(over(face, v[1]), over(face, v[2])));
 }
 
-// No point of a triangle is deeper; the same.
+// An upper bound on the depth over a triangle; enough and hint as above.
 static double depth_bound(const part* p, const tn_vec3 v[3], double enough, int* hint)
 {
     double bound = face_bound(&p->faces[*hint], v);
@@ -219,7 +221,7 @@ static double depth_bound(const part* p, const tn_vec3 v[3], double enough, int*
 }
 
 typedef struct deepest {
-    double found, proven; ///< the largest value, and no value is larger
+    double found, proven; ///< largest value found; upper bound
     double resolution;
     int    hint;
 } deepest;
@@ -241,7 +243,7 @@ static void search(const part* p, const tn_vec3 v[3], int level, deepest* d)
     for (int k = 0; k < 4; ++k) search(p, part4[k], level - 1, d);
 }
 
-// On a face of the hull that is a cut?
+// True if the triangle lies on a face of the hull that is a cut.
 static bool is_on_cut(const part* p, const tn_vec3 v[3])
 {
     for (int f = p->true_count; f < p->face_count; ++f)
@@ -249,7 +251,7 @@ static bool is_on_cut(const part* p, const tn_vec3 v[3])
     return false;
 }
 
-// Its part within the hull's cuts counts: what is beyond them belongs to others.
+// True if the triangle is outside the cuts of the hull: it belongs to other parts.
 static bool is_beyond(const part* p, const tn_vec3 v[3])
 {
     for (int f = p->true_count; f < p->face_count; ++f) {
@@ -260,8 +262,8 @@ static bool is_beyond(const part* p, const tn_vec3 v[3])
     return false;
 }
 
-// The depth of the surface below the hull, to the resolution, never too small; stops when it is above
-// the limit.
+// Upper bound on the depth of the surface below the hull, within the resolution; stops above the
+// limit.
 static double error_of(const part* p, const tn_vec3* soup, int count, double resolution,
                        double limit)
 {
@@ -281,7 +283,7 @@ static double error_of(const part* p, const tn_vec3* soup, int count, double res
     return fmax(d.proven, d.found);
 }
 
-// ---- How far the hull is from the surface ------------------------------------------------------------
+// ---- Distance of the hull from the surface -----------------------------------------------------
 
 static double segment_distance(tn_vec3 a, tn_vec3 b, tn_vec3 x)
 {
@@ -303,7 +305,7 @@ static double triangle_distance(const tn_vec3 v[3], tn_vec3 x)
     return over_it ? fabs(tni_dot(n, tni_sub(x, v[0]))) : least;
 }
 
-// Exact when it is above `enough`, as depth_of().
+// Exact if above `enough`, as depth_of().
 static double distance_of(const tn_vec3* soup, int count, tn_vec3 x, double enough, int* hint,
                           effort* work)
 {
@@ -321,7 +323,7 @@ typedef struct farthest {
     const tn_vec3* soup;
     int            count, hint;
     double         found;
-    double         fine; ///< smaller triangles are near: their corners are on the surface
+    double         fine; ///< smaller triangles are not sampled: their corners are on the surface
     effort*        work;
 } farthest;
 
@@ -340,8 +342,8 @@ static void reach_out(const tn_vec3 v[3], int level, farthest* f)
     for (int k = 0; k < 4; ++k) reach_out(part4[k], level - 1, f);
 }
 
-// The largest distance of the hull, but for its cuts, from the surface, by samples: a thin disc over a
-// hole is near the surface everywhere, the middle of the hole is not. No further than above the limit.
+// The largest distance of the hull, except its cuts, from the surface, by sampling: a thin disc
+// over a hole has its surface near, but the middle of the hole is not. Stops above the limit.
 static double span_of(const part* p, const tn_vec3* soup, int count, double fine, double limit)
 {
     farthest f = {.soup = soup, .count = count, .found = 1e-9, .fine = fine, .work = p->work};
@@ -361,7 +363,7 @@ static tn_vec3 crossing(tn_vec3 a, double ha, tn_vec3 b, double hb)
     return tni_add_scaled(a, ha / (ha - hb), tni_sub(b, a));
 }
 
-// What of a triangle is on the side where side * height >= 0; returns the corners, 0 to 4.
+// Clips a triangle to the side where side * height >= 0; returns the number of corners, 0 to 4.
 static int clip(const tn_vec3 v[3], const double height[3], double side, tn_vec3 out[4])
 {
     int count = 0;
@@ -374,7 +376,7 @@ static int clip(const tn_vec3 v[3], const double height[3], double side, tn_vec3
     return count;
 }
 
-// The triangle's part on one side of a cut. One that lies in it belongs to the side where the solid is.
+// Clips a triangle to one side of a cut. One that lies in it belongs to the side of the solid.
 static int clip_triangle(const tn_vec3 v[3], const plane* cut, double side, tn_vec3 out[4])
 {
     double height[3];
@@ -390,9 +392,9 @@ static int clip_triangle(const tn_vec3 v[3], const plane* cut, double side, tn_v
     return clip(v, height, side, out);
 }
 
-// ---- Where cuts meet inside --------------------------------------------------------------------
+// ---- Corners where cuts meet inside ------------------------------------------------------------
 
-// Is x inside of the closed surface? By crossings of a ray in a direction that no edge has.
+// True if x is inside the closed surface: counts crossings of a ray in a generic direction.
 static bool is_inside(const tn_vec3* soup, int count, tn_vec3 x)
 {
     static const tn_vec3 ray       = {0.5377, 0.2871, 0.7933};
@@ -415,8 +417,8 @@ static bool is_within(const part* p, tn_vec3 x)
     return true;
 }
 
-// Where a cut meets the part's cuts i and j, if that is a corner of the part: there is solid next to it,
-// within all three.
+// Intersects the cut with the part's cuts i and j; true if that is a corner of the part: there is
+// solid next to it, inside all three.
 static bool is_corner(const part* p, int i, int j, const plane* cut, const tn_vec3* whole,
                       int whole_count, tn_vec3* x)
 {
@@ -440,7 +442,7 @@ static plane facing(const plane* cut, double side)
     return (plane){tni_scale(-side, cut->n), -side * cut->offset};
 }
 
-// Corners that a part has where the cut meets two older ones within the solid: no triangle has them.
+// Corners of a part where the cut meets two older ones inside the solid: no triangle has them.
 static int inner_corners(const part* from, const plane* cut, double side, const tn_vec3* whole,
                          int whole_count, tn_vec3* corners)
 {
@@ -455,11 +457,11 @@ static int inner_corners(const part* from, const plane* cut, double side, const 
     return count;
 }
 
-// Room for planes that might cut a part, and for the points on one side of them.
+// Candidate planes of a cut, and scratch for the points on one side of them.
 typedef struct knife {
     plane          cuts[CUTS_MAX];
     int            cut_count;
-    tn_vec3*       points; ///< of the samples
+    tn_vec3*       points; ///< scratch: clipped samples
     const tn_vec3* whole;  ///< the whole surface
     int            whole_count;
 } knife;
@@ -504,13 +506,13 @@ static int points_beside(const part* p, int stride, const plane* cut, double sid
     return n;
 }
 
-// Volume of the hull on one side; 0: there is none.
+// Volume of the hull on one side of a cut; 0 if it is flat or empty.
 static tn_result volume_beside(const part* p, const knife* k, const plane* cut, double side,
                                double* volume)
 {
     const int stride = 1 + p->count / SAMPLES;
     int       count  = points_beside(p, stride, cut, side, k->points);
-    p->work->done += 3 * (p->count / stride) + 8 * count; // to clip, and to find the first corners
+    p->work->done += 3 * (p->count / stride) + 8 * count; // clipping, and the first corners
     tni_hull hull;
     count += inner_corners(p, cut, side, k->whole, k->whole_count, k->points + count);
     const tn_result result = tni_hull_create(&p->arena.host, k->points, count, &hull);
@@ -523,7 +525,7 @@ static tn_result volume_beside(const part* p, const knife* k, const plane* cut, 
     return TN_OK;
 }
 
-// ---- Which planes ------------------------------------------------------------------------------
+// ---- Candidate planes --------------------------------------------------------------------------
 
 static void add_cut(knife* k, tn_vec3 n, tn_vec3 through)
 {
@@ -552,7 +554,8 @@ static tni_mat3 main_axes(const part* p)
     return axes;
 }
 
-// Corners of a triangle, middles of its edges, its middle: a bay between two flats is deepest there.
+// Corners, edge midpoints and centre of a triangle: a concavity between two planes is deepest
+// there.
 static tn_vec3 sample(const tn_vec3 v[3], int k)
 {
     if (k < 3) return v[k];
@@ -628,7 +631,7 @@ static void find_cuts(knife* k, const part* p)
     for (int j = 0; j < 6; ++j) add_slices(k, p, tni_column(&frames[j / 3], j % 3));
 }
 
-// *best: -1 when no plane has a volume on both sides.
+// *best: -1 if no plane has volume on both sides.
 static tn_result choose_cut(const part* p, const knife* k, int* best)
 {
     double least = HUGE_VAL;
@@ -680,7 +683,7 @@ static tn_result cut_part(carving* c, int index, knife* k)
     int   best;
     find_cuts(k, p);
     tn_result result = choose_cut(p, k, &best);
-    p->done          = true; // unless it goes well
+    p->done          = true; // unless it succeeds below
     if (result != TN_OK || best < 0 || is_spent(c->work)) return result;
     part left = cut_off(p, &k->cuts[best], 1, k), right = cut_off(p, &k->cuts[best], -1, k);
     result = measure(c, &left);
@@ -688,7 +691,7 @@ static tn_result cut_part(carving* c, int index, knife* k)
     if (result != TN_OK) {
         tni_arena_free(&left.arena);
         tni_arena_free(&right.arena);
-        return result == TN_ERR_MODEL ? TN_OK : result; // the samples promised a volume: let it be
+        return result == TN_ERR_MODEL ? TN_OK : result; // no volume: leave it as it is
     }
     tni_arena_free(&p->arena);
     *p                   = left;
@@ -722,10 +725,10 @@ static tn_result carve(carving* c)
     return result;
 }
 
-// ---- Putting together again --------------------------------------------------------------------
+// ---- Merging -----------------------------------------------------------------------------------
 
-// Both as one, with its error: the depth of the whole surface below the new hull, for it may reach
-// over parts that belong to neither.
+// The hull of both parts, with its error: the depth of the whole surface below it, since it may
+// reach over other parts.
 static tn_result join(const carving* c, const part* a, const part* b, part* joined)
 {
     const int count = a->point_count + b->point_count;
@@ -737,7 +740,7 @@ static tn_result join(const carving* c, const part* a, const part* b, part* join
     memcpy(points, a->points, sizeof *points * (size_t)a->point_count);
     memcpy(points + a->point_count, b->points, sizeof *points * (size_t)b->point_count);
     const tn_result result = wrap(joined, points, count);
-    if (result != TN_OK) return TN_ERR_MEMORY; // each spans a volume, so both do
+    if (result != TN_OK) return TN_ERR_MEMORY; // each has volume, so both have
     joined->error = error_of(joined, c->soup, c->triangle_count, c->resolution, c->tolerance);
     if (joined->error > c->tolerance) return TN_OK;
     const double span = span_of(joined, c->soup, c->triangle_count, c->tolerance, c->tolerance);
@@ -745,7 +748,7 @@ static tn_result join(const carving* c, const part* a, const part* b, part* join
     return TN_OK;
 }
 
-// Whether two may be worth a try. Of a few pieces all are: arms of a cross that lie opposite are one bar.
+// True if two parts may be merged. Few parts are all tried: opposite arms of a cross are one bar.
 static bool are_near(const carving* c, const part* a, const part* b)
 {
     if (c->count <= FEW) return true;
@@ -763,7 +766,7 @@ static bool are_near(const carving* c, const part* a, const part* b)
     return true;
 }
 
-// Errors of part i with those from `first` on, as one; HUGE_VAL: too large.
+// Errors of part i merged with parts `first` and later; HUGE_VAL: too large.
 static tn_result try_pairs(const carving* c, int i, int first, double* errors)
 {
     for (int j = first; j < c->count; ++j) {
@@ -779,7 +782,7 @@ static tn_result try_pairs(const carving* c, int i, int first, double* errors)
     return TN_OK;
 }
 
-// The pair with the least error; false: none is within the tolerance.
+// The pair with the least error; false if none is within the tolerance.
 static bool best_pair(const carving* c, const double* errors, int* first, int* second)
 {
     double least = HUGE_VAL;
@@ -792,7 +795,7 @@ static bool best_pair(const carving* c, const double* errors, int* first, int* s
     return least < HUGE_VAL;
 }
 
-// Parts i and j become one in the place of i; the last one moves to j.
+// Merges parts i and j into i; the last part moves to j.
 static tn_result merge_parts(carving* c, int i, int j, double* errors)
 {
     part            joined;
@@ -805,7 +808,7 @@ static tn_result merge_parts(carving* c, int i, int j, double* errors)
     tni_arena_free(&c->parts[i].arena);
     tni_arena_free(&c->parts[j].arena);
     c->parts[i] = joined;
-    c->parts[j] = c->parts[last]; // j > i; nothing when it is the last
+    c->parts[j] = c->parts[last]; // j > i; no change if j is the last
     for (int k = 0; k < last; ++k)
         errors[j * c->most + k] = errors[k * c->most + j] = errors[last * c->most + k];
     errors[j * c->most + j] = HUGE_VAL;
@@ -825,9 +828,9 @@ static tn_result put_together(carving* c)
     return result;
 }
 
-// ---- All of it ---------------------------------------------------------------------------------
+// ---- Entry -------------------------------------------------------------------------------------
 
-// A mesh that is inside out is turned.
+// Reverses the triangles of a mesh that is inside out.
 static void turn_outside(part* p)
 {
     tni_moments sums = {0};
@@ -840,7 +843,7 @@ static void turn_outside(part* p)
     }
 }
 
-// All of it is the first part, and is kept to compare with.
+// Makes the first part of the whole mesh, scaled, and keeps the surface for comparison.
 static tn_result begin(carving* c, tni_arena* arena, const tni_mesh* mesh, tn_vec3 middle,
                        double size)
 {
@@ -894,7 +897,7 @@ tn_result tni_mesh_pieces(tni_arena* arena, const tni_mesh* mesh, double toleran
     carving      c    = {.host       = arena->host,
                          .work       = &work,
                          .most       = most > 1 ? most : 1,
-                         .tolerance  = fmax(tolerance / size, 1e-8), // the hull's own grid
+                         .tolerance  = fmax(tolerance / size, 1e-8), // the grid of the hull
                          .resolution = fmax(tolerance / size, 1e-6) / 20};
     *pieces           = (tni_pieces){0};
     c.parts           = TNI_TAKE(&list, part, c.most);

@@ -1,26 +1,26 @@
 // convex_hull: convex hull of points in space, by quickhull on a grid.
 //
-// Start with a tetrahedron of far points. Every other point that is outside is kept by one face
-// that sees it. While a face keeps points: take its farthest, p; find the faces that p sees,
-// connected, starting from this one; the edges around them are the horizon; put a fan from p over
-// the horizon in their place; give the points of the removed faces to the new ones [1].
+// Starts with a tetrahedron of distant points. Every other outside point is assigned to one face
+// that sees it. While a face has outside points: take its farthest, p; find the faces visible from
+// p, connected, starting from this one; the edges around them are the horizon; replace them by a
+// fan from p over the horizon; reassign the outside points of the removed faces [1].
 //
-// Rounding would put points on the wrong side of thin faces and tear the horizon. So sides are
+// Rounding would put points on the wrong side of thin faces and break the horizon. So sides are
 // decided exactly: points are rounded once, to a grid of 2^29 steps for half the extent, and
 //     side of p on the face (a, b, c):   N . (p - a),   N = (b - a) x (c - a)
-// is computed in whole numbers. N takes 62 bits; the product with p - a (31 bits) is taken in two
-// halves, N = N1 2^31 + N0. Who uses the hull takes its triangles between the points as given: the
-// surface is closed whatever the rounding did, and wrong by 2^-30 of the extent at most, only where
-// points are that near to being coplanar.
+// is computed in integers. N takes 62 bits; the product with p - a (31 bits) is computed in two
+// halves, N = N1 2^31 + N0. Users of the hull take its triangles between the original points: the
+// surface is closed in any case, and wrong by at most 2^-30 of the extent, only where points are
+// that close to being coplanar.
 //
-// p sees a face when it is strictly outside. A horizon edge belongs to such a face, so p is not on
-// its line, and every triangle of the fan has an area; and the faces seen are those seen from a
-// point a little nearer to the inside than p, coplanar with none, so the horizon is one simple
-// loop. Flat facets of many points come out as several coplanar triangles; points on them that are
-// no corner may be left out.
+// A face is visible from p if p is strictly outside. A horizon edge belongs to a visible face, so p
+// is not on its line, and every triangle of the fan has an area; and the visible faces are those
+// visible from a point slightly closer to the inside than p, coplanar with none, so the horizon is
+// one simple loop. Flat facets of many points become several coplanar triangles; points on them
+// that are not corners may be omitted.
 //
-// Cost: O(n log n) for common inputs, O(n^2) at worst; 2 n faces of memory. Fails with TN_ERR_MODEL
-// when all points are in one plane, to SPAN_MIN grid steps.
+// Cost: O(n log n) for common inputs, O(n^2) at worst; memory for 2 n faces. Fails with
+// TN_ERR_MODEL if all points are in one plane, to SPAN_MIN grid steps.
 // [1] C. Barber, D. Dobkin, H. Huhdanpaa, The Quickhull Algorithm for Convex Hulls, 1996.
 #include "geom/convex_hull.h"
 
@@ -44,7 +44,7 @@ typedef struct cloud {
     int            count;
     tn_vec3        middle;
     double         size;
-    /// The points on the grid, once they are known; may be NULL.
+    /// The points on the grid, if already computed; may be NULL.
     const tni_grid_point* grid;
 } cloud;
 
@@ -133,7 +133,7 @@ static int farthest_from_plane(const cloud* c, tni_grid_point a, const int64_t n
     return best;
 }
 
-// Four points that span a volume, right-handed; false when there are none.
+// Four points that span a volume, right-handed; false if there are none.
 static bool find_corners(const cloud* c, int corners[4])
 {
     double  distance;
@@ -163,7 +163,7 @@ bool tni_points_span(const tn_vec3* points, int count)
     return find_corners(&c, corners);
 }
 
-// ---- Faces and the points they keep ------------------------------------------------------------
+// ---- Faces and their outside points ------------------------------------------------------------
 
 static int take_face(tni_hull* hull)
 {
@@ -193,7 +193,7 @@ static double height(tni_hull* hull, int f, int point)
     return grid_height(face->normal, hull->grid[face->vertex[0]], hull->grid[point]);
 }
 
-// The first of the faces that has point i outside keeps it.
+// Assigns point i to the first of the faces that sees it; drops it if none does.
 static void keep_point(tni_hull* hull, const int* faces, int count, int i)
 {
     for (int k = 0; k < count; ++k) {
@@ -217,22 +217,22 @@ static int farthest_outside(tni_hull* hull, int f)
 
 static void start(tni_hull* hull, const int c[4])
 {
-    // Face k leaves out corner k.
+    // Face k does not contain corner k.
     static const int corner[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
     int              faces[4];
     for (int k = 0; k < 4; ++k) faces[k] = take_face(hull);
     for (int k = 0; k < 4; ++k) {
         make_face(hull, faces[k], c[corner[k][0]], c[corner[k][1]], c[corner[k][2]]);
-        for (int e = 0; e < 3; ++e) { // an edge is shared with the face of the corner not in face k
+        for (int e = 0; e < 3; ++e) { // shared with the face of the corner not in face k
             hull->faces[faces[k]].beside[e] = faces[6 - k - corner[k][e] - corner[k][(e + 1) % 3]];
         }
     }
     for (int i = 0; i < hull->point_count; ++i) keep_point(hull, faces, 4, i);
 }
 
-// ---- One point more ----------------------------------------------------------------------------
+// ---- Adding a point ----------------------------------------------------------------------------
 
-// Marks and lists the faces that p sees, from `first` on. Returns how many.
+// Marks and lists the faces visible from p, starting with `first`. Returns how many.
 static int see(tni_hull* hull, int first, int p)
 {
     int count                  = 0;
@@ -250,7 +250,7 @@ static int see(tni_hull* hull, int first, int p)
     return count;
 }
 
-// Edges around the seen faces, in a loop. Returns how many.
+// The edges around the visible faces, as a loop. Returns how many.
 static int find_horizon(tni_hull* hull, int seen_count)
 {
     int edge_count = 0, edge = -1;
@@ -276,7 +276,7 @@ static int find_horizon(tni_hull* hull, int seen_count)
     return edge_count;
 }
 
-// The seen faces go; all points they kept come back as one chain.
+// Removes the visible faces and returns their outside points as one list.
 static int remove_seen(tni_hull* hull, int seen_count)
 {
     int chain = -1;

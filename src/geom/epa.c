@@ -1,40 +1,40 @@
-// epa: the least translation that parts two convex sets that overlap.
+// epa: penetration depth: the least translation that separates two overlapping convex sets.
 //
-// With the differences y = b - a of gjk.c, core 2 moved along n is apart from core 1 when all n . y
-// are positive. So the depth is the least over all directions of
+// With the differences y = b - a of gjk.c, core 2 translated along n is separated from core 1 when
+// all n . y are positive. So the depth is the least over all directions of
 //     -gap(n),   gap(n) = min n . y,
-// which is the distance from the origin to the surface of the set of all y, from inside.
+// which is the distance from the origin to the boundary of the Minkowski difference, from inside.
 //
-// Points, segments and polytopes: that set is a polytope, and its faces have the normals of the
-// faces of either, or stand across an edge of each. All are tried: faces first, and edges only when
-// better by more than rounding. Two edges make a face where the arcs between the normals of their
-// faces cross [1]; one that fails this is passed over, and one whose own lines are nearer than the
-// best gap so far, for gap(n) can only be less. No search, nothing to converge.
+// Points, segments and polytopes: the difference is a polytope, and its faces have the normals of
+// the faces of either, or are parallel to an edge of each. All are tried: faces first, and edges
+// only when better by more than rounding. Two edges make a face if the arcs between the normals of
+// their faces cross on the Gauss map [1]; pairs that fail this are skipped, as are pairs whose
+// lines are closer than the best gap so far, since gap(n) can only be less. There is no iteration.
 //
-// Cylinders are curved. The flat faces of the set of y are tried as before: caps, faces of a
-// polytope, the axis across an edge or another axis, and from the axis through a vertex. The rest
-// is left to expansion [2]: a polytope within the set, starting with a tetrahedron of support
-// points; its face that is nearest to the origin, behind it if need be, gets the support point
-// along its normal as a new vertex, until that is no further out. The nearest face bounds the depth
-// from below, every normal tried from above. What it finds is polished: push core 2 out along n and
-// somewhat further, and take the direction of the distance (gjk.c) as n. Towards the nearest point
-// of a surface with radius of curvature r, at depth d and pushed out by p more, the error of n
-// shrinks by (d + p) / (r + p) each time.
+// Cylinders are curved. The flat faces of the difference are tried as before: caps, faces of a
+// polytope, axis and edge or both axes, and from the axis through a vertex. The rest is found by
+// expansion (EPA [2]): a polytope inside the set, starting with a tetrahedron of support points;
+// its face nearest to the origin (possibly negative) gets the support point along its normal as a
+// new vertex, until that is no farther out. The nearest face bounds the depth from below, every
+// normal tried from above. The result is polished: translate core 2 out along n and slightly more,
+// and take the direction of the distance (gjk.c) as n. Near a point of a surface with radius of
+// curvature r, at depth d and with an extra translation p, the error of n decreases by (d + p) / (r
+// + p) an iteration.
 //
-// The same push finds the points: the nearest ones when core 2 has been pushed out along n.
+// The same translation gives the points: the closest ones when core 2 has been moved out along n.
 // [1] D. Gregorius, The Separating Axis Test between Convex Polyhedra, GDC 2013.
 // [2] G. van den Bergen, Proximity Queries and Penetration Depth Computation on 3D Game Objects,
 // 2001.
 #include "geom/epa.h"
 
-/// What is known of the best direction.
+/// The best direction found so far.
 typedef struct search {
     const tni_cores* cores;
     tn_vec3          n;
     double           gap;
 } search;
 
-// gap(n) is taken when it is better by more than rounding.
+// Accepts gap(n) if it is better by more than rounding.
 static void try_direction(search* s, tn_vec3 n)
 {
     const double length = tni_norm(n);
@@ -87,15 +87,15 @@ static edge_at edge_moved(const edge_at* e, const tni_mat3* R, tn_vec3 t)
                      tni_mul(R, e->right)};
 }
 
-// Whether both normals of faces look to one side of what is across d; nearly across is across.
+// True if both face normals are strictly on one side of the plane normal to d, up to slack.
 static bool same_side(const edge_at* e, tn_vec3 d)
 {
     const double a = tni_dot(e->left, d), b = tni_dot(e->right, d), slack = 1e-9 * tni_max_abs(d);
     return (a > slack && b > slack) || (a < -slack && b < -slack);
 }
 
-// Out of the polytope from its edge: the normals of its faces, and across the edge in either face,
-// for the normals of faces back to back cancel.
+// An outward direction at an edge: the sum of the face normals, and of the in-plane normals of the
+// edge, since the normals of faces back to back cancel.
 static tn_vec3 outwards(const edge_at* e)
 {
     const tn_vec3 across = tni_cross(e->along, tni_sub(e->left, e->right));
@@ -107,7 +107,9 @@ static void try_edges(search* s, const edge_at* e1, const edge_at* e2)
     if (same_side(e2, e1->along) || same_side(e1, e2->along)) return;
     tn_vec3      n      = tni_cross(e1->along, e2->along);
     const double length = tni_norm(n);
-    if (!(length > 1e-12 * tni_norm(e1->along) * tni_norm(e2->along))) return; // faces are enough
+    if (!(length > 1e-12 * tni_norm(e1->along) * tni_norm(e2->along)))
+        return; // parallel: faces
+                // are enough
     n = tni_scale((tni_dot(n, outwards(e1)) < 0 ? -1 : 1) / length, n);
     if (tni_dot(n, tni_sub(e2->p, e1->p)) > s->gap) try_direction(s, n);
 }
@@ -123,7 +125,7 @@ static void try_edge_pairs(search* s, const tni_polytope* p1, const tni_polytope
     }
 }
 
-// Across an axis and the edges of a polytope.
+// Directions perpendicular to an axis and the edges of a polytope.
 static void try_axis_edges(search* s, tn_vec3 axis, const tni_polytope* p, const tni_mat3* R)
 {
     for (int e = 0; e < p->edge_count; ++e)
@@ -143,7 +145,7 @@ static void try_all_edges(search* s)
     if (has_axis(g1) && has_axis(g2)) try_both(s, tni_cross(z1, z2));
 }
 
-// Cores without volume that touch: any direction across both.
+// Cores without volume that touch: any direction perpendicular to both.
 static void try_flat(search* s)
 {
     const tn_vec3 z1 = {0, 0, 1}, z2 = tni_column(&s->cores->R, 2);
@@ -154,8 +156,8 @@ static void try_flat(search* s)
 
 // ---- Cylinders ---------------------------------------------------------------------------------
 
-// From the axis of a cylinder, through p along z, to a point of the other core: sides that face
-// each other.
+// The direction from the axis of a cylinder (through p along z) to a point of the other core: side
+// against side.
 static void try_radial(search* s, tn_vec3 p, tn_vec3 z, tn_vec3 q)
 {
     const tn_vec3 d = tni_sub(q, p);
@@ -187,7 +189,7 @@ typedef struct hull {
     int       vertex_count, face_count, edge_count;
     tn_vec3   y[VERTICES_MAX];
     hull_face faces[FACES_MAX];
-    int       edges[FACES_MAX][2]; ///< around what a new vertex sees
+    int       edges[FACES_MAX][2]; ///< horizon of a new vertex
 } hull;
 
 static bool put_face(hull* h, int a, int b, int c)
@@ -208,7 +210,7 @@ static tn_vec3 furthest(const search* s, tn_vec3 m)
     return tni_least_norm(s->cores, tni_neg(m)).y;
 }
 
-// Of the support points along m and against it the one that is further from the plane through p.
+// Of the support points along m and -m, the one farther from the plane through p.
 static tn_vec3 further(const search* s, tn_vec3 m, tn_vec3 p)
 {
     const tn_vec3 a = furthest(s, m), b = furthest(s, tni_neg(m));
@@ -226,13 +228,13 @@ static bool start_hull(const search* s, hull* h)
     h->vertex_count = 4;
     h->face_count   = 0;
     const bool above =
-        tni_dot(m, tni_sub(y[3], y[0])) > 0; // then y[0], y[1], y[2] looks away from it
+        tni_dot(m, tni_sub(y[3], y[0])) > 0; // then y[0], y[1], y[2] faces away from y[3]
     const int b = above ? 2 : 1, c = 3 - b;
     return put_face(h, 0, b, c) && put_face(h, 0, c, 3) && put_face(h, c, b, 3) &&
            put_face(h, b, 0, 3);
 }
 
-// An edge of two faces that go is no edge of the hole.
+// Adds an edge of the horizon; an edge of two removed faces cancels.
 static bool put_edge(hull* h, int a, int b)
 {
     for (int i = 0; i < h->edge_count; ++i) {
@@ -248,7 +250,7 @@ static bool put_edge(hull* h, int a, int b)
     return true;
 }
 
-// Puts y in place of the faces that see it. False: no more room, or too thin to tell.
+// Replaces the faces visible from y by a fan. False: no capacity, or the faces are too thin.
 static bool put_vertex(hull* h, tn_vec3 y, double slack)
 {
     if (h->vertex_count == VERTICES_MAX) return false;
@@ -285,7 +287,7 @@ static void expand(search* s, int* rounds)
     if (!start_hull(s, &h)) return;
     for (;; ++*rounds) {
         const hull_face near = h.faces[nearest_face(&h)];
-        if (near.offset >= -s->gap - enough) return; // nothing can be better
+        if (near.offset >= -s->gap - enough) return; // no direction can be better
         const tn_vec3 y     = furthest(s, near.m);
         const double  depth = tni_dot(near.m, y);
         if (-depth > s->gap) s->gap = -depth, s->n = tni_neg(near.m);
@@ -293,10 +295,10 @@ static void expand(search* s, int* rounds)
     }
 }
 
-// ---- Points, and polish ------------------------------------------------------------------------
+// ---- Closest points, polish --------------------------------------------------------------------
 
-// Pushes core 2 out along n and by p more: *a and *b are the points that are nearest then, *b back
-// where it was, and the direction between them is returned.
+// Translates core 2 along n until separated by p: the closest points, b translated back. Returns
+// the direction between them.
 static tn_vec3 push_out(const search* s, double p, tni_depth* out)
 {
     tni_cores c = *s->cores;
@@ -309,7 +311,7 @@ static tn_vec3 push_out(const search* s, double p, tni_depth* out)
     return d.overlap ? s->n : tni_scale(1 / d.length, d.v);
 }
 
-// Ends when rounding is reached; a normal that was exact stays.
+// Iterates until rounding is reached; an exact normal is kept.
 static void polish(search* s, tni_depth* out)
 {
     for (int i = 0; i < 24; ++i) {

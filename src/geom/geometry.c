@@ -1,13 +1,13 @@
-// geometry: the furthest point of a shape, the box around it, how far it reaches.
+// geometry: support mapping, bounding box and extent of shapes.
 //
-// The support of a convex set C along d is a point of C with the largest d . p: all that the
-// distance of convex sets needs to know of them (gjk.c). With the support s(d) of a shape in its
-// own frame, the box around it at x + R p reaches along the axis e of the world to
+// The support of a convex set C along d is a point of C with the largest d . p: all that distance
+// algorithms need (gjk.c). With the support s(d) of a shape in its own frame, its bounding box at x
+// + R p extends along the world axis e to
 //     e . x + s(R^T e) . (R^T e) + radius,
-// and this is exact for everything but meshes and height fields: of these the box is turned.
+// which is exact for everything but meshes and height fields: there the rotated local box is used.
 //
-// Polytopes are searched from the first vertex to the last, without a walk along edges: exact also
-// where faces are flat only to rounding, where a walk would stop before the top.
+// Polytopes are searched from the first vertex to the last, without hill climbing: exact also where
+// faces are flat only up to rounding, where a walk could stop early.
 #include "geom/geometry.h"
 
 #include "geom/height_field.h"
@@ -42,13 +42,13 @@ double tni_round_radius(const tni_geometry* geometry)
 
 // ---- Support -----------------------------------------------------------------------------------
 
-// Of points on a rim the one along d; of a whole cap its middle.
+// On a rim the point along d; on a cap its centre.
 static tn_vec3 cylinder_support(const tni_geometry* g, tn_vec3 d)
 {
     const double size = fmax(fabs(d.x), fabs(d.y));
     const double z    = d.z >= 0 ? g->half_length : -g->half_length;
     if (!(size > 0)) return tni_vec3(0, 0, z);
-    const double x = d.x / size, y = d.y / size; // their squares neither vanish nor overflow
+    const double x = d.x / size, y = d.y / size; // squares neither underflow nor overflow
     const double s = g->radius / sqrt(x * x + y * y);
     return tni_vec3(s * x, s * y, z);
 }
@@ -97,7 +97,7 @@ static tni_aabb cloud_box(const tni_polytope* polytope, const tni_pose* pose)
     return (tni_aabb){tni_add(pose->x, box.lower), tni_add(pose->x, box.upper)};
 }
 
-// Around a box in the shape's frame.
+// Bounding box of a box in the shape's frame.
 static tni_aabb turned_box(tn_vec3 middle, tn_vec3 half, const tni_pose* pose)
 {
     const double* m = pose->R.m;
@@ -121,7 +121,7 @@ static tni_aabb heights_box(const struct tni_height_field* field)
     return (tni_aabb){{-x, -y, field->lowest}, {x, y, field->highest}};
 }
 
-// A cylinder reaches along e to half_length |e_z| + radius sqrt(1 - e_z^2).
+// A cylinder extends along e by half_length |e_z| + radius sqrt(1 - e_z^2).
 static tni_aabb cylinder_box(const tni_geometry* g, const tni_pose* pose)
 {
     double reach[3];
@@ -133,7 +133,7 @@ static tni_aabb cylinder_box(const tni_geometry* g, const tni_pose* pose)
     return (tni_aabb){tni_sub(pose->x, u), tni_add(pose->x, u)};
 }
 
-// A height field is solid below, as far as it goes.
+// A height field is solid below, without limit.
 static tni_aabb field_box(const tni_height_field* heights, const tni_pose* pose)
 {
     const tni_aabb own = heights_box(heights);
@@ -164,8 +164,8 @@ tni_aabb tni_bounds(const tni_geometry* g, const tni_pose* pose)
     }
 }
 
-// Where the ray enters a slab and leaves it narrows first .. last. Two roundings may shift either
-// by 2^-52 of itself; both are given more. Comparisons are such that a NaN keeps the box.
+// Clips the range first .. last of a ray by a slab. Two roundings may shift either by 2^-52 of
+// itself; the factors cover more. Comparisons are such that a NaN keeps the box.
 static bool cut(double from, double d, double lower, double upper, double* first, double* last)
 {
     if (fabs(d) < 1e-290) return !(from < lower) && !(from > upper);

@@ -1,4 +1,4 @@
-// geometry: shapes as sets of points, in frames of their own, and where they are. See geometry.c.
+// geometry: shapes as point sets in their own frames; poses and boxes. See geometry.c.
 //
 // A convex shape is a core and a radius around it: a sphere is a point with a radius, a capsule a
 // segment with one; box, cylinder and polytope have radius 0. Distances are those of the cores,
@@ -10,7 +10,7 @@
 #include "math/rotation.h"
 #include "tenon/scene.h"
 
-/// Where a frame is: the point p of it is at x + R p.
+/// Position of a frame: its point p is at x + R p.
 typedef struct tni_pose {
     tn_vec3  x;
     tni_mat3 R;
@@ -27,7 +27,7 @@ typedef struct tni_face {
     int     first, count; ///< its corners, counter-clockwise seen from outside
 } tni_face;
 
-/// An edge from a to b; face `left` has it in this direction, `right` in the other.
+/// An edge from a to b; face `left` contains it in this direction, `right` in the other.
 typedef struct tni_edge {
     int a, b, left, right;
 } tni_edge;
@@ -45,7 +45,7 @@ typedef struct tni_polytope {
 struct tni_mesh;
 struct tni_height_field;
 
-/// A shape in its own frame. What it points to belongs to somebody else.
+/// A shape in its own frame. It does not own what it points to.
 typedef struct tni_geometry {
     tn_shape_type                  type;
     double                         radius;      ///< sphere, capsule, cylinder
@@ -56,10 +56,10 @@ typedef struct tni_geometry {
     const struct tni_height_field* heights;
 } tni_geometry;
 
-/// polytope.c: of a convex hull of points (which it keeps as they are, those on the hull, in their
-/// order; faces are merged where they are flat to 1e-8 of the extent), and of a box: bit k of a
-/// vertex is the positive side along axis k, faces are +x, -x, +y, -y, +z, -z. TN_ERR_MEMORY, and
-/// TN_ERR_MODEL when the points span no volume.
+/// polytope.c: a convex hull of points (those on the hull, unchanged and in their order; faces are
+/// merged where they are flat to 1e-8 of the extent), and a box: bit k of a vertex is the positive
+/// side along axis k, faces are +x, -x, +y, -y, +z, -z. Fails with TN_ERR_MEMORY, or TN_ERR_MODEL
+/// if the points span no volume.
 TN_NODISCARD tn_result tni_polytope_create(tni_arena* arena, const tn_vec3* points, int count,
                                            tni_polytope* polytope);
 TN_NODISCARD tn_result tni_polytope_of_box(tni_arena* arena, tn_vec3 half_size,
@@ -67,19 +67,19 @@ TN_NODISCARD tn_result tni_polytope_of_box(tni_arena* arena, tn_vec3 half_size,
 
 bool tni_is_convex(tn_shape_type type);  ///< has a core
 bool tni_is_surface(tn_shape_type type); ///< mesh or height field: triangles, see surface.h
-/// Of a box or a convex shape; NULL for all others.
+/// Of a box or a convex shape; NULL for other types.
 const tni_polytope* tni_polytope_of(const tni_geometry* geometry);
-/// A point inside, of a convex shape.
+/// A point inside a convex shape.
 tn_vec3 tni_middle_of(const tni_geometry* geometry);
-/// The radius around the core: of spheres and capsules; else 0.
+/// The radius around the core of spheres and capsules; otherwise 0.
 double tni_round_radius(const tni_geometry* geometry);
-/// The point of the core that is furthest along d (any length but 0), in the shape's frame. Of
-/// several the one that is first in a fixed order. *feature, when asked for: which one it is;
-/// a vertex of a box or polytope, an end of a capsule (0: +z, 1: -z); 0 for what has no vertices.
+/// Support: the point of the core that is furthest along d (any length but 0), in the shape's
+/// frame; of several the first in a fixed order. *feature (may be NULL): which vertex of a box or
+/// polytope, which end of a capsule (0: +z, 1: -z); 0 for others.
 tn_vec3 tni_support(const tni_geometry* geometry, tn_vec3 d, int* feature);
-/// The box around the shape where it is, axes of the world. Planes: infinite.
+/// Bounding box at a pose, world axes. Planes: infinite.
 tni_aabb tni_bounds(const tni_geometry* geometry, const tni_pose* pose);
-/// How far the shape reaches from the origin of its frame; infinite for planes.
+/// Largest distance of the shape from the origin of its frame [m]; infinite for planes.
 double tni_extent(const tni_geometry* geometry);
 
 // ---- Poses -------------------------------------------------------------------------------------
@@ -89,9 +89,9 @@ TNI_INLINE tni_pose tni_pose_home(void)
     return (tni_pose){{0, 0, 0}, tni_identity3()};
 }
 
-/// A frame that is given in another: outer applied to inner.
+/// The pose `inner`, given relative to outer, in outer's parent frame.
 tni_pose tni_pose_of(const tni_pose* outer, const tni_pose* inner);
-/// A frame as it is seen from another.
+/// `pose` relative to `from`.
 tni_pose tni_pose_seen(const tni_pose* from, const tni_pose* pose);
 
 TNI_INLINE tn_vec3 tni_pose_point(const tni_pose* pose, tn_vec3 p)
@@ -112,7 +112,7 @@ TNI_INLINE tni_aabb tni_aabb_grown(tni_aabb box, double by)
     return (tni_aabb){tni_sub(box.lower, d), tni_add(box.upper, d)};
 }
 
-/// The box around two: by comparisons, which fmin and fmax cost several times.
+/// The union's bounding box; by comparisons, since fmin and fmax cost several times as much.
 TNI_INLINE tni_aabb tni_aabb_united(const tni_aabb* a, const tni_aabb* b)
 {
     const tn_vec3 l = a->lower, m = b->lower, u = a->upper, v = b->upper;
@@ -120,7 +120,7 @@ TNI_INLINE tni_aabb tni_aabb_united(const tni_aabb* a, const tni_aabb* b)
                       {u.x > v.x ? u.x : v.x, u.y > v.y ? u.y : v.y, u.z > v.z ? u.z : v.z}};
 }
 
-/// Grows it to hold p.
+/// Extends the box to contain p.
 TNI_INLINE void tni_aabb_add(tni_aabb* box, tn_vec3 p)
 {
     const tni_aabb at = {p, p};
@@ -133,8 +133,8 @@ TNI_INLINE bool tni_aabb_meet(const tni_aabb* a, const tni_aabb* b)
            b->lower.y <= a->upper.y && a->lower.z <= b->upper.z && b->lower.z <= a->upper.z;
 }
 
-/// Where from + t d, 0 <= t <= most, enters a box, rounded so that no box is lost; HUGE_VAL:
-/// nowhere.
+/// The t at which from + t d, 0 <= t <= most, enters a box, rounded so that no box is missed;
+/// HUGE_VAL: it does not.
 double tni_ray_enters(const tni_aabb* box, tn_vec3 from, tn_vec3 d, double most);
 
 #endif

@@ -1,27 +1,28 @@
-// gjk: distance of two convex sets, by their supports.
+// gjk: distance of two convex sets from their support mappings.
 //
 // With y = b - a, a in core 1 and b in core 2, the distance is that of the origin to the convex set
-// of all y. A simplex of at most four of them is kept, the support points of directions v tried
-// before [1]:
+// of all y (the Minkowski difference). A simplex of at most four of them is kept, support points of
+// previous directions v [1]:
 //     v   = the point nearest to the origin of the simplex, reduced to the face that has it,
 //     w   = the y with the least v . y;      v . w / |v| <= distance <= |v|.
-// w joins the simplex, and |v| falls, until both bounds agree to rounding, or w is there already,
-// or |v| does not fall any more. The nearest point of a simplex is found by trying all faces that
-// hold the newest point, the others being known not to have it: 7 of them at most, none by the sign
-// of a vanishing number alone, for a face that is too thin is left to its edges. That gives what
-// [2] finds in fewer operations, and no wrong turn.
+// w joins the simplex, and |v| decreases, until both bounds agree to rounding, or w is already in
+// the simplex, or |v| does not decrease any more. The nearest point of a simplex is found by
+// testing all faces that contain the newest point, the others being known not to have it: at most
+// 7, and none is decided by the sign of a nearly zero number alone, since a face that is too thin
+// is left to its edges. This gives the result of [2] with a few more operations but without wrong
+// decisions.
 //
-// Everything is done in the frame of shape 1, seen from its origin: faces and edges of shape 1 are
-// exact there, and a far world costs no digits. On a triangle v is along the cross product of the
-// edges, so that n is exact also where the gap is a billionth of the sizes; on an edge or a vertex
-// it is the difference of points, and n is what is left of their digits. There a face of either
-// shape that gives the same gap to rounding gives n: boxes that stand on each other squarely.
+// Everything is computed in the frame of shape 1: its faces and edges are exact there, and distance
+// from the world's origin costs no digits. On a triangle v is along the cross product of the edges,
+// so that n is accurate also if the gap is 1e-9 of the sizes; on an edge or a vertex it is a
+// difference of points, and n has what remains of their digits. Then a face of either shape that
+// gives the same gap to rounding determines n: boxes that rest flat on each other.
 //
-// The tetrahedron holds the origin: cores overlap (and so it is taken when |v| is below TOUCH of
-// the size); but not when some v . w was positive, which is a proof. Then epa.c tells the depth.
+// If the tetrahedron contains the origin the cores overlap (also if |v| is below TOUCH of the
+// size), unless some v . w was positive, which proves separation. Then epa.c finds the depth.
 //
-// Polytopes end after a few rounds, exact to rounding. On rims of cylinders v converges, the gap to
-// 1e-14 of the sizes, n to the root of that.
+// Polytopes terminate after a few iterations, exact to rounding. On rims of cylinders v converges,
+// the gap to 1e-14 of the sizes, n to the square root of that.
 // [1] E. Gilbert, D. Johnson, S. Keerthi, A Fast Procedure for Computing the Distance, 1988.
 // [2] M. Montanari, N. Petrinic, E. Barbieri, Improving the GJK Algorithm, 2017.
 #include "geom/gjk.h"
@@ -45,7 +46,7 @@ tni_difference tni_least_norm(const tni_cores* c, tn_vec3 n)
 typedef struct simplex {
     int            count;
     tni_difference p[4];
-    double         share[4]; ///< v = sum share y
+    double         share[4]; ///< barycentric coordinates: v = sum share y
     tn_vec3        v;
     double         length; ///< of v
 } simplex;
@@ -56,12 +57,12 @@ static bool nearest_of_edge(simplex* s)
     const double  ee = tni_dot(e, e), t = -tni_dot(a, e) / ee;
     if (!(t > 0 && t < 1)) return false;
     const tn_vec3 v = tni_add_scaled(a, t, e);
-    s->v            = tni_add_scaled(v, -tni_dot(v, e) / ee, e); // across e in all digits
+    s->v            = tni_add_scaled(v, -tni_dot(v, e) / ee, e); // orthogonal to e in all digits
     s->share[0] = 1 - t, s->share[1] = t;
     return true;
 }
 
-// The corner across from the longest edge: its edges are the ones that tell the normal best.
+// The corner opposite to the longest edge: its edges determine the normal best.
 static int blunt_corner(const simplex* s)
 {
     int    best = 0;
@@ -82,8 +83,8 @@ static bool nearest_of_triangle(simplex* s)
     const double  nn = tni_dot(n, n);
     if (!(nn > THIN * THIN * tni_dot(ab, ab) * tni_dot(ac, ac))) return false;
     s->v = tni_scale(tni_dot(n, a) / nn, n);
-    // v - a in parts of ab and ac: a small part of a long edge is right to rounding, and what is
-    // lost of the part of a short one is not far.
+    // v - a as a combination of ab and ac: a small coefficient of a long edge is accurate to
+    // rounding, and an error in the coefficient of a short one has little effect.
     const tn_vec3 av      = tni_sub(s->v, a);
     const double  to_b    = tni_dot(n, tni_cross(av, ac)) / nn,
                  to_c     = tni_dot(n, tni_cross(ab, av)) / nn;
@@ -106,8 +107,8 @@ static bool holds_origin(const simplex* s)
     return volume != 0 && sign * rest >= 0;
 }
 
-// The face of s that is nearest to the origin, of those with its last point. False: none counts,
-// for rounding. A tetrahedron around the origin gives v = 0.
+// The face of s nearest to the origin, of those with its last point. False: none is valid, because
+// of rounding. A tetrahedron around the origin gives v = 0.
 static bool reduce(const simplex* s, simplex* best)
 {
     static const int masks[8] = {0, 1, 2, 4, 3, 5, 6, 7}; // small faces first
@@ -159,8 +160,8 @@ static simplex first_point(const tni_cores* c)
     return s;
 }
 
-// One round. True: s is the answer. *proof: the largest distance that is proved. Each round but the
-// last one shortens v, or else proves more: so none comes twice.
+// One iteration. True: s is the result. *proof: the largest distance proved so far. Each iteration
+// but the last shortens v or increases the proof: so no simplex repeats.
 static bool advance(const tni_cores* c, simplex* s, double* proof, bool* overlap)
 {
     *overlap = !(s->length > TOUCH * c->size);
@@ -169,7 +170,7 @@ static bool advance(const tni_cores* c, simplex* s, double* proof, bool* overlap
     const double         low = tni_dot(s->v, w.y) / s->length;
     if (!(s->length - low > ENOUGH * c->size) || is_corner(s, &w)) return true;
     simplex next;
-    s->p[s->count++] = w; // three at most were there: four would have ended the search
+    s->p[s->count++] = w; // it had at most three; four would have ended the search
     const bool found = reduce(s, &next);
     --s->count;
     if (!found || !(next.length < s->length || (next.length == s->length && low > *proof)))
@@ -195,9 +196,9 @@ tni_distance tni_core_distance(const tni_cores* c)
     return out;
 }
 
-// ---- Normals of faces --------------------------------------------------------------------------
+// ---- Face normals ------------------------------------------------------------------------------
 
-// *best is the normal nearest to `from` that gives the gap `least`.
+// *best: the normal nearest to `from` that gives the gap `least`.
 typedef struct snap {
     const tni_cores* cores;
     tn_vec3          from, best;
@@ -224,10 +225,10 @@ static void try_normals_of(snap* s, const tni_geometry* g, const tni_mat3* R, do
         try_normal(s, tni_scale(sign, tni_mul(R, polytope->faces[f].n)));
 }
 
-// Where rounding leaves few digits of v's direction: the normal of a face within what is lost.
+// If rounding leaves few digits of v's direction: uses a face normal within the uncertainty.
 static void snap_to_face(const tni_cores* c, tni_distance* d)
 {
-    if (!(d->length < 1e-2 * c->size)) return; // else v has digits enough
+    if (!(d->length < 1e-2 * c->size)) return; // v is accurate enough
     const tn_vec3  n   = tni_scale(1 / d->length, d->v);
     const tni_mat3 one = tni_identity3();
     const double   off = TOUCH * c->size / d->length;
@@ -237,9 +238,9 @@ static void snap_to_face(const tni_cores* c, tni_distance* d)
     d->v = tni_scale(d->length, s.best);
 }
 
-// ---- In the world ------------------------------------------------------------------------------
+// ---- World frame -------------------------------------------------------------------------------
 
-// The largest |x|, |y|, |z| of a core: only to tell what rounding is.
+// The largest |x|, |y|, |z| of a core: used as the scale of rounding.
 static double core_size(const tni_geometry* g)
 {
     switch (g->type) {
@@ -249,7 +250,7 @@ static double core_size(const tni_geometry* g)
     case TN_SHAPE_CONVEX: break;
     default: return 0;
     }
-    const tn_vec3 one = {1, 1, 1}; // two corners tell enough
+    const tn_vec3 one = {1, 1, 1}; // two corners are enough
     return fmax(tni_max_abs(tni_support(g, one, NULL)),
                 tni_max_abs(tni_support(g, tni_neg(one), NULL)));
 }

@@ -1,12 +1,12 @@
-// height_field: the triangles of a height field, by counting.
+// height_field: the triangles of a height field, computed from their indices.
 //
 //     D---C     cell (row, column) has triangle 2 c = (A, B, C) and 2 c + 1 = (A, C, D),
-//     | / |     c = row (columns - 1) + column. The edges of the first lead to the cell below, to the
-//     A---B     right one, to the second; those of the second to the first, above, to the left.
+//     | / |     c = row (columns - 1) + column. Neighbours of the first: the cell below, the
+//     A---B     right one, the second; of the second: the first, the cell above, the left one.
 //
-// The ground is solid: what is below the surface is inside, however deep. So a box is met by every
-// triangle over it. Nothing is stored but the numbers: cells are found by division, which the
-// margin of one part in 10^9 of a cell makes safe against rounding. Cost: the cells under the box.
+// The ground is solid: everything below the surface is inside. So a box meets every triangle above
+// it. Only the heights are stored: cells are found by division, with a margin of 1e-9 of a cell for
+// rounding. Cost: the cells under the box.
 #include "geom/height_field.h"
 
 static const double margin = 1e-9;
@@ -41,7 +41,7 @@ int tni_height_field_beside(const tni_height_field* heights, int index, int k)
     return column > 0 ? index - 3 : -1;
 }
 
-// Cells first .. last, of `count` with this spacing around the middle, that meet lower .. upper.
+// Range of the `count` centred cells of this spacing that overlap lower .. upper; false: none.
 static bool cells_between(double lower, double upper, double spacing, int count, int* first,
                           int* last)
 {

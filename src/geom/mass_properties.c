@@ -1,21 +1,21 @@
-// mass_properties: volume V, centre c and inertia I about the centre of solid shapes, for density 1.
+// mass_properties: volume V, centre c, inertia I about the centre of solid shapes for density 1.
 //
 //     sphere    V = 4/3 pi r^3,       I = 2/5 V r^2
 //     box       V = 8 a b c,          I_xx = V (b^2 + c^2) / 3
 //     cylinder  V = 2 pi r^2 l,       I_zz = V r^2 / 2,   I_xx = V (r^2 / 4 + l^2 / 3)
-//     capsule   a cylinder and two half balls; a half ball has its centre 3/8 r from its flat
-//               side, and I_xx = 2/5 V r^2 about the middle of that side
-//     convex    tetrahedra from the middle of the points to the triangles (a, b, c) of the hull:
+//     capsule   a cylinder and two half balls; a half ball has its centre of mass 3/8 r from its
+//               flat side, and I_xx = 2/5 V r^2 about the centre of that side
+//     convex    tetrahedra from the centre of the points to the triangles (a, b, c) of the hull:
 //               V = det(a, b, c) / 6,   integral of x = V (a + b + c) / 4,
 //               integral of x x^T = V (s s^T + a a^T + b b^T + c c^T) / 20,   s = a + b + c
 //     mesh      the same sums over its triangles, when it is closed
 //
-// l is half the length along z; a, b, c are half the edges of the box. The sums over triangles
-// are exact but for rounding: triangles of a flat facet may be cut in any way. Points are taken
-// relative to their middle and scaled to size one first, so that far or tiny shapes lose no digits.
+// l is half the length along z; a, b, c are half the edges of the box. The sums over triangles are
+// exact up to rounding: triangles of a flat facet may be cut in any way. Points are first taken
+// relative to their centre and scaled to unit size, so that distant or tiny shapes lose no digits.
 // Parallel axes: moving the point of reference by d adds V (d^2 1 - d d^T); for two solids with d
 // between their centres the factor is the reduced content V_1 V_2 / (V_1 + V_2). Cost: closed
-// forms, a hull or a mesh. Fails only through these two.
+// forms, a hull or a mesh. Fails only through the latter two.
 #include "geom/mass_properties.h"
 
 #include "geom/mesh.h"
@@ -60,7 +60,7 @@ static tni_solid cylinder_solid(double r, double l)
 static tni_solid capsule_solid(double r, double l)
 {
     const tni_solid tube = cylinder_solid(r, l), ends = sphere_solid(r);
-    // A half ball about the capsule's centre: 2/5 r^2 is about its flat side's middle, at l.
+    // A half ball about the capsule's centre: 2/5 r^2 is about the centre of its flat side, at l.
     const double across = 0.4 * r * r + l * l + 0.75 * r * l;
     tni_solid    solid  = {.content = tube.content + ends.content};
     solid.inertia[0] = solid.inertia[1] = tube.inertia[0] + ends.content * across;
@@ -68,8 +68,7 @@ static tni_solid capsule_solid(double r, double l)
     return solid;
 }
 
-// ---- Triangles around a volume
-// --------------------------------------------------------------------
+// ---- Sums over triangles -----------------------------------------------------------------------
 
 static void to_unit_size(const tn_vec3* points, int count, tn_vec3 middle, double size,
                          tn_vec3* unit)
@@ -80,7 +79,7 @@ static void to_unit_size(const tn_vec3* points, int count, tn_vec3 middle, doubl
     }
 }
 
-// w x x^T, upper triangle, in the order xx yy zz xy xz yz.
+// sum += w x x^T, upper triangle, in the order xx yy zz xy xz yz.
 static void add_square(double sum[6], double w, tn_vec3 x)
 {
     sum[0] += w * x.x * x.x;
@@ -165,7 +164,7 @@ static tn_result mesh_solid(const tn_host* host, const tn_shape_def* shape, tni_
     return result;
 }
 
-// ---- All of them -------------------------------------------------------------------------------
+// ---- By shape type -----------------------------------------------------------------------------
 
 tn_result tni_shape_solid(const tn_host* host, const tn_shape_def* shape, tni_solid* solid)
 {

@@ -1,20 +1,22 @@
-// mesh: triangles as given become a surface that can be searched.
+// mesh: makes a searchable surface of given triangles.
 //
-// 1. Vertices at the same place are made one (files of triangles name each corner anew): indices
-//    are sorted by x, y, z, and equals take the first one's number. Only those in use are kept, in
-//    the order in which the triangles name them.
+// 1. Vertices at the same position are merged (files of triangles often repeat corners): indices
+//    are sorted by x, y, z, and equals take the first one's number. Only used vertices are kept, in
+//    the order of their first use.
 // 2. Triangles with two equal corners, or with a height below AREA_MIN of their longest edge, have
-//    no direction and are left out. The surface is closed when every edge is used as often one way as
-//    the other; thin triangles still count there, so that a seam that one of them fills stays closed.
-// 3. Edges are sorted by their ends; the i-th one way is matched with the i-th the other way.
-// 4. A tree of boxes, from the top: centres of the triangles' boxes are put into BINS slots along
-//    each axis, and the cut between slots with the least
+//    no direction and are removed. The surface is closed if every edge is used as often in one
+//    direction as in the other; thin triangles still count there, so that a seam filled by one
+//    stays closed.
+// 3. Edges are sorted by their ends; the i-th in one direction is matched with the i-th in the
+//    other.
+// 4. A bounding volume hierarchy, top down: centres of the triangles' boxes are put into BINS slots
+//    along each axis, and the cut between slots with the least
 //        area(left) count(left) + area(right) count(right)
-//    is taken [1]; below DEPTH_EVEN levels, or when all centres fall into one slot, the list is
-//    halved in the middle, so that no tree is deeper than TNI_MESH_DEPTH_MAX.
+//    (surface area heuristic) is taken [1]; below DEPTH_EVEN levels, or if all centres are in one
+//    slot, the list is halved, so that no tree is deeper than TNI_MESH_DEPTH_MAX.
 //
-// What the mesh encloses, by the divergence theorem: tetrahedra from the middle to each triangle,
-// as mass_properties.c sums them. Cost: O(n log n) to make.
+// Mass properties by the divergence theorem: tetrahedra from the centre to each triangle, summed by
+// mass_properties.c. Cost: O(n log n) to make.
 // [1] I. Wald, On fast Construction of SAH-based Bounding Volume Hierarchies, 2007.
 #include "geom/mesh.h"
 
@@ -34,7 +36,7 @@ static bool is_left_of(const void* user, int a, int b)
     return p.z < q.z;
 }
 
-// same[i]: the first vertex at the place of vertex i.
+// same[i]: the first vertex at the position of vertex i.
 static void find_same(const tn_vec3* vertices, int count, int* same, int* order, int* spare)
 {
     for (int i = 0; i < count; ++i) order[i] = i;
@@ -49,7 +51,7 @@ static bool is_thin(tn_vec3 a, tn_vec3 b, tn_vec3 c)
 {
     const tn_vec3 u = tni_sub(b, a), v = tni_sub(c, a), w = tni_sub(c, b);
     const double  size = fmax(tni_max_abs(u), fmax(tni_max_abs(v), tni_max_abs(w)));
-    const double  s    = 1 / size; // tiny and huge meshes keep their digits
+    const double  s    = 1 / size; // scaled: tiny and huge meshes lose no digits
     const tn_vec3 n    = tni_cross(tni_scale(s, u), tni_scale(s, v));
     return !(size > 0) || !(tni_norm(n) > AREA_MIN);
 }
@@ -75,7 +77,7 @@ static tn_result check_input(const tn_vec3* vertices, int vertex_count, const in
 
 // ---- Edges -------------------------------------------------------------------------------------
 
-// Edge e leads from corner e of all triangles to the next corner of the same triangle.
+// Edge e goes from corner e (counted over all triangles) to the next corner of its triangle.
 static int edge_to(const int* triangles, int e)
 {
     return triangles[e % 3 == 2 ? e - 2 : e + 1];
@@ -96,7 +98,7 @@ static bool is_edge_before(const void* user, int a, int b)
     return low_a != low_b ? low_a < low_b : high_a < high_b;
 }
 
-// Matches the edges order[0 .. count - 1], which all have the same ends. True: they come in pairs.
+// Matches the edges order[0 .. count - 1] with the same ends. True if all are matched.
 static bool match(const int* triangles, const int* order, int count, int* beside)
 {
     int forth = 0, back = 0;
@@ -110,7 +112,7 @@ static bool match(const int* triangles, const int* order, int count, int* beside
     }
 }
 
-// True: closed. beside: may be NULL.
+// True if the mesh is closed. beside may be NULL.
 static bool match_edges(const int* triangles, int triangle_count, int* order, int* spare,
                         int* beside)
 {
@@ -189,7 +191,7 @@ static bool fill_slots(const builder* b, int first, int count, int axis, slots* 
     return true;
 }
 
-// The cut after slot k of this axis that costs least; HUGE_VAL: none has something on both sides.
+// The cut after slot k of this axis with the least cost; HUGE_VAL: one side is always empty.
 static double best_cut(const slots* s, int* cut)
 {
     double   right_cost[BINS] = {0}, best = HUGE_VAL;
@@ -209,7 +211,7 @@ static double best_cut(const slots* s, int* cut)
     return best;
 }
 
-// Puts the triangles of one side before those of the other; returns how many are on the first.
+// Sorts the triangles of one side before those of the other; returns how many are on the first.
 static int divide(builder* b, int first, int count, int depth)
 {
     slots  chosen = {0}, s;
@@ -232,7 +234,7 @@ static int divide(builder* b, int first, int count, int depth)
     return left;
 }
 
-// Nodes are made with their triangles, then divided one after the other: depth[i] is that of node
+// Nodes are created with their triangles, then divided one after the other; depth[i]: depth of node
 // i.
 static void build_tree(builder* b, int triangle_count, uint8_t* depth)
 {
@@ -275,9 +277,9 @@ static tn_result make_tree(tni_arena* arena, tni_arena* scratch, tni_mesh* mesh)
     return TN_OK;
 }
 
-// ---- Making it ---------------------------------------------------------------------------------
+// ---- Creation ----------------------------------------------------------------------------------
 
-// Triangles with three different corners, then those of them that have an area. Returns how many.
+// Selects the triangles that have an area. Returns how many.
 static int with_area(const tn_vec3* vertices, const int* named, int count, int* kept)
 {
     int n = 0;
@@ -303,7 +305,7 @@ static int with_three_corners(const int* triangles, int count, const int* same, 
     return n;
 }
 
-// Numbers the vertices anew, as the triangles name them.
+// Renumbers the vertices in the order of their first use.
 static void keep_used(const tn_vec3* vertices, int* triangles, tni_mesh* mesh, tn_vec3* kept,
                       int* number, int vertex_count)
 {
@@ -312,7 +314,7 @@ static void keep_used(const tn_vec3* vertices, int* triangles, tni_mesh* mesh, t
         const int v = triangles[i];
         if (number[v] < 0) {
             number[v]         = mesh->vertex_count++;
-            kept[number[v]].x = vertices[v].x + 0.0; // -0 becomes 0, whichever was first
+            kept[number[v]].x = vertices[v].x + 0.0; // -0 becomes 0
             kept[number[v]].y = vertices[v].y + 0.0;
             kept[number[v]].z = vertices[v].z + 0.0;
         }

@@ -1,18 +1,18 @@
-// polytope: convex hulls with flat faces of any number of corners.
+// polytope: convex hulls with merged coplanar faces.
 //
-// The hull comes as triangles between the points as given (convex_hull.c). Triangles that lie in one plane
-// become one face: from the largest triangle that is in no face yet, over edges to all triangles
-// whose corners are within FLAT times the extent of its plane, and that look to the same side. The
-// edges around them are a loop; should it not be a simple one (points set against us), the
-// triangles stay single.
+// The hull comes as triangles between the original points (convex_hull.c). Coplanar triangles
+// become one face: starting with the largest triangle without a face, all connected triangles whose
+// corners are within FLAT times the extent of its plane and that face the same side. The edges
+// around them are a loop; should it not be a simple one (adversarial input), the triangles stay
+// single.
 //
-// A vertex with three faces or more around it is a vertex of the polytope. One with two lies on the
-// edge between them, one with less within a face: both go, unless the two faces meet at an angle
-// there (plates as thin as rounding). What is left is closed: every edge of a face is, in the other
-// direction, one of another, and V - E + F = 2.
+// A point with at least three faces around it is a vertex of the polytope. One with two is on the
+// edge between them, one with fewer inside a face: both are removed, unless the two faces meet at
+// an angle there (plates as thin as rounding). The result is closed: every edge of a face is, in
+// the other direction, one of another, and V - E + F = 2.
 //
-// A face's normal is Newell's, half the sum of the cross products of its corners, the area vector
-// of the polygon; its offset is the mean over the corners.
+// A face's normal is Newell's, half the sum of the cross products of its corners (the area vector
+// of the polygon); its offset is the mean over the corners.
 #include "base/sort.h"
 #include "geom/convex_hull.h"
 #include "geom/geometry.h"
@@ -25,13 +25,13 @@ typedef struct builder {
     double         extent;
     tni_hull       hull;
     tni_arena      arena; ///< scratch
-    int*           face;  ///< by triangle: the face that it belongs to, -1: none yet
+    int*           face;  ///< by triangle: its face, -1: none yet
     int*           rank;  ///< triangles, largest first
     double*        area;  ///< by triangle
     int*           queue; ///< triangles
-    int*           next;  ///< by point: the next corner of the face in work, -1: none
-    int*           faces; ///< by point: how many faces have it
-    int*           name;  ///< by point: its number as a vertex, -1: none
+    int*           next;  ///< by point: the next corner of the current face, -1: none
+    int*           faces; ///< by point: number of faces around it
+    int*           name;  ///< by point: its index as a vertex, -1: none
     tni_face*      out;
     int*           corners; ///< points
     int            out_count, corner_count;
@@ -52,14 +52,14 @@ static tn_vec3 grid_normal(const builder* b, int t)
     return tni_normalised(tni_vec3((double)n[0], (double)n[1], (double)n[2]));
 }
 
-// The larger one; of two of the same size the first.
+// Larger area first; of equal ones the lower index.
 static bool is_larger(const void* user, int s, int t)
 {
     const double* area = user;
     return area[s] > area[t] || (area[s] == area[t] && s < t);
 }
 
-// Returns how many triangles there are.
+// Sorts the triangles by area; returns how many there are.
 static int rank_triangles(builder* b)
 {
     int count = 0;
@@ -81,7 +81,8 @@ static bool in_plane(const builder* b, int t, tn_vec3 n, tn_vec3 at)
     return tni_dot(n, grid_normal(b, t)) > 0;
 }
 
-// Gives all triangles in the plane of `first`, connected to it, to face f. Returns how many.
+// Assigns all triangles in the plane of `first` that are connected to it to face f. Returns how
+// many.
 static int flood(builder* b, int first, int f)
 {
     const tn_vec3 n      = grid_normal(b, first);
@@ -107,10 +108,10 @@ static void unlink_queue(builder* b, int count)
         for (int e = 0; e < 3; ++e) b->next[b->hull.faces[b->queue[i]].vertex[e]] = -1;
 }
 
-// Corners of the face made of the triangles in the queue; false: they are no simple loop.
+// The corners of the face made of the triangles in the queue; false: not a simple loop.
 static bool walk_around(builder* b, int f, int count)
 {
-    const tn_vec3 n     = grid_normal(b, b->queue[0]); // should Newell's vanish
+    const tn_vec3 n     = grid_normal(b, b->queue[0]); // in case Newell's vanishes
     int           edges = 0, start = -1;
     unlink_queue(b, count);
     for (int i = 0; i < count; ++i) {
@@ -166,15 +167,15 @@ static bool is_straight(const builder* b, int from, int at, int to)
     return tni_norm(tni_cross(d, p)) <= 4 * FLAT * b->extent * tni_norm(d);
 }
 
-// Points with three faces, or two that meet at an angle, keep their mark in `faces`; the rest get
-// 0. False: a face would be left with less than three corners.
+// Points with three faces, or two that meet at an angle, keep a nonzero mark in `faces`; others get
+// 0. False: a face would be left with fewer than three corners.
 static bool find_vertices(builder* b)
 {
     for (int i = 0; i < b->corner_count; ++i) ++b->faces[b->corners[i]];
     for (int f = 0; f < b->out_count; ++f) {
         const int *c = b->corners + b->out[f].first, n = b->out[f].count;
         for (int k = 0; k < n; ++k)
-            if (b->faces[c[k]] == 2) // -2: decided; its other face has the same neighbours
+            if (b->faces[c[k]] == 2) // -2: done; its other face has the same neighbours
                 b->faces[c[k]] = is_straight(b, c[(k + n - 1) % n], c[k], c[(k + 1) % n]) ? 0 : -2;
     }
     for (int f = 0; f < b->out_count; ++f) {
@@ -227,7 +228,7 @@ static void lay_plane(const tn_vec3* vertices, const int* corners, tni_face* fac
     for (int k = 1; k + 1 < face->count; ++k)
         sum = tni_add(sum, tni_cross(tni_sub(vertices[corners[k]], at),
                                      tni_sub(vertices[corners[k + 1]], at)));
-    if (tni_norm(sum) > 0) face->n = tni_normalised(sum); // else as it was
+    if (tni_norm(sum) > 0) face->n = tni_normalised(sum); // else keep the grid normal
     double height = 0;
     for (int k = 1; k < face->count; ++k)
         height += tni_dot(face->n, tni_sub(vertices[corners[k]], at));
@@ -250,7 +251,7 @@ static void put_faces(const builder* b, tni_arena* arena, tni_polytope* polytope
     polytope->corner_count = b->corner_count;
 }
 
-// What edges are made from: by corner, the edge from it to the next of its face.
+// Half edges: by corner, the edge to the next corner of its face.
 typedef struct half_edges {
     int *head, *chain; ///< by vertex the first corner there, by corner the next one there
     int *to, *owner;   ///< by corner
@@ -273,7 +274,7 @@ static void chain_corners(const tni_polytope* polytope, half_edges* h)
     }
 }
 
-// The corner that has the edge from v to w, free and of another face than f; or -1.
+// The corner with an unmatched edge from v to w of a face other than f; -1: none.
 static int find_corner(const half_edges* h, int v, int w, int f)
 {
     for (int i = h->head[v]; i >= 0; i = h->chain[i])

@@ -1,33 +1,33 @@
-// ray_cast: rays into shapes, and when moving shapes first touch.
+// ray_cast: ray casts, and the time of first contact of moving shapes.
 //
-// A ray is brought into the shape's frame with a unit direction u, and enters a convex shape where
-// the last of the sets whose intersection it is (slabs, half spaces, a cylinder without ends) is
-// entered, if that is before the first of them is left. A capsule is a union, so the first entry of
-// its parts counts. Balls: with the point m nearest to the centre, r^2 - m . m = s^2, and the ray
-// is inside from s before that point to s behind it.
+// A ray is transformed to the shape's frame with a unit direction u. A convex shape is an
+// intersection of sets (slabs, half spaces, an infinite cylinder): the ray enters it where the last
+// of them is entered, if that is before the first of them is left. A capsule is a union, so the
+// first entry of its parts counts. Balls: with the point m nearest to the centre, r^2 - m . m =
+// s^2, and the ray is inside from s before that point to s behind it.
 //
-// Triangles [1]: in coordinates seen from the start of the ray, sheared so that it runs along its
-// largest axis, the ray passes an edge a, b on the side of the sign of a_x b_y - a_y b_x. Seen from
-// the neighbour the two products change places: exactly the other sign. So no ray slips between
-// triangles, and one through an edge meets at least one of them.
+// Triangles [1]: in coordinates relative to the start of the ray, sheared so that it runs along its
+// largest axis, the ray passes an edge a, b on the side of the sign of a_x b_y - a_y b_x. For the
+// neighbour the two products are exchanged: exactly the opposite sign. So no ray passes between
+// triangles (watertight), and one through an edge hits at least one of them.
 //
-// Meshes are walked by their tree; height fields cell by cell along the axis on which the ray
-// crosses more of them, with the one or two cells across that it sees there. Closed meshes and
-// height fields are entered through fronts only; an open mesh has no inside, and is met from both
-// sides, its normal then being on the side the ray comes from.
+// Meshes are traversed by their hierarchy; height fields cell by cell along the axis on which the
+// ray crosses more of them, with the one or two cells across that it overlaps there. Closed meshes
+// and height fields are entered through front faces only; an open mesh has no inside and is hit
+// from both sides, its normal then being on the side the ray comes from.
 //
-// First touch by conservative advancement [2]: with the gap g along n at t, matter comes nearer
-// along n, fixed in the world, at most at the rate
+// First contact by conservative advancement [2]: with the gap g along n at t, points approach along
+// n, fixed in the world, at most at the rate
 //     c = n . (move1 - move2) + |turn1 x n| rho1 + |turn2 x n| rho2,
-// rho being how far a shape reaches from its axis of turning. So the gap stays above g - c dt, and
-// t + (g - AIM reach) / c is never late. A plane that turns has no rho: there the height of a point
-// over it changes at the rate of the relative velocity at the point, at most. Triangles of meshes
-// and height fields near the path are tried one by one.
-// Steps come to an end because each is at least (1 - AIM) reach / c; after ROUNDS_MAX of them the
-// time reached is returned as if they touched: early, but not late.
+// rho being the largest distance of a shape from its axis of rotation. So the gap stays above g - c
+// dt, and t + (g - AIM reach) / c is never late. A rotating plane has no rho: there the height of a
+// point over it changes at most at the rate of the relative velocity at the point. Triangles of
+// meshes and height fields near the path are tried one by one. The iteration ends because each step
+// is at least (1 - AIM) reach / c; after ROUNDS_MAX of them the time reached is returned as
+// contact: early, but not late.
 //
-// What of a surface is nearest to a shape: its triangles within a distance are tried, which is
-// doubled until the gap found is not larger.
+// Closest point of a surface to a shape: the triangles within a distance are tried; it is doubled
+// until the gap found is not larger.
 // [1] S. Woop, C. Benthin, I. Wald, Watertight Ray/Triangle Intersection, 2013.
 // [2] B. Mirtich, Impulse-based Dynamic Simulation of Rigid Body Systems, 1996, section 2.3.
 #include "geom/ray_cast.h"
@@ -39,13 +39,13 @@
 enum { ROUNDS_MAX = 1000 };
 static const double AIM = 0.92;
 
-/// A ray in a shape's frame, and what it has met. t: lengths.
+/// A ray in a shape's frame; most: length to the closest hit so far.
 typedef struct local_ray {
     tn_vec3 from, u;
     double  most;
 } local_ray;
 
-/// Where a ray is inside: first .. last, entered through a surface with normal n.
+/// The part of a ray inside a set: first .. last, entered through a surface with normal n.
 typedef struct span {
     double  first, last;
     tn_vec3 n;
@@ -56,7 +56,7 @@ static const span nowhere    = {HUGE_VAL, -HUGE_VAL, {0, 0, 0}};
 
 // ---- Convex shapes -----------------------------------------------------------------------------
 
-// Cuts off what is outside the half space n . p <= offset.
+// Clips the span by the half space n . p <= offset.
 static void cut(span* s, const local_ray* r, tn_vec3 n, double offset)
 {
     const double height = tni_dot(n, r->from) - offset, rate = tni_dot(n, r->u);
@@ -100,7 +100,7 @@ static span in_ball(const local_ray* r, tn_vec3 centre, double radius)
     return (span){t - s, t + s, tni_scale(1 / radius, tni_add_scaled(m, -s, r->u))};
 }
 
-// The cylinder about z without ends.
+// The infinite cylinder about z.
 static span in_tube(const local_ray* r, double radius)
 {
     const tn_vec3 o = {r->from.x, r->from.y, 0}, u = {r->u.x, r->u.y, 0};
@@ -129,7 +129,7 @@ static void join(span* a, const span* b)
     a->last = fmax(a->last, b->last);
 }
 
-// The parts overlap wherever the ray goes from one into the next, so their union is one span.
+// The parts overlap wherever the ray passes from one into another, so their union is one span.
 static span in_capsule(const local_ray* r, double radius, double half_length)
 {
     span       s      = nowhere;
@@ -158,7 +158,7 @@ static span in_shape(const tni_geometry* g, const local_ray* r)
 
 // ---- Triangles ---------------------------------------------------------------------------------
 
-/// A ray among triangles: axes so that u is longest along the third, and the best hit so far.
+/// A ray against triangles: axes permuted so that u is longest along the third; the best hit.
 typedef struct needle {
     local_ray           ray;
     int                 k[3];
@@ -180,7 +180,7 @@ static needle needle_of(const local_ray* r)
     return n;
 }
 
-// A corner in the needle's coordinates: across, across, along.
+// A corner in the sheared coordinates; the third is along the ray.
 static tn_vec3 sheared(const needle* n, tn_vec3 p)
 {
     const tn_vec3 d = tni_sub(p, n->ray.from);
@@ -206,7 +206,7 @@ static void pierce(needle* n, int triangle)
     const double  u = side_of(b, c), v = side_of(c, a), w = side_of(a, b);
     if ((u < 0 || v < 0 || w < 0) && (u > 0 || v > 0 || w > 0)) return;
     const double all = u + v + w;
-    if (!(fabs(all) > 0)) return; // seen edge on: a neighbour is met
+    if (!(fabs(all) > 0)) return; // seen edge on: a neighbour is hit
     const double t = (u * a.z + v * b.z + w * c.z) / all / tni_at(n->ray.u, n->k[2]);
     if (!(t >= 0 && t <= n->ray.most)) return;
     if (n->found && t == n->ray.most && triangle > n->hit.triangle) return;
@@ -239,7 +239,7 @@ static void through_mesh(needle* n)
         for (int i = 0; i < node->count; ++i) pierce(n, mesh->order[node->first + i]);
         if (node->count > 0) continue;
         const double a = enters_node(n, node->first), b = enters_node(n, node->first + 1);
-        const int    far_one = a <= b; // the nearer one is next
+        const int    far_one = a <= b; // visit the nearer one first
         stack[depth].node = node->first + far_one, stack[depth++].t = far_one ? b : a;
         stack[depth].node = node->first + !far_one, stack[depth++].t = far_one ? a : b;
     }
@@ -254,7 +254,7 @@ static void pierce_cell(needle* n, int column, int row)
     pierce(n, 2 * cell + 1);
 }
 
-/// One of the two axes of the grid, counted in cells.
+/// One of the two axes of the grid, in units of cells.
 typedef struct grid_axis {
     double from, rate; ///< of the ray
     int    count;      ///< cells
@@ -265,8 +265,8 @@ static int clamped(double x, int count)
     return !(x > 0) ? 0 : x < count - 1 ? (int)x : count - 1;
 }
 
-// Cells of `along`, one after the other from t0 to t1; of `across` those seen meanwhile, and a
-// millionth more for rounding.
+// Walks over the cells of `along` from t0 to t1, and for each over the cells of `across` that the
+// ray overlaps, with a margin of 1e-6 for rounding.
 static void walk(needle* n, grid_axis along, grid_axis across, bool by_column, double t0, double t1)
 {
     const double margin = 1e-6;
@@ -299,7 +299,7 @@ static void through_heights(needle* n)
                                     {half.x + margin, half.y + margin, f->highest + margin}};
     const double            t0   = tni_ray_enters(&box, o, u, n->ray.most);
     if (!(t0 <= n->ray.most)) return;
-    // It is left where it is entered on the way back from beyond.
+    // The exit: where the reversed ray from beyond enters.
     const double    end  = fmin(n->ray.most, t0 + 4 * (tni_norm(half) + thick + margin));
     const tn_vec3   back = tni_add_scaled(o, end, u);
     const double    left = tni_ray_enters(&box, back, tni_neg(u), end - t0);
@@ -347,7 +347,7 @@ bool tni_cast_ray(const tni_geometry* geometry, const tni_pose* pose, tn_vec3 fr
     return true;
 }
 
-// ---- First touch -------------------------------------------------------------------------------
+// ---- First contact -----------------------------------------------------------------------------
 
 tni_pose tni_gauss_seidel_at(const tni_gauss_seidel_motion* motion, double t)
 {
@@ -360,13 +360,13 @@ tni_pose tni_gauss_seidel_at(const tni_gauss_seidel_motion* motion, double t)
     return pose;
 }
 
-// How far from the axis of turning, which is fixed in the shape.
+// Distance from the axis of rotation, which is fixed in the shape.
 static double off_axis(const tni_gauss_seidel_motion* m, tn_vec3 axis, tn_vec3 p)
 {
     return tni_norm(tni_cross(axis, tni_sub(p, m->centre)));
 }
 
-// rho of a shape: how far it reaches from its axis of turning.
+// rho of a shape: largest distance from its axis of rotation.
 static double reach_of(const tni_geometry* g, const tni_gauss_seidel_motion* m)
 {
     const tn_vec3       axis     = tni_normalised(tni_mul_t(&m->start.R, m->turn));
@@ -383,7 +383,7 @@ static double reach_of(const tni_geometry* g, const tni_gauss_seidel_motion* m)
            fmax(off_axis(m, axis, tni_vec3(0, 0, end)), off_axis(m, axis, tni_vec3(0, 0, -end)));
 }
 
-/// Two shapes on their way.
+/// Two moving shapes.
 typedef struct meeting {
     const tni_geometry *           g1, *g2;
     const tni_gauss_seidel_motion *m1, *m2;
@@ -391,7 +391,7 @@ typedef struct meeting {
     double                         reach;
 } meeting;
 
-// The gap at t and the most at which it may close.
+// The gap at t and the largest rate at which it may close.
 static double gap_of(const meeting* c, double t, double* rate)
 {
     const tni_pose    p1 = tni_gauss_seidel_at(c->m1, t), p2 = tni_gauss_seidel_at(c->m2, t);
@@ -402,7 +402,7 @@ static double gap_of(const meeting* c, double t, double* rate)
     return near.gap;
 }
 
-// Shape 1 is a plane. One that turns sweeps over all that is near enough to be on the way.
+// Shape 1 is a plane. A rotating one has a bound on its speed for everything within reach.
 static double gap_over_plane(const meeting* c, double t, double* rate)
 {
     const tni_pose p1 = tni_gauss_seidel_at(c->m1, t), p2 = tni_gauss_seidel_at(c->m2, t);
@@ -421,7 +421,7 @@ static double gap_over_plane(const meeting* c, double t, double* rate)
     return tni_dot(n, tni_sub(tni_pose_point(&p2, low), p1.x)) - tni_round_radius(c->g2);
 }
 
-// Up to `until`.
+// Conservative advancement up to `until`. True: contact at *t.
 static bool advance(const meeting* c, double until, double* t)
 {
     const bool plane = c->g1->type == TN_SHAPE_PLANE;
@@ -437,14 +437,14 @@ static bool advance(const meeting* c, double until, double* t)
     return true;
 }
 
-/// Shape 1 is a mesh or a height field; the earliest of its triangles.
+/// Shape 1 is a mesh or a height field: the earliest contact with its triangles.
 typedef struct earliest {
     meeting c;
     bool    found;
     double  t;
 } earliest;
 
-// A triangle of a surface by itself.
+// A triangle of a surface as a convex shape.
 static void take_leaf(const tni_geometry* g, int index, tni_leaf* leaf)
 {
     tni_surface_corners(g, index, leaf->vertices);
@@ -461,12 +461,12 @@ static void try_triangle(void* user, int index)
     c.g1      = &leaf.geometry;
     c.rho1    = reach_of(c.g1, c.m1);
     if (!advance(&c, e->t, &t)) return;
-    e->t     = t; // not after e->t
+    e->t     = t; // not later than the old e->t
     e->found = true;
 }
 
-// Where shape 2 may come, in the frame of shape 1: a ball around its centre that goes straight, and
-// as far aside as shape 1 turns meanwhile.
+// The box of shape 2's path in the frame of shape 1: a ball around its centre that moves straight,
+// enlarged by the rotation of shape 1.
 static tni_aabb path_of(const meeting* c)
 {
     const tni_pose* p1    = &c->m1->start;
@@ -504,7 +504,7 @@ bool tni_first_touch(const tni_geometry* g1, const tni_gauss_seidel_motion* m1,
     return touch_surface(&c, t);
 }
 
-// ---- The nearest triangle ----------------------------------------------------------------------
+// ---- The closest triangle ----------------------------------------------------------------------
 
 typedef struct nearby {
     const tni_geometry *g1, *g2;
@@ -521,7 +521,7 @@ static void look_at(void* user, int index)
     if (found.gap < s->best.gap) s->best = found;
 }
 
-// Triangles within a distance, which is doubled until it is not less than the gap found.
+// Tries the triangles within a distance that is doubled until it is not less than the gap found.
 tni_nearest tni_nearest_of_surface(const tni_geometry* g1, const tni_pose* p1,
                                    const tni_geometry* g2, const tni_pose* p2)
 {

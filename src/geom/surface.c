@@ -1,9 +1,9 @@
-// surface: a mesh or a height field as one kind of thing: triangles and their neighbours.
+// surface: common access to meshes and height fields: triangles and their neighbours.
 //
-// An edge is flat, a ridge or a valley by the corner beyond it: below the plane of the triangle,
-// above it, or in it, seen from the edge at an angle whose sine is TNI_BEND_MIN at the least. An
-// edge that leads nowhere, or back, is a ridge. A corner is one of the surface when the edges
-// around it that are not flat are other than none, or two in a line.
+// An edge is flat, a ridge or a valley if the opposite corner of the neighbour is in, below or
+// above the plane of the triangle, at an angle whose sine is at least TNI_BEND_MIN. A boundary
+// edge, or one to a triangle folded back, is a ridge. A vertex is a corner of the surface unless
+// the edges around it that are not flat are none, or two in a line.
 #include "geom/surface.h"
 
 #include "geom/height_field.h"
@@ -66,12 +66,12 @@ tni_bend tni_bend_at(const tni_geometry* s, int t, const tn_vec3 v[3], int k)
         return rise < -TNI_BEND_MIN * reach || tni_dot(n, tni_normal_of(w)) < 0 ? TNI_RIDGE
                                                                                 : TNI_FLAT;
     }
-    return TNI_RIDGE; // both triangles have the same corners: a leaf
+    return TNI_RIDGE; // both triangles have the same corners
 }
 
 // ---- Around a corner ---------------------------------------------------------------------------
 
-// Walking one way and then the other.
+// Walks around the corner in one direction, then in the other.
 int tni_fan_of(const tni_geometry* s, int t, int k, tni_fan_edge edges[TNI_FAN_MAX])
 {
     int     count = 0;
@@ -83,12 +83,12 @@ int tni_fan_of(const tni_geometry* s, int t, int k, tni_fan_edge edges[TNI_FAN_M
         while (count < TNI_FAN_MAX) {
             tni_surface_corners(s, at, v);
             const int corner = tni_corner_at(v, p);
-            if (corner < 0) break; // not a surface around this corner
+            if (corner < 0) break; // not a manifold around this corner
             const int edge = way == 0 ? corner : (corner + 2) % 3;
             const int end  = way == 0 ? (corner + 1) % 3 : edge;
             edges[count++] = (tni_fan_edge){tni_sub(v[end], p), tni_bend_at(s, at, v, edge)};
             at             = tni_surface_beside(s, at, edge);
-            if (at == t) return count; // all around
+            if (at == t) return count; // full circle
             if (at < 0) break;
         }
     }
@@ -110,7 +110,7 @@ bool tni_is_corner(const tni_geometry* s, int t, int k)
     return !(creases == 0 || (creases == 2 && straight));
 }
 
-// ---- Triangles by themselves -------------------------------------------------------------------
+// ---- Triangles as convex shapes ----------------------------------------------------------------
 
 void tni_leaf_make(tni_leaf* leaf, tn_vec3 n)
 {

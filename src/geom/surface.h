@@ -1,5 +1,4 @@
-// surface: the triangles of a mesh or a height field, whichever it is, and how it goes on around
-// them. See surface.c.
+// surface: triangles and adjacency of a mesh or a height field. See surface.c.
 #ifndef TNI_SURFACE_H
 #define TNI_SURFACE_H
 
@@ -7,33 +6,33 @@
 
 /// Corners of a triangle, counter-clockwise seen from outside.
 void tni_surface_corners(const tni_geometry* surface, int triangle, tn_vec3 corner[3]);
-/// The triangle across the edge from corner k to the next; -1: the surface ends there.
+/// The triangle across the edge from corner k to the next; -1: boundary.
 int tni_surface_beside(const tni_geometry* surface, int triangle, int k);
 /// Calls visit for each triangle that meets the box: tni_mesh_visit, tni_height_field_visit.
 void tni_surface_visit(const tni_geometry* surface, const tni_aabb*   box,
                        void (*visit)(void* user, int triangle), void* user);
 
-/// Unit, outwards; right also for tiny triangles and huge ones.
+/// Unit outward normal; accurate also for tiny and huge triangles.
 tn_vec3 tni_normal_of(const tn_vec3 corner[3]);
-/// Which corner of a triangle is the point p, bit for bit; -1: none.
+/// The corner of a triangle that equals p bit for bit; -1: none.
 int tni_corner_at(const tn_vec3 corner[3], tn_vec3 p);
 
 typedef enum tni_bend { TNI_FLAT, TNI_RIDGE, TNI_VALLEY } tni_bend;
 
-/// How the surface goes on over edge k of a triangle, whose corners are v. Where it ends: a ridge.
+/// Kind of edge k of a triangle with corners v. Boundary edges are ridges.
 tni_bend tni_bend_at(const tni_geometry* surface, int triangle, const tn_vec3 v[3], int k);
 
 enum { TNI_FAN_MAX = 64 };
-#define TNI_BEND_MIN 1e-5 ///< sine of the angle at an edge that is none
+#define TNI_BEND_MIN 1e-5 ///< sine of the angle at an edge below which it counts as flat
 
 typedef struct tni_fan_edge {
     tn_vec3  d; ///< from the corner
     tni_bend bend;
 } tni_fan_edge;
 
-/// Edges that leave corner k of a triangle, the first TNI_FAN_MAX. Returns how many.
+/// The edges around corner k of a triangle, the first TNI_FAN_MAX. Returns how many.
 int tni_fan_of(const tni_geometry* surface, int triangle, int k, tni_fan_edge edges[TNI_FAN_MAX]);
-/// A corner of the surface: not flat around, and not on a straight crease.
+/// True if corner k is a corner of the surface: not flat around, and not on a straight crease.
 bool tni_is_corner(const tni_geometry* surface, int triangle, int k);
 
 /// A triangle as a convex shape: a polytope with two faces, back to back.
@@ -44,7 +43,7 @@ typedef struct tni_leaf {
     tni_geometry geometry;
 } tni_leaf;
 
-/// Of leaf->vertices, which have been set; n: their normal. What is made points into the leaf.
+/// Fills in the rest from leaf->vertices; n: their normal. Pointers refer to *leaf itself.
 void tni_leaf_make(tni_leaf* leaf, tn_vec3 n);
 
 #endif
