@@ -59,8 +59,8 @@ static void measure(const char* name, const tni_geometry* g1, const tni_geometry
         const double start = seconds();
         found              = 0;
         for (int i = 0; i < repeats; ++i) {
-            tni_spot spots[TNI_SPOTS_MAX];
-            found += tni_collide(g1, &home, g2, &poses[i % 16], 0.01, spots, TNI_SPOTS_MAX);
+            tni_manifold_point spots[TNI_MANIFOLD_MAX];
+            found += tni_collide(g1, &home, g2, &poses[i % 16], 0.01, spots, TNI_MANIFOLD_MAX);
         }
         best = fmin(best, seconds() - start);
     }

@@ -36,19 +36,19 @@ typedef struct candidate {
 } candidate;
 
 struct tni_finder {
-    tni_arena        arena;
-    const tn_model*  model;
-    tni_broad_phase* boxes;
-    int*             planes;
-    int              plane_count;
-    double*          extents; ///< by shape
-    tni_aabb*        bounds;  ///< by shape, with what it may reach
-    tni_spot*        spots;
-    tni_arena        list_arena; ///< of candidates, which grow
-    candidate *      candidates, *sorted;
-    int              capacity, count;
-    bool             full;
-    const uint8_t*   out; ///< by body: left out; NULL: none
+    tni_arena           arena;
+    const tn_model*     model;
+    tni_broad_phase*    boxes;
+    int*                planes;
+    int                 plane_count;
+    double*             extents; ///< by shape
+    tni_aabb*           bounds;  ///< by shape, with what it may reach
+    tni_manifold_point* spots;
+    tni_arena           list_arena; ///< of candidates, which grow
+    candidate *         candidates, *sorted;
+    int                 capacity, count;
+    bool                full;
+    const uint8_t*      out; ///< by body: left out; NULL: none
 };
 
 // ---- Memory
@@ -87,7 +87,7 @@ tn_result tni_finder_create(const tn_model* model, tni_finder** out)
     f->planes  = TNI_TAKE(&arena, int, n);
     f->extents = TNI_TAKE(&arena, double, n);
     f->bounds  = TNI_TAKE(&arena, tni_aabb, n);
-    f->spots   = TNI_TAKE(&arena, tni_spot, SPOTS);
+    f->spots   = TNI_TAKE(&arena, tni_manifold_point, SPOTS);
     f->arena   = arena;
     tn_result result = arena.failed ? TN_ERR_MEMORY : TN_OK;
     for (int i = 0; result == TN_OK && i < n; ++i) {
@@ -212,9 +212,9 @@ static tn_vec3 in_body(const tni_view* view, tn_vec3 at)
 
 // Bodies are where the spot was found.
 static tni_contact touch_at(const tn_model* model, int first, int second, const tni_view* view1,
-                            const tni_view* view2, const tni_spot* spot)
+                            const tni_view* view2, const tni_manifold_point* spot)
 {
-    const bool  other = spot->kind == TNI_SPOT_FACE_2; // then its owner comes first
+    const bool  other = spot->kind == TNI_MANIFOLD_FACE_2; // then its owner comes first
     tni_contact touch =
         other ? tni_contact_of(model, second, first) : tni_contact_of(model, first, second);
     const tni_view *owner = other ? view2 : view1, *guest = other ? view1 : view2;
@@ -222,7 +222,7 @@ static tni_contact touch_at(const tn_model* model, int first, int second, const 
                   c2 = other ? spot->c1 : spot->c2;
     const double r1  = other ? spot->r2 : spot->r1;
     touch.id         = tni_contact_id(tni_contact_key(first, second), (int)spot->feature);
-    touch.round      = spot->kind == TNI_SPOT_ROUND;
+    touch.round      = spot->kind == TNI_MANIFOLD_ROUND;
     touch.radius2    = other ? spot->r1 : spot->r2;
     touch.gap        = spot->gap;
     touch.p2         = in_body(guest, c2);
@@ -237,18 +237,18 @@ static tni_contact touch_at(const tn_model* model, int first, int second, const 
     return touch;
 }
 
-static void sort_spots(tni_spot* spots, int count)
+static void sort_spots(tni_manifold_point* spots, int count)
 {
     for (int i = 1; i < count; ++i) {
-        const tni_spot spot = spots[i];
-        int            k    = i;
+        const tni_manifold_point spot = spots[i];
+        int                      k    = i;
         for (; k > 0 && spots[k - 1].feature > spot.feature; --k) spots[k] = spots[k - 1];
         spots[k] = spot;
     }
 }
 
 // In the plane: whether an earlier point lies straight above or below.
-static bool is_above(const tni_spot* spots, int i, double size)
+static bool is_above(const tni_manifold_point* spots, int i, double size)
 {
     for (int k = 0; k < i; ++k) {
         const tn_vec3 d = tni_sub(spots[i].c2, spots[k].c2);
@@ -259,20 +259,20 @@ static bool is_above(const tni_spot* spots, int i, double size)
 
 // Shapes that touch in the plane are discs there, wherever they stand.
 static bool discs_meet(tni_finder* f, int first, int second, const tni_pose* pose1,
-                       const tni_pose* pose2, double reach, tni_spot* spot)
+                       const tni_pose* pose2, double reach, tni_manifold_point* spot)
 {
     const double r1  = f->model->shapes[first].geometry.radius,
                  r2  = f->model->shapes[second].geometry.radius;
     tn_vec3 D        = tni_sub(pose2->x, pose1->x);
     D.z              = 0;
     const double gap = tni_norm(D) - r1 - r2;
-    *spot            = (tni_spot){.kind = TNI_SPOT_ROUND,
-                                  .n    = tni_norm(D) > 0 ? tni_normalised(D) : tni_vec3(1, 0, 0),
-                                  .c1   = pose1->x,
-                                  .c2   = pose2->x,
-                                  .r1   = r1,
-                                  .r2   = r2,
-                                  .gap  = gap};
+    *spot            = (tni_manifold_point){.kind = TNI_MANIFOLD_ROUND,
+                                            .n    = tni_norm(D) > 0 ? tni_normalised(D) : tni_vec3(1, 0, 0),
+                                            .c1   = pose1->x,
+                                            .c2   = pose2->x,
+                                            .r1   = r1,
+                                            .r2   = r2,
+                                            .gap  = gap};
     return gap <= reach;
 }
 
@@ -328,7 +328,7 @@ static void between(tni_finder* f, const tni_view* views, const candidate* c, do
     const tni_geometry *g1 = &f->model->shapes[first].geometry,
                        *g2 = &f->model->shapes[second].geometry;
     const bool costly      = is_costly(f, first, second);
-    tn_vec3*   note        = tni_broad_phase_note(f->boxes, c->pair);
+    tn_vec3*   note        = tni_broad_phase_pair_data(f->boxes, c->pair);
     if (costly && tni_known_apart(g1, &pose1, g2, &pose2, reach, *note)) return;
     const int count = collide(f, first, second, &pose1, &pose2, reach);
     if (costly && count == 0) *note = tni_nearest_points(g1, &pose1, g2, &pose2).n;
@@ -435,16 +435,16 @@ int tni_find_touches(tni_finder* f, const tni_view* views, double reach, tni_con
 // ---- On the way
 // -----------------------------------------------------------------------------------
 
-static tni_gauss_seidel_motion motion_of(const tn_model* model, int shape, const tni_view* start,
-                                         const tni_view* end)
+static tni_rigid_motion motion_of(const tn_model* model, int shape, const tni_view* start,
+                                  const tni_view* end)
 {
     const tni_shape* s  = &model->shapes[shape];
     const tni_view * v0 = &start[s->body], *v1 = &end[s->body];
     const tni_mat3   Rt = tni_transposed(&v0->R), turn = tni_mat_mul(&v1->R, &Rt);
-    return (tni_gauss_seidel_motion){.start  = pose_of(model, shape, start),
-                                     .centre = tni_neg(tni_mul_t(&s->F, s->p)),
-                                     .move   = tni_sub(v1->x, v0->x),
-                                     .turn   = tni_quat_log(tni_matrix_quat(&turn))};
+    return (tni_rigid_motion){.start  = pose_of(model, shape, start),
+                              .centre = tni_neg(tni_mul_t(&s->F, s->p)),
+                              .move   = tni_sub(v1->x, v0->x),
+                              .turn   = tni_quat_log(tni_matrix_quat(&turn))};
 }
 
 // The view of a body, of which a shape is at a pose.
@@ -473,10 +473,10 @@ static void on_the_way(tni_finder* f, const tni_view* start, const tni_view* end
     if (!shape1->continuous && !shape2->continuous &&
         collide(f, first, second, &pose1, &pose2, 0) == 0)
         return;
-    const tni_gauss_seidel_motion m1 = motion_of(model, first, start, end),
-                                  m2 = motion_of(model, second, start, end);
+    const tni_rigid_motion m1 = motion_of(model, first, start, end),
+                           m2 = motion_of(model, second, start, end);
     if (!tni_first_touch(&shape1->geometry, &m1, &shape2->geometry, &m2, 0.5 * near, &t)) return;
-    const tni_pose at1 = tni_gauss_seidel_at(&m1, t), at2 = tni_gauss_seidel_at(&m2, t);
+    const tni_pose at1 = tni_rigid_motion_at(&m1, t), at2 = tni_rigid_motion_at(&m2, t);
     const tni_view view1 = view_at(shape1, &at1), view2 = view_at(shape2, &at2);
     const int      count = collide(f, first, second, &at1, &at2, near);
     take_spots(f, first, second, &view1, &view2, count, out);

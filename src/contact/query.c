@@ -197,7 +197,7 @@ int tn_query_ray_all(const tn_query* query, tn_vec3 from, tn_vec3 direction, dou
 // Whether the ground of a height field is above a point.
 static bool is_below(const tni_height_field* field, const tni_pose* pose, tn_vec3 point)
 {
-    const tni_geometry g    = {.type = TN_SHAPE_HEIGHTS, .heights = field};
+    const tni_geometry g    = {.type = TN_SHAPE_HEIGHTS, .height_field = field};
     const tni_pose     own  = tni_pose_home();
     const tn_vec3      p    = tni_mul_t(&pose->R, tni_sub(point, pose->x));
     const double       high = field->highest + 1 + fabs(p.z);
@@ -225,8 +225,8 @@ static tni_nearest over_surface(const tni_geometry* g1, const tni_pose* p1, cons
                                 const tni_pose* p2)
 {
     tni_nearest near  = tni_nearest_of_surface(g1, p1, g2, p2);
-    const bool  below = g1->type == TN_SHAPE_HEIGHTS && is_below(g1->heights, p1, p2->x);
-    tni_spot    spots[SPOTS];
+    const bool  below = g1->type == TN_SHAPE_HEIGHTS && is_below(g1->height_field, p1, p2->x);
+    tni_manifold_point spots[SPOTS];
     if (near.gap > 0 && !below) return near;
     if (near.gap > 0) near.gap = -near.gap, near.n = tni_neg(near.n);
     const int count = tni_collide_surface(g1, p1, g2, p2, 0, spots, SPOTS);

@@ -35,7 +35,7 @@
 
 #include <math.h>
 
-enum { NONE, PLACED, WIDE }; // of a box: empty or unknown; in the tree; unbounded
+enum { NONE, PLACED, UNBOUNDED }; // of a box: empty or unknown; in the tree; unbounded
 
 static const double MARGIN = 0.05, AHEAD = 8, COARSER = 1.5, LARGE = 1e150;
 enum { PATIENCE = 64, DEPTH_MAX = 40 };
@@ -61,22 +61,22 @@ struct tni_broad_phase {
     int       count;
     tni_aabb* fat;
     uint8_t*  kind;
-    uint8_t*  moved;   ///< left its fat box since the pairs were updated
-    int*      movers;  ///< the moved boxes
-    int*      wide;    ///< boxes of kind WIDE
-    int*      leaf;    ///< node of a box, -1: none
-    uint32_t* fitted;  ///< number of the update when it was fitted
-    uint32_t* due;     ///< number of the update when to fit again
-    tn_vec3*  was;     ///< centre when fitted
-    middle*   middles; ///< scratch for building
+    uint8_t*  moved;     ///< left its fat box since the pairs were updated
+    int*      movers;    ///< the moved boxes
+    int*      unbounded; ///< boxes of kind WIDE
+    int*      leaf;      ///< node of a box, -1: none
+    uint32_t* fitted;    ///< number of the update when it was fitted
+    uint32_t* due;       ///< number of the update when to fit again
+    tn_vec3*  was;       ///< centre when fitted
+    middle*   middles;   ///< scratch for building
     node*     nodes;
-    int       node_count, mover_count, wide_count;
+    int       node_count, mover_count, unbounded_count;
     double    size, built_size; ///< sum over nodes; its least value since the tree was built
     uint32_t  now;
 
     int       pair_count, pair_room;
     tni_pair* pairs;
-    tn_vec3*  notes;
+    tn_vec3*  pair_data;
     int*      table; ///< hash table: pair + 1; 0: empty
     uint32_t  mask;
 };
@@ -93,21 +93,21 @@ static tn_result take_pairs(tni_broad_phase* s, int room)
 {
     uint32_t slots = 32;
     while (slots < 2 * (uint32_t)room) slots *= 2;
-    tni_arena arena = tni_arena_make(&s->host);
-    tni_pair* pairs = TNI_TAKE(&arena, tni_pair, room);
-    tn_vec3*  notes = TNI_TAKE(&arena, tn_vec3, room);
-    int*      table = TNI_TAKE(&arena, int, slots);
+    tni_arena arena     = tni_arena_make(&s->host);
+    tni_pair* pairs     = TNI_TAKE(&arena, tni_pair, room);
+    tn_vec3*  pair_data = TNI_TAKE(&arena, tn_vec3, room);
+    int*      table     = TNI_TAKE(&arena, int, slots);
     if (arena.failed) {
         tni_arena_free(&arena);
         return TN_ERR_MEMORY;
     }
     if (s->pair_count > 0) {
         memcpy(pairs, s->pairs, sizeof(tni_pair) * (size_t)s->pair_count);
-        memcpy(notes, s->notes, sizeof(tn_vec3) * (size_t)s->pair_count);
+        memcpy(pair_data, s->pair_data, sizeof(tn_vec3) * (size_t)s->pair_count);
     }
     tni_arena_free(&s->pair_arena);
     s->pair_arena = arena, s->pair_room = room, s->mask = slots - 1;
-    s->pairs = pairs, s->notes = notes, s->table = table;
+    s->pairs = pairs, s->pair_data = pair_data, s->table = table;
     for (int i = 0; i < s->pair_count; ++i) {
         uint32_t k = slot_of(s, pairs[i]);
         while (table[k] != 0) k = (k + 1) & s->mask;
@@ -125,7 +125,7 @@ static bool take_boxes(tni_broad_phase* s, int count)
     s->kind          = TNI_TAKE(arena, uint8_t, room);
     s->moved         = TNI_TAKE(arena, uint8_t, room);
     s->movers        = TNI_TAKE(arena, int, room);
-    s->wide          = TNI_TAKE(arena, int, room);
+    s->unbounded     = TNI_TAKE(arena, int, room);
     s->leaf          = TNI_TAKE(arena, int, room);
     s->fitted        = TNI_TAKE(arena, uint32_t, room);
     s->due           = TNI_TAKE(arena, uint32_t, room);
@@ -199,9 +199,9 @@ static bool add_pair(tni_broad_phase* s, int i, int j)
     if (s->table[k] != 0) return true;
     if (s->may_meet != NULL && !s->may_meet(s->user, p.a, p.b)) return true;
     if (s->pair_count == s->pair_room) return false;
-    s->pairs[s->pair_count] = p;
-    s->notes[s->pair_count] = (tn_vec3){0, 0, 0};
-    s->table[k]             = ++s->pair_count;
+    s->pairs[s->pair_count]     = p;
+    s->pair_data[s->pair_count] = (tn_vec3){0, 0, 0};
+    s->table[k]                 = ++s->pair_count;
     return true;
 }
 
@@ -225,11 +225,11 @@ static void drop_pair(tni_broad_phase* s, int index)
     if (index == last) return;
     s->table[find(s, s->pairs[last])] = index + 1;
     s->pairs[index]                   = s->pairs[last];
-    s->notes[index]                   = s->notes[last];
+    s->pair_data[index]               = s->pair_data[last];
 }
 
 // Removes pairs of moved boxes that no longer overlap.
-static void drop_parted(tni_broad_phase* s)
+static void drop_separated(tni_broad_phase* s)
 {
     for (int i = s->pair_count - 1; i >= 0; --i) {
         const tni_pair p = s->pairs[i];
@@ -242,7 +242,7 @@ static void drop_parted(tni_broad_phase* s)
 
 // ---- Fat boxes ---------------------------------------------------------------------------------
 
-static bool holds(const tni_aabb* a, const tni_aabb* b)
+static bool contains(const tni_aabb* a, const tni_aabb* b)
 {
     return a->lower.x <= b->lower.x && b->upper.x <= a->upper.x && a->lower.y <= b->lower.y &&
            b->upper.y <= a->upper.y && a->lower.z <= b->lower.z && b->upper.z <= a->upper.z;
@@ -252,7 +252,7 @@ static int kind_of(const tni_aabb* b)
 {
     if (!(b->lower.x <= b->upper.x && b->lower.y <= b->upper.y && b->lower.z <= b->upper.z))
         return NONE;
-    return tni_max_abs(b->lower) <= LARGE && tni_max_abs(b->upper) <= LARGE ? PLACED : WIDE;
+    return tni_max_abs(b->lower) <= LARGE && tni_max_abs(b->upper) <= LARGE ? PLACED : UNBOUNDED;
 }
 
 static void stretch(double* lower, double* upper, double margin, double ahead)
@@ -283,11 +283,11 @@ static void fit(tni_broad_phase* s, int i, const tni_aabb* now)
 }
 
 // Refits boxes that left their fat box. True if one of them has no leaf in the tree.
-static bool look(tni_broad_phase* s, const tni_aabb* now)
+static bool fit_moved(tni_broad_phase* s, const tni_aabb* now)
 {
     bool lacking = false, lists = false;
     for (int i = 0; i < s->count; ++i) {
-        if (s->kind[i] != NONE && s->due[i] > s->now && holds(&s->fat[i], &now[i])) continue;
+        if (s->kind[i] != NONE && s->due[i] > s->now && contains(&s->fat[i], &now[i])) continue;
         const int kind = kind_of(&now[i]), before = s->kind[i];
         if (kind == NONE && before == NONE) continue;
         if (!s->moved[i]) s->movers[s->mover_count++] = i;
@@ -296,12 +296,12 @@ static bool look(tni_broad_phase* s, const tni_aabb* now)
         else s->fat[i] = now[i], s->due[i] = UINT32_MAX;
         s->kind[i] = (uint8_t)kind;
         lacking    = lacking || (kind == PLACED && s->leaf[i] < 0);
-        lists      = lists || kind == WIDE || before == WIDE;
+        lists      = lists || kind == UNBOUNDED || before == UNBOUNDED;
     }
     if (lists) {
-        s->wide_count = 0;
+        s->unbounded_count = 0;
         for (int i = 0; i < s->count; ++i)
-            if (s->kind[i] == WIDE) s->wide[s->wide_count++] = i;
+            if (s->kind[i] == UNBOUNDED) s->unbounded[s->unbounded_count++] = i;
     }
     return lacking;
 }
@@ -415,7 +415,7 @@ static void refit(tni_broad_phase* s)
 // ---- New pairs ---------------------------------------------------------------------------------
 
 // All pairs in the tree with a moved box: each leaf with the leaves after it.
-static bool meet_all(tni_broad_phase* s)
+static bool find_all_pairs(tni_broad_phase* s)
 {
     for (int k = 0; k < s->node_count; ++k) {
         const node* leaf = &s->nodes[k];
@@ -435,7 +435,7 @@ static bool meet_all(tni_broad_phase* s)
 }
 
 // The pairs of one moved box. Pairs of two moved boxes are found by the lower index.
-static bool meet_one(tni_broad_phase* s, int item)
+static bool find_pairs_of(tni_broad_phase* s, int item)
 {
     const tni_aabb box = s->fat[item];
     for (int j = 0; j < s->node_count;) {
@@ -451,30 +451,31 @@ static bool meet_one(tni_broad_phase* s, int item)
     return true;
 }
 
-static bool meet_wide(tni_broad_phase* s, int w, int i)
+static bool test_unbounded(tni_broad_phase* s, int w, int i)
 {
-    if (i == w || s->kind[i] == NONE || (s->kind[i] == WIDE && s->moved[i] && i < w)) return true;
+    if (i == w || s->kind[i] == NONE || (s->kind[i] == UNBOUNDED && s->moved[i] && i < w))
+        return true;
     return !tni_aabb_meet(&s->fat[w], &s->fat[i]) || add_pair(s, w, i);
 }
 
-static bool meet_wides(tni_broad_phase* s)
+static bool find_unbounded_pairs(tni_broad_phase* s)
 {
-    for (int k = 0; k < s->wide_count; ++k) {
-        const int  w   = s->wide[k];
+    for (int k = 0; k < s->unbounded_count; ++k) {
+        const int  w   = s->unbounded[k];
         const bool all = s->moved[w] != 0;
         for (int i = 0; i < (all ? s->count : s->mover_count); ++i)
-            if (!meet_wide(s, w, all ? i : s->movers[i])) return false;
+            if (!test_unbounded(s, w, all ? i : s->movers[i])) return false;
     }
     return true;
 }
 
-static bool meet(tni_broad_phase* s)
+static bool find_pairs(tni_broad_phase* s)
 {
-    if (!meet_wides(s)) return false;
-    if (s->mover_count > s->node_count / 8) return meet_all(s);
+    if (!find_unbounded_pairs(s)) return false;
+    if (s->mover_count > s->node_count / 8) return find_all_pairs(s);
     for (int i = 0; i < s->mover_count; ++i) {
         const int item = s->movers[i];
-        if (s->kind[item] == PLACED && !meet_one(s, item)) return false;
+        if (s->kind[item] == PLACED && !find_pairs_of(s, item)) return false;
     }
     return true;
 }
@@ -482,13 +483,13 @@ static bool meet(tni_broad_phase* s)
 bool tni_broad_phase_update(tni_broad_phase* boxes, const tni_aabb* now)
 {
     tni_broad_phase* s       = boxes;
-    const bool       lacking = look(s, now);
+    const bool       lacking = fit_moved(s, now);
     ++s->now;
     if (s->mover_count == 0) return true;
     if (!lacking) refit(s);
     if (lacking || s->size > COARSER * s->built_size) rebuild(s);
-    drop_parted(s);
-    if (!meet(s)) return false; // moved boxes are kept for the next call
+    drop_separated(s);
+    if (!find_pairs(s)) return false; // moved boxes are kept for the next call
     for (int i = 0; i < s->mover_count; ++i) s->moved[s->movers[i]] = 0;
     s->mover_count = 0;
     return true;
@@ -504,9 +505,9 @@ const tni_pair* tni_broad_phase_pairs(const tni_broad_phase* boxes)
     return boxes->pairs;
 }
 
-tn_vec3* tni_broad_phase_note(tni_broad_phase* boxes, int pair)
+tn_vec3* tni_broad_phase_pair_data(tni_broad_phase* boxes, int pair)
 {
-    return &boxes->notes[pair];
+    return &boxes->pair_data[pair];
 }
 
 // ---- Queries -----------------------------------------------------------------------------------
@@ -520,8 +521,8 @@ void tni_broad_phase_query(const tni_broad_phase* boxes, const tni_aabb* box,
         j                = hits ? j + 1 : n->skip;
         if (hits && n->item >= 0 && boxes->kind[n->item] == PLACED) visit(user, n->item);
     }
-    for (int i = 0; i < boxes->wide_count; ++i)
-        if (tni_aabb_meet(box, &boxes->fat[boxes->wide[i]])) visit(user, boxes->wide[i]);
+    for (int i = 0; i < boxes->unbounded_count; ++i)
+        if (tni_aabb_meet(box, &boxes->fat[boxes->unbounded[i]])) visit(user, boxes->unbounded[i]);
 }
 
 typedef struct waiting {
@@ -557,8 +558,8 @@ double tni_broad_phase_ray(const tni_broad_phase* boxes, tn_vec3 from, tn_vec3 d
                            double (*visit)(void* user, int index, double most), void* user)
 {
     most = tree_ray(boxes, from, d, most, visit, user);
-    for (int i = 0; i < boxes->wide_count; ++i) {
-        const int w = boxes->wide[i];
+    for (int i = 0; i < boxes->unbounded_count; ++i) {
+        const int w = boxes->unbounded[i];
         if (tni_ray_enters(&boxes->fat[w], from, d, most) <= most) most = visit(user, w, most);
     }
     return most;

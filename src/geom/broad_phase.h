@@ -31,7 +31,7 @@ bool tni_broad_phase_update(tni_broad_phase* boxes, const tni_aabb* now);
 int             tni_broad_phase_pair_count(const tni_broad_phase* boxes);
 const tni_pair* tni_broad_phase_pairs(const tni_broad_phase* boxes);
 /// Data of a pair, zero when it is new, kept while it exists: for warm starts.
-tn_vec3* tni_broad_phase_note(tni_broad_phase* boxes, int pair);
+tn_vec3* tni_broad_phase_pair_data(tni_broad_phase* boxes, int pair);
 
 /// Calls visit for each box that overlaps a box, or is hit by the ray from + t d, 0 <= t <= most,
 /// and possibly others, in no particular order. For rays, visit returns the new `most`.

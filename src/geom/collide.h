@@ -6,25 +6,24 @@
 #include "geom/geometry.h"
 
 /// Which shape carries the normal: how the point moves when the shapes move a little.
-typedef enum tni_spot_kind {
-    TNI_SPOT_FACE_1, ///< n is fixed in shape 1: its face touches a vertex, or a ball, of shape 2
-    TNI_SPOT_FACE_2, ///< the same with the shapes exchanged
-    TNI_SPOT_ROUND ///< n points from c1 to c2, which are fixed in the shapes: balls, or a ball and
-                   ///< an edge or vertex
-} tni_spot_kind;
+typedef enum tni_manifold_kind {
+    TNI_MANIFOLD_FACE_1, ///< n is fixed in shape 1: its face touches a vertex or ball of shape 2
+    TNI_MANIFOLD_FACE_2, ///< the same with the shapes exchanged
+    TNI_MANIFOLD_ROUND ///< n points from c1 to c2, fixed in the shapes: ball on ball, edge, vertex
+} tni_manifold_kind;
 
 /// A point of contact: gap = n . (c2 - c1) - r1 - r2.
-typedef struct tni_spot {
-    tni_spot_kind kind;
-    uint32_t      feature; ///< id of TNI_FEATURE_BITS bits; unique among the points of a pair
-    tn_vec3       n;       ///< unit, world, from 1 to 2
-    tn_vec3       c1, c2;  ///< points of the cores, world. On a face: the projection of the other
-    double        r1, r2;  ///< radii around them
-    double        gap;
-} tni_spot;
+typedef struct tni_manifold_point {
+    tni_manifold_kind kind;
+    uint32_t          feature; ///< id of TNI_FEATURE_BITS bits; unique among the points of a pair
+    tn_vec3           n;       ///< unit, world, from 1 to 2
+    tn_vec3 c1, c2; ///< points of the cores, world. On a face: the projection of the other
+    double  r1, r2; ///< radii around them
+    double  gap;
+} tni_manifold_point;
 
 enum {
-    TNI_SPOTS_MAX    = 8, ///< of two convex shapes
+    TNI_MANIFOLD_MAX = 8, ///< of two convex shapes
     TNI_FEATURE_BITS = 23
 };
 
@@ -35,12 +34,13 @@ enum {
 /// are. Any pair of types except two of plane, mesh and height field; planes are handled by
 /// contact/find_contacts.c, 0 here. A pure function of its arguments, bit for bit.
 int tni_collide(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
-                const tni_pose* p2, double reach, tni_spot* spots, int capacity);
+                const tni_pose* p2, double reach, tni_manifold_point* manifold, int capacity);
 /// The same for two convex shapes: at most TNI_SPOTS_MAX.
 int tni_collide_convex(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
-                       const tni_pose* p2, double reach, tni_spot* spots);
+                       const tni_pose* p2, double reach, tni_manifold_point* manifold);
 /// collide_mesh.c: shape 1 is a mesh or a height field, shape 2 convex.
 int tni_collide_surface(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
-                        const tni_pose* p2, double reach, tni_spot* spots, int capacity);
+                        const tni_pose* p2, double reach, tni_manifold_point* manifold,
+                        int capacity);
 
 #endif

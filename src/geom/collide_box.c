@@ -14,13 +14,13 @@
 
 static const double parallel = 1e-6;
 
-static tni_axis nowhere(void)
+static tni_separating_axis nowhere(void)
 {
-    return (tni_axis){.s = -HUGE_VAL, .n = {0, 0, 1}};
+    return (tni_separating_axis){.s = -HUGE_VAL, .n = {0, 0, 1}};
 }
 
 // Closest points of the line a + t d of shape 1 and the line b + t e of shape 2.
-static void cross_lines(tni_axis* axis, tn_vec3 a, tn_vec3 d, tn_vec3 b, tn_vec3 e)
+static void cross_lines(tni_separating_axis* axis, tn_vec3 a, tn_vec3 d, tn_vec3 b, tn_vec3 e)
 {
     double t, u;
     tni_cross_lines(d, e, tni_sub(b, a), &t, &u);
@@ -36,9 +36,9 @@ typedef struct boxes {
     int           i, j; // of the best edges
 } boxes;
 
-static tni_axis box_faces(const boxes* b, double margin)
+static tni_separating_axis box_faces(const boxes* b, double margin)
 {
-    tni_axis best = nowhere();
+    tni_separating_axis best = nowhere();
     for (int i = 0; i < 3; ++i) {
         const double* A = &b->A[3 * i];
         const double  s =
@@ -88,31 +88,31 @@ static int box_edge(const double* half, int k, tn_vec3 n, tn_vec3* a, tn_vec3* d
     return k << 3 | (p[0] > 0) << 2 | (p[1] > 0) << 1 | (p[2] > 0);
 }
 
-static tni_axis box_crossing(const tni_two* two, const boxes* b)
+static tni_separating_axis box_crossing(const tni_shape_pair* pair, const boxes* b)
 {
     double e[3] = {0, 0, 0};
     e[b->i]     = 1;
-    tn_vec3 n   = tni_normalised(tni_cross(tni_read3(e), tni_column(&two->pose.R, b->j)));
-    if (tni_dot(n, two->pose.x) < 0) n = tni_neg(n);
-    tni_axis axis = {.s = b->best_edge, .n = n, .edges = true};
-    tn_vec3  p, d, q, f;
+    tn_vec3 n   = tni_normalised(tni_cross(tni_read3(e), tni_column(&pair->pose.R, b->j)));
+    if (tni_dot(n, pair->pose.x) < 0) n = tni_neg(n);
+    tni_separating_axis axis = {.s = b->best_edge, .n = n, .edges = true};
+    tn_vec3             p, d, q, f;
     axis.id1 = box_edge(b->h1, b->i, n, &p, &d);
-    axis.id2 = box_edge(b->h2, b->j, tni_neg(tni_mul_t(&two->pose.R, n)), &q, &f);
-    cross_lines(&axis, p, d, tni_pose_point(&two->pose, q), tni_mul(&two->pose.R, f));
+    axis.id2 = box_edge(b->h2, b->j, tni_neg(tni_mul_t(&pair->pose.R, n)), &q, &f);
+    cross_lines(&axis, p, d, tni_pose_point(&pair->pose, q), tni_mul(&pair->pose.R, f));
     return axis;
 }
 
-tni_axis tni_box_axis(const tni_two* two)
+tni_separating_axis tni_box_separating_axis(const tni_shape_pair* pair)
 {
-    const tn_vec3 y = tni_mul_t(&two->pose.R, two->pose.x);
+    const tn_vec3 y = tni_mul_t(&pair->pose.R, pair->pose.x);
     double        h1[3], h2[3], x[3];
-    tni_write3(h1, two->g1->half_size), tni_write3(h2, two->g2->half_size);
-    tni_write3(x, two->pose.x);
-    boxes b = {.h1 = h1, .h2 = h2, .R = two->pose.R.m, .x = x, .best_edge = -HUGE_VAL};
+    tni_write3(h1, pair->g1->half_size), tni_write3(h2, pair->g2->half_size);
+    tni_write3(x, pair->pose.x);
+    boxes b = {.h1 = h1, .h2 = h2, .R = pair->pose.R.m, .x = x, .best_edge = -HUGE_VAL};
     tni_write3(b.y, y);
     for (int k = 0; k < 9; ++k) b.A[k] = fabs(b.R[k]);
-    const tni_axis best = box_faces(&b, 0.1 * two->margin);
-    if (best.s > two->reach) return best;
+    const tni_separating_axis best = box_faces(&b, 0.1 * pair->margin);
+    if (best.s > pair->reach) return best;
     box_edges(&b);
-    return b.best_edge > best.s + two->margin ? box_crossing(two, &b) : best;
+    return b.best_edge > best.s + pair->margin ? box_crossing(pair, &b) : best;
 }

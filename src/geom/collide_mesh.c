@@ -34,8 +34,8 @@
 #include "geom/collide_parts.h"
 #include "geom/surface.h"
 
-enum { SEAM_BIT = 1 << 30 }; // flag of a feature while the list is built
-enum { POLYGON = 64, RIM = 16, MARKS = POLYGON + 6 * POLYGON + 3 };
+enum { INTERNAL_EDGE_BIT = 1 << 30 }; // flag of a feature while the list is built
+enum { POLYGON = 64, RIM = 16, CANDIDATES_MAX = POLYGON + 6 * POLYGON + 3 };
 
 static const double agree   = 1e-6; // sine: the surface may rise by this much along d
 static const double beyond  = 1e-9; // relative to the sizes: outside by this much counts as inside
@@ -59,10 +59,10 @@ typedef struct query {
     tni_pose            pose;   ///< of the shape, in the frame of the surface, as everything below
     tn_vec3             middle; ///< centre of the shape
     double              reach, size, radius;
-    tni_spot*           spots;
+    tni_manifold_point* manifold;
     int                 capacity, count;
-    int                 rescue; ///< the penetrated triangle with the smallest push
-    double              rescue_gap;
+    int                 fallback; ///< the penetrated triangle with the smallest push
+    double              fallback_gap;
 } query;
 
 static facet facet_of(const tni_geometry* s, int t)
@@ -82,9 +82,9 @@ static double outside(const tn_vec3 v[3], tn_vec3 n, int k, tn_vec3 p)
 }
 
 // True if p is below a valley edge k, in the gap between the prisms of its sides.
-static bool is_between(const query* q, const facet* f, int k, tn_vec3 p, double margin)
+static bool is_between_prisms(const query* q, const facet* f, int k, tn_vec3 p, double margin)
 {
-    const int other = tni_surface_beside(q->s, f->index, k);
+    const int other = tni_surface_neighbour(q->s, f->index, k);
     if (other < 0 || tni_bend_at(q->s, f->index, f->v, k) != TNI_VALLEY) return false;
     const facet g = facet_of(q->s, other);
     const int   j = tni_corner_at(g.v, f->v[(k + 1) % 3]);
@@ -105,7 +105,7 @@ static bool is_over(const query* q, const facet* f, tn_vec3 p)
         return true;
     for (int k = 0; k < 3; ++k) {
         if (outside(f->v, f->n, k, p) <= margin) continue;
-        if (!(height < 0) || !is_between(q, f, k, p, margin)) return false;
+        if (!(height < 0) || !is_between_prisms(q, f, k, p, margin)) return false;
     }
     return true;
 }
@@ -202,18 +202,18 @@ static void feature_along(const query* q, tn_vec3 world_n, feature* out)
 
 // ---- Points over a triangle --------------------------------------------------------------------
 
-typedef struct marks {
-    tni_mark at[MARKS];
-    double   radius;
-    int      count;
-    bool     apart; ///< the shape does not touch the triangle itself
-} marks;
+typedef struct candidates {
+    tni_candidate at[CANDIDATES_MAX];
+    double        radius;
+    int           count;
+    bool          apart; ///< the shape does not touch the triangle itself
+} candidates;
 
-static void mark(const query* q, const facet* f, tn_vec3 c, marks* m)
+static void add_candidate(const query* q, const facet* f, tn_vec3 c, candidates* m)
 {
     const double height = tni_dot(f->n, tni_sub(c, f->v[0]));
-    if (!(height - m->radius <= q->reach) || m->count == MARKS) return;
-    m->at[m->count++] = (tni_mark){.c = c, .r = m->radius, .gap = height - m->radius};
+    if (!(height - m->radius <= q->reach) || m->count == CANDIDATES_MAX) return;
+    m->at[m->count++] = (tni_candidate){.c = c, .r = m->radius, .gap = height - m->radius};
 }
 
 // The shape has p behind the triangle but does not touch it: the segment from its centre to p
@@ -230,16 +230,16 @@ static bool is_through(const query* q, const facet* f, tn_vec3 p)
     return true;
 }
 
-static void mark_vertices(const query* q, const facet* f, const feature* shape, marks* m)
+static void find_vertices(const query* q, const facet* f, const feature* shape, candidates* m)
 {
     for (int i = 0; i < shape->count; i += shape->step) {
         const tn_vec3 p = shape->p[i];
-        if (is_over(q, f, p) && (!m->apart || is_through(q, f, p))) mark(q, f, p, m);
+        if (is_over(q, f, p) && (!m->apart || is_through(q, f, p))) add_candidate(q, f, p, m);
     }
 }
 
 // Points where sides of the feature cross a ridge.
-static void mark_ridges(const query* q, const facet* f, const feature* shape, marks* m)
+static void find_ridges(const query* q, const facet* f, const feature* shape, candidates* m)
 {
     const double margin = beyond * (f->size + q->size);
     const int    sides  = shape->count > 2 ? shape->count : shape->count - 1;
@@ -252,7 +252,7 @@ static void mark_ridges(const query* q, const facet* f, const feature* shape, ma
             const tn_vec3 c = tni_add_scaled(a, fmin(fmax(x / (x - y), 0), 1), tni_sub(b, a));
             if (outside(f->v, f->n, (k + 1) % 3, c) <= margin &&
                 outside(f->v, f->n, (k + 2) % 3, c) <= margin)
-                mark(q, f, c, m);
+                add_candidate(q, f, c, m);
         }
     }
 }
@@ -266,7 +266,7 @@ static bool is_under(const feature* shape, tn_vec3 n, tn_vec3 p, double margin)
     return true;
 }
 
-static void mark_corners(const query* q, const facet* f, const feature* shape, marks* m)
+static void find_corners(const query* q, const facet* f, const feature* shape, candidates* m)
 {
     const double along = tni_dot(shape->m, f->n), margin = beyond * (f->size + q->size);
     if (shape->count < 3 || !(along < -looks)) return;
@@ -274,69 +274,69 @@ static void mark_corners(const query* q, const facet* f, const feature* shape, m
         const tn_vec3 v = f->v[k];
         if (!is_under(shape, f->n, v, margin) || !tni_is_corner(q->s, f->index, k)) continue;
         const double height = tni_dot(shape->m, tni_sub(shape->p[0], v)) / along;
-        mark(q, f, tni_add_scaled(v, height, f->n), m);
+        add_candidate(q, f, tni_add_scaled(v, height, f->n), m);
     }
 }
 
 // ---- The list of points ------------------------------------------------------------------------
 
-static tn_vec3 place_of(const tni_spot* s)
+static tn_vec3 position_of(const tni_manifold_point* s)
 {
     return tni_add_scaled(s->c2, -s->r2, s->n);
 }
 
-static bool is_same_spot(const query* q, const tni_spot* a, const tni_spot* b)
+static bool is_same_point(const query* q, const tni_manifold_point* a, const tni_manifold_point* b)
 {
     return tni_dot(a->n, b->n) > 1 - same &&
-           tni_max_abs(tni_sub(place_of(a), place_of(b))) <= same * q->size;
+           tni_max_abs(tni_sub(position_of(a), position_of(b))) <= same * q->size;
 }
 
 // Of equal points the deepest is kept; if equally deep, the one with the least feature, so that the
 // order of the search does not matter.
-static void add_spot(query* q, const tni_spot* s)
+static void add_point(query* q, const tni_manifold_point* s)
 {
     const int stored = q->count < q->capacity ? q->count : q->capacity;
     for (int i = 0; i < stored; ++i) {
-        tni_spot* old = &q->spots[i];
-        if (!is_same_spot(q, old, s)) continue;
+        tni_manifold_point* old = &q->manifold[i];
+        if (!is_same_point(q, old, s)) continue;
         const double close = same * q->size;
         const bool   takes =
             s->gap < old->gap - close || (s->gap <= old->gap + close && s->feature < old->feature);
         if (takes) *old = *s;
         return;
     }
-    if (q->count < q->capacity) q->spots[q->count] = *s;
+    if (q->count < q->capacity) q->manifold[q->count] = *s;
     ++q->count;
 }
 
-static void add_marks(query* q, const facet* f, marks* m)
+static void add_candidates(query* q, const facet* f, candidates* m)
 {
     m->count = tni_keep_extremes(m->at, m->count, beyond * q->size * q->size);
     for (int i = 0; i < m->count; ++i) {
-        const tni_mark* at = &m->at[i];
-        const tni_spot  s  = {.kind    = TNI_SPOT_FACE_1,
-                              .feature = (uint32_t)(8 * f->index + i),
-                              .n       = f->n,
-                              .c1      = tni_add_scaled(at->c, -(at->gap + at->r), f->n),
-                              .c2      = at->c,
-                              .r2      = at->r,
-                              .gap     = at->gap};
-        add_spot(q, &s);
+        const tni_candidate*     at = &m->at[i];
+        const tni_manifold_point s  = {.kind    = TNI_MANIFOLD_FACE_1,
+                                       .feature = (uint32_t)(8 * f->index + i),
+                                       .n       = f->n,
+                                       .c1      = tni_add_scaled(at->c, -(at->gap + at->r), f->n),
+                                       .c2      = at->c,
+                                       .r2      = at->r,
+                                       .gap     = at->gap};
+        add_point(q, &s);
     }
 }
 
-static void on_flat(query* q, const facet* f, bool lies_on_it, bool apart)
+static void add_points_on_face(query* q, const facet* f, bool rests_on_it, bool apart)
 {
-    feature shape;
-    marks   m;
+    feature    shape;
+    candidates m;
     feature_along(q, f->n, &shape);
     m.count = 0, m.radius = shape.radius, m.apart = apart;
-    mark_vertices(q, f, &shape, &m);
-    if (lies_on_it) {
-        mark_ridges(q, f, &shape, &m);
-        mark_corners(q, f, &shape, &m);
+    find_vertices(q, f, &shape, &m);
+    if (rests_on_it) {
+        find_ridges(q, f, &shape, &m);
+        find_corners(q, f, &shape, &m);
     }
-    add_marks(q, f, &m);
+    add_candidates(q, f, &m);
 }
 
 // ---- Points off the face -----------------------------------------------------------------------
@@ -367,13 +367,13 @@ static bool is_edge(int bits, int k)
 }
 
 // True if d is in the normal cone of the surface at the feature of the triangle furthest along d.
-static bool counts(const query* q, const facet* f, tn_vec3 d)
+static bool is_in_normal_cone(const query* q, const facet* f, tn_vec3 d)
 {
     const int bits = furthest(f, d);
     if (!(tni_dot(d, f->n) >= -agree)) return false;
     for (int k = 0; k < 3; ++k) {
         if (!is_edge(bits, k)) continue;
-        const int other = tni_surface_beside(q->s, f->index, k);
+        const int other = tni_surface_neighbour(q->s, f->index, k);
         if (other < 0) return true;
         const facet g = facet_of(q->s, other);
         for (int j = 0; j < 3; ++j)
@@ -390,13 +390,13 @@ static bool counts(const query* q, const facet* f, tn_vec3 d)
 }
 
 // True if a neighbour across a ridge faces more along d.
-static bool is_others_business(const query* q, const facet* f, tn_vec3 d)
+static bool neighbour_faces_more(const query* q, const facet* f, tn_vec3 d)
 {
     const int bits = furthest(f, d);
     for (int k = 0; k < 3; ++k) {
         const bool part = is_edge(bits, k) || bits == 1 << k || bits == 1 << (k + 1) % 3;
         if (!part || tni_bend_at(q->s, f->index, f->v, k) != TNI_RIDGE) continue;
-        const int other = tni_surface_beside(q->s, f->index, k);
+        const int other = tni_surface_neighbour(q->s, f->index, k);
         if (other < 0) continue;
         const facet g = facet_of(q->s, other);
         if (tni_dot(d, g.n) > tni_dot(d, f->n) + looks) return true;
@@ -405,7 +405,7 @@ static bool is_others_business(const query* q, const facet* f, tn_vec3 d)
 }
 
 // True if p is on an edge that is not a ridge, or on a corner that is not one of the surface.
-static bool is_on_seam(const query* q, const facet* f, tn_vec3 p)
+static bool is_on_internal_edge(const query* q, const facet* f, tn_vec3 p)
 {
     const double margin = same * f->size;
     for (int k = 0; k < 3; ++k)
@@ -416,33 +416,34 @@ static bool is_on_seam(const query* q, const facet* f, tn_vec3 p)
     return false;
 }
 
-static void elsewhere(query* q, const facet* f, const tni_spot* found, int count)
+static void add_points_off_face(query* q, const facet* f, const tni_manifold_point* found,
+                                int count)
 {
     for (int i = 0; i < count; ++i) {
-        tni_spot s = found[i];
-        s.feature  = (uint32_t)(8 * f->index + i);
-        if (is_on_seam(q, f, s.c1)) s.feature |= SEAM_BIT;
-        add_spot(q, &s);
+        tni_manifold_point s = found[i];
+        s.feature            = (uint32_t)(8 * f->index + i);
+        if (is_on_internal_edge(q, f, s.c1)) s.feature |= INTERNAL_EDGE_BIT;
+        add_point(q, &s);
     }
 }
 
 // Removes points on internal edges if two others have the same normal: they are between these, or
 // will be once the shape moves on.
-static void drop_seams(query* q)
+static void drop_internal_edges(query* q)
 {
     const int stored = q->count < q->capacity ? q->count : q->capacity;
     int       kept   = 0;
     for (int i = 0; i < stored; ++i) {
         int others = 0;
-        for (int k = 0; (q->spots[i].feature & SEAM_BIT) != 0 && k < stored; ++k)
-            others += (q->spots[k].feature & SEAM_BIT) == 0 &&
-                      tni_dot(q->spots[k].n, q->spots[i].n) > 1 - same;
-        if (others >= 2) q->spots[i].feature = UINT32_MAX;
+        for (int k = 0; (q->manifold[i].feature & INTERNAL_EDGE_BIT) != 0 && k < stored; ++k)
+            others += (q->manifold[k].feature & INTERNAL_EDGE_BIT) == 0 &&
+                      tni_dot(q->manifold[k].n, q->manifold[i].n) > 1 - same;
+        if (others >= 2) q->manifold[i].feature = UINT32_MAX;
     }
     for (int i = 0; i < stored; ++i) {
-        if (q->spots[i].feature == UINT32_MAX) continue;
-        q->spots[kept] = q->spots[i];
-        q->spots[kept++].feature &= ~(uint32_t)SEAM_BIT;
+        if (q->manifold[i].feature == UINT32_MAX) continue;
+        q->manifold[kept] = q->manifold[i];
+        q->manifold[kept++].feature &= ~(uint32_t)INTERNAL_EDGE_BIT;
     }
     q->count -= stored - kept;
 }
@@ -450,16 +451,17 @@ static void drop_seams(query* q)
 // ---- One triangle ------------------------------------------------------------------------------
 
 // The triangle as a convex shape in a frame at its first corner.
-static int touch_triangle(const query* q, const facet* f, tni_spot spots[TNI_SPOTS_MAX])
+static int touch_triangle(const query* q, const facet* f,
+                          tni_manifold_point manifold[TNI_MANIFOLD_MAX])
 {
-    const tni_pose at = {f->v[0], tni_identity3()};
-    tni_leaf       leaf;
-    for (int k = 0; k < 3; ++k) leaf.vertices[k] = tni_sub(f->v[k], f->v[0]);
-    tni_leaf_make(&leaf, f->n);
-    return tni_collide_convex(&leaf.geometry, &at, q->g, &q->pose, q->reach, spots);
+    const tni_pose     at = {f->v[0], tni_identity3()};
+    tni_triangle_shape shape;
+    for (int k = 0; k < 3; ++k) shape.vertices[k] = tni_sub(f->v[k], f->v[0]);
+    tni_triangle_shape_make(&shape, f->n);
+    return tni_collide_convex(&shape.geometry, &at, q->g, &q->pose, q->reach, manifold);
 }
 
-static void look_at(void* user, int t)
+static void collide_triangle(void* user, int t)
 {
     query*       q      = user;
     const facet  f      = facet_of(q->s, t);
@@ -469,9 +471,9 @@ static void look_at(void* user, int t)
     const tn_vec3 low = tni_support(q->g, tni_mul_t(&q->pose.R, tni_neg(f.n)), NULL);
     const double  s   = tni_dot(f.n, tni_sub(tni_pose_point(&q->pose, low), f.v[0])) - q->radius;
     if (!(s <= q->reach)) return;
-    tni_spot  found[TNI_SPOTS_MAX];
-    const int count   = touch_triangle(q, &f, found);
-    int       deepest = 0;
+    tni_manifold_point found[TNI_MANIFOLD_MAX];
+    const int          count   = touch_triangle(q, &f, found);
+    int                deepest = 0;
     if (count == 0 && !(solid && s < 0)) return;
     for (int i = 1; i < count; ++i)
         if (found[i].gap < found[deepest].gap) deepest = i;
@@ -479,11 +481,11 @@ static void look_at(void* user, int t)
     const tn_vec3 d    = count > 0 ? found[deepest].n : f.n;
     const double  core = gap + q->radius; // negative: the cores overlap
     const double  slop = as_good * fmin(f.size, q->size) + (core < 0 ? -bias * core : 0);
-    if (count > 0 && core < 0 && s > q->rescue_gap) q->rescue = t, q->rescue_gap = s;
-    if (s >= gap - slop || is_along(&f, d)) on_flat(q, &f, true, false);
-    else if (counts(q, &f, d)) elsewhere(q, &f, found, count);
-    else if (!(core < 0)) on_flat(q, &f, false, true);
-    else if (!is_others_business(q, &f, d)) on_flat(q, &f, true, false);
+    if (count > 0 && core < 0 && s > q->fallback_gap) q->fallback = t, q->fallback_gap = s;
+    if (s >= gap - slop || is_along(&f, d)) add_points_on_face(q, &f, true, false);
+    else if (is_in_normal_cone(q, &f, d)) add_points_off_face(q, &f, found, count);
+    else if (!(core < 0)) add_points_on_face(q, &f, false, true);
+    else if (!neighbour_faces_more(q, &f, d)) add_points_on_face(q, &f, true, false);
 }
 
 // A triangle that is not touched as a face has at most seven points, so one number is free.
@@ -491,7 +493,7 @@ static uint32_t unused_feature(const query* q, int t)
 {
     int used = 0;
     for (int i = 0; i < q->count && i < q->capacity; ++i) {
-        const uint32_t id = q->spots[i].feature & ~(uint32_t)SEAM_BIT;
+        const uint32_t id = q->manifold[i].feature & ~(uint32_t)INTERNAL_EDGE_BIT;
         if ((int)(id / 8) == t) used |= 1 << id % 8;
     }
     int k = 7;
@@ -502,52 +504,53 @@ static uint32_t unused_feature(const query* q, int t)
 static bool is_touched(const query* q)
 {
     for (int i = 0; i < q->count && i < q->capacity; ++i)
-        if (q->spots[i].gap < 0) return true;
+        if (q->manifold[i].gap < 0) return true;
     return false;
 }
 
 // The shape penetrates some triangles, each of which left it to another: uses the least push along
 // their normals.
-static void rescue(query* q)
+static void fallback(query* q)
 {
-    const facet    f   = facet_of(q->s, q->rescue);
-    const tn_vec3  low = tni_support(q->g, tni_mul_t(&q->pose.R, tni_neg(f.n)), NULL);
-    const tn_vec3  c   = tni_pose_point(&q->pose, low);
-    const tni_spot s   = {.kind    = TNI_SPOT_FACE_1,
-                          .feature = unused_feature(q, f.index),
-                          .n       = f.n,
-                          .c1      = tni_add_scaled(c, -(q->rescue_gap + q->radius), f.n),
-                          .c2      = c,
-                          .r2      = q->radius,
-                          .gap     = q->rescue_gap};
-    add_spot(q, &s);
+    const facet              f   = facet_of(q->s, q->fallback);
+    const tn_vec3            low = tni_support(q->g, tni_mul_t(&q->pose.R, tni_neg(f.n)), NULL);
+    const tn_vec3            c   = tni_pose_point(&q->pose, low);
+    const tni_manifold_point s   = {.kind    = TNI_MANIFOLD_FACE_1,
+                                    .feature = unused_feature(q, f.index),
+                                    .n       = f.n,
+                                    .c1      = tni_add_scaled(c, -(q->fallback_gap + q->radius), f.n),
+                                    .c2      = c,
+                                    .r2      = q->radius,
+                                    .gap     = q->fallback_gap};
+    add_point(q, &s);
 }
 
 // ---- Entry -------------------------------------------------------------------------------------
 
 int tni_collide_surface(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
-                        const tni_pose* p2, double reach, tni_spot* spots, int capacity)
+                        const tni_pose* p2, double reach, tni_manifold_point* manifold,
+                        int capacity)
 {
-    query q             = {.s          = g1,
-                           .g          = g2,
-                           .pose       = tni_pose_seen(p1, p2),
-                           .reach      = reach,
-                           .size       = tni_extent(g2),
-                           .radius     = tni_round_radius(g2),
-                           .spots      = spots,
-                           .capacity   = capacity,
-                           .rescue     = -1,
-                           .rescue_gap = -HUGE_VAL};
+    query q             = {.s            = g1,
+                           .g            = g2,
+                           .pose         = tni_pose_seen(p1, p2),
+                           .reach        = reach,
+                           .size         = tni_extent(g2),
+                           .radius       = tni_round_radius(g2),
+                           .manifold     = manifold,
+                           .capacity     = capacity,
+                           .fallback     = -1,
+                           .fallback_gap = -HUGE_VAL};
     q.middle            = tni_pose_point(&q.pose, tni_middle_of(g2));
     const double   more = reach + same * q.size; // for rounding
     const tni_aabb box  = tni_aabb_grown(tni_bounds(g2, &q.pose), more);
-    tni_surface_visit(g1, &box, look_at, &q);
-    if (q.rescue >= 0 && !is_touched(&q)) rescue(&q);
-    drop_seams(&q);
+    tni_surface_visit(g1, &box, collide_triangle, &q);
+    if (q.fallback >= 0 && !is_touched(&q)) fallback(&q);
+    drop_internal_edges(&q);
     for (int i = 0; i < q.count && i < capacity; ++i) {
-        spots[i].n  = tni_mul(&p1->R, spots[i].n);
-        spots[i].c1 = tni_pose_point(p1, spots[i].c1);
-        spots[i].c2 = tni_pose_point(p1, spots[i].c2);
+        manifold[i].n  = tni_mul(&p1->R, manifold[i].n);
+        manifold[i].c1 = tni_pose_point(p1, manifold[i].c1);
+        manifold[i].c2 = tni_pose_point(p1, manifold[i].c2);
     }
     return q.count;
 }

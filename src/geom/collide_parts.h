@@ -5,44 +5,44 @@
 #include "geom/collide.h"
 
 /// Two convex shapes in the frame of the first.
-typedef struct tni_two {
+typedef struct tni_shape_pair {
     const tni_geometry *g1, *g2;
     tni_pose            pose; ///< of shape 2
     double              reach;
     double              size;   ///< extent of the smaller shape
     double              margin; ///< gaps that differ by less are equal
-} tni_two;
+} tni_shape_pair;
 
 /// Separation of two shapes along a direction.
-typedef struct tni_axis {
+typedef struct tni_separating_axis {
     double  s; ///< separation; negative: they overlap
     tn_vec3 n; ///< unit, from 1 to 2
     bool    edges;
     tn_vec3 c1, c2;   ///< edges: closest points
     int     id1, id2; ///< edges: their ids
-} tni_axis;
+} tni_separating_axis;
 
 /// collide_patch.c: points of contact from a face of either shape along n and what is over it, if
 /// their least gap equals `gap` within the margin; otherwise 0.
-int tni_patch(const tni_two* two, tn_vec3 n, double gap, tni_spot* spots);
+int tni_patch(const tni_shape_pair* pair, tn_vec3 n, double gap, tni_manifold_point* manifold);
 /// A candidate point of a manifold.
-typedef struct tni_mark {
+typedef struct tni_candidate {
     tn_vec3  c; ///< centre of the ball of the other shape
     double   r, gap;
     uint32_t feature;
     double   far; ///< while selecting: squared distance from the points chosen
-} tni_mark;
+} tni_candidate;
 
 /// Reduces more than TNI_SPOTS_MAX points to that many: the deepest first, then always the one
 /// furthest from those chosen; if squared distances differ by less than slack, the first. Returns
 /// how many are left.
-int tni_keep_extremes(tni_mark* marks, int count, double slack);
+int tni_keep_extremes(tni_candidate* candidates, int count, double slack);
 /// Hash of features a and b of shapes 1 and 2, of TNI_FEATURE_BITS bits.
 uint32_t tni_feature(int kind, int a, int b);
 
 /// collide_box.c: the axis of largest separation of two boxes, faces preferred to edges. Stops
 /// early when s > reach.
-tni_axis tni_box_axis(const tni_two* two);
+tni_separating_axis tni_box_separating_axis(const tni_shape_pair* pair);
 
 /// The point of the segment nearest to p, as a fraction of the way from a to b.
 TNI_INLINE double tni_nearest_on(tn_vec3 a, tn_vec3 b, tn_vec3 p)

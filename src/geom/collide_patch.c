@@ -24,7 +24,7 @@
 // vertex's id: stacked boxes of equal size keep theirs although edges cross near corners.
 #include "geom/collide_parts.h"
 
-enum { MARKS = 256, SIDES = 96, FEATURE_MASK = (1 << TNI_FEATURE_BITS) - 1 };
+enum { CANDIDATES_MAX = 256, SIDES = 96, FEATURE_MASK = (1 << TNI_FEATURE_BITS) - 1 };
 
 static const double snap      = 1e-10; // relative to the size: tolerance of inside
 static const double apart     = 1e-5;  // relative to the size: closer points are one
@@ -35,7 +35,7 @@ static const double looks     = 0.2;  // cosine above which a face counts as fac
 static const double round_rim = 2e-5; // sine: tilted by less, a rim is a circle to 1e-9
 
 // Kinds of point features; the two ids that follow are those of the reference and of the other.
-typedef enum mark_kind { VERTEX_1, VERTEX_2, CROSSING, RIM_1, RIM_2, RIM_SIDE } mark_kind;
+typedef enum feature_kind { VERTEX_1, VERTEX_2, CROSSING, RIM_1, RIM_2, RIM_SIDE } feature_kind;
 
 typedef struct patch {
     const tni_geometry *ref, *other;
@@ -46,7 +46,7 @@ typedef struct patch {
     double              offset;
     const tni_face*     face; // of the reference; NULL: the end of a cylinder
     int                 count;
-    tni_mark            marks[MARKS];
+    tni_candidate       candidates[CANDIDATES_MAX];
 } patch;
 
 uint32_t tni_feature(int kind, int a, int b)
@@ -57,27 +57,27 @@ uint32_t tni_feature(int kind, int a, int b)
     return (h ^ h >> 15) & FEATURE_MASK;
 }
 
-static uint32_t feature_of(const patch* p, mark_kind kind, int ref, int other)
+static uint32_t feature_of(const patch* p, feature_kind kind, int ref, int other)
 {
     if (!p->swapped) return tni_feature(kind, ref, other);
-    const mark_kind mirrored = kind == VERTEX_1   ? VERTEX_2
-                               : kind == VERTEX_2 ? VERTEX_1
-                               : kind == RIM_1    ? RIM_2
-                               : kind == RIM_2    ? RIM_1
-                                                  : kind;
+    const feature_kind mirrored = kind == VERTEX_1   ? VERTEX_2
+                                  : kind == VERTEX_2 ? VERTEX_1
+                                  : kind == RIM_1    ? RIM_2
+                                  : kind == RIM_2    ? RIM_1
+                                                     : kind;
     return tni_feature(mirrored, other, ref);
 }
 
 static void put(patch* p, tn_vec3 c, double r, uint32_t feature)
 {
-    if (p->count == MARKS) return;
-    p->marks[p->count++] = (tni_mark){c, r, tni_dot(p->m, c) - p->offset - r, feature, 0};
+    if (p->count == CANDIDATES_MAX) return;
+    p->candidates[p->count++] = (tni_candidate){c, r, tni_dot(p->m, c) - p->offset - r, feature, 0};
 }
 
 // ---- The reference -----------------------------------------------------------------------------
 
 // The face that faces most along n; false if there is none.
-static bool choose_flat(patch* p, tn_vec3 n)
+static bool choose_reference(patch* p, tn_vec3 n)
 {
     const tni_geometry* g = p->ref;
     if (g->type == TN_SHAPE_CYLINDER) {
@@ -146,7 +146,7 @@ typedef struct polygon {
     tn_vec3         n; // of the face, in the frame of the reference
     int             step;
     int             count;
-    cut             cuts[MARKS];
+    cut             cuts[CANDIDATES_MAX];
 } polygon;
 
 // Corner k, counter-clockwise about m.
@@ -188,7 +188,7 @@ static void choose_incident(const patch* p, polygon* poly)
 // Clips the polygon by side k of the reference.
 static void clip(const patch* p, polygon* poly, int k)
 {
-    double        limit, d[MARKS];
+    double        limit, d[CANDIDATES_MAX];
     const tn_vec3 t     = side_of(p, k, &limit);
     const double  close = snap * p->size;
     const int     count = poly->count;
@@ -198,14 +198,14 @@ static void clip(const patch* p, polygon* poly, int k)
         all  = all && d[i] <= close;
     }
     if (all) return;
-    cut old[MARKS];
+    cut old[CANDIDATES_MAX];
     memcpy(old, poly->cuts, sizeof(cut) * (size_t)count);
     poly->count = 0;
     for (int i = 0; i < count; ++i) {
         const int  j    = i + 1 < count ? i + 1 : 0;
         const bool a_in = d[i] <= close, b_in = d[j] <= close;
-        if (a_in && poly->count < MARKS) poly->cuts[poly->count++] = old[i];
-        if (a_in == b_in || poly->count >= MARKS) continue;
+        if (a_in && poly->count < CANDIDATES_MAX) poly->cuts[poly->count++] = old[i];
+        if (a_in == b_in || poly->count >= CANDIDATES_MAX) continue;
         const double  way         = fmin(fmax(d[i] / (d[i] - d[j]), 0), 1);
         const tn_vec3 at          = tni_between(old[i].p, old[j].p, way);
         poly->cuts[poly->count++] = (cut){at, -1, a_in ? -1 - k : old[i].leaving};
@@ -272,7 +272,7 @@ typedef struct disc {
 } disc;
 
 // Sets the direction down along `up` in the plane of the disc, if it is tilted.
-static void lean(disc* d, tn_vec3 up)
+static void set_lowest(disc* d, tn_vec3 up)
 {
     d->low   = tni_add_scaled(tni_neg(up), tni_dot(up, d->u), d->u);
     d->count = tni_norm(d->low) > stands ? 5 : 4;
@@ -293,7 +293,7 @@ static disc incident_disc(const patch* p)
     disc          d    = {.u = tni_scale(side, z), .r = p->other->radius};
     d.c                = tni_add_scaled(p->pose.x, p->other->half_length, d.u);
     d.e1 = tni_column(&p->pose.R, 0), d.e2 = tni_column(&p->pose.R, 1);
-    lean(&d, p->m);
+    set_lowest(&d, p->m);
     return d;
 }
 
@@ -305,7 +305,7 @@ static disc reference_disc(const patch* p, tn_vec3 n)
               .e1 = {1, 0, 0},
               .e2 = {0, 1, 0},
               .r  = p->ref->radius};
-    lean(&d, n);
+    set_lowest(&d, n);
     return d;
 }
 
@@ -484,84 +484,87 @@ static void gather(patch* p)
 // ---- Reduction of points -----------------------------------------------------------------------
 
 // Removes points beyond reach, and of coincident points all but the deepest.
-static void thin_out(patch* p)
+static void merge_points(patch* p)
 {
     int count = 0;
     for (int i = 0; i < p->count; ++i) {
-        const tni_mark m = p->marks[i];
-        int            k = 0;
+        const tni_candidate m = p->candidates[i];
+        int                 k = 0;
         if (!(m.gap <= p->reach)) continue;
-        while (k < count && tni_max_abs(tni_sub(p->marks[k].c, m.c)) > apart * p->size) ++k;
-        if (k == count) p->marks[count++] = m;
-        else if (m.gap < p->marks[k].gap) p->marks[k] = m;
+        while (k < count && tni_max_abs(tni_sub(p->candidates[k].c, m.c)) > apart * p->size) ++k;
+        if (k == count) p->candidates[count++] = m;
+        else if (m.gap < p->candidates[k].gap) p->candidates[k] = m;
     }
     p->count = count;
 }
 
-int tni_keep_extremes(tni_mark* marks, int count, double slack)
+int tni_keep_extremes(tni_candidate* candidates, int count, double slack)
 {
-    if (count <= TNI_SPOTS_MAX) return count;
-    for (int i = 0; i < count; ++i) marks[i].far = -marks[i].gap;
-    for (int k = 0; k < TNI_SPOTS_MAX; ++k) {
+    if (count <= TNI_MANIFOLD_MAX) return count;
+    for (int i = 0; i < count; ++i) candidates[i].far = -candidates[i].gap;
+    for (int k = 0; k < TNI_MANIFOLD_MAX; ++k) {
         int best = k;
         for (int i = k + 1; i < count; ++i)
-            if (marks[i].far > marks[best].far + slack) best = i;
-        const tni_mark m = marks[best];
-        marks[best] = marks[k], marks[k] = m;
+            if (candidates[i].far > candidates[best].far + slack) best = i;
+        const tni_candidate m = candidates[best];
+        candidates[best] = candidates[k], candidates[k] = m;
         for (int i = k + 1; i < count; ++i) {
-            const tn_vec3 d  = tni_sub(marks[i].c, m.c);
-            const double  to = tni_dot(d, d);
-            marks[i].far     = k == 0 ? to : fmin(marks[i].far, to);
+            const tn_vec3 d   = tni_sub(candidates[i].c, m.c);
+            const double  to  = tni_dot(d, d);
+            candidates[i].far = k == 0 ? to : fmin(candidates[i].far, to);
         }
     }
-    return TNI_SPOTS_MAX;
+    return TNI_MANIFOLD_MAX;
 }
 
 // Makes ids unique: a repeated id is replaced by the next one that is free.
-static void part_features(patch* p)
+static void make_features_unique(patch* p)
 {
     for (int i = 1; i < p->count; ++i) {
         for (int k = 0; k < i; ++k) {
-            if (p->marks[k].feature != p->marks[i].feature) continue;
-            p->marks[i].feature = (p->marks[i].feature + 1) & FEATURE_MASK;
-            k                   = -1;
+            if (p->candidates[k].feature != p->candidates[i].feature) continue;
+            p->candidates[i].feature = (p->candidates[i].feature + 1) & FEATURE_MASK;
+            k                        = -1;
         }
     }
 }
 
-static tni_spot spot_of(const patch* p, const tni_pose* pose, const tni_mark* m)
+static tni_manifold_point point_of(const patch* p, const tni_pose* pose, const tni_candidate* m)
 {
     const tn_vec3 n = tni_mul(&pose->R, p->m), c = tni_pose_point(pose, m->c);
     const tn_vec3 below = tni_pose_point(pose, tni_add_scaled(m->c, -(m->gap + m->r), p->m));
     if (p->swapped)
-        return (tni_spot){TNI_SPOT_FACE_2, m->feature, tni_neg(n), c, below, m->r, 0, m->gap};
-    return (tni_spot){TNI_SPOT_FACE_1, m->feature, n, below, c, 0, m->r, m->gap};
+        return (tni_manifold_point){
+            TNI_MANIFOLD_FACE_2, m->feature, tni_neg(n), c, below, m->r, 0, m->gap};
+    return (tni_manifold_point){TNI_MANIFOLD_FACE_1, m->feature, n, below, c, 0, m->r, m->gap};
 }
 
-static int over_flat(const tni_two* two, bool swapped, tn_vec3 n, double gap, tni_spot* spots)
+static int over_face(const tni_shape_pair* pair, bool swapped, tn_vec3 n, double gap,
+                     tni_manifold_point* manifold)
 {
-    const tni_pose* pose = &two->pose;
+    const tni_pose* pose = &pair->pose;
     const tni_pose  home = tni_pose_home();
     patch           p;
-    p.ref = swapped ? two->g2 : two->g1, p.other = swapped ? two->g1 : two->g2;
-    p.swapped = swapped, p.size = two->size, p.reach = two->reach, p.face = NULL, p.count = 0;
+    p.ref = swapped ? pair->g2 : pair->g1, p.other = swapped ? pair->g1 : pair->g2;
+    p.swapped = swapped, p.size = pair->size, p.reach = pair->reach, p.face = NULL, p.count = 0;
     p.pose = *pose;
     if (swapped)
         p.pose = (tni_pose){tni_neg(tni_mul_t(&pose->R, pose->x)), tni_transposed(&pose->R)};
-    if (!choose_flat(&p, swapped ? tni_neg(tni_mul_t(&pose->R, n)) : n)) return 0;
+    if (!choose_reference(&p, swapped ? tni_neg(tni_mul_t(&pose->R, n)) : n)) return 0;
     gather(&p);
     double least = HUGE_VAL;
-    for (int i = 0; i < p.count; ++i) least = fmin(least, p.marks[i].gap);
-    if (!(fabs(least - gap) <= two->margin)) return 0;
-    thin_out(&p);
-    p.count = tni_keep_extremes(p.marks, p.count, snap * p.size * p.size);
-    part_features(&p);
-    for (int i = 0; i < p.count; ++i) spots[i] = spot_of(&p, swapped ? pose : &home, &p.marks[i]);
+    for (int i = 0; i < p.count; ++i) least = fmin(least, p.candidates[i].gap);
+    if (!(fabs(least - gap) <= pair->margin)) return 0;
+    merge_points(&p);
+    p.count = tni_keep_extremes(p.candidates, p.count, snap * p.size * p.size);
+    make_features_unique(&p);
+    for (int i = 0; i < p.count; ++i)
+        manifold[i] = point_of(&p, swapped ? pose : &home, &p.candidates[i]);
     return p.count;
 }
 
-int tni_patch(const tni_two* two, tn_vec3 n, double gap, tni_spot* spots)
+int tni_patch(const tni_shape_pair* pair, tn_vec3 n, double gap, tni_manifold_point* manifold)
 {
-    const int count = over_flat(two, false, n, gap, spots);
-    return count > 0 ? count : over_flat(two, true, n, gap, spots);
+    const int count = over_face(pair, false, n, gap, manifold);
+    return count > 0 ? count : over_face(pair, true, n, gap, manifold);
 }

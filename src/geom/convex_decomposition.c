@@ -60,11 +60,11 @@ typedef struct plane {
 } plane;
 
 /// Work done and its limit, in tests of a point against a plane.
-typedef struct effort {
+typedef struct work_limit {
     int64_t done, most;
-} effort;
+} work_limit;
 
-static bool is_spent(const effort* e)
+static bool is_spent(const work_limit* e)
 {
     return e->done > e->most;
 }
@@ -75,25 +75,25 @@ static double over(const plane* p, tn_vec3 x)
 }
 
 typedef struct part {
-    tni_arena arena; ///< of everything below
-    tn_vec3*  soup;  ///< triangles, three points each
-    int       count; ///< number of triangles
-    tn_vec3*  inner; ///< corners inside the solid, where cuts meet
-    int       inner_count;
-    tn_vec3*  points;
-    int       point_count; ///< corners of the hull
-    plane*    faces;       ///< faces of the hull; first those that are not cuts
-    int       face_count, true_count;
-    tn_vec3*  skin; ///< the triangles of the hull's faces
-    plane*    cuts; ///< planes it was cut by: it is where over() <= 0
-    int       cut_count;
-    double    volume; ///< of the hull
-    double    error;
-    bool      done; ///< no cut found
-    effort*   work; ///< shared by all parts
+    tni_arena   arena; ///< of everything below
+    tn_vec3*    soup;  ///< triangles, three points each
+    int         count; ///< number of triangles
+    tn_vec3*    inner; ///< corners inside the solid, where cuts meet
+    int         inner_count;
+    tn_vec3*    points;
+    int         point_count; ///< corners of the hull
+    plane*      faces;       ///< faces of the hull; first those that are not cuts
+    int         face_count, uncut_count;
+    tn_vec3*    hull_triangles; ///< the triangles of the hull's faces
+    plane*      cuts;           ///< planes it was cut by: it is where over() <= 0
+    int         cut_count;
+    double      volume; ///< of the hull
+    double      error;
+    bool        done; ///< no cut found
+    work_limit* work; ///< shared by all parts
 } part;
 
-static part part_make(const tn_host* host, effort* work, int triangles, int cuts)
+static part part_make(const tn_host* host, work_limit* work, int triangles, int cuts)
 {
     part p = {.arena = tni_arena_make(host), .work = work};
     p.soup = TNI_TAKE(&p.arena, tn_vec3, 3 * (size_t)triangles);
@@ -157,25 +157,25 @@ static void take_faces(part* p, const tni_hull* hull, const tn_vec3* points, boo
         const tn_vec3 cross = tni_cross(u, w), n = tni_normalised(cross);
         const double  size = fmax(tni_dot(u, u), tni_dot(w, w)), area = tni_norm(cross);
         if (!(area > 0)) continue;
-        const double offset = area > 1e-4 * size ? tni_dot(n, a) : offset_of(p, n);
-        tn_vec3*     skin   = p->skin + 3 * p->face_count;
-        skin[0] = a, skin[1] = points[v[1]], skin[2] = points[v[2]];
+        const double offset         = area > 1e-4 * size ? tni_dot(n, a) : offset_of(p, n);
+        tn_vec3*     hull_triangles = p->hull_triangles + 3 * p->face_count;
+        hull_triangles[0] = a, hull_triangles[1] = points[v[1]], hull_triangles[2] = points[v[2]];
         p->faces[p->face_count++] = (plane){n, offset};
     }
-    if (!cuts) p->true_count = p->face_count;
+    if (!cuts) p->uncut_count = p->face_count;
 }
 
 // Computes the hull of the points and makes it the part's hull.
-static tn_result wrap(part* p, const tn_vec3* points, int count)
+static tn_result make_hull(part* p, const tn_vec3* points, int count)
 {
     tni_hull        hull;
     const tn_result result = tni_hull_create(&p->arena.host, points, count, &hull);
     if (result != TN_OK) return result;
     p->work->done += 2 * hull.tests;
-    bool* used = TNI_TAKE(&p->arena, bool, count);
-    p->points  = TNI_TAKE(&p->arena, tn_vec3, count);
-    p->faces   = TNI_TAKE(&p->arena, plane, hull.face_count);
-    p->skin    = TNI_TAKE(&p->arena, tn_vec3, 3 * (size_t)hull.face_count);
+    bool* used        = TNI_TAKE(&p->arena, bool, count);
+    p->points         = TNI_TAKE(&p->arena, tn_vec3, count);
+    p->faces          = TNI_TAKE(&p->arena, plane, hull.face_count);
+    p->hull_triangles = TNI_TAKE(&p->arena, tn_vec3, 3 * (size_t)hull.face_count);
     if (!p->arena.failed) {
         take_corners(p, &hull, points, used);
         take_faces(p, &hull, points, false);
@@ -194,7 +194,7 @@ static double depth_of(const part* p, tn_vec3 x, double enough, int* hint)
 {
     double depth = -over(&p->faces[*hint], x);
     int    f     = 0;
-    for (; f < p->true_count && depth > enough; ++f) {
+    for (; f < p->uncut_count && depth > enough; ++f) {
         const double here = -over(&p->faces[f], x);
         if (here < depth) depth = here, *hint = f;
     }
@@ -212,7 +212,7 @@ static double depth_bound(const part* p, const tn_vec3 v[3], double enough, int*
 {
     double bound = face_bound(&p->faces[*hint], v);
     int    f     = 0;
-    for (; f < p->true_count && bound > enough; ++f) {
+    for (; f < p->uncut_count && bound > enough; ++f) {
         const double here = face_bound(&p->faces[f], v);
         if (here < bound) bound = here, *hint = f;
     }
@@ -246,7 +246,7 @@ static void search(const part* p, const tn_vec3 v[3], int level, deepest* d)
 // True if the triangle lies on a face of the hull that is a cut.
 static bool is_on_cut(const part* p, const tn_vec3 v[3])
 {
-    for (int f = p->true_count; f < p->face_count; ++f)
+    for (int f = p->uncut_count; f < p->face_count; ++f)
         if (lies_in(&p->faces[f], v[0], v[1], v[2])) return true;
     return false;
 }
@@ -254,7 +254,7 @@ static bool is_on_cut(const part* p, const tn_vec3 v[3])
 // True if the triangle is outside the cuts of the hull: it belongs to other parts.
 static bool is_beyond(const part* p, const tn_vec3 v[3])
 {
-    for (int f = p->true_count; f < p->face_count; ++f) {
+    for (int f = p->uncut_count; f < p->face_count; ++f) {
         const plane* face = &p->faces[f];
         if (fmin(over(face, v[0]), fmin(over(face, v[1]), over(face, v[2]))) >= -in_cut)
             return true;
@@ -268,16 +268,16 @@ static double error_of(const part* p, const tn_vec3* soup, int count, double res
                        double limit)
 {
     deepest d = {.resolution = resolution};
-    p->work->done += 6 * (int64_t)count * (1 + p->face_count - p->true_count);
+    p->work->done += 6 * (int64_t)count * (1 + p->face_count - p->uncut_count);
     for (int t = 0; t < count && d.found <= limit; ++t) {
         const tn_vec3* v = soup + 3 * t;
-        if (p->true_count == 0 || is_on_cut(p, v) || is_beyond(p, v)) continue;
+        if (p->uncut_count == 0 || is_on_cut(p, v) || is_beyond(p, v)) continue;
         for (int k = 0; k < 3; ++k) d.found = fmax(d.found, depth_of(p, v[k], d.found, &d.hint));
     }
     d.proven = d.found;
     for (int t = 0; t < count && d.found <= limit; ++t) {
         const tn_vec3* v = soup + 3 * t;
-        if (p->true_count == 0 || is_on_cut(p, v) || is_beyond(p, v)) continue;
+        if (p->uncut_count == 0 || is_on_cut(p, v) || is_beyond(p, v)) continue;
         search(p, v, LEVELS, &d);
     }
     return fmax(d.proven, d.found);
@@ -307,7 +307,7 @@ static double triangle_distance(const tn_vec3 v[3], tn_vec3 x)
 
 // Exact if above `enough`, as depth_of().
 static double distance_of(const tn_vec3* soup, int count, tn_vec3 x, double enough, int* hint,
-                          effort* work)
+                          work_limit* work)
 {
     double least = triangle_distance(soup + 3 * *hint, x);
     int    t     = 0;
@@ -324,10 +324,10 @@ typedef struct farthest {
     int            count, hint;
     double         found;
     double         fine; ///< smaller triangles are not sampled: their corners are on the surface
-    effort*        work;
+    work_limit*    work;
 } farthest;
 
-static void reach_out(const tn_vec3 v[3], int level, farthest* f)
+static void sample_distance(const tn_vec3 v[3], int level, farthest* f)
 {
     const double size =
         fmax(tni_max_abs(tni_sub(v[1], v[0])),
@@ -339,15 +339,17 @@ static void reach_out(const tn_vec3 v[3], int level, farthest* f)
                           tni_scale(0.5, tni_add(v[2], v[0]))};
     const tn_vec3 part4[][3] = {
         {v[0], m[0], m[2]}, {m[0], v[1], m[1]}, {m[2], m[1], v[2]}, {m[0], m[1], m[2]}};
-    for (int k = 0; k < 4; ++k) reach_out(part4[k], level - 1, f);
+    for (int k = 0; k < 4; ++k) sample_distance(part4[k], level - 1, f);
 }
 
 // The largest distance of the hull, except its cuts, from the surface, by sampling: a thin disc
 // over a hole has its surface near, but the middle of the hole is not. Stops above the limit.
-static double span_of(const part* p, const tn_vec3* soup, int count, double fine, double limit)
+static double hull_distance(const part* p, const tn_vec3* soup, int count, double fine,
+                            double limit)
 {
     farthest f = {.soup = soup, .count = count, .found = 1e-9, .fine = fine, .work = p->work};
-    for (int i = 0; i < p->true_count && f.found <= limit; ++i) reach_out(p->skin + 3 * i, 4, &f);
+    for (int i = 0; i < p->uncut_count && f.found <= limit; ++i)
+        sample_distance(p->hull_triangles + 3 * i, 4, &f);
     return f.found > 1e-9 ? f.found : 0;
 }
 
@@ -458,15 +460,15 @@ static int inner_corners(const part* from, const plane* cut, double side, const 
 }
 
 // Candidate planes of a cut, and scratch for the points on one side of them.
-typedef struct knife {
+typedef struct cutter {
     plane          cuts[CUTS_MAX];
     int            cut_count;
     tn_vec3*       points; ///< scratch: clipped samples
     const tn_vec3* whole;  ///< the whole surface
     int            whole_count;
-} knife;
+} cutter;
 
-static void take_inner(part* p, const part* from, const plane* cut, double side, const knife* k)
+static void take_inner(part* p, const part* from, const plane* cut, double side, const cutter* k)
 {
     p->inner = TNI_TAKE(&p->arena, tn_vec3, from->inner_count + INNER);
     if (p->inner == NULL) return;
@@ -477,7 +479,7 @@ static void take_inner(part* p, const part* from, const plane* cut, double side,
         inner_corners(from, cut, side, k->whole, k->whole_count, p->inner + p->inner_count);
 }
 
-static part cut_off(const part* from, const plane* cut, double side, const knife* k)
+static part cut_off(const part* from, const plane* cut, double side, const cutter* k)
 {
     part    p = part_make(&from->arena.host, from->work, 2 * from->count, from->cut_count + 1);
     tn_vec3 out[4];
@@ -507,7 +509,7 @@ static int points_beside(const part* p, int stride, const plane* cut, double sid
 }
 
 // Volume of the hull on one side of a cut; 0 if it is flat or empty.
-static tn_result volume_beside(const part* p, const knife* k, const plane* cut, double side,
+static tn_result volume_beside(const part* p, const cutter* k, const plane* cut, double side,
                                double* volume)
 {
     const int stride = 1 + p->count / SAMPLES;
@@ -527,7 +529,7 @@ static tn_result volume_beside(const part* p, const knife* k, const plane* cut, 
 
 // ---- Candidate planes --------------------------------------------------------------------------
 
-static void add_cut(knife* k, tn_vec3 n, tn_vec3 through)
+static void add_cut(cutter* k, tn_vec3 n, tn_vec3 through)
 {
     const plane cut = {n, tni_dot(n, through)};
     if (k->cut_count == CUTS_MAX || !(tni_dot(n, n) > 0.5)) return;
@@ -576,8 +578,8 @@ static int find_worst(const part* p, tn_vec3 worst[WORST])
     int    count = 0, hint = 0;
     bool   skip = false;
     double depth[WORST];
-    p->work->done += 3 * (int64_t)p->count * (p->face_count - p->true_count);
-    for (int i = 0; p->true_count > 0 && i < 7 * p->count; ++i) {
+    p->work->done += 3 * (int64_t)p->count * (p->face_count - p->uncut_count);
+    for (int i = 0; p->uncut_count > 0 && i < 7 * p->count; ++i) {
         if (i % 7 == 0) skip = is_on_cut(p, p->soup + 3 * (i / 7));
         if (skip) continue;
         const tn_vec3 x      = sample(p->soup + 3 * (i / 7), i % 7);
@@ -594,7 +596,7 @@ static int find_worst(const part* p, tn_vec3 worst[WORST])
     return count;
 }
 
-static void add_flats(knife* k, const part* p, tn_vec3 at)
+static void add_flats(cutter* k, const part* p, tn_vec3 at)
 {
     const int most = k->cut_count + FLATS / WORST;
     p->work->done += 7 * (int64_t)p->count;
@@ -607,7 +609,7 @@ static void add_flats(knife* k, const part* p, tn_vec3 at)
     }
 }
 
-static void add_slices(knife* k, const part* p, tn_vec3 n)
+static void add_slices(cutter* k, const part* p, tn_vec3 n)
 {
     double lower = HUGE_VAL, upper = -HUGE_VAL;
     for (int i = 0; i < p->point_count; ++i) {
@@ -618,7 +620,7 @@ static void add_slices(knife* k, const part* p, tn_vec3 n)
         add_cut(k, n, tni_scale(lower + (upper - lower) * i / (SLICES + 1), n));
 }
 
-static void find_cuts(knife* k, const part* p)
+static void find_cuts(cutter* k, const part* p)
 {
     const tni_mat3 frames[2] = {tni_identity3(), main_axes(p)};
     tn_vec3        worst[WORST];
@@ -632,7 +634,7 @@ static void find_cuts(knife* k, const part* p)
 }
 
 // *best: -1 if no plane has volume on both sides.
-static tn_result choose_cut(const part* p, const knife* k, int* best)
+static tn_result choose_cut(const part* p, const cutter* k, int* best)
 {
     double least = HUGE_VAL;
     *best        = -1;
@@ -651,18 +653,18 @@ static tn_result choose_cut(const part* p, const knife* k, int* best)
 
 // ---- The list of parts -------------------------------------------------------------------------
 
-typedef struct carving {
-    tn_host  host;
-    tn_vec3* soup; ///< the whole surface
-    int      triangle_count;
-    part*    parts;
-    int      count, most;
-    double   tolerance; ///< in half sizes
-    double   resolution;
-    effort*  work;
-} carving;
+typedef struct decomposition {
+    tn_host     host;
+    tn_vec3*    soup; ///< the whole surface
+    int         triangle_count;
+    part*       parts;
+    int         count, most;
+    double      tolerance; ///< in half sizes
+    double      resolution;
+    work_limit* work;
+} decomposition;
 
-static tn_result measure(const carving* c, part* p)
+static tn_result measure(const decomposition* c, part* p)
 {
     if (p->arena.failed) return TN_ERR_MEMORY;
     const int count  = 3 * p->count + p->inner_count;
@@ -670,14 +672,14 @@ static tn_result measure(const carving* c, part* p)
     if (points == NULL) return TN_ERR_MEMORY;
     memcpy(points, p->soup, sizeof *points * 3 * (size_t)p->count);
     for (int i = 0; i < p->inner_count; ++i) points[3 * p->count + i] = p->inner[i];
-    const tn_result result = wrap(p, points, count);
+    const tn_result result = make_hull(p, points, count);
     if (result != TN_OK) return result;
     p->error = error_of(p, p->soup, p->count, c->resolution, HUGE_VAL);
-    p->error = fmax(p->error, span_of(p, p->soup, p->count, c->tolerance, HUGE_VAL));
+    p->error = fmax(p->error, hull_distance(p, p->soup, p->count, c->tolerance, HUGE_VAL));
     return TN_OK;
 }
 
-static tn_result cut_part(carving* c, int index, knife* k)
+static tn_result cut_part(decomposition* c, int index, cutter* k)
 {
     part* p = &c->parts[index];
     int   best;
@@ -699,7 +701,7 @@ static tn_result cut_part(carving* c, int index, knife* k)
     return TN_OK;
 }
 
-static int worst_part(const carving* c)
+static int worst_part(const decomposition* c)
 {
     int worst = -1;
     for (int i = 0; i < c->count; ++i) {
@@ -710,10 +712,10 @@ static int worst_part(const carving* c)
     return worst;
 }
 
-static tn_result carve(carving* c)
+static tn_result cut_all(decomposition* c)
 {
     tni_arena arena = tni_arena_make(&c->host);
-    knife*    k     = TNI_TAKE(&arena, knife, 1);
+    cutter*   k     = TNI_TAKE(&arena, cutter, 1);
     if (k != NULL) k->whole = c->soup, k->whole_count = c->triangle_count;
     if (k != NULL) k->points = TNI_TAKE(&arena, tn_vec3, 4 * (SAMPLES + 1) + CORNERS + INNER);
     tn_result result = arena.failed ? TN_ERR_MEMORY : TN_OK;
@@ -729,7 +731,7 @@ static tn_result carve(carving* c)
 
 // The hull of both parts, with its error: the depth of the whole surface below it, since it may
 // reach over other parts.
-static tn_result join(const carving* c, const part* a, const part* b, part* joined)
+static tn_result merge_hulls(const decomposition* c, const part* a, const part* b, part* joined)
 {
     const int count = a->point_count + b->point_count;
     *joined         = part_make(&c->host, c->work, 0, a->cut_count + b->cut_count);
@@ -739,17 +741,18 @@ static tn_result join(const carving* c, const part* a, const part* b, part* join
     put_cuts(joined, b);
     memcpy(points, a->points, sizeof *points * (size_t)a->point_count);
     memcpy(points + a->point_count, b->points, sizeof *points * (size_t)b->point_count);
-    const tn_result result = wrap(joined, points, count);
+    const tn_result result = make_hull(joined, points, count);
     if (result != TN_OK) return TN_ERR_MEMORY; // each has volume, so both have
     joined->error = error_of(joined, c->soup, c->triangle_count, c->resolution, c->tolerance);
     if (joined->error > c->tolerance) return TN_OK;
-    const double span = span_of(joined, c->soup, c->triangle_count, c->tolerance, c->tolerance);
-    joined->error     = fmax(joined->error, span);
+    const double span =
+        hull_distance(joined, c->soup, c->triangle_count, c->tolerance, c->tolerance);
+    joined->error = fmax(joined->error, span);
     return TN_OK;
 }
 
 // True if two parts may be merged. Few parts are all tried: opposite arms of a cross are one bar.
-static bool are_near(const carving* c, const part* a, const part* b)
+static bool are_near(const decomposition* c, const part* a, const part* b)
 {
     if (c->count <= FEW) return true;
     for (int k = 0; k < 3; ++k) {
@@ -767,12 +770,12 @@ static bool are_near(const carving* c, const part* a, const part* b)
 }
 
 // Errors of part i merged with parts `first` and later; HUGE_VAL: too large.
-static tn_result try_pairs(const carving* c, int i, int first, double* errors)
+static tn_result try_pairs(const decomposition* c, int i, int first, double* errors)
 {
     for (int j = first; j < c->count; ++j) {
         part joined = {.error = HUGE_VAL};
         if (j != i && !is_spent(c->work) && are_near(c, &c->parts[i], &c->parts[j])) {
-            const tn_result result = join(c, &c->parts[i], &c->parts[j], &joined);
+            const tn_result result = merge_hulls(c, &c->parts[i], &c->parts[j], &joined);
             tni_arena_free(&joined.arena);
             if (result != TN_OK) return result;
         }
@@ -783,7 +786,7 @@ static tn_result try_pairs(const carving* c, int i, int first, double* errors)
 }
 
 // The pair with the least error; false if none is within the tolerance.
-static bool best_pair(const carving* c, const double* errors, int* first, int* second)
+static bool best_pair(const decomposition* c, const double* errors, int* first, int* second)
 {
     double least = HUGE_VAL;
     for (int i = 0; i < c->count; ++i) {
@@ -796,11 +799,11 @@ static bool best_pair(const carving* c, const double* errors, int* first, int* s
 }
 
 // Merges parts i and j into i; the last part moves to j.
-static tn_result merge_parts(carving* c, int i, int j, double* errors)
+static tn_result merge_parts(decomposition* c, int i, int j, double* errors)
 {
     part            joined;
     const int       last   = c->count - 1;
-    const tn_result result = join(c, &c->parts[i], &c->parts[j], &joined);
+    const tn_result result = merge_hulls(c, &c->parts[i], &c->parts[j], &joined);
     if (result != TN_OK) {
         tni_arena_free(&joined.arena);
         return result;
@@ -816,7 +819,7 @@ static tn_result merge_parts(carving* c, int i, int j, double* errors)
     return try_pairs(c, i, 0, errors);
 }
 
-static tn_result put_together(carving* c)
+static tn_result merge_all(decomposition* c)
 {
     tni_arena arena  = tni_arena_make(&c->host);
     double*   errors = TNI_TAKE(&arena, double, (size_t)c->most*(size_t)c->most);
@@ -831,7 +834,7 @@ static tn_result put_together(carving* c)
 // ---- Entry -------------------------------------------------------------------------------------
 
 // Reverses the triangles of a mesh that is inside out.
-static void turn_outside(part* p)
+static void orient_outward(part* p)
 {
     tni_moments sums = {0};
     for (int t = 0; t < p->count; ++t)
@@ -844,7 +847,7 @@ static void turn_outside(part* p)
 }
 
 // Makes the first part of the whole mesh, scaled, and keeps the surface for comparison.
-static tn_result begin(carving* c, tni_arena* arena, const tni_mesh* mesh, tn_vec3 middle,
+static tn_result begin(decomposition* c, tni_arena* arena, const tni_mesh* mesh, tn_vec3 middle,
                        double size)
 {
     const size_t count = 3 * (size_t)mesh->triangle_count;
@@ -858,20 +861,20 @@ static tn_result begin(carving* c, tni_arena* arena, const tni_mesh* mesh, tn_ve
         p->soup[i]      = tni_vec3(d.x / size, d.y / size, d.z / size);
     }
     p->count = c->triangle_count = mesh->triangle_count;
-    turn_outside(p);
+    orient_outward(p);
     memcpy(c->soup, p->soup, sizeof(tn_vec3) * count);
     return measure(c, p);
 }
 
-static tn_result hand_out(tni_arena* arena, const carving* c, tn_vec3 middle, double size,
-                          tni_pieces* pieces)
+static tn_result copy_pieces(tni_arena* arena, const decomposition* c, tn_vec3 middle, double size,
+                             tni_convex_pieces* pieces)
 {
     int total = 0;
     for (int i = 0; i < c->count; ++i) total += c->parts[i].point_count;
     int*     start  = TNI_TAKE(arena, int, c->count + 1);
     tn_vec3* points = TNI_TAKE(arena, tn_vec3, total);
     if (arena->failed) return TN_ERR_MEMORY;
-    *pieces = (tni_pieces){.count = c->count, .start = start, .points = points};
+    *pieces = (tni_convex_pieces){.count = c->count, .start = start, .points = points};
     for (int i = 0, n = 0; i < c->count; ++i) {
         const part* p = &c->parts[i];
         for (int k = 0; k < p->point_count; ++k)
@@ -887,24 +890,24 @@ static int64_t allowed(int triangles)
     return work_least + work_each * triangles * (triangles < work_bend ? triangles : work_bend);
 }
 
-tn_result tni_mesh_pieces(tni_arena* arena, const tni_mesh* mesh, double tolerance, int most,
-                          tni_pieces* pieces)
+tn_result tni_mesh_convex_pieces(tni_arena* arena, const tni_mesh* mesh, double tolerance, int most,
+                                 tni_convex_pieces* pieces)
 {
-    tn_vec3      middle;
-    const double size = tni_points_extent(mesh->vertices, mesh->vertex_count, &middle);
-    tni_arena    list = tni_arena_make(&arena->host);
-    effort       work = {.most = allowed(mesh->triangle_count)};
-    carving      c    = {.host       = arena->host,
-                         .work       = &work,
-                         .most       = most > 1 ? most : 1,
-                         .tolerance  = fmax(tolerance / size, 1e-8), // the grid of the hull
-                         .resolution = fmax(tolerance / size, 1e-6) / 20};
-    *pieces           = (tni_pieces){0};
-    c.parts           = TNI_TAKE(&list, part, c.most);
-    tn_result result  = c.parts != NULL ? begin(&c, &list, mesh, middle, size) : TN_ERR_MEMORY;
-    if (result == TN_OK) result = carve(&c);
-    if (result == TN_OK && worst_part(&c) < 0) result = put_together(&c);
-    if (result == TN_OK) result = hand_out(arena, &c, middle, size, pieces);
+    tn_vec3       middle;
+    const double  size = tni_points_extent(mesh->vertices, mesh->vertex_count, &middle);
+    tni_arena     list = tni_arena_make(&arena->host);
+    work_limit    work = {.most = allowed(mesh->triangle_count)};
+    decomposition c    = {.host       = arena->host,
+                          .work       = &work,
+                          .most       = most > 1 ? most : 1,
+                          .tolerance  = fmax(tolerance / size, 1e-8), // the grid of the hull
+                          .resolution = fmax(tolerance / size, 1e-6) / 20};
+    *pieces            = (tni_convex_pieces){0};
+    c.parts            = TNI_TAKE(&list, part, c.most);
+    tn_result result   = c.parts != NULL ? begin(&c, &list, mesh, middle, size) : TN_ERR_MEMORY;
+    if (result == TN_OK) result = cut_all(&c);
+    if (result == TN_OK && worst_part(&c) < 0) result = merge_all(&c);
+    if (result == TN_OK) result = copy_pieces(arena, &c, middle, size, pieces);
     for (int i = 0; i < c.count; ++i) tni_arena_free(&c.parts[i].arena);
     tni_arena_free(&list);
     pieces->work = work.done;

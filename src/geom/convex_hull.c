@@ -174,7 +174,7 @@ static int take_face(tni_hull* hull)
     return f;
 }
 
-static void give_face(tni_hull* hull, int f)
+static void free_face(tni_hull* hull, int f)
 {
     hull->faces[f] = (tni_hull_face){.alive = false, .outside = hull->spare};
     hull->spare    = f;
@@ -224,7 +224,8 @@ static void start(tni_hull* hull, const int c[4])
     for (int k = 0; k < 4; ++k) {
         make_face(hull, faces[k], c[corner[k][0]], c[corner[k][1]], c[corner[k][2]]);
         for (int e = 0; e < 3; ++e) { // shared with the face of the corner not in face k
-            hull->faces[faces[k]].beside[e] = faces[6 - k - corner[k][e] - corner[k][(e + 1) % 3]];
+            hull->faces[faces[k]].neighbour[e] =
+                faces[6 - k - corner[k][e] - corner[k][(e + 1) % 3]];
         }
     }
     for (int i = 0; i < hull->point_count; ++i) keep_point(hull, faces, 4, i);
@@ -233,14 +234,14 @@ static void start(tni_hull* hull, const int c[4])
 // ---- Adding a point ----------------------------------------------------------------------------
 
 // Marks and lists the faces visible from p, starting with `first`. Returns how many.
-static int see(tni_hull* hull, int first, int p)
+static int find_visible(tni_hull* hull, int first, int p)
 {
     int count                  = 0;
     hull->seen[count++]        = first;
     hull->faces[first].visible = true;
     for (int at = 0; at < count; ++at) {
         for (int e = 0; e < 3; ++e) {
-            const int      g    = hull->faces[hull->seen[at]].beside[e];
+            const int      g    = hull->faces[hull->seen[at]].neighbour[e];
             tni_hull_face* face = &hull->faces[g];
             if (face->visible || height(hull, g, p) <= 0) continue;
             face->visible       = true;
@@ -258,7 +259,7 @@ static int find_horizon(tni_hull* hull, int seen_count)
         const int            f    = hull->seen[k];
         const tni_hull_face* face = &hull->faces[f];
         for (int e = 0; e < 3; ++e) {
-            if (hull->faces[face->beside[e]].visible) continue;
+            if (hull->faces[face->neighbour[e]].visible) continue;
             edge                           = 3 * f + e;
             hull->leaving[face->vertex[e]] = edge;
             ++edge_count;
@@ -270,14 +271,14 @@ static int find_horizon(tni_hull* hull, int seen_count)
         int*                 h    = hull->horizon + 3 * k;
         h[0]                      = face->vertex[edge % 3];
         h[1]                      = face->vertex[(edge % 3 + 1) % 3];
-        h[2]                      = face->beside[edge % 3];
+        h[2]                      = face->neighbour[edge % 3];
         edge                      = hull->leaving[h[1]];
     }
     return edge_count;
 }
 
 // Removes the visible faces and returns their outside points as one list.
-static int remove_seen(tni_hull* hull, int seen_count)
+static int remove_visible(tni_hull* hull, int seen_count)
 {
     int chain = -1;
     for (int k = 0; k < seen_count; ++k) {
@@ -287,15 +288,16 @@ static int remove_seen(tni_hull* hull, int seen_count)
             chain          = i;
             i              = next;
         }
-        give_face(hull, hull->seen[k]);
+        free_face(hull, hull->seen[k]);
     }
     return chain;
 }
 
-static void put_beside(tni_hull_face* face, int from, int to, int beside)
+static void put_neighbour(tni_hull_face* face, int from, int to, int neighbour)
 {
     for (int e = 0; e < 3; ++e) {
-        if (face->vertex[e] == from && face->vertex[(e + 1) % 3] == to) face->beside[e] = beside;
+        if (face->vertex[e] == from && face->vertex[(e + 1) % 3] == to)
+            face->neighbour[e] = neighbour;
     }
 }
 
@@ -307,18 +309,18 @@ static void put_fan(tni_hull* hull, int p, int edge_count)
         const int*     h    = hull->horizon + 3 * k;
         tni_hull_face* face = &hull->faces[fan[k]];
         make_face(hull, fan[k], h[0], h[1], p);
-        face->beside[0] = h[2];
-        face->beside[1] = fan[(k + 1) % edge_count];
-        face->beside[2] = fan[(k + edge_count - 1) % edge_count];
-        put_beside(&hull->faces[h[2]], h[1], h[0], fan[k]);
+        face->neighbour[0] = h[2];
+        face->neighbour[1] = fan[(k + 1) % edge_count];
+        face->neighbour[2] = fan[(k + edge_count - 1) % edge_count];
+        put_neighbour(&hull->faces[h[2]], h[1], h[0], fan[k]);
     }
 }
 
 static void add_point(tni_hull* hull, int p, int face)
 {
-    const int seen_count = see(hull, face, p);
+    const int seen_count = find_visible(hull, face, p);
     const int edge_count = find_horizon(hull, seen_count);
-    int       chain      = remove_seen(hull, seen_count);
+    int       chain      = remove_visible(hull, seen_count);
     put_fan(hull, p, edge_count);
     while (chain >= 0) {
         const int next = hull->next[chain];

@@ -11,11 +11,11 @@ typedef struct tni_grid_point {
 } tni_grid_point;
 
 typedef struct tni_hull_face {
-    int     vertex[3]; ///< counter-clockwise seen from outside
-    int     beside[3]; ///< the face across the edge vertex[k], vertex[k + 1]
-    int64_t normal[3]; ///< outward, on the grid
-    int     outside;   ///< first outside point assigned to this face, -1: none
-    bool    alive;     ///< false: free, in the list of spare faces
+    int     vertex[3];    ///< counter-clockwise seen from outside
+    int     neighbour[3]; ///< the face across the edge vertex[k], vertex[k + 1]
+    int64_t normal[3];    ///< outward, on the grid
+    int     outside;      ///< first outside point assigned to this face, -1: none
+    bool    alive;        ///< false: free, in the list of spare faces
     bool    visible;
 } tni_hull_face;
 

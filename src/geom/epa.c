@@ -40,7 +40,7 @@ static void try_direction(search* s, tn_vec3 n)
     const double length = tni_norm(n);
     if (!(length > 0)) return;
     n                = tni_scale(1 / length, n);
-    const double gap = tni_dot(n, tni_least_norm(s->cores, n).y);
+    const double gap = tni_dot(n, tni_support_difference(s->cores, n).y);
     if (gap > s->gap + 1e-14 * s->cores->size) s->gap = gap, s->n = n;
 }
 
@@ -207,7 +207,7 @@ static bool put_face(hull* h, int a, int b, int c)
 
 static tn_vec3 furthest(const search* s, tn_vec3 m)
 {
-    return tni_least_norm(s->cores, tni_neg(m)).y;
+    return tni_support_difference(s->cores, tni_neg(m)).y;
 }
 
 // Of the support points along m and -m, the one farther from the plane through p.
@@ -316,7 +316,7 @@ static void polish(search* s, tni_depth* out)
 {
     for (int i = 0; i < 24; ++i) {
         const tn_vec3 n   = push_out(s, 0.1 * s->cores->size, out);
-        const double  gap = tni_dot(n, tni_least_norm(s->cores, n).y);
+        const double  gap = tni_dot(n, tni_support_difference(s->cores, n).y);
         if (!(gap > s->gap + 1e-15 * s->cores->size)) return;
         s->gap = gap, s->n = n;
     }

@@ -19,7 +19,7 @@ typedef struct tni_difference {
 } tni_difference;
 
 /// The support point of the difference: the one with the least n . y.
-tni_difference tni_least_norm(const tni_cores* cores, tn_vec3 n);
+tni_difference tni_support_difference(const tni_cores* cores, tn_vec3 n);
 
 /// Closest points of separated cores, in the frame of the first: v = b - a is the shortest.
 typedef struct tni_distance {

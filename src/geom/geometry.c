@@ -114,7 +114,7 @@ static tni_aabb turned_aabb(const tni_aabb* own, const tni_pose* pose)
     return turned_box(tni_add(own->lower, half), half, pose);
 }
 
-static tni_aabb heights_box(const struct tni_height_field* field)
+static tni_aabb height_field_box(const struct tni_height_field* field)
 {
     const double x = 0.5 * (field->columns - 1) * field->dx,
                  y = 0.5 * (field->rows - 1) * field->dy;
@@ -134,9 +134,9 @@ static tni_aabb cylinder_box(const tni_geometry* g, const tni_pose* pose)
 }
 
 // A height field is solid below, without limit.
-static tni_aabb field_box(const tni_height_field* heights, const tni_pose* pose)
+static tni_aabb height_field_bounds(const tni_height_field* field, const tni_pose* pose)
 {
-    const tni_aabb own = heights_box(heights);
+    const tni_aabb own = height_field_box(field);
     const tn_vec3  up  = tni_column(&pose->R, 2);
     tni_aabb       box = turned_aabb(&own, pose);
     if (up.x > 0) box.lower.x = -HUGE_VAL;
@@ -159,7 +159,7 @@ tni_aabb tni_bounds(const tni_geometry* g, const tni_pose* pose)
     case TN_SHAPE_CYLINDER: return cylinder_box(g, pose);
     case TN_SHAPE_CONVEX: return cloud_box(g->polytope, pose);
     case TN_SHAPE_MESH: return turned_aabb(&g->mesh->nodes[0].box, pose);
-    case TN_SHAPE_HEIGHTS: return field_box(g->heights, pose);
+    case TN_SHAPE_HEIGHTS: return height_field_bounds(g->height_field, pose);
     default: return (tni_aabb){{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
     }
 }
@@ -205,7 +205,7 @@ double tni_extent(const tni_geometry* g)
     case TN_SHAPE_CONVEX: return furthest(g->polytope->vertices, g->polytope->vertex_count);
     case TN_SHAPE_MESH: return furthest(g->mesh->vertices, g->mesh->vertex_count);
     case TN_SHAPE_HEIGHTS:
-        box = heights_box(g->heights);
+        box = height_field_box(g->height_field);
         return tni_norm(
             tni_vec3(box.upper.x, box.upper.y, fmax(fabs(box.lower.z), fabs(box.upper.z))));
     default: return HUGE_VAL;

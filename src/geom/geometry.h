@@ -53,7 +53,7 @@ typedef struct tni_geometry {
     tn_vec3                        half_size;   ///< box
     const tni_polytope*            polytope;    ///< box and convex
     const struct tni_mesh*         mesh;
-    const struct tni_height_field* heights;
+    const struct tni_height_field* height_field;
 } tni_geometry;
 
 /// polytope.c: a convex hull of points (those on the hull, unchanged and in their order; faces are

@@ -32,7 +32,7 @@
 enum { ROUNDS_MAX = 128 };
 static const double TOUCH = 1e-14, ENOUGH = 1e-15, THIN = 1e-13;
 
-tni_difference tni_least_norm(const tni_cores* c, tn_vec3 n)
+tni_difference tni_support_difference(const tni_cores* c, tn_vec3 n)
 {
     tni_difference w;
     w.a             = tni_support(c->g1, n, &w.f1);
@@ -154,7 +154,7 @@ static simplex first_point(const tni_cores* c)
     tn_vec3       d = tni_sub(tni_add(c->t, m), tni_middle_of(c->g1));
     if (!(tni_max_abs(d) > 0)) d = tni_vec3(1, 0, 0);
     simplex s = {.count = 1, .share = {1}};
-    s.p[0]    = tni_least_norm(c, d);
+    s.p[0]    = tni_support_difference(c, d);
     s.v       = s.p[0].y;
     s.length  = tni_norm(s.v);
     return s;
@@ -166,7 +166,7 @@ static bool advance(const tni_cores* c, simplex* s, double* proof, bool* overlap
 {
     *overlap = !(s->length > TOUCH * c->size);
     if (*overlap) return true;
-    const tni_difference w   = tni_least_norm(c, s->v);
+    const tni_difference w   = tni_support_difference(c, s->v);
     const double         low = tni_dot(s->v, w.y) / s->length;
     if (!(s->length - low > ENOUGH * c->size) || is_corner(s, &w)) return true;
     simplex next;
@@ -208,7 +208,7 @@ typedef struct snap {
 static void try_normal(snap* s, tn_vec3 n)
 {
     const double off = tni_norm(tni_sub(n, s->from));
-    if (!(off < s->off) || !(tni_dot(n, tni_least_norm(s->cores, n).y) >= s->least)) return;
+    if (!(off < s->off) || !(tni_dot(n, tni_support_difference(s->cores, n).y) >= s->least)) return;
     s->off  = off;
     s->best = n;
 }

@@ -17,19 +17,19 @@ static tn_vec3 grid_vertex(const tni_height_field* h, int column, int row)
                     h->z[(size_t)row * (size_t)h->columns + (size_t)column]);
 }
 
-void tni_height_field_triangle(const tni_height_field* heights, int index, tn_vec3 corner[3])
+void tni_height_field_triangle(const tni_height_field* field, int index, tn_vec3 corner[3])
 {
-    const int cell = index / 2, column = cell % (heights->columns - 1),
-              row     = cell / (heights->columns - 1);
+    const int cell = index / 2, column = cell % (field->columns - 1),
+              row     = cell / (field->columns - 1);
     const bool second = index % 2 != 0;
-    corner[0]         = grid_vertex(heights, column, row);
-    corner[1]         = grid_vertex(heights, column + 1, second ? row + 1 : row);
-    corner[2]         = grid_vertex(heights, second ? column : column + 1, row + 1);
+    corner[0]         = grid_vertex(field, column, row);
+    corner[1]         = grid_vertex(field, column + 1, second ? row + 1 : row);
+    corner[2]         = grid_vertex(field, second ? column : column + 1, row + 1);
 }
 
-int tni_height_field_beside(const tni_height_field* heights, int index, int k)
+int tni_height_field_neighbour(const tni_height_field* field, int index, int k)
 {
-    const int width = heights->columns - 1, height = heights->rows - 1;
+    const int width = field->columns - 1, height = field->rows - 1;
     const int column = index / 2 % width, row = index / 2 / width;
     if (index % 2 == 0) {
         if (k == 0) return row > 0 ? index - 2 * width + 1 : -1;
@@ -52,19 +52,18 @@ static bool cells_between(double lower, double upper, double spacing, int count,
     return *first <= *last;
 }
 
-void tni_height_field_visit(const tni_height_field* heights, const tni_aabb* box,
-                            void (*visit)(void* user, int triangle), void*   user)
+void tni_height_field_visit(const tni_height_field* field, const tni_aabb* box,
+                            void (*visit)(void* user, int triangle), void* user)
 {
     int       left, right, low, high;
-    const int width = heights->columns - 1;
-    if (!(box->lower.z <= heights->highest)) return;
-    if (!cells_between(box->lower.x, box->upper.x, heights->dx, width, &left, &right)) return;
-    if (!cells_between(box->lower.y, box->upper.y, heights->dy, heights->rows - 1, &low, &high))
-        return;
+    const int width = field->columns - 1;
+    if (!(box->lower.z <= field->highest)) return;
+    if (!cells_between(box->lower.x, box->upper.x, field->dx, width, &left, &right)) return;
+    if (!cells_between(box->lower.y, box->upper.y, field->dy, field->rows - 1, &low, &high)) return;
     for (int row = low; row <= high; ++row) {
         for (int t = 2 * (row * width + left); t <= 2 * (row * width + right) + 1; ++t) {
             tn_vec3 c[3];
-            tni_height_field_triangle(heights, t, c);
+            tni_height_field_triangle(field, t, c);
             if (fmax(c[0].z, fmax(c[1].z, c[2].z)) >= box->lower.z) visit(user, t);
         }
     }

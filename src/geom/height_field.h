@@ -15,18 +15,18 @@ typedef struct tni_height_field {
     double        lowest, highest;
 } tni_height_field;
 
-TNI_INLINE int tni_height_field_triangle_count(const tni_height_field* heights)
+TNI_INLINE int tni_height_field_triangle_count(const tni_height_field* field)
 {
-    return 2 * (heights->columns - 1) * (heights->rows - 1);
+    return 2 * (field->columns - 1) * (field->rows - 1);
 }
 
 /// Corners of triangle `index` (two a cell, cells row by row), counter-clockwise seen from above.
-void tni_height_field_triangle(const tni_height_field* heights, int index, tn_vec3 corner[3]);
+void tni_height_field_triangle(const tni_height_field* field, int index, tn_vec3 corner[3]);
 /// The triangle across the edge from corner k to the next; -1: boundary.
-int tni_height_field_beside(const tni_height_field* heights, int index, int k);
+int tni_height_field_neighbour(const tni_height_field* field, int index, int k);
 /// Calls visit, in ascending order, for each triangle whose cell overlaps the box in x and y and
 /// that is not entirely below the box: the solid below the surface counts. In the field's frame.
-void tni_height_field_visit(const tni_height_field* heights, const tni_aabb* box,
-                            void (*visit)(void* user, int triangle), void*   user);
+void tni_height_field_visit(const tni_height_field* field, const tni_aabb* box,
+                            void (*visit)(void* user, int triangle), void* user);
 
 #endif

@@ -99,34 +99,34 @@ static bool is_edge_before(const void* user, int a, int b)
 }
 
 // Matches the edges order[0 .. count - 1] with the same ends. True if all are matched.
-static bool match(const int* triangles, const int* order, int count, int* beside)
+static bool match(const int* triangles, const int* order, int count, int* neighbour)
 {
     int forth = 0, back = 0;
     for (;; ++forth, ++back) {
         while (forth < count && triangles[order[forth]] > edge_to(triangles, order[forth])) ++forth;
         while (back < count && triangles[order[back]] < edge_to(triangles, order[back])) ++back;
         if (forth == count || back == count) return forth == back;
-        if (beside == NULL) continue;
-        beside[order[forth]] = order[back] / 3;
-        beside[order[back]]  = order[forth] / 3;
+        if (neighbour == NULL) continue;
+        neighbour[order[forth]] = order[back] / 3;
+        neighbour[order[back]]  = order[forth] / 3;
     }
 }
 
 // True if the mesh is closed. beside may be NULL.
 static bool match_edges(const int* triangles, int triangle_count, int* order, int* spare,
-                        int* beside)
+                        int* neighbour)
 {
     const int count  = 3 * triangle_count;
     bool      closed = true;
     for (int e = 0; e < count; ++e) {
         order[e] = e;
-        if (beside != NULL) beside[e] = -1;
+        if (neighbour != NULL) neighbour[e] = -1;
     }
     tni_sort(order, spare, count, is_edge_before, triangles);
     for (int first = 0, last; first < count; first = last) {
         last = first + 1;
         while (last < count && !is_edge_before(triangles, order[first], order[last])) ++last;
-        if (!match(triangles, order + first, last - first, beside)) closed = false;
+        if (!match(triangles, order + first, last - first, neighbour)) closed = false;
     }
     return closed;
 }
@@ -330,7 +330,7 @@ static tn_result make_surface(tni_arena* arena, tni_arena* scratch, const tn_vec
     const size_t room  = edges > (size_t)vertex_count ? edges : (size_t)vertex_count;
     int *        same = TNI_TAKE(scratch, int, vertex_count), *order = TNI_TAKE(scratch, int, room);
     int *        spare = TNI_TAKE(scratch, int, room), *named = TNI_TAKE(scratch, int, edges);
-    int *        kept = TNI_TAKE(arena, int, edges), *beside = TNI_TAKE(arena, int, edges);
+    int *        kept = TNI_TAKE(arena, int, edges), *neighbour = TNI_TAKE(arena, int, edges);
     tn_vec3*     used = TNI_TAKE(arena, tn_vec3, vertex_count);
     if (arena->failed || scratch->failed) return TN_ERR_MEMORY;
     find_same(vertices, vertex_count, same, order, spare);
@@ -340,10 +340,10 @@ static tn_result make_surface(tni_arena* arena, tni_arena* scratch, const tn_vec
         return tni_fail(why, TN_ERR_MODEL, "the mesh has no triangle with an area");
     mesh->closed = match_edges(named, distinct, order, spare, NULL);
     keep_used(vertices, kept, mesh, used, same, vertex_count);
-    (void)match_edges(kept, mesh->triangle_count, order, spare, beside);
+    (void)match_edges(kept, mesh->triangle_count, order, spare, neighbour);
     mesh->vertices  = used;
     mesh->triangles = kept;
-    mesh->beside    = beside;
+    mesh->neighbour = neighbour;
     return TN_OK;
 }
 

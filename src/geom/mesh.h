@@ -16,7 +16,7 @@ typedef struct tni_mesh {
     int                  vertex_count, triangle_count, node_count;
     const tn_vec3*       vertices;
     const int*           triangles; ///< three vertices each, counter-clockwise seen from outside
-    const int*           beside;    ///< three each: triangle across edge k, k + 1; -1: boundary
+    const int*           neighbour; ///< three each: triangle across edge k, k + 1; -1: boundary
     const int*           order;     ///< triangles in the order of the leaves
     const tni_mesh_node* nodes;
     bool closed; ///< every edge has equally many triangles in both directions: there is an inside
@@ -47,14 +47,15 @@ void tni_mesh_visit(const tni_mesh* mesh, const tni_aabb*          box,
 /// limit of work for its number of triangles is reached. Points of piece i are points[start[i]] ..
 /// points[start[i + 1] - 1]; all belong to the arena. Fails with TN_ERR_MEMORY, or TN_ERR_MODEL if
 /// the mesh spans no volume.
-typedef struct tni_pieces {
+typedef struct tni_convex_pieces {
     int            count;
     const int*     start;
     const tn_vec3* points;
     double         error; ///< the largest remaining distance [m]
     int64_t        work;  ///< work done, in tests of a point against a plane
-} tni_pieces;
-TN_NODISCARD tn_result tni_mesh_pieces(tni_arena* arena, const tni_mesh* mesh, double tolerance,
-                                       int most, tni_pieces* pieces);
+} tni_convex_pieces;
+TN_NODISCARD tn_result tni_mesh_convex_pieces(tni_arena* arena, const tni_mesh* mesh,
+                                              double tolerance, int most,
+                                              tni_convex_pieces* pieces);
 
 #endif

@@ -94,7 +94,7 @@ static int flood(builder* b, int first, int f)
     b->face[first]       = f;
     for (int i = 0; i < count; ++i)
         for (int e = 0; e < 3; ++e) {
-            const int t = b->hull.faces[b->queue[i]].beside[e];
+            const int t = b->hull.faces[b->queue[i]].neighbour[e];
             if (b->face[t] >= 0 || !in_plane(b, t, normal, at)) continue;
             b->face[t]        = f;
             b->queue[count++] = t;
@@ -117,7 +117,7 @@ static bool walk_around(builder* b, int f, int count)
     for (int i = 0; i < count; ++i) {
         const tni_hull_face* t = &b->hull.faces[b->queue[i]];
         for (int e = 0; e < 3; ++e) {
-            if (b->face[t->beside[e]] == f) continue;
+            if (b->face[t->neighbour[e]] == f) continue;
             if (b->next[t->vertex[e]] >= 0) return false;
             b->next[t->vertex[e]] = t->vertex[(e + 1) % 3];
             start                 = t->vertex[e];

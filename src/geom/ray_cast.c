@@ -159,7 +159,7 @@ static span in_shape(const tni_geometry* g, const local_ray* r)
 // ---- Triangles ---------------------------------------------------------------------------------
 
 /// A ray against triangles: axes permuted so that u is longest along the third; the best hit.
-typedef struct needle {
+typedef struct triangle_ray {
     local_ray           ray;
     int                 k[3];
     double              shear[2];
@@ -167,11 +167,11 @@ typedef struct needle {
     bool                found;
     tni_hit             hit;
     const tni_geometry* surface;
-} needle;
+} triangle_ray;
 
-static needle needle_of(const local_ray* r)
+static triangle_ray triangle_ray_of(const local_ray* r)
 {
-    needle       n = {.ray = *r};
+    triangle_ray n = {.ray = *r};
     const double x = fabs(r->u.x), y = fabs(r->u.y), z = fabs(r->u.z);
     n.k[2] = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
     n.k[0] = (n.k[2] + 1) % 3;
@@ -181,7 +181,7 @@ static needle needle_of(const local_ray* r)
 }
 
 // A corner in the sheared coordinates; the third is along the ray.
-static tn_vec3 sheared(const needle* n, tn_vec3 p)
+static tn_vec3 sheared(const triangle_ray* n, tn_vec3 p)
 {
     const tn_vec3 d = tni_sub(p, n->ray.from);
     const double  z = tni_at(d, n->k[2]);
@@ -198,7 +198,7 @@ static tn_vec3 plain_normal(const tn_vec3 v[3])
     return tni_normalised(tni_cross(tni_sub(v[1], v[0]), tni_sub(v[2], v[0])));
 }
 
-static void pierce(needle* n, int triangle)
+static void intersect_triangle(triangle_ray* n, int triangle)
 {
     tn_vec3 corner[3];
     tni_surface_corners(n->surface, triangle, corner);
@@ -220,12 +220,12 @@ static void pierce(needle* n, int triangle)
     n->hit      = (tni_hit){t, out, triangle};
 }
 
-static double enters_node(const needle* n, int node)
+static double enters_node(const triangle_ray* n, int node)
 {
     return tni_ray_enters(&n->surface->mesh->nodes[node].box, n->ray.from, n->ray.u, n->ray.most);
 }
 
-static void through_mesh(needle* n)
+static void through_mesh(triangle_ray* n)
 {
     const tni_mesh* mesh = n->surface->mesh;
     struct {
@@ -236,7 +236,7 @@ static void through_mesh(needle* n)
         const int            at   = stack[--depth].node;
         const tni_mesh_node* node = &mesh->nodes[at];
         if (!(stack[depth].t <= n->ray.most)) continue;
-        for (int i = 0; i < node->count; ++i) pierce(n, mesh->order[node->first + i]);
+        for (int i = 0; i < node->count; ++i) intersect_triangle(n, mesh->order[node->first + i]);
         if (node->count > 0) continue;
         const double a = enters_node(n, node->first), b = enters_node(n, node->first + 1);
         const int    far_one = a <= b; // visit the nearer one first
@@ -247,11 +247,11 @@ static void through_mesh(needle* n)
 
 // ---- Height fields -----------------------------------------------------------------------------
 
-static void pierce_cell(needle* n, int column, int row)
+static void intersect_cell(triangle_ray* n, int column, int row)
 {
-    const int cell = row * (n->surface->heights->columns - 1) + column;
-    pierce(n, 2 * cell);
-    pierce(n, 2 * cell + 1);
+    const int cell = row * (n->surface->height_field->columns - 1) + column;
+    intersect_triangle(n, 2 * cell);
+    intersect_triangle(n, 2 * cell + 1);
 }
 
 /// One of the two axes of the grid, in units of cells.
@@ -267,7 +267,8 @@ static int clamped(double x, int count)
 
 // Walks over the cells of `along` from t0 to t1, and for each over the cells of `across` that the
 // ray overlaps, with a margin of 1e-6 for rounding.
-static void walk(needle* n, grid_axis along, grid_axis across, bool by_column, double t0, double t1)
+static void walk(triangle_ray* n, grid_axis along, grid_axis across, bool by_column, double t0,
+                 double t1)
 {
     const double margin = 1e-6;
     const bool   up     = along.rate >= 0;
@@ -284,13 +285,13 @@ static void walk(needle* n, grid_axis along, grid_axis across, bool by_column, d
         const double a = across.from + in * across.rate, b = across.from + out * across.rate;
         const int    high = clamped(fmax(a, b) + margin, across.count);
         for (int j = clamped(fmin(a, b) - margin, across.count); j <= high; ++j)
-            pierce_cell(n, by_column ? i : j, by_column ? j : i);
+            intersect_cell(n, by_column ? i : j, by_column ? j : i);
     }
 }
 
-static void through_heights(needle* n)
+static void through_height_field(triangle_ray* n)
 {
-    const tni_height_field* f = n->surface->heights;
+    const tni_height_field* f = n->surface->height_field;
     const tn_vec3           o = n->ray.from, u = n->ray.u;
     const int               nx = f->columns - 1, ny = f->rows - 1;
     const double            thick = f->highest - f->lowest, margin = 1e-6 * (thick + f->dx + f->dy);
@@ -312,13 +313,13 @@ static void through_heights(needle* n)
 
 static bool through_surface(const tni_geometry* g, const local_ray* r, tni_hit* hit)
 {
-    needle n  = needle_of(r);
-    n.surface = g;
+    triangle_ray n = triangle_ray_of(r);
+    n.surface      = g;
     if (g->type == TN_SHAPE_MESH) {
         n.both_sides = !g->mesh->closed;
         through_mesh(&n);
     } else {
-        through_heights(&n);
+        through_height_field(&n);
     }
     *hit = n.hit;
     return n.found;
@@ -349,7 +350,7 @@ bool tni_cast_ray(const tni_geometry* geometry, const tni_pose* pose, tn_vec3 fr
 
 // ---- First contact -----------------------------------------------------------------------------
 
-tni_pose tni_gauss_seidel_at(const tni_gauss_seidel_motion* motion, double t)
+tni_pose tni_rigid_motion_at(const tni_rigid_motion* motion, double t)
 {
     const tni_mat3 turned = tni_quat_matrix(tni_quat_exp(tni_scale(t, motion->turn)));
     const tn_vec3  centre =
@@ -361,13 +362,13 @@ tni_pose tni_gauss_seidel_at(const tni_gauss_seidel_motion* motion, double t)
 }
 
 // Distance from the axis of rotation, which is fixed in the shape.
-static double off_axis(const tni_gauss_seidel_motion* m, tn_vec3 axis, tn_vec3 p)
+static double off_axis(const tni_rigid_motion* m, tn_vec3 axis, tn_vec3 p)
 {
     return tni_norm(tni_cross(axis, tni_sub(p, m->centre)));
 }
 
 // rho of a shape: largest distance from its axis of rotation.
-static double reach_of(const tni_geometry* g, const tni_gauss_seidel_motion* m)
+static double reach_of(const tni_geometry* g, const tni_rigid_motion* m)
 {
     const tn_vec3       axis     = tni_normalised(tni_mul_t(&m->start.R, m->turn));
     double              most     = 0;
@@ -384,17 +385,17 @@ static double reach_of(const tni_geometry* g, const tni_gauss_seidel_motion* m)
 }
 
 /// Two moving shapes.
-typedef struct meeting {
-    const tni_geometry *           g1, *g2;
-    const tni_gauss_seidel_motion *m1, *m2;
-    double                         rho1, rho2;
-    double                         reach;
-} meeting;
+typedef struct moving_pair {
+    const tni_geometry *    g1, *g2;
+    const tni_rigid_motion *m1, *m2;
+    double                  rho1, rho2;
+    double                  reach;
+} moving_pair;
 
 // The gap at t and the largest rate at which it may close.
-static double gap_of(const meeting* c, double t, double* rate)
+static double gap_of(const moving_pair* c, double t, double* rate)
 {
-    const tni_pose    p1 = tni_gauss_seidel_at(c->m1, t), p2 = tni_gauss_seidel_at(c->m2, t);
+    const tni_pose    p1 = tni_rigid_motion_at(c->m1, t), p2 = tni_rigid_motion_at(c->m2, t);
     const tni_nearest near = tni_nearest_points(c->g1, &p1, c->g2, &p2);
     *rate                  = tni_dot(near.n, tni_sub(c->m1->move, c->m2->move)) +
             c->rho1 * tni_norm(tni_cross(c->m1->turn, near.n)) +
@@ -403,9 +404,9 @@ static double gap_of(const meeting* c, double t, double* rate)
 }
 
 // Shape 1 is a plane. A rotating one has a bound on its speed for everything within reach.
-static double gap_over_plane(const meeting* c, double t, double* rate)
+static double gap_over_plane(const moving_pair* c, double t, double* rate)
 {
-    const tni_pose p1 = tni_gauss_seidel_at(c->m1, t), p2 = tni_gauss_seidel_at(c->m2, t);
+    const tni_pose p1 = tni_rigid_motion_at(c->m1, t), p2 = tni_rigid_motion_at(c->m2, t);
     const tn_vec3  n      = tni_column(&p1.R, 2);
     const tn_vec3  low    = tni_support(c->g2, tni_mul_t(&p2.R, tni_neg(n)), NULL);
     const tn_vec3  moving = tni_sub(c->m1->move, c->m2->move);
@@ -422,7 +423,7 @@ static double gap_over_plane(const meeting* c, double t, double* rate)
 }
 
 // Conservative advancement up to `until`. True: contact at *t.
-static bool advance(const meeting* c, double until, double* t)
+static bool advance(const moving_pair* c, double until, double* t)
 {
     const bool plane = c->g1->type == TN_SHAPE_PLANE;
     *t               = 0;
@@ -439,27 +440,27 @@ static bool advance(const meeting* c, double until, double* t)
 
 /// Shape 1 is a mesh or a height field: the earliest contact with its triangles.
 typedef struct earliest {
-    meeting c;
-    bool    found;
-    double  t;
+    moving_pair c;
+    bool        found;
+    double      t;
 } earliest;
 
 // A triangle of a surface as a convex shape.
-static void take_leaf(const tni_geometry* g, int index, tni_leaf* leaf)
+static void triangle_as_shape(const tni_geometry* g, int index, tni_triangle_shape* shape)
 {
-    tni_surface_corners(g, index, leaf->vertices);
-    tni_leaf_make(leaf, plain_normal(leaf->vertices));
+    tni_surface_corners(g, index, shape->vertices);
+    tni_triangle_shape_make(shape, plain_normal(shape->vertices));
 }
 
 static void try_triangle(void* user, int index)
 {
-    earliest* e = user;
-    tni_leaf  leaf;
-    double    t;
-    take_leaf(e->c.g1, index, &leaf);
-    meeting c = e->c;
-    c.g1      = &leaf.geometry;
-    c.rho1    = reach_of(c.g1, c.m1);
+    earliest*          e = user;
+    tni_triangle_shape shape;
+    double             t;
+    triangle_as_shape(e->c.g1, index, &shape);
+    moving_pair c = e->c;
+    c.g1          = &shape.geometry;
+    c.rho1        = reach_of(c.g1, c.m1);
     if (!advance(&c, e->t, &t)) return;
     e->t     = t; // not later than the old e->t
     e->found = true;
@@ -467,7 +468,7 @@ static void try_triangle(void* user, int index)
 
 // The box of shape 2's path in the frame of shape 1: a ball around its centre that moves straight,
 // enlarged by the rotation of shape 1.
-static tni_aabb path_of(const meeting* c)
+static tni_aabb path_of(const moving_pair* c)
 {
     const tni_pose* p1    = &c->m1->start;
     const tn_vec3   moved = tni_sub(c->m2->move, c->m1->move);
@@ -480,7 +481,7 @@ static tni_aabb path_of(const meeting* c)
                       {fmax(a.x, b.x) + r, fmax(a.y, b.y) + r, fmax(a.z, b.z) + r}};
 }
 
-static bool touch_surface(const meeting* c, double* t)
+static bool touch_surface(const moving_pair* c, double* t)
 {
     earliest       e    = {*c, false, 1};
     const tni_aabb path = path_of(c);
@@ -489,17 +490,16 @@ static bool touch_surface(const meeting* c, double* t)
     return e.found;
 }
 
-bool tni_first_touch(const tni_geometry* g1, const tni_gauss_seidel_motion* m1,
-                     const tni_geometry* g2, const tni_gauss_seidel_motion* m2, double reach,
-                     double* t)
+bool tni_first_touch(const tni_geometry* g1, const tni_rigid_motion* m1, const tni_geometry* g2,
+                     const tni_rigid_motion* m2, double reach, double* t)
 {
     TN_ASSERT(reach > 0);
     if (!tni_is_convex(g2->type)) {
         if (!tni_is_convex(g1->type)) return false;
         return tni_first_touch(g2, m2, g1, m1, reach, t);
     }
-    const bool    plane = g1->type == TN_SHAPE_PLANE;
-    const meeting c     = {g1, g2, m1, m2, plane ? 0 : reach_of(g1, m1), reach_of(g2, m2), reach};
+    const bool        plane = g1->type == TN_SHAPE_PLANE;
+    const moving_pair c = {g1, g2, m1, m2, plane ? 0 : reach_of(g1, m1), reach_of(g2, m2), reach};
     if (plane || tni_is_convex(g1->type)) return advance(&c, 1, t);
     return touch_surface(&c, t);
 }
@@ -512,12 +512,12 @@ typedef struct nearby {
     tni_nearest         best;
 } nearby;
 
-static void look_at(void* user, int index)
+static void try_nearest(void* user, int index)
 {
-    nearby*  s = user;
-    tni_leaf leaf;
-    take_leaf(s->g1, index, &leaf);
-    const tni_nearest found = tni_nearest_points(&leaf.geometry, s->p1, s->g2, s->p2);
+    nearby*            s = user;
+    tni_triangle_shape shape;
+    triangle_as_shape(s->g1, index, &shape);
+    const tni_nearest found = tni_nearest_points(&shape.geometry, s->p1, s->g2, s->p2);
     if (found.gap < s->best.gap) s->best = found;
 }
 
@@ -530,7 +530,7 @@ tni_nearest tni_nearest_of_surface(const tni_geometry* g1, const tni_pose* p1,
     const double   size = tni_extent(g2), all = tni_norm(pose.x) + size + tni_extent(g1);
     for (double within = 0.25 * size;; within *= 2) {
         const tni_aabb box = tni_aabb_grown(tni_bounds(g2, &pose), within);
-        tni_surface_visit(g1, &box, look_at, &s);
+        tni_surface_visit(g1, &box, try_nearest, &s);
         if (s.best.gap <= within || !(within <= all)) return s.best;
     }
 }

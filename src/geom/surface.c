@@ -12,22 +12,22 @@
 void tni_surface_corners(const tni_geometry* s, int t, tn_vec3 corner[3])
 {
     if (s->type == TN_SHAPE_HEIGHTS) {
-        tni_height_field_triangle(s->heights, t, corner);
+        tni_height_field_triangle(s->height_field, t, corner);
         return;
     }
     for (int k = 0; k < 3; ++k) corner[k] = s->mesh->vertices[s->mesh->triangles[3 * t + k]];
 }
 
-int tni_surface_beside(const tni_geometry* s, int t, int k)
+int tni_surface_neighbour(const tni_geometry* s, int t, int k)
 {
-    return s->type == TN_SHAPE_HEIGHTS ? tni_height_field_beside(s->heights, t, k)
-                                       : s->mesh->beside[3 * t + k];
+    return s->type == TN_SHAPE_HEIGHTS ? tni_height_field_neighbour(s->height_field, t, k)
+                                       : s->mesh->neighbour[3 * t + k];
 }
 
 void tni_surface_visit(const tni_geometry* s, const tni_aabb*         box,
                        void (*visit)(void* user, int triangle), void* user)
 {
-    if (s->type == TN_SHAPE_HEIGHTS) tni_height_field_visit(s->heights, box, visit, user);
+    if (s->type == TN_SHAPE_HEIGHTS) tni_height_field_visit(s->height_field, box, visit, user);
     else tni_mesh_visit(s->mesh, box, visit, user);
 }
 
@@ -52,7 +52,7 @@ int tni_corner_at(const tn_vec3 v[3], tn_vec3 p)
 
 tni_bend tni_bend_at(const tni_geometry* s, int t, const tn_vec3 v[3], int k)
 {
-    const int other = tni_surface_beside(s, t, k);
+    const int other = tni_surface_neighbour(s, t, k);
     if (other < 0) return TNI_RIDGE;
     const tn_vec3 a = v[k], b = v[(k + 1) % 3], n = tni_normal_of(v);
     tn_vec3       w[3];
@@ -87,7 +87,7 @@ int tni_fan_of(const tni_geometry* s, int t, int k, tni_fan_edge edges[TNI_FAN_M
             const int edge = way == 0 ? corner : (corner + 2) % 3;
             const int end  = way == 0 ? (corner + 1) % 3 : edge;
             edges[count++] = (tni_fan_edge){tni_sub(v[end], p), tni_bend_at(s, at, v, edge)};
-            at             = tni_surface_beside(s, at, edge);
+            at             = tni_surface_neighbour(s, at, edge);
             if (at == t) return count; // full circle
             if (at < 0) break;
         }
@@ -112,23 +112,23 @@ bool tni_is_corner(const tni_geometry* s, int t, int k)
 
 // ---- Triangles as convex shapes ----------------------------------------------------------------
 
-void tni_leaf_make(tni_leaf* leaf, tn_vec3 n)
+void tni_triangle_shape_make(tni_triangle_shape* shape, tn_vec3 n)
 {
     static const int      corners[6] = {0, 1, 2, 0, 2, 1};
     static const tni_edge edges[3]   = {{0, 1, 0, 1}, {1, 2, 0, 1}, {2, 0, 0, 1}};
-    const tn_vec3*        v          = leaf->vertices;
+    const tn_vec3*        v          = shape->vertices;
     const double          offset     = tni_dot(n, v[0]) + 0.0; // not -0
-    leaf->faces[0]                   = (tni_face){n, offset, 0, 3};
-    leaf->faces[1]                   = (tni_face){tni_neg(n), -offset + 0.0, 3, 3};
-    leaf->polytope =
+    shape->faces[0]                  = (tni_face){n, offset, 0, 3};
+    shape->faces[1]                  = (tni_face){tni_neg(n), -offset + 0.0, 3, 3};
+    shape->polytope =
         (tni_polytope){.vertex_count = 3,
                        .face_count   = 2,
                        .corner_count = 6,
                        .edge_count   = 3,
                        .vertices     = v,
-                       .faces        = leaf->faces,
+                       .faces        = shape->faces,
                        .corners      = corners,
                        .edges        = edges,
                        .middle       = tni_scale(1.0 / 3, tni_add(v[0], tni_add(v[1], v[2])))};
-    leaf->geometry = (tni_geometry){.type = TN_SHAPE_CONVEX, .polytope = &leaf->polytope};
+    shape->geometry = (tni_geometry){.type = TN_SHAPE_CONVEX, .polytope = &shape->polytope};
 }

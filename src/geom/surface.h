@@ -7,7 +7,7 @@
 /// Corners of a triangle, counter-clockwise seen from outside.
 void tni_surface_corners(const tni_geometry* surface, int triangle, tn_vec3 corner[3]);
 /// The triangle across the edge from corner k to the next; -1: boundary.
-int tni_surface_beside(const tni_geometry* surface, int triangle, int k);
+int tni_surface_neighbour(const tni_geometry* surface, int triangle, int k);
 /// Calls visit for each triangle that meets the box: tni_mesh_visit, tni_height_field_visit.
 void tni_surface_visit(const tni_geometry* surface, const tni_aabb*   box,
                        void (*visit)(void* user, int triangle), void* user);
@@ -36,14 +36,14 @@ int tni_fan_of(const tni_geometry* surface, int triangle, int k, tni_fan_edge ed
 bool tni_is_corner(const tni_geometry* surface, int triangle, int k);
 
 /// A triangle as a convex shape: a polytope with two faces, back to back.
-typedef struct tni_leaf {
+typedef struct tni_triangle_shape {
     tn_vec3      vertices[3];
     tni_face     faces[2];
     tni_polytope polytope;
     tni_geometry geometry;
-} tni_leaf;
+} tni_triangle_shape;
 
 /// Fills in the rest from leaf->vertices; n: their normal. Pointers refer to *leaf itself.
-void tni_leaf_make(tni_leaf* leaf, tn_vec3 n);
+void tni_triangle_shape_make(tni_triangle_shape* shape, tn_vec3 n);
 
 #endif

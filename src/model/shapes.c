@@ -104,7 +104,8 @@ static made_mesh* find_made(builder* b, const tn_shape_def* def, bool moves)
 }
 
 // Hulls of the pieces; those as thin as rounding are left out.
-static tn_result make_hulls(builder* b, const place* at, const tni_pieces* pieces, made_mesh* made)
+static tn_result make_hulls(builder* b, const place* at, const tni_convex_pieces* pieces,
+                            made_mesh* made)
 {
     tni_arena* arena = &b->model->arena;
     made->pieces     = TNI_TAKE(arena, tni_polytope, pieces->count);
@@ -121,14 +122,15 @@ static tn_result make_hulls(builder* b, const place* at, const tni_pieces* piece
 
 static tn_result cut_mesh(builder* b, const place* at, const tni_mesh* mesh, made_mesh* made)
 {
-    const double tolerance = tolerance_of(at->def);
-    tni_pieces   pieces;
+    const double      tolerance = tolerance_of(at->def);
+    tni_convex_pieces pieces;
     if (!mesh->closed) {
         return refuse(b, at,
                       "its mesh is not closed: on a body that moves it is cut into convex pieces, "
                       "and needs an inside");
     }
-    const tn_result result = tni_mesh_pieces(&b->scratch, mesh, tolerance, PIECES_MAX, &pieces);
+    const tn_result result =
+        tni_mesh_convex_pieces(&b->scratch, mesh, tolerance, PIECES_MAX, &pieces);
     if (result == TN_ERR_MODEL) return refuse(b, at, "its mesh encloses nothing");
     if (result != TN_OK) return result;
     if (!(pieces.error <= tolerance)) {
@@ -331,7 +333,7 @@ static tn_result make_heights(const builder* b, const tn_shape_def* def, tni_geo
         heights->lowest  = fmin(heights->lowest, z[i]);
         heights->highest = fmax(heights->highest, z[i]);
     }
-    geometry->heights = heights;
+    geometry->height_field = heights;
     return TN_OK;
 }
 

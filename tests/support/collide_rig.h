@@ -6,14 +6,14 @@
 #include "support/brute_shapes.h"
 
 typedef struct collide_answer {
-    int      count;
-    tni_spot spots[TNI_SPOTS_MAX];
+    int                count;
+    tni_manifold_point spots[TNI_MANIFOLD_MAX];
 } collide_answer;
 
 static inline collide_answer collide_of(const brute_shape* s1, const brute_shape* s2, double reach)
 {
     collide_answer a = {0};
-    a.count = tni_collide(&s1->g, &s1->pose, &s2->g, &s2->pose, reach, a.spots, TNI_SPOTS_MAX);
+    a.count = tni_collide(&s1->g, &s1->pose, &s2->g, &s2->pose, reach, a.spots, TNI_MANIFOLD_MAX);
     return a;
 }
 
@@ -24,12 +24,12 @@ static inline double collide_least(const collide_answer* a)
     return least;
 }
 
-static inline tn_vec3 collide_on1(const tni_spot* s)
+static inline tn_vec3 collide_on1(const tni_manifold_point* s)
 {
     return tni_add_scaled(s->c1, s->r1, s->n);
 }
 
-static inline tn_vec3 collide_on2(const tni_spot* s)
+static inline tn_vec3 collide_on2(const tni_manifold_point* s)
 {
     return tni_add_scaled(s->c2, -s->r2, s->n);
 }
@@ -54,10 +54,10 @@ static inline double collide_gap(const brute_shape* s1, const brute_shape* s2)
     return brute_separation(&a, &b) - brute_round(&s1->g) - brute_round(&s2->g);
 }
 
-static inline bool collide_kind_fits(const tni_spot* s)
+static inline bool collide_kind_fits(const tni_manifold_point* s)
 {
     const tn_vec3 d = tni_sub(s->c2, s->c1);
-    if (s->kind != TNI_SPOT_ROUND) return true;
+    if (s->kind != TNI_MANIFOLD_ROUND) return true;
     return tni_norm(tni_cross(s->n, d)) <= 1e-9 && tni_dot(s->n, d) > -1e-9;
 }
 
@@ -79,7 +79,8 @@ static inline bool collide_on_surface(const brute_shape* s, tn_vec3 c, double r,
 
 /// What is wrong with a point, in words, or NULL.
 static inline const char* collide_spot_fault(const brute_shape* s1, const brute_shape* s2,
-                                             const tni_spot* s, double reach, double tolerance)
+                                             const tni_manifold_point* s, double reach,
+                                             double tolerance)
 {
     const tn_vec3 p = collide_on1(s), q = collide_on2(s), d = tni_sub(q, p);
     const double  out1 = collide_outside(s1, p), out2 = collide_outside(s2, q);
@@ -104,7 +105,7 @@ static inline const char* collide_fault(const brute_shape* s1, const brute_shape
     const double gap  = collide_gap(s1, s2);
     const double near = fabs(gap) < 5e-6 ? collide_rim(s1, s2, tolerance) : tolerance;
     if (a->count == 0) return gap > reach - tolerance ? NULL : "nothing found";
-    if (a->count > TNI_SPOTS_MAX) return "too many";
+    if (a->count > TNI_MANIFOLD_MAX) return "too many";
     if (!(fabs(collide_least(a) - gap) < near)) return "least gap is wrong";
     for (int i = 0; i < a->count; ++i) {
         const char* fault = collide_spot_fault(s1, s2, &a->spots[i], reach, tolerance);
@@ -123,10 +124,11 @@ static inline bool collide_same_bits(tn_vec3 a, tn_vec3 b)
 /// b is the answer to the same question the other way round, bit by bit.
 static inline bool collide_is_swapped(const collide_answer* a, const collide_answer* b)
 {
-    static const tni_spot_kind other[] = {TNI_SPOT_FACE_2, TNI_SPOT_FACE_1, TNI_SPOT_ROUND};
+    static const tni_manifold_kind other[] = {TNI_MANIFOLD_FACE_2, TNI_MANIFOLD_FACE_1,
+                                              TNI_MANIFOLD_ROUND};
     if (a->count != b->count) return false;
     for (int i = 0; i < a->count; ++i) {
-        const tni_spot *s = &a->spots[i], *t = &b->spots[i];
+        const tni_manifold_point *s = &a->spots[i], *t = &b->spots[i];
         if (s->kind != other[t->kind] || s->feature != t->feature || s->gap != t->gap) return false;
         if (s->r1 != t->r2 || s->r2 != t->r1 || !collide_same_bits(s->n, tni_neg(t->n)))
             return false;
@@ -143,9 +145,9 @@ static inline bool collide_is_moved(const collide_answer* a, const collide_answe
     for (int i = 0; i < a->count; ++i) {
         bool found = false;
         for (int k = 0; k < b->count && !found; ++k) {
-            const tni_spot *s = &a->spots[i], *t = &b->spots[k];
-            const tn_vec3   d = tni_sub(tni_pose_point(by, collide_on1(s)), collide_on1(t));
-            const tn_vec3   e = tni_sub(tni_mul(&by->R, s->n), t->n);
+            const tni_manifold_point *s = &a->spots[i], *t = &b->spots[k];
+            const tn_vec3 d = tni_sub(tni_pose_point(by, collide_on1(s)), collide_on1(t));
+            const tn_vec3 e = tni_sub(tni_mul(&by->R, s->n), t->n);
             found = s->feature == t->feature && tni_norm(d) < tolerance && tni_norm(e) < tolerance;
         }
         if (!found) return false;

@@ -139,7 +139,7 @@ TEST(a_note_stays_with_its_pair_and_starts_at_zero)
         CHECK(mark(boxes, seen));
         for (int i = 0; i < tni_broad_phase_pair_count(boxes); ++i) {
             const tni_pair p    = tni_broad_phase_pairs(boxes)[i];
-            tn_vec3*       mine = tni_broad_phase_note(boxes, i);
+            tn_vec3*       mine = tni_broad_phase_pair_data(boxes, i);
             wrong += mine->x != note[p.a][p.b] || mine->y != 0 || mine->z != 0;
             kept += mine->x != 0;
             mine->x = note[p.a][p.b] = 1000 * p.a + p.b + 1e-3 * u;

@@ -46,8 +46,8 @@ static fixture on_heights(int columns, int rows, double d, double (*z)(double x,
 
 static const tni_geometry* surface_of(fixture* f)
 {
-    f->surface.mesh    = &f->mesh;
-    f->surface.heights = &f->field;
+    f->surface.mesh         = &f->mesh;
+    f->surface.height_field = &f->field;
     return &f->surface;
 }
 
@@ -96,7 +96,7 @@ static tni_mat3 random_turn(test_random* r)
 
 static const tni_pose at_home = {{0, 0, 0}, {{1, 0, 0, 0, 1, 0, 0, 0, 1}}};
 
-static double least_gap(const tni_spot* spots, int count)
+static double least_gap(const tni_manifold_point* spots, int count)
 {
     double least = HUGE_VAL;
     for (int i = 0; i < count; ++i) least = fmin(least, spots[i].gap);
@@ -104,10 +104,10 @@ static double least_gap(const tni_spot* spots, int count)
 }
 
 // What the header promises of every spot.
-static void check_spots(const tni_spot* spots, int count, double reach)
+static void check_spots(const tni_manifold_point* spots, int count, double reach)
 {
     for (int i = 0; i < count; ++i) {
-        const tni_spot* s = &spots[i];
+        const tni_manifold_point* s = &spots[i];
         CHECK_NEAR(tni_norm(s->n), 1, 1e-12);
         CHECK_NEAR(tni_dot(s->n, tni_sub(s->c2, s->c1)) - s->r1 - s->r2, s->gap, 1e-9);
         CHECK(s->gap <= reach && s->feature < 1 << 23);
@@ -116,7 +116,7 @@ static void check_spots(const tni_spot* spots, int count, double reach)
 }
 
 static int touches(fixture* f, const tni_pose* at, const tni_geometry* g, const tni_pose* pose,
-                   double reach, tni_spot* spots)
+                   double reach, tni_manifold_point* spots)
 {
     const int count = tni_collide(surface_of(f), at, g, pose, reach, spots, ROOM);
     CHECK(count <= ROOM);
@@ -153,7 +153,8 @@ static tni_geometry slab(tni_arena* arena, tni_polytope* p)
     return (tni_geometry){.type = TN_SHAPE_BOX, .half_size = half, .polytope = p};
 }
 
-static bool has_spot_at(const tni_spot* spots, int count, const tni_spot* wanted)
+static bool has_spot_at(const tni_manifold_point* spots, int count,
+                        const tni_manifold_point* wanted)
 {
     const tn_vec3 w = tni_add_scaled(wanted->c2, -wanted->r2, wanted->n);
     for (int i = 0; i < count; ++i) {
@@ -166,13 +167,13 @@ static bool has_spot_at(const tni_spot* spots, int count, const tni_spot* wanted
 // Whatever lies on it, a floor of triangles is a plane: normals, gaps and places.
 static void check_floor(fixture* floor, int rounds, uint64_t seed)
 {
-    test_random        r     = {seed};
-    const tni_pose     down  = {{0, 0, -20}, {{1, 0, 0, 0, 1, 0, 0, 0, 1}}};
-    const tn_host      host  = tn_default_host();
-    tni_arena          arena = tni_arena_make(&host);
-    tni_polytope       polytope;
-    const tni_geometry plane = slab(&arena, &polytope);
-    static tni_spot    spots[ROOM], wanted[TNI_SPOTS_MAX];
+    test_random               r     = {seed};
+    const tni_pose            down  = {{0, 0, -20}, {{1, 0, 0, 0, 1, 0, 0, 0, 1}}};
+    const tn_host             host  = tn_default_host();
+    tni_arena                 arena = tni_arena_make(&host);
+    tni_polytope              polytope;
+    const tni_geometry        plane = slab(&arena, &polytope);
+    static tni_manifold_point spots[ROOM], wanted[TNI_MANIFOLD_MAX];
     for (int i = 0; i < rounds; ++i) {
         const tni_geometry g     = shape_of_kind(i % KINDS);
         const double       reach = 0.01;
@@ -259,8 +260,8 @@ static void check_box(int n, int rounds)
     const tn_vec3 size = {half, half, half};
     CHECK_OK(tni_polytope_of_box(&arena, size, &polytope));
     const tni_geometry whole = {.type = TN_SHAPE_BOX, .half_size = size, .polytope = &polytope};
-    static tni_spot    spots[ROOM], wanted[TNI_SPOTS_MAX];
-    int                met = 0;
+    static tni_manifold_point spots[ROOM], wanted[TNI_MANIFOLD_MAX];
+    int                       met = 0;
     CHECK(f.mesh.closed);
     for (int i = 0; i < rounds; ++i) {
         const tni_geometry g     = shape_of_kind(i % KINDS);
@@ -316,8 +317,8 @@ static double brute_distance(const tni_mesh* mesh, const tni_geometry* g, const 
             tni_vec3(fmax(v[0].x, fmax(v[1].x, v[2].x)), fmax(v[0].y, fmax(v[1].y, v[2].y)),
                      fmax(v[0].z, fmax(v[1].z, v[2].z)))};
         if (!tni_aabb_meet(&here, &wide)) continue; // further than reach
-        tni_leaf leaf = {.vertices = {v[0], v[1], v[2]}};
-        tni_leaf_make(&leaf, tni_normal_of(v));
+        tni_triangle_shape leaf = {.vertices = {v[0], v[1], v[2]}};
+        tni_triangle_shape_make(&leaf, tni_normal_of(v));
         const tni_nearest near = tni_nearest_points(&leaf.geometry, &at_home, g, pose);
         least                  = fmin(least, near.gap);
         *apart                 = *apart && !near.deep;
@@ -327,10 +328,10 @@ static double brute_distance(const tni_mesh* mesh, const tni_geometry* g, const 
 
 TEST(ten_thousand_pairs_have_the_distance_of_all_triangles)
 {
-    fixture         f = on_mesh(mesh_torus(1, 0.35, 12, 7));
-    test_random     r = {11};
-    static tni_spot spots[ROOM];
-    int             met = 0, through = 0, checked = 0;
+    fixture                   f = on_mesh(mesh_torus(1, 0.35, 12, 7));
+    test_random               r = {11};
+    static tni_manifold_point spots[ROOM];
+    int                       met = 0, through = 0, checked = 0;
     for (int i = 0; i < 10000; ++i) {
         const tni_geometry g     = shape_of_kind(i % KINDS);
         const double       reach = 0.1, a = test_random_between(&r, -4, 4);
@@ -379,9 +380,9 @@ static double ridge(double x, double y)
 
 TEST(a_ball_in_a_valley_touches_both_sides_and_one_on_a_ridge_once)
 {
-    const tni_geometry ball  = {.type = TN_SHAPE_SPHERE, .radius = 0.15};
-    const double       slope = sqrt(0.5);
-    static tni_spot    spots[ROOM];
+    const tni_geometry        ball  = {.type = TN_SHAPE_SPHERE, .radius = 0.15};
+    const double              slope = sqrt(0.5);
+    static tni_manifold_point spots[ROOM];
     for (int field = 0; field < 2; ++field) {
         fixture v =
             field ? on_heights(9, 9, 0.25, valley) : on_mesh(mesh_sheet(9, 9, 0.25, valley));
@@ -404,10 +405,10 @@ TEST(a_ball_in_a_valley_touches_both_sides_and_one_on_a_ridge_once)
 // A corner that points straight down, sinking into a valley: it is pushed by both sides all along.
 TEST(a_corner_in_a_valley_is_never_lost)
 {
-    static tni_spot    spots[ROOM];
-    const tni_geometry rock = shape_of_kind(1);
-    const tn_vec3      half = rock.half_size;
-    const tn_vec3      z = tni_normalised(half), x = tni_perpendicular(z), y = tni_cross(z, x);
+    static tni_manifold_point spots[ROOM];
+    const tni_geometry        rock = shape_of_kind(1);
+    const tn_vec3             half = rock.half_size;
+    const tn_vec3 z = tni_normalised(half), x = tni_perpendicular(z), y = tni_cross(z, x);
     for (int field = 0; field < 2; ++field) {
         fixture v =
             field ? on_heights(9, 9, 0.25, hollow) : on_mesh(mesh_sheet(9, 9, 0.25, hollow));
@@ -433,11 +434,11 @@ TEST(a_corner_in_a_valley_is_never_lost)
 // A box that hangs over the edge of a table touches where the edges cross.
 TEST(a_box_over_the_edge_of_a_table_touches_along_it)
 {
-    static tni_spot    spots[ROOM];
-    fixture            open  = on_mesh(mesh_sheet(9, 9, 0.25, level)); // ends at x = 1
-    fixture            whole = on_mesh(fine_box(1, 7));                // top at z = 1
-    const tni_geometry g     = shape_of_kind(1);
-    const tni_pose     low   = {{0, 0, -1}, {{1, 0, 0, 0, 1, 0, 0, 0, 1}}};
+    static tni_manifold_point spots[ROOM];
+    fixture                   open  = on_mesh(mesh_sheet(9, 9, 0.25, level)); // ends at x = 1
+    fixture                   whole = on_mesh(fine_box(1, 7));                // top at z = 1
+    const tni_geometry        g     = shape_of_kind(1);
+    const tni_pose            low   = {{0, 0, -1}, {{1, 0, 0, 0, 1, 0, 0, 0, 1}}};
     for (int i = 0; i < 20; ++i) {
         const double   x = 0.86 + 0.013 * i, z = 0.2 - 0.0001;
         const tni_pose pose = {{x, 0.123, z}, {{1, 0, 0, 0, 1, 0, 0, 0, 1}}};
@@ -462,8 +463,8 @@ TEST(a_box_over_the_edge_of_a_table_touches_along_it)
 // A box on a table that is smaller than its face touches at the table's corners.
 TEST(a_small_table_touches_with_its_corners)
 {
-    static tni_spot    spots[ROOM];
-    const tni_geometry g = shape_of_kind(1);
+    static tni_manifold_point spots[ROOM];
+    const tni_geometry        g = shape_of_kind(1);
     for (int n = 1; n < 5; ++n) {
         fixture        table = on_mesh(fine_box(0.05, n));
         const tni_pose pose  = {{0.02, -0.01, 0.2499}, {{1, 0, 0, 0, 1, 0, 0, 0, 1}}};
@@ -487,9 +488,9 @@ static double hills(double x, double y)
 TEST(a_height_field_is_the_mesh_of_its_triangles)
 {
     fixture field = on_heights(17, 17, 0.2, hills), mesh = on_mesh(mesh_sheet(17, 17, 0.2, hills));
-    test_random     r = {5};
-    static tni_spot a[ROOM], b[ROOM];
-    int             met = 0;
+    test_random               r = {5};
+    static tni_manifold_point a[ROOM], b[ROOM];
+    int                       met = 0;
     for (int i = 0; i < 1000; ++i) {
         const tni_geometry g    = shape_of_kind(i % KINDS);
         tni_pose           pose = {random_point(&r, 1.2), random_turn(&r)};
@@ -509,9 +510,9 @@ TEST(a_height_field_is_the_mesh_of_its_triangles)
 
 TEST(deep_shapes_are_pushed_up)
 {
-    fixture         flat = on_heights(17, 17, 0.2, level), rough = on_heights(17, 17, 0.2, hills);
-    test_random     r = {9};
-    static tni_spot spots[ROOM];
+    fixture     flat = on_heights(17, 17, 0.2, level), rough = on_heights(17, 17, 0.2, hills);
+    test_random r = {9};
+    static tni_manifold_point spots[ROOM];
     for (int i = 0; i < 1000; ++i) {
         const tni_geometry g    = shape_of_kind(i % KINDS);
         tni_pose           pose = {random_point(&r, 1), random_turn(&r)};
@@ -538,14 +539,14 @@ TEST(too_little_room_counts_them_all_and_nothing_depends_on_it)
     fixture            f = on_mesh(mesh_torus(1, 0.35, 14, 9));
     const tni_geometry g = shape_of_kind(1);
     test_random        r = {21};
-    tni_spot           all[64], few[64];
+    tni_manifold_point all[64], few[64];
     for (int i = 0; i < 200; ++i) {
         const double   a    = test_random_between(&r, -4, 4);
         const tni_pose pose = {{cos(a), sin(a), 0.5}, random_turn(&r)};
         const int      n    = tni_collide(surface_of(&f), &at_home, &g, &pose, 0.05, all, 64);
         const int      m    = tni_collide(surface_of(&f), &at_home, &g, &pose, 0.05, few, 64);
         CHECK_INT(n, m);
-        CHECK(memcmp(all, few, sizeof(tni_spot) * (size_t)n) == 0);
+        CHECK(memcmp(all, few, sizeof(tni_manifold_point) * (size_t)n) == 0);
         CHECK(tni_collide(surface_of(&f), &at_home, &g, &pose, 0.05, few, 1) >= n);
         CHECK(n == 0 || few[0].feature <= all[0].feature + 8 * 300);
         // The other way round: the same places seen from the other side.

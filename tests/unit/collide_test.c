@@ -66,8 +66,8 @@ static void check_points(const brute_shape* s1, const brute_shape* s2, double re
     const collide_answer a = collide_of(s1, s2, reach);
     CHECK_INT(a.count, count);
     for (int i = 0; i < a.count; ++i) {
-        const tni_spot* s    = &a.spots[i];
-        double          near = HUGE_VAL;
+        const tni_manifold_point* s    = &a.spots[i];
+        double                    near = HUGE_VAL;
         for (int k = 0; k < count; ++k)
             near = fmin(near, tni_norm(tni_sub(collide_on1(s), points[k])));
         CHECK_LESS(near, tolerance);
@@ -220,11 +220,11 @@ TEST(the_axis_of_boxes_parts_them_most)
     test_random r     = {3};
     int         edges = 0;
     for (int i = 0; i < 500; ++i) {
-        const brute_shape s1 = box(&arena, 0.5, 0.6, 0.7), b = box(&arena, 0.3, 0.5, 0.2);
-        const brute_shape s2   = {b.g, {brute_vector(&r, 1), brute_rotation(&r)}};
-        const tni_two     two  = {&s1.g, &s2.g, s2.pose, HUGE_VAL, 0.5, 1e-12};
-        const tni_axis    axis = tni_box_axis(&two);
-        const brute_core  c = brute_core_of(&s1, s1.pose.x), d = brute_core_of(&s2, s1.pose.x);
+        const brute_shape         s1 = box(&arena, 0.5, 0.6, 0.7), b = box(&arena, 0.3, 0.5, 0.2);
+        const brute_shape         s2   = {b.g, {brute_vector(&r, 1), brute_rotation(&r)}};
+        const tni_shape_pair      two  = {&s1.g, &s2.g, s2.pose, HUGE_VAL, 0.5, 1e-12};
+        const tni_separating_axis axis = tni_box_separating_axis(&two);
+        const brute_core c = brute_core_of(&s1, s1.pose.x), d = brute_core_of(&s2, s1.pose.x);
         CHECK_NEAR(axis.s, brute_separation(&c, &d), 2e-12);
         CHECK_NEAR(axis.s, brute_apart(&s1, &s2, axis.n), 1e-14);
         edges += axis.edges;
@@ -380,10 +380,10 @@ TEST(equal_cylinders_end_to_end_share_their_rim_points)
 // ---- Triangles ---------------------------------------------------------------------------------
 
 // As a mesh has them: two faces, back to back.
-static brute_shape triangle(const tn_vec3 v[3], tni_leaf* leaf)
+static brute_shape triangle(const tn_vec3 v[3], tni_triangle_shape* leaf)
 {
     for (int k = 0; k < 3; ++k) leaf->vertices[k] = v[k];
-    tni_leaf_make(leaf, tni_normal_of(v));
+    tni_triangle_shape_make(leaf, tni_normal_of(v));
     return (brute_shape){.g = leaf->geometry, .pose = tni_pose_home()};
 }
 
@@ -391,9 +391,9 @@ TEST(triangles_are_thin_polytopes)
 {
     const tn_vec3 wide[3]  = {{-9, -9, 0}, {9, -9, 0}, {0, 9, 0}},
                   small[3] = {{0, 0, 0}, {0.2, 0, 0}, {0, 0.3, 0}};
-    tni_leaf          p, q;
-    tni_arena         arena = new_arena();
-    const brute_shape t = triangle(wide, &p), u = triangle(small, &q),
+    tni_triangle_shape p, q;
+    tni_arena          arena = new_arena();
+    const brute_shape  t = triangle(wide, &p), u = triangle(small, &q),
                       s = box(&arena, 0.5, 0.5, 0.5);
     tn_vec3 corners[4];
     rectangle(corners, -0.5, 0.5, -0.5, 0.5, 0);
@@ -424,14 +424,14 @@ TEST(a_sphere_meets_faces_edges_corners_and_insides_of_a_box)
     tni_arena         arena = new_arena();
     const brute_shape s1 = box(&arena, 1, 1, 1), s2 = bar(TN_SHAPE_SPHERE, 0.5, 0);
     const struct {
-        tn_vec3       x, n, p;
-        double        gap;
-        tni_spot_kind kind;
+        tn_vec3           x, n, p;
+        double            gap;
+        tni_manifold_kind kind;
     } c[] = {
-        {{0.3, 0.2, 1.4}, {0, 0, 1}, {0.3, 0.2, 1}, -0.1, TNI_SPOT_FACE_1},
-        {{1.3, 0.2, 1.4}, {0.6, 0, 0.8}, {1, 0.2, 1}, 0, TNI_SPOT_ROUND},
-        {{1.2, -1.2, 1.1}, {2 / 3.0, -2 / 3.0, 1 / 3.0}, {1, -1, 1}, -0.2, TNI_SPOT_ROUND},
-        {{0.2, -0.7, 0.1}, {0, -1, 0}, {0.2, -1, 0.1}, -0.8, TNI_SPOT_FACE_1},
+        {{0.3, 0.2, 1.4}, {0, 0, 1}, {0.3, 0.2, 1}, -0.1, TNI_MANIFOLD_FACE_1},
+        {{1.3, 0.2, 1.4}, {0.6, 0, 0.8}, {1, 0.2, 1}, 0, TNI_MANIFOLD_ROUND},
+        {{1.2, -1.2, 1.1}, {2 / 3.0, -2 / 3.0, 1 / 3.0}, {1, -1, 1}, -0.2, TNI_MANIFOLD_ROUND},
+        {{0.2, -0.7, 0.1}, {0, -1, 0}, {0.2, -1, 0.1}, -0.8, TNI_MANIFOLD_FACE_1},
     };
     for (int i = 0; i < 4; ++i) {
         const brute_shape t = at(s2, c[i].x.x, c[i].x.y, c[i].x.z);
@@ -445,15 +445,15 @@ TEST(a_sphere_meets_end_side_and_rim_of_a_cylinder)
 {
     const brute_shape s1 = bar(TN_SHAPE_CYLINDER, 1, 2), s2 = bar(TN_SHAPE_SPHERE, 0.5, 0);
     const struct {
-        tn_vec3       x, n, p;
-        double        gap;
-        tni_spot_kind kind;
+        tn_vec3           x, n, p;
+        double            gap;
+        tni_manifold_kind kind;
     } c[] = {
-        {{0.3, 0.2, 2.4}, {0, 0, 1}, {0.3, 0.2, 2}, -0.1, TNI_SPOT_FACE_1},
-        {{0, -1.4, 0.7}, {0, -1, 0}, {0, -1, 0.7}, -0.1, TNI_SPOT_ROUND},
-        {{1.3, 0, -2.4}, {0.6, 0, -0.8}, {1, 0, -2}, 0, TNI_SPOT_ROUND},
-        {{0.1, 0, 1.8}, {0, 0, 1}, {0.1, 0, 2}, -0.7, TNI_SPOT_FACE_1},
-        {{0.9, 0, 1.8}, {1, 0, 0}, {1, 0, 1.8}, -0.6, TNI_SPOT_ROUND},
+        {{0.3, 0.2, 2.4}, {0, 0, 1}, {0.3, 0.2, 2}, -0.1, TNI_MANIFOLD_FACE_1},
+        {{0, -1.4, 0.7}, {0, -1, 0}, {0, -1, 0.7}, -0.1, TNI_MANIFOLD_ROUND},
+        {{1.3, 0, -2.4}, {0.6, 0, -0.8}, {1, 0, -2}, 0, TNI_MANIFOLD_ROUND},
+        {{0.1, 0, 1.8}, {0, 0, 1}, {0.1, 0, 2}, -0.7, TNI_MANIFOLD_FACE_1},
+        {{0.9, 0, 1.8}, {1, 0, 0}, {1, 0, 1.8}, -0.6, TNI_MANIFOLD_ROUND},
     };
     for (int i = 0; i < 5; ++i) {
         const brute_shape t = at(s2, c[i].x.x, c[i].x.y, c[i].x.z);
@@ -497,7 +497,7 @@ TEST(a_capsule_on_a_face_touches_at_both_ends_of_what_lies_on_it)
                                  1 + 0.25 * sqrt(0.5), 0.2, 0.5 + 0.25 * sqrt(0.5));
         const tn_vec3     n = {sqrt(0.5), 0, sqrt(0.5)}; // leans across the edge
         check_points(&s1, &v, 0.01, n, 0, &edge, 1, 1e-12);
-        CHECK_INT(collide_of(&s1, &v, 0.01).spots[0].kind, TNI_SPOT_ROUND);
+        CHECK_INT(collide_of(&s1, &v, 0.01).spots[0].kind, TNI_MANIFOLD_ROUND);
     }
     tni_arena_free(&arena);
 }
@@ -546,7 +546,7 @@ TEST(a_lying_cylinder_touches_along_a_line_and_rolls)
         const brute_shape t = at(s2, 0, 0.2, 0.75 + gaps[k]);
         check_points(&s1, &t, 0.01, up, gaps[k], on, 2, 1e-13);
         const collide_answer a = collide_of(&s1, &t, 0.01);
-        CHECK_INT(a.spots[0].kind, TNI_SPOT_FACE_1);
+        CHECK_INT(a.spots[0].kind, TNI_MANIFOLD_FACE_1);
         CHECK_NEAR(a.spots[0].r2, 0.25, 1e-15);
     }
     tni_arena_free(&arena);
@@ -594,7 +594,7 @@ TEST(cylinders_touch_end_to_end_side_by_side_and_crossed)
         CHECK_INT(a.count, 1);
         CHECK_NEAR(collide_least(&a), gaps[k], 1e-12);
         CHECK_LESS(tni_norm(tni_sub(collide_on1(&a.spots[0]), one)), 1e-6);
-        CHECK_INT(a.spots[0].kind, TNI_SPOT_ROUND); // rolls on either side
+        CHECK_INT(a.spots[0].kind, TNI_MANIFOLD_ROUND); // rolls on either side
         CHECK_NEAR(a.spots[0].r1, 0.5, 1e-9);
         CHECK_NEAR(a.spots[0].r2, 0.3, 1e-9);
     }

@@ -6,9 +6,9 @@
 #include "test.h"
 
 typedef struct cut {
-    tni_arena  arena;
-    tni_mesh   mesh;
-    tni_pieces pieces;
+    tni_arena         arena;
+    tni_mesh          mesh;
+    tni_convex_pieces pieces;
 } cut;
 
 static cut cut_up(const mesh_shape* s, double tolerance, int most)
@@ -17,11 +17,11 @@ static cut cut_up(const mesh_shape* s, double tolerance, int most)
     cut           c    = {.arena = tni_arena_make(&host)};
     CHECK_OK(tni_mesh_create(&c.arena, s->vertices, s->vertex_count, s->triangles,
                              s->triangle_count, &c.mesh, NULL));
-    CHECK_OK(tni_mesh_pieces(&c.arena, &c.mesh, tolerance, most, &c.pieces));
+    CHECK_OK(tni_mesh_convex_pieces(&c.arena, &c.mesh, tolerance, most, &c.pieces));
     return c;
 }
 
-static double volume_of(const tni_pieces* p, int i)
+static double volume_of(const tni_convex_pieces* p, int i)
 {
     const tn_host host = tn_default_host();
     tn_shape_def  def  = tn_default_shape_def(TN_SHAPE_CONVEX);
@@ -32,7 +32,7 @@ static double volume_of(const tni_pieces* p, int i)
     return solid.content;
 }
 
-static double total_volume(const tni_pieces* p)
+static double total_volume(const tni_convex_pieces* p)
 {
     double V = 0;
     for (int i = 0; i < p->count; ++i) V += volume_of(p, i);
@@ -93,7 +93,7 @@ TEST(inside_out_is_cut_the_same)
 }
 
 // Sampled anew: points of the surface, each inside of some piece, none deeper than the error.
-static double depth_in(const tni_pieces* p, tn_vec3 x)
+static double depth_in(const tni_convex_pieces* p, tn_vec3 x)
 {
     // The depth of x in the hull of a piece, by its triangles of three points each: all pairs of
     // directions would be needed for a hull; support over many directions bounds it from above.
@@ -251,14 +251,14 @@ TEST(no_memory_is_an_error_and_leaks_nothing)
     const tn_host       host   = failing_host_of(&f);
     mesh_shape          s      = mesh_prism(L, 6, 0.4);
     for (int n = 1;; n += 1 + n / 8) {
-        tni_arena  arena = tni_arena_make(&host);
-        tni_mesh   mesh;
-        tni_pieces pieces;
+        tni_arena         arena = tni_arena_make(&host);
+        tni_mesh          mesh;
+        tni_convex_pieces pieces;
         failing_host_rewind(&f, 0);
         CHECK_OK(tni_mesh_create(&arena, s.vertices, s.vertex_count, s.triangles, s.triangle_count,
                                  &mesh, NULL));
         failing_host_rewind(&f, n);
-        const tn_result result = tni_mesh_pieces(&arena, &mesh, 1e-3, 8, &pieces);
+        const tn_result result = tni_mesh_convex_pieces(&arena, &mesh, 1e-3, 8, &pieces);
         CHECK(result == (f.refused > 0 ? TN_ERR_MEMORY : TN_OK));
         tni_arena_free(&arena);
         CHECK_INT(f.live_blocks, 0);

@@ -111,7 +111,7 @@ TEST(bounds_of_meshes_and_height_fields_hold_their_corners)
     const double           z[6]       = {0, 1, -2, 0.5, 3, 1};
     const tni_height_field field      = {3, 2, 2, 5, z, -2, 3};
     const tni_geometry     g1         = {.type = TN_SHAPE_MESH, .mesh = &mesh};
-    const tni_geometry     g2         = {.type = TN_SHAPE_HEIGHTS, .heights = &field};
+    const tni_geometry     g2         = {.type = TN_SHAPE_HEIGHTS, .height_field = &field};
     test_random            r          = {4};
     for (int i = 0; i < 100; ++i) {
         const tni_pose pose = {brute_vector(&r, 5), i == 0 ? tni_identity3() : brute_rotation(&r)};

@@ -286,8 +286,8 @@ TEST(triangles_agree_with_trying_everything)
         tni_arena arena = tni_arena_make(&host);
         tn_vec3   v[3]  = {brute_vector(&r, 1), brute_vector(&r, 1), brute_vector(&r, 1)};
         if (i % 3 == 0) v[0].z = v[1].z = v[2].z = 0.125; // along the box
-        tni_leaf leaf = {.vertices = {v[0], v[1], v[2]}};
-        tni_leaf_make(&leaf, tni_normal_of(v));
+        tni_triangle_shape leaf = {.vertices = {v[0], v[1], v[2]}};
+        tni_triangle_shape_make(&leaf, tni_normal_of(v));
         brute_pair p     = brute_any_pair(&arena, &r, 4, i % BRUTE_KINDS, 1, 10);
         p.one.g.polytope = &leaf.polytope;
         if (i % 3 == 0) p.one.pose.R = p.two.pose.R = tni_identity3();

@@ -53,7 +53,7 @@ TEST(neighbours_share_an_edge_the_other_way_round)
         tn_vec3 v[3], w[3];
         tni_height_field_triangle(&h, t, v);
         for (int k = 0; k < 3; ++k) {
-            const int other = tni_height_field_beside(&h, t, k);
+            const int other = tni_height_field_neighbour(&h, t, k);
             if (other < 0) {
                 ++borders;
                 continue;
@@ -62,7 +62,7 @@ TEST(neighbours_share_an_edge_the_other_way_round)
             tni_height_field_triangle(&h, other, w);
             for (int j = 0; j < 3; ++j)
                 found = found || (is_same(w[j], v[(k + 1) % 3]) && is_same(w[(j + 1) % 3], v[k]) &&
-                                  tni_height_field_beside(&h, other, j) == t);
+                                  tni_height_field_neighbour(&h, other, j) == t);
             CHECK(found);
         }
     }

@@ -241,12 +241,13 @@ static void check_hull(const tni_hull* hull, int count)
         flat += face->normal[0] == 0 && face->normal[1] == 0 && face->normal[2] == 0;
         for (int i = 0; i < count; ++i) outside += side(hull, face, i) > 0;
         for (int e = 0; e < 3; ++e) {
-            const tni_hull_face* g = &hull->faces[face->beside[e]];
+            const tni_hull_face* g = &hull->faces[face->neighbour[e]];
             used[face->vertex[e]]  = true;
             bool found             = false;
             for (int k = 0; k < 3; ++k) {
-                found = found || (g->beside[k] == f && g->vertex[k] == face->vertex[(e + 1) % 3] &&
-                                  g->vertex[(k + 1) % 3] == face->vertex[e]);
+                found =
+                    found || (g->neighbour[k] == f && g->vertex[k] == face->vertex[(e + 1) % 3] &&
+                              g->vertex[(k + 1) % 3] == face->vertex[e]);
             }
             mutual = mutual && g->alive && found;
         }

@@ -158,7 +158,7 @@ TEST(neighbours_share_an_edge_the_other_way_round)
     CHECK_INT(m.mesh.vertex_count, 220);
     for (int e = 0; e < 3 * m.mesh.triangle_count; ++e) {
         const int a = m.mesh.triangles[e], b = m.mesh.triangles[e % 3 == 2 ? e - 2 : e + 1];
-        const int other = m.mesh.beside[e];
+        const int other = m.mesh.neighbour[e];
         CHECK(other >= 0 && has_edge(&m.mesh, other, b, a));
     }
     unmake(&m);
@@ -172,7 +172,7 @@ TEST(what_is_missing_leaves_it_open)
     CHECK(!m.mesh.closed);
     CHECK(tni_mesh_solid(&m.mesh).content == 0);
     int borders = 0;
-    for (int e = 0; e < 3 * m.mesh.triangle_count; ++e) borders += m.mesh.beside[e] < 0;
+    for (int e = 0; e < 3 * m.mesh.triangle_count; ++e) borders += m.mesh.neighbour[e] < 0;
     CHECK_INT(borders, 3);
     unmake(&m);
     s = box_at(tni_vec3(0, 0, 0), tni_vec3(1, 1, 1));

@@ -349,7 +349,7 @@ TEST(rays_meet_a_height_field_where_trying_all_triangles_does)
     test_random            r = {7};
     double                 z[COLUMNS * ROWS];
     const tni_height_field f     = hills(&r, z);
-    const tni_geometry     g     = {.type = TN_SHAPE_HEIGHTS, .heights = &f};
+    const tni_geometry     g     = {.type = TN_SHAPE_HEIGHTS, .height_field = &f};
     int                    wrong = 0, hits = 0;
     for (int i = 0; i < RAYS; ++i) {
         const tni_pose pose = {random_vector(&r, 3), random_turn(&r)};
@@ -383,7 +383,7 @@ TEST(no_ray_slips_through_a_height_field)
     test_random            r = {8};
     double                 z[COLUMNS * ROWS];
     const tni_height_field f      = hills(&r, z);
-    const tni_geometry     g      = {.type = TN_SHAPE_HEIGHTS, .heights = &f};
+    const tni_geometry     g      = {.type = TN_SHAPE_HEIGHTS, .height_field = &f};
     const tni_pose         pose   = {{0, 0, 0}, tni_identity3()};
     int                    missed = 0;
     for (int i = 0; i < RAYS; ++i) {
@@ -407,27 +407,27 @@ TEST(no_ray_slips_through_a_height_field)
 
 // ---- First touch -------------------------------------------------------------------------------
 
-static double gap_at(const tni_geometry* g1, const tni_gauss_seidel_motion* m1,
-                     const tni_geometry* g2, const tni_gauss_seidel_motion* m2, double t)
+static double gap_at(const tni_geometry* g1, const tni_rigid_motion* m1, const tni_geometry* g2,
+                     const tni_rigid_motion* m2, double t)
 {
-    const tni_pose p1 = tni_gauss_seidel_at(m1, t), p2 = tni_gauss_seidel_at(m2, t);
+    const tni_pose p1 = tni_rigid_motion_at(m1, t), p2 = tni_rigid_motion_at(m2, t);
     if (g1->type != TN_SHAPE_PLANE) return tni_nearest_points(g1, &p1, g2, &p2).gap;
     const tn_vec3 n   = tni_column(&p1.R, 2);
     const tn_vec3 low = tni_support(g2, tni_mul_t(&p2.R, tni_neg(n)), NULL);
     return tni_dot(n, tni_sub(tni_pose_point(&p2, low), p1.x)) - tni_round_radius(g2);
 }
 
-static tni_gauss_seidel_motion random_motion(test_random* r, tn_vec3 at, double speed, double turn)
+static tni_rigid_motion random_motion(test_random* r, tn_vec3 at, double speed, double turn)
 {
-    return (tni_gauss_seidel_motion){{at, random_turn(r)},
-                                     random_vector(r, 0.2),
-                                     random_vector(r, speed),
-                                     random_vector(r, turn)};
+    return (tni_rigid_motion){{at, random_turn(r)},
+                              random_vector(r, 0.2),
+                              random_vector(r, speed),
+                              random_vector(r, turn)};
 }
 
 // 1: says something wrong of these two. By looking at 300 times.
-static int touch_is_wrong(const tni_geometry* g1, const tni_gauss_seidel_motion* m1,
-                          const tni_geometry* g2, const tni_gauss_seidel_motion* m2, double reach,
+static int touch_is_wrong(const tni_geometry* g1, const tni_rigid_motion* m1,
+                          const tni_geometry* g2, const tni_rigid_motion* m2, double reach,
                           bool* found)
 {
     double t = 0;
@@ -451,9 +451,9 @@ TEST(first_touch_is_the_first_of_many_times_looked_at)
         test_random         r     = {20 + (uint64_t)k};
         int                 wrong = 0, hits = 0;
         for (int i = 0; i < MOTIONS / 10; ++i) {
-            const double reach = i % 2 == 0 ? 1e-3 : 0.05, turn = i % 3 == 0 ? 0 : 2;
-            const tni_gauss_seidel_motion m1 = random_motion(&r, tni_vec3(0, 0, 0), 1, turn);
-            tni_gauss_seidel_motion       m2 = random_motion(&r, random_vector(&r, 4), 1, turn);
+            const double           reach = i % 2 == 0 ? 1e-3 : 0.05, turn = i % 3 == 0 ? 0 : 2;
+            const tni_rigid_motion m1 = random_motion(&r, tni_vec3(0, 0, 0), 1, turn);
+            tni_rigid_motion       m2 = random_motion(&r, random_vector(&r, 4), 1, turn);
             m2.move = tni_add_scaled(m2.move, -1, m2.start.x); // towards the other
             bool found;
             wrong += touch_is_wrong(g1, &m1, g2, &m2, reach, &found);
@@ -465,9 +465,9 @@ TEST(first_touch_is_the_first_of_many_times_looked_at)
     tni_arena_free(&s.arena);
 }
 
-static tni_gauss_seidel_motion still(tn_vec3 at)
+static tni_rigid_motion still(tn_vec3 at)
 {
-    return (tni_gauss_seidel_motion){.start = {at, tni_identity3()}};
+    return (tni_rigid_motion){.start = {at, tni_identity3()}};
 }
 
 // A ball of 1 mm at 1000 m/s over a sixtieth of a second through a plate of 1 cm: closed form.
@@ -482,12 +482,12 @@ TEST(a_bullet_does_not_pass_a_plate)
     const tni_geometry bullet = {.type = TN_SHAPE_SPHERE, .radius = 0.0005};
     const double       way = 1000.0 / 60, reach = 1e-5;
     for (int i = 0; i < 100; ++i) {
-        const double            high     = 0.01 + 0.16 * i;
-        tni_gauss_seidel_motion m2       = still(tni_vec3(0.3, 0.2, high));
-        double                  t        = -1;
-        m2.move                          = tni_vec3(0, 0, -way);
-        m2.turn                          = tni_vec3(300, 200, 100); // a ball may spin as it likes
-        const tni_gauss_seidel_motion m1 = still(tni_vec3(0, 0, 0));
+        const double     high     = 0.01 + 0.16 * i;
+        tni_rigid_motion m2       = still(tni_vec3(0.3, 0.2, high));
+        double           t        = -1;
+        m2.move                   = tni_vec3(0, 0, -way);
+        m2.turn                   = tni_vec3(300, 200, 100); // a ball may spin as it likes
+        const tni_rigid_motion m1 = still(tni_vec3(0, 0, 0));
         CHECK(tni_first_touch(&plate, &m1, &bullet, &m2, reach, &t));
         CHECK_NEAR(way * t, high - 0.0055 - reach, 0.1 * reach);
         CHECK(tni_first_touch(&bullet, &m2, &plate, &m1, reach, &t)); // the other way round
@@ -505,11 +505,11 @@ TEST(a_spinning_rod_strikes_a_ball_beside_it)
     const tni_geometry rod  = {.type = TN_SHAPE_CAPSULE, .radius = 0.01, .half_length = 1};
     const tni_geometry ball = {.type = TN_SHAPE_SPHERE, .radius = 0.02};
     for (int i = 0; i < 100; ++i) {
-        const double            reach = 1e-4, at = 0.1 + 3 * i / 100.0, far = 0.5;
-        tni_gauss_seidel_motion m1 = still(tni_vec3(0, 0, 0));
-        double                  t  = -1;
-        m1.turn                    = tni_vec3(0, 40, 0); // turns z towards x, six turns and more
-        const tni_gauss_seidel_motion m2 = still(tni_vec3(far * sin(at), 0, far * cos(at)));
+        const double     reach = 1e-4, at = 0.1 + 3 * i / 100.0, far = 0.5;
+        tni_rigid_motion m1       = still(tni_vec3(0, 0, 0));
+        double           t        = -1;
+        m1.turn                   = tni_vec3(0, 40, 0); // turns z towards x, six turns and more
+        const tni_rigid_motion m2 = still(tni_vec3(far * sin(at), 0, far * cos(at)));
         CHECK(tni_first_touch(&rod, &m1, &ball, &m2, reach, &t));
         CHECK_NEAR(40 * t, at - asin((0.03 + reach) / far), 0.1 * reach / far * 1.01);
     }
@@ -535,16 +535,16 @@ TEST(first_touch_of_triangles_is_that_of_what_they_are)
     const tni_height_field field = {4, 4, 3, 3, level, 0, 0};
     const tni_geometry     box   = {.type = TN_SHAPE_BOX, .half_size = half, .polytope = &polytope};
     const tni_geometry     shell = {.type = TN_SHAPE_MESH, .mesh = &mesh};
-    const tni_geometry     ground = {.type = TN_SHAPE_HEIGHTS, .heights = &field};
+    const tni_geometry     ground = {.type = TN_SHAPE_HEIGHTS, .height_field = &field};
     const tni_geometry     plane  = {.type = TN_SHAPE_PLANE};
     const tni_geometry     rod    = {.type = TN_SHAPE_CAPSULE, .radius = 0.1, .half_length = 0.4};
     test_random            r      = {40};
     int                    hits   = 0;
     for (int i = 0; i < MOTIONS; ++i) {
-        const double                  reach = 1e-3;
-        const tni_gauss_seidel_motion m1    = random_motion(&r, tni_vec3(0, 0, 0), 0.2, i % 2);
-        tni_gauss_seidel_motion       m2    = random_motion(&r, random_vector(&r, 3), 1, 3);
-        double                        a = 1, b = 1;
+        const double           reach = 1e-3;
+        const tni_rigid_motion m1    = random_motion(&r, tni_vec3(0, 0, 0), 0.2, i % 2);
+        tni_rigid_motion       m2    = random_motion(&r, random_vector(&r, 3), 1, 3);
+        double                 a = 1, b = 1;
         m2.move                = tni_add_scaled(m2.move, -1, m2.start.x);
         const bool touches_box = tni_first_touch(&box, &m1, &rod, &m2, reach, &a) && a > 0;
         if (tni_nearest_points(&box, &m1.start, &rod, &m2.start).gap > reach) {
@@ -554,9 +554,9 @@ TEST(first_touch_of_triangles_is_that_of_what_they_are)
             if (touches_box) CHECK_LESS(0.9 * reach, gap_at(&box, &m1, &rod, &m2, b));
             hits += touches_box;
         }
-        const tni_gauss_seidel_motion rest = still(tni_vec3(0, 0, 0));
-        m2.start.x.z                       = 1.5;
-        m2.move.z                          = -1;
+        const tni_rigid_motion rest = still(tni_vec3(0, 0, 0));
+        m2.start.x.z                = 1.5;
+        m2.move.z                   = -1;
         if (tni_first_touch(&plane, &rest, &rod, &m2, reach, &a)) {
             CHECK(tni_first_touch(&rod, &m2, &ground, &rest, reach, &b));
             CHECK_LESS(gap_at(&plane, &rest, &rod, &m2, b), 1.0001 * reach);
