@@ -1,4 +1,4 @@
-// Sparse block LU against dense elimination, structures at random and of known fill.
+// Sparse block LU against dense elimination: random structures, and structures of known fill-in.
 #include "linalg/block_lu.h"
 
 #include "linalg/dense.h"
@@ -31,8 +31,8 @@ static void end(problem* p)
     tni_arena_free(&p->arena);
 }
 
-// Numbers into the blocks that are tied, both ways, and into the dense matrix. The large ones lie
-// beside the diagonal: rows must be exchanged.
+// Random numbers in the blocks of coupled nodes, both ways, and in the dense matrix. The large ones
+// are off the diagonal: rows must be exchanged.
 static void fill(problem* p, test_random* random, const uint8_t* tied)
 {
     const int n = p->t.x_start[p->t.count];
@@ -69,7 +69,7 @@ static void compare(problem* p, test_random* random)
     for (int i = 0; i < n; ++i) CHECK_NEAR(p->x[i], p->y[i], 1e-11 * size); // condition below 1e4
 }
 
-TEST(tangles_at_random_agree_with_dense_elimination)
+TEST(random_matrices_agree_with_dense_elimination)
 {
     for (uint64_t seed = 1; seed <= 60; ++seed) {
         test_random random = {seed};
@@ -96,8 +96,8 @@ TEST(tangles_at_random_agree_with_dense_elimination)
     }
 }
 
-// A chain, in an order that would fill it, has no fill: 2 blocks a tie, 1 a node.
-TEST(tangles_of_trees_stay_trees)
+// A chain, in an order that would cause fill-in, has none: 2 blocks an edge, 1 a node.
+TEST(trees_have_no_fill_in)
 {
     problem p;
     begin(&p, ROWS * ROWS);
@@ -111,13 +111,13 @@ TEST(tangles_of_trees_stay_trees)
     end(&p);
 }
 
-TEST(tangles_say_when_there_is_no_room_and_when_they_are_singular)
+TEST(lack_of_capacity_and_singular_matrices_are_reported)
 {
     problem p;
     begin(&p, 60);
     p.t.dim[0] = 5, p.t.dim[1] = 5;
     CHECK(tni_block_lu_begin(&p.t, 2));
-    CHECK(tni_block_lu_order(&p.t)); // 50 numbers are too many only with a tie
+    CHECK(tni_block_lu_order(&p.t)); // 50 numbers are too few only with an edge
     CHECK(tni_block_lu_begin(&p.t, 2));
     tni_block_lu_couple(&p.t, 0, 1);
     CHECK(!tni_block_lu_order(&p.t));
@@ -133,7 +133,7 @@ TEST(tangles_say_when_there_is_no_room_and_when_they_are_singular)
     end(&p);
 }
 
-TEST(tangles_report_lack_of_memory)
+TEST(lack_of_memory_is_reported)
 {
     failing_host f = failing_host_make();
     for (int n = 1;; ++n) {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-// Boxes that fly about, jump, rest, vanish (NaN) and reach to infinity, and all pairs by trying.
+// Boxes that move, jump, rest, vanish (NaN) and become infinite, and all pairs by brute force.
 enum { COUNT = 200 };
 
 typedef struct swarm {
@@ -62,7 +62,7 @@ static void update(tni_broad_phase* boxes, const tni_aabb* now)
     while (!tni_broad_phase_update(boxes, now)) CHECK_OK(tni_broad_phase_grow(boxes));
 }
 
-// Marks the pairs in seen[a][b]; says whether each is there once and in order.
+// Marks the pairs in seen[a][b]; true if each occurs once and in order.
 static bool mark(const tni_broad_phase* boxes, bool seen[COUNT][COUNT])
 {
     const tni_pair* pairs = tni_broad_phase_pairs(boxes);
@@ -75,7 +75,7 @@ static bool mark(const tni_broad_phase* boxes, bool seen[COUNT][COUNT])
     return true;
 }
 
-// How many pairs that meet are missing, or that may not meet are there.
+// Number of overlapping pairs that are missing, or of excluded ones that are present.
 static int wrong_pairs(const swarm* s, bool seen[COUNT][COUNT], bool odd)
 {
     int wrong = 0;
@@ -87,7 +87,7 @@ static int wrong_pairs(const swarm* s, bool seen[COUNT][COUNT], bool odd)
     return wrong;
 }
 
-TEST(no_pair_that_meets_is_missing)
+TEST(no_overlapping_pair_is_missing)
 {
     static bool seen[COUNT][COUNT];
     for (int odd = 0; odd < 2; ++odd) {
@@ -104,7 +104,7 @@ TEST(no_pair_that_meets_is_missing)
     }
 }
 
-// Not all pairs either: those kept are a few times those that meet.
+// Not all pairs either: the stored ones are a few times the overlapping ones.
 TEST(pairs_that_are_far_apart_are_dropped)
 {
     swarm            s = swarm_make(5);
@@ -125,9 +125,9 @@ TEST(pairs_that_are_far_apart_are_dropped)
     tni_broad_phase_free(boxes);
 }
 
-TEST(a_note_stays_with_its_pair_and_starts_at_zero)
+TEST(pair_data_start_at_zero_and_persist)
 {
-    static double    note[COUNT][COUNT]; // what we wrote; 0: the pair was not there
+    static double    note[COUNT][COUNT]; // what the test wrote; 0: the pair did not exist
     static bool      seen[COUNT][COUNT];
     swarm            s = swarm_make(7);
     tni_broad_phase* boxes;
@@ -153,8 +153,8 @@ TEST(a_note_stays_with_its_pair_and_starts_at_zero)
     tni_broad_phase_free(boxes);
 }
 
-// Two histories end at the same place: the pairs that really meet are the same.
-TEST(pairs_that_meet_do_not_depend_on_the_past)
+// Two histories end at the same place: the overlapping pairs are the same.
+TEST(overlapping_pairs_do_not_depend_on_history)
 {
     static bool      seen[2][COUNT][COUNT];
     swarm            s = swarm_make(8);
@@ -181,7 +181,7 @@ static void count_visit(void* user, int index)
     ++((int*)user)[index];
 }
 
-TEST(a_box_query_visits_all_that_it_meets_once)
+TEST(a_box_query_visits_each_overlapping_box_once)
 {
     swarm            s = swarm_make(9);
     tni_broad_phase* boxes;
@@ -208,7 +208,7 @@ typedef struct ray_visits {
     double       first;
 } ray_visits;
 
-// Whether from + t d is in the box for a t in 0 .. most; *t: the first. By the sides, one by one.
+// True if from + t d is in the box for a t in 0 .. most; *t: the first. Side by side.
 static bool enters(const tni_aabb* box, tn_vec3 from, tn_vec3 d, double most, double* t)
 {
     double first = 0, last = most;
@@ -239,7 +239,7 @@ static double visit_first(void* user, int index, double most)
     return enters(&r->s->now[index], r->from, r->d, most, &t) ? fmin(t, most) : most;
 }
 
-TEST(a_ray_visits_all_in_its_way_and_finds_the_first)
+TEST(a_ray_query_visits_all_boxes_hit_and_finds_the_first)
 {
     swarm            s = swarm_make(10);
     tni_broad_phase* boxes;
@@ -271,7 +271,7 @@ TEST(a_ray_visits_all_in_its_way_and_finds_the_first)
         CHECK(tni_broad_phase_ray(boxes, r.from, r.d, most, visit_first, &r) == best);
         first_total += r.total;
     }
-    CHECK_LESS(first_total, 0.75 * all_total); // what lies behind a hit is not looked at
+    CHECK_LESS(first_total, 0.75 * all_total); // boxes behind a hit are not visited
     tni_broad_phase_free(boxes);
 }
 
@@ -290,7 +290,7 @@ TEST(no_boxes_one_box_and_boxes_at_one_place)
     tni_broad_phase_free(NULL);
 }
 
-TEST(memory_that_is_refused_is_said_and_nothing_is_lost)
+TEST(failed_allocations_are_reported_and_nothing_is_lost)
 {
     failing_host  f    = failing_host_make();
     const tn_host host = failing_host_of(&f);
@@ -308,7 +308,7 @@ TEST(memory_that_is_refused_is_said_and_nothing_is_lost)
             if (result != TN_OK) update(boxes, s.now); // from where it was
             const int asked = f.count;
             CHECK(tni_broad_phase_update(boxes, s.now) &&
-                  f.count == asked); // updates take no memory
+                  f.count == asked); // updates do not allocate
             CHECK(mark(boxes, seen));
             CHECK_INT(wrong_pairs(&s, seen, false), 0);
             tni_broad_phase_free(boxes);

@@ -103,7 +103,7 @@ static double least_gap(const tni_manifold_point* spots, int count)
     return least;
 }
 
-// What the header promises of every spot.
+// The guarantees of collide.h for every point.
 static void check_spots(const tni_manifold_point* spots, int count, double reach)
 {
     for (int i = 0; i < count; ++i) {
@@ -132,7 +132,7 @@ static double level(double x, double y)
     return 0;
 }
 
-// A flat floor whose inner vertices lie anywhere: no edge is along anything.
+// A flat floor whose inner vertices are at random places: no edge is along an axis.
 static mesh_shape crooked_floor(int n, double d, test_random* r)
 {
     mesh_shape s = mesh_sheet(n, n, d, level);
@@ -164,7 +164,7 @@ static bool has_spot_at(const tni_manifold_point* spots, int count,
     return false;
 }
 
-// Whatever lies on it, a floor of triangles is a plane: normals, gaps and places.
+// For anything on it, a floor of triangles is a plane: normals, gaps and points.
 static void check_floor(fixture* floor, int rounds, uint64_t seed)
 {
     test_random               r     = {seed};
@@ -192,8 +192,8 @@ static void check_floor(fixture* floor, int rounds, uint64_t seed)
         const int count    = touches(floor, &at_home, &g, &pose, reach, spots);
         const int more     = tni_collide_convex(&plane, &down, &g, &pose, reach, wanted);
         for (int k = 0; k < count; ++k) CHECK(spots[k].n.z > 1 - 1e-14);
-        // The rims of cylinders that stand have four points, the first in a fixed place when they lean by
-        // less than 1e-7.
+        // The rims of standing cylinders have four points, the first in a fixed place when tilted
+        // by less than 1e-7.
         const double close = g.type == TN_SHAPE_CYLINDER ? 3e-8 : 1e-9;
         CHECK_NEAR(least_gap(spots, count), least_gap(wanted, more), close);
         if (g.type == TN_SHAPE_CYLINDER) continue;
@@ -278,8 +278,8 @@ static void check_box(int n, int rounds)
         if (gap < -0.02) pose.x = tni_add_scaled(pose.x, -0.02 - gap, wanted[0].n);
         const int again = tni_collide_convex(&whole, &at, &g, &pose, reach, wanted);
         const int count = touches(&f, &at, &g, &pose, reach, spots);
-        // Apart, the same. What is through an edge of the box may be pushed along another side, or only
-        // as far as the triangles at hand know.
+        // Separated, the same. A shape through an edge of the box may be pushed along another side,
+        // or only as far as the nearby triangles know.
         const double expected = least_gap(wanted, again), here = least_gap(spots, count);
         CHECK(again > 0 && count > 0);
         if (expected > 1e-3) CHECK_NEAR(here, expected, 1e-7);
@@ -402,7 +402,7 @@ TEST(a_ball_in_a_valley_touches_both_sides_and_one_on_a_ridge_once)
     }
 }
 
-// A corner that points straight down, sinking into a valley: it is pushed by both sides all along.
+// A corner that points straight down, sinking into a valley: both sides push it all the way.
 TEST(a_corner_in_a_valley_is_never_lost)
 {
     static tni_manifold_point spots[ROOM];
@@ -532,9 +532,9 @@ TEST(deep_shapes_are_pushed_up)
     tni_arena_free(&rough.arena);
 }
 
-// ---- The list ----------------------------------------------------------------------------------
+// ---- Capacity ----------------------------------------------------------------------------------
 
-TEST(too_little_room_counts_them_all_and_nothing_depends_on_it)
+TEST(too_small_a_capacity_still_counts_all_points)
 {
     fixture            f = on_mesh(mesh_torus(1, 0.35, 14, 9));
     const tni_geometry g = shape_of_kind(1);
@@ -549,7 +549,7 @@ TEST(too_little_room_counts_them_all_and_nothing_depends_on_it)
         CHECK(memcmp(all, few, sizeof(tni_manifold_point) * (size_t)n) == 0);
         CHECK(tni_collide(surface_of(&f), &at_home, &g, &pose, 0.05, few, 1) >= n);
         CHECK(n == 0 || few[0].feature <= all[0].feature + 8 * 300);
-        // The other way round: the same places seen from the other side.
+        // Exchanged: the same points seen from the other side.
         const int other = tni_collide(&g, &pose, surface_of(&f), &at_home, 0.05, few, 64);
         CHECK_INT(other, n);
         for (int k = 0; k < n; ++k) CHECK(few[k].gap == all[k].gap && few[k].n.x == -all[k].n.x);

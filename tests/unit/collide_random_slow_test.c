@@ -1,6 +1,6 @@
 #include "support/collide_rig.h"
 
-// Every kind of pair, 10,000 of each: gaps, points on both surfaces, order, a common motion.
+// Every kind of pair, 10,000 of each: gaps, points on both surfaces, order, common motion.
 TEST(random_pairs_of_every_kind_touch_where_they_are_nearest)
 {
     for (int i = 0; i < BRUTE_KINDS; ++i) {

@@ -59,7 +59,7 @@ static brute_shape turned(brute_shape s, double x, double y, double z)
 
 // ---- What is expected --------------------------------------------------------------------------
 
-// The answer has these points (on shape 1), and no others, all with this normal and this gap.
+// The manifold has these points (on shape 1), and no others, all with this normal and this gap.
 static void check_points(const brute_shape* s1, const brute_shape* s2, double reach, tn_vec3 n,
                          double gap, const tn_vec3* points, int count, double tolerance)
 {
@@ -111,7 +111,7 @@ static bool same_features(const collide_answer* a, const collide_answer* b)
 
 // ---- Boxes on boxes ----------------------------------------------------------------------------
 
-// Where libccd gives no number, or a point that is not there: boxes right above each other.
+// Boxes centred above each other, where libccd gives no depth or a wrong point.
 TEST(centred_stacks_have_the_four_corners_at_every_gap)
 {
     static const double size[][2] = {{0.5, 0.5}, {0.5, 0.3}, {0.3, 0.5}, {1e-3, 1}, {1, 50}};
@@ -151,7 +151,7 @@ TEST(overlapping_faces_have_the_corners_of_what_they_share)
     tni_arena_free(&arena);
 }
 
-// Where ODE's contacts were metres off.
+// A case in which ODE's contacts were metres off.
 TEST(a_box_on_a_slab_touches_below_itself)
 {
     tni_arena         arena = new_arena();
@@ -213,8 +213,8 @@ TEST(a_corner_on_a_corner_is_one_point)
     tni_arena_free(&arena);
 }
 
-// The direction by itself, as the rest would find the same without it, only later.
-TEST(the_axis_of_boxes_parts_them_most)
+// The axis by itself, since the rest would find the same without it, only later.
+TEST(the_box_axis_has_the_largest_separation)
 {
     tni_arena   arena = new_arena();
     test_random r     = {3};
@@ -280,7 +280,7 @@ TEST(turned_by_45_degrees_there_are_eight_points)
     tni_arena_free(&arena);
 }
 
-TEST(turned_by_next_to_nothing_there_are_four)
+TEST(turned_by_a_tiny_angle_there_are_four_points)
 {
     static const double  angle[] = {1e-9, -1e-9, 1e-12, -1e-7};
     tni_arena            arena   = new_arena();
@@ -301,8 +301,8 @@ TEST(turned_by_next_to_nothing_there_are_four)
     tni_arena_free(&arena);
 }
 
-// A tilt of 1e-5 opens gaps, in closed form, and leaves the four points, also over an overhang,
-// where edges are what is nearest.
+// A tilt of 1e-5 opens gaps, in closed form, and keeps the four points, also over an overhang,
+// where edges are nearest.
 TEST(a_slightly_tilted_box_keeps_its_four_points)
 {
     tni_arena         arena = new_arena();
@@ -336,9 +336,9 @@ TEST(far_from_the_origin_boxes_touch_as_they_do_at_it)
     tni_arena_free(&arena);
 }
 
-// A prism of 24 sides has 24 corners on the floor; the eight that stay are spread around it. When
-// it tilts the deepest stays.
-TEST(of_many_points_eight_are_kept_that_hold_the_patch)
+// A prism of 24 sides has 24 corners on the floor; the eight that are kept are spread around it.
+// When it tilts the deepest is kept.
+TEST(many_points_are_reduced_to_eight_that_span_the_patch)
 {
     tni_arena         arena = new_arena();
     const brute_shape slab  = box(&arena, 50, 50, 0.5);
@@ -379,7 +379,7 @@ TEST(equal_cylinders_end_to_end_share_their_rim_points)
 
 // ---- Triangles ---------------------------------------------------------------------------------
 
-// As a mesh has them: two faces, back to back.
+// As in a mesh: two faces, back to back.
 static brute_shape triangle(const tn_vec3 v[3], tni_triangle_shape* leaf)
 {
     for (int k = 0; k < 3; ++k) leaf->vertices[k] = v[k];
@@ -552,8 +552,7 @@ TEST(a_lying_cylinder_touches_along_a_line_and_rolls)
     tni_arena_free(&arena);
 }
 
-// A coin that leans and rolls about its axis stays where it is: so does the ball that stands for
-// it.
+// A tilted coin that rolls about its axis stays in place: so does the ball that represents its rim.
 TEST(the_centre_of_a_leaning_rim_lies_on_the_axis)
 {
     tni_arena            arena = new_arena();
@@ -612,10 +611,10 @@ TEST(an_edge_along_a_line_of_a_cylinder_touches_at_its_ends)
     tni_arena_free(&arena);
 }
 
-// ---- Ids, and numbers that are none ------------------------------------------------------------
+// ---- Feature ids, and NaN ----------------------------------------------------------------------
 
-// Of all points that are there before and after a motion of 1e-6, how many have kept their id: the
-// share that has is at least `share`.
+// Of all points present before and after a motion of 1e-6, at least the fraction `share` has kept
+// its id.
 static void check_persistence(brute_shape s1, brute_shape s2, int count, double share)
 {
     test_random          r      = {7};
@@ -654,7 +653,7 @@ TEST(ids_stay_while_shapes_tremble)
     tni_arena_free(&arena);
 }
 
-TEST(places_that_are_no_numbers_touch_nothing)
+TEST(nan_poses_have_no_contacts)
 {
     tni_arena         arena = new_arena();
     const brute_shape all[] = {box(&arena, 1, 1, 1), hull(&arena, 1, 1, 1),

@@ -1,5 +1,5 @@
-// give: one body on many feet. W has rank six however many feet there are; the answer meets the conditions, and is served
-// only where velocities are few.
+// One body on many feet. W has rank six for any number of feet; the solution meets the conditions,
+// and problems of full rank are refused.
 #include "test.h"
 
 #include "linalg/complementarity.h"
@@ -13,7 +13,8 @@ typedef struct problem {
     tni_cone_point groups[FEET];
 } problem;
 
-// J u of a unit mass with unit moments that falls, turns and slides: columns are freedoms.
+// J u of a unit mass with unit inertia that falls, rotates and slides: columns are degrees of
+// freedom.
 static void make(test_random* r, double mu, double extra, problem* p)
 {
     double J[ROWS][FREEDOMS], u[FREEDOMS];
@@ -57,7 +58,8 @@ static tni_complementarity pairs_of(problem* p)
                                  .a         = p->a};
 }
 
-// It may not arrive, and then somebody else takes over (cone.c): four of these do not, of friction above 0.5.
+// It may fail to converge, and then friction_cone.c continues: four of these do, with friction
+// above 0.5.
 TEST(feet_of_one_body_meet_the_conditions)
 {
     const tn_host     host  = tni_host_or_default(NULL);
@@ -88,8 +90,8 @@ TEST(feet_of_one_body_meet_the_conditions)
     tni_arena_free(&arena);
 }
 
-// Each row moves by itself as well: forces are no more than velocities.
-TEST(what_has_full_rank_is_left_to_others)
+// Each row also moves by itself: there are no fewer velocities than forces.
+TEST(full_rank_problems_are_refused)
 {
     const tn_host     host  = tni_host_or_default(NULL);
     tni_arena         arena = tni_arena_make(&host);

@@ -39,7 +39,7 @@ static double total_volume(const tni_convex_pieces* p)
     return V;
 }
 
-// Turned by an odd rotation, so that no axis helps.
+// Rotated arbitrarily, so that no axis is special.
 static void turn(mesh_shape* s)
 {
     const tni_mat3 R = tni_quat_matrix(tni_quat_normalised((tn_quat){0.8, 0.3, -0.2, 0.5}));
@@ -47,7 +47,7 @@ static void turn(mesh_shape* s)
         s->vertices[i] = tni_add(tni_mul(&R, s->vertices[i]), tni_vec3(3, -1, 2));
 }
 
-// The pieces fill the solid, each exactly: their volumes add up to its own.
+// The pieces fill the solid exactly: their volumes add up to its own.
 static void check_exact(mesh_shape s, int count)
 {
     for (int turned = 0; turned < 2; ++turned) {
@@ -61,7 +61,7 @@ static void check_exact(mesh_shape s, int count)
     mesh_shape_free(&s);
 }
 
-TEST(what_is_convex_stays_whole)
+TEST(convex_meshes_stay_whole)
 {
     mesh_shape box = {0};
     mesh_add_box(&box, tni_vec3(1, 2, 3), tni_vec3(1, 0.5, 0.25));
@@ -69,7 +69,7 @@ TEST(what_is_convex_stays_whole)
     check_exact(mesh_sphere(1, 12, 24), 1);
 }
 
-TEST(letters_fall_into_their_bars)
+TEST(letters_are_cut_into_their_bars)
 {
     static const double L[][2] = {{0, 0}, {3, 0}, {3, 1}, {1, 1}, {1, 2}, {0, 2}};
     static const double U[][2] = {{0, 0}, {3, 0}, {3, 2}, {2, 2}, {2, 1}, {1, 1}, {1, 2}, {0, 2}};
@@ -92,7 +92,7 @@ TEST(inside_out_is_cut_the_same)
     check_exact(s, 3);
 }
 
-// Sampled anew: points of the surface, each inside of some piece, none deeper than the error.
+// Points of the surface, sampled again: each inside some piece, none deeper than the error.
 static double depth_in(const tni_convex_pieces* p, tn_vec3 x)
 {
     // The depth of x in the hull of a piece, by its triangles of three points each: all pairs of
@@ -114,7 +114,7 @@ static double depth_in(const tni_convex_pieces* p, tn_vec3 x)
     return deepest;
 }
 
-TEST(a_ring_is_cut_until_it_is_near_enough)
+TEST(a_ring_is_cut_until_within_tolerance)
 {
     mesh_shape s      = mesh_torus(1, 0.3, 24, 10);
     double     before = HUGE_VAL;
@@ -128,8 +128,8 @@ TEST(a_ring_is_cut_until_it_is_near_enough)
         CHECK_LESS(excess, k == 0 ? 1.25 : 1.2);
         CHECK_LESS(excess, before);
         before = excess;
-        // Every vertex of the ring is on or in some piece, none deeper than promised. Directions are
-        // 0.06 apart: that makes depths up to 0.002 of the size too large.
+        // Every vertex of the ring is on or in some piece, none deeper than the error. Directions
+        // are 0.06 apart: that makes depths up to 0.002 of the size too large.
         for (int i = 0; i < c.mesh.vertex_count; i += 17) {
             const double depth = depth_in(&c.pieces, c.mesh.vertices[i]);
             CHECK_LESS(-1e-9, depth);
@@ -166,7 +166,7 @@ static mesh_shape cubes(int n, bool (*is_filled)(int x, int y, int z))
     return s;
 }
 
-// A block with two tunnels that pass each other: cuts meet within it.
+// A block with two tunnels that pass each other: cuts meet inside it.
 static bool is_block(int x, int y, int z)
 {
     if (x < 0 || y < 0 || z < 0 || x > 4 || y > 4 || z > 4) return false;
@@ -185,7 +185,7 @@ static bool is_in_piece(const tni_hull* hull, const tn_vec3* points, tn_vec3 x)
     return true;
 }
 
-// Points of a fine grid are in some piece when they are in the block, in none when they are not.
+// Points of a fine grid are in some piece if they are in the block, in none if they are not.
 TEST(corners_where_cuts_meet_inside_are_kept)
 {
     mesh_shape    s    = cubes(5, is_block);
@@ -225,7 +225,7 @@ TEST(no_more_pieces_than_asked_for)
     mesh_shape_free(&s);
 }
 
-// Eight triangles through each other: no number of pieces is near them. Unbounded, it is 1e9 tests.
+// Eight triangles through each other: no number of pieces is close. Unlimited, it is 1e9 tests.
 TEST(a_surface_that_crosses_itself_takes_bounded_work)
 {
     static const double at[6][3] = {{0.17, 0.6, -0.72},   {-0.38, -0.15, -0.2},
@@ -239,7 +239,7 @@ TEST(a_surface_that_crosses_itself_takes_bounded_work)
     cut c = cut_up(&s, 0.03, 256);
     CHECK(c.mesh.closed);
     CHECK_LESS(0.03, c.pieces.error);
-    CHECK_LESS((double)c.pieces.work, 7e7); // 5e7, and what the last step goes beyond
+    CHECK_LESS((double)c.pieces.work, 7e7); // 5e7, and the last step's excess
     tni_arena_free(&c.arena);
     mesh_shape_free(&s);
 }

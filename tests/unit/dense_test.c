@@ -72,7 +72,7 @@ TEST(dense_ldl_solves_positive_definite_systems_and_refuses_others)
     }
 }
 
-TEST(dense_rank_finds_the_rows_that_follow_from_others)
+TEST(dense_rank_finds_dependent_rows)
 {
     for (uint64_t seed = 1; seed <= 60; ++seed) {
         test_random random = {seed};

@@ -142,7 +142,7 @@ TEST(elementary_reduces_hard_arguments)
     CHECK(same(tni_cos(11.0), 0x1.220ae41ee2fdfp-8));
 }
 
-// Long double must have bits to spare to be a judge.
+// Long double must have enough extra bits to be the reference.
 #if LDBL_MANT_DIG >= 64
 
 // Distance to the exact value in units of the last place that a double of its size has.

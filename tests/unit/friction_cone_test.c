@@ -101,7 +101,7 @@ static void add_contact(problem* q, int body1, const double* arm1, int body2, co
     for (int k = 0; k < tangents; ++k) add_row(q, TNI_TANGENT, body1, arm1, body2, arm2, t[k]);
 }
 
-// W, and b less what it was: a gap over the time step.
+// W, and b minus its previous value: a gap over the time step.
 static void assemble(problem* q)
 {
     for (int i = 0; i < q->n; ++i) {
@@ -176,7 +176,7 @@ static void regular_problem(problem* q, test_random* random, double mu, int tang
     assemble(q);
 }
 
-// ---- What an answer must meet -------------------------------------------------------------------
+// ---- The conditions -----------------------------------------------------------------------------
 
 static int group_size(const problem* q, int i)
 {
@@ -204,7 +204,7 @@ static void into_cone(double mu, int size, double* y)
 }
 
 // Largest |f - Proj(f - rho (a + mu |a_t| e_n))| / rho (de Saxce's form of the conditions, which
-// the solver does not use), relative to the largest |b|. a is worked out anew.
+// the solver does not use), relative to the largest |b|. a is recomputed.
 static double violation(const problem* q)
 {
     double worst = 0, scale = 0, a[ROWS];
@@ -288,7 +288,7 @@ TEST(cone_box_on_an_incline_sticks_below_the_angle_of_friction_and_slides_above)
     }
 }
 
-// A box thrown over level ground loses mu g h of its speed, whichever way it goes.
+// A box thrown over level ground loses mu g h of its speed in any direction.
 TEST(cone_friction_is_the_same_in_all_directions)
 {
     const double mass = 2, mu = 0.4, speed = 0.1, n[3] = {0, 0, 1};
@@ -354,7 +354,8 @@ TEST(cone_huge_friction_is_no_slip)
     }
 }
 
-// ---- Against other ways to the answer -----------------------------------------------------------
+// ---- Against brute force
+// -------------------------------------------------------------------------
 
 // a_t at the sliding direction (x, y), f being set to it. Returns d x a_t; *against: d . a_t.
 static double slip_at(const problem* q, double angle, double f[3], double* against)
@@ -369,7 +370,7 @@ static double slip_at(const problem* q, double angle, double f[3], double* again
     return d[0] * a[2] - d[1] * a[1];
 }
 
-// Distance of q->f from the nearest sliding solution, all angles being tried.
+// Distance of q->f from the nearest sliding solution, trying all angles.
 static double nearest_slide(const problem* q)
 {
     enum { ANGLES = 720 };
@@ -564,7 +565,7 @@ TEST(cone_a_contact_given_twice_shares_the_impulse_of_one)
     }
 }
 
-TEST(cone_the_answer_goes_with_the_units)
+TEST(cone_the_solution_scales_with_the_units)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         test_random random = {seed};
@@ -579,7 +580,7 @@ TEST(cone_the_answer_goes_with_the_units)
     }
 }
 
-// ---- Many at random -----------------------------------------------------------------------------
+// ---- Random problems ----------------------------------------------------------------------------
 
 enum { HEAVY_ABOVE, LIGHT_ABOVE, ANY_MASSES, TILTED, LOOSE, CROWDED, SLIPLESS, MIXED, KINDS };
 
@@ -643,7 +644,7 @@ static void random_problem(problem* q, uint64_t seed, int kind)
     memset(q, 0, sizeof *q);
     if (kind <= TILTED) random_stack(q, &random, kind);
     else random_bodies(q, &random, kind);
-    for (int i = 0; i < q->n; ++i) { // some are not there yet
+    for (int i = 0; i < q->n; ++i) { // some contacts are still apart
         if (q->condition[i] == TNI_NORMAL && test_random_int(&random, 0, 2) == 0)
             q->b[i] = between(&random, 0, 0.05);
     }
@@ -673,12 +674,12 @@ TEST(cone_random_problems_are_all_solved)
     printf("cone: %d of %d random problems above 1e-10; at most %d rounds\n", left, KINDS * EACH,
            most);
     CHECK_INT(left, 0);
-    CHECK(most <= 150); // sweeps, Newton and rounded corners do for these
+    CHECK(most <= 150); // sweeps, Newton and smoothing suffice for these
 }
 
-// Who is content with less is served by velocities first; what comes of it is no worse than asked for,
-// for whichever kind, and the other ways take up what is left.
-TEST(cone_random_problems_are_solved_as_well_as_is_enough)
+// With a larger tolerance velocities are tried first; the result is within that tolerance for every
+// kind, the other methods solving the rest.
+TEST(cone_random_problems_are_solved_to_a_larger_tolerance)
 {
     enum { EACH = 60 };
     static const double enough[] = {1e-9, 1e-6};
@@ -704,8 +705,8 @@ TEST(cone_random_problems_are_solved_as_well_as_is_enough)
     }
 }
 
-// Those that sweeps, Newton and rounded corners leave.
-TEST(cone_the_hard_ones_are_solved_on_roundabout_ways)
+// Problems that sweeps, Newton and smoothing do not solve.
+TEST(cone_hard_problems_are_solved_by_continuation)
 {
     const int hard[][2] = {{ANY_MASSES, 1321}, {CROWDED, 622}, {SLIPLESS, 125}, {SLIPLESS, 139},
                            {SLIPLESS, 468},    {MIXED, 550},   {MIXED, 1099}};
@@ -716,10 +717,10 @@ TEST(cone_the_hard_ones_are_solved_on_roundabout_ways)
     }
 }
 
-// ---- Odd ones -----------------------------------------------------------------------------------
+// ---- Special cases ------------------------------------------------------------------------------
 
-// A sliding contact folded into the column of its normal: pushing it pulls it in.
-TEST(cone_painleve_has_no_answer_and_says_so)
+// A sliding contact folded into the column of its normal: a positive force pulls it in.
+TEST(cone_painleve_has_no_solution_and_is_reported)
 {
     problem q;
     int     rounds;
@@ -743,8 +744,8 @@ TEST(cone_painleve_has_no_answer_and_says_so)
     CHECK(fabs(q.a[0]) < HUGE_VAL && fabs(q.a[1]) < HUGE_VAL);
 }
 
-// A wall that cannot move: W is zero there.
-TEST(cone_rows_that_nothing_moves)
+// An immovable wall: W is zero there.
+TEST(cone_immovable_rows)
 {
     problem q;
     int     rounds;
@@ -987,7 +988,7 @@ static int normals_of(const problem* q)
     return count;
 }
 
-// One contact is solved by itself, all discs, in a sweep or two.
+// One contact with all discs is solved by itself in a sweep or two.
 TEST(cone_one_contact_that_turns_takes_one_sweep)
 {
     int slow = 0;

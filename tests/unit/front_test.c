@@ -1,4 +1,4 @@
-// Fronts and their kernels against loops over single numbers, in the same order of elimination.
+// Fronts and their kernels against scalar loops in the same order of elimination.
 #include "test.h"
 
 #include "linalg/front.h"
@@ -104,7 +104,7 @@ static void check_column(const tni_tiles* tiles, test_random* random)
     free(X), free(Y), free(x);
 }
 
-// A slab as a factor leaves it: nothing on the diagonal and above, nor in rows that fill up.
+// A slab as the factorisation leaves it: zeros on and above the diagonal, and in padding rows.
 static double* random_slab(test_random* random, int width, int rows)
 {
     double* X = random_numbers(random, (size_t)(rows * width));
@@ -259,7 +259,7 @@ static loop_case* random_loops(uint64_t seed, int nodes, int more, int widest)
     s->col_node     = TNI_TAKE(&s->arena, int, nodes + more);
     s->strong       = TNI_TAKE(&s->arena, uint8_t, nodes + more);
     s->graph        = (tni_graph){nodes, s->dim, s->sign, 0, s->row_node, s->col_node, s->strong};
-    const bool zero = seed % 5 == 0; // a node that takes no part
+    const bool zero = seed % 5 == 0; // a node without rows
     for (int v = 0; v < nodes; ++v) {
         s->sign[v] = v % 2 == 0 ? 1 : -1;
         s->dim[v]  = zero && v == 1 ? 0 : test_random_int(&s->random, 1, widest);
@@ -340,7 +340,7 @@ static void dense_load(loop_case* s, dense_case* d)
     }
 }
 
-// LDL^T of the full matrix with the rule for pivots, one row after the other.
+// LDL^T of the full matrix with the pivot rule, row by row.
 static void dense_factor(loop_case* s, dense_case* d, const tni_pivot_rule* rule)
 {
     const size_t n   = (size_t)d->rows;
@@ -427,7 +427,7 @@ static void check_case(loop_case* s, const tni_pivot_rule* rule, double toleranc
     tni_ldl_solve(s->ldl, -1, 1, x);
     dense_solve(&d, y);
     CHECK_LESS(difference(x, y, rows), tolerance);
-    for (int p = 0; p < s->plan->count; ++p) { // reciprocal pivots where halves.c looks for them
+    for (int p = 0; p < s->plan->count; ++p) { // reciprocal pivots where half_solve.c reads them
         int           step;
         const double* reciprocal = tni_ldl_reciprocals(s->ldl, p, &step);
         for (int k = 0; k < s->plan->pivot[p].dim; ++k) {
@@ -444,7 +444,7 @@ TEST(fronts_agree_with_dense_elimination)
 {
     for (uint64_t seed = 1; seed <= 120; ++seed) {
         loop_case* s = random_loops(seed, 3 + (int)seed % 20, (int)seed % 9, 1 + (int)seed % 13);
-        const tni_pivot_rule rule = {.tolerance = 1e-13}; // scale: the diagonal at the node's turn
+        const tni_pivot_rule rule = {.tolerance = 1e-13}; // scale: the reduced diagonal
         make_plan(s, prices[seed % 3]);
         check_case(s, &rule, 1e-11); // 1e-16 times the conditions of up to 100 rows
         case_free(s);
@@ -475,8 +475,8 @@ TEST(pivots_are_replaced_where_dense_elimination_replaces_them)
             scale[i] = test_random_between(&s->random, 50, 60);
             alpha[i] = test_random_between(&s->random, 70, 90);
         }
-        // Pivots of B rows are near 2 dim: some are below this much of the scale, which is large
-        // enough to take their place.
+        // Pivots of B rows are near 2 dim: some are below this fraction of the scale, which is
+        // large enough to replace them.
         const tni_pivot_rule rule = {scale, seed % 2 == 0 ? alpha : NULL,
                                      0.03 * (1 + (int)seed % 20)};
         make_plan(s, prices[seed % 3]);
@@ -585,7 +585,7 @@ TEST(a_right_hand_side_that_is_not_finite_leaves_nothing_behind)
     }
 }
 
-// Operations as elimination and solves count them, one column after the other.
+// Operations counted as in elimination and solves, column by column.
 TEST(predicted_flops_are_those_that_are_counted)
 {
     for (uint64_t seed = 1; seed <= 30; ++seed) {
@@ -620,14 +620,14 @@ static size_t end_of_update(const tni_front* front)
     return end;
 }
 
-TEST(updates_that_wait_share_no_place_on_the_stack)
+TEST(waiting_updates_do_not_overlap_on_the_stack)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         loop_case* s = random_loops(seed, 80, (int)seed, 8);
         make_plan(s, prices[seed % 2]);
         const tni_plan* plan = s->plan;
         for (int f = 0; f < plan->front_count; ++f) {
-            for (int g = 0; g <= f; ++g) { // g waits while f is made, its parent not being done
+            for (int g = 0; g <= f; ++g) { // g waits for its parent
                 const tni_front *one = &plan->front[g], *other = &plan->front[f];
                 CHECK(end_of_update(one) <= plan->stack_count);
                 if (g == f || one->parent < f) continue;
@@ -638,7 +638,7 @@ TEST(updates_that_wait_share_no_place_on_the_stack)
     }
 }
 
-TEST(a_pivot_that_cannot_be_used_is_named)
+TEST(an_unusable_pivot_is_reported)
 {
     for (int kind = 0; kind < 4; ++kind) {
         loop_case*           s    = random_loops(2, 20, 10, 6);
@@ -684,9 +684,9 @@ TEST(zero_b_blocks_need_not_be_read)
     case_free(s);
 }
 
-// --- bundles ------------------------------------------------------------------------------------
+// --- groups in lanes ----------------------------------------------------------------------------
 
-// A second factor of the same plan, in bundles.
+// A second factorisation of the same plan, in groups.
 static tni_ldl* bundled(loop_case* s)
 {
     tni_ldl* ldl;
@@ -697,8 +697,8 @@ static tni_ldl* bundled(loop_case* s)
     return ldl;
 }
 
-// Long rings have branches of elimination that go together; fronts of a bundle are not alike, and
-// are filled up. The scale makes some pivots be replaced, by something larger.
+// Long rings have independent branches of the elimination tree; fronts of a group differ in size,
+// and are padded. The scale makes some pivots be replaced by something larger.
 static loop_case* bundle_case(uint64_t seed, tni_pivot_rule* rule)
 {
     loop_case* s = random_loops(seed, 6 + 3 * ((int)seed % 30), (int)seed % 11, 1 + (int)seed % 7);
@@ -721,7 +721,7 @@ static bool same_reciprocals(const tni_ldl* a, const tni_ldl* b)
     return true;
 }
 
-TEST(bundles_have_the_bits_of_fronts_and_solve_as_they_do)
+TEST(front_groups_have_the_bits_of_fronts_and_solve_as_they_do)
 {
     int shared = 0, replaced = 0;
     for (uint64_t seed = 1; seed <= 150; ++seed) {
@@ -730,7 +730,7 @@ TEST(bundles_have_the_bits_of_fronts_and_solve_as_they_do)
         loop_case*       s    = bundle_case(seed, &rule);
         tni_ldl*         ldl  = bundled(s);
         const int        rows = s->plan->row_count;
-        for (int i = 0; i < 2; ++i) { // once more in what the first one has left
+        for (int i = 0; i < 2; ++i) { // again over the first one's values
             CHECK_OK(tni_ldl_factor(s->ldl, -1, &s->blocks, s->raise, &rule, &want));
             CHECK_OK(tni_ldl_factor(ldl, -1, &s->blocks, s->raise, &rule, &got));
         }
@@ -752,7 +752,7 @@ TEST(bundles_have_the_bits_of_fronts_and_solve_as_they_do)
     CHECK(replaced > 100);
 }
 
-TEST(bundles_solve_several_sides_and_paths_with_the_same_bits)
+TEST(front_groups_solve_several_sides_and_paths_with_the_same_bits)
 {
     for (uint64_t seed = 1; seed <= 100; ++seed) {
         tni_pivot_rule   rule;
@@ -784,7 +784,7 @@ TEST(bundles_solve_several_sides_and_paths_with_the_same_bits)
     }
 }
 
-TEST(plain_and_wide_bundles_have_the_same_bits)
+TEST(plain_and_wide_front_groups_have_the_same_bits)
 {
     if (tni_front_kernels_wide() == NULL) return;
     for (uint64_t seed = 1; seed <= 60; ++seed) {
@@ -806,7 +806,7 @@ TEST(plain_and_wide_bundles_have_the_same_bits)
     }
 }
 
-TEST(bundles_name_the_pivot_that_fronts_name)
+TEST(front_groups_report_the_same_bad_pivot)
 {
     for (uint64_t seed = 1; seed <= 40; ++seed) {
         tni_pivot_rule   rule;

@@ -1,4 +1,4 @@
-// Elimination with exchanges: solutions by their residual, ranks by Gram-Schmidt.
+// LU with complete pivoting: solutions by their residual, ranks by Gram-Schmidt.
 #include "linalg/full_pivoting.h"
 
 #include "linalg/dense.h"
@@ -52,7 +52,7 @@ static int solve(const matrix* m, bool semidefinite, const double* y, double* x,
     return p.rank;
 }
 
-// What independent rows are left has the full rank, by another method.
+// The rows reported independent have the full rank, by another method.
 static void check_rows(const matrix* m, int rank, const uint8_t* dependent)
 {
     double kept[N_MAX * N_MAX];
@@ -90,7 +90,7 @@ TEST(consistent_systems_of_any_rank_are_solved)
     }
 }
 
-// Units of 1e-6 to 1e6 by row: what depends on what is the same.
+// Units of 1e-6 to 1e6 by row: the dependencies are the same.
 TEST(units_change_nothing)
 {
     for (int seed = 1; seed <= 100; ++seed) {
@@ -111,9 +111,9 @@ TEST(units_change_nothing)
     }
 }
 
-TEST(rows_are_named)
+TEST(dependent_rows_are_named)
 {
-    // Row 2 is the sum of rows 0 and 1, row 3 is nothing, row 4 is by itself.
+    // Row 2 is the sum of rows 0 and 1, row 3 is zero, row 4 is independent.
     const double J[5][3] = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 0, 0}, {0, 0, 3}};
     matrix       m       = {.n = 5};
     const double y[5]    = {1, 2, 3, 0, 9};
@@ -129,7 +129,7 @@ TEST(rows_are_named)
     CHECK(dependent[3] && !dependent[4]);
     apply(&m, x, z);
     for (int i = 0; i < 5; ++i) CHECK_NEAR(z[i], y[i], 1e-14);
-    // A contradiction stays where the dependent row is; the others hold.
+    // A contradiction remains in the dependent row; the others hold.
     const double contrary[5] = {1, 2, 4, 5, 9};
     solve(&m, true, contrary, x, dependent);
     apply(&m, x, z);
@@ -150,7 +150,7 @@ TEST(an_exchange_matrix_needs_pivots_from_anywhere)
     CHECK(x[0] == 2 && x[1] == 3 && x[2] == 1);
 }
 
-TEST(what_is_not_a_number_is_no_pivot)
+TEST(nan_is_not_a_pivot)
 {
     for (int semidefinite = 0; semidefinite < 2; ++semidefinite) {
         matrix       m    = {.n = 2, .W = {(double)NAN, 0, 0, 4}};

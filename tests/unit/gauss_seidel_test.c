@@ -1,5 +1,5 @@
-// Contacts whose W is not written down, against W written down: links that are free, in chains, in
-// loops, with points in contact at random or stacked.
+// Contacts with W as an operator, against a dense W: free links, chains and loops, with random
+// contacts or stacked.
 #include "linalg/gauss_seidel.h"
 
 #include "linalg/mixed_complementarity.h"
@@ -13,7 +13,7 @@ typedef struct problem {
     tni_gauss_seidel        sweep;
     tni_gauss_seidel_island island;
     int                     n, groups;
-    int                     node[MOST][2], count[MOST]; ///< of a bundle: links, rows
+    int                     node[MOST][2], count[MOST]; ///< by group: links, rows
     int                     first[MOST];
     double                  J[MOST][12];
     double                  b[MOST], mu[MOST], f[MOST], a[MOST];
@@ -42,7 +42,8 @@ static void cross(const double* a, const double* b, double* c)
         c[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
 }
 
-// Velocity of a point along d, or turning about it: of link two less that of link one (-1: ground).
+// Velocity of a point along d, or rotation about it: of link two minus that of link one (-1:
+// ground).
 static void add_row(problem* p, tni_condition condition, int one, int two, const double* point,
                     const double* d, bool turns)
 {
@@ -97,7 +98,7 @@ static void add_contact(problem* p, int one, int two, const double* point, const
     end_group(p);
 }
 
-// All bundles are one island.
+// All groups are one island.
 static void join(problem* p)
 {
     double*   x   = calloc(6 * (size_t)p->s->plan->row_count, sizeof *x);
@@ -134,7 +135,7 @@ static double row_times(const problem* p, int group, int row, const double* u)
     return sum;
 }
 
-// W by whole solves, and b = J u of what random forces and weight do.
+// W by full solves, and b = J u of random forces and weight.
 static void write_down(problem* p, double push)
 {
     const int all = p->s->plan->row_count;
@@ -184,7 +185,7 @@ static bool solve(problem* p, int limit, tni_gauss_seidel_report* report)
     return tni_gauss_seidel_solve(&p->sweep, &p->island, &rows, limit, 1e-9, 0, report);
 }
 
-// The conditions by W as it is written down; a is its own.
+// The conditions with the dense W; a is recomputed.
 static double violation(const problem* p)
 {
     double                    a[MOST];
@@ -223,7 +224,8 @@ static saddle_case* links_of(uint64_t seed, int kind, int groups, int size)
     return s;
 }
 
-// Links of a group have no common numbers where ties lie between: by place in the list.
+// Links of a group do not have consecutive numbers if joints are between them: by place in the
+// list.
 static int links_in(const saddle_case* s, int* links)
 {
     int count = 0;
@@ -274,7 +276,7 @@ TEST(sweeps_see_the_same_w)
     }
 }
 
-TEST(sweeps_meet_the_conditions_of_w_written_down)
+TEST(sweeps_meet_the_conditions_of_dense_w)
 {
     int most = 0;
     for (uint64_t seed = 1; seed <= 12; ++seed) {
@@ -363,7 +365,7 @@ TEST(stacks_carry_their_weight_in_a_few_rounds)
     }
 }
 
-// Equal rows beside contacts: against the elimination of mixed.c.
+// Equal rows besides contacts: against the elimination of mixed_complementarity.c.
 TEST(equal_rows_among_contacts)
 {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
@@ -377,7 +379,7 @@ TEST(equal_rows_among_contacts)
             random_direction(s, n, true);
             for (int k = 0; k < 3; ++k)
                 at[k] = s->place[links[two]][k] + test_random_between(&s->random, -0.5, 0.5);
-            if (i % 25 == 0) { // a ball joint between links far apart; the second time, of one
+            if (i % 25 == 0) { // a ball joint between distant links; the second time, of one
                 begin_group(p, links[i / 25], links[count - 1]);
                 for (int k = 0; k < 3; ++k) {
                     const double d[3] = {k == 0, k == 1, k == 2};
@@ -419,8 +421,8 @@ TEST(sweeps_keep_to_their_limit_and_to_the_bounds)
     }
 }
 
-// A row that is held does not move and takes nothing; islands do not see each other; what is
-// dropped leaves no trace.
+// A fixed row does not move and has no effect; islands are independent; what is dropped leaves no
+// trace.
 TEST(sweeps_of_several_islands)
 {
     problem *               p = stack_of(10, 1), *q = stack_of(10, 1);
@@ -431,7 +433,7 @@ TEST(sweeps_of_several_islands)
     CHECK(solve(p, 400, &report));
     CHECK_OK(tni_gauss_seidel_create(&q->s->arena, q->s->plan, MOST, 100000, &both));
     tni_gauss_seidel_clear(&both, q->s->saddle->ldl);
-    for (int part = 0; part < 3; ++part) { // 5 cubes; nothing that counts; the others, as on ground
+    for (int part = 0; part < 3; ++part) { // 5 cubes; an island to drop; the others, as on ground
         const int from = part == 2 ? 20 : 0;
         for (int i = from; i < from + 20; ++i) {
             int given[2], count = 0;
@@ -465,7 +467,7 @@ TEST(sweeps_of_several_islands)
     problem_free(q);
 }
 
-TEST(rows_that_are_held_do_not_move)
+TEST(fixed_rows_do_not_move)
 {
     problem* p = stack_of(3, 1);
     double   a[MOST];

@@ -1,4 +1,4 @@
-// Supports, boxes and extents against closed forms (brute_shapes.h) and against points at random.
+// Supports, boxes and extents against closed forms (brute_shapes.h) and random points.
 #include "geom/height_field.h"
 #include "geom/mesh.h"
 #include "support/brute_shapes.h"

@@ -1,5 +1,5 @@
-// As gjk_test.c, with 10,000 pairs of each two kinds, and a million calls. With TENON_TEST_VERBOSE
-// set it tells what was reached.
+// As gjk_test.c, with 10,000 pairs of each two kinds, and a million calls. TENON_TEST_VERBOSE
+// prints the accuracy that was reached.
 #include "support/brute_shapes.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Distances and depths: every answer is a proof of itself (brute_shapes.h), and agrees with trying
-// everything. gjk_slow_test.c takes many more of them.
+// Distances and depths: every result is its own proof (brute_shapes.h), and agrees with brute
+// force. gjk_slow_test.c takes many more of them.
 #include "geom/surface.h"
 #include "support/brute_shapes.h"
 
@@ -9,10 +9,10 @@ enum { SHARE = 8 };
 enum { SHARE = 1 };
 #endif
 
-// Of the sizes: what is missing to a proof. Measured over 150,000 pairs: 2e-15, and 3e-14 where a
-// rim is nearest, for there v is the limit of a sequence.
+// Relative to the sizes: what is missing to a proof. Measured over 150,000 pairs: 2e-15, and 3e-14
+// if a rim is nearest, where v is the limit of a sequence.
 static const double exact = 1e-14, exact_rim = 1e-13;
-// Depth of cylinders is the limit of a slow one: how near to the best direction it comes.
+// Depth of cylinders is the limit of a slow iteration: distance from the best direction.
 static const double deep_rim = 1e-10;
 
 static bool has_rim(const brute_pair* p)
@@ -69,7 +69,7 @@ TEST(gaps_agree_with_trying_everything)
 }
 
 // A search from many directions finds none that is better.
-TEST(cylinders_in_each_other_are_parted_by_the_shortest_way)
+TEST(overlapping_cylinders_have_the_least_depth)
 {
     const tn_host host = tn_default_host();
     for (int kind = 0; kind < BRUTE_KINDS; ++kind) {
@@ -264,7 +264,7 @@ TEST(edges_across_along_and_corner_to_corner)
 
 TEST(parallel_capsules_side_by_side_have_a_normal_across_them)
 {
-    // Once they overlapped by a billionth along their length, and n leaned by as much.
+    // A former bug: they overlapped by 1e-9 along their length, and n was tilted by as much.
     const tni_geometry bar = {.type = TN_SHAPE_CAPSULE, .radius = 0.5, .half_length = 1};
     for (int k = 0; k < GAPS; ++k) {
         const brute_pair  p = {{bar, {{0, 0, 0}, tni_identity3()}},
@@ -301,9 +301,9 @@ TEST(triangles_agree_with_trying_everything)
     }
 }
 
-// ---- Axes that are known ------------------------------------------------------------------------
+// ---- Known separating axes ----------------------------------------------------------------------
 
-TEST(what_is_known_apart_is_apart)
+TEST(known_apart_is_never_wrong)
 {
     const tn_host host  = tn_default_host();
     int           known = 0;
@@ -317,7 +317,7 @@ TEST(what_is_known_apart_is_apart)
             const double        reach = test_random_between(&r, 0, 0.2);
             const tni_geometry *g1 = &p.one.g, *g2 = &p.two.g;
             const tni_pose *    p1 = &p.one.pose, *p2 = &p.two.pose;
-            // Its own normal is the best axis: it tells all but what is within 1e-9 of the reach.
+            // Its own normal is the best axis: it decides all but what is within 1e-9 of the reach.
             CHECK(tni_known_apart(g1, p1, g2, p2, reach, a.n) == (a.gap > reach + 1e-7) ||
                   fabs(a.gap - reach) < 1e-7);
             for (int k = 0; k < 4; ++k) {
@@ -334,7 +334,7 @@ TEST(what_is_known_apart_is_apart)
     CHECK(known > 1000 / SHARE);
 }
 
-TEST(places_that_are_no_numbers_end)
+TEST(nan_poses_terminate)
 {
     const tn_host host  = tn_default_host();
     tni_arena     arena = tni_arena_make(&host);

@@ -12,7 +12,7 @@ enum { SEEDS = 200 };
 #endif
 enum { NODES_MAX = 200 };
 
-// A matrix on a forest: as blocks, and as a full matrix made beside them.
+// A matrix on a forest: as blocks, and as a full matrix.
 typedef struct forest_case {
     tn_host          host;
     tni_arena        arena;
@@ -86,7 +86,7 @@ static double* full_at(forest_case* s, int row, int col)
 }
 
 // Between two A nodes: K^T K of 1 to 6 rows over both of them, so that A stays positive definite;
-// skew: plus something that is not symmetric and adds nothing to the symmetric part.
+// skew: plus a nonsymmetric term that does not change the symmetric part.
 static void couple(forest_case* s, int a, int b, double skew)
 {
     const int n = s->dim[a], m = s->dim[b], rows = test_random_int(&s->random, 1, 6);
@@ -227,7 +227,7 @@ static double difference(forest_case* s, int count)
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-// Rows that leave either side independent; none now and then.
+// Rows that are independent on either side; none now and then.
 static int fitting(forest_case* s, int a, int b)
 {
     int most = s->dim[a] < 12 ? s->dim[a] : 12;
@@ -281,8 +281,8 @@ TEST(random_forests_agree_with_dense)
     }
 }
 
-// One size, so that the kernels with constants are asked; even floating chains have a B node for a
-// root, and two A nodes on it that are tied.
+// One size, so that the kernels with constants are used; even floating chains have a B node as
+// root, with two coupled A nodes.
 TEST(chains_agree_with_dense)
 {
     for (int rows = 0; rows <= 6; ++rows) {
@@ -359,7 +359,7 @@ TEST(several_right_hand_sides_have_the_same_bits)
     }
 }
 
-// Both kinds take a symmetric matrix, by different roads.
+// Both kinds factor a symmetric matrix, by different methods.
 TEST(the_general_kind_agrees_on_symmetric_matrices)
 {
     double answer[2][600];
@@ -396,7 +396,8 @@ TEST(rows_are_exchanged_inside_a_node)
     case_free(s);
 }
 
-// Sizes of rows go with them: taken for the second pivot, the first row would swallow the third.
+// Rows are compared relative to their size: otherwise, as second pivot, the first row would swamp
+// the third.
 TEST(rows_of_different_sizes_are_compared_by_their_own)
 {
     static const double D[9] = {1, 100, 1e12, 1e-6, 1e-6, 0, 0, 1, 1};
@@ -437,8 +438,8 @@ TEST(dependent_rows_are_found)
     }
 }
 
-// Row 2 of an A node is zero, not a number, infinite, or has a negative pivot; general ones take
-// the last.
+// Row 2 of an A node is zero, NaN, infinite, or has a negative pivot; the general kind accepts the
+// last.
 TEST(what_is_not_definite_or_not_finite_is_found)
 {
     static const double row2[] = {0, (double)NAN, HUGE_VAL, -1000};
@@ -513,7 +514,7 @@ static void chain_flops(int links, int rows, bool coupled, double* factor, doubl
     case_free(s);
 }
 
-// The design's table counts m (m + 1) / 2 less, for E = 0 is not added to there.
+// The design's table has m (m + 1) / 2 less, since E = 0 is not added there.
 TEST(flops_are_those_of_the_design)
 {
     const double wanted[2][4] = {{1143 + 6, 378, 459 + 6, 234}, {1679 + 15, 506, 851 + 15, 362}};

@@ -86,8 +86,8 @@ static visited visit_all(const tni_height_field* h, const tni_aabb* box)
     return v;
 }
 
-// All that a look at every cell finds; rising.
-TEST(what_is_within_a_box_is_found_by_counting)
+// Brute force over every cell; ascending.
+TEST(triangles_in_a_box_are_found)
 {
     double                 values[COLUMNS * ROWS];
     const tni_height_field h = field(values);
@@ -113,7 +113,7 @@ TEST(what_is_within_a_box_is_found_by_counting)
     }
 }
 
-TEST(boxes_that_end_with_the_field_or_hold_no_numbers)
+TEST(boxes_at_the_boundary_or_with_nan)
 {
     double                 values[COLUMNS * ROWS];
     const tni_height_field h     = field(values);

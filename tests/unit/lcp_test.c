@@ -91,8 +91,8 @@ static double scale_of(const problem* q)
     return scale;
 }
 
-// The project promises 1e-10 of the scale. What is left here is rounding of one fresh solve: of the
-// scale, and of the sums that make up a where f is large.
+// The library promises 1e-10 of the scale. What remains here is the rounding of one fresh solve:
+// relative to the scale, and to the sums in a where f is large.
 static double rounding_of(const problem* q)
 {
     double size = 0;
@@ -129,7 +129,7 @@ static bool try_states(const problem* q, const int* state, double* f)
         for (int l = 0; l < m; ++l) A[m * k + l] = q->W[n * in[k] + in[l]];
     }
     if (tni_dense_lu(m, A, exchange) != TN_OK) return false;
-    for (int k = 0; k < m; ++k) { // nearly singular: its f is of no use, and another set will do
+    for (int k = 0; k < m; ++k) { // nearly singular: f is inaccurate, and another set will do
         if (fabs(A[(m + 1) * k]) < 1e-9) return false;
     }
     tni_dense_lu_solve(m, A, exchange, x);
@@ -161,7 +161,7 @@ static void check_against_enumeration(problem* q, bool unique_f, double toleranc
     const bool exists = enumerate(q, f);
     const bool solved = solve(q);
     CHECK_INT(solved, exists);
-    if (q->p.symmetric) CHECK(q->pivots <= 6 * q->p.n); // no way out was needed
+    if (q->p.symmetric) CHECK(q->pivots <= 6 * q->p.n); // Lemke's method was not needed
     if (!solved || !exists) return;
     CHECK_LESS(violation(q, q->f), rounding_of(q));
     for (int i = 0; i < q->p.n; ++i) {
@@ -271,7 +271,7 @@ TEST(semidefinite_problems_agree_with_enumeration_solvable_or_not)
     CHECK(solvable > count / 2 && solvable < count); // both kinds were seen
 }
 
-// Rows that say the same, zeros in b, a whole b of zeros: ties everywhere.
+// Equal rows, zeros in b, b = 0: ties everywhere.
 TEST(degenerate_problems_agree_with_enumeration)
 {
     for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -391,8 +391,8 @@ TEST(exponential_families_end_at_their_closed_form)
     }
 }
 
-// Pivoting on all wrong rows at once goes round in circles here: 1 on the diagonal, 2 beside it,
-// n odd; b = -1, f = 1/3. The lexicographic rule decides between rows that are all alike.
+// Block pivoting cycles here: 1 on the diagonal, 2 beside it, n odd; b = -1, f = 1/3. The
+// lexicographic rule decides between rows that are all alike.
 TEST(cycling_families_end_at_their_closed_form)
 {
     for (int n = 3; n <= 25; n += 2) {
@@ -435,7 +435,7 @@ TEST(problems_without_a_solution_are_refused)
     }
 }
 
-TEST(what_is_not_a_number_is_refused)
+TEST(nan_is_refused)
 {
     for (int where = 0; where < 4; ++where) {
         test_random r = {7};
@@ -470,9 +470,9 @@ TEST(none_and_one_row)
     free(push);
 }
 
-// Two rows that weigh nothing beside three that do: right as they stand they stay so; wrong, they
-// cannot be made right, and the others still are.
-TEST(rows_that_move_nothing_do_no_harm)
+// Two rows without weight besides three with: feasible ones stay so; infeasible ones cannot be made
+// feasible, and the others still are.
+TEST(rows_without_weight_do_no_harm)
 {
     for (int sign = -1; sign <= 1; sign += 2) {
         test_random r = {11};
@@ -493,8 +493,8 @@ TEST(rows_that_move_nothing_do_no_harm)
     }
 }
 
-// A box without weight goes to the bound that its a asks for, in one move.
-TEST(boxes_that_move_nothing_go_to_the_right_bound)
+// A box without weight goes to the bound that the sign of its a requires, in one move.
+TEST(boxes_without_weight_go_to_the_right_bound)
 {
     for (int sign = -1; sign <= 1; sign += 2) {
         const double W[1] = {0}, b[1] = {sign};
@@ -534,7 +534,7 @@ TEST(starts_matter_to_the_pivots_only)
     }
 }
 
-// Rounding in W beside many redundant rows: f must not wander along the null space.
+// Rounding in W with many redundant rows: f must not drift along the null space.
 TEST(rounding_in_a_singular_matrix_does_no_harm)
 {
     for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -586,7 +586,7 @@ TEST(large_problems_of_uneven_rows)
     }
 }
 
-// The way out, by itself: the answers it gives must be those of the other way.
+// Lemke's method by itself: its solutions must be those of principal pivoting.
 TEST(lemke_finds_what_driving_finds)
 {
     for (uint64_t seed = 1; seed <= 120; ++seed) {

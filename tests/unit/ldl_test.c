@@ -234,7 +234,7 @@ static system_case* random_forest(uint64_t seed)
     return s;
 }
 
-// Anything goes: cycles, wide B nodes, edges between nodes of one sign. Every B node is filled.
+// Arbitrary: cycles, wide B nodes, edges between nodes of one sign. Every B node has E.
 static system_case* random_mesh(uint64_t seed)
 {
     system_case* s = case_make(seed, 512, 4096);
@@ -315,7 +315,7 @@ TEST(widest_and_narrowest_blocks)
     case_free(s);
 }
 
-// Which blocks the factor has, found by elimination on a full matrix of flags, by place.
+// The blocks of the factor, found by elimination on a full matrix of flags, by place.
 static uint8_t* eliminate_flags(system_case* s)
 {
     const tni_plan* plan = s->plan;
@@ -358,8 +358,8 @@ TEST(structure_of_the_factor_is_exact)
     }
 }
 
-// A front's later nodes are those that any of its own nodes has, and no others. Without merging all
-// of its own nodes have all of them.
+// A front's later nodes are those of any of its own nodes, and no others. Without merging all of
+// its own nodes have all of them.
 static void check_front(const tni_plan* plan, const tni_front* f, const uint8_t* full, bool merged)
 {
     const size_t n = (size_t)plan->count;
@@ -546,7 +546,7 @@ static double* random_columns(system_case* s, int count, int* nodes, int* node_c
     return x;
 }
 
-TEST(products_of_halves_are_those_of_solves)
+TEST(half_solve_products_agree_with_solves)
 {
     enum { PARTS = 6 };
     for (uint64_t seed = 1; seed <= 100; ++seed) {
@@ -595,7 +595,7 @@ TEST(products_of_halves_are_those_of_solves)
     }
 }
 
-TEST(halves_without_room_are_refused_and_leave_no_trace)
+TEST(half_solves_without_capacity_are_refused_and_change_nothing)
 {
     system_case*     s = random_forest(2);
     tni_pivot_report report;
@@ -738,7 +738,7 @@ TEST(a_chain_of_a_million_nodes_takes_constant_memory_a_node)
     CHECK_LESS(large / 1e6, 500);
 }
 
-// A host whose allocations fail from the n-th on, and who counts what is not given back.
+// A host whose allocations fail from the n-th on, and which counts what is not released.
 typedef struct stingy {
     int allowed, out;
 } stingy;

@@ -1,5 +1,5 @@
-// The least answer: closed forms where legs share a load, and random problems whose answers are
-// known to be many.
+// The least-norm solution: closed forms where legs share a load, and random problems with many
+// solutions.
 #include "linalg/least_norm.h"
 #include "linalg/mixed_complementarity.h"
 #include "test.h"
@@ -101,7 +101,7 @@ TEST(bounds_stop_it_on_the_way) // the least would pull at one leg
     end(&p);
 }
 
-// Legs with feet that grip: nothing pushes sideways, so no foot should.
+// Legs with friction: nothing pushes sideways, so no foot should.
 TEST(feet_at_rest_do_not_push_apart)
 {
     static const double at[4][2]  = {{1, 1}, {-1, 1}, {1, -1}, {-1, -1}};
@@ -129,8 +129,7 @@ TEST(feet_at_rest_do_not_push_apart)
     end(&p);
 }
 
-// Whatever the guess, one answer, that keeps the conditions and is no longer than what it came
-// from.
+// For any guess, one solution, which meets the conditions and is not longer than the guess.
 TEST(the_answer_does_not_depend_on_the_guess)
 {
     test_random r = {7};
@@ -152,7 +151,7 @@ TEST(the_answer_does_not_depend_on_the_guess)
             double before = 0, after = 0;
             for (int i = 0; i < n; ++i) before += p.W[(n + 1) * i] * p.f[i] * p.f[i];
             tni_least_norm_answer(&p.least, &p.pairs);
-            bool inside = true; // then bounds were not in the way
+            bool inside = true; // then no bound was active
             int  row;
             CHECK(tni_complementarity_residual(&p.pairs, &row) <= 1e-11);
             for (int i = 0; i < n; ++i) {
@@ -168,8 +167,8 @@ TEST(the_answer_does_not_depend_on_the_guess)
     }
 }
 
-// Two balls side by side under one load, each with a roll row: the least answer shares the load and
-// the torque evenly, and stays within the smaller disc.
+// Two balls side by side under one load, each with a roll row: the least-norm solution shares the
+// load and the torque evenly, and stays within the smaller disc.
 TEST(roll_rows_are_shared_too)
 {
     const double J[16] = {1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
@@ -179,7 +178,7 @@ TEST(roll_rows_are_shared_too)
     fill(&p, 4, J);
     p.b[0] = p.b[2] = -2, p.b[1] = p.b[3] = 0.2;
     p.mu[1] = p.mu[3] = 0.15;
-    p.f[0] = 2, p.f[1] = -0.2; // all on the first: a guess that meets everything
+    p.f[0] = 2, p.f[1] = -0.2; // all on the first: a guess that meets the conditions
     solve(&p);
     tni_least_norm_answer(&p.least, &p.pairs);
     CHECK_NEAR(p.f[0], 1, 1e-9);

@@ -226,7 +226,7 @@ static int side(const tni_hull* hull, const tni_hull_face* f, int i)
     return det < 0 ? 1 : det > 0 ? -1 : 0;
 }
 
-// No point outside any face, none without area, every edge shared with the neighbour that says so,
+// No point outside any face, none without area, every edge shared with the neighbour that lists it,
 // V - E + F = 2.
 static void check_hull(const tni_hull* hull, int count)
 {
@@ -300,7 +300,7 @@ TEST(hull_takes_any_part_of_a_lattice)
     }
 }
 
-// Points nearly, but not quite, on the faces: every margin decision is in doubt.
+// Points nearly, but not quite, on the faces: every comparison is close.
 TEST(hull_survives_noise_of_every_size)
 {
     static tn_vec3 points[POINTS_MAX];
@@ -486,7 +486,7 @@ TEST(mass_and_inertia_come_from_densities)
     CHECK_NEAR(w.mass, 128, 0);
     CHECK_NEAR(w.inertia[0], 128 * 2.0 / 3, 1e-12);
 
-    shapes[1].density = TN_UNSET; // a shape without density weighs nothing beside one that has it
+    shapes[1].density = TN_UNSET; // a shape without density has no mass beside one with it
     w                 = weigh(&def, TN_OK);
     CHECK_NEAR(w.com.x, 0, 0);
     CHECK_NEAR(w.inertia[1], 128 * 2.0 / 3, 1e-12);
@@ -497,7 +497,7 @@ TEST(mass_and_inertia_come_from_densities)
     CHECK_NEAR(w.com.x, 2, 1e-15);
     CHECK_NEAR(w.inertia[1], 128 * (2.0 / 3 + 4), 1e-12);
 
-    def.com = tni_vec3(0, 0, 7); // a given centre moves the inertia along
+    def.com = tni_vec3(0, 0, 7); // a given centre changes the inertia
     w       = weigh(&def, TN_OK);
     CHECK_NEAR(w.com.z, 7, 0);
     CHECK_NEAR(w.inertia[1], 128 * (2.0 / 3 + 4), 1e-12);

@@ -34,7 +34,7 @@ static mesh_shape box_at(tn_vec3 m, tn_vec3 half)
     return s;
 }
 
-// Triangles that share no vertices, as files of triangles have them.
+// Triangles that share no vertices, as in files of triangles.
 static mesh_shape torn(mesh_shape s)
 {
     mesh_shape t = {0};
@@ -47,7 +47,7 @@ static mesh_shape torn(mesh_shape s)
     return t;
 }
 
-// ---- What it encloses --------------------------------------------------------------------------
+// ---- Mass properties ---------------------------------------------------------------------------
 
 static void check_solid(const tni_solid* s, double V, tn_vec3 centre, tn_vec3 inertia,
                         double relative)
@@ -164,7 +164,7 @@ TEST(neighbours_share_an_edge_the_other_way_round)
     unmake(&m);
 }
 
-TEST(what_is_missing_leaves_it_open)
+TEST(missing_triangles_leave_it_open)
 {
     mesh_shape s = box_at(tni_vec3(0, 0, 0), tni_vec3(1, 1, 1));
     --s.triangle_count;
@@ -176,7 +176,7 @@ TEST(what_is_missing_leaves_it_open)
     CHECK_INT(borders, 3);
     unmake(&m);
     s = box_at(tni_vec3(0, 0, 0), tni_vec3(1, 1, 1));
-    // One triangle turned over: no outside that all agree on.
+    // One triangle reversed: there is no consistent outside.
     const int a    = s.triangles[0];
     s.triangles[0] = s.triangles[1];
     s.triangles[1] = a;
@@ -243,7 +243,7 @@ TEST(no_memory_is_an_error_and_leaks_nothing)
     mesh_shape_free(&s);
 }
 
-// ---- Searching ---------------------------------------------------------------------------------
+// ---- Queries -----------------------------------------------------------------------------------
 
 static tni_aabb box_of(const tni_mesh* m, int t)
 {
@@ -256,7 +256,7 @@ static tni_aabb box_of(const tni_mesh* m, int t)
     return (tni_aabb){l, u};
 }
 
-// Random sizes over many decades, so that the tree cuts unevenly.
+// Random sizes over many decades, so that the tree is unbalanced.
 static mesh_shape dust(test_random* r, int count)
 {
     mesh_shape s = {0};

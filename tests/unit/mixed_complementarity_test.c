@@ -1,4 +1,4 @@
-// Equal rows beside one-sided rows, boxes and cones: against enumeration, by the conditions, and
+// Equal rows besides one-sided rows, boxes and cones: against enumeration, by the conditions, and
 // rank by construction.
 #include "linalg/mixed_complementarity.h"
 
@@ -68,7 +68,7 @@ static double violation(const problem* q, const double* f)
     return worst;
 }
 
-// Rounding of what makes up a.
+// Rounding of the terms of a.
 static double rounding_of(const problem* q)
 {
     double size = 0;
@@ -236,7 +236,7 @@ TEST(dependent_equal_rows_are_counted_and_named)
     }
 }
 
-// A contradiction: refused; the residual is where a dependent row is, of its known size.
+// A contradiction: refused; the residual is in a dependent row, of its known size.
 TEST(contradicting_equal_rows_are_reported)
 {
     problem*     q    = problem_make(4);
@@ -257,8 +257,8 @@ TEST(contradicting_equal_rows_are_reported)
     free(q);
 }
 
-// A one-sided row that equal rows already determine: no f of it changes anything. Its a is
-// whatever they make it: here 0, then 1, then -1 (no solution).
+// A one-sided row that is determined by equal rows: no f of it changes anything. Its a is given by
+// them: here 0, then 1, then -1 (no solution).
 TEST(a_one_sided_row_that_equal_rows_determine)
 {
     test_random r = {3};
@@ -329,8 +329,8 @@ TEST(none_and_what_is_not_a_number)
     }
 }
 
-// A cone whose load is held by an equal row beside it: the row's share must not reach the cone, and
-// the tangent row slides with a_t against f_t.
+// A cone whose load is carried by an equal row: the row's share must not reach the cone, and the
+// tangent row slides with a_t against f_t.
 TEST(cones_beside_equal_rows)
 {
     for (int slide = 0; slide < 2; ++slide) {
@@ -445,7 +445,7 @@ TEST(residuals_of_spin_and_roll_by_hand)
         q->condition[i] = kinds[i];
         q->W[7 * i]     = diagonal[i];
     }
-    q->mu[0] = 0.5, q->mu[3] = 0.1, q->mu[4] = 0.2, q->mu[5] = 1e9; // the last one does not count
+    q->mu[0] = 0.5, q->mu[3] = 0.1, q->mu[4] = 0.2, q->mu[5] = 1e9; // the last one is not used
     q->f[0] = 10;
     CHECK_NEAR(tni_complementarity_residual(&q->p, &row), 0, 0);
     q->f[3] = 1, q->a[3] = -7; // at its bound, turning the other way

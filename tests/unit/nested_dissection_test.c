@@ -1,12 +1,12 @@
-// Nested dissection and the choice of an order: separators part, B nodes find room, costs are those
-// of an elimination, and the cheaper order is taken.
+// Nested dissection and the choice of an order: separators separate, B nodes have support, costs
+// are those of an elimination, and the cheaper order is taken.
 #include "linalg/nested_dissection.h"
 #include "model/model.h"
 #include "scenes/scenes.h"
 #include "support/failing_host.h"
 #include "test.h"
 
-// A graph that grows, its lists of neighbours, and room for answers.
+// A graph under construction, its adjacency lists, and results.
 typedef struct mesh {
     tn_host       host;
     tni_arena     arena;
@@ -65,7 +65,7 @@ static void add_tie(mesh* m, int a1, int a2, int rows)
     add_edge(m, b, a2);
 }
 
-// x by y by z A nodes of six rows, neighbours tied by B nodes.
+// x by y by z A nodes of six rows, neighbours coupled by B nodes.
 static void add_grid(mesh* m, int x, int y, int z, int rows)
 {
     const int first = m->graph.count;
@@ -85,7 +85,7 @@ static mesh* grid(int x, int y, int z, int rows)
     return m;
 }
 
-// A nodes here and there, tied to near ones and now and then to far ones.
+// Random A nodes, coupled to near ones and sometimes to distant ones.
 static mesh* random_mesh(uint64_t seed)
 {
     test_random random = {seed};
@@ -137,7 +137,7 @@ static void find_places(mesh* m, int count)
 
 // ---- Separators ---------------------------------------------------------------------------------
 
-// What can be reached from v without leaving `inside`, which it leaves; returns how many nodes.
+// The nodes reachable from v within `inside`, removed from it; returns how many nodes.
 static int flood(const mesh* m, int v, uint8_t* inside, int* queue)
 {
     int count      = 0;
@@ -161,8 +161,8 @@ static int a_nodes(const mesh* m, const int* set, int count)
     return sum;
 }
 
-// Takes the last region out of a connected set of nodes: no piece of what remains may be large.
-// Goes on with the pieces; returns how many were parted.
+// Removes the last region from a connected set of nodes: no remaining component may be large.
+// Continues with the components; returns how many sets were divided.
 static int check_parts(const mesh* m, const int* set, int count)
 {
     const int all = a_nodes(m, set, count);
@@ -212,7 +212,7 @@ TEST(separators_part_meshes_in_balanced_pieces)
 TEST(separators_of_regular_meshes_are_straight)
 {
     // The best has the rows of a cross section: its B nodes, which are narrower than its A nodes.
-    // Allowed: a tenth more.
+    // Allowed: 10 % more.
     const int size[][4] = {{60, 20, 1, 20}, {30, 8, 8, 64}, {12, 12, 12, 144}, {400, 2, 2, 4}};
     for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
         mesh* m = grid(size[i][0], size[i][1], size[i][2], 3);
@@ -222,7 +222,7 @@ TEST(separators_of_regular_meshes_are_straight)
     }
 }
 
-// Every second node of a chain of squares is tied to four: such nodes are the lighter separator.
+// Every second node of a chain of squares is coupled to four: such nodes are the lighter separator.
 TEST(a_nodes_separate_where_they_are_lighter)
 {
     mesh* m = mesh_make(8000, 16000);
@@ -274,7 +274,7 @@ TEST(hubs_are_in_the_last_region)
     mesh_free(m);
 }
 
-TEST(what_is_skipped_takes_no_part)
+TEST(skipped_nodes_are_ignored)
 {
     mesh* m = mesh_make(9000, 18000);
     add_grid(m, 30, 30, 1, 3);
@@ -289,9 +289,9 @@ TEST(what_is_skipped_takes_no_part)
     mesh_free(m);
 }
 
-// ---- The local rule -----------------------------------------------------------------------------
+// ---- The support rule ---------------------------------------------------------------------------
 
-// Finds room for B node b on an earlier A node, moving others if need be. seen: A nodes tried.
+// Finds support for B node b by an earlier A node, moving others if needed. seen: A nodes tried.
 static bool find_room(const mesh* m, int b, int* room, int* host, uint8_t* seen)
 {
     for (int k = m->near.start[b]; k < m->near.start[b + 1]; ++k) {
@@ -312,8 +312,8 @@ static bool find_room(const mesh* m, int b, int* room, int* host, uint8_t* seen)
     return false;
 }
 
-// B nodes before one of their A nodes for which there is no room on the A nodes before them, all
-// being given theirs at once. Exact where B nodes have equal rows.
+// B nodes before one of their A nodes that the A nodes before them cannot support, all being
+// assigned at once. Exact if B nodes have equal rows.
 static int homeless(mesh* m)
 {
     const int n    = m->graph.count;
@@ -332,7 +332,7 @@ static int homeless(mesh* m)
     return count;
 }
 
-TEST(every_b_node_finds_room)
+TEST(every_b_node_has_support)
 {
     for (uint64_t seed = 1; seed <= 12; ++seed) {
         mesh* m = random_mesh(seed);
@@ -348,7 +348,7 @@ static const char* const loop_scenes[] = {"octahedron_cube:n=4",
                                           "octahedron_tube:rings=6,around=12",
                                           "scissor:segments=120", "strandbeest:legs=60"};
 
-TEST(every_joint_of_the_scenes_finds_room)
+TEST(every_joint_of_the_scenes_has_support)
 {
     for (size_t i = 0; i < sizeof loop_scenes / sizeof *loop_scenes; ++i) {
         mesh* m = scene_mesh(loop_scenes[i]);
@@ -362,7 +362,7 @@ TEST(every_joint_of_the_scenes_finds_room)
 
 // ---- Costs and the choice -----------------------------------------------------------------------
 
-// By elimination on a full matrix of flags, one for each row.
+// By elimination on a full matrix of flags, one a row.
 static tni_order_cost eliminate(const mesh* m)
 {
     int rows = 0, *first = calloc((size_t)m->graph.count + 1, sizeof *first);

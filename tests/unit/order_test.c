@@ -49,7 +49,7 @@ static int add_tie(sketch* s, int a, int b, bool strong_a, bool strong_b)
     return tie;
 }
 
-// The root of the component that holds node 0, -1 when it is not a tree.
+// The root of the component of node 0, -1 if it is not a tree.
 static int root_of(const sketch* s)
 {
     const tn_host host  = tn_default_host();
@@ -132,7 +132,7 @@ TEST(lone_nodes)
     CHECK_INT(root_of(s), 0);
     free(s);
     s = sketch_make();
-    add_node(s, -1, 6); // rows that nothing can fill
+    add_node(s, -1, 6); // rows without support
     CHECK_INT(root_of(s), -1);
     free(s);
     s = sketch_make();
@@ -161,8 +161,8 @@ TEST(weak_edges_push_the_root_to_their_own_side)
 TEST(weak_edges_can_forbid_every_root)
 {
     sketch* s    = chain(10);
-    s->strong[4] = 0; // B node 5 wants the root at or before it
-    s->strong[9] = 0; // B node 9 wants it at or after
+    s->strong[4] = 0; // B node 5 needs the root at or before it
+    s->strong[9] = 0; // B node 9 needs it at or after
     CHECK_INT(root_of(s), -1);
     s->strong[4] = s->strong[9] = 1;
     s->strong[9]                = 0;
@@ -170,7 +170,7 @@ TEST(weak_edges_can_forbid_every_root)
     CHECK_INT(root_of(s), 9);
     const int ground = add_tie(s, 12, -1, true, false);
     CHECK_INT(root_of(s), ground);
-    add_tie(s, 0, add_node(s, 1, 6), false, false); // weak on both sides: wants to be the root too
+    add_tie(s, 0, add_node(s, 1, 6), false, false); // weak on both sides: needs to be the root too
     CHECK_INT(root_of(s), -1);
     free(s);
 }
@@ -201,7 +201,7 @@ static sketch* random_loops(uint64_t seed)
     return s;
 }
 
-// Every B node after an A node by a strong edge, or after all of its A nodes.
+// Every B node is after an A node with a strong edge, or after all of its A nodes.
 static int rule_breakers(const sketch* s, const int* place)
 {
     int breakers = 0;
@@ -219,8 +219,7 @@ static int rule_breakers(const sketch* s, const int* place)
     return breakers;
 }
 
-// B nodes that lean on an A node whose rows are all taken, while another A node could be waited
-// for.
+// B nodes that rely on an A node whose rows are all used, while another A node is still to come.
 static int leaners(const sketch* s, const int* place)
 {
     const int n = s->graph.count, m = s->graph.edge_count;
@@ -268,7 +267,7 @@ static void check_minimum_degree(const sketch* s, int* place)
     tni_arena_free(&arena);
 }
 
-TEST(minimum_degree_keeps_the_local_rule)
+TEST(minimum_degree_keeps_the_support_rule)
 {
     static int place[CAP];
     for (uint64_t seed = 1; seed <= 100; ++seed) {
@@ -296,7 +295,7 @@ TEST(minimum_degree_leaves_a_hub_for_the_end)
     free(s);
 }
 
-// Rows of the factor, by eliminating on a full matrix of flags.
+// Rows of the factor, by elimination on a full matrix of flags.
 static long rows_filled(const sketch* s, const int* place)
 {
     const size_t n    = (size_t)s->graph.count;
@@ -347,7 +346,7 @@ TEST(minimum_degree_makes_no_fill_on_a_tree)
     free(s);
 }
 
-// Rows of the factor where always a node of the least degree is next, the lowest number of several.
+// Rows of the factor with exact minimum degree, the lowest number of several.
 static long exact_minimum_degree(const sketch* s, int* place)
 {
     const size_t n    = (size_t)s->graph.count;
@@ -375,7 +374,7 @@ static long exact_minimum_degree(const sketch* s, int* place)
     return rows_filled(s, place);
 }
 
-// Nodes tied at random fill up soon: elements are made and absorbed until their pool is full.
+// Random graphs fill in soon: elements are made and absorbed until their pool is full.
 TEST(minimum_degree_is_close_to_exact_minimum_degree)
 {
     static int place[CAP], exact[CAP];

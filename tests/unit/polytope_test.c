@@ -1,12 +1,12 @@
-// Polytopes: faces, edges and neighbours agree with each other, Euler's formula holds, and vertices
-// and planes are those found by trying all triples of points.
+// Polytopes: faces, edges and neighbours are consistent, Euler's formula holds, and vertices and
+// planes are those found by testing all triples of points.
 #include "geom/convex_hull.h"
 #include "support/brute_shapes.h"
 #include "support/failing_host.h"
 
 static const double golden = 1.6180339887498949;
 
-/// What must hold for any polytope; tolerance as a part of its extent.
+/// Invariants of any polytope; tolerance relative to its extent.
 static void check_polytope(const tni_polytope* p, double tolerance)
 {
     tn_vec3      middle;
@@ -80,7 +80,7 @@ static void check_whole(const tni_polytope* p, double tolerance)
     check_edges(p);
 }
 
-// Turns and moves points, so that no face is along an axis.
+// Rotates and moves points, so that no face is along an axis.
 static void turn_points(test_random* r, tn_vec3* points, int count, double far)
 {
     const tni_mat3 R = brute_rotation(r);
@@ -166,7 +166,7 @@ TEST(solids_with_pentagons_and_long_prisms_keep_their_faces)
     }
 }
 
-// Whether the plane through three of the points has all on one side.
+// True if all points are on one side of the plane through three of them.
 static bool is_face(const tn_vec3* points, int count, int a, int b, int c)
 {
     const tn_vec3 n =
@@ -237,7 +237,7 @@ TEST(plates_needles_and_clusters_stay_closed)
             const tn_vec3 d = brute_vector(&r, 1);
             const double  t = thin[turn % 4];
             points[i]       = tni_vec3(d.x, turn % 8 < 4 ? d.y : t * d.y, t * d.z);
-            if (turn % 5 == 0 && i % 2 == 1) // a twin beside it
+            if (turn % 5 == 0 && i % 2 == 1) // a second one nearby
                 points[i] = tni_add(points[i - 1], tni_scale(3e-9, d));
         }
         turn_points(&r, points, count, 1);
@@ -274,7 +274,7 @@ TEST(a_plate_as_thin_as_the_tolerance_has_two_sides)
     tni_arena_free(&arena);
 }
 
-TEST(flat_points_are_no_polytope_and_no_memory_is_said)
+TEST(flat_points_and_lack_of_memory_are_reported)
 {
     test_random  r = {6};
     tn_vec3      points[30];

@@ -1,5 +1,6 @@
-// The pool: every task once, all done and seen by the caller when the call returns, by several threads
-// at once where that is promised, by the caller alone where the pool is busy.
+// The pool: every task is done once, and its results are visible to the caller when the call
+// returns; several threads work at once where that is promised, the caller alone if the pool is
+// busy.
 #define _POSIX_C_SOURCE 200809L
 
 #include "base/base.h"
@@ -22,12 +23,12 @@ static void nap(long microseconds)
     nanosleep(&(struct timespec){.tv_nsec = 1000 * microseconds}, NULL);
 }
 
-// ---- Every task once -----------------------------------------------------------------------------
+// ---- Every task once ----------------------------------------------------------------------------
 
 typedef struct tally {
     tn_pool* pool;
     int      salt;             ///< of the call
-    long     value[COUNT_MAX]; ///< plain numbers: who reads them too early is a race
+    long     value[COUNT_MAX]; ///< not atomic: reading too early is a race
     int      times[COUNT_MAX];
 } tally;
 
@@ -43,7 +44,7 @@ static void count_one(void* data, int i)
     t->times[i]++;
 }
 
-// A call of count tasks, and how many places are not as they should be after it.
+// A call of count tasks; returns the number of wrong results.
 static int wrong_after_call(tally* t, int count)
 {
     for (int i = 0; i < COUNT_MAX; ++i) t->times[i] = 0;
@@ -79,7 +80,7 @@ TEST(many_short_calls) // threads that come late find the next call
     tn_pool_free(t.pool);
 }
 
-TEST(no_pool_works_alone)
+TEST(without_a_pool_the_caller_does_all_tasks)
 {
     tally t = {0};
     CHECK_INT(wrong_after_call(&t, 17), 0);
@@ -87,15 +88,15 @@ TEST(no_pool_works_alone)
     tn_pool_free(NULL);
 }
 
-// ---- At the same time ----------------------------------------------------------------------------
+// ---- At the same time ---------------------------------------------------------------------------
 
 typedef struct meeting {
     int        wanted;
     atomic_int here, met;
 } meeting;
 
-// Each task waits until all are there: only as many threads at the same time can do that. Gives up
-// after ten seconds.
+// Each task waits until all are running: only as many threads can do that at once. Gives up after
+// ten seconds.
 static void meet(void* data, int i)
 {
     meeting*     m     = data;
@@ -159,7 +160,7 @@ TEST(pools_come_and_go) // with helpers awake, asleep, and not yet started
     }
 }
 
-// ---- Busy ----------------------------------------------------------------------------------------
+// ---- Busy ---------------------------------------------------------------------------------------
 
 enum { OUTER = 12, INNER = 30 };
 
@@ -188,7 +189,7 @@ static void call_again(void* data, int i)
     tn_pool_each(e.nest->pool, INNER, lay, &e);
 }
 
-TEST(a_task_that_calls_does_it_alone)
+TEST(nested_calls_run_on_the_calling_thread)
 {
     nest n = {.pool = tn_pool_create(3)};
     for (int k = 0; k < 50; ++k) tn_pool_each(n.pool, OUTER, call_again, &n);
@@ -224,7 +225,7 @@ static void call_second(void* data, int i)
     tn_pool_each(r->pools[1], 5, call_first, r);
 }
 
-TEST(pools_that_call_each_other_do_not_lock_up)
+TEST(pools_that_call_each_other_do_not_deadlock)
 {
     ring r = {.pools = {tn_pool_create(3), tn_pool_create(3)}};
     for (int k = 0; k < 100; ++k) tn_pool_each(r.pools[0], 4, call_second, &r);
@@ -261,9 +262,9 @@ TEST(several_threads_call_at_once)
     tn_pool_free(pool);
 }
 
-// ---- The host ------------------------------------------------------------------------------------
+// ---- The host -----------------------------------------------------------------------------------
 
-TEST(nobody_helps_by_default)
+TEST(there_are_no_threads_by_default)
 {
     const tn_host plain = tn_default_host(), missing = tni_host_or_default(NULL);
     CHECK(plain.each == NULL && plain.workers == NULL);

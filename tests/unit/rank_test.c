@@ -1,4 +1,4 @@
-// Which rows follow from others: counted by dense rank, and the rest must be all that is said.
+// Redundant rows: counted by dense rank, and the remaining rows must have full rank.
 #include "linalg/rank.h"
 
 #include "support/saddle_case.h"
@@ -18,7 +18,7 @@ static int count_dependent(const saddle_case* s, const double* margin)
     return count;
 }
 
-// Without the rows marked, the rest is independent and has the full rank. Returns how many.
+// Without the marked rows, the rest is independent and has full rank. Returns how many are marked.
 static int check_rows(saddle_case* s)
 {
     int           rows, cols, left = 0;
@@ -46,7 +46,7 @@ static void check_and_free(saddle_case* s)
     saddle_free(s);
 }
 
-TEST(rows_that_follow_from_others_are_found)
+TEST(redundant_rows_are_found)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         const int n = (int)seed;
@@ -128,7 +128,7 @@ TEST(margins_shrink_no_faster_than_lengths)
 }
 
 // A pivot is a squared length: one of 1e-8 is lost in the rounding of such systems.
-TEST(rows_that_almost_follow_from_others_are_kept)
+TEST(nearly_redundant_rows_are_kept)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         saddle_case* s      = saddle_spatial(seed, 12, 8, 1);
@@ -159,7 +159,7 @@ TEST(remainders_that_are_alike_count_once)
     saddle_free(s);
 }
 
-TEST(soft_rows_follow_from_nothing)
+TEST(soft_rows_are_never_redundant)
 {
     for (uint64_t seed = 1; seed <= 4; ++seed) {
         saddle_case* s      = saddle_grid(seed, 3, 1);
@@ -174,9 +174,9 @@ TEST(soft_rows_follow_from_nothing)
     }
 }
 
-// Rows e1, e1 + d e2, e1 - d e2 on each of many A nodes, and e1 + d e3 on some: all but the first are
-// in doubt, and are tested in groups; two of the first three are independent, the last is too.
-TEST(rows_in_doubt_are_told_apart_in_crowds)
+// Rows e1, e1 + d e2, e1 - d e2 on each of many A nodes, and e1 + d e3 on some: all but the first
+// are in doubt, and are tested in groups; two of the first three are independent, the last is too.
+TEST(rows_in_doubt_are_tested_in_groups)
 {
     enum { NODES = 12 };
     const double tilt[4][3] = {{1, 0, 0}, {1, 1e-4, 0}, {1, -1e-4, 0}, {1, 0, 1e-4}};
@@ -188,24 +188,24 @@ TEST(rows_in_doubt_are_told_apart_in_crowds)
             double* J = saddle_add_edge(s, saddle_add_node(s, -1, 1), a);
             memcpy(J, tilt[k], sizeof tilt[k]);
         }
-        ++count; // of every three, one follows from the two others
+        ++count; // of every three, one depends on the two others
     }
     saddle_finish(s);
     CHECK_INT(count_dependent(s, margins(s)), count);
     saddle_free(s);
 }
 
-TEST(a_hard_row_does_not_follow_from_a_soft_one)
+TEST(a_hard_row_is_independent_of_a_soft_one)
 {
     int          first, second;
     saddle_case* s = saddle_twins(&first, &second);
     CHECK_INT(count_dependent(s, margins(s)), 3);
-    tni_saddle_e(s->saddle, first)[0] = 0.1; // row 0 of first is soft: row 0 of second stands alone
+    tni_saddle_e(s->saddle, first)[0] = 0.1; // soft: row 0 of second is independent
     CHECK_INT(count_dependent(s, margins(s)), 2);
     saddle_free(s);
 }
 
-TEST(rows_that_contradict_each_other_follow_from_each_other) // what they ask for is no matter
+TEST(contradicting_rows_are_redundant) // right-hand sides do not matter
 {
     int          first, second;
     saddle_case* s = saddle_twins(&first, &second);
@@ -218,7 +218,7 @@ TEST(rows_that_contradict_each_other_follow_from_each_other) // what they ask fo
     saddle_free(s);
 }
 
-TEST(an_empty_row_says_nothing)
+TEST(an_empty_row_is_redundant)
 {
     saddle_case* s = saddle_grid(2, 3, 1);
     for (int k = 0; k < s->graph.edge_count; ++k) {
@@ -229,7 +229,7 @@ TEST(an_empty_row_says_nothing)
     check_and_free(s);
 }
 
-TEST(a_tree_has_none_unless_a_pivot_is_lost)
+TEST(a_tree_has_no_redundant_rows_unless_a_pivot_is_lost)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         saddle_case* s = saddle_tree(seed, 1e6);
@@ -250,7 +250,7 @@ TEST(a_tree_has_none_unless_a_pivot_is_lost)
     saddle_free(s);
 }
 
-TEST(the_factor_stays)
+TEST(the_factor_is_kept)
 {
     saddle_case* s = saddle_spatial(5, 10, 8, 1e4);
     const size_t n = (size_t)s->plan->row_count;

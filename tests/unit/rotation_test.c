@@ -9,7 +9,7 @@ static double quat_distance(tn_quat a, tn_quat b)
     return fmax(fmax(fabs(d[0]), fabs(d[1])), fmax(fabs(d[2]), fabs(d[3])));
 }
 
-// By the C library, in the plain way.
+// By the C library, without series.
 static tn_quat plain_exp(tn_vec3 d)
 {
     const double angle = tni_norm(d), s = angle > 0 ? sin(0.5 * angle) / angle : 0.5;
@@ -25,7 +25,7 @@ TEST(the_exponential_is_that_of_sine_and_cosine)
         const double  size = random_log_uniform(&r, 1e-12, 7);
         const tn_vec3 d    = tni_scale(size, random_direction(&r));
         const tn_quat q    = tni_quat_exp(d);
-        // A few roundings of numbers up to 1; both ways are no better.
+        // Roundings of numbers up to 1; both ways have them.
         test_check(quat_distance(q, plain_exp(d)) < 4e-16, __FILE__, __LINE__, "angle %.17g: %.3g",
                    size, quat_distance(q, plain_exp(d)));
         CHECK_NEAR(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z, 1, 1e-15);
@@ -46,7 +46,7 @@ TEST(the_exponential_has_no_step_where_its_series_ends)
     }
 }
 
-TEST(the_exponential_of_nothing_and_of_little)
+TEST(the_exponential_at_zero_and_near_it)
 {
     const tn_quat none = tni_quat_exp(tni_vec3(0, 0, 0)), one = {1, 0, 0, 0};
     CHECK(quat_distance(none, one) == 0);
@@ -108,7 +108,7 @@ static tni_mat3 with_values(test_random* r, double x, double y, double z)
     return A;
 }
 
-TEST(eigenvectors_are_what_they_are_called)
+TEST(eigenvectors_satisfy_their_equations)
 {
     test_random r = {15};
     for (int i = 0; i < 3000; ++i) {
@@ -149,7 +149,7 @@ TEST(eigenvalues_solve_the_cubic)
     CHECK_NEAR(value.z, 2 + sqrt(2), 1e-14);
 }
 
-TEST(what_is_not_a_number_ends_too)
+TEST(nan_input_terminates)
 {
     const tni_mat3 A = {{NAN, 1, 0, 1, 2, 0, 0, 0, 1}};
     (void)tni_symmetric_eigen(&A, NULL);

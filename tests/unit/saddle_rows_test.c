@@ -1,5 +1,5 @@
-// Which rows products and solves of a saddle system touch, and in which order they add: several
-// components whose nodes come in turns, or A nodes first, against loops over single numbers.
+// Which rows the products and solves of a saddle system touch, and in which order they sum: several
+// components with interleaved nodes, or A nodes first, against scalar loops.
 #include "support/saddle_answer.h"
 
 enum { RINGS = 3 };
@@ -10,14 +10,14 @@ static int size_of(saddle_case* s, int sign)
     return sign > 0 ? a[test_random_int(&s->random, 0, 4)] : test_random_int(&s->random, 1, 2);
 }
 
-// Rings of A nodes with B nodes between them; one ring of 6 x 6 and less only. In turns: node after
-// node of another ring and sign, so that stretches are short. Else: as models are.
+// Rings of A nodes with B nodes between them; one ring of 6 x 6 and less only. Interleaved: node
+// after node of another ring and sign, so that row ranges are short. Else: as in models.
 static saddle_case* rings(uint64_t seed, bool in_turns)
 {
     enum { LONG = 5 };
     saddle_case* s = saddle_make(seed);
     int          a[RINGS][LONG], b[RINGS][LONG];
-    saddle_add_node(s, -1, 0); // takes no part
+    saddle_add_node(s, -1, 0); // a node without rows
     for (int i = 0; i < LONG; ++i) {
         for (int k = 0; k < RINGS; ++k) {
             a[k][i] = saddle_add_node(s, 1, k == 0 ? 6 : size_of(s, 1));
@@ -45,7 +45,7 @@ static double* filled(saddle_case* s, double with)
     return x;
 }
 
-// Rows of one sign and component, or all with -1, start from zero.
+// Rows of one sign and component, -1: all, start from zero.
 static double* zeroed(saddle_case* s, int component, int sign)
 {
     double* x = filled(s, 7);
@@ -57,7 +57,7 @@ static double* zeroed(saddle_case* s, int component, int sign)
     return x;
 }
 
-// J u and J^T mu, edges in the order of their places; each sum by columns, or by rows, rising.
+// J u and J^T mu, edges in the order of their places; each sum by columns, or by rows, ascending.
 static void plain_products(saddle_case* s, int component, const double* x, double* j, double* jt)
 {
     for (int k = 0; k < s->graph.edge_count; ++k) {
@@ -112,7 +112,7 @@ TEST(loops_in_turns_agree_with_dense)
     }
 }
 
-// Soft rows in one ring, hard ones in the others: E is added where it is, and there only.
+// Soft rows in one ring, hard ones in the others: E is added only there.
 TEST(soft_rows_of_one_loop_in_turns_agree_with_dense)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -130,7 +130,7 @@ TEST(soft_rows_of_one_loop_in_turns_agree_with_dense)
     }
 }
 
-// One step of conjugate gradients goes as far as its direction helps: what is left of B rows is
+// One step of conjugate gradients minimises along its direction: the remainder of B rows is
 // orthogonal to it, in each component.
 TEST(a_refinement_step_takes_sums_over_all_rows_of_its_component)
 {
@@ -159,13 +159,13 @@ TEST(a_refinement_step_takes_sums_over_all_rows_of_its_component)
     }
 }
 
-// The residual names its largest row, whatever component that is in.
+// The row of the largest residual is reported, in any component.
 TEST(the_largest_residual_is_found_in_any_component)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         saddle_case*  s           = rings(seed, seed % 2 == 0);
         const double* rhs         = saddle_random_rhs(s);
-        s->saddle->regularisation = 1e-3; // so that an answer without refinement leaves something
+        s->saddle->regularisation = 1e-3; // so that an unrefined solution has a residual
         CHECK_OK(tni_saddle_factor(s->saddle));
         const double* x = saddle_solve(s, rhs, false);
         double *      j = zeroed(s, -1, -1), *unused = filled(s, 0), most = -1;
@@ -180,12 +180,12 @@ TEST(the_largest_residual_is_found_in_any_component)
         }
         CHECK(s->saddle->report.residual == most);
         CHECK_INT(s->saddle->report.residual_row, row);
-        s->saddle->later = true; // the same when it is asked for, once
+        s->saddle->later = true; // the same when deferred, once
         (void)saddle_solve(s, rhs, false);
         CHECK(s->saddle->report.residual == 0);
         CHECK(tni_saddle_judge(s->saddle)->residual == most);
         CHECK_INT(tni_saddle_judge(s->saddle)->residual_row, row);
-        CHECK_OK(tni_saddle_factor(s->saddle)); // forgets what was not asked for
+        CHECK_OK(tni_saddle_factor(s->saddle)); // discards the deferred one
         CHECK(tni_saddle_judge(s->saddle)->residual == 0);
         saddle_free(s);
     }

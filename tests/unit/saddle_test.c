@@ -93,7 +93,7 @@ TEST(soft_rows_in_loops_agree_with_dense)
 {
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         saddle_case* s = saddle_grid(seed, 3, 10);
-        for (int v = 0; v < s->graph.count; ++v) { // every row soft, from hardly to very
+        for (int v = 0; v < s->graph.count; ++v) { // every row soft, by very different amounts
             if (s->sign[v] > 0) continue;
             double* E = tni_saddle_e(s->saddle, v);
             for (int k = 0; k < 5; ++k) E[6 * k] = pow(10, test_random_between(&s->random, -6, 2));
@@ -155,7 +155,7 @@ TEST(a_tree_with_a_row_twice_is_treated_as_a_loop)
     CHECK(s->plan->tree[0]);
     CHECK_OK(tni_saddle_factor(s->saddle));
     CHECK_INT(s->saddle->report.loop_count, 1);
-    CHECK_INT(s->saddle->report.pivot_row, -1); // only trees have pivots that say something
+    CHECK_INT(s->saddle->report.pivot_row, -1); // only trees report pivots
     const double *rhs = saddle_consistent_rhs(s), *x = saddle_solve(s, rhs, true);
     CHECK_LESS(saddle_difference(s, 1, x, saddle_dense_answer(s, rhs, true)), 1e-10);
     saddle_free(s);

@@ -24,7 +24,7 @@ static saddle_case* spider(uint64_t seed, int limbs, int length, bool hinges, do
 }
 
 // Legs between two hubs, a frame and a crank, all in a plane: loops through both hubs, redundant
-// rows in each. Pins are numbered in another order at the crank than at the frame.
+// rows in each. The order of pins differs between the crank and the frame.
 static saddle_case* walker(uint64_t seed, int legs, double weight_range)
 {
     saddle_case* s     = saddle_make(seed);
@@ -238,7 +238,7 @@ TEST(responses_are_those_of_solves)
     for (int k = 0; k < 3; ++k) saddle_free(cases[k]);
 }
 
-// Along paths, many right-hand sides at once: u on A nodes is the same to the last bit.
+// Along paths, many right-hand sides at once: u on A nodes has the same bits.
 TEST(responses_without_refinement_are_those_of_solves_bit_by_bit)
 {
     enum { COLUMNS = 3 };
@@ -374,7 +374,7 @@ TEST(by_norm_every_row_has_the_same_alpha_near_the_norm)
         const double alpha = t->alpha[s->plan->row_start[s->graph.count - 1]] / t->regularisation;
         for (int r = 0; r < s->plan->row_count; ++r)
             CHECK(at[r] < cols || t->alpha[r] == alpha * t->regularisation);
-        CHECK(alpha >= norm * (1 - 1e-12)); // a bound from above, not far
+        CHECK(alpha >= norm * (1 - 1e-12)); // an upper bound, not far above
         CHECK_LESS(alpha, 2 * norm);
         saddle_free(s);
     }
@@ -527,7 +527,7 @@ TEST(a_clique_of_thousands_is_refused_at_once_and_its_split_is_not)
     tni_arena_free(&arena);
 }
 
-TEST(no_memory_is_said_wherever_it_ends)
+TEST(every_failed_allocation_is_reported)
 {
     saddle_case* s = walker(3, 8, 1);
     for (int k = 0; k < FORMS; ++k) {
@@ -538,7 +538,7 @@ TEST(no_memory_is_said_wherever_it_ends)
             tni_arena       arena = tni_arena_make(&host);
             tni_saddle*     t;
             const tn_result result = tni_saddle_create_as(&arena, s->plan, &forms[k], &t);
-            // Choosing parts may do with less where it has no memory to try one.
+            // Choosing parts may give a lesser result if there is no memory to try one.
             CHECK(result == TN_ERR_MEMORY || result == TN_OK);
             CHECK((t != NULL) == (result == TN_OK));
             CHECK(f.refused == 0 || result == TN_ERR_MEMORY || forms[k].part_edges == 0);

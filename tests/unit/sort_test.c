@@ -10,7 +10,7 @@ static bool is_less(const void* user, int a, int b)
     return keys[a] < keys[b];
 }
 
-// Rising keys, each index once, and those with one key in the order they came in.
+// Ascending keys, each index once, and equal keys in their original order.
 TEST(indices_are_sorted_and_equal_ones_keep_their_order)
 {
     test_random r = {1};
@@ -19,7 +19,7 @@ TEST(indices_are_sorted_and_equal_ones_keep_their_order)
         for (int i = 0; i < count; ++i) {
             const int other = test_random_int(&r, 0, i);
             keys[i]         = test_random_int(&r, 0, count / 3);
-            items[i]        = items[other]; // shuffled, so that "as they came" is not "as numbered"
+            items[i]        = items[other]; // shuffled: original order is not index order
             items[other]    = i;
         }
         for (int i = 0; i < count; ++i) place[items[i]] = i;
@@ -33,8 +33,8 @@ TEST(indices_are_sorted_and_equal_ones_keep_their_order)
     }
 }
 
-// Against labels that are painted over one by one.
-TEST(groups_are_those_of_a_painter)
+// Against labels that are overwritten one by one.
+TEST(groups_agree_with_naive_relabelling)
 {
     test_random r = {2};
     int         up[COUNT], label[COUNT];

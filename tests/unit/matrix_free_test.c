@@ -1,5 +1,5 @@
-// Islands that are solved without writing down their W, beside the same ones with it: stacks,
-// chains on the floor, mechanisms with loops, as the stepper sees them.
+// Contact islands solved with W as an operator, compared with the dense solver: stacks, chains on
+// the floor, mechanisms with loops, as the stepper sees them.
 #include "support/contact_rig.h"
 
 #include "model/model.h"
@@ -25,7 +25,7 @@ static void answer_free(answer* x)
     free(x->u);
 }
 
-// Factors at the state, finds the stops within reach of it.
+// Factors at the state, finds the contacts and limits within reach of it.
 static void look(rig* r, double reach)
 {
     tni_system*             s  = system_of(r);
@@ -36,7 +36,7 @@ static void look(rig* r, double reach)
     }
 }
 
-// What every velocity would become under random pushes and weight, without the stops.
+// Every velocity after random impulses and weight, without contacts.
 static void free_motion(rig* r, uint64_t seed, double push)
 {
     tni_system*     s      = system_of(r);
@@ -58,7 +58,7 @@ static void free_motion(rig* r, uint64_t seed, double push)
     free(b);
 }
 
-// All stops are asked to keep the free motion v from going on: J (u + v) >= 0.
+// All contacts and limits must keep the free motion v from continuing: J (u + v) >= 0.
 static void ask(rig* r, tni_unilateral_rule rule)
 {
     tni_system* s = system_of(r);
@@ -105,7 +105,8 @@ static answer solve(rig* r, tni_unilateral_rule rule, uint64_t seed, int direct_
     return x;
 }
 
-// Largest violation of a stop's conditions by J u and its force, beside the largest want.
+// Largest violation of the conditions by J u and its force, relative to the largest right-hand
+// side.
 static double violation(const rig* r)
 {
     const tni_system* s     = system_of(r);
@@ -146,7 +147,7 @@ static double distance(const answer* x, const answer* y)
     return worst / scale;
 }
 
-// Both ways at the same state; velocities are unique without friction.
+// Both solvers at the same state; velocities are unique without friction.
 static void compare(rig* r, double reach, int* rounds)
 {
     for (uint64_t seed = 1; seed <= 3; ++seed) {
@@ -191,13 +192,13 @@ TEST(chains_without_w)
     compare_scene("ragdoll_pile:n=2", 0, 0, 0.5);
 }
 
-// Loops: responses are those of a regularised system, the answer is not.
+// Loops: the responses are those of a regularised system, the solution is not.
 TEST(loops_without_w)
 {
     compare_scene("strandbeest:legs=4,walk=stand", 0, 0, 0.5);
 }
 
-// Room is made for what is needed, and small islands keep their W.
+// Memory is made as needed, and small islands keep a dense W.
 TEST(only_large_islands_go_without_w)
 {
     rig    r   = rig_builtin("boxes:n=12");
@@ -210,7 +211,7 @@ TEST(only_large_islands_go_without_w)
     rig_free(&r);
 }
 
-// The deepest that anything goes on sinking, beside what was asked.
+// The deepest remaining approach, relative to what was asked.
 static double sinking(const rig* r)
 {
     const tni_system* s     = system_of(r);
@@ -250,8 +251,8 @@ static double sink(rig* r, int sweeps, bool shock)
     return sinking(r);
 }
 
-// Ten sweeps do not carry twenty boxes; with a shock after them nothing sinks. Where sweeps did it
-// all, the shock changes nothing.
+// Ten sweeps do not carry twenty boxes; with shock propagation after them nothing sinks. If sweeps
+// did it all, shock propagation changes nothing.
 TEST(a_shock_carries_a_stack)
 {
     rig          r     = rig_builtin("boxes:n=20");
