@@ -694,7 +694,7 @@ TEST(cone_random_problems_are_solved_to_a_larger_tolerance)
                 tni_arena           arena = tni_arena_make(&host);
                 tni_complementarity p     = pairs_of(&q);
                 tni_cone*           cone;
-                p.enough = enough[e];
+                p.tolerance = enough[e];
                 CHECK_OK(tni_cone_create(&arena, ROWS, &cone));
                 left += !(tni_cone_solve(cone, &p, &rounds) && violation(&q) < enough[e]);
                 tni_arena_free(&arena);

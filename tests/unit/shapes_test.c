@@ -309,7 +309,7 @@ TEST(height_fields_are_copied_with_their_bounds)
     add_body(scene, TN_BODY_STATIC, &def, 1);
     tn_model* model = compiled(scene);
     tn_scene_free(scene);
-    const tni_height_field* h = model->shapes[0].geometry.heights;
+    const tni_height_field* h = model->shapes[0].geometry.height_field;
     CHECK(h->rows == 3 && h->columns == 2 && h->dx == 0.5 && h->dy == 0.25);
     CHECK(h->lowest == -2 && h->highest == 5 && memcmp(h->z, z, sizeof z) == 0);
     CHECK_INT(model->shapes[0].geometry.type, TN_SHAPE_HEIGHTS);
