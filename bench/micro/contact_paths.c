@@ -137,7 +137,7 @@ static bool add_contacts(chain* c, int k, double* x, tni_gauss_seidel_island* is
         load(x, c->plan->row_start[node]);
         good = tni_gauss_seidel_add(&c->sweep, &node, 1, 3, x);
     }
-    *island = (tni_gauss_seidel_island){.bundle_count = k, .row_count = 3 * k};
+    *island = (tni_gauss_seidel_island){.group_count = k, .row_count = 3 * k};
     return good;
 }
 

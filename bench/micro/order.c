@@ -1,6 +1,6 @@
 // order: orders of elimination for the joints of a scene: how long they take to find, and what the
 // factor costs. Beside them, where the libraries are found, AMD and METIS on the same graph: AMD on
-// its rows, METIS on its nodes weighted by rows. They do not know the local rule
+// its rows, METIS on its nodes weighted by rows. They do not know the support rule
 // (src/linalg/order.c), so ours is also shown without it ("free": minimum degree with all nodes
 // positive definite).
 //     order [scene ...]

@@ -112,7 +112,7 @@ static bool match(const int* triangles, const int* order, int count, int* neighb
     }
 }
 
-// True if the mesh is closed. beside may be NULL.
+// True if the mesh is closed. neighbour may be NULL.
 static bool match_edges(const int* triangles, int triangle_count, int* order, int* spare,
                         int* neighbour)
 {

@@ -116,7 +116,7 @@ static void quotient_load(quotient* q, const uint8_t* skip)
     }
 }
 
-// ---- The local rule -----------------------------------------------------------------------------
+// ---- The support rule ---------------------------------------------------------------------------
 
 // True if B node b has support: it uses rows of an A node. Otherwise it waits for its next A node.
 static bool find_support(quotient* q, int b)
