@@ -30,9 +30,9 @@
 // loops: mu = S^-1 (J A^-1 b - r), u and the refinement as above. If a pivot of S is lost to
 // rounding, alpha is multiplied by a hundred, up to three times.
 //
-// [T] (schur.c) regularises all rows alike, alpha = eps_T |S|_1 (by_norm). S is not formed in the KKT form, so
-// in all forms the norm is bounded by the largest row sum of |J| |A^-1| |J^T|: less than twice
-// |S|_1 in linkages.
+// [T] (schur.c) regularises all rows alike, alpha = eps_T |S|_1 (by_norm). S is not formed in the
+// KKT form, so in all forms the norm is bounded by the largest row sum of |J| |A^-1| |J^T|: less
+// than twice |S|_1 in linkages.
 //
 // The pivots of loops do not show redundancy: in the order of the plan a B node may be eliminated
 // before A nodes it is coupled to, and has small pivots for that reason. See rank.c.
