@@ -26,6 +26,14 @@ _Noreturn void tni_assert_failed(const char* condition, const char* file, int li
 /// Fills *why (may be NULL) and returns result, so that `return tni_fail(...)` says it all.
 tn_result tni_fail(tn_why* why, tn_result result, const char* format, ...) TNI_PRINTF(3, 4);
 
+/// Returns the result of a call that failed. Where something must be released first, the form is
+/// `if (result == TN_OK) result = call;` instead.
+#define TRY(call)                                   \
+    do {                                            \
+        const tn_result try_result = (call);        \
+        if (try_result != TN_OK) return try_result; \
+    } while (0)
+
 /// malloc, free and silence stand in where the caller gives no host.
 tn_host tni_host_or_default(const tn_host* host);
 

@@ -133,12 +133,11 @@ tn_result tni_batch_plan_create(tni_arena* arena, const tn_model* model,
     if (tni_batch_baseline() == NULL || !is_method(settings) || !is_model(model)) return TN_OK;
     tni_batch_plan* p = TNI_TAKE(arena, tni_batch_plan, 1);
     if (p == NULL) return TN_ERR_MEMORY;
-    p->model               = model;
-    p->settings            = settings->implicit;
-    p->system.model        = model;
-    p->set                 = tni_batch_avx2() != NULL ? tni_batch_avx2() : tni_batch_baseline();
-    const tn_result result = tni_tree_form_create(arena, &p->system, &p->tree);
-    if (result != TN_OK) return result;
+    p->model        = model;
+    p->settings     = settings->implicit;
+    p->system.model = model;
+    p->set          = tni_batch_avx2() != NULL ? tni_batch_avx2() : tni_batch_baseline();
+    TRY(tni_tree_form_create(arena, &p->system, &p->tree));
     if (!is_tree(model, p->tree)) return TN_OK;
     p->count        = p->tree->count;
     p->links        = TNI_TAKE(arena, tni_batch_link, p->count);

@@ -166,9 +166,8 @@ static void take_faces(part* p, const tni_hull* hull, const tn_vec3* points, boo
 // The part's hull, as that of the points.
 static tn_result wrap(part* p, const tn_vec3* points, int count)
 {
-    tni_hull        hull;
-    const tn_result result = tni_hull_create(&p->arena.host, points, count, &hull);
-    if (result != TN_OK) return result;
+    tni_hull hull;
+    TRY(tni_hull_create(&p->arena.host, points, count, &hull));
     p->work->done += 2 * hull.tests;
     bool* used = TNI_TAKE(&p->arena, bool, count);
     p->points  = TNI_TAKE(&p->arena, tn_vec3, count);
@@ -667,8 +666,7 @@ static tn_result measure(const carving* c, part* p)
     if (points == NULL) return TN_ERR_MEMORY;
     memcpy(points, p->soup, sizeof *points * 3 * (size_t)p->count);
     for (int i = 0; i < p->inner_count; ++i) points[3 * p->count + i] = p->inner[i];
-    const tn_result result = wrap(p, points, count);
-    if (result != TN_OK) return result;
+    TRY(wrap(p, points, count));
     p->error = error_of(p, p->soup, p->count, c->resolution, HUGE_VAL);
     p->error = fmax(p->error, span_of(p, p->soup, p->count, c->tolerance, HUGE_VAL));
     return TN_OK;
