@@ -19,6 +19,7 @@
 #include "batch/batch_lanes.h"
 
 #include "batch/batch_plan.h"
+#include "math/simd.h"
 
 struct tni_batch_lanes {
     const tni_batch_plan* plan;
@@ -136,7 +137,7 @@ tn_result tni_batch_plan_create(tni_arena* arena, const tn_model* model,
     p->model        = model;
     p->settings     = settings->implicit;
     p->system.model = model;
-    p->set          = tni_batch_avx2() != NULL ? tni_batch_avx2() : tni_batch_baseline();
+    p->set          = tni_simd_width() == 4 ? tni_batch_avx2() : tni_batch_baseline();
     TRY(tni_tree_form_create(arena, &p->system, &p->tree));
     if (!is_tree(model, p->tree)) return TN_OK;
     p->count        = p->tree->count;

@@ -42,6 +42,7 @@
 // Where things are: tree_form_link.h what all know, tree_form_tree.c the tree, tree_form_lanes.c
 // what is done to links one by one, tree_form_dense.c joints of any kind.
 #include "math/elementary.h"
+#include "math/simd.h"
 #include "system/geometric_stiffness.h"
 #include "system/tree_form_link.h"
 
@@ -55,7 +56,7 @@ tn_result tni_tree_form_create(tni_arena* arena, tni_system* system, tni_tree_fo
     ns->model      = model;
     ns->system     = system;
     ns->host       = &model->arena.host;
-    ns->lanes      = tni_link_lanes_best();
+    ns->lanes      = tni_link_lanes_of(tni_simd_width());
     ns->count      = model->free_count;
     ns->links      = TNI_TAKE(arena, tni_link, ns->count);
     ns->works      = TNI_TAKE(arena, tni_link_work, ns->count);
@@ -75,7 +76,7 @@ tn_result tni_tree_form_create(tni_arena* arena, tni_system* system, tni_tree_fo
 
 void tni_tree_form_narrow(tni_tree_form* ns)
 {
-    ns->lanes = tni_link_lanes_plain();
+    ns->lanes = tni_link_lanes_of(TNI_SIMD_NARROW);
 }
 
 int tni_tree_form_shares(const tni_tree_form* ns)
