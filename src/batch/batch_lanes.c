@@ -70,8 +70,9 @@ static bool is_model(const tn_model* model)
     bool driven = false;
     for (int i = 0; i < model->constraint_count; ++i)
         driven = driven || model->constraints[i].held_count < model->constraints[i].row_count;
-    return tni_tree_form_serves(model, NULL) && !driven && model->load_count == 0 &&
-           model->drag_count == 0 && model->spring_count == 0;
+    return tni_tree_form_serves(model, NULL) && !driven &&
+           tni_external_count(model, true) == model->target_count &&
+           tni_external_count(model, false) == 0;
 }
 
 static bool is_tree(const tn_model* model, const tni_tree_form* tree)
