@@ -49,7 +49,8 @@ typedef void tni_take_pushed(void* user, int body1, int body2);
 
 /// What a force belongs to: methods with coordinates of their own treat these apart.
 typedef enum tni_force_place {
-    TNI_FORCE_BODY,    ///< to every body: gravity, elasticity, what users say
+    TNI_FORCE_BODY,    ///< to every body: gravity, elasticity, what users say; methods in joint
+                       ///< coordinates have gravity of their own, and refuse the others
     TNI_FORCE_MOTION,  ///< not a force at all: how a body moves on by itself
     TNI_FORCE_JOINT,   ///< to the free coordinates of joints
     TNI_FORCE_EXTERNAL ///< to some bodies, from outside or between two of them
