@@ -1,9 +1,9 @@
 // out: messages, files and JSON values. Errors of writing are left to the stream, which remembers
 // them, and are looked at once, when it is closed.
 #include "cli.h"
+#include "src/io/json_write.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -84,46 +84,45 @@ void tnc_put(tnc_out* out, const char* format, ...)
     va_end(args);
 }
 
+static bool to_file(void* user, const char* bytes, size_t count)
+{
+    (void)fwrite(bytes, 1, count, user); // the stream remembers
+    return true;
+}
+
+static tni_json_writer json_to(const tnc_out* out)
+{
+    return (tni_json_writer){to_file, out->file, .escaped = out->page ? "\x7f<" : "\x7f"};
+}
+
 void tnc_put_text(tnc_out* out, const char* text)
 {
-    putc('"', out->file);
-    for (const unsigned char* c = (const unsigned char*)text; *c; ++c) {
-        if (*c < ' ' || *c == 0x7f || (out->page && *c == '<')) fprintf(out->file, "\\u%04x", *c);
-        else if (*c == '"' || *c == '\\') fprintf(out->file, "\\%c", *c);
-        else putc(*c, out->file);
-    }
-    putc('"', out->file);
+    tni_json_writer w = json_to(out);
+    tni_json_text(&w, text);
 }
 
 void tnc_put_number(tnc_out* out, double value)
 {
-    char text[40];
-    if (!isfinite(value)) {
-        fputs("null", out->file);
-        return;
-    }
-    tn_format_number(value, text, sizeof text);
-    fputs(text, out->file);
+    tni_json_writer w = json_to(out);
+    tni_json_number(&w, value);
 }
 
 void tnc_put_numbers(tnc_out* out, const double* values, int count)
 {
-    putc('[', out->file);
-    for (int i = 0; i < count; ++i) {
-        if (i > 0) fputs(", ", out->file);
-        tnc_put_number(out, values[i]);
-    }
-    putc(']', out->file);
+    tni_json_writer w = json_to(out);
+    tni_json_numbers(&w, values, count);
 }
 
 void tnc_put_vec3(tnc_out* out, tn_vec3 v)
 {
-    tnc_put_numbers(out, (const double[]){v.x, v.y, v.z}, 3);
+    tni_json_writer w = json_to(out);
+    tni_json_vec3(&w, v);
 }
 
 void tnc_put_quat(tnc_out* out, tn_quat q)
 {
-    tnc_put_numbers(out, (const double[]){q.w, q.x, q.y, q.z}, 4);
+    tni_json_writer w = json_to(out);
+    tni_json_quat(&w, q);
 }
 
 void tnc_put_base64(tnc_out* out, const void* bytes, size_t count)

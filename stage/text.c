@@ -1,8 +1,8 @@
 // text: bytes that grow, and JSON values among them. Memory that runs out is remembered once, in `failed`,
 // so that writers need not ask after every word.
+#include "src/io/json_write.h"
 #include "stage/stage.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,30 +58,31 @@ void tng_put(tng_text* text, const char* format, ...)
     va_end(args);
 }
 
+static bool to_text(void* user, const char* bytes, size_t count)
+{
+    tng_put_bytes(user, bytes, count);
+    return true;
+}
+
+static tni_json_writer json_to(tng_text* text)
+{
+    return (tni_json_writer){to_text, text, .escaped = "\x7f<", .compact = true};
+}
+
 void tng_put_text(tng_text* text, const char* value)
 {
-    tng_put_bytes(text, "\"", 1);
-    for (const unsigned char* c = (const unsigned char*)value; *c; ++c) {
-        if (*c < ' ' || *c == 0x7f || *c == '<') tng_put(text, "\\u%04x", *c);
-        else if (*c == '"' || *c == '\\') tng_put(text, "\\%c", *c);
-        else tng_put_bytes(text, c, 1);
-    }
-    tng_put_bytes(text, "\"", 1);
+    tni_json_writer w = json_to(text);
+    tni_json_text(&w, value);
 }
 
 void tng_put_number(tng_text* text, double value)
 {
-    char number[40] = "null";
-    if (isfinite(value)) tn_format_number(value, number, sizeof number);
-    tng_put_bytes(text, number, strlen(number));
+    tni_json_writer w = json_to(text);
+    tni_json_number(&w, value);
 }
 
 void tng_put_vec3(tng_text* text, tn_vec3 value)
 {
-    const double numbers[] = {value.x, value.y, value.z};
-    for (int i = 0; i < 3; ++i) {
-        tng_put_bytes(text, i > 0 ? "," : "[", 1);
-        tng_put_number(text, numbers[i]);
-    }
-    tng_put_bytes(text, "]", 1);
+    tni_json_writer w = json_to(text);
+    tni_json_vec3(&w, value);
 }

@@ -178,14 +178,23 @@ static tn_result check(const tn_adaptive_settings* s, tn_why* why)
 }
 
 // Whether springs lead from limb to limb: explicit forces, which want places to move on by the new velocities.
+typedef struct pairing {
+    const int* limb_of; ///< by body
+    bool       found;
+} pairing;
+
+static void find_pair(void* user, int body1, int body2)
+{
+    pairing* p = user;
+    p->found   = p->found || (body2 >= 0 && p->limb_of[body1] >= 0 && p->limb_of[body2] >= 0);
+}
+
 static bool has_pairs(const tni_adaptive* adaptive)
 {
-    const tn_model* model = adaptive->model;
-    for (int i = 0; adaptive->limbs != NULL && i < model->spring_count; ++i)
-        if (adaptive->limbs->of_body[model->springs[i].body1] >= 0 &&
-            adaptive->limbs->of_body[model->springs[i].body2] >= 0)
-            return true;
-    return false;
+    if (adaptive->limbs == NULL) return false;
+    pairing p = {adaptive->limbs->of_body, false};
+    tni_external_pushed(adaptive->model, find_pair, &p);
+    return p.found;
 }
 
 tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_host* host,

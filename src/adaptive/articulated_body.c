@@ -23,6 +23,7 @@
 // 0.125 us each in a chain of 300, 0.20 us for a root that floats, 0.23 us a ball (gcc 12 -O3, Zen
 // 3). AVX2 gains nothing.
 #include "adaptive/hybrid_parts.h"
+#include "linalg/dense.h"
 
 // ---- 1: drift
 
@@ -257,21 +258,6 @@ static bool reduce_ball(const struct tni_hybrid_work* work, const tni_cluster* c
     return true;
 }
 
-// D = L L^T, in place. False: not positive definite.
-static bool cholesky(int n, double* D)
-{
-    for (int j = 0; j < n; ++j) {
-        for (int i = j; i < n; ++i) {
-            double sum = D[n * i + j];
-            for (int k = 0; k < j; ++k) sum -= D[n * i + k] * D[n * j + k];
-            if (i > j) D[n * i + j] = sum / D[n * j + j];
-            else if (sum > 0) D[n * i + j] = sqrt(sum);
-            else return false;
-        }
-    }
-    return true;
-}
-
 // x <- D^-1 x, from the lower half of D, by D = L diag L^T.
 static bool solve6(double* D, double* x)
 {
@@ -306,7 +292,7 @@ static bool reduce_any(const struct tni_hybrid_work* work, tni_mover* m, const d
         for (int i = j; i < n; ++i) // lower half
             D[n * i + j] = tni_six_dot(S[i], U[j]) + (K != NULL ? K[m->k + n * i + j] : 0);
     }
-    if (!cholesky(n, D)) return false;
+    if (!tni_dense_cholesky(n, D)) return false;
     tni_articulated I = m->I;
     tni_six         p = m->p;
     for (int j = 0; j < n; ++j) {

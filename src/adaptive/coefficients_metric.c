@@ -22,6 +22,8 @@
 // of a node that is rigid but pushed only the last column is made, by them: 0.45 us.
 #include "adaptive/coefficients_parts.h"
 
+#include "math/simd.h"
+
 enum {
     PAD    = 3, // zeros behind each row, so that columns go by fours
     STRIDE = TNI_ROOT_COLS + PAD,
@@ -30,15 +32,9 @@ enum {
 
 static const double square_min = 1e-280; // what is below is 0: 1/square must be a number
 
-// Neighbouring columns go together, in the GNU dialect; other compilers take one at a time, and get
-// the same bits.
-#if defined(__GNUC__)
-typedef double lanes __attribute__((vector_size(16), aligned(8), may_alias));
-enum { LANES = 2 };
-#else
-typedef double lanes;
-enum { LANES = 1 };
-#endif
+// Neighbouring columns go together.
+typedef tni_numbers lanes;
+enum { LANES = TNI_SIMD_NARROW };
 
 TNI_INLINE lanes* at(double* row, int k)
 {

@@ -8,28 +8,26 @@
 // Runge and Kutta's stages see the push alone.
 #include "adaptive/adaptive.h"
 
-static const tni_force* const stiff[] = {&tni_force_spring, &tni_force_target, &tni_force_handle,
-                                         &tni_force_drag};
-enum { STIFF_COUNT = sizeof stiff / sizeof *stiff };
+typedef struct marking {
+    const int* limb_of; ///< by body
+    uint8_t*   pushed;  ///< by limb
+} marking;
 
-static void mark(const tni_adaptive* adaptive, uint8_t* pushed, int body)
+static void mark(void* user, int body1, int body2)
 {
-    if (adaptive->limbs->of_body[body] >= 0) pushed[adaptive->limbs->of_body[body]] = 1;
+    const marking* m = user;
+    if (m->limb_of[body1] >= 0) m->pushed[m->limb_of[body1]] = 1;
+    if (body2 >= 0 && m->limb_of[body2] >= 0) m->pushed[m->limb_of[body2]] = 1;
 }
 
 static void mark_all(const tni_adaptive* adaptive, uint8_t* pushed)
 {
     const tn_model* model = adaptive->model;
-    for (int i = 0; i < model->spring_count; ++i) {
-        mark(adaptive, pushed, model->springs[i].body1);
-        mark(adaptive, pushed, model->springs[i].body2);
-    }
-    for (int i = 0; i < model->target_count; ++i) mark(adaptive, pushed, model->targets[i].body);
-    for (int i = 0; i < model->load_count; ++i) mark(adaptive, pushed, model->loads[i].body);
-    for (int i = 0; i < model->drag_count; ++i) mark(adaptive, pushed, model->drags[i].body);
+    marking         m     = {adaptive->limbs->of_body, pushed};
+    tni_external_pushed(model, mark, &m);
     for (int i = 0; model->shape_count > 1 && i < model->shape_count;
          ++i) // contacts: link_contact.c
-        mark(adaptive, pushed, model->shapes[i].body);
+        mark(&m, model->shapes[i].body, -1);
 }
 
 // A body that nothing pushes.
@@ -214,11 +212,9 @@ void tni_outside_push(tni_adaptive* adaptive, const tni_outside* outside)
         if (model->bodies[i].kind == TN_BODY_KINEMATIC) view_still(adaptive, i);
     for (int i = 0; i < count; ++i) see(adaptive, &adaptive->pushed[i]);
     const tni_ahead ahead = {.h = adaptive->h, .time = adaptive->time + adaptive->h};
-    if (adaptive->pass != NULL || adaptive->settings.bounded || adaptive->runge) {
-        for (int i = 0; i < STIFF_COUNT; ++i) stiff[i]->add(&at, adaptive->f);
-    } else {
-        for (int i = 0; i < STIFF_COUNT; ++i) stiff[i]->soften(&at, &ahead, take_soft, adaptive);
-    }
-    tni_force_load.add(&at, adaptive->f);
+    if (adaptive->pass != NULL || adaptive->settings.bounded || adaptive->runge)
+        tni_external_forces(&at, true, adaptive->f);
+    else tni_soften_external(&at, &ahead, take_soft, adaptive);
+    tni_external_forces(&at, false, adaptive->f);
     for (int i = 0; i < count; ++i) take(adaptive, &adaptive->pushed[i]);
 }

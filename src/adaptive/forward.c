@@ -239,8 +239,7 @@ tn_result tni_forward(tni_adaptive* adaptive, tn_state* state, const double* z, 
     const tni_joint_trees* limbs = adaptive->limbs;
     double *               q = adaptive->read, *v = adaptive->read_v;
     double *               Q = adaptive->first, *qddot = adaptive->last;
-    tn_result              result = tni_check_coordinates(adaptive->model, z, rates, why);
-    if (result != TN_OK) return result;
+    TRY(tni_check_coordinates(adaptive->model, z, rates, why));
     for (int i = 0; i < limbs->count; ++i) {
         const tni_tree_link* limb = &limbs->limbs[i];
         if (limb->joint < 0) continue;
@@ -249,8 +248,7 @@ tn_result tni_forward(tni_adaptive* adaptive, tn_state* state, const double* z, 
     }
     for (int t = 0; t < limbs->tree_count; ++t)
         if (adaptive->figures[t].floats) set_root(adaptive, t, state, q, v);
-    result = place(adaptive, z, q, v, state, why);
-    if (result != TN_OK) return result;
+    TRY(place(adaptive, z, q, v, state, why));
     find_forces(adaptive, state->time, z, forces, q, v, Q);
     for (int t = 0; t < limbs->tree_count; ++t) {
         tni_hybrid* all = &adaptive->figures[t].next;

@@ -13,6 +13,7 @@
 #include "adaptive/link_contact.h"
 
 #include "adaptive/hybrid_parts.h"
+#include "linalg/dense.h"
 
 bool tni_hybrid_factor(tni_hybrid* hybrid, const double* K)
 {
@@ -42,13 +43,8 @@ static void root6(const tni_articulated* I, double L[36])
     const double  D[36] = {A[0], 0,    0,    0,    0,    0, A[1], A[3], 0,    0,    0,    0,
                            A[2], A[4], A[5], 0,    0,    0, H[0], H[3], H[6], M[0], 0,    0,
                            H[1], H[4], H[7], M[1], M[3], 0, H[2], H[5], H[8], M[2], M[4], M[5]};
-    for (int j = 0; j < 6; ++j) {
-        for (int i = j; i < 6; ++i) {
-            double sum = D[6 * i + j];
-            for (int k = 0; k < j; ++k) sum -= L[6 * i + k] * L[6 * j + k];
-            L[6 * i + j] = i == j ? sqrt(sum) : sum / L[7 * j];
-        }
-    }
+    memcpy(L, D, sizeof D);
+    (void)tni_dense_cholesky(6, L); // the root was reduced: it is positive definite
 }
 
 // ---- Inwards -------------------------------------------------------------------------------------

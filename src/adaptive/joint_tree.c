@@ -427,11 +427,9 @@ static tn_result add_tree(const builder* b, int root, tn_why* why)
     b->from[root]                   = world_joint(b, root);
     b->queue[count++]               = root;
     while (count > 0) {
-        const int       body = b->queue[--count], joint = b->from[body];
-        const int       before = joint < 0 ? 0 : other_end(b->model, joint, body);
-        const tn_result result =
-            add_limb(b, body, joint, before == 0 ? -1 : limbs->of_body[before], why);
-        if (result != TN_OK) return result;
+        const int body = b->queue[--count], joint = b->from[body];
+        const int before = joint < 0 ? 0 : other_end(b->model, joint, body);
+        TRY(add_limb(b, body, joint, before == 0 ? -1 : limbs->of_body[before], why));
         for (int k = b->first[body + 1] - 1; k >= b->first[body]; --k) {
             if (b->joints[k] == joint) continue;
             const int other   = other_end(b->model, b->joints[k], body);
@@ -541,12 +539,11 @@ static tn_result build(builder* b, tni_arena* arena, tni_arena* spare, tn_why* w
 tn_result tni_joint_trees_create(tni_arena* arena, const tn_model* model, tni_joint_trees** limbs,
                                  tn_why* why)
 {
-    *limbs           = NULL;
-    tn_result result = check(model, why);
-    if (result != TN_OK) return result;
-    tni_arena spare = tni_arena_make(&arena->host);
-    builder   b     = {.model = model};
-    result          = build(&b, arena, &spare, why);
+    *limbs = NULL;
+    TRY(check(model, why));
+    tni_arena spare  = tni_arena_make(&arena->host);
+    builder   b      = {.model = model};
+    tn_result result = build(&b, arena, &spare, why);
     tni_arena_free(&spare);
     if (result == TN_OK) result = tni_tree_link_scenes_create(arena, b.limbs);
     if (result == TN_OK) *limbs = b.limbs;

@@ -26,6 +26,14 @@ _Noreturn void tni_assert_failed(const char* condition, const char* file, int li
 /// Fills *why (may be NULL) and returns result: `return tni_fail(...)`.
 tn_result tni_fail(tn_why* why, tn_result result, const char* format, ...) TNI_PRINTF(3, 4);
 
+/// Returns from the function if the call failed, with its result. If something must be released
+/// first, use `if (result == TN_OK) result = call;` instead.
+#define TRY(call)                                   \
+    do {                                            \
+        const tn_result try_result = (call);        \
+        if (try_result != TN_OK) return try_result; \
+    } while (0)
+
 /// A copy of *host, or of the default host (malloc, free, no threads) if host is NULL.
 tn_host tni_host_or_default(const tn_host* host);
 

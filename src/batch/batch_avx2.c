@@ -1,33 +1,23 @@
 // batch_avx2: flocks of four copies, where the processor has AVX2. Everything in this file is compiled for that, and
 // called only where it is found.
 #include "batch/batch_plan.h"
+#include "math/simd.h"
 #include "step/stepper.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2")
-#endif
-#define ROOT(x) ((vec)_mm256_sqrt_pd((__m256d)(x)))
-#define BITS(m) _mm256_movemask_pd((__m256d)(m))
-#define BYTES   32
+#if TNI_SIMD_WIDE == 4
+#define WIDTH 4
+#include "math/simd_begin.h"
+
 #include "batch/batch_step.h"
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
+
+#include "math/simd_end.h"
 #endif
 
 const tni_batch_kernels* tni_batch_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") ? &set : NULL;
-}
+#if TNI_SIMD_WIDE == 4
+    return &set;
 #else
-const tni_batch_kernels* tni_batch_avx2(void)
-{
     return NULL;
-}
 #endif
+}

@@ -1,25 +1,22 @@
 // batch_baseline: flocks of two copies: vectors that every 64-bit processor has, and WebAssembly.
 #include "batch/batch_plan.h"
+#include "math/simd.h"
+#include "step/stepper.h"
 
-#if defined(__GNUC__)
-#if defined(__x86_64__)
-#include <immintrin.h>
-#define ROOT(x) ((vec)_mm_sqrt_pd((__m128d)(x)))
-#define BITS(m) _mm_movemask_pd((__m128d)(m))
-#else
-#define ROOT(x) ((vec){sqrt((x)[0]), sqrt((x)[1])})
-#define BITS(m) ((int)((m)[0] & 1) | (int)((m)[1] & 2))
-#endif
-#define BYTES 16
+#if TNI_SIMD_NARROW == 2
+#define WIDTH 2
+#include "math/simd_begin.h"
+
 #include "batch/batch_step.h"
 
-const tni_batch_kernels* tni_batch_baseline(void)
-{
-    return &set;
-}
-#else
-const tni_batch_kernels* tni_batch_baseline(void)
-{
-    return NULL;
-}
+#include "math/simd_end.h"
 #endif
+
+const tni_batch_kernels* tni_batch_baseline(void)
+{
+#if TNI_SIMD_NARROW == 2
+    return &set;
+#else
+    return NULL;
+#endif
+}

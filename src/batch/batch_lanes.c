@@ -19,6 +19,7 @@
 #include "batch/batch_lanes.h"
 
 #include "batch/batch_plan.h"
+#include "math/simd.h"
 
 struct tni_batch_lanes {
     const tni_batch_plan* plan;
@@ -69,8 +70,9 @@ static bool is_model(const tn_model* model)
     bool driven = false;
     for (int i = 0; i < model->constraint_count; ++i)
         driven = driven || model->constraints[i].held_count < model->constraints[i].row_count;
-    return tni_tree_form_serves(model, NULL) && !driven && model->load_count == 0 &&
-           model->drag_count == 0 && model->spring_count == 0;
+    return tni_tree_form_serves(model, NULL) && !driven &&
+           tni_external_count(model, true) == model->target_count &&
+           tni_external_count(model, false) == 0;
 }
 
 static bool is_tree(const tn_model* model, const tni_tree_form* tree)
@@ -133,12 +135,11 @@ tn_result tni_batch_plan_create(tni_arena* arena, const tn_model* model,
     if (tni_batch_baseline() == NULL || !is_method(settings) || !is_model(model)) return TN_OK;
     tni_batch_plan* p = TNI_TAKE(arena, tni_batch_plan, 1);
     if (p == NULL) return TN_ERR_MEMORY;
-    p->model               = model;
-    p->settings            = settings->implicit;
-    p->system.model        = model;
-    p->set                 = tni_batch_avx2() != NULL ? tni_batch_avx2() : tni_batch_baseline();
-    const tn_result result = tni_tree_form_create(arena, &p->system, &p->tree);
-    if (result != TN_OK) return result;
+    p->model        = model;
+    p->settings     = settings->implicit;
+    p->system.model = model;
+    p->set          = tni_simd_width() == 4 ? tni_batch_avx2() : tni_batch_baseline();
+    TRY(tni_tree_form_create(arena, &p->system, &p->tree));
     if (!is_tree(model, p->tree)) return TN_OK;
     p->count        = p->tree->count;
     p->links        = TNI_TAKE(arena, tni_batch_link, p->count);

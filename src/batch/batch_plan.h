@@ -62,7 +62,7 @@ struct tni_batch_plan {
     bool                     sided; ///< some joint has ends
 };
 
-/// NULL: this processor, or compiler, has no such vectors.
+/// Vectors of two numbers, and of four; NULL: this platform has none.
 const tni_batch_kernels* tni_batch_baseline(void);
 const tni_batch_kernels* tni_batch_avx2(void);
 

@@ -1,41 +1,27 @@
 // lanes: numbers of several copies side by side, and the vectors, matrices and quaternions made of them. The same
 // operations in the same order as math/vec3.h and math/rotation.h have them for one, so that a lane has their bits.
 //
-// Compiled once for each length of vectors, in a file of its own (batch_baseline.c, batch_avx2.c) that defines
-//     BYTES    of a vector
-//     ROOT(x)  its square root
-//     BITS(m)  which lanes of a mask are set, as bits
+// Compiled once for each length of vectors (math/simd.h), in a file of its own (batch_baseline.c, batch_avx2.c).
 #ifndef TNI_LANES_H
 #define TNI_LANES_H
 
 #include "math/rotation.h"
 
-typedef double  vec __attribute__((vector_size(BYTES)));
-typedef int64_t mask __attribute__((vector_size(BYTES)));
-
-enum { LANES = BYTES / 8 };
-
-// Small loops of known length are written out: what they index then stands in registers. clang does so by itself.
-#if defined(__clang__)
-#define UNROLL
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
 #define EACH(k) UNROLL for (int k = 0; k < LANES; ++k)
 
 TNI_INLINE vec pick(mask m, vec a, vec b)
 {
-    return (vec)((m & (mask)a) | (~m & (mask)b));
+    return PICK(m, a, b);
 }
 
 TNI_INLINE vec only(mask m, vec a)
 {
-    return (vec)(m & (mask)a);
+    return ONLY(m, a);
 }
 
 TNI_INLINE bool any(mask m)
 {
-    return BITS(m) != 0;
+    return ANY(m);
 }
 
 TNI_INLINE bool all(mask m)
@@ -45,11 +31,7 @@ TNI_INLINE bool all(mask m)
 
 TNI_INLINE vec splat(double a)
 {
-#if BYTES == 32
-    return (vec){a, a, a, a};
-#else
-    return (vec){a, a};
-#endif
+    return ALL(a);
 }
 
 TNI_INLINE vec absolute(vec a)
@@ -81,7 +63,7 @@ TNI_INLINE vec lower_whole(vec a)
 
 // ---- To and from lanes ---------------------------------------------------------------------------
 
-#if BYTES == 32
+#if WIDTH == 4
 TNI_INLINE void transpose(vec a[4])
 {
     const vec p = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6),

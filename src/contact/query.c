@@ -43,8 +43,7 @@ static tn_result fill(tn_query* q)
     if (q->arena.failed) return TN_ERR_MEMORY;
     for (int i = 0; i < model->shape_count; ++i) ++q->first[model->shapes[i].body + 1];
     for (int i = 0; i < model->body_count; ++i) q->first[i + 1] += q->first[i];
-    const tn_result result = tni_polytope_of_box(&q->arena, tni_vec3(1, 1, 1), &q->cube);
-    if (result != TN_OK) return result;
+    TRY(tni_polytope_of_box(&q->arena, tni_vec3(1, 1, 1), &q->cube));
     return tni_broad_phase_create(&q->arena.host, model->shape_count, 0, never, NULL, &q->boxes);
 }
 
@@ -374,11 +373,10 @@ static tn_result check_body(const tn_query* q, tn_body_id body, tn_why* why)
 tn_result tn_query_closest(const tn_query* query, tn_body_id body1, tn_body_id body2,
                            tn_closest* closest, tn_why* why)
 {
-    const tn_query* q      = query;
-    bool            found  = false;
-    tn_result       result = check_body(q, body1, why);
-    if (result == TN_OK) result = check_body(q, body2, why);
-    if (result != TN_OK) return result;
+    const tn_query* q     = query;
+    bool            found = false;
+    TRY(check_body(q, body1, why));
+    TRY(check_body(q, body2, why));
     if (body1.bits == body2.bits)
         return tni_fail(why, TN_ERR_MODEL, "closest points of '%s' and itself",
                         tn_model_body_name(q->model, body1));

@@ -93,4 +93,19 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
     }
 }
 
-const tni_force tni_force_drag = {.add = add, .soften = soften, .derive = derive};
+static bool damps(const tn_model* model)
+{
+    return model->drag_count > 0;
+}
+
+static void pushed(const tn_model* model, tni_take_pushed* take, void* user)
+{
+    for (int i = 0; i < model->drag_count; ++i) take(user, model->drags[i].body, -1);
+}
+
+const tni_force tni_force_drag = {.place  = TNI_FORCE_EXTERNAL,
+                                  .add    = add,
+                                  .soften = soften,
+                                  .derive = derive,
+                                  .damps  = damps,
+                                  .pushed = pushed};

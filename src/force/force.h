@@ -1,5 +1,5 @@
 // force: everything that pushes bodies but the constraints. Each force adds to f (laid out as u)
-// and knows its energy. A new force is a file here and a line in forces.c.
+// and knows its energy. A new force is a file here and a line in TNI_FORCE_LIST.
 #ifndef TNI_FORCE_H
 #define TNI_FORCE_H
 
@@ -44,30 +44,51 @@ typedef void             tni_take_soft(void* user, const tni_soft* soft);
 typedef void tni_take_derivative(void* user, int row_body, int col_body, const double* K,
                                  const double* D);
 
+/// An element of a force (a spring, a load) and the bodies that it pushes; body2 < 0: one body only.
+typedef void tni_take_pushed(void* user, int body1, int body2);
+
+/// What a force belongs to: methods with coordinates of their own treat these apart.
+typedef enum tni_force_place {
+    TNI_FORCE_BODY,    ///< to every body: gravity, elasticity, what users say; methods in joint
+                       ///< coordinates have gravity of their own, and refuse the others
+    TNI_FORCE_MOTION,  ///< not a force at all: how a body moves on by itself
+    TNI_FORCE_JOINT,   ///< to the free coordinates of joints
+    TNI_FORCE_EXTERNAL ///< to some bodies, from outside or between two of them
+} tni_force_place;
+
 /// A force either looks at one body at a time, so that all such forces can be asked while the body
 /// is at hand, or at whatever it is between. What may be NULL: either of these; the energy, where
-/// none is stored; and for implicit steps what softens (NULL: not stiff) and what derives (NULL:
-/// constant, or nobody knows).
+/// none is stored; for implicit steps what softens (NULL: not stiff) and what derives (NULL:
+/// constant, or nobody knows); what damps (NULL: never depends on velocities); which bodies are
+/// pushed (NULL: nobody knows beforehand, or it is not external).
 typedef struct tni_force {
+    tni_force_place place;
     void (*add_body)(const tni_scene_view* at, int body, double* f);
     void (*add)(const tni_scene_view* at, double* f);
     double (*energy)(const tni_scene_view* at);
     void (*soften)(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
                    void* user);
     void (*derive)(const tni_scene_view* at, tni_take_derivative* take, void* user);
+    bool (*damps)(const tn_model* model);
+    void (*pushed)(const tn_model* model, tni_take_pushed* take, void* user);
 } tni_force;
 
-extern const tni_force tni_force_gravity;   ///< m g
-extern const tni_force tni_force_inertial;  ///< what moves on by itself: -w x I w
-extern const tni_force tni_force_actuation; ///< springs, dampers, limits, friction and constant
-                                            ///< forces of joints
-extern const tni_force tni_force_spring;    ///< between points of bodies
-extern const tni_force tni_force_target;    ///< towards keyed or pushed poses
-extern const tni_force tni_force_handle;    ///< towards points that somebody moves
-extern const tni_force tni_force_load;      ///< constant, for a time
-extern const tni_force tni_force_drag;      ///< against motion through the air
-extern const tni_force tni_force_elastic;   ///< inside affine bodies
-extern const tni_force tni_force_user;      ///< what user-defined bodies say
+// All forces there are, in the order in which they are added up. A new one: its file, and a line here.
+#define TNI_FORCE_LIST(X)                                                               \
+    X(gravity)   /* m g */                                                              \
+    X(inertial)  /* what moves on by itself: -w x I w */                                \
+    X(actuation) /* springs, dampers, limits, friction and constant forces of joints */ \
+    X(spring)    /* between points of bodies */                                         \
+    X(target)    /* towards keyed or pushed poses */                                    \
+    X(handle)    /* towards points that somebody moves */                               \
+    X(load)      /* constant, for a time */                                             \
+    X(drag)      /* against motion through the air */                                   \
+    X(elastic)   /* inside affine bodies */                                             \
+    X(user)      /* what user-defined bodies say */
+
+#define TNI_FORCE_DECLARE(name) extern const tni_force tni_force_##name;
+TNI_FORCE_LIST(TNI_FORCE_DECLARE)
+#undef TNI_FORCE_DECLARE
 
 /// f += one force, on everything.
 void tni_force_add(const tni_force* force, const tni_scene_view* at, double* f);
@@ -128,6 +149,18 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_ahead* ahead, int 
                           tni_soft* soft);
 /// f = the sum of all forces that are not among them: gravity, loads, what user-defined bodies say.
 void tni_plain_forces(const tni_scene_view* at, double* f);
+
+// ---- External forces alone ----------------------------------------------------------------------
+
+/// f += those that are stiff, or those that are not.
+void tni_external_forces(const tni_scene_view* at, bool stiff, double* f);
+/// Those that are stiff.
+void tni_soften_external(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+                         void* user);
+/// Their elements; handles are not among them: nobody knows which body they will hold.
+void tni_external_pushed(const tn_model* model, tni_take_pushed* take, void* user);
+/// How many of these there are, stiff or not.
+int tni_external_count(const tn_model* model, bool stiff);
 
 /// All exact derivatives, inertial ones too unless at->flying; several may come for the same pair.
 /// User-defined bodies are left out, as rows and as columns: they do not say how their points bend.

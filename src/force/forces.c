@@ -1,10 +1,8 @@
 #include "force/force.h"
 
-static const tni_force* const forces[] = {
-    &tni_force_gravity, &tni_force_inertial, &tni_force_actuation, &tni_force_spring,
-    &tni_force_target,  &tni_force_handle,   &tni_force_load,      &tni_force_drag,
-    &tni_force_elastic, &tni_force_user,
-};
+#define ENTRY(name) &tni_force_##name,
+static const tni_force* const forces[] = {TNI_FORCE_LIST(ENTRY)};
+#undef ENTRY
 enum { FORCE_COUNT = sizeof forces / sizeof forces[0] };
 
 void tni_force_add(const tni_force* force, const tni_scene_view* at, double* f)
@@ -53,16 +51,56 @@ void tni_derive(const tni_scene_view* at, tni_take_derivative* take, void* user)
 
 bool tni_forces_damp(const tn_model* model)
 {
-    bool damp = model->drag_count > 0;
-    for (int i = 0; i < model->actuation_count; ++i)
-        damp = damp || model->actuations[i].damping > 0 || model->actuations[i].friction > 0 ||
-               model->actuations[i].limit.damping > 0;
-    for (int i = 0; i < model->spring_count; ++i) damp = damp || model->springs[i].damping > 0;
-    for (int i = 0; i < model->target_count; ++i)
-        damp = damp || model->targets[i].damping > 0 || model->targets[i].angular_damping > 0;
-    for (int i = 0; i < model->free_count; ++i)
-        damp = damp || model->bodies[model->free_bodies[i]].kind == TN_BODY_USER;
-    return damp;
+    for (int i = 0; i < FORCE_COUNT; ++i)
+        if (forces[i]->damps != NULL && forces[i]->damps(model)) return true;
+    return false;
+}
+
+static bool is_external(const tni_force* force, bool stiff)
+{
+    return force->place == TNI_FORCE_EXTERNAL && (force->soften != NULL) == stiff;
+}
+
+void tni_external_forces(const tni_scene_view* at, bool stiff, double* f)
+{
+    for (int i = 0; i < FORCE_COUNT; ++i)
+        if (is_external(forces[i], stiff)) forces[i]->add(at, f);
+}
+
+void tni_soften_external(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+                         void* user)
+{
+    for (int i = 0; i < FORCE_COUNT; ++i)
+        if (is_external(forces[i], true)) forces[i]->soften(at, ahead, take, user);
+}
+
+void tni_external_pushed(const tn_model* model, tni_take_pushed* take, void* user)
+{
+    for (int i = 0; i < FORCE_COUNT; ++i)
+        if (forces[i]->pushed != NULL) forces[i]->pushed(model, take, user);
+}
+
+static void count_one(void* user, int body1, int body2)
+{
+    (void)body1, (void)body2;
+    ++*(int*)user;
+}
+
+int tni_external_count(const tn_model* model, bool stiff)
+{
+    int count = 0;
+    for (int i = 0; i < FORCE_COUNT; ++i)
+        if (is_external(forces[i], stiff) && forces[i]->pushed != NULL)
+            forces[i]->pushed(model, count_one, &count);
+    return count;
+}
+
+void tni_plain_forces(const tni_scene_view* at, double* f)
+{
+    memset(f, 0, sizeof *f * (size_t)at->model->u_count);
+    for (int i = 0; i < FORCE_COUNT; ++i)
+        if (forces[i]->soften == NULL && forces[i]->place != TNI_FORCE_MOTION)
+            tni_force_add(forces[i], at, f);
 }
 
 tn_energy tni_energy(const tni_scene_view* at)

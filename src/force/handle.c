@@ -107,4 +107,4 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
 }
 
 const tni_force tni_force_handle = {
-    .add = add, .energy = energy, .soften = soften, .derive = derive};
+    .place = TNI_FORCE_EXTERNAL, .add = add, .energy = energy, .soften = soften, .derive = derive};

@@ -44,4 +44,5 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
     }
 }
 
-const tni_force tni_force_inertial = {.add_body = add_body, .derive = derive};
+const tni_force tni_force_inertial = {
+    .place = TNI_FORCE_MOTION, .add_body = add_body, .derive = derive};

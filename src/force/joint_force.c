@@ -349,5 +349,18 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
     }
 }
 
-const tni_force tni_force_actuation = {
-    .add = add, .energy = energy, .soften = soften, .derive = tni_derive_actuations};
+static bool damps(const tn_model* model)
+{
+    for (int i = 0; i < model->actuation_count; ++i) {
+        const tni_joint_force* a = &model->actuations[i];
+        if (a->damping > 0 || a->friction > 0 || a->limit.damping > 0) return true;
+    }
+    return false;
+}
+
+const tni_force tni_force_actuation = {.place  = TNI_FORCE_JOINT,
+                                       .add    = add,
+                                       .energy = energy,
+                                       .soften = soften,
+                                       .derive = tni_derive_actuations,
+                                       .damps  = damps};

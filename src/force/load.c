@@ -32,4 +32,10 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
     }
 }
 
-const tni_force tni_force_load = {.add = add, .derive = derive};
+static void pushed(const tn_model* model, tni_take_pushed* take, void* user)
+{
+    for (int i = 0; i < model->load_count; ++i) take(user, model->loads[i].body, -1);
+}
+
+const tni_force tni_force_load = {
+    .place = TNI_FORCE_EXTERNAL, .add = add, .derive = derive, .pushed = pushed};

@@ -102,14 +102,6 @@ bool tni_known_motion(const tni_scene_view* at, const tni_ahead* ahead, int body
     return true;
 }
 
-void tni_plain_forces(const tni_scene_view* at, double* f)
-{
-    memset(f, 0, sizeof *f * (size_t)at->model->u_count);
-    tni_force_add(&tni_force_gravity, at, f);
-    tni_force_add(&tni_force_load, at, f);
-    tni_force_add(&tni_force_user, at, f);
-}
-
 // ---- A force on an arm ------------------------------------------------------------------------
 //
 // A force f of fixed direction at the arm r of a body pushes with the torque r x f. When the body

@@ -143,5 +143,23 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
     }
 }
 
-const tni_force tni_force_spring = {
-    .add = add, .energy = energy, .soften = soften, .derive = derive};
+static bool damps(const tn_model* model)
+{
+    for (int i = 0; i < model->spring_count; ++i)
+        if (model->springs[i].damping > 0) return true;
+    return false;
+}
+
+static void pushed(const tn_model* model, tni_take_pushed* take, void* user)
+{
+    for (int i = 0; i < model->spring_count; ++i)
+        take(user, model->springs[i].body1, model->springs[i].body2);
+}
+
+const tni_force tni_force_spring = {.place  = TNI_FORCE_EXTERNAL,
+                                    .add    = add,
+                                    .energy = energy,
+                                    .soften = soften,
+                                    .derive = derive,
+                                    .damps  = damps,
+                                    .pushed = pushed};

@@ -143,5 +143,22 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
     }
 }
 
-const tni_force tni_force_target = {
-    .add = add, .energy = energy, .soften = soften, .derive = derive};
+static bool damps(const tn_model* model)
+{
+    for (int i = 0; i < model->target_count; ++i)
+        if (model->targets[i].damping > 0 || model->targets[i].angular_damping > 0) return true;
+    return false;
+}
+
+static void pushed(const tn_model* model, tni_take_pushed* take, void* user)
+{
+    for (int i = 0; i < model->target_count; ++i) take(user, model->targets[i].body, -1);
+}
+
+const tni_force tni_force_target = {.place  = TNI_FORCE_EXTERNAL,
+                                    .add    = add,
+                                    .energy = energy,
+                                    .soften = soften,
+                                    .derive = derive,
+                                    .damps  = damps,
+                                    .pushed = pushed};

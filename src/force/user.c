@@ -24,4 +24,11 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-const tni_force tni_force_user = {.add_body = add_body, .energy = energy};
+static bool damps(const tn_model* model)
+{
+    for (int i = 0; i < model->free_count; ++i)
+        if (model->bodies[model->free_bodies[i]].kind == TN_BODY_USER) return true;
+    return false;
+}
+
+const tni_force tni_force_user = {.add_body = add_body, .energy = energy, .damps = damps};

@@ -168,9 +168,8 @@ static void take_faces(part* p, const tni_hull* hull, const tn_vec3* points, boo
 // Computes the hull of the points and makes it the part's hull.
 static tn_result make_hull(part* p, const tn_vec3* points, int count)
 {
-    tni_hull        hull;
-    const tn_result result = tni_hull_create(&p->arena.host, points, count, &hull);
-    if (result != TN_OK) return result;
+    tni_hull hull;
+    TRY(tni_hull_create(&p->arena.host, points, count, &hull));
     p->work->done += 2 * hull.tests;
     bool* used        = TNI_TAKE(&p->arena, bool, count);
     p->points         = TNI_TAKE(&p->arena, tn_vec3, count);
@@ -672,8 +671,7 @@ static tn_result measure(const decomposition* c, part* p)
     if (points == NULL) return TN_ERR_MEMORY;
     memcpy(points, p->soup, sizeof *points * 3 * (size_t)p->count);
     for (int i = 0; i < p->inner_count; ++i) points[3 * p->count + i] = p->inner[i];
-    const tn_result result = make_hull(p, points, count);
-    if (result != TN_OK) return result;
+    TRY(make_hull(p, points, count));
     p->error = error_of(p, p->soup, p->count, c->resolution, HUGE_VAL);
     p->error = fmax(p->error, hull_distance(p, p->soup, p->count, c->tolerance, HUGE_VAL));
     return TN_OK;

@@ -350,11 +350,10 @@ static tn_result make_surface(tni_arena* arena, tni_arena* scratch, const tn_vec
 tn_result tni_mesh_create(tni_arena* arena, const tn_vec3* vertices, int vertex_count,
                           const int* triangles, int triangle_count, tni_mesh* mesh, tn_why* why)
 {
-    *mesh            = (tni_mesh){0};
-    tn_result result = check_input(vertices, vertex_count, triangles, triangle_count, why);
-    if (result != TN_OK) return result;
+    *mesh = (tni_mesh){0};
+    TRY(check_input(vertices, vertex_count, triangles, triangle_count, why));
     tni_arena scratch = tni_arena_make(&arena->host);
-    result =
+    tn_result result =
         make_surface(arena, &scratch, vertices, vertex_count, triangles, triangle_count, mesh, why);
     if (result == TN_OK) result = make_tree(arena, &scratch, mesh);
     tni_arena_free(&scratch);

@@ -338,8 +338,7 @@ static tn_result build(builder* b, tni_arena* arena, tni_polytope* polytope)
     put_vertices(b, arena, polytope);
     if (!arena->failed) put_faces(b, arena, polytope);
     if (arena->failed) return TN_ERR_MEMORY;
-    const tn_result result = put_edges(&b->arena, arena, polytope);
-    if (result != TN_OK) return result;
+    TRY(put_edges(&b->arena, arena, polytope));
     put_middle(polytope);
     return TN_OK;
 }
@@ -347,13 +346,12 @@ static tn_result build(builder* b, tni_arena* arena, tni_polytope* polytope)
 tn_result tni_polytope_create(tni_arena* arena, const tn_vec3* points, int count,
                               tni_polytope* polytope)
 {
-    *polytope   = (tni_polytope){0};
-    builder   b = {.points = points, .count = count, .arena = tni_arena_make(&arena->host)};
-    tn_vec3   middle;
-    tn_result result = tni_hull_create(&arena->host, points, count, &b.hull);
-    if (result != TN_OK) return result;
-    b.extent = tni_points_extent(points, count, &middle);
-    result   = build(&b, arena, polytope);
+    *polytope = (tni_polytope){0};
+    builder b = {.points = points, .count = count, .arena = tni_arena_make(&arena->host)};
+    tn_vec3 middle;
+    TRY(tni_hull_create(&arena->host, points, count, &b.hull));
+    b.extent               = tni_points_extent(points, count, &middle);
+    const tn_result result = build(&b, arena, polytope);
     tni_arena_free(&b.arena);
     tni_hull_free(&b.hull);
     return result;

@@ -204,8 +204,7 @@ static tn_result read_text(parser* p)
     while (!next_is(p, '"')) {
         if (p->at == p->limit) return fail_at(p, start, "this text has no closing '\"'");
         if (*p->at == '\\') {
-            const tn_result result = read_escape(p);
-            if (result != TN_OK) return result;
+            TRY(read_escape(p));
             continue;
         }
         if ((unsigned char)*p->at < 0x20) {
@@ -321,12 +320,10 @@ static tn_result check_new_key(const parser* p, const tni_json_value* object,
 static tn_result read_key(parser* p)
 {
     if (!next_is(p, '"')) return fail_at(p, p->at, "expected a key in double quotes");
-    const int index  = p->json->count;
-    tn_result result = read_text(p);
-    if (result != TN_OK) return result;
+    const int index = p->json->count;
+    TRY(read_text(p));
     tni_json_value* object = innermost(p);
-    result                 = check_new_key(p, object, &p->json->values[index]);
-    if (result != TN_OK) return result;
+    TRY(check_new_key(p, object, &p->json->values[index]));
     ++object->count;
     skip_space(p);
     if (!next_is(p, ':')) return fail_at(p, p->at, "expected ':' after the key");
@@ -376,13 +373,12 @@ static tn_result read_all(parser* p)
 {
     skip_space(p);
     if (p->at == p->limit) return fail_at(p, p->at, "the text is empty");
-    tn_result result = read_value(p);
-    while (result == TN_OK && p->depth > 0) {
+    TRY(read_value(p));
+    while (p->depth > 0) {
         bool value = false;
-        result     = read_inside(p, &value);
-        if (result == TN_OK && value) result = read_value(p);
+        TRY(read_inside(p, &value));
+        if (value) TRY(read_value(p));
     }
-    if (result != TN_OK) return result;
     skip_space(p);
     if (p->at < p->limit) return fail_at(p, p->at, "more text after the end of the value");
     return TN_OK;

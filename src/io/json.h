@@ -4,13 +4,6 @@
 
 #include "base/base.h"
 
-/// Hands a failure on.
-#define TRY(call)                                   \
-    do {                                            \
-        const tn_result try_result = (call);        \
-        if (try_result != TN_OK) return try_result; \
-    } while (0)
-
 typedef enum tni_json_kind {
     TNI_JSON_NULL,
     TNI_JSON_FLAG,

@@ -9,6 +9,7 @@
 // text, with TN_ERR_UNSUPPORTED on bodies and constraints made of the user's functions, with
 // TN_ERR_MODEL on a scene that remembers a failed add, or a text that is not UTF-8.
 #include "io/json.h"
+#include "io/json_write.h"
 #include "io/scene_fields.h"
 #include "tenon/io.h"
 
@@ -25,6 +26,7 @@ typedef struct writer {
     bool            first;    ///< no comma before what comes next
     size_t          used;
     char            buffer[4096];
+    tni_json_writer json; ///< into the buffer
 } writer;
 
 // ---- Bytes, and the grammar -------------------------------------------------------------------
@@ -35,17 +37,19 @@ static void flush(writer* w)
     w->used = 0;
 }
 
-static void put_bytes(writer* w, const char* bytes, size_t count)
+static bool to_buffer(void* user, const char* bytes, size_t count)
 {
+    writer* w = user;
     for (size_t i = 0; i < count; ++i) {
         if (w->used == sizeof w->buffer) flush(w);
         w->buffer[w->used++] = bytes[i];
     }
+    return true;
 }
 
 static void put(writer* w, const char* text)
 {
-    put_bytes(w, text, strlen(text));
+    tni_json_bytes(&w->json, text, strlen(text));
 }
 
 static void put_comma(writer* w)
@@ -76,29 +80,19 @@ static void close_bracket(writer* w, const char* bracket)
     w->first = false;
 }
 
+static bool is_utf8(const char* text)
+{
+    const char* end = text + strlen(text);
+    for (int length = 1; text < end && length > 0; text += length)
+        length = tni_utf8_length(text, end);
+    return text == end;
+}
+
 static void put_text(writer* w, const char* text)
 {
-    static const char hex[] = "0123456789abcdef";
-    const char*       end   = text + strlen(text);
     put_comma(w);
-    put(w, "\"");
-    for (const char* at = text; at < end;) {
-        const int           length = tni_utf8_length(at, end);
-        const unsigned char byte   = (unsigned char)*at;
-        if (length == 0) {
-            w->bad_text = text;
-            return;
-        }
-        if (byte < 0x20) {
-            const char escape[] = {'\\', 'u', '0', '0', hex[byte / 16], hex[byte % 16]};
-            put_bytes(w, escape, sizeof escape);
-        } else {
-            if (byte == '"' || byte == '\\') put(w, "\\");
-            put_bytes(w, at, (size_t)length);
-        }
-        at += length;
-    }
-    put(w, "\"");
+    if (is_utf8(text)) tni_json_text(&w->json, text);
+    else w->bad_text = text;
 }
 
 static void put_key(writer* w, const char* key)
@@ -110,29 +104,26 @@ static void put_key(writer* w, const char* key)
 
 static void put_number(writer* w, double value)
 {
-    char      text[32];
-    const int length = tn_format_number(value, text, sizeof text);
     put_comma(w);
-    put_bytes(w, text, (size_t)length);
+    tni_json_number(&w->json, value);
 }
 
 static void put_numbers(writer* w, const double* values, int count)
 {
-    open_bracket(w, "[");
-    for (int i = 0; i < count; ++i) put_number(w, values[i]);
-    close_bracket(w, "]");
+    put_comma(w);
+    tni_json_numbers(&w->json, values, count);
 }
 
 static void put_vector(writer* w, tn_vec3 v)
 {
-    const double numbers[] = {v.x, v.y, v.z};
-    put_numbers(w, numbers, 3);
+    put_comma(w);
+    tni_json_vec3(&w->json, v);
 }
 
 static void put_quaternion(writer* w, tn_quat q)
 {
-    const double numbers[] = {q.w, q.x, q.y, q.z};
-    put_numbers(w, numbers, 4);
+    put_comma(w);
+    tni_json_quat(&w->json, q);
 }
 
 static void put_groups(writer* w, uint32_t groups)
@@ -752,6 +743,7 @@ tn_result tn_scene_write(const tn_scene* scene, tn_sink* sink, void* user, tn_wh
 {
     TRY(tn_scene_problem(scene, why));
     writer w = {.scene = scene, .sink = sink, .user = user, .first = true};
+    w.json   = (tni_json_writer){.sink = to_buffer, .user = &w};
     return write_scene(&w, why);
 }
 

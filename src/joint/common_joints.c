@@ -11,6 +11,7 @@
 //
 // Measured, instructions of a hinge: 1420 -> 320 without J, 2760 -> 800 with it.
 #include "joint/joint.h"
+#include "math/simd.h"
 
 // What comes out of the lanes.
 typedef struct common_values {
@@ -19,21 +20,8 @@ typedef struct common_values {
     double torque[TNI_JOINT_ROWS_MAX][2][3][TNI_COMMON_LANES]; // of the rows of axes, by side
 } common_values;
 
-#define SET plain
-#define TARGET
-#define BYTES 16
-#include "joint/common_joints_lanes.h"
-
-#if defined(__GNUC__) && defined(__x86_64__)
-#define SET    avx2
-#define TARGET __attribute__((target("avx2")))
-#define BYTES  32
-#include "joint/common_joints_lanes.h"
-#define HAS_WIDE __builtin_cpu_supports("avx2")
-#else
-#define four_avx2 four_plain
-#define HAS_WIDE  false
-#endif
+#define SIMD_KERNELS "joint/common_joints_lanes.h"
+#include "math/simd_each.h"
 
 // --- which joints go together -------------------------------------------------------------------
 
@@ -100,7 +88,7 @@ static tni_common_group group_of(const tn_model* model, const int* constraints)
 tn_result tni_commons_create(tni_arena* arena, const tn_model* model, tni_commons* commons)
 {
     const int count = model->constraint_count;
-    *commons        = (tni_commons){.wide = HAS_WIDE};
+    *commons        = (tni_commons){.width = tni_simd_width()};
     commons->group  = TNI_TAKE(arena, tni_common_group, count / TNI_COMMON_LANES);
     commons->in     = TNI_TAKE(arena, uint8_t, count);
     if (arena->failed) return TN_ERR_MEMORY;
@@ -162,8 +150,7 @@ void tni_common_values(const tn_model* model, const tni_commons* commons, const 
         one[lane]   = &views[joint[lane]->body1];
         other[lane] = &views[joint[lane]->body2];
     }
-    if (commons->wide) four_avx2(g, joint, one, other, block != NULL, &v);
-    else four_plain(g, joint, one, other, block != NULL, &v);
+    TNI_SIMD_OF(four, commons->width)(g, joint, one, other, block != NULL, &v);
     for (int lane = 0; lane < TNI_COMMON_LANES; ++lane) {
         const int row = model->constraints[g->constraint[lane]].row_start;
         for (int i = 0; i < g->row_count; ++i) {

@@ -1,26 +1,17 @@
-// common_joints_lanes: joints of common_joints.c in lanes of one vector length. Compiled once for each, with
-//     SET     its name
-//     TARGET  the processor it is for, as an attribute
-//     BYTES   of a vector
-// There is no guard against being included twice: that is the point. What happens to one joint does
-// not depend on its lane or its neighbours, so the bits are the same for every length.
+// common_joints_lanes: joints of common_joints.c in lanes, compiled once for each length of vectors
+// (math/simd.h). What happens to one joint does not depend on its lane or its neighbours, so the bits
+// are the same for every length.
 #include "math/lanes_vec3.h"
 
-#define motion NAME(motion)
-#if !defined(__GNUC__)
-#define TAKE(p, what) ((p)[0]->what)
-#elif BYTES == 32
-#define TAKE(p, what) ((vec){(p)[0]->what, (p)[1]->what, (p)[2]->what, (p)[3]->what})
-#else
-#define TAKE(p, what) ((vec){(p)[0]->what, (p)[1]->what})
-#endif
+#define motion         NAME(motion)
+#define TAKE(p, what)  GATHER(p, ->what)
 #define TAKE3(p, what) ((vec3){TAKE(p, what.x), TAKE(p, what.y), TAKE(p, what.z)})
 
 typedef struct motion {
     vec3 at, rate, bias;
 } motion;
 
-TNI_INLINE TARGET motion NAME(turned)(const vec R[9], vec3 w, vec3 d)
+TNI_INLINE motion NAME(turned)(const vec R[9], vec3 w, vec3 d)
 {
     motion m;
     m.at   = NAME(rotated)(R, d);
@@ -29,12 +20,12 @@ TNI_INLINE TARGET motion NAME(turned)(const vec R[9], vec3 w, vec3 d)
     return m;
 }
 
-TNI_INLINE TARGET void NAME(store)(double* to, vec v)
+TNI_INLINE void NAME(store)(double* to, vec v)
 {
     memcpy(to, &v, sizeof v);
 }
 
-TNI_INLINE TARGET void NAME(store3)(double* to, vec3 v)
+TNI_INLINE void NAME(store3)(double* to, vec3 v)
 {
     NAME(store)(to, v.x);
     NAME(store)(to + TNI_COMMON_LANES, v.y);
@@ -42,21 +33,20 @@ TNI_INLINE TARGET void NAME(store3)(double* to, vec3 v)
 }
 
 // Values of row i: C, its rate, gamma.
-TNI_INLINE TARGET void NAME(store_values)(common_values* out, int i, int lane, vec C, vec rate,
-                                          vec gamma)
+TNI_INLINE void NAME(store_values)(common_values* out, int i, int lane, vec C, vec rate, vec gamma)
 {
     NAME(store)(out->value[i][0] + lane, C);
     NAME(store)(out->value[i][1] + lane, rate);
     NAME(store)(out->value[i][2] + lane, gamma);
 }
 
-TARGET static void NAME(values)(const tni_common_group* g, const tni_joint* const* j,
-                                const tni_view* const* a, const tni_view* const* b, int lane,
-                                bool jacobians, common_values* out)
+static void NAME(values)(const tni_common_group* g, const tni_joint* const* j,
+                         const tni_view* const* a, const tni_view* const* b, int lane,
+                         bool jacobians, common_values* out)
 {
     vec R1[9], R2[9];
     for (int i = 0; i < 9; ++i) R1[i] = TAKE(a, R.m[i]), R2[i] = TAKE(b, R.m[i]);
-    const vec3   w1 = TAKE3(a, w), w2 = TAKE3(b, w), zero = {{0}, {0}, {0}};
+    const vec3   w1 = TAKE3(a, w), w2 = TAKE3(b, w), zero = {ALL(0), ALL(0), ALL(0)};
     const motion p = NAME(turned)(R1, w1, TAKE3(j, p1)), q = NAME(turned)(R2, w2, TAKE3(j, p2));
     const vec3   at   = NAME(sub)(NAME(add)(q.at, TAKE3(b, x)), NAME(add)(p.at, TAKE3(a, x)));
     const vec3   rate = NAME(sub)(NAME(add)(q.rate, TAKE3(b, v)), NAME(add)(p.rate, TAKE3(a, v)));
@@ -99,9 +89,9 @@ TARGET static void NAME(values)(const tni_common_group* g, const tni_joint* cons
     }
 }
 
-TARGET static void NAME(four)(const tni_common_group* g, const tni_joint* const* j,
-                              const tni_view* const* a, const tni_view* const* b, bool jacobians,
-                              common_values* out)
+static void NAME(four)(const tni_common_group* g, const tni_joint* const* j,
+                       const tni_view* const* a, const tni_view* const* b, bool jacobians,
+                       common_values* out)
 {
     for (int lane = 0; lane < TNI_COMMON_LANES; lane += LANES) {
         if (jacobians) NAME(values)(g, j + lane, a + lane, b + lane, lane, true, out);
@@ -112,4 +102,3 @@ TARGET static void NAME(four)(const tni_common_group* g, const tni_joint* const*
 #undef TAKE3
 #undef TAKE
 #undef motion
-#include "math/lanes_end.h"

@@ -68,8 +68,7 @@ tn_result tni_check_coordinates(const tn_model* model, const double* positions,
             model->users[0].name);
     }
     for (int i = 0; i < model->joint_count; ++i) {
-        const tn_result result = check_joint(model, &model->joints[i], positions, velocities, why);
-        if (result != TN_OK) return result;
+        TRY(check_joint(model, &model->joints[i], positions, velocities, why));
     }
     return TN_OK;
 }
@@ -272,8 +271,7 @@ static tn_result spread(walk* w, int next, tn_why* why)
                                 "joint '%s': it closes a loop, and only trees can be placed",
                                 joint->name);
             }
-            const tn_result result = place(w, joint, body, why);
-            if (result != TN_OK) return result;
+            TRY(place(w, joint, body, why));
             w->known[other]            = true;
             w->queue[w->queue_count++] = other;
         }
@@ -355,11 +353,10 @@ static void commit(const walk* w, tn_state* state)
 tn_result tn_state_set_joints(tn_state* state, const double* positions, const double* velocities,
                               tn_why* why)
 {
-    tn_result result = tni_check_coordinates(state->model, positions, velocities, why);
-    if (result != TN_OK) return result;
-    tni_arena arena = tni_arena_make(&state->model->arena.host);
-    walk      w     = {.positions = positions, .velocities = velocities};
-    result          = take_walk(&arena, state, &w);
+    TRY(tni_check_coordinates(state->model, positions, velocities, why));
+    tni_arena arena  = tni_arena_make(&state->model->arena.host);
+    walk      w      = {.positions = positions, .velocities = velocities};
+    tn_result result = take_walk(&arena, state, &w);
     if (result == TN_OK) {
         result = walk_all(&w, why);
         if (result == TN_OK) commit(&w, state);

@@ -95,8 +95,8 @@ typedef struct tni_common_group {
 typedef struct tni_commons {
     int               count;
     tni_common_group* group;
-    uint8_t*          in;   ///< by constraint: it is in a group
-    bool              wide; ///< vectors as wide as the processor has them; the bits are the same
+    uint8_t*          in;    ///< by constraint: it is in a group
+    int               width; ///< of vectors (math/simd.h); the bits are the same
 } tni_commons;
 
 TN_NODISCARD tn_result tni_commons_create(tni_arena* arena, const tn_model* model,

@@ -93,15 +93,7 @@ static int factor(int n, int most_rank, const double* own, double negligible, do
         }
         if (best < 0) return rank;
         if (rank == most_rank) break;
-        double *     row = R + n * rank, *from = left + n * best;
-        const double root = sqrt(from[best]);
-        for (int j = 0; j < n; ++j) row[j] = from[j] / root;
-        for (int i = 0; i < n; ++i) {
-            const double share = row[i];
-            double*      to    = left + n * i;
-            for (int j = 0; j < n; ++j) to[j] -= share * row[j];
-        }
-        for (int j = 0; j < n; ++j) left[n * best + j] = left[n * j + best] = 0;
+        tni_dense_take_pivot(n, best, left, R + n * rank);
     }
     return -1;
 }

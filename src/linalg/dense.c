@@ -1,7 +1,6 @@
 #include "linalg/dense.h"
 
 #include <float.h>
-#include <math.h>
 
 tn_result tni_dense_ldl(int n, double* a)
 {
@@ -28,6 +27,15 @@ void tni_dense_ldl_solve(int n, const double* a, double* x)
     for (int i = n - 1; i >= 0; --i) {
         for (int k = i + 1; k < n; ++k) x[i] -= a[n * k + i] * x[k];
     }
+}
+
+void tni_dense_take_pivot(int n, int p, double* a, double* row)
+{
+    const double root = sqrt(a[(n + 1) * p]);
+    for (int j = 0; j < n; ++j) row[j] = a[n * p + j] / root;
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n && row[i] != 0; ++j) a[n * i + j] -= row[i] * row[j];
+    for (int j = 0; j < n; ++j) a[n * p + j] = a[n * j + p] = 0;
 }
 
 static void swap_rows(int n, double* a, int i, int j)

@@ -44,6 +44,7 @@
 #include "linalg/front.h"
 
 #include "linalg/tile.h"
+#include "math/simd.h"
 
 #include <float.h>
 #include <math.h>
@@ -73,7 +74,7 @@ tn_result tni_front_create(tni_arena* arena, tni_ldl* ldl)
     size_t          listed = 0;
     for (int f = 0; f < plan->front_count; ++f)
         listed += (size_t)(plan->front[f].own + plan->front[f].rows);
-    ldl->tiles  = tni_tiles_best();
+    ldl->tiles  = tni_tiles_of(tni_simd_width());
     ldl->stack  = TNI_TAKE(arena, double, plan->stack_count);
     ldl->scaled = TNI_TAKE(arena, double, rows* TNI_SLAB);
     ldl->sides  = TNI_TAKE(arena, double, rows* TNI_SIDES);

@@ -30,46 +30,18 @@
 #include "linalg/front_lanes.h"
 
 #include "linalg/tile.h"
+#include "math/simd.h"
 
 #include <float.h>
 #include <math.h>
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define UNROLL _Pragma("GCC unroll 8")
-#else
-#define UNROLL
-#endif
-#define LOAD(to, from) memcpy(&(to), (from), sizeof(to))
-#define STORE(to, v)   memcpy((to), &(v), sizeof(v))
+#define SIMD_KERNELS "linalg/front_lanes_kernels.h"
+#include "math/simd_each.h"
 
-#define SET plain
-#define TARGET
-#define BYTES  16
-#define HEIGHT 1
-#include "linalg/front_lanes_kernels.h"
-
-const tni_front_kernels* tni_front_kernels_plain(void)
+const tni_front_kernels* tni_front_kernels_of(int width)
 {
-    return &plain;
+    return TNI_SIMD_OF(&kernels, width);
 }
-
-#if defined(__GNUC__) && defined(__x86_64__)
-#define SET    avx2
-#define TARGET __attribute__((target("avx2")))
-#define BYTES  32
-#define HEIGHT 2
-#include "linalg/front_lanes_kernels.h"
-
-const tni_front_kernels* tni_front_kernels_wide(void)
-{
-    return __builtin_cpu_supports("avx2") ? &avx2 : NULL;
-}
-#else
-const tni_front_kernels* tni_front_kernels_wide(void)
-{
-    return NULL;
-}
-#endif
 
 enum {
     FRONTS_MAX  = 2000,    // of a plan; grouping more takes longer than it saves
@@ -398,8 +370,7 @@ tn_result tni_front_groups_create(tni_arena* arena, tni_ldl* ldl, const size_t* 
     int    rows = 0;
     place_numbers(to, &numbers, &sides, &rows);
     if (numbers > NUMBERS_MAX) return TN_OK;
-    to->set =
-        tni_front_kernels_wide() != NULL ? tni_front_kernels_wide() : tni_front_kernels_plain();
+    to->set         = tni_front_kernels_of(tni_simd_width());
     to->diagonal_at = diagonal_at;
     to->edge_at     = edge_at;
     to->number      = TNI_TAKE(arena, double, numbers);

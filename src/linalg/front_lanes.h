@@ -49,9 +49,8 @@ typedef struct tni_front_kernels {
     void (*backward)(int own, int all, const double* X, const double* inverse, double* z);
 } tni_front_kernels;
 
-const tni_front_kernels* tni_front_kernels_plain(void);
-const tni_front_kernels* tni_front_kernels_wide(
-    void); ///< NULL if the processor or the compiler has no AVX2
+/// With vectors of `width` numbers (math/simd.h).
+const tni_front_kernels* tni_front_kernels_of(int width);
 
 typedef struct tni_front_groups {
     const tni_front_kernels* set;

@@ -1,71 +1,57 @@
-// front_lanes_kernels: the kernels of front_lanes.c for one vector length. Defined by the includer:
-//     SET     suffix of all names
-//     TARGET  attribute: the instruction set to compile for
-//     BYTES   length of a vector [bytes]
-//     HEIGHT  rows of a register tile
-// Included once for each set; no include guard on purpose.
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define NAME(x)     JOIN(x, SET)
-#define vec         NAME(vec)
-
-#if defined(__GNUC__)
-typedef double vec __attribute__((vector_size(BYTES)));
-#else
-typedef double vec;
-#endif
-#define VEC   ((int)(sizeof(vec) / sizeof(double)))
-#define PARTS (TNI_FRONT_GROUP / VEC)
+// front_lanes_kernels: the kernels of front_lanes.c, compiled once for each vector length
+// (math/simd.h).
+#define PARTS  (TNI_FRONT_GROUP / LANES)
+#define HEIGHT (LANES > 1 ? LANES / 2 : 1) // rows of a register tile
 
 // acc (h rows, w columns) -= x y^T over `depth` columns of `step` numbers.
-TNI_INLINE TARGET void NAME(multiply)(int h, int w, int depth, size_t step,
-                                      const double* restrict x, const double* restrict y,
-                                      vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS])
+TNI_INLINE void NAME(multiply)(int h, int w, int depth, size_t step, const double* restrict x,
+                               const double* restrict y,
+                               vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS])
 {
     for (int k = 0; k < depth; ++k, x += step, y += step) {
         UNROLL for (int p = 0; p < PARTS; ++p)
         {
             vec xi[HEIGHT];
-            UNROLL for (int i = 0; i < h; ++i) LOAD(xi[i], x + TNI_FRONT_GROUP * i + VEC * p);
+            UNROLL for (int i = 0; i < h; ++i) LOAD(xi[i], x + TNI_FRONT_GROUP * i + LANES * p);
             UNROLL for (int j = 0; j < w; ++j)
             {
                 vec yj;
-                LOAD(yj, y + TNI_FRONT_GROUP * j + VEC * p);
+                LOAD(yj, y + TNI_FRONT_GROUP * j + LANES * p);
                 UNROLL for (int i = 0; i < h; ++i) acc[i][j][p] -= xi[i] * yj;
             }
         }
     }
 }
 
-TNI_INLINE TARGET void NAME(take)(int h, int w, size_t step, const double* c,
-                                  vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS])
+TNI_INLINE void NAME(take)(int h, int w, size_t step, const double* c,
+                           vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS])
 {
     UNROLL for (int j = 0; j < w; ++j)
     {
         UNROLL for (int i = 0; i < h; ++i)
         {
             UNROLL for (int p = 0; p < PARTS; ++p)
-                LOAD(acc[i][j][p], c + step * (size_t)j + TNI_FRONT_GROUP * i + VEC * p);
+                LOAD(acc[i][j][p], c + step * (size_t)j + TNI_FRONT_GROUP * i + LANES * p);
         }
     }
 }
 
-TNI_INLINE TARGET void NAME(put)(int h, int w, size_t step,
-                                 vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS], double* c)
+TNI_INLINE void NAME(put)(int h, int w, size_t step, vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS],
+                          double* c)
 {
     UNROLL for (int j = 0; j < w; ++j)
     {
         UNROLL for (int i = 0; i < h; ++i)
         {
             UNROLL for (int p = 0; p < PARTS; ++p)
-                STORE(c + step * (size_t)j + TNI_FRONT_GROUP * i + VEC * p, acc[i][j][p]);
+                STORE(c + step * (size_t)j + TNI_FRONT_GROUP * i + LANES * p, acc[i][j][p]);
         }
     }
 }
 
 // Eliminates the columns of a block by those before them in it; y of its rows is in `triangle`.
-TNI_INLINE TARGET void NAME(finish_tile)(int h, int w, size_t step, const double* triangle,
-                                         vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS])
+TNI_INLINE void NAME(finish_tile)(int h, int w, size_t step, const double* triangle,
+                                  vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS])
 {
     UNROLL for (int k = 0; k < w; ++k)
     {
@@ -75,30 +61,30 @@ TNI_INLINE TARGET void NAME(finish_tile)(int h, int w, size_t step, const double
             UNROLL for (int p = 0; p < PARTS; ++p)
             {
                 vec yj;
-                LOAD(yj, triangle + step * (size_t)k + TNI_FRONT_GROUP * j + VEC * p);
+                LOAD(yj, triangle + step * (size_t)k + TNI_FRONT_GROUP * j + LANES * p);
                 UNROLL for (int i = 0; i < h; ++i) acc[i][j][p] -= acc[i][k][p] * yj;
             }
         }
     }
 }
 
-TNI_INLINE TARGET void NAME(scale_tile)(int h, int w, const double* inverse,
-                                        vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS])
+TNI_INLINE void NAME(scale_tile)(int h, int w, const double* inverse,
+                                 vec acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS])
 {
     UNROLL for (int j = 0; j < w; ++j)
     {
         UNROLL for (int p = 0; p < PARTS; ++p)
         {
             vec d;
-            LOAD(d, inverse + TNI_FRONT_GROUP * j + VEC * p);
+            LOAD(d, inverse + TNI_FRONT_GROUP * j + LANES * p);
             UNROLL for (int i = 0; i < h; ++i) acc[i][j][p] *= d;
         }
     }
 }
 
 // A tile of h rows from `row` on, w columns; inverse NULL: apply only.
-TNI_INLINE TARGET void NAME(tile)(int h, int w, int all, int first, int row, double* X, double* Y,
-                                  const double* inverse)
+TNI_INLINE void NAME(tile)(int h, int w, int all, int first, int row, double* X, double* Y,
+                           const double* inverse)
 {
     vec           acc[HEIGHT][TNI_FRONT_GROUP_BLOCK][PARTS];
     const size_t  step = TNI_FRONT_GROUP * (size_t)all, at = step * (size_t)first;
@@ -112,16 +98,15 @@ TNI_INLINE TARGET void NAME(tile)(int h, int w, int all, int first, int row, dou
     NAME(put)(h, w, step, acc, Y + at + TNI_FRONT_GROUP * row);
 }
 
-TNI_INLINE TARGET void NAME(rows_of)(int w, int all, int first, int row, int end, double* X,
-                                     double* Y, const double* inverse)
+TNI_INLINE void NAME(rows_of)(int w, int all, int first, int row, int end, double* X, double* Y,
+                              const double* inverse)
 {
     for (; row + HEIGHT <= end; row += HEIGHT)
         NAME(tile)(HEIGHT, w, all, first, row, X, Y, inverse);
     for (; row < end; ++row) NAME(tile)(1, w, all, first, row, X, Y, inverse);
 }
 
-TARGET static void NAME(apply)(int all, int first, int width, int row, int end, double* X,
-                               const double* Y)
+static void NAME(apply)(int all, int first, int width, int row, int end, double* X, const double* Y)
 {
     switch (width) {
     case 1: NAME(rows_of)(1, all, first, row, end, X, (double*)Y, NULL); break;
@@ -131,8 +116,8 @@ TARGET static void NAME(apply)(int all, int first, int width, int row, int end, 
     }
 }
 
-TARGET static void NAME(finish)(int all, int first, int width, int row, int end, double* X,
-                                double* Y, const double* inverse)
+static void NAME(finish)(int all, int first, int width, int row, int end, double* X, double* Y,
+                         const double* inverse)
 {
     switch (width) {
     case 1: NAME(rows_of)(1, all, first, row, end, X, Y, inverse); break;
@@ -143,8 +128,8 @@ TARGET static void NAME(finish)(int all, int first, int width, int row, int end,
 }
 
 // w columns of the update from `column` on.
-TNI_INLINE TARGET void NAME(columns)(int w, int own, int rows, int column, bool fresh,
-                                     const double* X, const double* Y, double* U)
+TNI_INLINE void NAME(columns)(int w, int own, int rows, int column, bool fresh, const double* X,
+                              const double* Y, double* U)
 {
     const size_t step = TNI_FRONT_GROUP * (size_t)(own + rows),
                  high = TNI_FRONT_GROUP * (size_t)rows;
@@ -166,8 +151,8 @@ TNI_INLINE TARGET void NAME(columns)(int w, int own, int rows, int column, bool 
     }
 }
 
-TNI_INLINE TARGET void NAME(all_columns)(int own, int rows, bool fresh, const double* X,
-                                         const double* Y, double* U)
+TNI_INLINE void NAME(all_columns)(int own, int rows, bool fresh, const double* X, const double* Y,
+                                  double* U)
 {
     int j = 0;
     for (; j + 4 <= rows; j += 4) NAME(columns)(4, own, rows, j, fresh, X, Y, U);
@@ -179,8 +164,7 @@ TNI_INLINE TARGET void NAME(all_columns)(int own, int rows, bool fresh, const do
     }
 }
 
-TARGET static void NAME(update)(int own, int rows, bool fresh, const double* X, const double* Y,
-                                double* U)
+static void NAME(update)(int own, int rows, bool fresh, const double* X, const double* Y, double* U)
 {
     if (fresh) NAME(all_columns)(own, rows, true, X, Y, U);
     else NAME(all_columns)(own, rows, false, X, Y, U);
@@ -189,8 +173,8 @@ TARGET static void NAME(update)(int own, int rows, bool fresh, const double* X, 
 // --- solves -------------------------------------------------------------------------------------
 
 // Forward: eliminates w columns from `first` on from their rows and the rows below.
-TNI_INLINE TARGET void NAME(lose)(int w, int first, int all, const double* X, const double* inverse,
-                                  double* restrict z)
+TNI_INLINE void NAME(lose)(int w, int first, int all, const double* X, const double* inverse,
+                           double* restrict z)
 {
     const size_t  step = TNI_FRONT_GROUP * (size_t)all;
     const double* x    = X + step * (size_t)first;
@@ -200,15 +184,15 @@ TNI_INLINE TARGET void NAME(lose)(int w, int first, int all, const double* X, co
         UNROLL for (int k = 0; k < w; ++k)
         {
             vec zk, d;
-            LOAD(zk, z + TNI_FRONT_GROUP * (first + k) + VEC * p);
+            LOAD(zk, z + TNI_FRONT_GROUP * (first + k) + LANES * p);
             UNROLL for (int j = 0; j < k; ++j)
             {
                 vec xj;
-                LOAD(xj, x + step * (size_t)j + TNI_FRONT_GROUP * (first + k) + VEC * p);
+                LOAD(xj, x + step * (size_t)j + TNI_FRONT_GROUP * (first + k) + LANES * p);
                 zk -= xj * t[j][p];
             }
-            STORE(z + TNI_FRONT_GROUP * (first + k) + VEC * p, zk);
-            LOAD(d, inverse + TNI_FRONT_GROUP * (first + k) + VEC * p);
+            STORE(z + TNI_FRONT_GROUP * (first + k) + LANES * p, zk);
+            LOAD(d, inverse + TNI_FRONT_GROUP * (first + k) + LANES * p);
             t[k][p] = zk * d;
         }
     }
@@ -216,20 +200,19 @@ TNI_INLINE TARGET void NAME(lose)(int w, int first, int all, const double* X, co
         UNROLL for (int p = 0; p < PARTS; ++p)
         {
             vec zi;
-            LOAD(zi, z + TNI_FRONT_GROUP * i + VEC * p);
+            LOAD(zi, z + TNI_FRONT_GROUP * i + LANES * p);
             UNROLL for (int k = 0; k < w; ++k)
             {
                 vec xk;
-                LOAD(xk, x + step * (size_t)k + TNI_FRONT_GROUP * i + VEC * p);
+                LOAD(xk, x + step * (size_t)k + TNI_FRONT_GROUP * i + LANES * p);
                 zi -= xk * t[k][p];
             }
-            STORE(z + TNI_FRONT_GROUP * i + VEC * p, zi);
+            STORE(z + TNI_FRONT_GROUP * i + LANES * p, zi);
         }
     }
 }
 
-TARGET static void NAME(forward)(int own, int all, const double* X, const double* inverse,
-                                 double* z)
+static void NAME(forward)(int own, int all, const double* X, const double* inverse, double* z)
 {
     int k = 0;
     for (; k + 4 <= own; k += 4) NAME(lose)(4, k, all, X, inverse, z);
@@ -242,8 +225,8 @@ TARGET static void NAME(forward)(int own, int all, const double* X, const double
 }
 
 // Backward: solves w columns from `first` on; the rows below them are known.
-TNI_INLINE TARGET void NAME(gain)(int w, int first, int all, const double* X, const double* inverse,
-                                  double* restrict z)
+TNI_INLINE void NAME(gain)(int w, int first, int all, const double* X, const double* inverse,
+                           double* restrict z)
 {
     const size_t  step = TNI_FRONT_GROUP * (size_t)all;
     const double* x    = X + step * (size_t)first;
@@ -251,14 +234,14 @@ TNI_INLINE TARGET void NAME(gain)(int w, int first, int all, const double* X, co
     {
         vec acc[TNI_FRONT_GROUP_BLOCK];
         UNROLL for (int k = 0; k < w; ++k)
-            LOAD(acc[k], z + TNI_FRONT_GROUP * (first + k) + VEC * p);
+            LOAD(acc[k], z + TNI_FRONT_GROUP * (first + k) + LANES * p);
         for (int i = all - 1; i >= first + w; --i) {
             vec zi;
-            LOAD(zi, z + TNI_FRONT_GROUP * i + VEC * p);
+            LOAD(zi, z + TNI_FRONT_GROUP * i + LANES * p);
             UNROLL for (int k = 0; k < w; ++k)
             {
                 vec xk;
-                LOAD(xk, x + step * (size_t)k + TNI_FRONT_GROUP * i + VEC * p);
+                LOAD(xk, x + step * (size_t)k + TNI_FRONT_GROUP * i + LANES * p);
                 acc[k] -= xk * zi;
             }
         }
@@ -268,18 +251,17 @@ TNI_INLINE TARGET void NAME(gain)(int w, int first, int all, const double* X, co
             UNROLL for (int i = w - 1; i > k; --i)
             {
                 vec xi;
-                LOAD(xi, x + step * (size_t)k + TNI_FRONT_GROUP * (first + i) + VEC * p);
+                LOAD(xi, x + step * (size_t)k + TNI_FRONT_GROUP * (first + i) + LANES * p);
                 acc[k] -= xi * acc[i];
             }
-            LOAD(d, inverse + TNI_FRONT_GROUP * (first + k) + VEC * p);
+            LOAD(d, inverse + TNI_FRONT_GROUP * (first + k) + LANES * p);
             acc[k] *= d;
-            STORE(z + TNI_FRONT_GROUP * (first + k) + VEC * p, acc[k]);
+            STORE(z + TNI_FRONT_GROUP * (first + k) + LANES * p, acc[k]);
         }
     }
 }
 
-TARGET static void NAME(backward)(int own, int all, const double* X, const double* inverse,
-                                  double* z)
+static void NAME(backward)(int own, int all, const double* X, const double* inverse, double* z)
 {
     int k = own / 4 * 4;
     switch (own - k) {
@@ -291,16 +273,8 @@ TARGET static void NAME(backward)(int own, int all, const double* X, const doubl
     for (k -= 4; k >= 0; k -= 4) NAME(gain)(4, k, all, X, inverse, z);
 }
 
-static const tni_front_kernels SET = {NAME(apply), NAME(finish), NAME(update), NAME(forward),
-                                      NAME(backward)};
+static const tni_front_kernels NAME(kernels) = {NAME(apply), NAME(finish), NAME(update),
+                                                NAME(forward), NAME(backward)};
 
-#undef PARTS
-#undef VEC
-#undef vec
-#undef NAME
-#undef JOIN
-#undef JOIN_
-#undef SET
-#undef TARGET
-#undef BYTES
 #undef HEIGHT
+#undef PARTS

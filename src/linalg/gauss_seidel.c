@@ -302,11 +302,7 @@ static int factor_part(int n, int most, double nothing, double* W, double* R)
             if (W[(n + 1) * i] > W[(n + 1) * best]) best = i;
         const double pivot = W[(n + 1) * best];
         if (!(pivot > nothing * largest)) return rank;
-        double* row = R + n * rank;
-        for (int j = 0; j < n; ++j) row[j] = W[n * best + j] / sqrt(pivot);
-        for (int i = 0; i < n; ++i)
-            for (int j = 0; j < n && row[i] != 0; ++j) W[n * i + j] -= row[i] * row[j];
-        for (int j = 0; j < n; ++j) W[n * best + j] = W[n * j + best] = 0;
+        tni_dense_take_pivot(n, best, W, R + n * rank);
     }
     return most;
 }

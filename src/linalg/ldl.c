@@ -276,10 +276,8 @@ tn_result tni_ldl_factor(tni_ldl* ldl, int component, const tni_blocks* blocks, 
     const int       end   = component < 0 ? plan->component_count : component + 1;
     *report               = clean_report;
     for (int c = first; c < end; ++c) {
-        const tn_result result =
-            plan->tree[c] ? factor_tree(ldl, places_of(plan, c), blocks, raise, rule, report)
-                          : factor_fronts(ldl, places_of(plan, c), blocks, raise, rule, report);
-        if (result != TN_OK) return result;
+        const range at = places_of(plan, c);
+        TRY((plan->tree[c] ? factor_tree : factor_fronts)(ldl, at, blocks, raise, rule, report));
     }
     return TN_OK;
 }

@@ -45,26 +45,25 @@ tn_result tni_mixed_create(tni_arena* arena, int capacity, tni_mixed** mixed)
     const int  n = capacity;
     tni_mixed* m = TNI_TAKE(arena, tni_mixed, 1);
     if (m == NULL) return TN_ERR_MEMORY;
-    *m             = (tni_mixed){.capacity  = n,
-                                 .equal     = TNI_TAKE(arena, int, n),
-                                 .other     = TNI_TAKE(arena, int, n),
-                                 .dependent = TNI_TAKE(arena, uint8_t, n),
-                                 .X         = TNI_TAKE(arena, double, n* n / 4 + 1), // |E| |C|
-                                 .S         = TNI_TAKE(arena, double, n* n),
-                                 .e         = TNI_TAKE(arena, double, n),
-                                 .c         = TNI_TAKE(arena, double, n),
-                                 .f         = TNI_TAKE(arena, double, n),
-                                 .a         = TNI_TAKE(arena, double, n),
-                                 .lower     = TNI_TAKE(arena, double, n),
-                                 .upper     = TNI_TAKE(arena, double, n),
-                                 .mu        = TNI_TAKE(arena, double, n),
-                                 .best      = TNI_TAKE(arena, double, n),
-                                 .condition = TNI_TAKE(arena, uint8_t, n)};
-    *mixed         = m;
-    tn_result made = tni_full_pivoting_create(arena, n, &m->factor);
-    if (made == TN_OK) made = tni_lcp_create(arena, n, &m->lcp);
-    if (made == TN_OK) made = tni_cone_create(arena, n, &m->cone);
-    return made;
+    *m     = (tni_mixed){.capacity  = n,
+                         .equal     = TNI_TAKE(arena, int, n),
+                         .other     = TNI_TAKE(arena, int, n),
+                         .dependent = TNI_TAKE(arena, uint8_t, n),
+                         .X         = TNI_TAKE(arena, double, n* n / 4 + 1), // |E| |C|
+                         .S         = TNI_TAKE(arena, double, n* n),
+                         .e         = TNI_TAKE(arena, double, n),
+                         .c         = TNI_TAKE(arena, double, n),
+                         .f         = TNI_TAKE(arena, double, n),
+                         .a         = TNI_TAKE(arena, double, n),
+                         .lower     = TNI_TAKE(arena, double, n),
+                         .upper     = TNI_TAKE(arena, double, n),
+                         .mu        = TNI_TAKE(arena, double, n),
+                         .best      = TNI_TAKE(arena, double, n),
+                         .condition = TNI_TAKE(arena, uint8_t, n)};
+    *mixed = m;
+    TRY(tni_full_pivoting_create(arena, n, &m->factor));
+    TRY(tni_lcp_create(arena, n, &m->lcp));
+    return tni_cone_create(arena, n, &m->cone);
 }
 
 bool tni_mixed_dependent(const tni_mixed* mixed, int i)

@@ -532,8 +532,7 @@ tn_result tni_saddle_factor(tni_saddle* s)
         if (s->asleep != NULL && s->asleep[c]) continue;
         s->a_ready[c] = s->refined[c] = 0;
         if (s->schur != NULL) {
-            const tn_result result = factor_schur(s, c);
-            if (result != TN_OK) return result;
+            TRY(factor_schur(s, c));
             continue;
         }
         bool       lost  = false;

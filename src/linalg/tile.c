@@ -31,11 +31,7 @@
 // 16 flops a cycle, 39 Gflop/s at its nominal 2.45 GHz and some 55 at the most it clocks to.
 #include "linalg/tile.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define UNROLL _Pragma("GCC unroll 8")
-#else
-#define UNROLL
-#endif
+#include "math/simd.h"
 
 enum {
     CHUNK = 16, // panels that are used for all right-hand sides while they are in the cache
@@ -52,39 +48,10 @@ enum {
 #define ASK(x, by) ((void)0)
 #endif
 
-#define LOAD(to, from) memcpy(&(to), (from), sizeof(to))
-#define STORE(to, v)   memcpy((to), &(v), sizeof(v))
+#define SIMD_KERNELS "linalg/tile_kernels.h"
+#include "math/simd_each.h"
 
-#define SET plain
-#define TARGET
-#define BYTES 16
-#define STEP  2
-#include "linalg/tile_kernels.h"
-
-const tni_tiles* tni_tiles_plain(void)
+const tni_tiles* tni_tiles_of(int width)
 {
-    return &plain;
-}
-
-#if defined(__GNUC__) && defined(__x86_64__)
-#define SET    avx2
-#define TARGET __attribute__((target("avx2")))
-#define BYTES  32
-#define STEP   4
-#include "linalg/tile_kernels.h"
-
-const tni_tiles* tni_tiles_wide(void)
-{
-    return __builtin_cpu_supports("avx2") ? &avx2 : NULL;
-}
-#else
-const tni_tiles* tni_tiles_wide(void)
-{
-    return NULL;
-}
-#endif
-
-const tni_tiles* tni_tiles_best(void)
-{
-    return tni_tiles_wide() != NULL ? tni_tiles_wide() : tni_tiles_plain();
+    return TNI_SIMD_OF(&tiles, width);
 }

@@ -28,7 +28,6 @@ TNI_INLINE int tni_whole_panels(int rows)
 /// being the rows of C and y its columns, both of a slab of `width` columns. C starts with its own
 /// diagonal; entries above it are undefined afterwards.
 typedef struct tni_tiles {
-    const char* name;
     void (*rows)(int width, int first, int end, int panels, const double* Y_T,
                  const double* inverse, double* X, double* Y);
     void (*update)(int width, int columns, int panels, const double* X, const double* Y, double* C);
@@ -45,8 +44,7 @@ typedef struct tni_tiles {
                      const double* inverse, double* z);
 } tni_tiles;
 
-const tni_tiles* tni_tiles_plain(void);
-const tni_tiles* tni_tiles_wide(void); ///< NULL if the processor or the compiler has no AVX2
-const tni_tiles* tni_tiles_best(void);
+/// With vectors of `width` numbers (math/simd.h).
+const tni_tiles* tni_tiles_of(int width);
 
 #endif

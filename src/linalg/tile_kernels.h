@@ -1,22 +1,8 @@
-// tile_kernels: the kernels of tile.c for one vector length. Defined by the includer:
-//     SET     suffix of all names
-//     TARGET  attribute: the instruction set to compile for
-//     BYTES   length of a vector [bytes]
-//     STEP    columns of a tile: 4 fit into 16 registers of 4 numbers, 2 into 16 of 2 numbers;
-//             also panels that a solve processes together
-// Included once for each set; no include guard on purpose.
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define NAME(x)     JOIN(x, SET)
-#define vec         NAME(vec)
-
-#if defined(__GNUC__)
-typedef double vec __attribute__((vector_size(BYTES)));
-#else
-typedef double vec;
-#endif
-#define VEC   ((int)(sizeof(vec) / sizeof(double)))
-#define PARTS (TNI_LANES / VEC)
+// tile_kernels: the kernels of tile.c, compiled once for each vector length (math/simd.h).
+#define PARTS (TNI_LANES / LANES)
+// Columns of a tile: 4 fit into 16 registers of 4 numbers, 2 into 16 of 2 numbers. Also panels that
+// a solve processes together.
+#define STEP LANES
 
 // acc (n columns of 8 rows) -= x y^T over `depth` columns.
 TNI_INLINE void NAME(multiply)(int n, int depth, const double* restrict x, const double* restrict y,
@@ -24,7 +10,7 @@ TNI_INLINE void NAME(multiply)(int n, int depth, const double* restrict x, const
 {
     for (int k = 0; k < depth; ++k) {
         vec xk[PARTS];
-        UNROLL for (int p = 0; p < PARTS; ++p) LOAD(xk[p], x + TNI_LANES * k + VEC * p);
+        UNROLL for (int p = 0; p < PARTS; ++p) LOAD(xk[p], x + TNI_LANES * k + LANES * p);
         UNROLL for (int j = 0; j < n; ++j)
         {
             const double yj = y[TNI_LANES * k + j];
@@ -37,7 +23,7 @@ TNI_INLINE void NAME(take_tile)(int n, const double* c, vec acc[TNI_GROUP][PARTS
 {
     UNROLL for (int j = 0; j < n; ++j)
     {
-        UNROLL for (int p = 0; p < PARTS; ++p) LOAD(acc[j][p], c + TNI_LANES * j + VEC * p);
+        UNROLL for (int p = 0; p < PARTS; ++p) LOAD(acc[j][p], c + TNI_LANES * j + LANES * p);
     }
 }
 
@@ -45,7 +31,7 @@ TNI_INLINE void NAME(put_tile)(int n, vec acc[TNI_GROUP][PARTS], double* c)
 {
     UNROLL for (int j = 0; j < n; ++j)
     {
-        UNROLL for (int p = 0; p < PARTS; ++p) STORE(c + TNI_LANES * j + VEC * p, acc[j][p]);
+        UNROLL for (int p = 0; p < PARTS; ++p) STORE(c + TNI_LANES * j + LANES * p, acc[j][p]);
     }
 }
 
@@ -95,8 +81,8 @@ TNI_INLINE void NAME(finish)(int n, int first, const double* Y_T, const double* 
     NAME(put_tile)(n, acc, y + TNI_LANES * first);
 }
 
-TARGET static void NAME(rows)(int width, int first, int end, int panels, const double* Y_T,
-                              const double* inverse, double* X, double* Y)
+static void NAME(rows)(int width, int first, int end, int panels, const double* Y_T,
+                       const double* inverse, double* X, double* Y)
 {
     for (int p = 0; p < panels; ++p) {
         double *x = X + TNI_LANES * width * p, *y = Y + TNI_LANES * width * p;
@@ -113,8 +99,8 @@ TARGET static void NAME(rows)(int width, int first, int end, int panels, const d
     }
 }
 
-TARGET static void NAME(update)(int width, int columns, int panels, const double* X,
-                                const double* Y, double* C)
+static void NAME(update)(int width, int columns, int panels, const double* X, const double* Y,
+                         double* C)
 {
     for (int p = 0; p < panels; ++p) {
         const int     reach = TNI_LANES * (p + 1); // columns up to the diagonal
@@ -128,7 +114,7 @@ TARGET static void NAME(update)(int width, int columns, int panels, const double
     }
 }
 
-TARGET static void NAME(column)(int width, int first, const double* Y_T, double* X)
+static void NAME(column)(int width, int first, const double* Y_T, double* X)
 {
     const int n = width - first < TNI_GROUP ? width - first : TNI_GROUP;
     NAME(tile_columns)(n, first, X, Y_T + first % TNI_LANES, X + TNI_LANES * first);
@@ -150,7 +136,7 @@ TNI_INLINE void NAME(lose)(int n, int width, int columns, const double* restrict
             UNROLL for (int p = 0; p < PARTS; ++p)
             {
                 vec xk;
-                LOAD(xk, column + VEC * p);
+                LOAD(xk, column + LANES * p);
                 acc[j][p] -= xk * t[k];
             }
         }
@@ -190,8 +176,8 @@ TNI_INLINE void NAME(forward_square)(int n, const double* restrict x,
     UNROLL for (int i = 0; i < TNI_LANES; ++i) z[i] = w[i];
 }
 
-TARGET static void NAME(forward)(int width, int panels, int sides, int stride, const double* X,
-                                 const double* inverse, double* z)
+static void NAME(forward)(int width, int panels, int sides, int stride, const double* X,
+                          const double* inverse, double* z)
 {
     double    t[TNI_SIDES * TNI_SLAB];
     const int own = tni_whole_panels(width) / TNI_LANES;
@@ -216,13 +202,13 @@ TARGET static void NAME(forward)(int width, int panels, int sides, int stride, c
 // The sum of all lanes, by halves.
 TNI_INLINE double NAME(total)(vec acc[PARTS])
 {
-    double lane[VEC];
+    double lane[LANES];
     UNROLL for (int half = PARTS / 2; half > 0; half /= 2)
     {
         UNROLL for (int p = 0; p < half; ++p) acc[p] += acc[p + half];
     }
     STORE(lane, acc[0]);
-    UNROLL for (int half = VEC / 2; half > 0; half /= 2)
+    UNROLL for (int half = LANES / 2; half > 0; half /= 2)
     {
         UNROLL for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
     }
@@ -236,7 +222,7 @@ TNI_INLINE void NAME(collect)(int n, int panels, int width, const double* restri
     vec acc[TNI_GROUP][PARTS] = {0};
     for (int p = panels - 1; p >= 0; --p) {
         vec zp[PARTS];
-        UNROLL for (int i = 0; i < PARTS; ++i) LOAD(zp[i], z + TNI_LANES * p + VEC * i);
+        UNROLL for (int i = 0; i < PARTS; ++i) LOAD(zp[i], z + TNI_LANES * p + LANES * i);
         UNROLL for (int j = 0; j < n; ++j)
         {
             const double* column = x + TNI_LANES * (width * p + j);
@@ -244,7 +230,7 @@ TNI_INLINE void NAME(collect)(int n, int panels, int width, const double* restri
             UNROLL for (int i = 0; i < PARTS; ++i)
             {
                 vec xj;
-                LOAD(xj, column + VEC * i);
+                LOAD(xj, column + LANES * i);
                 acc[j][i] += xj * zp[i];
             }
         }
@@ -295,8 +281,8 @@ TNI_INLINE void NAME(backward_square)(int n, const double* x, const double* inve
     }
 }
 
-TARGET static void NAME(backward)(int width, int panels, int sides, int stride, const double* X,
-                                  const double* inverse, double* z)
+static void NAME(backward)(int width, int panels, int sides, int stride, const double* X,
+                           const double* inverse, double* z)
 {
     for (int p = tni_whole_panels(width) / TNI_LANES - 1; p >= 0; --p) {
         const int     first = TNI_LANES * p, left = width - first;
@@ -311,20 +297,8 @@ TARGET static void NAME(backward)(int width, int panels, int sides, int stride, 
     }
 }
 
-#define TEXT_(x) #x
-#define TEXT(x)  TEXT_(x)
-static const tni_tiles SET = {TEXT(SET),    NAME(rows),    NAME(update),
-                              NAME(column), NAME(forward), NAME(backward)};
+static const tni_tiles NAME(tiles) = {NAME(rows), NAME(update), NAME(column), NAME(forward),
+                                      NAME(backward)};
 
-#undef TEXT
-#undef TEXT_
-#undef PARTS
-#undef VEC
-#undef vec
-#undef NAME
-#undef JOIN
-#undef JOIN_
-#undef SET
-#undef TARGET
-#undef BYTES
 #undef STEP
+#undef PARTS

@@ -75,9 +75,8 @@ static void compile_elasticity(tni_body* body, const tn_body_def* def, double vo
 static tn_result compile_inertia(const tn_host* host, tni_body* body, const tn_body_def* def,
                                  tn_why* why)
 {
-    double          I[6] = {0}, volume = 0;
-    const tn_result result = tni_body_inertia(host, def, &body->mass, &body->com, I, &volume, why);
-    if (result != TN_OK) return result;
+    double I[6] = {0}, volume = 0;
+    TRY(tni_body_inertia(host, def, &body->mass, &body->com, I, &volume, why));
     body->inertia = (tni_mat3){{I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]}};
     if (def->kind == TN_BODY_AFFINE) { // Q = tr(I)/2 - I
         const double half_trace = 0.5 * (I[0] + I[1] + I[2]);
@@ -133,8 +132,7 @@ static tn_result compile_body(tn_model* model, int index, const tn_body_def* def
         body->user_q = copy_numbers(model, def->user_q, body->q_count);
         body->user_u = copy_numbers(model, def->user_u, body->dim);
     } else if (body->dim > 0) {
-        const tn_result result = compile_inertia(&model->arena.host, body, def, why);
-        if (result != TN_OK) return result;
+        TRY(compile_inertia(&model->arena.host, body, def, why));
     }
     const tn_vec3 arm    = tni_rotate(body->start.orientation, body->com);
     body->start.position = tni_add(def->pose.position, arm);
@@ -163,8 +161,7 @@ static tn_result compile_bodies(tn_model* model, const tn_scene* scene, tn_why* 
                                   .turns = true,
                                   .start = {{0, 0, 0}, {1, 0, 0, 0}}};
     for (int i = 0; i < count; ++i) {
-        const tn_result result = compile_body(model, i + 1, tn_scene_body(scene, i), why);
-        if (result != TN_OK) return result;
+        TRY(compile_body(model, i + 1, tn_scene_body(scene, i), why));
     }
     model->free_bodies = TNI_TAKE(&model->arena, int, model->free_count);
     for (int i = 1; model->free_bodies != NULL && i < model->body_count; ++i) {
@@ -401,9 +398,7 @@ static tn_result check_coordinates(const tn_model* model, const tni_joint* joint
     }
     for (int i = 0; i < count; ++i) {
         if (joint->type->coordinates[i] < TNI_COORDINATE_ROTATION_X) continue;
-        const tn_result result =
-            need_torque(model, joint, "its spring, damper, limit or force", why);
-        if (result != TN_OK) return result;
+        TRY(need_torque(model, joint, "its spring, damper, limit or force", why));
     }
     return TN_OK;
 }
@@ -625,8 +620,7 @@ static tn_result check_coupled_joints(const tn_model* model, const tn_coupling_d
         }
         const tni_joint* joint = &model->joints[named->index];
         if (joint->type->coordinates[0] < TNI_COORDINATE_ROTATION_X) continue;
-        const tn_result result = need_torque(model, joint, "its coupling", why);
-        if (result != TN_OK) return result;
+        TRY(need_torque(model, joint, "its coupling", why));
     }
     return TN_OK;
 }
@@ -773,29 +767,28 @@ static tn_result compile_forces(tn_model* model, const tn_scene* scene, tn_why* 
 
 static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
 {
-    model->name      = copy_text(model, tn_scene_name(scene));
-    model->gravity   = tn_scene_gravity(scene);
-    model->settings  = tn_scene_settings(scene);
-    tn_result result = compile_bodies(model, scene, why);
-    if (result == TN_OK) result = compile_constraints(model, scene, why);
-    if (result == TN_OK) result = compile_forces(model, scene, why);
-    if (result == TN_OK) result = tni_compile_shapes(model, scene, why);
-    if (result == TN_OK) result = tni_analyse_graph(model);
-    if (result == TN_OK) result = tni_count_groups(model);
-    return result == TN_OK && model->arena.failed ? TN_ERR_MEMORY : result;
+    model->name     = copy_text(model, tn_scene_name(scene));
+    model->gravity  = tn_scene_gravity(scene);
+    model->settings = tn_scene_settings(scene);
+    TRY(compile_bodies(model, scene, why));
+    TRY(compile_constraints(model, scene, why));
+    TRY(compile_forces(model, scene, why));
+    TRY(tni_compile_shapes(model, scene, why));
+    TRY(tni_analyse_graph(model));
+    TRY(tni_count_groups(model));
+    return model->arena.failed ? TN_ERR_MEMORY : TN_OK;
 }
 
 tn_result tn_scene_compile(const tn_scene* scene, tn_model** out, tn_why* why)
 {
-    *out             = NULL;
-    tn_result result = tn_scene_problem(scene, why);
-    if (result != TN_OK) return result;
+    *out = NULL;
+    TRY(tn_scene_problem(scene, why));
 
     tni_arena arena = tni_arena_make(&scene->host);
     tn_model* model = TNI_TAKE(&arena, tn_model, 1);
     if (model == NULL) return tni_fail(why, TN_ERR_MEMORY, "out of memory");
-    model->arena = arena;
-    result       = compile(model, scene, why);
+    model->arena           = arena;
+    const tn_result result = compile(model, scene, why);
     if (result == TN_OK) {
         *out = model;
         return TN_OK;

@@ -100,9 +100,8 @@ tn_result tni_body_inertia(const tn_host* host, const tn_body_def* def, double* 
     for (int k = 0; k < 6; ++k) inertia[k] = 0;
     if (def->kind >= TN_BODY_STATIC) return TN_OK;
 
-    shape_sum       sum    = {0};
-    const tn_result result = needs_shapes(def) ? sum_shapes(host, def, &sum, why) : TN_OK;
-    if (result != TN_OK) return result;
+    shape_sum sum = {0};
+    TRY(needs_shapes(def) ? sum_shapes(host, def, &sum, why) : TN_OK);
     *volume = isnan(def->volume) ? sum.plain.content : def->volume;
 
     *mass = isnan(def->mass) ? sum.dense.content : def->mass;

@@ -256,9 +256,8 @@ static double squared_distance(tn_vec3 a, tn_vec3 b)
 
 static tn_result survey_bodies(carrier* c)
 {
-    tn_result result = link_bodies(c);
-    for (int b = 0; b < c->body_count && result == TN_OK; ++b) result = weigh(c, b);
-    if (result != TN_OK) return result;
+    TRY(link_bodies(c));
+    for (int b = 0; b < c->body_count; ++b) TRY(weigh(c, b));
     for (int j = 0; j < c->joint_count; ++j) {
         if (c->body_of[j] >= 0) walk_from(c, c->body_of[j]);
     }
@@ -665,10 +664,8 @@ static bool take_all(carrier* c)
 static tn_result carry(carrier* c)
 {
     if (!take_all(c)) return no_memory(c);
-    tn_result result =
-        tni_mocap_match(c->scene, c->mocap, c->options, &c->arena, c->body_of, c->why);
-    if (result == TN_OK) result = survey_bodies(c);
-    if (result != TN_OK) return result;
+    TRY(tni_mocap_match(c->scene, c->mocap, c->options, &c->arena, c->body_of, c->why));
+    TRY(survey_bodies(c));
     survey_joints(c);
     find_axes(c);
     c->scale = given_or(c->options->scale, scale_by_bones(c));
@@ -676,8 +673,8 @@ static tn_result carry(carrier* c)
         if (c->body_of[j] >= 0) align_joint(c, j);
     }
     find_floor(c);
-    result = make_keys(c);
-    return result == TN_OK ? add_targets(c) : result;
+    TRY(make_keys(c));
+    return add_targets(c);
 }
 
 static void fill_report(const carrier* c, tn_mocap_report* report)
@@ -701,17 +698,16 @@ static void fill_report(const carrier* c, tn_mocap_report* report)
 tn_result tn_mocap_drive(tn_scene* scene, const tn_mocap* mocap, const tn_mocap_options* options,
                          tn_mocap_report* report, tn_why* why)
 {
-    tn_result result = check_options(options, why);
-    if (result != TN_OK) return result;
-    carrier c = {.scene       = scene,
-                 .mocap       = mocap,
-                 .options     = options,
-                 .arena       = tni_arena_make(&scene->host),
-                 .why         = why,
-                 .joint_count = tn_mocap_joint_count(mocap),
-                 .body_count  = tn_scene_body_count(scene),
-                 .frame_count = tn_mocap_frame_count(mocap)};
-    result    = carry(&c);
+    TRY(check_options(options, why));
+    carrier   c      = {.scene       = scene,
+                        .mocap       = mocap,
+                        .options     = options,
+                        .arena       = tni_arena_make(&scene->host),
+                        .why         = why,
+                        .joint_count = tn_mocap_joint_count(mocap),
+                        .body_count  = tn_scene_body_count(scene),
+                        .frame_count = tn_mocap_frame_count(mocap)};
+    tn_result result = carry(&c);
     if (result == TN_OK && report != NULL) fill_report(&c, report);
     tni_arena_free(&c.arena);
     return result;

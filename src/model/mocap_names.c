@@ -290,8 +290,7 @@ tn_result tni_mocap_match(const tn_scene* scene, const tn_mocap* mocap,
                  .body_of     = body_of};
     if (!matcher_make(&m, arena))
         return tni_fail(why, TN_ERR_MEMORY, "out of memory while matching a motion");
-    const tn_result result = match_pairs(&m, options, why);
-    if (result != TN_OK) return result;
+    TRY(match_pairs(&m, options, why));
     match_names(&m);
     match_parts(&m);
     match_labels(&m);

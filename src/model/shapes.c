@@ -171,10 +171,9 @@ static tn_result make_meshes(builder* b)
         const bool moves = b->model->bodies[at.body].kind != TN_BODY_STATIC;
         made_mesh* made  = find_made(b, at.def, moves);
         if (made == NULL) {
-            made                   = &b->made[b->made_count];
-            *made                  = (made_mesh){.def = at.def, .moves = moves};
-            const tn_result result = make_mesh(b, &at, made);
-            if (result != TN_OK) return result;
+            made  = &b->made[b->made_count];
+            *made = (made_mesh){.def = at.def, .moves = moves};
+            TRY(make_mesh(b, &at, made));
             ++b->made_count;
         }
         b->meshes[count++] = made;
@@ -242,18 +241,15 @@ static tn_result check_shape(const builder* b, const place* at)
 
 static tn_result count_shapes(builder* b)
 {
-    tn_result result = TN_OK;
-    b->count         = tn_scene_has_ground(b->scene);
+    b->count = tn_scene_has_ground(b->scene);
     for (place at = {.body = 1}; next_touched(b, &at); ++at.index) {
-        result = check_shape(b, &at);
-        if (result != TN_OK) return result;
+        TRY(check_shape(b, &at));
         b->mesh_count += at.def->type == TN_SHAPE_MESH;
         if (++b->count > SHAPES_MAX) break;
     }
-    if (b->mesh_count > 0 && b->count <= SHAPES_MAX) result = make_meshes(b);
-    if (result == TN_OK && b->count > SHAPES_MAX)
-        result = tni_fail(b->why, TN_ERR_MODEL, "more than %d shapes collide", SHAPES_MAX);
-    return result;
+    if (b->mesh_count > 0 && b->count <= SHAPES_MAX) TRY(make_meshes(b));
+    if (b->count <= SHAPES_MAX) return TN_OK;
+    return tni_fail(b->why, TN_ERR_MODEL, "more than %d shapes collide", SHAPES_MAX);
 }
 
 static tni_shape start_shape(const builder* b, const place* at)

@@ -23,6 +23,8 @@
 // one (flight_lanes.h). Instructions of a body: 1340 -> 420.
 #include "state/state.h"
 
+#include "math/simd.h"
+
 enum { ROUNDS_MAX = 20, TOGETHER = 4 };
 
 // The angular velocity at the middle, body axes, from that at the start.
@@ -56,27 +58,9 @@ static void turn(const tni_body* body, double h, const double* q, const double* 
     tni_write3(u_out + 3, tni_rotate(next, end));
 }
 
-#if defined(__GNUC__)
-#define SET plain
-#define TARGET
-#define BYTES   16
-#define ROOT(x) ((__typeof__(x)){sqrt((x)[0]), sqrt((x)[1])})
-#include "state/flight_lanes.h"
-#endif
-
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-#define SET     wide
-#define TARGET  __attribute__((target("avx2")))
-#define BYTES   32
-#define ROOT(x) ((__typeof__(x))_mm256_sqrt_pd((__m256d)(x)))
-#include "state/flight_lanes.h"
-#define HAS_WIDE __builtin_cpu_supports("avx2")
-#elif defined(__GNUC__)
-#define turn_wide turn_plain
-#define HAS_WIDE  false
-#else
-#define HAS_WIDE false
+#if TNI_SIMD_NARROW > 1
+#define SIMD_KERNELS "state/flight_lanes.h"
+#include "math/simd_each.h"
 #endif
 
 // Bodies that wait to be turned.
@@ -88,28 +72,23 @@ typedef struct turning {
 } turning;
 
 // The first of them alone, all that wait or none: returns how many have turned.
-static int turn_first(const turning* t, int first, bool wide, double h)
+static int turn_first(const turning* t, int first, int width, double h)
 {
-#if defined(__GNUC__)
-    const int left = t->count - first;
-    if (wide && left >= 4 &&
-        turn_wide(t->inertia + first, h, t->q + first, t->u + first, t->q_out + first,
-                  t->u_out + first))
-        return 4;
-    if (!wide && left >= 2 &&
-        turn_plain(t->inertia + first, h, t->q + first, t->u + first, t->q_out + first,
-                   t->u_out + first))
-        return 2;
+#if TNI_SIMD_NARROW > 1
+    if (t->count - first >= width &&
+        TNI_SIMD_OF(turn, width)(t->inertia + first, h, t->q + first, t->u + first,
+                                 t->q_out + first, t->u_out + first))
+        return width;
 #else
-    (void)wide;
+    (void)width;
 #endif
     turn(t->body[first], h, t->q[first], t->u[first], t->q_out[first], t->u_out[first]);
     return 1;
 }
 
-static void turn_all(turning* t, bool wide, double h)
+static void turn_all(turning* t, int width, double h)
 {
-    for (int i = 0; i < t->count;) i += turn_first(t, i, wide, h);
+    for (int i = 0; i < t->count;) i += turn_first(t, i, width, h);
     t->count = 0;
 }
 
@@ -125,11 +104,11 @@ static void turn_later(turning* t, const tni_body* body, const double* q, const 
 void tni_fly(const tn_model* model, const uint8_t* asleep, double h, const double* q,
              const double* u, double* q_out, double* u_out)
 {
-    tni_fly_as(model, asleep, h, q, u, HAS_WIDE, q_out, u_out);
+    tni_fly_as(model, asleep, h, q, u, tni_simd_width(), q_out, u_out);
 }
 
 void tni_fly_as(const tn_model* model, const uint8_t* asleep, double h, const double* q,
-                const double* u, bool wide, double* q_out, double* u_out)
+                const double* u, int width, double* q_out, double* u_out)
 {
     turning waiting = {0};
     double  step[TNI_DIM_MAX];
@@ -151,9 +130,9 @@ void tni_fly_as(const tn_model* model, const uint8_t* asleep, double h, const do
         }
         for (int k = 0; k < straight; ++k) b[k] = a[k] + h * v[k];
         if (body->kind == TN_BODY_RIGID) turn_later(&waiting, body, a, v, b, w);
-        if (waiting.count == TOGETHER) turn_all(&waiting, wide, h);
+        if (waiting.count == TOGETHER) turn_all(&waiting, width, h);
     }
-    turn_all(&waiting, wide, h);
+    turn_all(&waiting, width, h);
 }
 
 // w' at a turn by t, and A = I'^-1, world axes.

@@ -1,29 +1,16 @@
-// flight_lanes: `turn` of flight.c for several bodies, in lanes of one vector length. Compiled once for
-// each, with
-//     SET      its name
-//     TARGET   the processor it is for, as an attribute
-//     BYTES    of a vector
-//     ROOT(x)  its square root
-// There is no guard against being included twice: that is the point. The operations are those of
-// vec3.h, rotation.h and flight.c in their order, so that a lane has their bits; a lane that is done
-// waits for the others.
+// flight_lanes: `turn` of flight.c for several bodies, compiled once for each length of vectors
+// (math/simd.h). The operations are those of vec3.h, rotation.h and flight.c in their order, so that
+// a lane has their bits; a lane that is done waits for the others.
 #include "math/lanes_vec3.h"
 
-#define quat   NAME(quat)
-#define ALL(x) ((vec){0} + (x))
-#if BYTES == 32
-#define TAKE(p, i) ((vec){(p)[0][i], (p)[1][i], (p)[2][i], (p)[3][i]})
-#define ANY(m)     (((m)[0] | (m)[1] | (m)[2] | (m)[3]) != 0)
-#else
-#define TAKE(p, i) ((vec){(p)[0][i], (p)[1][i]})
-#define ANY(m)     (((m)[0] | (m)[1]) != 0)
-#endif
+#define quat       NAME(quat)
+#define TAKE(p, i) GATHER(p, [i])
 
 typedef struct quat {
     vec w, x, y, z;
 } quat;
 
-TNI_INLINE TARGET vec3 NAME(rotate)(quat q, vec3 v)
+TNI_INLINE vec3 NAME(rotate)(quat q, vec3 v)
 {
     const vec xx = q.x * q.x, yy = q.y * q.y, zz = q.z * q.z, xy = q.x * q.y, xz = q.x * q.z,
               yz = q.y * q.z, wx = q.w * q.x, wy = q.w * q.y, wz = q.w * q.z;
@@ -33,7 +20,7 @@ TNI_INLINE TARGET vec3 NAME(rotate)(quat q, vec3 v)
     return NAME(rotated)(R, v);
 }
 
-TNI_INLINE TARGET vec3 NAME(solve3)(const vec m[9], vec3 b)
+TNI_INLINE vec3 NAME(solve3)(const vec m[9], vec3 b)
 {
     const vec3 x = {m[0], m[3], m[6]}, y = {m[1], m[4], m[7]}, z = {m[2], m[5], m[8]};
     const vec  s = 1 / NAME(dot)(x, NAME(cross)(y, z));
@@ -41,7 +28,7 @@ TNI_INLINE TARGET vec3 NAME(solve3)(const vec m[9], vec3 b)
                   s * NAME(dot)(x, NAME(cross)(y, b))};
 }
 
-TNI_INLINE TARGET vec NAME(size)(vec3 a) // of the largest
+TNI_INLINE vec NAME(size)(vec3 a) // of the largest
 {
     const mask bits = (mask){0} + INT64_MAX; // all but the sign
     const vec x = (vec)((mask)a.x & bits), y = (vec)((mask)a.y & bits), z = (vec)((mask)a.z & bits),
@@ -50,7 +37,7 @@ TNI_INLINE TARGET vec NAME(size)(vec3 a) // of the largest
 }
 
 // By its series; lanes that turn farther are told.
-TNI_INLINE TARGET quat NAME(quat_exp)(vec3 d, mask* far)
+TNI_INLINE quat NAME(quat_exp)(vec3 d, mask* far)
 {
     const vec x = 0.25 * NAME(dot)(d, d);
     const vec c =
@@ -74,7 +61,7 @@ TNI_INLINE TARGET quat NAME(quat_exp)(vec3 d, mask* far)
 }
 
 // As tni_quat_mul and then tni_quat_normalised.
-TNI_INLINE TARGET quat NAME(turned)(quat a, quat b)
+TNI_INLINE quat NAME(turned)(quat a, quat b)
 {
     const quat q = {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
                     a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
@@ -84,7 +71,7 @@ TNI_INLINE TARGET quat NAME(turned)(quat a, quat b)
     return (quat){s * q.w, s * q.x, s * q.y, s * q.z};
 }
 
-TNI_INLINE TARGET vec3 NAME(middle)(const vec I[9], double h, vec3 L, vec3 W, mask* far)
+TNI_INLINE vec3 NAME(middle)(const vec I[9], double h, vec3 L, vec3 W, mask* far)
 {
     const vec3 bend = NAME(solve3)(I, NAME(cross)(L, W)), first = NAME(scale)(ALL(0.5 * h), bend);
     mask       active = ~(mask){0};
@@ -102,8 +89,8 @@ TNI_INLINE TARGET vec3 NAME(middle)(const vec I[9], double h, vec3 L, vec3 W, ma
 }
 
 // LANES bodies. False: one of them turns too far for series, or is not finite, and nothing is written.
-TARGET static bool NAME(turn)(const double* const* inertia, double h, const double* const* q,
-                              const double* const* u, double* const* q_out, double* const* u_out)
+static bool NAME(turn)(const double* const* inertia, double h, const double* const* q,
+                       const double* const* u, double* const* q_out, double* const* u_out)
 {
     vec  I[9];
     mask far = {0};
@@ -126,8 +113,5 @@ TARGET static bool NAME(turn)(const double* const* inertia, double h, const doub
     return true;
 }
 
-#undef ANY
 #undef TAKE
-#undef ALL
 #undef quat
-#include "math/lanes_end.h"

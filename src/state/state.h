@@ -131,9 +131,9 @@ void tni_advance(const tn_model* model, const double* q, const double* d, double
 /// angular momentum. Those asleep (by body; NULL: none) stay. Not in place. See flight.c.
 void tni_fly(const tn_model* model, const uint8_t* asleep, double h, const double* q,
              const double* u, double* q_out, double* u_out);
-/// The same with the vectors of all processors, or with wide ones where there are some.
+/// The same with vectors of `width` numbers (math/simd.h).
 void tni_fly_as(const tn_model* model, const uint8_t* asleep, double h, const double* q,
-                const double* u, bool wide, double* q_out, double* u_out);
+                const double* u, int width, double* q_out, double* u_out);
 /// The same for a step that goes with the mean velocity share u1 + drift (NULL: 0), u1 being that at the
 /// end: u is the velocity at the start that has the momentum of the end.
 void tni_fly_mean(const tn_model* model, double h, double share, const double* drift,

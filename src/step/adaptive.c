@@ -8,9 +8,8 @@
 
 tn_result tni_adaptive_method_create(tn_stepper* s, tn_why* why)
 {
-    const tn_model* model   = s->model;
-    const tn_result checked = tni_settings_check(&s->settings, why);
-    if (checked != TN_OK) return checked;
+    const tn_model* model = s->model;
+    TRY(tni_settings_check(&s->settings, why));
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST)
         return tni_fail(why, TN_ERR_UNSUPPORTED,
                         "setting 'multiplier.dynamics': method adaptive knows f = m a only");
@@ -87,17 +86,15 @@ static void note_fit(tn_stepper* s, const tni_joint_trees_fit* fit, tn_step_repo
 tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_step_report* report,
                            tn_why* why)
 {
-    tni_adaptive* a      = s->adaptive;
-    const bool    timed  = a->settings.budget > 0 && s->system->clock != NULL;
-    double        time   = s->from->time;
-    tn_result     result = TN_OK;
+    tni_adaptive* a     = s->adaptive;
+    const bool    timed = a->settings.budget > 0 && s->system->clock != NULL;
+    double        time  = s->from->time;
     tni_adaptive_load(a, s->from, h);
     tni_copy_place(s->model, &s->next, &s->now);
     for (*taken = 0; *taken < count; ++*taken) {
         const double        start = timed ? now(s) : 0;
         tni_adaptive_report one;
-        result = tni_adaptive_step(a, time, &s->from->outside, &one, why);
-        if (result != TN_OK) return result;
+        TRY(tni_adaptive_step(a, time, &s->from->outside, &one, why));
         note(&one, report);
         time = tni_time_after(time, h);
         if (a->flat) (void)tni_adaptive_place(a, s->next.q, s->next.u);

@@ -180,12 +180,10 @@ tn_result tni_pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why)
         report->impact_count += hits;
         if (report->jam_count > jams) forget_friction(a); // one jam is dear enough
         if (pass == 0) {
-            const tni_configuration at     = tni_configuration_of(&s->now);
-            const tn_result         result = tni_system_factor(s->system, &at, why);
-            if (result != TN_OK) return result;
+            const tni_configuration at = tni_configuration_of(&s->now);
+            TRY(tni_system_factor(s->system, &at, why));
         }
-        const tn_result result = solve_velocities(s, report, why);
-        if (result != TN_OK) return result;
+        TRY(solve_velocities(s, report, why));
         for (int i = 0; i < s->model->u_count; ++i) s->now.u[i] += s->system->answer[i];
         look(s, &s->now);
     }
@@ -195,11 +193,9 @@ tn_result tni_pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why)
 // Stops that are reached at s->now, after the blows there, with their rules for what comes.
 static tn_result meet(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
-    tn_result result = tni_find_stops(s, why);
-    if (result != TN_OK) return result;
+    TRY(tni_find_stops(s, why));
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_SECOND && stops_of(s)->stop_count > 0) {
-        result = tni_pass_blows_on(s, report, why);
-        if (result != TN_OK) return result;
+        TRY(tni_pass_blows_on(s, report, why));
         choose_rules(s);
     }
     return TN_OK;
@@ -342,8 +338,7 @@ static tn_result find_event(tn_stepper* s, double* dt, tn_step_report* report, t
         // Regula falsi with its stale end halved; in the middle as long as the start is no help.
         double t = below > touch ? lo + (hi - lo) * below / (below - above) : 0.5 * (lo + hi);
         if (!(t > lo && t < hi) || i % 4 == 3) t = 0.5 * (lo + hi);
-        const tn_result result = integrate(s, t, report, why);
-        if (result != TN_OK) return result;
+        TRY(integrate(s, t, report, why));
         const double g = tni_stops_watched(a, s->system->views, s->now.z);
         *dt            = t;
         if (fabs(g) <= touch || hi - lo <= 1e-15 * (fabs(s->now.time) + hi)) break;
@@ -365,11 +360,10 @@ static tn_result find_event(tn_stepper* s, double* dt, tn_step_report* report, t
 static tn_result take_piece(tn_stepper* s, double* dt, double* wish, bool* crowded,
                             tn_step_report* report, tn_why* why)
 {
-    bool      accepted;
-    tn_result result = steady_slides(s, *dt, crowded, why);
-    if (result != TN_OK || *crowded) return result;
-    result = tni_integrate(s, *dt, wish, &accepted, report, why);
-    if (result != TN_OK) return result;
+    bool accepted;
+    TRY(steady_slides(s, *dt, crowded, why));
+    if (*crowded) return TN_OK;
+    TRY(tni_integrate(s, *dt, wish, &accepted, report, why));
     if (!accepted) {
         *dt = 0;
         return TN_OK;
@@ -445,8 +439,7 @@ static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report,
     tni_system_look(s->system, &free);
     tni_stops_look(a, s->system->views, s->now.z, true);
     ask_for_step(s, dt, report);
-    result = solve_velocities(s, report, why);
-    if (result != TN_OK) return result;
+    TRY(solve_velocities(s, report, why));
     for (int i = 0; i < n; ++i) {
         s->next.u[i] += s->system->answer[i];
         s->stage_d[i] = dt * s->next.u[i];
@@ -517,10 +510,10 @@ tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report, tn_
     int          slides = 0;
     s->bounce_count     = 0;
     for (int piece = 0; piece < PIECES_MAX; ++piece) {
-        tn_result result = meet(s, report, why);
-        if (result != TN_OK) return result;
-        double dt = fmin(left, wish);
-        coarse    = coarse || report->event_count >= EVENTS_MAX || slides >= SLIDES_MAX ||
+        TRY(meet(s, report, why));
+        tn_result result = TN_OK;
+        double    dt     = fmin(left, wish);
+        coarse           = coarse || report->event_count >= EVENTS_MAX || slides >= SLIDES_MAX ||
                  !(wish >= 1e-9 * h);
         if (!coarse) {
             result = take_piece(s, &dt, &wish, &coarse, report, why);

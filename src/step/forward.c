@@ -42,12 +42,11 @@ tn_result tn_stepper_forward(tn_stepper* s, tn_state* state, const double* posit
                              const double* velocities, const double* forces, double* accelerations,
                              tn_why* why)
 {
-    const tn_model* model  = s->model;
-    tn_result       result = forces != NULL ? check_forces(model, forces, why) : TN_OK;
-    if (result == TN_OK && s->adaptive != NULL && tni_has_forward(s->adaptive, state))
+    const tn_model* model = s->model;
+    if (forces != NULL) TRY(check_forces(model, forces, why));
+    if (s->adaptive != NULL && tni_has_forward(s->adaptive, state))
         return tni_forward(s->adaptive, state, positions, velocities, forces, accelerations, why);
-    if (result == TN_OK) result = tn_state_set_joints(state, positions, velocities, why);
-    if (result != TN_OK) return result;
+    TRY(tn_state_set_joints(state, positions, velocities, why));
     if (forces != NULL) {
         const tni_configuration at    = {state->time, state->q, state->u, state->z};
         double*                 extra = s->stage_d; // evaluations do without
@@ -55,8 +54,8 @@ tn_result tn_stepper_forward(tn_stepper* s, tn_state* state, const double* posit
         tni_coordinate_forces(model, &at, forces, extra);
         s->system->extra = extra;
     }
-    result           = tn_stepper_evaluate(s, state, NULL, why);
-    s->system->extra = NULL;
+    const tn_result result = tn_stepper_evaluate(s, state, NULL, why);
+    s->system->extra       = NULL;
     for (int i = 0; result == TN_OK && i < model->joint_count; ++i)
         coordinate_rates(s, &model->joints[i], accelerations + model->joints[i].coordinate_start);
     return result;

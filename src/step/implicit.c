@@ -334,8 +334,7 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, c
     start->bend             = how == TN_IMPLICIT_CORRECTED;
     start->keep             = false;
     start->ahead            = s->now.u;
-    const tn_result result  = solve_linear(s, start, lead, report, why);
-    if (result != TN_OK) return result;
+    TRY(solve_linear(s, start, lead, report, why));
     const int  rounds = report->iteration_count;
     const bool whole  = how == TN_IMPLICIT_CORRECTED && lead->drift != NULL;
     if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, lead, report);
@@ -428,8 +427,7 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
 {
     tni_closing c;
     s->implicit.last = level == HALVINGS_MAX || s->implicit.lenient;
-    tn_result result = attempt(s, h, &c, report, why);
-    if (result != TN_OK) return result;
+    TRY(attempt(s, h, &c, report, why));
     s->implicit.end = c;
     if (is_closed(s, &c)) {
         ++report->substep_count;
@@ -446,8 +444,7 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
         return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
                         name_of(s, c.worst), c.error);
     }
-    result = piece(s, 0.5 * h, level + 1, report, why);
-    if (result != TN_OK) return result;
+    TRY(piece(s, 0.5 * h, level + 1, report, why));
     if (!s->implicit.moved) tni_copy_place(s->model, &s->stage, &s->now);
     s->implicit.moved = true;
     tni_go_on(s);

@@ -167,14 +167,13 @@ static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
 tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tni_configuration at      = tni_configuration_of(&s->now);
-    tn_result               result  = TN_OK;
     s->system->auxiliary.stop_count = 0; // those of the landing before
     s->system->auxiliary.ready      = false;
     s->system->stiffness            = NULL;
     s->system->within               = h;
-    if (!s->kept) result = factor(s, &s->now, report, why);
-    s->kept = false;
-    if (result != TN_OK) return result;
+    const bool factored             = s->kept;
+    s->kept                         = false;
+    if (!factored) TRY(factor(s, &s->now, report, why));
     if (s->has_stops) tni_views(s->model, s->now.time, s->now.q, s->now.u, s->impulse.views);
     tni_system_forces(s->system, &at, true, s->impulse.force);
     note_drives(s);
@@ -266,28 +265,26 @@ static void clean_if_closed(tn_stepper* s, double h, double tolerance)
 static tn_result close_with_stops(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                                   bool* closed, tn_step_report* report, tn_why* why)
 {
-    bool      again  = false;
-    tn_result result = tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
-    if (result == TN_OK) result = stiffen(s, h, &again, report, why);
-    if (result != TN_OK || !again) return result;
+    bool again = false;
+    TRY(tni_impulse_close(s, h, tolerance, nearest, closed, report, why));
+    TRY(stiffen(s, h, &again, report, why));
+    if (!again) return TN_OK;
     return tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
 }
 
 static tn_result close_joints(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                               bool* closed, tn_step_report* report, tn_why* why)
 {
-    bool      again  = false;
-    tn_result result = TN_OK;
+    bool again = false;
     if (s->has_stops) return close_with_stops(s, h, tolerance, nearest, closed, report, why);
     // Without loops the multipliers of the kick are those of the tension.
-    if (!s->impulse.loops) result = stiffen(s, h, &again, report, why);
-    if (result != TN_OK) return result;
+    if (!s->impulse.loops) TRY(stiffen(s, h, &again, report, why));
     *closed = correct(s, h, tolerance, nearest, report);
     if (!s->impulse.loops) return TN_OK;
     if (*closed) clean_if_closed(s, h, tolerance);
-    else result = clean(s, h, why);
-    if (result == TN_OK) result = stiffen(s, h, &again, report, why);
-    if (result != TN_OK || !again) return result;
+    else TRY(clean(s, h, why));
+    TRY(stiffen(s, h, &again, report, why));
+    if (!again) return TN_OK;
     *closed = correct(s, h, tolerance, nearest, report);
     if (*closed) clean_if_closed(s, h, tolerance);
     return TN_OK;
@@ -330,24 +327,22 @@ static double fastest(const tn_stepper* s)
 // Next to a singular place that would throw bodies, and the damped one must do.
 static tn_result fit_velocities(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const tn_model* model  = s->model;
-    double*         r      = s->system->gamma; // which the look after each solve renews
-    tn_result       result = second_kick(s, h, false, why);
-    if (result != TN_OK) return result;
+    const tn_model* model = s->model;
+    double*         r     = s->system->gamma; // which the look after each solve renews
+    TRY(second_kick(s, h, false, why));
     tni_measure_errors(s, report);
     if (!s->impulse.loops) return TN_OK;
     for (double before = HUGE_VAL;
          report->velocity_error > 1e-14 * fastest(s) && report->velocity_error < 0.1 * before;) {
         before = report->velocity_error;
         for (int i = 0; i < model->row_count; ++i) r[i] = -s->system->rate[i];
-        result = tni_system_solve(s->system, NULL, r, false, why);
-        if (result != TN_OK) return result;
+        TRY(tni_system_solve(s->system, NULL, r, false, why));
         for (int i = 0; i < model->u_count; ++i) s->next.u[i] += s->system->answer[i];
         tni_measure_errors(s, report);
         if (report->velocity_error <= slack * fastest(s)) break;
     }
     if (s->impulse.careful || !(report->velocity_error > slack * fastest(s))) return TN_OK;
-    result = second_kick(s, h, true, why);
+    const tn_result result = second_kick(s, h, true, why);
     tni_measure_errors(s, report);
     return result;
 }
@@ -370,8 +365,7 @@ static tn_result fit_with_stops(tn_stepper* s, double h, tn_step_report* report,
     for (int round = 0; round < 4; ++round) {
         const bool exact = round > 1 && s->impulse.loops && !s->impulse.careful;
         if (round == 2 && exact) s->system->auxiliary.ready = false; // responses too
-        const tn_result result = second_kick(s, h, exact, why);
-        if (result != TN_OK) return result;
+        TRY(second_kick(s, h, exact, why));
         tni_system_look(s->system, &at);
         int worst;
         report->velocity_error = tni_system_velocity_error(s->system, &worst);
@@ -393,20 +387,18 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     const tni_configuration at     = tni_configuration_of(&s->next);
     system->stiffness              = NULL;
     tni_copy_numbers(s->impulse.plus, s->next.u, model->u_count);
-    tn_result result = s->has_stops ? tni_impulse_find_landing(s, h, why) : TN_OK;
-    if (result == TN_OK) result = factor(s, &s->next, report, why);
-    if (result != TN_OK) return result;
+    if (s->has_stops) TRY(tni_impulse_find_landing(s, h, why));
+    TRY(factor(s, &s->next, report, why));
     if (s->has_stops) tni_impulse_ask_landing(s);
     for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] = -system->rate[i];
     tni_system_forces(system, &at, true, s->impulse.force);
     tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =
         s->has_stops ? fit_with_stops : fit_velocities;
-    result = fit(s, h, report, why);
-    if (result == TN_OK && s->impulse.damped) {
+    TRY(fit(s, h, report, why));
+    if (s->impulse.damped) {
         tni_system_forces(system, &at, true, s->impulse.force);
-        result = fit(s, h, report, why);
+        TRY(fit(s, h, report, why));
     }
-    if (result != TN_OK) return result;
     if (s->has_stops) tni_impulse_note_contacts(s, h, report);
     tni_system_note(system, report);
     s->kept = true;
@@ -493,8 +485,7 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
     }
     if (result == TN_OK || level == HALVINGS_MAX) return result;
     s->kept = false;
-    result  = piece(s, 0.5 * h, level + 1, report, why);
-    if (result != TN_OK) return result;
+    TRY(piece(s, 0.5 * h, level + 1, report, why));
     tni_go_on(s);
     return piece(s, 0.5 * h, level + 1, report, why);
 }
@@ -521,8 +512,7 @@ static tn_result pieces(tn_stepper* s, double h, tn_step_report* report, tn_why*
     const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_go_on(s);
-        const tn_result result = piece(s, h / count, 0, report, why);
-        if (result != TN_OK) return result;
+        TRY(piece(s, h / count, 0, report, why));
     }
     if (s->next.time != end) s->kept = false; // pieces add up to it but for rounding
     s->next.time = end;

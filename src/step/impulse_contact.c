@@ -254,15 +254,13 @@ static void aim_at_rates(tn_stepper* s)
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                          bool* closed, tn_step_report* report, tn_why* why)
 {
-    int       since = 0, known = 0;
-    bool      clean = !s->impulse.loops;
-    double    least = HUGE_VAL, last = HUGE_VAL;
-    tn_result result;
+    int    since = 0, known = 0;
+    bool   clean = !s->impulse.loops;
+    double least = HUGE_VAL, last = HUGE_VAL;
     *nearest = (tni_closing){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.asked, s->impulse.goal, s->model->row_count);
-        result = tni_impulse_solve_kick(s, h, why);
-        if (result != TN_OK) return result;
+        TRY(tni_impulse_solve_kick(s, h, why));
         const tni_closing c     = tni_impulse_fly(s, h);
         const double      error = fmax(c.error, correct_gaps(s, h)), before = least;
         if (round == 0) nearest->begun = c.error;
@@ -283,7 +281,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing*
         }
         last = error;
     }
-    result = TN_OK;
+    tn_result result = TN_OK;
     if (nearest->error > tolerance && nearest->error < rough)
         result = correct_joints(s, h, tolerance, nearest, report, why);
     *closed = nearest->error <= tolerance;
@@ -382,16 +380,14 @@ static int most_blows(tn_stepper* s)
 // the goal from then on: contacts change little of it.
 static tn_result preview(tn_stepper* s, double h, tn_why* why)
 {
-    const double good   = fmax(rough, s->settings.impulse.tolerance);
-    tn_result    result = TN_OK;
+    const double good = fmax(rough, s->settings.impulse.tolerance);
     for (int round = 0; round <= PREVIEW_ROUNDS; ++round) {
         const tni_closing c = tni_impulse_fly(s, h);
         if (!(c.error > good) || round == PREVIEW_ROUNDS) break;
         for (int i = 0; i < s->model->row_count; ++i) s->impulse.goal[i] += s->impulse.asked[i];
-        result = tni_impulse_improve(s, why);
-        if (result != TN_OK) return result;
+        TRY(tni_impulse_improve(s, why));
     }
-    return result;
+    return TN_OK;
 }
 
 // Blows of the stops there are, if something is hit; then kicks again. *hit: so it was.

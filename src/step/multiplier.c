@@ -93,8 +93,7 @@ static tn_result close_loops(tn_stepper* s, double time, tn_why* why)
         if (tni_system_position_error(s->start, &worst) <= 0.01 * s->settings.multiplier.tolerance)
             break;
         for (int k = 0; k < s->model->row_count; ++k) r[k] = -s->start->C[k];
-        const tn_result result = tni_system_solve(s->start, NULL, r, false, why);
-        if (result != TN_OK) return result;
+        TRY(tni_system_solve(s->start, NULL, r, false, why));
         tni_advance(s->model, s->stage.q, s->start->answer, s->stage.q);
     }
     return TN_OK;
@@ -113,8 +112,7 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
         !tni_stops_copy(&s->start->auxiliary, &s->system->auxiliary))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     if (s->start != s->system && i > 0 && (stops > 0 || tni_system_has_loops(s->system))) {
-        const tn_result result = close_loops(s, s->now.time + t->c[i] * h, why);
-        if (result != TN_OK) return result;
+        TRY(close_loops(s, s->now.time + t->c[i] * h, why));
     }
     tni_system*             system = i == 0 ? s->start : s->system;
     const tni_configuration at     = {s->now.time + t->c[i] * h, s->stage.q, s->stage.u, s->now.z};
@@ -139,8 +137,7 @@ static tn_result runge_kutta(tn_stepper* s, const tableau* t, double h, double* 
 {
     const int n = s->model->u_count;
     for (int i = 0; i < t->stages; ++i) {
-        const tn_result result = stage(s, t, i, h, report, why);
-        if (result != TN_OK) return result;
+        TRY(stage(s, t, i, h, report, why));
     }
     combine(n, s->stage_d, NULL, h, t->b, s->k_d, t->stages);
     combine(n, s->next.u, s->now.u, h, t->b, s->k_u, t->stages);
@@ -158,11 +155,10 @@ static tn_result runge_kutta(tn_stepper* s, const tableau* t, double h, double* 
 // u first, then q with the new u: first order, and symplectic where there are no constraints.
 static tn_result semi_implicit_euler(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const int               n      = s->model->u_count;
-    const bool              first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
-    const tni_configuration at     = tni_configuration_of(&s->now);
-    const tn_result         result = evaluate(s, s->system, &at, report, why);
-    if (result != TN_OK) return result;
+    const int               n     = s->model->u_count;
+    const bool              first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    const tni_configuration at    = tni_configuration_of(&s->now);
+    TRY(evaluate(s, s->system, &at, report, why));
     const double* a = s->system->answer;
     for (int i = 0; i < n; ++i) {
         s->next.u[i]  = first ? a[i] : s->now.u[i] + h * a[i];
@@ -177,9 +173,8 @@ tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* w
 {
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) {
-        const tni_configuration at     = tni_configuration_of(&s->next);
-        const tn_result         result = evaluate(s, s->system, &at, report, why);
-        if (result != TN_OK) return result;
+        const tni_configuration at = tni_configuration_of(&s->next);
+        TRY(evaluate(s, s->system, &at, report, why));
         tni_copy_numbers(s->next.u, s->system->answer, s->model->u_count);
         near = true;
     }
@@ -237,11 +232,10 @@ static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_wh
         const bool   last = piece >= left;
         const double dt   = last ? left : piece;
         bool         accepted;
-        tn_result    result = tni_integrate(s, dt, &piece, &accepted, report, why);
-        if (result != TN_OK) return result;
+        TRY(tni_integrate(s, dt, &piece, &accepted, report, why));
         if (!accepted) continue;
         if (last) s->next.time = end;
-        result = tni_settle(s, true, report, why);
+        const tn_result result = tni_settle(s, true, report, why);
         if (result == TN_OK && last) return TN_OK;
         if (result == TN_OK) {
             left -= dt;

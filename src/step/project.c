@@ -148,16 +148,14 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
     double error = velocity_error(s, &worst), speed = 1;
     for (int round = 0; round < VELOCITY_ROUNDS_MAX && error > 0; ++round) {
         if (round > 0 && error <= 0.01 * tolerance) break;
-        const tn_result result = solve_against(s, true, why);
-        if (result != TN_OK) return result;
+        TRY(solve_against(s, true, why));
         for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
         look_at_next(s);
         const double before = error;
         error               = velocity_error(s, &worst);
         if (error > 0.5 * before && error <= tolerance) break; // as good as rounding lets it be
         if (error > 0.1 * before && error > tolerance) {       // factored too far from here
-            const tn_result again = factor_next(s, report, why);
-            if (again != TN_OK) return again;
+            TRY(factor_next(s, report, why));
         }
     }
     for (int i = 0; i < s->model->u_count; ++i) speed = fmax(speed, fabs(s->next.u[i]));
@@ -178,9 +176,8 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
 
 tn_result tni_project(tn_stepper* s, bool factored, tn_step_report* report, tn_why* why)
 {
-    tn_result result = project_positions(s, factored, report, why);
-    if (result == TN_OK) result = correct_velocities(s, report, why);
-    if (result != TN_OK) return result;
+    TRY(project_positions(s, factored, report, why));
+    TRY(correct_velocities(s, report, why));
     int worst;
     report->joint_error = tni_system_position_error(s->system, &worst);
     report->worst_joint = tni_constraint_id(s->model, worst);

@@ -32,17 +32,16 @@ static int part_of(const tn_stepper* s, int body)
 
 // ---- Who may ---------------------------------------------------------------------------------------
 
-static void disturb(tn_stepper* s, int body)
+static void disturb(void* user, int body1, int body2)
 {
-    if (s->model->bodies[body].node >= 0) s->sleep.restless[part_of(s, body)] = 1;
+    tn_stepper* s = user;
+    if (body2 < 0 && s->model->bodies[body1].node >= 0) s->sleep.restless[part_of(s, body1)] = 1;
 }
 
 static void note_restless(tn_stepper* s)
 {
     const tn_model* model = s->model;
-    for (int i = 0; i < model->target_count; ++i) disturb(s, model->targets[i].body);
-    for (int i = 0; i < model->load_count; ++i) disturb(s, model->loads[i].body);
-    for (int i = 0; i < model->drag_count; ++i) disturb(s, model->drags[i].body);
+    tni_external_pushed(model, disturb, s);
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* c      = &model->constraints[i];
         bool                  driven = c->kind != TNI_CONSTRAINT_JOINT || c->pushes_otherwise;
@@ -53,11 +52,11 @@ static void note_restless(tn_stepper* s)
                      model->bodies[joint->body2].kind == TN_BODY_KINEMATIC;
         }
         for (int k = 0; driven && k < c->edge_count; ++k)
-            disturb(s, model->edge_body[c->edge_start + k]);
+            disturb(s, model->edge_body[c->edge_start + k], -1);
     }
     for (int i = 0; i < model->free_count; ++i) {
         const tn_body_kind kind = model->bodies[model->free_bodies[i]].kind;
-        if (kind == TN_BODY_AFFINE || kind == TN_BODY_USER) disturb(s, model->free_bodies[i]);
+        if (kind == TN_BODY_AFFINE || kind == TN_BODY_USER) disturb(s, model->free_bodies[i], -1);
     }
 }
 
@@ -192,6 +191,16 @@ static void measure_speeds(tn_stepper* s, double h)
     }
 }
 
+static void tie_awake(void* user, int body1, int body2)
+{
+    tn_stepper*     s     = user;
+    tni_sleep_work* work  = &s->sleep;
+    const tn_model* model = s->model;
+    if (body2 < 0 || model->bodies[body1].node < 0 || model->bodies[body2].node < 0) return;
+    if (!work->bodies[body1] && !work->bodies[body2])
+        (void)tni_tie(work->up, part_of(s, body1), part_of(s, body2));
+}
+
 // Islands of those awake; the energy of a root becomes the least time that its parts have been still,
 // its mass how many touches it has.
 static void find_islands(tn_stepper* s)
@@ -200,12 +209,7 @@ static void find_islands(tn_stepper* s)
     const tn_model*      model = s->model;
     const tni_auxiliary* a     = &s->system->auxiliary;
     const int            n     = plan_of(s)->component_count;
-    for (int i = 0; i < model->spring_count; ++i) {
-        const int one = model->springs[i].body1, two = model->springs[i].body2;
-        if (model->bodies[one].node < 0 || model->bodies[two].node < 0) continue;
-        if (!work->bodies[one] && !work->bodies[two])
-            (void)tni_tie(work->up, part_of(s, one), part_of(s, two));
-    }
+    tni_external_pushed(model, tie_awake, s);
     for (int i = 0; i < a->stop_count; ++i) {
         int bodies[2];
         tni_unilateral_bodies(a, &a->stops[i], bodies);

@@ -50,16 +50,15 @@ static tn_result take_all(tn_stepper* s, tn_why* why)
     if (s->arena.failed) return TN_ERR_MEMORY;
     const bool     impulse = s->settings.method == TN_METHOD_IMPULSE;
     const tn_loops loops   = impulse ? TN_LOOPS_CORE : s->settings.multiplier.loops;
-    tn_result      result  = tni_system_create(&s->arena, model, loops,
-                                         impulse ? &s->settings.impulse : NULL, &s->system);
-    s->start               = s->system;
-    if (result == TN_OK && impulse) result = tni_sleep_create(s);
-    if (result == TN_OK && impulse) return tni_impulse_create(s);
-    if (result == TN_OK && s->settings.method == TN_METHOD_IMPLICIT)
-        return tni_implicit_create(s, why);
-    if (result == TN_OK && s->settings.method == TN_METHOD_ADAPTIVE)
-        return tni_adaptive_method_create(s, why);
-    if (result != TN_OK) return result;
+    TRY(tni_system_create(&s->arena, model, loops, impulse ? &s->settings.impulse : NULL,
+                          &s->system));
+    s->start = s->system;
+    if (impulse) {
+        TRY(tni_sleep_create(s));
+        return tni_impulse_create(s);
+    }
+    if (s->settings.method == TN_METHOD_IMPLICIT) return tni_implicit_create(s, why);
+    if (s->settings.method == TN_METHOD_ADAPTIVE) return tni_adaptive_method_create(s, why);
     const bool apart = tni_system_has_loops(s->system) || (s->has_stops && model->row_count > 0);
     if (!apart) return TN_OK;
     return tni_system_create(&s->arena, model, loops, NULL, &s->start);
@@ -85,9 +84,8 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
 {
     *out = NULL;
     if (settings == NULL) settings = &model->settings;
-    const tn_method method   = settings->method;
-    const tn_result possible = is_possible(model, settings, why);
-    if (possible != TN_OK) return possible;
+    const tn_method method = settings->method;
+    TRY(is_possible(model, settings, why));
     tn_result   result = TN_ERR_MEMORY;
     tni_arena   arena  = tni_arena_make(&model->arena.host);
     tn_stepper* s      = TNI_TAKE(&arena, tn_stepper, 1);
@@ -446,14 +444,13 @@ tn_result tn_stepper_project(tn_stepper* s, tn_state* state, tn_step_report* rep
 static tn_result strike(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
     tni_copy_place(s->model, &s->next, &s->now);
-    const tni_configuration at     = tni_configuration_of(&s->next);
-    tn_result               result = tni_system_factor(s->system, &at, why);
+    const tni_configuration at = tni_configuration_of(&s->next);
+    TRY(tni_system_factor(s->system, &at, why));
     memset(s->scratch, 0, sizeof(double) * (size_t)s->model->u_count);
     if (how->impulses != NULL) tni_system_add_impulses(s->system, how->impulses, s->scratch);
     double* r = s->system->gamma;
     for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
-    if (result == TN_OK) result = tni_system_solve(s->system, s->scratch, r, true, why);
-    if (result != TN_OK) return result;
+    TRY(tni_system_solve(s->system, s->scratch, r, true, why));
     tni_system_note(s->system, report);
     for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
     tni_measure_errors(s, report);
@@ -475,13 +472,11 @@ tn_result tn_stepper_impulse(tn_stepper* s, tn_state* state, const tn_wrench* im
 static tn_result evaluate(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
     (void)how;
-    const bool              first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
-    const double            T      = s->settings.multiplier.baumgarte;
-    const tni_configuration at     = tni_configuration_of(&s->now);
-    tn_result               result = s->has_stops ? tni_find_stops(s, why) : TN_OK;
-    if (result == TN_OK)
-        result = (first ? tni_system_drift : tni_system_accelerate)(s->system, &at, T, why);
-    if (result != TN_OK) return result;
+    const bool              first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
+    const double            T     = s->settings.multiplier.baumgarte;
+    const tni_configuration at    = tni_configuration_of(&s->now);
+    if (s->has_stops) TRY(tni_find_stops(s, why));
+    TRY((first ? tni_system_drift : tni_system_accelerate)(s->system, &at, T, why));
     tni_system_note(s->system, report);
     int worst;
     report->joint_error    = tni_system_position_error(s->system, &worst);
@@ -497,8 +492,7 @@ tn_result tn_stepper_evaluate(tn_stepper* s, const tn_state* state, tn_step_repo
     tn_step_report own;
     const attempt  how = {.what = evaluate};
     if (report == NULL) report = &own;
-    const tn_result result = try_with_room(s, state, &how, report, why);
-    if (result != TN_OK) return result;
+    TRY(try_with_room(s, state, &how, report, why));
     const tni_configuration at = tni_configuration_of(&s->now);
     tni_copy_numbers(s->rates, s->system->answer, s->model->u_count);
     for (int i = 0; i < s->model->row_count; ++i)

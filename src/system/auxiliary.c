@@ -863,9 +863,8 @@ tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
     const tn_model* model = a->model;
     const double*   r     = rhs + model->u_count;
     a->report             = (tni_auxiliary_report){.unit = -1};
-    tn_result result      = prepare(a, saddle, exact);
-    if (result == TN_OK) result = tni_saddle_solve(saddle, rhs, x, exact);
-    if (result != TN_OK) return result;
+    TRY(prepare(a, saddle, exact));
+    TRY(tni_saddle_solve(saddle, rhs, x, exact));
     a->report.row_count = a->row_count;
     for (int i = 0; i < a->stop_count; ++i) {
         if (a->stops[i].rule == TNI_UNILATERAL_OPEN && !a->quiet)
@@ -884,7 +883,7 @@ tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
     for (int i = 0; i < a->unit_count; ++i) push(a, &a->units[i], rhs);
     for (int i = 0; i < a->island_count && a->shock; ++i)
         if (a->islands[i].far) shock(a, &a->islands[i], rhs);
-    result = tni_saddle_solve(saddle, rhs, x, exact);
+    tn_result result = tni_saddle_solve(saddle, rhs, x, exact);
     for (int i = 1; i <= CORRECTIONS && !a->shock && result == TN_OK && correct_far(a, rhs, x, i);
          ++i)
         result = tni_saddle_solve(saddle, rhs, x, exact);

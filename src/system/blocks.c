@@ -399,8 +399,7 @@ tn_result tni_blocks_factor(tni_block_form* f, const tni_start* start, const tni
     fill_distances(&t);
     if (f->exact) tni_derive(&ending, take_derivative, &t);
     else tni_soften(&l.scene, &l.ahead, take_soft, &t);
-    const tn_result result = tni_linear_contacts(&l, take_soft, &t, why);
-    if (result != TN_OK) return result;
+    TRY(tni_linear_contacts(&l, take_soft, &t, why));
     const tni_blocks blocks = {f->A, f->diagonal_at, f->J, f->edge_at, true};
     if (tni_grandparent_factor(f->grand, &blocks) != TN_OK)
         return tni_system_fail_at(f->system, f->grand->report.bad_row, why);
@@ -418,7 +417,6 @@ tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const
         else memset(f->once, 0, sizeof *f->once * u_count);
         memcpy(f->once + u_count, r, sizeof *r * rows);
     }
-    const tn_result result = solve(f, f->once, u, mu, why);
-    if (result != TN_OK) return result;
+    TRY(solve(f, f->once, u, mu, why));
     return tni_woodbury_apply(&f->touching->beside, whole, solve_beside, f, u, mu, why);
 }

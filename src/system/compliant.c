@@ -291,10 +291,8 @@ tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start, const t
     fill_rows(c, &l);
     tni_compliant_limits(c, &l);
     tni_soften(&l.scene, &l.ahead, take, &t);
-    tn_result result = tni_linear_contacts(&l, take, &t, why);
-    if (result != TN_OK) return result;
-    result = tni_saddle_factor(c->saddle);
-    if (result != TN_OK) return fail_at(c, c->saddle->report.bad_row, why);
+    TRY(tni_linear_contacts(&l, take, &t, why));
+    if (tni_saddle_factor(c->saddle) != TN_OK) return fail_at(c, c->saddle->report.bad_row, why);
     return tni_woodbury_factor(&c->touching->beside, solve_beside, c, why);
 }
 

@@ -67,10 +67,9 @@ tn_result tni_implicit_system_create(tni_arena* arena, tni_system* system,
     for (int i = 0; i < s->model->constraint_count; ++i)
         s->driven =
             s->driven || s->model->constraints[i].held_count < s->model->constraints[i].row_count;
-    *out             = s;
-    tn_result result = choose(s, settings->form, why);
-    if (result == TN_OK) result = tni_implicit_contacts_create(s->model, settings, &s->touching);
-    if (result != TN_OK) return result;
+    *out = s;
+    TRY(choose(s, settings->form, why));
+    TRY(tni_implicit_contacts_create(s->model, settings, &s->touching));
     if (s->form == TN_IMPLICIT_NULLSPACE) return tni_tree_form_create(arena, system, &s->nullspace);
     if (s->form != TN_IMPLICIT_ROWS)
         return tni_blocks_create(arena, system, s->form, &s->touching, &s->blocks, why);
@@ -125,9 +124,8 @@ static tn_result begin(tni_implicit_system* s, const tni_start* start, const tni
                        double* u, double* mu, tn_why* why)
 {
     if (s->nullspace != NULL) return tni_tree_form_begin(s->nullspace, start, lead, u, mu, why);
-    tn_result result = s->blocks != NULL ? tni_blocks_factor(s->blocks, start, lead, why)
-                                         : tni_compliant_factor(s->compliant, start, lead, why);
-    if (result != TN_OK) return result;
+    TRY(s->blocks != NULL ? tni_blocks_factor(s->blocks, start, lead, why)
+                          : tni_compliant_factor(s->compliant, start, lead, why));
     return solve(s, true, NULL, NULL, u, mu, why);
 }
 

@@ -408,8 +408,7 @@ tn_result tni_lm_factor(tni_lm* a, const tni_configuration* at, double nu)
     fill_rows(a, at);
     clear_beside(a);
     set_give(a, nu);
-    const tn_result result = tni_saddle_factor(system->saddle);
-    if (result != TN_OK) return result;
+    TRY(tni_saddle_factor(system->saddle));
     weigh(a, nu);
     look_at_rows(a);
     return TN_OK;

@@ -38,8 +38,7 @@ static tn_result look_for_contradiction(tni_system* system, const double* wanted
         r[i] = -wanted[i];
         size = fmax(size, fabs(wanted[i]));
     }
-    const tn_result result = tni_system_solve(system, NULL, r, true, why);
-    if (result != TN_OK) return result;
+    TRY(tni_system_solve(system, NULL, r, true, why));
     int          row;
     const double residual = tni_system_residual(system, &row);
     if (!check->contradictory && residual > 1e-9 * scale && residual > 0.01 * size) {
@@ -99,10 +98,9 @@ tn_result tni_system_check(tni_system* system, const tni_configuration* at, tn_c
     *check                       = (tn_check){
                               .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
     compare_masses(model, check);
-    tn_result result = tni_system_factor(system, at, why);
-    if (result == TN_OK) result = find_redundant(system, check, redundant, why);
-    if (result == TN_OK) result = find_dependent(system, check, redundant, why);
-    if (result != TN_OK) return result;
+    TRY(tni_system_factor(system, at, why));
+    TRY(find_redundant(system, check, redundant, why));
+    TRY(find_dependent(system, check, redundant, why));
     check->mobility = model->u_count - model->row_count + check->redundant_count;
     int worst;
     check->assembly_error = tni_system_position_error(system, &worst);
@@ -111,7 +109,6 @@ tn_result tni_system_check(tni_system* system, const tni_configuration* at, tn_c
     check->velocity_joint = tni_constraint_id(model, worst);
     double speed          = 1;
     for (int i = 0; i < model->u_count; ++i) speed = fmax(speed, fabs(at->u[i]));
-    result = look_for_contradiction(system, system->rate, speed, check, why);
-    if (result == TN_OK) result = look_for_contradiction(system, system->C, 1e3, check, why);
-    return result;
+    TRY(look_for_contradiction(system, system->rate, speed, check, why));
+    return look_for_contradiction(system, system->C, 1e3, check, why);
 }

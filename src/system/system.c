@@ -51,8 +51,7 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     if (arena->failed) return TN_ERR_MEMORY;
     const tni_formulation f = impulse != NULL ? formulation_of(system->split, model, impulse)
                                               : (tni_formulation){.form = TNI_FORM_KKT};
-    const tn_result result  = tni_saddle_create_as(arena, system->split->plan, &f, &system->saddle);
-    if (result != TN_OK) return result;
+    TRY(tni_saddle_create_as(arena, system->split->plan, &f, &system->saddle));
     if (impulse != NULL) { // it measures its own errors, so little refinement is enough
         system->saddle->regularisation = fmax(impulse->regularisation, 1e-5 * impulse->tolerance);
         system->saddle->refinement_max = 2;
@@ -395,8 +394,7 @@ void tni_system_turn_back(const tni_system* system, const tni_view* start, doubl
 tn_result tni_system_accelerate(tni_system* system, const tni_configuration* at, double T,
                                 tn_why* why)
 {
-    const tn_result result = tni_system_factor(system, at, why);
-    if (result != TN_OK) return result;
+    TRY(tni_system_factor(system, at, why));
     gather_forces(system, at);
     double* c = system->gamma;
     for (int i = 0; i < system->auxiliary.stop_count; ++i) {
@@ -412,9 +410,8 @@ tn_result tni_system_accelerate(tni_system* system, const tni_configuration* at,
 
 tn_result tni_system_drift(tni_system* system, const tni_configuration* at, double T, tn_why* why)
 {
-    const tni_configuration rest   = {at->time, at->q, NULL, at->z};
-    const tn_result         result = tni_system_factor(system, &rest, why);
-    if (result != TN_OK) return result;
+    const tni_configuration rest = {at->time, at->q, NULL, at->z};
+    TRY(tni_system_factor(system, &rest, why));
     gather_forces(system, &rest);
     double* r = system->gamma;
     for (int i = 0; i < system->model->row_count; ++i)

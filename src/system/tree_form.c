@@ -42,6 +42,7 @@
 // Where things are: tree_form_link.h what all know, tree_form_tree.c the tree, tree_form_lanes.c
 // what is done to links one by one, tree_form_dense.c joints of any kind.
 #include "math/elementary.h"
+#include "math/simd.h"
 #include "system/geometric_stiffness.h"
 #include "system/tree_form_link.h"
 
@@ -51,11 +52,12 @@ tn_result tni_tree_form_create(tni_arena* arena, tni_system* system, tni_tree_fo
     tni_tree_form*  ns    = TNI_TAKE(arena, tni_tree_form, 1);
     TN_ASSERT(tni_tree_form_serves(model, NULL));
     if (ns == NULL) return TN_ERR_MEMORY;
-    const int ones = model->target_count + model->drag_count + model->spring_count + TN_HANDLES_MAX;
+    const int stiff = tni_external_count(model, true), plain = tni_external_count(model, false);
+    const int ones = stiff + TN_HANDLES_MAX;
     ns->model      = model;
     ns->system     = system;
     ns->host       = &model->arena.host;
-    ns->lanes      = tni_link_lanes_best();
+    ns->lanes      = tni_link_lanes_of(tni_simd_width());
     ns->count      = model->free_count;
     ns->links      = TNI_TAKE(arena, tni_link, ns->count);
     ns->works      = TNI_TAKE(arena, tni_link_work, ns->count);
@@ -65,17 +67,16 @@ tn_result tni_tree_form_create(tni_arena* arena, tni_system* system, tni_tree_fo
     ns->link_of    = TNI_TAKE(arena, int, model->body_count);
     ns->ones       = TNI_TAKE(arena, tni_link_one, ones);
     ns->K_g        = TNI_TAKE(arena, tni_mat3, model->body_count);
-    if (model->load_count > 0) ns->plain = TNI_TAKE(arena, double, model->u_count);
+    if (plain > 0) ns->plain = TNI_TAKE(arena, double, model->u_count);
     *out = ns;
     if (arena->failed) return TN_ERR_MEMORY;
-    ns->looks = model->load_count > 0 || model->target_count > 0 || model->drag_count > 0 ||
-                model->spring_count > 0;
+    ns->looks = stiff + plain > 0;
     return tni_tree_form_grow(ns, arena);
 }
 
 void tni_tree_form_narrow(tni_tree_form* ns)
 {
-    ns->lanes = tni_link_lanes_plain();
+    ns->lanes = tni_link_lanes_of(TNI_SIMD_NARROW);
 }
 
 int tni_tree_form_shares(const tni_tree_form* ns)
@@ -217,12 +218,10 @@ static void take_one(void* user, const tni_soft* soft)
 
 static void gather_forces(tni_tree_form* ns)
 {
-    static const tni_force* const forces[] = {&tni_force_spring, &tni_force_target,
-                                              &tni_force_handle, &tni_force_drag};
-    const tni_scene_view          at       = scene_of(ns);
-    const tni_ahead               ahead    = ahead_of(ns);
+    const tni_scene_view at    = scene_of(ns);
+    const tni_ahead      ahead = ahead_of(ns);
     if (ns->plain != NULL) tni_plain_forces(&at, ns->plain);
-    for (int i = 0; i < 4; ++i) forces[i]->soften(&at, &ahead, take_one, ns);
+    tni_soften_external(&at, &ahead, take_one, ns);
 }
 
 static void add_ones(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref, tni_bulk* B)

@@ -9,6 +9,7 @@
 //     A' = A + Y^T W Y - G^T D^-1 G,       b' = b - A p + Y^T (g - W Ja p) - G^T q0
 //     q0 = D^-1 (S^T (b - A p) + (Ja S)^T (g - W Ja p)),   q = q0 - D^-1 G y
 //     J_a^T mu = b' - A' y + (Ja - Y)^T s
+#include "linalg/block.h"
 #include "system/geometric_stiffness.h"
 #include "system/tree_form_link.h"
 
@@ -32,12 +33,9 @@ static bool ldl(int n, double* a)
 
 static void ldl_solve(int n, const double* a, double* x)
 {
-    for (int i = 0; i < n; ++i)
-        for (int k = 0; k < i; ++k) x[i] -= a[i * n + k] * x[k];
-    for (int i = n; i-- > 0;) {
-        x[i] *= a[i * n + i];
-        for (int k = i + 1; k < n; ++k) x[i] -= a[k * n + i] * x[k];
-    }
+    tni_block_lower(n, 1, a, x);
+    tni_block_scale(n, 1, a, x);
+    tni_block_upper(n, 1, a, x);
 }
 
 // c (n x m) = a (n x k) b (k x m), all row-major; at: a is (k x n)^T.

@@ -16,15 +16,7 @@
 //     by = ((1 - s.s), 2 s) / (1 + s.s)
 #include "system/tree_form_link.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#if defined(__GNUC__) && !defined(__clang__)
-#define UNROLL _Pragma("GCC unroll 4")
-#else
-#define UNROLL
-#endif
+#include "math/simd.h"
 
 static const double rounds_2 = 0.001, rounds_3 = 0.02; // |a|^2 above which so many are needed
 static const double far_turn = 0.0652;                 // s.s of a turn by one radian
@@ -71,37 +63,10 @@ static void fly_far(const tni_tree_form* ns, int i, double h, const double* q, c
     if (i > 0) *held = tni_add(x, tni_mul(&ns->ends[i], ns->links[i - 1].form->anchor));
 }
 
-#define SET plain
-#define TARGET
-#define BYTES 16
-#if defined(__GNUC__) && defined(__x86_64__)
-#define ROOT(x) ((__typeof__(x))_mm_sqrt_pd((__m128d)(x)))
-#elif defined(__GNUC__)
-#define ROOT(x) ((__typeof__(x)){sqrt((x)[0]), sqrt((x)[1])})
-#else
-#define ROOT(x) sqrt(x)
-#endif
-#include "system/tree_form_lanes.h"
+#define SIMD_KERNELS "system/tree_form_lanes.h"
+#include "math/simd_each.h"
 
-const tni_link_lanes* tni_link_lanes_plain(void)
+const tni_link_lanes* tni_link_lanes_of(int width)
 {
-    return &plain;
+    return TNI_SIMD_OF(&lanes, width);
 }
-
-#if defined(__GNUC__) && defined(__x86_64__)
-#define SET     wide
-#define TARGET  __attribute__((target("avx2")))
-#define BYTES   32
-#define ROOT(x) ((__typeof__(x))_mm256_sqrt_pd((__m256d)(x)))
-#include "system/tree_form_lanes.h"
-
-const tni_link_lanes* tni_link_lanes_best(void)
-{
-    return __builtin_cpu_supports("avx2") ? &wide : &plain;
-}
-#else
-const tni_link_lanes* tni_link_lanes_best(void)
-{
-    return &plain;
-}
-#endif

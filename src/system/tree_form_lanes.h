@@ -1,51 +1,40 @@
-// tree_form_lanes: what is done to links one by one, in lanes of one vector length. Compiled once
-// for each, with
-//     SET     its name
-//     TARGET  the processor it is for, as an attribute
-//     BYTES   of a vector
-//     ROOT(x) its square root
-// There is no guard against being included twice: that is the point. What happens to one link does
-// not depend on its lane or its neighbours, so the bits are the same for every length.
+// tree_form_lanes: what is done to links one by one, compiled once for each length of vectors
+// (math/simd.h). What happens to one link does not depend on its lane or its neighbours, so the bits
+// are the same for every length.
 #include "math/lanes_vec3.h"
 
 // I, symmetric: xx xy xz yy yz zz.
-TNI_INLINE TARGET vec3 NAME(times)(const vec I[6], vec3 a)
+TNI_INLINE vec3 NAME(times)(const vec I[6], vec3 a)
 {
     return (vec3){I[0] * a.x + I[1] * a.y + I[2] * a.z, I[1] * a.x + I[3] * a.y + I[4] * a.z,
                   I[2] * a.x + I[4] * a.y + I[5] * a.z};
 }
 
-TNI_INLINE TARGET vec3 NAME(bias)(vec3 w, vec3 r)
+TNI_INLINE vec3 NAME(bias)(vec3 w, vec3 r)
 {
     return NAME(cross)(w, NAME(cross)(w, r));
 }
 
 // Number i of each lane.
-TNI_INLINE TARGET vec NAME(take)(const double* const* p, int i)
+TNI_INLINE vec NAME(take)(const double* const* p, int i)
 {
-#if !defined(__GNUC__)
-    return p[0][i];
-#elif BYTES == 32
-    return (vec){p[0][i], p[1][i], p[2][i], p[3][i]};
-#else
-    return (vec){p[0][i], p[1][i]};
-#endif
+    return GATHER(p, [i]);
 }
 
-TNI_INLINE TARGET vec3 NAME(take3)(const double* const* p, int i)
+TNI_INLINE vec3 NAME(take3)(const double* const* p, int i)
 {
     return (vec3){NAME(take)(p, i), NAME(take)(p, i + 1), NAME(take)(p, i + 2)};
 }
 
 // a turned by the unit quaternion (w, v).
-TNI_INLINE TARGET vec3 NAME(turn)(vec w, vec3 v, vec3 a)
+TNI_INLINE vec3 NAME(turn)(vec w, vec3 v, vec3 a)
 {
     const vec3 half = NAME(cross)(v, a), t = NAME(add)(half, half);
     return NAME(add)(NAME(add)(a, NAME(scale)(w, t)), NAME(cross)(v, t));
 }
 
 // As tni_quat_matrix.
-TNI_INLINE TARGET void NAME(matrix)(vec w, vec3 v, vec R[9])
+TNI_INLINE void NAME(matrix)(vec w, vec3 v, vec R[9])
 {
     const vec xx = v.x * v.x, yy = v.y * v.y, zz = v.z * v.z, xy = v.x * v.y, xz = v.x * v.z,
               yz = v.y * v.z, wx = w * v.x, wy = w * v.y, wz = w * v.z;
@@ -59,7 +48,7 @@ TNI_INLINE TARGET void NAME(matrix)(vec w, vec3 v, vec R[9])
 // K += ee times the stiffness of a force f at the arm r. As geometric_stiffness.c has it, with the negative
 // part taken off what it is without: c 1 - (f r^T + r f^T)/2 + (m - c)/(4 m (m + c)) b b^T for
 // c > 0, b = |r| f + |f| r.
-TNI_INLINE TARGET void NAME(stiffen)(double ee, vec3 f, vec3 r, vec K[6])
+TNI_INLINE void NAME(stiffen)(double ee, vec3 f, vec3 r, vec K[6])
 {
     const vec  F = ROOT(NAME(dot)(f, f)), L = ROOT(NAME(dot)(r, r)), m = F * L, c = NAME(dot)(f, r);
     const mask valid = (0.5 * (c + m) > 1e-14 * m) & (m > 1e-100), pulls = c >= 0;
@@ -78,7 +67,7 @@ TNI_INLINE TARGET void NAME(stiffen)(double ee, vec3 f, vec3 r, vec K[6])
 }
 
 // R S R^T
-TNI_INLINE TARGET void NAME(turned)(const vec R[9], const vec S[6], vec out[6])
+TNI_INLINE void NAME(turned)(const vec R[9], const vec S[6], vec out[6])
 {
     const vec3 a = {R[0], R[1], R[2]}, b = {R[3], R[4], R[5]}, c = {R[6], R[7], R[8]};
     const vec3 x = NAME(times)(S, a), y = NAME(times)(S, b), z = NAME(times)(S, c);
@@ -86,17 +75,17 @@ TNI_INLINE TARGET void NAME(turned)(const vec R[9], const vec S[6], vec out[6])
     out[3] = NAME(dot)(y, b), out[4] = NAME(dot)(y, c), out[5] = NAME(dot)(z, c);
 }
 
-TNI_INLINE TARGET void NAME(put)(double (*out)[TNI_LANES_MAX], int field, vec v)
+TNI_INLINE void NAME(put)(double (*out)[TNI_LANES_MAX], int field, vec v)
 {
     memcpy(out[field], &v, sizeof v);
 }
 
-TNI_INLINE TARGET void NAME(put3)(tni_survey out, int field, vec3 v)
+TNI_INLINE void NAME(put3)(tni_survey out, int field, vec3 v)
 {
     NAME(put)(out, field, v.x), NAME(put)(out, field + 1, v.y), NAME(put)(out, field + 2, v.z);
 }
 
-TNI_INLINE TARGET void NAME(exchange)(mask m, vec3* a, vec3* b)
+TNI_INLINE void NAME(exchange)(mask m, vec3* a, vec3* b)
 {
     const vec3 c = *a;
     a->x = PICK(m, b->x, a->x), a->y = PICK(m, b->y, a->y), a->z = PICK(m, b->z, a->z);
@@ -104,8 +93,8 @@ TNI_INLINE TARGET void NAME(exchange)(mask m, vec3* a, vec3* b)
 }
 
 // The joint's axes in the world: x, y of frame 1, x, y, z of frame 2. second: the link is body 2.
-TNI_INLINE TARGET void NAME(axes)(const double* const* form, mask second, const vec R[9],
-                                  const vec Rb[9], vec3 axes[5])
+TNI_INLINE void NAME(axes)(const double* const* form, mask second, const vec R[9], const vec Rb[9],
+                           vec3 axes[5])
 {
     enum { AXES = 26 }; // in tni_link_form
     vec R1[9], R2[9];
@@ -118,7 +107,7 @@ TNI_INLINE TARGET void NAME(axes)(const double* const* form, mask second, const 
 }
 
 // What the row s.t wants, s of body 1, t of body 2.
-TNI_INLINE TARGET vec NAME(wanted)(const tni_tree_form* ns, vec3 s, vec3 t, vec3 w1, vec3 w2)
+TNI_INLINE vec NAME(wanted)(const tni_tree_form* ns, vec3 s, vec3 t, vec3 w1, vec3 w2)
 {
     const double h    = ns->lead->h;
     vec          want = (-1 / h) * NAME(dot)(s, t);
@@ -131,8 +120,8 @@ TNI_INLINE TARGET vec NAME(wanted)(const tni_tree_form* ns, vec3 s, vec3 t, vec3
     return want;
 }
 
-TNI_INLINE TARGET void NAME(hold_axis)(const tni_tree_form* ns, const vec3 axes[5], vec3 w1,
-                                       vec3 w2, vec sign, tni_survey out)
+TNI_INLINE void NAME(hold_axis)(const tni_tree_form* ns, const vec3 axes[5], vec3 w1, vec3 w2,
+                                vec sign, tni_survey out)
 {
     const vec3 s = axes[4], n1 = NAME(cross)(s, axes[0]), n2 = NAME(cross)(s, axes[1]);
     const vec  a = NAME(dot)(n1, n1), b = NAME(dot)(n1, n2), c = NAME(dot)(n2, n2),
@@ -146,7 +135,7 @@ TNI_INLINE TARGET void NAME(hold_axis)(const tni_tree_form* ns, const vec3 axes[
     NAME(put3)(out, TNI_SURVEY_TURN, NAME(add)(NAME(scale)(x, n1), NAME(scale)(y, n2)));
 }
 
-static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey out)
+static void NAME(survey)(const tni_tree_form* ns, int first, tni_survey out)
 {
     static const double none[3] = {0, 0, 0};
     const tni_start*    start   = ns->start;
@@ -202,7 +191,8 @@ static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey o
                    back   = {-push.x, -push.y, -push.z};
         // The force acts at body 2's anchor.
         const mask second = sign > 0;
-        const vec3 off    = {ONLY(~second, gap.x), ONLY(~second, gap.y), ONLY(~second, gap.z)};
+        const vec3 off    = {ONLY(NOT(second), gap.x), ONLY(NOT(second), gap.y),
+                             ONLY(NOT(second), gap.z)};
         const vec3 off_b  = {ONLY(second, gap.x), ONLY(second, gap.y), ONLY(second, gap.z)};
         NAME(stiffen)(ee, push, NAME(sub)(ref, off), I);
         NAME(stiffen)(ee, back, NAME(add)(rb, off_b), K);
@@ -229,7 +219,7 @@ static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey o
     vec3       axes[5];
     NAME(axes)(form, second, R, Rb, axes);
     vec3 w1 = NAME(take3)(wb, 0), w2 = NAME(take3)(w, 0);
-    NAME(exchange)(~second, &w1, &w2);
+    NAME(exchange)(NOT(second), &w1, &w2);
     NAME(hold_axis)(ns, axes, w1, w2, sign, out);
 }
 
@@ -237,7 +227,7 @@ static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey o
 
 // atan(|s|)/|s| = 1 - z/3 + z^2/5 - ..., z = s.s up to 0.0653. In fours: few products wait for
 // others.
-TNI_INLINE TARGET vec NAME(kappa)(vec z)
+TNI_INLINE vec NAME(kappa)(vec z)
 {
     const vec z2 = z * z, z4 = z2 * z2;
     const vec a = (1 - z * (1.0 / 3)) + z2 * (1.0 / 5 - z * (1.0 / 7)),
@@ -247,7 +237,7 @@ TNI_INLINE TARGET vec NAME(kappa)(vec z)
 }
 
 // What s is off by, to first order, with the rows of the inverse of dF.
-TNI_INLINE TARGET vec3 NAME(off)(const vec I[6], vec3 l, vec3 s, const vec3 rows[3])
+TNI_INLINE vec3 NAME(off)(const vec I[6], vec3 l, vec3 s, const vec3 rows[3])
 {
     const vec  k2 = 2 * NAME(kappa)(NAME(dot)(s, s));
     const vec3 Ia = NAME(times)(I, NAME(scale)(k2, s)), m = NAME(add)(Ia, l);
@@ -256,7 +246,7 @@ TNI_INLINE TARGET vec3 NAME(off)(const vec I[6], vec3 l, vec3 s, const vec3 rows
 }
 
 // Rows of the inverse of dF.
-TNI_INLINE TARGET void NAME(invert)(const vec I[6], vec3 l, vec3 s, vec3 rows[3])
+TNI_INLINE void NAME(invert)(const vec I[6], vec3 l, vec3 s, vec3 rows[3])
 {
     const vec  z = NAME(dot)(s, s), k2 = 2 * NAME(kappa)(z), slope = z * 1.6 - 4.0 / 3; // 4 k'
     const vec3 m = NAME(add)(NAME(times)(I, NAME(scale)(k2, s)), l);
@@ -281,7 +271,7 @@ TNI_INLINE TARGET void NAME(invert)(const vec I[6], vec3 l, vec3 s, vec3 rows[3]
 }
 
 // s of a flight; a0 = h W / 2 at its start, l = I a0. As many rounds as its size needs for 1e-13.
-TNI_INLINE TARGET vec3 NAME(solve)(const vec I[6], const vec inverse[6], vec3 a0, vec3 l)
+TNI_INLINE vec3 NAME(solve)(const vec I[6], const vec inverse[6], vec3 a0, vec3 l)
 {
     const vec3 la = NAME(cross)(l, a0), a1 = NAME(times)(inverse, la), b = NAME(cross)(a0, la);
     const vec3 c    = NAME(cross)(l, a1);
@@ -304,7 +294,7 @@ TNI_INLINE TARGET vec3 NAME(solve)(const vec I[6], const vec inverse[6], vec3 a0
 }
 
 // A number of the lanes' forms; one: they share it.
-TNI_INLINE TARGET vec NAME(of_form)(const double* const* form, bool one, int i)
+TNI_INLINE vec NAME(of_form)(const double* const* form, bool one, int i)
 {
     if (!one) return NAME(take)(form, i);
     const vec zero = {0};
@@ -313,8 +303,8 @@ TNI_INLINE TARGET vec NAME(of_form)(const double* const* form, bool one, int i)
 
 // Rows of link i's anchors, its own anchor being at P and its child's, if it has only one, at C. A
 // parent leaves that in the rows of the child, whose turn is later.
-TNI_INLINE TARGET void NAME(land)(const tni_tree_form* ns, int i, tn_vec3 P, tn_vec3 C,
-                                  const double* q1, double* r)
+TNI_INLINE void NAME(land)(const tni_tree_form* ns, int i, tn_vec3 P, tn_vec3 C, const double* q1,
+                           double* r)
 {
     const tni_link* a = &ns->links[i];
     if (a->single && ns->links[i - 1].kind != TNI_LINK_OTHER)
@@ -329,9 +319,8 @@ TNI_INLINE TARGET void NAME(land)(const tni_tree_form* ns, int i, tn_vec3 P, tn_
 
 // `count` links from `last` down fly: at q with u for h. r NULL: their R goes into ends; else only
 // where children want it, and the rows of the anchors into r.
-TNI_INLINE TARGET void NAME(fly_some)(const tni_tree_form* ns, int last, int count, double h,
-                                      const double* q, const double* u, double* q1, double* u1,
-                                      double* r)
+TNI_INLINE void NAME(fly_some)(const tni_tree_form* ns, int last, int count, double h,
+                               const double* q, const double* u, double* q1, double* u1, double* r)
 {
     enum { INERTIA = 1, INVERSE = 7, REF = 13, ANCHOR = 16 }; // in tni_link_form
     const double *x[LANES], *at[LANES], *v[LANES], *form[LANES], *child[LANES];
@@ -395,15 +384,15 @@ TNI_INLINE TARGET void NAME(fly_some)(const tni_tree_form* ns, int last, int cou
     }
 }
 
-static TARGET void NAME(fly)(const tni_tree_form* ns, int first, int end, double h, const double* q,
-                             const double* u, double* q1, double* u1, double* r)
+static void NAME(fly)(const tni_tree_form* ns, int first, int end, double h, const double* q,
+                      const double* u, double* q1, double* u1, double* r)
 {
     for (int i = end; i > first; i -= LANES)
         NAME(fly_some)(ns, i - 1, i - first < LANES ? i - first : LANES, h, q, u, q1, u1, r);
 }
 
-static TARGET void NAME(gaps)(const tni_tree_form* ns, int first, int last, const double* q1,
-                              double gap[6][TNI_LANES_MAX])
+static void NAME(gaps)(const tni_tree_form* ns, int first, int last, const double* q1,
+                       double gap[6][TNI_LANES_MAX])
 {
     enum { REF = 13, ANCHOR = 16, SIGN = 19 }; // in tni_link_form
     const double *x[LANES], *xb[LANES], *r[LANES], *rb[LANES], *form[LANES];
@@ -432,8 +421,8 @@ static TARGET void NAME(gaps)(const tni_tree_form* ns, int first, int last, cons
     memcpy(gap[5], &twist, sizeof twist);
 }
 
-static TARGET void NAME(rates)(const tni_tree_form* ns, int first, int last, const double* q,
-                               const double* u, double out[8][TNI_LANES_MAX])
+static void NAME(rates)(const tni_tree_form* ns, int first, int last, const double* q,
+                        const double* u, double out[8][TNI_LANES_MAX])
 {
     enum { REF = 13, ANCHOR = 16, SIGN = 19 }; // in tni_link_form
     const double *p[LANES], *pb[LANES], *v[LANES], *vb[LANES], *wb[LANES], *form[LANES];
@@ -464,7 +453,7 @@ static TARGET void NAME(rates)(const tni_tree_form* ns, int first, int last, con
     const mask second = NAME(take)(form, SIGN) > 0;
     vec3       axes[5];
     NAME(axes)(form, second, R, Rb, axes);
-    NAME(exchange)(~second, &w1, &w2);
+    NAME(exchange)(NOT(second), &w1, &w2);
     const vec3 w = NAME(sub)(w2, w1);
     NAME(put)(out, 3, NAME(dot)(w, NAME(cross)(axes[4], axes[0])));
     NAME(put)(out, 4, NAME(dot)(w, NAME(cross)(axes[4], axes[1])));
@@ -473,6 +462,4 @@ static TARGET void NAME(rates)(const tni_tree_form* ns, int first, int last, con
     NAME(put)(out, 7, NAME(dot)(axes[1], axes[2]));
 }
 
-static const tni_link_lanes SET = {LANES, NAME(survey), NAME(fly), NAME(gaps), NAME(rates)};
-
-#include "math/lanes_end.h"
+static const tni_link_lanes NAME(lanes) = {LANES, NAME(survey), NAME(fly), NAME(gaps), NAME(rates)};

@@ -172,8 +172,8 @@ typedef struct tni_link_lanes {
                   double out[8][TNI_LANES_MAX]);
 } tni_link_lanes;
 
-const tni_link_lanes* tni_link_lanes_plain(void);
-const tni_link_lanes* tni_link_lanes_best(void);
+/// With vectors of `width` numbers (math/simd.h).
+const tni_link_lanes* tni_link_lanes_of(int width);
 
 struct tni_tree_form {
     const tn_model*       model;

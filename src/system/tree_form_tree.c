@@ -13,6 +13,17 @@ static bool can_push(const tn_model* model, int body)
     return model->bodies[body].node >= 0;
 }
 
+typedef struct pairing {
+    const tn_model* model;
+    bool            found;
+} pairing;
+
+static void find_pair(void* user, int body1, int body2)
+{
+    pairing* p = user;
+    p->found   = p->found || (body2 >= 0 && can_push(p->model, body1) && can_push(p->model, body2));
+}
+
 static const char* obstacle(const tn_model* model)
 {
     if (model->loop_count > 0) return "joints close loops";
@@ -26,10 +37,9 @@ static const char* obstacle(const tn_model* model)
     for (int i = 0; i < model->joint_count; ++i)
         if (!can_push(model, model->joints[i].body1) && !can_push(model, model->joints[i].body2))
             return "a joint is between bodies that cannot be pushed";
-    for (int i = 0; i < model->spring_count; ++i)
-        if (can_push(model, model->springs[i].body1) && can_push(model, model->springs[i].body2))
-            return "there are springs between bodies";
-    return NULL;
+    pairing p = {model, false};
+    tni_external_pushed(model, find_pair, &p);
+    return p.found ? "there are springs between bodies" : NULL;
 }
 
 bool tni_tree_form_serves(const tn_model* model, const char** why_not)

@@ -66,9 +66,8 @@ void tni_woodbury_free(tni_woodbury* beside)
 
 tn_result tni_woodbury_grow(tni_woodbury* beside)
 {
-    tni_woodbury    more   = {.model = beside->model};
-    const tn_result result = take_room(&more, 2 * beside->row_capacity);
-    if (result != TN_OK) return result;
+    tni_woodbury more = {.model = beside->model};
+    TRY(take_room(&more, 2 * beside->row_capacity));
     tni_arena_free(&beside->arena);
     *beside = more;
     return TN_OK;
@@ -220,8 +219,7 @@ tn_result tni_woodbury_factor(tni_woodbury* s, tni_woodbury_solve* solve, void* 
             s->y[r] = 1;
             clear_b(s);
             push_rows(s, entry, r, 1, s->y, s->b);
-            const tn_result result = solve(user, s->b, s->u, s->mu, why);
-            if (result != TN_OK) return result;
+            TRY(solve(user, s->b, s->u, s->mu, why));
             rates_of(s, s->u, s->y);
             for (int i = 0; i < n; ++i) s->G[i * n + r] = s->y[i] + (i == r ? 1 : 0);
         }
@@ -241,8 +239,7 @@ tn_result tni_woodbury_apply(tni_woodbury* s, bool whole, tni_woodbury_solve* so
     clear_b(s);
     for (int e = 0; e < s->entry_count; ++e)
         push_rows(s, &s->entries[e], s->entries[e].first, s->entries[e].rank, s->y, s->b);
-    const tn_result result = solve(user, s->b, s->u, s->mu, why);
-    if (result != TN_OK) return result;
+    TRY(solve(user, s->b, s->u, s->mu, why));
     for (int i = 0; i < s->model->u_count; ++i) u[i] += s->u[i];
     for (int i = 0; i < mu_count(s->model); ++i) mu[i] += s->mu[i];
     return TN_OK;

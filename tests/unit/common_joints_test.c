@@ -1,5 +1,6 @@
 // common: rows written four at a time, against tni_constraint_rows, bit for bit.
 #include "joint/joint.h"
+#include "math/simd.h"
 #include "scenes/scenes.h"
 #include "test.h"
 
@@ -72,7 +73,7 @@ static int check_scene(const char* spec, uint64_t seed, bool wide, bool jacobian
     tni_arena   arena = tni_arena_make(&host);
     tni_commons commons;
     CHECK_OK(tni_commons_create(&arena, p.model, &commons));
-    commons.wide  = commons.wide && wide;
+    if (!wide) commons.width = TNI_SIMD_NARROW;
     double *C     = calloc((size_t)p.model->row_count, sizeof *C),
            *rate  = calloc((size_t)p.model->row_count, sizeof *C),
            *gamma = calloc((size_t)p.model->row_count, sizeof *C);

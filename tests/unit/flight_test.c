@@ -1,4 +1,5 @@
 // Free flight against what its rule says, what it keeps, and the exact motion.
+#include "math/simd.h"
 #include "state/state.h"
 #include "support/rig.h"
 #include "support/user_bodies.h"
@@ -208,7 +209,9 @@ TEST(bodies_that_turn_together_have_the_bits_of_one_alone)
         if (trial == 7) r.state->u[6 * 8 + 4] = (double)NAN;
         for (int wide = 0; wide < 2; ++wide) {
             if (wide == 1) tni_fly(r.model, NULL, 0.05, r.state->q, r.state->u, q[0], u[0]);
-            else tni_fly_as(r.model, NULL, 0.05, r.state->q, r.state->u, false, q[0], u[0]);
+            else
+                tni_fly_as(r.model, NULL, 0.05, r.state->q, r.state->u, TNI_SIMD_NARROW, q[0],
+                           u[0]);
             for (int i = 0; i < COUNT; ++i) {
                 uint8_t asleep[COUNT + 1];
                 memset(asleep, 1, sizeof asleep);
