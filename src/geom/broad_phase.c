@@ -63,7 +63,7 @@ struct tni_broad_phase {
     uint8_t*  kind;
     uint8_t*  moved;     ///< left its fat box since the pairs were updated
     int*      movers;    ///< the moved boxes
-    int*      unbounded; ///< boxes of kind WIDE
+    int*      unbounded; ///< boxes of kind UNBOUNDED
     int*      leaf;      ///< node of a box, -1: none
     uint32_t* fitted;    ///< number of the update when it was fitted
     uint32_t* due;       ///< number of the update when to fit again

@@ -242,7 +242,7 @@ static int parallel_lines(const tni_shape_pair* pair, tn_vec3 n, double gap,
     return fabs(least - gap) <= pair->margin ? count : 0;
 }
 
-// ---- All others --------------------------------------------------------------------------------
+// ---- General pairs -----------------------------------------------------------------------------
 
 // Radius of the ball about the axis of a cylinder that touches along n; 0 if there is none.
 static double ball_radius(const tni_geometry* g, tn_vec3 axis, tn_vec3 n)

@@ -70,7 +70,7 @@ static void try_faces(search* s)
 
 // An edge of a polytope, with the normals of its faces.
 typedef struct edge_at {
-    tn_vec3 p, along, left, right; ///< along: as long as it is
+    tn_vec3 p, along, left, right; ///< along: the edge as a vector
 } edge_at;
 
 static edge_at edge_of(const tni_polytope* p, int e)

@@ -8,7 +8,7 @@
 void tni_surface_corners(const tni_geometry* surface, int triangle, tn_vec3 corner[3]);
 /// The triangle across the edge from corner k to the next; -1: boundary.
 int tni_surface_neighbour(const tni_geometry* surface, int triangle, int k);
-/// Calls visit for each triangle that meets the box: tni_mesh_visit, tni_height_field_visit.
+/// Calls visit for each triangle at the box: see tni_mesh_visit, tni_height_field_visit.
 void tni_surface_visit(const tni_geometry* surface, const tni_aabb*   box,
                        void (*visit)(void* user, int triangle), void* user);
 

@@ -95,7 +95,7 @@ static void multiply_sets(const tni_half_solves* halves, const tni_ldl* ldl,
     const int *   p = halves->places + one->first, *q = halves->places + other->first;
     const int *   p_end = p + one->count, *q_end = q + other->count;
     const double *x = halves->numbers + one->at, *y = halves->numbers + other->at;
-    while (p < p_end && q < q_end) { // both rise
+    while (p < p_end && q < q_end) { // both ascending
         const tni_pivot *v = &ldl->plan->pivot[*p], *w = &ldl->plan->pivot[*q];
         const bool       low = *p<*q, high = *p> * q;
         if (!low && !high) {
