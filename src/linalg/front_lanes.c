@@ -3,10 +3,10 @@
 // The elimination is that of front.c, with the same bits. The kernels of front.c use panels of 8
 // rows; fronts of linkages have 11 to 24 own rows and as many later ones, and most of the time goes
 // into padding, index computations and calls. But a linkage has many fronts of similar size, and
-// fronts that are not ancestors of each other are independent. So four of them form a group
-// ("bundle"), one in each lane: entry (i, k) of all four is one vector, and every kernel is the
-// plain loop over a dense front on vectors. There is no padding to panels, nothing moves between
-// lanes, and the result in a lane does not depend on the others.
+// fronts that are not ancestors of each other are independent. So four of them form a group, one in
+// each lane: entry (i, k) of all four is one vector, and every kernel is the plain loop over a
+// dense front on vectors. There is no padding to panels, nothing moves between lanes, and the
+// result in a lane does not depend on the others.
 //
 // Groups are found once: of the fronts all of whose children are in groups, the one farthest from
 // its root [1] is taken, and three more of similar size. Smaller fronts are padded with zero rows
@@ -62,7 +62,7 @@ static double cost(int own, int rows) // multiplications of an elimination
     return n * (n * n / 6 + n * r / 2 + r * r / 2);
 }
 
-static bool can_bundle(const tni_plan* plan)
+static bool can_group(const tni_plan* plan)
 {
     if (plan->front_count == 0 || plan->front_count > FRONTS_MAX) return false;
     for (int f = 0; f < plan->front_count; ++f) {
@@ -109,7 +109,7 @@ static void take_front(search* s, tni_front_group* b, int lane, int at)
     s->ready[at] = s->ready[--s->ready_count];
 }
 
-static tni_front_group next_bundle(search* s)
+static tni_front_group next_group(search* s)
 {
     tni_front_group b = {.front = {-1, -1, -1, -1}};
     for (int lane = 0; lane < TNI_FRONT_GROUP; ++lane) {
@@ -129,7 +129,7 @@ static tni_front_group next_bundle(search* s)
 }
 
 // Groups the fronts of one component; components are separate since some may be asleep.
-static void bundle_component(search* s, int component, tni_front_groups* to)
+static void group_component(search* s, int component, tni_front_groups* to)
 {
     const tni_plan* plan  = s->plan;
     const int       place = plan->component_start[component];
@@ -146,22 +146,22 @@ static void bundle_component(search* s, int component, tni_front_groups* to)
     for (int f = first; f <= last; ++f) {
         if (s->waits[f] == 0) s->ready[s->ready_count++] = f;
     }
-    while (s->ready_count > 0) to->bundle[to->count++] = next_bundle(s);
+    while (s->ready_count > 0) to->group[to->count++] = next_group(s);
 }
 
 // Predicted times in ns, from measurements: fronts as in plan.c; groups by multiplications of four
 // lanes and entries moved.
 static bool pays(const tni_plan* plan, const tni_front_groups* to)
 {
-    double fronts = 0, bundles = 0;
+    double fronts = 0, groups = 0;
     for (int f = 0; f < plan->front_count; ++f) {
         const double n = own_of(plan, &plan->front[f]), r = plan->front[f].rows;
         fronts += 200 + 0.5 * n * (n + r) + 0.7 * r * r / 2 + 0.12 * cost((int)n, (int)r);
-        bundles += 0.4 * r * r / 2 + 0.2 * n * (n + r);
+        groups += 0.4 * r * r / 2 + 0.2 * n * (n + r);
     }
     for (int b = 0; b < to->count; ++b)
-        bundles += 50 + 0.3 * cost(to->bundle[b].own, to->bundle[b].rows);
-    return bundles < fronts;
+        groups += 50 + 0.3 * cost(to->group[b].own, to->group[b].rows);
+    return groups < fronts;
 }
 
 // --- index lists --------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ static size_t number_at(size_t start, int high, int row, int column, int lane)
 // Entry (row, column), row >= column, in the numbering of the plan, with padded own rows.
 static int entry_at(const tni_front_groups* to, const tni_plan* plan, int f, int row, int column)
 {
-    const tni_front_group* b    = &to->bundle[to->of[f]];
+    const tni_front_group* b    = &to->group[to->of[f]];
     const int              fill = plan->front[f].own - b->own, own = plan->front[f].own;
     const int i = row < own ? row : row - fill, k = column < own ? column : column - fill;
     TN_ASSERT(i >= k);
@@ -184,7 +184,7 @@ static int entry_at(const tni_front_groups* to, const tni_plan* plan, int f, int
 
 static int side_at(const tni_front_groups* to, const tni_plan* plan, int f, int row)
 {
-    const tni_front_group* b = &to->bundle[to->of[f]];
+    const tni_front_group* b = &to->group[to->of[f]];
     const int              i = row < plan->front[f].own ? row : row - plan->front[f].own + b->own;
     return (int)number_at(b->side, 0, i, 0, to->lane[f]);
 }
@@ -192,7 +192,7 @@ static int side_at(const tni_front_groups* to, const tni_plan* plan, int f, int 
 static void place_numbers(tni_front_groups* to, size_t* numbers, size_t* sides, int* rows)
 {
     for (int i = 0; i < to->count; ++i) {
-        tni_front_group* b   = &to->bundle[i];
+        tni_front_group* b   = &to->group[i];
         const size_t     own = (size_t)b->own, later = (size_t)b->rows;
         b->value   = *numbers;
         b->inverse = b->value + TNI_FRONT_GROUP * own * (own + later);
@@ -212,7 +212,7 @@ static void place_numbers(tni_front_groups* to, size_t* numbers, size_t* sides, 
 static void list_nodes(const tni_plan* plan, int f, tni_front_groups* to, int* own, int* a, int* e)
 {
     const tni_front*       front = &plan->front[f];
-    const tni_front_group* b     = &to->bundle[to->of[f]];
+    const tni_front_group* b     = &to->group[to->of[f]];
     for (int p = front->first; p < front->end; ++p) {
         const tni_pivot* v    = &plan->pivot[p];
         const size_t     from = to->diagonal_at[plan->order[p]];
@@ -282,7 +282,7 @@ static void make_lists(const tni_plan* plan, tni_front_groups* to)
 {
     int own = 0, a = 0, e = 0, j = 0, add = 0, sum = 0, pull = 0;
     for (int i = 0; i <= to->count; ++i) {
-        tni_front_group* b = &to->bundle[i];
+        tni_front_group* b = &to->group[i];
         b->first = own, b->a = a, b->e = e, b->j = j, b->add = add, b->sum = sum, b->pull = pull;
         for (int lane = 0; i < to->count && lane < TNI_FRONT_GROUP && b->front[lane] >= 0; ++lane) {
             list_nodes(plan, b->front[lane], to, &own, &a, &e);
@@ -324,19 +324,19 @@ static size_t largest_of(const tni_front_groups* to)
 {
     size_t most = 0;
     for (int i = 0; i < to->count; ++i) {
-        const size_t own = (size_t)to->bundle[i].own, rows = (size_t)to->bundle[i].rows;
+        const size_t own = (size_t)to->group[i].own, rows = (size_t)to->group[i].rows;
         if (own * (own + rows) > most) most = own * (own + rows);
     }
     return TNI_FRONT_GROUP * most;
 }
 
-static bool find_bundles(tni_arena* scratch, const tni_plan* plan, tni_front_groups* to)
+static bool find_groups(tni_arena* scratch, const tni_plan* plan, tni_front_groups* to)
 {
     search s = {plan, TNI_TAKE(scratch, int, plan->front_count),
                 TNI_TAKE(scratch, int, plan->front_count),
                 TNI_TAKE(scratch, int, plan->front_count), 0};
     if (scratch->failed) return false;
-    for (int c = 0; c < plan->component_count; ++c) bundle_component(&s, c, to);
+    for (int c = 0; c < plan->component_count; ++c) group_component(&s, c, to);
     to->start[plan->component_count] = to->count;
     return true;
 }
@@ -347,11 +347,11 @@ static tn_result create(tni_arena* arena, const tni_plan* plan, bool always, tni
     tni_front_groups* to      = TNI_TAKE(arena, tni_front_groups, 1);
     const size_t      fronts  = (size_t)plan->front_count;
     if (to == NULL) return TN_ERR_MEMORY;
-    to->bundle       = TNI_TAKE(arena, tni_front_group, fronts + 1);
+    to->group        = TNI_TAKE(arena, tni_front_group, fronts + 1);
     to->start        = TNI_TAKE(arena, int, plan->component_count + 1);
     to->of           = TNI_TAKE(arena, int, fronts);
     to->lane         = TNI_TAKE(arena, int, fronts);
-    const bool found = !arena->failed && find_bundles(&scratch, plan, to);
+    const bool found = !arena->failed && find_groups(&scratch, plan, to);
     tni_arena_free(&scratch);
     if (!found) return TN_ERR_MEMORY;
     if (always || pays(plan, to)) *out = to;
@@ -363,7 +363,7 @@ tn_result tni_front_groups_create(tni_arena* arena, tni_ldl* ldl, const size_t* 
 {
     const tni_plan*   plan = ldl->plan;
     tni_front_groups* to   = NULL;
-    if (!can_bundle(plan)) return TN_OK;
+    if (!can_group(plan)) return TN_OK;
     if (create(arena, plan, always, &to) != TN_OK) return TN_ERR_MEMORY;
     if (to == NULL) return TN_OK;
     size_t numbers = 0, sides = 0;
@@ -380,10 +380,10 @@ tn_result tni_front_groups_create(tni_arena* arena, tni_ldl* ldl, const size_t* 
     if (!take_lists(arena, plan, to, rows)) return TN_ERR_MEMORY;
     make_lists(plan, to);
     for (int i = 0; i < to->count; ++i) { // padded pivots stay 1
-        const tni_front_group* b = &to->bundle[i];
+        const tni_front_group* b = &to->group[i];
         for (int k = 0; k < TNI_FRONT_GROUP * b->own; ++k) to->number[b->inverse + (size_t)k] = 1;
     }
-    ldl->bundles = to;
+    ldl->front_groups = to;
     return TN_OK;
 }
 
@@ -480,7 +480,7 @@ static double judge_pivot(tni_ldl* ldl, verdict* v, const tni_front_group_row* r
 static void factor_triangle(tni_ldl* ldl, const tni_front_group* b, int first, int width,
                             verdict* v, double* X, double* Y)
 {
-    const tni_front_groups* s       = ldl->bundles;
+    const tni_front_groups* s       = ldl->front_groups;
     const size_t            step    = TNI_FRONT_GROUP * (size_t)(b->own + b->rows);
     double*                 inverse = s->number + b->inverse + TNI_FRONT_GROUP * (size_t)first;
     X += (step + TNI_FRONT_GROUP) * (size_t)first;
@@ -511,7 +511,7 @@ static void factor_triangle(tni_ldl* ldl, const tni_front_group* b, int first, i
 
 static void eliminate(tni_ldl* ldl, const tni_front_group* b, verdict* v)
 {
-    const tni_front_groups* s   = ldl->bundles;
+    const tni_front_groups* s   = ldl->front_groups;
     const int               all = b->own + b->rows;
     double *                X = s->number + b->value, *Y = s->scaled;
     for (int first = 0; first < b->own; first += TNI_FRONT_GROUP_BLOCK) {
@@ -528,20 +528,20 @@ bool tni_front_groups_factor(tni_ldl* ldl, int component, const tni_blocks* bloc
                              const double* raise, const tni_pivot_rule* rule,
                              tni_pivot_report* report)
 {
-    tni_front_groups* s = ldl->bundles;
+    tni_front_groups* s = ldl->front_groups;
     verdict           v = {rule, report, 0, 0};
     TN_ASSERT(blocks->diagonal_at == s->diagonal_at && blocks->edge_at == s->edge_at);
     for (int i = s->start[component]; i < s->start[component + 1]; ++i) {
-        assemble(s, &s->bundle[i], blocks, raise);
-        eliminate(ldl, &s->bundle[i], &v);
+        assemble(s, &s->group[i], blocks, raise);
+        eliminate(ldl, &s->group[i], &v);
     }
     return report->bad_row < 0;
 }
 
 const double* tni_front_groups_reciprocals(const tni_ldl* ldl, int front, int row, int* step)
 {
-    const tni_front_groups* s = ldl->bundles;
-    const tni_front_group*  b = &s->bundle[s->of[front]];
+    const tni_front_groups* s = ldl->front_groups;
+    const tni_front_group*  b = &s->group[s->of[front]];
     *step                     = TNI_FRONT_GROUP;
     return s->number + number_at(b->inverse, 0, row, 0, s->lane[front]);
 }
@@ -550,9 +550,9 @@ const double* tni_front_groups_reciprocals(const tni_ldl* ldl, int front, int ro
 
 void tni_front_groups_solve(const tni_ldl* ldl, int component, double* x)
 {
-    const tni_front_groups* s     = ldl->bundles;
-    const tni_front_group * first = s->bundle + s->start[component], *b;
-    const tni_front_group*  end   = s->bundle + s->start[component + 1];
+    const tni_front_groups* s     = ldl->front_groups;
+    const tni_front_group * first = s->group + s->start[component], *b;
+    const tni_front_group*  end   = s->group + s->start[component + 1];
     for (b = first; b < end; ++b) {
         double* z = s->z + b->side;
         memset(z, 0, sizeof *z * TNI_FRONT_GROUP * (size_t)(b->own + b->rows));
@@ -574,16 +574,16 @@ void tni_front_groups_solve(const tni_ldl* ldl, int component, double* x)
 
 // One front in its lane: entries are TNI_FRONT_GROUP numbers apart, right-hand sides contiguous.
 typedef struct lone {
-    const tni_front_group* bundle;
-    int                    own, rows; // of the front; later rows start at bundle->own
+    const tni_front_group* group;
+    int                    own, rows; // of the front; later rows start at group->own
     const double *         X, *inverse;
     double*                z;
 } lone;
 
 static lone lone_front(const tni_ldl* ldl, int f)
 {
-    const tni_front_groups* s    = ldl->bundles;
-    const tni_front_group*  b    = &s->bundle[s->of[f]];
+    const tni_front_groups* s    = ldl->front_groups;
+    const tni_front_group*  b    = &s->group[s->of[f]];
     const size_t            lane = (size_t)s->lane[f];
     return (lone){b,
                   own_of(ldl->plan, &ldl->plan->front[f]),
@@ -600,15 +600,15 @@ static double* side_of(const lone* v, int row)
 
 static double value_of(const lone* v, int row, int column)
 {
-    return v->X[number_at(0, v->bundle->own + v->bundle->rows, row, column, 0)];
+    return v->X[number_at(0, v->group->own + v->group->rows, row, column, 0)];
 }
 
 static void exchange_own(const tni_ldl* ldl, int f, const lone* v, int first, int sides, int count,
                          bool back, double* x)
 {
-    const tni_front_groups* s = ldl->bundles;
+    const tni_front_groups* s = ldl->front_groups;
     for (int i = 0; i < v->own; ++i) {
-        const int row = s->row[v->bundle->row + TNI_FRONT_GROUP * i + s->lane[f]].row;
+        const int row = s->row[v->group->row + TNI_FRONT_GROUP * i + s->lane[f]].row;
         double *  own = side_of(v, i), *at = x + (size_t)row * (size_t)count + first;
         for (int c = 0; c < sides; ++c) {
             if (back) at[c] = own[c];
@@ -620,7 +620,7 @@ static void exchange_own(const tni_ldl* ldl, int f, const lone* v, int first, in
 static void add_child(const tni_ldl* ldl, int f, int child, int sides)
 {
     const tni_plan*         plan = ldl->plan;
-    const tni_front_groups* s    = ldl->bundles;
+    const tni_front_groups* s    = ldl->front_groups;
     int                     from = plan->front[child].own;
     for (int k = plan->front[child].later; k < plan->front[child + 1].later; ++k) {
         for (int i = 0; i < plan->pivot[plan->later[k]].dim; ++i, ++from) {
@@ -637,7 +637,7 @@ void tni_front_groups_forward(const tni_ldl* ldl, int front, int first, int side
 {
     const tni_plan* plan = ldl->plan;
     const lone      v    = lone_front(ldl, front);
-    const int       own = v.bundle->own, end = own + v.rows;
+    const int       own = v.group->own, end = own + v.rows;
     for (int i = own; i < end; ++i) memset(side_of(&v, i), 0, sizeof *x * TNI_FRONT_GROUP_SIDES);
     exchange_own(ldl, front, &v, first, sides, count, false, x);
     for (int c = plan->front[front].child; c >= 0; c = plan->front[c].next) {
@@ -663,7 +663,7 @@ void tni_front_groups_backward(const tni_ldl* ldl, int front, int first, int sid
 {
     const tni_plan* plan = ldl->plan;
     const lone      v    = lone_front(ldl, front);
-    int             row  = v.bundle->own;
+    int             row  = v.group->own;
     for (int k = plan->front[front].later; k < plan->front[front + 1].later; ++k) {
         const tni_pivot* p = &plan->pivot[plan->later[k]];
         for (int i = 0; i < p->dim; ++i, ++row) {
@@ -674,8 +674,8 @@ void tni_front_groups_backward(const tni_ldl* ldl, int front, int first, int sid
     exchange_own(ldl, front, &v, first, sides, count, false, x);
     for (int k = v.own - 1; k >= 0; --k) {
         double* z = side_of(&v, k);
-        for (int i = v.bundle->own + v.rows - 1; i > k; --i) {
-            if (i == v.bundle->own - 1) i = v.own - 1;
+        for (int i = v.group->own + v.rows - 1; i > k; --i) {
+            if (i == v.group->own - 1) i = v.own - 1;
             if (i <= k) break;
             const double entry = value_of(&v, i, k), *w = side_of(&v, i);
             for (int c = 0; c < sides; ++c) z[c] -= entry * w[c];

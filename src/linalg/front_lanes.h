@@ -56,10 +56,10 @@ typedef struct tni_front_groups {
     const tni_front_kernels* set;
     const size_t *           diagonal_at, *edge_at; ///< offsets of the blocks
     int                      count;
-    tni_front_group*         bundle;    ///< count + 1
-    int*                     start;     ///< by component, into bundle
+    tni_front_group*         group;     ///< count + 1
+    int*                     start;     ///< by component, into group
     int *                    of, *lane; ///< by front
-    tni_front_group_row*     row;       ///< by bundle, own row and lane
+    tni_front_group_row*     row;       ///< by group, own row and lane
     tni_front_group_move*    own;       ///< between x and the own rows in z
     tni_front_group_move *   a, *e, *j; ///< from the blocks into `number`: A, E (negated), edges
     tni_front_group_move*    add;       ///< updates of children into their parents, in their order
@@ -69,7 +69,7 @@ typedef struct tni_front_groups {
 } tni_front_groups;
 
 /// Groups all fronts of a plan with loops, if that is predicted to be faster; `always`: if it is
-/// possible. Otherwise leaves ldl->bundles NULL. All later factorisations must use blocks with
+/// possible. Otherwise leaves ldl->front_groups NULL. All later factorisations must use blocks with
 /// these offsets.
 TN_NODISCARD tn_result tni_front_groups_create(tni_arena* arena, tni_ldl* ldl,
                                                const size_t* diagonal_at, const size_t* edge_at,

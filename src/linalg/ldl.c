@@ -63,8 +63,8 @@ tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl)
     return TN_OK;
 }
 
-tn_result tni_ldl_bundle(tni_arena* arena, tni_ldl* ldl, const size_t* diagonal_at,
-                         const size_t* edge_at)
+tn_result tni_ldl_group_fronts(tni_arena* arena, tni_ldl* ldl, const size_t* diagonal_at,
+                               const size_t* edge_at)
 {
     return tni_front_groups_create(arena, ldl, diagonal_at, edge_at, false);
 }
@@ -75,7 +75,7 @@ const double* tni_ldl_reciprocals(const tni_ldl* ldl, int place, int* step)
     const tni_pivot* v    = &plan->pivot[place];
     const int        f    = plan->front_of[place];
     *step                 = f < 0 ? v->dim + 1 : 1;
-    if (f < 0 || ldl->bundles == NULL) return ldl->value + v->at;
+    if (f < 0 || ldl->front_groups == NULL) return ldl->value + v->at;
     return tni_front_groups_reciprocals(ldl, f, plan->front_row[place], step);
 }
 
@@ -254,7 +254,7 @@ static tn_result factor_fronts(tni_ldl* ldl, range all, const tni_blocks* blocks
                                tni_pivot_report* report)
 {
     const tni_plan* plan = ldl->plan;
-    if (ldl->bundles != NULL) {
+    if (ldl->front_groups != NULL) {
         if (all.first == all.end) return TN_OK;
         const int component = plan->component_of[plan->order[all.first]];
         return tni_front_groups_factor(ldl, component, blocks, raise, rule, report)
@@ -362,19 +362,19 @@ static int sides_from(int first, int count)
     return count - first < TNI_FRONT_GROUP_SIDES ? count - first : TNI_FRONT_GROUP_SIDES;
 }
 
-static void backward_bundled(const tni_ldl* ldl, int f, int count, double* x)
+static void backward_groups(const tni_ldl* ldl, int f, int count, double* x)
 {
     for (int k = 0; k < count; k += TNI_FRONT_GROUP_SIDES)
         tni_front_groups_backward(ldl, f, k, sides_from(k, count), count, x);
 }
 
-static void solve_bundled(const tni_ldl* ldl, int first, int last, int count, double* x)
+static void solve_groups(const tni_ldl* ldl, int first, int last, int count, double* x)
 {
     for (int k = 0; k < count; k += TNI_FRONT_GROUP_SIDES) {
         for (int f = first; f <= last; ++f)
             tni_front_groups_forward(ldl, f, k, sides_from(k, count), count, NULL, 0, x);
     }
-    for (int f = last; f >= first; --f) backward_bundled(ldl, f, count, x);
+    for (int f = last; f >= first; --f) backward_groups(ldl, f, count, x);
 }
 
 static void solve_component(const tni_ldl* ldl, int component, int count, double* x)
@@ -384,12 +384,12 @@ static void solve_component(const tni_ldl* ldl, int component, int count, double
     if (plan->tree[component]) {
         for (int p = all.first; p < all.end; ++p) forward_node(ldl, p, count, x);
         for (int p = all.end - 1; p >= all.first; --p) backward_node(ldl, p, count, x);
-    } else if (all.first < all.end && ldl->bundles != NULL && count == 1) {
+    } else if (all.first < all.end && ldl->front_groups != NULL && count == 1) {
         tni_front_groups_solve(ldl, component, x);
     } else if (all.first < all.end) {
         const int first = plan->front_of[all.first], last = plan->front_of[all.end - 1];
-        if (ldl->bundles != NULL) {
-            solve_bundled(ldl, first, last, count, x);
+        if (ldl->front_groups != NULL) {
+            solve_groups(ldl, first, last, count, x);
             return;
         }
         for (int f = first; f <= last; ++f) tni_front_forward(ldl, f, count, x);
@@ -437,7 +437,7 @@ static void forward_place(const tni_ldl* ldl, int place, int count, double* x)
 {
     const int f = ldl->plan->front_of[place];
     if (f < 0) forward_node(ldl, place, count, x);
-    else if (ldl->bundles == NULL && ldl->plan->front[f].first == place)
+    else if (ldl->front_groups == NULL && ldl->plan->front[f].first == place)
         tni_front_forward(ldl, f, count, x);
 }
 
@@ -446,7 +446,7 @@ static void backward_place(const tni_ldl* ldl, int place, int count, double* x)
     const int f = ldl->plan->front_of[place];
     if (f < 0) backward_node(ldl, place, count, x);
     else if (ldl->plan->front[f].first != place) return;
-    else if (ldl->bundles != NULL) backward_bundled(ldl, f, count, x);
+    else if (ldl->front_groups != NULL) backward_groups(ldl, f, count, x);
     else tni_front_backward(ldl, f, count, x);
 }
 
@@ -513,7 +513,8 @@ static int go_up(tni_ldl* ldl, const int* given, int given_count, int count, dou
     for (int i = 0; i < given_count; ++i) ldl->mark[plan->place[given[i]]] = ldl->stamp;
     const int up = gather_up(ldl, given, given_count, count, x);
     for (int k = 0; k < up; ++k) forward_place(ldl, ldl->path[k], count, x);
-    for (int first = 0; ldl->bundles != NULL && first < count; first += TNI_FRONT_GROUP_SIDES) {
+    for (int first = 0; ldl->front_groups != NULL && first < count;
+         first += TNI_FRONT_GROUP_SIDES) {
         for (int k = 0; k < up; ++k) {
             const int f = plan->front_of[ldl->path[k]];
             if (f >= 0 && plan->front[f].first == ldl->path[k])

@@ -34,15 +34,15 @@ typedef struct tni_ldl {
     int *                   map, *row;
     size_t*                 row_at;
 
-    struct tni_front_groups* bundles; ///< if not NULL, used for all fronts; see front_lanes.c
+    struct tni_front_groups* front_groups; ///< if not NULL, used for all fronts; see front_lanes.c
 } tni_ldl;
 
 TN_NODISCARD tn_result tni_ldl_create(tni_arena* arena, const tni_plan* plan, tni_ldl** ldl);
 
 /// Uses front_lanes.c from now on, if that is predicted to be faster. All later factorisations must
 /// use blocks with these offsets, and a rule with a scale if there are B nodes.
-TN_NODISCARD tn_result tni_ldl_bundle(tni_arena* arena, tni_ldl* ldl, const size_t* diagonal_at,
-                                      const size_t* edge_at);
+TN_NODISCARD tn_result tni_ldl_group_fronts(tni_arena* arena, tni_ldl* ldl,
+                                            const size_t* diagonal_at, const size_t* edge_at);
 
 /// Blocks by node and by edge. E is passed positive; it is negated in the matrix.
 typedef struct tni_blocks {

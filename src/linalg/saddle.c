@@ -69,7 +69,7 @@ static tn_result create_core(tni_arena* arena, tni_saddle* s)
                                 cholmod, &s->schur);
     if (cholmod) return TN_ERR_UNSUPPORTED;
     const tn_result result = tni_ldl_create(arena, s->plan, &s->ldl);
-    return result != TN_OK ? result : tni_ldl_bundle(arena, s->ldl, s->diagonal_at, s->j_at);
+    return result != TN_OK ? result : tni_ldl_group_fronts(arena, s->ldl, s->diagonal_at, s->j_at);
 }
 
 static int kind_of(int component, int sign) // index of a list of row ranges

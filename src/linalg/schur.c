@@ -357,7 +357,7 @@ tn_result tni_schur_create(tni_arena* arena, const tni_plan* whole, int part_edg
     tn_result result = cholmod ? tni_cholmod_create(arena, s->plan, &s->cholmod)
                                : tni_ldl_create(arena, s->plan, &s->ldl);
     if (result == TN_OK && !cholmod)
-        result = tni_ldl_bundle(arena, s->ldl, s->diagonal_at, s->edge_at);
+        result = tni_ldl_group_fronts(arena, s->ldl, s->diagonal_at, s->edge_at);
     if (result == TN_OK) *schur = s;
     return result;
 }

@@ -688,19 +688,19 @@ TEST(zero_b_blocks_need_not_be_read)
 // --- groups in lanes ----------------------------------------------------------------------------
 
 // A second factorisation of the same plan, in groups.
-static tni_ldl* bundled(loop_case* s)
+static tni_ldl* grouped(loop_case* s)
 {
     tni_ldl* ldl;
     CHECK_OK(tni_ldl_create(&s->arena, s->plan, &ldl));
     CHECK_OK(
         tni_front_groups_create(&s->arena, ldl, s->blocks.diagonal_at, s->blocks.edge_at, true));
-    CHECK(ldl->bundles != NULL);
+    CHECK(ldl->front_groups != NULL);
     return ldl;
 }
 
 // Long rings have independent branches of the elimination tree; fronts of a group differ in size,
 // and are padded. The scale makes some pivots be replaced by something larger.
-static loop_case* bundle_case(uint64_t seed, tni_pivot_rule* rule)
+static loop_case* group_case(uint64_t seed, tni_pivot_rule* rule)
 {
     loop_case* s = random_loops(seed, 6 + 3 * ((int)seed % 30), (int)seed % 11, 1 + (int)seed % 7);
     double*    scale = TNI_TAKE(&s->arena, double, 1000);
@@ -728,8 +728,8 @@ TEST(front_groups_have_the_bits_of_fronts_and_solve_as_they_do)
     for (uint64_t seed = 1; seed <= 150; ++seed) {
         tni_pivot_rule   rule;
         tni_pivot_report want, got;
-        loop_case*       s    = bundle_case(seed, &rule);
-        tni_ldl*         ldl  = bundled(s);
+        loop_case*       s    = group_case(seed, &rule);
+        tni_ldl*         ldl  = grouped(s);
         const int        rows = s->plan->row_count;
         for (int i = 0; i < 2; ++i) { // again over the first one's values
             CHECK_OK(tni_ldl_factor(s->ldl, -1, &s->blocks, s->raise, &rule, &want));
@@ -744,7 +744,7 @@ TEST(front_groups_have_the_bits_of_fronts_and_solve_as_they_do)
         tni_ldl_solve(s->ldl, -1, 1, x);
         tni_ldl_solve(ldl, -1, 1, y);
         CHECK_LESS(difference(x, y, rows), 1e-11);
-        shared += ldl->bundles->count < s->plan->front_count;
+        shared += ldl->front_groups->count < s->plan->front_count;
         replaced += got.replaced;
         free(y);
         case_free(s);
@@ -758,8 +758,8 @@ TEST(front_groups_solve_several_sides_and_paths_with_the_same_bits)
     for (uint64_t seed = 1; seed <= 100; ++seed) {
         tni_pivot_rule   rule;
         tni_pivot_report report;
-        loop_case*       s    = bundle_case(seed, &rule);
-        tni_ldl*         ldl  = bundled(s);
+        loop_case*       s    = group_case(seed, &rule);
+        tni_ldl*         ldl  = grouped(s);
         const int        rows = s->plan->row_count, count = 1 + (int)seed % 11;
         CHECK_OK(tni_ldl_factor(ldl, -1, &s->blocks, s->raise, &rule, &report));
         const int given  = test_random_int(&s->random, 0, s->plan->count - 1);
@@ -791,11 +791,11 @@ TEST(plain_and_wide_front_groups_have_the_same_bits)
     for (uint64_t seed = 1; seed <= 60; ++seed) {
         tni_pivot_rule   rule;
         tni_pivot_report report;
-        loop_case*       s     = bundle_case(seed, &rule);
-        tni_ldl *        plain = bundled(s), *wide = bundled(s);
-        plain->bundles->set = tni_front_kernels_of(TNI_SIMD_NARROW);
-        wide->bundles->set  = tni_front_kernels_of(tni_simd_width());
-        const int rows      = s->plan->row_count;
+        loop_case*       s     = group_case(seed, &rule);
+        tni_ldl *        plain = grouped(s), *wide = grouped(s);
+        plain->front_groups->set = tni_front_kernels_of(TNI_SIMD_NARROW);
+        wide->front_groups->set  = tni_front_kernels_of(tni_simd_width());
+        const int rows           = s->plan->row_count;
         double *  x = random_vector(s, rows), *y = copy_of(x, (size_t)rows);
         CHECK_OK(tni_ldl_factor(plain, -1, &s->blocks, s->raise, &rule, &report));
         CHECK_OK(tni_ldl_factor(wide, -1, &s->blocks, s->raise, &rule, &report));
@@ -812,8 +812,8 @@ TEST(front_groups_report_the_same_bad_pivot)
     for (uint64_t seed = 1; seed <= 40; ++seed) {
         tni_pivot_rule   rule;
         tni_pivot_report want, got;
-        loop_case*       s   = bundle_case(seed, &rule);
-        tni_ldl*         ldl = bundled(s);
+        loop_case*       s   = group_case(seed, &rule);
+        tni_ldl*         ldl = grouped(s);
         for (int k = 0; k < 3; ++k) { // several: the first one counts
             const int v = test_random_int(&s->random, 0, s->plan->count - 1);
             if (s->dim[v] > 0)
