@@ -29,7 +29,8 @@ int tnc_bench(const tnc_options* options);
 // ---- Messages and files --------------------------------------------------------------------------
 
 /// One line on standard error, "tenon: ...", whatever the text holds.
-void tnc_complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void        tnc_complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
+const char* tnc_plural(int count); ///< "s", or nothing for one
 /// The same for a reason that the library gave: "tenon: file.json:12:7: text".
 void tnc_complain_why(const char* origin, const tn_why* why);
 

@@ -26,6 +26,11 @@ void tnc_complain(const char* format, ...)
     fprintf(stderr, "tenon: %s\n", text);
 }
 
+const char* tnc_plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
 void tnc_complain_why(const char* origin, const tn_why* why)
 {
     const char* text  = why->text[0] ? why->text : tn_result_text(why->result);

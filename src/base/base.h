@@ -58,4 +58,17 @@ void  tni_arena_free(tni_arena* arena);
 #define TNI_TAKE(arena, type, count) \
     ((type*)tni_arena_take((arena), sizeof(type) * (size_t)(count)))
 
+/// Settings that are NaN stand for what is usual.
+TNI_INLINE double tni_given_or(double given, double usual)
+{
+    return given == given ? given : usual;
+}
+
+TNI_INLINE bool tni_all_finite(const double* x, int count)
+{
+    double nothing = 0;
+    for (int i = 0; i < count; ++i) nothing += x[i] - x[i]; // 0, or NaN
+    return nothing == 0;
+}
+
 #endif

@@ -118,8 +118,7 @@ TNI_INLINE vec arc(vec y, vec x)
 /// The turn of an angle that is nearest to `near`.
 TNI_INLINE vec counted_on(vec near, vec angle)
 {
-    const double two_pi = 6.283185307179586;
-    return angle + two_pi * lower_whole((near - angle) / two_pi + 0.5);
+    return angle + TNI_TWO_PI * lower_whole((near - angle) / TNI_TWO_PI + 0.5);
 }
 
 TNI_INLINE vec sine_kernel(vec2 r)

@@ -5,6 +5,9 @@
 #ifndef TNI_ELEMENTARY_H
 #define TNI_ELEMENTARY_H
 
+#define TNI_PI     3.14159265358979323846
+#define TNI_TWO_PI (2 * TNI_PI)
+
 double tni_sin(double x);
 double tni_cos(double x);
 void   tni_sincos(double x, double* sine, double* cosine); ///< both at the price of one
