@@ -343,16 +343,11 @@ static void put_worst(tnc_out* out, const tnc_job* job, const char* key, double 
 
 static void put_mass(tnc_out* out, const tnc_job* job, const tn_check* c)
 {
-    tnc_put(out, "{\"min\": ");
-    tnc_put_number(out, c->mass_min);
-    tnc_put(out, ", \"min_body\": ");
-    tnc_put_text(out, tn_model_body_name(job->model, c->mass_min_body));
-    tnc_put(out, ", \"max\": ");
-    tnc_put_number(out, c->mass_max);
-    tnc_put(out, ", \"max_body\": ");
-    tnc_put_text(out, tn_model_body_name(job->model, c->mass_max_body));
-    tnc_put(out, ", \"ratio\": ");
-    tnc_put_number(out, c->mass_min > 0 ? c->mass_max / c->mass_min : 1);
+    tnc_put_member(out, "{", "min", c->mass_min);
+    tnc_put_text_member(out, ", ", "min_body", tn_model_body_name(job->model, c->mass_min_body));
+    tnc_put_member(out, ", ", "max", c->mass_max);
+    tnc_put_text_member(out, ", ", "max_body", tn_model_body_name(job->model, c->mass_max_body));
+    tnc_put_member(out, ", ", "ratio", c->mass_min > 0 ? c->mass_max / c->mass_min : 1);
     tnc_put(out, "}");
 }
 
@@ -412,12 +407,9 @@ static void put_assembly(tnc_out* out, const tnc_job* job, const tnc_assembly* a
     if (!a->open) tnc_put(out, "null");
     else if (why->result == TN_OK) tnc_put_assembly(out, job, a);
     else {
-        tnc_put(out, "{\"before\": ");
-        tnc_put_number(out, a->report.error_before);
-        tnc_put(out, ", \"joint\": ");
-        tnc_put_text(out, joint_name(job, a->report.worst_joint));
-        tnc_put(out, ", \"why\": ");
-        tnc_put_text(out, why->text);
+        tnc_put_member(out, "{", "before", a->report.error_before);
+        tnc_put_text_member(out, ", ", "joint", joint_name(job, a->report.worst_joint));
+        tnc_put_text_member(out, ", ", "why", why->text);
         tnc_put(out, "}");
     }
 }

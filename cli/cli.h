@@ -55,6 +55,10 @@ void tnc_put_number(tnc_out* out, double value);
 void tnc_put_numbers(tnc_out* out, const double* values, int count);
 void tnc_put_vec3(tnc_out* out, tn_vec3 v);
 void tnc_put_quat(tnc_out* out, tn_quat q);
+/// "key": value, with what stands between two members before it.
+void tnc_put_member(tnc_out* out, const char* before, const char* key, double value);
+void tnc_put_text_member(tnc_out* out, const char* before, const char* key, const char* value);
+void tnc_put_vec3_member(tnc_out* out, const char* before, const char* key, tn_vec3 value);
 /// Bytes in base 64.
 void tnc_put_base64(tnc_out* out, const void* bytes, size_t count);
 

@@ -130,6 +130,24 @@ void tnc_put_quat(tnc_out* out, tn_quat q)
     tni_json_quat(&w, q);
 }
 
+void tnc_put_member(tnc_out* out, const char* before, const char* key, double value)
+{
+    tnc_put(out, "%s\"%s\": ", before, key);
+    tnc_put_number(out, value);
+}
+
+void tnc_put_text_member(tnc_out* out, const char* before, const char* key, const char* value)
+{
+    tnc_put(out, "%s\"%s\": ", before, key);
+    tnc_put_text(out, value);
+}
+
+void tnc_put_vec3_member(tnc_out* out, const char* before, const char* key, tn_vec3 value)
+{
+    tnc_put(out, "%s\"%s\": ", before, key);
+    tnc_put_vec3(out, value);
+}
+
 void tnc_put_base64(tnc_out* out, const void* bytes, size_t count)
 {
     static const char letters[] =

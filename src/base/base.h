@@ -4,6 +4,7 @@
 
 #include "tenon/base.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 /// Misuse, or a bug of ours: stop here. Never reached by data, however bad.
@@ -40,6 +41,9 @@ tn_host tni_host_or_default(const tn_host* host);
 /// Zeroed memory from the host, or NULL. Give back with the same size.
 void* tni_host_take(const tn_host* host, size_t bytes);
 void  tni_host_give(const tn_host* host, void* block, size_t bytes);
+
+/// The same of a text that was read: TN_ERR_PARSE, with the line and column of what is wrong in it.
+tn_result tni_fail_parse(tn_why* why, int line, int column, const char* format, va_list arguments);
 
 // An arena: many pieces taken, all given back at once. A failed take is remembered, so that a
 // builder may take all it needs and look at `failed` once.

@@ -8,6 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+int tni_column(const char* start, const char* at)
+{
+    const char* line = at;
+    while (line > start && line[-1] != '\n') --line;
+    return (int)(at - line) + 1;
+}
+
 bool tni_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';

@@ -16,6 +16,9 @@ double tni_atan2(double y, double x); ///< angle of the point (x, y), in [-pi, p
 double tni_asin(double x);            ///< NaN outside [-1, 1]
 double tni_acos(double x);            ///< NaN outside [-1, 1]
 
+/// atan(k / 16), in two parts: for atan2 and for the same in lanes (batch/lanes_angle.h).
+extern const double tni_atan_of_sixteenth[17][2];
+
 double tni_exp(double x);
 double tni_log(double x); ///< NaN below zero, -infinity at zero
 
