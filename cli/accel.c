@@ -6,30 +6,23 @@
 static void put_body(tnc_out* out, const tnc_job* job, tn_body_id body)
 {
     const tn_twist a = tn_stepper_acceleration(job->stepper, body);
-    tnc_put(out, "{\"name\": ");
-    tnc_put_text(out, tn_model_body_name(job->model, body));
-    tnc_put(out, ", \"acceleration\": ");
-    tnc_put_vec3(out, a.linear);
-    tnc_put(out, ", \"angular_acceleration\": ");
-    tnc_put_vec3(out, a.angular);
+    tnc_put_text_member(out, "{", "name", tn_model_body_name(job->model, body));
+    tnc_put_vec3_member(out, ", ", "acceleration", a.linear);
+    tnc_put_vec3_member(out, ", ", "angular_acceleration", a.angular);
     tnc_put(out, "}");
 }
 
 static void put_joint(tnc_out* out, const tnc_job* job, tn_joint_id joint)
 {
     const tn_wrench reaction = tn_stepper_reaction(job->stepper, joint);
-    tnc_put(out, "{\"name\": ");
-    tnc_put_text(out, tn_model_joint_name(job->model, joint));
-    tnc_put(out, ", \"force\": ");
-    tnc_put_vec3(out, reaction.force);
-    tnc_put(out, ", \"torque\": ");
-    tnc_put_vec3(out, reaction.torque);
+    tnc_put_text_member(out, "{", "name", tn_model_joint_name(job->model, joint));
+    tnc_put_vec3_member(out, ", ", "force", reaction.force);
+    tnc_put_vec3_member(out, ", ", "torque", reaction.torque);
     tnc_put(out, ", \"multipliers\": ");
     tnc_put_numbers(out, tn_stepper_multipliers(job->stepper, joint),
                     tn_model_joint_rows(job->model, joint));
     if (tnc_joint_is_stopped(job, joint)) {
-        tnc_put(out, ", \"limit_force\": ");
-        tnc_put_number(out, tn_stepper_limit_force(job->stepper, joint));
+        tnc_put_member(out, ", ", "limit_force", tn_stepper_limit_force(job->stepper, joint));
     }
     tnc_put(out, "}");
 }
@@ -40,16 +33,11 @@ static void put_contact(tnc_out* out, const tnc_job* job, const tn_contact* cont
     tnc_put_text(out, tn_model_body_name(job->model, contact->body1));
     tnc_put(out, ", ");
     tnc_put_text(out, tn_model_body_name(job->model, contact->body2));
-    tnc_put(out, "], \"position\": ");
-    tnc_put_vec3(out, contact->position);
-    tnc_put(out, ", \"normal\": ");
-    tnc_put_vec3(out, contact->normal);
-    tnc_put(out, ", \"gap\": ");
-    tnc_put_number(out, contact->gap);
-    tnc_put(out, ", \"force\": ");
-    tnc_put_vec3(out, contact->force);
-    tnc_put(out, ", \"slip\": ");
-    tnc_put_number(out, contact->slip);
+    tnc_put_vec3_member(out, "], ", "position", contact->position);
+    tnc_put_vec3_member(out, ", ", "normal", contact->normal);
+    tnc_put_member(out, ", ", "gap", contact->gap);
+    tnc_put_vec3_member(out, ", ", "force", contact->force);
+    tnc_put_member(out, ", ", "slip", contact->slip);
     tnc_put(out, "}");
 }
 

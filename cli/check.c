@@ -4,19 +4,15 @@
 // inside each other and hard limits beyond their ends make it 1, joints that cannot close 2.
 #include "cli.h"
 
-static const double wide_mass_ratio = 1e3;
-static const double narrow_margin   = 1e-6; // below: a singular position is near
-static const double still_velocity  = 1e-6; // [m/s or rad/s]
-enum { PLACES_SHOWN = 8 };                  // joints that have redundant rows
-
-static const char* plural(int count)
-{
-    return count == 1 ? "" : "s";
-}
 static const char* joint_name(const tnc_job* job, tn_joint_id joint)
 {
     return joint.bits ? tn_model_joint_name(job->model, joint) : "none";
 }
+
+static const double wide_mass_ratio = 1e3;
+static const double narrow_margin   = 1e-6; // below: a singular position is near
+static const double still_velocity  = 1e-6; // [m/s or rad/s]
+enum { PLACES_SHOWN = 8 };                  // joints that have redundant rows
 
 // "row 'axis tilt 1' of joint 'pin'"
 static void row_text(const tnc_job* job, tn_row_name name, char* text, size_t size)
@@ -118,7 +114,8 @@ static void tell_counts(const tnc_job* job)
 {
     const tn_counts n = tn_model_counts(job->model);
     printf("%s: %d bod%s, %d joint%s, %d closed loop%s.\n", tnc_job_title(job), n.bodies,
-           n.bodies == 1 ? "y" : "ies", n.joints, plural(n.joints), n.loops, plural(n.loops));
+           n.bodies == 1 ? "y" : "ies", n.joints, tnc_plural(n.joints), n.loops,
+           tnc_plural(n.loops));
 }
 
 static void tell_mobility(const tnc_job* job, const tn_check* c)
@@ -131,7 +128,7 @@ static void tell_mobility(const tnc_job* job, const tn_check* c)
     printf(".\n");
     if (c->mobility < 0) { // there are more independent rows than freedoms: rounding hides some
         printf("This count is not certain: at least %d more row%s must be redundant.\n",
-               -c->mobility, plural(-c->mobility));
+               -c->mobility, tnc_plural(-c->mobility));
     } else if (c->mobility == 0 && n.freedoms > 0) {
         printf("%s.\n", is_driven(job->scene) ? "All motion is prescribed by motors or keys"
                                               : "Nothing can move");
@@ -180,7 +177,7 @@ static void tell_redundancy(const tnc_job* job, const tn_check* c)
     if (place > PLACES_SHOWN) {
         const int rows = c->redundant_count - shown, places = place - PLACES_SHOWN;
         printf("Redundant: %d more row%s of %d more joint%s (--report FILE names them all).\n",
-               rows, plural(rows), places, plural(places));
+               rows, tnc_plural(rows), places, tnc_plural(places));
     }
     if (c->redundant_count > 0 && !c->contradictory)
         printf(
@@ -252,7 +249,7 @@ static void tell_auxiliary(const tnc_job* job)
         printf("%s'%s'", shown++ > 0 ? ", " : "Solved beside the tree: ", joint_name(job, joint));
     }
     if (count > shown) printf(" and %d more", count - shown);
-    if (count > 0) printf(" (%d row%s).\n", rows, plural(rows));
+    if (count > 0) printf(" (%d row%s).\n", rows, tnc_plural(rows));
 }
 
 static void tell_contacts(const tnc_job* job, const start* s)
@@ -346,16 +343,11 @@ static void put_worst(tnc_out* out, const tnc_job* job, const char* key, double 
 
 static void put_mass(tnc_out* out, const tnc_job* job, const tn_check* c)
 {
-    tnc_put(out, "{\"min\": ");
-    tnc_put_number(out, c->mass_min);
-    tnc_put(out, ", \"min_body\": ");
-    tnc_put_text(out, tn_model_body_name(job->model, c->mass_min_body));
-    tnc_put(out, ", \"max\": ");
-    tnc_put_number(out, c->mass_max);
-    tnc_put(out, ", \"max_body\": ");
-    tnc_put_text(out, tn_model_body_name(job->model, c->mass_max_body));
-    tnc_put(out, ", \"ratio\": ");
-    tnc_put_number(out, c->mass_min > 0 ? c->mass_max / c->mass_min : 1);
+    tnc_put_member(out, "{", "min", c->mass_min);
+    tnc_put_text_member(out, ", ", "min_body", tn_model_body_name(job->model, c->mass_min_body));
+    tnc_put_member(out, ", ", "max", c->mass_max);
+    tnc_put_text_member(out, ", ", "max_body", tn_model_body_name(job->model, c->mass_max_body));
+    tnc_put_member(out, ", ", "ratio", c->mass_min > 0 ? c->mass_max / c->mass_min : 1);
     tnc_put(out, "}");
 }
 
@@ -415,12 +407,9 @@ static void put_assembly(tnc_out* out, const tnc_job* job, const tnc_assembly* a
     if (!a->open) tnc_put(out, "null");
     else if (why->result == TN_OK) tnc_put_assembly(out, job, a);
     else {
-        tnc_put(out, "{\"before\": ");
-        tnc_put_number(out, a->report.error_before);
-        tnc_put(out, ", \"joint\": ");
-        tnc_put_text(out, joint_name(job, a->report.worst_joint));
-        tnc_put(out, ", \"why\": ");
-        tnc_put_text(out, why->text);
+        tnc_put_member(out, "{", "before", a->report.error_before);
+        tnc_put_text_member(out, ", ", "joint", joint_name(job, a->report.worst_joint));
+        tnc_put_text_member(out, ", ", "why", why->text);
         tnc_put(out, "}");
     }
 }

@@ -29,7 +29,8 @@ int tnc_bench(const tnc_options* options);
 // ---- Messages and files --------------------------------------------------------------------------
 
 /// One line on standard error, "tenon: ...", whatever the text holds.
-void tnc_complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void        tnc_complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
+const char* tnc_plural(int count); ///< "s", or nothing for one
 /// The same for a reason that the library gave: "tenon: file.json:12:7: text".
 void tnc_complain_why(const char* origin, const tn_why* why);
 
@@ -54,6 +55,10 @@ void tnc_put_number(tnc_out* out, double value);
 void tnc_put_numbers(tnc_out* out, const double* values, int count);
 void tnc_put_vec3(tnc_out* out, tn_vec3 v);
 void tnc_put_quat(tnc_out* out, tn_quat q);
+/// "key": value, with what stands between two members before it.
+void tnc_put_member(tnc_out* out, const char* before, const char* key, double value);
+void tnc_put_text_member(tnc_out* out, const char* before, const char* key, const char* value);
+void tnc_put_vec3_member(tnc_out* out, const char* before, const char* key, tn_vec3 value);
 /// Bytes in base 64.
 void tnc_put_base64(tnc_out* out, const void* bytes, size_t count);
 

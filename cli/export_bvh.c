@@ -371,11 +371,6 @@ static void put_motion(skeleton* s, tnc_out* out, double frame_time)
     for (size_t f = 0; f < s->film->frame_count; ++f) put_frame(s, out, f);
 }
 
-static const char* plural(int count)
-{
-    return count == 1 ? "" : "s";
-}
-
 bool tnc_write_bvh(tnc_out* out, const tnc_job* job, tnc_motion* motion, const tnc_film* film)
 {
     skeleton s    = {.job = job, .film = film, .body_count = film->body_count, .root = GROUND};
@@ -395,7 +390,8 @@ bool tnc_write_bvh(tnc_out* out, const tnc_job* job, tnc_motion* motion, const t
             motion->note, sizeof motion->note,
             "%zu frames, a skeleton of %d bod%s, %d root%s, %d joint%s that close%s loops left out",
             film->frame_count, s.order_count, s.order_count == 1 ? "y" : "ies", s.root_count,
-            plural(s.root_count), s.left_out, plural(s.left_out), s.left_out == 1 ? "s" : "");
+            tnc_plural(s.root_count), s.left_out, tnc_plural(s.left_out),
+            s.left_out == 1 ? "s" : "");
     }
     free(s.bones);
     free(s.group);

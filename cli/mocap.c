@@ -147,8 +147,7 @@ static void put_mapped(tnc_out* out, const tnc_mocap* m, const tn_scene* scene)
         if (!bits) continue;
         tnc_put(out, "%s{\"joint\": ", comma);
         tnc_put_text(out, tn_mocap_joint_name(m->motion, j));
-        tnc_put(out, ", \"body\": ");
-        tnc_put_text(out, tn_scene_body(scene, (int)bits - 1)->name);
+        tnc_put_text_member(out, ", ", "body", tn_scene_body(scene, (int)bits - 1)->name);
         tnc_put(out, "}");
         comma = ", ";
     }
@@ -158,14 +157,11 @@ void tnc_put_mocap(tnc_out* out, const tnc_mocap* mocap, const tn_scene* scene)
 {
     const tn_mocap* motion = mocap->motion;
     const char*     comma  = "";
-    tnc_put(out, "{\"file\": ");
-    tnc_put_text(out, mocap->path);
+    tnc_put_text_member(out, "{", "file", mocap->path);
     tnc_put(out, ", \"frames\": %d, \"frame_time\": ", tn_mocap_frame_count(motion));
     tnc_put_number(out, tn_mocap_frame_time(motion));
-    tnc_put(out, ", \"duration\": ");
-    tnc_put_number(out, tn_mocap_duration(motion));
-    tnc_put(out, ", \"scale\": ");
-    tnc_put_number(out, mocap->report.scale);
+    tnc_put_member(out, ", ", "duration", tn_mocap_duration(motion));
+    tnc_put_member(out, ", ", "scale", mocap->report.scale);
     tnc_put(out, ",\n    \"mapped\": [");
     put_mapped(out, mocap, scene);
     tnc_put(out, "],\n    \"unmapped\": [");

@@ -26,6 +26,11 @@ void tnc_complain(const char* format, ...)
     fprintf(stderr, "tenon: %s\n", text);
 }
 
+const char* tnc_plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
 void tnc_complain_why(const char* origin, const tn_why* why)
 {
     const char* text  = why->text[0] ? why->text : tn_result_text(why->result);
@@ -123,6 +128,24 @@ void tnc_put_quat(tnc_out* out, tn_quat q)
 {
     tni_json_writer w = json_to(out);
     tni_json_quat(&w, q);
+}
+
+void tnc_put_member(tnc_out* out, const char* before, const char* key, double value)
+{
+    tnc_put(out, "%s\"%s\": ", before, key);
+    tnc_put_number(out, value);
+}
+
+void tnc_put_text_member(tnc_out* out, const char* before, const char* key, const char* value)
+{
+    tnc_put(out, "%s\"%s\": ", before, key);
+    tnc_put_text(out, value);
+}
+
+void tnc_put_vec3_member(tnc_out* out, const char* before, const char* key, tn_vec3 value)
+{
+    tnc_put(out, "%s\"%s\": ", before, key);
+    tnc_put_vec3(out, value);
 }
 
 void tnc_put_base64(tnc_out* out, const void* bytes, size_t count)

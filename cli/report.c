@@ -11,21 +11,14 @@ static void put_joint_name(tnc_out* out, const tn_model* model, tn_joint_id join
     else tnc_put(out, "null");
 }
 
-// "key": number, with what stands between two members before it.
-static void put_member(tnc_out* out, const char* before, const char* key, double value)
-{
-    tnc_put(out, "%s\"%s\": ", before, key);
-    tnc_put_number(out, value);
-}
-
 static void put_head(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
     tnc_put(out, "{\n  \"tenon\": \"%s\", \"scene\": ", TN_VERSION);
     tnc_put_text(out, tn_model_name(job->model));
     tnc_put(out, ", \"method\": \"%s\"", tn_method_word(tn_stepper_method(job->stepper)));
-    put_member(out, ", ", "h", m->h);
+    tnc_put_member(out, ", ", "h", m->h);
     tnc_put(out, ", \"steps\": %lld", m->done);
-    put_member(out, ", ", "time", tnc_motion_time(m));
+    tnc_put_member(out, ", ", "time", tnc_motion_time(m));
     const tn_counts counts = tn_model_counts(job->model);
     tnc_put(out,
             ",\n  \"counts\": {\"bodies\": %d, \"joints\": %d, \"rows\": %d, \"dofs\": %d, "
@@ -45,30 +38,30 @@ static void put_head(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 
 static void put_wall(tnc_out* out, tnc_motion* m)
 {
-    put_member(out, "  \"wall\": {", "total", m->times.total);
-    put_member(out, ", ", "per_step_median", tnc_times_median(&m->times));
-    put_member(out, ", ", "per_step_min", m->times.min);
-    put_member(out, ", ", "per_step_max", m->times.max);
-    put_member(out, ",\n           \"phases\": {", "kinematics", m->phases.kinematics);
-    put_member(out, ", ", "assemble", m->phases.assemble);
-    put_member(out, ", ", "factor", m->phases.factor);
-    put_member(out, ", ", "solve", m->phases.solve);
-    put_member(out, ", ", "collide", m->phases.collide);
-    put_member(out, ", ", "columns", m->phases.columns);
-    put_member(out, ", ", "contact", m->phases.contact);
+    tnc_put_member(out, "  \"wall\": {", "total", m->times.total);
+    tnc_put_member(out, ", ", "per_step_median", tnc_times_median(&m->times));
+    tnc_put_member(out, ", ", "per_step_min", m->times.min);
+    tnc_put_member(out, ", ", "per_step_max", m->times.max);
+    tnc_put_member(out, ",\n           \"phases\": {", "kinematics", m->phases.kinematics);
+    tnc_put_member(out, ", ", "assemble", m->phases.assemble);
+    tnc_put_member(out, ", ", "factor", m->phases.factor);
+    tnc_put_member(out, ", ", "solve", m->phases.solve);
+    tnc_put_member(out, ", ", "collide", m->phases.collide);
+    tnc_put_member(out, ", ", "columns", m->phases.columns);
+    tnc_put_member(out, ", ", "contact", m->phases.contact);
     tnc_put(out, "}},\n");
 }
 
 static void put_stops(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
     tnc_put(out, "  \"contacts\": {\"max\": %d", m->contact_max);
-    put_member(out, ", ", "deepest", m->deepest);
+    tnc_put_member(out, ", ", "deepest", m->deepest);
     tnc_put(out, ", \"asleep\": %d", tnc_count_asleep(job));
     tnc_put(out, "}, \"impacts\": %lld, \"events\": %lld, \"coarse\": %lld, \"jams\": %lld,\n",
             m->impacts, m->events, m->coarse, m->jams);
     tnc_put(out, "  \"auxiliary\": {\"rows\": %d, \"dependent\": %d", m->auxiliary_max,
             m->dependent_max);
-    put_member(out, ", ", "complementarity", m->complementarity);
+    tnc_put_member(out, ", ", "complementarity", m->complementarity);
     tnc_put(out, "},\n");
 }
 
@@ -77,12 +70,12 @@ static void put_adaptive(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
     const double steps = m->done > 0 ? (double)m->done : 1;
     if (tn_stepper_method(job->stepper) != TN_METHOD_ADAPTIVE) return;
-    put_member(out, "  \"adaptive\": {\"active\": {", "mean", m->active_sum / steps);
+    tnc_put_member(out, "  \"adaptive\": {\"active\": {", "mean", m->active_sum / steps);
     tnc_put(out, ", \"max\": %d, \"final\": %d}", m->active_max, m->active_now);
-    put_member(out, ", \"visits\": {", "mean", m->visit_sum / steps);
+    tnc_put_member(out, ", \"visits\": {", "mean", m->visit_sum / steps);
     tnc_put(out, ", \"max\": %d}, \"choices\": %lld", m->visit_max, m->choices);
-    put_member(out, ", ", "left_out", m->left_out);
-    put_member(out, ", ", "kinetic_loss", m->kinetic_loss);
+    tnc_put_member(out, ", ", "left_out", m->left_out);
+    tnc_put_member(out, ", ", "kinetic_loss", m->kinetic_loss);
     tnc_put(out, "},\n");
 }
 
@@ -103,24 +96,24 @@ static void put_solver(tnc_out* out, const tnc_job* job, const tnc_motion* m)
     if (tn_stepper_method(job->stepper) == TN_METHOD_IMPLICIT)
         tnc_put(out, ", \"form\": \"%s\", \"factorisations\": %lld", tnc_form_word(solver.form),
                 m->factors);
-    put_member(out, ", ", "flops", solver.factor_flops);
-    put_member(out, ", ", "matrix", solver.matrix_numbers);
-    put_member(out, ", ", "factor", solver.factor_numbers);
+    tnc_put_member(out, ", ", "flops", solver.factor_flops);
+    tnc_put_member(out, ", ", "matrix", solver.matrix_numbers);
+    tnc_put_member(out, ", ", "factor", solver.factor_numbers);
     tnc_put(out, ", \"refinements\": %d},\n", m->refinement_max);
 }
 
 static void put_quality(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
-    put_member(out, "  \"joint_error\": {", "max", m->error_max);
-    put_member(out, ", ", "final", m->error_now);
+    tnc_put_member(out, "  \"joint_error\": {", "max", m->error_max);
+    tnc_put_member(out, ", ", "final", m->error_now);
     tnc_put(out, ", \"joint\": ");
     put_joint_name(out, job->model, m->error_joint);
-    put_member(out, "},\n  \"velocity_error\": {", "max", m->velocity_error_max);
-    put_member(out, "},\n  \"energy\": {", "initial", m->energy_first);
-    put_member(out, ", ", "final", m->energy_last);
-    put_member(out, ", ", "max_drift", m->energy_drift);
+    tnc_put_member(out, "},\n  \"velocity_error\": {", "max", m->velocity_error_max);
+    tnc_put_member(out, "},\n  \"energy\": {", "initial", m->energy_first);
+    tnc_put_member(out, ", ", "final", m->energy_last);
+    tnc_put_member(out, ", ", "max_drift", m->energy_drift);
     const double mean = m->done > 0 ? m->iteration_sum / (double)m->done : 0;
-    put_member(out, "},\n  \"iterations\": {", "mean", mean);
+    tnc_put_member(out, "},\n  \"iterations\": {", "mean", mean);
     tnc_put(out, ", \"max\": %d}, \"pieces\": %lld, \"unclosed\": %lld, \"stiffened\": %d,\n",
             m->iteration_max, m->pieces, m->unclosed, m->stiffened_max);
     put_solver(out, job, m);
@@ -135,11 +128,10 @@ void tnc_put_stop(tnc_out* out, const tn_model* model, const tnc_stop* stop, lon
                   double time)
 {
     tnc_put(out, "  \"error\": {\"step\": %lld", step);
-    put_member(out, ", ", "time", time);
+    tnc_put_member(out, ", ", "time", time);
     tnc_put(out, ", \"joint\": ");
     put_joint_name(out, model, stop->joint);
-    tnc_put(out, ", \"why\": ");
-    tnc_put_text(out, stop->text);
+    tnc_put_text_member(out, ", ", "why", stop->text);
     tnc_put(out, "},\n");
 }
 
@@ -147,16 +139,12 @@ static void put_body(tnc_out* out, const tnc_job* job, tn_body_id body)
 {
     const tn_frame pose     = tn_state_pose(job->state, body);
     const tn_twist velocity = tn_state_velocity(job->state, body);
-    tnc_put(out, "{\"name\": ");
-    tnc_put_text(out, tn_model_body_name(job->model, body));
-    tnc_put(out, ", \"position\": ");
-    tnc_put_vec3(out, pose.position);
+    tnc_put_text_member(out, "{", "name", tn_model_body_name(job->model, body));
+    tnc_put_vec3_member(out, ", ", "position", pose.position);
     tnc_put(out, ", \"orientation\": ");
     tnc_put_quat(out, pose.orientation);
-    tnc_put(out, ", \"velocity\": ");
-    tnc_put_vec3(out, velocity.linear);
-    tnc_put(out, ", \"angular_velocity\": ");
-    tnc_put_vec3(out, velocity.angular);
+    tnc_put_vec3_member(out, ", ", "velocity", velocity.linear);
+    tnc_put_vec3_member(out, ", ", "angular_velocity", velocity.angular);
     tnc_put(out, "}");
 }
 
@@ -167,10 +155,8 @@ static void put_reaction(tnc_out* out, const tnc_job* job, tn_joint_id joint, bo
         return;
     }
     const tn_wrench reaction = tn_stepper_reaction(job->stepper, joint);
-    tnc_put(out, ", \"force\": ");
-    tnc_put_vec3(out, reaction.force);
-    tnc_put(out, ", \"torque\": ");
-    tnc_put_vec3(out, reaction.torque);
+    tnc_put_vec3_member(out, ", ", "force", reaction.force);
+    tnc_put_vec3_member(out, ", ", "torque", reaction.torque);
 }
 
 static void put_joint(tnc_out* out, const tnc_job* job, tn_joint_id joint, bool evaluated)
@@ -179,9 +165,8 @@ static void put_joint(tnc_out* out, const tnc_job* job, tn_joint_id joint, bool 
     const int count = tn_model_joint_coordinates(job->model, joint);
     tn_state_joint_position(job->state, joint, position);
     tn_state_joint_velocity(job->state, joint, velocity);
-    tnc_put(out, "{\"name\": ");
-    tnc_put_text(out, tn_model_joint_name(job->model, joint));
-    put_member(out, ", ", "error", tn_state_joint_error(job->state, joint));
+    tnc_put_text_member(out, "{", "name", tn_model_joint_name(job->model, joint));
+    tnc_put_member(out, ", ", "error", tn_state_joint_error(job->state, joint));
     put_reaction(out, job, joint, evaluated);
     tnc_put(out, ", \"position\": ");
     tnc_put_numbers(out, position, count);

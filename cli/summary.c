@@ -3,22 +3,18 @@
 
 #include <inttypes.h>
 
-static const char* plural(int count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void print_counts(const tnc_job* job, const tnc_motion* m)
 {
     const tn_counts c = tn_model_counts(job->model);
     printf("scene         %s\n", tnc_job_title(job));
     printf("counts        %d bod%s, %d joint%s, %d row%s, %d loop%s\n", c.bodies,
-           c.bodies == 1 ? "y" : "ies", c.joints, plural(c.joints), c.rows, plural(c.rows), c.loops,
-           plural(c.loops));
+           c.bodies == 1 ? "y" : "ies", c.joints, tnc_plural(c.joints), c.rows, tnc_plural(c.rows),
+           c.loops, tnc_plural(c.loops));
     printf("mobility      %d", tnc_motion_mobility(job, m));
     if (!m->checked) printf(", redundancy unknown");
     else if (m->check.redundant_count > 0)
-        printf(", %d redundant row%s", m->check.redundant_count, plural(m->check.redundant_count));
+        printf(", %d redundant row%s", m->check.redundant_count,
+               tnc_plural(m->check.redundant_count));
     printf("\n");
 }
 
@@ -110,7 +106,8 @@ static void print_stops(const tnc_job* job, const tnc_motion* m)
 {
     if (m->contact_max > 0 || m->impacts > 0 || m->deepest > 0) {
         if (m->contact_max > 0)
-            printf("contacts      %d point%s at most, ", m->contact_max, plural(m->contact_max));
+            printf("contacts      %d point%s at most, ", m->contact_max,
+                   tnc_plural(m->contact_max));
         else printf("limits        "); // and ropes
         printf("%lld blow%s, ", m->impacts, m->impacts == 1 ? "" : "s");
         if (m->deepest > 0)

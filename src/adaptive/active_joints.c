@@ -40,13 +40,13 @@ static bool counts(const tni_tree_link* limb)
 
 // ---- A queue -------------------------------------------------------------------------------------
 
-static bool before(const tni_heap* heap, int i, int j)
+static bool before(const tni_node_queue* heap, int i, int j)
 {
     if (heap->keys[i] != heap->keys[j]) return heap->keys[i] > heap->keys[j];
     return heap->nodes[i] < heap->nodes[j];
 }
 
-static void swap(tni_heap* heap, int i, int j)
+static void swap(tni_node_queue* heap, int i, int j)
 {
     const int    n = heap->nodes[i];
     const double k = heap->keys[i];
@@ -54,13 +54,13 @@ static void swap(tni_heap* heap, int i, int j)
     heap->nodes[j] = n, heap->keys[j] = k;
 }
 
-static void empty(tni_heap* heap)
+static void empty(tni_node_queue* heap)
 {
     heap->count = 0;
     heap->sum = heap->most = 0;
 }
 
-static void queue(tni_heap* heap, int n, double key)
+static void queue(tni_node_queue* heap, int n, double key)
 {
     int i          = heap->count++;
     heap->nodes[i] = n;
@@ -70,7 +70,7 @@ static void queue(tni_heap* heap, int n, double key)
     for (; i > 0 && before(heap, i, (i - 1) / 2); i = (i - 1) / 2) swap(heap, i, (i - 1) / 2);
 }
 
-static int pop(tni_heap* heap)
+static int pop(tni_node_queue* heap)
 {
     const int n = heap->nodes[0];
     heap->count--;
@@ -88,7 +88,7 @@ static int pop(tni_heap* heap)
 
 // Whether more is left in the queue than may be left out (0: nothing may). The sum that is kept is exact enough to tell
 // most cases; near the bound they are added up.
-static bool leaves_more(tni_heap* heap, double bound)
+static bool leaves_more(tni_node_queue* heap, double bound)
 {
     if (heap->count == 0 || bound <= 0) return heap->count > 0;
     if (heap->sum > bound + 1e-9 * heap->most) return true;
@@ -252,7 +252,7 @@ static void free_all(tni_adaptive* adaptive, int tree)
 
 // ---- 2. Down by the metric of accelerations ------------------------------------------------------
 
-static bool look_at(tni_adaptive* adaptive, tni_figure* figure, int n, tni_heap* heap)
+static bool look_at(tni_adaptive* adaptive, tni_figure* figure, int n, tni_node_queue* heap)
 {
     const tni_node*      nodes = adaptive->assembly->nodes;
     const tni_node*      node  = &nodes[n];
@@ -288,7 +288,7 @@ static bool look_at(tni_adaptive* adaptive, tni_figure* figure, int n, tni_heap*
 }
 
 static void descend(tni_adaptive* adaptive, int first, int last, int updates, double bound,
-                    tni_heap* heap)
+                    tni_node_queue* heap)
 {
     empty(heap);
     for (int t = first; t < last; ++t) {
@@ -388,7 +388,7 @@ static void accelerate_transient(tni_adaptive* adaptive, int tree)
 // ---- 4. The new set ------------------------------------------------------------------------------
 
 static int choose_closed(tni_adaptive* adaptive, int first, int last, int allowed, double bound,
-                         tni_heap* heap)
+                         tni_node_queue* heap)
 {
     const tni_node* nodes = adaptive->assembly->nodes;
     int             taken = 0;
@@ -434,7 +434,7 @@ static double score(const tni_adaptive* adaptive, int n)
 }
 
 static void choose_singly(tni_adaptive* adaptive, int first, int last, int allowed, double bound,
-                          tni_heap* heap)
+                          tni_node_queue* heap)
 {
     empty(heap);
     for (int t = first; t < last; ++t) {
@@ -579,7 +579,8 @@ static void make_fixed(tni_adaptive* adaptive, int first, int last, int allowed)
     tni_each_tree(adaptive, first, last, hold);
 }
 
-void tni_choose_active(tni_adaptive* adaptive, int first, int last, int allowed, tni_heap* heap)
+void tni_choose_active(tni_adaptive* adaptive, int first, int last, int allowed,
+                       tni_node_queue* heap)
 {
     const tn_adaptive_settings* s = &adaptive->settings;
     if (s->choice == TN_CHOICE_FIXED) {

@@ -584,9 +584,10 @@ static void go_on_anew(tni_adaptive* adaptive, int tree)
 
 static void step_one(tni_adaptive* adaptive, int tree)
 {
-    tni_figure* figure = &adaptive->figures[tree];
-    const int   first  = adaptive->assembly->nodes[adaptive->assembly->root[tree]].first;
-    tni_heap    heap = {.nodes = adaptive->heap.nodes + first, .keys = adaptive->heap.keys + first};
+    tni_figure*    figure = &adaptive->figures[tree];
+    const int      first  = adaptive->assembly->nodes[adaptive->assembly->root[tree]].first;
+    tni_node_queue heap   = {.nodes = adaptive->heap.nodes + first,
+                             .keys  = adaptive->heap.keys + first};
     if (chooses(adaptive, tree)) {
         tni_choose_active(adaptive, tree, tree + 1, figure->quota, &heap);
         go_on_anew(adaptive, tree);

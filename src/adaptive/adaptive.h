@@ -70,12 +70,12 @@ typedef struct tni_pushed_limb {
     tni_articulated I;    ///< what resists, about its centre of mass, world axes
 } tni_pushed_limb;
 
-typedef struct tni_heap {
+typedef struct tni_node_queue {
     int*    nodes;
     double* keys;
     int     count;
     double  sum, most; ///< of the keys, more or less; the most that it was
-} tni_heap;
+} tni_node_queue;
 
 typedef struct tni_adaptive {
     const tn_model*         model;
@@ -113,22 +113,22 @@ typedef struct tni_adaptive {
     tni_view* views;     ///< by body: of those that are pushed
     bool      keyed;     ///< some bodies move by keys
     double*   f;         ///< laid out as u
-    tni_heap  heap;      ///< room for all nodes
-    int       step;      ///< taken since the trees were read
-    double    h;         ///< of the step; added inertia depends on it
-    double    time;
-    bool      metrics;  ///< choices are made by them
-    bool      midpoint; ///< accelerations at the velocities of the middle of the step; else Euler's
-    bool      halfway;  ///< and at its places: not with contacts
-    bool      runge;    ///< four stages; all forces explicit
-    int       stage;    ///< of these, from 0
-    bool      all;      ///< all joints are active, always
-    bool      forwards; ///< see forward.c
-    bool      flat;     ///< some bodies are planar: their angles are followed step by step
-    int       allowed;  ///< joints that may be active, over all; 0: any
-    double    spent;    ///< by steps since the budget was looked at [s]
-    int       spent_steps;
-    tn_vec3   camera;
+    tni_node_queue heap; ///< room for all nodes
+    int            step; ///< taken since the trees were read
+    double         h;    ///< of the step; added inertia depends on it
+    double         time;
+    bool           metrics; ///< choices are made by them
+    bool    midpoint; ///< accelerations at the velocities of the middle of the step; else Euler's
+    bool    halfway;  ///< and at its places: not with contacts
+    bool    runge;    ///< four stages; all forces explicit
+    int     stage;    ///< of these, from 0
+    bool    all;      ///< all joints are active, always
+    bool    forwards; ///< see forward.c
+    bool    flat;     ///< some bodies are planar: their angles are followed step by step
+    int     allowed;  ///< joints that may be active, over all; 0: any
+    double  spent;    ///< by steps since the budget was looked at [s]
+    int     spent_steps;
+    tn_vec3 camera;
     tni_link_contacts* footings; ///< NULL: nothing touches anything
 } tni_adaptive;
 
@@ -210,7 +210,8 @@ TN_NODISCARD tn_result tni_forward(tni_adaptive* adaptive, tn_state* state, cons
 
 /// active_joints.c: new velocities, and new active joints, of trees first .. last - 1, which share `allowed` joints.
 /// Clusters have been moved. heap: room for all their nodes.
-void tni_choose_active(tni_adaptive* adaptive, int first, int last, int allowed, tni_heap* heap);
+void tni_choose_active(tni_adaptive* adaptive, int first, int last, int allowed,
+                       tni_node_queue* heap);
 
 /// task(adaptive, tree) for each of them, by work shared.
 void tni_each_tree(tni_adaptive* adaptive, int first, int last, void (*task)(tni_adaptive*, int));

@@ -172,13 +172,6 @@ static void read_acceleration(const tni_tree_link* limb, const double* q, const 
 
 // ---- All of it -----------------------------------------------------------------------------------
 
-static bool all_finite(const double* x, int count)
-{
-    double nothing = 0;
-    for (int i = 0; i < count; ++i) nothing += x[i] - x[i]; // 0, or NaN
-    return nothing == 0;
-}
-
 // Bodies as limbs have them, or the state as it was.
 static tn_result place(tni_adaptive* adaptive, const double* z, const double* q, const double* v,
                        tn_state* state, tn_why* why)
@@ -196,8 +189,8 @@ static tn_result place(tni_adaptive* adaptive, const double* z, const double* q,
         memcpy(adaptive->was_q + body->q_start, state->q + body->q_start, sizeof(double) * 7);
         memcpy(adaptive->was_u + body->u_start, state->u + body->u_start, sizeof(double) * 6);
     }
-    if (!all_finite(adaptive->was_q, model->q_count) ||
-        !all_finite(adaptive->was_u, model->u_count))
+    if (!tni_all_finite(adaptive->was_q, model->q_count) ||
+        !tni_all_finite(adaptive->was_u, model->u_count))
         return tni_fail(why, TN_ERR_MODEL,
                         "joint coordinates take bodies of '%s' out of all bounds", model->name);
     tni_state_forget(state);

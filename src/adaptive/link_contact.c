@@ -123,21 +123,14 @@ tn_result tni_link_contacts_grow(tni_link_contacts* fs)
     return result;
 }
 
-static void copy_pressed(tni_warm_start* to, const tni_warm_start* from)
-{
-    to->count = from->count;
-    memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
-    memcpy(to->forces, from->forces, sizeof *to->forces * TNI_PRESS_NUMBERS * (size_t)from->count);
-}
-
 void tni_link_contacts_load(tni_link_contacts* fs, const tni_warm_start* pressed)
 {
-    copy_pressed(&fs->pressed, pressed);
+    tni_warm_start_copy(&fs->pressed, pressed);
 }
 
 void tni_link_contacts_store(const tni_link_contacts* fs, tni_warm_start* pressed)
 {
-    copy_pressed(pressed, &fs->pressed);
+    tni_warm_start_copy(pressed, &fs->pressed);
 }
 
 // ---- Finding -------------------------------------------------------------------------------------

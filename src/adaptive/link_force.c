@@ -29,11 +29,9 @@
 #include "force/soft.h"
 #include "math/elementary.h"
 
-static const double two_pi       = 6.283185307179586;
-static const double hard_over    = 1e6;  // a hard end's inertia over that of what it stops
-static const double stays        = 0.6;  // of what is beyond a hard end, after a step
-static const double back         = 1;    // and no faster than this back to it [m/s or rad/s]
-static const double opposite_max = 1e-9; // 1 + z1.z2 of axes that are opposite
+static const double hard_over = 1e6; // a hard end's inertia over that of what it stops
+static const double stays     = 0.6; // of what is beyond a hard end, after a step
+static const double back      = 1;   // and no faster than this back to it [m/s or rad/s]
 
 enum { FREEDOMS = TNI_TREE_LINK_FREEDOMS };
 
@@ -109,7 +107,7 @@ typedef struct spring {
 
 static double angle_near(double angle, double near)
 {
-    return angle + two_pi * floor((near - angle) / two_pi + 0.5);
+    return angle + TNI_TWO_PI * floor((near - angle) / TNI_TWO_PI + 0.5);
 }
 
 static void plain_end(const tn_limit* limit, double n, double e0, double v, double h, spring* s)
@@ -262,7 +260,8 @@ static void ball_spring(const tn_model* model, const tni_joint_force* a, ball* b
 static double twist_of(const ball* b, tn_vec3* grows)
 {
     const double s = b->limb->reversed ? -1 : 1, n = 1 + b->p.z;
-    *grows = n > opposite_max ? tni_scale(s / n, tni_vec3(b->p.x, b->p.y, n)) : tni_vec3(0, 0, 0);
+    *grows =
+        n > TNI_OPPOSITE_MAX ? tni_scale(s / n, tni_vec3(b->p.x, b->p.y, n)) : tni_vec3(0, 0, 0);
     return s * 2 * tni_atan2(b->g.z, b->g.w);
 }
 

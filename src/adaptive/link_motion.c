@@ -20,8 +20,6 @@
 
 #include "math/elementary.h"
 
-static const double two_pi = 6.283185307179586;
-
 static tn_quat read_quat(const double* q)
 {
     return (tn_quat){q[0], q[1], q[2], q[3]};
@@ -239,8 +237,8 @@ static void advance_plane(double h, const double* v, double* q)
 static void seat_screw(double size, double* q)
 {
     const double angle = 2 * tni_atan2(q[3], q[0]);
-    const double turns = size != 0 ? floor((q[6] / size - angle) / two_pi + 0.5) : 0;
-    q[6]               = size * (angle + two_pi * turns);
+    const double turns = size != 0 ? floor((q[6] / size - angle) / TNI_TWO_PI + 0.5) : 0;
+    q[6]               = size * (angle + TNI_TWO_PI * turns);
 }
 
 // Places of line and surface by their free coordinates; of distance by its second quaternion.

@@ -9,8 +9,6 @@
 
 #include "math/elementary.h"
 
-static const double two_pi = 6.283185307179586;
-
 // A body as it stands: centre of mass and attitude, and how they move.
 typedef struct pose {
     tn_quat o;
@@ -19,7 +17,7 @@ typedef struct pose {
 
 static double near(double angle, double earlier)
 {
-    return angle + two_pi * floor((earlier - angle) / two_pi + 0.5);
+    return angle + TNI_TWO_PI * floor((earlier - angle) / TNI_TWO_PI + 0.5);
 }
 
 static tn_quat about_z(double angle)

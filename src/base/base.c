@@ -32,6 +32,15 @@ tn_result tni_fail(tn_why* why, tn_result result, const char* format, ...)
     return result;
 }
 
+tn_result tni_fail_parse(tn_why* why, int line, int column, const char* format, va_list arguments)
+{
+    if (why == NULL) return TN_ERR_PARSE;
+    tn_why made = {.result = TN_ERR_PARSE, .line = line, .column = column};
+    vsnprintf(made.text, sizeof made.text, format, arguments); // arguments may lie in *why
+    *why = made;
+    return TN_ERR_PARSE;
+}
+
 static void* malloc_allocate(void* user, size_t bytes)
 {
     (void)user;

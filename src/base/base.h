@@ -4,6 +4,7 @@
 
 #include "tenon/base.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 /// Stops on misuse of the library or a bug in it. Bad input data never triggers it.
@@ -41,6 +42,9 @@ tn_host tni_host_or_default(const tn_host* host);
 void* tni_host_take(const tn_host* host, size_t bytes);
 void  tni_host_give(const tn_host* host, void* block, size_t bytes);
 
+/// Like tni_fail for parsed text: TN_ERR_PARSE with the line and column of the error.
+tn_result tni_fail_parse(tn_why* why, int line, int column, const char* format, va_list arguments);
+
 // An arena: many allocations, released together. A failed allocation is remembered, so that a
 // builder may make all of its allocations and check `failed` once.
 typedef struct tni_arena {
@@ -57,5 +61,18 @@ void* tni_arena_take(tni_arena* arena, size_t bytes);
 void  tni_arena_free(tni_arena* arena);
 #define TNI_TAKE(arena, type, count) \
     ((type*)tni_arena_take((arena), sizeof(type) * (size_t)(count)))
+
+/// The default `usual` if a setting is NaN (not given).
+TNI_INLINE double tni_given_or(double given, double usual)
+{
+    return given == given ? given : usual;
+}
+
+TNI_INLINE bool tni_all_finite(const double* x, int count)
+{
+    double nothing = 0;
+    for (int i = 0; i < count; ++i) nothing += x[i] - x[i]; // 0, or NaN
+    return nothing == 0;
+}
 
 #endif

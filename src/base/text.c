@@ -13,11 +13,6 @@
 
 enum { WORD_MAX = 63 };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static int least(int a, int b)
 {
     return a < b ? a : b;
@@ -44,9 +39,9 @@ int tni_word_distance(const char* a, const char* b)
         row           = recycled;
         row[0]        = i;
         for (int j = 1; j <= b_length; ++j) {
-            const char x = lower(a[i - 1]), y = lower(b[j - 1]);
+            const char x = tni_lower(a[i - 1]), y = tni_lower(b[j - 1]);
             row[j] = least(least(old[j], row[j - 1]) + 1, old[j - 1] + (x != y));
-            if (i > 1 && j > 1 && x == lower(b[j - 2]) && lower(a[i - 2]) == y) {
+            if (i > 1 && j > 1 && x == tni_lower(b[j - 2]) && tni_lower(a[i - 2]) == y) {
                 row[j] = least(row[j], older[j - 2] + 1);
             }
         }

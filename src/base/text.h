@@ -2,10 +2,15 @@
 #ifndef TNI_TEXT_H
 #define TNI_TEXT_H
 
-#include "tenon/base.h"
+#include "base/base.h"
 
 /// Least number of insertions, deletions, replacements and swaps of neighbours; case does not
 /// count.
 int tni_word_distance(const char* a, const char* b);
+
+TNI_INLINE char tni_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
 
 #endif

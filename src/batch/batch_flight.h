@@ -5,9 +5,6 @@
 
 #include "batch/batch_tree.h"
 
-// As in tree_form_lanes.c: |a|^2 above which so many rounds are needed, s.s of a turn by one radian.
-static const double rounds_2 = 0.001, rounds_3 = 0.02, far_turn = 0.0652;
-
 TNI_INLINE vec3 times1(const tni_sym* I, vec3 a)
 {
     return make3(I->xx * a.x + I->xy * a.y + I->xz * a.z, I->xy * a.x + I->yy * a.y + I->yz * a.z,
@@ -76,7 +73,7 @@ TNI_INLINE vec3 half_turn(const tni_link_form* form, vec3 a0, vec3 l)
     invert(I, l, s, inverse);
     s = sub(s, off_by(I, l, s, inverse));
     for (int round = 0; round < 2; ++round) {
-        const mask again = n > (round == 0 ? rounds_2 : rounds_3);
+        const mask again = n > (round == 0 ? TNI_FLIGHT_ROUNDS_2 : TNI_FLIGHT_ROUNDS_3);
         if (!any(again)) break;
         s = pick3(again, sub(s, off_by(I, l, s, inverse)), s);
     }
@@ -91,26 +88,11 @@ TNI_INLINE tn_vec3 lane3(const vec* p, int lane)
 // A body that turns far in a lane's step: fly_far of tree_form_lanes.c.
 static void fly_far(herd* w, int i, int lane)
 {
-    enum { ROUNDS_MAX = 20 };
     const tni_link* a = w->plan->links[i].link;
-    const tni_mat3* I = &w->plan->model->bodies[a->body].inertia;
     const vec *     p = w->q + a->q + 3, *u = w->v + a->u + 3;
-    const double *  m = I->m, h = w->h;
-    const tn_quat   at = {p[0][lane], p[1][lane], p[2][lane], p[3][lane]};
-    const tn_vec3   W0 = tni_rotate(tni_quat_conjugate(at), lane3(u, lane)), L = tni_mul(I, W0);
-    tn_vec3         W = tni_add_scaled(W0, 0.5 * h, tni_solve3(I, tni_cross(L, W0)));
-    for (int round = 0; round < ROUNDS_MAX; ++round) {
-        const tn_vec3  Lm   = tni_rotate(tni_quat_exp(tni_scale(-0.5 * h, W)), L);
-        const tn_vec3  left = tni_sub(tni_mul(I, W), Lm), b = tni_scale(0.5 * h, Lm);
-        const tni_mat3 D = {{m[0], m[1] + b.z, m[2] - b.y, m[3] - b.z, m[4], m[5] + b.x, m[6] + b.y,
-                             m[7] - b.x, m[8]}};
-        const tn_vec3  change = tni_solve3(&D, left);
-        W                     = tni_sub(W, change);
-        if (!(tni_max_abs(change) > 1e-12 * tni_max_abs(W))) break;
-    }
-    const tn_quat  by    = tni_quat_exp(tni_scale(h, W));
-    const tn_quat  to    = tni_quat_normalised(tni_quat_mul(at, by));
-    const tn_vec3  end   = tni_rotate(to, tni_solve3(I, tni_rotate(tni_quat_conjugate(by), L)));
+    tn_quat         to  = {p[0][lane], p[1][lane], p[2][lane], p[3][lane]};
+    tn_vec3         end = lane3(u, lane);
+    tni_turn_freely(&w->plan->model->bodies[a->body].inertia, w->h, &to, &end);
     const tni_mat3 R     = tni_quat_matrix(to);
     const double   q1[4] = {to.w, to.x, to.y, to.z}, u1[3] = {end.x, end.y, end.z};
     for (int k = 0; k < 4; ++k) w->q1[a->q + 3 + k][lane] = q1[k];
@@ -143,7 +125,7 @@ static void fly_link(herd* w, int i)
     write3(q1 + 4, nv);
     write3(u1, v);
     write3(u1 + 3, mul(&w->ends[i], make3(over * e.x, over * e.y, over * e.z)));
-    const mask far = ~(z < far_turn);
+    const mask far = ~(z < TNI_FLIGHT_FAR);
     if (!any(far)) return;
     EACH(k) if (far[k]) fly_far(w, i, k);
 }

@@ -6,10 +6,6 @@
 #include "batch/batch_flight.h"
 #include "step/stepper.h"
 
-// As in implicit.c.
-enum { SETS_MAX = 8, PATIENCE = 6, ROUNDS_USUAL = 6 };
-static const double aim = 0.2, diverged = 1e6, share = 0.02;
-
 /// What a step does in each lane.
 typedef struct progress {
     mask left; ///< for the stepper
@@ -58,7 +54,7 @@ static vec goal_of(const herd* w)
         const vec size = absolute(w->q[i]);
         far            = pick(size > far, size, far);
     }
-    return larger(splat(aim * w->plan->settings.tolerance), 1e-14 * far);
+    return larger(splat(TNI_IMPLICIT_AIM * w->plan->settings.tolerance), 1e-14 * far);
 }
 
 static void count_lanes(int* counts, mask which)
@@ -81,7 +77,7 @@ static void find_multipliers(herd* w, mask fresh, progress* p)
 static void solve_linear(herd* w, progress* p)
 {
     mask pending = ~p->left;
-    for (int round = 0; round < SETS_MAX; ++round) {
+    for (int round = 0; round < TNI_IMPLICIT_SETS_MAX; ++round) {
         w->bad ^= w->bad;
         begin(w);
         count_lanes(p->factors, pending);
@@ -120,10 +116,10 @@ static vec kinetic(const herd* w, const vec* u)
 static mask may_have_strayed(herd* w, const progress* p)
 {
     mask many       = {0};
-    EACH(k) many[k] = p->rounds[k] > ROUNDS_USUAL ? -1 : 0;
+    EACH(k) many[k] = p->rounds[k] > TNI_IMPLICIT_ROUNDS_USUAL ? -1 : 0;
     if (!any(many)) return many;
     for (int i = 0; i < w->plan->model->u_count; ++i) w->dv[i] = w->v[i] - w->linear[i];
-    return many & (kinetic(w, w->dv) > share * kinetic(w, w->v));
+    return many & (kinetic(w, w->dv) > TNI_IMPLICIT_SHARE * kinetic(w, w->v));
 }
 
 /// How near a lane has come to closing, and how many rounds ago.
@@ -138,7 +134,7 @@ TNI_INLINE mask is_out_of_patience(patience* t, vec error)
     t->since          = only(~better, t->since + 1);
     t->nearest        = pick(better, error, t->nearest);
     t->begun          = ~(t->begun ^ t->begun);
-    return t->since > PATIENCE;
+    return t->since > TNI_IMPLICIT_PATIENCE;
 }
 
 static void add_where(mask m, vec* restrict to, const vec* restrict from, int count)
@@ -158,7 +154,7 @@ static void close_joints(herd* w, progress* p)
         p->error         = c.most;
         p->worst         = c.which;
         const mask open  = ~(c.most <= p->goal) & ~p->left;
-        p->left |= open & (is_out_of_patience(&t, c.most) | ~(c.most < diverged));
+        p->left |= open & (is_out_of_patience(&t, c.most) | ~(c.most < TNI_DIVERGED));
         if (round == w->plan->settings.iterations) p->left |= open;
         const mask go = open & ~p->left;
         if (!any(go)) return;

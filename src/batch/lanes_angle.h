@@ -52,26 +52,6 @@ TNI_INLINE vec2 two_add_scaled(vec2 a, vec c, vec2 b)
     return two_sum(t.hi, (s.lo + t.lo) + (a.lo + c * b.lo));
 }
 
-static const double sixteenths[17][2] = {
-    {0.0, 0.0},
-    {0x1.ff55bb72cfdeap-5, -0x1.c934d86d23f1dp-60},
-    {0x1.fd5ba9aac2f6ep-4, -0x1.cd37686760c17p-59},
-    {0x1.7b97b4bce5b02p-3, 0x1.347b0b4f881cap-58},
-    {0x1.f5b75f92c80ddp-3, 0x1.8ab6e3cf7afbdp-57},
-    {0x1.362773707ebccp-2, -0x1.963a544b672d8p-57},
-    {0x1.6f61941e4def1p-2, -0x1.c63aae6f6e918p-56},
-    {0x1.a64eec3cc23fdp-2, -0x1.24dec1b50b7ffp-56},
-    {0x1.dac670561bb4fp-2, 0x1.a2b7f222f65e2p-56},
-    {0x1.0657e94db30d0p-1, -0x1.d5b495f6349e6p-56},
-    {0x1.1e00babdefeb4p-1, -0x1.928df287a668fp-58},
-    {0x1.345f01cce37bbp-1, 0x1.1021137c71102p-55},
-    {0x1.4978fa3269ee1p-1, 0x1.2419a87f2a458p-56},
-    {0x1.5d58987169b18p-1, 0x1.0028e4bc5e7cap-57},
-    {0x1.700a7c5784634p-1, -0x1.8c34d25aadef6p-56},
-    {0x1.819d0b7158a4dp-1, -0x1.bf76229d3b917p-56},
-    {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55},
-};
-
 // Angle in [0, pi] of (x, y), y >= 0. c is at hand in sixteenths; lanes that are no numbers look at the first.
 TNI_INLINE vec angle_of(vec y, vec x)
 {
@@ -88,7 +68,8 @@ TNI_INLINE vec angle_of(vec y, vec x)
     EACH(k)
     {
         const int64_t at = ((mask)rounded)[k] & 31;
-        hi[k] = sixteenths[at <= 16 ? at : 0][0], lo[k] = sixteenths[at <= 16 ? at : 0][1];
+        hi[k]            = tni_atan_of_sixteenth[at <= 16 ? at : 0][0],
+        lo[k]            = tni_atan_of_sixteenth[at <= 16 ? at : 0][1];
     }
     memcpy(&A.hi, hi, sizeof A.hi);
     memcpy(&A.lo, lo, sizeof A.lo);
@@ -118,8 +99,7 @@ TNI_INLINE vec arc(vec y, vec x)
 /// The turn of an angle that is nearest to `near`.
 TNI_INLINE vec counted_on(vec near, vec angle)
 {
-    const double two_pi = 6.283185307179586;
-    return angle + two_pi * lower_whole((near - angle) / two_pi + 0.5);
+    return angle + TNI_TWO_PI * lower_whole((near - angle) / TNI_TWO_PI + 0.5);
 }
 
 TNI_INLINE vec sine_kernel(vec2 r)

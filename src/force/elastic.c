@@ -40,20 +40,19 @@ static void add_body(const tni_scene_view* at, int index, double* f)
     for (int k = 0; k < 3; ++k) tni_accumulate(force + 3 + 3 * k, tni_neg(tni_column(&P, k)));
 }
 
+static double energy_of(const tni_scene_view* at, const tni_body* body, const tni_view* view)
+{
+    (void)at;
+    if (body->kind != TN_BODY_AFFINE) return 0;
+    const tni_mat3 G      = green_strain(&view->R);
+    double         square = 0;
+    for (int k = 0; k < 9; ++k) square += G.m[k] * G.m[k];
+    return body->lame_mu * square + 0.5 * body->lame_lambda * trace(&G) * trace(&G);
+}
+
 static double energy(const tni_scene_view* at)
 {
-    double sum = 0;
-    for (int i = 0; i < at->model->free_count; ++i) {
-        const int       index = at->model->free_bodies[i];
-        const tni_body* body  = &at->model->bodies[index];
-        tni_view        scratch;
-        if (body->kind != TN_BODY_AFFINE) continue;
-        const tni_mat3 G      = green_strain(&tni_view_of(at, index, &scratch)->R);
-        double         square = 0;
-        for (int k = 0; k < 9; ++k) square += G.m[k] * G.m[k];
-        sum += body->lame_mu * square + 0.5 * body->lame_lambda * trace(&G) * trace(&G);
-    }
-    return sum;
+    return tni_sum_bodies(at, energy_of);
 }
 
 // Block (i, j) of the second derivative, on columns i and j of A:

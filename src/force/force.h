@@ -90,6 +90,10 @@ typedef struct tni_force {
 TNI_FORCE_LIST(TNI_FORCE_DECLARE)
 #undef TNI_FORCE_DECLARE
 
+/// The sum over all free bodies, for energies.
+double tni_sum_bodies(const tni_scene_view* at,
+                      double (*one)(const tni_scene_view* at, const tni_body* body,
+                                    const tni_view* view));
 /// f += one force, on everything.
 void tni_force_add(const tni_force* force, const tni_scene_view* at, double* f);
 /// f[of the body] = the forces that look at one body at a time.

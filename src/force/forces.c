@@ -5,6 +5,19 @@ static const tni_force* const forces[] = {TNI_FORCE_LIST(ENTRY)};
 #undef ENTRY
 enum { FORCE_COUNT = sizeof forces / sizeof forces[0] };
 
+double tni_sum_bodies(const tni_scene_view* at,
+                      double (*one)(const tni_scene_view* at, const tni_body* body,
+                                    const tni_view* view))
+{
+    double sum = 0;
+    for (int i = 0; i < at->model->free_count; ++i) {
+        tni_view  scratch;
+        const int body = at->model->free_bodies[i];
+        sum += one(at, &at->model->bodies[body], tni_view_of(at, body, &scratch));
+    }
+    return sum;
+}
+
 void tni_force_add(const tni_force* force, const tni_scene_view* at, double* f)
 {
     for (int i = 0; force->add_body != NULL && i < at->model->free_count; ++i) {

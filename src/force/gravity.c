@@ -16,17 +16,14 @@ static void add_body(const tni_scene_view* at, int index, double* f)
     if (body->kind != TN_BODY_PLANAR) force[2] += body->mass * g.z;
 }
 
+static double energy_of(const tni_scene_view* at, const tni_body* body, const tni_view* view)
+{
+    return has_weight(body) ? -(body->mass * tni_dot(at->model->gravity, view->x)) : 0;
+}
+
 static double energy(const tni_scene_view* at)
 {
-    double sum = 0;
-    for (int i = 0; i < at->model->free_count; ++i) {
-        const int       index = at->model->free_bodies[i];
-        const tni_body* body  = &at->model->bodies[index];
-        tni_view        scratch;
-        if (has_weight(body))
-            sum -= body->mass * tni_dot(at->model->gravity, tni_view_of(at, index, &scratch)->x);
-    }
-    return sum;
+    return tni_sum_bodies(at, energy_of);
 }
 
 const tni_force tni_force_gravity = {.add_body = add_body, .energy = energy};

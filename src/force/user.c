@@ -11,17 +11,16 @@ static void add_body(const tni_scene_view* at, int index, double* f)
     for (int k = 0; k < body->dim; ++k) f[body->u_start + k] += own[k];
 }
 
+static double energy_of(const tni_scene_view* at, const tni_body* body, const tni_view* view)
+{
+    (void)at;
+    const bool known = body->kind == TN_BODY_USER && body->table->energy != NULL;
+    return known ? body->table->energy(body->data, view->q) : 0;
+}
+
 static double energy(const tni_scene_view* at)
 {
-    double sum = 0;
-    for (int i = 0; i < at->model->free_count; ++i) {
-        const int       index = at->model->free_bodies[i];
-        const tni_body* body  = &at->model->bodies[index];
-        tni_view        scratch;
-        if (body->kind == TN_BODY_USER && body->table->energy != NULL)
-            sum += body->table->energy(body->data, tni_view_of(at, index, &scratch)->q);
-    }
-    return sum;
+    return tni_sum_bodies(at, energy_of);
 }
 
 static bool damps(const tn_model* model)

@@ -19,9 +19,8 @@
 #include "geom/mass_properties.h"
 
 #include "geom/mesh.h"
+#include "math/elementary.h"
 #include "math/rotation.h"
-
-static const double PI = 3.14159265358979323846;
 
 // Adds w (d^2 1 - d d^T).
 static void add_parallel_axes(double inertia[6], double w, tn_vec3 d)
@@ -42,7 +41,7 @@ static tni_solid centred(double volume, double xx, double yy, double zz)
 static tni_solid sphere_solid(double r)
 {
     const double i = 0.4 * r * r;
-    return centred(4.0 / 3.0 * PI * r * r * r, i, i, i);
+    return centred(4.0 / 3.0 * TNI_PI * r * r * r, i, i, i);
 }
 
 static tni_solid box_solid(tn_vec3 a)
@@ -54,7 +53,7 @@ static tni_solid box_solid(tn_vec3 a)
 static tni_solid cylinder_solid(double r, double l)
 {
     const double i = 0.25 * r * r + l * l / 3;
-    return centred(2 * PI * r * r * l, i, i, 0.5 * r * r);
+    return centred(2 * TNI_PI * r * r * l, i, i, 0.5 * r * r);
 }
 
 static tni_solid capsule_solid(double r, double l)

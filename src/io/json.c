@@ -38,16 +38,10 @@ static int column_of(const parser* p, const char* at)
 TNI_PRINTF(3, 4)
 static tn_result fail_at(const parser* p, const char* at, const char* format, ...)
 {
-    char    text[200];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    tni_fail_parse(p->why, p->line, column_of(p, at), format, arguments);
     va_end(arguments);
-    tni_fail(p->why, TN_ERR_PARSE, "%s", text);
-    if (p->why != NULL) {
-        p->why->line   = p->line;
-        p->why->column = column_of(p, at);
-    }
     return TN_ERR_PARSE;
 }
 

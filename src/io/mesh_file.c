@@ -49,11 +49,9 @@ static tn_result fail_at(const reader* r, const char* at, const char* format, ..
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     tni_fail(r->why, TN_ERR_PARSE, "%s, line %d: %s", tni_quote(r->name).text, r->line, text);
-    const char* start = at;
-    while (start > r->start && start[-1] != '\n') --start;
     if (r->why != NULL) {
         r->why->line   = r->line;
-        r->why->column = (int)(at - start) + 1;
+        r->why->column = tni_column(r->start, at);
     }
     return TN_ERR_PARSE;
 }

@@ -75,18 +75,10 @@ typedef struct reader {
 TNI_PRINTF(4, 5)
 static tn_result fail_in(const reader* r, int line, const char* at, const char* format, ...)
 {
-    char    text[sizeof(((tn_why*)0)->text)];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    tni_fail_parse(r->why, line, tni_column(r->start, at), format, arguments);
     va_end(arguments);
-    tni_fail(r->why, TN_ERR_PARSE, "%s", text);
-    const char* start = at;
-    while (start > r->start && start[-1] != '\n') --start;
-    if (r->why != NULL) {
-        r->why->line   = line;
-        r->why->column = (int)(at - start) + 1;
-    }
     return TN_ERR_PARSE;
 }
 #define FAIL(r, at, ...) fail_in((r), (r)->line, (at), __VA_ARGS__)

@@ -62,16 +62,10 @@ static part_text describe(const part* p)
 TNI_PRINTF(3, 4)
 static tn_result fail_at(const reader* r, const tni_json_value* at, const char* format, ...)
 {
-    char    text[sizeof(((tn_why*)0)->text)];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    tni_fail_parse(r->why, at->line, at->column, format, arguments);
     va_end(arguments);
-    tni_fail(r->why, TN_ERR_PARSE, "%s", text);
-    if (r->why != NULL) {
-        r->why->line   = at->line;
-        r->why->column = at->column;
-    }
     return TN_ERR_PARSE;
 }
 

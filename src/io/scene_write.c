@@ -175,22 +175,14 @@ static bool is_zero(const double* values, int count)
     return same_bits(values, zeros, sizeof *values * (size_t)count);
 }
 
-static bool all_finite(const double* values, int count)
-{
-    for (int i = 0; i < count; ++i) {
-        if (!isfinite(values[i])) return false;
-    }
-    return true;
-}
-
 static bool is_wanted(const tni_field* field, const void* value, const void* standard)
 {
     switch (field->kind) {
     case TNI_FIELD_NUMBER:
-        return all_finite(value, 1) &&
+        return tni_all_finite(value, 1) &&
                (field->required || !same_bits(value, standard, sizeof(double)));
     case TNI_FIELD_VECTOR:
-        return all_finite(value, 3) &&
+        return tni_all_finite(value, 3) &&
                (field->required || !same_bits(value, standard, sizeof(tn_vec3)));
     case TNI_FIELD_QUATERNION: return !same_bits(value, standard, sizeof(tn_quat));
     case TNI_FIELD_FLAG: return *(const bool*)value != *(const bool*)standard;
@@ -323,7 +315,7 @@ static void put_shapes(writer* w, const tn_body_def* def)
 
 static void put_inertia(writer* w, const double inertia[6])
 {
-    if (!all_finite(inertia, 6)) return;
+    if (!tni_all_finite(inertia, 6)) return;
     put_key(w, "inertia");
     put_numbers(w, inertia, is_zero(inertia + 3, 3) ? 3 : 6);
 }

@@ -1,26 +1,30 @@
 // words: see words.h.
 #include "io/words.h"
 
+#include "base/text.h"
+
 #include "tenon/io.h"
 
 #include <stdio.h>
 #include <string.h>
+
+int tni_column(const char* start, const char* at)
+{
+    const char* line = at;
+    while (line > start && line[-1] != '\n') --line;
+    return (int)(at - line) + 1;
+}
 
 bool tni_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 bool tni_word_is(tni_word w, const char* wanted)
 {
     if (w.length != (int)strlen(wanted)) return false;
     for (int i = 0; i < w.length; ++i)
-        if (lower(w.text[i]) != lower(wanted[i])) return false;
+        if (tni_lower(w.text[i]) != tni_lower(wanted[i])) return false;
     return true;
 }
 

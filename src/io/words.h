@@ -9,6 +9,8 @@ typedef struct tni_word {
     int         length; ///< 0: there is none
 } tni_word;
 
+/// Column of a place in its line, from 1; the text begins at start.
+int  tni_column(const char* start, const char* at);
 bool tni_is_blank(char c); ///< within a line
 /// In capitals or not.
 bool tni_word_is(tni_word w, const char* wanted);

@@ -15,8 +15,6 @@
 
 enum { COORDINATES = TNI_COORDINATE_ROTATION_Z + 1 }; // kinds of coordinates
 
-static const double plane_tolerance = 1e-9; // how far a body may leave its plane, relative
-
 // ---- What cannot be placed -----------------------------------------------------------------------
 
 static bool is_finite(double x)
@@ -181,7 +179,7 @@ typedef struct walk {
 
 static bool near(double a, double b)
 {
-    return fabs(a - b) <= plane_tolerance * (1 + fabs(b));
+    return fabs(a - b) <= TNI_PLANE_TOLERANCE * (1 + fabs(b));
 }
 
 // A planar body took what its plane leaves of the wanted place. Did the joint get what it wants?
@@ -190,7 +188,7 @@ static bool fits_plane(const walk* w, const tni_joint* joint, const tni_view* wa
     tni_view views[2];
     tni_row  rows[TNI_JOINT_ROWS_MAX];
     bool     fits =
-        fabs(wanted->R.m[2]) + fabs(wanted->R.m[5]) <= plane_tolerance && wanted->R.m[8] > 0;
+        fabs(wanted->R.m[2]) + fabs(wanted->R.m[5]) <= TNI_PLANE_TOLERANCE && wanted->R.m[8] > 0;
     const int held = w->model->constraints[joint->constraint].held_count;
     tni_view_body(w->model, joint->body1, w->time, w->q, w->u, &views[0]);
     tni_view_body(w->model, joint->body2, w->time, w->q, w->u, &views[1]);

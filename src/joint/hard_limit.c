@@ -18,8 +18,7 @@
 
 #include "math/elementary.h"
 
-static const double length_min   = 1e-12; // anchors closer than this have no direction [m]
-static const double opposite_max = 1e-9;  // 1 + z1.z2 of axes that are opposite
+static const double length_min = 1e-12; // anchors closer than this have no direction [m]
 
 static tni_row empty_row(double C)
 {
@@ -82,7 +81,7 @@ static tni_row twist_row(const axes* a, double twist, double end)
 {
     tni_row      row = empty_row(twist - end);
     const double n   = 1 + tni_dot(a->z1.at, a->z2.at);
-    if (!(n > opposite_max)) return row;
+    if (!(n > TNI_OPPOSITE_MAX)) return row;
     const double  n_rate = tni_dot(a->z1.rate, a->z2.at) + tni_dot(a->z1.at, a->z2.rate);
     const tn_vec3 w      = tni_scale(1 / n, tni_add(a->z1.at, a->z2.at));
     const tn_vec3 w_rate =

@@ -4,6 +4,9 @@
 
 #include "state/state.h"
 
+/// 1 + z1.z2 of axes that are opposite.
+#define TNI_OPPOSITE_MAX 1e-9
+
 /// One scalar relation between two bodies: C = 0, its rate, gamma = Jdot u, and J as the push that
 /// a unit force along it gives each side.
 typedef struct tni_row {

@@ -15,8 +15,6 @@
 
 #include "math/elementary.h"
 
-static const double two_pi = 6.283185307179586;
-
 // The two frames of a joint at a state.
 typedef struct pair {
     const tni_body* body[2];
@@ -130,7 +128,7 @@ static void angle_row(const pair* f, int ky, int ly, int kx, int lx, double near
     const value      y = product(&sy, &ty), x = product(&sx, &tx);
     const double     n = x.C * x.C + y.C * y.C, angle = tni_atan2(y.C, x.C);
     const double     rate = (x.C * y.rate - y.C * x.rate) / n;
-    set_row(row, angle + two_pi * floor((near - angle) / two_pi + 0.5), rate,
+    set_row(row, angle + TNI_TWO_PI * floor((near - angle) / TNI_TWO_PI + 0.5), rate,
             (x.C * y.gamma - y.C * x.gamma) / n - 2 * rate * (x.C * x.rate + y.C * y.rate) / n);
     push_axis(&row->push[1], ly, x.C / n, sy.at);
     push_axis(&row->push[1], lx, -y.C / n, sx.at);
@@ -151,7 +149,7 @@ static double angle_of(const pair* f, int ky, int ly, int kx, int lx, double nea
         else at[i] = tni_mul(&f->view[side]->R, tni_column(f->F[side], k));
     }
     const double angle = tni_atan2(tni_dot(at[0], at[1]), tni_dot(at[2], at[3]));
-    return angle + two_pi * floor((near - angle) / two_pi + 0.5);
+    return angle + TNI_TWO_PI * floor((near - angle) / TNI_TWO_PI + 0.5);
 }
 
 // Attitude and angular velocity of any kind that has axes.

@@ -79,16 +79,6 @@ const double* tni_ldl_reciprocals(const tni_ldl* ldl, int place, int* step)
     return tni_front_groups_reciprocals(ldl, f, plan->front_row[place], step);
 }
 
-typedef struct range {
-    int first, end;
-} range;
-
-static range places_of(const tni_plan* plan, int component)
-{
-    if (component < 0) return (range){0, plan->count};
-    return (range){plan->component_start[component], plan->component_start[component + 1]};
-}
-
 static void load_edge(tni_ldl* ldl, int edge, const double* block, double* to)
 {
     const tni_plan* plan = ldl->plan;
@@ -229,8 +219,9 @@ static void fetch_diagonal(tni_ldl* ldl, int place, const tni_blocks* blocks, co
 }
 
 // One pass, each block loaded when it is needed: large trees are bound by memory bandwidth.
-static tn_result factor_tree(tni_ldl* ldl, range all, const tni_blocks* blocks, const double* raise,
-                             const tni_pivot_rule* rule, tni_pivot_report* report)
+static tn_result factor_tree(tni_ldl* ldl, tni_range all, const tni_blocks* blocks,
+                             const double* raise, const tni_pivot_rule* rule,
+                             tni_pivot_report* report)
 {
     const tni_plan* plan = ldl->plan;
     memset(ldl->fetched + all.first, 0, (size_t)(all.end - all.first));
@@ -249,7 +240,7 @@ static tn_result factor_tree(tni_ldl* ldl, range all, const tni_blocks* blocks, 
     return TN_OK;
 }
 
-static tn_result factor_fronts(tni_ldl* ldl, range all, const tni_blocks* blocks,
+static tn_result factor_fronts(tni_ldl* ldl, tni_range all, const tni_blocks* blocks,
                                const double* raise, const tni_pivot_rule* rule,
                                tni_pivot_report* report)
 {
@@ -276,7 +267,7 @@ tn_result tni_ldl_factor(tni_ldl* ldl, int component, const tni_blocks* blocks, 
     const int       end   = component < 0 ? plan->component_count : component + 1;
     *report               = clean_report;
     for (int c = first; c < end; ++c) {
-        const range at = places_of(plan, c);
+        const tni_range at = tni_plan_places(plan, c);
         TRY((plan->tree[c] ? factor_tree : factor_fronts)(ldl, at, blocks, raise, rule, report));
     }
     return TN_OK;
@@ -380,7 +371,7 @@ static void solve_groups(const tni_ldl* ldl, int first, int last, int count, dou
 static void solve_component(const tni_ldl* ldl, int component, int count, double* x)
 {
     const tni_plan* plan = ldl->plan;
-    const range     all  = places_of(plan, component);
+    const tni_range all  = tni_plan_places(plan, component);
     if (plan->tree[component]) {
         for (int p = all.first; p < all.end; ++p) forward_node(ldl, p, count, x);
         for (int p = all.end - 1; p >= all.first; --p) backward_node(ldl, p, count, x);

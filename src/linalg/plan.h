@@ -87,4 +87,15 @@ TN_NODISCARD tn_result tni_plan_create(tni_arena* arena, const tni_graph* graph,
 TN_NODISCARD tn_result tni_plan_create_merged(tni_arena* arena, const tni_graph* graph,
                                               double front_cost, tni_plan** plan);
 
+typedef struct tni_range {
+    int first, end;
+} tni_range;
+
+/// The places of a component; -1: all.
+TNI_INLINE tni_range tni_plan_places(const tni_plan* plan, int component)
+{
+    if (component < 0) return (tni_range){0, plan->count};
+    return (tni_range){plan->component_start[component], plan->component_start[component + 1]};
+}
+
 #endif

@@ -219,23 +219,13 @@ double* tni_saddle_j(tni_saddle* s, int edge)
 
 // --- products -----------------------------------------------------------------------------------
 
-typedef struct range {
-    int first, end;
-} range;
-
-static range places_of(const tni_plan* plan, int component)
+static tni_range edges_of(const tni_plan* plan, int component)
 {
-    if (component < 0) return (range){0, plan->count};
-    return (range){plan->component_start[component], plan->component_start[component + 1]};
+    if (component < 0) return (tni_range){0, plan->edge_count};
+    return (tni_range){plan->edge_start[component], plan->edge_start[component + 1]};
 }
 
-static range edges_of(const tni_plan* plan, int component)
-{
-    if (component < 0) return (range){0, plan->edge_count};
-    return (range){plan->edge_start[component], plan->edge_start[component + 1]};
-}
-
-static const double* first_j(const tni_saddle* s, range edges)
+static const double* first_j(const tni_saddle* s, tni_range edges)
 {
     return edges.first < edges.end ? s->j + s->j_at[s->plan->edge_list[edges.first]] : s->j;
 }
@@ -288,8 +278,8 @@ static void mul_edge_t(const tni_saddle_edge* e, const double* J, const double* 
 
 void tni_saddle_mul_j(const tni_saddle* s, int component, const double* u, double* out)
 {
-    const range   all = edges_of(s->plan, component);
-    const double* J   = first_j(s, all);
+    const tni_range all = edges_of(s->plan, component);
+    const double*   J   = first_j(s, all);
     zero_rows(s, component, -1, out);
     for (const tni_saddle_edge* e = s->edge + all.first; e < s->edge + all.end; ++e) {
         mul_edge(e, J, u + e->col, out + e->row);
@@ -299,8 +289,8 @@ void tni_saddle_mul_j(const tni_saddle* s, int component, const double* u, doubl
 
 void tni_saddle_mul_jt(const tni_saddle* s, int component, const double* mu, double* out)
 {
-    const range   all = edges_of(s->plan, component);
-    const double* J   = first_j(s, all);
+    const tni_range all = edges_of(s->plan, component);
+    const double*   J   = first_j(s, all);
     zero_rows(s, component, 1, out);
     for (const tni_saddle_edge* e = s->edge + all.first; e < s->edge + all.end; ++e) {
         mul_edge_t(e, J, mu + e->row, out + e->col);
@@ -366,7 +356,7 @@ TNI_INLINE void measure_edge(int n, int m, const double* J, const double* D, dou
 static void measure_rows(tni_saddle* s, int component)
 {
     const tni_plan* plan  = s->plan;
-    const range     nodes = places_of(plan, component), edges = edges_of(plan, component);
+    const tni_range nodes = tni_plan_places(plan, component), edges = edges_of(plan, component);
     for (int p = nodes.first; p < nodes.end; ++p) {
         const tni_pivot* v    = &plan->pivot[p];
         const double*    from = s->diagonal + s->diagonal_at[plan->order[p]];
@@ -387,7 +377,7 @@ static void measure_rows(tni_saddle* s, int component)
 static double norm_of(tni_saddle* s, int component)
 {
     const tni_plan* plan  = s->plan;
-    const range     nodes = places_of(plan, component), edges = edges_of(plan, component);
+    const tni_range nodes = tni_plan_places(plan, component), edges = edges_of(plan, component);
     double *        t = s->work, *y = s->work + plan->row_count, most = 0;
     zero_rows(s, component, 1, t);
     zero_rows(s, component, 1, y);
@@ -424,7 +414,7 @@ static double norm_of(tni_saddle* s, int component)
 static void regularise(tni_saddle* s, int component, double eps, double same)
 {
     const tni_plan* plan  = s->plan;
-    const range     nodes = places_of(plan, component);
+    const tni_range nodes = tni_plan_places(plan, component);
     for (int p = nodes.first; p < nodes.end; ++p) {
         const tni_pivot* v = &plan->pivot[p];
         const double*    E = s->diagonal + s->diagonal_at[plan->order[p]];
@@ -472,7 +462,7 @@ static tn_result factor_loop(tni_saddle* s, int component)
 // The first row of the component with a scale that is not finite, or -1.
 static int row_not_finite(const tni_saddle* s, int component)
 {
-    const range all = places_of(s->plan, component);
+    const tni_range all = tni_plan_places(s->plan, component);
     for (int p = all.first; p < all.end; ++p) {
         const tni_pivot* v = &s->plan->pivot[p];
         for (int k = v->row; k < v->row + v->dim; ++k) {
@@ -587,7 +577,7 @@ static void copy_all(const tni_saddle* s, int component, const double* x, double
 // out <- out + factor * E mu on B rows.
 static void add_e(const tni_saddle* s, int component, double factor, const double* mu, double* out)
 {
-    const range all = places_of(s->plan, component);
+    const tni_range all = tni_plan_places(s->plan, component);
     for (int p = all.first; s->soft && p < all.end; ++p) {
         const tni_pivot* v = &s->plan->pivot[p];
         if (v->sign > 0) continue;

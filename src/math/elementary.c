@@ -228,7 +228,7 @@ double tni_cos(double x)
 
 // atan2, asin, acos
 
-static const pair atan_of_sixteenth[17] = {
+const double tni_atan_of_sixteenth[17][2] = {
     {0.0, 0.0},
     {0x1.ff55bb72cfdeap-5, -0x1.c934d86d23f1dp-60},
     {0x1.fd5ba9aac2f6ep-4, -0x1.cd37686760c17p-59},
@@ -252,15 +252,16 @@ static const pair atan_of_sixteenth[17] = {
 // overflow and underflow.
 static double angle_of(pair y, pair x)
 {
-    const bool   left  = x.hi < 0.0;
-    const pair   w     = left ? (pair){-x.hi, -x.lo} : x;
-    const bool   steep = y.hi > w.hi;
-    const pair   num = steep ? w : y, den = steep ? y : w;
-    const double rounded = 16.0 * (num.hi / den.hi) + ROUNDER, c = (rounded - ROUNDER) / 16.0;
-    const pair   A = atan_of_sixteenth[bits_of(rounded) & 31];
-    const pair   u = divide(add_scaled(num, -c, den), add_scaled(den, c, num));
-    const double z = u.hi * u.hi;
-    const double series =
+    const bool    left  = x.hi < 0.0;
+    const pair    w     = left ? (pair){-x.hi, -x.lo} : x;
+    const bool    steep = y.hi > w.hi;
+    const pair    num = steep ? w : y, den = steep ? y : w;
+    const double  rounded = 16.0 * (num.hi / den.hi) + ROUNDER, c = (rounded - ROUNDER) / 16.0;
+    const double* atan_c = tni_atan_of_sixteenth[bits_of(rounded) & 31];
+    const pair    A      = {atan_c[0], atan_c[1]};
+    const pair    u      = divide(add_scaled(num, -c, den), add_scaled(den, c, num));
+    const double  z      = u.hi * u.hi;
+    const double  series =
         z * (-1.0 / 3 + z * (1.0 / 5 + z * (-1.0 / 7 + z * (1.0 / 9 + z * (-1.0 / 11)))));
     // The angle is base + sign (atan c + atan u).
     const double sign = left != steep ? -1.0 : 1.0, quarters = steep ? 1.0 : left ? 2.0 : 0.0;

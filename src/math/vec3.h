@@ -57,6 +57,11 @@ TNI_INLINE double tni_norm(tn_vec3 a)
     return sqrt(tni_dot(a, a));
 }
 
+TNI_INLINE bool tni_is_finite(tn_vec3 a)
+{
+    return tni_all_finite((const double[]){a.x, a.y, a.z}, 3);
+}
+
 TNI_INLINE double tni_max_abs(tn_vec3 a)
 {
     return fmax(fabs(a.x), fmax(fabs(a.y), fabs(a.z)));

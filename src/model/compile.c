@@ -10,11 +10,9 @@
 
 #include <stdio.h>
 
-static const double plane_tolerance = 1e-9;  // sine of the angle that an axis may lean
-static const double length_min      = 1e-12; // anchors closer than this coincide [m]
-static const double far             = 1e150; // the squares of larger numbers may overflow
-static const double two_pi          = 6.283185307179586;
-static const double never           = 1e30; // ends as far as this limit nothing
+static const double length_min = 1e-12; // anchors closer than this coincide [m]
+static const double far        = 1e150; // the squares of larger numbers may overflow
+static const double never      = 1e30;  // ends as far as this limit nothing
 
 static const char* copy_text(tn_model* model, const char* text)
 {
@@ -252,7 +250,7 @@ static tn_result compile_size(const tn_model* model, tni_joint* joint, const tn_
 {
     const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
     switch (def->type) {
-    case TN_JOINT_SCREW: joint->size = def->pitch / two_pi; break;
+    case TN_JOINT_SCREW: joint->size = def->pitch / TNI_TWO_PI; break;
     case TN_JOINT_ROLLING: compile_rolling(model, joint, def, scene); break;
     case TN_JOINT_DISTANCE:
     case TN_JOINT_ROPE: {
@@ -298,7 +296,7 @@ static bool stand_or_lie(const tni_body* body, const tni_mat3* F, bool upright[3
     for (int k = 0; k < 3; ++k) {
         const double up = fabs(tni_mul(&R, tni_column(F, k)).z);
         upright[k]      = up > 0.5;
-        clear           = clear && !(up > plane_tolerance && up < 1 - plane_tolerance);
+        clear           = clear && !(up > TNI_PLANE_TOLERANCE && up < 1 - TNI_PLANE_TOLERANCE);
     }
     return clear;
 }

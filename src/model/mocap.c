@@ -37,7 +37,6 @@
 #include <math.h>
 
 #define LOAD_MAX  16.0
-#define PI        3.14159265358979323846
 #define NO_TURN   ((tn_quat){1, 0, 0, 0})
 #define COOKIE    0x7e4b0ca9u
 #define UNIT_SIZE 1e-300 // shorter vectors have no direction
@@ -47,7 +46,7 @@
 static tn_quat turn_about(int axis, double degrees)
 {
     double s, c;
-    tni_sincos(degrees * (PI / 360), &s, &c);
+    tni_sincos(degrees * (TNI_PI / 360), &s, &c);
     return (tn_quat){c, axis == 0 ? s : 0, axis == 1 ? s : 0, axis == 2 ? s : 0};
 }
 
@@ -534,17 +533,12 @@ static tn_result make_keys(carrier* c)
 
 // ---- Targets -----------------------------------------------------------------------------------
 
-static double given_or(double given, double otherwise)
-{
-    return isnan(given) ? otherwise : given;
-}
-
 static tn_target_def target_for(const carrier* c, int j)
 {
     const tn_mocap_options* o     = c->options;
     const figure*           f     = figure_of(c, j);
     const tn_frame          pose  = tn_scene_body(c->scene, c->body_of[j])->pose;
-    const double            w     = 2 * PI * o->frequency;
+    const double            w     = 2 * TNI_PI * o->frequency;
     const double            I     = fmin(f->load, LOAD_MAX * f->least);
     const double            m     = fmin(f->beyond, LOAD_MAX * f->mass);
     const bool              loose = c->above[j] < 0 && !f->grounded;
@@ -555,10 +549,10 @@ static tn_target_def target_for(const carrier* c, int j)
     t.keys          = c->keys[j];
     t.key_count     = c->frame_count;
     t.point = tni_rotate(tni_quat_conjugate(pose.orientation), tni_sub(f->pivot, pose.position));
-    t.stiffness         = drawn ? given_or(o->stiffness, m * w * w) : 0;
-    t.damping           = drawn ? given_or(o->damping, 2 * m * w) : 0;
-    t.angular_stiffness = given_or(o->angular_stiffness, I * w * w);
-    t.angular_damping   = given_or(o->angular_damping, 2 * I * w);
+    t.stiffness         = drawn ? tni_given_or(o->stiffness, m * w * w) : 0;
+    t.damping           = drawn ? tni_given_or(o->damping, 2 * m * w) : 0;
+    t.angular_stiffness = tni_given_or(o->angular_stiffness, I * w * w);
+    t.angular_damping   = tni_given_or(o->angular_damping, 2 * I * w);
     return t;
 }
 
@@ -668,7 +662,7 @@ static tn_result carry(carrier* c)
     TRY(survey_bodies(c));
     survey_joints(c);
     find_axes(c);
-    c->scale = given_or(c->options->scale, scale_by_bones(c));
+    c->scale = tni_given_or(c->options->scale, scale_by_bones(c));
     for (int j = 0; j < c->joint_count; ++j) {
         if (c->body_of[j] >= 0) align_joint(c, j);
     }

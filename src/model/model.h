@@ -15,6 +15,9 @@
 
 /// What every step reads comes first and fills two cache lines; the rest is for the start and for
 /// rarer kinds.
+/// How far a planar body, or the axis of one of its joints, may leave its plane, relative.
+#define TNI_PLANE_TOLERANCE 1e-9
+
 typedef struct tni_body {
     tn_body_kind kind;
     int          dim;     ///< velocity numbers; 0: cannot be pushed
@@ -257,6 +260,12 @@ const tni_constraint* tni_constraint_of_row(const tn_model* model, int row);
 /// The pose and its velocity at a time, along keys (of a frame that is fixed in the keyed thing).
 void tni_keys_at(const tn_key* keys, int count, double time, tn_frame* pose, tn_twist* velocity);
 /// The value and its rate at a time.
+/// Whether forces move the body: it is neither fixed nor keyed.
+TNI_INLINE bool tni_can_push(const tn_model* model, int body)
+{
+    return model->bodies[body].node >= 0;
+}
+
 void tni_values_at(const tn_value_key* keys, int count, double time, double* value, double* rate);
 tn_vec3 tni_vector_at(const tn_vector_key* keys, int count, double time);
 

@@ -531,11 +531,6 @@ static double geometric_mean(double a, double b)
     return isfinite(a * b) ? sqrt(a * b) : sqrt(a) * sqrt(b);
 }
 
-static double given_or(double given, double otherwise)
-{
-    return isnan(given) ? otherwise : given;
-}
-
 tni_material tni_material_of(const tn_model* model, int shape1, int shape2)
 {
     const tni_shape *   s1 = &model->shapes[shape1], *s2 = &model->shapes[shape2];
@@ -547,10 +542,10 @@ tni_material tni_material_of(const tn_model* model, int shape1, int shape2)
     const tni_material* own =
         model->pair_count > 0 ? material_of_pair(model, s1->body, s2->body) : NULL;
     if (own == NULL) return m;
-    return (tni_material){.friction    = given_or(own->friction, m.friction),
-                          .restitution = given_or(own->restitution, m.restitution),
-                          .rolling     = given_or(own->rolling, m.rolling),
-                          .spinning    = given_or(own->spinning, m.spinning)};
+    return (tni_material){.friction    = tni_given_or(own->friction, m.friction),
+                          .restitution = tni_given_or(own->restitution, m.restitution),
+                          .rolling     = tni_given_or(own->rolling, m.rolling),
+                          .spinning    = tni_given_or(own->spinning, m.spinning)};
 }
 
 tn_result tni_compile_shapes(tn_model* model, const tn_scene* scene, tn_why* why)

@@ -6,6 +6,7 @@
 // numbers that do not concern it are ignored, not refused, except where ignoring them would hide a
 // mistake.
 #include "geom/convex_hull.h"
+#include "math/elementary.h"
 #include "math/vec3.h"
 #include "model/inertia.h"
 #include "model/joint_types.h"
@@ -17,7 +18,6 @@
 static const double LENGTH_MIN = 1e-9; // axes and quaternions shorter than this have no direction
 static const double PLANE_TOLERANCE = 1e-9; // how far a planar body may lean out of its plane
 static const double CROSS_TOLERANCE = 1e-6; // cosine between the axes of a universal joint
-static const double PI              = 3.14159265358979323846;
 static const double CONE_MIN =
     1e-3; // a hard cone must be this far from 0 and pi: see joint/hard_limit.c
 static const double TWIST_MAX = 3; // a hard twist must stay clear of pi, where it jumps
@@ -68,18 +68,10 @@ bool tni_check_name(tni_adding* a, const char* name)
 
 // ---- Numbers -----------------------------------------------------------------------------------
 
-static bool all_finite(const double* x, int count)
-{
-    for (int i = 0; i < count; ++i) {
-        if (!isfinite(x[i])) return false;
-    }
-    return true;
-}
-
 static bool finite_points(const tn_vec3* points, int count)
 {
     for (int i = 0; i < count; ++i) {
-        if (!all_finite(&points[i].x, 3)) return false;
+        if (!tni_all_finite(&points[i].x, 3)) return false;
     }
     return true;
 }
@@ -92,7 +84,7 @@ static bool finite_number(tni_adding* a, const char* what, double x)
 static bool finite_vector(tni_adding* a, const char* what, tn_vec3 v)
 {
     const double x[3] = {v.x, v.y, v.z};
-    return all_finite(x, 3) || tni_refuse(a, "%s must be finite", what);
+    return tni_all_finite(x, 3) || tni_refuse(a, "%s must be finite", what);
 }
 
 static bool positive(tni_adding* a, const char* what, double x)
@@ -140,7 +132,7 @@ static bool frame(tni_adding* a, const char* what, const tn_frame* f)
     const double* q      = &f->orientation.w;
     const double  length = quat_length(f->orientation);
     if (!finite_vector(a, what, f->position)) return false;
-    if (!all_finite(q, 4) || !isfinite(length))
+    if (!tni_all_finite(q, 4) || !isfinite(length))
         return tni_refuse(a, "orientation of %s must be finite", what);
     return length > LENGTH_MIN || tni_refuse(a, "orientation of %s has zero length", what);
 }
@@ -292,7 +284,7 @@ static bool heights(tni_adding* a, const tn_shape_def* s, tn_body_kind kind, int
         return tni_refuse(a, "spacing of shape %d must be positive, is %g and %g", number,
                           s->spacing[0], s->spacing[1]);
     }
-    return all_finite(s->heights, s->rows * s->columns) ||
+    return tni_all_finite(s->heights, s->rows * s->columns) ||
            tni_refuse(a, "shape %d: heights must be finite", number);
 }
 
@@ -337,7 +329,7 @@ static bool surface(tni_adding* a, const tn_shape_def* s, int number)
         return tni_refuse(a, "restitution of shape %d must lie in 0..1, is %g", number,
                           s->restitution);
     }
-    if (!all_finite(&s->surface_velocity.x, 3))
+    if (!tni_all_finite(&s->surface_velocity.x, 3))
         return tni_refuse(a, "surface velocity of shape %d must be finite", number);
     return (s->group >= 0 && s->group < TNI_GROUPS) ||
            tni_refuse(a, "group of shape %d must lie in 0..%d, is %d", number, TNI_GROUPS - 1,
@@ -403,7 +395,7 @@ static bool given_inertia(tni_adding* a, const tn_body_def* def)
     if (!isnan(def->mass) && !positive(a, "mass", def->mass)) return false;
     if (!isnan(def->com.x) && !finite_vector(a, "centre of mass", def->com)) return false;
     if (isnan(def->inertia[0])) return true;
-    return all_finite(def->inertia, 6) || tni_refuse(a, "inertia must be finite");
+    return tni_all_finite(def->inertia, 6) || tni_refuse(a, "inertia must be finite");
 }
 
 // Given or made from shapes: the numbers that the model will use.
@@ -417,7 +409,7 @@ static bool whole_inertia(tni_adding* a, const tn_body_def* def)
         return false;
     if (!isfinite(mass)) return tni_refuse(a, "mass is not finite");
     if (def->kind == TN_BODY_PARTICLE) return true;
-    if (!all_finite(inertia, 6)) return tni_refuse(a, "inertia is not finite");
+    if (!tni_all_finite(inertia, 6)) return tni_refuse(a, "inertia is not finite");
     if (def->kind == TN_BODY_PLANAR) {
         return inertia[2] > 0 ||
                tni_refuse(a, "inertia about z must be positive, is %g", inertia[2]);
@@ -458,10 +450,10 @@ static bool user_body(tni_adding* a, const tn_body_def* def)
         return tni_refuse(a, "table must set mass, advance and point");
     }
     if (def->user_q == NULL) return tni_refuse(a, "a user-defined body needs its start values");
-    if (!all_finite(def->user_q, t->coordinate_count))
+    if (!tni_all_finite(def->user_q, t->coordinate_count))
         return tni_refuse(a, "start values must be finite");
     if (def->user_u == NULL) return true;
-    return all_finite(def->user_u, t->dim) || tni_refuse(a, "start velocities must be finite");
+    return tni_all_finite(def->user_u, t->dim) || tni_refuse(a, "start velocities must be finite");
 }
 
 bool tni_check_body(tni_adding* a, const tn_body_def* def)
@@ -570,11 +562,11 @@ static bool ball_limit(tni_adding* a, const tn_limit* l)
     }
     if (isnan(l->cone)) return true;
     if (l->hard) {
-        return (l->cone >= CONE_MIN && l->cone <= PI - CONE_MIN) ||
+        return (l->cone >= CONE_MIN && l->cone <= TNI_PI - CONE_MIN) ||
                tni_refuse(a, "a hard cone must lie between %g and pi - %g, is %g", CONE_MIN,
                           CONE_MIN, l->cone);
     }
-    return (l->cone > 0 && l->cone <= PI) ||
+    return (l->cone > 0 && l->cone <= TNI_PI) ||
            tni_refuse(a, "cone must lie between 0 and pi, is %g", l->cone);
 }
 
@@ -614,8 +606,8 @@ static bool spring_and_force(tni_adding* a, const tn_joint_def* def)
     if (!not_negative(a, "friction", def->friction) ||
         !positive(a, "friction speed", def->friction_speed))
         return false;
-    if (!all_finite(def->rest, 6)) return tni_refuse(a, "rest must be finite");
-    if (!all_finite(def->force, 6)) return tni_refuse(a, "force must be finite");
+    if (!tni_all_finite(def->rest, 6)) return tni_refuse(a, "rest must be finite");
+    if (!tni_all_finite(def->force, 6)) return tni_refuse(a, "force must be finite");
     if (count == 0 && def->stiffness > 0)
         return tni_refuse(a, "a %s has no free coordinate for a stiffness", word);
     if (count == 0 && def->damping > 0)

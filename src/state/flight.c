@@ -45,17 +45,22 @@ static tn_vec3 middle(const tni_mat3* inertia, double h, tn_vec3 L, tn_vec3 W)
     return W;
 }
 
+void tni_turn_freely(const tni_mat3* inertia, double h, tn_quat* at, tn_vec3* w)
+{
+    const tn_vec3 W = tni_rotate(tni_quat_conjugate(*at), *w), L = tni_mul(inertia, W);
+    const tn_quat by = tni_quat_exp(tni_scale(h, middle(inertia, h, L, W)));
+    *at              = tni_quat_normalised(tni_quat_mul(*at, by));
+    *w               = tni_rotate(*at, tni_solve3(inertia, tni_rotate(tni_quat_conjugate(by), L)));
+}
+
 static void turn(const tni_body* body, double h, const double* q, const double* u, double* q_out,
                  double* u_out)
 {
-    const tn_quat at = {q[3], q[4], q[5], q[6]}, back = tni_quat_conjugate(at);
-    const tn_vec3 W = tni_rotate(back, tni_read3(u + 3)), L = tni_mul(&body->inertia, W);
-    const tn_vec3 Wm   = middle(&body->inertia, h, L, W);
-    const tn_quat by   = tni_quat_exp(tni_scale(h, Wm));
-    const tn_quat next = tni_quat_normalised(tni_quat_mul(at, by));
-    const tn_vec3 end  = tni_solve3(&body->inertia, tni_rotate(tni_quat_conjugate(by), L));
-    q_out[3] = next.w, q_out[4] = next.x, q_out[5] = next.y, q_out[6] = next.z;
-    tni_write3(u_out + 3, tni_rotate(next, end));
+    tn_quat at = {q[3], q[4], q[5], q[6]};
+    tn_vec3 w  = tni_read3(u + 3);
+    tni_turn_freely(&body->inertia, h, &at, &w);
+    q_out[3] = at.w, q_out[4] = at.x, q_out[5] = at.y, q_out[6] = at.z;
+    tni_write3(u_out + 3, w);
 }
 
 #if TNI_SIMD_NARROW > 1

@@ -8,16 +8,11 @@
 // refused, and nothing changes. Nothing here touches positions, velocities or the memory of a method.
 #include "state/state.h"
 
-static bool is_finite(tn_vec3 a)
-{
-    return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
-}
-
 static bool is_pose(const tn_frame* pose)
 {
     const tn_quat o    = pose->orientation;
     const double  norm = sqrt(o.w * o.w + o.x * o.x + o.y * o.y + o.z * o.z);
-    return is_finite(pose->position) && norm > 1e-9 && isfinite(norm);
+    return tni_is_finite(pose->position) && norm > 1e-9 && isfinite(norm);
 }
 
 tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
@@ -32,7 +27,8 @@ tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
         pushed.pose.orientation = tni_quat_normalised(pose->orientation);
     }
     if (pose != NULL && velocity != NULL) {
-        if (!is_finite(velocity->linear) || !is_finite(velocity->angular)) return TN_ERR_MODEL;
+        if (!tni_is_finite(velocity->linear) || !tni_is_finite(velocity->angular))
+            return TN_ERR_MODEL;
         pushed.velocity = *velocity;
     }
     state->outside.targets[target] = pushed;
@@ -49,7 +45,7 @@ tn_result tn_state_grab(tn_state* state, int handle, tn_body_id id, tn_vec3 poin
 {
     if (!is_handle(handle) || id.bits >= (uint32_t)state->model->body_count) return TN_ERR_MODEL;
     const tni_body* body = &state->model->bodies[id.bits];
-    if (body->dim == 0 || !is_finite(point)) return TN_ERR_MODEL;
+    if (body->dim == 0 || !tni_is_finite(point)) return TN_ERR_MODEL;
     if (!(stiffness >= 0 && damping >= 0 && isfinite(stiffness) && isfinite(damping)))
         return TN_ERR_MODEL;
     const tni_view view            = tni_state_view(state, (int)id.bits);
@@ -66,7 +62,7 @@ tn_result tn_state_grab(tn_state* state, int handle, tn_body_id id, tn_vec3 poin
 tn_result tn_state_move(tn_state* state, int handle, tn_vec3 position, tn_vec3 velocity)
 {
     if (!is_handle(handle) || state->outside.handles[handle].body == 0) return TN_ERR_MODEL;
-    if (!is_finite(position) || !is_finite(velocity)) return TN_ERR_MODEL;
+    if (!tni_is_finite(position) || !tni_is_finite(velocity)) return TN_ERR_MODEL;
     tni_handle* held = &state->outside.handles[handle];
     held->time       = state->time;
     held->position   = position;

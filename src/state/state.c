@@ -9,6 +9,13 @@ int tni_warm_start_capacity(const tn_model* model)
                : 0;
 }
 
+void tni_warm_start_copy(tni_warm_start* to, const tni_warm_start* from)
+{
+    to->count = from->count;
+    memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
+    memcpy(to->forces, from->forces, sizeof *to->forces * TNI_PRESS_NUMBERS * (size_t)from->count);
+}
+
 tn_result tn_state_create(const tn_model* model, tn_state** out)
 {
     const size_t numbers =
@@ -198,20 +205,13 @@ tn_twist tn_state_velocity(const tn_state* state, tn_body_id id)
     return tni_view_velocity(&state->model->bodies[id.bits], &view);
 }
 
-static bool is_finite(tn_vec3 a)
-{
-    return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
-}
-
 tn_result tn_state_set_camera(tn_state* state, const tn_vec3* position)
 {
-    if (position != NULL && !is_finite(*position)) return TN_ERR_MODEL;
+    if (position != NULL && !tni_is_finite(*position)) return TN_ERR_MODEL;
     state->outside.camera_given = position != NULL;
     if (position != NULL) state->outside.camera = *position;
     return TN_OK;
 }
-
-static const double plane_tolerance = 1e-9; // how far a pose or velocity may leave the plane
 
 static bool can_be_set(const tni_body* body)
 {
@@ -223,15 +223,15 @@ tn_result tn_state_set_pose(tn_state* state, tn_body_id id, tn_frame pose)
     const tni_body* body = &state->model->bodies[id.bits];
     const tn_quat   o    = pose.orientation;
     const double    norm = sqrt(o.w * o.w + o.x * o.x + o.y * o.y + o.z * o.z);
-    if (!can_be_set(body) || !is_finite(pose.position) || !(norm > 1e-9) || !isfinite(norm))
+    if (!can_be_set(body) || !tni_is_finite(pose.position) || !(norm > 1e-9) || !isfinite(norm))
         return TN_ERR_MODEL;
-    if (body->kind == TN_BODY_PLANAR && !(fabs(o.x) + fabs(o.y) < plane_tolerance * norm))
+    if (body->kind == TN_BODY_PLANAR && !(fabs(o.x) + fabs(o.y) < TNI_PLANE_TOLERANCE * norm))
         return TN_ERR_MODEL;
     pose.orientation = tni_quat_normalised(o);
     if (body->kind == TN_BODY_PARTICLE) pose.orientation = body->start.orientation; // it has none
     pose.position = tni_add(pose.position, tni_rotate(pose.orientation, body->com));
     if (body->kind == TN_BODY_PLANAR &&
-        !(fabs(pose.position.z - body->start.position.z) < plane_tolerance))
+        !(fabs(pose.position.z - body->start.position.z) < TNI_PLANE_TOLERANCE))
         return TN_ERR_MODEL;
     set_pose(body, pose, state->q + body->q_start);
     tni_state_forget(state);
@@ -244,13 +244,13 @@ static bool fits(const tni_body* body, tn_twist velocity)
     const tn_vec3 v = velocity.linear, w = velocity.angular;
     if (body->kind == TN_BODY_PARTICLE) return tni_max_abs(w) == 0;
     if (body->kind != TN_BODY_PLANAR) return true;
-    return fmax(fabs(v.z), fmax(fabs(w.x), fabs(w.y))) < plane_tolerance;
+    return fmax(fabs(v.z), fmax(fabs(w.x), fabs(w.y))) < TNI_PLANE_TOLERANCE;
 }
 
 tn_result tn_state_set_velocity(tn_state* state, tn_body_id id, tn_twist velocity)
 {
     const tni_body* body = &state->model->bodies[id.bits];
-    if (!can_be_set(body) || !is_finite(velocity.linear) || !is_finite(velocity.angular) ||
+    if (!can_be_set(body) || !tni_is_finite(velocity.linear) || !tni_is_finite(velocity.angular) ||
         !fits(body, velocity))
         return TN_ERR_MODEL;
     const tni_view view = tni_state_view(state, (int)id.bits);

@@ -131,6 +131,8 @@ void tni_advance(const tn_model* model, const double* q, const double* d, double
 /// angular momentum. Those asleep (by body; NULL: none) stay. Not in place. See flight.c.
 void tni_fly(const tn_model* model, const uint8_t* asleep, double h, const double* q,
              const double* u, double* q_out, double* u_out);
+/// One body: its turning and angular velocity after h.
+void tni_turn_freely(const tni_mat3* inertia, double h, tn_quat* at, tn_vec3* w);
 /// The same with vectors of `width` numbers (math/simd.h).
 void tni_fly_as(const tn_model* model, const uint8_t* asleep, double h, const double* q,
                 const double* u, int width, double* q_out, double* u_out);
@@ -148,7 +150,8 @@ void tni_tangent_rate(const tn_model* model, const double* d, const double* u, d
 tn_frame tni_view_pose(const tni_body* body, const tni_view* view);
 tn_twist tni_view_velocity(const tni_body* body, const tni_view* view);
 
-int tni_warm_start_capacity(const tn_model* model);
+int  tni_warm_start_capacity(const tn_model* model);
+void tni_warm_start_copy(tni_warm_start* to, const tni_warm_start* from);
 /// The step before counts no more: somebody moved something.
 void tni_state_forget(tn_state* state);
 /// The view of one body of a state.

@@ -35,16 +35,6 @@ enum {
 
 // ---- Stops at a place ----------------------------------------------------------------------------
 
-static tn_result fail_full(tn_why* why)
-{
-    return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
-}
-
-static tni_auxiliary* stops_of(tn_stepper* s)
-{
-    return &s->system->auxiliary;
-}
-
 static void look(tn_stepper* s, const tni_configuration_buffer* place)
 {
     const tni_configuration at = {place->time, place->q, place->u, s->now.z};
@@ -68,7 +58,7 @@ static void choose_rule(tni_unilateral* stop, bool second)
 
 static void choose_rules(tn_stepper* s)
 {
-    tni_auxiliary* a      = stops_of(s);
+    tni_auxiliary* a      = tni_stops_of(s);
     const bool     second = s->settings.multiplier.dynamics == TN_DYNAMICS_SECOND;
     for (int i = 0; i < a->stop_count; ++i) {
         choose_rule(&a->stops[i], second);
@@ -80,7 +70,7 @@ static void choose_rules(tn_stepper* s)
 // Finds what is reached at the place last looked at. False: no room.
 static bool find_within(tn_stepper* s, double reach)
 {
-    tni_auxiliary* a     = stops_of(s);
+    tni_auxiliary* a     = tni_stops_of(s);
     const double   start = tni_auxiliary_now(a);
     const bool     room  = tni_stops_find(a, s->system->views, s->now.z, reach);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
@@ -90,7 +80,7 @@ static bool find_within(tn_stepper* s, double reach)
 tn_result tni_find_stops(tn_stepper* s, tn_why* why)
 {
     look(s, &s->now);
-    if (!find_within(s, touch)) return fail_full(why);
+    if (!find_within(s, touch)) return tni_fail_full(why);
     choose_rules(s);
     return TN_OK;
 }
@@ -112,7 +102,7 @@ static bool may_bounce(tn_stepper* s, const tni_unilateral* stop)
 // *bounces: whether any of them does.
 static int ask_for_blow(tn_stepper* s, bool last, bool* bounces)
 {
-    tni_auxiliary* a    = stops_of(s);
+    tni_auxiliary* a    = tni_stops_of(s);
     int            hits = 0;
     bool           any  = false;
     for (int i = 0; i < a->stop_count; ++i) {
@@ -157,7 +147,7 @@ static tn_result solve_velocities(tn_stepper* s, tn_step_report* report, tn_why*
     tn_result result = tni_system_solve(s->system, NULL, r, true, why);
     if (result == TN_ERR_DIVERGED) { // rather no friction than no answer
         ++report->jam_count;
-        forget_friction(stops_of(s));
+        forget_friction(tni_stops_of(s));
         for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
         result = tni_system_solve(s->system, NULL, r, true, why);
     }
@@ -168,7 +158,7 @@ static tn_result solve_velocities(tn_stepper* s, tn_step_report* report, tn_why*
 // Changes s->now.u until nothing approaches any more.
 tn_result tni_pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a    = stops_of(s);
+    tni_auxiliary* a    = tni_stops_of(s);
     const int      most = 8 + 4 * a->stop_count, jams = report->jam_count;
     int            still = 0;
     for (int pass = 0; pass <= most + 1; ++pass) {
@@ -194,7 +184,7 @@ tn_result tni_pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why)
 static tn_result meet(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
     TRY(tni_find_stops(s, why));
-    if (s->settings.multiplier.dynamics == TN_DYNAMICS_SECOND && stops_of(s)->stop_count > 0) {
+    if (s->settings.multiplier.dynamics == TN_DYNAMICS_SECOND && tni_stops_of(s)->stop_count > 0) {
         TRY(tni_pass_blows_on(s, report, why));
         choose_rules(s);
     }
@@ -207,7 +197,7 @@ static tn_result meet(tn_stepper* s, tn_step_report* report, tn_why* why)
 // where more than CROWD rub, a slide that is slow or ends is left to impulses.
 static int rubbing(tn_stepper* s)
 {
-    const tni_auxiliary* a     = stops_of(s);
+    const tni_auxiliary* a     = tni_stops_of(s);
     int                  count = 0;
     for (int i = 0; i < a->stop_count; ++i) count += a->stops[i].friction > 0;
     return count;
@@ -216,7 +206,7 @@ static int rubbing(tn_stepper* s)
 // Whether the last piece ended with a slide.
 static bool ends_a_slide(tn_stepper* s)
 {
-    const tni_auxiliary* a   = stops_of(s);
+    const tni_auxiliary* a   = tni_stops_of(s);
     bool                 any = false;
     for (int i = 0; i < a->watched_count; ++i)
         any = any || a->watched[i].rule == TNI_UNILATERAL_SLIDES;
@@ -267,7 +257,7 @@ static double push_of(const tni_auxiliary* a, const tni_unilateral* stop)
 // Slides that may be slow, by the forces at s->now. -1: the evaluation failed.
 static int count_slow(tn_stepper* s, double dt, tn_result* result, tn_why* why)
 {
-    tni_auxiliary*          a      = stops_of(s);
+    tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->now);
     int                     slides = 0, slow = 0;
     for (int i = 0; i < a->stop_count; ++i) slides += a->stops[i].rule == TNI_UNILATERAL_SLIDES;
@@ -287,7 +277,7 @@ static int count_slow(tn_stepper* s, double dt, tn_result* result, tn_why* why)
 // *crowded: there is a slow one, among too many.
 static tn_result steady_slides(tn_stepper* s, double dt, bool* crowded, tn_why* why)
 {
-    tni_auxiliary*          a      = stops_of(s);
+    tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->now);
     tn_result               result = TN_OK;
     const int               slow   = count_slow(s, dt, &result, why);
@@ -331,7 +321,7 @@ static tn_result integrate(tn_stepper* s, double dt, tn_step_report* report, tn_
 // s->next lies beyond an event: finds the piece that ends with it. *dt is its length.
 static tn_result find_event(tn_stepper* s, double* dt, tn_step_report* report, tn_why* why)
 {
-    const tni_auxiliary* a  = stops_of(s);
+    const tni_auxiliary* a  = tni_stops_of(s);
     double               lo = 0, hi = *dt, below = 0;
     double               above = tni_stops_watched(a, s->system->views, s->now.z);
     for (int i = 0; i < SEARCH_MAX; ++i) {
@@ -369,11 +359,11 @@ static tn_result take_piece(tn_stepper* s, double* dt, double* wish, bool* crowd
         return TN_OK;
     }
     look(s, &s->next);
-    tni_auxiliary* a     = stops_of(s);
+    tni_auxiliary* a     = tni_stops_of(s);
     const double   start = tni_auxiliary_now(a);
     const bool     room  = tni_stops_watch(a, s->system->views, s->now.z, touch);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
-    if (!room) return fail_full(why);
+    if (!room) return tni_fail_full(why);
     *crowded = ends_a_slide(s) && rubbing(s) > CROWD;
     return a->watched_count > 0 && !*crowded ? find_event(s, dt, report, why) : TN_OK;
 }
@@ -401,7 +391,7 @@ static double reach_within(const tn_stepper* s, double dt)
 // nothing would ever lie still.
 static void ask_for_step(tn_stepper* s, double dt, tn_step_report* report)
 {
-    tni_auxiliary* a = stops_of(s);
+    tni_auxiliary* a = tni_stops_of(s);
     for (int i = 0; i < a->stop_count; ++i) {
         tni_unilateral* stop   = &a->stops[i];
         const double    end    = stop->rate[0] + fmax(stop->gap, 0) / dt;
@@ -421,7 +411,7 @@ static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report,
 {
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) return integrate(s, dt, report, why);
     const int               n  = s->model->u_count;
-    tni_auxiliary*          a  = stops_of(s);
+    tni_auxiliary*          a  = tni_stops_of(s);
     const tni_configuration at = tni_configuration_of(&s->now);
     for (int i = 0; i < a->stop_count; ++i) a->stops[i].rule = TNI_UNILATERAL_OPEN;
     a->ready         = false;
@@ -433,7 +423,7 @@ static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report,
     const tni_configuration free = {s->now.time, s->now.q, s->next.u, s->now.z};
     tni_system_look(s->system, &free);
     const double reach = reach_within(s, dt);
-    if (!find_within(s, reach)) return fail_full(why);
+    if (!find_within(s, reach)) return tni_fail_full(why);
     tni_system_look(s->system, &at);
     for (int i = 0; i < a->stop_count; ++i) a->stops[i].left[0] = a->stops[i].rate[0];
     tni_system_look(s->system, &free);

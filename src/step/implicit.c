@@ -35,13 +35,10 @@
 // off by more than 0.1; else it fails and names the joint.
 #include "step/stepper.h"
 
-enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6, ROUNDS_USUAL = 6, STIFFER_MAX = 4 };
+enum { HALVINGS_MAX = 6, STIFFER_MAX = 4 };
 
-static const double aim      = 0.2;  // of the tolerance
-static const double diverged = 1e6;  // joint error [m or rad] that no correction comes back from
-static const double share    = 0.02; // of the kinetic energy in a correction
-static const double gain     = 1e-6; // of the kinetic energy, that a step may gain
-static const double stiffer  = -100; // times the joint forces that K_g is made of; in thrust too
+static const double gain    = 1e-6; // of the kinetic energy, that a step may gain
+static const double stiffer = -100; // times the joint forces that K_g is made of; in thrust too
 static const double loose = 0.1; // joint error [m or rad] with which a step may be taken after all
 
 // Those of the joints, then the limits.
@@ -125,7 +122,7 @@ static tn_result solve_linear(tn_stepper* s, tni_start* start, const tni_lead* l
 {
     tni_implicit_work* work   = &s->implicit;
     tn_result          result = TN_OK;
-    for (int round = 0; round < SETS_MAX; ++round) {
+    for (int round = 0; round < TNI_IMPLICIT_SETS_MAX; ++round) {
         result = tni_implicit_system_begin(work->stiff, start, lead, work->u, work->mu, why);
         ++report->factor_count;
         if (result == TN_OK) tni_implicit_system_note(work->stiff, report);
@@ -207,7 +204,7 @@ static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead
         const bool whole = round == 0 && lead->drift != NULL;
         if (round == 0 && (whole || !(c.error <= s->implicit.goal))) keep_linear(s, lead);
         if ((c.error <= s->implicit.goal && !whole) || round == s->settings.implicit.iterations ||
-            since > (lead->drift != NULL ? 1 : PATIENCE) || !(c.error < diverged))
+            since > (lead->drift != NULL ? 1 : TNI_IMPLICIT_PATIENCE) || !(c.error < TNI_DIVERGED))
             return nearest.error < c.error ? c : nearest;
         if (whole) residual(s, start, lead, work->best);
         for (int i = 0; i < model->constraint_count; ++i) {
@@ -247,7 +244,7 @@ static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead*
                                           work->r, &c.worst);
         if (round == 0) keep_linear(s, lead);
         if (step <= s->implicit.goal && c.error <= s->implicit.goal) return c;
-        if (round == s->settings.implicit.iterations || !(c.error < diverged))
+        if (round == s->settings.implicit.iterations || !(c.error < TNI_DIVERGED))
             return (tni_closing){.error = HUGE_VAL, .worst = c.worst};
         residual(s, start, lead, work->best);
         for (int i = 0; i < rows_of(model); ++i) work->force[i] = -work->mu[i] / e;
@@ -279,7 +276,7 @@ static double goal_of(const tn_stepper* s)
 {
     double far = 1;
     for (int i = 0; i < s->model->q_count; ++i) far = fmax(far, fabs(s->now.q[i]));
-    return fmax(aim * s->settings.implicit.tolerance, 1e-14 * far);
+    return fmax(TNI_IMPLICIT_AIM * s->settings.implicit.tolerance, 1e-14 * far);
 }
 
 // ---- A step --------------------------------------------------------------------------------------
@@ -323,7 +320,7 @@ static bool has_strayed(tn_stepper* s)
     if (work->rescue) return has_gained(s);
     tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);
     for (int i = 0; i < s->model->u_count; ++i) work->du[i] = work->u[i] - work->linear[i];
-    return kinetic(s, work->du) > share * kinetic(s, work->u) && has_gained(s);
+    return kinetic(s, work->du) > TNI_IMPLICIT_SHARE * kinetic(s, work->u) && has_gained(s);
 }
 
 // Rows ask for what they should, forces of their end are found; *c: what joints are left open by.
@@ -343,7 +340,7 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, c
         c->error = tni_implicit_system_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u,
                                            work->r, &c->worst);
     if (how != TN_IMPLICIT_LINEAR && !work->last &&
-        (whole || work->rescue || report->iteration_count - rounds > ROUNDS_USUAL) &&
+        (whole || work->rescue || report->iteration_count - rounds > TNI_IMPLICIT_ROUNDS_USUAL) &&
         has_strayed(s))
         c->error = HUGE_VAL;
     return TN_OK;
@@ -351,7 +348,7 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, c
 
 static bool is_closed(const tn_stepper* s, const tni_closing* c)
 {
-    return s->settings.implicit.solve == TN_IMPLICIT_LINEAR ? c->error < diverged
+    return s->settings.implicit.solve == TN_IMPLICIT_LINEAR ? c->error < TNI_DIVERGED
                                                             : c->error <= s->implicit.goal;
 }
 
@@ -410,12 +407,6 @@ static tn_result attempt(tn_stepper* s, double h, tni_closing* c, tn_step_report
     return result;
 }
 
-static const char* name_of(const tn_stepper* s, int constraint)
-{
-    return constraint >= 0 ? tni_constraint_name(s->model, &s->model->constraints[constraint])
-                           : "none";
-}
-
 static void swap_memory(tni_implicit_work* work)
 {
     const tni_memory before = work->before;
@@ -440,9 +431,9 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
             return tni_fail(
                 why, TN_ERR_DIVERGED,
                 "joint '%s' does not close: the step is too long for what happens in it",
-                name_of(s, c.worst));
+                tni_name_of(s, c.worst));
         return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
-                        name_of(s, c.worst), c.error);
+                        tni_name_of(s, c.worst), c.error);
     }
     TRY(piece(s, 0.5 * h, level + 1, report, why));
     if (!s->implicit.moved) tni_copy_place(s->model, &s->stage, &s->now);

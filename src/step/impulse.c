@@ -42,7 +42,6 @@ static const double aim      = 0.2;   // of the tolerance: levers magnify joint 
 static const double share    = 0.02;  // of the kinetic energy in corrections; usually < 0.002
 static const double rough    = 1e-6;  // joint error of the prediction that is not worth a thought
 static const double slack    = 1e-10; // velocity error, of the largest velocity, worth more solves
-static const double diverged = 1e6;   // joint error [m or rad] that no correction comes back from
 static const double safer    = 100;   // more regularisation, each time
 static const double safe_tolerance = 1e-6;
 
@@ -245,7 +244,8 @@ static bool correct(tn_stepper* s, double h, double tolerance, tni_closing* near
             tni_copy_numbers(s->impulse.best, s->impulse.plus, s->model->u_count);
         }
         if (c.error <= tolerance) return true;
-        if (round == s->settings.impulse.iterations || since > PATIENCE || !(c.error < diverged))
+        if (round == s->settings.impulse.iterations || since > PATIENCE ||
+            !(c.error < TNI_DIVERGED))
             return false;
         if (tni_impulse_improve(s, NULL) != TN_OK) return false;
         ++report->iteration_count;
@@ -415,12 +415,6 @@ static double tolerance_of(const tn_stepper* s)
     return fmax(aim * s->settings.impulse.tolerance, 1e-14 * far);
 }
 
-static const char* name_of(const tn_stepper* s, int constraint)
-{
-    return constraint >= 0 ? tni_constraint_name(s->model, &s->model->constraints[constraint])
-                           : "none";
-}
-
 // With more regularisation, as often as it takes; then the best of it, landed as gently.
 static tn_result try_safer(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
@@ -447,7 +441,7 @@ static tn_result try_safer(tn_stepper* s, double h, tn_step_report* report, tn_w
         report->worst_joint = tni_constraint_id(s->model, best.worst);
         report->joint_error = best.error;
         return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
-                        name_of(s, best.worst), best.error);
+                        tni_name_of(s, best.worst), best.error);
     }
     ++report->unclosed_count;
     tni_copy_numbers(s->impulse.plus, s->scratch2, s->model->u_count);

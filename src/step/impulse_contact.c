@@ -48,22 +48,12 @@ static double beyond(const tn_stepper* s)
     return fmax(1e-6, 0.01 * s->settings.impulse.tolerance);
 }
 
-static tni_auxiliary* stops_of(tn_stepper* s)
-{
-    return &s->system->auxiliary;
-}
-
-static tn_result fail_full(tn_why* why)
-{
-    return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
-}
-
 // ---- Which stops there are -----------------------------------------------------------------------
 
 // Where to begin to look for impulses: at those of the step before, in its flight or its landing.
 static void recall(tn_stepper* s, bool landing, double h)
 {
-    tni_auxiliary*        a = stops_of(s);
+    tni_auxiliary*        a = tni_stops_of(s);
     const tni_warm_start* p = &s->impulse.pressed;
     int                   k = 0;
     for (int i = 0; i < a->stop_count; ++i) {
@@ -79,11 +69,11 @@ static void recall(tn_stepper* s, bool landing, double h)
 // From the start to where the flight leads, which was looked at last.
 static tn_result find(tn_stepper* s, double h, tn_why* why)
 {
-    tni_auxiliary* a     = stops_of(s);
+    tni_auxiliary* a     = tni_stops_of(s);
     const double   start = tni_auxiliary_now(a);
     const bool     room  = tni_stops_ahead(a, s->impulse.views, s->system->views, s->now.z);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
-    if (!room) return fail_full(why);
+    if (!room) return tni_fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     recall(s, false, h);
     return TN_OK;
@@ -107,7 +97,7 @@ static void ask(tni_unilateral* stop, double h)
 
 static void ask_all(tn_stepper* s, int from, double h)
 {
-    tni_auxiliary* a = stops_of(s);
+    tni_auxiliary* a = tni_stops_of(s);
     for (int i = from; i < a->stop_count; ++i) ask(&a->stops[i], h);
     a->ready = false;
 }
@@ -118,7 +108,7 @@ static void ask_all(tn_stepper* s, int from, double h)
 // touch.
 static bool are_hit(tn_stepper* s, double h)
 {
-    tni_auxiliary* a   = stops_of(s);
+    tni_auxiliary* a   = tni_stops_of(s);
     bool           any = false;
     for (int i = 0; i < a->stop_count; ++i) {
         tni_unilateral* stop  = &a->stops[i];
@@ -155,7 +145,7 @@ static double correct_slip(tni_unilateral* stop)
 // end where they may, others there or further.
 static double correct_gaps(tn_stepper* s, double h)
 {
-    tni_auxiliary* a     = stops_of(s);
+    tni_auxiliary* a     = tni_stops_of(s);
     double         error = 0;
     for (int i = 0; i < a->stop_count; ++i) {
         tni_unilateral* stop = &a->stops[i];
@@ -190,7 +180,7 @@ static bool keep(tn_stepper* s, const tni_closing* c, double error, double* leas
 static tn_result correct_joints(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                                 tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a      = stops_of(s);
+    tni_auxiliary* a      = tni_stops_of(s);
     const int      count  = a->stop_count;
     double         least  = nearest->error;
     tn_result      result = TN_OK;
@@ -318,7 +308,7 @@ static tn_result move_places(tn_stepper* s, tn_why* why)
 // Joints of s->next alone, by as little as it takes, after what pushed things apart.
 static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary*          a      = stops_of(s);
+    tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
     const int               count  = a->stop_count;
     tn_result               result = TN_OK;
@@ -337,7 +327,7 @@ static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* r
 // Moves s->next, of which the system has had a look, and nothing else.
 static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary*          a      = stops_of(s);
+    tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
     const double            alone  = beyond(s);
     tn_result               result = TN_OK;
@@ -371,7 +361,7 @@ static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, t
 // A row of balls passes a blow on, one stop a time.
 static int most_blows(tn_stepper* s)
 {
-    return 8 + 2 * stops_of(s)->stop_count;
+    return 8 + 2 * tni_stops_of(s)->stop_count;
 }
 
 // ---- All of it -----------------------------------------------------------------------------------
@@ -395,8 +385,8 @@ static tn_result strike(tn_stepper* s, double h, bool* hit, tn_step_report* repo
 {
     *hit = are_hit(s, h);
     if (!*hit) return TN_OK;
-    tn_result result        = tni_pass_blows_on(s, report, why);
-    stops_of(s)->stop_count = 0;
+    tn_result result            = tni_pass_blows_on(s, report, why);
+    tni_stops_of(s)->stop_count = 0;
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
     return result;
 }
@@ -407,7 +397,7 @@ static tn_result meet(tn_stepper* s, double h, int* blows, tn_step_report* repor
     bool      hit    = true;
     tn_result result = TN_OK;
     while (hit && result == TN_OK) {
-        stops_of(s)->stop_count = 0;
+        tni_stops_of(s)->stop_count = 0;
         tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         result = preview(s, h, why);
         if (result == TN_OK) result = find(s, h, why);
@@ -422,14 +412,14 @@ static tn_result meet(tn_stepper* s, double h, int* blows, tn_step_report* repor
 static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_step_report* report,
                            tn_why* why)
 {
-    tni_auxiliary* a      = stops_of(s);
+    tni_auxiliary* a      = tni_stops_of(s);
     const double   start  = tni_auxiliary_now(a);
     const int      more   = tni_stops_more(a, s->system->views, s->now.z, beyond(s));
     bool           hit    = false;
     tn_result      result = TN_OK;
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     *again = more != 0;
-    if (more < 0) return fail_full(why);
+    if (more < 0) return tni_fail_full(why);
     if (more == 0) return TN_OK;
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     tni_stops_look(a, s->impulse.views, s->now.z, true);
@@ -447,7 +437,7 @@ static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_
 // What stops have put into the motion by pushing things back that had turned too far for straight lines.
 static bool gains(tn_stepper* s)
 {
-    const tni_auxiliary* a   = stops_of(s);
+    const tni_auxiliary* a   = tni_stops_of(s);
     double               sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->stop_count; ++i) {
         const tni_unilateral* stop = &a->stops[i];
@@ -471,7 +461,7 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closi
     int       blows   = 0;
     bool      again   = true;
     tn_result result  = meet(s, h, &blows, report, why);
-    s->impulse.inside = deepest_at_start(stops_of(s));
+    s->impulse.inside = deepest_at_start(tni_stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
         result = correct(s, h, tolerance, nearest, closed, report, why);
         if (result != TN_OK || !*closed || pass == MORE_MAX) break;
@@ -485,11 +475,11 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closi
 
 tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 {
-    tni_auxiliary* a     = stops_of(s);
+    tni_auxiliary* a     = tni_stops_of(s);
     const double   start = tni_auxiliary_now(a);
     const bool     room  = tni_stops_find(a, s->system->views, s->now.z, lands);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
-    if (!room) return fail_full(why);
+    if (!room) return tni_fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     // Features may change so fast that the rounds do not keep up: then the step is too long.
     if (!s->impulse.last && deepest(a) > s->impulse.inside + deeper) return TN_ERR_DIVERGED;
@@ -499,7 +489,7 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 
 void tni_impulse_ask_landing(tn_stepper* s)
 {
-    tni_auxiliary* a = stops_of(s);
+    tni_auxiliary* a = tni_stops_of(s);
     for (int i = 0; i < a->stop_count; ++i) {
         tni_unilateral* stop = &a->stops[i];
         ask(stop, HUGE_VAL);
@@ -512,7 +502,7 @@ void tni_impulse_ask_landing(tn_stepper* s)
 
 void tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
-    tni_auxiliary*  a     = stops_of(s);
+    tni_auxiliary*  a     = tni_stops_of(s);
     tni_warm_start* p     = &s->impulse.pressed;
     report->contact_count = 0;
     report->deepest       = deepest(a);

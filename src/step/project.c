@@ -77,12 +77,6 @@ void tni_measure_errors(tn_stepper* s, tn_step_report* report)
     tni_note_stops(s, report);
 }
 
-static const char* name_of(const tn_stepper* s, int constraint)
-{
-    return constraint >= 0 ? tni_constraint_name(s->model, &s->model->constraints[constraint])
-                           : "none";
-}
-
 // The stop that is passed most, or driven on fastest, in words.
 static const char* worst_stop(const tn_stepper* s, bool rates, char* text, size_t size)
 {
@@ -134,7 +128,7 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
         }
         return tni_fail(why, TN_ERR_SINGULAR,
                         "joint '%s' does not close: it is off by %.3g after %d rounds",
-                        name_of(s, worst), error, report->iteration_count);
+                        tni_name_of(s, worst), error, report->iteration_count);
     }
     return TN_OK;
 }
@@ -168,7 +162,7 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
         }
         return tni_fail(why, TN_ERR_SINGULAR,
                         "joint '%s' cannot move as the others ask: its velocity is off by %.3g",
-                        name_of(s, worst), error);
+                        tni_name_of(s, worst), error);
     }
     report->velocity_error = tni_system_velocity_error(s->system, &worst);
     return TN_OK;

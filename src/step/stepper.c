@@ -215,13 +215,6 @@ static void copy_memory(const tn_model* model, bool two, tni_memory* to, const t
     tni_copy_numbers(to->momentum, from->momentum, model->u_count);
 }
 
-static void copy_pressed(tni_warm_start* to, const tni_warm_start* from)
-{
-    to->count = from->count;
-    memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
-    tni_copy_numbers(to->forces, from->forces, TNI_PRESS_NUMBERS * from->count);
-}
-
 static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
 {
     TN_ASSERT(state->model == s->model);
@@ -235,7 +228,8 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
     if (s->settings.method == TN_METHOD_IMPLICIT)
         copy_memory(s->model, two_steps(s), &s->implicit.before, &state->memory);
-    if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&s->impulse.pressed, &state->pressed);
+    if (s->settings.method == TN_METHOD_IMPULSE)
+        tni_warm_start_copy(&s->impulse.pressed, &state->pressed);
     clear_report(s, report);
     s->system->outside = s->start->outside = &state->outside;
     s->system->phases = s->start->phases = (tn_phases){0};
@@ -268,17 +262,11 @@ void tni_copy_place(const tn_model* model, tni_configuration_buffer* to,
     tni_copy_numbers(to->z, from->z, model->coordinate_count);
 }
 
-static bool all_finite(const double* numbers, int count)
-{
-    double sum = 0; // x - x is 0, or NaN
-    for (int i = 0; i < count; ++i) sum += numbers[i] - numbers[i];
-    return sum == 0;
-}
-
 // The workspace's last look was at s->next.
 static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
 {
-    if (!all_finite(s->next.q, s->model->q_count) || !all_finite(s->next.u, s->model->u_count)) {
+    if (!tni_all_finite(s->next.q, s->model->q_count) ||
+        !tni_all_finite(s->next.u, s->model->u_count)) {
         return tni_fail(why, TN_ERR_DIVERGED,
                         "the motion is not finite any more: take a smaller step");
     }
@@ -337,7 +325,8 @@ static void remember(const tn_stepper* s, tn_state* state)
 {
     if (s->settings.method == TN_METHOD_IMPLICIT)
         copy_memory(s->model, two_steps(s), &state->memory, &s->implicit.after);
-    if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&state->pressed, &s->impulse.pressed);
+    if (s->settings.method == TN_METHOD_IMPULSE)
+        tni_warm_start_copy(&state->pressed, &s->impulse.pressed);
     if (s->settings.method == TN_METHOD_ADAPTIVE) {
         tni_adaptive_store(s->adaptive, &state->reduced);
         if (s->adaptive->footings != NULL)

@@ -63,6 +63,12 @@ typedef struct tni_impulse_work {
 } tni_impulse_work;
 
 /// Workspace of the implicit method.
+// Of an implicit step, alone (implicit.c) or in lanes (batch_step.h).
+enum { TNI_IMPLICIT_SETS_MAX = 8, TNI_IMPLICIT_PATIENCE = 6, TNI_IMPLICIT_ROUNDS_USUAL = 6 };
+#define TNI_IMPLICIT_AIM   0.2  // of the tolerance
+#define TNI_IMPLICIT_SHARE 0.02 // of the kinetic energy in a correction
+#define TNI_DIVERGED       1e6  // joint error [m or rad] that no correction comes back from
+
 typedef struct tni_implicit_work {
     tni_implicit_system* stiff;
     double *             u, *du, *best, *ahead, *linear; ///< laid out as u
@@ -217,5 +223,21 @@ double tni_time_after(double time, double h);
 void tni_copy_place(const tn_model* model, tni_configuration_buffer* to,
                     const tni_configuration_buffer* from);
 void tni_copy_numbers(double* to, const double* from, int count);
+
+TNI_INLINE const char* tni_name_of(const tn_stepper* s, int constraint)
+{
+    return constraint >= 0 ? tni_constraint_name(s->model, &s->model->constraints[constraint])
+                           : "none";
+}
+
+TNI_INLINE tni_auxiliary* tni_stops_of(tn_stepper* s)
+{
+    return &s->system->auxiliary;
+}
+
+TNI_INLINE tn_result tni_fail_full(tn_why* why)
+{
+    return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
+}
 
 #endif

@@ -253,7 +253,7 @@ void tni_blocks_flops(const tni_block_form* form, double* factor, double* solve)
 
 static bool can_push(const tn_model* model, int body)
 {
-    return body >= 0 && model->bodies[body].node >= 0;
+    return body >= 0 && tni_can_push(model, body);
 }
 
 static double* block_of(tni_block_form* f, int row_body, int col_body)

@@ -7,11 +7,6 @@ static void mark_actuated(const tn_model* model, uint8_t* actuated)
     for (int i = 0; i < model->actuation_count; ++i) actuated[model->actuations[i].joint] = 1;
 }
 
-static bool can_push(const tn_model* model, int body)
-{
-    return model->bodies[body].node >= 0;
-}
-
 static void add_constraint_nodes(tni_compliant* c, const uint8_t* actuated)
 {
     const tn_model* model = c->model;
@@ -82,7 +77,7 @@ static void add_springs(tni_compliant* c, lists* l)
     for (int i = 0; i < model->spring_count; ++i) {
         const tni_spring* spring = &model->springs[i];
         c->springs[i]            = (tni_compliant_place){-1, 0};
-        if (!can_push(model, spring->body1) || !can_push(model, spring->body2) ||
+        if (!tni_can_push(model, spring->body1) || !tni_can_push(model, spring->body2) ||
             spring->body1 == spring->body2)
             continue;
         int at = node_between(c, l, spring->body1, spring->body2);

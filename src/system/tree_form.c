@@ -87,7 +87,7 @@ int tni_tree_form_shares(const tni_tree_form* ns)
 void tni_tree_form_unshare(tni_tree_form* ns)
 {
     for (int i = 0; i < ns->count; ++i) ns->links[i].share = 0;
-    ns->parts[0]    = (tni_part){.end = ns->count};
+    ns->parts[0]    = (tni_tree_part){.end = ns->count};
     ns->part_count  = 1;
     ns->share_count = 0;
 }
@@ -166,11 +166,6 @@ TNI_INLINE tni_sym field6(const tni_survey s, int i, int lane)
                      s[i + 3][lane], s[i + 4][lane], s[i + 5][lane]};
 }
 
-static bool can_push(const tn_model* model, int body)
-{
-    return model->bodies[body].node >= 0;
-}
-
 static bool has_handles(const tni_tree_form* ns)
 {
     const tni_outside* outside = ns->system->outside;
@@ -200,12 +195,12 @@ static tni_ahead ahead_of(const tni_tree_form* ns)
 static void take_one(void* user, const tni_soft* soft)
 {
     tni_tree_form* ns = user;
-    const int      k  = soft->kind == TNI_SOFT_BODY || can_push(ns->model, soft->body[1]);
+    const int      k  = soft->kind == TNI_SOFT_BODY || tni_can_push(ns->model, soft->body[1]);
     const int      n = soft->row_count, body = soft->body[k];
     const double*  J = soft->J[k];
     double         W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX],
         WJ[TNI_SOFT_ROWS_MAX * 6];
-    if (!can_push(ns->model, body)) return;
+    if (!tni_can_push(ns->model, body)) return;
     tni_link_one* to = &ns->ones[ns->one_count++];
     tni_link*     a  = &ns->links[to->link = ns->link_of[body]];
     to->next         = a->one;
@@ -590,8 +585,7 @@ static axes axes_of(const tni_survey s, int lane)
 // The turn of an angle that is nearest to `near`.
 static double counted_on(double near, double angle)
 {
-    const double two_pi = 6.283185307179586;
-    return angle + two_pi * floor((near - angle) / two_pi + 0.5);
+    return angle + TNI_TWO_PI * floor((near - angle) / TNI_TWO_PI + 0.5);
 }
 
 // The spring of an angle: *pull and grip. Returns its row on a.
@@ -853,7 +847,7 @@ TNI_INLINE tni_link_motion outward(const tni_tree_form* ns, int i, tni_link_moti
 /// What is done to parts, and with what.
 typedef struct job {
     tni_tree_form* ns;
-    void (*what)(const struct job*, tni_part*);
+    void (*what)(const struct job*, tni_tree_part*);
     double *                 u, *mu;
     const double *           b, *r;
     const tni_start*         start;
@@ -886,7 +880,7 @@ static void each_outward(job* j)
     each_share(j);
 }
 
-static void outward_part(const job* j, tni_part* part)
+static void outward_part(const job* j, tni_tree_part* part)
 {
     const tni_tree_form* ns = j->ns;
     tni_link_motion      b  = part->from;
@@ -901,7 +895,7 @@ static void all_outward(tni_tree_form* ns, double* u, double* mu)
 }
 
 // The largest error, a NaN being infinite; of equal ones that of the first constraint.
-static void note_error(tni_part* part, double e, int constraint)
+static void note_error(tni_tree_part* part, double e, int constraint)
 {
     if (e < part->most || (e == part->most && !(constraint < part->worst))) return;
     part->most  = isnan(e) ? HUGE_VAL : e;
@@ -911,7 +905,7 @@ static void note_error(tni_part* part, double e, int constraint)
 // The same of all parts.
 static double worst_of(const tni_tree_form* ns, int* worst)
 {
-    tni_part all = {.worst = -1};
+    tni_tree_part all = {.worst = -1};
     for (int i = 0; i < ns->part_count; ++i)
         if (ns->parts[i].worst >= 0) note_error(&all, ns->parts[i].most, ns->parts[i].worst);
     *worst = all.worst;
@@ -924,7 +918,7 @@ static void look_at_fixed(const tni_tree_form* ns, double time, const double* q,
         tni_view_body(ns->model, ns->fixed[i], time, q, u, &ns->system->views[ns->fixed[i]]);
 }
 
-static void inward_part(const job* j, tni_part* part)
+static void inward_part(const job* j, tni_tree_part* part)
 {
     tni_tree_form* ns    = j->ns;
     const int      lanes = ns->lanes->lanes;
@@ -944,7 +938,7 @@ static void inward_part(const job* j, tni_part* part)
 }
 
 // What a share has left, into the slot of the link that it hangs on.
-static void take_bulk(const tni_tree_form* ns, const tni_part* share)
+static void take_bulk(const tni_tree_form* ns, const tni_tree_part* share)
 {
     const tni_link* a = &ns->links[share->end - 1];
     if (a->parent_slot < 0) return;
@@ -972,7 +966,7 @@ tn_result tni_tree_form_begin(tni_tree_form* ns, const tni_start* start, const t
     job j = {.ns = ns, .what = inward_part};
     each_share(&j);
     for (int i = 0; i < ns->part_count; ++i) {
-        tni_part* part = &ns->parts[i];
+        tni_tree_part* part = &ns->parts[i];
         if (part->shared) take_bulk(ns, part);
         else inward_part(&j, part);
         if (bad < 0) bad = part->bad;
@@ -1026,7 +1020,7 @@ TNI_INLINE tni_link_load pass(tni_tree_form* ns, int i, tni_link_load last, cons
     return (tni_link_load){f, t};
 }
 
-static void pass_part(const job* j, tni_part* part)
+static void pass_part(const job* j, tni_tree_part* part)
 {
     tni_link_load last = {{0, 0, 0}, {0, 0, 0}};
     if (!part->shared && part > j->ns->parts) last = part[-1].load;
@@ -1041,7 +1035,7 @@ tn_result tni_tree_form_correct(tni_tree_form* ns, const double* b, const double
     job j = {.ns = ns, .what = pass_part, .b = b, .r = r};
     each_share(&j);
     for (int i = 0; i < ns->part_count; ++i) {
-        tni_part*       part = &ns->parts[i];
+        tni_tree_part*  part = &ns->parts[i];
         const tni_link* a    = &ns->links[part->end - 1];
         if (!part->shared) pass_part(&j, part);
         else if (a->parent_slot >= 0 && !ns->links[a->parent].single)
@@ -1084,7 +1078,8 @@ TNI_INLINE double largest3(const double* x)
 }
 
 // Rows at the end of a flight that left R in ends.
-static void find_gaps(const tni_tree_form* ns, const tni_part* part, const double* q1, double* r)
+static void find_gaps(const tni_tree_form* ns, const tni_tree_part* part, const double* q1,
+                      double* r)
 {
     static const int count[] = {[TNI_LINK_TURNS] = 3, [TNI_LINK_AXIS] = 5, [TNI_LINK_FIXED] = 6};
     const int        lanes   = ns->lanes->lanes;
@@ -1116,7 +1111,7 @@ static bool is_straight(const tni_lead* lead)
     return lead->share == 1 && lead->drift == NULL;
 }
 
-static void fly_part(const job* j, tni_part* part)
+static void fly_part(const job* j, tni_tree_part* part)
 {
     const tni_tree_form* ns       = j->ns;
     const bool           straight = is_straight(j->lead);
@@ -1193,7 +1188,7 @@ static double measure_other(const tni_tree_form* ns, const tni_link* a, const tn
     return most;
 }
 
-static void measure_part(const job* j, tni_part* part)
+static void measure_part(const job* j, tni_tree_part* part)
 {
     const tni_tree_form*     ns    = j->ns;
     const tni_configuration* at    = j->at;

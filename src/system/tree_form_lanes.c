@@ -18,9 +18,6 @@
 
 #include "math/simd.h"
 
-static const double rounds_2 = 0.001, rounds_3 = 0.02; // |a|^2 above which so many are needed
-static const double far_turn = 0.0652;                 // s.s of a turn by one radian
-
 // Numbers of a form are taken by their place in it.
 _Static_assert(offsetof(tni_link_form, inertia) == 1 * sizeof(double), "INERTIA");
 _Static_assert(offsetof(tni_link_form, inverse) == 7 * sizeof(double), "INVERSE");
@@ -34,29 +31,14 @@ _Static_assert(offsetof(tni_link_form, axes) == 26 * sizeof(double), "AXES");
 static void fly_far(const tni_tree_form* ns, int i, double h, const double* q, const double* u,
                     double* q1, double* u1, tn_vec3* own, tn_vec3* held)
 {
-    enum { ROUNDS_MAX = 20 };
-    const tni_link* a = &ns->links[i];
-    const tni_mat3* I = &ns->model->bodies[a->body].inertia;
-    const double *  p = q + a->q + 3, *m = I->m;
-    const tn_quat   at = {p[0], p[1], p[2], p[3]};
-    const tn_vec3   W0 = tni_rotate(tni_quat_conjugate(at), tni_read3(u + a->u + 3));
-    const tn_vec3   L  = tni_mul(I, W0);
-    tn_vec3         W  = tni_add_scaled(W0, 0.5 * h, tni_solve3(I, tni_cross(L, W0)));
-    for (int round = 0; round < ROUNDS_MAX; ++round) {
-        const tn_vec3  Lm   = tni_rotate(tni_quat_exp(tni_scale(-0.5 * h, W)), L);
-        const tn_vec3  left = tni_sub(tni_mul(I, W), Lm), b = tni_scale(0.5 * h, Lm);
-        const tni_mat3 D = {{m[0], m[1] + b.z, m[2] - b.y, m[3] - b.z, m[4], m[5] + b.x, m[6] + b.y,
-                             m[7] - b.x, m[8]}};
-        const tn_vec3  change = tni_solve3(&D, left);
-        W                     = tni_sub(W, change);
-        if (!(tni_max_abs(change) > 1e-12 * tni_max_abs(W))) break;
-    }
-    const tn_quat by  = tni_quat_exp(tni_scale(h, W));
-    const tn_quat to  = tni_quat_normalised(tni_quat_mul(at, by));
-    const tn_vec3 end = tni_solve3(I, tni_rotate(tni_quat_conjugate(by), L));
-    double*       p1  = q1 + a->q + 3;
+    const tni_link* a  = &ns->links[i];
+    const double*   p  = q + a->q + 3;
+    double*         p1 = q1 + a->q + 3;
+    tn_quat         to = {p[0], p[1], p[2], p[3]};
+    tn_vec3         w  = tni_read3(u + a->u + 3);
+    tni_turn_freely(&ns->model->bodies[a->body].inertia, h, &to, &w);
     p1[0] = to.w, p1[1] = to.x, p1[2] = to.y, p1[3] = to.z;
-    tni_write3(u1 + a->u + 3, tni_rotate(to, end));
+    tni_write3(u1 + a->u + 3, w);
     ns->ends[i]     = tni_quat_matrix(to);
     const tn_vec3 x = tni_read3(q1 + a->q);
     *own            = tni_add(x, tni_mul(&ns->ends[i], a->form->ref));

@@ -282,7 +282,7 @@ TNI_INLINE vec3 NAME(solve)(const vec I[6], const vec inverse[6], vec3 a0, vec3 
     NAME(invert)(I, l, s, rows);
     s = NAME(sub)(s, NAME(off)(I, l, s, rows));
     for (int round = 0; round < 2; ++round) {
-        const double limit = round == 0 ? rounds_2 : rounds_3;
+        const double limit = round == 0 ? TNI_FLIGHT_ROUNDS_2 : TNI_FLIGHT_ROUNDS_3;
         const mask   more  = n > limit;
         bool         any   = false;
         for (int k = 0; k < LANES; ++k) any = any || AT(n, k) > limit;
@@ -379,7 +379,7 @@ TNI_INLINE void NAME(fly_some)(const tni_tree_form* ns, int last, int count, dou
             for (int j = 0; j < 9; ++j) to[j] = AT(R[j], k);
         tn_vec3 own  = {AT(P.x, k), AT(P.y, k), AT(P.z, k)},
                 held = {AT(C.x, k), AT(C.y, k), AT(C.z, k)};
-        if (!(AT(z, k) < far_turn)) fly_far(ns, i, h, q, u, q1, u1, &own, &held);
+        if (!(AT(z, k) < TNI_FLIGHT_FAR)) fly_far(ns, i, h, q, u, q1, u1, &own, &held);
         if (r != NULL) NAME(land)(ns, i, own, held, q1, r);
     }
 }

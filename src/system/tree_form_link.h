@@ -6,6 +6,12 @@
 #include "force/force.h"
 #include "system/tree_form.h"
 
+// The end of a step, alone (tree_form_lanes.c) or in lanes (batch_flight.h): |a|^2 above which so many rounds are
+// needed, and s.s of a turn by one radian.
+#define TNI_FLIGHT_ROUNDS_2 0.001
+#define TNI_FLIGHT_ROUNDS_3 0.02
+#define TNI_FLIGHT_FAR      0.0652
+
 typedef struct tni_sym {
     double xx, xy, xz, yy, yz, zz;
 } tni_sym;
@@ -48,7 +54,7 @@ typedef struct tni_link {
     int                  more;      ///< of `mores`, or of `denses` where OTHER; -1: none
     int                  body, joint, constraint; ///< joint -1: a root without
     int                  one;   ///< the first stiff force on it alone, + 1; 0: none
-    int                  share; ///< whose last it is, + 1: see tni_part; 0: of none
+    int                  share; ///< whose last it is, + 1: see tni_tree_part; 0: of none
     uint8_t              kind;
     bool                 single; ///< the link before it is its only child
     bool                 first;  ///< of the children: nothing is in the slot yet
@@ -121,7 +127,7 @@ typedef struct tni_link_load {
 /// what they hang on where things go inward, after it where they go outward. The rest is done by one. Which
 /// links are in which part depends on the model alone, and all sums keep their order: the same bits for any number of
 /// threads, and for none.
-typedef struct tni_part {
+typedef struct tni_tree_part {
     int             first, end;
     bool            shared;
     tni_bulk        bulk; ///< what a branch leaves to its parent
@@ -130,7 +136,7 @@ typedef struct tni_part {
     int             bad;  ///< the first link that could not be eliminated; -1
     double          most; ///< error
     int             worst;
-} tni_part;
+} tni_tree_part;
 
 // What is known of links before anything is eliminated, in lanes: number `field` of lane k at
 // [field][k].
@@ -191,7 +197,7 @@ struct tni_tree_form {
     bool                  looks; ///< asks for all views
     bool                  held;  ///< turning is held somewhere
     int                   part_count, share_count;
-    tni_part*             parts;  ///< one after the other
+    tni_tree_part*        parts;  ///< one after the other
     int*                  shares; ///< those of the parts that are shared
     const tn_host*        host;
     int                   root_count;

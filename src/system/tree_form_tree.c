@@ -8,11 +8,6 @@
 
 // ---- What it serves ------------------------------------------------------------------------------
 
-static bool can_push(const tn_model* model, int body)
-{
-    return model->bodies[body].node >= 0;
-}
-
 typedef struct pairing {
     const tn_model* model;
     bool            found;
@@ -21,7 +16,8 @@ typedef struct pairing {
 static void find_pair(void* user, int body1, int body2)
 {
     pairing* p = user;
-    p->found   = p->found || (body2 >= 0 && can_push(p->model, body1) && can_push(p->model, body2));
+    p->found =
+        p->found || (body2 >= 0 && tni_can_push(p->model, body1) && tni_can_push(p->model, body2));
 }
 
 static const char* obstacle(const tn_model* model)
@@ -35,7 +31,8 @@ static const char* obstacle(const tn_model* model)
         if (model->bodies[model->free_bodies[i]].kind != TN_BODY_RIGID)
             return "there are bodies that are not rigid";
     for (int i = 0; i < model->joint_count; ++i)
-        if (!can_push(model, model->joints[i].body1) && !can_push(model, model->joints[i].body2))
+        if (!tni_can_push(model, model->joints[i].body1) &&
+            !tni_can_push(model, model->joints[i].body2))
             return "a joint is between bodies that cannot be pushed";
     pairing p = {model, false};
     tni_external_pushed(model, find_pair, &p);
@@ -74,7 +71,7 @@ static void list_joints(growing* g)
         for (int i = 0; i < model->joint_count; ++i)
             for (int side = 0; side < 2; ++side) {
                 const int body = side == 0 ? model->joints[i].body1 : model->joints[i].body2;
-                if (!can_push(model, body)) continue;
+                if (!tni_can_push(model, body)) continue;
                 if (pass == 0) ++g->start[body + 1];
                 else g->joints[g->start[body]++] = i;
             }
@@ -95,8 +92,8 @@ static int farthest(growing* g, int from, int* held)
         const int body = g->queue[head++];
         for (int i = g->start[body]; i < g->start[body + 1]; ++i) {
             const int joint = g->joints[i], next = other_side(g->model, joint, body);
-            if (!can_push(g->model, next)) *held = body;
-            if (joint == g->up[body] || !can_push(g->model, next)) continue;
+            if (!tni_can_push(g->model, next)) *held = body;
+            if (joint == g->up[body] || !tni_can_push(g->model, next)) continue;
             g->up[next]      = joint;
             g->far[next]     = g->far[body] + 1;
             g->queue[tail++] = next;
@@ -129,7 +126,7 @@ static int walk(growing* g, int root, int count)
         g->order[count++] = body;
         for (int i = g->start[body]; i < g->start[body + 1]; ++i) {
             const int joint = g->joints[i], next = other_side(g->model, joint, body);
-            if (!can_push(g->model, next)) g->up[body] = joint;
+            if (!tni_can_push(g->model, next)) g->up[body] = joint;
             else if (!g->done[next]) g->up[next] = joint, g->queue[depth++] = next;
         }
     }
@@ -249,11 +246,11 @@ static tn_result set_links(tni_tree_form* ns, const growing* g, tni_arena* arena
         a->form = last;
         if (a->kind == TNI_LINK_OTHER) a->more = denses++;
         else if (a->kind != TNI_LINK_TURNS || a->actuation >= 0) a->more = more++;
-        if (!can_push(ns->model, a->other)) ns->fixed[ns->fixed_count++] = a->other;
+        if (!tni_can_push(ns->model, a->other)) ns->fixed[ns->fixed_count++] = a->other;
     }
     for (int i = 0; i < ns->count; ++i) {
         tni_link* a = &ns->links[i];
-        if (a->joint >= 0 && can_push(ns->model, a->other)) a->parent = ns->link_of[a->other];
+        if (a->joint >= 0 && tni_can_push(ns->model, a->other)) a->parent = ns->link_of[a->other];
         else ns->roots[ns->root_count++] = i;
     }
     ns->mores  = TNI_TAKE(arena, tni_link_more, more);
@@ -289,12 +286,12 @@ enum { SHARED_FROM = 1024, LEAST = 64, SHARES = 8 };
 
 // Parts from the last link down; parts NULL: only their number. Branches of at most an eighth of all links are shared
 // if they are worth it; whole trees are put together as long as there is room.
-static int cut(const tni_tree_form* ns, const int* size, tni_part* parts)
+static int cut(const tni_tree_form* ns, const int* size, tni_tree_part* parts)
 {
-    const int most  = ns->count / SHARES;
-    int       count = 0;
-    bool      whole = false; // the last part is made of whole trees
-    tni_part  last  = {.first = ns->count};
+    const int     most  = ns->count / SHARES;
+    int           count = 0;
+    bool          whole = false; // the last part is made of whole trees
+    tni_tree_part last  = {.first = ns->count};
     for (int i = ns->count - 1; i >= 0; i = last.first - 1) {
         const bool root   = ns->links[i].parent < 0;
         const bool shared = size[i] <= most && (size[i] >= LEAST || root);
@@ -302,7 +299,7 @@ static int cut(const tni_tree_form* ns, const int* size, tni_part* parts)
         const bool joins  = count > 0 && last.shared == shared &&
                            (!shared || (whole && root && last.end - first <= most));
         if (joins) last.first = first;
-        else last = (tni_part){.first = first, .end = i + 1, .shared = shared}, ++count;
+        else last = (tni_tree_part){.first = first, .end = i + 1, .shared = shared}, ++count;
         whole = root;
         if (parts != NULL) parts[count - 1] = last;
     }
@@ -316,15 +313,15 @@ static tn_result set_parts(tni_tree_form* ns, tni_arena* arena, int* size)
     for (int i = 0; i < ns->count; ++i)
         if (ns->links[i].parent >= 0) size[ns->links[i].parent] += size[i];
     if (count == 0) count = cut(ns, size, NULL);
-    ns->parts  = TNI_TAKE(arena, tni_part, count);
+    ns->parts  = TNI_TAKE(arena, tni_tree_part, count);
     ns->shares = TNI_TAKE(arena, int, count);
     if (arena->failed) return TN_ERR_MEMORY;
     ns->part_count = count;
-    ns->parts[0]   = (tni_part){.end = ns->count};
+    ns->parts[0]   = (tni_tree_part){.end = ns->count};
     if (count == 1) return TN_OK;
     (void)cut(ns, size, ns->parts);
     for (int i = 0; i < count / 2; ++i) {
-        const tni_part part      = ns->parts[i];
+        const tni_tree_part part = ns->parts[i];
         ns->parts[i]             = ns->parts[count - 1 - i];
         ns->parts[count - 1 - i] = part;
     }
