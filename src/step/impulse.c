@@ -9,41 +9,45 @@
 //     land     M' (u_end - u') = h/2 f' + J'^T p3,  J' u_end = 0
 //
 // Newton's method with the derivative h J M^-1 J^T of the start (modified Newton): one
-// factorisation a step, since M', J' at the end are those of the next step's start. Kicks of h/2
-// at both ends make this velocity Verlet, of second order and symplectic; the paper stores u'
-// instead of u_end, which is the same motion, but half a kick off when it is looked at, and a step
-// would depend on the one before. Here it depends on the state alone: what is kept from one step
-// to the next is only what would be computed again, bit for bit.
+// factorisation a step, since M', J' at the end are those of the next step's start. Kicks of h/2 at
+// both ends make this velocity Verlet, of second order and symplectic; the paper stores u' instead
+// of u_end: the same motion, but half a kick off when it is read, and a step would depend on the
+// one before. Here a step depends on the state alone: what is kept from one step to the next is
+// only what would be computed again, bit for bit.
 //
 // J u+ = -h/2 gamma, not 0 as in the paper, is the velocity in the middle of the step: the first
 // prediction is then closed up to h^3. Rounds a step with 0 and with gamma, h = 20 ms, 2 s: fourbar
 // 4.7, 3.3; peaucellier 3.3, 2.5; strandbeest 7.9, 7.7; chain 24.9, 5.5.
 //
-// Rows without a position (motors, gears, rolling) ask for the mean of their rates at both ends.
-// Velocity-dependent forces at the end are those of a predicted velocity, so that the order stays
-// two. Dampers of joints are bounded by what there is to take away in a step. Light bodies under
+// Velocity-only rows (motors, gears, rolling) ask for the mean of their rates at both ends.
+// Velocity-dependent forces at the end use a predicted velocity, so that the order stays two. Joint
+// damping is clamped so that it cannot reverse the motion within a step. Light bodies under heavy
+// load: see stiffen.c; with h^2 K' from there,
 // heavy load: see stiffen.c; with h^2 K' from there,
 //     (M + h^2 K') (u+ - u) = h/2 f - h^2 K' w + J^T p1
 //
 // When the joints do not close, or only by a correction that is no small part of the motion (a
-// linkage that flies through a nearly singular place: measured, 85 % of the energy lost in one step
-// of 5 ms that a Strandbeest takes through its toggle): the step is halved, four times at most. Then
-// every body in tension is stiffened and the solves get more regularisation, a hundred times more
-// each time, which damps what a singular place demands. The best of these is taken if no joint is
-// off by more than the setting `accept`, and counted in the report. Otherwise the step fails and
-// names the joint. A body that would turn by more than 0.5 rad in a step makes it shorter pieces to
-// begin with.
+// linkage that passes near a singular configuration: measured, 85 % of the energy lost in one step
+// of 5 ms that takes a Strandbeest through its toggle), the step is halved, four times at most.
+// Then every body in tension is stiffened and the solves get more regularisation, a hundred times
+// more each time, which damps what a singular configuration demands. The best of these is taken if
+// no joint is open by more than the setting `accept`, and counted in the report. Otherwise the step
+// fails and names the joint. If a body would rotate by more than 0.5 rad in a step, the step is cut
+// into equal substeps first.
 #include "step/stepper.h"
 
 enum { HALVINGS_MAX = 4, PIECES_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
 
-static const double turn_max = 0.5;   // [rad], of a body in one piece
-static const double aim      = 0.2;   // of the tolerance: levers magnify joint errors
-static const double share    = 0.02;  // of the kinetic energy in corrections; usually < 0.002
-static const double rough    = 1e-6;  // joint error of the prediction that is not worth a thought
-static const double slack    = 1e-10; // velocity error, of the largest velocity, worth more solves
-static const double diverged = 1e6;   // joint error [m or rad] that no correction comes back from
-static const double safer    = 100;   // more regularisation, each time
+static const double turn_max = 0.5;   // rotation of a body in one substep [rad]
+static const double aim      = 0.2;   // of the tolerance: lever arms magnify joint errors
+static const double share    = 0.02;  // of the kinetic energy that corrections may change; usually
+                                      // < 0.002
+static const double rough = 1e-6;     // closure error of the prediction up to which no energy check
+                                      // is needed [m or rad]
+static const double slack    = 1e-10; // relative velocity error that is worth another solve
+static const double diverged = 1e6;   // closure error [m or rad] from which the correction does not
+                                      // recover
+static const double safer          = 100; // factor on the regularisation, each time
 static const double safe_tolerance = 1e-6;
 
 // ---- Memory --------------------------------------------------------------------------------------
@@ -75,7 +79,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     tni_auxiliary* a = &s->system->auxiliary;
     if (s->settings.impulse.contacts == TN_CONTACTS_DIRECT) a->direct_rows = INT32_MAX;
     if (s->settings.impulse.contacts == TN_CONTACTS_SWEEPS) a->direct_rows = 0;
-    // Of speeds: what comes of it is corrected in places.
+    // Contacts are solved on velocities; what is left over is corrected on positions.
     a->enough   = fmax(1e-9, 0.1 * s->settings.impulse.tolerance);
     a->turns    = true;
     a->sweeps   = s->settings.impulse.sweeps;
@@ -95,7 +99,7 @@ static tn_result factor(tn_stepper* s, const tni_configuration_buffer* place,
     return result;
 }
 
-// Of rows without a position: what their rates have besides J u.
+// Velocity-only rows: prescribed rate = rate - J u.
 static void note_drives(tn_stepper* s)
 {
     for (int i = 0; i < s->model->constraint_count; ++i) {
@@ -125,7 +129,7 @@ tn_result tni_impulse_improve(tn_stepper* s, tn_why* why)
     return result;
 }
 
-// u+ from the solve with b = h/2 f - h^2 K' w, and the rates asked for.
+// Solves with b = h/2 f - h^2 K' w and the rates asked for: u+ = u + answer.
 tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why)
 {
     const tn_model* model  = s->model;
@@ -143,10 +147,10 @@ tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why)
     return result;
 }
 
-// The same u+ once more, by what it does to the rows: of many multipliers, where rows are
-// redundant, these are the least. Those of the rounds are not: what a round asks for lies a little
-// outside of what the rows can do, and the regularised solve answers that part with multipliers of
-// that part / alpha. They push nothing while joints are closed, but where they are open by the
+// Solves for the same u+ again, asking for exactly the rates that it has. Where rows are redundant
+// this gives the multipliers of least norm. Those of the rounds are not: what a round asks for lies
+// a little outside the range of J, and the regularised solve answers that part with multipliers of
+// that part / alpha. They have no effect while joints are closed, but where joints are open by the
 // tolerance they turn the bodies: 4e-6 of the angular momentum in 1000 steps of a ring of rods.
 static tn_result clean(tn_stepper* s, double h, tn_why* why)
 {
@@ -168,7 +172,7 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
 {
     const tni_configuration at      = tni_configuration_of(&s->now);
     tn_result               result  = TN_OK;
-    s->system->auxiliary.stop_count = 0; // those of the landing before
+    s->system->auxiliary.stop_count = 0; // contacts of the end of the last step
     s->system->auxiliary.ready      = false;
     s->system->stiffness            = NULL;
     s->system->within               = h;
@@ -181,7 +185,8 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
     return first_kick(s, h, why);
 }
 
-// By the multipliers last solved for: is there tension that is too stiff? Then kicks again with it.
+// Whether the multipliers of the last solve make some tension too stiff; if so, kicks again with
+// h^2 K'.
 static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* report, tn_why* why)
 {
     const int count = s->settings.impulse.stiffen ? tni_stiffen(s, h) : 0;
@@ -189,14 +194,14 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     if (count == 0) return TN_OK;
     if (count > report->stiffened_count) report->stiffened_count = count;
     s->system->stiffness            = s->impulse.stiffness;
-    s->system->auxiliary.stop_count = 0; // they are met anew
+    s->system->auxiliary.stop_count = 0; // they are found again
     const tn_result result          = factor(s, &s->now, report, why);
     return result == TN_OK ? first_kick(s, h, why) : result;
 }
 
 // ---- Close ---------------------------------------------------------------------------------------
 
-// Flies to the end and looks there; r <- what the correction is asked for.
+// Flies to s->next and evaluates it; r <- the rates that would close the joints.
 tni_closing tni_impulse_fly(tn_stepper* s, double h)
 {
     const tn_model* model  = s->model;
@@ -228,7 +233,8 @@ tni_closing tni_impulse_fly(tn_stepper* s, double h)
     return c;
 }
 
-// Newton's method; u+ that came nearest is in s->impulse.best. False: not within the tolerance.
+// Newton's method; the u+ with the smallest error is in s->impulse.best. False: not within the
+// tolerance.
 static bool correct(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                     tn_step_report* report)
 {
@@ -253,7 +259,8 @@ static bool correct(tn_stepper* s, double h, double tolerance, tni_closing* near
     }
 }
 
-// The least multipliers where joints stay closed with them, as they do but next to singular places.
+// Multipliers of least norm, where joints stay closed with them; they do except near singular
+// configurations.
 static void clean_if_closed(tn_stepper* s, double h, double tolerance)
 {
     const bool cleaned = clean(s, h, NULL) == TN_OK;
@@ -262,7 +269,7 @@ static void clean_if_closed(tn_stepper* s, double h, double tolerance)
     (void)tni_impulse_fly(s, h);
 }
 
-// Tension is known once contacts are.
+// Contacts first: the tension depends on them.
 static tn_result close_with_stops(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                                   bool* closed, tn_step_report* report, tn_why* why)
 {
@@ -279,7 +286,7 @@ static tn_result close_joints(tn_stepper* s, double h, double tolerance, tni_clo
     bool      again  = false;
     tn_result result = TN_OK;
     if (s->has_stops) return close_with_stops(s, h, tolerance, nearest, closed, report, why);
-    // Without loops the multipliers of the kick are those of the tension.
+    // Without loops the multipliers of the kick give the tension.
     if (!s->impulse.loops) result = stiffen(s, h, &again, report, why);
     if (result != TN_OK) return result;
     *closed = correct(s, h, tolerance, nearest, report);
@@ -293,8 +300,8 @@ static tn_result close_joints(tn_stepper* s, double h, double tolerance, tni_clo
     return TN_OK;
 }
 
-// Whether the correction was one, and not the better part of the motion. Where a linkage is thrown
-// through a place that is nearly singular, the joints close all right, but the energy is gone.
+// False if the correction is a large part of the motion. Where a linkage is thrown through a nearly
+// singular configuration the joints do close, but the energy is lost.
 static bool is_resolved(tn_stepper* s, const tni_closing* c)
 {
     double* change = s->scratch;
@@ -325,13 +332,13 @@ static double fastest(const tn_stepper* s)
     return most;
 }
 
-// The second half of the kick, and a look at what has come of it. What the regularisation leaves of
-// rates: once more by what is left, usually to rounding; the exact answer where that is not enough.
-// Next to a singular place that would throw bodies, and the damped one must do.
+// The second half of the kick, then evaluates the result. The regularisation leaves an error in the
+// rates: solve again for what is left, usually down to rounding; exactly where that is not enough.
+// Near a singular configuration the exact answer would throw bodies, so the damped one has to do.
 static tn_result fit_velocities(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tn_model* model  = s->model;
-    double*         r      = s->system->gamma; // which the look after each solve renews
+    double*         r      = s->system->gamma; // which every evaluation overwrites
     tn_result       result = second_kick(s, h, false, why);
     if (result != TN_OK) return result;
     tni_measure_errors(s, report);
@@ -352,16 +359,16 @@ static tn_result fit_velocities(tn_stepper* s, double h, tn_step_report* report,
     return result;
 }
 
-// Velocity error that is not worth another solve, with stops: what rounding leaves, or what moves
-// joints by less than they may be open.
+// Velocity error that is not worth another solve, with contacts or limits: rounding, or what moves
+// joints by less than their tolerance.
 static double slack_of(const tn_stepper* s, double h)
 {
     return fmax(slack * fastest(s), aim * s->settings.impulse.tolerance / h);
 }
 
-// The same with stops: what they ask for is in them. Once more where loops leave something, at last
-// with the exact answer. Rates, and what is left of them, are J times something: nothing here asks
-// for what redundant rows cannot do, and multipliers are the least ones.
+// The same with contacts and limits, whose right-hand sides are set already. Again where loops
+// leave an error, at last exactly. All rates asked for are J times something, so redundant rows are
+// consistent and the multipliers have least norm.
 static tn_result fit_with_stops(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tn_model*         model  = s->model;
@@ -385,7 +392,7 @@ static tn_result fit_with_stops(tn_stepper* s, double h, tn_step_report* report,
     return TN_OK;
 }
 
-// From the end of the flight, where s->next is: leaves the system factored and looked at there.
+// From the end of the flight, s->next: leaves the system factored and evaluated there.
 static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tn_model*         model  = s->model;
@@ -415,7 +422,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
 
 // ---- A step --------------------------------------------------------------------------------------
 
-// What the correction aims at, or what rounding allows so far from the origin.
+// Tolerance of the correction, or rounding for coordinates so far from the origin.
 static double tolerance_of(const tn_stepper* s)
 {
     double far = 1;
@@ -429,7 +436,7 @@ static const char* name_of(const tn_stepper* s, int constraint)
                            : "none";
 }
 
-// With more regularisation, as often as it takes; then the best of it, landed as gently.
+// With more and more regularisation; the best of it is landed with the same regularisation.
 static tn_result try_safer(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     tni_closing best   = {.error = HUGE_VAL, .worst = -1};
@@ -461,7 +468,7 @@ static tn_result try_safer(tn_stepper* s, double h, tn_step_report* report, tn_w
     tni_copy_numbers(s->impulse.plus, s->scratch2, s->model->u_count);
     (void)tni_impulse_fly(s, h);
     result  = land(s, h, report, why);
-    s->kept = false; // not as the next step wants it
+    s->kept = false; // factored with other regularisation than the next step wants
     return result;
 }
 
@@ -524,7 +531,7 @@ static tn_result pieces(tn_stepper* s, double h, tn_step_report* report, tn_why*
         const tn_result result = piece(s, h / count, 0, report, why);
         if (result != TN_OK) return result;
     }
-    if (s->next.time != end) s->kept = false; // pieces add up to it but for rounding
+    if (s->next.time != end) s->kept = false; // substeps add up to it only up to rounding
     s->next.time = end;
     return TN_OK;
 }

@@ -2,26 +2,29 @@
 // Kobbelt 2014, section 7, and Guendelman, Bridson, Fedkiw 2003, with all contacts of a mechanism
 // solved for together and coupled to its joints (auxiliary.c).
 //
-//     preview   the flight as it would be without contacts; which stops matter on the way
-//     blows     on the velocities of the start, before any kick: stops with restitution that are
-//               approached and would be hit get w_n = -e w_n. What rests has no such velocity and
-//               is left alone: no threshold tells impact from rest. Then once more from the preview.
-//     close     with P >= 0 the impulse of each stop, friction in its cone,
-//                   M (u+ - u) = h/2 f + J^T p + J_c^T P,   J u+ = r,   J_n u+ >= r_n,   P (..) = 0
+//
+//     preview   the flight without contacts; which contacts and limits ("unilaterals") matter on it
+//     impacts   on the velocities of the start, before any kick: unilaterals with restitution that
+//               are approached and would be hit get w_n = -e w_n. A resting one has no such
+//               velocity and is left alone: no threshold tells impact from rest. Then again from
+//               the preview.
+//     close     with P >= 0 the impulse of each unilateral, friction in its cone,
+//                   M (u+ - u) = h/2 f + J^T p + J_c^T P,  J u+ = r,  J_n u+ >= r_n,  P (..) = 0
 //               until joints close and gaps at the end are what they may be,
 //                   r -= C(q') / h,       r_n += (g - gap(q')) / h,     g = min(gap(q), 0)
-//               and slip is that of both ends on average. It is the modified Newton iteration of
+//               and slip is the mean of that at both ends. It is the modified Newton iteration of
 //               the joints, over contacts too: they are met as exactly as joints are, whatever the
 //               lever or the mass ratio
-//     more      whatever else is passed through at the end joins in, and it closes again
-//     part      bodies that were in each other to begin with are pushed apart, in their places and
-//               not in their velocities, so that nothing pops
-//     land      at the end, with what touches there:  M' (u_end - u') = h/2 f' + J'^T p' + J_c'^T P',
-//               J_n' u_end >= 0, friction in its cone
+//     more      whatever else is penetrated at the end joins the set, and it closes again
+//     part      bodies that overlapped at the start are pushed apart in their positions, not in
+//               their velocities, so that no energy is added
+//     land      at the end, with what touches there,
+//                   M' (u_end - u') = h/2 f' + J'^T p' + J_c'^T P',  J_n' u_end >= 0
+//               and friction in its cone
 //
-// So velocities at the end fit joints and contacts alike, and the next step starts from what it has
-// measured. Friction acts on both halves of the kick with the normal impulse of that half; a slide is
-// of second order, and so is everything while contacts stay what they are.
+// So velocities at the end fit joints and contacts alike, and the next step starts from consistent
+// velocities. Friction acts on both halves of the kick with the normal impulse of that half;
+// sliding is of second order, and so is everything while the active set does not change.
 #include "step/stepper.h"
 
 enum {
@@ -33,16 +36,20 @@ enum {
     STALLED        = 4
 };
 
-static const double rough   = 1e-4; // joint error with which a preview will do
-static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/s], that is none
-static const double spoils = 1e-8; // joint error that rounds may take away after the last clean one
-static const double lands  = 1e-5; // what is as near as this at the end is in contact
-static const double slips  = 1e-6; // of a way [m or rad] in a step that was not foreseen
-static const double deeper = 2e-4; // [m or rad] than before: a step that ends so is too long
-static const double share  = 0.02; // of the kinetic energy that stops may put in
-static const double push   = 0.8;  // of a penetration that is taken away in a step
+static const double rough   = 1e-4; // closure error at which a preview is good enough [m or rad]
+static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/s], that counts as
+                                    // zero
+static const double spoils = 1e-8;  // closure error that rounds may add after the last solve with
+                                    // least-norm multipliers [m or rad]
+static const double lands = 1e-5;  // gap at the end of the flight up to which a contact or limit is
+                                   // active [m or rad]
+static const double slips  = 1e-6; // unpredicted slip in a step that is left alone [m or rad]
+static const double deeper = 2e-4; // growth of the penetration in a step beyond which the step is
+                                   // too long [m or rad]
+static const double share = 0.02;  // of the kinetic energy that contacts and limits may add
+static const double push  = 0.8;   // of a penetration that is removed in one step
 
-// Penetration that is left alone [m]: what nobody sees, beside what joints may be open by.
+// Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
 static double beyond(const tn_stepper* s)
 {
     return fmax(1e-6, 0.01 * s->settings.impulse.tolerance);
@@ -60,7 +67,7 @@ static tn_result fail_full(tn_why* why)
 
 // ---- Which stops there are -----------------------------------------------------------------------
 
-// Where to begin to look for impulses: at those of the step before, in its flight or its landing.
+// Warm start: impulses of the last step, of its flight or its landing.
 static void recall(tn_stepper* s, bool landing, double h)
 {
     tni_auxiliary*        a = stops_of(s);
@@ -76,7 +83,7 @@ static void recall(tn_stepper* s, bool landing, double h)
     }
 }
 
-// From the start to where the flight leads, which was looked at last.
+// Contacts and limits on the way from the start to the end of the predicted flight, evaluated last.
 static tn_result find(tn_stepper* s, double h, tn_why* why)
 {
     tni_auxiliary* a     = stops_of(s);
@@ -94,8 +101,8 @@ static bool grips(const tni_unilateral* stop)
     return stop->friction > 0 || stop->spinning > 0 || stop->rolling > 0;
 }
 
-// What a stop asks of the kick, by its gap and rates at the start: slip, spin and roll are to be none
-// in the middle of the step.
+// Right-hand sides of a unilateral for the kick, from its gap and rates at the start: slip, spin
+// and roll are to be zero in the middle of the step.
 static void ask(tni_unilateral* stop, double h)
 {
     stop->rule = grips(stop) && stop->row_count > 1 ? TNI_UNILATERAL_GRIPS : TNI_UNILATERAL_PUSHES;
@@ -112,10 +119,11 @@ static void ask_all(tn_stepper* s, int from, double h)
     a->ready = false;
 }
 
-// ---- Blows ---------------------------------------------------------------------------------------
+// ---- Impacts
+// -------------------------------------------------------------------------------------
 
-// Whether something that bounces is hit within the step. Others take no part in blows but where they
-// touch.
+// Whether something with restitution is hit within the step. Others take part in impacts only where
+// they touch.
 static bool are_hit(tn_stepper* s, double h)
 {
     tni_auxiliary* a   = stops_of(s);
@@ -132,13 +140,14 @@ static bool are_hit(tn_stepper* s, double h)
 
 // ---- Close ---------------------------------------------------------------------------------------
 
-// Whether a stop is pushing, by the last solve: one of force and what it leaves is 0 but for rounding.
+// Whether a unilateral is active, by the last solve: one of force and residual is 0 up to rounding.
 static bool pushes(const tni_unilateral* stop)
 {
     return stop->force[0] * stop->weight[0] > fabs(stop->left[0]);
 }
 
-// What a row leaves is to be the mean of its rates at both ends. Returns how far it is from that.
+// Corrects the right-hand sides so that the residual of each row is the mean of its rates at both
+// ends. Returns the largest deviation [m/s].
 static double correct_slip(tni_unilateral* stop)
 {
     double error = 0;
@@ -151,8 +160,8 @@ static double correct_slip(tni_unilateral* stop)
     return error;
 }
 
-// How far the gaps at the end are from what they may be; corrects what is asked for. Those that push
-// end where they may, others there or further.
+// The largest error of the gaps at the end [m or rad]; corrects what is asked for. Active ones end
+// at the gap they may have, others at it or beyond.
 static double correct_gaps(tn_stepper* s, double h)
 {
     tni_auxiliary* a     = stops_of(s);
@@ -166,14 +175,14 @@ static double correct_gaps(tn_stepper* s, double h)
             const double slip = h * correct_slip(stop);
             if (slip > slips) error = fmax(error, slip);
         }
-        if (off <= 0 && stop->begun < -beyond(s)) continue; // it parts: so much the better
+        if (off <= 0 && stop->begun < -beyond(s)) continue; // separating: nothing to correct
         stop->want[0] += off / h;
         error = fmax(error, fabs(off));
     }
     return error;
 }
 
-// Keeps u+ if it is the best so far.
+// Stores u+ if it is the best so far.
 static bool keep(tn_stepper* s, const tni_closing* c, double error, double* least,
                  tni_closing* nearest)
 {
@@ -185,8 +194,8 @@ static bool keep(tn_stepper* s, const tni_closing* c, double error, double* leas
     return true;
 }
 
-// Joints alone, with the impulses of the stops as they are: of several answers that friction leaves,
-// rounds may take now this, now that, and then joints never close to the last digit.
+// Joints alone, with the contact impulses frozen: friction may allow several answers, and when
+// rounds alternate between them the joints never close to the last digit.
 static tn_result correct_joints(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                                 tn_step_report* report, tn_why* why)
 {
@@ -210,11 +219,12 @@ static tn_result correct_joints(tn_stepper* s, double h, double tolerance, tni_c
     return result;
 }
 
-// The next goal. A round leaves r of its goal g where the derivatives of the start are not those of the
-// end. How both have changed from round to round tells what the next one would leave again: Anderson's
-// acceleration over two rounds, `count` of which are known.
-//     min |r - x (r - r0) - y (r0 - r1)|,    g' = g + r - x (g - g0 + r - r0) - y (g0 - g1 + r0 - r1)
-// Without it the tilts of a Strandbeest's hinges kept up to 0.95 of their error from round to round.
+// The next goal. A round leaves the residual r of its goal g, because its derivatives are those of
+// the start and not of the end. Anderson acceleration over the last two rounds, `count` of which
+// are known, extrapolates the residual:
+//     min |r - x (r - r0) - y (r0 - r1)|
+//     g' = g + r - x (g - g0 + r - r0) - y (g0 - g1 + r0 - r1)
+// Without it the tilts of a Strandbeest's hinges kept up to 0.95 of their error each round.
 static void aim_ahead(tn_stepper* s, int count)
 {
     double *g = s->impulse.goal, *r = s->impulse.asked, **past = s->impulse.past;
@@ -240,17 +250,18 @@ static void aim_ahead(tn_stepper* s, int count)
     past[0] = g1, past[1] = r1, past[2] = g0, past[3] = r0;
 }
 
-// The goal that asks for what the rows do already. What rounds ask for lies a little outside of what
-// redundant rows can do; the regularised solve answers that part with multipliers of that part over
-// alpha, and where joints are open by the tolerance these turn bodies: a Strandbeest with a tolerance of
-// 1e-6 hopped on them. The kick that asks for no more than has come of it has the least multipliers.
+// Sets the goal to the rates that u+ has already. What rounds ask for lies a little outside the
+// range of redundant rows; the regularised solve answers that part with multipliers of that part /
+// alpha, and where joints are open by the tolerance these turn bodies: a Strandbeest with a
+// tolerance of 1e-6 hopped on them. A kick that asks for exactly the rates that result has
+// multipliers of least norm.
 static void aim_at_rates(tn_stepper* s)
 {
     for (int i = 0; i < s->model->u_count; ++i) s->scratch[i] = s->impulse.plus[i] - s->now.u[i];
     tni_system_all_rates(s->system, s->scratch, s->impulse.goal);
 }
 
-// Joints and gaps. *closed: the joints are.
+// Joints and gaps. *closed: the joints are within the tolerance.
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
                          bool* closed, tn_step_report* report, tn_why* why)
 {
@@ -287,7 +298,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing*
     if (nearest->error > tolerance && nearest->error < rough)
         result = correct_joints(s, h, tolerance, nearest, report, why);
     *closed = nearest->error <= tolerance;
-    if (least > tolerance) { // the last one is not the best
+    if (least > tolerance) { // the last round is not the best one
         tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
         (void)tni_impulse_fly(s, h);
     }
@@ -303,12 +314,13 @@ static double deepest(const tni_auxiliary* a)
     return most;
 }
 
-// s->next by what takes joint errors away, and does what stops want.
+// Moves s->next by the position correction that closes the joints and does what the unilaterals
+// want.
 static tn_result move_places(tn_stepper* s, tn_why* why)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] = -s->system->C[i];
-    for (int i = 0; i < model->constraint_count; ++i) { // speeds have no place
+    for (int i = 0; i < model->constraint_count; ++i) { // velocity-only rows have no position error
         const tni_constraint* c = &model->constraints[i];
         for (int k = c->held_count; k < c->row_count; ++k) s->impulse.asked[c->row_start + k] = 0;
     }
@@ -317,7 +329,7 @@ static tn_result move_places(tn_stepper* s, tn_why* why)
     return result;
 }
 
-// Joints of s->next alone, by as little as it takes, after what pushed things apart.
+// Closes the joints of s->next alone, by the smallest correction, after bodies were pushed apart.
 static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary*          a      = stops_of(s);
@@ -336,7 +348,7 @@ static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* r
     return result;
 }
 
-// Moves s->next, of which the system has had a look, and nothing else.
+// Pushes bodies apart: moves s->next, where the system was evaluated last, and nothing else.
 static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary*          a      = stops_of(s);
@@ -358,7 +370,8 @@ static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, t
             const double    goal =
                 stop->begun < -alone ? (1 - push) * stop->begun : fmin(stop->begun, 0);
             stop->want[0] = goal - stop->gap;
-            done = done && stop->want[0] <= 0.5 * alone; // else what is just beyond it stays
+            done = done && stop->want[0] <= 0.5 * alone; // without the factor, penetrations just
+                                                         // above it would stay
         }
         if (done) break;
         result = move_places(s, why);
@@ -370,7 +383,7 @@ static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, t
     return result == TN_OK ? close_places(s, tolerance, report, why) : result;
 }
 
-// A row of balls passes a blow on, one stop a time.
+// A row of balls passes an impact on, one contact a time.
 static int most_blows(tn_stepper* s)
 {
     return 8 + 2 * stops_of(s)->stop_count;
@@ -378,8 +391,8 @@ static int most_blows(tn_stepper* s)
 
 // ---- All of it -----------------------------------------------------------------------------------
 
-// The flight as it would be without contacts, joints closed by and large. What that took is part of
-// the goal from then on: contacts change little of it.
+// The flight without contacts, joints roughly closed. The corrections become part of the goal from
+// then on: contacts change little of them.
 static tn_result preview(tn_stepper* s, double h, tn_why* why)
 {
     const double good   = fmax(rough, s->settings.impulse.tolerance);
@@ -394,7 +407,7 @@ static tn_result preview(tn_stepper* s, double h, tn_why* why)
     return result;
 }
 
-// Blows of the stops there are, if something is hit; then kicks again. *hit: so it was.
+// Impacts of the current set, if something is hit; then kicks again. *hit: something was.
 static tn_result strike(tn_stepper* s, double h, bool* hit, tn_step_report* report, tn_why* why)
 {
     *hit = are_hit(s, h);
@@ -405,7 +418,8 @@ static tn_result strike(tn_stepper* s, double h, bool* hit, tn_step_report* repo
     return result;
 }
 
-// Stops ahead, after their blows; the kick that is asked for is in s->impulse.goal.
+// Finds the set for the step and solves its impacts; the kick that is asked for is in
+// s->impulse.goal.
 static tn_result meet(tn_stepper* s, double h, int* blows, tn_step_report* report, tn_why* why)
 {
     bool      hit    = true;
@@ -422,7 +436,7 @@ static tn_result meet(tn_stepper* s, double h, int* blows, tn_step_report* repor
     return result;
 }
 
-// What is passed through at the end and is no stop yet. *again: the stops have changed.
+// Adds what is penetrated at the end and not in the set yet. *again: the set has changed.
 static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_step_report* report,
                            tn_why* why)
 {
@@ -448,7 +462,8 @@ static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_
     return hit && result == TN_OK ? meet(s, h, blows, report, why) : result;
 }
 
-// What stops have put into the motion by pushing things back that had turned too far for straight lines.
+// Whether contacts and limits have added energy, by pushing back what had turned too far for their
+// linearisation.
 static bool gains(tn_stepper* s)
 {
     const tni_auxiliary* a   = stops_of(s);
@@ -495,7 +510,8 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (!room) return fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
-    // Features may change so fast that the rounds do not keep up: then the step is too long.
+    // Contact features may change so fast that the rounds do not converge: then the step is too
+    // long.
     if (!s->impulse.last && deepest(a) > s->impulse.inside + deeper) return TN_ERR_DIVERGED;
     recall(s, true, h);
     return TN_OK;
@@ -507,7 +523,7 @@ void tni_impulse_ask_landing(tn_stepper* s)
     for (int i = 0; i < a->stop_count; ++i) {
         tni_unilateral* stop = &a->stops[i];
         ask(stop, HUGE_VAL);
-        // What comes flying and bounces does so in the next step.
+        // What approaches and has restitution is left to the impact phase of the next step.
         if (stop->restitution > 0 && !stop->pushed && stop->rate[0] < -touches)
             stop->rule = TNI_UNILATERAL_OPEN;
     }
@@ -534,7 +550,7 @@ void tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report)
             }
             ++p->count;
         }
-        for (int r = 0; r < stop->row_count; ++r) // impulses were solved for; people ask for forces
+        for (int r = 0; r < stop->row_count; ++r) // solved for as impulses; users read forces
             stop->force[r] = (stop->force[r] + stop->before[r]) / h;
     }
 }

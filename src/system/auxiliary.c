@@ -1,6 +1,6 @@
 // auxiliary: Baraff's constraint anticipation [1, section 8]. Rows that are not in the factored
-// matrix (loops beside a forest, constraints that push otherwise than along their rows, limits,
-// ropes, contacts) are solved by what they would do to each other through everything that is.
+// matrix (loops beside a spanning forest, constraints whose force is not along their rows, limits,
+// ropes, contacts) are solved by Schur complement: by their responses through the factored system.
 //
 //     M u + J^T mu = b + K f,   J u = r                  the factored, primary system
 //     a = J_a u - r_a           a condition on each pair (a_i, f_i), see complementarity.h
@@ -10,20 +10,21 @@
 //     a = W f + J_a u_0 - r_a,  W = J_a Y                 [eq. (12)], solved by mixed_complementarity.h
 //     u, mu = primary answer to (b + K f, r)              [step 5]
 //
-// One factorisation, k + 2 solves. K_j sits on the few nodes of its row and Y_j is asked for at the
-// nodes of other rows, so a column costs the paths from these to the root, not the tree. Where W is
-// symmetric and paths share little, half of each solve and their products do (half_solve.h). W falls
-// apart into islands: rows whose components are not tied by any row do not see each other.
-// K is J_a^T where forces do no work; a contact that slides pushes along J_n - mu (d . J_t), d the
-// direction of its slip, and W is not symmetric then.
+// One factorisation, k + 2 solves. K_j is nonzero on the few nodes of its row and Y_j is needed at
+// the nodes of other rows, so a column costs the paths from these to the root, not the tree. Where
+// W is symmetric and paths share little, half of each solve and their products do (half_solve.h). W
+// is block diagonal over islands: rows whose components are not connected by any row. K is J_a^T
+// where forces do no work; a sliding contact pushes along J_n - mu (d . J_t), d being the direction
+// of its slip, and then W is not symmetric.
 //
-// Islands with many contacts have no W: gauss_seidel.h works with the first halves of the path solves, as
-// long as all push along their rows. Through regularised loops these are nearly right only: what
-// they find is pushed, u solved for truly, and the rest found again from there. Optionally a shock
-// [2] comes last: contacts from the ground up, what is below counting as immovable.
+// Islands with many contacts have no W: gauss_seidel.h works matrix-free, with the first halves of
+// the path solves, as long as all forces are along their rows. Through regularised loops the
+// responses are approximate: what they find is applied, u solved for exactly, and the rest found
+// again from there. Optionally shock propagation [2] comes last: contacts from the ground up,
+// everything below being immovable.
 //
-// Cost: k columns of the length of a path, k^2 products of the rows' lengths, and what mixed_complementarity.h
-// takes. Without W: k half paths, and what gauss_seidel.h takes.
+// Cost: k columns of the length of a path, k^2 products of the rows' lengths, and that of
+// mixed_complementarity.h. Matrix-free: k half paths, and the cost of gauss_seidel.h.
 // [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
 // [2] E. Guendelman, R. Bridson, R. Fedkiw, Nonconvex Rigid Bodies with Stacking, SIGGRAPH 2003.
 #include "system/auxiliary.h"
@@ -32,23 +33,27 @@
 
 #include <math.h>
 
-#define SWEPT     1e-9  // residual at which islands without W are solved, relative to the largest b
-#define LOOP_GAIN 1e-4  // what responses through regularised loops are good for
-#define JAM       1e-6  // a stop's condition that is off by less, beside what was added up, is met
+#define SWEPT                                                                         \
+    1e-9 // residual at which matrix-free islands are solved, relative to the largest \
+         // b
+#define LOOP_GAIN 1e-4 // relative accuracy of responses through regularised loops
+#define JAM                                                                                      \
+    1e-6                // a violation below this, relative to the terms that were summed, is no \
+                        // friction jam
 #define JAM_LEAST 1e-9  // the same, of a row that nothing moves
-#define HELD_LOOP 1e-4  // the same through regularised loops, but for a margin
+#define HELD_LOOP 1e-4  // the same through regularised loops, with a margin
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
 enum { COLUMNS = 3, WIDE_COLUMNS = TNI_CONE_POINT_ROWS, FIRST_STOPS = 16 };
 enum {
-    SMALL_ROWS   = 24, // are always solved to the end
+    SMALL_ROWS   = 24, // islands of at most so many rows are solved without a tolerance
     DIRECT_ROWS  = 60,
     SWEEPS       = 400,
     CORRECTIONS  = 4,
     SHOCK_SWEEPS = 20
 };
-enum { SWEEP_NUMBERS = 64 }; // the same for islands without W, a row of contact, to begin with
-enum { HALVES = 4 };         // room for halves, in numbers a row of the system
+enum { SWEEP_NUMBERS = 64 }; // doubles for matrix-free islands, per row, to begin with
+enum { HALVES = 4 };         // room for half solves, doubles per row of the system
 
 // --- memory -------------------------------------------------------------------------------------
 
@@ -57,7 +62,7 @@ bool tni_may_stop(const tn_model* model)
     return model->limit_count > 0 || model->shape_count > 1;
 }
 
-// Doubles of the blocks of the auxiliary constraints, and their edges.
+// Doubles in the blocks of the auxiliary constraints, and the number of their edges.
 static size_t constraint_blocks(const tni_auxiliary* a, int* edges)
 {
     size_t doubles = 0;
@@ -226,7 +231,7 @@ static int rows_in_use(const tni_unilateral* stop)
     }
 }
 
-// The direction in which a stop slides: that of its slip, as long as it is on the side it began on.
+// The direction of sliding: that of the slip, as long as it is on the side where it began.
 static void set_slide(tni_unilateral* stop)
 {
     double start[2] = {0, 0}, slip[2] = {0, 0}, forward = 0, length = 0;
@@ -240,7 +245,7 @@ static void set_slide(tni_unilateral* stop)
     for (int i = 0; i < 2; ++i) stop->slide[i] = length > 0 ? d[i] / length : 0;
 }
 
-// K of a stop that slides: its normal row, less friction times its slip.
+// K of a sliding contact: its normal row less friction along its slip.
 static void set_sliding_force(tni_auxiliary* a, const tni_unilateral* stop,
                               const tni_unit_edge* edge)
 {
@@ -308,7 +313,7 @@ static void set_order(tni_auxiliary* a)
     for (int i = 0; i < a->island_count; ++i) {
         tni_island* island = &a->islands[i];
         island->unit_start = units;
-        island->part.row   = a->row_count; // until it is known: the next row
+        island->part.row   = a->row_count; // until known: the next row
         units += island->unit_count;
         a->row_count += island->row_count;
         island->unit_count = 0;
@@ -323,7 +328,7 @@ static void set_order(tni_auxiliary* a)
     }
 }
 
-// Units by island, islands by their first unit. False: no room.
+// Sorts units by island, islands by their first unit. False: no room.
 static bool set_islands(tni_auxiliary* a)
 {
     const int* component_of = a->split->plan->component_of;
@@ -345,7 +350,7 @@ static bool set_islands(tni_auxiliary* a)
 
 // --- responses ----------------------------------------------------------------------------------
 
-// *size, when asked for, grows by the terms that were added up.
+// Row of J_a times u; *size, if not NULL, grows by the absolute terms of the sum.
 static double row_times(const tni_auxiliary* a, const tni_unit* unit, int row, const double* u,
                         int stride, double* size)
 {
@@ -366,7 +371,7 @@ static const double* force_block(const tni_auxiliary* a, const tni_unit* unit,
     return (unit->otherwise ? a->k : a->j) + edge->at;
 }
 
-// Right-hand sides of rows first .. first + count - 1 of a unit, into a->x; its nodes into given.
+// Right-hand sides for rows first .. first + count - 1 of a unit, into a->x; its nodes into given.
 static void load_columns(tni_auxiliary* a, const tni_unit* unit, int first, int count, int* given)
 {
     for (int i = 0; i < unit->edge_count; ++i) {
@@ -406,8 +411,8 @@ static void respond(tni_auxiliary* a, tni_saddle* saddle, const tni_island* isla
     }
 }
 
-// All of W by products of halves, where it is symmetric and there is room; not through loops whose answers are to
-// be refined. False: not so.
+// All of W by products of half solves, where it is symmetric and there is room; not through loops
+// whose answers are to be refined. False: does not apply.
 static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
                             int strip_count, bool exact)
 {
@@ -463,8 +468,8 @@ static void find_responses(tni_auxiliary* a, tni_saddle* saddle, const tni_islan
     for (int p = 0; p < strips; ++p) respond(a, saddle, island, nodes, &a->strips[p], exact);
 }
 
-// What a row would do if nothing but its own masses were in the way, roughly: the measure of its
-// response. block: J for rows of W, the force's for columns.
+// Response of a row to its own unit force with free bodies: an upper estimate of its true response.
+// block: J for rows of W, the force's for columns.
 static double free_response(const tni_auxiliary* a, tni_saddle* saddle, const tni_unit* unit,
                             int row, const double* block)
 {
@@ -480,7 +485,7 @@ static double free_response(const tni_auxiliary* a, tni_saddle* saddle, const tn
 
 double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k)
 {
-    int low = a->split->auxiliary_count, high = a->unit_count; // stops rise
+    int low = a->split->auxiliary_count, high = a->unit_count; // unilaterals are in rising order
     while (low < high) {
         const int middle = (low + high) / 2;
         if (a->units[middle].stop < stop) low = middle + 1;
@@ -498,10 +503,11 @@ static bool is_symmetric(const tni_auxiliary* a, const tni_island* island)
     return true;
 }
 
-// Takes rounding out of W. It is made symmetric where it is but for that. A row that the primary
-// ones hold already, J_i M^-1 = 0 under them, responds with rounding to everything, and would look
-// like one that is very hard to move: its row of W is set to zero, nothing moves it. Where it
-// pushes along J, W_ii tells, and the column goes with the row; else the largest of either does.
+// Removes rounding from W. It is symmetrised where it is symmetric up to rounding. A row that the
+// primary rows hold already, J_i M^-1 = 0 under them, responds to everything with rounding only and
+// would look like one that is very hard to move: its row of W is set to zero, nothing moves it.
+// Where its force is along J, W_ii decides, and the column goes with the row; else the largest
+// entry of each does.
 static void clean(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island)
 {
     const int n = island->row_count, base = a->units[a->order[island->unit_start]].first;
@@ -536,7 +542,7 @@ static void clean(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island
     }
 }
 
-// --- islands without W --------------------------------------------------------------------------
+// --- matrix-free islands ------------------------------------------------------------------------
 
 static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle, const tni_unit* unit)
 {
@@ -548,8 +554,8 @@ static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle, const
     return loop;
 }
 
-// Rows that are held already respond with rounding: they do not move. Through regularised loops a
-// small response may be wrong altogether; then the island needs its W: false.
+// Rows that are held already respond with rounding only: they do not move. Through regularised
+// loops a small response may be wrong altogether; then the island needs its W: false.
 static bool clean_bundle(tni_auxiliary* a, tni_saddle* saddle, const tni_unit* unit, int first,
                          int bundle, bool loop)
 {
@@ -590,7 +596,7 @@ static bool may_be_far(const tni_auxiliary* a, const tni_saddle* saddle, const t
     return island->stop_rows > a->direct_rows && saddle->ldl != NULL && is_symmetric(a, island);
 }
 
-// Which islands get a W, and where. False: no room.
+// Decides which islands get a W, and where it is. False: no room.
 static bool choose_ways(tni_auxiliary* a, tni_saddle* saddle)
 {
     a->response_count = 0;
@@ -667,7 +673,7 @@ static void state_conditions(tni_auxiliary* a, const tni_unit* unit)
     }
 }
 
-// a->a <- J_a u - r_a, a->size <- what it was added up from. u NULL: nothing moves.
+// a->a <- J_a u - r_a, a->size <- the sum of its absolute terms.
 static void look_at_rows(tni_auxiliary* a, const double* u, const double* r)
 {
     for (int i = 0; i < a->unit_count; ++i) {
@@ -683,8 +689,8 @@ static void look_at_rows(tni_auxiliary* a, const double* u, const double* r)
     }
 }
 
-// Where W says that nothing moves a row, and what is asked of it is rounding, or comes of
-// velocities that are off the joints, nothing is asked.
+// Where W says that nothing moves a row, its target is dropped if it is rounding, or if velocities
+// do not fit the joints.
 static void forgive(tni_auxiliary* a, int row, double own)
 {
     if (own == 0 && (a->off || fabs(a->b[row]) <= JAM_LEAST * fmax(1, a->size[row]))) a->b[row] = 0;
@@ -737,7 +743,8 @@ static void solve_near(tni_auxiliary* a, const tni_island* island)
     note_island(a, island, first, solved, &report);
 }
 
-// The bundles of a unit are those after `at`; its responses to its stop.
+// The groups of a unit start at `at`; stores its responses in its unilateral. Returns the next
+// group.
 static int weigh_far_unit(tni_auxiliary* a, const tni_unit* unit, int at)
 {
     for (int r = 0; r < unit->row_count;) {
@@ -752,7 +759,7 @@ static int weigh_far_unit(tni_auxiliary* a, const tni_unit* unit, int at)
     return at;
 }
 
-// pass: how often u has been corrected. False: there was nothing left to do.
+// pass: how often u has been corrected. False: nothing changed.
 static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
 {
     const int row = unit_of(a, island, 0)->first;
@@ -780,8 +787,8 @@ static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
     return done.rounds > 0;
 }
 
-// Contacts that are stacked, from the ground up: sweeps that are cut short leave the upper ones
-// sinking; in a last pass each layer is carried by the one below as if that could not move.
+// Shock propagation for stacks, from the ground up: when sweeps are cut short the upper contacts
+// sink; in a last pass each layer rests on the one below as if that could not move.
 static void shock(tni_auxiliary* a, tni_island* island, double* rhs)
 {
     const int                   row  = unit_of(a, island, 0)->first;
@@ -811,7 +818,7 @@ static void shock(tni_auxiliary* a, tni_island* island, double* rhs)
     }
 }
 
-// b <- b + K f, and forces to those who ask for them later.
+// b <- b + K f; stores forces and residuals in the unilaterals.
 static void push(tni_auxiliary* a, const tni_unit* unit, double* b)
 {
     for (int i = 0; i < unit->edge_count; ++i) {
@@ -833,9 +840,9 @@ static void push(tni_auxiliary* a, const tni_unit* unit, double* b)
         stop->force[t] = -stop->friction * stop->slide[t - 1] * stop->force[0];
 }
 
-// Responses through regularised loops are not quite right, and sums through them are off by
-// rounding over eps_T; but u is right. With a = J u - r of it as b, the problem is solved again for
-// what is still to be added to f. False: nothing is.
+// Responses through regularised loops are approximate, and sums through them are off by rounding
+// over eps_T; but u is right. With its a = J u - r as b, the problem is solved again for the change
+// of f. False: there is none.
 static bool correct_far(tni_auxiliary* a, double* rhs, const double* x, int pass)
 {
     bool any = false;

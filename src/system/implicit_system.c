@@ -1,4 +1,4 @@
-// implicit_system: which form an implicit step takes, and what all forms share.
+// implicit_system: chooses the form of an implicit step; what all forms share.
 #include "system/implicit_system.h"
 
 #include "force/force.h"
@@ -6,17 +6,17 @@
 #include "system/compliant.h"
 #include "system/tree_form.h"
 
-static const double slip = 0.02; // of the friction, that may be wrong in a step
+static const double slip = 0.02; // relative change of the friction secant that is accepted
 
 struct tni_implicit_system {
     const tn_model*       model;
     tni_system*           system;
     tn_implicit_form      form;
-    tni_compliant*        compliant; ///< rows, else NULL
-    tni_tree_form*        nullspace; ///< likewise
-    tni_block_form*       blocks;    ///< blocks and exact, likewise
+    tni_compliant*        compliant; ///< form rows, else NULL
+    tni_tree_form*        nullspace; ///< form nullspace, else NULL
+    tni_block_form*       blocks;    ///< forms blocks and exact, else NULL
     tni_implicit_contacts touching;
-    bool                  driven; ///< some rows have no position
+    bool                  driven; ///< some rows are velocity-only
 };
 
 void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_lead* lead, double* W,
@@ -231,7 +231,8 @@ bool tni_implicit_system_measure(tni_implicit_system* s, const tni_configuration
     return true;
 }
 
-// Soft limits that a step with u meets, seen from the start, against those met with start->ahead.
+// Whether the soft limits and frictions that are active with u are those that were active with
+// start->ahead.
 static bool ends_stand(tni_implicit_system* s, const tni_start* start, const tni_lead* lead,
                        const double* u)
 {
@@ -248,7 +249,7 @@ static bool ends_stand(tni_implicit_system* s, const tni_start* start, const tni
         const double   D   = soft.D[0];
         tni_soften_actuation(&at, &is, i, &soft);
         if (soft.met != met) return false;
-        // Friction is the secant at the speed expected.
+        // Friction is linearised as a secant at the predicted speed.
         if (friction > 0 && fabs(soft.D[0] - D) > slip * fabs(D)) return false;
     }
     return true;

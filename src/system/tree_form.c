@@ -1,6 +1,6 @@
-// tree_form: the implicit step of trees of rigid bodies, in the velocities of their joints
-// (dynamics.md 4.6). The same matrix as the other forms, eliminated in another way: no multiplier
-// is an unknown, and stiff joint springs stand on a diagonal.
+// tree_form: the implicit step of trees of rigid bodies in joint velocities (dynamics.md 4.6). The
+// same matrix as the other forms, eliminated differently: multipliers are no unknowns, and stiff
+// joint springs stand on a diagonal.
 //
 // Each body a, a link, hangs by one joint on its parent b. Velocities are taken at a point O of it:
 // v there, and w. O is the joint's anchor where the joint holds the anchors together, else the
@@ -9,9 +9,9 @@
 //
 //     y = (v_b + w_b x d, w_b),      u_a = y + S q + p,      J_a S = 0,   J_a p = r
 //
-// This is exact for open joints too: rows of the anchors along world axes turn with nothing,
-// the others with both bodies. Leaves first, with A, b of a and all that hangs on it, and the
-// spring's impulse g - W (S' q + ...) on q (articulated-body elimination):
+// This is exact for open joints too: rows of the anchors along world axes rotate with neither body,
+// the others with both. Leaves first, with A, b of a and its whole subtree, and the spring's
+// impulse g - W (S' q + ...) on q (articulated-body elimination):
 //
 //     D  = S^T A S + W,     G  = S^T A
 //     A' = A - G^T D^-1 G,  b' = b - A p - G^T D^-1 (S^T (b - A p) + g)
@@ -29,18 +29,18 @@
 //     M' = M - H D^-1 H^T,  H' = H D^-1 W,  I' = I D^-1 W,  f' = f - M p - H x,  t' = W x - g
 // with x = D^-1 (t + g - H^T p): products only, so nothing is lost whether W is tiny or huge.
 //
-// Cost a link of a chain, n = 1000, callgrind's instructions and ns on one EPYC core (Zen 3) that
-// others shared, gcc 12 -O3, AVX2 (SSE2): bench/micro/nullspace.c
+// Instructions (callgrind) and ns a link of a chain, n = 1000, on one EPYC core (Zen 3) shared with
+// other processes, gcc 12 -O3, AVX2 (SSE2): bench/micro/nullspace.c
 //                       begin              flight           correction
 //     anchors           1230   120 (143)   370   49 (74)    360   30
 //     and an axis       1900   196 (242)   540   69 (97)    670   58
 //     springs           2100   245         370   49         440   36
-// dynamics.md 9 counts 260 flops for the factorisation and 100 for a solve; the rest looks, gathers
-// and stiffens, in lanes where it can. Chains are bound by what each link waits for from the one
-// before: hence D^-1 H^T, not L and V, in the solves (a correction took 49 ns with those).
-// Fails where a D is not positive: motion that is not finite, masses too far apart.
-// Where things are: tree_form_link.h what all know, tree_form_tree.c the tree, tree_form_lanes.c
-// what is done to links one by one, tree_form_dense.c joints of any kind.
+// dynamics.md 9 counts 260 flops for the factorisation and 100 for a solve; the rest evaluates,
+// gathers and builds K_g, in SIMD lanes where it can. Chains are bound by the latency from one link
+// to the next: hence D^-1 H^T, not L and V, in the solves (a correction took 49 ns with those).
+// Fails where a D is not positive: motion that is not finite, masses too far apart. Files:
+// tree_form_link.h shared data, tree_form_tree.c the tree, tree_form_lanes.c SIMD kernels,
+// tree_form_dense.c joints of any kind.
 #include "math/elementary.h"
 #include "system/geometric_stiffness.h"
 #include "system/tree_form_link.h"
@@ -96,10 +96,11 @@ bool tni_tree_form_looks(const tni_tree_form* ns)
     return ns->looks;
 }
 
-// ---- Bulk ----------------------------------------------------------------------------------------
+// ---- Articulated inertia
+// -------------------------------------------------------------------------
 
-// Seen from a point from which v here is v + w x d: M stays, H' = H - M [d]x,
-// I' = I + [d]x H + ([d]x H')^T.
+// Moved to a point from which v here is v + w x d: M stays, H' = H - M [d]x, I' = I + [d]x H +
+// ([d]x H')^T.
 TNI_INLINE tni_bulk shifted(const tni_bulk* from, tn_vec3 d)
 {
     const double*  H = from->H.m;
@@ -121,7 +122,7 @@ TNI_INLINE tni_bulk shifted(const tni_bulk* from, tn_vec3 d)
                       tni_add(from->t, tni_cross(d, from->f))};
 }
 
-// The same of M and f, t alone.
+// The same for M, f and t alone (H = I = 0).
 TNI_INLINE tni_bulk shifted_mass(const tni_sym* M, tn_vec3 f, tn_vec3 t, tn_vec3 d)
 {
     const double K[9] = {
@@ -145,11 +146,13 @@ TNI_INLINE void add_bulk(tni_bulk* to, const tni_bulk* B)
     to->t = tni_add(to->t, B->t);
 }
 
-// Into the parent's slot, which may be the one that this link has emptied.
+// Adds to the parent's slot, which may be the one that this link has emptied.
 TNI_INLINE void leave(const tni_tree_form* ns, const tni_link* a, const tni_bulk* B)
 {
     if (a->parent_slot < 0) return;
-    if (a->share > 0) ns->parts[a->share - 1].bulk = *B; // until its parent's turn comes
+    if (a->share > 0)
+        ns->parts[a->share - 1].bulk = *B; // added to the slot when the parent is
+                                           // processed
     else if (a->first) ns->slots[a->parent_slot] = *B;
     else add_bulk(&ns->slots[a->parent_slot], B);
 }
@@ -240,7 +243,8 @@ static void add_ones(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref, tn
     }
 }
 
-// The link's own inertia and momentum, forces on it alone, and what its children left; at O.
+// Inertia and momentum of the link, forces on it alone, and the articulated inertia of its
+// children; at O.
 TNI_INLINE tni_bulk gather(const tni_tree_form* ns, const tni_link* a, const tni_survey s, int lane)
 {
     const double  m = a->form->mass;
@@ -255,7 +259,8 @@ TNI_INLINE tni_bulk gather(const tni_tree_form* ns, const tni_link* a, const tni
         f = tni_add_scaled(f, ns->e, tni_read3(ns->system->extra + a->u));
         t = tni_add_scaled(t, ns->e, tni_read3(ns->system->extra + a->u + 3));
     }
-    if (ns->lead->drift != NULL && ns->start->multipliers != NULL) { // what K_g has turned already
+    if (ns->lead->drift != NULL &&
+        ns->start->multipliers != NULL) { // torque of K_g along the drift
         const tn_vec3 turned = tni_scale(ns->lead->h, tni_read3(ns->lead->drift + a->u + 3));
         t                    = tni_add_scaled(t, -ns->e, tni_mul(&ns->K_g[a->body], turned));
     }
@@ -272,10 +277,10 @@ TNI_INLINE tni_bulk gather(const tni_tree_form* ns, const tni_link* a, const tni
 
 // ---- Rows ----------------------------------------------------------------------------------------
 
-/// The side of a joint that the link hangs on.
+/// The parent side of a joint.
 typedef struct side {
-    const tni_view* view; ///< of one that cannot be pushed; else NULL
-    int             u;    ///< of one that can
+    const tni_view* view; ///< if it is immovable, else NULL
+    int             u;    ///< if it is movable
     tn_vec3         r;    ///< the anchor from its centre of mass
 } side;
 
@@ -300,13 +305,13 @@ static tn_vec3 point_rate(const double* u, tn_vec3 r)
     return tni_add(tni_read3(u), tni_cross(tni_read3(u + 3), r));
 }
 
-// Whether p has other parts than those of the survey.
+// Whether p has parts that the survey does not have.
 TNI_INLINE bool is_led(const tni_tree_form* ns, const tni_link* a)
 {
     return ns->lead->drift != NULL || ns->lead->share != 1 || a->parent < 0;
 }
 
-// What else makes p of the anchors: the drift, and what b does by itself.
+// Adds them to p of the anchors: the drift, and the prescribed motion of b.
 static tn_vec3 lead_gap(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref, const side* b,
                         tn_vec3 p)
 {
@@ -319,7 +324,7 @@ static tn_vec3 lead_gap(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref,
     return tni_scale(1 / lead->share, p);
 }
 
-// How the drift turns a against b.
+// Rotation rate of a against b by the drift.
 static tn_vec3 drift_of(const tni_tree_form* ns, const tni_link* a, const side* b)
 {
     const double* drift = ns->lead->drift;
@@ -327,7 +332,7 @@ static tn_vec3 drift_of(const tni_tree_form* ns, const tni_link* a, const side* 
     return b->view == NULL ? tni_sub(by, tni_read3(drift + b->u + 3)) : by;
 }
 
-// What the row s.t asks for, s an axis of body 1 and t of body 2; its row on w2 - w1 is n = t x s.
+// Target of the row s.t, s an axis of body 1 and t of body 2; its Jacobian on w2 - w1 is n = t x s.
 static double turn_wanted(const tni_tree_form* ns, const tni_link* a, const side* b, tn_vec3 s,
                           tn_vec3 t, tn_vec3 n)
 {
@@ -345,7 +350,7 @@ static double turn_wanted(const tni_tree_form* ns, const tni_link* a, const side
     return tni_row_wanted(ns->start, ns->lead, true, tni_dot(s, t), led, drifted, gamma);
 }
 
-// e^2 times the stiffness of a force f at the arm r (geometric_stiffness.c).
+// e^2 times the geometric stiffness of a force f at the arm r (geometric_stiffness.c).
 static void add_geometric(double ee, tn_vec3 f, tn_vec3 r, tni_sym* I)
 {
     const double F = tni_norm(f), L = tni_norm(r), m = F * L, c = tni_dot(f, r);
@@ -377,7 +382,7 @@ static tn_quat attitude_of(const tni_tree_form* ns, const tni_link* a, bool pare
     return (tn_quat){p[0], p[1], p[2], p[3]};
 }
 
-// (phi/2)/sin(phi/2) of a turn by phi, z = sin^2(phi/2): a series where z is small.
+// (phi/2)/sin(phi/2) of a rotation by phi, z = sin^2(phi/2): a series where z is small.
 static double half_over_sine(double z, double cosine)
 {
     static const double c[] = {0.0073125258735988454, 0.008390335809616815, 0.0097616095291940784,
@@ -393,8 +398,8 @@ static double half_over_sine(double z, double cosine)
     return tni_atan2(sine, cosine) / sine;
 }
 
-// W and g of a spring, on a. Of the rotation vector theta on body 2, world axes, it feels -k theta
-// and resists with k S, S = c 1 + over theta theta^T.
+// W and g of a spring, on a. With the rotation vector theta on body 2, in world axes, its torque is
+// -k theta and its stiffness k S, S = c 1 + over theta theta^T.
 static void spring_of(const tni_tree_form* ns, const tni_link* a, const side* b, tni_sym* W,
                       tn_vec3* g)
 {
@@ -430,7 +435,7 @@ const double* tni_link_soften(const tni_tree_form* ns, const tni_link* a, tni_so
     return soft->J[a->form->sign > 0];
 }
 
-// The same of any actuation. Its rows turn only.
+// The same for any joint force on rotation.
 static void actuation_of(tni_tree_form* ns, const tni_link* a, tni_sym* W, tn_vec3* g)
 {
     double        w[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], v[TNI_SOFT_ROWS_MAX];
@@ -498,7 +503,7 @@ TNI_INLINE tn_vec3 solve_turns(const tni_link_work* w, tn_vec3 x)
     return backward3(w->l, times3(w->inv, forward3(w->l, x)));
 }
 
-// What a spring lets through: H' = H T, I' = I T, T = D^-1 W. Into B.
+// With a spring: H' = H T, I' = I T, T = D^-1 W. Into B.
 static void reduce_sprung(const tni_link_work* w, tni_link_more* more, const tni_sym* W,
                           tni_bulk* B)
 {
@@ -515,7 +520,7 @@ static void reduce_sprung(const tni_link_work* w, tni_link_more* more, const tni
     B->I            = (tni_sym){P.x, R.x, S.x, R.y, S.y, S.z};
 }
 
-// f and t at O <- f' and t', but for what a spring lets through.
+// f and t at O <- f' and t', without the part that a spring transmits.
 TNI_INLINE void pass_turns(tni_link_work* w, tn_vec3 g, tn_vec3* f, tn_vec3* t)
 {
     const tn_vec3 x = tni_add(*t, g);
@@ -554,7 +559,7 @@ static bool begin_sprung(tni_tree_form* ns, const tni_link* a, tni_link_work* w,
     return good;
 }
 
-// v: of the anchor on the parent. Leaves w.
+// v: of the anchor on the parent. Returns w.
 TNI_INLINE tn_vec3 end_turns(const tni_tree_form* ns, const tni_link* a, const tni_link_work* w,
                              tn_vec3 v, tn_vec3 wb, double* mu)
 {
@@ -571,7 +576,7 @@ TNI_INLINE tn_vec3 end_turns(const tni_tree_form* ns, const tni_link* a, const t
 
 // ---- AXIS and FIXED ------------------------------------------------------------------------------
 
-/// The joint's axes: x, y of frame 1; x, y, z of frame 2. Rows of turning are n1, n2.
+/// The joint's axes: x, y of frame 1; x, y, z of frame 2. n1, n2: rotation rows.
 typedef struct axes {
     tn_vec3 x1, y1, x2, y2, z2, n1, n2;
 } axes;
@@ -588,14 +593,14 @@ static axes axes_of(const tni_survey s, int lane)
                   field3(s, TNI_SURVEY_N + 3, lane)};
 }
 
-// The turn of an angle that is nearest to `near`.
+// The angle plus the number of full turns that brings it nearest to `near`.
 static double counted_on(double near, double angle)
 {
     const double two_pi = 6.283185307179586;
     return angle + two_pi * floor((near - angle) / two_pi + 0.5);
 }
 
-// The spring of an angle: *pull and grip. Returns its row on a.
+// The spring of an angle: *pull (impulse) and its W. Returns its row on a.
 static tn_vec3 angle_spring(tni_tree_form* ns, const tni_link* a, tni_link_more* more,
                             const side* b, const axes* x, double* pull)
 {
@@ -625,7 +630,7 @@ TNI_INLINE tn_vec3 row3(const tni_mat3* A, int i)
     return tni_read3(A->m + 3 * i);
 }
 
-// The angular p that rows n1, n2 want.
+// The angular p that rows n1, n2 ask for.
 TNI_INLINE void turn_axis(const tni_link* a, tni_link_more* more, double r1, double r2)
 {
     const double *g = more->gram, x = g[0] * r1 + g[1] * r2, y = g[1] * r1 + g[2] * r2;
@@ -675,7 +680,7 @@ static bool begin_axis(tni_tree_form* ns, const tni_link* a, tni_link_work* w, c
     return D > 0 && more->gram[0] > 0;
 }
 
-// What is left for the joint to carry: force and torque where y = (v, wb).
+// Force and torque left for the joint to carry, at y = (v, wb).
 TNI_INLINE void carried(const tni_link_work* w, const tni_link_more* more, tn_vec3 v, tn_vec3 wb,
                         tn_vec3* f, tn_vec3* t)
 {
@@ -748,7 +753,7 @@ static bool begin_held(tni_tree_form* ns, const tni_link* a, tni_link_work* w, c
     return begin_axis(ns, a, w, b, &x, B);
 }
 
-// What is common to joints that hold the anchors.
+// Common to joints that hold the anchors together.
 TNI_INLINE void hold_anchors(const tni_tree_form* ns, const tni_link* a, tni_link_work* w,
                              const tni_survey s, int lane)
 {
@@ -798,8 +803,8 @@ static bool inward_any(tni_tree_form* ns, const tni_link* a, tni_link_work* w, c
     return good;
 }
 
-// TURNS without a spring. No address of a bulk leaves this function, so they stay in registers as
-// far as there are any.
+// TURNS without a spring. No address of an articulated inertia leaves this function, so that it
+// stays in registers.
 TNI_INLINE bool inward_free(tni_tree_form* ns, const tni_link* a, tni_link_work* to_w,
                             const tni_survey s, int lane)
 {
@@ -820,7 +825,7 @@ TNI_INLINE bool inward_free(tni_tree_form* ns, const tni_link* a, tni_link_work*
     return good;
 }
 
-// b: of the link after it.
+// b: motion of the link after it.
 TNI_INLINE tni_link_motion outward(const tni_tree_form* ns, int i, tni_link_motion b, double* u,
                                    double* mu)
 {
@@ -851,7 +856,7 @@ TNI_INLINE tni_link_motion outward(const tni_tree_form* ns, int i, tni_link_moti
 
 // ---- Parts ---------------------------------------------------------------------------------------
 
-/// What is done to parts, and with what.
+/// A pass over the parts, with its arguments.
 typedef struct job {
     tni_tree_form* ns;
     void (*what)(const struct job*, tni_part*);
@@ -879,7 +884,7 @@ static void each_share(job* j)
         for (int i = 0; i < j->ns->share_count; ++i) do_share(j, i);
 }
 
-// Those that are not shared first, from the last down, then the shares.
+// Parts that are not shared first, from the last one down, then the shared ones in parallel.
 static void each_outward(job* j)
 {
     for (int i = j->ns->part_count; i-- > 0;)
@@ -901,7 +906,7 @@ static void all_outward(tni_tree_form* ns, double* u, double* mu)
     each_outward(&j);
 }
 
-// The largest error, a NaN being infinite; of equal ones that of the first constraint.
+// Keeps the largest error, a NaN counting as infinite; of equal ones that of the first constraint.
 static void note_error(tni_part* part, double e, int constraint)
 {
     if (e < part->most || (e == part->most && !(constraint < part->worst))) return;
@@ -909,7 +914,7 @@ static void note_error(tni_part* part, double e, int constraint)
     part->worst = constraint;
 }
 
-// The same of all parts.
+// The largest error of all parts.
 static double worst_of(const tni_tree_form* ns, int* worst)
 {
     tni_part all = {.worst = -1};
@@ -944,7 +949,7 @@ static void inward_part(const job* j, tni_part* part)
     }
 }
 
-// What a share has left, into the slot of the link that it hangs on.
+// Adds the result of a shared part to the slot of its parent link.
 static void take_bulk(const tni_tree_form* ns, const tni_part* share)
 {
     const tni_link* a = &ns->links[share->end - 1];
@@ -990,7 +995,7 @@ TNI_INLINE void leave_load(const tni_tree_form* ns, const tni_link* a, tn_vec3 f
     to->t        = a->first ? t : tni_add(to->t, t);
 }
 
-// last: what the link before it left, if that is its only child.
+// last: load from the link before, if that is its only child.
 TNI_INLINE tni_link_load pass(tni_tree_form* ns, int i, tni_link_load last, const double* b,
                               const double* r)
 {
@@ -1054,7 +1059,7 @@ tn_result tni_tree_form_correct(tni_tree_form* ns, const double* b, const double
 
 // ---- Flying --------------------------------------------------------------------------------------
 
-// C of a joint's rows, rates where there is none. Returns the largest.
+// C of a joint's rows, rates of velocity-only rows. Returns the largest.
 static double other_rows(const tni_tree_form* ns, const tni_link* a, const tni_lead* lead,
                          const double* z, const double* q1, const double* u1, double* r)
 {
@@ -1076,7 +1081,7 @@ static double other_rows(const tni_tree_form* ns, const tni_link* a, const tni_l
     return most;
 }
 
-// The largest of three; a NaN is.
+// The largest of three; infinite if one is NaN.
 TNI_INLINE double largest3(const double* x)
 {
     const double a = fabs(x[0]), b = fabs(x[1]), c = fabs(x[2]), sum = a + b + c;
@@ -1101,7 +1106,7 @@ static void find_gaps(const tni_tree_form* ns, const tni_part* part, const doubl
     }
 }
 
-// Where the roots' anchors are on the fixed side.
+// Positions of the roots' anchors on the immovable side.
 static void place_roots(const tni_tree_form* ns, double* r)
 {
     for (int i = 0; i < ns->root_count; ++i) {

@@ -1,9 +1,9 @@
-// tree_form_dense: joints of any kind in the null-space form, and roots without one. Dense 6 x 6
-// algebra at the centre of mass.
+// tree_form_dense: joints of any kind in the null-space form, and roots without a joint. Dense 6 x
+// 6 algebra at the centre of mass.
 //
-// J_a^T = Q R gives S (the rest of Q) and p = Q R^-T r. Soft rows push with s = g - W (Ja (p + S q)
-// + Y y), Y = Ja + Jb X^-1: zero, but for the stiffness of a distance under tension, which resists
-// turning as a whole.
+// J_a^T = Q R gives S (the remaining columns of Q) and p = Q R^-T r. Soft rows have the impulse s =
+// g - W (Ja (p + S q) + Y y), Y = Ja + Jb X^-1: zero, except for the stiffness of a distance joint
+// under tension, which resists rotation as a whole.
 //
 //     D  = S^T A S + (Ja S)^T W (Ja S),    G = S^T A + (Ja S)^T W Y
 //     A' = A + Y^T W Y - G^T D^-1 G,       b' = b - A p + Y^T (g - W Ja p) - G^T q0
@@ -51,8 +51,8 @@ void tni_link_multiply(int n, int k, int m, bool at, const double* a, const doub
         }
 }
 
-// Householder: columns of Q (6 of them, one after the other) and R, rows x rows, of the 6 x rows
-// matrix whose columns are the rows of J. False when they depend on each other.
+// Householder QR: columns of Q (6, one after the other) and R, rows x rows, of the 6 x rows matrix
+// whose columns are the rows of J. False when these are dependent.
 static bool factor_rows(int rows, const double* J, double* Q, double* R)
 {
     double A[36];
@@ -83,7 +83,7 @@ static bool factor_rows(int rows, const double* J, double* Q, double* R)
 
 // ---- The joint ---------------------------------------------------------------------------------------
 
-// J_b in terms of y: y is b's twist taken along by d.
+// Converts J_b to y = X u_b, b's velocity moved by d.
 static void back_to_y(int rows, tn_vec3 d, double* J)
 {
     for (int i = 0; i < rows; ++i) {
@@ -99,7 +99,7 @@ static double dot6(const double* a, const double* b)
     return sum;
 }
 
-// The rows on a into Ja, what they want into r.
+// The constraint rows on a into Ja, their targets into r.
 static void hard_rows(const tni_tree_form* ns, const tni_link* a, double* Ja, double* r)
 {
     const tn_model*       model = ns->model;
@@ -122,7 +122,7 @@ static void hard_rows(const tni_tree_form* ns, const tni_link* a, double* Ja, do
     }
 }
 
-// g <- the impulse of a distance that has turned by drifting.
+// g <- the impulse of a distance joint's stiffness along the drift.
 static void turn_by_drift(const tni_tree_form* ns, const tni_link* a, const tni_mat3* K,
                           const double* Ja, const double* Jb, double* g)
 {
@@ -136,7 +136,7 @@ static void turn_by_drift(const tni_tree_form* ns, const tni_link* a, const tni_
     tni_write3(g, tni_scale(s, tni_mul(K, tni_read3(moved))));
 }
 
-// Soft rows of the actuation, or the stiffness of a distance.
+// Soft rows of the joint force, or the geometric stiffness of a distance joint.
 static void soft_rows_of(tni_tree_form* ns, const tni_link* a, tn_vec3 d, tni_link_soft* s)
 {
     const tni_joint* joint = &ns->model->joints[a->joint];
@@ -188,7 +188,7 @@ static void spread(const tni_bulk* B, double* A)
         }
 }
 
-// D, G, A' of a joint whose Q and soft rows are known.
+// D, G, A' of a joint whose Q and soft rows are set.
 static bool reduce_other(tni_link_dense* o)
 {
     const int            n = 6 - o->rows, m = o->soft.count;
@@ -219,7 +219,7 @@ static bool reduce_other(tni_link_dense* o)
     return good;
 }
 
-// p from what the hard rows want: R^T z = r.
+// p from the targets of the constraint rows: R^T z = r.
 static void p_other(tni_link_dense* o, const double* r)
 {
     double z[6];
@@ -232,13 +232,13 @@ static void p_other(tni_link_dense* o, const double* r)
     }
 }
 
-// g: of the soft rows, or NULL. b <- b'.
+// g: of the soft rows; NULL: zero. b <- b'.
 static void pass_other(tni_link_dense* o, const double* g, double* b)
 {
     const int            n = 6 - o->rows, m = o->soft.count;
     const double*        S = o->Q + 6 * o->rows;
     const tni_link_soft* s = &o->soft;
-    for (int i = 0; i < m; ++i) { // the push where q = y = 0
+    for (int i = 0; i < m; ++i) { // impulse of the soft rows where q = y = 0
         o->push[i] = g != NULL ? g[i] : 0;
         for (int k = 0; k < m; ++k) o->push[i] -= s->W[i * m + k] * dot6(s->Ja + 6 * k, o->p);
     }

@@ -1,12 +1,14 @@
-// tree_form_tree: which models the null-space form takes, and the tree that it makes of one: roots,
-// the order of elimination, and slots in which children leave what they add to their parent.
+// tree_form_tree: which models the null-space form supports, and the tree that it makes of one:
+// roots, the order of elimination, and slots in which children accumulate their articulated
+// inertia.
 //
-// Roots are what hangs on something that cannot be pushed; of a tree that floats, the middle of its
-// longest path. Parents come before children and a branch at one stretch; backwards this is the
-// order of elimination, and few slots are in use at a time: they stay in the cache.
+// Roots are the links with a joint to something immovable; of a floating tree, the middle of its
+// longest path. Parents come before children and branches are contiguous; backwards this is the
+// order of elimination, and few slots are in use at a time, so that they stay in the cache.
 #include "system/tree_form_link.h"
 
-// ---- What it serves ------------------------------------------------------------------------------
+// ---- What is supported
+// ---------------------------------------------------------------------------
 
 static bool can_push(const tn_model* model, int body)
 {
@@ -25,7 +27,7 @@ static const char* obstacle(const tn_model* model)
             return "there are bodies that are not rigid";
     for (int i = 0; i < model->joint_count; ++i)
         if (!can_push(model, model->joints[i].body1) && !can_push(model, model->joints[i].body2))
-            return "a joint is between bodies that cannot be pushed";
+            return "a joint connects two immovable bodies";
     for (int i = 0; i < model->spring_count; ++i)
         if (can_push(model, model->springs[i].body1) && can_push(model, model->springs[i].body2))
             return "there are springs between bodies";
@@ -41,13 +43,13 @@ bool tni_tree_form_serves(const tn_model* model, const char** why_not)
 
 // ---- Making it -----------------------------------------------------------------------------------
 
-/// The tree while it is built. By body.
+/// Scratch while the tree is built. By body.
 typedef struct growing {
     const tn_model* model;
-    int *           start, *joints; ///< of each body: those of free bodies only
-    int *           up, *far;       ///< the joint towards the root (-1), distance in a search
+    int *           start, *joints; ///< joints of each body: ranges of `joints`; free bodies only
+    int *           up, *far;       ///< joint towards the root (-1: none); distance in a search
     int *           queue, *order;
-    int*            actuation; ///< by joint, + 1
+    int*            actuation; ///< 1 + index of the joint force, by joint; 0: none
     uint8_t*        done;
 } growing;
 
@@ -74,8 +76,8 @@ static void list_joints(growing* g)
     g->start[0] = 0;
 }
 
-// The body farthest from `from` in its tree; up leads back. *held: the body that hangs on something
-// that cannot be pushed, if any.
+// The body farthest from `from` in its tree; `up` leads back. *held: the body with a joint to
+// something immovable, if any.
 static int farthest(growing* g, int from, int* held)
 {
     int head = 0, tail = 0;
@@ -95,7 +97,7 @@ static int farthest(growing* g, int from, int* held)
     return g->queue[tail - 1];
 }
 
-// The body that is held, or the middle of the longest path.
+// The body with a joint to something immovable, or the middle of the longest path.
 static int root_of(growing* g, int body)
 {
     int held = -1, end = farthest(g, body, &held);
@@ -107,7 +109,7 @@ static int root_of(growing* g, int body)
     return end;
 }
 
-// Appends a tree to the order, parents first and each branch at one stretch.
+// Appends a tree to the order, parents first, branches contiguous.
 static int walk(growing* g, int root, int count)
 {
     int depth         = 0;
@@ -141,7 +143,7 @@ static tni_link_kind kind_of(const tn_model* model, const tni_joint* joint)
     return rows == 3 ? TNI_LINK_TURNS : rows == 5 ? TNI_LINK_AXIS : TNI_LINK_FIXED;
 }
 
-// Whether only spring and damper count, between bodies that do not move by themselves.
+// Whether the joint force is spring and damper only, between bodies without prescribed motion.
 static bool is_plain(const tn_model* model, const tni_link* a, const tni_joint_force* act)
 {
     for (int k = 0; k < model->joints[act->joint].coordinate_count; ++k)
@@ -221,7 +223,7 @@ static void set_link(tni_tree_form* ns, const growing* g, int i, tni_link_form* 
     if (g->actuation[g->up[body]] > 0) set_actuation(ns, a, form, g->actuation[g->up[body]] - 1);
 }
 
-// Neighbours share a form when they are alike.
+// Neighbours share a form when they are equal.
 static tn_result set_links(tni_tree_form* ns, const growing* g, tni_arena* arena)
 {
     const tni_link_form* last = NULL;
@@ -251,8 +253,8 @@ static tn_result set_links(tni_tree_form* ns, const growing* g, tni_arena* arena
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
-// Children leave their bulk in their parent's slot, which is free again when the parent has taken
-// it: for those of the same part, else threads would meet there.
+// Children accumulate in their parent's slot, which is free again once the parent is processed: for
+// links of the same part only, otherwise threads would share it.
 static int set_slots(tni_tree_form* ns, int* unused)
 {
     int count = 0;
@@ -277,13 +279,14 @@ static int set_slots(tni_tree_form* ns, int* unused)
 
 enum { SHARED_FROM = 1024, LEAST = 64, SHARES = 8 };
 
-// Parts from the last link down; parts NULL: only their number. Branches of at most an eighth of all links are shared
-// if they are worth it; whole trees are put together as long as there is room.
+// Parts from the last link down; parts NULL: returns only their number. Branches of at most an
+// eighth of all links are shared if they are large enough; whole trees are merged as long as they
+// fit.
 static int cut(const tni_tree_form* ns, const int* size, tni_part* parts)
 {
     const int most  = ns->count / SHARES;
     int       count = 0;
-    bool      whole = false; // the last part is made of whole trees
+    bool      whole = false; // the last part consists of whole trees
     tni_part  last  = {.first = ns->count};
     for (int i = ns->count - 1; i >= 0; i = last.first - 1) {
         const bool root   = ns->links[i].parent < 0;

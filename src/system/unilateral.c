@@ -1,11 +1,11 @@
-// unilateral: limits, ropes and points in contact, one concept: they push and never pull. Finds those
-// that are reached, looks at their gaps and rates, writes their rows.
+// unilateral: limits, ropes and contact points as one concept: constraints that push and never
+// pull. Finds those that are reached, evaluates gaps and rates, writes their rows.
 #include "system/auxiliary.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static const uint64_t limit_ids = UINT64_C(1) << 63; // contacts have smaller ones
+static const uint64_t limit_ids = UINT64_C(1) << 63; // contacts have smaller ids
 
 void tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* stop, int bodies[2])
 {
@@ -81,7 +81,7 @@ static void count_rows(const tni_auxiliary* a, tni_unilateral* stop, tni_contact
     stop->row_count  = 1 + stop->slip_count + stop->spin_count + stop->roll_count;
 }
 
-// Gap and rates, and rows into J where it is not NULL: a block for each side.
+// Gap and rates; where J is not NULL also the rows, a block for each side.
 static void look_at(const tni_auxiliary* a, tni_unilateral* stop, const tni_view* views,
                     const double* z, double* const* J)
 {
@@ -154,7 +154,7 @@ double tni_stops_velocity_error(const tni_auxiliary* a)
     return error;
 }
 
-// --- which stops are there ------------------------------------------------------------------------
+// --- finding ------------------------------------------------------------------------------------
 
 static tni_unilateral* stop_of(tni_auxiliary* a, int count, uint64_t id)
 {
@@ -169,7 +169,7 @@ static double limit_gap(const tni_auxiliary* a, int limit, const tni_view* views
     return tni_limit_row(a->model, &a->model->limits[limit], views, z).C;
 }
 
-// Touches within reach into a->found; more than there is room for: a->full.
+// Contacts within reach into a->found; a->full if there are more than fit.
 static int find(tni_auxiliary* a, const tni_view* views, double reach)
 {
     if (a->finder == NULL) return 0;
@@ -192,7 +192,7 @@ static size_t constraint_end(const tni_auxiliary* a)
     return end;
 }
 
-// Stops are by rising id: limits last.
+// Unilaterals are sorted by id, limits last.
 static const tni_unilateral* sorted_stop_of(const tni_unilateral* stops, int count, uint64_t id)
 {
     int low = 0, high = count;
@@ -204,7 +204,7 @@ static const tni_unilateral* sorted_stop_of(const tni_unilateral* stops, int cou
     return low < count && stops[low].id == id ? &stops[low] : NULL;
 }
 
-static void sort_stops(tni_unilateral* stops, int count) // nearly in order already
+static void sort_stops(tni_unilateral* stops, int count) // nearly sorted already
 {
     for (int i = 1; i < count; ++i) {
         if (stops[i - 1].id < stops[i].id) continue;
@@ -215,7 +215,7 @@ static void sort_stops(tni_unilateral* stops, int count) // nearly in order alre
     }
 }
 
-// No stops, but those there were are in a->watched, by rising id.
+// Empties the set; the previous one goes to a->watched, sorted by id.
 static int begin_anew(tni_auxiliary* a)
 {
     const int before = a->stop_count;
@@ -238,7 +238,7 @@ static bool add_found(tni_auxiliary* a, int found)
     return !a->full;
 }
 
-// What stops that were there before pushed with.
+// Warm start from the forces of those that were in the set before.
 static void keep_forces(tni_auxiliary* a, int before)
 {
     for (int i = 0; i < a->stop_count; ++i) {
@@ -269,7 +269,7 @@ bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, do
 
 bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end, const double* z)
 {
-    static const double near = 1e-6; // [rad or m], of limits
+    static const double near = 1e-6; // of limits [m or rad]
     if (a->stop_capacity == 0) return true;
     const int before = begin_anew(a);
     if (a->finder != NULL &&
@@ -295,7 +295,7 @@ int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, dou
         tni_unilateral* old = stop_of(a, known, a->found[i].id);
         if (old != NULL && old->gap - a->found[i].gap <= reach) continue;
         ++more;
-        if (old != NULL) { // its features have wandered on
+        if (old != NULL) { // the contact has moved to other features
             old->touch   = a->found[i];
             old->renewed = true;
             continue;
@@ -339,7 +339,7 @@ static bool watch(tni_auxiliary* a, const tni_unilateral* stop)
     return !a->full;
 }
 
-// Watches a stop that is beyond its gap, unless it is kept there, or began no better.
+// Watches a unilateral that is penetrated, unless it is active or started no better.
 static bool watch_beyond(tni_auxiliary* a, tni_unilateral* stop, double gap, double reach)
 {
     const tni_unilateral* known = stop_of(a, a->stop_count, stop->id);
