@@ -24,7 +24,7 @@ tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
                               const tn_twist* velocity)
 {
     if (target < 0 || target >= state->model->target_count) return TN_ERR_MODEL;
-    tni_pushed pushed = {.time = state->time};
+    tni_target_pose pushed = {.time = state->time};
     if (pose != NULL) {
         if (!is_pose(pose)) return TN_ERR_MODEL;
         pushed.given            = true;
@@ -35,7 +35,7 @@ tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
         if (!is_finite(velocity->linear) || !is_finite(velocity->angular)) return TN_ERR_MODEL;
         pushed.velocity = *velocity;
     }
-    state->outside.targets[target] = pushed;
+    state->inputs.targets[target] = pushed;
     return TN_OK;
 }
 
@@ -52,22 +52,22 @@ tn_result tn_state_grab(tn_state* state, int handle, tn_body_id id, tn_vec3 poin
     if (body->dim == 0 || !is_finite(point)) return TN_ERR_MODEL;
     if (!(stiffness >= 0 && damping >= 0 && isfinite(stiffness) && isfinite(damping)))
         return TN_ERR_MODEL;
-    const tni_view view            = tni_state_view(state, (int)id.bits);
-    const tn_vec3  p               = tni_sub(point, body->com);
-    state->outside.handles[handle] = (tni_handle){.body      = (int)id.bits,
-                                                  .p         = p,
-                                                  .stiffness = stiffness,
-                                                  .damping   = damping,
-                                                  .time      = state->time,
-                                                  .position  = tni_point_motion(body, &view, p).at};
+    const tni_view view           = tni_state_view(state, (int)id.bits);
+    const tn_vec3  p              = tni_sub(point, body->com);
+    state->inputs.handles[handle] = (tni_handle){.body      = (int)id.bits,
+                                                 .p         = p,
+                                                 .stiffness = stiffness,
+                                                 .damping   = damping,
+                                                 .time      = state->time,
+                                                 .position  = tni_point_motion(body, &view, p).at};
     return TN_OK;
 }
 
 tn_result tn_state_move(tn_state* state, int handle, tn_vec3 position, tn_vec3 velocity)
 {
-    if (!is_handle(handle) || state->outside.handles[handle].body == 0) return TN_ERR_MODEL;
+    if (!is_handle(handle) || state->inputs.handles[handle].body == 0) return TN_ERR_MODEL;
     if (!is_finite(position) || !is_finite(velocity)) return TN_ERR_MODEL;
-    tni_handle* held = &state->outside.handles[handle];
+    tni_handle* held = &state->inputs.handles[handle];
     held->time       = state->time;
     held->position   = position;
     held->velocity   = velocity;
@@ -76,5 +76,5 @@ tn_result tn_state_move(tn_state* state, int handle, tn_vec3 position, tn_vec3 v
 
 void tn_state_release(tn_state* state, int handle)
 {
-    if (is_handle(handle)) state->outside.handles[handle] = (tni_handle){0};
+    if (is_handle(handle)) state->inputs.handles[handle] = (tni_handle){0};
 }

@@ -7,12 +7,12 @@
 #include "tenon/state.h"
 
 /// Pose of a target set by the user at `time`; afterwards it moves on with `velocity`.
-typedef struct tni_pushed {
+typedef struct tni_target_pose {
     bool     given;
     double   time;
     tn_frame pose;
     tn_twist velocity;
-} tni_pushed;
+} tni_target_pose;
 
 /// Spring and damper from a point of a body to a point that the user moves.
 typedef struct tni_handle {
@@ -24,22 +24,22 @@ typedef struct tni_handle {
 } tni_handle;
 
 /// Inputs from outside the simulation. They stay until the user changes them.
-typedef struct tni_outside {
-    tni_pushed* targets; ///< by target of the model
-    tni_handle  handles[TN_HANDLES_MAX];
-    bool        camera_given;
-    tn_vec3     camera;
-} tni_outside;
+typedef struct tni_inputs {
+    tni_target_pose* targets; ///< by target of the model
+    tni_handle       handles[TN_HANDLES_MAX];
+    bool             camera_given;
+    tn_vec3          camera;
+} tni_inputs;
 
 /// What multistep methods and warm starts keep of the last step. h: length of that step [s]; 0:
 /// nothing is known.
-typedef struct tni_memory {
+typedef struct tni_step_history {
     double  h;
     bool    two;         ///< mean and momentum are known too: two-step formulas (BDF2) may be used
     double* multipliers; ///< joint forces: by row, then by limit
     double* mean;        ///< mean velocity of the step, laid out as u
     double* momentum;    ///< M u at its start, laid out as u
-} tni_memory;
+} tni_step_history;
 
 /// Capacity for the joint coordinates and joint velocities of one tree link. See
 /// adaptive/joint_tree.h.
@@ -55,30 +55,34 @@ typedef struct tni_reduced {
     uint8_t* active; ///< by joint: 1 if simulated
 } tni_reduced;
 
-enum { TNI_PRESS_ROWS = 6, TNI_PRESS_NUMBERS = 12 }; ///< rows of one contact; both solves of a step
+enum {
+    TNI_WARM_START_ROWS    = 6,
+    TNI_WARM_START_NUMBERS = 12
+}; ///< rows of one contact; both solves of a step
 
 /// Warm start of contacts, limits and ropes: forces of the last step, by rising id. When there is
 /// no room for all, the first ones are kept.
 typedef struct tni_warm_start {
     int       count;
     uint64_t* ids;
-    double*   forces; ///< TNI_PRESS_ROWS of the solve at the start of the step, then as many of
-                      ///< that at its end
+    double* forces; ///< TNI_WARM_START_ROWS of the solve at the start of the step, then as many of
+                    ///< that at its end
 } tni_warm_start;
 
 /// One block: the arrays lie behind the struct.
 struct tn_state {
-    const tn_model* model;
-    size_t          bytes;
-    tni_outside     outside;
-    tni_memory      memory;
-    tni_warm_start  pressed;
-    tni_reduced     reduced;
-    double          time;
-    double*         q; ///< rigid: x y z of the centre of mass, qw qx qy qz; planar: x y angle;
-                       ///< particle: x y z; affine: x y z, then the columns of A
-    double* u;         ///< rigid: velocity of the centre of mass, angular velocity, ...
-    double* still; ///< by part of the mechanism: how long it has been at rest [s]; asleep: below 0.
+    const tn_model*  model;
+    size_t           bytes;
+    tni_inputs       inputs;
+    tni_step_history history;
+    tni_warm_start   warm_start;
+    tni_reduced      reduced;
+    double           time;
+    double*          q; ///< rigid: x y z of the centre of mass, qw qx qy qz; planar: x y angle;
+                        ///< particle: x y z; affine: x y z, then the columns of A
+    double* u;          ///< rigid: velocity of the centre of mass, angular velocity, ...
+    double*
+        rest_time; ///< by part of the mechanism: how long it has been at rest [s]; asleep: below 0.
                    ///< See step/sleep.c
     double* z;     ///< joint coordinates of the last step, so that angles count full turns
 };

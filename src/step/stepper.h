@@ -12,13 +12,13 @@
 static const double tni_contact_gap = 1e-6; ///< gap up to which a contact is reported as touching
                                             ///< [m]
 
-enum { TNI_STAGES_MAX = 7, TNI_BOUNCES_MAX = 256 };
+enum { TNI_STAGES_MAX = 7, TNI_HITS_MAX = 256 };
 
 /// How often a contact or limit was hit within a step.
-typedef struct tni_bounce {
+typedef struct tni_hit_count {
     uint64_t id;
     int      count;
-} tni_bounce;
+} tni_hit_count;
 
 /// Memory for one configuration.
 typedef struct tni_configuration_buffer {
@@ -36,62 +36,62 @@ typedef struct tni_principal {
 } tni_principal;
 
 /// Closure error of the joints at the end of a step.
-typedef struct tni_closing {
-    double error; ///< largest |C|, or h times the mean rate of a velocity-only row [m or rad]
-    int    worst; ///< index of the constraint that has it; -1: none
-    double begun; ///< the error before any correction
-} tni_closing;
+typedef struct tni_closure_error {
+    double error;   ///< largest |C|, or h times the mean rate of a velocity-only row [m or rad]
+    int    worst;   ///< index of the constraint that has it; -1: none
+    double initial; ///< the error before any correction
+} tni_closure_error;
 
 /// Workspace of the impulse method.
 typedef struct tni_impulse_work {
-    double *plus, *first, *best; ///< u+: current, predicted, and the one with the smallest
-                                 ///< closure error
-    double* force;               ///< laid out as u
-    double* asked;               ///< by row: rates that the next solve asks for
-    double* goal;                ///< by row: rates that all solves of this substep asked for
-                                 ///< together
-    double* past[4];             ///< by row: goals and residuals of the two previous rounds
-                                 ///< (Anderson acceleration)
-    tni_view*      views;        ///< bodies at the start of the step
-    tni_warm_start pressed;      ///< warm start: of the last step, then of this one
-    double*        drive;        ///< by velocity-only row: prescribed rate = rate - J u
-    tni_principal* principal;    ///< by body
-    double*        load;         ///< by body: bound of h^2 times the largest eigenvalue of its K
-    double*        part_work;    ///< by part of the mechanism, twice; scratch of stiffen.c
-    tni_mat3*      stiffness;    ///< by body: h^2 K', the stiffness in use
-    tni_mat3*      tension;      ///< by body: h^2 K, compression included
-    bool           loops;        ///< the mechanism has loops: rows may be redundant
-    bool           careful;      ///< safer mode: the tension of all bodies counts
-    bool           damped;       ///< forces depend on velocities
-    int            jams;         ///< friction jams in this step: no finite impulse met all
-                                 ///< conditions
-    double inside;               ///< largest penetration at the start of the substep [m or rad]
-    bool   last;                 ///< the step will not be halved any more
+    double *plus, *first, *best;     ///< u+: current, predicted, and the one with the smallest
+                                     ///< closure error
+    double* force;                   ///< laid out as u
+    double* target_rates;            ///< by row: rates that the next solve asks for
+    double* goal;                    ///< by row: rates that all solves of this substep asked for
+                                     ///< together
+    double* past[4];                 ///< by row: goals and residuals of the two previous rounds
+                                     ///< (Anderson acceleration)
+    tni_view*      views;            ///< bodies at the start of the step
+    tni_warm_start warm_start;       ///< warm start: of the last step, then of this one
+    double*        prescribed_rates; ///< by velocity-only row: prescribed rate = rate - J u
+    tni_principal* principal;        ///< by body
+    double*        load;       ///< by body: bound of h^2 times the largest eigenvalue of its K
+    double*        part_work;  ///< by part of the mechanism, twice; scratch of stiffen.c
+    tni_mat3*      stiffness;  ///< by body: h^2 K', the stiffness in use
+    tni_mat3*      tension;    ///< by body: h^2 K, compression included
+    bool           loops;      ///< the mechanism has loops: rows may be redundant
+    bool           safer_mode; ///< safer mode: the tension of all bodies counts
+    bool           damped;     ///< forces depend on velocities
+    int            jam_count;  ///< friction jams in this step: no finite impulse met all
+                               ///< conditions
+    double start_penetration;  ///< largest penetration at the start of the substep [m or rad]
+    bool   final_try;          ///< the step will not be halved any more
 } tni_impulse_work;
 
 /// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
 typedef struct tni_implicit_work {
     tni_implicit_system* stiff;
-    double *             u, *du, *best, *ahead, *linear; ///< laid out as u
-    double *drift, *momentum;          ///< laid out as u: what the integrator takes from the last
-                                       ///< step
-    double *    mu, *dmu, *r;          ///< by row
-    double *    force, *first, *again; ///< joint forces that K_g is made of
-    tni_memory  before, after;         ///< history for the steps that end at s->now and at s->next
-    tni_closing end;
-    double      goal;    ///< closure error that the correction aims at
-    bool        rescue;  ///< the usual Newton iteration has failed; the rescue is running
-    bool        lenient; ///< corrections are not limited in size
-    bool        moved;   ///< s->now is no longer the start of the step: s->stage is
-    bool        last;    ///< no shorter substep is worth trying
-    bool        begun;   ///< the momentum at the start is known
-    bool        sided;   ///< the model has one-sided forces or limits
+    double *             u, *du, *best, *predicted, *linear; ///< laid out as u
+    double *drift, *momentum;       ///< laid out as u: what the integrator takes from the last
+                                    ///< step
+    double *          mu, *dmu, *r; ///< by row
+    double *          force, *first, *again; ///< joint forces that K_g is made of
+    tni_step_history  before, after; ///< history for the steps that end at s->now and at s->next
+    tni_closure_error end;
+    double            goal;      ///< closure error that the correction aims at
+    bool              rescue;    ///< the usual Newton iteration has failed; the rescue is running
+    bool              lenient;   ///< corrections are not limited in size
+    bool              moved;     ///< s->now is no longer the start of the step: s->stage is
+    bool              final_try; ///< no shorter substep is worth trying
+    bool              history_known; ///< the momentum at the start is known
+    bool              sided;         ///< the model has one-sided forces or limits
 } tni_implicit_work;
 
 /// Sleep, in the impulse method. By part of the mechanism, except `bodies` (by body).
 typedef struct tni_sleep_work {
-    bool     on, any; ///< any: at least one part sleeps
-    double*  still;   ///< how long a part has been at rest [s]; asleep: -1 - its island
+    bool     on, any;   ///< any: at least one part sleeps
+    double*  rest_time; ///< how long a part has been at rest [s]; asleep: -1 - its island
     uint8_t *asleep, *bodies;
     uint8_t* restless;      ///< a changing input acts on it: it may not fall asleep
     uint8_t* wake;          ///< to be woken when the step is restarted
@@ -115,14 +115,14 @@ struct tn_stepper {
     tni_impulse_work         impulse;
     tni_implicit_work        implicit;
     tni_sleep_work           sleep;
-    tni_adaptive*            adaptive;  ///< NULL in other methods
-    const tn_state*          from;      ///< the caller's state
-    bool                     kept;      ///< `system` is factored and evaluated at s->now
-    bool                     kept_next; ///< likewise at s->next, since the last call
-    bool                     followed;  ///< angles of s->next count full turns already
-    bool                     has_stops; ///< the model has limits, ropes, or shapes that may touch
-    tni_bounce*              bounces;   ///< contacts and limits hit in this step
-    int                      bounce_count;
+    tni_adaptive*            adaptive;        ///< NULL in other methods
+    const tn_state*          from;            ///< the caller's state
+    bool                     now_factored;    ///< `system` is factored and evaluated at s->now
+    bool                     next_factored;   ///< likewise at s->next, since the last call
+    bool                     angles_followed; ///< angles of s->next count full turns already
+    bool           has_unilaterals; ///< the model has limits, ropes, or shapes that may touch
+    tni_hit_count* hits;            ///< contacts and limits hit in this step
+    int            hit_count;
 
     double*      multipliers;   ///< of the last evaluation, by row
     double*      rates;         ///< joint accelerations, laid out as u
@@ -145,9 +145,10 @@ TN_NODISCARD tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_repo
 TN_NODISCARD tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
                                      tn_step_report* report, tn_why* why);
 /// After each substep: projects s->next onto the constraints and measures the errors.
-TN_NODISCARD tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* why);
+TN_NODISCARD tn_result tni_project_and_measure(tn_stepper* s, bool near, tn_step_report* report,
+                                               tn_why* why);
 /// Accepts a substep: s->next becomes s->now.
-void tni_go_on(tn_stepper* s);
+void tni_accept_substep(tn_stepper* s);
 
 /// impulse.c: from s->now to s->next, by h.
 TN_NODISCARD tn_result tni_impulse_create(tn_stepper* s);
@@ -162,20 +163,20 @@ TN_NODISCARD tn_result tni_impulse_solve(tn_stepper* s, const double* b, bool ex
 /// u+ with the rates s->impulse.asked and the current set of contacts and limits.
 TN_NODISCARD tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why);
 /// u+ += the response to the rates s->impulse.asked, without any force.
-TN_NODISCARD tn_result tni_impulse_improve(tn_stepper* stepper, tn_why* why);
+TN_NODISCARD tn_result tni_impulse_correct(tn_stepper* stepper, tn_why* why);
 /// Flies to s->next with u+ and evaluates it; s->impulse.asked <- the rates that would close the
 /// joints.
-tni_closing tni_impulse_fly(tn_stepper* s, double h);
+tni_closure_error tni_impulse_fly(tn_stepper* s, double h);
 
 /// impulse_contact.c: the same with contacts, limits and ropes, after the first kick.
 TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance,
-                                         tni_closing* nearest, bool* closed, tn_step_report* report,
-                                         tn_why* why);
+                                         tni_closure_error* nearest, bool* closed,
+                                         tn_step_report* report, tn_why* why);
 /// Contacts and limits at s->next, which was evaluated last; their right-hand sides, once the
 /// system is factored there; report of their forces, h being the length of the flight [s].
 TN_NODISCARD tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why);
-void                   tni_impulse_ask_landing(tn_stepper* s);
-void                   tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report);
+void                   tni_impulse_set_landing_targets(tn_stepper* s);
+void                   tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report);
 
 /// sleep.c: at creation; from a state; whether a contact or limit touches a sleeping island: then
 /// restart the step with it awake (those between sleepers only are dropped); after a step was
@@ -202,18 +203,17 @@ TN_NODISCARD tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int*
                                         tn_step_report* report, tn_why* why);
 
 /// event_detection.c: one step of a mechanism with contacts or limits.
-TN_NODISCARD tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report,
-                                         tn_why* why);
+TN_NODISCARD tn_result tni_event_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why);
 /// Finds the contacts and limits that are reached at s->now; their rates decide which are active.
-TN_NODISCARD tn_result tni_find_stops(tn_stepper* s, tn_why* why);
+TN_NODISCARD tn_result tni_find_unilaterals(tn_stepper* s, tn_why* why);
 /// Impacts: changes s->now.u until nothing approaches any more at the contacts and limits that take
 /// part.
-TN_NODISCARD tn_result tni_pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why);
+TN_NODISCARD tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why);
 /// Which contacts and limits a projection holds: of positions, of velocities.
 void tni_hold_positions(tni_auxiliary* a);
 void tni_hold_velocities(tni_auxiliary* a);
 /// Contact count and penetration at the configuration that was evaluated last.
-void tni_note_stops(const tn_stepper* s, tn_step_report* report);
+void tni_report_unilaterals(const tn_stepper* s, tn_step_report* report);
 
 /// project.c: projects s->next onto the constraints, positions first, then velocities; fills the
 /// errors of the report. factored: the system is factored very near s->next.
@@ -226,8 +226,8 @@ void tni_measure_errors(tn_stepper* s, tn_step_report* report);
 /// time + h; snapped to a multiple of h where time is one, so that a long run ends exactly.
 double tni_time_after(double time, double h);
 
-void tni_copy_place(const tn_model* model, tni_configuration_buffer* to,
-                    const tni_configuration_buffer* from);
+void tni_copy_configuration(const tn_model* model, tni_configuration_buffer* to,
+                            const tni_configuration_buffer* from);
 void tni_copy_numbers(double* to, const double* from, int count);
 
 #endif

@@ -24,7 +24,7 @@ typedef enum tni_unilateral_rule {
 typedef struct tni_unilateral {
     uint64_t            id;    ///< the same from step to step
     int                 limit; ///< of the model; -1: a contact
-    tni_contact         touch;
+    tni_contact         contact;
     tni_unilateral_rule rule;
     int                 row_count;  ///< the normal row, then slip, spin and roll
     int                 slip_count; ///< number of tangential rows
@@ -33,56 +33,57 @@ typedef struct tni_unilateral {
     double              spinning, rolling; ///< coefficients of spinning and rolling friction [m]
     tn_vec3             slip; ///< unit direction of sliding in world axes, kept while the slip
                               ///< stays on this side
-    bool   renewed;           ///< found again: its right-hand side is not set yet
-    bool   away;              ///< takes no part in impacts
-    double start[TNI_CONTACT_ROWS];   ///< rates at the start of the step
-    bool   pushed;                    ///< it was active in the flight of this step, or is predicted
-                                      ///< to be
-    double  before[TNI_CONTACT_ROWS]; ///< force at the last search for contacts
-    bool    steady;                   ///< slides along `slip` whatever its rates
-    double  lead[TNI_CONTACT_ROWS];   ///< added to the target acceleration, which is otherwise zero
-    double  gap;                      ///< at the last evaluation [m or rad]; < 0: penetration
-    double  begun;                    ///< gap where it was found
+    bool   is_new;            ///< found again: its right-hand side is not set yet
+    bool   skips_impacts;     ///< takes no part in impacts
+    double start[TNI_CONTACT_ROWS]; ///< rates at the start of the step
+    bool   was_active;              ///< it was active in the flight of this step, or is predicted
+                                    ///< to be
+    double force_before[TNI_CONTACT_ROWS]; ///< force at the last search for contacts
+    bool   fixed_slip;                     ///< slides along `slip` whatever its rates
+    double target_acceleration
+        [TNI_CONTACT_ROWS]; ///< added to the target acceleration, which is otherwise zero
+    double  gap;            ///< at the last evaluation [m or rad]; < 0: penetration
+    double  start_gap;      ///< gap where it was found
     double  rate[TNI_CONTACT_ROWS], gamma[TNI_CONTACT_ROWS];
-    tn_vec3 across[2];                ///< directions of the tangent rows
-    double  want[TNI_CONTACT_ROWS];   ///< target: the solve asks for J u = want, or >=
-    double  slide[2];                 ///< direction of sliding along `across`, when it slides
-    double  force[TNI_CONTACT_ROWS];  ///< of the last solve (an impulse in velocity solves)
-    double  weight[TNI_CONTACT_ROWS]; ///< diagonal entry of W, of the last solve
-    double  left[TNI_CONTACT_ROWS];   ///< J u - want, of the last solve
+    tn_vec3 across[2];                  ///< directions of the tangent rows
+    double  target[TNI_CONTACT_ROWS];   ///< target: the solve asks for J u = want, or >=
+    double  slide[2];                   ///< direction of sliding along `across`, when it slides
+    double  force[TNI_CONTACT_ROWS];    ///< of the last solve (an impulse in velocity solves)
+    double  response[TNI_CONTACT_ROWS]; ///< diagonal entry of W, of the last solve
+    double  residual[TNI_CONTACT_ROWS]; ///< J u - want, of the last solve
 } tni_unilateral;
 
 /// The rows of one constraint, or of one unilateral.
-typedef struct tni_unit {
+typedef struct tni_auxiliary_unit {
     int  row_count; ///< in use
     int  first;     ///< first row, in the order of islands
     int  edge_start, edge_count;
     int  constraint; ///< -1: a unilateral
-    int  stop;
-    bool otherwise; ///< force directions K differ from J^T
-} tni_unit;
+    int  unilateral;
+    bool own_directions; ///< force directions K differ from J^T
+} tni_auxiliary_unit;
 
-typedef struct tni_unit_edge {
+typedef struct tni_auxiliary_edge {
     int    node, row, dim; ///< of the plan
     size_t at;             ///< offset of its blocks in j and k
-} tni_unit_edge;
+} tni_auxiliary_edge;
 
 /// Units that are coupled through the mechanism, and no others.
 typedef struct tni_island {
     int                     unit_start, unit_count, row_count;
-    int                     stop_rows; ///< number of rows that belong to unilaterals
-    size_t                  at;        ///< offset of its W
-    bool                    far;       ///< matrix-free: too large for a W,
-    double                  scale;     ///< scale of its residuals
-    bool                    looped;    ///< its responses go through regularised loops: approximate
-    tni_gauss_seidel_island part;      ///< and is this island of `sweep`
+    int                     unilateral_rows; ///< number of rows that belong to unilaterals
+    size_t                  at;              ///< offset of its W
+    bool                    matrix_free;     ///< matrix-free: too large for a W,
+    double                  scale;           ///< scale of its residuals
+    bool                    looped; ///< its responses go through regularised loops: approximate
+    tni_gauss_seidel_island part;   ///< and is this island of `sweep`
 } tni_island;
 
 /// Up to three rows of a unit with their half-solved columns (half_solve.h).
-typedef struct tni_strip {
+typedef struct tni_column_set {
     int            unit, first, count;
     tni_half_solve half;
-} tni_strip;
+} tni_column_set;
 
 typedef struct tni_auxiliary_report {
     int    row_count, dependent_count;
@@ -96,10 +97,10 @@ typedef struct tni_auxiliary {
     const tn_model*  model;
     const tni_split* split;
     tni_arena        arena; ///< its own: it may grow between steps
-    int              stop_count, stop_capacity;
+    int              unilateral_count, unilateral_capacity;
     int              row_count, row_capacity;
-    int              wide, wide_capacity;         ///< rows of the largest island
-    size_t           block_count, block_capacity; ///< doubles in j, and in k
+    int              island_rows, island_rows_capacity; ///< rows of the largest island
+    size_t           block_count, block_capacity;       ///< doubles in j, and in k
     size_t           response_count, response_capacity;
     size_t           sweep_capacity; ///< doubles for matrix-free islands
     int              direct_rows;    ///< an island with more unilateral rows than this is matrix-
@@ -109,50 +110,51 @@ typedef struct tni_auxiliary {
                                      ///< auxiliary.c
     bool   sweep_full;               ///< sweep_capacity was too small
     bool   full;                     ///< some capacity was too small: grow, and try again
-    double enough; ///< relative tolerance of unilateral conditions; 0: as exact as possible
-    bool   turns;  ///< spinning and rolling friction are solved for
-    bool   quiet;  ///< solving for a projection: stored forces stay those of the motion
-    bool   off;    ///< velocities may not fit the joints: rows that nothing can move are ignored
-    bool   ready;  ///< W belongs to the current factorisation and rules
+    double tolerance;     ///< relative tolerance of unilateral conditions; 0: as exact as possible
+    bool   spin_and_roll; ///< spinning and rolling friction are solved for
+    bool   keep_forces;   ///< solving for a projection: stored forces stay those of the motion
+    bool off_joints; ///< velocities may not fit the joints: rows that nothing can move are ignored
+    bool ready;      ///< W belongs to the current factorisation and rules
 
-    tni_unilateral*  stops;
-    size_t*          stop_at; ///< offsets of the two blocks of each unilateral, in j and k
-    tni_unilateral*  watched; ///< events: what ended the last substep
-    int              watched_count;
-    tni_contact*     found;  ///< scratch, stop_capacity of them
-    tni_finder*      finder; ///< NULL: the model has no shapes that may touch
-    int              unit_count, edge_count, island_count;
-    tni_unit*        units; ///< constraints first
-    tni_unit_edge*   edges;
-    int*             order; ///< units, sorted by island
-    tni_island*      islands;
-    int*             group;     ///< union-find forest over components of the plan
-    int*             island_of; ///< by component of the plan
-    int*             nodes;     ///< scratch: nodes of an island
-    double *         j, *k;     ///< blocks, row_count x dim
-    double*          W;
-    uint8_t*         condition;
-    uint8_t*         dependent;
-    double *         b, *f, *a, *mu; ///< by row, in the order of islands
-    double*          scale;          ///< by row: response if only its own bodies were in the way
-    double*          size;           ///< by row: sum of absolute terms of a, for rounding
-    double*          x;              ///< responses: three columns over all rows of the plan
-    tni_half_solves  halves;
-    tni_strip*       strips; ///< row_capacity of them
-    tni_gauss_seidel sweep;
-    double*          pushed; ///< by row: the part of f that is in the right-hand side already
-    double*          extra;  ///< by row: shock impulses, applied to the upper side only
-    tni_mixed*       mixed;
-    tni_least_norm   least;
+    tni_unilateral*     unilaterals;
+    size_t*             block_at; ///< offsets of the two blocks of each unilateral, in j and k
+    tni_unilateral*     watched;  ///< events: what ended the last substep
+    int                 watched_count;
+    tni_contact*        found;  ///< scratch, unilateral_capacity of them
+    tni_finder*         finder; ///< NULL: the model has no shapes that may touch
+    int                 unit_count, edge_count, island_count;
+    tni_auxiliary_unit* units; ///< constraints first
+    tni_auxiliary_edge* edges;
+    int*                order; ///< units, sorted by island
+    tni_island*         islands;
+    int*                group;     ///< union-find forest over components of the plan
+    int*                island_of; ///< by component of the plan
+    int*                nodes;     ///< scratch: nodes of an island
+    double *            j, *k;     ///< blocks, row_count x dim
+    double*             W;
+    uint8_t*            condition;
+    uint8_t*            dependent;
+    double *            b, *f, *a, *mu; ///< by row, in the order of islands
+    double*             scale;          ///< by row: response if only its own bodies were in the way
+    double*             size;           ///< by row: sum of absolute terms of a, for rounding
+    double*             x;              ///< responses: three columns over all rows of the plan
+    tni_half_solves     halves;
+    tni_column_set*     column_sets; ///< row_capacity of them
+    tni_gauss_seidel    sweep;
+    double*             applied; ///< by row: the part of f that is in the right-hand side already
+    double*             shock_impulse; ///< by row: shock impulses, applied to the upper side only
+    tni_mixed*          mixed;
+    tni_least_norm      least;
 
     tni_auxiliary_report report; ///< of the last solve
     double (*clock)(void* user);
     void*  clock_user;
-    double columns_time, pairs_time; ///< [s]: building W; solving the complementarity problem
+    double response_time,
+        complementarity_time; ///< [s]: building W; solving the complementarity problem
 } tni_auxiliary;
 
 /// Whether a model has limits, ropes, or shapes that may touch.
-bool tni_may_stop(const tn_model* model);
+bool tni_has_unilaterals(const tn_model* model);
 
 TN_NODISCARD tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split,
                                             tni_auxiliary* a);
@@ -166,41 +168,45 @@ double* tni_auxiliary_j(tni_auxiliary* a, int edge);
 double* tni_auxiliary_k(tni_auxiliary* a, int edge);
 
 /// Evaluates gaps and rates of all unilaterals and, with jacobians, their rows.
-void tni_stops_look(tni_auxiliary* a, const tni_view* views, const double* z, bool jacobians);
+void tni_unilaterals_evaluate(tni_auxiliary* a, const tni_view* views, const double* z,
+                              bool jacobians);
 /// Collects all with gap <= reach [m or rad]. Those that were in the set before keep their force.
 /// False: full.
-bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+bool tni_unilaterals_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
 /// Collects all that matter on the way from one configuration to another (tni_find_ahead); gaps,
 /// rates and rows are those at the start. Otherwise as above.
-bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end, const double* z);
+bool tni_unilaterals_find_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end,
+                                const double* z);
 /// Adds those that are penetrated by more than reach and not in the set yet. Returns how many; -1:
 /// full.
-int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+int tni_unilaterals_find_more(tni_auxiliary* a, const tni_view* views, const double* z,
+                              double reach);
 /// Takes the set of another. False: full.
-bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from);
+bool tni_unilaterals_copy(tni_auxiliary* a, const tni_auxiliary* from);
 /// Event detection: finds what the active set does not prevent: unilaterals that are penetrated by
 /// more than reach, and sliding ones whose slip has reversed by more than reach. They are watched
 /// from now on. False: full.
-bool tni_stops_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+bool tni_unilaterals_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
 /// Renews the contact points at the current views: the point of a rim moves along it.
-void tni_stops_renew(tni_auxiliary* a, const tni_view* views, const double* z);
+void tni_unilaterals_renew(tni_auxiliary* a, const tni_view* views, const double* z);
 /// Largest penetration, of unilaterals in the set or not [m or rad]; 0: none.
-double tni_stops_deepest(tni_auxiliary* a, const tni_view* views, const double* z);
+double tni_unilaterals_penetration(tni_auxiliary* a, const tni_view* views, const double* z);
 /// The smallest gap, or slip, of what is watched: an event function.
-double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const double* z);
-void   tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* stop, int bodies[2]);
+double tni_unilaterals_event(const tni_auxiliary* a, const tni_view* views, const double* z);
+void tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* unilateral, int bodies[2]);
 /// Largest violation at a projection: held unilaterals by |gap| or |rate|, others by the negative
 /// part of it.
-double tni_stops_position_error(const tni_auxiliary* a);
-double tni_stops_velocity_error(const tni_auxiliary* a);
+double tni_unilaterals_position_error(const tni_auxiliary* a);
+double tni_unilaterals_velocity_error(const tni_auxiliary* a);
 /// Approximate response of row k of a unilateral to its own unit force: with free bodies, no
 /// joints.
-double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k);
+double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int unilateral,
+                                    int k);
 /// Its name for messages: "joint 'door'", "contact of 'box' on 'ground'".
-void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* stop, char* text,
+void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* unilateral, char* text,
                          size_t size);
 /// Slip speed [m/s].
-double tni_unilateral_slip(const tni_unilateral* stop);
+double tni_unilateral_slip(const tni_unilateral* unilateral);
 
 /// Seconds on the host's clock; 0 without one.
 TNI_INLINE double tni_auxiliary_now(const tni_auxiliary* a)

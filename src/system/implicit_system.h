@@ -17,36 +17,37 @@
 #include "system/system.h"
 
 /// The time integration scheme: q1 = fly(q, share u + drift, h).
-typedef struct tni_lead {
+typedef struct tni_step_scheme {
     double        h;
     double        share; ///< 1 for backward Euler
     const double* drift; ///< laid out as u; NULL: none
     double        time;  ///< of the end [s]
-} tni_lead;
+} tni_step_scheme;
 
 /// The start of a step.
-typedef struct tni_start {
+typedef struct tni_step_start {
     tni_configuration at;
     const double*     momentum; ///< laid out as u; NULL: M u
     const double* multipliers;  ///< joint forces that K_g is made of, by row, then by limit; NULL:
                                 ///< no K_g
-    const double* ahead; ///< predicted mean velocity: it decides which one-sided forces are active
-    bool          keep;  ///< hard limits: keep the active set; do not look for others
-    bool          bend;  ///< rows are closed to second order (with gamma), not just first
-} tni_start;
+    const double*
+         predicted;       ///< predicted mean velocity: it decides which one-sided forces are active
+    bool keep_active_set; ///< hard limits: keep the active set; do not look for others
+    bool second_order;    ///< rows are closed to second order (with gamma), not just first
+} tni_step_start;
 
 /// The impulse of a soft force over the step, along its rows: g - W J u.
 typedef struct tni_soft tni_soft;
-void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_lead* lead, double* W,
-                      double* g);
+void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_step_scheme* scheme,
+                      double* W, double* g);
 /// Target of J u for a row. C: its error; led: the part of its rate that does not depend on u;
 /// drift: J drift. held: it has a position (else velocity-only).
-TNI_INLINE double tni_row_wanted(const tni_start* start, const tni_lead* lead, bool held, double C,
-                                 double led, double drift, double gamma)
+TNI_INLINE double tni_row_wanted(const tni_step_start* start, const tni_step_scheme* scheme,
+                                 bool held, double C, double led, double drift, double gamma)
 {
     if (!held) return -led;
-    const double bend = start->bend ? 0.5 * lead->h * gamma : 0;
-    return (-C / lead->h - drift - led - bend) / lead->share;
+    const double second_order = start->second_order ? 0.5 * scheme->h * gamma : 0;
+    return (-C / scheme->h - drift - led - second_order) / scheme->share;
 }
 
 typedef struct tni_implicit_system tni_implicit_system;
@@ -65,27 +66,28 @@ TN_NODISCARD tn_result tni_implicit_system_solver(const tni_implicit_system* sti
 
 /// Linearises, factors and solves: u and mu of the step (mu laid out as in tni_system, then those
 /// of the limits). Afterwards the system's views, C, rate and gamma are those of the start.
-TN_NODISCARD tn_result tni_implicit_system_begin(tni_implicit_system* stiff, const tni_start* start,
-                                                 const tni_lead* lead, double* u, double* mu,
-                                                 tn_why* why);
+TN_NODISCARD tn_result tni_implicit_system_begin(tni_implicit_system*   stiff,
+                                                 const tni_step_start*  start,
+                                                 const tni_step_scheme* scheme, double* u,
+                                                 double* mu, tn_why* why);
 /// Accuracy of the last tni_implicit_system_begin; the report keeps the worst.
-void tni_implicit_system_note(const tni_implicit_system* stiff, tn_step_report* report);
+void tni_implicit_system_report(const tni_implicit_system* stiff, tn_step_report* report);
 /// Whether a model has one-sided forces or limits.
-bool tni_implicit_system_is_sided(const tn_model* model);
+bool tni_implicit_system_is_one_sided(const tn_model* model);
 /// Right after tni_implicit_system_begin: true if the active set predicted with the mean velocity u
 /// is the one that was used, predicted with start->ahead. If not, begin again with start->ahead = u
 /// and start->keep.
-bool tni_implicit_system_stands(tni_implicit_system* stiff, const tni_start* start,
-                                const tni_lead* lead, const double* u);
+bool tni_implicit_system_active_set_holds(tni_implicit_system* stiff, const tni_step_start* start,
+                                          const tni_step_scheme* scheme, const double* u);
 /// Solves  A u + J^T mu = b,  J u = r  with the same factorisation and soft rows. b NULL: zero.
 TN_NODISCARD tn_result tni_implicit_system_correct(tni_implicit_system* stiff, const double* b,
                                                    const double* r, double* u, double* mu,
                                                    tn_why* why);
 /// Flies from the start with u: q1, u1 at the end, and C of all rows (rates of velocity-only rows)
 /// into r. Returns the largest |C|, |h rate|; *worst is its constraint.
-double tni_implicit_system_fly(tni_implicit_system* stiff, const tni_start* start,
-                               const tni_lead* lead, const double* u, double* q1, double* u1,
-                               double* r, int* worst);
+double tni_implicit_system_fly(tni_implicit_system* stiff, const tni_step_start* start,
+                               const tni_step_scheme* scheme, const double* u, double* q1,
+                               double* u1, double* r, int* worst);
 
 /// The largest |rate| of a row at a configuration; angles in z count full turns. Does not change
 /// the system. False where the form cannot.
@@ -95,7 +97,7 @@ bool tni_implicit_system_measure(tni_implicit_system* stiff, const tni_configura
 void tni_implicit_system_forces(tni_implicit_system* stiff, const tni_configuration* at, double h,
                                 double* f);
 /// Largest penetration at the system's last evaluation [m]; *count: touching points.
-double tni_implicit_system_deepest(tni_implicit_system* stiff, int* count);
+double tni_implicit_system_penetration(tni_implicit_system* stiff, int* count);
 
 /// Rows at the system's last evaluation, as tni_implicit_system_fly gives them.
 double tni_implicit_system_rows(const tni_system* system, double h, double* r, int* worst);

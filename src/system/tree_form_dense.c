@@ -102,23 +102,23 @@ static double dot6(const double* a, const double* b)
 // The constraint rows on a into Ja, their targets into r.
 static void hard_rows(const tni_tree_form* ns, const tni_link* a, double* Ja, double* r)
 {
-    const tn_model*       model = ns->model;
-    const tni_constraint* of    = &model->constraints[a->constraint];
-    const tni_start*      start = ns->start;
-    const tni_lead*       lead  = ns->lead;
-    double                Jb[36], C[6], rate[6], gamma[6], *J[2];
-    const int             ub = a->parent >= 0 ? ns->links[a->parent].u : -1;
+    const tn_model*        model  = ns->model;
+    const tni_constraint*  of     = &model->constraints[a->constraint];
+    const tni_step_start*  start  = ns->start;
+    const tni_step_scheme* scheme = ns->scheme;
+    double                 Jb[36], C[6], rate[6], gamma[6], *J[2];
+    const int              ub = a->parent >= 0 ? ns->links[a->parent].u : -1;
     for (int e = 0; e < of->edge_count; ++e)
         J[e] = model->edge_body[of->edge_start + e] == a->body ? Ja : Jb;
-    tni_constraint_rows(model, of, ns->system->views, lead->time, start->at.z,
+    tni_constraint_rows(model, of, ns->system->views, scheme->time, start->at.z,
                         &(tni_rows_out){C, rate, gamma, J, NULL});
     for (int i = 0; i < of->row_count; ++i) {
         double own   = dot6(Ja + 6 * i, start->at.u + a->u),
-               drift = lead->drift != NULL ? dot6(Ja + 6 * i, lead->drift + a->u) : 0;
+               drift = scheme->drift != NULL ? dot6(Ja + 6 * i, scheme->drift + a->u) : 0;
         if (ub >= 0) own += dot6(Jb + 6 * i, start->at.u + ub);
-        if (ub >= 0 && lead->drift != NULL) drift += dot6(Jb + 6 * i, lead->drift + ub);
+        if (ub >= 0 && scheme->drift != NULL) drift += dot6(Jb + 6 * i, scheme->drift + ub);
         r[i] =
-            tni_row_wanted(start, lead, i < of->held_count, C[i], rate[i] - own, drift, gamma[i]);
+            tni_row_wanted(start, scheme, i < of->held_count, C[i], rate[i] - own, drift, gamma[i]);
     }
 }
 
@@ -126,7 +126,7 @@ static void hard_rows(const tni_tree_form* ns, const tni_link* a, double* Ja, do
 static void turn_by_drift(const tni_tree_form* ns, const tni_link* a, const tni_mat3* K,
                           const double* Ja, const double* Jb, double* g)
 {
-    const double *drift = ns->lead->drift, s = -ns->e * ns->lead->h;
+    const double *drift = ns->scheme->drift, s = -ns->e * ns->scheme->h;
     double        moved[3];
     if (drift == NULL) return;
     for (int i = 0; i < 3; ++i) {
@@ -175,7 +175,7 @@ static void soft_rows_of(tni_tree_form* ns, const tni_link* a, tn_vec3 d, tni_li
     for (int i = 0; i < 6 * s->count; ++i) s->Y[i] = a->parent >= 0 ? s->Ja[i] + Jb[i] : 0;
 }
 
-static void spread(const tni_bulk* B, double* A)
+static void spread(const tni_articulated_inertia* B, double* A)
 {
     const double*  H = B->H.m;
     const tni_sym *M = &B->M, *I = &B->I;
@@ -255,7 +255,8 @@ static void pass_other(tni_link_dense* o, const double* g, double* b)
     }
 }
 
-static void stiffen_other(const tni_tree_form* ns, const tni_link* a, tni_bulk* B, tni_sym* K)
+static void stiffen_other(const tni_tree_form* ns, const tni_link* a, tni_articulated_inertia* B,
+                          tni_sym* K)
 {
     const tni_joint* joint = &ns->model->joints[a->joint];
     const tni_view*  views = ns->system->views;
@@ -268,7 +269,8 @@ static void stiffen_other(const tni_tree_form* ns, const tni_link* a, tni_bulk* 
                      tni_sub(at, views[a->other].x), &B->I, K);
 }
 
-bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_bulk* B, tni_sym* K)
+bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_articulated_inertia* B,
+                          tni_sym* K)
 {
     tni_link_dense* o     = &ns->denses[a->more];
     const tni_view* views = ns->system->views;
@@ -296,11 +298,12 @@ bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_bulk* B, tni
     tni_write3(b, B->f), tni_write3(b + 3, B->t);
     pass_other(o, o->soft.g, b);
     const double* A = o->left;
-    *B              = (tni_bulk){.M = {A[0], A[6], A[12], A[7], A[13], A[14]},
-                                 .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
-                                 .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
-                                 .f = tni_read3(b),
-                                 .t = tni_read3(b + 3)};
+    *B              = (tni_articulated_inertia){
+                     .M = {A[0], A[6], A[12], A[7], A[13], A[14]},
+                     .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
+                     .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
+                     .f = tni_read3(b),
+                     .t = tni_read3(b + 3)};
     return good;
 }
 

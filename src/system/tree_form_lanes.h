@@ -119,9 +119,9 @@ TNI_INLINE TARGET void NAME(axes)(const double* const* form, mask second, const 
 // Target of the row s.t, s of body 1, t of body 2.
 TNI_INLINE TARGET vec NAME(wanted)(const tni_tree_form* ns, vec3 s, vec3 t, vec3 w1, vec3 w2)
 {
-    const double h    = ns->lead->h;
+    const double h    = ns->scheme->h;
     vec          want = (-1 / h) * NAME(dot)(s, t);
-    if (ns->start->bend) {
+    if (ns->start->second_order) {
         const vec rates = NAME(dot)(NAME(cross)(w1, s), NAME(cross)(w2, t));
         want -=
             0.5 * h *
@@ -147,9 +147,9 @@ TNI_INLINE TARGET void NAME(hold_axis)(const tni_tree_form* ns, const vec3 axes[
 
 static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey out)
 {
-    static const double none[3] = {0, 0, 0};
-    const tni_start*    start   = ns->start;
-    const double *      q[LANES], *x[LANES], *qb[LANES], *xb[LANES], *from[LANES], *form[LANES],
+    static const double   none[3] = {0, 0, 0};
+    const tni_step_start* start   = ns->start;
+    const double *        q[LANES], *x[LANES], *qb[LANES], *xb[LANES], *from[LANES], *form[LANES],
         *lambda[LANES], *form_b[LANES], *w[LANES], *wb[LANES];
     tn_quat       of_fixed[LANES];
     const double* moving = start->momentum != NULL ? start->momentum : start->at.u;
@@ -215,15 +215,15 @@ static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey o
     NAME(put3)(out, TNI_SURVEY_REF, ref);
     NAME(put3)(out, TNI_SURVEY_RB, rb);
     NAME(put3)(out, TNI_SURVEY_D, NAME(sub)(rb, NAME(rotated)(Rb, NAME(take3)(form_b, REF))));
-    const double over = -1 / ns->lead->h;
+    const double over = -1 / ns->scheme->h;
     vec3         p    = {over * gap.x, over * gap.y, over * gap.z};
-    if (start->bend) {
+    if (start->second_order) {
         const vec3   b = NAME(bias)(NAME(take3)(wb, 0), rb), a = NAME(bias)(NAME(take3)(w, 0), ref);
-        const double half = 0.5 * ns->lead->h;
+        const double half = 0.5 * ns->scheme->h;
         p.x += half * (b.x - a.x), p.y += half * (b.y - a.y), p.z += half * (b.z - a.z);
     }
     NAME(put3)(out, TNI_SURVEY_P, p);
-    if (!ns->held) return;
+    if (!ns->holds_rotation) return;
     const mask second = sign > 0;
     vec3       axes[5];
     NAME(axes)(form, second, R, Rb, axes);
@@ -422,7 +422,7 @@ static TARGET void NAME(gaps)(const tni_tree_form* ns, int first, int last, cons
     memcpy(gap[0], &D.x, sizeof D.x);
     memcpy(gap[1], &D.y, sizeof D.y);
     memcpy(gap[2], &D.z, sizeof D.z);
-    if (!ns->held) return;
+    if (!ns->holds_rotation) return;
     vec3 axes[5];
     NAME(axes)(form, NAME(take)(form, SIGN) > 0, R, Rb, axes);
     const vec tilt1 = NAME(dot)(axes[0], axes[4]), tilt2 = NAME(dot)(axes[1], axes[4]),
@@ -460,7 +460,7 @@ static TARGET void NAME(rates)(const tni_tree_form* ns, int first, int last, con
     const vec3 D =
         NAME(sub)(NAME(add)(NAME(take3)(v, 0), at_a), NAME(add)(NAME(take3)(vb, 0), at_b));
     NAME(put)(out, 0, D.x), NAME(put)(out, 1, D.y), NAME(put)(out, 2, D.z);
-    if (!ns->held) return;
+    if (!ns->holds_rotation) return;
     const mask second = NAME(take)(form, SIGN) > 0;
     vec3       axes[5];
     NAME(axes)(form, second, R, Rb, axes);

@@ -12,12 +12,12 @@ typedef struct tni_sym {
 
 /// Articulated inertia of a subtree at a point, for the velocity v there and w, and the impulse on
 /// it.
-typedef struct tni_bulk {
+typedef struct tni_articulated_inertia {
     tni_sym  M;
     tni_mat3 H; ///< v^T H w
     tni_sym  I;
     tn_vec3  f, t;
-} tni_bulk;
+} tni_articulated_inertia;
 
 typedef enum tni_link_kind {
     TNI_LINK_TURNS,
@@ -127,14 +127,14 @@ typedef struct tni_link_load {
 /// done by one thread. The parts depend on the model alone and all sums keep their order: same bits
 /// for any number of threads.
 typedef struct tni_part {
-    int             first, end;
-    bool            shared;
-    tni_bulk        bulk; ///< articulated inertia that a branch passes to its parent
-    tni_link_load   load; ///< the same in a correction: the load
-    tni_link_motion from; ///< motion of the link after it, for an outward pass
-    int             bad;  ///< first link that could not be eliminated; -1: none
-    double          most; ///< largest error
-    int             worst;
+    int                     first, end;
+    bool                    shared;
+    tni_articulated_inertia inertia; ///< articulated inertia that a branch passes to its parent
+    tni_link_load           load;    ///< the same in a correction: the load
+    tni_link_motion         from;    ///< motion of the link after it, for an outward pass
+    int                     bad;     ///< first link that could not be eliminated; -1: none
+    double                  most;    ///< largest error
+    int                     worst;
 } tni_part;
 
 // What is computed of links before the elimination, in SIMD lanes: number `field` of lane k is at
@@ -181,39 +181,39 @@ const tni_link_lanes* tni_link_lanes_plain(void);
 const tni_link_lanes* tni_link_lanes_best(void);
 
 struct tni_tree_form {
-    const tn_model*       model;
-    tni_system*           system;
-    const tni_link_lanes* lanes;
-    int                   count;
-    tni_link*             links; ///< children before parents
-    tni_link_work*        works;
-    tni_link_more*        mores;
-    tni_link_dense*       denses;
-    tni_bulk*             slots;
-    tni_mat3*             ends; ///< R at the end of the last flight, by link
-    int                   fixed_count;
-    int*                  fixed; ///< immovable bodies that have a joint to a link
-    bool                  looks; ///< needs all views of the system
-    bool                  held;  ///< some joint constrains rotation
-    int                   part_count, share_count;
-    tni_part*             parts;  ///< in link order
-    int*                  shares; ///< indices of the shared parts
-    const tn_host*        host;
-    int                   root_count;
-    int*                  roots;   ///< links
-    int*                  link_of; ///< by body
-    tni_link_one*         ones;
-    tni_mat3*             K_g; ///< by body: geometric stiffness, where a step has a drift
-    int                   one_count;
-    double*               plain; ///< non-stiff forces; NULL: gravity only
+    const tn_model*          model;
+    tni_system*              system;
+    const tni_link_lanes*    lanes;
+    int                      count;
+    tni_link*                links; ///< children before parents
+    tni_link_work*           works;
+    tni_link_more*           mores;
+    tni_link_dense*          denses;
+    tni_articulated_inertia* slots;
+    tni_mat3*                ends; ///< R at the end of the last flight, by link
+    int                      fixed_count;
+    int*                     fixed;          ///< immovable bodies that have a joint to a link
+    bool                     needs_views;    ///< needs all views of the system
+    bool                     holds_rotation; ///< some joint constrains rotation
+    int                      part_count, share_count;
+    tni_part*                parts;  ///< in link order
+    int*                     shares; ///< indices of the shared parts
+    const tn_host*           host;
+    int                      root_count;
+    int*                     roots;   ///< links
+    int*                     link_of; ///< by body
+    tni_link_one*            ones;
+    tni_mat3*                K_g; ///< by body: geometric stiffness, where a step has a drift
+    int                      one_count;
+    double*                  plain; ///< non-stiff forces; NULL: gravity only
     // Of the current step
-    const tni_start* start;
-    const tni_lead*  lead;
-    double           e;
+    const tni_step_start*  start;
+    const tni_step_scheme* scheme;
+    double                 e;
 };
 
 /// Makes the tree: tree_form_tree.c.
-tn_result tni_tree_form_grow(tni_tree_form* ns, tni_arena* arena);
+tn_result tni_tree_form_build(tni_tree_form* ns, tni_arena* arena);
 
 /// W, g and rows of a link's joint force; returns the rows on the link.
 const double* tni_link_soften(const tni_tree_form* ns, const tni_link* a, tni_soft* soft, double* W,
@@ -225,7 +225,8 @@ void tni_link_stiffen(const tni_tree_form* ns, tn_vec3 f, tn_vec3 arm, tn_vec3 a
 
 // Joints of kind OTHER: tree_form_dense.c. begin takes A, b at the centre of mass and leaves A',
 // b'; K: geometric stiffness on the parent.
-bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_bulk* B, tni_sym* K);
+bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_articulated_inertia* B,
+                          tni_sym* K);
 void tni_link_pass_other(tni_tree_form* ns, const tni_link* a, const double* r, tn_vec3* f,
                          tn_vec3* t);
 void tni_link_end_other(const tni_tree_form* ns, const tni_link* a, tn_vec3 v, tn_vec3 wb,

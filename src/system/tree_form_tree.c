@@ -15,7 +15,7 @@ static bool can_push(const tn_model* model, int body)
     return model->bodies[body].node >= 0;
 }
 
-static const char* obstacle(const tn_model* model)
+static const char* unsupported(const tn_model* model)
 {
     if (model->loop_count > 0) return "joints close loops";
     if (model->coupling_count > 0) return "there are couplings";
@@ -34,9 +34,9 @@ static const char* obstacle(const tn_model* model)
     return NULL;
 }
 
-bool tni_tree_form_serves(const tn_model* model, const char** why_not)
+bool tni_tree_form_supports(const tn_model* model, const char** why_not)
 {
-    const char* why = obstacle(model);
+    const char* why = unsupported(model);
     if (why_not != NULL) *why_not = why;
     return why == NULL;
 }
@@ -44,14 +44,14 @@ bool tni_tree_form_serves(const tn_model* model, const char** why_not)
 // ---- Making it -----------------------------------------------------------------------------------
 
 /// Scratch while the tree is built. By body.
-typedef struct growing {
+typedef struct builder {
     const tn_model* model;
     int *           start, *joints; ///< joints of each body: ranges of `joints`; free bodies only
     int *           up, *far;       ///< joint towards the root (-1: none); distance in a search
     int *           queue, *order;
     int*            actuation; ///< 1 + index of the joint force, by joint; 0: none
     uint8_t*        done;
-} growing;
+} builder;
 
 static int other_side(const tn_model* model, int joint, int body)
 {
@@ -59,7 +59,7 @@ static int other_side(const tn_model* model, int joint, int body)
     return j->body1 == body ? j->body2 : j->body1;
 }
 
-static void list_joints(growing* g)
+static void list_joints(builder* g)
 {
     const tn_model* model = g->model;
     for (int pass = 0; pass < 2; ++pass) {
@@ -78,7 +78,7 @@ static void list_joints(growing* g)
 
 // The body farthest from `from` in its tree; `up` leads back. *held: the body with a joint to
 // something immovable, if any.
-static int farthest(growing* g, int from, int* held)
+static int farthest(builder* g, int from, int* held)
 {
     int head = 0, tail = 0;
     g->queue[tail++] = from;
@@ -98,7 +98,7 @@ static int farthest(growing* g, int from, int* held)
 }
 
 // The body with a joint to something immovable, or the middle of the longest path.
-static int root_of(growing* g, int body)
+static int root_of(builder* g, int body)
 {
     int held = -1, end = farthest(g, body, &held);
     if (held >= 0) return held;
@@ -110,7 +110,7 @@ static int root_of(growing* g, int body)
 }
 
 // Appends a tree to the order, parents first, branches contiguous.
-static int walk(growing* g, int root, int count)
+static int walk(builder* g, int root, int count)
 {
     int depth         = 0;
     g->queue[depth++] = root;
@@ -164,7 +164,7 @@ static void set_actuation(tni_tree_form* ns, tni_link* a, tni_link_form* form, i
     form->twist                  = tni_quat_mul(F2, tni_quat_mul(rest, F1));
     form->stiffness              = act->stiffness;
     form->damping                = act->damping;
-    ns->looks                    = ns->looks || !a->plain;
+    ns->needs_views              = ns->needs_views || !a->plain;
 }
 
 static void set_joint(tni_tree_form* ns, tni_link* a, tni_link_form* form, int index)
@@ -183,8 +183,9 @@ static void set_joint(tni_tree_form* ns, tni_link* a, tni_link_form* form, int i
     if (a->kind != TNI_LINK_OTHER) form->ref = second ? joint->p2 : joint->p1;
     for (int k = 0; k < 5 && a->kind != TNI_LINK_TURNS; ++k)
         form->axes[k] = k < 2 ? tni_column(&joint->F1, k) : tni_column(&joint->F2, k - 2);
-    ns->looks = ns->looks || a->kind == TNI_LINK_OTHER;
-    ns->held  = ns->held || a->kind == TNI_LINK_AXIS || a->kind == TNI_LINK_FIXED;
+    ns->needs_views = ns->needs_views || a->kind == TNI_LINK_OTHER;
+    ns->holds_rotation =
+        ns->holds_rotation || a->kind == TNI_LINK_AXIS || a->kind == TNI_LINK_FIXED;
 }
 
 // A^-1 of a symmetric matrix.
@@ -195,7 +196,7 @@ static tni_sym inverse_of(const tni_mat3* A)
     return (tni_sym){x.x, y.x, z.x, y.y, z.y, z.z};
 }
 
-static void set_link(tni_tree_form* ns, const growing* g, int i, tni_link_form* form)
+static void set_link(tni_tree_form* ns, const builder* g, int i, tni_link_form* form)
 {
     tni_link*       a    = &ns->links[i];
     const int       body = g->order[ns->count - 1 - i];
@@ -224,7 +225,7 @@ static void set_link(tni_tree_form* ns, const growing* g, int i, tni_link_form* 
 }
 
 // Neighbours share a form when they are equal.
-static tn_result set_links(tni_tree_form* ns, const growing* g, tni_arena* arena)
+static tn_result set_links(tni_tree_form* ns, const builder* g, tni_arena* arena)
 {
     const tni_link_form* last = NULL;
     int                  more = 0, denses = 0;
@@ -329,11 +330,11 @@ static tn_result set_parts(tni_tree_form* ns, tni_arena* arena, int* size)
     return TN_OK;
 }
 
-static tn_result grow(tni_tree_form* ns, tni_arena* arena, tni_arena* scratch)
+static tn_result build(tni_tree_form* ns, tni_arena* arena, tni_arena* scratch)
 {
     const tn_model* model  = ns->model;
     const int       bodies = model->body_count;
-    growing         g      = {.model     = model,
+    builder         g      = {.model     = model,
                               .start     = TNI_TAKE(scratch, int, bodies + 1),
                               .joints    = TNI_TAKE(scratch, int, 2 * model->joint_count),
                               .up        = TNI_TAKE(scratch, int, bodies),
@@ -352,14 +353,15 @@ static tn_result grow(tni_tree_form* ns, tni_arena* arena, tni_arena* scratch)
             count = walk(&g, root_of(&g, model->free_bodies[i]), count);
     tn_result result = set_links(ns, &g, arena);
     if (result == TN_OK) result = set_parts(ns, arena, g.far);
-    if (result == TN_OK) ns->slots = TNI_TAKE(arena, tni_bulk, set_slots(ns, g.queue));
+    if (result == TN_OK)
+        ns->slots = TNI_TAKE(arena, tni_articulated_inertia, set_slots(ns, g.queue));
     return arena->failed ? TN_ERR_MEMORY : result;
 }
 
-tn_result tni_tree_form_grow(tni_tree_form* ns, tni_arena* arena)
+tn_result tni_tree_form_build(tni_tree_form* ns, tni_arena* arena)
 {
     tni_arena       scratch = tni_arena_make(&ns->model->arena.host);
-    const tn_result result  = grow(ns, arena, &scratch);
+    const tn_result result  = build(ns, arena, &scratch);
     tni_arena_free(&scratch);
     return result;
 }
