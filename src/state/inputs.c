@@ -1,11 +1,11 @@
-// inputs: what is done to a state by somebody else, step after step: poses of targets, and handles.
+// inputs: what the user sets from outside, step after step: poses of targets, and handles.
 //
-// Both are springs whose far end somebody moves. What was said last holds until something else is
-// said, and the far end moves on with the velocity that was given with it, so that between two words,
-// and within a step that asks for forces several times, it runs smoothly:
+// Both are springs whose far end the user moves. An input holds until the next one, and the far end
+// moves on with the velocity given with it, so that it is smooth between inputs and within a step
+// that evaluates forces several times:
 //     position + (t - t0) v,     exp((t - t0) w) orientation
-// All of it lies in the state: copied with it, gone when it is reset. Words that make no sense are
-// refused, and nothing changes. Nothing here touches positions, velocities or the memory of a method.
+// Inputs are part of the state: copied with it, gone when it is reset. Invalid inputs are refused
+// and change nothing. Inputs touch neither positions, velocities nor the history of a method.
 #include "state/state.h"
 
 static bool is_finite(tn_vec3 a)
@@ -24,18 +24,18 @@ tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
                               const tn_twist* velocity)
 {
     if (target < 0 || target >= state->model->target_count) return TN_ERR_MODEL;
-    tni_target_pose pushed = {.time = state->time};
+    tni_target_pose target_pose = {.time = state->time};
     if (pose != NULL) {
         if (!is_pose(pose)) return TN_ERR_MODEL;
-        pushed.given            = true;
-        pushed.pose.position    = pose->position;
-        pushed.pose.orientation = tni_quat_normalised(pose->orientation);
+        target_pose.given            = true;
+        target_pose.pose.position    = pose->position;
+        target_pose.pose.orientation = tni_quat_normalised(pose->orientation);
     }
     if (pose != NULL && velocity != NULL) {
         if (!is_finite(velocity->linear) || !is_finite(velocity->angular)) return TN_ERR_MODEL;
-        pushed.velocity = *velocity;
+        target_pose.velocity = *velocity;
     }
-    state->inputs.targets[target] = pushed;
+    state->inputs.targets[target] = target_pose;
     return TN_OK;
 }
 

@@ -74,7 +74,7 @@ void tni_state_forget(tn_state* state)
     for (int i = 0; i < state->model->core.plan->component_count; ++i) state->rest_time[i] = 0;
 }
 
-// Bodies of the same kinds, one by one, and as many joint coordinates and targets.
+// Bodies of the same kinds, one by one, and equal numbers of joint coordinates and targets.
 static bool is_alike(const tn_model* a, const tn_model* b)
 {
     if (a->body_count != b->body_count || a->q_count != b->q_count || a->u_count != b->u_count ||
@@ -153,7 +153,7 @@ static void set_pose(const tni_body* body, tn_frame com_pose, double* q)
     }
 }
 
-// velocity: of the centre of mass
+// velocity of the centre of mass
 static void set_velocity(const tni_body* body, tn_twist velocity, const double* q, double* u)
 {
     tni_write3(u, velocity.linear);
@@ -212,7 +212,8 @@ tn_result tn_state_set_camera(tn_state* state, const tn_vec3* position)
     return TN_OK;
 }
 
-static const double plane_tolerance = 1e-9; // how far a pose or velocity may leave the plane
+static const double plane_tolerance = 1e-9; // how far a pose or velocity may leave the plane,
+                                            // relative
 
 static bool can_be_set(const tni_body* body)
 {
@@ -239,7 +240,7 @@ tn_result tn_state_set_pose(tn_state* state, tn_body_id id, tn_frame pose)
     return TN_OK;
 }
 
-// Whether the kind can move like this.
+// Whether the kind of body can have this velocity.
 static bool fits(const tni_body* body, tn_twist velocity)
 {
     const tn_vec3 v = velocity.linear, w = velocity.angular;
@@ -308,7 +309,9 @@ tn_momentum tn_state_momentum(const tn_state* state)
         const int       index = state->model->free_bodies[i];
         const tni_body* body  = &state->model->bodies[index];
         const tni_view  view  = tni_state_view(state, index);
-        if (body->kind == TN_BODY_USER) continue; // what they carry, they alone know
+        if (body->kind == TN_BODY_USER)
+            continue; // the momentum of user-defined bodies is not
+                      // known
         const tn_vec3 p = tni_scale(body->mass, view.v);
         double        Mu[12];
         tni_mass_times(body, &view, view.u, Mu);

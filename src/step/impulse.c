@@ -229,7 +229,7 @@ tni_closure_error tni_impulse_fly(tn_stepper* s, double h)
             c.worst = i;
         }
     }
-    if (s->has_unilaterals) tni_system_turn_back(system, s->impulse.views, r);
+    if (s->has_unilaterals) tni_system_rotate_errors(system, s->impulse.views, r);
     return c;
 }
 

@@ -211,9 +211,9 @@ static void fill_bodies(tni_compliant* c, const tni_linear* l)
 // Joints whose rows are written four at a time.
 static void fill_commons(tni_compliant* c, const tni_linear* l)
 {
-    const tn_model*    model   = c->model;
-    const tni_system*  system  = l->system;
-    const tni_commons* commons = &system->commons;
+    const tn_model*          model   = c->model;
+    const tni_system*        system  = l->system;
+    const tni_common_joints* commons = &system->commons;
     for (const tni_common_group* g = commons->group; g < commons->group + commons->count; ++g) {
         double* block[TNI_COMMON_LANES][2];
         for (int k = 0; k < 2 * TNI_COMMON_LANES; ++k) {

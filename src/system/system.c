@@ -60,7 +60,7 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     }
     system->regularisation = system->saddle->regularisation;
     set_lone_nodes(system);
-    if (tni_commons_create(arena, model, &system->commons) != TN_OK) return TN_ERR_MEMORY;
+    if (tni_common_joints_create(arena, model, &system->commons) != TN_OK) return TN_ERR_MEMORY;
     return tni_auxiliary_create(model, system->split, &system->auxiliary);
 }
 
@@ -121,7 +121,7 @@ static void look(tni_system* system, const tni_configuration* at)
 
 static void fill_commons(tni_system* system, bool jacobians)
 {
-    const tni_commons* commons = &system->commons;
+    const tni_common_joints* commons = &system->commons;
     for (const tni_common_group* g = commons->group; g < commons->group + commons->count; ++g) {
         double* block[TNI_COMMON_LANES][2];
         for (int i = 0; jacobians && i < 2 * TNI_COMMON_LANES; ++i) {
@@ -381,15 +381,15 @@ void tni_system_all_rates(const tni_system* system, const double* u, double* out
     }
 }
 
-void tni_system_turn_back(const tni_system* system, const tni_view* start, double* values)
+void tni_system_rotate_errors(const tni_system* system, const tni_view* start, double* values)
 {
     const tn_model* model = system->model;
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_joint*      joint      = &model->joints[i];
         const tni_constraint* constraint = &model->constraints[joint->constraint];
         if (tni_system_sleeps(system, constraint)) continue;
-        tni_joint_turn_back(model, joint, &start[joint->body1].R, &system->views[joint->body1].R,
-                            values + constraint->row_start);
+        tni_joint_rotate_errors(model, joint, &start[joint->body1].R,
+                                &system->views[joint->body1].R, values + constraint->row_start);
     }
 }
 

@@ -25,7 +25,7 @@ typedef struct tni_system {
     tni_saddle*       saddle;
     tni_auxiliary     auxiliary;        ///< constraints beside the matrix, and stops
     tni_view*         views;            ///< at the place last looked at
-    tni_commons       commons;          ///< joints whose rows are written four at a time
+    tni_common_joints commons;          ///< joints whose rows are written four at a time
     double *          C, *rate, *gamma; ///< of all rows there
     double*           rhs;              ///< b, then r
     double*           answer;           ///< u, then mu
@@ -90,8 +90,8 @@ void tni_system_row_rates(const tni_system* system, const tni_constraint* constr
                           const double* u, double* out);
 void tni_system_all_rates(const tni_system* system, const double* u, double* out);
 /// Errors of all rows where the system looks, as they are along the rows of where the views `start`
-/// are: see tni_joint_turn_back.
-void tni_system_turn_back(const tni_system* system, const tni_view* start, double* values);
+/// are: see tni_joint_rotate_errors.
+void tni_system_rotate_errors(const tni_system* system, const tni_view* start, double* values);
 
 /// Whether the bodies of a constraint are left out.
 TNI_INLINE bool tni_system_sleeps(const tni_system* system, const tni_constraint* constraint)

@@ -74,8 +74,8 @@ static tni_unilateral contact_unilateral(const tni_contact* contact)
                             .rolling     = contact->material.rolling};
 }
 
-static void count_rows(const tni_auxiliary* a, tni_unilateral* unilateral,
-                       tni_contact_counts counts)
+static void set_row_counts(const tni_auxiliary* a, tni_unilateral* unilateral,
+                           tni_contact_counts counts)
 {
     unilateral->slip_count = counts.slip;
     unilateral->spin_count = a->spin_and_roll ? counts.spin : 0;
@@ -99,7 +99,7 @@ static void evaluate(const tni_auxiliary* a, tni_unilateral* unilateral, const t
     int                bodies[2];
     tni_unilateral_bodies(a, unilateral, bodies);
     if (limit) rows[0] = tni_limit_row(model, &model->limits[unilateral->limit], views, z);
-    else count_rows(a, unilateral, tni_contact_rows(model, contact, views, rows));
+    else set_row_counts(a, unilateral, tni_contact_rows(model, contact, views, rows));
     unilateral->gap = rows[0].C;
     for (int i = 0; i < unilateral->row_count; ++i) {
         unilateral->rate[i]  = rows[i].rate;
