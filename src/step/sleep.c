@@ -119,14 +119,14 @@ void tni_sleep_begin(tn_stepper* s, const tn_state* state)
     if (changed) s->now_factored = false;
     s->system->asleep         = NULL;
     s->system->saddle->asleep = NULL;
-    tni_finder_leave_out(s->system->auxiliary.finder, NULL);
+    tni_finder_exclude(s->system->auxiliary.finder, NULL);
     if (!work->any) return;
     const tni_configuration at = tni_configuration_of(&s->now);
     if (!s->now_factored || !any)
         tni_system_evaluate(s->system, &at); // for what will not be looked at again
     s->system->asleep         = work->bodies;
     s->system->saddle->asleep = work->asleep;
-    tni_finder_leave_out(s->system->auxiliary.finder, work->bodies);
+    tni_finder_exclude(s->system->auxiliary.finder, work->bodies);
 }
 
 bool tni_sleep_disturbed(tn_stepper* s)

@@ -305,7 +305,7 @@ static void take_soft(void* user, const tni_soft* soft)
     double          W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
     if (!tni_linear_soft(t->l, soft, W, g, f->rhs)) return;
     add_stiffness(f, soft, W);
-    tni_soft_push(f->model, soft, g, f->rhs);
+    tni_soft_add_force(f->model, soft, g, f->rhs);
 }
 
 // A += e D + e^2 K, b += e (D u0 - K h drift)

@@ -145,7 +145,7 @@ static void take(void* user, const tni_soft* soft)
     } else if (soft->kind == TNI_SOFT_SPRING && c->springs[soft->index].node >= 0) {
         tni_compliant_spring(c, soft, W, g);
     }
-    tni_soft_push(c->model, soft, g, c->rhs);
+    tni_soft_add_force(c->model, soft, g, c->rhs);
 }
 
 // The stiffness between the ends of a distance under tension.
@@ -156,7 +156,7 @@ static void set_distance(tni_compliant* c, int i, double lambda, const tni_linea
     tni_linear_distance(l, &c->model->joints[c->model->constraints[i].index], lambda, &soft);
     tni_soft_impulse(c->model, &soft, l->scheme, W, g);
     set_rows(c, i, c->nodes[i].soft, &soft, W, g);
-    tni_soft_push(c->model, &soft, g, c->rhs);
+    tni_soft_add_force(c->model, &soft, g, c->rhs);
 }
 
 // ---- How it went ---------------------------------------------------------------------------------

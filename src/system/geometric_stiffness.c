@@ -31,8 +31,8 @@ static void add_force(const tn_model* model, const tni_joint* joint, tni_sides s
                       tni_mat3* K)
 {
     const tn_vec3 at = tni_point_motion(&model->bodies[joint->body2], sides.view2, joint->p2).at;
-    tni_soft_arm(f, tni_sub(at, sides.view2->x), &K[joint->body2]);
-    tni_soft_arm(tni_neg(f), tni_sub(at, sides.view1->x), &K[joint->body1]);
+    tni_soft_geometric(f, tni_sub(at, sides.view2->x), &K[joint->body2]);
+    tni_soft_geometric(tni_neg(f), tni_sub(at, sides.view1->x), &K[joint->body1]);
 }
 
 void tni_geometric_stiffness(const tn_model* model, const tni_view* views, double time,

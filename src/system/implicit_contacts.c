@@ -18,7 +18,7 @@ static tn_result take_room(tni_implicit_contacts* t, int capacity)
     t->arena = arena;
     t->room  = (tni_contact_room){.finder   = t->room.finder,
                                   .views    = views,
-                                  .touches  = touches,
+                                  .contacts = touches,
                                   .secants  = secants,
                                   .capacity = capacity};
     return TN_OK;
@@ -71,9 +71,10 @@ double tni_implicit_contacts_penetration(tni_implicit_contacts* t, const tni_vie
     double deepest = 0;
     *count         = 0;
     if (!t->may) return 0;
-    const int found = tni_find_touches(t->room.finder, views, 0, t->room.touches, t->room.capacity);
-    *count          = found < TNI_FINDER_FULL ? found : 0;
+    const int found =
+        tni_find_contacts(t->room.finder, views, 0, t->room.contacts, t->room.capacity);
+    *count = found < TNI_FINDER_FULL ? found : 0;
     for (int i = 0; i < found && i < t->room.capacity; ++i)
-        deepest = fmax(deepest, -t->room.touches[i].gap);
+        deepest = fmax(deepest, -t->room.contacts[i].gap);
     return deepest;
 }

@@ -248,10 +248,10 @@ static bool soft_limits_hold(tni_implicit_system* s, const tni_step_start* start
         const double    friction = model->actuations[i].friction;
         if ((!limit->given || limit->hard) && friction == 0) continue;
         tni_soften_actuation(&at, &was, i, &soft);
-        const unsigned met = soft.met;
+        const unsigned met = soft.active_limits;
         const double   D   = soft.D[0];
         tni_soften_actuation(&at, &is, i, &soft);
-        if (soft.met != met) return false;
+        if (soft.active_limits != met) return false;
         // Friction is linearised as a secant at the predicted speed.
         if (friction > 0 && fabs(soft.D[0] - D) > slip * fabs(D)) return false;
     }

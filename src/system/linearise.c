@@ -103,7 +103,7 @@ void tni_linear_distance(const tni_linear* l, const tni_joint* joint, double lam
 bool tni_linear_soft(const tni_linear* l, const tni_soft* soft, double* W, double* g, double* b)
 {
     tni_soft_impulse(l->model, soft, l->scheme, W, g);
-    if (soft->kind != TNI_SOFT_TOUCH) return true;
+    if (soft->kind != TNI_SOFT_CONTACT) return true;
     (void)tni_woodbury_add(&l->contacts->woodbury, soft, W, g, b); // it knows when it is full
     return false;
 }

@@ -162,7 +162,7 @@ bool tni_woodbury_add(tni_woodbury* s, const tni_soft* soft, const double* W, co
     memcpy(left, g, sizeof *left * (size_t)n);
     split_g(n, rank, L, pivot, left, s->g + s->row_count);
     drop_rounding(n, g, left);
-    tni_soft_push(s->model, soft, left, b);
+    tni_soft_add_force(s->model, soft, left, b);
     if (rank == 0) return true;
     tni_woodbury_entry* entry = &s->entries[s->entry_count++];
     *entry                    = (tni_woodbury_entry){.first = s->row_count, .rank = rank};
