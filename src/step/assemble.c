@@ -81,7 +81,7 @@ static double left_at(search* f, const spot* p)
 {
     int worst;
     (void)look(f, p);
-    return tni_lm_most(f->align, &worst);
+    return tni_lm_largest(f->align, &worst);
 }
 
 // ---- One descent --------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ static bool go_along_path(search* f)
 static bool go_outward(search* f)
 {
     const tni_configuration at = place_of(f, &f->now);
-    tni_lm_outward(f->align, &at, f->now.q);
+    tni_lm_assemble_tree(f->align, &at, f->now.q);
     return finish(f);
 }
 
@@ -311,7 +311,7 @@ static void note_openings(search* f)
 {
     (void)look(f, &f->best);
     for (int i = 0; i < f->model->constraint_count; ++i)
-        f->opening[i] = f->align->soft[i] ? 0 : tni_lm_left(f->align, i);
+        f->opening[i] = f->align->soft[i] ? 0 : tni_lm_residual(f->align, i);
 }
 
 // The most open constraint that was not yet asked for; -1: all others are closed.
@@ -395,10 +395,10 @@ static tn_result say_culprits(const search* f, const suspect* found, int count, 
 static tn_result refuse(search* f, tn_assembly* report, tn_why* why)
 {
     suspect found[SUSPECTS_MAX];
-    f->align->even      = true; // here it does not matter who moves
-    f->relax_left       = ROUNDS_LEAST + (int)(5e6 / (1000.0 + f->model->row_count));
-    const int count     = find_culprits(f, found);
-    report->error_after = f->best_left;
+    f->align->equal_masses = true; // here it does not matter who moves
+    f->relax_left          = ROUNDS_LEAST + (int)(5e6 / (1000.0 + f->model->row_count));
+    const int count        = find_culprits(f, found);
+    report->error_after    = f->best_left;
     if (count > 0) {
         choose(found, count);
         report->worst_joint = tni_constraint_id(f->model, found[0].constraint);
@@ -452,11 +452,12 @@ static tn_result begin(search* f, const tn_state* state)
         const tni_constraint* c = &model->constraints[i];
         double                C = 0;
         for (int k = 0; k < c->held_count; ++k) {
-            const double left = f->align->left[c->row_start + k];
+            const double left = f->align->residual[c->row_start + k];
             C                 = fmax(C, fabs(left));
-            if (!tni_lm_turns(f->align, i, k)) f->anchors[c->row_start + k] = left;
+            if (!tni_lm_is_angle(f->align, i, k)) f->anchors[c->row_start + k] = left;
         }
-        f->align->kept[i] = C <= kept_closed; // axes against each other: its author's choice
+        f->align->keeps_opposite[i] =
+            C <= kept_closed; // axes against each other: its author's choice
     }
     return TN_OK;
 }
@@ -503,7 +504,7 @@ static tn_result put_together(tn_stepper* s, tn_state* state, tn_assembly* repor
     } else if (find_place(&f)) {
         int worst;
         (void)look(&f, &f.now);
-        report->error_after = tni_lm_most(f.align, &worst);
+        report->error_after = tni_lm_largest(f.align, &worst);
         report->worst_joint = tni_constraint_id(s->model, worst);
         measure_move(&f, report);
         settle_angles(&f, state->z, state->z);

@@ -76,8 +76,8 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
         memory->momentum         = TNI_TAKE(&s->arena, double, model->u_count);
     }
     if (s->arena.failed) return TN_ERR_MEMORY;
-    return tni_implicit_system_create(&s->arena, s->system, &s->settings.implicit, &work->stiff,
-                                      why);
+    return tni_implicit_system_create(&s->arena, s->system, &s->settings.implicit,
+                                      &work->implicit_system, why);
 }
 
 // M u at s->now.
@@ -126,12 +126,14 @@ static tn_result solve_linear(tn_stepper* s, tni_step_start* start, const tni_st
     tni_implicit_work* work   = &s->implicit;
     tn_result          result = TN_OK;
     for (int round = 0; round < SETS_MAX; ++round) {
-        result = tni_implicit_system_begin(work->stiff, start, scheme, work->u, work->mu, why);
+        result =
+            tni_implicit_system_begin(work->implicit_system, start, scheme, work->u, work->mu, why);
         ++report->factor_count;
-        if (result == TN_OK) tni_implicit_system_report(work->stiff, report);
+        if (result == TN_OK) tni_implicit_system_report(work->implicit_system, report);
         if (result != TN_OK || !work->sided) return result;
         mean_of(s, scheme, work->best);
-        if (tni_implicit_system_active_set_holds(work->stiff, start, scheme, work->best)) break;
+        if (tni_implicit_system_active_set_holds(work->implicit_system, start, scheme, work->best))
+            break;
         start->keep_active_set = true;
         tni_copy_numbers(work->predicted, work->best, s->model->u_count);
         start->predicted = work->predicted;
@@ -147,7 +149,7 @@ static tn_result find_multipliers(tn_stepper* s, tni_step_start* start,
     tni_implicit_work* work = &s->implicit;
     start->multipliers      = NULL;
     const tn_result result =
-        tni_implicit_system_begin(work->stiff, start, scheme, work->u, work->mu, why);
+        tni_implicit_system_begin(work->implicit_system, start, scheme, work->u, work->mu, why);
     ++report->factor_count;
     const double e = scheme->h * scheme->share;
     for (int i = 0; i < rows_of(s->model); ++i) work->before.multipliers[i] = -work->mu[i] / e;
@@ -172,12 +174,12 @@ static void residual(tn_stepper* s, const tni_step_start* start, const tni_step_
     const double*           p    = start->momentum != NULL ? start->momentum : work->after.momentum;
     if (!work->history_known) momentum_of(s, work->after.momentum);
     work->history_known = true;
-    tni_system_look_whole(s->system, &end);
-    tni_implicit_system_forces(work->stiff, &end, scheme->h, b);
+    tni_system_evaluate_whole(s->system, &end);
+    tni_implicit_system_forces(work->implicit_system, &end, scheme->h, b);
     tni_system_momentum(s->system, s->next.u, s->scratch);
     for (int i = 0; i < s->model->u_count; ++i)
         b[i] = p[i] + scheme->h * scheme->share * b[i] - s->scratch[i];
-    tni_system_push_back(s->system, work->mu, b);
+    tni_system_add_joint_forces(s->system, work->mu, b);
 }
 
 // What a round adds. The residual knows nothing of limits: their forces come whole with it.
@@ -199,8 +201,8 @@ static tni_closure_error correct(tn_stepper* s, const tni_step_start* start,
     tni_closure_error  nearest = {.error = HUGE_VAL, .worst = -1};
     for (int round = 0, since = 0;; ++round) {
         tni_closure_error c;
-        c.error = tni_implicit_system_fly(work->stiff, start, scheme, work->u, s->next.q, s->next.u,
-                                          work->r, &c.worst);
+        c.error = tni_implicit_system_fly(work->implicit_system, start, scheme, work->u, s->next.q,
+                                          s->next.u, work->r, &c.worst);
         ++since;
         if (c.error < nearest.error || nearest.worst < 0) {
             nearest = c;
@@ -217,8 +219,8 @@ static tni_closure_error correct(tn_stepper* s, const tni_step_start* start,
             for (int k = 0; k < of->row_count; ++k)
                 work->r[of->row_start + k] *= k < of->held_count ? -1 / e : -1;
         }
-        if (tni_implicit_system_correct(work->stiff, whole ? work->best : NULL, work->r, work->du,
-                                        work->dmu, NULL) != TN_OK)
+        if (tni_implicit_system_correct(work->implicit_system, whole ? work->best : NULL, work->r,
+                                        work->du, work->dmu, NULL) != TN_OK)
             return (tni_closure_error){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, whole);
@@ -245,8 +247,8 @@ static tni_closure_error newton(tn_stepper* s, const tni_step_start* start,
     double             step  = HUGE_VAL;
     for (int round = 0;; ++round) {
         tni_closure_error c;
-        c.error = tni_implicit_system_fly(work->stiff, start, scheme, work->u, s->next.q, s->next.u,
-                                          work->r, &c.worst);
+        c.error = tni_implicit_system_fly(work->implicit_system, start, scheme, work->u, s->next.q,
+                                          s->next.u, work->r, &c.worst);
         if (round == 0) keep_linear(s, scheme);
         if (step <= s->implicit.goal && c.error <= s->implicit.goal) return c;
         if (round == s->settings.implicit.iterations || !(c.error < diverged))
@@ -266,10 +268,10 @@ static tni_closure_error newton(tn_stepper* s, const tni_step_start* start,
         const tni_step_scheme here = {.h = scheme->h, .share = scheme->share, .time = scheme->time};
         ++report->factor_count;
         ++report->iteration_count;
-        if (tni_implicit_system_begin(work->stiff, &there, &here, work->du, work->dmu, NULL) !=
-                TN_OK ||
-            tni_implicit_system_correct(work->stiff, work->best, work->r, work->du, work->dmu,
-                                        NULL) != TN_OK)
+        if (tni_implicit_system_begin(work->implicit_system, &there, &here, work->du, work->dmu,
+                                      NULL) != TN_OK ||
+            tni_implicit_system_correct(work->implicit_system, work->best, work->r, work->du,
+                                        work->dmu, NULL) != TN_OK)
             return (tni_closure_error){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, true);
@@ -345,7 +347,7 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_step_start* sta
     if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, scheme, report);
     else if (how == TN_IMPLICIT_CORRECTED) *c = correct(s, start, scheme, report);
     else
-        c->error = tni_implicit_system_fly(work->stiff, start, scheme, work->u, s->next.q,
+        c->error = tni_implicit_system_fly(work->implicit_system, start, scheme, work->u, s->next.q,
                                            s->next.u, work->r, &c->worst);
     if (how != TN_IMPLICIT_LINEAR && !work->final_try &&
         (whole || work->rescue || report->iteration_count - rounds > ROUNDS_USUAL) &&
@@ -464,8 +466,8 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
 static void measure(tn_stepper* s, tn_step_report* report)
 {
     const tni_configuration at = tni_configuration_of(&s->next);
-    s->angles_followed =
-        tni_implicit_system_measure(s->implicit.stiff, &at, s->next.z, &report->velocity_error);
+    s->angles_followed = tni_implicit_system_measure(s->implicit.implicit_system, &at, s->next.z,
+                                                     &report->velocity_error);
     if (!s->angles_followed) {
         tni_measure_errors(s, report);
         return;
@@ -520,6 +522,7 @@ tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_
     if (result != TN_OK) return result;
     s->next.time = end;
     measure(s, report);
-    report->deepest = tni_implicit_system_penetration(s->implicit.stiff, &report->contact_count);
+    report->deepest =
+        tni_implicit_system_penetration(s->implicit.implicit_system, &report->contact_count);
     return TN_OK;
 }

@@ -117,7 +117,7 @@ void tn_stepper_free(tn_stepper* stepper)
 {
     if (stepper == NULL) return;
     if (stepper->start != stepper->system) tni_system_free(stepper->start);
-    tni_implicit_system_free(stepper->implicit.stiff);
+    tni_implicit_system_free(stepper->implicit.implicit_system);
     tni_adaptive_free(stepper->adaptive);
     tni_system_free(stepper->system);
     tni_arena arena = stepper->arena; // the stepper lies in its own arena
@@ -126,8 +126,8 @@ void tn_stepper_free(tn_stepper* stepper)
 
 tn_result tn_stepper_solver(const tn_stepper* stepper, tn_solver* solver)
 {
-    if (stepper->implicit.stiff != NULL)
-        return tni_implicit_system_solver(stepper->implicit.stiff, solver);
+    if (stepper->implicit.implicit_system != NULL)
+        return tni_implicit_system_solver(stepper->implicit.implicit_system, solver);
     return tni_system_solver(stepper->system, solver);
 }
 
@@ -140,8 +140,9 @@ size_t tn_stepper_bytes(const tn_stepper* stepper)
 {
     const size_t start =
         stepper->start != stepper->system ? stepper->start->auxiliary.arena.bytes : 0;
-    const size_t stiff =
-        stepper->implicit.stiff != NULL ? tni_implicit_system_bytes(stepper->implicit.stiff) : 0;
+    const size_t stiff    = stepper->implicit.implicit_system != NULL
+                                ? tni_implicit_system_bytes(stepper->implicit.implicit_system)
+                                : 0;
     const size_t footings = stepper->adaptive != NULL && stepper->adaptive->footings != NULL
                                 ? stepper->adaptive->footings->arena.bytes
                                 : 0;
@@ -160,8 +161,9 @@ void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void
 
 static tn_result grow(tn_stepper* s, tn_why* why)
 {
-    if (s->implicit.stiff != NULL && tni_implicit_system_is_full(s->implicit.stiff)) {
-        const tn_result grown = tni_implicit_system_grow(s->implicit.stiff);
+    if (s->implicit.implicit_system != NULL &&
+        tni_implicit_system_is_full(s->implicit.implicit_system)) {
+        const tn_result grown = tni_implicit_system_grow(s->implicit.implicit_system);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
     if (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full) {
@@ -176,7 +178,8 @@ static tn_result grow(tn_stepper* s, tn_why* why)
 static bool is_full(const tn_stepper* s)
 {
     return s->system->auxiliary.full || s->start->auxiliary.full ||
-           (s->implicit.stiff != NULL && tni_implicit_system_is_full(s->implicit.stiff)) ||
+           (s->implicit.implicit_system != NULL &&
+            tni_implicit_system_is_full(s->implicit.implicit_system)) ||
            (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full);
 }
 

@@ -71,7 +71,7 @@ typedef struct tni_impulse_work {
 
 /// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
 typedef struct tni_implicit_work {
-    tni_implicit_system* stiff;
+    tni_implicit_system* implicit_system;
     double *             u, *du, *best, *predicted, *linear; ///< laid out as u
     double *drift, *momentum;       ///< laid out as u: what the integrator takes from the last
                                     ///< step

@@ -343,9 +343,9 @@ static tn_vec3 drift_of(const tni_tree_form* ns, const tni_link* a, const side* 
 static double turn_wanted(const tni_tree_form* ns, const tni_link* a, const side* b, tn_vec3 s,
                           tn_vec3 t, tn_vec3 n)
 {
-    const double sign = a->form->sign;
-    double       led = 0, drifted = 0, gamma = 0;
-    if (b->view != NULL) led = -sign * tni_dot(n, b->view->w);
+    const double sign       = a->form->sign;
+    double       prescribed = 0, drifted = 0, gamma = 0;
+    if (b->view != NULL) prescribed = -sign * tni_dot(n, b->view->w);
     if (ns->scheme->drift != NULL) drifted = sign * tni_dot(n, drift_of(ns, a, b));
     if (ns->start->second_order) {
         const tn_vec3 wa = tni_read3(ns->start->at.u + a->u + 3),
@@ -354,7 +354,7 @@ static double turn_wanted(const tni_tree_form* ns, const tni_link* a, const side
         gamma = tni_dot(point_bias(w1, s), t) + tni_dot(s, point_bias(w2, t)) +
                 2 * tni_dot(tni_cross(w1, s), tni_cross(w2, t));
     }
-    return tni_row_wanted(ns->start, ns->scheme, true, tni_dot(s, t), led, drifted, gamma);
+    return tni_row_target(ns->start, ns->scheme, true, tni_dot(s, t), prescribed, drifted, gamma);
 }
 
 // e^2 times the geometric stiffness of a force f at the arm r (geometric_stiffness.c).

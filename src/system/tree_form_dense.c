@@ -118,7 +118,7 @@ static void hard_rows(const tni_tree_form* ns, const tni_link* a, double* Ja, do
         if (ub >= 0) own += dot6(Jb + 6 * i, start->at.u + ub);
         if (ub >= 0 && scheme->drift != NULL) drift += dot6(Jb + 6 * i, scheme->drift + ub);
         r[i] =
-            tni_row_wanted(start, scheme, i < of->held_count, C[i], rate[i] - own, drift, gamma[i]);
+            tni_row_target(start, scheme, i < of->held_count, C[i], rate[i] - own, drift, gamma[i]);
     }
 }
 
