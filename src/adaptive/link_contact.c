@@ -123,7 +123,7 @@ tn_result tni_link_contacts_grow(tni_link_contacts* fs)
     return result;
 }
 
-static void copy_pressed(tni_warm_start* to, const tni_warm_start* from)
+static void copy_warm_start(tni_warm_start* to, const tni_warm_start* from)
 {
     to->count = from->count;
     memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
@@ -133,12 +133,12 @@ static void copy_pressed(tni_warm_start* to, const tni_warm_start* from)
 
 void tni_link_contacts_load(tni_link_contacts* fs, const tni_warm_start* pressed)
 {
-    copy_pressed(&fs->warm_start, pressed);
+    copy_warm_start(&fs->warm_start, pressed);
 }
 
 void tni_link_contacts_store(const tni_link_contacts* fs, tni_warm_start* pressed)
 {
-    copy_pressed(pressed, &fs->warm_start);
+    copy_warm_start(pressed, &fs->warm_start);
 }
 
 // ---- Finding -------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@
 // into equal substeps first.
 #include "step/stepper.h"
 
-enum { HALVINGS_MAX = 4, PIECES_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
+enum { HALVINGS_MAX = 4, SUBSTEPS_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
 
 static const double turn_max = 0.5;   // rotation of a body in one substep [rad]
 static const double aim      = 0.2;   // of the tolerance: lever arms magnify joint errors
@@ -463,7 +463,8 @@ static tn_result try_regularised(tn_stepper* s, double h, tn_step_report* report
     if (!(best.error <= s->settings.impulse.accept) || report->unclosed_count == UNCLOSED_MAX) {
         report->worst_joint = tni_constraint_id(s->model, best.worst);
         report->joint_error = best.error;
-        return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
+        return tni_fail(why, TN_ERR_DIVERGED,
+                        "joint '%s' does not close: it stays open by %.3g m or rad",
                         name_of(s, best.worst), best.error);
     }
     ++report->unclosed_count;
@@ -524,9 +525,10 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
 {
     const double end   = tni_time_after(s->now.time, h);
     const double turns = ceil(h * fastest_turn(s) / turn_max);
-    if (!(turns <= PIECES_MAX))
+    if (!(turns <= SUBSTEPS_MAX))
         return tni_fail(why, TN_ERR_DIVERGED,
-                        "a body turns by %.3g rad in a step: take a smaller one", turns * turn_max);
+                        "a body rotates by %.3g rad in one step: take a smaller step",
+                        turns * turn_max);
     const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_accept_substep(s);

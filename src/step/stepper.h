@@ -184,7 +184,7 @@ void                   tni_impulse_report_contacts(tn_stepper* s, double h, tn_s
 TN_NODISCARD tn_result tni_sleep_create(tn_stepper* s);
 void                   tni_sleep_begin(tn_stepper* s, const tn_state* state);
 bool                   tni_sleep_disturbed(tn_stepper* s);
-void                   tni_sleep_settle(tn_stepper* s);
+void                   tni_sleep_accept(tn_stepper* s);
 void                   tni_sleep_end(tn_stepper* s, double h);
 
 /// stiffen.c: h^2 K' of the bodies whose tension is too stiff for h, from the multipliers of the
