@@ -53,8 +53,7 @@ struct tni_finder {
     const uint8_t*   excluded; ///< by body: excluded (asleep); NULL: none
 };
 
-// ---- Memory
-// ---------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 static bool pair_may_meet(const void* user, int a, int b)
 {
@@ -156,8 +155,7 @@ bool tni_finder_is_full(const tni_finder* f)
     return f->full;
 }
 
-// ---- Touches
-// --------------------------------------------------------------------------------------
+// ---- Touches ------------------------------------------------------------------------------------
 
 tni_contact tni_contact_of(const tn_model* model, int first, int second)
 {
@@ -182,8 +180,7 @@ static int second_of(const candidate* c)
     return (int)(c->key & ((1 << TNI_SHAPE_BITS) - 1));
 }
 
-// ---- Pairs of shapes
-// ----------------------------------------------------------------------------------
+// ---- Pairs of shapes ----------------------------------------------------------------------------
 
 static tni_pose pose_of(const tn_model* model, int shape, const tni_view* views)
 {
@@ -338,8 +335,7 @@ static void narrow_phase(tni_finder* f, const tni_view* views, const candidate* 
                &views[f->model->shapes[second].body], count, out);
 }
 
-// ---- Broad phase
-// -----------------------------------------------------------------------------
+// ---- Broad phase --------------------------------------------------------------------------------
 
 // The box of a disc is unbounded along z.
 static tni_aabb bounds_at(const tn_model* model, int shape, const tni_view* views)
@@ -435,8 +431,7 @@ int tni_find_contacts(tni_finder* f, const tni_view* views, double reach, tni_co
     return out.count;
 }
 
-// ---- On the way
-// -----------------------------------------------------------------------------------
+// ---- On the way ---------------------------------------------------------------------------------
 
 static tni_gauss_seidel_motion motion_of(const tn_model* model, int shape, const tni_view* start,
                                          const tni_view* end)

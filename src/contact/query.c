@@ -26,8 +26,7 @@ struct tn_query {
     tni_polytope     cube;  ///< half edge 1
 };
 
-// ---- Creation and update
-// -------------------------------------------------------------------------
+// ---- Creation and update ------------------------------------------------------------------------
 
 static bool never(const void* user, int a, int b) // no pairs are kept
 {
@@ -108,7 +107,7 @@ static int shape_in_body(const tn_query* q, int index)
     return index - q->first[q->model->shapes[index].body];
 }
 
-// ---- Rays --------------------------------------------------------------------------------------
+// ---- Rays ---------------------------------------------------------------------------------------
 
 /// Finds the least (t, shape) after (after_t, after_shape).
 typedef struct ray_search {
@@ -193,7 +192,7 @@ int tn_query_ray_all(const tn_query* query, tn_vec3 from, tn_vec3 direction, dou
     return count;
 }
 
-// ---- Two shapes --------------------------------------------------------------------------------
+// ---- Two shapes ---------------------------------------------------------------------------------
 
 // Whether a point is below the ground of a height field.
 static bool is_below(const tni_height_field* field, const tni_pose* pose, tn_vec3 point)
@@ -261,7 +260,7 @@ static tni_nearest nearest_of(const tni_geometry* g1, const tni_pose* p1, const 
     return tni_nearest_points(g1, p1, g2, p2);
 }
 
-// ---- Overlaps ----------------------------------------------------------------------------------
+// ---- Overlaps -----------------------------------------------------------------------------------
 
 /// The BATCH smallest shape indices above `after` among the tree's candidates, rising.
 typedef struct batch {
@@ -339,7 +338,7 @@ int tn_query_sphere(const tn_query* query, tn_vec3 centre, double radius,
     return overlaps(query, &g, &at, filter, visit, user);
 }
 
-// ---- Closest points ----------------------------------------------------------------------------
+// ---- Closest points -----------------------------------------------------------------------------
 
 // A lower bound of the distance between the contents of two boxes.
 static double boxes_apart(const tni_aabb* a, const tni_aabb* b)

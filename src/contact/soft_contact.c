@@ -56,8 +56,7 @@ static double prediction_span(const tni_scene_view* at, const tni_prediction* pr
     return predicted->time > at->time ? predicted->h : 0;
 }
 
-// ---- Predicted poses of shapes
-// --------------------------------------------------------------------
+// ---- Predicted poses of shapes ------------------------------------------------------------------
 
 static void move_view(const tni_view* view, tn_vec3 d, tn_vec3 turn, tni_view* moved)
 {
@@ -291,8 +290,7 @@ bool tni_contact_active_set_holds(const tni_scene_view* at, const tni_prediction
     return room->pushing == before && found <= room->capacity;
 }
 
-// ---- Forces at the evaluated configuration
-// --------------------------------------------------------
+// ---- Forces at the evaluated configuration ------------------------------------------------------
 
 typedef struct force_sum {
     const tni_scene_view* at;

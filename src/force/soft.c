@@ -114,7 +114,7 @@ void tni_plain_forces(const tni_scene_view* at, double* f)
     tni_force_add(&tni_force_user, at, f);
 }
 
-// ---- A force on an arm ------------------------------------------------------------------------
+// ---- A force on an arm --------------------------------------------------------------------------
 //
 // A force f of fixed direction at the arm r of a body has the torque r x f. When the body rotates
 // by t, r moves by t x r, so the torque changes by -K t with the symmetric part

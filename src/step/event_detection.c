@@ -35,8 +35,7 @@ enum {
     SUBSTEPS_MAX = 10000 // in a step, including rejected ones
 };
 
-// ---- The set of unilaterals
-// ----------------------------------------------------------------------
+// ---- The set of unilaterals ---------------------------------------------------------------------
 
 static tn_result fail_full(tn_why* why)
 {
@@ -100,8 +99,7 @@ tn_result tni_find_unilaterals(tn_stepper* s, tn_why* why)
     return TN_OK;
 }
 
-// ---- Impacts
-// -------------------------------------------------------------------------------------
+// ---- Impacts ------------------------------------------------------------------------------------
 
 // Counts the hit; whether it has restitution.
 static bool has_restitution(tn_stepper* s, const tni_unilateral* unilateral)
@@ -220,8 +218,7 @@ static tn_result find_and_strike(tn_stepper* s, tn_step_report* report, tn_why* 
     return TN_OK;
 }
 
-// ---- Many contacts with friction
-// -----------------------------------------------------------------
+// ---- Many contacts with friction ----------------------------------------------------------------
 
 // Contacts with friction. The order in which many together stick and slip means little: with more
 // than CROWD of them, a slide that is slow or ends is left to impulses.
@@ -243,7 +240,7 @@ static bool ends_a_slide(tn_stepper* s)
     return any;
 }
 
-// ---- Slow slides ---------------------------------------------------------------------------------
+// ---- Slow slides --------------------------------------------------------------------------------
 
 // Friction follows the direction of slip: perpendicular to the slip this damps with the rate mu f_n
 // W / |slip|, too stiff for explicit integrators when the slip is small. Such a slide gets a fixed
@@ -338,8 +335,7 @@ static tn_result fix_slides(tn_stepper* s, double dt, bool* too_many, tn_why* wh
     return result == TN_ERR_DIVERGED ? TN_OK : result;
 }
 
-// ---- Substeps
-// ------------------------------------------------------------------------------------
+// ---- Substeps -----------------------------------------------------------------------------------
 
 static bool is_jammed(const tn_stepper* s)
 {
@@ -410,8 +406,7 @@ static tn_result take_substep(tn_stepper* s, double* dt, double* wish, bool* too
     return a->watched_count > 0 && !*too_many ? find_event(s, dt, report, why) : TN_OK;
 }
 
-// ---- Impulses over a substep
-// ---------------------------------------------------------------------
+// ---- Impulses over a substep --------------------------------------------------------------------
 
 // Upper estimate of how far surfaces move within dt [m].
 static double reach_within(const tn_stepper* s, double dt)
@@ -503,7 +498,7 @@ static double impulse_substep(const tn_stepper* s, double wish, double h)
     return turn * longest > 0.25 ? 0.25 / turn : longest;
 }
 
-// ---- Projection ----------------------------------------------------------------------------------
+// ---- Projection ---------------------------------------------------------------------------------
 
 void tni_hold_positions(tni_auxiliary* a)
 {
@@ -539,7 +534,7 @@ void tni_report_unilaterals(const tn_stepper* s, tn_step_report* report)
             a->unilaterals[i].limit < 0 && a->unilaterals[i].gap <= tni_contact_gap;
 }
 
-// ---- The step ------------------------------------------------------------------------------------
+// ---- The step -----------------------------------------------------------------------------------
 
 tn_result tni_event_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {

@@ -116,7 +116,7 @@ static tni_step_scheme scheme_of(tn_stepper* s, double h, const double** momentu
     return scheme;
 }
 
-// ---- Solving -------------------------------------------------------------------------------------
+// ---- Solving ------------------------------------------------------------------------------------
 
 static void mean_of(const tn_stepper* s, const tni_step_scheme* scheme, double* mean)
 {
@@ -293,7 +293,7 @@ static double goal_of(const tn_stepper* s)
     return fmax(aim * s->settings.implicit.tolerance, 1e-14 * far);
 }
 
-// ---- A step --------------------------------------------------------------------------------------
+// ---- A step -------------------------------------------------------------------------------------
 
 static void store_history(tn_stepper* s, const tni_step_scheme* scheme)
 {

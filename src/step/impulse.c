@@ -50,7 +50,7 @@ static const double diverged = 1e6;   // closure error [m or rad] from which the
 static const double safer          = 100; // factor on the regularisation, each time
 static const double safe_tolerance = 1e-6;
 
-// ---- Memory --------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 tn_result tni_impulse_create(tn_stepper* s)
 {
@@ -88,7 +88,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     return TN_OK;
 }
 
-// ---- Kick ----------------------------------------------------------------------------------------
+// ---- Kick ---------------------------------------------------------------------------------------
 
 static tn_result factor(tn_stepper* s, const tni_configuration_buffer* place,
                         tn_step_report* report, tn_why* why)
@@ -199,7 +199,7 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     return result == TN_OK ? first_kick(s, h, why) : result;
 }
 
-// ---- Close ---------------------------------------------------------------------------------------
+// ---- Close --------------------------------------------------------------------------------------
 
 // Flies to s->next and evaluates it; r <- the rates that would close the joints.
 tni_closure_error tni_impulse_fly(tn_stepper* s, double h)
@@ -314,7 +314,7 @@ static bool correction_is_small(tn_stepper* s, const tni_closure_error* c)
            share * tni_system_kinetic(s->system, s->impulse.plus);
 }
 
-// ---- Land ----------------------------------------------------------------------------------------
+// ---- Land ---------------------------------------------------------------------------------------
 
 // Adds the second half of the kick to s->next.u and makes the velocities fit the joints.
 static tn_result second_kick(tn_stepper* s, double h, bool exact, tn_why* why)
@@ -422,7 +422,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     return TN_OK;
 }
 
-// ---- A step --------------------------------------------------------------------------------------
+// ---- A step -------------------------------------------------------------------------------------
 
 // Tolerance of the correction, or rounding for coordinates so far from the origin.
 static double tolerance_of(const tn_stepper* s)

@@ -4,7 +4,7 @@
 //
 // Runge-Kutta methods on rotations (Munthe-Kaas): all stages live in the tangent at the step's
 // start,
-//     d_i = h sum a_ij k_j,  u_i = u_0 + h sum a_ij udot_j,  k_i = rate of d when the body moves with u_i
+//     d_i = h sum a_ij k_j,  u_i = u_0 + h sum a_ij udot_j,  k_i = rate of d for motion with u_i
 // and the pose at d is exp(d) of the start's, so quaternions stay unit by construction and the
 // order of the method is kept. The pair is Dormand-Prince 5(4) without reuse of its last stage: a
 // step must depend on the state alone.

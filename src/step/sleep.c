@@ -31,8 +31,7 @@ static int part_of(const tn_stepper* s, int body)
     return plan_of(s)->component_of[s->model->bodies[body].node];
 }
 
-// ---- Parts that may not fall asleep
-// ----------------------------------------------------------------
+// ---- Parts that may not fall asleep -------------------------------------------------------------
 
 static void disturb(tn_stepper* s, int body)
 {
@@ -82,8 +81,7 @@ tn_result tni_sleep_create(tn_stepper* s)
     return TN_OK;
 }
 
-// ---- Waking
-// ----------------------------------------------------------------------------------------
+// ---- Waking -------------------------------------------------------------------------------------
 
 // Wakes the whole island of a sleeping part.
 static void wake_island(tn_stepper* s, int part)
@@ -168,8 +166,7 @@ void tni_sleep_accept(tn_stepper* s)
     if (s->sleep.on) memset(s->sleep.wake, 0, (size_t)plan_of(s)->component_count);
 }
 
-// ---- Falling asleep
-// --------------------------------------------------------------------------------
+// ---- Falling asleep -----------------------------------------------------------------------------
 
 static void measure_speeds(tn_stepper* s, double h)
 {

@@ -157,8 +157,7 @@ void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void
     stepper->system->auxiliary.clock_user = stepper->start->auxiliary.clock_user = user;
 }
 
-// ---- Capacity for contacts: grows between steps, or before a step is repeated
-// --------------------
+// ---- Capacity for contacts: grows between steps, or before a step is repeated -------------------
 
 static tn_result grow(tn_stepper* s, tn_why* why)
 {
@@ -184,7 +183,7 @@ static bool is_full(const tn_stepper* s)
            (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full);
 }
 
-// ---- Between the state and the workspace ---------------------------------------------------------
+// ---- Between the state and the workspace --------------------------------------------------------
 
 static void clear_report(const tn_stepper* s, tn_step_report* report)
 {
@@ -480,7 +479,7 @@ tn_result tn_stepper_impulse(tn_stepper* s, tn_state* state, const tn_wrench* im
     return result == TN_OK ? commit(s, state, why) : result;
 }
 
-// ---- One evaluation ------------------------------------------------------------------------------
+// ---- One evaluation -----------------------------------------------------------------------------
 
 static tn_result evaluate(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
@@ -540,7 +539,7 @@ const double* tn_stepper_accelerations(const tn_stepper* stepper)
     return stepper->rates;
 }
 
-// ---- Check ---------------------------------------------------------------------------------------
+// ---- Check --------------------------------------------------------------------------------------
 
 tn_result tn_stepper_check(tn_stepper* s, const tn_state* state, tn_check* check, tn_why* why)
 {

@@ -139,8 +139,7 @@ static bool is_zero(const tni_mat3* K)
     return K->m[0] + K->m[4] + K->m[8] == 0; // a semidefinite matrix with zero trace
 }
 
-// ---- Stiff modes of whole parts
-// ------------------------------------------------------------------
+// ---- Stiff modes of whole parts -----------------------------------------------------------------
 
 // Start of the power iteration: pseudo-random numbers in -1 .. 1, the same for the same body.
 static void begin_turning(const tn_stepper* s, double* w)

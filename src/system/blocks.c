@@ -54,7 +54,7 @@ struct tni_block_form {
     double *               rhs, *once;
 };
 
-// ---- Creation ---------------------------------------------------------------------------------
+// ---- Creation -----------------------------------------------------------------------------------
 
 /// The graph of bodies, constraints, and springs without a joint, while it is built.
 typedef struct graph_builder {
@@ -164,7 +164,8 @@ static int add_springs(graph_builder* s)
 
 static tn_result refuse(const tni_block_form* f, tn_why* why, const char* reason)
 {
-    return tni_fail(why, TN_ERR_UNSUPPORTED, "setting 'implicit.form': %s does not support '%s': %s",
+    return tni_fail(why, TN_ERR_UNSUPPORTED,
+                    "setting 'implicit.form': %s does not support '%s': %s",
                     f->exact ? "exact" : "blocks", f->model->name, reason);
 }
 
@@ -251,7 +252,7 @@ void tni_blocks_flops(const tni_block_form* form, double* factor, double* solve)
     *solve  = form->grand->solve_flops;
 }
 
-// ---- Blocks -----------------------------------------------------------------------------------
+// ---- Blocks -------------------------------------------------------------------------------------
 
 static bool can_push(const tn_model* model, int body)
 {
@@ -333,7 +334,7 @@ static void take_derivative(void* user, int row_body, int col_body, const double
     }
 }
 
-// ---- A step -----------------------------------------------------------------------------------
+// ---- A step -------------------------------------------------------------------------------------
 
 // Bodies, whose forces are in rhs, and constraints.
 static void fill(tni_block_form* f, const tni_linear* l)

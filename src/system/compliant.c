@@ -16,7 +16,7 @@
 #include "system/compliant_node.h"
 #include "system/geometric_stiffness.h"
 
-// ---- Rows ----------------------------------------------------------------------------------------
+// ---- Rows ---------------------------------------------------------------------------------------
 
 double* tni_compliant_block(tni_compliant* c, int node, int body)
 {
@@ -160,8 +160,7 @@ static void set_distance(tni_compliant* c, int i, double lambda, const tni_linea
     tni_soft_add_force(c->model, &soft, g, c->rhs);
 }
 
-// ---- Accuracy
-// ------------------------------------------------------------------------------------
+// ---- Accuracy -----------------------------------------------------------------------------------
 
 // The constraint that a row of the plan belongs to; -1: none, or a spring.
 static int constraint_of(const tni_compliant* c, int row)
@@ -198,7 +197,7 @@ void tni_compliant_report(const tni_compliant* c, tn_step_report* report)
     }
 }
 
-// ---- A step --------------------------------------------------------------------------------------
+// ---- A step -------------------------------------------------------------------------------------
 
 static void fill_bodies(tni_compliant* c, const tni_linear* l)
 {

@@ -6,7 +6,7 @@
 // corrections (step/implicit.c) close it as they close a joint: with `off` the length at the end
 // less the predicted one, the row along it asks for
 //
-//     J du - E dmu = -(off - asked) / e          asked <- off
+//     J du - E dmu = -(off - corrected) / e      corrected <- off
 #include "system/compliant_node.h"
 
 static tn_vec3 line_of(const tni_compliant* c, int spring)

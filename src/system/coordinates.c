@@ -1,7 +1,7 @@
 // coordinates: generalised forces in, generalised accelerations out (Baraff 1996, section 2.2).
 //
-// A free coordinate z is a scalar function of two bodies, its row J_z like any joint's row. So a force
-// tau along it is the force J_z^T tau on the bodies, and
+// A free coordinate z is a scalar function of two bodies, its row J_z like any joint's row. So a
+// force tau along it is the force J_z^T tau on the bodies, and
 //     zd = J_z u,    zdd = J_z udot + gamma_z,    gamma_z = Jdot_z u
 // J_z udot is the rate of z for bodies with the velocities udot and kinematic bodies at rest: their
 // acceleration is zero between keys.

@@ -1,4 +1,5 @@
-// implicit_contacts: contacts in an implicit step: the points found, and the room for them. See implicit_contacts.c.
+// implicit_contacts: contacts in an implicit step: the points found, and the room for them. See
+// implicit_contacts.c.
 #ifndef TNI_IMPLICIT_CONTACTS_H
 #define TNI_IMPLICIT_CONTACTS_H
 

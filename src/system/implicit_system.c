@@ -236,7 +236,7 @@ bool tni_implicit_system_measure(tni_implicit_system* s, const tni_configuration
 }
 
 // Whether the soft limits and frictions that are active with u are those that were active with
-// start->ahead.
+// start->predicted.
 static bool soft_limits_hold(tni_implicit_system* s, const tni_step_start* start,
                              const tni_step_scheme* scheme, const double* u)
 {

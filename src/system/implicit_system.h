@@ -40,8 +40,8 @@ typedef struct tni_step_start {
 typedef struct tni_soft tni_soft;
 void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_step_scheme* scheme,
                       double* W, double* g);
-/// Target of J u for a row. C: its error; led: the part of its rate that does not depend on u;
-/// drift: J drift. held: it has a position (else velocity-only).
+/// Target of J u for a row. C: its error; prescribed: the part of its rate that does not depend on
+/// u; drift: J drift. held: it has a position (else velocity-only).
 TNI_INLINE double tni_row_target(const tni_step_start* start, const tni_step_scheme* scheme,
                                  bool held, double C, double prescribed, double drift, double gamma)
 {
@@ -75,8 +75,8 @@ void tni_implicit_system_report(const tni_implicit_system* implicit, tn_step_rep
 /// Whether a model has one-sided forces or limits.
 bool tni_implicit_system_is_one_sided(const tn_model* model);
 /// Right after tni_implicit_system_begin: true if the active set predicted with the mean velocity u
-/// is the one that was used, predicted with start->ahead. If not, begin again with start->ahead = u
-/// and start->keep.
+/// is the one that was used, predicted with start->predicted. If not, begin again with
+/// start->predicted = u and start->keep_active_set.
 bool tni_implicit_system_active_set_holds(tni_implicit_system*   implicit,
                                           const tni_step_start*  start,
                                           const tni_step_scheme* scheme, const double* u);

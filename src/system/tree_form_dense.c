@@ -81,7 +81,7 @@ static bool factor_rows(int rows, const double* J, double* Q, double* R)
     return good;
 }
 
-// ---- The joint ---------------------------------------------------------------------------------------
+// ---- The joint ----------------------------------------------------------------------------------
 
 // Converts J_b to y = X u_b, b's velocity moved by d.
 static void back_to_y(int rows, tn_vec3 d, double* J)

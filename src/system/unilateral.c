@@ -161,7 +161,7 @@ double tni_unilaterals_velocity_error(const tni_auxiliary* a)
     return error;
 }
 
-// --- finding ------------------------------------------------------------------------------------
+// --- finding -------------------------------------------------------------------------------------
 
 static tni_unilateral* unilateral_of(tni_auxiliary* a, int count, uint64_t id)
 {
