@@ -214,7 +214,7 @@ TEST(plain_and_soft_forces_add_up)
         double *             plain = force_rig_numbers(rig.n), *wanted = force_rig_numbers(rig.n);
         at.flying = true; // inertial forces are neither
         tni_forces(&at, wanted);
-        tni_plain_forces(&at, plain);
+        tni_nonstiff_forces(&at, plain);
         tni_soften(&at, &ahead, gather, &t);
         CHECK(t.count > 0);
         for (int i = 0; i < rig.n; ++i)
@@ -599,7 +599,7 @@ TEST(friction_passes_through_zero)
         CHECK(fabs(soft.D[0] * v) < 7);
         const double after = v / (1 + 100 * soft.D[0]);
         CHECK(v * after >= 0 && fabs(after) <= fabs(v));
-        CHECK(tni_forces_damp(m->model));
+        CHECK(tni_forces_have_damping(m->model));
         random_mechanism_free(m);
     }
 }
