@@ -266,7 +266,7 @@ static mask ends_stand(const herd* w, const vec* u)
 static void pose_at(const herd* w, const tni_batch_target* t, int lane, tn_frame* pose,
                     tn_twist* velocity)
 {
-    const tni_pushed* pushed = &w->outside[lane]->targets[t->index];
+    const tni_target_pose* pushed = &w->inputs[lane]->targets[t->index];
     if (!pushed->given) {
         tni_keys_at(t->of->keys, t->of->key_count, w->end[lane], pose, velocity);
         return;
@@ -289,7 +289,7 @@ TNI_INLINE void add_outer(vec s, vec3 a, vec K[9])
     for (int i = 0; i < 9; ++i) K[i] += s * v[i / 3] * v[i % 3];
 }
 
-// tni_soft_arm
+// tni_soft_geometric
 static void stiffen_arm(vec3 f, vec3 r, vec K[9])
 {
     const vec F = ROOT(dot(f, f)), L = ROOT(dot(r, r)), m = F * L, c = dot(f, r), s = 0.5 * (c + m);

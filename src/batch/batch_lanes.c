@@ -70,7 +70,7 @@ static bool is_model(const tn_model* model)
     bool driven = false;
     for (int i = 0; i < model->constraint_count; ++i)
         driven = driven || model->constraints[i].held_count < model->constraints[i].row_count;
-    return tni_tree_form_serves(model, NULL) && !driven &&
+    return tni_tree_form_supports(model, NULL) && !driven &&
            tni_external_count(model, true) == model->target_count &&
            tni_external_count(model, false) == 0;
 }

@@ -1,8 +1,8 @@
-// drag: -(linear + quadratic |v|) v at a point, v its velocity through the air, -angular w on the
-// turning.
+// drag: force -(linear + quadratic |v|) v at a point, v its velocity relative to the air, and
+// torque -angular w.
 //
-// Softened, along the world axes of the point and of the turning: K = 0 and, at the velocity that
-// is expected, D = P, the derivative of the force, which is never negative:
+// Softened, along the world axes of the point and of the rotation: K = 0 and D = P, the derivative
+// of the force at the predicted velocity, which is positive semidefinite:
 //     P = (linear + quadratic |v|) 1 + quadratic v v^T/|v|
 #include "force/derive.h"
 #include "force/soft.h"
@@ -46,7 +46,7 @@ static tni_mat3 slope(const tni_drag* drag, tn_vec3 v)
     return P;
 }
 
-static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
                    void* user)
 {
     const tni_mat3 one = tni_identity3();
@@ -55,19 +55,19 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
     for (int i = 0; i < at->model->drag_count; ++i) {
         const tni_drag* drag = &at->model->drags[i];
         const tni_body* body = &at->model->bodies[drag->body];
-        const double*   u    = tni_ahead_velocity(at, ahead, drag->body);
+        const double*   u    = tni_predicted_velocity(at, predicted, drag->body);
         const int       n = drag->angular != 0 ? 6 : 3, dim = body->dim;
         soft.index = i, soft.body[1] = drag->body;
         tni_soft_clear(&soft, n);
         tni_soft_point(body, &at->views[drag->body], drag->p, 1, soft.J[1]);
         const tn_vec3  go = {tni_row_dot(soft.J[1], u, dim), tni_row_dot(soft.J[1] + dim, u, dim),
                              tni_row_dot(soft.J[1] + 2 * dim, u, dim)};
-        const tn_vec3  v  = tni_sub(go, wind_at(drag, ahead->time));
+        const tn_vec3  v  = tni_sub(go, wind_at(drag, predicted->time));
         const tni_mat3 P  = slope(drag, v);
         tni_write3(soft.f, tni_add(force_at(drag, v), tni_mul(&P, go)));
         tni_soft_block(soft.D, n, 0, 1, &P);
         if (n == 6) {
-            tni_soft_turn(body, &at->views[drag->body], soft.J[1] + 3 * dim);
+            tni_soft_rotation(body, &at->views[drag->body], soft.J[1] + 3 * dim);
             tni_soft_block(soft.D, n, 3, drag->angular, &one);
         }
         take(user, &soft);
@@ -84,7 +84,8 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
         tni_derivation  d;
         tni_derivation_begin(&d, at, 0, drag->body);
         for (int k = 0; k < 6; ++k) {
-            const tni_bent_row row = k < 3 ? tni_bent_point(drag->p, k) : tni_bent_turn(k - 3);
+            const tni_derived_row row =
+                k < 3 ? tni_derived_point(drag->p, k) : tni_derived_rotation(k - 3);
             tni_derivation_add(&d, &row, k < 3 ? tni_at(force, k) : 0);
             D[7 * k] = drag->angular;
             for (int j = 0; k < 3 && j < 3; ++j) D[6 * k + j] = P.m[3 * k + j];

@@ -48,10 +48,11 @@ void tni_forces(const tni_scene_view* at, double* f)
     for (int i = 0; i < FORCE_COUNT; ++i) tni_force_add(forces[i], at, f);
 }
 
-void tni_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take, void* user)
+void tni_soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
+                void* user)
 {
     for (int i = 0; i < FORCE_COUNT; ++i) {
-        if (forces[i]->soften != NULL) forces[i]->soften(at, ahead, take, user);
+        if (forces[i]->soften != NULL) forces[i]->soften(at, predicted, take, user);
     }
 }
 
@@ -62,7 +63,7 @@ void tni_derive(const tni_scene_view* at, tni_take_derivative* take, void* user)
     }
 }
 
-bool tni_forces_damp(const tn_model* model)
+bool tni_forces_have_damping(const tn_model* model)
 {
     for (int i = 0; i < FORCE_COUNT; ++i)
         if (forces[i]->damps != NULL && forces[i]->damps(model)) return true;
@@ -80,7 +81,7 @@ void tni_external_forces(const tni_scene_view* at, bool stiff, double* f)
         if (is_external(forces[i], stiff)) forces[i]->add(at, f);
 }
 
-void tni_soften_external(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+void tni_soften_external(const tni_scene_view* at, const tni_prediction* ahead, tni_take_soft* take,
                          void* user)
 {
     for (int i = 0; i < FORCE_COUNT; ++i)
@@ -108,7 +109,7 @@ int tni_external_count(const tn_model* model, bool stiff)
     return count;
 }
 
-void tni_plain_forces(const tni_scene_view* at, double* f)
+void tni_nonstiff_forces(const tni_scene_view* at, double* f)
 {
     memset(f, 0, sizeof *f * (size_t)at->model->u_count);
     for (int i = 0; i < FORCE_COUNT; ++i)

@@ -1,6 +1,6 @@
 // common_joints_lanes: joints of common_joints.c in lanes, compiled once for each length of vectors
-// (math/simd.h). What happens to one joint does not depend on its lane or its neighbours, so the bits
-// are the same for every length.
+// (math/simd.h). The result for a joint does depend on its lane or its neighbours, so all lengths
+// give the same bits.
 #include "math/lanes_vec3.h"
 
 #define motion         NAME(motion)

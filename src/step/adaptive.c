@@ -1,7 +1,7 @@
-// adaptive: steps of trees of which only some joints are simulated (src/adaptive). The state keeps joint coordinates and
-// which joints are active, so bodies are placed once for many steps, and a step depends on the state alone.
-//
-// With a budget, the number of joints follows the time that steps take: this alone depends on the clock.
+// adaptive: steps of trees of which only some joints are simulated (src/adaptive). The state keeps
+// joint coordinates and the active joints, so bodies are placed once for many steps, and a step
+// depends on the state alone. With a time budget, the number of active joints follows the measured
+// time: this alone depends on the clock.
 #include "step/stepper.h"
 
 #include "model/settings.h"
@@ -11,8 +11,9 @@ tn_result tni_adaptive_method_create(tn_stepper* s, tn_why* why)
     const tn_model* model = s->model;
     TRY(tni_settings_check(&s->settings, why));
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST)
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "setting 'multiplier.dynamics': method adaptive knows f = m a only");
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "setting 'multiplier.dynamics': method adaptive supports second-order dynamics (f = m a) only");
     return tni_adaptive_create(&s->arena, model, &s->arena.host, &s->settings.adaptive,
                                &s->adaptive, why);
 }
@@ -22,7 +23,7 @@ static double now(const tn_stepper* s)
     return s->system->clock != NULL ? s->system->clock(s->system->clock_user) : 0;
 }
 
-// More joints where there is time left, fewer where there is not; never more than twice or half as many.
+// Adjusts the number of active joints to the budget; at most by a factor of two either way.
 static void keep_budget(tn_stepper* s, double seconds)
 {
     tni_adaptive* a      = s->adaptive;
@@ -38,7 +39,7 @@ static void keep_budget(tn_stepper* s, double seconds)
     a->spent_steps      = 0;
 }
 
-static void note(const tni_adaptive_report* one, tn_step_report* report)
+static void report_step(const tni_adaptive_report* one, tn_step_report* report)
 {
     report->active_count = one->active;
     report->visit_count += one->visits;
@@ -50,30 +51,32 @@ static void note(const tni_adaptive_report* one, tn_step_report* report)
     report->impact_count    = one->hits;
 }
 
-// What touches at the end, and how deep, with the forces of the last step. False: no room.
-static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
+// Contacts at the end and their penetration, with the forces of the last step. False: no room.
+static bool report_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
-    static const double      lands = 1e-5; // what is as near as this is in contact
+    static const double      lands = 1e-5; // gap up to which a contact counts [m or rad]
     tni_auxiliary*           a     = &s->system->auxiliary;
     const tni_link_contacts* fs    = s->adaptive->footings;
     int                      k     = 0;
     tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);
-    if (!tni_stops_find(a, s->system->views, s->next.z, lands)) return false;
+    if (!tni_unilaterals_find(a, s->system->views, s->next.z, lands)) return false;
     report->contact_count = 0;
-    for (int i = 0; i < a->stop_count; ++i) {
-        tni_unilateral* stop = &a->stops[i];
-        report->deepest      = fmax(report->deepest, -stop->gap);
-        report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
-        while (fs != NULL && k < fs->count && fs->footings[k].touch.id < stop->id) ++k;
-        const bool known = fs != NULL && k < fs->count && fs->footings[k].touch.id == stop->id;
-        for (int r = 0; r < stop->row_count; ++r)
-            stop->force[r] = known && r < fs->footings[k].rows ? fs->footings[k].f[r] / h : 0;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &a->unilaterals[i];
+        report->deepest            = fmax(report->deepest, -unilateral->gap);
+        report->contact_count += unilateral->limit < 0 && unilateral->gap <= tni_contact_gap;
+        while (fs != NULL && k < fs->count && fs->footings[k].touch.id < unilateral->id) ++k;
+        const bool known =
+            fs != NULL && k < fs->count && fs->footings[k].touch.id == unilateral->id;
+        for (int r = 0; r < unilateral->row_count; ++r)
+            unilateral->force[r] = known && r < fs->footings[k].rows ? fs->footings[k].f[r] / h : 0;
     }
     return true;
 }
 
-// Bodies against the joints' own coordinates: all there is to be seen, and far cheaper than all rows.
-static void note_fit(tn_stepper* s, const tni_joint_trees_fit* fit, tn_step_report* report)
+// Errors of bodies against the joint coordinates: cheaper than all rows, and nothing else can be
+// off.
+static void report_errors(tn_stepper* s, const tni_joint_trees_fit* fit, tn_step_report* report)
 {
     const tni_joint_trees* limbs = s->adaptive->limbs;
     report->joint_error          = fit->error;
@@ -90,12 +93,12 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
     const bool    timed = a->settings.budget > 0 && s->system->clock != NULL;
     double        time  = s->from->time;
     tni_adaptive_load(a, s->from, h);
-    tni_copy_place(s->model, &s->next, &s->now);
+    tni_copy_configuration(s->model, &s->next, &s->now);
     for (*taken = 0; *taken < count; ++*taken) {
         const double        start = timed ? now(s) : 0;
         tni_adaptive_report one;
-        TRY(tni_adaptive_step(a, time, &s->from->outside, &one, why));
-        note(&one, report);
+        TRY(tni_adaptive_step(a, time, &s->from->inputs, &one, why));
+        report_step(&one, report);
         time = tni_time_after(time, h);
         if (a->flat) (void)tni_adaptive_place(a, s->next.q, s->next.u);
         if (timed) keep_budget(s, now(s) - start);
@@ -103,9 +106,9 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
     s->next.time                  = time;
     const tni_joint_trees_fit fit = tni_adaptive_place(a, s->next.q, s->next.u);
     tni_copy_numbers(s->next.z, a->z, s->model->coordinate_count);
-    s->followed = true;
-    note_fit(s, &fit, report);
-    if (s->has_stops && !note_contacts(s, h, report))
+    s->angles_followed = true;
+    report_errors(s, &fit, report);
+    if (s->has_unilaterals && !report_contacts(s, h, report))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     return TN_OK;
 }

@@ -1,10 +1,10 @@
-// multiplier: Baraff's method. Accelerations (or velocities, where f = m v) are exact at each
-// place; explicit integrators join them; a projection takes away what the integrator leaves of
-// joint error.
+// multiplier: Baraff's method. Accelerations (or velocities, with f = m v) are exact at each
+// configuration; explicit integrators connect them; a projection removes the joint error that the
+// integrator leaves.
 //
 // Runge-Kutta methods on rotations (Munthe-Kaas): all stages live in the tangent at the step's
 // start,
-//     d_i = h sum a_ij k_j,  u_i = u_0 + h sum a_ij udot_j,  k_i = rate of d when the body moves with u_i
+//     d_i = h sum a_ij k_j,  u_i = u_0 + h sum a_ij udot_j,  k_i = rate of d for motion with u_i
 // and the pose at d is exp(d) of the start's, so quaternions stay unit by construction and the
 // order of the method is kept. The pair is Dormand-Prince 5(4) without reuse of its last stage: a
 // step must depend on the state alone.
@@ -41,7 +41,7 @@ static const double  dp_error[7]    = {71.0 / 57600,      0,          -71.0 / 16
                                        -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
 static const tableau dormand_prince = {7, 5, dp_a, dp_b, dp_c, dp_error};
 
-// Velocities or their rates at a place, in system->answer.
+// Velocities or accelerations at a configuration, in system->answer.
 static tn_result evaluate(const tn_stepper* s, tni_system* system, const tni_configuration* at,
                           tn_step_report* report, tn_why* why)
 {
@@ -49,7 +49,7 @@ static tn_result evaluate(const tn_stepper* s, tni_system* system, const tni_con
     const bool      first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
     const tn_result result =
         first ? tni_system_drift(system, at, T, why) : tni_system_accelerate(system, at, T, why);
-    if (result == TN_OK) tni_system_note(system, report);
+    if (result == TN_OK) tni_system_report(system, report);
     return result;
 }
 
@@ -72,24 +72,24 @@ static double largest(int n, const double* numbers)
     return most;
 }
 
-// Moves a stage onto the constraints. Where loops make rows depend on each other, off the
-// constraints they no longer quite do: what is left of their independence and their disagreement
-// both shrink with the distance, but not the motion that they demand together, their quotient. Only
-// accelerations are taken from the place moved to, and all stages move along the same directions,
-// those of the step's start: so the accelerations are one smooth function of the stage, and the
-// order stays. A stop that follows from joints (a rope along a link) is such a row too: on the
-// joints it does follow. Stops themselves take no part.
+// Projects a stage onto the constraints. Where loops make rows dependent, rows off the constraints
+// are nearly dependent: their independence and their contradiction both shrink with the distance,
+// but the motion that they demand, their quotient, does not. Only accelerations are evaluated at
+// the projected configuration, and all stages are projected along the same directions, those of the
+// step's start: so the accelerations are a smooth function of the stage, and the order is kept. A
+// unilateral that follows from joints (a rope along a link) is such a row too. Unilaterals
+// themselves are not projected.
 static tn_result close_loops(tn_stepper* s, double time, tn_why* why)
 {
     enum { ROUNDS_MAX = 4 };
     const tni_configuration at = {time, s->stage.q, s->stage.u, s->now.z};
     tni_auxiliary*          a  = &s->start->auxiliary;
     double*                 r  = s->start->gamma;
-    for (int i = 0; i < a->stop_count; ++i) a->stops[i].rule = TNI_UNILATERAL_OPEN;
-    if (a->stop_count > 0) a->ready = false;
+    for (int i = 0; i < a->unilateral_count; ++i) a->unilaterals[i].rule = TNI_UNILATERAL_OPEN;
+    if (a->unilateral_count > 0) a->ready = false;
     for (int round = 0; round < ROUNDS_MAX; ++round) {
         int worst;
-        tni_system_look(s->start, &at);
+        tni_system_evaluate(s->start, &at);
         if (tni_system_position_error(s->start, &worst) <= 0.01 * s->settings.multiplier.tolerance)
             break;
         for (int k = 0; k < s->model->row_count; ++k) r[k] = -s->start->C[k];
@@ -107,21 +107,21 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
     combine(n, s->stage_d, NULL, h, a, s->k_d, i);
     combine(n, s->stage.u, s->now.u, h, a, s->k_u, i);
     tni_advance(s->model, s->now.q, s->stage_d, s->stage.q);
-    const int stops = s->system->auxiliary.stop_count;
+    const int unilaterals = s->system->auxiliary.unilateral_count;
     if (s->start != s->system && i == 0 &&
-        !tni_stops_copy(&s->start->auxiliary, &s->system->auxiliary))
+        !tni_unilaterals_copy(&s->start->auxiliary, &s->system->auxiliary))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
-    if (s->start != s->system && i > 0 && (stops > 0 || tni_system_has_loops(s->system))) {
+    if (s->start != s->system && i > 0 && (unilaterals > 0 || tni_system_has_loops(s->system))) {
         TRY(close_loops(s, s->now.time + t->c[i] * h, why));
     }
     tni_system*             system = i == 0 ? s->start : s->system;
     const tni_configuration at     = {s->now.time + t->c[i] * h, s->stage.q, s->stage.u, s->now.z};
-    system->auxiliary.off          = i > 0;
+    system->auxiliary.off_joints   = i > 0;
     const tn_result result         = evaluate(s, system, &at, report, why);
-    system->auxiliary.off          = false;
+    system->auxiliary.off_joints   = false;
     if (result != TN_OK) return result;
     const bool first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
-    if (first) { // velocities follow from places; they are not integrated
+    if (first) { // velocities follow from positions; they are not integrated
         memset(s->k_u[i], 0, sizeof(double) * (size_t)n);
         tni_tangent_rate(s->model, s->stage_d, system->answer, s->k_d[i]);
     } else {
@@ -131,7 +131,8 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
     return TN_OK;
 }
 
-// From now to next, not yet projected. *error: the embedded estimate, largest of |d| and h |u|.
+// From s->now to s->next, not yet projected. *error: the embedded estimate, largest of |d| and h
+// |u|.
 static tn_result runge_kutta(tn_stepper* s, const tableau* t, double h, double* error,
                              tn_step_report* report, tn_why* why)
 {
@@ -169,7 +170,7 @@ static tn_result semi_implicit_euler(tn_stepper* s, double h, tn_step_report* re
     return TN_OK;
 }
 
-tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* why)
+tn_result tni_project_and_measure(tn_stepper* s, bool near, tn_step_report* report, tn_why* why)
 {
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) {
@@ -183,7 +184,7 @@ tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* w
     return TN_OK;
 }
 
-void tni_go_on(tn_stepper* s)
+void tni_accept_substep(tn_stepper* s)
 {
     tni_system_follow(s->system, s->next.z);
     const tni_configuration_buffer now = s->now;
@@ -191,9 +192,8 @@ void tni_go_on(tn_stepper* s)
     s->next                            = now;
 }
 
-// The piece to try after one of length dt: longer or shorter by what the error, of fifth order,
-// says.
-static double next_piece(double dt, double ratio)
+// Length of the next substep from the error estimate of fifth order.
+static double next_substep(double dt, double ratio)
 {
     if (!isfinite(ratio)) return 0.2 * dt;
     const double factor = ratio > 0 ? 0.9 * tni_exp(-0.2 * tni_log(ratio)) : 5;
@@ -210,52 +210,55 @@ tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
     case TN_INTEGRATOR_RK4: return runge_kutta(s, &rk4, dt, &error, report, why);
     default: break;
     }
-    // A piece that fails altogether is too long, until it is too short to blame.
+    // A substep that fails is too long; friction jams and missing memory are not cured by shorter
+    // ones.
     const tn_result result = runge_kutta(s, &dormand_prince, dt, &error, report, why);
     const bool jammed = s->system->auxiliary.report.jammed || s->start->auxiliary.report.jammed;
     if (result != TN_OK && (jammed || result == TN_ERR_MEMORY)) return result;
     const double ratio =
         result == TN_OK ? error / s->settings.multiplier.error_tolerance : HUGE_VAL;
     ++report->substep_count;
-    *wish     = next_piece(dt, ratio);
+    *wish     = next_substep(dt, ratio);
     *accepted = ratio <= 1;
     return TN_OK;
 }
 
-// Pieces as long as the error estimate allows, the last one ending where the step ends.
+// Substeps as long as the error estimate allows, the last one ending where the step ends.
 static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    enum { PIECES_MAX = 100000 };
-    const double end   = tni_time_after(s->now.time, h);
-    double       piece = h, left = h;
-    for (int i = 0; i < PIECES_MAX && piece >= 1e-9 * h; ++i) {
-        const bool   last = piece >= left;
-        const double dt   = last ? left : piece;
+    enum { SUBSTEPS_MAX = 100000 };
+    const double end     = tni_time_after(s->now.time, h);
+    double       substep = h, left = h;
+    for (int i = 0; i < SUBSTEPS_MAX && substep >= 1e-9 * h; ++i) {
+        const bool   last = substep >= left;
+        const double dt   = last ? left : substep;
         bool         accepted;
-        TRY(tni_integrate(s, dt, &piece, &accepted, report, why));
+        TRY(tni_integrate(s, dt, &substep, &accepted, report, why));
         if (!accepted) continue;
         if (last) s->next.time = end;
-        const tn_result result = tni_settle(s, true, report, why);
+        const tn_result result = tni_project_and_measure(s, true, report, why);
         if (result == TN_OK && last) return TN_OK;
         if (result == TN_OK) {
             left -= dt;
-            tni_go_on(s);
+            tni_accept_substep(s);
         } else {
-            piece = 0.2 * dt;
+            substep = 0.2 * dt;
         }
     }
-    return tni_fail(why, TN_ERR_DIVERGED, "at time %g no step meets the error tolerance %g",
+    return tni_fail(why, TN_ERR_DIVERGED, "at time %g s no substep meets the error tolerance %g",
                     s->now.time, s->settings.multiplier.error_tolerance);
 }
 
 tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tn_integrator integrator = s->settings.multiplier.integrator;
-    if (s->has_stops) return tni_eventful_step(s, h, report, why);
+    if (s->has_unilaterals) return tni_event_step(s, h, report, why);
     if (integrator == TN_INTEGRATOR_ADAPTIVE) return adaptive(s, h, report, why);
     double          wish;
     bool            accepted;
     const tn_result result = tni_integrate(s, h, &wish, &accepted, report, why);
-    // The last thing factored was the last stage, at the step's end; or, by Euler, its start.
-    return result == TN_OK ? tni_settle(s, integrator == TN_INTEGRATOR_RK4, report, why) : result;
+    // The last factorisation was at the last stage, the step's end; with Euler at its start.
+    return result == TN_OK
+               ? tni_project_and_measure(s, integrator == TN_INTEGRATOR_RK4, report, why)
+               : result;
 }

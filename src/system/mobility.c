@@ -1,5 +1,5 @@
-// mobility: is this mechanism what its author meant? Counts freedoms and dependent rows at a state,
-// and tries whether dependent rows agree with each other.
+// mobility: counts degrees of freedom and redundant rows at a state, and checks whether redundant
+// rows contradict each other.
 #include "system/mobility.h"
 
 #include "linalg/rank.h"
@@ -28,9 +28,9 @@ static void compare_masses(const tn_model* model, tn_check* check)
     }
 }
 
-// Dependent rows that ask for different things leave a residual that no answer removes.
-static tn_result look_for_contradiction(tni_system* system, const double* wanted, double scale,
-                                        tn_check* check, tn_why* why)
+// Dependent rows with contradicting targets leave a residual that no answer removes.
+static tn_result find_contradiction(tni_system* system, const double* wanted, double scale,
+                                    tn_check* check, tn_why* why)
 {
     double* r    = system->gamma;
     double  size = 0;
@@ -48,7 +48,7 @@ static tn_result look_for_contradiction(tni_system* system, const double* wanted
     return TN_OK;
 }
 
-// Among the rows beside the matrix, those that their responses show to follow from others.
+// Redundant auxiliary rows, found by their responses.
 static tn_result find_dependent(tni_system* system, tn_check* check, tn_row_name* redundant,
                                 tn_why* why)
 {
@@ -57,8 +57,8 @@ static tn_result find_dependent(tni_system* system, tn_check* check, tn_row_name
     memset(system->gamma, 0, sizeof(double) * (size_t)system->model->row_count);
     const tn_result result = tni_system_solve(system, NULL, system->gamma, true, why);
     for (int i = 0; result == TN_OK && i < system->split->auxiliary_count; ++i) {
-        const tni_unit* unit  = &a->units[i];
-        const int       first = system->model->constraints[unit->constraint].row_start;
+        const tni_auxiliary_unit* unit  = &a->units[i];
+        const int                 first = system->model->constraints[unit->constraint].row_start;
         for (int k = 0; k < unit->row_count; ++k) {
             if (a->dependent[unit->first + k])
                 redundant[check->redundant_count++] = name_of_row(system->model, first + k);
@@ -93,10 +93,10 @@ static tn_result find_redundant(tni_system* system, tn_check* check, tn_row_name
 tn_result tni_system_check(tni_system* system, const tni_configuration* at, tn_check* check,
                            tn_row_name* redundant, tn_why* why)
 {
-    const tn_model* model        = system->model;
-    system->auxiliary.stop_count = 0;
-    *check                       = (tn_check){
-                              .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
+    const tn_model* model              = system->model;
+    system->auxiliary.unilateral_count = 0;
+    *check                             = (tn_check){
+                                    .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
     compare_masses(model, check);
     TRY(tni_system_factor(system, at, why));
     TRY(find_redundant(system, check, redundant, why));
@@ -109,6 +109,6 @@ tn_result tni_system_check(tni_system* system, const tni_configuration* at, tn_c
     check->velocity_joint = tni_constraint_id(model, worst);
     double speed          = 1;
     for (int i = 0; i < model->u_count; ++i) speed = fmax(speed, fabs(at->u[i]));
-    TRY(look_for_contradiction(system, system->rate, speed, check, why));
-    return look_for_contradiction(system, system->C, 1e3, check, why);
+    TRY(find_contradiction(system, system->rate, speed, check, why));
+    return find_contradiction(system, system->C, 1e3, check, why);
 }

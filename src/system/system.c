@@ -25,8 +25,8 @@ static tni_formulation formulation_of(const tni_split* split, const tn_model* mo
     case TN_FORMULATION_KKT: f.form = TNI_FORM_KKT; break;
     case TN_FORMULATION_SPD: f.form = TNI_FORM_SPD; break;
     case TN_FORMULATION_SPLIT: f.form = TNI_FORM_SPLIT; break;
-    default: // rows beside the matrix want the responses that only the core has
-        f.form = split->auxiliary_rows > 0 || tni_may_stop(model)
+    default: // auxiliary rows need the responses that only the core backend gives
+        f.form = split->auxiliary_rows > 0 || tni_has_unilaterals(model)
                      ? TNI_FORM_KKT
                      : tni_form_choose(&model->arena.host, split->plan, core ? many | 1u : many);
     }
@@ -52,18 +52,18 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     const tni_formulation f = impulse != NULL ? formulation_of(system->split, model, impulse)
                                               : (tni_formulation){.form = TNI_FORM_KKT};
     TRY(tni_saddle_create_as(arena, system->split->plan, &f, &system->saddle));
-    if (impulse != NULL) { // it measures its own errors, so little refinement is enough
+    if (impulse != NULL) { // impulse steps measure their own errors: little refinement is enough
         system->saddle->regularisation = fmax(impulse->regularisation, 1e-5 * impulse->tolerance);
         system->saddle->refinement_max = 2;
         system->saddle->later          = true;
     }
     system->regularisation = system->saddle->regularisation;
     set_lone_nodes(system);
-    if (tni_commons_create(arena, model, &system->commons) != TN_OK) return TN_ERR_MEMORY;
+    if (tni_common_joints_create(arena, model, &system->commons) != TN_OK) return TN_ERR_MEMORY;
     return tni_auxiliary_create(model, system->split, &system->auxiliary);
 }
 
-void tni_system_damp(tni_system* system, double factor)
+void tni_system_scale_regularisation(tni_system* system, double factor)
 {
     system->saddle->regularisation = factor * system->regularisation;
     system->saddle->damped         = factor > 1;
@@ -97,18 +97,18 @@ tn_result tni_system_solver(const tni_system* system, tn_solver* solver)
 
 double* tni_system_j(const tni_system* system, int edge)
 {
-    tni_system* s  = (tni_system*)system; // its blocks are, it is not
+    tni_system* s  = (tni_system*)system; // only its blocks are written
     const int   at = system->split->plan_edge[edge];
     return at >= 0 ? tni_saddle_j(s->saddle, at) : tni_auxiliary_j(&s->auxiliary, edge);
 }
 
-// Time since the last call goes to a phase.
+// Seconds on the host's clock; 0 without one.
 static double now(const tni_system* system)
 {
     return system->clock != NULL ? system->clock(system->clock_user) : 0;
 }
 
-static void look(tni_system* system, const tni_configuration* at)
+static void evaluate(tni_system* system, const tni_configuration* at)
 {
     const double start = now(system);
     for (int i = 0; i < system->model->body_count; ++i) {
@@ -118,9 +118,9 @@ static void look(tni_system* system, const tni_configuration* at)
     system->phases.kinematics += now(system) - start;
 }
 
-static void fill_commons(tni_system* system, bool jacobians)
+static void fill_common_joints(tni_system* system, bool jacobians)
 {
-    const tni_commons* commons = &system->commons;
+    const tni_common_joints* commons = &system->commons;
     for (const tni_common_group* g = commons->group; g < commons->group + commons->count; ++g) {
         double* block[TNI_COMMON_LANES][2];
         for (int i = 0; jacobians && i < 2 * TNI_COMMON_LANES; ++i) {
@@ -135,9 +135,9 @@ static void fill_commons(tni_system* system, bool jacobians)
 static void fill_rows(tni_system* system, const tni_configuration* at, bool jacobians)
 {
     const tn_model* model = system->model;
-    const bool      all   = system->asleep == NULL; // joints that sleep go one by one
+    const bool      all   = system->asleep == NULL; // joints of sleeping bodies are done one by one
     double *        J[EDGES_MAX], *K[EDGES_MAX];
-    if (all) fill_commons(system, jacobians);
+    if (all) fill_common_joints(system, jacobians);
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* constraint = &model->constraints[i];
         if (all && system->commons.in[i]) continue;
@@ -152,26 +152,26 @@ static void fill_rows(tni_system* system, const tni_configuration* at, bool jaco
                                   jacobians ? J : NULL, otherwise ? K : NULL};
         tni_constraint_rows(model, constraint, system->views, at->time, at->z, &out);
     }
-    tni_stops_look(&system->auxiliary, system->views, at->z, jacobians);
+    tni_unilaterals_evaluate(&system->auxiliary, system->views, at->z, jacobians);
 }
 
-void tni_system_look(tni_system* system, const tni_configuration* at)
+void tni_system_evaluate(tni_system* system, const tni_configuration* at)
 {
-    look(system, at);
+    evaluate(system, at);
     const double start = now(system);
     fill_rows(system, at, false);
     system->phases.assemble += now(system) - start;
 }
 
-void tni_system_look_whole(tni_system* system, const tni_configuration* at)
+void tni_system_evaluate_whole(tni_system* system, const tni_configuration* at)
 {
-    look(system, at);
+    evaluate(system, at);
     const double start = now(system);
     fill_rows(system, at, true);
     system->phases.assemble += now(system) - start;
 }
 
-void tni_system_push_back(const tni_system* system, const double* mu, double* f)
+void tni_system_add_joint_forces(const tni_system* system, const double* mu, double* f)
 {
     const tn_model* model = system->model;
     for (int i = 0; i < model->constraint_count; ++i) {
@@ -202,49 +202,49 @@ tn_result tni_system_fail_at(const tni_system* system, int row, tn_why* why)
     if (row >= model->u_count) {
         const tni_constraint* constraint = tni_constraint_of_row(model, row - model->u_count);
         return tni_fail(why, TN_ERR_SINGULAR,
-                        "joint '%s': its rows are not finite or depend on each other",
+                        "joint '%s': its constraint rows are not finite or linearly dependent",
                         tni_constraint_name(model, constraint));
     }
     for (int i = 0; row >= 0 && i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
         if (row < body->u_start || row >= body->u_start + body->dim) continue;
         return tni_fail(why, TN_ERR_SINGULAR,
-                        "body '%s': its motion is not finite any more, or its mass is not positive",
+                        "body '%s': its motion is no longer finite, or its mass is not positive",
                         body->name);
     }
-    return tni_fail(why, TN_ERR_SINGULAR, "the motion is not finite any more");
+    return tni_fail(why, TN_ERR_SINGULAR, "the motion is no longer finite");
 }
 
-// No forces meet the conditions of a stop.
-static tn_result fail_at_stop(const tni_system* system, tn_why* why)
+// Friction jam: no forces satisfy the conditions of a unilateral.
+static tn_result fail_at_unilateral(const tni_system* system, tn_why* why)
 {
-    const tni_auxiliary* a    = &system->auxiliary;
-    const tni_unit*      unit = a->report.unit >= 0 ? &a->units[a->report.unit] : NULL;
-    if (unit == NULL || unit->stop < 0)
+    const tni_auxiliary*      a    = &system->auxiliary;
+    const tni_auxiliary_unit* unit = a->report.unit >= 0 ? &a->units[a->report.unit] : NULL;
+    if (unit == NULL || unit->unilateral < 0)
         return tni_fail(why, TN_ERR_DIVERGED, "no forces keep all contacts and limits");
-    const tni_unilateral* stop = &a->stops[unit->stop];
+    const tni_unilateral* unilateral = &a->unilaterals[unit->unilateral];
     char                  text[120];
-    tni_unilateral_text(a, stop, text, sizeof text);
-    if (stop->limit >= 0)
+    tni_unilateral_text(a, unilateral, text, sizeof text);
+    if (unilateral->limit >= 0)
         return tni_fail(why, TN_ERR_DIVERGED, "%s: no force keeps it within its limit", text);
-    if (stop->friction == 0)
+    if (unilateral->friction == 0)
         return tni_fail(why, TN_ERR_DIVERGED, "%s: no force keeps them apart", text);
     return tni_fail(why, TN_ERR_DIVERGED,
                     "%s: friction %g leaves no finite force that keeps them apart", text,
-                    stop->friction);
+                    unilateral->friction);
 }
 
 static tni_scene_view scene_view(const tni_system* system, const tni_configuration* at)
 {
-    return (tni_scene_view){.model   = system->model,
-                            .time    = at->time,
-                            .z       = at->z,
-                            .views   = system->views,
-                            .outside = system->outside};
+    return (tni_scene_view){.model  = system->model,
+                            .time   = at->time,
+                            .z      = at->z,
+                            .views  = system->views,
+                            .inputs = system->inputs};
 }
 
-// All that concerns one body, in one pass over them: view, mass, and the forces that look at it
-// alone.
+// Everything that concerns one body, in one pass: view, mass, and the forces that act on one body
+// at a time.
 static void fill_bodies(tni_system* system, const tni_configuration* at)
 {
     const tn_model*      model = system->model;
@@ -286,21 +286,22 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
     if (b == NULL) memset(system->rhs, 0, sizeof(double) * (size_t)model->u_count);
     else if (b != system->rhs) memcpy(system->rhs, b, sizeof(double) * (size_t)model->u_count);
     memcpy(system->rhs + model->u_count, r, sizeof(double) * (size_t)model->row_count);
-    tni_auxiliary*  beside = &system->auxiliary;
-    const bool      plain  = system->split->auxiliary_rows == 0 && beside->stop_count == 0;
+    tni_auxiliary*  auxiliary = &system->auxiliary;
+    const bool      plain = system->split->auxiliary_rows == 0 && auxiliary->unilateral_count == 0;
     const tn_result result =
         plain ? tni_saddle_solve(system->saddle, system->rhs, system->answer, exact)
-              : tni_auxiliary_solve(beside, system->saddle, system->rhs, system->answer, exact);
-    system->phases.columns += beside->columns_time;
-    system->phases.contact += beside->pairs_time;
-    system->phases.solve += now(system) - start - beside->columns_time - beside->pairs_time;
-    beside->columns_time = beside->pairs_time = 0;
+              : tni_auxiliary_solve(auxiliary, system->saddle, system->rhs, system->answer, exact);
+    system->phases.columns += auxiliary->response_time;
+    system->phases.contact += auxiliary->complementarity_time;
+    system->phases.solve +=
+        now(system) - start - auxiliary->response_time - auxiliary->complementarity_time;
+    auxiliary->response_time = auxiliary->complementarity_time = 0;
     if (result == TN_ERR_MEMORY) return tni_fail(why, result, "no room for so many contacts");
     if (result != TN_OK) return tni_system_fail_at(system, system->saddle->report.bad_row, why);
-    return !plain && beside->report.jammed ? fail_at_stop(system, why) : TN_OK;
+    return !plain && auxiliary->report.jammed ? fail_at_unilateral(system, why) : TN_OK;
 }
 
-// The bodies' own forces are in rhs since the factorisation.
+// The forces of tni_body_forces are in rhs since the factorisation.
 static void gather_forces(tni_system* system, const tni_configuration* at)
 {
     const double         start = now(system);
@@ -326,17 +327,17 @@ void tni_system_forces(tni_system* system, const tni_configuration* at, bool fly
 tn_energy tni_system_energy(tni_system* system, const tni_configuration* at)
 {
     const tni_scene_view scene = scene_view(system, at);
-    look(system, at);
+    evaluate(system, at);
     return tni_energy(&scene);
 }
 
-bool tni_system_damps(const tni_system* system)
+bool tni_system_has_damping(const tni_system* system)
 {
-    for (int i = 0; system->outside != NULL && i < TN_HANDLES_MAX; ++i) {
-        const tni_handle* handle = &system->outside->handles[i];
+    for (int i = 0; system->inputs != NULL && i < TN_HANDLES_MAX; ++i) {
+        const tni_handle* handle = &system->inputs->handles[i];
         if (handle->body != 0 && handle->damping > 0) return true;
     }
-    return tni_forces_damp(system->model);
+    return tni_forces_have_damping(system->model);
 }
 
 int tni_system_part(const tni_system* system, int body)
@@ -379,15 +380,15 @@ void tni_system_all_rates(const tni_system* system, const double* u, double* out
     }
 }
 
-void tni_system_turn_back(const tni_system* system, const tni_view* start, double* values)
+void tni_system_rotate_errors(const tni_system* system, const tni_view* start, double* values)
 {
     const tn_model* model = system->model;
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_joint*      joint      = &model->joints[i];
         const tni_constraint* constraint = &model->constraints[joint->constraint];
         if (tni_system_sleeps(system, constraint)) continue;
-        tni_joint_turn_back(model, joint, &start[joint->body1].R, &system->views[joint->body1].R,
-                            values + constraint->row_start);
+        tni_joint_rotate_errors(model, joint, &start[joint->body1].R,
+                                &system->views[joint->body1].R, values + constraint->row_start);
     }
 }
 
@@ -397,9 +398,10 @@ tn_result tni_system_accelerate(tni_system* system, const tni_configuration* at,
     TRY(tni_system_factor(system, at, why));
     gather_forces(system, at);
     double* c = system->gamma;
-    for (int i = 0; i < system->auxiliary.stop_count; ++i) {
-        tni_unilateral* stop = &system->auxiliary.stops[i];
-        for (int k = 0; k < stop->row_count; ++k) stop->want[k] = -stop->gamma[k] - stop->lead[k];
+    for (int i = 0; i < system->auxiliary.unilateral_count; ++i) {
+        tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
+        for (int k = 0; k < unilateral->row_count; ++k)
+            unilateral->target[k] = -unilateral->gamma[k] - unilateral->target_acceleration[k];
     }
     for (int i = 0; i < system->model->row_count; ++i) {
         if (T > 0) c[i] += 2 / T * system->rate[i] + system->C[i] / (T * T);
@@ -416,9 +418,10 @@ tn_result tni_system_drift(tni_system* system, const tni_configuration* at, doub
     double* r = system->gamma;
     for (int i = 0; i < system->model->row_count; ++i)
         r[i] = -system->rate[i] - (T > 0 ? system->C[i] / T : 0);
-    for (int i = 0; i < system->auxiliary.stop_count; ++i) {
-        tni_unilateral* stop = &system->auxiliary.stops[i];
-        for (int k = 0; k < stop->row_count; ++k) stop->want[k] = -stop->rate[k];
+    for (int i = 0; i < system->auxiliary.unilateral_count; ++i) {
+        tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
+        for (int k = 0; k < unilateral->row_count; ++k)
+            unilateral->target[k] = -unilateral->rate[k];
     }
     return tni_system_solve(system, system->rhs, r, true, why);
 }
@@ -471,8 +474,8 @@ tn_joint_id tni_constraint_id(const tn_model* model, int constraint)
         constraint >= 0 && constraint < model->named_count ? (uint32_t)constraint + 1 : 0};
 }
 
-// A user-defined constraint pushes its second body (its only one, when there is but one) by J^T
-// lambda.
+// The wrench of a user-defined constraint on its second body (its only one, if there is just one)
+// is J^T lambda.
 static tn_wrench user_reaction(const tni_system* system, const tni_constraint* constraint,
                                const double* lambda)
 {
@@ -512,17 +515,17 @@ void tni_system_reactions(const tni_system* system, const tni_configuration* at,
         reactions[i] = tni_joint_reaction(model, joint, tni_sides_of(joint, system->views),
                                           at->time, at->z, lambda);
     }
-    for (int i = 0; i < system->auxiliary.stop_count; ++i) { // hard limits and ropes
-        const tni_unilateral* stop = &system->auxiliary.stops[i];
-        if (stop->limit < 0) continue;
-        const tni_limit* limit = &model->limits[stop->limit];
+    for (int i = 0; i < system->auxiliary.unilateral_count; ++i) { // hard limits and ropes
+        const tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
+        if (unilateral->limit < 0) continue;
+        const tni_limit* limit = &model->limits[unilateral->limit];
         const tni_joint* joint = &model->joints[limit->joint];
         const tni_row    row   = tni_limit_row(model, limit, system->views, at->z);
-        const tn_wrench  part =
-            tni_row_wrench(model, joint, tni_sides_of(joint, system->views), &row, stop->force[0]);
-        tn_wrench* sum = &reactions[joint->constraint];
-        sum->force     = tni_add(sum->force, part.force);
-        sum->torque    = tni_add(sum->torque, part.torque);
+        const tn_wrench  part  = tni_row_wrench(model, joint, tni_sides_of(joint, system->views),
+                                                &row, unilateral->force[0]);
+        tn_wrench*       sum   = &reactions[joint->constraint];
+        sum->force             = tni_add(sum->force, part.force);
+        sum->torque            = tni_add(sum->torque, part.torque);
     }
 }
 
@@ -537,7 +540,7 @@ void tni_system_accelerations(const tni_system* system, tn_twist* accelerations)
         *out                 = (tn_twist){{0, 0, 0}, {0, 0, 0}};
         out->linear          = tni_point_motion(body, &view, tni_neg(body->com)).bias;
         if (body->dim == 0) continue;
-        // The rest is linear in udot, like a velocity in u.
+        // The rest is linear in udot, as a velocity is in u
         view.u              = a;
         view.v              = body->kind == TN_BODY_PLANAR ? tni_vec3(a[0], a[1], 0) : tni_read3(a);
         view.w              = body->kind == TN_BODY_RIGID    ? tni_read3(a + 3)
@@ -560,7 +563,7 @@ void tni_system_add_impulses(const tni_system* system, const tn_wrench* impulses
     }
 }
 
-// Of a row of the whole system; null where it is none of a joint.
+// Of a row of the linear system; null if it is no joint's.
 static tn_joint_id joint_of_row(const tn_model* model, int row)
 {
     if (row < model->u_count) return (tn_joint_id){0};
@@ -568,23 +571,23 @@ static tn_joint_id joint_of_row(const tn_model* model, int row)
     return tni_constraint_id(model, (int)(constraint - model->constraints));
 }
 
-double tni_system_free_response(const tni_system* system, int stop, int k)
+double tni_system_free_response(const tni_system* system, int unilateral, int k)
 {
-    return tni_unilateral_free_response(&system->auxiliary, system->saddle, stop, k);
+    return tni_unilateral_free_response(&system->auxiliary, system->saddle, unilateral, k);
 }
 
 double tni_system_residual(const tni_system* system, int* row)
 {
     const tni_saddle_report*    s    = tni_saddle_judge(system->saddle);
     const tni_auxiliary_report* a    = &system->auxiliary.report;
-    const tni_unit*             unit = a->unit >= 0 ? &system->auxiliary.units[a->unit] : NULL;
+    const tni_auxiliary_unit*   unit = a->unit >= 0 ? &system->auxiliary.units[a->unit] : NULL;
     *row                             = s->residual_row;
     if (unit == NULL || unit->constraint < 0 || !(a->residual > s->residual)) return s->residual;
     *row = system->model->u_count + system->model->constraints[unit->constraint].row_start;
     return a->residual;
 }
 
-void tni_system_note(const tni_system* system, tn_step_report* report)
+void tni_system_report(const tni_system* system, tn_step_report* report)
 {
     const tni_saddle_report* s      = &system->saddle->report;
     const tn_model*          model  = system->model;

@@ -1,4 +1,4 @@
-// common: rows written four at a time, against tni_constraint_rows, bit for bit.
+// common_joints: rows computed four at a time, against tni_constraint_rows, bit for bit.
 #include "joint/joint.h"
 #include "math/simd.h"
 #include "scenes/scenes.h"
@@ -68,11 +68,11 @@ static void check_lane(const place* p, const tni_common_group* g, int lane, cons
 
 static int check_scene(const char* spec, uint64_t seed, bool wide, bool jacobians)
 {
-    place       p     = random_place(spec, seed);
-    tn_host     host  = tn_default_host();
-    tni_arena   arena = tni_arena_make(&host);
-    tni_commons commons;
-    CHECK_OK(tni_commons_create(&arena, p.model, &commons));
+    place             p     = random_place(spec, seed);
+    tn_host           host  = tn_default_host();
+    tni_arena         arena = tni_arena_make(&host);
+    tni_common_joints commons;
+    CHECK_OK(tni_common_joints_create(&arena, p.model, &commons));
     if (!wide) commons.width = TNI_SIMD_NARROW;
     double *C     = calloc((size_t)p.model->row_count, sizeof *C),
            *rate  = calloc((size_t)p.model->row_count, sizeof *C),
@@ -109,7 +109,7 @@ TEST(four_joints_at_a_time_have_the_bits_of_one)
     }
 }
 
-TEST(joints_of_other_bodies_and_kinds_go_one_by_one)
+TEST(joints_of_other_bodies_and_kinds_are_computed_one_by_one)
 {
     CHECK_INT(check_scene("planar_web:joints=20,loops=3", 1, true, true), 0);
     CHECK(check_scene("slider_crank", 1, true, true) < 4);

@@ -1,5 +1,6 @@
 // Contact islands solved with W as an operator, compared with the dense solver: stacks, chains on
-// the floor, mechanisms with loops, as the stepper sees them.
+// the floor,
+// mechanisms with loops, as the stepper sees them.
 #include "support/contact_rig.h"
 
 #include "model/model.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 
 typedef struct answer {
-    int                  n, stops;
+    int                  n, unilaterals;
     double*              u;
     tni_auxiliary_report report;
     tn_result            result;
@@ -31,19 +32,19 @@ static void look(rig* r, double reach)
     tni_system*             s  = system_of(r);
     const tni_configuration at = {r->state->time, r->state->q, r->state->u, r->state->z};
     CHECK_OK(tni_system_factor(s, &at, NULL));
-    while (!tni_stops_find(&s->auxiliary, s->views, r->state->z, reach)) {
+    while (!tni_unilaterals_find(&s->auxiliary, s->views, r->state->z, reach)) {
         CHECK_OK(tni_auxiliary_grow(&s->auxiliary));
     }
 }
 
-// Every velocity after random impulses and weight, without contacts.
+// Every of after random impulses and gravity, without contacts.
 static void free_motion(rig* r, uint64_t seed, double push)
 {
-    tni_system*     s      = system_of(r);
-    const tn_model* model  = r->model;
-    test_random     random = {seed};
-    double*         b      = calloc((size_t)(model->u_count + model->row_count), sizeof *b);
-    const int       stops  = s->auxiliary.stop_count;
+    tni_system*     s           = system_of(r);
+    const tn_model* model       = r->model;
+    test_random     random      = {seed};
+    double*         b           = calloc((size_t)(model->u_count + model->row_count), sizeof *b);
+    const int       unilaterals = s->auxiliary.unilateral_count;
     for (int i = 0; i < model->body_count; ++i) {
         const tni_body* body = &model->bodies[i];
         for (int k = 0; body->node >= 0 && k < body->dim; ++k) {
@@ -52,32 +53,32 @@ static void free_motion(rig* r, uint64_t seed, double push)
                 M[(body->dim + 1) * k] * (test_random_between(&random, -push, push) - (k == 2));
         }
     }
-    s->auxiliary.stop_count = 0;
+    s->auxiliary.unilateral_count = 0;
     CHECK_OK(tni_system_solve(s, b, b + model->u_count, true, NULL));
-    s->auxiliary.stop_count = stops;
+    s->auxiliary.unilateral_count = unilaterals;
     free(b);
 }
 
-// All contacts and limits must keep the free motion v from continuing: J (u + v) >= 0.
+// The contacts and limits must do not let the free motion v from continuing: J (u + v) >= 0.
 static void ask(rig* r, tni_unilateral_rule rule)
 {
     tni_system* s = system_of(r);
     double*     v = malloc(sizeof *v * (size_t)r->model->u_count);
     memcpy(v, s->answer, sizeof *v * (size_t)r->model->u_count);
-    tni_stops_look(&s->auxiliary, s->views, r->state->z, true);
-    for (int i = 0; i < s->auxiliary.stop_count; ++i) {
-        tni_unilateral* stop = &s->auxiliary.stops[i];
+    tni_unilaterals_evaluate(&s->auxiliary, s->views, r->state->z, true);
+    for (int i = 0; i < s->auxiliary.unilateral_count; ++i) {
+        tni_unilateral* unilateral = &s->auxiliary.unilaterals[i];
         int             bodies[2];
-        tni_unilateral_bodies(&s->auxiliary, stop, bodies);
-        stop->rule = rule;
-        memset(stop->force, 0, sizeof stop->force);
-        for (int k = 0; k < stop->row_count; ++k) {
-            stop->want[k] = 0;
+        tni_unilateral_bodies(&s->auxiliary, unilateral, bodies);
+        unilateral->rule = rule;
+        memset(unilateral->force, 0, sizeof unilateral->force);
+        for (int k = 0; k < unilateral->row_count; ++k) {
+            unilateral->target[k] = 0;
             for (int side = 0; side < 2; ++side) {
                 const tni_body* body = &r->model->bodies[bodies[side]];
-                const double*   J    = s->auxiliary.j + s->auxiliary.stop_at[2 * i + side];
+                const double*   J    = s->auxiliary.j + s->auxiliary.block_at[2 * i + side];
                 for (int m = 0; m < body->dim; ++m)
-                    stop->want[k] -= J[k * body->dim + m] * v[body->u_start + m];
+                    unilateral->target[k] -= J[k * body->dim + m] * v[body->u_start + m];
             }
         }
     }
@@ -99,40 +100,44 @@ static answer solve(rig* r, tni_unilateral_rule rule, uint64_t seed, int direct_
     } while (x.result == TN_ERR_MEMORY && tni_auxiliary_grow(&s->auxiliary) == TN_OK);
     x.u = malloc(sizeof *x.u * (size_t)x.n);
     memcpy(x.u, s->answer, sizeof *x.u * (size_t)x.n);
-    x.report = s->auxiliary.report;
-    x.stops  = s->auxiliary.stop_count;
+    x.report      = s->auxiliary.report;
+    x.unilaterals = s->auxiliary.unilateral_count;
     free(r0);
     return x;
 }
 
-// Largest violation of the conditions by J u and its force, relative to the largest right-hand
+// Largest violation of the conditions by J u and its force, relative to the largest
+// right-hand
 // side.
 static double violation(const rig* r)
 {
     const tni_system* s     = system_of(r);
     double            worst = 0, scale = 0;
-    for (int i = 0; i < s->auxiliary.stop_count; ++i) {
-        const tni_unilateral* stop = &s->auxiliary.stops[i];
+    for (int i = 0; i < s->auxiliary.unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &s->auxiliary.unilaterals[i];
         double                a[TNI_CONTACT_ROWS];
         int                   bodies[2];
-        tni_unilateral_bodies(&s->auxiliary, stop, bodies);
-        for (int k = 0; k < stop->row_count; ++k) {
-            a[k]  = -stop->want[k];
-            scale = fmax(scale, fabs(stop->want[k]));
+        tni_unilateral_bodies(&s->auxiliary, unilateral, bodies);
+        for (int k = 0; k < unilateral->row_count; ++k) {
+            a[k]  = -unilateral->target[k];
+            scale = fmax(scale, fabs(unilateral->target[k]));
             for (int side = 0; side < 2; ++side) {
                 const tni_body* body = &r->model->bodies[bodies[side]];
-                const double*   J    = s->auxiliary.j + s->auxiliary.stop_at[2 * i + side];
+                const double*   J    = s->auxiliary.j + s->auxiliary.block_at[2 * i + side];
                 for (int m = 0; m < body->dim; ++m)
                     a[k] += J[k * body->dim + m] * s->answer[body->u_start + m];
             }
         }
-        worst = fmax(worst, fmax(-a[0], fmin(fabs(a[0]), stop->weight[0] * stop->force[0])));
-        if (stop->rule != TNI_UNILATERAL_GRIPS || stop->slip_count < 2) continue;
-        const double slip = hypot(a[1], a[2]), friction = hypot(stop->force[1], stop->force[2]);
-        const double bound = stop->friction * stop->force[0];
-        const double work  = stop->force[1] * a[1] + stop->force[2] * a[2] + bound * slip;
-        worst              = fmax(worst, stop->weight[0] * (friction - bound));
-        worst = fmax(worst, bound > 0 ? fmin(work / bound, stop->weight[1] * bound) : 0);
+        worst = fmax(worst,
+                     fmax(-a[0], fmin(fabs(a[0]), unilateral->response[0] * unilateral->force[0])));
+        if (unilateral->rule != TNI_UNILATERAL_GRIPS || unilateral->slip_count < 2) continue;
+        const double slip     = hypot(a[1], a[2]),
+                     friction = hypot(unilateral->force[1], unilateral->force[2]);
+        const double bound    = unilateral->friction * unilateral->force[0];
+        const double work =
+            unilateral->force[1] * a[1] + unilateral->force[2] * a[2] + bound * slip;
+        worst = fmax(worst, unilateral->response[0] * (friction - bound));
+        worst = fmax(worst, bound > 0 ? fmin(work / bound, unilateral->response[1] * bound) : 0);
     }
     return worst / scale;
 }
@@ -174,32 +179,32 @@ static void compare_scene(const char* spec, double h, int steps, double reach)
     int rounds = 0;
     if (steps > 0) rig_run(&r, h, steps);
     compare(&r, reach, &rounds);
-    printf("far: %s: %d stops, at most %d rounds\n", spec, system_of(&r)->auxiliary.stop_count,
-           rounds);
+    printf("far: %s: %d stops, at most %d rounds\n", spec,
+           system_of(&r)->auxiliary.unilateral_count, rounds);
     rig_free(&r);
 }
 
-TEST(stacks_without_w)
+TEST(stacks_solved_matrix_free)
 {
     compare_scene("boxes:n=20", 0, 0, 1e-6);
     compare_scene("boxes:n=15,arrangement=pyramid", 0, 0, 1e-6);
     compare_scene("boxes:n=8,ratio=2", 0, 0, 1e-6);
 }
 
-TEST(chains_without_w)
+TEST(chains_solved_matrix_free)
 {
-    compare_scene("heap:links=12,height=0", 0, 0, 10); // reach: all balls are asked
+    compare_scene("heap:links=12,height=0", 0, 0, 10); // with this reach all balls take part
     compare_scene("ragdoll_pile:n=2", 0, 0, 0.5);
 }
 
 // Loops: the responses are those of a regularised system, the solution is not.
-TEST(loops_without_w)
+TEST(loops_solved_matrix_free)
 {
     compare_scene("strandbeest:legs=4,walk=stand", 0, 0, 0.5);
 }
 
-// Memory is made as needed, and small islands keep a dense W.
-TEST(only_large_islands_go_without_w)
+// Memory grows made as needed, and small islands keep a dense W.
+TEST(only_large_islands_are_matrix_free)
 {
     rig    r   = rig_builtin("boxes:n=12");
     answer few = solve(&r, TNI_UNILATERAL_GRIPS, 1, 12 * 12, 1e-6);
@@ -211,22 +216,22 @@ TEST(only_large_islands_go_without_w)
     rig_free(&r);
 }
 
-// The deepest remaining approach, relative to what was asked.
+// The deepest remaining approach, relative to to the targets.
 static double sinking(const rig* r)
 {
     const tni_system* s     = system_of(r);
     double            worst = 0, scale = 0;
-    for (int i = 0; i < s->auxiliary.stop_count; ++i) {
-        const tni_unilateral* stop = &s->auxiliary.stops[i];
+    for (int i = 0; i < s->auxiliary.unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &s->auxiliary.unilaterals[i];
         int                   bodies[2];
-        double                a = -stop->want[0];
-        tni_unilateral_bodies(&s->auxiliary, stop, bodies);
+        double                a = -unilateral->target[0];
+        tni_unilateral_bodies(&s->auxiliary, unilateral, bodies);
         for (int side = 0; side < 2; ++side) {
             const tni_body* body = &r->model->bodies[bodies[side]];
-            const double*   J    = s->auxiliary.j + s->auxiliary.stop_at[2 * i + side];
+            const double*   J    = s->auxiliary.j + s->auxiliary.block_at[2 * i + side];
             for (int m = 0; m < body->dim; ++m) a += J[m] * s->answer[body->u_start + m];
         }
-        scale = fmax(scale, fabs(stop->want[0]));
+        scale = fmax(scale, fabs(unilateral->target[0]));
         worst = fmax(worst, -a);
     }
     return worst / scale;
@@ -252,8 +257,8 @@ static double sink(rig* r, int sweeps, bool shock)
 }
 
 // Ten sweeps do not carry twenty boxes; with shock propagation after them nothing sinks. If sweeps
-// did it all, shock propagation changes nothing.
-TEST(a_shock_carries_a_stack)
+// did it sweeps shock propagation changes nothing.
+TEST(shock_propagation_carries_a_stack)
 {
     rig          r     = rig_builtin("boxes:n=20");
     const double plain = sink(&r, 10, false), shock = sink(&r, 10, true);

@@ -1,5 +1,6 @@
-// Errors of rows in axes that turn with body 1, said along the axes of where it was: offsets and tilts are vectors, and
-// components that the joint leaves free are taken as none. Rows in world axes stay.
+// Errors of rows in axes that rotate with body 1, converted to the axes where it was: offsets and
+// tilts are vectors, and components that the joint leaves free count as zero. Rows in world axes do
+// not change.
 #include "joint/joint.h"
 #include "support/random_scene.h"
 
@@ -46,12 +47,12 @@ static void check_type(tn_joint_type type, uint64_t seed)
     double        values[6], wanted[6];
     write_rows(joint, count, &F, d, t, values);
     write_rows(joint, count, &F0, d, t, wanted);
-    tni_joint_turn_back(m->model, joint, &R0, &R, values);
+    tni_joint_rotate_errors(m->model, joint, &R0, &R, values);
     for (int i = 0; i < count; ++i) CHECK_NEAR(values[i], wanted[i], 1e-14);
     random_mechanism_free(m);
 }
 
-TEST(errors_are_those_of_the_same_offset_and_turn)
+TEST(rotated_errors_are_those_of_the_same_offset_and_rotation)
 {
     static const tn_joint_type types[] = {TN_JOINT_HINGE, TN_JOINT_CYLINDER, TN_JOINT_WELD,
                                           TN_JOINT_BALL, TN_JOINT_POINT_ON_LINE};
