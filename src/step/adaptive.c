@@ -33,7 +33,7 @@ static void keep_budget(tn_stepper* s, double seconds)
     const double mean   = a->spent / a->spent_steps;
     const double factor = fmin(fmax(0.9 * budget / mean, 0.5), 2);
     const double goal   = floor(factor * a->allowed);
-    const int    most   = a->settings.active > 0 ? a->settings.active : a->limbs->count;
+    const int    most   = a->settings.active > 0 ? a->settings.active : a->trees->count;
     a->allowed          = goal < 1 ? 1 : goal > most ? most : (int)goal;
     a->spent            = 0;
     a->spent_steps      = 0;
@@ -56,7 +56,7 @@ static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
     static const double      lands = 1e-5; // what is as near as this is in contact
     tni_auxiliary*           a     = &s->system->auxiliary;
-    const tni_link_contacts* fs    = s->adaptive->footings;
+    const tni_link_contacts* fs    = s->adaptive->contacts;
     int                      k     = 0;
     tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);
     if (!tni_stops_find(a, s->system->views, s->next.z, lands)) return false;
@@ -65,10 +65,10 @@ static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
         tni_unilateral* stop = &a->stops[i];
         report->deepest      = fmax(report->deepest, -stop->gap);
         report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
-        while (fs != NULL && k < fs->count && fs->footings[k].touch.id < stop->id) ++k;
-        const bool known = fs != NULL && k < fs->count && fs->footings[k].touch.id == stop->id;
+        while (fs != NULL && k < fs->count && fs->points[k].touch.id < stop->id) ++k;
+        const bool known = fs != NULL && k < fs->count && fs->points[k].touch.id == stop->id;
         for (int r = 0; r < stop->row_count; ++r)
-            stop->force[r] = known && r < fs->footings[k].rows ? fs->footings[k].f[r] / h : 0;
+            stop->force[r] = known && r < fs->points[k].rows ? fs->points[k].f[r] / h : 0;
     }
     return true;
 }
@@ -76,12 +76,12 @@ static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
 // Bodies against the joints' own coordinates: all there is to be seen, and far cheaper than all rows.
 static void note_fit(tn_stepper* s, const tni_joint_trees_fit* fit, tn_step_report* report)
 {
-    const tni_joint_trees* limbs = s->adaptive->limbs;
+    const tni_joint_trees* trees = s->adaptive->trees;
     report->joint_error          = fit->error;
     report->velocity_error       = fit->rate;
     if (fit->worst >= 0)
         report->worst_joint = tni_constraint_id(
-            s->model, s->model->joints[limbs->limbs[fit->worst].joint].constraint);
+            s->model, s->model->joints[trees->links[fit->worst].joint].constraint);
 }
 
 tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_step_report* report,

@@ -141,10 +141,10 @@ size_t tn_stepper_bytes(const tn_stepper* stepper)
         stepper->start != stepper->system ? stepper->start->auxiliary.arena.bytes : 0;
     const size_t stiff =
         stepper->implicit.stiff != NULL ? tni_implicit_system_bytes(stepper->implicit.stiff) : 0;
-    const size_t footings = stepper->adaptive != NULL && stepper->adaptive->footings != NULL
-                                ? stepper->adaptive->footings->arena.bytes
+    const size_t contacts = stepper->adaptive != NULL && stepper->adaptive->contacts != NULL
+                                ? stepper->adaptive->contacts->arena.bytes
                                 : 0;
-    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start + stiff + footings;
+    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start + stiff + contacts;
 }
 
 void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user)
@@ -163,8 +163,8 @@ static tn_result grow(tn_stepper* s, tn_why* why)
         const tn_result grown = tni_implicit_system_grow(s->implicit.stiff);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
-    if (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full) {
-        const tn_result grown = tni_link_contacts_grow(s->adaptive->footings);
+    if (s->adaptive != NULL && s->adaptive->contacts != NULL && s->adaptive->contacts->full) {
+        const tn_result grown = tni_link_contacts_grow(s->adaptive->contacts);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
     tn_result result = tni_auxiliary_grow(&s->system->auxiliary);
@@ -176,7 +176,7 @@ static bool is_full(const tn_stepper* s)
 {
     return s->system->auxiliary.full || s->start->auxiliary.full ||
            (s->implicit.stiff != NULL && tni_implicit_system_is_full(s->implicit.stiff)) ||
-           (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full);
+           (s->adaptive != NULL && s->adaptive->contacts != NULL && s->adaptive->contacts->full);
 }
 
 // ---- Between the state and the workspace ---------------------------------------------------------
@@ -342,8 +342,8 @@ static void remember(const tn_stepper* s, tn_state* state)
     if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&state->pressed, &s->impulse.pressed);
     if (s->settings.method == TN_METHOD_ADAPTIVE) {
         tni_adaptive_store(s->adaptive, &state->reduced);
-        if (s->adaptive->footings != NULL)
-            tni_link_contacts_store(s->adaptive->footings, &state->pressed);
+        if (s->adaptive->contacts != NULL)
+            tni_link_contacts_store(s->adaptive->contacts, &state->pressed);
     }
     if (s->sleep.on)
         tni_copy_numbers(state->still, s->sleep.still, s->model->core.plan->component_count);
