@@ -1,6 +1,6 @@
-// lanes_angle: angles in lanes: atan2, sine and cosine, rotation vectors. The bits of math/elementary.c and
-// math/rotation.c: the same sums in the same order. Numbers out of the ordinary (zeros, infinities, huge ones) are
-// asked of those, one by one.
+// lanes_angle: angles in lanes: atan2, sine and cosine, rotation vectors, with the bits of
+// math/elementary.c and math/rotation.c: the same sums in the same order. Unusual numbers (zeros,
+// infinities, huge ones) are passed to those functions one by one.
 #ifndef TNI_LANES_ANGLE_H
 #define TNI_LANES_ANGLE_H
 
@@ -72,7 +72,8 @@ static const double sixteenths[17][2] = {
     {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55},
 };
 
-// Angle in [0, pi] of (x, y), y >= 0. c is at hand in sixteenths; lanes that are no numbers look at the first.
+// Angle in [0, pi] of (x, y), y >= 0: atan(c) of the table, c in sixteenths, plus the rest. NaN
+// reads entry 0.
 TNI_INLINE vec angle_of(vec y, vec x)
 {
     const vec  none   = {0};
@@ -115,8 +116,8 @@ TNI_INLINE vec arc(vec y, vec x)
     return angle;
 }
 
-/// The turn of an angle that is nearest to `near`.
-TNI_INLINE vec counted_on(vec near, vec angle)
+/// The angle plus the multiple of 2 pi that brings it nearest to `near`.
+TNI_INLINE vec unwrapped(vec near, vec angle)
 {
     const double two_pi = 6.283185307179586;
     return angle + two_pi * lower_whole((near - angle) / two_pi + 0.5);
@@ -165,7 +166,8 @@ TNI_INLINE void sine_cosine(vec x, vec* sine, vec* cosine)
     }
 }
 
-// ---- Rotation vectors ----------------------------------------------------------------------------
+// ---- Rotation vectors
+// ----------------------------------------------------------------------------
 
 TNI_INLINE quat quat_exp(vec3 d)
 {

@@ -1173,7 +1173,7 @@ TEST(scenes_that_are_not_trees_of_rigid_bodies_are_refused_by_name)
     random_mechanism* m = random_mechanism_make();
     (void)random_add_body(m, &r, RANDOM_PLANAR, tni_vec3(0, 0, 0), true);
     add_named(m, &r, (random_joint_type){TN_JOINT_POINT_ON_PLANE, 0}, 0, 1, "odd");
-    check_refused(m, "joint 'odd': of planar bodies");
+    check_refused(m, "joint 'odd': between planar bodies");
 }
 
 static void no_rows(const void* data, double time, const tn_body_view* bodies, double* C,
