@@ -128,8 +128,9 @@ TEST(oblique_axes_between_planar_bodies_are_refused)
 TEST(joints_that_hold_nothing_in_the_plane_are_refused)
 {
     const tn_vec3 up = {0, 0, 1};
-    REFUSE_JOINT("pin", "nothing", with_axis(joint_def(TN_JOINT_PLANE, b.planar, b.planar2), up));
-    REFUSE_JOINT("pin", "nothing",
+    REFUSE_JOINT("pin", "constrains no",
+                 with_axis(joint_def(TN_JOINT_PLANE, b.planar, b.planar2), up));
+    REFUSE_JOINT("pin", "constrains no",
                  with_axis(joint_def(TN_JOINT_POINT_ON_PLANE, b.fixed, b.planar), up));
 }
 

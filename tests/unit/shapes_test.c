@@ -250,7 +250,7 @@ TEST(meshes_that_cannot_be_cut_are_refused)
     CHECK_INT(add_body(scene, TN_BODY_STATIC, shapes, 2).bits, 1); // may stay open
     tn_model_free(compiled(scene));
     add_body(scene, TN_BODY_KINEMATIC, shapes, 2);
-    check_refused(scene, "body 'body2': shape 2: its mesh is not closed: on a body that moves");
+    check_refused(scene, "body 'body2': shape 2: its mesh is not closed, so it cannot be split");
 
     scene = new_scene();
     for (int i = 0; i < angle.triangle_count; ++i)
