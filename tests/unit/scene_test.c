@@ -77,7 +77,7 @@ static int part_count(const tn_scene* s)
            tn_scene_pair_count(s);
 }
 
-// The add just made was refused, left the scene as it was, and the reason names `what`.
+// The last add was refused, left the scene unchanged, and the reason is `what`.
 static void check_refused(bench* t, bool refused, int line, const char* what)
 {
     tn_why          why    = {0};
@@ -90,7 +90,7 @@ static void check_refused(bench* t, bool refused, int line, const char* what)
     tn_scene_free(t->scene);
 }
 
-// The statements change def, on the bench t.
+// The statements change def; t is the small mechanism.
 #define REFUSED_BODY(what, ...)                                                        \
     do {                                                                               \
         bench       t   = new_bench();                                                 \
@@ -251,7 +251,7 @@ TEST(bodies_with_bad_mass_or_inertia_are_refused)
     REFUSED_BODY("body 'it': unknown kind", def.kind = (tn_body_kind)99);
 }
 
-TEST(flat_and_planar_and_point_bodies_are_taken)
+TEST(flat_planar_and_point_bodies_are_accepted)
 {
     bench       t   = new_bench();
     tn_body_def def = ball_body(NULL);
@@ -300,7 +300,7 @@ TEST(bodies_with_bad_motion_are_refused)
                  def.keys = keys, def.key_count = 1, def.velocity.linear.x = 1);
 }
 
-TEST(affine_bodies_need_sound_elasticity)
+TEST(affine_bodies_need_valid_elasticity)
 {
     REFUSED_BODY("body 'it': Young's modulus must not be negative", def.kind = TN_BODY_AFFINE,
                  def.young = -1);
@@ -578,7 +578,7 @@ TEST(hard_limits_need_no_stiffness)
     tn_scene_free(t.scene);
 }
 
-TEST(every_joint_type_is_taken_with_its_defaults)
+TEST(every_joint_type_is_accepted_with_its_defaults)
 {
     bench t = new_bench();
     for (int type = 0; type < TN_JOINT_USER; ++type) {
@@ -714,7 +714,7 @@ TEST(centers_are_copied_whole)
     tn_scene_free(t.scene);
 }
 
-TEST(good_couplings_are_taken)
+TEST(good_couplings_are_accepted)
 {
     bench             t       = new_bench();
     const tn_joint_id js[]    = {t.slider, t.hinge, t.ball};
@@ -1015,7 +1015,7 @@ TEST(other_parts_are_copied_whole)
 
 // ---- The scene itself --------------------------------------------------------------------------
 
-TEST(a_joint_takes_another_def_or_stays_as_it_was)
+TEST(a_joint_gets_another_def_or_stays_unchanged)
 {
     bench              t   = new_bench();
     tn_joint_def       def = *tn_scene_joint(t.scene, 0);
@@ -1153,7 +1153,7 @@ static void add_many(tn_scene* scene, int count, bool named)
     }
 }
 
-// A search or a list that is not constant would make this last for minutes.
+// Searches or lists that are not O(1) would take minutes here.
 TEST(two_hundred_thousand_bodies_are_added_and_found)
 {
     const int count = 200000;
