@@ -365,10 +365,10 @@ static void put_parts(tng_text* text, const tng_cast* cast)
 
 void tng_put_mechanism(tng_text* text, const tng_cast* cast, double speed, bool playing)
 {
-    const tn_counts counts = tn_model_counts(cast->model);
-    const char*     name   = tn_model_name(cast->model);
-    tng_cast  written = *cast; // as the scene has it: lengths that it does not give are of there
-    tn_state* start   = NULL;
+    const tn_counts counts  = tn_model_counts(cast->model);
+    const char*     name    = tn_model_name(cast->model);
+    tng_cast        written = *cast; // at the start of the scene, for lengths that are not given
+    tn_state*       start   = NULL;
     if (tn_state_create(cast->model, &start) != TN_OK) {
         text->failed = true;
         return;

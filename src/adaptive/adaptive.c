@@ -141,8 +141,8 @@ static tn_result take_all(tni_arena* arena, tni_adaptive* adaptive)
         const tni_tree_link* link  = &trees->links[i];
         const bool           moves = link->joint >= 0 && link->freedoms > 0;
         adaptive->constraint_of[i] = moves ? adaptive->model->joints[link->joint].constraint : -1;
-        adaptive->flat =
-            adaptive->flat || adaptive->model->bodies[trees->links[i].body].kind == TN_BODY_PLANAR;
+        adaptive->has_planar       = adaptive->has_planar ||
+                               adaptive->model->bodies[trees->links[i].body].kind == TN_BODY_PLANAR;
     }
     if (result == TN_OK && adaptive->settings.solver == TN_ADAPTIVE_TREE)
         result = tni_divide_and_conquer_create(arena, trees, adaptive->assembly, &adaptive->pass);
@@ -213,8 +213,8 @@ tn_result tni_adaptive_create(tni_arena* arena, const tn_model* model, const tn_
     if (result == TN_OK) result = take_all(arena, adaptive);
     if (result == TN_OK) result = start_leaves(adaptive, why);
     adaptive->midpoint = settings->integrator == TN_ADAPTIVE_MIDPOINT && !settings->bounded;
-    adaptive->runge    = settings->integrator == TN_ADAPTIVE_RK4 && !settings->bounded;
-    if (result == TN_OK && adaptive->runge) result = tni_runge_kutta_create(arena, adaptive, why);
+    adaptive->rk4      = settings->integrator == TN_ADAPTIVE_RK4 && !settings->bounded;
+    if (result == TN_OK && adaptive->rk4) result = tni_runge_kutta_create(arena, adaptive, why);
     if (result == TN_OK) tni_forward_create(adaptive);
     adaptive->halfway = adaptive->midpoint && adaptive->contacts == NULL && !has_pairs(adaptive);
     adaptive->allowed = adaptive->settings.active;
@@ -560,7 +560,7 @@ static void move(tni_adaptive* adaptive, int tree)
     tni_hybrid_move(&figure->now, adaptive->q, adaptive->v);
     figure->visits       = figure->now.count;
     figure->h            = adaptive->h;
-    figure->pieces       = 0;
+    figure->substeps     = 0;
     figure->kinetic_loss = 0;
 }
 
@@ -568,7 +568,7 @@ static void move(tni_adaptive* adaptive, int tree)
 // trees together.
 static void advance(tni_adaptive* adaptive, int tree)
 {
-    if (adaptive->runge) return;
+    if (adaptive->rk4) return;
     if (adaptive->contacts == NULL) tni_figure_integrate(adaptive, tree);
     else tni_figure_kick(adaptive, tree);
 }
@@ -604,7 +604,7 @@ static tn_result finish(tni_adaptive* adaptive, tni_adaptive_report* report, tn_
         tni_figure* figure = &adaptive->figures[t];
         report->active += figure->active_count - figure->floats;
         report->visits += figure->visits;
-        if (figure->pieces > report->pieces) report->pieces = figure->pieces;
+        if (figure->substeps > report->substeps) report->substeps = figure->substeps;
         report->choices += chooses(adaptive, t);
         adaptive->figures[t].reread = false;
         report->kinetic_loss += figure->kinetic_loss;
@@ -653,12 +653,12 @@ tn_result tni_adaptive_step(tni_adaptive* adaptive, double time, const tni_outsi
         const int allowed = adaptive->allowed > 0 ? adaptive->allowed : adaptive->trees->count;
         tni_choose_active(adaptive, 0, count, allowed, &adaptive->heap);
         tni_each_tree(adaptive, 0, count, advance_after_choice);
-    } else if (!any && adaptive->pass != NULL && !adaptive->runge) {
+    } else if (!any && adaptive->pass != NULL && !adaptive->rk4) {
         if (!tni_trees_integrate(adaptive, &nodes) && count > 0) adaptive->figures[0].good = false;
     } else {
         tni_each_tree(adaptive, 0, count, step_one);
     }
-    if (adaptive->runge)
+    if (adaptive->rk4)
         tni_runge_kutta_step(adaptive, outside, !any && adaptive->pass != NULL, &nodes);
     report->visits = nodes;
     if (adaptive->contacts != NULL) {

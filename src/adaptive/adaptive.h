@@ -21,12 +21,11 @@ enum { TNI_MIDDLE_ROUNDS = 3 }; ///< fixed-point iterations of the implicit midp
 typedef struct tni_subassembly {
     tni_position_terms at_position;
     tni_state_terms    at_state;
-    tni_factors*       factors;        ///< for the present set of active joints
-    double             gamma[6], R[6]; ///< tni_join_state_terms(), likewise
-    double*            f;              ///< forces on its handles
-    tni_spatial        motion;         ///< of its base link, in that link's frame
-    tni_spatial
-        relative[TNI_HANDLES_MAX]; ///< of its handles, relative to rigid motion with its base link
+    tni_factors*       factors;                   ///< for the present set of active joints
+    double             gamma[6], R[6];            ///< tni_join_state_terms(), likewise
+    double*            f;                         ///< forces on its handles
+    tni_spatial        motion;                    ///< of its base link, in that link's frame
+    tni_spatial        relative[TNI_HANDLES_MAX]; ///< of its handles, less rigid motion
     /// of b's base link, relative to rigid motion with the node's base link
     tni_spatial beyond;
     double      metric; ///< acceleration metric of the joints in it
@@ -63,7 +62,7 @@ typedef struct tni_figure {
     bool       reread;        ///< bodies changed from outside: all joints active, chooses at once
     bool       uses_midpoint; ///< midpoint iteration converged; else Euler's
     double     h;             ///< length of the current substep [s]
-    int        pieces;        ///< substeps tried in this step
+    int        substeps;      ///< substeps tried in this step
     tni_joint_trees_fit fit;  ///< joint errors as last placed
 } tni_figure;
 
@@ -118,25 +117,25 @@ typedef struct tni_adaptive {
         /// links that springs, loads, ... may act on, by tree; then the grabbed ones
               loaded;
     int       loaded_count, grabbed_count;
-    int*      loaded_of; ///< by link: index in `loaded`; -1: none
-    tni_view* views;     ///< by body: those of loaded links and of static and kinematic bodies
-    bool      keyed;     ///< some bodies are kinematic (moved by keyframes)
-    double*   f;         ///< external force on bodies, laid out as u
-    tni_heap  heap;      ///< capacity: all nodes
-    int       step;      ///< steps since the trees were read; -1: not read
-    double    h;         ///< step size [s]; added inertia depends on it
+    int*      loaded_of;     ///< by link: index in `loaded`; -1: none
+    tni_view* views;         ///< by body: those of loaded links and of static and kinematic bodies
+    bool      has_kinematic; ///< some bodies are kinematic (moved by keyframes)
+    double*   f;             ///< external force on bodies, laid out as u
+    tni_heap  heap;          ///< capacity: all nodes
+    int       step;          ///< steps since the trees were read; -1: not read
+    double    h;             ///< step size [s]; added inertia depends on it
     double    time;
     bool      metrics;  ///< active joints are chosen by the metrics
     bool      midpoint; ///< integrator: midpoint; else Euler, or Runge-Kutta
     /// midpoint rule with positions at the middle of the step, too; not with contacts
     bool               halfway;
-    bool               runge;    ///< integrator: Runge-Kutta; all forces explicit
-    int                stage;    ///< Runge-Kutta stage, 0 .. 3
-    bool               all;      ///< all joints are always active
-    bool               forwards; ///< tni_forward() is available
-    bool               flat;     ///< some bodies are planar: their angles are tracked every step
-    int                allowed;  ///< most joints active over all trees; 0: no limit
-    double             spent;    ///< time spent since the budget was last checked [s]
+    bool               rk4;         ///< integrator: Runge-Kutta; all forces explicit
+    int                stage;       ///< Runge-Kutta stage, 0 .. 3
+    bool               all;         ///< all joints are always active
+    bool               has_forward; ///< tni_forward() is available
+    bool               has_planar;  ///< some bodies are planar: their angles are tracked every step
+    int                allowed;     ///< most joints active over all trees; 0: no limit
+    double             spent;       ///< time spent since the budget was last checked [s]
     int                spent_steps;
     tn_vec3            camera;
     tni_link_contacts* contacts; ///< NULL: no contacts in this scene
@@ -145,7 +144,7 @@ typedef struct tni_adaptive {
 /// What a step reports.
 typedef struct tni_adaptive_report {
     int    active, visits, choices;
-    int    pieces; ///< substeps, the most of any tree
+    int    substeps; ///< substeps, the most of any tree
     double left_out, kinetic_loss;
     int    hits;            ///< impacts
     double complementarity; ///< largest residual of the contact conditions

@@ -9,7 +9,7 @@ void tni_figure_joint_force(tni_adaptive* adaptive, int link, const double* q, c
     if (l->actuation < 0 && l->limit_count == 0) return; // Q and K stay 0
     const double h = v != NULL ? adaptive->figures[l->tree].h : adaptive->h;
     tni_tree_link_force(adaptive->trees, link, adaptive->time, adaptive->z, q + l->q,
-                        v != NULL ? v + l->v : rest, adaptive->runge ? 0 : h, adaptive->Q + l->v,
+                        v != NULL ? v + l->v : rest, adaptive->rk4 ? 0 : h, adaptive->Q + l->v,
                         adaptive->K + l->k);
 }
 

@@ -453,7 +453,7 @@ static void turn_columns(int rows, const double* B, const double* R2, double* ou
     }
 }
 
-// Beta += (0; E Cen(r) R2(to_limb))
+// Beta += (0; E Cen(r) R2(to_link))
 static void add_centripetal(const tni_transform* X, const tni_mat3* to_link, double* beta)
 {
     const tn_vec3           r    = X->r;

@@ -39,7 +39,8 @@ static void mark_all(const tni_adaptive* adaptive, uint8_t* loaded)
 static void view_static(tni_adaptive* adaptive, int body)
 {
     static const double none[1] = {0};
-    adaptive->keyed = adaptive->keyed || adaptive->model->bodies[body].kind == TN_BODY_KINEMATIC;
+    adaptive->has_kinematic =
+        adaptive->has_kinematic || adaptive->model->bodies[body].kind == TN_BODY_KINEMATIC;
     tni_view_body(adaptive->model, body, adaptive->time, none, NULL, &adaptive->views[body]);
 }
 
@@ -215,12 +216,12 @@ void tni_external_force_apply(tni_adaptive* adaptive, const tni_outside* outside
                                .z       = adaptive->z,
                                .views   = adaptive->views,
                                .outside = outside};
-    for (int i = 0; adaptive->keyed && i < model->body_count;
+    for (int i = 0; adaptive->has_kinematic && i < model->body_count;
          ++i) // springs may be attached to them
         if (model->bodies[i].kind == TN_BODY_KINEMATIC) view_static(adaptive, i);
     for (int i = 0; i < count; ++i) view_link(adaptive, &adaptive->loaded[i]);
     const tni_ahead ahead = {.h = adaptive->h, .time = adaptive->time + adaptive->h};
-    if (adaptive->pass != NULL || adaptive->settings.bounded || adaptive->runge) {
+    if (adaptive->pass != NULL || adaptive->settings.bounded || adaptive->rk4) {
         for (int i = 0; i < STIFF_COUNT; ++i) stiff[i]->add(&at, adaptive->f);
     } else {
         for (int i = 0; i < STIFF_COUNT; ++i) stiff[i]->soften(&at, &ahead, add_soft, adaptive);

@@ -46,7 +46,7 @@ void tni_forward_create(tni_adaptive* adaptive)
 {
     const tni_joint_trees* trees = adaptive->trees;
     if (!adaptive->all || adaptive->contacts != NULL || adaptive->loaded_count > 0 ||
-        adaptive->flat)
+        adaptive->has_planar)
         return;
     for (int i = 0; i < trees->count; ++i)
         if (!is_simple(&trees->links[i]) || trees->links[i].limit_count > 0) return;
@@ -57,14 +57,14 @@ void tni_forward_create(tni_adaptive* adaptive)
             if (trees->links[i].body < trees->links[*fixed_link].body) *fixed_link = i;
         build_all(adaptive, t);
     }
-    adaptive->forwards = true;
+    adaptive->has_forward = true;
 }
 
 bool tni_has_forward(const tni_adaptive* adaptive, const tn_state* state)
 {
     for (int i = 0; i < TN_HANDLES_MAX; ++i)
         if (state->outside.handles[i].body > 0) return false;
-    return adaptive->forwards;
+    return adaptive->has_forward;
 }
 
 // ---- Joint coordinates to links

@@ -56,15 +56,15 @@ void tni_figure_advance(tni_adaptive* adaptive, int tree)
 // shortest are Euler's. External forces stay those of the start of the step.
 void tni_figure_integrate(tni_adaptive* adaptive, int tree)
 {
-    enum { PIECES = 64 };
+    enum { SUBSTEPS = 64 };
     tni_figure* figure = &adaptive->figures[tree];
-    int         size   = PIECES, next;
-    for (int at = 0; at < PIECES && figure->good; at = next) {
+    int         size   = SUBSTEPS, next;
+    for (int at = 0; at < SUBSTEPS && figure->good; at = next) {
         next      = at;
-        figure->h = adaptive->h * size / PIECES;
-        if (figure->pieces > 0) tni_hybrid_move(&figure->now, adaptive->q, adaptive->v);
+        figure->h = adaptive->h * size / SUBSTEPS;
+        if (figure->substeps > 0) tni_hybrid_move(&figure->now, adaptive->q, adaptive->v);
         accelerate(adaptive, tree);
-        figure->pieces++;
+        figure->substeps++;
         if (figure->good && adaptive->midpoint && !figure->uses_midpoint && size > 1) {
             size /= 2;
             continue;
@@ -72,7 +72,7 @@ void tni_figure_integrate(tni_adaptive* adaptive, int tree)
         kick(adaptive, tree);
         tni_figure_advance(adaptive, tree);
         next = at + size;
-        if (size < PIECES && next % (2 * size) == 0) size *= 2;
+        if (size < SUBSTEPS && next % (2 * size) == 0) size *= 2;
     }
     figure->h = adaptive->h;
 }

@@ -111,8 +111,8 @@ static void finish(tni_adaptive* adaptive, int tree)
         if (link->angle >= 0) adaptive->z[link->coordinate] += link->angle_sign * d[link->angle];
         if (link->kind == TNI_TREE_LINK_UNIVERSAL) adaptive->z[link->coordinate + 1] += d[1];
     }
-    figure->pieces = 1;
-    figure->good   = figure->good && nothing == 0;
+    figure->substeps = 1;
+    figure->good     = figure->good && nothing == 0;
 }
 
 void tni_runge_kutta_step(tni_adaptive* adaptive, const tni_outside* outside, bool divide,

@@ -44,7 +44,7 @@ static void note(const tni_adaptive_report* one, tn_step_report* report)
     report->active_count = one->active;
     report->visit_count += one->visits;
     report->choice_count += one->choices;
-    report->substep_count += one->pieces;
+    report->substep_count += one->substeps;
     report->kinetic_loss += one->kinetic_loss;
     report->left_out        = one->left_out;
     report->complementarity = one->complementarity;
@@ -100,7 +100,7 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
         if (result != TN_OK) return result;
         note(&one, report);
         time = tni_time_after(time, h);
-        if (a->flat) (void)tni_adaptive_place(a, s->next.q, s->next.u);
+        if (a->has_planar) (void)tni_adaptive_place(a, s->next.q, s->next.u);
         if (timed) keep_budget(s, now(s) - start);
     }
     s->next.time                  = time;
