@@ -68,12 +68,11 @@ typedef struct tni_figure {
 
 /// A link on which external forces may act.
 typedef struct tni_loaded_link {
-    int            link;
-    tni_link_place place;
-    bool           loaded, resisted; ///< loaded: a force acts now. resisted: I is not zero
-    double         u[6];             ///< velocity of its body
-    tni_articulated_inertia
-        I; ///< added inertia of stiff forces about its centre of mass, world axes
+    int                     link;
+    tni_link_place          place;
+    bool                    loaded, resisted; ///< loaded: a force acts now. resisted: I is not zero
+    double                  u[6];             ///< velocity of its body
+    tni_articulated_inertia I; ///< added, of stiff forces: about its centre of mass, world axes
 } tni_loaded_link;
 
 /// Priority queue of nodes, largest key first.
@@ -114,7 +113,7 @@ typedef struct tni_adaptive {
     double *     placed_q, *placed_u; ///< bodies as placed by joint coordinates
     tni_spatial* force;               ///< by link: external force, link coordinates
     tni_loaded_link*
-        /// links that springs, loads, ... may act on, by tree; then the grabbed ones
+        /// Links that springs, loads, ... may act on, by tree; then the grabbed ones
               loaded;
     int       loaded_count, grabbed_count;
     int*      loaded_of;     ///< by link: index in `loaded`; -1: none

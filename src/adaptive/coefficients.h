@@ -55,7 +55,7 @@ typedef struct tni_factors {
 
 /// The joint of a node at its present position.
 typedef struct tni_node_joint {
-    /// from the link it leads out of (root: the world) to the one it leads to
+    /// From the link it leads out of (root: the world) to the one it leads to
     tni_transform      X;
     const tni_spatial* S; ///< d columns
     int                d; ///< 0: held

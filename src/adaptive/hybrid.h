@@ -11,11 +11,10 @@
 
 /// Frames of a node: of its joint, and, if it is rigid, of all of it.
 typedef struct tni_frames {
-    tni_transform join; ///< of its joint, from the link it leads out of to the one it leads to
-    tni_transform to_b; ///< from its base link to b's
-    tni_transform
-        handle[TNI_HANDLES_MAX]; ///< from its base link to each handle; the first is the identity
-    tni_rigid_inertia inertia;   ///< of all its links, in the frame of its base link
+    tni_transform     join; ///< of its joint, from the link it leads out of to the one it leads to
+    tni_transform     to_b; ///< from its base link to b's
+    tni_transform     handle[TNI_HANDLES_MAX]; ///< from its base link to each handle
+    tni_rigid_inertia inertia;                 ///< of all its links, in the frame of its base link
 } tni_frames;
 
 /// Frames of a leaf, and of a node from those of its children (a: NULL for the root) and its
@@ -26,7 +25,7 @@ void tni_join_frames(const tni_node* node, const tni_frames* a, const tni_frames
 
 /// A rigid cluster: links that move as one. Its frame is that of its base link.
 typedef struct tni_cluster {
-    /// its base link; the joint of that link moves the cluster, unless it is held
+    /// Its base link; the joint of that link moves the cluster, unless it is held
     int  link;
     int  parent; ///< smaller than its own index; -1: the world
     bool held;   ///< first cluster only: its joint is held

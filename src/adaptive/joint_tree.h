@@ -62,7 +62,7 @@ typedef struct tni_tree_link {
     tn_vec3 com;                      ///< centre of mass, in the link's frame
     /// of the joint's frame on the parent, from the parent's centre of mass, body axes
     tn_vec3 anchor;
-    /// axes of the joint's frame on the parent to the parent's body axes (to the world's)
+    /// Axes of the joint's frame on the parent to the parent's body axes (to the world's)
     tn_quat turn;
     tn_quat attitude; ///< body axes to link axes
     /// from the parent's link frame (or the world) to the joint's frame on it
@@ -71,10 +71,10 @@ typedef struct tni_tree_link {
     tni_mat3          axes;    ///< attitude as a matrix
     /// of the link and all links beyond it as they are at the start, in its frame
     tni_rigid_inertia outboard;
-    /// distance to the farthest joint of its children [m]; leaves: see joint_tree.c
+    /// Distance to the farthest joint of its children [m]; leaves: see joint_tree.c
     double length;
     double
-        /// distance to the farthest centre of mass of it and the links beyond, stretched out [m]
+        /// Distance to the farthest centre of mass of it and the links beyond, stretched out [m]
         reach;
 } tni_tree_link;
 

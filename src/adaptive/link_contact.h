@@ -38,10 +38,9 @@ typedef struct tni_link_contact {
     double      bounce;           ///< normal speed wanted after the step [m/s]; 0: none
     /// normal approach speed at the start of the step [m/s]; 0 if it carried force in the last step
     double approach;
-    bool   hit;       ///< this is an impact
-    bool   immovable; ///< its response is zero
-    double P0
-        [TNI_CONTACT_ROWS]; ///< warm start: impulses already included in the forces on links [N s]
+    bool   hit;                    ///< this is an impact
+    bool   immovable;              ///< its response is zero
+    double P0[TNI_CONTACT_ROWS];   ///< included in the forces on links (warm start) [N s]
     double f[TNI_CONTACT_ROWS];    ///< impulses [N s]
     double rate[TNI_CONTACT_ROWS]; ///< velocities of its rows after them
 } tni_link_contact;

@@ -77,12 +77,11 @@ typedef struct workspace {
     double                time[LANES], end[LANES];
     const tni_outside*    outside[LANES];
     vec *                 q, *u, *z, *lambda; ///< at the start of the step
-    vec *                 ahead, *v, *dv,
-        *linear;          ///< laid out as u: expected, solved for, correction, linear solution
-    vec *   mu, *dmu, *r; ///< by row
-    vec *   q1, *u1;      ///< at the end of the step
-    mat3 *  R, *R1;       ///< attitudes by link: at the start, at the end
-    fixed*  fixeds;       ///< by link
+    vec *   ahead, *v, *dv, *linear;          ///< by velocity: expected, found, correction, linear
+    vec *   mu, *dmu, *r;                     ///< by row
+    vec *   q1, *u1;                          ///< at the end of the step
+    mat3 *  R, *R1;                           ///< attitudes by link: at the start, at the end
+    fixed*  fixeds;                           ///< by link
     work*   works;
     more*   mores;
     dense*  denses;

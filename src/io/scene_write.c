@@ -769,7 +769,7 @@ static bool file_sink(void* user, const char* bytes, size_t count)
 tn_result tn_scene_write_file(const tn_scene* scene, const char* path, tn_why* why)
 {
     TRY(tn_scene_write(scene, no_sink, NULL,
-                       // checks first, so that a scene that cannot be written overwrites no file
+                       // Checks first, so that a scene that cannot be written overwrites no file
                        why));
     errno      = 0;
     FILE* file = fopen(path, "wb");

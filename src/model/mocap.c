@@ -104,7 +104,7 @@ typedef struct char_body {
     double  mass;
     double  inertia, least; ///< largest and smallest principal moment
     tn_vec3 com, com_local;
-    // joint towards the topmost driven body; of that one: see grounded, topmost
+    // Joint towards the topmost driven body; of that one: see grounded, topmost
     tn_vec3 pivot;
     bool    grounded; ///< its pivot is a joint with the ground
     // no joint leads further up; unless grounded, its pivot is its centre of mass
@@ -143,7 +143,7 @@ typedef struct driver {
     tn_frame* world; ///< by joint, at one frame
     tn_quat   axes;  ///< W
     double    scale;
-    // lowest height of the motion less the lowest at rest, along the up axis [file units]
+    // Lowest height of the motion less the lowest at rest, along the up axis [file units]
     double   floor;
     tn_quat* align; ///< D by joint
     tn_vec3* shift; ///< c by joint

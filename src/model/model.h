@@ -94,7 +94,7 @@ typedef struct tni_shape {
     tn_vec3      p; ///< origin, from the centre of mass, body axes
     tni_mat3     F; ///< its axes as columns, body axes
     tni_material material;
-    /// velocity of the surface relative to the body (conveyor belt), body axes [m/s]
+    /// Velocity of the surface relative to the body (conveyor belt), body axes [m/s]
     tn_vec3  surface;
     bool     belt;       ///< surface is not 0
     int      group;      ///< collision group
@@ -205,7 +205,7 @@ struct tn_model {
     tni_coupling*        couplings;
     int                  constraint_count;
     tni_constraint*      constraints;
-    /// constraints that are joints in the public interface: the first ones
+    /// Constraints that are joints in the public interface: the first ones
     int named_count;
 
     int         spring_count, target_count, load_count, drag_count;
