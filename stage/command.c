@@ -16,8 +16,7 @@ typedef struct words {
     char  line[LINE_MAX];
 } words;
 
-// ---- Refusing
-// ------------------------------------------------------------------------------------
+// ---- Refusing ----------------------------------------------------------------------------------
 
 __attribute__((format(printf, 2, 3))) static void refuse(tng_stage* stage, const char* format, ...)
 {
@@ -67,8 +66,7 @@ static bool whole_at(tng_stage* stage, const words* w, int i, int lower, int upp
     return false;
 }
 
-// ---- Time
-// ----------------------------------------------------------------------------------------
+// ---- Time --------------------------------------------------------------------------------------
 
 static void play(tng_stage* stage, const words* w)
 {
@@ -118,8 +116,7 @@ static void speed(tng_stage* stage, const words* w)
     tng_say_settings(stage, false);
 }
 
-// ---- Settings and edits
-// --------------------------------------------------------------------------
+// ---- Settings and edits ------------------------------------------------------------------------
 
 static void set(tng_stage* stage, const words* w)
 {
@@ -200,8 +197,7 @@ static void joint(tng_stage* stage, const words* w)
     else tng_say_settings(stage, true);
 }
 
-// ---- Handles and camera
-// --------------------------------------------------------------------------
+// ---- Handles and camera ------------------------------------------------------------------------
 
 static void grab(tng_stage* stage, const words* w)
 {
@@ -250,8 +246,7 @@ static void camera(tng_stage* stage, const words* w)
     if (vec3_at(stage, w, 0, &at)) (void)!tn_state_set_camera(stage->machine.state, &at);
 }
 
-// ---- The table
-// -----------------------------------------------------------------------------------
+// ---- The table ---------------------------------------------------------------------------------
 
 static const struct command {
     const char* word;

@@ -13,8 +13,7 @@ static const double frequency   = 1.5; // of the whole mechanism on the spring [
 static const double share       = 0.1; // h^2 k / m used; stable below 4
 static const double damping_one = 0.7; // damping ratio
 
-// ---- Connected bodies
-// ----------------------------------------------------------------------------
+// ---- Connected bodies --------------------------------------------------------------------------
 
 static int root_of(int* up, int body)
 {
@@ -50,8 +49,7 @@ static double mass_of_part(const tng_stage* stage, tn_body_id body)
     return mass;
 }
 
-// ---- Effective mass
-// ------------------------------------------------------------------------------
+// ---- Effective mass ----------------------------------------------------------------------------
 
 static tn_vec3 cross(tn_vec3 a, tn_vec3 b)
 {

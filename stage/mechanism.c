@@ -38,8 +38,7 @@ static void put_point(tng_text* out, tn_vec3 v)
     put_short(out, (const double[]){v.x, v.y, v.z}, 3);
 }
 
-// ---- Shapes
-// --------------------------------------------------------------------------------------
+// ---- Shapes ------------------------------------------------------------------------------------
 
 static void put_points(tng_text* out, const tn_vec3* points, int count)
 {
@@ -162,8 +161,7 @@ static void put_body(tng_text* out, const tng_cast* cast, int index)
     tng_put(out, "]}");
 }
 
-// ---- Joints
-// --------------------------------------------------------------------------------------
+// ---- Joints ------------------------------------------------------------------------------------
 
 static int shown_bodies(const tng_cast* cast)
 {
@@ -298,8 +296,7 @@ static void put_list(tng_text* out, const tng_cast* cast, const char* name, int 
     tng_put(out, "]");
 }
 
-// ---- Adjustable values
-// ---------------------------------------------------------------------------
+// ---- Adjustable values -------------------------------------------------------------------------
 
 static void put_joint_settings(tng_text* out, const tng_cast* cast, int index)
 {

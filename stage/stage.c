@@ -18,8 +18,7 @@
 static const double meets    = 1e-9; // joint errors below this need no assembly [m or rad]
 static const double debt_max = 0.1;  // largest wall time to be made up for [s]
 
-// ---- Opening
-// -------------------------------------------------------------------------------------
+// ---- Opening -----------------------------------------------------------------------------------
 
 tn_result tng_scene_open(const tn_host* host, const char* text, size_t length, tn_scene** scene,
                          tn_why* why)
@@ -159,8 +158,7 @@ void tng_stage_free(tng_stage* stage)
     free(stage);
 }
 
-// ---- Changes
-// -------------------------------------------------------------------------------------
+// ---- Changes -----------------------------------------------------------------------------------
 
 tn_result tng_rebuild(tng_stage* stage, tn_why* why)
 {
@@ -195,8 +193,7 @@ tn_result tng_restep(tng_stage* stage, const tn_settings* settings, tn_why* why)
     return TN_OK;
 }
 
-// ---- Stepping
-// ------------------------------------------------------------------------------------
+// ---- Stepping ----------------------------------------------------------------------------------
 
 static double wall(const tng_stage* stage)
 {
@@ -328,8 +325,7 @@ double tng_stage_wait(const tng_stage* stage)
     return fmax(0, due - (wall(stage) - stage->seen));
 }
 
-// ---- Messages and frames
-// -------------------------------------------------------------------------
+// ---- Messages and frames -----------------------------------------------------------------------
 
 tng_cast tng_cast_of(const tng_stage* stage)
 {

@@ -6,8 +6,7 @@
 
 #include "tenon/tenon.h"
 
-// ---- Growing byte buffers
-// ------------------------------------------------------------------------
+// ---- Growing byte buffers ----------------------------------------------------------------------
 
 /// Starts as all zeros. If memory runs out, `failed` is set and nothing more is added.
 typedef struct tng_text {
@@ -26,8 +25,7 @@ void tng_put_text(tng_text* text, const char* value);
 void tng_put_number(tng_text* text, double value);
 void tng_put_vec3(tng_text* text, tn_vec3 value);
 
-// ---- The mechanism and a frame
-// -------------------------------------------------------------------
+// ---- The mechanism and a frame -----------------------------------------------------------------
 
 /// At most this many bodies are shown.
 enum { TNG_BODIES_MAX = 40000 };
@@ -75,8 +73,7 @@ void tng_put_notice(tng_text* text, const char* level, const tn_why* why);
 /// One frame. parts: the optional parts wanted; forces are left out if they cannot be computed.
 void tng_put_frame(tng_text* text, const tng_cast* cast, const tng_measures* measures, int parts);
 
-// ---- An interactive simulation
-// -------------------------------------------------------------------
+// ---- An interactive simulation -----------------------------------------------------------------
 
 typedef struct tng_stage tng_stage;
 

@@ -42,8 +42,7 @@ static bool counts(const tni_tree_link* link)
     return link->freedoms > 0 && link->joint >= 0;
 }
 
-// ---- Priority queue
-// ------------------------------------------------------------------------------
+// ---- Priority queue ----------------------------------------------------------------------------
 
 static bool before(const tni_heap* heap, int i, int j)
 {
@@ -103,8 +102,7 @@ static bool exceeds(tni_heap* heap, double bound)
     return sum > bound;
 }
 
-// ---- 1. As if all joints were free
-// ---------------------------------------------------------------
+// ---- 1. As if all joints were free -------------------------------------------------------------
 
 // Frames, joint force and relative motions of a touched node, bottom up.
 static void place(tni_adaptive* adaptive, int n)
@@ -260,8 +258,7 @@ static void evaluate_free(tni_adaptive* adaptive, int tree)
         root->metric = tni_metric(&nodes[adaptive->assembly->root[tree]], &root->at_state, NULL);
 }
 
-// ---- 2. Down by the metric of accelerations
-// ------------------------------------------------------
+// ---- 2. Down by the metric of accelerations ----------------------------------------------------
 
 static bool expand(tni_adaptive* adaptive, tni_figure* figure, int n, tni_heap* heap)
 {
@@ -322,8 +319,7 @@ static void descend(tni_adaptive* adaptive, int first, int last, int updates, do
         adaptive->figures[link_of(adaptive, heap->nodes[i])->tree].left_out += heap->keys[i];
 }
 
-// ---- 3. The transient active region
-// --------------------------------------------------------------
+// ---- 3. The transient active region ------------------------------------------------------------
 
 static void activate_expanded(tni_adaptive* adaptive, int tree)
 {
@@ -397,8 +393,7 @@ static void accelerate_transient(tni_adaptive* adaptive, int tree)
     measure_speeds(adaptive, tree);
 }
 
-// ---- 4. The new active joints
-// --------------------------------------------------------------------
+// ---- 4. The new active joints ------------------------------------------------------------------
 
 static int choose_closed(tni_adaptive* adaptive, int first, int last, int allowed, double bound,
                          tni_heap* heap)
@@ -463,8 +458,7 @@ static void choose_singly(tni_adaptive* adaptive, int first, int last, int allow
         adaptive->parts[pop(heap)].mark |= CHOSEN;
 }
 
-// ---- 5. Velocities of held joints
-// ----------------------------------------------------------------
+// ---- 5. Velocities of held joints --------------------------------------------------------------
 
 static void drop_velocities(tni_adaptive* adaptive, const tni_figure* figure)
 {
@@ -525,8 +519,7 @@ static void commit(tni_adaptive* adaptive, int tree)
     figure->good = figure->good && figure->kinetic_loss < HUGE_VAL;
 }
 
-// ---- The whole choice
-// ----------------------------------------------------------------------------
+// ---- The whole choice --------------------------------------------------------------------------
 
 // The square of the error bound. If only one of the two errors is bounded, it bounds the other over
 // the period.

@@ -2,8 +2,7 @@
 
 #include "math/elementary.h"
 
-// ---- Creation
-// ------------------------------------------------------------------------------------
+// ---- Creation ----------------------------------------------------------------------------------
 
 static void take_part(tni_arena* arena, const tni_adaptive* adaptive, int n)
 {
@@ -228,8 +227,7 @@ void tni_adaptive_free(tni_adaptive* adaptive)
     if (adaptive != NULL) tni_link_contacts_free(adaptive->contacts);
 }
 
-// ---- To and from a state
-// -------------------------------------------------------------------------
+// ---- To and from a state -----------------------------------------------------------------------
 
 static bool same(const void* a, const void* b, size_t bytes)
 {
@@ -424,8 +422,7 @@ void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced)
     reduced->known = reduced->kept = true;
 }
 
-// ---- Quotas of active joints
-// ---------------------------------------------------------------------
+// ---- Quotas of active joints -------------------------------------------------------------------
 
 static const double near = 0.1; // [m]; distances to the camera count as at least this
 
@@ -530,8 +527,7 @@ static void read_camera(tni_adaptive* adaptive, const tni_outside* outside)
     limit_quotas(adaptive);
 }
 
-// ---- A step
-// --------------------------------------------------------------------------------------
+// ---- A step ------------------------------------------------------------------------------------
 
 typedef struct tree_job {
     tni_adaptive* adaptive;

@@ -22,8 +22,7 @@ tni_node_joint tni_figure_join(const tni_adaptive* adaptive, int n)
                             .K = adaptive->trees->actuated ? adaptive->K + link->k : NULL};
 }
 
-// ---- Lists
-// ---------------------------------------------------------------------------------------
+// ---- Lists -------------------------------------------------------------------------------------
 
 int tni_figure_walk(const tni_adaptive* adaptive, int tree, int* list)
 {
@@ -51,8 +50,7 @@ void tni_figure_list(tni_adaptive* adaptive, int tree)
     figure->touched_count = tni_figure_walk(adaptive, tree, figure->touched);
 }
 
-// ---- Rigid nodes
-// ---------------------------------------------------------------------------------
+// ---- Rigid nodes -------------------------------------------------------------------------------
 
 static void refresh_node(tni_adaptive* adaptive, int n)
 {
@@ -105,8 +103,7 @@ void tni_figure_refresh(tni_adaptive* adaptive, int tree, const int* list, int c
     }
 }
 
-// ---- External forces
-// -----------------------------------------------------------------------------
+// ---- External forces ---------------------------------------------------------------------------
 
 // i-th loaded link of a tree: its own, then grabbed ones (NULL: of another tree).
 static tni_loaded_link* loaded_at(tni_adaptive* adaptive, int tree, int i)
@@ -151,8 +148,7 @@ void tni_figure_apply_forces(tni_adaptive* adaptive, int tree, tni_hybrid* hybri
     }
 }
 
-// ---- Accelerations
-// -------------------------------------------------------------------------------
+// ---- Accelerations -----------------------------------------------------------------------------
 
 void tni_figure_middle(tni_adaptive* adaptive, int tree)
 {

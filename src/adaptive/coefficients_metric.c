@@ -284,8 +284,7 @@ void tni_metric_assemble(const tni_metric_joint* join, tni_metric_factor form_a,
     }
 }
 
-// ---- Updating the last column
-// --------------------------------------------------------------------
+// ---- Updating the last column ------------------------------------------------------------------
 
 // A row without forces whose square is `rest`; returns the number of rows (0 or 1).
 static int write_rest(double* row, int forces, double rest)
@@ -367,8 +366,7 @@ void tni_metric_update_last(const tni_metric_joint* join, tni_metric_factor a, t
     out->rows       = row + write_rest(G + (forces + 1) * row, forces, s.rest);
 }
 
-// ---- At present velocities and forces
-// ------------------------------------------------------------
+// ---- At present velocities and forces ----------------------------------------------------------
 
 // g . m
 static double times_quadratic(const double* g, const double* m)

@@ -17,8 +17,7 @@ static const double goal = TNI_COMPLEMENTARITY_SOLVED;
 static const double share   = 0.2;
 static const double fastest = 1; // [m/s]; largest separation velocity
 
-// ---- The problem
-// ---------------------------------------------------------------------------------
+// ---- The problem -------------------------------------------------------------------------------
 
 static int rows_used(const tni_link_contacts* fs, const tni_link_contact* g)
 {
@@ -79,8 +78,7 @@ static void fill_rows(const tni_link_contacts* fs, const tni_link_contact* g, do
     }
 }
 
-// ---- Matrix-free W
-// -------------------------------------------------------------------------------
+// ---- Matrix-free W -----------------------------------------------------------------------------
 
 static const tni_link_contact* point_at(const tni_link_contacts* fs, int i)
 {
@@ -160,8 +158,7 @@ static double far_sweep(void* user, const tni_complementarity* p, const tni_cone
     return sum;
 }
 
-// ---- Solving
-// -------------------------------------------------------------------------------------
+// ---- Solving -----------------------------------------------------------------------------------
 
 // Forms W: scatters one row at a time, and gathers it at the points from there on.
 static void write_W(const tni_link_contacts* fs, int n)

@@ -111,8 +111,7 @@ static void view_link(tni_adaptive* adaptive, tni_loaded_link* loaded)
     loaded->I        = (tni_articulated_inertia){{0}, {0}, {0}};
 }
 
-// ---- Stiff forces
-// --------------------------------------------------------------------------------
+// ---- Stiff forces ------------------------------------------------------------------------------
 
 static tni_loaded_link* loaded_of(tni_adaptive* adaptive, int body)
 {
@@ -180,8 +179,7 @@ static void add_soft(void* user, const tni_soft* soft)
     }
 }
 
-// ---- All forces
-// ----------------------------------------------------------------------------------
+// ---- All forces --------------------------------------------------------------------------------
 
 // From a force in the world, about the centre of mass, to one in the link's frame.
 static void set_link_force(tni_adaptive* adaptive, tni_loaded_link* loaded)

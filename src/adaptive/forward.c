@@ -67,8 +67,7 @@ bool tni_has_forward(const tni_adaptive* adaptive, const tn_state* state)
     return adaptive->has_forward;
 }
 
-// ---- Joint coordinates to links
-// ------------------------------------------------------------------
+// ---- Joint coordinates to links ----------------------------------------------------------------
 
 static tn_quat half_turn(double angle, bool x)
 {
@@ -148,8 +147,7 @@ static void set_root(const tni_adaptive* adaptive, int tree, const tn_state* sta
     tni_spatial_write(v + link->v, motion);
 }
 
-// ---- Forces and accelerations
-// --------------------------------------------------------------------
+// ---- Forces and accelerations ------------------------------------------------------------------
 
 static void add_force(const tni_tree_link* link, const double* tau, const double* q, double* Q)
 {
@@ -175,8 +173,7 @@ static void read_acceleration(const tni_tree_link* link, const double* q, const 
     tni_write3(out, link->reversed ? tni_neg(a) : tni_rotate(g, a));
 }
 
-// ---- All of it
-// -----------------------------------------------------------------------------------
+// ---- All of it ---------------------------------------------------------------------------------
 
 static bool all_finite(const double* x, int count)
 {

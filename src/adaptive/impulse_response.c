@@ -26,8 +26,7 @@ bool tni_hybrid_factor(tni_hybrid* hybrid, const double* K)
     return tni_hybrid_inward_pass(hybrid, NULL, K);
 }
 
-// ---- Factors computed on the fly
-// -----------------------------------------------------------------
+// ---- Factors computed on the fly ---------------------------------------------------------------
 
 // G = L L^T, both stored as xx, xy, xz, yy, yz, zz (of L^T, its upper half).
 static void cholesky3(const double* G, double* L)
@@ -53,8 +52,7 @@ static void cholesky6(const tni_articulated_inertia* I, double L[36])
     }
 }
 
-// ---- Inwards
-// -------------------------------------------------------------------------------------
+// ---- Inwards -----------------------------------------------------------------------------------
 
 TNI_INLINE tni_spatial subtract_scaled(tni_spatial f, double s, tni_spatial U)
 {
@@ -160,8 +158,7 @@ int tni_hybrid_half_response(const tni_hybrid* hybrid, const int cluster[2], int
     return count;
 }
 
-// ---- Outwards
-// ------------------------------------------------------------------------------------
+// ---- Outwards ----------------------------------------------------------------------------------
 
 void tni_hybrid_velocity_change(tni_hybrid* hybrid, const double* s, double* change)
 {

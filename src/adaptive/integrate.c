@@ -83,8 +83,7 @@ void tni_figure_kick(tni_adaptive* adaptive, int tree)
     kick(adaptive, tree);
 }
 
-// ---- Divide and conquer
-// --------------------------------------------------------------------------
+// ---- Divide and conquer ------------------------------------------------------------------------
 
 static void mark_loaded(tni_adaptive* adaptive, uint8_t mark)
 {

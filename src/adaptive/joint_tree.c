@@ -18,8 +18,7 @@
 
 #define OTHERS "methods multiplier and impulse support this"
 
-// ---- Unsupported scenes
-// --------------------------------------------------------------------------
+// ---- Unsupported scenes ------------------------------------------------------------------------
 
 static const struct {
     tn_joint_type      type;

@@ -27,13 +27,11 @@
 
 enum { POINTS_MIN = 64, COLUMNS_MIN = 2048 };
 
-// [m/s]; added to the search distance, for sudden motion within a step
-static const double unexpected_speed = 0.1;
+static const double unexpected_speed = 0.1;   // [m/s]; allowance of the search for contacts
 static const double hit_speed_min    = 1e-9;  // [m/s]; slower approaches are no impact
 static const double response_min     = 1e-12; // relative response of an immovable point
 
-// ---- Room
-// ----------------------------------------------------------------------------------------
+// ---- Room --------------------------------------------------------------------------------------
 
 static tn_result take_room(tni_link_contacts* fs, int points, int columns)
 {
@@ -143,8 +141,7 @@ void tni_link_contacts_store(const tni_link_contacts* fs, tni_warm_start* presse
     copy_warm_start(pressed, &fs->warm_start);
 }
 
-// ---- Finding
-// -------------------------------------------------------------------------------------
+// ---- Finding -----------------------------------------------------------------------------------
 
 static double speed_of(const tni_link_contacts* fs, const tni_view* view, int body)
 {
@@ -253,8 +250,7 @@ bool tni_link_contacts_find(tni_adaptive* adaptive)
     return !fs->full;
 }
 
-// ---- Solving
-// -------------------------------------------------------------------------------------
+// ---- Solving -----------------------------------------------------------------------------------
 
 static int tree_of(const tni_adaptive* adaptive, const tni_link_contact* g, int side)
 {

@@ -23,8 +23,7 @@
 //
 // A hard limit whose row C would be below zero at the end of h, g being its rate for each of v, is
 // aimed at a target T:
-//     C + h g.(v + h v') = T,     T = 0, or the smaller of 0.6 C and C + h (1 m/s or rad/s) if C <
-//     0
+//     C + h g.(v + h v') = T,     T = 0;  C < 0: the smaller of 0.6 C and C + h (1 m/s or rad/s)
 // by a spring of stiffness k = 1e6 m/h^2, m the inertia of all links beyond the joint, along g: the
 // error is a millionth of the way. The limit does not bounce, and a resting joint stays at rest: C
 // remains slightly below zero, so the limit stays active until something pulls away. With T = 0
@@ -36,11 +35,10 @@
 #include "force/soft.h"
 #include "math/elementary.h"
 
-static const double two_pi = 6.283185307179586;
-// inertia of a hard limit relative to that of the links beyond the joint
-static const double hard_over = 1e6;
-static const double stays     = 0.6; // part of the excess at a hard limit that is left after a step
-static const double back      = 1;   // [m/s or rad/s]; and the largest speed of its correction
+static const double two_pi       = 6.283185307179586;
+static const double hard_over    = 1e6;  // inertia of a hard limit over that beyond the joint
+static const double stays        = 0.6;  // part of the excess at a hard limit left after a step
+static const double back         = 1;    // [m/s or rad/s]; largest speed of its correction
 static const double opposite_max = 1e-9; // 1 + z1.z2 of opposite axes
 
 enum { FREEDOMS = TNI_TREE_LINK_FREEDOMS };
@@ -108,8 +106,7 @@ static double damping_of(const tn_model* model, const tni_joint_force* a, const 
     return a->damping + tni_friction_secant(&model->joints[a->joint], a, v, k);
 }
 
-// ---- Independent coordinates
-// ---------------------------------------------------------------------
+// ---- Independent coordinates -------------------------------------------------------------------
 
 // Force of one coordinate: f at rest, stiffness and damping.
 typedef struct spring {

@@ -11,8 +11,7 @@
 //
 // Advancing is exact for constant v, but for a universal's order of rotations, which is that of its
 // angles. Free and plane: a constant motion in link axes is a screw; with half of its rotation,
-//     p += h R exp(h w/2) (sinc(h |w|/2) across + along)       across, along: parts of the velocity
-//     to w
+//     p += h R exp(h w/2) (sinc(h |w|/2) across + along)     across, along w: parts of v
 // Constrained coordinates are recomputed each time from the free ones: nothing drifts.
 //
 // A displacement d of a link from q has numbers that add up: rotation vectors (link axes) for

@@ -54,8 +54,7 @@ struct tn_batch {
     double          h; ///< of the present step
 };
 
-// ---- Creation
-// ------------------------------------------------------------------------------------
+// ---- Creation ----------------------------------------------------------------------------------
 
 static int task_count(const tn_batch* b)
 {
@@ -165,8 +164,7 @@ const tn_state* tn_batch_view(const tn_batch* batch, int copy)
     return batch->states[copy];
 }
 
-// ---- A step
-// --------------------------------------------------------------------------------------
+// ---- A step ------------------------------------------------------------------------------------
 
 static workspace* take_workspace(tn_batch* b)
 {
@@ -296,8 +294,7 @@ tn_result tn_batch_outcome(const tn_batch* batch, int copy, tn_step_report* repo
     return batch->outcomes[copy].result;
 }
 
-// ---- In flat arrays
-// ------------------------------------------------------------------------------
+// ---- In flat arrays ----------------------------------------------------------------------------
 
 void tn_batch_poses(const tn_batch* b, double* poses)
 {

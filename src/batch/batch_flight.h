@@ -149,8 +149,7 @@ static void fly_link(workspace* w, int i)
     EACH(k) if (far[k]) fly_far(w, i, k);
 }
 
-// ---- Joint errors
-// --------------------------------------------------------------------------------
+// ---- Joint errors ------------------------------------------------------------------------------
 
 // The largest of three; infinity if one is NaN.
 TNI_INLINE vec largest3(vec3 r)
@@ -224,8 +223,7 @@ static worst_of fly(workspace* w)
     return worst;
 }
 
-// ---- Measuring
-// -----------------------------------------------------------------------------------
+// ---- Measuring ---------------------------------------------------------------------------------
 
 static vec measure_universal(workspace* w, int i)
 {

@@ -6,8 +6,7 @@
 
 #include "batch/batch_workspace.h"
 
-// ---- By positions
-// --------------------------------------------------------------------------------
+// ---- By positions ------------------------------------------------------------------------------
 
 // tni_soft_torsion
 TNI_INLINE void torsion(vec3 theta, vec S[9])
@@ -155,8 +154,7 @@ static void evaluate_angles(const workspace* w, int i, soft* s)
         add_range(s, act->limit.lower, act->limit.upper, z[0], make3(splat(1), none, none));
 }
 
-// ---- By the expected motion
-// ----------------------------------------------------------------------
+// ---- By the expected motion --------------------------------------------------------------------
 
 /// Expected motion of the coordinates: displacement by the end of the step, and rate.
 typedef struct prediction {
@@ -263,8 +261,7 @@ static mask limits_are_as_assumed(const workspace* w, const vec* u)
     return same;
 }
 
-// ---- Targets
-// -------------------------------------------------------------------------------------
+// ---- Targets -----------------------------------------------------------------------------------
 
 // Pose and velocity of a target at the end of a lane's step.
 static void pose_at(const workspace* w, const tni_batch_target* t, int lane, tn_frame* pose,

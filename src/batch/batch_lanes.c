@@ -27,8 +27,7 @@ struct tni_batch_lanes {
     void*                 work;
 };
 
-// ---- Supported models
-// ----------------------------------------------------------------------------
+// ---- Supported models --------------------------------------------------------------------------
 
 static bool is_method(const tn_settings* settings)
 {
@@ -86,8 +85,7 @@ static bool is_tree(const tn_model* model, const tni_tree_form* tree)
     return true;
 }
 
-// ---- The plan
-// ------------------------------------------------------------------------------------
+// ---- The plan ----------------------------------------------------------------------------------
 
 static void set_link(tni_batch_plan* p, int i)
 {
@@ -156,8 +154,7 @@ tn_result tni_batch_plan_create(tni_arena* arena, const tn_model* model,
     return TN_OK;
 }
 
-// ---- Lanes
-// ---------------------------------------------------------------------------------------
+// ---- Lanes -------------------------------------------------------------------------------------
 
 tn_result tni_batch_create(tni_arena* arena, const tni_batch_plan* plan, tni_batch_lanes** out)
 {

@@ -5,8 +5,7 @@
 
 #include "batch/batch_universal.h"
 
-// ---- Articulated inertia and momentum
-// ------------------------------------------------------------
+// ---- Articulated inertia and momentum ----------------------------------------------------------
 
 // By fields: a struct assignment would be a memcpy.
 TNI_INLINE void copy_bulk(bulk* to, const bulk* B)
@@ -69,8 +68,7 @@ TNI_INLINE void leave(workspace* w, const tni_link* a, const bulk* B)
     else add_bulk(&w->slots[a->parent_slot], B);
 }
 
-// ---- Survey
-// --------------------------------------------------------------------------------------
+// ---- Survey ------------------------------------------------------------------------------------
 
 /// tni_survey of a link: its geometry, inertia and forces in the linearisation.
 typedef struct survey {
@@ -185,8 +183,7 @@ static void add_ones(const workspace* w, const tni_batch_link* a, vec3 ref, bulk
     }
 }
 
-// ---- TURNS
-// ---------------------------------------------------------------------------------------
+// ---- TURNS -------------------------------------------------------------------------------------
 
 // (phi/2)/sin(phi/2), z = sin^2(phi/2).
 TNI_INLINE vec half_over_sine(vec z, vec cosine)
@@ -355,8 +352,7 @@ TNI_INLINE vec3 end_turns(const workspace* h, const tni_batch_link* a, const wor
     return wa;
 }
 
-// ---- AXIS and FIXED
-// ------------------------------------------------------------------------------
+// ---- AXIS and FIXED ----------------------------------------------------------------------------
 
 // Velocity-dependent term (gamma) of the row s.t, s of body 1 and t of body 2.
 TNI_INLINE vec bend_of_row(vec3 s, vec3 t, vec3 w1, vec3 w2)
@@ -535,8 +531,7 @@ static vec3 end_fixed(const workspace* h, const tni_batch_link* a, const work* w
     return add(wb, m->turn);
 }
 
-// ---- Inward and outward
-// --------------------------------------------------------------------------
+// ---- Inward and outward ------------------------------------------------------------------------
 
 TNI_INLINE void hold_anchors(const tni_batch_link* a, work* w, const survey* s)
 {
@@ -665,8 +660,7 @@ static void begin(workspace* h)
     all_outward(h, h->v, h->mu);
 }
 
-// ---- Correction
-// ----------------------------------------------------------------------------------
+// ---- Correction --------------------------------------------------------------------------------
 
 static const int rows_between[] = {[TNI_BATCH_FREE]      = 0,
                                    [TNI_BATCH_BALL]      = 3,

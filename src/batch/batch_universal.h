@@ -60,8 +60,7 @@ static void spread(const bulk* B, vec* A)
         }
 }
 
-// ---- Roots
-// ---------------------------------------------------------------------------------------
+// ---- Roots -------------------------------------------------------------------------------------
 
 // All six velocities are free: S = 1, D = A.
 static void begin_root(workspace* w, dense* o, const bulk* B)
@@ -86,8 +85,7 @@ static void end_root(const dense* o, vec* u)
     for (int k = 0; k < 6; ++k) u[k] = 0 + o->q[k];
 }
 
-// ---- Universal joints
-// ----------------------------------------------------------------------------
+// ---- Universal joints --------------------------------------------------------------------------
 
 // to -= v (v.to)/beta, on numbers k .. 5, `step` apart.
 TNI_INLINE void reflect(int k, const vec* v, vec beta, vec* to, int step)

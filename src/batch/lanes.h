@@ -82,8 +82,7 @@ TNI_INLINE vec lower_whole(vec a)
     return pick(near > a, near - 1, near);
 }
 
-// ---- To and from lanes
-// ---------------------------------------------------------------------------
+// ---- To and from lanes -------------------------------------------------------------------------
 
 #if BYTES == 32
 TNI_INLINE void transpose(vec a[4])
@@ -131,8 +130,7 @@ TNI_INLINE void out_of_lanes(double* const* to, const vec* from, int count)
     for (; i < count; ++i) EACH(k) to[k][i] = from[i][k];
 }
 
-// ---- Three numbers
-// -------------------------------------------------------------------------------
+// ---- Three numbers -----------------------------------------------------------------------------
 
 typedef struct vec3 {
     vec x, y, z;
@@ -221,8 +219,7 @@ TNI_INLINE vec3 bias(vec3 w, vec3 r)
     return cross(w, cross(w, r));
 }
 
-// ---- Matrices: nine numbers, six if symmetric
-// ----------------------------------------------------
+// ---- Matrices: nine numbers, six if symmetric --------------------------------------------------
 
 typedef struct mat3 {
     vec m[9]; ///< row-major
@@ -340,8 +337,7 @@ TNI_INLINE void sym_add_outer(sym* A, vec s, vec3 x)
     A->yy += y.y * x.y, A->yz += y.y * x.z, A->zz += y.z * x.z;
 }
 
-// ---- Quaternions
-// ---------------------------------------------------------------------------------
+// ---- Quaternions -------------------------------------------------------------------------------
 
 typedef struct quat {
     vec w, x, y, z;

@@ -166,8 +166,7 @@ TNI_INLINE void sine_cosine(vec x, vec* sine, vec* cosine)
     }
 }
 
-// ---- Rotation vectors
-// ----------------------------------------------------------------------------
+// ---- Rotation vectors --------------------------------------------------------------------------
 
 TNI_INLINE quat quat_exp(vec3 d)
 {

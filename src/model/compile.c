@@ -10,12 +10,11 @@
 
 #include <stdio.h>
 
-static const double plane_tolerance =
-    1e-9; // largest sine of an axis' angle to the plane or its normal
-static const double length_min   = 1e-12; // closer anchors coincide [m]
-static const double distance_max = 1e150; // the squares of larger numbers may overflow
-static const double two_pi       = 6.283185307179586;
-static const double no_limit     = 1e30; // limits beyond this limit nothing
+static const double plane_tolerance = 1e-9;  // sine of the largest tilt of an axis
+static const double length_min      = 1e-12; // closer anchors coincide [m]
+static const double distance_max    = 1e150; // the squares of larger numbers may overflow
+static const double two_pi          = 6.283185307179586;
+static const double no_limit        = 1e30; // limits beyond this limit nothing
 
 static const char* copy_text(tn_model* model, const char* text)
 {

@@ -107,8 +107,7 @@ TEST(copies_changed_from_outside)
     batch_rig_free(&r);
 }
 
-// ---- Trees of all supported joints
-// -----------------------------------------------------------------
+// ---- Trees of all supported joints -------------------------------------------------------------
 
 static tn_vec3 random_point(test_random* r, double size)
 {
@@ -243,8 +242,7 @@ TEST(random_trees)
     CHECK(alone < 40 * 7 * STEPS / 4); // most of it was done in lanes
 }
 
-// ---- Vectors of any length
-// -------------------------------------------------------------------------
+// ---- Vectors of any length ---------------------------------------------------------------------
 
 // Copies in two lanes against those in the widest vectors.
 static void run_narrow(batch_rig* r, double h, const char* what)

@@ -104,8 +104,7 @@ TEST(reports_name_the_worst_copy)
     batch_rig_free(&r);
 }
 
-// ---- Memory
-// --------------------------------------------------------------------------------------
+// ---- Memory ------------------------------------------------------------------------------------
 
 static tn_result make(const tn_host* host, tn_scene** scene, tn_model** model, tn_batch** batch)
 {

@@ -259,8 +259,7 @@ TEST(meshes_that_cannot_be_decomposed_are_refused)
     check_refused(scene, "body 'body1': shape 1: the mesh has no triangle with an area");
 }
 
-// ---- Polytopes and height fields
-// ------------------------------------------------------------------
+// ---- Polytopes and height fields ---------------------------------------------------------------
 
 TEST(equal_boxes_share_their_faces)
 {
@@ -365,8 +364,7 @@ TEST(lengths_that_cannot_be_multiplied_are_refused)
     }
 }
 
-// ---- Surfaces
-// -------------------------------------------------------------------------------------
+// ---- Surfaces ----------------------------------------------------------------------------------
 
 TEST(surface_velocities_are_in_body_axes)
 {
@@ -411,8 +409,7 @@ TEST(surface_velocities_are_in_body_axes)
     tn_model_free(model);
 }
 
-// ---- Collision pairs
-// ------------------------------------------------------------------------------
+// ---- Collision pairs ---------------------------------------------------------------------------
 
 // Groups must match both ways.
 TEST(groups_decide_which_shapes_collide)
@@ -571,8 +568,7 @@ TEST(two_pairs_of_the_same_bodies_are_refused)
     check_refused(scene, "contact: there are two pairs of 'body2' and 'body1'");
 }
 
-// ---- Memory
-// ---------------------------------------------------------------------------------------
+// ---- Memory ------------------------------------------------------------------------------------
 
 TEST(models_without_shapes_allocate_none)
 {
