@@ -12,7 +12,7 @@
 //     hinge (z; 0)   slider (0; z)   screw (z; size z)   cylinder (z; 0), (0; z)   reversed: -S
 //     ball (1; 0)    plane (0; x), (0; y), (z; 0)        free 1       weld none    reversed: same
 //     universal (R^T z; 0), (x; 0)                       reversed: (-z; 0), (-R^T x; 0)
-//     line (1; 0), (0; R^T z)                            reversed: (1; [c]), (0; z), c in the link
+//     line (1; 0), (0; R^T z)                            reversed: (1; [c]), (0; z), c the point
 //     surface (1; 0), (0; R^T x), (0; R^T y)             reversed: (1; [c]), (0; x), (0; y)
 //     distance (1; 0), (0; R^T b_x), (0; R^T b_y)        b: the second quaternion; reversed: same
 // In a tree of planar bodies a ball is a hinge about the world's z.

@@ -6,7 +6,8 @@
 //                   (three times)  endloop  endfacet; then endsolid NAME; any number of solids
 //     OBJ           lines: v x y z, f a b c ... with a = vertex, vertex/texture, vertex//normal or
 //                   vertex/texture/normal, counted from 1, or from -1 backwards; a \ at the
-//                   end of a line continues it on the next; # starts a comment. Other statements are skipped
+//                   end of a line continues it on the next; # starts a comment. Other
+//                   statements are skipped
 //
 // A file whose length agrees with its count is binary, whatever its first word; one that begins
 // with "solid" is text. Normals are ignored: the order of the corners defines the outside.
