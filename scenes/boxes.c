@@ -1,4 +1,4 @@
-// boxes: cubes on the floor, on each other: what a solver of contacts must hold still.
+// boxes: cubes on the floor and on each other: a test of resting contact.
 //
 //     stack        one on the other; a mass ratio above 1 puts heavy ones on light ones
 //     pyramid      each rests on two of the row below; a row has one less than that

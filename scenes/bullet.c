@@ -1,8 +1,9 @@
 // bullet: a ballistic pendulum. A ball flies into a thin plate that hangs on a hinge.
 //
-// Within a step of 1/60 s the ball moves five metres, the plate is 1 cm thick: only a body that is
-// `continuous` is stopped by it. It does not bounce, so with the plate's moment of inertia I about
-// the hinge and the arm L to where it is hit, the plate swings off with the angular velocity
+// Within a step of 1/60 s the ball moves five metres, and the plate is 1 cm thick: only a
+// `continuous` body is stopped by it. It does not bounce. With the plate's moment of inertia I
+// about the hinge and the arm L to the point of impact, the plate swings off with the angular
+// velocity
 //
 //     w = m v L / (I + m L^2),     I = M (4 H^2 + D^2) / 3        (half height H, half thickness D)
 #include "builtins.h"

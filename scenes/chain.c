@@ -1,5 +1,5 @@
-// chain: rods in a line, held at one end and let go, from the horizontal unless told otherwise. The
-// measure of linear time, and of what stiff joints and heavy loads do to a method:
+// chain: rods in a line, held at one end and released, by default from the horizontal. Shows linear
+// run time, and how methods handle stiff joints and heavy loads:
 //     chain:n=20,mass=0.05,tip_mass=7500,angle=1   7.5 t swing on 20 light links
 #include "builtins.h"
 #include "parts.h"

@@ -1,8 +1,8 @@
-// conveyor: boxes on a belt that brings them to a second one across it, which brings them to the
+// conveyor: boxes on a belt that carries them to a second belt across it, which carries them to the
 // floor.
 //
-// A belt is a box that nothing moves with a surface that does: what lies on it slips at first, is
-// pulled with friction times g, and after speed^2 / (2 friction g) rides along.
+// A belt is a static box with a moving surface: an object on it slips at first, is accelerated by
+// friction times g, and after speed^2 / (2 friction g) moves with it.
 #include "builtins.h"
 #include "parts.h"
 

@@ -1,10 +1,10 @@
 // cradle: Newton's cradle. Balls in a row, each a pendulum on a hinge about y; at rest they just
-// touch. The first `in` of them are held out and let go together: as many leave at the far end, and
-// come back. Restitution is 1, so energy stays.
+// touch. The first `in` of them are held out and released together: as many leave at the far end,
+// and come back. Restitution is 1, so energy is kept.
 //
-//     . . . . .       The blow goes from ball to ball. All being alike, each gives all it has to
-//    /| | | |         the next: those in between stay at rest. This needs blows to be taken one
-//   O O O O O         after the other; all at once, the balls of the row would share them.
+//     . . . . .       The impact passes from ball to ball. All being equal, each gives all its
+//    /| | | |         momentum to the next: those in between stay at rest. This needs impacts to be
+//   O O O O O         resolved one after the other; resolved all at once, the balls would share it.
 #include "builtins.h"
 #include "parts.h"
 

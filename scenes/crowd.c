@@ -1,6 +1,6 @@
 // crowd: many people in rows, pushed back row by row, as in Redon et al. 2005, fig. 1: 200 of them
-// have 17,800 bodies and 19,000 degrees of freedom. The fewer of these are simulated the farther away
-// a person is.
+// have 17,800 bodies and 19,000 degrees of freedom. The farther away a person is, the fewer joints
+// are active.
 #include "builtins.h"
 #include "characters.h"
 
@@ -15,7 +15,8 @@ static void push(tn_scene* scene, const char* name, tn_body_id chest, double fro
     tn_scene_add_load(scene, &load);
 }
 
-// At most 2,000 joints at a time, chosen every 4 frames by what a camera before the middle of the first row sees of them.
+// At most 2,000 active joints, chosen every 4 frames by what a camera in front of the middle of the
+// first row sees.
 static void set_method(tn_scene* scene, double middle)
 {
     tn_settings settings         = tn_scene_settings(scene);

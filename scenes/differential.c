@@ -5,10 +5,10 @@
 //
 //     w_drive = 3 w_cage,   w_cage = (w_left + w_right) / 2,   w_planet = -3 (w_left - w_right) / 4
 //
-// the planet's speed being that in the cage. Its radius is 2/3 of theirs; it sits above the axis,
-// so at the tooth that it shares with the left gear w_left y x z = w_planet z x y, hence the sign.
-// The law of the middle: both wheels feel the same torque. The drag of each wheel, c w, is its own,
-// so at rest c_left w_left = c_right w_right.
+// the planet's speed being that in the cage. Its radius is 2/3 of theirs; it is above the axis, so
+// at the tooth that it shares with the left gear w_left y x z = w_planet z x y, hence the sign.
+// Both wheels get the same torque. The drag of each wheel is c w with its own c, so in steady state
+// c_left w_left = c_right w_right.
 #include "builtins.h"
 #include "parts.h"
 

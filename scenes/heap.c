@@ -1,14 +1,14 @@
 // heap: a chain of capsules with ball joints, let go over the floor, falls into a heap.
 //
-// The chain stands on its end, a spiral that leans a little, so that it folds up while it falls.
-// Links touch the floor with the balls at their ends, and each other if asked to. What to look at: nothing
-// goes through the floor, joints stay closed, energy never grows.
+// The chain starts upright as a spiral with a small lean, so that it folds up while it falls. Links
+// touch the floor with the balls at their ends, and each other if asked to. Expected: nothing
+// penetrates the floor, joints stay closed, energy never grows.
 #include "builtins.h"
 #include "parts.h"
 
 static const double radius = 0.02, length = 0.2, mass = 0.2;
 
-// Links are of group 1, which does not touch itself unless it is asked to.
+// Links are in group 1, which collides with itself only if `touching`.
 static tn_body_id add_link(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b, bool touching,
                            tns_surface surface)
 {

@@ -6,10 +6,10 @@
 //
 //     acceleration of the foot = N (1 + 3 cos theta (cos theta - mu sin theta)) / m - g
 //
-// for a thin rod that does not turn yet. Where the bracket is negative (mu = 2: theta from 0.66 to
-// 1.38) no N >= 0 keeps the foot from sinking: there is no acceleration (Painleve 1895). An
-// impulse is needed, and comes: the foot is stopped at once and the rod tips over it. `tenon run`
-// counts such steps as jams.
+// for a thin rod without angular velocity. If the bracket is negative (mu = 2: theta from 0.66 to
+// 1.38) no N >= 0 keeps the foot out of the floor: no acceleration is consistent (Painleve 1895).
+// An impulse is needed, and occurs: the foot is stopped at once and the rod tips over it. `tenon
+// run` counts such steps as jams.
 #include "builtins.h"
 #include "parts.h"
 

@@ -1,10 +1,10 @@
-// plant: a young tree in gusts of wind. Limbs are rods of wood on ball joints; the last ones are
+// plant: a young tree in gusts of wind. Branches are rods of wood on ball joints; the last ones are
 // twigs with leaves.
 //
-// Every limb but a twig has a leader that goes on nearly straight and side limbs that lean out by
-// 40 degrees, set around it one after the other by the golden angle. Radii follow Leonardo's rule:
-// what comes out of a fork has the cross section of what goes in, the leader twice as much as a
-// side limb. A joint bends as the wood of the rod beyond it does,
+// Every branch but a twig has a leader that continues nearly straight and side branches that lean
+// out by 40 degrees, set around it one after the other by the golden angle. Radii follow Leonardo's
+// rule: the cross sections after a fork sum to that before it, the leader having twice as much as a
+// side branch. A joint has the bending stiffness of the rod beyond it,
 //     stiffness = E I / length,   I = pi r^4 / 4,
 // so it falls with the fourth power of the thickness; damping is 0.01 s times it. The leaf area of
 // a twig is 600 times its cross section. Leaves, and bare twigs, have a drag of A rho |v| v / 2
@@ -23,28 +23,28 @@ typedef struct wood {
     int       depth, branching;
     double    wind, young; ///< mean speed [m/s], Young's modulus [Pa]
     bool      leaves;
-    int       limb_count, twig_count; ///< so far
+    int       branch_count, twig_count; ///< so far
 } wood;
 
-typedef struct limb {
+typedef struct branch {
     tn_body_id parent;
     tn_vec3    start, direction;
     double     length, radius;
     int        level;
-} limb;
+} branch;
 
 double tns_plant_bodies(const double* values)
 {
-    double limbs = 0, level = 1;
+    double branches = 0, level = 1;
     for (int k = 0; k < (int)values[0]; ++k) {
-        limbs += level;
+        branches += level;
         if (k + 1 < (int)values[0]) level *= values[1];
     }
-    return limbs + (values[3] == 0 ? level : 0);
+    return branches + (values[3] == 0 ? level : 0);
 }
 
-// Gusts of three periods that have no common one, later where the wind arrives later; a little of
-// it goes across. It rises within the first second.
+// Gusts of three incommensurate periods, delayed with the distance along the wind; a small part of
+// it blows across. It rises within the first second.
 static tn_vec3 wind_at(const wood* w, tn_vec3 place, double time)
 {
     const double t     = time - place.x / (w->wind + 1);
@@ -71,7 +71,7 @@ static void blow(const wood* w, const char* name, tn_body_id body, tn_vec3 place
 }
 
 static void join(const wood* w, const char* name, tn_body_id parent, tn_body_id child,
-                 const limb* l, tn_vec3 anchor, double part)
+                 const branch* l, tn_vec3 anchor, double part)
 {
     const double square = l->radius * l->radius;
     tn_joint_def joint  = tns_joint(TN_JOINT_BALL, parent, child, anchor, l->direction);
@@ -83,7 +83,7 @@ static void join(const wood* w, const char* name, tn_body_id parent, tn_body_id 
 
 // A bunch of leaves as one flat square beyond the twig's end, on a joint a tenth as stiff as that
 // of the twig.
-static void add_leaves(wood* w, tn_body_id twig, const limb* l, tn_vec3 end)
+static void add_leaves(wood* w, tn_body_id twig, const branch* l, tn_vec3 end)
 {
     const tns_text name = tns_name("leaves%d", ++w->twig_count);
     const double   area = leaf_share * pi * l->radius * l->radius, half = sqrt(area) / 2;
@@ -99,30 +99,30 @@ static void add_leaves(wood* w, tn_body_id twig, const limb* l, tn_vec3 end)
     blow(w, name.text, leaves, pose.position, area);
 }
 
-static limb side_limb(const wood* w, const limb* l, tn_body_id rod, tn_vec3 end, int which)
+static branch side_branch(const wood* w, const branch* l, tn_body_id rod, tn_vec3 end, int which)
 {
-    const tn_vec3 around  = tns_circle(golden_angle * (w->limb_count + which)),
+    const tn_vec3 around  = tns_circle(golden_angle * (w->branch_count + which)),
                   lean    = tns_circle(which == 0 ? 0.02 : 0.11);
     const tn_vec3 upright = tns_vec(lean.y * around.x, lean.y * around.y, lean.x);
     const double  section = (which == 0 ? 2.0 : 1.0) / (w->branching + 1);
-    return (limb){.parent    = rod,
-                  .start     = end,
-                  .direction = tns_rotate(tns_turn(TNS_Z, l->direction), upright),
-                  .length    = shrink * l->length,
-                  .radius    = sqrt(section) * l->radius,
-                  .level     = l->level + 1};
+    return (branch){.parent    = rod,
+                    .start     = end,
+                    .direction = tns_rotate(tns_turn(TNS_Z, l->direction), upright),
+                    .length    = shrink * l->length,
+                    .radius    = sqrt(section) * l->radius,
+                    .level     = l->level + 1};
 }
 
-static void grow(wood* w, limb l)
+static void grow(wood* w, branch l)
 {
-    const tns_text   name = tns_name("limb%d", ++w->limb_count);
+    const tns_text   name = tns_name("limb%d", ++w->branch_count);
     const tn_vec3    end  = tns_add(l.start, tns_scale(l.length, l.direction));
     const double     mass = wood_density * pi * l.radius * l.radius * l.length;
     const tn_body_id rod = tns_painted_rod(w->scene, name.text, l.start, end, l.radius, mass, bark);
     join(w, name.text, l.parent, rod, &l, l.start, 1);
     if (l.level == w->depth) add_leaves(w, rod, &l, end);
     else
-        for (int i = 0; i < w->branching; ++i) grow(w, side_limb(w, &l, rod, end, i));
+        for (int i = 0; i < w->branching; ++i) grow(w, side_branch(w, &l, rod, end, i));
 }
 
 static void build(tn_scene* scene, const double* values)
@@ -134,7 +134,7 @@ static void build(tn_scene* scene, const double* values)
               .leaves    = values[3] == 0,
               .young     = values[4]};
     tns_setup_stiff(scene, "plant", 12);
-    grow(&w, (limb){TNS_GROUND, {0, 0, 0}, {0, 0, 1}, trunk_length, trunk_radius, 1});
+    grow(&w, (branch){TNS_GROUND, {0, 0, 0}, {0, 0, 1}, trunk_length, trunk_radius, 1});
 }
 
 const tns_builtin tns_plant = {

@@ -1,9 +1,9 @@
 // ragdoll_pile: limp people fall onto the floor and onto each other.
 //
-// They lie on their backs and bellies in the air, four to a layer, each turned its own way; every
-// other layer is shifted by half the distance, as bricks are. None touches another at the start.
-// People are those of `humanoid`, 17 bones, with hard ends in their joints. What to look at: limbs
-// do not go into each other, joints stay closed, all comes to rest.
+// They lie on their backs and bellies in the air, four to a layer, each rotated differently; every
+// other layer is shifted by half the distance, like bricks. None touches another at the start.
+// People are those of `humanoid`, 17 bones, with hard limits in their joints. Expected: bodies do
+// not penetrate each other, joints stay closed, all comes to rest.
 #include "builtins.h"
 #include "characters.h"
 

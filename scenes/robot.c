@@ -4,9 +4,8 @@
 #include "builtins.h"
 #include "parts.h"
 
-// A joint's share of the arm's stiffness and damping, and its ends: of a ball cone and twist, of a
-// hinge how far it bends either way [rad]. Ends have no dampers: a long step
-// would feel them before it is there.
+// A joint's share of the arm's stiffness and damping, and its limits: cone and twist of a ball,
+// range of a hinge [rad]. Limits have no damping: a long step would feel it before reaching them.
 typedef struct make {
     tn_joint_type type;
     double        share, inward, other;

@@ -1,7 +1,7 @@
 // rod_and_block: a heavy block on a light rod, as in Tomcin et al. 2014, fig. 1d. The tension in
-// the rod, not its weight, rules its motion: methods that treat joints by iteration stretch it.
+// the rod dominates its motion: methods that solve joints by iteration stretch it.
 //
-// With a stop the contact, too, feels the block through the joints:
+// With an obstacle the contact also carries the load of the block, through the joints:
 //     rod     the first rod falls onto a peg, a quarter of its length from the hinge, when it has
 //             turned by 0.64 rad; then the block swings on below it
 //     block   the block falls onto the floor, half a metre below where it started

@@ -2,8 +2,8 @@
 //
 //     spec   = ["@"] name [":" param {"," param}]        param = key "=" value
 //
-// A value is a number within the parameter's range, or one of its words. Whatever is not so is
-// refused in one sentence that names the parameter, what it takes, and the nearest good word.
+// A value is a number within the parameter's range, or one of its words. Anything else is refused
+// with one sentence that names the parameter, its allowed values, and the nearest valid word.
 #include "scenes.h"
 #include "builtins.h"
 
@@ -78,7 +78,7 @@ __attribute__((format(printf, 3, 4))) static tn_result refuse(tn_why* why, tn_re
 
 enum { WORD_SIZE = 64, WORDS_MAX = 32 };
 
-// A piece of the spec as a string of its own; too long ones are cut, being nobody's name anyway.
+// A piece of the spec as a string; longer pieces are cut, as no name is that long.
 typedef struct word {
     char text[WORD_SIZE];
 } word;
@@ -99,7 +99,7 @@ static const char* find_or_end(const char* begin, const char* end, char wanted)
     return at != NULL ? at : end;
 }
 
-// "; did you mean 'near'?", or what else there is to say when nothing is near.
+// "; did you mean 'near'?", or `otherwise` if nothing is near.
 static word hint(const char* wrong, const char* const* words, int count, const char* otherwise)
 {
     word        w;
@@ -217,7 +217,7 @@ static tn_result read_params(const tns_builtin* scene, const char* text, double*
     }
 }
 
-// Parameters that are each in range may still not fit each other.
+// Checks combinations of parameters that are each in range.
 static tn_result check_together(const tns_builtin* scene, const double* values, tn_why* why)
 {
     if (scene == &tns_tree && tns_tree_bodies(values) > BODIES_MAX) {

@@ -1,11 +1,13 @@
-// spring_pendulum: a hanging chain that a spring draws aside, as in Redon et al. 2005, fig. 6. It comes to rest in a
-// curve that few joints can only come near to: so one sees whether the right ones are simulated.
+// spring_pendulum: a hanging chain that a spring pulls aside, as in Redon et al. 2005, fig. 6. It
+// comes to rest in a curve that few joints can only approximate, which shows whether the best
+// joints are active.
 #include "builtins.h"
 #include "parts.h"
 
 enum { N, LINK, ASIDE, BELOW, STIFFNESS, DAMPING };
 
-// From the end of a link three fifths down the chain to a point beside the pivot; slack when it has no length.
+// From the end of a link three fifths down the chain to a point beside the pivot; slack when it has
+// no length.
 static void add_spring(tn_scene* scene, const double* values)
 {
     const int     n      = (int)values[N];

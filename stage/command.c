@@ -1,5 +1,6 @@
-// command: hands on a simulation, a line of words each; docs/protocol.md has them all. One table says what each takes.
-// What cannot be obeyed is answered with a notice that names the culprit, and nothing changes.
+// command: user actions on a simulation, one line of words each; docs/protocol.md has them all. A
+// table lists the arguments of each. An invalid command is answered with a notice that gives the
+// reason, and nothing changes.
 #include "stage/inside.h"
 
 #include <math.h>
@@ -10,12 +11,12 @@
 enum { LINE_MAX = 512, WORDS_MAX = 8, STEPS_MAX = 100000 };
 
 typedef struct words {
-    int   count; ///< arguments, behind the command itself
+    int   count; ///< arguments, without the command itself
     char* at[WORDS_MAX];
     char  line[LINE_MAX];
 } words;
 
-// ---- Refusing ------------------------------------------------------------------------------------
+// ---- Refusing ----------------------------------------------------------------------------------
 
 __attribute__((format(printf, 2, 3))) static void refuse(tng_stage* stage, const char* format, ...)
 {
@@ -24,7 +25,7 @@ __attribute__((format(printf, 2, 3))) static void refuse(tng_stage* stage, const
     va_start(args, format);
     vsnprintf(why.text, sizeof why.text, format, args);
     va_end(args);
-    for (char* c = why.text; *c; ++c) // words may be anything
+    for (char* c = why.text; *c; ++c) // words may contain any bytes
         if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') *c = '?';
     tng_say_notice(stage, "error", &why);
 }
@@ -32,9 +33,9 @@ __attribute__((format(printf, 2, 3))) static void refuse(tng_stage* stage, const
 static void refuse_why(tng_stage* stage, tn_why* why, tn_result result)
 {
     why->result = result;
-    why->line   = 0; // of no text that the user has
+    why->line   = 0; // the user sees no text that it refers to
     tng_say_notice(stage, "error", why);
-    tng_say_settings(stage, false); // so that a slider goes back to what holds
+    tng_say_settings(stage, false); // so that a slider returns to the valid value
 }
 
 static bool number_at(tng_stage* stage, const words* w, int i, double* value)
@@ -65,7 +66,7 @@ static bool whole_at(tng_stage* stage, const words* w, int i, int lower, int upp
     return false;
 }
 
-// ---- Time ----------------------------------------------------------------------------------------
+// ---- Time --------------------------------------------------------------------------------------
 
 static void play(tng_stage* stage, const words* w)
 {
@@ -115,7 +116,7 @@ static void speed(tng_stage* stage, const words* w)
     tng_say_settings(stage, false);
 }
 
-// ---- Settings and edits --------------------------------------------------------------------------
+// ---- Settings and edits ------------------------------------------------------------------------
 
 static void set(tng_stage* stage, const words* w)
 {
@@ -150,7 +151,7 @@ static void gravity(tng_stage* stage, const words* w)
     tng_say_settings(stage, false);
 }
 
-// False: already refused.
+// False: invalid, and already answered.
 static bool change_joint(tng_stage* stage, const words* w, int coordinates, tn_joint_def* def)
 {
     const char* what = w->at[2];
@@ -196,7 +197,7 @@ static void joint(tng_stage* stage, const words* w)
     else tng_say_settings(stage, true);
 }
 
-// ---- Hands and eyes ------------------------------------------------------------------------------
+// ---- Handles and camera ------------------------------------------------------------------------
 
 static void grab(tng_stage* stage, const words* w)
 {
@@ -245,11 +246,11 @@ static void camera(tng_stage* stage, const words* w)
     if (vec3_at(stage, w, 0, &at)) (void)!tn_state_set_camera(stage->machine.state, &at);
 }
 
-// ---- The table -----------------------------------------------------------------------------------
+// ---- The table ---------------------------------------------------------------------------------
 
 static const struct command {
     const char* word;
-    int         least, most; ///< arguments
+    int         least, most; ///< number of arguments
     const char* takes;
     void (*obey)(tng_stage* stage, const words* w);
 } commands[] = {
@@ -269,11 +270,11 @@ static const struct command {
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
-// Words between single spaces. False: refused.
+// Splits at single spaces. False: invalid, and already answered.
 static bool split(tng_stage* stage, const char* line, size_t length, words* w)
 {
     if (length == 0 || length >= LINE_MAX || memchr(line, '\0', length)) {
-        refuse(stage, "command is empty, too long, or holds a NUL");
+        refuse(stage, "command is empty, too long, or contains a NUL");
         return false;
     }
     memcpy(w->line, line, length);

@@ -1,6 +1,6 @@
-// frame: one moment as bytes, little end first; docs/protocol.md has the layout. What the stepper knows of its last
-// step (contacts) is read before forces are asked for: these are of an evaluation at the state, which
-// leaves contacts of its own behind.
+// frame: one moment as bytes, little endian; docs/protocol.md has the layout. Contacts of the last
+// step are read before forces are evaluated, because the evaluation replaces them by contacts of
+// its own.
 #include "stage/stage.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ static void put_head(tng_text* out, const tng_cast* cast, const tng_measures* m,
     if (!(parts & TNG_CONTACTS)) contacts = 0;
     if (contacts > CONTACTS_MAX) contacts = CONTACTS_MAX;
     put_word(out, MAGIC);
-    put_word(out, 0); // its size: known at the end
+    put_word(out, 0); // size of the frame, set at the end
     put_word(out, (uint32_t)parts);
     put_word(out, (m->playing ? 1u : 0u) | (m->stopped ? 2u : 0u));
     for (int i = 0; i < 9; ++i) put_long(out, longs[i]);
@@ -155,7 +155,7 @@ static void put_handles(tng_text* out, const tn_state* state)
     }
 }
 
-// Contacts come behind the forces of joints, whose evaluation leaves contacts of its own: they wait apart.
+// Contacts follow the joint forces in a frame but are read before those are evaluated.
 static int put_parts(tng_text* out, const tng_cast* cast, int parts, int bodies)
 {
     const int joints   = tn_model_counts(cast->model).joints;

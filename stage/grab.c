@@ -1,18 +1,19 @@
-// grab: how stiff the spring of a hand is. It should move the whole mechanism, so it is reckoned from the mass of
-// all that hangs together with the body: k = M (2 pi f)^2, damped well. The implicit and the adaptive
-// method bear any spring; in the others a spring on a mass m is stable only while h^2 k / m < 4. What a point
-// weighs there, with all joints that hold it, is asked of the mechanism itself: a blow along each axis, on a copy of the
-// state, and the largest answer is the smallest mass.
+// grab: stiffness of the spring of a handle. It should move the whole mechanism, so it follows from
+// the mass of all bodies connected with the grabbed one: k = M (2 pi f)^2, well damped. The
+// implicit and the adaptive method are stable for any spring; in the others a spring on a mass m is
+// stable only for h^2 k / m < 4. The effective mass of the point, including its joints, is
+// measured: by an impulse along each axis, on a copy of the state; the largest response gives the
+// smallest mass.
 #include "stage/inside.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 static const double frequency   = 1.5; // of the whole mechanism on the spring [Hz]
-static const double share       = 0.1; // of h^2 k / m: far from 4
-static const double damping_one = 0.7; // of critical
+static const double share       = 0.1; // h^2 k / m used; stable below 4
+static const double damping_one = 0.7; // damping ratio
 
-// ---- Who hangs together --------------------------------------------------------------------------
+// ---- Connected bodies --------------------------------------------------------------------------
 
 static int root_of(int* up, int body)
 {
@@ -20,7 +21,7 @@ static int root_of(int* up, int body)
     return body;
 }
 
-// Ties bodies together, but for those that do not move: they tie nobody.
+// Union-find: connects two bodies if both have mass.
 static void tie(const tn_model* model, int* up, uint32_t a, uint32_t b)
 {
     if (tn_model_body_mass(model, (tn_body_id){a}) > 0 &&
@@ -28,7 +29,7 @@ static void tie(const tn_model* model, int* up, uint32_t a, uint32_t b)
         up[root_of(up, (int)a)] = root_of(up, (int)b);
 }
 
-// Of all that joints tie to the body [kg]; its own, where memory is short.
+// Mass of all bodies connected by joints [kg]; out of memory: the body's own.
 static double mass_of_part(const tng_stage* stage, tn_body_id body)
 {
     const tn_model* model = stage->machine.model;
@@ -48,7 +49,7 @@ static double mass_of_part(const tng_stage* stage, tn_body_id body)
     return mass;
 }
 
-// ---- What a point weighs -------------------------------------------------------------------------
+// ---- Effective mass ----------------------------------------------------------------------------
 
 static tn_vec3 cross(tn_vec3 a, tn_vec3 b)
 {
@@ -63,7 +64,7 @@ static double speed_at(const tn_state* state, tn_body_id body, tn_vec3 r, tn_vec
     return (v.linear.x + w.x) * axis.x + (v.linear.y + w.y) * axis.y + (v.linear.z + w.z) * axis.z;
 }
 
-// What the point answers, along each axis, to a blow that is small beside its motion [1/kg]; 0: it cannot be had.
+// Largest velocity response of the point to a unit impulse along an axis [1/kg]; 0: unknown.
 static double largest_answer(tng_stage* stage, tn_body_id body, tn_vec3 r)
 {
     const tng_machine* m      = &stage->machine;
@@ -88,7 +89,7 @@ static double largest_answer(tng_stage* stage, tn_body_id body, tn_vec3 r)
     return most;
 }
 
-// From the origin of the body's frame, world axes.
+// Grabbed point from the origin of the body's frame, world axes.
 static tn_vec3 arm_of(const tn_state* state, int handle)
 {
     tn_handle held;

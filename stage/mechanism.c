@@ -1,6 +1,6 @@
-// mechanism: what there is to see, as JSON: bodies and their shapes, joints, springs, targets; and what can be
-// set. docs/protocol.md says what each word means. Geometry is written with seven digits, what a
-// float32 of a screen holds; what can be set, in full.
+// mechanism: the mechanism as JSON: bodies and their shapes, joints, springs, targets; and the
+// adjustable values. docs/protocol.md explains each key. Geometry is written with seven digits, the
+// precision of float32; adjustable values in full.
 #include "stage/stage.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void put_point(tng_text* out, tn_vec3 v)
     put_short(out, (const double[]){v.x, v.y, v.z}, 3);
 }
 
-// ---- Shapes --------------------------------------------------------------------------------------
+// ---- Shapes ------------------------------------------------------------------------------------
 
 static void put_points(tng_text* out, const tn_vec3* points, int count)
 {
@@ -161,7 +161,7 @@ static void put_body(tng_text* out, const tng_cast* cast, int index)
     tng_put(out, "]}");
 }
 
-// ---- Joints --------------------------------------------------------------------------------------
+// ---- Joints ------------------------------------------------------------------------------------
 
 static int shown_bodies(const tng_cast* cast)
 {
@@ -169,7 +169,7 @@ static int shown_bodies(const tng_cast* cast)
     return count < TNG_BODIES_MAX ? count : TNG_BODIES_MAX;
 }
 
-// v turned by q.
+// v rotated by q.
 static tn_vec3 turn(tn_quat q, tn_vec3 v)
 {
     const tn_vec3 t = {2 * (q.y * v.z - q.z * v.y), 2 * (q.z * v.x - q.x * v.z),
@@ -184,7 +184,7 @@ static tn_quat back(tn_quat q)
     return (tn_quat){q.w, -q.x, -q.y, -q.z};
 }
 
-// The anchor of a side in the frame of its body; the ground's is the world.
+// The anchor on one side, in the frame of its body; for the ground, in the world.
 static tn_vec3 local_anchor(const tng_cast* cast, tn_joint_id joint, int side, tn_body_id body)
 {
     const tn_vec3 at = tn_state_joint_anchor(cast->state, joint, side);
@@ -194,7 +194,7 @@ static tn_vec3 local_anchor(const tng_cast* cast, tn_joint_id joint, int side, t
     return turn(back(pose.orientation), d);
 }
 
-// The axis of a side in the frame of its body, as the scene has it.
+// The axis on one side, in the frame of its body, as in the scene.
 static tn_vec3 local_axis(const tng_cast* cast, const tn_joint_def* def, int side, tn_body_id body)
 {
     const tn_vec3 z = {0, 0, 1};
@@ -210,7 +210,7 @@ static tn_vec3 local_axis(const tng_cast* cast, const tn_joint_def* def, int sid
     return turn(back(tn_scene_body(cast->scene, (int)body.bits - 1)->pose.orientation), axis);
 }
 
-// False, and null is written, for what ties to a body that is not shown.
+// Writes null and returns false if one of the bodies is not shown.
 static bool put_pair(tng_text* out, const tng_cast* cast, tn_body_id body1, tn_body_id body2)
 {
     const uint32_t shown = (uint32_t)shown_bodies(cast);
@@ -222,7 +222,7 @@ static bool put_pair(tng_text* out, const tng_cast* cast, tn_body_id body1, tn_b
     return true;
 }
 
-// A distance or rope without a length of its own is as long as the scene has it.
+// Length of a distance or rope; if not given, that at the start of the scene.
 static double joint_length(const tng_cast* cast, const tn_joint_def* def, tn_joint_id joint)
 {
     const tn_vec3 a = tn_state_joint_anchor(cast->state, joint, 0);
@@ -296,7 +296,7 @@ static void put_list(tng_text* out, const tng_cast* cast, const char* name, int 
     tng_put(out, "]");
 }
 
-// ---- What can be set -----------------------------------------------------------------------------
+// ---- Adjustable values -------------------------------------------------------------------------
 
 static void put_joint_settings(tng_text* out, const tng_cast* cast, int index)
 {
@@ -362,10 +362,10 @@ static void put_parts(tng_text* text, const tng_cast* cast)
 
 void tng_put_mechanism(tng_text* text, const tng_cast* cast, double speed, bool playing)
 {
-    const tn_counts counts = tn_model_counts(cast->model);
-    const char*     name   = tn_model_name(cast->model);
-    tng_cast  written = *cast; // as the scene has it: lengths that it does not give are of there
-    tn_state* start   = NULL;
+    const tn_counts counts  = tn_model_counts(cast->model);
+    const char*     name    = tn_model_name(cast->model);
+    tng_cast        written = *cast; // at the start of the scene, for lengths that are not given
+    tn_state*       start   = NULL;
     if (tn_state_create(cast->model, &start) != TN_OK) {
         text->failed = true;
         return;

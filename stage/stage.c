@@ -1,11 +1,12 @@
-// stage: a simulation that runs as fast as the wall clock, while people look at it and lay hands on it.
+// stage: a simulation at the pace of the wall clock, while users watch and change it.
 //
-// Simulated time is owed as wall time goes by; advance() pays in whole steps until nothing more is due or its
-// budget is spent. Who cannot pay does not pile up debts: more than a tenth of a second is forgotten, and the real-time
-// factor tells. After a failed step the state is the last good one, the stage is paused and says why.
+// Simulated time becomes due as wall time passes; advance() takes whole steps until nothing more is
+// due or its budget is spent. More than a tenth of a second of wall time is not made up for; the
+// real-time factor then drops. After a failed step the state is the last good one, and the stage is
+// paused and reports why.
 //
-// A change of the scene (gravity, a joint) compiles another model and carries the motion over; a change of the
-// method makes another stepper. Both are made beside the old ones and take their place only when they are whole.
+// A change of the scene (gravity, a joint) compiles a new model and keeps the motion; a change of
+// the method makes a new stepper. Both replace the old ones only when they are complete.
 #include "stage/inside.h"
 
 #include "scenes/scenes.h"
@@ -14,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double meets = 1e-9;   // joints that are this near need not be put together [m or rad]
-static const double debt_max = 0.1; // wall time that may be owed [s]
+static const double meets    = 1e-9; // joint errors below this need no assembly [m or rad]
+static const double debt_max = 0.1;  // largest wall time to be made up for [s]
 
-// ---- Opening -------------------------------------------------------------------------------------
+// ---- Opening -----------------------------------------------------------------------------------
 
 tn_result tng_scene_open(const tn_host* host, const char* text, size_t length, tn_scene** scene,
                          tn_why* why)
@@ -26,8 +27,8 @@ tn_result tng_scene_open(const tn_host* host, const char* text, size_t length, t
     if (length == 0 || text[0] != '@') return tn_scene_read(host, text, length, scene, why);
     if (length >= sizeof spec || memchr(text, '\0', length)) {
         *scene = NULL;
-        *why =
-            (tn_why){.result = TN_ERR_PARSE, .text = "name of a scene is too long, or holds a NUL"};
+        *why   = (tn_why){.result = TN_ERR_PARSE,
+                          .text   = "name of a scene is too long, or contains a NUL"};
         return why->result;
     }
     memcpy(spec, text, length);
@@ -46,7 +47,7 @@ static void free_machine(tng_machine* machine)
 
 static int count_dofs(const tng_machine* machine)
 {
-    enum { ROWS_MAX = 5000 }; // ranks of more take too long for somebody who waits
+    enum { ROWS_MAX = 5000 }; // the rank of more rows takes too long to wait for
     tn_check        check;
     const tn_counts counts = tn_model_counts(machine->model);
     if (counts.loops == 0 || counts.rows > ROWS_MAX) return -1;
@@ -73,7 +74,7 @@ static double worst_error(const tng_machine* machine)
     double worst = 0;
     for (int i = 1; i <= tn_model_counts(machine->model).joints; ++i) {
         const tn_joint_id joint = {(uint32_t)i};
-        if (tn_model_joint_rows(machine->model, joint) > 0) // a rope has none
+        if (tn_model_joint_rows(machine->model, joint) > 0) // a rope has no rows
             worst = fmax(worst, tn_state_joint_error(machine->state, joint));
     }
     return worst;
@@ -157,7 +158,7 @@ void tng_stage_free(tng_stage* stage)
     free(stage);
 }
 
-// ---- Changing ------------------------------------------------------------------------------------
+// ---- Changes -----------------------------------------------------------------------------------
 
 tn_result tng_rebuild(tng_stage* stage, tn_why* why)
 {
@@ -192,7 +193,7 @@ tn_result tng_restep(tng_stage* stage, const tn_settings* settings, tn_why* why)
     return TN_OK;
 }
 
-// ---- Stepping ------------------------------------------------------------------------------------
+// ---- Stepping ----------------------------------------------------------------------------------
 
 static double wall(const tng_stage* stage)
 {
@@ -269,7 +270,8 @@ bool tng_step(tng_stage* stage, int count)
     return true;
 }
 
-// Steps to be taken at once. The adaptive method need not place bodies that nobody looks at in between.
+// Number of steps to take in one call. Between them the adaptive method need not compute body
+// poses.
 static int chunk(const tng_stage* stage, double due, double budget)
 {
     if (tn_stepper_method(stage->machine.stepper) != TN_METHOD_ADAPTIVE) return 1;
@@ -289,7 +291,7 @@ static void measure_real_time(tng_stage* stage, double now)
     stage->window_time = time;
 }
 
-// Steps that were asked for one by one.
+// Takes pending single steps.
 static bool advance_paused(tng_stage* stage, double budget)
 {
     const double end = wall(stage) + budget;
@@ -323,7 +325,7 @@ double tng_stage_wait(const tng_stage* stage)
     return fmax(0, due - (wall(stage) - stage->seen));
 }
 
-// ---- Showing -------------------------------------------------------------------------------------
+// ---- Messages and frames -----------------------------------------------------------------------
 
 tng_cast tng_cast_of(const tng_stage* stage)
 {

@@ -1,5 +1,5 @@
-// text: bytes that grow, and JSON values among them. Memory that runs out is remembered once, in `failed`,
-// so that writers need not ask after every word.
+// text: growing byte buffers with JSON values. Running out of memory sets `failed`, so that writers
+// need not check every call.
 #include "src/io/json_write.h"
 #include "stage/stage.h"
 
@@ -20,7 +20,7 @@ void tng_text_clear(tng_text* text)
     text->failed = false;
 }
 
-// Room for so many bytes more, and a NUL.
+// Makes room for `count` more bytes and a NUL.
 static bool reserve(tng_text* text, size_t count)
 {
     if (text->failed) return false;

@@ -1,44 +1,48 @@
-// active_joints: which joints are simulated from now on (Redon et al. 2005, section 5; corrected and extended).
+// active_joints: chooses the joints to simulate from now on (Redon et al. 2005, section 5;
+// corrected and extended).
 //
 // At (q, v), before an ordinary step:
-//  1. The body as if all its joints were free: coefficients of the nodes that are touched, and of those at and above
-//     what is pushed; all others are rigid, and known by what was kept of them (coefficients.h).
-//  2. Down from the root by a queue, the node with the largest metric of accelerations first: its joint's
-//     acceleration, the forces on its children, hence their metrics. So many nodes, or until what is left in the queue is
-//     small. Nothing below a node is looked at to know its metric.
-//  3. Those joints and the ones that were active before make up the transient body: its accelerations with all other
-//     joints held, exactly.
-//  4. Down again by a queue with the metric of velocities, as these accelerations will have made them when the next
-//     choice is due: the new set. Mixed: half of them so; the others one by one, by the velocity of the joint and the
-//     accelerations below it that nobody looked at.
-//  5. Joints that are left out lose their velocity by the projection that keeps the momenta of all others.
-// The paper takes 5 after the step's change of velocities; before it, the step itself is one as all others, and energy
-// is lost by 5 alone.
-// Bounded (section 7.3 of the paper): the step is made of the accelerations of 2 as they are, and velocities of joints
-// left out are dropped: then what is left out is all the error there is.
+//  1. The coefficients of the tree as if all its joints were free: of touched nodes, and of nodes
+//  at and above external forces. All other nodes are rigid; their position terms are already known
+//  (coefficients.h).
+//  2. Top down with a priority queue by the acceleration metric: expanding a node gives its joint's
+//  acceleration, the forces on its children and so their metrics. Ends after a number of joints or
+//  when the sum left in the queue is below the error bound. The metric of a node needs nothing
+//  below it.
+//  3. The expanded joints and the previously active ones form the transient active region: its
+//  accelerations with all other joints held, exactly.
+//  4. Top down again by the velocity metric, with velocities predicted for the time of the next
+//  choice: the new active joints. Mixed choice: half of them so; the others one by one, by the
+//  velocity of the joint and the metric of unexpanded nodes below it.
+//  5. Joints that become held lose their velocity by rigidification, which keeps the momenta of the
+//  others (rigidify.c).
+// The paper does 5 after the step's change of velocities; here it is done before, so the step is an
+// ordinary one and energy is lost in 5 only.
+// Bounded mode (section 7.3 of the paper): the step uses the accelerations of 2 as they are and
+// drops velocities of joints that become held; the only error is then what is left out.
 #include "adaptive/adaptive.h"
 
-enum { FORCED = 1, LISTED = 2, POPPED = 4, QUEUED = 8, CHOSEN = 16, AGAIN = 32 };
+enum { LOADED = 1, LISTED = 2, EXPANDED = 4, QUEUED = 8, CHOSEN = 16, UPDATED = 32 };
 
-static const int mixed_updates = 3, closed_updates = 2; // joints looked at for each active one
+static const int mixed_updates = 3, closed_updates = 2; // joints expanded in 2 for each active one
 
 static bool is_leaf(const tni_node* node)
 {
     return node->b < 0;
 }
 
-static const tni_tree_link* limb_of(const tni_adaptive* adaptive, int n)
+static const tni_tree_link* link_of(const tni_adaptive* adaptive, int n)
 {
-    return &adaptive->limbs->limbs[adaptive->assembly->nodes[n].limb];
+    return &adaptive->trees->links[adaptive->assembly->nodes[n].link];
 }
 
-// Whether a node's joint counts among those that may be active.
-static bool counts(const tni_tree_link* limb)
+// True if a node's joint counts among those that may be active.
+static bool counts(const tni_tree_link* link)
 {
-    return limb->freedoms > 0 && limb->joint >= 0;
+    return link->freedoms > 0 && link->joint >= 0;
 }
 
-// ---- A queue -------------------------------------------------------------------------------------
+// ---- Priority queue ----------------------------------------------------------------------------
 
 static bool before(const tni_node_queue* heap, int i, int j)
 {
@@ -64,7 +68,7 @@ static void queue(tni_node_queue* heap, int n, double key)
 {
     int i          = heap->count++;
     heap->nodes[i] = n;
-    heap->keys[i]  = key >= 0 ? key : 0; // NaN, too: the step will fail for it
+    heap->keys[i]  = key >= 0 ? key : 0; // NaN too: the step will fail because of it
     heap->sum += heap->keys[i];
     heap->most = fmax(heap->most, heap->sum);
     for (; i > 0 && before(heap, i, (i - 1) / 2); i = (i - 1) / 2) swap(heap, i, (i - 1) / 2);
@@ -86,9 +90,9 @@ static int pop(tni_node_queue* heap)
     }
 }
 
-// Whether more is left in the queue than may be left out (0: nothing may). The sum that is kept is exact enough to tell
-// most cases; near the bound they are added up.
-static bool leaves_more(tni_node_queue* heap, double bound)
+// True if the sum of the queue exceeds bound (bound 0: if the queue is not empty). The running sum
+// decides most cases; near the bound the keys are summed anew.
+static bool exceeds(tni_node_queue* heap, double bound)
 {
     if (heap->count == 0 || bound <= 0) return heap->count > 0;
     if (heap->sum > bound + 1e-9 * heap->most) return true;
@@ -98,36 +102,36 @@ static bool leaves_more(tni_node_queue* heap, double bound)
     return sum > bound;
 }
 
-// ---- 1. As if all joints were free ---------------------------------------------------------------
+// ---- 1. As if all joints were free -------------------------------------------------------------
 
-// Joints of touched nodes where they stand, frames and relative motions of these, upward.
+// Frames, joint force and relative motions of a touched node, bottom up.
 static void place(tni_adaptive* adaptive, int n)
 {
     const tni_node*      node   = &adaptive->assembly->nodes[n];
-    const tni_tree_link* limb   = limb_of(adaptive, n);
+    const tni_tree_link* link   = link_of(adaptive, n);
     tni_frames*          frames = adaptive->frames;
     tni_subassembly *    part = &adaptive->parts[n], *b = &adaptive->parts[node->b];
-    tni_shift            X = frames[n].join;
-    if (adaptive->active[node->limb]) {
-        tni_tree_link_place(limb, adaptive->q + limb->q, &X, adaptive->S + limb->v);
-        tni_figure_joint_force(adaptive, node->limb, adaptive->q, adaptive->v);
+    tni_transform        X = frames[n].join;
+    if (adaptive->active[node->link]) {
+        tni_tree_link_place(link, adaptive->q + link->q, &X, adaptive->S + link->v);
+        tni_figure_joint_force(adaptive, node->link, adaptive->q, adaptive->v);
     }
     tni_join_frames(node, node->a < 0 ? NULL : &frames[node->a], &frames[node->b], &X, &frames[n]);
-    tni_six beyond = tni_tree_link_motion(limb, adaptive->S + limb->v, adaptive->v + limb->v);
+    tni_spatial beyond = tni_tree_link_motion(link, adaptive->S + link->v, adaptive->v + link->v);
     if (node->a >= 0) {
         const tni_subassembly* a = &adaptive->parts[node->a];
-        beyond                   = tni_six_add(beyond, tni_shift_motion(&X, a->relative[node->at]));
+        beyond = tni_spatial_add(beyond, tni_transform_motion(&X, a->relative[node->at]));
         for (int k = 0; k < node->keep_a; ++k) part->relative[k] = a->relative[node->kept_a[k]];
     }
     part->beyond = beyond;
     for (int k = 0; k < node->keep_b; ++k) {
-        const int h = node->kept_b[k];
-        part->relative[node->keep_a + k] =
-            tni_six_add(tni_shift_motion(&frames[node->b].handle[h], beyond), b->relative[h]);
+        const int h                      = node->kept_b[k];
+        part->relative[node->keep_a + k] = tni_spatial_add(
+            tni_transform_motion(&frames[node->b].handle[h], beyond), b->relative[h]);
     }
 }
 
-// Motions of the base limbs of a node's children from its own.
+// Motions of the base links of a node's children from its own.
 static void move_children(tni_adaptive* adaptive, int n, bool rigid)
 {
     const tni_node*  node = &adaptive->assembly->nodes[n];
@@ -137,69 +141,73 @@ static void move_children(tni_adaptive* adaptive, int n, bool rigid)
         return;
     }
     adaptive->parts[node->a].motion = part->motion;
-    b->motion                       = tni_shift_motion(&adaptive->frames[n].to_b, part->motion);
-    if (!rigid) b->motion = tni_six_add(b->motion, part->beyond);
+    b->motion                       = tni_transform_motion(&adaptive->frames[n].to_b, part->motion);
+    if (!rigid) b->motion = tni_spatial_add(b->motion, part->beyond);
 }
 
-// b and G of a node that is rigid, and on which nothing pushes unless it is a leaf.
+// State terms of a rigid node with no force in it, or of a leaf.
 static void evaluate(tni_adaptive* adaptive, int n)
 {
     const tni_node*   node   = &adaptive->assembly->nodes[n];
     const tni_frames* frames = &adaptive->frames[n];
     tni_subassembly*  part   = &adaptive->parts[n];
-    tni_six           v[TNI_HANDLES_MAX];
-    if (is_leaf(node) && (part->mark & FORCED)) {
-        tni_leaf_moving(&adaptive->limbs->limbs[node->limb].inertia, &part->still, part->motion,
-                        adaptive->force[node->limb], &part->moving);
+    tni_spatial       v[TNI_HANDLES_MAX];
+    if (is_leaf(node) && (part->mark & LOADED)) {
+        tni_leaf_state_terms(&adaptive->trees->links[node->link].inertia, &part->at_position,
+                             part->motion, adaptive->force[node->link], &part->at_state);
         return;
     }
     for (int k = 0; k < node->handle_count; ++k)
-        v[k] = tni_shift_motion(&frames->handle[k], part->motion);
-    tni_still_at(node, &part->still, part->motion.w, v, &part->moving);
+        v[k] = tni_transform_motion(&frames->handle[k], part->motion);
+    tni_position_terms_at(node, &part->at_position, part->motion.w, v, &part->at_state);
 }
 
-// Whether G of a node that is rigid but pushed can be had from what was kept: then so could those below it.
-static bool can_again(const tni_adaptive* adaptive, int n)
+// True if G of a rigid node with a force in it can be updated from its position terms; the nodes
+// below it must have been updated, too.
+static bool can_update(const tni_adaptive* adaptive, int n)
 {
     const tni_node* node = &adaptive->assembly->nodes[n];
     const uint8_t   a = adaptive->parts[node->a].mark, b = adaptive->parts[node->b].mark;
-    return adaptive->parts[n].fresh && adaptive->parts[n].still.turns != NULL &&
-           (!(a & LISTED) || (a & AGAIN)) && (!(b & LISTED) || (b & AGAIN));
+    return adaptive->parts[n].fresh && adaptive->parts[n].at_position.reflections != NULL &&
+           (!(a & LISTED) || (a & UPDATED)) && (!(b & LISTED) || (b & UPDATED));
 }
 
-// Factors, gamma, R of a node; b and G as well if asked for. Factors of a rigid one are known.
+// Factors (those of a rigid node are known), gamma, R of a node; b and G if metric.
 static bool assemble(tni_adaptive* adaptive, int n, bool metric)
 {
     const tni_node* nodes = adaptive->assembly->nodes;
     const tni_node *node = &nodes[n], *node_a = node->a < 0 ? NULL : &nodes[node->a],
                    *node_b    = &nodes[node->b];
-    const tni_tree_link* limb = limb_of(adaptive, n);
+    const tni_tree_link* link = link_of(adaptive, n);
     tni_subassembly *    part = &adaptive->parts[n],
                     *a        = node->a < 0 ? NULL : &adaptive->parts[node->a],
                     *b        = &adaptive->parts[node->b];
-    const tni_join join       = tni_figure_join(adaptive, n);
-    const double*  v          = adaptive->v + limb->v;
-    if (!part->fresh && !tni_join_factor(node, node_a, node_b, &join, a ? a->still.Phi : NULL,
-                                         b->still.Phi, part->factors, part->still.Phi))
+    const tni_node_joint join = tni_figure_join(adaptive, n);
+    const double*        v    = adaptive->v + link->v;
+    if (!part->fresh && !tni_join_factor(node, node_a, node_b, &join, a ? a->at_position.Phi : NULL,
+                                         b->at_position.Phi, part->factors, part->at_position.Phi))
         return false;
-    if (metric && can_again(adaptive, n)) {
-        part->mark |= AGAIN;
-        tni_join_moving_again(node, node_a, node_b, &join, part->factors, adaptive->Q + limb->v,
-                              adaptive->weight[node->limb], &part->still, &a->moving, &b->moving,
-                              part->gamma, part->R, &part->moving);
+    if (metric && can_update(adaptive, n)) {
+        part->mark |= UPDATED;
+        tni_join_update_state_terms(node, node_a, node_b, &join, part->factors,
+                                    adaptive->Q + link->v, adaptive->weight[node->link],
+                                    &part->at_position, &a->at_state, &b->at_state, part->gamma,
+                                    part->R, &part->at_state);
         return true;
     }
-    tni_six c = tni_six_zero(), world;
-    if (adaptive->active[node->limb]) {
-        c = tni_cross_motion(b->motion, tni_tree_link_motion(limb, join.S, v));
-        if (!limb->steady) c = tni_six_add(c, tni_tree_link_bend(limb, adaptive->q + limb->q, v));
+    tni_spatial c = tni_spatial_zero(), world;
+    if (adaptive->active[node->link]) {
+        c = tni_cross_motion(b->motion, tni_tree_link_motion(link, join.S, v));
+        if (!link->steady)
+            c = tni_spatial_add(c, tni_tree_link_bias(link, adaptive->q + link->q, v));
     }
     if (node->a < 0)
-        world = tni_shift_motion(&join.X, (tni_six){{0, 0, 0}, tni_neg(adaptive->model->gravity)});
-    tni_join_moving(node, node_a, node_b, &join, part->factors, adaptive->Q + limb->v,
-                    adaptive->weight[node->limb], c, node->a < 0 ? &world : NULL,
-                    a ? &a->moving : NULL, &b->moving, part->gamma, part->R,
-                    metric ? &part->moving : NULL);
+        world = tni_transform_motion(&join.X,
+                                     (tni_spatial){{0, 0, 0}, tni_neg(adaptive->model->gravity)});
+    tni_join_state_terms(node, node_a, node_b, &join, part->factors, adaptive->Q + link->v,
+                         adaptive->weight[node->link], c, node->a < 0 ? &world : NULL,
+                         a ? &a->at_state : NULL, &b->at_state, part->gamma, part->R,
+                         metric ? &part->at_state : NULL);
     return true;
 }
 
@@ -216,20 +224,20 @@ static void list_nodes(tni_adaptive* adaptive, int tree)
         for (int k = 0; k < 2; ++k) {
             const int c = children[k];
             if (c >= 0 && !is_leaf(&nodes[c]) &&
-                (adaptive->touched[c] || (adaptive->parts[c].mark & FORCED)))
+                (adaptive->touched[c] || (adaptive->parts[c].mark & LOADED)))
                 figure->list[count++] = c;
         }
     }
     figure->list_count = count;
 }
 
-static void free_all(tni_adaptive* adaptive, int tree)
+static void evaluate_free(tni_adaptive* adaptive, int tree)
 {
     tni_figure*     figure = &adaptive->figures[tree];
     const tni_node* nodes  = adaptive->assembly->nodes;
-    figure->popped_count   = 0;
+    figure->expanded_count = 0;
     for (int i = figure->touched_count; i-- > 0;) place(adaptive, figure->touched[i]);
-    tni_figure_mark_pushed(adaptive, tree, FORCED);
+    tni_figure_mark_loaded(adaptive, tree, LOADED);
     list_nodes(adaptive, tree);
     for (int i = 0; i < figure->list_count; ++i)
         move_children(adaptive, figure->list[i], !adaptive->touched[figure->list[i]]);
@@ -247,16 +255,16 @@ static void free_all(tni_adaptive* adaptive, int tree)
     figure->visits += figure->touched_count + figure->list_count;
     tni_subassembly* root = &adaptive->parts[adaptive->assembly->root[tree]];
     if (figure->good)
-        root->metric = tni_metric(&nodes[adaptive->assembly->root[tree]], &root->moving, NULL);
+        root->metric = tni_metric(&nodes[adaptive->assembly->root[tree]], &root->at_state, NULL);
 }
 
-// ---- 2. Down by the metric of accelerations ------------------------------------------------------
+// ---- 2. Down by the metric of accelerations ----------------------------------------------------
 
-static bool look_at(tni_adaptive* adaptive, tni_figure* figure, int n, tni_node_queue* heap)
+static bool expand(tni_adaptive* adaptive, tni_figure* figure, int n, tni_node_queue* heap)
 {
     const tni_node*      nodes = adaptive->assembly->nodes;
     const tni_node*      node  = &nodes[n];
-    const tni_tree_link* limb  = limb_of(adaptive, n);
+    const tni_tree_link* link  = link_of(adaptive, n);
     tni_subassembly *    part  = &adaptive->parts[n],
                     *a         = node->a < 0 ? NULL : &adaptive->parts[node->a],
                     *b         = &adaptive->parts[node->b];
@@ -268,19 +276,19 @@ static bool look_at(tni_adaptive* adaptive, tni_figure* figure, int n, tni_node_
         figure->visits += 2;
         if (!assemble(adaptive, n, false)) return false;
     }
-    const tni_join join = tni_figure_join(adaptive, n);
-    tni_six        fc;
+    const tni_node_joint join = tni_figure_join(adaptive, n);
+    tni_spatial          fc;
     tni_join_back(node, a ? &nodes[node->a] : NULL, &nodes[node->b], &join, part->factors,
-                  part->gamma, part->R, part->f, adaptive->qddot + limb->v, a ? a->f : NULL, b->f,
+                  part->gamma, part->R, part->f, adaptive->qddot + link->v, a ? a->f : NULL, b->f,
                   &fc);
-    part->mark |= POPPED;
-    figure->popped[figure->popped_count++] = n;
-    const int children[2]                  = {node->a, node->b};
+    part->mark |= EXPANDED;
+    figure->expanded[figure->expanded_count++] = n;
+    const int children[2]                      = {node->a, node->b};
     for (int k = 0; k < 2; ++k) {
         const int c = children[k];
         if (c < 0 || is_leaf(&nodes[c])) continue;
         adaptive->parts[c].metric =
-            tni_metric(&nodes[c], &adaptive->parts[c].moving, adaptive->parts[c].f);
+            tni_metric(&nodes[c], &adaptive->parts[c].at_state, adaptive->parts[c].f);
         adaptive->parts[c].mark |= QUEUED;
         queue(heap, c, figure->scale * adaptive->parts[c].metric);
     }
@@ -296,35 +304,35 @@ static void descend(tni_adaptive* adaptive, int first, int last, int updates, do
         tni_figure* figure = &adaptive->figures[t];
         if (!figure->good) continue;
         if (!figure->floats) queue(heap, root, figure->scale * adaptive->parts[root].metric);
-        else figure->good = look_at(adaptive, figure, root, heap); // it always moves
+        else figure->good = expand(adaptive, figure, root, heap); // a floating root always moves
     }
-    int looked = 0;
-    while (looked < updates && leaves_more(heap, bound)) {
+    int expanded = 0;
+    while (expanded < updates && exceeds(heap, bound)) {
         const int            n    = pop(heap);
-        const tni_tree_link* limb = limb_of(adaptive, n);
-        looked += counts(limb);
-        if (!look_at(adaptive, &adaptive->figures[limb->tree], n, heap))
-            adaptive->figures[limb->tree].good = false;
+        const tni_tree_link* link = link_of(adaptive, n);
+        expanded += counts(link);
+        if (!expand(adaptive, &adaptive->figures[link->tree], n, heap))
+            adaptive->figures[link->tree].good = false;
     }
     for (int t = first; t < last; ++t) adaptive->figures[t].left_out = 0;
     for (int i = 0; i < heap->count; ++i)
-        adaptive->figures[limb_of(adaptive, heap->nodes[i])->tree].left_out += heap->keys[i];
+        adaptive->figures[link_of(adaptive, heap->nodes[i])->tree].left_out += heap->keys[i];
 }
 
-// ---- 3. The transient body -----------------------------------------------------------------------
+// ---- 3. The transient active region ------------------------------------------------------------
 
-static void take_popped(tni_adaptive* adaptive, int tree)
+static void activate_expanded(tni_adaptive* adaptive, int tree)
 {
     tni_figure* figure = &adaptive->figures[tree];
-    for (int i = figure->popped_count; i-- > 0;) { // children before their parents
-        const int       n     = figure->popped[i];
+    for (int i = figure->expanded_count; i-- > 0;) { // children before their parents
+        const int       n     = figure->expanded[i];
         const tni_node* node  = &adaptive->assembly->nodes[n];
-        const bool      moves = adaptive->limbs->limbs[node->limb].freedoms > 0;
+        const bool      moves = adaptive->trees->links[node->link].freedoms > 0;
         if (moves || adaptive->touched[node->b] || (node->a >= 0 && adaptive->touched[node->a]))
             adaptive->touched[n] = 1;
-        if (!moves || adaptive->active[node->limb]) continue;
-        adaptive->active[node->limb]           = 1;
-        figure->active[figure->active_count++] = node->limb;
+        if (!moves || adaptive->active[node->link]) continue;
+        adaptive->active[node->link]           = 1;
+        figure->active[figure->active_count++] = node->link;
     }
 }
 
@@ -334,29 +342,29 @@ static void measure_speeds(tni_adaptive* adaptive, int tree)
     for (int i = figure->transient_count; i-- > 0;) {
         const int            n     = figure->transient[i];
         const tni_node*      node  = &adaptive->assembly->nodes[n];
-        const tni_tree_link* limb  = limb_of(adaptive, n);
-        const double*        u     = adaptive->predicted + limb->v;
+        const tni_tree_link* link  = link_of(adaptive, n);
+        const double*        u     = adaptive->predicted + link->v;
         double               speed = 0;
-        if (adaptive->active[node->limb] && counts(limb))
-            for (int k = 0; k < limb->freedoms; ++k) speed += u[k] * u[k];
-        speed *= adaptive->weight[node->limb];
+        if (adaptive->active[node->link] && counts(link))
+            for (int k = 0; k < link->freedoms; ++k) speed += u[k] * u[k];
+        speed *= adaptive->weight[node->link];
         if (node->a >= 0 && adaptive->touched[node->a]) speed += adaptive->parts[node->a].speed;
         if (adaptive->touched[node->b]) speed += adaptive->parts[node->b].speed;
         adaptive->parts[n].speed = speed;
     }
 }
 
-// Velocities as they will be at the next choice. Bounded: as they are after this step.
+// Velocities at the time of the next choice. Bounded mode: after this step.
 static void predict(tni_adaptive* adaptive, int tree)
 {
     const tni_figure* figure = &adaptive->figures[tree];
     const bool        bound  = adaptive->settings.bounded;
     const double      tau    = bound ? adaptive->h : adaptive->settings.period * adaptive->h;
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_tree_link* limb = &adaptive->limbs->limbs[figure->active[i]];
+        const tni_tree_link* link = &adaptive->trees->links[figure->active[i]];
         const uint8_t mark = adaptive->parts[adaptive->assembly->joint[figure->active[i]]].mark;
-        for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
-            const double a         = bound && !(mark & POPPED) ? 0 : adaptive->qddot[k];
+        for (int k = link->v; k < link->v + link->freedoms; ++k) {
+            const double a         = bound && !(mark & EXPANDED) ? 0 : adaptive->qddot[k];
             adaptive->predicted[k] = adaptive->v[k] + tau * a;
             if (bound) adaptive->v[k] = adaptive->predicted[k];
         }
@@ -368,24 +376,24 @@ static void accelerate_transient(tni_adaptive* adaptive, int tree)
     tni_figure* figure = &adaptive->figures[tree];
     tni_hybrid* next   = &figure->next;
     if (!figure->good) return;
-    take_popped(adaptive, tree);
+    activate_expanded(adaptive, tree);
     figure->transient_count = tni_figure_walk(adaptive, tree, figure->transient);
     next->visits            = 0;
     if (!adaptive->settings.bounded) {
         tni_hybrid_build(next, adaptive->active, adaptive->touched, adaptive->frames);
         tni_hybrid_move(next, adaptive->q, adaptive->v);
-        tni_figure_seat(adaptive, tree, next);
-        tni_figure_push(adaptive, tree, next);
+        tni_figure_locate(adaptive, tree, next);
+        tni_figure_apply_forces(adaptive, tree, next);
         figure->good = tni_hybrid_accelerate(
             next, adaptive->model->gravity, adaptive->q, adaptive->v, adaptive->Q,
-            adaptive->limbs->actuated ? adaptive->K : NULL, adaptive->qddot);
+            adaptive->trees->actuated ? adaptive->K : NULL, adaptive->qddot);
     }
     figure->visits += next->visits;
     predict(adaptive, tree);
     measure_speeds(adaptive, tree);
 }
 
-// ---- 4. The new set ------------------------------------------------------------------------------
+// ---- 4. The new active joints ------------------------------------------------------------------
 
 static int choose_closed(tni_adaptive* adaptive, int first, int last, int allowed, double bound,
                          tni_node_queue* heap)
@@ -398,11 +406,10 @@ static int choose_closed(tni_adaptive* adaptive, int first, int last, int allowe
         if (adaptive->figures[t].good)
             queue(heap, root, adaptive->figures[t].scale * adaptive->parts[root].speed);
     }
-    while (leaves_more(heap, bound)) {
+    while (exceeds(heap, bound)) {
         const tni_node*      node = &nodes[heap->nodes[0]];
-        const tni_tree_link* limb = limb_of(adaptive, heap->nodes[0]);
-        const bool           moves =
-            counts(limb) && adaptive->active[node->limb]; // else it is passed through
+        const tni_tree_link* link = link_of(adaptive, heap->nodes[0]);
+        const bool moves = counts(link) && adaptive->active[node->link]; // else it is only passed
         if (moves && taken == allowed) break;
         const int n = pop(heap);
         taken += moves;
@@ -411,26 +418,27 @@ static int choose_closed(tni_adaptive* adaptive, int first, int last, int allowe
         for (int k = 0; k < 2; ++k)
             if (children[k] >= 0 && adaptive->touched[children[k]])
                 queue(heap, children[k],
-                      adaptive->figures[limb->tree].scale * adaptive->parts[children[k]].speed);
+                      adaptive->figures[link->tree].scale * adaptive->parts[children[k]].speed);
     }
     return taken;
 }
 
-// The score of a joint by itself: its velocity, and what below it nobody looked at.
+// The score of a single joint: its velocity, and the acceleration metric of unexpanded nodes below
+// it.
 static double score(const tni_adaptive* adaptive, int n)
 {
     const tni_node*      node  = &adaptive->assembly->nodes[n];
-    const tni_tree_link* limb  = limb_of(adaptive, n);
-    const double*        u     = adaptive->predicted + limb->v;
+    const tni_tree_link* link  = link_of(adaptive, n);
+    const double*        u     = adaptive->predicted + link->v;
     const double         tau   = adaptive->settings.period * adaptive->h;
     double               speed = 0, below = 0;
     const int            children[2] = {node->a, node->b};
-    for (int k = 0; k < limb->freedoms; ++k) speed += u[k] * u[k];
+    for (int k = 0; k < link->freedoms; ++k) speed += u[k] * u[k];
     for (int k = 0; k < 2; ++k) {
         const tni_subassembly* c = children[k] >= 0 ? &adaptive->parts[children[k]] : NULL;
-        if (c != NULL && (c->mark & QUEUED) && !(c->mark & POPPED)) below += c->metric;
+        if (c != NULL && (c->mark & QUEUED) && !(c->mark & EXPANDED)) below += c->metric;
     }
-    return adaptive->weight[node->limb] * speed + tau * tau * below;
+    return adaptive->weight[node->link] * speed + tau * tau * below;
 }
 
 static void choose_singly(tni_adaptive* adaptive, int first, int last, int allowed, double bound,
@@ -441,23 +449,23 @@ static void choose_singly(tni_adaptive* adaptive, int first, int last, int allow
         const tni_figure* figure = &adaptive->figures[t];
         for (int i = 0; figure->good && i < figure->transient_count; ++i) {
             const int n = figure->transient[i];
-            if (!(adaptive->parts[n].mark & CHOSEN) && counts(limb_of(adaptive, n)) &&
-                adaptive->active[adaptive->assembly->nodes[n].limb])
+            if (!(adaptive->parts[n].mark & CHOSEN) && counts(link_of(adaptive, n)) &&
+                adaptive->active[adaptive->assembly->nodes[n].link])
                 queue(heap, n, figure->scale * score(adaptive, n));
         }
     }
-    for (int taken = 0; taken < allowed && leaves_more(heap, bound); ++taken)
+    for (int taken = 0; taken < allowed && exceeds(heap, bound); ++taken)
         adaptive->parts[pop(heap)].mark |= CHOSEN;
 }
 
-// ---- 5. The others lose their velocity -----------------------------------------------------------
+// ---- 5. Velocities of held joints --------------------------------------------------------------
 
 static void drop_velocities(tni_adaptive* adaptive, const tni_figure* figure)
 {
     for (int i = 0; i < figure->transient_count; ++i) {
-        const tni_tree_link* limb = limb_of(adaptive, figure->transient[i]);
-        if (!adaptive->active[adaptive->assembly->nodes[figure->transient[i]].limb])
-            for (int k = 0; k < limb->freedoms; ++k) adaptive->v[limb->v + k] = 0;
+        const tni_tree_link* link = link_of(adaptive, figure->transient[i]);
+        if (!adaptive->active[adaptive->assembly->nodes[figure->transient[i]].link])
+            for (int k = 0; k < link->freedoms; ++k) adaptive->v[link->v + k] = 0;
     }
 }
 
@@ -470,22 +478,22 @@ static void unmark(tni_adaptive* adaptive, const int* list, int count)
     }
 }
 
-static void take_choice(tni_adaptive* adaptive, int tree)
+static void apply_choice(tni_adaptive* adaptive, int tree)
 {
     tni_figure* figure = &adaptive->figures[tree];
     for (int i = 0; i < figure->active_count; ++i) adaptive->active[figure->active[i]] = 0;
     figure->active_count = 0;
     for (int i = 0; i < figure->transient_count; ++i) {
-        const int n = figure->transient[i], limb = adaptive->assembly->nodes[n].limb;
+        const int n = figure->transient[i], link = adaptive->assembly->nodes[n].link;
         adaptive->touched[n]       = 0;
-        const tni_tree_link* l     = &adaptive->limbs->limbs[limb];
+        const tni_tree_link* l     = &adaptive->trees->links[link];
         const bool           moves = (adaptive->parts[n].mark & CHOSEN) || l->joint < 0;
         if (!moves || l->freedoms == 0) continue;
-        adaptive->active[limb]                 = 1;
-        figure->active[figure->active_count++] = limb;
+        adaptive->active[link]                 = 1;
+        figure->active[figure->active_count++] = link;
     }
     unmark(adaptive, figure->list, figure->list_count);
-    unmark(adaptive, figure->popped, figure->popped_count);
+    unmark(adaptive, figure->expanded, figure->expanded_count);
     unmark(adaptive, figure->transient, figure->transient_count);
     figure->list_count = figure->touched_count;
     memcpy(figure->list, figure->touched, sizeof *figure->list * (size_t)figure->touched_count);
@@ -493,15 +501,15 @@ static void take_choice(tni_adaptive* adaptive, int tree)
     tni_figure_list(adaptive, tree);
 }
 
-static void hold(tni_adaptive* adaptive, int tree)
+static void commit(tni_adaptive* adaptive, int tree)
 {
     tni_figure* figure = &adaptive->figures[tree];
     if (!figure->good) return;
-    take_choice(adaptive, tree);
+    apply_choice(adaptive, tree);
     tni_figure_refresh(adaptive, tree, figure->list, figure->list_count);
     figure->now.visits = 0;
     tni_hybrid_build(&figure->now, adaptive->active, adaptive->touched, adaptive->frames);
-    tni_figure_seat(adaptive, tree, &figure->now);
+    tni_figure_locate(adaptive, tree, &figure->now);
     figure->visits += figure->now.visits;
     figure->kinetic_loss = 0;
     if (adaptive->settings.bounded) drop_velocities(adaptive, figure);
@@ -511,9 +519,10 @@ static void hold(tni_adaptive* adaptive, int tree)
     figure->good = figure->good && figure->kinetic_loss < HUGE_VAL;
 }
 
-// ---- All of it -----------------------------------------------------------------------------------
+// ---- The whole choice --------------------------------------------------------------------------
 
-// The square of what may be left out: where only one of the two is bounded, so is the other over the period.
+// The square of the error bound. If only one of the two errors is bounded, it bounds the other over
+// the period.
 static double bound_of(const tni_adaptive* adaptive, bool velocity)
 {
     const tn_adaptive_settings* s     = &adaptive->settings;
@@ -528,8 +537,8 @@ static double bound_of(const tni_adaptive* adaptive, bool velocity)
     return bound;
 }
 
-// Where there are fewer than could be, and few beside the depth of the tree.
-static bool mixes(const tni_adaptive* adaptive, int first, int last, int allowed)
+// AUTO: mixed choice if few joints are allowed compared with the depth of the assembly tree.
+static bool is_mixed(const tni_adaptive* adaptive, int first, int last, int allowed)
 {
     int depth = 0, joints = 0;
     for (int t = first; t < last; ++t) {
@@ -541,20 +550,20 @@ static bool mixes(const tni_adaptive* adaptive, int first, int last, int allowed
     return adaptive->settings.choice == TN_CHOICE_MIXED;
 }
 
-// The fixed choice looks at everything, once.
-static void free_nothing(tni_adaptive* adaptive, int tree)
+// The fixed choice expands all nodes, once.
+static void expand_all(tni_adaptive* adaptive, int tree)
 {
     tni_figure*     figure = &adaptive->figures[tree];
     const tni_node* nodes  = adaptive->assembly->nodes;
     const int       root   = adaptive->assembly->root[tree];
-    figure->popped_count = figure->list_count = 0;
+    figure->expanded_count = figure->list_count = 0;
     for (int n = root; n >= nodes[root].first; --n)
-        if (!is_leaf(&nodes[n])) figure->popped[figure->popped_count++] = n;
+        if (!is_leaf(&nodes[n])) figure->expanded[figure->expanded_count++] = n;
     for (int i = 0; i < figure->active_count; ++i)
         tni_figure_joint_force(adaptive, figure->active[i], adaptive->q, adaptive->v);
 }
 
-// Those next to the roots, level by level.
+// Marks the joints next to the roots, level by level.
 static void choose_fixed(tni_adaptive* adaptive, int first, int last, int allowed)
 {
     bool more = true;
@@ -565,7 +574,7 @@ static void choose_fixed(tni_adaptive* adaptive, int first, int last, int allowe
             if (i >= figure->transient_count) continue;
             more        = true;
             const int n = figure->transient[i];
-            taken += counts(limb_of(adaptive, n));
+            taken += counts(link_of(adaptive, n));
             adaptive->parts[n].mark |= CHOSEN;
         }
     }
@@ -573,10 +582,10 @@ static void choose_fixed(tni_adaptive* adaptive, int first, int last, int allowe
 
 static void make_fixed(tni_adaptive* adaptive, int first, int last, int allowed)
 {
-    tni_each_tree(adaptive, first, last, free_nothing);
+    tni_each_tree(adaptive, first, last, expand_all);
     tni_each_tree(adaptive, first, last, accelerate_transient);
     choose_fixed(adaptive, first, last, allowed);
-    tni_each_tree(adaptive, first, last, hold);
+    tni_each_tree(adaptive, first, last, commit);
 }
 
 void tni_choose_active(tni_adaptive* adaptive, int first, int last, int allowed,
@@ -587,11 +596,11 @@ void tni_choose_active(tni_adaptive* adaptive, int first, int last, int allowed,
         make_fixed(adaptive, first, last, allowed);
         return;
     }
-    const bool mixed   = mixes(adaptive, first, last, allowed);
+    const bool mixed   = is_mixed(adaptive, first, last, allowed);
     double     updates = (double)allowed * (mixed ? mixed_updates : closed_updates);
     if (s->update > 0) updates = s->update * (s->active > 0 ? (double)allowed / s->active : 1);
     if (updates < 1) updates = 1;
-    tni_each_tree(adaptive, first, last, free_all);
+    tni_each_tree(adaptive, first, last, evaluate_free);
     descend(adaptive, first, last, updates < 1e9 ? (int)updates : 1000000000,
             bound_of(adaptive, false), heap);
     tni_each_tree(adaptive, first, last, accelerate_transient);
@@ -599,5 +608,5 @@ void tni_choose_active(tni_adaptive* adaptive, int first, int last, int allowed,
     const int taken = choose_closed(adaptive, first, last, core, bound_of(adaptive, true), heap);
     if (mixed)
         choose_singly(adaptive, first, last, allowed - taken, bound_of(adaptive, true), heap);
-    tni_each_tree(adaptive, first, last, hold);
+    tni_each_tree(adaptive, first, last, commit);
 }

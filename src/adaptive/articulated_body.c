@@ -1,15 +1,15 @@
-// articulated_body: the articulated-body algorithm on clusters, O(clusters), in world axes about each
-// cluster's origin.
+// articulated_body: the articulated-body algorithm on clusters, O(clusters), in world axes about
+// each cluster's origin.
 //
-// 1. Outwards: how clusters would accelerate if no joint did, and the force p that this takes. d is
-//    the offset from the parent, (wr; vr) = S v the relative motion, (bw; bv) = S' v, a the
-//    acceleration of what is at the origin (not the spatial one, so no w x v cancels), h the mass
-//    times its centre; the world has alpha = 0, a = -gravity.
+// 1. Outwards: bias accelerations (alpha; a), those if no joint accelerated, and the bias force p.
+// d is the offset from the parent, (wr; vr) = S v the relative motion, (bw; bv) = S' v, a the
+// acceleration of the point at the origin (not the spatial one, so no w x v cancels), h mass times
+// centre of mass; the world has alpha = 0, a = -gravity.
 //        alpha = alpha_p + w_p x wr + bw
 //        a     = a_p + alpha_p x d + w_p x (w_p x d) + 2 w_p x vr + wr x vr + bv
-//        p     = (J alpha + w x J w + h x a;  m a + alpha x h + w x (w x h)) - outside force
-// 2. Inwards: what a cluster with all that hangs on it answers to a further acceleration of its
-//    parent,
+//        p     = (J alpha + w x J w + h x a;  m a + alpha x h + w x (w x h)) - external force
+// 2. Inwards: articulated inertia and bias force of a cluster with all that hangs on it, for a
+// further acceleration of its parent,
 //        U = I S,   D = S^T U + K,   u = Q - S^T p
 //        I_p += shifted (I - U D^-1 U^T),   p_p += shifted (p + U D^-1 u)
 //    An offset d moves the blocks of I (hybrid_parts.h):
@@ -17,28 +17,28 @@
 // 3. Outwards: the further accelerations da (world: none),
 //        da' = da_p moved by d,   v' = D^-1 (u - U^T da'),   da = da' + S v'
 //
-// Differs from the textbook: velocity products and gravity go in at step 1, so none of them meet an
-// articulated inertia; clusters share the axes of the world, so inertias are shifted but never
-// turned. Cost with tni_hybrid_move: about 650 flops a hinge, 84 of them for the shift in step 2;
-// 0.125 us each in a chain of 300, 0.20 us for a root that floats, 0.23 us a ball (gcc 12 -O3, Zen
-// 3). AVX2 gains nothing.
+// Differs from the textbook: velocity products and gravity enter at step 1, so none of them are
+// multiplied by an articulated inertia; clusters share the axes of the world, so inertias are
+// shifted but never rotated. Cost with tni_hybrid_move: about 650 flops a hinge, 84 of them for the
+// shift in step 2; 0.125 us each in a chain of 300, 0.20 us for a floating root, 0.23 us a ball
+// (gcc 12 -O3, Zen 3). AVX2 gains nothing.
 #include "adaptive/hybrid_parts.h"
 #include "linalg/dense.h"
 
-// ---- 1: drift
+// ---- 1: bias accelerations and forces
 
 // E^T I E: A = J, H = [h], M = mass.
-TNI_INLINE void rest(const tni_cluster* cluster, tni_articulated* out)
+TNI_INLINE void rigid_in_world(const tni_cluster* cluster, tni_articulated_inertia* out)
 {
-    const tni_rigid* I = &cluster->inertia;
-    const tni_mat3*  E = &cluster->world.E;
-    const tn_vec3    h = tni_mul_t(E, I->moment);
-    const tn_vec3    x = tni_read3(E->m), y = tni_read3(E->m + 3), z = tni_read3(E->m + 6);
+    const tni_rigid_inertia* I = &cluster->inertia;
+    const tni_mat3*          E = &cluster->world.E;
+    const tn_vec3            h = tni_mul_t(E, I->moment);
+    const tn_vec3            x = tni_read3(E->m), y = tni_read3(E->m + 3), z = tni_read3(E->m + 6);
     // Rows of J E, then E^T times them.
     const tn_vec3 Jx = tni_add_scaled(tni_add_scaled(tni_scale(I->xx, x), I->xy, y), I->xz, z);
     const tn_vec3 Jy = tni_add_scaled(tni_add_scaled(tni_scale(I->xy, x), I->yy, y), I->yz, z);
     const tn_vec3 Jz = tni_add_scaled(tni_add_scaled(tni_scale(I->xz, x), I->yz, y), I->zz, z);
-    *out             = (tni_articulated){
+    *out             = (tni_articulated_inertia){
         {x.x * Jx.x + y.x * Jy.x + z.x * Jz.x, x.x * Jx.y + y.x * Jy.y + z.x * Jz.y,
                      x.x * Jx.z + y.x * Jy.z + z.x * Jz.z, x.y * Jx.y + y.y * Jy.y + z.y * Jz.y,
                      x.y * Jx.z + y.y * Jy.z + z.y * Jz.z, x.z * Jx.z + y.z * Jy.z + z.z * Jz.z},
@@ -46,9 +46,9 @@ TNI_INLINE void rest(const tni_cluster* cluster, tni_articulated* out)
         {I->mass, 0, 0, I->mass, 0, I->mass}};
 }
 
-void tni_mover_rest(const tni_cluster* cluster, tni_mover* mover)
+void tni_cluster_rest(const tni_cluster* cluster, tni_cluster_work* m)
 {
-    rest(cluster, &mover->I);
+    rigid_in_world(cluster, &m->I);
 }
 
 TNI_INLINE tn_vec3 times_symmetric(const double* A, tn_vec3 x)
@@ -57,57 +57,58 @@ TNI_INLINE tn_vec3 times_symmetric(const double* A, tn_vec3 x)
                     A[2] * x.x + A[4] * x.y + A[5] * x.z);
 }
 
-// What the joint itself adds to the acceleration: S v in motion, p the parent's.
-static tni_six own_drift(const tni_hybrid* hybrid, const tni_cluster* cluster, const tni_mover* m,
-                         tn_vec3 wp, const double* q, const double* v)
+// Bias acceleration of the joint itself; wp: angular velocity of the parent.
+static tni_spatial joint_bias(const tni_hybrid* hybrid, const tni_cluster* cluster,
+                              const tni_cluster_work* m, tn_vec3 wp, const double* q,
+                              const double* v)
 {
-    const tni_tree_link* limb = &hybrid->limbs->limbs[cluster->limb];
-    const tni_six*       S    = hybrid->work->S + m->column;
+    const tni_tree_link* link = &hybrid->trees->links[cluster->link];
+    const tni_spatial*   S    = hybrid->work->S + m->column;
     const tni_mat3*      E    = &cluster->world.E;
-    tni_six              r    = tni_six_zero(), drift;
-    for (int k = 0; k < m->freedoms; ++k) r = tni_six_add_scaled(r, v[m->v + k], S[k]);
+    tni_spatial          r    = tni_spatial_zero(), bias;
+    for (int k = 0; k < m->freedoms; ++k) r = tni_spatial_add_scaled(r, v[m->v + k], S[k]);
     const tn_vec3 w = tni_add(tni_scale(2, wp), r.w);
-    drift           = (tni_six){tni_cross(wp, r.w), tni_cross(w, r.v)};
-    if (limb->steady || m->freedoms == 0) return drift;
-    const tni_six bend = tni_tree_link_bend(limb, q + m->q, v + m->v);
-    drift.w            = tni_add(drift.w, tni_mul_t(E, bend.w));
-    drift.v            = tni_add(drift.v, tni_mul_t(E, bend.v));
-    return drift;
+    bias            = (tni_spatial){tni_cross(wp, r.w), tni_cross(w, r.v)};
+    if (link->steady || m->freedoms == 0) return bias;
+    const tni_spatial Sv = tni_tree_link_bias(link, q + m->q, v + m->v);
+    bias.w               = tni_add(bias.w, tni_mul_t(E, Sv.w));
+    bias.v               = tni_add(bias.v, tni_mul_t(E, Sv.v));
+    return bias;
 }
 
-TNI_INLINE void find_drift(const tni_hybrid* hybrid, tn_vec3 gravity, int i, const double* q,
-                           const double* v)
+TNI_INLINE void find_bias(const tni_hybrid* hybrid, tn_vec3 gravity, int i, const double* q,
+                          const double* v)
 {
-    tni_mover*         movers  = hybrid->work->movers;
-    tni_mover*         m       = &movers[i];
-    const tni_cluster* cluster = &hybrid->clusters[i];
-    tn_vec3            wp      = {0, 0, 0};
-    tni_six            drift   = {{0, 0, 0}, tni_neg(gravity)};
+    tni_cluster_work*  cluster_work = hybrid->work->cluster_work;
+    tni_cluster_work*  m            = &cluster_work[i];
+    const tni_cluster* cluster      = &hybrid->clusters[i];
+    tn_vec3            wp           = {0, 0, 0};
+    tni_spatial        bias         = {{0, 0, 0}, tni_neg(gravity)};
     if (m->up >= 0) {
-        const tni_mover* up = &movers[m->up];
-        wp                  = up->motion.w;
-        drift               = tni_offset_motion(m->offset, up->drift);
-        drift.v             = tni_add(drift.v, tni_cross(wp, tni_cross(wp, m->offset)));
+        const tni_cluster_work* up = &cluster_work[m->up];
+        wp                         = up->motion.w;
+        bias                       = tni_offset_motion(m->offset, up->bias);
+        bias.v                     = tni_add(bias.v, tni_cross(wp, tni_cross(wp, m->offset)));
     }
     if (m->path == TNI_PATH_HINGE) {
         const tn_vec3 spin = tni_scale(v[m->v], hybrid->work->S[m->column].w);
-        drift.w            = tni_add(drift.w, tni_cross(wp, spin));
+        bias.w             = tni_add(bias.w, tni_cross(wp, spin));
     } else if (m->path == TNI_PATH_BALL) {
         const tn_vec3 spin = tni_mul_t(&cluster->world.E, tni_read3(v + m->v));
-        drift.w            = tni_add(drift.w, tni_cross(wp, spin));
+        bias.w             = tni_add(bias.w, tni_cross(wp, spin));
     } else if (m->path == TNI_PATH_FREE) {
-        drift.v = tni_add(drift.v, tni_cross(m->motion.w, m->motion.v));
+        bias.v = tni_add(bias.v, tni_cross(m->motion.w, m->motion.v));
     } else if (m->freedoms > 0) {
-        drift = tni_six_add(drift, own_drift(hybrid, cluster, m, wp, q, v));
+        bias = tni_spatial_add(bias, joint_bias(hybrid, cluster, m, wp, q, v));
     }
-    m->drift = drift;
+    m->bias = bias;
 }
 
-TNI_INLINE void find_force(const tni_cluster* cluster, tni_mover* m)
+TNI_INLINE void find_force(const tni_cluster* cluster, tni_cluster_work* m)
 {
     const tni_mat3* E = &cluster->world.E;
     const double*   H = m->I.H;
-    const tn_vec3   h = {H[7], H[2], H[3]}, w = m->motion.w, alpha = m->drift.w, a = m->drift.v;
+    const tn_vec3   h = {H[7], H[2], H[3]}, w = m->motion.w, alpha = m->bias.w, a = m->bias.v;
     const tn_vec3   spin = tni_cross(w, times_symmetric(m->I.A, w));
     const tn_vec3   turn = tni_add(times_symmetric(m->I.A, alpha), spin);
     const tn_vec3   pull = tni_add(tni_cross(alpha, h), tni_cross(w, tni_cross(w, h)));
@@ -124,18 +125,18 @@ TNI_INLINE tn_vec3 times_transposed(const double* H, tn_vec3 x)
                     H[2] * x.x + H[5] * x.y + H[8] * x.z);
 }
 
-TNI_INLINE tni_six times_articulated(const tni_articulated* I, tni_six m)
+TNI_INLINE tni_spatial times_articulated(const tni_articulated_inertia* I, tni_spatial m)
 {
     const double* H = I->H;
     const tn_vec3 w = m.w, v = m.v;
     const tn_vec3 Hv = {H[0] * v.x + H[1] * v.y + H[2] * v.z, H[3] * v.x + H[4] * v.y + H[5] * v.z,
                         H[6] * v.x + H[7] * v.y + H[8] * v.z};
     const tn_vec3 Hw = times_transposed(H, w), Mv = times_symmetric(I->M, v);
-    return (tni_six){tni_add(times_symmetric(I->A, w), Hv), tni_add(Hw, Mv)};
+    return (tni_spatial){tni_add(times_symmetric(I->A, w), Hv), tni_add(Hw, Mv)};
 }
 
 // I -= g U U^T
-TNI_INLINE void take_away(tni_articulated* I, double g, tni_six U)
+TNI_INLINE void subtract_outer(tni_articulated_inertia* I, double g, tni_spatial U)
 {
     const double w[3] = {U.w.x, U.w.y, U.w.z}, v[3] = {U.v.x, U.v.y, U.v.z};
     const double gw[3] = {g * w[0], g * w[1], g * w[2]}, gv[3] = {g * v[0], g * v[1], g * v[2]};
@@ -147,8 +148,8 @@ TNI_INLINE void take_away(tni_articulated* I, double g, tni_six U)
         for (int j = 0; j < 3; ++j) I->H[3 * i + j] -= gw[i] * v[j];
 }
 
-// I, moved by d
-TNI_INLINE tni_articulated moved(tn_vec3 d, const tni_articulated* I)
+// I, moved by the offset d.
+TNI_INLINE tni_articulated_inertia offset_inertia(tn_vec3 d, const tni_articulated_inertia* I)
 {
     const double *A = I->A, *M = I->M;
     const tn_vec3 x = {M[0], M[1], M[2]}, y = {M[1], M[3], M[4]}, z = {M[2], M[4], M[5]};
@@ -159,41 +160,43 @@ TNI_INLINE tni_articulated moved(tn_vec3 d, const tni_articulated* I)
     const tn_vec3 R2 = tni_add(r2, tni_vec3(dx.z, dy.z, dz.z));
     const tn_vec3 c0 = tni_cross(d, r0), c1 = tni_cross(d, r1), c2 = tni_cross(d, r2);
     const tn_vec3 C0 = tni_cross(d, R0), C1 = tni_cross(d, R1), C2 = tni_cross(d, R2);
-    return (tni_articulated){{A[0] + (c0.x + C0.x), A[1] + (c1.x + C0.y), A[2] + (c2.x + C0.z),
-                              A[3] + (c1.y + C1.y), A[4] + (c2.y + C1.z), A[5] + (c2.z + C2.z)},
-                             {R0.x, R0.y, R0.z, R1.x, R1.y, R1.z, R2.x, R2.y, R2.z},
-                             {M[0], M[1], M[2], M[3], M[4], M[5]}};
+    return (tni_articulated_inertia){{A[0] + (c0.x + C0.x), A[1] + (c1.x + C0.y),
+                                      A[2] + (c2.x + C0.z), A[3] + (c1.y + C1.y),
+                                      A[4] + (c2.y + C1.z), A[5] + (c2.z + C2.z)},
+                                     {R0.x, R0.y, R0.z, R1.x, R1.y, R1.z, R2.x, R2.y, R2.z},
+                                     {M[0], M[1], M[2], M[3], M[4], M[5]}};
 }
 
-TNI_INLINE void put_onto(tni_articulated* sum, const tni_articulated* I)
+TNI_INLINE void add_inertia(tni_articulated_inertia* sum, const tni_articulated_inertia* I)
 {
     for (int n = 0; n < 6; ++n) sum->A[n] += I->A[n];
     for (int n = 0; n < 9; ++n) sum->H[n] += I->H[n];
     for (int n = 0; n < 6; ++n) sum->M[n] += I->M[n];
 }
 
-// I is moved before U U^T / D is taken from it, so that the one need not wait for the other.
-static bool reduce_hinge(const struct tni_hybrid_work* work, tni_mover* m, const double* Q,
+// I is moved before U U^T / D is subtracted: the two can run in parallel.
+static bool inward_hinge(const struct tni_hybrid_work* work, tni_cluster_work* m, const double* Q,
                          const double* K)
 {
-    const tn_vec3 s = work->S[m->column].w;
-    const tni_six U = {times_symmetric(m->I.A, s), times_transposed(m->I.H, s)};
-    const double  D = tni_dot(s, U.w) + (K != NULL ? K[m->k] : 0), g = 1 / D;
+    const tn_vec3     s = work->S[m->column].w;
+    const tni_spatial U = {times_symmetric(m->I.A, s), times_transposed(m->I.H, s)};
+    const double      D = tni_dot(s, U.w) + (K != NULL ? K[m->k] : 0), g = 1 / D;
     m->D               = g;
     m->u               = (Q != NULL ? Q[m->v] : 0) - tni_dot(s, m->p.w);
     work->U[m->column] = U;
     if (m->up >= 0) {
-        tni_mover*      up = &work->movers[m->up];
-        const tni_six   Ud = tni_offset_force(m->offset, U), pd = tni_offset_force(m->offset, m->p);
-        tni_articulated I = moved(m->offset, &m->I);
-        take_away(&I, g, Ud);
-        put_onto(&up->I, &I);
-        up->p = tni_six_add(up->p, tni_six_add_scaled(pd, g * m->u, Ud));
+        tni_cluster_work* up      = &work->cluster_work[m->up];
+        const tni_spatial Ud      = tni_offset_force(m->offset, U),
+                          pd      = tni_offset_force(m->offset, m->p);
+        tni_articulated_inertia I = offset_inertia(m->offset, &m->I);
+        subtract_outer(&I, g, Ud);
+        add_inertia(&up->I, &I);
+        up->p = tni_spatial_add(up->p, tni_spatial_add_scaled(pd, g * m->u, Ud));
     }
     return D > 0;
 }
 
-// The inverse of a symmetric matrix (hybrid_parts.h). False: not positive definite.
+// Inverse of a symmetric 3 x 3 matrix, stored as in hybrid_parts.h. False: not positive definite.
 static bool invert3(const double* D, double* inverse)
 {
     const double a = D[0], ga = 1 / a, l = D[1] * ga, m = D[2] * ga;
@@ -208,8 +211,8 @@ static bool invert3(const double* D, double* inverse)
     return a > 0 && b > 0 && c > 0;
 }
 
-// I less what the ball takes away, with G = D^-1: A - A G A, H - A G H, M - H^T G H.
-TNI_INLINE tni_articulated less_ball(const tni_articulated* I, const double* G)
+// I - U D^-1 U^T of a ball, with G = D^-1: A - A G A, H - A G H, M - H^T G H.
+TNI_INLINE tni_articulated_inertia without_ball(const tni_articulated_inertia* I, const double* G)
 {
     const double *A = I->A, *H = I->H;
     const tn_vec3 x = {A[0], A[1], A[2]}, y = {A[1], A[3], A[4]}, z = {A[2], A[4], A[5]};
@@ -217,8 +220,8 @@ TNI_INLINE tni_articulated less_ball(const tni_articulated* I, const double* G)
     const tn_vec3 Gx = times_symmetric(G, x), Gy = times_symmetric(G, y),
                   Gz  = times_symmetric(G, z);
     const tn_vec3 Ghx = times_symmetric(G, hx), Ghy = times_symmetric(G, hy),
-                  Ghz   = times_symmetric(G, hz);
-    tni_articulated out = *I;
+                  Ghz           = times_symmetric(G, hz);
+    tni_articulated_inertia out = *I;
     out.A[0] -= tni_dot(x, Gx), out.A[1] -= tni_dot(x, Gy), out.A[2] -= tni_dot(x, Gz);
     out.A[3] -= tni_dot(y, Gy), out.A[4] -= tni_dot(y, Gz), out.A[5] -= tni_dot(z, Gz);
     out.H[0] -= tni_dot(x, Ghx), out.H[1] -= tni_dot(x, Ghy), out.H[2] -= tni_dot(x, Ghz);
@@ -229,10 +232,10 @@ TNI_INLINE tni_articulated less_ball(const tni_articulated* I, const double* G)
     return out;
 }
 
-// S = (1; 0) in world axes too, if rates are turned there: U = (A; H^T) is in I already. Kept are
-// D^-1 and D^-1 u, the latter in a.
-static bool reduce_ball(const struct tni_hybrid_work* work, const tni_cluster* cluster,
-                        tni_mover* m, const double* Q, const double* K)
+// A ball has S = (1; 0) in world axes too, if its rates are rotated there: U = (A; H^T) is part of
+// I. Keeps D^-1, and D^-1 u in m->a.
+static bool inward_ball(const struct tni_hybrid_work* work, const tni_cluster* cluster,
+                        tni_cluster_work* m, const double* Q, const double* K)
 {
     const tni_mat3* E = &cluster->world.E;
     double *        G = work->D + m->square, D[6];
@@ -250,15 +253,16 @@ static bool reduce_ball(const struct tni_hybrid_work* work, const tni_cluster* c
     if (Q != NULL) u = tni_add(u, tni_mul_t(E, tni_read3(Q + m->v)));
     m->a.w = times_symmetric(G, u);
     if (m->up < 0) return true;
-    tni_mover*            up   = &work->movers[m->up];
-    const tni_articulated left = less_ball(&m->I, G), I = moved(m->offset, &left);
-    const tni_six         Uu = {times_symmetric(m->I.A, m->a.w), times_transposed(m->I.H, m->a.w)};
-    put_onto(&up->I, &I);
-    up->p = tni_six_add(up->p, tni_offset_force(m->offset, tni_six_add(m->p, Uu)));
+    tni_cluster_work*             up   = &work->cluster_work[m->up];
+    const tni_articulated_inertia left = without_ball(&m->I, G),
+                                  I    = offset_inertia(m->offset, &left);
+    const tni_spatial Uu = {times_symmetric(m->I.A, m->a.w), times_transposed(m->I.H, m->a.w)};
+    add_inertia(&up->I, &I);
+    up->p = tni_spatial_add(up->p, tni_offset_force(m->offset, tni_spatial_add(m->p, Uu)));
     return true;
 }
 
-// x <- D^-1 x, from the lower half of D, by D = L diag L^T.
+// x <- D^-1 x by D = L diag L^T, from the lower half of D, which is overwritten.
 static bool solve6(double* D, double* x)
 {
     double inverse[6];
@@ -278,76 +282,77 @@ static bool solve6(double* D, double* x)
     return true;
 }
 
-// Several freedoms: D = L L^T; kept are U L^-T in place of U, and L^-1 u in place of u.
-static bool reduce_any(const struct tni_hybrid_work* work, tni_mover* m, const double* Q,
+// Several freedoms: D = L L^T; keeps U L^-T in place of U, and L^-1 u in place of u.
+static bool inward_any(const struct tni_hybrid_work* work, tni_cluster_work* m, const double* Q,
                        const double* K)
 {
-    const int      n = m->freedoms;
-    const tni_six* S = work->S + m->column;
-    tni_six*       U = work->U + m->column;
-    double *       D = work->D + m->square, *u = work->u + m->column;
+    const int          n = m->freedoms;
+    const tni_spatial* S = work->S + m->column;
+    tni_spatial*       U = work->U + m->column;
+    double *           D = work->D + m->square, *u = work->u + m->column;
     for (int j = 0; j < n; ++j) {
         U[j] = times_articulated(&m->I, S[j]);
-        u[j] = (Q != NULL ? Q[m->v + j] : 0) - tni_six_dot(S[j], m->p);
+        u[j] = (Q != NULL ? Q[m->v + j] : 0) - tni_spatial_dot(S[j], m->p);
         for (int i = j; i < n; ++i) // lower half
-            D[n * i + j] = tni_six_dot(S[i], U[j]) + (K != NULL ? K[m->k + n * i + j] : 0);
+            D[n * i + j] = tni_spatial_dot(S[i], U[j]) + (K != NULL ? K[m->k + n * i + j] : 0);
     }
     if (!tni_dense_cholesky(n, D)) return false;
-    tni_articulated I = m->I;
-    tni_six         p = m->p;
+    tni_articulated_inertia I = m->I;
+    tni_spatial             p = m->p;
     for (int j = 0; j < n; ++j) {
         for (int k = 0; k < j; ++k) {
-            U[j] = tni_six_add_scaled(U[j], -D[n * j + k], U[k]);
+            U[j] = tni_spatial_add_scaled(U[j], -D[n * j + k], U[k]);
             u[j] -= D[n * j + k] * u[k];
         }
         const double l = 1 / D[n * j + j];
-        U[j]           = (tni_six){tni_scale(l, U[j].w), tni_scale(l, U[j].v)};
+        U[j]           = (tni_spatial){tni_scale(l, U[j].w), tni_scale(l, U[j].v)};
         u[j] *= l;
         if (m->up < 0) continue;
-        take_away(&I, 1, U[j]);
-        p = tni_six_add_scaled(p, u[j], U[j]);
+        subtract_outer(&I, 1, U[j]);
+        p = tni_spatial_add_scaled(p, u[j], U[j]);
     }
     if (m->up >= 0) {
-        tni_mover* up = &work->movers[m->up];
-        I             = moved(m->offset, &I);
-        put_onto(&up->I, &I);
-        up->p = tni_six_add(up->p, tni_offset_force(m->offset, p));
+        tni_cluster_work* up = &work->cluster_work[m->up];
+        I                    = offset_inertia(m->offset, &I);
+        add_inertia(&up->I, &I);
+        up->p = tni_spatial_add(up->p, tni_offset_force(m->offset, p));
     }
     return true;
 }
 
-// A root that floats: I a = Q - p in world axes; a goes to m->a, and nothing is left to be spread.
-static bool reduce_free(const tni_cluster* cluster, tni_mover* m, const double* Q)
+// A floating root: I a = Q - p in world axes; a goes to m->a, and the outward pass has nothing to
+// add.
+static bool inward_free(const tni_cluster* cluster, tni_cluster_work* m, const double* Q)
 {
     const tni_mat3* E = &cluster->world.E;
     const double *  A = m->I.A, *H = m->I.H, *M = m->I.M;
     double          D[36] = {A[0], 0,    0,    0,    0,    0, A[1], A[3], 0,    0,    0,    0,
                              A[2], A[4], A[5], 0,    0,    0, H[0], H[3], H[6], M[0], 0,    0,
                              H[1], H[4], H[7], M[1], M[3], 0, H[2], H[5], H[8], M[2], M[4], M[5]};
-    tni_six         f     = {tni_neg(m->p.w), tni_neg(m->p.v)};
+    tni_spatial     f     = {tni_neg(m->p.w), tni_neg(m->p.v)};
     double          x[6];
     if (Q != NULL) {
         f.w = tni_add(f.w, tni_mul_t(E, tni_read3(Q + m->v)));
         f.v = tni_add(f.v, tni_mul_t(E, tni_read3(Q + m->v + 3)));
     }
-    tni_six_write(x, f);
+    tni_spatial_write(x, f);
     if (!solve6(D, x)) return false;
-    m->a = tni_six_read(x);
+    m->a = tni_spatial_read(x);
     return true;
 }
 
-bool tni_movers_reduce(tni_hybrid* hybrid, const double* Q, const double* K)
+bool tni_hybrid_inward_pass(tni_hybrid* hybrid, const double* Q, const double* K)
 {
     const struct tni_hybrid_work* work = hybrid->work;
     bool                          good = true;
     for (int i = hybrid->count - 1; i >= 0; --i) {
         const tni_cluster* cluster = &hybrid->clusters[i];
-        tni_mover*         m       = &work->movers[i];
+        tni_cluster_work*  m       = &work->cluster_work[i];
         switch (m->path) {
-        case TNI_PATH_HINGE: good &= reduce_hinge(work, m, Q, K); break;
-        case TNI_PATH_BALL: good &= reduce_ball(work, cluster, m, Q, K); break;
-        case TNI_PATH_FREE: good &= reduce_free(cluster, m, Q); break;
-        default: good &= cluster->held || reduce_any(work, m, Q, K);
+        case TNI_PATH_HINGE: good &= inward_hinge(work, m, Q, K); break;
+        case TNI_PATH_BALL: good &= inward_ball(work, cluster, m, Q, K); break;
+        case TNI_PATH_FREE: good &= inward_free(cluster, m, Q); break;
+        default: good &= cluster->held || inward_any(work, m, Q, K);
         }
     }
     return good;
@@ -355,82 +360,81 @@ bool tni_movers_reduce(tni_hybrid* hybrid, const double* Q, const double* K)
 
 // ---- 3: outwards
 
-static void spread_any(const struct tni_hybrid_work* work, tni_mover* m, tni_six carried,
-                       double* rate)
+static void outward_any(const struct tni_hybrid_work* work, tni_cluster_work* m,
+                        tni_spatial from_parent, double* rate)
 {
-    const int      n = m->freedoms;
-    const tni_six *S = work->S + m->column, *U = work->U + m->column;
-    const double * L = work->D + m->square, *u = work->u + m->column;
-    m->a = carried;
+    const int          n = m->freedoms;
+    const tni_spatial *S = work->S + m->column, *U = work->U + m->column;
+    const double *     L = work->D + m->square, *u = work->u + m->column;
+    m->a = from_parent;
     for (int j = n - 1; j >= 0; --j) {
-        double sum = u[j] - tni_six_dot(U[j], carried);
+        double sum = u[j] - tni_spatial_dot(U[j], from_parent);
         for (int i = j + 1; i < n; ++i) sum -= L[n * i + j] * rate[i];
         rate[j] = sum / L[n * j + j];
-        m->a    = tni_six_add_scaled(m->a, rate[j], S[j]);
+        m->a    = tni_spatial_add_scaled(m->a, rate[j], S[j]);
     }
 }
 
-// D^-1 (u - U^T a) with D^-1 u in m->a; the carried acceleration is zero where there is no parent
-// that moves.
-static void spread_ball(const struct tni_hybrid_work* work, const tni_mat3* E, tni_mover* m,
-                        tni_six carried, double* rate)
+// D^-1 (u - U^T a) with D^-1 u in m->a; from_parent is zero if no parent moves.
+static void outward_ball(const struct tni_hybrid_work* work, const tni_mat3* E, tni_cluster_work* m,
+                         tni_spatial from_parent, double* rate)
 {
     const double* H = m->I.H;
-    const tn_vec3 w = carried.w, v = carried.v;
+    const tn_vec3 w = from_parent.w, v = from_parent.v;
     const tn_vec3 Hv = {H[0] * v.x + H[1] * v.y + H[2] * v.z, H[3] * v.x + H[4] * v.y + H[5] * v.z,
                         H[6] * v.x + H[7] * v.y + H[8] * v.z};
     const tn_vec3 Ua = tni_add(times_symmetric(m->I.A, w), Hv);
     const tn_vec3 x  = tni_sub(m->a.w, times_symmetric(work->D + m->square, Ua));
     tni_write3(rate, tni_mul(E, x));
-    m->a = (tni_six){tni_add(w, x), v};
+    m->a = (tni_spatial){tni_add(w, x), v};
 }
 
-static void spread_free(const tni_mat3* E, const tni_mover* m, double* rate)
+static void outward_free(const tni_mat3* E, const tni_cluster_work* m, double* rate)
 {
     tni_write3(rate, tni_mul(E, m->a.w));
     tni_write3(rate + 3, tni_mul(E, m->a.v));
 }
 
-static void spread_hinge(const struct tni_hybrid_work* work, tni_mover* m, tni_six carried,
-                         double* rate)
+static void outward_hinge(const struct tni_hybrid_work* work, tni_cluster_work* m,
+                          tni_spatial from_parent, double* rate)
 {
-    const double r = (m->u - tni_six_dot(work->U[m->column], carried)) * m->D;
+    const double r = (m->u - tni_spatial_dot(work->U[m->column], from_parent)) * m->D;
     *rate          = r;
-    m->a           = (tni_six){tni_add_scaled(carried.w, r, work->S[m->column].w), carried.v};
+    m->a = (tni_spatial){tni_add_scaled(from_parent.w, r, work->S[m->column].w), from_parent.v};
 }
 
-void tni_movers_spread(tni_hybrid* hybrid, double* rate)
+void tni_hybrid_outward_pass(tni_hybrid* hybrid, double* rate)
 {
     const struct tni_hybrid_work* work = hybrid->work;
     for (int i = 0; i < hybrid->count; ++i) {
-        tni_mover*      m       = &work->movers[i];
-        const tni_mat3* E       = &hybrid->clusters[i].world.E;
-        tni_six         carried = tni_six_zero();
-        if (m->up >= 0) carried = tni_offset_motion(m->offset, work->movers[m->up].a);
+        tni_cluster_work* m           = &work->cluster_work[i];
+        const tni_mat3*   E           = &hybrid->clusters[i].world.E;
+        tni_spatial       from_parent = tni_spatial_zero();
+        if (m->up >= 0) from_parent = tni_offset_motion(m->offset, work->cluster_work[m->up].a);
         switch (m->path) {
-        case TNI_PATH_HINGE: spread_hinge(work, m, carried, rate + m->v); break;
-        case TNI_PATH_BALL: spread_ball(work, E, m, carried, rate + m->v); break;
-        case TNI_PATH_FREE: spread_free(E, m, rate + m->v); break;
-        default: spread_any(work, m, carried, rate + m->v);
+        case TNI_PATH_HINGE: outward_hinge(work, m, from_parent, rate + m->v); break;
+        case TNI_PATH_BALL: outward_ball(work, E, m, from_parent, rate + m->v); break;
+        case TNI_PATH_FREE: outward_free(E, m, rate + m->v); break;
+        default: outward_any(work, m, from_parent, rate + m->v);
         }
     }
 }
 
-// The force of a resistance is -I (alpha; rate of its point's velocity), true ones: drifts are relative to
-// free fall.
-void tni_movers_stiffen(tni_hybrid* hybrid, const tn_vec3* gravity)
+// The force of a resistance is -I (alpha; acceleration of its point), with true accelerations; bias
+// accelerations are relative to free fall.
+void tni_hybrid_add_resistances(tni_hybrid* hybrid, const tn_vec3* gravity)
 {
     for (int i = 0; i < hybrid->resistance_count; ++i) {
         const tni_resistance* r = &hybrid->resistances[i];
-        tni_mover*            m = &hybrid->work->movers[r->cluster];
+        tni_cluster_work*     m = &hybrid->work->cluster_work[r->cluster];
         const tn_vec3         d = r->offset, w = m->motion.w;
         if (hybrid->clusters[r->cluster].held) continue;
-        const tni_articulated I = moved(d, &r->I);
-        put_onto(&m->I, &I);
+        const tni_articulated_inertia I = offset_inertia(d, &r->I);
+        add_inertia(&m->I, &I);
         if (gravity == NULL) continue;
-        tni_six a = tni_offset_motion(d, m->drift);
-        a.v       = tni_add(tni_add(a.v, *gravity), tni_cross(w, tni_cross(w, d)));
-        m->p      = tni_six_add(m->p, tni_offset_force(d, times_articulated(&r->I, a)));
+        tni_spatial a = tni_offset_motion(d, m->bias);
+        a.v           = tni_add(tni_add(a.v, *gravity), tni_cross(w, tni_cross(w, d)));
+        m->p          = tni_spatial_add(m->p, tni_offset_force(d, times_articulated(&r->I, a)));
     }
 }
 
@@ -439,14 +443,14 @@ bool tni_hybrid_accelerate(tni_hybrid* hybrid, tn_vec3 gravity, const double* q,
 {
     for (int i = 0; i < hybrid->count; ++i) {
         const tni_cluster* cluster = &hybrid->clusters[i];
-        tni_mover*         m       = &hybrid->work->movers[i];
+        tni_cluster_work*  m       = &hybrid->work->cluster_work[i];
         if (cluster->held) continue;
-        find_drift(hybrid, gravity, i, q, v);
-        rest(cluster, &m->I);
+        find_bias(hybrid, gravity, i, q, v);
+        rigid_in_world(cluster, &m->I);
         find_force(cluster, m);
     }
-    tni_movers_stiffen(hybrid, &gravity);
-    if (!tni_movers_reduce(hybrid, Q, K)) return false;
-    tni_movers_spread(hybrid, qddot);
+    tni_hybrid_add_resistances(hybrid, &gravity);
+    if (!tni_hybrid_inward_pass(hybrid, Q, K)) return false;
+    tni_hybrid_outward_pass(hybrid, qddot);
     return true;
 }

@@ -1,28 +1,28 @@
-// articulated_figure: one articulated body between choices: which of its nodes are touched, what is known of the rigid ones, what
-// pushes it, and its accelerations.
+// articulated_figure: one tree between choices: its touched nodes, frames and position terms of the
+// rigid ones, external forces, accelerations.
 #include "adaptive/adaptive.h"
 
-void tni_figure_joint_force(tni_adaptive* adaptive, int limb, const double* q, const double* v)
+void tni_figure_joint_force(tni_adaptive* adaptive, int link, const double* q, const double* v)
 {
     static const double  rest[TNI_TREE_LINK_FREEDOMS] = {0};
-    const tni_tree_link* l                            = &adaptive->limbs->limbs[limb];
-    if (l->actuation < 0 && l->limit_count == 0) return; // Q and K are 0 for ever
+    const tni_tree_link* l                            = &adaptive->trees->links[link];
+    if (l->actuation < 0 && l->limit_count == 0) return; // Q and K stay 0
     const double h = v != NULL ? adaptive->figures[l->tree].h : adaptive->h;
-    tni_tree_link_force(adaptive->limbs, limb, adaptive->time, adaptive->z, q + l->q,
-                        v != NULL ? v + l->v : rest, adaptive->runge ? 0 : h, adaptive->Q + l->v,
+    tni_tree_link_force(adaptive->trees, link, adaptive->time, adaptive->z, q + l->q,
+                        v != NULL ? v + l->v : rest, adaptive->rk4 ? 0 : h, adaptive->Q + l->v,
                         adaptive->K + l->k);
 }
 
-tni_join tni_figure_join(const tni_adaptive* adaptive, int n)
+tni_node_joint tni_figure_join(const tni_adaptive* adaptive, int n)
 {
-    const tni_tree_link* limb = &adaptive->limbs->limbs[adaptive->assembly->nodes[n].limb];
-    return (tni_join){.X = adaptive->frames[n].join,
-                      .S = adaptive->S + limb->v,
-                      .d = limb->freedoms,
-                      .K = adaptive->limbs->actuated ? adaptive->K + limb->k : NULL};
+    const tni_tree_link* link = &adaptive->trees->links[adaptive->assembly->nodes[n].link];
+    return (tni_node_joint){.X = adaptive->frames[n].join,
+                            .S = adaptive->S + link->v,
+                            .d = link->freedoms,
+                            .K = adaptive->trees->actuated ? adaptive->K + link->k : NULL};
 }
 
-// ---- Lists ---------------------------------------------------------------------------------------
+// ---- Lists -------------------------------------------------------------------------------------
 
 int tni_figure_walk(const tni_adaptive* adaptive, int tree, int* list)
 {
@@ -50,36 +50,37 @@ void tni_figure_list(tni_adaptive* adaptive, int tree)
     figure->touched_count = tni_figure_walk(adaptive, tree, figure->touched);
 }
 
-// ---- What is known of rigid nodes ----------------------------------------------------------------
+// ---- Rigid nodes -------------------------------------------------------------------------------
 
 static void refresh_node(tni_adaptive* adaptive, int n)
 {
     const tni_node*      nodes  = adaptive->assembly->nodes;
     const tni_node*      node   = &nodes[n];
-    const tni_tree_link* limb   = &adaptive->limbs->limbs[node->limb];
+    const tni_tree_link* link   = &adaptive->trees->links[node->link];
     tni_frames*          frames = adaptive->frames;
     tni_subassembly *    part   = &adaptive->parts[n],
                     *a          = node->a < 0 ? NULL : &adaptive->parts[node->a];
     const tni_subassembly* b    = &adaptive->parts[node->b];
-    tni_shift              X;
-    tni_tree_link_place(limb, adaptive->q + limb->q, &X, adaptive->S + limb->v);
-    tni_figure_joint_force(adaptive, node->limb, adaptive->q, NULL);
+    tni_transform          X;
+    tni_tree_link_place(link, adaptive->q + link->q, &X, adaptive->S + link->v);
+    tni_figure_joint_force(adaptive, node->link, adaptive->q, NULL);
     tni_join_frames(node, a ? &frames[node->a] : NULL, &frames[node->b], &X, &frames[n]);
     part->fresh  = true;
-    part->beyond = tni_six_zero();
-    for (int k = 0; k < node->handle_count; ++k) part->relative[k] = tni_six_zero();
+    part->beyond = tni_spatial_zero();
+    for (int k = 0; k < node->handle_count; ++k) part->relative[k] = tni_spatial_zero();
     if (!adaptive->metrics || node->a < 0) return;
-    const tni_join  join   = tni_figure_join(adaptive, n);
-    const tni_node* node_a = &nodes[node->a];
-    if (!tni_join_factor(node, node_a, &nodes[node->b], &join, a->still.Phi, b->still.Phi,
-                         part->factors, part->still.Phi)) {
-        part->fresh = adaptive->figures[limb->tree].good = false;
-        adaptive->figures[limb->tree].singular           = true;
+    const tni_node_joint join   = tni_figure_join(adaptive, n);
+    const tni_node*      node_a = &nodes[node->a];
+    if (!tni_join_factor(node, node_a, &nodes[node->b], &join, a->at_position.Phi,
+                         b->at_position.Phi, part->factors, part->at_position.Phi)) {
+        part->fresh = adaptive->figures[link->tree].good = false;
+        adaptive->figures[link->tree].singular           = true;
         return;
     }
-    tni_join_still(node, node_a, &nodes[node->b], &join, part->factors, adaptive->Q + limb->v,
-                   adaptive->weight[node->limb], &frames[node->a].handle[node->at].E,
-                   &frames[n].to_b.E, &a->still, &b->still, &part->still);
+    tni_join_position_terms(node, node_a, &nodes[node->b], &join, part->factors,
+                            adaptive->Q + link->v, adaptive->weight[node->link],
+                            &frames[node->a].handle[node->at].E, &frames[n].to_b.E, &a->at_position,
+                            &b->at_position, &part->at_position);
 }
 
 void tni_figure_refresh(tni_adaptive* adaptive, int tree, const int* list, int count)
@@ -90,85 +91,87 @@ void tni_figure_refresh(tni_adaptive* adaptive, int tree, const int* list, int c
         if (!adaptive->touched[list[i]] && !adaptive->parts[list[i]].fresh)
             refresh_node(adaptive, list[i]);
     }
-    for (int i = 0; i < figure->touched_count; ++i) { // held joints there stand still as well
+    for (int i = 0; i < figure->touched_count;
+         ++i) { // held joints of touched nodes do not move either
         const int            n    = figure->touched[i];
-        const tni_tree_link* limb = &adaptive->limbs->limbs[nodes[n].limb];
+        const tni_tree_link* link = &adaptive->trees->links[nodes[n].link];
         adaptive->parts[n].fresh  = false;
-        if (adaptive->active[nodes[n].limb]) continue;
-        tni_tree_link_place(limb, adaptive->q + limb->q, &adaptive->frames[n].join,
-                            adaptive->S + limb->v);
-        tni_figure_joint_force(adaptive, nodes[n].limb, adaptive->q, NULL);
+        if (adaptive->active[nodes[n].link]) continue;
+        tni_tree_link_place(link, adaptive->q + link->q, &adaptive->frames[n].join,
+                            adaptive->S + link->v);
+        tni_figure_joint_force(adaptive, nodes[n].link, adaptive->q, NULL);
     }
 }
 
-// ---- Forces from outside -------------------------------------------------------------------------
+// ---- External forces ---------------------------------------------------------------------------
 
-// Limbs of a tree that may be pushed: its own, then those that hands hold.
-static tni_pushed_limb* pushed_at(tni_adaptive* adaptive, int tree, int i)
+// i-th loaded link of a tree: its own, then grabbed ones (NULL: of another tree).
+static tni_loaded_link* loaded_at(tni_adaptive* adaptive, int tree, int i)
 {
     const tni_figure* figure = &adaptive->figures[tree];
-    const int         own    = figure->last_pushed - figure->first_pushed;
-    if (i < own) return &adaptive->pushed[figure->first_pushed + i];
-    tni_pushed_limb* held = &adaptive->pushed[adaptive->pushed_count + i - own];
-    return adaptive->limbs->limbs[held->limb].tree == tree ? held : NULL;
+    const int         own    = figure->last_loaded - figure->first_loaded;
+    if (i < own) return &adaptive->loaded[figure->first_loaded + i];
+    tni_loaded_link* held = &adaptive->loaded[adaptive->loaded_count + i - own];
+    return adaptive->trees->links[held->link].tree == tree ? held : NULL;
 }
 
-static int pushed_count(const tni_adaptive* adaptive, int tree)
+static int loaded_count(const tni_adaptive* adaptive, int tree)
 {
     const tni_figure* figure = &adaptive->figures[tree];
-    return figure->last_pushed - figure->first_pushed + adaptive->held_count;
+    return figure->last_loaded - figure->first_loaded + adaptive->grabbed_count;
 }
 
-void tni_figure_seat(tni_adaptive* adaptive, int tree, const tni_hybrid* hybrid)
+void tni_figure_locate(tni_adaptive* adaptive, int tree, const tni_hybrid* hybrid)
 {
-    for (int i = 0; i < pushed_count(adaptive, tree); ++i) {
-        tni_pushed_limb* pushed = pushed_at(adaptive, tree, i);
-        if (pushed != NULL)
-            pushed->seat =
-                tni_hybrid_seat(hybrid, pushed->limb, adaptive->touched, adaptive->frames);
+    for (int i = 0; i < loaded_count(adaptive, tree); ++i) {
+        tni_loaded_link* loaded = loaded_at(adaptive, tree, i);
+        if (loaded != NULL)
+            loaded->place =
+                tni_hybrid_locate(hybrid, loaded->link, adaptive->touched, adaptive->frames);
     }
 }
 
-void tni_figure_push(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid)
+void tni_figure_apply_forces(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid)
 {
-    for (int i = 0; i < pushed_count(adaptive, tree); ++i) {
-        const tni_pushed_limb* pushed = pushed_at(adaptive, tree, i);
-        if (pushed != NULL && pushed->pushed)
-            tni_hybrid_push(hybrid, &pushed->seat, adaptive->force[pushed->limb]);
-        if (pushed == NULL || !pushed->resisted) continue;
-        const tni_seat*    seat    = &pushed->seat;
-        const tni_cluster* cluster = &hybrid->clusters[seat->cluster];
-        const tn_vec3      com =
-            tni_add(seat->way.r, tni_mul_t(&seat->way.E, adaptive->limbs->limbs[pushed->limb].com));
+    for (int i = 0; i < loaded_count(adaptive, tree); ++i) {
+        const tni_loaded_link* loaded = loaded_at(adaptive, tree, i);
+        if (loaded != NULL && loaded->loaded)
+            tni_hybrid_add_force(hybrid, &loaded->place, adaptive->force[loaded->link]);
+        if (loaded == NULL || !loaded->resisted) continue;
+        const tni_link_place* place   = &loaded->place;
+        const tni_cluster*    cluster = &hybrid->clusters[place->cluster];
+        const tn_vec3         com =
+            tni_add(place->to_link.r,
+                    tni_mul_t(&place->to_link.E, adaptive->trees->links[loaded->link].com));
         hybrid->resistances[hybrid->resistance_count++] =
-            (tni_resistance){seat->cluster, tni_mul_t(&cluster->world.E, com), pushed->I};
+            (tni_resistance){place->cluster, tni_mul_t(&cluster->world.E, com), loaded->I};
     }
 }
 
-// ---- Accelerations -------------------------------------------------------------------------------
+// ---- Accelerations -----------------------------------------------------------------------------
 
 void tni_figure_middle(tni_adaptive* adaptive, int tree)
 {
     const tni_figure* figure = &adaptive->figures[tree];
     const double      half   = 0.5 * figure->h;
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_tree_link* limb = &adaptive->limbs->limbs[figure->active[i]];
-        double *             q = adaptive->middle_q + limb->q, *v = adaptive->middle_v + limb->v;
-        for (int k = 0; k < limb->freedoms; ++k)
-            v[k] = adaptive->v[limb->v + k] + half * adaptive->qddot[limb->v + k];
+        const tni_tree_link* link = &adaptive->trees->links[figure->active[i]];
+        double *             q = adaptive->middle_q + link->q, *v = adaptive->middle_v + link->v;
+        for (int k = 0; k < link->freedoms; ++k)
+            v[k] = adaptive->v[link->v + k] + half * adaptive->qddot[link->v + k];
         if (!adaptive->halfway) continue;
-        memcpy(q, adaptive->q + limb->q, sizeof *q * (size_t)tni_tree_link_numbers(limb));
-        tni_tree_link_advance(limb, half, v, q);
+        memcpy(q, adaptive->q + link->q, sizeof *q * (size_t)tni_tree_link_numbers(link));
+        tni_tree_link_advance(link, half, v, q);
     }
 }
 
-// How far accelerations are from the last ones, which these become.
+// Square of the change from the last accelerations, which are then replaced.
 static double change_of(tni_adaptive* adaptive, const tni_figure* figure)
 {
     double sum = 0;
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_tree_link* limb = &adaptive->limbs->limbs[figure->active[i]];
-        for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
+        const tni_tree_link* link = &adaptive->trees->links[figure->active[i]];
+        for (int k = link->v; k < link->v + link->freedoms; ++k) {
             const double d    = adaptive->qddot[k] - adaptive->last[k];
             adaptive->last[k] = adaptive->qddot[k];
             sum += d * d;
@@ -177,49 +180,50 @@ static double change_of(tni_adaptive* adaptive, const tni_figure* figure)
     return sum;
 }
 
-// Each round is to come four times as near: else the step is too long for it, and is one of Euler's.
+// Midpoint iteration. The change must shrink by a factor of 4 each time; else the step is too long
+// for it, and is Euler's.
 bool tni_figure_accelerate(tni_adaptive* adaptive, int tree, tni_hybrid* hybrid)
 {
     tni_figure*   figure = &adaptive->figures[tree];
-    const double* K      = adaptive->limbs->actuated ? adaptive->K : NULL;
+    const double* K      = adaptive->trees->actuated ? adaptive->K : NULL;
     double        before = HUGE_VAL;
-    tni_figure_push(adaptive, tree, hybrid);
+    tni_figure_apply_forces(adaptive, tree, hybrid);
     bool good = tni_hybrid_accelerate(hybrid, adaptive->model->gravity, adaptive->q, adaptive->v,
                                       adaptive->Q, K, adaptive->qddot);
-    figure->middle = adaptive->midpoint;
-    if (!good || !figure->middle) return good;
+    figure->uses_midpoint = adaptive->midpoint;
+    if (!good || !figure->uses_midpoint) return good;
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_tree_link* limb = &adaptive->limbs->limbs[figure->active[i]];
-        const size_t         size = sizeof(double) * (size_t)limb->freedoms;
-        memcpy(adaptive->first + limb->v, adaptive->qddot + limb->v, size);
-        memcpy(adaptive->last + limb->v, adaptive->qddot + limb->v, size);
+        const tni_tree_link* link = &adaptive->trees->links[figure->active[i]];
+        const size_t         size = sizeof(double) * (size_t)link->freedoms;
+        memcpy(adaptive->first + link->v, adaptive->qddot + link->v, size);
+        memcpy(adaptive->last + link->v, adaptive->qddot + link->v, size);
     }
-    for (int i = 0; good && figure->middle && i < TNI_MIDDLE_ROUNDS; ++i) {
+    for (int i = 0; good && figure->uses_midpoint && i < TNI_MIDDLE_ROUNDS; ++i) {
         tni_figure_middle(adaptive, tree);
         tni_hybrid_move(hybrid, adaptive->middle_q, adaptive->middle_v);
-        tni_figure_push(adaptive, tree, hybrid);
+        tni_figure_apply_forces(adaptive, tree, hybrid);
         good = tni_hybrid_accelerate(hybrid, adaptive->model->gravity, adaptive->middle_q,
                                      adaptive->middle_v, adaptive->Q, K, adaptive->qddot);
-        const double change = change_of(adaptive, figure);
-        figure->middle      = change <= 0.0625 * before;
-        before              = change;
+        const double change   = change_of(adaptive, figure);
+        figure->uses_midpoint = change <= 0.0625 * before;
+        before                = change;
     }
-    if (good && figure->middle) return true;
+    if (good && figure->uses_midpoint) return true;
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_tree_link* limb = &adaptive->limbs->limbs[figure->active[i]];
-        memcpy(adaptive->qddot + limb->v, adaptive->first + limb->v,
-               sizeof(double) * (size_t)limb->freedoms);
+        const tni_tree_link* link = &adaptive->trees->links[figure->active[i]];
+        memcpy(adaptive->qddot + link->v, adaptive->first + link->v,
+               sizeof(double) * (size_t)link->freedoms);
     }
-    figure->middle = false;
+    figure->uses_midpoint = false;
     return true;
 }
 
-void tni_figure_mark_pushed(tni_adaptive* adaptive, int tree, uint8_t mark)
+void tni_figure_mark_loaded(tni_adaptive* adaptive, int tree, uint8_t mark)
 {
-    for (int i = 0; i < pushed_count(adaptive, tree); ++i) {
-        const tni_pushed_limb* pushed = pushed_at(adaptive, tree, i);
-        if (pushed == NULL || !pushed->pushed) continue;
-        for (int n = adaptive->assembly->leaf[pushed->limb];
+    for (int i = 0; i < loaded_count(adaptive, tree); ++i) {
+        const tni_loaded_link* loaded = loaded_at(adaptive, tree, i);
+        if (loaded == NULL || !loaded->loaded) continue;
+        for (int n = adaptive->assembly->leaf[loaded->link];
              n >= 0 && !(adaptive->parts[n].mark & mark); n = adaptive->assembly->nodes[n].up)
             adaptive->parts[n].mark |= mark;
     }

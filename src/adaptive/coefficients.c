@@ -1,11 +1,11 @@
 // coefficients: nodes of the assembly tree, from leaves to the root and back (Featherstone 1999;
-// Redon, Galoppo and Lin 2005, sections 3 and 5, with frames of their own for all handles).
+// Redon, Galoppo and Lin 2005, sections 3 and 5, but every handle has a frame of its own).
 //
-// A node answers forces f on its handles with accelerations  a = Phi f + b.  Leaf:
+// A node responds to forces f on its handles with accelerations  a = Phi f + b.  Leaf:
 //
 //     Phi = I^-1,   b = I^-1 (f_ext - v x* I v)
 //
-// Joint j holds handle `at` of A and handle 0 of B (frame j, X from the limb that it leads out of
+// Joint j holds handle `at` of A and handle 0 of B (frame j, X from the link that it leads out of
 // to j). With H = [ X Phi_A(at, kept), -Phi_B(0, kept) ]:
 //
 //     V  = ( X Phi_A(at, at) X^T + Phi_B(0, 0) )^-1       positive definite, as leaves are
@@ -13,32 +13,33 @@
 //     beta  = X b_A(at) - b_B(0) + c,   gamma = W beta + V S D Q,   R = D Q - U beta
 //     Phi_C = diag(Phi_A, Phi_B)(kept, kept) - H^T W H,   b_C = (b_A; b_B)(kept) - H^T gamma
 //
-// and back, from f of C:   fc = W H f + gamma,   qddot = R - U H f;   fc adds to B's force 0, -X^T
-// fc to A's force `at`. Root: Phi_A = 0 and X b_A is the acceleration of the world. A joint that is
-// free in all six, S = 1, K = 0, has U = 1 and W = 0, said so rather than computed.
+// and back, from f of C:   fc = W H f + gamma,   qddot = R - U H f;   fc is added to B's force 0,
+// -X^T fc to A's force `at`. Root: Phi_A = 0 and X b_A is the acceleration of the world. A joint
+// with all six freedoms, S = 1, K = 0, has U = 1 and W = 0, set directly.
 //
-// A node that moves as one rigid body, with angular velocity w of its base limb: adding a constant
+// A node that moves as one rigid body, with angular velocity w of its base link: adding a constant
 // velocity to all of it changes no force and no relative acceleration, so with m(w) = (wx^2, wy^2,
 // wz^2, wy wz, wx wz, wx wy, 1)
 //
 //     b_k = B_k m(w) - (0; w_k x v_k)                     w_k, v_k: the motion of handle k
 //     leaf: B = -I^-1 (Gyr; mass Cen(com)), last column 0;  Gyr m = w x J w,
 //     Cen(r) m = w x (w x r)
-//     beta = Beta m,  Beta = X B_A(at) - B_B(0) R2 + (0; E Cen(r) R2(to_limb)),
+//     beta = Beta m,  Beta = X B_A(at) - B_B(0) R2 + (0; E Cen(r) R2(to_link)),
 //     m_B = R2 m = m(to_b w)
 //
-// the last term of Beta because the origins of the two limbs differ. The rest is as above, column
-// by column, Q in the column of the 1. The exact metric of accelerations is made in
+// the last term of Beta because the origins of the two links differ. The rest is as above, column
+// by column, Q in the column of the 1. The exact acceleration metric is made in
 // coefficients_metric.c. Cost, hinge, 2 + 2 -> 2 handles: factors 3.2 kflop, 0.7 us (gcc 12 -O3,
-// SSE2, one EPYC core). Fails, saying so, where V^-1 or D^-1 is not positive definite.
+// SSE2, one EPYC core). Fails if V^-1 or D^-1 is not positive definite.
 #include "adaptive/coefficients_parts.h"
 
 // ---- Small matrices -----------------------------------------------------------------------------
 
-// V = M^-1 of a symmetric positive definite n x n, by Cholesky M = L L^T, n <= 6. False: it is not.
+// V = M^-1 of a symmetric positive definite n x n matrix, n <= 6, by Cholesky M = L L^T. False: not
+// positive definite.
 TNI_INLINE bool invert(int n, const double* M, double* V)
 {
-    double L[36], Y[36]; // L, with the inverse of its diagonal there; Y = L^-1
+    double L[36], Y[36]; // L, its diagonal inverted; Y = L^-1
     for (int j = 0; j < n; ++j) {
         double pivot = M[n * j + j];
         for (int k = 0; k < j; ++k) pivot -= L[n * j + k] * L[n * j + k];
@@ -69,8 +70,9 @@ TNI_INLINE bool invert(int n, const double* M, double* V)
     return true;
 }
 
-// out = X m, of 6 x n: columns are motions. stride: of m; out has rows of n.
-TNI_INLINE void shift_columns(const tni_shift* X, int n, const double* m, int stride, double* out)
+// out = X m for 6 x n m: columns are motions. stride: of m; out has rows of n.
+TNI_INLINE void shift_columns(const tni_transform* X, int n, const double* m, int stride,
+                              double* out)
 {
     const double *E = X->E.m, x = X->r.x, y = X->r.y, z = X->r.z;
     for (int j = 0; j < n; ++j) {
@@ -121,7 +123,7 @@ void tni_quadratic_turn(const tni_mat3* E, double* R2)
 }
 
 // w x J w and s w x (w x r), 3 x 7 each, the first on top.
-static void fill_leaf_bias(const tni_rigid* I, double* out)
+static void fill_leaf_bias(const tni_rigid_inertia* I, double* out)
 {
     const tn_vec3 r        = I->moment;
     const double  bias[42] = {0,
@@ -171,9 +173,9 @@ static void fill_leaf_bias(const tni_rigid* I, double* out)
 
 // ---- Leaves -------------------------------------------------------------------------------------
 
-bool tni_leaf_still(const tni_rigid* I, tni_still* leaf)
+bool tni_leaf_position_terms(const tni_rigid_inertia* I, tni_position_terms* leaf)
 {
-    if (!tni_rigid_inverse(I, leaf->Phi)) return false;
+    if (!tni_rigid_inertia_inverse(I, leaf->Phi)) return false;
     leaf->rows = leaf->force_rows = 0;
     if (!leaf->B) return true;
     double bias[42];
@@ -183,24 +185,24 @@ bool tni_leaf_still(const tni_rigid* I, tni_still* leaf)
     return true;
 }
 
-void tni_leaf_moving(const tni_rigid* I, const tni_still* leaf, tni_six v, tni_six force,
-                     tni_moving* out)
+void tni_leaf_state_terms(const tni_rigid_inertia* I, const tni_position_terms* leaf, tni_spatial v,
+                          tni_spatial force, tni_state_terms* out)
 {
     double f[6];
-    tni_six_write(f, tni_six_sub(force, tni_cross_force(v, tni_rigid_times(I, v))));
+    tni_spatial_write(f, tni_spatial_sub(force, tni_cross_force(v, tni_rigid_inertia_times(I, v))));
     multiply(6, 1, leaf->Phi, f, out->b);
     out->rows = out->force_rows = 0;
 }
 
 // ---- Factors ------------------------------------------------------------------------------------
 
-static bool is_free(const tni_join* join)
+static bool is_free(const tni_node_joint* join)
 {
     if (join->d != 6) return false;
     bool free = true;
     for (int i = 0; i < 6; ++i) {
         double s[6];
-        tni_six_write(s, join->S[i]);
+        tni_spatial_write(s, join->S[i]);
         for (int k = 0; k < 6; ++k)
             free = free && s[k] == (i == k) && (!join->K || join->K[6 * i + k] == 0);
     }
@@ -216,12 +218,12 @@ static void fill_free(const double* inverse, tni_factors* f)
     }
 }
 
-// D, U, VSD, and V becomes W.
-static bool fill_joint(const tni_join* join, tni_factors* f)
+// D, U, VSD; turns V, given in f->W, into W.
+static bool fill_joint(const tni_node_joint* join, tni_factors* f)
 {
     const int d = join->d;
-    double *V = f->W, S[36], VS[36], M[36]; // S: columns one after the other, VS: d x 6, transposed
-    for (int i = 0; i < d; ++i) tni_six_write(S + 6 * i, join->S[i]);
+    double *  V = f->W, S[36], VS[36], M[36]; // S: transposed, d x 6; VS: transposed, d x 6
+    for (int i = 0; i < d; ++i) tni_spatial_write(S + 6 * i, join->S[i]);
     multiply(d, 6, S, V, VS);
     for (int i = 0; i < d; ++i) {
         for (int j = 0; j < d; ++j) {
@@ -253,7 +255,7 @@ static bool fill_joint(const tni_join* join, tni_factors* f)
     return true;
 }
 
-// Columns of H from A, P = X Phi_A(at, .) having them all; then from B.
+// H: the kept columns of P = X Phi_A(at, .), then those of -Phi_B(0, .).
 static void fill_across(const tni_node* node, const double* P, int cols_a, const double* Phi_b,
                         int cols_b, double* H)
 {
@@ -269,7 +271,7 @@ static void fill_across(const tni_node* node, const double* P, int cols_a, const
                     -Phi_b[cols_b * i + 6 * node->kept_b[k] + j];
 }
 
-// Blocks of a child's Phi that stay, the upper ones, from row and column `at` of Phi on.
+// Upper blocks of the kept handles of a child's Phi, at row and column `at` of Phi.
 static void fill_kept(const double* from, int cols, int count, const uint8_t* kept, double* Phi,
                       int n, int at)
 {
@@ -281,7 +283,7 @@ static void fill_kept(const double* from, int cols, int count, const uint8_t* ke
                         from[cols * (6 * kept[k] + i) + 6 * kept[l] + j];
 }
 
-// Phi -= H^T (W H) from each row's own block on, then the lower half from the upper one.
+// Phi -= H^T (W H): the upper blocks; then the lower half is mirrored.
 TNI_INLINE void subtract_across(int n, const double* H, const double* WH, double* Phi)
 {
     for (int i = 0; i < n; ++i) {
@@ -312,7 +314,7 @@ TNI_INLINE void fill_inverse(const tni_node* node, int n, int cols_a, const doub
 }
 
 bool tni_join_factor(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
-                     const tni_join* join, const double* Phi_a, const double* Phi_b,
+                     const tni_node_joint* join, const double* Phi_a, const double* Phi_b,
                      tni_factors* factors, double* Phi)
 {
     const int cols_a = Phi_a ? 6 * node_a->handle_count : 0, cols_b = 6 * node_b->handle_count;
@@ -334,7 +336,7 @@ bool tni_join_factor(const tni_node* node, const tni_node* node_a, const tni_nod
         if (join->d > 0 && !fill_joint(join, factors)) return false;
     }
     fill_across(node, P, cols_a, Phi_b, cols_b, factors->H);
-    switch (node->handle_count) { // of known sizes loops are faster
+    switch (node->handle_count) { // loops of constant size are faster
     case 0: break;
     case 1: fill_inverse(node, 6, cols_a, Phi_a, cols_b, Phi_b, factors, Phi); break;
     case 2: fill_inverse(node, 12, cols_a, Phi_a, cols_b, Phi_b, factors, Phi); break;
@@ -345,7 +347,7 @@ bool tni_join_factor(const tni_node* node, const tni_node* node_a, const tni_nod
 
 // ---- Linear parts -------------------------------------------------------------------------------
 
-// gamma = W beta + V S D Q and R = D Q - U beta, of `cols` columns, Q in the last one.
+// gamma = W beta + V S D Q and R = D Q - U beta, `cols` columns, Q in the last one.
 TNI_INLINE void fill_linear(const tni_factors* f, int cols, const double* beta, const double* Q,
                             double* gamma, double* R)
 {
@@ -360,7 +362,7 @@ TNI_INLINE void fill_linear(const tni_factors* f, int cols, const double* beta, 
     }
 }
 
-// b -= H^T gamma, of `cols` columns.
+// b -= H^T gamma, `cols` columns.
 TNI_INLINE void subtract_linear(int n, int cols, const double* H, const double* gamma, double* b)
 {
     for (int i = 0; i < n; ++i)
@@ -368,13 +370,14 @@ TNI_INLINE void subtract_linear(int n, int cols, const double* H, const double* 
             for (int j = 0; j < cols; ++j) b[cols * i + j] -= H[n * k + i] * gamma[cols * k + j];
 }
 
-// gamma, R and, if asked for, b. from: the acceleration that comes to the joint, frame of b's base.
-static void move_linear(const tni_node* node, const tni_factors* factors, const double* Q,
-                        tni_six from, const double* b_a, const double* b_b, double* gamma,
-                        double* R, double* b)
+// gamma, R and, unless NULL, b. from: acceleration of the joint's predecessor side with bias, frame
+// of b's base.
+static void state_linear(const tni_node* node, const tni_factors* factors, const double* Q,
+                         tni_spatial from, const double* b_a, const double* b_b, double* gamma,
+                         double* R, double* b)
 {
     double beta[6];
-    tni_six_write(beta, tni_six_sub(from, tni_six_read(b_b)));
+    tni_spatial_write(beta, tni_spatial_sub(from, tni_spatial_read(b_b)));
     fill_linear(factors, 1, beta, Q, gamma, R);
     if (!b) return;
     double* to = b;
@@ -385,55 +388,60 @@ static void move_linear(const tni_node* node, const tni_factors* factors, const 
     subtract_linear(6 * node->handle_count, 1, factors->H, gamma, b);
 }
 
-static tni_six to_joint(const tni_node* node, const tni_join* join, const tni_moving* a)
+static tni_spatial to_joint(const tni_node* node, const tni_node_joint* join,
+                            const tni_state_terms* a)
 {
-    return tni_shift_motion(&join->X, tni_six_read(a->b + 6 * node->at));
+    return tni_transform_motion(&join->X, tni_spatial_read(a->b + 6 * node->at));
 }
 
-static tni_root_form moving_form(const tni_moving* m)
+static tni_metric_factor factor_of(const tni_state_terms* m)
 {
-    return m ? (tni_root_form){m->G, m->rows, m->force_rows, m->lead} : (tni_root_form){0};
+    return m ? (tni_metric_factor){m->G, m->rows, m->force_rows, m->lead} : (tni_metric_factor){0};
 }
 
-void tni_join_moving(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
-                     const tni_join* join, const tni_factors* factors, const double* Q,
-                     double weight, tni_six c, const tni_six* root, const tni_moving* a,
-                     const tni_moving* b, double* gamma, double* R, tni_moving* out)
+void tni_join_state_terms(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
+                          const tni_node_joint* join, const tni_factors* factors, const double* Q,
+                          double weight, tni_spatial c, const tni_spatial* root,
+                          const tni_state_terms* a, const tni_state_terms* b, double* gamma,
+                          double* R, tni_state_terms* out)
 {
     TN_ASSERT((a != NULL) != (root != NULL));
-    const tni_six from = tni_six_add(root ? *root : to_joint(node, join, a), c);
-    move_linear(node, factors, Q, from, a ? a->b : NULL, b->b, gamma, R, out ? out->b : NULL);
+    const tni_spatial from = tni_spatial_add(root ? *root : to_joint(node, join, a), c);
+    state_linear(node, factors, Q, from, a ? a->b : NULL, b->b, gamma, R, out ? out->b : NULL);
     if (!out) return;
-    tni_root_form form = {out->G, 0, 0, out->lead};
+    tni_metric_factor form = {out->G, 0, 0, out->lead};
     if (out->G) {
-        const tni_root_join how = {node, node_a, node_b, &join->X, factors,
-                                   1,    gamma,  R,      weight,   NULL};
-        tni_root_assemble(&how, moving_form(a), moving_form(b), NULL, &form);
+        const tni_metric_joint how = {node, node_a, node_b, &join->X, factors,
+                                      1,    gamma,  R,      weight,   NULL};
+        tni_metric_assemble(&how, factor_of(a), factor_of(b), NULL, &form);
     }
     out->rows = form.rows, out->force_rows = form.force_rows;
 }
 
-void tni_join_moving_again(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
-                           const tni_join* join, const tni_factors* factors, const double* Q,
-                           double weight, const tni_still* still, const tni_moving* a,
-                           const tni_moving* b, double* gamma, double* R, tni_moving* out)
+void tni_join_update_state_terms(const tni_node* node, const tni_node* node_a,
+                                 const tni_node* node_b, const tni_node_joint* join,
+                                 const tni_factors* factors, const double* Q, double weight,
+                                 const tni_position_terms* position, const tni_state_terms* a,
+                                 const tni_state_terms* b, double* gamma, double* R,
+                                 tni_state_terms* out)
 {
-    move_linear(node, factors, Q, to_joint(node, join, a), a->b, b->b, gamma, R, out->b);
-    tni_root_form form = {out->G, 0, 0, still->lead};
+    state_linear(node, factors, Q, to_joint(node, join, a), a->b, b->b, gamma, R, out->b);
+    tni_metric_factor form = {out->G, 0, 0, position->lead};
     if (out->G) {
-        const tni_root_join how = {node, node_a, node_b, &join->X, factors,
-                                   1,    gamma,  R,      weight,   NULL};
-        tni_root_again(&how, moving_form(a), moving_form(b), still, &form);
+        const tni_metric_joint how = {node, node_a, node_b, &join->X, factors,
+                                      1,    gamma,  R,      weight,   NULL};
+        tni_metric_update_last(&how, factor_of(a), factor_of(b), position, &form);
     }
-    out->rows = form.rows, out->force_rows = form.force_rows, out->lead = still->lead;
+    out->rows = form.rows, out->force_rows = form.force_rows, out->lead = position->lead;
 }
 
-int tni_turns_room(const tni_node* node, const tni_node* node_a, const tni_node* node_b, int d)
+int tni_reflections_size(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
+                         int d)
 {
     return 6 * node->handle_count * (2 + 6 * node_a->handle_count + 6 * node_b->handle_count + d);
 }
 
-// out = B R2, rows x 7; R2 turns the first six only.
+// out = B R2, rows x 7; R2 acts on the first six columns only.
 static void turn_columns(int rows, const double* B, const double* R2, double* out)
 {
     for (int i = 0; i < rows; ++i) {
@@ -445,14 +453,14 @@ static void turn_columns(int rows, const double* B, const double* R2, double* ou
     }
 }
 
-// Beta += (0; E Cen(r) R2(to_limb))
-static void add_centripetal(const tni_shift* X, const tni_mat3* to_limb, double* beta)
+// Beta += (0; E Cen(r) R2(to_link))
+static void add_centripetal(const tni_transform* X, const tni_mat3* to_link, double* beta)
 {
-    const tn_vec3   r    = X->r;
-    const tni_rigid at_r = {0, r, 0, 0, 0, 0, 0, 0};
-    double          Cen[42], turned[42], R2[49];
+    const tn_vec3           r    = X->r;
+    const tni_rigid_inertia at_r = {0, r, 0, 0, 0, 0, 0, 0};
+    double                  Cen[42], turned[42], R2[49];
     fill_leaf_bias(&at_r, Cen);
-    tni_quadratic_turn(to_limb, R2);
+    tni_quadratic_turn(to_link, R2);
     turn_columns(3, Cen + 21, R2, turned);
     for (int j = 0; j < 6; ++j) {
         const tn_vec3 e = tni_mul(&X->E, tni_vec3(turned[j], turned[7 + j], turned[14 + j]));
@@ -460,17 +468,18 @@ static void add_centripetal(const tni_shift* X, const tni_mat3* to_limb, double*
     }
 }
 
-void tni_join_still(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
-                    const tni_join* join, const tni_factors* factors, const double* Q,
-                    double weight, const tni_mat3* to_limb, const tni_mat3* to_b,
-                    const tni_still* a, const tni_still* b, tni_still* out)
+void tni_join_position_terms(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
+                             const tni_node_joint* join, const tni_factors* factors,
+                             const double* Q, double weight, const tni_mat3* to_link,
+                             const tni_mat3* to_b, const tni_position_terms* a,
+                             const tni_position_terms* b, tni_position_terms* out)
 {
     double beta[42], gamma[42], R[42], R2[49], turned[7 * TNI_FORCES];
     tni_quadratic_turn(to_b, R2);
     turn_columns(6 * node_b->handle_count, b->B, R2, turned);
     shift_columns(&join->X, 7, a->B + 42 * node->at, 7, beta);
     for (int i = 0; i < 42; ++i) beta[i] -= turned[i];
-    add_centripetal(&join->X, to_limb, beta);
+    add_centripetal(&join->X, to_link, beta);
     fill_linear(factors, 7, beta, Q, gamma, R);
     double* to = out->B;
     for (int k = 0; k < node->keep_a; ++k)
@@ -478,23 +487,23 @@ void tni_join_still(const tni_node* node, const tni_node* node_a, const tni_node
     for (int k = 0; k < node->keep_b; ++k)
         for (int i = 0; i < 42; ++i) *to++ = turned[42 * node->kept_b[k] + i];
     subtract_linear(6 * node->handle_count, 7, factors->H, gamma, out->B);
-    tni_root_form form = {out->G, 0, 0, out->lead};
+    tni_metric_factor form = {out->G, 0, 0, out->lead};
     if (out->G) {
-        const tni_root_join how = {node, node_a, node_b, &join->X, factors,
-                                   7,    gamma,  R,      weight,   R2};
-        tni_root_assemble(&how, (tni_root_form){a->G, a->rows, a->force_rows, a->lead},
-                          (tni_root_form){b->G, b->rows, b->force_rows, b->lead}, out->turns,
-                          &form);
+        const tni_metric_joint how = {node, node_a, node_b, &join->X, factors,
+                                      7,    gamma,  R,      weight,   R2};
+        tni_metric_assemble(&how, (tni_metric_factor){a->G, a->rows, a->force_rows, a->lead},
+                            (tni_metric_factor){b->G, b->rows, b->force_rows, b->lead},
+                            out->reflections, &form);
     }
     out->rows = form.rows, out->force_rows = form.force_rows;
 }
 
-// ---- Back ---------------------------------------------------------------------------------------
+// ---- Back-substitution --------------------------------------------------------------------------
 
 void tni_join_back(const tni_node* node, const tni_node* node_a, const tni_node* node_b,
-                   const tni_join* join, const tni_factors* factors, const double* gamma,
+                   const tni_node_joint* join, const tni_factors* factors, const double* gamma,
                    const double* R, const double* f, double* qddot, double* f_a, double* f_b,
-                   tni_six* fc)
+                   tni_spatial* fc)
 {
     const int n = 6 * node->handle_count, d = factors->d;
     double    x[6], force[6];
@@ -509,7 +518,7 @@ void tni_join_back(const tni_node* node, const tni_node* node_a, const tni_node*
         for (int k = 0; k < 6; ++k) sum -= factors->U[6 * i + k] * x[k];
         qddot[i] = sum;
     }
-    *fc = tni_six_read(force);
+    *fc = tni_spatial_read(force);
     for (int i = 0; i < 6 * node_b->handle_count; ++i) f_b[i] = 0;
     for (int k = 0; k < node->keep_b; ++k)
         for (int i = 0; i < 6; ++i) f_b[6 * node->kept_b[k] + i] = f[6 * (node->keep_a + k) + i];
@@ -518,7 +527,7 @@ void tni_join_back(const tni_node* node, const tni_node* node_a, const tni_node*
     for (int i = 0; i < 6 * node_a->handle_count; ++i) f_a[i] = 0;
     for (int k = 0; k < node->keep_a; ++k)
         for (int i = 0; i < 6; ++i) f_a[6 * node->kept_a[k] + i] = f[6 * k + i];
-    double*       at   = f_a + 6 * node->at;
-    const tni_six back = tni_shift_force(&join->X, *fc);
-    tni_six_write(at, tni_six_sub(tni_six_read(at), back));
+    double*           at   = f_a + 6 * node->at;
+    const tni_spatial back = tni_transform_force(&join->X, *fc);
+    tni_spatial_write(at, tni_spatial_sub(tni_spatial_read(at), back));
 }

@@ -1,38 +1,37 @@
-// coefficients_metric: the exact metric of accelerations of a node, in square-root form.
+// coefficients_metric: the exact acceleration metric of a node, in square-root form.
 //
 //     A(C) = sum over joints j in C of weight_j |qddot_j|^2 = |G z|^2,   z = (f; m)
 //
-// m is 1, or m(w) of coefficients.c for nodes that are rigid. The form f^T Psi f + f^T p + eta of
-// the paper (Theorems 1 and 2) subtracts large numbers near equilibrium, |f||Psi||f| eps of noise;
-// this one has (|G||f| eps)^2 of it. A joint sends fc = Kf z through itself and accelerates by
-// qddot = Kq z:
+// m is 1, or m(w) of coefficients.c for rigid nodes. The form f^T Psi f + f^T p + eta of the paper
+// (Theorems 1 and 2) subtracts large numbers near equilibrium, with an error of |f||Psi||f| eps;
+// here the error is (|G||f| eps)^2. A joint transmits fc = Kf z and accelerates by qddot = Kq z:
 //
 //     Kf = [ W H, gamma ],   Kq = [ -U H, R ]           (coefficients.c)
 //     G_C = the triangle of  [ G_A T_A ; G_B T_B ; sqrt(weight) Kq ]   by Householder QR
 //     T_A: z_C to z_A, kept forces and m as they are, -X^T Kf added to the force `at`
-//     T_B: kept forces as they are, m turned, Kf added to the force 0
+//     T_B: kept forces as they are, m rotated, Kf added to the force 0
 //
-// Rows of a child's triangle that start beyond the columns of the handle that the joint holds know
-// nothing of Kf: they stay triangular and serve as pivots. So with those columns first ("lead")
-// only 6 rows of each child are full, and a reflection of column j mixes one triangular row with 12
-// + d full ones, instead of 27 rows with each other: 7 kflop instead of 12 for 2 + 2 -> 2 handles
-// and a hinge, 1.6 us; 16 instead of 32, 3.1 us, with m(w). Rows whose column is zero all over are
-// passed by: G may have fewer rows than columns, row i zero before column i.
-// Reflections of the columns of forces may be kept ("turns"): they are the same for any m, so that
-// of a node that is rigid but pushed only the last column is made, by them: 0.45 us.
+// Rows of a child's triangle that start beyond the columns of the handle that the joint holds do
+// not involve Kf: they stay triangular and serve as pivots. With those columns first ("lead") only
+// 6 rows of each child are full, and a reflection of column j mixes one triangular row with 12 + d
+// full ones, instead of 27 rows with each other: 7 kflop instead of 12 for 2 + 2 -> 2 handles and a
+// hinge, 1.6 us; 16 instead of 32, 3.1 us, with m(w). A column that is zero in all rows gets no
+// row: G may have fewer rows than columns, row i being zero before column i.
+// The reflections of force columns may be kept: they are the same for any m, so a rigid node with a
+// force in it only needs its last column computed, by these reflections: 0.45 us.
 #include "adaptive/coefficients_parts.h"
 
 #include "math/simd.h"
 
 enum {
     PAD    = 3, // zeros behind each row, so that columns go by fours
-    STRIDE = TNI_ROOT_COLS + PAD,
-    FULL   = TNI_FORCES + TNI_FORCES + 6 + TNI_QUADRATIC // rows, at most, whatever leads
+    STRIDE = TNI_METRIC_COLS + PAD,
+    FULL   = TNI_FORCES + TNI_FORCES + 6 + TNI_QUADRATIC // most rows, for any lead
 };
 
-static const double square_min = 1e-280; // what is below is 0: 1/square must be a number
+static const double square_min = 1e-280; // smaller squares are 0, so that 1/square is finite
 
-// Neighbouring columns go together.
+// Neighbouring columns in one.
 typedef tni_numbers lanes;
 enum { LANES = TNI_SIMD_NARROW };
 
@@ -41,22 +40,23 @@ TNI_INLINE lanes* at(double* row, int k)
     return (lanes*)(row + LANES * k);
 }
 
-// A child's G, seen from the parent.
+// A child's G with the column order of its parent.
 typedef struct child {
     const double* G;
     int           rows, force_rows, forces, cols; // forces: columns of G before m
-    int           held;         // where in a row the handle that the joint holds begins
-    int  to[TNI_HANDLES_MAX];   // column in the parent's order, by block of columns; -1: not kept
-    bool full[TNI_HANDLES_MAX]; // rows of a block become full
+    int           held;                           // first column of the handle that the joint holds
+    int  to[TNI_HANDLES_MAX];   // by block of columns: column in the parent's order; -1: not kept
+    bool full[TNI_HANDLES_MAX]; // by block: its rows become full
     const double* turn;
 } child;
 
 typedef struct stack {
     int     n, forces, first, count; // columns; full rows first .. count - 1
-    double  Kf[6][STRIDE];           // in the order of columns
+    double  Kf[6][STRIDE];           // in the parent's column order
     double  rows[FULL][STRIDE];
-    double* turns;            // where reflections of forces' columns go; NULL: nowhere
-    short top[TNI_ROOT_COLS]; // which row of A is triangular there (from 1), of B (minus), none: 0
+    double* reflections; // where reflections of force columns go; NULL: not kept
+    // triangular row of a column: i + 1: row i of A; -i - 1: of B; 0: none
+    short top[TNI_METRIC_COLS];
 } stack;
 
 static int block_of(int lead, int handle)
@@ -64,8 +64,8 @@ static int block_of(int lead, int handle)
     return handle == lead ? 0 : handle < lead ? handle + 1 : handle;
 }
 
-static child child_make(tni_root_form form, const tni_node* node, int at, int keep,
-                        const uint8_t* kept, int first, int lead, const tni_root_join* join)
+static child child_make(tni_metric_factor form, const tni_node* node, int at, int keep,
+                        const uint8_t* kept, int first, int lead, const tni_metric_joint* join)
 {
     const int h = node->handle_count;
     child     c = {.G          = form.G,
@@ -86,7 +86,7 @@ static child child_make(tni_root_form form, const tni_node* node, int at, int ke
     return c;
 }
 
-// Row i of a child in the parent's columns, nothing passing through the joint.
+// Row i of a child in the parent's columns, without the force through the joint.
 static void read_row(const child* c, int i, const stack* s, double* row)
 {
     const double* g = c->G + c->cols * i;
@@ -104,7 +104,7 @@ static void read_row(const child* c, int i, const stack* s, double* row)
     }
 }
 
-// row += e Kf, some columns of it.
+// row += e Kf, `width` columns from column c.
 TNI_INLINE void add_columns(int width, const double* e, double (*Kf)[STRIDE], int c, double* row)
 {
     lanes sum[8 / LANES];
@@ -121,9 +121,8 @@ static void add_through(stack* s, const double* e, double* row)
     if (s->n > c) add_columns(4, e, s->Kf, c, row);
 }
 
-// Rows of a child with forces in them: full ones are made, triangular ones remembered. X: of A;
-// NULL: B.
-static void stack_child(stack* s, const child* c, const tni_shift* X)
+// Rows of a child with force columns: makes full ones, records triangular ones. X: for A; NULL: B.
+static void stack_child(stack* s, const child* c, const tni_transform* X)
 {
     for (int i = 0; i < c->force_rows; ++i) {
         const int p = i / 6;
@@ -134,15 +133,15 @@ static void stack_child(stack* s, const child* c, const tni_shift* X)
         double* row = s->rows[s->count++];
         double  e[6];
         read_row(c, i, s, row);
-        tni_six six = tni_six_read(c->G + c->cols * i + c->held);
-        if (X) six = tni_six_sub(tni_six_zero(), tni_shift_motion(X, six));
-        tni_six_write(e, six);
+        tni_spatial six = tni_spatial_read(c->G + c->cols * i + c->held);
+        if (X) six = tni_spatial_sub(tni_spatial_zero(), tni_transform_motion(X, six));
+        tni_spatial_write(e, six);
         add_through(s, e, row);
     }
 }
 
-// Columns of Kf, and rows of sqrt(weight) Kq.
-static void stack_joint(stack* s, const tni_root_join* join, int lead)
+// Kf, and the rows of sqrt(weight) Kq.
+static void stack_joint(stack* s, const tni_metric_joint* join, int lead)
 {
     const tni_factors* f    = join->factors;
     const int          cols = join->quadratic, d = f->d;
@@ -169,8 +168,8 @@ static void stack_joint(stack* s, const tni_root_join* join, int lead)
     }
 }
 
-// Columns of `top` and of full rows, reflected: 1 - t (v0; v)(v0; v)^T. Many columns at once, as
-// sums wait for their additions.
+// Applies the reflection 1 - t (v0; v)(v0; v)^T to columns of `top` and of the full rows; many
+// columns at once, because sums wait for their additions.
 TNI_INLINE void reflect_columns(int width, int count, double t, double v0, const double* v,
                                 double* top, double* rows)
 {
@@ -183,8 +182,8 @@ TNI_INLINE void reflect_columns(int width, int count, double t, double v0, const
         for (int k = 0; k < width / LANES; ++k) *at(rows + STRIDE * i, k) -= v[i] * w[k];
 }
 
-// Column j of the full rows, and the sum of its squares, in four sums that do not wait for each
-// other.
+// Copies column j of the full rows to v and returns the sum of its squares, by four independent
+// sums.
 static double read_column(const stack* s, int j, double* v)
 {
     double    sum[4] = {0};
@@ -197,16 +196,17 @@ static double read_column(const stack* s, int j, double* v)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// Reflections as they are kept: t, v0, v of each column that has rows; t < 0: it had no row.
-static void keep_turn(stack* s, double t, double v0, const double* v)
+// Stores a reflection: t, v0, v; t = 0: none needed; t < 0: the column has no row.
+static void keep_reflection(stack* s, double t, double v0, const double* v)
 {
-    if (!s->turns) return;
-    *s->turns++ = t;
-    *s->turns++ = v0;
-    for (int i = 0; i < s->count - s->first; ++i) *s->turns++ = v[i];
+    if (!s->reflections) return;
+    *s->reflections++ = t;
+    *s->reflections++ = v0;
+    for (int i = 0; i < s->count - s->first; ++i) *s->reflections++ = v[i];
 }
 
-// Makes column j of the full rows, v, zero by a reflection of them and `top`. square: of v.
+// Makes column j (v, with sum of squares `square`) of the full rows zero by a reflection of them
+// and `top`.
 static void reflect(stack* s, int j, const double* v, double square, double* top)
 {
     const int    count = s->count - s->first;
@@ -218,10 +218,11 @@ static void reflect(stack* s, int j, const double* v, double square, double* top
     for (; s->n - c > 8; c += 12) reflect_columns(12, count, t, v0, v, top + c, rows + c);
     if (s->n - c > 4) reflect_columns(8, count, t, v0, v, top + c, rows + c);
     else if (s->n > c) reflect_columns(4, count, t, v0, v, top + c, rows + c);
-    keep_turn(s, t, v0, v);
+    keep_reflection(s, t, v0, v);
 }
 
-// One column: writes the row of the triangle. False: the column is zero and has no row.
+// Eliminates one column and writes its row of the triangle. False: the column is zero and has no
+// row.
 static bool eliminate(stack* s, int j, const child* a, const child* b, double* out)
 {
     const int which = s->top[j];
@@ -233,27 +234,28 @@ static bool eliminate(stack* s, int j, const child* a, const child* b, double* o
         top = s->rows[s->first++];
     }
     const double square = read_column(s, j, v);
-    if (!(square <= square_min)) { // so written, it lets NaN through
+    if (!(square <= square_min)) { // written so that NaN passes
         reflect(s, j, v, square, top);
     } else if (which == 0 && top[j] == 0) {
-        keep_turn(s, -1, 0, v);
+        keep_reflection(s, -1, 0, v);
         s->first--;
         return false;
     } else {
-        keep_turn(s, 0, 0, v);
+        keep_reflection(s, 0, 0, v);
     }
     for (int k = 0; k < j; ++k) out[k] = 0;
     for (int k = j; k < s->n; ++k) out[k] = top[k];
     return true;
 }
 
-void tni_root_assemble(const tni_root_join* join, tni_root_form form_a, tni_root_form form_b,
-                       double* turns, tni_root_form* out)
+void tni_metric_assemble(const tni_metric_joint* join, tni_metric_factor form_a,
+                         tni_metric_factor form_b, double* reflections, tni_metric_factor* out)
 {
     const tni_node* node   = join->node;
     const int       forces = 6 * node->handle_count;
-    stack           s; // 8 kB that are not cleared
-    s.n = forces + join->quadratic, s.forces = forces, s.first = s.count = 0, s.turns = turns;
+    stack           s; // 8 kB, not cleared
+    s.n = forces + join->quadratic, s.forces = forces, s.first = s.count = 0,
+    s.reflections = reflections;
     for (int j = 0; j < s.n; ++j) s.top[j] = 0;
     stack_joint(&s, join, out->lead);
     child a = {0};
@@ -271,16 +273,16 @@ void tni_root_assemble(const tni_root_join* join, tni_root_form form_a, tni_root
     out->rows = 0;
     for (int j = 0; j < s.n; ++j) {
         if (j == forces) {
-            out->force_rows = out->rows, s.turns = NULL;
+            out->force_rows = out->rows, s.reflections = NULL;
             for (int i = b.force_rows; i < b.rows; ++i) read_row(&b, i, &s, s.rows[s.count++]);
         }
         out->rows += eliminate(&s, j, &a, &b, out->G + s.n * out->rows);
     }
 }
 
-// ---- The last column again ----------------------------------------------------------------------
+// ---- Updating the last column ------------------------------------------------------------------
 
-// A row without forces whose square is `rest`; returns how many rows that makes.
+// A row without forces whose square is `rest`; returns the number of rows (0 or 1).
 static int write_rest(double* row, int forces, double rest)
 {
     if (rest == 0) return 0;
@@ -289,36 +291,37 @@ static int write_rest(double* row, int forces, double rest)
     return 1;
 }
 
-// The last column of what is stacked.
+// The last column of the stacked rows.
 typedef struct last_column {
     int    first, count;
-    double rows[FULL], top[TNI_FORCES], rest; // rest: squares of rows without forces
+    double rows[FULL], top[TNI_FORCES], rest; // rest: sum of squares of rows without forces
     bool   has_top[TNI_FORCES];
 } last_column;
 
-// through: what one of the child's rows times it adds, of the force through the joint.
-static void stack_last(last_column* s, const child* c, tni_six through)
+// through: the force through the joint, as it acts on the child.
+static void stack_last(last_column* s, const child* c, tni_spatial through)
 {
     for (int i = 0; i < c->rows; ++i) {
         const double *g = c->G + c->cols * i, last = g[c->forces];
         if (i >= c->force_rows) s->rest += last * last;
         else if (c->full[i / 6])
-            s->rows[s->count++] = last + tni_six_dot(tni_six_read(g + c->held), through);
+            s->rows[s->count++] = last + tni_spatial_dot(tni_spatial_read(g + c->held), through);
         else s->top[c->to[i / 6] + i % 6] = last, s->has_top[c->to[i / 6] + i % 6] = true;
     }
 }
 
-static last_column stack_last_all(const tni_root_join* join, tni_root_form form_a,
-                                  tni_root_form form_b, int lead)
+static last_column stack_last_all(const tni_metric_joint* join, tni_metric_factor form_a,
+                                  tni_metric_factor form_b, int lead)
 {
-    const tni_node* node  = join->node;
-    const tni_six   gamma = tni_six_read(join->gamma);
-    const tni_six   back  = tni_six_sub(tni_six_zero(), tni_shift_force(join->X, gamma));
-    const child     a =
+    const tni_node*   node  = join->node;
+    const tni_spatial gamma = tni_spatial_read(join->gamma);
+    const tni_spatial back =
+        tni_spatial_sub(tni_spatial_zero(), tni_transform_force(join->X, gamma));
+    const child a =
         child_make(form_a, join->node_a, node->at, node->keep_a, node->kept_a, 0, lead, join);
     const child b =
         child_make(form_b, join->node_b, 0, node->keep_b, node->kept_b, node->keep_a, lead, join);
-    last_column s; // not cleared where nobody looks
+    last_column s; // only partly initialised
     s.first = s.count = 0, s.rest = 0;
     for (int j = 0; j < 6 * node->handle_count; ++j) s.has_top[j] = false;
     for (int i = 0; join->weight > 0 && i < join->factors->d; ++i)
@@ -328,12 +331,12 @@ static last_column stack_last_all(const tni_root_join* join, tni_root_form form_
     return s;
 }
 
-void tni_root_again(const tni_root_join* join, tni_root_form a, tni_root_form b,
-                    const tni_still* still, tni_root_form* out)
+void tni_metric_update_last(const tni_metric_joint* join, tni_metric_factor a, tni_metric_factor b,
+                            const tni_position_terms* position, tni_metric_factor* out)
 {
     const int     forces = 6 * join->node->handle_count;
-    last_column   s      = stack_last_all(join, a, b, still->lead);
-    const double* turn   = still->turns;
+    last_column   s      = stack_last_all(join, a, b, position->lead);
+    const double* turn   = position->reflections;
     double*       G      = out->G;
     int           row    = 0;
     for (int j = 0; j < forces; ++j) {
@@ -351,7 +354,7 @@ void tni_root_again(const tni_root_join* join, tni_root_form a, tni_root_form b,
             continue;
         }
         for (int k = 0; k < forces; ++k)
-            G[(forces + 1) * row + k] = still->G[(forces + TNI_QUADRATIC) * row + k];
+            G[(forces + 1) * row + k] = position->G[(forces + TNI_QUADRATIC) * row + k];
         G[(forces + 1) * row++ + forces] = top - v0 * w;
     }
     for (int i = s.first; i < s.count; ++i) s.rest += s.rows[i] * s.rows[i];
@@ -359,7 +362,7 @@ void tni_root_again(const tni_root_join* join, tni_root_form a, tni_root_form b,
     out->rows       = row + write_rest(G + (forces + 1) * row, forces, s.rest);
 }
 
-// ---- At velocities and forces -------------------------------------------------------------------
+// ---- At present velocities and forces ----------------------------------------------------------
 
 // g . m
 static double times_quadratic(const double* g, const double* m)
@@ -369,31 +372,32 @@ static double times_quadratic(const double* g, const double* m)
     return sum;
 }
 
-void tni_still_at(const tni_node* node, const tni_still* still, tn_vec3 w, const tni_six* v,
-                  tni_moving* out)
+void tni_position_terms_at(const tni_node* node, const tni_position_terms* position, tn_vec3 w,
+                           const tni_spatial* v, tni_state_terms* out)
 {
     const int forces = 6 * node->handle_count, cols = forces + TNI_QUADRATIC;
     double    m[TNI_QUADRATIC], rest                = 0;
     tni_quadratic(w, m);
-    for (int i = 0; i < forces; ++i) out->b[i] = times_quadratic(still->B + TNI_QUADRATIC * i, m);
+    for (int i = 0; i < forces; ++i)
+        out->b[i] = times_quadratic(position->B + TNI_QUADRATIC * i, m);
     for (int k = 0; k < node->handle_count; ++k) {
         const tn_vec3 turn = tni_cross(v[k].w, v[k].v);
         double*       b    = out->b + 6 * k + 3;
         b[0] -= turn.x, b[1] -= turn.y, b[2] -= turn.z;
     }
-    out->rows = out->force_rows = 0, out->lead = still->lead;
+    out->rows = out->force_rows = 0, out->lead = position->lead;
     if (!out->G) return;
-    for (int i = 0; i < still->rows; ++i) {
-        const double *g = still->G + cols * i, last = times_quadratic(g + forces, m);
+    for (int i = 0; i < position->rows; ++i) {
+        const double *g = position->G + cols * i, last = times_quadratic(g + forces, m);
         double*       to = out->G + (forces + 1) * i;
-        if (i >= still->force_rows) {
+        if (i >= position->force_rows) {
             rest += last * last;
             continue;
         }
         for (int j = 0; j < forces; ++j) to[j] = g[j];
         to[forces] = last;
     }
-    out->rows = out->force_rows = still->force_rows;
+    out->rows = out->force_rows = position->force_rows;
     out->rows += write_rest(out->G + (forces + 1) * out->rows, forces, rest);
 }
 
@@ -415,20 +419,21 @@ static double sum_squares(const double* G, int rows, int cols, const double* z)
     return metric;
 }
 
-double tni_metric(const tni_node* node, const tni_moving* moving, const double* f)
+double tni_metric(const tni_node* node, const tni_state_terms* state, const double* f)
 {
     const int forces = 6 * node->handle_count;
     double    z[TNI_FORCES + 1];
-    fill_forces(node->handle_count, moving->lead, f, z);
+    fill_forces(node->handle_count, state->lead, f, z);
     z[forces] = 1;
-    return sum_squares(moving->G, moving->rows, forces + 1, z);
+    return sum_squares(state->G, state->rows, forces + 1, z);
 }
 
-double tni_still_metric(const tni_node* node, const tni_still* still, tn_vec3 w, const double* f)
+double tni_position_metric(const tni_node* node, const tni_position_terms* position, tn_vec3 w,
+                           const double* f)
 {
     const int forces = 6 * node->handle_count;
-    double    z[TNI_ROOT_COLS];
-    fill_forces(node->handle_count, still->lead, f, z);
+    double    z[TNI_METRIC_COLS];
+    fill_forces(node->handle_count, position->lead, f, z);
     tni_quadratic(w, z + forces);
-    return sum_squares(still->G, still->rows, forces + TNI_QUADRATIC, z);
+    return sum_squares(position->G, position->rows, forces + TNI_QUADRATIC, z);
 }

@@ -1,28 +1,30 @@
-// contact_impulse: impulses between points in contact of one island.
+// contact_impulse: impulses at the contact points of one island.
 //
 //     w = W P + b,   W = J M^-1 J^T = y y^T,   conditions of complementarity.h
-// y being the lists along paths from limbs to their roots (impulse_response.c). A small island has W written
-// down and is solved by sweeps and Newton (friction_cone.c). A large one is swept over by the lists alone,
+// y being the half responses along the paths from links to their roots (impulse_response.c). For a
+// small island W is formed and solved by Gauss-Seidel sweeps and Newton's method (friction_cone.c).
+// A large one is swept over matrix-free,
 //     w of a point = b + y s,   s += y dP
-// each point being solved for exactly, others fixed (cone_point.c), with Anderson's acceleration.
-// Velocities have P0 in them already (link_contact.c): b = J v+ - W P0; a point that nothing can move has
-// no rows, but its P0 is taken out all the same.
+// each point being solved exactly with the others fixed (cone_point.c), with Anderson acceleration.
+// Velocities already include P0 (link_contact.c): b = J v+ - W P0. An immovable point has no rows,
+// but its P0 is subtracted all the same.
 #include "adaptive/link_contact.h"
 
 enum { SWEEPS = 200 };
 
-static const double goal    = TNI_COMPLEMENTARITY_SOLVED;
-static const double share   = 0.2; // of what is deeper than the slop, taken away in a step
-static const double fastest = 1;   // [m/s], at most
+static const double goal = TNI_COMPLEMENTARITY_SOLVED;
+// part of the penetration beyond the slop that is corrected in a step
+static const double share   = 0.2;
+static const double fastest = 1; // [m/s]; largest separation velocity
 
-// ---- The problem ---------------------------------------------------------------------------------
+// ---- The problem -------------------------------------------------------------------------------
 
-static int used(const tni_link_contacts* fs, const tni_link_contact* g)
+static int rows_used(const tni_link_contacts* fs, const tni_link_contact* g)
 {
-    return g->out ? 0 : fs->quiet ? 1 : g->rows;
+    return g->immovable ? 0 : fs->normals_only ? 1 : g->rows;
 }
 
-// out += y s, s += y f: of the first n rows.
+// out += y s; s += y f: the first n rows of a point.
 static void gather(const tni_link_contacts* fs, const tni_link_contact* g, int n, const double* s,
                    double* out)
 {
@@ -44,28 +46,28 @@ static void scatter(const tni_link_contacts* fs, const tni_link_contact* g, int 
 void tni_link_contacts_clear(const tni_link_contacts* fs, int first, int count)
 {
     for (int i = first; i < first + count; ++i) {
-        const tni_link_contact* g = &fs->footings[fs->order[i]];
+        const tni_link_contact* g = &fs->points[fs->order[i]];
         for (int c = 0; c < g->count; ++c) fs->s[fs->columns[g->column + c]] = 0;
     }
 }
 
-// The normal rate that it must have at least.
-static double want_of(const tni_link_contacts* fs, const tni_link_contact* g, double h)
+// The least normal velocity of a point [m/s].
+static double wanted_rate(const tni_link_contacts* fs, const tni_link_contact* g, double h)
 {
-    if (g->gap >= -tni_link_contact_slop || !fs->quiet)
-        return g->bounce > 0 && !fs->quiet ? g->bounce : -fmax(g->gap, 0) / h;
+    if (g->gap >= -tni_link_contact_slop || !fs->normals_only)
+        return g->bounce > 0 && !fs->normals_only ? g->bounce : -fmax(g->gap, 0) / h;
     return fmin(share * (-g->gap - tni_link_contact_slop) / h, fastest);
 }
 
-static void state_rows(const tni_link_contacts* fs, const tni_link_contact* g, double h)
+static void fill_rows(const tni_link_contacts* fs, const tni_link_contact* g, double h)
 {
     const tni_material* m = &g->touch.material;
-    const int           n = used(fs, g), row = g->first;
+    const int           n = rows_used(fs, g), row = g->first;
     for (int k = 0; k < n; ++k) {
         fs->condition[row + k] = n > 1 ? TNI_TANGENT : TNI_ONE_SIDED;
         fs->mu[row + k]        = m->friction;
-        fs->f[row + k]         = fs->quiet ? 0 : g->before[k];
-        fs->b[row + k]         = g->rate[k] - (k == 0 ? want_of(fs, g, h) : 0);
+        fs->f[row + k]         = fs->normals_only ? 0 : g->P0[k];
+        fs->b[row + k]         = g->rate[k] - (k == 0 ? wanted_rate(fs, g, h) : 0);
     }
     if (n <= 1) return;
     fs->condition[row] = TNI_NORMAL;
@@ -76,36 +78,36 @@ static void state_rows(const tni_link_contacts* fs, const tni_link_contact* g, d
     }
 }
 
-// ---- W that is not written down ------------------------------------------------------------------
+// ---- Matrix-free W -----------------------------------------------------------------------------
 
-static const tni_link_contact* footing_at(const tni_link_contacts* fs, int i)
+static const tni_link_contact* point_at(const tni_link_contacts* fs, int i)
 {
-    return &fs->footings[fs->order[fs->first_of + i]];
+    return &fs->points[fs->order[fs->first_of + i]];
 }
 
 static const double* block_of(const tni_link_contacts* fs, const tni_link_contact* g)
 {
-    return fs->block + TNI_CONTACT_ROWS * TNI_CONTACT_ROWS * (g - fs->footings);
+    return fs->block + TNI_CONTACT_ROWS * TNI_CONTACT_ROWS * (g - fs->points);
 }
 
-static int find_contacts(void* user, const tni_complementarity* p, tni_cone_point* grips)
+static int find_contacts(void* user, const tni_complementarity* p, tni_cone_point* cones)
 {
     const tni_link_contacts* fs      = user;
     double                   largest = 0;
     int                      count   = 0;
     for (int i = 0; i < fs->count_of; ++i) {
-        const tni_link_contact* g = footing_at(fs, i);
-        for (int k = 0; k < used(fs, g); ++k)
+        const tni_link_contact* g = point_at(fs, i);
+        for (int k = 0; k < rows_used(fs, g); ++k)
             largest = fmax(largest, block_of(fs, g)[(TNI_CONTACT_ROWS + 1) * k]);
     }
     for (int i = 0; i < fs->count_of; ++i) {
-        const tni_link_contact* g     = footing_at(fs, i);
+        const tni_link_contact* g     = point_at(fs, i);
         const double*           block = block_of(fs, g);
         double                  diagonal[TNI_CONTACT_ROWS];
-        if (used(fs, g) == 0) continue;
-        grips[count] = tni_cone_point_find(p->n, g->first, p->condition, NULL, NULL, p->mu);
-        for (int k = 0; k < used(fs, g); ++k) diagonal[k] = block[(TNI_CONTACT_ROWS + 1) * k];
-        tni_cone_point_weigh(&grips[count++], diagonal, largest);
+        if (rows_used(fs, g) == 0) continue;
+        cones[count] = tni_cone_point_find(p->n, g->first, p->condition, NULL, NULL, p->mu);
+        for (int k = 0; k < rows_used(fs, g); ++k) diagonal[k] = block[(TNI_CONTACT_ROWS + 1) * k];
+        tni_cone_point_weigh(&cones[count++], diagonal, largest);
     }
     return count;
 }
@@ -114,8 +116,8 @@ static void spread_all(const tni_link_contacts* fs, const double* f)
 {
     tni_link_contacts_clear(fs, fs->first_of, fs->count_of);
     for (int i = 0; i < fs->count_of; ++i) {
-        const tni_link_contact* g = footing_at(fs, i);
-        scatter(fs, g, used(fs, g), f + g->first, fs->s);
+        const tni_link_contact* g = point_at(fs, i);
+        scatter(fs, g, rows_used(fs, g), f + g->first, fs->s);
     }
 }
 
@@ -124,14 +126,14 @@ static void apply_contacts(void* user, const double* f, double* a)
     const tni_link_contacts* fs = user;
     spread_all(fs, f);
     for (int i = 0; i < fs->count_of; ++i) {
-        const tni_link_contact* g = footing_at(fs, i);
-        const int               n = used(fs, g);
+        const tni_link_contact* g = point_at(fs, i);
+        const int               n = rows_used(fs, g);
         for (int k = 0; k < n; ++k) a[g->first + k] = 0;
         gather(fs, g, n, fs->s, a + g->first);
     }
 }
 
-static double sweep_contacts(void* user, const tni_complementarity* p, const tni_cone_point* grips,
+static double sweep_contacts(void* user, const tni_complementarity* p, const tni_cone_point* cones,
                              int count)
 {
     const tni_link_contacts* fs  = user;
@@ -140,31 +142,31 @@ static double sweep_contacts(void* user, const tni_complementarity* p, const tni
     (void)count;
     spread_all(fs, p->f);
     for (int i = 0; i < fs->count_of; ++i) {
-        const tni_link_contact* g     = footing_at(fs, i);
-        const int               n     = used(fs, g);
+        const tni_link_contact* g     = point_at(fs, i);
+        const int               n     = rows_used(fs, g);
         const double*           block = block_of(fs, g);
         double*                 f     = p->f + g->first;
         double                  a[TNI_CONTACT_ROWS], F[TNI_CONTACT_ROWS], change[TNI_CONTACT_ROWS];
         if (n == 0) continue;
         for (int k = 0; k < n; ++k) a[k] = p->b[g->first + k], change[k] = -f[k];
         gather(fs, g, n, fs->s, a);
-        sum += tni_cone_point_residual(&grips[at], 0, f, a, F);
-        tni_cone_point_solve(&grips[at++], block, TNI_CONTACT_ROWS, f, a);
+        sum += tni_cone_point_residual(&cones[at], 0, f, a, F);
+        tni_cone_point_solve(&cones[at++], block, TNI_CONTACT_ROWS, f, a);
         for (int k = 0; k < n; ++k) change[k] += f[k];
         scatter(fs, g, n, change, fs->s);
     }
     return sum;
 }
 
-// ---- Solving -------------------------------------------------------------------------------------
+// ---- Solving -----------------------------------------------------------------------------------
 
-// W of the island: one row at a time is spread, and seen by those that follow.
+// Forms W: scatters one row at a time, and gathers it at the points from there on.
 static void write_W(const tni_link_contacts* fs, int n)
 {
     double one[TNI_CONTACT_ROWS] = {0};
     for (int i = 0; i < fs->count_of; ++i) {
-        const tni_link_contact* g = footing_at(fs, i);
-        for (int k = 0; k < used(fs, g); ++k) {
+        const tni_link_contact* g = point_at(fs, i);
+        for (int k = 0; k < rows_used(fs, g); ++k) {
             const int at  = g->first + k;
             double*   row = fs->W + n * at;
             one[k]        = 1;
@@ -172,8 +174,8 @@ static void write_W(const tni_link_contacts* fs, int n)
             one[k] = 0;
             for (int j = g->first; j < n; ++j) row[j] = 0;
             for (int j = i; j < fs->count_of; ++j) {
-                const tni_link_contact* other = footing_at(fs, j);
-                gather(fs, other, used(fs, other), fs->s, row + other->first);
+                const tni_link_contact* other = point_at(fs, j);
+                gather(fs, other, rows_used(fs, other), fs->s, row + other->first);
             }
             for (int j = at + 1; j < n; ++j) fs->W[n * j + at] = row[j];
             for (int c = 0; c < g->count; ++c) fs->s[fs->columns[g->column + c]] = 0;
@@ -181,7 +183,7 @@ static void write_W(const tni_link_contacts* fs, int n)
     }
 }
 
-// f of the n rows; returns what the conditions are off by.
+// Solves for f of the n rows; returns the residual of the conditions.
 static double solve_rows(tni_link_contacts* fs, int n)
 {
     const tni_complementarity p = {.n         = n,
@@ -206,20 +208,20 @@ static double solve_rows(tni_link_contacts* fs, int n)
     return residual;
 }
 
-// b is w at P = 0: what is in the velocities by P0 is taken out of it.
-static void take_out_before(const tni_link_contacts* fs)
+// b is w at P = 0: subtracts the effect of P0, which the velocities include.
+static void subtract_P0(const tni_link_contacts* fs)
 {
     double any = 0;
     tni_link_contacts_clear(fs, fs->first_of, fs->count_of);
     for (int i = 0; i < fs->count_of; ++i) {
-        const tni_link_contact* g = footing_at(fs, i);
+        const tni_link_contact* g = point_at(fs, i);
         double                  minus[TNI_CONTACT_ROWS];
-        for (int k = 0; k < g->rows; ++k) minus[k] = -g->before[k], any += fabs(minus[k]);
+        for (int k = 0; k < g->rows; ++k) minus[k] = -g->P0[k], any += fabs(minus[k]);
         scatter(fs, g, g->rows, minus, fs->s);
     }
     for (int i = 0; any > 0 && i < fs->count_of; ++i) {
-        const tni_link_contact* g = footing_at(fs, i);
-        gather(fs, g, used(fs, g), fs->s, fs->b + g->first);
+        const tni_link_contact* g = point_at(fs, i);
+        gather(fs, g, rows_used(fs, g), fs->s, fs->b + g->first);
     }
 }
 
@@ -229,26 +231,26 @@ void tni_link_contacts_solve(tni_link_contacts* fs, int first, int count, double
     fs->first_of = first;
     fs->count_of = count;
     for (int i = 0; i < count; ++i) {
-        tni_link_contact* g = &fs->footings[fs->order[first + i]];
+        tni_link_contact* g = &fs->points[fs->order[first + i]];
         g->first            = n;
-        n += used(fs, g);
-        state_rows(fs, g, h);
+        n += rows_used(fs, g);
+        fill_rows(fs, g, h);
     }
-    if (!fs->quiet) take_out_before(fs);
+    if (!fs->normals_only) subtract_P0(fs);
     const double off    = n > 0 ? solve_rows(fs, n) : 0;
     fs->complementarity = fmax(fs->complementarity, off);
     tni_link_contacts_clear(fs, first, count);
     for (int i = 0; i < count; ++i) {
-        tni_link_contact* g = &fs->footings[fs->order[first + i]];
+        tni_link_contact* g = &fs->points[fs->order[first + i]];
         double            change[TNI_CONTACT_ROWS];
-        const int         rows = used(fs, g);
+        const int         rows = rows_used(fs, g);
         for (int k = 0; k < g->rows; ++k) {
             const double f = k < rows ? fs->f[g->first + k] : 0;
-            change[k]      = fs->quiet ? f : f - g->before[k];
-            if (fs->quiet) continue;
+            change[k]      = fs->normals_only ? f : f - g->P0[k];
+            if (fs->normals_only) continue;
             g->f[k]    = f;
-            g->rate[k] = k < rows ? fs->a[g->first + k] + (k == 0 ? want_of(fs, g, h) : 0) : 0;
+            g->rate[k] = k < rows ? fs->a[g->first + k] + (k == 0 ? wanted_rate(fs, g, h) : 0) : 0;
         }
-        scatter(fs, g, fs->quiet ? rows : g->rows, change, fs->s);
+        scatter(fs, g, fs->normals_only ? rows : g->rows, change, fs->s);
     }
 }

@@ -1,68 +1,72 @@
-// external_force: forces on limbs that come from neither gravity nor joints: springs, targets, handles, loads, drag. They
-// act as in all other methods (force.h), on bodies that are seen where their clusters are; no other body is looked at.
+// external_force: forces on links from neither gravity nor joints: springs, targets, handles,
+// loads, drag. They act as in all other methods (force.h), on views of the loaded bodies computed
+// from their clusters; no other body is evaluated.
 //
-// All but loads are linearly implicit, as in the implicit method: along its rows such a force is, at the end of h,
+// All but loads are linearly implicit, as in the implicit method: along its rows such a force, at
+// the end of h, is
 //     f - (h K + D) J (u + h u')
-// so its body is pushed by J^T (f - (h K + D) J u) and resists u' with the inertia h J^T (h K + D) J. A spring between
-// two limbs is explicit: it would tie them together across the tree. Choices, the tree solver, the bounded mode and
-// Runge and Kutta's stages see the push alone.
+// so its body gets the force J^T (f - (h K + D) J u) and the added inertia h J^T (h K + D) J. A
+// spring between two links is explicit, because it would couple them across the tree. Choices, the
+// divide-and-conquer solver, bounded mode and Runge-Kutta stages use the force without the added
+// inertia.
 #include "adaptive/adaptive.h"
 
 typedef struct marking {
-    const int* limb_of; ///< by body
-    uint8_t*   pushed;  ///< by limb
+    const int* link_of; ///< by body; -1: none
+    uint8_t*   loaded;  ///< by link
 } marking;
 
 static void mark(void* user, int body1, int body2)
 {
     const marking* m = user;
-    if (m->limb_of[body1] >= 0) m->pushed[m->limb_of[body1]] = 1;
-    if (body2 >= 0 && m->limb_of[body2] >= 0) m->pushed[m->limb_of[body2]] = 1;
+    if (m->link_of[body1] >= 0) m->loaded[m->link_of[body1]] = 1;
+    if (body2 >= 0 && m->link_of[body2] >= 0) m->loaded[m->link_of[body2]] = 1;
 }
 
-static void mark_all(const tni_adaptive* adaptive, uint8_t* pushed)
+static void mark_all(const tni_adaptive* adaptive, uint8_t* loaded)
 {
     const tn_model* model = adaptive->model;
-    marking         m     = {adaptive->limbs->of_body, pushed};
+    marking         m     = {adaptive->trees->of_body, loaded};
     tni_external_pushed(model, mark, &m);
     for (int i = 0; model->shape_count > 1 && i < model->shape_count;
          ++i) // contacts: link_contact.c
         mark(&m, model->shapes[i].body, -1);
 }
 
-// A body that nothing pushes.
-static void view_still(tni_adaptive* adaptive, int body)
+// View of a static or kinematic body.
+static void view_static(tni_adaptive* adaptive, int body)
 {
     static const double none[1] = {0};
-    adaptive->keyed = adaptive->keyed || adaptive->model->bodies[body].kind == TN_BODY_KINEMATIC;
+    adaptive->has_kinematic =
+        adaptive->has_kinematic || adaptive->model->bodies[body].kind == TN_BODY_KINEMATIC;
     tni_view_body(adaptive->model, body, adaptive->time, none, NULL, &adaptive->views[body]);
 }
 
-tn_result tni_outside_create(tni_arena* arena, tni_adaptive* adaptive)
+tn_result tni_external_force_create(tni_arena* arena, tni_adaptive* adaptive)
 {
-    const tni_joint_trees* limbs  = adaptive->limbs;
-    uint8_t*               pushed = TNI_TAKE(arena, uint8_t, limbs->count);
+    const tni_joint_trees* trees  = adaptive->trees;
+    uint8_t*               loaded = TNI_TAKE(arena, uint8_t, trees->count);
     adaptive->views               = TNI_TAKE(arena, tni_view, adaptive->model->body_count);
     adaptive->f                   = TNI_TAKE(arena, double, adaptive->model->u_count);
-    adaptive->force               = TNI_TAKE(arena, tni_six, limbs->count);
-    adaptive->pushed_of           = TNI_TAKE(arena, int, limbs->count);
+    adaptive->force               = TNI_TAKE(arena, tni_spatial, trees->count);
+    adaptive->loaded_of           = TNI_TAKE(arena, int, trees->count);
     if (arena->failed) return TN_ERR_MEMORY;
     for (int i = 0; i < adaptive->model->body_count; ++i)
-        if (limbs->of_body[i] < 0) view_still(adaptive, i);
-    mark_all(adaptive, pushed);
+        if (trees->of_body[i] < 0) view_static(adaptive, i);
+    mark_all(adaptive, loaded);
     int count = 0;
-    for (int i = 0; i < limbs->count; ++i) count += pushed[i];
-    adaptive->pushed = TNI_TAKE(arena, tni_pushed_limb, count + TN_HANDLES_MAX);
+    for (int i = 0; i < trees->count; ++i) count += loaded[i];
+    adaptive->loaded = TNI_TAKE(arena, tni_loaded_link, count + TN_HANDLES_MAX);
     if (arena->failed) return TN_ERR_MEMORY;
-    for (int t = 0; t < limbs->tree_count; ++t) {
-        adaptive->figures[t].first_pushed = adaptive->pushed_count;
-        for (int i = limbs->first[t]; i < limbs->first[t + 1]; ++i) {
-            adaptive->pushed_of[i] = pushed[i] ? adaptive->pushed_count : -1;
-            if (pushed[i]) adaptive->pushed[adaptive->pushed_count++].limb = i;
+    for (int t = 0; t < trees->tree_count; ++t) {
+        adaptive->figures[t].first_loaded = adaptive->loaded_count;
+        for (int i = trees->first[t]; i < trees->first[t + 1]; ++i) {
+            adaptive->loaded_of[i] = loaded[i] ? adaptive->loaded_count : -1;
+            if (loaded[i]) adaptive->loaded[adaptive->loaded_count++].link = i;
         }
-        adaptive->figures[t].last_pushed = adaptive->pushed_count;
+        adaptive->figures[t].last_loaded = adaptive->loaded_count;
         const int room =
-            adaptive->pushed_count - adaptive->figures[t].first_pushed + TN_HANDLES_MAX;
+            adaptive->loaded_count - adaptive->figures[t].first_loaded + TN_HANDLES_MAX;
         adaptive->figures[t].now.resistances  = TNI_TAKE(arena, tni_resistance, room);
         adaptive->figures[t].next.resistances = TNI_TAKE(arena, tni_resistance, room);
     }
@@ -70,53 +74,53 @@ tn_result tni_outside_create(tni_arena* arena, tni_adaptive* adaptive)
     return TN_OK;
 }
 
-// Hands may take hold of any limb, for a time.
-static void find_held(tni_adaptive* adaptive, const tni_inputs* inputs)
+// Grabbed links: a handle may hold any link, for a time.
+static void find_grabbed(tni_adaptive* adaptive, const tni_inputs* inputs)
 {
-    adaptive->held_count = 0;
+    adaptive->grabbed_count = 0;
     for (int i = 0; i < TN_HANDLES_MAX; ++i) {
-        const int limb = adaptive->limbs->of_body[inputs->handles[i].body];
-        if (inputs->handles[i].body <= 0 || limb < 0 || adaptive->pushed_of[limb] >= 0) continue;
-        const int tree            = adaptive->limbs->limbs[limb].tree;
-        adaptive->pushed_of[limb] = adaptive->pushed_count + adaptive->held_count;
-        tni_pushed_limb* pushed =
-            &adaptive->pushed[adaptive->pushed_count + adaptive->held_count++];
-        pushed->limb = limb;
-        pushed->seat = tni_hybrid_seat(&adaptive->figures[tree].now, limb, adaptive->touched,
-                                       adaptive->frames);
+        const int link = adaptive->trees->of_body[inputs->handles[i].body];
+        if (inputs->handles[i].body <= 0 || link < 0 || adaptive->loaded_of[link] >= 0) continue;
+        const int tree            = adaptive->trees->links[link].tree;
+        adaptive->loaded_of[link] = adaptive->loaded_count + adaptive->grabbed_count;
+        tni_loaded_link* loaded =
+            &adaptive->loaded[adaptive->loaded_count + adaptive->grabbed_count++];
+        loaded->link  = link;
+        loaded->place = tni_hybrid_locate(&adaptive->figures[tree].now, link, adaptive->touched,
+                                          adaptive->frames);
     }
 }
 
-static void see(tni_adaptive* adaptive, tni_pushed_limb* pushed)
+static void view_link(tni_adaptive* adaptive, tni_loaded_link* loaded)
 {
-    const tni_tree_link* limb  = &adaptive->limbs->limbs[pushed->limb];
-    const tni_body*      body  = &adaptive->model->bodies[limb->body];
-    const tni_cluster* cluster = &adaptive->figures[limb->tree].now.clusters[pushed->seat.cluster];
-    const tni_shift    world   = tni_shift_then(&cluster->world, &pushed->seat.way);
-    tni_view*          view    = &adaptive->views[limb->body];
-    tni_tree_link_view(adaptive->limbs, pushed->limb, &world,
-                       tni_shift_motion(&pushed->seat.way, cluster->v), view);
+    const tni_tree_link* link  = &adaptive->trees->links[loaded->link];
+    const tni_body*      body  = &adaptive->model->bodies[link->body];
+    const tni_cluster* cluster = &adaptive->figures[link->tree].now.clusters[loaded->place.cluster];
+    const tni_transform world  = tni_transform_then(&cluster->world, &loaded->place.to_link);
+    tni_view*           view   = &adaptive->views[link->body];
+    tni_tree_link_view(adaptive->trees, loaded->link, &world,
+                       tni_transform_motion(&loaded->place.to_link, cluster->v), view);
     memset(adaptive->f + body->u_start, 0, sizeof *adaptive->f * (size_t)body->dim);
-    tni_write3(pushed->u, view->v);
-    tni_write3(pushed->u + 3, view->w);
-    if (body->kind == TN_BODY_PLANAR) pushed->u[2] = view->w.z;
-    view->u          = pushed->u;
-    pushed->resisted = false;
-    pushed->I        = (tni_articulated){{0}, {0}, {0}};
+    tni_write3(loaded->u, view->v);
+    tni_write3(loaded->u + 3, view->w);
+    if (body->kind == TN_BODY_PLANAR) loaded->u[2] = view->w.z;
+    view->u          = loaded->u;
+    loaded->resisted = false;
+    loaded->I        = (tni_articulated_inertia){{0}, {0}, {0}};
 }
 
-// ---- Stiff forces --------------------------------------------------------------------------------
+// ---- Stiff forces ------------------------------------------------------------------------------
 
-static tni_pushed_limb* pushed_of(tni_adaptive* adaptive, int body)
+static tni_loaded_link* loaded_of(tni_adaptive* adaptive, int body)
 {
-    const int limb = adaptive->limbs->of_body[body];
-    return limb < 0 || adaptive->pushed_of[limb] < 0 ? NULL
-                                                     : &adaptive->pushed[adaptive->pushed_of[limb]];
+    const int link = adaptive->trees->of_body[body];
+    return link < 0 || adaptive->loaded_of[link] < 0 ? NULL
+                                                     : &adaptive->loaded[adaptive->loaded_of[link]];
 }
 
-// One side of rows that resist with R = h (h K + D): I += J^T R J, in the six freedoms of the body.
+// One side of rows with R = h (h K + D): adds J^T R J, in the six freedoms of the body.
 static void resist(const tni_body* body, int n, const double* J, const double* R,
-                   tni_pushed_limb* pushed)
+                   tni_loaded_link* loaded)
 {
     static const int planar[3] = {0, 1, 5}, rigid[6] = {0, 1, 2, 3, 4, 5};
     static const int symmetric[6][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}};
@@ -130,15 +134,15 @@ static void resist(const tni_body* body, int n, const double* J, const double* R
         }
     for (int k = 0; k < 6; ++k) {
         const int i = symmetric[k][0], j = symmetric[k][1];
-        pushed->I.M[k] += M[6 * i + j];
-        pushed->I.A[k] += M[6 * (3 + i) + 3 + j];
+        loaded->I.M[k] += M[6 * i + j];
+        loaded->I.A[k] += M[6 * (3 + i) + 3 + j];
     }
     for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) pushed->I.H[3 * i + j] += M[6 * (3 + i) + j];
-    pushed->resisted = true;
+        for (int j = 0; j < 3; ++j) loaded->I.H[3 * i + j] += M[6 * (3 + i) + j];
+    loaded->resisted = true;
 }
 
-static void take_soft(void* user, const tni_soft* soft)
+static void add_soft(void* user, const tni_soft* soft)
 {
     tni_adaptive* adaptive = user;
     const int     n = soft->row_count, first = soft->kind == TNI_SOFT_BODY;
@@ -151,8 +155,8 @@ static void take_soft(void* user, const tni_soft* soft)
         for (int k = 0; k < n; ++k)
             for (int i = 0; i < body->dim; ++i) rate[k] += soft->J[side][k * body->dim + i] * u[i];
     }
-    const bool pair = first == 0 && pushed_of(adaptive, soft->body[0]) != NULL &&
-                      pushed_of(adaptive, soft->body[1]) != NULL;
+    const bool pair = first == 0 && loaded_of(adaptive, soft->body[0]) != NULL &&
+                      loaded_of(adaptive, soft->body[1]) != NULL;
     const double ahead = pair ? 0 : h;
     for (int k = 0; k < n; ++k) {
         push[k] = soft->f[k];
@@ -164,57 +168,58 @@ static void take_soft(void* user, const tni_soft* soft)
     }
     for (int side = first; side < 2; ++side) {
         const tni_body*  body   = &adaptive->model->bodies[soft->body[side]];
-        tni_pushed_limb* pushed = pushed_of(adaptive, soft->body[side]);
-        if (pushed == NULL) continue;
+        tni_loaded_link* loaded = loaded_of(adaptive, soft->body[side]);
+        if (loaded == NULL) continue;
         double* f = adaptive->f + body->u_start;
         for (int k = 0; k < n; ++k)
             for (int i = 0; i < body->dim; ++i) f[i] += soft->J[side][k * body->dim + i] * push[k];
-        if (!pair) resist(body, n, soft->J[side], R, pushed);
+        if (!pair) resist(body, n, soft->J[side], R, loaded);
     }
 }
 
-// ---- All of them ---------------------------------------------------------------------------------
+// ---- All forces --------------------------------------------------------------------------------
 
-// From a force in the world, about the centre of mass, to the limb's frame.
-static void take(tni_adaptive* adaptive, tni_pushed_limb* pushed)
+// From a force in the world, about the centre of mass, to one in the link's frame.
+static void set_link_force(tni_adaptive* adaptive, tni_loaded_link* loaded)
 {
-    const tni_tree_link* limb     = &adaptive->limbs->limbs[pushed->limb];
-    const tni_body*      body     = &adaptive->model->bodies[limb->body];
+    const tni_tree_link* link     = &adaptive->trees->links[loaded->link];
+    const tni_body*      body     = &adaptive->model->bodies[link->body];
     const double*        f        = adaptive->f + body->u_start;
-    const tni_mat3*      R        = &adaptive->views[limb->body].R;
+    const tni_mat3*      R        = &adaptive->views[link->body].R;
     const bool           flat     = body->kind == TN_BODY_PLANAR;
     const tn_vec3        force    = flat ? tni_vec3(f[0], f[1], 0) : tni_read3(f);
     const tn_vec3        torque   = flat ? tni_vec3(0, 0, f[2]) : tni_read3(f + 3);
-    const tn_vec3        v        = tni_rotate(limb->attitude, tni_mul_t(R, force));
-    const tn_vec3        w        = tni_rotate(limb->attitude, tni_mul_t(R, torque));
-    adaptive->force[pushed->limb] = (tni_six){tni_add(w, tni_cross(limb->com, v)), v};
-    pushed->pushed                = false;
-    for (int k = 0; k < body->dim; ++k) pushed->pushed = pushed->pushed || f[k] != 0;
+    const tn_vec3        v        = tni_rotate(link->attitude, tni_mul_t(R, force));
+    const tn_vec3        w        = tni_rotate(link->attitude, tni_mul_t(R, torque));
+    adaptive->force[loaded->link] = (tni_spatial){tni_add(w, tni_cross(link->com, v)), v};
+    loaded->loaded                = false;
+    for (int k = 0; k < body->dim; ++k) loaded->loaded = loaded->loaded || f[k] != 0;
 }
 
-void tni_outside_push(tni_adaptive* adaptive, const tni_inputs* inputs)
+void tni_external_force_apply(tni_adaptive* adaptive, const tni_inputs* inputs)
 {
     const tn_model* model = adaptive->model;
-    for (int i = 0; i < adaptive->held_count; ++i) {
-        const int limb            = adaptive->pushed[adaptive->pushed_count + i].limb;
-        adaptive->force[limb]     = tni_six_zero();
-        adaptive->pushed_of[limb] = -1;
+    for (int i = 0; i < adaptive->grabbed_count; ++i) {
+        const int link            = adaptive->loaded[adaptive->loaded_count + i].link;
+        adaptive->force[link]     = tni_spatial_zero();
+        adaptive->loaded_of[link] = -1;
     }
-    find_held(adaptive, inputs);
-    const int count = adaptive->pushed_count + adaptive->held_count;
+    find_grabbed(adaptive, inputs);
+    const int count = adaptive->loaded_count + adaptive->grabbed_count;
     if (count == 0) return;
     const tni_scene_view at = {.model  = model,
                                .time   = adaptive->time,
                                .z      = adaptive->z,
                                .views  = adaptive->views,
                                .inputs = inputs};
-    for (int i = 0; adaptive->keyed && i < model->body_count; ++i) // springs may lead to them
-        if (model->bodies[i].kind == TN_BODY_KINEMATIC) view_still(adaptive, i);
-    for (int i = 0; i < count; ++i) see(adaptive, &adaptive->pushed[i]);
+    for (int i = 0; adaptive->has_kinematic && i < model->body_count;
+         ++i) // springs may be attached to them
+        if (model->bodies[i].kind == TN_BODY_KINEMATIC) view_static(adaptive, i);
+    for (int i = 0; i < count; ++i) view_link(adaptive, &adaptive->loaded[i]);
     const tni_prediction ahead = {.h = adaptive->h, .time = adaptive->time + adaptive->h};
-    if (adaptive->pass != NULL || adaptive->settings.bounded || adaptive->runge)
+    if (adaptive->pass != NULL || adaptive->settings.bounded || adaptive->rk4)
         tni_external_forces(&at, true, adaptive->f);
-    else tni_soften_external(&at, &ahead, take_soft, adaptive);
+    else tni_soften_external(&at, &ahead, add_soft, adaptive);
     tni_external_forces(&at, false, adaptive->f);
-    for (int i = 0; i < count; ++i) take(adaptive, &adaptive->pushed[i]);
+    for (int i = 0; i < count; ++i) set_link_force(adaptive, &adaptive->loaded[i]);
 }

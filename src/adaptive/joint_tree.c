@@ -1,30 +1,31 @@
-// joint_tree: finds the trees of a scene and what their joints are made of.
+// joint_tree: finds the joint trees of a scene and sets up their links.
 //
-// All that cannot be pushed is the world, one node; a joint that joins what is joined already closes a loop. A
-// tree with a joint to the world has its root there. Of one that floats it is a centre: the middle of a longest
-// path, so that no way to a limb is longer than need be; of two centres the one with the lower number. Limbs are
-// numbered as a walk in depth meets them, children by their body's number: a limb and all beyond it follow
-// each other.
+// Static and kinematic bodies are one node, the world. A joint between bodies that are already
+// connected closes a loop and is refused. A tree with a joint to the world has its root there. The
+// root of a floating tree is its centre (the middle of a longest path), so that no path to a link
+// is longer than necessary; of two centres the one with the lower index. Links are numbered depth
+// first, children by the number of their body: the links beyond a link directly follow it.
 //
-// Rows that ask for right angles (model/joint_types.h: DOT) leave a choice: axes may agree or be opposite. The
-// start decides, and frame 2 is turned so that here they agree.
+// Rows that ask for right angles (DOT in model/joint_types.h) leave a choice: axes may be equal or
+// opposite. The start decides, and frame 2 is turned so that they are equal.
 //
-// Trees of planar bodies are laid into one plane: axes that stand on it do so exactly, places have no height.
-// The moments that such bodies do not have are set to that about z: nothing turns that way.
+// Trees of planar bodies are made exactly planar: axes along the plane's normal are made exactly
+// so, positions get no height. Moments that such bodies do not have are set to that about z; no
+// motion uses them.
 #include "adaptive/joint_tree.h"
 
 #include "base/groups.h"
 
-#define OTHERS "the multiplier and impulse methods take this"
+#define OTHERS "methods multiplier and impulse support this"
 
-// ---- What is refused -----------------------------------------------------------------------------
+// ---- Unsupported scenes ------------------------------------------------------------------------
 
 static const struct {
     tn_joint_type      type;
     tni_tree_link_kind kind;
     int                freedoms;
-    int                angle; ///< as in tni_tree_link, and which of the joint's coordinates that is
-    bool               steady, flat; ///< planar bodies take it
+    int                angle;        ///< of the joint's coordinates: as tni_tree_link.angle
+    bool               steady, flat; ///< flat: allowed for planar bodies
 } kinds[] = {{TN_JOINT_WELD, TNI_TREE_LINK_WELD, 0, -1, true, true},
              {TN_JOINT_HINGE, TNI_TREE_LINK_HINGE, 1, 0, true, true},
              {TN_JOINT_SLIDER, TNI_TREE_LINK_SLIDER, 1, -1, true, true},
@@ -38,7 +39,7 @@ static const struct {
              {TN_JOINT_DISTANCE, TNI_TREE_LINK_DISTANCE, 5, -1, false, false}};
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
-// Which line of the table; -1: none.
+// Index in the table; -1: none.
 static int kind_of(const tni_joint* joint)
 {
     for (int i = 0; i < KIND_COUNT; ++i) {
@@ -50,7 +51,7 @@ static int kind_of(const tni_joint* joint)
 static tn_result refuse_joint(const tni_joint* joint, const char* what, tn_why* why)
 {
     return tni_fail(why, TN_ERR_UNSUPPORTED,
-                    "joint '%s': %s; method adaptive takes trees of rigid bodies; " OTHERS,
+                    "joint '%s': %s; method adaptive supports trees of rigid bodies; " OTHERS,
                     joint->name, what);
 }
 
@@ -64,7 +65,7 @@ static bool is_planar(const tn_model* model, int body)
     return model->bodies[body].kind == TN_BODY_PLANAR;
 }
 
-// The z axis of body 1's frame, in the world at the start.
+// The z axis of body 1's frame in the world at the start.
 static tn_vec3 axis_at_start(const tn_model* model, const tni_joint* joint)
 {
     return tni_rotate(model->bodies[joint->body1].start.orientation, tni_column(&joint->F1, 2));
@@ -78,11 +79,11 @@ static tn_result check_joint(const tn_model* model, const tni_joint* joint, tn_w
     const bool flat   = is_planar(model, joint->body1) || is_planar(model, joint->body2);
     if (model->bodies[joint->body1].kind == TN_BODY_KINEMATIC ||
         model->bodies[joint->body2].kind == TN_BODY_KINEMATIC)
-        return refuse_joint(joint, "it is held by a body that moves by itself", why);
+        return refuse_joint(joint, "it is attached to a kinematic body", why);
     if (row < 0)
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,
-            "joint '%s': a %s has no coordinates of its own; method adaptive takes trees of "
+            "joint '%s': a %s has no joint coordinates; method adaptive supports trees of "
             "rigid bodies; " OTHERS,
             joint->name, joint->type->word);
     if (flat && (rigid1 || rigid2))
@@ -93,8 +94,8 @@ static tn_result check_joint(const tn_model* model, const tni_joint* joint, tn_w
         (kinds[row].kind == TNI_TREE_LINK_SLIDER && stands))
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,
-            "joint '%s': of planar bodies method adaptive takes welds, balls, hinges that "
-            "stand on the plane and sliders that lie in it; " OTHERS,
+            "joint '%s': between planar bodies method adaptive supports welds, balls, hinges "
+            "normal to the plane and sliders in the plane; " OTHERS,
             joint->name);
     return TN_OK;
 }
@@ -106,7 +107,7 @@ static tn_result check_bodies(const tn_model* model, tn_why* why)
         if (body->dim == 0 || body->kind == TN_BODY_RIGID || body->kind == TN_BODY_PLANAR) continue;
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,
-            "body '%s': method adaptive takes trees of rigid or planar bodies, and this is "
+            "body '%s': method adaptive supports trees of rigid or planar bodies, and this is "
             "neither; " OTHERS,
             body->name);
     }
@@ -116,14 +117,15 @@ static tn_result check_bodies(const tn_model* model, tn_why* why)
 static tn_result check(const tn_model* model, tn_why* why)
 {
     if (model->user_count > 0)
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "constraint '%s': it is user-defined; method adaptive takes trees of rigid "
-                        "bodies; " OTHERS,
-                        model->users[0].name);
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "constraint '%s': it is user-defined; method adaptive supports trees of rigid "
+            "bodies; " OTHERS,
+            model->users[0].name);
     if (model->coupling_count > 0)
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,
-            "'%s': method adaptive takes trees of rigid bodies without couplings; " OTHERS,
+            "'%s': method adaptive supports trees of rigid bodies without couplings; " OTHERS,
             model->couplings[0].name);
     tn_result result = check_bodies(model, why);
     for (int i = 0; result == TN_OK && i < model->joint_count; ++i)
@@ -135,16 +137,16 @@ static tn_result check(const tn_model* model, tn_why* why)
 
 typedef struct builder {
     const tn_model*  model;
-    tni_joint_trees* limbs;
-    int *            first, *joints; ///< those of body i, by the number of the other body
-    int *            queue, *from;   ///< of a walk: bodies in order; the joint that led to each, -1
-    int *            depth, *up;     ///< by body
-    tni_shift*       world;          ///< by limb: from the world to its frame at the start
-    int*             actuation;      ///< by joint, -1: none
-    int *            limit, *limit_count;
+    tni_joint_trees* trees;
+    int *          first, *joints; ///< by body: start of its list; joints, sorted by the other body
+    int *          queue, *from;   ///< of a walk: bodies in order; the joint that led to each, -1
+    int *          depth, *up;     ///< by body: depth in the walk; union-find parent
+    tni_transform* world;          ///< by link: from the world to its frame at the start
+    int*           actuation;      ///< by joint: its joint force, -1: none
+    int *          limit, *limit_count;
 } builder;
 
-// The node of a body: all that cannot be pushed is the world, 0.
+// The graph node of a body: static and kinematic ones are the world, 0.
 static int node_of(const tn_model* model, int body)
 {
     return model->bodies[body].dim == 0 ? 0 : body;
@@ -168,7 +170,7 @@ static tn_result find_loops(const builder* b, tn_why* why)
     return TN_OK;
 }
 
-// Joints by body. Filled by the number of the other body, so that each list is in that order.
+// Joints by body. Filled in the order of the other body, so that each list is in that order.
 static tn_result list_joints(builder* b, tni_arena* spare)
 {
     const tn_model* model = b->model;
@@ -195,7 +197,7 @@ static tn_result list_joints(builder* b, tni_arena* spare)
     return TN_OK;
 }
 
-// In breadth from a body, over its tree; returns how many there are.
+// Breadth-first over the tree of a body; returns its number of bodies.
 static int walk(const builder* b, int start)
 {
     int count         = 0;
@@ -223,7 +225,8 @@ static int world_joint(const builder* b, int body)
     return -1;
 }
 
-// The middle of a longest path: from anywhere to a farthest body, from there to a farthest one, half way back.
+// The middle of a longest path: from anywhere to a farthest body, from there to a farthest one,
+// half way back.
 static int centre_of(const builder* b, int body)
 {
     int count = walk(b, body);
@@ -247,7 +250,8 @@ static int root_of(const builder* b, int body)
 
 // ---- Frames -------------------------------------------------------------------------------------
 
-// A joint's frame on one side: in body axes from the centre of mass; of the world, in the world.
+// A joint's frame on one side: in body axes from the centre of mass; of a static body, in the
+// world.
 typedef struct side {
     tn_vec3  p;
     tni_mat3 F;
@@ -263,7 +267,7 @@ static side side_of(const tn_model* model, int index, tn_vec3 p, const tni_mat3*
                   tni_identity3()};
 }
 
-// The nearest axes of which one stands on the plane.
+// The nearest axes of which one is the plane's normal.
 static tni_mat3 laid_flat(const tni_mat3* F)
 {
     int up = 0;
@@ -284,7 +288,7 @@ static void lay_flat(tni_tree_link_kind kind, side* s)
     s->F   = kind == TNI_TREE_LINK_BALL ? tni_identity3() : laid_flat(&s->F);
 }
 
-// The nearest rotation that swaps and reverses axes only; 1 where that is not clear.
+// The nearest rotation that only permutes and reverses axes; 1 if there is no clear one.
 static tni_mat3 nearest_swap(const tni_mat3* E)
 {
     tni_mat3 P;
@@ -296,8 +300,8 @@ static tni_mat3 nearest_swap(const tni_mat3* E)
     return tni_det(&P) > 0 ? P : tni_identity3();
 }
 
-// Turns frame 2 so that axes which may be opposite agree.
-static void agree(tni_tree_link_kind kind, const side* one, side* two)
+// Turns frame 2 so that axes which may be equal or opposite are equal.
+static void align_axes(tni_tree_link_kind kind, const side* one, side* two)
 {
     const tni_mat3 A1 = tni_mat_mul(&one->R, &one->F), A2 = tni_mat_mul(&two->R, &two->F),
                    A1t = tni_transposed(&A1), E = tni_mat_mul(&A1t, &A2);
@@ -309,7 +313,7 @@ static void agree(tni_tree_link_kind kind, const side* one, side* two)
     two->F            = tni_mat_mul(&two->F, &Pt);
 }
 
-static tni_rigid inertia_of(const tni_body* body, const tni_tree_link* limb)
+static tni_rigid_inertia inertia_of(const tni_body* body, const tni_tree_link* link)
 {
     const double m = body->mass;
     tni_mat3     J = body->inertia;
@@ -317,119 +321,121 @@ static tni_rigid inertia_of(const tni_body* body, const tni_tree_link* limb)
         const double zz = J.m[8];
         J               = (tni_mat3){{zz, 0, 0, 0, zz, 0, 0, 0, zz}};
     }
-    const tni_rigid about_com = {m, {0, 0, 0}, J.m[0], J.m[3], J.m[6], J.m[4], J.m[7], J.m[8]};
-    // From the limb's frame to that at the centre of mass with body axes.
-    const tni_shift X = {tni_transposed(&limb->axes), limb->com};
-    return tni_rigid_shift(&X, &about_com);
+    const tni_rigid_inertia about_com = {m,      {0, 0, 0}, J.m[0], J.m[3],
+                                         J.m[6], J.m[4],    J.m[7], J.m[8]};
+    // From the link's frame to that at the centre of mass with body axes.
+    const tni_transform X = {tni_transposed(&link->axes), link->com};
+    return tni_rigid_inertia_transform(&X, &about_com);
 }
 
-// Of the limb and of the joint's frame on the parent.
-static void set_frames(const builder* b, tni_tree_link* limb, const side* own, const side* there)
+// Frames of the link and of the joint on its parent.
+static void set_frames(const builder* b, tni_tree_link* link, const side* own, const side* there)
 {
-    limb->axes     = tni_transposed(&own->F);
-    limb->attitude = tni_quat_conjugate(tni_matrix_quat(&own->F));
-    limb->com      = tni_neg(tni_mul_t(&own->F, own->p));
-    limb->turn     = tni_matrix_quat(&there->F);
-    limb->anchor   = there->p;
-    limb->before   = (tni_shift){tni_transposed(&there->F), there->p};
-    if (limb->parent < 0) return;
-    // The parent's frame -> its centre of mass with body axes -> the joint's frame.
-    const tni_tree_link* parent = &b->limbs->limbs[limb->parent];
-    const tni_shift      body   = {tni_transposed(&parent->axes), parent->com};
-    limb->before                = tni_shift_then(&body, &limb->before);
+    link->axes     = tni_transposed(&own->F);
+    link->attitude = tni_quat_conjugate(tni_matrix_quat(&own->F));
+    link->com      = tni_neg(tni_mul_t(&own->F, own->p));
+    link->turn     = tni_matrix_quat(&there->F);
+    link->anchor   = there->p;
+    link->before   = (tni_transform){tni_transposed(&there->F), there->p};
+    if (link->parent < 0) return;
+    // The parent's link frame -> its centre of mass with body axes -> the joint's frame.
+    const tni_tree_link* parent = &b->trees->links[link->parent];
+    const tni_transform  body   = {tni_transposed(&parent->axes), parent->com};
+    link->before                = tni_transform_then(&body, &link->before);
 }
 
-static void set_floating(const builder* b, tni_tree_link* limb)
+static void set_floating(const builder* b, tni_tree_link* link)
 {
-    const tni_body* body   = &b->model->bodies[limb->body];
+    const tni_body* body   = &b->model->bodies[link->body];
     const bool      planar = body->kind == TN_BODY_PLANAR;
     const side      own    = {.F = tni_identity3()},
                there = {.F = tni_identity3(), .p = {0, 0, planar ? body->start.position.z : 0}};
-    limb->kind       = planar ? TNI_TREE_LINK_PLANE : TNI_TREE_LINK_FREE;
-    limb->freedoms   = planar ? 3 : 6;
-    limb->steady     = true;
-    set_frames(b, limb, &own, &there);
+    link->kind       = planar ? TNI_TREE_LINK_PLANE : TNI_TREE_LINK_FREE;
+    link->freedoms   = planar ? 3 : 6;
+    link->steady     = true;
+    set_frames(b, link, &own, &there);
 }
 
-static void set_jointed(const builder* b, tni_tree_link* limb)
+static void set_jointed(const builder* b, tni_tree_link* link)
 {
     const tn_model*  model = b->model;
-    const tni_joint* joint = &model->joints[limb->joint];
+    const tni_joint* joint = &model->joints[link->joint];
     const int        row   = kind_of(joint);
-    const bool       flat  = is_planar(model, limb->body);
+    const bool       flat  = is_planar(model, link->body);
     side             one   = side_of(model, joint->body1, joint->p1, &joint->F1),
          two               = side_of(model, joint->body2, joint->p2, &joint->F2);
-    limb->reversed         = joint->body1 == limb->body;
-    limb->kind             = kinds[row].kind;
-    limb->freedoms         = kinds[row].freedoms;
-    limb->steady           = kinds[row].steady;
-    limb->angle            = kinds[row].angle;
-    limb->size             = joint->size;
-    if (limb->angle >= 0) limb->coordinate = joint->coordinate_start + limb->angle;
-    if (limb->kind == TNI_TREE_LINK_PLANE && limb->reversed) limb->angle_sign = -1;
+    link->reversed         = joint->body1 == link->body;
+    link->kind             = kinds[row].kind;
+    link->freedoms         = kinds[row].freedoms;
+    link->steady           = kinds[row].steady;
+    link->angle            = kinds[row].angle;
+    link->size             = joint->size;
+    if (link->angle >= 0) link->coordinate = joint->coordinate_start + link->angle;
+    if (link->kind == TNI_TREE_LINK_PLANE && link->reversed) link->angle_sign = -1;
     if (flat) {
-        lay_flat(limb->kind, &one);
-        lay_flat(limb->kind, &two);
-        side* there = limb->reversed ? &two : &one;
-        if (limb->parent < 0) there->p.z = model->bodies[limb->body].start.position.z;
-        if (limb->kind == TNI_TREE_LINK_BALL) limb->kind = TNI_TREE_LINK_HINGE, limb->freedoms = 1;
+        lay_flat(link->kind, &one);
+        lay_flat(link->kind, &two);
+        side* there = link->reversed ? &two : &one;
+        if (link->parent < 0) there->p.z = model->bodies[link->body].start.position.z;
+        if (link->kind == TNI_TREE_LINK_BALL) link->kind = TNI_TREE_LINK_HINGE, link->freedoms = 1;
     }
-    agree(limb->kind, &one, &two);
-    set_frames(b, limb, limb->reversed ? &one : &two, limb->reversed ? &two : &one);
-    limb->actuation   = b->actuation[limb->joint];
-    limb->first_limit = b->limit[limb->joint];
-    limb->limit_count = b->limit_count[limb->joint];
+    align_axes(link->kind, &one, &two);
+    set_frames(b, link, link->reversed ? &one : &two, link->reversed ? &two : &one);
+    link->actuation   = b->actuation[link->joint];
+    link->first_limit = b->limit[link->joint];
+    link->limit_count = b->limit_count[link->joint];
 }
 
-// ---- Limbs --------------------------------------------------------------------------------------
+// ---- Links --------------------------------------------------------------------------------------
 
-static tn_result add_limb(const builder* b, int body, int joint, int parent, tn_why* why)
+static tn_result add_link(const builder* b, int body, int joint, int parent, tn_why* why)
 {
-    tni_joint_trees* limbs = b->limbs;
-    const int        index = limbs->count++;
-    tni_tree_link*   limb  = &limbs->limbs[index];
+    tni_joint_trees* trees = b->trees;
+    const int        index = trees->count++;
+    tni_tree_link*   link  = &trees->links[index];
     double           inverse[36];
-    *limb = (tni_tree_link){.body       = body,
+    *link = (tni_tree_link){.body       = body,
                             .parent     = parent,
                             .joint      = joint,
-                            .tree       = limbs->tree_count,
+                            .tree       = trees->tree_count,
                             .actuation  = -1,
                             .angle      = -1,
                             .coordinate = -1,
                             .angle_sign = 1,
-                            .q          = limbs->q_count,
-                            .v          = limbs->v_count,
-                            .k          = limbs->k_count};
-    if (joint < 0) set_floating(b, limb);
-    else set_jointed(b, limb);
-    limb->inertia = inertia_of(&b->model->bodies[body], limb);
-    limbs->q_count +=
-        limb->kind == TNI_TREE_LINK_DISTANCE ? TNI_TREE_LINK_NUMBERS : TNI_TREE_LINK_NUMBERS - 4;
-    limbs->v_count += limb->freedoms;
-    limbs->k_count += limb->freedoms * limb->freedoms;
-    limbs->actuated      = limbs->actuated || limb->actuation >= 0 || limb->limit_count > 0;
-    limbs->of_body[body] = index;
-    if (!tni_rigid_inverse(&limb->inertia, inverse))
+                            .q          = trees->q_count,
+                            .v          = trees->v_count,
+                            .k          = trees->k_count};
+    if (joint < 0) set_floating(b, link);
+    else set_jointed(b, link);
+    link->inertia = inertia_of(&b->model->bodies[body], link);
+    trees->q_count +=
+        link->kind == TNI_TREE_LINK_DISTANCE ? TNI_TREE_LINK_NUMBERS : TNI_TREE_LINK_NUMBERS - 4;
+    trees->v_count += link->freedoms;
+    trees->k_count += link->freedoms * link->freedoms;
+    trees->actuated      = trees->actuated || link->actuation >= 0 || link->limit_count > 0;
+    trees->of_body[body] = index;
+    if (!tni_rigid_inertia_inverse(&link->inertia, inverse))
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,
-            "body '%s': its inertia is not positive definite seen from its joint, as method "
-            "adaptive needs it; " OTHERS,
+            "body '%s': method adaptive needs an inertia that is positive definite about its "
+            "joint; " OTHERS,
             b->model->bodies[body].name);
     return TN_OK;
 }
 
-// In depth from the root; the queue is the stack. Each body is pushed once, with the joint that led to it.
+// Depth first from the root; the queue is used as a stack. Each body is pushed once, with the joint
+// that led to it.
 static tn_result add_tree(const builder* b, int root, tn_why* why)
 {
-    tni_joint_trees* limbs          = b->limbs;
+    tni_joint_trees* trees          = b->trees;
     int              count          = 0;
-    limbs->first[limbs->tree_count] = limbs->count;
+    trees->first[trees->tree_count] = trees->count;
     b->from[root]                   = world_joint(b, root);
     b->queue[count++]               = root;
     while (count > 0) {
         const int body = b->queue[--count], joint = b->from[body];
         const int before = joint < 0 ? 0 : other_end(b->model, joint, body);
-        TRY(add_limb(b, body, joint, before == 0 ? -1 : limbs->of_body[before], why));
+        TRY(add_link(b, body, joint, before == 0 ? -1 : trees->of_body[before], why));
         for (int k = b->first[body + 1] - 1; k >= b->first[body]; --k) {
             if (b->joints[k] == joint) continue;
             const int other   = other_end(b->model, b->joints[k], body);
@@ -437,50 +443,51 @@ static tn_result add_tree(const builder* b, int root, tn_why* why)
             b->queue[count++] = other;
         }
     }
-    limbs->first[++limbs->tree_count] = limbs->count;
+    trees->first[++trees->tree_count] = trees->count;
     return TN_OK;
 }
 
-// Where the limb's frame is at the start, whether or not its joint agrees.
-static tni_shift start_of(const tn_model* model, const tni_tree_link* limb)
+// The link's frame at the start, from its body alone.
+static tni_transform start_of(const tn_model* model, const tni_tree_link* link)
 {
-    const tn_frame* start = &model->bodies[limb->body].start;
-    const tni_mat3  R = tni_quat_matrix(start->orientation), axes = tni_transposed(&limb->axes),
+    const tn_frame* start = &model->bodies[link->body].start;
+    const tni_mat3  R = tni_quat_matrix(start->orientation), axes = tni_transposed(&link->axes),
                    A = tni_mat_mul(&R, &axes);
-    return (tni_shift){tni_transposed(&A), tni_sub(start->position, tni_mul(&A, limb->com))};
+    return (tni_transform){tni_transposed(&A), tni_sub(start->position, tni_mul(&A, link->com))};
 }
 
-static double gyration(const tni_tree_link* limb)
+static double gyration(const tni_tree_link* link)
 {
-    const tni_rigid* I = &limb->inertia;
-    const double     m = I->mass, c2 = tni_dot(limb->com, limb->com);
+    const tni_rigid_inertia* I = &link->inertia;
+    const double             m = I->mass, c2 = tni_dot(link->com, link->com);
     return sqrt(fmax(0, 0.5 * (I->xx + I->yy + I->zz) / m - c2));
 }
 
-// What is beyond each limb, from the last to the first. A limb that bears none is twice as long as its centre
-// of mass is far from its joint; all are at least their radius of gyration.
+// Outboard inertias and lengths, from the last link to the first. The length of a link without
+// children is twice the distance of its centre of mass from its joint; any length is at least the
+// radius of gyration.
 static void measure(const builder* b)
 {
-    tni_joint_trees* limbs = b->limbs;
-    tni_tree_link*   all   = limbs->limbs;
-    for (int i = 0; i < limbs->count; ++i) {
+    tni_joint_trees* trees = b->trees;
+    tni_tree_link*   all   = trees->links;
+    for (int i = 0; i < trees->count; ++i) {
         b->world[i]     = start_of(b->model, &all[i]);
         all[i].outboard = all[i].inertia;
     }
-    for (int i = limbs->count - 1; i >= 0; --i) {
-        tni_tree_link* limb = &all[i];
-        const bool     leaf = !(limb->length > 0);
-        limb->length        = fmax(leaf ? 2 * tni_norm(limb->com) : limb->length, gyration(limb));
-        limb->reach         = fmax(limb->reach, tni_norm(limb->com));
-        if (limb->parent < 0) continue;
-        tni_tree_link*  parent   = &all[limb->parent];
-        const double    away     = tni_norm(tni_sub(b->world[i].r, b->world[limb->parent].r));
-        const tni_shift to_world = tni_shift_inverse(&b->world[limb->parent]),
-                        X        = tni_shift_then(&to_world, &b->world[i]);
-        const tni_rigid beyond   = tni_rigid_shift(&X, &limb->outboard);
-        parent->outboard         = tni_rigid_add(&parent->outboard, &beyond);
-        parent->length           = fmax(parent->length, tni_norm(limb->before.r));
-        parent->reach            = fmax(parent->reach, away + limb->reach);
+    for (int i = trees->count - 1; i >= 0; --i) {
+        tni_tree_link* link = &all[i];
+        const bool     leaf = !(link->length > 0);
+        link->length        = fmax(leaf ? 2 * tni_norm(link->com) : link->length, gyration(link));
+        link->reach         = fmax(link->reach, tni_norm(link->com));
+        if (link->parent < 0) continue;
+        tni_tree_link*      parent     = &all[link->parent];
+        const double        away       = tni_norm(tni_sub(b->world[i].r, b->world[link->parent].r));
+        const tni_transform to_world   = tni_transform_inverse(&b->world[link->parent]),
+                            X          = tni_transform_then(&to_world, &b->world[i]);
+        const tni_rigid_inertia beyond = tni_rigid_inertia_transform(&X, &link->outboard);
+        parent->outboard               = tni_rigid_inertia_add(&parent->outboard, &beyond);
+        parent->length                 = fmax(parent->length, tni_norm(link->before.r));
+        parent->reach                  = fmax(parent->reach, away + link->reach);
     }
 }
 
@@ -489,7 +496,7 @@ static void list_forces(const builder* b)
     const tn_model* model = b->model;
     for (int i = 0; i < model->joint_count; ++i) b->actuation[i] = -1;
     for (int i = 0; i < model->actuation_count; ++i) b->actuation[model->actuations[i].joint] = i;
-    for (int i = model->limit_count - 1; i >= 0; --i) { // those of a joint follow each other
+    for (int i = model->limit_count - 1; i >= 0; --i) { // limits of a joint are contiguous
         b->limit[model->limits[i].joint] = i;
         ++b->limit_count[model->limits[i].joint];
     }
@@ -499,12 +506,12 @@ static tn_result take(builder* b, tni_arena* arena, tni_arena* spare)
 {
     const tn_model* model = b->model;
     const int       n = model->body_count, joints = model->joint_count, count = model->free_count;
-    b->limbs = TNI_TAKE(arena, tni_joint_trees, 1);
-    if (b->limbs != NULL) {
-        b->limbs->model   = model;
-        b->limbs->limbs   = TNI_TAKE(arena, tni_tree_link, count);
-        b->limbs->first   = TNI_TAKE(arena, int, count + 1);
-        b->limbs->of_body = TNI_TAKE(arena, int, n);
+    b->trees = TNI_TAKE(arena, tni_joint_trees, 1);
+    if (b->trees != NULL) {
+        b->trees->model   = model;
+        b->trees->links   = TNI_TAKE(arena, tni_tree_link, count);
+        b->trees->first   = TNI_TAKE(arena, int, count + 1);
+        b->trees->of_body = TNI_TAKE(arena, int, n);
     }
     b->first       = TNI_TAKE(spare, int, n + 1);
     b->joints      = TNI_TAKE(spare, int, 2 * joints);
@@ -512,7 +519,7 @@ static tn_result take(builder* b, tni_arena* arena, tni_arena* spare)
     b->from        = TNI_TAKE(spare, int, n);
     b->depth       = TNI_TAKE(spare, int, n);
     b->up          = TNI_TAKE(spare, int, n);
-    b->world       = TNI_TAKE(spare, tni_shift, count);
+    b->world       = TNI_TAKE(spare, tni_transform, count);
     b->actuation   = TNI_TAKE(spare, int, joints);
     b->limit       = TNI_TAKE(spare, int, joints);
     b->limit_count = TNI_TAKE(spare, int, joints);
@@ -524,28 +531,28 @@ static tn_result build(builder* b, tni_arena* arena, tni_arena* spare, tn_why* w
     tn_result result = take(b, arena, spare);
     if (result == TN_OK) result = list_joints(b, spare);
     if (result == TN_ERR_MEMORY)
-        return tni_fail(why, result, "out of memory for the limbs of '%s'", b->model->name);
+        return tni_fail(why, result, "out of memory for the joint trees of '%s'", b->model->name);
     if (result == TN_OK) result = find_loops(b, why);
     list_forces(b);
-    for (int i = 0; i < b->model->body_count; ++i) b->limbs->of_body[i] = -1;
+    for (int i = 0; i < b->model->body_count; ++i) b->trees->of_body[i] = -1;
     for (int i = 1; result == TN_OK && i < b->model->body_count; ++i) {
-        if (b->model->bodies[i].dim > 0 && b->limbs->of_body[i] < 0)
+        if (b->model->bodies[i].dim > 0 && b->trees->of_body[i] < 0)
             result = add_tree(b, root_of(b, i), why);
     }
     if (result == TN_OK) measure(b);
     return result;
 }
 
-tn_result tni_joint_trees_create(tni_arena* arena, const tn_model* model, tni_joint_trees** limbs,
+tn_result tni_joint_trees_create(tni_arena* arena, const tn_model* model, tni_joint_trees** trees,
                                  tn_why* why)
 {
-    *limbs = NULL;
+    *trees = NULL;
     TRY(check(model, why));
     tni_arena spare  = tni_arena_make(&arena->host);
     builder   b      = {.model = model};
     tn_result result = build(&b, arena, &spare, why);
     tni_arena_free(&spare);
-    if (result == TN_OK) result = tni_tree_link_scenes_create(arena, b.limbs);
-    if (result == TN_OK) *limbs = b.limbs;
+    if (result == TN_OK) result = tni_tree_link_scenes_create(arena, b.trees);
+    if (result == TN_OK) *trees = b.trees;
     return result;
 }

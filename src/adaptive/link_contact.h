@@ -1,4 +1,5 @@
-// link_contact: points in contact of limbs, and the impulses between them. See link_contact.c, contact_impulse.c, impulse_response.c.
+// link_contact: contact points of links, and the impulses between them: link_contact.c,
+// contact_impulse.c, impulse_response.c.
 #ifndef TNI_LINK_CONTACT_H
 #define TNI_LINK_CONTACT_H
 
@@ -8,102 +9,107 @@
 
 struct tni_adaptive;
 
-/// impulse_response.c. Articulated inertias of a hybrid body where it was moved to, with K as for
-/// tni_hybrid_accelerate, which leaves the same. False: not positive definite.
+/// impulse_response.c. Articulated inertias of a hybrid body where it was last moved to, with K as
+/// for tni_hybrid_accelerate(), whose workspace it overwrites. False: not positive definite.
 bool tni_hybrid_factor(tni_hybrid* hybrid, const double* K);
-/// Impulses on one or two clusters (-1: none; world axes about their origins; lost), `rows` of them at once: how
-/// they act on the joints inwards of there. Returns the number of columns: velocity columns[i] has
-/// y[rows * i ... + rows - 1]. Products of such lists are M^-1 between the impulses.
-int tni_hybrid_halve(const tni_hybrid* hybrid, const int cluster[2], int rows,
-                     tni_six force[2][TNI_CONTACT_ROWS], int* columns, double* y);
-/// s, by velocity: a sum of such lists. The changes of velocities, laid out alike.
-void tni_hybrid_answer(tni_hybrid* hybrid, const double* s, double* change);
+/// Half response of impulses on one or two clusters (-1: none), `rows` of them at once; force:
+/// world axes about the cluster's origin, overwritten. Returns the number of columns: joint
+/// velocity columns[i] has the values y[rows * i ... + rows - 1]. The product y_e . y_f of two such
+/// lists is e^T M^-1 f.
+int tni_hybrid_half_response(const tni_hybrid* hybrid, const int cluster[2], int rows,
+                             tni_spatial force[2][TNI_CONTACT_ROWS], int* columns, double* y);
+/// Changes of velocities from s, a sum of half responses; both laid out by velocity.
+void tni_hybrid_velocity_change(tni_hybrid* hybrid, const double* s, double* change);
 
-static const double tni_link_contact_slop = 1e-6; ///< [m]; penetration that is left alone
+static const double tni_link_contact_slop = 1e-6; ///< [m]; penetration that is not corrected
 
-enum { TNI_LINK_CONTACT_DIRECT = 96 }; ///< rows of an island whose W is written down, at most
+enum { TNI_LINK_CONTACT_DIRECT = 96 }; ///< most rows of an island whose W is formed explicitly
 
-/// A point in contact in a step.
+/// A contact point in a step.
 typedef struct tni_link_contact {
     tni_contact touch;
-    int         limb[2]; ///< -1: it cannot be pushed
+    int         link[2]; ///< -1: static or kinematic
     int         island;
-    int         rows, slip, spin; ///< all; of them after the normal; roll follows
-    int         first;            ///< of its rows in the problem
-    int         column, count;    ///< of its columns
-    size_t      y;
-    double      gap;
-    double      bounce; ///< speed that it is to leave with; 0: none
-    double      coming; ///< speed at the start of the step, where it did not press before
-    bool        hit;    ///< it came flying
-    bool        out;    ///< nothing can move it
-    double      before[TNI_CONTACT_ROWS]; ///< impulses that are in the forces already
-    double      f[TNI_CONTACT_ROWS];      ///< impulses
-    double      rate[TNI_CONTACT_ROWS];   ///< after them
+    int         rows, slip, spin; ///< number of rows: all; sliding; spinning; rolling ones follow
+    int         first;            ///< its first row in the problem of its island
+    int         column, count;    ///< its columns (half response): start, count
+    size_t      y;                ///< start of its values in tni_link_contacts.y
+    double      gap;              ///< [m]; negative: penetration
+    double      bounce;           ///< normal speed wanted after the step [m/s]; 0: none
+    /// normal approach speed at the start of the step [m/s]; 0 if it carried force in the last step
+    double approach;
+    bool   hit;                    ///< this is an impact
+    bool   immovable;              ///< its response is zero
+    double P0[TNI_CONTACT_ROWS];   ///< included in the forces on links (warm start) [N s]
+    double f[TNI_CONTACT_ROWS];    ///< impulses [N s]
+    double rate[TNI_CONTACT_ROWS]; ///< velocities of its rows after them
 } tni_link_contact;
 
-/// Room for them, which grows between steps.
+/// Contacts of a step. Some arrays grow between steps.
 typedef struct tni_link_contacts {
     const tn_model*   model;
     tni_finder*       finder;
-    tni_arena         arena; ///< of what grows
+    tni_arena         arena; ///< of the arrays that grow
     int               count, capacity;
     int               column_count, column_capacity;
     size_t            number_count, number_capacity;
-    bool              full;
+    bool              full; ///< a capacity was too small
     tni_contact*      found;
-    tni_link_contact* footings;
-    int*              order; ///< by island
-    int*              columns;
-    double*           y;
-    uint8_t*          condition; ///< by row of the island that is solved, as all below
+    tni_link_contact* points;
+    int*              order;     ///< points sorted by island
+    int*              columns;   ///< half responses of all points: joint velocity of each column
+    double*           y;         ///< their values
+    uint8_t*          condition; ///< by row of the island being solved, as all below
     double *          mu, *b, *f, *a;
-    double*           block; ///< by footing, in their order: its rows of W, TNI_CONTACT_ROWS apart
+    double*           block; ///< by point: its diagonal block of W, row stride TNI_CONTACT_ROWS
     tni_cone*         far;
 
-    // By limb, by tree, by velocity: these do not grow.
-    int*           pushed;      ///< by limb: in adaptive->pushed; -1: it has no shape
-    double*        extent;      ///< by body: of its shapes about its centre of mass
-    double*        speed;       ///< by tree: of the fastest point of a shape
-    double         outer;       ///< likewise of what cannot be pushed
-    int *          up, *number; ///< by tree
-    int*           size;        ///< by tree: its active freedoms; by island: where it begins
-    uint8_t*       near;        ///< by tree: it has footings
-    double *       s, *change, *kept;
-    double*        q; ///< in the middle of the step
+    // By link, by tree, by velocity: these do not grow.
+    int*    loaded;      ///< by link: index in adaptive->loaded; -1: it has no shape
+    double* extent;      ///< by body: radius of its shapes about its centre of mass [m]
+    double* speed;       ///< by tree: speed of its fastest point [m/s]
+    double  outer;       ///< the same of static and kinematic bodies
+    int *   up, *number; ///< by tree: union-find parent, island number
+    /// by tree: its active freedoms; then by island: its first point in `order`
+    int*           size;
+    uint8_t*       has_points; ///< by tree: it has contact points
+    double *       s, *change, *v_kept;
+    double*        q; ///< configurations at the middle of the step
     double*        W;
     tni_cone*      cone;
     tni_warm_start warm_start;
-    bool           parting;            ///< v is more than what is kept of it
-    bool           quiet;              ///< normals alone are solved for
-    int            first_of, count_of; ///< of the island being solved, in order
+    bool           separating;         ///< v includes separation velocities; v_kept does not
+    bool           normals_only;       ///< the separation problem is being solved: normal rows only
+    int            first_of, count_of; ///< of the island being solved, in `order`
     int            island_count;
 
-    double complementarity; ///< of the last step
-    int    hits;            ///< likewise
+    double complementarity; ///< residual of the last step
+    int    hits;            ///< impacts in the last step
 } tni_link_contacts;
 
-/// TN_ERR_MEMORY only, here and below. After tni_outside_create.
+/// Fails with TN_ERR_MEMORY only, as the next ones. Call after tni_external_force_create().
 TN_NODISCARD tn_result tni_link_contacts_create(tni_arena* arena, struct tni_adaptive* adaptive);
-void                   tni_link_contacts_free(tni_link_contacts* footings); ///< NULL is allowed
-TN_NODISCARD tn_result tni_link_contacts_grow(tni_link_contacts* footings);
+void                   tni_link_contacts_free(tni_link_contacts* contacts); ///< NULL is allowed
+TN_NODISCARD tn_result tni_link_contacts_grow(tni_link_contacts* contacts);
 
-/// What pressed in the step before.
-void tni_link_contacts_load(tni_link_contacts* footings, const tni_warm_start* pressed);
-void tni_link_contacts_store(const tni_link_contacts* footings, tni_warm_start* pressed);
+/// Contact forces carried over from step to step.
+void tni_link_contacts_load(tni_link_contacts* contacts, const tni_warm_start* pressed);
+void tni_link_contacts_store(const tni_link_contacts* contacts, tni_warm_start* pressed);
 
-/// At the start of a step, when outside forces are known: finds points, adds what pressed in the step before to
-/// the forces on limbs. False: full.
+/// At the start of a step, after external forces: finds contact points and adds the contact forces
+/// of the last step to the forces on links. False: a capacity is too small.
 bool tni_link_contacts_find(struct tni_adaptive* adaptive);
-/// Once velocities have been changed by all forces, before places are: changes them by impulses. False: full.
-bool tni_link_contacts_meet(struct tni_adaptive* adaptive);
-/// After places have been changed: velocities that were only to part things are forgotten.
-void tni_link_contacts_part(struct tni_adaptive* adaptive);
+/// After all forces changed velocities and before positions move: changes velocities by contact
+/// impulses. False: a capacity is too small.
+bool tni_link_contacts_apply(struct tni_adaptive* adaptive);
+/// After positions have moved: takes back the separation velocities.
+void tni_link_contacts_finish(struct tni_adaptive* adaptive);
 
-/// contact_impulse.c: impulses f of the points first .. first + count - 1 of the order, an island, and their rates; s <- the sum
-/// of their lists that this adds. quiet: velocities that part them, s alone.
-void tni_link_contacts_solve(tni_link_contacts* footings, int first, int count, double h);
-/// s <- 0 where these points reach.
-void tni_link_contacts_clear(const tni_link_contacts* footings, int first, int count);
+/// contact_impulse.c: solves the island of points first .. first + count - 1 of `order`: impulses f
+/// and row velocities; s <- sum of the half responses of their changes. With normals_only:
+/// separation impulses, s alone.
+void tni_link_contacts_solve(tni_link_contacts* contacts, int first, int count, double h);
+/// s <- 0 in the columns of these points.
+void tni_link_contacts_clear(const tni_link_contacts* contacts, int first, int count);
 
 #endif

@@ -1,8 +1,8 @@
-// rigid_inertia: rigid inertias, moved, added, as matrices, inverted.
+// rigid_inertia: rigid-body inertias: transformed, added, as matrices, inverted.
 //
-// Moving the frame from C to P: with h' = E^T h and J' = E^T J E turned to P's axes, k = 2 h' + m r,
+// From frame C to P: with h' = E^T h and J' = E^T J E in P's axes, k = 2 h' + m r,
 //     m_P = m,   h_P = h' + m r,   J_P = J' + (r.k) 1 - (r k^T + k r^T)/2
-// because moments about P's origin are the integral of |x|^2 1 - x x^T with x = x' + r.
+// because second moments about P's origin are the integral of |x|^2 1 - x x^T with x = x' + r.
 //
 // Inverse: with c = h/m the centre of mass and A = (J - m (|c|^2 1 - c c^T))^-1, the inverse of the
 // moments about it,
@@ -12,9 +12,9 @@
 
 #include "math/vec3.h"
 
-static const double pivot_min = 1e-14; // of what stood there
+static const double pivot_min = 1e-14; // relative to the diagonal entry before elimination
 
-tni_rigid tni_rigid_shift(const tni_shift* X, const tni_rigid* I)
+tni_rigid_inertia tni_rigid_inertia_transform(const tni_transform* X, const tni_rigid_inertia* I)
 {
     const double*  e  = X->E.m;
     const tn_vec3  r  = X->r;
@@ -24,7 +24,7 @@ tni_rigid tni_rigid_shift(const tni_shift* X, const tni_rigid* I)
     const tn_vec3  h = tni_mul_t(&X->E, I->moment), mr = tni_scale(I->mass, r);
     const tn_vec3  k = tni_add_scaled(mr, 2, h);
     const double   x = r.x * k.x, y = r.y * k.y, z = r.z * k.z;
-    return (tni_rigid){
+    return (tni_rigid_inertia){
         .mass   = I->mass,
         .moment = tni_add(h, mr),
         .xx     = e[0] * a[0] + e[3] * a[3] + e[6] * a[6] + (y + z),
@@ -35,12 +35,12 @@ tni_rigid tni_rigid_shift(const tni_shift* X, const tni_rigid* I)
         .zz     = e[2] * a[2] + e[5] * a[5] + e[8] * a[8] + (x + y)};
 }
 
-tni_rigid tni_rigid_add(const tni_rigid* a, const tni_rigid* b)
+tni_rigid_inertia tni_rigid_inertia_add(const tni_rigid_inertia* a, const tni_rigid_inertia* b)
 {
-    return (tni_rigid){a->mass + b->mass, tni_add(a->moment, b->moment),
-                       a->xx + b->xx,     a->xy + b->xy,
-                       a->xz + b->xz,     a->yy + b->yy,
-                       a->yz + b->yz,     a->zz + b->zz};
+    return (tni_rigid_inertia){a->mass + b->mass, tni_add(a->moment, b->moment),
+                               a->xx + b->xx,     a->xy + b->xy,
+                               a->xz + b->xz,     a->yy + b->yy,
+                               a->yz + b->yz,     a->zz + b->zz};
 }
 
 // The four 3x3 blocks of a symmetric 6x6 matrix.
@@ -56,7 +56,7 @@ static void write_blocks(const tni_mat3* ww, const tni_mat3* wv, const tni_mat3*
     }
 }
 
-void tni_rigid_matrix(const tni_rigid* I, double* M)
+void tni_rigid_inertia_matrix(const tni_rigid_inertia* I, double* M)
 {
     const tn_vec3  h  = I->moment;
     const double   m  = I->mass;
@@ -81,7 +81,7 @@ static bool invert_symmetric(const double J[6], tni_mat3* A) // xx xy xz yy yz z
     return true;
 }
 
-bool tni_rigid_inverse(const tni_rigid* I, double* M)
+bool tni_rigid_inertia_inverse(const tni_rigid_inertia* I, double* M)
 {
     const double m = I->mass;
     if (!(m > 0)) return false;

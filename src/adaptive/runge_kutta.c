@@ -1,58 +1,61 @@
-// runge_kutta: steps of Runge and Kutta's classical method, fourth order, of the active joints of all trees together.
+// runge_kutta: the classical fourth-order Runge-Kutta method for the active joints of all trees
+// together.
 //
-// With d the way of a joint from where it stood (joint_tree.h), stage k = 1 .. 4 is at
+// With d the displacement of a joint since the start (link_motion.c), stage k = 1 .. 4 is at
 //     d_k = a_k h d'_(k-1)     v_k = v + a_k h v'_(k-1)     t + a_k h        a = 0, 1/2, 1/2, 1
-// and the step goes by the means of the four d' and v', weighted by 1, 2, 2, 1. Ways of turns are rotation vectors, so
-// d' is not v: link_motion.c. All forces are explicit, those of springs, targets and handles too: stages of all trees go
-// together, since such forces may lead from tree to tree. Hard limits and contacts are not smooth, and refused.
-// Cost: four times that of accelerations.
+// and the step takes the means of the four d' and v', weighted by 1, 2, 2, 1. Displacements of
+// rotations are rotation vectors, so d' is not v. All forces are explicit, those of springs,
+// targets and handles too; stages of all trees are taken together, since such forces may join two
+// trees. Hard limits and contacts are not smooth, and unsupported. Cost: four times that of
+// accelerations.
 #include "adaptive/adaptive.h"
 
 static const double at[4] = {0, 0.5, 0.5, 1}, weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
 tn_result tni_runge_kutta_create(tni_arena* arena, tni_adaptive* adaptive, tn_why* why)
 {
-    const tni_joint_trees* limbs = adaptive->limbs;
+    const tni_joint_trees* trees = adaptive->trees;
     const tn_model*        model = adaptive->model;
-    if (adaptive->footings != NULL)
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "setting 'adaptive.integrator': rk4 has no contacts; take midpoint");
-    for (int i = 0; i < limbs->count; ++i)
-        if (limbs->limbs[i].limit_count > 0)
+    if (adaptive->contacts != NULL)
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "setting 'adaptive.integrator': rk4 does not support contacts; use midpoint");
+    for (int i = 0; i < trees->count; ++i)
+        if (trees->links[i].limit_count > 0)
             return tni_fail(
                 why, TN_ERR_UNSUPPORTED,
-                "joint '%s': a hard limit; 'adaptive.integrator' rk4 has soft ones only: "
-                "give the limit a stiffness, or take midpoint",
-                model->joints[limbs->limbs[i].joint].name);
-    adaptive->way  = TNI_TAKE(arena, double, TNI_TREE_LINK_FREEDOMS * limbs->count);
-    adaptive->ways = TNI_TAKE(arena, double, TNI_TREE_LINK_FREEDOMS * limbs->count);
-    adaptive->gain = TNI_TAKE(arena, double, limbs->v_count);
+                "joint '%s': a hard limit; 'adaptive.integrator' rk4 supports soft limits only: "
+                "give the limit a stiffness, or use midpoint",
+                model->joints[trees->links[i].joint].name);
+    adaptive->stage_rate = TNI_TAKE(arena, double, TNI_TREE_LINK_FREEDOMS * trees->count);
+    adaptive->mean_rate  = TNI_TAKE(arena, double, TNI_TREE_LINK_FREEDOMS * trees->count);
+    adaptive->mean_qddot = TNI_TAKE(arena, double, trees->v_count);
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
-// Where a joint is `ahead` after the start by the rates of the last stage, and its rate there.
-static void go_joint(tni_adaptive* adaptive, int index)
+// Configuration and velocities of a joint at this stage, and its d' there.
+static void move_joint(tni_adaptive* adaptive, int index)
 {
     const int            stage = adaptive->stage;
-    const tni_tree_link* limb  = &adaptive->limbs->limbs[index];
+    const tni_tree_link* link  = &adaptive->trees->links[index];
     const double         ahead = at[stage] * adaptive->h;
-    double *             q = adaptive->middle_q + limb->q, *v = adaptive->middle_v + limb->v;
-    double *             rate = adaptive->way + TNI_TREE_LINK_FREEDOMS * index,
-           *sum = adaptive->ways + TNI_TREE_LINK_FREEDOMS * index, way[TNI_TREE_LINK_FREEDOMS];
-    for (int k = 0; k < TNI_TREE_LINK_FREEDOMS; ++k) way[k] = stage > 0 ? ahead * rate[k] : 0;
-    for (int k = 0; k < limb->freedoms; ++k)
-        v[k] = adaptive->v[limb->v + k] + (stage > 0 ? ahead * adaptive->qddot[limb->v + k] : 0);
-    memcpy(q, adaptive->q + limb->q, sizeof *q * (size_t)tni_tree_link_numbers(limb));
-    if (stage > 0) tni_tree_link_along(limb, way, q);
-    tni_tree_link_way_rate(limb, way, q, v, rate);
+    double *             q = adaptive->middle_q + link->q, *v = adaptive->middle_v + link->v;
+    double *             rate = adaptive->stage_rate + TNI_TREE_LINK_FREEDOMS * index,
+           *sum = adaptive->mean_rate + TNI_TREE_LINK_FREEDOMS * index, d[TNI_TREE_LINK_FREEDOMS];
+    for (int k = 0; k < TNI_TREE_LINK_FREEDOMS; ++k) d[k] = stage > 0 ? ahead * rate[k] : 0;
+    for (int k = 0; k < link->freedoms; ++k)
+        v[k] = adaptive->v[link->v + k] + (stage > 0 ? ahead * adaptive->qddot[link->v + k] : 0);
+    memcpy(q, adaptive->q + link->q, sizeof *q * (size_t)tni_tree_link_numbers(link));
+    if (stage > 0) tni_tree_link_displace(link, d, q);
+    tni_tree_link_displacement_rate(link, d, q, v, rate);
     for (int k = 0; k < TNI_TREE_LINK_FREEDOMS; ++k)
         sum[k] = (stage > 0 ? sum[k] : 0) + weight[stage] * rate[k];
 }
 
-static void go_to_stage(tni_adaptive* adaptive, int tree)
+static void move_to_stage(tni_adaptive* adaptive, int tree)
 {
     tni_figure* figure = &adaptive->figures[tree];
-    for (int i = 0; i < figure->active_count; ++i) go_joint(adaptive, figure->active[i]);
+    for (int i = 0; i < figure->active_count; ++i) move_joint(adaptive, figure->active[i]);
     if (adaptive->stage > 0) tni_hybrid_move(&figure->now, adaptive->middle_q, adaptive->middle_v);
 }
 
@@ -67,23 +70,23 @@ static void accelerate(tni_adaptive* adaptive, int tree)
 {
     tni_figure* figure = &adaptive->figures[tree];
     joint_forces(adaptive, tree);
-    tni_figure_push(adaptive, tree, &figure->now);
+    tni_figure_apply_forces(adaptive, tree, &figure->now);
     figure->good =
         figure->good &&
         tni_hybrid_accelerate(&figure->now, adaptive->model->gravity, adaptive->middle_q,
-                              adaptive->middle_v, adaptive->limbs->actuated ? adaptive->Q : NULL,
+                              adaptive->middle_v, adaptive->trees->actuated ? adaptive->Q : NULL,
                               NULL, adaptive->qddot);
 }
 
-static void gain(tni_adaptive* adaptive, int tree)
+static void add_to_mean(tni_adaptive* adaptive, int tree)
 {
     const int         stage  = adaptive->stage;
     const tni_figure* figure = &adaptive->figures[tree];
     for (int i = 0; i < figure->active_count; ++i) {
-        const tni_tree_link* limb = &adaptive->limbs->limbs[figure->active[i]];
-        for (int k = limb->v; k < limb->v + limb->freedoms; ++k)
-            adaptive->gain[k] =
-                (stage > 0 ? adaptive->gain[k] : 0) + weight[stage] * adaptive->qddot[k];
+        const tni_tree_link* link = &adaptive->trees->links[figure->active[i]];
+        for (int k = link->v; k < link->v + link->freedoms; ++k)
+            adaptive->mean_qddot[k] =
+                (stage > 0 ? adaptive->mean_qddot[k] : 0) + weight[stage] * adaptive->qddot[k];
     }
 }
 
@@ -94,34 +97,34 @@ static void finish(tni_adaptive* adaptive, int tree)
     double       nothing = 0;
     for (int i = 0; i < figure->active_count; ++i) {
         const int            index = figure->active[i];
-        const tni_tree_link* limb  = &adaptive->limbs->limbs[index];
-        double *             q     = adaptive->q + limb->q, way[TNI_TREE_LINK_FREEDOMS];
+        const tni_tree_link* link  = &adaptive->trees->links[index];
+        double *             q     = adaptive->q + link->q, d[TNI_TREE_LINK_FREEDOMS];
         for (int k = 0; k < TNI_TREE_LINK_FREEDOMS; ++k)
-            way[k] = h * adaptive->ways[TNI_TREE_LINK_FREEDOMS * index + k];
-        for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
-            adaptive->v[k] += h * adaptive->gain[k];
+            d[k] = h * adaptive->mean_rate[TNI_TREE_LINK_FREEDOMS * index + k];
+        for (int k = link->v; k < link->v + link->freedoms; ++k) {
+            adaptive->v[k] += h * adaptive->mean_qddot[k];
             nothing += adaptive->v[k] - adaptive->v[k]; // 0, or NaN
         }
-        tni_tree_link_along(limb, way, q);
-        memcpy(adaptive->middle_q + limb->q, q, sizeof *q * (size_t)tni_tree_link_numbers(limb));
+        tni_tree_link_displace(link, d, q);
+        memcpy(adaptive->middle_q + link->q, q, sizeof *q * (size_t)tni_tree_link_numbers(link));
         adaptive->moved[index] = 1;
-        if (limb->angle >= 0) adaptive->z[limb->coordinate] += limb->angle_sign * way[limb->angle];
-        if (limb->kind == TNI_TREE_LINK_UNIVERSAL) adaptive->z[limb->coordinate + 1] += way[1];
+        if (link->angle >= 0) adaptive->z[link->coordinate] += link->angle_sign * d[link->angle];
+        if (link->kind == TNI_TREE_LINK_UNIVERSAL) adaptive->z[link->coordinate + 1] += d[1];
     }
-    figure->pieces = 1;
-    figure->good   = figure->good && nothing == 0;
+    figure->substeps = 1;
+    figure->good     = figure->good && nothing == 0;
 }
 
 void tni_runge_kutta_step(tni_adaptive* adaptive, const tni_inputs* inputs, bool divide,
                           int* visits)
 {
-    const int    count = adaptive->limbs->tree_count;
+    const int    count = adaptive->trees->tree_count;
     const double start = adaptive->time;
     for (int k = 0; k < 4; ++k) {
         adaptive->stage = k;
         adaptive->time  = start + at[k] * adaptive->h;
-        tni_each_tree(adaptive, 0, count, go_to_stage);
-        if (k > 0) tni_outside_push(adaptive, inputs);
+        tni_each_tree(adaptive, 0, count, move_to_stage);
+        if (k > 0) tni_external_force_apply(adaptive, inputs);
         if (divide) {
             tni_each_tree(adaptive, 0, count, joint_forces);
             if (!tni_trees_accelerate(adaptive, adaptive->middle_q, adaptive->middle_v, visits) &&
@@ -130,7 +133,7 @@ void tni_runge_kutta_step(tni_adaptive* adaptive, const tni_inputs* inputs, bool
         } else {
             tni_each_tree(adaptive, 0, count, accelerate);
         }
-        tni_each_tree(adaptive, 0, count, gain);
+        tni_each_tree(adaptive, 0, count, add_to_mean);
     }
     adaptive->time = start;
     tni_each_tree(adaptive, 0, count, finish);

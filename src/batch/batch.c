@@ -1,13 +1,14 @@
 // batch: many states of one model, and what steps them.
 //
-// A copy is a whole tn_state, so that everything that can be done to one can be done to a copy. A step cuts the
-// copies into tasks of TASK of them, by their number alone; the host's threads take the tasks. Whoever has a task
-// holds one of the workspaces, a stepper and where the method allows it a flock (batch_lanes.h), which takes several
-// copies at once in the lanes of vectors; copies that a flock leaves are stepped by the stepper. A step depends on
-// the state alone, so it does not matter who does it.
+// A copy is a whole tn_state, so that everything that works on a state works on a copy. A step
+// splits the copies into tasks of TASK copies, by their number alone; the host's threads take the
+// tasks. A task takes one of the workspaces: a stepper and, where the method allows it, lanes
+// (batch_lanes.h), which step several copies at once in the lanes of vectors; copies that the lanes
+// reject are stepped by the stepper. A step depends on the state alone, so it does not matter who
+// does it.
 //
-// There are as many workspaces as threads of a tn_pool, or as processors for any other host: one that has more
-// threads than that waits for a workspace, never for long, for who has one works.
+// There are as many workspaces as threads of a tn_pool, or as processors for any other host: if
+// that has more threads, a thread waits for a workspace, briefly, since its owner is working.
 #include "tenon/batch.h"
 #include "batch/batch_lanes.h"
 #include "step/stepper.h"
@@ -22,18 +23,18 @@ typedef int atomic_int;
 #define atomic_store(p, v)    (*(p) = (v))
 #endif
 
-enum { TASK = 16, SLOTS_MAX = 256, ROUNDS_MAX = 64 };
-_Static_assert(TASK % TNI_BATCH_LANES_MAX == 0, "a task is whole flocks");
+enum { TASK = 16, WORKSPACES_MAX = 256, ROUNDS_MAX = 64 };
+_Static_assert(TASK % TNI_BATCH_LANES_MAX == 0, "a task fills whole vectors");
 
-/// A workspace.
-typedef struct slot {
+/// What a task works with; taken by one thread at a time.
+typedef struct workspace {
     atomic_int       taken;
     tn_stepper*      stepper;
-    tni_batch_lanes* flock; ///< NULL: there is no plan
-    int              alone; ///< copies that left their lanes in this step
+    tni_batch_lanes* lanes; ///< NULL: there is no plan
+    int              alone; ///< copies rejected by the lanes in this step
     int              failed_copy;
-    tn_why           why; ///< of that
-} slot;
+    tn_why           why; ///< of failed_copy
+} workspace;
 
 typedef struct outcome {
     tn_result      result;
@@ -46,34 +47,34 @@ struct tn_batch {
     int             count;
     tn_state**      states;
     outcome*        outcomes;
-    int*            order; ///< copies, as they are stepped in lanes
-    tni_batch_plan* plan;  ///< NULL: the method, or the model, is not for lanes
-    int             slot_count;
-    slot*           slots;
-    double          h; ///< of the step at hand
+    int*            order; ///< copies in the order in which lanes take them
+    tni_batch_plan* plan;  ///< NULL: method or model is not supported in lanes
+    int             workspace_count;
+    workspace*      workspaces;
+    double          h; ///< of the present step
 };
 
-// ---- Making one ----------------------------------------------------------------------------------
+// ---- Creation ----------------------------------------------------------------------------------
 
 static int task_count(const tn_batch* b)
 {
     return (b->count + TASK - 1) / TASK;
 }
 
-static int slots_of(const tn_batch* b)
+static int count_workspaces(const tn_batch* b)
 {
     const tn_host* host  = &b->arena.host;
     int            count = 1;
     if (SHARES && host->each == tn_pool_each) count = tn_pool_threads(host->workers);
     else if (SHARES && host->each != NULL) count = tn_processor_count();
-    if (count > SLOTS_MAX) count = SLOTS_MAX;
+    if (count > WORKSPACES_MAX) count = WORKSPACES_MAX;
     return count < task_count(b) ? count : task_count(b) > 0 ? task_count(b) : 1;
 }
 
-static tn_result fill_slot(tn_batch* b, slot* s, const tn_settings* settings, tn_why* why)
+static tn_result fill_workspace(tn_batch* b, workspace* s, const tn_settings* settings, tn_why* why)
 {
     const tn_result result = tn_stepper_create(b->model, settings, &s->stepper, why);
-    return result == TN_OK && b->plan != NULL ? tni_batch_create(&b->arena, b->plan, &s->flock)
+    return result == TN_OK && b->plan != NULL ? tni_batch_create(&b->arena, b->plan, &s->lanes)
                                               : result;
 }
 
@@ -83,13 +84,13 @@ static tn_result fill(tn_batch* b, const tn_settings* settings, tn_why* why)
     b->states        = TNI_TAKE(&b->arena, tn_state*, b->count);
     b->outcomes      = TNI_TAKE(&b->arena, outcome, b->count);
     b->order         = TNI_TAKE(&b->arena, int, b->count);
-    b->slots         = TNI_TAKE(&b->arena, slot, slots_of(b));
+    b->workspaces    = TNI_TAKE(&b->arena, workspace, count_workspaces(b));
     if (b->arena.failed) return TN_ERR_MEMORY;
-    b->slot_count  = slots_of(b);
-    tn_settings of = settings != NULL ? *settings : b->model->settings;
-    result         = tni_batch_plan_create(&b->arena, b->model, &of, &b->plan);
-    for (int i = 0; i < b->slot_count && result == TN_OK; ++i)
-        result = fill_slot(b, &b->slots[i], settings, why);
+    b->workspace_count = count_workspaces(b);
+    tn_settings of     = settings != NULL ? *settings : b->model->settings;
+    result             = tni_batch_plan_create(&b->arena, b->model, &of, &b->plan);
+    for (int i = 0; i < b->workspace_count && result == TN_OK; ++i)
+        result = fill_workspace(b, &b->workspaces[i], settings, why);
     for (int i = 0; i < b->count && result == TN_OK; ++i)
         result = tn_state_create(b->model, &b->states[i]);
     return result;
@@ -114,7 +115,7 @@ tn_result tn_batch_create(const tn_model* model, const tn_settings* settings, in
     } else {
         tni_arena_free(&arena);
     }
-    if (result != TN_ERR_MEMORY) return result; // why is told
+    if (result != TN_ERR_MEMORY) return result; // *why is already set
     return tni_fail(why, result, "out of memory for %d copies of '%s'", count, model->name);
 }
 
@@ -122,8 +123,8 @@ void tn_batch_free(tn_batch* b)
 {
     if (b == NULL) return;
     for (int i = 0; b->states != NULL && i < b->count; ++i) tn_state_free(b->states[i]);
-    for (int i = 0; i < b->slot_count; ++i) tn_stepper_free(b->slots[i].stepper);
-    tni_arena arena = b->arena; // the batch lies in its own arena
+    for (int i = 0; i < b->workspace_count; ++i) tn_stepper_free(b->workspaces[i].stepper);
+    tni_arena arena = b->arena; // the batch is in its own arena
     tni_arena_free(&arena);
 }
 
@@ -134,13 +135,14 @@ int tn_batch_count(const tn_batch* batch)
 
 tn_method tn_batch_method(const tn_batch* batch)
 {
-    return tn_stepper_method(batch->slots[0].stepper);
+    return tn_stepper_method(batch->workspaces[0].stepper);
 }
 
 size_t tn_batch_bytes(const tn_batch* batch)
 {
     size_t bytes = batch->arena.bytes;
-    for (int i = 0; i < batch->slot_count; ++i) bytes += tn_stepper_bytes(batch->slots[i].stepper);
+    for (int i = 0; i < batch->workspace_count; ++i)
+        bytes += tn_stepper_bytes(batch->workspaces[i].stepper);
     for (int i = 0; i < batch->count; ++i) bytes += batch->states[i]->bytes;
     return bytes;
 }
@@ -162,15 +164,15 @@ const tn_state* tn_batch_view(const tn_batch* batch, int copy)
     return batch->states[copy];
 }
 
-// ---- A step --------------------------------------------------------------------------------------
+// ---- A step ------------------------------------------------------------------------------------
 
-static slot* take_slot(tn_batch* b)
+static workspace* take_workspace(tn_batch* b)
 {
-    for (int i = 0;; i = i + 1 < b->slot_count ? i + 1 : 0)
-        if (atomic_exchange(&b->slots[i].taken, 1) == 0) return &b->slots[i];
+    for (int i = 0;; i = i + 1 < b->workspace_count ? i + 1 : 0)
+        if (atomic_exchange(&b->workspaces[i].taken, 1) == 0) return &b->workspaces[i];
 }
 
-static void step_alone(tn_batch* b, slot* s, int copy)
+static void step_alone(tn_batch* b, workspace* s, int copy)
 {
     outcome* to = &b->outcomes[copy];
     tn_why   why;
@@ -180,8 +182,8 @@ static void step_alone(tn_batch* b, slot* s, int copy)
     s->why         = why;
 }
 
-// Of how many rounds a copy's step is expected to be: of as many as the one before. Copies that have not made one, or
-// that somebody moved, come last.
+// Expected number of rounds of a copy's step: that of the step before. Copies without one, or
+// changed from outside, come last.
 static int rounds_of(const tn_batch* b, int copy)
 {
     const int rounds = b->outcomes[copy].report.iteration_count;
@@ -189,7 +191,8 @@ static int rounds_of(const tn_batch* b, int copy)
     return rounds < ROUNDS_MAX - 2 ? rounds : ROUNDS_MAX - 2;
 }
 
-// Lanes go through a step together, so copies that take as many rounds are the best company.
+// The lanes of a vector do as many rounds as the slowest, so copies with equal numbers of rounds go
+// together.
 static void order_copies(tn_batch* b)
 {
     int start[ROUNDS_MAX + 1] = {0};
@@ -198,22 +201,22 @@ static void order_copies(tn_batch* b)
     for (int i = 0; i < b->count; ++i) b->order[start[rounds_of(b, i)]++] = i;
 }
 
-// The copies order[first] .. order[end - 1], as many as there are lanes at a time. What becomes of a copy is a matter
-// of that copy alone.
-static void step_together(tn_batch* b, slot* s, int first, int end)
+// Steps copies order[first] .. order[end - 1] in lanes. The result of a copy does not depend on its
+// neighbours.
+static void step_together(tn_batch* b, workspace* s, int first, int end)
 {
-    const int       lanes = tni_batch_lane_count(b->plan);
+    const int       lane_count = tni_batch_lane_count(b->plan);
     tn_state*       states[TNI_BATCH_LANES_MAX];
     tn_step_report* reports[TNI_BATCH_LANES_MAX];
-    for (int i = first; i < end; i += lanes) {
-        const int count = end - i < lanes ? end - i : lanes;
+    for (int i = first; i < end; i += lane_count) {
+        const int count = end - i < lane_count ? end - i : lane_count;
         for (int k = 0; k < count; ++k) {
             outcome* to = &b->outcomes[b->order[i + k]];
             to->result  = TN_OK;
             states[k]   = b->states[b->order[i + k]];
             reports[k]  = &to->report;
         }
-        const unsigned left = tni_batch_step(s->flock, states, count, b->h, reports);
+        const unsigned left = tni_batch_step(s->lanes, states, count, b->h, reports);
         for (int k = 0; k < count; ++k) {
             if ((left >> k & 1) == 0) continue;
             ++s->alone;
@@ -224,10 +227,10 @@ static void step_together(tn_batch* b, slot* s, int first, int end)
 
 static void step_task(void* data, int index)
 {
-    tn_batch* b     = data;
-    slot*     s     = take_slot(b);
-    const int first = index * TASK, end = first + TASK < b->count ? first + TASK : b->count;
-    if (s->flock != NULL) step_together(b, s, first, end);
+    tn_batch*  b     = data;
+    workspace* s     = take_workspace(b);
+    const int  first = index * TASK, end = first + TASK < b->count ? first + TASK : b->count;
+    if (s->lanes != NULL) step_together(b, s, first, end);
     else
         for (int i = first; i < end; ++i) step_alone(b, s, i);
     atomic_store(&s->taken, 0);
@@ -254,7 +257,7 @@ static void add_outcome(tn_batch_report* sum, int copy, const outcome* o)
 static void sum_up(const tn_batch* b, tn_batch_report* report)
 {
     *report = (tn_batch_report){.failed_copy = -1, .worst_copy = -1};
-    for (int i = 0; i < b->slot_count; ++i) report->alone_count += b->slots[i].alone;
+    for (int i = 0; i < b->workspace_count; ++i) report->alone_count += b->workspaces[i].alone;
     for (int i = 0; i < b->count; ++i) add_outcome(report, i, &b->outcomes[i]);
 }
 
@@ -266,20 +269,20 @@ tn_result tn_batch_step(tn_batch* b, double h, tn_batch_report* report, tn_why* 
     *report = (tn_batch_report){.failed_copy = -1, .worst_copy = -1};
     if (!(h > 0 && isfinite(h))) return tni_fail(why, TN_ERR_MODEL, "step %g: must be positive", h);
     b->h = h;
-    for (int i = 0; i < b->slot_count; ++i) {
-        b->slots[i].alone       = 0;
-        b->slots[i].failed_copy = -1;
+    for (int i = 0; i < b->workspace_count; ++i) {
+        b->workspaces[i].alone       = 0;
+        b->workspaces[i].failed_copy = -1;
     }
     if (b->plan != NULL) order_copies(b);
-    if (host->each != NULL && b->slot_count > 1)
+    if (host->each != NULL && b->workspace_count > 1)
         host->each(host->workers, task_count(b), step_task, b);
     else
         for (int i = 0; i < task_count(b); ++i) step_task(b, i);
     sum_up(b, report);
-    for (int i = 0; i < b->slot_count && report->failed_count > 0; ++i) {
-        if (b->slots[i].failed_copy != report->failed_copy) continue;
+    for (int i = 0; i < b->workspace_count && report->failed_count > 0; ++i) {
+        if (b->workspaces[i].failed_copy != report->failed_copy) continue;
         return tni_fail(why, b->outcomes[report->failed_copy].result, "copy %d: %s",
-                        report->failed_copy, b->slots[i].why.text);
+                        report->failed_copy, b->workspaces[i].why.text);
     }
     return TN_OK;
 }
@@ -291,7 +294,7 @@ tn_result tn_batch_outcome(const tn_batch* batch, int copy, tn_step_report* repo
     return batch->outcomes[copy].result;
 }
 
-// ---- In flat arrays ------------------------------------------------------------------------------
+// ---- In flat arrays ----------------------------------------------------------------------------
 
 void tn_batch_poses(const tn_batch* b, double* poses)
 {
@@ -359,7 +362,7 @@ tn_result tn_batch_set_targets(tn_batch* b, const double* poses, const double* v
             const tn_result result = set_target(b->states[i], k, poses, velocities);
             if (velocities != NULL) velocities += TN_BATCH_VELOCITY;
             if (result == TN_OK || first != TN_OK) continue;
-            first = tni_fail(why, result, "copy %d: target %d: this is no pose", i, k);
+            first = tni_fail(why, result, "copy %d: target %d: not a valid pose", i, k);
         }
     return first;
 }

@@ -1,5 +1,5 @@
-// batch_avx2: flocks of four copies, where the processor has AVX2. Everything in this file is compiled for that, and
-// called only where it is found.
+// batch_avx2: lanes of four copies, for processors with AVX2. Everything in this file is compiled
+// for it, and called only if the processor has it.
 #include "batch/batch_plan.h"
 #include "math/simd.h"
 #include "step/stepper.h"

@@ -1,4 +1,4 @@
-// batch_baseline: flocks of two copies: vectors that every 64-bit processor has, and WebAssembly.
+// batch_baseline: lanes of two copies, for any 64-bit processor and WebAssembly.
 #include "batch/batch_plan.h"
 #include "math/simd.h"
 #include "step/stepper.h"

@@ -1,5 +1,5 @@
-// batch_flight: from the start of a step to its end with a velocity, and what joints are like there: the flight of
-// tree_form_lanes.h, the rows and rates of tree_form.c.
+// batch_flight: bodies from the start of a step to its end at given velocities (the flight of
+// tree_form_lanes.h), and joint rows and rates there (tree_form.c).
 #ifndef TNI_BATCH_FLIGHT_H
 #define TNI_BATCH_FLIGHT_H
 
@@ -11,7 +11,7 @@ TNI_INLINE vec3 times1(const tni_sym* I, vec3 a)
                  I->xz * a.x + I->yz * a.y + I->zz * a.z);
 }
 
-// a turned by the unit quaternion (w, v).
+// a rotated by the unit quaternion (w, v).
 TNI_INLINE vec3 turn_by(vec w, vec3 v, vec3 a)
 {
     const vec3 half = cross(v, a), t = add(half, half);
@@ -28,7 +28,7 @@ TNI_INLINE vec kappa(vec z)
     return a + z4 * (b + z4 * c);
 }
 
-// What s is off by, with the rows of the inverse of dF.
+// Newton correction of s; inverse: rows of the inverse of dF.
 TNI_INLINE vec3 off_by(const tni_sym* I, vec3 l, vec3 s, const vec3 inverse[3])
 {
     const vec  k2 = 2 * kappa(dot(s, s));
@@ -85,8 +85,8 @@ TNI_INLINE tn_vec3 lane3(const vec* p, int lane)
     return tni_vec3(p[0][lane], p[1][lane], p[2][lane]);
 }
 
-// A body that turns far in a lane's step: fly_far of tree_form_lanes.c.
-static void fly_far(herd* w, int i, int lane)
+// One lane's body that rotates far within a step: fly_far of tree_form_lanes.c.
+static void fly_far(workspace* w, int i, int lane)
 {
     const tni_link* a = w->plan->links[i].link;
     const vec *     p = w->q + a->q + 3, *u = w->v + a->u + 3;
@@ -97,10 +97,10 @@ static void fly_far(herd* w, int i, int lane)
     const double   q1[4] = {to.w, to.x, to.y, to.z}, u1[3] = {end.x, end.y, end.z};
     for (int k = 0; k < 4; ++k) w->q1[a->q + 3 + k][lane] = q1[k];
     for (int k = 0; k < 3; ++k) w->u1[a->u + 3 + k][lane] = u1[k];
-    for (int k = 0; k < 9; ++k) w->ends[i].m[k][lane] = R.m[k];
+    for (int k = 0; k < 9; ++k) w->R1[i].m[k][lane] = R.m[k];
 }
 
-static void fly_link(herd* w, int i)
+static void fly_link(workspace* w, int i)
 {
     const tni_batch_link* a    = &w->plan->links[i];
     const tni_link_form*  form = a->form;
@@ -118,21 +118,21 @@ static void fly_link(herd* w, int i)
     const vec  n  = 1 / ROOT(nw * nw + dot(nv, nv));
     nw            = n * nw;
     nv            = scale(n, nv);
-    w->ends[i]    = quat_matrix((quat){nw, nv.x, nv.y, nv.z});
+    w->R1[i]      = quat_matrix((quat){nw, nv.x, nv.y, nv.z});
     const vec3 e  = times1(&form->inverse, turn_by(bw, neg(bv), l));
     write3(q1, make3(x.x + h * v.x, x.y + h * v.y, x.z + h * v.z));
     q1[3] = nw;
     write3(q1 + 4, nv);
     write3(u1, v);
-    write3(u1 + 3, mul(&w->ends[i], make3(over * e.x, over * e.y, over * e.z)));
+    write3(u1 + 3, mul(&w->R1[i], make3(over * e.x, over * e.y, over * e.z)));
     const mask far = ~(z < TNI_FLIGHT_FAR);
     if (!any(far)) return;
     EACH(k) if (far[k]) fly_far(w, i, k);
 }
 
-// ---- What joints are left open by ----------------------------------------------------------------
+// ---- Joint errors ------------------------------------------------------------------------------
 
-// The largest of three; a NaN is.
+// The largest of three; infinity if one is NaN.
 TNI_INLINE vec largest3(vec3 r)
 {
     const vec a = absolute(r.x), b = absolute(r.y), c = absolute(r.z), sum = a + b + c;
@@ -140,7 +140,7 @@ TNI_INLINE vec largest3(vec3 r)
     return pick(sum == sum, pick(ab > c, ab, c), splat(HUGE_VAL));
 }
 
-/// The largest so far, and the constraint that has it.
+/// The largest value so far and its constraint; ties go to the smaller index.
 typedef struct worst_of {
     vec  most;
     mask which;
@@ -160,23 +160,23 @@ TNI_INLINE vec count_row(vec most, vec e)
     return pick(e <= most, most, e);
 }
 
-static vec cross_rows(const herd* w, int i, vec* r)
+static vec universal_rows(const workspace* w, int i, vec* r)
 {
-    const crossing c    = crossing_of(w, i, w->ends, w->q1, w->u1);
-    vec            most = {0};
+    const universal_state c    = universal_at(w, i, w->R1, w->q1, w->u1);
+    vec                   most = {0};
     write3(r, c.at);
     r[3] = dot(c.s, c.t);
-    for (int k = 0; k < CROSS_ROWS; ++k) most = count_row(most, absolute(r[k]));
+    for (int k = 0; k < UNIVERSAL_ROWS; ++k) most = count_row(most, absolute(r[k]));
     return most;
 }
 
-// C of a joint at the end into r; returns the largest.
-static vec rows_of(const herd* w, int i)
+// Writes C of a joint at the end into r; returns the largest.
+static vec rows_of(const workspace* w, int i)
 {
     const tni_batch_link* a = &w->plan->links[i];
     vec*                  r = w->r + a->link->row;
-    if (a->between == TNI_BATCH_UNIVERSAL) return cross_rows(w, i, r);
-    const mat3 *R = &w->ends[i], *Rb = a->parent >= 0 ? &w->ends[a->parent] : &w->fixeds[i].R;
+    if (a->between == TNI_BATCH_UNIVERSAL) return universal_rows(w, i, r);
+    const mat3 *R = &w->R1[i], *Rb = a->parent >= 0 ? &w->R1[a->parent] : &w->fixeds[i].R;
     const vec3  xb =
         a->parent >= 0 ? read3(w->q1 + w->plan->links[a->parent].link->q) : w->fixeds[i].x;
     const vec3 P = add(read3(w->q1 + a->link->q), mul1(R, a->form->ref)),
@@ -192,8 +192,8 @@ static vec rows_of(const herd* w, int i)
     return larger(e, largest3(read3(r + 3)));
 }
 
-/// With v to the end: q1, u1, and r.
-static worst_of fly(herd* w)
+/// Moves all bodies with v to the end: q1, u1, and r. Returns the largest joint error.
+static worst_of fly(workspace* w)
 {
     worst_of worst = {{0}, {0}};
     worst.which -= 1;
@@ -204,13 +204,13 @@ static worst_of fly(herd* w)
     return worst;
 }
 
-// ---- Measuring -----------------------------------------------------------------------------------
+// ---- Measuring ---------------------------------------------------------------------------------
 
-static vec measure_cross(herd* w, int i)
+static vec measure_universal(workspace* w, int i)
 {
     const tni_batch_link* a    = &w->plan->links[i];
-    const crossing        c    = crossing_of(w, i, w->ends, w->q1, w->u1);
-    const side            from = side_of(w, w->ends, i, 0), to = side_of(w, w->ends, i, 1);
+    const universal_state c    = universal_at(w, i, w->R1, w->q1, w->u1);
+    const side            from = side_of(w, w->R1, i, 0), to = side_of(w, w->R1, i, 1);
     vec*                  z    = w->z + a->z;
     vec                   most = {0};
     most                       = count_row(most, absolute(c.rate.x));
@@ -222,12 +222,12 @@ static vec measure_cross(herd* w, int i)
     return most;
 }
 
-// The largest rate of a joint's rows at the end; its angle is counted on.
-static vec rates_of(herd* w, int i)
+// The largest rate of a joint's rows at the end; updates its angles in z.
+static vec rates_of(workspace* w, int i)
 {
     const tni_batch_link* a = &w->plan->links[i];
-    if (a->between == TNI_BATCH_UNIVERSAL) return measure_cross(w, i);
-    const mat3 *R = &w->ends[i], *Rb = a->parent >= 0 ? &w->ends[a->parent] : &w->fixeds[i].turned;
+    if (a->between == TNI_BATCH_UNIVERSAL) return measure_universal(w, i);
+    const mat3 *R = &w->R1[i], *Rb = a->parent >= 0 ? &w->R1[a->parent] : &w->fixeds[i].turned;
     const vec * v = w->u1 + a->link->u,
               *b  = a->parent >= 0 ? w->u1 + w->plan->links[a->parent].link->u : NULL;
     const vec3 wa = read3(v + 3), wb = b != NULL ? read3(b + 3) : zero3(),
@@ -243,12 +243,12 @@ static vec rates_of(herd* w, int i)
               r4       = dot(turning, cross(axes[4], axes[1]));
     if (a->between == TNI_BATCH_WELD)
         return larger(e, largest3(make3(r3, r4, dot(turning, cross(axes[3], axes[0])))));
-    w->z[a->z] = counted_on(w->z[a->z], arc(dot(axes[1], axes[2]), dot(axes[0], axes[2])));
+    w->z[a->z] = unwrapped(w->z[a->z], arc(dot(axes[1], axes[2]), dot(axes[0], axes[2])));
     return larger(e, larger(absolute(r3), absolute(r4)));
 }
 
-/// At the end: the largest rate of all rows; angles in z are counted on.
-static vec measure(herd* w)
+/// At the end: the largest rate of all rows; updates the angles in z.
+static vec measure(workspace* w)
 {
     worst_of worst = {{0}, {0}};
     worst.which -= 1;

@@ -1,11 +1,12 @@
-// batch_joint: actuations of joints and targets of bodies, softened (force/joint_force.c, force/target.c). What the
-// place alone says of them is found once a step; linearisations add what is expected of the motion.
+// batch_joint: joint forces and targets, softened (force/joint_force.c, force/target.c). Terms that
+// depend on positions alone are computed once a step; linearisations add those of the expected
+// motion.
 #ifndef TNI_BATCH_JOINT_H
 #define TNI_BATCH_JOINT_H
 
 #include "batch/batch_workspace.h"
 
-// ---- At the place --------------------------------------------------------------------------------
+// ---- By positions ------------------------------------------------------------------------------
 
 // tni_soft_torsion
 TNI_INLINE void torsion(vec3 theta, vec S[9])
@@ -25,23 +26,23 @@ TNI_INLINE void torsion(vec3 theta, vec S[9])
     for (int i = 0; i < 9; ++i) S[i] = over * t[i / 3] * t[i % 3] + (i % 4 == 0 ? c : none);
 }
 
-TNI_INLINE void add_end(soft* s, int which, vec e0, vec3 n)
+TNI_INLINE void add_limit(soft* s, int which, vec e0, vec3 n)
 {
-    const int k = s->end_count++;
-    s->ends[k]  = which;
-    s->e0[k]    = e0;
+    const int k  = s->limit_count++;
+    s->limits[k] = which;
+    s->e0[k]     = e0;
     write3(s->n[k], n);
 }
 
-// Those of a range along n, as soften_ends has them.
+// Both limits of a range along n, as soften_ends() has them.
 TNI_INLINE void add_range(soft* s, double lower, double upper, vec z, vec3 n)
 {
     if (lower > upper) return;
-    add_end(s, 1, z - upper, n);
-    add_end(s, 2, lower - z, neg(n));
+    add_limit(s, 1, z - upper, n);
+    add_limit(s, 2, lower - z, neg(n));
 }
 
-static void look_at_ends(const tn_limit* limit, const mat3* A, const mat3* B, quat q, soft* s)
+static void evaluate_limits(const tn_limit* limit, const mat3* A, const mat3* B, quat q, soft* s)
 {
     const vec3 z1 = column(A, 2), z2 = column(B, 2), over = cross(z1, z2);
     const vec  sine = ROOT(dot(over, over)), cosine = dot(z1, z2);
@@ -52,17 +53,17 @@ static void look_at_ends(const tn_limit* limit, const mat3* A, const mat3* B, qu
         const vec3 n = mul_t(A, swing_axis);
         s->swing     = arc(sine, cosine);
         s->turn      = cross(mul_t(A, z2), n);
-        add_end(s, 0, s->swing - limit->cone, n);
+        add_limit(s, 0, s->swing - limit->cone, n);
     }
     add_range(s, limit->twist_lower, limit->twist_upper, twist, mul_t(A, twist_axis));
 }
 
-static bool has_ends(const tni_joint_force* act)
+static bool has_soft_limit(const tni_joint_force* act)
 {
     return act->limit.given && !act->limit.hard;
 }
 
-static void look_at_ball(const herd* w, int i, soft* s)
+static void evaluate_ball(const workspace* w, int i, soft* s)
 {
     const tni_batch_link*  a     = &w->plan->links[i];
     const tni_joint*       joint = a->joint;
@@ -76,7 +77,7 @@ static void look_at_ball(const herd* w, int i, soft* s)
     const vec3 none = zero3(), nil1 = cross(mul1(from.R, joint->p1), none),
                nil2 = cross(mul1(to.R, joint->p2), none);
     vec S[9];
-    s->count = 3, s->end_count = 0;
+    s->count = 3, s->limit_count = 0;
     if (act->stiffness != 0) torsion(stretch, S);
     for (int k = 0; k < 3; ++k) {
         const vec3 axis = column(&A, k);
@@ -85,10 +86,10 @@ static void look_at_ball(const herd* w, int i, soft* s)
         s->f[k]         = act->force[k] - act->stiffness * way[k];
     }
     for (int k = 0; k < 9; ++k) s->K[k] = act->stiffness != 0 ? 0 + act->stiffness * S[k] : none.x;
-    if (has_ends(act)) look_at_ends(&act->limit, &A, &B, q, s);
+    if (has_soft_limit(act)) evaluate_limits(&act->limit, &A, &B, q, s);
 }
 
-/// An angle between axes of two bodies: atan2(a1_ky . a2_ly, a1_kx . a2_lx). See joint/rows.c.
+/// The angle atan2(a1_ky . a2_ly, a1_kx . a2_lx) between axes of two bodies. See joint/rows.c.
 typedef struct bend_of {
     int ky, ly, kx, lx;
 } bend_of;
@@ -102,12 +103,12 @@ TNI_INLINE vec angle_between(const tni_joint* joint, const mat3* R1, const mat3*
                       mul1(R2, tni_column(&joint->F2, b.ly))),
               x = dot(mul1(R1, tni_column(&joint->F1, b.kx)),
                       mul1(R2, tni_column(&joint->F2, b.lx)));
-    return counted_on(near, arc(y, x));
+    return unwrapped(near, arc(y, x));
 }
 
-// Its rows on the turning of both bodies; returns the angle.
-static vec look_at_angle(const tni_joint* joint, const mat3* R1, const mat3* R2, bend_of b,
-                         vec near, vec3* J1, vec3* J2)
+// Rows of an angle on the angular velocities of both bodies; returns the angle.
+static vec evaluate_angle(const tni_joint* joint, const mat3* R1, const mat3* R2, bend_of b,
+                          vec near, vec3* J1, vec3* J2)
 {
     const vec3 sy = mul1(R1, tni_column(&joint->F1, b.ky)),
                ty = mul1(R2, tni_column(&joint->F2, b.ly)),
@@ -115,7 +116,7 @@ static vec look_at_angle(const tni_joint* joint, const mat3* R1, const mat3* R2,
                tx = mul1(R2, tni_column(&joint->F2, b.lx));
     const vec  y = dot(sy, ty), x = dot(sx, tx), n = x * x + y * y, cx = x / n, cy = -y / n;
     const vec3 none = zero3();
-    if (b.ly == b.lx) { // the same axis is pushed twice
+    if (b.ly == b.lx) { // the same axis in both products: its terms are summed first
         *J2 = add(none, cross(ty, add_scaled(add_scaled(none, cx, sy), cy, sx)));
     } else {
         *J2 = add(add(none, cross(ty, add_scaled(none, cx, sy))),
@@ -127,44 +128,44 @@ static vec look_at_angle(const tni_joint* joint, const mat3* R1, const mat3* R2,
         *J1 = add(add(none, cross(sx, add_scaled(none, cy, tx))),
                   cross(sy, add_scaled(none, cx, ty)));
     }
-    return counted_on(near, arc(y, x));
+    return unwrapped(near, arc(y, x));
 }
 
-// A hinge, or a universal joint: along one or two angles.
-static void look_at_angles(const herd* w, int i, soft* s)
+// A hinge or a universal joint: one or two angles.
+static void evaluate_angles(const workspace* w, int i, soft* s)
 {
     const tni_batch_link*  a    = &w->plan->links[i];
     const tni_joint_force* act  = a->act;
     const side             from = side_of(w, w->R, i, 0), to = side_of(w, w->R, i, 1);
     const vec              none = {0};
     vec                    z[2];
-    s->count = a->between == TNI_BATCH_HINGE ? 1 : 2, s->end_count = 0;
-    z[0] = look_at_angle(a->joint, from.R, to.R, turn_about_axis, w->z[a->z], &s->J[0][0],
-                         &s->J[1][0]);
+    s->count = a->between == TNI_BATCH_HINGE ? 1 : 2, s->limit_count = 0;
+    z[0] = evaluate_angle(a->joint, from.R, to.R, turn_about_axis, w->z[a->z], &s->J[0][0],
+                          &s->J[1][0]);
     if (s->count > 1)
-        z[1] = look_at_angle(a->joint, from.R, to.R, turn_about_other, w->z[a->z + 1], &s->J[0][1],
-                             &s->J[1][1]);
+        z[1] = evaluate_angle(a->joint, from.R, to.R, turn_about_other, w->z[a->z + 1], &s->J[0][1],
+                              &s->J[1][1]);
     for (int k = 0; k < s->count * s->count; ++k) s->K[k] = none;
     for (int k = 0; k < s->count; ++k) {
         s->f[k]                = act->force[k] - act->stiffness * (z[k] - act->rest[k]);
         s->K[k * s->count + k] = splat(act->stiffness);
     }
-    if (has_ends(act))
+    if (has_soft_limit(act))
         add_range(s, act->limit.lower, act->limit.upper, z[0], make3(splat(1), none, none));
 }
 
-// ---- With the motion that is expected ------------------------------------------------------------
+// ---- By the expected motion --------------------------------------------------------------------
 
-/// How the coordinates are expected to move: until the end, and how fast.
-typedef struct outlook {
+/// Expected motion of the coordinates: displacement by the end of the step, and rate.
+typedef struct prediction {
     vec d[3], rate[3];
-} outlook;
+} prediction;
 
-static outlook look_ahead(const herd* w, int i, const soft* s, const vec* u)
+static prediction predict(const workspace* w, int i, const soft* s, const vec* u)
 {
-    const vec none = {0};
-    outlook   look;
-    for (int k = 0; k < s->count; ++k) look.d[k] = look.rate[k] = none;
+    const vec  none = {0};
+    prediction expected;
+    for (int k = 0; k < s->count; ++k) expected.d[k] = expected.rate[k] = none;
     for (int k = 0; k < 2; ++k) {
         const side on = side_of(w, w->R, i, k);
         if (on.link < 0) continue;
@@ -172,79 +173,79 @@ static outlook look_ahead(const herd* w, int i, const soft* s, const vec* u)
         for (int j = 0; j < s->count; ++j) {
             const vec3 J    = s->J[k][j];
             const vec  rate = 0 + J.x * turning[0] + J.y * turning[1] + J.z * turning[2];
-            look.rate[j] += rate, look.d[j] += w->h * rate;
+            expected.rate[j] += rate, expected.d[j] += w->h * rate;
         }
     }
-    return look;
+    return expected;
 }
 
-/// An end: what it is beyond, pushes and resists with.
-typedef struct met_end {
-    mask met;
+/// A soft limit: active or not, stiffness, damping, expected force.
+typedef struct active_limit {
+    mask active;
     vec  k, d, push;
-} met_end;
+} active_limit;
 
-TNI_INLINE met_end meet(const herd* w, const tn_limit* limit, const soft* s, int end,
-                        const outlook* look)
+TNI_INLINE active_limit limit_at(const workspace* w, const tn_limit* limit, const soft* s, int end,
+                                 const prediction* expected)
 {
     const vec  none = {0};
     vec        rate = none, moved = none;
     const mask there = s->e0[end] > 0;
     for (int k = 0; k < s->count; ++k) {
-        rate += s->n[end][k] * look->rate[k];
-        moved += s->n[end][k] * look->d[k];
+        rate += s->n[end][k] * expected->rate[k];
+        moved += s->n[end][k] * expected->d[k];
     }
     const vec e = s->e0[end] + moved,
               k = pick(there, splat(limit->stiffness),
                        splat(limit->stiffness + limit->damping / w->h)),
               d = only(there, splat(limit->damping)), push = k * e + d * rate;
-    return (met_end){(e > 0) & (push > 0), k, d, push};
+    return (active_limit){(e > 0) & (push > 0), k, d, push};
 }
 
-// Across the swing the push turns with the axis.
-static void turn_push(soft* s, const met_end* m, vec K[9])
+// Stiffness across the swing: the force rotates with its axis.
+static void add_swing_stiffness(soft* s, const active_limit* m, vec K[9])
 {
     vec sine, cosine;
-    if (!any(m->met)) return;
+    if (!any(m->active)) return;
     sine_cosine(s->swing, &sine, &cosine);
-    const mask on   = m->met & (cosine > 0) & (sine > 1e-3);
+    const mask on   = m->active & (cosine > 0) & (sine > 1e-3);
     const vec  by   = m->push * cosine / sine;
     const vec  t[3] = {s->turn.x, s->turn.y, s->turn.z};
     for (int i = 0; i < 9; ++i) K[i] += only(on, by * t[i / 3] * t[i % 3]);
 }
 
-// W and g of an actuation (tni_soft_impulse), ends being met as the motion `ahead` says.
-static void soften(herd* w, int i, soft* s)
+// W and g of a joint force (tni_soft_impulse), limits being active by the motion w->ahead.
+static void soften(workspace* w, int i, soft* s)
 {
-    const tni_joint_force* act  = w->plan->links[i].act;
-    const outlook          look = look_ahead(w, i, s, w->ahead);
-    const int              n    = s->count;
-    const double           e    = w->h;
+    const tni_joint_force* act      = w->plan->links[i].act;
+    const prediction       expected = predict(w, i, s, w->ahead);
+    const int              n        = s->count;
+    const double           e        = w->h;
     vec                    f[3], K[9], D[9];
     for (int k = 0; k < n; ++k) f[k] = s->f[k];
     for (int k = 0; k < n * n; ++k)
         K[k] = s->K[k], D[k] = splat(k % (n + 1) == 0 ? act->damping : 0);
-    for (int end = 0; end < s->end_count; ++end) {
-        const met_end m = meet(w, &act->limit, s, end, &look);
-        s->met[end]     = m.met;
-        if (!any(m.met)) continue;
+    for (int end = 0; end < s->limit_count; ++end) {
+        const active_limit m = limit_at(w, &act->limit, s, end, &expected);
+        s->active[end]       = m.active;
+        if (!any(m.active)) continue;
         for (int k = 0; k < n; ++k) {
             const vec nk = s->n[end][k];
-            f[k]         = pick(m.met, f[k] - m.k * s->e0[end] * nk, f[k]);
+            f[k]         = pick(m.active, f[k] - m.k * s->e0[end] * nk, f[k]);
             for (int j = 0; j < n; ++j) {
                 const vec nj = s->n[end][j];
-                K[k * n + j] = pick(m.met, K[k * n + j] + m.k * nk * nj, K[k * n + j]);
-                D[k * n + j] = pick(m.met, D[k * n + j] + m.d * nk * nj, D[k * n + j]);
+                K[k * n + j] = pick(m.active, K[k * n + j] + m.k * nk * nj, K[k * n + j]);
+                D[k * n + j] = pick(m.active, D[k * n + j] + m.d * nk * nj, D[k * n + j]);
             }
         }
-        if (s->ends[end] == 0) turn_push(s, &m, K);
+        if (s->limits[end] == 0) add_swing_stiffness(s, &m, K);
     }
     for (int k = 0; k < n; ++k) s->g[k] = e * f[k];
     for (int k = 0; k < n * n; ++k) s->W[k] = e * e * K[k] + e * D[k];
 }
 
-/// Lanes in which the ends that a step with u meets are those that it was softened for.
-static mask ends_stand(const herd* w, const vec* u)
+/// Lanes in which the limits active with u are those assumed in the linearisation.
+static mask limits_are_as_assumed(const workspace* w, const vec* u)
 {
     mask same = {0};
     same      = ~same;
@@ -252,18 +253,18 @@ static mask ends_stand(const herd* w, const vec* u)
         const tni_batch_link* a = &w->plan->links[i];
         if (a->soft < 0) continue;
         const soft* s = &w->softs[a->soft];
-        if (s->end_count == 0) continue;
-        const outlook look = look_ahead(w, i, s, u);
-        for (int end = 0; end < s->end_count; ++end)
-            same &= ~(meet(w, &a->act->limit, s, end, &look).met ^ s->met[end]);
+        if (s->limit_count == 0) continue;
+        const prediction expected = predict(w, i, s, u);
+        for (int end = 0; end < s->limit_count; ++end)
+            same &= ~(limit_at(w, &a->act->limit, s, end, &expected).active ^ s->active[end]);
     }
     return same;
 }
 
-// ---- Targets -------------------------------------------------------------------------------------
+// ---- Targets -----------------------------------------------------------------------------------
 
-// Where a target is at the end of a lane's step, and how it moves there.
-static void pose_at(const herd* w, const tni_batch_target* t, int lane, tn_frame* pose,
+// Pose and velocity of a target at the end of a lane's step.
+static void pose_at(const workspace* w, const tni_batch_target* t, int lane, tn_frame* pose,
                     tn_twist* velocity)
 {
     const tni_target_pose* pushed = &w->inputs[lane]->targets[t->index];
@@ -318,7 +319,7 @@ TNI_INLINE void multiply(int n, int k, int m, bool at, const vec* a, const vec* 
     }
 }
 
-// Rows: the point's velocity, then turning.
+// Rows: velocity of the point, then angular velocity.
 static void target_rows(vec3 arm, vec J[36])
 {
     const vec  none = {0}, unit = splat(1);
@@ -332,7 +333,7 @@ static void target_rows(vec3 arm, vec J[36])
     }
 }
 
-static void look_at_target(herd* w, const tni_batch_target* t)
+static void evaluate_target(workspace* w, const tni_batch_target* t)
 {
     const tni_target* of    = t->of;
     const bool        turns = of->angular_stiffness != 0 || of->angular_damping != 0;
@@ -378,16 +379,16 @@ static void look_at_target(herd* w, const tni_batch_target* t)
     multiply(6, 6, 1, true, J, g, w->ones[t->index].b);
 }
 
-// All that the place alone decides.
-static void look_at_forces(herd* w)
+// All terms that depend on positions alone.
+static void evaluate_forces(workspace* w)
 {
     for (int i = 0; i < w->plan->count; ++i) {
         const tni_batch_link* a = &w->plan->links[i];
         if (a->soft < 0) continue;
-        if (a->between == TNI_BATCH_BALL) look_at_ball(w, i, &w->softs[a->soft]);
-        else look_at_angles(w, i, &w->softs[a->soft]);
+        if (a->between == TNI_BATCH_BALL) evaluate_ball(w, i, &w->softs[a->soft]);
+        else evaluate_angles(w, i, &w->softs[a->soft]);
     }
-    for (int i = 0; i < w->plan->target_count; ++i) look_at_target(w, &w->plan->targets[i]);
+    for (int i = 0; i < w->plan->target_count; ++i) evaluate_target(w, &w->plan->targets[i]);
 }
 
 #endif

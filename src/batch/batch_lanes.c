@@ -1,21 +1,23 @@
-// batch_lanes: a few copies of one model stepped in the lanes of vectors, by the implicit method in its null-space form
-// (step/implicit.c, system/tree_form.c: the mathematics is theirs). A lane is a copy. Every number of a lane is
-// computed by the operations, in the order, that those files have for one copy, so a lane has the bits of a copy
-// that is stepped alone, and vectors of any length give the same.
+// batch_lanes: a few copies of one model stepped in the lanes of vectors, by the implicit method in
+// its tree form (step/implicit.c and system/tree_form.c have the mathematics). A lane is a copy.
+// Every number of a lane is computed by the same operations in the same order as in those files for
+// a single copy, so a lane has the bits of a copy that is stepped alone, and vectors of any length
+// give the same.
 //
-// What is different is what surrounds the numbers. Links of a tree wait for each other, copies do not: here every
-// operation is a vector's. What depends on the place alone (springs of joints, ends, targets) is found once a step,
-// not in every linearisation of it. Joints have rows of a known shape: nothing is looked up, nothing multiplied that
-// is known to be zero, but where a zero's sign could be seen.
+// What differs: the links of a tree depend on each other, copies do not, so every operation here is
+// a vector operation. Terms that depend on positions alone (springs of joints, limits, targets) are
+// computed once a step, not in every linearisation. Joints have rows of known shape: nothing is
+// looked up, and products with zero are left out unless they affect the sign of a zero.
 //
-// Lanes go together through a step: where one needs another linearisation (its ends are not those that were expected)
-// or another round of the correction, all do it, and the others get the same numbers again, or keep theirs. A copy
-// whose step needs more than that (pieces, Newton's method, handles) is left to the
-// stepper, which begins its step anew.
+// Lanes go through a step together: if one needs another linearisation (its active set of limits is
+// not the one assumed) or another round of the correction, all do it, and the others compute the
+// same numbers again, or keep theirs. A copy whose step needs more than that (substeps, Newton's
+// method, handles) is rejected, and stepped by the stepper from the start.
 //
-// Files: lanes.h, lanes_angle.h numbers in lanes; batch_joint.h actuations and targets; batch_tree.h elimination and
-// solution; batch_universal.h universal joints and free roots; batch_flight.h the end of a step; batch_step.h the step;
-// batch_baseline.c, batch_avx2.c the lengths.
+// Files: lanes.h, lanes_angle.h numbers in lanes; batch_joint.h joint forces and targets;
+// batch_tree.h elimination and solution; batch_universal.h universal joints and floating roots;
+// batch_flight.h the end of a step; batch_step.h the step; batch_baseline.c, batch_avx2.c the
+// vector lengths.
 #include "batch/batch_lanes.h"
 
 #include "batch/batch_plan.h"
@@ -26,7 +28,7 @@ struct tni_batch_lanes {
     void*                 work;
 };
 
-// ---- What it serves ------------------------------------------------------------------------------
+// ---- Supported models --------------------------------------------------------------------------
 
 static bool is_method(const tn_settings* settings)
 {
@@ -49,7 +51,8 @@ static tni_batch_joint joint_of(const tn_model* model, const tni_link* a)
                : TNI_BATCH_FREE;
 }
 
-// Coordinates that a joint of this kind has where all of its rows are there.
+// True if the joint has all rows of its kind, hence this number of coordinates, and a supported
+// force.
 static bool is_joint(const tn_model* model, const tni_link* a, tni_batch_joint between)
 {
     static const int coordinates[] = {[TNI_BATCH_BALL]      = 3,
@@ -84,7 +87,7 @@ static bool is_tree(const tn_model* model, const tni_tree_form* tree)
     return true;
 }
 
-// ---- The plan ------------------------------------------------------------------------------------
+// ---- The plan ----------------------------------------------------------------------------------
 
 static void set_link(tni_batch_plan* p, int i)
 {
@@ -115,7 +118,7 @@ static void set_link(tni_batch_plan* p, int i)
     to->act  = &p->model->actuations[a->actuation];
     to->back = tni_quat_exp(tni_neg(tni_read3(to->act->rest)));
     if (!a->plain || a->kind == TNI_LINK_OTHER) to->soft = p->soft_count++;
-    p->sided = p->sided || (to->act->limit.given && !to->act->limit.hard);
+    p->has_limits = p->has_limits || (to->act->limit.given && !to->act->limit.hard);
 }
 
 static void set_targets(tni_batch_plan* p)
@@ -152,7 +155,7 @@ tn_result tni_batch_plan_create(tni_arena* arena, const tn_model* model,
     return TN_OK;
 }
 
-// ---- A flock -------------------------------------------------------------------------------------
+// ---- Lanes -------------------------------------------------------------------------------------
 
 tn_result tni_batch_create(tni_arena* arena, const tni_batch_plan* plan, tni_batch_lanes** out)
 {
@@ -174,8 +177,8 @@ int tni_batch_lane_count(const tni_batch_plan* plan)
     return plan->set->lanes;
 }
 
-unsigned tni_batch_step(tni_batch_lanes* flock, tn_state* const* states, int count, double h,
+unsigned tni_batch_step(tni_batch_lanes* lanes, tn_state* const* states, int count, double h,
                         tn_step_report* const* reports)
 {
-    return flock->plan->set->step(flock->work, states, count, h, reports);
+    return lanes->plan->set->step(lanes->work, states, count, h, reports);
 }

@@ -1,5 +1,5 @@
-// batch_plan: what the files of a flock share: the tree of links with what is constant of each, and what a set of
-// lanes does. See batch_lanes.c.
+// batch_plan: shared by the files of batch_lanes.c: the tree of links with their constants, and the
+// kernels.
 #ifndef TNI_BATCH_PLAN_H
 #define TNI_BATCH_PLAN_H
 
@@ -7,9 +7,9 @@
 #include "state/state.h"
 #include "system/tree_form_link.h"
 
-/// What is between a link and its parent.
+/// Joint between a link and its parent.
 typedef enum tni_batch_joint {
-    TNI_BATCH_FREE, ///< nothing: a root
+    TNI_BATCH_FREE, ///< none: a floating root
     TNI_BATCH_BALL,
     TNI_BATCH_HINGE,
     TNI_BATCH_WELD,
@@ -19,18 +19,18 @@ typedef enum tni_batch_joint {
 typedef struct tni_batch_link {
     const tni_link*        link;
     const tni_link_form*   form;
-    const tni_joint*       joint; ///< NULL: a root that floats
-    const tni_joint_force* act;   ///< NULL: none
+    const tni_joint*       joint; ///< NULL: a floating root
+    const tni_joint_force* act;   ///< NULL: no joint force
     tni_batch_joint        between;
-    int                    parent; ///< -1: none that can be pushed
-    int                    z;      ///< where its coordinates begin
-    int                    soft; ///< of what is looked at once a step; -1: it has no such actuation
-    int                    target; ///< the first target on it, + 1; 0: none
+    int                    parent; ///< -1: static or kinematic, or none
+    int                    z;      ///< start of its coordinates
+    int                    soft;   ///< index of its tni_soft terms evaluated once a step; -1: none
+    int                    target; ///< 1 + the first target on it; 0: none
     bool                   second; ///< it is body 2 of its joint
-    // The side that cannot be pushed, where there is no parent.
+    // Pose of the static side, if there is no parent.
     tn_vec3  x;
     tni_mat3 R,
-        turned; ///< turned: by way of its quaternion, as the survey of tree_form_lanes.h sees it
+        turned; ///< R, computed by way of its quaternion as in tree_form_lanes.h
     tn_quat attitude;
     tn_quat back; ///< ball: exp(-rest)
 } tni_batch_link;
@@ -38,10 +38,10 @@ typedef struct tni_batch_link {
 typedef struct tni_batch_target {
     const tni_target* of;
     int               index, link;
-    int               next; ///< on the same link, + 1
+    int               next; ///< 1 + the next target on the same link; 0: none
 } tni_batch_target;
 
-/// A set of lanes of one length.
+/// The functions for one vector length.
 typedef struct tni_batch_kernels {
     int lanes;
     void* (*create)(tni_arena* arena, const tni_batch_plan* plan); ///< a workspace; NULL: no memory
@@ -53,13 +53,13 @@ struct tni_batch_plan {
     const tn_model*          model;
     tn_implicit_settings     settings;
     const tni_batch_kernels* set;
-    tni_system               system; ///< of the tree alone
+    tni_system               system; ///< of the tree only
     tni_tree_form*           tree;
-    int                      count; ///< links
+    int                      count; ///< of links
     tni_batch_link*          links;
     int                      soft_count, more_count, dense_count, slot_count, target_count;
     tni_batch_target*        targets;
-    bool                     sided; ///< some joint has ends
+    bool                     has_limits; ///< some joint has soft limits
 };
 
 /// Vectors of two numbers, and of four; NULL: this platform has none.

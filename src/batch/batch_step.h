@@ -1,14 +1,15 @@
-// batch_step: one step of all lanes, by the usual way of step/implicit.c: a linear solve whose one-sided ends are
-// those that its end asks for, then rounds that close the joints. Lanes that need another way are left.
+// batch_step: one step of all lanes, by the usual path of step/implicit.c: a linear solve with the
+// active set of limits that its end has, then rounds that close the joints. Lanes that need another
+// path are rejected.
 #ifndef TNI_BATCH_STEP_H
 #define TNI_BATCH_STEP_H
 
 #include "batch/batch_flight.h"
 #include "step/stepper.h"
 
-/// What a step does in each lane.
+/// State of a step by lane.
 typedef struct progress {
-    mask left; ///< for the stepper
+    mask rejected; ///< left to the stepper
     vec  goal, error, velocity_error;
     mask worst;
     int  factors[LANES], rounds[LANES];
@@ -21,8 +22,9 @@ static bool has_handles(const tn_state* state)
     return false;
 }
 
-// Lanes beyond the last are the first one again. Returns those that have no memory of a step before.
-static mask load(herd* w, tn_state* const* states, int count, progress* p)
+// Loads the states; lanes beyond the last repeat the first one. Returns the lanes without
+// multipliers of a last step.
+static mask load(workspace* w, tn_state* const* states, int count, progress* p)
 {
     const tn_model* m = w->plan->model;
     const double *  q[LANES], *u[LANES], *z[LANES], *lambda[LANES];
@@ -31,11 +33,11 @@ static mask load(herd* w, tn_state* const* states, int count, progress* p)
     {
         const tn_state* s = states[k < count ? k : 0];
         q[k] = s->q, u[k] = s->u, z[k] = s->z, lambda[k] = s->history.multipliers;
-        fresh[k]     = s->history.h > 0 ? 0 : -1;
-        p->left[k]   = has_handles(s) ? -1 : 0;
-        w->inputs[k] = &s->inputs;
-        w->time[k]   = s->time;
-        w->end[k]    = tni_time_after(s->time, w->h);
+        fresh[k]       = s->history.h > 0 ? 0 : -1;
+        p->rejected[k] = has_handles(s) ? -1 : 0;
+        w->inputs[k]   = &s->inputs;
+        w->time[k]     = s->time;
+        w->end[k]      = tni_time_after(s->time, w->h);
     }
     into_lanes(w->q, q, m->q_count);
     into_lanes(w->u, u, m->u_count);
@@ -47,7 +49,7 @@ static mask load(herd* w, tn_state* const* states, int count, progress* p)
     return fresh;
 }
 
-static vec goal_of(const herd* w)
+static vec goal_of(const workspace* w)
 {
     vec far = splat(1);
     for (int i = 0; i < w->plan->model->q_count; ++i) {
@@ -63,43 +65,43 @@ static void count_lanes(int* counts, mask which)
 }
 
 // First multipliers of lanes that have none.
-static void find_multipliers(herd* w, mask fresh, progress* p)
+static void find_multipliers(workspace* w, mask fresh, progress* p)
 {
     if (!any(fresh)) return;
     w->stiff = w->bend = false;
     begin(w);
     count_lanes(p->factors, fresh);
-    p->left |= w->bad & fresh;
+    p->rejected |= w->bad & fresh;
     for (int i = 0; i < w->plan->model->row_count; ++i)
         w->lambda[i] = pick(fresh, -w->mu[i] / w->h, w->lambda[i]);
 }
 
-static void solve_linear(herd* w, progress* p)
+static void solve_linear(workspace* w, progress* p)
 {
-    mask pending = ~p->left;
+    mask pending = ~p->rejected;
     for (int round = 0; round < TNI_IMPLICIT_SETS_MAX; ++round) {
         w->bad ^= w->bad;
         begin(w);
         count_lanes(p->factors, pending);
-        p->left |= w->bad;
-        pending &= ~p->left;
-        if (!w->plan->sided) return;
-        pending &= ~ends_stand(w, w->v);
+        p->rejected |= w->bad;
+        pending &= ~p->rejected;
+        if (!w->plan->has_limits) return;
+        pending &= ~limits_are_as_assumed(w, w->v);
         if (!any(pending)) return;
         for (int i = 0; i < w->plan->model->u_count; ++i)
             w->ahead[i] = pick(pending, w->v[i], w->ahead[i]);
     }
 }
 
-// u^T M u / 2 at the end, in the order of implicit.c: body after body.
-static vec kinetic(const herd* w, const vec* u)
+// u^T M u / 2 at the end, summed by body as in implicit.c.
+static vec kinetic(const workspace* w, const vec* u)
 {
     const tn_model* model = w->plan->model;
     vec             sum   = {0};
     for (int b = 0; b < model->free_count; ++b) {
         const tni_body* body = &model->bodies[model->free_bodies[b]];
         const vec*      v    = u + body->u_start;
-        const mat3*     R    = &w->ends[w->plan->tree->link_of[model->free_bodies[b]]];
+        const mat3*     R    = &w->R1[w->plan->tree->link_of[model->free_bodies[b]]];
         const mat3      RS = mat_mul1(R, &body->inertia), Rt = transposed(R), I = mat_mul(&RS, &Rt);
         const vec*      m = I.m;
         const vec xy = m[3], xz = m[6], yz = m[7]; // as computed it is symmetric to rounding only
@@ -112,8 +114,9 @@ static vec kinetic(const herd* w, const vec* u)
     return sum;
 }
 
-// Lanes whose corrections took many rounds and have a good part of the motion: they may have strayed (implicit.c).
-static mask may_have_strayed(herd* w, const progress* p)
+// Lanes whose corrections took many rounds and are a large part of the motion: they may be wrong
+// (implicit.c).
+static mask may_have_diverged(workspace* w, const progress* p)
 {
     mask many       = {0};
     EACH(k) many[k] = p->rounds[k] > TNI_IMPLICIT_ROUNDS_USUAL ? -1 : 0;
@@ -122,13 +125,13 @@ static mask may_have_strayed(herd* w, const progress* p)
     return many & (kinetic(w, w->dv) > TNI_IMPLICIT_SHARE * kinetic(w, w->v));
 }
 
-/// How near a lane has come to closing, and how many rounds ago.
-typedef struct patience {
+/// Smallest joint error so far, and rounds since.
+typedef struct stagnation {
     vec  nearest, since;
     mask begun;
-} patience;
+} stagnation;
 
-TNI_INLINE mask is_out_of_patience(patience* t, vec error)
+TNI_INLINE mask stagnates(stagnation* t, vec error)
 {
     const mask better = (error < t->nearest) | ~t->begun;
     t->since          = only(~better, t->since + 1);
@@ -144,19 +147,19 @@ static void add_where(mask m, vec* restrict to, const vec* restrict from, int co
         for (int i = 0; i < count; ++i) to[i] = pick(m, to[i] + from[i], to[i]);
 }
 
-static void close_joints(herd* w, progress* p)
+static void close_joints(workspace* w, progress* p)
 {
-    const int rows = w->plan->model->row_count, n = w->plan->model->u_count;
-    patience  t = {splat(HUGE_VAL), splat(0), {0}};
+    const int  rows = w->plan->model->row_count, n = w->plan->model->u_count;
+    stagnation t = {splat(HUGE_VAL), splat(0), {0}};
     for (int i = 0; i < n; ++i) w->linear[i] = w->v[i];
     for (int round = 0;; ++round) {
         const worst_of c = fly(w);
         p->error         = c.most;
         p->worst         = c.which;
-        const mask open  = ~(c.most <= p->goal) & ~p->left;
-        p->left |= open & (is_out_of_patience(&t, c.most) | ~(c.most < TNI_DIVERGED));
-        if (round == w->plan->settings.iterations) p->left |= open;
-        const mask go = open & ~p->left;
+        const mask open  = ~(c.most <= p->goal) & ~p->rejected;
+        p->rejected |= open & (stagnates(&t, c.most) | ~(c.most < TNI_DIVERGED));
+        if (round == w->plan->settings.iterations) p->rejected |= open;
+        const mask go = open & ~p->rejected;
         if (!any(go)) return;
         correct(w);
         add_where(go, w->v, w->dv, n);
@@ -165,20 +168,20 @@ static void close_joints(herd* w, progress* p)
     }
 }
 
-static vec add_nothing(vec sum, const vec* numbers, int count)
+static vec nan_sum(vec sum, const vec* numbers, int count)
 {
     UNROLL for (int i = 0; i < count; ++i) sum += numbers[i] - numbers[i]; // x - x is 0, or NaN
     return sum;
 }
 
-static mask not_finite(const herd* w)
+static mask not_finite(const workspace* w)
 {
     const tn_model* m = w->plan->model;
-    return ~(add_nothing(add_nothing(splat(0), w->q1, m->q_count), w->u1, m->u_count) == 0);
+    return ~(nan_sum(nan_sum(splat(0), w->q1, m->q_count), w->u1, m->u_count) == 0);
 }
 
-// Into the states that are not left; the others go nowhere.
-static void store(herd* w, tn_state* const* states, int count, unsigned left)
+// Writes the states that are not rejected; output of the others is discarded.
+static void store(workspace* w, tn_state* const* states, int count, unsigned rejected)
 {
     const tn_model* m = w->plan->model;
     double *        q[LANES], *u[LANES], *z[LANES], *lambda[LANES];
@@ -186,7 +189,7 @@ static void store(herd* w, tn_state* const* states, int count, unsigned left)
     EACH(k)
     {
         q[k] = u[k] = z[k] = lambda[k] = w->spare;
-        if (k >= count || (left >> k & 1) != 0) continue;
+        if (k >= count || (rejected >> k & 1) != 0) continue;
         tn_state* s = states[k];
         tni_state_forget(s);
         s->time        = w->end[k];
@@ -200,7 +203,7 @@ static void store(herd* w, tn_state* const* states, int count, unsigned left)
     out_of_lanes(lambda, w->lambda, m->row_count);
 }
 
-static void tell(const herd* w, const progress* p, int lane, tn_step_report* report)
+static void fill_report(const workspace* w, const progress* p, int lane, tn_step_report* report)
 {
     *report = (tn_step_report){
         .h_taken         = w->h,
@@ -215,16 +218,16 @@ static void tell(const herd* w, const progress* p, int lane, tn_step_report* rep
     };
 }
 
-static unsigned step_herd(void* work_, tn_state* const* states, int count, double h,
-                          tn_step_report* const* reports)
+static unsigned step_lanes(void* work_, tn_state* const* states, int count, double h,
+                           tn_step_report* const* reports)
 {
-    herd*      w       = work_;
+    workspace* w       = work_;
     progress   p       = {.factors = {0}};
     const bool stiffen = w->plan->settings.stiffen && w->plan->model->row_count > 0;
     w->h               = h;
     const mask fresh   = load(w, states, count, &p);
     p.goal             = goal_of(w);
-    look_at_forces(w);
+    evaluate_forces(w);
     w->bad ^= w->bad;
     if (stiffen) find_multipliers(w, fresh, &p);
     w->stiff = stiffen;
@@ -232,14 +235,14 @@ static unsigned step_herd(void* work_, tn_state* const* states, int count, doubl
     solve_linear(w, &p);
     close_joints(w, &p);
     p.velocity_error = measure(w);
-    p.left |= not_finite(w) | may_have_strayed(w, &p);
-    const unsigned left = (unsigned)BITS(p.left);
-    store(w, states, count, left);
+    p.rejected |= not_finite(w) | may_have_diverged(w, &p);
+    const unsigned rejected = (unsigned)BITS(p.rejected);
+    store(w, states, count, rejected);
     for (int k = 0; k < count; ++k)
-        if ((left >> k & 1) == 0) tell(w, &p, k, reports[k]);
-    return left & ((1u << count) - 1);
+        if ((rejected >> k & 1) == 0) fill_report(w, &p, k, reports[k]);
+    return rejected & ((1u << count) - 1);
 }
 
-static const tni_batch_kernels set = {LANES, create_herd, step_herd};
+static const tni_batch_kernels set = {LANES, create_workspace, step_lanes};
 
 #endif

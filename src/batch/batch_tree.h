@@ -1,13 +1,13 @@
-// batch_tree: elimination from the leaves and solution from the roots, as system/tree_form.c and its survey
-// (tree_form_lanes.h) have them, link by link, a copy in each lane.
+// batch_tree: elimination from the leaves and solution from the roots, as in system/tree_form.c and
+// tree_form_lanes.h, link by link, a copy in each lane.
 #ifndef TNI_BATCH_TREE_H
 #define TNI_BATCH_TREE_H
 
 #include "batch/batch_universal.h"
 
-// ---- Bulk ----------------------------------------------------------------------------------------
+// ---- Articulated inertia and momentum ----------------------------------------------------------
 
-// Field by field: as a whole it would be copied by bytes.
+// By fields: a struct assignment would be a memcpy.
 TNI_INLINE void copy_bulk(bulk* to, const bulk* B)
 {
     to->M                                         = B->M;
@@ -17,7 +17,7 @@ TNI_INLINE void copy_bulk(bulk* to, const bulk* B)
     to->t                                         = B->t;
 }
 
-// Seen from a point from which v here is v + w x d.
+// Moved to a point whose velocity v' gives v = v' + w x d here.
 TNI_INLINE void shift(bulk* B, vec3 d)
 {
     vec*       H    = B->H.m;
@@ -61,23 +61,23 @@ TNI_INLINE void add_bulk(bulk* to, const bulk* B)
     to->t = add(to->t, B->t);
 }
 
-TNI_INLINE void leave(herd* w, const tni_link* a, const bulk* B)
+TNI_INLINE void leave(workspace* w, const tni_link* a, const bulk* B)
 {
     if (a->parent_slot < 0) return;
     if (a->first) copy_bulk(&w->slots[a->parent_slot], B);
     else add_bulk(&w->slots[a->parent_slot], B);
 }
 
-// ---- Survey --------------------------------------------------------------------------------------
+// ---- Survey ------------------------------------------------------------------------------------
 
-/// Of a link: tni_survey.
+/// tni_survey of a link: its geometry, inertia and forces in the linearisation.
 typedef struct survey {
     sym  I, K; ///< K: on the parent
     vec3 f, t, ref, rb, d, p;
     vec3 axes[5], n1, n2;
 } survey;
 
-// K += ee times the stiffness of a force f at the arm r.
+// K += ee times the geometric stiffness of a force f at the arm r.
 TNI_INLINE void stiffen(double ee, vec3 f, vec3 r, sym* K)
 {
     const vec  F = ROOT(dot(f, f)), L = ROOT(dot(r, r)), m = F * L, c = dot(f, r);
@@ -113,7 +113,7 @@ TNI_INLINE void axes_of(const tni_batch_link* a, const mat3* R, const mat3* Rb, 
     for (int k = 0; k < 5; ++k) axes[k] = mul1(k < 2 ? R1 : R2, a->form->axes[k]);
 }
 
-static void look_at_link(const herd* w, int i, survey* s)
+static void evaluate_link(const workspace* w, int i, survey* s)
 {
     const tni_batch_link* a    = &w->plan->links[i];
     const tni_link_form*  form = a->form;
@@ -153,8 +153,8 @@ static void look_at_link(const herd* w, int i, survey* s)
     s->n2 = cross(s->axes[4], s->axes[1]);
 }
 
-// The link's own inertia and momentum, and what its children left; at O.
-TNI_INLINE void gather(const herd* w, const tni_batch_link* a, const survey* s, bulk* B)
+// The link's own inertia and momentum plus those of its children, at O.
+TNI_INLINE void gather(const workspace* w, const tni_batch_link* a, const survey* s, bulk* B)
 {
     const double m = a->form->mass;
     const vec3   r = s->ref, n = scale1(m, r);
@@ -168,7 +168,7 @@ TNI_INLINE void gather(const herd* w, const tni_batch_link* a, const survey* s, 
     if (a->link->slot >= 0) add_bulk(B, &w->slots[a->link->slot]);
 }
 
-static void add_ones(const herd* w, const tni_batch_link* a, vec3 ref, bulk* B)
+static void add_ones(const workspace* w, const tni_batch_link* a, vec3 ref, bulk* B)
 {
     for (int i = a->target; i > 0; i = w->plan->targets[i - 1].next) {
         const one* o = &w->ones[w->plan->targets[i - 1].index];
@@ -183,7 +183,7 @@ static void add_ones(const herd* w, const tni_batch_link* a, vec3 ref, bulk* B)
     }
 }
 
-// ---- TURNS ---------------------------------------------------------------------------------------
+// ---- TURNS -------------------------------------------------------------------------------------
 
 // (phi/2)/sin(phi/2), z = sin^2(phi/2).
 TNI_INLINE vec half_over_sine(vec z, vec cosine)
@@ -200,13 +200,13 @@ TNI_INLINE vec half_over_sine(vec z, vec cosine)
     return pick(small, sum, arc(sine, cosine) / sine);
 }
 
-TNI_INLINE quat attitude_of(const herd* w, int i)
+TNI_INLINE quat attitude_of(const workspace* w, int i)
 {
     return i >= 0 ? read4(w->q + w->plan->links[i].link->q + 3) : (quat){{0}, {0}, {0}, {0}};
 }
 
-// W and g of a plain spring, on a.
-static void spring_of(const herd* w, int i, sym* W, vec3* g)
+// W and g of a spring that needs no tni_soft terms, on a.
+static void spring_of(const workspace* w, int i, sym* W, vec3* g)
 {
     const tni_batch_link* a = &w->plan->links[i];
     const double          e = w->h, k = a->form->stiffness, d = e * a->form->damping, ek = e * k,
@@ -229,7 +229,7 @@ static void spring_of(const herd* w, int i, sym* W, vec3* g)
     *g = scale1(-ek * a->form->sign, theta);
 }
 
-static void actuation_of(herd* w, int i, sym* W, vec3* g)
+static void actuation_of(workspace* w, int i, sym* W, vec3* g)
 {
     const tni_batch_link* a    = &w->plan->links[i];
     soft*                 s    = &w->softs[a->soft];
@@ -322,7 +322,7 @@ TNI_INLINE void pass_sprung(const work* w, const more* m, vec3* t)
     *t = add(*t, sym_times(&m->I, w->y));
 }
 
-static void begin_sprung(herd* h, int i, work* w, bulk* B)
+static void begin_sprung(workspace* h, int i, work* w, bulk* B)
 {
     const tni_batch_link* a = &h->plan->links[i];
     more*                 m = &h->mores[a->link->more];
@@ -338,8 +338,8 @@ static void begin_sprung(herd* h, int i, work* w, bulk* B)
     pass_sprung(w, m, &B->t);
 }
 
-TNI_INLINE vec3 end_turns(const herd* h, const tni_batch_link* a, const work* w, vec3 v, vec3 wb,
-                          vec* mu)
+TNI_INLINE vec3 end_turns(const workspace* h, const tni_batch_link* a, const work* w, vec3 v,
+                          vec3 wb, vec* mu)
 {
     vec3 wa = sub(w->y, mul(&w->Q, v));
     vec3 m  = sub(w->f, sym_times(&w->M, v));
@@ -352,16 +352,16 @@ TNI_INLINE vec3 end_turns(const herd* h, const tni_batch_link* a, const work* w,
     return wa;
 }
 
-// ---- AXIS and FIXED ------------------------------------------------------------------------------
+// ---- AXIS and FIXED ----------------------------------------------------------------------------
 
-// The bend of the row s.t, s of body 1 and t of body 2.
+// Velocity-dependent term (gamma) of the row s.t, s of body 1 and t of body 2.
 TNI_INLINE vec bend_of_row(vec3 s, vec3 t, vec3 w1, vec3 w2)
 {
     return dot(bias(w1, s), t) + dot(s, bias(w2, t)) + 2 * dot(cross(w1, s), cross(w2, t));
 }
 
-// turn_wanted of tree_form.c; n = t x s.
-static vec turn_wanted(const herd* w, int i, vec3 s, vec3 t, vec3 n)
+// turn_wanted() of tree_form.c; n = t x s.
+static vec turn_wanted(const workspace* w, int i, vec3 s, vec3 t, vec3 n)
 {
     const tni_batch_link* a    = &w->plan->links[i];
     const double          sign = a->form->sign;
@@ -376,8 +376,8 @@ static vec turn_wanted(const herd* w, int i, vec3 s, vec3 t, vec3 n)
     return -dot(s, t) / w->h - 0.0 - led - bend;
 }
 
-// As the survey of tree_form_lanes.h has it.
-TNI_INLINE vec wanted(const herd* w, vec3 s, vec3 t, vec3 w1, vec3 w2)
+// As in tree_form_lanes.h.
+TNI_INLINE vec wanted(const workspace* w, vec3 s, vec3 t, vec3 w1, vec3 w2)
 {
     vec want = (-1 / w->h) * dot(s, t);
     if (w->bend) {
@@ -393,7 +393,7 @@ TNI_INLINE void turn_axis(double sign, more* m, vec r1, vec r2)
     m->turn = scale1(sign, add(scale(x, row3(&m->T, 0)), scale(y, row3(&m->T, 1))));
 }
 
-static void hold_axis(const herd* w, int i, const survey* s, more* m)
+static void hold_axis(const workspace* w, int i, const survey* s, more* m)
 {
     const tni_batch_link* a  = &w->plan->links[i];
     const vec3            n1 = s->n1, n2 = s->n2, axis = s->axes[4];
@@ -414,7 +414,7 @@ static void hold_axis(const herd* w, int i, const survey* s, more* m)
 }
 
 // The spring of an angle: *pull and grip. Returns its row on a.
-static vec3 angle_spring(herd* w, int i, more* m, const survey* s, vec* pull)
+static vec3 angle_spring(workspace* w, int i, more* m, const survey* s, vec* pull)
 {
     const tni_batch_link* a = &w->plan->links[i];
     if (a->soft >= 0) {
@@ -426,7 +426,7 @@ static vec3 angle_spring(herd* w, int i, more* m, const survey* s, vec* pull)
     }
     const double e = w->h, k = a->form->stiffness;
     const vec3   x1 = s->axes[0], y1 = s->axes[1], x2 = s->axes[2];
-    const vec    X = dot(x1, x2), Y = dot(y1, x2), angle = counted_on(w->z[a->z], arc(Y, X));
+    const vec    X = dot(x1, x2), Y = dot(y1, x2), angle = unwrapped(w->z[a->z], arc(Y, X));
     const vec3   over = cross(x2, sub(scale(X, y1), scale(Y, x1)));
     m->grip           = splat(e * e * k + e * a->form->damping);
     *pull             = e * (a->act->force[0] - k * (angle - a->act->rest[0]));
@@ -446,7 +446,7 @@ TNI_INLINE void pass_axis(work* w, more* m, vec pull, vec3* f, vec3* t)
     m->t = *t = add_scaled(sub(*t, Ip), -q, k);
 }
 
-static void begin_axis(herd* h, int i, work* w, const survey* x, bulk* B)
+static void begin_axis(workspace* h, int i, work* w, const survey* x, bulk* B)
 {
     const tni_batch_link* a = &h->plan->links[i];
     more*                 m = &h->mores[a->link->more];
@@ -478,8 +478,8 @@ TNI_INLINE void carried(const work* w, const more* m, vec3 v, vec3 wb, vec3* f, 
     *t = sub(m->t, add(mul_t(&m->H, v), sym_times(&m->I, wb)));
 }
 
-TNI_INLINE vec3 end_axis(const herd* h_, const tni_batch_link* a, const work* w, vec3 v, vec3 wb,
-                         vec* mu)
+TNI_INLINE vec3 end_axis(const workspace* h_, const tni_batch_link* a, const work* w, vec3 v,
+                         vec3 wb, vec* mu)
 {
     const more*  m = &h_->mores[a->link->more];
     const vec3   h = row3(&w->Q, 0), k = row3(&w->Q, 1), s = row3(&w->Q, 2);
@@ -504,7 +504,7 @@ TNI_INLINE void pass_fixed(work* w, more* m, vec3* f, vec3* t)
     m->t = *t = sub(*t, add(mul_t(&m->H, p), sym_times(&m->I, r)));
 }
 
-static void begin_fixed(herd* h, int i, work* w, const survey* x, bulk* B)
+static void begin_fixed(workspace* h, int i, work* w, const survey* x, bulk* B)
 {
     const tni_batch_link* a  = &h->plan->links[i];
     more*                 m  = &h->mores[a->link->more];
@@ -519,7 +519,7 @@ static void begin_fixed(herd* h, int i, work* w, const survey* x, bulk* B)
     h->bad |= ~(absolute(determinant(&m->T)) > 1e-12);
 }
 
-static vec3 end_fixed(const herd* h, const tni_batch_link* a, const work* w, vec3 v, vec3 wb,
+static vec3 end_fixed(const workspace* h, const tni_batch_link* a, const work* w, vec3 v, vec3 wb,
                       vec* mu)
 {
     const more* m = &h->mores[a->link->more];
@@ -531,18 +531,18 @@ static vec3 end_fixed(const herd* h, const tni_batch_link* a, const work* w, vec
     return add(wb, m->turn);
 }
 
-// ---- Inward and outward --------------------------------------------------------------------------
+// ---- Inward and outward ------------------------------------------------------------------------
 
 TNI_INLINE void hold_anchors(const tni_batch_link* a, work* w, const survey* s)
 {
     w->ref = s->ref;
     w->arm = s->d;
     w->p   = s->p;
-    if (a->parent < 0) w->p = add(w->p, zero3()); // the other side rests
+    if (a->parent < 0) w->p = add(w->p, zero3()); // the static side does not move
 }
 
 // A ball without a spring.
-static void inward_free(herd* h, int i, const survey* s)
+static void inward_free(workspace* h, int i, const survey* s)
 {
     const tni_batch_link* a = &h->plan->links[i];
     work*                 w = &h->works[i];
@@ -568,7 +568,7 @@ static void inward_free(herd* h, int i, const survey* s)
     leave(h, a->link, &to);
 }
 
-static void inward_cross(herd* h, int i, const survey* s, bulk* B)
+static void inward_universal(workspace* h, int i, const survey* s, bulk* B)
 {
     const tni_batch_link* a    = &h->plan->links[i];
     work*                 w    = &h->works[i];
@@ -581,18 +581,18 @@ static void inward_cross(herd* h, int i, const survey* s, bulk* B)
         begin_root(h, o, B);
         return;
     }
-    begin_cross(h, i, o, B, &K);
+    begin_universal(h, i, o, B, &K);
     w->arm = sub(o->d, sub(s->rb, s->d));
     if (a->parent < 0) return;
     shift(B, w->arm);
     sym_add(&B->I, &K);
 }
 
-static void inward(herd* h, int i)
+static void inward(workspace* h, int i)
 {
     const tni_batch_link* a = &h->plan->links[i];
     survey                s;
-    look_at_link(h, i, &s);
+    evaluate_link(h, i, &s);
     if (a->between == TNI_BATCH_BALL && a->act == NULL) {
         inward_free(h, i, &s);
         return;
@@ -601,7 +601,7 @@ static void inward(herd* h, int i)
     gather(h, a, &s, &B);
     if (a->target > 0) add_ones(h, a, s.ref, &B);
     if (a->link->kind == TNI_LINK_OTHER) {
-        inward_cross(h, i, &s, &B);
+        inward_universal(h, i, &s, &B);
     } else {
         work* w = &h->works[i];
         hold_anchors(a, w, &s);
@@ -619,7 +619,7 @@ typedef struct motion {
     vec3 v, w;
 } motion;
 
-TNI_INLINE motion outward(const herd* h, int i, motion b, vec* u, vec* mu)
+TNI_INLINE motion outward(const workspace* h, int i, motion b, vec* u, vec* mu)
 {
     const tni_batch_link* a = &h->plan->links[i];
     const work*           w = &h->works[i];
@@ -635,7 +635,7 @@ TNI_INLINE motion outward(const herd* h, int i, motion b, vec* u, vec* mu)
     u += a->link->u, mu += a->link->row;
     if (a->link->kind == TNI_LINK_OTHER) {
         if (a->joint == NULL) end_root(&h->denses[a->link->more], u);
-        else end_cross(&h->denses[a->link->more], v, b.w, u, mu);
+        else end_universal(&h->denses[a->link->more], v, b.w, u, mu);
         return (motion){read3(u), read3(u + 3)};
     }
     if (a->between == TNI_BATCH_BALL) wa = end_turns(h, a, w, v, b.w, mu);
@@ -647,29 +647,29 @@ TNI_INLINE motion outward(const herd* h, int i, motion b, vec* u, vec* mu)
     return (motion){va, wa};
 }
 
-static void all_outward(const herd* h, vec* u, vec* mu)
+static void all_outward(const workspace* h, vec* u, vec* mu)
 {
     motion b = {zero3(), zero3()};
     for (int i = h->plan->count; i-- > 0;) b = outward(h, i, b, u, mu);
 }
 
-/// Linearises, eliminates and solves: v and mu.
-static void begin(herd* h)
+/// Linearises, eliminates and solves for v and mu.
+static void begin(workspace* h)
 {
     for (int i = 0; i < h->plan->count; ++i) inward(h, i);
     all_outward(h, h->v, h->mu);
 }
 
-// ---- Correction ----------------------------------------------------------------------------------
+// ---- Correction --------------------------------------------------------------------------------
 
 static const int rows_between[] = {[TNI_BATCH_FREE]      = 0,
                                    [TNI_BATCH_BALL]      = 3,
                                    [TNI_BATCH_HINGE]     = 5,
                                    [TNI_BATCH_WELD]      = 6,
-                                   [TNI_BATCH_UNIVERSAL] = CROSS_ROWS};
+                                   [TNI_BATCH_UNIVERSAL] = UNIVERSAL_ROWS};
 
-// What the rows r at the end of a flight ask for.
-TNI_INLINE void pass(herd* h, int i)
+// Right-hand side of the rows r at the end of a flight, inward.
+TNI_INLINE void pass(workspace* h, int i)
 {
     const tni_batch_link* a    = &h->plan->links[i];
     work*                 w    = &h->works[i];
@@ -685,8 +685,8 @@ TNI_INLINE void pass(herd* h, int i)
     if (a->link->kind == TNI_LINK_OTHER) {
         dense* o    = &h->denses[a->link->more];
         vec    b[6] = {f.x, f.y, f.z, t.x, t.y, t.z};
-        want_cross(o, r);
-        pass_cross(o, NULL, b);
+        want_universal(o, r);
+        pass_universal(o, NULL, b);
         f = read3(b), t = read3(b + 3);
     } else {
         w->p = scale1(a->form->sign, read3(r));
@@ -709,8 +709,8 @@ TNI_INLINE void pass(herd* h, int i)
     to->t    = a->link->first ? t : add(to->t, t);
 }
 
-/// With the same factorisation, J u = r: dv and dmu.
-static void correct(herd* h)
+/// Solves J u = r with the same factorisation, for dv and dmu.
+static void correct(workspace* h)
 {
     for (int i = 0; i < h->plan->count; ++i) pass(h, i);
     all_outward(h, h->dv, h->dmu);

@@ -1,5 +1,5 @@
-// batch_universal: links on universal joints, and roots that float: dense algebra at the centre of mass, as
-// system/tree_form_dense.c has it.
+// batch_universal: links on universal joints and floating roots: dense algebra at the centre of
+// mass, as in system/tree_form_dense.c.
 #ifndef TNI_BATCH_UNIVERSAL_H
 #define TNI_BATCH_UNIVERSAL_H
 
@@ -12,13 +12,13 @@ TNI_INLINE vec dot6(const vec* a, const vec* b)
     return sum;
 }
 
-// Of rows that turn only.
+// Of rows with angular part only.
 TNI_INLINE vec dot_turn(vec3 J, const vec* b)
 {
     return 0 + J.x * b[3] + J.y * b[4] + J.z * b[5];
 }
 
-// L below, 1 / d on the diagonal. Lanes where d is positive.
+// L below, 1 / d on the diagonal. Returns the lanes with positive d.
 TNI_INLINE mask ldl(int n, vec* a)
 {
     mask good = {0};
@@ -60,10 +60,10 @@ static void spread(const bulk* B, vec* A)
         }
 }
 
-// ---- Roots ---------------------------------------------------------------------------------------
+// ---- Roots -------------------------------------------------------------------------------------
 
 // All six velocities are free: S = 1, D = A.
-static void begin_root(herd* w, dense* o, const bulk* B)
+static void begin_root(workspace* w, dense* o, const bulk* B)
 {
     spread(B, o->D);
     for (int k = 0; k < 36; ++k) o->D[k] = 0 + o->D[k];
@@ -85,9 +85,9 @@ static void end_root(const dense* o, vec* u)
     for (int k = 0; k < 6; ++k) u[k] = 0 + o->q[k];
 }
 
-// ---- Universal joints ----------------------------------------------------------------------------
+// ---- Universal joints --------------------------------------------------------------------------
 
-// to -= v (v.to)/beta, its numbers k .. 5 being `step` apart.
+// to -= v (v.to)/beta, on numbers k .. 5, `step` apart.
 TNI_INLINE void reflect(int k, const vec* v, vec beta, vec* to, int step)
 {
     vec along = {0};
@@ -96,7 +96,7 @@ TNI_INLINE void reflect(int k, const vec* v, vec beta, vec* to, int step)
     UNROLL for (int i = k; i < 6; ++i) to[i * step] -= v[i] * by;
 }
 
-// The same of all columns of the unit matrix.
+// The same on all columns of the unit matrix.
 TNI_INLINE void reflect_unit(const vec* v, vec beta, vec* Q)
 {
     for (int j = 0; j < 6; ++j) {
@@ -105,12 +105,12 @@ TNI_INLINE void reflect_unit(const vec* v, vec beta, vec* Q)
     }
 }
 
-// Householder, as factor_rows. J: the rows, one after the other.
-static void factor_rows(herd* w, const vec* J, vec* Q, vec* R)
+// Householder QR, as factor_rows() in tree_form_dense.c. J: the rows, one after the other.
+static void factor_rows(workspace* w, const vec* J, vec* Q, vec* R)
 {
-    vec A[6 * CROSS_ROWS];
-    for (int i = 0; i < 6 * CROSS_ROWS; ++i) A[i] = J[i];
-    UNROLL for (int k = 0; k < CROSS_ROWS; ++k)
+    vec A[6 * UNIVERSAL_ROWS];
+    for (int i = 0; i < 6 * UNIVERSAL_ROWS; ++i) A[i] = J[i];
+    UNROLL for (int k = 0; k < UNIVERSAL_ROWS; ++k)
     {
         vec *     a = A + 6 * k, norm2 = {0}, v[6];
         const vec whole = dot(read3(J + 6 * k), read3(J + 6 * k)) +
@@ -121,26 +121,26 @@ static void factor_rows(herd* w, const vec* J, vec* Q, vec* R)
         UNROLL for (int i = k; i < 6; ++i) v[i] = a[i];
         v[k] -= alpha;
         const vec beta = norm2 - alpha * a[k];
-        for (int j = k; j < CROSS_ROWS; ++j)
-            reflect(k, v, beta, A + 6 * j, 1); // others are done with
+        for (int j = k; j < UNIVERSAL_ROWS; ++j)
+            reflect(k, v, beta, A + 6 * j, 1); // finished columns need no reflection
         if (k > 0)
             for (int j = 0; j < 6; ++j) reflect(k, v, beta, Q + j, 6);
         else reflect_unit(v, beta, Q);
     }
-    for (int i = 0; i < CROSS_ROWS; ++i)
-        for (int j = i; j < CROSS_ROWS; ++j) R[i * CROSS_ROWS + j] = A[6 * j + i];
+    for (int i = 0; i < UNIVERSAL_ROWS; ++i)
+        for (int j = i; j < UNIVERSAL_ROWS; ++j) R[i * UNIVERSAL_ROWS + j] = A[6 * j + i];
 }
 
-/// A joint's anchors and crossed axes, at a place.
-typedef struct crossing {
-    vec3 r[2], v[2], turning[2]; ///< arms, and how the bodies move
+/// Geometry and motion of a universal joint in one configuration.
+typedef struct universal_state {
+    vec3 r[2], v[2], turning[2]; ///< lever arms and velocities of the bodies
     vec3 at, rate;               ///< anchor 2 less anchor 1
     vec3 s, t;                   ///< z of frame 1, x of frame 2
-} crossing;
+} universal_state;
 
-// Where a body is and how it moves; zero where it cannot.
-TNI_INLINE void crossing_side(const herd* w, int i, const side* on, const vec* q, const vec* u,
-                              vec3* x, vec3* v, vec3* turning)
+// Position and velocity of a body; zero velocity for a static one.
+TNI_INLINE void universal_side(const workspace* w, int i, const side* on, const vec* q,
+                               const vec* u, vec3* x, vec3* v, vec3* turning)
 {
     if (on->link < 0) {
         *x = w->fixeds[i].x, *v = *turning = zero3();
@@ -152,16 +152,17 @@ TNI_INLINE void crossing_side(const herd* w, int i, const side* on, const vec* q
     *turning          = read3(u + a->u + 3);
 }
 
-static crossing crossing_of(const herd* w, int i, const mat3* R, const vec* q, const vec* u)
+static universal_state universal_at(const workspace* w, int i, const mat3* R, const vec* q,
+                                    const vec* u)
 {
     const tni_joint* joint = w->plan->links[i].joint;
     const side       on[2] = {side_of(w, R, i, 0), side_of(w, R, i, 1)};
     const tn_vec3    p[2]  = {joint->p1, joint->p2};
-    crossing         c;
+    universal_state  c;
     vec3             at[2], rate[2];
     for (int k = 0; k < 2; ++k) {
         vec3 x;
-        crossing_side(w, i, &on[k], q, u, &x, &c.v[k], &c.turning[k]);
+        universal_side(w, i, &on[k], q, u, &x, &c.v[k], &c.turning[k]);
         c.r[k]  = mul1(on[k].R, p[k]);
         at[k]   = add(c.r[k], x);
         rate[k] = add(cross(c.turning[k], c.r[k]), c.v[k]);
@@ -173,13 +174,13 @@ static crossing crossing_of(const herd* w, int i, const mat3* R, const vec* q, c
     return c;
 }
 
-TNI_INLINE vec right_angle_rate(const crossing* c)
+TNI_INLINE vec right_angle_rate(const universal_state* c)
 {
     return dot(cross(c->turning[0], c->s), c->t) + dot(c->s, cross(c->turning[1], c->t));
 }
 
-// The rows on body k.
-static void crossing_rows(const crossing* c, int k, vec J[6 * CROSS_ROWS])
+// Jacobian rows on body k.
+static void universal_jacobian(const universal_state* c, int k, vec J[6 * UNIVERSAL_ROWS])
 {
     const vec  none = {0}, unit = splat(k == 1 ? 1 : -1);
     const vec3 axes[3] = {make3(unit, k == 1 ? none : -none, k == 1 ? none : -none),
@@ -194,8 +195,9 @@ static void crossing_rows(const crossing* c, int k, vec J[6 * CROSS_ROWS])
     write3(J + 21, add(zero3(), cross(axis, push)));
 }
 
-// What the rows want of u (tni_row_target), J[0] being those on body 1.
-static void rows_wanted(const herd* w, int i, const crossing* c, vec J[2][6 * CROSS_ROWS], vec* r)
+// Wanted right-hand sides of the rows for u (tni_row_target); J[0]: on body 1.
+static void rows_wanted(const workspace* w, int i, const universal_state* c,
+                        vec J[2][6 * UNIVERSAL_ROWS], vec* r)
 {
     const tni_batch_link* a   = &w->plan->links[i];
     const int             own = a->second ? 1 : 0;
@@ -208,7 +210,7 @@ static void rows_wanted(const herd* w, int i, const crossing* c, vec J[2][6 * CR
                           dot(cross(c->turning[0], sr), c->t) + 2 * dot(sr, tr) +
                               dot(c->s, cross(c->turning[1], tr))};
     const vec none     = {0};
-    for (int k = 0; k < CROSS_ROWS; ++k) {
+    for (int k = 0; k < UNIVERSAL_ROWS; ++k) {
         vec mine = dot6(J[own] + 6 * k, w->u + a->link->u);
         if (a->parent >= 0)
             mine += dot6(J[1 - own] + 6 * k, w->u + w->plan->links[a->parent].link->u);
@@ -236,8 +238,8 @@ static void stiffen_turning(double ee, vec3 f, vec3 r, sym* I)
     I->yz          = pick(pulls, I->yz - k * (f.y * r.z + r.y * f.z), I->yz);
 }
 
-// Of the joint's force, which acts at body 2's anchor.
-static void stiffen_cross(const herd* w, int i, const crossing* c, bulk* B, sym* K)
+// Geometric stiffness of the joint force, which acts at body 2's anchor.
+static void stiffen_universal(const workspace* w, int i, const universal_state* c, bulk* B, sym* K)
 {
     const tni_batch_link* a   = &w->plan->links[i];
     const double          ee  = w->h * w->h;
@@ -251,8 +253,8 @@ static void stiffen_cross(const herd* w, int i, const crossing* c, bulk* B, sym*
     stiffen_turning(ee, neg(f), sub(at, xb), K);
 }
 
-// Soft rows of the actuation; Y = Ja + Jb in terms of y.
-static void soft_cross(herd* w, int i, dense* o)
+// Soft rows of the joint force; Y = Ja + Jb in terms of y.
+static void soft_universal(workspace* w, int i, dense* o)
 {
     const tni_batch_link* a   = &w->plan->links[i];
     const int             own = a->second ? 1 : 0;
@@ -262,23 +264,23 @@ static void soft_cross(herd* w, int i, dense* o)
     soften(w, i, s);
     o->sprung       = true;
     const vec3 none = zero3(), nil = cross(o->d, none);
-    for (int k = 0; k < CROSS_FREE; ++k) {
+    for (int k = 0; k < UNIVERSAL_FREE; ++k) {
         o->Ja[k] = s->J[own][k];
         o->Y[k]  = a->parent >= 0 ? add(o->Ja[k], sub(s->J[1 - own][k], nil)) : none;
     }
-    for (int k = 0; k < CROSS_FREE * CROSS_FREE; ++k) o->W[k] = s->W[k];
+    for (int k = 0; k < UNIVERSAL_FREE * UNIVERSAL_FREE; ++k) o->W[k] = s->W[k];
 }
 
 TNI_INLINE const vec* free_of(const dense* o, int j)
 {
-    return o->Q + 6 * (CROSS_ROWS + j);
+    return o->Q + 6 * (UNIVERSAL_ROWS + j);
 }
 
-// D, G, A' (reduce_other).
-static void reduce_cross(herd* w, dense* o)
+// D, G, A', as reduce_other() in tree_form_dense.c.
+static void reduce_universal(workspace* w, dense* o)
 {
-    const vec* S = o->Q + 6 * CROSS_ROWS;
-    const int  n = CROSS_FREE;
+    const vec* S = o->Q + 6 * UNIVERSAL_ROWS;
+    const int  n = UNIVERSAL_FREE;
     vec        SJ[4], WY[12] = {{0}}, Y[12] = {{0}}, sum[36], DG[12];
     multiply(n, 6, 6, false, S, o->A, o->G);
     for (int i = 0; i < n; ++i)
@@ -311,31 +313,31 @@ static void reduce_cross(herd* w, dense* o)
         o->left[i] = (o->sprung ? o->A[i] + sum[i] : o->A[i] + 0.0) - AS[i];
 }
 
-// p from what the hard rows want: R^T z = r.
-static void want_cross(dense* o, const vec* r)
+// p from the wanted values of the hard rows: R^T z = r.
+static void want_universal(dense* o, const vec* r)
 {
-    vec z[CROSS_ROWS];
+    vec z[UNIVERSAL_ROWS];
     for (int k = 0; k < 6; ++k) o->p[k] = splat(0);
-    for (int i = 0; i < CROSS_ROWS; ++i) {
+    for (int i = 0; i < UNIVERSAL_ROWS; ++i) {
         z[i] = r[i];
-        for (int k = 0; k < i; ++k) z[i] -= o->R[k * CROSS_ROWS + i] * z[k];
-        z[i] /= o->R[i * CROSS_ROWS + i];
+        for (int k = 0; k < i; ++k) z[i] -= o->R[k * UNIVERSAL_ROWS + i] * z[k];
+        z[i] /= o->R[i * UNIVERSAL_ROWS + i];
         for (int k = 0; k < 6; ++k) o->p[k] += z[i] * o->Q[6 * i + k];
     }
 }
 
-// What the soft rows push with where q = y = 0, and what that does to q and b; g NULL: zero.
-static void push_cross(dense* o, const vec* g)
+// Impulse of the soft rows at q = y = 0, and its effect on q and b; g NULL: zero.
+static void push_universal(dense* o, const vec* g)
 {
-    for (int i = 0; i < CROSS_FREE; ++i) {
+    for (int i = 0; i < UNIVERSAL_FREE; ++i) {
         o->push[i] = g != NULL ? g[i] : splat(0);
-        for (int k = 0; k < CROSS_FREE; ++k)
-            o->push[i] -= o->W[i * CROSS_FREE + k] * dot_turn(o->Ja[k], o->p);
+        for (int k = 0; k < UNIVERSAL_FREE; ++k)
+            o->push[i] -= o->W[i * UNIVERSAL_FREE + k] * dot_turn(o->Ja[k], o->p);
     }
-    for (int j = 0; j < CROSS_FREE; ++j)
-        for (int i = 0; i < CROSS_FREE; ++i)
+    for (int j = 0; j < UNIVERSAL_FREE; ++j)
+        for (int i = 0; i < UNIVERSAL_FREE; ++i)
             o->q[j] += dot_turn(o->Ja[i], free_of(o, j)) * o->push[i];
-    for (int i = 0; i < CROSS_FREE; ++i) {
+    for (int i = 0; i < UNIVERSAL_FREE; ++i) {
         for (int k = 0; k < 3; ++k) o->b[k] += splat(0) * o->push[i];
         o->b[3] += o->Y[i].x * o->push[i];
         o->b[4] += o->Y[i].y * o->push[i];
@@ -344,36 +346,36 @@ static void push_cross(dense* o, const vec* g)
 }
 
 // b <- b'.
-static void pass_cross(dense* o, const vec* g, vec* b)
+static void pass_universal(dense* o, const vec* g, vec* b)
 {
     for (int k = 0; k < 6; ++k) o->b[k] = b[k] - dot6(o->A + 6 * k, o->p);
-    for (int j = 0; j < CROSS_FREE; ++j) o->q[j] = dot6(free_of(o, j), o->b);
-    if (o->sprung) push_cross(o, g);
-    ldl_solve(CROSS_FREE, o->D, o->q);
+    for (int j = 0; j < UNIVERSAL_FREE; ++j) o->q[j] = dot6(free_of(o, j), o->b);
+    if (o->sprung) push_universal(o, g);
+    ldl_solve(UNIVERSAL_FREE, o->D, o->q);
     for (int k = 0; k < 6; ++k) {
-        for (int j = 0; j < CROSS_FREE; ++j) o->b[k] -= o->G[6 * j + k] * o->q[j];
+        for (int j = 0; j < UNIVERSAL_FREE; ++j) o->b[k] -= o->G[6 * j + k] * o->q[j];
         b[k] = o->b[k];
     }
 }
 
-static void begin_cross(herd* w, int i, dense* o, bulk* B, sym* K)
+static void begin_universal(workspace* w, int i, dense* o, bulk* B, sym* K)
 {
     const tni_batch_link* a   = &w->plan->links[i];
     const int             own = a->second ? 1 : 0;
-    const crossing        c   = crossing_of(w, i, w->R, w->q, w->u);
-    vec                   J[2][6 * CROSS_ROWS], r[CROSS_ROWS], b[6];
-    crossing_rows(&c, 0, J[0]);
-    crossing_rows(&c, 1, J[1]);
+    const universal_state c   = universal_at(w, i, w->R, w->q, w->u);
+    vec                   J[2][6 * UNIVERSAL_ROWS], r[UNIVERSAL_ROWS], b[6];
+    universal_jacobian(&c, 0, J[0]);
+    universal_jacobian(&c, 1, J[1]);
     o->d = sub(c.r[1 - own], c.r[own]);
-    if (w->stiff) stiffen_cross(w, i, &c, B, K);
+    if (w->stiff) stiffen_universal(w, i, &c, B, K);
     rows_wanted(w, i, &c, J, r);
-    soft_cross(w, i, o);
+    soft_universal(w, i, o);
     factor_rows(w, J[own], o->Q, o->R);
     spread(B, o->A);
-    reduce_cross(w, o);
-    want_cross(o, r);
+    reduce_universal(w, o);
+    want_universal(o, r);
     write3(b, B->f), write3(b + 3, B->t);
-    pass_cross(o, o->sprung ? w->softs[a->soft].g : NULL, b);
+    pass_universal(o, o->sprung ? w->softs[a->soft].g : NULL, b);
     const vec* A = o->left;
     *B           = (bulk){{A[0], A[6], A[12], A[7], A[13], A[14]},
                           {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
@@ -382,29 +384,30 @@ static void begin_cross(herd* w, int i, dense* o, bulk* B, sym* K)
                           read3(b + 3)};
 }
 
-static void end_cross(const dense* o, vec3 v, vec3 wb, vec* u, vec* mu)
+static void end_universal(const dense* o, vec3 v, vec3 wb, vec* u, vec* mu)
 {
     const vec y[6] = {v.x, v.y, v.z, wb.x, wb.y, wb.z};
-    vec       Gy[CROSS_FREE], f[6];
-    multiply(CROSS_FREE, 6, 1, false, o->G, y, Gy);
-    ldl_solve(CROSS_FREE, o->D, Gy);
+    vec       Gy[UNIVERSAL_FREE], f[6];
+    multiply(UNIVERSAL_FREE, 6, 1, false, o->G, y, Gy);
+    ldl_solve(UNIVERSAL_FREE, o->D, Gy);
     for (int k = 0; k < 6; ++k) u[k] = y[k] + o->p[k];
-    for (int j = 0; j < CROSS_FREE; ++j)
+    for (int j = 0; j < UNIVERSAL_FREE; ++j)
         for (int k = 0; k < 6; ++k) u[k] += free_of(o, j)[k] * (o->q[j] - Gy[j]);
     for (int k = 0; k < 6; ++k) f[k] = o->b[k] - dot6(o->left + 6 * k, y);
-    for (int i = 0; i < CROSS_FREE && o->sprung; ++i) {
+    for (int i = 0; i < UNIVERSAL_FREE && o->sprung; ++i) {
         vec push = o->push[i];
-        for (int j = 0; j < CROSS_FREE; ++j) push -= o->SW[i * CROSS_FREE + j] * (o->q[j] - Gy[j]);
-        for (int k = 0; k < CROSS_FREE; ++k)
-            push -= o->W[i * CROSS_FREE + k] * dot_turn(o->Y[k], y);
+        for (int j = 0; j < UNIVERSAL_FREE; ++j)
+            push -= o->SW[i * UNIVERSAL_FREE + j] * (o->q[j] - Gy[j]);
+        for (int k = 0; k < UNIVERSAL_FREE; ++k)
+            push -= o->W[i * UNIVERSAL_FREE + k] * dot_turn(o->Y[k], y);
         const vec3 J = sub(o->Ja[i], o->Y[i]);
         for (int k = 0; k < 3; ++k) f[k] += splat(0) * push;
         f[3] += J.x * push, f[4] += J.y * push, f[5] += J.z * push;
     }
-    for (int i = CROSS_ROWS; i-- > 0;) { // R mu = Q^T f
+    for (int i = UNIVERSAL_ROWS; i-- > 0;) { // R mu = Q^T f
         mu[i] = dot6(o->Q + 6 * i, f);
-        for (int k = i + 1; k < CROSS_ROWS; ++k) mu[i] -= o->R[i * CROSS_ROWS + k] * mu[k];
-        mu[i] /= o->R[i * CROSS_ROWS + i];
+        for (int k = i + 1; k < UNIVERSAL_ROWS; ++k) mu[i] -= o->R[i * UNIVERSAL_ROWS + k] * mu[k];
+        mu[i] /= o->R[i * UNIVERSAL_ROWS + i];
     }
 }
 

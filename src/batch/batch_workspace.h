@@ -1,12 +1,12 @@
-// batch_workspace: the workspace of a flock: numbers of all lanes, side by side. Names and meanings are those of
-// system/tree_form_link.h, force/force.h and step/stepper.h, where nothing else is said.
+// batch_workspace: the workspace of the lanes: numbers of all lanes, side by side. Unless noted,
+// names and meanings are those of system/tree_form_link.h, force/force.h and step/stepper.h.
 #ifndef TNI_BATCH_WORKSPACE_H
 #define TNI_BATCH_WORKSPACE_H
 
 #include "batch/batch_plan.h"
 #include "batch/lanes_angle.h"
 
-/// tni_articulated_inertia
+/// tni_link_inertia
 typedef struct bulk {
     sym  M;
     mat3 H;
@@ -31,31 +31,32 @@ typedef struct more {
     vec  q, gram[3], push, grip;
 } more;
 
-enum { CROSS_ROWS = 4, CROSS_FREE = 2 };
+enum { UNIVERSAL_ROWS = 4, UNIVERSAL_FREE = 2 };
 
-/// tni_link_dense of a universal joint; of a free root only D and q.
+/// tni_link_dense of a universal joint; of a floating root only D and q.
 typedef struct dense {
     vec3 d;
-    vec  Q[36], R[CROSS_ROWS * CROSS_ROWS], G[CROSS_FREE * 6], D[36], A[36], left[36];
-    vec  SW[CROSS_FREE * CROSS_FREE], W[CROSS_FREE * CROSS_FREE];
-    vec3 Ja[CROSS_FREE], Y[CROSS_FREE]; ///< turning only: the rest is zero
-    vec  p[6], q[6], b[6], push[CROSS_FREE];
-    bool sprung; ///< it has an actuation: W, Ja and Y are there
+    vec  Q[36], R[UNIVERSAL_ROWS * UNIVERSAL_ROWS], G[UNIVERSAL_FREE * 6], D[36], A[36], left[36];
+    vec  SW[UNIVERSAL_FREE * UNIVERSAL_FREE], W[UNIVERSAL_FREE * UNIVERSAL_FREE];
+    vec3 Ja[UNIVERSAL_FREE], Y[UNIVERSAL_FREE]; ///< angular parts; the rest is zero
+    vec  p[6], q[6], b[6], push[UNIVERSAL_FREE];
+    bool sprung; ///< it has a joint force: W, Ja and Y are set
 } dense;
 
-enum { ENDS_MAX = 3 };
+enum { LIMITS_MAX = 3 };
 
-/// An actuation, as tni_soften_actuation has it: what the place says, then what a linearisation says.
+/// A joint force, as by tni_soften_actuation(). First what depends on positions: once a step; then
+/// active, W, g: by each linearisation.
 typedef struct soft {
     int  count;   ///< coordinates
-    vec3 J[2][3]; ///< on the turning of body 1 and 2
+    vec3 J[2][3]; ///< on the angular velocities of body 1 and 2
     vec  f[3], K[9];
-    int  end_count;
-    int  ends[ENDS_MAX]; ///< which, as the bits of tni_soft.met
-    vec  n[ENDS_MAX][3], e0[ENDS_MAX];
-    vec  swing; ///< ball
-    vec3 turn;  ///< likewise: z2 x n of the cone
-    mask met[ENDS_MAX];
+    int  limit_count;
+    int  limits[LIMITS_MAX]; ///< their bit numbers in tni_soft.met
+    vec  n[LIMITS_MAX][3], e0[LIMITS_MAX];
+    vec  swing; ///< ball: swing angle
+    vec3 turn;  ///< ball: z2 x n of the cone
+    mask active[LIMITS_MAX];
     vec  W[9], g[3];
 } soft;
 
@@ -64,39 +65,39 @@ typedef struct one {
     vec A[36], b[6];
 } one;
 
-/// A parent that cannot be pushed.
+/// Pose of a static body that a joint is attached to.
 typedef struct fixed {
     vec3 x;
     mat3 R, turned;
 } fixed;
 
-typedef struct herd {
+typedef struct workspace {
     const tni_batch_plan* plan;
     double                h;
     double                time[LANES], end[LANES];
     const tni_inputs*     inputs[LANES];
-    vec *                 q, *u, *z, *lambda; ///< at the start
-    vec *  ahead, *v, *dv, *linear; ///< laid out as u: expected, found, corrections, found at first
-    vec *  mu, *dmu, *r;            ///< by row
-    vec *  q1, *u1;                 ///< at the end
-    mat3 * R, *ends;                ///< by link: at the start, at the end
-    fixed* fixeds;                  ///< by link
-    work*  works;
-    more*  mores;
-    dense* denses;
-    bulk*  slots;
-    soft*  softs;
-    one*   ones;
-    double* spare; ///< what nobody wants
-    bool    stiff; ///< there are multipliers that K_g is made of
-    bool    bend;
-    mask    bad; ///< a pivot was not positive: they are left
-} herd;
+    vec *                 q, *u, *z, *lambda; ///< at the start of the step
+    vec *   ahead, *v, *dv, *linear;          ///< by velocity: expected, found, correction, linear
+    vec *   mu, *dmu, *r;                     ///< by row
+    vec *   q1, *u1;                          ///< at the end of the step
+    mat3 *  R, *R1;                           ///< attitudes by link: at the start, at the end
+    fixed*  fixeds;                           ///< by link
+    work*   works;
+    more*   mores;
+    dense*  denses;
+    bulk*   slots;
+    soft*   softs;
+    one*    ones;
+    double* spare; ///< scratch output of rejected lanes
+    bool    stiff; ///< K_g is included, from lambda
+    bool    bend;  ///< velocity-dependent (gamma) terms are included
+    mask    bad;   ///< lanes with a pivot that is not positive
+} workspace;
 
-static void* create_herd(tni_arena* arena, const tni_batch_plan* p)
+static void* create_workspace(tni_arena* arena, const tni_batch_plan* p)
 {
     const tn_model* m = p->model;
-    herd*           w = TNI_TAKE(arena, herd, 1);
+    workspace*      w = TNI_TAKE(arena, workspace, 1);
     if (w == NULL) return NULL;
     w->plan   = p;
     w->q      = TNI_TAKE(arena, vec, m->q_count);
@@ -114,7 +115,7 @@ static void* create_herd(tni_arena* arena, const tni_batch_plan* p)
     w->u1     = TNI_TAKE(arena, vec, m->u_count);
     w->spare  = TNI_TAKE(arena, double, m->q_count + m->coordinate_count + m->row_count);
     w->R      = TNI_TAKE(arena, mat3, p->count);
-    w->ends   = TNI_TAKE(arena, mat3, p->count);
+    w->R1     = TNI_TAKE(arena, mat3, p->count);
     w->fixeds = TNI_TAKE(arena, fixed, p->count);
     w->works  = TNI_TAKE(arena, work, p->count);
     w->mores  = TNI_TAKE(arena, more, p->more_count);
@@ -134,11 +135,11 @@ static void* create_herd(tni_arena* arena, const tni_batch_plan* p)
 /// One side of a link's joint.
 typedef struct side {
     const mat3* R;
-    int         link; ///< -1: it cannot be pushed
+    int         link; ///< -1: static or kinematic
 } side;
 
-/// Body 1 (k = 0) or 2 of a link's joint, its axes at the start or at the end.
-TNI_INLINE side side_of(const herd* w, const mat3* R, int i, int k)
+/// Body 1 (k = 0) or 2 of a link's joint; R: attitudes at the start or at the end.
+TNI_INLINE side side_of(const workspace* w, const mat3* R, int i, int k)
 {
     const tni_batch_link* a = &w->plan->links[i];
     if ((k == 1) == a->second) return (side){&R[i], i};

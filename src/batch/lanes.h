@@ -1,7 +1,8 @@
-// lanes: numbers of several copies side by side, and the vectors, matrices and quaternions made of them. The same
-// operations in the same order as math/vec3.h and math/rotation.h have them for one, so that a lane has their bits.
+// lanes: numbers of several copies side by side, and vectors, matrices and quaternions made of
+// them. The operations are those of math/vec3.h and math/rotation.h in the same order, so that a
+// lane has their bits.
 //
-// Compiled once for each length of vectors (math/simd.h), in a file of its own (batch_baseline.c, batch_avx2.c).
+// Compiled once for each vector length (math/simd.h), in a file of its own (batch_baseline.c, batch_avx2.c).
 #ifndef TNI_LANES_H
 #define TNI_LANES_H
 
@@ -47,7 +48,7 @@ TNI_INLINE vec signed_as(vec a, vec b)
     return (vec)(((mask)a & ~sign) | ((mask)b & sign));
 }
 
-/// fmax: a NaN is none.
+/// fmax; NaN is ignored.
 TNI_INLINE vec larger(vec a, vec b)
 {
     return pick(a >= b, a, pick(b == b, b, a));
@@ -61,7 +62,7 @@ TNI_INLINE vec lower_whole(vec a)
     return pick(near > a, near - 1, near);
 }
 
-// ---- To and from lanes ---------------------------------------------------------------------------
+// ---- To and from lanes -------------------------------------------------------------------------
 
 #if WIDTH == 4
 TNI_INLINE void transpose(vec a[4])
@@ -96,7 +97,7 @@ TNI_INLINE void into_lanes(vec* to, const double* const* from, int count)
     for (; i < count; ++i) EACH(k) to[i][k] = from[k][i];
 }
 
-/// The other way round.
+/// The reverse.
 TNI_INLINE void out_of_lanes(double* const* to, const vec* from, int count)
 {
     int i = 0;
@@ -109,7 +110,7 @@ TNI_INLINE void out_of_lanes(double* const* to, const vec* from, int count)
     for (; i < count; ++i) EACH(k) to[k][i] = from[i][k];
 }
 
-// ---- Three numbers -------------------------------------------------------------------------------
+// ---- Three numbers -----------------------------------------------------------------------------
 
 typedef struct vec3 {
     vec x, y, z;
@@ -146,7 +147,7 @@ TNI_INLINE vec3 scale(vec s, vec3 a)
     return make3(s * a.x, s * a.y, s * a.z);
 }
 
-/// By a number that all lanes share.
+/// By a number equal in all lanes.
 TNI_INLINE vec3 scale1(double s, vec3 a)
 {
     return make3(s * a.x, s * a.y, s * a.z);
@@ -198,7 +199,7 @@ TNI_INLINE vec3 bias(vec3 w, vec3 r)
     return cross(w, cross(w, r));
 }
 
-// ---- Nine, and six of a symmetric matrix ---------------------------------------------------------
+// ---- Matrices: nine numbers, six if symmetric --------------------------------------------------
 
 typedef struct mat3 {
     vec m[9]; ///< row-major
@@ -222,7 +223,7 @@ TNI_INLINE vec3 mul(const mat3* A, vec3 b)
                  m[6] * b.x + m[7] * b.y + m[8] * b.z);
 }
 
-/// A b of a vector that all lanes share.
+/// A b for a vector equal in all lanes.
 TNI_INLINE vec3 mul1(const mat3* A, tn_vec3 b)
 {
     const vec* m = A->m;
@@ -316,7 +317,7 @@ TNI_INLINE void sym_add_outer(sym* A, vec s, vec3 x)
     A->yy += y.y * x.y, A->yz += y.y * x.z, A->zz += y.z * x.z;
 }
 
-// ---- Quaternions ---------------------------------------------------------------------------------
+// ---- Quaternions -------------------------------------------------------------------------------
 
 typedef struct quat {
     vec w, x, y, z;
@@ -365,7 +366,7 @@ TNI_INLINE mat3 quat_matrix(quat q)
                    1 - 2 * (xx + yy)}};
 }
 
-/// Most turns are by less than 120 degrees: then the trace is the largest.
+/// Most rotations are by less than 120 degrees: then the trace is the largest.
 TNI_INLINE quat matrix_quat(const mat3* R)
 {
     const vec* m     = R->m;

@@ -1,6 +1,6 @@
-// lanes_angle: angles in lanes: atan2, sine and cosine, rotation vectors. The bits of math/elementary.c and
-// math/rotation.c: the same sums in the same order. Numbers out of the ordinary (zeros, infinities, huge ones) are
-// asked of those, one by one.
+// lanes_angle: angles in lanes: atan2, sine and cosine, rotation vectors, with the bits of
+// math/elementary.c and math/rotation.c: the same sums in the same order. Unusual numbers (zeros,
+// infinities, huge ones) are passed to those functions one by one.
 #ifndef TNI_LANES_ANGLE_H
 #define TNI_LANES_ANGLE_H
 
@@ -52,7 +52,8 @@ TNI_INLINE vec2 two_add_scaled(vec2 a, vec c, vec2 b)
     return two_sum(t.hi, (s.lo + t.lo) + (a.lo + c * b.lo));
 }
 
-// Angle in [0, pi] of (x, y), y >= 0. c is at hand in sixteenths; lanes that are no numbers look at the first.
+// Angle in [0, pi] of (x, y), y >= 0: atan(c) of the table, c in sixteenths, plus the rest. NaN
+// reads entry 0.
 TNI_INLINE vec angle_of(vec y, vec x)
 {
     const vec  none   = {0};
@@ -96,8 +97,8 @@ TNI_INLINE vec arc(vec y, vec x)
     return angle;
 }
 
-/// The turn of an angle that is nearest to `near`.
-TNI_INLINE vec counted_on(vec near, vec angle)
+/// The angle plus the multiple of 2 pi that brings it nearest to `near`.
+TNI_INLINE vec unwrapped(vec near, vec angle)
 {
     return angle + TNI_TWO_PI * lower_whole((near - angle) / TNI_TWO_PI + 0.5);
 }
@@ -145,7 +146,7 @@ TNI_INLINE void sine_cosine(vec x, vec* sine, vec* cosine)
     }
 }
 
-// ---- Rotation vectors ----------------------------------------------------------------------------
+// ---- Rotation vectors --------------------------------------------------------------------------
 
 TNI_INLINE quat quat_exp(vec3 d)
 {

@@ -35,7 +35,7 @@ enum {
 /// contact/find_contacts.c, 0 here. A pure function of its arguments, bit for bit.
 int tni_collide(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
                 const tni_pose* p2, double reach, tni_manifold_point* manifold, int capacity);
-/// The same for two convex shapes: at most TNI_SPOTS_MAX.
+/// The same for two convex shapes: at most TNI_MANIFOLD_MAX.
 int tni_collide_convex(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
                        const tni_pose* p2, double reach, tni_manifold_point* manifold);
 /// collide_mesh.c: shape 1 is a mesh or a height field, shape 2 convex.

@@ -33,7 +33,7 @@ typedef struct tni_candidate {
     double   far; ///< while selecting: squared distance from the points chosen
 } tni_candidate;
 
-/// Reduces more than TNI_SPOTS_MAX points to that many: the deepest first, then always the one
+/// Reduces more than TNI_MANIFOLD_MAX points to that many: the deepest first, then always the one
 /// furthest from those chosen; if squared distances differ by less than slack, the first. Returns
 /// how many are left.
 int tni_keep_extremes(tni_candidate* candidates, int count, double slack);

@@ -15,7 +15,7 @@ static bool grow(const tn_host* host, tni_file_text* text)
     return true;
 }
 
-// Why the last call failed. A program within a page has no files at all.
+// Why the last call failed. WebAssembly without file access reports ENOTCAPABLE.
 static const char* reason(void)
 {
 #ifdef ENOTCAPABLE

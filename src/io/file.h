@@ -1,4 +1,4 @@
-// file: a whole file as text in memory.
+// file: reads a whole file into memory.
 #ifndef TNI_FILE_H
 #define TNI_FILE_H
 
@@ -9,7 +9,7 @@ typedef struct tni_file_text {
     size_t count, room;
 } tni_file_text;
 
-/// Give back text->bytes (text->room of them) to the host afterwards, whether or not it went well.
+/// The caller returns text->bytes (text->room of them) to the host afterwards, also on failure.
 TN_NODISCARD tn_result tni_read_file(const tn_host* host, const char* path, tni_file_text* text,
                                      tn_why* why);
 

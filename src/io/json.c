@@ -1,12 +1,12 @@
 // json: reads RFC 8259 text, strictly, in one pass and without recursion.
 //
-// Values go into one array in the order of the text; open arrays and objects lie on a stack of
-// fixed depth. Decoded strings are never longer than their quoted source, so all of them fit in
-// one block of the text's length, and pointers to them never move.
+// Values go into one array in the order of the text; open arrays and objects are on a stack of
+// fixed depth. Decoded strings are never longer than their quoted source, so all of them fit in one
+// block of the text's length, and pointers to them stay valid.
 //
-// Stricter than the RFC where a scene has no use for its freedom: keys of an object differ (each is
-// compared with all before it, hence MEMBER_MAX), U+0000 is refused since texts end in NUL, numbers
-// are finite, nesting ends at DEPTH_MAX. Freer in one thing: a byte order mark in front is skipped.
+// Stricter than the RFC: keys of an object must be different (each is compared with all before it,
+// hence MEMBER_MAX), U+0000 is refused since strings end in NUL, numbers must be finite, nesting is
+// limited to DEPTH_MAX. More lenient: a byte order mark at the start is skipped.
 //
 // Cost: O(length), 32 bytes a value. Fails with TN_ERR_PARSE, or TN_ERR_MEMORY.
 #include "io/json.h"
@@ -26,7 +26,7 @@ typedef struct parser {
     int         line;
     char*       text_at; ///< free part of json->texts
     int         depth;
-    int         open[DEPTH_MAX]; ///< indices of the arrays and objects we are in
+    int         open[DEPTH_MAX]; ///< indices of the open arrays and objects
     tn_why*     why;
 } parser;
 
@@ -78,7 +78,7 @@ static bool make_room(tni_json* json)
     return true;
 }
 
-// A new value at the place where the parser stands; NULL: out of memory.
+// Adds a value at the parser's position; NULL: out of memory.
 static tni_json_value* add_value(parser* p, tni_json_kind kind)
 {
     if (!make_room(p->json)) return NULL;
@@ -107,9 +107,9 @@ int tni_utf8_length(const char* at, const char* limit)
     for (int i = 1; i < length; ++i) {
         if ((byte[i] & 0xc0) != 0x80) return 0;
     }
-    if (byte[0] == 0xe0 && byte[1] < 0xa0) return 0; // a shorter form exists
+    if (byte[0] == 0xe0 && byte[1] < 0xa0) return 0; // overlong
     if (byte[0] == 0xed && byte[1] > 0x9f) return 0; // half of a surrogate pair
-    if (byte[0] == 0xf0 && byte[1] < 0x90) return 0; // a shorter form exists
+    if (byte[0] == 0xf0 && byte[1] < 0x90) return 0; // overlong
     if (byte[0] == 0xf4 && byte[1] > 0x8f) return 0; // beyond U+10FFFF
     return length;
 }
@@ -143,7 +143,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-// The four digits of \uXXXX at `at`, or -1.
+// The code unit of \uXXXX at `at`; -1: not an escape of four digits.
 static int32_t unit_at(const char* at, const char* limit)
 {
     int32_t unit = 0;
@@ -160,7 +160,7 @@ static tn_result read_unicode_escape(parser* p)
 {
     const int32_t first = unit_at(p->at, p->limit);
     if (first < 0) return fail_at(p, p->at, "'\\u' needs four hexadecimal digits");
-    if (first == 0) return fail_at(p, p->at, "a text cannot hold the character U+0000");
+    if (first == 0) return fail_at(p, p->at, "a string cannot contain the character U+0000");
     if (first < 0xd800 || first > 0xdfff) {
         p->text_at = put_utf8(p->text_at, (uint32_t)first);
         p->at += 6;
@@ -168,7 +168,7 @@ static tn_result read_unicode_escape(parser* p)
     }
     const int32_t second = unit_at(p->at + 6, p->limit);
     if (first > 0xdbff || second < 0xdc00 || second > 0xdfff) {
-        return fail_at(p, p->at, "half of a surrogate pair stands alone");
+        return fail_at(p, p->at, "unpaired surrogate");
     }
     p->text_at = put_utf8(p->text_at, 0x10000u + ((uint32_t)(first - 0xd800) << 10) +
                                           (uint32_t)(second - 0xdc00));
@@ -183,7 +183,7 @@ static tn_result read_escape(parser* p)
     if (name == 'u') return read_unicode_escape(p);
     const char* found = name != '\0' ? strchr(names, name) : NULL;
     if (found == NULL)
-        return fail_at(p, p->at, "unknown escape in a text; a backslash is written '\\\\'");
+        return fail_at(p, p->at, "unknown escape in a string; a backslash is written '\\\\'");
     *p->text_at++ = meanings[found - names];
     p->at += 2;
     return TN_OK;
@@ -196,15 +196,15 @@ static tn_result read_text(parser* p)
     value->text       = p->text_at;
     const char* start = p->at++;
     while (!next_is(p, '"')) {
-        if (p->at == p->limit) return fail_at(p, start, "this text has no closing '\"'");
+        if (p->at == p->limit) return fail_at(p, start, "this string has no closing '\"'");
         if (*p->at == '\\') {
             TRY(read_escape(p));
             continue;
         }
         if ((unsigned char)*p->at < 0x20) {
             if (*p->at == '\n' || *p->at == '\r')
-                return fail_at(p, start, "this text has no closing '\"' on its line");
-            return fail_at(p, p->at, "control character 0x%02x in a text; write it as an escape",
+                return fail_at(p, start, "this string has no closing '\"' on its line");
+            return fail_at(p, p->at, "control character 0x%02x in a string; write it as an escape",
                            *p->at);
         }
         const int length = tni_utf8_length(p->at, p->limit);
@@ -298,7 +298,7 @@ static tn_result check_new_key(const parser* p, const tni_json_value* object,
     const tni_json_value* other  = object + 1;
     for (int i = 0; i < object->count; ++i) {
         if (strcmp(other->text, key->text) == 0) {
-            result = fail_at(p, p->at, "duplicate key %s; it was given in line %d already",
+            result = fail_at(p, p->at, "duplicate key %s; first given in line %d",
                              tni_quote(key->text).text, other->line);
             break;
         }
@@ -325,7 +325,7 @@ static tn_result read_key(parser* p)
     return TN_OK;
 }
 
-// The next element or member of the innermost array or object, up to where its value begins, or its
+// Advances to the value of the next element or member of the innermost array or object, or past its
 // closing bracket. *value: a value is next.
 static tn_result read_inside(parser* p, bool* value)
 {
@@ -345,7 +345,7 @@ static tn_result read_inside(parser* p, bool* value)
         }
         ++p->at;
         skip_space(p);
-        if (next_is(p, close)) return fail_at(p, p->at, "no ',' may stand before '%c'", close);
+        if (next_is(p, close)) return fail_at(p, p->at, "no ',' allowed before '%c'", close);
     }
     *value = true;
     if (object) return read_key(p);
@@ -356,7 +356,7 @@ static tn_result read_inside(parser* p, bool* value)
 static tn_result read_value(parser* p)
 {
     skip_space(p);
-    if (p->at == p->limit) return fail_at(p, p->at, "the text ends where a value should stand");
+    if (p->at == p->limit) return fail_at(p, p->at, "the text ends where a value is expected");
     if (*p->at == '{' || *p->at == '[') return read_opening(p);
     if (*p->at == '"') return read_text(p);
     if (*p->at == '-' || (*p->at >= '0' && *p->at <= '9')) return read_number(p);
@@ -382,8 +382,8 @@ tn_result tni_json_read(const tn_host* host, const char* text, size_t length, tn
                         tn_why* why)
 {
     *json = (tni_json){.host = tni_host_or_default(host)};
-    if (length >= INT_MAX) return tni_fail(why, TN_ERR_PARSE, "a text of 2 GiB or more");
-    if (length == 0) text = ""; // NULL may stand for nothing
+    if (length >= INT_MAX) return tni_fail(why, TN_ERR_PARSE, "text of 2 GiB or more");
+    if (length == 0) text = ""; // NULL is allowed for an empty text
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3;
         length -= 3;

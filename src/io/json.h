@@ -1,4 +1,4 @@
-// json: a strict JSON text as a flat array of values. Each knows the line and column it stands at.
+// json: a strict JSON text as a flat array of values, each with its line and column.
 #ifndef TNI_JSON_H
 #define TNI_JSON_H
 
@@ -14,12 +14,12 @@ typedef enum tni_json_kind {
 } tni_json_kind;
 
 /// Elements and members follow their array or object; a member is its key (a text), then its value.
-/// So the first one is value + 1, and the one after any value is value + value->size.
+/// So the first one is value + 1, and the next after any value is value + value->size.
 typedef struct tni_json_value {
     tni_json_kind kind;
     int           line, column; ///< from 1; columns in bytes
-    int           count;        ///< elements, or members
-    int           size;         ///< values in this one, itself included
+    int           count;        ///< number of elements or members
+    int           size;         ///< number of values in this one, including itself
     union {
         bool        flag;
         double      number;
@@ -29,23 +29,23 @@ typedef struct tni_json_value {
 
 typedef struct tni_json {
     tn_host         host;
-    tni_json_value* values; ///< the first is the whole
+    tni_json_value* values; ///< the first is the root
     int             count, room;
     char*           texts;
     size_t          text_room;
 } tni_json;
 
-/// On failure *json holds nothing and *why has line and column.
+/// On failure *json is empty and *why has line and column.
 tn_result tni_json_read(const tn_host* host, const char* text, size_t length, tni_json* json,
                         tn_why* why);
 void      tni_json_free(tni_json* json);
 
 /// The member's value, or NULL.
 const tni_json_value* tni_json_member(const tni_json_value* object, const char* key);
-/// Length of the UTF-8 character at `at`, before limit; 0: it is none.
+/// Length of the UTF-8 character at `at`, before limit; 0: invalid.
 int tni_utf8_length(const char* at, const char* limit);
 
-/// A text between single quotes, fit for a message: cut when long, control characters as '?'.
+/// A text in single quotes for a message: shortened if long, control characters as '?'.
 typedef struct tni_quoted {
     char text[80];
 } tni_quoted;

@@ -1,18 +1,19 @@
-// mesh_file: reads surfaces of triangles: STL, binary and text, and OBJ.
+// mesh_file: reads triangle meshes: STL, binary and text, and OBJ.
 //
-//     STL, binary   80 bytes of anything, a count n, n times 50 bytes: normal, three vertices (twelve
-//                   32-bit floats, lowest byte first), two bytes of anything
-//     STL, text     solid NAME, then facet normal x y z  outer loop  vertex x y z (three times)
-//                   endloop  endfacet  as often as wanted, then endsolid NAME; any number of solids
+//     STL, binary   80 bytes ignored, a count n, n times 50 bytes: normal, three vertices (twelve
+//                   32-bit floats, little endian), two bytes ignored
+//     STL, text     solid NAME, then any number of: facet normal x y z  outer loop  vertex x y z
+//                   (three times)  endloop  endfacet; then endsolid NAME; any number of solids
 //     OBJ           lines: v x y z, f a b c ... with a = vertex, vertex/texture, vertex//normal or
-//                   vertex/texture/normal, counted from 1, or from -1 backwards; a \ at the end of a
-//                   line goes on in the next; # is a comment. Other statements are passed over
+//                   vertex/texture/normal, counted from 1, or from -1 backwards; a \ at the
+//                   end of a line continues it on the next; # starts a comment. Other
+//                   statements are skipped
 //
-// A file of just the length that its count says is binary, whatever its first word; one that begins with
-// "solid" is text. Normals are not looked at: the order of the corners says where the outside is.
+// A file whose length agrees with its count is binary, whatever its first word; one that begins
+// with "solid" is text. Normals are ignored: the order of the corners defines the outside.
 //
-// Two passes over text: the first checks everything and counts, the second stores. So nothing is
-// believed of the file, and memory is in proportion to its length.
+// Text is read in two passes: the first checks everything and counts, the second stores. No count
+// in the file is trusted, so memory is proportional to its length.
 #include "io/file.h"
 #include "io/json.h"
 #include "io/words.h"
@@ -35,7 +36,7 @@ typedef struct reader {
     const char *name, *start, *at, *limit;
     int         line;
     int         vertex_count, triangle_count; ///< so far
-    int         vertex_total;                 ///< known in the second pass
+    int         vertex_total;                 ///< of the first pass, known in the second
     tn_mesh*    mesh;                         ///< NULL: the first pass
     tn_why*     why;
 } reader;
@@ -68,7 +69,7 @@ static tni_quoted shown(tni_word w)
     return tni_word_shown(w, "nothing");
 }
 
-// The next word, wherever it stands.
+// The next word on this or a later line.
 static tni_word next_word(reader* r)
 {
     for (; r->at < r->limit && is_space(*r->at); ++r->at) r->line += *r->at == '\n';
@@ -82,7 +83,7 @@ static void skip_line(reader* r)
     while (r->at < r->limit && *r->at != '\n') ++r->at;
 }
 
-// "\", blanks and the end of a line.
+// Skips a backslash, blanks and the end of the line, if they are next.
 static bool skip_continuation(reader* r)
 {
     const char* at = r->at + 1;
@@ -148,7 +149,7 @@ static tn_result expect(reader* r, const char* wanted)
 static tn_result read_facet(reader* r)
 {
     TRY(expect(r, "normal"));
-    for (int k = 0; k < 3; ++k) (void)next_word(r); // some write "nan" there
+    for (int k = 0; k < 3; ++k) (void)next_word(r); // not used, and sometimes "nan"
     TRY(expect(r, "outer"));
     TRY(expect(r, "loop"));
     for (int k = 0; k < 3; ++k) {
@@ -201,7 +202,7 @@ static tn_result read_vertex(reader* r)
     double x[3];
     for (int k = 0; k < 3; ++k) {
         const tni_word w = next_in_line(r);
-        if (w.length == 0) return fail_at(r, w.text, "a vertex has three numbers, not %d", k);
+        if (w.length == 0) return fail_at(r, w.text, "a vertex needs 3 numbers, has %d", k);
         TRY(to_number(r, w, &x[k]));
     }
     put_vertex(r, x); // weights and colours may follow
@@ -234,9 +235,9 @@ static tn_result read_face(reader* r)
     for (;; ++count) {
         const tni_word w = next_in_line(r);
         if (w.length == 0 && count < 3)
-            return fail_at(r, w.text, "a face has three corners or more, not %d", count);
+            return fail_at(r, w.text, "a face needs 3 or more corners, has %d", count);
         if (w.length == 0) return TN_OK;
-        if (count > 2) corners[1] = corners[2]; // a fan
+        if (count > 2) corners[1] = corners[2]; // triangle fan
         TRY(to_index(r, w, &corners[count < 2 ? count : 2]));
         if (count >= 2) put_triangle(r, corners[0], corners[1], corners[2]);
     }
@@ -249,8 +250,8 @@ static tn_result read_statements(reader* r)
         if (tni_word_is(w, "v")) TRY(read_vertex(r));
         else if (tni_word_is(w, "f")) TRY(read_face(r));
         else if (w.length > 0 && !is_known(w))
-            return fail_at(r, w.text, "%s is no statement of an OBJ file", shown(w).text);
-        while (next_in_line(r).length > 0) {} // what is left of it
+            return fail_at(r, w.text, "%s is not a statement of an OBJ file", shown(w).text);
+        while (next_in_line(r).length > 0) {} // ignores the rest
         if (r->at < r->limit) ++r->at, ++r->line;
     }
     return TN_OK;
@@ -333,7 +334,7 @@ static tn_result read_binary(const tn_host* host, const reader* r, uint32_t coun
         const double x = float_at(at), y = float_at(at + 4), z = float_at(at + 8);
         if (!(isfinite(x) && isfinite(y) && isfinite(z))) {
             tn_mesh_free(made);
-            return tni_fail(r->why, TN_ERR_PARSE, "%s, byte %zu: a vertex that is not finite",
+            return tni_fail(r->why, TN_ERR_PARSE, "%s, byte %zu: a vertex is not finite",
                             tni_quote(r->name).text, (size_t)(at - r->start));
         }
         made->vertices[i]  = (tn_vec3){x, y, z};
@@ -343,7 +344,7 @@ static tn_result read_binary(const tn_host* host, const reader* r, uint32_t coun
     return TN_OK;
 }
 
-// ---- Which of them -----------------------------------------------------------------------------
+// ---- File formats ------------------------------------------------------------------------------
 
 static bool ends_in_stl(const char* name)
 {
@@ -357,7 +358,7 @@ static tn_result not_stl(const reader* r, size_t length)
 {
     const tni_quoted name = tni_quote(r->name);
     if (length < STL_HEAD)
-        return tni_fail(r->why, TN_ERR_PARSE, "%s: an STL file has %d bytes at least, not %zu",
+        return tni_fail(r->why, TN_ERR_PARSE, "%s: an STL file has at least %d bytes, not %zu",
                         name.text, STL_HEAD, length);
     const uint32_t count = word_at(r->start + 80);
     if (count == 0) return tni_fail(r->why, TN_ERR_PARSE, "%s has no triangles", name.text);

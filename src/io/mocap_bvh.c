@@ -1,26 +1,27 @@
-// mocap_bvh: reads motion capture in Biovision's format: a skeleton, then one line of numbers a frame.
+// mocap_bvh: reads motion capture in Biovision's BVH format: a skeleton, then one line of numbers a
+// frame.
 //
 //     HIERARCHY
-//     ROOT Hips                                   a name goes to the end of its line
+//     ROOT Hips                                   a name extends to the end of its line
 //     {
 //         OFFSET 0 0 0                            from the parent
 //         CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
 //         JOINT Chest { ... }                     any number of them, nested
-//         End Site { OFFSET 0 10 0 }              where the last bone of a limb ends
+//         End Site { OFFSET 0 10 0 }              end of the last bone of a chain
 //     }
 //     MOTION
 //     Frames: 2
 //     Frame Time: 0.0333333
 //     0 90 0 0 0 0 ...                            all channels, in the order of the file
 //
-// Taken as they come: any white space and line ends, lower case, several roots, any number of
+// Accepted: any white space and line ends, any case of keywords, several roots, any number of
 // channels up to six in any order, OFFSET and CHANNELS in any order or no CHANNELS at all, frames
-// broken over lines, numbers such as ".5", "5." and "+5". Not taken: what nobody can have meant.
-// Joints without OFFSET, names that appear twice, numbers that are not finite, too few or too many.
-// When the count of numbers is wrong, the first line that differs from one frame a line is blamed.
+// broken over lines, numbers such as ".5", "5." and "+5". Refused: joints without OFFSET, repeated
+// names, numbers that are not finite, too few or too many numbers. If the count of numbers is
+// wrong, the message names the first line that is not one whole frame.
 //
-// Cost: one pass, 8 bytes a number. Nothing is believed of the counts in the file: room is taken
-// for what the text can hold.
+// Cost: one pass, 8 bytes a number. Counts in the file are not trusted: memory is allocated for
+// what the text can hold.
 #include "base/base.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -36,11 +37,11 @@ enum { JOINTS_MAX = 4096, NAME_MAX_BYTES = 127 };
 
 typedef struct joint {
     const char*      name;
-    int              line; ///< where it is named
+    int              line; ///< line of its name
     int              parent;
     tn_vec3          offset;
-    bool             placed;     ///< has its OFFSET
-    bool             channelled; ///< has its CHANNELS
+    bool             placed;     ///< OFFSET was read
+    bool             channelled; ///< CHANNELS was read
     int              first;      ///< of its channels, among those of all joints
     int              count;
     tn_mocap_channel channels[TN_MOCAP_CHANNELS_MAX];
@@ -55,20 +56,20 @@ struct tn_mocap {
     tni_arena arena;
     joint*    joints;
     end_site* ends;
-    int       joint_count, end_count, room; ///< room: for each of the two
+    int       joint_count, end_count, room; ///< capacity of each of the two
     int       channel_count;
     int       frame_count;
     double    frame_time;
     double*   values; ///< frame_count * channel_count
 };
 
-// ---- Places and words --------------------------------------------------------------------------
+// ---- Positions and words -----------------------------------------------------------------------
 
 typedef struct reader {
     tn_mocap*   mocap;
     const char *start, *at, *limit;
     int         line;
-    int         current; ///< the joint we are in; -1: none
+    int         current; ///< index of the open joint; -1: none
     tn_why*     why;
 } reader;
 
@@ -105,7 +106,7 @@ static bool ends_word(char c)
     return tni_is_blank(c) || c == '\n' || c == '{' || c == '}' || c == ':';
 }
 
-// A word, a brace or a colon. The reader stays before it: it is where messages point to.
+// The next word, brace or colon. The reader stays before it, so that messages point to it.
 static tni_word peek(reader* r)
 {
     skip_space(r);
@@ -135,7 +136,7 @@ static tn_result expect(reader* r, const char* wanted, const char* where)
 static tn_result read_number(reader* r, const char* what, double* value)
 {
     const tni_word w = peek(r);
-    if (w.length == 0) return FAIL(r, w.text, "the text ends where %s should stand", what);
+    if (w.length == 0) return FAIL(r, w.text, "the text ends before %s", what);
     switch (tni_word_number(w, value)) {
     case TNI_NUMBER_LONG:
         return FAIL(r, w.text, "a number of more than %d characters", TNI_NUMBER_BYTES);
@@ -189,7 +190,7 @@ static tn_result check_name(const reader* r, tni_word w)
     return TN_OK;
 }
 
-// ROOT or JOINT, its name, and '{'. Names may hold blanks: they go to the end of the line.
+// ROOT or JOINT was read: its name, which may contain blanks and ends with the line, and '{'.
 static tn_result open_joint(reader* r)
 {
     tn_mocap* m = r->mocap;
@@ -212,10 +213,10 @@ static tn_result read_end_site(reader* r)
 {
     tn_mocap* m = r->mocap;
     TRY(expect(r, "Site", "after 'End'"));
-    while (r->at < r->limit && *r->at != '\n' && *r->at != '{') ++r->at; // some have a name
+    while (r->at < r->limit && *r->at != '\n' && *r->at != '{') ++r->at; // some files name them
     TRY(expect(r, "{", "after 'End Site'"));
     TRY(expect(r, "OFFSET", "in an 'End Site'"));
-    if (m->end_count == m->room) return FAIL(r, r->at, "more than %d ends of limbs", JOINTS_MAX);
+    if (m->end_count == m->room) return FAIL(r, r->at, "more than %d end sites", JOINTS_MAX);
     end_site* site = &m->ends[m->end_count++];
     site->joint    = r->current;
     TRY(read_offset(r, &site->offset));
@@ -233,7 +234,7 @@ static tn_result read_channel(reader* r, joint* j)
         char text[64];
         snprintf(text, sizeof text, "%.*s", w.length < 60 ? w.length : 60, w.text);
         const char* near = tn_nearest_word(text, names, 6);
-        return FAIL(r, w.text, "%s of joint '%.60s' is no channel%s%s%s", shown(w).text, j->name,
+        return FAIL(r, w.text, "%s of joint '%.60s' is not a channel%s%s%s", shown(w).text, j->name,
                     near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
                     near != NULL ? "'?" : "");
     }
@@ -265,7 +266,7 @@ static tn_result close_joint(reader* r, tni_word w)
     return TN_OK;
 }
 
-// The next thing inside a joint.
+// The next item inside a joint.
 static tn_result read_inside(reader* r)
 {
     static const char* const words[] = {"OFFSET", "CHANNELS", "JOINT", "End", "}"};
@@ -310,12 +311,12 @@ static tn_result read_skeleton(reader* r)
 
 // ---- The motion --------------------------------------------------------------------------------
 
-// Counts the numbers of each line, to blame the first that is no whole frame.
+// Numbers per line, to find the first line that is not one frame.
 typedef struct rhythm {
-    const char* odd; ///< where that line ends, or what is too much in it begins; NULL: none so far
+    const char* odd; ///< end of that line, or where its excess begins; NULL: none so far
     int         odd_line, odd_count;
     int         line, count; ///< the line we are in
-} rhythm;
+} rhythm;                    // of the present line
 
 static void end_line(rhythm* t, const char* at, int channels)
 {
@@ -343,7 +344,7 @@ static tn_result wrong_count(const reader* r, const rhythm* t, tni_word w, int f
 static tn_result read_values(reader* r)
 {
     tn_mocap*   m     = r->mocap;
-    const char* after = r->at; // the last number
+    const char* after = r->at; // end of the last number
     rhythm      t     = {.line = r->line};
     for (int frame = 0; frame < m->frame_count; ++frame) {
         for (int i = 0; i < m->channel_count; ++i) {
@@ -383,8 +384,8 @@ static tn_result read_motion(reader* r)
     if (!(m->frame_time > 0)) return FAIL(r, w.text, "Frame Time must be > 0");
     if (!(m->frame_time * m->frame_count < 1e9)) return FAIL(r, w.text, "Frame Time is too long");
     if (m->channel_count == 0) return FAIL(r, w.text, "no joint of the skeleton has a channel");
-    // A number takes two characters, so a text that says more frames than it can hold ends early:
-    // it is read as far as it goes, for the message's sake.
+    // A number takes two characters or more, so a text with too large a count of frames ends early:
+    // it is read as far as it goes, for the message.
     const uint64_t held  = (uint64_t)(r->limit - r->at) / 2 + 1;
     const uint64_t asked = (uint64_t)m->frame_count * (uint64_t)m->channel_count;
     m->values            = TNI_TAKE(&m->arena, double, asked < held ? asked : held);
@@ -404,9 +405,9 @@ static int count_openings(const char* text, size_t length)
 static tn_result read_all(reader* r)
 {
     tn_mocap* m = r->mocap;
-    m->room     = 1 + count_openings(r->at, (size_t)(r->limit - r->at)); // the last may be missing
-    m->joints   = TNI_TAKE(&m->arena, joint, m->room);
-    m->ends     = TNI_TAKE(&m->arena, end_site, m->room);
+    m->room = 1 + count_openings(r->at, (size_t)(r->limit - r->at)); // the last '{' may be missing
+    m->joints = TNI_TAKE(&m->arena, joint, m->room);
+    m->ends   = TNI_TAKE(&m->arena, end_site, m->room);
     if (m->joints == NULL || m->ends == NULL) return no_memory(r);
     TRY(read_skeleton(r));
     return read_motion(r);
@@ -417,8 +418,8 @@ tn_result tn_mocap_read(const tn_host* host, const char* text, size_t length, tn
 {
     const tn_host given = tni_host_or_default(host);
     *mocap              = NULL;
-    if (length >= INT_MAX) return tni_fail(why, TN_ERR_PARSE, "a text of 2 GiB or more");
-    if (length == 0) text = ""; // NULL may stand for nothing
+    if (length >= INT_MAX) return tni_fail(why, TN_ERR_PARSE, "text of 2 GiB or more");
+    if (length == 0) text = ""; // NULL is allowed for an empty text
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3;
         length -= 3;
@@ -458,7 +459,7 @@ tn_result tn_mocap_read_file(const tn_host* host, const char* path, tn_mocap** m
     return result;
 }
 
-// ---- What was read -----------------------------------------------------------------------------
+// ---- Queries -----------------------------------------------------------------------------------
 
 int tn_mocap_joint_count(const tn_mocap* mocap)
 {

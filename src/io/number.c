@@ -1,22 +1,21 @@
-// number: doubles as text and back, exactly, in JSON's grammar, whatever the locale.
+// number: doubles to text and back, exactly, in JSON's grammar, independent of the locale.
 //
-// Reading. The text says  v = D 10^e,  D a whole number of n digits. With 10^e = 5^e 2^e the
-// power of two only moves the binary point, so the leading 64 bits of  R / M  are wanted, where
+// Reading. The text means  v = D 10^e,  D a whole number of n digits. With 10^e = 5^e 2^e the power
+// of two only moves the binary point, so the leading 64 bits of  R / M  are wanted, where
 //     R = D 5^e, M = 1   for e >= 0        R = D, M = 5^-e   for e < 0.
-// Up to 19 digits and |e| <= 27 both fit in 128 bits: one product or one division, exact. Else
-// large integers: line up the leading bits of R and M and take one bit of the quotient at a
-// time. What is left over only says "a little more" (sticky), and 64 bits with it round like the
-// exact value. More than DIGIT_MAX digits: the rest is replaced by one digit 1 when any of it is
-// not zero. No double and no half way between two has that many digits, so nothing can change by
-// it.
+// Up to 19 digits and |e| <= 27 both fit in 128 bits: one product or one division, exact. Otherwise
+// large integers: align the leading bits of R and M and compute one bit of the quotient at a time.
+// Whether the remainder is zero is the sticky bit; 64 bits with it round like the exact value.
+// Beyond DIGIT_MAX digits, a nonzero rest is replaced by one digit 1. No double and no midpoint
+// between two has that many digits, so the result is the same.
 //
-// Writing. Free-format digits [1]: v = r/s, half the gaps to the neighbours are
-// m_minus/s and m_plus/s. Digits of r/s are produced until what is left lies within a half gap, so
-// the text is the shortest that reads back as v, and among those the nearest. Differs from [1]: the
-// digits of whole numbers below 2^53 are taken directly; k is estimated from the binary exponent.
+// Writing. Free-format digits [1]: v = r/s, half the gaps to the neighbours are m_minus/s and
+// m_plus/s. Digits of r/s are produced until the remainder is within a half gap, so the text is the
+// shortest that reads back as v, and among those the nearest. Differs from [1]: the digits of whole
+// numbers below 2^53 are taken directly; k is estimated from the binary exponent.
 //
-// Cost: reading 50-90 ns on the 128-bit road, 2 us at 1e-200; writing 0.2-0.8 us, 4 us at 1e-200
-// (gcc 12 -O2). No allocation.
+// Cost: reading 50-90 ns in 128 bits, 2 us at 1e-200; writing 0.2-0.8 us, 4 us at 1e-200 (gcc 12
+// -O2). No allocation.
 // [1] R. Burger, R. K. Dybvig, Printing Floating-Point Numbers Quickly and Accurately, PLDI 96.
 #include "base/base.h"
 #include "tenon/io.h"
@@ -25,7 +24,7 @@
 
 enum { LIMB_MAX = 100, DIGIT_MAX = 800 };
 
-// ---- Large whole numbers: 32-bit limbs, lowest first, no zero limb on top ---------------------
+// ---- Large whole numbers: 32-bit limbs, lowest first, no leading zero limb --------------------
 
 typedef struct big {
     int      count;
@@ -109,7 +108,7 @@ static void big_subtract(big* a, const big* b)
     while (a->count > 0 && a->limb[a->count - 1] == 0) --a->count;
 }
 
-// Order of a + b and c.
+// Compares a + b with c.
 static int big_compare_sum(const big* a, const big* b, const big* c)
 {
     big      sum;
@@ -127,7 +126,7 @@ static int big_compare_sum(const big* a, const big* b, const big* c)
 
 // ---- Reading ----------------------------------------------------------------------------------
 
-// The text's digits without zeros in front: 0.d1 d2 d3 ... * 10^point
+// The text's digits without leading zeros: 0.d1 d2 d3 ... * 10^point
 typedef struct decimal {
     bool    negative;
     int     count;
@@ -143,7 +142,7 @@ static bool is_digit(const char* at, const char* limit)
 static void decimal_add(decimal* d, int digit)
 {
     if (d->count == 0 && digit == 0) {
-        --d->point; // taken back by the caller where the zero stands before the decimal point
+        --d->point; // the caller adds it back for a zero before the decimal point
     } else if (d->count < DIGIT_MAX) {
         d->digit[d->count++] = (uint8_t)digit;
     } else if (digit != 0) {
@@ -152,8 +151,7 @@ static void decimal_add(decimal* d, int digit)
     }
 }
 
-// number = [-] (0 | 1-9 digits) [. digits] [(e|E) [+|-] digits]; NULL where the text is no such
-// thing.
+// number = [-] (0 | 1-9 digits) [. digits] [(e|E) [+|-] digits]; NULL: the text is not a number.
 static const char* decimal_scan(decimal* d, const char* at, const char* limit)
 {
     d->count    = 0;
@@ -183,7 +181,8 @@ static const char* decimal_scan(decimal* d, const char* at, const char* limit)
     return at;
 }
 
-// The double nearest to (q + a little when sticky) 2^x, q with its top bit set. False: too large.
+// The double nearest to (q, or slightly more if sticky) 2^x; q has its top bit set. False: too
+// large.
 static bool round_to_double(uint64_t q, int x, bool sticky, uint64_t* bits)
 {
     const int exponent = x + 63;
@@ -198,7 +197,7 @@ static bool round_to_double(uint64_t q, int x, bool sticky, uint64_t* bits)
     const uint64_t rest     = drop < 64 ? q & (((uint64_t)1 << drop) - 1) : q;
     const uint64_t half     = (uint64_t)1 << (drop - 1);
     if (rest > half || (rest == half && (sticky || mantissa % 2 == 1))) ++mantissa;
-    // The leading bit, and a carry out of the mantissa, add one to the exponent by themselves.
+    // The leading bit, and a carry out of the mantissa, add one to the exponent.
     const uint64_t field = exponent < -1022 ? 0 : (uint64_t)(exponent + 1022);
     *bits                = (field << 52) + mantissa;
     return *bits >> 52 < 0x7ff;
@@ -274,7 +273,7 @@ bool tn_parse_number(const char* text, const char* limit, const char** end, doub
     *end              = text;
     const char* after = decimal_scan(&d, text, limit);
     if (after == NULL) return false;
-    *end = after; // past it also when it is too large: so the caller can tell the two apart
+    *end = after; // also if too large, so that the caller can tell the two apart
     while (d.count > 0 && d.digit[d.count - 1] == 0) --d.count;
     uint64_t bits = 0;
     if (d.count > 0 && d.point > 310) return false;
@@ -311,7 +310,7 @@ typedef struct fraction {
     big r, s, m_plus, m_minus;
 } fraction;
 
-// Leaves r/s as the first digit and what follows it; value = 0.d1 d2 ... 10^k, k is returned.
+// Scales r/s to its first digit and the rest; value = 0.d1 d2 ... 10^k. Returns k.
 static int fraction_make(fraction* f, uint64_t mantissa, int exponent, bool narrow_below, bool even)
 {
     const int up = exponent > 0 ? exponent : 0, extra = narrow_below ? 2 : 1;
@@ -370,7 +369,7 @@ static int shortest_digits(uint64_t mantissa, int exponent, char* digits, int* p
     }
 }
 
-// 9.81, 1200, 0.00001 where that is short, else 1.5e-9 and 6e23.
+// 9.81, 1200, 0.00001 if that is short, else 1.5e-9 and 6e23.
 static int lay_out(const char* digits, int count, int point, char* text)
 {
     char* at = text;
@@ -399,7 +398,7 @@ int tn_format_number(double value, char* text, size_t size)
 {
     TN_ASSERT(size >= 32);
     (void)size;
-    if (!isfinite(value)) { // JSON has no word for it
+    if (!isfinite(value)) { // JSON has no infinity and NaN
         memcpy(text, "null", 5);
         return 4;
     }

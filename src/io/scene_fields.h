@@ -1,5 +1,5 @@
-// scene_fields: which keys the parts of a scene file have, and where their values lie in the defs.
-// One table for both ways: what the reader takes, the writer writes.
+// scene_fields: the keys of the parts of a scene file and where their values are in the defs. One
+// table for both the reader and the writer.
 #ifndef TNI_SCENE_FIELDS_H
 #define TNI_SCENE_FIELDS_H
 
@@ -11,20 +11,20 @@ typedef enum tni_field_kind {
     TNI_FIELD_QUATERNION, ///< tn_quat, four numbers
     TNI_FIELD_FLAG,
     TNI_FIELD_TEXT,
-    TNI_FIELD_NAME,   ///< a text; written first, by hand
+    TNI_FIELD_NAME,   ///< a text; written first, by its own code
     TNI_FIELD_BODY,   ///< tn_body_id, by the body's name
     TNI_FIELD_ROLE,   ///< tn_role, by its word
     TNI_FIELD_GROUP,  ///< int, 0..31
-    TNI_FIELD_GROUPS, ///< uint32_t, a bit each; written as their numbers
-    TNI_FIELD_CUSTOM  ///< known by its key, read and written by hand
+    TNI_FIELD_GROUPS, ///< uint32_t bit mask; written as a list of group numbers
+    TNI_FIELD_CUSTOM  ///< read and written by its own code
 } tni_field_kind;
 
 typedef struct tni_field {
     const char*    key;
     tni_field_kind kind;
     size_t         offset;   ///< in the def
-    uint32_t       types;    ///< TNI_TYPE bits of the types that have it; 0: all of them
-    bool           required; ///< always written
+    uint32_t       types;    ///< TNI_TYPE bits of the types that have the key; 0: all
+    bool           required; ///< must be given; always written
 } tni_field;
 
 typedef struct tni_fields {
@@ -45,18 +45,18 @@ extern const tni_fields tni_velocity_fields, tni_value_key_fields;
 extern const tni_fields tni_coupling_fields, tni_spring_fields, tni_target_fields, tni_load_fields,
     tni_drag_fields, tni_wind_fields, tni_wind_key_fields;
 
-/// Friction and restitution of the floor, as the file groups them.
+/// Friction and restitution of the ground, as grouped in the file.
 typedef struct tni_ground {
     double friction, restitution, rolling_friction, spinning_friction;
 } tni_ground;
 
 enum { TNI_GROUP_COUNT = 32 }; ///< groups of shapes: bits of tn_shape_def.collides_with
 
-/// What a new scene has, and a file need not say.
+/// Values of a new scene.
 extern const tn_vec3    tni_usual_gravity;
 extern const tni_ground tni_usual_ground;
 
-/// Words in files, in the order of the enums. User-defined bodies and joints have none.
+/// Words in files, in the order of the enums; none for user-defined bodies and joints.
 typedef struct tni_words {
     const char*        what; ///< "joint type"
     const char* const* list;
@@ -65,14 +65,14 @@ typedef struct tni_words {
 extern const tni_words tni_body_kinds, tni_shape_types, tni_joint_types, tni_coupling_types;
 extern const tni_words tni_roles;
 
-/// What the reader must know about a type of joint.
+/// Properties of a joint type for the reader.
 typedef struct tni_joint_shape {
-    int  coordinates; ///< free ones
-    bool needs_axis;  ///< in the anchor form
+    int  coordinates; ///< number of free coordinates
+    bool needs_axis;  ///< if placed by an anchor
 } tni_joint_shape;
 extern const tni_joint_shape tni_joint_shapes[TN_JOINT_TYPE_COUNT];
 
-/// Stands for the end that a limit does not have, when the file gives the other one only.
+/// Value of the missing end of a limit if the file gives only one.
 #define TNI_LIMIT_FREE 1e30
 
 #endif

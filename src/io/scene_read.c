@@ -1,13 +1,13 @@
 // scene_read: a scene from JSON text. docs/scene.md describes the format.
 //
-// The text becomes values (json.h); each part of the scene is one object, whose keys a table
-// knows (scene_fields.h). Bodies come before joints and joints before couplings, whatever their
-// order in the text, so that names can be looked up. The scene itself judges what the numbers
-// mean: what it refuses is passed on with the place of the part in the text. Meshes may lie in files
-// of their own, whose names begin where the scene's file is.
+// The text becomes values (json.h); each part of the scene is an object with keys listed in a table
+// (scene_fields.h). Bodies are read before joints and joints before couplings, whatever their order
+// in the text, so that names can be looked up. The scene checks the numbers; its errors are passed
+// on with the position of the part in the text. Meshes may be in other files, with names relative
+// to the scene's file.
 //
-// Cost: linear in the text. Fails with one sentence that names the part, the key, the line and the
-// column; then nothing is left behind.
+// Cost: linear in the text. On failure *why names the part, the key, the line and the column, and
+// nothing is left allocated.
 #include "io/file.h"
 #include "io/json.h"
 #include "io/scene_fields.h"
@@ -20,15 +20,15 @@
 
 typedef struct reader {
     tn_scene*   scene;
-    tni_arena   scratch; ///< what one part needs until it is added
-    const char* folder;  ///< where relative names of files begin: ends in '/', or is empty
+    tni_arena   scratch; ///< temporary data of one part
+    const char* folder;  ///< prefix of relative file names: ends in '/', or is empty
     tn_why*     why;
 } reader;
 
-// A part of the scene, for messages: "shape 2 of body 'link'".
+// A part of the scene for messages: "shape 2 of body 'link'".
 typedef struct part {
     const char*           what;
-    int                   index; ///< from 1; 0: there is but one
+    int                   index; ///< from 1; 0: the only one
     const tni_json_value* value;
     const struct part*    owner; ///< NULL: the scene
 } part;
@@ -85,7 +85,7 @@ static tn_result no_memory(const reader* r)
     return tni_fail(r->why, TN_ERR_MEMORY, "out of memory while reading a scene");
 }
 
-// What the scene said about the last thing added to it, with the place where that stands.
+// The result of adding a part to the scene, with the part's position in the text.
 static tn_result accepted(const reader* r, const tni_json_value* at)
 {
     const tn_result result = tn_scene_problem(r->scene, r->why);
@@ -107,8 +107,8 @@ static tn_result wrong_type(const reader* r, const part* p, const char* key,
 static tn_result need_kind(const reader* r, const part* p, const char* key,
                            const tni_json_value* value, tni_json_kind kind)
 {
-    static const char* const wanted[] = {"null",   "true or false", "a number",
-                                         "a text", "an array",      "an object"};
+    static const char* const wanted[] = {"null",     "true or false", "a number",
+                                         "a string", "an array",      "an object"};
     return value->kind == kind ? TN_OK : wrong_type(r, p, key, value, wanted[kind]);
 }
 
@@ -133,14 +133,14 @@ static tn_result read_whole(const reader* r, const part* p, const char* key,
     return TN_OK;
 }
 
-// [0, 3]: numbers of groups, as bits.
+// [0, 3]: group numbers, to a bit mask.
 static tn_result read_groups(const reader* r, const part* p, const char* key,
                              const tni_json_value* value, uint32_t* groups)
 {
     if (value->kind != TNI_JSON_ARRAY)
-        return wrong_type(r, p, key, value, "an array of numbers of groups");
+        return wrong_type(r, p, key, value, "an array of group numbers");
     *groups = 0;
-    for (int i = 0; i < value->count; ++i) { // each is one value, or refused
+    for (int i = 0; i < value->count; ++i) { // each is a single value, or refused
         int group = 0;
         TRY(read_whole(r, p, key, value + 1 + i, TNI_GROUP_COUNT - 1, &group));
         *groups |= (uint32_t)1 << group;
@@ -148,7 +148,7 @@ static tn_result read_groups(const reader* r, const part* p, const char* key,
     return TN_OK;
 }
 
-// An array of just so many numbers.
+// An array of exactly `count` numbers.
 static tn_result read_numbers(const reader* r, const part* p, const char* key,
                               const tni_json_value* value, int count, double* numbers)
 {
@@ -197,7 +197,7 @@ static tn_result read_body_name(reader* r, const part* p, const char* key,
                                 const tni_json_value* value, tn_body_id* body)
 {
     bool found = false;
-    if (value->kind != TNI_JSON_TEXT) return wrong_type(r, p, key, value, "the name of a body");
+    if (value->kind != TNI_JSON_TEXT) return wrong_type(r, p, key, value, "a body name");
     *body = tn_scene_find_body(r->scene, value->text, &found);
     return found ? TN_OK : unknown_body(r, p, key, value);
 }
@@ -206,7 +206,7 @@ static tn_result read_body_pair(reader* r, const part* p, const char* key,
                                 const tni_json_value* value, tn_body_id* body1, tn_body_id* body2)
 {
     if (value->kind != TNI_JSON_ARRAY || value->count != 2) {
-        return wrong_type(r, p, key, value, "an array of 2 names of bodies");
+        return wrong_type(r, p, key, value, "an array of 2 body names");
     }
     TRY(read_body_name(r, p, key, value + 1, body1));
     return read_body_name(r, p, key, value + 1 + value[1].size, body2);
@@ -228,7 +228,7 @@ static tn_result read_word(const reader* r, const part* p, const char* key,
     for (*index = 0; *index < words->count; ++*index) {
         if (strcmp(words->list[*index], value->text) == 0) return TN_OK;
     }
-    return fail_at(r, value, "'%s' of %s: %s is no %s%s", key, describe(p).text,
+    return fail_at(r, value, "'%s' of %s: %s is not a %s%s", key, describe(p).text,
                    tni_quote(value->text).text, words->what,
                    suggestion(value->text, words->list, words->count).text);
 }
@@ -242,7 +242,7 @@ static tn_result read_role(const reader* r, const part* p, const char* key,
     return TN_OK;
 }
 
-// ---- Objects, by their tables -----------------------------------------------------------------
+// ---- Objects and their keys -------------------------------------------------------------------
 
 static tn_result unknown_key(const reader* r, const part* p, const tni_json_value* key,
                              const tni_fields* fields, int type, const char* type_word)
@@ -251,7 +251,7 @@ static tn_result unknown_key(const reader* r, const part* p, const tni_json_valu
     const char* known[KEYS_MAX];
     int         count = 0;
     for (int i = 0; i < fields->count; ++i) {
-        if (strcmp(fields->list[i].key, key->text) == 0) { // known, but not of this type
+        if (strcmp(fields->list[i].key, key->text) == 0) { // known, but not for this type
             return fail_at(r, key, "'%s' does not belong to %s, a %s", key->text, describe(p).text,
                            type_word);
         }
@@ -274,7 +274,7 @@ static const tni_field* find_field(const tni_fields* fields, const char* key, in
 static tn_result read_field(reader* r, const part* p, const tni_field* field,
                             const tni_json_value* value, void* def)
 {
-    if (field->kind == TNI_FIELD_CUSTOM) return TN_OK; // the def may be NULL then
+    if (field->kind == TNI_FIELD_CUSTOM) return TN_OK; // def may be NULL then
     void* const to = (char*)def + field->offset;
     switch (field->kind) {
     case TNI_FIELD_NUMBER: return read_number(r, p, field->key, value, to);
@@ -305,7 +305,7 @@ static tn_result need_object(const reader* r, const part* p)
                : fail_at(r, p->value, "%s must be an object", describe(p).text);
 }
 
-// Reads the plain keys into the def; checks that all keys are known and that none is missing.
+// Reads all but custom keys into the def; checks that all keys are known and none is missing.
 static tn_result read_typed(reader* r, const part* p, const tni_fields* fields, int type,
                             const char* type_word, void* def)
 {
@@ -332,7 +332,7 @@ static tn_result read_fields(reader* r, const part* p, const tni_fields* fields,
     return read_typed(r, p, fields, 0, "", def);
 }
 
-// The word under `key`, which decides what else the part may have.
+// The word under `key`, on which the other keys depend.
 static tn_result read_type(const reader* r, const part* p, const char* key, const tni_words* words,
                            int* type)
 {
@@ -342,10 +342,10 @@ static tn_result read_type(const reader* r, const part* p, const char* key, cons
     return read_word(r, p, key, value, words, type);
 }
 
-// An array of objects under `key` of the owner: its parts, one after the other.
+// The elements of an array of objects under `key` of the owner.
 typedef struct part_list {
     part part;
-    int  count; ///< still to come, the one at hand included
+    int  count; ///< number left, including the present one
 } part_list;
 
 static tn_result list_open(const reader* r, const part* owner, const char* key, const char* what,
@@ -410,14 +410,14 @@ static tn_result read_triangles(reader* r, const part* p, tn_shape_def* def)
     const tni_json_value* at = value + 1;
     for (int i = 0; i < value->count; ++i, at += at->size, made += 3) {
         if (at->kind != TNI_JSON_ARRAY || at->count != 3)
-            return wrong_type(r, p, "triangles", at, "an array of 3 numbers of vertices, each");
+            return wrong_type(r, p, "triangles", at, "an array of 3 vertex indices, each");
         for (int k = 0; k < 3; ++k)
             TRY(read_whole(r, p, "triangles", at + 1 + k, INT_MAX, &made[k]));
     }
     return TN_OK;
 }
 
-// The name of a file as the reader must open it.
+// A file name with the folder of the scene.
 static const char* path_of(reader* r, const char* file)
 {
     const size_t folder = file[0] == '/' ? 0 : strlen(r->folder), name = strlen(file) + 1;
@@ -453,7 +453,7 @@ static tn_result read_mesh_file(reader* r, const part* p, tn_shape_def* def)
         return bad_mesh_file(r, p, value, &why);
     tn_vec3* vertices  = TNI_TAKE(&r->scratch, tn_vec3, mesh->vertex_count);
     int*     triangles = TNI_TAKE(&r->scratch, int, 3 * (size_t)mesh->triangle_count);
-    if (triangles != NULL) { // so are the vertices
+    if (triangles != NULL) { // then vertices is not NULL either
         memcpy(vertices, mesh->vertices, sizeof(tn_vec3) * (size_t)mesh->vertex_count);
         memcpy(triangles, mesh->triangles, 3 * sizeof(int) * (size_t)mesh->triangle_count);
     }
@@ -484,7 +484,7 @@ static tn_result read_mesh(reader* r, const part* p, tn_shape_def* def)
     return read_triangles(r, p, def);
 }
 
-// [[...], [...]]: rows of the same length.
+// [[...], [...]]: rows of equal length.
 static tn_result read_heights(reader* r, const part* p, tn_shape_def* def)
 {
     const tni_json_value* value = tni_json_member(p->value, "heights");
@@ -492,7 +492,7 @@ static tn_result read_heights(reader* r, const part* p, tn_shape_def* def)
     if (value->kind != TNI_JSON_ARRAY || value->count == 0 || value[1].kind != TNI_JSON_ARRAY)
         return wrong_type(r, p, "heights", value, "an array of rows of numbers");
     const int rows = value->count, columns = value[1].count;
-    if ((double)rows * columns > value->size) { // so the product is an int
+    if ((double)rows * columns > value->size) { // ensures that the product fits an int
         return fail_at(r, value, "rows in 'heights' of %s are not of the same length",
                        describe(p).text);
     }
@@ -566,7 +566,7 @@ static tn_result read_body(reader* r, const part* p)
 
 // ---- Joints -----------------------------------------------------------------------------------
 
-// Planar bodies turn about z, so an axis may go without saying.
+// Bodies whose motion is planar or given; a hinge between them needs no axis.
 static bool is_flat(const reader* r, tn_body_id body)
 {
     if (body.bits == 0) return true;
@@ -623,11 +623,13 @@ static tn_result read_place(reader* r, const part* p, tn_joint_def* def)
     const tni_json_value*    frames        = tni_json_member(p->value, "frames");
     for (int i = 0; i < 3 && (anchors != NULL || frames != NULL); ++i) {
         if (tni_json_member(p->value, anchor_keys[i]) == NULL) continue;
-        return fail_at(r, p->value, "%s has both '%s' and '%s'; give its place in one way",
+        return fail_at(r, p->value, "%s has both '%s' and '%s'; give its position in one way only",
                        describe(p).text, anchor_keys[i], frames != NULL ? "frames" : "anchors");
     }
     if (frames != NULL && anchors != NULL) {
-        return fail_at(r, p->value, "%s has both 'anchors' and 'frames'; give its place in one way",
+        return fail_at(r, p->value,
+                       "%s has both 'anchors' and 'frames'; give its position in one "
+                       "way only",
                        describe(p).text);
     }
     if (frames != NULL) return read_frames(r, p, def);
@@ -636,7 +638,7 @@ static tn_result read_place(reader* r, const part* p, tn_joint_def* def)
     return read_vector_pair(r, p, "anchors", anchors, &def->frame1.position, &def->frame2.position);
 }
 
-// `rest` and `force`: one number for each free coordinate; a plain number where there is but one.
+// `rest` and `force`: one number for each free coordinate; a plain number if there is only one.
 static tn_result read_coordinates(const reader* r, const part* p, const char* key,
                                   tn_joint_type type, double values[6])
 {
@@ -647,7 +649,7 @@ static tn_result read_coordinates(const reader* r, const part* p, const char* ke
     if (count != 1 && value->number != 0) {
         return fail_at(
             r, value,
-            "'%s' of %s must be an array of %d numbers: a %s has so many free coordinates", key,
+            "'%s' of %s must be an array of %d numbers, one for each free coordinate of a %s", key,
             describe(p).text, count, tn_joint_type_word(type));
     }
     if (count > 0) values[0] = value->number;
@@ -661,7 +663,8 @@ static tn_result read_twist(const reader* r, const part* p, tn_limit* limit)
     if (value == NULL) return TN_OK;
     TRY(read_numbers(r, p, "twist", value, 2, ends));
     if (ends[0] > ends[1])
-        return fail_at(r, value, "'twist' of %s begins above its end", describe(p).text);
+        return fail_at(r, value, "'twist' of %s: its lower limit is above the upper",
+                       describe(p).text);
     limit->twist_lower = ends[0];
     limit->twist_upper = ends[1];
     return TN_OK;
@@ -760,9 +763,9 @@ static tn_result read_coupled_joints(reader* r, const part* p, tn_coupling_def* 
     tn_joint_id* joints = TNI_TAKE(&r->scratch, tn_joint_id, value->count);
     if (joints == NULL) return no_memory(r);
     for (int i = 0; i < value->count; ++i) {
-        const tni_json_value* name = value + 1 + i; // as long as all before it were texts
+        const tni_json_value* name = value + 1 + i; // the values before it are texts, of size 1
         if (name->kind != TNI_JSON_TEXT)
-            return wrong_type(r, p, "joints", name, "an array of names of joints");
+            return wrong_type(r, p, "joints", name, "an array of joint names");
         joints[i] = tn_scene_find_joint(r->scene, name->text);
         if (joints[i].bits == 0) return unknown_joint(r, p, name);
     }
@@ -786,14 +789,14 @@ static tn_result read_held_bodies(reader* r, const part* p, tn_coupling_def* def
     TRY(need_kind(r, p, "bodies", value, TNI_JSON_ARRAY));
     tn_body_id* bodies = TNI_TAKE(&r->scratch, tn_body_id, value->count);
     if (bodies == NULL) return no_memory(r);
-    for (int i = 0; i < value->count; ++i) // as long as all before it were texts
+    for (int i = 0; i < value->count; ++i) // the values before it are texts, of size 1
         TRY(read_body_name(r, p, "bodies", value + 1 + i, &bodies[i]));
     def->bodies     = bodies;
     def->body_count = value->count;
     return TN_OK;
 }
 
-// "xz": the axes along which a centre is held, each once.
+// "xz": the axes along which a centre of mass is held, each once.
 static tn_result read_hold(const reader* r, const part* p, tn_coupling_def* def)
 {
     const tni_json_value* value = tni_json_member(p->value, "hold");
@@ -950,7 +953,7 @@ static tn_result read_contact(reader* r, const tni_json_value* root)
 
 enum { SETTINGS_MAX = 128 };
 
-// The setting that a key of "method" means; its key is NULL when there is none.
+// The setting of a key of "method"; its key is NULL if there is none.
 static tn_setting_info find_setting(const char* key)
 {
     if (strcmp(key, "method") == 0) return (tn_setting_info){.key = NULL};
@@ -987,7 +990,7 @@ static tn_result read_setting(const reader* r, const part* p, const tni_json_val
         tn_format_number(value->number, number, sizeof number);
         text = number;
     } else if (value->kind != TNI_JSON_TEXT) {
-        return wrong_type(r, p, key->text, value, "a number, a text, or true or false");
+        return wrong_type(r, p, key->text, value, "a number, a string, or true or false");
     }
     const tn_result result = tn_settings_set(settings, info.key, text, r->why);
     if (result != TN_OK && r->why != NULL) {
@@ -1011,7 +1014,7 @@ static tn_result read_method(reader* r, const tni_json_value* root)
     return accepted(r, p.value);
 }
 
-// ---- The whole --------------------------------------------------------------------------------
+// ---- The whole scene --------------------------------------------------------------------------
 
 static tn_result read_version(const reader* r, const tni_json_value* root)
 {
@@ -1020,8 +1023,7 @@ static tn_result read_version(const reader* r, const tni_json_value* root)
     const tni_json_value* version = tni_json_member(root, "tenon_scene");
     if (version == NULL) return fail_at(r, root, "the scene needs '\"tenon_scene\": 1'");
     if (version->kind != TNI_JSON_NUMBER || version->number != 1) {
-        return fail_at(r, version,
-                       "'tenon_scene' must be 1, the version of the format that is known here");
+        return fail_at(r, version, "'tenon_scene' must be 1, the supported version of the format");
     }
     return TN_OK;
 }
@@ -1057,7 +1059,7 @@ static tn_result read_parts(reader* r, const part* scene)
     for (size_t i = 0; i < sizeof sections / sizeof *sections; ++i) {
         part_list list;
         TRY(list_open(r, scene, sections[i].key, sections[i].what, &list));
-        list.part.owner = NULL; // "body 'link'" says enough
+        list.part.owner = NULL; // messages say "body 'link'" only
         for (; list.count > 0; list_next(&list)) {
             TRY(sections[i].read(r, &list.part));
             tni_arena_free(&r->scratch);
@@ -1077,7 +1079,7 @@ static tn_result read_scene(reader* r, const tni_json_value* root)
     return read_contact(r, root);
 }
 
-// folder: where the text comes from, as reader has it.
+// folder: as in reader.
 static tn_result read_text(const tn_host* host, const char* text, size_t length, const char* folder,
                            tn_scene** scene, tn_why* why)
 {
@@ -1104,7 +1106,7 @@ tn_result tn_scene_read(const tn_host* host, const char* text, size_t length, tn
 
 // ---- Files ------------------------------------------------------------------------------------
 
-// As far as the last '/', that included; give it back with its length and one.
+// The path up to its last '/', inclusive; *length + 1 bytes, to be returned to the host.
 static char* folder_of(const tn_host* host, const char* path, size_t* length)
 {
     const char* last = strrchr(path, '/');

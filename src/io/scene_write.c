@@ -1,13 +1,12 @@
 // scene_write: a scene as JSON text that reads back as the same scene, bit for bit.
 //
-// Plain values follow the tables of scene_fields.h: what has the bits of its default is left
-// out, so is what is unset. A part stands on one line; shapes and keys of a body, which may be
-// many, on their own. Fields that a type does not use are not part of the scene and are not
-// written, nor is a limit that limits nothing.
+// Values follow the tables of scene_fields.h; defaults (equal bits) and unset values are left out.
+// A part is one line; shapes and keys of a body, which may be many, have lines of their own. Fields
+// that a type does not use are not written, nor is a limit that limits nothing.
 //
-// Cost: linear in the scene, no allocation. Fails with TN_ERR_FILE when the sink does not take the
-// text, with TN_ERR_UNSUPPORTED on bodies and constraints made of the user's functions, with
-// TN_ERR_MODEL on a scene that remembers a failed add, or a text that is not UTF-8.
+// Cost: linear in the scene, no allocation. Fails with TN_ERR_FILE if the sink does not accept the
+// text, with TN_ERR_UNSUPPORTED for user-defined bodies and constraints, with TN_ERR_MODEL for a
+// scene with a failed add, or a text that is not UTF-8.
 #include "io/json.h"
 #include "io/json_write.h"
 #include "io/scene_fields.h"
@@ -21,15 +20,15 @@ typedef struct writer {
     const tn_scene* scene;
     tn_sink*        sink;
     void*           user;
-    bool            failed;   ///< the sink would not take more
-    const char*     bad_text; ///< one that is not UTF-8
-    bool            first;    ///< no comma before what comes next
+    bool            failed;   ///< the sink does not accept more
+    const char*     bad_text; ///< a text that is not UTF-8; NULL: none
+    bool            first;    ///< the next item needs no comma
     size_t          used;
     char            buffer[4096];
     tni_json_writer json; ///< into the buffer
 } writer;
 
-// ---- Bytes, and the grammar -------------------------------------------------------------------
+// ---- Bytes and JSON grammar -------------------------------------------------------------------
 
 static void flush(writer* w)
 {
@@ -58,7 +57,7 @@ static void put_comma(writer* w)
     w->first = false;
 }
 
-// A comma where one is due, then a new line.
+// A comma if one is due, then a new line.
 static void put_line(writer* w, const char* indent)
 {
     if (!w->first) put(w, ",");
@@ -216,7 +215,7 @@ static void put_field(writer* w, const tni_field* field, const void* value)
     }
 }
 
-// The plain fields that differ from those of `standard`, a def of the same type as it comes.
+// The fields, without custom ones, that differ from those of `standard`, a default def of the type.
 static void put_fields(writer* w, const tni_fields* fields, int type, const void* def,
                        const void* standard)
 {
@@ -262,7 +261,7 @@ static void put_keys(writer* w, const tn_key* keys, int count)
 
 // ---- Bodies -----------------------------------------------------------------------------------
 
-// A mesh that came from a file stays there.
+// A mesh that came from a file is written as the file's name only.
 static void put_mesh(writer* w, const tn_shape_def* def)
 {
     if (def->file != NULL && def->file[0] != '\0') return;
@@ -326,8 +325,7 @@ static tn_result write_body(writer* w, int index, tn_why* why)
     const tn_body_def  standard = tn_default_body_def();
     if (def->kind == TN_BODY_USER) {
         return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "body '%s' is made of the user's functions: a file cannot hold it",
-                        def->name);
+                        "body '%s' is user-defined and cannot be written to a file", def->name);
     }
     put_name(w, def->name);
     if (def->kind != TN_BODY_RIGID) {
@@ -420,7 +418,7 @@ static void put_limit(writer* w, const tn_joint_def* def)
     close_bracket(w, "}");
 }
 
-// {"keys": [...]}, of keys whose fields are all required.
+// {"keys": [...]}, for keys with required fields only.
 static void put_keyed(writer* w, const tni_fields* fields, const void* keys, size_t size, int count)
 {
     open_bracket(w, "{");
@@ -454,7 +452,7 @@ static tn_result write_joint(writer* w, int index, tn_why* why)
     const tn_constraint_def* own = tn_scene_constraint(w->scene, index);
     if (own != NULL) {
         return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "constraint '%s' is made of the user's functions: a file cannot hold it",
+                        "constraint '%s' is user-defined and cannot be written to a file",
                         own->name);
     }
     const tn_joint_def* def      = tn_scene_joint(w->scene, index);
@@ -579,7 +577,7 @@ static tn_result write_drag(writer* w, int index, tn_why* why)
     return TN_OK;
 }
 
-// ---- The whole --------------------------------------------------------------------------------
+// ---- The whole scene --------------------------------------------------------------------------
 
 typedef tn_result write_part(writer* w, int index, tn_why* why);
 
@@ -601,7 +599,7 @@ static tn_result write_section(writer* w, const char* key, int count, write_part
     return TN_OK;
 }
 
-// A setting is written as what it is: a number, true or false, or a word between quotes.
+// A setting is a number, true or false, or a word in quotes.
 static void put_setting(writer* w, const tn_setting_info* info, const char* text)
 {
     put_key(w, strcmp(info->key, "method") == 0 ? "name" : info->key);
@@ -696,7 +694,7 @@ static void write_contact(writer* w)
     const int  excludes = tn_scene_exclude_count(w->scene);
     const int  includes = tn_scene_include_count(w->scene);
     const int  pairs    = tn_scene_pair_count(w->scene);
-    const bool floor    = tn_scene_has_ground(w->scene); // also when all of it is usual
+    const bool floor    = tn_scene_has_ground(w->scene); // even if all its values are defaults
     if (excludes == 0 && includes == 0 && pairs == 0 && !floor) return;
     put_line(w, "  ");
     put_key(w, "contact");
@@ -727,7 +725,7 @@ static tn_result write_scene(writer* w, tn_why* why)
         return tni_fail(why, TN_ERR_MODEL, "the text %s of the scene is not UTF-8",
                         tni_quote(w->bad_text).text);
     }
-    if (w->failed) return tni_fail(why, TN_ERR_FILE, "the scene could not be written whole");
+    if (w->failed) return tni_fail(why, TN_ERR_FILE, "the scene was not written completely");
     return TN_OK;
 }
 
@@ -755,7 +753,8 @@ static bool file_sink(void* user, const char* bytes, size_t count)
 tn_result tn_scene_write_file(const tn_scene* scene, const char* path, tn_why* why)
 {
     TRY(tn_scene_write(scene, no_sink, NULL,
-                       why)); // so that a scene no file can hold spoils no file
+                       // Checks first, so that a scene that cannot be written overwrites no file
+                       why));
     errno      = 0;
     FILE* file = fopen(path, "wb");
     if (file == NULL)

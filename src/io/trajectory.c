@@ -1,13 +1,13 @@
-// trajectory: a motion as a file, frame by frame, while it is computed. docs/trajectory.md has both
-// formats: CSV for spreadsheets, and an own binary one that is exact and can be mapped into memory.
+// trajectory: writes a motion to a file, frame by frame, while it is computed. docs/trajectory.md
+// has both formats: CSV for spreadsheets, and Tenon's binary format, which is exact and can be
+// memory-mapped.
 //
 // A frame is the time and, for each body in the model's order, position and orientation (7
-// doubles). Binary numbers are little endian on every machine. No frame count is stored: what a
-// run that was cut short has left is a whole file of fewer frames, and perhaps a part of one.
+// doubles). Binary numbers are little endian on every machine. The frame count is not stored: an
+// interrupted run leaves a valid file of fewer frames, possibly followed by part of one.
 //
-// Cost: one pass over the bodies a frame, no allocation after creation. A write that fails is
-// remembered and the file closed at once; add and finish then fail with TN_ERR_FILE, naming the
-// path.
+// Cost: one pass over the bodies a frame, no allocation after creation. After a failed write the
+// file is closed; add and finish then fail with TN_ERR_FILE, naming the path.
 #include "base/base.h"
 #include "tenon/io.h"
 
@@ -30,7 +30,7 @@ struct tn_recorder {
 static tn_result cannot_write(const char* path, int error, tn_why* why)
 {
     return tni_fail(why, TN_ERR_FILE, "cannot write '%.120s': %s", path,
-                    error != 0 ? strerror(error) : "the file takes no more");
+                    error != 0 ? strerror(error) : "the file accepts no more data");
 }
 
 static void put_bytes(tn_recorder* r, const void* bytes, size_t count)
@@ -81,7 +81,7 @@ static void put_csv_number(tn_recorder* r, double value)
     put_bytes(r, text, (size_t)length);
 }
 
-// ---- The own format ---------------------------------------------------------------------------
+// ---- Binary format ----------------------------------------------------------------------------
 
 static void put_little(tn_recorder* r, uint64_t value, int bytes)
 {
@@ -103,7 +103,7 @@ static void put_binary_header(tn_recorder* r)
     for (int i = 0; i < r->body_count; ++i) {
         size += 4 + strlen(tn_model_body_name(r->model, (tn_body_id){(uint32_t)i + 1}));
     }
-    const size_t padding = (8 - size % 8) % 8; // so that frames lie on multiples of 8
+    const size_t padding = (8 - size % 8) % 8; // frames are aligned to 8 bytes
     put_text(r, "TENONTRJ");
     put_little(r, VERSION, 4);
     put_little(r, (uint64_t)r->body_count, 4);
@@ -116,7 +116,7 @@ static void put_binary_header(tn_recorder* r)
     put_little(r, 0, (int)padding);
 }
 
-// ---- Both -------------------------------------------------------------------------------------
+// ---- Both formats -----------------------------------------------------------------------------
 
 static void put_number(tn_recorder* r, double value, bool first)
 {

@@ -37,7 +37,8 @@ tni_quoted tni_word_shown(tni_word w, const char* nothing)
     return w.length > 0 ? tni_quote(text) : none;
 }
 
-// As tn_parse_number() wants it: no plus, digits on both sides of the point, no zeros in front.
+// Rewrites a number as tn_parse_number() accepts it: no plus, digits on both sides of the point, no
+// leading zeros.
 static int plain_number(tni_word w, char plain[TNI_NUMBER_BYTES + 8])
 {
     int i = 0, n = 0;

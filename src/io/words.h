@@ -1,4 +1,4 @@
-// words: pieces of text files, compared, shown, and read as numbers.
+// words: words of text files, compared, quoted in messages, and read as numbers.
 #ifndef TNI_WORDS_H
 #define TNI_WORDS_H
 
@@ -6,15 +6,16 @@
 
 typedef struct tni_word {
     const char* text;
-    int         length; ///< 0: there is none
+    int         length; ///< 0: no word
 } tni_word;
 
 /// Column of a place in its line, from 1; the text begins at start.
 int  tni_column(const char* start, const char* at);
-bool tni_is_blank(char c); ///< within a line
-/// In capitals or not.
+bool tni_is_blank(char c); ///< space within a line
+/// Equal, ignoring case.
 bool tni_word_is(tni_word w, const char* wanted);
-/// As messages show it, cut and cleaned; nothing: what stands for none.
+/// Quoted for a message, shortened, with control characters replaced; `nothing` if there is no
+/// word.
 tni_quoted tni_word_shown(tni_word w, const char* nothing);
 
 enum { TNI_NUMBER_BYTES = 120 };
@@ -26,7 +27,7 @@ typedef enum tni_number_end {
     TNI_NUMBER_LARGE
 } tni_number_end;
 
-/// As people and programs write them: "+1", ".5", "1.", "007" too.
+/// Reads a number, also "+1", ".5", "1.", "007".
 tni_number_end tni_word_number(tni_word w, double* value);
 
 #endif

@@ -4,19 +4,19 @@
 
 #include "base/base.h"
 
-typedef struct tni_heap {
+typedef struct tni_node_queue {
     int*     item;
     int*     where; ///< by node: index in item, -1: absent. Heaps without common nodes may share it
     int64_t* key;   ///< by node
     int      count;
-} tni_heap;
+} tni_node_queue;
 
-static inline bool tni_heap_before(const tni_heap* h, int v, int w)
+static inline bool tni_heap_before(const tni_node_queue* h, int v, int w)
 {
     return h->key[v] < h->key[w] || (h->key[v] == h->key[w] && v < w);
 }
 
-static inline void tni_heap_up(tni_heap* h, int i)
+static inline void tni_heap_up(tni_node_queue* h, int i)
 {
     const int v = h->item[i];
     for (int p; i > 0 && tni_heap_before(h, v, h->item[p = (i - 1) / 2]); i = p) {
@@ -27,7 +27,7 @@ static inline void tni_heap_up(tni_heap* h, int i)
     h->where[v] = i;
 }
 
-static inline void tni_heap_down(tni_heap* h, int i)
+static inline void tni_heap_down(tni_node_queue* h, int i)
 {
     const int v = h->item[i];
     for (int c; (c = 2 * i + 1) < h->count; i = c) {
@@ -40,14 +40,14 @@ static inline void tni_heap_down(tni_heap* h, int i)
     h->where[v] = i;
 }
 
-static inline void tni_heap_add(tni_heap* h, int v)
+static inline void tni_heap_add(tni_node_queue* h, int v)
 {
     if (h->where[v] >= 0) return;
     h->item[h->count] = v;
     tni_heap_up(h, h->count++);
 }
 
-static inline void tni_heap_remove(tni_heap* h, int v)
+static inline void tni_heap_remove(tni_node_queue* h, int v)
 {
     const int i = h->where[v];
     if (i < 0) return;
@@ -60,7 +60,7 @@ static inline void tni_heap_remove(tni_heap* h, int v)
     tni_heap_down(h, h->where[last]);
 }
 
-static inline void tni_heap_set(tni_heap* h, int v, int64_t key)
+static inline void tni_heap_set(tni_node_queue* h, int v, int64_t key)
 {
     h->key[v] = key;
     if (h->where[v] < 0) return;

@@ -29,18 +29,18 @@ typedef struct quotient {
     const tni_adjacency* graph;
     const int*           region; // NULL: one region
     // Supervariables, identified by one of their nodes (possibly one already eliminated).
-    int *    head, *next; // list of its nodes
-    int*     named;       // by node: link towards its supervariable (union-find)
-    int*     weight;      // rows of its nodes
-    int*     degree;
-    int*     first_region; // lowest region of its nodes
-    int*     list;         // from start[v]: elements[v] elements, then others[v] supervariables
-    int *    elements, *others;
-    uint8_t* gone; // no node is left, or it does not take part
-    int*     mark;
-    tni_heap heap;
-    int *    bucket, *chained; // hash table of supervariables
-    int*     hash;
+    int *          head, *next; // list of its nodes
+    int*           named;       // by node: link towards its supervariable (union-find)
+    int*           weight;      // rows of its nodes
+    int*           degree;
+    int*           first_region; // lowest region of its nodes
+    int*           list; // from start[v]: elements[v] elements, then others[v] supervariables
+    int *          elements, *others;
+    uint8_t*       gone; // no node is left, or it does not take part
+    int*           mark;
+    tni_node_queue heap;
+    int *          bucket, *chained; // hash table of supervariables
+    int*           hash;
     // Elements, in order of creation.
     int      element_count;
     uint8_t* alive;

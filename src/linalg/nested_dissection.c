@@ -75,7 +75,8 @@ typedef struct dissection {
     int *                mark, *moved, *log;
     int *                spare, *flow;
     uint8_t*             locked;
-    tni_heap heap[2]; // candidates by side they leave; separator vertices: by side they would go to
+    tni_node_queue
+        heap[2]; // candidates by side they leave; separator vertices: by side they would go to
 } dissection;
 
 // Takes memory for a web from the pool; false if there is not enough.

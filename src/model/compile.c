@@ -1,8 +1,8 @@
 // compile: from the scene's defs to the model's flat arrays.
 //
-// Bodies go to their centres of mass, joints to two frames, forces to points from the centres of
-// mass. The constraint graph (model.h) is laid out and handed to the symbolic analysis. The scene
-// has checked each def by itself; here stands what needs several of them at once.
+// Body positions become those of centres of mass, joints two frames, points of forces relative to
+// centres of mass. The constraint graph (model.h) is set up and passed to the symbolic analysis.
+// The scene has checked each def by itself; checks that need several of them are here.
 #include "math/elementary.h"
 #include "model/inertia.h"
 #include "model/model.h"
@@ -10,9 +10,9 @@
 
 #include <stdio.h>
 
-static const double length_min = 1e-12; // anchors closer than this coincide [m]
-static const double far        = 1e150; // the squares of larger numbers may overflow
-static const double never      = 1e30;  // ends as far as this limit nothing
+static const double length_min   = 1e-12; // closer anchors coincide [m]
+static const double distance_max = 1e150; // the squares of larger numbers may overflow
+static const double no_limit     = 1e30;  // limits beyond this limit nothing
 
 static const char* copy_text(tn_model* model, const char* text)
 {
@@ -90,20 +90,21 @@ static tn_result compile_inertia(const tn_host* host, tni_body* body, const tn_b
     return TN_OK;
 }
 
-static bool is_near(tn_vec3 a) // so written, it catches NaN too
+static bool is_in_range(tn_vec3 a) // written so that NaN fails
 {
-    return fabs(a.x) <= far && fabs(a.y) <= far && fabs(a.z) <= far;
+    return fabs(a.x) <= distance_max && fabs(a.y) <= distance_max && fabs(a.z) <= distance_max;
 }
 
 static tn_result check_start(const tni_body* body, tn_why* why)
 {
-    const char* what = !is_near(body->com)                      ? "centre of mass"
-                       : !is_near(body->start.position)         ? "position"
-                       : !is_near(body->start_velocity.angular) ? "angular velocity"
-                       : !is_near(body->start_velocity.linear)  ? "velocity"
-                                                                : NULL;
+    const char* what = !is_in_range(body->com)                      ? "centre of mass"
+                       : !is_in_range(body->start.position)         ? "position"
+                       : !is_in_range(body->start_velocity.angular) ? "angular velocity"
+                       : !is_in_range(body->start_velocity.linear)  ? "velocity"
+                                                                    : NULL;
     if (what == NULL) return TN_OK;
-    return tni_fail(why, TN_ERR_MODEL, "body '%s': its %s is beyond %g", body->name, what, far);
+    return tni_fail(why, TN_ERR_MODEL, "body '%s': its %s is beyond %g", body->name, what,
+                    distance_max);
 }
 
 static tn_result compile_body(tn_model* model, int index, const tn_body_def* def, tn_why* why)
@@ -168,7 +169,7 @@ static tn_result compile_bodies(tn_model* model, const tn_scene* scene, tn_why* 
     return TN_OK;
 }
 
-// A point in the body frame, taken from the centre of mass. User-defined bodies keep their own
+// A point of the body frame, relative to the centre of mass. User-defined bodies keep their own
 // frame.
 static tn_vec3 from_com(const tni_body* body, tn_vec3 point)
 {
@@ -177,10 +178,10 @@ static tn_vec3 from_com(const tni_body* body, tn_vec3 point)
 
 // ---- Joints -------------------------------------------------------------------------------------
 
-// A joint frame given in the world, seen from a body at its start. User-defined bodies answer for
+// A joint frame given in the world, in the frame of a body at its start. User-defined bodies map
 // points and directions themselves; their frame is the start pose of the def.
-static void fix_in_body(const tni_body* body, tn_vec3 anchor, const tni_mat3* axes, tn_vec3* p,
-                        tni_mat3* F)
+static void frame_in_body(const tni_body* body, tn_vec3 anchor, const tni_mat3* axes, tn_vec3* p,
+                          tni_mat3* F)
 {
     const tni_mat3 R = tni_quat_matrix(body->start.orientation), Rt = tni_transposed(&R);
     *p = tni_mul(&Rt, tni_sub(anchor, body->start.position));
@@ -205,8 +206,8 @@ static void compile_frames(const tn_model* model, tni_joint* joint, const tn_joi
     const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
     if (def->form == TN_JOINT_BY_ANCHOR) {
         const tni_mat3 axes = axes_at_anchor(def, flat);
-        fix_in_body(body1, def->anchor, &axes, &joint->p1, &joint->F1);
-        fix_in_body(body2, def->anchor, &axes, &joint->p2, &joint->F2);
+        frame_in_body(body1, def->anchor, &axes, &joint->p1, &joint->F1);
+        frame_in_body(body2, def->anchor, &axes, &joint->p2, &joint->F2);
         return;
     }
     joint->p1 = from_com(body1, def->frame1.position);
@@ -225,7 +226,7 @@ static tn_vec3 anchor_at_start(const tni_body* body, tn_vec3 p)
     return tni_add(body->start.position, tni_rotate(body->start.orientation, p));
 }
 
-// Body 2's round shape: its centre and, for discs, its axis. The radius given by hand wins.
+// Body 2's round shape: its centre and, for discs, its axis. A given radius takes precedence.
 static void compile_rolling(const tn_model* model, tni_joint* joint, const tn_joint_def* def,
                             const tn_scene* scene)
 {
@@ -256,7 +257,7 @@ static tn_result compile_size(const tn_model* model, tni_joint* joint, const tn_
     case TN_JOINT_ROPE: {
         const tn_vec3 D =
             tni_sub(anchor_at_start(body2, joint->p2), anchor_at_start(body1, joint->p1));
-        const bool rope = def->type == TN_JOINT_ROPE; // may begin slack, its ends at one place
+        const bool rope = def->type == TN_JOINT_ROPE; // it may start slack, its ends at one point
         if (tni_norm(D) < length_min && (!rope || isnan(def->length))) {
             return tni_fail(why, TN_ERR_MODEL,
                             "joint '%s': its two points coincide, so the %s has no %s", joint->name,
@@ -270,13 +271,13 @@ static tn_result compile_size(const tn_model* model, tni_joint* joint, const tn_
     return TN_OK;
 }
 
-// Rows along axes of frame 1, or about them.
+// True if rows or coordinates use the axes of frame 1.
 static bool has_axes(const tni_joint_type* type)
 {
     return type->turns || type->parts[0].op == TNI_ROW_LINE;
 }
 
-// In the plane some rows hold by themselves. An axis must stand on the plane or lie in it.
+// Rows that constrain no motion in the plane are left out. An axis is in the plane or normal to it.
 static bool row_acts_in_plane(const tni_row_part* part, const bool upright[3])
 {
     switch (part->op) {
@@ -288,8 +289,9 @@ static bool row_acts_in_plane(const tni_row_part* part, const bool upright[3])
     }
 }
 
-// Which axes of a joint frame stand on the plane at the start; false when one leans.
-static bool stand_or_lie(const tni_body* body, const tni_mat3* F, bool upright[3])
+// Finds the axes of a joint frame that are normal to the plane at the start; false if one is
+// tilted.
+static bool find_upright_axes(const tni_body* body, const tni_mat3* F, bool upright[3])
 {
     const tni_mat3 R     = tni_quat_matrix(body->start.orientation);
     bool           clear = true;
@@ -306,12 +308,12 @@ static tn_result choose_rows(tn_model* model, tni_joint* joint, tni_constraint* 
 {
     bool upright[3] = {false, false, false};
     if (flat &&
-        (!stand_or_lie(&model->bodies[joint->body2], &joint->F2, upright) ||
-         !stand_or_lie(&model->bodies[joint->body1], &joint->F1, upright)) &&
+        (!find_upright_axes(&model->bodies[joint->body2], &joint->F2, upright) ||
+         !find_upright_axes(&model->bodies[joint->body1], &joint->F1, upright)) &&
         has_axes(joint->type)) {
         return tni_fail(
             why, TN_ERR_MODEL,
-            "joint '%s': its axes must lie in the plane of its planar bodies or stand on it",
+            "joint '%s': its axes must lie in the plane of its planar bodies or be normal to it",
             joint->name);
     }
     for (int i = 0; i < joint->type->row_count; ++i) {
@@ -319,15 +321,16 @@ static tn_result choose_rows(tn_model* model, tni_joint* joint, tni_constraint* 
         if (flat && !row_acts_in_plane(part, upright)) continue;
         if (flat && part->op == TNI_ROW_DRIVE &&
             upright[2] != (joint->type->coordinates[0] == TNI_COORDINATE_ANGLE)) {
-            return tni_fail(why, TN_ERR_MODEL, "joint '%s': no planar body moves the way it drives",
+            return tni_fail(why, TN_ERR_MODEL,
+                            "joint '%s': planar bodies cannot move along the coordinate it drives",
                             joint->name);
         }
         joint->parts[constraint->row_count++] = (uint8_t)i;
         constraint->held_count += !part->velocity;
     }
     if (constraint->row_count == 0) {
-        return tni_fail(why, TN_ERR_MODEL,
-                        "joint '%s': it holds nothing that planar bodies could do", joint->name);
+        return tni_fail(why, TN_ERR_MODEL, "joint '%s': it constrains no motion of planar bodies",
+                        joint->name);
     }
     return TN_OK;
 }
@@ -362,27 +365,27 @@ static bool is_actuated(const tn_joint_def* def)
     return forced;
 }
 
-// Kinds of ours that have an angular velocity: a torque means something to them.
-static bool takes_torque(const tni_body* body)
+// True for bodies with an angular velocity that is not user-defined.
+static bool supports_torque(const tni_body* body)
 {
     return body->kind != TN_BODY_PARTICLE && body->kind != TN_BODY_AFFINE &&
            body->kind != TN_BODY_USER;
 }
 
-static tn_result need_torque(const tn_model* model, const tni_joint* joint, const char* what,
-                             tn_why* why)
+static tn_result require_torque(const tn_model* model, const tni_joint* joint, const char* what,
+                                tn_why* why)
 {
     const int bodies[2] = {joint->body1, joint->body2};
     for (int side = 0; side < 2; ++side) {
         const tni_body* body = &model->bodies[bodies[side]];
-        if (takes_torque(body)) continue;
+        if (supports_torque(body)) continue;
         return tni_fail(why, TN_ERR_MODEL, "joint '%s': body '%s' cannot take the torque of %s",
                         joint->name, body->name, what);
     }
     return TN_OK;
 }
 
-// Whether a push along its first `count` coordinates means something to the joint's bodies.
+// Checks that forces along the joint's first `count` coordinates can act on its bodies.
 static tn_result check_coordinates(const tn_model* model, const tni_joint* joint, int count,
                                    tn_why* why)
 {
@@ -391,12 +394,12 @@ static tn_result check_coordinates(const tn_model* model, const tni_joint* joint
         return tni_fail(
             why, TN_ERR_MODEL,
             "joint '%s': it has no free coordinate for a spring, damper, limit or force, "
-            "because '%s' cannot turn",
+            "because '%s' cannot rotate",
             joint->name, body1->turns ? body2->name : body1->name);
     }
     for (int i = 0; i < count; ++i) {
         if (joint->type->coordinates[i] < TNI_COORDINATE_ROTATION_X) continue;
-        TRY(need_torque(model, joint, "its spring, damper, limit or force", why));
+        TRY(require_torque(model, joint, "its spring, damper, limit or force", why));
     }
     return TN_OK;
 }
@@ -416,7 +419,7 @@ static void compile_actuation(tn_model* model, int index, const tn_joint_def* de
 
 // ---- Hard limits --------------------------------------------------------------------------------
 
-// The hard ends of a joint, in the order of tni_limit_kind; at most three. Returns how many.
+// The hard limits of a joint, at most three, in the order of tni_limit_kind. Returns how many.
 static int hard_limits_of(const tn_joint_def* def, tni_limit* ends)
 {
     const tn_limit* l     = &def->limit;
@@ -424,9 +427,10 @@ static int hard_limits_of(const tn_joint_def* def, tni_limit* ends)
     if (def->type == TN_JOINT_ROPE) ends[count++] = (tni_limit){.kind = TNI_LIMIT_ROPE};
     if (!has_hard_limit(def)) return count;
     if (l->lower <= l->upper) {
-        if (l->lower > -never)
+        if (l->lower > -no_limit)
             ends[count++] = (tni_limit){.kind = TNI_LIMIT_LOWER, .end = l->lower};
-        if (l->upper < never) ends[count++] = (tni_limit){.kind = TNI_LIMIT_UPPER, .end = l->upper};
+        if (l->upper < no_limit)
+            ends[count++] = (tni_limit){.kind = TNI_LIMIT_UPPER, .end = l->upper};
     }
     if (!isnan(l->cone)) ends[count++] = (tni_limit){.kind = TNI_LIMIT_CONE, .end = l->cone};
     if (l->twist_lower <= l->twist_upper) {
@@ -436,7 +440,7 @@ static int hard_limits_of(const tn_joint_def* def, tni_limit* ends)
     return count;
 }
 
-// Whether bodies that stay in the plane can come nearer to the limit or farther from it.
+// True if planar motion can change the row of the limit.
 static bool limit_acts_in_plane(const tni_joint* joint, tni_limit_kind kind, const bool upright[3])
 {
     if (kind == TNI_LIMIT_ROPE) return true;
@@ -453,12 +457,14 @@ static tn_result compile_limits(tn_model* model, int index, const tn_joint_def* 
     bool             upright[3] = {false, false, false};
     tni_limit        ends[3];
     const int        count = hard_limits_of(def, ends);
-    // The axes of a ball may lean, and everything about it moves then.
-    const bool straight = flat && stand_or_lie(&model->bodies[joint->body1], &joint->F1, upright);
+    // The frames of a ball may be tilted; every limit acts then.
+    const bool straight =
+        flat && find_upright_axes(&model->bodies[joint->body1], &joint->F1, upright);
     for (int i = 0; i < count; ++i) {
         if (straight && !limit_acts_in_plane(joint, ends[i].kind, upright)) {
             return tni_fail(why, TN_ERR_MODEL,
-                            "joint '%s': no planar body moves the way its limit ends", joint->name);
+                            "joint '%s': planar bodies cannot move along the coordinate it limits",
+                            joint->name);
         }
         ends[i].joint       = index;
         ends[i].restitution = def->restitution;
@@ -480,33 +486,33 @@ static tn_result compile_joint(tn_model* model, const tn_scene* scene, const tn_
     joint->body2          = (int)def->body2.bits;
     const tni_body *body1 = &model->bodies[joint->body1], *body2 = &model->bodies[joint->body2];
     if (body1->dim == 0 && body2->dim == 0) {
-        return tni_fail(why, TN_ERR_MODEL, "joint '%s': neither '%s' nor '%s' can be moved by it",
-                        def->name, body1->name, body2->name);
+        return tni_fail(why, TN_ERR_MODEL, "joint '%s': neither '%s' nor '%s' can move", def->name,
+                        body1->name, body2->name);
     }
     if (joint->type->turns && !(body1->turns && body2->turns)) {
         return tni_fail(why, TN_ERR_MODEL,
-                        "joint '%s': a %s needs bodies that can turn, and '%s' cannot", def->name,
+                        "joint '%s': a %s needs bodies that can rotate, and '%s' cannot", def->name,
                         joint->type->word, body1->turns ? body2->name : body1->name);
     }
     if (has_axes(joint->type) && body1->kind == TN_BODY_USER && !body1->turns) {
-        return tni_fail(
-            why, TN_ERR_MODEL,
-            "joint '%s': the axes of a %s are its first body's, and '%s' has no directions",
-            def->name, joint->type->word, body1->name);
+        return tni_fail(why, TN_ERR_MODEL,
+                        "joint '%s': a %s takes its axes from its first body, and '%s' has none",
+                        def->name, joint->type->word, body1->name);
     }
     const bool flat = tni_is_flat(body1) && tni_is_flat(body2);
     compile_frames(model, joint, def, flat);
-    if (!is_near(joint->p1) || !is_near(joint->p2))
-        return tni_fail(why, TN_ERR_MODEL, "joint '%s': its place is beyond %g", def->name, far);
+    if (!is_in_range(joint->p1) || !is_in_range(joint->p2))
+        return tni_fail(why, TN_ERR_MODEL, "joint '%s': its position is beyond %g", def->name,
+                        distance_max);
     joint->coordinate_start = model->coordinate_count;
     joint->coordinate_count = body1->turns && body2->turns ? joint->type->coordinate_count : 0;
     model->coordinate_count += joint->coordinate_count;
     *constraint = (tni_constraint){.kind = TNI_CONSTRAINT_JOINT, .index = index, .role = def->role};
     tn_result result = compile_size(model, joint, def, scene, why);
-    if (result == TN_OK && def->type != TN_JOINT_ROPE) // which has none
+    if (result == TN_OK && def->type != TN_JOINT_ROPE) // a rope has no rows
         result = choose_rows(model, joint, constraint, flat, why);
     if (result == TN_OK && def->type == TN_JOINT_ROLLING)
-        result = need_torque(model, joint, "rolling", why);
+        result = require_torque(model, joint, "rolling", why);
     if (result == TN_OK && def->type == TN_JOINT_MOTOR) compile_drive(model, joint, def);
     if (result == TN_OK && (is_actuated(def) || has_hard_limit(def)))
         result =
@@ -528,13 +534,13 @@ static tn_result compile_user_constraint(tn_model* model, const tn_constraint_de
         user->bodies[i] = (int)def->bodies[i].bits;
         for (int j = 0; j < i; ++j) {
             if (user->bodies[i] != user->bodies[j]) continue;
-            return tni_fail(why, TN_ERR_MODEL, "constraint '%s': body '%s' stands in it twice",
+            return tni_fail(why, TN_ERR_MODEL, "constraint '%s': body '%s' is listed twice",
                             def->name, model->bodies[user->bodies[i]].name);
         }
         dim += model->bodies[user->bodies[i]].dim;
     }
     if (dim == 0)
-        return tni_fail(why, TN_ERR_MODEL, "constraint '%s': none of its bodies can be moved by it",
+        return tni_fail(why, TN_ERR_MODEL, "constraint '%s': none of its bodies can move",
                         def->name);
     *constraint = (tni_constraint){.kind             = TNI_CONSTRAINT_USER,
                                    .index            = model->user_count++,
@@ -564,25 +570,24 @@ static void compile_coupled_joints(tn_model* model, const tn_scene* scene,
     coupling->velocity = def->type == TN_COUPLING_COUPLER ? def->velocity : 0;
 }
 
-// A place for a centre of mass. As with joints, planar bodies hold z by themselves: where there are
-// no others, z needs no row.
+// Holds a centre of mass. If all its bodies are planar, z needs no row.
 static void compile_center(tn_model* model, const tn_coupling_def* def, tni_coupling* coupling)
 {
-    int*    bodies = TNI_TAKE(&model->arena, int, def->body_count);
-    tn_vec3 moment = {0, 0, 0};
-    double  mass   = 0;
-    bool    rises  = false;
+    int*    bodies     = TNI_TAKE(&model->arena, int, def->body_count);
+    tn_vec3 moment     = {0, 0, 0};
+    double  mass       = 0;
+    bool    moves_in_z = false;
     for (int i = 0; bodies != NULL && i < def->body_count; ++i) {
         bodies[i]            = (int)def->bodies[i].bits;
         const tni_body* body = &model->bodies[bodies[i]];
         moment               = tni_add_scaled(moment, body->mass, body->start.position);
         mass += body->mass;
-        rises = rises || body->kind != TN_BODY_PLANAR;
+        moves_in_z = moves_in_z || body->kind != TN_BODY_PLANAR;
     }
     coupling->bodies     = bodies;
     coupling->body_count = def->body_count;
     coupling->start      = tni_scale(1 / mass, moment);
-    for (int k = 0; k < 3; ++k) coupling->hold[k] = def->hold[k] && (k < 2 || rises);
+    for (int k = 0; k < 3; ++k) coupling->hold[k] = def->hold[k] && (k < 2 || moves_in_z);
 }
 
 static void compile_coupling(tn_model* model, const tn_scene* scene, int index)
@@ -604,7 +609,7 @@ static void compile_coupling(tn_model* model, const tn_scene* scene, int index)
     }
 }
 
-// Each joint of a coupling must have a coordinate to couple.
+// Each joint of a coupling must have a coordinate.
 static tn_result check_coupled_joints(const tn_model* model, const tn_coupling_def* def, int index,
                                       tn_why* why)
 {
@@ -618,12 +623,12 @@ static tn_result check_coupled_joints(const tn_model* model, const tn_coupling_d
         }
         const tni_joint* joint = &model->joints[named->index];
         if (joint->type->coordinates[0] < TNI_COORDINATE_ROTATION_X) continue;
-        TRY(need_torque(model, joint, "its coupling", why));
+        TRY(require_torque(model, joint, "its coupling", why));
     }
     return TN_OK;
 }
 
-static tn_result take_constraints(tn_model* model, const tn_scene* scene)
+static tn_result allocate_constraints(tn_model* model, const tn_scene* scene)
 {
     tni_arena* arena        = &model->arena;
     model->named_count      = tn_scene_joint_count(scene);
@@ -649,7 +654,7 @@ static tn_result take_constraints(tn_model* model, const tn_scene* scene)
 
 static tn_result compile_constraints(tn_model* model, const tn_scene* scene, tn_why* why)
 {
-    tn_result result = take_constraints(model, scene);
+    tn_result result = allocate_constraints(model, scene);
     for (int i = 0; result == TN_OK && i < model->named_count; ++i) {
         const tn_constraint_def* user = tn_scene_constraint(scene, i);
         result = user != NULL ? compile_user_constraint(model, user, &model->constraints[i], why)
@@ -683,7 +688,7 @@ static tn_result check_torque(const tn_model* model, tn_body_id body, bool torqu
     return tni_fail(why, TN_ERR_MODEL, "%s: body '%s' cannot take a torque", what, b->name);
 }
 
-// The wind of a drag as keys; one for a constant.
+// The wind of a drag as keys; a constant is one key.
 static void compile_wind(tn_model* model, tni_drag* drag, const tn_drag_def* def)
 {
     const bool     keyed = def->wind_key_count > 0;
@@ -761,7 +766,7 @@ static tn_result compile_forces(tn_model* model, const tn_scene* scene, tn_why* 
     return result;
 }
 
-// ---- The whole ----------------------------------------------------------------------------------
+// ---- Compiling ----------------------------------------------------------------------------------
 
 static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
 {
@@ -800,6 +805,6 @@ tn_result tn_scene_compile(const tn_scene* scene, tn_model** out, tn_why* why)
 void tn_model_free(tn_model* model)
 {
     if (model == NULL) return;
-    tni_arena arena = model->arena; // the model lies in its own arena
+    tni_arena arena = model->arena; // the model is in its own arena
     tni_arena_free(&arena);
 }

@@ -1,10 +1,10 @@
-// graph: the constraint graph of a model (model.h), handed to the symbolic analysis, and what can
-// be counted on it: loops, and groups of bodies that hang together.
+// graph: the constraint graph of a model (model.h), passed to the symbolic analysis; counts of
+// loops and of connected parts.
 #include "model/model.h"
 
 #include "base/groups.h"
 
-// The distinct bodies of a constraint that can be pushed.
+// The distinct free bodies of a constraint.
 static int free_bodies_of(const tn_model* model, const tni_constraint* constraint, int* bodies)
 {
     int all[TNI_CONSTRAINT_BODIES_MAX], all_count = 0, count = 0;
@@ -43,7 +43,7 @@ bool tni_is_strong(const tn_model* model, const tni_constraint* constraint, int 
 
 // ---- Primary and auxiliary constraints ----------------------------------------------------------
 
-// A plan without the constraints that are marked.
+// A plan without the constraints that are marked in `apart`.
 static tn_result make_split(tn_model* model, const uint8_t* apart, tni_split* split)
 {
     tni_arena scratch = tni_arena_make(&model->arena.host);
@@ -61,7 +61,7 @@ static tn_result make_split(tn_model* model, const uint8_t* apart, tni_split* sp
     uint8_t*  strong = TNI_TAKE(&scratch, uint8_t, model->edge_count);
     tn_result result = TN_ERR_MEMORY;
     if (!scratch.failed && !model->arena.failed) {
-        int edges = 0, beside = 0, auxiliary = 0;
+        int edges = 0, auxiliary_edges = 0, auxiliary = 0;
         for (int i = 0; i < model->free_count; ++i) {
             dim[i]  = model->bodies[model->free_bodies[i]].dim;
             sign[i] = 1;
@@ -74,7 +74,7 @@ static tn_result make_split(tn_model* model, const uint8_t* apart, tni_split* sp
             for (int j = 0; j < constraint->edge_count; ++j) {
                 const int edge         = constraint->edge_start + j;
                 const int body         = model->edge_body[edge];
-                split->plan_edge[edge] = apart[i] ? -1 - beside++ : edges;
+                split->plan_edge[edge] = apart[i] ? -1 - auxiliary_edges++ : edges;
                 if (apart[i]) continue;
                 row[edges]      = constraint->node;
                 col[edges]      = model->bodies[body].node;
@@ -88,37 +88,39 @@ static tn_result make_split(tn_model* model, const uint8_t* apart, tni_split* sp
     return result;
 }
 
-// What stands in no matrix, wherever it is in the graph.
-static bool is_apart(const tni_constraint* constraint)
+// True for constraints that are auxiliary in any plan.
+static bool is_always_auxiliary(const tni_constraint* constraint)
 {
     return constraint->role == TN_ROLE_AUXILIARY || constraint->pushes_otherwise ||
            constraint->row_count == 0;
 }
 
-static int rank_of(const tni_constraint* constraint) // the higher, the earlier it joins the forest
+static int priority_of(
+    const tni_constraint* constraint) // the higher, the earlier it joins the forest
 {
     return constraint->row_count + (constraint->role == TN_ROLE_PRIMARY ? 1000 : 0);
 }
 
-// Kruskal: the forest with the most rows. The ground is a body like others, so that a second way
-// to it is a loop. Marks what is left over; returns whether anything is.
+// Kruskal's algorithm: the spanning forest with the most rows. The ground is a node like others, so
+// that a second path to it is a loop. Marks the constraints left over in `apart`; returns whether
+// there are any.
 static bool mark_forest(const tn_model* model, int* up, uint8_t* apart)
 {
     int  most = 0;
     bool any  = false;
     for (int i = 0; i < model->body_count; ++i) up[i] = i;
     for (int i = 0; i < model->constraint_count; ++i) {
-        const int rank = rank_of(&model->constraints[i]);
-        most           = rank > most ? rank : most;
+        const int priority = priority_of(&model->constraints[i]);
+        most               = priority > most ? priority : most;
     }
-    for (int rank = most, next; rank > 0; rank = next) {
+    for (int priority = most, next; priority > 0; priority = next) {
         next = 0;
         for (int i = 0; i < model->constraint_count; ++i) {
             const tni_constraint* constraint = &model->constraints[i];
             const int*            bodies     = model->edge_body + constraint->edge_start;
-            const int             own        = rank_of(constraint);
-            if (own < rank && own > next) next = own;
-            if (own != rank || apart[i]) continue;
+            const int             own        = priority_of(constraint);
+            if (own < priority && own > next) next = own;
+            if (own != priority || apart[i]) continue;
             const bool wide  = constraint->edge_count > 2;
             const int  other = constraint->edge_count == 2 ? bodies[1] : 0;
             if (!wide && tni_tie(up, bodies[0], other)) continue;
@@ -147,7 +149,7 @@ tn_result tni_analyse_graph(tn_model* model)
         for (int i = 0; i < model->constraint_count; ++i) {
             const tni_constraint* constraint = &model->constraints[i];
             free_bodies_of(model, constraint, model->edge_body + constraint->edge_start);
-            apart[i] = is_apart(constraint);
+            apart[i] = is_always_auxiliary(constraint);
         }
         result = make_split(model, apart, &model->core);
         if (result == TN_OK) {
@@ -174,8 +176,8 @@ bool tn_model_joint_auxiliary(const tn_model* model, tn_joint_id joint, tn_loops
 tn_result tni_count_groups(tn_model* model)
 {
     tni_arena scratch = tni_arena_make(&model->arena.host);
-    int* world = TNI_TAKE(&scratch, int, model->body_count); // groups, the ground one of the bodies
-    int* apart = TNI_TAKE(&scratch, int, model->body_count); // groups, the ground left out
+    int* world = TNI_TAKE(&scratch, int, model->body_count); // union-find with the ground as a node
+    int* apart = TNI_TAKE(&scratch, int, model->body_count); // union-find without the ground
     if (scratch.failed) {
         tni_arena_free(&scratch);
         return TN_ERR_MEMORY;
@@ -184,7 +186,7 @@ tn_result tni_count_groups(tn_model* model)
     for (int i = 0; i < model->named_count; ++i) {
         const tni_constraint* constraint = &model->constraints[i];
         int                   bodies[8], count = 0;
-        if (constraint->row_count == 0) continue; // a rope ties nothing together
+        if (constraint->row_count == 0) continue; // a rope connects nothing
         if (constraint->kind == TNI_CONSTRAINT_JOINT) {
             bodies[count++] = model->joints[constraint->index].body1;
             bodies[count++] = model->joints[constraint->index].body2;

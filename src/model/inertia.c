@@ -5,13 +5,12 @@
 //         equally dense; scaled so that it belongs to the mass m
 //     c   given, or else the shapes' centre when I came from the shapes, or else the origin
 //
-// A given c moves the shapes' inertia along unchanged: it is about the centre of mass, wherever the
-// author says that is.
+// A given c moves the shapes' inertia along unchanged: it is taken to be about that point.
 //
-// Is I possible? With the principal moments I_1, I_2, I_3, the matrix Q = tr(I)/2 1 - I (the second
-// moments of the mass, integral of x x^T) has the eigenvalues (I_2 + I_3 - I_1) / 2 and so on. No
-// mass distribution has negative ones: I is possible when I is positive definite and Q positive
-// semidefinite. Both are decided by the pivots of an LDL^T, shifted by the tolerance; no
+// Possible inertias: with the principal moments I_1, I_2, I_3, the matrix Q = tr(I)/2 1 - I (the
+// second moments of the mass, integral of x x^T) has the eigenvalues (I_2 + I_3 - I_1) / 2 and so
+// on. A mass distribution has no negative ones: I is possible if I is positive definite and Q
+// positive semidefinite. Both are decided by the pivots of an LDL^T, shifted by the tolerance; no
 // eigenvalues are needed.
 #include "model/inertia.h"
 
@@ -20,7 +19,8 @@
 
 #include <math.h>
 
-// Pivots of a symmetric 3x3 (xx yy zz xy xz yz) plus shift 1, all above floor?
+// True if the pivots of a symmetric 3x3 matrix (xx yy zz xy xz yz) plus shift 1 are all above
+// floor.
 static bool pivots_above(const double S[6], double shift, double floor)
 {
     const double d0 = S[0] + shift;
@@ -44,11 +44,11 @@ bool tni_inertia_is_possible(const double inertia[6], bool strict)
 }
 
 typedef struct shape_sum {
-    tni_solid dense; ///< shapes with a density, weighed by it
+    tni_solid dense; ///< shapes with a density, weighted by it
     tni_solid plain; ///< all shapes, density 1
 } shape_sum;
 
-// Why the shape gives no solid; NULL: it does, or need not.
+// Why the shape has no solid; NULL: it has one, or needs none.
 static const char* missing_solid(const tn_shape_def* shape, tn_result result,
                                  const tni_solid* solid)
 {
@@ -86,7 +86,7 @@ static tn_result sum_shapes(const tn_host* host, const tn_body_def* def, shape_s
     return TN_OK;
 }
 
-// Whether anything is asked of the shapes.
+// True if mass, inertia or volume comes from shapes.
 static bool needs_shapes(const tn_body_def* def)
 {
     return isnan(def->mass) || (def->kind != TN_BODY_PARTICLE && isnan(def->inertia[0])) ||

@@ -5,15 +5,15 @@
 #include "tenon/scene.h"
 
 /// Inertia about the centre of mass, body axes, xx yy zz xy xz yz. Static, kinematic and
-/// user-defined bodies have none: all zero. Particles have mass only. *volume, of affine bodies, is
-/// the def's, or else that of all shapes. Fails with TN_ERR_MODEL when something is missing, with
-/// TN_ERR_MEMORY when a hull or mesh finds none.
+/// user-defined bodies get zeros; particles a mass only. *volume, of affine bodies: the def's, or
+/// else that of all shapes. Fails with TN_ERR_MODEL if something is missing, with TN_ERR_MEMORY if
+/// a hull or mesh cannot be allocated.
 tn_result tni_body_inertia(const tn_host* host, const tn_body_def* def, double* mass, tn_vec3* com,
                            double inertia[6], double* volume, tn_why* why);
 
-/// Can a rigid body have this inertia? Positive definite, and no principal moment larger than the
-/// sum of the two others (to a billionth). strict: smaller than that sum, so that the body has an
-/// extent in every direction.
+/// True if a rigid body can have this inertia: positive definite, and no principal moment larger
+/// than the sum of the other two (with a tolerance of 1e-9). strict: smaller than that sum, so that
+/// the body extends in every direction.
 bool tni_inertia_is_possible(const double inertia[6], bool strict);
 
 #endif

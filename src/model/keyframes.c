@@ -1,9 +1,9 @@
-// keyframes: values and poses along time. Straight lines between keys, rest outside; orientations turn
-// about one axis at a constant rate (slerp), written as exp(s log(q1 q0*)) q0.
+// keyframes: values and poses over time. Linear between keys, constant outside; orientations rotate
+// about one axis at a constant rate (slerp), computed as exp(s log(q1 q0*)) q0.
 #include "model/model.h"
 
-// The segment that time lies in: keys[i] .. keys[i + 1], or i = -1 before the first, count - 1
-// after the last. `times` walks over structs that begin with their time.
+// The segment of a time: between keys[i] and keys[i + 1]; i = -1 before the first key, count - 1
+// after the last. first: structs that begin with their time.
 static int segment(const char* first, size_t stride, int count, double time)
 {
     int lower = -1, upper = count; // keys[lower].time <= time < keys[upper].time

@@ -1,32 +1,35 @@
-// mocap: carries a recorded motion over to the bodies of a scene, as targets with keys.
+// mocap: maps a recorded motion to the bodies of a scene, as targets with keys.
 //
-// Poses. Joint j of the recording has the local frame (T_j, R_j): T_j is its OFFSET, or what its
-// position channels say instead, R_j = R_1 R_2 R_3 in the order of its rotation channels; its pose
-// in the file's world is the product of these from the root. At rest every R_j is the identity.
+// Poses. Joint j of the recording has the local frame (T_j, R_j): T_j is its OFFSET, or the values
+// of its position channels, R_j = R_1 R_2 R_3 in the order of its rotation channels; its pose in
+// the file's world is the product of these from the root. In the rest pose every R_j is the
+// identity.
 //
-// Axes. W turns the file's axes into the scene's: y up, z forward, x left becomes z up, x forward, y
-// left; then a turn about the vertical makes the line from the right to the left joints parallel to
-// that of the bodies. Scale s: the lengths of bones of the character over those of the recording.
+// Axes. W rotates the file's axes to the scene's: y up, z forward, x left becomes z up, x forward,
+// y left; then a rotation about the vertical makes the line from right to left joints parallel to
+// that of the bodies. Scale s: bone lengths of the character over those of the recording.
 //
-// Turns. Body b follows joint j; b is at R_b(0) in the scene when the recording is at rest, but the
-// two may stand differently (arms down, arms held out). D_j is the shortest turn that makes the bone
-// of the body, from its joint to the next driven body's, parallel to that of the recording:
+// Rotations. Body b follows joint j; b has orientation R_b(0) in the scene when the recording is in
+// its rest pose, but the rest poses may differ (arms down, arms held out). D_j is the shortest
+// rotation that makes the bone of the body, from its joint to that of the next driven body,
+// parallel to that of the recording:
 //     R_target(t) = W R_j(t) W^T D_j R_b(0)
-// A body with several driven ones after it (pelvis, chest) has D = 1. The last of a limb takes D of
-// the one before it, or 1, whichever brings it nearer to the recording's last bone.
+// A body followed by several driven ones (pelvis, chest) has D = 1. The last of a chain takes D of
+// the one before it, or 1, whichever brings it closer to the recording's last bone.
 //
-// Places. Only the topmost driven body is drawn to a place, or limbs would be torn:
+// Positions. By default only the topmost driven body has a position target, because others would
+// conflict with the joints:
 //     p_target(t) = s W x_j(t) + c
-// where c puts the first frame over the body's place in the scene, and the lowest point of the whole
-// motion as far below the body as the lowest point of the skeleton at rest is below the joint, so
-// that feet which stand in the recording stand in the scene. A joint without position channels
-// stays where its body is.
+// where c puts the first frame over the body's position in the scene, and the lowest point of the
+// whole motion as far below the body as the lowest point of the skeleton at rest is below the
+// joint, so that feet on the ground in the recording are on the ground in the scene. A joint
+// without position channels stays where its body is.
 //
-// Springs. A critically damped spring at frequency f holds an inertia I with k = I w^2 and
-// d = 2 I w, w = 2 pi f. I is what the body has to carry: its own inertia about its joint with all
-// that hangs on it as points, but at most LOAD_MAX times its own smallest moment, so that explicit
-// steps up to 2.7 / (2 LOAD_MAX w), at 10 Hz 1.3 ms, remain stable. Likewise with masses.
-// Cost: O(frames joints) time, 64 bytes a frame and driven body.
+// Springs. A critically damped spring at frequency f on an inertia I has k = I w^2 and d = 2 I w, w
+// = 2 pi f. I is the inertia that the body carries: its own about its joint, with all bodies beyond
+// it as points, but at most LOAD_MAX times its own smallest moment, so that explicit steps up to
+// 2.7 / (2 LOAD_MAX w), at 10 Hz 1.3 ms, remain stable. Likewise with masses. Cost: O(frames
+// joints) time, 64 bytes a frame and driven body.
 #include "model/mocap.h"
 
 #include "math/elementary.h"
@@ -37,7 +40,7 @@
 #include <math.h>
 
 #define LOAD_MAX  16.0
-#define NO_TURN   ((tn_quat){1, 0, 0, 0})
+#define IDENTITY  ((tn_quat){1, 0, 0, 0})
 #define COOKIE    0x7e4b0ca9u
 #define UNIT_SIZE 1e-300 // shorter vectors have no direction
 
@@ -55,7 +58,7 @@ static tn_frame local_pose(const tn_mocap* mocap, int frame, int joint)
     tn_mocap_channel channels[TN_MOCAP_CHANNELS_MAX];
     const int        count  = tn_mocap_joint_channels(mocap, joint, channels);
     const double*    values = tn_mocap_values(mocap, frame, joint);
-    tn_frame         pose   = {tn_mocap_joint_offset(mocap, joint), NO_TURN};
+    tn_frame         pose   = {tn_mocap_joint_offset(mocap, joint), IDENTITY};
     double*          place[3];
     place[0] = &pose.position.x, place[1] = &pose.position.y, place[2] = &pose.position.z;
     for (int i = 0; i < count; ++i) {
@@ -66,8 +69,8 @@ static tn_frame local_pose(const tn_mocap* mocap, int frame, int joint)
     return pose;
 }
 
-// The pose in the world of one that is given in `outer`.
-static tn_frame placed_in(const tn_frame* outer, const tn_frame* inner)
+// The pose `inner`, given in the frame `outer`, in the frame of `outer`.
+static tn_frame compose(const tn_frame* outer, const tn_frame* inner)
 {
     return (tn_frame){
         tni_add(outer->position, tni_rotate(outer->orientation, inner->position)),
@@ -77,17 +80,17 @@ static tn_frame placed_in(const tn_frame* outer, const tn_frame* inner)
 
 tn_frame tn_mocap_pose(const tn_mocap* mocap, int frame, int joint)
 {
-    tn_frame pose = {{0, 0, 0}, NO_TURN};
+    tn_frame pose = {{0, 0, 0}, IDENTITY};
     for (int j = joint; j >= 0; j = tn_mocap_joint_parent(mocap, j)) {
         const tn_frame local = local_pose(mocap, frame, j);
-        pose                 = placed_in(&local, &pose);
+        pose                 = compose(&local, &pose);
     }
     return pose;
 }
 
 tn_frame tn_mocap_rest_pose(const tn_mocap* mocap, int joint)
 {
-    tn_frame pose = {{0, 0, 0}, NO_TURN};
+    tn_frame pose = {{0, 0, 0}, IDENTITY};
     for (int j = joint; j >= 0; j = tn_mocap_joint_parent(mocap, j))
         pose.position = tni_add(tn_mocap_joint_offset(mocap, j), pose.position);
     return pose;
@@ -95,27 +98,29 @@ tn_frame tn_mocap_rest_pose(const tn_mocap* mocap, int joint)
 
 // ---- Bodies ------------------------------------------------------------------------------------
 
-// A body as part of the character. Everything in world axes, at the scene's initial pose.
-typedef struct figure {
+// A body as part of the character. World axes, at the scene's initial pose.
+typedef struct char_body {
     double  mass;
     double  inertia, least; ///< largest and smallest principal moment
     tn_vec3 com, com_local;
-    tn_vec3 pivot;    ///< the joint towards the topmost driven body; that one: see `grounded`
+    // Joint towards the topmost driven body; of that one: see grounded, topmost
+    tn_vec3 pivot;
     bool    grounded; ///< its pivot is a joint with the ground
-    bool    topmost;  ///< no joint leads further up; not grounded: pivot is the centre of mass
-    bool    seen;
-    int     parent;
-    double  beyond; ///< mass of this one and all that hangs on it
-    double  load;   ///< inertia about the pivot, what hangs on it as points
-} figure;
+    // no joint leads further up; unless grounded, its pivot is its centre of mass
+    bool   topmost;
+    bool   visited;
+    int    parent;
+    double mass_beyond; ///< mass of this body and all beyond it
+    double load;        ///< inertia about the pivot, bodies beyond it as points
+} char_body;
 
-// What joins a body to others: entries first[b] .. first[b + 1] - 1.
+// A joint of a body: entries first[b] .. first[b + 1] - 1.
 typedef struct link {
     int     other; ///< -1: the ground
     tn_vec3 anchor;
 } link;
 
-typedef struct carrier {
+typedef struct driver {
     tn_scene*               scene;
     const tn_mocap*         mocap;
     const tn_mocap_options* options;
@@ -123,35 +128,36 @@ typedef struct carrier {
     tn_why*                 why;
     int                     joint_count, body_count, frame_count;
 
-    int*    body_of;    ///< of each joint; -1: none
-    int*    above;      ///< of each joint: the nearest driving one above it; -1: none
-    int*    next_count; ///< of each driving joint: how many have it right above them
-    int*    next;       ///< and one of these
-    figure* figures;    ///< of each body
-    int*    queue;      ///< bodies, each after the one it hangs on
-    int     queue_count;
-    int*    first;
-    link*   links;
+    int*       body_of;    ///< by joint; -1: none
+    int*       above;      ///< by joint: the nearest driving joint above it; -1: none
+    int*       next_count; ///< by driving joint: number of driving joints directly below it
+    int*       next;       ///< by driving joint: one of those
+    char_body* bodies;     ///< by body
+    int*       queue;      ///< bodies, parents before children
+    int        queue_count;
+    int*       first;
+    link*      links;
 
-    tn_vec3*  rest;  ///< of each joint, axes of the file
-    tn_frame* world; ///< of each joint, at one frame
+    tn_vec3*  rest;  ///< by joint, axes of the file
+    tn_frame* world; ///< by joint, at one frame
     tn_quat   axes;  ///< W
     double    scale;
-    double    floor; ///< lowest point of the motion below the lowest at rest, along `up` [units]
-    tn_quat*  align; ///< D of each joint
-    tn_vec3*  shift; ///< c of each joint
-    tn_key**  keys;  ///< of each joint
-} carrier;
+    // Lowest height of the motion less the lowest at rest, along the up axis [file units]
+    double   floor;
+    tn_quat* align; ///< D by joint
+    tn_vec3* shift; ///< c by joint
+    tn_key** keys;  ///< by joint
+} driver;
 
-static tn_result no_memory(const carrier* c)
+static tn_result no_memory(const driver* c)
 {
-    return tni_fail(c->why, TN_ERR_MEMORY, "out of memory while carrying over a motion");
+    return tni_fail(c->why, TN_ERR_MEMORY, "out of memory while mapping a motion");
 }
 
-static tn_result weigh(carrier* c, int b)
+static tn_result set_mass(driver* c, int b)
 {
     const tn_body_def* def = tn_scene_body(c->scene, b);
-    figure*            f   = &c->figures[b];
+    char_body*         f   = &c->bodies[b];
     double             I[6], volume;
     const tn_result    result =
         tni_body_inertia(&c->scene->host, def, &f->mass, &f->com_local, I, &volume, c->why);
@@ -166,20 +172,20 @@ static tn_result weigh(carrier* c, int b)
     return result;
 }
 
-static bool is_fixed(const carrier* c, tn_body_id body)
+static bool is_fixed(const driver* c, tn_body_id body)
 {
     if (body.bits == 0) return true;
     const tn_body_kind kind = tn_scene_body(c->scene, (int)body.bits - 1)->kind;
     return kind == TN_BODY_STATIC || kind == TN_BODY_KINEMATIC;
 }
 
-static bool is_link(const carrier* c, int joint)
+static bool is_link(const driver* c, int joint)
 {
     const tn_joint_type type = tn_scene_joint(c->scene, joint)->type;
     return type != TN_JOINT_USER && type != TN_JOINT_DISTANCE && type != TN_JOINT_ROPE;
 }
 
-static tn_vec3 anchor_of(const carrier* c, const tn_joint_def* def)
+static tn_vec3 anchor_of(const driver* c, const tn_joint_def* def)
 {
     if (def->form == TN_JOINT_BY_ANCHOR) return def->anchor;
     if (def->body1.bits == 0) return def->frame1.position;
@@ -187,8 +193,8 @@ static tn_vec3 anchor_of(const carrier* c, const tn_joint_def* def)
     return tni_add(pose.position, tni_rotate(pose.orientation, def->frame1.position));
 }
 
-// Counts the links of each body, or, once `links` is there, enters them.
-static void visit_links(carrier* c, int* used)
+// Counts the links of each body; once `links` is allocated, fills it.
+static void visit_links(driver* c, int* used)
 {
     const int count = tn_scene_joint_count(c->scene);
     for (int i = 0; i < count; ++i) {
@@ -206,7 +212,7 @@ static void visit_links(carrier* c, int* used)
     }
 }
 
-static tn_result link_bodies(carrier* c)
+static tn_result link_bodies(driver* c)
 {
     int* used = TNI_TAKE(&c->arena, int, c->body_count);
     c->first  = TNI_TAKE(&c->arena, int, c->body_count + 1);
@@ -222,24 +228,24 @@ static tn_result link_bodies(carrier* c)
     return TN_OK;
 }
 
-// Walks from a topmost body over the joints, breadth first.
-static void walk_from(carrier* c, int top)
+// Breadth first over the joints from a topmost body.
+static void walk_from(driver* c, int top)
 {
     int at = c->queue_count;
-    if (c->figures[top].seen) return;
-    c->figures[top].seen = c->figures[top].topmost = true;
-    c->queue[c->queue_count++]                     = top;
+    if (c->bodies[top].visited) return;
+    c->bodies[top].visited = c->bodies[top].topmost = true;
+    c->queue[c->queue_count++]                      = top;
     for (; at < c->queue_count; ++at) {
         const int b = c->queue[at];
         for (int i = c->first[b]; i < c->first[b + 1]; ++i) {
             const link* l = &c->links[i];
-            if (l->other < 0 && b == top && !c->figures[top].grounded) {
-                c->figures[top].grounded = true;
-                c->figures[top].pivot    = l->anchor;
+            if (l->other < 0 && b == top && !c->bodies[top].grounded) {
+                c->bodies[top].grounded = true;
+                c->bodies[top].pivot    = l->anchor;
             }
-            if (l->other < 0 || c->figures[l->other].seen) continue;
-            figure* f                  = &c->figures[l->other];
-            f->seen                    = true;
+            if (l->other < 0 || c->bodies[l->other].visited) continue;
+            char_body* f               = &c->bodies[l->other];
+            f->visited                 = true;
             f->parent                  = b;
             f->pivot                   = l->anchor;
             c->queue[c->queue_count++] = l->other;
@@ -253,33 +259,33 @@ static double squared_distance(tn_vec3 a, tn_vec3 b)
     return tni_dot(d, d);
 }
 
-static tn_result survey_bodies(carrier* c)
+static tn_result measure_bodies(driver* c)
 {
     TRY(link_bodies(c));
-    for (int b = 0; b < c->body_count; ++b) TRY(weigh(c, b));
+    for (int b = 0; b < c->body_count; ++b) TRY(set_mass(c, b));
     for (int j = 0; j < c->joint_count; ++j) {
         if (c->body_of[j] >= 0) walk_from(c, c->body_of[j]);
     }
     for (int i = c->queue_count - 1; i >= 0; --i) {
-        figure* f = &c->figures[c->queue[i]];
-        f->beyond += f->mass;
+        char_body* f = &c->bodies[c->queue[i]];
+        f->mass_beyond += f->mass;
         f->load += f->inertia + f->mass * squared_distance(f->com, f->pivot);
         if (f->parent < 0) continue;
-        figure* p = &c->figures[f->parent];
-        p->beyond += f->beyond;
-        p->load += f->beyond * squared_distance(f->pivot, p->pivot);
+        char_body* p = &c->bodies[f->parent];
+        p->mass_beyond += f->mass_beyond;
+        p->load += f->mass_beyond * squared_distance(f->pivot, p->pivot);
     }
     return TN_OK;
 }
 
 // ---- Axes and scale ----------------------------------------------------------------------------
 
-static figure* figure_of(const carrier* c, int joint)
+static char_body* body_at(const driver* c, int joint)
 {
-    return &c->figures[c->body_of[joint]];
+    return &c->bodies[c->body_of[joint]];
 }
 
-static void survey_joints(carrier* c)
+static void measure_joints(driver* c)
 {
     for (int j = 0; j < c->joint_count; ++j) {
         const int parent = tn_mocap_joint_parent(c->mocap, j);
@@ -292,28 +298,28 @@ static void survey_joints(carrier* c)
     }
 }
 
-// The turn about z that takes the horizontal part of a to that of b.
+// The rotation about z from the horizontal part of a to that of b.
 static tn_quat heading(tn_vec3 a, tn_vec3 b)
 {
     const double n = sqrt((a.x * a.x + a.y * a.y) * (b.x * b.x + b.y * b.y));
-    if (!(n > UNIT_SIZE && n < HUGE_VAL)) return NO_TURN;
+    if (!(n > UNIT_SIZE && n < HUGE_VAL)) return IDENTITY;
     const double c = (a.x * b.x + a.y * b.y) / n, s = (a.x * b.y - a.y * b.x) / n;
-    // Half the angle, from the one of 1 + c and 1 - c that does not cancel.
+    // Half the angle, by the one of 1 + c and 1 - c that does not cancel.
     const double larger = sqrt(0.5 * (1 + fabs(c))), smaller = 0.5 * s / larger;
     return tni_quat_normalised((tn_quat){c < 0 ? smaller : larger, 0, 0, c < 0 ? larger : smaller});
 }
 
-static void find_axes(carrier* c)
+static void find_axes(driver* c)
 {
     const bool y_up   = c->options->up == TN_MOCAP_UP_Y;
     tn_vec3    across = {0}, body_across = {0}; // from right to left
-    c->axes = y_up ? (tn_quat){0.5, 0.5, 0.5, 0.5} : NO_TURN;
+    c->axes = y_up ? (tn_quat){0.5, 0.5, 0.5, 0.5} : IDENTITY;
     for (int j = 0; j < c->joint_count; ++j) {
         if (c->body_of[j] < 0) continue;
         const char   side = tni_label_of(tn_mocap_joint_name(c->mocap, j)).side;
         const double sign = side == 'l' ? 1 : side == 'r' ? -1 : 0;
         across            = tni_add_scaled(across, sign, c->rest[j]);
-        body_across       = tni_add_scaled(body_across, sign, figure_of(c, j)->pivot);
+        body_across       = tni_add_scaled(body_across, sign, body_at(c, j)->pivot);
     }
     const tn_quat turn = heading(tni_rotate(c->axes, across), body_across);
     c->axes            = tni_quat_normalised(tni_quat_mul(turn, c->axes));
@@ -331,38 +337,42 @@ static void box_add(box* b, tn_vec3 p)
     b->upper = tni_vec3(fmax(b->upper.x, p.x), fmax(b->upper.y, p.y), fmax(b->upper.z, p.z));
 }
 
-// When no bone has a counterpart: one extent over the other.
-static double scale_by_extent(const carrier* c)
+// If no bone has a counterpart: ratio of the overall sizes.
+static double scale_by_extent(const driver* c)
 {
     box skeleton = {0}, bodies = {0};
     for (int j = 0; j < c->joint_count; ++j) {
         box_add(&skeleton, c->rest[j]);
         if (c->body_of[j] < 0) continue;
-        box_add(&bodies, figure_of(c, j)->pivot);
-        box_add(&bodies, figure_of(c, j)->com);
+        box_add(&bodies, body_at(c, j)->pivot);
+        box_add(&bodies, body_at(c, j)->com);
     }
     for (int e = 0; e < tn_mocap_end_count(c->mocap); ++e)
         box_add(&skeleton, tni_add(c->rest[tn_mocap_end_joint(c->mocap, e)],
                                    tn_mocap_end_offset(c->mocap, e)));
-    const double ours   = tni_norm(tni_sub(bodies.upper, bodies.lower)),
-                 theirs = tni_norm(tni_sub(skeleton.upper, skeleton.lower));
-    return ours > 0 && theirs > 0 && isfinite(ours / theirs) ? ours / theirs : 1;
+    const double body_bone  = tni_norm(tni_sub(bodies.upper, bodies.lower)),
+                 mocap_bone = tni_norm(tni_sub(skeleton.upper, skeleton.lower));
+    return body_bone > 0 && mocap_bone > 0 && isfinite(body_bone / mocap_bone)
+               ? body_bone / mocap_bone
+               : 1;
 }
 
-static double scale_by_bones(const carrier* c)
+static double scale_by_bones(const driver* c)
 {
-    double ours = 0, theirs = 0;
+    double body_bone = 0, mocap_bone = 0;
     for (int j = 0; j < c->joint_count; ++j) {
         if (c->body_of[j] < 0 || c->above[j] < 0) continue;
-        const figure *f = figure_of(c, j), *p = figure_of(c, c->above[j]);
+        const char_body *f = body_at(c, j), *p = body_at(c, c->above[j]);
         if (p->topmost && !p->grounded) continue; // its pivot is no joint
-        ours += tni_norm(tni_sub(f->pivot, p->pivot));
-        theirs += tni_norm(tni_sub(c->rest[j], c->rest[c->above[j]]));
+        body_bone += tni_norm(tni_sub(f->pivot, p->pivot));
+        mocap_bone += tni_norm(tni_sub(c->rest[j], c->rest[c->above[j]]));
     }
-    return ours > 0 && theirs > 0 && isfinite(ours / theirs) ? ours / theirs : scale_by_extent(c);
+    return body_bone > 0 && mocap_bone > 0 && isfinite(body_bone / mocap_bone)
+               ? body_bone / mocap_bone
+               : scale_by_extent(c);
 }
 
-// ---- Differences at rest -----------------------------------------------------------------------
+// ---- Differences of the rest poses -------------------------------------------------------------
 
 static bool unit(tn_vec3* v)
 {
@@ -372,20 +382,21 @@ static bool unit(tn_vec3* v)
     return true;
 }
 
-// The shortest turn that takes unit vector a to unit vector b.
+// The shortest rotation from unit vector a to unit vector b.
 static tn_quat shortest_turn(tn_vec3 a, tn_vec3 b)
 {
     const double  c = tni_dot(a, b);
     const tn_vec3 s = tni_cross(a, b);
     if (c >= 0) return tni_quat_normalised((tn_quat){1 + c, s.x, s.y, s.z});
     const double  n = tni_norm(s), sine = sqrt(0.5 * (1 - c)); // of half the angle
-    const tn_vec3 axis = n > 1e-12 ? tni_scale(1 / n, s) : tni_perpendicular(a); // opposite: any
+    const tn_vec3 axis =
+        n > 1e-12 ? tni_scale(1 / n, s) : tni_perpendicular(a); // opposite vectors: any axis
     return tni_quat_normalised(
         (tn_quat){0.5 * n / sine, sine * axis.x, sine * axis.y, sine * axis.z});
 }
 
-// From the joint to the middle of what comes right after it.
-static tn_vec3 last_bone(const carrier* c, int joint)
+// From the joint to the mean of its children and ends.
+static tn_vec3 last_bone(const driver* c, int joint)
 {
     tn_vec3 sum = {0};
     for (int j = joint + 1; j < c->joint_count; ++j) {
@@ -399,42 +410,43 @@ static tn_vec3 last_bone(const carrier* c, int joint)
     return sum;
 }
 
-static void align_joint(carrier* c, int j)
+static void align_joint(driver* c, int j)
 {
-    const figure* f   = figure_of(c, j);
-    const int     end = c->next_count[j] == 1 ? c->next[j] : -1;
-    c->align[j]       = NO_TURN;
+    const char_body* f   = body_at(c, j);
+    const int        end = c->next_count[j] == 1 ? c->next[j] : -1;
+    c->align[j]          = IDENTITY;
     if (c->next_count[j] > 1) return;
-    tn_vec3 ours   = tni_sub(end >= 0 ? figure_of(c, end)->pivot : f->com, f->pivot);
-    tn_vec3 theirs = end >= 0 ? tni_sub(c->rest[end], c->rest[j]) : last_bone(c, j);
-    theirs         = tni_rotate(c->axes, theirs);
-    if (!unit(&ours) || !unit(&theirs)) {
+    tn_vec3 body_bone  = tni_sub(end >= 0 ? body_at(c, end)->pivot : f->com, f->pivot);
+    tn_vec3 mocap_bone = end >= 0 ? tni_sub(c->rest[end], c->rest[j]) : last_bone(c, j);
+    mocap_bone         = tni_rotate(c->axes, mocap_bone);
+    if (!unit(&body_bone) || !unit(&mocap_bone)) {
         if (c->above[j] >= 0) c->align[j] = c->align[c->above[j]];
     } else if (end >= 0) {
-        c->align[j] = shortest_turn(ours, theirs);
+        c->align[j] = shortest_turn(body_bone, mocap_bone);
     } else if (c->above[j] >= 0) {
         const tn_quat D = c->align[c->above[j]];
-        if (tni_dot(tni_rotate(D, ours), theirs) > tni_dot(ours, theirs)) c->align[j] = D;
+        if (tni_dot(tni_rotate(D, body_bone), mocap_bone) > tni_dot(body_bone, mocap_bone))
+            c->align[j] = D;
     }
 }
 
 // ---- Along the motion --------------------------------------------------------------------------
 
-static void pose_all(carrier* c, int frame)
+static void pose_all(driver* c, int frame)
 {
     for (int j = 0; j < c->joint_count; ++j) {
         const int parent = tn_mocap_joint_parent(c->mocap, j);
         c->world[j]      = local_pose(c->mocap, frame, j);
-        if (parent >= 0) c->world[j] = placed_in(&c->world[parent], &c->world[j]);
+        if (parent >= 0) c->world[j] = compose(&c->world[parent], &c->world[j]);
     }
 }
 
-static double height(const carrier* c, tn_vec3 p)
+static double height(const driver* c, tn_vec3 p)
 {
     return tni_rotate(c->axes, p).z;
 }
 
-static double lowest(const carrier* c)
+static double lowest(const driver* c)
 {
     double low = HUGE_VAL;
     for (int j = 0; j < c->joint_count; ++j) low = fmin(low, height(c, c->world[j].position));
@@ -446,19 +458,19 @@ static double lowest(const carrier* c)
     return low;
 }
 
-static void find_floor(carrier* c)
+static void find_floor(driver* c)
 {
     double motion = HUGE_VAL;
     for (int frame = 0; frame < c->frame_count; ++frame) {
         pose_all(c, frame);
         motion = fmin(motion, lowest(c));
     }
-    for (int j = 0; j < c->joint_count; ++j) c->world[j] = (tn_frame){c->rest[j], NO_TURN};
+    for (int j = 0; j < c->joint_count; ++j) c->world[j] = (tn_frame){c->rest[j], IDENTITY};
     c->floor = motion - lowest(c);
 }
 
-// Whether anything moves the joint from its place, apart from turning those above it.
-static bool is_carried(const carrier* c, int joint)
+// True if the joint or one above it has position channels.
+static bool has_translation(const driver* c, int joint)
 {
     tn_mocap_channel channels[TN_MOCAP_CHANNELS_MAX];
     for (int j = joint; j >= 0; j = tn_mocap_joint_parent(c->mocap, j)) {
@@ -470,8 +482,8 @@ static bool is_carried(const carrier* c, int joint)
     return false;
 }
 
-// c of each joint; call when `world` is the first frame's.
-static void find_shifts(carrier* c)
+// c of each joint; `world` must be the first frame's.
+static void find_shifts(driver* c)
 {
     for (int j = 0; j < c->joint_count; ++j) {
         if (c->body_of[j] < 0) continue;
@@ -479,14 +491,14 @@ static void find_shifts(carrier* c)
             c->shift[j] = c->shift[c->above[j]];
             continue;
         }
-        const figure* f  = figure_of(c, j);
-        tn_vec3       at = tni_rotate(c->axes, c->world[j].position);
-        if (!f->grounded && is_carried(c, j)) at.z = c->floor + height(c, c->rest[j]);
+        const char_body* f  = body_at(c, j);
+        tn_vec3          at = tni_rotate(c->axes, c->world[j].position);
+        if (!f->grounded && has_translation(c, j)) at.z = c->floor + height(c, c->rest[j]);
         c->shift[j] = tni_add_scaled(f->pivot, -c->scale, at);
     }
 }
 
-static tn_frame target_pose(const carrier* c, int j)
+static tn_frame target_pose(const driver* c, int j)
 {
     const tn_quat R0 = tn_scene_body(c->scene, c->body_of[j])->pose.orientation;
     const tn_quat WRW =
@@ -497,12 +509,13 @@ static tn_frame target_pose(const carrier* c, int j)
     };
 }
 
-// From the pose in the scene to the target's, by a share that rises smoothly from 0 to 1.
-static tn_frame blended(const carrier* c, int j, tn_frame target, double elapsed)
+// Interpolates from the pose in the scene to the target's, by a weight that rises smoothly from 0
+// to 1.
+static tn_frame blended(const driver* c, int j, tn_frame target, double elapsed)
 {
     if (!(elapsed < c->options->blend)) return target;
     const double  s = elapsed / c->options->blend, share = s * s * (3 - 2 * s);
-    const tn_vec3 p0   = figure_of(c, j)->pivot;
+    const tn_vec3 p0   = body_at(c, j)->pivot;
     const tn_quat R0   = tn_scene_body(c->scene, c->body_of[j])->pose.orientation;
     const tn_vec3 turn = tni_quat_log(tni_quat_mul(target.orientation, tni_quat_conjugate(R0)));
     return (tn_frame){
@@ -511,7 +524,7 @@ static tn_frame blended(const carrier* c, int j, tn_frame target, double elapsed
     };
 }
 
-static tn_result make_keys(carrier* c)
+static tn_result make_keys(driver* c)
 {
     const double step = tn_mocap_frame_time(c->mocap);
     for (int j = 0; j < c->joint_count; ++j) {
@@ -533,32 +546,32 @@ static tn_result make_keys(carrier* c)
 
 // ---- Targets -----------------------------------------------------------------------------------
 
-static tn_target_def target_for(const carrier* c, int j)
+static tn_target_def target_for(const driver* c, int j)
 {
     const tn_mocap_options* o     = c->options;
-    const figure*           f     = figure_of(c, j);
+    const char_body*        f     = body_at(c, j);
     const tn_frame          pose  = tn_scene_body(c->scene, c->body_of[j])->pose;
     const double            w     = 2 * TNI_PI * o->frequency;
     const double            I     = fmin(f->load, LOAD_MAX * f->least);
-    const double            m     = fmin(f->beyond, LOAD_MAX * f->mass);
+    const double            m     = fmin(f->mass_beyond, LOAD_MAX * f->mass);
     const bool              loose = c->above[j] < 0 && !f->grounded;
-    const bool              drawn =
+    const bool              has_position =
         o->places == TN_MOCAP_PLACE_ALL || (o->places == TN_MOCAP_PLACE_ROOT && loose);
     tn_target_def t = tn_default_target_def();
     t.body          = (tn_body_id){(uint32_t)c->body_of[j] + 1};
     t.keys          = c->keys[j];
     t.key_count     = c->frame_count;
     t.point = tni_rotate(tni_quat_conjugate(pose.orientation), tni_sub(f->pivot, pose.position));
-    t.stiffness         = drawn ? tni_given_or(o->stiffness, m * w * w) : 0;
-    t.damping           = drawn ? tni_given_or(o->damping, 2 * m * w) : 0;
+    t.stiffness         = has_position ? tni_given_or(o->stiffness, m * w * w) : 0;
+    t.damping           = has_position ? tni_given_or(o->damping, 2 * m * w) : 0;
     t.angular_stiffness = tni_given_or(o->angular_stiffness, I * w * w);
     t.angular_damping   = tni_given_or(o->angular_damping, 2 * I * w);
     return t;
 }
 
-// The last count of the targets are new. Those of bodies that had one take its place and name; what
-// else such a body had pulls no more.
-static void replace_targets(carrier* c, int count)
+// The last `count` targets are new. A body that already has a target gets the new one in its place,
+// under the old name; its further targets are set to zero.
+static void replace_targets(driver* c, int count)
 {
     tni_part_list* list  = &c->scene->parts[TNI_PART_TARGET];
     tn_target_def* items = list->items;
@@ -579,7 +592,7 @@ static void replace_targets(carrier* c, int count)
     list->count = kept;
 }
 
-static tn_result add_targets(carrier* c)
+static tn_result add_targets(driver* c)
 {
     const tn_why   problem = c->scene->problem;
     tni_part_list* list    = &c->scene->parts[TNI_PART_TARGET];
@@ -601,7 +614,7 @@ static tn_result add_targets(carrier* c)
     return result;
 }
 
-// ---- All together ------------------------------------------------------------------------------
+// ---- Driving a scene ---------------------------------------------------------------------------
 
 tn_mocap_options tn_default_mocap_options(void)
 {
@@ -626,7 +639,7 @@ static tn_result check_options(const tn_mocap_options* o, tn_why* why)
         return tni_fail(why, TN_ERR_MODEL,
                         "mocap options do not start from tn_default_mocap_options()");
     if ((unsigned)o->up > TN_MOCAP_UP_Z || (unsigned)o->places > TN_MOCAP_PLACE_ALL)
-        return tni_fail(why, TN_ERR_MODEL, "mocap: no such axis, or choice of places");
+        return tni_fail(why, TN_ERR_MODEL, "mocap: unknown up axis or places");
     if (!unset_or(o->scale, false)) return tni_fail(why, TN_ERR_MODEL, "mocap: scale must be > 0");
     if (!isfinite(o->start) || !(o->blend >= 0) || !isfinite(o->blend))
         return tni_fail(why, TN_ERR_MODEL, "mocap: start must be finite and blend >= 0");
@@ -638,9 +651,9 @@ static tn_result check_options(const tn_mocap_options* o, tn_why* why)
     return TN_OK;
 }
 
-static bool take_all(carrier* c)
+static bool take_all(driver* c)
 {
-    const int joints = c->joint_count, bodies = c->body_count;
+    const int joints = c->joint_count, body_count = c->body_count;
     c->body_of    = TNI_TAKE(&c->arena, int, joints);
     c->above      = TNI_TAKE(&c->arena, int, joints);
     c->next_count = TNI_TAKE(&c->arena, int, joints);
@@ -650,17 +663,17 @@ static bool take_all(carrier* c)
     c->align      = TNI_TAKE(&c->arena, tn_quat, joints);
     c->shift      = TNI_TAKE(&c->arena, tn_vec3, joints);
     c->keys       = TNI_TAKE(&c->arena, tn_key*, joints);
-    c->figures    = TNI_TAKE(&c->arena, figure, bodies);
-    c->queue      = TNI_TAKE(&c->arena, int, bodies);
+    c->bodies     = TNI_TAKE(&c->arena, char_body, body_count);
+    c->queue      = TNI_TAKE(&c->arena, int, body_count);
     return !c->arena.failed;
 }
 
-static tn_result carry(carrier* c)
+static tn_result drive(driver* c)
 {
     if (!take_all(c)) return no_memory(c);
     TRY(tni_mocap_match(c->scene, c->mocap, c->options, &c->arena, c->body_of, c->why));
-    TRY(survey_bodies(c));
-    survey_joints(c);
+    TRY(measure_bodies(c));
+    measure_joints(c);
     find_axes(c);
     c->scale = tni_given_or(c->options->scale, scale_by_bones(c));
     for (int j = 0; j < c->joint_count; ++j) {
@@ -671,7 +684,7 @@ static tn_result carry(carrier* c)
     return add_targets(c);
 }
 
-static void fill_report(const carrier* c, tn_mocap_report* report)
+static void fill_report(const driver* c, tn_mocap_report* report)
 {
     const char* prefix   = c->options->prefix != NULL ? c->options->prefix : "";
     report->scale        = c->scale;
@@ -693,7 +706,7 @@ tn_result tn_mocap_drive(tn_scene* scene, const tn_mocap* mocap, const tn_mocap_
                          tn_mocap_report* report, tn_why* why)
 {
     TRY(check_options(options, why));
-    carrier   c      = {.scene       = scene,
+    driver    c      = {.scene       = scene,
                         .mocap       = mocap,
                         .options     = options,
                         .arena       = tni_arena_make(&scene->host),
@@ -701,7 +714,7 @@ tn_result tn_mocap_drive(tn_scene* scene, const tn_mocap* mocap, const tn_mocap_
                         .joint_count = tn_mocap_joint_count(mocap),
                         .body_count  = tn_scene_body_count(scene),
                         .frame_count = tn_mocap_frame_count(mocap)};
-    tn_result result = carry(&c);
+    tn_result result = drive(&c);
     if (result == TN_OK && report != NULL) fill_report(&c, report);
     tni_arena_free(&c.arena);
     return result;

@@ -1,20 +1,20 @@
-// mocap_names: which body follows which joint of a recorded skeleton?
+// mocap_names: maps the joints of a recorded skeleton to bodies by name.
 //
-// A name is cut into words at separators and at capital letters; namespaces ("mixamorig:") and the
-// words that tools put in front are dropped. A word for left or right gives the side, the others
-// together the stem, in lower case, without zeros in front of numbers:
+// A name is split into words at separators and capital letters; namespaces ("mixamorig:") and
+// prefixes of tools are dropped. A word for left or right gives the side; the others form the stem,
+// in lower case, without leading zeros of numbers:
 //
 //     LeftUpLeg, thigh_l, L_Thigh, Bip01 L Thigh, lThigh    ->    left, "upleg" or "thigh"
 //
-// Then, from the surest to the least sure, each joint and each body at most once:
-//     1. pairs that the caller gives        2. the same name, letter by letter
-//     3. the same part of the body, on the same side, by the table of usual names below
+// Matches, in order of confidence, each joint and each body at most once:
+//     1. pairs given by the caller          2. equal names
+//     3. the same body part on the same side, by the table of usual names below
 //     4. the same side and stem
-// A line of the table has the names of one part, best first: of several joints that could drive a
-// body, and of several bodies, the one named first is taken. Lines go in the order in which
-// ambiguous names are to be claimed: "shoulder" is the upper arm, unless there is a joint "arm", and
-// then it is the collar; "hip" with a side is the thigh.
-// Cost: O(joints + bodies) labels and, for each word of the table, a look at all of them.
+// A line of the table has the names of one part, best first: of several joints for a body, or
+// several bodies, the one named first is taken. The order of lines resolves ambiguous names:
+// "shoulder" is the upper arm unless there is a joint "arm", and then the collar; "hip" with a side
+// is the thigh. Cost: O(joints + bodies) labels and, for each word of the table, a pass over all of
+// them.
 #include "model/mocap.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static const char* const parts[] = {
 };
 enum { PART_COUNT = sizeof parts / sizeof parts[0], WORDS_MAX = 16 };
 
-// ---- Names taken apart -------------------------------------------------------------------------
+// ---- Splitting names ---------------------------------------------------------------------------
 
 typedef struct words {
     int  count;
@@ -49,14 +49,14 @@ static bool is_upper(char c)
 }
 static bool is_lower(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c & 0x80) != 0; // letters beyond ASCII stay as they are
+    return (c >= 'a' && c <= 'z') || (c & 0x80) != 0; // bytes beyond ASCII are kept
 }
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-// Does a new word begin at name[i]? After "left" in "leftArm", after "L" in "LArm".
+// True if a new word begins at name[i]: after "left" in "leftArm", after "L" in "LArm".
 static bool begins_word(const char* name, int i)
 {
     if (i == 0) return true;
@@ -78,7 +78,7 @@ static words words_of(const char* name)
             n = 0;
         }
         char*      text  = w.text[w.count - 1];
-        const bool after = n > 0 && is_digit(text[n - 1]); // a digit before
+        const bool after = n > 0 && is_digit(text[n - 1]); // follows a digit
         if (c == '0' && !after && is_digit(name[i + 1])) continue;
         if (n < TNI_STEM_MAX) text[n++] = is_upper(c) ? (char)(c - 'A' + 'a') : c;
     }
@@ -109,7 +109,7 @@ static bool is_known(const char* stem)
     return false;
 }
 
-// Sides that no separator and no capital sets apart: "leftarm", "armleft", "larm".
+// Sides not set apart by a separator or capital: "leftarm", "armleft", "larm".
 static void find_hidden_side(tni_label* label)
 {
     static const char* const sides[] = {"left", "right"};
@@ -137,7 +137,7 @@ tni_label tni_label_of(const char* name)
     const char*       space   = strrchr(name, ':');
     const words       w       = words_of(space != NULL && space[1] != 0 ? space + 1 : name);
     size_t            n       = 0;
-    int               left    = w.count; // words that may still make a stem
+    int               left    = w.count; // words after this one, which may form the stem
     for (int i = 0; i < w.count; ++i) {
         --left;
         const bool spare = n > 0 || left > 0;
@@ -162,7 +162,7 @@ typedef struct matcher {
     const char*     prefix;
     int             joint_count, body_count;
     tni_label *     joint_labels, *body_labels;
-    bool*           free; ///< of each body: it could be driven, and no joint does so far
+    bool*           free; ///< by body: can be driven and is not driven yet
     int*            body_of;
 } matcher;
 
@@ -196,9 +196,9 @@ static tn_result match_pairs(matcher* m, const tn_mocap_options* options, tn_why
         if (body < 0 || !m->free[body] || m->body_of[joint] >= 0)
             return tni_fail(why, TN_ERR_MODEL, "joint '%.60s' cannot drive body '%.60s': %s",
                             pair->joint, pair->body,
-                            body < 0        ? "there is none of that name"
-                            : m->free[body] ? "it drives another one"
-                                            : "it is driven already, or cannot turn");
+                            body < 0        ? "there is no such body"
+                            : m->free[body] ? "the joint drives another body already"
+                                            : "the body is driven already or cannot rotate");
         match(m, joint, body);
     }
     return TN_OK;
@@ -219,7 +219,7 @@ static bool has_label(const tni_label* label, char side, const char* stem, size_
     return label->side == side && strncmp(label->stem, stem, length) == 0 && !label->stem[length];
 }
 
-// The first free joint (or body) that has one of the names of the part, best name first; -1: none.
+// The first free joint (or body) with one of the names of the part, best name first; -1: none.
 static int first_of(const matcher* m, bool joints, char side, const char* part)
 {
     const int        count  = joints ? m->joint_count : m->body_count;

@@ -1,4 +1,4 @@
-// model: what can be asked of a compiled model.
+// model: queries on a compiled model.
 #include "model/model.h"
 
 tn_counts tn_model_counts(const tn_model* model)
@@ -103,7 +103,8 @@ int tn_model_coordinate_count(const tn_model* model)
 int tn_model_joint_coordinate_start(const tn_model* model, tn_joint_id joint)
 {
     const tni_constraint* const end = model->constraints + model->named_count;
-    for (const tni_constraint* at = named(model, joint); at < end; ++at) { // users have none
+    for (const tni_constraint* at = named(model, joint); at < end;
+         ++at) { // user-defined constraints have none
         if (at->kind == TNI_CONSTRAINT_JOINT) return model->joints[at->index].coordinate_start;
     }
     return model->coordinate_count;

@@ -1,9 +1,9 @@
 // model: a scene compiled into flat arrays, with the symbolic analysis of its constraint graph.
 //
-// Body 0 is the ground; body i is the scene's id with bits i. Bodies that can be pushed ("free")
-// have velocities u[u_start ...] and are the A nodes 0, 1, ... of the graph, in order; constraints
-// are the B nodes after them: joints first (constraint i is the joint with bits i + 1), then
-// couplings. Row r of the constraints is global row u_count + r of the linear system.
+// Body 0 is the ground; body i is the scene's id with bits i. Free bodies (neither static nor
+// kinematic) have velocities u[u_start ...] and are the A nodes 0, 1, ... of the graph, in order;
+// constraints are the B nodes after them: joints first (constraint i is the joint with bits i + 1),
+// then couplings. Constraint row r is row u_count + r of the linear system.
 #ifndef TNI_MODEL_H
 #define TNI_MODEL_H
 
@@ -13,22 +13,22 @@
 #include "model/joint_types.h"
 #include "tenon/model.h"
 
-/// What every step reads comes first and fills two cache lines; the rest is for the start and for
+/// Fields that every step reads come first, in two cache lines; then those for the start and for
 /// rarer kinds.
 /// How far a planar body, or the axis of one of its joints, may leave its plane, relative.
 #define TNI_PLANE_TOLERANCE 1e-9
 
 typedef struct tni_body {
     tn_body_kind kind;
-    int          dim;     ///< velocity numbers; 0: cannot be pushed
-    int          q_count; ///< coordinates
+    int          dim;     ///< number of velocities; 0: static or kinematic
+    int          q_count; ///< number of coordinates
     int          q_start, u_start;
-    int          node; ///< -1: cannot be pushed
+    int          node; ///< of the graph; -1: static or kinematic
     double       mass;
     tni_mat3     inertia; ///< about the centre of mass, body axes. Affine: Q = int rho p p^T
 
     tn_vec3              com;   ///< in the body frame
-    bool                 turns; ///< has an attitude, so joints with axes take it
+    bool                 turns; ///< can rotate, so joints with axes can hold it
     const char*          name;
     tn_frame             start;          ///< of the frame at the centre of mass with body axes
     tn_twist             start_velocity; ///< of the centre of mass
@@ -37,27 +37,28 @@ typedef struct tni_body {
     int                  key_count;
     const tn_body_table* table; ///< user-defined
     const void*          data;
-    const double*        user_q; ///< start values
+    const double*        user_q; ///< start coordinates and velocities, user-defined
     const double*        user_u;
 } tni_body;
 
 typedef struct tni_joint {
     const tni_joint_type* type;
-    int                   constraint; ///< its rows
+    int                   constraint; ///< index of its constraint, which has its rows
     int                   body1, body2;
     int                   coordinate_start, coordinate_count;
-    uint8_t               parts[TNI_JOINT_ROWS_MAX]; ///< which of the type's parts are rows here
-    bool     wheel;  ///< rolling on the rim of a disc about body 2's frame axis, not on a sphere
-    tn_vec3  p1, p2; ///< anchors from the centres of mass, body axes
-    tni_mat3 F1, F2; ///< joint axes as columns, body axes
-    double   size;   ///< distance: length; screw: metres per radian; rolling: radius
-    const tn_value_key* drive; ///< prescribed velocity; one key: constant
+    uint8_t               parts[TNI_JOINT_ROWS_MAX]; ///< its rows, as indices of the type's parts
+    /// rolls on the rim of a disc about body 2's frame axis, not on a sphere
+    bool                wheel;
+    tn_vec3             p1, p2; ///< anchors from the centres of mass, body axes
+    tni_mat3            F1, F2; ///< joint axes as columns, body axes
+    double              size;   ///< distance: length; screw: metres per radian; rolling: radius
+    const tn_value_key* drive;  ///< prescribed velocity; one key: constant
     int                 drive_count;
     const char*         name;
 } tni_joint;
 
-/// Spring, damper, limits and constant force on a joint's free coordinates; only joints that have
-/// some.
+/// Spring, damper, limits, friction and constant force on a joint's free coordinates; only for
+/// joints with any of these.
 typedef struct tni_joint_force {
     int      joint;
     double   stiffness, damping;
@@ -66,7 +67,7 @@ typedef struct tni_joint_force {
     tn_limit limit;
 } tni_joint_force;
 
-/// A hard end of a joint's motion: one row that may only push inward.
+/// A hard limit of a joint: one unilateral row.
 typedef enum tni_limit_kind {
     TNI_LIMIT_LOWER, ///< first coordinate >= end
     TNI_LIMIT_UPPER, ///< first coordinate <= end
@@ -83,29 +84,30 @@ typedef struct tni_limit {
     double         restitution;
 } tni_limit;
 
-/// How surfaces touch.
+/// Contact properties of a surface.
 typedef struct tni_material {
     double friction, restitution;
     double rolling, spinning; ///< [m]
 } tni_material;
 
-/// A shape that can be touched, seen from its body's centre of mass.
+/// A shape that collides, relative to its body's centre of mass.
 typedef struct tni_shape {
     tni_geometry geometry;
     int          body;
     tn_vec3      p; ///< origin, from the centre of mass, body axes
     tni_mat3     F; ///< its axes as columns, body axes
     tni_material material;
-    tn_vec3      surface; ///< its own velocity past the body, body axes
-    bool         belt;    ///< which is not 0
-    int          group;
-    uint32_t     with;       ///< groups that it touches
-    bool         continuous; ///< its body asks for it
+    /// Velocity of the surface relative to the body (conveyor belt), body axes [m/s]
+    tn_vec3  surface;
+    bool     belt;       ///< surface is not 0
+    int      group;      ///< collision group
+    uint32_t with;       ///< bit mask of groups that it collides with
+    bool     continuous; ///< continuous collision detection for its body
 } tni_shape;
 
-/// A material for two bodies; NaN: what the shapes say.
+/// Contact properties of a pair of bodies; NaN: from the shapes.
 typedef struct tni_pair_material {
-    uint64_t     key; ///< of the bodies, as in apart
+    uint64_t     key; ///< of the bodies, as in tn_model.apart
     tni_material material;
 } tni_pair_material;
 
@@ -120,11 +122,11 @@ typedef struct tni_constraint {
     tni_constraint_kind kind;
     int                 index; ///< into joints, users or couplings
     int                 row_start, row_count;
-    int                 held_count; ///< rows that hold a position; the first ones
+    int                 held_count; ///< position rows; the first ones
     int                 edge_start, edge_count;
-    int                 node; ///< -1: no body here can be pushed, so there is nothing to solve
+    int                 node; ///< of the graph; -1: no free body, nothing to solve
     tn_role             role;
-    bool                pushes_otherwise; ///< its force is not along J^T: auxiliary in any case
+    bool pushes_otherwise; ///< its force is not along J^T, so it is auxiliary in any plan
 } tni_constraint;
 
 typedef struct tni_user_constraint {
@@ -141,19 +143,19 @@ typedef struct tni_coupling {
     int         joints[TN_COUPLING_JOINTS_MAX];
     double      coefficients[TN_COUPLING_JOINTS_MAX];
     double      velocity;
-    int         body_count; ///< a centre of mass, when > 0
+    int         body_count; ///< > 0: holds a centre of mass
     const int*  bodies;
-    bool        hold[3]; ///< a row each
-    tn_vec3     start;   ///< the centre at the start
+    bool        hold[3]; ///< x, y, z: one row each
+    tn_vec3     start;   ///< centre of mass at the start
 } tni_coupling;
 
-/// Which constraints the factored matrix has; the rest are auxiliary. In the plan an auxiliary
-/// constraint is a lone positive node, so that rows have the same numbers everywhere.
+/// The constraints in the factored matrix; the rest are auxiliary. In the plan an auxiliary
+/// constraint is an isolated positive node, so that rows have the same numbers in every plan.
 typedef struct tni_split {
     tni_plan* plan;
-    int*      plan_edge; ///< by edge: its number in the plan; -1 - n: the n-th auxiliary edge
+    int*      plan_edge; ///< by edge: its index in the plan; -1 - n: the n-th auxiliary edge
     int       auxiliary_count, auxiliary_rows;
-    int*      auxiliary; ///< constraints
+    int*      auxiliary; ///< constraint indices
 } tni_split;
 
 typedef struct tni_spring {
@@ -180,7 +182,7 @@ typedef struct tni_drag {
     int                  body;
     tn_vec3              p;
     double               linear, quadratic, angular;
-    const tn_vector_key* wind; ///< at least one key: a constant
+    const tn_vector_key* wind; ///< at least one key, if constant
     int                  wind_count;
 } tni_drag;
 
@@ -192,10 +194,10 @@ struct tn_model {
     tn_vec3     gravity;
     tn_settings settings;
 
-    int                  body_count; ///< the ground counted
+    int                  body_count; ///< including the ground
     tni_body*            bodies;
-    int                  free_count;  ///< bodies that can be pushed
-    int*                 free_bodies; ///< of each A node
+    int                  free_count;  ///< neither static nor kinematic
+    int*                 free_bodies; ///< by A node
     int                  joint_count; ///< without user-defined constraints
     tni_joint*           joints;
     int                  actuation_count;
@@ -206,7 +208,8 @@ struct tn_model {
     tni_coupling*        couplings;
     int                  constraint_count;
     tni_constraint*      constraints;
-    int                  named_count; ///< constraints that are joints to the user: the first ones
+    /// Constraints that are joints in the public interface: the first ones
+    int named_count;
 
     int         spring_count, target_count, load_count, drag_count;
     tni_spring* springs;
@@ -216,50 +219,53 @@ struct tn_model {
 
     int       q_count, u_count, coordinate_count, row_count;
     int       edge_count;
-    int*      edge_body; ///< of each edge of the constraint graph
-    tni_split core;      ///< loops in the matrix (TN_LOOPS_CORE)
+    int*      edge_body; ///< by edge of the constraint graph
+    tni_split core;      ///< with loops (TN_LOOPS_CORE)
     tni_split forest;    ///< a spanning forest only (TN_LOOPS_AUXILIARY)
 
     int        limit_count, shape_count, apart_count;
     tni_limit* limits;
     tni_shape* shapes; ///< those that collide
-    uint64_t*  apart;  ///< pairs of bodies that never touch: joined or excluded; sorted
+    /// keys of pairs of bodies without contact (joined or excluded), sorted
+    uint64_t* apart;
 
     int                pair_count;
-    tni_pair_material* pairs; ///< by rising key
+    tni_pair_material* pairs; ///< sorted by key
 
     int loop_count, part_count, floating_count;
 };
 
-/// Moves in a plane z = constant, or not at all.
+/// A planar, static or kinematic body: moves in a plane z = constant, or is not free.
 TNI_INLINE bool tni_is_flat(const tni_body* body)
 {
     return body->kind == TN_BODY_PLANAR || body->dim == 0;
 }
 
-/// shapes.c: limits come with the joints; shapes and the pairs that never touch come here.
+/// shapes.c: compiles shapes, excluded pairs and contact properties of pairs.
 tn_result tni_compile_shapes(tn_model* model, const tn_scene* scene, tn_why* why);
-/// Whether contact between two bodies counts: one can be pushed, they are not joined or excluded.
+/// True if contact between two bodies is possible: one is free, and they are not joined or
+/// excluded.
 bool tni_may_touch(const tn_model* model, int body1, int body2);
-/// The same of two shapes: their groups agree, too, and one of them is not a plane or surface.
+/// The same for two shapes: their groups must match too, and one must be convex.
 bool tni_shapes_may_touch(const tn_model* model, int shape1, int shape2);
-/// Of two shapes: friction the geometric mean, the rest the larger, unless the scene says otherwise.
+/// Contact properties of two shapes: the geometric mean of frictions, the larger of the others,
+/// unless the scene sets them for the pair.
 tni_material tni_material_of(const tn_model* model, int shape1, int shape2);
 
 /// graph.c: the last steps of compiling. Fail with TN_ERR_MEMORY only.
 tn_result tni_analyse_graph(tn_model* model);
 tn_result tni_count_groups(tn_model* model);
-/// Whether the rows of a constraint are independent on this body alone. Where this is too hopeful the
-/// factorisation finds a vanishing pivot and regularises (saddle.h).
+/// True if the rows of a constraint are expected to be independent on this body alone. If they are
+/// not, the factorisation finds a vanishing pivot and regularises it (saddle.h).
 bool tni_is_strong(const tn_model* model, const tni_constraint* constraint, int body);
 
 const char* tni_constraint_name(const tn_model* model, const tni_constraint* constraint);
-/// The constraint that global constraint row `row` (from 0) belongs to.
+/// The constraint of constraint row `row`, counted from 0.
 const tni_constraint* tni_constraint_of_row(const tn_model* model, int row);
 
-/// The pose and its velocity at a time, along keys (of a frame that is fixed in the keyed thing).
+/// Pose and velocity at a time, interpolated between keys.
 void tni_keys_at(const tn_key* keys, int count, double time, tn_frame* pose, tn_twist* velocity);
-/// The value and its rate at a time.
+/// Value and rate at a time.
 /// Whether forces move the body: it is neither fixed nor keyed.
 TNI_INLINE bool tni_can_push(const tn_model* model, int body)
 {

@@ -1,12 +1,10 @@
-// name_table: a hash table with open addressing. Slots are probed one after another from hash mod
-// capacity; a name is found, or known to be missing, at the first free slot. At most half the slots
-// are taken, so that a search costs about two probes. Names are never removed.
+// name_table: a hash table with open addressing and linear probing from hash mod capacity. At most
+// half the slots are used, so a search takes about two probes. Names are never removed.
 #include "model/name_table.h"
 
 enum { CAPACITY_MIN = 16 };
 
-static uint32_t hash_of(
-    const char* name) // FNV-1a, then mixed so that the low bits know the high ones
+static uint32_t hash_of(const char* name) // FNV-1a, with a final mix because only low bits are used
 {
     uint32_t hash = 2166136261u;
     for (const char* c = name; *c != 0; ++c) hash = (hash ^ (unsigned char)*c) * 16777619u;

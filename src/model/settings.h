@@ -1,10 +1,10 @@
-// settings: the check that a whole tn_settings is within its ranges.
+// settings: checks a whole tn_settings.
 #ifndef TNI_SETTINGS_H
 #define TNI_SETTINGS_H
 
 #include "tenon/settings.h"
 
-/// Settings may be filled in by hand, past tn_settings_set(): TN_ERR_MODEL names the bad one.
+/// Checks settings filled in without tn_settings_set(). TN_ERR_MODEL: *why names the bad one.
 tn_result tni_settings_check(const tn_settings* settings, tn_why* why);
 
 #endif

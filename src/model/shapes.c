@@ -1,15 +1,15 @@
-// shapes: what can be touched, how it feels, and which bodies never touch each other.
+// shapes: collision shapes, their contact properties, and pairs of bodies without contact.
 //
-// Shapes that collide are kept in one list, the world's floor first, then body after body in the
-// scene's order; places in this list name the shapes. Left out: shapes of affine and user-defined
-// bodies, whose surfaces are not where a rigid shape would be. A mesh of a static body is one shape,
-// its triangles; on any other body it is the convex pieces that it is cut into, each a shape of its
-// own, one after the other. Meshes that are the same are built and cut once.
+// Shapes that collide are kept in one list, the ground plane first, then body after body in the
+// scene's order; a shape is identified by its index in it. Shapes of affine and user-defined bodies
+// are left out: their surfaces are not where a rigid shape would be. A mesh of a static body is one
+// shape, its triangles; on any other body it is decomposed into convex pieces, which are
+// consecutive shapes. Equal meshes are built and decomposed once.
 //
-// Two bodies never touch when the scene says so, or when a joint, or a user-defined constraint of
-// these two, ties them together and the scene does not include them. Their keys, the lower number in
-// the high half, are sorted, so that asking takes the logarithm of their count; so are those of pairs
-// with a material of their own.
+// Two bodies have no contact if the scene excludes the pair, or if a joint, or a user-defined
+// constraint of these two, connects them and the scene does not include the pair. Pairs are stored
+// as keys, the lower index in the high half, sorted for binary search; so are pairs with contact
+// properties of their own.
 #include "geom/convex_hull.h"
 #include "geom/height_field.h"
 #include "geom/mesh.h"
@@ -19,53 +19,53 @@
 // tni_contact.id has 20 bits for either shape and 23 for a feature (contact/find_contacts.c).
 enum { SHAPES_MAX = 1 << 20, POINTS_MAX = 1 << 20, SUBSTEPS_MAX = 256 };
 
-static const double pieces_tolerance = 0.02; // of the longest edge of the box around a mesh
-// Lengths [m] whose sixth powers neither vanish nor overflow: what looks for contact multiplies them.
+static const double pieces_tolerance = 0.02; // relative to the longest edge of the mesh's box
+// Lengths [m] whose sixth powers neither vanish nor overflow: contact detection multiplies them.
 static const double shortest = 1e-50, longest = 1e50;
 
-/// A mesh as it is touched: by its triangles, or by convex pieces.
+/// A mesh for contact: triangles, or convex pieces.
 typedef struct made_mesh {
     const tn_shape_def* def;
     bool                moves;
-    tni_mesh*           mesh; ///< NULL: it moves
+    tni_mesh*           mesh; ///< NULL: of a moving body
     int                 piece_count;
     tni_polytope*       pieces;
 } made_mesh;
 
-/// Compiling: the meshes in the order in which shapes have them, and those that differ.
+/// Meshes in the order of shapes, and the distinct ones.
 typedef struct builder {
     tn_model*       model;
     const tn_scene* scene;
     tn_why*         why;
     tni_arena       scratch;
-    int             count, mesh_count; ///< shapes, and among them meshes, each as one
-    made_mesh**     meshes;            ///< of each shape that is a mesh
-    made_mesh*      made;              ///< that differ
+    int             count, mesh_count; ///< shapes, and meshes among them, each counted once
+    made_mesh**     meshes;            ///< by shape that is a mesh
+    made_mesh*      made;              ///< the distinct ones
     int             made_count;
-    /// The last box and convex, by type.
+    /// The last box and convex, by type; reused if the next is equal.
     const tn_shape_def* last[TN_SHAPE_TYPE_COUNT];
     const tni_polytope* last_polytope[TN_SHAPE_TYPE_COUNT];
 } builder;
 
-/// A shape of the scene, for messages: which one of which body.
+/// A shape of the scene: which one of which body.
 typedef struct place {
     int                 body, index;
     const tn_shape_def* def;
 } place;
 
-static bool is_touched(const tni_body* body, const tn_shape_def* def)
+static bool can_collide(const tni_body* body, const tn_shape_def* def)
 {
     return def->collide && body->kind != TN_BODY_AFFINE && body->kind != TN_BODY_USER;
 }
 
-// The next shape that collides, from the one at hand on; false: there is none.
-static bool next_touched(const builder* b, place* at)
+// Advances to the next shape that collides, starting with the present one; false: there is none.
+static bool next_colliding(const builder* b, place* at)
 {
     for (; at->body < b->model->body_count; ++at->body, at->index = 0) {
         const tn_body_def* def = tn_scene_body(b->scene, at->body - 1);
         for (; at->index < def->shape_count; ++at->index) {
             at->def = &def->shapes[at->index];
-            if (is_touched(&b->model->bodies[at->body], at->def)) return true;
+            if (can_collide(&b->model->bodies[at->body], at->def)) return true;
         }
     }
     return false;
@@ -103,7 +103,7 @@ static made_mesh* find_made(builder* b, const tn_shape_def* def, bool moves)
     return NULL;
 }
 
-// Hulls of the pieces; those as thin as rounding are left out.
+// Hulls of the pieces; pieces as thin as rounding are left out.
 static tn_result make_hulls(builder* b, const place* at, const tni_convex_pieces* pieces,
                             made_mesh* made)
 {
@@ -117,7 +117,7 @@ static tn_result make_hulls(builder* b, const place* at, const tni_convex_pieces
         if (result == TN_ERR_MEMORY) return result;
         if (result == TN_OK) ++made->piece_count;
     }
-    return made->piece_count > 0 ? TN_OK : refuse(b, at, "its mesh encloses nothing");
+    return made->piece_count > 0 ? TN_OK : refuse(b, at, "its mesh encloses no volume");
 }
 
 static tn_result cut_mesh(builder* b, const place* at, const tni_mesh* mesh, made_mesh* made)
@@ -126,19 +126,19 @@ static tn_result cut_mesh(builder* b, const place* at, const tni_mesh* mesh, mad
     tni_convex_pieces pieces;
     if (!mesh->closed) {
         return refuse(b, at,
-                      "its mesh is not closed: on a body that moves it is cut into convex pieces, "
-                      "and needs an inside");
+                      "its mesh is not closed, so it cannot be split into convex pieces, which a "
+                      "moving body needs");
     }
     const tn_result result =
         tni_mesh_convex_pieces(&b->scratch, mesh, tolerance, SUBSTEPS_MAX, &pieces);
-    if (result == TN_ERR_MODEL) return refuse(b, at, "its mesh encloses nothing");
+    if (result == TN_ERR_MODEL) return refuse(b, at, "its mesh encloses no volume");
     if (result != TN_OK) return result;
     if (!(pieces.error <= tolerance)) {
-        return tni_fail(
-            b->why, TN_ERR_MODEL,
-            "body '%s': shape %d: %d convex pieces of its mesh are still %g m off, more "
-            "than its pieces_tolerance of %g m",
-            b->model->bodies[at->body].name, at->index + 1, pieces.count, pieces.error, tolerance);
+        return tni_fail(b->why, TN_ERR_MODEL,
+                        "body '%s': shape %d: %d convex pieces approximate its mesh to %g m only; "
+                        "its pieces_tolerance is %g m",
+                        b->model->bodies[at->body].name, at->index + 1, pieces.count, pieces.error,
+                        tolerance);
     }
     return make_hulls(b, at, &pieces, made);
 }
@@ -166,7 +166,7 @@ static tn_result make_meshes(builder* b)
     b->meshes = TNI_TAKE(&b->scratch, made_mesh*, b->mesh_count);
     b->made   = TNI_TAKE(&b->scratch, made_mesh, b->mesh_count);
     if (b->made == NULL) return TN_ERR_MEMORY;
-    for (place at = {.body = 1}; next_touched(b, &at); ++at.index) {
+    for (place at = {.body = 1}; next_colliding(b, &at); ++at.index) {
         if (at.def->type != TN_SHAPE_MESH) continue;
         const bool moves = b->model->bodies[at.body].kind != TN_BODY_STATIC;
         made_mesh* made  = find_made(b, at.def, moves);
@@ -178,43 +178,44 @@ static tn_result make_meshes(builder* b)
         }
         b->meshes[count++] = made;
         b->count += made->piece_count - 1;
-        if (b->count > SHAPES_MAX) break; // and be refused
+        if (b->count > SHAPES_MAX) break; // refused by count_shapes()
     }
     return TN_OK;
 }
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-static bool is_fit(double length)
+static bool is_valid_length(double length)
 {
     return length >= shortest && length <= longest;
 }
 
-static bool are_fit(const tn_vec3* points, int count)
+static bool are_valid_points(const tn_vec3* points, int count)
 {
     tn_vec3      middle;
     const double extent = tni_points_extent(points, count, &middle);
-    return is_fit(extent) && tni_max_abs(middle) <= longest;
+    return is_valid_length(extent) && tni_max_abs(middle) <= longest;
 }
 
-static bool is_fit_field(const tn_shape_def* def)
+static bool is_valid_field(const tn_shape_def* def)
 {
     double steep = 0;
     for (int i = 0; i < def->rows * def->columns; ++i) steep = fmax(steep, fabs(def->heights[i]));
-    return is_fit(def->spacing[0]) && is_fit(def->spacing[1]) && steep <= longest;
+    return is_valid_length(def->spacing[0]) && is_valid_length(def->spacing[1]) && steep <= longest;
 }
 
-static bool has_fit_size(const tn_shape_def* def)
+static bool has_valid_size(const tn_shape_def* def)
 {
     const tn_vec3 a = def->half_size;
     switch (def->type) {
-    case TN_SHAPE_SPHERE: return is_fit(def->radius);
-    case TN_SHAPE_BOX: return is_fit(a.x) && is_fit(a.y) && is_fit(a.z);
+    case TN_SHAPE_SPHERE: return is_valid_length(def->radius);
+    case TN_SHAPE_BOX: return is_valid_length(a.x) && is_valid_length(a.y) && is_valid_length(a.z);
     case TN_SHAPE_CAPSULE:
-    case TN_SHAPE_CYLINDER: return is_fit(def->radius) && is_fit(def->half_length);
-    case TN_SHAPE_CONVEX: return are_fit(def->points, def->point_count);
-    case TN_SHAPE_MESH: return are_fit(def->vertices, def->vertex_count);
-    case TN_SHAPE_HEIGHTS: return is_fit_field(def);
+    case TN_SHAPE_CYLINDER:
+        return is_valid_length(def->radius) && is_valid_length(def->half_length);
+    case TN_SHAPE_CONVEX: return are_valid_points(def->points, def->point_count);
+    case TN_SHAPE_MESH: return are_valid_points(def->vertices, def->vertex_count);
+    case TN_SHAPE_HEIGHTS: return is_valid_field(def);
     default: return true;
     }
 }
@@ -232,7 +233,7 @@ static tn_result check_shape(const builder* b, const place* at)
         return tni_fail(b->why, TN_ERR_MODEL, "body '%s': shape %d has more than %d triangles",
                         name, n, TNI_TRIANGLES_MAX);
     }
-    if (has_fit_size(def) && tni_max_abs(def->pose.position) <= longest &&
+    if (has_valid_size(def) && tni_max_abs(def->pose.position) <= longest &&
         tni_max_abs(def->surface_velocity) <= longest)
         return TN_OK;
     return tni_fail(b->why, TN_ERR_MODEL, "body '%s': shape %d: its lengths must lie in %g..%g",
@@ -242,7 +243,7 @@ static tn_result check_shape(const builder* b, const place* at)
 static tn_result count_shapes(builder* b)
 {
     b->count = tn_scene_has_ground(b->scene);
-    for (place at = {.body = 1}; next_touched(b, &at); ++at.index) {
+    for (place at = {.body = 1}; next_colliding(b, &at); ++at.index) {
         TRY(check_shape(b, &at));
         b->mesh_count += at.def->type == TN_SHAPE_MESH;
         if (++b->count > SHAPES_MAX) break;
@@ -273,7 +274,7 @@ static tni_shape start_shape(const builder* b, const place* at)
     return shape;
 }
 
-static tni_shape floor_of(const tn_scene* scene)
+static tni_shape ground_plane(const tn_scene* scene)
 {
     return (tni_shape){.geometry = {.type = TN_SHAPE_PLANE},
                        .F        = tni_identity3(),
@@ -291,7 +292,7 @@ static bool same_polytope(const tn_shape_def* a, const tn_shape_def* b)
            memcmp(a->points, b->points, sizeof(tn_vec3) * (size_t)a->point_count) == 0;
 }
 
-// Of a box or convex: that of the one before, where it is the same.
+// The polytope of a box or convex; the last one of its type is reused if equal.
 static tn_result make_polytope(builder* b, const place* at, tni_geometry* geometry)
 {
     const tn_shape_def* def    = at->def;
@@ -333,7 +334,7 @@ static tn_result make_heights(const builder* b, const tn_shape_def* def, tni_geo
     return TN_OK;
 }
 
-// The shapes of a mesh, from shapes[0] on, which is the start of each.
+// The shapes of a mesh, from shapes[0] on, which is the template of each.
 static void put_mesh(const made_mesh* made, tni_shape* shapes)
 {
     for (int i = made->piece_count - 1; i >= 0; --i) {
@@ -351,8 +352,8 @@ static tn_result list_shapes(builder* b)
     int       count = 0, mesh = 0;
     model->shapes = TNI_TAKE(&model->arena, tni_shape, b->count);
     if (model->shapes == NULL) return TN_ERR_MEMORY;
-    if (tn_scene_has_ground(b->scene)) model->shapes[count++] = floor_of(b->scene);
-    for (place at = {.body = 1}; next_touched(b, &at); ++at.index) {
+    if (tn_scene_has_ground(b->scene)) model->shapes[count++] = ground_plane(b->scene);
+    for (place at = {.body = 1}; next_colliding(b, &at); ++at.index) {
         const tn_shape_type type   = at.def->type;
         tni_shape*          shape  = &model->shapes[count++];
         tn_result           result = TN_OK;
@@ -371,7 +372,7 @@ static tn_result list_shapes(builder* b)
     return TN_OK;
 }
 
-// ---- Pairs that never touch ---------------------------------------------------------------------
+// ---- Pairs without contact ----------------------------------------------------------------------
 
 static uint64_t key_of(int body1, int body2)
 {
@@ -379,7 +380,7 @@ static uint64_t key_of(int body1, int body2)
     return (uint64_t)lower << 32 | (uint64_t)upper;
 }
 
-// keys[i] goes down until no child is larger.
+// Heap: moves keys[i] down until no child is larger.
 static void sift(uint64_t* keys, int i, int count)
 {
     const uint64_t key = keys[i];
@@ -403,10 +404,10 @@ static void sort_keys(uint64_t* keys, int count) // heapsort
     }
 }
 
-// The first of rising keys that is >= key.
+// The first of sorted keys that is >= key.
 static int first_from(const uint64_t* keys, int count, uint64_t key)
 {
-    int lower = 0, upper = count; // it lies between
+    int lower = 0, upper = count; // bounds of the result
     while (lower < upper) {
         const int middle = lower + (upper - lower) / 2;
         if (keys[middle] < key) lower = middle + 1;
@@ -415,7 +416,7 @@ static int first_from(const uint64_t* keys, int count, uint64_t key)
     return lower;
 }
 
-static bool holds(const uint64_t* keys, int count, uint64_t key)
+static bool contains(const uint64_t* keys, int count, uint64_t key)
 {
     const int at = first_from(keys, count, key);
     return at < count && keys[at] == key;
@@ -426,11 +427,11 @@ static uint64_t key_of_pair(tn_contact_pair pair)
     return key_of((int)pair.body1.bits, (int)pair.body2.bits);
 }
 
-// Bodies that constraints tie together; returns how many pairs.
+// Pairs of bodies connected by constraints; returns how many.
 static int list_joined(const tn_model* model, uint64_t* keys)
 {
     int count = 0;
-    for (int i = 0; i < model->joint_count; ++i) { // what a rope ties may knock together
+    for (int i = 0; i < model->joint_count; ++i) { // bodies connected by a rope may collide
         const tni_joint* joint = &model->joints[i];
         if (model->constraints[joint->constraint].row_count > 0)
             keys[count++] = key_of(joint->body1, joint->body2);
@@ -442,7 +443,7 @@ static int list_joined(const tn_model* model, uint64_t* keys)
     return count;
 }
 
-static tn_result list_apart(builder* b)
+static tn_result list_excluded(builder* b)
 {
     tn_model* model    = b->model;
     const int excludes = tn_scene_exclude_count(b->scene);
@@ -456,7 +457,7 @@ static tn_result list_apart(builder* b)
     const int joined = list_joined(model, keys);
     int       count  = 0;
     for (int i = 0; i < joined; ++i) {
-        if (!holds(included, includes, keys[i])) keys[count++] = keys[i];
+        if (!contains(included, includes, keys[i])) keys[count++] = keys[i];
     }
     for (int i = 0; i < excludes; ++i) keys[count++] = key_of_pair(tn_scene_exclude(b->scene, i));
     sort_keys(keys, count);
@@ -469,7 +470,7 @@ bool tni_may_touch(const tn_model* model, int body1, int body2)
 {
     if (body1 == body2) return false;
     if (model->bodies[body1].dim == 0 && model->bodies[body2].dim == 0) return false;
-    return !holds(model->apart, model->apart_count, key_of(body1, body2));
+    return !contains(model->apart, model->apart_count, key_of(body1, body2));
 }
 
 bool tni_shapes_may_touch(const tn_model* model, int shape1, int shape2)
@@ -482,7 +483,7 @@ bool tni_shapes_may_touch(const tn_model* model, int shape1, int shape2)
 
 // ---- Materials ----------------------------------------------------------------------------------
 
-// Each pair goes to the place of its key among the sorted ones.
+// Stores each pair at the position of its key among the sorted ones.
 static tn_result list_pairs(builder* b)
 {
     tn_model*          model = b->model;
@@ -525,7 +526,7 @@ static const tni_material* material_of_pair(const tn_model* model, int body1, in
     return &model->pairs[lower].material;
 }
 
-// sqrt(a b), also where a b is too large to be a number.
+// sqrt(a b), without overflow of a b.
 static double geometric_mean(double a, double b)
 {
     return isfinite(a * b) ? sqrt(a * b) : sqrt(a) * sqrt(b);
@@ -555,7 +556,7 @@ tn_result tni_compile_shapes(tn_model* model, const tn_scene* scene, tn_why* why
     tn_result result = count_shapes(&b);
     if (result == TN_OK && b.count > 0) {
         result = list_shapes(&b);
-        if (result == TN_OK) result = list_apart(&b);
+        if (result == TN_OK) result = list_excluded(&b);
         if (result == TN_OK && tn_scene_pair_count(scene) > 0) result = list_pairs(&b);
     }
     tni_arena_free(&b.scratch);

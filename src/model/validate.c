@@ -1,10 +1,9 @@
-// validate: can this part be? Every check that needs no other part than the ones already there is
-// made when a part is added, so that the message can name it while its author still looks at it.
+// validate: checks a part when it is added to a scene, as far as only earlier parts are needed, so
+// that the message can name it while its author still looks at it.
 //
 // A check returns false after tni_refuse(), which says in one sentence what is wrong with which
-// part. Numbers are compared so that NaN fails. Checks read only what concerns the part's kind;
-// numbers that do not concern it are ignored, not refused, except where ignoring them would hide a
-// mistake.
+// part. Comparisons are written so that NaN fails. Checks read only numbers that apply to the
+// part's kind; others are ignored, except where ignoring them would hide a mistake.
 #include "geom/convex_hull.h"
 #include "math/elementary.h"
 #include "math/vec3.h"
@@ -16,11 +15,12 @@
 #include <stdio.h>
 
 static const double LENGTH_MIN = 1e-9; // axes and quaternions shorter than this have no direction
-static const double PLANE_TOLERANCE = 1e-9; // how far a planar body may lean out of its plane
+static const double PLANE_TOLERANCE = 1e-9; // largest tilt of a planar body out of its plane
 static const double CROSS_TOLERANCE = 1e-6; // cosine between the axes of a universal joint
 static const double CONE_MIN =
-    1e-3; // a hard cone must be this far from 0 and pi: see joint/hard_limit.c
-static const double TWIST_MAX = 3; // a hard twist must stay clear of pi, where it jumps
+    1e-3; // a hard cone limit stays this far from 0 and pi: see joint/hard_limit.c
+static const double TWIST_MAX =
+    3; // a hard twist limit stays clear of pi, where the twist jumps [rad]
 
 enum {
     CONSTRAINT_BODIES_MAX = 8,
@@ -31,13 +31,13 @@ enum {
 
 // ---- Names -------------------------------------------------------------------------------------
 
-// Length of the UTF-8 character at s, 0 when it is none: overlong, a surrogate, or beyond U+10FFFF.
+// Length of the UTF-8 character at s; 0: invalid (overlong, a surrogate, or beyond U+10FFFF).
 static int utf8_length(const unsigned char* s)
 {
     if (s[0] < 0x80) return 1;
     const int length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
     for (int k = 1; k < length; ++k) {
-        if ((s[k] & 0xc0) != 0x80) return 0; // the zero at the end stops here too
+        if ((s[k] & 0xc0) != 0x80) return 0; // stops at the terminating zero too
     }
     if (s[0] == 0xe0 && s[1] < 0xa0) return 0;
     if (s[0] == 0xed && s[1] > 0x9f) return 0;
@@ -58,11 +58,12 @@ bool tni_check_name(tni_adding* a, const char* name)
     while (s[i] != 0 && i <= TNI_NAME_MAX) {
         const int length = utf8_length(s + i);
         if (length == 0) return tni_refuse(a, "name is not valid UTF-8");
-        if (is_control(s + i)) return tni_refuse(a, "name holds a control character");
+        if (is_control(s + i)) return tni_refuse(a, "name contains a control character");
         i += length;
     }
     if (i > TNI_NAME_MAX) return tni_refuse(a, "name is longer than %d bytes", TNI_NAME_MAX);
-    if (strcmp(name, "ground") == 0) return tni_refuse(a, "the name 'ground' is the world's own");
+    if (strcmp(name, "ground") == 0)
+        return tni_refuse(a, "the name 'ground' is reserved for the world");
     return true;
 }
 
@@ -104,7 +105,7 @@ static bool positive_or_unset(tni_adding* a, const char* what, double x)
     return isnan(x) || positive(a, what, x);
 }
 
-static bool share(tni_adding* a, const char* what, double x)
+static bool in_unit_range(tni_adding* a, const char* what, double x)
 {
     return (x >= 0 && x <= 1) || tni_refuse(a, "%s must lie in 0..1, is %g", what, x);
 }
@@ -232,7 +233,7 @@ static bool convex(tni_adding* a, const tn_shape_def* s, int number)
            tni_refuse(a, "shape %d: all points of the convex lie in one plane", number);
 }
 
-// A mesh that is only named was not read: it may be shown, but nothing can touch it.
+// A mesh given by file name only was not read: it can be drawn, but has no contact.
 static bool named_mesh(tni_adding* a, const tn_shape_def* s, int number)
 {
     if (s->file == NULL || s->file[0] == 0)
@@ -260,7 +261,7 @@ static bool mesh(tni_adding* a, const tn_shape_def* s, int number)
     for (int i = 0; i < s->triangle_count; ++i) {
         for (size_t k = 3 * (size_t)i; k < 3 * (size_t)i + 3; ++k) {
             if (s->triangles[k] >= 0 && s->triangles[k] < s->vertex_count) continue;
-            return tni_refuse(a, "shape %d: triangle %d has vertex %d, but they are 0 to %d",
+            return tni_refuse(a, "shape %d: triangle %d has vertex %d, but vertices are 0 to %d",
                               number, i + 1, s->triangles[k], s->vertex_count - 1);
         }
     }
@@ -354,7 +355,7 @@ static bool shape(tni_adding* a, const tn_shape_def* s, tn_body_kind kind, int n
 static bool shapes(tni_adding* a, const tn_body_def* def)
 {
     if (def->shape_count < 0 || (def->shape_count > 0 && def->shapes == NULL)) {
-        return tni_refuse(a, "shapes are not there");
+        return tni_refuse(a, "shapes are missing");
     }
     for (int i = 0; i < def->shape_count; ++i) {
         if (!shape(a, &def->shapes[i], def->kind, i + 1)) return false;
@@ -383,7 +384,7 @@ static bool motion(tni_adding* a, const tn_body_def* def)
     if (def->kind != TN_BODY_PLANAR) return true;
     const tn_quat q = def->pose.orientation;
     if (fmax(fabs(q.x), fabs(q.y)) > PLANE_TOLERANCE * quat_length(q)) {
-        return tni_refuse(a, "orientation of a planar body must be a turn about z");
+        return tni_refuse(a, "orientation of a planar body must be a rotation about z");
     }
     const double out = fmax(fabs(v->linear.z), fmax(fabs(v->angular.x), fabs(v->angular.y)));
     return out <= PLANE_TOLERANCE ||
@@ -398,8 +399,8 @@ static bool given_inertia(tni_adding* a, const tn_body_def* def)
     return tni_all_finite(def->inertia, 6) || tni_refuse(a, "inertia must be finite");
 }
 
-// Given or made from shapes: the numbers that the model will use.
-static bool whole_inertia(tni_adding* a, const tn_body_def* def)
+// The mass and inertia that the model will use, given or from shapes.
+static bool final_inertia(tni_adding* a, const tn_body_def* def)
 {
     tn_body_def named = *def;
     named.name        = a->name;
@@ -418,7 +419,7 @@ static bool whole_inertia(tni_adding* a, const tn_body_def* def)
     if (!tni_inertia_is_possible(inertia, affine)) {
         return tni_refuse(
             a,
-            "no body has this inertia: it must be positive definite, no principal moment %s the "
+            "impossible inertia: it must be positive definite, with no principal moment %s the "
             "sum of the other two",
             affine ? "reaching" : "above");
     }
@@ -472,7 +473,7 @@ bool tni_check_body(tni_adding* a, const tn_body_def* def)
         break;
     default: break;
     }
-    return given_inertia(a, def) && whole_inertia(a, def);
+    return given_inertia(a, def) && final_inertia(a, def);
 }
 
 // ---- Joints ------------------------------------------------------------------------------------
@@ -482,15 +483,15 @@ static int coordinate_count(const tn_joint_def* def)
     return tni_joint_type_of(def->type, def->of)->coordinate_count;
 }
 
-// Between two points, wherever they are.
-static bool spans(const tn_joint_def* def)
+// Joint types between two points at any distance.
+static bool needs_two_points(const tn_joint_def* def)
 {
     return def->type == TN_JOINT_DISTANCE || def->type == TN_JOINT_ROPE;
 }
 
 static bool place_by_anchor(tni_adding* a, const tn_joint_def* def)
 {
-    if (spans(def)) {
+    if (needs_two_points(def)) {
         return tni_refuse(a, "a %s needs a point or a frame in each body",
                           tn_joint_type_word(def->type));
     }
@@ -508,7 +509,7 @@ static bool place(tni_adding* a, const tn_joint_def* def)
     case TN_JOINT_BY_FRAMES:
         return frame(a, "frame 1", &def->frame1) && frame(a, "frame 2", &def->frame2);
     case TN_JOINT_BY_POINTS:
-        if (!spans(def)) {
+        if (!needs_two_points(def)) {
             return tni_refuse(a, "only a distance or a rope is placed by points, not a %s",
                               tn_joint_type_word(def->type));
         }
@@ -528,7 +529,7 @@ static bool has_round_shape(const tn_body_def* body)
     return false;
 }
 
-static bool of_its_type(tni_adding* a, const tn_joint_def* def)
+static bool type_parameters(tni_adding* a, const tn_joint_def* def)
 {
     switch (def->type) {
     case TN_JOINT_DISTANCE:
@@ -552,7 +553,7 @@ static bool of_its_type(tni_adding* a, const tn_joint_def* def)
 static bool ball_limit(tni_adding* a, const tn_limit* l)
 {
     if (l->lower <= l->upper)
-        return tni_refuse(a, "the limit of a ball is a cone and a twist, not lower and upper");
+        return tni_refuse(a, "a ball is limited by a cone and a twist, not by lower and upper");
     if (!finite_number(a, "twist", l->twist_lower) || !finite_number(a, "twist", l->twist_upper))
         return false;
     if (l->hard && l->twist_lower <= l->twist_upper &&
@@ -570,13 +571,13 @@ static bool ball_limit(tni_adding* a, const tn_limit* l)
            tni_refuse(a, "cone must lie between 0 and pi, is %g", l->cone);
 }
 
-// Something that is hit, and may throw back.
-static bool bounce(tni_adding* a, const tn_joint_def* def)
+// Restitution needs a unilateral limit.
+static bool check_restitution(tni_adding* a, const tn_joint_def* def)
 {
-    if (!share(a, "restitution", def->restitution)) return false;
+    if (!in_unit_range(a, "restitution", def->restitution)) return false;
     return def->restitution == 0 || def->type == TN_JOINT_ROPE ||
            (def->limit.given && def->limit.hard) ||
-           tni_refuse(a, "restitution is that of a hard limit or of a rope");
+           tni_refuse(a, "restitution needs a hard limit or a rope");
 }
 
 static bool limit(tni_adding* a, const tn_joint_def* def)
@@ -631,8 +632,8 @@ bool tni_check_joint(tni_adding* a, const tn_joint_def* def)
     if (!two_bodies(a, def->body1, def->body2)) return false;
     if (!can_move(a, def->body1) && !can_move(a, def->body2))
         return tni_refuse(a, "neither of its bodies can move");
-    return place(a, def) && of_its_type(a, def) && spring_and_force(a, def) && limit(a, def) &&
-           bounce(a, def) && role(a, def->role);
+    return place(a, def) && type_parameters(a, def) && spring_and_force(a, def) && limit(a, def) &&
+           check_restitution(a, def) && role(a, def->role);
 }
 
 bool tni_check_constraint(tni_adding* a, const tn_constraint_def* def)
@@ -643,7 +644,7 @@ bool tni_check_constraint(tni_adding* a, const tn_constraint_def* def)
     if (t->rows < 1 || t->rows > CONSTRAINT_ROWS_MAX)
         return tni_refuse(a, "table's rows must lie in 1..12, are %d", t->rows);
     if (t->holonomic < 0 || t->holonomic > t->rows) {
-        return tni_refuse(a, "%d holonomic rows of %d cannot be", t->holonomic, t->rows);
+        return tni_refuse(a, "%d of %d rows cannot be holonomic", t->holonomic, t->rows);
     }
     if (def->bodies == NULL || def->body_count < 1 || def->body_count > CONSTRAINT_BODIES_MAX) {
         return tni_refuse(a, "a user-defined constraint has 1..8 bodies, not %d", def->body_count);
@@ -685,7 +686,7 @@ static bool coupled_joints(tni_adding* a, const tn_coupling_def* def)
         }
         for (int j = 0; j < i; ++j) {
             if (def->joints[j].bits == bits)
-                return tni_refuse(a, "joint '%s' stands in it twice", joint->name);
+                return tni_refuse(a, "joint '%s' is listed twice", joint->name);
         }
     }
     return true;
@@ -716,31 +717,31 @@ static bool coefficients(tni_adding* a, const tn_coupling_def* def)
     return finite_number(a, "velocity", def->velocity);
 }
 
-static bool has_place(const tn_body_def* body)
+static bool has_centre(const tn_body_def* body)
 {
     return body != NULL && (body->kind == TN_BODY_RIGID || body->kind == TN_BODY_PLANAR ||
                             body->kind == TN_BODY_PARTICLE || body->kind == TN_BODY_AFFINE);
 }
 
-// The bodies whose centre is held. Planar ones keep their height by themselves.
+// Bodies whose centre of mass is held. Planar ones cannot move along z.
 static bool held_bodies(tni_adding* a, const tn_coupling_def* def)
 {
-    bool rises = false;
+    bool moves_in_z = false;
     for (int i = 0; i < def->body_count; ++i) {
         if (!body_exists(a, def->bodies[i])) return false;
         const tn_body_def* body = body_of(a, def->bodies[i]);
-        if (!has_place(body)) {
-            return tni_refuse(a, "body '%s' has no centre of mass that could be held",
+        if (!has_centre(body)) {
+            return tni_refuse(a, "body '%s' has no centre of mass to hold",
                               body == NULL ? "ground" : body->name);
         }
         for (int j = 0; j < i; ++j) {
             if (def->bodies[j].bits == def->bodies[i].bits)
-                return tni_refuse(a, "body '%s' stands in it twice", body->name);
+                return tni_refuse(a, "body '%s' is listed twice", body->name);
         }
-        rises = rises || body->kind != TN_BODY_PLANAR;
+        moves_in_z = moves_in_z || body->kind != TN_BODY_PLANAR;
     }
-    return def->hold[0] || def->hold[1] || rises ||
-           tni_refuse(a, "its bodies are planar: they hold z by themselves");
+    return def->hold[0] || def->hold[1] || moves_in_z ||
+           tni_refuse(a, "its bodies are planar and cannot move along z");
 }
 
 static bool center(tni_adding* a, const tn_coupling_def* def)
@@ -798,7 +799,7 @@ bool tni_check_load(tni_adding* a, const tn_load_def* def)
         return false;
     }
     return def->until > def->from ||
-           tni_refuse(a, "it must end after it begins, from %g until %g", def->from, def->until);
+           tni_refuse(a, "until must be later than from: from %g until %g", def->from, def->until);
 }
 
 bool tni_check_drag(tni_adding* a, const tn_drag_def* def)
@@ -826,7 +827,7 @@ bool tni_check_pair(tni_adding* a, const tn_pair_def* def)
         return tni_refuse(a, "def does not start from tn_default_pair_def()");
     return two_bodies(a, def->body1, def->body2) &&
            not_negative_or_unset(a, "friction", def->friction) &&
-           (isnan(def->restitution) || share(a, "restitution", def->restitution)) &&
+           (isnan(def->restitution) || in_unit_range(a, "restitution", def->restitution)) &&
            not_negative_or_unset(a, "rolling friction", def->rolling_friction) &&
            not_negative_or_unset(a, "spinning friction", def->spinning_friction);
 }

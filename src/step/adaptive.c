@@ -33,7 +33,7 @@ static void keep_budget(tn_stepper* s, double seconds)
     const double mean   = a->spent / a->spent_steps;
     const double factor = fmin(fmax(0.9 * budget / mean, 0.5), 2);
     const double goal   = floor(factor * a->allowed);
-    const int    most   = a->settings.active > 0 ? a->settings.active : a->limbs->count;
+    const int    most   = a->settings.active > 0 ? a->settings.active : a->trees->count;
     a->allowed          = goal < 1 ? 1 : goal > most ? most : (int)goal;
     a->spent            = 0;
     a->spent_steps      = 0;
@@ -44,7 +44,7 @@ static void report_step(const tni_adaptive_report* one, tn_step_report* report)
     report->active_count = one->active;
     report->visit_count += one->visits;
     report->choice_count += one->choices;
-    report->substep_count += one->pieces;
+    report->substep_count += one->substeps;
     report->kinetic_loss += one->kinetic_loss;
     report->left_out        = one->left_out;
     report->complementarity = one->complementarity;
@@ -56,7 +56,7 @@ static bool report_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
     static const double      lands = 1e-5; // gap up to which a contact counts [m or rad]
     tni_auxiliary*           a     = &s->system->auxiliary;
-    const tni_link_contacts* fs    = s->adaptive->footings;
+    const tni_link_contacts* fs    = s->adaptive->contacts;
     int                      k     = 0;
     tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);
     if (!tni_unilaterals_find(a, s->system->views, s->next.z, lands)) return false;
@@ -65,11 +65,10 @@ static bool report_contacts(tn_stepper* s, double h, tn_step_report* report)
         tni_unilateral* unilateral = &a->unilaterals[i];
         report->deepest            = fmax(report->deepest, -unilateral->gap);
         report->contact_count += unilateral->limit < 0 && unilateral->gap <= tni_contact_gap;
-        while (fs != NULL && k < fs->count && fs->footings[k].touch.id < unilateral->id) ++k;
-        const bool known =
-            fs != NULL && k < fs->count && fs->footings[k].touch.id == unilateral->id;
+        while (fs != NULL && k < fs->count && fs->points[k].touch.id < unilateral->id) ++k;
+        const bool known = fs != NULL && k < fs->count && fs->points[k].touch.id == unilateral->id;
         for (int r = 0; r < unilateral->row_count; ++r)
-            unilateral->force[r] = known && r < fs->footings[k].rows ? fs->footings[k].f[r] / h : 0;
+            unilateral->force[r] = known && r < fs->points[k].rows ? fs->points[k].f[r] / h : 0;
     }
     return true;
 }
@@ -78,12 +77,12 @@ static bool report_contacts(tn_stepper* s, double h, tn_step_report* report)
 // off.
 static void report_errors(tn_stepper* s, const tni_joint_trees_fit* fit, tn_step_report* report)
 {
-    const tni_joint_trees* limbs = s->adaptive->limbs;
+    const tni_joint_trees* trees = s->adaptive->trees;
     report->joint_error          = fit->error;
     report->velocity_error       = fit->rate;
     if (fit->worst >= 0)
         report->worst_joint = tni_constraint_id(
-            s->model, s->model->joints[limbs->limbs[fit->worst].joint].constraint);
+            s->model, s->model->joints[trees->links[fit->worst].joint].constraint);
 }
 
 tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_step_report* report,
@@ -100,7 +99,7 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
         TRY(tni_adaptive_step(a, time, &s->from->inputs, &one, why));
         report_step(&one, report);
         time = tni_time_after(time, h);
-        if (a->flat) (void)tni_adaptive_place(a, s->next.q, s->next.u);
+        if (a->has_planar) (void)tni_adaptive_place(a, s->next.q, s->next.u);
         if (timed) keep_budget(s, now(s) - start);
     }
     s->next.time                  = time;

@@ -141,10 +141,10 @@ size_t tn_stepper_bytes(const tn_stepper* stepper)
     const size_t stiff    = stepper->implicit.implicit_system != NULL
                                 ? tni_implicit_system_bytes(stepper->implicit.implicit_system)
                                 : 0;
-    const size_t footings = stepper->adaptive != NULL && stepper->adaptive->footings != NULL
-                                ? stepper->adaptive->footings->arena.bytes
+    const size_t contacts = stepper->adaptive != NULL && stepper->adaptive->contacts != NULL
+                                ? stepper->adaptive->contacts->arena.bytes
                                 : 0;
-    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start + stiff + footings;
+    return stepper->arena.bytes + stepper->system->auxiliary.arena.bytes + start + stiff + contacts;
 }
 
 void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user)
@@ -164,8 +164,8 @@ static tn_result grow(tn_stepper* s, tn_why* why)
         const tn_result grown = tni_implicit_system_grow(s->implicit.implicit_system);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
-    if (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full) {
-        const tn_result grown = tni_link_contacts_grow(s->adaptive->footings);
+    if (s->adaptive != NULL && s->adaptive->contacts != NULL && s->adaptive->contacts->full) {
+        const tn_result grown = tni_link_contacts_grow(s->adaptive->contacts);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
     tn_result result = tni_auxiliary_grow(&s->system->auxiliary);
@@ -178,7 +178,7 @@ static bool is_full(const tn_stepper* s)
     return s->system->auxiliary.full || s->start->auxiliary.full ||
            (s->implicit.implicit_system != NULL &&
             tni_implicit_system_is_full(s->implicit.implicit_system)) ||
-           (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full);
+           (s->adaptive != NULL && s->adaptive->contacts != NULL && s->adaptive->contacts->full);
 }
 
 // ---- Between the state and the workspace --------------------------------------------------------
@@ -334,8 +334,8 @@ static void store(const tn_stepper* s, tn_state* state)
         tni_warm_start_copy(&state->warm_start, &s->impulse.warm_start);
     if (s->settings.method == TN_METHOD_ADAPTIVE) {
         tni_adaptive_store(s->adaptive, &state->reduced);
-        if (s->adaptive->footings != NULL)
-            tni_link_contacts_store(s->adaptive->footings, &state->warm_start);
+        if (s->adaptive->contacts != NULL)
+            tni_link_contacts_store(s->adaptive->contacts, &state->warm_start);
     }
     if (s->sleep.on)
         tni_copy_numbers(state->rest_time, s->sleep.rest_time,

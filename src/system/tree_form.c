@@ -101,7 +101,7 @@ bool tni_tree_form_needs_views(const tni_tree_form* ns)
 
 // Moved to a point from which v here is v + w x d: M stays, H' = H - M [d]x, I' = I + [d]x H +
 // ([d]x H')^T.
-TNI_INLINE tni_articulated_inertia shifted(const tni_articulated_inertia* from, tn_vec3 d)
+TNI_INLINE tni_link_inertia shifted(const tni_link_inertia* from, tn_vec3 d)
 {
     const double*  H = from->H.m;
     const tni_sym *M = &from->M, *I = &from->I;
@@ -110,36 +110,35 @@ TNI_INLINE tni_articulated_inertia shifted(const tni_articulated_inertia* from, 
                            H[4] - (M->yz * d.x - M->xy * d.z), H[5] - (M->xy * d.y - M->yy * d.x),
                            H[6] - (M->yz * d.z - M->zz * d.y), H[7] - (M->zz * d.x - M->xz * d.z),
                            H[8] - (M->xz * d.y - M->yz * d.x)};
-    return (tni_articulated_inertia){
-        *M,
-        {{K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]}},
-        {I->xx + (d.y * H[6] - d.z * H[3]) + (d.y * K[6] - d.z * K[3]),
-         I->xy + (d.y * H[7] - d.z * H[4]) + (d.z * K[0] - d.x * K[6]),
-         I->xz + (d.y * H[8] - d.z * H[5]) + (d.x * K[3] - d.y * K[0]),
-         I->yy + (d.z * H[1] - d.x * H[7]) + (d.z * K[1] - d.x * K[7]),
-         I->yz + (d.z * H[2] - d.x * H[8]) + (d.x * K[4] - d.y * K[1]),
-         I->zz + (d.x * H[5] - d.y * H[2]) + (d.x * K[5] - d.y * K[2])},
-        from->f,
-        tni_add(from->t, tni_cross(d, from->f))};
+    return (tni_link_inertia){*M,
+                              {{K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]}},
+                              {I->xx + (d.y * H[6] - d.z * H[3]) + (d.y * K[6] - d.z * K[3]),
+                               I->xy + (d.y * H[7] - d.z * H[4]) + (d.z * K[0] - d.x * K[6]),
+                               I->xz + (d.y * H[8] - d.z * H[5]) + (d.x * K[3] - d.y * K[0]),
+                               I->yy + (d.z * H[1] - d.x * H[7]) + (d.z * K[1] - d.x * K[7]),
+                               I->yz + (d.z * H[2] - d.x * H[8]) + (d.x * K[4] - d.y * K[1]),
+                               I->zz + (d.x * H[5] - d.y * H[2]) + (d.x * K[5] - d.y * K[2])},
+                              from->f,
+                              tni_add(from->t, tni_cross(d, from->f))};
 }
 
 // The same for M, f and t alone (H = I = 0).
-TNI_INLINE tni_articulated_inertia shifted_mass(const tni_sym* M, tn_vec3 f, tn_vec3 t, tn_vec3 d)
+TNI_INLINE tni_link_inertia shifted_mass(const tni_sym* M, tn_vec3 f, tn_vec3 t, tn_vec3 d)
 {
     const double K[9] = {
         M->xz * d.y - M->xy * d.z, M->xx * d.z - M->xz * d.x, M->xy * d.x - M->xx * d.y,
         M->yz * d.y - M->yy * d.z, M->xy * d.z - M->yz * d.x, M->yy * d.x - M->xy * d.y,
         M->zz * d.y - M->yz * d.z, M->xz * d.z - M->zz * d.x, M->yz * d.x - M->xz * d.y};
-    return (tni_articulated_inertia){*M,
-                                     {{K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]}},
-                                     {d.y * K[6] - d.z * K[3], d.z * K[0] - d.x * K[6],
-                                      d.x * K[3] - d.y * K[0], d.z * K[1] - d.x * K[7],
-                                      d.x * K[4] - d.y * K[1], d.x * K[5] - d.y * K[2]},
-                                     f,
-                                     tni_add(t, tni_cross(d, f))};
+    return (tni_link_inertia){*M,
+                              {{K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]}},
+                              {d.y * K[6] - d.z * K[3], d.z * K[0] - d.x * K[6],
+                               d.x * K[3] - d.y * K[0], d.z * K[1] - d.x * K[7],
+                               d.x * K[4] - d.y * K[1], d.x * K[5] - d.y * K[2]},
+                              f,
+                              tni_add(t, tni_cross(d, f))};
 }
 
-TNI_INLINE void add_inertia(tni_articulated_inertia* to, const tni_articulated_inertia* B)
+TNI_INLINE void add_inertia(tni_link_inertia* to, const tni_link_inertia* B)
 {
     tni_sym_add(&to->M, &B->M);
     tni_sym_add(&to->I, &B->I);
@@ -150,7 +149,7 @@ TNI_INLINE void add_inertia(tni_articulated_inertia* to, const tni_articulated_i
 
 // Adds to the parent's slot, which may be the one that this link has emptied.
 TNI_INLINE void pass_to_parent(const tni_tree_form* ns, const tni_link* a,
-                               const tni_articulated_inertia* B)
+                               const tni_link_inertia* B)
 {
     if (a->parent_slot < 0) return;
     if (a->share > 0)
@@ -225,26 +224,26 @@ static void gather_forces(tni_tree_form* ns)
 }
 
 static void add_link_forces(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref,
-                            tni_articulated_inertia* B)
+                            tni_link_inertia* B)
 {
     for (int i = a->first_force; i > 0; i = ns->link_forces[i - 1].next) {
-        const tni_link_force*         o = &ns->link_forces[i - 1];
-        const double*                 A = o->A;
-        const tni_articulated_inertia C = {
+        const tni_link_force*  o = &ns->link_forces[i - 1];
+        const double*          A = o->A;
+        const tni_link_inertia C = {
             .M = {A[0], A[6], A[12], A[7], A[13], A[14]},
             .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
             .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
             .f = tni_read3(o->b),
             .t = tni_read3(o->b + 3)};
-        const tni_articulated_inertia D = shifted(&C, tni_neg(ref));
+        const tni_link_inertia D = shifted(&C, tni_neg(ref));
         add_inertia(B, &D);
     }
 }
 
 // Inertia and momentum of the link, forces on it alone, and the articulated inertia of its
 // children; at O.
-TNI_INLINE tni_articulated_inertia gather(const tni_tree_form* ns, const tni_link* a,
-                                          const tni_survey s, int lane)
+TNI_INLINE tni_link_inertia gather(const tni_tree_form* ns, const tni_link* a, const tni_survey s,
+                                   int lane)
 {
     const double  m = a->form->mass;
     const tn_vec3 r = field3(s, TNI_SURVEY_REF, lane), n = tni_scale(m, r);
@@ -263,14 +262,14 @@ TNI_INLINE tni_articulated_inertia gather(const tni_tree_form* ns, const tni_lin
         const tn_vec3 turned = tni_scale(ns->scheme->h, tni_read3(ns->scheme->drift + a->u + 3));
         t                    = tni_add_scaled(t, -ns->e, tni_mul(&ns->K_g[a->body], turned));
     }
-    const double            along = tni_dot(n, r);
-    tni_articulated_inertia B     = {{m, 0, 0, m, 0, m},
-                                     {{0, -n.z, n.y, n.z, 0, -n.x, -n.y, n.x, 0}},
-                                     {I.xx + (along - n.x * r.x), I.xy - n.x * r.y, I.xz - n.x * r.z,
-                                      I.yy + (along - n.y * r.y), I.yz - n.y * r.z,
-                                      I.zz + (along - n.z * r.z)},
-                                     f,
-                                     tni_add(t, tni_cross(f, r))};
+    const double     along = tni_dot(n, r);
+    tni_link_inertia B     = {{m, 0, 0, m, 0, m},
+                              {{0, -n.z, n.y, n.z, 0, -n.x, -n.y, n.x, 0}},
+                              {I.xx + (along - n.x * r.x), I.xy - n.x * r.y, I.xz - n.x * r.z,
+                               I.yy + (along - n.y * r.y), I.yz - n.y * r.z,
+                               I.zz + (along - n.z * r.z)},
+                              f,
+                              tni_add(t, tni_cross(f, r))};
     if (a->slot >= 0) add_inertia(&B, &ns->slots[a->slot]);
     return B;
 }
@@ -485,7 +484,7 @@ TNI_INLINE tn_vec3 times3(tn_vec3 a, tn_vec3 b)
 }
 
 // Q = D^-1 H^T, M' = M - H Q.
-TNI_INLINE void reduce_turns(tni_link_work* w, const tni_articulated_inertia* B)
+TNI_INLINE void reduce_turns(tni_link_work* w, const tni_link_inertia* B)
 {
     const tn_vec3 x = forward3(w->l, tni_read3(B->H.m)), y = forward3(w->l, tni_read3(B->H.m + 3)),
                   z = forward3(w->l, tni_read3(B->H.m + 6));
@@ -505,7 +504,7 @@ TNI_INLINE tn_vec3 solve_turns(const tni_link_work* w, tn_vec3 x)
 
 // With a spring: H' = H T, I' = I T, T = D^-1 W. Into B.
 static void reduce_sprung(const tni_link_work* w, tni_link_more* more, const tni_sym* W,
-                          tni_articulated_inertia* B)
+                          tni_link_inertia* B)
 {
     const tn_vec3 X = solve_turns(w, tni_vec3(W->xx, W->xy, W->xz)),
                   Y = solve_turns(w, tni_vec3(W->xy, W->yy, W->yz)),
@@ -534,7 +533,7 @@ TNI_INLINE void pass_sprung(const tni_link_work* w, const tni_link_more* more, t
     *t = tni_add(*t, tni_sym_times(&more->I, w->y));
 }
 
-TNI_INLINE bool begin_turns(tni_link_work* w, tni_articulated_inertia* B)
+TNI_INLINE bool begin_turns(tni_link_work* w, tni_link_inertia* B)
 {
     const bool good = factor3(&B->I, &w->l, &w->inv);
     reduce_turns(w, B);
@@ -543,7 +542,7 @@ TNI_INLINE bool begin_turns(tni_link_work* w, tni_articulated_inertia* B)
 }
 
 static bool begin_sprung(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const side* b,
-                         tni_articulated_inertia* B)
+                         tni_link_inertia* B)
 {
     tni_link_more* more = &ns->mores[a->more];
     tni_sym        W, D = B->I;
@@ -653,7 +652,7 @@ TNI_INLINE void pass_axis(tni_link_work* w, tni_link_more* more, double pull, tn
 }
 
 static bool begin_axis(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const side* b,
-                       const axes* x, tni_articulated_inertia* B)
+                       const axes* x, tni_link_inertia* B)
 {
     tni_link_more* more = &ns->mores[a->more];
     const tn_vec3  s = x->z2, n1 = x->n1, n2 = x->n2, h = tni_mul(&B->H, s),
@@ -714,7 +713,7 @@ static void pass_fixed(tni_link_work* w, tni_link_more* more, tn_vec3* f, tn_vec
 }
 
 static bool begin_fixed(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const side* b,
-                        const axes* x, tni_articulated_inertia* B)
+                        const axes* x, tni_link_inertia* B)
 {
     tni_link_more* more = &ns->mores[a->more];
     const tn_vec3  n1 = x->n1, n2 = x->n2, n3 = tni_cross(x->y2, x->x1);
@@ -743,7 +742,7 @@ static tn_vec3 end_fixed(const tni_tree_form* ns, const tni_link* a, const tni_l
 // ---- Inward and outward -------------------------------------------------------------------------
 
 static bool begin_held(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const side* b,
-                       const tni_survey s, int lane, tni_articulated_inertia* B)
+                       const tni_survey s, int lane, tni_link_inertia* B)
 {
     tni_link_more* more = &ns->mores[a->more];
     const axes     x    = axes_of(s, lane);
@@ -766,7 +765,7 @@ TNI_INLINE void hold_anchors(const tni_tree_form* ns, const tni_link* a, tni_lin
 }
 
 static bool begin_anchored(tni_tree_form* ns, const tni_link* a, tni_link_work* w,
-                           const tni_survey s, int lane, tni_articulated_inertia* B)
+                           const tni_survey s, int lane, tni_link_inertia* B)
 {
     const tni_sym K = field6(s, TNI_SURVEY_KB, lane);
     const side    b = parent_of(ns, a, field3(s, TNI_SURVEY_RB, lane));
@@ -779,7 +778,7 @@ static bool begin_anchored(tni_tree_form* ns, const tni_link* a, tni_link_work* 
 }
 
 static bool begin_unanchored(tni_tree_form* ns, const tni_link* a, tni_link_work* w,
-                             const tni_survey s, int lane, tni_articulated_inertia* B)
+                             const tni_survey s, int lane, tni_link_inertia* B)
 {
     tni_sym       K    = {0};
     const bool    good = tni_link_begin_other(ns, a, B, &K);
@@ -795,7 +794,7 @@ static bool begin_unanchored(tni_tree_form* ns, const tni_link* a, tni_link_work
 static bool inward_any(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const tni_survey s,
                        int lane)
 {
-    tni_articulated_inertia B = gather(ns, a, s, lane);
+    tni_link_inertia B = gather(ns, a, s, lane);
     if (a->first_force > 0) add_link_forces(ns, a, field3(s, TNI_SURVEY_REF, lane), &B);
     const bool good = a->kind != TNI_LINK_OTHER ? begin_anchored(ns, a, w, s, lane, &B)
                                                 : begin_unanchored(ns, a, w, s, lane, &B);
@@ -808,18 +807,18 @@ static bool inward_any(tni_tree_form* ns, const tni_link* a, tni_link_work* w, c
 TNI_INLINE bool inward_free(tni_tree_form* ns, const tni_link* a, tni_link_work* to_w,
                             const tni_survey s, int lane)
 {
-    const tni_sym           K = field6(s, TNI_SURVEY_KB, lane);
-    tni_articulated_inertia B = gather(ns, a, s, lane);
+    const tni_sym    K = field6(s, TNI_SURVEY_KB, lane);
+    tni_link_inertia B = gather(ns, a, s, lane);
     if (a->first_force > 0) {
-        tni_articulated_inertia more = {.f = {0, 0, 0}};
+        tni_link_inertia more = {.f = {0, 0, 0}};
         add_link_forces(ns, a, field3(s, TNI_SURVEY_REF, lane), &more);
         add_inertia(&B, &more);
     }
     tni_link_work w;
     hold_anchors(ns, a, &w, s, lane);
-    const bool              good = begin_turns(&w, &B);
-    tni_articulated_inertia to   = shifted_mass(&w.M, B.f, B.t, w.arm);
-    *to_w                        = w;
+    const bool       good = begin_turns(&w, &B);
+    tni_link_inertia to   = shifted_mass(&w.M, B.f, B.t, w.arm);
+    *to_w                 = w;
     tni_sym_add(&to.I, &K);
     pass_to_parent(ns, a, &to);
     return good;
@@ -992,9 +991,9 @@ tn_result tni_tree_form_begin(tni_tree_form* ns, const tni_step_start* start,
 
 TNI_INLINE void pass_load(const tni_tree_form* ns, const tni_link* a, tn_vec3 f, tn_vec3 t)
 {
-    tni_articulated_inertia* to = &ns->slots[a->parent_slot];
-    to->f                       = a->first ? f : tni_add(to->f, f);
-    to->t                       = a->first ? t : tni_add(to->t, t);
+    tni_link_inertia* to = &ns->slots[a->parent_slot];
+    to->f                = a->first ? f : tni_add(to->f, f);
+    to->t                = a->first ? t : tni_add(to->t, t);
 }
 
 // last: load from the link before, if that is its only child.

@@ -173,7 +173,7 @@ static void soft_rows_of(tni_tree_form* ns, const tni_link* a, tn_vec3 d, tni_li
     for (int i = 0; i < 6 * s->count; ++i) s->Y[i] = a->parent >= 0 ? s->Ja[i] + Jb[i] : 0;
 }
 
-static void spread(const tni_articulated_inertia* B, double* A)
+static void spread(const tni_link_inertia* B, double* A)
 {
     const double*  H = B->H.m;
     const tni_sym *M = &B->M, *I = &B->I;
@@ -253,7 +253,7 @@ static void pass_other(tni_link_dense* o, const double* g, double* b)
     }
 }
 
-static void stiffen_other(const tni_tree_form* ns, const tni_link* a, tni_articulated_inertia* B,
+static void stiffen_other(const tni_tree_form* ns, const tni_link* a, tni_link_inertia* B,
                           tni_sym* K)
 {
     const tni_joint* joint = &ns->model->joints[a->joint];
@@ -267,8 +267,7 @@ static void stiffen_other(const tni_tree_form* ns, const tni_link* a, tni_articu
                      tni_sub(at, views[a->other].x), &B->I, K);
 }
 
-bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_articulated_inertia* B,
-                          tni_sym* K)
+bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_link_inertia* B, tni_sym* K)
 {
     tni_link_dense* o     = &ns->denses[a->more];
     const tni_view* views = ns->system->views;
@@ -296,12 +295,11 @@ bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_articulated_
     tni_write3(b, B->f), tni_write3(b + 3, B->t);
     pass_other(o, o->soft.g, b);
     const double* A = o->left;
-    *B              = (tni_articulated_inertia){
-                     .M = {A[0], A[6], A[12], A[7], A[13], A[14]},
-                     .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
-                     .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
-                     .f = tni_read3(b),
-                     .t = tni_read3(b + 3)};
+    *B              = (tni_link_inertia){.M = {A[0], A[6], A[12], A[7], A[13], A[14]},
+                                         .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
+                                         .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
+                                         .f = tni_read3(b),
+                                         .t = tni_read3(b + 3)};
     return good;
 }
 

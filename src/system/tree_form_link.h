@@ -18,12 +18,12 @@ typedef struct tni_sym {
 
 /// Articulated inertia of a subtree at a point, for the velocity v there and w, and the impulse on
 /// it.
-typedef struct tni_articulated_inertia {
+typedef struct tni_link_inertia {
     tni_sym  M;
     tni_mat3 H; ///< v^T H w
     tni_sym  I;
     tn_vec3  f, t;
-} tni_articulated_inertia;
+} tni_link_inertia;
 
 typedef enum tni_link_kind {
     TNI_LINK_TURNS,
@@ -133,14 +133,14 @@ typedef struct tni_link_load {
 /// done by one thread. The parts depend on the model alone and all sums keep their order: same bits
 /// for any number of threads.
 typedef struct tni_tree_part {
-    int                     first, end;
-    bool                    shared;
-    tni_articulated_inertia inertia; ///< articulated inertia that a branch passes to its parent
-    tni_link_load           load;    ///< the same in a correction: the load
-    tni_link_motion         from;    ///< motion of the link after it, for an outward pass
-    int                     bad;     ///< first link that could not be eliminated; -1: none
-    double                  most;    ///< largest error
-    int                     worst;
+    int              first, end;
+    bool             shared;
+    tni_link_inertia inertia; ///< articulated inertia that a branch passes to its parent
+    tni_link_load    load;    ///< the same in a correction: the load
+    tni_link_motion  from;    ///< motion of the link after it, for an outward pass
+    int              bad;     ///< first link that could not be eliminated; -1: none
+    double           most;    ///< largest error
+    int              worst;
 } tni_tree_part;
 
 // What is computed of links before the elimination, in SIMD lanes: number `field` of lane k is at
@@ -187,31 +187,31 @@ typedef struct tni_link_lanes {
 const tni_link_lanes* tni_link_lanes_of(int width);
 
 struct tni_tree_form {
-    const tn_model*          model;
-    tni_system*              system;
-    const tni_link_lanes*    lanes;
-    int                      count;
-    tni_link*                links; ///< children before parents
-    tni_link_work*           works;
-    tni_link_more*           mores;
-    tni_link_dense*          denses;
-    tni_articulated_inertia* slots;
-    tni_mat3*                ends; ///< R at the end of the last flight, by link
-    int                      fixed_count;
-    int*                     fixed;          ///< immovable bodies that have a joint to a link
-    bool                     needs_views;    ///< needs all views of the system
-    bool                     holds_rotation; ///< some joint constrains rotation
-    int                      part_count, share_count;
-    tni_tree_part*           parts;  ///< in link order
-    int*                     shares; ///< indices of the shared parts
-    const tn_host*           host;
-    int                      root_count;
-    int*                     roots;   ///< links
-    int*                     link_of; ///< by body
-    tni_link_force*          link_forces;
-    tni_mat3*                K_g; ///< by body: geometric stiffness, where a step has a drift
-    int                      link_force_count;
-    double*                  plain; ///< non-stiff forces; NULL: gravity only
+    const tn_model*       model;
+    tni_system*           system;
+    const tni_link_lanes* lanes;
+    int                   count;
+    tni_link*             links; ///< children before parents
+    tni_link_work*        works;
+    tni_link_more*        mores;
+    tni_link_dense*       denses;
+    tni_link_inertia*     slots;
+    tni_mat3*             ends; ///< R at the end of the last flight, by link
+    int                   fixed_count;
+    int*                  fixed;          ///< immovable bodies that have a joint to a link
+    bool                  needs_views;    ///< needs all views of the system
+    bool                  holds_rotation; ///< some joint constrains rotation
+    int                   part_count, share_count;
+    tni_tree_part*        parts;  ///< in link order
+    int*                  shares; ///< indices of the shared parts
+    const tn_host*        host;
+    int                   root_count;
+    int*                  roots;   ///< links
+    int*                  link_of; ///< by body
+    tni_link_force*       link_forces;
+    tni_mat3*             K_g; ///< by body: geometric stiffness, where a step has a drift
+    int                   link_force_count;
+    double*               plain; ///< non-stiff forces; NULL: gravity only
     // Of the current step
     const tni_step_start*  start;
     const tni_step_scheme* scheme;
@@ -231,8 +231,7 @@ void tni_link_stiffen(const tni_tree_form* ns, tn_vec3 f, tn_vec3 arm, tn_vec3 a
 
 // Joints of kind OTHER: tree_form_dense.c. begin takes A, b at the centre of mass and leaves A',
 // b'; K: geometric stiffness on the parent.
-bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_articulated_inertia* B,
-                          tni_sym* K);
+bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_link_inertia* B, tni_sym* K);
 void tni_link_pass_other(tni_tree_form* ns, const tni_link* a, const double* r, tn_vec3* f,
                          tn_vec3* t);
 void tni_link_end_other(const tni_tree_form* ns, const tni_link* a, tn_vec3 v, tn_vec3 wb,

@@ -359,8 +359,7 @@ static tn_result build(tni_tree_form* ns, tni_arena* arena, tni_arena* scratch)
             count = walk(&g, root_of(&g, model->free_bodies[i]), count);
     tn_result result = set_links(ns, &g, arena);
     if (result == TN_OK) result = set_parts(ns, arena, g.far);
-    if (result == TN_OK)
-        ns->slots = TNI_TAKE(arena, tni_articulated_inertia, set_slots(ns, g.queue));
+    if (result == TN_OK) ns->slots = TNI_TAKE(arena, tni_link_inertia, set_slots(ns, g.queue));
     return arena->failed ? TN_ERR_MEMORY : result;
 }
 

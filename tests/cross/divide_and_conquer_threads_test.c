@@ -1,4 +1,4 @@
-// Workers share a pass out among them: the bits are the same for any number of them.
+// Workers share the accelerations of trees: the bits are the same for any number of them.
 #include "support/tree_rig.h"
 
 enum { COUNT = 600 };
@@ -13,7 +13,7 @@ static int parent_of(int shape, int i, test_random* r)
     }
 }
 
-// Hinges, ball joints and free roots.
+// Hinges, ball joints and floating roots.
 static tn_model* model_of(int shape, test_random* r)
 {
     tn_scene* scene;
@@ -42,16 +42,16 @@ static tn_model* model_of(int shape, test_random* r)
 }
 
 typedef struct outcome {
-    int      visits;
-    double*  qddot;
-    tni_six* forces;
+    int          visits;
+    double*      qddot;
+    tni_spatial* forces;
 } outcome;
 
 static outcome outcome_of(tree_rig* t, const tn_host* host)
 {
-    const tni_joint_trees* l = t->limbs;
+    const tni_joint_trees* l = t->trees;
     outcome                o = {0, calloc((size_t)l->v_count, sizeof(double)),
-                                calloc((size_t)l->count, sizeof(tni_six))};
+                                calloc((size_t)l->count, sizeof(tni_spatial))};
     CHECK(tni_tree_accelerate(t->pass, host, 0, l->tree_count, &t->at, o.qddot, &o.visits));
     for (int i = 0; i < l->count; ++i)
         if (t->touched[t->assembly->joint[i]]) o.forces[i] = tni_tree_reaction(t->pass, i);
@@ -60,8 +60,8 @@ static outcome outcome_of(tree_rig* t, const tn_host* host)
 
 static bool same(const tree_rig* t, const outcome* a, const outcome* b)
 {
-    const size_t v = sizeof(double) * (size_t)t->limbs->v_count,
-                 f = sizeof(tni_six) * (size_t)t->limbs->count;
+    const size_t v = sizeof(double) * (size_t)t->trees->v_count,
+                 f = sizeof(tni_spatial) * (size_t)t->trees->count;
     return a->visits == b->visits && memcmp(a->qddot, b->qddot, v) == 0 &&
            memcmp(a->forces, b->forces, f) == 0;
 }
@@ -74,9 +74,9 @@ static void outcome_free(outcome* o)
 
 static void push_some(tree_rig* t, test_random* r)
 {
-    for (int i = 0; i < t->limbs->count; i += 5) {
-        t->force[i]                     = (tni_six){random_vec3(r, 2), random_vec3(r, 5)};
-        t->pushed[t->assembly->leaf[i]] = 1;
+    for (int i = 0; i < t->trees->count; i += 5) {
+        t->force[i]                     = (tni_spatial){random_vec3(r, 2), random_vec3(r, 5)};
+        t->loaded[t->assembly->leaf[i]] = 1;
     }
 }
 
@@ -122,12 +122,12 @@ static void by_several(tree_rig* t, test_random* r)
     outcome_free(&alone);
 }
 
-TEST(any_number_of_workers_makes_the_same_bits)
+TEST(any_number_of_workers_gives_the_same_bits)
 {
     with_all(by_several);
 }
 
-// Backwards and one by one: tasks do not depend on each other.
+// Backwards and one by one: tasks are independent.
 static void backwards(void* workers, int count, tn_task* task, void* data)
 {
     int* most = workers;
@@ -146,17 +146,17 @@ static void in_other_order(tree_rig* t, test_random* r)
     (void)r;
     for (int i = 0; i < t->assembly->count; ++i) touched += t->touched[i];
     CHECK(same(t, &alone, &o));
-    CHECK(touched < 400 || most >= 16); // enough for everybody
+    CHECK(touched < 400 || most >= 16); // enough jobs
     outcome_free(&o);
     outcome_free(&alone);
 }
 
-TEST(any_order_of_tasks_makes_the_same_bits)
+TEST(any_order_of_tasks_gives_the_same_bits)
 {
     with_all(in_other_order);
 }
 
-// ---- Trees at the same time ---------------------------------------------------------------------
+// ---- Trees in parallel --------------------------------------------------------------------------
 
 typedef struct crowd {
     tree_rig* t;
@@ -179,21 +179,21 @@ static void tree_by_tree(tree_rig* t, test_random* r)
     crowd*   c      = calloc(1, sizeof *c);
     int      visits = 0;
     (void)r;
-    *c = (crowd){.t = t, .qddot = calloc((size_t)t->limbs->v_count, sizeof(double))};
-    tn_pool_each(pool, t->limbs->tree_count, one_tree, c);
-    for (int i = 0; i < t->limbs->tree_count; ++i) {
+    *c = (crowd){.t = t, .qddot = calloc((size_t)t->trees->v_count, sizeof(double))};
+    tn_pool_each(pool, t->trees->tree_count, one_tree, c);
+    for (int i = 0; i < t->trees->tree_count; ++i) {
         CHECK(c->good[i]);
         visits += c->visits[i];
     }
     CHECK_INT(visits, alone.visits);
-    CHECK(memcmp(c->qddot, alone.qddot, sizeof(double) * (size_t)t->limbs->v_count) == 0);
+    CHECK(memcmp(c->qddot, alone.qddot, sizeof(double) * (size_t)t->trees->v_count) == 0);
     free(c->qddot);
     free(c);
     tn_pool_free(pool);
     outcome_free(&alone);
 }
 
-TEST(trees_may_be_passed_at_the_same_time)
+TEST(trees_may_be_accelerated_in_parallel)
 {
     with_all(tree_by_tree);
 }

@@ -1,5 +1,5 @@
-// A step of the adaptive method depends on the state alone, bit for bit: not on the stepper that takes it, nor on what it
-// was used for before, nor on how many steps are asked for at once.
+// A step of the adaptive method depends on the state alone, bit for bit: not on the stepper and its
+// history, nor on how many steps are taken in a call.
 #include "step/stepper.h"
 #include "support/adaptive_rig.h"
 
@@ -25,7 +25,7 @@ static void start(bits_case* c, tn_state* state)
 static bits_case case_make(uint64_t seed)
 {
     bits_case  c     = {.random = {seed}};
-    const bool runge = seed % 4 == 0; // these have no hard limits
+    const bool runge = seed % 4 == 0; // rk4 does not support hard limits
     const int  n     = test_random_int(&c.random, 1, 24);
     c.m              = adaptive_scene(&c.random, n, test_random_int(&c.random, 1, 5),
                          runge ? ADAPTIVE_ALL : ADAPTIVE_ALL | ADAPTIVE_LIMITS);
@@ -42,7 +42,7 @@ static void case_free(bits_case* c)
     random_mechanism_free(c->m);
 }
 
-TEST(many_steps_at_once_are_so_many_steps)
+TEST(one_call_of_many_steps_equals_many_calls)
 {
     for (uint64_t seed = 1; seed <= CASES; ++seed) {
         bits_case      c   = case_make(seed);
@@ -71,7 +71,7 @@ TEST(many_steps_at_once_are_so_many_steps)
     }
 }
 
-TEST(a_fresh_stepper_takes_the_same_steps)
+TEST(a_new_stepper_takes_the_same_steps)
 {
     for (uint64_t seed = 1; seed <= CASES; ++seed) {
         bits_case c   = case_make(seed);
@@ -88,7 +88,7 @@ TEST(a_fresh_stepper_takes_the_same_steps)
     }
 }
 
-TEST(states_in_turn_do_not_disturb_each_other)
+TEST(alternating_states_are_independent)
 {
     for (uint64_t seed = 1; seed <= CASES; ++seed) {
         bits_case   c   = case_make(seed);
@@ -117,28 +117,29 @@ TEST(states_in_turn_do_not_disturb_each_other)
     }
 }
 
-// A state that differs from the last one in a single thing: 0 a velocity, 1 a place, 2 the steps taken, 3 an active joint.
+// Changes one thing in a state: 0 a velocity, 1 a position, 2 the number of steps, 3 an active
+// joint.
 static bool change(const bits_case* c, tn_state* state, int what)
 {
-    const tni_joint_trees* limbs   = c->stepper->adaptive->limbs;
+    const tni_joint_trees* trees   = c->stepper->adaptive->trees;
     tni_reduced*           reduced = &state->reduced;
     if (what == 2) reduced->step += 1;
-    for (int i = limbs->count - 1; what != 2 && i >= 0; --i) {
-        const tni_tree_link* limb = &limbs->limbs[i];
-        if (limb->freedoms == 0 || limb->joint < 0) continue;
-        uint8_t* active = &reduced->active[c->m->model->joints[limb->joint].constraint];
+    for (int i = trees->count - 1; what != 2 && i >= 0; --i) {
+        const tni_tree_link* link = &trees->links[i];
+        if (link->freedoms == 0 || link->joint < 0) continue;
+        uint8_t* active = &reduced->active[c->m->model->joints[link->joint].constraint];
         double   v[TNI_TREE_LINK_FREEDOMS] = {0.1};
         if ((what == 0 && !*active) || (what == 3 && *active)) continue;
-        if (what == 0) reduced->v[limb->v] += 0.1;
-        if (what == 1) tni_tree_link_advance(limb, 1, v, reduced->q + limb->q);
+        if (what == 0) reduced->v[link->v] += 0.1;
+        if (what == 1) tni_tree_link_advance(link, 1, v, reduced->q + link->q);
         if (what == 3) *active = 1;
         break;
     }
-    tni_joint_trees_write(limbs, reduced->q, reduced->v, state->q, state->u);
+    tni_joint_trees_write(trees, reduced->q, reduced->v, state->q, state->u);
     return !adaptive_same(state, c->m->state);
 }
 
-TEST(whatever_differs_in_a_state_counts)
+TEST(any_difference_of_a_state_is_noticed)
 {
     int changed = 0;
     for (uint64_t seed = 1; seed <= 4 * CASES; ++seed) {
@@ -159,8 +160,8 @@ TEST(whatever_differs_in_a_state_counts)
     CHECK(changed > 2 * CASES);
 }
 
-// Moved bodies are looked at again, and what was done to them is done to a fresh stepper's as well.
-TEST(moved_bodies_and_hands_count_alike_for_all_steppers)
+// After bodies are moved, a used and a new stepper give the same; handles too.
+TEST(moved_bodies_and_handles_act_alike_for_all_steppers)
 {
     for (uint64_t seed = 1; seed <= CASES; ++seed) {
         bits_case        c    = case_make(seed);
@@ -192,8 +193,9 @@ TEST(moved_bodies_and_hands_count_alike_for_all_steppers)
     }
 }
 
-// As many as there are, or no bound at all: the same joints, the same bits. By whichever choice.
-TEST(all_joints_chosen_or_never_asked)
+// Choosing all joints and having no bound give the same active joints and the same bits, for every
+// choice.
+TEST(choosing_all_joints_equals_no_choice)
 {
     for (uint64_t seed = 1; seed <= CASES; ++seed) {
         bits_case            c      = case_make(seed);
@@ -216,8 +218,8 @@ TEST(all_joints_chosen_or_never_asked)
     }
 }
 
-// What another stepper held does not stay held where nothing is to be left out.
-TEST(all_joints_move_again_where_nothing_is_left_out)
+// Joints held by another stepper become active where nothing may be held.
+TEST(held_joints_become_active_without_choices)
 {
     for (uint64_t seed = 1; seed <= CASES; ++seed) {
         bits_case            c    = case_make(seed);

@@ -1,5 +1,6 @@
-// Contacts in the adaptive method: what impulses do to a hybrid body, against its accelerations; friction, bounces and
-// belts against closed forms; bodies of many joints that fall on a floor and come to rest there, all joints active or few.
+// Contacts in the adaptive method: impulse responses of a hybrid body against its accelerations;
+// friction, restitution and conveyor belts against closed forms; articulated bodies that fall on a
+// floor and come to rest, with all or few joints active.
 #include "support/adaptive_rig.h"
 #include "support/contact_rig.h"
 #include "support/failing_host.h"
@@ -25,28 +26,30 @@ static rig touch_builtin(const char* spec, int active)
 
 // ---- Responses ----------------------------------------------------------------------------------
 
-static tni_six random_six(test_random* r)
+static tni_spatial random_six(test_random* r)
 {
-    return (tni_six){random_vec3(r, 1), random_vec3(r, 1)};
+    return (tni_spatial){random_vec3(r, 1), random_vec3(r, 1)};
 }
 
 // Accelerations with a force on a cluster (world axes, about its origin), into out.
-static void accelerate_pushed(adaptive_rig* g, tni_hybrid* hybrid, int at, tni_six f, double* out)
+static void accelerate_pushed(adaptive_rig* g, tni_hybrid* hybrid, int at, tni_spatial f,
+                              double* out)
 {
     const tni_adaptive* a = g->a;
     tni_hybrid_move(hybrid, a->q, a->v);
     if (at >= 0) {
         const tni_mat3* E          = &hybrid->clusters[at].world.E;
-        hybrid->clusters[at].force = (tni_six){tni_mul(E, f.w), tni_mul(E, f.v)};
+        hybrid->clusters[at].force = (tni_spatial){tni_mul(E, f.w), tni_mul(E, f.v)};
     }
     CHECK(tni_hybrid_accelerate(hybrid, a->model->gravity, a->q, a->v, a->Q,
-                                a->limbs->actuated ? a->K : NULL, out));
+                                a->trees->actuated ? a->K : NULL, out));
 }
 
-// One impulse, one tree: its own answer, and products of two lists, against differences of accelerations.
+// One impulse on one tree: its response, and products of two half responses, against differences of
+// accelerations.
 static void check_responses(adaptive_rig* g, int tree, test_random* r)
 {
-    const tni_joint_trees* l      = g->a->limbs;
+    const tni_joint_trees* l      = g->a->trees;
     tni_hybrid*            hybrid = &g->a->figures[tree].now;
     const int              n      = l->v_count;
     double *with = calloc((size_t)n, sizeof *with), *none = calloc((size_t)n, sizeof *none),
@@ -56,42 +59,42 @@ static void check_responses(adaptive_rig* g, int tree, test_random* r)
     const int at[2]   = {test_random_int(r, 0, hybrid->count - 1),
                          test_random_int(r, 0, hybrid->count - 1)};
     if (hybrid->clusters[at[0]].held || hybrid->clusters[at[1]].held) goto done;
-    const tni_six f[2] = {random_six(r), random_six(r)};
+    const tni_spatial f[2] = {random_six(r), random_six(r)};
     accelerate_pushed(g, hybrid, -1, f[0], none);
     accelerate_pushed(g, hybrid, at[0], f[0], with);
     double size = 0, off = 0;
     tni_hybrid_move(hybrid, g->a->q, g->a->v);
     CHECK(tni_hybrid_factor(hybrid, l->actuated ? g->a->K : NULL));
     // Two rows: f[0] on the first cluster; f[0] there and f[1] on the second.
-    tni_six   force[2][TNI_CONTACT_ROWS] = {{f[0], f[0]}, {tni_six_zero(), f[1]}};
-    const int count                      = tni_hybrid_halve(hybrid, at, 2, force, columns, y);
-    double    own = 0, product = 0;
+    tni_spatial force[2][TNI_CONTACT_ROWS] = {{f[0], f[0]}, {tni_spatial_zero(), f[1]}};
+    const int   count = tni_hybrid_half_response(hybrid, at, 2, force, columns, y);
+    double      own = 0, product = 0;
     for (int c = 0; c < count; ++c) {
         s[columns[c]] += y[2 * c];
         own += y[2 * c] * y[2 * c];
         product += y[2 * c] * (y[2 * c + 1] - y[2 * c]);
     }
-    tni_hybrid_answer(hybrid, s, change);
+    tni_hybrid_velocity_change(hybrid, s, change);
     for (int i = 0; i < g->a->figures[tree].active_count; ++i) {
-        const tni_tree_link* limb = &l->limbs[g->a->figures[tree].active[i]];
-        for (int k = limb->v; k < limb->v + limb->freedoms; ++k) {
+        const tni_tree_link* link = &l->links[g->a->figures[tree].active[i]];
+        for (int k = link->v; k < link->v + link->freedoms; ++k) {
             size = fmax(size, fabs(with[k] - none[k]) + 1e-3 * fabs(none[k]));
             off  = fmax(off, fabs(with[k] - none[k] - change[k]));
         }
     }
     test_check(off <= 1e-9 * size, __FILE__, __LINE__, "answers differ by %g of %g", off, size);
-    // y.y is the work of f on what it does: motions by the change alone.
+    // y.y is f times the motion it causes.
     tni_hybrid_move(hybrid, g->a->q, change);
     for (int side = 0; side < 2; ++side) {
         const tni_cluster* c = &hybrid->clusters[at[side]];
-        const tni_six      m = {tni_mul_t(&c->world.E, c->v.w), tni_mul_t(&c->world.E, c->v.v)};
-        CHECK_NEAR(side == 0 ? own : product, tni_six_dot(f[side], m), 1e-9 * (1 + fabs(own)));
+        const tni_spatial  m = {tni_mul_t(&c->world.E, c->v.w), tni_mul_t(&c->world.E, c->v.v)};
+        CHECK_NEAR(side == 0 ? own : product, tni_spatial_dot(f[side], m), 1e-9 * (1 + fabs(own)));
     }
 done:
     free(with), free(none), free(s), free(change), free(y), free(columns);
 }
 
-TEST(impulses_do_what_forces_do)
+TEST(impulse_responses_are_differences_of_accelerations)
 {
     for (uint64_t seed = 1; seed <= 120; ++seed) {
         test_random       r = {seed};
@@ -103,7 +106,7 @@ TEST(impulses_do_what_forces_do)
         adaptive_hold(g, m, &r, test_random_unit(&r), 1);
         g->a->all = false; // some are held
         tni_adaptive_load(g->a, m->state, 1e-3);
-        for (int t = 0; t < g->a->limbs->tree_count; ++t) {
+        for (int t = 0; t < g->a->trees->tree_count; ++t) {
             for (int i = 0; i < g->a->figures[t].active_count; ++i)
                 tni_figure_joint_force(g->a, g->a->figures[t].active[i], g->a->q, g->a->v);
             check_responses(g, t, &r);
@@ -132,18 +135,18 @@ TEST(a_box_sticks_below_the_angle_of_friction_and_slides_above)
         rig_run(&p.r, h, 500);
         const double a = k == 0 ? 0 : 9.81 * (sin(th) - mu * cos(th));
         CHECK_NEAR(contact_climbing(&p), -a * 0.5, 1e-9);
-        CHECK_NEAR(contact_climbed(&p), -0.5 * a * 0.5 * (0.5 + h), 1e-9); // Euler's sum
+        CHECK_NEAR(contact_climbed(&p), -0.5 * a * 0.5 * (0.5 + h), 1e-9); // sum of Euler's steps
         CHECK_NEAR(contact_strayed(&p), 0, 1e-8);
         CHECK_INT(p.r.report.contact_count, 4);
-        // The plane carries it.
+        // The plane carries its weight.
         const tn_vec3 f = rig_contact_force(&p.r, p.plane, p.body);
         CHECK_NEAR(tns_dot(f, p.normal), contact_ramp_mass * 9.81 * cos(th), 1e-6);
         rig_free(&p.r);
     }
 }
 
-// What pulls stiffly is felt by the floor at once: the force is weight and pull, from the first steps on, however long.
-TEST(the_floor_carries_what_a_stiff_hand_pulls)
+// The floor carries weight and pull from the first steps on, whatever the stiffness of the handle.
+TEST(the_floor_carries_the_pull_of_a_stiff_handle)
 {
     static const double h[] = {1e-3, 1.0 / 60};
     for (int i = 0; i < 2; ++i) {
@@ -158,7 +161,8 @@ TEST(the_floor_carries_what_a_stiff_hand_pulls)
     }
 }
 
-// Its heights fall by e^2; a step of h is up to h v early: 0.5 mm here.
+// Heights of successive bounces have the ratio e^2; a step of h may be early by up to h v: 0.5 mm
+// here.
 TEST(a_ball_bounces_by_its_restitution)
 {
     const double      e = 0.8, h = 1e-4, radius = 0.1;
@@ -185,14 +189,13 @@ TEST(a_ball_bounces_by_its_restitution)
         before = v;
         CHECK(z > -1e-9);
         CHECK(rig_energy(&r) <= energy + 1e-12);
-        energy = rig_energy(&r) +
-                 9.81 * 9.81 * h * h; // a step of semi-implicit Euler may swing by so much
+        energy = rig_energy(&r) + 9.81 * 9.81 * h * h; // error of a step of semi-implicit Euler
     }
     CHECK_INT(bounces, 5);
     rig_free(&r);
 }
 
-TEST(a_belt_takes_a_box_along)
+TEST(a_conveyor_belt_moves_a_box)
 {
     const double v = 0.7, mu = 0.4, h = 1e-3;
     rig          r          = touch_make();
@@ -212,8 +215,8 @@ TEST(a_belt_takes_a_box_along)
     rig_free(&r);
 }
 
-// What starts inside something else leaves it, and does not learn of it.
-TEST(what_is_inside_is_pushed_out_and_does_not_pop)
+// A body that starts in penetration is moved out without gaining velocity.
+TEST(penetration_is_corrected_without_velocity)
 {
     rig               r       = touch_make();
     const tns_surface surface = {0.5, 0.5};
@@ -230,7 +233,8 @@ TEST(what_is_inside_is_pushed_out_and_does_not_pop)
     rig_free(&r);
 }
 
-// A ball that rolls without slipping: its way is that of a hoop with its moment; it neither sinks nor leaves.
+// A ball that rolls without slipping: its path is that of a hoop of its moment; it neither sinks
+// nor lifts off.
 TEST(a_ball_rolls_down)
 {
     const double th = 0.4, h = 1e-3;
@@ -248,7 +252,7 @@ TEST(a_ball_rolls_down)
     rig_free(&p.r);
 }
 
-// Three boxes: each carries those above it, in one problem.
+// Three boxes: each carries those above it.
 TEST(a_stack_stands)
 {
     rig          r      = touch_builtin("boxes:n=3", 0);
@@ -280,7 +284,8 @@ static double fastest_body(const rig* r)
     return most;
 }
 
-// Runs; neither may it sink by more than 0.1 mm, nor its energy rise by more than it takes to lift it out of that.
+// Checks while running: it sinks by at most 0.1 mm, and gains at most the energy to lift it out of
+// that.
 static void fall(rig* r, double h, int steps, double weight)
 {
     double energy = rig_energy(r);
@@ -293,7 +298,7 @@ static void fall(rig* r, double h, int steps, double weight)
     }
 }
 
-static bool adaptive_limb(const tn_model* model, int body)
+static bool adaptive_link(const tn_model* model, int body)
 {
     return model->bodies[body].kind == TN_BODY_RIGID;
 }
@@ -304,7 +309,7 @@ TEST(a_ragdoll_comes_to_rest_on_the_floor)
     fall(&r, 1e-3, 1500, 800);
     CHECK_LESS(fastest_body(&r), 1e-6);
     CHECK_LESS(deepest_contact(&r), 2e-6);
-    // The floor carries all of it.
+    // The floor carries its weight.
     tn_vec3 sum = {0, 0, 0};
     for (int i = 0; i < tn_stepper_contact_count(r.stepper); ++i) {
         const tn_contact c = tn_stepper_contact(r.stepper, i);
@@ -313,21 +318,21 @@ TEST(a_ragdoll_comes_to_rest_on_the_floor)
     }
     double mass = 0;
     for (int i = 0; i < r.model->body_count; ++i)
-        mass += adaptive_limb(r.model, i) ? r.model->bodies[i].mass : 0;
+        mass += adaptive_link(r.model, i) ? r.model->bodies[i].mass : 0;
     CHECK_NEAR(sum.z, 9.81 * mass, 1e-3);
     CHECK_NEAR(sum.x, 0, 1e-3);
     CHECK_NEAR(sum.y, 0, 1e-3);
     rig_free(&r);
 }
 
-TEST(a_ragdoll_of_which_few_joints_move_comes_down_too)
+TEST(a_ragdoll_with_few_active_joints_comes_to_rest_too)
 {
     rig full = touch_builtin("ragdoll_pile:n=1", 0), few = touch_builtin("ragdoll_pile:n=1", 8);
     rig_run(&full, 1e-3, 1200);
     fall(&few, 1e-3, 1200, 800);
     CHECK_LESS(fastest_body(&few), 0.1);
     CHECK(few.report.active_count <= 8);
-    // It lies as low as the whole one, about: a rigid one would stand.
+    // It lies about as low as with all joints active: a rigid one would stand.
     CHECK_NEAR(rig_energy(&few), rig_energy(&full), 20);
     rig_free(&full);
     rig_free(&few);
@@ -335,7 +340,7 @@ TEST(a_ragdoll_of_which_few_joints_move_comes_down_too)
 
 enum { LINKS = 20 };
 
-// Capsules in a row, hinged about y, from a point above the floor.
+// Capsules in a row, hinged about y, hanging from a point above the floor.
 static rig hanging_row(tn_method method, int links, double height, double friction)
 {
     rig               r       = touch_make();
@@ -362,7 +367,7 @@ TEST(a_pendulum_lies_down_on_the_floor)
     rig r = hanging_row(TN_METHOD_ADAPTIVE, LINKS, 0.3, 0.5);
     fall(&r, 1e-3, 2000, LINKS * 0.981);
     CHECK_LESS(fastest_body(&r), 1e-3);
-    // All but the first few lie: their axes are one radius up.
+    // All but the first few lie on the floor, their axes one radius up.
     for (int i = 8; i < LINKS; ++i) {
         const tn_body_id id = {(uint32_t)(i + 2)};
         CHECK_NEAR(contact_place(&r, id).z, 0.01, 1e-4);
@@ -370,7 +375,8 @@ TEST(a_pendulum_lies_down_on_the_floor)
     rig_free(&r);
 }
 
-// Two links without friction fall on a floor and slide there, by two methods that share nothing but the finder.
+// Two links without friction fall on a floor and slide, by two methods that share only contact
+// detection.
 TEST(the_impulse_method_moves_alike)
 {
     rig one = hanging_row(TN_METHOD_ADAPTIVE, 2, 0.12, 0),
@@ -387,9 +393,10 @@ TEST(the_impulse_method_moves_alike)
     rig_free(&two);
 }
 
-// A row that lies on the floor stays there by itself: with forces of contacts among the forces on limbs, a choice that
-// looks at three joints knows that the others would do next to nothing. Without, each would fall: g / length.
-TEST(choices_feel_contacts)
+// A chain that lies on the floor: with contact forces among the forces on links, a choice that
+// expands three joints knows that the others would hardly accelerate. Without, each would fall: g /
+// length.
+TEST(choices_include_contact_forces)
 {
     rig r                      = hanging_row(TN_METHOD_ADAPTIVE, LINKS, 0.01, 0.5);
     r.settings.adaptive.active = LINKS;
@@ -403,8 +410,8 @@ TEST(choices_feel_contacts)
     rig_free(&r);
 }
 
-// However few joints move, what lies stays: contacts of what is held are shared out in some way that carries it.
-TEST(what_lies_stays_with_any_number_of_joints)
+// However few joints are active, a resting chain stays at rest.
+TEST(a_resting_chain_stays_with_any_number_of_active_joints)
 {
     for (int active = 1; active <= 9; active += 4) {
         rig r                      = hanging_row(TN_METHOD_ADAPTIVE, LINKS, 0.01, 0.5);
@@ -419,7 +426,7 @@ TEST(what_lies_stays_with_any_number_of_joints)
     }
 }
 
-// ---- The same everywhere ------------------------------------------------------------------------
+// ---- Determinism and memory ---------------------------------------------------------------------
 
 static void same_bits(const char* spec, tn_adaptive_settings s, double h, int before)
 {
@@ -479,7 +486,7 @@ TEST(threads_change_nothing)
     CHECK(hash[0] == hash[1]);
 }
 
-// Room is found while things fall; after that none is asked for.
+// Capacities grow while things fall; after that nothing is allocated.
 TEST(nothing_is_allocated_within_a_step)
 {
     failing_host  f    = failing_host_make();
@@ -501,7 +508,7 @@ TEST(nothing_is_allocated_within_a_step)
     CHECK_INT(f.live_blocks, 0);
 }
 
-// Where room is refused, the step says so, and may be taken again.
+// If an allocation fails, so does the step, and it can be repeated.
 TEST(refused_room_is_survived)
 {
     failing_host  f    = failing_host_make();
@@ -530,7 +537,7 @@ TEST(refused_room_is_survived)
 }
 
 // Divide and conquer gives the same accelerations, hence nearly the same contacts.
-TEST(both_solvers_meet_the_floor_alike)
+TEST(both_solvers_have_the_same_contacts)
 {
     rig one = touch_builtin("ragdoll_pile:n=1", 0), two = touch_builtin("ragdoll_pile:n=1", 0);
     two.settings.adaptive.solver = TN_ADAPTIVE_TREE;

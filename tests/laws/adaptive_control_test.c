@@ -1,5 +1,5 @@
-// What governs how much of a crowd is simulated: a budget of time, a camera; and what the adaptive method does where it
-// cannot go on, or will not begin.
+// What controls the number of active joints: a time budget, a camera; and how the adaptive method
+// fails.
 #include "step/stepper.h"
 #include "support/adaptive_rig.h"
 #include "support/failing_host.h"
@@ -7,7 +7,7 @@
 
 // ---- Budget -------------------------------------------------------------------------------------
 
-// A clock that charges so much for every node that was visited.
+// A clock that charges a fixed time for every visited node.
 typedef struct node_clock {
     const tn_stepper* stepper;
     int               step;
@@ -20,7 +20,7 @@ static double read_clock(void* user)
     const tni_adaptive* a = c->stepper->adaptive;
     if (a->step == c->step) return c->time;
     c->step = a->step;
-    for (int t = 0; t < a->limbs->tree_count; ++t) c->time += c->a_node * a->figures[t].visits;
+    for (int t = 0; t < a->trees->tree_count; ++t) c->time += c->a_node * a->figures[t].visits;
     return c->time;
 }
 
@@ -32,14 +32,14 @@ static void settle(const char* spec, double pixels, double share)
     r.settings.adaptive.period   = 5;
     r.settings.adaptive.pixels   = pixels;
     r.settings.adaptive.camera_x = 5;
-    // What all joints would take.
+    // Time with all joints active.
     r.settings.adaptive.active = 100000;
     rig_restart(&r);
     tn_step_report report;
     CHECK_OK(tn_stepper_run(r.stepper, r.state, 1e-3, 20, &report, NULL));
     const double full          = report.visit_count / 20.0;
     r.settings.adaptive.active = 0;
-    r.settings.adaptive.budget = share * full; // a node a microsecond
+    r.settings.adaptive.budget = share * full; // 1 us a node
     rig_restart(&r);
     node_clock clock = {.stepper = r.stepper, .step = -1, .a_node = 1e-6};
     tn_stepper_set_clock(r.stepper, read_clock, &clock);
@@ -52,7 +52,7 @@ static void settle(const char* spec, double pixels, double share)
     rig_free(&r);
 }
 
-TEST(the_budget_is_met)
+TEST(the_time_budget_is_met)
 {
     settle("pendulum:n=100", 0, 0.3);
     settle("pendulum:n=100", 0, 0.6);
@@ -60,8 +60,8 @@ TEST(the_budget_is_met)
     settle("crowd:n=6", 1000, 0.5);
 }
 
-// Without a clock there is nothing to go by: the first guess is kept, and it is not all.
-TEST(a_budget_without_a_clock_is_a_fixed_number)
+// Without a clock the initial number is kept, and it is not all.
+TEST(a_time_budget_without_a_clock_keeps_the_initial_number)
 {
     rig r                      = rig_builtin("pendulum:n=100");
     r.settings.method          = TN_METHOD_ADAPTIVE;
@@ -77,7 +77,7 @@ TEST(a_budget_without_a_clock_is_a_fixed_number)
 
 enum { ROW = 6, LINKS = 12 };
 
-// Chains that hang in a row along x, 4 m apart, all alike.
+// Chains that hang in a row along x, 4 m apart, all equal.
 static rig row_of_chains(const tn_adaptive_settings* settings)
 {
     rig r               = rig_make((tn_vec3){0, 0, -9.81});
@@ -137,8 +137,9 @@ TEST(nearer_bodies_get_more_joints)
     rig_free(&r);
 }
 
-// Within `detail` all of them, farther away by the power of the distance, where the sum allows.
-TEST(shares_fall_with_the_distance)
+// Nearer than `detail` all joints; farther away by the power of the distance, as far as the sum
+// allows.
+TEST(quotas_fall_with_the_distance)
 {
     for (int falloff = 1; falloff <= 2; ++falloff) {
         tn_adaptive_settings s = camera_at(0);
@@ -156,7 +157,7 @@ TEST(shares_fall_with_the_distance)
     }
 }
 
-TEST(a_camera_that_is_moved_counts_at_once)
+TEST(a_moved_camera_takes_effect_at_once)
 {
     const tn_adaptive_settings s     = camera_at(-1);
     rig                        r     = row_of_chains(&s);
@@ -175,8 +176,8 @@ TEST(a_camera_that_is_moved_counts_at_once)
 
 // ---- Failure ------------------------------------------------------------------------------------
 
-// Steps far too long: something ends beyond all bounds, and the state is where the last good step left it.
-TEST(a_step_that_fails_changes_nothing_and_says_why)
+// Steps far too long: the motion diverges, and the state is that after the last good step.
+TEST(a_failed_step_changes_nothing_and_gives_the_reason)
 {
     rig r                      = rig_builtin("pendulum:n=30");
     r.settings.method          = TN_METHOD_ADAPTIVE;
@@ -204,7 +205,7 @@ TEST(a_step_that_fails_changes_nothing_and_says_why)
         CHECK(adaptive_same(r.state, last));
         CHECK_NEAR(report.h_taken, 3 * good, 1e-9);
     }
-    tn_state_reset(r.state); // and all is well again
+    tn_state_reset(r.state); // the stepper still works
     rig_run(&r, 1e-3, 50);
     tn_stepper* fresh = adaptive_stepper(r.model, &r.settings.adaptive);
     tn_state_reset(one);
@@ -250,7 +251,7 @@ static void add_joint(rig* r, const char* name, tn_joint_type type, tn_body_id o
     (void)tn_scene_add_joint(r->scene, &def);
 }
 
-TEST(what_is_no_tree_of_rigid_bodies_is_refused_by_name)
+TEST(scenes_that_are_not_trees_of_rigid_bodies_are_refused_by_name)
 {
     const tn_vec3    down   = {0, 0, -9.81};
     const tn_body_id ground = {0};
@@ -284,7 +285,7 @@ TEST(what_is_no_tree_of_rigid_bodies_is_refused_by_name)
         check_refused(&r, "odd");
     }
 
-    r                 = rig_make(down); // held by what moves by itself
+    r                 = rig_make(down); // attached to a kinematic body
     const tn_key key  = {0, {{0, 0, 0}, {1, 0, 0, 0}}};
     tn_body_def  hand = rig_body(1, (tn_vec3){0.1, 0.1, 0.1}, (tn_vec3){0, 0, 0});
     hand.kind = TN_BODY_KINEMATIC, hand.keys = &key, hand.key_count = 1;
@@ -325,7 +326,7 @@ static void step_without_memory(const char* spec, tn_adaptive_settings settings)
     r.settings.method   = TN_METHOD_ADAPTIVE;
     r.settings.adaptive = settings;
     rig_ready(&r);
-    failing_host_rewind(&f, 1); // whoever asks is refused
+    failing_host_rewind(&f, 1); // every allocation fails
     rig_run(&r, 1e-3, 12);
     CHECK_OK(tn_stepper_run(r.stepper, r.state, 1e-3, 12, NULL, &why));
     CHECK_OK(tn_state_grab(r.state, 0, (tn_body_id){3}, (tn_vec3){0, 0, 0}, 10, 1));

@@ -1,5 +1,5 @@
-// The adaptive method's step by itself: second order, energy that neither grows nor goes but by holding joints, steps that
-// split themselves where joints turn fast; and what others change of a state concerns only the trees that they touch.
+// A step of the adaptive method: second order; energy changes only by rigidification; substeps
+// where joints rotate fast; and changes of a state from outside affect only the trees concerned.
 #include "support/adaptive_rig.h"
 #include "support/rig.h"
 
@@ -20,8 +20,8 @@ static double energy_of(const tn_state* state)
     return e.kinetic + e.gravity + e.elastic;
 }
 
-// 12 rods of 0.1 kg in a chain of 1.2 m: 0.72 m of fall, some 8 J, in free whipping motion for 10 s. Euler's steps, and
-// steps of 1/60 s that are not split, end in numbers that are not finite.
+// 12 rods of 0.1 kg in a chain of 1.2 m: 0.72 m of fall, about 8 J, in free whipping motion for 10
+// s. Euler's method, and steps of 1/60 s without substeps, diverge.
 TEST(energy_stays_at_any_step)
 {
     static const double h[] = {1.0 / 60, 5e-3, 2e-3};
@@ -39,8 +39,8 @@ TEST(energy_stays_at_any_step)
     }
 }
 
-// What is missing in the end is what holding joints took: reported step by step.
-TEST(energy_goes_by_holding_joints_alone)
+// The energy lost is the sum of the reported losses by rigidification.
+TEST(energy_is_lost_by_rigidification_alone)
 {
     rig          r     = adaptive_builtin("pendulum:n=60", 5e-4, 12);
     const double start = energy_of(r.state);
@@ -76,7 +76,7 @@ TEST(steps_are_of_second_order)
     rig_free(&exact);
 }
 
-// ---- What others change -------------------------------------------------------------------------
+// ---- Changes from outside -----------------------------------------------------------------------
 
 static void count_active(const tn_model* model, const tn_state* state, int* first, int* second)
 {
@@ -89,12 +89,12 @@ static void count_active(const tn_model* model, const tn_state* state, int* firs
     }
 }
 
-// Two people before a camera, so that each has joints of its own; one is given a push.
-TEST(others_change_only_what_they_touch)
+// Two people before a camera, so that each has a quota; one is pushed.
+TEST(changes_from_outside_affect_only_their_tree)
 {
     rig r                      = rig_builtin("crowd:n=2");
     r.settings.adaptive.active = 20;
-    r.settings.adaptive.period = 1000; // no choice but the first
+    r.settings.adaptive.period = 1000; // only the first choice
     rig_restart(&r);
     rig_run(&r, 1.0 / 120, 10);
     tn_state* untouched;
@@ -113,7 +113,7 @@ TEST(others_change_only_what_they_touch)
     CHECK_INT(r.report.choice_count, 1);
     count_active(r.model, r.state, &two[0], &two[1]);
     CHECK_INT(two[0], one[0]);
-    // The first one's bodies come first: to the last bit as if nothing had happened.
+    // The first one's bodies come first in the state: unchanged to the last bit.
     const size_t half = (size_t)tn_state_coordinate_count(r.state) / 2;
     CHECK(memcmp(tn_state_coordinates(r.state), tn_state_coordinates(untouched),
                  sizeof(double) * half) == 0);
@@ -163,7 +163,7 @@ static void refused(const char* key, const char* value, const char* says)
     rig_free(&r);
 }
 
-TEST(settings_that_would_do_nothing_are_refused)
+TEST(settings_without_effect_are_refused)
 {
     refused("adaptive.pixel_error", "1", "adaptive.pixels");
     refused("adaptive.weights", "pixels", "adaptive.pixels");

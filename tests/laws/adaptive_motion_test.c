@@ -1,4 +1,4 @@
-// Mechanics of the adaptive method: its order, momenta and energies, and what it promises to leave out.
+// Mechanics of the adaptive method: order, momenta and energies, and its error bounds.
 #include "support/adaptive_rig.h"
 
 static random_mechanism* small_scene(test_random* r, int what)
@@ -74,7 +74,7 @@ TEST(the_error_falls_with_h)
 
 // ---- Momentum -----------------------------------------------------------------------------------
 
-// A tree that floats: nothing holds it, and nothing pushes but its joints.
+// A floating tree with joint forces only.
 static random_mechanism* floating_scene(test_random* r, int count)
 {
     random_mechanism* m = random_mechanism_make();
@@ -91,7 +91,7 @@ static random_mechanism* floating_scene(test_random* r, int count)
     return m;
 }
 
-// Of all bodies, added up as they are.
+// Momentum of all bodies.
 static double momentum_size(const random_mechanism* m)
 {
     double sum = 0;
@@ -101,8 +101,8 @@ static double momentum_size(const random_mechanism* m)
     return sum;
 }
 
-// Steps so short that nothing else happens: what is left is joints that lose their velocity in every one of them.
-TEST(momentum_is_kept_when_joints_are_left_out)
+// Steps so short that only rigidification matters, which occurs in every one of them.
+TEST(momentum_is_kept_by_rigidification)
 {
     double linear = 0, angular = 0, lost = 0;
     for (uint64_t seed = 1; seed <= 60; ++seed) {
@@ -130,7 +130,8 @@ TEST(momentum_is_kept_when_joints_are_left_out)
     CHECK_LESS(angular, 1e-12);
 }
 
-// A step itself keeps it to second order, as it does positions: half of h, a quarter of the drift, choices or none.
+// A step keeps momentum to second order, like positions: at half of h a quarter of the drift, with
+// or without choices.
 TEST(momentum_drifts_with_h)
 {
     double drift[2][2] = {{0, 0}, {0, 0}};
@@ -142,7 +143,7 @@ TEST(momentum_drifts_with_h)
         for (int k = 0; k < 4; ++k) {
             tn_adaptive_settings settings = adaptive_settings();
             settings.active               = k / 2 == 0 ? 0 : 4;
-            settings.period               = 5 << k % 2; // the same times
+            settings.period               = 5 << k % 2; // at the same times
             tn_stepper* stepper           = adaptive_stepper(m->model, &settings);
             tn_state*   state             = adaptive_copy(m->state);
             adaptive_go(stepper, state, 1e-3 / (1 + k % 2), 20 << k % 2);
@@ -160,7 +161,7 @@ TEST(momentum_drifts_with_h)
 
 // ---- Energy -------------------------------------------------------------------------------------
 
-// Trees tied to the world, dampers in all joints, gravity, springs.
+// Trees attached to the world, dampers in all joints, gravity, springs.
 static random_mechanism* damped_scene(test_random* r, int count)
 {
     random_mechanism* m = random_mechanism_make();
@@ -186,7 +187,7 @@ static double energy_of(const tn_state* state)
     return e.kinetic + e.gravity + e.elastic;
 }
 
-TEST(energy_never_rises_where_joints_are_damped)
+TEST(energy_never_rises_with_damped_joints)
 {
     const double h     = 1e-4;
     double       least = 1e9, most = -1e9;
@@ -215,9 +216,9 @@ TEST(energy_never_rises_where_joints_are_damped)
     CHECK(least > 1e-3);
 }
 
-// ---- What is left out ---------------------------------------------------------------------------
+// ---- Error bounds -------------------------------------------------------------------------------
 
-TEST(no_more_acceleration_is_left_out_than_asked)
+TEST(acceleration_error_stays_within_its_bound)
 {
     const double errors[] = {0.3, 3, 30};
     int          some = 0, looked[3] = {0, 0, 0};
@@ -249,8 +250,8 @@ TEST(no_more_acceleration_is_left_out_than_asked)
     CHECK(looked[0] > looked[1] && looked[1] > looked[2]);
 }
 
-// In pixels over a period: a joint's acceleration times what it reaches, times the scale of the camera.
-TEST(no_more_pixels_are_left_out_than_asked)
+// In pixels over a period: a joint's acceleration times its reach, times the scale of the camera.
+TEST(pixel_error_stays_within_its_bound)
 {
     int some = 0;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -306,9 +307,9 @@ static double bounded_error(const random_mechanism* m, double acceleration, doub
     return error;
 }
 
-// Errors so small that all joints are looked at: the same motion, by other sums. Springs and drag from outside are
-// implicit in the full motion only: there are none.
-TEST(bounded_by_nearly_nothing_all_joints_move)
+// Errors so small that all joints are expanded: the same motion but for rounding. No external
+// springs and drag, which are implicit in the full motion only.
+TEST(bounded_mode_with_tiny_errors_moves_all_joints)
 {
     for (uint64_t seed = 1; seed <= 30; ++seed) {
         test_random       r = {seed};
@@ -319,8 +320,9 @@ TEST(bounded_by_nearly_nothing_all_joints_move)
     }
 }
 
-// Joints that are left out miss at most e of acceleration, and lose at most d of velocity in a step, which is d/h of
-// acceleration: over t that is t^2/2 times both in angle, times what a joint reaches, a few metres.
+// Held joints lack at most e of acceleration, and lose at most d of velocity in a step, which is
+// d/h of acceleration: over t that is t^2/2 times both in angle, times the reach of a joint, a few
+// metres.
 TEST(bounded_motion_follows_the_full_motion)
 {
     const double h = 1e-3, t = 0.04;

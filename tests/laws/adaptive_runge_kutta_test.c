@@ -1,5 +1,6 @@
-// Steps of Runge and Kutta's in joint coordinates: fourth order with every kind of joint and force, the motion being
-// that of the multiplier method; held joints hold; both solvers agree; what is not smooth is refused by name.
+// Runge-Kutta steps in joint coordinates: fourth order with every kind of joint and force, against
+// the multiplier method; held joints against welds; both solvers agree; hard limits and contacts
+// are refused by name.
 #include "support/adaptive_rig.h"
 #include "support/rig.h"
 
@@ -19,7 +20,7 @@ static tn_adaptive_settings runge(tn_adaptive_solver solver)
     return s;
 }
 
-// At rest or moving, bent, some joints being held: two steps of a period have been taken.
+// At rest or moving, some joints held, two steps into a period.
 static random_mechanism* random_case(uint64_t seed, int what, bool held)
 {
     test_random          r        = {seed};
@@ -64,8 +65,8 @@ static double apart(const tn_state* a, const tn_state* b)
     return most;
 }
 
-// Halving h takes the error to a sixteenth: the mean over all cases, by logarithms, is that of order 4. Where it is at
-// rounding already nothing can be said.
+// Halving h divides the error by sixteen: the mean of the logarithms over all cases is that of
+// order 4. Cases already at rounding are left out.
 static double order_of(int what, tn_adaptive_solver solver)
 {
     const tn_adaptive_settings settings = runge(solver);
@@ -103,7 +104,7 @@ TEST(steps_are_of_fourth_order_by_divide_and_conquer)
     CHECK_NEAR(order_of(ADAPTIVE_ALL, TN_ADAPTIVE_TREE), 4, 0.25);
 }
 
-// By welds in their place.
+// Against welds in their place.
 TEST(held_joints_are_welds)
 {
     for (uint64_t seed = 1; seed <= CASES; ++seed) {
@@ -138,8 +139,8 @@ static double energy_error(double h)
     return fabs(end.kinetic + end.gravity - start.kinetic - start.gravity);
 }
 
-// A triple pendulum that whirls, some 0.4 J: what is lost falls with h^4 at least.
-TEST(energy_stays_by_being_exact)
+// A triple pendulum with about 0.4 J: the energy error falls at least with h^4.
+TEST(energy_error_falls_with_the_fourth_power)
 {
     const double coarse = energy_error(2e-3), fine = energy_error(1e-3);
     CHECK_LESS(coarse, 1e-4);
@@ -158,7 +159,7 @@ static void refused(rig* r, const char* says)
     rig_free(r);
 }
 
-TEST(what_is_not_smooth_is_refused_by_name)
+TEST(hard_limits_and_contacts_are_refused_by_name)
 {
     rig r = rig_builtin("ragdoll_pile:n=1");
     refused(&r, "contacts");

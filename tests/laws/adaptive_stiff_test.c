@@ -1,5 +1,5 @@
-// Springs, targets, handles and drag in the adaptive method: linearly implicit, so each step from rest or motion has a
-// closed form, for any stiffness and any h; what hangs in its equilibrium stays there.
+// Springs, targets, handles and drag in the adaptive method: linearly implicit, so each step has a
+// closed form, for any stiffness and any h; an equilibrium persists.
 #include "support/adaptive_rig.h"
 #include "support/rig.h"
 
@@ -15,7 +15,7 @@ static void ready(rig* r, tn_adaptive_integrator integrator)
     rig_ready(r);
 }
 
-// How far it goes, from one velocity to the next.
+// Position after a number of steps.
 static double way(tn_adaptive_integrator integrator, double h, double before, double after)
 {
     return h * (integrator == TN_ADAPTIVE_MIDPOINT ? 0.5 * (before + after) : after);
@@ -84,11 +84,12 @@ TEST_BOTH(a_slider_on_a_spring_is_linearly_implicit)
     }
 }
 
-// ---- A body by itself ---------------------------------------------------------------------------
+// ---- A single body ------------------------------------------------------------------------------
 
 typedef enum pull { BY_TARGET, BY_HANDLE, BY_DRAG, PULLS } pull;
 
-// One body, pulled at its centre of mass, by what has k and d, from x off its far end, which moves with `far`.
+// One body, pulled at its centre of mass with stiffness k and damping d, at x from its anchor,
+// which moves at `far`.
 static rig pulled_body(pull by, bool planar, double m, double k, double d, tn_vec3 x, tn_vec3 far,
                        tn_adaptive_integrator integrator, tn_body_id* body)
 {
@@ -120,7 +121,7 @@ static rig pulled_body(pull by, bool planar, double m, double k, double d, tn_ve
     return r;
 }
 
-// Against a far end that moves, x and v are those from where it will be: F = d far + k h far more.
+// With a moving anchor, x and v are relative to its position at the end: F = d far + k h far more.
 TEST_BOTH(targets_handles_and_drag_are_linearly_implicit)
 {
     const double m = 1.3;
@@ -151,7 +152,7 @@ TEST_BOTH(targets_handles_and_drag_are_linearly_implicit)
         NEAR_VECTOR(tn_state_pose(r.state, body).position, tni_read3(at), 1e-14 * (2 + h * size));
         NEAR_VECTOR(w, none, 1e-14);
         tn_state_release(r.state, 3);
-        if (by == BY_HANDLE) { // let go, it falls
+        if (by == BY_HANDLE) { // released, it falls
             CHECK(rig_step(&r, h));
             NEAR_VECTOR(velocity_of(&r, body), tni_add_scaled(tni_read3(to), h, g),
                         1e-14 * (size + 10 * h));
@@ -160,7 +161,7 @@ TEST_BOTH(targets_handles_and_drag_are_linearly_implicit)
     }
 }
 
-// About the axis of the turn that is left, a rotation vector's spring is a plain one.
+// About the axis of the remaining rotation, a rotation-vector spring is a scalar one.
 TEST_BOTH(a_target_turns_a_body_linearly_implicitly)
 {
     const double  I = 0.4, angle = 0.9, speed = 1.4;
@@ -190,12 +191,13 @@ TEST_BOTH(a_target_turns_a_body_linearly_implicitly)
 
 // ---- A hinge ------------------------------------------------------------------------------------
 
-// A body about z through the origin, with another one that is welded to it (or not), in a spring to a point.
+// A body on a hinge about z through the origin, optionally with another one welded to it, with a
+// spring to a point.
 typedef struct crank {
     bool    planar, carries;
     double  m[2], I;  // I: of each about its centre of mass
-    tn_vec3 c[2];     // where these are
-    tn_vec3 far, arm; // of the spring: in the world, and on the last body
+    tn_vec3 c[2];     // centres of mass
+    tn_vec3 far, arm; // ends of the spring: in the world, and on the last body
     double  k, d, length;
 } crank;
 
@@ -227,7 +229,8 @@ static tn_vec3 resists(const crank* w, tn_vec3 n, double length, double h, tn_ve
     return tni_add_scaled(tni_scale(h * across, x), (h * (w->k - across) + w->d) * on, n);
 }
 
-// The spring's point moves by e for a unit of the angle; the body's centre of mass is accelerated inward, too.
+// e: rate of the spring's point for unit angular velocity; the body's centre of mass also
+// accelerates inwards.
 static double crank_rate(const crank* w, tn_vec3 gravity, double h, double speed)
 {
     const tn_vec3 z = {0, 0, 1}, c = w->c[w->carries], r = tni_add(c, w->arm);
@@ -305,13 +308,13 @@ TEST_BOTH(what_hangs_in_its_equilibrium_stays)
             CHECK_OK(tn_state_move(r.state, 0, key.pose.position, none));
         }
         rig_run(&r, h, 20);
-        // The start is off by rounding, and by what that is worth at rest where the spring is soft.
+        // The start has rounding errors, which a soft spring amplifies.
         NEAR_VECTOR(tn_state_pose(r.state, body).position, from, 1e-12);
         rig_free(&r);
     }
 }
 
-// A crank that a spring holds against gravity: its torque is that of the tension.
+// A crank held by a spring against gravity: its torque is that of the tension.
 TEST_BOTH(a_crank_rests_against_its_spring)
 {
     test_random r     = {2};
@@ -327,7 +330,7 @@ TEST_BOTH(a_crank_rests_against_its_spring)
             torque += w.m[i] * tni_dot(z, tni_cross(w.c[i], gravity));
         const double tension = torque / lever;
         w.length             = tni_norm(D) - tension / w.k;
-        if (!(tension > 0 && tension < 100)) continue; // pulls, and not along its own line
+        if (!(tension > 0 && tension < 100)) continue; // not through the axis
         tn_joint_id hinge;
         rig         g = crank_make(&w, gravity, integrator, &hinge);
         rig_run(&g, h, 20);
@@ -340,11 +343,12 @@ TEST_BOTH(a_crank_rests_against_its_spring)
 
 // ---- Some joints held ---------------------------------------------------------------------------
 
-// One step of a random scene, half of its joints held, and the same with these welded, all active: velocities of bodies.
+// One step of a random scene with half of its joints held, against welds in their place: velocities
+// of bodies.
 TEST_BOTH(held_joints_are_welds_in_stiff_steps)
 {
     const bool euler =
-        integrator == TN_ADAPTIVE_EULER; // the midpoint rule is iterated, and has bounds
+        integrator == TN_ADAPTIVE_EULER; // the midpoint rule is iterated: wider tolerance
     double worst = 0;
     for (uint64_t seed = 1; seed <= 60; ++seed) {
         test_random          r        = {seed};
@@ -356,7 +360,7 @@ TEST_BOTH(held_joints_are_welds_in_stiff_steps)
         adaptive_rig* g               = adaptive_rig_make(m->model, &settings);
         adaptive_disturb(g, m, &r, 0.3, 1);
         adaptive_hold(g, m, &r, 0.5, 1);
-        m->state->reduced.kept = true; // a step was taken: none is chosen now
+        m->state->reduced.kept = true; // no choice in this step
         random_mechanism* w    = adaptive_welded(g, m);
         settings.active        = 0;
         adaptive_rig* all      = adaptive_rig_make(w->model, &settings);
@@ -375,11 +379,12 @@ TEST_BOTH(held_joints_are_welds_in_stiff_steps)
     CHECK_LESS(worst, 1e-12);
 }
 
-// ---- Between two limbs --------------------------------------------------------------------------
+// ---- Between two links --------------------------------------------------------------------------
 
-// Two balls on a spring, off its length by x. Explicit: nothing but the pair feels it, so their momentum is kept at any
-// stiffness, and they fall as one; stable while h^2 k (1/m1 + 1/m2) < 4 without a damper, as semi-implicit Euler
-// is. The midpoint rule has forces of the start, too: without a damper it gains by h k (1/m1 + 1/m2)/4 a second.
+// Two balls on a spring stretched by x. The spring is explicit and internal, so momentum is kept at
+// any stiffness; stable while h^2 k (1/m1 + 1/m2) < 4 without damper, like semi-implicit Euler. The
+// midpoint rule uses forces of the start, too: without damper the amplitude grows by h k (1/m1 +
+// 1/m2)/4 per second.
 static rig pair_make(double m1, double m2, double k, double d, double x,
                      tn_adaptive_integrator integrator, tn_body_id* body)
 {
@@ -460,8 +465,8 @@ TEST_BOTH(stiff_forces_are_of_first_order)
 
 // ---- Characters ---------------------------------------------------------------------------------
 
-// Targets draw a hand and a robot along, by the adaptive and by the implicit method: how far bodies are apart at
-// most, and their energies, of what has been moved and spent.
+// Targets move a hand and a robot, by the adaptive and by the implicit method: largest distance
+// between bodies, and difference of energies relative to the energy moved and dissipated.
 typedef struct apart {
     double place, way, energy, change;
 } apart;
@@ -495,8 +500,7 @@ static apart compare(const char* spec, tn_adaptive_integrator integrator, double
 TEST_BOTH(characters_move_as_by_the_implicit_method)
 {
     static const char* const specs[] = {"@hand", "@robot"};
-    for (int i = 0; i < 2;
-         ++i) { // both of first order, with the same stiffness: one part in a hundred
+    for (int i = 0; i < 2; ++i) { // both of first order: 1 %
         const apart a = compare(specs[i], integrator, 1.0 / 60, 0.5),
                     b = compare(specs[i], integrator, 1.0 / 240, 0.5);
         CHECK_LESS(a.place, (integrator == TN_ADAPTIVE_EULER ? 0.015 : 0.06) * a.way);
@@ -508,10 +512,10 @@ TEST_BOTH(characters_move_as_by_the_implicit_method)
 
 // ---- Few joints ---------------------------------------------------------------------------------
 
-// A chain whose tip is held by a spring, all or few of its joints at a time, falling from rest: what it can gain is
-// 12 kg times g times a few metres. On the way joints turn it by h w: what the tip leaves its tangent by, a very stiff
-// spring puts right within a step, so h w must stay small for these; at 1/60 s and 1e7 N/m it does not. The midpoint
-// rule is iterated, and has narrower bounds.
+// A chain whose tip is held by a spring, with all or few joints active, falling from rest: it can
+// gain at most 12 kg times g times a few metres. Within a step a joint rotates by h w; a very stiff
+// spring removes the tip's deviation from its tangent in one step, so h w must be small for those;
+// at 1/60 s and 1e7 N/m it is not. The midpoint rule is iterated and has narrower bounds.
 static double chain_kinetic(tn_adaptive_integrator integrator, double k, int active, double h,
                             int steps)
 {

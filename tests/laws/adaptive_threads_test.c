@@ -1,4 +1,4 @@
-// Workers share the trees, and the nodes of one tree: the same bits for any number of them.
+// Workers share trees, and nodes of one tree: the same bits for any number of them.
 #include "support/adaptive_rig.h"
 #include "support/rig.h"
 
@@ -45,7 +45,7 @@ static void compare(const char* spec, const tn_adaptive_settings* settings)
     rig_free(&alone);
 }
 
-TEST(one_queue_for_many_bodies)
+TEST(one_queue_for_many_trees)
 {
     tn_adaptive_settings s = adaptive_settings();
     s.period               = 4;
@@ -58,7 +58,7 @@ TEST(one_queue_for_many_bodies)
     compare("crowd:n=5", &s);
 }
 
-TEST(each_body_its_own_queue)
+TEST(one_queue_for_each_tree)
 {
     tn_adaptive_settings s = adaptive_settings();
     s.period               = 4;
@@ -73,7 +73,7 @@ TEST(each_body_its_own_queue)
     compare("crowd:n=5", &s);
 }
 
-TEST(all_joints_of_one_body_by_divide_and_conquer)
+TEST(all_joints_of_one_tree_by_divide_and_conquer)
 {
     tn_adaptive_settings s = adaptive_settings();
     s.solver               = TN_ADAPTIVE_TREE;
@@ -82,7 +82,7 @@ TEST(all_joints_of_one_body_by_divide_and_conquer)
     compare("crowd:n=4", &s);
 }
 
-TEST(stages_of_many_bodies)
+TEST(runge_kutta_stages_of_many_trees)
 {
     tn_adaptive_settings s = adaptive_settings();
     s.integrator           = TN_ADAPTIVE_RK4;
@@ -93,7 +93,7 @@ TEST(stages_of_many_bodies)
     compare("crowd:n=4", &s);
 }
 
-TEST(some_joints_of_one_body_by_divide_and_conquer)
+TEST(some_joints_of_one_tree_by_divide_and_conquer)
 {
     tn_adaptive_settings s = adaptive_settings();
     s.solver               = TN_ADAPTIVE_TREE;

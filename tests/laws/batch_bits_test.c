@@ -1,5 +1,5 @@
-// A copy in a batch moves as it would alone, bit for bit: whatever its neighbours, its place among them and their
-// number.
+// A copy in a batch moves as it would alone, bit for bit: whatever its neighbours, its index and
+// their number.
 #include "batch/batch_lanes.h"
 #include "scenes/parts.h"
 #include "support/batch_rig.h"
@@ -19,7 +19,7 @@ static void run(const char* spec, const char* settings, int count, double angle,
     batch_rig_free(&r);
 }
 
-TEST(every_method_serves)
+TEST(every_method_is_supported)
 {
     run("chain:n=5", "method=multiplier", 5, 0.4, 1, 0.002);
     run("chain:n=5", "method=impulse", 5, 0.4, 1, 0.01);
@@ -59,7 +59,7 @@ TEST(trees)
     run("spider:fixed=0", "method=implicit", 6, 0.3, 1, 0.02);
 }
 
-// Steps that are too long for what happens: pieces, rescues, failures.
+// Steps that are too long: substeps, Newton's method, failures.
 TEST(wild_copies)
 {
     run("humanoid:joints=anatomical", "", 21, 2.5, 40, 1 / 30.0);
@@ -80,9 +80,9 @@ TEST(steps_of_other_lengths_and_settings)
     run("humanoid", "method=implicit implicit.tolerance=1e-13", 9, 0.3, 2, 1 / 60.0);
 }
 
-// Some copies are at the start of their memory, or held by a hand, while their neighbours go on; and each has a time
-// of its own.
-TEST(copies_that_are_interfered_with)
+// Some copies have no multipliers of a last step, or are held by a handle, beside ordinary ones;
+// each has its own time.
+TEST(copies_changed_from_outside)
 {
     batch_rig r = batch_rig_make("humanoid", "method=implicit", 11, NULL);
     batch_rig_scatter(&r, 5, 0.3, 2);
@@ -107,7 +107,7 @@ TEST(copies_that_are_interfered_with)
     batch_rig_free(&r);
 }
 
-// ---- Trees of all joints that lanes know -----------------------------------------------------------
+// ---- Trees of all supported joints -------------------------------------------------------------
 
 static tn_vec3 random_point(test_random* r, double size)
 {
@@ -140,7 +140,7 @@ static tn_body_id random_body(tn_scene* scene, test_random* r, tn_vec3 place, bo
     return tn_scene_add_body(scene, &def);
 }
 
-// Springs, dampers, forces, and ends, or none of them.
+// Springs, dampers, forces, and limits, or none of them.
 static void random_feel(tn_joint_def* def, test_random* r)
 {
     if (test_random_int(r, 0, 3) == 0 || def->type == TN_JOINT_WELD) return;
@@ -214,7 +214,7 @@ static tn_scene* random_trees(uint64_t seed)
         places[i]            = tns_add(from, random_point(&r, 0.3));
         bodies[i]            = random_body(scene, &r, places[i], false);
         const tn_vec3 anchor = tns_add(from, random_point(&r, 0.1));
-        const int     kind   = test_random_int(&r, 0, 2); // floats, on the ground, on the post
+        const int     kind   = test_random_int(&r, 0, 2); // floating, on the ground, on the post
         if (root && kind == 0) continue;
         const tn_body_id   on  = !root ? bodies[up] : kind == 1 ? (tn_body_id){0} : post;
         const tn_joint_def def = random_joint(&r, on, bodies[i], anchor);
@@ -242,15 +242,15 @@ TEST(random_trees)
     CHECK(alone < 40 * 7 * STEPS / 4); // most of it was done in lanes
 }
 
-// ---- Vectors of any length -------------------------------------------------------------------------
+// ---- Vectors of any length ---------------------------------------------------------------------
 
-// Copies by a flock of two lanes, beside those of the widest.
+// Copies in two lanes against those in the widest vectors.
 static void run_narrow(batch_rig* r, double h, const char* what)
 {
     const tn_host    host  = tn_default_host();
     tni_arena        arena = tni_arena_make(&host);
     tni_batch_plan*  plan  = NULL;
-    tni_batch_lanes* flock = NULL;
+    tni_batch_lanes* lanes = NULL;
     tn_step_report   reports[2], own;
     tn_step_report*  to[2] = {&reports[0], &reports[1]};
     CHECK_OK(tni_batch_plan_create(&arena, r->model, &r->settings, &plan));
@@ -258,12 +258,12 @@ static void run_narrow(batch_rig* r, double h, const char* what)
     if (plan == NULL) return;
     tni_batch_narrow(plan);
     CHECK_INT(tni_batch_lane_count(plan), 2);
-    CHECK_OK(tni_batch_create(&arena, plan, &flock));
+    CHECK_OK(tni_batch_create(&arena, plan, &lanes));
     for (int s = 0; s < STEPS; ++s)
         for (int i = 0; i < r->count; i += 2) {
             tn_state*      states[2] = {r->singles[i], i + 1 < r->count ? r->singles[i + 1] : NULL};
             const int      count     = i + 1 < r->count ? 2 : 1;
-            const unsigned left      = tni_batch_step(flock, states, count, h, to);
+            const unsigned left      = tni_batch_step(lanes, states, count, h, to);
             for (int k = 0; k < count; ++k) {
                 tn_state* beside = tn_batch_state(r->batch, i + k);
                 if (left >> k & 1) CHECK_OK(tn_stepper_step(r->stepper, states[k], h, to[k], NULL));
@@ -293,7 +293,7 @@ TEST(two_lanes)
     }
 }
 
-// A copy that fails stays as it was, and says why; its neighbours go on.
+// A copy that fails is unchanged, and the report names it; its neighbours move on.
 TEST(a_copy_that_fails)
 {
     batch_rig        r    = batch_rig_make("chain:n=6", "method=implicit", 10, NULL);

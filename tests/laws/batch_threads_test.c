@@ -1,4 +1,4 @@
-// Any number of threads, of a pool or of somebody else: the same bits, in every copy.
+// Any number of threads, of a pool or another host: the same bits in every copy.
 #include "support/batch_rig.h"
 
 #include <pthread.h>
@@ -60,7 +60,7 @@ static void each_its_own(void* workers, int count, tn_task* task, void* data)
     }
 }
 
-TEST(somebody_elses_threads)
+TEST(threads_of_another_host)
 {
     int     calls = 0;
     tn_host host  = tn_default_host();

@@ -630,7 +630,7 @@ TEST(both_forward_dynamics_agree)
         tn_why why     = {.text = ""};
         reduced.method = TN_METHOD_ADAPTIVE;
         rig_must(tn_stepper_create(m->model, &reduced, &two, &why), "stepper", &why);
-        CHECK(two->adaptive->forwards);
+        CHECK(two->adaptive->has_forward);
         random_disturb(m, &r, 0.3, 1);
         rig_must(tn_state_create(m->model, &other), "state", &why);
         tn_state_copy(other, m->state);

@@ -195,7 +195,7 @@ TEST(a_tilted_box_tumbles_flat)
 
 // ---- A belt -------------------------------------------------------------------------------------
 
-TEST(a_belt_takes_a_box_along)
+TEST(a_conveyor_belt_moves_a_box)
 {
     const tn_key keys[] = {{0, {{0, 0, 0}, {1, 0, 0, 0}}}, {10, {{5, 0, 1}, {1, 0, 0, 0}}}};
     rig          r      = open_rig(down);

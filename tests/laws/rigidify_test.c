@@ -1,14 +1,14 @@
 // Rigidification: joints lose their velocity by impulses at those joints alone. Momenta of the
 // joints that stay active do not change, so kinetic energy never grows; against dense projections
-// and against Redon's route by K_R.
+// and against Redon's formulation with K_R.
 #include "support/hybrid_rig.h"
 
-// A random tree at T's velocities, and the smaller set that is to stay active.
+// A random tree at its velocities, and the smaller set of joints that stays active.
 typedef struct rigid_case {
     hybrid_rig* r;
     tni_hybrid  to;
-    uint8_t *   stay, *touched; ///< by limb, by node
-    uint8_t *   mask, *was;     ///< by velocity: stays active, was active
+    uint8_t *   stay, *touched; ///< by link, by node
+    uint8_t *   mask, *was;     ///< by velocity: stays active; was active
     double *    before, *after; ///< velocities
     double      lost;
 } rigid_case;
@@ -17,21 +17,21 @@ static rigid_case case_make(uint64_t seed, int cap)
 {
     rigid_case  c = {.r = hybrid_rig_random(seed, cap)};
     hybrid_rig* r = c.r;
-    memset(r->K, 0, (size_t)r->limbs.k_count * sizeof *r->K); // no rotors
-    c.stay             = TNI_TAKE(&r->arena, uint8_t, r->limbs.count);
+    memset(r->K, 0, (size_t)r->trees.k_count * sizeof *r->K); // no rotors
+    c.stay             = TNI_TAKE(&r->arena, uint8_t, r->trees.count);
     c.touched          = TNI_TAKE(&r->arena, uint8_t, r->assembly->count);
     c.mask             = TNI_TAKE(&r->arena, uint8_t, r->n);
     c.was              = TNI_TAKE(&r->arena, uint8_t, r->n);
     c.before           = TNI_TAKE(&r->arena, double, r->n);
     c.after            = TNI_TAKE(&r->arena, double, r->n);
     const double share = test_random_unit(&r->random);
-    for (int i = 0; i < r->limbs.count; ++i)
-        c.stay[i] = r->active[i] && (r->limbs.limbs[i].kind == TNI_TREE_LINK_FREE ||
+    for (int i = 0; i < r->trees.count; ++i)
+        c.stay[i] = r->active[i] && (r->trees.links[i].kind == TNI_TREE_LINK_FREE ||
                                      test_random_unit(&r->random) < share);
     hybrid_rig_touch(r->assembly, c.stay, c.touched);
     hybrid_rig_mask(r, c.stay, c.mask);
     hybrid_rig_mask(r, r->active, c.was);
-    CHECK_OK(tni_hybrid_create(&r->arena, &r->limbs, r->assembly, r->hybrid.tree, &c.to));
+    CHECK_OK(tni_hybrid_create(&r->arena, &r->trees, r->assembly, r->hybrid.tree, &c.to));
     tni_hybrid_build(&c.to, c.stay, c.touched, r->frames);
     memcpy(c.before, r->v, (size_t)r->n * sizeof(double));
     memcpy(c.after, r->v, (size_t)r->n * sizeof(double));
@@ -71,8 +71,8 @@ TEST(rigidified_velocities_are_the_dense_projection)
     CHECK_LESS(worst, 1e-11);
 }
 
-// Redon: unit impulses on the joints that are to be held, at rest and without gravity, give K_R,
-// the R block of M_T^-1; impulses with K_R Q_R = -v1_R stop them.
+// Redon: unit impulses on the joints to be held, at rest and without gravity, give K_R, the R block
+// of M_T^-1; impulses with K_R Q_R = -v1_R stop them.
 TEST(impulses_by_the_matrix_of_held_joints_do_the_same)
 {
     double worst = 0, energy_error = 0;
@@ -126,11 +126,11 @@ TEST(kinetic_energy_never_grows_in_ten_thousand_cases)
         hybrid_rig_free(c.r);
     }
     CHECK_LESS(worst, 1e-13); // rounding of the two sums
-    CHECK_LESS(apart, 1e-12); // what is lost is what is missing
+    CHECK_LESS(apart, 1e-12); // energy lost is energy missing
 }
 
-// Joints that move by 1e-9 among others that move by 1: what they lose is 1e-18 of the energy, and
-// still right.
+// Joints with velocities of 1e-9 among others of 1: they lose 1e-18 of the energy, and the loss is
+// still accurate.
 TEST(small_losses_are_exact)
 {
     double worst = 0;
@@ -149,16 +149,17 @@ TEST(small_losses_are_exact)
         if (want > 0) worst = fmax(worst, fabs(lost - want) / (want + 1e-24));
         hybrid_rig_free(r);
     }
-    CHECK_LESS(worst, 1e-3); // apart is known to 1e-16 of 1, and is 1e-9
+    CHECK_LESS(worst, 1e-3); // the velocity difference 1e-9 is known to 1e-16
 }
 
-// Of all: in world axes, about the world's origin.
-static tni_six whole_momentum(const tni_hybrid* hybrid)
+// Total momentum: world axes, about the world's origin.
+static tni_spatial whole_momentum(const tni_hybrid* hybrid)
 {
-    tni_six sum = tni_six_zero();
+    tni_spatial sum = tni_spatial_zero();
     for (int i = 0; i < hybrid->count; ++i) {
         const tni_cluster* c = &hybrid->clusters[i];
-        sum = tni_six_add(sum, tni_shift_force(&c->world, tni_rigid_times(&c->inertia, c->v)));
+        sum                  = tni_spatial_add(
+            sum, tni_transform_force(&c->world, tni_rigid_inertia_times(&c->inertia, c->v)));
     }
     return sum;
 }
@@ -168,17 +169,19 @@ TEST(momentum_of_floating_bodies_stays)
     double worst = 0;
     for (uint64_t seed = 1; seed <= 400; ++seed) {
         rigid_case c = case_make(seed, 16);
-        if (c.r->limbs.limbs[c.r->first].kind == TNI_TREE_LINK_FREE) {
-            const tni_six before = whole_momentum(&c.r->hybrid);
+        if (c.r->trees.links[c.r->first].kind == TNI_TREE_LINK_FREE) {
+            const tni_spatial before = whole_momentum(&c.r->hybrid);
             tni_hybrid_move(&c.to, c.r->q, c.after);
-            const tni_six after = whole_momentum(&c.to);
-            double        size  = 1;
-            for (int i = 0; i < c.r->hybrid.count; ++i) { // of momenta that are added up
+            const tni_spatial after = whole_momentum(&c.to);
+            double            size  = 1;
+            for (int i = 0; i < c.r->hybrid.count;
+                 ++i) { // rounding, relative to the terms of the sum
                 const tni_cluster* k = &c.r->hybrid.clusters[i];
-                const tni_six P = tni_shift_force(&k->world, tni_rigid_times(&k->inertia, k->v));
+                const tni_spatial  P =
+                    tni_transform_force(&k->world, tni_rigid_inertia_times(&k->inertia, k->v));
                 size += tni_norm(P.w) + tni_norm(P.v);
             }
-            const tni_six apart = tni_six_sub(after, before);
+            const tni_spatial apart = tni_spatial_sub(after, before);
             worst = fmax(worst, fmax(tni_max_abs(apart.w), tni_max_abs(apart.v)) / size);
         }
         hybrid_rig_free(c.r);
@@ -186,13 +189,13 @@ TEST(momentum_of_floating_bodies_stays)
     CHECK_LESS(worst, 1e-13);
 }
 
-TEST(nothing_held_changes_not_a_bit)
+TEST(rigidification_without_held_joints_changes_no_bit)
 {
     for (uint64_t seed = 1; seed <= 30; ++seed) {
         hybrid_rig* r = hybrid_rig_random(seed, 12);
         tni_hybrid  same;
         double*     v = TNI_TAKE(&r->arena, double, r->n);
-        CHECK_OK(tni_hybrid_create(&r->arena, &r->limbs, r->assembly, r->hybrid.tree, &same));
+        CHECK_OK(tni_hybrid_create(&r->arena, &r->trees, r->assembly, r->hybrid.tree, &same));
         tni_hybrid_build(&same, r->active, r->touched, r->frames);
         tni_hybrid_move(&r->hybrid, r->q, r->v);
         memcpy(v, r->v, (size_t)r->n * sizeof *v);
@@ -204,7 +207,7 @@ TEST(nothing_held_changes_not_a_bit)
 
 // Figure 4 of the paper: five equal masses on sliders in a row along x, a force f on the second.
 // All joints active: joint 1 accelerates with f/m, joint 2 with -f/m, the others not at all. Only
-// joint 1 active: all but the first mass go together, with f/(4 m).
+// joint 1 active: all but the first mass move together, with f/(4 m).
 TEST(figure_4_of_the_paper)
 {
     enum { COUNT = 5 };
@@ -214,20 +217,20 @@ TEST(figure_4_of_the_paper)
     for (int i = 0; i < COUNT; ++i) kinds[i] = TNI_TREE_LINK_SLIDER, parents[i] = i - 1;
     hybrid_rig* r = hybrid_rig_make(1, COUNT, kinds, parents);
     for (int i = 0; i < COUNT; ++i) {
-        tni_tree_link* limb = &r->limbs.limbs[i];
-        limb->reversed      = false;
-        limb->before        = (tni_shift){tni_identity3(), {0, 0, 1}}; // along z
-        limb->inertia       = (tni_rigid){.mass = m, .xx = 0.1, .yy = 0.1, .zz = 0.1};
-        r->active[i]        = i > 0; // the first is held in the world
+        tni_tree_link* link = &r->trees.links[i];
+        link->reversed      = false;
+        link->before        = (tni_transform){tni_identity3(), {0, 0, 1}}; // along z
+        link->inertia       = (tni_rigid_inertia){.mass = m, .xx = 0.1, .yy = 0.1, .zz = 0.1};
+        r->active[i]        = i > 0; // the first is held
     }
     double all[COUNT] = {0}, one[COUNT] = {0};
-    CHECK_OK(tni_hybrid_create(&r->arena, &r->limbs, r->assembly, 0, &r->hybrid));
+    CHECK_OK(tni_hybrid_create(&r->arena, &r->trees, r->assembly, 0, &r->hybrid));
     for (int only = 0; only < 2; ++only) {
         if (only) memset(r->active + 2, 0, COUNT - 2);
         hybrid_rig_hold(r);
         tni_hybrid_move(&r->hybrid, r->q, r->v);
-        const tni_seat seat = tni_hybrid_seat(&r->hybrid, 1, r->touched, r->frames);
-        tni_hybrid_push(&r->hybrid, &seat, (tni_six){{0, 0, 0}, {0, 0, f}});
+        const tni_link_place place = tni_hybrid_locate(&r->hybrid, 1, r->touched, r->frames);
+        tni_hybrid_add_force(&r->hybrid, &place, (tni_spatial){{0, 0, 0}, {0, 0, f}});
         CHECK(tni_hybrid_accelerate(&r->hybrid, (tn_vec3){0, 0, 0}, r->q, r->v, NULL, NULL,
                                     only ? one : all));
     }
@@ -241,7 +244,7 @@ TEST(figure_4_of_the_paper)
     tni_hybrid one_joint;
     uint8_t    touched[2 * COUNT], stay[COUNT] = {0, 1, 0, 0, 0};
     hybrid_rig_touch(r->assembly, stay, touched);
-    CHECK_OK(tni_hybrid_create(&r->arena, &r->limbs, r->assembly, 0, &one_joint));
+    CHECK_OK(tni_hybrid_create(&r->arena, &r->trees, r->assembly, 0, &one_joint));
     memset(r->active + 1, 1, COUNT - 1);
     r->v[1] = 1, r->v[2] = -1;
     hybrid_rig_hold(r);

@@ -1,12 +1,13 @@
-// An adaptive rig: random scenes that the adaptive method takes (trees of rigid and of planar bodies, tied to the world
-// or floating; joints of all kinds both ways round, springs, dampers, targets, loads, drag), states on their joints
-// with some of these held, and the method's inside at such a state.
+// An adaptive rig: random scenes that the adaptive method supports (trees of rigid and of planar
+// bodies, attached to the world or floating; joints of all kinds in both orders, springs, dampers,
+// targets, loads, drag), states in their joint coordinates with some joints held, and the method's
+// workspace at such a state.
 //
 //     random_mechanism* m = adaptive_scene(&r, 12, 4, ADAPTIVE_ALL);
 //     adaptive_rig*     g = adaptive_rig_make(m->model, &settings);
-//     adaptive_disturb(g, m, &r, 0.7, 1);    // m->state: elsewhere, moving
+//     adaptive_disturb(g, m, &r, 0.7, 1);    // m->state: displaced, moving
 //     adaptive_hold(g, m, &r, 0.5, 1);       // half of its joints held, before step 1
-//     adaptive_step(g, m->state, h);         // g->a: after that step. The state is not touched
+//     adaptive_step(g, m->state, h);         // g->a: after that step. The state is unchanged
 //     adaptive_rig_free(g);
 #ifndef ADAPTIVE_RIG_H
 #define ADAPTIVE_RIG_H
@@ -21,7 +22,7 @@ enum {
     ADAPTIVE_ACTUATED = 4,
     ADAPTIVE_ALL      = 7,
     ADAPTIVE_LIMITS =
-        8 ///< ends, hard and soft, and friction: here they are implicit, so no other method agrees
+        8 ///< limits, hard and soft, and friction: implicit here, unlike in other methods
 };
 
 typedef struct adaptive_rig {
@@ -29,8 +30,8 @@ typedef struct adaptive_rig {
     tni_arena           arena;
     tni_adaptive*       a;
     tni_adaptive_report report; ///< of the last step
-    double *            q, *v;  ///< of disturbing and holding, laid out as a->q, a->v
-    tree_rig            tree;   ///< sees q, v and qddot of `a`
+    double * q, *v; ///< of adaptive_disturb() and adaptive_hold(), laid out as a->q, a->v
+    tree_rig tree;  ///< refers to q, v and qddot of `a`
 } adaptive_rig;
 
 // ---- Scenes -------------------------------------------------------------------------------------
@@ -56,7 +57,8 @@ static inline void adaptive_limit(test_random* r, tn_joint_def* def)
     if (!def->limit.hard) def->limit.stiffness = 50, def->limit.damping = 1;
 }
 
-/// Several trees, compiled, at the start. spread: 1 for chains, many: bushes. what: ADAPTIVE_... together.
+/// Several trees, compiled, at the start. spread: 1 for chains, many for bushes. what: sum of
+/// ADAPTIVE_...
 static inline random_mechanism* adaptive_scene(test_random* r, int count, int spread, int what)
 {
     random_mechanism* m     = random_mechanism_make();
@@ -94,7 +96,7 @@ static inline tn_adaptive_settings adaptive_settings(void)
     return tn_default_settings().adaptive;
 }
 
-/// Of a body with so many joints; anything but a budget.
+/// Random settings for this many joints, without a time budget.
 static inline tn_adaptive_settings adaptive_random_settings(test_random* r, int count)
 {
     tn_adaptive_settings s = adaptive_settings();
@@ -124,17 +126,17 @@ static inline adaptive_rig* adaptive_rig_make(const tn_model*             model,
         fprintf(stderr, "adaptive rig: %s\n", why.text);
         abort();
     }
-    const tni_joint_trees* l = g->a->limbs;
+    const tni_joint_trees* l = g->a->trees;
     g->q                     = TNI_TAKE(&g->arena, double, l->q_count);
     g->v                     = TNI_TAKE(&g->arena, double, l->v_count);
-    g->tree                  = (tree_rig){.limbs        = g->a->limbs,
+    g->tree                  = (tree_rig){.trees        = g->a->trees,
                                           .assembly     = g->a->assembly,
                                           .q            = g->a->q,
                                           .v            = g->a->v,
                                           .qddot        = g->a->qddot,
-                                          .world        = TNI_TAKE(&g->arena, tni_shift, l->count),
-                                          .motion       = TNI_TAKE(&g->arena, tni_six, l->count),
-                                          .acceleration = TNI_TAKE(&g->arena, tni_six, l->count)};
+                                          .world        = TNI_TAKE(&g->arena, tni_transform, l->count),
+                                          .motion       = TNI_TAKE(&g->arena, tni_spatial, l->count),
+                                          .acceleration = TNI_TAKE(&g->arena, tni_spatial, l->count)};
     return g;
 }
 
@@ -154,40 +156,41 @@ static inline void adaptive_follow(const tn_model* model, tn_state* state)
     free(views);
 }
 
-// Bodies of the state where q and v of the rig say.
+// Writes the state's bodies from q and v of the rig.
 static inline void adaptive_write(adaptive_rig* g, random_mechanism* m)
 {
-    tni_joint_trees_write(g->a->limbs, g->q, g->v, m->state->q, m->state->u);
+    tni_joint_trees_write(g->a->trees, g->q, g->v, m->state->q, m->state->u);
     adaptive_follow(m->model, m->state);
 }
 
-/// Elsewhere, by up to `position` in every freedom, with random velocities; no step was taken yet.
+/// A random state: displaced by up to `position` in every freedom, random velocities, no step
+/// taken.
 static inline void adaptive_disturb(adaptive_rig* g, random_mechanism* m, test_random* r,
                                     double position, double velocity)
 {
-    const tni_joint_trees* l = g->a->limbs;
+    const tni_joint_trees* l = g->a->trees;
     tn_state_reset(m->state);
     m->state->time = 0.5;
     tni_joint_trees_read(l, m->state->q, m->state->u, g->q, g->v);
     random_numbers(r, g->v, l->v_count, position);
     for (int i = 0; i < l->count; ++i)
-        tni_tree_link_advance(&l->limbs[i], 1, g->v + l->limbs[i].v, g->q + l->limbs[i].q);
+        tni_tree_link_advance(&l->links[i], 1, g->v + l->links[i].v, g->q + l->links[i].q);
     random_numbers(r, g->v, l->v_count, velocity);
     adaptive_write(g, m);
 }
 
-/// As disturbed, but joints held by chance, at rest there; `step` steps were taken.
+/// A random state with joints held at random, at rest there; `step` steps taken.
 static inline void adaptive_hold(adaptive_rig* g, random_mechanism* m, test_random* r,
                                  double chance, int step)
 {
-    const tni_joint_trees* l       = g->a->limbs;
+    const tni_joint_trees* l       = g->a->trees;
     tni_reduced*           reduced = &m->state->reduced;
     for (int i = 0; i < l->count; ++i) {
-        const tni_tree_link* limb = &l->limbs[i];
-        const bool           held = limb->joint >= 0 && test_random_unit(r) < chance;
-        if (limb->joint >= 0)
-            reduced->active[m->model->joints[limb->joint].constraint] = !held && limb->freedoms > 0;
-        for (int k = 0; k < limb->freedoms && held; ++k) g->v[limb->v + k] = 0;
+        const tni_tree_link* link = &l->links[i];
+        const bool           held = link->joint >= 0 && test_random_unit(r) < chance;
+        if (link->joint >= 0)
+            reduced->active[m->model->joints[link->joint].constraint] = !held && link->freedoms > 0;
+        for (int k = 0; k < link->freedoms && held; ++k) g->v[link->v + k] = 0;
     }
     adaptive_write(g, m);
     memcpy(reduced->q, g->q, sizeof(double) * (size_t)l->q_count);
@@ -196,7 +199,7 @@ static inline void adaptive_hold(adaptive_rig* g, random_mechanism* m, test_rand
     reduced->known = reduced->kept = true;
 }
 
-/// One step of h from a state; h = 0: only accelerations (a->qddot), by forces that are explicit.
+/// One step of h from a state; h = 0: only accelerations (a->qddot), with explicit forces.
 static inline bool adaptive_step(adaptive_rig* g, const tn_state* state, double h)
 {
     tn_why why = {.text = ""};
@@ -206,7 +209,7 @@ static inline bool adaptive_step(adaptive_rig* g, const tn_state* state, double 
     return result == TN_OK;
 }
 
-/// Takes over what a step made of a state.
+/// Writes the state after a step.
 static inline void adaptive_keep(adaptive_rig* g, tn_state* state)
 {
     (void)tni_adaptive_place(g->a, state->q, state->u);
@@ -221,7 +224,7 @@ static inline tn_frame adaptive_pose(const tn_state* state, tn_body_id body)
     return body.bits == 0 ? (tn_frame){{0, 0, 0}, {1, 0, 0, 0}} : tn_state_pose(state, body);
 }
 
-// Bodies are where the state has them: body 2's frame as body 1 sees it.
+// Bodies are where the state has them: body 2's frame relative to body 1.
 static inline tn_joint_def adaptive_weld(const tn_joint_def* joint, const tn_state* state)
 {
     const tn_frame one = adaptive_pose(state, joint->body1),
@@ -249,7 +252,7 @@ static inline void adaptive_copy_forces(tn_scene* to, const tn_scene* from)
         (void)tn_scene_add_drag(to, tn_scene_drag(from, i));
 }
 
-/// At the same state. Joints that m->state holds are welds.
+/// The same state with joints that m->state holds replaced by welds.
 static inline random_mechanism* adaptive_welded(const adaptive_rig* g, const random_mechanism* m)
 {
     random_mechanism* w = random_mechanism_make();
@@ -257,8 +260,8 @@ static inline random_mechanism* adaptive_welded(const adaptive_rig* g, const ran
     for (int i = 1; i < m->body_count; ++i)
         (void)tn_scene_add_body(w->scene, tn_scene_body(m->scene, i - 1));
     adaptive_copy_forces(w->scene, m->scene);
-    for (int i = 0; i < g->a->limbs->count; ++i) {
-        const int joint = g->a->limbs->limbs[i].joint;
+    for (int i = 0; i < g->a->trees->count; ++i) {
+        const int joint = g->a->trees->links[i].joint;
         if (joint < 0) continue;
         const tn_joint_def* def  = tn_scene_joint(m->scene, joint);
         const tn_joint_def  held = adaptive_weld(def, m->state);
@@ -273,8 +276,8 @@ static inline random_mechanism* adaptive_welded(const adaptive_rig* g, const ran
     return w;
 }
 
-/// Accelerations of bodies by the multiplier method, as the rig has them: the largest difference, relative to the
-/// largest acceleration.
+/// Accelerations of bodies by the multiplier method against the rig's: the largest difference,
+/// relative to the largest acceleration.
 static inline double adaptive_against_multipliers(adaptive_rig* g, const random_mechanism* m)
 {
     tn_settings settings = tn_default_settings();
@@ -285,8 +288,8 @@ static inline double adaptive_against_multipliers(adaptive_rig* g, const random_
     CHECK_OK(tn_stepper_create(m->model, &settings, &stepper, &why));
     CHECK_OK(tn_stepper_evaluate(stepper, m->state, NULL, &why));
     tree_rig_follow(&g->tree);
-    for (int i = 0; i < g->a->limbs->count; ++i) {
-        const tn_body_id body = {(uint32_t)g->a->limbs->limbs[i].body};
+    for (int i = 0; i < g->a->trees->count; ++i) {
+        const tn_body_id body = {(uint32_t)g->a->trees->links[i].body};
         const tn_twist   a    = tn_stepper_acceleration(stepper, body),
                        b      = tree_rig_acceleration(&g->tree, i);
         size                  = fmax(size, fmax(tni_norm(a.linear), tni_norm(a.angular)));
@@ -298,7 +301,7 @@ static inline double adaptive_against_multipliers(adaptive_rig* g, const random_
     return error / size;
 }
 
-// ---- From outside -------------------------------------------------------------------------------
+// ---- Scripted inputs ----------------------------------------------------------------------------
 
 static inline tn_stepper* adaptive_stepper(const tn_model* model, const tn_adaptive_settings* with)
 {

@@ -1,6 +1,6 @@
-// A hybrid rig: random trees of limbs, made by hand, with their assembly trees, a set of active
-// joints of the last tree, and the same in plain dense algebra: 6 x 6 transforms, Jacobians of all
-// limbs, the inertia matrix M = sum J^T I J.
+// A hybrid rig: random trees of links with their assembly trees, a set of active joints of the last
+// tree, and the same in dense algebra: 6 x 6 transforms, Jacobians of all links, the inertia matrix
+// M = sum J^T I J.
 #ifndef HYBRID_RIG_H
 #define HYBRID_RIG_H
 
@@ -14,18 +14,18 @@ typedef struct hybrid_rig {
     tn_host         host;
     tni_arena       arena;
     test_random     random;
-    tni_joint_trees limbs;
+    tni_joint_trees trees;
     tni_assembly*   assembly;
     tni_frames*     frames;
     uint8_t *       active, *touched;
-    int             n;             ///< velocities
-    int             first;         ///< limb of the last tree
+    int             n;             ///< number of velocities
+    int             first;         ///< first link of the last tree
     double *        q, *v, *Q, *K; ///< K is symmetric and positive definite, or zero
-    tni_six*        force;         ///< by limb
+    tni_spatial*    force;         ///< by link
     tn_vec3         gravity;
     tni_hybrid      hybrid;
-    double *        X, *J;    ///< by limb: 6 x 6, 6 x n
-    double *        M, *bias; ///< n x n with K, n: joint forces that it takes not to accelerate
+    double *        X, *J;    ///< by link: 6 x 6, 6 x n
+    double *        M, *bias; ///< n x n with K; n: joint forces for zero acceleration
 } hybrid_rig;
 
 static inline double hybrid_any(hybrid_rig* r)
@@ -39,10 +39,10 @@ static inline tn_vec3 hybrid_vec3(hybrid_rig* r)
     return (tn_vec3){x, y, z};
 }
 
-// A few point masses: always positive definite.
-static inline tni_rigid hybrid_inertia(hybrid_rig* r)
+// A few point masses: the inertia is positive definite.
+static inline tni_rigid_inertia hybrid_inertia(hybrid_rig* r)
 {
-    tni_rigid I = {0};
+    tni_rigid_inertia I = {0};
     for (int k = 0; k < 6; ++k) {
         const double  m = test_random_between(&r->random, 0.1, 1);
         const tn_vec3 p = hybrid_vec3(r);
@@ -55,9 +55,10 @@ static inline tni_rigid hybrid_inertia(hybrid_rig* r)
     return I;
 }
 
-static inline tni_shift hybrid_shift(hybrid_rig* r)
+static inline tni_transform hybrid_shift(hybrid_rig* r)
 {
-    return (tni_shift){tni_quat_matrix(tni_quat_exp(tni_scale(3, hybrid_vec3(r)))), hybrid_vec3(r)};
+    return (tni_transform){tni_quat_matrix(tni_quat_exp(tni_scale(3, hybrid_vec3(r)))),
+                           hybrid_vec3(r)};
 }
 
 static const int hybrid_freedoms[] = {
@@ -66,8 +67,8 @@ static const int hybrid_freedoms[] = {
     [TNI_TREE_LINK_UNIVERSAL] = 2, [TNI_TREE_LINK_BALL] = 3,    [TNI_TREE_LINK_PLANE] = 3,
     [TNI_TREE_LINK_LINE] = 4,      [TNI_TREE_LINK_SURFACE] = 5, [TNI_TREE_LINK_DISTANCE] = 5};
 
-/// Limbs from `kinds` and `parents` (-1: a new tree begins); they are joined where chance has it,
-/// and have not moved.
+/// Links from `kinds` and `parents` (-1: a new tree begins) with random frames, at zero
+/// configuration.
 static inline hybrid_rig* hybrid_rig_make(uint64_t seed, int count, const tni_tree_link_kind* kinds,
                                           const int* parents)
 {
@@ -75,15 +76,15 @@ static inline hybrid_rig* hybrid_rig_make(uint64_t seed, int count, const tni_tr
     r->host            = tn_default_host();
     r->arena           = tni_arena_make(&r->host);
     r->random          = (test_random){seed};
-    tni_joint_trees* l = &r->limbs;
+    tni_joint_trees* l = &r->trees;
     l->count           = count;
-    l->limbs           = TNI_TAKE(&r->arena, tni_tree_link, count);
+    l->links           = TNI_TAKE(&r->arena, tni_tree_link, count);
     l->first           = TNI_TAKE(&r->arena, int, count + 1);
     for (int i = 0; i < count; ++i) {
         const tni_tree_link_kind kind = kinds[i];
         const int                d    = hybrid_freedoms[kind];
         if (parents[i] < 0) l->first[l->tree_count++] = r->first = i;
-        l->limbs[i]          = (tni_tree_link){.body     = i,
+        l->links[i]          = (tni_tree_link){.body     = i,
                                                .parent   = parents[i],
                                                .joint    = kind == TNI_TREE_LINK_FREE ? -1 : i,
                                                .tree     = l->tree_count - 1,
@@ -96,9 +97,9 @@ static inline hybrid_rig* hybrid_rig_make(uint64_t seed, int count, const tni_tr
                                                .before   = hybrid_shift(r),
                                                .attitude = {1, 0, 0, 0},
                                                .inertia  = hybrid_inertia(r)};
-        l->limbs[i].steady   = kind != TNI_TREE_LINK_UNIVERSAL && kind <= TNI_TREE_LINK_PLANE;
-        l->limbs[i].reversed = kind != TNI_TREE_LINK_FREE && test_random_int(&r->random, 0, 2) == 0;
-        if (kind == TNI_TREE_LINK_FREE) l->limbs[i].before = tni_shift_none();
+        l->links[i].steady   = kind != TNI_TREE_LINK_UNIVERSAL && kind <= TNI_TREE_LINK_PLANE;
+        l->links[i].reversed = kind != TNI_TREE_LINK_FREE && test_random_int(&r->random, 0, 2) == 0;
+        if (kind == TNI_TREE_LINK_FREE) l->links[i].before = tni_transform_identity();
         l->q_count += 11, l->v_count += d, l->k_count += d * d;
     }
     l->first[l->tree_count] = count;
@@ -107,7 +108,7 @@ static inline hybrid_rig* hybrid_rig_make(uint64_t seed, int count, const tni_tr
     r->frames  = TNI_TAKE(&r->arena, tni_frames, r->assembly->count);
     r->touched = TNI_TAKE(&r->arena, uint8_t, r->assembly->count);
     r->active  = TNI_TAKE(&r->arena, uint8_t, count);
-    r->force   = TNI_TAKE(&r->arena, tni_six, count);
+    r->force   = TNI_TAKE(&r->arena, tni_spatial, count);
     r->q       = TNI_TAKE(&r->arena, double, l->q_count);
     r->v       = TNI_TAKE(&r->arena, double, n);
     r->Q       = TNI_TAKE(&r->arena, double, n);
@@ -127,14 +128,14 @@ static inline void hybrid_rig_free(hybrid_rig* r)
     free(r);
 }
 
-/// All joints move somewhere.
+/// Random configurations and velocities.
 static inline void hybrid_rig_bend(hybrid_rig* r)
 {
-    for (int i = 0; i < r->limbs.count; ++i) {
-        const tni_tree_link* limb = &r->limbs.limbs[i];
+    for (int i = 0; i < r->trees.count; ++i) {
+        const tni_tree_link* link = &r->trees.links[i];
         double               by[6];
-        for (int k = 0; k < limb->freedoms; ++k) by[k] = 2 * hybrid_any(r);
-        tni_tree_link_advance(limb, 1, by, r->q + limb->q);
+        for (int k = 0; k < link->freedoms; ++k) by[k] = 2 * hybrid_any(r);
+        tni_tree_link_advance(link, 1, by, r->q + link->q);
     }
 }
 
@@ -145,36 +146,36 @@ static inline void hybrid_rig_touch(const tni_assembly* assembly, const uint8_t*
         const tni_node* node = &assembly->nodes[i];
         const bool      leaf = node->b < 0;
         touched[i] =
-            !leaf && (active[node->limb] || touched[node->b] || node->a < 0 || touched[node->a]);
+            !leaf && (active[node->link] || touched[node->b] || node->a < 0 || touched[node->a]);
     }
 }
 
-/// Active joints as `active` says: frames of all nodes, touched ones, velocities of held joints
-/// zero, clusters.
+/// Sets the rig to `active`: frames of all nodes, touched nodes, clusters; velocities of held
+/// joints are zero.
 static inline void hybrid_rig_hold(hybrid_rig* r)
 {
     for (int i = 0; i < r->assembly->count; ++i) {
         const tni_node*      node = &r->assembly->nodes[i];
-        const tni_tree_link* limb = &r->limbs.limbs[node->limb];
-        tni_shift            X;
-        tni_six              S[6];
-        tni_tree_link_place(limb, r->q + limb->q, &X, S);
-        if (node->b < 0) tni_leaf_frames(limb, &r->frames[i]);
+        const tni_tree_link* link = &r->trees.links[node->link];
+        tni_transform        X;
+        tni_spatial          S[6];
+        tni_tree_link_place(link, r->q + link->q, &X, S);
+        if (node->b < 0) tni_leaf_frames(link, &r->frames[i]);
         else
             tni_join_frames(node, node->a < 0 ? NULL : &r->frames[node->a], &r->frames[node->b], &X,
                             &r->frames[i]);
     }
     hybrid_rig_touch(r->assembly, r->active, r->touched);
-    for (int i = 0; i < r->limbs.count; ++i) {
-        const tni_tree_link* limb = &r->limbs.limbs[i];
-        for (int k = 0; k < limb->freedoms && !r->active[i]; ++k) r->v[limb->v + k] = 0;
+    for (int i = 0; i < r->trees.count; ++i) {
+        const tni_tree_link* link = &r->trees.links[i];
+        for (int k = 0; k < link->freedoms && !r->active[i]; ++k) r->v[link->v + k] = 0;
     }
     tni_hybrid_build(&r->hybrid, r->active, r->touched, r->frames);
 }
 
 // ---- dense
 
-static inline void hybrid_matrix(const tni_shift* X, double* M)
+static inline void hybrid_matrix(const tni_transform* X, double* M)
 {
     const double *e = X->E.m, rx[9] = {0, -X->r.z, X->r.y, X->r.z, 0, -X->r.x, -X->r.y, X->r.x, 0};
     memset(M, 0, 36 * sizeof *M);
@@ -207,50 +208,50 @@ static inline void hybrid_cross(const double* v, double* C)
         }
 }
 
-/// X and J of all limbs, M, bias, from q, v, force, gravity.
+/// X and J of all links, M, bias, from q, v, force, gravity.
 static inline void hybrid_rig_dense(hybrid_rig* r)
 {
-    const int n = r->n, count = r->limbs.count;
+    const int n = r->n, count = r->trees.count;
     double*   v = calloc((size_t)count * 12, sizeof *v);
     double*   a = v + 6 * count;
     memset(r->M, 0, (size_t)(n * n) * sizeof *r->M);
     memset(r->bias, 0, (size_t)n * sizeof *r->bias);
     memset(r->J, 0, (size_t)(6 * n * count) * sizeof *r->J);
     for (int i = 0; i < count; ++i) {
-        const tni_tree_link* limb = &r->limbs.limbs[i];
-        double *     X = r->X + 36 * i, *J = r->J + 6 * n * i, *vi = v + 6 * i, *ai = a + 6 * i;
-        double       own[6], bend[6], C[36], I[36], Iv[6], Ia[6], f[6], columns[36];
-        const double fall[6] = {0, 0, 0, -r->gravity.x, -r->gravity.y, -r->gravity.z};
-        tni_shift    shift;
-        tni_six      S[6], own_motion = tni_six_zero();
-        tni_tree_link_place(limb, r->q + limb->q, &shift, S);
+        const tni_tree_link* link = &r->trees.links[i];
+        double *      X = r->X + 36 * i, *J = r->J + 6 * n * i, *vi = v + 6 * i, *ai = a + 6 * i;
+        double        own[6], bend[6], C[36], I[36], Iv[6], Ia[6], f[6], columns[36];
+        const double  fall[6] = {0, 0, 0, -r->gravity.x, -r->gravity.y, -r->gravity.z};
+        tni_transform shift;
+        tni_spatial   S[6], own_motion = tni_spatial_zero();
+        tni_tree_link_place(link, r->q + link->q, &shift, S);
         hybrid_matrix(&shift, X);
-        for (int k = 0; k < limb->freedoms; ++k) {
-            tni_six_write(columns + 6 * k, S[k]);
-            own_motion = tni_six_add_scaled(own_motion, r->v[limb->v + k], S[k]);
+        for (int k = 0; k < link->freedoms; ++k) {
+            tni_spatial_write(columns + 6 * k, S[k]);
+            own_motion = tni_spatial_add_scaled(own_motion, r->v[link->v + k], S[k]);
         }
-        if (limb->parent >= 0) {
-            hybrid_apply(X, v + 6 * limb->parent, vi);
-            hybrid_apply(X, a + 6 * limb->parent, ai);
+        if (link->parent >= 0) {
+            hybrid_apply(X, v + 6 * link->parent, vi);
+            hybrid_apply(X, a + 6 * link->parent, ai);
             for (int row = 0; row < 6; ++row)
                 for (int k = 0; k < 6; ++k)
                     for (int j = 0; j < n; ++j)
-                        J[n * row + j] += X[6 * row + k] * r->J[6 * n * limb->parent + n * k + j];
+                        J[n * row + j] += X[6 * row + k] * r->J[6 * n * link->parent + n * k + j];
         } else {
             hybrid_apply(X, fall, ai);
         }
-        for (int k = 0; k < limb->freedoms; ++k)
-            for (int row = 0; row < 6; ++row) J[n * row + limb->v + k] = columns[6 * k + row];
-        tni_six_write(own, own_motion);
+        for (int k = 0; k < link->freedoms; ++k)
+            for (int row = 0; row < 6; ++row) J[n * row + link->v + k] = columns[6 * k + row];
+        tni_spatial_write(own, own_motion);
         for (int row = 0; row < 6; ++row) vi[row] += own[row];
         hybrid_cross(vi, C);
         hybrid_apply(C, own, f);
-        tni_six_write(bend, tni_tree_link_bend(limb, r->q + limb->q, r->v + limb->v));
+        tni_spatial_write(bend, tni_tree_link_bias(link, r->q + link->q, r->v + link->v));
         for (int row = 0; row < 6; ++row) ai[row] += f[row] + bend[row];
-        tni_rigid_matrix(&limb->inertia, I);
+        tni_rigid_inertia_matrix(&link->inertia, I);
         hybrid_apply(I, vi, Iv);
         hybrid_apply(I, ai, Ia);
-        tni_six_write(f, r->force[i]);
+        tni_spatial_write(f, r->force[i]);
         for (int row = 0; row < 6; ++row) {
             f[row] = Ia[row] - f[row];
             for (int k = 0; k < 6; ++k) f[row] -= C[6 * k + row] * Iv[k];
@@ -264,14 +265,14 @@ static inline void hybrid_rig_dense(hybrid_rig* r)
                 for (int k = 0; k < n; ++k) r->M[n * k + j] += J[n * row + k] * IJ[row];
             }
         }
-        for (int k = 0; k < limb->freedoms; ++k)
-            for (int j = 0; j < limb->freedoms; ++j)
-                r->M[n * (limb->v + k) + limb->v + j] += r->K[limb->k + limb->freedoms * k + j];
+        for (int k = 0; k < link->freedoms; ++k)
+            for (int j = 0; j < link->freedoms; ++j)
+                r->M[n * (link->v + k) + link->v + j] += r->K[link->k + link->freedoms * k + j];
     }
     free(v);
 }
 
-/// x of the velocities that are active with M_aa x_a = b_a; the others are 0.
+/// Solves M_aa x_a = b_a for active velocities a; the others are 0.
 static inline void hybrid_dense_solve(int n, const double* M, const uint8_t* active,
                                       const double* b, double* x)
 {
@@ -307,17 +308,17 @@ static inline void hybrid_dense_solve(int n, const double* M, const uint8_t* act
 /// By velocity: its joint is active.
 static inline void hybrid_rig_mask(const hybrid_rig* r, const uint8_t* active, uint8_t* mask)
 {
-    for (int i = 0; i < r->limbs.count; ++i)
-        for (int k = 0; k < r->limbs.limbs[i].freedoms; ++k)
-            mask[r->limbs.limbs[i].v + k] = active[i];
+    for (int i = 0; i < r->trees.count; ++i)
+        for (int k = 0; k < r->trees.links[i].freedoms; ++k)
+            mask[r->trees.links[i].v + k] = active[i];
 }
 
 // ---- random trees
 
 enum { HYBRID_LIMBS_MAX = 24 }; ///< of a random tree
 
-/// A tree of up to `cap` limbs: a chain, a bush or anything between; the base held, floating or in
-/// a joint. Others may stand before it, all held.
+/// A tree of up to `cap` links, from chain to bush; the base held, floating or in a joint. Other
+/// trees may precede it, all held.
 static inline hybrid_rig* hybrid_rig_random(uint64_t seed, int cap)
 {
     static const tni_tree_link_kind some[] = {
@@ -343,17 +344,17 @@ static inline hybrid_rig* hybrid_rig_random(uint64_t seed, int cap)
     for (int i = 0; i < r->n; ++i) r->v[i] = 2 * hybrid_any(r), r->Q[i] = 3 * hybrid_any(r);
     for (int i = 0; i < count; ++i)
         if (test_random_int(&t, 0, 2) == 0)
-            r->force[i] = (tni_six){tni_scale(5, hybrid_vec3(r)), tni_scale(5, hybrid_vec3(r))};
+            r->force[i] = (tni_spatial){tni_scale(5, hybrid_vec3(r)), tni_scale(5, hybrid_vec3(r))};
     for (int i = 0; i < count; ++i) {
-        const tni_tree_link* limb = &r->limbs.limbs[i];
-        const int            d    = limb->freedoms;
+        const tni_tree_link* link = &r->trees.links[i];
+        const int            d    = link->freedoms;
         double               F[36];
-        if (limb->kind == TNI_TREE_LINK_FREE || test_random_int(&t, 0, 1) == 0) continue;
+        if (link->kind == TNI_TREE_LINK_FREE || test_random_int(&t, 0, 1) == 0) continue;
         for (int k = 0; k < d * d; ++k) F[k] = hybrid_any(r);
         for (int k = 0; k < d; ++k)
             for (int j = 0; j < d; ++j)
                 for (int s = 0; s < d; ++s)
-                    r->K[limb->k + d * k + j] += 0.5 * F[d * k + s] * F[d * j + s];
+                    r->K[link->k + d * k + j] += 0.5 * F[d * k + s] * F[d * j + s];
     }
     r->gravity = tni_scale(10, hybrid_vec3(r));
     hybrid_rig_bend(r);

@@ -1,5 +1,5 @@
-// What holds after every choice of active joints, whatever was chosen: regions, lists, what is kept of rigid nodes, and
-// energies before and after joints lose their velocity.
+// Invariants after every choice of active joints: touched nodes, lists, position terms of rigid
+// nodes, and kinetic energy before and after rigidification.
 #include "support/adaptive_rig.h"
 
 #ifdef TENON_TEST_LIGHT
@@ -13,8 +13,8 @@ typedef struct choice_case {
     random_mechanism* m;
     adaptive_rig*     g;
     double            h;
-    int               steps; ///< taken
-    bool              found; ///< some joints were held before, as another choice may have left them
+    int               steps; ///< steps taken
+    bool              found; ///< joints were held before, as by an earlier choice
 } choice_case;
 
 static choice_case case_make(uint64_t seed)
@@ -47,14 +47,14 @@ static void case_step(choice_case* c)
     ++c->steps;
 }
 
-// ---- Regions ------------------------------------------------------------------------------------
+// ---- Touched nodes ------------------------------------------------------------------------------
 
-static bool counts(const tni_tree_link* limb)
+static bool counts(const tni_tree_link* link)
 {
-    return limb->freedoms > 0 && limb->joint >= 0;
+    return link->freedoms > 0 && link->joint >= 0;
 }
 
-// By definition: nodes with an active joint at or below them, and the roots.
+// By definition: the nodes with an active joint at or below them, and the roots.
 static void check_touched(const tni_adaptive* a)
 {
     const tni_node* nodes  = a->assembly->nodes;
@@ -63,12 +63,12 @@ static void check_touched(const tni_adaptive* a)
     for (int n = 0; n < a->assembly->count; ++n) {
         wanted[n] = nodes[n].up < 0;
         if (nodes[n].b < 0) continue;
-        wanted[n] = wanted[n] || a->active[nodes[n].limb] || wanted[nodes[n].b] ||
+        wanted[n] = wanted[n] || a->active[nodes[n].link] || wanted[nodes[n].b] ||
                     (nodes[n].a >= 0 && wanted[nodes[n].a]);
         touched += wanted[n];
     }
     CHECK(memcmp(wanted, a->touched, (size_t)a->assembly->count) == 0);
-    for (int t = 0; t < a->limbs->tree_count; ++t) {
+    for (int t = 0; t < a->trees->tree_count; ++t) {
         const tni_figure* figure = &a->figures[t];
         listed += figure->touched_count;
         for (int i = 0; i < figure->touched_count; ++i) {
@@ -76,7 +76,7 @@ static void check_touched(const tni_adaptive* a)
             CHECK(a->touched[n]);
             bool before = up < 0;
             for (int k = 0; k < i; ++k) before = before || figure->touched[k] == up;
-            CHECK(before); // each before those below it
+            CHECK(before); // parents before children
         }
     }
     CHECK_INT(listed, touched);
@@ -86,25 +86,25 @@ static void check_touched(const tni_adaptive* a)
 static void check_active(const tni_adaptive* a)
 {
     int listed = 0, active = 0;
-    for (int t = 0; t < a->limbs->tree_count; ++t) {
+    for (int t = 0; t < a->trees->tree_count; ++t) {
         const tni_figure* figure = &a->figures[t];
         listed += figure->active_count;
         for (int i = 0; i < figure->active_count; ++i) CHECK(a->active[figure->active[i]]);
-        const int root = a->limbs->first[t];
+        const int root = a->trees->first[t];
         if (figure->floats) CHECK(a->active[root]);
     }
-    for (int i = 0; i < a->limbs->count; ++i) {
-        const tni_tree_link* limb = &a->limbs->limbs[i];
+    for (int i = 0; i < a->trees->count; ++i) {
+        const tni_tree_link* link = &a->trees->links[i];
         active += a->active[i];
-        CHECK(limb->freedoms > 0 || !a->active[i]);
-        for (int k = limb->v; k < limb->v + limb->freedoms && !a->active[i]; ++k)
+        CHECK(link->freedoms > 0 || !a->active[i]);
+        for (int k = link->v; k < link->v + link->freedoms && !a->active[i]; ++k)
             CHECK(a->v[k] == 0);
     }
     CHECK_INT(listed, active);
 }
 
-// Every root has one child, every other inner node two, so a set of them that holds the roots and is closed upwards has as
-// many children outside as it has nodes. inside: by node.
+// Every root has one child, every other inner node two, so a set of nodes that has the roots and is
+// closed upwards has as many children outside as it has nodes. inside: by node.
 static void check_front(const tni_adaptive* a, const uint8_t* inside)
 {
     int count = 0, front = 0;
@@ -115,15 +115,15 @@ static void check_front(const tni_adaptive* a, const uint8_t* inside)
     CHECK_INT(front, count);
 }
 
-// Where forces push, too: at the state that the choice saw.
+// Nodes with an external force at or below them, in the state that the choice saw.
 static void check_fronts(const tni_adaptive* a)
 {
     check_front(a, a->touched);
     uint8_t* update = malloc((size_t)a->assembly->count + 1);
     memcpy(update, a->touched, (size_t)a->assembly->count);
-    for (int i = 0; i < a->pushed_count + a->held_count; ++i)
-        for (int n = a->assembly->nodes[a->assembly->leaf[a->pushed[i].limb]].up;
-             a->pushed[i].pushed && n >= 0; n = a->assembly->nodes[n].up)
+    for (int i = 0; i < a->loaded_count + a->grabbed_count; ++i)
+        for (int n = a->assembly->nodes[a->assembly->leaf[a->loaded[i].link]].up;
+             a->loaded[i].loaded && n >= 0; n = a->assembly->nodes[n].up)
             update[n] = 1;
     check_front(a, update);
     free(update);
@@ -138,7 +138,7 @@ static void check_marks(const tni_adaptive* a)
 {
     for (int n = 0; n < a->assembly->count; ++n) {
         CHECK_INT(a->parts[n].mark, 0);
-        CHECK_INT(a->passed[n], 0);
+        CHECK_INT(a->loaded_nodes[n], 0);
         if (a->assembly->nodes[n].b >= 0) CHECK(a->parts[n].fresh == !a->touched[n]);
     }
 }
@@ -150,7 +150,7 @@ TEST(regions_after_a_choice)
         while (c.steps < STEPS) {
             const int before = c.steps;
             case_step(&c);
-            if (c.steps == before) break; // has been told
+            if (c.steps == before) break; // already reported
             check_touched(c.g->a);
             check_active(c.g->a);
             check_fronts(c.g->a);
@@ -160,34 +160,34 @@ TEST(regions_after_a_choice)
     }
 }
 
-// ---- How many -----------------------------------------------------------------------------------
+// ---- Number of active joints --------------------------------------------------------------------
 
 static int active_of(const tni_adaptive* a, int tree)
 {
     return a->figures[tree].active_count - a->figures[tree].floats;
 }
 
-// Looked at in the last choice, beyond roots that float.
+// Joints expanded in the last choice, without floating roots.
 static int looked_at(const tni_adaptive* a, int tree)
 {
     int count = 0;
-    for (int i = 0; i < a->figures[tree].popped_count; ++i)
-        count += counts(&a->limbs->limbs[a->assembly->nodes[a->figures[tree].popped[i]].limb]);
+    for (int i = 0; i < a->figures[tree].expanded_count; ++i)
+        count += counts(&a->trees->links[a->assembly->nodes[a->figures[tree].expanded[i]].link]);
     return count;
 }
 
 static void check_closed(const tni_adaptive* a)
 {
-    for (int i = 0; i < a->limbs->count; ++i) {
+    for (int i = 0; i < a->trees->count; ++i) {
         if (!a->active[i]) continue;
         for (int n = a->assembly->joint[i]; n >= 0; n = a->assembly->nodes[n].up) {
-            const int limb = a->assembly->nodes[n].limb;
-            CHECK(a->active[limb] || a->limbs->limbs[limb].freedoms == 0);
+            const int link = a->assembly->nodes[n].link;
+            CHECK(a->active[link] || a->trees->links[link].freedoms == 0);
         }
     }
 }
 
-TEST(no_more_joints_than_asked_are_active_or_looked_at)
+TEST(active_and_expanded_joints_stay_within_their_bounds)
 {
     int choices = 0, closed = 0;
     for (uint64_t seed = 1; seed <= 2 * SCENES; ++seed) {
@@ -199,10 +199,11 @@ TEST(no_more_joints_than_asked_are_active_or_looked_at)
             if (c.g->report.choices == 0) continue;
             ++choices;
             if (c.found && (s->choice == TN_CHOICE_FIXED || step < s->period))
-                continue; // not all chose
-            for (int t = 0; t < c.g->a->limbs->tree_count; ++t) {
+                continue; // not all trees chose
+            for (int t = 0; t < c.g->a->trees->tree_count; ++t) {
                 active += active_of(c.g->a, t), looked += looked_at(c.g->a, t);
-                if (s->pixels > 0 && (step == 0 || (step + t) % s->period == 0)) // it chose now
+                if (s->pixels > 0 &&
+                    (step == 0 || (step + t) % s->period == 0)) // this tree chose now
                     CHECK(active_of(c.g->a, t) <= c.g->a->figures[t].quota);
                 trees += c.g->a->figures[t].joints > 0;
             }
@@ -219,7 +220,7 @@ TEST(no_more_joints_than_asked_are_active_or_looked_at)
     CHECK(choices > 5 * SCENES && closed > SCENES / 2);
 }
 
-// ---- What is kept of rigid nodes ----------------------------------------------------------------
+// ---- Position terms of rigid nodes --------------------------------------------------------------
 
 static bool same(const void* a, const void* b, size_t count, size_t size)
 {
@@ -229,8 +230,9 @@ static bool same(const void* a, const void* b, size_t count, size_t size)
 static void compare_kept(const tni_adaptive* a, const tni_adaptive* fresh)
 {
     for (int n = 0; n < a->assembly->count; ++n) {
-        const tni_still *one = &a->parts[n].still, *two = &fresh->parts[n].still;
-        const size_t     f = 6 * (size_t)a->assembly->nodes[n].handle_count;
+        const tni_position_terms *one = &a->parts[n].at_position,
+                                 *two = &fresh->parts[n].at_position;
+        const size_t f                = 6 * (size_t)a->assembly->nodes[n].handle_count;
         CHECK_INT(a->touched[n], fresh->touched[n]);
         if (!is_rigid(a, n)) continue;
         CHECK(same(&a->frames[n], &fresh->frames[n], 1, sizeof *a->frames));
@@ -241,21 +243,21 @@ static void compare_kept(const tni_adaptive* a, const tni_adaptive* fresh)
         CHECK(same(one->B, two->B, f * TNI_QUADRATIC, sizeof(double)));
         CHECK(same(one->G, two->G, (size_t)one->rows * (f + TNI_QUADRATIC), sizeof(double)));
     }
-    for (int i = 0; i < a->limbs->count; ++i) {
-        const tni_tree_link* limb = &a->limbs->limbs[i];
-        const size_t         d    = (size_t)limb->freedoms;
+    for (int i = 0; i < a->trees->count; ++i) {
+        const tni_tree_link* link = &a->trees->links[i];
+        const size_t         d    = (size_t)link->freedoms;
         CHECK_INT(a->active[i], fresh->active[i]);
         if (a->active[i]) continue;
-        CHECK(same(a->S + limb->v, fresh->S + limb->v, d, sizeof(tni_six)));
-        CHECK(same(a->Q + limb->v, fresh->Q + limb->v, d, sizeof(double)));
-        CHECK(same(a->K + limb->k, fresh->K + limb->k, d * d, sizeof(double)));
+        CHECK(same(a->S + link->v, fresh->S + link->v, d, sizeof(tni_spatial)));
+        CHECK(same(a->Q + link->v, fresh->Q + link->v, d, sizeof(double)));
+        CHECK(same(a->K + link->k, fresh->K + link->k, d * d, sizeof(double)));
     }
-    for (int t = 0; t < a->limbs->tree_count; ++t)
+    for (int t = 0; t < a->trees->tree_count; ++t)
         CHECK_INT(a->figures[t].now.count, fresh->figures[t].now.count);
 }
 
-// Bit for bit what one that has never seen the body computes from the state alone; and its next step is the same.
-TEST(what_is_kept_of_rigid_nodes_is_what_a_fresh_one_computes)
+// Bit for bit those that a new workspace computes from the state alone; its next step is the same.
+TEST(kept_position_terms_equal_new_ones)
 {
     for (uint64_t seed = 1; seed <= SCENES; ++seed) {
         choice_case c = case_make(seed);
@@ -269,9 +271,9 @@ TEST(what_is_kept_of_rigid_nodes_is_what_a_fresh_one_computes)
             tn_state_copy(copy, c.m->state);
             CHECK(adaptive_step(fresh, copy, c.h));
             case_step(&c);
-            CHECK(same(fresh->a->q, c.g->a->q, (size_t)c.g->a->limbs->q_count, sizeof(double)));
-            CHECK(same(fresh->a->v, c.g->a->v, (size_t)c.g->a->limbs->v_count, sizeof(double)));
-            CHECK(same(fresh->a->active, c.g->a->active, (size_t)c.g->a->limbs->count, 1));
+            CHECK(same(fresh->a->q, c.g->a->q, (size_t)c.g->a->trees->q_count, sizeof(double)));
+            CHECK(same(fresh->a->v, c.g->a->v, (size_t)c.g->a->trees->v_count, sizeof(double)));
+            CHECK(same(fresh->a->active, c.g->a->active, (size_t)c.g->a->trees->count, 1));
             tn_state_free(copy);
             adaptive_rig_free(fresh);
         }
@@ -281,8 +283,9 @@ TEST(what_is_kept_of_rigid_nodes_is_what_a_fresh_one_computes)
 
 // ---- Energy -------------------------------------------------------------------------------------
 
-// v of the transient body, then what its joints were left with, at the same places, before the step. Each tree is a case.
-TEST(kinetic_energy_never_rises_when_joints_are_left_out)
+// v of the transient active region, then of the chosen joints, at the same positions, before the
+// step. Each tree is a case.
+TEST(kinetic_energy_never_rises_when_joints_become_held)
 {
 #ifdef TENON_TEST_LIGHT
     const int wanted = 1000;
@@ -296,14 +299,14 @@ TEST(kinetic_energy_never_rises_when_joints_are_left_out)
         tni_adaptive* a     = c.g->a;
         a->settings.bounded = false;
         for (int step = 0; step < 16; ++step) {
-            memcpy(c.g->q, a->q, sizeof(double) * (size_t)a->limbs->q_count);
+            memcpy(c.g->q, a->q, sizeof(double) * (size_t)a->trees->q_count);
             a->settings.active = a->allowed = test_random_int(&c.random, 1, 8);
             if (step == 0) tni_adaptive_load(a, c.m->state, c.h);
-            memcpy(c.g->q, a->q, sizeof(double) * (size_t)a->limbs->q_count);
+            memcpy(c.g->q, a->q, sizeof(double) * (size_t)a->trees->q_count);
             const bool chose = a->step % a->settings.period == 0 && a->settings.pixels <= 0 &&
                                a->settings.choice != TN_CHOICE_FIXED;
             case_step(&c);
-            for (int t = 0; t < a->limbs->tree_count && chose; ++t) {
+            for (int t = 0; t < a->trees->tree_count && chose; ++t) {
                 tni_figure*  figure = &a->figures[t];
                 const double before = tni_hybrid_kinetic(&figure->next);
                 tni_hybrid_move(&figure->now, c.g->q, a->before);
@@ -319,5 +322,5 @@ TEST(kinetic_energy_never_rises_when_joints_are_left_out)
     }
     CHECK(cases >= wanted && lost > wanted / 10);
     CHECK_LESS(rise, 1e-12);  // rounding of the two sums
-    CHECK_LESS(apart, 1e-10); // what is lost is what is missing
+    CHECK_LESS(apart, 1e-10); // energy lost is energy missing
 }

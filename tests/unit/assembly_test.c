@@ -4,12 +4,12 @@
 
 #include <stdlib.h>
 
-// ---- Trees of limbs that are nothing but parents ------------------------------------------------
+// ---- Trees given by parents alone ---------------------------------------------------------------
 
 typedef struct wood {
     tn_host         host;
     tni_arena       arena;
-    tni_joint_trees limbs;
+    tni_joint_trees trees;
     tni_assembly*   assembly;
 } wood;
 
@@ -18,16 +18,16 @@ static wood* wood_make(const int* parent, int count)
     wood* w        = calloc(1, sizeof *w);
     w->host        = tn_default_host();
     w->arena       = tni_arena_make(&w->host);
-    w->limbs.limbs = TNI_TAKE(&w->arena, tni_tree_link, count);
-    w->limbs.first = TNI_TAKE(&w->arena, int, count + 1);
-    w->limbs.count = count;
+    w->trees.links = TNI_TAKE(&w->arena, tni_tree_link, count);
+    w->trees.first = TNI_TAKE(&w->arena, int, count + 1);
+    w->trees.count = count;
     for (int i = 0; i < count; ++i) {
-        if (parent[i] < 0) w->limbs.first[w->limbs.tree_count++] = i;
-        w->limbs.limbs[i].parent = parent[i];
-        w->limbs.limbs[i].tree   = w->limbs.tree_count - 1;
+        if (parent[i] < 0) w->trees.first[w->trees.tree_count++] = i;
+        w->trees.links[i].parent = parent[i];
+        w->trees.links[i].tree   = w->trees.tree_count - 1;
     }
-    w->limbs.first[w->limbs.tree_count] = count;
-    CHECK_OK(tni_assembly_create(&w->arena, &w->limbs, &w->assembly));
+    w->trees.first[w->trees.tree_count] = count;
+    CHECK_OK(tni_assembly_create(&w->arena, &w->trees, &w->assembly));
     return w;
 }
 
@@ -47,7 +47,7 @@ static int most_handles(const wood* w)
 
 typedef enum shape { CHAIN, RANDOM, BINARY, STAR, CATERPILLAR, HUMAN, SHAPE_COUNT } shape;
 
-// A trunk of 9 limbs, a neck and head of 4; 2 legs of 14; 2 arms of 9 with 5 fingers of 3 each; 89
+// A trunk of 9 links, a neck and head of 4; 2 legs of 14; 2 arms of 9 with 5 fingers of 3 each; 89
 // with two more on the head.
 static int human_parent(int i)
 {
@@ -84,48 +84,49 @@ static wood* wood_of(shape s, int count, uint64_t seed)
     return w;
 }
 
-// ---- What a node is, by looking at all of its limbs ---------------------------------------------
+// ---- Nodes, checked from all of their links -----------------------------------------------------
 
-// in[limb]: whether the limb is a leaf below the node.
-static int limbs_below(const wood* w, int node, bool* in)
+// in[link]: the link is a leaf below the node.
+static int links_below(const wood* w, int node, bool* in)
 {
     int count = 0;
-    memset(in, 0, sizeof(bool) * (size_t)w->limbs.count);
+    memset(in, 0, sizeof(bool) * (size_t)w->trees.count);
     for (int i = w->assembly->nodes[node].first; i <= node; ++i) {
         if (w->assembly->nodes[i].b >= 0) continue;
-        in[w->assembly->nodes[i].limb] = true;
+        in[w->assembly->nodes[i].link] = true;
         ++count;
     }
     return count;
 }
 
-static bool leads_out(const wood* w, const bool* in, int limb)
+static bool leads_out(const wood* w, const bool* in, int link)
 {
-    const int p = w->limbs.limbs[limb].parent;
+    const int p = w->trees.links[link].parent;
     if (p < 0) return true;
     if (!in[p]) return true;
-    for (int i = limb + 1; i < w->limbs.count; ++i)
-        if (w->limbs.limbs[i].parent == limb && !in[i]) return true;
+    for (int i = link + 1; i < w->trees.count; ++i)
+        if (w->trees.links[i].parent == link && !in[i]) return true;
     return false;
 }
 
-// Connected, with one limb whose parent is elsewhere; handles are the limbs that lead out.
+// A node is connected, with one link whose parent is outside; handles are the links with a joint
+// that leads out.
 static bool set_is_right(const wood* w, int index, bool* in)
 {
     const tni_node* node  = &w->assembly->nodes[index];
-    const int       count = limbs_below(w, index, in);
+    const int       count = links_below(w, index, in);
     int             bases = 0, handles = 0;
     bool            good = count == node->joints + (node->up >= 0);
-    for (int i = 0; i < w->limbs.count; ++i) {
+    for (int i = 0; i < w->trees.count; ++i) {
         if (!in[i]) continue;
-        const int p = w->limbs.limbs[i].parent;
+        const int p = w->trees.links[i].parent;
         if (p < 0 || !in[p]) {
             good = good && node->base == i;
             ++bases;
         }
         bool listed = false;
         for (int k = 0; k < node->handle_count; ++k) listed = listed || node->handles[k] == i;
-        const bool outside = node->up >= 0 && leads_out(w, in, i); // all of a tree leads nowhere
+        const bool outside = node->up >= 0 && leads_out(w, in, i); // the root has no outside
         good               = good && listed == outside;
         handles += outside;
     }
@@ -133,12 +134,12 @@ static bool set_is_right(const wood* w, int index, bool* in)
     return good && (handles == 0 || node->handles[0] == node->base);
 }
 
-// What it says about its children.
+// Data about its children.
 static bool join_is_right(const wood* w, int index)
 {
     const tni_node *nodes = w->assembly->nodes, *node = &nodes[index];
-    const int       p    = w->limbs.limbs[node->limb].parent;
-    bool            good = nodes[node->b].up == index && nodes[node->b].base == node->limb &&
+    const int       p    = w->trees.links[node->link].parent;
+    bool            good = nodes[node->b].up == index && nodes[node->b].base == node->link &&
                 nodes[node->b].depth == node->depth + 1 && node->b == index - 1;
     good = good && node->keep_a + node->keep_b == node->handle_count;
     if (node->a >= 0) {
@@ -153,15 +154,15 @@ static bool join_is_right(const wood* w, int index)
     for (int k = 0; k < node->keep_b; ++k)
         good = good && node->kept_b[k] < nodes[node->b].handle_count &&
                nodes[node->b].handles[node->kept_b[k]] == node->handles[node->keep_a + k];
-    return good && w->assembly->joint[node->limb] == index;
+    return good && w->assembly->joint[node->link] == index;
 }
 
 static void check_all(const wood* w, const char* what, uint64_t seed)
 {
     const tni_assembly* assembly = w->assembly;
-    bool*               in       = malloc(sizeof(bool) * (size_t)w->limbs.count);
+    bool*               in       = malloc(sizeof(bool) * (size_t)w->trees.count);
     int                 deepest = 0, leaves = 0;
-    bool                good = assembly->count == 2 * w->limbs.count;
+    bool                good = assembly->count == 2 * w->trees.count;
     for (int i = 0; i < assembly->count; ++i) {
         const tni_node* node = &assembly->nodes[i];
         good                 = good && set_is_right(w, i, in);
@@ -169,20 +170,20 @@ static void check_all(const wood* w, const char* what, uint64_t seed)
         deepest              = node->depth > deepest ? node->depth : deepest;
         if (node->b >= 0) good = good && join_is_right(w, i);
         else {
-            good = good && assembly->leaf[node->limb] == i && node->joints == 0 && node->first == i;
-            good = good && node->a < 0 && node->base == node->limb;
+            good = good && assembly->leaf[node->link] == i && node->joints == 0 && node->first == i;
+            good = good && node->a < 0 && node->base == node->link;
             ++leaves;
         }
     }
-    for (int t = 0; t < w->limbs.tree_count; ++t)
+    for (int t = 0; t < w->trees.tree_count; ++t)
         good = good && assembly->nodes[assembly->root[t]].up < 0 &&
-               assembly->nodes[assembly->root[t]].base == w->limbs.first[t];
-    good = good && leaves == w->limbs.count && deepest == assembly->depth;
+               assembly->nodes[assembly->root[t]].base == w->trees.first[t];
+    good = good && leaves == w->trees.count && deepest == assembly->depth;
     test_check(good, __FILE__, __LINE__, "%s, seed %llu", what, (unsigned long long)seed);
     free(in);
 }
 
-TEST(nodes_of_random_trees_are_what_they_say)
+TEST(nodes_of_random_trees_are_consistent)
 {
     for (uint64_t seed = 1; seed <= 400; ++seed) {
         test_random r = {seed};
@@ -199,7 +200,7 @@ TEST(nodes_of_random_trees_are_what_they_say)
     }
 }
 
-TEST(nodes_of_regular_trees_are_what_they_say)
+TEST(nodes_of_regular_trees_are_consistent)
 {
     for (int s = 0; s < SHAPE_COUNT; ++s) {
         wood* w = wood_of((shape)s, 89, 7);
@@ -223,7 +224,7 @@ static void check_depth(shape s, int count, int depth, int handles)
     check_seed(s, count, 3, depth, handles);
 }
 
-TEST(assemblies_are_as_flat_as_designed)
+TEST(assembly_trees_have_the_expected_depth)
 {
     check_depth(CHAIN, 200, 9, 2);
     check_depth(CHAIN, 256, 9, 2); // the root, and log2 of 256
@@ -232,7 +233,7 @@ TEST(assemblies_are_as_flat_as_designed)
     check_depth(BINARY, 255, 12, 3);
     check_depth(CATERPILLAR, 200, 9, 2);
     check_depth(HUMAN, 89, 11, 2);
-    check_depth(STAR, 50, 50, 1); // a limb is never cut
+    check_depth(STAR, 50, 50, 1); // a link is never split
 }
 
 TEST(depth_grows_with_the_logarithm)
@@ -249,7 +250,7 @@ TEST(no_memory_is_an_outcome)
     wood* w         = wood_of(RANDOM, 40, 5);
     w->arena.failed = true;
     tni_assembly* assembly;
-    CHECK_INT(tni_assembly_create(&w->arena, &w->limbs, &assembly), TN_ERR_MEMORY);
+    CHECK_INT(tni_assembly_create(&w->arena, &w->trees, &assembly), TN_ERR_MEMORY);
     CHECK(assembly == NULL);
     wood_free(w);
 }

@@ -1,11 +1,11 @@
-// What is computed in lanes has the bits of what is computed one by one, for numbers of every size.
+// Functions in lanes have the bits of the scalar ones, for numbers of every size.
 #include "math/elementary.h"
 #include "math/rotation.h"
 #include "test.h"
 
-#define BYTES   16
-#define ROOT(x) ((vec){sqrt((x)[0]), sqrt((x)[1])})
-#define BITS(m) ((int)((m)[0] & 1) | (int)((m)[1] & 2))
+#define WIDTH 2
+#include "math/simd_begin.h"
+
 #include "batch/lanes_angle.h"
 
 #ifdef TENON_TEST_LIGHT
@@ -35,7 +35,7 @@ static const double odd_ones[] = {0.0,
                                   0.7853981633974483};
 enum { ODD = sizeof odd_ones / sizeof odd_ones[0] };
 
-// Mostly ordinary, sometimes of any size, sometimes one of the odd ones.
+// Mostly ordinary numbers, sometimes of any size, sometimes special values.
 static double number(test_random* r)
 {
     const int kind = test_random_int(r, 0, 19);
@@ -99,7 +99,7 @@ static void check_vector(vec3 got, const tn_vec3* wanted, const char* what)
                    __FILE__, __LINE__, "%s: lane %d differs", what, k);
 }
 
-TEST(turns)
+TEST(rotations)
 {
     test_random r = {4};
     for (int i = 0; i < SAMPLES; ++i) {

@@ -1,4 +1,4 @@
-// A batch as users see it: states in and out, flat arrays, reports, what is refused; memory.
+// The public functions of a batch: states in and out, flat arrays, reports, refusals; memory.
 #include "support/batch_rig.h"
 #include "support/failing_host.h"
 
@@ -7,7 +7,7 @@ static bool equal3(const double* a, tn_vec3 b)
     return a[0] == b.x && a[1] == b.y && a[2] == b.z;
 }
 
-TEST(flat_arrays_are_what_states_say)
+TEST(flat_arrays_match_the_states)
 {
     batch_rig r      = batch_rig_make("humanoid", "method=implicit", 6, NULL);
     const int bodies = tn_model_counts(r.model).bodies, n = tn_model_coordinate_count(r.model);
@@ -64,7 +64,7 @@ TEST(joints_and_targets_are_set_for_all)
     }
     CHECK_OK(tn_batch_set_targets(r.batch, poses, velocities, &why));
     for (int i = 0; i < 4; ++i) batch_rig_step(&r, 1 / 60.0, "set");
-    // Refused: nothing of that copy changes, the others do.
+    // A failed copy is unchanged; the others are set.
     const uint64_t before = tn_state_hash(tn_batch_view(r.batch, 2));
     z[2 * n]              = (double)NAN;
     CHECK(tn_batch_set_joints(r.batch, z, NULL, &why) != TN_OK);
@@ -104,7 +104,7 @@ TEST(reports_name_the_worst_copy)
     batch_rig_free(&r);
 }
 
-// ---- Memory --------------------------------------------------------------------------------------
+// ---- Memory ------------------------------------------------------------------------------------
 
 static tn_result make(const tn_host* host, tn_scene** scene, tn_model** model, tn_batch** batch)
 {
@@ -148,7 +148,7 @@ TEST(every_allocation_may_fail)
     CHECK_INT(f.size_errors, 0);
 }
 
-TEST(steps_allocate_nothing)
+TEST(steps_do_not_allocate)
 {
     failing_host  f     = failing_host_make();
     const tn_host host  = failing_host_of(&f);
@@ -165,14 +165,14 @@ TEST(steps_allocate_nothing)
     CHECK_INT(f.live_blocks, 0);
 }
 
-TEST(what_is_refused)
+TEST(invalid_batches_are_refused)
 {
     batch_rig   r = batch_rig_make("fourbar", "", 1, NULL);
     tn_settings s = tn_scene_settings(r.scene);
     tn_batch*   batch;
     tn_why      why;
     s.method        = TN_METHOD_IMPLICIT;
-    s.implicit.form = TN_IMPLICIT_NULLSPACE; // which takes no loops
+    s.implicit.form = TN_IMPLICIT_NULLSPACE; // which does not support loops
     CHECK(tn_batch_create(r.model, &s, 2, NULL, &batch, &why) == TN_ERR_UNSUPPORTED);
     CHECK(batch == NULL && strstr(why.text, "loops") != NULL);
     CHECK(tn_batch_create(r.model, NULL, -1, NULL, &batch, &why) == TN_ERR_MODEL);

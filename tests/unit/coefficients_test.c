@@ -1,50 +1,50 @@
-// coefficients: nodes of random small trees against the whole of their equations, set up limb by
-// limb in maximal coordinates and solved by Gauss elimination:
+// coefficients: nodes of small random trees against their full equations in maximal coordinates,
+// solved by Gauss elimination:
 //
-//     I_i a_i = f_ext + f - v x* I v + fc_i - sum over children k of X_k^T fc_k   of every limb
+//     I_i a_i = f_ext + f - v x* I v + fc_i - sum over children k of X_k^T fc_k   of every link
 //     a_i = X_i a_parent + S_i qddot_i + c_i,   S_i^T fc_i + K_i qddot_i = Q_i   of joints inside
 //
 // and a loaded chain of 300 at rest against its mass matrix in closed form.
 #include "adaptive/coefficients.h"
 #include "test.h"
 
-enum { LIMBS = 10, UNKNOWNS = 18 * LIMBS };
+enum { LINKS = 10, UNKNOWNS = 18 * LINKS };
 
-typedef struct limb {
-    int       parent, d;
-    tni_shift X;
-    tni_rigid I;
-    tni_six   S[6], v, c, force;
-    double    K[36], Q[6], weight;
-    bool      has_K;
-} limb;
+typedef struct link {
+    int               parent, d;
+    tni_transform     X;
+    tni_rigid_inertia I;
+    tni_spatial       S[6], v, c, force;
+    double            K[36], Q[6], weight;
+    bool              has_K;
+} link;
 
 typedef struct place {
-    unsigned    limbs; // set of them
-    double      Phi[TNI_FORCES * TNI_FORCES], B[7 * TNI_FORCES], G[TNI_ROOT_COLS * TNI_ROOT_COLS];
-    double      turns[TNI_FORCES * (2 * TNI_FORCES + 8)];
-    double      b[TNI_FORCES], moving_G[(TNI_FORCES + 1) * (TNI_FORCES + 1)], gamma[6], R[6];
-    tni_still   still;
-    tni_moving  moving;
-    tni_factors factors;
+    unsigned trees; // set of its links
+    double   Phi[TNI_FORCES * TNI_FORCES], B[7 * TNI_FORCES], G[TNI_METRIC_COLS * TNI_METRIC_COLS];
+    double   reflections[TNI_FORCES * (2 * TNI_FORCES + 8)];
+    double   b[TNI_FORCES], moving_G[(TNI_FORCES + 1) * (TNI_FORCES + 1)], gamma[6], R[6];
+    tni_position_terms at_position;
+    tni_state_terms    at_state;
+    tni_factors        factors;
 } place;
 
 typedef struct tree {
     test_random random;
     int         count, node_count;
-    limb        limbs[LIMBS];
-    tni_node    nodes[2 * LIMBS];
-    place       places[2 * LIMBS];
-    tni_six     world; // its acceleration, in world coordinates
+    link        links[LINKS];
+    tni_node    nodes[2 * LINKS];
+    place       places[2 * LINKS];
+    tni_spatial world; // its acceleration, in world coordinates
 } tree;
 
-// What the whole of the equations says.
+// Solution of the full equations.
 typedef struct answer {
-    tni_six a[LIMBS], fc[LIMBS];
-    double  qddot[LIMBS][6];
+    tni_spatial a[LINKS], fc[LINKS];
+    double      qddot[LINKS][6];
 } answer;
 
-// ---- At random ----------------------------------------------------------------------------------
+// ---- Random trees -------------------------------------------------------------------------------
 
 static tn_vec3 any_vector(test_random* r)
 {
@@ -52,10 +52,10 @@ static tn_vec3 any_vector(test_random* r)
     return tni_vec3(x, y, test_random_between(r, -1, 1));
 }
 
-static tni_six any_six(test_random* r)
+static tni_spatial any_six(test_random* r)
 {
     const tn_vec3 w = any_vector(r);
-    return (tni_six){w, any_vector(r)};
+    return (tni_spatial){w, any_vector(r)};
 }
 
 static tni_mat3 any_rotation(test_random* r)
@@ -65,7 +65,7 @@ static tni_mat3 any_rotation(test_random* r)
     return tni_columns(x, y, tni_cross(x, y));
 }
 
-static tni_rigid any_inertia(test_random* r)
+static tni_rigid_inertia any_inertia(test_random* r)
 {
     const tni_mat3 E = any_rotation(r);
     const double   m = test_random_between(r, 0.5, 2);
@@ -74,23 +74,23 @@ static tni_rigid any_inertia(test_random* r)
     for (int k = 0; k < 3; ++k) J.m[4 * k] = test_random_between(r, 0.1, 1);
     J               = tni_rotate_symmetric(&E, &J);
     const double cc = tni_dot(c, c);
-    return (tni_rigid){m,
-                       tni_scale(m, c),
-                       J.m[0] + m * (cc - c.x * c.x),
-                       J.m[1] - m * c.x * c.y,
-                       J.m[2] - m * c.x * c.z,
-                       J.m[4] + m * (cc - c.y * c.y),
-                       J.m[5] - m * c.y * c.z,
-                       J.m[8] + m * (cc - c.z * c.z)};
+    return (tni_rigid_inertia){m,
+                               tni_scale(m, c),
+                               J.m[0] + m * (cc - c.x * c.x),
+                               J.m[1] - m * c.x * c.y,
+                               J.m[2] - m * c.x * c.z,
+                               J.m[4] + m * (cc - c.y * c.y),
+                               J.m[5] - m * c.y * c.z,
+                               J.m[8] + m * (cc - c.z * c.z)};
 }
 
 // Welds, hinges, sliders and screws, cylinders, balls, five freedoms, all six.
-static void any_joint(test_random* r, limb* l)
+static void any_joint(test_random* r, link* l)
 {
     static const int kinds[] = {0, 1, 1, 1, 2, 3, 5, 6};
     l->d                     = kinds[test_random_int(r, 0, 7)];
     const tn_vec3 e[3]       = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    for (int k = 0; k < 6; ++k) l->S[k] = tni_six_zero();
+    for (int k = 0; k < 6; ++k) l->S[k] = tni_spatial_zero();
     if (l->d == 1) l->S[0] = any_six(r);
     if (l->d == 2) l->S[0].w = l->S[1].v = tni_normalised(any_vector(r));
     for (int k = 0; k < l->d && l->d > 2; ++k) *(k < 3 ? &l->S[k].w : &l->S[k].v) = e[k % 3];
@@ -106,7 +106,7 @@ static int handles_of(const tree* t, unsigned set, int* handles)
     while (!(set >> base & 1)) ++base;
     handles[count++] = base;
     for (int i = base; i < t->count; ++i) {
-        const int p = t->limbs[i].parent;
+        const int p = t->links[i].parent;
         if (set >> i & 1 || p < 0 || !(set >> p & 1)) continue;
         bool is_new = true;
         for (int k = 0; k < count; ++k) is_new = is_new && handles[k] != p;
@@ -119,14 +119,14 @@ static unsigned outboard(const tree* t, unsigned set, int j)
 {
     unsigned b = 1u << j;
     for (int i = j + 1; i < t->count; ++i)
-        if (set >> i & 1 && b >> t->limbs[i].parent & 1) b |= 1u << i;
+        if (set >> i & 1 && b >> t->links[i].parent & 1) b |= 1u << i;
     return b & set;
 }
 
-static int index_of(const int* handles, int count, int limb_index)
+static int index_of(const int* handles, int count, int link_index)
 {
     for (int k = 0; k < count; ++k)
-        if (handles[k] == limb_index) return k;
+        if (handles[k] == link_index) return k;
     return -1;
 }
 
@@ -140,14 +140,14 @@ static void add_handles(tni_node* node, const tni_node* from, const int* wanted,
     }
 }
 
-// The node of a set of limbs, cut at a random joint of those that leave 3 handles at most; -1:
+// The node of a set of links, cut at a random joint of those that leave at most 3 handles; -1:
 // there is none.
 static int build(tree* t, unsigned set)
 {
     tni_node  node = {.a = -1, .b = -1};
-    int       handles[LIMBS], cuts[LIMBS], cut_count = 0, others[LIMBS];
+    int       handles[LINKS], cuts[LINKS], cut_count = 0, others[LINKS];
     const int count = handles_of(t, set, handles);
-    node.base = node.limb = handles[0];
+    node.base = node.link = handles[0];
     if (set == 1u << node.base) {
         node.handle_count = 1, node.handles[0] = node.base;
     } else {
@@ -160,16 +160,16 @@ static int build(tree* t, unsigned set)
         if (cut_count == 0) return -1;
         const int      j = cuts[test_random_int(&t->random, 0, cut_count - 1)];
         const unsigned b = outboard(t, set, j);
-        node.limb        = j;
+        node.link        = j;
         node.a           = build(t, set & ~b);
         node.b           = node.a < 0 ? -1 : build(t, b);
         if (node.b < 0) return -1;
         const tni_node *A = &t->nodes[node.a], *B = &t->nodes[node.b];
-        node.at = (uint8_t)index_of(A->handles, A->handle_count, t->limbs[j].parent);
+        node.at = (uint8_t)index_of(A->handles, A->handle_count, t->links[j].parent);
         add_handles(&node, A, handles, count, &node.keep_a, node.kept_a);
         add_handles(&node, B, handles, count, &node.keep_b, node.kept_b);
     }
-    t->places[t->node_count].limbs = set;
+    t->places[t->node_count].trees = set;
     t->nodes[t->node_count]        = node;
     return t->node_count++;
 }
@@ -182,16 +182,16 @@ static void make_tree(tree* t, uint64_t seed, int count, int spread)
     while (top < 0) {
         t->count = count, t->node_count = 0;
         for (int i = 1; i < count; ++i)
-            t->limbs[i].parent =
+            t->links[i].parent =
                 test_random_int(&t->random, i - 1 - spread > 0 ? i - 1 - spread : 0, i - 1);
-        t->limbs[0].parent = -1;
+        t->links[0].parent = -1;
         top                = build(t, (1u << count) - 1);
     }
     t->nodes[t->node_count]          = (tni_node){.a = -1, .b = top};
-    t->places[t->node_count++].limbs = (1u << count) - 1;
+    t->places[t->node_count++].trees = (1u << count) - 1;
     t->world                         = any_six(&t->random);
     for (int i = 0; i < count; ++i) {
-        limb* l  = &t->limbs[i];
+        link* l  = &t->links[i];
         l->X.E   = any_rotation(&t->random);
         l->X.r   = any_vector(&t->random);
         l->I     = any_inertia(&t->random);
@@ -206,12 +206,12 @@ static void make_tree(tree* t, uint64_t seed, int count, int spread)
         place*    p    = &t->places[i];
         const int h    = t->nodes[i].handle_count;
         const int lead = test_random_int(&t->random, 0, h > 0 ? h - 1 : 0);
-        p->still       = (tni_still){p->Phi, p->B, p->G, 0, 0, lead, p->turns};
-        p->moving      = (tni_moving){p->b, p->moving_G, 0, 0, lead};
+        p->at_position = (tni_position_terms){p->Phi, p->B, p->G, 0, 0, lead, p->reflections};
+        p->at_state    = (tni_state_terms){p->b, p->moving_G, 0, 0, lead};
     }
 }
 
-// ---- The whole of the equations -----------------------------------------------------------------
+// ---- The full equations -------------------------------------------------------------------------
 
 static void solve(int n, double M[UNKNOWNS][UNKNOWNS], double* x)
 {
@@ -238,7 +238,7 @@ static void solve(int n, double M[UNKNOWNS][UNKNOWNS], double* x)
 }
 
 // X as 6 x 6, by its definition.
-static void shift_matrix(const tni_shift* X, double M[6][6])
+static void shift_matrix(const tni_transform* X, double M[6][6])
 {
     const tn_vec3 r        = X->r;
     const double  cross[9] = {0, -r.z, r.y, r.z, 0, -r.x, -r.y, r.x, 0};
@@ -251,15 +251,16 @@ static void shift_matrix(const tni_shift* X, double M[6][6])
     }
 }
 
-// The joint of limb i, inside: unknowns fc at `at`, qddot behind; parent at `parent`, or the world.
+// The equations of the joint of link i: unknowns fc at `at`, then qddot; parent at `parent`, or the
+// world.
 static void add_joint(const tree* t, int i, int at, int self, int parent,
                       double M[UNKNOWNS][UNKNOWNS], double* x)
 {
-    const limb* l = &t->limbs[i];
+    const link* l = &t->links[i];
     double      X[6][6], c[6], world[6], S[6][6];
     shift_matrix(&l->X, X);
-    tni_six_write(c, l->c), tni_six_write(world, t->world);
-    for (int j = 0; j < l->d; ++j) tni_six_write(S[j], l->S[j]);
+    tni_spatial_write(c, l->c), tni_spatial_write(world, t->world);
+    for (int j = 0; j < l->d; ++j) tni_spatial_write(S[j], l->S[j]);
     for (int k = 0; k < 6; ++k) {
         M[self + k][at + k] = -1;
         M[at + k][self + k] = 1;
@@ -277,31 +278,31 @@ static void add_joint(const tree* t, int i, int at, int self, int parent,
     }
 }
 
-// f: forces on the node's handles. The joint of its base limb counts for the root only.
+// f: forces on the node's handles. The joint of the base link is included for the root only.
 static void solve_whole(const tree* t, int node, const double* f, answer* out)
 {
     static double  M[UNKNOWNS][UNKNOWNS];
     double         x[UNKNOWNS];
-    int            n = 0, where[LIMBS] = {0}, joint[LIMBS] = {0};
-    const unsigned set  = t->places[node].limbs;
+    int            n = 0, where[LINKS] = {0}, joint[LINKS] = {0};
+    const unsigned set  = t->places[node].trees;
     const bool     root = node == t->node_count - 1;
     memset(M, 0, sizeof M), memset(out, 0, sizeof *out);
     for (int i = 0; i < t->count; ++i)
         if (set >> i & 1) where[i] = n, n += 6;
     const int base = root ? -1 : t->nodes[node].base;
     for (int i = 0; i < t->count; ++i)
-        if (set >> i & 1 && i != base) joint[i] = n, n += 6 + t->limbs[i].d;
+        if (set >> i & 1 && i != base) joint[i] = n, n += 6 + t->links[i].d;
     for (int i = 0; i < t->count; ++i) {
         if (!(set >> i & 1)) continue;
-        const limb* l = &t->limbs[i];
+        const link* l = &t->links[i];
         double      I[36];
-        tni_rigid_matrix(&l->I, I);
-        const tni_six bias = tni_cross_force(l->v, tni_rigid_times(&l->I, l->v));
-        tni_six_write(x + where[i], tni_six_sub(l->force, bias));
+        tni_rigid_inertia_matrix(&l->I, I);
+        const tni_spatial bias = tni_cross_force(l->v, tni_rigid_inertia_times(&l->I, l->v));
+        tni_spatial_write(x + where[i], tni_spatial_sub(l->force, bias));
         for (int k = 0; k < 36; ++k) M[where[i] + k / 6][where[i] + k % 6] = I[k];
     }
     for (int i = 0; i < t->count; ++i) {
-        const int p = t->limbs[i].parent;
+        const int p = t->links[i].parent;
         if (set >> i & 1 && i != base)
             add_joint(t, i, joint[i], where[i], p < 0 ? -1 : where[p], M, x);
     }
@@ -310,28 +311,28 @@ static void solve_whole(const tree* t, int node, const double* f, answer* out)
     solve(n, M, x);
     for (int i = 0; i < t->count; ++i) {
         if (!(set >> i & 1)) continue;
-        out->a[i] = tni_six_read(x + where[i]);
+        out->a[i] = tni_spatial_read(x + where[i]);
         if (i == base) continue;
-        out->fc[i] = tni_six_read(x + joint[i]);
-        for (int j = 0; j < t->limbs[i].d; ++j) out->qddot[i][j] = x[joint[i] + 6 + j];
+        out->fc[i] = tni_spatial_read(x + joint[i]);
+        for (int j = 0; j < t->links[i].d; ++j) out->qddot[i][j] = x[joint[i] + 6 + j];
     }
 }
 
-// Joints that are not inside have no acceleration in the answer.
+// Joints outside have no acceleration in the solution.
 static double whole_metric(const tree* t, const answer* a)
 {
     double sum = 0;
     for (int i = 0; i < t->count; ++i)
-        for (int j = 0; j < t->limbs[i].d; ++j)
-            sum += t->limbs[i].weight * a->qddot[i][j] * a->qddot[i][j];
+        for (int j = 0; j < t->links[i].d; ++j)
+            sum += t->links[i].weight * a->qddot[i][j] * a->qddot[i][j];
     return sum;
 }
 
-// ---- By nodes -----------------------------------------------------------------------------------
+// ---- Node by node -------------------------------------------------------------------------------
 
-static tni_join join_of(const limb* l)
+static tni_node_joint join_of(const link* l)
 {
-    return (tni_join){l->X, l->S, l->d, l->has_K ? l->K : NULL};
+    return (tni_node_joint){l->X, l->S, l->d, l->has_K ? l->K : NULL};
 }
 
 static const tni_node* child_of(const tree* t, int index)
@@ -344,11 +345,11 @@ static void factor_node(tree* t, int i)
     const tni_node* n = &t->nodes[i];
     place*          p = &t->places[i];
     if (n->b < 0) {
-        CHECK(tni_leaf_still(&t->limbs[n->limb].I, &p->still));
+        CHECK(tni_leaf_position_terms(&t->links[n->link].I, &p->at_position));
         return;
     }
-    const tni_join join = join_of(&t->limbs[n->limb]);
-    const bool     root = n->a < 0;
+    const tni_node_joint join = join_of(&t->links[n->link]);
+    const bool           root = n->a < 0;
     CHECK(tni_join_factor(n, child_of(t, n->a), child_of(t, n->b), &join,
                           root ? NULL : t->places[n->a].Phi, t->places[n->b].Phi, &p->factors,
                           root ? NULL : p->Phi));
@@ -358,32 +359,32 @@ static void move_node(tree* t, int i)
 {
     const tni_node* n = &t->nodes[i];
     place*          p = &t->places[i];
-    const limb*     l = &t->limbs[n->limb];
+    const link*     l = &t->links[n->link];
     if (n->b < 0) {
-        tni_leaf_moving(&l->I, &p->still, l->v, l->force, &p->moving);
+        tni_leaf_state_terms(&l->I, &p->at_position, l->v, l->force, &p->at_state);
         return;
     }
-    const tni_join join  = join_of(l);
-    const tni_six  world = tni_shift_motion(&l->X, t->world);
-    const bool     root  = n->a < 0;
-    tni_join_moving(n, child_of(t, n->a), child_of(t, n->b), &join, &p->factors, l->Q, l->weight,
-                    l->c, root ? &world : NULL, root ? NULL : &t->places[n->a].moving,
-                    &t->places[n->b].moving, p->gamma, p->R, &p->moving);
+    const tni_node_joint join  = join_of(l);
+    const tni_spatial    world = tni_transform_motion(&l->X, t->world);
+    const bool           root  = n->a < 0;
+    tni_join_state_terms(n, child_of(t, n->a), child_of(t, n->b), &join, &p->factors, l->Q,
+                         l->weight, l->c, root ? &world : NULL,
+                         root ? NULL : &t->places[n->a].at_state, &t->places[n->b].at_state,
+                         p->gamma, p->R, &p->at_state);
 }
 
-static double six_distance(tni_six a, tni_six b)
+static double six_distance(tni_spatial a, tni_spatial b)
 {
-    const tni_six d = tni_six_sub(a, b);
-    return sqrt(tni_six_dot(d, d));
+    const tni_spatial d = tni_spatial_sub(a, b);
+    return sqrt(tni_spatial_dot(d, d));
 }
 
-static double six_size(tni_six a)
+static double six_size(tni_spatial a)
 {
-    return sqrt(tni_six_dot(a, a));
+    return sqrt(tni_spatial_dot(a, a));
 }
 
-// How far accelerations Phi f + b of a node's handles are from those of the answer, over their size
-// (at least 1).
+// Error of the accelerations Phi f + b of a node's handles, relative to their size (at least 1).
 static double handle_error(const tree* t, int i, const double* f, const answer* whole)
 {
     const tni_node* n     = &t->nodes[i];
@@ -396,14 +397,14 @@ static double handle_error(const tree* t, int i, const double* f, const answer* 
             a[r] = p->b[6 * k + r];
             for (int j = 0; j < cols; ++j) a[r] += p->Phi[cols * (6 * k + r) + j] * f[j];
         }
-        const tni_six want = whole->a[n->handles[k]];
-        error = fmax(error, six_distance(tni_six_read(a), want) / fmax(1, six_size(want)));
+        const tni_spatial want = whole->a[n->handles[k]];
+        error = fmax(error, six_distance(tni_spatial_read(a), want) / fmax(1, six_size(want)));
     }
     return error;
 }
 
-// The same of all that a node says: handles, its joint, the force through it, handles of its
-// children at the forces that it gives them, metric.
+// Error of all results of a node: handles, its joint, the force through it, handles of its children
+// with the handle forces passed to them, metric.
 static double node_error(const tree* t, int i, const double* f)
 {
     const tni_node* n = &t->nodes[i];
@@ -413,20 +414,20 @@ static double node_error(const tree* t, int i, const double* f)
     solve_whole(t, i, f, &whole);
     double error = handle_error(t, i, f, &whole);
     if (n->b < 0) return error;
-    const tni_join join = join_of(&t->limbs[n->limb]);
-    tni_six        fc;
+    const tni_node_joint join = join_of(&t->links[n->link]);
+    tni_spatial          fc;
     tni_join_back(n, child_of(t, n->a), child_of(t, n->b), &join, &p->factors, p->gamma, p->R, f,
                   qddot, n->a < 0 ? NULL : f_a, f_b, &fc);
-    const tni_six want = whole.fc[n->limb];
-    error              = fmax(error, six_distance(fc, want) / fmax(1, six_size(want)));
+    const tni_spatial want = whole.fc[n->link];
+    error                  = fmax(error, six_distance(fc, want) / fmax(1, six_size(want)));
     for (int j = 0; j < join.d; ++j) {
-        const double exact = whole.qddot[n->limb][j];
+        const double exact = whole.qddot[n->link][j];
         error              = fmax(error, fabs(qddot[j] - exact) / fmax(1, fabs(exact)));
     }
     if (n->a >= 0) error = fmax(error, handle_error(t, n->a, f_a, &whole));
     error               = fmax(error, handle_error(t, n->b, f_b, &whole));
     const double metric = whole_metric(t, &whole);
-    return fmax(error, fabs(tni_metric(n, &p->moving, f) - metric) / fmax(1, metric));
+    return fmax(error, fabs(tni_metric(n, &p->at_state, f) - metric) / fmax(1, metric));
 }
 
 static void any_forces(tree* t, double* f)
@@ -443,21 +444,21 @@ static void check_triangle(const double* G, int rows, int cols)
 
 static tree the_tree; // 200 kB
 
-// Equations of up to 180 rows, of condition up to 1e4 (inertias and arms within a factor of 20):
-// both roads end within 1e-12 of each other.
-TEST(nodes_answer_as_their_limbs_do)
+// Up to 180 equations of condition up to 1e4 (inertias and lever arms within a factor of 20): both
+// solutions agree to 1e-12.
+TEST(nodes_respond_like_their_links)
 {
     double error = 0;
     int    three = 0;
     for (uint64_t seed = 1; seed <= 200; ++seed) {
         tree* t = &the_tree;
-        make_tree(t, seed, 1 + (int)seed % LIMBS, (int)seed / 2 % 4);
+        make_tree(t, seed, 1 + (int)seed % LINKS, (int)seed / 2 % 4);
         for (int i = 0; i < t->node_count; ++i) {
             double f[TNI_FORCES];
             any_forces(t, f);
             factor_node(t, i), move_node(t, i);
             error = fmax(error, node_error(t, i, f));
-            check_triangle(t->places[i].moving_G, t->places[i].moving.rows,
+            check_triangle(t->places[i].moving_G, t->places[i].at_state.rows,
                            6 * t->nodes[i].handle_count + 1);
             three += t->nodes[i].handle_count == 3;
         }
@@ -466,39 +467,39 @@ TEST(nodes_answer_as_their_limbs_do)
     CHECK(three > 20);
 }
 
-// Weights whose roots have squares below what numbers can say.
-TEST(metric_of_tiny_weights_is_a_number)
+// Weights whose square roots have squares below the range of doubles.
+TEST(metric_of_tiny_weights_is_finite)
 {
     tree* t = &the_tree;
-    make_tree(t, 11, LIMBS, 1);
-    for (int i = 0; i < t->count; ++i) t->limbs[i].weight = 1e-318;
+    make_tree(t, 11, LINKS, 1);
+    for (int i = 0; i < t->count; ++i) t->links[i].weight = 1e-318;
     for (int i = 0; i < t->node_count; ++i) {
         double f[TNI_FORCES];
         any_forces(t, f);
         factor_node(t, i), move_node(t, i);
-        CHECK(tni_metric(&t->nodes[i], &t->places[i].moving, f) < 1e-270);
+        CHECK(tni_metric(&t->nodes[i], &t->places[i].at_state, f) < 1e-270);
     }
 }
 
-// ---- Moving as one ------------------------------------------------------------------------------
+// ---- Rigid motion -------------------------------------------------------------------------------
 
-// All limbs move with the base, no force from outside.
+// All links move rigidly with the base, without external forces.
 static void make_rigid(tree* t, bool has_Q)
 {
     for (int i = 0; i < t->count; ++i) {
-        limb* l = &t->limbs[i];
-        if (i > 0) l->v = tni_shift_motion(&l->X, t->limbs[l->parent].v);
-        l->c = l->force = tni_six_zero();
+        link* l = &t->links[i];
+        if (i > 0) l->v = tni_transform_motion(&l->X, t->links[l->parent].v);
+        l->c = l->force = tni_spatial_zero();
         for (int j = 0; j < 6 && !has_Q; ++j) l->Q[j] = 0;
     }
 }
 
-// From the axes of limb `from` to those of `to`, which is beyond it.
+// Rotation from the axes of link `from` to those of `to`, which is beyond it.
 static tni_mat3 turn_between(const tree* t, int from, int to)
 {
     if (from == to) return tni_identity3();
-    const tni_mat3 E = turn_between(t, from, t->limbs[to].parent);
-    return tni_mat_mul(&t->limbs[to].X.E, &E);
+    const tni_mat3 E = turn_between(t, from, t->links[to].parent);
+    return tni_mat_mul(&t->links[to].X.E, &E);
 }
 
 static void still_node(tree* t, int i)
@@ -506,30 +507,32 @@ static void still_node(tree* t, int i)
     const tni_node* n = &t->nodes[i];
     place*          p = &t->places[i];
     if (n->b < 0) return;
-    const limb*    l       = &t->limbs[n->limb];
-    const tni_join join    = join_of(l);
-    const tni_mat3 to_limb = turn_between(t, n->base, l->parent),
-                   to_b    = turn_between(t, n->base, n->limb);
-    tni_join_still(n, &t->nodes[n->a], &t->nodes[n->b], &join, &p->factors, l->Q, l->weight,
-                   &to_limb, &to_b, &t->places[n->a].still, &t->places[n->b].still, &p->still);
+    const link*          l       = &t->links[n->link];
+    const tni_node_joint join    = join_of(l);
+    const tni_mat3       to_link = turn_between(t, n->base, l->parent),
+                   to_b          = turn_between(t, n->base, n->link);
+    tni_join_position_terms(n, &t->nodes[n->a], &t->nodes[n->b], &join, &p->factors, l->Q,
+                            l->weight, &to_link, &to_b, &t->places[n->a].at_position,
+                            &t->places[n->b].at_position, &p->at_position);
 }
 
 static void still_at(tree* t, int i)
 {
     const tni_node* n = &t->nodes[i];
-    tni_six         v[TNI_HANDLES_MAX];
-    for (int k = 0; k < n->handle_count; ++k) v[k] = t->limbs[n->handles[k]].v;
-    tni_still_at(n, &t->places[i].still, t->limbs[n->base].v.w, v, &t->places[i].moving);
+    tni_spatial     v[TNI_HANDLES_MAX];
+    for (int k = 0; k < n->handle_count; ++k) v[k] = t->links[n->handles[k]].v;
+    tni_position_terms_at(n, &t->places[i].at_position, t->links[n->base].v.w, v,
+                          &t->places[i].at_state);
 }
 
-// What a node keeps while it is rigid says the same of it at any velocity as the velocities of its
-// limbs do, whether its children were asked in one way or in the other.
-TEST(rigid_nodes_answer_as_their_limbs_do)
+// Position terms of a rigid node give the same at any velocity as the state terms of its links,
+// whichever way the children's terms are made.
+TEST(rigid_nodes_respond_like_their_links)
 {
     double error = 0, same = 0;
     for (uint64_t seed = 1; seed <= 200; ++seed) {
         tree* t = &the_tree;
-        make_tree(t, 100 + seed, 2 + (int)seed % (LIMBS - 1), (int)seed / 2 % 4);
+        make_tree(t, 100 + seed, 2 + (int)seed % (LINKS - 1), (int)seed / 2 % 4);
         make_rigid(t, seed % 3 > 0);
         for (int i = 0; i < t->node_count; ++i) {
             const tni_node* n = &t->nodes[i];
@@ -541,16 +544,17 @@ TEST(rigid_nodes_answer_as_their_limbs_do)
                 error = fmax(error, node_error(t, i, f));
                 continue;
             }
-            const double moving = n->b < 0 ? 0 : tni_metric(n, &p->moving, f);
+            const double moving = n->b < 0 ? 0 : tni_metric(n, &p->at_state, f);
             still_node(t, i);
             if (test_random_int(&t->random, 0, 1) == 0) still_at(t, i);
             error = fmax(error, node_error(t, i, f));
             if (n->b < 0) continue;
             same =
-                fmax(same, fabs(tni_still_metric(n, &p->still, t->limbs[n->base].v.w, f) - moving) /
+                fmax(same, fabs(tni_position_metric(n, &p->at_position, t->links[n->base].v.w, f) -
+                                moving) /
                                fmax(1, moving));
-            check_triangle(p->G, p->still.rows, 6 * n->handle_count + 7);
-            check_triangle(p->moving_G, p->moving.rows, 6 * n->handle_count + 1);
+            check_triangle(p->G, p->at_position.rows, 6 * n->handle_count + 7);
+            check_triangle(p->moving_G, p->at_state.rows, 6 * n->handle_count + 1);
         }
     }
     CHECK_LESS(error, 1e-10); // as above
@@ -565,25 +569,25 @@ static void move_again(tree* t, int i)
         move_node(t, i);
         return;
     }
-    const limb*    l    = &t->limbs[n->limb];
-    const tni_join join = join_of(l);
-    tni_join_moving_again(n, &t->nodes[n->a], &t->nodes[n->b], &join, &p->factors, l->Q, l->weight,
-                          &p->still, &t->places[n->a].moving, &t->places[n->b].moving, p->gamma,
-                          p->R, &p->moving);
+    const link*          l    = &t->links[n->link];
+    const tni_node_joint join = join_of(l);
+    tni_join_update_state_terms(n, &t->nodes[n->a], &t->nodes[n->b], &join, &p->factors, l->Q,
+                                l->weight, &p->at_position, &t->places[n->a].at_state,
+                                &t->places[n->b].at_state, p->gamma, p->R, &p->at_state);
 }
 
-// Rigid nodes that are pushed: reflections of what is kept give what all limbs give.
-TEST(rigid_nodes_that_are_pushed_answer_as_their_limbs_do)
+// Rigid nodes with forces inside: the reflections of the position terms give the same as all links.
+TEST(rigid_nodes_with_forces_respond_like_their_links)
 {
     double error = 0;
     for (uint64_t seed = 1; seed <= 200; ++seed) {
         tree* t = &the_tree;
-        make_tree(t, 300 + seed, 2 + (int)seed % (LIMBS - 1), (int)seed / 2 % 4);
+        make_tree(t, 300 + seed, 2 + (int)seed % (LINKS - 1), (int)seed / 2 % 4);
         make_rigid(t, true);
         for (int i = 0; i + 1 < t->node_count; ++i) factor_node(t, i), still_node(t, i);
         for (int i = 0; i < t->count; ++i) {
-            t->limbs[i].force = any_six(&t->random);
-            for (int j = 0; j < 6; ++j) t->limbs[i].Q[j] = test_random_between(&t->random, -1, 1);
+            t->links[i].force = any_six(&t->random);
+            for (int j = 0; j < 6; ++j) t->links[i].Q[j] = test_random_between(&t->random, -1, 1);
         }
         for (int i = 0; i + 1 < t->node_count; ++i) {
             const tni_node* n = &t->nodes[i];
@@ -592,14 +596,14 @@ TEST(rigid_nodes_that_are_pushed_answer_as_their_limbs_do)
             any_forces(t, f);
             move_again(t, i);
             error = fmax(error, node_error(t, i, f));
-            CHECK_INT(p->moving.force_rows, p->still.force_rows);
-            check_triangle(p->moving_G, p->moving.rows, 6 * n->handle_count + 1);
+            CHECK_INT(p->at_state.force_rows, p->at_position.force_rows);
+            check_triangle(p->moving_G, p->at_state.rows, 6 * n->handle_count + 1);
         }
     }
     CHECK_LESS(error, 1e-10); // as above
 }
 
-TEST(squares_of_turned_vectors)
+TEST(squares_of_rotated_vectors)
 {
     test_random r = {7};
     for (int i = 0; i < 20; ++i) {
@@ -615,17 +619,17 @@ TEST(squares_of_turned_vectors)
     }
 }
 
-TEST(what_is_not_positive_definite_is_refused)
+TEST(matrices_that_are_not_positive_definite_are_refused)
 {
     tree* t = &the_tree;
     make_tree(t, 3, 2, 0);
-    t->limbs[1].d = 1, t->limbs[1].has_K = false;
-    t->limbs[1].S[0] = (tni_six){{0, 0, 1}, {0, 0, 0}};
+    t->links[1].d = 1, t->links[1].has_K = false;
+    t->links[1].S[0] = (tni_spatial){{0, 0, 1}, {0, 0, 0}};
     factor_node(t, 0), factor_node(t, 1);
     const tni_node* n = &t->nodes[2];
     tni_factors     factors;
     const double    K    = -1e6;
-    tni_join        join = join_of(&t->limbs[1]);
+    tni_node_joint  join = join_of(&t->links[1]);
     CHECK(tni_join_factor(n, &t->nodes[0], &t->nodes[1], &join, t->places[0].Phi, t->places[1].Phi,
                           &factors, t->places[2].Phi));
     join.K = &K;
@@ -638,28 +642,28 @@ TEST(what_is_not_positive_definite_is_refused)
     t->places[1].Phi[35] = NAN;
     CHECK(!tni_join_factor(n, &t->nodes[0], &t->nodes[1], &join, t->places[0].Phi, t->places[1].Phi,
                            &factors, t->places[2].Phi));
-    tni_rigid I = t->limbs[0].I;
-    I.mass      = 0;
-    CHECK(!tni_leaf_still(&I, &t->places[0].still));
+    tni_rigid_inertia I = t->links[0].I;
+    I.mass              = 0;
+    CHECK(!tni_leaf_position_terms(&I, &t->places[0].at_position));
 }
 
-// ---- A loaded chain at rest ---------------------------------------------------------------------
+// ---- A chain at rest under its weight -----------------------------------------------------------
 
-// Hinges about z, links of 1 kg and 1 m along x, bent; gravity along -y, carried by the joints but
-// for 1e-3 N m.
+// Hinges about z, links of 1 kg and 1 m along x, bent; gravity along -y, balanced by the joints up
+// to 1e-3 N m.
 typedef struct chain {
-    int          count, node_count;
-    double*      x; // joints in the world, count + 1
-    double*      y;
-    double*      Q;
-    tni_rigid    I;
-    tni_six      S;
-    tni_shift*   X;
-    tni_node*    nodes;
-    tni_still*   still;
-    tni_moving*  moving;
-    tni_factors* factors;
-    double *     gamma, *R, *f, *qddot, *below;
+    int                 count, node_count;
+    double*             x; // joints in the world, count + 1
+    double*             y;
+    double*             Q;
+    tni_rigid_inertia   I;
+    tni_spatial         S;
+    tni_transform*      X;
+    tni_node*           nodes;
+    tni_position_terms* at_position;
+    tni_state_terms*    at_state;
+    tni_factors*        factors;
+    double *            gamma, *R, *f, *qddot, *below;
 } chain;
 
 static double chain_bend(int i)
@@ -669,10 +673,10 @@ static double chain_bend(int i)
 
 static int chain_node(tni_arena* arena, chain* c, int first, int last)
 {
-    tni_node node = {.a = -1, .b = -1, .limb = first, .base = first, .handles = {first, last - 1}};
+    tni_node node = {.a = -1, .b = -1, .link = first, .base = first, .handles = {first, last - 1}};
     if (last - first > 1) {
         const int cut = (first + last) / 2;
-        node.limb     = cut;
+        node.link     = cut;
         node.a = chain_node(arena, c, first, cut), node.b = chain_node(arena, c, cut, last);
         node.at           = cut - first > 1;
         node.handle_count = last == c->count ? 1 : 2;
@@ -684,44 +688,45 @@ static int chain_node(tni_arena* arena, chain* c, int first, int last)
     }
     const int i = c->node_count++, forces = 6 * node.handle_count;
     c->nodes[i] = node;
-    c->still[i] = (tni_still){.Phi = TNI_TAKE(arena, double, forces* forces),
-                              .B   = TNI_TAKE(arena, double, 7 * forces),
-                              .G   = TNI_TAKE(arena, double, (forces + 7) * (forces + 7))};
+    c->at_position[i] =
+        (tni_position_terms){.Phi = TNI_TAKE(arena, double, forces* forces),
+                             .B   = TNI_TAKE(arena, double, 7 * forces),
+                             .G   = TNI_TAKE(arena, double, (forces + 7) * (forces + 7))};
     if (node.b >= 0)
-        c->still[i].turns =
-            TNI_TAKE(arena, double, tni_turns_room(&node, &c->nodes[node.a], &c->nodes[node.b], 1));
-    c->moving[i] = (tni_moving){.b = TNI_TAKE(arena, double, forces),
-                                .G = TNI_TAKE(arena, double, (forces + 1) * (forces + 1))};
+        c->at_position[i].reflections = TNI_TAKE(
+            arena, double, tni_reflections_size(&node, &c->nodes[node.a], &c->nodes[node.b], 1));
+    c->at_state[i] = (tni_state_terms){.b = TNI_TAKE(arena, double, forces),
+                                       .G = TNI_TAKE(arena, double, (forces + 1) * (forces + 1))};
     return i;
 }
 
 static chain* make_chain(tni_arena* arena, int count)
 {
-    chain* c     = TNI_TAKE(arena, chain, 1);
-    c->count     = count;
-    c->x         = TNI_TAKE(arena, double, count + 1);
-    c->y         = TNI_TAKE(arena, double, count + 1);
-    c->Q         = TNI_TAKE(arena, double, count);
-    c->X         = TNI_TAKE(arena, tni_shift, count);
-    c->nodes     = TNI_TAKE(arena, tni_node, 2 * count);
-    c->still     = TNI_TAKE(arena, tni_still, 2 * count);
-    c->moving    = TNI_TAKE(arena, tni_moving, 2 * count);
-    c->factors   = TNI_TAKE(arena, tni_factors, 2 * count);
-    c->gamma     = TNI_TAKE(arena, double, 12 * count);
-    c->R         = TNI_TAKE(arena, double, 2 * count);
-    c->f         = TNI_TAKE(arena, double, 24 * count);
-    c->qddot     = TNI_TAKE(arena, double, count);
-    c->below     = TNI_TAKE(arena, double, 2 * count);
-    c->I         = (tni_rigid){1, {0.5, 0, 0}, 0.01, 0, 0, 1.0 / 3, 0, 1.0 / 3};
-    c->S         = (tni_six){{0, 0, 1}, {0, 0, 0}};
-    double angle = 0;
+    chain* c       = TNI_TAKE(arena, chain, 1);
+    c->count       = count;
+    c->x           = TNI_TAKE(arena, double, count + 1);
+    c->y           = TNI_TAKE(arena, double, count + 1);
+    c->Q           = TNI_TAKE(arena, double, count);
+    c->X           = TNI_TAKE(arena, tni_transform, count);
+    c->nodes       = TNI_TAKE(arena, tni_node, 2 * count);
+    c->at_position = TNI_TAKE(arena, tni_position_terms, 2 * count);
+    c->at_state    = TNI_TAKE(arena, tni_state_terms, 2 * count);
+    c->factors     = TNI_TAKE(arena, tni_factors, 2 * count);
+    c->gamma       = TNI_TAKE(arena, double, 12 * count);
+    c->R           = TNI_TAKE(arena, double, 2 * count);
+    c->f           = TNI_TAKE(arena, double, 24 * count);
+    c->qddot       = TNI_TAKE(arena, double, count);
+    c->below       = TNI_TAKE(arena, double, 2 * count);
+    c->I           = (tni_rigid_inertia){1, {0.5, 0, 0}, 0.01, 0, 0, 1.0 / 3, 0, 1.0 / 3};
+    c->S           = (tni_spatial){{0, 0, 1}, {0, 0, 0}};
+    double angle   = 0;
     for (int i = 0; i < count; ++i) {
         const double bend = chain_bend(i), s = sin(bend), k = cos(bend);
-        c->X[i] = (tni_shift){{{k, s, 0, -s, k, 0, 0, 0, 1}}, {i > 0, 0, 0}};
+        c->X[i] = (tni_transform){{{k, s, 0, -s, k, 0, 0, 0, 1}}, {i > 0, 0, 0}};
         angle += bend;
         c->x[i + 1] = c->x[i] + cos(angle), c->y[i + 1] = c->y[i] + sin(angle);
     }
-    double moment = 0; // of the weight of all beyond
+    double moment = 0; // weight of all links beyond
     for (int i = count - 1; i >= 0; --i) {
         moment +=
             9.81 * ((count - 1 - i) * (c->x[i + 1] - c->x[i]) + 0.5 * (c->x[i + 1] - c->x[i]));
@@ -731,12 +736,12 @@ static chain* make_chain(tni_arena* arena, int count)
     const int top           = chain_node(arena, c, 0, count);
     c->nodes[c->node_count] = (tni_node){.a = -1, .b = top};
     c->node_count++;
-    for (int i = 0; i < c->node_count; ++i) { // the handle that is held comes first
+    for (int i = 0; i < c->node_count; ++i) { // the handle held by the parent comes first
         const tni_node* n = &c->nodes[i];
-        if (n->a >= 0) c->still[n->a].lead = c->moving[n->a].lead = n->at;
+        if (n->a >= 0) c->at_position[n->a].lead = c->at_state[n->a].lead = n->at;
     }
-    c->moving[c->node_count - 1] =
-        (tni_moving){.b = TNI_TAKE(arena, double, 1), .G = TNI_TAKE(arena, double, 1)};
+    c->at_state[c->node_count - 1] =
+        (tni_state_terms){.b = TNI_TAKE(arena, double, 1), .G = TNI_TAKE(arena, double, 1)};
     return c;
 }
 
@@ -770,41 +775,44 @@ static double chain_metric(tni_arena* arena, const chain* c)
     return sum;
 }
 
-// How nodes are asked: as they move, as they are kept (at rest m(w) does not turn), as they are
-// kept and pushed.
+// Ways to compute a node: by state terms; by position terms (at rest m(w) is constant); by position
+// terms with a force inside.
 typedef enum way { WAY_MOVING, WAY_STILL, WAY_AGAIN } way;
 
 static void chain_node_up(chain* c, int i, way how)
 {
-    const tni_six   zero[2] = {tni_six_zero(), tni_six_zero()}, up = {{0, 0, 0}, {0, 9.81, 0}};
-    const tni_six   world = tni_shift_motion(&c->X[0], up);
-    const tni_mat3  one   = tni_identity3();
-    const tni_node* n     = &c->nodes[i];
+    const tni_spatial zero[2] = {tni_spatial_zero(), tni_spatial_zero()},
+                      up      = {{0, 0, 0}, {0, 9.81, 0}};
+    const tni_spatial world   = tni_transform_motion(&c->X[0], up);
+    const tni_mat3    one     = tni_identity3();
+    const tni_node*   n       = &c->nodes[i];
     if (n->b < 0) {
-        CHECK(tni_leaf_still(&c->I, &c->still[i]));
-        tni_leaf_moving(&c->I, &c->still[i], zero[0], zero[0], &c->moving[i]);
+        CHECK(tni_leaf_position_terms(&c->I, &c->at_position[i]));
+        tni_leaf_state_terms(&c->I, &c->at_position[i], zero[0], zero[0], &c->at_state[i]);
         return;
     }
-    const tni_node *A = n->a < 0 ? NULL : &c->nodes[n->a], *B = &c->nodes[n->b];
-    const tni_join  join = {c->X[n->limb], &c->S, 1, NULL};
-    const double*   Q    = &c->Q[n->limb];
-    CHECK(tni_join_factor(n, A, B, &join, A ? c->still[n->a].Phi : NULL, c->still[n->b].Phi,
-                          &c->factors[i], c->still[i].Phi));
+    const tni_node *     A = n->a < 0 ? NULL : &c->nodes[n->a], *B = &c->nodes[n->b];
+    const tni_node_joint join = {c->X[n->link], &c->S, 1, NULL};
+    const double*        Q    = &c->Q[n->link];
+    CHECK(tni_join_factor(n, A, B, &join, A ? c->at_position[n->a].Phi : NULL,
+                          c->at_position[n->b].Phi, &c->factors[i], c->at_position[i].Phi));
     if (A && how != WAY_MOVING)
-        tni_join_still(n, A, B, &join, &c->factors[i], how == WAY_STILL ? Q : NULL, 1, &one, &one,
-                       &c->still[n->a], &c->still[n->b], &c->still[i]);
+        tni_join_position_terms(n, A, B, &join, &c->factors[i], how == WAY_STILL ? Q : NULL, 1,
+                                &one, &one, &c->at_position[n->a], &c->at_position[n->b],
+                                &c->at_position[i]);
     if (A && how == WAY_AGAIN)
-        tni_join_moving_again(n, A, B, &join, &c->factors[i], Q, 1, &c->still[i], &c->moving[n->a],
-                              &c->moving[n->b], c->gamma + 6 * i, c->R + i, &c->moving[i]);
+        tni_join_update_state_terms(n, A, B, &join, &c->factors[i], Q, 1, &c->at_position[i],
+                                    &c->at_state[n->a], &c->at_state[n->b], c->gamma + 6 * i,
+                                    c->R + i, &c->at_state[i]);
     else
-        tni_join_moving(n, A, B, &join, &c->factors[i], Q, 1, zero[0], A ? NULL : &world,
-                        A ? &c->moving[n->a] : NULL, &c->moving[n->b], c->gamma + 6 * i, c->R + i,
-                        &c->moving[i]);
+        tni_join_state_terms(n, A, B, &join, &c->factors[i], Q, 1, zero[0], A ? NULL : &world,
+                             A ? &c->at_state[n->a] : NULL, &c->at_state[n->b], c->gamma + 6 * i,
+                             c->R + i, &c->at_state[i]);
     if (A && how == WAY_STILL)
-        tni_still_at(n, &c->still[i], tni_vec3(0, 0, 0), zero, &c->moving[i]);
+        tni_position_terms_at(n, &c->at_position[i], tni_vec3(0, 0, 0), zero, &c->at_state[i]);
 }
 
-// Back from the root: accelerations of joints, and of every node the metric against the squares
+// Back from the root: accelerations of joints; the metric of every node against the sum of squares
 // below it.
 static double chain_back(chain* c)
 {
@@ -812,31 +820,31 @@ static double chain_back(chain* c)
     for (int i = c->node_count - 1; i >= 0; --i) {
         const tni_node* n = &c->nodes[i];
         if (n->b < 0) continue;
-        const tni_join join = {c->X[n->limb], &c->S, 1, NULL};
-        tni_six        fc;
+        const tni_node_joint join = {c->X[n->link], &c->S, 1, NULL};
+        tni_spatial          fc;
         tni_join_back(n, n->a < 0 ? NULL : &c->nodes[n->a], &c->nodes[n->b], &join, &c->factors[i],
-                      c->gamma + 6 * i, c->R + i, c->f + 12 * i, &c->qddot[n->limb],
+                      c->gamma + 6 * i, c->R + i, c->f + 12 * i, &c->qddot[n->link],
                       n->a < 0 ? NULL : c->f + 12 * n->a, c->f + 12 * n->b, &fc);
     }
     const double all =
-        tni_metric(&c->nodes[c->node_count - 1], &c->moving[c->node_count - 1], NULL);
+        tni_metric(&c->nodes[c->node_count - 1], &c->at_state[c->node_count - 1], NULL);
     for (int i = 0; i < c->node_count; ++i) {
         const tni_node* n = &c->nodes[i];
         if (n->b < 0) {
             c->below[i] = 0;
             continue;
         }
-        c->below[i] = c->qddot[n->limb] * c->qddot[n->limb] + c->below[n->b] +
+        c->below[i] = c->qddot[n->link] * c->qddot[n->link] + c->below[n->b] +
                       (n->a < 0 ? 0 : c->below[n->a]);
-        error = fmax(error, fabs(tni_metric(n, &c->moving[i], c->f + 12 * i) - c->below[i]) / all);
+        error =
+            fmax(error, fabs(tni_metric(n, &c->at_state[i], c->f + 12 * i) - c->below[i]) / all);
     }
     return error;
 }
 
-// The weight of 300 m of links is carried by torques of 4e5 N m, all but 1e-3 N m of it: the
-// squares of the accelerations sum to 5e-4, and |f| |Psi| |f|, which the form of the paper
-// subtracts from itself, is 1e13 times as much. Torques are rounded to 3e-11 N m, which is 3e-8 of
-// what is not carried.
+// The weight of 300 m of links is balanced by torques of 4e5 N m up to 1e-3 N m. The squares of the
+// accelerations sum to 5e-4, and |f| |Psi| |f|, which the form of the paper subtracts from itself,
+// is 1e13 times that. Torques are rounded to 3e-11 N m, 3e-8 of the imbalance.
 TEST(a_loaded_chain_at_rest)
 {
     static const int counts[] = {10, 50, 300};
@@ -847,7 +855,7 @@ TEST(a_loaded_chain_at_rest)
         for (int i = 0; i < c->node_count; ++i) chain_node_up(c, i, (way)(k / 3));
         const double want = chain_metric(&arena, c);
         const double is =
-            tni_metric(&c->nodes[c->node_count - 1], &c->moving[c->node_count - 1], NULL);
+            tni_metric(&c->nodes[c->node_count - 1], &c->at_state[c->node_count - 1], NULL);
         CHECK_NEAR(is, want, 1e-6 * want);
         CHECK_LESS(chain_back(c), 1e-6);
         tni_arena_free(&arena);

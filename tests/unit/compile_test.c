@@ -1,4 +1,4 @@
-// compile: what no mechanism can be is refused by name; what can be is counted right.
+// compile: impossible mechanisms are refused by name; possible ones have the right counts.
 #include "support/random_scene.h"
 
 static tn_body_id add_body(tn_scene* scene, const char* name, tn_body_kind kind)
@@ -14,7 +14,7 @@ static tn_body_id add_body(tn_scene* scene, const char* name, tn_body_kind kind)
     return tn_scene_add_body(scene, &def);
 }
 
-// A user-defined point has no directions, a scaled body has.
+// A user-defined point has no axes, a user-defined scaled body has.
 static tn_body_id add_user_body(tn_scene* scene, const char* name, const user_body* data,
                                 bool turns)
 {
@@ -60,7 +60,7 @@ static tn_joint_def joint_def(tn_joint_type type, tn_body_id body1, tn_body_id b
     return def;
 }
 
-// Compiling fails, and the reason names each of the words.
+// Compiling fails, and the reason contains each of the words.
 static void expect_refusal(bench* b, const char* word1, const char* word2, int line)
 {
     tn_model*       model;
@@ -82,7 +82,7 @@ static void expect_refusal(bench* b, const char* word1, const char* word2, int l
         expect_refusal(&b, word1, word2, __LINE__); \
     } while (0)
 
-TEST(joints_with_axes_refuse_bodies_that_cannot_turn)
+TEST(joints_with_axes_refuse_bodies_that_cannot_rotate)
 {
     REFUSE_JOINT("pin", "Particle", joint_def(TN_JOINT_HINGE, b.rigid, b.particle));
     REFUSE_JOINT("pin", "Particle", joint_def(TN_JOINT_WELD, b.particle, (tn_body_id){0}));
@@ -92,13 +92,13 @@ TEST(joints_with_axes_refuse_bodies_that_cannot_turn)
     REFUSE_JOINT("pin", "Point", joint_def(TN_JOINT_HINGE, b.point, b.scaled));
 }
 
-TEST(a_line_or_plane_needs_a_body_that_has_directions)
+TEST(a_line_or_plane_needs_a_body_with_axes)
 {
     REFUSE_JOINT("pin", "Point", joint_def(TN_JOINT_POINT_ON_LINE, b.point, b.rigid));
     REFUSE_JOINT("pin", "Point", joint_def(TN_JOINT_POINT_ON_PLANE, b.point, b.rigid));
 }
 
-TEST(two_bodies_that_cannot_be_moved_take_no_joint)
+TEST(joints_need_a_movable_body)
 {
     REFUSE_JOINT("pin", "", joint_def(TN_JOINT_HINGE, b.fixed, (tn_body_id){0}));
     REFUSE_JOINT("pin", "", joint_def(TN_JOINT_BALL, b.fixed, b.kinematic));
@@ -125,11 +125,12 @@ TEST(oblique_axes_between_planar_bodies_are_refused)
                  with_axis(joint_def(TN_JOINT_POINT_ON_PLANE, b.planar, b.planar2), oblique));
 }
 
-TEST(joints_that_hold_nothing_in_the_plane_are_refused)
+TEST(joints_without_rows_in_the_plane_are_refused)
 {
     const tn_vec3 up = {0, 0, 1};
-    REFUSE_JOINT("pin", "nothing", with_axis(joint_def(TN_JOINT_PLANE, b.planar, b.planar2), up));
-    REFUSE_JOINT("pin", "nothing",
+    REFUSE_JOINT("pin", "constrains no",
+                 with_axis(joint_def(TN_JOINT_PLANE, b.planar, b.planar2), up));
+    REFUSE_JOINT("pin", "constrains no",
                  with_axis(joint_def(TN_JOINT_POINT_ON_PLANE, b.fixed, b.planar), up));
 }
 
@@ -153,7 +154,7 @@ static tn_joint_def with_stiffness(tn_joint_def def)
     return def;
 }
 
-TEST(torques_on_bodies_that_take_none_are_refused)
+TEST(torques_on_bodies_without_rotation_are_refused)
 {
     REFUSE_JOINT("pin", "Affine", with_stiffness(joint_def(TN_JOINT_BALL, b.rigid, b.affine)));
     REFUSE_JOINT("pin", "Scaled", with_stiffness(joint_def(TN_JOINT_BALL, b.scaled, b.rigid)));
@@ -207,7 +208,7 @@ TEST(a_rope_is_as_long_as_its_points_are_apart)
     tn_scene_free(b.scene);
 }
 
-// Hard, of everything that the type can limit.
+// Hard limits on everything that the type can limit.
 static tn_joint_def with_hard_limit(tn_joint_def def)
 {
     def.limit.given = def.limit.hard = true;
@@ -223,7 +224,7 @@ static tn_joint_def with_hard_cone(tn_joint_def def)
     return def;
 }
 
-TEST(hard_limits_that_no_body_could_feel_are_refused)
+TEST(hard_limits_without_effect_are_refused)
 {
     const tn_vec3 up = {0, 0, 1}, along = {1, 0, 0};
     REFUSE_JOINT("pin", "Affine", with_hard_limit(joint_def(TN_JOINT_BALL, b.rigid, b.affine)));
@@ -329,7 +330,7 @@ TEST(couplings_of_rotation_vectors_need_torque)
     expect_refusal(&b, "Knee", "Affine", __LINE__);
 }
 
-TEST(torques_of_forces_on_bodies_that_take_none_are_refused)
+TEST(torques_of_forces_on_bodies_without_rotation_are_refused)
 {
     bench       b    = bench_make();
     tn_load_def load = tn_default_load_def();

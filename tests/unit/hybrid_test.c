@@ -10,9 +10,9 @@ static double largest(int n, const double* x)
 
 static void push_all(hybrid_rig* r)
 {
-    for (int i = r->first; i < r->limbs.count; ++i) {
-        const tni_seat seat = tni_hybrid_seat(&r->hybrid, i, r->touched, r->frames);
-        tni_hybrid_push(&r->hybrid, &seat, r->force[i]);
+    for (int i = r->first; i < r->trees.count; ++i) {
+        const tni_link_place place = tni_hybrid_locate(&r->hybrid, i, r->touched, r->frames);
+        tni_hybrid_add_force(&r->hybrid, &place, r->force[i]);
     }
 }
 
@@ -32,13 +32,13 @@ static double acceleration_error(hybrid_rig* r)
     const double size = 1 + largest(r->n, want);
     for (int i = 0; i < r->n; ++i) {
         if (mask[i]) worst = fmax(worst, fabs(x[i] - want[i]) / size);
-        else CHECK(x[i] == 1e30); // held joints are left alone
+        else CHECK(x[i] == 1e30); // held joints are not written
     }
     free(x), free(mask);
     return worst;
 }
 
-TEST(accelerations_are_the_dense_ones_of_random_trees_with_joints_held)
+TEST(accelerations_of_random_trees_with_held_joints_are_the_dense_ones)
 {
     double worst = 0;
     for (uint64_t seed = 1; seed <= 400; ++seed) {
@@ -49,7 +49,7 @@ TEST(accelerations_are_the_dense_ones_of_random_trees_with_joints_held)
     CHECK_LESS(worst, 1e-11);
 }
 
-// Long chains and combs, all active, so that nothing is said by small trees only.
+// Long chains and combs, all joints active.
 TEST(accelerations_of_long_chains_are_the_dense_ones)
 {
     for (uint64_t seed = 1; seed <= 3; ++seed) {
@@ -72,26 +72,26 @@ TEST(accelerations_of_long_chains_are_the_dense_ones)
     }
 }
 
-// By hand: where every limb is in the world, and how it moves.
-TEST(seats_lie_where_limbs_are_and_move_as_they_do)
+// Pose and motion of every link in the world, link by link.
+TEST(link_places_have_the_pose_and_motion_of_the_links)
 {
     for (uint64_t seed = 1; seed <= 200; ++seed) {
-        hybrid_rig* r = hybrid_rig_random(seed, 20);
-        tni_shift   at[HYBRID_LIMBS_MAX + 2];
-        double      error = 0, energy = 0;
+        hybrid_rig*   r = hybrid_rig_random(seed, 20);
+        tni_transform at[HYBRID_LIMBS_MAX + 2];
+        double        error = 0, energy = 0;
         hybrid_rig_dense(r);
         tni_hybrid_move(&r->hybrid, r->q, r->v);
-        for (int i = r->first; i < r->limbs.count; ++i) {
-            const tni_tree_link* limb = &r->limbs.limbs[i];
-            tni_shift            X;
-            tni_tree_link_place(limb, r->q + limb->q, &X, NULL);
-            at[i]                   = limb->parent < 0 ? X : tni_shift_then(&at[limb->parent], &X);
-            const tni_seat     seat = tni_hybrid_seat(&r->hybrid, i, r->touched, r->frames);
-            const tni_cluster* c    = &r->hybrid.clusters[seat.cluster];
-            const tni_shift    is   = tni_shift_then(&c->world, &seat.way);
-            const tni_six      v    = tni_shift_motion(&seat.way, c->v);
-            double             moves[6], motion[6], I[36], Iv[6];
-            tni_six_write(moves, v);
+        for (int i = r->first; i < r->trees.count; ++i) {
+            const tni_tree_link* link = &r->trees.links[i];
+            tni_transform        X;
+            tni_tree_link_place(link, r->q + link->q, &X, NULL);
+            at[i] = link->parent < 0 ? X : tni_transform_then(&at[link->parent], &X);
+            const tni_link_place place = tni_hybrid_locate(&r->hybrid, i, r->touched, r->frames);
+            const tni_cluster*   c     = &r->hybrid.clusters[place.cluster];
+            const tni_transform  is    = tni_transform_then(&c->world, &place.to_link);
+            const tni_spatial    v     = tni_transform_motion(&place.to_link, c->v);
+            double               moves[6], motion[6], I[36], Iv[6];
+            tni_spatial_write(moves, v);
             for (int k = 0; k < 9; ++k) error = fmax(error, fabs(is.E.m[k] - at[i].E.m[k]));
             error = fmax(error, tni_max_abs(tni_sub(is.r, at[i].r)));
             for (int row = 0; row < 6; ++row) {
@@ -100,7 +100,7 @@ TEST(seats_lie_where_limbs_are_and_move_as_they_do)
                     motion[row] += r->J[6 * r->n * i + r->n * row + k] * r->v[k];
                 error = fmax(error, fabs(motion[row] - moves[row]) / 40);
             }
-            tni_rigid_matrix(&limb->inertia, I);
+            tni_rigid_inertia_matrix(&link->inertia, I);
             hybrid_apply(I, motion, Iv);
             for (int row = 0; row < 6; ++row) energy += 0.5 * motion[row] * Iv[row];
         }
@@ -110,9 +110,9 @@ TEST(seats_lie_where_limbs_are_and_move_as_they_do)
     }
 }
 
-// The parent of a cluster stands before it, limbs are shared out, and only touched nodes and the
-// rigid front were visited: the root has one child, every other touched node two, so there are as
-// many in the front as touched.
+// A cluster's parent comes before it, every link is in one cluster, and only touched nodes and the
+// rigid front were visited: the root has one child, every other touched node two, so the front has
+// as many nodes as there are touched ones.
 TEST(building_visits_touched_nodes_and_the_rigid_front_only)
 {
     for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -123,9 +123,9 @@ TEST(building_visits_touched_nodes_and_the_rigid_front_only)
         for (int i = r->assembly->nodes[r->assembly->root[r->hybrid.tree]].first;
              i < r->assembly->count; ++i)
             touched += r->touched[i];
-        for (int i = r->first; i < r->limbs.count; ++i) {
+        for (int i = r->first; i < r->trees.count; ++i) {
             active += r->active[i];
-            mass += r->limbs.limbs[i].inertia.mass;
+            mass += r->trees.links[i].inertia.mass;
         }
         CHECK_INT(r->hybrid.visits, 2 * touched);
         CHECK_INT(r->hybrid.count, active + held);
@@ -140,13 +140,13 @@ TEST(building_visits_touched_nodes_and_the_rigid_front_only)
     }
 }
 
-// What was there before leaves no trace: built for another set, moved and accelerated, then built
-// again.
-TEST(a_hybrid_that_was_used_before_gives_the_same_bits)
+// A hybrid body built for another set, moved and accelerated, then built again, gives the bits of a
+// new one.
+TEST(a_reused_hybrid_body_gives_the_same_bits)
 {
     for (uint64_t seed = 1; seed <= 50; ++seed) {
         hybrid_rig *r = hybrid_rig_random(seed, 20), *used = hybrid_rig_random(seed, 20);
-        const int   count = r->limbs.count;
+        const int   count = r->trees.count;
         double*     x     = calloc((size_t)r->n * 2 + 1, sizeof *x);
         uint8_t     active[HYBRID_LIMBS_MAX + 2];
         memcpy(active, used->active, (size_t)count);
@@ -169,37 +169,37 @@ TEST(a_hybrid_that_was_used_before_gives_the_same_bits)
     }
 }
 
-// A rod on a hinge: an angle's worth of gravity, I theta'' = -m g l cos(theta), by hand.
-TEST(a_pendulum_accelerates_as_the_textbook_says)
+// A rod on a hinge: I theta'' = -m g l cos(theta).
+TEST(a_pendulum_has_the_textbook_acceleration)
 {
     const tni_tree_link_kind kind   = TNI_TREE_LINK_HINGE;
     const int                parent = -1;
     hybrid_rig*              r      = hybrid_rig_make(1, 1, &kind, &parent);
-    tni_tree_link*           limb   = &r->limbs.limbs[0];
-    limb->reversed                  = false;
-    limb->inertia = (tni_rigid){.mass = 2, .moment = {1, 0, 0}, .xx = 0.01, .yy = 0.7, .zz = 0.7};
-    limb->before  = tni_shift_none(); // turns about world z
-    r->gravity    = (tn_vec3){0, -9.81, 0};
-    r->active[0]  = 1;
-    r->v[0]       = 3;
-    CHECK_OK(tni_hybrid_create(&r->arena, &r->limbs, r->assembly, 0, &r->hybrid));
+    tni_tree_link*           link   = &r->trees.links[0];
+    link->reversed                  = false;
+    link->inertia =
+        (tni_rigid_inertia){.mass = 2, .moment = {1, 0, 0}, .xx = 0.01, .yy = 0.7, .zz = 0.7};
+    link->before = tni_transform_identity(); // rotates about world z
+    r->gravity   = (tn_vec3){0, -9.81, 0};
+    r->active[0] = 1;
+    r->v[0]      = 3;
+    CHECK_OK(tni_hybrid_create(&r->arena, &r->trees, r->assembly, 0, &r->hybrid));
     const double by = 0.3;
     double       x  = 0;
-    tni_tree_link_advance(limb, 1, &by, r->q);
+    tni_tree_link_advance(link, 1, &by, r->q);
     hybrid_rig_hold(r);
     tni_hybrid_move(&r->hybrid, r->q, r->v);
     CHECK(tni_hybrid_accelerate(&r->hybrid, r->gravity, r->q, r->v, NULL, NULL, &x));
     CHECK_NEAR(x, -1 * 9.81 * cos(by) / 0.7, 1e-14 * 20);
-    limb->inertia = (tni_rigid){.mass = 2}; // a point on the axis: it takes nothing to turn it
+    link->inertia = (tni_rigid_inertia){.mass = 2}; // a point on the axis has no moment about it
     hybrid_rig_hold(r);
     tni_hybrid_move(&r->hybrid, r->q, r->v);
     CHECK(!tni_hybrid_accelerate(&r->hybrid, r->gravity, r->q, r->v, NULL, NULL, &x));
     hybrid_rig_free(r);
 }
 
-// One limb that weighs nothing, whatever its joint: no acceleration is right, and none is given;
-// nor does it take over a momentum.
-TEST(what_has_no_inertia_is_refused)
+// A massless link in any joint: accelerations and rigidification fail.
+TEST(massless_links_are_refused)
 {
     const tni_tree_link_kind kinds[] = {TNI_TREE_LINK_HINGE, TNI_TREE_LINK_BALL, TNI_TREE_LINK_FREE,
                                         TNI_TREE_LINK_SLIDER, TNI_TREE_LINK_UNIVERSAL};
@@ -210,19 +210,20 @@ TEST(what_has_no_inertia_is_refused)
         uint8_t                  stay[]    = {1, 0}, touched[4];
         tni_hybrid               to;
         double                   x[7], v[7];
-        for (int i = 0; i < 2; ++i) r->limbs.limbs[i].inertia = (tni_rigid){0}, r->active[i] = 1;
+        for (int i = 0; i < 2; ++i)
+            r->trees.links[i].inertia = (tni_rigid_inertia){0}, r->active[i] = 1;
         for (int i = 0; i < r->n; ++i) v[i] = r->v[i] = hybrid_any(r);
         hybrid_rig_bend(r);
         hybrid_rig_hold(r);
         tni_hybrid_move(&r->hybrid, r->q, r->v);
         CHECK(!tni_hybrid_accelerate(&r->hybrid, r->gravity, r->q, r->v, r->Q, r->K, x));
-        CHECK_OK(tni_hybrid_create(&r->arena, &r->limbs, r->assembly, 0, &to));
+        CHECK_OK(tni_hybrid_create(&r->arena, &r->trees, r->assembly, 0, &to));
         hybrid_rig_touch(r->assembly, stay, touched);
         tni_hybrid_build(&to, stay, touched, r->frames);
         CHECK(tni_hybrid_rigidify(&r->hybrid, &to, r->q, r->v) == HUGE_VAL);
         for (int i = 0; i < r->n; ++i) CHECK(v[i] == r->v[i]);
         r->active[1] = 0;
-        hybrid_rig_hold(r); // its own joint alone
+        hybrid_rig_hold(r); // its own joint only
         tni_hybrid_move(&r->hybrid, r->q, r->v);
         CHECK(!tni_hybrid_accelerate(&r->hybrid, r->gravity, r->q, r->v, r->Q, r->K, x));
         hybrid_rig_free(r);

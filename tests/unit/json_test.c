@@ -65,7 +65,7 @@ TEST(valid_json_is_read)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) check_good(texts[i]);
 }
 
-TEST(invalid_json_is_refused_with_its_place)
+TEST(invalid_json_is_refused_with_its_position)
 {
     static const struct {
         const char* text;
@@ -77,8 +77,8 @@ TEST(invalid_json_is_refused_with_its_place)
                  {"[1,2", 1, 5, "expected ',' or ']' after an element"},
                  {"{\"a\":1", 1, 7, "expected ',' or '}' after a member"},
                  {"[1 2]", 1, 4, "expected ',' or ']'"},
-                 {"[1,]", 1, 4, "no ',' may stand before ']'"},
-                 {"{\"a\":1,}", 1, 8, "no ',' may stand before '}'"},
+                 {"[1,]", 1, 4, "no ',' allowed before ']'"},
+                 {"{\"a\":1,}", 1, 8, "no ',' allowed before '}'"},
                  {"[,1]", 1, 2, "expected a value"},
                  {"[1,,2]", 1, 4, "expected a value"},
                  {"{,}", 1, 2, "expected a key"},
@@ -133,7 +133,7 @@ TEST(invalid_json_is_refused_with_its_place)
                  {"\"\xf4\x90\x80\x80\"", 1, 2, "not UTF-8"},
                  {"\"\xe0\x80\x80\"", 1, 2, "not UTF-8"},
                  {"\xff\xfe{", 1, 1, "expected a value"},
-                 {"{\"a\":1,\n  \"a\":2}", 2, 3, "duplicate key 'a'; it was given in line 1"},
+                 {"{\"a\":1,\n  \"a\":2}", 2, 3, "duplicate key 'a'; first given in line 1"},
                  {"{\"a\":{\"b\":1,\"\\u0062\":2}}", 1, 13, "duplicate key 'b'"},
                  {"/* no */ 1", 1, 1, "expected a value"},
                  {"[1, // no\n2]", 1, 5, "expected a value"},
@@ -151,7 +151,7 @@ TEST(nul_bytes_are_refused)
     check_bad("\0", 1, 1, 1, "expected a value");
 }
 
-TEST(nothing_at_all_is_refused)
+TEST(empty_text_is_refused)
 {
     tni_json json;
     tn_why   why = {0};
@@ -183,7 +183,7 @@ TEST(nesting_ends_at_64_levels)
     check_bad(text, 130, 1, 65, "nested deeper than 64");
 }
 
-TEST(values_are_found_where_they_stand)
+TEST(values_have_their_line_and_column)
 {
     const char* text =
         "{\n  \"name\": \"\\u00e9\\ud83d\\ude00\\n\",\n  \"list\": [1, [2, 3], {\"x\": -0.5}],\n  \"on\": true\n}";
@@ -224,7 +224,7 @@ TEST(large_objects_have_a_limit)
     free(text);
 }
 
-TEST(quotes_are_fit_for_a_message)
+TEST(quoted_texts_are_safe_in_messages)
 {
     CHECK_TEXT(tni_quote("link").text, "'link'");
     CHECK_TEXT(tni_quote("a\nb\x01").text, "'a?b?'");

@@ -36,7 +36,7 @@ static void refused(const char* name, const char* text, size_t length, int line,
 
 // ---- OBJ ---------------------------------------------------------------------------------------
 
-TEST(obj_files_are_read_with_all_that_they_may_say)
+TEST(all_obj_statements_are_accepted)
 {
     tn_mesh* m = parse("part.obj", "# a part\n"
                                    "mtllib part.mtl\n"
@@ -73,12 +73,12 @@ TEST(obj_files_are_read_with_all_that_they_may_say)
 
 TEST(bad_obj_files_are_refused_with_their_line)
 {
-    REFUSED("a.obj", "v 0 0 0\nv 1 0\n", 2, "'a.obj', line 2: a vertex has three numbers, not 2");
+    REFUSED("a.obj", "v 0 0 0\nv 1 0\n", 2, "'a.obj', line 2: a vertex needs 3 numbers, has 2");
     REFUSED("a.obj", "v 0 0 x1\n", 1, "'a.obj', line 1: expected a number, found 'x1'");
     REFUSED("a.obj", "v 0 0 1e999\n", 1, "'a.obj', line 1: '1e999' is too large");
     REFUSED("a.obj", "v 0 0 nan\n", 1, "'a.obj', line 1: expected a number, found 'nan'");
     REFUSED("a.obj", "v 0 0 0\n\n\nf 1 1\n", 4,
-            "'a.obj', line 4: a face has three corners or more, not 2");
+            "'a.obj', line 4: a face needs 3 or more corners, has 2");
     REFUSED("a.obj", "v 0 0 0\nf 1 1 2\n", 2, "'a.obj', line 2: there is no vertex '2'");
     REFUSED("a.obj", "v 0 0 0\nf 1 1 0\n", 2, "'a.obj', line 2: there is no vertex '0'");
     REFUSED("a.obj", "v 0 0 0\nf 1 1 -2\n", 2, "'a.obj', line 2: there is no vertex '-2'");
@@ -86,7 +86,7 @@ TEST(bad_obj_files_are_refused_with_their_line)
             "'a.obj', line 2: there is no vertex '99999999999999999999'");
     REFUSED("a.obj", "v 0 0 0\nf 1 1 1x\n", 2, "'a.obj', line 2: expected a vertex, found '1x'");
     REFUSED("a.obj", "v 0 0 0\nvertex\n", 2,
-            "'a.obj', line 2: 'vertex' is no statement of an OBJ file");
+            "'a.obj', line 2: 'vertex' is not a statement of an OBJ file");
     REFUSED("a.obj", "v 0 0 0\n", 0, "'a.obj' has no triangles");
     REFUSED("a.obj", "", 0, "'a.obj' has no triangles");
 }
@@ -147,7 +147,7 @@ static void make_binary(char bytes[BINARY_BYTES])
             put_float(bytes + 84 + 50 * t + 12 + 4 * i, (float)(t - 0.5 * i));
 }
 
-TEST(stl_binary_is_read_and_its_count_is_not_believed)
+TEST(stl_binary_is_read_and_its_count_is_checked)
 {
     char bytes[BINARY_BYTES + 1];
     make_binary(bytes);
@@ -165,9 +165,9 @@ TEST(stl_binary_is_read_and_its_count_is_not_believed)
     tn_mesh_free(m);
     refused("a.stl", bytes, BINARY_BYTES - 1, 0,
             "'a.stl', byte 80: 2 triangles take 184 bytes, but the file has 183");
-    refused("a.stl", bytes, 83, 0, "'a.stl': an STL file has 84 bytes at least, not 83");
+    refused("a.stl", bytes, 83, 0, "'a.stl': an STL file has at least 84 bytes, not 83");
     put_float(bytes + 84 + 50 + 12 + 16, HUGE_VALF);
-    refused("a.stl", bytes, BINARY_BYTES, 0, "'a.stl', byte 158: a vertex that is not finite");
+    refused("a.stl", bytes, BINARY_BYTES, 0, "'a.stl', byte 158: a vertex is not finite");
 
     failing_host  f    = failing_host_make();
     const tn_host host = failing_host_of(&f);

@@ -1,5 +1,5 @@
-// Recorded motions: the reader against texts written by hand, poses against products of matrices,
-// names against the conventions of usual tools, targets against closed forms.
+// Recorded motions: the reader with hand-written texts, poses against products of matrices, names
+// by the conventions of common tools, targets against closed forms.
 #include "model/mocap.h"
 #include "support/failing_host.h"
 #include "support/rig.h"
@@ -67,7 +67,7 @@ static void check_small(const tn_mocap* m)
     CHECK(tn_mocap_rest_pose(m, 1).position.y == 7 && tn_mocap_rest_pose(m, 1).position.x == 1);
 }
 
-TEST(a_small_file_is_read_as_it_stands)
+TEST(a_small_file_is_read)
 {
     tn_mocap* m = read_text(small);
     check_small(m);
@@ -76,7 +76,7 @@ TEST(a_small_file_is_read_as_it_stands)
     tn_mocap_free(m);
 }
 
-TEST(white_space_case_and_ways_of_writing_numbers_do_not_matter)
+TEST(white_space_case_and_number_formats_do_not_matter)
 {
     static const char* const texts[] = {
         "\xef\xbb\xbfhierarchy root Hips{offset 1 2 3 channels 6 xposition yposition zposition "
@@ -149,8 +149,8 @@ static const struct {
     {"HIERARCHY\nROOT a\n{\nCHANNELS 1.5\n}", 4, 10, "whole number from 0 to 6, not '1.5'"},
     {"HIERARCHY\nROOT a\n{\nCHANNELS -1\n}", 4, 10, "whole number from 0 to 6, not '-1'"},
     {"HIERARCHY\nROOT a\n{\nCHANNELS 1 Xrotatoin\n}", 4, 12, "did you mean 'Xrotation'?"},
-    {"HIERARCHY\nROOT a\n{\nCHANNELS 1 scale\n}", 4, 12, "'scale' of joint 'a' is no channel"},
-    {"HIERARCHY\nROOT a\n{\nCHANNELS 2 Xposition\n}", 5, 1, "'}' of joint 'a' is no channel"},
+    {"HIERARCHY\nROOT a\n{\nCHANNELS 1 scale\n}", 4, 12, "'scale' of joint 'a' is not a channel"},
+    {"HIERARCHY\nROOT a\n{\nCHANNELS 2 Xposition\n}", 5, 1, "'}' of joint 'a' is not a channel"},
     {"HIERARCHY\nROOT a\n{\nCHANNELS 2 Xposition Xposition\n}", 4, 22, "'Xposition' twice"},
     {"HIERARCHY\nROOT a\n{\nCHANNELS 1 Xposition Yposition", 4, 22, "in joint 'a', found 'Ypos"},
     {"HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nEnd\n{", 6, 1, "expected 'Site' after 'End', found '{'"},
@@ -172,7 +172,7 @@ static const struct {
     {ONE "MOTION\nFrames: 1\nFrame Time: 0\n1", 9, 13, "Frame Time must be > 0"},
     {ONE "MOTION\nFrames: 1\nFrame Time: -1\n1", 9, 13, "Frame Time must be > 0"},
     {ONE "MOTION\nFrames: 1\nFrame Time: 1e300\n1", 9, 13, "Frame Time is too long"},
-    {ONE "MOTION\nFrames: 1\nFrame Time:", 9, 12, "the text ends where Frame Time should stand"},
+    {ONE "MOTION\nFrames: 1\nFrame Time:", 9, 12, "the text ends before Frame Time"},
     {HEAD("0") "MOTION\nFrames: 1\nFrame Time: 1\n", 9, 13,
      "no joint of the skeleton has a channel"},
     {TWO "MOTION\nFrames: 2\nFrame Time: 1\n1 2\n3", 11, 2,
@@ -192,7 +192,7 @@ static const struct {
     {TWO "MOTION\nFrames: 1\nFrame Time: 1\n1 2}\n", 10, 4, "'}' after the last of 1 frames"},
 };
 
-TEST(malformed_files_are_refused_with_line_column_and_culprit)
+TEST(malformed_files_are_refused_with_line_column_and_reason)
 {
     for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; ++i) {
         tn_mocap*       mocap  = (tn_mocap*)&malformed;
@@ -210,9 +210,9 @@ TEST(malformed_files_are_refused_with_line_column_and_culprit)
     }
 }
 
-TEST(a_file_cut_anywhere_is_refused)
+TEST(every_truncated_file_is_refused)
 {
-    // A copy of just that length: the address sanitizer sees every byte read past it.
+    // A copy of exactly that length: the address sanitizer sees every byte read past it.
     for (size_t length = 0; length + 6 < sizeof small;
          ++length) { // later cuts leave a whole number
         char*     text  = malloc(length + 1);
@@ -305,7 +305,7 @@ static void check_vec(tn_vec3 a, tn_vec3 b, double tolerance)
 
 TEST(every_rotation_order_is_the_product_of_its_matrices_from_left_to_right)
 {
-    // Six orders of three axes, and two of Euler's that come back to their first axis.
+    // Six orders of three axes, and two Euler orders that return to their first axis.
     static const char* const orders[] = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "ZXZ", "YXY"};
     const double             root[3] = {25, -140, 77}, child[3] = {-61, 12, 200};
     for (int n = 0; n < 8; ++n) {
@@ -335,8 +335,8 @@ TEST(every_rotation_order_is_the_product_of_its_matrices_from_left_to_right)
 
 TEST(two_joints_at_known_angles)
 {
-    // A planar arm of lengths 2 and 1, bent by 30 and 60 degrees about z: the end of the second bone
-    // is where the direction has turned by 90 degrees.
+    // A planar arm of lengths 2 and 1, bent by 30 and 60 degrees about z: the second bone's
+    // direction is rotated by 90 degrees.
     tn_mocap* m =
         read_text("HIERARCHY ROOT a\n{ OFFSET 0 0 0 CHANNELS 1 Zrotation JOINT b\n{ OFFSET 2 "
                   "0 0 CHANNELS 1 Zrotation JOINT c\n{ OFFSET 1 0 0 } } }\nMOTION Frames: 1 "
@@ -349,7 +349,7 @@ TEST(two_joints_at_known_angles)
 
 // ---- Names --------------------------------------------------------------------------------------
 
-TEST(names_are_taken_apart)
+TEST(names_are_split_into_side_and_stem)
 {
     static const struct {
         const char* name;
@@ -402,7 +402,7 @@ TEST(names_are_taken_apart)
     CHECK(strlen(tni_label_of(long_name).stem) <= TNI_STEM_MAX);
 }
 
-// A skeleton of the named joints, each the child of the first one, a metre further along x.
+// A skeleton of the named joints, each the child of the first one, 1 m further along x.
 static tn_mocap* skeleton_of(const char* names)
 {
     char   text[4096], copy[2048];
@@ -448,7 +448,7 @@ static void check_mapping(const char* spec, const char* names, const char* wante
     tn_scene_free(r.scene);
 }
 
-TEST(joints_of_usual_tools_find_the_bodies_of_a_person)
+TEST(joints_of_common_tools_match_the_bodies_of_a_person)
 {
     // Mixamo, MotionBuilder
     check_mapping(
@@ -473,20 +473,20 @@ TEST(joints_of_usual_tools_find_the_bodies_of_a_person)
                   "pelvis>pelvis spine_01>abdomen spine_03>chest upperarm_l>left_upper_arm "
                   "lowerarm_l>left_forearm hand_l>left_hand neck_01>neck head>head "
                   "thigh_r>right_thigh calf_r>right_shank foot_r>right_foot");
-    // CMU: a joint without length before each thigh; Xsens: four of the chest
+    // CMU: a joint of zero length before each thigh; Xsens: four joints of the chest
     check_mapping(
         "humanoid", "Hips LHipJoint LeftUpLeg LeftLeg LowerBack Spine Spine1 Neck Neck1",
         "Hips>pelvis LeftUpLeg>left_thigh LeftLeg>left_shank LowerBack>abdomen Spine1>chest "
         "Neck>neck");
     check_mapping("humanoid", "Hips Chest Chest2 Chest3 Chest4 Neck RightCollar RightShoulder",
                   "Hips>pelvis Chest>abdomen Chest4>chest Neck>neck RightShoulder>right_upper_arm");
-    // Where there is a collar, the shoulder is it.
+    // If there is a collar, the shoulder is it.
     check_mapping("humanoid:detail=1", "Hips LeftShoulder LeftArm LeftForeArm LeftHand",
                   "Hips>pelvis LeftShoulder>left_collar LeftArm>left_upper_arm "
                   "LeftForeArm>left_ulna LeftHand>left_palm");
-    // A name that is the same letter by letter goes before the table, which likes "chest4" better.
+    // An equal name takes precedence over the table, which prefers "chest4".
     check_mapping("humanoid", "hips chest chest4 spine", "hips>pelvis chest>chest spine>abdomen");
-    // Not people: the same name is enough, and numbers count.
+    // Other than people: equal names are enough, and numbers count.
     check_mapping("chain:n=3", "other Link_1 link3 link33", "Link_1>link1 link3>link3");
 }
 
@@ -497,7 +497,7 @@ static tn_body_id rod(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3 b)
     return tns_rod(scene, name, a, b, 0.05, 1);
 }
 
-// A person of few bones, hanging free: a pelvis, and on each side an arm of two rods.
+// A person of few bones, floating: a pelvis, and on each side an arm of two rods.
 static void build_bars(tn_scene* scene, tn_vec3 along, double length)
 {
     const tn_body_id pelvis =
@@ -516,7 +516,7 @@ static void build_bars(tn_scene* scene, tn_vec3 along, double length)
     }
 }
 
-// The same in centimetres, y up, arms held out; facing along z, or along x when turned.
+// The same in centimetres, y up, arms held out; facing along z, or along x if turned.
 static void write_bars(char* text, size_t size, bool turned, const char* frames)
 {
     const char *left = turned ? "0 0 -20" : "20 0 0", *right = turned ? "0 0 20" : "-20 0 0";
@@ -570,7 +570,7 @@ static const tn_target_def* target_of(const tn_scene* scene, const char* name)
     abort();
 }
 
-// Where the body's own z axis, along the bone, points in a key.
+// Direction of the body's own z axis, along the bone, in a key.
 static tn_vec3 bone_at(const tn_scene* scene, const char* name, int frame)
 {
     return apply(of_quat(target_of(scene, name)->keys[frame].pose.orientation), (tn_vec3){0, 0, 1});
@@ -585,7 +585,7 @@ static tn_mocap_options at_once(void) // no blending: keys are the motion itself
 
 #define STILL_FRAME "Frames: 1\nFrame Time: 1\n0 100 0 0 0 0 0 0 0 0 0 0 0 0\n"
 
-TEST(a_recording_at_rest_puts_bones_parallel_whatever_the_scene_starts_with)
+TEST(a_recording_at_rest_aligns_bones_for_any_start_pose)
 {
     const tn_vec3 starts[] = {{0, 1, 0}, {0, 0, -1}, {0, 0.6, -0.8}, {0.6, 0, 0.8}, {0, -1, 0}};
     for (int i = 0; i < 5; ++i) {
@@ -605,10 +605,10 @@ TEST(a_recording_at_rest_puts_bones_parallel_whatever_the_scene_starts_with)
     }
 }
 
-TEST(turns_are_the_recordings_in_the_axes_of_the_scene)
+TEST(rotations_are_those_of_the_recording_in_scene_axes)
 {
     // The scene's arms hang down, the recording's are held out. R_target = W R W^T D R_0, where W
-    // takes (x, y, z) to (z, x, y), and D takes down to the left.
+    // maps (x, y, z) to (z, x, y), and D rotates down to the left.
     const double           a[6]    = {33, -20, 71, 15, 40, -25};
     const tn_mocap_options options = at_once();
     char                   frames[200];
@@ -636,7 +636,7 @@ TEST(turns_are_the_recordings_in_the_axes_of_the_scene)
 TEST(the_root_follows_its_path_in_the_scale_of_the_bones)
 {
     // Bones of 0.6 m for 30 units: 0.02 m a unit. The lowest point at rest is at the height of the
-    // hips; in the motion it is the left hand in the second frame, 60 units under the shoulder.
+    // hips; in the motion it is the left hand in the second frame, 60 units below the shoulder.
     const tn_mocap_options options = at_once();
     driven                 d       = drive_bars((tn_vec3){0, 1, 0}, 0.6, false,
                                                 "Frames: 3\nFrame Time: 0.5\n5 200 7 0 0 0 0 0 0 0 0 0 0 0\n"
@@ -645,7 +645,7 @@ TEST(the_root_follows_its_path_in_the_scale_of_the_bones)
     const tn_target_def*   t       = target_of(d.r.scene, "pelvis");
     CHECK_NEAR(d.report.scale, 0.02, 1e-17);
     CHECK_INT(t->key_count, 3);
-    // Horizontally from where it is: x of the scene is z of the file, y is x. Lowest: 210 - 60 = 150.
+    // Horizontally from the start: x of the scene is z of the file, y is x. Lowest: 210 - 60 = 150.
     check_vec(t->keys[0].pose.position, (tn_vec3){0, 0, 1 + 0.02 * 50}, 1e-14);
     check_vec(t->keys[1].pose.position, (tn_vec3){0.04, 0.2, 1 + 0.02 * 60}, 1e-14);
     check_vec(t->keys[2].pose.position, (tn_vec3){-0.2, 0, 1 + 0.02 * 30}, 1e-14);
@@ -656,8 +656,8 @@ TEST(the_root_follows_its_path_in_the_scale_of_the_bones)
 
 TEST(the_motion_is_blended_in)
 {
-    // A turn by 90 degrees about the vertical, 100 units to the left, within 1 s: half way at half
-    // time, since 3 s^2 - 2 s^3 = 1/2 there; at a quarter 5/32.
+    // A rotation by 90 degrees about the vertical, 100 units to the left, within 1 s: half way at
+    // half time, since 3 s^2 - 2 s^3 = 1/2 there; at a quarter 5/32.
     tn_mocap_options options = at_once();
     options.blend            = 1;
     driven       d           = drive_bars((tn_vec3){0, 1, 0}, 0.3, false,
@@ -674,7 +674,7 @@ TEST(the_motion_is_blended_in)
     driven_free(&d);
 }
 
-TEST(options_choose_axes_scale_places_start_and_springs)
+TEST(options_choose_axes_scale_positions_start_and_springs)
 {
     tn_mocap_options options  = at_once();
     options.up                = TN_MOCAP_UP_Z;
@@ -685,7 +685,8 @@ TEST(options_choose_axes_scale_places_start_and_springs)
     options.damping           = 12;
     options.angular_stiffness = 13;
     options.angular_damping   = 14;
-    // With z up, the line from right to left is x of the file: W is a quarter turn about z.
+    // With z up, the line from right to left is x of the file: W is a rotation by 90 degrees about
+    // z.
     driven               d = drive_bars((tn_vec3){0, 1, 0}, 0.3, false, STILL_FRAME, &options);
     const tn_target_def *t = target_of(d.r.scene, "pelvis"),
                         *f = target_of(d.r.scene, "left_forearm");
@@ -730,7 +731,7 @@ TEST(pairs_and_prefix_choose_bodies)
     tn_scene_free(r.scene);
 }
 
-TEST(what_cannot_be_driven_is_refused_and_leaves_the_scene_as_it_was)
+TEST(failed_driving_leaves_the_scene_unchanged)
 {
     tn_scene* scene;
     tn_why    why = {.text = ""};
@@ -777,7 +778,7 @@ TEST(what_cannot_be_driven_is_refused_and_leaves_the_scene_as_it_was)
     tn_scene_free(scene);
 }
 
-TEST(a_target_that_a_body_had_is_replaced)
+TEST(an_existing_target_is_replaced)
 {
     tn_scene* scene;
     tn_why    why = {.text = ""};
@@ -802,9 +803,9 @@ TEST(a_target_that_a_body_had_is_replaced)
 
 TEST(a_rigid_arm_follows)
 {
-    // An arm on a hinge with the ground is to turn by 90 degrees in 1 s, at a constant rate. Its lag
-    // e begins at zero with the rate of the target, v = pi/2, and obeys J e'' + d e' + k e = 0, J
-    // about the hinge; then the target rests, and the lag dies out.
+    // An arm on a hinge with the ground follows a rotation by 90 degrees in 1 s, at a constant
+    // rate. Its lag e begins at zero with the rate of the target, v = pi/2, and obeys J e'' + d e'
+    // + k e = 0, J about the hinge; then the target rests, and the lag decays.
     rig              r   = rig_make((tn_vec3){0, 0, 0});
     tn_why           why = {.text = ""};
     const tn_body_id arm = rod(r.scene, "arm", (tn_vec3){0, 0, 0}, (tn_vec3){1, 0, 0});
@@ -855,7 +856,7 @@ TEST(a_person_walks)
     CHECK_INT(report.still_count, 0);
     CHECK_NEAR(report.scale, 0.01, 1e-4); // centimetres
     rig_ready(&r);
-    // The first key is the pose of the scene: nothing jumps.
+    // The first key is the pose of the scene: no jump.
     for (int i = 0; i < 17; ++i) {
         const tn_target_def* t = tn_scene_target(r.scene, i);
         CHECK_LESS(
@@ -879,7 +880,7 @@ TEST(a_person_walks)
 
 // ---- Memory -------------------------------------------------------------------------------------
 
-TEST(when_memory_runs_out_reading_and_driving_say_so)
+TEST(reading_and_driving_report_failing_allocations)
 {
     failing_host  f    = failing_host_make();
     const tn_host host = failing_host_of(&f);

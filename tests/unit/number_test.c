@@ -60,7 +60,7 @@ TEST(numbers_of_the_json_grammar_are_read)
     for (size_t i = 0; i < sizeof good / sizeof *good; ++i) check_like_strtod(good[i]);
 }
 
-TEST(what_is_no_json_number_is_refused)
+TEST(invalid_json_numbers_are_refused)
 {
     const char* bad[] = {"",     "-",     "+1",   ".5",       "1.",  "01",  "-01",
                          "1e",   "1e+",   "0x10", "--1",      "NaN", "inf", "-inf",
@@ -71,7 +71,7 @@ TEST(what_is_no_json_number_is_refused)
     }
 }
 
-TEST(number_ends_where_the_text_goes_on)
+TEST(number_ends_before_other_text)
 {
     const char* text = "12.5e1]";
     const char* end  = NULL;
@@ -143,8 +143,8 @@ TEST(random_texts_are_read_like_strtod)
     }
 }
 
-// Exactly half way between two neighbours, and a hair to both sides of it.
-TEST(half_ways_round_like_strtod)
+// Exactly half way between two neighbours, and slightly to both sides of it.
+TEST(midpoints_round_like_strtod)
 {
     test_random r = {2};
     char        text[1200], near[1300];
@@ -157,7 +157,8 @@ TEST(half_ways_round_like_strtod)
         if (i % 4 == 3) bits &= ~(uint64_t)0 << 40; // few bits: ties among short texts
         const double a = double_of(bits), b = double_of(bits + 1);
         if (!isfinite(b)) continue;
-        // (a + b)/2 has one bit more than a double; long double holds it, but for the smallest.
+        // (a + b)/2 has one bit more than a double; long double represents it, except for the
+        // smallest.
         const long double half = ((long double)a + (long double)b) / 2;
         const int         n    = snprintf(text, sizeof text, "%.800Le", half);
         check_like_strtod(text);
@@ -242,8 +243,7 @@ TEST(written_numbers_read_back_bit_for_bit)
     }
 }
 
-// One digit less, rounded to nearest, must read back as another number: else it was not the
-// shortest.
+// One digit less, rounded to nearest, must read back as another number, or it was not the shortest.
 TEST(written_numbers_are_the_shortest)
 {
     test_random r = {4};

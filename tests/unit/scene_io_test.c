@@ -387,7 +387,7 @@ static tn_scene* random_scene(uint64_t seed)
     return scene;
 }
 
-TEST(random_scenes_come_back_bit_for_bit)
+TEST(random_scenes_read_back_bit_for_bit)
 {
     for (uint64_t seed = 1; seed <= 300; ++seed) {
         tn_scene* scene = random_scene(seed);
@@ -396,9 +396,9 @@ TEST(random_scenes_come_back_bit_for_bit)
     }
 }
 
-// ---- What a file says -------------------------------------------------------------------------
+// ---- Contents of a file -----------------------------------------------------------------------
 
-TEST(empty_scene_says_nothing_but_its_version)
+TEST(empty_scene_has_a_version_only)
 {
     tn_scene*   scene = read_good("{\"tenon_scene\": 1}");
     tn_scene*   fresh = NULL;
@@ -412,7 +412,7 @@ TEST(empty_scene_says_nothing_but_its_version)
     tn_scene_free(fresh);
 }
 
-TEST(sections_may_stand_in_any_order)
+TEST(sections_may_be_in_any_order)
 {
     tn_scene* scene = read_good(
         "{\"contact\": {\"exclude\": [[\"a\", \"b\"]], \"ground\": {\"friction\": 0.8}},"
@@ -441,7 +441,7 @@ TEST(comments_are_ignored_everywhere)
     tn_scene_free(scene);
 }
 
-TEST(values_arrive_where_they_belong)
+TEST(values_are_read_into_their_fields)
 {
     tn_scene* scene = read_good(
         "{\"tenon_scene\": 1, \"name\": \"n\", \"gravity\": [1,2,3],"
@@ -485,7 +485,7 @@ TEST(values_arrive_where_they_belong)
     tn_scene_free(scene);
 }
 
-TEST(ropes_centers_roles_and_the_floor_arrive)
+TEST(ropes_centers_roles_and_the_ground_are_read)
 {
     tn_scene* scene = read_good(
         "{\"tenon_scene\": 1, \"bodies\": [{\"name\": \"a\", \"mass\": 1, \"inertia\": [1,1,1]},"
@@ -519,7 +519,7 @@ TEST(ropes_centers_roles_and_the_floor_arrive)
     tn_scene_free(scene);
 }
 
-TEST(surfaces_groups_and_pairs_arrive)
+TEST(surfaces_groups_and_pairs_are_read)
 {
     tn_scene* scene = read_good(
         "{\"tenon_scene\": 1, \"bodies\": ["
@@ -559,8 +559,9 @@ TEST(surfaces_groups_and_pairs_arrive)
     tn_scene_free(scene);
 }
 
-// The file's name is kept and written; its triangles come back by it. Names begin at the scene's.
-TEST(meshes_are_read_from_files_beside_the_scene)
+// The file's name is kept and written; its triangles are read from it. Names are relative to the
+// scene's file.
+TEST(meshes_are_read_relative_to_the_scene_file)
 {
     static const char text[] =
         "{\"tenon_scene\": 1, \"bodies\": [{\"shapes\": [{\"type\": \"mesh\", \"file\": \"%s\","
@@ -590,7 +591,7 @@ TEST(meshes_are_read_from_files_beside_the_scene)
     tn_scene_free(scene);
 }
 
-TEST(a_mesh_that_was_not_read_is_written_by_its_name)
+TEST(an_unread_mesh_is_written_by_its_file_name)
 {
     tn_scene*    scene = NULL;
     tn_body_def  def   = tn_default_body_def();
@@ -627,7 +628,7 @@ TEST(byte_order_mark_does_not_matter)
     tn_scene_free(read_good("\xef\xbb\xbf{\"tenon_scene\": 1}"));
 }
 
-// Every json block of the page for users is a whole scene.
+// Every JSON block of the user documentation is a whole scene.
 TEST(examples_of_the_documentation_are_scenes)
 {
     static char text[100000];
@@ -649,10 +650,10 @@ TEST(examples_of_the_documentation_are_scenes)
     CHECK(count >= 7);
 }
 
-// ---- What is refused --------------------------------------------------------------------------
+// ---- Refusals ---------------------------------------------------------------------------------
 
-// tests/malformed: files, each with what must be said of it. Run from the root of the repository.
-TEST(malformed_files_are_refused_with_place_and_culprit)
+// tests/malformed: files with their expected messages. Run from the root of the repository.
+TEST(malformed_files_are_refused_with_position_and_reason)
 {
     FILE* list = fopen("tests/malformed/expected.txt", "r");
     char  line[400];
@@ -688,7 +689,7 @@ TEST(messages_stay_on_one_line_whatever_the_names)
     check_refused(text, 1, (int)(strstr(text, "[]") - text) + 1, "...' must be a number");
 }
 
-TEST(no_reason_wanted_is_fine)
+TEST(why_may_be_null)
 {
     tn_scene* scene = NULL;
     CHECK(tn_scene_read(NULL, "{", 1, &scene, NULL) == TN_ERR_PARSE);
@@ -724,7 +725,7 @@ static void user_rows(const void* data, double time, const tn_body_view* bodies,
     (void)data, (void)time, (void)bodies, (void)C, (void)rate, (void)J, (void)gamma;
 }
 
-TEST(constraints_of_the_users_own_cannot_be_written)
+TEST(user_defined_constraints_cannot_be_written)
 {
     const tn_constraint_table table = {.rows = 1, .holonomic = 1, .rows_at = user_rows};
     tn_scene*                 scene =
@@ -777,7 +778,7 @@ TEST(text_that_is_not_utf8_is_not_written)
     tn_scene_free(scene);
 }
 
-TEST(sink_that_refuses_is_a_file_error)
+TEST(failing_sink_is_a_file_error)
 {
     tn_scene*   scene = random_scene(5);
     text_buffer text  = {.limit = 5000};

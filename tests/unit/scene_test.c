@@ -77,7 +77,7 @@ static int part_count(const tn_scene* s)
            tn_scene_pair_count(s);
 }
 
-// The add just made was refused, left the scene as it was, and the reason names `what`.
+// The last add was refused, left the scene unchanged, and the reason is `what`.
 static void check_refused(bench* t, bool refused, int line, const char* what)
 {
     tn_why          why    = {0};
@@ -90,7 +90,7 @@ static void check_refused(bench* t, bool refused, int line, const char* what)
     tn_scene_free(t->scene);
 }
 
-// The statements change def, on the bench t.
+// The statements change def; t is the small mechanism.
 #define REFUSED_BODY(what, ...)                                                        \
     do {                                                                               \
         bench       t   = new_bench();                                                 \
@@ -171,9 +171,9 @@ TEST(bad_names_are_refused)
     REFUSED_BODY("body 5: name is longer than 63 bytes", def.name = longer);
     REFUSED_BODY("body 5: the name 'ground'", def.name = "ground");
     REFUSED_BODY("body 'a': another body has this name", def.name = "a");
-    REFUSED_BODY("body 5: name holds a control character", def.name = "a\nb");
-    REFUSED_BODY("body 5: name holds a control character", def.name = "a\x7f");
-    REFUSED_BODY("body 5: name holds a control character", def.name = "a\xc2\x85");
+    REFUSED_BODY("body 5: name contains a control character", def.name = "a\nb");
+    REFUSED_BODY("body 5: name contains a control character", def.name = "a\x7f");
+    REFUSED_BODY("body 5: name contains a control character", def.name = "a\xc2\x85");
     REFUSED_BODY("body 5: name is not valid UTF-8", def.name = "\xff");
     REFUSED_BODY("body 5: name is not valid UTF-8", def.name = "\xc0\x80");
     REFUSED_BODY("body 5: name is not valid UTF-8", def.name = "\xed\xa0\x80");
@@ -240,19 +240,18 @@ TEST(bodies_with_bad_mass_or_inertia_are_refused)
     REFUSED_BODY("body 'it': inertia is not given", def.inertia[0] = nan_value);
     REFUSED_BODY("body 'it': inertia must be finite", def.inertia[4] = nan_value);
     REFUSED_BODY("body 'it': centre of mass must be finite", def.com = (tn_vec3){0, nan_value, 0});
-    REFUSED_BODY("body 'it': no body has this inertia", def.inertia[1] = 2.1);
-    REFUSED_BODY("body 'it': no body has this inertia", def.inertia[1] = 0);
-    REFUSED_BODY("body 'it': no body has this inertia", def.inertia[1] = -1);
-    REFUSED_BODY("body 'it': no body has this inertia", def.inertia[3] = 1.5);
-    REFUSED_BODY("body 'it': no body has this inertia", def.kind = TN_BODY_AFFINE,
-                 def.inertia[2] = 2);
+    REFUSED_BODY("body 'it': impossible inertia", def.inertia[1] = 2.1);
+    REFUSED_BODY("body 'it': impossible inertia", def.inertia[1] = 0);
+    REFUSED_BODY("body 'it': impossible inertia", def.inertia[1] = -1);
+    REFUSED_BODY("body 'it': impossible inertia", def.inertia[3] = 1.5);
+    REFUSED_BODY("body 'it': impossible inertia", def.kind = TN_BODY_AFFINE, def.inertia[2] = 2);
     REFUSED_BODY("body 'it': inertia about z must be positive, is 0", def.kind = TN_BODY_PLANAR,
                  def.inertia[2] = 0);
     REFUSED_BODY("body 'it': mass is not given", def.kind = TN_BODY_PARTICLE, def.mass = nan_value);
     REFUSED_BODY("body 'it': unknown kind", def.kind = (tn_body_kind)99);
 }
 
-TEST(flat_and_planar_and_point_bodies_are_taken)
+TEST(flat_planar_and_point_bodies_are_accepted)
 {
     bench       t   = new_bench();
     tn_body_def def = ball_body(NULL);
@@ -301,7 +300,7 @@ TEST(bodies_with_bad_motion_are_refused)
                  def.keys = keys, def.key_count = 1, def.velocity.linear.x = 1);
 }
 
-TEST(affine_bodies_need_sound_elasticity)
+TEST(affine_bodies_need_valid_elasticity)
 {
     REFUSED_BODY("body 'it': Young's modulus must not be negative", def.kind = TN_BODY_AFFINE,
                  def.young = -1);
@@ -346,7 +345,7 @@ TEST(bad_shapes_are_refused)
                   s.pose.position.x = nan_value);
     REFUSED_SHAPE(TN_SHAPE_SPHERE, "body 'it': orientation of shape 1 has zero length",
                   s.pose.orientation.w = 0);
-    REFUSED_BODY("body 'it': shapes are not there", def.shape_count = 1);
+    REFUSED_BODY("body 'it': shapes are missing", def.shape_count = 1);
 }
 
 TEST(bad_meshes_are_refused)
@@ -370,7 +369,7 @@ TEST(bad_meshes_are_refused)
     REFUSED_MESH("shape 1: mesh needs at least 3 vertices and a triangle", s.triangle_count = -1);
     REFUSED_MESH("shape 1: mesh needs at least 3 vertices and a triangle", s.triangles = NULL);
     REFUSED_MESH("body 'it': shape 1: vertices must be finite", s.vertices = wild);
-    REFUSED_MESH("body 'it': shape 1: triangle 2 has vertex 4, but they are 0 to 3",
+    REFUSED_MESH("body 'it': shape 1: triangle 2 has vertex 4, but vertices are 0 to 3",
                  s.triangles = bad, s.triangle_count = 2);
     REFUSED_MESH("body 'it': shape 1: triangle 1 has vertex -1", s.triangles = low,
                  s.triangle_count = 1);
@@ -533,7 +532,7 @@ TEST(bad_joint_springs_and_limits_are_refused)
                   def.limit.cone = 3.2);
     REFUSED_JOINT(TN_JOINT_BALL, "joint 'pin': twist must be finite", def.limit.given = true,
                   def.limit.twist_upper = nan_value);
-    REFUSED_JOINT(TN_JOINT_BALL, "joint 'pin': the limit of a ball", def.limit.given = true,
+    REFUSED_JOINT(TN_JOINT_BALL, "joint 'pin': a ball is limited", def.limit.given = true,
                   def.limit.lower = -1, def.limit.upper = 1);
 }
 
@@ -549,9 +548,9 @@ TEST(bad_hard_limits_are_refused)
     REFUSED_JOINT(TN_JOINT_BALL, "joint 'pin': a hard twist must lie within -3..3 rad, not 0..3.1",
                   def.limit.given = def.limit.hard = true, def.limit.twist_lower = 0,
                   def.limit.twist_upper = 3.1);
-    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': restitution is that of a hard limit or of a rope",
+    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': restitution needs a hard limit or a rope",
                   def.restitution = 0.5);
-    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': restitution is that of a hard limit or of a rope",
+    REFUSED_JOINT(TN_JOINT_HINGE, "joint 'pin': restitution needs a hard limit or a rope",
                   def.limit.given = true, def.limit.upper = 2, def.restitution = 0.5);
     REFUSED_JOINT(TN_JOINT_ROPE, "joint 'pin': restitution must lie in 0..1, is 1.5",
                   def.restitution = 1.5);
@@ -579,7 +578,7 @@ TEST(hard_limits_need_no_stiffness)
     tn_scene_free(t.scene);
 }
 
-TEST(every_joint_type_is_taken_with_its_defaults)
+TEST(every_joint_type_is_accepted_with_its_defaults)
 {
     bench t = new_bench();
     for (int type = 0; type < TN_JOINT_USER; ++type) {
@@ -620,7 +619,7 @@ TEST(bad_couplings_are_refused)
                      {t.hinge, t.slider});
     REFUSED_COUPLING(TN_COUPLING_GEAR, "coupling 'it': no such joint", {t.hinge, {0}});
     REFUSED_COUPLING(TN_COUPLING_GEAR, "coupling 'it': no such joint", {t.hinge, {99}});
-    REFUSED_COUPLING(TN_COUPLING_GEAR, "coupling 'it': joint 'hinge' stands in it twice",
+    REFUSED_COUPLING(TN_COUPLING_GEAR, "coupling 'it': joint 'hinge' is listed twice",
                      {t.hinge, t.hinge});
     REFUSED_COUPLING(TN_COUPLING_GEAR, "coupling 'it': joint 'weld' has no free coordinate",
                      {t.hinge, t.weld});
@@ -664,7 +663,7 @@ TEST(bad_centers_are_refused)
     REFUSED_CENTER("coupling 'it': a center has 1 to 256 bodies, not 0", def.body_count = 0);
     REFUSED_CENTER("coupling 'it': a center has 1 to 256 bodies, not 257", def.body_count = 257);
     REFUSED_CENTER("coupling 'it': no such body", bodies[1].bits = 99);
-    REFUSED_CENTER("coupling 'it': body 'a' stands in it twice", bodies[1] = t.a);
+    REFUSED_CENTER("coupling 'it': body 'a' is listed twice", bodies[1] = t.a);
     REFUSED_CENTER("coupling 'it': body 'ground' has no centre", bodies[1].bits = 0);
     REFUSED_CENTER("coupling 'it': body 'wall' has no centre", bodies[1] = t.wall);
     REFUSED_CENTER("coupling 'it': body 'lift' has no centre", bodies[0] = t.lift);
@@ -687,7 +686,7 @@ TEST(centers_of_planar_bodies_hold_x_or_y)
     def.body_count = 1;
     CHECK_INT(tn_scene_add_coupling(t.scene, &def), TN_ERR_MODEL);
     CHECK_INT(tn_scene_problem(t.scene, &why), TN_ERR_MODEL);
-    CHECK_TEXT(why.text, "coupling 3: its bodies are planar: they hold z by themselves");
+    CHECK_TEXT(why.text, "coupling 3: its bodies are planar and cannot move along z");
     tn_scene_free(t.scene);
 }
 
@@ -715,7 +714,7 @@ TEST(centers_are_copied_whole)
     tn_scene_free(t.scene);
 }
 
-TEST(good_couplings_are_taken)
+TEST(good_couplings_are_accepted)
 {
     bench             t       = new_bench();
     const tn_joint_id js[]    = {t.slider, t.hinge, t.ball};
@@ -770,9 +769,9 @@ TEST(bad_forces_are_refused)
     REFUSED_LOAD("load 'it': torque must be finite", def.torque.x = nan_value);
     REFUSED_LOAD("load 'it': point must be finite", def.point.x = nan_value);
     REFUSED_LOAD("load 'it': from must be finite", def.from = -(double)INFINITY);
-    REFUSED_LOAD("load 'it': it must end after it begins, from 1 until 1",
+    REFUSED_LOAD("load 'it': until must be later than from: from 1 until 1",
                  def.from = def.until = 1);
-    REFUSED_LOAD("load 'it': it must end after it begins", def.until = nan_value);
+    REFUSED_LOAD("load 'it': until must be later than from", def.until = nan_value);
     REFUSED_DRAG("drag 'it': body 'ground' cannot be moved", def.body.bits = 0);
     REFUSED_DRAG("drag 'it': linear must not be negative", def.linear = -1);
     REFUSED_DRAG("drag 'it': quadratic must not be negative", def.quadratic = -1);
@@ -864,7 +863,7 @@ TEST(user_defined_constraints_share_ids_and_names_with_joints)
     REFUSED_CONSTRAINT("joint 'it': a user-defined constraint needs a table", def.table = NULL);
     REFUSED_CONSTRAINT("joint 'it': a user-defined constraint needs a table", table.rows_at = NULL);
     REFUSED_CONSTRAINT("joint 'it': table's rows must lie in 1..12, are 13", table.rows = 13);
-    REFUSED_CONSTRAINT("joint 'it': 3 holonomic rows of 2", table.holonomic = 3);
+    REFUSED_CONSTRAINT("joint 'it': 3 of 2 rows cannot be holonomic", table.holonomic = 3);
     REFUSED_CONSTRAINT("joint 'it': a user-defined constraint has 1..8 bodies, not 9",
                        def.body_count = 9);
     REFUSED_CONSTRAINT("joint 'it': no such body", bodies[1].bits = 66);
@@ -1016,7 +1015,7 @@ TEST(other_parts_are_copied_whole)
 
 // ---- The scene itself --------------------------------------------------------------------------
 
-TEST(a_joint_takes_another_def_or_stays_as_it_was)
+TEST(a_joint_gets_another_def_or_stays_unchanged)
 {
     bench              t   = new_bench();
     tn_joint_def       def = *tn_scene_joint(t.scene, 0);
@@ -1154,7 +1153,7 @@ static void add_many(tn_scene* scene, int count, bool named)
     }
 }
 
-// A search or a list that is not constant would make this last for minutes.
+// Searches or lists that are not O(1) would take minutes here.
 TEST(two_hundred_thousand_bodies_are_added_and_found)
 {
     const int count = 200000;

@@ -1,4 +1,4 @@
-// Shapes as models have them: which may touch, with what material, meshes and their pieces.
+// Shapes of models: collision pairs, contact properties, meshes and their convex pieces.
 #include "geom/height_field.h"
 #include "geom/mesh.h"
 #include "model/inertia.h"
@@ -82,7 +82,7 @@ static void add_triangle(solid_mesh* m, int a, int b, int c)
     to[0] = a, to[1] = b, to[2] = c;
 }
 
-// A prism of height z over a polygon whose corners all see corner `eye`.
+// A prism of height z over a polygon that is star-shaped seen from corner `eye`.
 static solid_mesh prism(const double (*corners)[2], int count, int eye, double z)
 {
     solid_mesh m = {.vertex_count = 2 * count};
@@ -151,8 +151,8 @@ static void check_weights(const weight* a, const weight* b, double tolerance)
     for (int k = 0; k < 6; ++k) CHECK_NEAR(a->inertia[k], b->inertia[k], tolerance * b->mass);
 }
 
-// A few roundings of numbers of size one.
-TEST(meshes_weigh_what_the_same_boxes_do)
+// Rounding errors of numbers of size one.
+TEST(meshes_have_the_mass_of_the_same_boxes)
 {
     solid_mesh   angle     = angle_mesh();
     tn_shape_def mesh      = shape_of(&angle);
@@ -226,7 +226,7 @@ TEST(meshes_stay_triangles_on_static_bodies_and_are_pieces_on_others)
     tn_model_free(model);
 }
 
-TEST(different_tolerances_cut_anew)
+TEST(different_tolerances_are_decomposed_separately)
 {
     const solid_mesh angle = angle_mesh();
     tn_shape_def     mesh  = shape_of(&angle);
@@ -241,7 +241,7 @@ TEST(different_tolerances_cut_anew)
     tn_scene_free(scene);
 }
 
-TEST(meshes_that_cannot_be_cut_are_refused)
+TEST(meshes_that_cannot_be_decomposed_are_refused)
 {
     solid_mesh   angle = angle_mesh();
     tn_shape_def mesh = shape_of(&angle), shapes[2] = {ball(1), mesh};
@@ -250,7 +250,7 @@ TEST(meshes_that_cannot_be_cut_are_refused)
     CHECK_INT(add_body(scene, TN_BODY_STATIC, shapes, 2).bits, 1); // may stay open
     tn_model_free(compiled(scene));
     add_body(scene, TN_BODY_KINEMATIC, shapes, 2);
-    check_refused(scene, "body 'body2': shape 2: its mesh is not closed: on a body that moves");
+    check_refused(scene, "body 'body2': shape 2: its mesh is not closed, so it cannot be split");
 
     scene = new_scene();
     for (int i = 0; i < angle.triangle_count; ++i)
@@ -259,7 +259,7 @@ TEST(meshes_that_cannot_be_cut_are_refused)
     check_refused(scene, "body 'body1': shape 1: the mesh has no triangle with an area");
 }
 
-// ---- Polytopes and height fields ------------------------------------------------------------------
+// ---- Polytopes and height fields ---------------------------------------------------------------
 
 TEST(equal_boxes_share_their_faces)
 {
@@ -364,9 +364,9 @@ TEST(lengths_that_cannot_be_multiplied_are_refused)
     }
 }
 
-// ---- Surfaces -------------------------------------------------------------------------------------
+// ---- Surfaces ----------------------------------------------------------------------------------
 
-TEST(surfaces_arrive_in_body_axes)
+TEST(surface_velocities_are_in_body_axes)
 {
     tn_shape_def shape      = ball(2);
     shape.pose.position     = (tn_vec3){1, 2, 3};
@@ -409,10 +409,10 @@ TEST(surfaces_arrive_in_body_axes)
     tn_model_free(model);
 }
 
-// ---- Who touches whom -----------------------------------------------------------------------------
+// ---- Collision pairs ---------------------------------------------------------------------------
 
-// Groups must agree both ways.
-TEST(groups_decide_who_touches)
+// Groups must match both ways.
+TEST(groups_decide_which_shapes_collide)
 {
     test_random  r = {7};
     tn_shape_def shapes[40];
@@ -443,7 +443,7 @@ TEST(groups_decide_who_touches)
     tn_scene_free(scene);
 }
 
-TEST(surfaces_do_not_touch_each_other_nor_immovable_things)
+TEST(surfaces_do_not_collide_with_each_other_nor_static_bodies)
 {
     const double     z[]    = {0, 0, 0, 0};
     const solid_mesh block  = box_mesh(1, 1, 1);
@@ -470,8 +470,8 @@ TEST(surfaces_do_not_touch_each_other_nor_immovable_things)
     tn_scene_free(scene);
 }
 
-// Joined, included, excluded, in all eight ways, to each other and to the ground.
-TEST(exclude_beats_include_beats_a_joint)
+// Joined, included, excluded, in all eight combinations, with each other and with the ground.
+TEST(exclude_overrides_include_overrides_a_joint)
 {
     for (int way = 0; way < 16; ++way) {
         const bool joined = way & 1, included = way & 2, excluded = way & 4, ground = way & 8;
@@ -503,8 +503,8 @@ static double pick(double given, double otherwise)
     return given == given ? given : otherwise;
 }
 
-// Against a search through all of them.
-TEST(pairs_have_materials_of_their_own)
+// Against a linear search.
+TEST(pairs_have_contact_properties_of_their_own)
 {
     enum { BODIES = 30 };
     test_random r     = {11};
@@ -568,9 +568,9 @@ TEST(two_pairs_of_the_same_bodies_are_refused)
     check_refused(scene, "contact: there are two pairs of 'body2' and 'body1'");
 }
 
-// ---- Memory ---------------------------------------------------------------------------------------
+// ---- Memory ------------------------------------------------------------------------------------
 
-TEST(models_without_shapes_have_no_room_for_them)
+TEST(models_without_shapes_allocate_none)
 {
     size_t bytes[2];
     for (int i = 0; i < 2; ++i) {

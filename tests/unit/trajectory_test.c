@@ -46,7 +46,7 @@ static size_t read_all(const char* path, char* bytes, size_t room)
     return count;
 }
 
-TEST(csv_holds_names_times_and_poses)
+TEST(csv_has_names_times_and_poses)
 {
     tn_model* model = two_bodies();
     char      text[2000];
@@ -68,7 +68,7 @@ static uint64_t little(const char* bytes, int count)
     return value;
 }
 
-TEST(own_format_is_laid_out_as_documented)
+TEST(binary_format_is_as_documented)
 {
     tn_model* model = two_bodies();
     char      bytes[2000];
@@ -130,7 +130,7 @@ TEST(full_disk_is_reported_once_the_buffer_is_full_and_at_the_end)
     tn_model_free(model);
 }
 
-TEST(failing_allocation_leaves_nothing_open)
+TEST(failing_allocation_leaves_no_file_open)
 {
     tn_model*     model = two_bodies();
     failing_host  f     = failing_host_make();
