@@ -4,6 +4,8 @@
 // inside each other and hard limits beyond their ends make it 1, joints that cannot close 2.
 #include "cli.h"
 
+#include <stdlib.h>
+
 static const double wide_mass_ratio = 1e3;
 static const double narrow_margin   = 1e-6; // below: a singular position is near
 static const double still_velocity  = 1e-6; // [m/s or rad/s]
@@ -74,14 +76,14 @@ static void look_at_contacts(tnc_job* job, start* s)
     tn_why why = {0};
     if (tn_stepper_evaluate(job->stepper, job->state, NULL, &why) == TN_ERR_DIVERGED)
         snprintf(s->jam, sizeof s->jam, "%s", why.text);
-    s->contact_count = tn_stepper_contact_count(job->stepper);
+    tn_contact* contacts = tnc_job_contacts(job, &s->contact_count);
     for (int i = 0; i < s->contact_count; ++i) {
-        const tn_contact contact = tn_stepper_contact(job->stepper, i);
-        if (!(-contact.gap > s->deepest)) continue;
-        s->deepest = -contact.gap;
-        s->body1   = contact.body1;
-        s->body2   = contact.body2;
+        if (!(-contacts[i].gap > s->deepest)) continue;
+        s->deepest = -contacts[i].gap;
+        s->body1   = contacts[i].body1;
+        s->body2   = contacts[i].body2;
     }
+    free(contacts);
 }
 
 // A limit that is neither hard nor a spring or damper.

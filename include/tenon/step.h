@@ -40,42 +40,66 @@ typedef struct tn_phases {
 /// then needs it.
 TN_API void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void* user);
 
-/// How the step went. Filled whether or not the step succeeded. rank_margin is that of the parts
-/// that are trees, 1 where there are none: loops are judged by tn_stepper_check.
+/// What only the multiplier method counts.
+typedef struct tn_multiplier_report {
+    int event_count;  ///< times at which the step was split, for an impact or the end of a slide
+    int coarse_count; ///< substeps taken with impulses over their whole length instead
+} tn_multiplier_report;
+
+/// What only the impulse method counts.
+typedef struct tn_impulse_report {
+    int stiffened_count; ///< bodies whose tension was treated implicitly, the most of any substep
+} tn_impulse_report;
+
+/// What only the implicit method counts.
+typedef struct tn_implicit_report {
+    int factor_count; ///< factorisations
+} tn_implicit_report;
+
+/// What only the adaptive method counts.
+typedef struct tn_adaptive_report {
+    int    active_count; ///< joints that were simulated in the step
+    int    visit_count;  ///< nodes of assembly trees that were visited
+    int    choice_count; ///< articulated bodies whose active joints were chosen anew
+    double left_out;     ///< accelerations neglected by the last choices: root of the summed
+                         ///< squares, as settings.adaptive.weights weigh them
+    double kinetic_loss; ///< energy that joints lost by no longer being active [J]
+} tn_adaptive_report;
+
+/// How the step went: first what all methods report, then a part for each method, all zero in the
+/// others. Filled whether or not the step succeeded.
 typedef struct tn_step_report {
-    double      h_taken;           ///< [s]; the time advanced
-    double      joint_error;       ///< largest joint position error after the step [m or rad]
-    tn_joint_id worst_joint;       ///< the joint that has it (or that failed)
-    double      velocity_error;    ///< largest joint velocity error after the step [m/s or rad/s]
-    double      rank_margin;       ///< smallest relative pivot over trees: 1 well apart
-    tn_joint_id rank_joint;        ///< the joint that has it
-    int         redundant_count;   ///< dependent rows the last tn_stepper_check found; -1: no check
+    double      h_taken;         ///< time advanced [s]
+    double      joint_error;     ///< largest joint position error after the step [m or rad]
+    tn_joint_id worst_joint;     ///< the joint that has it, or that failed
+    double      velocity_error;  ///< largest joint velocity error after the step [m/s or rad/s]
+    int         iteration_count; ///< iterations of the projection or of the joint correction
+    int         substep_count;   ///< parts that the step was split into, rejected ones included
+    int         unclosed_count;  ///< substeps accepted although a joint did not close
+    // Linear algebra.
+    double rank_margin;          ///< smallest relative pivot of parts that are trees; 1: rows far
+                                 ///< from dependent, or no such part. Loops: tn_stepper_check()
+    tn_joint_id rank_joint;      ///< the joint that has it
+    int         redundant_count; ///< dependent rows the last tn_stepper_check() found; -1: no check
     int         regularised_count; ///< pivots that had to be replaced
     int         refinement_count;  ///< refinement steps spent, largest over the solves
-    int         iteration_count;   ///< projection iterations, or those of the joint correction
-    int         substep_count;     ///< pieces of the step: adaptive integrator, rejected ones too
-    int         factor_count;      ///< implicit: factorisations
-    int         unclosed_count;    ///< of them taken although a joint did not close
-    int         stiffened_count;   ///< bodies whose tension was treated implicitly, the most
-    int         contact_count;     ///< points in contact at the end
-    double deepest; ///< largest penetration of contacts, limits and ropes at the end [m or rad]
+    double      residual;          ///< largest row residual of the linear solves
+    tn_joint_id residual_joint;    ///< the joint that has it
+    // Contacts, hard limits and ropes.
+    int    contact_count; ///< points in contact at the end
+    double deepest;       ///< largest penetration of contacts, and largest excess over hard limits
+                          ///< and lengths of ropes, at the end [m or rad]
+    int    impact_count;  ///< impacts in this step: contacts, limits and ropes that were hit
+    int    jam_count;     ///< substeps in which friction left no finite force
     int    auxiliary_count; ///< rows solved beside the tree, the most of any solve
     int    dependent_count; ///< of them equalities that follow from others, the most of any solve
     double complementarity; ///< largest violation of the conditions on them
-    int    impact_count;    ///< blows in this step: contacts, limits and ropes that were hit
-    int    event_count;     ///< times at which the step was split, for a blow or a slide that ends
-    int    coarse_count;    ///< pieces of it taken with impulses over their whole length
-    int    jam_count;       ///< of them because friction left no finite force
-    double residual;        ///< largest row residual of the linear solves
-    tn_joint_id residual_joint; ///< the joint that has it
-    // Method adaptive.
-    int active_count; ///< joints that were simulated in the step
-    int visit_count;  ///< nodes of assembly trees that were visited
-    int choice_count; ///< articulated bodies whose active joints were chosen anew
-    double
-        left_out; ///< by the last choices: root of the summed squares of accelerations not looked at
-    double    kinetic_loss; ///< energy that joints lost by no longer being active [J]
     tn_phases phases;       ///< of this step
+
+    tn_multiplier_report multiplier;
+    tn_impulse_report    impulse;
+    tn_implicit_report   implicit;
+    tn_adaptive_report   adaptive;
 } tn_step_report;
 
 /// Advances the state by h. On failure the state is as it was before, and *why (optional) says at
@@ -123,8 +147,10 @@ typedef struct tn_contact {
     tn_vec3    force;        ///< on body 2: normal part and friction [N]
     double     slip;         ///< speed of body 2 along the surface [m/s]
 } tn_contact;
-TN_API int        tn_stepper_contact_count(const tn_stepper* stepper);
-TN_API tn_contact tn_stepper_contact(const tn_stepper* stepper, int index);
+TN_API int tn_stepper_contact_count(const tn_stepper* stepper);
+/// Fills the first `capacity` of them and returns how many there are; contacts NULL, with capacity 0:
+/// only counts. In the order of the pairs of bodies; takes time in proportion to their number.
+TN_API int tn_stepper_contacts(const tn_stepper* stepper, tn_contact* contacts, int capacity);
 /// Forces of hard limits on the joint's first coordinate, or of a rope (>= 0 when it pulls), of the last
 /// step or evaluation. 0 where nothing is reached.
 TN_API double tn_stepper_limit_force(const tn_stepper* stepper, tn_joint_id joint);

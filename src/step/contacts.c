@@ -8,30 +8,34 @@ static bool is_contact(const tni_unilateral* stop)
 
 int tn_stepper_contact_count(const tn_stepper* stepper)
 {
-    const tni_auxiliary* a     = &stepper->system->auxiliary;
-    int                  count = 0;
-    for (int i = 0; i < a->stop_count; ++i) count += is_contact(&a->stops[i]);
-    return count;
+    return tn_stepper_contacts(stepper, NULL, 0);
 }
 
-tn_contact tn_stepper_contact(const tn_stepper* stepper, int index)
+static tn_contact describe(const tn_stepper* stepper, const tni_unilateral* stop)
 {
-    const tni_auxiliary* a  = &stepper->system->auxiliary;
-    int                  at = 0;
-    while (at < a->stop_count && (!is_contact(&a->stops[at]) || index-- > 0)) ++at;
-    TN_ASSERT(at < a->stop_count);
-    const tni_unilateral* stop    = &a->stops[at];
-    const tni_contact*    touch   = &stop->touch;
-    tn_contact            contact = {.body1 = {(uint32_t)touch->body1},
-                                     .body2 = {(uint32_t)touch->body2},
-                                     .gap   = stop->gap,
-                                     .slip  = tni_unilateral_slip(stop)};
+    const tni_contact* touch   = &stop->touch;
+    tn_contact         contact = {.body1 = {(uint32_t)touch->body1},
+                                  .body2 = {(uint32_t)touch->body2},
+                                  .gap   = stop->gap,
+                                  .slip  = tni_unilateral_slip(stop)};
     tni_contact_place(stepper->model, touch, stepper->system->views, &contact.position,
                       &contact.normal);
     contact.force = tni_scale(stop->force[0], contact.normal);
     for (int i = 1; i <= stop->slip_count; ++i)
         contact.force = tni_add_scaled(contact.force, stop->force[i], stop->across[i - 1]);
     return contact;
+}
+
+int tn_stepper_contacts(const tn_stepper* stepper, tn_contact* contacts, int capacity)
+{
+    const tni_auxiliary* a     = &stepper->system->auxiliary;
+    int                  count = 0;
+    for (int i = 0; i < a->stop_count; ++i) {
+        if (!is_contact(&a->stops[i])) continue;
+        if (count < capacity) contacts[count] = describe(stepper, &a->stops[i]);
+        ++count;
+    }
+    return count;
 }
 
 static bool is_upper(const tni_limit* limit)

@@ -357,7 +357,7 @@ static tn_result find_event(tn_stepper* s, double* dt, tn_step_report* report, t
             above = g;
         }
     }
-    ++report->event_count;
+    ++report->multiplier.event_count;
     return TN_OK;
 }
 
@@ -520,7 +520,7 @@ tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report, tn_
         tn_result result = meet(s, report, why);
         if (result != TN_OK) return result;
         double dt = fmin(left, wish);
-        coarse    = coarse || report->event_count >= EVENTS_MAX || slides >= SLIDES_MAX ||
+        coarse = coarse || report->multiplier.event_count >= EVENTS_MAX || slides >= SLIDES_MAX ||
                  !(wish >= 1e-9 * h);
         if (!coarse) {
             result = take_piece(s, &dt, &wish, &coarse, report, why);
@@ -534,7 +534,7 @@ tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report, tn_
         if (coarse) {
             dt     = euler ? left : fmin(left, impulse_piece(s, wish, h));
             result = take_impulses(s, dt, report, why);
-            ++report->coarse_count;
+            ++report->multiplier.coarse_count;
         }
         const bool last = left - dt <= 1e-12 * h;
         if (last) s->next.time = end;

@@ -127,7 +127,7 @@ static tn_result solve_linear(tn_stepper* s, tni_start* start, const tni_lead* l
     tn_result          result = TN_OK;
     for (int round = 0; round < SETS_MAX; ++round) {
         result = tni_implicit_system_begin(work->stiff, start, lead, work->u, work->mu, why);
-        ++report->factor_count;
+        ++report->implicit.factor_count;
         if (result == TN_OK) tni_implicit_system_note(work->stiff, report);
         if (result != TN_OK || !work->sided) return result;
         mean_of(s, lead, work->best);
@@ -147,7 +147,7 @@ static tn_result find_multipliers(tn_stepper* s, tni_start* start, const tni_lea
     start->multipliers      = NULL;
     const tn_result result =
         tni_implicit_system_begin(work->stiff, start, lead, work->u, work->mu, why);
-    ++report->factor_count;
+    ++report->implicit.factor_count;
     const double e = lead->h * lead->share;
     for (int i = 0; i < rows_of(s->model); ++i) work->before.multipliers[i] = -work->mu[i] / e;
     start->multipliers = work->before.multipliers;
@@ -261,7 +261,7 @@ static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead*
                 work->r[of->row_start + k] *= k < of->held_count ? -1 / e : -1;
         }
         const tni_lead here = {.h = lead->h, .share = lead->share, .time = lead->time};
-        ++report->factor_count;
+        ++report->implicit.factor_count;
         ++report->iteration_count;
         if (tni_implicit_system_begin(work->stiff, &there, &here, work->du, work->dmu, NULL) !=
                 TN_OK ||

@@ -389,16 +389,16 @@ static tn_result run_adaptive(tn_stepper* s, tn_state* state, double h, int coun
     attempt   how    = {.what = step, .h = h, .count = count, .taken = &taken};
     tn_result result = take_steps(s, state, &how, report, why);
     if ((result != TN_ERR_DIVERGED && result != TN_ERR_SINGULAR) || count == 1) return result;
-    tn_step_report sum = *report, one;
-    sum.visit_count = sum.choice_count = 0;
-    sum.kinetic_loss = sum.h_taken = 0;
-    how.count                      = 1;
+    tn_step_report sum       = *report, one;
+    sum.adaptive.visit_count = sum.adaptive.choice_count = 0;
+    sum.adaptive.kinetic_loss = sum.h_taken = 0;
+    how.count                               = 1;
     for (int i = 0; i < count; ++i) {
         result = take_steps(s, state, &how, &one, why);
         if (result != TN_OK) break;
-        one.visit_count += sum.visit_count;
-        one.choice_count += sum.choice_count;
-        one.kinetic_loss += sum.kinetic_loss;
+        one.adaptive.visit_count += sum.adaptive.visit_count;
+        one.adaptive.choice_count += sum.adaptive.choice_count;
+        one.adaptive.kinetic_loss += sum.adaptive.kinetic_loss;
         one.h_taken += sum.h_taken;
         sum = one;
     }

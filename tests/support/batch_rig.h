@@ -123,9 +123,9 @@ static inline bool batch_same_report(const tn_step_report* a, const tn_step_repo
     return a->h_taken == b->h_taken && a->joint_error == b->joint_error &&
            a->worst_joint.bits == b->worst_joint.bits && a->velocity_error == b->velocity_error &&
            a->iteration_count == b->iteration_count && a->substep_count == b->substep_count &&
-           a->factor_count == b->factor_count && a->unclosed_count == b->unclosed_count &&
-           a->contact_count == b->contact_count && a->deepest == b->deepest &&
-           a->redundant_count == b->redundant_count;
+           a->implicit.factor_count == b->implicit.factor_count &&
+           a->unclosed_count == b->unclosed_count && a->contact_count == b->contact_count &&
+           a->deepest == b->deepest && a->redundant_count == b->redundant_count;
 }
 
 /// One step of all copies, and of the single ones; every bit is compared. False: something differs.
