@@ -6,12 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/// The version of these headers. Before 1.0 a new minor version may break the API, a patch does not.
+#define TN_VERSION_MAJOR 0
+#define TN_VERSION_MINOR 1
+#define TN_VERSION_PATCH 0
+/// The three of them as text.
 #define TN_VERSION "0.1.0"
+/// As one number that can be compared: 1.2.3 is 10203.
+#define TN_VERSION_NUMBER (10000 * TN_VERSION_MAJOR + 100 * TN_VERSION_MINOR + TN_VERSION_PATCH)
 
-#if defined(_WIN32)
-#define TN_API
-#else
+// Where names come from. TN_SHARED: the library is a shared one; TN_BUILDING: it is being compiled.
+// The CMake package and pkg-config define TN_SHARED where it is needed.
+#if defined(_WIN32) && defined(TN_SHARED) && defined(TN_BUILDING)
+#define TN_API __declspec(dllexport)
+#elif defined(_WIN32) && defined(TN_SHARED)
+#define TN_API __declspec(dllimport)
+#elif defined(__GNUC__) && !defined(_WIN32)
 #define TN_API __attribute__((visibility("default")))
+#else
+#define TN_API
 #endif
 #if defined(__cplusplus)
 #define TN_NODISCARD [[nodiscard]]
@@ -24,6 +37,20 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/// The version of the library that runs: TN_VERSION and TN_VERSION_NUMBER when it was compiled.
+TN_API const char* tn_version(void);
+TN_API int         tn_version_number(void);
+
+/// What happens when an assertion of the library fails: the caller broke a rule of this API, or the
+/// library has a bug. Only libraries that were built without NDEBUG check. file and expression are
+/// static text.
+typedef void tn_assert_handler(const char* expression, const char* file, int line);
+/// Calls the handler from now on, in the whole process; NULL: the default one again, which prints
+/// file, line and expression to stderr and aborts. Returns the one before. Set it before other
+/// threads use the library. A handler may throw or longjmp out of the call; objects that the call was
+/// changing may then only be freed. Where it returns, the call goes on as in a build with NDEBUG.
+TN_API tn_assert_handler* tn_set_assert_handler(tn_assert_handler* handler);
 
 // name, text: the enum, the strings and the bindings are all made from this one list.
 #define TN_RESULT_LIST(X)                                                \

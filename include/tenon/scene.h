@@ -11,6 +11,8 @@
 #include "tenon/math.h"
 #include "tenon/settings.h"
 
+#include <math.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,7 +29,7 @@ typedef struct tn_joint_id {
 } tn_joint_id;
 
 /// Stands in a def for "not given" where every number would mean something. Test with isnan().
-#define TN_UNSET (__builtin_nan(""))
+#define TN_UNSET ((double)NAN)
 
 TN_NODISCARD TN_API tn_result tn_scene_create(const tn_host* host, tn_scene** scene);
 TN_API void                   tn_scene_free(tn_scene* scene); ///< NULL is allowed

@@ -4,10 +4,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-_Noreturn void tni_assert_failed(const char* condition, const char* file, int line)
+const char* tn_version(void)
 {
-    fprintf(stderr, "tenon: %s:%d: assertion failed: %s\n", file, line, condition);
+    return TN_VERSION;
+}
+
+int tn_version_number(void)
+{
+    return TN_VERSION_NUMBER;
+}
+
+static void print_and_abort(const char* expression, const char* file, int line)
+{
+    fprintf(stderr, "tenon: %s:%d: assertion failed: %s\n", file, line, expression);
     abort();
+}
+
+// The one variable of the library that is not in an object: an assertion knows no host.
+static tn_assert_handler* assert_handler = print_and_abort;
+
+tn_assert_handler* tn_set_assert_handler(tn_assert_handler* handler)
+{
+    tn_assert_handler* before = assert_handler;
+    assert_handler            = handler != NULL ? handler : print_and_abort;
+    return before;
+}
+
+void tni_assert_failed(const char* expression, const char* file, int line)
+{
+    assert_handler(expression, file, line);
 }
 
 const char* tn_result_text(tn_result result)

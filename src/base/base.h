@@ -13,7 +13,7 @@
 #define TN_ASSERT(condition) \
     ((condition) ? (void)0 : tni_assert_failed(#condition, __FILE__, __LINE__))
 #endif
-_Noreturn void tni_assert_failed(const char* condition, const char* file, int line);
+void tni_assert_failed(const char* expression, const char* file, int line);
 
 #if defined(__GNUC__)
 #define TNI_PRINTF(f, a) __attribute__((format(printf, f, a)))
