@@ -22,6 +22,7 @@ typedef struct tn_query_filter {
     uint32_t          groups; ///< bit g: shapes of group g; the world's floor is in group 0
     const tn_body_id* skip;   ///< bodies that are not there
     int               skip_count;
+    uint32_t          cookie; ///< proof that the defaults were taken; do not set
 } tn_query_filter;
 
 TN_API tn_query_filter tn_default_query_filter(void); ///< all groups, nobody skipped

@@ -103,6 +103,7 @@ typedef struct tn_shape_def {
     double        density;           ///< [kg/m^3]; TN_UNSET: none given
     tn_vec3       color;             ///< red, green, blue in 0..1; x unset: the viewer's choice
     bool          collide;
+    uint32_t      cookie; ///< proof that the defaults were taken; do not set
 } tn_shape_def;
 
 typedef struct tn_body_table tn_body_table;
@@ -290,8 +291,10 @@ typedef struct tn_constraint_def {
     const tn_constraint_table* table;      ///< must outlive every model made from it
     const void*                data;       ///< likewise
     tn_role                    role;
+    uint32_t                   cookie; ///< proof that the defaults were taken; do not set
 } tn_constraint_def;
 
+TN_API tn_constraint_def tn_default_constraint_def(void); ///< no bodies, no table
 /// Shares names and ids with the joints.
 TN_API tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* def);
 
@@ -320,7 +323,7 @@ typedef struct tn_coupling_def {
     int                body_count;
     bool               hold[3]; ///< center: along world x, y, z; default all
     tn_role            role;
-    uint32_t           cookie;
+    uint32_t           cookie; ///< proof that the defaults were taken; do not set
 } tn_coupling_def;
 
 TN_API tn_coupling_def tn_default_coupling_def(tn_coupling_type type);
@@ -336,7 +339,7 @@ typedef struct tn_spring_def {
     double      stiffness;        ///< [N/m]
     double      damping;          ///< [N s/m]
     double      length;           ///< slack length [m]; TN_UNSET: the initial one
-    uint32_t    cookie;
+    uint32_t    cookie;           ///< proof that the defaults were taken; do not set
 } tn_spring_def;
 
 /// Couples a body to a keyed pose: mocap, haptics, a mouse.
@@ -348,7 +351,7 @@ typedef struct tn_target_def {
     tn_vec3       point;              ///< in the body's frame; follows the keyed position
     double        stiffness, damping; ///< [N/m], [N s/m]
     double        angular_stiffness, angular_damping; ///< [N m/rad], [N m s/rad]
-    uint32_t      cookie;
+    uint32_t      cookie; ///< proof that the defaults were taken; do not set
 } tn_target_def;
 
 /// A constant force and torque on a body, world axes, while from <= t < until.
@@ -358,7 +361,7 @@ typedef struct tn_load_def {
     tn_vec3     force, torque;
     tn_vec3     point;       ///< where the force acts, in the body's frame
     double      from, until; ///< [s]
-    uint32_t    cookie;
+    uint32_t    cookie;      ///< proof that the defaults were taken; do not set
 } tn_load_def;
 
 /// A vector at a time; straight lines between keys, constant outside.
@@ -378,7 +381,7 @@ typedef struct tn_drag_def {
     tn_vec3              wind;      ///< velocity of the air there [m/s]
     const tn_vector_key* wind_keys; ///< when given, instead of wind
     int                  wind_key_count;
-    uint32_t             cookie;
+    uint32_t             cookie; ///< proof that the defaults were taken; do not set
 } tn_drag_def;
 
 TN_API tn_spring_def tn_default_spring_def(void);
@@ -400,7 +403,7 @@ typedef struct tn_contact_pair {
 typedef struct tn_pair_def {
     tn_body_id body1, body2;
     double     friction, restitution, rolling_friction, spinning_friction;
-    uint32_t   cookie;
+    uint32_t   cookie; ///< proof that the defaults were taken; do not set
 } tn_pair_def;
 
 /// These two never touch, whatever else is said of them.

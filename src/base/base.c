@@ -77,7 +77,9 @@ tn_host tn_default_host(void)
 
 tn_host tni_host_or_default(const tn_host* host)
 {
-    return host != NULL ? *host : tn_default_host();
+    if (host == NULL) return tn_default_host();
+    TN_ASSERT(host->allocate != NULL && host->release != NULL);
+    return *host;
 }
 
 void* tni_host_take(const tn_host* host, size_t bytes)

@@ -629,9 +629,10 @@ static bool unset_or(double value, bool zero)
 
 static tn_result check_options(const tn_mocap_options* o, tn_why* why)
 {
+    TN_ASSERT(o->cookie == COOKIE && "the options were made by tn_default_mocap_options()");
     if (o->cookie != COOKIE)
         return tni_fail(why, TN_ERR_MODEL,
-                        "mocap options do not start from tn_default_mocap_options()");
+                        "tn_mocap_options were not made by tn_default_mocap_options()");
     if ((unsigned)o->up > TN_MOCAP_UP_Z || (unsigned)o->places > TN_MOCAP_PLACE_ALL)
         return tni_fail(why, TN_ERR_MODEL, "mocap: no such axis, or choice of places");
     if (!unset_or(o->scale, false)) return tni_fail(why, TN_ERR_MODEL, "mocap: scale must be > 0");

@@ -154,6 +154,15 @@ bool tni_refuse(tni_adding* a, const char* format, ...)
     return false;
 }
 
+bool tni_check_made(tni_adding* a, bool made, const char* what, int number)
+{
+    TN_ASSERT(made && "the def was made by its tn_default_..._def()");
+    char which[32] = "";
+    if (number > 0) snprintf(which, sizeof which, "%s %d: ", what, number);
+    return made ||
+           tni_refuse(a, "%stn_%s_def was not made by tn_default_%s_def()", which, what, what);
+}
+
 static void remember(tn_scene* scene, const tn_why* why)
 {
     if (scene->problem.result == TN_OK) scene->problem = *why;
@@ -176,11 +185,12 @@ static void number_part(tni_adding* a)
     } while (tni_name_table_find(names, a->name) != 0);
 }
 
-static bool name_part(tni_adding* a, const char* name, bool from_defaults)
+// what: the def is a tn_<what>_def.
+static bool name_part(tni_adding* a, const char* name, bool made, const char* what)
 {
     const tni_name_table* names = &a->scene->parts[a->part].names;
     const char*           word  = kinds[a->part].word;
-    if (!from_defaults) return tni_refuse(a, "def does not start from tn_default_%s_def()", word);
+    if (!tni_check_made(a, made, what, 0)) return false;
     a->number = a->scene->parts[a->part].number;
     if (name == NULL || name[0] == 0) {
         if (kinds[a->part].always_named) number_part(a);
@@ -246,7 +256,7 @@ static tn_result finish(tni_adding* a, bool good)
 tn_body_id tn_scene_add_body(tn_scene* scene, const tn_body_def* def)
 {
     tni_adding a    = adding(scene, TNI_PART_BODY);
-    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_BODY) &&
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_BODY, "body") &&
                       tni_check_body(&a, def) && enter(&a, def);
     finish(&a, good);
     return (tn_body_id){good ? (uint32_t)tn_scene_body_count(scene) : 0};
@@ -256,7 +266,7 @@ tn_joint_id tn_scene_add_joint(tn_scene* scene, const tn_joint_def* def)
 {
     tni_adding           a    = adding(scene, TNI_PART_JOINT);
     const tni_joint_item item = {.def = *def};
-    const bool           good = name_part(&a, def->name, def->cookie == TNI_COOKIE_JOINT) &&
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_JOINT, "joint") &&
                       tni_check_joint(&a, def) && enter(&a, &item);
     finish(&a, good);
     return (tn_joint_id){good ? (uint32_t)tn_scene_joint_count(scene) : 0};
@@ -285,8 +295,7 @@ tn_result tn_scene_set_joint(tn_scene* scene, tn_joint_id joint, const tn_joint_
     tn_joint_def    fresh = *def;
     fresh.name            = item->def.name;
     snprintf(a.name, sizeof a.name, "%s", item->def.name);
-    const bool good = (def->cookie == TNI_COOKIE_JOINT ||
-                       tni_refuse(&a, "def does not start from tn_default_joint_def()")) &&
+    const bool good = tni_check_made(&a, def->cookie == TNI_COOKIE_JOINT, "joint", 0) &&
                       (item->constraint == NULL ||
                        tni_refuse(&a, "is defined by functions, not by a joint def")) &&
                       tni_check_joint(&a, &fresh) && keep_keys(&a, &item->def, &fresh);
@@ -298,7 +307,8 @@ tn_result tn_scene_set_joint(tn_scene* scene, tn_joint_id joint, const tn_joint_
 tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* def)
 {
     tni_adding a    = adding(scene, TNI_PART_JOINT);
-    bool       good = name_part(&a, def->name, true) && tni_check_constraint(&a, def);
+    bool       good = name_part(&a, def->name, def->cookie == TNI_COOKIE_USER, "constraint") &&
+                tni_check_constraint(&a, def);
     if (good) {
         tni_joint_item item = {.def = tn_default_joint_def(TN_JOINT_USER), .constraint = def};
         item.def.body1      = def->bodies[0];
@@ -313,35 +323,35 @@ tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* de
 tn_result tn_scene_add_coupling(tn_scene* scene, const tn_coupling_def* def)
 {
     tni_adding a = adding(scene, TNI_PART_COUPLING);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_COUPLING) &&
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_COUPLING, "coupling") &&
                           tni_check_coupling(&a, def) && enter(&a, def));
 }
 
 tn_result tn_scene_add_spring(tn_scene* scene, const tn_spring_def* def)
 {
     tni_adding a = adding(scene, TNI_PART_SPRING);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_SPRING) &&
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_SPRING, "spring") &&
                           tni_check_spring(&a, def) && enter(&a, def));
 }
 
 tn_result tn_scene_add_target(tn_scene* scene, const tn_target_def* def)
 {
     tni_adding a = adding(scene, TNI_PART_TARGET);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_TARGET) &&
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_TARGET, "target") &&
                           tni_check_target(&a, def) && enter(&a, def));
 }
 
 tn_result tn_scene_add_load(tn_scene* scene, const tn_load_def* def)
 {
     tni_adding a = adding(scene, TNI_PART_LOAD);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_LOAD) &&
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_LOAD, "load") &&
                           tni_check_load(&a, def) && enter(&a, def));
 }
 
 tn_result tn_scene_add_drag(tn_scene* scene, const tn_drag_def* def)
 {
     tni_adding a = adding(scene, TNI_PART_DRAG);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_DRAG) &&
+    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_DRAG, "drag") &&
                           tni_check_drag(&a, def) && enter(&a, def));
 }
 

@@ -1,5 +1,6 @@
 #include "step/stepper.h"
 
+#include "model/settings.h"
 #include "system/mobility.h"
 
 void tni_copy_numbers(double* to, const double* from, int count)
@@ -85,6 +86,8 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
 {
     *out = NULL;
     if (settings == NULL) settings = &model->settings;
+    *out = NULL;
+    if (tni_settings_made(settings, why) != TN_OK) return TN_ERR_MODEL;
     const tn_method method   = settings->method;
     const tn_result possible = is_possible(model, settings, why);
     if (possible != TN_OK) return possible;

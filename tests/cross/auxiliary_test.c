@@ -203,12 +203,15 @@ static const tn_constraint_table hover_table = {
 TEST(a_body_hovers_on_a_thrust_along_its_axis)
 {
     const double mass = 2.5, w = 0.9;
-    rig          r                = rig_make((tn_vec3){0, 0, -g});
-    tn_body_def  def              = rig_body(mass, (tn_vec3){0.1, 0.2, 0.15}, (tn_vec3){0, 0, 0});
-    def.velocity.angular          = (tn_vec3){0, w, 0};
-    const tn_body_id        body  = tn_scene_add_body(r.scene, &def);
-    const tn_constraint_def hover = {.bodies = &body, .body_count = 1, .table = &hover_table};
-    const tn_joint_id       id    = tn_scene_add_constraint(r.scene, &hover);
+    rig          r          = rig_make((tn_vec3){0, 0, -g});
+    tn_body_def  def        = rig_body(mass, (tn_vec3){0.1, 0.2, 0.15}, (tn_vec3){0, 0, 0});
+    def.velocity.angular    = (tn_vec3){0, w, 0};
+    const tn_body_id  body  = tn_scene_add_body(r.scene, &def);
+    tn_constraint_def hover = tn_default_constraint_def();
+    hover.bodies            = &body;
+    hover.body_count        = 1;
+    hover.table             = &hover_table;
+    const tn_joint_id id    = tn_scene_add_constraint(r.scene, &hover);
     rig_ready(&r);
     CHECK(tn_model_joint_auxiliary(r.model, id, TN_LOOPS_CORE));
     for (int i = 0; i < 10; ++i) {

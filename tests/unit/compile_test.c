@@ -367,7 +367,11 @@ TEST(user_constraints_need_distinct_bodies_that_move)
 {
     bench             b        = bench_make();
     const tn_body_id  twice[2] = {b.rigid, b.rigid};
-    tn_constraint_def def = {.name = "Law", .bodies = twice, .body_count = 2, .table = &no_table};
+    tn_constraint_def def      = tn_default_constraint_def();
+    def.name                   = "Law";
+    def.bodies                 = twice;
+    def.body_count             = 2;
+    def.table                  = &no_table;
     (void)tn_scene_add_constraint(b.scene, &def);
     expect_refusal(&b, "Law", "Rigid", __LINE__);
 
@@ -489,10 +493,13 @@ TEST(couplings_and_user_constraints_are_counted)
     tn_coupling_def   gear      = tn_default_coupling_def(TN_COUPLING_GEAR);
     gear.joints = joints, gear.joint_count = 2;
     CHECK_OK(tn_scene_add_coupling(b.scene, &gear));
-    const tn_body_id        pair[2] = {b.affine, b.particle};
-    const tn_constraint_def law     = {
-            .name = "Law", .bodies = pair, .body_count = 2, .table = &no_table};
-    const tn_joint_id id = tn_scene_add_constraint(b.scene, &law);
+    const tn_body_id  pair[2] = {b.affine, b.particle};
+    tn_constraint_def law     = tn_default_constraint_def();
+    law.name                  = "Law";
+    law.bodies                = pair;
+    law.body_count            = 2;
+    law.table                 = &no_table;
+    const tn_joint_id id      = tn_scene_add_constraint(b.scene, &law);
     tn_model*         model;
     CHECK_OK(tn_scene_compile(b.scene, &model, NULL));
     const tn_counts counts = tn_model_counts(model);

@@ -212,7 +212,10 @@ static void check_pushes(bool otherwise)
     const tn_body_id  a         = random_add_body(m, &r, RANDOM_RIGID, tni_vec3(1, 0, 0), false),
                      b          = random_add_body(m, &r, RANDOM_PARTICLE, tni_vec3(2, 0, 0), false);
     const tn_body_id  bodies[3] = {b, {0}, a};
-    tn_constraint_def def       = {.bodies = bodies, .body_count = 3, .table = &table};
+    tn_constraint_def def       = tn_default_constraint_def();
+    def.bodies                  = bodies;
+    def.body_count              = 3;
+    def.table                   = &table;
     def.role                    = TN_ROLE_PRIMARY;
     CHECK_INT(tn_scene_add_constraint(m->scene, &def).bits, 1);
     random_mechanism_build(m);
@@ -255,7 +258,10 @@ TEST(coordinates_of_joints_stand_one_after_the_other)
     for (int i = 0; i < 6; ++i) {
         const tn_body_id  body = random_add_body(m, &r, RANDOM_RIGID, tni_vec3(i, 1, 0), false);
         tn_joint_def      def  = tn_default_joint_def(types[i]);
-        tn_constraint_def user = {.bodies = &body, .body_count = 1, .table = &table};
+        tn_constraint_def user = tn_default_constraint_def();
+        user.bodies            = &body;
+        user.body_count        = 1;
+        user.table             = &table;
         def.body2              = body;
         if (types[i] == TN_JOINT_USER) (void)tn_scene_add_constraint(m->scene, &user);
         else (void)tn_scene_add_joint(m->scene, &def);

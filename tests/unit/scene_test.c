@@ -1,6 +1,6 @@
 #include "model/name_table.h"
 #include "support/failing_host.h"
-#include "tenon/scene.h"
+#include "tenon/tenon.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -217,17 +217,65 @@ TEST(names_table_grows_and_finds_all)
 
 // ---- Refusals ----------------------------------------------------------------------------------
 
+static int asserts;
+
+static void count_assert(const char* expression, const char* file, int line)
+{
+    (void)file, (void)line;
+    asserts += strstr(expression, "made by") != NULL;
+}
+
 TEST(defs_that_skip_the_defaults_are_refused)
 {
-    REFUSED_BODY("body 5: def does not start from tn_default_body_def()", def.cookie = 0);
-    REFUSED_JOINT(TN_JOINT_BALL, "joint 5: def does not start from tn_default_joint_def()",
+    tn_set_assert_handler(count_assert);
+    asserts = 0;
+    REFUSED_BODY("body 5: tn_body_def was not made by tn_default_body_def()", def.cookie = 0);
+    REFUSED_JOINT(TN_JOINT_BALL, "joint 5: tn_joint_def was not made by tn_default_joint_def()",
                   def.cookie = 1);
     REFUSED_OTHER(coupling, tn_default_coupling_def(TN_COUPLING_GEAR), "tn_default_coupling_def()",
                   def.cookie = 0);
-    REFUSED_OTHER(spring, tn_default_spring_def(), "spring 1: def does not", def.cookie = 0);
-    REFUSED_OTHER(target, tn_default_target_def(), "target 1: def does not", def.cookie = 0);
-    REFUSED_OTHER(load, tn_default_load_def(), "load 1: def does not", def.cookie = 0);
-    REFUSED_OTHER(drag, tn_default_drag_def(), "drag 1: def does not", def.cookie = 0);
+    REFUSED_OTHER(spring, tn_default_spring_def(), "spring 1: tn_spring_def was not made by",
+                  def.cookie = 0);
+    REFUSED_OTHER(target, tn_default_target_def(), "target 1: tn_target_def was not made by",
+                  def.cookie = 0);
+    REFUSED_OTHER(load, tn_default_load_def(), "load 1: tn_load_def was not made by",
+                  def.cookie = 0);
+    REFUSED_OTHER(drag, tn_default_drag_def(), "drag 1: tn_drag_def was not made by",
+                  def.cookie = 0);
+    tn_shape_def bare = {.type = TN_SHAPE_SPHERE, .radius = 1};
+    REFUSED_BODY("body 'it': shape 1: tn_shape_def was not made by tn_default_shape_def()",
+                 def.shapes = &bare, def.shape_count = 1);
+    bench             t    = new_bench();
+    tn_constraint_def law  = {.name = "it"};
+    tn_pair_def       pair = {.body1 = t.a, .body2 = t.b};
+    tn_settings       set  = {.h = 0.001};
+    tn_joint_def      pin  = {.name = "pin"};
+    tn_why            why;
+    check_refused(&t, tn_scene_add_constraint(t.scene, &law).bits == 0, __LINE__,
+                  "joint 5: tn_constraint_def was not made by tn_default_constraint_def()");
+    t = new_bench();
+    check_refused(&t, tn_scene_add_pair(t.scene, &pair) == TN_ERR_MODEL, __LINE__,
+                  "contact pair 1: tn_pair_def was not made by tn_default_pair_def()");
+    t = new_bench();
+    CHECK_INT(tn_scene_set_joint(t.scene, t.hinge, &pin, &why), TN_ERR_MODEL);
+    CHECK_TEXT(why.text, "joint 'hinge': tn_joint_def was not made by tn_default_joint_def()");
+    tn_scene_set_settings(t.scene, &set);
+    CHECK_INT(tn_scene_problem(t.scene, &why), TN_ERR_MODEL);
+    CHECK_TEXT(why.text, "tn_settings were not made by tn_default_settings()");
+    tn_stepper* stepper = NULL;
+    why                 = (tn_why){.text = ""};
+    CHECK_INT(tn_stepper_create(NULL, &set, &stepper, &why), TN_ERR_MODEL);
+    CHECK_TEXT(why.text, "tn_settings were not made by tn_default_settings()");
+    const tn_mocap_options options = {.scale = 1};
+    CHECK_INT(tn_mocap_drive(t.scene, NULL, &options, NULL, &why), TN_ERR_MODEL);
+    CHECK_TEXT(why.text, "tn_mocap_options were not made by tn_default_mocap_options()");
+    tn_scene_free(t.scene);
+    tn_set_assert_handler(NULL);
+#ifdef NDEBUG
+    CHECK_INT(asserts, 0);
+#else
+    CHECK_INT(asserts, 14); // and each of them asserts, where asserts are on
+#endif
 }
 
 TEST(bodies_with_bad_mass_or_inertia_are_refused)
@@ -428,7 +476,6 @@ TEST(bad_contact_pairs_are_refused)
         __VA_ARGS__;                                                                           \
         check_refused(&t, tn_scene_add_pair(t.scene, &def) == TN_ERR_MODEL, __LINE__, (what)); \
     } while (0)
-    REFUSED_PAIR("contact pair 1: def does not start from tn_default_pair_def()", def.cookie = 0);
     REFUSED_PAIR("contact pair 1: no such body", def.body2.bits = 99);
     REFUSED_PAIR("contact pair 1: both its bodies are 'a'", def.body2 = t.a);
     REFUSED_PAIR("contact pair 1: friction must not be negative, is -1", def.friction = -1);
@@ -856,8 +903,11 @@ TEST(user_defined_constraints_share_ids_and_names_with_joints)
         bench               t        = new_bench();                                          \
         tn_constraint_table table    = good;                                                 \
         tn_body_id          bodies[] = {t.a, t.b, {0}};                                      \
-        tn_constraint_def   def      = {                                                     \
-                   .name = "it", .bodies = bodies, .body_count = 3, .table = &table};        \
+        tn_constraint_def   def      = tn_default_constraint_def();                          \
+        def.name                     = "it";                                                 \
+        def.bodies                   = bodies;                                               \
+        def.body_count               = 3;                                                    \
+        def.table                    = &table;                                               \
         __VA_ARGS__;                                                                         \
         check_refused(&t, tn_scene_add_constraint(t.scene, &def).bits == 0, __LINE__, what); \
     } while (0)
@@ -877,9 +927,13 @@ TEST(user_defined_constraints_share_ids_and_names_with_joints)
     bench             t        = new_bench();
     tn_body_id        bodies[] = {t.b, {0}};
     char              name[]   = "mine";
-    tn_constraint_def def      = {
-             .name = name, .bodies = bodies, .body_count = 2, .table = &good, .role = TN_ROLE_PRIMARY};
-    const tn_joint_id id = tn_scene_add_constraint(t.scene, &def);
+    tn_constraint_def def      = tn_default_constraint_def();
+    def.name                   = name;
+    def.bodies                 = bodies;
+    def.body_count             = 2;
+    def.table                  = &good;
+    def.role                   = TN_ROLE_PRIMARY;
+    const tn_joint_id id       = tn_scene_add_constraint(t.scene, &def);
     name[0] = 'x', bodies[0].bits = 77;
     CHECK_INT(id.bits, 5);
     CHECK_INT(tn_scene_find_joint(t.scene, "mine").bits, 5);
@@ -1032,9 +1086,7 @@ TEST(a_joint_takes_another_def_or_stays_as_it_was)
     CHECK_INT(tn_scene_set_joint(t.scene, t.hinge, &def, &why), TN_ERR_MODEL);
     CHECK(strstr(why.text, "joint 'hinge'") && strstr(why.text, "stiffness"));
     CHECK_NEAR(tn_scene_joint(t.scene, 0)->stiffness, 7, 0);
-    def.stiffness = 0;
-    def.cookie    = 0;
-    CHECK_INT(tn_scene_set_joint(t.scene, t.hinge, &def, NULL), TN_ERR_MODEL);
+    def.stiffness          = 0;
     def                    = tn_default_joint_def(TN_JOINT_MOTOR);
     def.of                 = TN_JOINT_HINGE;
     def.body2              = t.a;
