@@ -28,9 +28,9 @@ static void row_text(const tnc_job* job, tn_row_name name, char* text, size_t si
                  tn_model_row_text(job->model, name.joint, name.row), joint_name(job, name.joint));
         return;
     }
-    const tn_coupling_def* def = tn_scene_coupling(job->scene, name.coupling);
+    const tn_coupling_def* def = tn_scene_coupling(job->scene, (int)name.coupling.bits - 1);
     if (def && def->name && def->name[0]) snprintf(text, size, "coupling '%s'", def->name);
-    else snprintf(text, size, "coupling %d", name.coupling + 1);
+    else snprintf(text, size, "coupling %u", (unsigned)name.coupling.bits);
 }
 
 static bool mass_ratio_is_wide(const tn_check* c)
@@ -142,7 +142,7 @@ static void tell_mobility(const tnc_job* job, const tn_check* c)
 
 static bool same_place(tn_row_name a, tn_row_name b)
 {
-    return a.joint.bits == b.joint.bits && (a.joint.bits || a.coupling == b.coupling);
+    return a.joint.bits == b.joint.bits && a.coupling.bits == b.coupling.bits;
 }
 
 // Rows first..end - 1 of the list are of one joint, or of one coupling.

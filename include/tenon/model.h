@@ -20,6 +20,7 @@ typedef struct tn_counts {
     int    bodies; ///< all of the scene's, static and kinematic ones too
     int    joints; ///< user-defined constraints among them
     int    couplings;
+    int    springs, targets, loads, drags;
     int    rows;     ///< constraint rows, couplings among them
     int    freedoms; ///< degrees of freedom of all bodies, before constraints
     int    loops;    ///< independent closed loops of joints, those through the ground among them
@@ -35,8 +36,20 @@ TN_API tn_body_kind tn_model_body_kind(const tn_model* model, tn_body_id body);
 TN_API tn_body_id   tn_model_find_body(const tn_model* model,
                                        const char*     name); ///< null: none, or ground
 TN_API tn_joint_id  tn_model_find_joint(const tn_model* model, const char* name);
-TN_API double       tn_model_body_mass(const tn_model* model,
-                                       tn_body_id      body); ///< [kg]; 0: no mass of its own
+/// Names of the other parts: NULL where they were added without one. find: the null id where there is
+/// none of that name.
+TN_API const char*    tn_model_coupling_name(const tn_model* model, tn_coupling_id coupling);
+TN_API const char*    tn_model_spring_name(const tn_model* model, tn_spring_id spring);
+TN_API const char*    tn_model_target_name(const tn_model* model, tn_target_id target);
+TN_API const char*    tn_model_load_name(const tn_model* model, tn_load_id load);
+TN_API const char*    tn_model_drag_name(const tn_model* model, tn_drag_id drag);
+TN_API tn_coupling_id tn_model_find_coupling(const tn_model* model, const char* name);
+TN_API tn_spring_id   tn_model_find_spring(const tn_model* model, const char* name);
+TN_API tn_target_id   tn_model_find_target(const tn_model* model, const char* name);
+TN_API tn_load_id     tn_model_find_load(const tn_model* model, const char* name);
+TN_API tn_drag_id     tn_model_find_drag(const tn_model* model, const char* name);
+TN_API double         tn_model_body_mass(const tn_model* model,
+                                         tn_body_id      body); ///< [kg]; 0: no mass of its own
 /// Centre of mass in the body frame, and inertia about it in body axes: xx yy zz xy xz yz.
 TN_API tn_vec3 tn_model_body_com(const tn_model* model, tn_body_id body);
 TN_API void    tn_model_body_inertia(const tn_model* model, tn_body_id body, double inertia[6]);

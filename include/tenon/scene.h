@@ -27,6 +27,21 @@ typedef struct tn_body_id {
 typedef struct tn_joint_id {
     uint32_t bits;
 } tn_joint_id;
+typedef struct tn_coupling_id {
+    uint32_t bits;
+} tn_coupling_id;
+typedef struct tn_spring_id {
+    uint32_t bits;
+} tn_spring_id;
+typedef struct tn_target_id {
+    uint32_t bits;
+} tn_target_id;
+typedef struct tn_load_id {
+    uint32_t bits;
+} tn_load_id;
+typedef struct tn_drag_id {
+    uint32_t bits;
+} tn_drag_id;
 
 /// Stands in a def for "not given" where every number would mean something. Test with isnan().
 #define TN_UNSET ((double)NAN)
@@ -327,7 +342,10 @@ typedef struct tn_coupling_def {
 } tn_coupling_def;
 
 TN_API tn_coupling_def tn_default_coupling_def(tn_coupling_type type);
-TN_API tn_result       tn_scene_add_coupling(tn_scene* scene, const tn_coupling_def* def);
+TN_API tn_coupling_id  tn_scene_add_coupling(tn_scene* scene, const tn_coupling_def* def);
+/// Another def for a coupling that is there, as tn_scene_set_joint(): its name stays.
+TN_NODISCARD TN_API tn_result tn_scene_set_coupling(tn_scene* scene, tn_coupling_id coupling,
+                                                    const tn_coupling_def* def, tn_why* why);
 
 // ---- Forces --------------------------------------------------------------------------------------
 
@@ -388,10 +406,19 @@ TN_API tn_spring_def tn_default_spring_def(void);
 TN_API tn_target_def tn_default_target_def(void);
 TN_API tn_load_def   tn_default_load_def(void);
 TN_API tn_drag_def   tn_default_drag_def(void);
-TN_API tn_result     tn_scene_add_spring(tn_scene* scene, const tn_spring_def* def);
-TN_API tn_result     tn_scene_add_target(tn_scene* scene, const tn_target_def* def);
-TN_API tn_result     tn_scene_add_load(tn_scene* scene, const tn_load_def* def);
-TN_API tn_result     tn_scene_add_drag(tn_scene* scene, const tn_drag_def* def);
+TN_API tn_spring_id  tn_scene_add_spring(tn_scene* scene, const tn_spring_def* def);
+TN_API tn_target_id  tn_scene_add_target(tn_scene* scene, const tn_target_def* def);
+TN_API tn_load_id    tn_scene_add_load(tn_scene* scene, const tn_load_def* def);
+TN_API tn_drag_id    tn_scene_add_drag(tn_scene* scene, const tn_drag_def* def);
+/// Another def for a force that is there, as tn_scene_set_joint(): its name stays.
+TN_NODISCARD TN_API tn_result tn_scene_set_spring(tn_scene* scene, tn_spring_id spring,
+                                                  const tn_spring_def* def, tn_why* why);
+TN_NODISCARD TN_API tn_result tn_scene_set_target(tn_scene* scene, tn_target_id target,
+                                                  const tn_target_def* def, tn_why* why);
+TN_NODISCARD TN_API tn_result tn_scene_set_load(tn_scene* scene, tn_load_id load,
+                                                const tn_load_def* def, tn_why* why);
+TN_NODISCARD TN_API tn_result tn_scene_set_drag(tn_scene* scene, tn_drag_id drag,
+                                                const tn_drag_def* def, tn_why* why);
 
 // ---- Contact: described here, detected by the contact solver -------------------------------------
 
@@ -454,8 +481,13 @@ TN_API tn_contact_pair          tn_scene_include(const tn_scene* scene, int inde
 TN_API const tn_pair_def*       tn_scene_pair(const tn_scene* scene, int index);
 
 /// Null id when there is none of that name. "ground" is the null body, and *found is true.
-TN_API tn_body_id  tn_scene_find_body(const tn_scene* scene, const char* name, bool* found);
-TN_API tn_joint_id tn_scene_find_joint(const tn_scene* scene, const char* name);
+TN_API tn_body_id     tn_scene_find_body(const tn_scene* scene, const char* name, bool* found);
+TN_API tn_joint_id    tn_scene_find_joint(const tn_scene* scene, const char* name);
+TN_API tn_coupling_id tn_scene_find_coupling(const tn_scene* scene, const char* name);
+TN_API tn_spring_id   tn_scene_find_spring(const tn_scene* scene, const char* name);
+TN_API tn_target_id   tn_scene_find_target(const tn_scene* scene, const char* name);
+TN_API tn_load_id     tn_scene_find_load(const tn_scene* scene, const char* name);
+TN_API tn_drag_id     tn_scene_find_drag(const tn_scene* scene, const char* name);
 
 #ifdef __cplusplus
 }

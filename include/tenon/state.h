@@ -54,12 +54,13 @@ TN_API const double* tn_state_velocities(const tn_state* state);
 
 enum { TN_HANDLES_MAX = 8 };
 
-/// Where a target (by index, as added to the scene) is from now on, instead of its keys, until it is
-/// set again. It moves on with the velocity (NULL: it rests). pose NULL: back to its keys.
-TN_NODISCARD TN_API tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
-                                                  const tn_twist* velocity);
-/// Force and torque of a target on its body, at its point, world axes.
-TN_API tn_wrench tn_state_target_force(const tn_state* state, int target);
+/// Where a target is from now on, instead of its keys, until it is set again. It moves on with the
+/// velocity (NULL: it rests). pose NULL: back to its keys. TN_ERR_MODEL, and nothing changes: no such
+/// target, or numbers that are no pose.
+TN_NODISCARD TN_API tn_result tn_state_set_target(tn_state* state, tn_target_id target,
+                                                  const tn_frame* pose, const tn_twist* velocity);
+/// Force and torque of a target on its body, at its point, world axes; zero where there is none.
+TN_API tn_wrench tn_state_target_force(const tn_state* state, tn_target_id target);
 
 /// Takes hold of a point of a body (in its frame) with a spring: a mouse, a haptic device. handle:
 /// 0 .. TN_HANDLES_MAX - 1. The far end starts where the point is.

@@ -188,9 +188,9 @@ TN_NODISCARD TN_API tn_result tn_stepper_assemble(tn_stepper* stepper, tn_state*
 // ---- Is this mechanism what its author meant? ----------------------------------------------------
 
 typedef struct tn_row_name {
-    tn_joint_id joint;    ///< null: a coupling
-    int         coupling; ///< index of the coupling when joint is null
-    int         row;      ///< which row of it
+    tn_joint_id    joint;    ///< null: a coupling
+    tn_coupling_id coupling; ///< null: a joint
+    int            row;      ///< which row of it, from 0
 } tn_row_name;
 
 typedef struct tn_check {

@@ -168,3 +168,12 @@ void tni_arena_free(tni_arena* arena)
     }
     *arena = (tni_arena){.host = arena->host};
 }
+
+bool tni_arena_holds(const tni_arena* arena, const void* piece)
+{
+    const uintptr_t at = (uintptr_t)piece;
+    for (const struct tni_arena_chunk* chunk = arena->chunks; chunk != NULL; chunk = chunk->next) {
+        if (at - (uintptr_t)chunk < chunk->bytes) return true;
+    }
+    return false;
+}

@@ -47,6 +47,8 @@ tni_arena tni_arena_make(const tn_host* host);
 /// Zeroed, aligned to 64 bytes; NULL after a failure. Zero bytes give a valid pointer.
 void* tni_arena_take(tni_arena* arena, size_t bytes);
 void  tni_arena_free(tni_arena* arena);
+/// Whether a piece was taken from it. Cost: O(chunks).
+bool tni_arena_holds(const tni_arena* arena, const void* piece);
 #define TNI_TAKE(arena, type, count) \
     ((type*)tni_arena_take((arena), sizeof(type) * (size_t)(count)))
 

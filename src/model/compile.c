@@ -769,6 +769,26 @@ static tn_result compile_forces(tn_model* model, const tn_scene* scene, tn_why* 
     return result;
 }
 
+static tni_names copy_names(tn_model* model, const tn_scene* scene, tni_part part)
+{
+    const int count = scene->parts[part].count;
+    tni_names names = {.count = count, .of = TNI_TAKE(&model->arena, const char*, count)};
+    for (int i = 0; names.of != NULL && i < count; ++i) {
+        const char* name = tni_part_name(scene, part, i);
+        names.of[i]      = name != NULL ? copy_text(model, name) : NULL;
+    }
+    return names;
+}
+
+static void copy_all_names(tn_model* model, const tn_scene* scene)
+{
+    model->coupling_names = copy_names(model, scene, TNI_PART_COUPLING);
+    model->spring_names   = copy_names(model, scene, TNI_PART_SPRING);
+    model->target_names   = copy_names(model, scene, TNI_PART_TARGET);
+    model->load_names     = copy_names(model, scene, TNI_PART_LOAD);
+    model->drag_names     = copy_names(model, scene, TNI_PART_DRAG);
+}
+
 // ---- The whole ----------------------------------------------------------------------------------
 
 static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
@@ -779,6 +799,7 @@ static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
     tn_result result = compile_bodies(model, scene, why);
     if (result == TN_OK) result = compile_constraints(model, scene, why);
     if (result == TN_OK) result = compile_forces(model, scene, why);
+    if (result == TN_OK) copy_all_names(model, scene);
     if (result == TN_OK) result = tni_compile_shapes(model, scene, why);
     if (result == TN_OK) result = tni_analyse_graph(model);
     if (result == TN_OK) result = tni_count_groups(model);

@@ -596,8 +596,8 @@ static tn_result add_targets(carrier* c)
     for (int j = 0; j < c->joint_count && result == TN_OK; ++j) {
         if (c->body_of[j] < 0) continue;
         const tn_target_def target = target_for(c, j);
-        result                     = tn_scene_add_target(c->scene, &target);
-        if (result == TN_OK) continue;
+        if (tn_scene_add_target(c->scene, &target).bits != 0) continue;
+        result                  = c->scene->problem.result;
         const tn_body_def* body = tn_scene_body(c->scene, c->body_of[j]);
         tni_fail(c->why, result, "joint '%.60s' cannot drive body '%.60s': %.100s",
                  tn_mocap_joint_name(c->mocap, j), body->name, c->scene->problem.text);

@@ -181,6 +181,12 @@ typedef struct tni_drag {
     int                  wind_count;
 } tni_drag;
 
+/// Names of parts, in the order of adding; NULL: it has none.
+typedef struct tni_names {
+    int          count;
+    const char** of;
+} tni_names;
+
 enum { TNI_CONSTRAINT_BODIES_MAX = TN_COUPLING_BODIES_MAX };
 
 struct tn_model {
@@ -210,6 +216,7 @@ struct tn_model {
     tni_target* targets;
     tni_load*   loads;
     tni_drag*   drags;
+    tni_names   coupling_names, spring_names, target_names, load_names, drag_names;
 
     int       q_count, u_count, coordinate_count, row_count;
     int       edge_count;

@@ -78,12 +78,16 @@ typedef struct tni_adding {
     tni_part  part;                   ///< TNI_PART_COUNT: the scene itself
     char      name[TNI_NAME_MAX + 1]; ///< empty: unnamed. Of the scene itself: what of it
     int       number;                 ///< the part's number when it came without a name
+    uint32_t  place; ///< bits of the part that gets another def; 0: a new one, behind the others
     tn_why    why;
 } tni_adding;
 
 /// Fills a->why with "joint 'pin': what is wrong" and returns false, so that `return
 /// tni_refuse(...)` says it all.
 bool tni_refuse(tni_adding* a, const char* format, ...) TNI_PRINTF(2, 3);
+
+/// NULL: it has none.
+const char* tni_part_name(const tn_scene* scene, tni_part part, int index);
 
 /// Whether a tn_<what>_def was made by its tn_default_<what>_def(): asserts, and refuses where there
 /// are no asserts. number: of the shape; 0: the part itself.

@@ -20,10 +20,10 @@ static bool is_pose(const tn_frame* pose)
     return is_finite(pose->position) && norm > 1e-9 && isfinite(norm);
 }
 
-tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
+tn_result tn_state_set_target(tn_state* state, tn_target_id target, const tn_frame* pose,
                               const tn_twist* velocity)
 {
-    if (target < 0 || target >= state->model->target_count) return TN_ERR_MODEL;
+    if (target.bits == 0 || target.bits > (uint32_t)state->model->target_count) return TN_ERR_MODEL;
     tni_pushed pushed = {.time = state->time};
     if (pose != NULL) {
         if (!is_pose(pose)) return TN_ERR_MODEL;
@@ -35,7 +35,7 @@ tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
         if (!is_finite(velocity->linear) || !is_finite(velocity->angular)) return TN_ERR_MODEL;
         pushed.velocity = *velocity;
     }
-    state->outside.targets[target] = pushed;
+    state->outside.targets[target.bits - 1] = pushed;
     return TN_OK;
 }
 

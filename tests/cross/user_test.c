@@ -118,7 +118,7 @@ static void add_spring(run* r, int body1, int body2, tn_vec3 anchor1)
     def.body1 = (tn_body_id){(uint32_t)body1}, def.body2 = (tn_body_id){(uint32_t)body2};
     def.anchor1   = anchor1;
     def.stiffness = 20, def.damping = 0.5, def.length = 0.4;
-    CHECK_OK(tn_scene_add_spring(r->scene, &def));
+    CHECK(tn_scene_add_spring(r->scene, &def).bits != 0);
 }
 
 // ---- The particle -------------------------------------------------------------------------------

@@ -91,7 +91,8 @@ static inline void batch_rig_scatter(batch_rig* r, uint64_t seed, double angle, 
             tn_frame         pose = tn_state_pose(r->singles[i], body);
             const tn_twist   v    = {{rate, 0, -rate}, {0, rate, 0}};
             pose.position.x += test_random_between(&random, -0.05, 0.05);
-            CHECK_OK(tn_state_set_target(r->singles[i], k, &pose, i % 2 ? &v : NULL));
+            CHECK_OK(tn_state_set_target(r->singles[i], (tn_target_id){(uint32_t)k + 1}, &pose,
+                                         i % 2 ? &v : NULL));
         }
         tn_state_copy(tn_batch_state(r->batch, i), r->singles[i]);
     }

@@ -280,7 +280,7 @@ TEST(a_distance_to_a_user_body_is_measured_where_the_body_is)
     tn_spring_def spring = tn_default_spring_def();
     spring.body1         = b.scaled;
     spring.anchor1       = tni_vec3(0, 0, 1);
-    CHECK_OK(tn_scene_add_spring(b.scene, &spring));
+    CHECK(tn_scene_add_spring(b.scene, &spring).bits != 0);
     tn_model* model;
     CHECK_OK(tn_scene_compile(b.scene, &model, NULL));
     if (model != NULL) {
@@ -311,7 +311,7 @@ TEST(couplings_need_free_coordinates)
                                    tn_scene_add_joint(b.scene, &line)};
     tn_coupling_def   gear      = tn_default_coupling_def(TN_COUPLING_GEAR);
     gear.joints = joints, gear.joint_count = 2;
-    CHECK_OK(tn_scene_add_coupling(b.scene, &gear));
+    CHECK(tn_scene_add_coupling(b.scene, &gear).bits != 0);
     expect_refusal(&b, "Wire", "coordinate", __LINE__);
 }
 
@@ -325,7 +325,7 @@ TEST(couplings_of_rotation_vectors_need_torque)
                                    tn_scene_add_joint(b.scene, &ball)};
     tn_coupling_def   gear      = tn_default_coupling_def(TN_COUPLING_GEAR);
     gear.joints = joints, gear.joint_count = 2;
-    CHECK_OK(tn_scene_add_coupling(b.scene, &gear));
+    CHECK(tn_scene_add_coupling(b.scene, &gear).bits != 0);
     expect_refusal(&b, "Knee", "Affine", __LINE__);
 }
 
@@ -334,20 +334,20 @@ TEST(torques_of_forces_on_bodies_that_take_none_are_refused)
     bench       b    = bench_make();
     tn_load_def load = tn_default_load_def();
     load.body = b.particle, load.torque = tni_vec3(0, 0, 1);
-    CHECK_OK(tn_scene_add_load(b.scene, &load));
+    CHECK(tn_scene_add_load(b.scene, &load).bits != 0);
     expect_refusal(&b, "load", "Particle", __LINE__);
 
     b                = bench_make();
     tn_drag_def drag = tn_default_drag_def();
     drag.body = b.affine, drag.angular = 1;
-    CHECK_OK(tn_scene_add_drag(b.scene, &drag));
+    CHECK(tn_scene_add_drag(b.scene, &drag).bits != 0);
     expect_refusal(&b, "drag", "Affine", __LINE__);
 
     b                    = bench_make();
     const tn_key  key    = {0, {{0, 0, 0}, {1, 0, 0, 0}}};
     tn_target_def target = tn_default_target_def();
     target.body = b.scaled, target.keys = &key, target.key_count = 1, target.angular_damping = 1;
-    CHECK_OK(tn_scene_add_target(b.scene, &target));
+    CHECK(tn_scene_add_target(b.scene, &target).bits != 0);
     expect_refusal(&b, "target", "Scaled", __LINE__);
 }
 
@@ -492,7 +492,7 @@ TEST(couplings_and_user_constraints_are_counted)
                                    tn_scene_add_joint(b.scene, &second)};
     tn_coupling_def   gear      = tn_default_coupling_def(TN_COUPLING_GEAR);
     gear.joints = joints, gear.joint_count = 2;
-    CHECK_OK(tn_scene_add_coupling(b.scene, &gear));
+    CHECK(tn_scene_add_coupling(b.scene, &gear).bits != 0);
     const tn_body_id  pair[2] = {b.affine, b.particle};
     tn_constraint_def law     = tn_default_constraint_def();
     law.name                  = "Law";

@@ -50,7 +50,7 @@ static random_mechanism* held(uint64_t seed, int count, bool planar, const bool 
     }
     def.bodies = bodies, def.body_count = count;
     for (int k = 0; k < 3; ++k) def.hold[k] = hold[k];
-    CHECK_OK(tn_scene_add_coupling(m->scene, &def));
+    CHECK(tn_scene_add_coupling(m->scene, &def).bits != 0);
     random_mechanism_build(m);
     const double none[U_MAX] = {0};
     const values start       = values_at(m, none, 0); // exactly held
@@ -161,7 +161,7 @@ TEST(centers_and_ropes_are_no_loops)
     for (int i = 0; i < 3; ++i) (void)tn_scene_add_joint(m->scene, &rope);
     rope.body1.bits = 0;
     (void)tn_scene_add_joint(m->scene, &rope);
-    CHECK_OK(tn_scene_add_coupling(m->scene, &center));
+    CHECK(tn_scene_add_coupling(m->scene, &center).bits != 0);
     random_mechanism_build(m);
     const tn_counts counts = tn_model_counts(m->model);
     CHECK_INT(counts.loops, 0);

@@ -1187,7 +1187,7 @@ TEST(couplings_ropes_and_user_constraints_are_refused)
     const tn_joint_id turned[2] = {{1}, {2}};
     gear.joints                 = turned;
     gear.joint_count = 2, gear.ratio = 2, gear.name = "teeth";
-    CHECK_OK(tn_scene_add_coupling(m->scene, &gear));
+    CHECK(tn_scene_add_coupling(m->scene, &gear).bits != 0);
     check_refused(m, "'teeth'");
 
     m = random_mechanism_make();
