@@ -36,6 +36,9 @@ TN_API tn_body_kind tn_model_body_kind(const tn_model* model, tn_body_id body);
 TN_API tn_body_id   tn_model_find_body(const tn_model* model,
                                        const char*     name); ///< null: none, or ground
 TN_API tn_joint_id  tn_model_find_joint(const tn_model* model, const char* name);
+/// The user_data of their defs when the model was compiled. Body null: NULL.
+TN_API void* tn_model_body_user_data(const tn_model* model, tn_body_id body);
+TN_API void* tn_model_joint_user_data(const tn_model* model, tn_joint_id joint);
 /// Names of the other parts: NULL where they were added without one. find: the null id where there is
 /// none of that name.
 TN_API const char*    tn_model_coupling_name(const tn_model* model, tn_coupling_id coupling);

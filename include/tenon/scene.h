@@ -148,13 +148,16 @@ typedef struct tn_body_def {
     const double* user_q; ///< user-defined: table->coordinate_count start values; joints given by
                           ///< anchor take the body to be at `pose` then
     const double* user_u; ///< user-defined: table->dim start velocities; NULL: at rest
-    uint32_t      cookie; ///< proof that the defaults were taken; do not set
+    void*         user_data; ///< yours: kept, never read, not written to files
+    uint32_t      cookie;    ///< proof that the defaults were taken; do not set
 } tn_body_def;
 
 TN_API tn_shape_def tn_default_shape_def(tn_shape_type type);
 TN_API tn_body_def
                   tn_default_body_def(void); ///< rigid, at the origin, mass and inertia from shapes
 TN_API tn_body_id tn_scene_add_body(tn_scene* scene, const tn_body_def* def);
+/// Another user_data for a body that is there, as after reading a file; not the null body.
+TN_API void tn_scene_set_body_user_data(tn_scene* scene, tn_body_id body, void* user_data);
 
 /// A body of the user's own making (kind TN_BODY_USER), by functions. q has coordinate_count
 /// numbers, u has dim. All pointers but those marked optional must be set.
@@ -263,7 +266,8 @@ typedef struct tn_joint_def {
     double   friction_speed; ///< at which 71 % of it is reached [rad/s or m/s]
     double   restitution;    ///< of a hard limit that is hit, of a rope that comes taut: 0..1
     tn_role  role;
-    uint32_t cookie; ///< proof that the defaults were taken; do not set
+    void*    user_data; ///< yours: kept, never read, not written to files
+    uint32_t cookie;    ///< proof that the defaults were taken; do not set
 } tn_joint_def;
 
 TN_API tn_joint_def tn_default_joint_def(tn_joint_type type); ///< by anchor, axis z
@@ -306,12 +310,15 @@ typedef struct tn_constraint_def {
     const tn_constraint_table* table;      ///< must outlive every model made from it
     const void*                data;       ///< likewise
     tn_role                    role;
-    uint32_t                   cookie; ///< proof that the defaults were taken; do not set
+    void*                      user_data; ///< yours: kept, never read; table's functions get data
+    uint32_t                   cookie;    ///< proof that the defaults were taken; do not set
 } tn_constraint_def;
 
 TN_API tn_constraint_def tn_default_constraint_def(void); ///< no bodies, no table
 /// Shares names and ids with the joints.
 TN_API tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* def);
+/// Another user_data for a joint or user-defined constraint that is there.
+TN_API void tn_scene_set_joint_user_data(tn_scene* scene, tn_joint_id joint, void* user_data);
 
 // ---- Couplings: a linear relation between joint speeds, or a place for a centre of mass ----------
 

@@ -19,7 +19,8 @@ TN_API void tn_state_reset(tn_state* state); ///< back to the initial configurat
 /// and compiled anew: time, places, velocities, and what is done from outside. What methods remember of the step
 /// before is forgotten. TN_ERR_MODEL, and nothing changes, where the numbers do not fit.
 TN_NODISCARD TN_API tn_result tn_state_carry(tn_state* to, const tn_state* from);
-TN_API double                 tn_state_time(const tn_state* state);
+TN_API double                 tn_state_time(const tn_state* state);  ///< [s]
+TN_API const tn_model*        tn_state_model(const tn_state* state); ///< that it was created for
 
 /// Pose of the body frame and velocity of its origin. Affine bodies: the nearest rotation (the
 /// identity when turned inside out), and as angular velocity the skew part of Adot A^-1.

@@ -17,7 +17,8 @@ TN_NODISCARD TN_API tn_result tn_stepper_create(const tn_model* model, const tn_
                                                 tn_stepper** stepper, tn_why* why);
 TN_API void                   tn_stepper_free(tn_stepper* stepper);         ///< NULL is allowed
 TN_API tn_method              tn_stepper_method(const tn_stepper* stepper); ///< what `auto` became
-TN_API size_t                 tn_stepper_bytes(const tn_stepper* stepper);
+TN_API const tn_model*        tn_stepper_model(const tn_stepper* stepper);
+TN_API size_t                 tn_stepper_bytes(const tn_stepper* stepper); ///< memory held
 
 /// What the linear algebra of a stepper is made of.
 typedef struct tn_solver {

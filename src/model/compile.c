@@ -789,6 +789,17 @@ static void copy_all_names(tn_model* model, const tn_scene* scene)
     model->drag_names     = copy_names(model, scene, TNI_PART_DRAG);
 }
 
+static void copy_user_data(tn_model* model, const tn_scene* scene)
+{
+    model->body_user_data  = TNI_TAKE(&model->arena, void*, model->body_count);
+    model->joint_user_data = TNI_TAKE(&model->arena, void*, model->named_count);
+    if (model->arena.failed) return;
+    for (int i = 1; i < model->body_count; ++i)
+        model->body_user_data[i] = tn_scene_body(scene, i - 1)->user_data;
+    for (int i = 0; i < model->named_count; ++i)
+        model->joint_user_data[i] = tn_scene_joint(scene, i)->user_data;
+}
+
 // ---- The whole ----------------------------------------------------------------------------------
 
 static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
@@ -800,6 +811,7 @@ static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
     if (result == TN_OK) result = compile_constraints(model, scene, why);
     if (result == TN_OK) result = compile_forces(model, scene, why);
     if (result == TN_OK) copy_all_names(model, scene);
+    if (result == TN_OK) copy_user_data(model, scene);
     if (result == TN_OK) result = tni_compile_shapes(model, scene, why);
     if (result == TN_OK) result = tni_analyse_graph(model);
     if (result == TN_OK) result = tni_count_groups(model);

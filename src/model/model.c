@@ -86,6 +86,18 @@ tn_joint_id tn_model_find_joint(const tn_model* model, const char* name)
     return (tn_joint_id){0};
 }
 
+void* tn_model_body_user_data(const tn_model* model, tn_body_id body)
+{
+    TN_ASSERT(body.bits < (uint32_t)model->body_count);
+    return model->body_user_data[body.bits];
+}
+
+void* tn_model_joint_user_data(const tn_model* model, tn_joint_id joint)
+{
+    TN_ASSERT(joint.bits > 0 && (int)joint.bits <= model->named_count);
+    return model->joint_user_data[joint.bits - 1];
+}
+
 static const char* name_at(const tni_names* names, uint32_t bits)
 {
     TN_ASSERT(bits > 0 && bits <= (uint32_t)names->count);

@@ -216,6 +216,8 @@ struct tn_model {
     tni_target* targets;
     tni_load*   loads;
     tni_drag*   drags;
+    void**      body_user_data;  ///< by body, the ground first
+    void**      joint_user_data; ///< by joint, user-defined constraints among them
     tni_names   coupling_names, spring_names, target_names, load_names, drag_names;
 
     int       q_count, u_count, coordinate_count, row_count;

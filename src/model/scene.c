@@ -353,8 +353,9 @@ tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* de
         tni_joint_item item = {.def = tn_default_joint_def(TN_JOINT_USER), .constraint = def};
         item.def.body1      = def->bodies[0];
         if (def->body_count > 1) item.def.body2 = def->bodies[1];
-        item.def.role = def->role;
-        good          = enter(&a, &item);
+        item.def.role      = def->role;
+        item.def.user_data = def->user_data;
+        good               = enter(&a, &item);
     }
     return (tn_joint_id){finish_part(&a, good)};
 }
@@ -440,6 +441,20 @@ tn_result tn_scene_set_drag(tn_scene* scene, tn_drag_id drag, const tn_drag_def*
     const bool good = tni_check_made(&a, def->cookie == TNI_COOKIE_DRAG, "drag", 0) &&
                       tni_check_drag(&a, def) && replace(&a, def);
     return finish_edit(&a, good, why);
+}
+
+void tn_scene_set_body_user_data(tn_scene* scene, tn_body_id body, void* user_data)
+{
+    tni_adding a                           = editing(scene, TNI_PART_BODY, body.bits);
+    ((tn_body_def*)item_of(&a))->user_data = user_data;
+}
+
+void tn_scene_set_joint_user_data(tn_scene* scene, tn_joint_id joint, void* user_data)
+{
+    tni_adding      a    = editing(scene, TNI_PART_JOINT, joint.bits);
+    tni_joint_item* item = item_of(&a);
+    item->def.user_data  = user_data;
+    if (item->constraint != NULL) ((tn_constraint_def*)item->constraint)->user_data = user_data;
 }
 
 // ---- Pairs of bodies ---------------------------------------------------------------------------

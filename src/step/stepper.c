@@ -138,6 +138,11 @@ tn_method tn_stepper_method(const tn_stepper* stepper)
     return stepper->settings.method;
 }
 
+const tn_model* tn_stepper_model(const tn_stepper* stepper)
+{
+    return stepper->model;
+}
+
 size_t tn_stepper_bytes(const tn_stepper* stepper)
 {
     const size_t start =

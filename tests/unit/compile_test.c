@@ -518,3 +518,50 @@ TEST(couplings_and_user_constraints_are_counted)
     tn_model_free(model);
     tn_scene_free(b.scene);
 }
+
+// Pointers of the user go with their defs: into the model, and into a copy of the scene; not into files.
+TEST(user_data_is_kept_and_read_back)
+{
+    bench             b = bench_make();
+    int               things[4];
+    tn_scene*         copy  = NULL;
+    tn_body_def       body  = *tn_scene_body(b.scene, 0);
+    tn_joint_def      joint = tn_default_joint_def(TN_JOINT_BALL);
+    tn_constraint_def law   = tn_default_constraint_def();
+    body.name = "marked", body.user_data = &things[0];
+    const tn_body_id marked = tn_scene_add_body(b.scene, &body);
+    joint.name = "pin", joint.body2 = marked, joint.user_data = &things[1];
+    const tn_joint_id pin = tn_scene_add_joint(b.scene, &joint);
+    law.bodies = &marked, law.body_count = 1, law.table = &no_table, law.user_data = &things[2];
+    const tn_joint_id own = tn_scene_add_constraint(b.scene, &law);
+    CHECK_OK(tn_scene_create(NULL, &copy));
+    for (int i = 0; i < tn_scene_body_count(b.scene); ++i)
+        tn_scene_add_body(copy, tn_scene_body(b.scene, i));
+    const tn_joint_id pin2 = tn_scene_add_joint(copy, tn_scene_joint(b.scene, (int)pin.bits - 1));
+    for (int k = 0; k < 2; ++k) {
+        tn_model* model = NULL;
+        CHECK_OK(tn_scene_compile(k == 0 ? b.scene : copy, &model, NULL));
+        CHECK(tn_model_body_user_data(model, marked) == &things[0]);
+        CHECK(tn_model_body_user_data(model, b.rigid) == NULL);
+        CHECK(tn_model_body_user_data(model, (tn_body_id){0}) == NULL);
+        CHECK(tn_model_joint_user_data(model, k == 0 ? pin : pin2) == &things[1]);
+        if (k == 0) CHECK(tn_model_joint_user_data(model, own) == &things[2]);
+        tn_state* state = NULL;
+        CHECK_OK(tn_state_create(model, &state));
+        CHECK(tn_state_model(state) == model);
+        tn_state_free(state);
+        tn_model_free(model);
+    }
+    tn_scene_set_joint_user_data(b.scene, own, &things[3]);
+    CHECK(tn_scene_joint(b.scene, (int)own.bits - 1)->user_data == &things[3]);
+    CHECK(tn_scene_constraint(b.scene, (int)own.bits - 1)->user_data == &things[3]);
+    tn_scene_set_body_user_data(copy, marked, &things[3]);
+    tn_scene_set_joint_user_data(copy, pin2, NULL);
+    tn_model* model = NULL;
+    CHECK_OK(tn_scene_compile(copy, &model, NULL));
+    CHECK(tn_model_body_user_data(model, marked) == &things[3]);
+    CHECK(tn_model_joint_user_data(model, pin2) == NULL);
+    tn_model_free(model);
+    tn_scene_free(copy);
+    tn_scene_free(b.scene);
+}
