@@ -144,7 +144,8 @@ TN_NODISCARD TN_API tn_result tn_stepper_impulse(tn_stepper* stepper, tn_state* 
 TN_NODISCARD TN_API tn_result tn_stepper_project(tn_stepper* stepper, tn_state* state,
                                                  tn_step_report* report, tn_why* why);
 
-/// A point where two bodies touch, after the last step or evaluation.
+/// A point where two bodies touch, after the last step or evaluation. Contacts of bodies that sleep
+/// are not listed.
 typedef struct tn_contact {
     tn_body_id body1, body2; ///< null: the world's floor
     tn_vec3    position;     ///< in the world
