@@ -2,6 +2,7 @@
 #include "motion.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void put_body(tnc_out* out, const tnc_job* job, tn_body_id body)
 {
@@ -45,8 +46,9 @@ static void put_all(tnc_out* out, const tnc_job* job, const tnc_assembly* assemb
                     const tnc_stop* stop)
 {
     // After a failure there is nothing to tell but why.
-    const tn_counts counts   = stop->stopped ? (tn_counts){0} : tn_model_counts(job->model);
-    const int       contacts = stop->stopped ? 0 : tn_stepper_contact_count(job->stepper);
+    const tn_counts counts        = stop->stopped ? (tn_counts){0} : tn_model_counts(job->model);
+    int             contact_count = 0;
+    tn_contact*     contacts      = stop->stopped ? NULL : tnc_job_contacts(job, &contact_count);
     tnc_put(out, "{\n");
     if (stop->stopped) tnc_put_stop(out, job->model, stop, 0, tn_state_time(job->state));
     if (assembly->open) {
@@ -65,11 +67,11 @@ static void put_all(tnc_out* out, const tnc_job* job, const tnc_assembly* assemb
         put_joint(out, job, (tn_joint_id){(uint32_t)i + 1});
     }
     tnc_put(out, "\n  ],\n  \"contacts\": [");
-    for (int i = 0; i < contacts; ++i) {
-        const tn_contact contact = tn_stepper_contact(job->stepper, i);
+    for (int i = 0; i < contact_count; ++i) {
         tnc_put(out, i > 0 ? ",\n    " : "\n    ");
-        put_contact(out, job, &contact);
+        put_contact(out, job, &contacts[i]);
     }
+    free(contacts);
     tnc_put(out, "\n  ]\n}\n");
 }
 

@@ -73,10 +73,10 @@ bool tnc_trial_go(tnc_trial* t, int steps)
     t->own += own;
     tnc_times_add(t->times, (t->host.each ? tnc_clock(NULL) - wall : own) / steps);
     t->steps += steps;
-    t->visits += report.visit_count;
-    t->choices += report.choice_count;
-    t->kinetic_loss += report.kinetic_loss;
-    t->active = report.active_count;
+    t->visits += report.adaptive.visit_count;
+    t->choices += report.adaptive.choice_count;
+    t->kinetic_loss += report.adaptive.kinetic_loss;
+    t->active = report.adaptive.active_count;
     return true;
 }
 

@@ -4,6 +4,8 @@
 // inside each other and hard limits beyond their ends make it 1, joints that cannot close 2.
 #include "cli.h"
 
+#include <stdlib.h>
+
 static const char* joint_name(const tnc_job* job, tn_joint_id joint)
 {
     return joint.bits ? tn_model_joint_name(job->model, joint) : "none";
@@ -22,9 +24,9 @@ static void row_text(const tnc_job* job, tn_row_name name, char* text, size_t si
                  tn_model_row_text(job->model, name.joint, name.row), joint_name(job, name.joint));
         return;
     }
-    const tn_coupling_def* def = tn_scene_coupling(job->scene, name.coupling);
+    const tn_coupling_def* def = tn_scene_coupling(job->scene, (int)name.coupling.bits - 1);
     if (def && def->name && def->name[0]) snprintf(text, size, "coupling '%s'", def->name);
-    else snprintf(text, size, "coupling %d", name.coupling + 1);
+    else snprintf(text, size, "coupling %u", (unsigned)name.coupling.bits);
 }
 
 static bool mass_ratio_is_wide(const tn_check* c)
@@ -70,14 +72,14 @@ static void look_at_contacts(tnc_job* job, start* s)
     tn_why why = {0};
     if (tn_stepper_evaluate(job->stepper, job->state, NULL, &why) == TN_ERR_DIVERGED)
         snprintf(s->jam, sizeof s->jam, "%s", why.text);
-    s->contact_count = tn_stepper_contact_count(job->stepper);
+    tn_contact* contacts = tnc_job_contacts(job, &s->contact_count);
     for (int i = 0; i < s->contact_count; ++i) {
-        const tn_contact contact = tn_stepper_contact(job->stepper, i);
-        if (!(-contact.gap > s->deepest)) continue;
-        s->deepest = -contact.gap;
-        s->body1   = contact.body1;
-        s->body2   = contact.body2;
+        if (!(-contacts[i].gap > s->deepest)) continue;
+        s->deepest = -contacts[i].gap;
+        s->body1   = contacts[i].body1;
+        s->body2   = contacts[i].body2;
     }
+    free(contacts);
 }
 
 // A limit that is neither hard nor a spring or damper.
@@ -137,7 +139,7 @@ static void tell_mobility(const tnc_job* job, const tn_check* c)
 
 static bool same_place(tn_row_name a, tn_row_name b)
 {
-    return a.joint.bits == b.joint.bits && (a.joint.bits || a.coupling == b.coupling);
+    return a.joint.bits == b.joint.bits && a.coupling.bits == b.coupling.bits;
 }
 
 // Rows first..end - 1 of the list are of one joint, or of one coupling.

@@ -90,8 +90,10 @@ int tnc_job_load(tnc_job* job, const tnc_options* options);
 /// The same, compiled and prepared.
 int tnc_job_open(tnc_job* job, const tnc_options* options);
 /// The same for a job that has its host, origin and scene already.
-int         tnc_job_prepare(tnc_job* job, const tnc_options* options);
-void        tnc_job_close(tnc_job* job);
+int  tnc_job_prepare(tnc_job* job, const tnc_options* options);
+void tnc_job_close(tnc_job* job);
+/// The contacts of the last evaluation, for the caller to free. NULL, and *count 0: none, or no memory.
+tn_contact* tnc_job_contacts(const tnc_job* job, int* count);
 const char* tnc_job_title(const tnc_job* job); ///< the scene's name, or else where it came from
 
 // ---- Assembly ------------------------------------------------------------------------------------

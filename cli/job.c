@@ -213,6 +213,15 @@ void tnc_job_close(tnc_job* job)
     tn_pool_free(job->pool);
 }
 
+tn_contact* tnc_job_contacts(const tnc_job* job, int* count)
+{
+    *count               = tn_stepper_contact_count(job->stepper);
+    tn_contact* contacts = *count > 0 ? malloc(sizeof *contacts * (size_t)*count) : NULL;
+    if (*count > 0 && !contacts) tnc_complain("%d contacts: out of memory", *count);
+    *count = contacts ? tn_stepper_contacts(job->stepper, contacts, *count) : 0;
+    return contacts;
+}
+
 const char* tnc_job_title(const tnc_job* job)
 {
     const char* name = tn_model_name(job->model);

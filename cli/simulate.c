@@ -93,8 +93,8 @@ static void note_stops(tnc_motion* m, const tn_step_report* r)
     m->deepest         = fmax(m->deepest, r->deepest);
     m->complementarity = fmax(m->complementarity, r->complementarity);
     m->impacts += r->impact_count;
-    m->events += r->event_count;
-    m->coarse += r->coarse_count;
+    m->events += r->multiplier.event_count;
+    m->coarse += r->multiplier.coarse_count;
     if (r->jam_count > 0 && m->jams == 0) m->jammed_at = m->done + 1;
     m->jams += r->jam_count;
 }
@@ -102,14 +102,14 @@ static void note_stops(tnc_motion* m, const tn_step_report* r)
 // How much of the mechanism was simulated.
 static void note_detail(tnc_motion* m, const tn_step_report* r, int count)
 {
-    m->active_now = r->active_count;
-    take_larger(&m->active_max, r->active_count);
-    take_larger(&m->visit_max, r->visit_count / count);
-    m->active_sum += (double)count * r->active_count;
-    m->visit_sum += r->visit_count;
-    m->choices += r->choice_count;
-    m->left_out = fmax(m->left_out, r->left_out);
-    m->kinetic_loss += r->kinetic_loss;
+    m->active_now = r->adaptive.active_count;
+    take_larger(&m->active_max, r->adaptive.active_count);
+    take_larger(&m->visit_max, r->adaptive.visit_count / count);
+    m->active_sum += (double)count * r->adaptive.active_count;
+    m->visit_sum += r->adaptive.visit_count;
+    m->choices += r->adaptive.choice_count;
+    m->left_out = fmax(m->left_out, r->adaptive.left_out);
+    m->kinetic_loss += r->adaptive.kinetic_loss;
 }
 
 static void gather(tnc_motion* m, const tn_step_report* r, double energy, int count)
@@ -120,10 +120,10 @@ static void gather(tnc_motion* m, const tn_step_report* r, double energy, int co
     note_detail(m, r, count);
     m->iteration_sum += r->iteration_count;
     take_larger(&m->iteration_max, r->iteration_count);
-    take_larger(&m->stiffened_max, r->stiffened_count);
+    take_larger(&m->stiffened_max, r->impulse.stiffened_count);
     take_larger(&m->refinement_max, r->refinement_count);
     m->pieces += r->substep_count;
-    m->factors += r->factor_count;
+    m->factors += r->implicit.factor_count;
     if (r->unclosed_count > 0 && m->unclosed == 0) m->unclosed_at = m->done + 1;
     m->unclosed += r->unclosed_count;
     m->energy_last  = energy;

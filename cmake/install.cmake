@@ -31,6 +31,7 @@ endif()
 # A static library passes on what it needs: CMAKE_THREAD_LIBS_INIT is empty where libc has the threads.
 if(BUILD_SHARED_LIBS)
     set(pc_libs "-L\${libdir} -ltenon")
+    set(pc_defines " -DTN_SHARED")
 else()
     string(STRIP "-L\${libdir} -ltenon -lm ${CMAKE_THREAD_LIBS_INIT}" pc_libs)
 endif()

@@ -4,6 +4,7 @@
 #include "stage/stage.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAGIC = 0x31464e54, HEAD_BYTES = 112, CONTACTS_MAX = 4096, PARTS_AT = 8, BYTES_AT = 4 };
@@ -132,14 +133,20 @@ static void put_active(tng_text* out, const tng_cast* cast, int joints)
 
 static void put_contacts(tng_text* out, const tng_cast* cast)
 {
-    const int count = tn_stepper_contact_count(cast->stepper);
-    for (int i = 0; i < count && i < CONTACTS_MAX; ++i) {
-        const tn_contact c = tn_stepper_contact(cast->stepper, i);
-        put_vec3(out, c.position);
-        put_vec3(out, c.normal);
-        put_vec3(out, c.force);
-        put_short(out, c.gap);
+    int count = tn_stepper_contact_count(cast->stepper);
+    if (count > CONTACTS_MAX) count = CONTACTS_MAX;
+    if (count == 0) return;
+    tn_contact* contacts = malloc(sizeof *contacts * (size_t)count);
+    out->failed          = out->failed || contacts == NULL;
+    if (contacts == NULL) return;
+    tn_stepper_contacts(cast->stepper, contacts, count);
+    for (int i = 0; i < count; ++i) {
+        put_vec3(out, contacts[i].position);
+        put_vec3(out, contacts[i].normal);
+        put_vec3(out, contacts[i].force);
+        put_short(out, contacts[i].gap);
     }
+    free(contacts);
 }
 
 static void put_handles(tng_text* out, const tn_state* state)

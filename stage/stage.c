@@ -236,7 +236,7 @@ static void note(tng_stage* stage, const tn_step_report* report, int count, doub
     tng_measures* now   = &stage->now;
     now->joint_error    = fmax(now->joint_error, report->joint_error);
     now->velocity_error = fmax(now->velocity_error, report->velocity_error);
-    now->active         = report->active_count;
+    now->active         = report->adaptive.active_count;
     stage->error_max    = fmax(stage->error_max, report->joint_error);
     stage->steps += count;
     stage->step_count += count;

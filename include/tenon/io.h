@@ -15,17 +15,18 @@ TN_NODISCARD TN_API tn_result tn_scene_read(const tn_host* host, const char* tex
 TN_NODISCARD TN_API tn_result tn_scene_read_file(const tn_host* host, const char* path,
                                                  tn_scene** scene, tn_why* why);
 
-/// Takes the next bytes of a text; returns false when it cannot.
+/// Receives the next bytes of a text; returns false to stop writing (TN_ERR_FILE).
 typedef bool tn_sink(void* user, const char* bytes, size_t count);
 
-/// Writes a scene as JSON: read back, it is the same scene, bit for bit.
+/// Writes a scene as JSON: read back, it is the same scene, bit for bit, but for user_data. Scenes
+/// with bodies or constraints that are defined by functions are refused.
 TN_NODISCARD TN_API tn_result tn_scene_write(const tn_scene* scene, tn_sink* sink, void* user,
                                              tn_why* why);
 TN_NODISCARD TN_API tn_result tn_scene_write_file(const tn_scene* scene, const char* path,
                                                   tn_why* why);
 
-/// A recorded motion: CSV when the path ends in .csv, the compact own format (docs/trajectory.md)
-/// else.
+/// Writes a motion, state by state: as CSV when the path ends in .csv, else in Tenon's compact
+/// format (docs/trajectory.md). The model must outlive it.
 typedef struct tn_recorder    tn_recorder;
 TN_NODISCARD TN_API tn_result tn_recorder_create(const tn_host* host, const tn_model* model,
                                                  const char* path, tn_recorder** recorder,
@@ -35,7 +36,8 @@ TN_NODISCARD TN_API tn_result tn_recorder_add(tn_recorder* recorder, const tn_st
 /// Flushes, closes and frees. NULL is allowed. Fails when the file could not be written whole.
 TN_NODISCARD TN_API tn_result tn_recorder_finish(tn_recorder* recorder, tn_why* why);
 
-/// Triangles, as a mesh shape of a scene takes them. One block of memory.
+/// Triangles, as a mesh shape of a scene takes them. One block of memory: the arrays are valid
+/// until tn_mesh_free().
 typedef struct tn_mesh {
     tn_vec3* vertices; ///< in units of the file
     int      vertex_count;
@@ -43,7 +45,7 @@ typedef struct tn_mesh {
     int      triangle_count;
 } tn_mesh;
 
-/// Reads a surface from an STL file (binary or text) or an OBJ file; what it holds decides which.
+/// Reads a surface from an STL file (binary or text) or an OBJ file, told apart by what they hold.
 /// Vertices of STL files come three a triangle, those of OBJ files as they stand; faces with more
 /// corners are cut into triangles from their first corner. On failure *mesh is NULL and *why names
 /// the file and the line or byte.

@@ -11,10 +11,10 @@ typedef struct tn_quat {
     double w, x, y, z;
 } tn_quat;
 
-/// A place and an attitude, in the frame that the owner names.
+/// Position and orientation of a frame, in the frame that the owner names.
 typedef struct tn_frame {
-    tn_vec3 position; ///< [m]
-    tn_quat orientation;
+    tn_vec3 position;    ///< [m]
+    tn_quat orientation; ///< unit; functions that take a frame bring it to length 1
 } tn_frame;
 
 /// How a frame moves: the velocity of its origin and its angular velocity, in world axes.

@@ -1,4 +1,5 @@
-// tenon/mocap.h: recorded motions of people and animals (BVH files), and characters that follow them.
+// tenon/mocap.h: recorded motions of people and animals (BVH files), and characters that follow
+// them.
 //
 //     tn_mocap* motion;
 //     if (tn_mocap_read_file(NULL, "walk.bvh", &motion, &why) == TN_OK) {
@@ -38,19 +39,21 @@ TN_NODISCARD TN_API tn_result tn_mocap_read_file(const tn_host* host, const char
                                                  tn_mocap** mocap, tn_why* why);
 TN_API void                   tn_mocap_free(tn_mocap* mocap); ///< NULL is allowed
 
-TN_API int    tn_mocap_joint_count(const tn_mocap* mocap); ///< roots among them
+TN_API int    tn_mocap_joint_count(const tn_mocap* mocap); ///< roots included
 TN_API int    tn_mocap_frame_count(const tn_mocap* mocap); ///< at least 1
 TN_API double tn_mocap_frame_time(const tn_mocap* mocap);  ///< from frame to frame [s]
 TN_API double tn_mocap_duration(const tn_mocap* mocap);    ///< from the first to the last frame [s]
 
-/// Joints stand after their parents, in the order of the file.
+/// Joints come after their parents, in the order of the file. The name is valid as long as the
+/// motion.
 TN_API const char* tn_mocap_joint_name(const tn_mocap* mocap, int joint);
 TN_API int         tn_mocap_joint_parent(const tn_mocap* mocap, int joint); ///< -1: a root
-TN_API tn_vec3     tn_mocap_joint_offset(const tn_mocap* mocap, int joint); ///< from the parent
-/// Which numbers a frame has for the joint, in their order.
+TN_API tn_vec3     tn_mocap_joint_offset(const tn_mocap* mocap,
+                                         int             joint); ///< from its parent
+/// Which numbers a frame has for the joint, in their order; returns how many.
 TN_API int tn_mocap_joint_channels(const tn_mocap* mocap, int joint,
                                    tn_mocap_channel channels[TN_MOCAP_CHANNELS_MAX]);
-/// Those numbers.
+/// Those numbers; valid as long as the motion.
 TN_API const double* tn_mocap_values(const tn_mocap* mocap, int frame, int joint);
 /// Ends of the last bones ("End Site"): the joint each belongs to, and where it is from there.
 TN_API int     tn_mocap_end_count(const tn_mocap* mocap);
@@ -71,29 +74,30 @@ typedef enum tn_mocap_up {
 } tn_mocap_up;
 
 typedef enum tn_mocap_places {
-    TN_MOCAP_PLACE_ROOT, ///< the topmost driven body follows its joint's path, the others its turns
-    TN_MOCAP_PLACE_NONE, ///< turns only
-    TN_MOCAP_PLACE_ALL   ///< every body: where the proportions differ, limbs are torn
+    TN_MOCAP_PLACE_ROOT, ///< positions for the topmost driven body, orientations for all
+    TN_MOCAP_PLACE_NONE, ///< orientations only
+    TN_MOCAP_PLACE_ALL ///< positions for every body: pulls limbs apart where the proportions differ
 } tn_mocap_places;
 
-/// "This joint drives that body", whatever their names.
+/// A joint of the file and the body that it drives, whatever their names.
 typedef struct tn_mocap_pair {
     const char* joint;
     const char* body;
 } tn_mocap_pair;
 
 typedef struct tn_mocap_options {
-    tn_mocap_up          up;
-    double               scale; ///< [m per unit of the file]; TN_UNSET: so that the bones fit
-    tn_mocap_places      places;
-    const char*          prefix; ///< only bodies whose names begin with it, which is then ignored
-    const tn_mocap_pair* pairs;  ///< go before what the names say
+    tn_mocap_up     up;
+    double          scale; ///< [m per unit of the file]; TN_UNSET: so that the bones fit
+    tn_mocap_places places;
+    const char*
+        prefix; ///< only bodies whose names begin with it; names match without it. NULL: all
+    const tn_mocap_pair* pairs; ///< take precedence over matching names
     int                  pair_count;
     double               start; ///< time of the first frame [s]
-    double               blend; ///< from the scene's pose to the motion in so much time [s]
-    double   frequency; ///< of the springs, critically damped [Hz]; what follows goes before it
+    double   blend;     ///< time in which targets go from the scene's pose to the motion [s]
+    double   frequency; ///< of the springs, critically damped [Hz]; where the four below are unset
     double   stiffness, damping; ///< [N/m], [N s/m]; TN_UNSET: by mass and frequency
-    double   angular_stiffness, angular_damping; ///< [N m/rad], [N m s/rad]; likewise by inertia
+    double   angular_stiffness, angular_damping; ///< [N m/rad], [N m s/rad]; unset: by inertia
     uint32_t cookie;                             ///< proof that the defaults were taken; do not set
 } tn_mocap_options;
 
@@ -103,7 +107,7 @@ TN_API tn_mocap_options tn_default_mocap_options(void);
 typedef struct tn_mocap_report {
     double scale;        ///< [m per unit of the file]
     int    driven_count; ///< bodies that follow a joint
-    int    still_count;  ///< bodies with that prefix that could, and do not
+    int    still_count;  ///< bodies with that prefix that could follow one, and do not
     /// Filled in when the caller gives room for one id a joint: the body that follows it, or null.
     tn_body_id* bodies;
 } tn_mocap_report;

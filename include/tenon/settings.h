@@ -175,6 +175,7 @@ typedef struct tn_settings {
     tn_impulse_settings    impulse;
     tn_implicit_settings   implicit;
     tn_adaptive_settings   adaptive;
+    uint32_t               cookie; ///< proof that the defaults were taken; do not set
 } tn_settings;
 
 TN_API tn_settings tn_default_settings(void);

@@ -4,10 +4,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-_Noreturn void tni_assert_failed(const char* condition, const char* file, int line)
+const char* tn_version(void)
 {
-    fprintf(stderr, "tenon: %s:%d: assertion failed: %s\n", file, line, condition);
+    return TN_VERSION;
+}
+
+int tn_version_number(void)
+{
+    return TN_VERSION_NUMBER;
+}
+
+static void print_and_abort(const char* expression, const char* file, int line)
+{
+    fprintf(stderr, "tenon: %s:%d: assertion failed: %s\n", file, line, expression);
     abort();
+}
+
+// The one variable of the library that is not in an object: an assertion knows no host.
+static tn_assert_handler* assert_handler = print_and_abort;
+
+tn_assert_handler* tn_set_assert_handler(tn_assert_handler* handler)
+{
+    tn_assert_handler* before = assert_handler;
+    assert_handler            = handler != NULL ? handler : print_and_abort;
+    return before;
+}
+
+void tni_assert_failed(const char* expression, const char* file, int line)
+{
+    assert_handler(expression, file, line);
 }
 
 const char* tn_result_text(tn_result result)
@@ -61,7 +86,9 @@ tn_host tn_default_host(void)
 
 tn_host tni_host_or_default(const tn_host* host)
 {
-    return host != NULL ? *host : tn_default_host();
+    if (host == NULL) return tn_default_host();
+    TN_ASSERT(host->allocate != NULL && host->release != NULL);
+    return *host;
 }
 
 void* tni_host_take(const tn_host* host, size_t bytes)
@@ -149,4 +176,13 @@ void tni_arena_free(tni_arena* arena)
         arena->chunks = next;
     }
     *arena = (tni_arena){.host = arena->host};
+}
+
+bool tni_arena_holds(const tni_arena* arena, const void* piece)
+{
+    const uintptr_t at = (uintptr_t)piece;
+    for (const struct tni_arena_chunk* chunk = arena->chunks; chunk != NULL; chunk = chunk->next) {
+        if (at - (uintptr_t)chunk < chunk->bytes) return true;
+    }
+    return false;
 }

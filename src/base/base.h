@@ -14,7 +14,7 @@
 #define TN_ASSERT(condition) \
     ((condition) ? (void)0 : tni_assert_failed(#condition, __FILE__, __LINE__))
 #endif
-_Noreturn void tni_assert_failed(const char* condition, const char* file, int line);
+void tni_assert_failed(const char* expression, const char* file, int line);
 
 #if defined(__GNUC__)
 #define TNI_PRINTF(f, a) __attribute__((format(printf, f, a)))
@@ -59,6 +59,8 @@ tni_arena tni_arena_make(const tn_host* host);
 /// Zeroed, aligned to 64 bytes; NULL after a failure. Zero bytes give a valid pointer.
 void* tni_arena_take(tni_arena* arena, size_t bytes);
 void  tni_arena_free(tni_arena* arena);
+/// Whether a piece was taken from it. Cost: O(chunks).
+bool tni_arena_holds(const tni_arena* arena, const void* piece);
 #define TNI_TAKE(arena, type, count) \
     ((type*)tni_arena_take((arena), sizeof(type) * (size_t)(count)))
 

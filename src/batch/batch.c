@@ -345,7 +345,8 @@ tn_result tn_batch_set_joints(tn_batch* b, const double* positions, const double
     return first;
 }
 
-static tn_result set_target(tn_state* state, int target, const double* pose, const double* velocity)
+static tn_result set_target(tn_state* state, tn_target_id target, const double* pose,
+                            const double* velocity)
 {
     const tn_frame frame = {tni_read3(pose), {pose[3], pose[4], pose[5], pose[6]}};
     if (velocity == NULL) return tn_state_set_target(state, target, &frame, NULL);
@@ -359,7 +360,8 @@ tn_result tn_batch_set_targets(tn_batch* b, const double* poses, const double* v
     tn_result first = TN_OK;
     for (int i = 0; i < b->count; ++i)
         for (int k = 0; k < b->model->target_count; ++k, poses += TN_BATCH_POSE) {
-            const tn_result result = set_target(b->states[i], k, poses, velocities);
+            const tn_result result =
+                set_target(b->states[i], (tn_target_id){(uint32_t)k + 1}, poses, velocities);
             if (velocities != NULL) velocities += TN_BATCH_VELOCITY;
             if (result == TN_OK || first != TN_OK) continue;
             first = tni_fail(why, result, "copy %d: target %d: not a valid pose", i, k);

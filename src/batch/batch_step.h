@@ -206,15 +206,15 @@ static void store(workspace* w, tn_state* const* states, int count, unsigned rej
 static void fill_report(const workspace* w, const progress* p, int lane, tn_step_report* report)
 {
     *report = (tn_step_report){
-        .h_taken         = w->h,
-        .joint_error     = p->error[lane],
-        .worst_joint     = tni_constraint_id(w->plan->model, (int)p->worst[lane]),
-        .velocity_error  = p->velocity_error[lane],
-        .rank_margin     = 1,
-        .redundant_count = -1,
-        .iteration_count = p->rounds[lane],
-        .substep_count   = 1,
-        .factor_count    = p->factors[lane],
+        .h_taken               = w->h,
+        .joint_error           = p->error[lane],
+        .worst_joint           = tni_constraint_id(w->plan->model, (int)p->worst[lane]),
+        .velocity_error        = p->velocity_error[lane],
+        .rank_margin           = 1,
+        .redundant_count       = -1,
+        .iteration_count       = p->rounds[lane],
+        .substep_count         = 1,
+        .implicit.factor_count = p->factors[lane],
     };
 }
 

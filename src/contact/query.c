@@ -87,15 +87,18 @@ void tn_query_update(tn_query* query, const tn_state* state)
     (void)done;
 }
 
+enum { COOKIE = 0x7e4f1172 }; ///< proof that a filter started from its defaults
+
 tn_query_filter tn_default_query_filter(void)
 {
-    return (tn_query_filter){.groups = UINT32_MAX};
+    return (tn_query_filter){.groups = UINT32_MAX, .cookie = COOKIE};
 }
 
 static bool passes(const tn_query* q, const tn_query_filter* filter, int index)
 {
     const tni_shape* shape = &q->model->shapes[index];
     if (filter == NULL) return true;
+    TN_ASSERT(filter->cookie == COOKIE && "the filter was made by tn_default_query_filter()");
     for (int i = 0; i < filter->skip_count; ++i)
         if (filter->skip[i].bits == (uint32_t)shape->body) return false;
     return (filter->groups >> shape->group & 1) != 0;

@@ -73,14 +73,15 @@ static void add(const tni_scene_view* at, double* f)
     }
 }
 
-tn_wrench tn_state_target_force(const tn_state* state, int target)
+tn_wrench tn_state_target_force(const tn_state* state, tn_target_id target)
 {
     const tni_scene_view at = tni_state_scene(state);
     tn_twist             velocity;
-    if (target < 0 || target >= state->model->target_count)
+    const int            index = (int)target.bits - 1;
+    if (target.bits == 0 || target.bits > (uint32_t)state->model->target_count)
         return (tn_wrench){{0, 0, 0}, {0, 0, 0}};
-    const offset o = offset_of(&at, target, at.time, &velocity);
-    return wrench_of(&state->model->targets[target], &o);
+    const offset o = offset_of(&at, index, at.time, &velocity);
+    return wrench_of(&state->model->targets[index], &o);
 }
 
 static double energy(const tni_scene_view* at)

@@ -766,6 +766,37 @@ static tn_result compile_forces(tn_model* model, const tn_scene* scene, tn_why* 
     return result;
 }
 
+static tni_names copy_names(tn_model* model, const tn_scene* scene, tni_part part)
+{
+    const int count = scene->parts[part].count;
+    tni_names names = {.count = count, .of = TNI_TAKE(&model->arena, const char*, count)};
+    for (int i = 0; names.of != NULL && i < count; ++i) {
+        const char* name = tni_part_name(scene, part, i);
+        names.of[i]      = name != NULL ? copy_text(model, name) : NULL;
+    }
+    return names;
+}
+
+static void copy_all_names(tn_model* model, const tn_scene* scene)
+{
+    model->coupling_names = copy_names(model, scene, TNI_PART_COUPLING);
+    model->spring_names   = copy_names(model, scene, TNI_PART_SPRING);
+    model->target_names   = copy_names(model, scene, TNI_PART_TARGET);
+    model->load_names     = copy_names(model, scene, TNI_PART_LOAD);
+    model->drag_names     = copy_names(model, scene, TNI_PART_DRAG);
+}
+
+static void copy_user_data(tn_model* model, const tn_scene* scene)
+{
+    model->body_user_data  = TNI_TAKE(&model->arena, void*, model->body_count);
+    model->joint_user_data = TNI_TAKE(&model->arena, void*, model->named_count);
+    if (model->arena.failed) return;
+    for (int i = 1; i < model->body_count; ++i)
+        model->body_user_data[i] = tn_scene_body(scene, i - 1)->user_data;
+    for (int i = 0; i < model->named_count; ++i)
+        model->joint_user_data[i] = tn_scene_joint(scene, i)->user_data;
+}
+
 // ---- Compiling ----------------------------------------------------------------------------------
 
 static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
@@ -776,6 +807,8 @@ static tn_result compile(tn_model* model, const tn_scene* scene, tn_why* why)
     TRY(compile_bodies(model, scene, why));
     TRY(compile_constraints(model, scene, why));
     TRY(compile_forces(model, scene, why));
+    copy_all_names(model, scene);
+    copy_user_data(model, scene);
     TRY(tni_compile_shapes(model, scene, why));
     TRY(tni_analyse_graph(model));
     TRY(tni_count_groups(model));

@@ -14,7 +14,8 @@ tn_shape_def tn_default_shape_def(tn_shape_type type)
                           .color            = {TN_UNSET, TN_UNSET, TN_UNSET},
                           .collide          = true,
                           .collides_with    = UINT32_MAX,
-                          .pieces_tolerance = TN_UNSET};
+                          .pieces_tolerance = TN_UNSET,
+                          .cookie           = TNI_COOKIE_SHAPE};
 }
 
 tn_body_def tn_default_body_def(void)
@@ -45,6 +46,11 @@ tn_joint_def tn_default_joint_def(tn_joint_type type)
         .limit  = {.lower = 1, .upper = -1, .cone = TN_UNSET, .twist_lower = 1, .twist_upper = -1},
         .friction_speed = 0.01,
         .cookie         = TNI_COOKIE_JOINT};
+}
+
+tn_constraint_def tn_default_constraint_def(void)
+{
+    return (tn_constraint_def){.cookie = TNI_COOKIE_USER};
 }
 
 tn_coupling_def tn_default_coupling_def(tn_coupling_type type)

@@ -602,8 +602,8 @@ static tn_result add_targets(driver* c)
     for (int j = 0; j < c->joint_count && result == TN_OK; ++j) {
         if (c->body_of[j] < 0) continue;
         const tn_target_def target = target_for(c, j);
-        result                     = tn_scene_add_target(c->scene, &target);
-        if (result == TN_OK) continue;
+        if (tn_scene_add_target(c->scene, &target).bits != 0) continue;
+        result                  = c->scene->problem.result;
         const tn_body_def* body = tn_scene_body(c->scene, c->body_of[j]);
         tni_fail(c->why, result, "joint '%.60s' cannot drive body '%.60s': %.100s",
                  tn_mocap_joint_name(c->mocap, j), body->name, c->scene->problem.text);
@@ -635,9 +635,10 @@ static bool unset_or(double value, bool zero)
 
 static tn_result check_options(const tn_mocap_options* o, tn_why* why)
 {
+    TN_ASSERT(o->cookie == COOKIE && "the options were made by tn_default_mocap_options()");
     if (o->cookie != COOKIE)
         return tni_fail(why, TN_ERR_MODEL,
-                        "mocap options do not start from tn_default_mocap_options()");
+                        "tn_mocap_options were not made by tn_default_mocap_options()");
     if ((unsigned)o->up > TN_MOCAP_UP_Z || (unsigned)o->places > TN_MOCAP_PLACE_ALL)
         return tni_fail(why, TN_ERR_MODEL, "mocap: unknown up axis or places");
     if (!unset_or(o->scale, false)) return tni_fail(why, TN_ERR_MODEL, "mocap: scale must be > 0");

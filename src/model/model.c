@@ -6,6 +6,10 @@ tn_counts tn_model_counts(const tn_model* model)
     return (tn_counts){.bodies    = model->body_count - 1,
                        .joints    = model->named_count,
                        .couplings = model->coupling_count,
+                       .springs   = model->spring_count,
+                       .targets   = model->target_count,
+                       .loads     = model->load_count,
+                       .drags     = model->drag_count,
                        .rows      = model->row_count,
                        .freedoms  = model->u_count,
                        .loops     = model->loop_count,
@@ -80,6 +84,82 @@ tn_joint_id tn_model_find_joint(const tn_model* model, const char* name)
             return (tn_joint_id){(uint32_t)i + 1};
     }
     return (tn_joint_id){0};
+}
+
+void* tn_model_body_user_data(const tn_model* model, tn_body_id body)
+{
+    TN_ASSERT(body.bits < (uint32_t)model->body_count);
+    return model->body_user_data[body.bits];
+}
+
+void* tn_model_joint_user_data(const tn_model* model, tn_joint_id joint)
+{
+    TN_ASSERT(joint.bits > 0 && (int)joint.bits <= model->named_count);
+    return model->joint_user_data[joint.bits - 1];
+}
+
+static const char* name_at(const tni_names* names, uint32_t bits)
+{
+    TN_ASSERT(bits > 0 && bits <= (uint32_t)names->count);
+    return names->of[bits - 1];
+}
+
+static uint32_t find_name(const tni_names* names, const char* name)
+{
+    for (int i = 0; i < names->count; ++i) {
+        if (names->of[i] != NULL && strcmp(names->of[i], name) == 0) return (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+const char* tn_model_coupling_name(const tn_model* model, tn_coupling_id coupling)
+{
+    return name_at(&model->coupling_names, coupling.bits);
+}
+
+tn_coupling_id tn_model_find_coupling(const tn_model* model, const char* name)
+{
+    return (tn_coupling_id){find_name(&model->coupling_names, name)};
+}
+
+const char* tn_model_spring_name(const tn_model* model, tn_spring_id spring)
+{
+    return name_at(&model->spring_names, spring.bits);
+}
+
+tn_spring_id tn_model_find_spring(const tn_model* model, const char* name)
+{
+    return (tn_spring_id){find_name(&model->spring_names, name)};
+}
+
+const char* tn_model_target_name(const tn_model* model, tn_target_id target)
+{
+    return name_at(&model->target_names, target.bits);
+}
+
+tn_target_id tn_model_find_target(const tn_model* model, const char* name)
+{
+    return (tn_target_id){find_name(&model->target_names, name)};
+}
+
+const char* tn_model_load_name(const tn_model* model, tn_load_id load)
+{
+    return name_at(&model->load_names, load.bits);
+}
+
+tn_load_id tn_model_find_load(const tn_model* model, const char* name)
+{
+    return (tn_load_id){find_name(&model->load_names, name)};
+}
+
+const char* tn_model_drag_name(const tn_model* model, tn_drag_id drag)
+{
+    return name_at(&model->drag_names, drag.bits);
+}
+
+tn_drag_id tn_model_find_drag(const tn_model* model, const char* name)
+{
+    return (tn_drag_id){find_name(&model->drag_names, name)};
 }
 
 int tn_model_joint_rows(const tn_model* model, tn_joint_id joint)

@@ -186,6 +186,12 @@ typedef struct tni_drag {
     int                  wind_count;
 } tni_drag;
 
+/// Names of parts, in the order of adding; NULL: it has none.
+typedef struct tni_names {
+    int          count;
+    const char** of;
+} tni_names;
+
 enum { TNI_CONSTRAINT_BODIES_MAX = TN_COUPLING_BODIES_MAX };
 
 struct tn_model {
@@ -216,6 +222,9 @@ struct tn_model {
     tni_target* targets;
     tni_load*   loads;
     tni_drag*   drags;
+    void**      body_user_data;  ///< by body, the ground first
+    void**      joint_user_data; ///< by joint, user-defined constraints among them
+    tni_names   coupling_names, spring_names, target_names, load_names, drag_names;
 
     int       q_count, u_count, coordinate_count, row_count;
     int       edge_count;

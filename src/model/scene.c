@@ -19,13 +19,15 @@
 // ---- Packing: a def's arrays, into one block ---------------------------------------------------
 
 typedef struct packing {
-    char*  block; ///< NULL: only measure
-    size_t used;
+    char*            block; ///< NULL: only measure
+    size_t           used;
+    const tni_arena* own; ///< what lies in it already is not copied again; NULL: all is
 } packing;
 
 static void* pack(packing* p, const void* from, size_t bytes)
 {
     void* to = NULL;
+    if (p->own != NULL && tni_arena_holds(p->own, from)) return (void*)(uintptr_t)from;
     if (p->block != NULL && bytes > 0) to = memcpy(p->block + p->used, from, bytes);
     p->used += (bytes + 7) / 8 * 8; // doubles and pointers
     return to;
@@ -139,6 +141,7 @@ static void write_label(const tni_adding* a, char* text, size_t size)
 {
     if (a->part == TNI_PART_COUNT) snprintf(text, size, "%s", a->name[0] != 0 ? a->name : "scene");
     else if (a->name[0] != 0) snprintf(text, size, "%s '%s'", kinds[a->part].word, a->name);
+    else if (a->place > 0) snprintf(text, size, "%s %u", kinds[a->part].word, (unsigned)a->place);
     else snprintf(text, size, "%s %d", kinds[a->part].word, a->scene->parts[a->part].count + 1);
 }
 
@@ -152,6 +155,15 @@ bool tni_refuse(tni_adding* a, const char* format, ...)
     va_end(arguments);
     tni_fail(&a->why, TN_ERR_MODEL, "%s: %s", label, text);
     return false;
+}
+
+bool tni_check_made(tni_adding* a, bool made, const char* what, int number)
+{
+    TN_ASSERT(made && "the def was made by its tn_default_..._def()");
+    char which[32] = "";
+    if (number > 0) snprintf(which, sizeof which, "%s %d: ", what, number);
+    return made ||
+           tni_refuse(a, "%stn_%s_def was not made by tn_default_%s_def()", which, what, what);
 }
 
 static void remember(tn_scene* scene, const tn_why* why)
@@ -176,11 +188,12 @@ static void number_part(tni_adding* a)
     } while (tni_name_table_find(names, a->name) != 0);
 }
 
-static bool name_part(tni_adding* a, const char* name, bool from_defaults)
+// what: the def is a tn_<what>_def.
+static bool name_part(tni_adding* a, const char* name, bool made, const char* what)
 {
     const tni_name_table* names = &a->scene->parts[a->part].names;
     const char*           word  = kinds[a->part].word;
-    if (!from_defaults) return tni_refuse(a, "def does not start from tn_default_%s_def()", word);
+    if (!tni_check_made(a, made, what, 0)) return false;
     a->number = a->scene->parts[a->part].number;
     if (name == NULL || name[0] == 0) {
         if (kinds[a->part].always_named) number_part(a);
@@ -205,6 +218,23 @@ static bool grow(const tn_host* host, void** items, int count, int* capacity, si
     return true;
 }
 
+// A copy of the def, and of all that it points to but what lies in `own` already.
+static bool copy_whole(tni_adding* a, const void* def, const char* name, const tni_arena* own,
+                       void* item)
+{
+    const part_kind* kind = &kinds[a->part];
+    packing          p    = {.own = own};
+    for (int pass = 0; pass < 2; ++pass) {
+        memcpy(item, def, kind->size);
+        *(const char**)item = pack_text(&p, name);
+        if (kind->pack != NULL) kind->pack(&p, item);
+        if (pass == 1 || p.used == 0) break;
+        p = (packing){.block = tni_arena_take(&a->scene->arena, p.used), .own = own};
+        if (p.block == NULL) return lacks_memory(a);
+    }
+    return true;
+}
+
 // Copies the def whole and enters it; nothing has changed when it returns false.
 static bool enter(tni_adding* a, const void* def)
 {
@@ -216,16 +246,8 @@ static bool enter(tni_adding* a, const void* def)
         return lacks_memory(a);
     if (name != NULL && !tni_name_table_reserve(&list->names, &scene->host)) return lacks_memory(a);
 
-    void*   item = (char*)list->items + kind->size * (size_t)list->count;
-    packing p    = {0};
-    for (int pass = 0; pass < 2; ++pass) {
-        memcpy(item, def, kind->size);
-        *(const char**)item = pack_text(&p, name);
-        if (kind->pack != NULL) kind->pack(&p, item);
-        if (pass == 1 || p.used == 0) break;
-        p = (packing){.block = tni_arena_take(&scene->arena, p.used)};
-        if (p.block == NULL) return lacks_memory(a);
-    }
+    void* item = (char*)list->items + kind->size * (size_t)list->count;
+    if (!copy_whole(a, def, name, NULL, item)) return false;
     ++list->count;
     list->number = a->number;
     if (name != NULL) tni_name_table_put(&list->names, *(const char**)item, (uint32_t)list->count);
@@ -243,106 +265,196 @@ static tn_result finish(tni_adding* a, bool good)
     return a->why.result;
 }
 
+// The bits of the part that was added; 0: refused.
+static uint32_t finish_part(tni_adding* a, bool good)
+{
+    finish(a, good);
+    return good ? (uint32_t)a->scene->parts[a->part].count : 0;
+}
+
+static void* item_of(tni_adding* a)
+{
+    return (char*)a->scene->parts[a->part].items + kinds[a->part].size * (size_t)(a->place - 1);
+}
+
+// The part with these bits, to get another def.
+static tni_adding editing(tn_scene* scene, tni_part part, uint32_t bits)
+{
+    tni_adding a = {.scene = scene, .part = part, .place = bits};
+    TN_ASSERT(bits > 0 && bits <= (uint32_t)scene->parts[part].count);
+    const char* name = *(const char**)item_of(&a);
+    snprintf(a.name, sizeof a.name, "%s", name != NULL ? name : "");
+    return a;
+}
+
+// Puts a def in the place of the old one, whose name stays; nothing has changed when it returns false.
+static bool replace(tni_adding* a, const void* def)
+{
+    union {
+        const char*     name; // that all begin with
+        tni_joint_item  joint;
+        tn_coupling_def coupling;
+        tn_spring_def   spring;
+        tn_target_def   target;
+        tn_load_def     load;
+        tn_drag_def     drag;
+    } fresh;
+    void*       item = item_of(a);
+    const char* name = *(const char**)item;
+    TN_ASSERT(kinds[a->part].size <= sizeof fresh);
+    if (!copy_whole(a, def, name, &a->scene->arena, &fresh)) return false;
+    fresh.name = name;
+    memcpy(item, &fresh, kinds[a->part].size);
+    return true;
+}
+
+static tn_result finish_edit(const tni_adding* a, bool good, tn_why* why)
+{
+    if (!good && why != NULL) *why = a->why;
+    return a->why.result;
+}
+
 tn_body_id tn_scene_add_body(tn_scene* scene, const tn_body_def* def)
 {
     tni_adding a    = adding(scene, TNI_PART_BODY);
-    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_BODY) &&
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_BODY, "body") &&
                       tni_check_body(&a, def) && enter(&a, def);
-    finish(&a, good);
-    return (tn_body_id){good ? (uint32_t)tn_scene_body_count(scene) : 0};
+    return (tn_body_id){finish_part(&a, good)};
 }
 
 tn_joint_id tn_scene_add_joint(tn_scene* scene, const tn_joint_def* def)
 {
     tni_adding           a    = adding(scene, TNI_PART_JOINT);
     const tni_joint_item item = {.def = *def};
-    const bool           good = name_part(&a, def->name, def->cookie == TNI_COOKIE_JOINT) &&
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_JOINT, "joint") &&
                       tni_check_joint(&a, def) && enter(&a, &item);
-    finish(&a, good);
-    return (tn_joint_id){good ? (uint32_t)tn_scene_joint_count(scene) : 0};
-}
-
-// Keys that are the scene's own already are not copied again.
-static bool keep_keys(tni_adding* a, const tn_joint_def* old, tn_joint_def* def)
-{
-    if (def->type != TN_JOINT_MOTOR) def->velocity_key_count = 0;
-    if (def->velocity_key_count == 0) def->velocity_keys = NULL;
-    if (def->velocity_key_count == 0 || def->velocity_keys == old->velocity_keys) return true;
-    const size_t  size = sizeof(tn_value_key) * (size_t)def->velocity_key_count;
-    tn_value_key* keys = tni_arena_take(&a->scene->arena, size);
-    if (keys == NULL) return lacks_memory(a);
-    memcpy(keys, def->velocity_keys, size);
-    def->velocity_keys = keys;
-    return true;
+    return (tn_joint_id){finish_part(&a, good)};
 }
 
 tn_result tn_scene_set_joint(tn_scene* scene, tn_joint_id joint, const tn_joint_def* def,
                              tn_why* why)
 {
-    TN_ASSERT(joint.bits > 0 && joint.bits <= (uint32_t)tn_scene_joint_count(scene));
-    tni_joint_item* item  = (tni_joint_item*)scene->parts[TNI_PART_JOINT].items + (joint.bits - 1);
-    tni_adding      a     = adding(scene, TNI_PART_JOINT);
-    tn_joint_def    fresh = *def;
-    fresh.name            = item->def.name;
-    snprintf(a.name, sizeof a.name, "%s", item->def.name);
-    const bool good = (def->cookie == TNI_COOKIE_JOINT ||
-                       tni_refuse(&a, "def does not start from tn_default_joint_def()")) &&
-                      (item->constraint == NULL ||
+    tni_adding            a    = editing(scene, TNI_PART_JOINT, joint.bits);
+    const tni_joint_item* old  = item_of(&a);
+    const tni_joint_item  item = {.def = *def};
+    const bool            good = tni_check_made(&a, def->cookie == TNI_COOKIE_JOINT, "joint", 0) &&
+                      (old->constraint == NULL ||
                        tni_refuse(&a, "is defined by functions, not by a joint def")) &&
-                      tni_check_joint(&a, &fresh) && keep_keys(&a, &item->def, &fresh);
-    if (good) item->def = fresh;
-    else if (why != NULL) *why = a.why;
-    return a.why.result;
+                      tni_check_joint(&a, def) && replace(&a, &item);
+    return finish_edit(&a, good, why);
 }
 
 tn_joint_id tn_scene_add_constraint(tn_scene* scene, const tn_constraint_def* def)
 {
     tni_adding a    = adding(scene, TNI_PART_JOINT);
-    bool       good = name_part(&a, def->name, true) && tni_check_constraint(&a, def);
+    bool       good = name_part(&a, def->name, def->cookie == TNI_COOKIE_USER, "constraint") &&
+                tni_check_constraint(&a, def);
     if (good) {
         tni_joint_item item = {.def = tn_default_joint_def(TN_JOINT_USER), .constraint = def};
         item.def.body1      = def->bodies[0];
         if (def->body_count > 1) item.def.body2 = def->bodies[1];
-        item.def.role = def->role;
-        good          = enter(&a, &item);
+        item.def.role      = def->role;
+        item.def.user_data = def->user_data;
+        good               = enter(&a, &item);
     }
-    finish(&a, good);
-    return (tn_joint_id){good ? (uint32_t)tn_scene_joint_count(scene) : 0};
+    return (tn_joint_id){finish_part(&a, good)};
 }
 
-tn_result tn_scene_add_coupling(tn_scene* scene, const tn_coupling_def* def)
+tn_coupling_id tn_scene_add_coupling(tn_scene* scene, const tn_coupling_def* def)
 {
-    tni_adding a = adding(scene, TNI_PART_COUPLING);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_COUPLING) &&
-                          tni_check_coupling(&a, def) && enter(&a, def));
+    tni_adding a    = adding(scene, TNI_PART_COUPLING);
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_COUPLING, "coupling") &&
+                      tni_check_coupling(&a, def) && enter(&a, def);
+    return (tn_coupling_id){finish_part(&a, good)};
 }
 
-tn_result tn_scene_add_spring(tn_scene* scene, const tn_spring_def* def)
+tn_spring_id tn_scene_add_spring(tn_scene* scene, const tn_spring_def* def)
 {
-    tni_adding a = adding(scene, TNI_PART_SPRING);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_SPRING) &&
-                          tni_check_spring(&a, def) && enter(&a, def));
+    tni_adding a    = adding(scene, TNI_PART_SPRING);
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_SPRING, "spring") &&
+                      tni_check_spring(&a, def) && enter(&a, def);
+    return (tn_spring_id){finish_part(&a, good)};
 }
 
-tn_result tn_scene_add_target(tn_scene* scene, const tn_target_def* def)
+tn_target_id tn_scene_add_target(tn_scene* scene, const tn_target_def* def)
 {
-    tni_adding a = adding(scene, TNI_PART_TARGET);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_TARGET) &&
-                          tni_check_target(&a, def) && enter(&a, def));
+    tni_adding a    = adding(scene, TNI_PART_TARGET);
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_TARGET, "target") &&
+                      tni_check_target(&a, def) && enter(&a, def);
+    return (tn_target_id){finish_part(&a, good)};
 }
 
-tn_result tn_scene_add_load(tn_scene* scene, const tn_load_def* def)
+tn_load_id tn_scene_add_load(tn_scene* scene, const tn_load_def* def)
 {
-    tni_adding a = adding(scene, TNI_PART_LOAD);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_LOAD) &&
-                          tni_check_load(&a, def) && enter(&a, def));
+    tni_adding a    = adding(scene, TNI_PART_LOAD);
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_LOAD, "load") &&
+                      tni_check_load(&a, def) && enter(&a, def);
+    return (tn_load_id){finish_part(&a, good)};
 }
 
-tn_result tn_scene_add_drag(tn_scene* scene, const tn_drag_def* def)
+tn_drag_id tn_scene_add_drag(tn_scene* scene, const tn_drag_def* def)
 {
-    tni_adding a = adding(scene, TNI_PART_DRAG);
-    return finish(&a, name_part(&a, def->name, def->cookie == TNI_COOKIE_DRAG) &&
-                          tni_check_drag(&a, def) && enter(&a, def));
+    tni_adding a    = adding(scene, TNI_PART_DRAG);
+    const bool good = name_part(&a, def->name, def->cookie == TNI_COOKIE_DRAG, "drag") &&
+                      tni_check_drag(&a, def) && enter(&a, def);
+    return (tn_drag_id){finish_part(&a, good)};
+}
+
+tn_result tn_scene_set_coupling(tn_scene* scene, tn_coupling_id coupling,
+                                const tn_coupling_def* def, tn_why* why)
+{
+    tni_adding a    = editing(scene, TNI_PART_COUPLING, coupling.bits);
+    const bool good = tni_check_made(&a, def->cookie == TNI_COOKIE_COUPLING, "coupling", 0) &&
+                      tni_check_coupling(&a, def) && replace(&a, def);
+    return finish_edit(&a, good, why);
+}
+
+tn_result tn_scene_set_spring(tn_scene* scene, tn_spring_id spring, const tn_spring_def* def,
+                              tn_why* why)
+{
+    tni_adding a    = editing(scene, TNI_PART_SPRING, spring.bits);
+    const bool good = tni_check_made(&a, def->cookie == TNI_COOKIE_SPRING, "spring", 0) &&
+                      tni_check_spring(&a, def) && replace(&a, def);
+    return finish_edit(&a, good, why);
+}
+
+tn_result tn_scene_set_target(tn_scene* scene, tn_target_id target, const tn_target_def* def,
+                              tn_why* why)
+{
+    tni_adding a    = editing(scene, TNI_PART_TARGET, target.bits);
+    const bool good = tni_check_made(&a, def->cookie == TNI_COOKIE_TARGET, "target", 0) &&
+                      tni_check_target(&a, def) && replace(&a, def);
+    return finish_edit(&a, good, why);
+}
+
+tn_result tn_scene_set_load(tn_scene* scene, tn_load_id load, const tn_load_def* def, tn_why* why)
+{
+    tni_adding a    = editing(scene, TNI_PART_LOAD, load.bits);
+    const bool good = tni_check_made(&a, def->cookie == TNI_COOKIE_LOAD, "load", 0) &&
+                      tni_check_load(&a, def) && replace(&a, def);
+    return finish_edit(&a, good, why);
+}
+
+tn_result tn_scene_set_drag(tn_scene* scene, tn_drag_id drag, const tn_drag_def* def, tn_why* why)
+{
+    tni_adding a    = editing(scene, TNI_PART_DRAG, drag.bits);
+    const bool good = tni_check_made(&a, def->cookie == TNI_COOKIE_DRAG, "drag", 0) &&
+                      tni_check_drag(&a, def) && replace(&a, def);
+    return finish_edit(&a, good, why);
+}
+
+void tn_scene_set_body_user_data(tn_scene* scene, tn_body_id body, void* user_data)
+{
+    tni_adding a                           = editing(scene, TNI_PART_BODY, body.bits);
+    ((tn_body_def*)item_of(&a))->user_data = user_data;
+}
+
+void tn_scene_set_joint_user_data(tn_scene* scene, tn_joint_id joint, void* user_data)
+{
+    tni_adding      a    = editing(scene, TNI_PART_JOINT, joint.bits);
+    tni_joint_item* item = item_of(&a);
+    item->def.user_data  = user_data;
+    if (item->constraint != NULL) ((tn_constraint_def*)item->constraint)->user_data = user_data;
 }
 
 // ---- Pairs of bodies ---------------------------------------------------------------------------
@@ -582,6 +694,11 @@ static const void* item_at(const tn_scene* scene, tni_part part, int index)
     return (const char*)list->items + kinds[part].size * (size_t)index;
 }
 
+const char* tni_part_name(const tn_scene* scene, tni_part part, int index)
+{
+    return *(const char* const*)item_at(scene, part, index);
+}
+
 const tn_body_def* tn_scene_body(const tn_scene* scene, int index)
 {
     return item_at(scene, TNI_PART_BODY, index);
@@ -650,4 +767,29 @@ tn_body_id tn_scene_find_body(const tn_scene* scene, const char* name, bool* fou
 tn_joint_id tn_scene_find_joint(const tn_scene* scene, const char* name)
 {
     return (tn_joint_id){tni_name_table_find(&scene->parts[TNI_PART_JOINT].names, name)};
+}
+
+tn_coupling_id tn_scene_find_coupling(const tn_scene* scene, const char* name)
+{
+    return (tn_coupling_id){tni_name_table_find(&scene->parts[TNI_PART_COUPLING].names, name)};
+}
+
+tn_spring_id tn_scene_find_spring(const tn_scene* scene, const char* name)
+{
+    return (tn_spring_id){tni_name_table_find(&scene->parts[TNI_PART_SPRING].names, name)};
+}
+
+tn_target_id tn_scene_find_target(const tn_scene* scene, const char* name)
+{
+    return (tn_target_id){tni_name_table_find(&scene->parts[TNI_PART_TARGET].names, name)};
+}
+
+tn_load_id tn_scene_find_load(const tn_scene* scene, const char* name)
+{
+    return (tn_load_id){tni_name_table_find(&scene->parts[TNI_PART_LOAD].names, name)};
+}
+
+tn_drag_id tn_scene_find_drag(const tn_scene* scene, const char* name)
+{
+    return (tn_drag_id){tni_name_table_find(&scene->parts[TNI_PART_DRAG].names, name)};
 }

@@ -67,7 +67,9 @@ enum {
     TNI_COOKIE_TARGET   = 0x7e47a69e,
     TNI_COOKIE_LOAD     = 0x7e410ad1,
     TNI_COOKIE_DRAG     = 0x7e4d6a97,
-    TNI_COOKIE_PAIR     = 0x7e49a128
+    TNI_COOKIE_PAIR     = 0x7e49a128,
+    TNI_COOKIE_SHAPE    = 0x7e45a9e1,
+    TNI_COOKIE_USER     = 0x7e405e41 ///< a user-defined constraint
 };
 
 /// A part on its way into the scene.
@@ -76,12 +78,20 @@ typedef struct tni_adding {
     tni_part  part;                   ///< TNI_PART_COUNT: the scene itself
     char      name[TNI_NAME_MAX + 1]; ///< empty: unnamed. Of the scene itself: what of it
     int       number;                 ///< the part's number when it came without a name
+    uint32_t  place; ///< bits of the part that gets another def; 0: a new one, behind the others
     tn_why    why;
 } tni_adding;
 
 /// Fills a->why with "joint 'pin': what is wrong" and returns false, so that `return
 /// tni_refuse(...)` says it all.
 bool tni_refuse(tni_adding* a, const char* format, ...) TNI_PRINTF(2, 3);
+
+/// NULL: it has none.
+const char* tni_part_name(const tn_scene* scene, tni_part part, int index);
+
+/// Whether a tn_<what>_def was made by its tn_default_<what>_def(): asserts, and refuses where there
+/// are no asserts. number: of the shape; 0: the part itself.
+bool tni_check_made(tni_adding* a, bool made, const char* what, int number);
 
 // validate.c: is the def possible? False after tni_refuse().
 bool tni_check_name(tni_adding* a, const char* name);

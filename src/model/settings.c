@@ -189,6 +189,8 @@ int tn_method_order(tn_method method)
     }
 }
 
+enum { COOKIE = 0x7e45e771 }; ///< proof that settings started from their defaults
+
 tn_settings tn_default_settings(void)
 {
     return (tn_settings){.method     = TN_METHOD_AUTO,
@@ -215,7 +217,8 @@ tn_settings tn_default_settings(void)
                                         .stiffen           = true,
                                         .contact_stiffness = 0,
                                         .contact_damping   = 0},
-                         .adaptive   = {.period = 20, .weights = TN_WEIGHTS_LENGTH, .falloff = 1}};
+                         .adaptive   = {.period = 20, .weights = TN_WEIGHTS_LENGTH, .falloff = 1},
+                         .cookie     = COOKIE};
 }
 
 tn_setting_info tn_setting_at(int index)
@@ -323,8 +326,16 @@ int tn_settings_get(const tn_settings* settings, const char* key, char* text, si
     return snprintf(text, size, "%s", word);
 }
 
+tn_result tni_settings_made(const tn_settings* settings, tn_why* why)
+{
+    TN_ASSERT(settings->cookie == COOKIE && "the settings were made by tn_default_settings()");
+    if (settings->cookie == COOKIE) return TN_OK;
+    return tni_fail(why, TN_ERR_MODEL, "tn_settings were not made by tn_default_settings()");
+}
+
 tn_result tni_settings_check(const tn_settings* settings, tn_why* why)
 {
+    if (tni_settings_made(settings, why) != TN_OK) return TN_ERR_MODEL;
     for (int i = 0; i < SETTING_COUNT; ++i) {
         const setting* s     = &table[i];
         const void*    field = (const char*)settings + s->offset;

@@ -341,6 +341,7 @@ static bool shape(tni_adding* a, const tn_shape_def* s, tn_body_kind kind, int n
 {
     char what[32];
     snprintf(what, sizeof what, "shape %d", number);
+    if (!tni_check_made(a, s->cookie == TNI_COOKIE_SHAPE, "shape", number)) return false;
     if (!shape_size(a, s, kind, number) || !frame(a, what, &s->pose)) return false;
     if (!isnan(s->density) && !(s->density > 0 && isfinite(s->density))) {
         return tni_refuse(a, "density of shape %d must be positive, is %g", number, s->density);
@@ -823,9 +824,8 @@ static bool not_negative_or_unset(tni_adding* a, const char* what, double x)
 
 bool tni_check_pair(tni_adding* a, const tn_pair_def* def)
 {
-    if (def->cookie != TNI_COOKIE_PAIR)
-        return tni_refuse(a, "def does not start from tn_default_pair_def()");
-    return two_bodies(a, def->body1, def->body2) &&
+    return tni_check_made(a, def->cookie == TNI_COOKIE_PAIR, "pair", 0) &&
+           two_bodies(a, def->body1, def->body2) &&
            not_negative_or_unset(a, "friction", def->friction) &&
            (isnan(def->restitution) || in_unit_range(a, "restitution", def->restitution)) &&
            not_negative_or_unset(a, "rolling friction", def->rolling_friction) &&

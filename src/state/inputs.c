@@ -15,10 +15,10 @@ static bool is_pose(const tn_frame* pose)
     return tni_is_finite(pose->position) && norm > 1e-9 && isfinite(norm);
 }
 
-tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
+tn_result tn_state_set_target(tn_state* state, tn_target_id target, const tn_frame* pose,
                               const tn_twist* velocity)
 {
-    if (target < 0 || target >= state->model->target_count) return TN_ERR_MODEL;
+    if (target.bits == 0 || target.bits > (uint32_t)state->model->target_count) return TN_ERR_MODEL;
     tni_target_pose target_pose = {.time = state->time};
     if (pose != NULL) {
         if (!is_pose(pose)) return TN_ERR_MODEL;
@@ -31,7 +31,7 @@ tn_result tn_state_set_target(tn_state* state, int target, const tn_frame* pose,
             return TN_ERR_MODEL;
         target_pose.velocity = *velocity;
     }
-    state->inputs.targets[target] = target_pose;
+    state->inputs.targets[target.bits - 1] = target_pose;
     return TN_OK;
 }
 

@@ -133,6 +133,11 @@ bool tn_state_joint_active(const tn_state* state, tn_joint_id joint)
     return !state->reduced.known || state->reduced.active[joint.bits - 1] != 0;
 }
 
+const tn_model* tn_state_model(const tn_state* state)
+{
+    return state->model;
+}
+
 double tn_state_time(const tn_state* state)
 {
     return state->time;

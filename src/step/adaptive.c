@@ -41,14 +41,14 @@ static void keep_budget(tn_stepper* s, double seconds)
 
 static void report_step(const tni_adaptive_report* one, tn_step_report* report)
 {
-    report->active_count = one->active;
-    report->visit_count += one->visits;
-    report->choice_count += one->choices;
+    report->adaptive.active_count = one->active;
+    report->adaptive.visit_count += one->visits;
+    report->adaptive.choice_count += one->choices;
     report->substep_count += one->substeps;
-    report->kinetic_loss += one->kinetic_loss;
-    report->left_out        = one->left_out;
-    report->complementarity = one->complementarity;
-    report->impact_count    = one->hits;
+    report->adaptive.kinetic_loss += one->kinetic_loss;
+    report->adaptive.left_out = one->left_out;
+    report->complementarity   = one->complementarity;
+    report->impact_count      = one->hits;
 }
 
 // Contacts at the end and their penetration, with the forces of the last step. False: no room.

@@ -1,38 +1,41 @@
-// contacts: queries about contacts and limits after a step or an evaluation.
+// contacts: what can be asked about contacts and limits after a step or an evaluation.
 #include "step/stepper.h"
 
-static bool is_contact(const tni_unilateral* unilateral)
+static bool is_contact(const tni_unilateral* stop)
 {
-    return unilateral->limit < 0 && unilateral->gap <= tni_contact_gap;
+    return stop->limit < 0 && stop->gap <= tni_contact_gap;
 }
 
 int tn_stepper_contact_count(const tn_stepper* stepper)
 {
-    const tni_auxiliary* a     = &stepper->system->auxiliary;
-    int                  count = 0;
-    for (int i = 0; i < a->unilateral_count; ++i) count += is_contact(&a->unilaterals[i]);
-    return count;
+    return tn_stepper_contacts(stepper, NULL, 0);
 }
 
-tn_contact tn_stepper_contact(const tn_stepper* stepper, int index)
+static tn_contact describe(const tn_stepper* stepper, const tni_unilateral* stop)
 {
-    const tni_auxiliary* a  = &stepper->system->auxiliary;
-    int                  at = 0;
-    while (at < a->unilateral_count && (!is_contact(&a->unilaterals[at]) || index-- > 0)) ++at;
-    TN_ASSERT(at < a->unilateral_count);
-    const tni_unilateral* unilateral = &a->unilaterals[at];
-    const tni_contact*    point      = &unilateral->contact;
-    tn_contact            contact    = {.body1 = {(uint32_t)point->body1},
-                                        .body2 = {(uint32_t)point->body2},
-                                        .gap   = unilateral->gap,
-                                        .slip  = tni_unilateral_slip(unilateral)};
-    tni_contact_place(stepper->model, point, stepper->system->views, &contact.position,
+    const tni_contact* touch   = &stop->contact;
+    tn_contact         contact = {.body1 = {(uint32_t)touch->body1},
+                                  .body2 = {(uint32_t)touch->body2},
+                                  .gap   = stop->gap,
+                                  .slip  = tni_unilateral_slip(stop)};
+    tni_contact_place(stepper->model, touch, stepper->system->views, &contact.position,
                       &contact.normal);
-    contact.force = tni_scale(unilateral->force[0], contact.normal);
-    for (int i = 1; i <= unilateral->slip_count; ++i)
-        contact.force =
-            tni_add_scaled(contact.force, unilateral->force[i], unilateral->across[i - 1]);
+    contact.force = tni_scale(stop->force[0], contact.normal);
+    for (int i = 1; i <= stop->slip_count; ++i)
+        contact.force = tni_add_scaled(contact.force, stop->force[i], stop->across[i - 1]);
     return contact;
+}
+
+int tn_stepper_contacts(const tn_stepper* stepper, tn_contact* contacts, int capacity)
+{
+    const tni_auxiliary* a     = &stepper->system->auxiliary;
+    int                  count = 0;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        if (!is_contact(&a->unilaterals[i])) continue;
+        if (count < capacity) contacts[count] = describe(stepper, &a->unilaterals[i]);
+        ++count;
+    }
+    return count;
 }
 
 static bool is_upper(const tni_limit* limit)
@@ -46,8 +49,7 @@ double tn_stepper_limit_force(const tn_stepper* stepper, tn_joint_id joint)
     const tni_auxiliary* a        = &stepper->system->auxiliary;
     const tn_model*      model    = stepper->model;
     double               sum      = 0;
-    const bool           implicit = stepper->implicit.after.h > 0; // the last step was an implicit
-                                                                   // one
+    const bool           implicit = stepper->implicit.after.h > 0; // the last step was one
     TN_ASSERT(joint.bits > 0 && (int)joint.bits <= model->named_count);
     for (int i = 0; i < (implicit ? model->limit_count : a->unilateral_count); ++i) {
         const int at = implicit ? i : a->unilaterals[i].limit;

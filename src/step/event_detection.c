@@ -363,7 +363,7 @@ static tn_result find_event(tn_stepper* s, double* dt, tn_step_report* report, t
             above = g;
         }
     }
-    ++report->event_count;
+    ++report->multiplier.event_count;
     return TN_OK;
 }
 
@@ -532,7 +532,7 @@ tn_result tni_event_step(tn_stepper* s, double h, tn_step_report* report, tn_why
         TRY(find_and_strike(s, report, why));
         tn_result result = TN_OK;
         double    dt     = fmin(left, wish);
-        coarse           = coarse || report->event_count >= EVENTS_MAX || slides >= SLIDES_MAX ||
+        coarse = coarse || report->multiplier.event_count >= EVENTS_MAX || slides >= SLIDES_MAX ||
                  !(wish >= 1e-9 * h);
         if (!coarse) {
             result = take_substep(s, &dt, &wish, &coarse, report, why);
@@ -546,7 +546,7 @@ tn_result tni_event_step(tn_stepper* s, double h, tn_step_report* report, tn_why
         if (coarse) {
             dt     = euler ? left : fmin(left, impulse_substep(s, wish, h));
             result = take_impulses(s, dt, report, why);
-            ++report->coarse_count;
+            ++report->multiplier.coarse_count;
         }
         const bool last = left - dt <= 1e-12 * h;
         if (last) s->next.time = end;

@@ -128,7 +128,7 @@ static tn_result solve_linear(tn_stepper* s, tni_step_start* start, const tni_st
     for (int round = 0; round < TNI_IMPLICIT_SETS_MAX; ++round) {
         result =
             tni_implicit_system_begin(work->implicit_system, start, scheme, work->u, work->mu, why);
-        ++report->factor_count;
+        ++report->implicit.factor_count;
         if (result == TN_OK) tni_implicit_system_report(work->implicit_system, report);
         if (result != TN_OK || !work->one_sided) return result;
         mean_of(s, scheme, work->best);
@@ -150,7 +150,7 @@ static tn_result find_multipliers(tn_stepper* s, tni_step_start* start,
     start->multipliers      = NULL;
     const tn_result result =
         tni_implicit_system_begin(work->implicit_system, start, scheme, work->u, work->mu, why);
-    ++report->factor_count;
+    ++report->implicit.factor_count;
     const double e = scheme->h * scheme->share;
     for (int i = 0; i < rows_of(s->model); ++i) work->before.multipliers[i] = -work->mu[i] / e;
     start->multipliers = work->before.multipliers;
@@ -268,7 +268,7 @@ static tni_closure_error newton(tn_stepper* s, const tni_step_start* start,
                 work->r[of->row_start + k] *= k < of->held_count ? -1 / e : -1;
         }
         const tni_step_scheme here = {.h = scheme->h, .share = scheme->share, .time = scheme->time};
-        ++report->factor_count;
+        ++report->implicit.factor_count;
         ++report->iteration_count;
         if (tni_implicit_system_begin(work->implicit_system, &there, &here, work->du, work->dmu,
                                       NULL) != TN_OK ||

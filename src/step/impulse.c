@@ -189,7 +189,7 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     const int count = s->settings.impulse.stiffen ? tni_stiffen(s, h) : 0;
     *again          = count > 0;
     if (count == 0) return TN_OK;
-    if (count > report->stiffened_count) report->stiffened_count = count;
+    if (count > report->impulse.stiffened_count) report->impulse.stiffened_count = count;
     s->system->stiffness                  = s->impulse.stiffness;
     s->system->auxiliary.unilateral_count = 0; // they are found again
     const tn_result result                = factor(s, &s->now, report, why);

@@ -1,5 +1,6 @@
 #include "step/stepper.h"
 
+#include "model/settings.h"
 #include "system/mobility.h"
 
 void tni_copy_numbers(double* to, const double* from, int count)
@@ -85,6 +86,8 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
 {
     *out = NULL;
     if (settings == NULL) settings = &model->settings;
+    *out = NULL;
+    if (tni_settings_made(settings, why) != TN_OK) return TN_ERR_MODEL;
     const tn_method method = settings->method;
     TRY(is_possible(model, settings, why));
     tn_result   result = TN_ERR_MEMORY;
@@ -132,6 +135,11 @@ tn_result tn_stepper_solver(const tn_stepper* stepper, tn_solver* solver)
 tn_method tn_stepper_method(const tn_stepper* stepper)
 {
     return stepper->settings.method;
+}
+
+const tn_model* tn_stepper_model(const tn_stepper* stepper)
+{
+    return stepper->model;
 }
 
 size_t tn_stepper_bytes(const tn_stepper* stepper)
@@ -382,16 +390,16 @@ static tn_result run_adaptive(tn_stepper* s, tn_state* state, double h, int coun
     attempt   how    = {.what = step, .h = h, .count = count, .taken = &taken};
     tn_result result = take_steps(s, state, &how, report, why);
     if ((result != TN_ERR_DIVERGED && result != TN_ERR_SINGULAR) || count == 1) return result;
-    tn_step_report sum = *report, one;
-    sum.visit_count = sum.choice_count = 0;
-    sum.kinetic_loss = sum.h_taken = 0;
-    how.count                      = 1;
+    tn_step_report sum       = *report, one;
+    sum.adaptive.visit_count = sum.adaptive.choice_count = 0;
+    sum.adaptive.kinetic_loss = sum.h_taken = 0;
+    how.count                               = 1;
     for (int i = 0; i < count; ++i) {
         result = take_steps(s, state, &how, &one, why);
         if (result != TN_OK) break;
-        one.visit_count += sum.visit_count;
-        one.choice_count += sum.choice_count;
-        one.kinetic_loss += sum.kinetic_loss;
+        one.adaptive.visit_count += sum.adaptive.visit_count;
+        one.adaptive.choice_count += sum.adaptive.choice_count;
+        one.adaptive.kinetic_loss += sum.adaptive.kinetic_loss;
         one.h_taken += sum.h_taken;
         sum = one;
     }

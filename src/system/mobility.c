@@ -8,8 +8,9 @@ static tn_row_name name_of_row(const tn_model* model, int row)
 {
     const tni_constraint* constraint = tni_constraint_of_row(model, row);
     const int             index      = (int)(constraint - model->constraints);
-    return (tn_row_name){tni_constraint_id(model, index), index - model->named_count,
-                         row - constraint->row_start};
+    const tn_joint_id     joint      = tni_constraint_id(model, index);
+    const tn_coupling_id  coupling = {joint.bits ? 0 : (uint32_t)(index - model->named_count) + 1};
+    return (tn_row_name){joint, coupling, row - constraint->row_start};
 }
 
 static void compare_masses(const tn_model* model, tn_check* check)

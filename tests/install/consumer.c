@@ -7,7 +7,7 @@ int main(void)
 {
     tn_scene*       scene  = NULL;
     const tn_result result = tn_scene_create(NULL, &scene);
-    printf("tenon %s: %s\n", TN_VERSION, tn_result_text(result));
+    printf("tenon %s: %s\n", tn_version(), tn_result_text(result));
     tn_scene_free(scene);
     return result == TN_OK ? 0 : 1;
 }

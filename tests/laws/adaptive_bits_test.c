@@ -55,16 +55,16 @@ TEST(one_call_of_many_steps_equals_many_calls)
             CHECK_OK(tn_stepper_run(c.stepper, c.m->state, h, count, &all, NULL));
             for (int i = 0; i < count; ++i) {
                 CHECK_OK(tn_stepper_step(c.stepper, one, h, &each, NULL));
-                visits += each.visit_count, choices += each.choice_count;
-                lost += each.kinetic_loss;
+                visits += each.adaptive.visit_count, choices += each.adaptive.choice_count;
+                lost += each.adaptive.kinetic_loss;
             }
             CHECK(adaptive_same(c.m->state, one));
-            CHECK_INT(all.visit_count, visits);
-            CHECK_INT(all.choice_count, choices);
-            CHECK_INT(all.active_count, each.active_count);
-            CHECK_NEAR(all.kinetic_loss, lost, 1e-12 * (1 + lost));
+            CHECK_INT(all.adaptive.visit_count, visits);
+            CHECK_INT(all.adaptive.choice_count, choices);
+            CHECK_INT(all.adaptive.active_count, each.adaptive.active_count);
+            CHECK_NEAR(all.adaptive.kinetic_loss, lost, 1e-12 * (1 + lost));
             CHECK_NEAR(all.h_taken, count * h, 1e-15);
-            CHECK(all.left_out == each.left_out);
+            CHECK(all.adaptive.left_out == each.adaptive.left_out);
         }
         tn_state_free(one);
         case_free(&c);

@@ -37,7 +37,7 @@ static void settle(const char* spec, double pixels, double share)
     rig_restart(&r);
     tn_step_report report;
     CHECK_OK(tn_stepper_run(r.stepper, r.state, 1e-3, 20, &report, NULL));
-    const double full          = report.visit_count / 20.0;
+    const double full          = report.adaptive.visit_count / 20.0;
     r.settings.adaptive.active = 0;
     r.settings.adaptive.budget = share * full; // 1 us a node
     rig_restart(&r);
@@ -69,7 +69,7 @@ TEST(a_time_budget_without_a_clock_keeps_the_initial_number)
     r.settings.adaptive.budget = 1;
     rig_restart(&r);
     rig_run(&r, 1e-3, 50);
-    CHECK(r.report.active_count > 0 && r.report.active_count < 50);
+    CHECK(r.report.adaptive.active_count > 0 && r.report.adaptive.active_count < 50);
     rig_free(&r);
 }
 
@@ -131,7 +131,7 @@ TEST(nearer_bodies_get_more_joints)
             if (k > 0) CHECK(active_in(&r, k) <= active_in(&r, k - 1));
         }
         CHECK(sum <= s.active);
-        CHECK_INT(sum, r.report.active_count);
+        CHECK_INT(sum, r.report.adaptive.active_count);
     }
     CHECK(active_in(&r, 0) >= active_in(&r, ROW - 1) + 4);
     rig_free(&r);
@@ -310,7 +310,7 @@ TEST(couplings_are_refused_by_name)
         rig_add_joint(&r, TN_JOINT_HINGE, (tn_body_id){0}, b, (tn_vec3){1, 0, 0}, TNS_Z)};
     tn_coupling_def gear = tn_default_coupling_def(TN_COUPLING_GEAR);
     gear.name = "teeth", gear.joints = joints, gear.joint_count = 2, gear.ratio = 2;
-    CHECK_OK(tn_scene_add_coupling(r.scene, &gear));
+    CHECK(tn_scene_add_coupling(r.scene, &gear).bits != 0);
     check_refused(&r, "teeth");
 }
 

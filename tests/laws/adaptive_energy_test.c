@@ -47,7 +47,7 @@ TEST(energy_is_lost_by_rigidification_alone)
     double       lost  = 0;
     for (int i = 0; i < 4000; ++i) {
         CHECK_OK(tn_stepper_step(r.stepper, r.state, 5e-4, &r.report, NULL));
-        lost += r.report.kinetic_loss;
+        lost += r.report.adaptive.kinetic_loss;
     }
     CHECK(lost > 0.1);
     CHECK_NEAR(energy_of(r.state), start - lost, 0.05 * lost);
@@ -110,7 +110,7 @@ TEST(changes_from_outside_affect_only_their_tree)
     push.linear.x += 0.5;
     CHECK_OK(tn_state_set_velocity(r.state, last, push));
     CHECK_OK(tn_stepper_step(r.stepper, r.state, 1.0 / 120, &r.report, NULL));
-    CHECK_INT(r.report.choice_count, 1);
+    CHECK_INT(r.report.adaptive.choice_count, 1);
     count_active(r.model, r.state, &two[0], &two[1]);
     CHECK_INT(two[0], one[0]);
     // The first one's bodies come first in the state: unchanged to the last bit.
@@ -134,7 +134,7 @@ TEST(one_error_bounds_the_other)
         if (i == 2) r.settings.adaptive.choice = TN_CHOICE_MIXED;
         rig_restart(&r);
         rig_run(&r, 1e-3, 100);
-        CHECK(r.report.active_count > 0 && r.report.active_count < 40);
+        CHECK(r.report.adaptive.active_count > 0 && r.report.adaptive.active_count < 40);
         rig_free(&r);
     }
 }
@@ -146,7 +146,7 @@ TEST(joints_of_a_crowd_are_no_more_than_allowed)
     rig_restart(&r);
     for (int i = 0; i < 200; ++i) {
         CHECK_OK(tn_stepper_step(r.stepper, r.state, 1.0 / 60, &r.report, NULL));
-        CHECK(r.report.active_count <= 90);
+        CHECK(r.report.adaptive.active_count <= 90);
     }
     rig_free(&r);
 }

@@ -121,7 +121,7 @@ TEST(momentum_is_kept_by_rigidification)
         const tn_momentum after = tn_state_momentum(m->state);
         linear  = fmax(linear, tni_norm(tni_sub(after.linear, before.linear)) / size);
         angular = fmax(angular, tni_norm(tni_sub(after.angular, before.angular)) / size);
-        lost += report.kinetic_loss;
+        lost += report.adaptive.kinetic_loss;
         tn_stepper_free(stepper);
         random_mechanism_free(m);
     }
@@ -237,9 +237,9 @@ TEST(acceleration_error_stays_within_its_bound)
             for (int i = 0; i < 12; ++i) {
                 tn_step_report report;
                 CHECK_OK(tn_stepper_step(stepper, state, 1e-3, &report, NULL));
-                CHECK(report.left_out <= errors[k]);
-                some += report.left_out > 0;
-                looked[k] += report.active_count;
+                CHECK(report.adaptive.left_out <= errors[k]);
+                some += report.adaptive.left_out > 0;
+                looked[k] += report.adaptive.active_count;
             }
             tn_state_free(state);
             tn_stepper_free(stepper);
@@ -299,7 +299,7 @@ static double bounded_error(const random_mechanism* m, double acceleration, doub
     for (int i = 0; i < steps; ++i) {
         tn_step_report report;
         CHECK_OK(tn_stepper_step(two, b, h, &report, NULL));
-        CHECK(report.left_out <= acceleration);
+        CHECK(report.adaptive.left_out <= acceleration);
     }
     const double error = apart(m, a, b);
     tn_state_free(a), tn_state_free(b);

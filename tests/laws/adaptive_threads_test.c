@@ -36,10 +36,10 @@ static void compare(const char* spec, const tn_adaptive_settings* settings)
         const tn_state* state = run_with(threads, spec, settings, &shared);
         test_check(adaptive_same(state, wanted), __FILE__, __LINE__, "%s: %d threads", spec,
                    threads);
-        CHECK_INT(shared.report.visit_count, alone.report.visit_count);
-        CHECK_INT(shared.report.choice_count, alone.report.choice_count);
-        CHECK(shared.report.kinetic_loss == alone.report.kinetic_loss);
-        CHECK(shared.report.left_out == alone.report.left_out);
+        CHECK_INT(shared.report.adaptive.visit_count, alone.report.adaptive.visit_count);
+        CHECK_INT(shared.report.adaptive.choice_count, alone.report.adaptive.choice_count);
+        CHECK(shared.report.adaptive.kinetic_loss == alone.report.adaptive.kinetic_loss);
+        CHECK(shared.report.adaptive.left_out == alone.report.adaptive.left_out);
         rig_free(&shared);
     }
     rig_free(&alone);

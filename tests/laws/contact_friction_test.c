@@ -81,7 +81,7 @@ static void check_uphill(double th, double mu, double h)
         CHECK_NEAR(contact_climbed(&p),
                    later < 0 ? v * t - up * t * t / 2 : top - back * later * later / 2, 1e-8);
         CHECK_NEAR(contact_climbing(&p), later < 0 ? v - up * t : -back * later, 1e-8);
-        events += p.r.report.event_count;
+        events += p.r.report.multiplier.event_count;
         CHECK_INT(p.r.report.jam_count, 0);
     }
     CHECK_INT(events, 1);

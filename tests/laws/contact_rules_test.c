@@ -70,3 +70,27 @@ TEST(euler_steps_let_a_box_rest)
     CHECK_INT(tn_stepper_contact_count(r.stepper), 4);
     rig_free(&r);
 }
+
+// One call gives all contacts; too little room is filled, and no more, and the count is still that of all.
+TEST(contacts_come_as_an_array)
+{
+    rig r = rig_builtin("incline:angle=0.3,friction=0.5");
+    rig_run(&r, 0.01, 20);
+    tn_contact all[6], some[6];
+    memset(all, 0x55, sizeof all);
+    memset(some, 0x55, sizeof some);
+    CHECK_INT(tn_stepper_contacts(r.stepper, NULL, 0), 4);
+    CHECK_INT(tn_stepper_contacts(r.stepper, all, 6), 4);
+    CHECK_INT(tn_stepper_contacts(r.stepper, some, 3), 4);
+    CHECK(memcmp(all, some, 3 * sizeof *all) == 0);
+    CHECK(memcmp(&some[3], &some[4], sizeof *some) == 0); // untouched
+    CHECK(memcmp(&all[4], &all[5], sizeof *all) == 0);
+    const tn_body_id box = tn_model_find_body(r.model, "box");
+    for (int i = 0; i < 4; ++i) {
+        CHECK(all[i].body1.bits == box.bits || all[i].body2.bits == box.bits);
+        CHECK_NEAR(tns_length(all[i].normal), 1, 1e-12);
+        for (int k = 0; k < i; ++k)
+            CHECK(tns_length(tns_sub(all[i].position, all[k].position)) > 0.01);
+    }
+    rig_free(&r);
+}

@@ -368,8 +368,11 @@ TEST(user_constraints_are_refused)
     static const tn_constraint_table table = {.rows = 1, .rows_at = no_rows};
     rig                              r     = two_bodies(TN_BODY_RIGID, TN_JOINT_HINGE);
     const tn_body_id                 body  = {2};
-    const tn_constraint_def          def   = {
-                   .name = "own", .bodies = &body, .body_count = 1, .table = &table};
+    tn_constraint_def                def   = tn_default_constraint_def();
+    def.name                               = "own";
+    def.bodies                             = &body;
+    def.body_count                         = 1;
+    def.table                              = &table;
     (void)tn_scene_add_constraint(r.scene, &def);
     rig_ready(&r);
     const double z[2] = {0};

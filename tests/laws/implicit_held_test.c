@@ -52,8 +52,9 @@ static void check_held(double mass, double height, double push, double force)
         rig_run(&p.r, 1.0 / 60, 120);
         CHECK_INT(p.r.report.contact_count, 1);
         if (solve != TN_IMPLICIT_NEWTON)
-            CHECK_INT(p.r.report.factor_count, 2); // without the limit, then with it: this active
-                                                   // set holds
+            CHECK_INT(p.r.report.implicit.factor_count,
+                      2); // without the limit, then with it: this active
+                          // set holds
         CHECK_NEAR(tn_state_pose(p.r.state, p.held).position.z, 0, 1e-9);
         CHECK_NEAR(tn_stepper_limit_force(p.r.stepper, p.limit), force, 1e-6 * force);
         rig_free(&p.r);

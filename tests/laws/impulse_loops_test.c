@@ -30,7 +30,8 @@ static record run(rig* r, double h, int steps)
         e.iterations_most = n > e.iterations_most ? n : e.iterations_most;
         e.unclosed += r->report.unclosed_count;
         e.pieces += r->report.substep_count;
-        if (r->report.stiffened_count > e.stiffened) e.stiffened = r->report.stiffened_count;
+        if (r->report.impulse.stiffened_count > e.stiffened)
+            e.stiffened = r->report.impulse.stiffened_count;
         e.joint_error = fmax(e.joint_error, r->report.joint_error);
         e.up          = fmax(e.up, rig_energy(r) - E);
         e.down        = fmax(e.down, E - rig_energy(r));
@@ -63,7 +64,7 @@ static straightness run_peaucellier(double tolerance, double regularisation, dou
         s.iterations += n;
         s.iterations_most = n > s.iterations_most ? n : s.iterations_most;
         CHECK_INT(r.report.unclosed_count, 0);
-        CHECK_INT(r.report.stiffened_count, 0);
+        CHECK_INT(r.report.impulse.stiffened_count, 0);
         if (regularisation > 1e-16) CHECK_INT(r.report.substep_count, 1);
     }
     CHECK_NEAR(tn_state_time(r.state), h * steps, 1e-9);

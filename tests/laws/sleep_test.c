@@ -157,7 +157,7 @@ TEST(bodies_connected_by_springs_sleep_together)
     def.body1 = one, def.body2 = two;
     def.stiffness = 1; // too weak to move them
     def.length    = 0.5;
-    CHECK_OK(tn_scene_add_spring(r.scene, &def));
+    CHECK(tn_scene_add_spring(r.scene, &def).bits != 0);
     rig_ready(&r);
     rig_run(&r, screen, 45);
     CHECK(asleep(&r, one) && asleep(&r, two));

@@ -69,7 +69,7 @@ static double drift_beside_a_loop(double h, tn_loops loops)
     for (int i = 0; i * h < 0.4; ++i) {
         rig_run(&r, h, 1);
         drift = fmax(drift, fabs(rig_energy(&r) - start));
-        CHECK_INT(r.report.jam_count + r.report.coarse_count, 0);
+        CHECK_INT(r.report.jam_count + r.report.multiplier.coarse_count, 0);
     }
     rig_free(&r);
     return drift;
@@ -98,7 +98,7 @@ TEST(a_rope_along_a_link_changes_nothing)
         const double start = rig_energy(&r);
         rig_run(&r, 0.01, 100);
         CHECK_NEAR(rig_energy(&r), start, 1e-5);
-        CHECK_INT(r.report.jam_count + r.report.coarse_count, 0);
+        CHECK_INT(r.report.jam_count + r.report.multiplier.coarse_count, 0);
         end[with] = tn_state_pose(r.state, link).position;
         rig_free(&r);
     }

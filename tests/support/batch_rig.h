@@ -91,7 +91,8 @@ static inline void batch_rig_scatter(batch_rig* r, uint64_t seed, double angle, 
             tn_frame         pose = tn_state_pose(r->singles[i], body);
             const tn_twist   v    = {{rate, 0, -rate}, {0, rate, 0}};
             pose.position.x += test_random_between(&random, -0.05, 0.05);
-            CHECK_OK(tn_state_set_target(r->singles[i], k, &pose, i % 2 ? &v : NULL));
+            CHECK_OK(tn_state_set_target(r->singles[i], (tn_target_id){(uint32_t)k + 1}, &pose,
+                                         i % 2 ? &v : NULL));
         }
         tn_state_copy(tn_batch_state(r->batch, i), r->singles[i]);
     }
@@ -123,9 +124,9 @@ static inline bool batch_same_report(const tn_step_report* a, const tn_step_repo
     return a->h_taken == b->h_taken && a->joint_error == b->joint_error &&
            a->worst_joint.bits == b->worst_joint.bits && a->velocity_error == b->velocity_error &&
            a->iteration_count == b->iteration_count && a->substep_count == b->substep_count &&
-           a->factor_count == b->factor_count && a->unclosed_count == b->unclosed_count &&
-           a->contact_count == b->contact_count && a->deepest == b->deepest &&
-           a->redundant_count == b->redundant_count;
+           a->implicit.factor_count == b->implicit.factor_count &&
+           a->unclosed_count == b->unclosed_count && a->contact_count == b->contact_count &&
+           a->deepest == b->deepest && a->redundant_count == b->redundant_count;
 }
 
 /// One step of all copies, and of the single ones; every bit is compared. False: something differs.

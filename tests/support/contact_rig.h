@@ -8,26 +8,40 @@ static const double rig_g = 9.81;
 
 #define RIG_REST ((tn_twist){{0, 0, 0}, {0, 0, 0}})
 
+/// The contacts of the last step or evaluation, for the caller to free.
+static inline tn_contact* rig_contacts(const tn_stepper* stepper, int* count)
+{
+    *count               = tn_stepper_contacts(stepper, NULL, 0);
+    tn_contact* contacts = calloc((size_t)*count + 1, sizeof *contacts);
+    CHECK_INT(tn_stepper_contacts(stepper, contacts, *count), *count);
+    return contacts;
+}
+
 /// Sum of the forces on `body` at its contacts with `other`, after the last step or evaluation.
 static inline tn_vec3 rig_contact_force(const rig* r, tn_body_id other, tn_body_id body)
 {
-    tn_vec3 sum = {0, 0, 0};
-    for (int i = 0; i < tn_stepper_contact_count(r->stepper); ++i) {
-        const tn_contact c = tn_stepper_contact(r->stepper, i);
+    int         count;
+    tn_contact* contacts = rig_contacts(r->stepper, &count);
+    tn_vec3     sum      = {0, 0, 0};
+    for (int i = 0; i < count; ++i) {
+        const tn_contact c = contacts[i];
         if (c.body1.bits == other.bits && c.body2.bits == body.bits) sum = tns_add(sum, c.force);
         if (c.body2.bits == other.bits && c.body1.bits == body.bits) sum = tns_sub(sum, c.force);
     }
+    free(contacts);
     return sum;
 }
 
 static inline int rig_contacts_between(const rig* r, tn_body_id one, tn_body_id two)
 {
-    int count = 0;
-    for (int i = 0; i < tn_stepper_contact_count(r->stepper); ++i) {
-        const tn_contact c = tn_stepper_contact(r->stepper, i);
+    int         all, count = 0;
+    tn_contact* contacts = rig_contacts(r->stepper, &all);
+    for (int i = 0; i < all; ++i) {
+        const tn_contact c = contacts[i];
         count += (c.body1.bits == one.bits && c.body2.bits == two.bits) ||
                  (c.body1.bits == two.bits && c.body2.bits == one.bits);
     }
+    free(contacts);
     return count;
 }
 

@@ -92,13 +92,13 @@ static inline void random_add_relation(random_web* w, test_random* r, bool other
             random_numbers(r, own->K[b][i], 16, 0.4);
             for (int k = 0; k < 16; ++k) own->K[b][i][k] += own->J[b][i][k];
         }
-    const tn_body_id        bodies[2] = {random_movable_body(w->m, r),
-                                         {(uint32_t)test_random_int(r, 0, w->m->body_count - 1)}};
-    const tn_constraint_def def       = {.bodies     = bodies,
-                                         .body_count = 2,
-                                         .table =
-                                       otherwise ? &random_otherwise_table : &random_relation_table,
-                                         .data = own};
+    const tn_body_id  bodies[2] = {random_movable_body(w->m, r),
+                                   {(uint32_t)test_random_int(r, 0, w->m->body_count - 1)}};
+    tn_constraint_def def       = tn_default_constraint_def();
+    def.bodies                  = bodies;
+    def.body_count              = 2;
+    def.table                   = otherwise ? &random_otherwise_table : &random_relation_table;
+    def.data                    = own;
     if (bodies[0].bits != bodies[1].bits) (void)tn_scene_add_constraint(w->m->scene, &def);
 }
 

@@ -60,7 +60,7 @@ TEST(joints_and_targets_are_set_for_all)
         velocities[6 * i + 1] = i;
         const tn_twist go     = {{0, i, 0}, {0, 0, 0}};
         CHECK_OK(tn_state_set_joints(r.singles[i], z + i * n, z + (5 + i) * n, &why));
-        CHECK_OK(tn_state_set_target(r.singles[i], 0, &frame, &go));
+        CHECK_OK(tn_state_set_target(r.singles[i], (tn_target_id){1}, &frame, &go));
     }
     CHECK_OK(tn_batch_set_targets(r.batch, poses, velocities, &why));
     for (int i = 0; i < 4; ++i) batch_rig_step(&r, 1 / 60.0, "set");

@@ -80,7 +80,7 @@ TEST(handles_and_user_set_targets_are_carried_over)
     const tn_frame pose = {{1, 2, 3}, {1, 0, 0, 0}};
     made           one = make("@hand", 9.81), two = make("@hand", 1);
     tn_handle      a, b;
-    CHECK_OK(tn_state_set_target(one.state, 1, &pose, NULL));
+    CHECK_OK(tn_state_set_target(one.state, (tn_target_id){2}, &pose, NULL));
     CHECK_OK(tn_state_grab(one.state, 3, (tn_body_id){2}, (tn_vec3){0.1, 0, 0}, 50, 1));
     CHECK_OK(tn_state_move(one.state, 3, (tn_vec3){1, 1, 1}, (tn_vec3){0, 0, 0}));
     CHECK_OK(tn_state_carry(two.state, one.state));
@@ -89,8 +89,8 @@ TEST(handles_and_user_set_targets_are_carried_over)
     CHECK(memcmp(&a.force, &b.force, sizeof a.force) == 0);
     CHECK(memcmp(&a.point, &b.point, sizeof a.point) == 0);
     CHECK_LESS(1, fabs(a.force.x));
-    const tn_vec3 drawn = tn_state_target_force(one.state, 1).force;
-    CHECK_NEAR(tn_state_target_force(two.state, 1).force.x, drawn.x, 0);
+    const tn_vec3 drawn = tn_state_target_force(one.state, (tn_target_id){2}).force;
+    CHECK_NEAR(tn_state_target_force(two.state, (tn_target_id){2}).force.x, drawn.x, 0);
     CHECK(!tn_state_handle(one.state, 0, &a));
     CHECK(!tn_state_handle(one.state, -1, &a) && !tn_state_handle(one.state, 8, &a));
     done(&one);

@@ -281,7 +281,7 @@ TEST(a_distance_to_a_user_body_is_measured_where_the_body_is)
     tn_spring_def spring = tn_default_spring_def();
     spring.body1         = b.scaled;
     spring.anchor1       = tni_vec3(0, 0, 1);
-    CHECK_OK(tn_scene_add_spring(b.scene, &spring));
+    CHECK(tn_scene_add_spring(b.scene, &spring).bits != 0);
     tn_model* model;
     CHECK_OK(tn_scene_compile(b.scene, &model, NULL));
     if (model != NULL) {
@@ -312,7 +312,7 @@ TEST(couplings_need_free_coordinates)
                                    tn_scene_add_joint(b.scene, &line)};
     tn_coupling_def   gear      = tn_default_coupling_def(TN_COUPLING_GEAR);
     gear.joints = joints, gear.joint_count = 2;
-    CHECK_OK(tn_scene_add_coupling(b.scene, &gear));
+    CHECK(tn_scene_add_coupling(b.scene, &gear).bits != 0);
     expect_refusal(&b, "Wire", "coordinate", __LINE__);
 }
 
@@ -326,7 +326,7 @@ TEST(couplings_of_rotation_vectors_need_torque)
                                    tn_scene_add_joint(b.scene, &ball)};
     tn_coupling_def   gear      = tn_default_coupling_def(TN_COUPLING_GEAR);
     gear.joints = joints, gear.joint_count = 2;
-    CHECK_OK(tn_scene_add_coupling(b.scene, &gear));
+    CHECK(tn_scene_add_coupling(b.scene, &gear).bits != 0);
     expect_refusal(&b, "Knee", "Affine", __LINE__);
 }
 
@@ -335,20 +335,20 @@ TEST(torques_of_forces_on_bodies_without_rotation_are_refused)
     bench       b    = bench_make();
     tn_load_def load = tn_default_load_def();
     load.body = b.particle, load.torque = tni_vec3(0, 0, 1);
-    CHECK_OK(tn_scene_add_load(b.scene, &load));
+    CHECK(tn_scene_add_load(b.scene, &load).bits != 0);
     expect_refusal(&b, "load", "Particle", __LINE__);
 
     b                = bench_make();
     tn_drag_def drag = tn_default_drag_def();
     drag.body = b.affine, drag.angular = 1;
-    CHECK_OK(tn_scene_add_drag(b.scene, &drag));
+    CHECK(tn_scene_add_drag(b.scene, &drag).bits != 0);
     expect_refusal(&b, "drag", "Affine", __LINE__);
 
     b                    = bench_make();
     const tn_key  key    = {0, {{0, 0, 0}, {1, 0, 0, 0}}};
     tn_target_def target = tn_default_target_def();
     target.body = b.scaled, target.keys = &key, target.key_count = 1, target.angular_damping = 1;
-    CHECK_OK(tn_scene_add_target(b.scene, &target));
+    CHECK(tn_scene_add_target(b.scene, &target).bits != 0);
     expect_refusal(&b, "target", "Scaled", __LINE__);
 }
 
@@ -368,7 +368,11 @@ TEST(user_constraints_need_distinct_bodies_that_move)
 {
     bench             b        = bench_make();
     const tn_body_id  twice[2] = {b.rigid, b.rigid};
-    tn_constraint_def def = {.name = "Law", .bodies = twice, .body_count = 2, .table = &no_table};
+    tn_constraint_def def      = tn_default_constraint_def();
+    def.name                   = "Law";
+    def.bodies                 = twice;
+    def.body_count             = 2;
+    def.table                  = &no_table;
     (void)tn_scene_add_constraint(b.scene, &def);
     expect_refusal(&b, "Law", "Rigid", __LINE__);
 
@@ -489,11 +493,14 @@ TEST(couplings_and_user_constraints_are_counted)
                                    tn_scene_add_joint(b.scene, &second)};
     tn_coupling_def   gear      = tn_default_coupling_def(TN_COUPLING_GEAR);
     gear.joints = joints, gear.joint_count = 2;
-    CHECK_OK(tn_scene_add_coupling(b.scene, &gear));
-    const tn_body_id        pair[2] = {b.affine, b.particle};
-    const tn_constraint_def law     = {
-            .name = "Law", .bodies = pair, .body_count = 2, .table = &no_table};
-    const tn_joint_id id = tn_scene_add_constraint(b.scene, &law);
+    CHECK(tn_scene_add_coupling(b.scene, &gear).bits != 0);
+    const tn_body_id  pair[2] = {b.affine, b.particle};
+    tn_constraint_def law     = tn_default_constraint_def();
+    law.name                  = "Law";
+    law.bodies                = pair;
+    law.body_count            = 2;
+    law.table                 = &no_table;
+    const tn_joint_id id      = tn_scene_add_constraint(b.scene, &law);
     tn_model*         model;
     CHECK_OK(tn_scene_compile(b.scene, &model, NULL));
     const tn_counts counts = tn_model_counts(model);
@@ -510,5 +517,52 @@ TEST(couplings_and_user_constraints_are_counted)
     CHECK_TEXT(tn_model_joint_name(model, id), "Law");
     CHECK_INT(tn_model_find_joint(model, "second").bits, joints[1].bits);
     tn_model_free(model);
+    tn_scene_free(b.scene);
+}
+
+// Pointers of the user go with their defs: into the model, and into a copy of the scene; not into files.
+TEST(user_data_is_kept_and_read_back)
+{
+    bench             b = bench_make();
+    int               things[4];
+    tn_scene*         copy  = NULL;
+    tn_body_def       body  = *tn_scene_body(b.scene, 0);
+    tn_joint_def      joint = tn_default_joint_def(TN_JOINT_BALL);
+    tn_constraint_def law   = tn_default_constraint_def();
+    body.name = "marked", body.user_data = &things[0];
+    const tn_body_id marked = tn_scene_add_body(b.scene, &body);
+    joint.name = "pin", joint.body2 = marked, joint.user_data = &things[1];
+    const tn_joint_id pin = tn_scene_add_joint(b.scene, &joint);
+    law.bodies = &marked, law.body_count = 1, law.table = &no_table, law.user_data = &things[2];
+    const tn_joint_id own = tn_scene_add_constraint(b.scene, &law);
+    CHECK_OK(tn_scene_create(NULL, &copy));
+    for (int i = 0; i < tn_scene_body_count(b.scene); ++i)
+        tn_scene_add_body(copy, tn_scene_body(b.scene, i));
+    const tn_joint_id pin2 = tn_scene_add_joint(copy, tn_scene_joint(b.scene, (int)pin.bits - 1));
+    for (int k = 0; k < 2; ++k) {
+        tn_model* model = NULL;
+        CHECK_OK(tn_scene_compile(k == 0 ? b.scene : copy, &model, NULL));
+        CHECK(tn_model_body_user_data(model, marked) == &things[0]);
+        CHECK(tn_model_body_user_data(model, b.rigid) == NULL);
+        CHECK(tn_model_body_user_data(model, (tn_body_id){0}) == NULL);
+        CHECK(tn_model_joint_user_data(model, k == 0 ? pin : pin2) == &things[1]);
+        if (k == 0) CHECK(tn_model_joint_user_data(model, own) == &things[2]);
+        tn_state* state = NULL;
+        CHECK_OK(tn_state_create(model, &state));
+        CHECK(tn_state_model(state) == model);
+        tn_state_free(state);
+        tn_model_free(model);
+    }
+    tn_scene_set_joint_user_data(b.scene, own, &things[3]);
+    CHECK(tn_scene_joint(b.scene, (int)own.bits - 1)->user_data == &things[3]);
+    CHECK(tn_scene_constraint(b.scene, (int)own.bits - 1)->user_data == &things[3]);
+    tn_scene_set_body_user_data(copy, marked, &things[3]);
+    tn_scene_set_joint_user_data(copy, pin2, NULL);
+    tn_model* model = NULL;
+    CHECK_OK(tn_scene_compile(copy, &model, NULL));
+    CHECK(tn_model_body_user_data(model, marked) == &things[3]);
+    CHECK(tn_model_joint_user_data(model, pin2) == NULL);
+    tn_model_free(model);
+    tn_scene_free(copy);
     tn_scene_free(b.scene);
 }

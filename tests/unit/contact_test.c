@@ -689,8 +689,16 @@ TEST(joined_and_excluded_bodies_do_not_touch)
     joint.body1 = id[0], joint.body2 = id[4];
     (void)tn_scene_add_joint(m->scene, &joint);
     const tn_body_id  both[] = {id[6], id[1]}, many[] = {id[1], id[2], id[3]};
-    tn_constraint_def two   = {.bodies = both, .body_count = 2, .table = &table, .data = &table};
-    tn_constraint_def three = {.bodies = many, .body_count = 3, .table = &table, .data = &table};
+    tn_constraint_def two   = tn_default_constraint_def();
+    two.bodies              = both;
+    two.body_count          = 2;
+    two.table               = &table;
+    two.data                = &table;
+    tn_constraint_def three = tn_default_constraint_def();
+    three.bodies            = many;
+    three.body_count        = 3;
+    three.table             = &table;
+    three.data              = &table;
     (void)tn_scene_add_constraint(m->scene, &two);
     (void)tn_scene_add_constraint(m->scene, &three);
     CHECK_OK(tn_scene_exclude_contact(m->scene, id[6], id[3]));

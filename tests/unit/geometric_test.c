@@ -91,7 +91,7 @@ TEST(targets_and_handles_have_geometric_stiffness)
         tn_target_def    target = tn_default_target_def();
         target.body = body, target.keys = &key, target.key_count = 1, target.point = point;
         target.stiffness = 30;
-        if (!handle) CHECK_OK(tn_scene_add_target(m->scene, &target));
+        if (!handle) CHECK(tn_scene_add_target(m->scene, &target).bits != 0);
         random_mechanism_build(m);
         if (handle) {
             CHECK_OK(tn_state_grab(m->state, 0, body, point, 30, 0));

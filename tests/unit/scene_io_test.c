@@ -730,11 +730,14 @@ TEST(user_defined_constraints_cannot_be_written)
     const tn_constraint_table table = {.rows = 1, .holonomic = 1, .rows_at = user_rows};
     tn_scene*                 scene =
         read_good("{\"tenon_scene\": 1, \"bodies\": [{\"mass\": 1, \"inertia\": [1,1,1]}]}");
-    const tn_body_id        body = {1};
-    const tn_constraint_def def  = {
-         .name = "mine", .bodies = &body, .body_count = 1, .table = &table};
-    tn_why      why  = {0};
-    text_buffer text = {0};
+    const tn_body_id  body = {1};
+    tn_constraint_def def  = tn_default_constraint_def();
+    def.name               = "mine";
+    def.bodies             = &body;
+    def.body_count         = 1;
+    def.table              = &table;
+    tn_why      why        = {0};
+    text_buffer text       = {0};
     tn_scene_add_constraint(scene, &def);
     CHECK(tn_scene_write(scene, buffer_sink, &text, &why) == TN_ERR_UNSUPPORTED);
     CHECK(strstr(why.text, "'mine'") != NULL);

@@ -1,6 +1,7 @@
 #include "model/name_table.h"
+#include "model/scene.h"
 #include "support/failing_host.h"
-#include "tenon/scene.h"
+#include "tenon/tenon.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -108,13 +109,13 @@ static void check_refused(bench* t, bool refused, int line, const char* what)
         __VA_ARGS__;                                                                    \
         check_refused(&t, tn_scene_add_joint(t.scene, &def).bits == 0, __LINE__, what); \
     } while (0)
-#define REFUSED_OTHER(thing, def_, what, ...)                                            \
-    do {                                                                                 \
-        bench            t   = new_bench();                                              \
-        tn_##thing##_def def = def_;                                                     \
-        def.name             = "it";                                                     \
-        __VA_ARGS__;                                                                     \
-        check_refused(&t, tn_scene_add_##thing(t.scene, &def) != TN_OK, __LINE__, what); \
+#define REFUSED_OTHER(thing, def_, what, ...)                                             \
+    do {                                                                                  \
+        bench            t   = new_bench();                                               \
+        tn_##thing##_def def = def_;                                                      \
+        def.name             = "it";                                                      \
+        __VA_ARGS__;                                                                      \
+        check_refused(&t, tn_scene_add_##thing(t.scene, &def).bits == 0, __LINE__, what); \
     } while (0)
 
 static const double nan_value = TN_UNSET;
@@ -136,8 +137,8 @@ TEST(unnamed_parts_get_the_next_free_number)
     CHECK_TEXT(tn_scene_joint(scene, 0)->name, "joint1");
     tn_spring_def spring = tn_default_spring_def();
     spring.body2         = (tn_body_id){1};
-    CHECK_OK(tn_scene_add_spring(scene, &spring));
-    CHECK_OK(tn_scene_add_spring(scene, &spring));
+    CHECK(tn_scene_add_spring(scene, &spring).bits != 0);
+    CHECK(tn_scene_add_spring(scene, &spring).bits != 0);
     CHECK(tn_scene_spring(scene, 0)->name == NULL);
     CHECK_OK(tn_scene_problem(scene, NULL));
     tn_scene_free(scene);
@@ -191,8 +192,8 @@ TEST(bad_names_are_refused)
     tn_spring_def spring = tn_default_spring_def();
     spring.name          = "s";
     spring.body2         = t.a;
-    CHECK_OK(tn_scene_add_spring(t.scene, &spring));
-    CHECK_INT(tn_scene_add_spring(t.scene, &spring), TN_ERR_MODEL);
+    CHECK(tn_scene_add_spring(t.scene, &spring).bits != 0);
+    CHECK_INT(tn_scene_add_spring(t.scene, &spring).bits, 0);
     tn_scene_free(t.scene);
 }
 
@@ -217,17 +218,65 @@ TEST(names_table_grows_and_finds_all)
 
 // ---- Refusals ----------------------------------------------------------------------------------
 
+static int asserts;
+
+static void count_assert(const char* expression, const char* file, int line)
+{
+    (void)file, (void)line;
+    asserts += strstr(expression, "made by") != NULL;
+}
+
 TEST(defs_that_skip_the_defaults_are_refused)
 {
-    REFUSED_BODY("body 5: def does not start from tn_default_body_def()", def.cookie = 0);
-    REFUSED_JOINT(TN_JOINT_BALL, "joint 5: def does not start from tn_default_joint_def()",
+    tn_set_assert_handler(count_assert);
+    asserts = 0;
+    REFUSED_BODY("body 5: tn_body_def was not made by tn_default_body_def()", def.cookie = 0);
+    REFUSED_JOINT(TN_JOINT_BALL, "joint 5: tn_joint_def was not made by tn_default_joint_def()",
                   def.cookie = 1);
     REFUSED_OTHER(coupling, tn_default_coupling_def(TN_COUPLING_GEAR), "tn_default_coupling_def()",
                   def.cookie = 0);
-    REFUSED_OTHER(spring, tn_default_spring_def(), "spring 1: def does not", def.cookie = 0);
-    REFUSED_OTHER(target, tn_default_target_def(), "target 1: def does not", def.cookie = 0);
-    REFUSED_OTHER(load, tn_default_load_def(), "load 1: def does not", def.cookie = 0);
-    REFUSED_OTHER(drag, tn_default_drag_def(), "drag 1: def does not", def.cookie = 0);
+    REFUSED_OTHER(spring, tn_default_spring_def(), "spring 1: tn_spring_def was not made by",
+                  def.cookie = 0);
+    REFUSED_OTHER(target, tn_default_target_def(), "target 1: tn_target_def was not made by",
+                  def.cookie = 0);
+    REFUSED_OTHER(load, tn_default_load_def(), "load 1: tn_load_def was not made by",
+                  def.cookie = 0);
+    REFUSED_OTHER(drag, tn_default_drag_def(), "drag 1: tn_drag_def was not made by",
+                  def.cookie = 0);
+    tn_shape_def bare = {.type = TN_SHAPE_SPHERE, .radius = 1};
+    REFUSED_BODY("body 'it': shape 1: tn_shape_def was not made by tn_default_shape_def()",
+                 def.shapes = &bare, def.shape_count = 1);
+    bench             t    = new_bench();
+    tn_constraint_def law  = {.name = "it"};
+    tn_pair_def       pair = {.body1 = t.a, .body2 = t.b};
+    tn_settings       set  = {.h = 0.001};
+    tn_joint_def      pin  = {.name = "pin"};
+    tn_why            why;
+    check_refused(&t, tn_scene_add_constraint(t.scene, &law).bits == 0, __LINE__,
+                  "joint 5: tn_constraint_def was not made by tn_default_constraint_def()");
+    t = new_bench();
+    check_refused(&t, tn_scene_add_pair(t.scene, &pair) == TN_ERR_MODEL, __LINE__,
+                  "contact pair 1: tn_pair_def was not made by tn_default_pair_def()");
+    t = new_bench();
+    CHECK_INT(tn_scene_set_joint(t.scene, t.hinge, &pin, &why), TN_ERR_MODEL);
+    CHECK_TEXT(why.text, "joint 'hinge': tn_joint_def was not made by tn_default_joint_def()");
+    tn_scene_set_settings(t.scene, &set);
+    CHECK_INT(tn_scene_problem(t.scene, &why), TN_ERR_MODEL);
+    CHECK_TEXT(why.text, "tn_settings were not made by tn_default_settings()");
+    tn_stepper* stepper = NULL;
+    why                 = (tn_why){.text = ""};
+    CHECK_INT(tn_stepper_create(NULL, &set, &stepper, &why), TN_ERR_MODEL);
+    CHECK_TEXT(why.text, "tn_settings were not made by tn_default_settings()");
+    const tn_mocap_options options = {.scale = 1};
+    CHECK_INT(tn_mocap_drive(t.scene, NULL, &options, NULL, &why), TN_ERR_MODEL);
+    CHECK_TEXT(why.text, "tn_mocap_options were not made by tn_default_mocap_options()");
+    tn_scene_free(t.scene);
+    tn_set_assert_handler(NULL);
+#ifdef NDEBUG
+    CHECK_INT(asserts, 0);
+#else
+    CHECK_INT(asserts, 14); // and each of them asserts, where asserts are on
+#endif
 }
 
 TEST(bodies_with_bad_mass_or_inertia_are_refused)
@@ -427,7 +476,6 @@ TEST(bad_contact_pairs_are_refused)
         __VA_ARGS__;                                                                           \
         check_refused(&t, tn_scene_add_pair(t.scene, &def) == TN_ERR_MODEL, __LINE__, (what)); \
     } while (0)
-    REFUSED_PAIR("contact pair 1: def does not start from tn_default_pair_def()", def.cookie = 0);
     REFUSED_PAIR("contact pair 1: no such body", def.body2.bits = 99);
     REFUSED_PAIR("contact pair 1: both its bodies are 'a'", def.body2 = t.a);
     REFUSED_PAIR("contact pair 1: friction must not be negative, is -1", def.friction = -1);
@@ -679,12 +727,12 @@ TEST(centers_of_planar_bodies_hold_x_or_y)
     tn_coupling_def def       = tn_default_coupling_def(TN_COUPLING_CENTER);
     tn_why          why;
     def.bodies = bodies, def.body_count = 1;
-    CHECK_OK(tn_scene_add_coupling(t.scene, &def)); // all: z holds by itself
+    CHECK(tn_scene_add_coupling(t.scene, &def).bits != 0); // all: z holds by itself
     def.hold[0] = def.hold[1] = false;
     def.body_count            = 2;
-    CHECK_OK(tn_scene_add_coupling(t.scene, &def)); // a rigid one can rise
+    CHECK(tn_scene_add_coupling(t.scene, &def).bits != 0); // a rigid one can rise
     def.body_count = 1;
-    CHECK_INT(tn_scene_add_coupling(t.scene, &def), TN_ERR_MODEL);
+    CHECK_INT(tn_scene_add_coupling(t.scene, &def).bits, 0);
     CHECK_INT(tn_scene_problem(t.scene, &why), TN_ERR_MODEL);
     CHECK_TEXT(why.text, "coupling 3: its bodies are planar and cannot move along z");
     tn_scene_free(t.scene);
@@ -703,7 +751,7 @@ TEST(centers_are_copied_whole)
     def.hold[1] = false;
     def.role    = TN_ROLE_PRIMARY;
     def.joints = &t.hinge, def.joint_count = 1; // not a center's: not kept
-    CHECK_OK(tn_scene_add_coupling(t.scene, &def));
+    CHECK(tn_scene_add_coupling(t.scene, &def).bits != 0);
     memset(bodies, 0, sizeof bodies);
     const tn_coupling_def* got = tn_scene_coupling(t.scene, 0);
     CHECK_INT(got->body_count, TN_COUPLING_BODIES_MAX);
@@ -726,7 +774,7 @@ TEST(good_couplings_are_accepted)
         def.joint_count     = count[type];
         def.coefficients    = c;
         def.bodies = &t.a, def.body_count = 1; // a center's: not kept
-        CHECK_OK(tn_scene_add_coupling(t.scene, &def));
+        CHECK(tn_scene_add_coupling(t.scene, &def).bits != 0);
         CHECK(tn_scene_coupling(t.scene, type)->bodies == NULL);
         CHECK_INT(tn_scene_coupling(t.scene, type)->body_count, 0);
     }
@@ -855,8 +903,11 @@ TEST(user_defined_constraints_share_ids_and_names_with_joints)
         bench               t        = new_bench();                                          \
         tn_constraint_table table    = good;                                                 \
         tn_body_id          bodies[] = {t.a, t.b, {0}};                                      \
-        tn_constraint_def   def      = {                                                     \
-                   .name = "it", .bodies = bodies, .body_count = 3, .table = &table};        \
+        tn_constraint_def   def      = tn_default_constraint_def();                          \
+        def.name                     = "it";                                                 \
+        def.bodies                   = bodies;                                               \
+        def.body_count               = 3;                                                    \
+        def.table                    = &table;                                               \
         __VA_ARGS__;                                                                         \
         check_refused(&t, tn_scene_add_constraint(t.scene, &def).bits == 0, __LINE__, what); \
     } while (0)
@@ -876,9 +927,13 @@ TEST(user_defined_constraints_share_ids_and_names_with_joints)
     bench             t        = new_bench();
     tn_body_id        bodies[] = {t.b, {0}};
     char              name[]   = "mine";
-    tn_constraint_def def      = {
-             .name = name, .bodies = bodies, .body_count = 2, .table = &good, .role = TN_ROLE_PRIMARY};
-    const tn_joint_id id = tn_scene_add_constraint(t.scene, &def);
+    tn_constraint_def def      = tn_default_constraint_def();
+    def.name                   = name;
+    def.bodies                 = bodies;
+    def.body_count             = 2;
+    def.table                  = &good;
+    def.role                   = TN_ROLE_PRIMARY;
+    const tn_joint_id id       = tn_scene_add_constraint(t.scene, &def);
     name[0] = 'x', bodies[0].bits = 77;
     CHECK_INT(id.bits, 5);
     CHECK_INT(tn_scene_find_joint(t.scene, "mine").bits, 5);
@@ -978,25 +1033,25 @@ TEST(other_parts_are_copied_whole)
     coupling.joints           = joints;
     coupling.joint_count      = 2;
     coupling.coefficients     = c;
-    CHECK_OK(tn_scene_add_coupling(t.scene, &coupling));
+    CHECK(tn_scene_add_coupling(t.scene, &coupling).bits != 0);
     tn_key        keys[1] = {key_at(0, 7)};
     tn_target_def target  = tn_default_target_def();
     target.body           = t.a;
     target.keys           = keys;
     target.key_count      = 1;
-    CHECK_OK(tn_scene_add_target(t.scene, &target));
+    CHECK(tn_scene_add_target(t.scene, &target).bits != 0);
     char        name[] = "push";
     tn_load_def load   = tn_default_load_def();
     load.name          = name;
     load.body          = t.b;
-    CHECK_OK(tn_scene_add_load(t.scene, &load));
+    CHECK(tn_scene_add_load(t.scene, &load).bits != 0);
     tn_vector_key wind[2] = {{0, {1, 2, 3}}, {1, {4, 5, 6}}};
     tn_drag_def   drag    = tn_default_drag_def();
     drag.body             = t.b;
     drag.linear           = 2;
     drag.wind_keys        = wind;
     drag.wind_key_count   = 2;
-    CHECK_OK(tn_scene_add_drag(t.scene, &drag));
+    CHECK(tn_scene_add_drag(t.scene, &drag).bits != 0);
     CHECK_OK(tn_scene_exclude_contact(t.scene, t.a, (tn_body_id){0}));
     name[0] = 'x', values[1].value = 0, joints[1].bits = 0, c[1] = 0, keys[0].pose.position.x = 0;
     wind[1].value.z = 0;
@@ -1031,9 +1086,7 @@ TEST(a_joint_gets_another_def_or_stays_unchanged)
     CHECK_INT(tn_scene_set_joint(t.scene, t.hinge, &def, &why), TN_ERR_MODEL);
     CHECK(strstr(why.text, "joint 'hinge'") && strstr(why.text, "stiffness"));
     CHECK_NEAR(tn_scene_joint(t.scene, 0)->stiffness, 7, 0);
-    def.stiffness = 0;
-    def.cookie    = 0;
-    CHECK_INT(tn_scene_set_joint(t.scene, t.hinge, &def, NULL), TN_ERR_MODEL);
+    def.stiffness          = 0;
     def                    = tn_default_joint_def(TN_JOINT_MOTOR);
     def.of                 = TN_JOINT_HINGE;
     def.body2              = t.a;
@@ -1048,6 +1101,96 @@ TEST(a_joint_gets_another_def_or_stays_unchanged)
     CHECK_OK(tn_scene_set_joint(t.scene, t.hinge, &def, &why));
     CHECK(tn_scene_joint(t.scene, 0)->velocity_keys == own);
     CHECK_OK(tn_scene_problem(t.scene, NULL)); // refusals of edits spoil nothing
+    tn_scene_free(t.scene);
+}
+
+// The same for all five: ids count from 1, names are looked up, and another def takes the place of one.
+// field: a number of the def, that must not be negative.
+#define CHECK_IDS(thing, made, field)                                                           \
+    do {                                                                                        \
+        bench                 t      = new_bench();                                             \
+        tn_why                why    = {.text = ""};                                            \
+        tn_##thing##_def      def    = made;                                                    \
+        const tn_##thing##_id first  = tn_scene_add_##thing(t.scene, &def);                     \
+        def.name                     = "it";                                                    \
+        const tn_##thing##_id second = tn_scene_add_##thing(t.scene, &def);                     \
+        CHECK_INT(first.bits, 1);                                                               \
+        CHECK_INT(second.bits, 2);                                                              \
+        CHECK_INT(tn_scene_add_##thing(t.scene, &def).bits, 0); /* the name is taken */         \
+        CHECK_INT(tn_scene_problem(t.scene, &why), TN_ERR_MODEL);                               \
+        CHECK_INT(tn_scene_##thing##_count(t.scene), 2);                                        \
+        CHECK_INT(tn_scene_find_##thing(t.scene, "it").bits, 2);                                \
+        CHECK_INT(tn_scene_find_##thing(t.scene, "other").bits, 0);                             \
+        def.field = 7;                                                                          \
+        def.name  = "other";                                                                    \
+        CHECK_OK(tn_scene_set_##thing(t.scene, second, &def, &why));                            \
+        CHECK(tn_scene_##thing(t.scene, 1)->field == 7);                                        \
+        CHECK_TEXT(tn_scene_##thing(t.scene, 1)->name, "it"); /* stays */                       \
+        def.field = nan_value;                                                                  \
+        CHECK_INT(tn_scene_set_##thing(t.scene, first, &def, &why), TN_ERR_MODEL);              \
+        CHECK(strstr(why.text, #thing " 1: ") == why.text);                                     \
+        CHECK_INT(tn_scene_set_##thing(t.scene, second, &def, NULL), TN_ERR_MODEL);             \
+        CHECK(tn_scene_##thing(t.scene, 1)->field == 7);                                        \
+        def.field = 8;                                                                          \
+        CHECK_OK(tn_scene_set_##thing(t.scene, first, &def, NULL));                             \
+        CHECK(tn_scene_##thing(t.scene, 0)->field == 8 && !tn_scene_##thing(t.scene, 0)->name); \
+        tn_model* model  = NULL;                                                                \
+        t.scene->problem = (tn_why){.result = TN_OK};                                           \
+        CHECK_OK(tn_scene_compile(t.scene, &model, &why));                                      \
+        CHECK_INT(tn_model_counts(model).thing##s, 2);                                          \
+        CHECK(tn_model_##thing##_name(model, first) == NULL);                                   \
+        CHECK_TEXT(tn_model_##thing##_name(model, second), "it");                               \
+        CHECK_INT(tn_model_find_##thing(model, "it").bits, 2);                                  \
+        CHECK_INT(tn_model_find_##thing(model, "").bits, 0);                                    \
+        tn_model_free(model);                                                                   \
+        tn_scene_free(t.scene);                                                                 \
+    } while (0)
+
+TEST(forces_and_couplings_have_ids_like_bodies)
+{
+    const tn_joint_id   gears[2] = {{1}, {2}};
+    const double        both[2]  = {1, 2};
+    const tn_key        key      = key_at(0, 0);
+    const tn_vector_key wind     = {0, {1, 0, 0}};
+    tn_coupling_def     coupling = tn_default_coupling_def(TN_COUPLING_COUPLER);
+    coupling.joints = gears, coupling.joint_count = 2, coupling.coefficients = both;
+    tn_spring_def spring = tn_default_spring_def();
+    spring.body2         = (tn_body_id){1};
+    tn_target_def target = tn_default_target_def();
+    target.body = (tn_body_id){1}, target.keys = &key, target.key_count = 1;
+    tn_load_def load = tn_default_load_def();
+    load.body        = (tn_body_id){1};
+    tn_drag_def drag = tn_default_drag_def();
+    drag.body = (tn_body_id){1}, drag.wind_keys = &wind, drag.wind_key_count = 1;
+    CHECK_IDS(coupling, coupling, velocity);
+    CHECK_IDS(spring, spring, stiffness);
+    CHECK_IDS(target, target, stiffness);
+    CHECK_IDS(load, load, force.x);
+    CHECK_IDS(drag, drag, linear);
+}
+
+// A slider that sets a def a thousand times must not fill memory with copies of its keys.
+TEST(a_def_that_is_set_again_keeps_what_the_scene_has)
+{
+    bench         t   = new_bench();
+    const tn_key  key = key_at(0, 0), other = key_at(0, 5);
+    tn_target_def target = tn_default_target_def();
+    target.name          = "hand";
+    target.body = t.a, target.keys = &key, target.key_count = 1;
+    const tn_target_id id   = tn_scene_add_target(t.scene, &target);
+    const tn_key*      keys = tn_scene_target(t.scene, 0)->keys;
+    for (int i = 0; i < 1000; ++i) {
+        tn_target_def def = *tn_scene_target(t.scene, 0);
+        def.stiffness     = i;
+        CHECK_OK(tn_scene_set_target(t.scene, id, &def, NULL));
+        CHECK(tn_scene_target(t.scene, 0)->keys == keys);
+    }
+    const size_t bytes = t.scene->arena.bytes;
+    target.keys        = &other;
+    CHECK_OK(tn_scene_set_target(t.scene, id, &target, NULL));
+    keys = tn_scene_target(t.scene, 0)->keys;
+    CHECK(keys != &other && keys->pose.position.x == other.pose.position.x); // copied
+    CHECK_INT(t.scene->arena.bytes, bytes);                                  // a key has room
     tn_scene_free(t.scene);
 }
 
@@ -1185,29 +1328,32 @@ static tn_result build_all(const tn_host* host, tn_scene** scene)
     const tn_joint_id joints[2] = {add_joint(*scene, NULL, TN_JOINT_HINGE, a, b),
                                    add_joint(*scene, NULL, TN_JOINT_SLIDER, a, b)};
     if (tn_scene_problem(*scene, NULL) != TN_OK) return tn_scene_problem(*scene, NULL);
-    tn_coupling_def coupling  = tn_default_coupling_def(TN_COUPLING_GEAR);
-    coupling.joints           = joints;
-    coupling.joint_count      = 2;
-    tn_spring_def spring      = tn_default_spring_def();
-    spring.name               = "s";
-    spring.body1              = a;
-    const tn_key  key         = key_at(0, 0);
-    tn_target_def target      = tn_default_target_def();
-    target.body               = a;
-    target.keys               = &key;
-    target.key_count          = 1;
-    tn_load_def load          = tn_default_load_def();
-    load.body                 = a;
-    tn_drag_def drag          = tn_default_drag_def();
-    drag.body                 = a;
-    tn_pair_def pair          = tn_default_pair_def();
-    pair.body1                = a;
+    tn_coupling_def coupling = tn_default_coupling_def(TN_COUPLING_GEAR);
+    coupling.joints          = joints;
+    coupling.joint_count     = 2;
+    tn_spring_def spring     = tn_default_spring_def();
+    spring.name              = "s";
+    spring.body1             = a;
+    const tn_key  key        = key_at(0, 0);
+    tn_target_def target     = tn_default_target_def();
+    target.body              = a;
+    target.keys              = &key;
+    target.key_count         = 1;
+    tn_load_def load         = tn_default_load_def();
+    load.body                = a;
+    tn_drag_def drag         = tn_default_drag_def();
+    drag.body                = a;
+    tn_pair_def pair         = tn_default_pair_def();
+    pair.body1               = a;
+    tn_scene_add_coupling(*scene, &coupling);
+    tn_scene_add_spring(*scene, &spring);
+    tn_scene_add_target(*scene, &target);
+    tn_scene_add_load(*scene, &load);
+    tn_scene_add_drag(*scene, &drag);
     const tn_result results[] = {
-        tn_scene_add_coupling(*scene, &coupling), tn_scene_add_spring(*scene, &spring),
-        tn_scene_add_target(*scene, &target),     tn_scene_add_load(*scene, &load),
-        tn_scene_add_drag(*scene, &drag),         tn_scene_exclude_contact(*scene, a, b),
-        tn_scene_include_contact(*scene, a, b),   tn_scene_add_pair(*scene, &pair)};
-    for (int i = 0; i < 8; ++i) {
+        tn_scene_problem(*scene, NULL), tn_scene_exclude_contact(*scene, a, b),
+        tn_scene_include_contact(*scene, a, b), tn_scene_add_pair(*scene, &pair)};
+    for (int i = 0; i < 4; ++i) {
         if (results[i] != TN_OK) return results[i];
     }
     return TN_OK;
