@@ -22,7 +22,6 @@ TN_API size_t                 tn_stepper_bytes(const tn_stepper* stepper);
 /// What the linear algebra of a stepper is made of.
 typedef struct tn_solver {
     tn_formulation   formulation; ///< what `auto` became
-    tn_backend       backend;
     tn_implicit_form form; ///< method implicit: what `auto` became; then nullspace has no matrix
     double           factor_flops;   ///< of one factorisation and what it needs, predicted
     double           matrix_numbers; ///< of what is factored: one triangle with its diagonal
