@@ -388,10 +388,13 @@ static void print_options(const tnc_command* command)
 
 static void list_settings(bool variants)
 {
+    const tn_settings standard = tn_default_settings();
     for (int i = 0; tn_setting_at(i).key; ++i) {
         const tn_setting_info info = tn_setting_at(i);
+        char                  value[40];
+        tn_settings_get(&standard, info.key, value, sizeof value);
         if (info.variant == variants)
-            printf("    %-29s %s (%s)\n", info.key, info.help, info.values);
+            printf("    %-29s %s (%s; default %s)\n", info.key, info.help, info.values, value);
     }
 }
 
