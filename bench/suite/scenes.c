@@ -8,10 +8,12 @@
 
 enum { SCENE_STEPS = 100 };
 
+static const double seconds_max = 10; ///< of wall time for the steps of a scene
+
 static bool step_scene(tnb_trial* t, tnc_times* times, double* error, long long most)
 {
     *error = 0;
-    for (int i = 0; i < most; ++i) {
+    for (int i = 0; i < most && times->total < seconds_max; ++i) {
         tn_step_report report = {0};
         tn_why         why    = {0};
         const double   begun  = tnc_clock(NULL);
@@ -54,7 +56,8 @@ static bool bench_scenes(tnb_run* run)
     const int  repeat = run->repeat ? run->repeat : 1;
     tnc_times* times  = malloc(sizeof *times);
     bool       good   = times != NULL;
-    tnb_tell(run, "scenes: %d steps of each built-in scene\n\n", (int)SCENE_STEPS);
+    tnb_tell(run, "scenes: %d steps of each built-in scene, or as many as take %g s\n\n",
+             (int)SCENE_STEPS, seconds_max);
     tnb_tell(run, "%-16s %7s %7s %7s  %-10s %10s %12s %12s\n", "scene", "bodies", "joints", "rows",
              "method", "min [us]", "median [us]", "joint error");
     // A scene that cannot be stepped is told; the others still run.
