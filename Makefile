@@ -9,7 +9,7 @@ help:
 	@echo 'make demo           build, simulate a robot, write a page that plays it'
 	@echo 'make playground     build/playground.html: mechanisms to change and watch, all of it in one page'
 	@echo 'make test           the whole test suite (about 25 minutes)'
-	@echo 'make bench          the benchmark suite'
+	@echo 'make bench          the benchmark suite, build/bench/tenon-bench (a short test of speed: tenon bench)'
 	@echo 'make bench-peers    Tenon beside other engines, scored (docs/benchmark.md)'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR when given'
 	@echo 'make format         format the C files          make check-format   only look'

@@ -1,370 +1,242 @@
-// bench: the benchmark suite. Each measurement is repeated; the smallest and the median time are
-// told, the smallest being the machine at its quietest. Repetitions of different sizes take turns, so
-// that a slow spell of the machine hits all of them alike.
-#include "bench.h"
+// bench: a short test of speed. Some typical mechanisms, each by the method that suits it, at 60 steps a second: rounds
+// of as many steps from the start, until some seconds of wall time are over. The benchmarks of the papers are
+// a program of their own: bench/suite.
+#include "motion.h"
 
-#include "scenes/scenes.h"
+#include "tenon/batch.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void set(tnc_options* options, const char* key, const char* value)
-{
-    tnc_setting* s = &options->settings[options->setting_count++];
-    *s             = (tnc_setting){.option = "bench", .value = value};
-    snprintf(s->key, sizeof s->key, "%s", key);
-}
+enum { COPIES = 1000 };
 
-tnc_options tnc_bench_options(const char* spec, const char* integrator, const char* loops)
-{
-    static const tnc_command bench   = {.name = "bench"};
-    tnc_options              options = {.command = &bench, .argument = spec};
-    if (integrator || loops) set(&options, "method", "multiplier");
-    if (integrator) set(&options, "multiplier.integrator", integrator);
-    if (loops) set(&options, "multiplier.loops", loops);
-    return options;
-}
+static const double share = 2.5; ///< wall time a row, unless a number of rounds is asked for [s]
 
-bool tnc_bench_failed(const char* spec, const tn_why* why)
+typedef struct row {
+    const char* name;
+    const char* what;
+    const char* spec;
+    const char* method;
+    int         steps;  ///< a round
+    int         copies; ///< stepped together; 0: one, by itself
+} row;
+
+static const row rows[] = {
+    {"chain", "a chain of 1,000 links", "@chain:n=1000", "implicit", 120, 0},
+    {"humanoid", "a person, hung up by the chest", "@humanoid", "implicit", 120, 0},
+    {"strandbeest", "a walking machine: 36 closed loops", "@strandbeest", "impulse", 120, 0},
+    {"heap", "4 limp people fall onto a heap", "@ragdoll_pile:n=4", "impulse", 120, 0},
+    {"crowd", "200 people, 2,000 joints active", "@crowd", "adaptive", 30, 0},
+    {"batch", "each of 1,000 people together", "@humanoid", "implicit", 12, COPIES},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+/// A row at work.
+typedef struct measured {
+    tnc_job    job;
+    tn_pool*   pool; ///< of the batch
+    tn_batch*  batch;
+    tnc_times* times;    ///< of steps [s]
+    double     error;    ///< of joints, the largest [m or rad]
+    double     realtime; ///< simulated over wall time, of all copies
+} measured;
+
+static bool failed(const row* r, const tn_why* why)
 {
-    tnc_complain_why(spec, why);
+    tnc_complain_why(r->spec, why);
     return false;
 }
 
-// A scene made ready, from its name alone.
-static bool open_job(tnc_job* job, const char* spec, const char* integrator)
+// ---- Copies --------------------------------------------------------------------------------------
+
+// Within width of zero, the same on every machine.
+static double scattered(uint64_t* seed, double width)
 {
-    const tnc_options options = tnc_bench_options(spec, integrator, NULL);
-    *job                      = (tnc_job){0};
-    return tnc_job_open(job, &options) == TNC_DONE;
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return 2 * width * ((double)(*seed >> 11) * 0x1p-53 - 0.5);
 }
 
-// ---- baraff: the two examples of the paper -------------------------------------------------------
-
-enum { PHASE_KINEMATICS, PHASE_ASSEMBLE, PHASE_FACTOR, PHASE_SOLVE, PHASE_ALL, PHASE_COUNT };
-
-typedef struct paper_case {
-    const char* spec;
-    const char* told; ///< by the paper
-} paper_case;
-
-static const paper_case paper_cases[] = {
-    {"@planar_web", "54 joints, 108 multipliers: 7.75 ms in all, of which 2.75 ms in J"},
-    {"@tree", "127 joints, 381 multipliers: 44.6 ms in all, of which 4 ms in J"},
-};
-
-static bool measure_phases(tnc_job* job, int repeat, tnc_times* times)
+// Every copy starts in a pose of its own.
+static bool scatter(const row* r, measured* m)
 {
-    for (int i = 0; i < PHASE_COUNT; ++i) tnc_times_clear(&times[i]);
-    tn_stepper_set_clock(job->stepper, tnc_clock, NULL);
-    for (int i = -repeat / 10 - 1; i < repeat; ++i) { // the first few only warm up
-        tn_step_report report = {0};
-        tn_why         why    = {0};
-        const double   begun  = tnc_clock(NULL);
-        if (tn_stepper_evaluate(job->stepper, job->state, &report, &why) != TN_OK)
-            return tnc_bench_failed(job->origin, &why);
-        const double ended = tnc_clock(NULL);
-        if (i < 0) continue;
-        tnc_times_add(&times[PHASE_KINEMATICS], report.phases.kinematics);
-        tnc_times_add(&times[PHASE_ASSEMBLE], report.phases.assemble);
-        tnc_times_add(&times[PHASE_FACTOR], report.phases.factor);
-        tnc_times_add(&times[PHASE_SOLVE], report.phases.solve);
-        tnc_times_add(&times[PHASE_ALL], ended - begun);
+    const int n    = tn_model_coordinate_count(m->job.model);
+    double*   z    = malloc(sizeof *z * 2 * (size_t)(n > 0 ? n : 1));
+    tn_why    why  = {.result = TN_ERR_MEMORY};
+    bool      good = z != NULL;
+    for (int i = 0; good && i < r->copies; ++i) {
+        uint64_t seed = (uint64_t)i + 1;
+        for (int k = 0; k < n; ++k) z[k] = scattered(&seed, 0.3), z[n + k] = scattered(&seed, 1);
+        good = tn_state_set_joints(tn_batch_state(m->batch, i), z, z + n, &why) == TN_OK;
     }
+    free(z);
+    return good || failed(r, &why);
+}
+
+static bool open_batch(const row* r, measured* m)
+{
+    tn_host host = tn_default_host();
+    tn_why  why  = {.result = TN_ERR_MEMORY};
+    m->pool      = tn_pool_create(tn_processor_count());
+    host.each = tn_pool_each, host.workers = m->pool;
+    if (m->pool == NULL ||
+        tn_batch_create(m->job.model, &m->job.settings, r->copies, &host, &m->batch, &why) != TN_OK)
+        return failed(r, &why);
     return true;
 }
 
-static void tell_paper_case(const paper_case* c, const tnc_job* job, tnc_times* times,
-                            tnc_sheet* to)
+// ---- Measuring -----------------------------------------------------------------------------------
+
+static bool open_row(const row* r, const tnc_options* asked, measured* m)
 {
-    static const char* const phase_words[PHASE_COUNT] = {"kinematics", "assemble", "factor",
-                                                         "solve", "all"};
-    const tn_counts          n                        = tn_model_counts(job->model);
-    tnc_put(&to->table, "%-12s %5d joints %5d multipliers      min [us]  median [us]\n",
-            c->spec + 1, n.joints, n.rows);
-    for (int p = 0; p < PHASE_COUNT; ++p) {
-        const double median = tnc_times_median(&times[p]);
-        tnc_put(&to->table, "%44s %10.2f %12.2f\n", phase_words[p], 1e6 * times[p].min,
-                1e6 * median);
-        tnc_put(&to->csv, "baraff,%s,%d,%s_us,%.3f,%.3f\n", c->spec + 1, n.bodies, phase_words[p],
-                1e6 * times[p].min, 1e6 * median);
-    }
-    const double ratio = times[PHASE_FACTOR].min / times[PHASE_SOLVE].min;
-    tnc_put(&to->table, "%44s %10.2f   (the paper: about 4)\n", "factor : solve", ratio);
-    tnc_put(&to->csv, "baraff,%s,%d,factor_to_solve,%.3f,\n", c->spec + 1, n.bodies, ratio);
-    tnc_put(&to->table, "    the paper, on a 250 MHz R4400: %s\n\n", c->told);
+    tnc_options options = {.command = asked->command, .argument = r->spec, .setting_count = 2};
+    options.settings[0] = (tnc_setting){.option = "bench", .key = "method", .value = r->method};
+    options.settings[1] =
+        (tnc_setting){.option = "bench", .key = "h", .value = "0.016666666666666666"};
+    *m       = (measured){0};
+    m->times = malloc(sizeof *m->times);
+    if (!m->times) return failed(r, &(tn_why){.result = TN_ERR_MEMORY});
+    tnc_times_clear(m->times);
+    return tnc_job_open(&m->job, &options) == TNC_DONE && (r->copies == 0 || open_batch(r, m));
 }
 
-static bool bench_baraff(const tnc_options* options, tnc_sheet* to)
+static void close_row(measured* m)
 {
-    const int  repeat = options->repeat ? (int)options->repeat : 2000;
-    tnc_times* times  = malloc(PHASE_COUNT * sizeof *times);
-    bool       good   = times != NULL;
-    tnc_put(&to->table, "baraff: one evaluation of accelerations and multipliers, %d times\n\n",
-            repeat);
-    for (int i = 0; good && i < (int)(sizeof paper_cases / sizeof *paper_cases); ++i) {
-        tnc_job job;
-        good = open_job(&job, paper_cases[i].spec, NULL) && measure_phases(&job, repeat, times);
-        if (good) tell_paper_case(&paper_cases[i], &job, times, to);
-        tnc_job_close(&job);
+    tn_batch_free(m->batch);
+    tn_pool_free(m->pool);
+    tnc_job_close(&m->job);
+    free(m->times);
+}
+
+static bool begin_round(const row* r, measured* m)
+{
+    if (m->batch) return scatter(r, m);
+    tn_state_reset(m->job.state);
+    return true;
+}
+
+static bool step(const row* r, measured* m)
+{
+    const double    h      = m->job.settings.h;
+    tn_step_report  report = {0};
+    tn_batch_report all    = {0};
+    tn_why          why    = {0};
+    const double    begun  = tnc_clock(NULL);
+    const tn_result result = m->batch
+                                 ? tn_batch_step(m->batch, h, &all, &why)
+                                 : tn_stepper_step(m->job.stepper, m->job.state, h, &report, &why);
+    if (result != TN_OK) return failed(r, &why);
+    tnc_times_add(m->times, tnc_clock(NULL) - begun);
+    m->error = fmax(m->error, m->batch ? all.joint_error : report.joint_error);
+    return true;
+}
+
+static bool measure(const row* r, measured* m, long long rounds)
+{
+    long long done = 0;
+    for (; rounds > 0 ? done < rounds : m->times->total < share; ++done) {
+        if (!begin_round(r, m)) return false;
+        for (int i = 0; i < r->steps; ++i)
+            if (!step(r, m)) return false;
     }
-    free(times);
+    const double simulated = (double)done * r->steps * m->job.settings.h;
+    m->realtime            = simulated * (r->copies > 0 ? r->copies : 1) / m->times->total;
+    return true;
+}
+
+// ---- The table -----------------------------------------------------------------------------------
+
+// The processor's name, where the system has it in a file.
+static void name_processor(char* name, size_t size)
+{
+    char  line[256];
+    FILE* file = fopen("/proc/cpuinfo", "r");
+    snprintf(name, size, "unknown processor");
+    while (file && fgets(line, sizeof line, file)) {
+        const char* value = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !value) continue;
+        for (++value; isspace((unsigned char)*value); ++value) continue;
+        snprintf(name, size, "%.*s", (int)strcspn(value, "\n\""), value);
+        break;
+    }
+    if (file) fclose(file);
+}
+
+static void put_head(tnc_out* table, tnc_out* csv, const char* machine)
+{
+    tnc_put(table, "tenon %s on %s, %d processor%s\n\n", TN_VERSION, machine, tn_processor_count(),
+            tn_processor_count() > 1 ? "s" : "");
+    tnc_put(table, "%-36s %-9s %7s %11s %11s %12s %12s\n", "60 steps a second", "method", "bodies",
+            "step [us]", "median", "x real time", "joint error");
+    tnc_put(
+        csv,
+        "name,scene,method,bodies,copies,h,steps,seconds,min_us,median_us,real_time,joint_error,"
+        "machine\n");
+}
+
+static void put_row(tnc_out* table, tnc_out* csv, const row* r, measured* m, const char* machine)
+{
+    const double each = 1e6 / (r->copies > 0 ? r->copies : 1), least = each * m->times->min;
+    const double median = each * tnc_times_median(m->times);
+    const int    bodies = tn_model_counts(m->job.model).bodies;
+    tnc_put(table, "%-36s %-9s %7d %11.1f %11.1f %12.1f %12.1e\n", r->what, r->method, bodies,
+            least, median, m->realtime, m->error);
+    tnc_put(csv, "%s,%s,%s,%d,%d,%.9g,%lld,%.6g,%.3f,%.3f,%.3f,%.3e,\"%s, %d processors\"\n",
+            r->name, r->spec, r->method, bodies, r->copies > 0 ? r->copies : 1, m->job.settings.h,
+            m->times->seen, m->times->total, least, median, m->realtime, m->error, machine,
+            tn_processor_count());
+    if (table->file) fflush(table->file);
+}
+
+static bool bench_row(const row* r, const tnc_options* options, tnc_out* table, tnc_out* csv,
+                      const char* machine)
+{
+    measured   m;
+    const bool good = open_row(r, options, &m) && measure(r, &m, options->repeat);
+    if (good) put_row(table, csv, r, &m, machine);
+    close_row(&m);
     return good;
 }
-
-// ---- linear: time and memory a body --------------------------------------------------------------
-
-enum { SIZE_COUNT = 4 };
-
-typedef struct family {
-    const char* name;
-    const char* specs[SIZE_COUNT]; ///< about 1e3, 1e4, 1e5, 1e6 bodies
-} family;
-
-static const family families[] = {
-    {"chain", {"@chain:n=1000", "@chain:n=10000", "@chain:n=100000", "@chain:n=1000000"}},
-    {"tree", {"@tree:depth=10", "@tree:depth=13", "@tree:depth=17", "@tree:depth=20"}},
-};
-
-typedef struct sized {
-    tnc_job    job;
-    int        bodies;
-    size_t     bytes; ///< model and stepper
-    tnc_times *evaluate, *step;
-} sized;
-
-static bool time_evaluate(sized* s)
-{
-    tn_why       why   = {0};
-    const double begun = tnc_clock(NULL);
-    if (tn_stepper_evaluate(s->job.stepper, s->job.state, NULL, &why) != TN_OK)
-        return tnc_bench_failed(s->job.origin, &why);
-    tnc_times_add(s->evaluate, tnc_clock(NULL) - begun);
-    return true;
-}
-
-static bool time_step(sized* s)
-{
-    tn_why       why   = {0};
-    const double begun = tnc_clock(NULL);
-    if (tn_stepper_step(s->job.stepper, s->job.state, s->job.settings.h, NULL, &why) != TN_OK)
-        return tnc_bench_failed(s->job.origin, &why);
-    tnc_times_add(s->step, tnc_clock(NULL) - begun);
-    tn_state_reset(s->job.state);
-    return true;
-}
-
-static bool open_sized(sized* s, const char* spec)
-{
-    if (!open_job(&s->job, spec, "rk4")) return false;
-    s->bodies   = tn_model_counts(s->job.model).bodies;
-    s->bytes    = tn_model_counts(s->job.model).bytes + tn_stepper_bytes(s->job.stepper);
-    s->evaluate = malloc(sizeof *s->evaluate);
-    s->step     = malloc(sizeof *s->step);
-    if (!s->evaluate || !s->step) return false;
-    tnc_times_clear(s->evaluate);
-    tnc_times_clear(s->step);
-    return true;
-}
-
-static void close_sized(sized* s)
-{
-    free(s->evaluate);
-    free(s->step);
-    tnc_job_close(&s->job);
-}
-
-// Small sizes are timed several times a turn, so that all sizes get about the same attention.
-static bool take_turns(sized* sizes, int count, int repeat)
-{
-    for (int turn = -1; turn < repeat; ++turn) {
-        for (int i = 0; i < count; ++i) {
-            sized*    s     = &sizes[i];
-            const int times = s->bodies < 20000 ? 20000 / s->bodies : 1;
-            for (int k = 0; k < times; ++k)
-                if (!time_evaluate(s) || !time_step(s)) return false;
-        }
-        for (int i = 0; turn < 0 && i < count; ++i) { // the first turn only warms up
-            tnc_times_clear(sizes[i].evaluate);
-            tnc_times_clear(sizes[i].step);
-        }
-    }
-    return true;
-}
-
-static void tell_times(const family* f, const sized* s, const sized* first, tnc_times* times,
-                       double first_min, const char* what, tnc_sheet* to)
-{
-    const double ns = 1e9 / s->bodies, median = tnc_times_median(times);
-    const double ratio = times->min / s->bodies / (first_min / first->bodies);
-    tnc_put(&to->table, "%-8s %9d  %-9s %12.1f %14.1f %8.2f %12.0f\n", f->name, s->bodies, what,
-            ns * times->min, ns * median, ratio, (double)s->bytes / s->bodies);
-    tnc_put(&to->csv, "linear,%s,%d,%s_ns_per_body,%.2f,%.2f\n", f->name, s->bodies, what,
-            ns * times->min, ns * median);
-    tnc_put(&to->csv, "linear,%s,%d,%s_ratio,%.4f,\n", f->name, s->bodies, what, ratio);
-}
-
-static void tell_family(const family* f, sized* sizes, int count, tnc_sheet* to)
-{
-    const double evaluate_min = sizes[0].evaluate->min, step_min = sizes[0].step->min;
-    for (int i = 0; i < count; ++i) {
-        sized* s = &sizes[i];
-        tell_times(f, s, &sizes[0], s->evaluate, evaluate_min, "evaluate", to);
-        tell_times(f, s, &sizes[0], s->step, step_min, "rk4_step", to);
-        tnc_put(&to->csv, "linear,%s,%d,bytes_per_body,%.1f,\n", f->name, s->bodies,
-                (double)s->bytes / s->bodies);
-    }
-}
-
-static bool bench_family(const family* f, int count, int repeat, tnc_sheet* to)
-{
-    sized sizes[SIZE_COUNT] = {0};
-    bool  good              = true;
-    for (int i = 0; good && i < count; ++i) good = open_sized(&sizes[i], f->specs[i]);
-    if (good) good = take_turns(sizes, count, repeat);
-    if (good) tell_family(f, sizes, count, to);
-    for (int i = 0; i < count; ++i) close_sized(&sizes[i]);
-    return good;
-}
-
-static bool bench_linear(const tnc_options* options, tnc_sheet* to)
-{
-    const int repeat = options->repeat ? (int)options->repeat : 5;
-    bool      good   = true;
-    tnc_put(&to->table,
-            "linear: time and memory a body; the ratio is to the first size, 1 is linear\n\n");
-    tnc_put(&to->table, "%-8s %9s  %-9s %12s %14s %8s %12s\n", "scene", "bodies", "what",
-            "min [ns]", "median [ns]", "ratio", "bytes");
-    for (int i = 0; good && i < (int)(sizeof families / sizeof *families); ++i)
-        good = bench_family(&families[i], options->large ? SIZE_COUNT : SIZE_COUNT - 1, repeat, to);
-    tnc_put(&to->table, "\n");
-    return good;
-}
-
-// ---- scenes: every built-in at its default size --------------------------------------------------
-
-enum { SCENE_STEPS = 100 };
-
-static bool step_scene(tnc_job* job, tnc_times* times, double* error, long long most)
-{
-    *error = 0;
-    for (int i = 0; i < most; ++i) {
-        tn_step_report report = {0};
-        tn_why         why    = {0};
-        const double   begun  = tnc_clock(NULL);
-        if (tn_stepper_step(job->stepper, job->state, job->settings.h, &report, &why) != TN_OK)
-            return tnc_bench_failed(job->origin, &why);
-        tnc_times_add(times, tnc_clock(NULL) - begun);
-        *error = fmax(*error, report.joint_error);
-    }
-    return true;
-}
-
-static bool bench_scene(const char* name, int repeat, tnc_times* times, tnc_sheet* to)
-{
-    tnc_job job;
-    char    spec[80];
-    double  error = 0;
-    snprintf(spec, sizeof spec, "@%s", name);
-    bool good = open_job(&job, spec, NULL);
-    tnc_times_clear(times);
-    for (int i = 0; good && i < repeat; ++i) {
-        tn_state_reset(job.state);
-        good = step_scene(&job, times, &error, SCENE_STEPS);
-    }
-    if (good) {
-        const tn_counts n      = tn_model_counts(job.model);
-        const double    median = tnc_times_median(times);
-        tnc_put(&to->table, "%-16s %7d %7d %7d  %-10s %10.1f %12.1f %12.1e\n", name, n.bodies,
-                n.joints, n.rows, tn_method_word(tn_stepper_method(job.stepper)), 1e6 * times->min,
-                1e6 * median, error);
-        tnc_put(&to->csv, "scenes,%s,%d,step_us,%.3f,%.3f\nscenes,%s,%d,joint_error,%.3e,\n", name,
-                n.bodies, 1e6 * times->min, 1e6 * median, name, n.bodies, error);
-    }
-    tnc_job_close(&job);
-    return good;
-}
-
-static bool bench_scenes(const tnc_options* options, tnc_sheet* to)
-{
-    const int  repeat = options->repeat ? (int)options->repeat : 1;
-    tnc_times* times  = malloc(sizeof *times);
-    bool       good   = times != NULL;
-    tnc_put(&to->table, "scenes: %d steps of each built-in scene\n\n", (int)SCENE_STEPS);
-    tnc_put(&to->table, "%-16s %7s %7s %7s  %-10s %10s %12s %12s\n", "scene", "bodies", "joints",
-            "rows", "method", "min [us]", "median [us]", "joint error");
-    // A scene that cannot be stepped is told; the others still run.
-    for (int i = 0; times && tns_at(i); ++i)
-        good = bench_scene(tns_at(i)->name, repeat, times, to) && good;
-    tnc_put(&to->table, "\n");
-    free(times);
-    return good;
-}
-
-// ---- The command ---------------------------------------------------------------------------------
-
-static bool bench_impulse(const tnc_options* options, tnc_sheet* to)
-{
-    return tnc_bench_impulse(options, options->part, to);
-}
-
-typedef struct suite {
-    const char* name;
-    bool (*run)(const tnc_options* options, tnc_sheet* to);
-} suite;
-
-static const suite suites[] = {{"baraff", bench_baraff},         {"linear", bench_linear},
-                               {"scenes", bench_scenes},         {"auxiliary", tnc_bench_auxiliary},
-                               {"impulse", bench_impulse},       {"implicit", tnc_bench_implicit},
-                               {"adaptive", tnc_bench_adaptive}, {"batch", tnc_bench_batch}};
-enum { SUITE_COUNT = sizeof suites / sizeof suites[0] };
 
 static bool is_known(const char* name)
 {
-    const char* names[SUITE_COUNT];
-    for (int i = 0; i < SUITE_COUNT; ++i) {
-        names[i] = suites[i].name;
+    const char* names[ROWS];
+    for (int i = 0; i < ROWS; ++i) {
+        names[i] = rows[i].name;
         if (strcmp(name, names[i]) == 0) return true;
     }
-    const char* near = tn_nearest_word(name, names, SUITE_COUNT);
+    const char* near = tn_nearest_word(name, names, ROWS);
     if (near) tnc_complain("unknown benchmark '%.200s' (did you mean '%s'?)", name, near);
     else tnc_complain("unknown benchmark '%.200s'; tenon bench --list shows them", name);
     return false;
 }
 
-static bool is_known_part(const char* name, const char* part)
+static bool open_sheet(const tnc_options* options, tnc_out* table, tnc_out* csv)
 {
-    if (strcmp(name, "impulse") == 0) return tnc_bench_impulse_has(part);
-    if (strcmp(name, "implicit") == 0) return tnc_bench_implicit_has(part);
-    if (strcmp(name, "adaptive") == 0) return tnc_bench_adaptive_has(part);
-    tnc_complain("unexpected argument '%.200s': benchmark '%s' has no parts", part, name);
-    return false;
-}
-
-static bool open_sheet(tnc_sheet* to, const tnc_options* options)
-{
-    *to = (tnc_sheet){0};
-    if (options->csv && !tnc_out_open(&to->csv, options->csv)) return false;
-    tnc_put(&to->csv, "suite,scene,bodies,quantity,min,median\n");
-    const bool console = to->csv.file == stdout;
-    return console || options->quiet || tnc_out_open(&to->table, "-");
+    if (options->csv && !tnc_out_open(csv, options->csv)) return false;
+    return csv->file == stdout || options->quiet || tnc_out_open(table, "-");
 }
 
 int tnc_bench(const tnc_options* options)
 {
     if (options->list) {
-        for (int i = 0; i < SUITE_COUNT; ++i) printf("%s\n", suites[i].name);
+        for (int i = 0; i < ROWS; ++i) printf("%-12s %s\n", rows[i].name, rows[i].what);
         return TNC_DONE;
     }
-    tnc_sheet to;
+    tnc_out table = {0}, csv = {0};
+    char    machine[128];
+    bool    good = true;
     if (options->argument && !is_known(options->argument)) return TNC_WRONG;
-    if (options->part && !is_known_part(options->argument, options->part)) return TNC_WRONG;
-    if (!open_sheet(&to, options)) return TNC_WRONG;
-    bool good = true;
-    for (int i = 0; i < SUITE_COUNT; ++i) {
-        if (options->argument && strcmp(options->argument, suites[i].name) != 0) continue;
-        good = suites[i].run(options, &to) && good;
+    if (!open_sheet(options, &table, &csv)) return TNC_WRONG;
+    name_processor(machine, sizeof machine);
+    put_head(&table, &csv, machine);
+    tnc_progress progress = tnc_progress_begin(options->quiet);
+    for (int i = 0; i < ROWS; ++i) {
+        if (options->argument && strcmp(options->argument, rows[i].name) != 0) continue;
+        tnc_progress_count(&progress, i, ROWS, "measured");
+        tnc_progress_end(&progress);
+        good = bench_row(&rows[i], options, &table, &csv, machine) && good;
     }
-    return tnc_out_close(&to.csv) && tnc_out_close(&to.table) && good ? TNC_DONE : TNC_STOPPED;
+    return tnc_out_close(&csv) && tnc_out_close(&table) && good ? TNC_DONE : TNC_STOPPED;
 }

@@ -88,9 +88,7 @@ typedef struct tnc_job {
 /// Reads the scene that the options name, and its settings. Anything but TNC_DONE: already complained.
 int tnc_job_load(tnc_job* job, const tnc_options* options);
 /// The same, compiled and prepared.
-int tnc_job_open(tnc_job* job, const tnc_options* options);
-/// The same for a job that has its host, origin and scene already.
-int  tnc_job_prepare(tnc_job* job, const tnc_options* options);
+int  tnc_job_open(tnc_job* job, const tnc_options* options);
 void tnc_job_close(tnc_job* job);
 /// The contacts of the last evaluation, for the caller to free. NULL, and *count 0: none, or no memory.
 tn_contact* tnc_job_contacts(const tnc_job* job, int* count);
@@ -122,14 +120,10 @@ int tnc_count_asleep(const tnc_job* job);
 /// A body whose shapes collide by the scene, but not in this version.
 bool tnc_find_unseen(const tn_scene* scene, tn_body_id* body);
 
-// ---- Scenes and memory ---------------------------------------------------------------------------
+// ---- Exit codes ----------------------------------------------------------------------------------
 
-/// Reads a path, "-" or "@name:params".
-int tnc_scene_load(const tn_host* host, const char* origin, tn_scene** scene);
 /// The exit code that a failure before the first step stands for.
 int tnc_exit_code(tn_result result);
-
-tn_host tnc_meter_host(tnc_meter* meter);
 
 // ---- Time ----------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ static void meter_release(void* user, void* block, size_t bytes)
     free(block);
 }
 
-tn_host tnc_meter_host(tnc_meter* meter)
+static tn_host meter_host(tnc_meter* meter)
 {
     return (tn_host){.allocate = meter_allocate, .release = meter_release, .user = meter};
 }
@@ -97,7 +97,7 @@ static bool is_builtin(const char* origin)
     return false;
 }
 
-int tnc_scene_load(const tn_host* host, const char* origin, tn_scene** scene)
+static int read_named(const tn_host* host, const char* origin, tn_scene** scene)
 {
     tn_why          why    = {0};
     const tn_result result = read_scene(host, origin, scene, &why);
@@ -136,7 +136,7 @@ static tn_result prepare(tnc_job* job, tn_why* why)
     return result;
 }
 
-int tnc_job_prepare(tnc_job* job, const tnc_options* options)
+static int prepare_job(tnc_job* job, const tnc_options* options)
 {
     tn_why why = {0};
     if (!apply_settings(job, options)) return TNC_WRONG;
@@ -164,7 +164,7 @@ static int open_mocap(tnc_job* job, const tnc_options* options)
 // The host of the job, with as many threads as were asked for.
 static int open_host(tnc_job* job, const tnc_options* options)
 {
-    job->host = tnc_meter_host(&job->meter);
+    job->host = meter_host(&job->meter);
     if (options->threads < 2) return TNC_DONE;
     if (options->threads <= THREADS_MAX) job->pool = tn_pool_create((int)options->threads);
     if (!job->pool) {
@@ -186,7 +186,7 @@ static int load_scene(tnc_job* job, const tnc_options* options)
     }
     job->origin = origin_name(options->argument);
     int code    = open_host(job, options);
-    if (code == TNC_DONE) code = tnc_scene_load(&job->host, options->argument, &job->scene);
+    if (code == TNC_DONE) code = read_named(&job->host, options->argument, &job->scene);
     return code == TNC_DONE ? open_mocap(job, options) : code;
 }
 
@@ -200,7 +200,7 @@ int tnc_job_load(tnc_job* job, const tnc_options* options)
 int tnc_job_open(tnc_job* job, const tnc_options* options)
 {
     const int code = load_scene(job, options);
-    return code == TNC_DONE ? tnc_job_prepare(job, options) : code;
+    return code == TNC_DONE ? prepare_job(job, options) : code;
 }
 
 void tnc_job_close(tnc_job* job)

@@ -14,6 +14,10 @@ static bool is_word(const char* text, const char* word, const char* other)
 
 static int help(const char* name)
 {
+    if (name && strcmp(name, "settings") == 0) {
+        tnc_help_settings();
+        return TNC_DONE;
+    }
     const tnc_command* command = name ? tnc_command_find(name) : NULL;
     if (name && !command) return TNC_WRONG;
     tnc_help(command);

@@ -55,7 +55,7 @@ static const option option_list[] = {
     {"--h", "S", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("h"), "step [s]"},
     {"--duration", "S", TNC_HAS_MECHANISM, OPTION_SETTING, KEY("duration"), "simulated time [s]"},
     {"--set", "KEY=VALUE", TNC_HAS_MECHANISM, OPTION_PAIR, KEY(NULL),
-     "any method setting (tenon help run lists them)"},
+     "any method setting (tenon help settings lists them)"},
     {"--report", "FILE", TNC_REPORTS, OPTION_TEXT, AT(report),
      "JSON report ('-': standard output, and then nothing else goes there)"},
     {"--trajectory", "FILE", TNC_KEEPS_FILES, OPTION_TEXT, AT(trajectory),
@@ -85,9 +85,8 @@ static const option option_list[] = {
     {"--paused", NULL, TNC_SERVES, OPTION_FLAG, AT(paused), "begin at rest"},
     {"--csv", "FILE", TNC_MEASURES, OPTION_TEXT, AT(csv),
      "the measurements as CSV ('-': standard output)"},
-    {"--repeat", "N", TNC_MEASURES, OPTION_COUNT, AT(repeat), "repetitions of each measurement"},
-    {"--large", NULL, TNC_MEASURES, OPTION_FLAG, AT(large),
-     "'linear' goes on to a million bodies, 'impulse' to the largest tubes and cubes"},
+    {"--repeat", "N", TNC_MEASURES, OPTION_COUNT, AT(repeat),
+     "rounds of each measurement (default: as many as fit into 2.5 s)"},
     {"--list", NULL, TNC_LISTS, OPTION_FLAG, AT(list), "show what there is"},
     {"--quiet", NULL, TNC_HAS_MECHANISM | TNC_MEASURES, OPTION_FLAG, AT(quiet),
      "no progress bar, no summary"},
@@ -189,34 +188,18 @@ static const tnc_command command_list[] = {
      "    tenon scene chain:n=3 >chain.json\n",
      tnc_scene},
     {"bench", "[NAME]", TNC_LISTS | TNC_MEASURES,
-     "the benchmark suite, or one of it; CSV and a table",
-     "    baraff    the two examples of Baraff 1996: microseconds to assemble, factor, solve\n"
-     "    linear    time and memory a body, from a thousand bodies up: linear when it stays put\n"
-     "    scenes    every built-in scene: microseconds a step, joint error after 100 steps\n"
-     "    auxiliary rows beside the tree: Baraff's examples, loops in two ways, contact\n"
-     "    impulse   the examples of Tomcin et al. 2014; some minutes. Parts, named after it:\n"
-     "        figure3    Peaucellier's linkage: iterations against the regularisation\n"
-     "        figure5    spider and tree: time of factorisation and solve against rows\n"
-     "        figure6    scissor, strandbeest, tube, cube: fill against rows, time a step\n"
-     "        realtime   simulated time over wall time at 60 steps a second\n"
-     "        load       a strandbeest of 100 legs with up to 20 times its mass on top\n"
-     "        energy     four-bar, Peaucellier, Bricard: how far energy strays\n"
-     "        large      360,006 and 589,566 rows; only when named: minutes, some 4 GB of memory\n"
-     "    implicit  the examples of Hernandez et al. 2011; some minutes. Parts, named after it:\n"
-     "        figure4    a hanging chain of 10 to 100,000 links: time a frame, in each form of a step\n"
-     "        characters hand, robot, humanoid: microseconds a step\n"
-     "    adaptive  the examples of Redon et al. 2005; some minutes. Parts, named after it:\n"
-     "        table1     300 hinges: time and nodes visited a step against active joints and forces\n"
-     "        figure5    their fall with 300 to 1 of them active; poses in the CSV\n"
-     "        figure6    a chain drawn aside by a spring comes to rest: 5 and 10 joints of 50\n"
-     "        crowd      200 people: time a frame and error against active joints\n"
-     "        threads    one and two: a long chain, the crowd\n"
-     "    batch     1,000 characters stepped together, on one thread and two, beside one by one\n"
+     "a short test of speed: how fast this machine simulates",
+     "Some typical mechanisms, each by the method that suits it, at 60 steps a second; 20 seconds in\n"
+     "all. NAME: one of them alone. For each the least and the median time of a step, how many times\n"
+     "faster than real time it runs, and the largest joint error. The last row steps 1,000 copies\n"
+     "together, on all processors: its times are those of one copy, and it runs as many times faster\n"
+     "than real time as there are copies that could run in it. Other rows use one processor.\n"
      "\n"
      "    tenon bench\n"
-     "    tenon bench impulse figure5 --csv figure5.csv\n"
-     "    tenon bench implicit characters\n"
-     "    tenon bench linear --large --csv linear.csv\n",
+     "    tenon bench humanoid\n"
+     "    tenon bench --csv speed.csv\n"
+     "\n"
+     "The benchmarks of the papers are a program of their own, in the sources: scripts/bench.\n",
      tnc_bench},
 };
 enum { COMMAND_LIST_COUNT = sizeof command_list / sizeof command_list[0] };
@@ -343,14 +326,8 @@ static bool take_option(tnc_options* options, const option* o, const char* value
 
 static bool take_argument(tnc_options* options, const char* text)
 {
-    const bool parts = (options->command->traits & TNC_MEASURES) != 0;
-    if (options->argument && parts && !options->part) {
-        options->part = text;
-        return true;
-    }
     if (options->argument) {
-        tnc_complain("unexpected argument '%.200s' after '%.200s'", text,
-                     options->part ? options->part : options->argument);
+        tnc_complain("unexpected argument '%.200s' after '%.200s'", text, options->argument);
         return false;
     }
     options->argument = text;
@@ -409,15 +386,27 @@ static void print_options(const tnc_command* command)
     }
 }
 
-static void print_settings(void)
+static void list_settings(bool variants)
 {
-    printf(
-        "\nSettings, for --set KEY=VALUE, and for a scene file, where the first is called \"name\", as in\n"
-        "\"method\": {\"name\": \"impulse\", \"h\": 0.02, \"impulse.tolerance\": 1e-9}:\n");
+    const tn_settings standard = tn_default_settings();
     for (int i = 0; tn_setting_at(i).key; ++i) {
         const tn_setting_info info = tn_setting_at(i);
-        printf("    %-26s %s (%s)\n", info.key, info.help, info.values);
+        char                  value[40];
+        tn_settings_get(&standard, info.key, value, sizeof value);
+        if (info.variant == variants)
+            printf("    %-29s %s (%s; default %s)\n", info.key, info.help, info.values, value);
     }
+}
+
+void tnc_help_settings(void)
+{
+    printf(
+        "Settings, for --set KEY=VALUE, and for a scene file, where the first is called \"name\", as in\n"
+        "\"method\": {\"name\": \"impulse\", \"h\": 0.02, \"impulse.tolerance\": 1e-9}\n"
+        "\nEveryday settings:\n");
+    list_settings(false);
+    printf("\nVariants of the papers' methods, to compare them; the defaults serve:\n");
+    list_settings(true);
 }
 
 static void print_program_help(void)
@@ -430,6 +419,7 @@ static void print_program_help(void)
     }
     printf(
         "    tenon help COMMAND   how to use it, with examples\n"
+        "    tenon help settings  everything that --set and scene files can set\n"
         "    tenon --version\n"
         "\nSCENE is a path, '-' for standard input, or a built-in scene such as @chain:n=1000.\n"
         "\nOptions of run; view, render, accel and check take those that make sense for them:\n");
@@ -449,5 +439,7 @@ void tnc_help(const tnc_command* command)
     printf("tenon %s %s [options]: %s\n\n%s\nOptions:\n", command->name, command->argument,
            command->line, command->text);
     print_options(command);
-    if (command->traits & TNC_HAS_MECHANISM) print_settings();
+    if (!(command->traits & TNC_HAS_MECHANISM)) return;
+    printf("\n");
+    tnc_help_settings();
 }

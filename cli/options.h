@@ -30,7 +30,6 @@ typedef struct tnc_command tnc_command;
 typedef struct tnc_options {
     const tnc_command* command;
     const char*        argument; ///< SCENE or NAME; NULL: none given
-    const char*        part;     ///< of a benchmark; NULL: none given
     tnc_setting        settings[TNC_SETTING_MAX];
     int                setting_count;
     const char*        report;
@@ -49,7 +48,7 @@ typedef struct tnc_options {
     long long          width, height; ///< of a picture; default 0: the command chooses
     long long          repeat;        ///< default 0: the command chooses
     long long          port;          ///< default 0: any that is free
-    bool               quiet, list, large, paused, series, help;
+    bool               quiet, list, paused, series, help;
 } tnc_options;
 
 /// What a command does, and so which options it takes.
@@ -60,7 +59,7 @@ enum {
     TNC_REPORTS       = 1 << 3, ///< JSON
     TNC_KEEPS_FILES   = 1 << 4, ///< of the motion, beside its report
     TNC_LISTS         = 1 << 5, ///< what there is to choose from
-    TNC_MEASURES      = 1 << 6, ///< benchmarks
+    TNC_MEASURES      = 1 << 6, ///< speed
     TNC_SERVES        = 1 << 7, ///< a page, while it runs
     TNC_WRITES        = 1 << 8, ///< one file, which it is all about
     TNC_DRAWS         = 1 << 9, ///< measures over the time
@@ -86,5 +85,7 @@ bool tnc_options_parse(tnc_options* options, const tnc_command* command, int arg
 
 /// The page of the whole program, or that of one command, on standard output.
 void tnc_help(const tnc_command* command);
+/// All settings: everyday ones, then variants of the papers.
+void tnc_help_settings(void);
 
 #endif

@@ -87,12 +87,11 @@ const char* tnc_form_word(tn_implicit_form form)
 
 static void put_solver(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
-    static const char* const forms[]    = {"auto", "kkt", "spd", "split"};
-    static const char* const backends[] = {"core", "cholmod"};
+    static const char* const forms[] = {"auto", "kkt", "spd", "split"};
     tn_solver                solver;
     if (tn_stepper_solver(job->stepper, &solver) != TN_OK) return;
-    tnc_put(out, "  \"solver\": {\"formulation\": \"%s\", \"backend\": \"%s\"",
-            forms[solver.formulation], backends[solver.backend]);
+    tnc_put(out, "  \"solver\": {\"formulation\": \"%s\", \"backend\": \"core\"",
+            forms[solver.formulation]);
     if (tn_stepper_method(job->stepper) == TN_METHOD_IMPLICIT)
         tnc_put(out, ", \"form\": \"%s\", \"factorisations\": %lld", tnc_form_word(solver.form),
                 m->factors);

@@ -100,9 +100,9 @@ static bool open_run(mechanism* m, run* r, bool ours, double eps, tn_why* why)
     settings.impulse.iterations     = 500;
     settings.impulse.regularisation = eps;
     settings.impulse.formulation    = ours ? TN_FORMULATION_KKT : TN_FORMULATION_SPD;
-    settings.impulse.alpha          = ours ? TN_ALPHA_ROWS : TN_ALPHA_NORM;
     snprintf(r->name, sizeof r->name, "%s_%.0e", ours ? "kkt_rows" : "spd_norm", eps);
-    return tn_stepper_create(m->model, &settings, &r->stepper, why) == TN_OK &&
+    return tni_stepper_create_variant(m->model, &settings, (tni_impulse_variant){.by_norm = !ours},
+                                      &r->stepper, why) == TN_OK &&
            tn_state_create(m->model, &r->state) == TN_OK;
 }
 

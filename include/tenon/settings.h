@@ -59,16 +59,6 @@ typedef enum tn_formulation {
     TN_FORMULATION_SPLIT ///< the same with bodies of many joints split into welded parts
 } tn_formulation;
 
-typedef enum tn_backend {
-    TN_BACKEND_CORE,   ///< our own factorisation
-    TN_BACKEND_CHOLMOD ///< SuiteSparse's, for spd and split; only where it was built in
-} tn_backend;
-
-typedef enum tn_alpha {
-    TN_ALPHA_ROWS, ///< each row is regularised by its own size
-    TN_ALPHA_NORM  ///< all by the norm of the matrix, as in Tomcin et al. 2014
-} tn_alpha;
-
 typedef enum tn_contacts {
     TN_CONTACTS_AUTO,   ///< by their number
     TN_CONTACTS_DIRECT, ///< all contacts of an island at once
@@ -80,9 +70,7 @@ typedef struct tn_impulse_settings {
     int    iterations; ///< of the joint correction, at most
     double accept; ///< joint error with which a step that fails it may still be taken [m or rad]
     tn_formulation formulation;
-    tn_backend     backend;
     double         regularisation; ///< relative, of rows that loops may make redundant
-    tn_alpha       alpha;
     int            part_joints; ///< split: joints on a part of a body; 0: chosen by predicted cost
     bool           stiffen;     ///< treat the tension of heavily loaded light bodies implicitly
     tn_contacts    contacts;
@@ -193,6 +181,8 @@ typedef struct tn_setting_info {
     const char* values; ///< "a number > 0", "euler | rk4 | adaptive"
     const char* help;
     bool        number; ///< the value is a number (else a word)
+    bool
+        variant; ///< chooses a variant of a paper's method, to compare it; else an everyday setting
 } tn_setting_info;
 TN_API tn_setting_info tn_setting_at(int index);
 

@@ -1,7 +1,8 @@
 // settings: one table says what can be set, in which range, and how it reads in files.
 //
 // A setting is a number, a whole number, or one word of a list. The field is found by its offset in tn_settings;
-// words are stored as their index in the list. Adding a setting is adding a line to the table.
+// words are stored as their index in the list. Adding a setting is adding a line to the table: EVERYDAY, or VARIANT where
+// it chooses a variant of a paper's method. What benchmarks alone ask for is no setting: tni_stepper_create_variant().
 // Fails with TN_ERR_PARSE, naming the key, what it takes, and the nearest good word.
 #include "model/settings.h"
 
@@ -32,8 +33,6 @@ static const char* const integrator_words[]  = {"euler", "rk4", "adaptive"};
 static const char* const dynamics_words[]    = {"second", "first"};
 static const char* const loops_words[]       = {"core", "auxiliary"};
 static const char* const formulation_words[] = {"auto", "kkt", "spd", "split"};
-static const char* const backend_words[]     = {"core", "cholmod"};
-static const char* const alpha_words[]       = {"rows", "norm"};
 static const char* const contacts_words[]    = {"auto", "direct", "sweeps"};
 static const char* const solve_words[]       = {"linear", "corrected", "newton"};
 static const char* const form_words[]        = {"auto", "rows", "blocks", "exact", "nullspace"};
@@ -45,131 +44,139 @@ static const char* const solver_words[]      = {"clusters", "tree"};
 static const char* const bool_words[]        = {"false", "true"};
 
 #define AT(field) offsetof(tn_settings, field)
-#define POSITIVE(key, field, help)                                                   \
-    {                                                                                \
-        {key, "a number > 0", help, true}, FIELD_NUMBER, AT(field), 0, true, NULL, 0 \
+#define EVERYDAY  false
+#define VARIANT   true
+#define POSITIVE(rank, key, field, help)                                                   \
+    {                                                                                      \
+        {key, "a number > 0", help, true, rank}, FIELD_NUMBER, AT(field), 0, true, NULL, 0 \
     }
-#define NOT_NEGATIVE(key, field, help)                                                 \
+#define NOT_NEGATIVE(rank, key, field, help)                                                 \
+    {                                                                                        \
+        {key, "a number >= 0", help, true, rank}, FIELD_NUMBER, AT(field), 0, false, NULL, 0 \
+    }
+#define ANY(rank, key, field, help)                                                            \
+    {                                                                                          \
+        {key, "a number", help, true, rank}, FIELD_NUMBER, AT(field), -HUGE_VAL, true, NULL, 0 \
+    }
+#define WHOLE(rank, key, field, values, least, help)                                   \
     {                                                                                  \
-        {key, "a number >= 0", help, true}, FIELD_NUMBER, AT(field), 0, false, NULL, 0 \
+        {key, values, help, true, rank}, FIELD_WHOLE, AT(field), least, false, NULL, 0 \
     }
-#define ANY(key, field, help)                                                            \
-    {                                                                                    \
-        {key, "a number", help, true}, FIELD_NUMBER, AT(field), -HUGE_VAL, true, NULL, 0 \
-    }
-#define WHOLE(key, field, values, least, help)                                   \
-    {                                                                            \
-        {key, values, help, true}, FIELD_WHOLE, AT(field), least, false, NULL, 0 \
-    }
-#define WORD(key, field, type, words, values, help)                   \
-    {                                                                 \
-        {key, values, help, false}, type, AT(field), 0, false, words, \
-            (int)(sizeof words / sizeof *words)                       \
+#define WORD(rank, key, field, type, words, values, help)                   \
+    {                                                                       \
+        {key, values, help, false, rank}, type, AT(field), 0, false, words, \
+            (int)(sizeof words / sizeof *words)                             \
     }
 
 static const setting table[] = {
-    WORD("method", method, FIELD_ENUM, method_words,
+    WORD(EVERYDAY, "method", method, FIELD_ENUM, method_words,
          "auto | multiplier | implicit | impulse | adaptive", "how a step is computed"),
-    POSITIVE("h", h, "step [s]"),
-    NOT_NEGATIVE("duration", duration, "simulated time [s]"),
-    WORD("multiplier.integrator", multiplier.integrator, FIELD_ENUM, integrator_words,
+    POSITIVE(EVERYDAY, "h", h, "step [s]"),
+    NOT_NEGATIVE(EVERYDAY, "duration", duration, "simulated time [s]"),
+    WORD(EVERYDAY, "multiplier.integrator", multiplier.integrator, FIELD_ENUM, integrator_words,
          "euler | rk4 | adaptive",
          "semi-implicit Euler, classical Runge-Kutta, or Dormand-Prince 5(4)"),
-    WORD("multiplier.dynamics", multiplier.dynamics, FIELD_ENUM, dynamics_words, "second | first",
-         "f = m a, or f = m v: drag a mechanism about with no inertia"),
-    WORD("multiplier.loops", multiplier.loops, FIELD_ENUM, loops_words, "core | auxiliary",
+    WORD(EVERYDAY, "multiplier.dynamics", multiplier.dynamics, FIELD_ENUM, dynamics_words,
+         "second | first", "f = m a, or f = m v: drag a mechanism about with no inertia"),
+    WORD(VARIANT, "multiplier.loops", multiplier.loops, FIELD_ENUM, loops_words, "core | auxiliary",
          "joints that close loops: in the factored matrix, or beside a forest of the others"),
-    NOT_NEGATIVE("multiplier.baumgarte", multiplier.baumgarte,
+    NOT_NEGATIVE(VARIANT, "multiplier.baumgarte", multiplier.baumgarte,
                  "time in which drift decays [s]; 0: no such terms"),
-    WORD("multiplier.project", multiplier.project, FIELD_BOOL, bool_words, "true | false",
+    WORD(VARIANT, "multiplier.project", multiplier.project, FIELD_BOOL, bool_words, "true | false",
          "bring each step's end back onto the constraints"),
-    POSITIVE("multiplier.tolerance", multiplier.tolerance,
+    POSITIVE(EVERYDAY, "multiplier.tolerance", multiplier.tolerance,
              "joint error that the projection leaves at most [m or rad]"),
-    POSITIVE("multiplier.error_tolerance", multiplier.error_tolerance,
+    POSITIVE(EVERYDAY, "multiplier.error_tolerance", multiplier.error_tolerance,
              "adaptive integrator: error a step [m or rad]"),
-    POSITIVE("impulse.tolerance", impulse.tolerance,
+    POSITIVE(EVERYDAY, "impulse.tolerance", impulse.tolerance,
              "joint error that a step leaves at most [m or rad]"),
-    WHOLE("impulse.iterations", impulse.iterations, "a whole number >= 1", 1,
-          "of the joint correction, at most"),
-    NOT_NEGATIVE("impulse.accept", impulse.accept,
-                 "joint error with which a step that fails it may still be taken [m or rad]"),
-    WORD("impulse.formulation", impulse.formulation, FIELD_ENUM, formulation_words,
+    WHOLE(EVERYDAY, "impulse.iterations", impulse.iterations, "a whole number >= 1", 1,
+          "rounds of the joint correction, at most"),
+    NOT_NEGATIVE(
+        EVERYDAY, "impulse.accept", impulse.accept,
+        "joint error with which a step that misses the tolerance may still be taken [m or rad]"),
+    WORD(VARIANT, "impulse.formulation", impulse.formulation, FIELD_ENUM, formulation_words,
          "auto | kkt | spd | split",
          "the matrix: bodies and joints, J M^-1 J^T, the same with bodies split, or the cheapest"),
-    WORD("impulse.backend", impulse.backend, FIELD_ENUM, backend_words, "core | cholmod",
-         "who factors spd and split: our core, or SuiteSparse where it was built in"),
-    POSITIVE("impulse.regularisation", impulse.regularisation,
-             "relative, of rows that loops may make redundant"),
-    WORD("impulse.alpha", impulse.alpha, FIELD_ENUM, alpha_words, "rows | norm",
-         "regularise each row by its own size, or all by the norm of the matrix"),
-    WHOLE("impulse.part_joints", impulse.part_joints, "a whole number >= 0", 0,
+    POSITIVE(VARIANT, "impulse.regularisation", impulse.regularisation,
+             "regularisation of rows that loops may make redundant, relative to their size"),
+    WHOLE(VARIANT, "impulse.part_joints", impulse.part_joints, "a whole number >= 0", 0,
           "split: joints on a part of a body; 0: chosen by predicted cost"),
-    WORD("impulse.contacts", impulse.contacts, FIELD_ENUM, contacts_words, "auto | direct | sweeps",
+    WORD(VARIANT, "impulse.contacts", impulse.contacts, FIELD_ENUM, contacts_words,
+         "auto | direct | sweeps",
          "how forces of contacts are found: all at once, by sweeps over them, or by their number"),
-    WHOLE("impulse.sweeps", impulse.sweeps, "a whole number >= 1", 1,
+    WHOLE(EVERYDAY, "impulse.sweeps", impulse.sweeps, "a whole number >= 1", 1,
           "sweeps over contacts, at most"),
-    WORD("impulse.shock", impulse.shock, FIELD_BOOL, bool_words, "true | false",
-         "a last sweep from the ground up, for tall stacks that are to cost little"),
-    NOT_NEGATIVE(
-        "impulse.sleep", impulse.sleep,
-        "time at rest after which what touches something is left out of steps [s]; 0: never"),
-    POSITIVE("impulse.sleep_speed", impulse.sleep_speed, "speed that counts as rest [m/s]"),
-    WORD("impulse.stiffen", impulse.stiffen, FIELD_BOOL, bool_words, "true | false",
-         "treat the tension of light bodies under heavy load implicitly"),
-    WORD("implicit.solve", implicit.solve, FIELD_ENUM, solve_words, "linear | corrected | newton",
+    WORD(EVERYDAY, "impulse.shock", impulse.shock, FIELD_BOOL, bool_words, "true | false",
+         "shock propagation: a last sweep from the ground up, for tall stacks with few sweeps"),
+    NOT_NEGATIVE(EVERYDAY, "impulse.sleep", impulse.sleep,
+                 "time at rest after which bodies in contact fall asleep [s]; 0: never"),
+    POSITIVE(EVERYDAY, "impulse.sleep_speed", impulse.sleep_speed,
+             "speed that counts as rest [m/s]"),
+    WORD(VARIANT, "impulse.stiffen", impulse.stiffen, FIELD_BOOL, bool_words, "true | false",
+         "geometric stiffness of light bodies under heavy load"),
+    WORD(EVERYDAY, "implicit.solve", implicit.solve, FIELD_ENUM, solve_words,
+         "linear | corrected | newton",
          "one linear solve, joints closed on its factorisation, or the step's equations solved"),
     WORD(
-        "implicit.form", implicit.form, FIELD_ENUM, form_words,
+        VARIANT, "implicit.form", implicit.form, FIELD_ENUM, form_words,
         "auto | rows | blocks | exact | nullspace",
         "stiff forces as compliant rows, as blocks between bodies, exactly, or in joint velocities"),
-    WORD("implicit.integrator", implicit.integrator, FIELD_ENUM, backward_words, "euler | bdf2",
+    WORD(EVERYDAY, "implicit.integrator", implicit.integrator, FIELD_ENUM, backward_words,
+         "euler | bdf2",
          "backward Euler, or two-step backward differences: second order, far less damping"),
-    POSITIVE("implicit.tolerance", implicit.tolerance,
+    POSITIVE(EVERYDAY, "implicit.tolerance", implicit.tolerance,
              "joint error that a step leaves at most [m or rad]"),
-    WHOLE("implicit.iterations", implicit.iterations, "a whole number >= 1", 1,
-          "of the joint correction, or of Newton's method, at most"),
-    WORD("implicit.stiffen", implicit.stiffen, FIELD_BOOL, bool_words, "true | false",
+    WHOLE(EVERYDAY, "implicit.iterations", implicit.iterations, "a whole number >= 1", 1,
+          "rounds of the joint correction or of Newton's method, at most"),
+    WORD(VARIANT, "implicit.stiffen", implicit.stiffen, FIELD_BOOL, bool_words, "true | false",
          "geometric stiffness: joint forces turn with the bodies"),
-    NOT_NEGATIVE("implicit.contact_stiffness", implicit.contact_stiffness,
-                 "of contacts, which are soft in this method [N/m]; 0: by the mass of all"),
-    NOT_NEGATIVE("implicit.contact_damping", implicit.contact_damping, "likewise [N s/m]"),
-    WHOLE("adaptive.active", adaptive.active, "a whole number >= 0", 0,
+    NOT_NEGATIVE(
+        EVERYDAY, "implicit.contact_stiffness", implicit.contact_stiffness,
+        "stiffness of contacts, which are soft in this method [N/m]; 0: by the mass of all"),
+    NOT_NEGATIVE(EVERYDAY, "implicit.contact_damping", implicit.contact_damping,
+                 "damping of contacts, where their stiffness is given [N s/m]"),
+    WHOLE(EVERYDAY, "adaptive.active", adaptive.active, "a whole number >= 0", 0,
           "joints that are simulated, over all articulated bodies; 0: no such bound"),
-    WHOLE("adaptive.update", adaptive.update, "a whole number >= 0", 0,
+    WHOLE(VARIANT, "adaptive.update", adaptive.update, "a whole number >= 0", 0,
           "joints whose acceleration is looked at in a choice; 0: twice as many as active"),
-    WHOLE("adaptive.period", adaptive.period, "a whole number >= 1", 1, "steps between choices"),
-    NOT_NEGATIVE("adaptive.acceleration_error", adaptive.acceleration_error,
-                 "of joints, that may be left out: root of the summed squares; 0: no such bound"),
-    NOT_NEGATIVE("adaptive.velocity_error", adaptive.velocity_error,
-                 "likewise of their velocities"),
-    NOT_NEGATIVE("adaptive.pixel_error", adaptive.pixel_error,
-                 "of a body, that may be left out over a period [pixels]; 0: no such bound"),
-    NOT_NEGATIVE("adaptive.budget", adaptive.budget,
-                 "time that a step may take, over all bodies [us]; 0: any"),
-    WORD("adaptive.bounded", adaptive.bounded, FIELD_BOOL, bool_words, "true | false",
+    WHOLE(EVERYDAY, "adaptive.period", adaptive.period, "a whole number >= 1", 1,
+          "steps between choices"),
+    NOT_NEGATIVE(
+        EVERYDAY, "adaptive.acceleration_error", adaptive.acceleration_error,
+        "error of joint accelerations allowed: root of the summed squares; 0: no such bound"),
+    NOT_NEGATIVE(EVERYDAY, "adaptive.velocity_error", adaptive.velocity_error,
+                 "error of joint velocities allowed: root of the summed squares; 0: no such bound"),
+    NOT_NEGATIVE(EVERYDAY, "adaptive.pixel_error", adaptive.pixel_error,
+                 "error of a body on the screen allowed over a period [pixels]; 0: no such bound"),
+    NOT_NEGATIVE(EVERYDAY, "adaptive.budget", adaptive.budget,
+                 "wall time that a step may take, over all bodies [us]; 0: no such bound"),
+    WORD(VARIANT, "adaptive.bounded", adaptive.bounded, FIELD_BOOL, bool_words, "true | false",
          "choose in every step by errors, leave out and nothing else (Redon 2005, 7.3)"),
     WORD(
-        "adaptive.integrator", adaptive.integrator, FIELD_ENUM, step_words,
+        EVERYDAY, "adaptive.integrator", adaptive.integrator, FIELD_ENUM, step_words,
         "midpoint | euler | rk4",
         "implicit midpoint: second order, keeps energy well; semi-implicit Euler: a quarter of the cost; "
         "Runge-Kutta: fourth order, explicit"),
     WORD(
-        "adaptive.choice", adaptive.choice, FIELD_ENUM, choice_words,
+        VARIANT, "adaptive.choice", adaptive.choice, FIELD_ENUM, choice_words,
         "auto | closed | mixed | fixed",
         "which sets of joints may be active: with all above them, half of them so, or the same for ever"),
-    WORD("adaptive.weights", adaptive.weights, FIELD_ENUM, weights_words, "one | length | pixels",
-         "what a joint counts: one, what it moves by its length, or that in pixels"),
-    WORD("adaptive.solver", adaptive.solver, FIELD_ENUM, solver_words, "clusters | tree",
+    WORD(EVERYDAY, "adaptive.weights", adaptive.weights, FIELD_ENUM, weights_words,
+         "one | length | pixels",
+         "weight of a joint in errors: one, by the length of what it moves, or by its pixels"),
+    WORD(VARIANT, "adaptive.solver", adaptive.solver, FIELD_ENUM, solver_words, "clusters | tree",
          "articulated-body algorithm on rigid clusters, or divide and conquer"),
-    NOT_NEGATIVE("adaptive.pixels", adaptive.pixels,
+    NOT_NEGATIVE(EVERYDAY, "adaptive.pixels", adaptive.pixels,
                  "focal length of the camera [pixels]; 0: no camera, all bodies count alike"),
-    ANY("adaptive.camera_x", adaptive.camera_x, "place of the camera [m]"),
-    ANY("adaptive.camera_y", adaptive.camera_y, "likewise"),
-    ANY("adaptive.camera_z", adaptive.camera_z, "likewise"),
-    NOT_NEGATIVE("adaptive.detail", adaptive.detail,
+    ANY(EVERYDAY, "adaptive.camera_x", adaptive.camera_x, "x of the camera [m]"),
+    ANY(EVERYDAY, "adaptive.camera_y", adaptive.camera_y, "y of the camera [m]"),
+    ANY(EVERYDAY, "adaptive.camera_z", adaptive.camera_z, "z of the camera [m]"),
+    NOT_NEGATIVE(EVERYDAY, "adaptive.detail", adaptive.detail,
                  "distance within which all joints of a body may be active [m]; 0: any"),
-    NOT_NEGATIVE("adaptive.falloff", adaptive.falloff,
-                 "farther away their number falls with this power of the distance"),
+    NOT_NEGATIVE(
+        EVERYDAY, "adaptive.falloff", adaptive.falloff,
+        "beyond adaptive.detail the number of active joints falls with this power of the distance"),
 };
 enum { SETTING_COUNT = (int)(sizeof table / sizeof *table) };
 
@@ -289,8 +296,7 @@ static tn_result set_word(const setting* s, void* field, const char* value, tn_w
 }
 _Static_assert(sizeof(tn_method) == sizeof(int) && sizeof(tn_integrator) == sizeof(int) &&
                    sizeof(tn_dynamics) == sizeof(int) && sizeof(tn_loops) == sizeof(int) &&
-                   sizeof(tn_formulation) == sizeof(int) && sizeof(tn_backend) == sizeof(int) &&
-                   sizeof(tn_alpha) == sizeof(int) && sizeof(tn_choice) == sizeof(int) &&
+                   sizeof(tn_formulation) == sizeof(int) && sizeof(tn_choice) == sizeof(int) &&
                    sizeof(tn_weights) == sizeof(int) && sizeof(tn_adaptive_solver) == sizeof(int) &&
                    sizeof(tn_adaptive_integrator) == sizeof(int),
                "set_word() stores words as int");

@@ -27,7 +27,7 @@ static int stages_of(const tn_stepper* s)
     return s->settings.multiplier.integrator == TN_INTEGRATOR_ADAPTIVE ? 7 : 4;
 }
 
-static tn_result take_all(tn_stepper* s, tn_why* why)
+static tn_result take_all(tn_stepper* s, tni_impulse_variant variant, tn_why* why)
 {
     const tn_model* model = s->model;
     take_configuration(s, &s->now);
@@ -49,10 +49,10 @@ static tn_result take_all(tn_stepper* s, tn_why* why)
     s->has_unilaterals = tni_has_unilaterals(model);
     s->hits            = TNI_TAKE(&s->arena, tni_hit_count, s->has_unilaterals ? TNI_HITS_MAX : 0);
     if (s->arena.failed) return TN_ERR_MEMORY;
-    const bool     impulse = s->settings.method == TN_METHOD_IMPULSE;
-    const tn_loops loops   = impulse ? TN_LOOPS_CORE : s->settings.multiplier.loops;
-    TRY(tni_system_create(&s->arena, model, loops, impulse ? &s->settings.impulse : NULL,
-                          &s->system));
+    const bool               impulse = s->settings.method == TN_METHOD_IMPULSE;
+    const tn_loops           loops   = impulse ? TN_LOOPS_CORE : s->settings.multiplier.loops;
+    const tni_impulse_matrix matrix  = {&s->settings.impulse, variant};
+    TRY(tni_system_create(&s->arena, model, loops, impulse ? &matrix : NULL, &s->system));
     s->start = s->system;
     if (impulse) {
         TRY(tni_sleep_create(s));
@@ -81,8 +81,8 @@ static tn_result is_possible(const tn_model* model, const tn_settings* settings,
     return TN_OK;
 }
 
-tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, tn_stepper** out,
-                            tn_why* why)
+tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* settings,
+                                     tni_impulse_variant variant, tn_stepper** out, tn_why* why)
 {
     *out = NULL;
     if (settings == NULL) settings = &model->settings;
@@ -97,7 +97,7 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
         *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
         s->redundant_count = -1;
         if (settings->method == TN_METHOD_AUTO) s->settings.method = TN_METHOD_MULTIPLIER;
-        result = take_all(s, why);
+        result = take_all(s, variant, why);
         if (result == TN_OK) {
             *out = s;
             return TN_OK;
@@ -109,9 +109,15 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
         return result; // why is filled in already
     if (result == TN_ERR_UNSUPPORTED)
         return tni_fail(why, result,
-                        "setting 'impulse.backend': cholmod supports spd and split only, "
-                        "and only if built in (TENON_CHOLMOD)");
+                        "CHOLMOD serves the supports spd and split only, and only if "
+                        "built in (TENON_CHOLMOD)");
     return tni_fail(why, TN_ERR_MEMORY, "out of memory for a stepper of '%s'", model->name);
+}
+
+tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, tn_stepper** out,
+                            tn_why* why)
+{
+    return tni_stepper_create_variant(model, settings, (tni_impulse_variant){0}, out, why);
 }
 
 void tn_stepper_free(tn_stepper* stepper)

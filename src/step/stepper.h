@@ -198,6 +198,12 @@ void                   tni_sleep_end(tn_stepper* s, double h);
 void tni_stiffen_prepare(tn_stepper* s);
 int  tni_stiffen(tn_stepper* s, double h);
 
+/// As tn_stepper_create, which takes no variant of the impulse method.
+TN_NODISCARD tn_result tni_stepper_create_variant(const tn_model*     model,
+                                                  const tn_settings*  settings,
+                                                  tni_impulse_variant variant, tn_stepper** stepper,
+                                                  tn_why* why);
+
 /// implicit.c: from s->now to s->next, by h.
 TN_NODISCARD tn_result tni_implicit_create(tn_stepper* s, tn_why* why);
 TN_NODISCARD tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report,

@@ -14,14 +14,14 @@ static void set_lone_nodes(tni_system* system)
 }
 
 static tni_formulation formulation_of(const tni_split* split, const tn_model* model,
-                                      const tn_impulse_settings* impulse)
+                                      const tni_impulse_matrix* impulse)
 {
-    const bool      core = impulse->backend == TN_BACKEND_CORE;
+    const bool      core = !impulse->variant.cholmod;
     tni_formulation f    = {.backend    = core ? TNI_BACKEND_CORE : TNI_BACKEND_CHOLMOD,
-                            .part_edges = impulse->part_joints,
-                            .by_norm    = impulse->alpha == TN_ALPHA_NORM};
+                            .part_edges = impulse->settings->part_joints,
+                            .by_norm    = impulse->variant.by_norm};
     const unsigned  many = 1u << TNI_FORM_SPD | 1u << TNI_FORM_SPLIT;
-    switch (impulse->formulation) {
+    switch (impulse->settings->formulation) {
     case TN_FORMULATION_KKT: f.form = TNI_FORM_KKT; break;
     case TN_FORMULATION_SPD: f.form = TNI_FORM_SPD; break;
     case TN_FORMULATION_SPLIT: f.form = TNI_FORM_SPLIT; break;
@@ -34,7 +34,7 @@ static tni_formulation formulation_of(const tni_split* split, const tn_model* mo
 }
 
 tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
-                            const tn_impulse_settings* impulse, tni_system** out)
+                            const tni_impulse_matrix* impulse, tni_system** out)
 {
     tni_system* system = TNI_TAKE(arena, tni_system, 1);
     if (system == NULL) return TN_ERR_MEMORY;
@@ -53,7 +53,8 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
                                               : (tni_formulation){.form = TNI_FORM_KKT};
     TRY(tni_saddle_create_as(arena, system->split->plan, &f, &system->saddle));
     if (impulse != NULL) { // impulse steps measure their own errors: little refinement is enough
-        system->saddle->regularisation = fmax(impulse->regularisation, 1e-5 * impulse->tolerance);
+        const tn_impulse_settings* s   = impulse->settings;
+        system->saddle->regularisation = fmax(s->regularisation, 1e-5 * s->tolerance);
         system->saddle->refinement_max = 2;
         system->saddle->later          = true;
     }
@@ -87,10 +88,7 @@ tn_result tni_system_solver(const tni_system* system, tn_solver* solver)
                                            TN_FORMULATION_SPLIT};
     const tni_saddle*           saddle  = system->saddle;
     const tn_host*              host    = &system->model->arena.host;
-    *solver              = (tn_solver){.formulation = forms[saddle->formulation.form],
-                                       .backend     = saddle->formulation.backend == TNI_BACKEND_CHOLMOD
-                                                          ? TN_BACKEND_CHOLMOD
-                                                          : TN_BACKEND_CORE};
+    *solver              = (tn_solver){.formulation = forms[saddle->formulation.form]};
     solver->factor_flops = tni_saddle_flops(saddle);
     return tni_saddle_numbers(saddle, host, &solver->matrix_numbers, &solver->factor_numbers);
 }

@@ -40,10 +40,22 @@ typedef struct tni_system {
     tn_phases phases;
 } tni_system;
 
+/// What benchmarks compare the impulse method with; no setting asks for it. All zero: none of it.
+typedef struct tni_impulse_variant {
+    bool cholmod; ///< CHOLMOD factors spd and split, where it was built in (TENON_CHOLMOD)
+    bool by_norm; ///< all rows are regularised by the norm of the matrix, as in Tomcin et al. 2014
+} tni_impulse_variant;
+
+/// The matrix of the impulse method.
+typedef struct tni_impulse_matrix {
+    const tn_impulse_settings* settings;
+    tni_impulse_variant        variant;
+} tni_impulse_matrix;
+
 /// impulse: the formulation and how loops are regularised; NULL: bodies and joints in one matrix,
-/// as single solves need it.
+/// as single solves need it. TN_ERR_UNSUPPORTED: CHOLMOD cannot do it.
 TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops loops,
-                                         const tn_impulse_settings* impulse, tni_system** system);
+                                         const tni_impulse_matrix* impulse, tni_system** system);
 /// Multiplies the regularisation by a factor, of trees too, from the next factorisation on; 1: as
 /// created.
 void tni_system_scale_regularisation(tni_system* system, double factor);

@@ -113,6 +113,22 @@ def help_is_on_standard_output():
 
 
 @test
+def settings_are_listed_everyday_ones_first():
+    result = tenon("help", "settings")
+    assert result.code == 0 and result.err == ""
+    everyday, variants = result.out.split("\nVariants of the papers")
+    keys = [re.findall(r"^    ([a-z_.]+) ", part, re.M) for part in (everyday, variants)]
+    assert keys[0][:3] == ["method", "h", "duration"] and "impulse.tolerance" in keys[0], keys
+    assert {"multiplier.loops", "impulse.formulation", "implicit.form", "adaptive.solver", "adaptive.bounded"} <= set(keys[1])
+    assert len(keys[0]) > len(keys[1]) and not set(keys[0]) & set(keys[1])
+    for command in ("run", "view", "check"):  # all of it stands at the end of their pages
+        assert tenon("help", command).out.endswith(result.out)
+    for key in keys[0][3:] + keys[1]:  # every one can be set: a wrong value is refused by its name
+        refused("run", "@chain", "--set", key + "=?", says=key)
+    refused("run", "@chain", "--set", "impulse.alpha=norm", says="impulse.alpha")
+
+
+@test
 def version_is_that_of_the_header():
     header = open(os.path.join(ROOT, "include/tenon/base.h")).read()
     version = re.search(r'TN_VERSION "(.*)"', header).group(1)
@@ -131,11 +147,8 @@ def unknown_words_are_named_with_the_nearest():
     refused("run", "@chain:m=3", says=["'m'"])
     refused("run", "@chain:joint=bal", says=["bal", "ball"])
     refused("scene", "chian", says=["chian", "chain"])
-    refused("bench", "linaer", says=["'linaer'", "'linear'"])
-    refused("bench", "impulse", "figur5", says=["'figur5'", "'figure5'"])
-    refused("bench", "adaptive", "crwd", says=["'crwd'", "'crowd'"])
-    refused("bench", "linear", "figure5", says=["'figure5'", "'linear' has no parts"])
-    refused("bench", "impulse", "load", "more", says=["'more' after 'load'"])
+    refused("bench", "humanid", says=["'humanid'", "'humanoid'"])
+    refused("bench", "chain", "more", says=["'more' after 'chain'"])
     refused("run", "@chain", "--set", "multiplier.integratr=rk4", says=["multiplier.integratr", "multiplier.integrator"])
     refused("run", "@chain", "--set", "multiplier.integrator=rk", says=["--set", "rk4"])
     refused("run", "@chain", "--method", "multiplyer", says=["--method", "'multiplier'"])
@@ -345,7 +358,7 @@ def files_that_cannot_be_written_are_told_before_the_simulation():
         assert time.monotonic() - begun < 5
     refused("accel", "@chain", "--report", "no/such/place", says="no/such/place")
     refused("check", "@chain", "--report", "no/such/place", says="no/such/place")
-    refused("bench", "baraff", "--csv", "no/such/place", says="no/such/place")
+    refused("bench", "chain", "--csv", "no/such/place", says="no/such/place")
 
 
 @test
@@ -608,26 +621,6 @@ def every_listed_scene_is_written_and_read_back():
         if name != "crowd":
             assert tenon("run", "-", "--duration", "0", "--quiet", stdin=text).code == 0, name
     assert tenon("scene", "@chain:n=2").out == tenon("scene", "chain:n=2").out
-
-
-@test
-def benchmarks_write_csv():
-    assert set(tenon("bench", "--list").out.split()) == {"baraff", "linear", "scenes", "auxiliary", "impulse", "implicit", "adaptive", "batch"}
-    result = tenon("bench", "baraff", "--repeat", "3", "--csv", "b.csv")
-    assert result.code == 0 and "factor : solve" in result.out, result.err
-    rows = [line.split(",") for line in open("b.csv").read().splitlines()]
-    assert rows[0] == ["suite", "scene", "bodies", "quantity", "min", "median"]
-    assert {row[1] for row in rows[1:]} == {"planar_web", "tree"} and all(len(row) == 6 for row in rows)
-    assert all(float(row[4]) >= 0 for row in rows[1:])
-    result = tenon("bench", "auxiliary", "--repeat", "1", "--csv", "b.csv")
-    assert result.code == 0 and "about 17 ms more" in result.out, result.err
-    line = re.search(r"^web, 96 \+ 12 auxiliary +(.*)$", result.out, re.M).group(1).split()
-    assert all(float(number) > 0 for number in line[:5]), line  # J, tree, columns, k x k, all
-    rows = [line.split(",") for line in open("b.csv").read().splitlines()]
-    assert all(len(row) == 6 and row[0] == "auxiliary" and float(row[4]) >= 0 for row in rows[1:])
-    assert {"web96+12", "tree96+3", "fourbar", "strandbeest", "boxes50"} <= {row[1] for row in rows}
-    result = tenon("bench", "baraff", "--repeat", "1", "--csv", "-")
-    assert result.out.startswith("suite,") and "paper" not in result.out
 
 
 # ---- Contacts, limits, auxiliary joints ------------------------------------------------------------

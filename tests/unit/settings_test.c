@@ -50,8 +50,7 @@ TEST(defaults_are_the_documented_ones)
     CHECK_INT(tn_method_order(TN_METHOD_MULTIPLIER), 4);
     CHECK(s.impulse.tolerance == 1e-9 && s.impulse.iterations == 50 && s.impulse.accept == 1e-3);
     CHECK_INT(s.impulse.formulation, TN_FORMULATION_AUTO);
-    CHECK_INT(s.impulse.backend, TN_BACKEND_CORE);
-    CHECK(s.impulse.regularisation == 1e-11 && s.impulse.alpha == TN_ALPHA_ROWS);
+    CHECK(s.impulse.regularisation == 1e-11);
     CHECK(s.impulse.part_joints == 0 && s.impulse.stiffen);
     CHECK(s.impulse.contacts == TN_CONTACTS_AUTO && s.impulse.sweeps == 200 && !s.impulse.shock);
     CHECK(s.impulse.sleep == 0.5 && s.impulse.sleep_speed == 1e-4);
@@ -90,9 +89,7 @@ TEST(every_setting_reads_back_as_it_was_set)
                                             {"impulse.iterations", "7"},
                                             {"impulse.accept", "0"},
                                             {"impulse.formulation", "split"},
-                                            {"impulse.backend", "cholmod"},
                                             {"impulse.regularisation", "1e-08"},
-                                            {"impulse.alpha", "norm"},
                                             {"impulse.part_joints", "3"},
                                             {"impulse.contacts", "sweeps"},
                                             {"impulse.sweeps", "30"},
@@ -150,6 +147,43 @@ TEST(every_setting_reads_back_as_it_was_set)
     CHECK(tn_setting_at(-1).key == NULL);
     CHECK(s.h == 0.016666666666666666 && s.duration == 1e300 && s.multiplier.tolerance == 5e-324);
     CHECK(!s.multiplier.project && s.method == TN_METHOD_IMPULSE);
+}
+
+TEST(everyday_settings_are_told_from_variants_of_the_papers)
+{
+    static const char* const some[][2] = {{"h", "e"},
+                                          {"impulse.tolerance", "e"},
+                                          {"adaptive.active", "e"},
+                                          {"implicit.integrator", "e"},
+                                          {"multiplier.loops", "v"},
+                                          {"impulse.formulation", "v"},
+                                          {"impulse.part_joints", "v"},
+                                          {"implicit.form", "v"},
+                                          {"adaptive.solver", "v"},
+                                          {"adaptive.bounded", "v"}};
+    int                      everyday = 0, variants = 0, found = 0;
+    for (int i = 0; tn_setting_at(i).key != NULL; ++i) {
+        const tn_setting_info info = tn_setting_at(i);
+        info.variant ? ++variants : ++everyday;
+        for (int k = 0; k < (int)(sizeof some / sizeof *some); ++k) {
+            if (strcmp(some[k][0], info.key) != 0) continue;
+            CHECK_INT(info.variant, some[k][1][0] == 'v');
+            ++found;
+        }
+    }
+    CHECK_INT(found, sizeof some / sizeof *some);
+    CHECK(everyday > variants && variants > 0);
+}
+
+TEST(what_only_benchmarks_ask_for_is_no_setting)
+{
+    static const char* const gone[] = {"impulse.backend", "impulse.alpha"};
+    for (int i = 0; i < 2; ++i) {
+        tn_settings s = tn_default_settings();
+        tn_why      why;
+        CHECK_INT(tn_settings_set(&s, gone[i], "core", &why), TN_ERR_PARSE);
+        CHECK(strstr(why.text, gone[i]) != NULL);
+    }
 }
 
 TEST(get_tells_the_length_and_never_overruns)

@@ -1,94 +1,15 @@
-// bench adaptive: the adaptive method on the examples of Redon, Galoppo, Lin 2005 ("R").
+// adaptive: the adaptive method on the examples of Redon, Galoppo, Lin 2005 ("R").
 //     table1     the pendulum of 300 hinges: time and nodes visited a step against active joints and forces
-//     figure5    its fall with 300 to 1 active joints                          (bench_adaptive_figures.c)
-//     figure6    the equilibrium of a chain drawn aside by a spring            (bench_adaptive_figures.c)
+//     figure5    its fall with 300 to 1 active joints                          (adaptive_figures.c)
+//     figure6    the equilibrium of a chain drawn aside by a spring            (adaptive_figures.c)
 //     crowd      200 people: time a frame against active joints, and how far off they end
 //     threads    one thread and two: a long chain, the crowd
 // What is compared takes turns, so that a slow spell of the machine hits all alike. Times are the processor's, not
 // the wall's, but of threads.
-#define _POSIX_C_SOURCE 200809L
-#include "bench_adaptive.h"
+#include "adaptive.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-// ---- Trials --------------------------------------------------------------------------------------
-
-bool tnc_trial_load(tnc_trial* t, const char* spec, tn_pool* pool)
-{
-    *t       = (tnc_trial){.spec = spec};
-    t->host  = tnc_meter_host(&t->meter);
-    t->times = malloc(sizeof *t->times);
-    if (pool) {
-        t->host.each    = tn_pool_each;
-        t->host.workers = pool;
-    }
-    if (!t->times || tnc_scene_load(&t->host, spec, &t->scene) != TNC_DONE) return false;
-    tnc_times_clear(t->times);
-    t->settings        = tn_scene_settings(t->scene);
-    t->settings.method = TN_METHOD_ADAPTIVE;
-    return true;
-}
-
-bool tnc_trial_ready(tnc_trial* t)
-{
-    tn_why why = {.result = TN_ERR_MEMORY, .text = "out of memory"};
-    if (tn_scene_compile(t->scene, &t->model, &why) != TN_OK ||
-        tn_stepper_create(t->model, &t->settings, &t->stepper, &why) != TN_OK ||
-        tn_state_create(t->model, &t->state) != TN_OK)
-        return tnc_bench_failed(t->spec, &why);
-    t->counts = tn_model_counts(t->model);
-    return true;
-}
-
-static double processor_time(void) // of this thread
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static bool walk(tnc_trial* t, int steps, tn_step_report* report)
-{
-    tn_why why = {0};
-    *report    = (tn_step_report){0};
-    return tn_stepper_run(t->stepper, t->state, t->settings.h, steps, report, &why) == TN_OK ||
-           tnc_bench_failed(t->spec, &why);
-}
-
-bool tnc_trial_warm(tnc_trial* t, int steps)
-{
-    tn_step_report report;
-    return walk(t, steps, &report);
-}
-
-bool tnc_trial_go(tnc_trial* t, int steps)
-{
-    tn_step_report report;
-    const double   wall = tnc_clock(NULL), begun = processor_time();
-    if (!walk(t, steps, &report)) return false;
-    const double own = processor_time() - begun;
-    t->own += own;
-    tnc_times_add(t->times, (t->host.each ? tnc_clock(NULL) - wall : own) / steps);
-    t->steps += steps;
-    t->visits += report.adaptive.visit_count;
-    t->choices += report.adaptive.choice_count;
-    t->kinetic_loss += report.adaptive.kinetic_loss;
-    t->active = report.adaptive.active_count;
-    return true;
-}
-
-void tnc_trial_close(tnc_trial* t)
-{
-    tn_state_free(t->state);
-    tn_stepper_free(t->stepper);
-    tn_model_free(t->model);
-    tn_scene_free(t->scene);
-    free(t->times);
-    *t = (tnc_trial){0};
-}
 
 // ---- Table 1 -------------------------------------------------------------------------------------
 
@@ -107,7 +28,7 @@ static const double told[FORCES][ACTIVES] = {
 static const char* const way_words[WAYS] = {"clusters", "tree", "euler", "euler_projected"};
 
 typedef struct table1 {
-    tnc_trial trials[WAYS][FORCES][ACTIVES];
+    tnb_trial trials[WAYS][FORCES][ACTIVES];
 } table1;
 
 // Links in a fixed order that looks like chance.
@@ -139,9 +60,10 @@ static void add_loads(tn_scene* scene, int count)
     }
 }
 
-static bool open_cell(tnc_trial* t, int way, int loads, int active)
+static bool open_cell(tnb_trial* t, int way, int loads, int active)
 {
-    if (!tnc_trial_load(t, "@pendulum", NULL)) return false;
+    if (!tnb_trial_load(t, "@pendulum", NULL)) return false;
+    t->settings.method = TN_METHOD_ADAPTIVE;
     add_loads(t->scene, loads);
     tn_settings* s = &t->settings;
     if (way >= 2) {
@@ -155,49 +77,49 @@ static bool open_cell(tnc_trial* t, int way, int loads, int active)
     s->adaptive.integrator                  = TN_ADAPTIVE_EULER;
     s->adaptive.choice                      = TN_CHOICE_CLOSED;
     s->adaptive.solver                      = way == 1 ? TN_ADAPTIVE_TREE : TN_ADAPTIVE_CLUSTERS;
-    return tnc_trial_ready(t);
+    return tnb_trial_ready(t);
 }
 
-static tnc_trial* cell_of(table1* t, int i) // NULL: not measured
+static tnb_trial* cell_of(table1* t, int i) // NULL: not measured
 {
     const int way = i / (FORCES * ACTIVES), row = i / ACTIVES % FORCES, column = i % ACTIVES;
     return way < 2 || column == ACTIVES - 1 ? &t->trials[way][row][column] : NULL;
 }
 
 // From the start each time. The first choices, and what they find the first time, are not counted.
-static bool time_cell(tnc_trial* t, bool cheap)
+static bool time_cell(tnb_trial* t, bool cheap)
 {
     enum { WARM = 40, STEPS = 2000, FEW = 400 };
     tn_state_reset(t->state);
-    return tnc_trial_warm(t, WARM) && tnc_trial_go(t, cheap ? STEPS : FEW);
+    return tnb_trial_warm(t, WARM) && tnb_trial_go(t, cheap ? STEPS : FEW);
 }
 
-static bool time_table1(const tnc_bench_run* run, table1* t)
+static bool time_table1(const tnb_run* run, table1* t)
 {
     const int turns = run->repeat > 0 ? run->repeat : 5;
     for (int turn = 0; turn < turns; ++turn) {
         for (int i = 0; i < CELLS; ++i) {
-            tnc_trial* cell = cell_of(t, i);
+            tnb_trial* cell = cell_of(t, i);
             if (i % ACTIVES == 0)
-                tnc_bench_say(run, "table1: turn %d of %d, cell %d of %d", turn + 1, turns, i + 1,
-                              (int)CELLS);
+                tnb_say(run, "table1: turn %d of %d, cell %d of %d", turn + 1, turns, i + 1,
+                        (int)CELLS);
             if (cell && !time_cell(cell, i % ACTIVES == 0)) return false;
         }
     }
     return true;
 }
 
-static void tell_line(const tnc_bench_run* run, table1* t, int way, int row, const char* what)
+static void tell_line(const tnb_run* run, table1* t, int way, int row, const char* what)
 {
     const double full = t->trials[way][row][ACTIVES - 1].times->min;
-    tnc_bench_tell(run, "%5.0d %-9s", what[0] == 'u' ? forces[row] : 0, what);
+    tnb_tell(run, "%5.0d %-9s", what[0] == 'u' ? forces[row] : 0, what);
     for (int i = 0; i < ACTIVES; ++i) {
-        tnc_trial*   cell   = &t->trials[way][row][i];
+        tnb_trial*   cell   = &t->trials[way][row][i];
         const double visits = cell->visits / (double)cell->steps;
-        if (what[0] == 'u') tnc_bench_tell(run, " %9.3f", 1e6 * cell->times->min);
-        else if (what[0] == 'n') tnc_bench_tell(run, " %9.1f", visits);
-        else if (what[0] == 'f') tnc_bench_tell(run, " %9.1f", full / cell->times->min);
-        else tnc_bench_tell(run, " %9.2f", told[row][i]);
+        if (what[0] == 'u') tnb_tell(run, " %9.3f", 1e6 * cell->times->min);
+        else if (what[0] == 'n') tnb_tell(run, " %9.1f", visits);
+        else if (what[0] == 'f') tnb_tell(run, " %9.1f", full / cell->times->min);
+        else tnb_tell(run, " %9.2f", told[row][i]);
         if (what[0] != 'u') continue;
         tnc_put(&run->to->csv,
                 "adaptive_table1,%s_forces%d_active%d,%d,step_us,%.4f,%.4f\n"
@@ -206,55 +128,55 @@ static void tell_line(const tnc_bench_run* run, table1* t, int way, int row, con
                 1e6 * tnc_times_median(cell->times), way_words[way], forces[row], actives[i],
                 (int)LINKS, visits);
     }
-    tnc_bench_tell(run, "\n");
+    tnb_tell(run, "\n");
 }
 
-static void tell_way(const tnc_bench_run* run, table1* t, int way)
+static void tell_way(const tnb_run* run, table1* t, int way)
 {
-    tnc_bench_tell(run, "adaptive.solver=%s\n%5s %-9s", way_words[way], "N_F", "N_A");
-    for (int i = 0; i < ACTIVES; ++i) tnc_bench_tell(run, " %9d", actives[i]);
-    tnc_bench_tell(run, "\n");
+    tnb_tell(run, "adaptive.solver=%s\n%5s %-9s", way_words[way], "N_F", "N_A");
+    for (int i = 0; i < ACTIVES; ++i) tnb_tell(run, " %9d", actives[i]);
+    tnb_tell(run, "\n");
     for (int row = 0; row < FORCES; ++row) {
         tell_line(run, t, way, row, "us");
         tell_line(run, t, way, row, "nodes");
         tell_line(run, t, way, row, "full/this");
         tell_line(run, t, way, row, "R [ms]");
     }
-    tnc_bench_tell(run, "\n");
+    tnb_tell(run, "\n");
 }
 
-static void tell_multipliers(const tnc_bench_run* run, table1* t)
+static void tell_multipliers(const tnb_run* run, table1* t)
 {
-    tnc_bench_tell(run,
-                   "all joints active beside multipliers, semi-implicit Euler, us a step\n"
-                   "%5s %10s %10s %10s %10s %16s %12s\n",
-                   "N_F", "clusters", "tree", "euler", "projected", "clusters/euler", "tree/euler");
+    tnb_tell(run,
+             "all joints active beside multipliers, semi-implicit Euler, us a step\n"
+             "%5s %10s %10s %10s %10s %16s %12s\n",
+             "N_F", "clusters", "tree", "euler", "projected", "clusters/euler", "tree/euler");
     for (int row = 0; row < FORCES; ++row) {
         double us[WAYS];
         for (int way = 0; way < WAYS; ++way)
             us[way] = 1e6 * t->trials[way][row][ACTIVES - 1].times->min;
-        tnc_bench_tell(run, "%5d %10.2f %10.2f %10.2f %10.2f %16.2f %12.2f\n", forces[row], us[0],
-                       us[1], us[2], us[3], us[0] / us[2], us[1] / us[2]);
+        tnb_tell(run, "%5d %10.2f %10.2f %10.2f %10.2f %16.2f %12.2f\n", forces[row], us[0], us[1],
+                 us[2], us[3], us[0] / us[2], us[1] / us[2]);
         for (int way = 2; way < WAYS; ++way)
             tnc_put(&run->to->csv, "adaptive_table1,%s_forces%d,%d,step_us,%.4f,%.4f\n",
                     way_words[way], forces[row], (int)LINKS, us[way],
                     1e6 * tnc_times_median(t->trials[way][row][ACTIVES - 1].times));
     }
-    tnc_bench_tell(run, "\n");
+    tnb_tell(run, "\n");
 }
 
-static bool bench_table1(tnc_bench_run* run)
+static bool bench_table1(tnb_run* run)
 {
     table1* t    = calloc(1, sizeof *t);
     bool    good = t != NULL;
-    tnc_bench_tell(
+    tnb_tell(
         run,
         "table 1: the pendulum of 300 hinges let go from the horizontal, h = 1 ms, N_A active joints chosen every 20\n"
         "steps by the accelerations of as many, N_F constant forces on links spread by chance. us: a step, the least of\n"
         "several runs of 2000 steps (N_A = 1) or 400; nodes: visited a step; full/this: how many times cheaper than with\n"
         "all joints active; R: Redon et al. 2005, in milliseconds on a Pentium of 2.8 GHz\n\n");
     for (int i = 0; good && i < CELLS; ++i) {
-        tnc_trial* cell = cell_of(t, i);
+        tnb_trial* cell = cell_of(t, i);
         if (cell)
             good = open_cell(cell, i / (FORCES * ACTIVES), forces[i / ACTIVES % FORCES],
                              actives[i % ACTIVES]);
@@ -266,7 +188,7 @@ static bool bench_table1(tnc_bench_run* run)
         tell_multipliers(run, t);
     }
     for (int i = 0; t && i < CELLS; ++i)
-        if (cell_of(t, i)) tnc_trial_close(cell_of(t, i));
+        if (cell_of(t, i)) tnb_trial_close(cell_of(t, i));
     free(t);
     return good;
 }
@@ -276,24 +198,25 @@ static bool bench_table1(tnc_bench_run* run)
 enum { FRAMES = 60, LOOKS = 2, FINE = -1 }; // a second; looked at after half of it and at its end
 
 typedef struct crowd {
-    tnc_trial trial;
+    tnb_trial trial;
     tn_state* reference[LOOKS]; ///< of all joints active
 } crowd;
 
 // The scene means 2,000 joints: how near one must be for all of them goes with their number. FINE: all, in short steps.
-static bool open_crowd(tnc_trial* t, int active)
+static bool open_crowd(tnb_trial* t, int active)
 {
-    if (!tnc_trial_load(t, "@crowd", NULL)) return false;
-    const int steps             = active == FINE ? 16 : (int)ceil(tnc_frame / t->settings.h - 1e-9);
-    t->settings.h               = tnc_frame / steps;
+    if (!tnb_trial_load(t, "@crowd", NULL)) return false;
+    t->settings.method          = TN_METHOD_ADAPTIVE;
+    const int steps             = active == FINE ? 16 : (int)ceil(tnb_frame / t->settings.h - 1e-9);
+    t->settings.h               = tnb_frame / steps;
     t->settings.adaptive.active = active > 0 ? active : 0;
     t->settings.adaptive.detail *= t->settings.adaptive.active / 2000.0;
-    return tnc_trial_ready(t);
+    return tnb_trial_ready(t);
 }
 
-static int steps_a_frame(const tnc_trial* t)
+static int steps_a_frame(const tnb_trial* t)
 {
-    return (int)(tnc_frame / t->settings.h + 0.5);
+    return (int)(tnb_frame / t->settings.h + 0.5);
 }
 
 /// How far the bodies are from where they should be: root mean square, in metres and on the screen.
@@ -301,7 +224,7 @@ typedef struct stray {
     double metres, pixels;
 } stray;
 
-static stray stray_of(const tnc_trial* t, const tn_state* from)
+static stray stray_of(const tnb_trial* t, const tn_state* from)
 {
     const tn_adaptive_settings* s     = &t->settings.adaptive;
     double                      space = 0, screen = 0;
@@ -317,12 +240,12 @@ static stray stray_of(const tnc_trial* t, const tn_state* from)
     return (stray){sqrt(space / t->counts.bodies), sqrt(screen / t->counts.bodies)};
 }
 
-static bool run_crowd(const tnc_bench_run* run, crowd* c, int active, stray* off)
+static bool run_crowd(const tnb_run* run, crowd* c, int active, stray* off)
 {
-    tnc_trial* t = &c->trial;
+    tnb_trial* t = &c->trial;
     for (int frame = 1; frame <= FRAMES; ++frame) {
-        tnc_bench_say(run, "crowd: %d active, frame %d of %d", active, frame, (int)FRAMES);
-        if (!tnc_trial_go(t, steps_a_frame(t))) return false;
+        tnb_say(run, "crowd: %d active, frame %d of %d", active, frame, (int)FRAMES);
+        if (!tnb_trial_go(t, steps_a_frame(t))) return false;
         if (frame % (FRAMES / LOOKS) != 0) continue;
         tn_state** kept = &c->reference[frame / (FRAMES / LOOKS) - 1];
         if (active == 0 && tn_state_create(t->model, kept) != TN_OK) return false;
@@ -332,21 +255,21 @@ static bool run_crowd(const tnc_bench_run* run, crowd* c, int active, stray* off
     return true;
 }
 
-static void tell_crowd(const tnc_bench_run* run, crowd* c, int active, const stray* off)
+static void tell_crowd(const tnb_run* run, crowd* c, int active, const stray* off)
 {
-    const tnc_trial* t     = &c->trial;
+    const tnb_trial* t     = &c->trial;
     const double     frame = steps_a_frame(t), median = frame * tnc_times_median(t->times);
     const double     least = frame * t->times->min, worst = frame * t->times->max;
     const int        n = t->counts.bodies;
     char             allowed[16];
     snprintf(allowed, sizeof allowed, "%d", active);
-    tnc_bench_tell(run, "%8s %7d %9.2f %9.2f %9.2f %9.2f %9.0f %10.2e %9.2f %10.2e %9.2f\n",
-                   active == FINE ? "all, /16"
-                   : active == 0  ? "all"
-                                  : allowed,
-                   t->active, 1e3 * frame * t->times->total / FRAMES, 1e3 * median, 1e3 * least,
-                   1e3 * worst, t->visits / (double)t->steps, off[0].metres, off[0].pixels,
-                   off[1].metres, off[1].pixels);
+    tnb_tell(run, "%8s %7d %9.2f %9.2f %9.2f %9.2f %9.0f %10.2e %9.2f %10.2e %9.2f\n",
+             active == FINE ? "all, /16"
+             : active == 0  ? "all"
+                            : allowed,
+             t->active, 1e3 * frame * t->times->total / FRAMES, 1e3 * median, 1e3 * least,
+             1e3 * worst, t->visits / (double)t->steps, off[0].metres, off[0].pixels, off[1].metres,
+             off[1].pixels);
     tnc_put(&run->to->csv,
             "adaptive_crowd,active%d,%d,frame_us,%.1f,%.1f\n"
             "adaptive_crowd,active%d,%d,worst_frame_us,%.1f,\n"
@@ -357,14 +280,14 @@ static void tell_crowd(const tnc_bench_run* run, crowd* c, int active, const str
 }
 
 // The first one stays: the states that the others are compared with belong to its model.
-static bool bench_crowd(tnc_bench_run* run)
+static bool bench_crowd(tnb_run* run)
 {
     static const int counts[] = {0, FINE, 8000, 4000, 2000, 1000, 500, 200};
     enum { COUNTS = sizeof counts / sizeof *counts };
     crowd* c    = calloc(COUNTS, sizeof *c);
     bool   good = c != NULL;
     stray  off[LOOKS];
-    tnc_bench_tell(
+    tnb_tell(
         run,
         "crowd: 200 people pushed row by row, 17,800 bodies, one second at 60 frames a second, one thread; ms a\n"
         "frame; nodes: visited a step; error: of the places of bodies, root mean square, against all joints active,\n"
@@ -377,12 +300,12 @@ static bool bench_crowd(tnc_bench_run* run)
         for (int k = 0; i > 0 && k < LOOKS; ++k) c[i].reference[k] = c[0].reference[k];
         good = good && run_crowd(run, &c[i], counts[i], off);
         if (good) tell_crowd(run, &c[i], counts[i], off);
-        if (i > 0) tnc_trial_close(&c[i].trial);
+        if (i > 0) tnb_trial_close(&c[i].trial);
     }
     for (int k = 0; c && k < LOOKS; ++k) tn_state_free(c[0].reference[k]);
-    if (c) tnc_trial_close(&c[0].trial);
+    if (c) tnb_trial_close(&c[0].trial);
     free(c);
-    tnc_bench_tell(run, "\n");
+    tnb_tell(run, "\n");
     return good;
 }
 
@@ -395,50 +318,50 @@ typedef struct shared {
     tn_adaptive_solver solver;
 } shared;
 
-static bool open_shared(tnc_trial* t, const shared* s, tn_pool* pool)
+static bool open_shared(tnb_trial* t, const shared* s, tn_pool* pool)
 {
-    if (!tnc_trial_load(t, s->spec, pool)) return false;
+    if (!tnb_trial_load(t, s->spec, pool)) return false;
+    t->settings.method              = TN_METHOD_ADAPTIVE;
     t->settings.adaptive.active     = s->active;
     t->settings.adaptive.solver     = s->solver;
     t->settings.adaptive.integrator = TN_ADAPTIVE_EULER;
     if (s->active == 0) t->settings.adaptive.detail = 0;
-    return tnc_trial_ready(t);
+    return tnb_trial_ready(t);
 }
 
-static bool time_shared(const tnc_bench_run* run, const shared* s, tnc_trial* trials, int threads)
+static bool time_shared(const tnb_run* run, const shared* s, tnb_trial* trials, int threads)
 {
     const int turns = run->repeat > 0 ? run->repeat : 10;
     for (int turn = -1; turn < turns; ++turn) {
         for (int i = 0; i < threads; ++i) {
-            tnc_bench_say(run, "threads: %s, turn %d of %d", s->name, turn + 1, turns);
-            if (!(turn < 0 ? tnc_trial_warm(&trials[i], 20) : tnc_trial_go(&trials[i], 20)))
+            tnb_say(run, "threads: %s, turn %d of %d", s->name, turn + 1, turns);
+            if (!(turn < 0 ? tnb_trial_warm(&trials[i], 20) : tnb_trial_go(&trials[i], 20)))
                 return false;
         }
     }
     return true;
 }
 
-static void tell_shared(const tnc_bench_run* run, const shared* s, tnc_trial* trials, int threads)
+static void tell_shared(const tnb_run* run, const shared* s, tnb_trial* trials, int threads)
 {
     const uint64_t hash = tn_state_hash(trials[0].state);
     for (int i = 0; i < threads; ++i) {
-        tnc_trial*   t      = &trials[i];
+        tnb_trial*   t      = &trials[i];
         const double median = tnc_times_median(t->times);
         const bool   same   = tn_state_hash(t->state) == hash;
-        tnc_bench_tell(run, "%-28s %8d %8d %11.1f %11.1f %9.2f %9.2f %9.2f  %s\n", i ? "" : s->name,
-                       i + 1, t->active, 1e6 * t->times->min, 1e6 * median,
-                       trials[0].times->min / t->times->min,
-                       tnc_times_median(trials[0].times) / median, trials[0].own / t->own,
-                       same ? "same" : "DIFFERENT");
+        tnb_tell(run, "%-28s %8d %8d %11.1f %11.1f %9.2f %9.2f %9.2f  %s\n", i ? "" : s->name,
+                 i + 1, t->active, 1e6 * t->times->min, 1e6 * median,
+                 trials[0].times->min / t->times->min, tnc_times_median(trials[0].times) / median,
+                 trials[0].own / t->own, same ? "same" : "DIFFERENT");
         tnc_put(&run->to->csv, "adaptive_threads,%s_threads%d,%d,step_us,%.2f,%.2f\n", s->name,
                 i + 1, t->counts.bodies, 1e6 * t->times->min, 1e6 * median);
     }
 }
 
-static bool bench_shared(tnc_bench_run* run, const shared* s)
+static bool bench_shared(tnb_run* run, const shared* s)
 {
     enum { THREADS = 2 };
-    tnc_trial trials[THREADS] = {0};
+    tnb_trial trials[THREADS] = {0};
     tn_pool*  pools[THREADS]  = {0};
     bool      good            = true;
     for (int i = 0; good && i < THREADS; ++i) {
@@ -448,13 +371,13 @@ static bool bench_shared(tnc_bench_run* run, const shared* s)
     good = good && time_shared(run, s, trials, THREADS);
     if (good) tell_shared(run, s, trials, THREADS);
     for (int i = 0; i < THREADS; ++i) {
-        tnc_trial_close(&trials[i]);
+        tnb_trial_close(&trials[i]);
         tn_pool_free(pools[i]);
     }
     return good;
 }
 
-static bool bench_threads(tnc_bench_run* run)
+static bool bench_threads(tnb_run* run)
 {
     static const shared all[] = {
         {"chain_10000_tree", "@pendulum:n=10000", 0, TN_ADAPTIVE_TREE},
@@ -464,7 +387,7 @@ static bool bench_threads(tnc_bench_run* run)
         {"crowd_clusters_2000", "@crowd", 2000, TN_ADAPTIVE_CLUSTERS},
     };
     bool good = true;
-    tnc_bench_tell(
+    tnb_tell(
         run,
         "threads: us a step, least and median of runs of 20 steps that take turns; speed-up by these, "
         "and by the\nprocessor time of the thread that calls (on a machine with nothing else to do they are alike); "
@@ -473,29 +396,22 @@ static bool bench_threads(tnc_bench_run* run)
         "", "threads", "active", "min [us]", "median", "speed-up", "median", "own", "bits");
     for (int i = 0; i < (int)(sizeof all / sizeof *all); ++i)
         good = bench_shared(run, &all[i]) && good;
-    tnc_bench_tell(run, "\n");
+    tnb_tell(run, "\n");
     return good;
 }
 
-// ---- The benchmark -------------------------------------------------------------------------------
+// ---- The suite -----------------------------------------------------------------------------------
 
-static const tnc_bench_part parts[] = {{"table1", bench_table1, false},
-                                       {"figure5", tnc_bench_pendulum, false},
-                                       {"figure6", tnc_bench_spring, false},
-                                       {"crowd", bench_crowd, false},
-                                       {"threads", bench_threads, false}};
-enum { PARTS = sizeof parts / sizeof parts[0] };
+static const tnb_part parts[] = {
+    {"table1", "300 hinges: time and nodes visited a step against active joints and forces",
+     bench_table1, false},
+    {"figure5", "their fall with 300 to 1 of them active; poses in the CSV", tnb_pendulum, false},
+    {"figure6", "a chain drawn aside by a spring comes to rest: 5 and 10 joints of 50", tnb_spring,
+     false},
+    {"crowd", "200 people: time a frame and error against active joints", bench_crowd, false},
+    {"threads", "one and two: a long chain, the crowd", bench_threads, false},
+    {0}};
 
-bool tnc_bench_adaptive_has(const char* name)
-{
-    return tnc_bench_has_part("adaptive", parts, PARTS, name);
-}
-
-bool tnc_bench_adaptive(const tnc_options* options, tnc_sheet* to)
-{
-    tnc_bench_run run = {.to       = to,
-                         .repeat   = (int)options->repeat,
-                         .large    = options->large,
-                         .progress = tnc_progress_begin(options->quiet)};
-    return tnc_bench_run_parts(&run, parts, PARTS, options->part);
-}
+const tnb_suite tnb_adaptive = {
+    "adaptive", "the adaptive method on the examples of Redon et al. 2005; some minutes", parts,
+    NULL, NULL};

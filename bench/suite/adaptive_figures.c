@@ -1,9 +1,9 @@
-// bench adaptive, figures 5 and 6 of Redon, Galoppo, Lin 2005 ("R"): what is lost when few joints are simulated.
+// adaptive, figures 5 and 6 of Redon, Galoppo, Lin 2005 ("R"): what is lost when few joints are simulated.
 //     figure5    the pendulum of 300 hinges falls for a second with 300, 100, 50, 20 and 1 of them active. The poses
 //                go into the CSV, and bench/plots makes a picture of them
 //     figure6    a chain of 50 links comes to rest where a spring draws it: the shape and the energy that it ends
 //                with, when 5 or 10 joints are active, the same ones for ever or chosen as it moves
-#include "bench_adaptive.h"
+#include "adaptive.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ static double shape_error(const tn_state* a, const tn_state* b, int rods, double
 }
 
 // The chain in the plane, as the picture has it: x and z in place of a least and a median.
-static void put_pose(const tnc_bench_run* run, const char* figure, const char* name,
-                     const tnc_trial* t, int stride)
+static void put_pose(const tnb_run* run, const char* figure, const char* name, const tnb_trial* t,
+                     int stride)
 {
     for (int rod = 0; rod <= t->counts.bodies; rod += stride) {
         const tn_vec3 p = rod > 0 ? rod_end(t->state, rod, 0.05) : (tn_vec3){0, 0, 0};
@@ -57,26 +57,27 @@ static const fall falls[] = {{"300", 0, false, 5},           {"100", 100, false,
                              {"50_as_printed", 50, true, 0}, {"20_as_printed", 20, true, 0}};
 enum { FALLS = sizeof falls / sizeof *falls };
 
-static bool open_fall(tnc_trial* t, const fall* f)
+static bool open_fall(tnb_trial* t, const fall* f)
 {
-    if (!tnc_trial_load(t, "@pendulum", NULL)) return false;
+    if (!tnb_trial_load(t, "@pendulum", NULL)) return false;
+    t->settings.method          = TN_METHOD_ADAPTIVE;
     t->settings.adaptive.active = f->active;
     if (f->printed) {
         t->settings.adaptive.update  = f->active;
         t->settings.adaptive.weights = TN_WEIGHTS_ONE;
         t->settings.adaptive.choice  = TN_CHOICE_CLOSED;
     }
-    return tnc_trial_ready(t);
+    return tnb_trial_ready(t);
 }
 
 // worst: the largest error of all poses.
-static bool fall_through(const tnc_bench_run* run, const fall* f, tnc_trial* t,
-                         tn_state** reference, double* worst)
+static bool fall_through(const tnb_run* run, const fall* f, tnb_trial* t, tn_state** reference,
+                         double* worst)
 {
     *worst = 0;
     for (int pose = 0; pose < POSES; ++pose) {
         const int steps = (int)(1 / t->settings.h / POSES + 0.5);
-        if (!tnc_trial_go(t, steps)) return false;
+        if (!tnb_trial_go(t, steps)) return false;
         if (f->active == 0 && tn_state_create(t->model, &reference[pose]) != TN_OK) return false;
         if (f->active == 0) tn_state_copy(reference[pose], t->state);
         *worst = fmax(*worst, shape_error(t->state, reference[pose], HINGES, 0.1));
@@ -85,42 +86,42 @@ static bool fall_through(const tnc_bench_run* run, const fall* f, tnc_trial* t,
     return true;
 }
 
-static void tell_fall(const tnc_bench_run* run, const fall* f, const tnc_trial* t, double error,
+static void tell_fall(const tnb_run* run, const fall* f, const tnb_trial* t, double error,
                       double worst)
 {
     const double us = 1e6 * tnc_times_median(t->times);
-    tnc_bench_tell(run, "%-16s %10.4f %10.4f %10.2f %10.1f %10.0f %12.3g", f->name, 100 * error,
-                   100 * worst, us, t->visits / (double)t->steps, t->choices, t->kinetic_loss);
-    if (f->told > 0) tnc_bench_tell(run, " %9.2f", f->told);
-    tnc_bench_tell(run, "\n");
+    tnb_tell(run, "%-16s %10.4f %10.4f %10.2f %10.1f %10.0f %12.3g", f->name, 100 * error,
+             100 * worst, us, t->visits / (double)t->steps, t->choices, t->kinetic_loss);
+    if (f->told > 0) tnb_tell(run, " %9.2f", f->told);
+    tnb_tell(run, "\n");
     tnc_put(&run->to->csv,
             "adaptive_figure5,%s,%d,error,%.4e,%.4e\nadaptive_figure5,%s,%d,step_us,%.3f,\n",
             f->name, (int)HINGES, error, worst, f->name, (int)HINGES, us);
 }
 
 // How far the fall of all joints is from that by multipliers of fourth order: what the step costs.
-static bool tell_integrator(const tnc_bench_run* run, const tn_state* all)
+static bool tell_integrator(const tnb_run* run, const tn_state* all)
 {
-    tnc_trial t;
-    bool      good = tnc_trial_load(&t, "@pendulum", NULL);
+    tnb_trial t;
+    bool      good = tnb_trial_load(&t, "@pendulum", NULL);
     if (good) {
         t.settings.method                = TN_METHOD_MULTIPLIER;
         t.settings.multiplier.integrator = TN_INTEGRATOR_RK4;
-        good = tnc_trial_ready(&t) && tnc_trial_warm(&t, (int)(1 / t.settings.h + 0.5));
+        good = tnb_trial_ready(&t) && tnb_trial_warm(&t, (int)(1 / t.settings.h + 0.5));
     }
     if (good)
-        tnc_bench_tell(run, "all active against multipliers, rk4, same step: %.4f %%\n",
-                       100 * shape_error(t.state, all, HINGES, 0.1));
-    tnc_trial_close(&t);
+        tnb_tell(run, "all active against multipliers, rk4, same step: %.4f %%\n",
+                 100 * shape_error(t.state, all, HINGES, 0.1));
+    tnb_trial_close(&t);
     return good;
 }
 
-bool tnc_bench_pendulum(tnc_bench_run* run)
+bool tnb_pendulum(tnb_run* run)
 {
-    tnc_trial* t                = calloc(FALLS, sizeof *t);
+    tnb_trial* t                = calloc(FALLS, sizeof *t);
     tn_state*  reference[POSES] = {0};
     bool       good             = t != NULL;
-    tnc_bench_tell(
+    tnb_tell(
         run,
         "figure 5: the pendulum of 300 hinges falls for one second, h = 1 ms. error: of the ends of rods, root mean\n"
         "square over the length, against all joints active, in percent: at the end, the most at fifths of a second;\n"
@@ -129,7 +130,7 @@ bool tnc_bench_pendulum(tnc_bench_run* run)
         "active", "error [%]", "the most", "us", "nodes", "choices", "loss", "R");
     for (int i = 0; good && i < FALLS; ++i) {
         double worst = 0;
-        tnc_bench_say(run, "figure5: %s active", falls[i].name);
+        tnb_say(run, "figure5: %s active", falls[i].name);
         good =
             open_fall(&t[i], &falls[i]) && fall_through(run, &falls[i], &t[i], reference, &worst);
         if (good)
@@ -138,9 +139,9 @@ bool tnc_bench_pendulum(tnc_bench_run* run)
     }
     good = good && tell_integrator(run, reference[POSES - 1]);
     for (int i = 0; i < POSES; ++i) tn_state_free(reference[i]);
-    for (int i = 0; t && i < FALLS; ++i) tnc_trial_close(&t[i]);
+    for (int i = 0; t && i < FALLS; ++i) tnb_trial_close(&t[i]);
     free(t);
-    tnc_bench_tell(run, "\n");
+    tnb_tell(run, "\n");
     return good;
 }
 
@@ -173,74 +174,74 @@ static double potential(const tn_state* state)
     return e.gravity + e.elastic;
 }
 
-static bool open_pull(tnc_trial* t, const char* spec, const pull* p)
+static bool open_pull(tnb_trial* t, const char* spec, const pull* p)
 {
-    if (!tnc_trial_load(t, spec, NULL)) return false;
+    if (!tnb_trial_load(t, spec, NULL)) return false;
+    t->settings.method          = TN_METHOD_ADAPTIVE;
     t->settings.adaptive.active = p->active;
     t->settings.adaptive.update = p->update;
     t->settings.adaptive.choice = p->choice;
     if (p->choice == TN_CHOICE_CLOSED) t->settings.adaptive.weights = TN_WEIGHTS_ONE; // as R
-    return tnc_trial_ready(t);
+    return tnb_trial_ready(t);
 }
 
-static bool to_rest(tnc_trial* t)
+static bool to_rest(tnb_trial* t)
 {
     enum { TURNS = 60 };
     const int steps = (int)(t->settings.duration / t->settings.h / TURNS + 0.5);
     for (int i = 0; i < TURNS; ++i)
-        if (!tnc_trial_go(t, steps)) return false;
+        if (!tnb_trial_go(t, steps)) return false;
     return true;
 }
 
-static void tell_pull(const tnc_bench_run* run, const pull* p, const tnc_trial* t,
-                      const tn_state* rest, const double* place)
+static void tell_pull(const tnb_run* run, const pull* p, const tnb_trial* t, const tn_state* rest,
+                      const double* place)
 {
     const double shape = shape_error(t->state, rest, CHAIN, 0.1);
     const double above = potential(t->state) - potential(rest);
-    tnc_bench_tell(run, "%-12s %10.4f %12.3e %12.1e %10.2f %10.1f\n", p->name, 100 * shape, above,
-                   tn_state_energy(t->state).kinetic, 1e6 * t->times->min,
-                   t->visits / (double)t->steps);
+    tnb_tell(run, "%-12s %10.4f %12.3e %12.1e %10.2f %10.1f\n", p->name, 100 * shape, above,
+             tn_state_energy(t->state).kinetic, 1e6 * t->times->min, t->visits / (double)t->steps);
     tnc_put(&run->to->csv, "adaptive_figure6,%s,%d,shape_%g_%g,%.4e,%.4e\n", p->name, (int)CHAIN,
             place[0], place[1], shape, above);
     if (place == places[0]) put_pose(run, "adaptive_figure6", p->name, t, 1);
 }
 
 // Where the implicit method comes to rest, which knows nothing of held joints, after ten times as long: the truth.
-static bool find_rest(tnc_trial* t, const char* spec)
+static bool find_rest(tnb_trial* t, const char* spec)
 {
-    if (!tnc_trial_load(t, spec, NULL)) return false;
+    if (!tnb_trial_load(t, spec, NULL)) return false;
     t->settings.method = TN_METHOD_IMPLICIT;
-    t->settings.h      = tnc_frame;
-    return tnc_trial_ready(t) && tnc_trial_warm(t, (int)(10 * t->settings.duration / tnc_frame));
+    t->settings.h      = tnb_frame;
+    return tnb_trial_ready(t) && tnb_trial_warm(t, (int)(10 * t->settings.duration / tnb_frame));
 }
 
-static bool bench_place(tnc_bench_run* run, const double* place)
+static bool bench_place(tnb_run* run, const double* place)
 {
-    tnc_trial* t    = calloc(PULLS + 1, sizeof *t);
-    tnc_trial* rest = &t[PULLS];
+    tnb_trial* t    = calloc(PULLS + 1, sizeof *t);
+    tnb_trial* rest = &t[PULLS];
     bool       good = t != NULL;
     char       spec[96];
     snprintf(spec, sizeof spec, "@spring_pendulum:aside=%g,below=%g", place[0], place[1]);
     good = good && find_rest(rest, spec);
     if (good)
-        tnc_bench_tell(run, "spring to %g m aside, %g m below the pivot; at rest to %.0e J\n",
-                       place[0], place[1], tn_state_energy(rest->state).kinetic);
+        tnb_tell(run, "spring to %g m aside, %g m below the pivot; at rest to %.0e J\n", place[0],
+                 place[1], tn_state_energy(rest->state).kinetic);
     if (good && place == places[0]) put_pose(run, "adaptive_figure6", "rest", rest, 1);
     for (int i = 0; good && i < PULLS; ++i) {
-        tnc_bench_say(run, "figure6: %s, %s active", spec, pulls[i].name);
+        tnb_say(run, "figure6: %s, %s active", spec, pulls[i].name);
         good = open_pull(&t[i], spec, &pulls[i]) && to_rest(&t[i]);
         if (good) tell_pull(run, &pulls[i], &t[i], rest->state, place);
     }
-    for (int i = 0; t && i <= PULLS; ++i) tnc_trial_close(&t[i]);
+    for (int i = 0; t && i <= PULLS; ++i) tnb_trial_close(&t[i]);
     free(t);
-    tnc_bench_tell(run, "\n");
+    tnb_tell(run, "\n");
     return good;
 }
 
-bool tnc_bench_spring(tnc_bench_run* run)
+bool tnb_spring(tnb_run* run)
 {
     bool good = true;
-    tnc_bench_tell(
+    tnb_tell(
         run,
         "figure 6: a hanging chain of 50 links of 0.1 m, drawn aside by a spring of 100 N/m at the end of its 30th, for\n"
         "60 s, h = 2 ms, choices every 20 steps. fixed: the joints next to the root of the assembly tree; as_R: chosen by\n"

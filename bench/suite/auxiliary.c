@@ -1,10 +1,10 @@
-// bench auxiliary: rows that are solved beside the tree. Three tables:
+// auxiliary: rows that are solved beside the tree. Three tables:
 //     paper     the examples of Baraff 1996, section 9, that have auxiliary rows: one evaluation, in parts
 //     loops     joints that close loops, in the matrix or beside a forest: a step of each
 //     contact   things that lie on a floor: a step
 // All entries of a table take turns, so that a slow spell of the machine hits them alike. How the
 // columns grow with their number is in bench/micro/auxiliary.c.
-#include "bench.h"
+#include "mechanism.h"
 
 #include <stdlib.h>
 
@@ -16,10 +16,10 @@ typedef struct entry {
     const char* spec; ///< NULL: build
     void (*build)(tn_scene* scene, int count);
     int         count;
-    const char* loops;
+    tn_loops    loops;
     const char* told; ///< by the paper
     // What comes out:
-    tnc_job        job;
+    tnb_trial      trial;
     tnc_times*     parts; ///< PART_COUNT of them
     tn_step_report most;  ///< largest numbers of rows, points, iterations
     long long      iterations, steps;
@@ -101,31 +101,25 @@ static void build_chain(tn_scene* scene, int count)
 
 // ---- Opening and timing --------------------------------------------------------------------------
 
-static bool build_job(entry* e, const tnc_options* options)
-{
-    e->job.host   = tnc_meter_host(&e->job.meter);
-    e->job.origin = e->name;
-    if (tn_scene_create(&e->job.host, &e->job.scene) != TN_OK) return false;
-    e->build(e->job.scene, e->count);
-    return tnc_job_prepare(&e->job, options) == TNC_DONE;
-}
-
 static bool open_entry(entry* e)
 {
-    const tnc_options options = tnc_bench_options(e->spec, NULL, e->loops);
-    e->parts                  = malloc(PART_COUNT * sizeof *e->parts);
+    e->parts = malloc(PART_COUNT * sizeof *e->parts);
     if (!e->parts) return false;
     for (int i = 0; i < PART_COUNT; ++i) tnc_times_clear(&e->parts[i]);
-    if (e->spec ? tnc_job_open(&e->job, &options) != TNC_DONE : !build_job(e, &options))
+    if (e->spec ? !tnb_trial_load(&e->trial, e->spec, NULL) : !tnb_trial_create(&e->trial, e->name))
         return false;
-    tn_stepper_set_clock(e->job.stepper, tnc_clock, NULL);
+    if (e->build) e->build(e->trial.scene, e->count);
+    e->trial.settings.method           = TN_METHOD_MULTIPLIER;
+    e->trial.settings.multiplier.loops = e->loops;
+    if (!tnb_trial_ready(&e->trial)) return false;
+    tn_stepper_set_clock(e->trial.stepper, tnc_clock, NULL);
     return true;
 }
 
 static void close_entry(entry* e)
 {
     free(e->parts);
-    tnc_job_close(&e->job);
+    tnb_trial_close(&e->trial);
 }
 
 static void take_larger(int* most, int count)
@@ -153,8 +147,8 @@ static bool evaluate(entry* e, bool counts)
     tn_step_report report = {0};
     tn_why         why    = {0};
     const double   begun  = tnc_clock(NULL);
-    if (tn_stepper_evaluate(e->job.stepper, e->job.state, &report, &why) != TN_OK)
-        return tnc_bench_failed(e->name, &why);
+    if (tn_stepper_evaluate(e->trial.stepper, e->trial.state, &report, &why) != TN_OK)
+        return tnb_failed(e->name, &why);
     note(e, &report, tnc_clock(NULL) - begun, counts);
     return true;
 }
@@ -166,14 +160,14 @@ enum { STEPS = 20 };
 static bool steps(entry* e, bool counts)
 {
     const double start = tnc_clock(NULL);
-    tn_state_reset(e->job.state);
+    tn_state_reset(e->trial.state);
     for (int i = 0; i < STEPS && (i == 0 || tnc_clock(NULL) - start < TURN_SECONDS); ++i) {
         tn_step_report report = {0};
         tn_why         why    = {0};
         const double   begun  = tnc_clock(NULL);
-        const double   h      = e->job.settings.h;
-        if (tn_stepper_step(e->job.stepper, e->job.state, h, &report, &why) != TN_OK)
-            return tnc_bench_failed(e->name, &why);
+        const double   h      = e->trial.settings.h;
+        if (tn_stepper_step(e->trial.stepper, e->trial.state, h, &report, &why) != TN_OK)
+            return tnb_failed(e->name, &why);
         note(e, &report, tnc_clock(NULL) - begun, counts);
     }
     return true;
@@ -210,28 +204,28 @@ static double middle(entry* e, int part)
     return 1e6 * tnc_times_median(&e->parts[part]);
 }
 
-static void put_csv(entry* e, const char* name, const char* quantity, int part, tnc_sheet* to)
+static void put_csv(entry* e, const char* name, const char* quantity, int part, tnb_run* run)
 {
-    tnc_put(&to->csv, "auxiliary,%s,%d,%s_us,%.3f,%.3f\n", name,
-            tn_model_counts(e->job.model).bodies, quantity, least(e, part), middle(e, part));
+    tnc_put(&run->to->csv, "auxiliary,%s,%d,%s_us,%.3f,%.3f\n", name, e->trial.counts.bodies,
+            quantity, least(e, part), middle(e, part));
 }
 
 // ---- The paper -----------------------------------------------------------------------------------
 
-static bool bench_paper(int repeat, tnc_sheet* to)
+static bool bench_paper(int repeat, tnb_run* run)
 {
     entry entries[] = {
         {.name  = "web, 108 primary",
          .spec  = "@planar_web",
-         .loops = "auxiliary",
+         .loops = TN_LOOPS_AUXILIARY,
          .told  = "7.75 ms, of which 2.75 ms in J"},
         {.name  = "web, 96 + 12 auxiliary",
          .spec  = "@planar_web:joints=48,loops=6",
-         .loops = "auxiliary",
+         .loops = TN_LOOPS_AUXILIARY,
          .told  = "about 17 ms more, virtually all of it in the columns"},
         {.name  = "the same, loops in core",
          .spec  = "@planar_web:joints=48,loops=6",
-         .loops = "core",
+         .loops = TN_LOOPS_CORE,
          .told  = "-"},
         {.name = "3D tree, 96 primary", .build = build_tree, .count = 0, .told = "-"},
         {.name  = "3D tree, 96 + 3 contacts",
@@ -242,49 +236,49 @@ static bool bench_paper(int repeat, tnc_sheet* to)
     enum { COUNT = sizeof entries / sizeof entries[0] };
     static const char* const words[PART_COUNT] = {"J", "tree", "columns", "k_x_k", "all"};
     const bool               good              = take_turns(entries, COUNT, repeat, evaluate);
-    tnc_put(
-        &to->table,
+    tnb_tell(
+        run,
         "auxiliary, the paper: one evaluation, least of %d [us]; J: kinematics and assembly, tree:\n"
         "factor and solve; beside it what the paper told of a 250 MHz R4400\n\n%-25s",
         repeat, "");
-    for (int p = 0; p < PART_COUNT; ++p) tnc_put(&to->table, " %8s", words[p]);
-    tnc_put(&to->table, "\n");
+    for (int p = 0; p < PART_COUNT; ++p) tnb_tell(run, " %8s", words[p]);
+    tnb_tell(run, "\n");
     for (int i = 0; good && i < COUNT; ++i) {
-        tnc_put(&to->table, "%-25s", entries[i].name);
+        tnb_tell(run, "%-25s", entries[i].name);
         for (int p = 0; p < PART_COUNT; ++p) {
             static const char* const names[COUNT] = {"web108", "web96+12", "web96+12core", "tree96",
                                                      "tree96+3"};
-            tnc_put(&to->table, " %8.2f", least(&entries[i], p));
-            put_csv(&entries[i], names[i], words[p], p, to);
+            tnb_tell(run, " %8.2f", least(&entries[i], p));
+            put_csv(&entries[i], names[i], words[p], p, run);
         }
-        tnc_put(&to->table, "   %s\n", entries[i].told);
+        tnb_tell(run, "   %s\n", entries[i].told);
     }
-    tnc_put(&to->table, "\n");
+    tnb_tell(run, "\n");
     close_all(entries, COUNT);
     return good;
 }
 
 // ---- Loops in two ways ---------------------------------------------------------------------------
 
-static bool bench_loop(const char* spec, const char* name, int repeat, tnc_sheet* to)
+static bool bench_loop(const char* spec, const char* name, int repeat, tnb_run* run)
 {
-    entry      both[] = {{.name = name, .spec = spec, .loops = "core"},
-                         {.name = name, .spec = spec, .loops = "auxiliary"}};
+    entry      both[] = {{.name = name, .spec = spec, .loops = TN_LOOPS_CORE},
+                         {.name = name, .spec = spec, .loops = TN_LOOPS_AUXILIARY}};
     const bool good   = take_turns(both, 2, repeat, steps);
     if (good) {
-        const tn_counts n    = tn_model_counts(both[0].job.model);
+        const tn_counts n    = both[0].trial.counts;
         const double    core = least(&both[0], PART_ALL), beside = least(&both[1], PART_ALL);
-        tnc_put(&to->table, "%-16s %6d %6d %6d %6d %10.1f %10.1f %10.1f %10.1f %7.2f\n", name,
-                n.bodies, n.rows, both[1].most.auxiliary_count, both[1].most.dependent_count, core,
-                middle(&both[0], PART_ALL), beside, middle(&both[1], PART_ALL), beside / core);
-        put_csv(&both[0], name, "core_step", PART_ALL, to);
-        put_csv(&both[1], name, "auxiliary_step", PART_ALL, to);
+        tnb_tell(run, "%-16s %6d %6d %6d %6d %10.1f %10.1f %10.1f %10.1f %7.2f\n", name, n.bodies,
+                 n.rows, both[1].most.auxiliary_count, both[1].most.dependent_count, core,
+                 middle(&both[0], PART_ALL), beside, middle(&both[1], PART_ALL), beside / core);
+        put_csv(&both[0], name, "core_step", PART_ALL, run);
+        put_csv(&both[1], name, "auxiliary_step", PART_ALL, run);
     }
     close_all(both, 2);
     return good;
 }
 
-static bool bench_loops(int repeat, tnc_sheet* to)
+static bool bench_loops(int repeat, tnb_run* run)
 {
     static const char* const scenes[][2] = {
         {"@fourbar", "fourbar"},
@@ -297,21 +291,21 @@ static bool bench_loops(int repeat, tnc_sheet* to)
         {"@octahedron_tube:rings=1,around=6", "octahedron_tube"},
         {"@octahedron_cube", "octahedron_cube"}};
     bool good = true;
-    tnc_put(
-        &to->table,
+    tnb_tell(
+        run,
         "auxiliary, loops: a step with joints that close loops in the matrix (core) or beside a "
         "forest (auxiliary) [us]; ratio of the least\n\n");
-    tnc_put(&to->table, "%-16s %6s %6s %6s %6s %10s %10s %10s %10s %7s\n", "scene", "bodies",
-            "rows", "beside", "depend", "core min", "median", "aux. min", "median", "ratio");
+    tnb_tell(run, "%-16s %6s %6s %6s %6s %10s %10s %10s %10s %7s\n", "scene", "bodies", "rows",
+             "beside", "depend", "core min", "median", "aux. min", "median", "ratio");
     for (int i = 0; i < (int)(sizeof scenes / sizeof *scenes); ++i)
-        good = bench_loop(scenes[i][0], scenes[i][1], repeat, to) && good;
-    tnc_put(&to->table, "\n");
+        good = bench_loop(scenes[i][0], scenes[i][1], repeat, run) && good;
+    tnb_tell(run, "\n");
     return good;
 }
 
 // ---- Contact -------------------------------------------------------------------------------------
 
-static bool bench_contact(int repeat, tnc_sheet* to)
+static bool bench_contact(int repeat, tnb_run* run)
 {
     entry entries[] = {
         {.name = "box", .build = build_boxes, .count = 1},
@@ -324,30 +318,34 @@ static bool bench_contact(int repeat, tnc_sheet* to)
     };
     enum { COUNT = sizeof entries / sizeof entries[0] };
     const bool good = take_turns(entries, COUNT, repeat, steps);
-    tnc_put(&to->table,
-            "auxiliary, contact: a step of things that touch [us]; columns and k x k: medians\n\n");
-    tnc_put(&to->table, "%-10s %6s %6s %6s %11s %10s %10s %10s %10s\n", "scene", "bodies", "points",
-            "rows", "iterations", "min", "median", "columns", "k x k");
+    tnb_tell(
+        run,
+        "auxiliary, contact: a step of things that touch [us]; columns and k x k: medians\n\n");
+    tnb_tell(run, "%-10s %6s %6s %6s %11s %10s %10s %10s %10s\n", "scene", "bodies", "points",
+             "rows", "iterations", "min", "median", "columns", "k x k");
     for (int i = 0; good && i < COUNT; ++i) {
         entry* e = &entries[i];
-        tnc_put(&to->table, "%-10s %6d %6d %6d %11.2f %10.1f %10.1f %10.1f %10.1f\n", e->name,
-                tn_model_counts(e->job.model).bodies, e->most.contact_count,
-                e->most.auxiliary_count, (double)e->iterations / (double)e->steps,
-                least(e, PART_ALL), middle(e, PART_ALL), middle(e, PART_COLUMNS),
-                middle(e, PART_PAIRS));
-        put_csv(e, e->name, "step", PART_ALL, to);
-        put_csv(e, e->name, "step_columns", PART_COLUMNS, to);
-        put_csv(e, e->name, "step_k_x_k", PART_PAIRS, to);
+        tnb_tell(run, "%-10s %6d %6d %6d %11.2f %10.1f %10.1f %10.1f %10.1f\n", e->name,
+                 e->trial.counts.bodies, e->most.contact_count, e->most.auxiliary_count,
+                 (double)e->iterations / (double)e->steps, least(e, PART_ALL), middle(e, PART_ALL),
+                 middle(e, PART_COLUMNS), middle(e, PART_PAIRS));
+        put_csv(e, e->name, "step", PART_ALL, run);
+        put_csv(e, e->name, "step_columns", PART_COLUMNS, run);
+        put_csv(e, e->name, "step_k_x_k", PART_PAIRS, run);
     }
-    tnc_put(&to->table, "\n");
+    tnb_tell(run, "\n");
     close_all(entries, COUNT);
     return good;
 }
 
-bool tnc_bench_auxiliary(const tnc_options* options, tnc_sheet* to)
+static bool bench_auxiliary(tnb_run* run)
 {
-    const int repeat = options->repeat ? (int)options->repeat : 20;
-    bool      good   = bench_paper(100 * repeat, to);
-    good             = bench_loops(repeat, to) && good;
-    return bench_contact(repeat, to) && good;
+    const int repeat = run->repeat ? run->repeat : 20;
+    bool      good   = bench_paper(100 * repeat, run);
+    good             = bench_loops(repeat, run) && good;
+    return bench_contact(repeat, run) && good;
 }
+
+const tnb_suite tnb_auxiliary = {
+    "auxiliary", "rows beside the tree: Baraff's examples, loops in two ways, contact", NULL,
+    bench_auxiliary, NULL};
