@@ -216,7 +216,7 @@ static void tell_slopes(const tnc_bench_run* run, const line* lines)
             "figure4,paper,1000,step_us,22000,\nfigure4,paper,10000,step_us,285000,\n");
 }
 
-/// Of dynamics.md, section 9: a ball joint and its body.
+/// Of docs/theory/linear-systems.md 7: a ball joint and its body.
 typedef struct cost {
     const char* form_word;
     double      factor, solve; ///< flops

@@ -1,6 +1,6 @@
 // tree_form: the implicit step of trees of rigid bodies, in the velocities of their joints
-// (dynamics.md 4.6). The same matrix as the other forms, eliminated in another way: no multiplier
-// is an unknown, and stiff joint springs stand on a diagonal.
+// (docs/theory/linear-systems.md 6). The same matrix as the other forms, eliminated in another way:
+// no multiplier is an unknown, and stiff joint springs stand on a diagonal.
 //
 // Each body a, a link, hangs by one joint on its parent b. Velocities are taken at a point O of it:
 // v there, and w. O is the joint's anchor where the joint holds the anchors together, else the
@@ -35,8 +35,8 @@
 //     anchors           1230   120 (143)   370   49 (74)    360   30
 //     and an axis       1900   196 (242)   540   69 (97)    670   58
 //     springs           2100   245         370   49         440   36
-// dynamics.md 9 counts 260 flops for the factorisation and 100 for a solve; the rest looks, gathers
-// and stiffens, in lanes where it can. Chains are bound by what each link waits for from the one
+// docs/theory/linear-systems.md 7 counts 260 flops for the factorisation and 100 for a solve; the
+// rest looks, gathers and stiffens, in lanes where it can. Chains are bound by what each link waits for from the one
 // before: hence D^-1 H^T, not L and V, in the solves (a correction took 49 ns with those).
 // Fails where a D is not positive: motion that is not finite, masses too far apart.
 // Where things are: tree_form_link.h what all know, tree_form_tree.c the tree, tree_form_lanes.c
