@@ -526,7 +526,7 @@ static tn_result build(builder* b, tni_arena* arena, tni_arena* spare, tn_why* w
     tn_result result = take(b, arena, spare);
     if (result == TN_OK) result = list_joints(b, spare);
     if (result == TN_ERR_MEMORY)
-        return tni_fail(why, result, "out of memory for the limbs of '%s'", b->model->name);
+        return tni_fail(why, result, "out of memory for the joint tree of '%s'", b->model->name);
     if (result == TN_OK) result = find_loops(b, why);
     list_forces(b);
     for (int i = 0; i < b->model->body_count; ++i) b->limbs->of_body[i] = -1;

@@ -92,7 +92,7 @@ static const char* worst_stop(const tn_stepper* s, bool rates, char* text, size_
         const tni_unilateral *one = &a->stops[i], *most = &a->stops[worst];
         if (rates ? one->rate[0] < most->rate[0] : one->gap < most->gap) worst = i;
     }
-    snprintf(text, size, "a stop");
+    snprintf(text, size, "a limit or contact");
     if (a->stop_count > 0) tni_unilateral_text(a, &a->stops[worst], text, size);
     return text;
 }
@@ -127,10 +127,10 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
         report->worst_joint = tni_constraint_id(s->model, worst);
         char text[120];
         if (worst < 0) {
-            return tni_fail(why, TN_ERR_SINGULAR,
-                            "%s: passed by %.3g, and the joints let none of %d rounds take it back",
-                            worst_stop(s, false, text, sizeof text), error,
-                            report->iteration_count);
+            return tni_fail(
+                why, TN_ERR_SINGULAR,
+                "%s: violated by %.3g, and the joints allow no correction in %d iterations",
+                worst_stop(s, false, text, sizeof text), error, report->iteration_count);
         }
         return tni_fail(why, TN_ERR_SINGULAR,
                         "joint '%s' does not close: it is off by %.3g after %d rounds",
