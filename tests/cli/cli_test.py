@@ -586,7 +586,7 @@ def a_forgotten_at_sign_is_noticed():
 def check_fails_what_cannot_be():
     apart = {"name": "pin", "type": "ball", "bodies": ["ground", "link"], "frames": [{"position": [0, 0, 0]}, {"position": [0.5, 0, 0]}]}
     result = tenon("check", "-", stdin=scene([body()], [apart]))
-    assert result.code == 0 and "'pin' is off by 0.5" in result.out and "together" in result.out, result.out
+    assert result.code == 0 and "'pin' is off by 0.5" in result.out and "assembling" in result.out, result.out
     result = tenon("check", "-", "--report", "-", stdin=QUARREL)
     assert result.code == 1 and result.json()["contradictory"] is True
 
