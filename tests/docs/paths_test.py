@@ -10,7 +10,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CODE = ("src", "include", "cli", "stage", "scenes", "bench", "tests", "examples", "web/src", "web/test", "scripts")
 ENDINGS = (".c", ".h", ".py", ".ts", ".mjs", ".sh", ".txt", ".json", ".html", ".css", ".cpp", ".hpp")
-GENERATED = {"app.c", "crowd.c", "look.c", "push.c", "touch.c"}  # programs that a reader saves from a page
+GENERATED = {"app.c"}  # programs that a reader writes
 
 
 def files(folder):
