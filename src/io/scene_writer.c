@@ -1,4 +1,4 @@
-// scene_write: a scene as JSON text that reads back as the same scene, bit for bit.
+// scene_writer: a scene as JSON text that reads back as the same scene, bit for bit.
 //
 // Plain values follow the tables of scene_fields.h: what has the bits of its default is left
 // out, so is what is unset. A part stands on one line; shapes and keys of a body, which may be

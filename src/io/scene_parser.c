@@ -1,4 +1,4 @@
-// scene_read: a scene from JSON text. docs/scene.md describes the format.
+// scene_parser: a scene from JSON text. docs/scene.md describes the format.
 //
 // The text becomes values (json.h); each part of the scene is one object, whose keys a table
 // knows (scene_fields.h). Bodies come before joints and joints before couplings, whatever their
