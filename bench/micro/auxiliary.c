@@ -85,7 +85,7 @@ static void close_trial(trial* t)
     tn_scene_free(t->scene);
 }
 
-static const tni_unit_edge* edge_of(const trial* t, int unit)
+static const tni_auxiliary_edge* edge_of(const trial* t, int unit)
 {
     const tni_auxiliary* a = &t->stepper->system->auxiliary;
     return &a->edges[a->units[unit].edge_start];
@@ -99,7 +99,7 @@ static double solve_paths(trial* t, double* sum)
     t->nodes         = 0;
     const double t0  = seconds(NULL);
     for (int j = 0; j < t->k; ++j) {
-        const tni_unit_edge* e = edge_of(t, j);
+        const tni_auxiliary_edge* e = edge_of(t, j);
         for (int i = 0; i < e->dim; ++i) t->out[e->row + i] = a->j[e->at + (size_t)i];
         t->nodes += tni_ldl_solve_path(l, &e->node, 1, a->nodes, t->k, 1, t->out);
         for (int i = 0; i < e->dim; ++i) *sum += t->out[e->row + i];
@@ -114,7 +114,7 @@ static double solve_whole(trial* t, double* sum)
     const size_t         all = (size_t)(t->model->u_count + t->model->row_count);
     const double         t0  = seconds(NULL);
     for (int j = 0; j < t->k; ++j) {
-        const tni_unit_edge* e = edge_of(t, j);
+        const tni_auxiliary_edge* e = edge_of(t, j);
         memset(t->whole, 0, all * sizeof(double));
         for (int i = 0; i < e->dim; ++i) t->whole[e->row + i] = a->j[e->at + (size_t)i];
         tni_ldl_solve(l, -1, 1, t->whole);

@@ -35,17 +35,17 @@ static void keep_least(double* least, double time)
 // One step of h; times go into the least ones.
 static bool step(bench* b, double h)
 {
-    const tn_model* model = b->model;
-    const tni_start start = {.at          = {b->state->time, b->state->q, b->state->u, b->state->z},
-                             .multipliers = b->multipliers,
-                             .ahead       = b->state->u,
-                             .bend        = true};
-    const tni_lead  lead  = {.h = h, .share = 1, .time = b->state->time + h};
-    int             worst;
-    const double    t0 = seconds();
-    if (tni_tree_form_begin(b->ns, &start, &lead, b->u, b->mu, NULL) != TN_OK) return false;
+    const tn_model*       model  = b->model;
+    const tni_step_start  start  = {.at = {b->state->time, b->state->q, b->state->u, b->state->z},
+                                    .multipliers  = b->multipliers,
+                                    .predicted    = b->state->u,
+                                    .second_order = true};
+    const tni_step_scheme scheme = {.h = h, .share = 1, .time = b->state->time + h};
+    int                   worst;
+    const double          t0 = seconds();
+    if (tni_tree_form_begin(b->ns, &start, &scheme, b->u, b->mu, NULL) != TN_OK) return false;
     const double t1 = seconds();
-    (void)tni_tree_form_fly(b->ns, &start, &lead, b->u, b->q1, b->u1, b->r, &worst);
+    (void)tni_tree_form_fly(b->ns, &start, &scheme, b->u, b->q1, b->u1, b->r, &worst);
     const double t2 = seconds();
     for (int i = 0; i < model->row_count; ++i) b->r[i] = -b->r[i] / h;
     const double t3 = seconds();
@@ -53,7 +53,7 @@ static bool step(bench* b, double h)
     const double t4 = seconds();
     for (int i = 0; i < model->u_count; ++i) b->u[i] += b->du[i];
     for (int i = 0; i < model->row_count; ++i) b->mu[i] += b->dmu[i];
-    (void)tni_tree_form_fly(b->ns, &start, &lead, b->u, b->q1, b->u1, b->r, &worst);
+    (void)tni_tree_form_fly(b->ns, &start, &scheme, b->u, b->q1, b->u1, b->r, &worst);
     memcpy(b->state->q, b->q1, sizeof(double) * (size_t)model->q_count);
     memcpy(b->state->u, b->u1, sizeof(double) * (size_t)model->u_count);
     for (int i = 0; i < model->row_count; ++i) b->multipliers[i] = -b->mu[i] / h;

@@ -360,7 +360,7 @@ void tni_adaptive_load(tni_adaptive* adaptive, const tn_state* state, double h)
     const tni_reduced*     reduced = &state->reduced;
     adaptive->time                 = state->time;
     memcpy(adaptive->z, state->z, sizeof *adaptive->z * (size_t)adaptive->model->coordinate_count);
-    if (adaptive->footings != NULL) tni_link_contacts_load(adaptive->footings, &state->pressed);
+    if (adaptive->footings != NULL) tni_link_contacts_load(adaptive->footings, &state->warm_start);
     if (adaptive->h != h && limbs->actuated) forget(adaptive); // added inertia is another one
     adaptive->h = h;
     if (reduced->known && is_here(adaptive, reduced)) return;
@@ -506,7 +506,7 @@ static void keep_within(tni_adaptive* adaptive)
     }
 }
 
-static void look_from_camera(tni_adaptive* adaptive, const tni_outside* outside)
+static void look_from_camera(tni_adaptive* adaptive, const tni_inputs* outside)
 {
     const tn_adaptive_settings* s = &adaptive->settings;
     if (s->pixels <= 0) return;
@@ -624,7 +624,7 @@ static tn_result fail_full(tni_adaptive* adaptive, tn_why* why)
     return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
 }
 
-tn_result tni_adaptive_step(tni_adaptive* adaptive, double time, const tni_outside* outside,
+tn_result tni_adaptive_step(tni_adaptive* adaptive, double time, const tni_inputs* outside,
                             tni_adaptive_report* report, tn_why* why)
 {
     const int count = adaptive->limbs->tree_count;

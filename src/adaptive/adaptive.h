@@ -156,12 +156,12 @@ tni_joint_trees_fit tni_adaptive_place(tni_adaptive* adaptive, double* body_q, d
 void tni_adaptive_store(const tni_adaptive* adaptive, tni_reduced* reduced);
 /// One step from `time`. After a failure it must be loaded anew; TN_ERR_MEMORY: the footings want room.
 TN_NODISCARD tn_result tni_adaptive_step(tni_adaptive* adaptive, double time,
-                                         const tni_outside* outside, tni_adaptive_report* report,
+                                         const tni_inputs* inputs, tni_adaptive_report* report,
                                          tn_why* why);
 
 /// external_force.c: finds limbs that may be pushed from outside; what pushes them, in limb coordinates, into `force`.
 TN_NODISCARD tn_result tni_outside_create(tni_arena* arena, tni_adaptive* adaptive);
-void                   tni_outside_push(tni_adaptive* adaptive, const tni_outside* outside);
+void                   tni_outside_push(tni_adaptive* adaptive, const tni_inputs* inputs);
 
 /// articulated_figure.c: one tree. `touched` follows from `active`; frames and coefficients of rigid nodes among a list
 /// (each before those below it) that are not fresh are computed, and held joints of touched nodes placed.
@@ -197,7 +197,7 @@ bool tni_trees_accelerate(tni_adaptive* adaptive, const double* q, const double*
 /// moved to (q, v).
 TN_NODISCARD tn_result tni_runge_kutta_create(tni_arena* arena, tni_adaptive* adaptive,
                                               tn_why* why);
-void tni_runge_kutta_step(tni_adaptive* adaptive, const tni_outside* outside, bool divide,
+void tni_runge_kutta_step(tni_adaptive* adaptive, const tni_inputs* inputs, bool divide,
                           int* visits);
 
 /// forward.c: at creation; whether joint accelerations can be had without leaving joint coordinates; these, with the

@@ -73,12 +73,12 @@ tn_result tni_outside_create(tni_arena* arena, tni_adaptive* adaptive)
 }
 
 // Hands may take hold of any limb, for a time.
-static void find_held(tni_adaptive* adaptive, const tni_outside* outside)
+static void find_held(tni_adaptive* adaptive, const tni_inputs* inputs)
 {
     adaptive->held_count = 0;
     for (int i = 0; i < TN_HANDLES_MAX; ++i) {
-        const int limb = adaptive->limbs->of_body[outside->handles[i].body];
-        if (outside->handles[i].body <= 0 || limb < 0 || adaptive->pushed_of[limb] >= 0) continue;
+        const int limb = adaptive->limbs->of_body[inputs->handles[i].body];
+        if (inputs->handles[i].body <= 0 || limb < 0 || adaptive->pushed_of[limb] >= 0) continue;
         const int tree            = adaptive->limbs->limbs[limb].tree;
         adaptive->pushed_of[limb] = adaptive->pushed_count + adaptive->held_count;
         tni_pushed_limb* pushed =
@@ -194,7 +194,7 @@ static void take(tni_adaptive* adaptive, tni_pushed_limb* pushed)
     for (int k = 0; k < body->dim; ++k) pushed->pushed = pushed->pushed || f[k] != 0;
 }
 
-void tni_outside_push(tni_adaptive* adaptive, const tni_outside* outside)
+void tni_outside_push(tni_adaptive* adaptive, const tni_inputs* inputs)
 {
     const tn_model* model = adaptive->model;
     for (int i = 0; i < adaptive->held_count; ++i) {
@@ -202,18 +202,18 @@ void tni_outside_push(tni_adaptive* adaptive, const tni_outside* outside)
         adaptive->force[limb]     = tni_six_zero();
         adaptive->pushed_of[limb] = -1;
     }
-    find_held(adaptive, outside);
+    find_held(adaptive, inputs);
     const int count = adaptive->pushed_count + adaptive->held_count;
     if (count == 0) return;
-    const tni_scene_view at = {.model   = model,
-                               .time    = adaptive->time,
-                               .z       = adaptive->z,
-                               .views   = adaptive->views,
-                               .outside = outside};
+    const tni_scene_view at = {.model  = model,
+                               .time   = adaptive->time,
+                               .z      = adaptive->z,
+                               .views  = adaptive->views,
+                               .inputs = inputs};
     for (int i = 0; adaptive->keyed && i < model->body_count; ++i) // springs may lead to them
         if (model->bodies[i].kind == TN_BODY_KINEMATIC) view_still(adaptive, i);
     for (int i = 0; i < count; ++i) see(adaptive, &adaptive->pushed[i]);
-    const tni_ahead ahead = {.h = adaptive->h, .time = adaptive->time + adaptive->h};
+    const tni_prediction ahead = {.h = adaptive->h, .time = adaptive->time + adaptive->h};
     if (adaptive->pass != NULL || adaptive->settings.bounded || adaptive->runge) {
         for (int i = 0; i < STIFF_COUNT; ++i) stiff[i]->add(&at, adaptive->f);
     } else {

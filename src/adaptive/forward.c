@@ -60,7 +60,7 @@ void tni_forward_create(tni_adaptive* adaptive)
 bool tni_has_forward(const tni_adaptive* adaptive, const tn_state* state)
 {
     for (int i = 0; i < TN_HANDLES_MAX; ++i)
-        if (state->outside.handles[i].body > 0) return false;
+        if (state->inputs.handles[i].body > 0) return false;
     return adaptive->forwards;
 }
 

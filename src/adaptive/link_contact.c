@@ -97,8 +97,8 @@ tn_result tni_link_contacts_create(tni_arena* arena, tni_adaptive* adaptive)
         .kept           = TNI_TAKE(arena, double, limbs->v_count),
         .q              = TNI_TAKE(arena, double, limbs->q_count),
         .W              = TNI_TAKE(arena, double, TNI_LINK_CONTACT_DIRECT* TNI_LINK_CONTACT_DIRECT),
-        .pressed.ids    = TNI_TAKE(arena, uint64_t, press),
-        .pressed.forces = TNI_TAKE(arena, double, TNI_PRESS_NUMBERS* press)};
+        .warm_start.ids = TNI_TAKE(arena, uint64_t, press),
+        .warm_start.forces = TNI_TAKE(arena, double, TNI_WARM_START_NUMBERS* press)};
     if (arena->failed) return TN_ERR_MEMORY;
     adaptive->footings = fs;
     measure_shapes(adaptive, fs);
@@ -127,17 +127,18 @@ static void copy_pressed(tni_warm_start* to, const tni_warm_start* from)
 {
     to->count = from->count;
     memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
-    memcpy(to->forces, from->forces, sizeof *to->forces * TNI_PRESS_NUMBERS * (size_t)from->count);
+    memcpy(to->forces, from->forces,
+           sizeof *to->forces * TNI_WARM_START_NUMBERS * (size_t)from->count);
 }
 
 void tni_link_contacts_load(tni_link_contacts* fs, const tni_warm_start* pressed)
 {
-    copy_pressed(&fs->pressed, pressed);
+    copy_pressed(&fs->warm_start, pressed);
 }
 
 void tni_link_contacts_store(const tni_link_contacts* fs, tni_warm_start* pressed)
 {
-    copy_pressed(pressed, &fs->pressed);
+    copy_pressed(pressed, &fs->warm_start);
 }
 
 // ---- Finding -------------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ static void begin_footing(tni_adaptive* adaptive, tni_link_contact* g, const dou
     g->coming = force == NULL ? -rows[0].rate : 0;
     for (int k = 0; k < TNI_CONTACT_ROWS; ++k) g->before[k] = 0;
     for (int k = 0; force != NULL && k <= n.slip + n.spin + n.roll; ++k) {
-        const double f = force[k] + force[TNI_PRESS_ROWS + k];
+        const double f = force[k] + force[TNI_WARM_START_ROWS + k];
         g->before[k]   = adaptive->h * f;
         for (int side = 0; side < 2 && f != 0; ++side) {
             if (g->limb[side] < 0) continue;
@@ -221,7 +222,7 @@ static void begin_footing(tni_adaptive* adaptive, tni_link_contact* g, const dou
 bool tni_link_contacts_find(tni_adaptive* adaptive)
 {
     tni_link_contacts*    fs    = adaptive->footings;
-    const tni_warm_start* p     = &fs->pressed;
+    const tni_warm_start* p     = &fs->warm_start;
     const double          h     = adaptive->h;
     const double          v0    = startled + 10 * h * tni_norm(adaptive->model->gravity);
     const double          reach = h * (2 * measure_speeds(adaptive, fs) + v0);
@@ -241,7 +242,7 @@ bool tni_link_contacts_find(tni_adaptive* adaptive)
         g->limb[0] = limb[0], g->limb[1] = limb[1];
         while (known < p->count && p->ids[known] < t->id) ++known;
         const bool pressed = known < p->count && p->ids[known] == t->id;
-        begin_footing(adaptive, g, pressed ? p->forces + TNI_PRESS_NUMBERS * known : NULL);
+        begin_footing(adaptive, g, pressed ? p->forces + TNI_WARM_START_NUMBERS * known : NULL);
     }
     return !fs->full;
 }
@@ -448,15 +449,15 @@ static void change_velocities(tni_adaptive* adaptive, tni_link_contacts* fs)
 
 static void remember(tni_link_contacts* fs, double h)
 {
-    tni_warm_start* p = &fs->pressed;
+    tni_warm_start* p = &fs->warm_start;
     p->count          = 0;
     for (int i = 0; i < fs->count; ++i) fs->hits += fs->footings[i].hit && fs->footings[i].f[0] > 0;
     for (int i = 0; i < fs->count && p->count < tni_warm_start_capacity(fs->model); ++i) {
         const tni_link_contact* g     = &fs->footings[i];
-        double*                 force = p->forces + TNI_PRESS_NUMBERS * p->count;
+        double*                 force = p->forces + TNI_WARM_START_NUMBERS * p->count;
         if (g->out || g->hit || !(g->f[0] > 0)) continue;
         p->ids[p->count++] = g->touch.id;
-        memset(force, 0, sizeof *force * TNI_PRESS_NUMBERS);
+        memset(force, 0, sizeof *force * TNI_WARM_START_NUMBERS);
         for (int k = 0; k < TNI_CONTACT_ROWS; ++k) force[k] = k < g->rows ? g->f[k] / h : 0;
     }
 }
@@ -498,7 +499,7 @@ bool tni_link_contacts_meet(tni_adaptive* adaptive)
     fs->number_count      = 0;
     fs->parting           = false;
     if (fs->count == 0 || !ready_trees(adaptive, fs)) {
-        fs->pressed.count = 0;
+        fs->warm_start.count = 0;
         return true;
     }
     for (int i = 0; i < fs->count; ++i) {

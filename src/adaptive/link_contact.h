@@ -73,7 +73,7 @@ typedef struct tni_link_contacts {
     double*        q; ///< in the middle of the step
     double*        W;
     tni_cone*      cone;
-    tni_warm_start pressed;
+    tni_warm_start warm_start;
     bool           parting;            ///< v is more than what is kept of it
     bool           quiet;              ///< normals alone are solved for
     int            first_of, count_of; ///< of the island being solved, in order

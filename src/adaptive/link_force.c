@@ -433,7 +433,7 @@ static void add_soft(const tni_tree_link* limb, const scene* s, double time, con
                      const double* v, double h, double* Q, double* K)
 {
     const tni_scene_view at    = {.model = &s->model, .time = time, .z = z, .views = s->views};
-    const tni_ahead      ahead = {.h = h, .time = time + h};
+    const tni_prediction ahead = {.h = h, .time = time + h};
     tni_soft             soft;
     double               E[TNI_COORDINATES_MAX][FREEDOMS], CE[TNI_COORDINATES_MAX][FREEDOMS];
     tni_soften_actuation(&at, &ahead, 0, &soft);

@@ -112,7 +112,7 @@ static void finish(tni_adaptive* adaptive, int tree)
     figure->good   = figure->good && nothing == 0;
 }
 
-void tni_runge_kutta_step(tni_adaptive* adaptive, const tni_outside* outside, bool divide,
+void tni_runge_kutta_step(tni_adaptive* adaptive, const tni_inputs* inputs, bool divide,
                           int* visits)
 {
     const int    count = adaptive->limbs->tree_count;
@@ -121,7 +121,7 @@ void tni_runge_kutta_step(tni_adaptive* adaptive, const tni_outside* outside, bo
         adaptive->stage = k;
         adaptive->time  = start + at[k] * adaptive->h;
         tni_each_tree(adaptive, 0, count, go_to_stage);
-        if (k > 0) tni_outside_push(adaptive, outside);
+        if (k > 0) tni_outside_push(adaptive, inputs);
         if (divide) {
             tni_each_tree(adaptive, 0, count, joint_forces);
             if (!tni_trees_accelerate(adaptive, adaptive->middle_q, adaptive->middle_v, visits) &&

@@ -185,7 +185,7 @@ static void step_alone(tn_batch* b, slot* s, int copy)
 static int rounds_of(const tn_batch* b, int copy)
 {
     const int rounds = b->outcomes[copy].report.iteration_count;
-    if (!(b->states[copy]->memory.h > 0)) return ROUNDS_MAX - 1;
+    if (!(b->states[copy]->history.h > 0)) return ROUNDS_MAX - 1;
     return rounds < ROUNDS_MAX - 2 ? rounds : ROUNDS_MAX - 2;
 }
 

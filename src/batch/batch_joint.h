@@ -266,7 +266,7 @@ static mask ends_stand(const herd* w, const vec* u)
 static void pose_at(const herd* w, const tni_batch_target* t, int lane, tn_frame* pose,
                     tn_twist* velocity)
 {
-    const tni_pushed* pushed = &w->outside[lane]->targets[t->index];
+    const tni_target_pose* pushed = &w->inputs[lane]->targets[t->index];
     if (!pushed->given) {
         tni_keys_at(t->of->keys, t->of->key_count, w->end[lane], pose, velocity);
         return;

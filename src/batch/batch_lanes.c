@@ -69,7 +69,7 @@ static bool is_model(const tn_model* model)
     bool driven = false;
     for (int i = 0; i < model->constraint_count; ++i)
         driven = driven || model->constraints[i].held_count < model->constraints[i].row_count;
-    return tni_tree_form_serves(model, NULL) && !driven && model->load_count == 0 &&
+    return tni_tree_form_supports(model, NULL) && !driven && model->load_count == 0 &&
            model->drag_count == 0 && model->spring_count == 0;
 }
 

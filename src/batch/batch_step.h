@@ -21,7 +21,7 @@ typedef struct progress {
 static bool has_handles(const tn_state* state)
 {
     for (int i = 0; i < TN_HANDLES_MAX; ++i)
-        if (state->outside.handles[i].body != 0) return true;
+        if (state->inputs.handles[i].body != 0) return true;
     return false;
 }
 
@@ -34,12 +34,12 @@ static mask load(herd* w, tn_state* const* states, int count, progress* p)
     EACH(k)
     {
         const tn_state* s = states[k < count ? k : 0];
-        q[k] = s->q, u[k] = s->u, z[k] = s->z, lambda[k] = s->memory.multipliers;
-        fresh[k]      = s->memory.h > 0 ? 0 : -1;
-        p->left[k]    = has_handles(s) ? -1 : 0;
-        w->outside[k] = &s->outside;
-        w->time[k]    = s->time;
-        w->end[k]     = tni_time_after(s->time, w->h);
+        q[k] = s->q, u[k] = s->u, z[k] = s->z, lambda[k] = s->history.multipliers;
+        fresh[k]     = s->history.h > 0 ? 0 : -1;
+        p->left[k]   = has_handles(s) ? -1 : 0;
+        w->inputs[k] = &s->inputs;
+        w->time[k]   = s->time;
+        w->end[k]    = tni_time_after(s->time, w->h);
     }
     into_lanes(w->q, q, m->q_count);
     into_lanes(w->u, u, m->u_count);
@@ -193,10 +193,10 @@ static void store(herd* w, tn_state* const* states, int count, unsigned left)
         if (k >= count || (left >> k & 1) != 0) continue;
         tn_state* s = states[k];
         tni_state_forget(s);
-        s->time       = w->end[k];
-        s->memory.h   = w->h;
-        s->memory.two = false;
-        q[k] = s->q, u[k] = s->u, z[k] = s->z, lambda[k] = s->memory.multipliers;
+        s->time        = w->end[k];
+        s->history.h   = w->h;
+        s->history.two = false;
+        q[k] = s->q, u[k] = s->u, z[k] = s->z, lambda[k] = s->history.multipliers;
     }
     out_of_lanes(q, w->q1, m->q_count);
     out_of_lanes(u, w->u1, m->u_count);

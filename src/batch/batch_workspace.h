@@ -6,7 +6,7 @@
 #include "batch/batch_plan.h"
 #include "batch/lanes_angle.h"
 
-/// tni_bulk
+/// tni_articulated_inertia
 typedef struct bulk {
     sym  M;
     mat3 H;
@@ -74,7 +74,7 @@ typedef struct herd {
     const tni_batch_plan* plan;
     double                h;
     double                time[LANES], end[LANES];
-    const tni_outside*    outside[LANES];
+    const tni_inputs*     inputs[LANES];
     vec *                 q, *u, *z, *lambda; ///< at the start
     vec *  ahead, *v, *dv, *linear; ///< laid out as u: expected, found, corrections, found at first
     vec *  mu, *dmu, *r;            ///< by row

@@ -11,7 +11,7 @@
 #include "joint/joint.h"
 
 /// Rows of a point: normal; slip, one or two; spin about the normal; roll, one or two.
-enum { TNI_CONTACT_ROWS = TNI_PRESS_ROWS };
+enum { TNI_CONTACT_ROWS = TNI_WARM_START_ROWS };
 
 typedef struct tni_contact {
     uint64_t id; ///< of the two shapes and the features that meet; unique at a place, never 0

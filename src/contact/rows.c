@@ -6,7 +6,7 @@
 //     ball on ball      n = D/|D|,  ndot = (Ddot - (n.Ddot) n)/|D|,  arm = -radius2 n
 // V is the velocity of body 2's matter at c less that of body 1's. Its part along n is the rate of
 // the gap: what the turning of n and of arm adds is across n. So every row is one of
-// tni_meeting_row, along n or along a direction across it; a contact is a rolling joint that may
+// tni_rolling_row, along n or along a direction across it; a contact is a rolling joint that may
 // let go. Both sides are pushed at c, also when there is a gap, so that momentum is kept.
 // Directions across n, each with its rate, for gamma:
 //     plane             its x and y axes
@@ -19,10 +19,10 @@ static const tni_motion up = {{0, 0, 1}, {0, 0, 0}, {0, 0, 0}};
 
 // A point in contact at a place.
 typedef struct place {
-    bool        flat; ///< both bodies keep to the plane
-    tni_motion  n;    ///< without its second rate
-    tni_meeting meeting;
-    tn_vec3     p2; ///< in the world
+    bool                flat; ///< both bodies keep to the plane
+    tni_motion          n;    ///< without its second rate
+    tni_rolling_contact rolling;
+    tn_vec3             p2; ///< in the world
 } place;
 
 // m/|m| and its rate.
@@ -74,14 +74,14 @@ static place place_of(const tn_model* model, const tni_contact* touch, const tni
     const tni_motion p1 = tni_point_motion(body1, view1, touch->p1),
                      p2 = tni_point_motion(body2, view2, touch->p2);
     place at            = {.flat = tni_is_flat(body1) && tni_is_flat(body2), .p2 = p2.at};
-    at.meeting.w1       = view1->w;
-    at.meeting.w2       = view2->w;
-    tni_motion* D       = &at.meeting.D;
+    at.rolling.w1       = view1->w;
+    at.rolling.w2       = view2->w;
+    tni_motion* D       = &at.rolling.D;
     *D = (tni_motion){tni_sub(p2.at, p1.at), tni_sub(p2.rate, p1.rate), tni_sub(p2.bias, p1.bias)};
     if (touch->round && at.flat) D->at.z = D->rate.z = D->bias.z = 0;
     at.n = touch->round ? round_normal(D, at.flat) : axis_of_1(model, touch, views, 2);
     const tni_motion axis = tni_axis_motion(body2, view2, touch->axis);
-    tni_meet_round(&at.n, touch->wheel ? &axis : NULL, touch->radius2, &at.meeting);
+    tni_rolling_arm(&at.n, touch->wheel ? &axis : NULL, touch->radius2, &at.rolling);
     return at;
 }
 
@@ -97,7 +97,7 @@ static void add_belt(const tni_view* view, tn_vec3 surface, double sign, const t
 static void slip_row(const tni_contact* touch, const tni_view* views, const place* at,
                      const tni_motion* t, tni_row* row)
 {
-    tni_meeting_row(&at->meeting, t, row);
+    tni_rolling_row(&at->rolling, t, row);
     add_belt(&views[touch->body1], touch->surface1, -1, t, row);
     add_belt(&views[touch->body2], touch->surface2, 1, t, row);
 }
@@ -105,7 +105,7 @@ static void slip_row(const tni_contact* touch, const tni_view* views, const plac
 // How fast body 2 turns about a direction, seen from body 1.
 static void turn_row(const place* at, const tni_motion* a, tni_row* row)
 {
-    const tn_vec3 w     = tni_sub(at->meeting.w2, at->meeting.w1);
+    const tn_vec3 w     = tni_sub(at->rolling.w2, at->rolling.w1);
     *row                = (tni_row){.rate = tni_dot(a->at, w), .gamma = tni_dot(a->rate, w)};
     row->push[0].torque = tni_neg(a->at);
     row->push[1].torque = a->at;
@@ -118,8 +118,8 @@ tni_contact_counts tni_contact_rows(const tn_model* model, const tni_contact* to
     const bool  turns = model->bodies[touch->body1].turns || model->bodies[touch->body2].turns;
     tni_motion  t[2]  = {axis_of_1(model, touch, views, 0)};
     tni_contact_counts counts = {.slip = at.flat ? 1 : 2};
-    tni_meeting_row(&at.meeting, &at.n, &rows[0]);
-    rows[0].C = tni_dot(at.n.at, tni_add(at.meeting.D.at, at.meeting.arm)) - touch->radius1;
+    tni_rolling_row(&at.rolling, &at.n, &rows[0]);
+    rows[0].C = tni_dot(at.n.at, tni_add(at.rolling.D.at, at.rolling.arm)) - touch->radius1;
     if (at.flat) t[0] = cross_of(&at.n, &up);
     else if (touch->round) t[0] = across_of(&at.n, &t[0]);
     t[1]      = cross_of(&at.n, &t[0]);
@@ -140,6 +140,6 @@ void tni_contact_place(const tn_model* model, const tni_contact* touch, const tn
                        tn_vec3* position, tn_vec3* normal)
 {
     const place at = place_of(model, touch, views);
-    *position      = tni_add(at.p2, at.meeting.arm);
+    *position      = tni_add(at.p2, at.rolling.arm);
     *normal        = at.n.at;
 }

@@ -51,9 +51,9 @@ static double square(double x)
 }
 
 // How long bodies go on as expected: not at all where the scene is seen at the end itself.
-static double way_of(const tni_scene_view* at, const tni_ahead* ahead)
+static double way_of(const tni_scene_view* at, const tni_prediction* predicted)
 {
-    return ahead->time > at->time ? ahead->h : 0;
+    return predicted->time > at->time ? predicted->h : 0;
 }
 
 // ---- Where shapes are expected to end -----------------------------------------------------------
@@ -66,10 +66,11 @@ static void move_view(const tni_view* view, tn_vec3 d, tn_vec3 turn, tni_view* m
     moved->R         = tni_mat_mul(&R, &view->R);
 }
 
-static void look_ahead(const tni_scene_view* at, const tni_ahead* ahead, int body, tni_view* end)
+static void look_ahead(const tni_scene_view* at, const tni_prediction* predicted, int body,
+                       tni_view* end)
 {
     const tni_view* view = &at->views[body];
-    const double    h = way_of(at, ahead), *u = tni_ahead_velocity(at, ahead, body);
+    const double    h = way_of(at, predicted), *u = tni_predicted_velocity(at, predicted, body);
     tni_known       known;
     switch (at->model->bodies[body].kind) {
     case TN_BODY_RIGID:
@@ -83,19 +84,19 @@ static void look_ahead(const tni_scene_view* at, const tni_ahead* ahead, int bod
         end->x = tni_add_scaled(view->x, h, tni_read3(u));
         break;
     case TN_BODY_KINEMATIC:
-        (void)tni_known_motion(at, ahead, body, &known);
+        (void)tni_known_motion(at, predicted, body, &known);
         move_view(view, tni_read3(known.d), tni_read3(known.d + 3), end);
         break;
     default: *end = *view;
     }
 }
 
-static void look_all_ahead(const tni_scene_view* at, const tni_ahead* ahead, tni_view* end)
+static void look_all_ahead(const tni_scene_view* at, const tni_prediction* predicted, tni_view* end)
 {
     int last = -1; // shapes of a body stand together
     for (int i = 0; i < at->model->shape_count; ++i) {
         const int body = at->model->shapes[i].body;
-        if (body != last) look_ahead(at, ahead, body, &end[body]);
+        if (body != last) look_ahead(at, predicted, body, &end[body]);
         last = body;
     }
 }
@@ -107,17 +108,17 @@ typedef struct point {
     int     count; ///< rows
     tni_row rows[TNI_CONTACT_ROWS];
     double  moved[ROWS], carried[ROWS]; ///< by kinematic bodies until the end; its mean rate
-    double  ahead[ROWS];                ///< rate by the velocities expected of the others
+    double  predicted[ROWS];            ///< rate by the velocities expected of the others
 } point;
 
 // What a kinematic body's matter at the point does until the end.
-static void add_carried(const tni_scene_view* at, const tni_ahead* ahead, const tni_contact* touch,
-                        int side, point* p)
+static void add_carried(const tni_scene_view* at, const tni_prediction* predicted,
+                        const tni_contact* touch, int side, point* p)
 {
     const int body = side == 0 ? touch->body1 : touch->body2;
     tni_known known;
     tn_vec3   place, normal;
-    if (!tni_known_motion(at, ahead, body, &known)) return;
+    if (!tni_known_motion(at, predicted, body, &known)) return;
     tni_contact_place(at->model, touch, at->views, &place, &normal);
     const tn_vec3 arm  = tni_sub(place, at->views[body].x);
     const tn_vec3 d    = tni_add(tni_read3(known.d), tni_cross(tni_read3(known.d + 3), arm));
@@ -130,8 +131,8 @@ static void add_carried(const tni_scene_view* at, const tni_ahead* ahead, const 
 }
 
 // Rows of the bodies that can be pushed into soft; a lone one is body[1].
-static void look_at(const tni_scene_view* at, const tni_ahead* ahead, const tni_contact* touch,
-                    point* p, tni_soft* soft)
+static void look_at(const tni_scene_view* at, const tni_prediction* predicted,
+                    const tni_contact* touch, point* p, tni_soft* soft)
 {
     const tni_mat3  own     = tni_identity3();
     const int       body[2] = {touch->body1, touch->body2};
@@ -147,31 +148,31 @@ static void look_at(const tni_scene_view* at, const tni_ahead* ahead, const tni_
         const int       to = side ^ swap;
         soft->body[to]     = body[side];
         if (of->dim == 0) {
-            add_carried(at, ahead, touch, side, p);
+            add_carried(at, predicted, touch, side, p);
             continue;
         }
-        const double* u = tni_ahead_velocity(at, ahead, body[side]);
+        const double* u = tni_predicted_velocity(at, predicted, body[side]);
         for (int i = 0; i < p->count; ++i) {
             double* row = soft->J[to] + i * of->dim;
             tni_push_row(of, &at->views[body[side]], side == 0 ? touch->p1 : touch->p2,
                          side == 0 ? &touch->F1 : &own, &p->rows[i].push[side], row);
-            p->ahead[i] += tni_row_dot(row, u, of->dim);
+            p->predicted[i] += tni_row_dot(row, u, of->dim);
         }
     }
 }
 
 // f, K and D of the normal row, or nothing; whether it will push.
-static bool press(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+static bool press(const tni_scene_view* at, const tni_prediction* predicted, tni_contact_law law,
                   const point* p, tni_soft* soft)
 {
-    const double way = way_of(at, ahead), gap = p->rows[0].C;
-    const bool   met = (way > 0 ? gap : gap - ahead->h * p->rows[0].rate) > 0;
-    const double K   = met ? law.stiffness + law.damping / ahead->h : law.stiffness,
+    const double way = way_of(at, predicted), gap = p->rows[0].C;
+    const bool   met = (way > 0 ? gap : gap - predicted->h * p->rows[0].rate) > 0;
+    const double K   = met ? law.stiffness + law.damping / predicted->h : law.stiffness,
                  D   = met ? 0 : law.damping;
     const double end = gap + p->moved[0] + 0.5 * way * way * p->rows[0].gamma;
     const double f   = -K * end - D * p->carried[0];
     tni_soft_clear(soft, p->count);
-    if (!(f - (K * way + D) * p->ahead[0] > 0)) return false; // so written, it catches NaN too
+    if (!(f - (K * way + D) * p->predicted[0] > 0)) return false; // so written, it catches NaN too
     soft->f[0] = f;
     soft->K[0] = K;
     soft->D[0] = D;
@@ -199,14 +200,14 @@ static bool rub(double D, const point* p, tni_soft* soft)
     return D > 0;
 }
 
-static bool soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
+static bool soften(const tni_scene_view* at, const tni_prediction* predicted, tni_contact_law law,
                    const tni_contact* touch, double* secant, tni_take_soft* take, void* user)
 {
     tni_soft soft;
     point    p;
-    look_at(at, ahead, touch, &p, &soft);
-    if (way_of(at, ahead) > 0) *secant = secant_of(law, touch->material.friction, &p);
-    const bool presses = press(at, ahead, law, &p, &soft);
+    look_at(at, predicted, touch, &p, &soft);
+    if (way_of(at, predicted) > 0) *secant = secant_of(law, touch->material.friction, &p);
+    const bool presses = press(at, predicted, law, &p, &soft);
     if (rub(*secant, &p, &soft) || presses) take(user, &soft);
     return presses;
 }
@@ -245,15 +246,15 @@ static int find(const tni_view* views, tni_contact_room* room)
     return room->known;
 }
 
-static int look_again(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
-                      tni_contact_room* room, tni_take_soft* take, void* user)
+static int look_again(const tni_scene_view* at, const tni_prediction* predicted,
+                      tni_contact_law law, tni_contact_room* room, tni_take_soft* take, void* user)
 {
     room->count = 0, room->pushing = 0;
     if (at->model->shape_count < 2) return 0;
-    look_all_ahead(at, ahead, room->views);
+    look_all_ahead(at, predicted, room->views);
     const int found = find(room->views, room);
     for (int i = 0; i < found && found <= room->capacity; ++i) {
-        if (!soften(at, ahead, law, &room->touches[i], &room->secants[i], take, user)) continue;
+        if (!soften(at, predicted, law, &room->touches[i], &room->secants[i], take, user)) continue;
         const uint64_t mixed = (room->touches[i].id + 1) * UINT64_C(0x9e3779b97f4a7c15);
         room->pushing += mixed ^ mixed >> 29;
         ++room->count;
@@ -261,13 +262,13 @@ static int look_again(const tni_scene_view* at, const tni_ahead* ahead, tni_cont
     return found;
 }
 
-int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
-                       tni_contact_room* room, tni_take_soft* take, void* user)
+int tni_contact_soften(const tni_scene_view* at, const tni_prediction* predicted,
+                       tni_contact_law law, tni_contact_room* room, tni_take_soft* take, void* user)
 {
-    if (room->keep) return look_again(at, ahead, law, room, take, user);
+    if (room->keep) return look_again(at, predicted, law, room, take, user);
     room->known     = 0;
     const int found = find(at->views, room);
-    return found > room->capacity ? found : look_again(at, ahead, law, room, take, user);
+    return found > room->capacity ? found : look_again(at, predicted, law, room, take, user);
 }
 
 static void take_nothing(void* user, const tni_soft* soft)
@@ -275,11 +276,11 @@ static void take_nothing(void* user, const tni_soft* soft)
     (void)user, (void)soft;
 }
 
-bool tni_contact_stands(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
-                        tni_contact_room* room)
+bool tni_contact_active_set_holds(const tni_scene_view* at, const tni_prediction* predicted,
+                                  tni_contact_law law, tni_contact_room* room)
 {
     const uint64_t before = room->pushing;
-    const int      found  = look_again(at, ahead, law, room, take_nothing, NULL);
+    const int      found  = look_again(at, predicted, law, room, take_nothing, NULL);
     return room->pushing == before && found <= room->capacity;
 }
 
@@ -312,7 +313,7 @@ static void push(void* user, const tni_soft* soft)
 int tni_contact_forces(const tni_scene_view* at, double h, tni_contact_law law,
                        tni_contact_room* room, double* f)
 {
-    const tni_ahead ahead = {.h = h, .time = at->time};
-    pushed          p     = {at, f};
-    return look_again(at, &ahead, law, room, push, &p);
+    const tni_prediction predicted = {.h = h, .time = at->time};
+    pushed               p         = {at, f};
+    return look_again(at, &predicted, law, room, push, &p);
 }

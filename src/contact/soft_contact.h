@@ -34,12 +34,13 @@ tni_contact_law tni_contact_law_of(const tn_model* model, const tn_implicit_sett
 /// between two (TNI_SOFT_TOUCH). Rows are those of tni_contact_rows, without friction the first
 /// alone. at->views and their velocities are where the step starts. Returns how many points were
 /// looked at; when that is more than the room's capacity, nothing was taken.
-int tni_contact_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
-                       tni_contact_room* room, tni_take_soft* take, void* user);
+int tni_contact_soften(const tni_scene_view* at, const tni_prediction* predicted,
+                       tni_contact_law law, tni_contact_room* room, tni_take_soft* take,
+                       void* user);
 /// Whether, with other velocities expected in the same step, the same points push as in the last
 /// look.
-bool tni_contact_stands(const tni_scene_view* at, const tni_ahead* ahead, tni_contact_law law,
-                        tni_contact_room* room);
+bool tni_contact_active_set_holds(const tni_scene_view* at, const tni_prediction* predicted,
+                                  tni_contact_law law, tni_contact_room* room);
 /// f += the forces where the scene is seen, a step of h having ended there that tni_contact_soften
 /// has looked at. Returns as above.
 int tni_contact_forces(const tni_scene_view* at, double h, tni_contact_law law,

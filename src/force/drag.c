@@ -46,7 +46,7 @@ static tni_mat3 slope(const tni_drag* drag, tn_vec3 v)
     return P;
 }
 
-static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
                    void* user)
 {
     const tni_mat3 one = tni_identity3();
@@ -55,14 +55,14 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
     for (int i = 0; i < at->model->drag_count; ++i) {
         const tni_drag* drag = &at->model->drags[i];
         const tni_body* body = &at->model->bodies[drag->body];
-        const double*   u    = tni_ahead_velocity(at, ahead, drag->body);
+        const double*   u    = tni_predicted_velocity(at, predicted, drag->body);
         const int       n = drag->angular != 0 ? 6 : 3, dim = body->dim;
         soft.index = i, soft.body[1] = drag->body;
         tni_soft_clear(&soft, n);
         tni_soft_point(body, &at->views[drag->body], drag->p, 1, soft.J[1]);
         const tn_vec3  go = {tni_row_dot(soft.J[1], u, dim), tni_row_dot(soft.J[1] + dim, u, dim),
                              tni_row_dot(soft.J[1] + 2 * dim, u, dim)};
-        const tn_vec3  v  = tni_sub(go, wind_at(drag, ahead->time));
+        const tn_vec3  v  = tni_sub(go, wind_at(drag, predicted->time));
         const tni_mat3 P  = slope(drag, v);
         tni_write3(soft.f, tni_add(force_at(drag, v), tni_mul(&P, go)));
         tni_soft_block(soft.D, n, 0, 1, &P);

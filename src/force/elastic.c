@@ -81,11 +81,11 @@ static tni_mat3 without_pressure(const tni_mat3* S)
     return clamped;
 }
 
-static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
                    void* user)
 {
     tni_soft soft;
-    (void)ahead;
+    (void)predicted;
     soft.kind = TNI_SOFT_BODY, soft.body[0] = 0;
     for (int i = 0; i < at->model->free_count; ++i) {
         const int       index = at->model->free_bodies[i];

@@ -15,17 +15,17 @@ typedef struct tni_scene_view {
     const tn_state* state;
     bool            flying; ///< turning bodies carry on by themselves: no inertial forces
     double within; ///< dampers of joints take away in this time what there is, at most; 0: any
-    const tni_outside* outside; ///< pushed targets and handles; NULL: none
+    const tni_inputs* inputs; ///< pushed targets and handles; NULL: none
 } tni_scene_view;
 
 /// A state as it stands, bodies being seen one by one.
 TNI_INLINE tni_scene_view tni_state_scene(const tn_state* state)
 {
-    return (tni_scene_view){.model   = state->model,
-                            .time    = state->time,
-                            .z       = state->z,
-                            .state   = state,
-                            .outside = &state->outside};
+    return (tni_scene_view){.model  = state->model,
+                            .time   = state->time,
+                            .z      = state->z,
+                            .state  = state,
+                            .inputs = &state->inputs};
 }
 
 /// A body as it stands; scratch is used when no view is at hand.
@@ -36,9 +36,9 @@ TNI_INLINE const tni_view* tni_view_of(const tni_scene_view* at, int body, tni_v
     return scratch;
 }
 
-typedef struct tni_ahead tni_ahead;
-typedef struct tni_soft  tni_soft;
-typedef void             tni_take_soft(void* user, const tni_soft* soft);
+typedef struct tni_prediction tni_prediction;
+typedef struct tni_soft       tni_soft;
+typedef void                  tni_take_soft(void* user, const tni_soft* soft);
 /// A block of exact derivatives of the sum of all forces: K = -dF[row body]/dq[column body],
 /// D = -dF[row body]/du[column body], dim x dim, row-major. q: tangent, as u.
 typedef void tni_take_derivative(void* user, int row_body, int col_body, const double* K,
@@ -52,7 +52,7 @@ typedef struct tni_force {
     void (*add_body)(const tni_scene_view* at, int body, double* f);
     void (*add)(const tni_scene_view* at, double* f);
     double (*energy)(const tni_scene_view* at);
-    void (*soften)(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+    void (*soften)(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
                    void* user);
     void (*derive)(const tni_scene_view* at, tni_take_derivative* take, void* user);
 } tni_force;
@@ -86,7 +86,7 @@ void tni_forces(const tni_scene_view* at, double* f);
 
 /// How a step looks ahead from where the scene is seen. Keyed and pushed poses are those of its
 /// end.
-struct tni_ahead {
+struct tni_prediction {
     double        h;    ///< how far
     double        time; ///< of its end
     const double* u;    ///< velocities expected on the way: which one-sided ends will be met; NULL:
@@ -122,9 +122,10 @@ struct tni_soft {
 
 /// All stiff forces, in a fixed order: actuations of joints, springs, targets, handles, drag,
 /// elasticity.
-void tni_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take, void* user);
+void tni_soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
+                void* user);
 /// One actuation's, by its number.
-void tni_soften_actuation(const tni_scene_view* at, const tni_ahead* ahead, int actuation,
+void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predicted, int actuation,
                           tni_soft* soft);
 /// f = the sum of all forces that are not among them: gravity, loads, what user-defined bodies say.
 void tni_plain_forces(const tni_scene_view* at, double* f);

@@ -37,10 +37,11 @@ void tni_forces(const tni_scene_view* at, double* f)
     for (int i = 0; i < FORCE_COUNT; ++i) tni_force_add(forces[i], at, f);
 }
 
-void tni_soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take, void* user)
+void tni_soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
+                void* user)
 {
     for (int i = 0; i < FORCE_COUNT; ++i) {
-        if (forces[i]->soften != NULL) forces[i]->soften(at, ahead, take, user);
+        if (forces[i]->soften != NULL) forces[i]->soften(at, predicted, take, user);
     }
 }
 

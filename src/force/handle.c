@@ -7,7 +7,7 @@
 
 static const tni_handle* handle_of(const tni_scene_view* at, int i)
 {
-    const tni_handle* handle = at->outside != NULL ? &at->outside->handles[i] : NULL;
+    const tni_handle* handle = at->inputs != NULL ? &at->inputs->handles[i] : NULL;
     return handle != NULL && handle->body > 0 ? handle : NULL;
 }
 
@@ -71,7 +71,7 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
                    void* user)
 {
     tni_soft soft;
@@ -79,7 +79,7 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
         const tni_handle* h = handle_of(at, i);
         if (h == NULL) continue;
         soft.index         = i;
-        const tni_motion o = offset_of(at, h, ahead->time);
+        const tni_motion o = offset_of(at, h, predicted->time);
         tni_soft_pull(at, h->body, h->p,
                       tni_add_scaled(tni_scale(-h->stiffness, o.at), h->damping, h->velocity),
                       h->stiffness, h->damping, false, &soft);

@@ -212,25 +212,25 @@ typedef struct outlook {
 } outlook;
 
 // Fills J of the sides that can be pushed, and looks ahead along the rows of the others too.
-static void look_along(const tni_scene_view* at, const tni_ahead* ahead, const tni_joint* joint,
-                       const tni_row* rows, tni_soft* soft, outlook* look)
+static void look_along(const tni_scene_view* at, const tni_prediction* predicted,
+                       const tni_joint* joint, const tni_row* rows, tni_soft* soft, outlook* look)
 {
     const tn_vec3   p[2] = {joint->p1, joint->p2};
     const tni_mat3* F[2] = {&joint->F1, &joint->F2};
-    *look                = (outlook){.h = ahead->h};
+    *look                = (outlook){.h = predicted->h};
     for (int side = 0; side < 2; ++side) {
         const int       index = soft->body[side];
         const tni_body* body  = &at->model->bodies[index];
         tni_known       known;
         double          own[6];
-        const double*   u = body->dim > 0 ? tni_ahead_velocity(at, ahead, index) : NULL;
-        if (u == NULL && !tni_known_motion(at, ahead, index, &known)) continue;
+        const double*   u = body->dim > 0 ? tni_predicted_velocity(at, predicted, index) : NULL;
+        if (u == NULL && !tni_known_motion(at, predicted, index, &known)) continue;
         for (int k = 0; k < soft->row_count; ++k) {
             double* J = u != NULL ? soft->J[side] + k * body->dim : own;
             tni_push_row(body, &at->views[index], p[side], F[side], &rows[k].push[side], J);
             if (u != NULL) {
                 const double rate = tni_row_dot(J, u, body->dim);
-                look->rate[k] += rate, look->d[k] += ahead->h * rate;
+                look->rate[k] += rate, look->d[k] += predicted->h * rate;
             } else {
                 look->known_d[k]    = tni_row_dot(J, known.d, 6);
                 look->known_rate[k] = tni_row_dot(J, known.rate, 6);
@@ -310,7 +310,7 @@ static void soften_spring(const tni_joint* joint, const tni_joint_force* a, cons
     }
 }
 
-void tni_soften_actuation(const tni_scene_view* at, const tni_ahead* ahead, int actuation,
+void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predicted, int actuation,
                           tni_soft* soft)
 {
     const tni_joint_force* a     = &at->model->actuations[actuation];
@@ -324,7 +324,7 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_ahead* ahead, int 
     soft->body[0] = joint->body1, soft->body[1] = joint->body2;
     tni_soft_clear(soft, n);
     tni_actuated_coordinates(at, a, sides, rows, stretch);
-    look_along(at, ahead, joint, rows, soft, &look);
+    look_along(at, predicted, joint, rows, soft, &look);
     soften_spring(joint, a, stretch, soft);
     for (int k = 0; k < n; ++k)
         soft->D[k * n + k] = a->damping + tni_friction_secant(joint, a, look.rate, k);
@@ -339,12 +339,12 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_ahead* ahead, int 
                       tni_row_dot(soft->D + k * n, look.known_rate, n);
 }
 
-static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
                    void* user)
 {
     tni_soft soft;
     for (int i = 0; i < at->model->actuation_count; ++i) {
-        tni_soften_actuation(at, ahead, i, &soft);
+        tni_soften_actuation(at, predicted, i, &soft);
         take(user, &soft);
     }
 }

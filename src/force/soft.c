@@ -78,20 +78,23 @@ void tni_soft_push(const tn_model* model, const tni_soft* soft, const double* v,
     }
 }
 
-const double* tni_ahead_velocity(const tni_scene_view* at, const tni_ahead* ahead, int body)
+const double* tni_predicted_velocity(const tni_scene_view* at, const tni_prediction* predicted,
+                                     int body)
 {
-    return ahead->u != NULL ? ahead->u + at->model->bodies[body].u_start : at->views[body].u;
+    return predicted->u != NULL ? predicted->u + at->model->bodies[body].u_start
+                                : at->views[body].u;
 }
 
-bool tni_known_motion(const tni_scene_view* at, const tni_ahead* ahead, int body, tni_known* known)
+bool tni_known_motion(const tni_scene_view* at, const tni_prediction* predicted, int body,
+                      tni_known* known)
 {
     const tni_body* b = &at->model->bodies[body];
     if (b->kind != TN_BODY_KINEMATIC) return false;
     const tni_view* view = &at->views[body];
-    const double    span = ahead->time - at->time;
+    const double    span = predicted->time - at->time;
     tn_frame        pose;
     tn_twist        velocity;
-    tni_keys_at(b->keys, b->key_count, ahead->time, &pose, &velocity);
+    tni_keys_at(b->keys, b->key_count, predicted->time, &pose, &velocity);
     const tni_mat3 R = tni_quat_matrix(pose.orientation), back = tni_transposed(&view->R),
                    turn = tni_mat_mul(&R, &back);
     tni_write3(known->d, tni_sub(pose.position, view->x));

@@ -30,12 +30,14 @@ void tni_soft_pull(const tni_scene_view* at, int body, tn_vec3 p, tn_vec3 f, dou
 void tni_soft_push(const tn_model* model, const tni_soft* soft, const double* v, double* b);
 
 /// The velocity that a body is expected to have on the way.
-const double* tni_ahead_velocity(const tni_scene_view* at, const tni_ahead* ahead, int body);
+const double* tni_predicted_velocity(const tni_scene_view* at, const tni_prediction* predicted,
+                                     int body);
 /// How a kinematic body moves until the end: by d (v and w in order, of its frame), at a mean rate.
 typedef struct tni_known {
     double d[6], rate[6];
 } tni_known;
-bool tni_known_motion(const tni_scene_view* at, const tni_ahead* ahead, int body, tni_known* known);
+bool tni_known_motion(const tni_scene_view* at, const tni_prediction* predicted, int body,
+                      tni_known* known);
 
 TNI_INLINE double tni_row_dot(const double* row, const double* u, int n)
 {

@@ -74,12 +74,12 @@ static void soften_pull(const tni_spring* spring, const stretch* s, tni_soft* so
 }
 
 // What a kinematic body does by itself to the end of the spring at p.
-static void carry_end(const tni_scene_view* at, const tni_ahead* ahead, int body, tn_vec3 p,
-                      double sign, tni_soft* soft)
+static void carry_end(const tni_scene_view* at, const tni_prediction* predicted, int body,
+                      tn_vec3 p, double sign, tni_soft* soft)
 {
     tni_known known;
     double    J[18], d[3], rate[3];
-    if (!tni_known_motion(at, ahead, body, &known)) return;
+    if (!tni_known_motion(at, predicted, body, &known)) return;
     tni_soft_point(&at->model->bodies[body], &at->views[body], p, sign, J);
     for (int k = 0; k < 3; ++k) {
         d[k]    = tni_row_dot(J + 6 * k, known.d, 6);
@@ -89,7 +89,7 @@ static void carry_end(const tni_scene_view* at, const tni_ahead* ahead, int body
         soft->f[k] -= tni_row_dot(soft->K + 3 * k, d, 3) + tni_row_dot(soft->D + 3 * k, rate, 3);
 }
 
-static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
                    void* user)
 {
     tni_soft soft;
@@ -105,7 +105,7 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
         for (int side = 1; side >= 0; --side) { // a lone one stands second
             const tni_body* b    = &at->model->bodies[body[side]];
             const double    sign = side == 1 ? 1 : -1;
-            if (b->dim == 0) carry_end(at, ahead, body[side], p[side], sign, &soft);
+            if (b->dim == 0) carry_end(at, predicted, body[side], p[side], sign, &soft);
             if (b->dim == 0) continue;
             soft.body[1 - pushed] = body[side];
             tni_soft_point(b, &at->views[body[side]], p[side], sign, soft.J[1 - pushed]);

@@ -14,8 +14,8 @@ typedef struct offset {
 static void pose_at(const tni_scene_view* at, int index, double time, tn_frame* pose,
                     tn_twist* velocity)
 {
-    const tni_target* target = &at->model->targets[index];
-    const tni_pushed* pushed = at->outside != NULL ? &at->outside->targets[index] : NULL;
+    const tni_target*      target = &at->model->targets[index];
+    const tni_target_pose* pushed = at->inputs != NULL ? &at->inputs->targets[index] : NULL;
     if (pushed == NULL || !pushed->given) {
         tni_keys_at(target->keys, target->key_count, time, pose, velocity);
         return;
@@ -96,7 +96,7 @@ static double energy(const tni_scene_view* at)
     return sum;
 }
 
-static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_soft* take,
+static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,
                    void* user)
 {
     const tni_mat3 one = tni_identity3();
@@ -104,7 +104,7 @@ static void soften(const tni_scene_view* at, const tni_ahead* ahead, tni_take_so
     for (int i = 0; i < at->model->target_count; ++i) {
         const tni_target* t = &at->model->targets[i];
         tn_twist          go;
-        const offset      o = offset_of(at, i, ahead->time, &go);
+        const offset      o = offset_of(at, i, predicted->time, &go);
         soft.index          = i;
         tni_soft_pull(at, t->body, t->p,
                       tni_add_scaled(tni_scale(-t->stiffness, o.position), t->damping, go.linear),

@@ -1,18 +1,18 @@
-// common_joints: the rows of the commonest joints (balls, hinges, universals, welds) between bodies that
-// are rigid or stand still, four joints at a time and straight to where they are wanted.
+// common_joints: the rows of the most common joints (balls, hinges, universals, welds) between
+// rigid or immovable bodies, four joints at a time, written straight to their place.
 //
-// They are made of two parts only, points that meet and axes that stay square:
+// They consist of two kinds of rows only, coincident points and perpendicular axes:
 //     D = p2 - p1 = 0                J = -1, [p1]x   and   1, -[p2]x
 //     s . t = 0                      J = 0, s x t    and   0, t x s
-// with the same operations as rows.c and kinematics.c have them, so with the same bits; but an axis
-// is turned once a joint, not once a row and side, no row is carried about as a push on points and
-// axes, and four joints with the same parts share a vector, one in each lane. Joints that are left
-// over, or of other kinds, go by rows.c.
+// with the same operations as rows.c and kinematics.c, so with the same bits; but an axis is
+// rotated once a joint, not once a row and side, no intermediate tni_push is built, and four joints
+// with the same rows share a vector, one in each lane. Joints that are left over, or of other
+// kinds, are computed by rows.c.
 //
 // Measured, instructions of a hinge: 1420 -> 320 without J, 2760 -> 800 with it.
 #include "joint/joint.h"
 
-// What comes out of the lanes.
+// Results of the lanes.
 typedef struct common_values {
     double value[TNI_JOINT_ROWS_MAX][3][TNI_COMMON_LANES];     // C, rate, gamma
     double arm[2][3][TNI_COMMON_LANES];                        // from the centre to the anchor
@@ -35,7 +35,7 @@ typedef struct common_values {
 #define HAS_WIDE  false
 #endif
 
-// --- which joints go together -------------------------------------------------------------------
+// --- grouping -----------------------------------------------------------------------------------
 
 static bool stands_still(tn_body_kind kind)
 {
@@ -97,33 +97,35 @@ static tni_common_group group_of(const tn_model* model, const int* constraints)
     return g;
 }
 
-tn_result tni_commons_create(tni_arena* arena, const tn_model* model, tni_commons* commons)
+tn_result tni_common_joints_create(tni_arena* arena, const tn_model* model,
+                                   tni_common_joints* common)
 {
     const int count = model->constraint_count;
-    *commons        = (tni_commons){.wide = HAS_WIDE};
-    commons->group  = TNI_TAKE(arena, tni_common_group, count / TNI_COMMON_LANES);
-    commons->in     = TNI_TAKE(arena, uint8_t, count);
+    *common         = (tni_common_joints){.wide = HAS_WIDE};
+    common->group   = TNI_TAKE(arena, tni_common_group, count / TNI_COMMON_LANES);
+    common->in      = TNI_TAKE(arena, uint8_t, count);
     if (arena->failed) return TN_ERR_MEMORY;
-    // Joints wait by kind until there are four of it.
-    int waiting[TNI_COMMON_KINDS][TNI_COMMON_LANES], waits[TNI_COMMON_KINDS] = {0}, kinds = 0;
+    // Joints wait by kind until there are four of a kind.
+    int waiting[TNI_COMMON_KINDS][TNI_COMMON_LANES], waiting_count[TNI_COMMON_KINDS] = {0},
+                                                     kinds = 0;
     for (int i = 0; i < count; ++i) {
         int kind = 0;
         if (!is_common(model, &model->constraints[i])) continue;
         while (kind < kinds && !is_alike(model, waiting[kind][0], i)) ++kind;
         if (kind == TNI_COMMON_KINDS) continue;
         if (kind == kinds) ++kinds;
-        waiting[kind][waits[kind]++] = i;
-        if (waits[kind] < TNI_COMMON_LANES) continue;
-        commons->group[commons->count++] = group_of(model, waiting[kind]);
-        for (int lane = 0; lane < TNI_COMMON_LANES; ++lane) commons->in[waiting[kind][lane]] = 1;
-        waits[kind] = 0;
+        waiting[kind][waiting_count[kind]++] = i;
+        if (waiting_count[kind] < TNI_COMMON_LANES) continue;
+        common->group[common->count++] = group_of(model, waiting[kind]);
+        for (int lane = 0; lane < TNI_COMMON_LANES; ++lane) common->in[waiting[kind][lane]] = 1;
+        waiting_count[kind] = 0;
     }
     return TN_OK;
 }
 
 // --- rows ---------------------------------------------------------------------------------------
 
-// A unit force along world axis k at the arm r: as a cross product, but zeros are positive.
+// Torque of a unit force along world axis k at the arm r: a cross product, but with positive zeros.
 TNI_INLINE void write_torque(const double r[3][TNI_COMMON_LANES], int lane, int k, double sign,
                              double* J)
 {
@@ -150,9 +152,9 @@ static void write_block(const tni_common_group* g, const common_values* v, int l
     }
 }
 
-void tni_common_values(const tn_model* model, const tni_commons* commons, const tni_common_group* g,
-                       const tni_view* views, double* C, double* rate, double* gamma,
-                       double* (*block)[2])
+void tni_common_values(const tn_model* model, const tni_common_joints* common,
+                       const tni_common_group* g, const tni_view* views, double* C, double* rate,
+                       double* gamma, double* (*block)[2])
 {
     const tni_joint* joint[TNI_COMMON_LANES];
     const tni_view * one[TNI_COMMON_LANES], *other[TNI_COMMON_LANES];
@@ -162,7 +164,7 @@ void tni_common_values(const tn_model* model, const tni_commons* commons, const 
         one[lane]   = &views[joint[lane]->body1];
         other[lane] = &views[joint[lane]->body2];
     }
-    if (commons->wide) four_avx2(g, joint, one, other, block != NULL, &v);
+    if (common->wide) four_avx2(g, joint, one, other, block != NULL, &v);
     else four_plain(g, joint, one, other, block != NULL, &v);
     for (int lane = 0; lane < TNI_COMMON_LANES; ++lane) {
         const int row = model->constraints[g->constraint[lane]].row_start;

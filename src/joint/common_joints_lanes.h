@@ -1,9 +1,10 @@
-// common_joints_lanes: joints of common_joints.c in lanes of one vector length. Compiled once for each, with
+// common_joints_lanes: joints of common_joints.c for one vector length. Compiled once for each,
+// with
 //     SET     its name
 //     TARGET  the processor it is for, as an attribute
 //     BYTES   of a vector
-// There is no guard against being included twice: that is the point. What happens to one joint does
-// not depend on its lane or its neighbours, so the bits are the same for every length.
+// No include guard: the file is meant to be included several times. The result for a joint does not
+// depend on its lane or its neighbours, so all lengths give the same bits.
 #include "math/lanes_vec3.h"
 
 #define motion NAME(motion)

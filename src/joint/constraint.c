@@ -1,5 +1,5 @@
 // constraint: the rows of joints, couplings and user-defined constraints, written where the caller
-// wants them. A rope has no rows.
+// wants them. A rope has no rows: it is a unilateral constraint.
 #include "joint/joint.h"
 
 // The block of a body among those of the constraint's edges.
@@ -69,9 +69,9 @@ static void coupling_rows(const tn_model* model, const tni_constraint* constrain
     write_values(&sum, 0, out);
 }
 
-// The mean of the bodies' centres, each with its share of the mass, less where it was at the start:
+// Coupling of the common centre of mass, held along some world axes:
 //     C = sum s_i x_i - start,   J_i = s_i on the velocity of the centre,   gamma = 0
-// along each world axis that is held. Planar bodies have no velocity along z.
+// with s_i the share of body i in the mass. Planar bodies have no velocity along z.
 static void center_rows(const tn_model* model, const tni_constraint* constraint,
                         const tni_view* views, const tni_rows_out* out)
 {
@@ -85,10 +85,10 @@ static void center_rows(const tn_model* model, const tni_constraint* constraint,
         momentum             = tni_add_scaled(momentum, m, view->v);
         mass += m;
     }
-    const tn_vec3 away = tni_sub(tni_scale(1 / mass, moment), coupling->start);
+    const tn_vec3 error = tni_sub(tni_scale(1 / mass, moment), coupling->start);
     for (int k = 0, row = 0; k < 3; ++k) {
         if (!coupling->hold[k]) continue;
-        const tni_row values = {.C = tni_at(away, k), .rate = tni_at(momentum, k) / mass};
+        const tni_row values = {.C = tni_at(error, k), .rate = tni_at(momentum, k) / mass};
         write_values(&values, row, out);
         for (int i = 0; out->J != NULL && i < constraint->edge_count; ++i) {
             const tni_body* body = &model->bodies[model->edge_body[constraint->edge_start + i]];

@@ -1,31 +1,35 @@
-// forward_kinematics: bodies of trees, placed by the free coordinates of their joints (Baraff 1996, section 2.2).
+// forward_kinematics: poses of the bodies of trees from joint coordinates (Baraff 1996, section
+// 2.2).
 //
-// A joint's coordinates say where frame 2 stands in frame 1, and how it moves there. With angle a,
-// bend b, rotation vector theta (each zero where the joint has none) and the slides d,
+// A joint's coordinates determine frame 2 in frame 1 and its relative velocity. With angle a, bend
+// b, rotation vector theta (each zero where the joint has none) and the slides d,
 //     E = Rz(a) Rx(b) exp(theta)          axes of frame 2 in frame 1
 //     w = a' z + b' Rz(a) x + theta'      angular velocity of frame 2 against frame 1, its axes
-// (theta' is this angular velocity itself, as everywhere for rotation coordinates). With A the axes of
-// frame 1 in the world, p its origin, W its angular velocity, frame 2 follows, or the other way round:
+// (theta' is this angular velocity itself, as everywhere for rotation coordinates). With A the axes
+// of frame 1 in the world, p its origin, W its angular velocity, frame 2 follows (or frame 1 from
+// 2):
 //     A2 = A E,   p2 = p + A d,   W2 = W + A w,   p2' = p' + W x A d + A d'
-// So each body follows from a neighbour, outward from what the world holds and from one body of
-// every tree that floats: O(n).
+// Each body follows from a neighbour, outward from immovable bodies and from one body of every
+// floating tree: O(n).
 #include "joint/joint.h"
 
 #include "math/elementary.h"
 
 enum { COORDINATES = TNI_COORDINATE_ROTATION_Z + 1 }; // kinds of coordinates
 
-static const double plane_tolerance = 1e-9; // how far a body may leave its plane, relative
+static const double plane_tolerance = 1e-9; // distance from its plane that a planar body may have,
+                                            // relative
 
-// ---- What cannot be placed -----------------------------------------------------------------------
+// ---- Checks
+// --------------------------------------------------------------------------------------
 
 static bool is_finite(double x)
 {
     return x - x == 0;
 }
 
-// Held rows and coordinates together fix all six motions.
-static bool says_where(const tni_joint_type* type)
+// Whether position rows and coordinates together determine all six relative motions.
+static bool determines_pose(const tni_joint_type* type)
 {
     int count = type->coordinate_count;
     for (int i = 0; i < type->row_count; ++i) count += !type->parts[i].velocity;
@@ -36,18 +40,18 @@ static tn_result check_joint(const tn_model* model, const tni_joint* joint, cons
                              const double* velocities, tn_why* why)
 {
     const int bodies[2] = {joint->body1, joint->body2};
-    if (!says_where(joint->type)) {
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "joint '%s': the coordinates of a %s do not say where its bodies are",
-                        joint->name, joint->type->word);
+    if (!determines_pose(joint->type)) {
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "joint '%s': the coordinates of a %s do not determine the poses of its bodies",
+            joint->name, joint->type->word);
     }
     for (int side = 0; side < 2; ++side) {
         const tni_body* body = &model->bodies[bodies[side]];
         if (body->kind != TN_BODY_AFFINE && body->kind != TN_BODY_USER) continue;
-        return tni_fail(
-            why, TN_ERR_UNSUPPORTED,
-            "joint '%s': joint coordinates cannot place '%s', which may change its shape",
-            joint->name, body->name);
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "joint '%s': joint coordinates cannot place '%s', a body that deforms",
+                        joint->name, body->name);
     }
     for (int k = 0; k < joint->coordinate_count; ++k) {
         const int i = joint->coordinate_start + k;
@@ -110,7 +114,7 @@ static relative relative_at(const tni_joint* joint, const double* positions,
     return m;
 }
 
-// A joint frame in the world, and how it moves.
+// A joint frame in world axes, and its velocity.
 typedef struct frame {
     tni_mat3 A;
     tn_vec3  p, p_rate, w;
@@ -139,7 +143,7 @@ static frame frame1_from(const frame* f, const relative* m)
                    tni_sub(tni_sub(f->p_rate, tni_cross(w, d)), tni_mul(&A, m->d_rate)), w};
 }
 
-// Where the centre of mass is, when the frame (p, F) of the body stands at f.
+// The body whose frame (p, F) is at f.
 static tni_view body_under(const frame* f, tn_vec3 p, const tni_mat3* F)
 {
     const tni_mat3 Ft   = tni_transposed(F);
@@ -167,26 +171,28 @@ static void write_body(const tni_body* body, const tni_view* view, double* q, do
     tni_write3(u + 3, view->w);
 }
 
-// ---- The walk ------------------------------------------------------------------------------------
+// ---- Traversal
+// -----------------------------------------------------------------------------------
 
-typedef struct walk {
+typedef struct traversal {
     const tn_model* model;
     double          time;
     const double *  positions, *velocities;
-    double *        q, *u; ///< as they will be
-    int * first, *joints;  ///< those of body i: joints[first[i]] ... joints[first[i + 1] - 1]
-    int*  queue;           ///< bodies in the order they became known
+    double *        q, *u; ///< results
+    int * first, *joints;  ///< joints of body i: joints[first[i]] ... joints[first[i + 1] - 1]
+    int*  queue;           ///< bodies in the order they were placed
     int   queue_count;
     bool *known, *used; ///< by body, by joint
-} walk;
+} traversal;
 
 static bool near(double a, double b)
 {
     return fabs(a - b) <= plane_tolerance * (1 + fabs(b));
 }
 
-// A planar body took what its plane leaves of the wanted place. Did the joint get what it wants?
-static bool fits_plane(const walk* w, const tni_joint* joint, const tni_view* wanted)
+// A planar body takes only the part of a pose that its plane allows. True if that satisfies the
+// joint.
+static bool fits_plane(const traversal* w, const tni_joint* joint, const tni_view* wanted)
 {
     tni_view views[2];
     tni_row  rows[TNI_JOINT_ROWS_MAX];
@@ -208,15 +214,16 @@ static bool fits_plane(const walk* w, const tni_joint* joint, const tni_view* wa
     return fits;
 }
 
-// A particle has no attitude: a ball joint places it, and it places nothing but particles.
-static tn_result place_without_axes(const walk* w, const tni_joint* joint, const frame* anchor,
+// A particle has no orientation: only a ball joint can place it, and it can place nothing but
+// particles.
+static tn_result place_without_axes(const traversal* w, const tni_joint* joint, const frame* anchor,
                                     bool forward, tn_why* why)
 {
     const tni_body* body = &w->model->bodies[forward ? joint->body2 : joint->body1];
     if (body->turns || joint->type != tni_joint_type_of(TN_JOINT_BALL, TN_JOINT_HINGE)) {
         return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "joint '%s': it has no coordinates that say where '%s' is", joint->name,
-                        body->name);
+                        "joint '%s': it has no coordinates that determine the pose of '%s'",
+                        joint->name, body->name);
     }
     const tni_view view = {.x = tni_sub(anchor->p, forward ? joint->p2 : joint->p1),
                            .v = anchor->p_rate,
@@ -225,8 +232,8 @@ static tn_result place_without_axes(const walk* w, const tni_joint* joint, const
     return TN_OK;
 }
 
-// The body at the other end of a joint, from the known one.
-static tn_result place(const walk* w, const tni_joint* joint, int known, tn_why* why)
+// Places the body at the other end of a joint, from the known one.
+static tn_result place(const traversal* w, const tni_joint* joint, int known, tn_why* why)
 {
     const bool      forward = joint->body1 == known;
     const int       index   = forward ? joint->body2 : joint->body1;
@@ -247,8 +254,8 @@ static tn_result place(const walk* w, const tni_joint* joint, int known, tn_why*
     for (int k = 0; k < body->dim; ++k) finite = finite && is_finite(w->u[body->u_start + k]);
     if (!finite) {
         return tni_fail(why, TN_ERR_MODEL,
-                        "joint '%s': its coordinates take '%s' out of all bounds", joint->name,
-                        body->name);
+                        "joint '%s': its coordinates give '%s' a pose that is not finite",
+                        joint->name, body->name);
     }
     if (body->kind == TN_BODY_PLANAR && !fits_plane(w, joint, &view)) {
         return tni_fail(why, TN_ERR_MODEL, "joint '%s': its coordinates take '%s' out of its plane",
@@ -257,8 +264,8 @@ static tn_result place(const walk* w, const tni_joint* joint, int known, tn_why*
     return TN_OK;
 }
 
-// From all bodies in the queue outward.
-static tn_result spread(walk* w, int next, tn_why* why)
+// Places everything that is connected to the bodies in the queue from `next` on.
+static tn_result place_neighbours(traversal* w, int next, tn_why* why)
 {
     for (; next < w->queue_count; ++next) {
         const int body = w->queue[next];
@@ -268,9 +275,10 @@ static tn_result spread(walk* w, int next, tn_why* why)
             if (w->used[w->joints[k]]) continue;
             w->used[w->joints[k]] = true;
             if (w->known[other]) {
-                return tni_fail(why, TN_ERR_UNSUPPORTED,
-                                "joint '%s': it closes a loop, and only trees can be placed",
-                                joint->name);
+                return tni_fail(
+                    why, TN_ERR_UNSUPPORTED,
+                    "joint '%s': it closes a loop; joint coordinates can place trees only",
+                    joint->name);
             }
             const tn_result result = place(w, joint, body, why);
             if (result != TN_OK) return result;
@@ -281,24 +289,24 @@ static tn_result spread(walk* w, int next, tn_why* why)
     return TN_OK;
 }
 
-static tn_result walk_all(walk* w, tn_why* why)
+static tn_result place_all(traversal* w, tn_why* why)
 {
     const tn_model* model = w->model;
     for (int i = 0; i < model->body_count; ++i) {
         w->known[i] = model->bodies[i].dim == 0;
         if (w->known[i]) w->queue[w->queue_count++] = i;
     }
-    tn_result result = spread(w, 0, why);
+    tn_result result = place_neighbours(w, 0, why);
     for (int i = 0; result == TN_OK && i < model->body_count; ++i) {
         if (w->known[i]) continue;
-        w->known[i]                = true; // a tree that floats: this body stays
+        w->known[i]                = true; // a floating tree: this body stays
         w->queue[w->queue_count++] = i;
-        result                     = spread(w, w->queue_count - 1, why);
+        result                     = place_neighbours(w, w->queue_count - 1, why);
     }
     return result;
 }
 
-static void list_joints(walk* w)
+static void list_joints(traversal* w)
 {
     const tn_model* model = w->model;
     for (int i = 0; i < model->joint_count; ++i) {
@@ -311,12 +319,12 @@ static void list_joints(walk* w)
         w->joints[--w->first[model->joints[i].body1 + 1]] = i;
         w->joints[--w->first[model->joints[i].body2 + 1]] = i;
     }
-    // Each entry is now the beginning of the body before: move them down by one.
+    // Each entry is now the beginning of the body before: shift by one.
     for (int i = 0; i < model->body_count; ++i) w->first[i] = w->first[i + 1];
     w->first[model->body_count] = 2 * model->joint_count;
 }
 
-static tn_result take_walk(tni_arena* arena, const tn_state* state, walk* w)
+static tn_result create_traversal(tni_arena* arena, const tn_state* state, traversal* w)
 {
     const tn_model* model = state->model;
     w->model              = model;
@@ -335,7 +343,7 @@ static tn_result take_walk(tni_arena* arena, const tn_state* state, walk* w)
     return TN_OK;
 }
 
-static void commit(const walk* w, tn_state* state)
+static void commit(const traversal* w, tn_state* state)
 {
     const tn_model* model = w->model;
     tni_state_forget(state);
@@ -347,7 +355,7 @@ static void commit(const walk* w, tn_state* state)
             const uint8_t coordinate = joint->type->coordinates[k];
             const int     at         = joint->coordinate_start + k;
             if (coordinate == TNI_COORDINATE_ANGLE || coordinate == TNI_COORDINATE_BEND)
-                state->z[at] = w->positions[at]; // from here angles count their turns
+                state->z[at] = w->positions[at]; // from here on angles count full turns
         }
     }
 }
@@ -358,10 +366,10 @@ tn_result tn_state_set_joints(tn_state* state, const double* positions, const do
     tn_result result = tni_check_coordinates(state->model, positions, velocities, why);
     if (result != TN_OK) return result;
     tni_arena arena = tni_arena_make(&state->model->arena.host);
-    walk      w     = {.positions = positions, .velocities = velocities};
-    result          = take_walk(&arena, state, &w);
+    traversal w     = {.positions = positions, .velocities = velocities};
+    result          = create_traversal(&arena, state, &w);
     if (result == TN_OK) {
-        result = walk_all(&w, why);
+        result = place_all(&w, why);
         if (result == TN_OK) commit(&w, state);
     } else {
         (void)tni_fail(why, result, "out of memory for placing '%s'", state->model->name);

@@ -1,19 +1,19 @@
-// hard_limit: hard ends of a joint's motion, each as a row: C >= 0 is what is left before the end.
+// hard_limit: hard limits of a joint's motion, each as a row: C >= 0 is the distance to the limit.
 //
 //     LOWER, UPPER   +-(z - end)                  z the joint's first coordinate
 //     CONE           (z1.z2 - cos end)/sin end    z1, z2 the axes; beta the angle between them
 //     TWIST          +-(tau - end)                tau = 2 atan2(q_z, q_w), q from frame 1 to 2
 //     ROPE           length - |D|                 D from anchor to anchor
 //
-// The cone's row is end - beta to first order at the end, so it is in radians where it counts, and
-// it has the right sign everywhere. It is a product of axes, smooth also where they agree, where
-// beta is not. Rounding is divided by sin end: the scene keeps hard cones away from 0 and pi.
+// The cone's row is end - beta to first order at the limit, so it is in radians where it counts,
+// and its sign is right everywhere. A product of axes is smooth also where the axes agree; beta is
+// not. Rounding is divided by sin end: the scene keeps hard cones away from 0 and pi.
 //
-// Twist: what is left of the turn about z when the swing from z1 to z2 is taken off. Its rate is
+// Twist: what is left of the rotation about z when the swing from z1 to z2 is removed. Its rate is
 //     w.(w2 - w1),   w = (z1 + z2)/(1 + z1.z2)
 // so gamma = wdot.(w2 - w1), with the rates of z1 and z2 in wdot. It jumps at +-pi, hence hard
-// twists stay within +-3, and has no direction where z1 = -z2: the row pushes nothing there. The
-// same holds for a rope whose ends meet.
+// twists stay within +-3, and it has no direction where z1 = -z2: there the row has no force. The
+// same holds for a rope of zero distance.
 #include "joint/joint.h"
 
 #include "math/elementary.h"
@@ -40,7 +40,7 @@ static tni_row reversed(tni_row row)
     return row;
 }
 
-// A joint's z axes, and how its bodies turn.
+// A joint's z axes and relative angular velocity.
 typedef struct axes {
     tni_motion z1, z2;
     tn_vec3    turn; ///< w2 - w1

@@ -1,4 +1,4 @@
-// measure: what can be asked about the joints of a state. Looks at the bodies of one joint only.
+// measure: queries about the joints of a state. Evaluates the bodies of one joint only.
 #include "joint/joint.h"
 
 enum { USER_ROWS_MAX = 12, USER_BODIES_MAX = 8 };
@@ -44,7 +44,7 @@ double tn_state_joint_error(const tn_state* state, tn_joint_id id)
 {
     const tni_constraint* constraint = constraint_of(state, id);
     double                C[USER_ROWS_MAX], rate[USER_ROWS_MAX], error = 0;
-    if (constraint->row_count == 0) { // a rope: how much too long
+    if (constraint->row_count == 0) { // a rope: by how much it is too long
         const tn_vec3 D =
             tni_sub(tn_state_joint_anchor(state, id, 1), tn_state_joint_anchor(state, id, 0));
         return fmax(0, tni_norm(D) - joint_of(state, id)->size);

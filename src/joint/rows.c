@@ -1,23 +1,23 @@
-// rows: the row parts that all joints are made of (model/joint_types.h), and free coordinates.
+// rows: the row types that all joints are made of (model/joint_types.h), and free coordinates.
 //
 // Everything is a scalar function of points and axes fixed in two bodies. With p, a such a point or
-// axis, its rate and its second rate at zero udot ("bias") known, each part follows by the product
-// rule:
+// axis, its rate and its second derivative at zero udot ("bias") known, each type follows by the
+// product rule:
 //     C = s . t:   rate = sdot.t + s.tdot,   gamma = sbias.t + 2 sdot.tdot + s.tbias
-// and its J is the covector t on s and s on t. So parts know no kind of body, and kinds know no
-// part.
+// and its J is the covector t on s and s on t. So row types do not depend on the kind of body, nor
+// kinds of bodies on row types.
 //     angle = atan2(y, x) of two such products:  rate = (x ydot - y xdot)/n,  n = x^2 + y^2
 //     gamma = (x ybias - y xbias)/n - 2 rate (x xdot + y ydot)/n
-// Rolling: c is the point of the round shape that is nearest the plane, V the velocity of body 2's
-// matter there less that of body 1's; V = 0. For the row along the normal this is the rate of the
-// height.
+// Rolling: c is the point of the round surface that is nearest to the plane, V the velocity of body
+// 2's material there less that of body 1's; V = 0. For the row along the normal this is the rate of
+// the height.
 #include "joint/joint.h"
 
 #include "math/elementary.h"
 
 static const double two_pi = 6.283185307179586;
 
-// The two frames of a joint at a state.
+// The two frames of a joint.
 typedef struct pair {
     const tni_body* body[2];
     const tni_view* view[2];
@@ -51,7 +51,7 @@ static tni_motion axis_of(const pair* f, int side, int k)
     return tni_axis_motion(f->body[side], f->view[side], tni_column(f->F[side], k));
 }
 
-// A row is filled in place, and only what it uses: a push is large, and most of it stays unused.
+// Fills a row in place, and only what it uses: a tni_push is large and mostly unused.
 static void set_row(tni_row* row, double C, double rate, double gamma)
 {
     row->C = C, row->rate = rate, row->gamma = gamma;
@@ -69,7 +69,7 @@ static void push_axis(tni_push* push, int k, double scale, tn_vec3 covector)
     push->on_axis[k] = true;
 }
 
-// s . t and its two rates.
+// s . t and its first and second derivative.
 typedef struct value {
     double C, rate, gamma;
 } value;
@@ -122,7 +122,7 @@ static void distance_row(const pair* f, double length, tni_row* row)
     push_apart(row, n);
 }
 
-// atan2(a1_ky . a2_ly, a1_kx . a2_lx), the turn nearest to `near`.
+// atan2(a1_ky . a2_ly, a1_kx . a2_lx), plus the full turns that bring it nearest to `near`.
 static void angle_row(const pair* f, int ky, int ly, int kx, int lx, double near, tni_row* row)
 {
     const tni_motion sy = axis_of(f, 0, ky), ty = axis_of(f, 1, ly);
@@ -138,7 +138,7 @@ static void angle_row(const pair* f, int ky, int ly, int kx, int lx, double near
     push_axis(&row->push[0], kx, -y.C / n, tx.at);
 }
 
-// Its value alone.
+// The value alone.
 static double angle_of(const pair* f, int ky, int ly, int kx, int lx, double near)
 {
     tn_vec3 at[4];
@@ -154,7 +154,7 @@ static double angle_of(const pair* f, int ky, int ly, int kx, int lx, double nea
     return angle + two_pi * floor((near - angle) / two_pi + 0.5);
 }
 
-// Attitude and angular velocity of any kind that has axes.
+// Orientation and angular velocity of any kind of body that has axes.
 static void attitude(const tni_body* body, const tni_view* view, tni_mat3* R, tn_vec3* w)
 {
     *R = view->R;
@@ -164,12 +164,12 @@ static void attitude(const tni_body* body, const tni_view* view, tni_mat3* R, tn
     *w = tni_view_velocity(body, view).angular;
 }
 
-// The rotation vector from frame 1 to frame 2, in frame 1. Its rate is that of the relative angular
-// velocity: the two differ by the left Jacobian, and springs and dampers want this one.
+// The rotation vector from frame 1 to frame 2, in frame 1. Its `rate` is the relative angular
+// velocity: the two differ by the left Jacobian, and springs and dampers need this one.
 typedef struct relative_turn {
     tn_vec3  theta;
     tni_mat3 frame1;
-    tn_vec3  w1, rate; ///< in the world
+    tn_vec3  w1, rate; ///< in world axes
 } relative_turn;
 
 static relative_turn turn_of(const pair* f)
@@ -215,9 +215,9 @@ static void screw_row(const pair* f, double advance, double near, tni_row* row)
     for (int i = 0; i < 2; ++i) push_add_scaled(&row->push[i], -advance, &angle.push[i]);
 }
 
-// The normal's part across a disc's axis decides where its rim is lowest.
-void tni_meet_round(const tni_motion* n, const tni_motion* axis, double radius,
-                    tni_meeting* meeting)
+// The part of the normal perpendicular to a disc's axis determines where its rim is lowest.
+void tni_rolling_arm(const tni_motion* n, const tni_motion* axis, double radius,
+                     tni_rolling_contact* rolling)
 {
     tn_vec3 m = n->at, mdot = n->rate;
     if (axis != NULL) {
@@ -227,19 +227,19 @@ void tni_meet_round(const tni_motion* n, const tni_motion* axis, double radius,
     }
     const double  length = tni_norm(m);
     const tn_vec3 unit   = tni_scale(1 / length, m);
-    meeting->arm         = tni_scale(-radius, unit);
-    meeting->arm_rate =
+    rolling->arm         = tni_scale(-radius, unit);
+    rolling->arm_rate =
         tni_scale(-radius / length, tni_add_scaled(mdot, -tni_dot(unit, mdot), unit));
 }
 
-void tni_meeting_row(const tni_meeting* meeting, const tni_motion* a, tni_row* row)
+void tni_rolling_row(const tni_rolling_contact* rolling, const tni_motion* a, tni_row* row)
 {
-    const tni_motion* D  = &meeting->D;
-    const tn_vec3     w1 = meeting->w1, w2 = meeting->w2, arm = meeting->arm;
-    const tn_vec3     lever = tni_add(D->at, arm), lever_rate = tni_add(D->rate, meeting->arm_rate);
+    const tni_motion* D  = &rolling->D;
+    const tn_vec3     w1 = rolling->w1, w2 = rolling->w2, arm = rolling->arm;
+    const tn_vec3     lever = tni_add(D->at, arm), lever_rate = tni_add(D->rate, rolling->arm_rate);
     const tn_vec3     V = tni_sub(tni_add(D->rate, tni_cross(w2, arm)), tni_cross(w1, lever));
     const tn_vec3     Vbias =
-        tni_sub(tni_add(D->bias, tni_cross(w2, meeting->arm_rate)), tni_cross(w1, lever_rate));
+        tni_sub(tni_add(D->bias, tni_cross(w2, rolling->arm_rate)), tni_cross(w1, lever_rate));
     set_row(row, 0, tni_dot(a->at, V), tni_dot(a->rate, V) + tni_dot(a->at, Vbias));
     push_apart(row, a->at);
     row->push[1].torque = tni_cross(arm, a->at);
@@ -248,11 +248,11 @@ void tni_meeting_row(const tni_meeting* meeting, const tni_motion* a, tni_row* r
 
 static void roll_row(const pair* f, const tni_joint* joint, int k, tni_row* row)
 {
-    const tni_motion n = axis_of(f, 0, 2), a = axis_of(f, 0, k), b = axis_of(f, 1, 2);
-    tni_meeting      meeting = {.D = f->D, .w1 = f->view[0]->w, .w2 = f->view[1]->w};
-    tni_meet_round(&n, joint->wheel ? &b : NULL, joint->size, &meeting);
-    tni_meeting_row(&meeting, &a, row);
-    if (k == 2) row->C = tni_dot(n.at, tni_add(meeting.D.at, meeting.arm));
+    const tni_motion    n = axis_of(f, 0, 2), a = axis_of(f, 0, k), b = axis_of(f, 1, 2);
+    tni_rolling_contact rolling = {.D = f->D, .w1 = f->view[0]->w, .w2 = f->view[1]->w};
+    tni_rolling_arm(&n, joint->wheel ? &b : NULL, joint->size, &rolling);
+    tni_rolling_row(&rolling, &a, row);
+    if (k == 2) row->C = tni_dot(n.at, tni_add(rolling.D.at, rolling.arm));
 }
 
 static void coordinate_row(const pair* f, tni_coordinate coordinate, double near, tni_row* row)
@@ -306,7 +306,7 @@ int tni_joint_rows(const tn_model* model, const tni_joint* joint, tni_sides side
     return constraint->row_count;
 }
 
-// Rows that are components of a vector in frame 1: which, by axis, and with which sign. -1: none is.
+// Rows that are components of a vector in frame 1: their index by axis, and sign. -1: none.
 typedef struct components {
     int    row[3];
     double sign[3];
@@ -322,9 +322,9 @@ static void turn_vector(const components* of, const tni_mat3* T, double* values)
         if (of->row[k] >= 0) values[of->row[k]] = of->sign[k] * w[k];
 }
 
-// A small turn t of frame 2 against frame 1 makes a1_k . a2_l = t . (a_l x a_k).
-void tni_joint_turn_back(const tn_model* model, const tni_joint* joint, const tni_mat3* R0,
-                         const tni_mat3* R, double* values)
+// A small rotation t of frame 2 against frame 1 makes a1_k . a2_l = t . (a_l x a_k).
+void tni_joint_rotate_errors(const tn_model* model, const tni_joint* joint, const tni_mat3* R0,
+                             const tni_mat3* R, double* values)
 {
     const tni_constraint* constraint = &model->constraints[joint->constraint];
     const tn_body_kind    kind       = model->bodies[joint->body1].kind;

@@ -1,31 +1,31 @@
-// flight: bodies that nothing pushes, from one end of a step to the other.
+// flight: free flight of bodies over a step, without forces.
 //
-// Everything but a turning body moves straight on. A turning body keeps its angular momentum L, not
-// its angular velocity. With I the inertia in body axes, W the angular velocity in body axes at the
-// middle of the step, and R its axes at the start:
+// Everything but a rotating body moves straight on. A rotating body keeps its angular momentum L,
+// not its angular velocity. With I the inertia in body axes, W the angular velocity in body axes at
+// the middle of the step, and R its axes at the start:
 //
 //     I W = exp(-h W / 2) R^T L,   R' = R exp(h W),   w' = R' I^-1 R'^T L
 //
 // The rule is symmetric in time, so of second order, and L is kept to rounding whatever h. W by
 // Newton's method; with Lm = exp(-h W / 2) R^T L the derivative is
 //
-//     I - h/2 [Lm]x   (but for terms of h^2), so 2 or 3 rounds
+// I - h/2 [Lm]x   (up to terms of h^2), so 2 or 3 rounds
 //
 // Measured, inertia 1:2:3, 10 rad/s about the middle axis, 20,000 steps: energy within 0.12 % at
 // h = 1/60, 0.5 % at 1/30; the explicit torque -w x I w has blown up by then.
 //
-// A step that goes with the mean velocity share w' + drift, w' that of its end, turns by
+// A step with the mean velocity share w' + drift, w' being that at its end, rotates by
 //     t = h (share I'^-1 L + drift),   R' = exp(t) R,   I' = R' I R'^T
-// by Newton's method, d(share w')/dt = A [L]x - [w']x with A = I'^-1, but for terms of h: a thin body's
-// w' may change by far more than t does.
+// by Newton's method, d(share w')/dt = A [L]x - [w']x with A = I'^-1, up to terms of h: the w' of a
+// thin body may change by far more than t does.
 //
-// Turns are independent of each other and all alike: four bodies go together, in lanes, with the bits of
-// one (flight_lanes.h). Instructions of a body: 1340 -> 420.
+// Rotations are independent of each other: four bodies go together, in SIMD lanes, with the same
+// bits as one alone (flight_lanes.h). Instructions of a body: 1340 -> 420.
 #include "state/state.h"
 
-enum { ROUNDS_MAX = 20, TOGETHER = 4 };
+enum { ROUNDS_MAX = 20, QUEUE_LENGTH = 4 };
 
-// The angular velocity at the middle, body axes, from that at the start.
+// Angular velocity at the middle of the step, body axes, from that at the start.
 static tn_vec3 middle(const tni_mat3* inertia, double h, tn_vec3 L, tn_vec3 W)
 {
     tn_vec3 Lm = L;
@@ -79,16 +79,16 @@ static void turn(const tni_body* body, double h, const double* q, const double* 
 #define HAS_WIDE false
 #endif
 
-// Bodies that wait to be turned.
-typedef struct turning {
+// Bodies that wait to be rotated together.
+typedef struct rotation_queue {
     int             count;
-    const tni_body* body[TOGETHER];
-    const double *  inertia[TOGETHER], *q[TOGETHER], *u[TOGETHER];
-    double *        q_out[TOGETHER], *u_out[TOGETHER];
-} turning;
+    const tni_body* body[QUEUE_LENGTH];
+    const double *  inertia[QUEUE_LENGTH], *q[QUEUE_LENGTH], *u[QUEUE_LENGTH];
+    double *        q_out[QUEUE_LENGTH], *u_out[QUEUE_LENGTH];
+} rotation_queue;
 
-// The first of them alone, all that wait or none: returns how many have turned.
-static int turn_first(const turning* t, int first, bool wide, double h)
+// Rotates the first waiting bodies: a full vector of them, or one. Returns how many.
+static int rotate_first(const rotation_queue* t, int first, bool wide, double h)
 {
 #if defined(__GNUC__)
     const int left = t->count - first;
@@ -107,14 +107,14 @@ static int turn_first(const turning* t, int first, bool wide, double h)
     return 1;
 }
 
-static void turn_all(turning* t, bool wide, double h)
+static void rotate_all(rotation_queue* t, bool wide, double h)
 {
-    for (int i = 0; i < t->count;) i += turn_first(t, i, wide, h);
+    for (int i = 0; i < t->count;) i += rotate_first(t, i, wide, h);
     t->count = 0;
 }
 
-static void turn_later(turning* t, const tni_body* body, const double* q, const double* u,
-                       double* q_out, double* u_out)
+static void rotate_later(rotation_queue* t, const tni_body* body, const double* q, const double* u,
+                         double* q_out, double* u_out)
 {
     const int i   = t->count++;
     t->body[i]    = body;
@@ -131,8 +131,8 @@ void tni_fly(const tn_model* model, const uint8_t* asleep, double h, const doubl
 void tni_fly_as(const tn_model* model, const uint8_t* asleep, double h, const double* q,
                 const double* u, bool wide, double* q_out, double* u_out)
 {
-    turning waiting = {0};
-    double  step[TNI_DIM_MAX];
+    rotation_queue waiting = {0};
+    double         step[TNI_DIM_MAX];
     for (int i = 0; i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
         const double *  a = q + body->q_start, *v = u + body->u_start;
@@ -150,13 +150,13 @@ void tni_fly_as(const tn_model* model, const uint8_t* asleep, double h, const do
             continue;
         }
         for (int k = 0; k < straight; ++k) b[k] = a[k] + h * v[k];
-        if (body->kind == TN_BODY_RIGID) turn_later(&waiting, body, a, v, b, w);
-        if (waiting.count == TOGETHER) turn_all(&waiting, wide, h);
+        if (body->kind == TN_BODY_RIGID) rotate_later(&waiting, body, a, v, b, w);
+        if (waiting.count == QUEUE_LENGTH) rotate_all(&waiting, wide, h);
     }
-    turn_all(&waiting, wide, h);
+    rotate_all(&waiting, wide, h);
 }
 
-// w' at a turn by t, and A = I'^-1, world axes.
+// w' after a rotation to `to`, world axes.
 static tn_vec3 end_velocity(const tni_body* body, tn_quat to, tn_vec3 L)
 {
     return tni_rotate(to, tni_solve3(&body->inertia, tni_rotate(tni_quat_conjugate(to), L)));
@@ -214,7 +214,7 @@ void tni_fly_mean(const tn_model* model, double h, double share, const double* d
     }
 }
 
-// User-defined bodies do not tell: for them it is the difference of their first coordinates.
+// Of a user-defined body: the difference quotient of its first coordinates.
 void tni_mean_velocity(const tn_model* model, double h, const double* q, const double* q1,
                        double* u)
 {

@@ -1,12 +1,12 @@
-// flight_lanes: `turn` of flight.c for several bodies, in lanes of one vector length. Compiled once for
+// flight_lanes: `turn` of flight.c for several bodies, for one vector length. Compiled once for
 // each, with
 //     SET      its name
 //     TARGET   the processor it is for, as an attribute
 //     BYTES    of a vector
 //     ROOT(x)  its square root
-// There is no guard against being included twice: that is the point. The operations are those of
-// vec3.h, rotation.h and flight.c in their order, so that a lane has their bits; a lane that is done
-// waits for the others.
+// No include guard: the file is meant to be included several times. The operations are those of
+// vec3.h, rotation.h and flight.c in the same order, so that every lane has their bits; a lane that
+// has converged waits for the others.
 #include "math/lanes_vec3.h"
 
 #define quat   NAME(quat)
@@ -41,7 +41,7 @@ TNI_INLINE TARGET vec3 NAME(solve3)(const vec m[9], vec3 b)
                   s * NAME(dot)(x, NAME(cross)(y, b))};
 }
 
-TNI_INLINE TARGET vec NAME(size)(vec3 a) // of the largest
+TNI_INLINE TARGET vec NAME(size)(vec3 a) // largest absolute component
 {
     const mask bits = (mask){0} + INT64_MAX; // all but the sign
     const vec x = (vec)((mask)a.x & bits), y = (vec)((mask)a.y & bits), z = (vec)((mask)a.z & bits),
@@ -49,7 +49,7 @@ TNI_INLINE TARGET vec NAME(size)(vec3 a) // of the largest
     return PICK(x >= most, x, most);
 }
 
-// By its series; lanes that turn farther are told.
+// By its series; lanes that rotate too far for it are marked in far.
 TNI_INLINE TARGET quat NAME(quat_exp)(vec3 d, mask* far)
 {
     const vec x = 0.25 * NAME(dot)(d, d);
@@ -101,7 +101,8 @@ TNI_INLINE TARGET vec3 NAME(middle)(const vec I[9], double h, vec3 L, vec3 W, ma
     return W;
 }
 
-// LANES bodies. False: one of them turns too far for series, or is not finite, and nothing is written.
+// Rotates LANES bodies. False: one of them rotates too far for the series, or is not finite;
+// nothing is written.
 TARGET static bool NAME(turn)(const double* const* inertia, double h, const double* const* q,
                               const double* const* u, double* const* q_out, double* const* u_out)
 {
@@ -116,7 +117,8 @@ TARGET static bool NAME(turn)(const double* const* inertia, double h, const doub
     const quat next = NAME(turned)(at, by);
     const vec3 end =
         NAME(rotate)(next, NAME(solve3)(I, NAME(rotate)((quat){by.w, -by.x, -by.y, -by.z}, L)));
-    const vec sum = NAME(dot)(end, end) + next.w + next.x + next.y + next.z; // NaN in any is seen
+    const vec sum =
+        NAME(dot)(end, end) + next.w + next.x + next.y + next.z; // NaN in any of them shows
     if (ANY(far | ~(sum == sum))) return false;
     for (int lane = 0; lane < LANES; ++lane) {
         q_out[lane][3] = next.w[lane], q_out[lane][4] = next.x[lane];

@@ -1,4 +1,5 @@
-// kinematics: how each kind of body places its points, and what pushing a point does to it.
+// kinematics: positions of points and axes of each kind of body, and the generalised force of a
+// force on a point.
 //
 //     kind      dim  u                    point p from the centre of mass     J_p
 //     rigid     6    v, w                 x + R p                             [I, -[Rp]x]
@@ -6,7 +7,8 @@
 //     particle  3    v                    x + p                               I
 //     affine    12   v, columns of Adot   x + A p                             [I, p1 I, p2 I, p3 I]
 //     user           what its table says
-// Axes turn like points without the x. J^T f is written from f directly; J itself is never formed.
+// Axes rotate like points without the x. J^T f is written from f directly; J itself is never
+// formed.
 #include "math/elementary.h"
 #include "state/state.h"
 
@@ -59,7 +61,7 @@ static void view_body(const tni_body* body, double time, const double* q, const 
         view->w = velocity.angular;
         break;
     }
-    default: // static; user-defined bodies have no frame of ours but their start
+    default: // static; user-defined bodies have a frame at the start only
         view->x = body->start.position;
         view->R = tni_quat_matrix(body->start.orientation);
     }
@@ -219,7 +221,7 @@ void tni_mass_block(const tni_body* body, const tni_view* view, double* M)
         M[8] = body->inertia.m[8];
     } else if (body->kind == TN_BODY_RIGID) {
         const tni_mat3 I = tni_rotate_symmetric(&view->R, &body->inertia);
-        for (int i = 0; i < 3; ++i) // I as computed is symmetric to rounding only
+        for (int i = 0; i < 3; ++i) // computed, I is symmetric only up to rounding
             for (int j = 0; j < 3; ++j)
                 M[(3 + i) * 6 + 3 + j] = i >= j ? I.m[3 * i + j] : I.m[3 * j + i];
     } else if (body->kind == TN_BODY_AFFINE) { // Q kron I3
@@ -252,7 +254,7 @@ void tni_advance(const tn_model* model, const double* q, const double* d, double
             for (int k = 0; k < 3; ++k) out[k] = a[k] + step[k];
             out[3] = turned.w, out[4] = turned.x, out[5] = turned.y, out[6] = turned.z;
         } else if (body->kind == TN_BODY_USER) {
-            double from[USER_COORDINATES_MAX]; // users need not think of q_out being q
+            double from[USER_COORDINATES_MAX]; // table functions may assume that q_out is not q
             memcpy(from, a, sizeof *from * (size_t)body->q_count);
             body->table->advance(body->data, from, step, out);
         } else {
@@ -278,7 +280,7 @@ void tni_tangent_rate(const tn_model* model, const double* d, const double* u, d
     }
 }
 
-// The user's own bodies have a point and axes; their pose is read off these.
+// Axes of a body; those of user-defined bodies come from their table.
 static tni_mat3 axes_of(const tni_body* body, const tni_view* view)
 {
     if (body->kind != TN_BODY_AFFINE && body->kind != TN_BODY_USER) return view->R;

@@ -18,28 +18,29 @@ tn_result tn_state_create(const tn_model* model, tn_state** out)
     const size_t pressed = (size_t)tni_warm_start_capacity(model);
     const size_t free    = (size_t)model->free_count;
     const size_t bytes   = sizeof(tn_state) + numbers +
-                         (sizeof(uint64_t) + TNI_PRESS_NUMBERS * sizeof(double)) * pressed +
-                         sizeof(tni_pushed) * (size_t)model->target_count +
+                         (sizeof(uint64_t) + TNI_WARM_START_NUMBERS * sizeof(double)) * pressed +
+                         sizeof(tni_target_pose) * (size_t)model->target_count +
                          sizeof(double) * (TNI_TREE_LINK_NUMBERS + TNI_TREE_LINK_FREEDOMS) * free +
                          (size_t)model->named_count;
     tn_state* state = tni_host_take(&model->arena.host, bytes);
     *out            = state;
     if (state == NULL) return TN_ERR_MEMORY;
-    state->model              = model;
-    state->bytes              = bytes;
-    state->q                  = (double*)(state + 1);
-    state->u                  = state->q + model->q_count;
-    state->z                  = state->u + model->u_count;
-    state->memory.multipliers = state->z + model->coordinate_count;
-    state->memory.mean        = state->memory.multipliers + model->row_count + model->limit_count;
-    state->memory.momentum    = state->memory.mean + model->u_count;
-    state->still              = state->memory.momentum + model->u_count;
-    state->pressed.forces     = (double*)((char*)(state + 1) + numbers);
-    state->pressed.ids        = (uint64_t*)(state->pressed.forces + TNI_PRESS_NUMBERS * pressed);
-    state->outside.targets    = (tni_pushed*)(state->pressed.ids + pressed);
-    state->reduced.q          = (double*)(state->outside.targets + model->target_count);
-    state->reduced.v          = state->reduced.q + TNI_TREE_LINK_NUMBERS * free;
-    state->reduced.active     = (uint8_t*)(state->reduced.v + TNI_TREE_LINK_FREEDOMS * free);
+    state->model               = model;
+    state->bytes               = bytes;
+    state->q                   = (double*)(state + 1);
+    state->u                   = state->q + model->q_count;
+    state->z                   = state->u + model->u_count;
+    state->history.multipliers = state->z + model->coordinate_count;
+    state->history.mean        = state->history.multipliers + model->row_count + model->limit_count;
+    state->history.momentum    = state->history.mean + model->u_count;
+    state->rest_time           = state->history.momentum + model->u_count;
+    state->warm_start.forces   = (double*)((char*)(state + 1) + numbers);
+    state->warm_start.ids =
+        (uint64_t*)(state->warm_start.forces + TNI_WARM_START_NUMBERS * pressed);
+    state->inputs.targets = (tni_target_pose*)(state->warm_start.ids + pressed);
+    state->reduced.q      = (double*)(state->inputs.targets + model->target_count);
+    state->reduced.v      = state->reduced.q + TNI_TREE_LINK_NUMBERS * free;
+    state->reduced.active = (uint8_t*)(state->reduced.v + TNI_TREE_LINK_FREEDOMS * free);
     tn_state_reset(state);
     return TN_OK;
 }
@@ -52,28 +53,28 @@ void tn_state_free(tn_state* state)
 void tn_state_copy(tn_state* to, const tn_state* from)
 {
     TN_ASSERT(to->model == from->model);
-    to->time          = from->time;
-    to->memory.h      = from->memory.h;
-    to->memory.two    = from->memory.two;
-    to->pressed.count = from->pressed.count;
-    to->reduced.known = from->reduced.known;
-    to->reduced.kept  = from->reduced.kept;
-    to->reduced.step  = from->reduced.step;
-    memcpy(to->outside.handles, from->outside.handles, sizeof to->outside.handles);
-    to->outside.camera_given = from->outside.camera_given;
-    to->outside.camera       = from->outside.camera;
+    to->time             = from->time;
+    to->history.h        = from->history.h;
+    to->history.two      = from->history.two;
+    to->warm_start.count = from->warm_start.count;
+    to->reduced.known    = from->reduced.known;
+    to->reduced.kept     = from->reduced.kept;
+    to->reduced.step     = from->reduced.step;
+    memcpy(to->inputs.handles, from->inputs.handles, sizeof to->inputs.handles);
+    to->inputs.camera_given = from->inputs.camera_given;
+    to->inputs.camera       = from->inputs.camera;
     memcpy(to + 1, from + 1, to->bytes - sizeof *to);
 }
 
 void tni_state_forget(tn_state* state)
 {
-    state->memory.h      = 0;
-    state->pressed.count = 0;
-    state->reduced.known = false;
-    for (int i = 0; i < state->model->core.plan->component_count; ++i) state->still[i] = 0;
+    state->history.h        = 0;
+    state->warm_start.count = 0;
+    state->reduced.known    = false;
+    for (int i = 0; i < state->model->core.plan->component_count; ++i) state->rest_time[i] = 0;
 }
 
-// Bodies of the same kinds, one by one, and as many joint coordinates and targets.
+// Bodies of the same kinds, one by one, and equal numbers of joint coordinates and targets.
 static bool is_alike(const tn_model* a, const tn_model* b)
 {
     if (a->body_count != b->body_count || a->q_count != b->q_count || a->u_count != b->u_count ||
@@ -89,14 +90,14 @@ tn_result tn_state_carry(tn_state* to, const tn_state* from)
 {
     const tn_model* model = to->model;
     if (!is_alike(model, from->model)) return TN_ERR_MODEL;
-    tni_pushed* targets = to->outside.targets;
-    to->time            = from->time;
-    to->outside         = from->outside;
-    to->outside.targets = targets;
+    tni_target_pose* targets = to->inputs.targets;
+    to->time                 = from->time;
+    to->inputs               = from->inputs;
+    to->inputs.targets       = targets;
     memcpy(to->q, from->q, sizeof *to->q * (size_t)model->q_count);
     memcpy(to->u, from->u, sizeof *to->u * (size_t)model->u_count);
     memcpy(to->z, from->z, sizeof *to->z * (size_t)model->coordinate_count);
-    memcpy(targets, from->outside.targets, sizeof *targets * (size_t)model->target_count);
+    memcpy(targets, from->inputs.targets, sizeof *targets * (size_t)model->target_count);
     tni_state_forget(to);
     return TN_OK;
 }
@@ -104,7 +105,7 @@ tn_result tn_state_carry(tn_state* to, const tn_state* from)
 bool tn_state_asleep(const tn_state* state, tn_body_id id)
 {
     const int node = state->model->bodies[id.bits].node;
-    return node >= 0 && state->still[state->model->core.plan->component_of[node]] < 0;
+    return node >= 0 && state->rest_time[state->model->core.plan->component_of[node]] < 0;
 }
 
 void tn_state_wake(tn_state* state, tn_body_id id)
@@ -112,9 +113,9 @@ void tn_state_wake(tn_state* state, tn_body_id id)
     const tn_model* model = state->model;
     const int       node  = model->bodies[id.bits].node;
     if (node < 0) return;
-    const double name = state->still[model->core.plan->component_of[node]];
+    const double name = state->rest_time[model->core.plan->component_of[node]];
     for (int i = 0; name < 0 && i < model->core.plan->component_count; ++i) {
-        if (state->still[i] == name) state->still[i] = 0;
+        if (state->rest_time[i] == name) state->rest_time[i] = 0;
     }
 }
 
@@ -152,7 +153,7 @@ static void set_pose(const tni_body* body, tn_frame com_pose, double* q)
     }
 }
 
-// velocity: of the centre of mass
+// velocity of the centre of mass
 static void set_velocity(const tni_body* body, tn_twist velocity, const double* q, double* u)
 {
     tni_write3(u, velocity.linear);
@@ -169,9 +170,9 @@ void tn_state_reset(tn_state* state)
     const tn_model* model = state->model;
     state->time           = 0;
     tni_state_forget(state);
-    memset(state->outside.handles, 0, sizeof state->outside.handles);
-    state->outside.camera_given = false;
-    state->reduced.kept         = false;
+    memset(state->inputs.handles, 0, sizeof state->inputs.handles);
+    state->inputs.camera_given = false;
+    state->reduced.kept        = false;
     memset(state + 1, 0, state->bytes - sizeof *state);
     for (int i = 0; i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
@@ -206,12 +207,13 @@ static bool is_finite(tn_vec3 a)
 tn_result tn_state_set_camera(tn_state* state, const tn_vec3* position)
 {
     if (position != NULL && !is_finite(*position)) return TN_ERR_MODEL;
-    state->outside.camera_given = position != NULL;
-    if (position != NULL) state->outside.camera = *position;
+    state->inputs.camera_given = position != NULL;
+    if (position != NULL) state->inputs.camera = *position;
     return TN_OK;
 }
 
-static const double plane_tolerance = 1e-9; // how far a pose or velocity may leave the plane
+static const double plane_tolerance = 1e-9; // how far a pose or velocity may leave the plane,
+                                            // relative
 
 static bool can_be_set(const tni_body* body)
 {
@@ -238,7 +240,7 @@ tn_result tn_state_set_pose(tn_state* state, tn_body_id id, tn_frame pose)
     return TN_OK;
 }
 
-// Whether the kind can move like this.
+// Whether the kind of body can have this velocity.
 static bool fits(const tni_body* body, tn_twist velocity)
 {
     const tn_vec3 v = velocity.linear, w = velocity.angular;
@@ -307,7 +309,9 @@ tn_momentum tn_state_momentum(const tn_state* state)
         const int       index = state->model->free_bodies[i];
         const tni_body* body  = &state->model->bodies[index];
         const tni_view  view  = tni_state_view(state, index);
-        if (body->kind == TN_BODY_USER) continue; // what they carry, they alone know
+        if (body->kind == TN_BODY_USER)
+            continue; // the momentum of user-defined bodies is not
+                      // known
         const tn_vec3 p = tni_scale(body->mass, view.v);
         double        Mu[12];
         tni_mass_times(body, &view, view.u, Mu);

@@ -1,84 +1,93 @@
-// state: coordinates, velocities, joint coordinates, time; and bodies seen at such a state.
+// state: coordinates, velocities, joint coordinates and time; views of the bodies at a
+// configuration.
 #ifndef TNI_STATE_H
 #define TNI_STATE_H
 
 #include "model/model.h"
 #include "tenon/state.h"
 
-/// The pose of a target that was set from outside, at a time; it moves on with the velocity.
-typedef struct tni_pushed {
+/// Pose of a target set by the user at `time`; afterwards it moves on with `velocity`.
+typedef struct tni_target_pose {
     bool     given;
     double   time;
     tn_frame pose;
     tn_twist velocity;
-} tni_pushed;
+} tni_target_pose;
 
-/// A spring from a point of a body to a point that somebody moves.
+/// Spring and damper from a point of a body to a point that the user moves.
 typedef struct tni_handle {
-    int     body; ///< 0: the handle is free
-    tn_vec3 p;    ///< from the centre of mass, body axes
+    int     body; ///< 0: the handle is not in use
+    tn_vec3 p;    ///< attachment point, from the centre of mass, body axes [m]
     double  stiffness, damping;
-    double  time; ///< at which it was moved last; it moves on with the velocity
+    double  time; ///< when it was last moved [s]; afterwards it moves on with `velocity`
     tn_vec3 position, velocity;
 } tni_handle;
 
-/// What is done to a state from outside, until it is changed.
-typedef struct tni_outside {
-    tni_pushed* targets; ///< by target of the model
-    tni_handle  handles[TN_HANDLES_MAX];
-    bool        camera_given;
-    tn_vec3     camera;
-} tni_outside;
+/// Inputs from outside the simulation. They stay until the user changes them.
+typedef struct tni_inputs {
+    tni_target_pose* targets; ///< by target of the model
+    tni_handle       handles[TN_HANDLES_MAX];
+    bool             camera_given;
+    tn_vec3          camera;
+} tni_inputs;
 
-/// What a method with a memory keeps of the step before. h: of that step; 0: nothing is known.
-typedef struct tni_memory {
+/// What multistep methods and warm starts keep of the last step. h: length of that step [s]; 0:
+/// nothing is known.
+typedef struct tni_step_history {
     double  h;
-    bool    two;         ///< the rest is known too, as two-step differences need it
-    double* multipliers; ///< forces: by row, then by limit
-    double* mean;        ///< velocity of the step, laid out as u
+    bool    two;         ///< mean and momentum are known too: two-step formulas (BDF2) may be used
+    double* multipliers; ///< joint forces: by row, then by limit
+    double* mean;        ///< mean velocity of the step, laid out as u
     double* momentum;    ///< M u at its start, laid out as u
-} tni_memory;
+} tni_step_history;
 
-/// Room for the configuration and the velocities of a body against its parent. See adaptive/joint_tree.h.
+/// Capacity for the joint coordinates and joint velocities of one tree link. See
+/// adaptive/joint_tree.h.
 enum { TNI_TREE_LINK_NUMBERS = 11, TNI_TREE_LINK_FREEDOMS = 6 };
 
-/// Trees in joint coordinates, and which joints are simulated, as the adaptive method left them.
+/// State of the adaptive method: trees in joint coordinates and the set of simulated joints.
 typedef struct tni_reduced {
-    bool    known; ///< else bodies were moved by others since
-    bool    kept;  ///< trees are there that were left, and some may still be as they were
-    int     step;  ///< how many were taken since it became known
+    bool    known; ///< false: bodies were moved from outside since, so q and v are stale
+    bool    kept;  ///< trees exist, and some may still match the bodies
+    int     step;  ///< steps taken since it became known
     double *q,
-        *v; ///< TNI_TREE_LINK_NUMBERS, TNI_TREE_LINK_FREEDOMS for each body that can be pushed, at most
-    uint8_t* active; ///< by joint
+        *v; ///< TNI_TREE_LINK_NUMBERS (q) and TNI_TREE_LINK_FREEDOMS (v) for each movable body
+    uint8_t* active; ///< by joint: 1 if simulated
 } tni_reduced;
 
-enum { TNI_PRESS_ROWS = 6, TNI_PRESS_NUMBERS = 12 }; ///< forces of a point in contact, twice
+enum {
+    TNI_WARM_START_ROWS    = 6,
+    TNI_WARM_START_NUMBERS = 12
+}; ///< rows of one contact; both solves of a step
 
-/// What pressed in the step before, by rising id: where the next step begins to look for
-/// forces. The first of them, if there is no room for all.
+/// Warm start of contacts, limits and ropes: forces of the last step, by rising id. When there is
+/// no room for all, the first ones are kept.
 typedef struct tni_warm_start {
     int       count;
     uint64_t* ids;
-    double*   forces; ///< TNI_PRESS_ROWS each of its flight, then of its landing
+    double* forces; ///< TNI_WARM_START_ROWS of the solve at the start of the step, then as many of
+                    ///< that at its end
 } tni_warm_start;
 
 /// One block: the arrays lie behind the struct.
 struct tn_state {
-    const tn_model* model;
-    size_t          bytes;
-    tni_outside     outside;
-    tni_memory      memory;
-    tni_warm_start  pressed;
-    tni_reduced     reduced;
-    double          time;
-    double*         q; ///< rigid: x y z of the centre of mass, qw qx qy qz; planar: x y angle;
-                       ///< particle: x y z; affine: x y z, then the columns of A
-    double* u;         ///< rigid: velocity of the centre of mass, angular velocity, ...
-    double* still; ///< by part: how long it has been at rest [s]; asleep: below 0. See step/sleep.c
-    double* z;     ///< free coordinates of all joints at the last step, so that angles count turns
+    const tn_model*  model;
+    size_t           bytes;
+    tni_inputs       inputs;
+    tni_step_history history;
+    tni_warm_start   warm_start;
+    tni_reduced      reduced;
+    double           time;
+    double*          q; ///< rigid: x y z of the centre of mass, qw qx qy qz; planar: x y angle;
+                        ///< particle: x y z; affine: x y z, then the columns of A
+    double* u;          ///< rigid: velocity of the centre of mass, angular velocity, ...
+    double*
+        rest_time; ///< by part of the mechanism: how long it has been at rest [s]; asleep: below 0.
+                   ///< See step/sleep.c
+    double* z;     ///< joint coordinates of the last step, so that angles count full turns
 };
 
-/// A body at a place, ready for geometry.
+/// Position and velocity of a body in world axes, derived from its numbers in q and u.
 typedef struct tni_view {
     tn_vec3       x; ///< centre of mass
     tni_mat3      R; ///< body axes to world; affine: A
@@ -88,24 +97,25 @@ typedef struct tni_view {
     const double* u;
 } tni_view;
 
-/// One body, or all of them, at (time, q, u); u may be NULL: at rest.
+/// One body, or all of them, at (time, q, u). u NULL: at rest.
 void tni_view_body(const tn_model* model, int index, double time, const double* q, const double* u,
                    tni_view* view);
 void tni_views(const tn_model* model, double time, const double* q, const double* u,
                tni_view* views);
 
-/// A point or an axis of a body: where it is, its rate, and its second rate at zero udot.
+/// A point or an axis of a body: position, velocity, and acceleration at zero udot (velocity
+/// terms).
 typedef struct tni_motion {
     tn_vec3 at, rate, bias;
 } tni_motion;
 tni_motion tni_point_motion(const tni_body* body, const tni_view* view, tn_vec3 p);
 tni_motion tni_axis_motion(const tni_body* body, const tni_view* view, tn_vec3 d);
 
-/// What a generalized force does to a body: a force at a point, covectors on the three axes of a
-/// frame, and a torque. The transposed Jacobian, in parts.
+/// A generalised force on a body: a force at a point, covectors on the three axes of a frame, and a
+/// torque; what a constraint row multiplies its multiplier with.
 typedef struct tni_push {
     tn_vec3 force;
-    tn_vec3 axis[3]; ///< on each axis of the frame
+    tn_vec3 axis[3]; ///< covector on each axis of the frame
     tn_vec3 torque;
     bool    on_axis[3];
 } tni_push;
@@ -120,28 +130,29 @@ void tni_push_add(const tni_body* body, const tni_view* view, tn_vec3 p, const t
 void tni_apply_wrench(const tni_body* body, const tni_view* view, tn_vec3 p, tn_vec3 force,
                       tn_vec3 torque, double* f);
 
-/// M of a body, dim x dim, row-major.
+/// Mass matrix of a body, dim x dim, row-major.
 void tni_mass_block(const tni_body* body, const tni_view* view, double* M);
 /// M u
 void tni_mass_times(const tni_body* body, const tni_view* view, const double* u, double* out);
 
 /// q_out = q moved by the tangent vector d (laid out as u); may be in place.
 void tni_advance(const tn_model* model, const double* q, const double* d, double* q_out);
-/// Where bodies that nothing pushes are after h, and how they move there: turning bodies keep their
-/// angular momentum. Those asleep (by body; NULL: none) stay. Not in place. See flight.c.
+/// Free flight: coordinates and velocities after h [s] without forces; rotating bodies keep their
+/// angular momentum. Bodies marked in asleep (NULL: none) stay put. Not in place. See flight.c.
 void tni_fly(const tn_model* model, const uint8_t* asleep, double h, const double* q,
              const double* u, double* q_out, double* u_out);
-/// The same with the vectors of all processors, or with wide ones where there are some.
+/// The same; wide: false takes the vector instructions that every processor has, true the widest
+/// ones at hand.
 void tni_fly_as(const tn_model* model, const uint8_t* asleep, double h, const double* q,
                 const double* u, bool wide, double* q_out, double* u_out);
-/// The same for a step that goes with the mean velocity share u1 + drift (NULL: 0), u1 being that at the
-/// end: u is the velocity at the start that has the momentum of the end.
+/// Free flight with the mean velocity share * u1 + drift (drift NULL: 0), u1 being the velocity at
+/// the end: u is the velocity at the start that has the momentum of the end.
 void tni_fly_mean(const tn_model* model, double h, double share, const double* drift,
                   const double* q, const double* u, double* q_out, double* u_out);
-/// The velocity, constant in world axes, that leads from q to q1 in h.
+/// The velocity, constant in world axes, that leads from q to q1 in h [s].
 void tni_mean_velocity(const tn_model* model, double h, const double* q, const double* q1,
                        double* u);
-/// Rate of d when a state moved by d moves with u.
+/// Rate of the tangent vector d when the configuration q + d moves with u.
 void tni_tangent_rate(const tn_model* model, const double* d, const double* u, double* rate);
 
 /// Pose of the body frame, velocity of its origin.
@@ -149,7 +160,8 @@ tn_frame tni_view_pose(const tni_body* body, const tni_view* view);
 tn_twist tni_view_velocity(const tni_body* body, const tni_view* view);
 
 int tni_warm_start_capacity(const tn_model* model);
-/// The step before counts no more: somebody moved something.
+/// Drops what was kept of the last step (history, warm start): call it after moving anything from
+/// outside.
 void tni_state_forget(tn_state* state);
 /// The view of one body of a state.
 tni_view tni_state_view(const tn_state* state, int body);

@@ -59,16 +59,17 @@ static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
     const tni_link_contacts* fs    = s->adaptive->footings;
     int                      k     = 0;
     tni_views(s->model, s->next.time, s->next.q, s->next.u, s->system->views);
-    if (!tni_stops_find(a, s->system->views, s->next.z, lands)) return false;
+    if (!tni_unilaterals_find(a, s->system->views, s->next.z, lands)) return false;
     report->contact_count = 0;
-    for (int i = 0; i < a->stop_count; ++i) {
-        tni_unilateral* stop = &a->stops[i];
-        report->deepest      = fmax(report->deepest, -stop->gap);
-        report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
-        while (fs != NULL && k < fs->count && fs->footings[k].touch.id < stop->id) ++k;
-        const bool known = fs != NULL && k < fs->count && fs->footings[k].touch.id == stop->id;
-        for (int r = 0; r < stop->row_count; ++r)
-            stop->force[r] = known && r < fs->footings[k].rows ? fs->footings[k].f[r] / h : 0;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &a->unilaterals[i];
+        report->deepest            = fmax(report->deepest, -unilateral->gap);
+        report->contact_count += unilateral->limit < 0 && unilateral->gap <= tni_contact_gap;
+        while (fs != NULL && k < fs->count && fs->footings[k].touch.id < unilateral->id) ++k;
+        const bool known =
+            fs != NULL && k < fs->count && fs->footings[k].touch.id == unilateral->id;
+        for (int r = 0; r < unilateral->row_count; ++r)
+            unilateral->force[r] = known && r < fs->footings[k].rows ? fs->footings[k].f[r] / h : 0;
     }
     return true;
 }
@@ -92,11 +93,11 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
     double        time   = s->from->time;
     tn_result     result = TN_OK;
     tni_adaptive_load(a, s->from, h);
-    tni_copy_place(s->model, &s->next, &s->now);
+    tni_copy_configuration(s->model, &s->next, &s->now);
     for (*taken = 0; *taken < count; ++*taken) {
         const double        start = timed ? now(s) : 0;
         tni_adaptive_report one;
-        result = tni_adaptive_step(a, time, &s->from->outside, &one, why);
+        result = tni_adaptive_step(a, time, &s->from->inputs, &one, why);
         if (result != TN_OK) return result;
         note(&one, report);
         time = tni_time_after(time, h);
@@ -106,9 +107,9 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
     s->next.time                  = time;
     const tni_joint_trees_fit fit = tni_adaptive_place(a, s->next.q, s->next.u);
     tni_copy_numbers(s->next.z, a->z, s->model->coordinate_count);
-    s->followed = true;
+    s->angles_followed = true;
     note_fit(s, &fit, report);
-    if (s->has_stops && !note_contacts(s, h, report))
+    if (s->has_unilaterals && !note_contacts(s, h, report))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     return TN_OK;
 }

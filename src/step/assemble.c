@@ -73,7 +73,7 @@ static tni_configuration place_of(const search* f, const spot* p)
 static double look(search* f, const spot* p)
 {
     const tni_configuration at = place_of(f, p);
-    return tni_lm_look(f->align, &at);
+    return tni_lm_evaluate(f->align, &at);
 }
 
 // The most that is left of any joint that is not relaxed.
@@ -535,12 +535,12 @@ tn_result tn_stepper_assemble(tn_stepper* s, tn_state* state, tn_assembly* repor
     tn_assembly own;
     if (report == NULL) report = &own;
     TN_ASSERT(state->model == s->model);
-    *report                         = (tn_assembly){0};
-    s->kept_next                    = false; // the system will be looking elsewhere
-    s->system->auxiliary.stop_count = 0;
+    *report                               = (tn_assembly){0};
+    s->next_factored                      = false; // the system will be looking elsewhere
+    s->system->auxiliary.unilateral_count = 0;
     int                     worst;
     const tni_configuration at = {state->time, state->q, state->u, state->z};
-    tni_system_look(s->system, &at);
+    tni_system_evaluate(s->system, &at);
     report->error_before = report->error_after = tni_system_position_error(s->system, &worst);
     report->worst_joint                        = tni_constraint_id(s->model, worst);
     const bool open                            = report->error_before > closed;

@@ -59,7 +59,7 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     work->du                 = TNI_TAKE(&s->arena, double, model->u_count);
     work->best               = TNI_TAKE(&s->arena, double, model->u_count);
     work->linear             = TNI_TAKE(&s->arena, double, model->u_count);
-    work->ahead              = TNI_TAKE(&s->arena, double, model->u_count);
+    work->predicted          = TNI_TAKE(&s->arena, double, model->u_count);
     work->drift              = TNI_TAKE(&s->arena, double, model->u_count);
     work->momentum           = TNI_TAKE(&s->arena, double, model->u_count);
     work->mu                 = TNI_TAKE(&s->arena, double, rows);
@@ -67,13 +67,13 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     work->r                  = TNI_TAKE(&s->arena, double, model->row_count);
     work->first              = TNI_TAKE(&s->arena, double, rows);
     work->again              = TNI_TAKE(&s->arena, double, rows);
-    work->sided              = tni_implicit_system_is_sided(model);
+    work->sided              = tni_implicit_system_is_one_sided(model);
     work->force              = TNI_TAKE(&s->arena, double, rows);
     for (int i = 0; i < 2; ++i) {
-        tni_memory* memory  = i == 0 ? &work->before : &work->after;
-        memory->multipliers = TNI_TAKE(&s->arena, double, rows);
-        memory->mean        = TNI_TAKE(&s->arena, double, model->u_count);
-        memory->momentum    = TNI_TAKE(&s->arena, double, model->u_count);
+        tni_step_history* memory = i == 0 ? &work->before : &work->after;
+        memory->multipliers      = TNI_TAKE(&s->arena, double, rows);
+        memory->mean             = TNI_TAKE(&s->arena, double, model->u_count);
+        memory->momentum         = TNI_TAKE(&s->arena, double, model->u_count);
     }
     if (s->arena.failed) return TN_ERR_MEMORY;
     return tni_implicit_system_create(&s->arena, s->system, &s->settings.implicit, &work->stiff,
@@ -88,93 +88,95 @@ static void momentum_of(tn_stepper* s, double* p)
 }
 
 // How the step leads ahead; momentum <- that it begins with, NULL where it is M u.
-static tni_lead lead_of(tn_stepper* s, double h, const double** momentum)
+static tni_step_scheme lead_of(tn_stepper* s, double h, const double** momentum)
 {
-    tni_implicit_work* work   = &s->implicit;
-    const tni_memory*  before = &work->before;
-    tni_lead           lead   = {.h = h, .share = 1, .time = tni_time_after(s->now.time, h)};
-    *momentum                 = NULL;
-    const bool two            = s->settings.implicit.integrator == TN_IMPLICIT_BDF2;
+    tni_implicit_work*      work   = &s->implicit;
+    const tni_step_history* before = &work->before;
+    tni_step_scheme         scheme = {.h = h, .share = 1, .time = tni_time_after(s->now.time, h)};
+    *momentum                      = NULL;
+    const bool two                 = s->settings.implicit.integrator == TN_IMPLICIT_BDF2;
     if (two || s->settings.implicit.solve == TN_IMPLICIT_NEWTON)
         momentum_of(s, work->after.momentum);
-    if (!two) return lead;
+    if (!two) return scheme;
     const double r = before->h > 0 && before->two ? h / before->h : 0;
-    if (!(r > 0) || r > 2) return lead; // faster growth is not stable
-    lead.share = (1 + r) / (1 + 2 * r);
+    if (!(r > 0) || r > 2) return scheme; // faster growth is not stable
+    scheme.share = (1 + r) / (1 + 2 * r);
     for (int i = 0; i < s->model->u_count; ++i) {
-        work->drift[i]    = lead.share * r / (1 + r) * before->mean[i];
-        work->momentum[i] = lead.share * ((1 + r) * work->after.momentum[i] -
-                                          r * r / (1 + r) * before->momentum[i]);
+        work->drift[i]    = scheme.share * r / (1 + r) * before->mean[i];
+        work->momentum[i] = scheme.share * ((1 + r) * work->after.momentum[i] -
+                                            r * r / (1 + r) * before->momentum[i]);
     }
-    lead.drift = work->drift;
-    *momentum  = work->momentum;
-    return lead;
+    scheme.drift = work->drift;
+    *momentum    = work->momentum;
+    return scheme;
 }
 
 // ---- Solving -------------------------------------------------------------------------------------
 
-static void mean_of(const tn_stepper* s, const tni_lead* lead, double* mean)
+static void mean_of(const tn_stepper* s, const tni_step_scheme* scheme, double* mean)
 {
     for (int i = 0; i < s->model->u_count; ++i)
-        mean[i] = lead->share * s->implicit.u[i] + (lead->drift != NULL ? lead->drift[i] : 0);
+        mean[i] = scheme->share * s->implicit.u[i] + (scheme->drift != NULL ? scheme->drift[i] : 0);
 }
 
 // The linear step, its one-sided forces being those that its end asks for.
-static tn_result solve_linear(tn_stepper* s, tni_start* start, const tni_lead* lead,
+static tn_result solve_linear(tn_stepper* s, tni_step_start* start, const tni_step_scheme* scheme,
                               tn_step_report* report, tn_why* why)
 {
     tni_implicit_work* work   = &s->implicit;
     tn_result          result = TN_OK;
     for (int round = 0; round < SETS_MAX; ++round) {
-        result = tni_implicit_system_begin(work->stiff, start, lead, work->u, work->mu, why);
+        result = tni_implicit_system_begin(work->stiff, start, scheme, work->u, work->mu, why);
         ++report->factor_count;
-        if (result == TN_OK) tni_implicit_system_note(work->stiff, report);
+        if (result == TN_OK) tni_implicit_system_report(work->stiff, report);
         if (result != TN_OK || !work->sided) return result;
-        mean_of(s, lead, work->best);
-        if (tni_implicit_system_stands(work->stiff, start, lead, work->best)) break;
-        start->keep = true;
-        tni_copy_numbers(work->ahead, work->best, s->model->u_count);
-        start->ahead = work->ahead;
+        mean_of(s, scheme, work->best);
+        if (tni_implicit_system_active_set_holds(work->stiff, start, scheme, work->best)) break;
+        start->keep_active_set = true;
+        tni_copy_numbers(work->predicted, work->best, s->model->u_count);
+        start->predicted = work->predicted;
     }
     return result;
 }
 
 // First multipliers of a state that has none.
-static tn_result find_multipliers(tn_stepper* s, tni_start* start, const tni_lead* lead,
-                                  tn_step_report* report, tn_why* why)
+static tn_result find_multipliers(tn_stepper* s, tni_step_start* start,
+                                  const tni_step_scheme* scheme, tn_step_report* report,
+                                  tn_why* why)
 {
     tni_implicit_work* work = &s->implicit;
     start->multipliers      = NULL;
     const tn_result result =
-        tni_implicit_system_begin(work->stiff, start, lead, work->u, work->mu, why);
+        tni_implicit_system_begin(work->stiff, start, scheme, work->u, work->mu, why);
     ++report->factor_count;
-    const double e = lead->h * lead->share;
+    const double e = scheme->h * scheme->share;
     for (int i = 0; i < rows_of(s->model); ++i) work->before.multipliers[i] = -work->mu[i] / e;
     start->multipliers = work->before.multipliers;
     return result;
 }
 
 // What the linear step had found, before the first round changes it.
-static void keep_linear(tn_stepper* s, const tni_lead* lead)
+static void keep_linear(tn_stepper* s, const tni_step_scheme* scheme)
 {
-    const double e = lead->h * lead->share;
+    const double e = scheme->h * scheme->share;
     for (int i = 0; i < rows_of(s->model); ++i) s->implicit.first[i] = -s->implicit.mu[i] / e;
     tni_copy_numbers(s->implicit.linear, s->implicit.u, s->model->u_count);
 }
 
 // What is left of the equations of motion at the end of the flight, as an impulse.
-static void residual(tn_stepper* s, const tni_start* start, const tni_lead* lead, double* b)
+static void residual(tn_stepper* s, const tni_step_start* start, const tni_step_scheme* scheme,
+                     double* b)
 {
     tni_implicit_work*      work = &s->implicit;
-    const tni_configuration end  = {lead->time, s->next.q, s->next.u, s->now.z};
+    const tni_configuration end  = {scheme->time, s->next.q, s->next.u, s->now.z};
     const double*           p    = start->momentum != NULL ? start->momentum : work->after.momentum;
-    if (!work->begun) momentum_of(s, work->after.momentum);
-    work->begun = true;
+    if (!work->history_known) momentum_of(s, work->after.momentum);
+    work->history_known = true;
     tni_system_look_whole(s->system, &end);
-    tni_implicit_system_forces(work->stiff, &end, lead->h, b);
+    tni_implicit_system_forces(work->stiff, &end, scheme->h, b);
     tni_system_momentum(s->system, s->next.u, s->scratch);
     for (int i = 0; i < s->model->u_count; ++i)
-        b[i] = p[i] + lead->h * lead->share * b[i] - s->scratch[i];
+        b[i] = p[i] + scheme->h * scheme->share * b[i] - s->scratch[i];
     tni_system_push_back(s->system, work->mu, b);
 }
 
@@ -188,28 +190,28 @@ static void add_forces(tn_stepper* s, bool whole)
 }
 
 // Joints closed on the factorisation that is there.
-static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead* lead,
-                           tn_step_report* report)
+static tni_closure_error correct(tn_stepper* s, const tni_step_start* start,
+                                 const tni_step_scheme* scheme, tn_step_report* report)
 {
     tni_implicit_work* work    = &s->implicit;
     const tn_model*    model   = s->model;
-    const double       e       = lead->h * lead->share;
-    tni_closing        nearest = {.error = HUGE_VAL, .worst = -1};
+    const double       e       = scheme->h * scheme->share;
+    tni_closure_error  nearest = {.error = HUGE_VAL, .worst = -1};
     for (int round = 0, since = 0;; ++round) {
-        tni_closing c;
-        c.error = tni_implicit_system_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u,
+        tni_closure_error c;
+        c.error = tni_implicit_system_fly(work->stiff, start, scheme, work->u, s->next.q, s->next.u,
                                           work->r, &c.worst);
         ++since;
         if (c.error < nearest.error || nearest.worst < 0) {
             nearest = c;
             since   = 0;
         }
-        const bool whole = round == 0 && lead->drift != NULL;
-        if (round == 0 && (whole || !(c.error <= s->implicit.goal))) keep_linear(s, lead);
+        const bool whole = round == 0 && scheme->drift != NULL;
+        if (round == 0 && (whole || !(c.error <= s->implicit.goal))) keep_linear(s, scheme);
         if ((c.error <= s->implicit.goal && !whole) || round == s->settings.implicit.iterations ||
-            since > (lead->drift != NULL ? 1 : PATIENCE) || !(c.error < diverged))
+            since > (scheme->drift != NULL ? 1 : PATIENCE) || !(c.error < diverged))
             return nearest.error < c.error ? c : nearest;
-        if (whole) residual(s, start, lead, work->best);
+        if (whole) residual(s, start, scheme, work->best);
         for (int i = 0; i < model->constraint_count; ++i) {
             const tni_constraint* of = &model->constraints[i];
             for (int k = 0; k < of->row_count; ++k)
@@ -217,7 +219,7 @@ static tni_closing correct(tn_stepper* s, const tni_start* start, const tni_lead
         }
         if (tni_implicit_system_correct(work->stiff, whole ? work->best : NULL, work->r, work->du,
                                         work->dmu, NULL) != TN_OK)
-            return (tni_closing){.error = HUGE_VAL, .worst = c.worst};
+            return (tni_closure_error){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, whole);
         ++report->iteration_count;
@@ -234,43 +236,44 @@ static double longest(const tn_stepper* s, const double* u)
 }
 
 // The equations of the step themselves: factored anew at the end that each round leads to.
-static tni_closing newton(tn_stepper* s, const tni_start* start, const tni_lead* lead,
-                          tn_step_report* report)
+static tni_closure_error newton(tn_stepper* s, const tni_step_start* start,
+                                const tni_step_scheme* scheme, tn_step_report* report)
 {
     tni_implicit_work* work  = &s->implicit;
     const tn_model*    model = s->model;
-    const double       e     = lead->h * lead->share;
+    const double       e     = scheme->h * scheme->share;
     double             step  = HUGE_VAL;
     for (int round = 0;; ++round) {
-        tni_closing c;
-        c.error = tni_implicit_system_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u,
+        tni_closure_error c;
+        c.error = tni_implicit_system_fly(work->stiff, start, scheme, work->u, s->next.q, s->next.u,
                                           work->r, &c.worst);
-        if (round == 0) keep_linear(s, lead);
+        if (round == 0) keep_linear(s, scheme);
         if (step <= s->implicit.goal && c.error <= s->implicit.goal) return c;
         if (round == s->settings.implicit.iterations || !(c.error < diverged))
-            return (tni_closing){.error = HUGE_VAL, .worst = c.worst};
-        residual(s, start, lead, work->best);
+            return (tni_closure_error){.error = HUGE_VAL, .worst = c.worst};
+        residual(s, start, scheme, work->best);
         for (int i = 0; i < rows_of(model); ++i) work->force[i] = -work->mu[i] / e;
-        const tni_start there = {.at          = {lead->time, s->next.q, s->next.u, s->now.z},
-                                 .multipliers = start->multipliers != NULL ? work->force : NULL,
-                                 .ahead       = s->next.u,
-                                 .keep        = true};
+        const tni_step_start there = {.at = {scheme->time, s->next.q, s->next.u, s->now.z},
+                                      .multipliers =
+                                          start->multipliers != NULL ? work->force : NULL,
+                                      .predicted       = s->next.u,
+                                      .keep_active_set = true};
         for (int i = 0; i < model->constraint_count; ++i) {
             const tni_constraint* of = &model->constraints[i];
             for (int k = 0; k < of->row_count; ++k)
                 work->r[of->row_start + k] *= k < of->held_count ? -1 / e : -1;
         }
-        const tni_lead here = {.h = lead->h, .share = lead->share, .time = lead->time};
+        const tni_step_scheme here = {.h = scheme->h, .share = scheme->share, .time = scheme->time};
         ++report->factor_count;
         ++report->iteration_count;
         if (tni_implicit_system_begin(work->stiff, &there, &here, work->du, work->dmu, NULL) !=
                 TN_OK ||
             tni_implicit_system_correct(work->stiff, work->best, work->r, work->du, work->dmu,
                                         NULL) != TN_OK)
-            return (tni_closing){.error = HUGE_VAL, .worst = c.worst};
+            return (tni_closure_error){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, true);
-        step = lead->h * longest(s, work->du);
+        step = scheme->h * longest(s, work->du);
     }
 }
 
@@ -284,15 +287,15 @@ static double goal_of(const tn_stepper* s)
 
 // ---- A step --------------------------------------------------------------------------------------
 
-static void remember(tn_stepper* s, const tni_lead* lead)
+static void remember(tn_stepper* s, const tni_step_scheme* scheme)
 {
     tni_implicit_work* work = &s->implicit;
-    const double       e    = lead->h * lead->share;
-    work->after.h           = lead->h;
+    const double       e    = scheme->h * scheme->share;
+    work->after.h           = scheme->h;
     for (int i = 0; i < rows_of(s->model); ++i) work->after.multipliers[i] = -work->mu[i] / e;
     work->after.two = s->settings.implicit.integrator == TN_IMPLICIT_BDF2;
     if (!work->after.two) return;
-    tni_mean_velocity(s->model, lead->h, s->now.q, s->next.q, work->after.mean);
+    tni_mean_velocity(s->model, scheme->h, s->now.q, s->next.q, work->after.mean);
 }
 
 static double kinetic(tn_stepper* s, const double* u)
@@ -327,30 +330,31 @@ static bool has_strayed(tn_stepper* s)
 }
 
 // Rows ask for what they should, forces of their end are found; *c: what joints are left open by.
-static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_start* start, const tni_lead* lead,
-                       tni_closing* c, tn_step_report* report, tn_why* why)
+static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_step_start* start,
+                       const tni_step_scheme* scheme, tni_closure_error* c, tn_step_report* report,
+                       tn_why* why)
 {
     tni_implicit_work* work = &s->implicit;
-    start->bend             = how == TN_IMPLICIT_CORRECTED;
-    start->keep             = false;
-    start->ahead            = s->now.u;
-    const tn_result result  = solve_linear(s, start, lead, report, why);
+    start->second_order     = how == TN_IMPLICIT_CORRECTED;
+    start->keep_active_set  = false;
+    start->predicted        = s->now.u;
+    const tn_result result  = solve_linear(s, start, scheme, report, why);
     if (result != TN_OK) return result;
     const int  rounds = report->iteration_count;
-    const bool whole  = how == TN_IMPLICIT_CORRECTED && lead->drift != NULL;
-    if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, lead, report);
-    else if (how == TN_IMPLICIT_CORRECTED) *c = correct(s, start, lead, report);
+    const bool whole  = how == TN_IMPLICIT_CORRECTED && scheme->drift != NULL;
+    if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, scheme, report);
+    else if (how == TN_IMPLICIT_CORRECTED) *c = correct(s, start, scheme, report);
     else
-        c->error = tni_implicit_system_fly(work->stiff, start, lead, work->u, s->next.q, s->next.u,
-                                           work->r, &c->worst);
-    if (how != TN_IMPLICIT_LINEAR && !work->last &&
+        c->error = tni_implicit_system_fly(work->stiff, start, scheme, work->u, s->next.q,
+                                           s->next.u, work->r, &c->worst);
+    if (how != TN_IMPLICIT_LINEAR && !work->final_try &&
         (whole || work->rescue || report->iteration_count - rounds > ROUNDS_USUAL) &&
         has_strayed(s))
         c->error = HUGE_VAL;
     return TN_OK;
 }
 
-static bool is_closed(const tn_stepper* s, const tni_closing* c)
+static bool is_closed(const tn_stepper* s, const tni_closure_error* c)
 {
     return s->settings.implicit.solve == TN_IMPLICIT_LINEAR ? c->error < diverged
                                                             : c->error <= s->implicit.goal;
@@ -359,55 +363,56 @@ static bool is_closed(const tn_stepper* s, const tni_closing* c)
 // All that may be tried with this step. Where joint forces have changed so much that the old K_g leads
 // astray: with those of this step, then by Newton's method. What that does not finish, the correction
 // may.
-static tn_result try_all(tn_stepper* s, tni_start* start, const tni_lead* lead, tni_closing* c,
-                         tn_step_report* report, tn_why* why)
+static tn_result try_all(tn_stepper* s, tni_step_start* start, const tni_step_scheme* scheme,
+                         tni_closure_error* c, tn_step_report* report, tn_why* why)
 {
     tni_implicit_work*      work = &s->implicit;
     const tn_implicit_solve how  = s->settings.implicit.solve;
     work->rescue                 = false;
-    tn_result result             = solve(s, how, start, lead, c, report, why);
+    tn_result result             = solve(s, how, start, scheme, c, report, why);
     if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_LINEAR) return result;
-    if (how == TN_IMPLICIT_NEWTON && !work->last)
-        return result;                      // a shorter step is the better help
-    if (lead->drift != NULL) return result; // so is backward Euler
+    if (how == TN_IMPLICIT_NEWTON && !work->final_try)
+        return result;                        // a shorter step is the better help
+    if (scheme->drift != NULL) return result; // so is backward Euler
     work->rescue = true;
     if (start->multipliers != NULL) {
         tni_copy_numbers(work->again, work->first, rows_of(s->model));
         start->multipliers = work->again;
     }
-    result = solve(s, TN_IMPLICIT_CORRECTED, start, lead, c, report, why);
+    result = solve(s, TN_IMPLICIT_CORRECTED, start, scheme, c, report, why);
     if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_NEWTON) return result;
-    result = solve(s, TN_IMPLICIT_NEWTON, start, lead, c, report, why);
+    result = solve(s, TN_IMPLICIT_NEWTON, start, scheme, c, report, why);
     // Links that tension and thrust throw about are held fast for once: that costs energy.
     for (int i = 0; i < STIFFER_MAX && start->multipliers != NULL; ++i) {
         if (result != TN_OK || is_closed(s, c)) return result;
         for (int k = 0; k < rows_of(s->model); ++k) work->again[k] *= stiffer;
-        result = solve(s, TN_IMPLICIT_CORRECTED, start, lead, c, report, why);
+        result = solve(s, TN_IMPLICIT_CORRECTED, start, scheme, c, report, why);
     }
     return result;
 }
 
-static tn_result attempt(tn_stepper* s, double h, tni_closing* c, tn_step_report* report,
+static tn_result attempt(tn_stepper* s, double h, tni_closure_error* c, tn_step_report* report,
                          tn_why* why)
 {
     tni_implicit_work* work    = &s->implicit;
-    tni_start          start   = {.at = tni_configuration_of(&s->now), .ahead = s->now.u};
-    tni_lead           lead    = lead_of(s, h, &start.momentum);
+    tni_step_start     start   = {.at = tni_configuration_of(&s->now), .predicted = s->now.u};
+    tni_step_scheme    scheme  = lead_of(s, h, &start.momentum);
     tn_result          result  = TN_OK;
     const bool         stiffen = s->settings.implicit.stiffen && rows_of(s->model) > 0;
-    s->next.time               = lead.time;
-    work->begun                = false;
+    s->next.time               = scheme.time;
+    work->history_known        = false;
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     if (stiffen) start.multipliers = work->before.multipliers;
-    if (stiffen && !(work->before.h > 0)) result = find_multipliers(s, &start, &lead, report, why);
-    if (result == TN_OK) result = try_all(s, &start, &lead, c, report, why);
-    if (result == TN_OK && !is_closed(s, c) && lead.drift != NULL) { // by backward Euler
+    if (stiffen && !(work->before.h > 0))
+        result = find_multipliers(s, &start, &scheme, report, why);
+    if (result == TN_OK) result = try_all(s, &start, &scheme, c, report, why);
+    if (result == TN_OK && !is_closed(s, c) && scheme.drift != NULL) { // by backward Euler
         start.momentum = NULL;
-        lead           = (tni_lead){.h = h, .share = 1, .time = lead.time};
+        scheme         = (tni_step_scheme){.h = h, .share = 1, .time = scheme.time};
         if (stiffen) start.multipliers = work->before.multipliers;
-        result = try_all(s, &start, &lead, c, report, why);
+        result = try_all(s, &start, &scheme, c, report, why);
     }
-    if (result == TN_OK) remember(s, &lead);
+    if (result == TN_OK) remember(s, &scheme);
     return result;
 }
 
@@ -419,16 +424,16 @@ static const char* name_of(const tn_stepper* s, int constraint)
 
 static void swap_memory(tni_implicit_work* work)
 {
-    const tni_memory before = work->before;
-    work->before            = work->after;
-    work->after             = before;
+    const tni_step_history before = work->before;
+    work->before                  = work->after;
+    work->after                   = before;
 }
 
-static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
+static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
 {
-    tni_closing c;
-    s->implicit.last = level == HALVINGS_MAX || s->implicit.lenient;
-    tn_result result = attempt(s, h, &c, report, why);
+    tni_closure_error c;
+    s->implicit.final_try = level == HALVINGS_MAX || s->implicit.lenient;
+    tn_result result      = attempt(s, h, &c, report, why);
     if (result != TN_OK) return result;
     s->implicit.end = c;
     if (is_closed(s, &c)) {
@@ -446,22 +451,22 @@ static tn_result piece(tn_stepper* s, double h, int level, tn_step_report* repor
         return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
                         name_of(s, c.worst), c.error);
     }
-    result = piece(s, 0.5 * h, level + 1, report, why);
+    result = substep(s, 0.5 * h, level + 1, report, why);
     if (result != TN_OK) return result;
-    if (!s->implicit.moved) tni_copy_place(s->model, &s->stage, &s->now);
+    if (!s->implicit.moved) tni_copy_configuration(s->model, &s->stage, &s->now);
     s->implicit.moved = true;
-    tni_go_on(s);
+    tni_accept_substep(s);
     swap_memory(&s->implicit);
-    return piece(s, 0.5 * h, level + 1, report, why);
+    return substep(s, 0.5 * h, level + 1, report, why);
 }
 
 // Errors at s->next, and its angles.
 static void measure(tn_stepper* s, tn_step_report* report)
 {
     const tni_configuration at = tni_configuration_of(&s->next);
-    s->followed =
+    s->angles_followed =
         tni_implicit_system_measure(s->implicit.stiff, &at, s->next.z, &report->velocity_error);
-    if (!s->followed) {
+    if (!s->angles_followed) {
         tni_measure_errors(s, report);
         return;
     }
@@ -473,7 +478,7 @@ static void measure(tn_stepper* s, tn_step_report* report)
 static void begin_again(tn_stepper* s)
 {
     if (!s->implicit.moved) return;
-    tni_copy_place(s->model, &s->now, &s->stage);
+    tni_copy_configuration(s->model, &s->now, &s->stage);
     s->implicit.before.h = 0; // its forces are those of a piece
     s->implicit.moved    = false;
 }
@@ -484,8 +489,8 @@ static tn_result last_resort(tn_stepper* s, double h, tn_step_report* report, tn
 {
     const tn_implicit_solve asked = s->settings.implicit.solve;
     s->settings.implicit.solve    = TN_IMPLICIT_LINEAR;
-    tni_closing     c;
-    const tn_result result     = attempt(s, h, &c, report, why);
+    tni_closure_error c;
+    const tn_result   result   = attempt(s, h, &c, report, why);
     s->settings.implicit.solve = asked;
     if (result != TN_OK) return result;
     if (!(c.error <= loose)) return TN_ERR_DIVERGED;
@@ -500,12 +505,12 @@ tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_
     const double end  = tni_time_after(s->now.time, h);
     s->implicit.goal  = goal_of(s);
     s->implicit.moved = s->implicit.lenient = false;
-    tn_result result                        = piece(s, h, 0, report, why);
+    tn_result result                        = substep(s, h, 0, report, why);
     if (result ==
         TN_ERR_DIVERGED) { // light links under heavy load: corrections are large, and right
         begin_again(s);
         s->implicit.lenient = true;
-        result              = piece(s, h, 0, report, why);
+        result              = substep(s, h, 0, report, why);
     }
     if (result == TN_ERR_DIVERGED) {
         tn_why own;
@@ -515,6 +520,6 @@ tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_
     if (result != TN_OK) return result;
     s->next.time = end;
     measure(s, report);
-    report->deepest = tni_implicit_system_deepest(s->implicit.stiff, &report->contact_count);
+    report->deepest = tni_implicit_system_penetration(s->implicit.stiff, &report->contact_count);
     return TN_OK;
 }

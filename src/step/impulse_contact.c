@@ -2,26 +2,29 @@
 // Kobbelt 2014, section 7, and Guendelman, Bridson, Fedkiw 2003, with all contacts of a mechanism
 // solved for together and coupled to its joints (auxiliary.c).
 //
-//     preview   the flight as it would be without contacts; which stops matter on the way
-//     blows     on the velocities of the start, before any kick: stops with restitution that are
-//               approached and would be hit get w_n = -e w_n. What rests has no such velocity and
-//               is left alone: no threshold tells impact from rest. Then once more from the preview.
-//     close     with P >= 0 the impulse of each stop, friction in its cone,
-//                   M (u+ - u) = h/2 f + J^T p + J_c^T P,   J u+ = r,   J_n u+ >= r_n,   P (..) = 0
+//
+//     preview   the flight without contacts; which contacts and limits ("unilaterals") matter on it
+//     impacts   on the velocities of the start, before any kick: unilaterals with restitution that
+//               are approached and would be hit get w_n = -e w_n. A resting one has no such
+//               velocity and is left alone: no threshold tells impact from rest. Then again from
+//               the preview.
+//     close     with P >= 0 the impulse of each unilateral, friction in its cone,
+//                   M (u+ - u) = h/2 f + J^T p + J_c^T P,  J u+ = r,  J_n u+ >= r_n,  P (..) = 0
 //               until joints close and gaps at the end are what they may be,
 //                   r -= C(q') / h,       r_n += (g - gap(q')) / h,     g = min(gap(q), 0)
-//               and slip is that of both ends on average. It is the modified Newton iteration of
+//               and slip is the mean of that at both ends. It is the modified Newton iteration of
 //               the joints, over contacts too: they are met as exactly as joints are, whatever the
 //               lever or the mass ratio
-//     more      whatever else is passed through at the end joins in, and it closes again
-//     part      bodies that were in each other to begin with are pushed apart, in their places and
-//               not in their velocities, so that nothing pops
-//     land      at the end, with what touches there:  M' (u_end - u') = h/2 f' + J'^T p' + J_c'^T P',
-//               J_n' u_end >= 0, friction in its cone
+//     more      whatever else is penetrated at the end joins the set, and it closes again
+//     part      bodies that overlapped at the start are pushed apart in their positions, not in
+//               their velocities, so that no energy is added
+//     land      at the end, with what touches there,
+//                   M' (u_end - u') = h/2 f' + J'^T p' + J_c'^T P',  J_n' u_end >= 0
+//               and friction in its cone
 //
-// So velocities at the end fit joints and contacts alike, and the next step starts from what it has
-// measured. Friction acts on both halves of the kick with the normal impulse of that half; a slide is
-// of second order, and so is everything while contacts stay what they are.
+// So velocities at the end fit joints and contacts alike, and the next step starts from consistent
+// velocities. Friction acts on both halves of the kick with the normal impulse of that half;
+// sliding is of second order, and so is everything while the active set does not change.
 #include "step/stepper.h"
 
 enum {
@@ -33,22 +36,26 @@ enum {
     STALLED        = 4
 };
 
-static const double rough   = 1e-4; // joint error with which a preview will do
-static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/s], that is none
-static const double spoils = 1e-8; // joint error that rounds may take away after the last clean one
-static const double lands  = 1e-5; // what is as near as this at the end is in contact
-static const double slips  = 1e-6; // of a way [m or rad] in a step that was not foreseen
-static const double deeper = 2e-4; // [m or rad] than before: a step that ends so is too long
-static const double share  = 0.02; // of the kinetic energy that stops may put in
-static const double push   = 0.8;  // of a penetration that is taken away in a step
+static const double rough   = 1e-4; // closure error at which a preview is good enough [m or rad]
+static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/s], that counts as
+                                    // zero
+static const double spoils = 1e-8;  // closure error that rounds may add after the last solve with
+                                    // least-norm multipliers [m or rad]
+static const double lands = 1e-5;  // gap at the end of the flight up to which a contact or limit is
+                                   // active [m or rad]
+static const double slips  = 1e-6; // unpredicted slip in a step that is left alone [m or rad]
+static const double deeper = 2e-4; // growth of the penetration in a step beyond which the step is
+                                   // too long [m or rad]
+static const double share = 0.02;  // of the kinetic energy that contacts and limits may add
+static const double push  = 0.8;   // of a penetration that is removed in one step
 
-// Penetration that is left alone [m]: what nobody sees, beside what joints may be open by.
-static double beyond(const tn_stepper* s)
+// Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
+static double tolerated_depth(const tn_stepper* s)
 {
     return fmax(1e-6, 0.01 * s->settings.impulse.tolerance);
 }
 
-static tni_auxiliary* stops_of(tn_stepper* s)
+static tni_auxiliary* auxiliary_of(tn_stepper* s)
 {
     return &s->system->auxiliary;
 }
@@ -60,122 +67,130 @@ static tn_result fail_full(tn_why* why)
 
 // ---- Which stops there are -----------------------------------------------------------------------
 
-// Where to begin to look for impulses: at those of the step before, in its flight or its landing.
-static void recall(tn_stepper* s, bool landing, double h)
+// Warm start: impulses of the last step, of its flight or its landing.
+static void set_warm_start(tn_stepper* s, bool landing, double h)
 {
-    tni_auxiliary*        a = stops_of(s);
-    const tni_warm_start* p = &s->impulse.pressed;
+    tni_auxiliary*        a = auxiliary_of(s);
+    const tni_warm_start* p = &s->impulse.warm_start;
     int                   k = 0;
-    for (int i = 0; i < a->stop_count; ++i) {
-        tni_unilateral* stop = &a->stops[i];
-        while (k < p->count && p->ids[k] < stop->id) ++k;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &a->unilaterals[i];
+        while (k < p->count && p->ids[k] < unilateral->id) ++k;
         if (k == p->count) break;
-        if (p->ids[k] != stop->id) continue;
-        const double* force = p->forces + TNI_PRESS_NUMBERS * k + (landing ? TNI_PRESS_ROWS : 0);
-        for (int r = 0; r < TNI_PRESS_ROWS; ++r) stop->force[r] = h * force[r];
+        if (p->ids[k] != unilateral->id) continue;
+        const double* force =
+            p->forces + TNI_WARM_START_NUMBERS * k + (landing ? TNI_WARM_START_ROWS : 0);
+        for (int r = 0; r < TNI_WARM_START_ROWS; ++r) unilateral->force[r] = h * force[r];
     }
 }
 
-// From the start to where the flight leads, which was looked at last.
+// Contacts and limits on the way from the start to the end of the predicted flight, evaluated last.
 static tn_result find(tn_stepper* s, double h, tn_why* why)
 {
-    tni_auxiliary* a     = stops_of(s);
+    tni_auxiliary* a     = auxiliary_of(s);
     const double   start = tni_auxiliary_now(a);
-    const bool     room  = tni_stops_ahead(a, s->impulse.views, s->system->views, s->now.z);
+    const bool room = tni_unilaterals_find_ahead(a, s->impulse.views, s->system->views, s->now.z);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (!room) return fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
-    recall(s, false, h);
+    set_warm_start(s, false, h);
     return TN_OK;
 }
 
-static bool grips(const tni_unilateral* stop)
+static bool has_friction(const tni_unilateral* unilateral)
 {
-    return stop->friction > 0 || stop->spinning > 0 || stop->rolling > 0;
+    return unilateral->friction > 0 || unilateral->spinning > 0 || unilateral->rolling > 0;
 }
 
-// What a stop asks of the kick, by its gap and rates at the start: slip, spin and roll are to be none
-// in the middle of the step.
-static void ask(tni_unilateral* stop, double h)
+// Right-hand sides of a unilateral for the kick, from its gap and rates at the start: slip, spin
+// and roll are to be zero in the middle of the step.
+static void set_targets(tni_unilateral* unilateral, double h)
 {
-    stop->rule = grips(stop) && stop->row_count > 1 ? TNI_UNILATERAL_GRIPS : TNI_UNILATERAL_PUSHES;
-    stop->want[0] = -stop->rate[0] - fmax(stop->begun, 0) / h;
-    for (int k = 0; k < stop->row_count; ++k) stop->start[k] = stop->rate[k];
-    for (int k = 1; k < stop->row_count; ++k)
-        stop->want[k] = -stop->rate[k] - (h < HUGE_VAL ? 0.5 * h * stop->gamma[k] : 0);
+    unilateral->rule      = has_friction(unilateral) && unilateral->row_count > 1
+                                ? TNI_UNILATERAL_GRIPS
+                                : TNI_UNILATERAL_PUSHES;
+    unilateral->target[0] = -unilateral->rate[0] - fmax(unilateral->start_gap, 0) / h;
+    for (int k = 0; k < unilateral->row_count; ++k) unilateral->start[k] = unilateral->rate[k];
+    for (int k = 1; k < unilateral->row_count; ++k)
+        unilateral->target[k] =
+            -unilateral->rate[k] - (h < HUGE_VAL ? 0.5 * h * unilateral->gamma[k] : 0);
 }
 
-static void ask_all(tn_stepper* s, int from, double h)
+static void set_all_targets(tn_stepper* s, int from, double h)
 {
-    tni_auxiliary* a = stops_of(s);
-    for (int i = from; i < a->stop_count; ++i) ask(&a->stops[i], h);
+    tni_auxiliary* a = auxiliary_of(s);
+    for (int i = from; i < a->unilateral_count; ++i) set_targets(&a->unilaterals[i], h);
     a->ready = false;
 }
 
-// ---- Blows ---------------------------------------------------------------------------------------
+// ---- Impacts
+// -------------------------------------------------------------------------------------
 
-// Whether something that bounces is hit within the step. Others take no part in blows but where they
-// touch.
-static bool are_hit(tn_stepper* s, double h)
+// Whether something with restitution is hit within the step. Others take part in impacts only where
+// they touch.
+static bool any_hit(tn_stepper* s, double h)
 {
-    tni_auxiliary* a   = stops_of(s);
+    tni_auxiliary* a   = auxiliary_of(s);
     bool           any = false;
-    for (int i = 0; i < a->stop_count; ++i) {
-        tni_unilateral* stop  = &a->stops[i];
-        const bool      comes = stop->rate[0] < -touches && stop->gap + h * stop->rate[0] < 0;
-        const bool      hit   = stop->restitution > 0 && comes;
-        stop->away            = !hit && !(stop->gap <= touches);
-        any                   = any || hit;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &a->unilaterals[i];
+        const bool      comes =
+            unilateral->rate[0] < -touches && unilateral->gap + h * unilateral->rate[0] < 0;
+        const bool hit            = unilateral->restitution > 0 && comes;
+        unilateral->skips_impacts = !hit && !(unilateral->gap <= touches);
+        any                       = any || hit;
     }
     return any;
 }
 
 // ---- Close ---------------------------------------------------------------------------------------
 
-// Whether a stop is pushing, by the last solve: one of force and what it leaves is 0 but for rounding.
-static bool pushes(const tni_unilateral* stop)
+// Whether a unilateral is active, by the last solve: one of force and residual is 0 up to rounding.
+static bool pushes(const tni_unilateral* unilateral)
 {
-    return stop->force[0] * stop->weight[0] > fabs(stop->left[0]);
+    return unilateral->force[0] * unilateral->response[0] > fabs(unilateral->residual[0]);
 }
 
-// What a row leaves is to be the mean of its rates at both ends. Returns how far it is from that.
-static double correct_slip(tni_unilateral* stop)
+// Corrects the right-hand sides so that the residual of each row is the mean of its rates at both
+// ends. Returns the largest deviation [m/s].
+static double correct_slip(tni_unilateral* unilateral)
 {
     double error = 0;
-    for (int k = 1; k < stop->row_count; ++k) {
-        const double first = stop->start[k] + stop->want[k] + stop->left[k];
-        const double off   = stop->left[k] - 0.5 * (first + stop->rate[k]);
-        stop->want[k] += off;
+    for (int k = 1; k < unilateral->row_count; ++k) {
+        const double first = unilateral->start[k] + unilateral->target[k] + unilateral->residual[k];
+        const double off   = unilateral->residual[k] - 0.5 * (first + unilateral->rate[k]);
+        unilateral->target[k] += off;
         error = fmax(error, fabs(off));
     }
     return error;
 }
 
-// How far the gaps at the end are from what they may be; corrects what is asked for. Those that push
-// end where they may, others there or further.
+// The largest error of the gaps at the end [m or rad]; corrects what is asked for. Active ones end
+// at the gap they may have, others at it or beyond.
 static double correct_gaps(tn_stepper* s, double h)
 {
-    tni_auxiliary* a     = stops_of(s);
+    tni_auxiliary* a     = auxiliary_of(s);
     double         error = 0;
-    for (int i = 0; i < a->stop_count; ++i) {
-        tni_unilateral* stop = &a->stops[i];
-        const double    off  = fmin(stop->begun, 0) - stop->gap;
-        const bool      on   = pushes(stop);
-        if (stop->rule == TNI_UNILATERAL_OPEN || (off <= 0 && !on)) continue;
-        if (stop->rule == TNI_UNILATERAL_GRIPS && on) {
-            const double slip = h * correct_slip(stop);
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &a->unilaterals[i];
+        const double    off        = fmin(unilateral->start_gap, 0) - unilateral->gap;
+        const bool      on         = pushes(unilateral);
+        if (unilateral->rule == TNI_UNILATERAL_OPEN || (off <= 0 && !on)) continue;
+        if (unilateral->rule == TNI_UNILATERAL_GRIPS && on) {
+            const double slip = h * correct_slip(unilateral);
             if (slip > slips) error = fmax(error, slip);
         }
-        if (off <= 0 && stop->begun < -beyond(s)) continue; // it parts: so much the better
-        stop->want[0] += off / h;
+        if (off <= 0 && unilateral->start_gap < -tolerated_depth(s))
+            continue; // separating: nothing to correct
+        unilateral->target[0] += off / h;
         error = fmax(error, fabs(off));
     }
     return error;
 }
 
-// Keeps u+ if it is the best so far.
-static bool keep(tn_stepper* s, const tni_closing* c, double error, double* least,
-                 tni_closing* nearest)
+// Stores u+ if it is the best so far.
+static bool keep(tn_stepper* s, const tni_closure_error* c, double error, double* least,
+                 tni_closure_error* nearest)
 {
     if (!(error < *least) && nearest->worst >= 0) return false;
     *least         = error;
@@ -185,39 +200,40 @@ static bool keep(tn_stepper* s, const tni_closing* c, double error, double* leas
     return true;
 }
 
-// Joints alone, with the impulses of the stops as they are: of several answers that friction leaves,
-// rounds may take now this, now that, and then joints never close to the last digit.
-static tn_result correct_joints(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
-                                tn_step_report* report, tn_why* why)
+// Joints alone, with the contact impulses frozen: friction may allow several answers, and when
+// rounds alternate between them the joints never close to the last digit.
+static tn_result correct_joints(tn_stepper* s, double h, double tolerance,
+                                tni_closure_error* nearest, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a      = stops_of(s);
-    const int      count  = a->stop_count;
+    tni_auxiliary* a      = auxiliary_of(s);
+    const int      count  = a->unilateral_count;
     double         least  = nearest->error;
     tn_result      result = TN_OK;
-    a->stop_count         = 0;
+    a->unilateral_count   = 0;
     a->ready              = false;
     tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
     for (int round = 0; round < JOINT_ROUNDS && least > tolerance; ++round) {
-        const tni_closing c = tni_impulse_fly(s, h);
+        const tni_closure_error c = tni_impulse_fly(s, h);
         if (!keep(s, &c, c.error, &least, nearest) && round > 0) break;
         if (!(least > tolerance)) break;
-        result = tni_impulse_improve(s, why);
+        result = tni_impulse_correct(s, why);
         if (result != TN_OK) break;
         ++report->iteration_count;
     }
-    a->stop_count = count;
-    a->ready      = false;
+    a->unilateral_count = count;
+    a->ready            = false;
     return result;
 }
 
-// The next goal. A round leaves r of its goal g where the derivatives of the start are not those of the
-// end. How both have changed from round to round tells what the next one would leave again: Anderson's
-// acceleration over two rounds, `count` of which are known.
-//     min |r - x (r - r0) - y (r0 - r1)|,    g' = g + r - x (g - g0 + r - r0) - y (g0 - g1 + r0 - r1)
-// Without it the tilts of a Strandbeest's hinges kept up to 0.95 of their error from round to round.
+// The next goal. A round leaves the residual r of its goal g, because its derivatives are those of
+// the start and not of the end. Anderson acceleration over the last two rounds, `count` of which
+// are known, extrapolates the residual:
+//     min |r - x (r - r0) - y (r0 - r1)|
+//     g' = g + r - x (g - g0 + r - r0) - y (g0 - g1 + r0 - r1)
+// Without it the tilts of a Strandbeest's hinges kept up to 0.95 of their error each round.
 static void aim_ahead(tn_stepper* s, int count)
 {
-    double *g = s->impulse.goal, *r = s->impulse.asked, **past = s->impulse.past;
+    double *g = s->impulse.goal, *r = s->impulse.target_rates, **past = s->impulse.past;
     double *g0 = past[0], *r0 = past[1], *g1 = past[2], *r1 = past[3];
     double  aa = 0, ab = 0, bb = 0, ar = 0, br = 0, x = 0, y = 0;
     for (int i = 0; i < s->model->row_count && count > 0; ++i) {
@@ -240,39 +256,41 @@ static void aim_ahead(tn_stepper* s, int count)
     past[0] = g1, past[1] = r1, past[2] = g0, past[3] = r0;
 }
 
-// The goal that asks for what the rows do already. What rounds ask for lies a little outside of what
-// redundant rows can do; the regularised solve answers that part with multipliers of that part over
-// alpha, and where joints are open by the tolerance these turn bodies: a Strandbeest with a tolerance of
-// 1e-6 hopped on them. The kick that asks for no more than has come of it has the least multipliers.
+// Sets the goal to the rates that u+ has already. What rounds ask for lies a little outside the
+// range of redundant rows; the regularised solve answers that part with multipliers of that part /
+// alpha, and where joints are open by the tolerance these turn bodies: a Strandbeest with a
+// tolerance of 1e-6 hopped on them. A kick that asks for exactly the rates that result has
+// multipliers of least norm.
 static void aim_at_rates(tn_stepper* s)
 {
     for (int i = 0; i < s->model->u_count; ++i) s->scratch[i] = s->impulse.plus[i] - s->now.u[i];
     tni_system_all_rates(s->system, s->scratch, s->impulse.goal);
 }
 
-// Joints and gaps. *closed: the joints are.
-static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
+// Joints and gaps. *closed: the joints are within the tolerance.
+static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                          bool* closed, tn_step_report* report, tn_why* why)
 {
     int       since = 0, known = 0;
-    bool      clean = !s->impulse.loops;
+    bool      least_multipliers = !s->impulse.loops;
     double    least = HUGE_VAL, last = HUGE_VAL;
     tn_result result;
-    *nearest = (tni_closing){.error = HUGE_VAL, .worst = -1};
+    *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
-        tni_copy_numbers(s->impulse.asked, s->impulse.goal, s->model->row_count);
+        tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
         result = tni_impulse_solve_kick(s, h, why);
         if (result != TN_OK) return result;
-        const tni_closing c     = tni_impulse_fly(s, h);
-        const double      error = fmax(c.error, correct_gaps(s, h)), before = least;
-        if (round == 0) nearest->begun = c.error;
+        const tni_closure_error c     = tni_impulse_fly(s, h);
+        const double            error = fmax(c.error, correct_gaps(s, h)), before = least;
+        if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, error, &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
-        clean = !s->impulse.loops || (clean && error <= fmax(tolerance, spoils));
-        if ((error <= tolerance && clean) || since > STALLED || !(error < 1e6)) break;
+        least_multipliers =
+            !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoils));
+        if ((error <= tolerance && least_multipliers) || since > STALLED || !(error < 1e6)) break;
         if (error <= tolerance) {
             aim_at_rates(s);
-            clean = true;
+            least_multipliers = true;
             since = known = 0;
             least         = HUGE_VAL;
         } else {
@@ -287,7 +305,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing*
     if (nearest->error > tolerance && nearest->error < rough)
         result = correct_joints(s, h, tolerance, nearest, report, why);
     *closed = nearest->error <= tolerance;
-    if (least > tolerance) { // the last one is not the best
+    if (least > tolerance) { // the last round is not the best one
         tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
         (void)tni_impulse_fly(s, h);
     }
@@ -299,165 +317,176 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closing*
 static double deepest(const tni_auxiliary* a)
 {
     double most = 0;
-    for (int i = 0; i < a->stop_count; ++i) most = fmax(most, -a->stops[i].gap);
+    for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].gap);
     return most;
 }
 
-// s->next by what takes joint errors away, and does what stops want.
+// Moves s->next by the position correction that closes the joints and does what the unilaterals
+// want.
 static tn_result move_places(tn_stepper* s, tn_why* why)
 {
     const tn_model* model = s->model;
-    for (int i = 0; i < model->row_count; ++i) s->impulse.asked[i] = -s->system->C[i];
-    for (int i = 0; i < model->constraint_count; ++i) { // speeds have no place
+    for (int i = 0; i < model->row_count; ++i) s->impulse.target_rates[i] = -s->system->C[i];
+    for (int i = 0; i < model->constraint_count; ++i) { // velocity-only rows have no position error
         const tni_constraint* c = &model->constraints[i];
-        for (int k = c->held_count; k < c->row_count; ++k) s->impulse.asked[c->row_start + k] = 0;
+        for (int k = c->held_count; k < c->row_count; ++k)
+            s->impulse.target_rates[c->row_start + k] = 0;
     }
     const tn_result result = tni_impulse_solve(s, NULL, false, why);
     if (result == TN_OK) tni_advance(model, s->next.q, s->system->answer, s->next.q);
     return result;
 }
 
-// Joints of s->next alone, by as little as it takes, after what pushed things apart.
+// Closes the joints of s->next alone, by the smallest correction, after bodies were pushed apart.
 static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary*          a      = stops_of(s);
+    tni_auxiliary*          a      = auxiliary_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const int               count  = a->stop_count;
+    const int               count  = a->unilateral_count;
     tn_result               result = TN_OK;
     int                     worst;
-    a->stop_count = 0;
+    a->unilateral_count = 0;
     for (int round = 0; round < JOINT_ROUNDS && result == TN_OK; ++round) {
         if (!(tni_system_position_error(s->system, &worst) > tolerance)) break;
         result = move_places(s, why);
-        if (result == TN_OK) tni_system_look(s->system, &at);
+        if (result == TN_OK) tni_system_evaluate(s->system, &at);
     }
-    a->stop_count = count;
+    a->unilateral_count = count;
     report->unclosed_count += tni_system_position_error(s->system, &worst) > fmax(tolerance, 1e-9);
     return result;
 }
 
-// Moves s->next, of which the system has had a look, and nothing else.
+// Pushes bodies apart: moves s->next, where the system was evaluated last, and nothing else.
 static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary*          a      = stops_of(s);
+    tni_auxiliary*          a      = auxiliary_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const double            alone  = beyond(s);
+    const double            alone  = tolerated_depth(s);
     tn_result               result = TN_OK;
     if (!(deepest(a) > alone)) return TN_OK;
-    for (int i = 0; i < a->stop_count; ++i) {
-        a->stops[i].begun = a->stops[i].gap;
-        a->stops[i].rule  = TNI_UNILATERAL_PUSHES;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        a->unilaterals[i].start_gap = a->unilaterals[i].gap;
+        a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
     }
-    a->ready = false;
-    a->quiet = true;
+    a->ready       = false;
+    a->keep_forces = true;
     for (int round = 0; round < PART_ROUNDS && result == TN_OK; ++round) {
         int  worst;
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
-        for (int i = 0; i < a->stop_count; ++i) {
-            tni_unilateral* stop = &a->stops[i];
-            const double    goal =
-                stop->begun < -alone ? (1 - push) * stop->begun : fmin(stop->begun, 0);
-            stop->want[0] = goal - stop->gap;
-            done = done && stop->want[0] <= 0.5 * alone; // else what is just beyond it stays
+        for (int i = 0; i < a->unilateral_count; ++i) {
+            tni_unilateral* unilateral = &a->unilaterals[i];
+            const double goal = unilateral->start_gap < -alone ? (1 - push) * unilateral->start_gap
+                                                               : fmin(unilateral->start_gap, 0);
+            unilateral->target[0] = goal - unilateral->gap;
+            done                  = done &&
+                   unilateral->target[0] <= 0.5 * alone; // without the factor, penetrations just
+                                                         // above it would stay
         }
         if (done) break;
         result = move_places(s, why);
         if (result != TN_OK) break;
-        tni_system_look(s->system, &at);
+        tni_system_evaluate(s->system, &at);
     }
-    a->quiet = false;
-    a->ready = false;
+    a->keep_forces = false;
+    a->ready       = false;
     return result == TN_OK ? close_places(s, tolerance, report, why) : result;
 }
 
-// A row of balls passes a blow on, one stop a time.
-static int most_blows(tn_stepper* s)
+// A row of balls passes an impact on, one contact a time.
+static int impact_rounds_max(tn_stepper* s)
 {
-    return 8 + 2 * stops_of(s)->stop_count;
+    return 8 + 2 * auxiliary_of(s)->unilateral_count;
 }
 
 // ---- All of it -----------------------------------------------------------------------------------
 
-// The flight as it would be without contacts, joints closed by and large. What that took is part of
-// the goal from then on: contacts change little of it.
+// The flight without contacts, joints roughly closed. The corrections become part of the goal from
+// then on: contacts change little of them.
 static tn_result preview(tn_stepper* s, double h, tn_why* why)
 {
     const double good   = fmax(rough, s->settings.impulse.tolerance);
     tn_result    result = TN_OK;
     for (int round = 0; round <= PREVIEW_ROUNDS; ++round) {
-        const tni_closing c = tni_impulse_fly(s, h);
+        const tni_closure_error c = tni_impulse_fly(s, h);
         if (!(c.error > good) || round == PREVIEW_ROUNDS) break;
-        for (int i = 0; i < s->model->row_count; ++i) s->impulse.goal[i] += s->impulse.asked[i];
-        result = tni_impulse_improve(s, why);
+        for (int i = 0; i < s->model->row_count; ++i)
+            s->impulse.goal[i] += s->impulse.target_rates[i];
+        result = tni_impulse_correct(s, why);
         if (result != TN_OK) return result;
     }
     return result;
 }
 
-// Blows of the stops there are, if something is hit; then kicks again. *hit: so it was.
-static tn_result strike(tn_stepper* s, double h, bool* hit, tn_step_report* report, tn_why* why)
+// Impacts of the current set, if something is hit; then kicks again. *hit: something was.
+static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_report* report,
+                               tn_why* why)
 {
-    *hit = are_hit(s, h);
+    *hit = any_hit(s, h);
     if (!*hit) return TN_OK;
-    tn_result result        = tni_pass_blows_on(s, report, why);
-    stops_of(s)->stop_count = 0;
+    tn_result result                  = tni_solve_impacts(s, report, why);
+    auxiliary_of(s)->unilateral_count = 0;
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
     return result;
 }
 
-// Stops ahead, after their blows; the kick that is asked for is in s->impulse.goal.
-static tn_result meet(tn_stepper* s, double h, int* blows, tn_step_report* report, tn_why* why)
+// Finds the set for the step and solves its impacts; the kick that is asked for is in
+// s->impulse.goal.
+static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_report* report,
+                                 tn_why* why)
 {
     bool      hit    = true;
     tn_result result = TN_OK;
     while (hit && result == TN_OK) {
-        stops_of(s)->stop_count = 0;
+        auxiliary_of(s)->unilateral_count = 0;
         tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         result = preview(s, h, why);
         if (result == TN_OK) result = find(s, h, why);
         hit = false;
-        if (result == TN_OK && ++*blows <= most_blows(s)) result = strike(s, h, &hit, report, why);
+        if (result == TN_OK && ++*impacts <= impact_rounds_max(s))
+            result = solve_impacts(s, h, &hit, report, why);
     }
-    if (result == TN_OK) ask_all(s, 0, h);
+    if (result == TN_OK) set_all_targets(s, 0, h);
     return result;
 }
 
-// What is passed through at the end and is no stop yet. *again: the stops have changed.
-static tn_result meet_more(tn_stepper* s, double h, int* blows, bool* again, tn_step_report* report,
-                           tn_why* why)
+// Adds what is penetrated at the end and not in the set yet. *again: the set has changed.
+static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
+                           tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a      = stops_of(s);
-    const double   start  = tni_auxiliary_now(a);
-    const int      more   = tni_stops_more(a, s->system->views, s->now.z, beyond(s));
-    bool           hit    = false;
-    tn_result      result = TN_OK;
+    tni_auxiliary* a     = auxiliary_of(s);
+    const double   start = tni_auxiliary_now(a);
+    const int more   = tni_unilaterals_find_more(a, s->system->views, s->now.z, tolerated_depth(s));
+    bool      hit    = false;
+    tn_result result = TN_OK;
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     *again = more != 0;
     if (more < 0) return fail_full(why);
     if (more == 0) return TN_OK;
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
-    tni_stops_look(a, s->impulse.views, s->now.z, true);
-    for (int i = 0; i < a->stop_count; ++i) {
-        if (!a->stops[i].renewed) continue;
-        a->stops[i].begun   = a->stops[i].gap;
-        a->stops[i].renewed = false;
-        ask(&a->stops[i], h);
+    tni_unilaterals_evaluate(a, s->impulse.views, s->now.z, true);
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        if (!a->unilaterals[i].is_new) continue;
+        a->unilaterals[i].start_gap = a->unilaterals[i].gap;
+        a->unilaterals[i].is_new    = false;
+        set_targets(&a->unilaterals[i], h);
     }
     a->ready = false;
-    if (++*blows <= most_blows(s)) result = strike(s, h, &hit, report, why);
-    return hit && result == TN_OK ? meet(s, h, blows, report, why) : result;
+    if (++*impacts <= impact_rounds_max(s)) result = solve_impacts(s, h, &hit, report, why);
+    return hit && result == TN_OK ? find_and_strike(s, h, impacts, report, why) : result;
 }
 
-// What stops have put into the motion by pushing things back that had turned too far for straight lines.
-static bool gains(tn_stepper* s)
+// Whether contacts and limits have added energy, by pushing back what had turned too far for their
+// linearisation.
+static bool gains_energy(tn_stepper* s)
 {
-    const tni_auxiliary* a   = stops_of(s);
+    const tni_auxiliary* a   = auxiliary_of(s);
     double               sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
-    for (int i = 0; i < a->stop_count; ++i) {
-        const tni_unilateral* stop = &a->stops[i];
-        if (!pushes(stop)) continue;
-        sum += stop->force[0] * fmax(0, stop->start[0] + stop->want[0] + stop->left[0]);
-        scale += 0.5 * stop->force[0] * stop->weight[0] * stop->force[0];
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &a->unilaterals[i];
+        if (!pushes(unilateral)) continue;
+        sum += unilateral->force[0] *
+               fmax(0, unilateral->start[0] + unilateral->target[0] + unilateral->residual[0]);
+        scale += 0.5 * unilateral->force[0] * unilateral->response[0] * unilateral->force[0];
     }
     return sum > share * scale;
 }
@@ -465,23 +494,23 @@ static bool gains(tn_stepper* s)
 static double deepest_at_start(const tni_auxiliary* a)
 {
     double most = 0;
-    for (int i = 0; i < a->stop_count; ++i) most = fmax(most, -a->stops[i].begun);
+    for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].start_gap);
     return most;
 }
 
-tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closing* nearest,
+tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                             bool* closed, tn_step_report* report, tn_why* why)
 {
-    int       blows   = 0;
-    bool      again   = true;
-    tn_result result  = meet(s, h, &blows, report, why);
-    s->impulse.inside = deepest_at_start(stops_of(s));
+    int       impacts            = 0;
+    bool      again              = true;
+    tn_result result             = find_and_strike(s, h, &impacts, report, why);
+    s->impulse.start_penetration = deepest_at_start(auxiliary_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
         result = correct(s, h, tolerance, nearest, closed, report, why);
         if (result != TN_OK || !*closed || pass == MORE_MAX) break;
-        result = meet_more(s, h, &blows, &again, report, why);
+        result = find_more(s, h, &impacts, &again, report, why);
     }
-    if (result == TN_OK && *closed && !s->impulse.last && gains(s)) *closed = false;
+    if (result == TN_OK && *closed && !s->impulse.final_try && gains_energy(s)) *closed = false;
     return result == TN_OK && *closed ? part(s, tolerance, report, why) : result;
 }
 
@@ -489,52 +518,56 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closi
 
 tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 {
-    tni_auxiliary* a     = stops_of(s);
+    tni_auxiliary* a     = auxiliary_of(s);
     const double   start = tni_auxiliary_now(a);
-    const bool     room  = tni_stops_find(a, s->system->views, s->now.z, lands);
+    const bool     room  = tni_unilaterals_find(a, s->system->views, s->now.z, lands);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (!room) return fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
-    // Features may change so fast that the rounds do not keep up: then the step is too long.
-    if (!s->impulse.last && deepest(a) > s->impulse.inside + deeper) return TN_ERR_DIVERGED;
-    recall(s, true, h);
+    // Contact features may change so fast that the rounds do not converge: then the step is too
+    // long.
+    if (!s->impulse.final_try && deepest(a) > s->impulse.start_penetration + deeper)
+        return TN_ERR_DIVERGED;
+    set_warm_start(s, true, h);
     return TN_OK;
 }
 
-void tni_impulse_ask_landing(tn_stepper* s)
+void tni_impulse_set_landing_targets(tn_stepper* s)
 {
-    tni_auxiliary* a = stops_of(s);
-    for (int i = 0; i < a->stop_count; ++i) {
-        tni_unilateral* stop = &a->stops[i];
-        ask(stop, HUGE_VAL);
-        // What comes flying and bounces does so in the next step.
-        if (stop->restitution > 0 && !stop->pushed && stop->rate[0] < -touches)
-            stop->rule = TNI_UNILATERAL_OPEN;
+    tni_auxiliary* a = auxiliary_of(s);
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &a->unilaterals[i];
+        set_targets(unilateral, HUGE_VAL);
+        // What approaches and has restitution is left to the impact phase of the next step.
+        if (unilateral->restitution > 0 && !unilateral->was_active &&
+            unilateral->rate[0] < -touches)
+            unilateral->rule = TNI_UNILATERAL_OPEN;
     }
     a->ready = false;
 }
 
-void tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report)
+void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
-    tni_auxiliary*  a     = stops_of(s);
-    tni_warm_start* p     = &s->impulse.pressed;
+    tni_auxiliary*  a     = auxiliary_of(s);
+    tni_warm_start* p     = &s->impulse.warm_start;
     report->contact_count = 0;
     report->deepest       = deepest(a);
     p->count              = 0;
-    for (int i = 0; i < a->stop_count; ++i) {
-        tni_unilateral* stop = &a->stops[i];
-        report->contact_count += stop->limit < 0 && stop->gap <= tni_contact_gap;
-        if ((stop->force[0] > 0 || stop->before[0] > 0) &&
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &a->unilaterals[i];
+        report->contact_count += unilateral->limit < 0 && unilateral->gap <= tni_contact_gap;
+        if ((unilateral->force[0] > 0 || unilateral->force_before[0] > 0) &&
             p->count < tni_warm_start_capacity(s->model)) {
-            double* force    = p->forces + TNI_PRESS_NUMBERS * p->count;
-            p->ids[p->count] = stop->id;
-            for (int r = 0; r < TNI_PRESS_ROWS; ++r) {
-                force[r]                  = r < stop->row_count ? stop->before[r] / h : 0;
-                force[TNI_PRESS_ROWS + r] = r < stop->row_count ? stop->force[r] / h : 0;
+            double* force    = p->forces + TNI_WARM_START_NUMBERS * p->count;
+            p->ids[p->count] = unilateral->id;
+            for (int r = 0; r < TNI_WARM_START_ROWS; ++r) {
+                force[r] = r < unilateral->row_count ? unilateral->force_before[r] / h : 0;
+                force[TNI_WARM_START_ROWS + r] =
+                    r < unilateral->row_count ? unilateral->force[r] / h : 0;
             }
             ++p->count;
         }
-        for (int r = 0; r < stop->row_count; ++r) // impulses were solved for; people ask for forces
-            stop->force[r] = (stop->force[r] + stop->before[r]) / h;
+        for (int r = 0; r < unilateral->row_count; ++r) // solved for as impulses; users read forces
+            unilateral->force[r] = (unilateral->force[r] + unilateral->force_before[r]) / h;
     }
 }

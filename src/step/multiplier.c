@@ -49,7 +49,7 @@ static tn_result evaluate(const tn_stepper* s, tni_system* system, const tni_con
     const bool      first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
     const tn_result result =
         first ? tni_system_drift(system, at, T, why) : tni_system_accelerate(system, at, T, why);
-    if (result == TN_OK) tni_system_note(system, report);
+    if (result == TN_OK) tni_system_report(system, report);
     return result;
 }
 
@@ -85,11 +85,11 @@ static tn_result close_loops(tn_stepper* s, double time, tn_why* why)
     const tni_configuration at = {time, s->stage.q, s->stage.u, s->now.z};
     tni_auxiliary*          a  = &s->start->auxiliary;
     double*                 r  = s->start->gamma;
-    for (int i = 0; i < a->stop_count; ++i) a->stops[i].rule = TNI_UNILATERAL_OPEN;
-    if (a->stop_count > 0) a->ready = false;
+    for (int i = 0; i < a->unilateral_count; ++i) a->unilaterals[i].rule = TNI_UNILATERAL_OPEN;
+    if (a->unilateral_count > 0) a->ready = false;
     for (int round = 0; round < ROUNDS_MAX; ++round) {
         int worst;
-        tni_system_look(s->start, &at);
+        tni_system_evaluate(s->start, &at);
         if (tni_system_position_error(s->start, &worst) <= 0.01 * s->settings.multiplier.tolerance)
             break;
         for (int k = 0; k < s->model->row_count; ++k) r[k] = -s->start->C[k];
@@ -108,19 +108,19 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
     combine(n, s->stage_d, NULL, h, a, s->k_d, i);
     combine(n, s->stage.u, s->now.u, h, a, s->k_u, i);
     tni_advance(s->model, s->now.q, s->stage_d, s->stage.q);
-    const int stops = s->system->auxiliary.stop_count;
+    const int unilaterals = s->system->auxiliary.unilateral_count;
     if (s->start != s->system && i == 0 &&
-        !tni_stops_copy(&s->start->auxiliary, &s->system->auxiliary))
+        !tni_unilaterals_copy(&s->start->auxiliary, &s->system->auxiliary))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
-    if (s->start != s->system && i > 0 && (stops > 0 || tni_system_has_loops(s->system))) {
+    if (s->start != s->system && i > 0 && (unilaterals > 0 || tni_system_has_loops(s->system))) {
         const tn_result result = close_loops(s, s->now.time + t->c[i] * h, why);
         if (result != TN_OK) return result;
     }
     tni_system*             system = i == 0 ? s->start : s->system;
     const tni_configuration at     = {s->now.time + t->c[i] * h, s->stage.q, s->stage.u, s->now.z};
-    system->auxiliary.off          = i > 0;
+    system->auxiliary.off_joints   = i > 0;
     const tn_result result         = evaluate(s, system, &at, report, why);
-    system->auxiliary.off          = false;
+    system->auxiliary.off_joints   = false;
     if (result != TN_OK) return result;
     const bool first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
     if (first) { // velocities follow from places; they are not integrated
@@ -173,7 +173,7 @@ static tn_result semi_implicit_euler(tn_stepper* s, double h, tn_step_report* re
     return TN_OK;
 }
 
-tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* why)
+tn_result tni_project_and_measure(tn_stepper* s, bool near, tn_step_report* report, tn_why* why)
 {
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST) {
@@ -188,7 +188,7 @@ tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* w
     return TN_OK;
 }
 
-void tni_go_on(tn_stepper* s)
+void tni_accept_substep(tn_stepper* s)
 {
     tni_system_follow(s->system, s->next.z);
     const tni_configuration_buffer now = s->now;
@@ -198,7 +198,7 @@ void tni_go_on(tn_stepper* s)
 
 // The piece to try after one of length dt: longer or shorter by what the error, of fifth order,
 // says.
-static double next_piece(double dt, double ratio)
+static double next_substep(double dt, double ratio)
 {
     if (!isfinite(ratio)) return 0.2 * dt;
     const double factor = ratio > 0 ? 0.9 * tni_exp(-0.2 * tni_log(ratio)) : 5;
@@ -222,7 +222,7 @@ tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
     const double ratio =
         result == TN_OK ? error / s->settings.multiplier.error_tolerance : HUGE_VAL;
     ++report->substep_count;
-    *wish     = next_piece(dt, ratio);
+    *wish     = next_substep(dt, ratio);
     *accepted = ratio <= 1;
     return TN_OK;
 }
@@ -231,23 +231,23 @@ tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
 static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     enum { PIECES_MAX = 100000 };
-    const double end   = tni_time_after(s->now.time, h);
-    double       piece = h, left = h;
-    for (int i = 0; i < PIECES_MAX && piece >= 1e-9 * h; ++i) {
-        const bool   last = piece >= left;
-        const double dt   = last ? left : piece;
+    const double end     = tni_time_after(s->now.time, h);
+    double       substep = h, left = h;
+    for (int i = 0; i < PIECES_MAX && substep >= 1e-9 * h; ++i) {
+        const bool   last = substep >= left;
+        const double dt   = last ? left : substep;
         bool         accepted;
-        tn_result    result = tni_integrate(s, dt, &piece, &accepted, report, why);
+        tn_result    result = tni_integrate(s, dt, &substep, &accepted, report, why);
         if (result != TN_OK) return result;
         if (!accepted) continue;
         if (last) s->next.time = end;
-        result = tni_settle(s, true, report, why);
+        result = tni_project_and_measure(s, true, report, why);
         if (result == TN_OK && last) return TN_OK;
         if (result == TN_OK) {
             left -= dt;
-            tni_go_on(s);
+            tni_accept_substep(s);
         } else {
-            piece = 0.2 * dt;
+            substep = 0.2 * dt;
         }
     }
     return tni_fail(why, TN_ERR_DIVERGED, "at time %g no step meets the error tolerance %g",
@@ -257,11 +257,13 @@ static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_wh
 tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tn_integrator integrator = s->settings.multiplier.integrator;
-    if (s->has_stops) return tni_eventful_step(s, h, report, why);
+    if (s->has_unilaterals) return tni_event_step(s, h, report, why);
     if (integrator == TN_INTEGRATOR_ADAPTIVE) return adaptive(s, h, report, why);
     double          wish;
     bool            accepted;
     const tn_result result = tni_integrate(s, h, &wish, &accepted, report, why);
     // The last thing factored was the last stage, at the step's end; or, by Euler, its start.
-    return result == TN_OK ? tni_settle(s, integrator == TN_INTEGRATOR_RK4, report, why) : result;
+    return result == TN_OK
+               ? tni_project_and_measure(s, integrator == TN_INTEGRATOR_RK4, report, why)
+               : result;
 }

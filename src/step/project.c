@@ -20,14 +20,14 @@ static const double give_up_position = 1e-6, give_up_velocity = 1e-6;
 static void look_at_next(tn_stepper* s)
 {
     const tni_configuration at = tni_configuration_of(&s->next);
-    tni_system_look(s->system, &at);
+    tni_system_evaluate(s->system, &at);
 }
 
 static tn_result factor_next(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
     const tni_configuration at     = tni_configuration_of(&s->next);
     const tn_result         result = tni_system_factor(s->system, &at, why);
-    if (result == TN_OK) tni_system_note(s->system, report);
+    if (result == TN_OK) tni_system_report(s->system, report);
     return result;
 }
 
@@ -38,14 +38,14 @@ static tn_result solve_against(tn_stepper* s, bool rates, tn_why* why)
     double*        r = s->system->gamma;
     for (int i = 0; i < s->model->row_count; ++i)
         r[i] = rates ? -s->system->rate[i] : -s->system->C[i];
-    for (int i = 0; i < a->stop_count; ++i) {
-        tni_unilateral* stop = &a->stops[i];
-        for (int k = 0; k < stop->row_count; ++k)
-            stop->want[k] = rates ? -stop->rate[k] : k == 0 ? -stop->gap : 0;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &a->unilaterals[i];
+        for (int k = 0; k < unilateral->row_count; ++k)
+            unilateral->target[k] = rates ? -unilateral->rate[k] : k == 0 ? -unilateral->gap : 0;
     }
-    a->quiet               = true;
+    a->keep_forces         = true;
     const tn_result result = tni_system_solve(s->system, NULL, r, false, why);
-    a->quiet               = false;
+    a->keep_forces         = false;
     // What stops ask for and do not get is measured by the rounds, not by the solve.
     return result == TN_ERR_DIVERGED ? TN_OK : result;
 }
@@ -53,18 +53,18 @@ static tn_result solve_against(tn_stepper* s, bool rates, tn_why* why)
 // Joints and stops together. *worst: the constraint, -1 where a stop is worst.
 static double position_error(const tn_stepper* s, int* worst)
 {
-    const double error = tni_system_position_error(s->system, worst);
-    const double stop  = tni_stops_position_error(&s->system->auxiliary);
-    if (stop > error) *worst = -1;
-    return fmax(error, stop);
+    const double error      = tni_system_position_error(s->system, worst);
+    const double unilateral = tni_unilaterals_position_error(&s->system->auxiliary);
+    if (unilateral > error) *worst = -1;
+    return fmax(error, unilateral);
 }
 
 static double velocity_error(const tn_stepper* s, int* worst)
 {
-    const double error = tni_system_velocity_error(s->system, worst);
-    const double stop  = tni_stops_velocity_error(&s->system->auxiliary);
-    if (stop > error) *worst = -1;
-    return fmax(error, stop);
+    const double error      = tni_system_velocity_error(s->system, worst);
+    const double unilateral = tni_unilaterals_velocity_error(&s->system->auxiliary);
+    if (unilateral > error) *worst = -1;
+    return fmax(error, unilateral);
 }
 
 void tni_measure_errors(tn_stepper* s, tn_step_report* report)
@@ -74,7 +74,7 @@ void tni_measure_errors(tn_stepper* s, tn_step_report* report)
     report->velocity_error = tni_system_velocity_error(s->system, &worst);
     report->joint_error    = tni_system_position_error(s->system, &worst);
     report->worst_joint    = tni_constraint_id(s->model, worst);
-    tni_note_stops(s, report);
+    tni_report_unilaterals(s, report);
 }
 
 static const char* name_of(const tn_stepper* s, int constraint)
@@ -84,16 +84,16 @@ static const char* name_of(const tn_stepper* s, int constraint)
 }
 
 // The stop that is passed most, or driven on fastest, in words.
-static const char* worst_stop(const tn_stepper* s, bool rates, char* text, size_t size)
+static const char* worst_unilateral(const tn_stepper* s, bool rates, char* text, size_t size)
 {
     const tni_auxiliary* a     = &s->system->auxiliary;
     int                  worst = 0;
-    for (int i = 1; i < a->stop_count; ++i) {
-        const tni_unilateral *one = &a->stops[i], *most = &a->stops[worst];
+    for (int i = 1; i < a->unilateral_count; ++i) {
+        const tni_unilateral *one = &a->unilaterals[i], *most = &a->unilaterals[worst];
         if (rates ? one->rate[0] < most->rate[0] : one->gap < most->gap) worst = i;
     }
     snprintf(text, size, "a limit or contact");
-    if (a->stop_count > 0) tni_unilateral_text(a, &a->stops[worst], text, size);
+    if (a->unilateral_count > 0) tni_unilateral_text(a, &a->unilaterals[worst], text, size);
     return text;
 }
 
@@ -105,7 +105,7 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
     tn_result    result    = TN_OK;
     if (factored) look_at_next(s);
     else result = factor_next(s, report, why);
-    if (result == TN_OK) tni_stops_renew(&s->system->auxiliary, s->system->views, s->next.z);
+    if (result == TN_OK) tni_unilaterals_renew(&s->system->auxiliary, s->system->views, s->next.z);
     tni_hold_positions(&s->system->auxiliary);
     int    worst, stalled = 0;
     double error = position_error(s, &worst);
@@ -127,10 +127,10 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
         report->worst_joint = tni_constraint_id(s->model, worst);
         char text[120];
         if (worst < 0) {
-            return tni_fail(
-                why, TN_ERR_SINGULAR,
-                "%s: violated by %.3g, and the joints allow no correction in %d iterations",
-                worst_stop(s, false, text, sizeof text), error, report->iteration_count);
+            return tni_fail(why, TN_ERR_SINGULAR,
+                            "%s: violated by %.3g, and the joints allow no correction in %d rounds",
+                            worst_unilateral(s, false, text, sizeof text), error,
+                            report->iteration_count);
         }
         return tni_fail(why, TN_ERR_SINGULAR,
                         "joint '%s' does not close: it is off by %.3g after %d rounds",
@@ -166,7 +166,7 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
         char text[120];
         if (worst < 0) {
             return tni_fail(why, TN_ERR_SINGULAR, "%s: the joints drive it on at %.3g",
-                            worst_stop(s, true, text, sizeof text), error);
+                            worst_unilateral(s, true, text, sizeof text), error);
         }
         return tni_fail(why, TN_ERR_SINGULAR,
                         "joint '%s' cannot move as the others ask: its velocity is off by %.3g",
@@ -184,6 +184,6 @@ tn_result tni_project(tn_stepper* s, bool factored, tn_step_report* report, tn_w
     int worst;
     report->joint_error = tni_system_position_error(s->system, &worst);
     report->worst_joint = tni_constraint_id(s->model, worst);
-    tni_note_stops(s, report);
+    tni_report_unilaterals(s, report);
     return TN_OK;
 }

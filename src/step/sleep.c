@@ -65,16 +65,16 @@ tn_result tni_sleep_create(tn_stepper* s)
 {
     tni_sleep_work* work  = &s->sleep;
     const int       parts = plan_of(s)->component_count;
-    work->on              = s->has_stops && s->settings.impulse.sleep > 0;
+    work->on              = s->has_unilaterals && s->settings.impulse.sleep > 0;
     if (!work->on) return TN_OK;
-    work->still    = TNI_TAKE(&s->arena, double, parts);
-    work->restless = TNI_TAKE(&s->arena, uint8_t, parts);
-    work->asleep   = TNI_TAKE(&s->arena, uint8_t, parts);
-    work->bodies   = TNI_TAKE(&s->arena, uint8_t, s->model->body_count);
-    work->wake     = TNI_TAKE(&s->arena, uint8_t, parts);
-    work->up       = TNI_TAKE(&s->arena, int, parts);
-    work->mass     = TNI_TAKE(&s->arena, double, parts);
-    work->energy   = TNI_TAKE(&s->arena, double, parts);
+    work->rest_time = TNI_TAKE(&s->arena, double, parts);
+    work->restless  = TNI_TAKE(&s->arena, uint8_t, parts);
+    work->asleep    = TNI_TAKE(&s->arena, uint8_t, parts);
+    work->bodies    = TNI_TAKE(&s->arena, uint8_t, s->model->body_count);
+    work->wake      = TNI_TAKE(&s->arena, uint8_t, parts);
+    work->up        = TNI_TAKE(&s->arena, int, parts);
+    work->mass      = TNI_TAKE(&s->arena, double, parts);
+    work->energy    = TNI_TAKE(&s->arena, double, parts);
     if (s->arena.failed) return TN_ERR_MEMORY;
     note_restless(s);
     return TN_OK;
@@ -86,9 +86,9 @@ tn_result tni_sleep_create(tn_stepper* s)
 static void wake(tn_stepper* s, int part)
 {
     tni_sleep_work* work = &s->sleep;
-    const double    name = work->still[part];
+    const double    name = work->rest_time[part];
     for (int c = 0; name < 0 && c < plan_of(s)->component_count; ++c) {
-        if (work->still[c] == name) work->still[c] = 0;
+        if (work->rest_time[c] == name) work->rest_time[c] = 0;
     }
 }
 
@@ -97,32 +97,33 @@ void tni_sleep_begin(tn_stepper* s, const tn_state* state)
     tni_sleep_work* work = &s->sleep;
     const int       n    = plan_of(s)->component_count;
     if (!work->on) return;
-    tni_copy_numbers(work->still, state->still, n);
+    tni_copy_numbers(work->rest_time, state->rest_time, n);
     for (int c = 0; c < n; ++c) {
         if (work->wake[c]) wake(s, c);
     }
     for (int i = 0; i < TN_HANDLES_MAX; ++i) {
-        const int body = state->outside.handles[i].body;
+        const int body = state->inputs.handles[i].body;
         if (body > 0 && s->model->bodies[body].node >= 0) wake(s, part_of(s, body));
     }
     const bool any = work->any;
     work->any      = false;
     bool changed   = false;
     for (int c = 0; c < n; ++c) {
-        const bool asleep = work->still[c] < 0;
+        const bool asleep = work->rest_time[c] < 0;
         changed           = changed || asleep != work->asleep[c];
         work->asleep[c]   = asleep;
         work->any         = work->any || asleep;
     }
     for (int i = 0; i < s->model->free_count; ++i)
         work->bodies[s->model->free_bodies[i]] = work->asleep[part_of(s, s->model->free_bodies[i])];
-    if (changed) s->kept = false;
+    if (changed) s->now_factored = false;
     s->system->asleep         = NULL;
     s->system->saddle->asleep = NULL;
     tni_finder_leave_out(s->system->auxiliary.finder, NULL);
     if (!work->any) return;
     const tni_configuration at = tni_configuration_of(&s->now);
-    if (!s->kept || !any) tni_system_look(s->system, &at); // for what will not be looked at again
+    if (!s->now_factored || !any)
+        tni_system_evaluate(s->system, &at); // for what will not be looked at again
     s->system->asleep         = work->bodies;
     s->system->saddle->asleep = work->asleep;
     tni_finder_leave_out(s->system->auxiliary.finder, work->bodies);
@@ -135,27 +136,27 @@ bool tni_sleep_disturbed(tn_stepper* s)
     bool            any  = false;
     int             kept = 0;
     if (!work->any) return false;
-    for (int i = 0; i < a->stop_count; ++i) {
+    for (int i = 0; i < a->unilateral_count; ++i) {
         int bodies[2];
-        tni_unilateral_bodies(a, &a->stops[i], bodies);
+        tni_unilateral_bodies(a, &a->unilaterals[i], bodies);
         const bool one = work->bodies[bodies[0]], two = work->bodies[bodies[1]];
         if (!one && !two) {
             if (kept < i) {
-                a->stops[kept]           = a->stops[i];
-                a->stop_at[2 * kept]     = a->stop_at[2 * i];
-                a->stop_at[2 * kept + 1] = a->stop_at[2 * i + 1];
+                a->unilaterals[kept]      = a->unilaterals[i];
+                a->block_at[2 * kept]     = a->block_at[2 * i];
+                a->block_at[2 * kept + 1] = a->block_at[2 * i + 1];
             }
             ++kept;
             continue;
         }
         tni_row rows[TNI_CONTACT_ROWS];
-        if (a->stops[i].limit >= 0) continue;
-        (void)tni_contact_rows(s->model, &a->stops[i].touch, s->system->views, rows);
+        if (a->unilaterals[i].limit >= 0) continue;
+        (void)tni_contact_rows(s->model, &a->unilaterals[i].contact, s->system->views, rows);
         if (!(rows[0].C <= met)) continue;
         work->wake[part_of(s, bodies[one ? 0 : 1])] = 1;
         any                                         = true;
     }
-    a->stop_count = kept;
+    a->unilateral_count = kept;
     return any;
 }
 
@@ -186,9 +187,9 @@ static void measure_speeds(tn_stepper* s, double h)
     }
     for (int c = 0; c < n; ++c) {
         if (work->asleep[c]) continue;
-        const bool still = work->mass[c] > 0 && work->energy[c] <= most * most * work->mass[c];
-        work->still[c]   = still ? work->still[c] + h : 0;
-        work->up[c]      = c;
+        const bool still   = work->mass[c] > 0 && work->energy[c] <= most * most * work->mass[c];
+        work->rest_time[c] = still ? work->rest_time[c] + h : 0;
+        work->up[c]        = c;
     }
 }
 
@@ -206,37 +207,37 @@ static void find_islands(tn_stepper* s)
         if (!work->bodies[one] && !work->bodies[two])
             (void)tni_tie(work->up, part_of(s, one), part_of(s, two));
     }
-    for (int i = 0; i < a->stop_count; ++i) {
+    for (int i = 0; i < a->unilateral_count; ++i) {
         int bodies[2];
-        tni_unilateral_bodies(a, &a->stops[i], bodies);
+        tni_unilateral_bodies(a, &a->unilaterals[i], bodies);
         const bool free1 = model->bodies[bodies[0]].node >= 0,
                    free2 = model->bodies[bodies[1]].node >= 0;
-        if (free1 && free2 && a->stops[i].force[0] > 0)
+        if (free1 && free2 && a->unilaterals[i].force[0] > 0)
             (void)tni_tie(work->up, part_of(s, bodies[0]), part_of(s, bodies[1]));
     }
     for (int c = 0; c < n; ++c) work->energy[c] = HUGE_VAL, work->mass[c] = 0;
     for (int c = 0; c < n; ++c) {
         if (work->asleep[c]) continue;
         double* least = &work->energy[tni_root_of(work->up, c)];
-        *least        = fmin(*least, work->restless[c] ? 0 : work->still[c]);
+        *least        = fmin(*least, work->restless[c] ? 0 : work->rest_time[c]);
     }
-    for (int i = 0; i < a->stop_count; ++i) {
-        const tni_unilateral* stop = &a->stops[i];
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &a->unilaterals[i];
         int                   bodies[2];
-        tni_unilateral_bodies(a, stop, bodies);
-        const bool passed = stop->gap < -passed_by;
+        tni_unilateral_bodies(a, unilateral, bodies);
+        const bool passed = unilateral->gap < -passed_by;
         for (int side = 0; side < 2 && passed; ++side) {
             if (model->bodies[bodies[side]].node >= 0)
                 work->energy[tni_root_of(work->up, part_of(s, bodies[side]))] = 0;
         }
-        for (int side = 0; side < 2 && stop->limit < 0 && stop->force[0] > 0; ++side) {
+        for (int side = 0; side < 2 && unilateral->limit < 0 && unilateral->force[0] > 0; ++side) {
             const tni_body *own   = &model->bodies[bodies[side]],
                            *other = &model->bodies[bodies[1 - side]];
             if (own->node < 0) continue;
             const int root = tni_root_of(work->up, part_of(s, bodies[side]));
             work->mass[root] += 1;
-            if (other->kind == TN_BODY_KINEMATIC || tni_max_abs(stop->touch.surface1) > 0 ||
-                tni_max_abs(stop->touch.surface2) > 0)
+            if (other->kind == TN_BODY_KINEMATIC || tni_max_abs(unilateral->contact.surface1) > 0 ||
+                tni_max_abs(unilateral->contact.surface2) > 0)
                 work->energy[root] = 0;
         }
     }
@@ -253,12 +254,12 @@ void tni_sleep_end(tn_stepper* s, double h)
         if (work->asleep[c]) continue;
         const int root = tni_root_of(work->up, c);
         if (work->mass[root] > 0 && work->energy[root] >= s->settings.impulse.sleep)
-            work->still[c] = -1 - root;
+            work->rest_time[c] = -1 - root;
     }
     for (int i = 0; i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
         const int       c    = part_of(s, model->free_bodies[i]);
-        if (work->asleep[c] || !(work->still[c] < 0)) continue;
+        if (work->asleep[c] || !(work->rest_time[c] < 0)) continue;
         memset(s->next.u + body->u_start, 0, sizeof(double) * (size_t)body->dim);
     }
 }

@@ -40,13 +40,13 @@ static tn_result take_all(tn_stepper* s, tn_why* why)
         s->k_d[i] = TNI_TAKE(&s->arena, double, model->u_count);
         s->k_u[i] = TNI_TAKE(&s->arena, double, model->u_count);
     }
-    s->multipliers   = TNI_TAKE(&s->arena, double, model->row_count);
-    s->rates         = TNI_TAKE(&s->arena, double, model->u_count);
-    s->reactions     = TNI_TAKE(&s->arena, tn_wrench, model->named_count);
-    s->accelerations = TNI_TAKE(&s->arena, tn_twist, model->body_count);
-    s->redundant     = TNI_TAKE(&s->arena, tn_row_name, model->row_count);
-    s->has_stops     = tni_may_stop(model);
-    s->bounces       = TNI_TAKE(&s->arena, tni_bounce, s->has_stops ? TNI_BOUNCES_MAX : 0);
+    s->multipliers     = TNI_TAKE(&s->arena, double, model->row_count);
+    s->rates           = TNI_TAKE(&s->arena, double, model->u_count);
+    s->reactions       = TNI_TAKE(&s->arena, tn_wrench, model->named_count);
+    s->accelerations   = TNI_TAKE(&s->arena, tn_twist, model->body_count);
+    s->redundant       = TNI_TAKE(&s->arena, tn_row_name, model->row_count);
+    s->has_unilaterals = tni_has_unilaterals(model);
+    s->hits            = TNI_TAKE(&s->arena, tni_hit_count, s->has_unilaterals ? TNI_HITS_MAX : 0);
     if (s->arena.failed) return TN_ERR_MEMORY;
     const bool     impulse = s->settings.method == TN_METHOD_IMPULSE;
     const tn_loops loops   = impulse ? TN_LOOPS_CORE : s->settings.multiplier.loops;
@@ -60,7 +60,8 @@ static tn_result take_all(tn_stepper* s, tn_why* why)
     if (result == TN_OK && s->settings.method == TN_METHOD_ADAPTIVE)
         return tni_adaptive_method_create(s, why);
     if (result != TN_OK) return result;
-    const bool apart = tni_system_has_loops(s->system) || (s->has_stops && model->row_count > 0);
+    const bool apart =
+        tni_system_has_loops(s->system) || (s->has_unilaterals && model->row_count > 0);
     if (!apart) return TN_OK;
     return tni_system_create(&s->arena, model, loops, NULL, &s->start);
 }
@@ -194,7 +195,7 @@ static bool same(const double* a, const double* b, int count)
 // Whether the system still is where the last step left it, and this is that state.
 static bool is_kept(const tn_stepper* s, const tn_state* state)
 {
-    return s->kept_next && state->time == s->next.time &&
+    return s->next_factored && state->time == s->next.time &&
            same(state->q, s->next.q, s->model->q_count) &&
            same(state->u, s->next.u, s->model->u_count) &&
            same(state->z, s->next.z, s->model->coordinate_count);
@@ -206,7 +207,8 @@ static bool two_steps(const tn_stepper* s)
 }
 
 // two: two-step differences need all of it.
-static void copy_memory(const tn_model* model, bool two, tni_memory* to, const tni_memory* from)
+static void copy_memory(const tn_model* model, bool two, tni_step_history* to,
+                        const tni_step_history* from)
 {
     to->h   = from->h;
     to->two = two && from->two;
@@ -221,27 +223,28 @@ static void copy_pressed(tni_warm_start* to, const tni_warm_start* from)
 {
     to->count = from->count;
     memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
-    tni_copy_numbers(to->forces, from->forces, TNI_PRESS_NUMBERS * from->count);
+    tni_copy_numbers(to->forces, from->forces, TNI_WARM_START_NUMBERS * from->count);
 }
 
 static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
 {
     TN_ASSERT(state->model == s->model);
-    s->from      = state;
-    s->followed  = false;
-    s->kept      = is_kept(s, state);
-    s->kept_next = false;
-    s->now.time  = state->time;
+    s->from            = state;
+    s->angles_followed = false;
+    s->now_factored    = is_kept(s, state);
+    s->next_factored   = false;
+    s->now.time        = state->time;
     tni_copy_numbers(s->now.q, state->q, s->model->q_count);
     tni_copy_numbers(s->now.u, state->u, s->model->u_count);
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
     if (s->settings.method == TN_METHOD_IMPLICIT)
-        copy_memory(s->model, two_steps(s), &s->implicit.before, &state->memory);
-    if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&s->impulse.pressed, &state->pressed);
+        copy_memory(s->model, two_steps(s), &s->implicit.before, &state->history);
+    if (s->settings.method == TN_METHOD_IMPULSE)
+        copy_pressed(&s->impulse.warm_start, &state->warm_start);
     clear_report(s, report);
-    s->system->outside = s->start->outside = &state->outside;
-    s->system->phases = s->start->phases = (tn_phases){0};
-    s->system->auxiliary.stop_count = s->start->auxiliary.stop_count = 0;
+    s->system->inputs = s->start->inputs = &state->inputs;
+    s->system->phases = s->start->phases  = (tn_phases){0};
+    s->system->auxiliary.unilateral_count = s->start->auxiliary.unilateral_count = 0;
     s->system->auxiliary.ready = s->start->auxiliary.ready = false; // its rows are others now
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
     tni_sleep_begin(s, state);
@@ -261,8 +264,8 @@ static tn_phases phases_of(const tn_stepper* s)
     return sum;
 }
 
-void tni_copy_place(const tn_model* model, tni_configuration_buffer* to,
-                    const tni_configuration_buffer* from)
+void tni_copy_configuration(const tn_model* model, tni_configuration_buffer* to,
+                            const tni_configuration_buffer* from)
 {
     to->time = from->time;
     tni_copy_numbers(to->q, from->q, model->q_count);
@@ -284,8 +287,8 @@ static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
         return tni_fail(why, TN_ERR_DIVERGED,
                         "the motion is not finite any more: take a smaller step");
     }
-    if (!s->followed) tni_system_follow(s->system, s->next.z);
-    s->followed = false;
+    if (!s->angles_followed) tni_system_follow(s->system, s->next.z);
+    s->angles_followed = false;
     tni_state_forget(state);
     state->time = s->next.time;
     tni_copy_numbers(state->q, s->next.q, s->model->q_count);
@@ -338,15 +341,17 @@ static tn_result step(tn_stepper* s, const attempt* how, tn_step_report* report,
 static void remember(const tn_stepper* s, tn_state* state)
 {
     if (s->settings.method == TN_METHOD_IMPLICIT)
-        copy_memory(s->model, two_steps(s), &state->memory, &s->implicit.after);
-    if (s->settings.method == TN_METHOD_IMPULSE) copy_pressed(&state->pressed, &s->impulse.pressed);
+        copy_memory(s->model, two_steps(s), &state->history, &s->implicit.after);
+    if (s->settings.method == TN_METHOD_IMPULSE)
+        copy_pressed(&state->warm_start, &s->impulse.warm_start);
     if (s->settings.method == TN_METHOD_ADAPTIVE) {
         tni_adaptive_store(s->adaptive, &state->reduced);
         if (s->adaptive->footings != NULL)
-            tni_link_contacts_store(s->adaptive->footings, &state->pressed);
+            tni_link_contacts_store(s->adaptive->footings, &state->warm_start);
     }
     if (s->sleep.on)
-        tni_copy_numbers(state->still, s->sleep.still, s->model->core.plan->component_count);
+        tni_copy_numbers(state->rest_time, s->sleep.rest_time,
+                         s->model->core.plan->component_count);
 }
 
 static tn_result take_steps(tn_stepper* s, tn_state* state, const attempt* how,
@@ -358,8 +363,8 @@ static tn_result take_steps(tn_stepper* s, tn_state* state, const attempt* how,
     if (result == TN_OK) result = commit(s, state, why);
     if (result != TN_OK) return result;
     remember(s, state);
-    report->h_taken = how->h * how->count;
-    s->kept_next    = s->kept;
+    report->h_taken  = how->h * how->count;
+    s->next_factored = s->now_factored;
     return TN_OK;
 }
 
@@ -428,8 +433,8 @@ tn_result tn_stepper_run(tn_stepper* s, tn_state* state, double h, int count,
 static tn_result project(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
     (void)how;
-    tni_copy_place(s->model, &s->next, &s->now);
-    const tn_result result = s->has_stops ? tni_find_stops(s, why) : TN_OK;
+    tni_copy_configuration(s->model, &s->next, &s->now);
+    const tn_result result = s->has_unilaterals ? tni_find_unilaterals(s, why) : TN_OK;
     return result == TN_OK ? tni_project(s, false, report, why) : result;
 }
 
@@ -445,7 +450,7 @@ tn_result tn_stepper_project(tn_stepper* s, tn_state* state, tn_step_report* rep
 // Contacts and limits do not take part: what a blow drives into them bounces at the next step.
 static tn_result strike(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
-    tni_copy_place(s->model, &s->next, &s->now);
+    tni_copy_configuration(s->model, &s->next, &s->now);
     const tni_configuration at     = tni_configuration_of(&s->next);
     tn_result               result = tni_system_factor(s->system, &at, why);
     memset(s->scratch, 0, sizeof(double) * (size_t)s->model->u_count);
@@ -454,7 +459,7 @@ static tn_result strike(tn_stepper* s, const attempt* how, tn_step_report* repor
     for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
     if (result == TN_OK) result = tni_system_solve(s->system, s->scratch, r, true, why);
     if (result != TN_OK) return result;
-    tni_system_note(s->system, report);
+    tni_system_report(s->system, report);
     for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
     tni_measure_errors(s, report);
     return TN_OK;
@@ -478,16 +483,16 @@ static tn_result evaluate(tn_stepper* s, const attempt* how, tn_step_report* rep
     const bool              first  = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
     const double            T      = s->settings.multiplier.baumgarte;
     const tni_configuration at     = tni_configuration_of(&s->now);
-    tn_result               result = s->has_stops ? tni_find_stops(s, why) : TN_OK;
+    tn_result               result = s->has_unilaterals ? tni_find_unilaterals(s, why) : TN_OK;
     if (result == TN_OK)
         result = (first ? tni_system_drift : tni_system_accelerate)(s->system, &at, T, why);
     if (result != TN_OK) return result;
-    tni_system_note(s->system, report);
+    tni_system_report(s->system, report);
     int worst;
     report->joint_error    = tni_system_position_error(s->system, &worst);
     report->worst_joint    = tni_constraint_id(s->model, worst);
     report->velocity_error = tni_system_velocity_error(s->system, &worst);
-    tni_note_stops(s, report);
+    tni_report_unilaterals(s, report);
     return TN_OK;
 }
 

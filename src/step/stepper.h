@@ -1,93 +1,101 @@
-// stepper: a method with its workspace. Methods compute the next place into `next`; the stepper commits it.
+// stepper: a method with its workspace. Methods compute the next configuration into `next`; the
+// stepper commits it to the state.
 #ifndef TNI_STEPPER_H
 #define TNI_STEPPER_H
 
 #include "adaptive/adaptive.h"
 #include "system/implicit_system.h"
 
-/// Of a step: somebody was woken, and it is to be taken anew.
+/// Result of a step: a sleeping island was touched; restart the step with it awake.
 #define TNI_WOKEN ((tn_result)1000)
 
-static const double tni_contact_gap = 1e-6; ///< what people would call touching [m]
+static const double tni_contact_gap = 1e-6; ///< gap up to which a contact is reported as touching
+                                            ///< [m]
 
-enum { TNI_STAGES_MAX = 7, TNI_BOUNCES_MAX = 256 };
+enum { TNI_STAGES_MAX = 7, TNI_HITS_MAX = 256 };
 
-/// How often a stop was hit within a step.
-typedef struct tni_bounce {
+/// How often a contact or limit was hit within a step.
+typedef struct tni_hit_count {
     uint64_t id;
     int      count;
-} tni_bounce;
+} tni_hit_count;
 
-/// Memory for one place.
+/// Memory for one configuration.
 typedef struct tni_configuration_buffer {
     double  time;
     double *q, *u, *z;
 } tni_configuration_buffer;
 
-/// Principal moments of a body, rising, and their axes as columns; infinite where it does not turn.
+/// Principal moments of inertia of a body, rising, and their axes as columns; infinite where it
+/// does not rotate.
 typedef struct tni_principal {
     tn_vec3  moments;
     tni_mat3 axes;
     bool     thin;  ///< a rod: next to no moment about its axis
-    double   least; ///< moment, that about the axis of a rod aside
+    double   least; ///< smallest moment; for a rod, that across its axis
 } tni_principal;
 
-/// What joints are left open by at the end of a step, at most, and which.
-typedef struct tni_closing {
-    double error; ///< largest |C|, or h times a mean rate
-    int    worst; ///< the constraint that has it, or -1
-    double begun; ///< the error before any correction
-} tni_closing;
+/// Closure error of the joints at the end of a step.
+typedef struct tni_closure_error {
+    double error;   ///< largest |C|, or h times the mean rate of a velocity-only row [m or rad]
+    int    worst;   ///< index of the constraint that has it; -1: none
+    double initial; ///< the error before any correction
+} tni_closure_error;
 
 /// Workspace of the impulse method.
 typedef struct tni_impulse_work {
-    double *  plus, *first, *best; ///< u+: now, predicted, and that which came nearest to closing
-    double*   force;               ///< laid out as u
-    double*   asked;               ///< by row, of the next solve
-    double*   goal;                ///< by row, of all solves of a kick together
-    double*   past[4];             ///< by row: goals of the two rounds before, and what they left
-    tni_view* views;               ///< where the step starts
-    tni_warm_start pressed;        ///< of the step before, then of this one
-    double*        drive;          ///< by row without a position: what its rate has besides J u
-    tni_principal* principal;      ///< by body
-    double*        load;           ///< by body
-    double*        part_work;      ///< by part of the mechanism, twice; scratch of stiffen.c
-    tni_mat3*      stiffness;      ///< by body: h^2 K'
-    tni_mat3*      tension;        ///< by body: h^2 K, thrust and all
-    bool           loops;          ///< rows may be redundant
-    bool           careful;        ///< all tension counts
-    bool           damped;         ///< forces depend on velocities
-    int            jams;           ///< in this step
-    double         inside; ///< the deepest that anything was beyond a stop where the piece starts
-    bool           last;   ///< no shorter piece will be tried
+    double *plus, *first, *best;     ///< u+: current, predicted, and the one with the smallest
+                                     ///< closure error
+    double* force;                   ///< laid out as u
+    double* target_rates;            ///< by row: rates that the next solve asks for
+    double* goal;                    ///< by row: rates that all solves of this substep asked for
+                                     ///< together
+    double* past[4];                 ///< by row: goals and residuals of the two previous rounds
+                                     ///< (Anderson acceleration)
+    tni_view*      views;            ///< bodies at the start of the step
+    tni_warm_start warm_start;       ///< warm start: of the last step, then of this one
+    double*        prescribed_rates; ///< by velocity-only row: prescribed rate = rate - J u
+    tni_principal* principal;        ///< by body
+    double*        load;       ///< by body: bound of h^2 times the largest eigenvalue of its K
+    double*        part_work;  ///< by part of the mechanism, twice; scratch of stiffen.c
+    tni_mat3*      stiffness;  ///< by body: h^2 K', the stiffness in use
+    tni_mat3*      tension;    ///< by body: h^2 K, compression included
+    bool           loops;      ///< the mechanism has loops: rows may be redundant
+    bool           safer_mode; ///< safer mode: the tension of all bodies counts
+    bool           damped;     ///< forces depend on velocities
+    int            jam_count;  ///< friction jams in this step: no finite impulse met all
+                               ///< conditions
+    double start_penetration;  ///< largest penetration at the start of the substep [m or rad]
+    bool   final_try;          ///< the step will not be halved any more
 } tni_impulse_work;
 
-/// Workspace of the implicit method.
+/// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
 typedef struct tni_implicit_work {
     tni_implicit_system* stiff;
-    double *             u, *du, *best, *ahead, *linear; ///< laid out as u
-    double *    drift, *momentum;      ///< likewise: what the integrator takes from the step before
-    double *    mu, *dmu, *r;          ///< by row
-    double *    force, *first, *again; ///< likewise: joint forces that K_g is made of
-    tni_memory  before, after;         ///< of the steps that end at s->now and at s->next
-    tni_closing end;
-    double      goal;    ///< joint error that the correction aims at
-    bool        rescue;  ///< the usual way has failed
-    bool        lenient; ///< corrections may be as large as they like
-    bool        moved;   ///< s->now is no longer the start of the step: s->stage is
-    bool        last;    ///< no shorter piece is worth trying
-    bool        begun;   ///< the momentum at the start is known
-    bool        sided;   ///< some forces, or limits, have one side only
+    double *             u, *du, *best, *predicted, *linear; ///< laid out as u
+    double *drift, *momentum;       ///< laid out as u: what the integrator takes from the last
+                                    ///< step
+    double *          mu, *dmu, *r; ///< by row
+    double *          force, *first, *again; ///< joint forces that K_g is made of
+    tni_step_history  before, after; ///< history for the steps that end at s->now and at s->next
+    tni_closure_error end;
+    double            goal;      ///< closure error that the correction aims at
+    bool              rescue;    ///< the usual Newton iteration has failed; the rescue is running
+    bool              lenient;   ///< corrections are not limited in size
+    bool              moved;     ///< s->now is no longer the start of the step: s->stage is
+    bool              final_try; ///< no shorter substep is worth trying
+    bool              history_known; ///< the momentum at the start is known
+    bool              sided;         ///< the model has one-sided forces or limits
 } tni_implicit_work;
 
-/// Who sleeps, in the impulse method. By part of the mechanism, but for bodies.
+/// Sleep, in the impulse method. By part of the mechanism, except `bodies` (by body).
 typedef struct tni_sleep_work {
-    bool     on, any; ///< any: somebody sleeps
-    double*  still;   ///< how long it has been at rest [s]; asleep: -1 - its island
+    bool     on, any;   ///< any: at least one part sleeps
+    double*  rest_time; ///< how long a part has been at rest [s]; asleep: -1 - its island
     uint8_t *asleep, *bodies;
-    uint8_t* restless; ///< something acts on it that changes
-    uint8_t* wake;     ///< to be woken when the step is taken anew
-    int*     up;
+    uint8_t* restless;      ///< a changing input acts on it: it may not fall asleep
+    uint8_t* wake;          ///< to be woken when the step is restarted
+    int*     up;            ///< union-find forest of islands
     double * mass, *energy; ///< scratch
 } tni_sleep_work;
 
@@ -96,27 +104,28 @@ struct tn_stepper {
     const tn_model* model;
     tn_settings     settings; ///< method is never auto here
     tni_system*     system;
-    tni_system*     start; ///< factored at the step's start; apart from system where loops need it
+    tni_system*     start; ///< factored at the start of the step; separate from `system` only where
+                           ///< loops need both
     tni_configuration_buffer now, next; ///< a step goes from now to next
     tni_configuration_buffer stage;
     double*                  stage_d;             ///< tangent from now to the stage
-    double*                  k_d[TNI_STAGES_MAX]; ///< its rate at each stage
+    double*                  k_d[TNI_STAGES_MAX]; ///< time derivative of stage_d at each stage
     double*                  k_u[TNI_STAGES_MAX]; ///< accelerations at each stage
     double *                 scratch, *scratch2;  ///< u_count numbers
     tni_impulse_work         impulse;
     tni_implicit_work        implicit;
     tni_sleep_work           sleep;
-    tni_adaptive*            adaptive;  ///< NULL in other methods
-    const tn_state*          from;      ///< the state of this call
-    bool                     kept;      ///< the system is factored and looked at where s->now is
-    bool                     kept_next; ///< likewise s->next, since the last call
-    bool                     followed;  ///< angles of s->next are counted on already
-    bool                     has_stops; ///< limits, ropes, or shapes that may touch
-    tni_bounce*              bounces;   ///< of this step
-    int                      bounce_count;
+    tni_adaptive*            adaptive;        ///< NULL in other methods
+    const tn_state*          from;            ///< the caller's state
+    bool                     now_factored;    ///< `system` is factored and evaluated at s->now
+    bool                     next_factored;   ///< likewise at s->next, since the last call
+    bool                     angles_followed; ///< angles of s->next count full turns already
+    bool           has_unilaterals; ///< the model has limits, ropes, or shapes that may touch
+    tni_hit_count* hits;            ///< contacts and limits hit in this step
+    int            hit_count;
 
     double*      multipliers;   ///< of the last evaluation, by row
-    double*      rates;         ///< likewise, laid out as u
+    double*      rates;         ///< joint accelerations, laid out as u
     tn_wrench*   reactions;     ///< by joint
     tn_twist*    accelerations; ///< by body, the ground first
     tn_row_name* redundant;     ///< of the last check
@@ -131,52 +140,55 @@ TNI_INLINE tni_configuration tni_configuration_of(const tni_configuration_buffer
 /// multiplier.c: from s->now to s->next, by h.
 TN_NODISCARD tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_report* report,
                                            tn_why* why);
-/// One piece of time dt <= *wish from s->now to s->next, not yet on the constraints. The adaptive
-/// integrator may refuse (*accepted false); *wish is the piece to try next.
+/// Integrates one substep of dt <= *wish [s] from s->now to s->next, without projecting. The
+/// adaptive integrator may refuse it (*accepted false); *wish is the length to try next.
 TN_NODISCARD tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
                                      tn_step_report* report, tn_why* why);
-/// What comes after each piece: back onto the constraints, errors measured.
-TN_NODISCARD tn_result tni_settle(tn_stepper* s, bool near, tn_step_report* report, tn_why* why);
-/// s->next becomes s->now.
-void tni_go_on(tn_stepper* s);
+/// After each substep: projects s->next onto the constraints and measures the errors.
+TN_NODISCARD tn_result tni_project_and_measure(tn_stepper* s, bool near, tn_step_report* report,
+                                               tn_why* why);
+/// Accepts a substep: s->next becomes s->now.
+void tni_accept_substep(tn_stepper* s);
 
 /// impulse.c: from s->now to s->next, by h.
 TN_NODISCARD tn_result tni_impulse_create(tn_stepper* s);
 TN_NODISCARD tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report,
                                         tn_why* why);
-/// Kicks from s->now: u+ in s->impulse.plus, and what was asked of rows in s->impulse.goal.
+/// First kick from s->now: u+ into s->impulse.plus, the rates asked for into s->impulse.goal.
 TN_NODISCARD tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report,
                                         tn_why* why);
-/// Solves with the rates s->impulse.asked. Forces of stops that do not quite meet all conditions are an
-/// answer, too: counted, and what is left of them reported.
+/// Solves M u + J^T p = b for the rates s->impulse.asked. Contact impulses that do not quite meet
+/// all conditions (a friction jam) are accepted: counted, and the residual reported.
 TN_NODISCARD tn_result tni_impulse_solve(tn_stepper* s, const double* b, bool exact, tn_why* why);
-/// u+ that has the rates s->impulse.asked, with the stops as they are.
+/// u+ with the rates s->impulse.asked and the current set of contacts and limits.
 TN_NODISCARD tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why);
-/// u+ += the answer to what is asked of the rows, with no other force.
-TN_NODISCARD tn_result tni_impulse_improve(tn_stepper* stepper, tn_why* why);
-/// Flies to s->next with u+ and looks there; s->impulse.asked <- what a correction is asked for.
-tni_closing tni_impulse_fly(tn_stepper* s, double h);
+/// u+ += the response to the rates s->impulse.asked, without any force.
+TN_NODISCARD tn_result tni_impulse_correct(tn_stepper* stepper, tn_why* why);
+/// Flies to s->next with u+ and evaluates it; s->impulse.asked <- the rates that would close the
+/// joints.
+tni_closure_error tni_impulse_fly(tn_stepper* s, double h);
 
 /// impulse_contact.c: the same with contacts, limits and ropes, after the first kick.
 TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance,
-                                         tni_closing* nearest, bool* closed, tn_step_report* report,
-                                         tn_why* why);
-/// Stops at s->next, which was looked at last; what they ask for, once it is factored there; what
-/// they did, with h the length of the flight.
+                                         tni_closure_error* nearest, bool* closed,
+                                         tn_step_report* report, tn_why* why);
+/// Contacts and limits at s->next, which was evaluated last; their right-hand sides, once the
+/// system is factored there; report of their forces, h being the length of the flight [s].
 TN_NODISCARD tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why);
-void                   tni_impulse_ask_landing(tn_stepper* s);
-void                   tni_impulse_note_contacts(tn_stepper* s, double h, tn_step_report* report);
+void                   tni_impulse_set_landing_targets(tn_stepper* s);
+void                   tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report);
 
-/// sleep.c: at creation; from a state; whether a stop wakes somebody, in which case the step is to be
-/// taken anew (others that sleepers have are dropped); once a step is taken; at its end.
+/// sleep.c: at creation; from a state; whether a contact or limit touches a sleeping island: then
+/// restart the step with it awake (those between sleepers only are dropped); after a step was
+/// accepted; at its end.
 TN_NODISCARD tn_result tni_sleep_create(tn_stepper* s);
 void                   tni_sleep_begin(tn_stepper* s, const tn_state* state);
 bool                   tni_sleep_disturbed(tn_stepper* s);
 void                   tni_sleep_settle(tn_stepper* s);
 void                   tni_sleep_end(tn_stepper* s, double h);
 
-/// stiffen.c: h^2 K' of bodies whose tension is too stiff for h, by the multipliers of the last answer, into
-/// s->impulse.stiffness; returns how many bodies have some.
+/// stiffen.c: h^2 K' of the bodies whose tension is too stiff for h, from the multipliers of the
+/// last answer, into s->impulse.stiffness; returns how many bodies have some.
 void tni_stiffen_prepare(tn_stepper* s);
 int  tni_stiffen(tn_stepper* s, double h);
 
@@ -185,37 +197,37 @@ TN_NODISCARD tn_result tni_implicit_create(tn_stepper* s, tn_why* why);
 TN_NODISCARD tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report,
                                          tn_why* why);
 
-/// adaptive.c: count steps of h from s->from to s->next; *taken: how many went well.
+/// adaptive.c: count steps of h from s->from to s->next; *taken: how many succeeded.
 TN_NODISCARD tn_result tni_adaptive_method_create(tn_stepper* s, tn_why* why);
 TN_NODISCARD tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken,
                                         tn_step_report* report, tn_why* why);
 
-/// event_detection.c: a step of a mechanism that may hit stops.
-TN_NODISCARD tn_result tni_eventful_step(tn_stepper* s, double h, tn_step_report* report,
-                                         tn_why* why);
-/// Finds the stops that are reached at s->now, and says what they do there by their rates.
-TN_NODISCARD tn_result tni_find_stops(tn_stepper* s, tn_why* why);
-/// Changes s->now.u until nothing approaches any more of what is reached, or is not away.
-TN_NODISCARD tn_result tni_pass_blows_on(tn_stepper* s, tn_step_report* report, tn_why* why);
-/// How the stops take part in a projection: of positions, of velocities.
+/// event_detection.c: one step of a mechanism with contacts or limits.
+TN_NODISCARD tn_result tni_event_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why);
+/// Finds the contacts and limits that are reached at s->now; their rates decide which are active.
+TN_NODISCARD tn_result tni_find_unilaterals(tn_stepper* s, tn_why* why);
+/// Impacts: changes s->now.u until nothing approaches any more at the contacts and limits that take
+/// part.
+TN_NODISCARD tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why);
+/// Which contacts and limits a projection holds: of positions, of velocities.
 void tni_hold_positions(tni_auxiliary* a);
 void tni_hold_velocities(tni_auxiliary* a);
-/// Contacts and penetration at the place last looked at.
-void tni_note_stops(const tn_stepper* s, tn_step_report* report);
+/// Contact count and penetration at the configuration that was evaluated last.
+void tni_report_unilaterals(const tn_stepper* s, tn_step_report* report);
 
-/// project.c: s->next onto the constraints, positions then velocities. Fills the errors of the report.
-/// factored: the system is factored at a place very near s->next.
+/// project.c: projects s->next onto the constraints, positions first, then velocities; fills the
+/// errors of the report. factored: the system is factored very near s->next.
 TN_NODISCARD tn_result tni_project(tn_stepper* s, bool factored, tn_step_report* report,
                                    tn_why* why);
 
-/// Looks at s->next and fills the errors of the report.
+/// Evaluates s->next and fills the errors of the report.
 void tni_measure_errors(tn_stepper* s, tn_step_report* report);
 
-/// time + h; the next multiple of h where time is one, so that a long run ends when it says.
+/// time + h; snapped to a multiple of h where time is one, so that a long run ends exactly.
 double tni_time_after(double time, double h);
 
-void tni_copy_place(const tn_model* model, tni_configuration_buffer* to,
-                    const tni_configuration_buffer* from);
+void tni_copy_configuration(const tn_model* model, tni_configuration_buffer* to,
+                            const tni_configuration_buffer* from);
 void tni_copy_numbers(double* to, const double* from, int count);
 
 #endif

@@ -77,7 +77,7 @@ static void add_joints(tn_stepper* s, double h, tni_mat3* K)
     const tni_configuration at    = tni_configuration_of(&s->now);
     const tni_view*         views = s->system->views;
     memset(K, 0, sizeof *K * (size_t)model->body_count);
-    if (s->impulse.loops) tni_system_look(s->system, &at); // it was looking at the step's end
+    if (s->impulse.loops) tni_system_evaluate(s->system, &at); // it was looking at the step's end
     tni_system_reactions(s->system, &at, s->reactions);
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_joint* joint = &model->joints[i];
@@ -179,15 +179,16 @@ static int keep_stiff_parts(tn_stepper* s)
     const tn_model* model = s->model;
     double *        w = s->impulse.best, *torque = s->scratch;
     double *        before = s->impulse.part_work, *after = before + model->body_count;
-    const int       stops           = s->system->auxiliary.stop_count; // what pushes is not linear
-    s->system->auxiliary.stop_count = 0;
-    s->system->auxiliary.ready      = false;
+    const int unilaterals = s->system->auxiliary.unilateral_count; // what pushes is not linear
+    s->system->auxiliary.unilateral_count = 0;
+    s->system->auxiliary.ready            = false;
     begin_turning(s, w);
     for (int round = 0; round < ROUNDS; ++round) {
         memset(before, 0, sizeof *before * 2 * (size_t)model->body_count);
         apply(s, w, torque, before);
-        memset(s->impulse.asked, 0, sizeof(double) * (size_t)model->row_count);
-        if (tni_system_solve(s->system, torque, s->impulse.asked, false, NULL) != TN_OK) break;
+        memset(s->impulse.target_rates, 0, sizeof(double) * (size_t)model->row_count);
+        if (tni_system_solve(s->system, torque, s->impulse.target_rates, false, NULL) != TN_OK)
+            break;
         tni_copy_numbers(w, s->system->answer, model->u_count);
         add_work(s, torque, w, after);
         bool known = true; // of all parts, stiff or far from it
@@ -196,8 +197,8 @@ static int keep_stiff_parts(tn_stepper* s)
                               (round > 0 && after[i] <= hopeless * before[i]));
         if (known) break;
     }
-    s->system->auxiliary.stop_count = stops;
-    s->system->auxiliary.ready      = false;
+    s->system->auxiliary.unilateral_count = unilaterals;
+    s->system->auxiliary.ready            = false;
     memset(before, 0, sizeof *before * (size_t)model->body_count);
     for (int i = 0; i < model->free_count; ++i) { // before <- w^T h^2 K w
         const int     body = model->free_bodies[i], at = model->bodies[body].u_start + 3;
@@ -232,5 +233,5 @@ int tni_stiffen(tn_stepper* s, double h)
             count += keep_stiff(p, &s->system->views[i].R, &K[i]);
         else K[i] = (tni_mat3){{0}};
     }
-    return count == 0 || s->impulse.careful ? count : keep_stiff_parts(s);
+    return count == 0 || s->impulse.safer_mode ? count : keep_stiff_parts(s);
 }

@@ -1,6 +1,6 @@
 // auxiliary: Baraff's constraint anticipation [1, section 8]. Rows that are not in the factored
-// matrix (loops beside a forest, constraints that push otherwise than along their rows, limits,
-// ropes, contacts) are solved by what they would do to each other through everything that is.
+// matrix (loops beside a spanning forest, constraints whose force is not along their rows, limits,
+// ropes, contacts) are solved by Schur complement: by their responses through the factored system.
 //
 //     M u + J^T mu = b + K f,   J u = r                  the factored, primary system
 //     a = J_a u - r_a           a condition on each pair (a_i, f_i), see complementarity.h
@@ -10,20 +10,21 @@
 //     a = W f + J_a u_0 - r_a,  W = J_a Y                 [eq. (12)], solved by mixed_complementarity.h
 //     u, mu = primary answer to (b + K f, r)              [step 5]
 //
-// One factorisation, k + 2 solves. K_j sits on the few nodes of its row and Y_j is asked for at the
-// nodes of other rows, so a column costs the paths from these to the root, not the tree. Where W is
-// symmetric and paths share little, half of each solve and their products do (half_solve.h). W falls
-// apart into islands: rows whose components are not tied by any row do not see each other.
-// K is J_a^T where forces do no work; a contact that slides pushes along J_n - mu (d . J_t), d the
-// direction of its slip, and W is not symmetric then.
+// One factorisation, k + 2 solves. K_j is nonzero on the few nodes of its row and Y_j is needed at
+// the nodes of other rows, so a column costs the paths from these to the root, not the tree. Where
+// W is symmetric and paths share little, half of each solve and their products do (half_solve.h). W
+// is block diagonal over islands: rows whose components are not connected by any row. K is J_a^T
+// where forces do no work; a sliding contact pushes along J_n - mu (d . J_t), d being the direction
+// of its slip, and then W is not symmetric.
 //
-// Islands with many contacts have no W: gauss_seidel.h works with the first halves of the path solves, as
-// long as all push along their rows. Through regularised loops these are nearly right only: what
-// they find is pushed, u solved for truly, and the rest found again from there. Optionally a shock
-// [2] comes last: contacts from the ground up, what is below counting as immovable.
+// Islands with many contacts have no W: gauss_seidel.h works matrix-free, with the first halves of
+// the path solves, as long as all forces are along their rows. Through regularised loops the
+// responses are approximate: what they find is applied, u solved for exactly, and the rest found
+// again from there. Optionally shock propagation [2] comes last: contacts from the ground up,
+// everything below being immovable.
 //
-// Cost: k columns of the length of a path, k^2 products of the rows' lengths, and what mixed_complementarity.h
-// takes. Without W: k half paths, and what gauss_seidel.h takes.
+// Cost: k columns of the length of a path, k^2 products of the rows' lengths, and that of
+// mixed_complementarity.h. Matrix-free: k half paths, and the cost of gauss_seidel.h.
 // [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
 // [2] E. Guendelman, R. Bridson, R. Fedkiw, Nonconvex Rigid Bodies with Stacking, SIGGRAPH 2003.
 #include "system/auxiliary.h"
@@ -32,32 +33,32 @@
 
 #include <math.h>
 
-#define SWEPT     1e-9  // residual at which islands without W are solved, relative to the largest b
-#define LOOP_GAIN 1e-4  // what responses through regularised loops are good for
-#define JAM       1e-6  // a stop's condition that is off by less, beside what was added up, is met
+#define SWEPT     1e-9  // relative residual at which matrix-free islands are solved
+#define LOOP_GAIN 1e-4  // relative accuracy of responses through regularised loops
+#define JAM       1e-6  // a relative violation below this is no friction jam
 #define JAM_LEAST 1e-9  // the same, of a row that nothing moves
-#define HELD_LOOP 1e-4  // the same through regularised loops, but for a margin
+#define HELD_LOOP 1e-4  // the same through regularised loops, with a margin
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
-enum { COLUMNS = 3, WIDE_COLUMNS = TNI_CONE_POINT_ROWS, FIRST_STOPS = 16 };
+enum { COLUMNS = 3, WIDE_COLUMNS = TNI_CONE_POINT_ROWS, FIRST_UNILATERALS = 16 };
 enum {
-    SMALL_ROWS   = 24, // are always solved to the end
+    SMALL_ROWS   = 24, // islands of at most so many rows are solved without a tolerance
     DIRECT_ROWS  = 60,
     SWEEPS       = 400,
     CORRECTIONS  = 4,
     SHOCK_SWEEPS = 20
 };
-enum { SWEEP_NUMBERS = 64 }; // the same for islands without W, a row of contact, to begin with
-enum { HALVES = 4 };         // room for halves, in numbers a row of the system
+enum { SWEEP_NUMBERS = 64 }; // doubles for matrix-free islands, per row, to begin with
+enum { HALVES = 4 };         // room for half solves, doubles per row of the system
 
 // --- memory -------------------------------------------------------------------------------------
 
-bool tni_may_stop(const tn_model* model)
+bool tni_has_unilaterals(const tn_model* model)
 {
     return model->limit_count > 0 || model->shape_count > 1;
 }
 
-// Doubles of the blocks of the auxiliary constraints, and their edges.
+// Doubles in the blocks of the auxiliary constraints, and the number of their edges.
 static size_t constraint_blocks(const tni_auxiliary* a, int* edges)
 {
     size_t doubles = 0;
@@ -79,16 +80,16 @@ static void set_constraint_units(tni_auxiliary* a)
     a->block_count                = 0;
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
         const tni_constraint* c   = &a->model->constraints[a->split->auxiliary[i]];
-        a->units[a->unit_count++] = (tni_unit){.row_count  = c->row_count,
-                                               .edge_start = a->edge_count,
-                                               .edge_count = c->edge_count,
-                                               .constraint = a->split->auxiliary[i],
-                                               .stop       = -1,
-                                               .otherwise  = c->pushes_otherwise};
+        a->units[a->unit_count++] = (tni_auxiliary_unit){.row_count      = c->row_count,
+                                                         .edge_start     = a->edge_count,
+                                                         .edge_count     = c->edge_count,
+                                                         .constraint     = a->split->auxiliary[i],
+                                                         .unilateral     = -1,
+                                                         .own_directions = c->pushes_otherwise};
         for (int k = 0; k < c->edge_count; ++k) {
             const tni_body* body = &a->model->bodies[a->model->edge_body[c->edge_start + k]];
             a->edges[a->edge_count++] =
-                (tni_unit_edge){body->node, body->u_start, body->dim, a->block_count};
+                (tni_auxiliary_edge){body->node, body->u_start, body->dim, a->block_count};
             a->block_count += (size_t)(c->row_count * body->dim);
         }
     }
@@ -100,46 +101,46 @@ static tn_result take(tni_auxiliary* a)
     tni_arena* arena = &a->arena;
     const int  all   = a->model->u_count + a->model->row_count;
     (void)constraint_blocks(a, &constraint_edges);
-    const int units = a->split->auxiliary_count + a->stop_capacity;
-    const int edges = constraint_edges + 2 * a->stop_capacity;
-    a->stops        = TNI_TAKE(arena, tni_unilateral, a->stop_capacity);
-    a->stop_at      = TNI_TAKE(arena, size_t, 2 * a->stop_capacity);
-    a->watched      = TNI_TAKE(arena, tni_unilateral, a->stop_capacity);
-    a->found        = TNI_TAKE(arena, tni_contact, a->stop_capacity);
-    a->units        = TNI_TAKE(arena, tni_unit, units);
-    a->order        = TNI_TAKE(arena, int, units);
-    a->islands      = TNI_TAKE(arena, tni_island, units);
-    a->edges        = TNI_TAKE(arena, tni_unit_edge, edges);
-    a->nodes        = TNI_TAKE(arena, int, edges);
-    a->group        = TNI_TAKE(arena, int, a->split->plan->component_count);
-    a->island_of    = TNI_TAKE(arena, int, a->split->plan->component_count);
-    a->j            = TNI_TAKE(arena, double, a->block_capacity);
-    a->k            = TNI_TAKE(arena, double, a->block_capacity);
-    a->W            = TNI_TAKE(arena, double, a->response_capacity);
-    a->condition    = TNI_TAKE(arena, uint8_t, a->row_capacity);
-    a->strips       = TNI_TAKE(arena, tni_strip, a->row_capacity);
-    a->dependent    = TNI_TAKE(arena, uint8_t, a->row_capacity);
-    a->b            = TNI_TAKE(arena, double, a->row_capacity);
-    a->f            = TNI_TAKE(arena, double, a->row_capacity);
-    a->a            = TNI_TAKE(arena, double, a->row_capacity);
-    a->scale        = TNI_TAKE(arena, double, a->row_capacity);
-    a->size         = TNI_TAKE(arena, double, a->row_capacity);
-    a->mu           = TNI_TAKE(arena, double, a->row_capacity);
-    a->pushed       = TNI_TAKE(arena, double, a->row_capacity);
-    a->extra        = TNI_TAKE(arena, double, a->row_capacity);
-    a->x            = TNI_TAKE(arena, double, (WIDE_COLUMNS + 2) * (size_t)all);
+    const int units  = a->split->auxiliary_count + a->unilateral_capacity;
+    const int edges  = constraint_edges + 2 * a->unilateral_capacity;
+    a->unilaterals   = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
+    a->block_at      = TNI_TAKE(arena, size_t, 2 * a->unilateral_capacity);
+    a->watched       = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
+    a->found         = TNI_TAKE(arena, tni_contact, a->unilateral_capacity);
+    a->units         = TNI_TAKE(arena, tni_auxiliary_unit, units);
+    a->order         = TNI_TAKE(arena, int, units);
+    a->islands       = TNI_TAKE(arena, tni_island, units);
+    a->edges         = TNI_TAKE(arena, tni_auxiliary_edge, edges);
+    a->nodes         = TNI_TAKE(arena, int, edges);
+    a->group         = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->island_of     = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->j             = TNI_TAKE(arena, double, a->block_capacity);
+    a->k             = TNI_TAKE(arena, double, a->block_capacity);
+    a->W             = TNI_TAKE(arena, double, a->response_capacity);
+    a->condition     = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->column_sets   = TNI_TAKE(arena, tni_column_set, a->row_capacity);
+    a->dependent     = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->b             = TNI_TAKE(arena, double, a->row_capacity);
+    a->f             = TNI_TAKE(arena, double, a->row_capacity);
+    a->a             = TNI_TAKE(arena, double, a->row_capacity);
+    a->scale         = TNI_TAKE(arena, double, a->row_capacity);
+    a->size          = TNI_TAKE(arena, double, a->row_capacity);
+    a->mu            = TNI_TAKE(arena, double, a->row_capacity);
+    a->applied       = TNI_TAKE(arena, double, a->row_capacity);
+    a->shock_impulse = TNI_TAKE(arena, double, a->row_capacity);
+    a->x             = TNI_TAKE(arena, double, (WIDE_COLUMNS + 2) * (size_t)all);
     if (arena->failed) return TN_ERR_MEMORY;
     set_constraint_units(a);
-    a->stop_count = a->watched_count = a->row_count = a->wide = 0;
-    a->response_count                                         = 0;
+    a->unilateral_count = a->watched_count = a->row_count = a->island_rows = 0;
+    a->response_count                                                      = 0;
     a->full = a->sweep_full = a->ready = false;
     tn_result result =
         tni_gauss_seidel_create(arena, a->split->plan, a->sweep_capacity > 0 ? a->row_capacity : 0,
                                 a->sweep_capacity, &a->sweep);
-    if (result == TN_OK) result = tni_least_norm_create(arena, a->wide_capacity, &a->least);
+    if (result == TN_OK) result = tni_least_norm_create(arena, a->island_rows_capacity, &a->least);
     if (result == TN_OK)
         result = tni_half_solves_create(arena, all, (size_t)HALVES * (size_t)all, &a->halves);
-    return result == TN_OK ? tni_mixed_create(arena, a->wide_capacity, &a->mixed) : result;
+    return result == TN_OK ? tni_mixed_create(arena, a->island_rows_capacity, &a->mixed) : result;
 }
 
 tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tni_auxiliary* a)
@@ -149,18 +150,18 @@ tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tn
                          .arena       = tni_arena_make(&model->arena.host),
                          .direct_rows = DIRECT_ROWS,
                          .sweeps      = SWEEPS};
-    if (split->auxiliary_rows == 0 && !tni_may_stop(model)) return TN_OK;
+    if (split->auxiliary_rows == 0 && !tni_has_unilaterals(model)) return TN_OK;
     int edges;
     a->block_capacity = constraint_blocks(a, &edges);
     a->row_capacity   = split->auxiliary_rows;
-    if (tni_may_stop(model)) {
-        a->stop_capacity = FIRST_STOPS;
-        a->row_capacity += COLUMNS * FIRST_STOPS;
-        a->block_capacity += TNI_CONTACT_ROWS * 2 * 6 * FIRST_STOPS;
+    if (tni_has_unilaterals(model)) {
+        a->unilateral_capacity = FIRST_UNILATERALS;
+        a->row_capacity += COLUMNS * FIRST_UNILATERALS;
+        a->block_capacity += TNI_CONTACT_ROWS * 2 * 6 * FIRST_UNILATERALS;
     }
-    a->wide_capacity     = a->row_capacity;
-    a->response_capacity = (size_t)a->row_capacity * (size_t)a->row_capacity;
-    tn_result result     = take(a);
+    a->island_rows_capacity = a->row_capacity;
+    a->response_capacity    = (size_t)a->row_capacity * (size_t)a->row_capacity;
+    tn_result result        = take(a);
     if (result == TN_OK && model->shape_count > 1) result = tni_finder_create(model, &a->finder);
     return result;
 }
@@ -173,9 +174,9 @@ void tni_auxiliary_free(tni_auxiliary* a)
 
 bool tni_auxiliary_is_tight(const tni_auxiliary* a)
 {
-    if (!tni_may_stop(a->model)) return false;
-    return a->full || 2 * a->stop_count > a->stop_capacity || 2 * a->row_count > a->row_capacity ||
-           2 * a->wide > a->wide_capacity;
+    if (!tni_has_unilaterals(a->model)) return false;
+    return a->full || 2 * a->unilateral_count > a->unilateral_capacity ||
+           2 * a->row_count > a->row_capacity || 2 * a->island_rows > a->island_rows_capacity;
 }
 
 tn_result tni_auxiliary_grow(tni_auxiliary* a)
@@ -191,12 +192,12 @@ tn_result tni_auxiliary_grow(tni_auxiliary* a)
         const size_t least  = SWEEP_NUMBERS * (size_t)a->row_capacity;
         more.sweep_capacity = 2 * (a->sweep_capacity > least ? a->sweep_capacity : least);
     } else {
-        more.stop_capacity *= 2;
+        more.unilateral_capacity *= 2;
         more.block_capacity *= 2;
         more.row_capacity *= 2;
     }
     // The largest island and all responses grow by need: many islands are small.
-    while (2 * a->wide > more.wide_capacity) more.wide_capacity *= 2;
+    while (2 * a->island_rows > more.island_rows_capacity) more.island_rows_capacity *= 2;
     while (2 * a->response_count > more.response_capacity) more.response_capacity *= 2;
     const tn_result result = take(&more);
     tni_arena_free(result == TN_OK ? &a->arena : &more.arena);
@@ -216,68 +217,69 @@ double* tni_auxiliary_k(tni_auxiliary* a, int edge)
 
 // --- units --------------------------------------------------------------------------------------
 
-static int rows_in_use(const tni_unilateral* stop)
+static int rows_in_use(const tni_unilateral* unilateral)
 {
-    switch (stop->rule) {
+    switch (unilateral->rule) {
     case TNI_UNILATERAL_OPEN: return 0;
     case TNI_UNILATERAL_STUCK:
-    case TNI_UNILATERAL_GRIPS: return stop->row_count;
+    case TNI_UNILATERAL_GRIPS: return unilateral->row_count;
     default: return 1;
     }
 }
 
-// The direction in which a stop slides: that of its slip, as long as it is on the side it began on.
-static void set_slide(tni_unilateral* stop)
+// The direction of sliding: that of the slip, as long as it is on the side where it began.
+static void set_slide(tni_unilateral* unilateral)
 {
     double start[2] = {0, 0}, slip[2] = {0, 0}, forward = 0, length = 0;
-    for (int i = 0; i < stop->slip_count; ++i) {
-        start[i] = tni_dot(stop->slip, stop->across[i]);
-        slip[i]  = stop->rate[i + 1];
+    for (int i = 0; i < unilateral->slip_count; ++i) {
+        start[i] = tni_dot(unilateral->slip, unilateral->across[i]);
+        slip[i]  = unilateral->rate[i + 1];
         forward += start[i] * slip[i];
     }
-    const double* d = forward > 0 && !stop->steady ? slip : start;
+    const double* d = forward > 0 && !unilateral->fixed_slip ? slip : start;
     length          = sqrt(d[0] * d[0] + d[1] * d[1]);
-    for (int i = 0; i < 2; ++i) stop->slide[i] = length > 0 ? d[i] / length : 0;
+    for (int i = 0; i < 2; ++i) unilateral->slide[i] = length > 0 ? d[i] / length : 0;
 }
 
-// K of a stop that slides: its normal row, less friction times its slip.
-static void set_sliding_force(tni_auxiliary* a, const tni_unilateral* stop,
-                              const tni_unit_edge* edge)
+// K of a sliding contact: its normal row less friction along its slip.
+static void set_sliding_force(tni_auxiliary* a, const tni_unilateral* unilateral,
+                              const tni_auxiliary_edge* edge)
 {
     const double* J = a->j + edge->at;
     double*       K = a->k + edge->at;
     for (int i = 0; i < edge->dim; ++i) {
         K[i] = J[i];
-        for (int t = 1; t <= stop->slip_count; ++t)
-            K[i] -= stop->friction * stop->slide[t - 1] * J[t * edge->dim + i];
+        for (int t = 1; t <= unilateral->slip_count; ++t)
+            K[i] -= unilateral->friction * unilateral->slide[t - 1] * J[t * edge->dim + i];
     }
 }
 
-static void add_stop_unit(tni_auxiliary* a, int index)
+static void add_unilateral_unit(tni_auxiliary* a, int index)
 {
-    tni_unilateral* stop = &a->stops[index];
-    const int       rows = rows_in_use(stop);
+    tni_unilateral* unilateral = &a->unilaterals[index];
+    const int       rows       = rows_in_use(unilateral);
     int             bodies[2];
     if (rows == 0) return;
-    tni_unilateral_bodies(a, stop, bodies);
-    tni_unit* unit = &a->units[a->unit_count++];
-    *unit          = (tni_unit){.row_count  = rows,
-                                .edge_start = a->edge_count,
-                                .constraint = -1,
-                                .stop       = index,
-                                .otherwise  = stop->rule == TNI_UNILATERAL_SLIDES};
-    if (unit->otherwise) set_slide(stop);
+    tni_unilateral_bodies(a, unilateral, bodies);
+    tni_auxiliary_unit* unit = &a->units[a->unit_count++];
+    *unit                    = (tni_auxiliary_unit){.row_count      = rows,
+                                                    .edge_start     = a->edge_count,
+                                                    .constraint     = -1,
+                                                    .unilateral     = index,
+                                                    .own_directions = unilateral->rule == TNI_UNILATERAL_SLIDES};
+    if (unit->own_directions) set_slide(unilateral);
     for (int side = 0; side < 2; ++side) {
         const tni_body* body = &a->model->bodies[bodies[side]];
         if (body->dim == 0) continue;
-        tni_unit_edge* edge = &a->edges[a->edge_count++];
-        *edge = (tni_unit_edge){body->node, body->u_start, body->dim, a->stop_at[2 * index + side]};
+        tni_auxiliary_edge* edge = &a->edges[a->edge_count++];
+        *edge                    = (tni_auxiliary_edge){body->node, body->u_start, body->dim,
+                                                        a->block_at[2 * index + side]};
         ++unit->edge_count;
-        if (unit->otherwise) set_sliding_force(a, stop, edge);
+        if (unit->own_directions) set_sliding_force(a, unilateral, edge);
     }
 }
 
-static int group_of(tni_auxiliary* a, const tni_unit* unit)
+static int group_of(tni_auxiliary* a, const tni_auxiliary_unit* unit)
 {
     return tni_root_of(a->group, a->split->plan->component_of[a->edges[unit->edge_start].node]);
 }
@@ -286,7 +288,7 @@ static void count_islands(tni_auxiliary* a)
 {
     a->island_count = 0;
     for (int i = 0; i < a->unit_count; ++i) {
-        const tni_unit* unit = &a->units[i];
+        const tni_auxiliary_unit* unit = &a->units[i];
         if (unit->row_count == 0) continue;
         int* at = &a->island_of[group_of(a, unit)];
         if (*at < 0) {
@@ -296,7 +298,7 @@ static void count_islands(tni_auxiliary* a)
         tni_island* island = &a->islands[*at];
         island->unit_count += 1;
         island->row_count += unit->row_count;
-        island->stop_rows += unit->stop >= 0 ? unit->row_count : 0;
+        island->unilateral_rows += unit->unilateral >= 0 ? unit->row_count : 0;
     }
 }
 
@@ -308,13 +310,13 @@ static void set_order(tni_auxiliary* a)
     for (int i = 0; i < a->island_count; ++i) {
         tni_island* island = &a->islands[i];
         island->unit_start = units;
-        island->part.row   = a->row_count; // until it is known: the next row
+        island->part.row   = a->row_count; // until known: the next row
         units += island->unit_count;
         a->row_count += island->row_count;
         island->unit_count = 0;
     }
     for (int i = 0; i < a->unit_count; ++i) {
-        tni_unit* unit = &a->units[i];
+        tni_auxiliary_unit* unit = &a->units[i];
         if (unit->row_count == 0) continue;
         tni_island* island = &a->islands[a->island_of[group_of(a, unit)]];
         unit->first        = island->part.row;
@@ -323,7 +325,7 @@ static void set_order(tni_auxiliary* a)
     }
 }
 
-// Units by island, islands by their first unit. False: no room.
+// Sorts units by island, islands by their first unit. False: no room.
 static bool set_islands(tni_auxiliary* a)
 {
     const int* component_of = a->split->plan->component_of;
@@ -333,9 +335,9 @@ static bool set_islands(tni_auxiliary* a)
         a->island_of[c] = -1;
     }
     for (int i = 0; i < a->unit_count; ++i) {
-        const tni_unit* unit = &a->units[i];
+        const tni_auxiliary_unit* unit = &a->units[i];
         for (int k = 1; k < unit->edge_count && unit->row_count > 0; ++k) {
-            const tni_unit_edge* edges = &a->edges[unit->edge_start];
+            const tni_auxiliary_edge* edges = &a->edges[unit->edge_start];
             (void)tni_tie(a->group, component_of[edges[0].node], component_of[edges[k].node]);
         }
     }
@@ -345,94 +347,95 @@ static bool set_islands(tni_auxiliary* a)
 
 // --- responses ----------------------------------------------------------------------------------
 
-// *size, when asked for, grows by the terms that were added up.
-static double row_times(const tni_auxiliary* a, const tni_unit* unit, int row, const double* u,
-                        int stride, double* size)
+// Row of J_a times u; *size, if not NULL, grows by the absolute terms of the sum.
+static double row_times(const tni_auxiliary* a, const tni_auxiliary_unit* unit, int row,
+                        const double* u, int stride, double* size)
 {
     double sum = 0;
     for (int i = 0; i < unit->edge_count; ++i) {
-        const tni_unit_edge* edge = &a->edges[unit->edge_start + i];
-        const double*        J    = a->j + edge->at + (size_t)(row * edge->dim);
-        const double*        at   = u + (size_t)edge->row * (size_t)stride;
+        const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
+        const double*             J    = a->j + edge->at + (size_t)(row * edge->dim);
+        const double*             at   = u + (size_t)edge->row * (size_t)stride;
         for (int k = 0; k < edge->dim; ++k) sum += J[k] * at[k * stride];
         for (int k = 0; size != NULL && k < edge->dim; ++k) *size += fabs(J[k] * at[k * stride]);
     }
     return sum;
 }
 
-static const double* force_block(const tni_auxiliary* a, const tni_unit* unit,
-                                 const tni_unit_edge* edge)
+static const double* force_block(const tni_auxiliary* a, const tni_auxiliary_unit* unit,
+                                 const tni_auxiliary_edge* edge)
 {
-    return (unit->otherwise ? a->k : a->j) + edge->at;
+    return (unit->own_directions ? a->k : a->j) + edge->at;
 }
 
-// Right-hand sides of rows first .. first + count - 1 of a unit, into a->x; its nodes into given.
-static void load_columns(tni_auxiliary* a, const tni_unit* unit, int first, int count, int* given)
+// Right-hand sides for rows first .. first + count - 1 of a unit, into a->x; its nodes into given.
+static void load_columns(tni_auxiliary* a, const tni_auxiliary_unit* unit, int first, int count,
+                         int* given)
 {
     for (int i = 0; i < unit->edge_count; ++i) {
-        const tni_unit_edge* edge = &a->edges[unit->edge_start + i];
-        const double*        K    = force_block(a, unit, edge);
-        given[i]                  = edge->node;
+        const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
+        const double*             K    = force_block(a, unit, edge);
+        given[i]                       = edge->node;
         for (int c = 0; c < count; ++c)
             for (int k = 0; k < edge->dim; ++k)
                 a->x[(edge->row + k) * count + c] = K[(first + c) * edge->dim + k];
     }
 }
 
-static const tni_unit* unit_of(const tni_auxiliary* a, const tni_island* island, int i)
+static const tni_auxiliary_unit* unit_of(const tni_auxiliary* a, const tni_island* island, int i)
 {
     return &a->units[a->order[island->unit_start + i]];
 }
 
 // Columns of W by path solves.
-static void respond(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island, int node_count,
-                    const tni_strip* strip, bool exact)
+static void solve_columns(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
+                          int node_count, const tni_column_set* set, bool exact)
 {
-    int             given[TNI_CONSTRAINT_BODIES_MAX];
-    const tni_unit* unit = &a->units[strip->unit];
-    const size_t    all  = (size_t)(a->model->u_count + a->model->row_count);
-    const int       base = unit_of(a, island, 0)->first;
-    load_columns(a, unit, strip->first, strip->count, given);
-    tni_saddle_respond(saddle, given, unit->edge_count, a->nodes, node_count, strip->count, a->x,
+    int                       given[TNI_CONSTRAINT_BODIES_MAX];
+    const tni_auxiliary_unit* unit = &a->units[set->unit];
+    const size_t              all  = (size_t)(a->model->u_count + a->model->row_count);
+    const int                 base = unit_of(a, island, 0)->first;
+    load_columns(a, unit, set->first, set->count, given);
+    tni_saddle_respond(saddle, given, unit->edge_count, a->nodes, node_count, set->count, a->x,
                        exact, a->x + COLUMNS * all);
     for (int i = 0; i < island->unit_count; ++i) {
-        const tni_unit* other = unit_of(a, island, i);
+        const tni_auxiliary_unit* other = unit_of(a, island, i);
         for (int r = 0; r < other->row_count; ++r) {
             double* W = a->W + island->at + (size_t)(other->first - base + r) * island->row_count +
-                        unit->first - base + strip->first;
-            for (int c = 0; c < strip->count; ++c)
-                W[c] = row_times(a, other, r, a->x + c, strip->count, NULL);
+                        unit->first - base + set->first;
+            for (int c = 0; c < set->count; ++c)
+                W[c] = row_times(a, other, r, a->x + c, set->count, NULL);
         }
     }
 }
 
-// All of W by products of halves, where it is symmetric and there is room; not through loops whose answers are to
-// be refined. False: not so.
+// All of W by products of half solves, where it is symmetric and there is room; not through loops
+// whose answers are to be refined. False: does not apply.
 static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
-                            int strip_count, bool exact)
+                            int set_count, bool exact)
 {
     const int* component_of = a->split->plan->component_of;
     const int  base = unit_of(a, island, 0)->first, n = island->row_count;
     tni_half_solves_clear(&a->halves);
-    for (int p = 0; p < strip_count; ++p) {
-        const tni_unit* unit = &a->units[a->strips[p].unit];
-        int             given[TNI_CONSTRAINT_BODIES_MAX];
-        if (unit->otherwise) return false;
-        load_columns(a, unit, a->strips[p].first, a->strips[p].count, given);
+    for (int p = 0; p < set_count; ++p) {
+        const tni_auxiliary_unit* unit = &a->units[a->column_sets[p].unit];
+        int                       given[TNI_CONSTRAINT_BODIES_MAX];
+        if (unit->own_directions) return false;
+        load_columns(a, unit, a->column_sets[p].first, a->column_sets[p].count, given);
         for (int i = 0; i < unit->edge_count; ++i) {
             if (saddle->refined[component_of[given[i]]] && (exact || saddle->schur != NULL))
                 return false;
         }
         if (!tni_half_solves_add(&a->halves, saddle->ldl, given, unit->edge_count,
-                                 a->strips[p].count, a->x, &a->strips[p].half))
+                                 a->column_sets[p].count, a->x, &a->column_sets[p].half))
             return false;
     }
-    for (int p = 0; p < strip_count; ++p) {
-        const tni_strip* one = &a->strips[p];
-        const int        i   = a->units[one->unit].first - base + one->first;
+    for (int p = 0; p < set_count; ++p) {
+        const tni_column_set* one = &a->column_sets[p];
+        const int             i   = a->units[one->unit].first - base + one->first;
         for (int q = 0; q <= p; ++q) {
-            const tni_strip* two = &a->strips[q];
-            const int        j   = a->units[two->unit].first - base + two->first;
+            const tni_column_set* two = &a->column_sets[q];
+            const int             j   = a->units[two->unit].first - base + two->first;
             tni_half_solves_product(&a->halves, saddle->ldl, &one->half, &two->half,
                                     a->W + island->at + (size_t)(n * i + j), n);
         }
@@ -447,74 +450,78 @@ static bool multiply_halves(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
 static void find_responses(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island,
                            bool exact)
 {
-    int nodes = 0, strips = 0;
+    int nodes = 0, column_sets = 0;
     for (int i = 0; i < island->unit_count; ++i) {
-        const tni_unit* unit = unit_of(a, island, i);
+        const tni_auxiliary_unit* unit = unit_of(a, island, i);
         for (int k = 0; k < unit->edge_count; ++k)
             a->nodes[nodes++] = a->edges[unit->edge_start + k].node;
         for (int first = 0; first < unit->row_count; first += COLUMNS) {
-            const int left      = unit->row_count - first;
-            a->strips[strips++] = (tni_strip){.unit  = (int)(unit - a->units),
-                                              .first = first,
-                                              .count = left < COLUMNS ? left : COLUMNS};
+            const int left = unit->row_count - first;
+            a->column_sets[column_sets++] =
+                (tni_column_set){.unit  = (int)(unit - a->units),
+                                 .first = first,
+                                 .count = left < COLUMNS ? left : COLUMNS};
         }
     }
-    if (multiply_halves(a, saddle, island, strips, exact)) return;
-    for (int p = 0; p < strips; ++p) respond(a, saddle, island, nodes, &a->strips[p], exact);
+    if (multiply_halves(a, saddle, island, column_sets, exact)) return;
+    for (int p = 0; p < column_sets; ++p)
+        solve_columns(a, saddle, island, nodes, &a->column_sets[p], exact);
 }
 
-// What a row would do if nothing but its own masses were in the way, roughly: the measure of its
-// response. block: J for rows of W, the force's for columns.
-static double free_response(const tni_auxiliary* a, tni_saddle* saddle, const tni_unit* unit,
-                            int row, const double* block)
+// Response of a row to its own unit force with free bodies: an upper estimate of its true response.
+// block: J for rows of W, the force's for columns.
+static double free_response(const tni_auxiliary* a, tni_saddle* saddle,
+                            const tni_auxiliary_unit* unit, int row, const double* block)
 {
     double sum = 0;
     for (int i = 0; i < unit->edge_count; ++i) {
-        const tni_unit_edge* edge = &a->edges[unit->edge_start + i];
-        const double*        J    = block + edge->at + (size_t)(row * edge->dim);
-        const double*        A    = tni_saddle_a(saddle, edge->node);
+        const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
+        const double*             J    = block + edge->at + (size_t)(row * edge->dim);
+        const double*             A    = tni_saddle_a(saddle, edge->node);
         for (int k = 0; k < edge->dim; ++k) sum += J[k] * J[k] / A[(edge->dim + 1) * k];
     }
     return sum;
 }
 
-double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k)
+double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int unilateral,
+                                    int k)
 {
-    int low = a->split->auxiliary_count, high = a->unit_count; // stops rise
+    int low = a->split->auxiliary_count, high = a->unit_count; // unilaterals are in rising order
     while (low < high) {
         const int middle = (low + high) / 2;
-        if (a->units[middle].stop < stop) low = middle + 1;
+        if (a->units[middle].unilateral < unilateral) low = middle + 1;
         else high = middle;
     }
-    if (low == a->unit_count || a->units[low].stop != stop) return 0;
+    if (low == a->unit_count || a->units[low].unilateral != unilateral) return 0;
     return free_response(a, saddle, &a->units[low], k, a->j);
 }
 
 static bool is_symmetric(const tni_auxiliary* a, const tni_island* island)
 {
     for (int i = 0; i < island->unit_count; ++i) {
-        if (a->units[a->order[island->unit_start + i]].otherwise) return false;
+        if (a->units[a->order[island->unit_start + i]].own_directions) return false;
     }
     return true;
 }
 
-// Takes rounding out of W. It is made symmetric where it is but for that. A row that the primary
-// ones hold already, J_i M^-1 = 0 under them, responds with rounding to everything, and would look
-// like one that is very hard to move: its row of W is set to zero, nothing moves it. Where it
-// pushes along J, W_ii tells, and the column goes with the row; else the largest of either does.
-static void clean(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island)
+// Removes rounding from W. It is symmetrised where it is symmetric up to rounding. A row that the
+// primary rows hold already, J_i M^-1 = 0 under them, responds to everything with rounding only and
+// would look like one that is very hard to move: its row of W is set to zero, nothing moves it.
+// Where its force is along J, W_ii decides, and the column goes with the row; else the largest
+// entry of each does.
+static void remove_rounding(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island)
 {
     const int n = island->row_count, base = a->units[a->order[island->unit_start]].first;
     double *  W = a->W + island->at, *row_free = a->b + base, *column_free = a->f + base;
-    uint8_t*  otherwise = a->condition + base;
+    uint8_t*  own_directions = a->condition + base;
     for (int i = 0; i < island->unit_count; ++i) {
-        const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
+        const tni_auxiliary_unit* unit = &a->units[a->order[island->unit_start + i]];
         for (int r = 0; r < unit->row_count; ++r) {
-            const int at  = unit->first - base + r;
-            otherwise[at] = unit->otherwise;
-            row_free[at]  = sqrt(free_response(a, saddle, unit, r, a->j));
+            const int at       = unit->first - base + r;
+            own_directions[at] = unit->own_directions;
+            row_free[at]       = sqrt(free_response(a, saddle, unit, r, a->j));
             column_free[at] =
-                unit->otherwise ? sqrt(free_response(a, saddle, unit, r, a->k)) : row_free[at];
+                unit->own_directions ? sqrt(free_response(a, saddle, unit, r, a->k)) : row_free[at];
             a->scale[base + at] = row_free[at] * column_free[at];
         }
     }
@@ -523,9 +530,9 @@ static void clean(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island
             W[n * i + j] = W[n * j + i] = 0.5 * (W[n * i + j] + W[n * j + i]);
     }
     for (int i = 0; i < n; ++i) {
-        bool row    = !otherwise[i] && W[(n + 1) * i] > HELD * a->scale[base + i];
+        bool row    = !own_directions[i] && W[(n + 1) * i] > HELD * a->scale[base + i];
         bool column = row;
-        for (int j = 0; otherwise[i] && j < n; ++j) {
+        for (int j = 0; own_directions[i] && j < n; ++j) {
             row    = row || fabs(W[n * i + j]) > HELD * row_free[i] * column_free[j];
             column = column || fabs(W[n * j + i]) > HELD * row_free[j] * column_free[i];
         }
@@ -536,9 +543,10 @@ static void clean(tni_auxiliary* a, tni_saddle* saddle, const tni_island* island
     }
 }
 
-// --- islands without W --------------------------------------------------------------------------
+// --- matrix-free islands ------------------------------------------------------------------------
 
-static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle, const tni_unit* unit)
+static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle,
+                         const tni_auxiliary_unit* unit)
 {
     bool loop = false;
     for (int i = 0; i < unit->edge_count; ++i) {
@@ -548,17 +556,17 @@ static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle, const
     return loop;
 }
 
-// Rows that are held already respond with rounding: they do not move. Through regularised loops a
-// small response may be wrong altogether; then the island needs its W: false.
-static bool clean_bundle(tni_auxiliary* a, tni_saddle* saddle, const tni_unit* unit, int first,
-                         int bundle, bool loop)
+// Rows that are held already respond with rounding only: they do not move. Through regularised
+// loops a small response may be wrong altogether; then the island needs its W: false.
+static bool clean_group(tni_auxiliary* a, tni_saddle* saddle, const tni_auxiliary_unit* unit,
+                        int first, int row_group, bool loop)
 {
-    const double* B = tni_gauss_seidel_block(&a->sweep, bundle);
-    for (int r = 0; r < a->sweep.bundles[bundle].count; ++r) {
+    const double* B = tni_gauss_seidel_block(&a->sweep, row_group);
+    for (int r = 0; r < a->sweep.bundles[row_group].count; ++r) {
         const double free = free_response(a, saddle, unit, first + r, a->j);
         const double own  = B[(TNI_CONE_POINT_ROWS + 1) * r];
         if (loop && !(own > HELD_LOOP * free)) return false;
-        if (!(own > HELD * free)) tni_gauss_seidel_hold(&a->sweep, bundle, r);
+        if (!(own > HELD * free)) tni_gauss_seidel_hold(&a->sweep, row_group, r);
         a->scale[unit->first + first + r] = free;
     }
     return true;
@@ -566,8 +574,8 @@ static bool clean_bundle(tni_auxiliary* a, tni_saddle* saddle, const tni_unit* u
 
 typedef enum reach { REACHED, NEEDS_ITS_W, NO_ROOM } reach;
 
-static reach add_far_unit(tni_auxiliary* a, tni_saddle* saddle, tni_island* island,
-                          const tni_unit* unit)
+static reach add_matrix_free_unit(tni_auxiliary* a, tni_saddle* saddle, tni_island* island,
+                                  const tni_auxiliary_unit* unit)
 {
     const bool loop = touches_loop(a, saddle, unit);
     int        given[TNI_CONSTRAINT_BODIES_MAX];
@@ -578,41 +586,45 @@ static reach add_far_unit(tni_auxiliary* a, tni_saddle* saddle, tni_island* isla
         load_columns(a, unit, first, count, given);
         if (!tni_gauss_seidel_add(&a->sweep, given, unit->edge_count, count, a->x)) return NO_ROOM;
         a->sweep.bundles[a->sweep.bundle_count - 1].grounded =
-            unit->stop >= 0 && a->stops[unit->stop].limit < 0 && unit->edge_count == 1;
-        if (!clean_bundle(a, saddle, unit, first, a->sweep.bundle_count - 1, loop))
+            unit->unilateral >= 0 && a->unilaterals[unit->unilateral].limit < 0 &&
+            unit->edge_count == 1;
+        if (!clean_group(a, saddle, unit, first, a->sweep.bundle_count - 1, loop))
             return NEEDS_ITS_W;
     }
     return REACHED;
 }
 
-static bool may_be_far(const tni_auxiliary* a, const tni_saddle* saddle, const tni_island* island)
+static bool may_be_matrix_free(const tni_auxiliary* a, const tni_saddle* saddle,
+                               const tni_island* island)
 {
-    return island->stop_rows > a->direct_rows && saddle->ldl != NULL && is_symmetric(a, island);
+    return island->unilateral_rows > a->direct_rows && saddle->ldl != NULL &&
+           is_symmetric(a, island);
 }
 
-// Which islands get a W, and where. False: no room.
-static bool choose_ways(tni_auxiliary* a, tni_saddle* saddle)
+// Decides which islands get a W, and where it is. False: no room.
+static bool choose_dense_islands(tni_auxiliary* a, tni_saddle* saddle)
 {
     a->response_count = 0;
-    a->wide           = 0;
+    a->island_rows    = 0;
     tni_gauss_seidel_clear(&a->sweep, saddle->ldl);
     for (int i = 0; i < a->island_count; ++i) {
         tni_island* island = &a->islands[i];
-        reach       end    = may_be_far(a, saddle, island) ? REACHED : NEEDS_ITS_W;
+        reach       end    = may_be_matrix_free(a, saddle, island) ? REACHED : NEEDS_ITS_W;
         for (int k = 0; k < island->unit_count && end == REACHED; ++k)
-            end = add_far_unit(a, saddle, island, unit_of(a, island, k));
-        island->far = end == REACHED;
-        if (end == NO_ROOM || (island->far && !tni_gauss_seidel_close(&a->sweep, &island->part))) {
+            end = add_matrix_free_unit(a, saddle, island, unit_of(a, island, k));
+        island->matrix_free = end == REACHED;
+        if (end == NO_ROOM ||
+            (island->matrix_free && !tni_gauss_seidel_close(&a->sweep, &island->part))) {
             a->sweep_full = true;
             return false;
         }
-        if (island->far) continue;
+        if (island->matrix_free) continue;
         tni_gauss_seidel_drop(&a->sweep);
         island->at = a->response_count;
         a->response_count += (size_t)island->row_count * (size_t)island->row_count;
-        a->wide = island->row_count > a->wide ? island->row_count : a->wide;
+        a->island_rows = island->row_count > a->island_rows ? island->row_count : a->island_rows;
     }
-    return a->wide <= a->wide_capacity && a->response_count <= a->response_capacity;
+    return a->island_rows <= a->island_rows_capacity && a->response_count <= a->response_capacity;
 }
 
 static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
@@ -623,59 +635,62 @@ static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
     (void)constraint_blocks(a, &edges);
     a->unit_count = a->split->auxiliary_count;
     a->edge_count = edges;
-    for (int i = 0; i < a->stop_count; ++i) add_stop_unit(a, i);
-    if (!set_islands(a) || !choose_ways(a, saddle)) {
+    for (int i = 0; i < a->unilateral_count; ++i) add_unilateral_unit(a, i);
+    if (!set_islands(a) || !choose_dense_islands(a, saddle)) {
         a->full = true;
         return TN_ERR_MEMORY;
     }
     for (int i = 0; i < a->island_count; ++i) {
-        if (a->islands[i].far) continue;
+        if (a->islands[i].matrix_free) continue;
         find_responses(a, saddle, &a->islands[i], exact);
-        clean(a, saddle, &a->islands[i]);
+        remove_rounding(a, saddle, &a->islands[i]);
     }
     a->ready = true;
-    a->columns_time += tni_auxiliary_now(a) - start;
+    a->response_time += tni_auxiliary_now(a) - start;
     return TN_OK;
 }
 
 // --- solve --------------------------------------------------------------------------------------
 
-static tni_condition condition_of(const tni_unilateral* stop, int i)
+static tni_condition condition_of(const tni_unilateral* unilateral, int i)
 {
-    if (stop == NULL || stop->rule == TNI_UNILATERAL_HELD || stop->rule == TNI_UNILATERAL_STUCK)
+    if (unilateral == NULL || unilateral->rule == TNI_UNILATERAL_HELD ||
+        unilateral->rule == TNI_UNILATERAL_STUCK)
         return TNI_EQUAL;
     if (i == 0)
-        return stop->rule == TNI_UNILATERAL_GRIPS && stop->row_count > 1 ? TNI_NORMAL
-                                                                         : TNI_ONE_SIDED;
-    if (i <= stop->slip_count) return TNI_TANGENT;
-    return i <= stop->slip_count + stop->spin_count ? TNI_SPIN : TNI_ROLL;
+        return unilateral->rule == TNI_UNILATERAL_GRIPS && unilateral->row_count > 1
+                   ? TNI_NORMAL
+                   : TNI_ONE_SIDED;
+    if (i <= unilateral->slip_count) return TNI_TANGENT;
+    return i <= unilateral->slip_count + unilateral->spin_count ? TNI_SPIN : TNI_ROLL;
 }
 
-static void state_conditions(tni_auxiliary* a, const tni_unit* unit)
+static void set_conditions(tni_auxiliary* a, const tni_auxiliary_unit* unit)
 {
-    const tni_unilateral* stop = unit->stop >= 0 ? &a->stops[unit->stop] : NULL;
+    const tni_unilateral* unilateral =
+        unit->unilateral >= 0 ? &a->unilaterals[unit->unilateral] : NULL;
     for (int i = 0; i < unit->row_count; ++i) {
         const int           row  = unit->first + i;
-        const tni_condition kind = condition_of(stop, i);
+        const tni_condition kind = condition_of(unilateral, i);
         a->condition[row]        = (uint8_t)kind;
-        a->mu[row]               = stop == NULL       ? 0
-                                   : kind == TNI_SPIN ? stop->spinning
-                                   : kind == TNI_ROLL ? stop->rolling
-                                                      : stop->friction;
-        a->f[row]                = stop != NULL && !a->quiet ? stop->force[i] : 0;
-        a->pushed[row]           = 0;
+        a->mu[row]               = unilateral == NULL ? 0
+                                   : kind == TNI_SPIN ? unilateral->spinning
+                                   : kind == TNI_ROLL ? unilateral->rolling
+                                                      : unilateral->friction;
+        a->f[row]                = unilateral != NULL && !a->keep_forces ? unilateral->force[i] : 0;
+        a->applied[row]          = 0;
     }
 }
 
-// a->a <- J_a u - r_a, a->size <- what it was added up from. u NULL: nothing moves.
-static void look_at_rows(tni_auxiliary* a, const double* u, const double* r)
+// a->a <- J_a u - r_a, a->size <- the sum of its absolute terms.
+static void evaluate_rows(tni_auxiliary* a, const double* u, const double* r)
 {
     for (int i = 0; i < a->unit_count; ++i) {
-        const tni_unit* unit = &a->units[i];
+        const tni_auxiliary_unit* unit = &a->units[i];
         for (int k = 0; k < unit->row_count; ++k) {
             const int    row  = unit->first + k;
-            const double want = unit->stop >= 0
-                                    ? a->stops[unit->stop].want[k]
+            const double want = unit->unilateral >= 0
+                                    ? a->unilaterals[unit->unilateral].target[k]
                                     : r[a->model->constraints[unit->constraint].row_start + k];
             a->size[row]      = fabs(want);
             a->a[row]         = row_times(a, unit, k, u, 1, &a->size[row]) - want;
@@ -683,11 +698,12 @@ static void look_at_rows(tni_auxiliary* a, const double* u, const double* r)
     }
 }
 
-// Where W says that nothing moves a row, and what is asked of it is rounding, or comes of
-// velocities that are off the joints, nothing is asked.
-static void forgive(tni_auxiliary* a, int row, double own)
+// Where W says that nothing moves a row, its target is dropped if it is rounding, or if velocities
+// do not fit the joints.
+static void drop_fixed_row(tni_auxiliary* a, int row, double own)
 {
-    if (own == 0 && (a->off || fabs(a->b[row]) <= JAM_LEAST * fmax(1, a->size[row]))) a->b[row] = 0;
+    if (own == 0 && (a->off_joints || fabs(a->b[row]) <= JAM_LEAST * fmax(1, a->size[row])))
+        a->b[row] = 0;
 }
 
 static void note_island(tni_auxiliary* a, const tni_island* island, int first, bool solved,
@@ -696,12 +712,13 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
     double size = 1;
     for (int i = 0; i < island->row_count; ++i) {
         size                    = fmax(size, a->size[first + i]);
-        a->dependent[first + i] = !island->far && tni_mixed_dependent(a->mixed, i);
+        a->dependent[first + i] = !island->matrix_free && tni_mixed_dependent(a->mixed, i);
     }
     a->report.dependent_count += report->dependent_count;
     if (report->residual_row < 0) return;
-    const bool stop  = a->condition[first + report->residual_row] != TNI_EQUAL;
-    a->report.jammed = a->report.jammed || (!solved && stop && !(report->residual <= JAM * size));
+    const bool unilateral = a->condition[first + report->residual_row] != TNI_EQUAL;
+    a->report.jammed =
+        a->report.jammed || (!solved && unilateral && !(report->residual <= JAM * size));
     if (!(report->residual >= a->report.residual)) return;
     a->report.residual = report->residual;
     for (int i = 0; i < island->unit_count; ++i) {
@@ -710,12 +727,12 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
     }
 }
 
-static void solve_near(tni_auxiliary* a, const tni_island* island)
+static void solve_dense(tni_auxiliary* a, const tni_island* island)
 {
     const int                 first = a->units[a->order[island->unit_start]].first;
     const tni_complementarity pairs = {
         .n         = island->row_count,
-        .enough    = island->row_count > SMALL_ROWS || a->enough > 1e-9 ? a->enough : 0,
+        .enough    = island->row_count > SMALL_ROWS || a->tolerance > 1e-9 ? a->tolerance : 0,
         .symmetric = is_symmetric(a, island),
         .W         = a->W + island->at,
         .b         = a->b + first,
@@ -724,41 +741,42 @@ static void solve_near(tni_auxiliary* a, const tni_island* island)
         .mu        = a->mu + first,
         .f         = a->f + first,
         .a         = a->a + first};
-    for (int i = 0; i < pairs.n; ++i) forgive(a, first + i, pairs.W[(pairs.n + 1) * i]);
+    for (int i = 0; i < pairs.n; ++i) drop_fixed_row(a, first + i, pairs.W[(pairs.n + 1) * i]);
     for (int i = 0; i < island->unit_count; ++i) {
-        const tni_unit* unit = &a->units[a->order[island->unit_start + i]];
-        for (int r = 0; unit->stop >= 0 && r < unit->row_count; ++r)
-            a->stops[unit->stop].weight[r] =
+        const tni_auxiliary_unit* unit = &a->units[a->order[island->unit_start + i]];
+        for (int r = 0; unit->unilateral >= 0 && r < unit->row_count; ++r)
+            a->unilaterals[unit->unilateral].response[r] =
                 pairs.W[(island->row_count + 1) * (unit->first - first + r)];
     }
     tni_mixed_report report;
     const bool       solved = tni_mixed_solve(a->mixed, &pairs, &report);
-    if (solved && !a->quiet) tni_least_norm_answer(&a->least, &pairs);
+    if (solved && !a->keep_forces) tni_least_norm_answer(&a->least, &pairs);
     note_island(a, island, first, solved, &report);
 }
 
-// The bundles of a unit are those after `at`; its responses to its stop.
-static int weigh_far_unit(tni_auxiliary* a, const tni_unit* unit, int at)
+// The groups of a unit start at `at`; stores its responses in its unilateral. Returns the next
+// group.
+static int store_responses(tni_auxiliary* a, const tni_auxiliary_unit* unit, int at)
 {
     for (int r = 0; r < unit->row_count;) {
-        const tni_row_group* bundle = &a->sweep.bundles[at];
-        const double*        B      = tni_gauss_seidel_block(&a->sweep, at++);
-        for (int i = 0; i < bundle->count; ++i, ++r) {
+        const tni_row_group* row_group = &a->sweep.bundles[at];
+        const double*        B         = tni_gauss_seidel_block(&a->sweep, at++);
+        for (int i = 0; i < row_group->count; ++i, ++r) {
             const double own = B[(TNI_CONE_POINT_ROWS + 1) * i];
-            forgive(a, unit->first + r, own);
-            if (unit->stop >= 0) a->stops[unit->stop].weight[r] = own;
+            drop_fixed_row(a, unit->first + r, own);
+            if (unit->unilateral >= 0) a->unilaterals[unit->unilateral].response[r] = own;
         }
     }
     return at;
 }
 
-// pass: how often u has been corrected. False: there was nothing left to do.
-static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
+// pass: how often u has been corrected. False: nothing changed.
+static bool solve_matrix_free(tni_auxiliary* a, tni_island* island, int pass)
 {
     const int row = unit_of(a, island, 0)->first;
     int       at  = island->part.bundle;
     for (int i = 0; i < island->unit_count && pass == 0; ++i)
-        at = weigh_far_unit(a, unit_of(a, island, i), at);
+        at = store_responses(a, unit_of(a, island, i), at);
     if (pass == 0) island->scale = 0;
     for (int i = row; i < row + island->row_count && pass == 0; ++i)
         island->scale = fmax(island->scale, fabs(a->b[i]));
@@ -767,12 +785,12 @@ static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
                                         .mu        = a->mu + row,
                                         .f         = a->f + row,
                                         .a         = a->a + row,
-                                        .base      = pass > 0 ? a->pushed + row : NULL,
+                                        .base      = pass > 0 ? a->applied + row : NULL,
                                         .scale     = island->scale};
     tni_gauss_seidel_report     done;
     const bool                  solved =
-        tni_gauss_seidel_solve(&a->sweep, &island->part, &rows, a->sweeps, fmax(SWEPT, a->enough),
-                               island->looped ? LOOP_GAIN : 0, &done);
+        tni_gauss_seidel_solve(&a->sweep, &island->part, &rows, a->sweeps,
+                               fmax(SWEPT, a->tolerance), island->looped ? LOOP_GAIN : 0, &done);
     const tni_mixed_report report = {.residual = done.residual, .residual_row = done.row};
     if (!island->looped || done.rounds == 0 || pass == CORRECTIONS)
         note_island(a, island, row, solved || done.rounds >= a->sweeps, &report);
@@ -780,9 +798,9 @@ static bool solve_far(tni_auxiliary* a, tni_island* island, int pass)
     return done.rounds > 0;
 }
 
-// Contacts that are stacked, from the ground up: sweeps that are cut short leave the upper ones
-// sinking; in a last pass each layer is carried by the one below as if that could not move.
-static void shock(tni_auxiliary* a, tni_island* island, double* rhs)
+// Shock propagation for stacks, from the ground up: when sweeps are cut short the upper contacts
+// sink; in a last pass each layer rests on the one below as if that could not move.
+static void propagate_shock(tni_auxiliary* a, tni_island* island, double* rhs)
 {
     const int                   row  = unit_of(a, island, 0)->first;
     const tni_gauss_seidel_rows rows = {.b         = a->b + row,
@@ -790,70 +808,71 @@ static void shock(tni_auxiliary* a, tni_island* island, double* rhs)
                                         .mu        = a->mu + row,
                                         .f         = a->f + row,
                                         .a         = a->a + row};
-    tni_gauss_seidel_shock(&a->sweep, &island->part, &rows, SHOCK_SWEEPS, a->extra + row);
+    tni_gauss_seidel_shock(&a->sweep, &island->part, &rows, SHOCK_SWEEPS, a->shock_impulse + row);
     for (int i = 0, at = island->part.bundle; i < island->unit_count; ++i) {
-        const tni_unit* unit = unit_of(a, island, i);
+        const tni_auxiliary_unit* unit = unit_of(a, island, i);
         for (int r = 0; r < unit->row_count; ++r) {
-            const tni_row_group* bundle = &a->sweep.bundles[at];
+            const tni_row_group* row_group = &a->sweep.bundles[at];
             for (int k = 0; k < unit->edge_count; ++k) {
-                const tni_unit_edge* edge      = &a->edges[unit->edge_start + k];
-                const int            component = a->split->plan->component_of[edge->node];
-                if (tni_gauss_seidel_layer(&a->sweep, &island->part, component) != bundle->level)
+                const tni_auxiliary_edge* edge      = &a->edges[unit->edge_start + k];
+                const int                 component = a->split->plan->component_of[edge->node];
+                if (tni_gauss_seidel_layer(&a->sweep, &island->part, component) != row_group->level)
                     continue;
                 for (int m = 0; m < edge->dim; ++m)
-                    rhs[edge->row + m] +=
-                        a->j[edge->at + (size_t)(r * edge->dim + m)] * a->extra[unit->first + r];
+                    rhs[edge->row + m] += a->j[edge->at + (size_t)(r * edge->dim + m)] *
+                                          a->shock_impulse[unit->first + r];
             }
-            if (unit->stop >= 0 && !a->quiet)
-                a->stops[unit->stop].force[r] += a->extra[unit->first + r];
+            if (unit->unilateral >= 0 && !a->keep_forces)
+                a->unilaterals[unit->unilateral].force[r] += a->shock_impulse[unit->first + r];
             if (r + 1 == unit->row_count || (r + 1) % WIDE_COLUMNS == 0) ++at;
         }
     }
 }
 
-// b <- b + K f, and forces to those who ask for them later.
-static void push(tni_auxiliary* a, const tni_unit* unit, double* b)
+// b <- b + K f; stores forces and residuals in the unilaterals.
+static void apply_forces(tni_auxiliary* a, const tni_auxiliary_unit* unit, double* b)
 {
     for (int i = 0; i < unit->edge_count; ++i) {
-        const tni_unit_edge* edge = &a->edges[unit->edge_start + i];
-        const double*        K    = force_block(a, unit, edge);
+        const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
+        const double*             K    = force_block(a, unit, edge);
         for (int r = 0; r < unit->row_count; ++r)
             for (int k = 0; k < edge->dim; ++k)
                 b[edge->row + k] +=
-                    K[r * edge->dim + k] * (a->f[unit->first + r] - a->pushed[unit->first + r]);
+                    K[r * edge->dim + k] * (a->f[unit->first + r] - a->applied[unit->first + r]);
     }
-    for (int r = 0; r < unit->row_count; ++r) a->pushed[unit->first + r] = a->f[unit->first + r];
-    if (unit->stop < 0 || a->quiet) return;
-    tni_unilateral* stop = &a->stops[unit->stop];
+    for (int r = 0; r < unit->row_count; ++r) a->applied[unit->first + r] = a->f[unit->first + r];
+    if (unit->unilateral < 0 || a->keep_forces) return;
+    tni_unilateral* unilateral = &a->unilaterals[unit->unilateral];
     for (int r = 0; r < unit->row_count; ++r) {
-        stop->force[r] = a->f[unit->first + r];
-        stop->left[r]  = a->a[unit->first + r];
+        unilateral->force[r]    = a->f[unit->first + r];
+        unilateral->residual[r] = a->a[unit->first + r];
     }
-    for (int t = 1; t <= stop->slip_count && unit->otherwise; ++t)
-        stop->force[t] = -stop->friction * stop->slide[t - 1] * stop->force[0];
+    for (int t = 1; t <= unilateral->slip_count && unit->own_directions; ++t)
+        unilateral->force[t] =
+            -unilateral->friction * unilateral->slide[t - 1] * unilateral->force[0];
 }
 
-// Responses through regularised loops are not quite right, and sums through them are off by
-// rounding over eps_T; but u is right. With a = J u - r of it as b, the problem is solved again for
-// what is still to be added to f. False: nothing is.
-static bool correct_far(tni_auxiliary* a, double* rhs, const double* x, int pass)
+// Responses through regularised loops are approximate, and sums through them are off by rounding
+// over eps_T; but u is right. With its a = J u - r as b, the problem is solved again for the change
+// of f. False: there is none.
+static bool correct_matrix_free(tni_auxiliary* a, double* rhs, const double* x, int pass)
 {
     bool any = false;
     for (int i = 0; i < a->island_count; ++i)
-        any = any || (a->islands[i].far && a->islands[i].looped);
+        any = any || (a->islands[i].matrix_free && a->islands[i].looped);
     if (!any) return false;
     const double start = tni_auxiliary_now(a);
     any                = false;
-    look_at_rows(a, x, rhs + a->model->u_count);
+    evaluate_rows(a, x, rhs + a->model->u_count);
     for (int i = 0; i < a->island_count; ++i) {
         tni_island* island = &a->islands[i];
-        if (!island->far || !island->looped) continue;
+        if (!island->matrix_free || !island->looped) continue;
         const int first = unit_of(a, island, 0)->first;
         memcpy(a->b + first, a->a + first, sizeof *a->b * (size_t)island->row_count);
-        any = solve_far(a, island, pass) || any;
+        any = solve_matrix_free(a, island, pass) || any;
     }
-    a->pairs_time += tni_auxiliary_now(a) - start;
-    for (int i = 0; i < a->unit_count && any; ++i) push(a, &a->units[i], rhs);
+    a->complementarity_time += tni_auxiliary_now(a) - start;
+    for (int i = 0; i < a->unit_count && any; ++i) apply_forces(a, &a->units[i], rhs);
     return any;
 }
 
@@ -867,30 +886,30 @@ tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
     if (result == TN_OK) result = tni_saddle_solve(saddle, rhs, x, exact);
     if (result != TN_OK) return result;
     a->report.row_count = a->row_count;
-    for (int i = 0; i < a->stop_count; ++i) {
-        if (a->stops[i].rule == TNI_UNILATERAL_OPEN && !a->quiet)
-            memset(a->stops[i].force, 0, sizeof a->stops[i].force);
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        if (a->unilaterals[i].rule == TNI_UNILATERAL_OPEN && !a->keep_forces)
+            memset(a->unilaterals[i].force, 0, sizeof a->unilaterals[i].force);
     }
     if (a->row_count == 0) return TN_OK;
-    for (int i = 0; i < a->unit_count; ++i) state_conditions(a, &a->units[i]);
-    look_at_rows(a, x, r);
+    for (int i = 0; i < a->unit_count; ++i) set_conditions(a, &a->units[i]);
+    evaluate_rows(a, x, r);
     memcpy(a->b, a->a, sizeof *a->b * (size_t)a->row_count);
     const double start = tni_auxiliary_now(a);
     for (int i = 0; i < a->island_count; ++i) {
-        if (a->islands[i].far) (void)solve_far(a, &a->islands[i], 0);
-        else solve_near(a, &a->islands[i]);
+        if (a->islands[i].matrix_free) (void)solve_matrix_free(a, &a->islands[i], 0);
+        else solve_dense(a, &a->islands[i]);
     }
-    a->pairs_time += tni_auxiliary_now(a) - start;
-    for (int i = 0; i < a->unit_count; ++i) push(a, &a->units[i], rhs);
+    a->complementarity_time += tni_auxiliary_now(a) - start;
+    for (int i = 0; i < a->unit_count; ++i) apply_forces(a, &a->units[i], rhs);
     for (int i = 0; i < a->island_count && a->shock; ++i)
-        if (a->islands[i].far) shock(a, &a->islands[i], rhs);
+        if (a->islands[i].matrix_free) propagate_shock(a, &a->islands[i], rhs);
     result = tni_saddle_solve(saddle, rhs, x, exact);
-    for (int i = 1; i <= CORRECTIONS && !a->shock && result == TN_OK && correct_far(a, rhs, x, i);
-         ++i)
+    for (int i = 1;
+         i <= CORRECTIONS && !a->shock && result == TN_OK && correct_matrix_free(a, rhs, x, i); ++i)
         result = tni_saddle_solve(saddle, rhs, x, exact);
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
-        const tni_unit* unit = &a->units[i];
-        double*         mu   = x + model->u_count + model->constraints[unit->constraint].row_start;
+        const tni_auxiliary_unit* unit = &a->units[i];
+        double* mu = x + model->u_count + model->constraints[unit->constraint].row_start;
         for (int k = 0; k < unit->row_count; ++k) mu[k] = -a->f[unit->first + k];
     }
     return result;

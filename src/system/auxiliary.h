@@ -1,4 +1,5 @@
-// auxiliary: rows that are solved beside the factored ones, by their response. See auxiliary.c.
+// auxiliary: constraint rows outside the factored matrix, solved by their Schur complement. See
+// auxiliary.c.
 #ifndef TNI_AUXILIARY_H
 #define TNI_AUXILIARY_H
 
@@ -9,150 +10,156 @@
 #include "linalg/mixed_complementarity.h"
 #include "linalg/saddle.h"
 
-/// What a solve asks of a stop.
+/// What a solve asks of a unilateral.
 typedef enum tni_unilateral_rule {
-    TNI_UNILATERAL_OPEN,   ///< nothing: it cannot push
-    TNI_UNILATERAL_PUSHES, ///< normal row >= 0, pushing only
+    TNI_UNILATERAL_OPEN,   ///< inactive: no force
+    TNI_UNILATERAL_PUSHES, ///< normal row >= 0 with a force >= 0 (complementarity)
     TNI_UNILATERAL_HELD,   ///< normal row = 0
-    TNI_UNILATERAL_STUCK,  ///< all its rows = 0
-    TNI_UNILATERAL_GRIPS,  ///< pushes, and friction within the cone
-    TNI_UNILATERAL_SLIDES  ///< pushes, and friction of full size against the slip
+    TNI_UNILATERAL_STUCK,  ///< all its rows = 0: held and without slip
+    TNI_UNILATERAL_GRIPS,  ///< as PUSHES, with friction in its cone
+    TNI_UNILATERAL_SLIDES  ///< as PUSHES, with sliding friction of full size against the slip
 } tni_unilateral_rule;
 
-/// What may stop a motion but not hold it: a hard limit, a rope, a point in contact.
+/// A unilateral constraint: a hard limit, a rope, or a contact point. It pushes and never pulls.
 typedef struct tni_unilateral {
     uint64_t            id;    ///< the same from step to step
     int                 limit; ///< of the model; -1: a contact
-    tni_contact         touch;
+    tni_contact         contact;
     tni_unilateral_rule rule;
-    int                 row_count; ///< all of them
-    int     slip_count; ///< of them, after the normal: across it; spin_count, roll_count follow
-    int     spin_count, roll_count;
-    double  friction, restitution;
-    double  spinning, rolling; ///< [m]
-    tn_vec3 slip;              ///< unit, world: where it slides to; friction keeps this side of it
-    bool    renewed;           ///< found anew, and not asked for yet
-    bool    away;              ///< takes no part in blows
-    double  start[TNI_CONTACT_ROWS];  ///< rates where the step starts
-    bool    pushed;                   ///< it did so in the step's flight, or will go on to
-    double  before[TNI_CONTACT_ROWS]; ///< force where the stops were last found anew
-    bool    steady;                   ///< slides along slip whatever its rates
-    double  lead[TNI_CONTACT_ROWS];   ///< added to the acceleration that is asked to be none
-    double  gap;                      ///< at the place last looked at
-    double  begun;                    ///< the gap where it was found
+    int                 row_count;  ///< the normal row, then slip, spin and roll
+    int                 slip_count; ///< number of tangential rows
+    int                 spin_count, roll_count;
+    double              friction, restitution;
+    double              spinning, rolling; ///< coefficients of spinning and rolling friction [m]
+    tn_vec3             slip; ///< unit direction of sliding in world axes, kept while the slip
+                              ///< stays on this side
+    bool   is_new;            ///< found again: its right-hand side is not set yet
+    bool   skips_impacts;     ///< takes no part in impacts
+    double start[TNI_CONTACT_ROWS]; ///< rates at the start of the step
+    bool   was_active;              ///< it was active in the flight of this step, or is predicted
+                                    ///< to be
+    double force_before[TNI_CONTACT_ROWS]; ///< force at the last search for contacts
+    bool   fixed_slip;                     ///< slides along `slip` whatever its rates
+    double target_acceleration
+        [TNI_CONTACT_ROWS]; ///< added to the target acceleration, which is otherwise zero
+    double  gap;            ///< at the last evaluation [m or rad]; < 0: penetration
+    double  start_gap;      ///< gap where it was found
     double  rate[TNI_CONTACT_ROWS], gamma[TNI_CONTACT_ROWS];
-    tn_vec3 across[2];                ///< directions of the tangent rows
-    double  want[TNI_CONTACT_ROWS];   ///< the solve asks for J u = want, or >=
-    double  slide[2];                 ///< direction of the slip along them, when it slides
-    double  force[TNI_CONTACT_ROWS];  ///< of the last solve
-    double  weight[TNI_CONTACT_ROWS]; ///< its own response, of the last solve
-    double  left[TNI_CONTACT_ROWS];   ///< J u - want, of the last solve
+    tn_vec3 across[2];                  ///< directions of the tangent rows
+    double  target[TNI_CONTACT_ROWS];   ///< target: the solve asks for J u = want, or >=
+    double  slide[2];                   ///< direction of sliding along `across`, when it slides
+    double  force[TNI_CONTACT_ROWS];    ///< of the last solve (an impulse in velocity solves)
+    double  response[TNI_CONTACT_ROWS]; ///< diagonal entry of W, of the last solve
+    double  residual[TNI_CONTACT_ROWS]; ///< J u - want, of the last solve
 } tni_unilateral;
 
-/// Rows of one constraint, or of one stop.
-typedef struct tni_unit {
+/// The rows of one constraint, or of one unilateral.
+typedef struct tni_auxiliary_unit {
     int  row_count; ///< in use
-    int  first;     ///< first of its rows among all, in the order of islands
+    int  first;     ///< first row, in the order of islands
     int  edge_start, edge_count;
-    int  constraint; ///< -1: a stop
-    int  stop;
-    bool otherwise; ///< K is not J
-} tni_unit;
+    int  constraint; ///< -1: a unilateral
+    int  unilateral;
+    bool own_directions; ///< force directions K differ from J^T
+} tni_auxiliary_unit;
 
-typedef struct tni_unit_edge {
+typedef struct tni_auxiliary_edge {
     int    node, row, dim; ///< of the plan
-    size_t at;             ///< its blocks, in j and k
-} tni_unit_edge;
+    size_t at;             ///< offset of its blocks in j and k
+} tni_auxiliary_edge;
 
-/// Units that push each other, and no others.
+/// Units that are coupled through the mechanism, and no others.
 typedef struct tni_island {
     int                     unit_start, unit_count, row_count;
-    int                     stop_rows; ///< of them, those of stops
-    size_t                  at;        ///< its W
-    bool                    far;       ///< it is too large to have one,
-    double                  scale;     ///< of its residuals
-    bool                    looped; ///< its responses are those of regularised loops, nearly right
-    tni_gauss_seidel_island part;   ///< and is this one of `sweep`
+    int                     unilateral_rows; ///< number of rows that belong to unilaterals
+    size_t                  at;              ///< offset of its W
+    bool                    matrix_free;     ///< matrix-free: too large for a W,
+    double                  scale;           ///< scale of its residuals
+    bool                    looped; ///< its responses go through regularised loops: approximate
+    tni_gauss_seidel_island part;   ///< and is this island of `sweep`
 } tni_island;
 
-/// Up to three rows of a unit, half solved for.
-typedef struct tni_strip {
+/// Up to three rows of a unit with their half-solved columns (half_solve.h).
+typedef struct tni_column_set {
     int            unit, first, count;
     tni_half_solve half;
-} tni_strip;
+} tni_column_set;
 
 typedef struct tni_auxiliary_report {
     int    row_count, dependent_count;
-    double residual; ///< largest violation
-    int    unit;     ///< that has it; -1: none
-    bool   jammed;   ///< no forces meet the conditions of a stop
-    int    rounds;   ///< sweeps and Newton steps in islands without W
+    double residual; ///< largest violation of a condition
+    int    unit;     ///< the unit that has it; -1: none
+    bool   jammed;   ///< friction jam: no finite forces meet all conditions
+    int    rounds;   ///< sweeps and Newton steps in matrix-free islands
 } tni_auxiliary_report;
 
 typedef struct tni_auxiliary {
     const tn_model*  model;
     const tni_split* split;
     tni_arena        arena; ///< its own: it may grow between steps
-    int              stop_count, stop_capacity;
+    int              unilateral_count, unilateral_capacity;
     int              row_count, row_capacity;
-    int              wide, wide_capacity;         ///< rows of the largest island
-    size_t           block_count, block_capacity; ///< doubles, likewise
+    int              island_rows, island_rows_capacity; ///< rows of the largest island
+    size_t           block_count, block_capacity;       ///< doubles in j, and in k
     size_t           response_count, response_capacity;
-    size_t           sweep_capacity; ///< numbers for islands without W
-    int              direct_rows;    ///< rows of stops in an island that has a W, at most
-    int              sweeps;         ///< sweeps and Newton steps for one that has none, at most
-    bool             shock;          ///< after these, from the ground up: see auxiliary.c
-    bool             sweep_full;     ///< that did not fit
-    bool             full;           ///< something did not fit: grow, and try again
-    double enough; ///< what conditions of stops may be off by, relative; 0: as little as can be
-    bool   turns;  ///< spin and roll are resisted
-    bool   quiet;  ///< a projection: forces of stops stay those of the motion
-    bool   off;    ///< a little off the joints: what nothing moves is not asked for
-    bool   ready;  ///< responses belong to the factorisation and the rules
+    size_t           sweep_capacity; ///< doubles for matrix-free islands
+    int              direct_rows;    ///< an island with more unilateral rows than this is matrix-
+                                     ///< free
+    int  sweeps;                     ///< most sweeps and Newton steps for a matrix-free island
+    bool shock;                      ///< shock propagation, bottom to top, after these: see
+                                     ///< auxiliary.c
+    bool   sweep_full;               ///< sweep_capacity was too small
+    bool   full;                     ///< some capacity was too small: grow, and try again
+    double tolerance;     ///< relative tolerance of unilateral conditions; 0: as exact as possible
+    bool   spin_and_roll; ///< spinning and rolling friction are solved for
+    bool   keep_forces;   ///< solving for a projection: stored forces stay those of the motion
+    bool off_joints; ///< velocities may not fit the joints: rows that nothing can move are ignored
+    bool ready;      ///< W belongs to the current factorisation and rules
 
-    tni_unilateral*  stops;
-    size_t*          stop_at; ///< two blocks of each stop, in j and k
-    tni_unilateral*  watched; ///< what ended a piece of time
-    int              watched_count;
-    tni_contact*     found;  ///< scratch, stop_capacity of them
-    tni_finder*      finder; ///< NULL: nothing touches anything
-    int              unit_count, edge_count, island_count;
-    tni_unit*        units; ///< constraints first
-    tni_unit_edge*   edges;
-    int*             order; ///< units by island
-    tni_island*      islands;
-    int*             group;     ///< by component of the plan
-    int*             island_of; ///< likewise
-    int*             nodes;     ///< of an island
-    double *         j, *k;     ///< blocks row_count x dim
-    double*          W;
-    uint8_t*         condition;
-    uint8_t*         dependent;
-    double *         b, *f, *a, *mu; ///< by row, in the order of islands
-    double*          scale;          ///< by row: what it would do freely
-    double*          size;           ///< by row: what a was added up from
-    double*          x;              ///< responses, three columns over all rows of the plan
-    tni_half_solves  halves;
-    tni_strip*       strips; ///< row_capacity of them
-    tni_gauss_seidel sweep;
-    double*          pushed; ///< by row: of f, what is in the right-hand side
-    double*          extra;  ///< by row: of a shock, pushed at the upper side alone
-    tni_mixed*       mixed;
-    tni_least_norm   least;
+    tni_unilateral*     unilaterals;
+    size_t*             block_at; ///< offsets of the two blocks of each unilateral, in j and k
+    tni_unilateral*     watched;  ///< events: what ended the last substep
+    int                 watched_count;
+    tni_contact*        found;  ///< scratch, unilateral_capacity of them
+    tni_finder*         finder; ///< NULL: the model has no shapes that may touch
+    int                 unit_count, edge_count, island_count;
+    tni_auxiliary_unit* units; ///< constraints first
+    tni_auxiliary_edge* edges;
+    int*                order; ///< units, sorted by island
+    tni_island*         islands;
+    int*                group;     ///< union-find forest over components of the plan
+    int*                island_of; ///< by component of the plan
+    int*                nodes;     ///< scratch: nodes of an island
+    double *            j, *k;     ///< blocks, row_count x dim
+    double*             W;
+    uint8_t*            condition;
+    uint8_t*            dependent;
+    double *            b, *f, *a, *mu; ///< by row, in the order of islands
+    double*             scale;          ///< by row: response if only its own bodies were in the way
+    double*             size;           ///< by row: sum of absolute terms of a, for rounding
+    double*             x;              ///< responses: three columns over all rows of the plan
+    tni_half_solves     halves;
+    tni_column_set*     column_sets; ///< row_capacity of them
+    tni_gauss_seidel    sweep;
+    double*             applied; ///< by row: the part of f that is in the right-hand side already
+    double*             shock_impulse; ///< by row: shock impulses, applied to the upper side only
+    tni_mixed*          mixed;
+    tni_least_norm      least;
 
     tni_auxiliary_report report; ///< of the last solve
     double (*clock)(void* user);
     void*  clock_user;
-    double columns_time, pairs_time; ///< [s]: responses, and the problem between the rows
+    double response_time,
+        complementarity_time; ///< [s]: building W; solving the complementarity problem
 } tni_auxiliary;
 
-/// Whether a model has anything that may stop a motion.
-bool tni_may_stop(const tn_model* model);
+/// Whether a model has limits, ropes, or shapes that may touch.
+bool tni_has_unilaterals(const tn_model* model);
 
 TN_NODISCARD tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split,
                                             tni_auxiliary* a);
 void                   tni_auxiliary_free(tni_auxiliary* a);
-/// Makes room for what did not fit, or nearly. Not within a step.
+/// Makes room for what did not fit or nearly did not. Not within a step.
 TN_NODISCARD tn_result tni_auxiliary_grow(tni_auxiliary* a);
 bool                   tni_auxiliary_is_tight(const tni_auxiliary* a);
 
@@ -160,49 +167,55 @@ bool                   tni_auxiliary_is_tight(const tni_auxiliary* a);
 double* tni_auxiliary_j(tni_auxiliary* a, int edge);
 double* tni_auxiliary_k(tni_auxiliary* a, int edge);
 
-/// Gaps and rates of the stops, and, with jacobians, their rows.
-void tni_stops_look(tni_auxiliary* a, const tni_view* views, const double* z, bool jacobians);
-/// All stops that are reached: gap <= reach. What was a stop before keeps its force. False: full.
-bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
-/// All stops that matter on the way from one place to another (tni_find_ahead); gaps, rates and
-/// rows are those at the start. Else as above.
-bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end, const double* z);
-/// Adds those that are further than reach beyond their gap at a place and not stops yet. Returns
-/// how many, -1: full.
-int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
-/// The same stops as another. False: full.
-bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from);
-/// Looks for what the stops do not keep from being passed: others, or open ones, that are further
-/// than reach beyond their gap, and those that slide against their slip by more than reach. They
-/// are watched from now on. False: full.
-bool tni_stops_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
-/// Points in contact as they are at the views now: that of a rim wanders over it.
-void tni_stops_renew(tni_auxiliary* a, const tni_view* views, const double* z);
-/// The deepest that anything is beyond a stop, known or not; 0: nothing is.
-double tni_stops_deepest(tni_auxiliary* a, const tni_view* views, const double* z);
-/// The least gap, or slip, of what is watched.
-double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const double* z);
-void   tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* stop, int bodies[2]);
-/// How far the stops, by their rules, are from what a projection asks of them: held ones are off
-/// by their gap or rate, others by what is negative of it.
-double tni_stops_position_error(const tni_auxiliary* a);
-double tni_stops_velocity_error(const tni_auxiliary* a);
-/// What row k of a stop would do if nothing but its own masses were in the way, about.
-double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int stop, int k);
-/// A stop in words: "joint 'door'", "contact of 'box' on 'ground'".
-void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* stop, char* text,
+/// Evaluates gaps and rates of all unilaterals and, with jacobians, their rows.
+void tni_unilaterals_evaluate(tni_auxiliary* a, const tni_view* views, const double* z,
+                              bool jacobians);
+/// Collects all with gap <= reach [m or rad]. Those that were in the set before keep their force.
+/// False: full.
+bool tni_unilaterals_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+/// Collects all that matter on the way from one configuration to another (tni_find_ahead); gaps,
+/// rates and rows are those at the start. Otherwise as above.
+bool tni_unilaterals_find_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end,
+                                const double* z);
+/// Adds those that are penetrated by more than reach and not in the set yet. Returns how many; -1:
+/// full.
+int tni_unilaterals_find_more(tni_auxiliary* a, const tni_view* views, const double* z,
+                              double reach);
+/// Takes the set of another. False: full.
+bool tni_unilaterals_copy(tni_auxiliary* a, const tni_auxiliary* from);
+/// Event detection: finds what the active set does not prevent: unilaterals that are penetrated by
+/// more than reach, and sliding ones whose slip has reversed by more than reach. They are watched
+/// from now on. False: full.
+bool tni_unilaterals_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach);
+/// Renews the contact points at the current views: the point of a rim moves along it.
+void tni_unilaterals_renew(tni_auxiliary* a, const tni_view* views, const double* z);
+/// Largest penetration, of unilaterals in the set or not [m or rad]; 0: none.
+double tni_unilaterals_penetration(tni_auxiliary* a, const tni_view* views, const double* z);
+/// The smallest gap, or slip, of what is watched: an event function.
+double tni_unilaterals_event(const tni_auxiliary* a, const tni_view* views, const double* z);
+void tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* unilateral, int bodies[2]);
+/// Largest violation at a projection: held unilaterals by |gap| or |rate|, others by the negative
+/// part of it.
+double tni_unilaterals_position_error(const tni_auxiliary* a);
+double tni_unilaterals_velocity_error(const tni_auxiliary* a);
+/// Approximate response of row k of a unilateral to its own unit force: with free bodies, no
+/// joints.
+double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, int unilateral,
+                                    int k);
+/// Its name for messages: "joint 'door'", "contact of 'box' on 'ground'".
+void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* unilateral, char* text,
                          size_t size);
-/// Speed of the slip.
-double tni_unilateral_slip(const tni_unilateral* stop);
+/// Slip speed [m/s].
+double tni_unilateral_slip(const tni_unilateral* unilateral);
 
-/// Seconds on the clock, 0 without one.
+/// Seconds on the host's clock; 0 without one.
 TNI_INLINE double tni_auxiliary_now(const tni_auxiliary* a)
 {
     return a->clock != NULL ? a->clock(a->clock_user) : 0;
 }
 
-/// Solves with what is factored: rhs is b and r of all rows; x comes back with u, mu, and -f on the
-/// rows of auxiliary constraints. rhs is changed. TN_ERR_MEMORY: full.
+/// Solves with the factored system: rhs is b and r of all rows; x receives u, mu, and -f on the
+/// rows of auxiliary constraints. rhs is overwritten. TN_ERR_MEMORY: full.
 TN_NODISCARD tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
                                            double* x, bool exact);
 

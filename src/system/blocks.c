@@ -40,7 +40,7 @@
 struct tni_block_form {
     const tn_model*        model;
     tni_system*            system;
-    tni_implicit_contacts* touching;
+    tni_implicit_contacts* contacts;
     bool                   exact;
     tni_plan*              plan;
     tni_grandparent*       grand;
@@ -219,7 +219,7 @@ static tn_result take_numbers(tni_block_form* f, tni_arena* arena)
 }
 
 tn_result tni_blocks_create(tni_arena* arena, tni_system* system, tn_implicit_form form,
-                            tni_implicit_contacts* touching, tni_block_form** out, tn_why* why)
+                            tni_implicit_contacts* contacts, tni_block_form** out, tn_why* why)
 {
     const tn_model* model = system->model;
     tni_block_form* f     = TNI_TAKE(arena, tni_block_form, 1);
@@ -227,7 +227,7 @@ tn_result tni_blocks_create(tni_arena* arena, tni_system* system, tn_implicit_fo
     if (f == NULL) return TN_ERR_MEMORY;
     *f = (tni_block_form){.model    = model,
                           .system   = system,
-                          .touching = touching,
+                          .contacts = contacts,
                           .exact    = form == TN_IMPLICIT_EXACT,
                           .edge     = TNI_TAKE(arena, int, model->constraint_count),
                           .K_g      = TNI_TAKE(arena, tni_mat3, model->body_count),
@@ -315,10 +315,10 @@ static void take_derivative(void* user, int row_body, int col_body, const double
     const taking*   t     = user;
     const tn_model* model = t->f->model;
     const tni_body *row = &model->bodies[row_body], *col = &model->bodies[col_body];
-    const double    e = t->l->reach, h = t->l->lead->h;
+    const double    e = t->l->reach, h = t->l->scheme->h;
     if (row->node < 0 || col->node < 0) return;
     double *      B = block_of(t->f, row_body, col_body), *b = t->f->rhs + row->u_start;
-    const double *u = t->l->start->at.u + col->u_start, *drift = t->l->lead->drift;
+    const double *u = t->l->start->at.u + col->u_start, *drift = t->l->scheme->drift;
     TN_ASSERT(B != NULL);
     for (int i = 0; i < row->dim; ++i) {
         for (int j = 0; j < col->dim; ++j) {
@@ -382,29 +382,29 @@ static tn_result solve_beside(void* user, const double* b, double* u, double* mu
     return solve(f, f->once, u, mu, why);
 }
 
-tn_result tni_blocks_factor(tni_block_form* f, const tni_start* start, const tni_lead* lead,
-                            tn_why* why)
+tn_result tni_blocks_factor(tni_block_form* f, const tni_step_start* start,
+                            const tni_step_scheme* scheme, tn_why* why)
 {
     const tn_model*  model  = f->model;
-    const tni_linear l      = tni_linear_begin(f->system, f->touching, start, lead, f->K_g);
+    const tni_linear l      = tni_linear_begin(f->system, f->contacts, start, scheme, f->K_g);
     tni_scene_view   ending = l.scene;
     taking           t      = {f, &l};
-    ending.time             = lead->time;
+    ending.time             = scheme->time;
     ending.views            = f->views;
-    if (f->exact) tni_views(model, lead->time, start->at.q, start->at.u, f->views);
+    if (f->exact) tni_views(model, scheme->time, start->at.q, start->at.u, f->views);
     if (f->exact) tni_forces(&ending, f->rhs);
     else tni_plain_forces(&l.scene, f->rhs);
     tni_grandparent_clear(f->grand);
     fill(f, &l);
     fill_distances(&t);
     if (f->exact) tni_derive(&ending, take_derivative, &t);
-    else tni_soften(&l.scene, &l.ahead, take_soft, &t);
+    else tni_soften(&l.scene, &l.predicted, take_soft, &t);
     const tn_result result = tni_linear_contacts(&l, take_soft, &t, why);
     if (result != TN_OK) return result;
     const tni_blocks blocks = {f->A, f->diagonal_at, f->J, f->edge_at, true};
     if (tni_grandparent_factor(f->grand, &blocks) != TN_OK)
         return tni_system_fail_at(f->system, f->grand->report.bad_row, why);
-    return tni_woodbury_factor(&f->touching->beside, solve_beside, f, why);
+    return tni_woodbury_factor(&f->contacts->woodbury, solve_beside, f, why);
 }
 
 tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const double* r,
@@ -420,5 +420,5 @@ tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const
     }
     const tn_result result = solve(f, f->once, u, mu, why);
     if (result != TN_OK) return result;
-    return tni_woodbury_apply(&f->touching->beside, whole, solve_beside, f, u, mu, why);
+    return tni_woodbury_apply(&f->contacts->woodbury, whole, solve_beside, f, u, mu, why);
 }

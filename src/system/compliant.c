@@ -155,7 +155,7 @@ static void set_distance(tni_compliant* c, int i, double lambda, const tni_linea
     tni_soft soft;
     double   W[9], g[3];
     tni_linear_distance(l, &c->model->joints[c->model->constraints[i].index], lambda, &soft);
-    tni_soft_impulse(c->model, &soft, l->lead, W, g);
+    tni_soft_impulse(c->model, &soft, l->scheme, W, g);
     set_rows(c, i, c->nodes[i].soft, &soft, W, g);
     tni_soft_push(c->model, &soft, g, c->rhs);
 }
@@ -179,7 +179,7 @@ static tn_result fail_at(const tni_compliant* c, int row, tn_why* why)
     return tni_system_fail_at(c->system, i >= 0 || row < c->model->u_count ? row : -1, why);
 }
 
-void tni_compliant_note(const tni_compliant* c, tn_step_report* report)
+void tni_compliant_report(const tni_compliant* c, tn_step_report* report)
 {
     const tni_saddle_report* s      = &c->saddle->report;
     const double             margin = fmin(1, s->pivot_min);
@@ -212,9 +212,9 @@ static void fill_bodies(tni_compliant* c, const tni_linear* l)
 // Joints whose rows are written four at a time.
 static void fill_commons(tni_compliant* c, const tni_linear* l)
 {
-    const tn_model*    model   = c->model;
-    const tni_system*  system  = l->system;
-    const tni_commons* commons = &system->commons;
+    const tn_model*          model   = c->model;
+    const tni_system*        system  = l->system;
+    const tni_common_joints* commons = &system->commons;
     for (const tni_common_group* g = commons->group; g < commons->group + commons->count; ++g) {
         double* block[TNI_COMMON_LANES][2];
         for (int k = 0; k < 2 * TNI_COMMON_LANES; ++k) {
@@ -281,22 +281,22 @@ static tn_result solve_beside(void* user, const double* b, double* u, double* mu
     return solve(c, c->once, true, u, mu, why);
 }
 
-tn_result tni_compliant_factor(tni_compliant* c, const tni_start* start, const tni_lead* lead,
-                               tn_why* why)
+tn_result tni_compliant_factor(tni_compliant* c, const tni_step_start* start,
+                               const tni_step_scheme* scheme, tn_why* why)
 {
-    const tni_linear l = tni_linear_begin(c->system, c->touching, start, lead, c->K_g);
+    const tni_linear l = tni_linear_begin(c->system, c->contacts, start, scheme, c->K_g);
     taking           t = {c, &l};
     c->reach           = l.reach;
-    c->closes          = start->bend;
+    c->closes          = start->second_order;
     fill_bodies(c, &l);
     fill_rows(c, &l);
     tni_compliant_limits(c, &l);
-    tni_soften(&l.scene, &l.ahead, take, &t);
+    tni_soften(&l.scene, &l.predicted, take, &t);
     tn_result result = tni_linear_contacts(&l, take, &t, why);
     if (result != TN_OK) return result;
     result = tni_saddle_factor(c->saddle);
     if (result != TN_OK) return fail_at(c, c->saddle->report.bad_row, why);
-    return tni_woodbury_factor(&c->touching->beside, solve_beside, c, why);
+    return tni_woodbury_factor(&c->contacts->woodbury, solve_beside, c, why);
 }
 
 tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, const double* r,
@@ -317,7 +317,7 @@ tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, con
     }
     tn_result result = solve(c, rhs, whole, u, mu, why);
     if (result == TN_OK)
-        result = tni_woodbury_apply(&c->touching->beside, whole, solve_beside, c, u, mu, why);
+        result = tni_woodbury_apply(&c->contacts->woodbury, whole, solve_beside, c, u, mu, why);
     for (int i = 0; i < model->limit_count && whole; ++i) c->limit_mu[i] = mu[model->row_count + i];
     return result;
 }

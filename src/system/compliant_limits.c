@@ -22,7 +22,8 @@ static double both(const tni_compliant* c, int limit, const outlook* o, const do
     return sum;
 }
 
-static outlook look_at(const tni_compliant* c, int i, const tni_start* start, const tni_lead* lead)
+static outlook look_at(const tni_compliant* c, int i, const tni_step_start* start,
+                       const tni_step_scheme* scheme)
 {
     const tn_model*  model = c->model;
     const tni_joint* joint = &model->joints[model->limits[i].joint];
@@ -35,25 +36,26 @@ static outlook look_at(const tni_compliant* c, int i, const tni_start* start, co
     if (body2->node >= 0)
         tni_push_row(body2, &views[joint->body2], joint->p2, &joint->F2, &row.push[1], o.J[1]);
     o.led   = row.rate - both(c, i, &o, start->at.u);
-    o.drift = both(c, i, &o, lead->drift);
+    o.drift = both(c, i, &o, scheme->drift);
     return o;
 }
 
 // What would be left before limit i at the end of a step with the mean velocity u.
-static double gap_after(const tni_compliant* c, int i, const outlook* o, const tni_lead* lead,
-                        const double* u)
+static double gap_after(const tni_compliant* c, int i, const outlook* o,
+                        const tni_step_scheme* scheme, const double* u)
 {
-    return o->C + lead->h * (both(c, i, o, u) + o->led);
+    return o->C + scheme->h * (both(c, i, o, u) + o->led);
 }
 
-static void set_limit(tni_compliant* c, int i, const tni_start* start, const tni_lead* lead)
+static void set_limit(tni_compliant* c, int i, const tni_step_start* start,
+                      const tni_step_scheme* scheme)
 {
     const tni_joint*          joint = &c->model->joints[c->model->limits[i].joint];
     const tni_compliant_node* n     = &c->nodes[c->limits[i].node];
     const int                 row   = c->limits[i].row;
     if (n->id < 0) return;
-    const outlook o = look_at(c, i, start, lead);
-    if (!start->keep) c->limit_on[i] = gap_after(c, i, &o, lead, start->ahead) < 0;
+    const outlook o = look_at(c, i, start, scheme);
+    if (!start->keep_active_set) c->limit_on[i] = gap_after(c, i, &o, scheme, start->predicted) < 0;
     if (!c->limit_on[i]) return;
     for (int side = 0; side < 2; ++side) {
         const int body  = side == 0 ? joint->body1 : joint->body2;
@@ -62,15 +64,15 @@ static void set_limit(tni_compliant* c, int i, const tni_start* start, const tni
         if (block != NULL) memcpy(block + row * dim, o.J[side], sizeof *block * (size_t)dim);
     }
     tni_compliant_e(c, c->limits[i].node)[row * (n->count + 1)] = 0;
-    c->rhs[n->row + row] = (-o.C / lead->h - o.drift - o.led) / lead->share;
+    c->rhs[n->row + row] = (-o.C / scheme->h - o.drift - o.led) / scheme->share;
 }
 
 void tni_compliant_limits(tni_compliant* c, const tni_linear* l)
 {
-    for (int i = 0; i < c->model->limit_count; ++i) set_limit(c, i, l->start, l->lead);
+    for (int i = 0; i < c->model->limit_count; ++i) set_limit(c, i, l->start, l->scheme);
 }
 
-double tni_compliant_look(tni_compliant* c, const double* z, int* worst)
+double tni_compliant_evaluate(tni_compliant* c, const double* z, int* worst)
 {
     double most = 0;
     for (int i = 0; i < c->model->limit_count; ++i) {
@@ -82,8 +84,8 @@ double tni_compliant_look(tni_compliant* c, const double* z, int* worst)
     return most;
 }
 
-bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tni_lead* lead,
-                              const double* u)
+bool tni_compliant_reconsider(tni_compliant* c, const tni_step_start* start,
+                              const tni_step_scheme* scheme, const double* u)
 {
     bool changed = false;
     for (int i = 0; i < c->model->limit_count; ++i) {
@@ -91,8 +93,8 @@ bool tni_compliant_reconsider(tni_compliant* c, const tni_start* start, const tn
         if (n->id < 0) continue;
         bool on = c->limit_on[i] && c->limit_mu[i] <= 0; // it pushes
         if (!c->limit_on[i]) {
-            const outlook o = look_at(c, i, start, lead);
-            on              = gap_after(c, i, &o, lead, u) < 0;
+            const outlook o = look_at(c, i, start, scheme);
+            on              = gap_after(c, i, &o, scheme, u) < 0;
         }
         changed        = changed || on != c->limit_on[i];
         c->limit_on[i] = on;

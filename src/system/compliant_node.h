@@ -35,7 +35,7 @@ typedef struct tni_compliant_stretch {
 struct tni_compliant {
     const tn_model*        model;
     tni_system*            system;
-    tni_implicit_contacts* touching;
+    tni_implicit_contacts* contacts;
     tni_plan*              plan;
     tni_saddle*            saddle;
     int                    node_count;

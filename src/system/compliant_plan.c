@@ -145,7 +145,7 @@ static tn_result make_plan(tni_compliant* c, tni_arena* arena, tni_arena* scratc
 }
 
 tn_result tni_compliant_create(tni_arena* arena, tni_system* system,
-                               tni_implicit_contacts* touching, tni_compliant** out)
+                               tni_implicit_contacts* contacts, tni_compliant** out)
 {
     const tn_model* model = system->model;
     tni_compliant*  c     = TNI_TAKE(arena, tni_compliant, 1);
@@ -157,7 +157,7 @@ tn_result tni_compliant_create(tni_arena* arena, tni_system* system,
                           TNI_TAKE(&scratch, int, 2 * (size_t)nodes)};
     c->model           = model;
     c->system          = system;
-    c->touching        = touching;
+    c->contacts        = contacts;
     c->nodes           = TNI_TAKE(arena, tni_compliant_node, nodes);
     c->springs         = TNI_TAKE(arena, tni_compliant_place, model->spring_count);
     c->stretches       = TNI_TAKE(arena, tni_compliant_stretch, model->spring_count);

@@ -66,14 +66,15 @@ static double along(tni_compliant* c, int spring, const double* u)
     return sum;
 }
 
-double tni_compliant_springs_look(tni_compliant* c, const tni_lead* lead, const double* u)
+double tni_compliant_springs_evaluate(tni_compliant* c, const tni_step_scheme* scheme,
+                                      const double* u)
 {
     double most = 0;
     for (int i = 0; i < c->model->spring_count; ++i) {
         tni_compliant_stretch* s = &c->stretches[i];
         if (c->springs[i].node < 0 || !s->on) continue;
         double moved = c->reach * along(c, i, u);
-        if (lead->drift != NULL) moved += lead->h * along(c, i, lead->drift);
+        if (scheme->drift != NULL) moved += scheme->h * along(c, i, scheme->drift);
         s->off = tni_norm(line_of(c, i)) - (s->length + moved);
         most   = fmax(most, s->stiff * fabs(s->off - s->asked));
     }

@@ -30,7 +30,7 @@ tn_result tni_implicit_contacts_create(const tn_model* model, const tn_implicit_
     *t     = (tni_implicit_contacts){.model = model, .arena = tni_arena_make(&model->arena.host)};
     t->may = model->shape_count > 1;
     t->law = tni_contact_law_of(model, settings);
-    tn_result result = tni_woodbury_create(model, t->may ? BESIDE_MIN : 0, &t->beside);
+    tn_result result = tni_woodbury_create(model, t->may ? BESIDE_MIN : 0, &t->woodbury);
     if (result == TN_OK && t->may) result = tni_finder_create(model, &t->room.finder);
     if (result == TN_OK && t->may) result = take_room(t, ROOM_MIN);
     return result;
@@ -40,32 +40,33 @@ void tni_implicit_contacts_free(tni_implicit_contacts* t)
 {
     tni_finder_free(t->room.finder);
     tni_arena_free(&t->arena);
-    tni_woodbury_free(&t->beside);
+    tni_woodbury_free(&t->woodbury);
 }
 
 tn_result tni_implicit_contacts_grow(tni_implicit_contacts* t)
 {
     tn_result result;
-    if (t->beside.full) result = tni_woodbury_grow(&t->beside);
+    if (t->woodbury.full) result = tni_woodbury_grow(&t->woodbury);
     else if (tni_finder_is_full(t->room.finder)) result = tni_finder_grow(t->room.finder);
     else result = take_room(t, 2 * t->room.capacity);
-    if (result == TN_OK) t->full = t->beside.full = false;
+    if (result == TN_OK) t->full = t->woodbury.full = false;
     return result;
 }
 
 bool tni_implicit_contacts_soften(tni_implicit_contacts* t, const tni_scene_view* at,
-                                  const tni_ahead* ahead, bool again, tni_take_soft* take,
+                                  const tni_prediction* predicted, bool again, tni_take_soft* take,
                                   void* user)
 {
     t->room.keep = again;
-    tni_woodbury_clear(&t->beside);
-    t->full =
-        t->may && tni_contact_soften(at, ahead, t->law, &t->room, take, user) > t->room.capacity;
-    t->full = t->full || t->beside.full;
+    tni_woodbury_clear(&t->woodbury);
+    t->full = t->may &&
+              tni_contact_soften(at, predicted, t->law, &t->room, take, user) > t->room.capacity;
+    t->full = t->full || t->woodbury.full;
     return !t->full;
 }
 
-double tni_implicit_contacts_deepest(tni_implicit_contacts* t, const tni_view* views, int* count)
+double tni_implicit_contacts_penetration(tni_implicit_contacts* t, const tni_view* views,
+                                         int* count)
 {
     double deepest = 0;
     *count         = 0;

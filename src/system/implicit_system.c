@@ -1,4 +1,4 @@
-// implicit_system: which form an implicit step takes, and what all forms share.
+// implicit_system: chooses the form of an implicit step; what all forms share.
 #include "system/implicit_system.h"
 
 #include "force/force.h"
@@ -6,32 +6,32 @@
 #include "system/compliant.h"
 #include "system/tree_form.h"
 
-static const double slip = 0.02; // of the friction, that may be wrong in a step
+static const double slip = 0.02; // relative change of the friction secant that is accepted
 
 struct tni_implicit_system {
     const tn_model*       model;
     tni_system*           system;
     tn_implicit_form      form;
-    tni_compliant*        compliant; ///< rows, else NULL
-    tni_tree_form*        nullspace; ///< likewise
-    tni_block_form*       blocks;    ///< blocks and exact, likewise
-    tni_implicit_contacts touching;
-    bool                  driven; ///< some rows have no position
+    tni_compliant*        compliant; ///< form rows, else NULL
+    tni_tree_form*        nullspace; ///< form nullspace, else NULL
+    tni_block_form*       blocks;    ///< forms blocks and exact, else NULL
+    tni_implicit_contacts contacts;
+    bool                  driven; ///< some rows are velocity-only
 };
 
-void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_lead* lead, double* W,
-                      double* g)
+void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_step_scheme* scheme,
+                      double* W, double* g)
 {
     const int    n                        = soft->row_count;
-    const double e                        = lead->share * lead->h;
+    const double e                        = scheme->share * scheme->h;
     double       moved[TNI_SOFT_ROWS_MAX] = {0}; // J h drift
-    for (int side = 0; side < 2 && lead->drift != NULL; ++side) {
+    for (int side = 0; side < 2 && scheme->drift != NULL; ++side) {
         const tni_body* body = &model->bodies[soft->body[side] < 0 ? 0 : soft->body[side]];
         if (soft->body[side] < 0 || body->node < 0) continue;
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < body->dim; ++j)
                 moved[i] +=
-                    lead->h * soft->J[side][i * body->dim + j] * lead->drift[body->u_start + j];
+                    scheme->h * soft->J[side][i * body->dim + j] * scheme->drift[body->u_start + j];
     }
     for (int i = 0; i < n; ++i) {
         g[i] = e * soft->f[i];
@@ -46,7 +46,7 @@ void tni_soft_impulse(const tn_model* model, const tni_soft* soft, const tni_lea
 static tn_result choose(tni_implicit_system* s, tn_implicit_form form, tn_why* why)
 {
     const char* why_not = NULL;
-    const bool  serves  = tni_tree_form_serves(s->model, &why_not);
+    const bool  serves  = tni_tree_form_supports(s->model, &why_not);
     if (form == TN_IMPLICIT_FORM_AUTO) form = serves ? TN_IMPLICIT_NULLSPACE : TN_IMPLICIT_ROWS;
     if (form == TN_IMPLICIT_NULLSPACE && !serves)
         return tni_fail(why, TN_ERR_UNSUPPORTED,
@@ -69,27 +69,27 @@ tn_result tni_implicit_system_create(tni_arena* arena, tni_system* system,
             s->driven || s->model->constraints[i].held_count < s->model->constraints[i].row_count;
     *out             = s;
     tn_result result = choose(s, settings->form, why);
-    if (result == TN_OK) result = tni_implicit_contacts_create(s->model, settings, &s->touching);
+    if (result == TN_OK) result = tni_implicit_contacts_create(s->model, settings, &s->contacts);
     if (result != TN_OK) return result;
     if (s->form == TN_IMPLICIT_NULLSPACE) return tni_tree_form_create(arena, system, &s->nullspace);
     if (s->form != TN_IMPLICIT_ROWS)
-        return tni_blocks_create(arena, system, s->form, &s->touching, &s->blocks, why);
-    return tni_compliant_create(arena, system, &s->touching, &s->compliant);
+        return tni_blocks_create(arena, system, s->form, &s->contacts, &s->blocks, why);
+    return tni_compliant_create(arena, system, &s->contacts, &s->compliant);
 }
 
 void tni_implicit_system_free(tni_implicit_system* stiff)
 {
-    if (stiff != NULL) tni_implicit_contacts_free(&stiff->touching);
+    if (stiff != NULL) tni_implicit_contacts_free(&stiff->contacts);
 }
 
 bool tni_implicit_system_is_full(const tni_implicit_system* stiff)
 {
-    return stiff->touching.full || stiff->touching.beside.full;
+    return stiff->contacts.full || stiff->contacts.woodbury.full;
 }
 
 tn_result tni_implicit_system_grow(tni_implicit_system* stiff)
 {
-    return tni_implicit_contacts_grow(&stiff->touching);
+    return tni_implicit_contacts_grow(&stiff->contacts);
 }
 
 tn_result tni_implicit_system_solver(const tni_implicit_system* stiff, tn_solver* solver)
@@ -106,7 +106,7 @@ tn_result tni_implicit_system_solver(const tni_implicit_system* stiff, tn_solver
 
 size_t tni_implicit_system_bytes(const tni_implicit_system* stiff)
 {
-    return stiff->touching.arena.bytes + stiff->touching.beside.arena.bytes;
+    return stiff->contacts.arena.bytes + stiff->contacts.woodbury.arena.bytes;
 }
 
 static tn_result solve(tni_implicit_system* s, bool whole, const double* b, const double* r,
@@ -121,28 +121,29 @@ static double now(const tni_implicit_system* s)
     return s->system->clock != NULL ? s->system->clock(s->system->clock_user) : 0;
 }
 
-static tn_result begin(tni_implicit_system* s, const tni_start* start, const tni_lead* lead,
-                       double* u, double* mu, tn_why* why)
+static tn_result begin(tni_implicit_system* s, const tni_step_start* start,
+                       const tni_step_scheme* scheme, double* u, double* mu, tn_why* why)
 {
-    if (s->nullspace != NULL) return tni_tree_form_begin(s->nullspace, start, lead, u, mu, why);
-    tn_result result = s->blocks != NULL ? tni_blocks_factor(s->blocks, start, lead, why)
-                                         : tni_compliant_factor(s->compliant, start, lead, why);
+    if (s->nullspace != NULL) return tni_tree_form_begin(s->nullspace, start, scheme, u, mu, why);
+    tn_result result = s->blocks != NULL ? tni_blocks_factor(s->blocks, start, scheme, why)
+                                         : tni_compliant_factor(s->compliant, start, scheme, why);
     if (result != TN_OK) return result;
     return solve(s, true, NULL, NULL, u, mu, why);
 }
 
-tn_result tni_implicit_system_begin(tni_implicit_system* s, const tni_start* start,
-                                    const tni_lead* lead, double* u, double* mu, tn_why* why)
+tn_result tni_implicit_system_begin(tni_implicit_system* s, const tni_step_start* start,
+                                    const tni_step_scheme* scheme, double* u, double* mu,
+                                    tn_why* why)
 {
     const double    from   = now(s);
-    const tn_result result = begin(s, start, lead, u, mu, why);
+    const tn_result result = begin(s, start, scheme, u, mu, why);
     s->system->phases.factor += now(s) - from;
     return result;
 }
 
-void tni_implicit_system_note(const tni_implicit_system* s, tn_step_report* report)
+void tni_implicit_system_report(const tni_implicit_system* s, tn_step_report* report)
 {
-    if (s->compliant != NULL) tni_compliant_note(s->compliant, report);
+    if (s->compliant != NULL) tni_compliant_report(s->compliant, report);
 }
 
 tn_result tni_implicit_system_correct(tni_implicit_system* s, const double* b, const double* r,
@@ -176,37 +177,38 @@ double tni_implicit_system_rows(const tni_system* system, double h, double* r, i
     return most;
 }
 
-double tni_implicit_system_fly(tni_implicit_system* s, const tni_start* start, const tni_lead* lead,
-                               const double* u, double* q1, double* u1, double* r, int* worst)
+double tni_implicit_system_fly(tni_implicit_system* s, const tni_step_start* start,
+                               const tni_step_scheme* scheme, const double* u, double* q1,
+                               double* u1, double* r, int* worst)
 {
     const tn_model* model = s->model;
     const double    from  = now(s);
     if (s->nullspace != NULL) {
-        const double open = tni_tree_form_fly(s->nullspace, start, lead, u, q1, u1, r, worst);
+        const double open = tni_tree_form_fly(s->nullspace, start, scheme, u, q1, u1, r, worst);
         s->system->phases.kinematics += now(s) - from;
         return open;
     }
-    if (lead->share == 1 && lead->drift == NULL)
-        tni_fly(model, NULL, lead->h, start->at.q, u, q1, u1);
-    else tni_fly_mean(model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
-    const tni_configuration at = {lead->time, q1, u1, start->at.z};
-    tni_system_look(s->system, &at);
-    const double open = tni_implicit_system_rows(s->system, lead->h, r, worst);
+    if (scheme->share == 1 && scheme->drift == NULL)
+        tni_fly(model, NULL, scheme->h, start->at.q, u, q1, u1);
+    else tni_fly_mean(model, scheme->h, scheme->share, scheme->drift, start->at.q, u, q1, u1);
+    const tni_configuration at = {scheme->time, q1, u1, start->at.z};
+    tni_system_evaluate(s->system, &at);
+    const double open = tni_implicit_system_rows(s->system, scheme->h, r, worst);
     if (s->compliant == NULL) return open;
     int          end    = -1;
-    const double limits = tni_compliant_look(s->compliant, start->at.z, &end);
+    const double limits = tni_compliant_evaluate(s->compliant, start->at.z, &end);
     if (limits > open) *worst = end;
-    return fmax(fmax(open, limits), tni_compliant_springs_look(s->compliant, lead, u));
+    return fmax(fmax(open, limits), tni_compliant_springs_evaluate(s->compliant, scheme, u));
 }
 
 static tni_scene_view scene_at(const tni_implicit_system* s, const tni_configuration* at)
 {
-    return (tni_scene_view){.model   = s->model,
-                            .time    = at->time,
-                            .z       = at->z,
-                            .views   = s->system->views,
-                            .flying  = true,
-                            .outside = s->system->outside};
+    return (tni_scene_view){.model  = s->model,
+                            .time   = at->time,
+                            .z      = at->z,
+                            .views  = s->system->views,
+                            .flying = true,
+                            .inputs = s->system->inputs};
 }
 
 void tni_implicit_system_forces(tni_implicit_system* s, const tni_configuration* at, double h,
@@ -214,12 +216,12 @@ void tni_implicit_system_forces(tni_implicit_system* s, const tni_configuration*
 {
     const tni_scene_view scene = scene_at(s, at);
     tni_system_forces(s->system, at, true, f);
-    if (s->touching.may) (void)tni_contact_forces(&scene, h, s->touching.law, &s->touching.room, f);
+    if (s->contacts.may) (void)tni_contact_forces(&scene, h, s->contacts.law, &s->contacts.room, f);
 }
 
-double tni_implicit_system_deepest(tni_implicit_system* s, int* count)
+double tni_implicit_system_penetration(tni_implicit_system* s, int* count)
 {
-    return tni_implicit_contacts_deepest(&s->touching, s->system->views, count);
+    return tni_implicit_contacts_penetration(&s->contacts, s->system->views, count);
 }
 
 bool tni_implicit_system_measure(tni_implicit_system* s, const tni_configuration* at, double* z,
@@ -231,13 +233,15 @@ bool tni_implicit_system_measure(tni_implicit_system* s, const tni_configuration
     return true;
 }
 
-// Soft limits that a step with u meets, seen from the start, against those met with start->ahead.
-static bool ends_stand(tni_implicit_system* s, const tni_start* start, const tni_lead* lead,
-                       const double* u)
+// Whether the soft limits and frictions that are active with u are those that were active with
+// start->ahead.
+static bool soft_limits_hold(tni_implicit_system* s, const tni_step_start* start,
+                             const tni_step_scheme* scheme, const double* u)
 {
     const tn_model*      model = s->model;
     const tni_scene_view at    = scene_at(s, &start->at);
-    const tni_ahead      was = {lead->h, lead->time, start->ahead}, is = {lead->h, lead->time, u};
+    const tni_prediction was   = {scheme->h, scheme->time, start->predicted},
+                         is    = {scheme->h, scheme->time, u};
     for (int i = 0; i < model->actuation_count; ++i) {
         const tn_limit* limit = &model->actuations[i].limit;
         tni_soft        soft;
@@ -248,27 +252,27 @@ static bool ends_stand(tni_implicit_system* s, const tni_start* start, const tni
         const double   D   = soft.D[0];
         tni_soften_actuation(&at, &is, i, &soft);
         if (soft.met != met) return false;
-        // Friction is the secant at the speed expected.
+        // Friction is linearised as a secant at the predicted speed.
         if (friction > 0 && fabs(soft.D[0] - D) > slip * fabs(D)) return false;
     }
     return true;
 }
 
-bool tni_implicit_system_stands(tni_implicit_system* s, const tni_start* start,
-                                const tni_lead* lead, const double* u)
+bool tni_implicit_system_active_set_holds(tni_implicit_system* s, const tni_step_start* start,
+                                          const tni_step_scheme* scheme, const double* u)
 {
     const bool limits =
-        s->compliant == NULL || !tni_compliant_reconsider(s->compliant, start, lead, u);
-    if (s->nullspace != NULL && !tni_tree_form_looks(s->nullspace))
+        s->compliant == NULL || !tni_compliant_reconsider(s->compliant, start, scheme, u);
+    if (s->nullspace != NULL && !tni_tree_form_needs_views(s->nullspace))
         tni_views(s->model, start->at.time, start->at.q, start->at.u, s->system->views);
-    const tni_scene_view scene = scene_at(s, &start->at);
-    const tni_ahead      ahead = {lead->h, lead->time, u};
-    return ends_stand(s, start, lead, u) && limits &&
-           (!s->touching.may ||
-            tni_contact_stands(&scene, &ahead, s->touching.law, &s->touching.room));
+    const tni_scene_view scene     = scene_at(s, &start->at);
+    const tni_prediction predicted = {scheme->h, scheme->time, u};
+    return soft_limits_hold(s, start, scheme, u) && limits &&
+           (!s->contacts.may ||
+            tni_contact_active_set_holds(&scene, &predicted, s->contacts.law, &s->contacts.room));
 }
 
-bool tni_implicit_system_is_sided(const tn_model* model)
+bool tni_implicit_system_is_one_sided(const tn_model* model)
 {
     bool sided = model->limit_count > 0 || model->shape_count > 1;
     for (int i = 0; i < model->actuation_count; ++i)

@@ -232,9 +232,9 @@ static double sum_of_squares(const tni_lm* a)
     return sum;
 }
 
-double tni_lm_look(tni_lm* a, const tni_configuration* at)
+double tni_lm_evaluate(tni_lm* a, const tni_configuration* at)
 {
-    tni_system_look(a->system, at);
+    tni_system_evaluate(a->system, at);
     look_at_rows(a);
     return sum_of_squares(a);
 }
@@ -403,7 +403,7 @@ tn_result tni_lm_factor(tni_lm* a, const tni_configuration* at, double nu)
     tni_system* system             = a->system;
     system->saddle->regularisation = nu;
     system->auxiliary.ready        = false;
-    tni_system_look(system, at);
+    tni_system_evaluate(system, at);
     fill_masses(a);
     fill_rows(a, at);
     clear_beside(a);

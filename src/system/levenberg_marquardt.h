@@ -27,7 +27,7 @@ TN_NODISCARD tn_result tni_lm_create(const tn_model* model, tni_lm** align);
 void                   tni_lm_free(tni_lm* align); ///< NULL is allowed
 
 /// Looks at a place and returns the weighted sum of squares of what is left there.
-double tni_lm_look(tni_lm* a, const tni_configuration* at);
+double tni_lm_evaluate(tni_lm* a, const tni_configuration* at);
 /// Chooses rows and weights for a place, factors there, and looks.
 TN_NODISCARD tn_result tni_lm_factor(tni_lm* a, const tni_configuration* at, double nu);
 /// The step from where it was last factored; it is in system->answer, laid out as u. Of it the

@@ -5,35 +5,36 @@
 #include "force/soft.h"
 #include "system/geometric_stiffness.h"
 
-tni_linear tni_linear_begin(tni_system* system, tni_implicit_contacts* touching,
-                            const tni_start* start, const tni_lead* lead, tni_mat3* K_g)
+tni_linear tni_linear_begin(tni_system* system, tni_implicit_contacts* contacts,
+                            const tni_step_start* start, const tni_step_scheme* scheme,
+                            tni_mat3* K_g)
 {
     const tn_model*         model = system->model;
     const tni_configuration at    = start->at;
     tni_views(model, at.time, at.q, at.u, system->views);
     if (start->multipliers != NULL)
         tni_geometric_stiffness(model, system->views, at.time, at.z, start->multipliers, K_g);
-    return (tni_linear){.model    = model,
-                        .system   = system,
-                        .touching = touching,
-                        .start    = start,
-                        .lead     = lead,
-                        .reach    = lead->share * lead->h,
-                        .K_g      = K_g,
-                        .scene    = {.model   = model,
-                                     .time    = at.time,
-                                     .z       = at.z,
-                                     .views   = system->views,
-                                     .flying  = true,
-                                     .outside = system->outside},
-                        .ahead    = {lead->h, lead->time, start->ahead}};
+    return (tni_linear){.model     = model,
+                        .system    = system,
+                        .contacts  = contacts,
+                        .start     = start,
+                        .scheme    = scheme,
+                        .reach     = scheme->share * scheme->h,
+                        .K_g       = K_g,
+                        .scene     = {.model  = model,
+                                      .time   = at.time,
+                                      .z      = at.z,
+                                      .views  = system->views,
+                                      .flying = true,
+                                      .inputs = system->inputs},
+                        .predicted = {scheme->h, scheme->time, start->predicted}};
 }
 
 static void add_geometric(const tni_linear* l, int index, double* A, double* b)
 {
     const tni_body* body  = &l->model->bodies[index];
     const tni_mat3* K     = &l->K_g[index];
-    const double *  drift = l->lead->drift, e = l->reach, h = l->lead->h;
+    const double *  drift = l->scheme->drift, e = l->reach, h = l->scheme->h;
     if (body->kind == TN_BODY_PLANAR) {
         A[8] += e * e * K->m[8];
         if (drift != NULL) b[2] -= e * h * K->m[8] * drift[body->u_start + 2];
@@ -63,12 +64,12 @@ void tni_linear_rows(const tni_linear* l, int constraint, double** J, bool writt
     const tn_model*       model  = l->model;
     const tni_system*     system = l->system;
     const tni_constraint* of     = &model->constraints[constraint];
-    const double *        u = l->start->at.u, *drift = l->lead->drift;
+    const double *        u = l->start->at.u, *drift = l->scheme->drift;
     double *              C = system->C + of->row_start, *rate = system->rate + of->row_start,
            *gamma          = system->gamma + of->row_start;
     const tni_rows_out out = {C, rate, gamma, J, NULL};
     if (!written)
-        tni_constraint_rows(model, of, system->views, l->lead->time, l->start->at.z, &out);
+        tni_constraint_rows(model, of, system->views, l->scheme->time, l->start->at.z, &out);
     for (int k = 0; k < of->row_count; ++k) {
         double own = 0, drifting = 0;
         for (int e = 0; e < of->edge_count; ++e) {
@@ -77,8 +78,8 @@ void tni_linear_rows(const tni_linear* l, int constraint, double** J, bool writt
             own += tni_row_dot(row, u + body->u_start, body->dim);
             if (drift != NULL) drifting += tni_row_dot(row, drift + body->u_start, body->dim);
         }
-        r[k] = tni_row_wanted(l->start, l->lead, k < of->held_count, C[k], rate[k] - own, drifting,
-                              gamma[k]);
+        r[k] = tni_row_wanted(l->start, l->scheme, k < of->held_count, C[k], rate[k] - own,
+                              drifting, gamma[k]);
     }
 }
 
@@ -101,15 +102,16 @@ void tni_linear_distance(const tni_linear* l, const tni_joint* joint, double lam
 
 bool tni_linear_soft(const tni_linear* l, const tni_soft* soft, double* W, double* g, double* b)
 {
-    tni_soft_impulse(l->model, soft, l->lead, W, g);
+    tni_soft_impulse(l->model, soft, l->scheme, W, g);
     if (soft->kind != TNI_SOFT_TOUCH) return true;
-    (void)tni_woodbury_add(&l->touching->beside, soft, W, g, b); // it knows when it is full
+    (void)tni_woodbury_add(&l->contacts->woodbury, soft, W, g, b); // it knows when it is full
     return false;
 }
 
 tn_result tni_linear_contacts(const tni_linear* l, tni_take_soft* take, void* user, tn_why* why)
 {
-    if (tni_implicit_contacts_soften(l->touching, &l->scene, &l->ahead, l->start->keep, take, user))
+    if (tni_implicit_contacts_soften(l->contacts, &l->scene, &l->predicted,
+                                     l->start->keep_active_set, take, user))
         return TN_OK;
     return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
 }

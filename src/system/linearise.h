@@ -10,18 +10,19 @@
 typedef struct tni_linear {
     const tn_model*        model;
     tni_system*            system;
-    tni_implicit_contacts* touching;
-    const tni_start*       start;
-    const tni_lead*        lead;
+    tni_implicit_contacts* contacts;
+    const tni_step_start*  start;
+    const tni_step_scheme* scheme;
     double                 reach; ///< e = share h
     const tni_mat3*        K_g;   ///< by body; of no use without start->multipliers
     tni_scene_view         scene;
-    tni_ahead              ahead;
+    tni_prediction         predicted;
 } tni_linear;
 
 /// Looks from the start: system's views are those. K_g: room, by body.
-tni_linear tni_linear_begin(tni_system* system, tni_implicit_contacts* touching,
-                            const tni_start* start, const tni_lead* lead, tni_mat3* K_g);
+tni_linear tni_linear_begin(tni_system* system, tni_implicit_contacts* contacts,
+                            const tni_step_start* start, const tni_step_scheme* scheme,
+                            tni_mat3* K_g);
 /// Of a body that can be pushed: A = M + e^2 K_g, and of its forces b the impulse p + e b - e K_g h drift.
 void tni_linear_body(const tni_linear* l, int body, double* A, double* b);
 /// J (by edge) of a constraint, what its rows ask for, and system's C, rate and gamma. written: but

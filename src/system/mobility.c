@@ -58,8 +58,8 @@ static tn_result find_dependent(tni_system* system, tn_check* check, tn_row_name
     memset(system->gamma, 0, sizeof(double) * (size_t)system->model->row_count);
     const tn_result result = tni_system_solve(system, NULL, system->gamma, true, why);
     for (int i = 0; result == TN_OK && i < system->split->auxiliary_count; ++i) {
-        const tni_unit* unit  = &a->units[i];
-        const int       first = system->model->constraints[unit->constraint].row_start;
+        const tni_auxiliary_unit* unit  = &a->units[i];
+        const int                 first = system->model->constraints[unit->constraint].row_start;
         for (int k = 0; k < unit->row_count; ++k) {
             if (a->dependent[unit->first + k])
                 redundant[check->redundant_count++] = name_of_row(system->model, first + k);
@@ -94,10 +94,10 @@ static tn_result find_redundant(tni_system* system, tn_check* check, tn_row_name
 tn_result tni_system_check(tni_system* system, const tni_configuration* at, tn_check* check,
                            tn_row_name* redundant, tn_why* why)
 {
-    const tn_model* model        = system->model;
-    system->auxiliary.stop_count = 0;
-    *check                       = (tn_check){
-                              .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
+    const tn_model* model              = system->model;
+    system->auxiliary.unilateral_count = 0;
+    *check                             = (tn_check){
+                                    .rank_margin = 1, .part_count = model->part_count, .floating_count = model->floating_count};
     compare_masses(model, check);
     tn_result result = tni_system_factor(system, at, why);
     if (result == TN_OK) result = find_redundant(system, check, redundant, why);

@@ -26,7 +26,7 @@ static tni_formulation formulation_of(const tni_split* split, const tn_model* mo
     case TN_FORMULATION_SPD: f.form = TNI_FORM_SPD; break;
     case TN_FORMULATION_SPLIT: f.form = TNI_FORM_SPLIT; break;
     default: // rows beside the matrix want the responses that only the core has
-        f.form = split->auxiliary_rows > 0 || tni_may_stop(model)
+        f.form = split->auxiliary_rows > 0 || tni_has_unilaterals(model)
                      ? TNI_FORM_KKT
                      : tni_form_choose(&model->arena.host, split->plan, core ? many | 1u : many);
     }
@@ -60,7 +60,7 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     }
     system->regularisation = system->saddle->regularisation;
     set_lone_nodes(system);
-    if (tni_commons_create(arena, model, &system->commons) != TN_OK) return TN_ERR_MEMORY;
+    if (tni_common_joints_create(arena, model, &system->commons) != TN_OK) return TN_ERR_MEMORY;
     return tni_auxiliary_create(model, system->split, &system->auxiliary);
 }
 
@@ -121,7 +121,7 @@ static void look(tni_system* system, const tni_configuration* at)
 
 static void fill_commons(tni_system* system, bool jacobians)
 {
-    const tni_commons* commons = &system->commons;
+    const tni_common_joints* commons = &system->commons;
     for (const tni_common_group* g = commons->group; g < commons->group + commons->count; ++g) {
         double* block[TNI_COMMON_LANES][2];
         for (int i = 0; jacobians && i < 2 * TNI_COMMON_LANES; ++i) {
@@ -153,10 +153,10 @@ static void fill_rows(tni_system* system, const tni_configuration* at, bool jaco
                                   jacobians ? J : NULL, otherwise ? K : NULL};
         tni_constraint_rows(model, constraint, system->views, at->time, at->z, &out);
     }
-    tni_stops_look(&system->auxiliary, system->views, at->z, jacobians);
+    tni_unilaterals_evaluate(&system->auxiliary, system->views, at->z, jacobians);
 }
 
-void tni_system_look(tni_system* system, const tni_configuration* at)
+void tni_system_evaluate(tni_system* system, const tni_configuration* at)
 {
     look(system, at);
     const double start = now(system);
@@ -217,31 +217,31 @@ tn_result tni_system_fail_at(const tni_system* system, int row, tn_why* why)
 }
 
 // No forces meet the conditions of a stop.
-static tn_result fail_at_stop(const tni_system* system, tn_why* why)
+static tn_result fail_at_unilateral(const tni_system* system, tn_why* why)
 {
-    const tni_auxiliary* a    = &system->auxiliary;
-    const tni_unit*      unit = a->report.unit >= 0 ? &a->units[a->report.unit] : NULL;
-    if (unit == NULL || unit->stop < 0)
+    const tni_auxiliary*      a    = &system->auxiliary;
+    const tni_auxiliary_unit* unit = a->report.unit >= 0 ? &a->units[a->report.unit] : NULL;
+    if (unit == NULL || unit->unilateral < 0)
         return tni_fail(why, TN_ERR_DIVERGED, "no forces keep all contacts and limits");
-    const tni_unilateral* stop = &a->stops[unit->stop];
+    const tni_unilateral* unilateral = &a->unilaterals[unit->unilateral];
     char                  text[120];
-    tni_unilateral_text(a, stop, text, sizeof text);
-    if (stop->limit >= 0)
+    tni_unilateral_text(a, unilateral, text, sizeof text);
+    if (unilateral->limit >= 0)
         return tni_fail(why, TN_ERR_DIVERGED, "%s: no force keeps it within its limit", text);
-    if (stop->friction == 0)
+    if (unilateral->friction == 0)
         return tni_fail(why, TN_ERR_DIVERGED, "%s: no force keeps them apart", text);
     return tni_fail(why, TN_ERR_DIVERGED,
                     "%s: friction %g leaves no finite force that keeps them apart", text,
-                    stop->friction);
+                    unilateral->friction);
 }
 
 static tni_scene_view scene_view(const tni_system* system, const tni_configuration* at)
 {
-    return (tni_scene_view){.model   = system->model,
-                            .time    = at->time,
-                            .z       = at->z,
-                            .views   = system->views,
-                            .outside = system->outside};
+    return (tni_scene_view){.model  = system->model,
+                            .time   = at->time,
+                            .z      = at->z,
+                            .views  = system->views,
+                            .inputs = system->inputs};
 }
 
 // All that concerns one body, in one pass over them: view, mass, and the forces that look at it
@@ -288,17 +288,18 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
     else if (b != system->rhs) memcpy(system->rhs, b, sizeof(double) * (size_t)model->u_count);
     memcpy(system->rhs + model->u_count, r, sizeof(double) * (size_t)model->row_count);
     tni_auxiliary*  beside = &system->auxiliary;
-    const bool      plain  = system->split->auxiliary_rows == 0 && beside->stop_count == 0;
+    const bool      plain  = system->split->auxiliary_rows == 0 && beside->unilateral_count == 0;
     const tn_result result =
         plain ? tni_saddle_solve(system->saddle, system->rhs, system->answer, exact)
               : tni_auxiliary_solve(beside, system->saddle, system->rhs, system->answer, exact);
-    system->phases.columns += beside->columns_time;
-    system->phases.contact += beside->pairs_time;
-    system->phases.solve += now(system) - start - beside->columns_time - beside->pairs_time;
-    beside->columns_time = beside->pairs_time = 0;
+    system->phases.columns += beside->response_time;
+    system->phases.contact += beside->complementarity_time;
+    system->phases.solve +=
+        now(system) - start - beside->response_time - beside->complementarity_time;
+    beside->response_time = beside->complementarity_time = 0;
     if (result == TN_ERR_MEMORY) return tni_fail(why, result, "no room for so many contacts");
     if (result != TN_OK) return tni_system_fail_at(system, system->saddle->report.bad_row, why);
-    return !plain && beside->report.jammed ? fail_at_stop(system, why) : TN_OK;
+    return !plain && beside->report.jammed ? fail_at_unilateral(system, why) : TN_OK;
 }
 
 // The bodies' own forces are in rhs since the factorisation.
@@ -333,8 +334,8 @@ tn_energy tni_system_energy(tni_system* system, const tni_configuration* at)
 
 bool tni_system_damps(const tni_system* system)
 {
-    for (int i = 0; system->outside != NULL && i < TN_HANDLES_MAX; ++i) {
-        const tni_handle* handle = &system->outside->handles[i];
+    for (int i = 0; system->inputs != NULL && i < TN_HANDLES_MAX; ++i) {
+        const tni_handle* handle = &system->inputs->handles[i];
         if (handle->body != 0 && handle->damping > 0) return true;
     }
     return tni_forces_damp(system->model);
@@ -380,15 +381,15 @@ void tni_system_all_rates(const tni_system* system, const double* u, double* out
     }
 }
 
-void tni_system_turn_back(const tni_system* system, const tni_view* start, double* values)
+void tni_system_rotate_errors(const tni_system* system, const tni_view* start, double* values)
 {
     const tn_model* model = system->model;
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_joint*      joint      = &model->joints[i];
         const tni_constraint* constraint = &model->constraints[joint->constraint];
         if (tni_system_sleeps(system, constraint)) continue;
-        tni_joint_turn_back(model, joint, &start[joint->body1].R, &system->views[joint->body1].R,
-                            values + constraint->row_start);
+        tni_joint_rotate_errors(model, joint, &start[joint->body1].R,
+                                &system->views[joint->body1].R, values + constraint->row_start);
     }
 }
 
@@ -399,9 +400,10 @@ tn_result tni_system_accelerate(tni_system* system, const tni_configuration* at,
     if (result != TN_OK) return result;
     gather_forces(system, at);
     double* c = system->gamma;
-    for (int i = 0; i < system->auxiliary.stop_count; ++i) {
-        tni_unilateral* stop = &system->auxiliary.stops[i];
-        for (int k = 0; k < stop->row_count; ++k) stop->want[k] = -stop->gamma[k] - stop->lead[k];
+    for (int i = 0; i < system->auxiliary.unilateral_count; ++i) {
+        tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
+        for (int k = 0; k < unilateral->row_count; ++k)
+            unilateral->target[k] = -unilateral->gamma[k] - unilateral->target_acceleration[k];
     }
     for (int i = 0; i < system->model->row_count; ++i) {
         if (T > 0) c[i] += 2 / T * system->rate[i] + system->C[i] / (T * T);
@@ -419,9 +421,10 @@ tn_result tni_system_drift(tni_system* system, const tni_configuration* at, doub
     double* r = system->gamma;
     for (int i = 0; i < system->model->row_count; ++i)
         r[i] = -system->rate[i] - (T > 0 ? system->C[i] / T : 0);
-    for (int i = 0; i < system->auxiliary.stop_count; ++i) {
-        tni_unilateral* stop = &system->auxiliary.stops[i];
-        for (int k = 0; k < stop->row_count; ++k) stop->want[k] = -stop->rate[k];
+    for (int i = 0; i < system->auxiliary.unilateral_count; ++i) {
+        tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
+        for (int k = 0; k < unilateral->row_count; ++k)
+            unilateral->target[k] = -unilateral->rate[k];
     }
     return tni_system_solve(system, system->rhs, r, true, why);
 }
@@ -515,17 +518,17 @@ void tni_system_reactions(const tni_system* system, const tni_configuration* at,
         reactions[i] = tni_joint_reaction(model, joint, tni_sides_of(joint, system->views),
                                           at->time, at->z, lambda);
     }
-    for (int i = 0; i < system->auxiliary.stop_count; ++i) { // hard limits and ropes
-        const tni_unilateral* stop = &system->auxiliary.stops[i];
-        if (stop->limit < 0) continue;
-        const tni_limit* limit = &model->limits[stop->limit];
+    for (int i = 0; i < system->auxiliary.unilateral_count; ++i) { // hard limits and ropes
+        const tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
+        if (unilateral->limit < 0) continue;
+        const tni_limit* limit = &model->limits[unilateral->limit];
         const tni_joint* joint = &model->joints[limit->joint];
         const tni_row    row   = tni_limit_row(model, limit, system->views, at->z);
-        const tn_wrench  part =
-            tni_row_wrench(model, joint, tni_sides_of(joint, system->views), &row, stop->force[0]);
-        tn_wrench* sum = &reactions[joint->constraint];
-        sum->force     = tni_add(sum->force, part.force);
-        sum->torque    = tni_add(sum->torque, part.torque);
+        const tn_wrench  part  = tni_row_wrench(model, joint, tni_sides_of(joint, system->views),
+                                                &row, unilateral->force[0]);
+        tn_wrench*       sum   = &reactions[joint->constraint];
+        sum->force             = tni_add(sum->force, part.force);
+        sum->torque            = tni_add(sum->torque, part.torque);
     }
 }
 
@@ -571,23 +574,23 @@ static tn_joint_id joint_of_row(const tn_model* model, int row)
     return tni_constraint_id(model, (int)(constraint - model->constraints));
 }
 
-double tni_system_free_response(const tni_system* system, int stop, int k)
+double tni_system_free_response(const tni_system* system, int unilateral, int k)
 {
-    return tni_unilateral_free_response(&system->auxiliary, system->saddle, stop, k);
+    return tni_unilateral_free_response(&system->auxiliary, system->saddle, unilateral, k);
 }
 
 double tni_system_residual(const tni_system* system, int* row)
 {
     const tni_saddle_report*    s    = tni_saddle_judge(system->saddle);
     const tni_auxiliary_report* a    = &system->auxiliary.report;
-    const tni_unit*             unit = a->unit >= 0 ? &system->auxiliary.units[a->unit] : NULL;
+    const tni_auxiliary_unit*   unit = a->unit >= 0 ? &system->auxiliary.units[a->unit] : NULL;
     *row                             = s->residual_row;
     if (unit == NULL || unit->constraint < 0 || !(a->residual > s->residual)) return s->residual;
     *row = system->model->u_count + system->model->constraints[unit->constraint].row_start;
     return a->residual;
 }
 
-void tni_system_note(const tni_system* system, tn_step_report* report)
+void tni_system_report(const tni_system* system, tn_step_report* report)
 {
     const tni_saddle_report* s      = &system->saddle->report;
     const tn_model*          model  = system->model;

@@ -20,21 +20,21 @@ typedef struct tni_configuration {
 } tni_configuration;
 
 typedef struct tni_system {
-    const tn_model*    model;
-    const tni_split*   split; ///< what is factored, and what is solved beside it
-    tni_saddle*        saddle;
-    tni_auxiliary      auxiliary;        ///< constraints beside the matrix, and stops
-    tni_view*          views;            ///< at the place last looked at
-    tni_commons        commons;          ///< joints whose rows are written four at a time
-    double *           C, *rate, *gamma; ///< of all rows there
-    double*            rhs;              ///< b, then r
-    double*            answer;           ///< u, then mu
-    const tni_outside* outside;          ///< what is done to the state from outside; NULL: nothing
-    const double*      extra;            ///< more forces on all bodies, laid out as u; NULL: none
-    double             regularisation;   ///< as created
-    const uint8_t*     asleep;           ///< by body: left out; NULL: nobody is
-    double             within;           ///< as in tni_scene_view
-    const tni_mat3*    stiffness;        ///< by body: added to the inertia; NULL: none
+    const tn_model*   model;
+    const tni_split*  split; ///< what is factored, and what is solved beside it
+    tni_saddle*       saddle;
+    tni_auxiliary     auxiliary;        ///< constraints beside the matrix, and stops
+    tni_view*         views;            ///< at the place last looked at
+    tni_common_joints commons;          ///< joints whose rows are written four at a time
+    double *          C, *rate, *gamma; ///< of all rows there
+    double*           rhs;              ///< b, then r
+    double*           answer;           ///< u, then mu
+    const tni_inputs* inputs;           ///< what is done to the state from outside; NULL: nothing
+    const double*     extra;            ///< more forces on all bodies, laid out as u; NULL: none
+    double            regularisation;   ///< as created
+    const uint8_t*    asleep;           ///< by body: left out; NULL: nobody is
+    double            within;           ///< as in tni_scene_view
+    const tni_mat3*   stiffness;        ///< by body: added to the inertia; NULL: none
     double (*clock)(void* user);
     void*     clock_user;
     tn_phases phases;
@@ -54,7 +54,7 @@ TN_NODISCARD tn_result tni_system_solver(const tni_system* system, tn_solver* so
 void tni_system_free(tni_system* system);
 
 /// Looks at a place: views and rows, nothing is factored.
-void tni_system_look(tni_system* system, const tni_configuration* at);
+void tni_system_evaluate(tni_system* system, const tni_configuration* at);
 /// The same with J, for tni_system_push_back and the rates.
 void tni_system_look_whole(tni_system* system, const tni_configuration* at);
 /// f -= J^T mu, J being the one last looked at whole or factored.
@@ -90,8 +90,8 @@ void tni_system_row_rates(const tni_system* system, const tni_constraint* constr
                           const double* u, double* out);
 void tni_system_all_rates(const tni_system* system, const double* u, double* out);
 /// Errors of all rows where the system looks, as they are along the rows of where the views `start`
-/// are: see tni_joint_turn_back.
-void tni_system_turn_back(const tni_system* system, const tni_view* start, double* values);
+/// are: see tni_joint_rotate_errors.
+void tni_system_rotate_errors(const tni_system* system, const tni_view* start, double* values);
 
 /// Whether the bodies of a constraint are left out.
 TNI_INLINE bool tni_system_sleeps(const tni_system* system, const tni_constraint* constraint)
@@ -130,11 +130,11 @@ void tni_system_accelerations(const tni_system* system, tn_twist* accelerations)
 void tni_system_add_impulses(const tni_system* system, const tn_wrench* impulses, double* b);
 
 /// What row k of a stop would do to itself, at most, at the place last factored.
-double tni_system_free_response(const tni_system* system, int stop, int k);
+double tni_system_free_response(const tni_system* system, int unilateral, int k);
 /// Largest residual of a row of the last solve, and which (of all rows of the linear system).
 double tni_system_residual(const tni_system* system, int* row);
 /// The worst of the last factorisation and solve is kept in the report.
-void tni_system_note(const tni_system* system, tn_step_report* report);
+void tni_system_report(const tni_system* system, tn_step_report* report);
 /// The joint that a constraint is to the user; null for couplings.
 tn_joint_id tni_constraint_id(const tn_model* model, int constraint);
 

@@ -1,6 +1,6 @@
-// tree_form: the implicit step of trees of rigid bodies, in the velocities of their joints
-// (docs/theory/linear-systems.md 6). The same matrix as the other forms, eliminated in another way:
-// no multiplier is an unknown, and stiff joint springs stand on a diagonal.
+// tree_form: the implicit step of trees of rigid bodies in joint velocities
+// (docs/theory/linear-systems.md 6). The same matrix as the other forms, eliminated differently:
+// multipliers are no unknowns, and stiff joint springs stand on a diagonal.
 //
 // Each body a, a link, hangs by one joint on its parent b. Velocities are taken at a point O of it:
 // v there, and w. O is the joint's anchor where the joint holds the anchors together, else the
@@ -9,9 +9,9 @@
 //
 //     y = (v_b + w_b x d, w_b),      u_a = y + S q + p,      J_a S = 0,   J_a p = r
 //
-// This is exact for open joints too: rows of the anchors along world axes turn with nothing,
-// the others with both bodies. Leaves first, with A, b of a and all that hangs on it, and the
-// spring's impulse g - W (S' q + ...) on q (articulated-body elimination):
+// This is exact for open joints too: rows of the anchors along world axes rotate with neither body,
+// the others with both. Leaves first, with A, b of a and its whole subtree, and the spring's
+// impulse g - W (S' q + ...) on q (articulated-body elimination):
 //
 //     D  = S^T A S + W,     G  = S^T A
 //     A' = A - G^T D^-1 G,  b' = b - A p - G^T D^-1 (S^T (b - A p) + g)
@@ -29,18 +29,18 @@
 //     M' = M - H D^-1 H^T,  H' = H D^-1 W,  I' = I D^-1 W,  f' = f - M p - H x,  t' = W x - g
 // with x = D^-1 (t + g - H^T p): products only, so nothing is lost whether W is tiny or huge.
 //
-// Cost a link of a chain, n = 1000, callgrind's instructions and ns on one EPYC core (Zen 3) that
-// others shared, gcc 12 -O3, AVX2 (SSE2): bench/micro/nullspace.c
+// Instructions (callgrind) and ns a link of a chain, n = 1000, on one EPYC core (Zen 3) shared with
+// other processes, gcc 12 -O3, AVX2 (SSE2): bench/micro/nullspace.c
 //                       begin              flight           correction
 //     anchors           1230   120 (143)   370   49 (74)    360   30
 //     and an axis       1900   196 (242)   540   69 (97)    670   58
 //     springs           2100   245         370   49         440   36
 // docs/theory/linear-systems.md 7 counts 260 flops for the factorisation and 100 for a solve; the
-// rest looks, gathers and stiffens, in lanes where it can. Chains are bound by what each link waits for from the one
-// before: hence D^-1 H^T, not L and V, in the solves (a correction took 49 ns with those).
-// Fails where a D is not positive: motion that is not finite, masses too far apart.
-// Where things are: tree_form_link.h what all know, tree_form_tree.c the tree, tree_form_lanes.c
-// what is done to links one by one, tree_form_dense.c joints of any kind.
+// rest evaluates, gathers and builds K_g, in SIMD lanes where it can. Chains are bound by the latency
+// from one link to the next: hence D^-1 H^T, not L and V, in the solves (a correction took 49 ns with those).
+// Fails where a D is not positive: motion that is not finite, masses too far apart. Files:
+// tree_form_link.h shared data, tree_form_tree.c the tree, tree_form_lanes.c SIMD kernels,
+// tree_form_dense.c joints of any kind.
 #include "math/elementary.h"
 #include "system/geometric_stiffness.h"
 #include "system/tree_form_link.h"
@@ -49,7 +49,7 @@ tn_result tni_tree_form_create(tni_arena* arena, tni_system* system, tni_tree_fo
 {
     const tn_model* model = system->model;
     tni_tree_form*  ns    = TNI_TAKE(arena, tni_tree_form, 1);
-    TN_ASSERT(tni_tree_form_serves(model, NULL));
+    TN_ASSERT(tni_tree_form_supports(model, NULL));
     if (ns == NULL) return TN_ERR_MEMORY;
     const int ones = model->target_count + model->drag_count + model->spring_count + TN_HANDLES_MAX;
     ns->model      = model;
@@ -68,22 +68,22 @@ tn_result tni_tree_form_create(tni_arena* arena, tni_system* system, tni_tree_fo
     if (model->load_count > 0) ns->plain = TNI_TAKE(arena, double, model->u_count);
     *out = ns;
     if (arena->failed) return TN_ERR_MEMORY;
-    ns->looks = model->load_count > 0 || model->target_count > 0 || model->drag_count > 0 ||
-                model->spring_count > 0;
-    return tni_tree_form_grow(ns, arena);
+    ns->needs_views = model->load_count > 0 || model->target_count > 0 || model->drag_count > 0 ||
+                      model->spring_count > 0;
+    return tni_tree_form_build(ns, arena);
 }
 
-void tni_tree_form_narrow(tni_tree_form* ns)
+void tni_tree_form_use_baseline(tni_tree_form* ns)
 {
     ns->lanes = tni_link_lanes_plain();
 }
 
-int tni_tree_form_shares(const tni_tree_form* ns)
+int tni_tree_form_shared_parts(const tni_tree_form* ns)
 {
     return ns->share_count;
 }
 
-void tni_tree_form_unshare(tni_tree_form* ns)
+void tni_tree_form_do_not_share(tni_tree_form* ns)
 {
     for (int i = 0; i < ns->count; ++i) ns->links[i].share = 0;
     ns->parts[0]    = (tni_part){.end = ns->count};
@@ -91,16 +91,17 @@ void tni_tree_form_unshare(tni_tree_form* ns)
     ns->share_count = 0;
 }
 
-bool tni_tree_form_looks(const tni_tree_form* ns)
+bool tni_tree_form_needs_views(const tni_tree_form* ns)
 {
-    return ns->looks;
+    return ns->needs_views;
 }
 
-// ---- Bulk ----------------------------------------------------------------------------------------
+// ---- Articulated inertia
+// -------------------------------------------------------------------------
 
-// Seen from a point from which v here is v + w x d: M stays, H' = H - M [d]x,
-// I' = I + [d]x H + ([d]x H')^T.
-TNI_INLINE tni_bulk shifted(const tni_bulk* from, tn_vec3 d)
+// Moved to a point from which v here is v + w x d: M stays, H' = H - M [d]x, I' = I + [d]x H +
+// ([d]x H')^T.
+TNI_INLINE tni_articulated_inertia shifted(const tni_articulated_inertia* from, tn_vec3 d)
 {
     const double*  H = from->H.m;
     const tni_sym *M = &from->M, *I = &from->I;
@@ -109,34 +110,36 @@ TNI_INLINE tni_bulk shifted(const tni_bulk* from, tn_vec3 d)
                            H[4] - (M->yz * d.x - M->xy * d.z), H[5] - (M->xy * d.y - M->yy * d.x),
                            H[6] - (M->yz * d.z - M->zz * d.y), H[7] - (M->zz * d.x - M->xz * d.z),
                            H[8] - (M->xz * d.y - M->yz * d.x)};
-    return (tni_bulk){*M,
-                      {{K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]}},
-                      {I->xx + (d.y * H[6] - d.z * H[3]) + (d.y * K[6] - d.z * K[3]),
-                       I->xy + (d.y * H[7] - d.z * H[4]) + (d.z * K[0] - d.x * K[6]),
-                       I->xz + (d.y * H[8] - d.z * H[5]) + (d.x * K[3] - d.y * K[0]),
-                       I->yy + (d.z * H[1] - d.x * H[7]) + (d.z * K[1] - d.x * K[7]),
-                       I->yz + (d.z * H[2] - d.x * H[8]) + (d.x * K[4] - d.y * K[1]),
-                       I->zz + (d.x * H[5] - d.y * H[2]) + (d.x * K[5] - d.y * K[2])},
-                      from->f,
-                      tni_add(from->t, tni_cross(d, from->f))};
+    return (tni_articulated_inertia){
+        *M,
+        {{K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]}},
+        {I->xx + (d.y * H[6] - d.z * H[3]) + (d.y * K[6] - d.z * K[3]),
+         I->xy + (d.y * H[7] - d.z * H[4]) + (d.z * K[0] - d.x * K[6]),
+         I->xz + (d.y * H[8] - d.z * H[5]) + (d.x * K[3] - d.y * K[0]),
+         I->yy + (d.z * H[1] - d.x * H[7]) + (d.z * K[1] - d.x * K[7]),
+         I->yz + (d.z * H[2] - d.x * H[8]) + (d.x * K[4] - d.y * K[1]),
+         I->zz + (d.x * H[5] - d.y * H[2]) + (d.x * K[5] - d.y * K[2])},
+        from->f,
+        tni_add(from->t, tni_cross(d, from->f))};
 }
 
-// The same of M and f, t alone.
-TNI_INLINE tni_bulk shifted_mass(const tni_sym* M, tn_vec3 f, tn_vec3 t, tn_vec3 d)
+// The same for M, f and t alone (H = I = 0).
+TNI_INLINE tni_articulated_inertia shifted_mass(const tni_sym* M, tn_vec3 f, tn_vec3 t, tn_vec3 d)
 {
     const double K[9] = {
         M->xz * d.y - M->xy * d.z, M->xx * d.z - M->xz * d.x, M->xy * d.x - M->xx * d.y,
         M->yz * d.y - M->yy * d.z, M->xy * d.z - M->yz * d.x, M->yy * d.x - M->xy * d.y,
         M->zz * d.y - M->yz * d.z, M->xz * d.z - M->zz * d.x, M->yz * d.x - M->xz * d.y};
-    return (tni_bulk){*M,
-                      {{K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]}},
-                      {d.y * K[6] - d.z * K[3], d.z * K[0] - d.x * K[6], d.x * K[3] - d.y * K[0],
-                       d.z * K[1] - d.x * K[7], d.x * K[4] - d.y * K[1], d.x * K[5] - d.y * K[2]},
-                      f,
-                      tni_add(t, tni_cross(d, f))};
+    return (tni_articulated_inertia){*M,
+                                     {{K[0], K[1], K[2], K[3], K[4], K[5], K[6], K[7], K[8]}},
+                                     {d.y * K[6] - d.z * K[3], d.z * K[0] - d.x * K[6],
+                                      d.x * K[3] - d.y * K[0], d.z * K[1] - d.x * K[7],
+                                      d.x * K[4] - d.y * K[1], d.x * K[5] - d.y * K[2]},
+                                     f,
+                                     tni_add(t, tni_cross(d, f))};
 }
 
-TNI_INLINE void add_bulk(tni_bulk* to, const tni_bulk* B)
+TNI_INLINE void add_inertia(tni_articulated_inertia* to, const tni_articulated_inertia* B)
 {
     tni_sym_add(&to->M, &B->M);
     tni_sym_add(&to->I, &B->I);
@@ -145,13 +148,16 @@ TNI_INLINE void add_bulk(tni_bulk* to, const tni_bulk* B)
     to->t = tni_add(to->t, B->t);
 }
 
-// Into the parent's slot, which may be the one that this link has emptied.
-TNI_INLINE void leave(const tni_tree_form* ns, const tni_link* a, const tni_bulk* B)
+// Adds to the parent's slot, which may be the one that this link has emptied.
+TNI_INLINE void pass_to_parent(const tni_tree_form* ns, const tni_link* a,
+                               const tni_articulated_inertia* B)
 {
     if (a->parent_slot < 0) return;
-    if (a->share > 0) ns->parts[a->share - 1].bulk = *B; // until its parent's turn comes
+    if (a->share > 0)
+        ns->parts[a->share - 1].inertia = *B; // added to the slot when the parent is
+                                              // processed
     else if (a->first) ns->slots[a->parent_slot] = *B;
-    else add_bulk(&ns->slots[a->parent_slot], B);
+    else add_inertia(&ns->slots[a->parent_slot], B);
 }
 
 TNI_INLINE tn_vec3 field3(const tni_survey s, int i, int lane)
@@ -172,7 +178,7 @@ static bool can_push(const tn_model* model, int body)
 
 static bool has_handles(const tni_tree_form* ns)
 {
-    const tni_outside* outside = ns->system->outside;
+    const tni_inputs* outside = ns->system->inputs;
     for (int i = 0; outside != NULL && i < TN_HANDLES_MAX; ++i)
         if (outside->handles[i].body != 0) return true;
     return false;
@@ -181,17 +187,17 @@ static bool has_handles(const tni_tree_form* ns)
 static tni_scene_view scene_of(const tni_tree_form* ns)
 {
     const tni_configuration* at = &ns->start->at;
-    return (tni_scene_view){.model   = ns->model,
-                            .time    = at->time,
-                            .z       = at->z,
-                            .views   = ns->system->views,
-                            .flying  = true,
-                            .outside = ns->system->outside};
+    return (tni_scene_view){.model  = ns->model,
+                            .time   = at->time,
+                            .z      = at->z,
+                            .views  = ns->system->views,
+                            .flying = true,
+                            .inputs = ns->system->inputs};
 }
 
-static tni_ahead ahead_of(const tni_tree_form* ns)
+static tni_prediction ahead_of(const tni_tree_form* ns)
 {
-    return (tni_ahead){ns->lead->h, ns->lead->time, ns->start->ahead};
+    return (tni_prediction){ns->scheme->h, ns->scheme->time, ns->start->predicted};
 }
 
 // ---- Forces --------------------------------------------------------------------------------------
@@ -209,7 +215,7 @@ static void take_one(void* user, const tni_soft* soft)
     tni_link*     a  = &ns->links[to->link = ns->link_of[body]];
     to->next         = a->one;
     a->one           = ns->one_count;
-    tni_soft_impulse(ns->model, soft, ns->lead, W, g);
+    tni_soft_impulse(ns->model, soft, ns->scheme, W, g);
     tni_link_multiply(n, n, 6, false, W, J, WJ);
     tni_link_multiply(6, n, 6, true, J, WJ, to->A);
     tni_link_multiply(6, n, 1, true, J, g, to->b);
@@ -217,31 +223,35 @@ static void take_one(void* user, const tni_soft* soft)
 
 static void gather_forces(tni_tree_form* ns)
 {
-    static const tni_force* const forces[] = {&tni_force_spring, &tni_force_target,
-                                              &tni_force_handle, &tni_force_drag};
-    const tni_scene_view          at       = scene_of(ns);
-    const tni_ahead               ahead    = ahead_of(ns);
+    static const tni_force* const forces[]  = {&tni_force_spring, &tni_force_target,
+                                               &tni_force_handle, &tni_force_drag};
+    const tni_scene_view          at        = scene_of(ns);
+    const tni_prediction          predicted = ahead_of(ns);
     if (ns->plain != NULL) tni_plain_forces(&at, ns->plain);
-    for (int i = 0; i < 4; ++i) forces[i]->soften(&at, &ahead, take_one, ns);
+    for (int i = 0; i < 4; ++i) forces[i]->soften(&at, &predicted, take_one, ns);
 }
 
-static void add_ones(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref, tni_bulk* B)
+static void add_ones(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref,
+                     tni_articulated_inertia* B)
 {
     for (int i = a->one; i > 0; i = ns->ones[i - 1].next) {
-        const tni_link_one* o = &ns->ones[i - 1];
-        const double*       A = o->A;
-        const tni_bulk      C = {.M = {A[0], A[6], A[12], A[7], A[13], A[14]},
-                                 .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
-                                 .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
-                                 .f = tni_read3(o->b),
-                                 .t = tni_read3(o->b + 3)};
-        const tni_bulk      D = shifted(&C, tni_neg(ref));
-        add_bulk(B, &D);
+        const tni_link_one*           o = &ns->ones[i - 1];
+        const double*                 A = o->A;
+        const tni_articulated_inertia C = {
+            .M = {A[0], A[6], A[12], A[7], A[13], A[14]},
+            .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
+            .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
+            .f = tni_read3(o->b),
+            .t = tni_read3(o->b + 3)};
+        const tni_articulated_inertia D = shifted(&C, tni_neg(ref));
+        add_inertia(B, &D);
     }
 }
 
-// The link's own inertia and momentum, forces on it alone, and what its children left; at O.
-TNI_INLINE tni_bulk gather(const tni_tree_form* ns, const tni_link* a, const tni_survey s, int lane)
+// Inertia and momentum of the link, forces on it alone, and the articulated inertia of its
+// children; at O.
+TNI_INLINE tni_articulated_inertia gather(const tni_tree_form* ns, const tni_link* a,
+                                          const tni_survey s, int lane)
 {
     const double  m = a->form->mass;
     const tn_vec3 r = field3(s, TNI_SURVEY_REF, lane), n = tni_scale(m, r);
@@ -255,27 +265,29 @@ TNI_INLINE tni_bulk gather(const tni_tree_form* ns, const tni_link* a, const tni
         f = tni_add_scaled(f, ns->e, tni_read3(ns->system->extra + a->u));
         t = tni_add_scaled(t, ns->e, tni_read3(ns->system->extra + a->u + 3));
     }
-    if (ns->lead->drift != NULL && ns->start->multipliers != NULL) { // what K_g has turned already
-        const tn_vec3 turned = tni_scale(ns->lead->h, tni_read3(ns->lead->drift + a->u + 3));
+    if (ns->scheme->drift != NULL &&
+        ns->start->multipliers != NULL) { // torque of K_g along the drift
+        const tn_vec3 turned = tni_scale(ns->scheme->h, tni_read3(ns->scheme->drift + a->u + 3));
         t                    = tni_add_scaled(t, -ns->e, tni_mul(&ns->K_g[a->body], turned));
     }
-    const double along = tni_dot(n, r);
-    tni_bulk     B     = {{m, 0, 0, m, 0, m},
-                          {{0, -n.z, n.y, n.z, 0, -n.x, -n.y, n.x, 0}},
-                          {I.xx + (along - n.x * r.x), I.xy - n.x * r.y, I.xz - n.x * r.z,
-                           I.yy + (along - n.y * r.y), I.yz - n.y * r.z, I.zz + (along - n.z * r.z)},
-                          f,
-                          tni_add(t, tni_cross(f, r))};
-    if (a->slot >= 0) add_bulk(&B, &ns->slots[a->slot]);
+    const double            along = tni_dot(n, r);
+    tni_articulated_inertia B     = {{m, 0, 0, m, 0, m},
+                                     {{0, -n.z, n.y, n.z, 0, -n.x, -n.y, n.x, 0}},
+                                     {I.xx + (along - n.x * r.x), I.xy - n.x * r.y, I.xz - n.x * r.z,
+                                      I.yy + (along - n.y * r.y), I.yz - n.y * r.z,
+                                      I.zz + (along - n.z * r.z)},
+                                     f,
+                                     tni_add(t, tni_cross(f, r))};
+    if (a->slot >= 0) add_inertia(&B, &ns->slots[a->slot]);
     return B;
 }
 
 // ---- Rows ----------------------------------------------------------------------------------------
 
-/// The side of a joint that the link hangs on.
+/// The parent side of a joint.
 typedef struct side {
-    const tni_view* view; ///< of one that cannot be pushed; else NULL
-    int             u;    ///< of one that can
+    const tni_view* view; ///< if it is immovable, else NULL
+    int             u;    ///< if it is movable
     tn_vec3         r;    ///< the anchor from its centre of mass
 } side;
 
@@ -300,52 +312,52 @@ static tn_vec3 point_rate(const double* u, tn_vec3 r)
     return tni_add(tni_read3(u), tni_cross(tni_read3(u + 3), r));
 }
 
-// Whether p has other parts than those of the survey.
-TNI_INLINE bool is_led(const tni_tree_form* ns, const tni_link* a)
+// Whether p has parts that the survey does not have.
+TNI_INLINE bool has_lead_terms(const tni_tree_form* ns, const tni_link* a)
 {
-    return ns->lead->drift != NULL || ns->lead->share != 1 || a->parent < 0;
+    return ns->scheme->drift != NULL || ns->scheme->share != 1 || a->parent < 0;
 }
 
-// What else makes p of the anchors: the drift, and what b does by itself.
-static tn_vec3 lead_gap(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref, const side* b,
-                        tn_vec3 p)
+// Adds them to p of the anchors: the drift, and the prescribed motion of b.
+static tn_vec3 add_lead_terms(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref,
+                              const side* b, tn_vec3 p)
 {
-    const tni_lead* lead = ns->lead;
+    const tni_step_scheme* scheme = ns->scheme;
     if (b->view != NULL) p = tni_add(p, tni_add(b->view->v, tni_cross(b->view->w, b->r)));
-    if (lead->drift != NULL) {
-        p = tni_sub(p, point_rate(lead->drift + a->u, ref));
-        if (b->view == NULL) p = tni_add(p, point_rate(lead->drift + b->u, b->r));
+    if (scheme->drift != NULL) {
+        p = tni_sub(p, point_rate(scheme->drift + a->u, ref));
+        if (b->view == NULL) p = tni_add(p, point_rate(scheme->drift + b->u, b->r));
     }
-    return tni_scale(1 / lead->share, p);
+    return tni_scale(1 / scheme->share, p);
 }
 
-// How the drift turns a against b.
+// Rotation rate of a against b by the drift.
 static tn_vec3 drift_of(const tni_tree_form* ns, const tni_link* a, const side* b)
 {
-    const double* drift = ns->lead->drift;
+    const double* drift = ns->scheme->drift;
     const tn_vec3 by    = tni_read3(drift + a->u + 3);
     return b->view == NULL ? tni_sub(by, tni_read3(drift + b->u + 3)) : by;
 }
 
-// What the row s.t asks for, s an axis of body 1 and t of body 2; its row on w2 - w1 is n = t x s.
+// Target of the row s.t, s an axis of body 1 and t of body 2; its Jacobian on w2 - w1 is n = t x s.
 static double turn_wanted(const tni_tree_form* ns, const tni_link* a, const side* b, tn_vec3 s,
                           tn_vec3 t, tn_vec3 n)
 {
     const double sign = a->form->sign;
     double       led = 0, drifted = 0, gamma = 0;
     if (b->view != NULL) led = -sign * tni_dot(n, b->view->w);
-    if (ns->lead->drift != NULL) drifted = sign * tni_dot(n, drift_of(ns, a, b));
-    if (ns->start->bend) {
+    if (ns->scheme->drift != NULL) drifted = sign * tni_dot(n, drift_of(ns, a, b));
+    if (ns->start->second_order) {
         const tn_vec3 wa = tni_read3(ns->start->at.u + a->u + 3),
                       wb = turning_of(b, ns->start->at.u);
         const tn_vec3 w1 = sign > 0 ? wb : wa, w2 = sign > 0 ? wa : wb;
         gamma = tni_dot(point_bias(w1, s), t) + tni_dot(s, point_bias(w2, t)) +
                 2 * tni_dot(tni_cross(w1, s), tni_cross(w2, t));
     }
-    return tni_row_wanted(ns->start, ns->lead, true, tni_dot(s, t), led, drifted, gamma);
+    return tni_row_wanted(ns->start, ns->scheme, true, tni_dot(s, t), led, drifted, gamma);
 }
 
-// e^2 times the stiffness of a force f at the arm r (geometric_stiffness.c).
+// e^2 times the geometric stiffness of a force f at the arm r (geometric_stiffness.c).
 static void add_geometric(double ee, tn_vec3 f, tn_vec3 r, tni_sym* I)
 {
     const double F = tni_norm(f), L = tni_norm(r), m = F * L, c = tni_dot(f, r);
@@ -377,7 +389,7 @@ static tn_quat attitude_of(const tni_tree_form* ns, const tni_link* a, bool pare
     return (tn_quat){p[0], p[1], p[2], p[3]};
 }
 
-// (phi/2)/sin(phi/2) of a turn by phi, z = sin^2(phi/2): a series where z is small.
+// (phi/2)/sin(phi/2) of a rotation by phi, z = sin^2(phi/2): a series where z is small.
 static double half_over_sine(double z, double cosine)
 {
     static const double c[] = {0.0073125258735988454, 0.008390335809616815, 0.0097616095291940784,
@@ -393,8 +405,8 @@ static double half_over_sine(double z, double cosine)
     return tni_atan2(sine, cosine) / sine;
 }
 
-// W and g of a spring, on a. Of the rotation vector theta on body 2, world axes, it feels -k theta
-// and resists with k S, S = c 1 + over theta theta^T.
+// W and g of a spring, on a. With the rotation vector theta on body 2, in world axes, its torque is
+// -k theta and its stiffness k S, S = c 1 + over theta theta^T.
 static void spring_of(const tni_tree_form* ns, const tni_link* a, const side* b, tni_sym* W,
                       tn_vec3* g)
 {
@@ -414,8 +426,8 @@ static void spring_of(const tni_tree_form* ns, const tni_link* a, const side* b,
     W->xx += eek * c, W->yy += eek * c, W->zz += eek * c;
     tni_sym_add_outer(W, eek * over, theta);
     *g = tni_scale(-ek * a->form->sign, theta);
-    if (ns->lead->drift == NULL) return;
-    const tn_vec3 moved = tni_scale(ns->lead->h, drift_of(ns, a, b)),
+    if (ns->scheme->drift == NULL) return;
+    const tn_vec3 moved = tni_scale(ns->scheme->h, drift_of(ns, a, b)),
                   along = tni_scale(over * tni_dot(theta, moved), theta);
     *g                  = tni_add_scaled(*g, -ek, tni_add(tni_scale(c, moved), along));
 }
@@ -423,14 +435,14 @@ static void spring_of(const tni_tree_form* ns, const tni_link* a, const side* b,
 const double* tni_link_soften(const tni_tree_form* ns, const tni_link* a, tni_soft* soft, double* W,
                               double* g)
 {
-    const tni_scene_view at    = scene_of(ns);
-    const tni_ahead      ahead = ahead_of(ns);
-    tni_soften_actuation(&at, &ahead, a->actuation, soft);
-    tni_soft_impulse(ns->model, soft, ns->lead, W, g);
+    const tni_scene_view at        = scene_of(ns);
+    const tni_prediction predicted = ahead_of(ns);
+    tni_soften_actuation(&at, &predicted, a->actuation, soft);
+    tni_soft_impulse(ns->model, soft, ns->scheme, W, g);
     return soft->J[a->form->sign > 0];
 }
 
-// The same of any actuation. Its rows turn only.
+// The same for any joint force on rotation.
 static void actuation_of(tni_tree_form* ns, const tni_link* a, tni_sym* W, tn_vec3* g)
 {
     double        w[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], v[TNI_SOFT_ROWS_MAX];
@@ -480,7 +492,7 @@ TNI_INLINE tn_vec3 times3(tn_vec3 a, tn_vec3 b)
 }
 
 // Q = D^-1 H^T, M' = M - H Q.
-TNI_INLINE void reduce_turns(tni_link_work* w, const tni_bulk* B)
+TNI_INLINE void reduce_turns(tni_link_work* w, const tni_articulated_inertia* B)
 {
     const tn_vec3 x = forward3(w->l, tni_read3(B->H.m)), y = forward3(w->l, tni_read3(B->H.m + 3)),
                   z = forward3(w->l, tni_read3(B->H.m + 6));
@@ -498,9 +510,9 @@ TNI_INLINE tn_vec3 solve_turns(const tni_link_work* w, tn_vec3 x)
     return backward3(w->l, times3(w->inv, forward3(w->l, x)));
 }
 
-// What a spring lets through: H' = H T, I' = I T, T = D^-1 W. Into B.
+// With a spring: H' = H T, I' = I T, T = D^-1 W. Into B.
 static void reduce_sprung(const tni_link_work* w, tni_link_more* more, const tni_sym* W,
-                          tni_bulk* B)
+                          tni_articulated_inertia* B)
 {
     const tn_vec3 X = solve_turns(w, tni_vec3(W->xx, W->xy, W->xz)),
                   Y = solve_turns(w, tni_vec3(W->xy, W->yy, W->yz)),
@@ -515,7 +527,7 @@ static void reduce_sprung(const tni_link_work* w, tni_link_more* more, const tni
     B->I            = (tni_sym){P.x, R.x, S.x, R.y, S.y, S.z};
 }
 
-// f and t at O <- f' and t', but for what a spring lets through.
+// f and t at O <- f' and t', without the part that a spring transmits.
 TNI_INLINE void pass_turns(tni_link_work* w, tn_vec3 g, tn_vec3* f, tn_vec3* t)
 {
     const tn_vec3 x = tni_add(*t, g);
@@ -529,7 +541,7 @@ TNI_INLINE void pass_sprung(const tni_link_work* w, const tni_link_more* more, t
     *t = tni_add(*t, tni_sym_times(&more->I, w->y));
 }
 
-TNI_INLINE bool begin_turns(tni_link_work* w, tni_bulk* B)
+TNI_INLINE bool begin_turns(tni_link_work* w, tni_articulated_inertia* B)
 {
     const bool good = factor3(&B->I, &w->l, &w->inv);
     reduce_turns(w, B);
@@ -538,7 +550,7 @@ TNI_INLINE bool begin_turns(tni_link_work* w, tni_bulk* B)
 }
 
 static bool begin_sprung(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const side* b,
-                         tni_bulk* B)
+                         tni_articulated_inertia* B)
 {
     tni_link_more* more = &ns->mores[a->more];
     tni_sym        W, D = B->I;
@@ -554,7 +566,7 @@ static bool begin_sprung(tni_tree_form* ns, const tni_link* a, tni_link_work* w,
     return good;
 }
 
-// v: of the anchor on the parent. Leaves w.
+// v: of the anchor on the parent. Returns w.
 TNI_INLINE tn_vec3 end_turns(const tni_tree_form* ns, const tni_link* a, const tni_link_work* w,
                              tn_vec3 v, tn_vec3 wb, double* mu)
 {
@@ -571,7 +583,7 @@ TNI_INLINE tn_vec3 end_turns(const tni_tree_form* ns, const tni_link* a, const t
 
 // ---- AXIS and FIXED ------------------------------------------------------------------------------
 
-/// The joint's axes: x, y of frame 1; x, y, z of frame 2. Rows of turning are n1, n2.
+/// The joint's axes: x, y of frame 1; x, y, z of frame 2. n1, n2: rotation rows.
 typedef struct axes {
     tn_vec3 x1, y1, x2, y2, z2, n1, n2;
 } axes;
@@ -588,14 +600,14 @@ static axes axes_of(const tni_survey s, int lane)
                   field3(s, TNI_SURVEY_N + 3, lane)};
 }
 
-// The turn of an angle that is nearest to `near`.
-static double counted_on(double near, double angle)
+// The angle plus the number of full turns that brings it nearest to `near`.
+static double nearest_turn(double near, double angle)
 {
     const double two_pi = 6.283185307179586;
     return angle + two_pi * floor((near - angle) / two_pi + 0.5);
 }
 
-// The spring of an angle: *pull and grip. Returns its row on a.
+// The spring of an angle: *pull (impulse) and its W. Returns its row on a.
 static tn_vec3 angle_spring(tni_tree_form* ns, const tni_link* a, tni_link_more* more,
                             const side* b, const axes* x, double* pull)
 {
@@ -611,12 +623,13 @@ static tn_vec3 angle_spring(tni_tree_form* ns, const tni_link* a, tni_link_more*
     const tni_joint_force* act  = &ns->model->actuations[a->actuation];
     const double           near = ns->start->at.z[ns->model->joints[a->joint].coordinate_start];
     const double  X = tni_dot(x->x1, x->x2), Y = tni_dot(x->y1, x->x2), raw = tni_atan2(Y, X);
-    const double  angle  = counted_on(near, raw);
+    const double  angle  = nearest_turn(near, raw);
     const tn_vec3 across = tni_cross(x->x2, tni_sub(tni_scale(X, x->y1), tni_scale(Y, x->x1)));
     const tn_vec3 row    = tni_scale(a->form->sign / (X * X + Y * Y), across);
     more->grip           = e * e * k + e * a->form->damping;
     *pull                = e * (act->force[0] - k * (angle - act->rest[0]));
-    if (ns->lead->drift != NULL) *pull -= e * k * ns->lead->h * tni_dot(row, drift_of(ns, a, b));
+    if (ns->scheme->drift != NULL)
+        *pull -= e * k * ns->scheme->h * tni_dot(row, drift_of(ns, a, b));
     return row;
 }
 
@@ -625,7 +638,7 @@ TNI_INLINE tn_vec3 row3(const tni_mat3* A, int i)
     return tni_read3(A->m + 3 * i);
 }
 
-// The angular p that rows n1, n2 want.
+// The angular p that rows n1, n2 ask for.
 TNI_INLINE void turn_axis(const tni_link* a, tni_link_more* more, double r1, double r2)
 {
     const double *g = more->gram, x = g[0] * r1 + g[1] * r2, y = g[1] * r1 + g[2] * r2;
@@ -648,7 +661,7 @@ TNI_INLINE void pass_axis(tni_link_work* w, tni_link_more* more, double pull, tn
 }
 
 static bool begin_axis(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const side* b,
-                       const axes* x, tni_bulk* B)
+                       const axes* x, tni_articulated_inertia* B)
 {
     tni_link_more* more = &ns->mores[a->more];
     const tn_vec3  s = x->z2, n1 = x->n1, n2 = x->n2, h = tni_mul(&B->H, s),
@@ -658,7 +671,7 @@ static bool begin_axis(tni_tree_form* ns, const tni_link* a, tni_link_work* w, c
     more->grip      = 0;
     if (a->actuation >= 0) row = angle_spring(ns, a, more, b, x, &pull);
     more->T = (tni_mat3){{n1.x, n1.y, n1.z, n2.x, n2.y, n2.z, row.x, row.y, row.z}};
-    if (is_led(ns, a))
+    if (has_lead_terms(ns, a))
         turn_axis(a, more, turn_wanted(ns, a, b, x->x1, s, n1),
                   turn_wanted(ns, a, b, x->y1, s, n2));
     const double along = tni_dot(row, s), D = tni_dot(s, k) + more->grip * along * along;
@@ -675,7 +688,7 @@ static bool begin_axis(tni_tree_form* ns, const tni_link* a, tni_link_work* w, c
     return D > 0 && more->gram[0] > 0;
 }
 
-// What is left for the joint to carry: force and torque where y = (v, wb).
+// Force and torque left for the joint to carry, at y = (v, wb).
 TNI_INLINE void carried(const tni_link_work* w, const tni_link_more* more, tn_vec3 v, tn_vec3 wb,
                         tn_vec3* f, tn_vec3* t)
 {
@@ -709,7 +722,7 @@ static void pass_fixed(tni_link_work* w, tni_link_more* more, tn_vec3* f, tn_vec
 }
 
 static bool begin_fixed(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const side* b,
-                        const axes* x, tni_bulk* B)
+                        const axes* x, tni_articulated_inertia* B)
 {
     tni_link_more* more = &ns->mores[a->more];
     const tn_vec3  n1 = x->n1, n2 = x->n2, n3 = tni_cross(x->y2, x->x1);
@@ -738,7 +751,7 @@ static tn_vec3 end_fixed(const tni_tree_form* ns, const tni_link* a, const tni_l
 // ---- Inward and outward --------------------------------------------------------------------------
 
 static bool begin_held(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const side* b,
-                       const tni_survey s, int lane, tni_bulk* B)
+                       const tni_survey s, int lane, tni_articulated_inertia* B)
 {
     tni_link_more* more = &ns->mores[a->more];
     const axes     x    = axes_of(s, lane);
@@ -748,20 +761,20 @@ static bool begin_held(tni_tree_form* ns, const tni_link* a, tni_link_work* w, c
     return begin_axis(ns, a, w, b, &x, B);
 }
 
-// What is common to joints that hold the anchors.
+// Common to joints that hold the anchors together.
 TNI_INLINE void hold_anchors(const tni_tree_form* ns, const tni_link* a, tni_link_work* w,
                              const tni_survey s, int lane)
 {
     w->ref = field3(s, TNI_SURVEY_REF, lane);
     w->arm = field3(s, TNI_SURVEY_D, lane);
     w->p   = field3(s, TNI_SURVEY_P, lane);
-    if (!is_led(ns, a)) return;
+    if (!has_lead_terms(ns, a)) return;
     const side b = parent_of(ns, a, field3(s, TNI_SURVEY_RB, lane));
-    w->p         = lead_gap(ns, a, w->ref, &b, w->p);
+    w->p         = add_lead_terms(ns, a, w->ref, &b, w->p);
 }
 
 static bool begin_anchored(tni_tree_form* ns, const tni_link* a, tni_link_work* w,
-                           const tni_survey s, int lane, tni_bulk* B)
+                           const tni_survey s, int lane, tni_articulated_inertia* B)
 {
     const tni_sym K = field6(s, TNI_SURVEY_KB, lane);
     const side    b = parent_of(ns, a, field3(s, TNI_SURVEY_RB, lane));
@@ -774,7 +787,7 @@ static bool begin_anchored(tni_tree_form* ns, const tni_link* a, tni_link_work* 
 }
 
 static bool begin_unanchored(tni_tree_form* ns, const tni_link* a, tni_link_work* w,
-                             const tni_survey s, int lane, tni_bulk* B)
+                             const tni_survey s, int lane, tni_articulated_inertia* B)
 {
     tni_sym       K    = {0};
     const bool    good = tni_link_begin_other(ns, a, B, &K);
@@ -790,37 +803,37 @@ static bool begin_unanchored(tni_tree_form* ns, const tni_link* a, tni_link_work
 static bool inward_any(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const tni_survey s,
                        int lane)
 {
-    tni_bulk B = gather(ns, a, s, lane);
+    tni_articulated_inertia B = gather(ns, a, s, lane);
     if (a->one > 0) add_ones(ns, a, field3(s, TNI_SURVEY_REF, lane), &B);
     const bool good = a->kind != TNI_LINK_OTHER ? begin_anchored(ns, a, w, s, lane, &B)
                                                 : begin_unanchored(ns, a, w, s, lane, &B);
-    leave(ns, a, &B);
+    pass_to_parent(ns, a, &B);
     return good;
 }
 
-// TURNS without a spring. No address of a bulk leaves this function, so they stay in registers as
-// far as there are any.
+// TURNS without a spring. No address of an articulated inertia leaves this function, so that it
+// stays in registers.
 TNI_INLINE bool inward_free(tni_tree_form* ns, const tni_link* a, tni_link_work* to_w,
                             const tni_survey s, int lane)
 {
-    const tni_sym K = field6(s, TNI_SURVEY_KB, lane);
-    tni_bulk      B = gather(ns, a, s, lane);
+    const tni_sym           K = field6(s, TNI_SURVEY_KB, lane);
+    tni_articulated_inertia B = gather(ns, a, s, lane);
     if (a->one > 0) {
-        tni_bulk more = {.f = {0, 0, 0}};
+        tni_articulated_inertia more = {.f = {0, 0, 0}};
         add_ones(ns, a, field3(s, TNI_SURVEY_REF, lane), &more);
-        add_bulk(&B, &more);
+        add_inertia(&B, &more);
     }
     tni_link_work w;
     hold_anchors(ns, a, &w, s, lane);
-    const bool good = begin_turns(&w, &B);
-    tni_bulk   to   = shifted_mass(&w.M, B.f, B.t, w.arm);
-    *to_w           = w;
+    const bool              good = begin_turns(&w, &B);
+    tni_articulated_inertia to   = shifted_mass(&w.M, B.f, B.t, w.arm);
+    *to_w                        = w;
     tni_sym_add(&to.I, &K);
-    leave(ns, a, &to);
+    pass_to_parent(ns, a, &to);
     return good;
 }
 
-// b: of the link after it.
+// b: motion of the link after it.
 TNI_INLINE tni_link_motion outward(const tni_tree_form* ns, int i, tni_link_motion b, double* u,
                                    double* mu)
 {
@@ -851,14 +864,14 @@ TNI_INLINE tni_link_motion outward(const tni_tree_form* ns, int i, tni_link_moti
 
 // ---- Parts ---------------------------------------------------------------------------------------
 
-/// What is done to parts, and with what.
+/// A pass over the parts, with its arguments.
 typedef struct job {
     tni_tree_form* ns;
     void (*what)(const struct job*, tni_part*);
     double *                 u, *mu;
     const double *           b, *r;
-    const tni_start*         start;
-    const tni_lead*          lead;
+    const tni_step_start*    start;
+    const tni_step_scheme*   scheme;
     const tni_configuration* at;
     double *                 q1, *u1, *rows, *z;
 } job;
@@ -879,7 +892,7 @@ static void each_share(job* j)
         for (int i = 0; i < j->ns->share_count; ++i) do_share(j, i);
 }
 
-// Those that are not shared first, from the last down, then the shares.
+// Parts that are not shared first, from the last one down, then the shared ones in parallel.
 static void each_outward(job* j)
 {
     for (int i = j->ns->part_count; i-- > 0;)
@@ -901,7 +914,7 @@ static void all_outward(tni_tree_form* ns, double* u, double* mu)
     each_outward(&j);
 }
 
-// The largest error, a NaN being infinite; of equal ones that of the first constraint.
+// Keeps the largest error, a NaN counting as infinite; of equal ones that of the first constraint.
 static void note_error(tni_part* part, double e, int constraint)
 {
     if (e < part->most || (e == part->most && !(constraint < part->worst))) return;
@@ -909,7 +922,7 @@ static void note_error(tni_part* part, double e, int constraint)
     part->worst = constraint;
 }
 
-// The same of all parts.
+// The largest error of all parts.
 static double worst_of(const tni_tree_form* ns, int* worst)
 {
     tni_part all = {.worst = -1};
@@ -919,7 +932,8 @@ static double worst_of(const tni_tree_form* ns, int* worst)
     return all.most;
 }
 
-static void look_at_fixed(const tni_tree_form* ns, double time, const double* q, const double* u)
+static void evaluate_immovable(const tni_tree_form* ns, double time, const double* q,
+                               const double* u)
 {
     for (int i = 0; i < ns->fixed_count; ++i)
         tni_view_body(ns->model, ns->fixed[i], time, q, u, &ns->system->views[ns->fixed[i]]);
@@ -944,37 +958,37 @@ static void inward_part(const job* j, tni_part* part)
     }
 }
 
-// What a share has left, into the slot of the link that it hangs on.
-static void take_bulk(const tni_tree_form* ns, const tni_part* share)
+// Adds the result of a shared part to the slot of its parent link.
+static void take_inertia(const tni_tree_form* ns, const tni_part* share)
 {
     const tni_link* a = &ns->links[share->end - 1];
     if (a->parent_slot < 0) return;
-    if (a->first) ns->slots[a->parent_slot] = share->bulk;
-    else add_bulk(&ns->slots[a->parent_slot], &share->bulk);
+    if (a->first) ns->slots[a->parent_slot] = share->inertia;
+    else add_inertia(&ns->slots[a->parent_slot], &share->inertia);
 }
 
-tn_result tni_tree_form_begin(tni_tree_form* ns, const tni_start* start, const tni_lead* lead,
-                              double* u, double* mu, tn_why* why)
+tn_result tni_tree_form_begin(tni_tree_form* ns, const tni_step_start* start,
+                              const tni_step_scheme* scheme, double* u, double* mu, tn_why* why)
 {
     const tni_configuration* at  = &start->at;
     int                      bad = -1;
-    ns->start = start, ns->lead = lead, ns->e = lead->share * lead->h;
+    ns->start = start, ns->scheme = scheme, ns->e = scheme->share * scheme->h;
     for (; ns->one_count > 0; --ns->one_count) ns->links[ns->ones[ns->one_count - 1].link].one = 0;
-    const bool turning = lead->drift != NULL && start->multipliers != NULL;
-    if (ns->looks || turning || has_handles(ns)) {
+    const bool turning = scheme->drift != NULL && start->multipliers != NULL;
+    if (ns->needs_views || turning || has_handles(ns)) {
         tni_views(ns->model, at->time, at->q, at->u, ns->system->views);
         gather_forces(ns);
         if (turning)
             tni_geometric_stiffness(ns->model, ns->system->views, at->time, at->z,
                                     start->multipliers, ns->K_g);
     } else {
-        look_at_fixed(ns, at->time, at->q, at->u);
+        evaluate_immovable(ns, at->time, at->q, at->u);
     }
     job j = {.ns = ns, .what = inward_part};
     each_share(&j);
     for (int i = 0; i < ns->part_count; ++i) {
         tni_part* part = &ns->parts[i];
-        if (part->shared) take_bulk(ns, part);
+        if (part->shared) take_inertia(ns, part);
         else inward_part(&j, part);
         if (bad < 0) bad = part->bad;
     }
@@ -983,14 +997,14 @@ tn_result tni_tree_form_begin(tni_tree_form* ns, const tni_start* start, const t
     return TN_OK;
 }
 
-TNI_INLINE void leave_load(const tni_tree_form* ns, const tni_link* a, tn_vec3 f, tn_vec3 t)
+TNI_INLINE void pass_load(const tni_tree_form* ns, const tni_link* a, tn_vec3 f, tn_vec3 t)
 {
-    tni_bulk* to = &ns->slots[a->parent_slot];
-    to->f        = a->first ? f : tni_add(to->f, f);
-    to->t        = a->first ? t : tni_add(to->t, t);
+    tni_articulated_inertia* to = &ns->slots[a->parent_slot];
+    to->f                       = a->first ? f : tni_add(to->f, f);
+    to->t                       = a->first ? t : tni_add(to->t, t);
 }
 
-// last: what the link before it left, if that is its only child.
+// last: load from the link before, if that is its only child.
 TNI_INLINE tni_link_load pass(tni_tree_form* ns, int i, tni_link_load last, const double* b,
                               const double* r)
 {
@@ -1023,7 +1037,7 @@ TNI_INLINE tni_link_load pass(tni_tree_form* ns, int i, tni_link_load last, cons
     }
     t = tni_add(t, tni_cross(w->arm, f));
     if (a->parent_slot >= 0 && !ns->links[a->parent].single && a->share == 0)
-        leave_load(ns, a, f, t);
+        pass_load(ns, a, f, t);
     return (tni_link_load){f, t};
 }
 
@@ -1046,7 +1060,7 @@ tn_result tni_tree_form_correct(tni_tree_form* ns, const double* b, const double
         const tni_link* a    = &ns->links[part->end - 1];
         if (!part->shared) pass_part(&j, part);
         else if (a->parent_slot >= 0 && !ns->links[a->parent].single)
-            leave_load(ns, a, part->load.f, part->load.t);
+            pass_load(ns, a, part->load.f, part->load.t);
     }
     all_outward(ns, u, mu);
     return TN_OK;
@@ -1054,8 +1068,8 @@ tn_result tni_tree_form_correct(tni_tree_form* ns, const double* b, const double
 
 // ---- Flying --------------------------------------------------------------------------------------
 
-// C of a joint's rows, rates where there is none. Returns the largest.
-static double other_rows(const tni_tree_form* ns, const tni_link* a, const tni_lead* lead,
+// C of a joint's rows, rates of velocity-only rows. Returns the largest.
+static double other_rows(const tni_tree_form* ns, const tni_link* a, const tni_step_scheme* scheme,
                          const double* z, const double* q1, const double* u1, double* r)
 {
     const tn_model*       model = ns->model;
@@ -1064,19 +1078,19 @@ static double other_rows(const tni_tree_form* ns, const tni_link* a, const tni_l
     double                most  = 0;
     tni_view              view[2];
     tni_row               rows[TNI_JOINT_ROWS_MAX];
-    tni_view_body(model, joint->body1, lead->time, q1, u1, &view[0]);
-    tni_view_body(model, joint->body2, lead->time, q1, u1, &view[1]);
-    (void)tni_joint_rows(model, joint, (tni_sides){&view[0], &view[1]}, lead->time, z, rows);
+    tni_view_body(model, joint->body1, scheme->time, q1, u1, &view[0]);
+    tni_view_body(model, joint->body2, scheme->time, q1, u1, &view[1]);
+    (void)tni_joint_rows(model, joint, (tni_sides){&view[0], &view[1]}, scheme->time, z, rows);
     for (int i = 0; i < of->row_count; ++i) {
         const bool   held = i < of->held_count;
-        const double e    = fabs(held ? rows[i].C : lead->h * rows[i].rate);
+        const double e    = fabs(held ? rows[i].C : scheme->h * rows[i].rate);
         r[i]              = held ? rows[i].C : rows[i].rate;
         if (!(e <= most)) most = e;
     }
     return most;
 }
 
-// The largest of three; a NaN is.
+// The largest of three; infinite if one is NaN.
 TNI_INLINE double largest3(const double* x)
 {
     const double a = fabs(x[0]), b = fabs(x[1]), c = fabs(x[2]), sum = a + b + c;
@@ -1101,7 +1115,7 @@ static void find_gaps(const tni_tree_form* ns, const tni_part* part, const doubl
     }
 }
 
-// Where the roots' anchors are on the fixed side.
+// Positions of the roots' anchors on the immovable side.
 static void place_roots(const tni_tree_form* ns, double* r)
 {
     for (int i = 0; i < ns->root_count; ++i) {
@@ -1112,20 +1126,20 @@ static void place_roots(const tni_tree_form* ns, double* r)
     }
 }
 
-static bool is_straight(const tni_lead* lead)
+static bool is_straight(const tni_step_scheme* scheme)
 {
-    return lead->share == 1 && lead->drift == NULL;
+    return scheme->share == 1 && scheme->drift == NULL;
 }
 
 static void fly_part(const job* j, tni_part* part)
 {
     const tni_tree_form* ns       = j->ns;
-    const bool           straight = is_straight(j->lead);
+    const bool           straight = is_straight(j->scheme);
     double*              r        = j->rows;
     if (straight)
-        ns->lanes->fly(ns, part->first, part->end, j->lead->h, j->start->at.q, j->u, j->q1, j->u1,
-                       ns->held ? NULL : r);
-    if (!straight || ns->held) find_gaps(ns, part, j->q1, r);
+        ns->lanes->fly(ns, part->first, part->end, j->scheme->h, j->start->at.q, j->u, j->q1, j->u1,
+                       ns->holds_rotation ? NULL : r);
+    if (!straight || ns->holds_rotation) find_gaps(ns, part, j->q1, r);
     part->most  = 0;
     part->worst = -1;
     for (int i = part->end; i-- > part->first;) {
@@ -1134,7 +1148,7 @@ static void fly_part(const job* j, tni_part* part)
         double          e;
         if (a->joint < 0) continue;
         if (a->kind == TNI_LINK_OTHER) {
-            e = other_rows(ns, a, j->lead, j->start->at.z, j->q1, j->u1, r + a->row);
+            e = other_rows(ns, a, j->scheme, j->start->at.z, j->q1, j->u1, r + a->row);
         } else {
             e = largest3(C);
             if (a->kind == TNI_LINK_AXIS) e = fmax(e, fmax(fabs(C[3]), fabs(C[4])));
@@ -1144,22 +1158,23 @@ static void fly_part(const job* j, tni_part* part)
     }
 }
 
-double tni_tree_form_fly(tni_tree_form* ns, const tni_start* start, const tni_lead* lead,
-                         const double* u, double* q1, double* u1, double* r, int* worst)
+double tni_tree_form_fly(tni_tree_form* ns, const tni_step_start* start,
+                         const tni_step_scheme* scheme, const double* u, double* q1, double* u1,
+                         double* r, int* worst)
 {
-    job j = {.ns    = ns,
-             .what  = fly_part,
-             .u     = (double*)u,
-             .start = start,
-             .lead  = lead,
-             .q1    = q1,
-             .u1    = u1,
-             .rows  = r};
-    look_at_fixed(ns, lead->time, q1, u1);
-    if (is_straight(lead)) {
-        if (!ns->held) place_roots(ns, r);
+    job j = {.ns     = ns,
+             .what   = fly_part,
+             .u      = (double*)u,
+             .start  = start,
+             .scheme = scheme,
+             .q1     = q1,
+             .u1     = u1,
+             .rows   = r};
+    evaluate_immovable(ns, scheme->time, q1, u1);
+    if (is_straight(scheme)) {
+        if (!ns->holds_rotation) place_roots(ns, r);
     } else {
-        tni_fly_mean(ns->model, lead->h, lead->share, lead->drift, start->at.q, u, q1, u1);
+        tni_fly_mean(ns->model, scheme->h, scheme->share, scheme->drift, start->at.q, u, q1, u1);
         for (int i = 0; i < ns->count; ++i) {
             const double* p = q1 + ns->links[i].q + 3;
             ns->ends[i]     = tni_quat_matrix((tn_quat){p[0], p[1], p[2], p[3]});
@@ -1215,7 +1230,7 @@ static void measure_part(const job* j, tni_part* part)
             if (a->kind == TNI_LINK_AXIS) {
                 double* angle = &j->z[ns->model->joints[a->joint].coordinate_start];
                 e             = fmax(e, fmax(fabs(D[3]), fabs(D[4])));
-                *angle        = counted_on(*angle, tni_atan2(out[7][k], out[6][k]));
+                *angle        = nearest_turn(*angle, tni_atan2(out[7][k], out[6][k]));
             }
             note_error(part, e, a->constraint);
         }
@@ -1225,7 +1240,7 @@ static void measure_part(const job* j, tni_part* part)
 double tni_tree_form_measure(tni_tree_form* ns, const tni_configuration* at, double* z, int* worst)
 {
     job j = {.ns = ns, .what = measure_part, .at = at, .z = z};
-    look_at_fixed(ns, at->time, at->q, at->u);
+    evaluate_immovable(ns, at->time, at->q, at->u);
     each_outward(&j);
     return worst_of(ns, worst);
 }

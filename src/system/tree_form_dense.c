@@ -1,9 +1,9 @@
-// tree_form_dense: joints of any kind in the null-space form, and roots without one. Dense 6 x 6
-// algebra at the centre of mass.
+// tree_form_dense: joints of any kind in the null-space form, and roots without a joint. Dense 6 x
+// 6 algebra at the centre of mass.
 //
-// J_a^T = Q R gives S (the rest of Q) and p = Q R^-T r. Soft rows push with s = g - W (Ja (p + S q)
-// + Y y), Y = Ja + Jb X^-1: zero, but for the stiffness of a distance under tension, which resists
-// turning as a whole.
+// J_a^T = Q R gives S (the remaining columns of Q) and p = Q R^-T r. Soft rows have the impulse s =
+// g - W (Ja (p + S q) + Y y), Y = Ja + Jb X^-1: zero, except for the stiffness of a distance joint
+// under tension, which resists rotation as a whole.
 //
 //     D  = S^T A S + (Ja S)^T W (Ja S),    G = S^T A + (Ja S)^T W Y
 //     A' = A + Y^T W Y - G^T D^-1 G,       b' = b - A p + Y^T (g - W Ja p) - G^T q0
@@ -51,8 +51,8 @@ void tni_link_multiply(int n, int k, int m, bool at, const double* a, const doub
         }
 }
 
-// Householder: columns of Q (6 of them, one after the other) and R, rows x rows, of the 6 x rows
-// matrix whose columns are the rows of J. False when they depend on each other.
+// Householder QR: columns of Q (6, one after the other) and R, rows x rows, of the 6 x rows matrix
+// whose columns are the rows of J. False when these are dependent.
 static bool factor_rows(int rows, const double* J, double* Q, double* R)
 {
     double A[36];
@@ -83,7 +83,7 @@ static bool factor_rows(int rows, const double* J, double* Q, double* R)
 
 // ---- The joint ---------------------------------------------------------------------------------------
 
-// J_b in terms of y: y is b's twist taken along by d.
+// Converts J_b to y = X u_b, b's velocity moved by d.
 static void back_to_y(int rows, tn_vec3 d, double* J)
 {
     for (int i = 0; i < rows; ++i) {
@@ -99,34 +99,34 @@ static double dot6(const double* a, const double* b)
     return sum;
 }
 
-// The rows on a into Ja, what they want into r.
+// The constraint rows on a into Ja, their targets into r.
 static void hard_rows(const tni_tree_form* ns, const tni_link* a, double* Ja, double* r)
 {
-    const tn_model*       model = ns->model;
-    const tni_constraint* of    = &model->constraints[a->constraint];
-    const tni_start*      start = ns->start;
-    const tni_lead*       lead  = ns->lead;
-    double                Jb[36], C[6], rate[6], gamma[6], *J[2];
-    const int             ub = a->parent >= 0 ? ns->links[a->parent].u : -1;
+    const tn_model*        model  = ns->model;
+    const tni_constraint*  of     = &model->constraints[a->constraint];
+    const tni_step_start*  start  = ns->start;
+    const tni_step_scheme* scheme = ns->scheme;
+    double                 Jb[36], C[6], rate[6], gamma[6], *J[2];
+    const int              ub = a->parent >= 0 ? ns->links[a->parent].u : -1;
     for (int e = 0; e < of->edge_count; ++e)
         J[e] = model->edge_body[of->edge_start + e] == a->body ? Ja : Jb;
-    tni_constraint_rows(model, of, ns->system->views, lead->time, start->at.z,
+    tni_constraint_rows(model, of, ns->system->views, scheme->time, start->at.z,
                         &(tni_rows_out){C, rate, gamma, J, NULL});
     for (int i = 0; i < of->row_count; ++i) {
         double own   = dot6(Ja + 6 * i, start->at.u + a->u),
-               drift = lead->drift != NULL ? dot6(Ja + 6 * i, lead->drift + a->u) : 0;
+               drift = scheme->drift != NULL ? dot6(Ja + 6 * i, scheme->drift + a->u) : 0;
         if (ub >= 0) own += dot6(Jb + 6 * i, start->at.u + ub);
-        if (ub >= 0 && lead->drift != NULL) drift += dot6(Jb + 6 * i, lead->drift + ub);
+        if (ub >= 0 && scheme->drift != NULL) drift += dot6(Jb + 6 * i, scheme->drift + ub);
         r[i] =
-            tni_row_wanted(start, lead, i < of->held_count, C[i], rate[i] - own, drift, gamma[i]);
+            tni_row_wanted(start, scheme, i < of->held_count, C[i], rate[i] - own, drift, gamma[i]);
     }
 }
 
-// g <- the impulse of a distance that has turned by drifting.
+// g <- the impulse of a distance joint's stiffness along the drift.
 static void turn_by_drift(const tni_tree_form* ns, const tni_link* a, const tni_mat3* K,
                           const double* Ja, const double* Jb, double* g)
 {
-    const double *drift = ns->lead->drift, s = -ns->e * ns->lead->h;
+    const double *drift = ns->scheme->drift, s = -ns->e * ns->scheme->h;
     double        moved[3];
     if (drift == NULL) return;
     for (int i = 0; i < 3; ++i) {
@@ -136,7 +136,7 @@ static void turn_by_drift(const tni_tree_form* ns, const tni_link* a, const tni_
     tni_write3(g, tni_scale(s, tni_mul(K, tni_read3(moved))));
 }
 
-// Soft rows of the actuation, or the stiffness of a distance.
+// Soft rows of the joint force, or the geometric stiffness of a distance joint.
 static void soft_rows_of(tni_tree_form* ns, const tni_link* a, tn_vec3 d, tni_link_soft* s)
 {
     const tni_joint* joint = &ns->model->joints[a->joint];
@@ -175,7 +175,7 @@ static void soft_rows_of(tni_tree_form* ns, const tni_link* a, tn_vec3 d, tni_li
     for (int i = 0; i < 6 * s->count; ++i) s->Y[i] = a->parent >= 0 ? s->Ja[i] + Jb[i] : 0;
 }
 
-static void spread(const tni_bulk* B, double* A)
+static void spread(const tni_articulated_inertia* B, double* A)
 {
     const double*  H = B->H.m;
     const tni_sym *M = &B->M, *I = &B->I;
@@ -188,7 +188,7 @@ static void spread(const tni_bulk* B, double* A)
         }
 }
 
-// D, G, A' of a joint whose Q and soft rows are known.
+// D, G, A' of a joint whose Q and soft rows are set.
 static bool reduce_other(tni_link_dense* o)
 {
     const int            n = 6 - o->rows, m = o->soft.count;
@@ -219,7 +219,7 @@ static bool reduce_other(tni_link_dense* o)
     return good;
 }
 
-// p from what the hard rows want: R^T z = r.
+// p from the targets of the constraint rows: R^T z = r.
 static void p_other(tni_link_dense* o, const double* r)
 {
     double z[6];
@@ -232,13 +232,13 @@ static void p_other(tni_link_dense* o, const double* r)
     }
 }
 
-// g: of the soft rows, or NULL. b <- b'.
+// g: of the soft rows; NULL: zero. b <- b'.
 static void pass_other(tni_link_dense* o, const double* g, double* b)
 {
     const int            n = 6 - o->rows, m = o->soft.count;
     const double*        S = o->Q + 6 * o->rows;
     const tni_link_soft* s = &o->soft;
-    for (int i = 0; i < m; ++i) { // the push where q = y = 0
+    for (int i = 0; i < m; ++i) { // impulse of the soft rows where q = y = 0
         o->push[i] = g != NULL ? g[i] : 0;
         for (int k = 0; k < m; ++k) o->push[i] -= s->W[i * m + k] * dot6(s->Ja + 6 * k, o->p);
     }
@@ -255,7 +255,8 @@ static void pass_other(tni_link_dense* o, const double* g, double* b)
     }
 }
 
-static void stiffen_other(const tni_tree_form* ns, const tni_link* a, tni_bulk* B, tni_sym* K)
+static void stiffen_other(const tni_tree_form* ns, const tni_link* a, tni_articulated_inertia* B,
+                          tni_sym* K)
 {
     const tni_joint* joint = &ns->model->joints[a->joint];
     const tni_view*  views = ns->system->views;
@@ -268,7 +269,8 @@ static void stiffen_other(const tni_tree_form* ns, const tni_link* a, tni_bulk* 
                      tni_sub(at, views[a->other].x), &B->I, K);
 }
 
-bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_bulk* B, tni_sym* K)
+bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_articulated_inertia* B,
+                          tni_sym* K)
 {
     tni_link_dense* o     = &ns->denses[a->more];
     const tni_view* views = ns->system->views;
@@ -296,11 +298,12 @@ bool tni_link_begin_other(tni_tree_form* ns, const tni_link* a, tni_bulk* B, tni
     tni_write3(b, B->f), tni_write3(b + 3, B->t);
     pass_other(o, o->soft.g, b);
     const double* A = o->left;
-    *B              = (tni_bulk){.M = {A[0], A[6], A[12], A[7], A[13], A[14]},
-                                 .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
-                                 .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
-                                 .f = tni_read3(b),
-                                 .t = tni_read3(b + 3)};
+    *B              = (tni_articulated_inertia){
+                     .M = {A[0], A[6], A[12], A[7], A[13], A[14]},
+                     .H = {{A[3], A[4], A[5], A[9], A[10], A[11], A[15], A[16], A[17]}},
+                     .I = {A[21], A[27], A[33], A[28], A[34], A[35]},
+                     .f = tni_read3(b),
+                     .t = tni_read3(b + 3)};
     return good;
 }
 

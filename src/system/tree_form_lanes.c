@@ -1,17 +1,17 @@
-// tree_form_lanes: what is done to links one by one, several at a time; the same bits from every
-// set.
+// tree_form_lanes: kernels on links, several links at once in SIMD lanes; all instruction sets give
+// the same bits.
 //
-// Survey: inertia, momentum and geometric stiffness of a link, and how its anchors lie, before
-// anything is eliminated.
+// Survey: inertia, momentum and geometric stiffness of a link, and its anchors' positions, before
+// the elimination.
 //
-// Flight: the rule of state/flight.c, for turns by less than a radian. With a = h W / 2 and l = h L
-// / 2 in body axes, and s = tan(|a|/2) a/|a|, so that exp(-[a]x) = (1 + [s]x)^-1 (1 - [s]x),
+// Flight: the rule of state/flight.c, for rotations by less than a radian. With a = h W / 2 and l =
+// h L / 2 in body axes, and s = tan(|a|/2) a/|a|, so that exp(-[a]x) = (1 + [s]x)^-1 (1 - [s]x),
 //
 //     F(s) = I a - l + s x (I a + l) = 0,    a = 2 k s,   k = atan(|s|)/|s|
 //     dF   = (1 + [s]x) I da - [I a + l]x ds,   da = (2 k + 4 k' s s^T) ds
 //
 // by Newton's method from the first three terms of a in powers of h, whose error is of order |a|^3:
-// one round, and one or two more with the same dF; the turn by 2 a is rational in s:
+// one round, and one or two more with the same dF; the rotation by 2 a is rational in s:
 //
 //     by = ((1 - s.s), 2 s) / (1 + s.s)
 #include "system/tree_form_link.h"
@@ -26,10 +26,10 @@
 #define UNROLL
 #endif
 
-static const double rounds_2 = 0.001, rounds_3 = 0.02; // |a|^2 above which so many are needed
-static const double far_turn = 0.0652;                 // s.s of a turn by one radian
+static const double rounds_2 = 0.001, rounds_3 = 0.02; // |a|^2 above which 2, 3 rounds are needed
+static const double far_turn = 0.0652;                 // s.s of a rotation by one radian
 
-// Numbers of a form are taken by their place in it.
+// Offsets of the numbers in a link form, in doubles.
 _Static_assert(offsetof(tni_link_form, inertia) == 1 * sizeof(double), "INERTIA");
 _Static_assert(offsetof(tni_link_form, inverse) == 7 * sizeof(double), "INVERSE");
 _Static_assert(offsetof(tni_link_form, ref) == 13 * sizeof(double), "REF");
@@ -37,8 +37,8 @@ _Static_assert(offsetof(tni_link_form, anchor) == 16 * sizeof(double), "ANCHOR")
 _Static_assert(offsetof(tni_link_form, sign) == 19 * sizeof(double), "SIGN");
 _Static_assert(offsetof(tni_link_form, axes) == 26 * sizeof(double), "AXES");
 
-// A body that turns far in a step: the same rule, with functions for any angle. Leaves its anchors,
-// the one that its only child has.
+// A body that rotates far in a step: the same rule, with functions for any angle. Returns the
+// positions of its anchor and of that of its only child.
 static void fly_far(const tni_tree_form* ns, int i, double h, const double* q, const double* u,
                     double* q1, double* u1, tn_vec3* own, tn_vec3* held)
 {

@@ -1,11 +1,10 @@
-// tree_form_lanes: what is done to links one by one, in lanes of one vector length. Compiled once
-// for each, with
+// tree_form_lanes: kernels on links for one vector length. Compiled once for each, with
 //     SET     its name
 //     TARGET  the processor it is for, as an attribute
 //     BYTES   of a vector
 //     ROOT(x) its square root
-// There is no guard against being included twice: that is the point. What happens to one link does
-// not depend on its lane or its neighbours, so the bits are the same for every length.
+// No include guard: the file is meant to be included several times. The result for a link does not
+// depend on its lane or its neighbours, so all lengths give the same bits.
 #include "math/lanes_vec3.h"
 
 // I, symmetric: xx xy xz yy yz zz.
@@ -56,9 +55,9 @@ TNI_INLINE TARGET void NAME(matrix)(vec w, vec3 v, vec R[9])
 
 // ---- Survey --------------------------------------------------------------------------------------
 
-// K += ee times the stiffness of a force f at the arm r. As geometric_stiffness.c has it, with the negative
-// part taken off what it is without: c 1 - (f r^T + r f^T)/2 + (m - c)/(4 m (m + c)) b b^T for
-// c > 0, b = |r| f + |f| r.
+// K += ee times the geometric stiffness of a force f at the arm r, as in geometric_stiffness.c,
+// with the negative eigenvalue removed: c 1 - (f r^T + r f^T)/2 + (m - c)/(4 m (m + c)) b b^T for c
+// > 0, b = |r| f + |f| r.
 TNI_INLINE TARGET void NAME(stiffen)(double ee, vec3 f, vec3 r, vec K[6])
 {
     const vec  F = ROOT(NAME(dot)(f, f)), L = ROOT(NAME(dot)(r, r)), m = F * L, c = NAME(dot)(f, r);
@@ -117,12 +116,12 @@ TNI_INLINE TARGET void NAME(axes)(const double* const* form, mask second, const 
         axes[i] = NAME(rotated)(i < 2 ? R1 : R2, NAME(take3)(form, AXES + 3 * i));
 }
 
-// What the row s.t wants, s of body 1, t of body 2.
+// Target of the row s.t, s of body 1, t of body 2.
 TNI_INLINE TARGET vec NAME(wanted)(const tni_tree_form* ns, vec3 s, vec3 t, vec3 w1, vec3 w2)
 {
-    const double h    = ns->lead->h;
+    const double h    = ns->scheme->h;
     vec          want = (-1 / h) * NAME(dot)(s, t);
-    if (ns->start->bend) {
+    if (ns->start->second_order) {
         const vec rates = NAME(dot)(NAME(cross)(w1, s), NAME(cross)(w2, t));
         want -=
             0.5 * h *
@@ -148,9 +147,9 @@ TNI_INLINE TARGET void NAME(hold_axis)(const tni_tree_form* ns, const vec3 axes[
 
 static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey out)
 {
-    static const double none[3] = {0, 0, 0};
-    const tni_start*    start   = ns->start;
-    const double *      q[LANES], *x[LANES], *qb[LANES], *xb[LANES], *from[LANES], *form[LANES],
+    static const double   none[3] = {0, 0, 0};
+    const tni_step_start* start   = ns->start;
+    const double *        q[LANES], *x[LANES], *qb[LANES], *xb[LANES], *from[LANES], *form[LANES],
         *lambda[LANES], *form_b[LANES], *w[LANES], *wb[LANES];
     tn_quat       of_fixed[LANES];
     const double* moving = start->momentum != NULL ? start->momentum : start->at.u;
@@ -216,15 +215,15 @@ static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey o
     NAME(put3)(out, TNI_SURVEY_REF, ref);
     NAME(put3)(out, TNI_SURVEY_RB, rb);
     NAME(put3)(out, TNI_SURVEY_D, NAME(sub)(rb, NAME(rotated)(Rb, NAME(take3)(form_b, REF))));
-    const double over = -1 / ns->lead->h;
+    const double over = -1 / ns->scheme->h;
     vec3         p    = {over * gap.x, over * gap.y, over * gap.z};
-    if (start->bend) {
+    if (start->second_order) {
         const vec3   b = NAME(bias)(NAME(take3)(wb, 0), rb), a = NAME(bias)(NAME(take3)(w, 0), ref);
-        const double half = 0.5 * ns->lead->h;
+        const double half = 0.5 * ns->scheme->h;
         p.x += half * (b.x - a.x), p.y += half * (b.y - a.y), p.z += half * (b.z - a.z);
     }
     NAME(put3)(out, TNI_SURVEY_P, p);
-    if (!ns->held) return;
+    if (!ns->holds_rotation) return;
     const mask second = sign > 0;
     vec3       axes[5];
     NAME(axes)(form, second, R, Rb, axes);
@@ -235,8 +234,8 @@ static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey o
 
 // ---- Flight --------------------------------------------------------------------------------------
 
-// atan(|s|)/|s| = 1 - z/3 + z^2/5 - ..., z = s.s up to 0.0653. In fours: few products wait for
-// others.
+// atan(|s|)/|s| = 1 - z/3 + z^2/5 - ..., z = s.s up to 0.0653. Grouped in fours for short
+// dependency chains.
 TNI_INLINE TARGET vec NAME(kappa)(vec z)
 {
     const vec z2 = z * z, z4 = z2 * z2;
@@ -246,7 +245,7 @@ TNI_INLINE TARGET vec NAME(kappa)(vec z)
     return a + z4 * (b + z4 * c);
 }
 
-// What s is off by, to first order, with the rows of the inverse of dF.
+// First-order error of s, with the rows of the inverse of dF.
 TNI_INLINE TARGET vec3 NAME(off)(const vec I[6], vec3 l, vec3 s, const vec3 rows[3])
 {
     const vec  k2 = 2 * NAME(kappa)(NAME(dot)(s, s));
@@ -280,7 +279,8 @@ TNI_INLINE TARGET void NAME(invert)(const vec I[6], vec3 l, vec3 s, vec3 rows[3]
     rows[2]         = NAME(scale)(over, NAME(cross)(X, Y));
 }
 
-// s of a flight; a0 = h W / 2 at its start, l = I a0. As many rounds as its size needs for 1e-13.
+// s of a flight; a0 = h W / 2 at its start, l = I a0. As many rounds as the size of a0 needs for
+// 1e-13.
 TNI_INLINE TARGET vec3 NAME(solve)(const vec I[6], const vec inverse[6], vec3 a0, vec3 l)
 {
     const vec3 la = NAME(cross)(l, a0), a1 = NAME(times)(inverse, la), b = NAME(cross)(a0, la);
@@ -303,7 +303,7 @@ TNI_INLINE TARGET vec3 NAME(solve)(const vec I[6], const vec inverse[6], vec3 a0
     return s;
 }
 
-// A number of the lanes' forms; one: they share it.
+// A number of the lanes' forms; one: all lanes share a form.
 TNI_INLINE TARGET vec NAME(of_form)(const double* const* form, bool one, int i)
 {
     if (!one) return NAME(take)(form, i);
@@ -311,8 +311,8 @@ TNI_INLINE TARGET vec NAME(of_form)(const double* const* form, bool one, int i)
     return zero + form[0][i];
 }
 
-// Rows of link i's anchors, its own anchor being at P and its child's, if it has only one, at C. A
-// parent leaves that in the rows of the child, whose turn is later.
+// Anchor rows of link i; P: its own anchor, C: that of its only child, if it has just one. A parent
+// stores C in the rows of the child, which is processed later.
 TNI_INLINE TARGET void NAME(land)(const tni_tree_form* ns, int i, tn_vec3 P, tn_vec3 C,
                                   const double* q1, double* r)
 {
@@ -327,8 +327,8 @@ TNI_INLINE TARGET void NAME(land)(const tni_tree_form* ns, int i, tn_vec3 P, tn_
     tni_write3(r + a->row, tni_scale(a->form->sign, tni_sub(P, on_parent)));
 }
 
-// `count` links from `last` down fly: at q with u for h. r NULL: their R goes into ends; else only
-// where children want it, and the rows of the anchors into r.
+// Free flight of `count` links from `last` down, at q with u for h. r NULL: their R goes into ends;
+// else R is stored only where children need it, and the anchors' rows go into r.
 TNI_INLINE TARGET void NAME(fly_some)(const tni_tree_form* ns, int last, int count, double h,
                                       const double* q, const double* u, double* q1, double* u1,
                                       double* r)
@@ -422,7 +422,7 @@ static TARGET void NAME(gaps)(const tni_tree_form* ns, int first, int last, cons
     memcpy(gap[0], &D.x, sizeof D.x);
     memcpy(gap[1], &D.y, sizeof D.y);
     memcpy(gap[2], &D.z, sizeof D.z);
-    if (!ns->held) return;
+    if (!ns->holds_rotation) return;
     vec3 axes[5];
     NAME(axes)(form, NAME(take)(form, SIGN) > 0, R, Rb, axes);
     const vec tilt1 = NAME(dot)(axes[0], axes[4]), tilt2 = NAME(dot)(axes[1], axes[4]),
@@ -460,7 +460,7 @@ static TARGET void NAME(rates)(const tni_tree_form* ns, int first, int last, con
     const vec3 D =
         NAME(sub)(NAME(add)(NAME(take3)(v, 0), at_a), NAME(add)(NAME(take3)(vb, 0), at_b));
     NAME(put)(out, 0, D.x), NAME(put)(out, 1, D.y), NAME(put)(out, 2, D.z);
-    if (!ns->held) return;
+    if (!ns->holds_rotation) return;
     const mask second = NAME(take)(form, SIGN) > 0;
     vec3       axes[5];
     NAME(axes)(form, second, R, Rb, axes);

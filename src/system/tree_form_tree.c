@@ -1,19 +1,21 @@
-// tree_form_tree: which models the null-space form takes, and the tree that it makes of one: roots,
-// the order of elimination, and slots in which children leave what they add to their parent.
+// tree_form_tree: which models the null-space form supports, and the tree that it makes of one:
+// roots, the order of elimination, and slots in which children accumulate their articulated
+// inertia.
 //
-// Roots are what hangs on something that cannot be pushed; of a tree that floats, the middle of its
-// longest path. Parents come before children and a branch at one stretch; backwards this is the
-// order of elimination, and few slots are in use at a time: they stay in the cache.
+// Roots are the links with a joint to something immovable; of a floating tree, the middle of its
+// longest path. Parents come before children and branches are contiguous; backwards this is the
+// order of elimination, and few slots are in use at a time, so that they stay in the cache.
 #include "system/tree_form_link.h"
 
-// ---- What it serves ------------------------------------------------------------------------------
+// ---- What is supported
+// ---------------------------------------------------------------------------
 
 static bool can_push(const tn_model* model, int body)
 {
     return model->bodies[body].node >= 0;
 }
 
-static const char* obstacle(const tn_model* model)
+static const char* unsupported(const tn_model* model)
 {
     if (model->loop_count > 0) return "joints close loops";
     if (model->coupling_count > 0) return "there are couplings";
@@ -25,31 +27,31 @@ static const char* obstacle(const tn_model* model)
             return "there are bodies that are not rigid";
     for (int i = 0; i < model->joint_count; ++i)
         if (!can_push(model, model->joints[i].body1) && !can_push(model, model->joints[i].body2))
-            return "a joint is between bodies that cannot be pushed";
+            return "a joint connects two immovable bodies";
     for (int i = 0; i < model->spring_count; ++i)
         if (can_push(model, model->springs[i].body1) && can_push(model, model->springs[i].body2))
             return "there are springs between bodies";
     return NULL;
 }
 
-bool tni_tree_form_serves(const tn_model* model, const char** why_not)
+bool tni_tree_form_supports(const tn_model* model, const char** why_not)
 {
-    const char* why = obstacle(model);
+    const char* why = unsupported(model);
     if (why_not != NULL) *why_not = why;
     return why == NULL;
 }
 
 // ---- Making it -----------------------------------------------------------------------------------
 
-/// The tree while it is built. By body.
-typedef struct growing {
+/// Scratch while the tree is built. By body.
+typedef struct builder {
     const tn_model* model;
-    int *           start, *joints; ///< of each body: those of free bodies only
-    int *           up, *far;       ///< the joint towards the root (-1), distance in a search
+    int *           start, *joints; ///< joints of each body: ranges of `joints`; free bodies only
+    int *           up, *far;       ///< joint towards the root (-1: none); distance in a search
     int *           queue, *order;
-    int*            actuation; ///< by joint, + 1
+    int*            actuation; ///< 1 + index of the joint force, by joint; 0: none
     uint8_t*        done;
-} growing;
+} builder;
 
 static int other_side(const tn_model* model, int joint, int body)
 {
@@ -57,7 +59,7 @@ static int other_side(const tn_model* model, int joint, int body)
     return j->body1 == body ? j->body2 : j->body1;
 }
 
-static void list_joints(growing* g)
+static void list_joints(builder* g)
 {
     const tn_model* model = g->model;
     for (int pass = 0; pass < 2; ++pass) {
@@ -74,9 +76,9 @@ static void list_joints(growing* g)
     g->start[0] = 0;
 }
 
-// The body farthest from `from` in its tree; up leads back. *held: the body that hangs on something
-// that cannot be pushed, if any.
-static int farthest(growing* g, int from, int* held)
+// The body farthest from `from` in its tree; `up` leads back. *held: the body with a joint to
+// something immovable, if any.
+static int farthest(builder* g, int from, int* held)
 {
     int head = 0, tail = 0;
     g->queue[tail++] = from;
@@ -95,8 +97,8 @@ static int farthest(growing* g, int from, int* held)
     return g->queue[tail - 1];
 }
 
-// The body that is held, or the middle of the longest path.
-static int root_of(growing* g, int body)
+// The body with a joint to something immovable, or the middle of the longest path.
+static int root_of(builder* g, int body)
 {
     int held = -1, end = farthest(g, body, &held);
     if (held >= 0) return held;
@@ -107,8 +109,8 @@ static int root_of(growing* g, int body)
     return end;
 }
 
-// Appends a tree to the order, parents first and each branch at one stretch.
-static int walk(growing* g, int root, int count)
+// Appends a tree to the order, parents first, branches contiguous.
+static int walk(builder* g, int root, int count)
 {
     int depth         = 0;
     g->queue[depth++] = root;
@@ -141,7 +143,7 @@ static tni_link_kind kind_of(const tn_model* model, const tni_joint* joint)
     return rows == 3 ? TNI_LINK_TURNS : rows == 5 ? TNI_LINK_AXIS : TNI_LINK_FIXED;
 }
 
-// Whether only spring and damper count, between bodies that do not move by themselves.
+// Whether the joint force is spring and damper only, between bodies without prescribed motion.
 static bool is_plain(const tn_model* model, const tni_link* a, const tni_joint_force* act)
 {
     for (int k = 0; k < model->joints[act->joint].coordinate_count; ++k)
@@ -162,7 +164,7 @@ static void set_actuation(tni_tree_form* ns, tni_link* a, tni_link_form* form, i
     form->twist                  = tni_quat_mul(F2, tni_quat_mul(rest, F1));
     form->stiffness              = act->stiffness;
     form->damping                = act->damping;
-    ns->looks                    = ns->looks || !a->plain;
+    ns->needs_views              = ns->needs_views || !a->plain;
 }
 
 static void set_joint(tni_tree_form* ns, tni_link* a, tni_link_form* form, int index)
@@ -181,8 +183,9 @@ static void set_joint(tni_tree_form* ns, tni_link* a, tni_link_form* form, int i
     if (a->kind != TNI_LINK_OTHER) form->ref = second ? joint->p2 : joint->p1;
     for (int k = 0; k < 5 && a->kind != TNI_LINK_TURNS; ++k)
         form->axes[k] = k < 2 ? tni_column(&joint->F1, k) : tni_column(&joint->F2, k - 2);
-    ns->looks = ns->looks || a->kind == TNI_LINK_OTHER;
-    ns->held  = ns->held || a->kind == TNI_LINK_AXIS || a->kind == TNI_LINK_FIXED;
+    ns->needs_views = ns->needs_views || a->kind == TNI_LINK_OTHER;
+    ns->holds_rotation =
+        ns->holds_rotation || a->kind == TNI_LINK_AXIS || a->kind == TNI_LINK_FIXED;
 }
 
 // A^-1 of a symmetric matrix.
@@ -193,7 +196,7 @@ static tni_sym inverse_of(const tni_mat3* A)
     return (tni_sym){x.x, y.x, z.x, y.y, z.y, z.z};
 }
 
-static void set_link(tni_tree_form* ns, const growing* g, int i, tni_link_form* form)
+static void set_link(tni_tree_form* ns, const builder* g, int i, tni_link_form* form)
 {
     tni_link*       a    = &ns->links[i];
     const int       body = g->order[ns->count - 1 - i];
@@ -221,8 +224,8 @@ static void set_link(tni_tree_form* ns, const growing* g, int i, tni_link_form* 
     if (g->actuation[g->up[body]] > 0) set_actuation(ns, a, form, g->actuation[g->up[body]] - 1);
 }
 
-// Neighbours share a form when they are alike.
-static tn_result set_links(tni_tree_form* ns, const growing* g, tni_arena* arena)
+// Neighbours share a form when they are equal.
+static tn_result set_links(tni_tree_form* ns, const builder* g, tni_arena* arena)
 {
     const tni_link_form* last = NULL;
     int                  more = 0, denses = 0;
@@ -251,8 +254,8 @@ static tn_result set_links(tni_tree_form* ns, const growing* g, tni_arena* arena
     return arena->failed ? TN_ERR_MEMORY : TN_OK;
 }
 
-// Children leave their bulk in their parent's slot, which is free again when the parent has taken
-// it: for those of the same part, else threads would meet there.
+// Children accumulate in their parent's slot, which is free again once the parent is processed: for
+// links of the same part only, otherwise threads would share it.
 static int set_slots(tni_tree_form* ns, int* unused)
 {
     int count = 0;
@@ -277,13 +280,14 @@ static int set_slots(tni_tree_form* ns, int* unused)
 
 enum { SHARED_FROM = 1024, LEAST = 64, SHARES = 8 };
 
-// Parts from the last link down; parts NULL: only their number. Branches of at most an eighth of all links are shared
-// if they are worth it; whole trees are put together as long as there is room.
+// Parts from the last link down; parts NULL: returns only their number. Branches of at most an
+// eighth of all links are shared if they are large enough; whole trees are merged as long as they
+// fit.
 static int cut(const tni_tree_form* ns, const int* size, tni_part* parts)
 {
     const int most  = ns->count / SHARES;
     int       count = 0;
-    bool      whole = false; // the last part is made of whole trees
+    bool      whole = false; // the last part consists of whole trees
     tni_part  last  = {.first = ns->count};
     for (int i = ns->count - 1; i >= 0; i = last.first - 1) {
         const bool root   = ns->links[i].parent < 0;
@@ -326,11 +330,11 @@ static tn_result set_parts(tni_tree_form* ns, tni_arena* arena, int* size)
     return TN_OK;
 }
 
-static tn_result grow(tni_tree_form* ns, tni_arena* arena, tni_arena* scratch)
+static tn_result build(tni_tree_form* ns, tni_arena* arena, tni_arena* scratch)
 {
     const tn_model* model  = ns->model;
     const int       bodies = model->body_count;
-    growing         g      = {.model     = model,
+    builder         g      = {.model     = model,
                               .start     = TNI_TAKE(scratch, int, bodies + 1),
                               .joints    = TNI_TAKE(scratch, int, 2 * model->joint_count),
                               .up        = TNI_TAKE(scratch, int, bodies),
@@ -349,14 +353,15 @@ static tn_result grow(tni_tree_form* ns, tni_arena* arena, tni_arena* scratch)
             count = walk(&g, root_of(&g, model->free_bodies[i]), count);
     tn_result result = set_links(ns, &g, arena);
     if (result == TN_OK) result = set_parts(ns, arena, g.far);
-    if (result == TN_OK) ns->slots = TNI_TAKE(arena, tni_bulk, set_slots(ns, g.queue));
+    if (result == TN_OK)
+        ns->slots = TNI_TAKE(arena, tni_articulated_inertia, set_slots(ns, g.queue));
     return arena->failed ? TN_ERR_MEMORY : result;
 }
 
-tn_result tni_tree_form_grow(tni_tree_form* ns, tni_arena* arena)
+tn_result tni_tree_form_build(tni_tree_form* ns, tni_arena* arena)
 {
     tni_arena       scratch = tni_arena_make(&ns->model->arena.host);
-    const tn_result result  = grow(ns, arena, &scratch);
+    const tn_result result  = build(ns, arena, &scratch);
     tni_arena_free(&scratch);
     return result;
 }

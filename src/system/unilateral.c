@@ -1,32 +1,32 @@
-// unilateral: limits, ropes and points in contact, one concept: they push and never pull. Finds those
-// that are reached, looks at their gaps and rates, writes their rows.
+// unilateral: limits, ropes and contact points as one concept: constraints that push and never
+// pull. Finds those that are reached, evaluates gaps and rates, writes their rows.
 #include "system/auxiliary.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static const uint64_t limit_ids = UINT64_C(1) << 63; // contacts have smaller ones
+static const uint64_t limit_ids = UINT64_C(1) << 63; // contacts have smaller ids
 
-void tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* stop, int bodies[2])
+void tni_unilateral_bodies(const tni_auxiliary* a, const tni_unilateral* unilateral, int bodies[2])
 {
-    if (stop->limit < 0) {
-        bodies[0] = stop->touch.body1;
-        bodies[1] = stop->touch.body2;
+    if (unilateral->limit < 0) {
+        bodies[0] = unilateral->contact.body1;
+        bodies[1] = unilateral->contact.body2;
         return;
     }
-    const tni_joint* joint = &a->model->joints[a->model->limits[stop->limit].joint];
+    const tni_joint* joint = &a->model->joints[a->model->limits[unilateral->limit].joint];
     bodies[0]              = joint->body1;
     bodies[1]              = joint->body2;
 }
 
-void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* stop, char* text,
+void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* unilateral, char* text,
                          size_t size)
 {
     const tn_model* model = a->model;
     int             bodies[2];
-    tni_unilateral_bodies(a, stop, bodies);
-    if (stop->limit >= 0) {
-        const tni_joint* joint = &model->joints[model->limits[stop->limit].joint];
+    tni_unilateral_bodies(a, unilateral, bodies);
+    if (unilateral->limit >= 0) {
+        const tni_joint* joint = &model->joints[model->limits[unilateral->limit].joint];
         snprintf(text, size, "joint '%s'", joint->name);
     } else {
         snprintf(text, size, "contact of '%s' on '%s'", model->bodies[bodies[1]].name,
@@ -34,27 +34,28 @@ void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* stop, cha
     }
 }
 
-static bool add(tni_auxiliary* a, const tni_unilateral* stop)
+static bool add(tni_auxiliary* a, const tni_unilateral* unilateral)
 {
     int    bodies[2];
     size_t need = 0;
-    tni_unilateral_bodies(a, stop, bodies);
+    tni_unilateral_bodies(a, unilateral, bodies);
     for (int i = 0; i < 2; ++i)
         need += (size_t)(TNI_CONTACT_ROWS * a->model->bodies[bodies[i]].dim);
-    if (a->stop_count == a->stop_capacity || a->block_count + need > a->block_capacity) {
+    if (a->unilateral_count == a->unilateral_capacity ||
+        a->block_count + need > a->block_capacity) {
         a->full = true;
         return false;
     }
     for (int i = 0; i < 2; ++i) {
-        a->stop_at[2 * a->stop_count + i] = a->block_count;
+        a->block_at[2 * a->unilateral_count + i] = a->block_count;
         a->block_count += (size_t)(TNI_CONTACT_ROWS * a->model->bodies[bodies[i]].dim);
     }
-    a->stops[a->stop_count++] = *stop;
-    a->ready                  = false;
+    a->unilaterals[a->unilateral_count++] = *unilateral;
+    a->ready                              = false;
     return true;
 }
 
-static tni_unilateral limit_stop(const tn_model* model, int limit)
+static tni_unilateral limit_unilateral(const tn_model* model, int limit)
 {
     return (tni_unilateral){.id          = limit_ids | (uint64_t)limit,
                             .limit       = limit,
@@ -62,104 +63,110 @@ static tni_unilateral limit_stop(const tn_model* model, int limit)
                             .restitution = model->limits[limit].restitution};
 }
 
-static tni_unilateral touch_stop(const tni_contact* touch)
+static tni_unilateral contact_unilateral(const tni_contact* contact)
 {
-    return (tni_unilateral){.id          = touch->id,
+    return (tni_unilateral){.id          = contact->id,
                             .limit       = -1,
-                            .touch       = *touch,
-                            .friction    = touch->material.friction,
-                            .restitution = touch->material.restitution,
-                            .spinning    = touch->material.spinning,
-                            .rolling     = touch->material.rolling};
+                            .contact     = *contact,
+                            .friction    = contact->material.friction,
+                            .restitution = contact->material.restitution,
+                            .spinning    = contact->material.spinning,
+                            .rolling     = contact->material.rolling};
 }
 
-static void count_rows(const tni_auxiliary* a, tni_unilateral* stop, tni_contact_counts counts)
+static void set_row_counts(const tni_auxiliary* a, tni_unilateral* unilateral,
+                           tni_contact_counts counts)
 {
-    stop->slip_count = counts.slip;
-    stop->spin_count = a->turns ? counts.spin : 0;
-    stop->roll_count = a->turns ? counts.roll : 0;
-    stop->row_count  = 1 + stop->slip_count + stop->spin_count + stop->roll_count;
+    unilateral->slip_count = counts.slip;
+    unilateral->spin_count = a->spin_and_roll ? counts.spin : 0;
+    unilateral->roll_count = a->spin_and_roll ? counts.roll : 0;
+    unilateral->row_count =
+        1 + unilateral->slip_count + unilateral->spin_count + unilateral->roll_count;
 }
 
-// Gap and rates, and rows into J where it is not NULL: a block for each side.
-static void look_at(const tni_auxiliary* a, tni_unilateral* stop, const tni_view* views,
-                    const double* z, double* const* J)
+// Gap and rates; where J is not NULL also the rows, a block for each side.
+static void evaluate(const tni_auxiliary* a, tni_unilateral* unilateral, const tni_view* views,
+                     const double* z, double* const* J)
 {
     static const tni_mat3 own   = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
     const tn_model*       model = a->model;
-    const bool            limit = stop->limit >= 0;
-    const tni_joint*      joint = limit ? &model->joints[model->limits[stop->limit].joint] : NULL;
-    const tni_contact*    touch = &stop->touch;
-    const tn_vec3         p[2]  = {limit ? joint->p1 : touch->p1, limit ? joint->p2 : touch->p2};
-    const tni_mat3*       F[2]  = {limit ? &joint->F1 : &touch->F1, limit ? &joint->F2 : &own};
-    tni_row               rows[TNI_CONTACT_ROWS];
-    int                   bodies[2];
-    tni_unilateral_bodies(a, stop, bodies);
-    if (limit) rows[0] = tni_limit_row(model, &model->limits[stop->limit], views, z);
-    else count_rows(a, stop, tni_contact_rows(model, touch, views, rows));
-    stop->gap = rows[0].C;
-    for (int i = 0; i < stop->row_count; ++i) {
-        stop->rate[i]  = rows[i].rate;
-        stop->gamma[i] = rows[i].gamma;
-        if (i > 0 && i <= stop->slip_count) stop->across[i - 1] = rows[i].push[1].force;
+    const bool            limit = unilateral->limit >= 0;
+    const tni_joint* joint = limit ? &model->joints[model->limits[unilateral->limit].joint] : NULL;
+    const tni_contact* contact = &unilateral->contact;
+    const tn_vec3      p[2]    = {limit ? joint->p1 : contact->p1, limit ? joint->p2 : contact->p2};
+    const tni_mat3*    F[2]    = {limit ? &joint->F1 : &contact->F1, limit ? &joint->F2 : &own};
+    tni_row            rows[TNI_CONTACT_ROWS];
+    int                bodies[2];
+    tni_unilateral_bodies(a, unilateral, bodies);
+    if (limit) rows[0] = tni_limit_row(model, &model->limits[unilateral->limit], views, z);
+    else set_row_counts(a, unilateral, tni_contact_rows(model, contact, views, rows));
+    unilateral->gap = rows[0].C;
+    for (int i = 0; i < unilateral->row_count; ++i) {
+        unilateral->rate[i]  = rows[i].rate;
+        unilateral->gamma[i] = rows[i].gamma;
+        if (i > 0 && i <= unilateral->slip_count) unilateral->across[i - 1] = rows[i].push[1].force;
     }
     for (int side = 0; J != NULL && side < 2; ++side) {
         const tni_body* body = &model->bodies[bodies[side]];
-        for (int i = 0; body->dim > 0 && i < stop->row_count; ++i) {
+        for (int i = 0; body->dim > 0 && i < unilateral->row_count; ++i) {
             tni_push_row(body, &views[bodies[side]], p[side], F[side], &rows[i].push[side],
                          J[side] + i * body->dim);
         }
     }
 }
 
-double tni_unilateral_slip(const tni_unilateral* stop)
+double tni_unilateral_slip(const tni_unilateral* unilateral)
 {
     double sum = 0;
-    for (int i = 1; i <= stop->slip_count; ++i) sum += stop->rate[i] * stop->rate[i];
+    for (int i = 1; i <= unilateral->slip_count; ++i)
+        sum += unilateral->rate[i] * unilateral->rate[i];
     return sqrt(sum);
 }
 
-void tni_stops_look(tni_auxiliary* a, const tni_view* views, const double* z, bool jacobians)
+void tni_unilaterals_evaluate(tni_auxiliary* a, const tni_view* views, const double* z,
+                              bool jacobians)
 {
-    for (int i = 0; i < a->stop_count; ++i) {
-        double* J[2] = {a->j + a->stop_at[2 * i], a->j + a->stop_at[2 * i + 1]};
-        look_at(a, &a->stops[i], views, z, jacobians ? J : NULL);
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        double* J[2] = {a->j + a->block_at[2 * i], a->j + a->block_at[2 * i + 1]};
+        evaluate(a, &a->unilaterals[i], views, z, jacobians ? J : NULL);
     }
     if (jacobians) a->ready = false;
 }
 
-double tni_stops_position_error(const tni_auxiliary* a)
+double tni_unilaterals_position_error(const tni_auxiliary* a)
 {
     double error = 0;
-    for (int i = 0; i < a->stop_count; ++i) {
-        const tni_unilateral* stop = &a->stops[i];
-        const bool held = stop->rule == TNI_UNILATERAL_HELD || stop->rule == TNI_UNILATERAL_STUCK;
-        error           = fmax(error, held ? fabs(stop->gap) : -stop->gap);
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &a->unilaterals[i];
+        const bool            held =
+            unilateral->rule == TNI_UNILATERAL_HELD || unilateral->rule == TNI_UNILATERAL_STUCK;
+        error = fmax(error, held ? fabs(unilateral->gap) : -unilateral->gap);
     }
     return error;
 }
 
-double tni_stops_velocity_error(const tni_auxiliary* a)
+double tni_unilaterals_velocity_error(const tni_auxiliary* a)
 {
     double error = 0;
-    for (int i = 0; i < a->stop_count; ++i) {
-        const tni_unilateral* stop = &a->stops[i];
-        const bool held = stop->rule == TNI_UNILATERAL_HELD || stop->rule == TNI_UNILATERAL_STUCK;
-        const int  rows = stop->rule == TNI_UNILATERAL_STUCK  ? stop->row_count
-                          : stop->rule == TNI_UNILATERAL_OPEN ? 0
-                                                              : 1;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &a->unilaterals[i];
+        const bool            held =
+            unilateral->rule == TNI_UNILATERAL_HELD || unilateral->rule == TNI_UNILATERAL_STUCK;
+        const int rows = unilateral->rule == TNI_UNILATERAL_STUCK  ? unilateral->row_count
+                         : unilateral->rule == TNI_UNILATERAL_OPEN ? 0
+                                                                   : 1;
         for (int k = 0; k < rows; ++k)
-            error = fmax(error, held ? fabs(stop->rate[k]) : -stop->rate[k]);
+            error = fmax(error, held ? fabs(unilateral->rate[k]) : -unilateral->rate[k]);
     }
     return error;
 }
 
-// --- which stops are there ------------------------------------------------------------------------
+// --- finding ------------------------------------------------------------------------------------
 
-static tni_unilateral* stop_of(tni_auxiliary* a, int count, uint64_t id)
+static tni_unilateral* unilateral_of(tni_auxiliary* a, int count, uint64_t id)
 {
     for (int i = 0; i < count; ++i) {
-        if (a->stops[i].id == id) return &a->stops[i];
+        if (a->unilaterals[i].id == id) return &a->unilaterals[i];
     }
     return NULL;
 }
@@ -169,12 +176,12 @@ static double limit_gap(const tni_auxiliary* a, int limit, const tni_view* views
     return tni_limit_row(a->model, &a->model->limits[limit], views, z).C;
 }
 
-// Touches within reach into a->found; more than there is room for: a->full.
+// Contacts within reach into a->found; a->full if there are more than fit.
 static int find(tni_auxiliary* a, const tni_view* views, double reach)
 {
     if (a->finder == NULL) return 0;
-    const int found = tni_find_touches(a->finder, views, reach, a->found, a->stop_capacity);
-    if (found > a->stop_capacity) a->full = true;
+    const int found = tni_find_touches(a->finder, views, reach, a->found, a->unilateral_capacity);
+    if (found > a->unilateral_capacity) a->full = true;
     return found;
 }
 
@@ -182,200 +189,208 @@ static size_t constraint_end(const tni_auxiliary* a)
 {
     size_t end = 0;
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
-        const tni_unit* unit = &a->units[i];
+        const tni_auxiliary_unit* unit = &a->units[i];
         for (int k = 0; k < unit->edge_count; ++k) {
-            const tni_unit_edge* edge = &a->edges[unit->edge_start + k];
-            const size_t         here = edge->at + (size_t)(unit->row_count * edge->dim);
-            end                       = here > end ? here : end;
+            const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + k];
+            const size_t              here = edge->at + (size_t)(unit->row_count * edge->dim);
+            end                            = here > end ? here : end;
         }
     }
     return end;
 }
 
-// Stops are by rising id: limits last.
-static const tni_unilateral* sorted_stop_of(const tni_unilateral* stops, int count, uint64_t id)
+// Unilaterals are sorted by id, limits last.
+static const tni_unilateral* find_sorted(const tni_unilateral* unilaterals, int count, uint64_t id)
 {
     int low = 0, high = count;
     while (low < high) {
         const int middle = (low + high) / 2;
-        if (stops[middle].id < id) low = middle + 1;
+        if (unilaterals[middle].id < id) low = middle + 1;
         else high = middle;
     }
-    return low < count && stops[low].id == id ? &stops[low] : NULL;
+    return low < count && unilaterals[low].id == id ? &unilaterals[low] : NULL;
 }
 
-static void sort_stops(tni_unilateral* stops, int count) // nearly in order already
+static void sort_unilaterals(tni_unilateral* unilaterals, int count) // nearly sorted already
 {
     for (int i = 1; i < count; ++i) {
-        if (stops[i - 1].id < stops[i].id) continue;
-        const tni_unilateral stop = stops[i];
-        int                  k    = i;
-        for (; k > 0 && stops[k - 1].id > stop.id; --k) stops[k] = stops[k - 1];
-        stops[k] = stop;
+        if (unilaterals[i - 1].id < unilaterals[i].id) continue;
+        const tni_unilateral unilateral = unilaterals[i];
+        int                  k          = i;
+        for (; k > 0 && unilaterals[k - 1].id > unilateral.id; --k)
+            unilaterals[k] = unilaterals[k - 1];
+        unilaterals[k] = unilateral;
     }
 }
 
-// No stops, but those there were are in a->watched, by rising id.
-static int begin_anew(tni_auxiliary* a)
+// Empties the set; the previous one goes to a->watched, sorted by id.
+static int begin_search(tni_auxiliary* a)
 {
-    const int before = a->stop_count;
-    memcpy(a->watched, a->stops, sizeof *a->stops * (size_t)before);
-    sort_stops(a->watched, before);
-    a->stop_count    = 0;
-    a->watched_count = 0;
-    a->block_count   = constraint_end(a);
-    a->ready         = false;
+    const int before = a->unilateral_count;
+    memcpy(a->watched, a->unilaterals, sizeof *a->unilaterals * (size_t)before);
+    sort_unilaterals(a->watched, before);
+    a->unilateral_count = 0;
+    a->watched_count    = 0;
+    a->block_count      = constraint_end(a);
+    a->ready            = false;
     return before;
 }
 
 static bool add_found(tni_auxiliary* a, int found)
 {
-    if (found > a->stop_capacity) a->full = true;
+    if (found > a->unilateral_capacity) a->full = true;
     for (int i = 0; i < found && !a->full; ++i) {
-        const tni_unilateral stop = touch_stop(&a->found[i]);
-        (void)add(a, &stop);
+        const tni_unilateral unilateral = contact_unilateral(&a->found[i]);
+        (void)add(a, &unilateral);
     }
     return !a->full;
 }
 
-// What stops that were there before pushed with.
-static void keep_forces(tni_auxiliary* a, int before)
+// Warm start from the forces of those that were in the set before.
+static void keep_old_forces(tni_auxiliary* a, int before)
 {
-    for (int i = 0; i < a->stop_count; ++i) {
-        tni_unilateral*       stop = &a->stops[i];
-        const tni_unilateral* old  = sorted_stop_of(a->watched, before, stop->id);
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_unilateral*       unilateral = &a->unilaterals[i];
+        const tni_unilateral* old        = find_sorted(a->watched, before, unilateral->id);
         if (old == NULL) continue;
-        memcpy(stop->force, old->force, sizeof old->force);
-        memcpy(stop->before, old->force, sizeof old->force);
-        stop->pushed = old->force[0] > 0;
+        memcpy(unilateral->force, old->force, sizeof old->force);
+        memcpy(unilateral->force_before, old->force, sizeof old->force);
+        unilateral->was_active = old->force[0] > 0;
     }
 }
 
-bool tni_stops_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+bool tni_unilaterals_find(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
 {
-    if (a->stop_capacity == 0) return true;
-    const int before = begin_anew(a);
+    if (a->unilateral_capacity == 0) return true;
+    const int before = begin_search(a);
     if (!add_found(a, find(a, views, reach))) return false;
     for (int i = 0; i < a->model->limit_count; ++i) {
         if (limit_gap(a, i, views, z) > reach) continue;
-        const tni_unilateral stop = limit_stop(a->model, i);
-        if (!add(a, &stop)) return false;
+        const tni_unilateral unilateral = limit_unilateral(a->model, i);
+        if (!add(a, &unilateral)) return false;
     }
-    keep_forces(a, before);
-    tni_stops_look(a, views, z, false);
-    for (int i = 0; i < a->stop_count; ++i) a->stops[i].begun = a->stops[i].gap;
+    keep_old_forces(a, before);
+    tni_unilaterals_evaluate(a, views, z, false);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        a->unilaterals[i].start_gap = a->unilaterals[i].gap;
     return true;
 }
 
-bool tni_stops_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end, const double* z)
+bool tni_unilaterals_find_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end,
+                                const double* z)
 {
-    static const double near = 1e-6; // [rad or m], of limits
-    if (a->stop_capacity == 0) return true;
-    const int before = begin_anew(a);
+    static const double near = 1e-6; // of limits [m or rad]
+    if (a->unilateral_capacity == 0) return true;
+    const int before = begin_search(a);
     if (a->finder != NULL &&
-        !add_found(a, tni_find_ahead(a->finder, start, end, a->found, a->stop_capacity)))
+        !add_found(a, tni_find_ahead(a->finder, start, end, a->found, a->unilateral_capacity)))
         return false;
     for (int i = 0; i < a->model->limit_count; ++i) {
         if (limit_gap(a, i, start, z) > near && limit_gap(a, i, end, z) > 0) continue;
-        const tni_unilateral stop = limit_stop(a->model, i);
-        if (!add(a, &stop)) return false;
+        const tni_unilateral unilateral = limit_unilateral(a->model, i);
+        if (!add(a, &unilateral)) return false;
     }
-    keep_forces(a, before);
-    tni_stops_look(a, start, z, true);
-    for (int i = 0; i < a->stop_count; ++i) a->stops[i].begun = a->stops[i].gap;
+    keep_old_forces(a, before);
+    tni_unilaterals_evaluate(a, start, z, true);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        a->unilaterals[i].start_gap = a->unilaterals[i].gap;
     return true;
 }
 
-int tni_stops_more(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+int tni_unilaterals_find_more(tni_auxiliary* a, const tni_view* views, const double* z,
+                              double reach)
 {
-    const int known = a->stop_count;
+    const int known = a->unilateral_count;
     const int found = find(a, views, -reach);
     int       more  = 0;
     for (int i = 0; i < found && !a->full; ++i) {
-        tni_unilateral* old = stop_of(a, known, a->found[i].id);
+        tni_unilateral* old = unilateral_of(a, known, a->found[i].id);
         if (old != NULL && old->gap - a->found[i].gap <= reach) continue;
         ++more;
-        if (old != NULL) { // its features have wandered on
-            old->touch   = a->found[i];
-            old->renewed = true;
+        if (old != NULL) { // the contact has moved to other features
+            old->contact = a->found[i];
+            old->is_new  = true;
             continue;
         }
-        tni_unilateral stop = touch_stop(&a->found[i]);
-        stop.renewed        = true;
-        (void)add(a, &stop);
+        tni_unilateral unilateral = contact_unilateral(&a->found[i]);
+        unilateral.is_new         = true;
+        (void)add(a, &unilateral);
     }
     for (int i = 0; i < a->model->limit_count && !a->full; ++i) {
-        tni_unilateral stop = limit_stop(a->model, i);
-        if (limit_gap(a, i, views, z) >= -reach || stop_of(a, known, stop.id) != NULL) continue;
-        stop.renewed = true;
-        (void)add(a, &stop);
+        tni_unilateral unilateral = limit_unilateral(a->model, i);
+        if (limit_gap(a, i, views, z) >= -reach || unilateral_of(a, known, unilateral.id) != NULL)
+            continue;
+        unilateral.is_new = true;
+        (void)add(a, &unilateral);
         ++more;
     }
     return a->full ? -1 : more;
 }
 
-bool tni_stops_copy(tni_auxiliary* a, const tni_auxiliary* from)
+bool tni_unilaterals_copy(tni_auxiliary* a, const tni_auxiliary* from)
 {
-    a->stop_count  = 0;
-    a->block_count = constraint_end(a);
-    for (int i = 0; i < from->stop_count; ++i) {
-        if (!add(a, &from->stops[i])) return false;
+    a->unilateral_count = 0;
+    a->block_count      = constraint_end(a);
+    for (int i = 0; i < from->unilateral_count; ++i) {
+        if (!add(a, &from->unilaterals[i])) return false;
     }
     return true;
 }
 
-static double slip_along(const tni_unilateral* stop)
+static double slip_along(const tni_unilateral* unilateral)
 {
     double sum = 0;
-    for (int i = 1; i <= stop->slip_count; ++i)
-        sum += stop->rate[i] * tni_dot(stop->slip, stop->across[i - 1]);
+    for (int i = 1; i <= unilateral->slip_count; ++i)
+        sum += unilateral->rate[i] * tni_dot(unilateral->slip, unilateral->across[i - 1]);
     return sum;
 }
 
-static bool watch(tni_auxiliary* a, const tni_unilateral* stop)
+static bool watch(tni_auxiliary* a, const tni_unilateral* unilateral)
 {
-    if (a->watched_count == a->stop_capacity) a->full = true;
-    else a->watched[a->watched_count++] = *stop;
+    if (a->watched_count == a->unilateral_capacity) a->full = true;
+    else a->watched[a->watched_count++] = *unilateral;
     return !a->full;
 }
 
-// Watches a stop that is beyond its gap, unless it is kept there, or began no better.
-static bool watch_beyond(tni_auxiliary* a, tni_unilateral* stop, double gap, double reach)
+// Watches a unilateral that is penetrated, unless it is active or started no better.
+static bool watch_beyond(tni_auxiliary* a, tni_unilateral* unilateral, double gap, double reach)
 {
-    const tni_unilateral* known = stop_of(a, a->stop_count, stop->id);
+    const tni_unilateral* known = unilateral_of(a, a->unilateral_count, unilateral->id);
     if (known != NULL && known->rule != TNI_UNILATERAL_OPEN) return true;
-    if (known != NULL) stop->begun = fmin(known->begun, 0);
-    return gap - stop->begun < -reach ? watch(a, stop) : true;
+    if (known != NULL) unilateral->start_gap = fmin(known->start_gap, 0);
+    return gap - unilateral->start_gap < -reach ? watch(a, unilateral) : true;
 }
 
-bool tni_stops_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
+bool tni_unilaterals_watch(tni_auxiliary* a, const tni_view* views, const double* z, double reach)
 {
     a->watched_count = 0;
     for (int i = 0; i < a->model->limit_count && !a->full; ++i) {
-        tni_unilateral stop = limit_stop(a->model, i);
-        const double   gap  = limit_gap(a, i, views, z);
-        if (gap < -reach) (void)watch_beyond(a, &stop, gap, reach);
+        tni_unilateral unilateral = limit_unilateral(a->model, i);
+        const double   gap        = limit_gap(a, i, views, z);
+        if (gap < -reach) (void)watch_beyond(a, &unilateral, gap, reach);
     }
     const int found = find(a, views, -reach);
     for (int i = 0; i < found && !a->full; ++i) {
-        tni_unilateral stop = touch_stop(&a->found[i]);
-        (void)watch_beyond(a, &stop, a->found[i].gap, reach);
+        tni_unilateral unilateral = contact_unilateral(&a->found[i]);
+        (void)watch_beyond(a, &unilateral, a->found[i].gap, reach);
     }
-    for (int i = 0; i < a->stop_count && !a->full; ++i) {
-        const tni_unilateral* stop = &a->stops[i];
-        if (stop->rule == TNI_UNILATERAL_SLIDES && slip_along(stop) < -reach) (void)watch(a, stop);
+    for (int i = 0; i < a->unilateral_count && !a->full; ++i) {
+        const tni_unilateral* unilateral = &a->unilaterals[i];
+        if (unilateral->rule == TNI_UNILATERAL_SLIDES && slip_along(unilateral) < -reach)
+            (void)watch(a, unilateral);
     }
     return !a->full;
 }
 
-double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const double* z)
+double tni_unilaterals_event(const tni_auxiliary* a, const tni_view* views, const double* z)
 {
     double least = HUGE_VAL;
     for (int i = 0; i < a->watched_count; ++i) {
-        tni_unilateral stop = a->watched[i];
-        look_at(a, &stop, views, z, NULL);
-        least = fmin(least, stop.rule == TNI_UNILATERAL_SLIDES ? slip_along(&stop)
-                                                               : stop.gap - stop.begun);
+        tni_unilateral unilateral = a->watched[i];
+        evaluate(a, &unilateral, views, z, NULL);
+        least = fmin(least, unilateral.rule == TNI_UNILATERAL_SLIDES
+                                ? slip_along(&unilateral)
+                                : unilateral.gap - unilateral.start_gap);
     }
     return least;
 }
@@ -383,28 +398,28 @@ double tni_stops_watched(const tni_auxiliary* a, const tni_view* views, const do
 static int find_some(tni_auxiliary* a, const tni_view* views, double reach)
 {
     if (a->finder == NULL) return 0;
-    const int found = tni_find_touches(a->finder, views, reach, a->found, a->stop_capacity);
+    const int found = tni_find_touches(a->finder, views, reach, a->found, a->unilateral_capacity);
     if (found == TNI_FINDER_FULL) return 0;
-    return found < a->stop_capacity ? found : a->stop_capacity;
+    return found < a->unilateral_capacity ? found : a->unilateral_capacity;
 }
 
-void tni_stops_renew(tni_auxiliary* a, const tni_view* views, const double* z)
+void tni_unilaterals_renew(tni_auxiliary* a, const tni_view* views, const double* z)
 {
     static const double reach = 1e-6;
-    const int           found = a->stop_count > 0 ? find_some(a, views, reach) : 0;
+    const int           found = a->unilateral_count > 0 ? find_some(a, views, reach) : 0;
     if (found == 0) return;
-    for (int i = 0; i < a->stop_count; ++i) {
+    for (int i = 0; i < a->unilateral_count; ++i) {
         for (int k = 0; k < found; ++k) {
-            if (a->found[k].id == a->stops[i].id) a->stops[i].touch = a->found[k];
+            if (a->found[k].id == a->unilaterals[i].id) a->unilaterals[i].contact = a->found[k];
         }
     }
-    tni_stops_look(a, views, z, true);
+    tni_unilaterals_evaluate(a, views, z, true);
 }
 
-double tni_stops_deepest(tni_auxiliary* a, const tni_view* views, const double* z)
+double tni_unilaterals_penetration(tni_auxiliary* a, const tni_view* views, const double* z)
 {
     double    deepest = 0;
-    const int found   = a->stop_capacity > 0 ? find_some(a, views, 0) : 0;
+    const int found   = a->unilateral_capacity > 0 ? find_some(a, views, 0) : 0;
     for (int i = 0; i < found; ++i) deepest = fmax(deepest, -a->found[i].gap);
     for (int i = 0; i < a->model->limit_count; ++i)
         deepest = fmax(deepest, -limit_gap(a, i, views, z));

@@ -92,10 +92,10 @@ typedef struct bench {
     tni_system*           system;
     tni_implicit_contacts touching;
     tni_block_form*       form;
-    tni_start             start;
-    tni_lead              lead;
+    tni_step_start        start;
+    tni_step_scheme       scheme;
     dense_stiff           dense;
-    double *              u, *mu, *momentum, *drift, *multipliers, *ahead;
+    double *              u, *mu, *momentum, *drift, *multipliers, *predicted;
     tn_why                why;
 } bench;
 
@@ -117,21 +117,21 @@ static bench* bench_make(random_mechanism* m, test_random* r, bool whole)
     b->arena = tni_arena_make(&host);
     CHECK_OK(tni_system_create(&b->arena, model, TN_LOOPS_CORE, NULL, &b->system));
     CHECK_OK(tni_implicit_contacts_create(model, &settings.implicit, &b->touching));
-    b->u           = TNI_TAKE(&b->arena, double, model->u_count);
-    b->mu          = TNI_TAKE(&b->arena, double, model->row_count);
-    b->momentum    = numbers(b, r, model->u_count, 1);
-    b->drift       = numbers(b, r, model->u_count, 0.3);
-    b->ahead       = numbers(b, r, model->u_count, 1);
-    b->multipliers = numbers(b, r, model->row_count, 20);
-    b->lead        = (tni_lead){1.0 / 60, 1, NULL, m->state->time + 1.0 / 60};
-    b->start.at    = (tni_configuration){m->state->time, m->state->q, m->state->u, m->state->z};
-    b->start.ahead = b->ahead;
+    b->u               = TNI_TAKE(&b->arena, double, model->u_count);
+    b->mu              = TNI_TAKE(&b->arena, double, model->row_count);
+    b->momentum        = numbers(b, r, model->u_count, 1);
+    b->drift           = numbers(b, r, model->u_count, 0.3);
+    b->predicted       = numbers(b, r, model->u_count, 1);
+    b->multipliers     = numbers(b, r, model->row_count, 20);
+    b->scheme          = (tni_step_scheme){1.0 / 60, 1, NULL, m->state->time + 1.0 / 60};
+    b->start.at        = (tni_configuration){m->state->time, m->state->q, m->state->u, m->state->z};
+    b->start.predicted = b->predicted;
     if (!whole) return b;
-    b->start.momentum    = b->momentum;
-    b->start.multipliers = b->multipliers;
-    b->start.bend        = true;
-    b->lead.share        = 2.0 / 3;
-    b->lead.drift        = b->drift;
+    b->start.momentum     = b->momentum;
+    b->start.multipliers  = b->multipliers;
+    b->start.second_order = true;
+    b->scheme.share       = 2.0 / 3;
+    b->scheme.drift       = b->drift;
     return b;
 }
 
@@ -150,20 +150,20 @@ static void put_derivative(void* user, int row_body, int col_body, const double*
 {
     bench*          b   = user;
     const tni_body *row = &b->model->bodies[row_body], *col = &b->model->bodies[col_body];
-    const double    e = dense_stiff_reach(&b->dense), h = b->lead.h;
+    const double    e = dense_stiff_reach(&b->dense), h = b->scheme.h;
     for (int k = 0; row->node >= 0 && col->node >= 0 && k < row->dim * col->dim; ++k) {
         const int i = row->u_start + k / col->dim, j = col->u_start + k % col->dim;
         *dense_stiff_at(&b->dense, i, j) += e * D[k] + e * e * K[k];
         b->dense.rhs[i] += e * D[k] * b->start.at.u[j];
-        if (b->lead.drift != NULL) b->dense.rhs[i] -= e * h * K[k] * b->drift[j];
+        if (b->scheme.drift != NULL) b->dense.rhs[i] -= e * h * K[k] * b->drift[j];
     }
 }
 
 // Seen with what moves by itself at the end of the step.
 static void forces_at(bench* b, const double* q, const double* u, double* f)
 {
-    tni_views(b->model, b->lead.time, q, u, b->dense.views);
-    const tni_scene_view ending = dense_stiff_scene(&b->dense, b->lead.time);
+    tni_views(b->model, b->scheme.time, q, u, b->dense.views);
+    const tni_scene_view ending = dense_stiff_scene(&b->dense, b->scheme.time);
     tni_forces(&ending, f);
 }
 
@@ -190,7 +190,8 @@ static void put_differences(bench* b)
             const double rate = (f[1][i] - f[0][i]) / (2 * d); // -dF
             *dense_stiff_at(&b->dense, i, col) += (moves ? e * e : e) * rate;
             if (!moves) b->dense.rhs[i] += e * rate * b->start.at.u[col];
-            else if (b->lead.drift != NULL) b->dense.rhs[i] -= e * b->lead.h * rate * b->drift[col];
+            else if (b->scheme.drift != NULL)
+                b->dense.rhs[i] -= e * b->scheme.h * rate * b->drift[col];
         }
     }
 }
@@ -200,13 +201,13 @@ typedef enum reference { SOFT, DERIVED, DIFFERENCES } reference;
 static void dense_make(bench* b, reference kind)
 {
     double* f = TNI_TAKE(&b->arena, double, b->model->u_count);
-    b->dense  = dense_stiff_make(b->model, &b->start, &b->lead);
+    b->dense  = dense_stiff_make(b->model, &b->start, &b->scheme);
     if (kind == SOFT) {
         dense_stiff_soften(&b->dense);
     } else {
         forces_at(b, b->start.at.q, b->start.at.u, f);
         dense_stiff_put_forces(&b->dense, f);
-        const tni_scene_view ending = dense_stiff_scene(&b->dense, b->lead.time);
+        const tni_scene_view ending = dense_stiff_scene(&b->dense, b->scheme.time);
         if (kind == DERIVED) tni_derive(&ending, put_derivative, b);
         else put_differences(b);
     }
@@ -237,9 +238,9 @@ static void check_step(uint64_t seed, tn_implicit_form form, reference kind, dou
         bench_free(b);
         return;
     }
-    const tni_lead other = {0.1, 1, NULL, b->lead.time}; // leaves nothing behind
+    const tni_step_scheme other = {0.1, 1, NULL, b->scheme.time}; // leaves nothing behind
     CHECK_OK(tni_blocks_factor(b->form, &b->start, &other, &b->why));
-    CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
+    CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->scheme, &b->why));
     CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
     dense_make(b, kind);
     dense_stiff_solve(&b->dense);
@@ -281,7 +282,7 @@ static double off_from_rows(bench* b)
     double *       u    = numbers(b, &(test_random){1}, b->model->u_count, 1),
            *mu          = numbers(b, &(test_random){1}, b->model->row_count, 1);
     CHECK_OK(tni_compliant_create(&b->arena, b->system, &b->touching, &rows));
-    CHECK_OK(tni_compliant_factor(rows, &b->start, &b->lead, &b->why));
+    CHECK_OK(tni_compliant_factor(rows, &b->start, &b->scheme, &b->why));
     CHECK_OK(tni_compliant_solve(rows, true, NULL, NULL, u, mu, &b->why));
     return fmax(dense_stiff_difference(b->u, u, b->model->u_count),
                 dense_stiff_difference(b->mu, mu, b->model->row_count));
@@ -294,7 +295,7 @@ TEST(blocks_agree_with_rows)
         random_mechanism* m = forest(&r, test_random_int(&r, 2, 14), 1e3, false);
         bench*            b = bench_make(m, &r, seed % 2 == 1);
         if (create(b, TN_IMPLICIT_BLOCKS)) {
-            CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
+            CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->scheme, &b->why));
             CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
             CHECK_LESS(off_from_rows(b), 1e-9);
         }
@@ -328,14 +329,14 @@ TEST(contacts_agree_with_rows)
     def.body1 = a, def.body2 = b, def.anchor = (tn_vec3){0.2, 0, 0}, def.stiffness = 50;
     (void)tn_scene_add_joint(m->scene, &def);
     random_mechanism_build(m);
-    bench* s       = bench_make(m, &r, false);
-    s->start.ahead = s->start.at.u;
+    bench* s           = bench_make(m, &r, false);
+    s->start.predicted = s->start.at.u;
     for (int form = TN_IMPLICIT_BLOCKS; form <= TN_IMPLICIT_EXACT; ++form) {
         CHECK_OK(tni_blocks_create(&s->arena, s->system, (tn_implicit_form)form, &s->touching,
                                    &s->form, &s->why));
-        CHECK_OK(tni_blocks_factor(s->form, &s->start, &s->lead, &s->why));
+        CHECK_OK(tni_blocks_factor(s->form, &s->start, &s->scheme, &s->why));
         CHECK_OK(tni_blocks_solve(s->form, true, NULL, NULL, s->u, s->mu, &s->why));
-        CHECK(s->touching.beside.row_count > 0);
+        CHECK(s->touching.woodbury.row_count > 0);
         CHECK(s->u[m->model->bodies[c.bits].u_start] > 0.01); // pushed away
         CHECK_LESS(off_from_rows(s),
                    1e-10); // at rest and unbent, exact derivatives are the soft ones
@@ -362,7 +363,7 @@ TEST(a_wheel_takes_the_step_of_backward_euler)
         bench* b        = bench_make(m, &r, false);
         CHECK_OK(tni_blocks_create(&b->arena, b->system, (tn_implicit_form)form, &b->touching,
                                    &b->form, &b->why));
-        CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->lead, &b->why));
+        CHECK_OK(tni_blocks_factor(b->form, &b->start, &b->scheme, &b->why));
         CHECK_OK(tni_blocks_solve(b->form, true, NULL, NULL, b->u, b->mu, &b->why));
         CHECK_NEAR(b->u[wz], (w0 - h * k / I * phi) / (1 + h * h * k / I + h * d / I), 1e-12);
         bench_free(b);

@@ -93,9 +93,9 @@ typedef struct rig {
     tni_arena         arena;
     tni_system*       system;
     tni_tree_form*    ns;
-    double *          drift, *momentum, *multipliers, *ahead, *u, *mu, *b, *r;
-    tni_start         start;
-    tni_lead          lead;
+    double *          drift, *momentum, *multipliers, *predicted, *u, *mu, *b, *r;
+    tni_step_start    start;
+    tni_step_scheme   scheme;
 } rig;
 
 static double* numbers(test_random* r, int count, double size)
@@ -112,31 +112,32 @@ static rig rig_make(test_random* r, const recipe* how, int bodies)
     const tn_host   host  = tn_default_host();
     const char*     why   = NULL;
     g.arena               = tni_arena_make(&host);
-    test_check(tni_tree_form_serves(model, &why), __FILE__, __LINE__, "not served: %s",
+    test_check(tni_tree_form_supports(model, &why), __FILE__, __LINE__, "not served: %s",
                why != NULL ? why : "");
     CHECK_OK(tni_system_create(&g.arena, model, TN_LOOPS_CORE, NULL, &g.system));
     CHECK_OK(tni_tree_form_create(&g.arena, g.system, &g.ns));
     g.drift       = numbers(r, model->u_count, 0.5);
     g.momentum    = numbers(r, model->u_count, 1);
     g.multipliers = numbers(r, model->row_count, 50);
-    g.ahead       = numbers(r, model->u_count, 1);
+    g.predicted   = numbers(r, model->u_count, 1);
     g.b           = numbers(r, model->u_count, 1);
     g.r           = numbers(r, model->row_count, 1);
     g.u           = numbers(r, model->u_count, 0);
     g.mu          = numbers(r, model->row_count, 0);
-    g.lead        = (tni_lead){.h = 1 / 60.0, .share = 1, .time = g.m->state->time + 1 / 60.0};
-    g.start = (tni_start){.at    = {g.m->state->time, g.m->state->q, g.m->state->u, g.m->state->z},
-                          .ahead = g.ahead};
-    if (test_random_unit(r) < 0.5) g.lead.drift = g.drift, g.lead.share = 2.0 / 3;
+    g.scheme = (tni_step_scheme){.h = 1 / 60.0, .share = 1, .time = g.m->state->time + 1 / 60.0};
+    g.start =
+        (tni_step_start){.at = {g.m->state->time, g.m->state->q, g.m->state->u, g.m->state->z},
+                         .predicted = g.predicted};
+    if (test_random_unit(r) < 0.5) g.scheme.drift = g.drift, g.scheme.share = 2.0 / 3;
     if (test_random_unit(r) < 0.5) g.start.momentum = g.momentum;
     if (test_random_unit(r) < 0.7) g.start.multipliers = g.multipliers;
-    g.start.bend = test_random_unit(r) < 0.5;
+    g.start.second_order = test_random_unit(r) < 0.5;
     return g;
 }
 
 static void rig_free(rig* g)
 {
-    double* all[] = {g->drift, g->momentum, g->multipliers, g->ahead, g->u, g->mu, g->b, g->r};
+    double* all[] = {g->drift, g->momentum, g->multipliers, g->predicted, g->u, g->mu, g->b, g->r};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) free(all[i]);
     tni_system_free(g->system);
     tni_arena_free(&g->arena);
@@ -148,11 +149,11 @@ static void compare(test_random* r, const recipe* how, int bodies, double tolera
     rig             g     = rig_make(r, how, bodies);
     const tn_model* model = g.m->model;
     tn_why          why   = {0};
-    dense_stiff     d     = dense_stiff_make(model, &g.start, &g.lead);
+    dense_stiff     d     = dense_stiff_make(model, &g.start, &g.scheme);
     dense_stiff_soften(&d);
     dense_stiff_factor(&d);
     dense_stiff_solve(&d);
-    CHECK_OK(tni_tree_form_begin(g.ns, &g.start, &g.lead, g.u, g.mu, &why));
+    CHECK_OK(tni_tree_form_begin(g.ns, &g.start, &g.scheme, g.u, g.mu, &why));
     CHECK_LESS(dense_stiff_off(&d, g.u, g.mu), tolerance);
     for (int with = 0; with < 2; ++with) { // corrections
         const double* b = with == 1 ? g.b : NULL;
@@ -214,13 +215,13 @@ static void compare_measure(rig* g, const double* q, const double* u, const tni_
     for (int i = 0; i < model->coordinate_count; ++i) z1[i] = z2[i] = g->m->state->z[i] + 6;
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* c = &model->constraints[i];
-        tni_constraint_rows(model, c, views, g->lead.time, z1,
+        tni_constraint_rows(model, c, views, g->scheme.time, z1,
                             &(tni_rows_out){.C = C, .rate = rate});
         for (int k = 0; k < c->row_count; ++k)
             if (fabs(rate[k]) > most) most = fabs(rate[k]), most_at = i;
     }
     tni_follow_coordinates(model, views, z1);
-    const tni_configuration at    = {g->lead.time, q, u, z2};
+    const tni_configuration at    = {g->scheme.time, q, u, z2};
     const double            error = tni_tree_form_measure(g->ns, &at, z2, &worst);
     CHECK_NEAR(error, most, 1e-13 * most);
     CHECK_INT(worst, most_at);
@@ -232,11 +233,11 @@ static void compare_measure(rig* g, const double* q, const double* u, const tni_
 // turning.
 static void compare_flight(test_random* r, const recipe* how, double speed, double tolerance)
 {
-    rig             g     = rig_make(r, how, 11);
-    const tn_model* model = g.m->model;
-    const tni_lead* lead  = &g.lead;
-    tn_why          why   = {0};
-    double *        q1 = numbers(r, model->q_count, 0), *u1 = numbers(r, model->u_count, 0),
+    rig                    g      = rig_make(r, how, 11);
+    const tn_model*        model  = g.m->model;
+    const tni_step_scheme* scheme = &g.scheme;
+    tn_why                 why    = {0};
+    double *               q1 = numbers(r, model->q_count, 0), *u1 = numbers(r, model->u_count, 0),
            *q2 = numbers(r, model->q_count, 0), *u2 = numbers(r, model->u_count, 0),
            *C = numbers(r, model->row_count, 0), *D = numbers(r, model->row_count, 0);
     double* u = numbers(r, model->u_count, speed);
@@ -244,20 +245,20 @@ static void compare_flight(test_random* r, const recipe* how, double speed, doub
         for (int k = 0; k < 6; ++k) u[i + k] *= i % 4 == 0 ? 1 : 0.03;
     int    worst = -2, most_at = -1;
     double most = 0;
-    CHECK_OK(tni_tree_form_begin(g.ns, &g.start, lead, g.u, g.mu, &why));
-    const double error = tni_tree_form_fly(g.ns, &g.start, lead, u, q1, u1, C, &worst);
-    if (lead->drift == NULL) tni_fly(model, NULL, lead->h, g.start.at.q, u, q2, u2);
-    else tni_fly_mean(model, lead->h, lead->share, lead->drift, g.start.at.q, u, q2, u2);
+    CHECK_OK(tni_tree_form_begin(g.ns, &g.start, scheme, g.u, g.mu, &why));
+    const double error = tni_tree_form_fly(g.ns, &g.start, scheme, u, q1, u1, C, &worst);
+    if (scheme->drift == NULL) tni_fly(model, NULL, scheme->h, g.start.at.q, u, q2, u2);
+    else tni_fly_mean(model, scheme->h, scheme->share, scheme->drift, g.start.at.q, u, q2, u2);
     tni_view* views = calloc((size_t)model->body_count, sizeof *views);
-    tni_views(model, lead->time, q2, u2, views);
+    tni_views(model, scheme->time, q2, u2, views);
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* c = &model->constraints[i];
         double                rate[6];
-        tni_constraint_rows(model, c, views, lead->time, g.start.at.z,
+        tni_constraint_rows(model, c, views, scheme->time, g.start.at.z,
                             &(tni_rows_out){.C = D + c->row_start, .rate = rate});
         for (int k = 0; k < c->row_count; ++k) {
             if (k >= c->held_count) D[c->row_start + k] = rate[k];
-            const double e = fabs(D[c->row_start + k]) * (k < c->held_count ? 1 : lead->h);
+            const double e = fabs(D[c->row_start + k]) * (k < c->held_count ? 1 : scheme->h);
             if (e > most) most = e, most_at = i;
         }
     }
@@ -267,8 +268,8 @@ static void compare_flight(test_random* r, const recipe* how, double speed, doub
     CHECK_NEAR(error, most, tolerance * most);
     CHECK_INT(worst, most_at);
     compare_measure(&g, q2, u2, views);
-    tni_tree_form_narrow(g.ns); // the same bits
-    (void)tni_tree_form_fly(g.ns, &g.start, lead, u, q2, u2, D, &worst);
+    tni_tree_form_use_baseline(g.ns); // the same bits
+    (void)tni_tree_form_fly(g.ns, &g.start, scheme, u, q2, u2, D, &worst);
     CHECK(memcmp(q1, q2, sizeof(double) * (size_t)model->q_count) == 0);
     CHECK(memcmp(u1, u2, sizeof(double) * (size_t)model->u_count) == 0);
     CHECK(memcmp(C, D, sizeof(double) * (size_t)model->row_count) == 0);
@@ -311,10 +312,10 @@ static answer answer_of(rig* g, test_random* r)
                              .u1  = numbers(r, model->u_count, 0),
                              .C   = numbers(r, model->row_count, 0),
                              .z   = numbers(r, model->coordinate_count, 0)};
-    CHECK_OK(tni_tree_form_begin(g->ns, &g->start, &g->lead, a.u, a.mu, &why));
+    CHECK_OK(tni_tree_form_begin(g->ns, &g->start, &g->scheme, a.u, a.mu, &why));
     CHECK_OK(tni_tree_form_correct(g->ns, g->b, g->r, a.u2, a.mu2, &why));
-    a.error = tni_tree_form_fly(g->ns, &g->start, &g->lead, a.u, a.q1, a.u1, a.C, &a.worst);
-    const tni_configuration at = {g->lead.time, a.q1, a.u1, a.z};
+    a.error = tni_tree_form_fly(g->ns, &g->start, &g->scheme, a.u, a.q1, a.u1, a.C, &a.worst);
+    const tni_configuration at = {g->scheme.time, a.q1, a.u1, a.z};
     a.rate                     = tni_tree_form_measure(g->ns, &at, a.z, &a.fastest);
     return a;
 }
@@ -342,9 +343,9 @@ TEST(parts_change_no_bit)
                                  .only      = i % 4 == 3 ? 6 : -1};
         rig             g     = rig_make(&r, &how, 1500);
         const tn_model* model = g.m->model;
-        CHECK(tni_tree_form_shares(g.ns) > (how.one ? 0 : 3));
+        CHECK(tni_tree_form_shared_parts(g.ns) > (how.one ? 0 : 3));
         answer one = answer_of(&g, &r);
-        tni_tree_form_unshare(g.ns);
+        tni_tree_form_do_not_share(g.ns);
         answer two = answer_of(&g, &r);
         CHECK(same(one.u, two.u, model->u_count) && same(one.mu, two.mu, model->row_count));
         CHECK(same(one.u2, two.u2, model->u_count) && same(one.mu2, two.mu2, model->row_count));
@@ -382,7 +383,7 @@ static const char* refused(test_random* r, int what)
     }
     if (what >= 3) add_spring(m, what == 3 ? a.bits : 0, b.bits);
     random_mechanism_build(m);
-    CHECK(tni_tree_form_serves(m->model, &why) == (why == NULL));
+    CHECK(tni_tree_form_supports(m->model, &why) == (why == NULL));
     random_mechanism_free(m);
     return why != NULL ? why : "";
 }

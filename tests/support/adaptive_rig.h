@@ -201,8 +201,7 @@ static inline bool adaptive_step(adaptive_rig* g, const tn_state* state, double 
 {
     tn_why why = {.text = ""};
     tni_adaptive_load(g->a, state, h);
-    const tn_result result =
-        tni_adaptive_step(g->a, state->time, &state->outside, &g->report, &why);
+    const tn_result result = tni_adaptive_step(g->a, state->time, &state->inputs, &g->report, &why);
     test_check(result == TN_OK, __FILE__, __LINE__, "%s", why.text);
     return result == TN_OK;
 }

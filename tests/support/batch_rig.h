@@ -110,9 +110,9 @@ static inline bool batch_same_state(const tn_state* a, const tn_state* b)
     const tn_model* m = a->model;
     return a->time == b->time && batch_same(a->q, b->q, m->q_count) &&
            batch_same(a->u, b->u, m->u_count) && batch_same(a->z, b->z, m->coordinate_count) &&
-           a->memory.h == b->memory.h && a->memory.two == b->memory.two &&
-           (a->memory.h == 0 || batch_same(a->memory.multipliers, b->memory.multipliers,
-                                           m->row_count + m->limit_count)) &&
+           a->history.h == b->history.h && a->history.two == b->history.two &&
+           (a->history.h == 0 || batch_same(a->history.multipliers, b->history.multipliers,
+                                            m->row_count + m->limit_count)) &&
            tn_state_hash(a) == tn_state_hash(b);
 }
 

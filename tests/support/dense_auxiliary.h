@@ -472,11 +472,11 @@ typedef struct dense_errors {
     int    pushing;         ///< limits with a force
 } dense_errors;
 
-static inline double dense_stop_force(const tn_stepper* stepper, int limit)
+static inline double dense_unilateral_force(const tn_stepper* stepper, int limit)
 {
     const tni_auxiliary* a = &stepper->system->auxiliary;
-    for (int i = 0; i < a->stop_count; ++i) {
-        if (a->stops[i].limit == limit) return a->stops[i].force[0];
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        if (a->unilaterals[i].limit == limit) return a->unilaterals[i].force[0];
     }
     return 0;
 }
@@ -493,7 +493,7 @@ static inline dense_errors dense_compare(const dense_system* d, const tn_stepper
         for (int k = 0; k < d->u; ++k) force[k] += d->K[i * d->u + k] * stepper->multipliers[i];
     }
     for (int i = 0; i < d->limits; ++i) {
-        const double f    = dense_stop_force(stepper, i);
+        const double f    = dense_unilateral_force(stepper, i);
         const double g    = dense_dot(d->L + i * d->u, a, d->u) + d->gamma_L[i];
         const bool   shut = d->gap[i] <= 1e-9 && d->closing[i] <= 1e-9;
         double       bad  = shut ? fmax(-g / size, fmax(-f, g * f) / (size * pushed)) : fabs(f);

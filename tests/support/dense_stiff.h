@@ -16,14 +16,14 @@
 #include "system/implicit_system.h"
 
 typedef struct dense_stiff {
-    const tn_model*  model;
-    const tni_start* start;
-    const tni_lead*  lead;
-    int              u, rows, n; ///< n grows with the soft rows
-    size_t           stride;
-    double *         K, *lu, *rhs, *x;
-    int*             exchange;
-    tni_view*        views; ///< where the step starts
+    const tn_model*        model;
+    const tni_step_start*  start;
+    const tni_step_scheme* scheme;
+    int                    u, rows, n; ///< n grows with the soft rows
+    size_t                 stride;
+    double *               K, *lu, *rhs, *x;
+    int*                   exchange;
+    tni_view*              views; ///< where the step starts
 } dense_stiff;
 
 static inline double* dense_stiff_at(const dense_stiff* d, int i, int j)
@@ -33,7 +33,7 @@ static inline double* dense_stiff_at(const dense_stiff* d, int i, int j)
 
 static inline double dense_stiff_reach(const dense_stiff* d)
 {
-    return d->lead->share * d->lead->h;
+    return d->scheme->share * d->scheme->h;
 }
 
 static inline tni_scene_view dense_stiff_scene(const dense_stiff* d, double time)
@@ -48,7 +48,7 @@ static inline void dense_stiff_put_body(dense_stiff* d, int index, const tni_mat
 {
     const tni_body* body = &d->model->bodies[index];
     const int       at = body->u_start, n = body->dim;
-    const double    e = dense_stiff_reach(d), *drift = d->lead->drift;
+    const double    e = dense_stiff_reach(d), *drift = d->scheme->drift;
     double          M[TNI_DIM_MAX * TNI_DIM_MAX], Mu[TNI_DIM_MAX];
     tni_mass_block(body, &d->views[index], M);
     tni_mass_times(body, &d->views[index], d->start->at.u + at, Mu);
@@ -60,7 +60,7 @@ static inline void dense_stiff_put_body(dense_stiff* d, int index, const tni_mat
         const int  r = at + (rigid ? 3 + k / 3 : 2), c = at + (rigid ? 3 + k % 3 : 2);
         if (!rigid && (body->kind != TN_BODY_PLANAR || k < 8)) continue;
         *dense_stiff_at(d, r, c) += e * e * K_g->m[k];
-        if (drift != NULL) d->rhs[r] -= e * d->lead->h * K_g->m[k] * drift[c];
+        if (drift != NULL) d->rhs[r] -= e * d->scheme->h * K_g->m[k] * drift[c];
     }
 }
 
@@ -81,7 +81,7 @@ static inline void dense_stiff_put_rows(dense_stiff* d)
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* c = &model->constraints[i];
         double blocks[2][6 * TNI_DIM_MAX], *J[2] = {blocks[0], blocks[1]}, C[6], rate[6], gamma[6];
-        tni_constraint_rows(model, c, d->views, d->lead->time, d->start->at.z,
+        tni_constraint_rows(model, c, d->views, d->scheme->time, d->start->at.z,
                             &(tni_rows_out){C, rate, gamma, J, NULL});
         for (int k = 0; k < c->row_count; ++k) {
             const int row = d->u + c->row_start + k;
@@ -93,11 +93,11 @@ static inline void dense_stiff_put_rows(dense_stiff* d)
                     const double v              = J[e][body->dim * k + j];
                     *dense_stiff_at(d, row, at) = *dense_stiff_at(d, at, row) = v;
                     own += v * d->start->at.u[at];
-                    if (d->lead->drift != NULL) drift += v * d->lead->drift[at];
+                    if (d->scheme->drift != NULL) drift += v * d->scheme->drift[at];
                 }
             }
-            d->rhs[row] = tni_row_wanted(d->start, d->lead, k < c->held_count, C[k], rate[k] - own,
-                                         drift, gamma[k]);
+            d->rhs[row] = tni_row_wanted(d->start, d->scheme, k < c->held_count, C[k],
+                                         rate[k] - own, drift, gamma[k]);
         }
     }
 }
@@ -110,7 +110,7 @@ static inline void dense_stiff_put_soft(void* user, const tni_soft* soft)
     dense_stiff* d     = user;
     const int    first = d->n, n = soft->row_count;
     double       W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
-    tni_soft_impulse(d->model, soft, d->lead, W, g);
+    tni_soft_impulse(d->model, soft, d->scheme, W, g);
     d->n += n;
     if ((size_t)d->n > d->stride) abort(); // dense_stiff_make counts too few
     for (int i = 0; i < n; ++i) {
@@ -163,28 +163,28 @@ static inline void dense_stiff_put_forces(dense_stiff* d, const double* f)
 /// All forces, those that are stiff as rows.
 static inline void dense_stiff_soften(dense_stiff* d)
 {
-    const tni_scene_view at    = dense_stiff_scene(d, d->start->at.time);
-    const tni_ahead      ahead = {d->lead->h, d->lead->time, d->start->ahead};
-    double*              f     = calloc((size_t)d->u + 1, sizeof *f);
+    const tni_scene_view at        = dense_stiff_scene(d, d->start->at.time);
+    const tni_prediction predicted = {d->scheme->h, d->scheme->time, d->start->predicted};
+    double*              f         = calloc((size_t)d->u + 1, sizeof *f);
     tni_plain_forces(&at, f);
     dense_stiff_put_forces(d, f);
-    tni_soften(&at, &ahead, dense_stiff_put_soft, d);
+    tni_soften(&at, &predicted, dense_stiff_put_soft, d);
     free(f);
 }
 
 // ---- Solving ------------------------------------------------------------------------------------
 
 /// Bodies, rows and distances of a step; forces are still to be put in.
-static inline dense_stiff dense_stiff_make(const tn_model* model, const tni_start* start,
-                                           const tni_lead* lead)
+static inline dense_stiff dense_stiff_make(const tn_model* model, const tni_step_start* start,
+                                           const tni_step_scheme* scheme)
 {
     const int soft = model->actuation_count + model->spring_count + model->target_count +
                      model->drag_count + model->joint_count + model->body_count;
-    dense_stiff d = {.model = model,
-                     .start = start,
-                     .lead  = lead,
-                     .u     = model->u_count,
-                     .rows  = model->row_count};
+    dense_stiff d = {.model  = model,
+                     .start  = start,
+                     .scheme = scheme,
+                     .u      = model->u_count,
+                     .rows   = model->row_count};
     d.n           = d.u + d.rows;
     d.stride      = (size_t)(d.n + TNI_SOFT_ROWS_MAX * soft);
     d.K           = calloc(d.stride * d.stride, sizeof(double));

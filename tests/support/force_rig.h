@@ -41,11 +41,11 @@ static inline void force_rig_free(force_rig* rig)
 static inline tni_scene_view force_rig_look(force_rig* rig, double time)
 {
     tni_views(rig->m->model, time, rig->q, rig->u, rig->views);
-    return (tni_scene_view){.model   = rig->m->model,
-                            .time    = time,
-                            .z       = rig->m->state->z,
-                            .views   = rig->views,
-                            .outside = &rig->m->state->outside};
+    return (tni_scene_view){.model  = rig->m->model,
+                            .time   = time,
+                            .z      = rig->m->state->z,
+                            .views  = rig->views,
+                            .inputs = &rig->m->state->inputs};
 }
 
 /// The state moved by `move` along velocity `column`, or its velocity changed by that.

@@ -67,11 +67,11 @@ static void check_lane(const place* p, const tni_common_group* g, int lane, cons
 
 static int check_scene(const char* spec, uint64_t seed, bool wide, bool jacobians)
 {
-    place       p     = random_place(spec, seed);
-    tn_host     host  = tn_default_host();
-    tni_arena   arena = tni_arena_make(&host);
-    tni_commons commons;
-    CHECK_OK(tni_commons_create(&arena, p.model, &commons));
+    place             p     = random_place(spec, seed);
+    tn_host           host  = tn_default_host();
+    tni_arena         arena = tni_arena_make(&host);
+    tni_common_joints commons;
+    CHECK_OK(tni_common_joints_create(&arena, p.model, &commons));
     commons.wide  = commons.wide && wide;
     double *C     = calloc((size_t)p.model->row_count, sizeof *C),
            *rate  = calloc((size_t)p.model->row_count, sizeof *C),

@@ -42,7 +42,7 @@ static void look(seen* s)
     tni_views(s->m->model, state->time, state->q, state->u, s->views);
     const tni_scene_view at = {
         .model = s->m->model, .time = state->time, .z = state->z, .views = s->views};
-    const tni_ahead ahead = {h, state->time + (s->at_end ? 0 : h), s->u};
+    const tni_prediction ahead = {h, state->time + (s->at_end ? 0 : h), s->u};
     if (s->finder == NULL) CHECK_OK(tni_finder_create(s->m->model, &s->finder));
     s->room  = (tni_contact_room){.finder   = s->finder,
                                   .views    = s->end,
@@ -516,7 +516,7 @@ TEST(the_end_rubs_as_the_start)
     look(s);
     const double         D  = s->softs[0].D[4];
     const tni_scene_view at = {.model = s->m->model, .time = h, .views = s->views};
-    const tni_ahead      to = {h, h, s->u};
+    const tni_prediction to = {h, h, s->u};
     s->m->state->u[0]       = 0.2, s->m->state->q[2] -= 1e-3;
     tni_views(s->m->model, h, s->m->state->q, s->m->state->u, s->views);
     s->room.keep = true;
@@ -546,7 +546,7 @@ TEST(a_point_that_comes_does_not_rub_as_another_one)
     CHECK_INT(s->count, 1);
     const double         D  = s->softs[0].D[4];
     const tni_scene_view at = {.model = s->m->model, .time = h, .views = s->views};
-    const tni_ahead      to = {h, h, s->u};
+    const tni_prediction to = {h, h, s->u};
     s->m->state->q[2]       = radius - 1e-3; // the first one has come down
     tni_views(s->m->model, h, s->m->state->q, s->m->state->u, s->views);
     s->room.keep = true;
@@ -570,7 +570,7 @@ TEST(too_little_room_is_told_and_nothing_taken)
     look(s);
     CHECK_INT(s->count, 4);
     const tni_scene_view at    = {.model = s->m->model, .time = 0, .views = s->views};
-    const tni_ahead      ahead = {h, h, s->u};
+    const tni_prediction ahead = {h, h, s->u};
     s->room.capacity           = 3;
     s->count                   = 0;
     CHECK(tni_contact_soften(&at, &ahead, law, &s->room, take, s) > 3);
@@ -584,11 +584,11 @@ TEST(a_set_stands_until_another_point_pushes)
     look(s);
     CHECK_INT(s->count, 0);
     const tni_scene_view at    = {.model = s->m->model, .time = 0, .views = s->views};
-    const tni_ahead      ahead = {h, h, s->u};
-    CHECK(tni_contact_stands(&at, &ahead, law, &s->room));
+    const tni_prediction ahead = {h, h, s->u};
+    CHECK(tni_contact_active_set_holds(&at, &ahead, law, &s->room));
     s->u[2] = -1;
-    CHECK(!tni_contact_stands(&at, &ahead, law, &s->room));
-    CHECK(tni_contact_stands(&at, &ahead, law, &s->room));
+    CHECK(!tni_contact_active_set_holds(&at, &ahead, law, &s->room));
+    CHECK(tni_contact_active_set_holds(&at, &ahead, law, &s->room));
     CHECK_INT(s->room.known, 1);
     // In the same step it stays known when it would not be met any more, in another it does not.
     s->u[2]      = 5;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 typedef struct answer {
-    int                  n, stops;
+    int                  n, unilaterals;
     double*              u;
     tni_auxiliary_report report;
     tn_result            result;
@@ -31,7 +31,7 @@ static void look(rig* r, double reach)
     tni_system*             s  = system_of(r);
     const tni_configuration at = {r->state->time, r->state->q, r->state->u, r->state->z};
     CHECK_OK(tni_system_factor(s, &at, NULL));
-    while (!tni_stops_find(&s->auxiliary, s->views, r->state->z, reach)) {
+    while (!tni_unilaterals_find(&s->auxiliary, s->views, r->state->z, reach)) {
         CHECK_OK(tni_auxiliary_grow(&s->auxiliary));
     }
 }
@@ -39,11 +39,11 @@ static void look(rig* r, double reach)
 // What every velocity would become under random pushes and weight, without the stops.
 static void free_motion(rig* r, uint64_t seed, double push)
 {
-    tni_system*     s      = system_of(r);
-    const tn_model* model  = r->model;
-    test_random     random = {seed};
-    double*         b      = calloc((size_t)(model->u_count + model->row_count), sizeof *b);
-    const int       stops  = s->auxiliary.stop_count;
+    tni_system*     s           = system_of(r);
+    const tn_model* model       = r->model;
+    test_random     random      = {seed};
+    double*         b           = calloc((size_t)(model->u_count + model->row_count), sizeof *b);
+    const int       unilaterals = s->auxiliary.unilateral_count;
     for (int i = 0; i < model->body_count; ++i) {
         const tni_body* body = &model->bodies[i];
         for (int k = 0; body->node >= 0 && k < body->dim; ++k) {
@@ -52,9 +52,9 @@ static void free_motion(rig* r, uint64_t seed, double push)
                 M[(body->dim + 1) * k] * (test_random_between(&random, -push, push) - (k == 2));
         }
     }
-    s->auxiliary.stop_count = 0;
+    s->auxiliary.unilateral_count = 0;
     CHECK_OK(tni_system_solve(s, b, b + model->u_count, true, NULL));
-    s->auxiliary.stop_count = stops;
+    s->auxiliary.unilateral_count = unilaterals;
     free(b);
 }
 
@@ -64,20 +64,20 @@ static void ask(rig* r, tni_unilateral_rule rule)
     tni_system* s = system_of(r);
     double*     v = malloc(sizeof *v * (size_t)r->model->u_count);
     memcpy(v, s->answer, sizeof *v * (size_t)r->model->u_count);
-    tni_stops_look(&s->auxiliary, s->views, r->state->z, true);
-    for (int i = 0; i < s->auxiliary.stop_count; ++i) {
-        tni_unilateral* stop = &s->auxiliary.stops[i];
+    tni_unilaterals_evaluate(&s->auxiliary, s->views, r->state->z, true);
+    for (int i = 0; i < s->auxiliary.unilateral_count; ++i) {
+        tni_unilateral* unilateral = &s->auxiliary.unilaterals[i];
         int             bodies[2];
-        tni_unilateral_bodies(&s->auxiliary, stop, bodies);
-        stop->rule = rule;
-        memset(stop->force, 0, sizeof stop->force);
-        for (int k = 0; k < stop->row_count; ++k) {
-            stop->want[k] = 0;
+        tni_unilateral_bodies(&s->auxiliary, unilateral, bodies);
+        unilateral->rule = rule;
+        memset(unilateral->force, 0, sizeof unilateral->force);
+        for (int k = 0; k < unilateral->row_count; ++k) {
+            unilateral->target[k] = 0;
             for (int side = 0; side < 2; ++side) {
                 const tni_body* body = &r->model->bodies[bodies[side]];
-                const double*   J    = s->auxiliary.j + s->auxiliary.stop_at[2 * i + side];
+                const double*   J    = s->auxiliary.j + s->auxiliary.block_at[2 * i + side];
                 for (int m = 0; m < body->dim; ++m)
-                    stop->want[k] -= J[k * body->dim + m] * v[body->u_start + m];
+                    unilateral->target[k] -= J[k * body->dim + m] * v[body->u_start + m];
             }
         }
     }
@@ -99,8 +99,8 @@ static answer solve(rig* r, tni_unilateral_rule rule, uint64_t seed, int direct_
     } while (x.result == TN_ERR_MEMORY && tni_auxiliary_grow(&s->auxiliary) == TN_OK);
     x.u = malloc(sizeof *x.u * (size_t)x.n);
     memcpy(x.u, s->answer, sizeof *x.u * (size_t)x.n);
-    x.report = s->auxiliary.report;
-    x.stops  = s->auxiliary.stop_count;
+    x.report      = s->auxiliary.report;
+    x.unilaterals = s->auxiliary.unilateral_count;
     free(r0);
     return x;
 }
@@ -110,28 +110,31 @@ static double violation(const rig* r)
 {
     const tni_system* s     = system_of(r);
     double            worst = 0, scale = 0;
-    for (int i = 0; i < s->auxiliary.stop_count; ++i) {
-        const tni_unilateral* stop = &s->auxiliary.stops[i];
+    for (int i = 0; i < s->auxiliary.unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &s->auxiliary.unilaterals[i];
         double                a[TNI_CONTACT_ROWS];
         int                   bodies[2];
-        tni_unilateral_bodies(&s->auxiliary, stop, bodies);
-        for (int k = 0; k < stop->row_count; ++k) {
-            a[k]  = -stop->want[k];
-            scale = fmax(scale, fabs(stop->want[k]));
+        tni_unilateral_bodies(&s->auxiliary, unilateral, bodies);
+        for (int k = 0; k < unilateral->row_count; ++k) {
+            a[k]  = -unilateral->target[k];
+            scale = fmax(scale, fabs(unilateral->target[k]));
             for (int side = 0; side < 2; ++side) {
                 const tni_body* body = &r->model->bodies[bodies[side]];
-                const double*   J    = s->auxiliary.j + s->auxiliary.stop_at[2 * i + side];
+                const double*   J    = s->auxiliary.j + s->auxiliary.block_at[2 * i + side];
                 for (int m = 0; m < body->dim; ++m)
                     a[k] += J[k * body->dim + m] * s->answer[body->u_start + m];
             }
         }
-        worst = fmax(worst, fmax(-a[0], fmin(fabs(a[0]), stop->weight[0] * stop->force[0])));
-        if (stop->rule != TNI_UNILATERAL_GRIPS || stop->slip_count < 2) continue;
-        const double slip = hypot(a[1], a[2]), friction = hypot(stop->force[1], stop->force[2]);
-        const double bound = stop->friction * stop->force[0];
-        const double work  = stop->force[1] * a[1] + stop->force[2] * a[2] + bound * slip;
-        worst              = fmax(worst, stop->weight[0] * (friction - bound));
-        worst = fmax(worst, bound > 0 ? fmin(work / bound, stop->weight[1] * bound) : 0);
+        worst = fmax(worst,
+                     fmax(-a[0], fmin(fabs(a[0]), unilateral->response[0] * unilateral->force[0])));
+        if (unilateral->rule != TNI_UNILATERAL_GRIPS || unilateral->slip_count < 2) continue;
+        const double slip     = hypot(a[1], a[2]),
+                     friction = hypot(unilateral->force[1], unilateral->force[2]);
+        const double bound    = unilateral->friction * unilateral->force[0];
+        const double work =
+            unilateral->force[1] * a[1] + unilateral->force[2] * a[2] + bound * slip;
+        worst = fmax(worst, unilateral->response[0] * (friction - bound));
+        worst = fmax(worst, bound > 0 ? fmin(work / bound, unilateral->response[1] * bound) : 0);
     }
     return worst / scale;
 }
@@ -173,8 +176,8 @@ static void compare_scene(const char* spec, double h, int steps, double reach)
     int rounds = 0;
     if (steps > 0) rig_run(&r, h, steps);
     compare(&r, reach, &rounds);
-    printf("far: %s: %d stops, at most %d rounds\n", spec, system_of(&r)->auxiliary.stop_count,
-           rounds);
+    printf("far: %s: %d stops, at most %d rounds\n", spec,
+           system_of(&r)->auxiliary.unilateral_count, rounds);
     rig_free(&r);
 }
 
@@ -215,17 +218,17 @@ static double sinking(const rig* r)
 {
     const tni_system* s     = system_of(r);
     double            worst = 0, scale = 0;
-    for (int i = 0; i < s->auxiliary.stop_count; ++i) {
-        const tni_unilateral* stop = &s->auxiliary.stops[i];
+    for (int i = 0; i < s->auxiliary.unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &s->auxiliary.unilaterals[i];
         int                   bodies[2];
-        double                a = -stop->want[0];
-        tni_unilateral_bodies(&s->auxiliary, stop, bodies);
+        double                a = -unilateral->target[0];
+        tni_unilateral_bodies(&s->auxiliary, unilateral, bodies);
         for (int side = 0; side < 2; ++side) {
             const tni_body* body = &r->model->bodies[bodies[side]];
-            const double*   J    = s->auxiliary.j + s->auxiliary.stop_at[2 * i + side];
+            const double*   J    = s->auxiliary.j + s->auxiliary.block_at[2 * i + side];
             for (int m = 0; m < body->dim; ++m) a += J[m] * s->answer[body->u_start + m];
         }
-        scale = fmax(scale, fabs(stop->want[0]));
+        scale = fmax(scale, fabs(unilateral->target[0]));
         worst = fmax(worst, -a);
     }
     return worst / scale;

@@ -29,11 +29,11 @@ static tni_scene_view scene_at(const random_mechanism* m, workspace* w, const do
                                const double* u)
 {
     tni_views(m->model, m->state->time, q, u, w->views);
-    return (tni_scene_view){.model   = m->model,
-                            .time    = m->state->time,
-                            .z       = m->state->z,
-                            .views   = w->views,
-                            .outside = &m->state->outside};
+    return (tni_scene_view){.model  = m->model,
+                            .time   = m->state->time,
+                            .z      = m->state->z,
+                            .views  = w->views,
+                            .inputs = &m->state->inputs};
 }
 
 // ---- Gradients ----------------------------------------------------------------------------------

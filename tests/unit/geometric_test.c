@@ -99,9 +99,9 @@ TEST(pulls_of_targets_and_handles_turn_with_the_body)
         tni_scene_view at = tni_state_scene(m->state);
         tni_view       views[2];
         tni_views(m->model, 0, m->state->q, m->state->u, views);
-        at.views              = views;
-        const tni_ahead ahead = {0.01, 0.01, NULL};
-        found           f     = {.count = 0};
+        at.views                   = views;
+        const tni_prediction ahead = {0.01, 0.01, NULL};
+        found                f     = {.count = 0};
         tni_soften(&at, &ahead, take, &f);
         const tn_vec3 pull = tni_scale(30, tni_sub(key.pose.position, point));
         tni_mat3      K    = {{0}};

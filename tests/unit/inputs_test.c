@@ -50,10 +50,10 @@ static tn_target_def follower(double stiffness, double damping)
 
 static bool nothing_said(const tn_state* state)
 {
-    static const tni_handle none[TN_HANDLES_MAX];
-    static const tni_pushed never;
-    return memcmp(state->outside.handles, none, sizeof none) == 0 &&
-           memcmp(state->outside.targets, &never, sizeof never) == 0;
+    static const tni_handle      none[TN_HANDLES_MAX];
+    static const tni_target_pose never;
+    return memcmp(state->inputs.handles, none, sizeof none) == 0 &&
+           memcmp(state->inputs.targets, &never, sizeof never) == 0;
 }
 
 TEST(words_that_make_no_sense_are_refused_and_change_nothing)
@@ -102,14 +102,14 @@ TEST(words_that_make_no_sense_are_refused_and_change_nothing)
 
     CHECK_OK(tn_state_grab(s, 0, body, origin, 5, 0));
     CHECK_OK(tn_state_set_target(s, 0, &no_turn, NULL));
-    const tni_handle held   = s->outside.handles[0];
-    const tni_pushed pushed = s->outside.targets[0];
+    const tni_handle      held   = s->inputs.handles[0];
+    const tni_target_pose pushed = s->inputs.targets[0];
     CHECK_INT(tn_state_grab(s, 0, fixed, origin, 1, 0), TN_ERR_MODEL);
     CHECK_INT(tn_state_move(s, 0, far.position, still), TN_ERR_MODEL);
     CHECK_INT(tn_state_move(s, 0, origin, far.position), TN_ERR_MODEL);
     CHECK_INT(tn_state_set_target(s, 0, &no_turn, &rush), TN_ERR_MODEL);
-    CHECK(memcmp(&held, &s->outside.handles[0], sizeof held) == 0);
-    CHECK(memcmp(&pushed, &s->outside.targets[0], sizeof pushed) == 0);
+    CHECK(memcmp(&held, &s->inputs.handles[0], sizeof held) == 0);
+    CHECK(memcmp(&pushed, &s->inputs.targets[0], sizeof pushed) == 0);
     rig_free(&r);
 }
 
@@ -351,7 +351,7 @@ static rig led_arm(tn_implicit_form form, int steps)
     r.settings.implicit.tolerance = 1e-12;
     rig_ready(&r);
     CHECK_OK(tn_state_grab(r.state, 0, upper, (tn_vec3){0, 0, 0.2}, 1e5, 300));
-    const tn_vec3 point = r.state->outside.handles[0].position;
+    const tn_vec3 point = r.state->inputs.handles[0].position;
     for (int i = 0; i < steps; ++i) {
         const double   t   = tn_state_time(r.state);
         const tn_vec3  way = {0, 0.02, 0.01}, up = {0, 0, 0.015};

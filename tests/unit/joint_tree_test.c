@@ -774,7 +774,7 @@ static void check_implicit(setup* s, test_random* r, const char* word)
     const int            d     = limb->freedoms;
     const double         h     = test_random_between(r, 0.001, 0.1);
     const tni_scene_view at    = {.model = model, .z = s->m->state->z, .views = s->views};
-    const tni_ahead      ahead = {.h = h, .time = h};
+    const tni_prediction ahead = {.h = h, .time = h};
     tni_soft             soft;
     double Q[6], K[36], E[TNI_COORDINATES_MAX][6] = {{0}}, e[NUMBERS] = {0}, u[NUMBERS];
     tni_soften_actuation(&at, &ahead, 0, &soft);

@@ -103,7 +103,7 @@ static void check_force(const random_mechanism* m, const tni_force* force, const
 {
     force_rig            rig    = force_rig_make(m);
     const tni_scene_view at     = force_rig_look(&rig, m->state->time);
-    const tni_ahead      ahead  = {0, m->state->time, m->state->u};
+    const tni_prediction ahead  = {0, m->state->time, m->state->u};
     total                t      = total_make(&at, &rig);
     double*              wanted = force_rig_numbers(rig.n);
     force->soften(&at, &ahead, gather, &t);
@@ -204,13 +204,13 @@ TEST(softened_joints_push_as_they_do)
 TEST(plain_and_soft_forces_make_all)
 {
     for (uint64_t seed = 6; seed < 12; ++seed) {
-        test_random       r     = {seed};
-        random_mechanism* m     = seed % 2 ? random_forest(&r, 12) : busy_crowd(&r);
-        force_rig         rig   = force_rig_make(m);
-        tni_scene_view    at    = force_rig_look(&rig, m->state->time);
-        const tni_ahead   ahead = {0, m->state->time, NULL};
-        total             t     = total_make(&at, &rig);
-        double *          plain = force_rig_numbers(rig.n), *wanted = force_rig_numbers(rig.n);
+        test_random          r     = {seed};
+        random_mechanism*    m     = seed % 2 ? random_forest(&r, 12) : busy_crowd(&r);
+        force_rig            rig   = force_rig_make(m);
+        tni_scene_view       at    = force_rig_look(&rig, m->state->time);
+        const tni_prediction ahead = {0, m->state->time, NULL};
+        total                t     = total_make(&at, &rig);
+        double *             plain = force_rig_numbers(rig.n), *wanted = force_rig_numbers(rig.n);
         at.flying = true; // inertial forces are neither
         tni_forces(&at, wanted);
         tni_plain_forces(&at, plain);
@@ -239,7 +239,7 @@ static void check_exact(const random_mechanism* m, const tni_force* force, bool 
 {
     force_rig            rig   = force_rig_make(m);
     const tni_scene_view at    = force_rig_look(&rig, m->state->time);
-    const tni_ahead      ahead = {0, m->state->time, m->state->u};
+    const tni_prediction ahead = {0, m->state->time, m->state->u};
     total                soft = total_make(&at, &rig), exact = total_make(&at, &rig);
     force->soften(&at, &ahead, gather, &soft);
     force->derive(&at, derived, &exact);
@@ -343,7 +343,7 @@ TEST(stretched_bodies_are_exact)
         for (int k = 3; k < 12; ++k) m->state->q[k] *= 0.4;
         force_rig            rig   = force_rig_make(m);
         const tni_scene_view at    = force_rig_look(&rig, 0);
-        const tni_ahead      ahead = {0, 0, NULL};
+        const tni_prediction ahead = {0, 0, NULL};
         total                soft = total_make(&at, &rig), exact = total_make(&at, &rig);
         tni_force_elastic.soften(&at, &ahead, gather, &soft); // checks that it is safe
         tni_force_elastic.derive(&at, derived, &exact);
@@ -379,7 +379,7 @@ TEST(torsion_is_the_symmetric_part)
         CHECK_OK(tn_state_set_pose(m->state, def.body2, pose));
         force_rig            rig   = force_rig_make(m);
         const tni_scene_view at    = force_rig_look(&rig, 0);
-        const tni_ahead      ahead = {0, 0, NULL};
+        const tni_prediction ahead = {0, 0, NULL};
         total                soft = total_make(&at, &rig), exact = total_make(&at, &rig);
         tni_force_actuation.soften(&at, &ahead, gather, &soft);
         tni_force_actuation.derive(&at, derived, &exact);
@@ -452,9 +452,9 @@ TEST(soft_forces_balance)
         tn_model_free(m->model);
         random_mechanism_build(m);
         random_disturb(m, &r, 0.3, 1);
-        force_rig       rig   = force_rig_make(m);
-        tni_scene_view  at    = force_rig_look(&rig, m->state->time);
-        const tni_ahead ahead = {0.1, m->state->time + 0.1, m->state->u};
+        force_rig            rig   = force_rig_make(m);
+        tni_scene_view       at    = force_rig_look(&rig, m->state->time);
+        const tni_prediction ahead = {0.1, m->state->time + 0.1, m->state->u};
         tni_soften(&at, &ahead, check_balance, &at);
         force_rig_free(&rig);
         random_mechanism_free(m);
@@ -490,7 +490,7 @@ TEST(springs_to_what_cannot_be_pushed_are_on_one_body)
     finish(m, &r);
     force_rig            rig   = force_rig_make(m);
     const tni_scene_view at    = force_rig_look(&rig, m->state->time);
-    const tni_ahead      ahead = {0.1, m->state->time + 0.1, m->state->u};
+    const tni_prediction ahead = {0.1, m->state->time + 0.1, m->state->u};
     census               c     = {.model = m->model};
     tni_force_spring.soften(&at, &ahead, count_kinds, &c);
     CHECK_INT(c.springs, 15);
@@ -522,7 +522,7 @@ static tni_soft soft_door(const random_mechanism* m, double h)
     tni_soft             soft;
     force_rig            rig   = force_rig_make(m);
     const tni_scene_view at    = force_rig_look(&rig, m->state->time);
-    const tni_ahead      ahead = {h, m->state->time + h, m->state->u};
+    const tni_prediction ahead = {h, m->state->time + h, m->state->u};
     tni_soften_actuation(&at, &ahead, 0, &soft);
     CHECK_INT(soft.kind, TNI_SOFT_JOINT);
     CHECK_INT(soft.row_count, 1);
@@ -643,12 +643,12 @@ TEST(kinematic_bodies_carry_their_end)
         tn_joint_def      with   = {.stiffness = 10, .limit = no_limit()};
         const random_kind first  = round % 4 < 2 ? RANDOM_KINEMATIC : RANDOM_RIGID,
                           second = round % 4 < 2 ? RANDOM_RIGID : RANDOM_KINEMATIC;
-        random_mechanism* m      = force_rig_pair(&r, types[round % 2], first, second, &with, 0.3);
-        force_rig         rig    = force_rig_make(m);
-        tni_soft          soft;
-        const double      t     = m->state->time;
-        tni_scene_view    at    = force_rig_look(&rig, t);
-        const tni_ahead   ahead = {h, t + h, m->state->u};
+        random_mechanism*    m   = force_rig_pair(&r, types[round % 2], first, second, &with, 0.3);
+        force_rig            rig = force_rig_make(m);
+        tni_soft             soft;
+        const double         t     = m->state->time;
+        tni_scene_view       at    = force_rig_look(&rig, t);
+        const tni_prediction ahead = {h, t + h, m->state->u};
         tni_soften_actuation(&at, &ahead, 0, &soft);
         double force = soft.f[0];
         for (int i = 0; i < 6; ++i) {
@@ -681,10 +681,10 @@ TEST(ends_that_come_near_are_met)
     random_mechanism_build(m);
     force_rig            rig   = force_rig_make(m);
     const tni_scene_view at    = force_rig_look(&rig, 0);
-    tni_ahead            ahead = {0.04, 0.04, NULL}; // the box rests, the car goes at 1 m/s
+    tni_prediction       ahead = {0.04, 0.04, NULL}; // the box rests, the car goes at 1 m/s
     tni_soften_actuation(&at, &ahead, 0, &soft);
     CHECK_NEAR(soft.K[0], 0, 0);
-    ahead = (tni_ahead){0.1, 0.1, NULL};
+    ahead = (tni_prediction){0.1, 0.1, NULL};
     tni_soften_actuation(&at, &ahead, 0, &soft);
     CHECK_NEAR(soft.K[0], 30 + 2 / 0.1, 1e-12);
     CHECK_NEAR(soft.f[0], (30 + 2 / 0.1) * 0.05, 1e-12); // (k + d/h) (h v - gap)
@@ -707,7 +707,7 @@ TEST(poses_are_those_of_the_end)
     force_rig            rig = force_rig_make(m);
     const tni_scene_view at  = force_rig_look(&rig, 0);
     const tn_vec3        x = rig.views[1].x, none = {0, 0, 0};
-    const tni_ahead      ahead = {0.25, 0.25, NULL};
+    const tni_prediction ahead = {0.25, 0.25, NULL};
     tni_soft             soft;
     tni_force_target.soften(&at, &ahead, keep_one, &soft);
     tn_vec3 want =
@@ -754,7 +754,7 @@ TEST(drag_goes_with_the_wind)
     finish(m, &r);
     force_rig            rig   = force_rig_make(m);
     const tni_scene_view at    = force_rig_look(&rig, 0.25);
-    const tni_ahead      ahead = {0.25, 0.5, m->state->u};
+    const tni_prediction ahead = {0.25, 0.5, m->state->u};
     tni_soft             soft;
     double               f[3] = {0, 0, 0};
     tni_force_drag.soften(&at, &ahead, keep_one, &soft);

@@ -46,7 +46,7 @@ static void check_type(tn_joint_type type, uint64_t seed)
     double        values[6], wanted[6];
     write_rows(joint, count, &F, d, t, values);
     write_rows(joint, count, &F0, d, t, wanted);
-    tni_joint_turn_back(m->model, joint, &R0, &R, values);
+    tni_joint_rotate_errors(m->model, joint, &R0, &R, values);
     for (int i = 0; i < count; ++i) CHECK_NEAR(values[i], wanted[i], 1e-14);
     random_mechanism_free(m);
 }
