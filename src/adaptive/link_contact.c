@@ -79,26 +79,24 @@ static void measure_shapes(const tni_adaptive* adaptive, tni_link_contacts* fs)
 tn_result tni_link_contacts_create(tni_arena* arena, tni_adaptive* adaptive)
 {
     const tni_joint_trees* limbs = adaptive->limbs;
-    const int              press = tni_warm_start_capacity(adaptive->model);
     tni_link_contacts*     fs    = TNI_TAKE(arena, tni_link_contacts, 1);
     if (fs == NULL) return TN_ERR_MEMORY;
     *fs = (tni_link_contacts){
-        .model          = adaptive->model,
-        .arena          = tni_arena_make(&adaptive->model->arena.host),
-        .pushed         = TNI_TAKE(arena, int, limbs->count),
-        .extent         = TNI_TAKE(arena, double, adaptive->model->body_count),
-        .speed          = TNI_TAKE(arena, double, limbs->tree_count),
-        .up             = TNI_TAKE(arena, int, limbs->tree_count),
-        .number         = TNI_TAKE(arena, int, limbs->tree_count),
-        .size           = TNI_TAKE(arena, int, limbs->tree_count + 1),
-        .near           = TNI_TAKE(arena, uint8_t, limbs->tree_count),
-        .s              = TNI_TAKE(arena, double, limbs->v_count),
-        .change         = TNI_TAKE(arena, double, limbs->v_count),
-        .kept           = TNI_TAKE(arena, double, limbs->v_count),
-        .q              = TNI_TAKE(arena, double, limbs->q_count),
-        .W              = TNI_TAKE(arena, double, TNI_LINK_CONTACT_DIRECT* TNI_LINK_CONTACT_DIRECT),
-        .warm_start.ids = TNI_TAKE(arena, uint64_t, press),
-        .warm_start.forces = TNI_TAKE(arena, double, TNI_WARM_START_NUMBERS* press)};
+        .model      = adaptive->model,
+        .arena      = tni_arena_make(&adaptive->model->arena.host),
+        .pushed     = TNI_TAKE(arena, int, limbs->count),
+        .extent     = TNI_TAKE(arena, double, adaptive->model->body_count),
+        .speed      = TNI_TAKE(arena, double, limbs->tree_count),
+        .up         = TNI_TAKE(arena, int, limbs->tree_count),
+        .number     = TNI_TAKE(arena, int, limbs->tree_count),
+        .size       = TNI_TAKE(arena, int, limbs->tree_count + 1),
+        .near       = TNI_TAKE(arena, uint8_t, limbs->tree_count),
+        .s          = TNI_TAKE(arena, double, limbs->v_count),
+        .change     = TNI_TAKE(arena, double, limbs->v_count),
+        .kept       = TNI_TAKE(arena, double, limbs->v_count),
+        .q          = TNI_TAKE(arena, double, limbs->q_count),
+        .W          = TNI_TAKE(arena, double, TNI_LINK_CONTACT_DIRECT* TNI_LINK_CONTACT_DIRECT),
+        .warm_start = tni_warm_start_take(arena, adaptive->model)};
     if (arena->failed) return TN_ERR_MEMORY;
     adaptive->footings = fs;
     measure_shapes(adaptive, fs);
@@ -123,22 +121,14 @@ tn_result tni_link_contacts_grow(tni_link_contacts* fs)
     return result;
 }
 
-static void copy_pressed(tni_warm_start* to, const tni_warm_start* from)
-{
-    to->count = from->count;
-    memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
-    memcpy(to->forces, from->forces,
-           sizeof *to->forces * TNI_WARM_START_NUMBERS * (size_t)from->count);
-}
-
 void tni_link_contacts_load(tni_link_contacts* fs, const tni_warm_start* pressed)
 {
-    copy_pressed(&fs->warm_start, pressed);
+    tni_warm_start_copy(&fs->warm_start, pressed);
 }
 
 void tni_link_contacts_store(const tni_link_contacts* fs, tni_warm_start* pressed)
 {
-    copy_pressed(pressed, &fs->warm_start);
+    tni_warm_start_copy(pressed, &fs->warm_start);
 }
 
 // ---- Finding -------------------------------------------------------------------------------------
@@ -221,11 +211,10 @@ static void begin_footing(tni_adaptive* adaptive, tni_link_contact* g, const dou
 
 bool tni_link_contacts_find(tni_adaptive* adaptive)
 {
-    tni_link_contacts*    fs    = adaptive->footings;
-    const tni_warm_start* p     = &fs->warm_start;
-    const double          h     = adaptive->h;
-    const double          v0    = startled + 10 * h * tni_norm(adaptive->model->gravity);
-    const double          reach = h * (2 * measure_speeds(adaptive, fs) + v0);
+    tni_link_contacts* fs    = adaptive->footings;
+    const double       h     = adaptive->h;
+    const double       v0    = startled + 10 * h * tni_norm(adaptive->model->gravity);
+    const double       reach = h * (2 * measure_speeds(adaptive, fs) + v0);
     const int found = tni_find_touches(fs->finder, adaptive->views, reach, fs->found, fs->capacity);
     int       known = 0;
     fs->count       = 0;
@@ -240,9 +229,7 @@ bool tni_link_contacts_find(tni_adaptive* adaptive)
         tni_link_contact* g = &fs->footings[fs->count++];
         g->touch            = *t;
         g->limb[0] = limb[0], g->limb[1] = limb[1];
-        while (known < p->count && p->ids[known] < t->id) ++known;
-        const bool pressed = known < p->count && p->ids[known] == t->id;
-        begin_footing(adaptive, g, pressed ? p->forces + TNI_WARM_START_NUMBERS * known : NULL);
+        begin_footing(adaptive, g, tni_warm_start_find(&fs->warm_start, t->id, &known));
     }
     return !fs->full;
 }
@@ -449,16 +436,13 @@ static void change_velocities(tni_adaptive* adaptive, tni_link_contacts* fs)
 
 static void remember(tni_link_contacts* fs, double h)
 {
-    tni_warm_start* p = &fs->warm_start;
-    p->count          = 0;
-    for (int i = 0; i < fs->count; ++i) fs->hits += fs->footings[i].hit && fs->footings[i].f[0] > 0;
-    for (int i = 0; i < fs->count && p->count < tni_warm_start_capacity(fs->model); ++i) {
-        const tni_link_contact* g     = &fs->footings[i];
-        double*                 force = p->forces + TNI_WARM_START_NUMBERS * p->count;
+    fs->warm_start.count = 0;
+    for (int i = 0; i < fs->count; ++i) {
+        const tni_link_contact* g = &fs->footings[i];
+        fs->hits += g->hit && g->f[0] > 0;
         if (g->out || g->hit || !(g->f[0] > 0)) continue;
-        p->ids[p->count++] = g->touch.id;
-        memset(force, 0, sizeof *force * TNI_WARM_START_NUMBERS);
-        for (int k = 0; k < TNI_CONTACT_ROWS; ++k) force[k] = k < g->rows ? g->f[k] / h : 0;
+        double* force = tni_warm_start_add(&fs->warm_start, fs->model, g->touch.id);
+        for (int k = 0; force != NULL && k < g->rows; ++k) force[k] = g->f[k] / h;
     }
 }
 

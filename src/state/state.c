@@ -2,13 +2,6 @@
 
 #include "math/elementary.h"
 
-int tni_warm_start_capacity(const tn_model* model)
-{
-    return model->shape_count > 1 || model->limit_count > 0
-               ? 64 + 8 * model->shape_count + model->limit_count
-               : 0;
-}
-
 tn_result tn_state_create(const tn_model* model, tn_state** out)
 {
     const size_t numbers =

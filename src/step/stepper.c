@@ -219,13 +219,6 @@ static void copy_memory(const tn_model* model, bool two, tni_step_history* to,
     tni_copy_numbers(to->momentum, from->momentum, model->u_count);
 }
 
-static void copy_pressed(tni_warm_start* to, const tni_warm_start* from)
-{
-    to->count = from->count;
-    memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
-    tni_copy_numbers(to->forces, from->forces, TNI_WARM_START_NUMBERS * from->count);
-}
-
 static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
 {
     TN_ASSERT(state->model == s->model);
@@ -240,7 +233,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     if (s->settings.method == TN_METHOD_IMPLICIT)
         copy_memory(s->model, two_steps(s), &s->implicit.before, &state->history);
     if (s->settings.method == TN_METHOD_IMPULSE)
-        copy_pressed(&s->impulse.warm_start, &state->warm_start);
+        tni_warm_start_copy(&s->impulse.warm_start, &state->warm_start);
     clear_report(s, report);
     s->system->inputs = s->start->inputs = &state->inputs;
     s->system->phases = s->start->phases  = (tn_phases){0};
@@ -343,7 +336,7 @@ static void remember(const tn_stepper* s, tn_state* state)
     if (s->settings.method == TN_METHOD_IMPLICIT)
         copy_memory(s->model, two_steps(s), &state->history, &s->implicit.after);
     if (s->settings.method == TN_METHOD_IMPULSE)
-        copy_pressed(&state->warm_start, &s->impulse.warm_start);
+        tni_warm_start_copy(&state->warm_start, &s->impulse.warm_start);
     if (s->settings.method == TN_METHOD_ADAPTIVE) {
         tni_adaptive_store(s->adaptive, &state->reduced);
         if (s->adaptive->footings != NULL)
