@@ -2,9 +2,9 @@
 //
 // The response of one unit at another is zero unless a path leads from one to the other: over the
 // factored mechanism (a component of the elimination plan), or over a third unit that acts on two
-// components. So components are joined by union-find wherever a unit acts on several of them; a group
-// of components with its units is an island, and has a problem a = W f + b of its own. Contacts between
-// heaps that do not touch are never in the same W.
+// components. So components are joined by union-find wherever a unit acts on several of them; a
+// group of components with its units is an island, and has a problem a = W f + b of its own.
+// Contacts of heaps that do not touch are never in the same W.
 //
 // Order: units by island, islands by their first unit; it depends on the units alone.
 // Cost: O(units and their edges).

@@ -36,8 +36,9 @@
 //     and an axis       1900   196 (242)   540   69 (97)    670   58
 //     springs           2100   245         370   49         440   36
 // docs/theory/linear-systems.md 7 counts 260 flops for the factorisation and 100 for a solve; the
-// rest evaluates, gathers and builds K_g, in SIMD lanes where it can. Chains are bound by the latency
-// from one link to the next: hence D^-1 H^T, not L and V, in the solves (a correction took 49 ns with those).
+// rest evaluates, gathers and builds K_g, in SIMD lanes where it can. Chains are bound by the
+// latency from one link to the next: hence D^-1 H^T, not L and V, in the solves (a correction took
+// 49 ns with those).
 // Fails where a D is not positive: motion that is not finite, masses too far apart. Files:
 // tree_form_link.h shared data, tree_form_tree.c the tree, tree_form_lanes.c SIMD kernels,
 // tree_form_dense.c joints of any kind.
