@@ -215,10 +215,11 @@ bool tni_link_contacts_find(tni_adaptive* adaptive)
     const double       h     = adaptive->h;
     const double       v0    = startled + 10 * h * tni_norm(adaptive->model->gravity);
     const double       reach = h * (2 * measure_speeds(adaptive, fs) + v0);
-    const int found = tni_find_touches(fs->finder, adaptive->views, reach, fs->found, fs->capacity);
-    int       known = 0;
-    fs->count       = 0;
-    fs->full        = found > fs->capacity;
+    const int          found =
+        tni_find_contacts(fs->finder, adaptive->views, reach, fs->found, fs->capacity);
+    int known = 0;
+    fs->count = 0;
+    fs->full  = found > fs->capacity;
     for (int i = 0; i < found && !fs->full; ++i) {
         const tni_contact* t       = &fs->found[i];
         const int          limb[2] = {adaptive->limbs->of_body[t->body1],

@@ -289,7 +289,7 @@ TNI_INLINE void add_outer(vec s, vec3 a, vec K[9])
     for (int i = 0; i < 9; ++i) K[i] += s * v[i / 3] * v[i % 3];
 }
 
-// tni_soft_arm
+// tni_soft_geometric
 static void stiffen_arm(vec3 f, vec3 r, vec K[9])
 {
     const vec F = ROOT(dot(f, f)), L = ROOT(dot(r, r)), m = F * L, c = dot(f, r), s = 0.5 * (c + m);

@@ -194,7 +194,7 @@ static void crossing_rows(const crossing* c, int k, vec J[6 * CROSS_ROWS])
     write3(J + 21, add(zero3(), cross(axis, push)));
 }
 
-// What the rows want of u (tni_row_wanted), J[0] being those on body 1.
+// What the rows want of u (tni_row_target), J[0] being those on body 1.
 static void rows_wanted(const herd* w, int i, const crossing* c, vec J[2][6 * CROSS_ROWS], vec* r)
 {
     const tni_batch_link* a   = &w->plan->links[i];

@@ -1,20 +1,21 @@
-// find_contacts: the points where shapes touch, or nearly so.
+// find_contacts: collision detection: the points where shapes touch, or nearly so.
 //
-// Pairs that may touch come from a tree of boxes (geom/broad_phase.h), their points from geom/collide.h.
-// A face that meets something is a plane of its body, rounds that meet are balls; see contact.h.
-// Planes are everywhere, so they are tried against all: planes.c.
+// Pairs that may touch come from the broad phase (geom/broad_phase.h), their points from the narrow
+// phase (geom/collide.h). A face in contact is a plane of its body, round features are balls; see
+// contact.h. Planes are unbounded, so they are tested against all shapes: planes.c.
 //
-// Bodies that keep to the plane z = constant are touched by what stands on it; features that
-// they have twice, one above the other, count once, and spheres are discs.
+// Planar bodies (z = constant): features that they have twice, one above the other, count once, and
+// spheres are discs.
 //
-// On the way from one place to another. Shapes that touch at the start, or nearly (skin), give the
-// points that they have there. Others count if they overlap at the end, or if a body is marked as
-// continuous: then the points are those of where they first touch, by conservative advancement. At
-// the end itself they may be so deep in each other that the nearest way out is the wrong one.
+// On the way from one configuration to another: shapes that touch at the start, or nearly (skin),
+// give the points that they have there. Others count if they overlap at the end, or if a body is
+// marked as continuous: then the points are those of the first contact, by conservative
+// advancement. At the end itself they may overlap so deeply that the nearest way out is the wrong
+// one.
 //
-// Order. Pairs are sorted by their shapes, points of a pair by their features: what the tree
-// remembers has no say in what is found. Nor has the direction that last kept two shapes apart,
-// which spares most of the pairs that are near.
+// Order. Pairs are sorted by their shapes, points of a pair by their features: the history of the
+// tree does not change the result. Nor does the cached separating direction of a pair, which saves
+// the narrow phase for most nearby pairs.
 #include "contact/find_parts.h"
 
 #include "geom/broad_phase.h"
@@ -23,16 +24,17 @@
 
 enum { SPOTS = 512 };
 
-static const double skin       = 1e-3; // of the smaller shape: what nearly touches
+static const double skin = 1e-3;       // relative to the smaller shape: gap that counts as nearly
+                                       // touching
 static const double skin_least = 1e-6; // [m]
 
-// Meets nothing.
+// Bounds that overlap nothing.
 static const tni_aabb nowhere = {{TN_UNSET, TN_UNSET, TN_UNSET}, {TN_UNSET, TN_UNSET, TN_UNSET}};
 
-// A pair of shapes to be looked at.
+// A pair of shapes for the narrow phase.
 typedef struct candidate {
     uint64_t key;  ///< of the shapes
-    int      pair; ///< of the tree; -1: a plane
+    int      pair; ///< index in the broad phase; -1: with a plane
 } candidate;
 
 struct tni_finder {
@@ -42,17 +44,16 @@ struct tni_finder {
     int*             planes;
     int              plane_count;
     double*          extents; ///< by shape
-    tni_aabb*        bounds;  ///< by shape, with what it may reach
+    tni_aabb*        bounds;  ///< by shape, grown by the reach
     tni_spot*        spots;
-    tni_arena        list_arena; ///< of candidates, which grow
+    tni_arena        list_arena; ///< of the candidates: it grows
     candidate *      candidates, *sorted;
     int              capacity, count;
     bool             full;
-    const uint8_t*   out; ///< by body: left out; NULL: none
+    const uint8_t*   excluded; ///< by body: excluded (asleep); NULL: none
 };
 
-// ---- Memory
-// ---------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 static bool pair_may_meet(const void* user, int a, int b)
 {
@@ -110,7 +111,7 @@ void tni_finder_free(tni_finder* f)
     if (f == NULL) return;
     tni_broad_phase_free(f->boxes);
     tni_arena_free(&f->list_arena);
-    tni_arena arena = f->arena; // it lies in its own arena
+    tni_arena arena = f->arena; // the finder lies in its own arena
     tni_arena_free(&arena);
 }
 
@@ -124,29 +125,29 @@ tn_result tni_finder_grow(tni_finder* f)
     return result;
 }
 
-void tni_finder_leave_out(tni_finder* f, const uint8_t* bodies)
+void tni_finder_exclude(tni_finder* f, const uint8_t* bodies)
 {
-    if (f != NULL) f->out = bodies;
+    if (f != NULL) f->excluded = bodies;
 }
 
-// Whether a shape does not move, or is left out.
+// Whether a shape is immovable or excluded.
 static bool rests(const tni_finder* f, int shape)
 {
     const int       index = f->model->shapes[shape].body;
     const tni_body* body  = &f->model->bodies[index];
     if (body->dim == 0) return body->kind != TN_BODY_KINEMATIC;
-    return f->out != NULL && f->out[index];
+    return f->excluded != NULL && f->excluded[index];
 }
 
-static bool is_out(const tni_finder* f, int shape)
+static bool is_excluded(const tni_finder* f, int shape)
 {
-    return f->out != NULL && f->out[f->model->shapes[shape].body];
+    return f->excluded != NULL && f->excluded[f->model->shapes[shape].body];
 }
 
-// Left out, and its bounds are known: they are those of this or that reach, at least its own.
-static bool is_kept(const tni_finder* f, int shape)
+// Excluded, and its bounds are known: they are those of some reach, at least its own.
+static bool has_kept_bounds(const tni_finder* f, int shape)
 {
-    return is_out(f, shape) && !isnan(f->bounds[shape].lower.x);
+    return is_excluded(f, shape) && !isnan(f->bounds[shape].lower.x);
 }
 
 bool tni_finder_is_full(const tni_finder* f)
@@ -154,8 +155,7 @@ bool tni_finder_is_full(const tni_finder* f)
     return f->full;
 }
 
-// ---- Touches
-// --------------------------------------------------------------------------------------
+// ---- Touches ------------------------------------------------------------------------------------
 
 tni_contact tni_contact_of(const tn_model* model, int first, int second)
 {
@@ -180,8 +180,7 @@ static int second_of(const candidate* c)
     return (int)(c->key & ((1 << TNI_SHAPE_BITS) - 1));
 }
 
-// ---- Other pairs
-// ----------------------------------------------------------------------------------
+// ---- Pairs of shapes ----------------------------------------------------------------------------
 
 static tni_pose pose_of(const tn_model* model, int shape, const tni_view* views)
 {
@@ -189,7 +188,7 @@ static tni_pose pose_of(const tn_model* model, int shape, const tni_view* views)
     return tni_shape_pose(s, &views[s->body]);
 }
 
-// The axis of a frame that is most across d comes first.
+// Reorders the axes of a frame so that the one most perpendicular to d comes first.
 static tni_mat3 most_across_first(const tni_mat3* F, tn_vec3 d)
 {
     const double x = fabs(tni_dot(tni_column(F, 0), d)), y = fabs(tni_dot(tni_column(F, 1), d)),
@@ -204,37 +203,37 @@ static tni_mat3 plane_axes(tn_vec3 n)
     return tni_columns(x, tni_cross(n, x), n);
 }
 
-// From where a body is, in its axes.
+// A world point in body axes, from the centre of mass.
 static tn_vec3 in_body(const tni_view* view, tn_vec3 at)
 {
     return tni_mul_t(&view->R, tni_sub(at, view->x));
 }
 
-// Bodies are where the spot was found.
-static tni_contact touch_at(const tn_model* model, int first, int second, const tni_view* view1,
-                            const tni_view* view2, const tni_spot* spot)
+// The contact point of a spot; the views are those where it was found.
+static tni_contact contact_at(const tn_model* model, int first, int second, const tni_view* view1,
+                              const tni_view* view2, const tni_spot* spot)
 {
     const bool  other = spot->kind == TNI_SPOT_FACE_2; // then its owner comes first
-    tni_contact touch =
+    tni_contact contact =
         other ? tni_contact_of(model, second, first) : tni_contact_of(model, first, second);
     const tni_view *owner = other ? view2 : view1, *guest = other ? view1 : view2;
     const tn_vec3   n = other ? tni_neg(spot->n) : spot->n, c1 = other ? spot->c2 : spot->c1,
                   c2 = other ? spot->c1 : spot->c2;
     const double r1  = other ? spot->r2 : spot->r1;
-    touch.id         = tni_contact_id(tni_contact_key(first, second), (int)spot->feature);
-    touch.round      = spot->kind == TNI_SPOT_ROUND;
-    touch.radius2    = other ? spot->r1 : spot->r2;
-    touch.gap        = spot->gap;
-    touch.p2         = in_body(guest, c2);
-    if (touch.round) {
-        touch.radius1 = r1;
-        touch.p1      = in_body(owner, c1);
-        touch.F1      = most_across_first(&touch.F1, tni_mul_t(&owner->R, n));
+    contact.id       = tni_contact_id(tni_contact_key(first, second), (int)spot->feature);
+    contact.round    = spot->kind == TNI_SPOT_ROUND;
+    contact.radius2  = other ? spot->r1 : spot->r2;
+    contact.gap      = spot->gap;
+    contact.p2       = in_body(guest, c2);
+    if (contact.round) {
+        contact.radius1 = r1;
+        contact.p1      = in_body(owner, c1);
+        contact.F1      = most_across_first(&contact.F1, tni_mul_t(&owner->R, n));
     } else {
-        touch.p1 = in_body(owner, tni_add_scaled(c1, r1, n));
-        touch.F1 = plane_axes(tni_normalised(tni_mul_t(&owner->R, n)));
+        contact.p1 = in_body(owner, tni_add_scaled(c1, r1, n));
+        contact.F1 = plane_axes(tni_normalised(tni_mul_t(&owner->R, n)));
     }
-    return touch;
+    return contact;
 }
 
 static void sort_spots(tni_spot* spots, int count)
@@ -247,7 +246,7 @@ static void sort_spots(tni_spot* spots, int count)
     }
 }
 
-// In the plane: whether an earlier point lies straight above or below.
+// For planar bodies: whether an earlier point is straight above or below.
 static bool is_above(const tni_spot* spots, int i, double size)
 {
     for (int k = 0; k < i; ++k) {
@@ -257,7 +256,7 @@ static bool is_above(const tni_spot* spots, int i, double size)
     return false;
 }
 
-// Shapes that touch in the plane are discs there, wherever they stand.
+// Spheres of planar bodies are discs, whatever their z.
 static bool discs_meet(tni_finder* f, int first, int second, const tni_pose* pose1,
                        const tni_pose* pose2, double reach, tni_spot* spot)
 {
@@ -276,7 +275,7 @@ static bool discs_meet(tni_finder* f, int first, int second, const tni_pose* pos
     return gap <= reach;
 }
 
-// Points of two shapes where the views are; views hold what the bodies' numbers say there.
+// Contact points of two shapes at the given poses, into f->spots.
 static int collide(tni_finder* f, int first, int second, const tni_pose* pose1,
                    const tni_pose* pose2, double reach)
 {
@@ -304,12 +303,12 @@ static void take_spots(tni_finder* f, int first, int second, const tni_view* vie
                        const tni_view* view2, int count, tni_contact_list* out)
 {
     for (int i = 0; i < count; ++i) {
-        const tni_contact touch = touch_at(f->model, first, second, view1, view2, &f->spots[i]);
-        tni_contact_add(out, &touch);
+        const tni_contact contact = contact_at(f->model, first, second, view1, view2, &f->spots[i]);
+        tni_contact_add(out, &contact);
     }
 }
 
-// Pairs whose points cost much more than a look along one direction.
+// Pairs whose narrow phase costs much more than a test along the cached direction.
 static bool is_costly(const tni_finder* f, int first, int second)
 {
     const tn_shape_type one = f->model->shapes[first].geometry.type,
@@ -319,8 +318,8 @@ static bool is_costly(const tni_finder* f, int first, int second)
             two == TN_SHAPE_CONVEX);
 }
 
-static void between(tni_finder* f, const tni_view* views, const candidate* c, double reach,
-                    tni_contact_list* out)
+static void narrow_phase(tni_finder* f, const tni_view* views, const candidate* c, double reach,
+                         tni_contact_list* out)
 {
     const int      first = first_of(c), second = second_of(c);
     const tni_pose pose1   = pose_of(f->model, first, views),
@@ -336,10 +335,9 @@ static void between(tni_finder* f, const tni_view* views, const candidate* c, do
                &views[f->model->shapes[second].body], count, out);
 }
 
-// ---- Who is near whom
-// -----------------------------------------------------------------------------
+// ---- Broad phase --------------------------------------------------------------------------------
 
-// Discs are as tall as it takes.
+// The box of a disc is unbounded along z.
 static tni_aabb bounds_at(const tn_model* model, int shape, const tni_view* views)
 {
     const tni_pose pose = pose_of(model, shape, views);
@@ -357,7 +355,7 @@ static void list_candidate(tni_finder* f, uint64_t key, int pair)
     if (f->count++ < f->capacity) f->candidates[f->count - 1] = (candidate){key, pair};
 }
 
-// By rising key: runs that stand in order already are merged.
+// By rising key: a natural merge sort, as most runs are in order already.
 static void sort_candidates(tni_finder* f)
 {
     candidate *from = f->candidates, *to = f->sorted;
@@ -384,7 +382,8 @@ static void sort_candidates(tni_finder* f)
     f->sorted     = to;
 }
 
-// All pairs whose bounds meet, and planes with what is near them at either views. False: no room.
+// All pairs with overlapping bounds, and planes with what is near them at either view. False: no
+// room.
 static bool list_candidates(tni_finder* f, const tni_view* views, const tni_view* end, double reach)
 {
     const tn_model* model = f->model;
@@ -393,7 +392,7 @@ static bool list_candidates(tni_finder* f, const tni_view* views, const tni_view
     if (f->full) return false;
     for (int p = 0; p < f->plane_count; ++p) {
         for (int i = 0; i < model->shape_count; ++i) {
-            if (is_out(f, i) && rests(f, f->planes[p])) continue;
+            if (is_excluded(f, i) && rests(f, f->planes[p])) continue;
             if (!tni_is_over(model, views, f->planes[p], i, f->extents[i], reach) &&
                 !(end != NULL && tni_is_over(model, end, f->planes[p], i, f->extents[i], reach)))
                 continue;
@@ -412,13 +411,13 @@ static bool list_candidates(tni_finder* f, const tni_view* views, const tni_view
     return !f->full;
 }
 
-int tni_find_touches(tni_finder* f, const tni_view* views, double reach, tni_contact* touches,
-                     int capacity)
+int tni_find_contacts(tni_finder* f, const tni_view* views, double reach, tni_contact* contacts,
+                      int capacity)
 {
     const tn_model*  model = f->model;
-    tni_contact_list out   = {.touches = touches, .capacity = capacity};
+    tni_contact_list out   = {.contacts = contacts, .capacity = capacity};
     for (int i = 0; i < model->shape_count; ++i) {
-        if (is_kept(f, i)) continue;
+        if (has_kept_bounds(f, i)) continue;
         f->bounds[i] = nowhere;
         if (model->shapes[i].geometry.type != TN_SHAPE_PLANE)
             f->bounds[i] = tni_aabb_grown(bounds_at(model, i, views), fmax(0, 0.5 * reach));
@@ -426,14 +425,13 @@ int tni_find_touches(tni_finder* f, const tni_view* views, double reach, tni_con
     if (!list_candidates(f, views, NULL, reach)) return TNI_FINDER_FULL;
     for (int i = 0; i < f->count; ++i) {
         const candidate* c = &f->candidates[i];
-        if (c->pair >= 0) between(f, views, c, reach, &out);
+        if (c->pair >= 0) narrow_phase(f, views, c, reach, &out);
         else tni_over_plane(model, views, first_of(c), second_of(c), reach, &out);
     }
     return out.count;
 }
 
-// ---- On the way
-// -----------------------------------------------------------------------------------
+// ---- On the way ---------------------------------------------------------------------------------
 
 static tni_gauss_seidel_motion motion_of(const tn_model* model, int shape, const tni_view* start,
                                          const tni_view* end)
@@ -447,7 +445,7 @@ static tni_gauss_seidel_motion motion_of(const tn_model* model, int shape, const
                                      .turn   = tni_quat_log(tni_matrix_quat(&turn))};
 }
 
-// The view of a body, of which a shape is at a pose.
+// The view of a body whose shape is at a pose.
 static tni_view view_at(const tni_shape* shape, const tni_pose* pose)
 {
     const tni_mat3 Ft   = tni_transposed(&shape->F);
@@ -461,9 +459,9 @@ static double skin_of(const tni_finder* f, int first, int second)
     return skin_least + skin * fmin(f->extents[first], f->extents[second]);
 }
 
-// Where two shapes that are apart at the start first touch.
-static void on_the_way(tni_finder* f, const tni_view* start, const tni_view* end, int first,
-                       int second, tni_contact_list* out)
+// The points where two shapes that are apart at the start first touch.
+static void first_contact(tni_finder* f, const tni_view* start, const tni_view* end, int first,
+                          int second, tni_contact_list* out)
 {
     const tn_model*  model  = f->model;
     const tni_shape *shape1 = &model->shapes[first], *shape2 = &model->shapes[second];
@@ -482,14 +480,14 @@ static void on_the_way(tni_finder* f, const tni_view* start, const tni_view* end
     take_spots(f, first, second, &view1, &view2, count, out);
 }
 
-int tni_find_ahead(tni_finder* f, const tni_view* start, const tni_view* end, tni_contact* touches,
+int tni_find_ahead(tni_finder* f, const tni_view* start, const tni_view* end, tni_contact* contacts,
                    int capacity)
 {
     const tn_model*  model = f->model;
-    tni_contact_list out   = {.touches = touches, .capacity = capacity};
+    tni_contact_list out   = {.contacts = contacts, .capacity = capacity};
     double           most  = skin_least;
     for (int i = 0; i < model->shape_count; ++i) {
-        if (is_kept(f, i)) continue;
+        if (has_kept_bounds(f, i)) continue;
         f->bounds[i] = nowhere;
         if (model->shapes[i].geometry.type == TN_SHAPE_PLANE) continue;
         const double   near = skin_of(f, i, i);
@@ -505,8 +503,8 @@ int tni_find_ahead(tni_finder* f, const tni_view* start, const tni_view* end, tn
             tni_towards_plane(model, start, end, first, second, skin_of(f, second, second), &out);
             continue;
         }
-        between(f, start, c, skin_of(f, first, second), &out);
-        if (out.count == before) on_the_way(f, start, end, first, second, &out);
+        narrow_phase(f, start, c, skin_of(f, first, second), &out);
+        if (out.count == before) first_contact(f, start, end, first, second, &out);
     }
     return out.count;
 }

@@ -8,17 +8,17 @@
 enum { TNI_SHAPE_BITS = 20 };
 
 #define TNI_LEANS_MAX \
-    1e-9 ///< of bodies that keep to the plane: sine of the angle of a normal to it
+    1e-9 ///< for planar bodies: largest sine of the angle between a normal and their plane
 
-/// Where touches go: beyond the capacity they are only counted.
+/// Output of a search: points beyond the capacity are only counted.
 typedef struct tni_contact_list {
-    tni_contact* touches;
+    tni_contact* contacts;
     int          capacity, count;
 } tni_contact_list;
 
-TNI_INLINE void tni_contact_add(tni_contact_list* out, const tni_contact* touch)
+TNI_INLINE void tni_contact_add(tni_contact_list* out, const tni_contact* contact)
 {
-    if (out->count < out->capacity) out->touches[out->count] = *touch;
+    if (out->count < out->capacity) out->contacts[out->count] = *contact;
     ++out->count;
 }
 
@@ -37,17 +37,18 @@ TNI_INLINE tn_vec3 tni_view_point(const tni_view* view, tn_vec3 p)
     return tni_add(view->x, tni_mul(&view->R, p));
 }
 
-/// find_contacts.c: what all touches of two shapes have in common, the first one's body being the first.
+/// find_contacts.c: the fields that all contact points of two shapes share; body 1 is that of
+/// `first`.
 tni_contact tni_contact_of(const tn_model* model, int first, int second);
 
-/// planes.c: whether what reaches as far as `extent` from a shape's origin may be within reach of a
-/// plane; no if that is not a number.
+/// planes.c: whether a shape of radius `extent` about its origin may be within reach of a plane;
+/// false if that is NaN.
 bool tni_is_over(const tn_model* model, const tni_view* views, int plane, int other, double extent,
                  double reach);
-/// Points of a shape that are within reach of a plane.
+/// Points of a shape within reach of a plane.
 void tni_over_plane(const tn_model* model, const tni_view* views, int plane, int other,
                     double reach, tni_contact_list* out);
-/// Those that are below it at the end, or at the start nearer than `near`, by rising id.
+/// Those that are below it at the end, or nearer than `near` at the start, by rising id.
 void tni_towards_plane(const tn_model* model, const tni_view* start, const tni_view* end, int plane,
                        int other, double near, tni_contact_list* out);
 

@@ -1,11 +1,11 @@
 // query: rays, overlaps and closest points among the shapes of a model at a state.
 //
-// A tree of boxes (geom/broad_phase.h) says which shapes may be meant, geometry says which are. The tree
-// remembers where shapes were before, so what it names, and in which order, may differ from one
-// past to another. The answers do not: rays take the least (distance, shape), and ask each shape
-// for its hit on the whole ray; all hits of a ray are found one after the other, each the least
-// behind the last; overlaps are gathered by rising number, BATCH at a time. Hence questions need no
-// memory of their own, and threads may ask at once.
+// The broad phase (geom/broad_phase.h) lists candidates, the narrow phase tests them. The tree
+// depends on where shapes were before, so its candidates and their order may differ from one
+// history to another. The answers do not: rays take the least (distance, shape), and test each
+// shape with the whole ray; all hits of a ray are found one after the other, each the least after
+// the last; overlaps are gathered by rising index, BATCH at a time. Hence queries need no memory of
+// their own, and threads may query at once.
 #include "tenon/query.h"
 
 #include "contact/contact.h"
@@ -26,7 +26,7 @@ struct tn_query {
     tni_polytope     cube;  ///< half edge 1
 };
 
-// ---- Making and moving -------------------------------------------------------------------------
+// ---- Creation and update ------------------------------------------------------------------------
 
 static bool never(const void* user, int a, int b) // no pairs are kept
 {
@@ -107,10 +107,10 @@ static int shape_in_body(const tn_query* q, int index)
     return index - q->first[q->model->shapes[index].body];
 }
 
-// ---- Rays --------------------------------------------------------------------------------------
+// ---- Rays ---------------------------------------------------------------------------------------
 
-/// The least (t, shape) behind (after_t, after_shape).
-typedef struct shot {
+/// Finds the least (t, shape) after (after_t, after_shape).
+typedef struct ray_search {
     const tn_query*        q;
     const tn_query_filter* filter;
     tn_vec3                from, u;
@@ -118,16 +118,16 @@ typedef struct shot {
     int                    after_shape;
     int                    shape; ///< -1: none yet
     tni_hit                hit;
-} shot;
+} ray_search;
 
 static bool comes_before(double t1, int shape1, double t2, int shape2)
 {
     return t1 < t2 || (t1 == t2 && shape1 < shape2);
 }
 
-static double shoot_at(void* user, int index, double most)
+static double test_shape(void* user, int index, double most)
 {
-    shot*            s     = user;
+    ray_search*      s     = user;
     const tni_shape* shape = &s->q->model->shapes[index];
     tni_hit          hit;
     if (!passes(s->q, s->filter, index)) return most;
@@ -140,10 +140,10 @@ static double shoot_at(void* user, int index, double most)
     return hit.t;
 }
 
-static bool shoot(shot* s, tn_ray_hit* found)
+static bool find_hit(ray_search* s, tn_ray_hit* found)
 {
     s->shape = -1;
-    tni_broad_phase_ray(s->q->boxes, s->from, s->u, s->length, shoot_at, s);
+    tni_broad_phase_ray(s->q->boxes, s->from, s->u, s->length, test_shape, s);
     if (s->shape < 0) return false;
     *found = (tn_ray_hit){.body     = {(uint32_t)s->q->model->shapes[s->shape].body},
                           .shape    = shape_in_body(s->q, s->shape),
@@ -153,37 +153,37 @@ static bool shoot(shot* s, tn_ray_hit* found)
     return true;
 }
 
-// A direction without length, or a NaN, meets nothing.
-static shot shot_of(const tn_query* q, tn_vec3 from, tn_vec3 d, double length,
-                    const tn_query_filter* filter)
+// A direction of zero length, or NaN, hits nothing.
+static ray_search begin_search(const tn_query* q, tn_vec3 from, tn_vec3 d, double length,
+                               const tn_query_filter* filter)
 {
     const double  size = tni_max_abs(d);
     const tn_vec3 u = size > 0 ? tni_normalised(tni_vec3(d.x / size, d.y / size, d.z / size)) : d;
-    return (shot){.q           = q,
-                  .filter      = filter,
-                  .from        = from,
-                  .u           = u,
-                  .length      = length,
-                  .after_t     = -1,
-                  .after_shape = -1,
-                  .shape       = -1};
+    return (ray_search){.q           = q,
+                        .filter      = filter,
+                        .from        = from,
+                        .u           = u,
+                        .length      = length,
+                        .after_t     = -1,
+                        .after_shape = -1,
+                        .shape       = -1};
 }
 
 bool tn_query_ray(const tn_query* query, tn_vec3 from, tn_vec3 direction, double length,
                   const tn_query_filter* filter, tn_ray_hit* hit)
 {
-    shot s = shot_of(query, from, direction, length, filter);
-    return shoot(&s, hit);
+    ray_search s = begin_search(query, from, direction, length, filter);
+    return find_hit(&s, hit);
 }
 
 int tn_query_ray_all(const tn_query* query, tn_vec3 from, tn_vec3 direction, double length,
                      const tn_query_filter* filter,
                      bool (*visit)(void* user, const tn_ray_hit* hit), void* user)
 {
-    shot       s     = shot_of(query, from, direction, length, filter);
+    ray_search s     = begin_search(query, from, direction, length, filter);
     int        count = 0;
     tn_ray_hit hit;
-    while (shoot(&s, &hit)) {
+    while (find_hit(&s, &hit)) {
         ++count;
         if (!visit(user, &hit)) break;
         s.after_t     = s.hit.t;
@@ -192,9 +192,9 @@ int tn_query_ray_all(const tn_query* query, tn_vec3 from, tn_vec3 direction, dou
     return count;
 }
 
-// ---- Two shapes --------------------------------------------------------------------------------
+// ---- Two shapes ---------------------------------------------------------------------------------
 
-// Whether the ground of a height field is above a point.
+// Whether a point is below the ground of a height field.
 static bool is_below(const tni_height_field* field, const tni_pose* pose, tn_vec3 point)
 {
     const tni_geometry g    = {.type = TN_SHAPE_HEIGHTS, .heights = field};
@@ -219,8 +219,7 @@ static tni_nearest over_plane(const tni_pose* p1, const tni_geometry* g2, const 
                          .c2  = low};
 }
 
-// Shape 1 is a mesh or height field, shape 2 convex. Where they cross: the deepest point of
-// contact.
+// Shape 1 is a mesh or height field, shape 2 convex. If they intersect: the deepest contact point.
 static tni_nearest over_surface(const tni_geometry* g1, const tni_pose* p1, const tni_geometry* g2,
                                 const tni_pose* p2)
 {
@@ -261,9 +260,9 @@ static tni_nearest nearest_of(const tni_geometry* g1, const tni_pose* p1, const 
     return tni_nearest_points(g1, p1, g2, p2);
 }
 
-// ---- Overlaps ----------------------------------------------------------------------------------
+// ---- Overlaps -----------------------------------------------------------------------------------
 
-/// The least BATCH shapes with a number above `after` that the tree names, rising.
+/// The BATCH smallest shape indices above `after` among the tree's candidates, rising.
 typedef struct batch {
     const tn_query*        q;
     const tn_query_filter* filter;
@@ -339,9 +338,9 @@ int tn_query_sphere(const tn_query* query, tn_vec3 centre, double radius,
     return overlaps(query, &g, &at, filter, visit, user);
 }
 
-// ---- Closest points ----------------------------------------------------------------------------
+// ---- Closest points -----------------------------------------------------------------------------
 
-// At most the distance of what lies in two boxes.
+// A lower bound of the distance between the contents of two boxes.
 static double boxes_apart(const tni_aabb* a, const tni_aabb* b)
 {
     const tn_vec3 d = {fmax(0, fmax(a->lower.x - b->upper.x, b->lower.x - a->upper.x)),

@@ -1,4 +1,4 @@
-// derive: exact derivatives of forces along rows, moved on the left (tni_advance), u kept.
+// derive: exact derivatives of forces along rows, by q moved in world axes (tni_advance), u fixed.
 //
 //     F = sum over rows of tau J^T,   tau = tau(e, rate),   de = J dq,   rate = J u
 //     -dF/dq = J^T (K J + D R) - sum of tau dJ^T/dq,        R = drate/dq
@@ -8,32 +8,32 @@
 // and Q by them, B = dX/dq, and r the arm of X from the centre of mass (X itself if it is an axis),
 //
 //     J^T     = sum B^T g
-//     dJ^T/dq = sum over X, Y of B_X^T Q_XY B_Y  +  sum over X of [g]x[r]x on the turning
-//     R       = sum over X, Y of Xdot^T Q_XY B_Y - sum over X of (r x (w x g))^T on the turning
+//     dJ^T/dq = sum over X, Y of B_X^T Q_XY B_Y  +  sum over X of [g]x[r]x on the rotation
+//     R       = sum over X, Y of Xdot^T Q_XY B_Y - sum over X of (r x (w x g))^T on the rotation
 //
-// the last ones since bodies that turn move their points by d x r, and d x r turns too. Affine
-// bodies move them straight, and have none. Rows that are torques t(X), T = dt/dX, and not a
-// function's gradient:
+// the last ones since rotating bodies move their points by d x r, and d x r rotates too. Affine
+// bodies move points linearly and have none. Rows that are torques t(X), T = dt/dX, and not the
+// gradient of a function:
 //
-//     J^T = +-t on the turning,   dJ^T/dq = +-T B,   R = (w1 - w0)^T T B
+//     J^T = +-t on the rotation,  dJ^T/dq = +-T B,   R = (w1 - w0)^T T B
 //
-// So each force says only its own tau, K and D, and which rows it has.
+// So each force supplies only its tau, K and D, and its rows.
 #include "force/derive.h"
 
-tni_bent_row tni_bent_difference(tn_vec3 p0, tn_vec3 p1, int k)
+tni_derived_row tni_derived_difference(tn_vec3 p0, tn_vec3 p1, int k)
 {
     const tn_vec3 e = {k == 0, k == 1, k == 2};
-    return (tni_bent_row){.count = 2, .X = {{0, true, p0}, {1, true, p1}}, .g = {tni_neg(e), e}};
+    return (tni_derived_row){.count = 2, .X = {{0, true, p0}, {1, true, p1}}, .g = {tni_neg(e), e}};
 }
 
-tni_bent_row tni_bent_point(tn_vec3 p, int k)
+tni_derived_row tni_derived_point(tn_vec3 p, int k)
 {
-    return (tni_bent_row){.count = 1, .X = {{1, true, p}}, .g = {{k == 0, k == 1, k == 2}}};
+    return (tni_derived_row){.count = 1, .X = {{1, true, p}}, .g = {{k == 0, k == 1, k == 2}}};
 }
 
-tni_bent_row tni_bent_turn(int k)
+tni_derived_row tni_derived_rotation(int k)
 {
-    return (tni_bent_row){.torque = {k == 0, k == 1, k == 2}};
+    return (tni_derived_row){.torque = {k == 0, k == 1, k == 2}};
 }
 
 void tni_derivation_begin(tni_derivation* d, const tni_scene_view* at, int body0, int body1)
@@ -47,21 +47,21 @@ void tni_derivation_begin(tni_derivation* d, const tni_scene_view* at, int body0
     memset(d->G, 0, sizeof d->G);
 }
 
-// A feature at a state: B has dim columns.
-typedef struct seen {
+// A feature at the evaluated configuration: B has dim columns.
+typedef struct evaluated_feature {
     tn_vec3 rate, arm;
     double  B[3 * TNI_DERIVED_DIM_MAX];
-} seen;
+} evaluated_feature;
 
-static seen see(const tni_derivation* d, const tni_feature* X)
+static evaluated_feature evaluate_feature(const tni_derivation* d, const tni_feature* X)
 {
     const tni_body*  body = &d->at->model->bodies[d->body[X->side]];
     const tni_view*  view = &d->at->views[d->body[X->side]];
     const tni_motion motion =
         X->point ? tni_point_motion(body, view, X->local) : tni_axis_motion(body, view, X->local);
-    const tn_vec3  none = {0, 0, 0};
-    const tni_mat3 F    = tni_columns(X->local, none, none);
-    seen           s    = {.rate = motion.rate, .arm = tni_mul(&view->R, X->local)};
+    const tn_vec3     none = {0, 0, 0};
+    const tni_mat3    F    = tni_columns(X->local, none, none);
+    evaluated_feature s    = {.rate = motion.rate, .arm = tni_mul(&view->R, X->local)};
     for (int k = 0; k < 3 && d->dim[X->side] > 0; ++k) {
         const tn_vec3 e    = {k == 0, k == 1, k == 2};
         tni_push      push = {.on_axis = {!X->point, false, false}};
@@ -96,8 +96,8 @@ static void add_product(double tau, const double* A, int rows, const tni_mat3* M
     }
 }
 
-// What turning does to a pushed feature of a turning body.
-static void add_turning(tni_derivation* d, int side, tn_vec3 g, tn_vec3 r, double tau, double* R)
+// Terms of a feature on a rotating body: the rotation of its arm.
+static void add_rotation(tni_derivation* d, int side, tn_vec3 g, tn_vec3 r, double tau, double* R)
 {
     const tni_body* body = &d->at->model->bodies[d->body[side]];
     const tn_vec3   w    = d->at->views[d->body[side]].w;
@@ -115,13 +115,13 @@ static void add_turning(tni_derivation* d, int side, tn_vec3 g, tn_vec3 r, doubl
             G[(3 + i) * 6 + 3 + j] += tau * (a[i] * b[j] - (i == j ? gr : 0));
 }
 
-static void add_function(tni_derivation* d, const tni_bent_row* row, const seen* s, double tau,
-                         double* const J[2], double* const R[2])
+static void add_function(tni_derivation* d, const tni_derived_row* row, const evaluated_feature* s,
+                         double tau, double* const J[2], double* const R[2])
 {
     for (int x = 0; x < row->count; ++x) {
         const int side = row->X[x].side, dim = d->dim[side];
         add_row(row->g[x], s[x].B, dim, J[side]);
-        add_turning(d, side, row->g[x], s[x].arm, tau, R[side]);
+        add_rotation(d, side, row->g[x], s[x].arm, tau, R[side]);
         for (int y = 0; y < row->count; ++y) {
             const tni_mat3* Q     = &row->Q[x][y];
             const int       other = row->X[y].side;
@@ -132,8 +132,8 @@ static void add_function(tni_derivation* d, const tni_bent_row* row, const seen*
     }
 }
 
-static void add_torque(tni_derivation* d, const tni_bent_row* row, const seen* s, double tau,
-                       double* const J[2], double* const R[2])
+static void add_torque(tni_derivation* d, const tni_derived_row* row, const evaluated_feature* s,
+                       double tau, double* const J[2], double* const R[2])
 {
     const tni_view* views = d->at->views;
     const tn_vec3   turn  = tni_sub(views[d->body[1]].w, views[d->body[0]].w);
@@ -158,10 +158,10 @@ static void add_torque(tni_derivation* d, const tni_bent_row* row, const seen* s
     }
 }
 
-void tni_derivation_add(tni_derivation* d, const tni_bent_row* row, double tau)
+void tni_derivation_add(tni_derivation* d, const tni_derived_row* row, double tau)
 {
-    seen    s[TNI_FEATURES_MAX];
-    double *J[2], *R[2];
+    evaluated_feature s[TNI_FEATURES_MAX];
+    double *          J[2], *R[2];
     TN_ASSERT(d->row_count < TNI_DERIVED_ROWS_MAX);
     for (int side = 0; side < 2; ++side) {
         J[side] = d->J[side] + d->row_count * d->dim[side];
@@ -169,7 +169,7 @@ void tni_derivation_add(tni_derivation* d, const tni_bent_row* row, double tau)
         memset(J[side], 0, sizeof(double) * (size_t)d->dim[side]);
         memset(R[side], 0, sizeof(double) * (size_t)d->dim[side]);
     }
-    for (int x = 0; x < row->count; ++x) s[x] = see(d, &row->X[x]);
+    for (int x = 0; x < row->count; ++x) s[x] = evaluate_feature(d, &row->X[x]);
     add_function(d, row, s, tau, J, R);
     add_torque(d, row, s, tau, J, R);
     ++d->row_count;

@@ -13,28 +13,29 @@ typedef struct tni_feature {
 
 enum { TNI_FEATURES_MAX = 4, TNI_DERIVED_ROWS_MAX = 8, TNI_DERIVED_DIM_MAX = 12 };
 
-/// A row and how it bends: a function of features, by its first and second derivatives; or a torque
-/// on side 1, the opposite on side 0, that depends on features.
-typedef struct tni_bent_row {
+/// A row with its derivatives: a function of features, by its first (g) and second (Q) derivatives;
+/// or a torque on side 1 and the opposite on side 0, that depends on features (T).
+typedef struct tni_derived_row {
     int         count;
     tni_feature X[TNI_FEATURES_MAX];
     tn_vec3     g[TNI_FEATURES_MAX];
     tni_mat3    Q[TNI_FEATURES_MAX][TNI_FEATURES_MAX];
     tn_vec3     torque;
     tni_mat3    T[TNI_FEATURES_MAX];
-} tni_bent_row;
+} tni_derived_row;
 
-/// The world axis k of a point, or of the turning of body 1.
-tni_bent_row tni_bent_point(tn_vec3 p, int k);
-tni_bent_row tni_bent_turn(int k);
+/// Row: a point along the world axis k, or the rotation of body 1 about it.
+tni_derived_row tni_derived_point(tn_vec3 p, int k);
+tni_derived_row tni_derived_rotation(int k);
 /// Point on side 1 less point on side 0, along the world axis k.
-tni_bent_row tni_bent_difference(tn_vec3 p0, tn_vec3 p1, int k);
+tni_derived_row tni_derived_difference(tn_vec3 p0, tn_vec3 p1, int k);
 
-/// The force of rows between two bodies while it is derived. body[0] is 0 where there is one only.
+/// Accumulates the derivatives of a force along rows between two bodies. body[0] is 0 where there
+/// is one only.
 typedef struct tni_derivation {
     const tni_scene_view* at;
     int                   body[2];
-    int                   dim[2]; ///< 0: cannot be pushed, or user-defined
+    int                   dim[2]; ///< 0: immovable, or user-defined
     int                   row_count;
     double                J[2][TNI_DERIVED_ROWS_MAX * TNI_DERIVED_DIM_MAX], ///< drate/du
         R[2][TNI_DERIVED_ROWS_MAX * TNI_DERIVED_DIM_MAX];                   ///< drate/dq
@@ -42,8 +43,8 @@ typedef struct tni_derivation {
 } tni_derivation;
 
 void tni_derivation_begin(tni_derivation* d, const tni_scene_view* at, int body0, int body1);
-/// One more row, pushed along with tau.
-void tni_derivation_add(tni_derivation* d, const tni_bent_row* row, double tau);
+/// Adds a row with its force tau.
+void tni_derivation_add(tni_derivation* d, const tni_derived_row* row, double tau);
 /// K = -dtau/de, D = -dtau/drate over all rows, row-major; NULL: zero.
 void tni_derivation_end(const tni_derivation* d, const double* K, const double* D,
                         tni_take_derivative* take, void* user);

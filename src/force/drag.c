@@ -1,8 +1,8 @@
-// drag: -(linear + quadratic |v|) v at a point, v its velocity through the air, -angular w on the
-// turning.
+// drag: force -(linear + quadratic |v|) v at a point, v its velocity relative to the air, and
+// torque -angular w.
 //
-// Softened, along the world axes of the point and of the turning: K = 0 and, at the velocity that
-// is expected, D = P, the derivative of the force, which is never negative:
+// Softened, along the world axes of the point and of the rotation: K = 0 and D = P, the derivative
+// of the force at the predicted velocity, which is positive semidefinite:
 //     P = (linear + quadratic |v|) 1 + quadratic v v^T/|v|
 #include "force/derive.h"
 #include "force/soft.h"
@@ -67,7 +67,7 @@ static void soften(const tni_scene_view* at, const tni_prediction* predicted, tn
         tni_write3(soft.f, tni_add(force_at(drag, v), tni_mul(&P, go)));
         tni_soft_block(soft.D, n, 0, 1, &P);
         if (n == 6) {
-            tni_soft_turn(body, &at->views[drag->body], soft.J[1] + 3 * dim);
+            tni_soft_rotation(body, &at->views[drag->body], soft.J[1] + 3 * dim);
             tni_soft_block(soft.D, n, 3, drag->angular, &one);
         }
         take(user, &soft);
@@ -84,7 +84,8 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
         tni_derivation  d;
         tni_derivation_begin(&d, at, 0, drag->body);
         for (int k = 0; k < 6; ++k) {
-            const tni_bent_row row = k < 3 ? tni_bent_point(drag->p, k) : tni_bent_turn(k - 3);
+            const tni_derived_row row =
+                k < 3 ? tni_derived_point(drag->p, k) : tni_derived_rotation(k - 3);
             tni_derivation_add(&d, &row, k < 3 ? tni_at(force, k) : 0);
             D[7 * k] = drag->angular;
             for (int j = 0; k < 3 && j < 3; ++j) D[6 * k + j] = P.m[3 * k + j];

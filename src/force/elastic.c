@@ -1,12 +1,13 @@
-// elastic: the energy inside bodies that deform. Affine bodies are St. Venant-Kirchhoff: with the
+// elastic: elastic energy of deformable bodies. Affine bodies are St. Venant-Kirchhoff: with the
 // Green strain G = (A^T A - I)/2 and Lame's constants times the volume,
 //     W = mu tr(G^2) + lambda/2 tr(G)^2,     dW/dA = A (2 mu G + lambda tr(G) I)
-// so a rigid motion costs nothing.
+// so a rigid motion has no energy.
 //
 // The second derivative along dA, with the stress S = 2 mu G + lambda tr(G) I and dG = sym(A^T dA):
 //     2 mu |dG|^2 + lambda tr(dG)^2 + tr(dA S dA^T)
 // The first two are never negative. The last is, where S has a negative eigenvalue: in a body under
-// pressure. Softened, S loses those (three at most: a 3x3 problem, not a 9x9 one), and K is safe.
+// pressure. For soften, the negative eigenvalues of S are set to zero (a 3x3 problem, not a 9x9
+// one), so that K is positive semidefinite.
 #include "force/soft.h"
 
 static tni_mat3 green_strain(const tni_mat3* A)

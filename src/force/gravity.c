@@ -2,7 +2,7 @@
 
 static bool has_weight(const tni_body* body)
 {
-    return body->kind != TN_BODY_USER; // these add their own weight
+    return body->kind != TN_BODY_USER; // their tables add it
 }
 
 static void add_body(const tni_scene_view* at, int index, double* f)

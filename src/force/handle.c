@@ -1,7 +1,7 @@
-// handle: a spring from a point of a body to one that somebody moves, and that moves on with its
-// velocity until it is moved again.
+// handle: a spring from a point of a body to one that the user moves; between two moves it moves on
+// with its velocity.
 //     force = -k (p - p_h) - d (pdot - pdot_h)
-// Softened as targets are: K = k, D = d along the world axes, against where the far end will be.
+// Softened like targets: K = k, D = d along the world axes, with the far end at the step's end.
 #include "force/derive.h"
 #include "force/soft.h"
 
@@ -11,7 +11,7 @@ static const tni_handle* handle_of(const tni_scene_view* at, int i)
     return handle != NULL && handle->body > 0 ? handle : NULL;
 }
 
-// From the far end at a time to the point, and how that grows.
+// From the far end at a time to the point, and its rate.
 static tni_motion offset_of(const tni_scene_view* at, const tni_handle* handle, double time)
 {
     tni_view   scratch;
@@ -80,9 +80,10 @@ static void soften(const tni_scene_view* at, const tni_prediction* predicted, tn
         if (h == NULL) continue;
         soft.index         = i;
         const tni_motion o = offset_of(at, h, predicted->time);
-        tni_soft_pull(at, h->body, h->p,
-                      tni_add_scaled(tni_scale(-h->stiffness, o.at), h->damping, h->velocity),
-                      h->stiffness, h->damping, false, &soft);
+        tni_soft_point_spring(
+            at, h->body, h->p,
+            tni_add_scaled(tni_scale(-h->stiffness, o.at), h->damping, h->velocity), h->stiffness,
+            h->damping, false, &soft);
         take(user, &soft);
     }
 }
@@ -99,7 +100,7 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
         tni_derivation   d;
         tni_derivation_begin(&d, at, 0, h->body);
         for (int j = 0; j < 3; ++j) {
-            const tni_bent_row row = tni_bent_point(h->p, j);
+            const tni_derived_row row = tni_derived_point(h->p, j);
             tni_derivation_add(&d, &row, tni_at(force, j));
         }
         tni_derivation_end(&d, K, D, take, user);

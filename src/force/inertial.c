@@ -1,5 +1,5 @@
-// inertial: -w x (I w), the torque that a turning body feels from its own turning. The other kinds
-// have constant mass in their own velocities and feel none. With L = I w:
+// inertial: -w x (I w), the gyroscopic torque of a rotating body. The other kinds of bodies have
+// constant mass in their own velocities and no such torque. With L = I w:
 //     -dT/dw = [w]x I - [L]x,     -dT/dtheta = [w]x (I [w]x - [L]x)
 #include "force/force.h"
 

@@ -2,47 +2,49 @@
 // joints.
 //
 //     tau = force - stiffness (z - rest) - damping zdot - friction zdot/sqrt(zdot^2 + s^2)
-// For angles the torque is along the gradient of the angle. A rotation vector is at rest in an
-// attitude, and the spring pulls along the vector of the turn that is left, theta = log(exp(z)
-// exp(-rest)): -k theta is the gradient of k |theta|^2/2, which -k (z - rest) is of nothing. A
-// constant torque on it stores no energy. Friction takes the three of it as one vector. Limits push
-// back only: beyond an end e,  k |z - e| - d * outward speed,  never less than zero; hard ones are
-// no forces (joint/hard_limit.c). Ball limits.
-// Swing: the angle beta between the z axes against the cone's half angle, about n = z1 x z2/|.|.
-// Twist: the angle tau of the turn about z that is left when the swing is taken off, 2 atan2(q_z,
-// q_w) of the relative quaternion; its gradient is (z1 + z2)/(1 + z1.z2).
+// For angles the torque is along the gradient of the angle. A rotation vector has an orientation as
+// rest position, and the spring acts along the vector of the remaining rotation, theta = log(exp(z)
+// exp(-rest)): -k theta is the gradient of k |theta|^2/2, while -k (z - rest) is no gradient. A
+// constant torque on it stores no energy. Friction treats its three components as one vector.
+// Limits push back only: beyond a limit e,  k |z - e| - d * outward speed,  never less than zero;
+// hard ones are no forces (joint/hard_limit.c). Limits of balls. Swing: the angle beta between the
+// z axes against the cone's half angle, about n = z1 x z2/|.|. Twist: the angle tau of the rotation
+// about z that is left when the swing is removed, 2 atan2(q_z, q_w) of the relative quaternion; its
+// gradient is (z1 + z2)/(1 + z1.z2).
 //
 // Softened, along all free coordinates: K = k S with S = 1, sym(Jl^-1(theta)) for rotation vectors;
-// D = d; each one-sided end that will be met, along n:  k n n^T, d n n^T.  Met: where things go, at
-// e = e0 + h edot, is beyond, and pushed inward there. Asking again with the velocities that came
-// out is Newton's method on a function with kinks. Friction by its secant, D = friction/sqrt(zdot^2
-// + s^2): it brakes at any step and never reverses. The tangent s^2 friction/(zdot^2 + s^2)^(3/2),
-// next to nothing when sliding, would leave a constant push that does.
+// D = d; each active one-sided limit along n:  k n n^T, d n n^T.  Active: at the predicted end, e =
+// e0 + h edot, it is exceeded and pushes inward. Evaluating again with the velocities that result
+// is Newton's method on a piecewise linear function. Friction by its secant, D =
+// friction/sqrt(zdot^2 + s^2): it brakes at any step size and never reverses. The tangent s^2
+// friction/(zdot^2 + s^2)^(3/2) is next to nothing when sliding, and would leave a constant force
+// that does reverse.
 #include "force/joint_force.h"
 
 #include "force/soft.h"
 #include "math/elementary.h"
 
-// The push of a one-sided end `beyond` (> 0: outside) that moves outward at `rate`.
-static double stop_force(const tn_limit* limit, double beyond, double rate)
+// Force of a one-sided limit that is exceeded by `beyond` (> 0), with the outward speed `rate`.
+static double one_sided_force(const tn_limit* limit, double beyond, double rate)
 {
     return beyond > 0 ? fmax(0, limit->stiffness * beyond + limit->damping * rate) : 0;
 }
 
-static double stop_energy(const tn_limit* limit, double beyond)
+static double one_sided_energy(const tn_limit* limit, double beyond)
 {
     return beyond > 0 ? 0.5 * limit->stiffness * beyond * beyond : 0;
 }
 
-double tni_limited(const tn_limit* limit, double lower, double upper, double z, double rate)
+double tni_limit_force(const tn_limit* limit, double lower, double upper, double z, double rate)
 {
     if (lower > upper) return 0;
-    return stop_force(limit, lower - z, -rate) - stop_force(limit, z - upper, rate);
+    return one_sided_force(limit, lower - z, -rate) - one_sided_force(limit, z - upper, rate);
 }
 
 static double limited_energy(const tn_limit* limit, double lower, double upper, double z)
 {
-    return lower > upper ? 0 : stop_energy(limit, lower - z) + stop_energy(limit, z - upper);
+    return lower > upper ? 0
+                         : one_sided_energy(limit, lower - z) + one_sided_energy(limit, z - upper);
 }
 
 tni_swing_twist tni_swing_twist_of(const tni_joint* joint, tni_sides sides)
@@ -65,9 +67,9 @@ void tni_ball_limit(const tni_joint* joint, tni_sides sides, const tn_limit* lim
     const tn_vec3         turn = tni_sub(sides.view2->w, sides.view1->w);
     push[0]                    = 0;
     if (!isnan(limit->cone))
-        push[0] = -stop_force(limit, st.swing - limit->cone, tni_dot(turn, st.swing_axis));
-    push[1] = tni_limited(limit, limit->twist_lower, limit->twist_upper, st.twist,
-                          tni_dot(turn, st.twist_axis));
+        push[0] = -one_sided_force(limit, st.swing - limit->cone, tni_dot(turn, st.swing_axis));
+    push[1] = tni_limit_force(limit, limit->twist_lower, limit->twist_upper, st.twist,
+                              tni_dot(turn, st.twist_axis));
 }
 
 static void add_ball_limit(const tn_model* model, const tni_joint* joint, tni_sides sides,
@@ -82,9 +84,9 @@ static void add_ball_limit(const tn_model* model, const tni_joint* joint, tni_si
     tni_joint_push(model, joint, sides, &row, 1, f);
 }
 
-// How far the coordinates are from rest.
-static void stretches(const tni_joint* joint, const tni_joint_force* a, const tni_row* rows,
-                      double* stretch)
+// Distances of the coordinates from the rest position.
+static void set_stretches(const tni_joint* joint, const tni_joint_force* a, const tni_row* rows,
+                          double* stretch)
 {
     for (int k = 0; k < joint->coordinate_count; ++k) {
         stretch[k] = rows[k].C - a->rest[k];
@@ -100,7 +102,7 @@ void tni_actuated_coordinates(const tni_scene_view* at, const tni_joint_force* a
 {
     const tni_joint* joint = &at->model->joints[a->joint];
     tni_joint_coordinates(at->model, joint, sides, at->z, rows);
-    stretches(joint, a, rows, stretch);
+    set_stretches(joint, a, rows, stretch);
 }
 
 double tni_friction_secant(const tni_joint* joint, const tni_joint_force* a, const double* rate,
@@ -115,7 +117,7 @@ double tni_friction_secant(const tni_joint* joint, const tni_joint_force* a, con
     return a->friction > 0 && size > 0 ? a->friction / size : 0;
 }
 
-// What a unit force on a coordinate does to it if nothing but its two bodies were in the way.
+// Response of a coordinate to its own unit force, with the joint's two bodies free.
 static double response(const tni_scene_view* at, const tni_joint* joint, tni_sides sides,
                        const tni_row* row)
 {
@@ -134,14 +136,15 @@ static double response(const tni_scene_view* at, const tni_joint* joint, tni_sid
     return sum;
 }
 
-// An explicit damper that takes away more than twice of what there is within a step makes more of it.
-static double bounded(const tni_scene_view* at, const tni_joint* joint, tni_sides sides,
-                      const tni_row* row, double damping)
+// Clamps explicit damping: if it removes more than twice the velocity within a step, it adds
+// energy.
+static double clamped_damping(const tni_scene_view* at, const tni_joint* joint, tni_sides sides,
+                              const tni_row* row, double damping)
 {
-    static const double share = 1.25; // two on a body are common
+    static const double share = 1.25; // two dampers on a body are common
     if (!(at->within > 0 && damping > 0)) return damping;
     const double most = 1 / (share * at->within * response(at, joint, sides, row));
-    return damping > most ? most : damping; // so written, an infinite one bounds nothing
+    return damping > most ? most : damping; // so written, an infinite bound is no bound
 }
 
 static void add_coordinates(const tni_scene_view* at, const tni_joint_force* a, tni_sides sides,
@@ -155,9 +158,9 @@ static void add_coordinates(const tni_scene_view* at, const tni_joint_force* a, 
     for (int k = 0; k < joint->coordinate_count; ++k) {
         double tau = a->force[k] - a->stiffness * stretch[k], damping = a->damping;
         if (a->friction > 0) damping += tni_friction_secant(joint, a, rate, k);
-        if (damping > 0) tau -= bounded(at, joint, sides, &rows[k], damping) * rate[k];
+        if (damping > 0) tau -= clamped_damping(at, joint, sides, &rows[k], damping) * rate[k];
         if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k))
-            tau += tni_limited(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
+            tau += tni_limit_force(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
         if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);
     }
 }
@@ -195,7 +198,7 @@ static double energy(const tni_scene_view* at)
         }
         if (!tni_has_ball_limit(joint, &a->limit)) continue;
         const tni_swing_twist st = tni_swing_twist_of(joint, sides);
-        if (!isnan(a->limit.cone)) sum += stop_energy(&a->limit, st.swing - a->limit.cone);
+        if (!isnan(a->limit.cone)) sum += one_sided_energy(&a->limit, st.swing - a->limit.cone);
         sum += limited_energy(&a->limit, a->limit.twist_lower, a->limit.twist_upper, st.twist);
     }
     return sum;
@@ -203,57 +206,61 @@ static double energy(const tni_scene_view* at)
 
 // ---- Softened -----------------------------------------------------------------------------------
 
-// How the coordinates are expected to move.
-typedef struct outlook {
-    double d[TNI_COORDINATES_MAX], rate[TNI_COORDINATES_MAX]; ///< until the end, and how fast
+// Predicted motion of the coordinates.
+typedef struct predicted_motion {
+    double d[TNI_COORDINATES_MAX], rate[TNI_COORDINATES_MAX]; ///< displacement until the end of the
+                                                              ///< step, and mean rate
     double known_d[TNI_COORDINATES_MAX],
-        known_rate[TNI_COORDINATES_MAX]; ///< of these, what a kinematic body does by itself
+        known_rate[TNI_COORDINATES_MAX]; ///< the part of these that comes from the prescribed
+                                         ///< motion of kinematic bodies
     double h;
-} outlook;
+} predicted_motion;
 
-// Fills J of the sides that can be pushed, and looks ahead along the rows of the others too.
-static void look_along(const tni_scene_view* at, const tni_prediction* predicted,
-                       const tni_joint* joint, const tni_row* rows, tni_soft* soft, outlook* look)
+// Fills J of the movable sides, and predicts the motion along the rows from both sides.
+static void predict_motion(const tni_scene_view* at, const tni_prediction* predicted,
+                           const tni_joint* joint, const tni_row* rows, tni_soft* soft,
+                           predicted_motion* motion)
 {
     const tn_vec3   p[2] = {joint->p1, joint->p2};
     const tni_mat3* F[2] = {&joint->F1, &joint->F2};
-    *look                = (outlook){.h = predicted->h};
+    *motion              = (predicted_motion){.h = predicted->h};
     for (int side = 0; side < 2; ++side) {
-        const int       index = soft->body[side];
-        const tni_body* body  = &at->model->bodies[index];
-        tni_known       known;
-        double          own[6];
-        const double*   u = body->dim > 0 ? tni_predicted_velocity(at, predicted, index) : NULL;
-        if (u == NULL && !tni_known_motion(at, predicted, index, &known)) continue;
+        const int             index = soft->body[side];
+        const tni_body*       body  = &at->model->bodies[index];
+        tni_prescribed_motion prescribed;
+        double                own[6];
+        const double* u = body->dim > 0 ? tni_predicted_velocity(at, predicted, index) : NULL;
+        if (u == NULL && !tni_prescribed_motion_of(at, predicted, index, &prescribed)) continue;
         for (int k = 0; k < soft->row_count; ++k) {
             double* J = u != NULL ? soft->J[side] + k * body->dim : own;
             tni_push_row(body, &at->views[index], p[side], F[side], &rows[k].push[side], J);
             if (u != NULL) {
                 const double rate = tni_row_dot(J, u, body->dim);
-                look->rate[k] += rate, look->d[k] += predicted->h * rate;
+                motion->rate[k] += rate, motion->d[k] += predicted->h * rate;
             } else {
-                look->known_d[k]    = tni_row_dot(J, known.d, 6);
-                look->known_rate[k] = tni_row_dot(J, known.rate, 6);
+                motion->known_d[k]    = tni_row_dot(J, prescribed.d, 6);
+                motion->known_rate[k] = tni_row_dot(J, prescribed.rate, 6);
             }
         }
     }
     for (int k = 0; k < soft->row_count; ++k)
-        look->d[k] += look->known_d[k], look->rate[k] += look->known_rate[k];
+        motion->d[k] += motion->known_d[k], motion->rate[k] += motion->known_rate[k];
 }
 
-// A one-sided end in the direction n of the coordinates, e0 beyond it now. Returns the push expected.
-// Reached on the way, it damps only what happens beyond: k e + d e/h, no jump where e = 0, or no set of
-// ends would be right.
-static double soften_end(const tn_limit* limit, const double* n, double e0, unsigned which,
-                         const outlook* look, tni_soft* soft)
+// A one-sided limit in the direction n of the coordinates, exceeded by e0 now. Returns the
+// predicted force. If it is reached within the step, its damping acts on the exceeding part only: k
+// e + d e/h, without a jump at e = 0; with a jump there might be no consistent active set.
+static double soften_limit(const tn_limit* limit, const double* n, double e0, unsigned which,
+                           const predicted_motion* motion, tni_soft* soft)
 {
     const int    count = soft->row_count;
-    const bool   there = e0 > 0 || !(look->h > 0);
-    const double rate = tni_row_dot(n, look->rate, count), e = e0 + tni_row_dot(n, look->d, count);
-    const double k = there ? limit->stiffness : limit->stiffness + limit->damping / look->h,
+    const bool   there = e0 > 0 || !(motion->h > 0);
+    const double rate  = tni_row_dot(n, motion->rate, count),
+                 e     = e0 + tni_row_dot(n, motion->d, count);
+    const double k     = there ? limit->stiffness : limit->stiffness + limit->damping / motion->h,
                  d = there ? limit->damping : 0, push = k * e + d * rate;
     if (!(e > 0 && push > 0)) return 0;
-    soft->met |= 1u << which;
+    soft->active_limits |= 1u << which;
     for (int i = 0; i < count; ++i) {
         soft->f[i] -= k * e0 * n[i];
         for (int j = 0; j < count; ++j) {
@@ -264,19 +271,19 @@ static double soften_end(const tn_limit* limit, const double* n, double e0, unsi
     return push;
 }
 
-static void soften_ends(const tn_limit* limit, const double* n, double lower, double upper,
-                        double z, const outlook* look, tni_soft* soft)
+static void soften_limits(const tn_limit* limit, const double* n, double lower, double upper,
+                          double z, const predicted_motion* motion, tni_soft* soft)
 {
     double back[TNI_COORDINATES_MAX];
     if (lower > upper) return;
     for (int k = 0; k < soft->row_count; ++k) back[k] = -n[k];
-    (void)soften_end(limit, n, z - upper, 1, look, soft);
-    (void)soften_end(limit, back, lower - z, 2, look, soft);
+    (void)soften_limit(limit, n, z - upper, 1, motion, soft);
+    (void)soften_limit(limit, back, lower - z, 2, motion, soft);
 }
 
 // The rows of a ball are the axes of frame 1.
 static void soften_ball_limit(const tni_joint* joint, tni_sides sides, const tn_limit* limit,
-                              const outlook* look, tni_soft* soft)
+                              const predicted_motion* motion, tni_soft* soft)
 {
     const tni_swing_twist st      = tni_swing_twist_of(joint, sides);
     const tni_mat3        A       = tni_mat_mul(&sides.view1->R, &joint->F1),
@@ -284,8 +291,9 @@ static void soften_ball_limit(const tni_joint* joint, tni_sides sides, const tn_
     double n[TNI_COORDINATES_MAX] = {0};
     tni_write3(n, tni_mul_t(&A, st.swing_axis));
     if (!isnan(limit->cone)) {
-        // Across the swing the push turns with the axis: tau cot(swing), where that is positive.
-        const double  push = soften_end(limit, n, st.swing - limit->cone, 0, look, soft);
+        // Across the swing the force rotates with its axis: stiffness tau cot(swing), where that is
+        // positive.
+        const double  push = soften_limit(limit, n, st.swing - limit->cone, 0, motion, soft);
         const tn_vec3 z2   = tni_mul_t(&A, tni_column(&B, 2));
         const double  c = tni_cos(st.swing), s = tni_sin(st.swing);
         tni_mat3      K = {{0}};
@@ -294,7 +302,7 @@ static void soften_ball_limit(const tni_joint* joint, tni_sides sides, const tn_
         tni_soft_block(soft->K, soft->row_count, 0, 1, &K);
     }
     tni_write3(n, tni_mul_t(&A, st.twist_axis));
-    soften_ends(limit, n, limit->twist_lower, limit->twist_upper, st.twist, look, soft);
+    soften_limits(limit, n, limit->twist_lower, limit->twist_upper, st.twist, motion, soft);
 }
 
 static void soften_spring(const tni_joint* joint, const tni_joint_force* a, const double* stretch,
@@ -319,24 +327,24 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predic
     const int              n     = joint->coordinate_count;
     tni_row                rows[TNI_COORDINATES_MAX];
     double                 stretch[TNI_COORDINATES_MAX];
-    outlook                look;
+    predicted_motion       motion;
     soft->kind = TNI_SOFT_JOINT, soft->index = a->joint;
     soft->body[0] = joint->body1, soft->body[1] = joint->body2;
     tni_soft_clear(soft, n);
     tni_actuated_coordinates(at, a, sides, rows, stretch);
-    look_along(at, predicted, joint, rows, soft, &look);
+    predict_motion(at, predicted, joint, rows, soft, &motion);
     soften_spring(joint, a, stretch, soft);
     for (int k = 0; k < n; ++k)
-        soft->D[k * n + k] = a->damping + tni_friction_secant(joint, a, look.rate, k);
+        soft->D[k * n + k] = a->damping + tni_friction_secant(joint, a, motion.rate, k);
     if (tni_has_ball_limit(joint, &a->limit)) {
-        soften_ball_limit(joint, sides, &a->limit, &look, soft);
+        soften_ball_limit(joint, sides, &a->limit, &motion, soft);
     } else if (tni_has_soft_limit(&a->limit) && n > 0) {
         const double first[TNI_COORDINATES_MAX] = {1};
-        soften_ends(&a->limit, first, a->limit.lower, a->limit.upper, rows[0].C, &look, soft);
+        soften_limits(&a->limit, first, a->limit.lower, a->limit.upper, rows[0].C, &motion, soft);
     }
     for (int k = 0; k < n; ++k)
-        soft->f[k] -= tni_row_dot(soft->K + k * n, look.known_d, n) +
-                      tni_row_dot(soft->D + k * n, look.known_rate, n);
+        soft->f[k] -= tni_row_dot(soft->K + k * n, motion.known_d, n) +
+                      tni_row_dot(soft->D + k * n, motion.known_rate, n);
 }
 
 static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,

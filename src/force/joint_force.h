@@ -1,4 +1,4 @@
-// joint_force: what the force of joints and its derivative both look at.
+// joint_force: what the force of joints and its derivative share.
 #ifndef TNI_JOINT_FORCE_H
 #define TNI_JOINT_FORCE_H
 
@@ -14,28 +14,28 @@ TNI_INLINE bool tni_has_soft_limit(const tn_limit* limit)
     return limit->given && !limit->hard;
 }
 
-/// Swing and twist of balls; others are limited along their first coordinate.
+/// Swing and twist limits of balls; other joints are limited along their first coordinate.
 TNI_INLINE bool tni_has_ball_limit(const tni_joint* joint, const tn_limit* limit)
 {
     return tni_has_soft_limit(limit) && joint->coordinate_count > 0 && tni_is_rotation(joint, 0);
 }
 
-/// Free coordinates of an actuated joint, and how far they are from rest.
+/// Free coordinates of a joint, and their distances from the rest position.
 void tni_actuated_coordinates(const tni_scene_view* at, const tni_joint_force* a, tni_sides sides,
                               tni_row* rows, double* stretch);
-/// Friction on coordinate k is -secant * rate[k]; rotation vectors go by the length of theirs.
+/// Friction on coordinate k is -secant * rate[k]; for rotation vectors by the length of theirs.
 double tni_friction_secant(const tni_joint* joint, const tni_joint_force* a, const double* rate,
                            int k);
 
-/// Swing and twist of frame 2 in frame 1, with the directions that they grow in.
+/// Swing and twist of frame 2 in frame 1, with their gradients.
 typedef struct tni_swing_twist {
     double  swing, twist;
     tn_vec3 swing_axis, twist_axis;
 } tni_swing_twist;
 tni_swing_twist tni_swing_twist_of(const tni_joint* joint, tni_sides sides);
 
-/// Push of two one-sided ends, and of a ball's cone and twist along those directions.
-double tni_limited(const tn_limit* limit, double lower, double upper, double z, double rate);
+/// Force of two one-sided limits; of a ball's cone and twist limits along their gradients.
+double tni_limit_force(const tn_limit* limit, double lower, double upper, double z, double rate);
 void   tni_ball_limit(const tni_joint* joint, tni_sides sides, const tn_limit* limit, double* push);
 
 /// joint_force_derive.c

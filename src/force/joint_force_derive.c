@@ -1,4 +1,4 @@
-// joint_force_derive: how the forces of joints change, exactly. Rows are the free coordinates and,
+// joint_force_derive: exact derivatives of the forces of joints. Rows are the free coordinates and,
 // for balls, swing and twist; derive.c makes blocks of them.
 //
 //     slide    a.D                     a an axis of frame 1, D = p2 - p1
@@ -10,8 +10,8 @@
 #include "force/derive.h"
 #include "force/joint_force.h"
 
-static const double parallel_min = 1e-12; // sine of the swing, below which it has no direction
-static const double opposite_min = 1e-9;  // 1 + z1.z2 of axes that are opposite
+static const double parallel_min = 1e-12; // sine of the swing below which it has no direction
+static const double opposite_min = 1e-9;  // 1 + z1.z2 below which the axes are opposite
 
 static tni_feature axis_of(const tni_joint* joint, int side, int k)
 {
@@ -32,14 +32,14 @@ static tn_vec3 axis_at(const tni_scene_view* at, const tni_joint* joint, int sid
     return tni_axis_motion(&at->model->bodies[body], &at->views[body], X.local).at;
 }
 
-static tni_bent_row slide(const tni_scene_view* at, const tni_joint* joint, int k)
+static tni_derived_row slide(const tni_scene_view* at, const tni_joint* joint, int k)
 {
     const tni_body* bodies = at->model->bodies;
     const tn_vec3   zero = {0, 0, 0}, a = axis_at(at, joint, 0, k);
     const tn_vec3   D =
         tni_sub(tni_point_motion(&bodies[joint->body2], &at->views[joint->body2], joint->p2).at,
                 tni_point_motion(&bodies[joint->body1], &at->views[joint->body1], joint->p1).at);
-    tni_bent_row row = {
+    tni_derived_row row = {
         .count = 3,
         .X     = {axis_of(joint, 0, k), {0, true, joint->p1}, {1, true, joint->p2}},
         .g     = {D, tni_neg(a), a},
@@ -51,19 +51,19 @@ static tni_bent_row slide(const tni_scene_view* at, const tni_joint* joint, int 
     return row;
 }
 
-// atan2(y, x),  y = a1_ky . a2_ly,  x = a1_kx . a2_lx:  four features, y's two and x's two.
-static tni_bent_row angle(const tni_scene_view* at, const tni_joint* joint, int ky, int ly, int kx,
-                          int lx)
+// atan2(y, x),  y = a1_ky . a2_ly,  x = a1_kx . a2_lx:  four features, two of y and two of x.
+static tni_derived_row angle(const tni_scene_view* at, const tni_joint* joint, int ky, int ly,
+                             int kx, int lx)
 {
     const tn_vec3 zero = {0, 0, 0}, sy = axis_at(at, joint, 0, ky), ty = axis_at(at, joint, 1, ly),
                   sx = axis_at(at, joint, 0, kx), tx = axis_at(at, joint, 1, lx);
     const double y = tni_dot(sy, ty), x = tni_dot(sx, tx), n = x * x + y * y;
     const double by_y = x / n, by_x = -y / n, by_yy = -2 * x * y / (n * n), by_xx = -by_yy,
-                 by_xy    = (y * y - x * x) / (n * n);
-    const tn_vec3 y_by[4] = {ty, sy, zero, zero}, x_by[4] = {zero, zero, tx, sx};
-    tni_bent_row  row = {.count = 4,
-                         .X = {axis_of(joint, 0, ky), axis_of(joint, 1, ly), axis_of(joint, 0, kx),
-                               axis_of(joint, 1, lx)}};
+                 by_xy      = (y * y - x * x) / (n * n);
+    const tn_vec3   y_by[4] = {ty, sy, zero, zero}, x_by[4] = {zero, zero, tx, sx};
+    tni_derived_row row = {.count = 4,
+                           .X     = {axis_of(joint, 0, ky), axis_of(joint, 1, ly),
+                                     axis_of(joint, 0, kx), axis_of(joint, 1, lx)}};
     for (int i = 0; i < 4; ++i) {
         row.g[i] = tni_add_scaled(tni_scale(by_y, y_by[i]), by_x, x_by[i]);
         for (int j = 0; j < 4; ++j) {
@@ -78,15 +78,15 @@ static tni_bent_row angle(const tni_scene_view* at, const tni_joint* joint, int 
     return row;
 }
 
-static tni_bent_row rotation(const tni_scene_view* at, const tni_joint* joint, int k)
+static tni_derived_row rotation(const tni_scene_view* at, const tni_joint* joint, int k)
 {
-    return (tni_bent_row){.count  = 1,
-                          .X      = {axis_of(joint, 0, k)},
-                          .torque = axis_at(at, joint, 0, k),
-                          .T      = {tni_identity3()}};
+    return (tni_derived_row){.count  = 1,
+                             .X      = {axis_of(joint, 0, k)},
+                             .torque = axis_at(at, joint, 0, k),
+                             .T      = {tni_identity3()}};
 }
 
-static tni_bent_row coordinate(const tni_scene_view* at, const tni_joint* joint, int k)
+static tni_derived_row coordinate(const tni_scene_view* at, const tni_joint* joint, int k)
 {
     const int c = joint->type->coordinates[k];
     if (c <= TNI_COORDINATE_SLIDE_Z) return slide(at, joint, c - TNI_COORDINATE_SLIDE_X);
@@ -95,11 +95,11 @@ static tni_bent_row coordinate(const tni_scene_view* at, const tni_joint* joint,
     return rotation(at, joint, c - TNI_COORDINATE_ROTATION_X);
 }
 
-static tni_bent_row swing(const tni_scene_view* at, const tni_joint* joint)
+static tni_derived_row swing(const tni_scene_view* at, const tni_joint* joint)
 {
-    const tn_vec3 z[2] = {axis_at(at, joint, 0, 2), axis_at(at, joint, 1, 2)};
-    const double  c = tni_dot(z[0], z[1]), s = tni_norm(tni_cross(z[0], z[1]));
-    tni_bent_row  row = {.count = 2, .X = {axis_of(joint, 0, 2), axis_of(joint, 1, 2)}};
+    const tn_vec3   z[2] = {axis_at(at, joint, 0, 2), axis_at(at, joint, 1, 2)};
+    const double    c = tni_dot(z[0], z[1]), s = tni_norm(tni_cross(z[0], z[1]));
+    tni_derived_row row = {.count = 2, .X = {axis_of(joint, 0, 2), axis_of(joint, 1, 2)}};
     if (!(s > parallel_min)) return row;
     for (int i = 0; i < 2; ++i) {
         row.g[i] = tni_scale(-1 / s, z[1 - i]);
@@ -109,11 +109,11 @@ static tni_bent_row swing(const tni_scene_view* at, const tni_joint* joint)
     return row;
 }
 
-static tni_bent_row twist(const tni_scene_view* at, const tni_joint* joint)
+static tni_derived_row twist(const tni_scene_view* at, const tni_joint* joint)
 {
-    const tn_vec3 z[2] = {axis_at(at, joint, 0, 2), axis_at(at, joint, 1, 2)};
-    const double  n    = 1 + tni_dot(z[0], z[1]);
-    tni_bent_row  row  = {.count = 2, .X = {axis_of(joint, 0, 2), axis_of(joint, 1, 2)}};
+    const tn_vec3   z[2] = {axis_at(at, joint, 0, 2), axis_at(at, joint, 1, 2)};
+    const double    n    = 1 + tni_dot(z[0], z[1]);
+    tni_derived_row row  = {.count = 2, .X = {axis_of(joint, 0, 2), axis_of(joint, 1, 2)}};
     if (!(n > opposite_min)) return row;
     row.torque = tni_scale(1 / n, tni_add(z[0], z[1]));
     for (int i = 0; i < 2; ++i) add_outer(&row.T[i], -1 / n, row.torque, z[1 - i], 1 / n);
@@ -146,7 +146,7 @@ static void add_spring(const tni_joint* joint, const tni_joint_force* a, const d
     }
 }
 
-// Its derivative is c 1 - c/size^2 v v^T with the secant c = friction/size.
+// Friction: the derivative is c 1 - c/size^2 v v^T with the secant c = friction/size.
 static void add_damping(const tni_joint* joint, const tni_joint_force* a, const double* rate,
                         push_law* law)
 {
@@ -163,7 +163,7 @@ static void add_damping(const tni_joint* joint, const tni_joint_force* a, const 
     }
 }
 
-// A one-sided end on row k that pushes with tau.
+// Adds a one-sided limit on row k with the force tau.
 static void add_end(const tn_limit* limit, int k, double tau, push_law* law)
 {
     law->tau[k] += tau;
@@ -193,13 +193,14 @@ static void derive(const tni_scene_view* at, const tni_joint_force* a, tni_take_
         for (int k = 0; k < 2; ++k) add_end(&a->limit, n + k, ends[k], &law);
     } else if (tni_has_soft_limit(&a->limit) && n > 0) {
         add_end(&a->limit, 0,
-                tni_limited(&a->limit, a->limit.lower, a->limit.upper, rows[0].C, rate[0]), &law);
+                tni_limit_force(&a->limit, a->limit.lower, a->limit.upper, rows[0].C, rate[0]),
+                &law);
     }
     tni_derivation_begin(&d, at, joint->body1, joint->body2);
     for (int k = 0; k < law.count; ++k) {
-        const tni_bent_row row = k < n    ? coordinate(at, joint, k)
-                                 : k == n ? swing(at, joint)
-                                          : twist(at, joint);
+        const tni_derived_row row = k < n    ? coordinate(at, joint, k)
+                                    : k == n ? swing(at, joint)
+                                             : twist(at, joint);
         tni_derivation_add(&d, &row, law.tau[k]);
     }
     tni_derivation_end(&d, law.K, law.D, take, user);

@@ -1,5 +1,5 @@
-// load: a constant force at a point and a constant torque, from one time until another. Not stiff;
-// its torque r x f changes as the arm turns.
+// load: a constant force at a point and a constant torque, within an interval of time. Not stiff;
+// its torque r x f changes as the arm rotates.
 #include "force/derive.h"
 
 static bool acts(const tni_load* load, double time)
@@ -25,7 +25,7 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
         if (!acts(load, at->time)) continue;
         tni_derivation_begin(&d, at, 0, load->body);
         for (int k = 0; k < 3; ++k) {
-            const tni_bent_row row = tni_bent_point(load->p, k);
+            const tni_derived_row row = tni_derived_point(load->p, k);
             tni_derivation_add(&d, &row, tni_at(load->force, k));
         }
         tni_derivation_end(&d, NULL, NULL, take, user);

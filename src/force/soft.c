@@ -1,13 +1,14 @@
-// soft: forces that are stiff, each as f - K (J d) - D (J u) with K and D symmetric and not
-// negative: compliant rows, or blocks, of an implicit step. Each force's own is in its file.
+// soft: stiff forces linearised as f - K (J d) - D (J u), K and D symmetric and positive
+// semidefinite: compliant rows, or blocks, of an implicit step. Each force's own part is in its
+// file.
 //
-// Not exact on purpose, where exact would be indefinite or would break action = reaction: the
-// turning of the rows is left out, rotation vectors resist with the symmetric part of Jl^-1,
-// springs under pressure do not buckle, stress that would let a body collapse is left out. The
-// force itself is the exact one at d = 0. derive.c has all of it.
+// Deliberately inexact where the exact derivative would be indefinite or would violate action =
+// reaction: the rotation of the rows is left out, rotation vectors use the symmetric part of Jl^-1,
+// springs under pressure have no negative stiffness, nor have bodies under pressure. The force
+// itself is exact at d = 0. derive.c has the exact derivatives.
 //
-// Kinematic bodies are no unknowns. What they do until the end goes into f, as -K (J d) - D (J u)
-// of their side.
+// Kinematic bodies are no unknowns. Their motion until the end of the step goes into f, as -K (J d)
+// - D (J u) of their side.
 #include "force/soft.h"
 
 #include "math/elementary.h"
@@ -18,7 +19,7 @@ void tni_soft_clear(tni_soft* soft, int row_count)
 {
     const size_t square = sizeof(double) * (size_t)(row_count * row_count);
     soft->row_count     = row_count;
-    soft->met           = 0;
+    soft->active_limits = 0;
     memset(soft->f, 0, sizeof(double) * (size_t)row_count);
     memset(soft->K, 0, square);
     memset(soft->D, 0, square);
@@ -34,7 +35,7 @@ void tni_soft_point(const tni_body* body, const tni_view* view, tn_vec3 p, doubl
     }
 }
 
-void tni_soft_turn(const tni_body* body, const tni_view* view, double* J)
+void tni_soft_rotation(const tni_body* body, const tni_view* view, double* J)
 {
     const tni_mat3 none = {{0}};
     for (int k = 0; k < 3; ++k) {
@@ -67,7 +68,7 @@ tni_mat3 tni_soft_torsion(tn_vec3 theta)
     return S;
 }
 
-void tni_soft_push(const tn_model* model, const tni_soft* soft, const double* v, double* b)
+void tni_soft_add_force(const tn_model* model, const tni_soft* soft, const double* v, double* b)
 {
     for (int side = 0; side < 2; ++side) {
         if (soft->body[side] < 0 || model->bodies[soft->body[side]].node < 0) continue;
@@ -85,8 +86,8 @@ const double* tni_predicted_velocity(const tni_scene_view* at, const tni_predict
                                 : at->views[body].u;
 }
 
-bool tni_known_motion(const tni_scene_view* at, const tni_prediction* predicted, int body,
-                      tni_known* known)
+bool tni_prescribed_motion_of(const tni_scene_view* at, const tni_prediction* predicted, int body,
+                              tni_prescribed_motion* prescribed)
 {
     const tni_body* b = &at->model->bodies[body];
     if (b->kind != TN_BODY_KINEMATIC) return false;
@@ -97,11 +98,11 @@ bool tni_known_motion(const tni_scene_view* at, const tni_prediction* predicted,
     tni_keys_at(b->keys, b->key_count, predicted->time, &pose, &velocity);
     const tni_mat3 R = tni_quat_matrix(pose.orientation), back = tni_transposed(&view->R),
                    turn = tni_mat_mul(&R, &back);
-    tni_write3(known->d, tni_sub(pose.position, view->x));
-    tni_write3(known->d + 3, tni_quat_log(tni_matrix_quat(&turn)));
-    tni_write3(known->rate, view->v);
-    tni_write3(known->rate + 3, view->w);
-    for (int k = 0; k < 6 && span > 0; ++k) known->rate[k] = known->d[k] / span;
+    tni_write3(prescribed->d, tni_sub(pose.position, view->x));
+    tni_write3(prescribed->d + 3, tni_quat_log(tni_matrix_quat(&turn)));
+    tni_write3(prescribed->rate, view->v);
+    tni_write3(prescribed->rate + 3, view->w);
+    for (int k = 0; k < 6 && span > 0; ++k) prescribed->rate[k] = prescribed->d[k] / span;
     return true;
 }
 
@@ -113,16 +114,16 @@ void tni_plain_forces(const tni_scene_view* at, double* f)
     tni_force_add(&tni_force_user, at, f);
 }
 
-// ---- A force on an arm ------------------------------------------------------------------------
+// ---- A force on an arm --------------------------------------------------------------------------
 //
-// A force f of fixed direction at the arm r of a body pushes with the torque r x f. When the body
-// turns by t, r moves by t x r, so the torque changes by -K t with the symmetric part
+// A force f of fixed direction at the arm r of a body has the torque r x f. When the body rotates
+// by t, r moves by t x r, so the torque changes by -K t with the symmetric part
 //
 //     K = (f.r) I - (f r^T + r f^T)/2
 //
 // whose eigenvalues are c along f x r and (c +- m)/2 along f/|f| -+ r/|r|, c = f.r, m = |f||r|.
-// Tension (c > 0) is stiff; thrust makes K negative, and its negative part is left out, so that the
-// system stays definite: what would buckle is treated explicitly. In closed form, with the unit
+// Tension (c > 0) is stiff; compression makes K negative, and its negative part is left out, so
+// that the system stays definite: buckling is treated explicitly. In closed form, with the unit
 // vector b along |r| f + |f| r, whose eigenvalue (c - m)/2 is never positive:
 //
 //     c >= 0:  K+ = (c + m)/2 (I - b b^T) - (f x r)(f x r)^T / (2 (m + c))
@@ -134,10 +135,10 @@ void tni_soft_outer(double s, tn_vec3 a, tni_mat3* K)
     for (int i = 0; i < 9; ++i) K->m[i] += s * v[i / 3] * v[i % 3];
 }
 
-void tni_soft_arm(tn_vec3 f, tn_vec3 r, tni_mat3* K)
+void tni_soft_geometric(tn_vec3 f, tn_vec3 r, tni_mat3* K)
 {
     const double F = tni_norm(f), L = tni_norm(r), m = F * L, c = tni_dot(f, r), s = 0.5 * (c + m);
-    if (!(s > 1e-14 * m && m > 1e-100)) return; // no force, no arm, or pure thrust
+    if (!(s > 1e-14 * m && m > 1e-100)) return; // no force, no arm, or pure compression
     if (c < 0) {                                // |L f - F r|^2 = 2 m (m - c)
         tni_soft_outer(s / (2 * m * (m - c)), tni_sub(tni_scale(L, f), tni_scale(F, r)), K);
         return;
@@ -148,8 +149,8 @@ void tni_soft_arm(tn_vec3 f, tn_vec3 r, tni_mat3* K)
     tni_soft_outer(-0.25 / s, tni_cross(f, r), K);
 }
 
-void tni_soft_pull(const tni_scene_view* at, int index, tn_vec3 p, tn_vec3 f, double stiffness,
-                   double damping, bool turns, tni_soft* soft)
+void tni_soft_point_spring(const tni_scene_view* at, int index, tn_vec3 p, tn_vec3 f,
+                           double stiffness, double damping, bool turns, tni_soft* soft)
 {
     const tni_body* body = &at->model->bodies[index];
     const tni_view* view = &at->views[index];
@@ -164,9 +165,9 @@ void tni_soft_pull(const tni_scene_view* at, int index, tn_vec3 p, tn_vec3 f, do
     tni_write3(soft->f, f);
     tni_soft_block(soft->K, n, 0, stiffness, &one);
     tni_soft_block(soft->D, n, 0, damping, &one);
-    if (n == 6) tni_soft_turn(body, view, soft->J[1] + 3 * body->dim);
+    if (n == 6) tni_soft_rotation(body, view, soft->J[1] + 3 * body->dim);
     if (!arm) return;
     tni_mat3 K = {{0}};
-    tni_soft_arm(f, tni_mul(&view->R, p), &K);
+    tni_soft_geometric(f, tni_mul(&view->R, p), &K);
     tni_soft_block(soft->K, n, 3, 1, &K);
 }

@@ -3,9 +3,9 @@
 //
 // Softened, along the three world axes of D = point 2 less point 1, with n = D/|D|:
 //     K = k n n^T + max(0, k (|D| - length)/|D|) (1 - n n^T),     D = d n n^T
-// The second part is how a spring under tension keeps its direction; under pressure it would be
-// negative, and is left out. Points that coincide pull along no direction, but for length = 0.
-// Exactly, with the whole pull and its damping:
+// The second part is the stiffness of a spring under tension against a change of direction; under
+// pressure it would be negative and is left out. Points that coincide pull in no direction, except
+// for length = 0. Exact derivative, with the whole pull and its damping:
 //     K = k n n^T + pull/|D| (1 - n n^T) + d/|D| n ((1 - n n^T) Ddot)^T
 #include "force/derive.h"
 #include "force/soft.h"
@@ -13,7 +13,7 @@
 typedef struct stretch {
     tn_vec3 direction; ///< from point 1 to point 2; zero where they coincide
     double  length, rate;
-    tn_vec3 drift; ///< what is left of the rate across the direction
+    tn_vec3 drift; ///< part of the rate across the direction
 } stretch;
 
 static stretch stretch_of(const tni_scene_view* at, const tni_spring* spring)
@@ -73,17 +73,17 @@ static void soften_pull(const tni_spring* spring, const stretch* s, tni_soft* so
     }
 }
 
-// What a kinematic body does by itself to the end of the spring at p.
-static void carry_end(const tni_scene_view* at, const tni_prediction* predicted, int body,
-                      tn_vec3 p, double sign, tni_soft* soft)
+// Prescribed motion of a kinematic body at the spring's end p, into f.
+static void add_prescribed_motion(const tni_scene_view* at, const tni_prediction* predicted,
+                                  int body, tn_vec3 p, double sign, tni_soft* soft)
 {
-    tni_known known;
-    double    J[18], d[3], rate[3];
-    if (!tni_known_motion(at, predicted, body, &known)) return;
+    tni_prescribed_motion prescribed;
+    double                J[18], d[3], rate[3];
+    if (!tni_prescribed_motion_of(at, predicted, body, &prescribed)) return;
     tni_soft_point(&at->model->bodies[body], &at->views[body], p, sign, J);
     for (int k = 0; k < 3; ++k) {
-        d[k]    = tni_row_dot(J + 6 * k, known.d, 6);
-        rate[k] = tni_row_dot(J + 6 * k, known.rate, 6);
+        d[k]    = tni_row_dot(J + 6 * k, prescribed.d, 6);
+        rate[k] = tni_row_dot(J + 6 * k, prescribed.rate, 6);
     }
     for (int k = 0; k < 3; ++k)
         soft->f[k] -= tni_row_dot(soft->K + 3 * k, d, 3) + tni_row_dot(soft->D + 3 * k, rate, 3);
@@ -94,25 +94,25 @@ static void soften(const tni_scene_view* at, const tni_prediction* predicted, tn
 {
     tni_soft soft;
     for (int i = 0; i < at->model->spring_count; ++i) {
-        const tni_spring* spring  = &at->model->springs[i];
-        const int         body[2] = {spring->body1, spring->body2};
-        const tn_vec3     p[2]    = {spring->p1, spring->p2};
-        const stretch     s       = stretch_of(at, spring);
-        int               pushed  = 0;
+        const tni_spring* spring        = &at->model->springs[i];
+        const int         body[2]       = {spring->body1, spring->body2};
+        const tn_vec3     p[2]          = {spring->p1, spring->p2};
+        const stretch     s             = stretch_of(at, spring);
+        int               movable_count = 0;
         soften_pull(spring, &s, &soft);
         soft.index   = i;
         soft.body[0] = 0;
-        for (int side = 1; side >= 0; --side) { // a lone one stands second
+        for (int side = 1; side >= 0; --side) { // a single movable side is side 1
             const tni_body* b    = &at->model->bodies[body[side]];
             const double    sign = side == 1 ? 1 : -1;
-            if (b->dim == 0) carry_end(at, predicted, body[side], p[side], sign, &soft);
+            if (b->dim == 0) add_prescribed_motion(at, predicted, body[side], p[side], sign, &soft);
             if (b->dim == 0) continue;
-            soft.body[1 - pushed] = body[side];
-            tni_soft_point(b, &at->views[body[side]], p[side], sign, soft.J[1 - pushed]);
-            ++pushed;
+            soft.body[1 - movable_count] = body[side];
+            tni_soft_point(b, &at->views[body[side]], p[side], sign, soft.J[1 - movable_count]);
+            ++movable_count;
         }
-        soft.kind = pushed == 2 ? TNI_SOFT_SPRING : TNI_SOFT_BODY;
-        if (pushed > 0) take(user, &soft);
+        soft.kind = movable_count == 2 ? TNI_SOFT_SPRING : TNI_SOFT_BODY;
+        if (movable_count > 0) take(user, &soft);
     }
 }
 
@@ -136,7 +136,7 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
         }
         tni_derivation_begin(&der, at, spring->body1, spring->body2);
         for (int j = 0; j < 3; ++j) {
-            const tni_bent_row row = tni_bent_difference(spring->p1, spring->p2, j);
+            const tni_derived_row row = tni_derived_difference(spring->p1, spring->p2, j);
             tni_derivation_add(&der, &row, -pull * n[j]);
         }
         tni_derivation_end(&der, K, D, take, user);

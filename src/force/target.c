@@ -1,9 +1,9 @@
-// target: draws a point of a body, and its attitude, to a pose: a keyed one, or one that is pushed
-// from outside, which moves on with its velocity.
+// target: pulls a point of a body, and its orientation, to a pose: a keyed one, or one set by the
+// user, which moves on with its velocity.
 //     force  = -k (p - p_t) - d (pdot - pdot_t)
 //     torque = -k theta - d (w - w_t),  theta = log(R R_t^T)
-// Softened, along the world axes of the point and of the turning, against the pose at the end:
-// K = k and k sym(Jl^-1(theta)), D = d. Exactly, k Jl^-1(theta).
+// Softened, along the world axes of the point and of the rotation, with the pose at the end of the
+// step: K = k and k sym(Jl^-1(theta)), D = d. Exact derivative: k Jl^-1(theta).
 #include "force/derive.h"
 #include "force/soft.h"
 
@@ -14,17 +14,17 @@ typedef struct offset {
 static void pose_at(const tni_scene_view* at, int index, double time, tn_frame* pose,
                     tn_twist* velocity)
 {
-    const tni_target*      target = &at->model->targets[index];
-    const tni_target_pose* pushed = at->inputs != NULL ? &at->inputs->targets[index] : NULL;
-    if (pushed == NULL || !pushed->given) {
+    const tni_target*      target    = &at->model->targets[index];
+    const tni_target_pose* user_pose = at->inputs != NULL ? &at->inputs->targets[index] : NULL;
+    if (user_pose == NULL || !user_pose->given) {
         tni_keys_at(target->keys, target->key_count, time, pose, velocity);
         return;
     }
-    const double since = time - pushed->time;
-    *velocity          = pushed->velocity;
-    pose->position     = tni_add_scaled(pushed->pose.position, since, velocity->linear);
-    pose->orientation =
-        tni_quat_mul(tni_quat_exp(tni_scale(since, velocity->angular)), pushed->pose.orientation);
+    const double since = time - user_pose->time;
+    *velocity          = user_pose->velocity;
+    pose->position     = tni_add_scaled(user_pose->pose.position, since, velocity->linear);
+    pose->orientation  = tni_quat_mul(tni_quat_exp(tni_scale(since, velocity->angular)),
+                                      user_pose->pose.orientation);
 }
 
 static bool turns_body(const tni_target* target)
@@ -32,7 +32,7 @@ static bool turns_body(const tni_target* target)
     return target->angular_stiffness != 0 || target->angular_damping != 0;
 }
 
-// Of the body as it stands, from the pose and the velocity at a time.
+// Offset of the body, where it is evaluated, from the target's pose and velocity at a time.
 static offset offset_of(const tni_scene_view* at, int index, double time, tn_twist* velocity)
 {
     const tni_target* target = &at->model->targets[index];
@@ -52,7 +52,7 @@ static offset offset_of(const tni_scene_view* at, int index, double time, tn_twi
     return o;
 }
 
-// What it does to its body, at the point.
+// Force and torque on the body, at the point.
 static tn_wrench wrench_of(const tni_target* t, const offset* o)
 {
     return (tn_wrench){
@@ -106,9 +106,10 @@ static void soften(const tni_scene_view* at, const tni_prediction* predicted, tn
         tn_twist          go;
         const offset      o = offset_of(at, i, predicted->time, &go);
         soft.index          = i;
-        tni_soft_pull(at, t->body, t->p,
-                      tni_add_scaled(tni_scale(-t->stiffness, o.position), t->damping, go.linear),
-                      t->stiffness, t->damping, turns_body(t), &soft);
+        tni_soft_point_spring(
+            at, t->body, t->p,
+            tni_add_scaled(tni_scale(-t->stiffness, o.position), t->damping, go.linear),
+            t->stiffness, t->damping, turns_body(t), &soft);
         if (turns_body(t)) {
             const tni_mat3 S = tni_soft_torsion(o.turn);
             tni_write3(soft.f + 3, tni_add_scaled(tni_scale(-t->angular_stiffness, o.turn),
@@ -131,8 +132,9 @@ static void derive(const tni_scene_view* at, tni_take_derivative* take, void* us
         tni_derivation    d;
         tni_derivation_begin(&d, at, 0, t->body);
         for (int k = 0; k < 6; ++k) {
-            const tn_vec3      e   = {k == 3, k == 4, k == 5};
-            const tni_bent_row row = k < 3 ? tni_bent_point(t->p, k) : tni_bent_turn(k - 3);
+            const tn_vec3         e = {k == 3, k == 4, k == 5};
+            const tni_derived_row row =
+                k < 3 ? tni_derived_point(t->p, k) : tni_derived_rotation(k - 3);
             tni_derivation_add(&d, &row, k < 3 ? tni_at(force, k) : 0);
             K[7 * k] = t->stiffness, D[7 * k] = k < 3 ? t->damping : t->angular_damping;
             const tn_vec3 column = tni_left_jacobian_inverse(o.turn, e);

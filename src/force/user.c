@@ -1,4 +1,4 @@
-// user: what user-defined bodies do to themselves, by their own word.
+// user: forces of user-defined bodies, from their tables.
 #include "force/force.h"
 
 static void add_body(const tni_scene_view* at, int index, double* f)

@@ -35,7 +35,7 @@ typedef struct common_values {
 #define HAS_WIDE  false
 #endif
 
-// --- grouping -----------------------------------------------------------------------------------
+// --- grouping ------------------------------------------------------------------------------------
 
 static bool stands_still(tn_body_kind kind)
 {
@@ -123,7 +123,7 @@ tn_result tni_common_joints_create(tni_arena* arena, const tn_model* model,
     return TN_OK;
 }
 
-// --- rows ---------------------------------------------------------------------------------------
+// --- rows ----------------------------------------------------------------------------------------
 
 // Torque of a unit force along world axis k at the arm r: a cross product, but with positive zeros.
 TNI_INLINE void write_torque(const double r[3][TNI_COMMON_LANES], int lane, int k, double sign,

@@ -20,8 +20,7 @@ enum { COORDINATES = TNI_COORDINATE_ROTATION_Z + 1 }; // kinds of coordinates
 static const double plane_tolerance = 1e-9; // distance from its plane that a planar body may have,
                                             // relative
 
-// ---- Checks
-// --------------------------------------------------------------------------------------
+// ---- Checks -------------------------------------------------------------------------------------
 
 static bool is_finite(double x)
 {
@@ -78,7 +77,7 @@ tn_result tni_check_coordinates(const tn_model* model, const double* positions,
     return TN_OK;
 }
 
-// ---- One joint -----------------------------------------------------------------------------------
+// ---- One joint ----------------------------------------------------------------------------------
 
 // Frame 2 in frame 1, in the axes of frame 1.
 typedef struct relative {
@@ -171,8 +170,7 @@ static void write_body(const tni_body* body, const tni_view* view, double* q, do
     tni_write3(u + 3, view->w);
 }
 
-// ---- Traversal
-// -----------------------------------------------------------------------------------
+// ---- Traversal ----------------------------------------------------------------------------------
 
 typedef struct traversal {
     const tn_model* model;

@@ -17,7 +17,7 @@
 #include "model/scene.h"
 
 // tni_contact.id has 20 bits for either shape and 23 for a feature (contact/find_contacts.c).
-enum { SHAPES_MAX = 1 << 20, POINTS_MAX = 1 << 20, PIECES_MAX = 256 };
+enum { SHAPES_MAX = 1 << 20, POINTS_MAX = 1 << 20, SUBSTEPS_MAX = 256 };
 
 static const double pieces_tolerance = 0.02; // of the longest edge of the box around a mesh
 // Lengths [m] whose sixth powers neither vanish nor overflow: what looks for contact multiplies them.
@@ -128,7 +128,7 @@ static tn_result cut_mesh(builder* b, const place* at, const tni_mesh* mesh, mad
                       "its mesh is not closed: on a body that moves it is cut into convex pieces, "
                       "and needs an inside");
     }
-    const tn_result result = tni_mesh_pieces(&b->scratch, mesh, tolerance, PIECES_MAX, &pieces);
+    const tn_result result = tni_mesh_pieces(&b->scratch, mesh, tolerance, SUBSTEPS_MAX, &pieces);
     if (result == TN_ERR_MODEL) return refuse(b, at, "its mesh encloses nothing");
     if (result != TN_OK) return result;
     if (!(pieces.error <= tolerance)) {

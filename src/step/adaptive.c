@@ -1,7 +1,7 @@
-// adaptive: steps of trees of which only some joints are simulated (src/adaptive). The state keeps joint coordinates and
-// which joints are active, so bodies are placed once for many steps, and a step depends on the state alone.
-//
-// With a budget, the number of joints follows the time that steps take: this alone depends on the clock.
+// adaptive: steps of trees of which only some joints are simulated (src/adaptive). The state keeps
+// joint coordinates and the active joints, so bodies are placed once for many steps, and a step
+// depends on the state alone. With a time budget, the number of active joints follows the measured
+// time: this alone depends on the clock.
 #include "step/stepper.h"
 
 #include "model/settings.h"
@@ -12,8 +12,9 @@ tn_result tni_adaptive_method_create(tn_stepper* s, tn_why* why)
     const tn_result checked = tni_settings_check(&s->settings, why);
     if (checked != TN_OK) return checked;
     if (s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST)
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "setting 'multiplier.dynamics': method adaptive knows f = m a only");
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "setting 'multiplier.dynamics': method adaptive supports second-order dynamics (f = m a) only");
     return tni_adaptive_create(&s->arena, model, &s->arena.host, &s->settings.adaptive,
                                &s->adaptive, why);
 }
@@ -23,7 +24,7 @@ static double now(const tn_stepper* s)
     return s->system->clock != NULL ? s->system->clock(s->system->clock_user) : 0;
 }
 
-// More joints where there is time left, fewer where there is not; never more than twice or half as many.
+// Adjusts the number of active joints to the budget; at most by a factor of two either way.
 static void keep_budget(tn_stepper* s, double seconds)
 {
     tni_adaptive* a      = s->adaptive;
@@ -39,7 +40,7 @@ static void keep_budget(tn_stepper* s, double seconds)
     a->spent_steps      = 0;
 }
 
-static void note(const tni_adaptive_report* one, tn_step_report* report)
+static void report_step(const tni_adaptive_report* one, tn_step_report* report)
 {
     report->active_count = one->active;
     report->visit_count += one->visits;
@@ -51,10 +52,10 @@ static void note(const tni_adaptive_report* one, tn_step_report* report)
     report->impact_count    = one->hits;
 }
 
-// What touches at the end, and how deep, with the forces of the last step. False: no room.
-static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
+// Contacts at the end and their penetration, with the forces of the last step. False: no room.
+static bool report_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
-    static const double      lands = 1e-5; // what is as near as this is in contact
+    static const double      lands = 1e-5; // gap up to which a contact counts [m or rad]
     tni_auxiliary*           a     = &s->system->auxiliary;
     const tni_link_contacts* fs    = s->adaptive->footings;
     int                      k     = 0;
@@ -74,8 +75,9 @@ static bool note_contacts(tn_stepper* s, double h, tn_step_report* report)
     return true;
 }
 
-// Bodies against the joints' own coordinates: all there is to be seen, and far cheaper than all rows.
-static void note_fit(tn_stepper* s, const tni_joint_trees_fit* fit, tn_step_report* report)
+// Errors of bodies against the joint coordinates: cheaper than all rows, and nothing else can be
+// off.
+static void report_errors(tn_stepper* s, const tni_joint_trees_fit* fit, tn_step_report* report)
 {
     const tni_joint_trees* limbs = s->adaptive->limbs;
     report->joint_error          = fit->error;
@@ -99,7 +101,7 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
         tni_adaptive_report one;
         result = tni_adaptive_step(a, time, &s->from->inputs, &one, why);
         if (result != TN_OK) return result;
-        note(&one, report);
+        report_step(&one, report);
         time = tni_time_after(time, h);
         if (a->flat) (void)tni_adaptive_place(a, s->next.q, s->next.u);
         if (timed) keep_budget(s, now(s) - start);
@@ -108,8 +110,8 @@ tn_result tni_adaptive_run(tn_stepper* s, double h, int count, int* taken, tn_st
     const tni_joint_trees_fit fit = tni_adaptive_place(a, s->next.q, s->next.u);
     tni_copy_numbers(s->next.z, a->z, s->model->coordinate_count);
     s->angles_followed = true;
-    note_fit(s, &fit, report);
-    if (s->has_unilaterals && !note_contacts(s, h, report))
+    report_errors(s, &fit, report);
+    if (s->has_unilaterals && !report_contacts(s, h, report))
         return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
     return TN_OK;
 }

@@ -1,29 +1,30 @@
-// assemble: puts together a mechanism whose joints are far from closing, or says which cannot
+// assemble: closes the joints of a mechanism from a distant start, or tells which joints cannot
 // close.
 //
-// One descent: damped steps (levenberg_marquardt.c), nu from 1e-2 down to 1e-11 by how well the last step kept
-// its promise, no body turning by more than half a radian a round. It goes downhill from where the
-// bodies are, weighted by their masses, so a scene that nearly closes stays nearly where it was;
-// and it may end in a valley that is no zero. Then, in this order, until one of them closes all
+// One descent: damped steps (levenberg_marquardt.c), nu from 1e-2 down to 1e-11 by the ratio of
+// actual to predicted decrease, no body rotating by more than half a radian a round. It is weighted
+// by the masses, so a scene that nearly closes stays nearly where it was; and it may end in a local
+// minimum. Then, in this order, until one of them closes all joints:
 // joints:
-//   outward a spanning forest is closed body by body (tree_assembly.c), which is all there is to a tree
-//   path    anchors are drawn together along C = (1 - s) C_start, s from 0 to 1; frames at once
-//   shaken  from the start and from the best place in turn, moved at random by more and more (the
-//           same numbers each time), then outward
-// Of 200 of Bricard's rings in pieces, thrown about by their own size and turned any way, one
-// descent closed 182, outward 12, shaken 6. (Where path came first it closed 3 of what the descent
-// had left.) Four-bars need no second way, legs of the strandbeest in 5 of 100; chains of 1,000
-// links, thrown 20 links far, always close outward.
+//   outward a spanning forest is closed body by body (tree_assembly.c), which is enough for a tree
+//   path    anchor errors are reduced along C = (1 - s) C_start, s from 0 to 1 (homotopy); frames
+//           at once
+//   shaken  from the start and the best configuration in turn, perturbed at random by more and more
+//           (the same numbers each time), then outward
+// Of 200 Bricard rings in pieces, perturbed by their own size and rotated at random, one descent
+// closed 182, outward 12, shaken 6. (With path first it closed 3 of those left by the descent.)
+// Four-bars need no second try, legs of the strandbeest in 5 of 100; chains of 1,000 links,
+// perturbed by 20 links, always close outward.
 //
-// If all fail, the culprit is sought at the best place. A joint is relaxed (its rows may stay open,
-// at a millionth of the weight) and the others closed: where that works, the joint is one of those
-// that cannot all close, and what is left of it is the least by which it stays open. Among such
-// joints the one that stays open least is named, among equals the last of the scene: that is the
-// one that its author closed the loop with. Where no single joint helps, those most open are
-// relaxed one after the other until the rest closes.
+// If all fail, the joint at fault is searched for at the best configuration. A joint is relaxed
+// (its rows may stay open, at a millionth of the weight) and the others closed: where that works,
+// the joint is one of those that cannot all close, and its remaining error is the least possible.
+// Among such joints the one with the smallest error is named, among equals the last of the scene:
+// that is the one with which its author closed the loop. Where no single joint helps, those with
+// the largest errors are relaxed one after the other until the rest closes.
 //
-// Contacts, limits and ropes take no part. Angles come out on the turn nearest to the one they had,
-// but for screws, where the way there decides.
+// Contacts, limits and ropes are ignored. Angles keep their number of full turns, except those of
+// screws, which follow the path.
 #include "step/stepper.h"
 #include "system/levenberg_marquardt.h"
 
@@ -32,61 +33,62 @@
 enum { ROUNDS_MAX = 400, PATH_ROUNDS = 25, SHAKES = 12, RELAX_ROUNDS = 60, ROUNDS_LEAST = 300 };
 enum { SUSPECTS_MAX = 12, RINGS_MAX = 6, NAMED_MAX = 3 };
 
-static const double closed  = 1e-10; // a joint is, when it is off by less [m or rad]
-static const double settled = 1e-6;  // what rounded data may leave of rows that say a thing twice
-static const double kept_closed = 1e-3; // a joint this near is not turned round
-static const double turn_max    = 0.5;  // [rad] a round
+static const double closed  = 1e-10; // error up to which a joint counts as closed [m or rad]
+static const double settled = 1e-6;  // error that redundant rows with rounded data may keep [m or
+                                     // rad]
+static const double kept_closed = 1e-3; // joints this near at the start keep opposite axes
+static const double turn_max    = 0.5;  // rotation of a body in one round [rad]
 static const double nu_least = 1e-11, nu_first = 1e-2, nu_most = 1e8;
 
-typedef struct spot {
+typedef struct configuration {
     double *q, *z;
-} spot;
+} configuration;
 
 typedef struct search {
     const tn_model* model;
     tni_arena       arena;
-    tni_lm*         align;
+    tni_lm*         lm;
     double          time;
-    spot            start, now, trial, kept, best;
+    configuration   start, now, trial, kept, best;
     double          best_left;
-    double*         anchors; ///< by row: what is left of it at the start, but for angles
-    double*         shake;   ///< laid out as u
-    double*         opening; ///< by constraint: what is left of it at the best place
-    double          length;  ///< of the longest arm of a joint [m]
+    double*         start_errors; ///< by row: error at the start, without angles
+    double*         shake;        ///< laid out as u
+    double*         opening;      ///< by constraint: error at the best configuration
+    double          length;       ///< longest arm of a joint [m]
     int             rounds, rounds_left;
-    int             relax_left; ///< rounds to find out who is at fault
+    int             relax_left; ///< rounds left for the search for the joint at fault
 } search;
 
-// ---- Places -------------------------------------------------------------------------------------
+// ---- Configurations -----------------------------------------------------------------------------
 
-static void copy_spot(const search* f, const spot* to, const spot* from)
+static void copy_configuration(const search* f, const configuration* to, const configuration* from)
 {
     tni_copy_numbers(to->q, from->q, f->model->q_count);
     tni_copy_numbers(to->z, from->z, f->model->coordinate_count);
 }
 
-static tni_configuration place_of(const search* f, const spot* p)
+static tni_configuration configuration_of(const search* f, const configuration* p)
 {
     return (tni_configuration){f->time, p->q, NULL, p->z};
 }
 
-static double look(search* f, const spot* p)
+static double evaluate(search* f, const configuration* p)
 {
-    const tni_configuration at = place_of(f, p);
-    return tni_lm_evaluate(f->align, &at);
+    const tni_configuration at = configuration_of(f, p);
+    return tni_lm_evaluate(f->lm, &at);
 }
 
-// The most that is left of any joint that is not relaxed.
-static double left_at(search* f, const spot* p)
+// Largest error of all joints that are not relaxed.
+static double largest_at(search* f, const configuration* p)
 {
     int worst;
-    (void)look(f, p);
-    return tni_lm_most(f->align, &worst);
+    (void)evaluate(f, p);
+    return tni_lm_largest(f->lm, &worst);
 }
 
 // ---- One descent --------------------------------------------------------------------------------
 
-// How far a body turns in a step.
+// Rotation of a body in a step [rad].
 static double turn_in(const tni_body* body, const double* d)
 {
     double most = 0;
@@ -97,8 +99,8 @@ static double turn_in(const tni_body* body, const double* d)
     return most;
 }
 
-// Bodies that would turn too far move by a share of what they should, each by its own. Returns the
-// mean share. (Bricard's ring thrown about, 200 times: 182 closed by one descent, 167 without.)
+// Scales back bodies that would rotate too far, each on its own. Returns the mean factor.
+// (Perturbed Bricard rings, 200 of them: 182 closed by one descent, 167 without.)
 static double cut_back(const tn_model* model, double* d)
 {
     double sum = 0;
@@ -112,27 +114,27 @@ static double cut_back(const tn_model* model, double* d)
     return model->free_count > 0 ? sum / model->free_count : 1;
 }
 
-// How a step went: sums of squares before, after, and as promised.
+// Sums of squares before and after a step, and the predicted one.
 typedef struct outcome {
     double before, after, promised;
 } outcome;
 
-// One damped step from f->now to f->trial. Where it cannot be made, it leads to infinity.
+// One damped step from f->now to f->trial. If it fails, `after` is infinite.
 static outcome try_step(search* f, double nu)
 {
-    const tni_configuration at   = place_of(f, &f->now);
+    const tni_configuration at   = configuration_of(f, &f->now);
     outcome                 bad  = {1, HUGE_VAL, 0}, o;
-    double*                 d    = f->align->system->answer;
-    tn_result               made = tni_lm_factor(f->align, &at, nu);
-    if (made == TN_OK) made = tni_lm_solve(f->align);
+    double*                 d    = f->lm->system->answer;
+    tn_result               made = tni_lm_factor(f->lm, &at, nu);
+    if (made == TN_OK) made = tni_lm_solve(f->lm);
     if (made != TN_OK) return bad;
     const double share = cut_back(f->model, d);
-    o.before           = tni_lm_predicted(f->align, 0);
-    o.promised         = tni_lm_predicted(f->align, share);
-    copy_spot(f, &f->trial, &f->now);
-    tni_lm_move(f->align, d, f->now.q, f->trial.q);
-    o.after = look(f, &f->trial);
-    tni_system_follow(f->align->system, f->trial.z);
+    o.before           = tni_lm_predicted(f->lm, 0);
+    o.promised         = tni_lm_predicted(f->lm, share);
+    copy_configuration(f, &f->trial, &f->now);
+    tni_lm_move(f->lm, d, f->now.q, f->trial.q);
+    o.after = evaluate(f, &f->trial);
+    tni_system_follow(f->lm->system, f->trial.z);
     return o;
 }
 
@@ -144,24 +146,24 @@ static double next_nu(double nu, const outcome* o)
     return fmax(nu_least, by * nu);
 }
 
-// From closed to as near as rounding lets it come.
+// From closed down to rounding.
 static void polish(search* f, double left)
 {
     for (int i = 0; i < 4 && left > 0; ++i) {
         ++f->rounds;
         (void)try_step(f, nu_least);
-        const double next = left_at(f, &f->trial);
+        const double next = largest_at(f, &f->trial);
         if (!(next < left)) return;
-        copy_spot(f, &f->now, &f->trial);
+        copy_configuration(f, &f->now, &f->trial);
         left = next;
     }
 }
 
-// Downhill from f->now until all joints that are not relaxed close to `enough`; with enough 0 as
-// far down as it goes. Returns what is left.
+// Descends from f->now until all joints that are not relaxed close to `enough`; with enough 0 as
+// far as possible. Returns the largest error.
 static double descend(search* f, int rounds_max, double enough)
 {
-    double nu = nu_first, left = left_at(f, &f->now);
+    double nu = nu_first, left = largest_at(f, &f->now);
     int    slow = 0;
     for (int round = 0; round < rounds_max && f->rounds_left > 0; ++round) {
         if (left <= enough || slow > 8 || nu > nu_most) break;
@@ -171,13 +173,13 @@ static double descend(search* f, int rounds_max, double enough)
         --f->rounds_left;
         if (!(o.after < o.before)) continue;
         slow = o.after > (enough > 0 ? 0.99 : 0.9999) * o.before ? slow + 1 : 0;
-        copy_spot(f, &f->now, &f->trial);
-        left = left_at(f, &f->now);
+        copy_configuration(f, &f->now, &f->trial);
+        left = largest_at(f, &f->now);
     }
     return left;
 }
 
-// ---- Ways to a place where all joints close -----------------------------------------------------
+// ---- Ways to a closed configuration -------------------------------------------------------------
 
 static bool finish(search* f)
 {
@@ -185,35 +187,35 @@ static bool finish(search* f)
     if (left <= closed) polish(f, left);
     if (left < f->best_left) {
         f->best_left = left;
-        copy_spot(f, &f->best, &f->now);
+        copy_configuration(f, &f->best, &f->now);
     }
     return left <= settled;
 }
 
 static bool go_straight(search* f)
 {
-    copy_spot(f, &f->now, &f->start);
+    copy_configuration(f, &f->now, &f->start);
     return finish(f);
 }
 
 static void set_goal(search* f, double share)
 {
-    for (int i = 0; i < f->model->row_count; ++i) f->align->goal[i] = share * f->anchors[i];
+    for (int i = 0; i < f->model->row_count; ++i) f->lm->goal[i] = share * f->start_errors[i];
 }
 
 static bool go_along_path(search* f)
 {
     double s = 0, by = 0.25;
-    copy_spot(f, &f->now, &f->start);
+    copy_configuration(f, &f->now, &f->start);
     while (s < 1 && by > 1.0 / 256 && f->rounds_left > 0) {
         const double next = fmin(1, s + by);
-        copy_spot(f, &f->kept, &f->now);
+        copy_configuration(f, &f->kept, &f->now);
         set_goal(f, 1 - next);
         if (descend(f, PATH_ROUNDS, settled) <= settled) {
             s = next;
             by *= 2;
         } else {
-            copy_spot(f, &f->now, &f->kept);
+            copy_configuration(f, &f->now, &f->kept);
             by /= 2;
         }
     }
@@ -223,8 +225,8 @@ static bool go_along_path(search* f)
 
 static bool go_outward(search* f)
 {
-    const tni_configuration at = place_of(f, &f->now);
-    tni_lm_outward(f->align, &at, f->now.q);
+    const tni_configuration at = configuration_of(f, &f->now);
+    tni_lm_assemble_tree(f->lm, &at, f->now.q);
     return finish(f);
 }
 
@@ -240,7 +242,7 @@ static double random_number(uint64_t* seed)
 
 static bool go_shaken(search* f, int number)
 {
-    const double by   = 0.2 * (1 + number); // [rad], and arms
+    const double by   = 0.2 * (1 + number); // [rad], and lengths of arms
     uint64_t     seed = (uint64_t)number;
     for (int i = 0; i < f->model->free_count; ++i) {
         const tni_body* body   = &f->model->bodies[f->model->free_bodies[i]];
@@ -253,16 +255,16 @@ static bool go_shaken(search* f, int number)
             f->shake[body->u_start + k] = most * random_number(&seed);
         }
     }
-    const spot* from = number % 2 == 0 ? &f->start : &f->best;
-    copy_spot(f, &f->now, from);
-    tni_lm_move(f->align, f->shake, from->q, f->now.q);
+    const configuration* from = number % 2 == 0 ? &f->start : &f->best;
+    copy_configuration(f, &f->now, from);
+    tni_lm_move(f->lm, f->shake, from->q, f->now.q);
     return go_outward(f);
 }
 
-static bool find_place(search* f)
+static bool find_closed(search* f)
 {
     if (go_straight(f)) return true;
-    copy_spot(f, &f->now, &f->start);
+    copy_configuration(f, &f->now, &f->start);
     if (go_outward(f)) return true;
     if (go_along_path(f)) return true;
     for (int i = 0; i < SHAKES && f->rounds_left > 0; ++i) {
@@ -271,50 +273,50 @@ static bool find_place(search* f)
     return false;
 }
 
-// ---- What cannot close --------------------------------------------------------------------------
+// ---- Joints that cannot close -------------------------------------------------------------------
 
 typedef struct suspect {
     int    constraint;
     double gap;
-    bool   angle; ///< the gap is one
+    bool   angle; ///< the gap is an angle [rad], else [m]
 } suspect;
 
-// As far down as it goes with some joints relaxed: first by a little, then almost altogether,
-// because a way along what is all but hard is slow.
+// Minimises with some joints relaxed: first a little, then almost completely, because descent along
+// nearly hard directions is slow.
 static void settle_relaxed(search* f)
 {
     static const double softness[] = {1e-2, 1e-4, 1e-6};
     for (int i = 0; i < 3; ++i) {
-        f->align->softness = softness[i];
-        const int rounds   = f->relax_left < RELAX_ROUNDS ? f->relax_left : RELAX_ROUNDS;
-        f->rounds_left     = rounds;
+        f->lm->softness  = softness[i];
+        const int rounds = f->relax_left < RELAX_ROUNDS ? f->relax_left : RELAX_ROUNDS;
+        f->rounds_left   = rounds;
         (void)descend(f, rounds, 0);
         f->relax_left -= rounds - f->rounds_left;
     }
 }
 
-// What stays open of a relaxed joint when the others have closed; HUGE_VAL when they do not.
+// Remaining error of a relaxed joint when the others have closed; HUGE_VAL if they do not.
 static suspect relax(search* f, int constraint)
 {
-    suspect s                  = {constraint, HUGE_VAL, false};
-    f->align->soft[constraint] = 1;
-    copy_spot(f, &f->now, &f->best);
+    suspect s               = {constraint, HUGE_VAL, false};
+    f->lm->soft[constraint] = 1;
+    copy_configuration(f, &f->now, &f->best);
     settle_relaxed(f);
-    const double left = left_at(f, &f->now);
-    const double gap  = tni_lm_gap(f->align, constraint, &s.angle);
+    const double left = largest_at(f, &f->now);
+    const double gap  = tni_lm_gap(f->lm, constraint, &s.angle);
     if (left <= fmax(settled, 1e-4 * gap)) s.gap = gap;
-    f->align->soft[constraint] = 0;
+    f->lm->soft[constraint] = 0;
     return s;
 }
 
 static void note_openings(search* f)
 {
-    (void)look(f, &f->best);
+    (void)evaluate(f, &f->best);
     for (int i = 0; i < f->model->constraint_count; ++i)
-        f->opening[i] = f->align->soft[i] ? 0 : tni_lm_left(f->align, i);
+        f->opening[i] = f->lm->soft[i] ? 0 : tni_lm_residual(f->lm, i);
 }
 
-// The most open constraint that was not yet asked for; -1: all others are closed.
+// The constraint with the largest error that was not returned before; -1: all others are closed.
 static int next_open(search* f)
 {
     int most = -1;
@@ -325,7 +327,7 @@ static int next_open(search* f)
     return most;
 }
 
-// Joints any of which, relaxed, lets the rest close; how many there are.
+// Finds joints each of which, relaxed, lets the rest close; returns how many.
 static int find_suspects(search* f, suspect* found)
 {
     int count = 0;
@@ -337,7 +339,8 @@ static int find_suspects(search* f, suspect* found)
     return count;
 }
 
-// Several rings that do not close: what is most open is relaxed for good, until one is left.
+// Several loops that do not close: the joint with the largest error is relaxed for good, until one
+// loop is left.
 static int find_culprits(search* f, suspect* found)
 {
     int count = find_suspects(f, found);
@@ -345,16 +348,16 @@ static int find_culprits(search* f, suspect* found)
         note_openings(f);
         const int most = next_open(f);
         if (most < 0) break;
-        f->align->soft[most] = 1;
-        copy_spot(f, &f->now, &f->best);
+        f->lm->soft[most] = 1;
+        copy_configuration(f, &f->now, &f->best);
         settle_relaxed(f);
-        copy_spot(f, &f->best, &f->now);
+        copy_configuration(f, &f->best, &f->now);
         count = find_suspects(f, found);
     }
     return count;
 }
 
-// The one that is named comes first.
+// Moves the joint to be named to the front.
 static void choose(suspect* found, int count)
 {
     int least = 0;
@@ -373,7 +376,7 @@ static const char* name_at(const search* f, int constraint)
     return tni_constraint_name(f->model, &f->model->constraints[constraint]);
 }
 
-static tn_result say_culprits(const search* f, const suspect* found, int count, tn_why* why)
+static tn_result name_culprits(const search* f, const suspect* found, int count, tn_why* why)
 {
     char others[100] = "";
     for (int i = 1, at = 0; i < count && i <= NAMED_MAX; ++i) {
@@ -395,27 +398,27 @@ static tn_result say_culprits(const search* f, const suspect* found, int count, 
 static tn_result refuse(search* f, tn_assembly* report, tn_why* why)
 {
     suspect found[SUSPECTS_MAX];
-    f->align->even      = true; // here it does not matter who moves
+    f->lm->equal_masses = true; // it does not matter which body moves
     f->relax_left       = ROUNDS_LEAST + (int)(5e6 / (1000.0 + f->model->row_count));
     const int count     = find_culprits(f, found);
     report->error_after = f->best_left;
     if (count > 0) {
         choose(found, count);
         report->worst_joint = tni_constraint_id(f->model, found[0].constraint);
-        return say_culprits(f, found, count, why);
+        return name_culprits(f, found, count, why);
     }
     note_openings(f);
     const int most      = next_open(f);
     report->worst_joint = tni_constraint_id(f->model, most);
     return tni_fail(why, TN_ERR_MODEL,
-                    "joint '%s' cannot close: no way was found to bring it nearer than %.3g with "
-                    "all the others",
+                    "joint '%s' cannot close: the least error found, all joints together, is "
+                    "%.3g m or rad",
                     most >= 0 ? name_at(f, most) : "none", f->best_left);
 }
 
 // ---- The call -----------------------------------------------------------------------------------
 
-static bool take_spot(search* f, spot* p)
+static bool take_configuration(search* f, configuration* p)
 {
     p->q = TNI_TAKE(&f->arena, double, f->model->q_count);
     p->z = TNI_TAKE(&f->arena, double, f->model->coordinate_count);
@@ -438,30 +441,32 @@ static tn_result begin(search* f, const tn_state* state)
     f->best_left          = HUGE_VAL;
     f->length             = longest_arm(model);
     f->rounds_left        = ROUNDS_LEAST + (int)(5e6 / (1000.0 + model->row_count));
-    f->anchors            = TNI_TAKE(&f->arena, double, model->row_count);
+    f->start_errors       = TNI_TAKE(&f->arena, double, model->row_count);
     f->shake              = TNI_TAKE(&f->arena, double, model->u_count);
     f->opening            = TNI_TAKE(&f->arena, double, model->constraint_count);
-    const bool taken      = take_spot(f, &f->start) && take_spot(f, &f->now) &&
-                       take_spot(f, &f->trial) && take_spot(f, &f->kept) && take_spot(f, &f->best);
-    if (!taken || tni_lm_create(model, &f->align) != TN_OK) return TN_ERR_MEMORY;
-    copy_spot(f, &f->start, &(spot){state->q, state->z});
-    copy_spot(f, &f->best, &f->start);
-    (void)look(f, &f->start);
-    tni_system_follow(f->align->system, f->start.z);
+    const bool taken      = take_configuration(f, &f->start) && take_configuration(f, &f->now) &&
+                       take_configuration(f, &f->trial) && take_configuration(f, &f->kept) &&
+                       take_configuration(f, &f->best);
+    if (!taken || tni_lm_create(model, &f->lm) != TN_OK) return TN_ERR_MEMORY;
+    copy_configuration(f, &f->start, &(configuration){state->q, state->z});
+    copy_configuration(f, &f->best, &f->start);
+    (void)evaluate(f, &f->start);
+    tni_system_follow(f->lm->system, f->start.z);
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* c = &model->constraints[i];
         double                C = 0;
         for (int k = 0; k < c->held_count; ++k) {
-            const double left = f->align->left[c->row_start + k];
+            const double left = f->lm->residual[c->row_start + k];
             C                 = fmax(C, fabs(left));
-            if (!tni_lm_turns(f->align, i, k)) f->anchors[c->row_start + k] = left;
+            if (!tni_lm_is_angle(f->lm, i, k)) f->start_errors[c->row_start + k] = left;
         }
-        f->align->kept[i] = C <= kept_closed; // axes against each other: its author's choice
+        f->lm->keeps_opposite[i] =
+            C <= kept_closed; // axes against each other are the author's choice
     }
     return TN_OK;
 }
 
-// Angles on the turn nearest to the one before. A screw's own turn is where it lies.
+// Angles keep their number of full turns. A screw's follows from its slide.
 static void settle_angles(const search* f, const double* before, double* z)
 {
     const tn_model* model = f->model;
@@ -473,7 +478,7 @@ static void settle_angles(const search* f, const double* before, double* z)
             z[at]        = screw ? f->now.z[at] : before[at];
         }
     }
-    tni_system_follow(f->align->system, z);
+    tni_system_follow(f->lm->system, z);
 }
 
 static void measure_move(const search* f, tn_assembly* report)
@@ -500,10 +505,10 @@ static tn_result put_together(tn_stepper* s, tn_state* state, tn_assembly* repor
     tn_result result = begin(&f, state);
     if (result != TN_OK) {
         (void)tni_fail(why, result, "out of memory for assembling '%s'", s->model->name);
-    } else if (find_place(&f)) {
+    } else if (find_closed(&f)) {
         int worst;
-        (void)look(&f, &f.now);
-        report->error_after = tni_lm_most(f.align, &worst);
+        (void)evaluate(&f, &f.now);
+        report->error_after = tni_lm_largest(f.lm, &worst);
         report->worst_joint = tni_constraint_id(s->model, worst);
         measure_move(&f, report);
         settle_angles(&f, state->z, state->z);
@@ -512,12 +517,12 @@ static tn_result put_together(tn_stepper* s, tn_state* state, tn_assembly* repor
         result = refuse(&f, report, why);
     }
     report->round_count = f.rounds;
-    tni_lm_free(f.align);
+    tni_lm_free(f.lm);
     tni_arena_free(&f.arena);
     return result;
 }
 
-// Velocities that fit the joints at the new place: an impulse of these alone.
+// Makes the velocities fit the joints at the new configuration: an impulse of the joints alone.
 static tn_result fit_velocities(tn_stepper* s, tn_state* state, tn_why* why)
 {
     tn_step_report  report;
@@ -525,9 +530,10 @@ static tn_result fit_velocities(tn_stepper* s, tn_state* state, tn_why* why)
     double          speed  = 1;
     for (int i = 0; i < s->model->u_count; ++i) speed = fmax(speed, fabs(state->u[i]));
     if (result != TN_OK || report.velocity_error <= settled * speed) return result;
-    return tni_fail(why, TN_ERR_SINGULAR,
-                    "the joints cannot all move as they are driven: a velocity is off by %.3g",
-                    report.velocity_error);
+    return tni_fail(
+        why, TN_ERR_SINGULAR,
+        "the prescribed velocities of the joints contradict each other: error %.3g m/s or rad/s",
+        report.velocity_error);
 }
 
 tn_result tn_stepper_assemble(tn_stepper* s, tn_state* state, tn_assembly* report, tn_why* why)
@@ -536,7 +542,7 @@ tn_result tn_stepper_assemble(tn_stepper* s, tn_state* state, tn_assembly* repor
     if (report == NULL) report = &own;
     TN_ASSERT(state->model == s->model);
     *report                               = (tn_assembly){0};
-    s->next_factored                      = false; // the system will be looking elsewhere
+    s->next_factored                      = false; // the system will be evaluated elsewhere
     s->system->auxiliary.unilateral_count = 0;
     int                     worst;
     const tni_configuration at = {state->time, state->q, state->u, state->z};

@@ -1,4 +1,4 @@
-// contacts: what can be asked about contacts and limits after a step or an evaluation.
+// contacts: queries about contacts and limits after a step or an evaluation.
 #include "step/stepper.h"
 
 static bool is_contact(const tni_unilateral* unilateral)
@@ -46,7 +46,8 @@ double tn_stepper_limit_force(const tn_stepper* stepper, tn_joint_id joint)
     const tni_auxiliary* a        = &stepper->system->auxiliary;
     const tn_model*      model    = stepper->model;
     double               sum      = 0;
-    const bool           implicit = stepper->implicit.after.h > 0; // the last step was one
+    const bool           implicit = stepper->implicit.after.h > 0; // the last step was an implicit
+                                                                   // one
     TN_ASSERT(joint.bits > 0 && (int)joint.bits <= model->named_count);
     for (int i = 0; i < (implicit ? model->limit_count : a->unilateral_count); ++i) {
         const int at = implicit ? i : a->unilaterals[i].limit;

@@ -1,39 +1,41 @@
-// event_detection: steps of a mechanism that may run into stops: hard limits, ropes, contacts.
+// event_detection: steps of a mechanism with unilaterals (hard limits, ropes, contacts), event by
+// event.
 //
-// A step is cut into pieces at its events. Within a piece the set of stops that are reached is
-// fixed and accelerations obey them: a_n >= 0, f_n >= 0, a_n f_n = 0, with friction in the cone
-// where the point rests (it grips) and of full size against the slip where it slides. These are
-// smooth but for kinks, so the integrator keeps its order. A piece ends when
-//     a stop is reached that was not: its gap is zero, and the blow is an impulse;
-//     a slide comes to rest: its slip is zero, and from now on it may grip.
-// Both are found by the sign of a function of the piece's length, and met to 1e-9 by regula falsi
-// on integrations from the piece's start. Lifting off and breaking away need no search: forces go
-// through them without a jump.
+// A step is cut into substeps at its events. Within a substep the set of unilaterals that are
+// reached is fixed and accelerations obey them: a_n >= 0, f_n >= 0, a_n f_n = 0, with friction in
+// the cone where the point sticks and of full size against the slip where it slides. These are
+// smooth but for kinks, so the integrator keeps its order. A substep ends when
+//     a new unilateral is reached: its gap is zero, and an impact follows, solved as an impulse;
+//     a slide comes to rest: its slip is zero, and from now on it may stick.
+// Both are zeros of a function of the substep's length, found to 1e-9 by regula falsi with
+// integrations from the substep's start. Separation and the start of sliding need no search: forces
+// are continuous there.
 //
-// Blows. Rows that approach get w_n >= -e w_n^-, p_n >= 0, with friction impulses in the cone; those
-// that touch and do not approach are left out and get their turn when the blow arrives at them: so
-// a row of balls passes it on (Newton's cradle). Where nothing bounces (e = 0) all take part at
-// once. A stop that is hit for the third time within one step no longer bounces: what would be an
-// endless row of ever smaller bounces comes to rest.
+// Impacts. Rows that approach get w_n >= -e w_n^-, p_n >= 0, with friction impulses in the cone;
+// those that touch and do not approach are left out until the impact reaches them: so a row of
+// balls passes it on (Newton's cradle). Where nothing has restitution (e = 0) all take part at
+// once. A unilateral that is hit for the third time within one step has no restitution any more:
+// this ends infinite sequences of smaller and smaller bounces.
 //
-// Friction at the level of accelerations may leave no solution (Painleve 1895), and events may come
-// too thick. Then a piece is taken with impulses over its whole length (Moreau), which exist always:
-// u = u_free + response to p, w_n + gap / dt >= 0, cone on w_t. It is of first order, and counted in
-// the report. Semi-implicit Euler steps are all taken so.
+// Friction at the level of accelerations may have no solution (Painleve 1895), and events may be
+// too many. Then a substep is taken with impulses over its whole length (Moreau's time stepping),
+// which always exist: u = u_free + response to p, w_n + gap / dt >= 0, cone on w_t. It is of first
+// order, and counted in the report. Semi-implicit Euler steps are all of this kind.
 #include "step/stepper.h"
 
-static const double contact = 1e-9; // a gap [m or rad] or speed [m/s or rad/s] that is none
+static const double resolution =
+    1e-9; // a gap [m or rad] or speed [m/s or rad/s] that counts as zero
 
 enum {
-    EVENTS_MAX = 200,  // in a step; then impulses
-    SLIDES_MAX = 8,    // of them slides that end
-    CROWD      = 12,   // stops that rub: more are left to impulses when one is slow
-    HITS_MAX   = 2,    // of a stop in a step; then it lies
-    SEARCH_MAX = 60,   // integrations for one event
-    PIECES_MAX = 10000 // in a step, refused ones among them
+    EVENTS_MAX   = 200,  // in a step; then time stepping with impulses
+    SLIDES_MAX   = 8,    // events of these that end a slide
+    FRICTION_MAX = 12,   // contacts with friction: with more, slow slides are left to impulses
+    HITS_MAX     = 2,    // hits of a unilateral in a step that have restitution
+    SEARCH_MAX   = 60,   // integrations for one event
+    SUBSTEPS_MAX = 10000 // in a step, including rejected ones
 };
 
-// ---- Stops at a place ----------------------------------------------------------------------------
+// ---- The set of unilaterals ---------------------------------------------------------------------
 
 static tn_result fail_full(tn_why* why)
 {
@@ -45,23 +47,24 @@ static tni_auxiliary* auxiliary_of(tn_stepper* s)
     return &s->system->auxiliary;
 }
 
-static void look(tn_stepper* s, const tni_configuration_buffer* place)
+static void evaluate(tn_stepper* s, const tni_configuration_buffer* place)
 {
     const tni_configuration at = {place->time, place->q, place->u, s->now.z};
     tni_system_evaluate(s->system, &at);
 }
 
-// What a stop that is reached does, by its rates. Where f = m v rates say nothing, and nothing rubs.
+// Rule of a unilateral that is reached, from its rates. With first-order dynamics rates do not
+// matter, and there is no friction.
 static void choose_rule(tni_unilateral* unilateral, bool second)
 {
     const double slip = tni_unilateral_slip(unilateral);
     unilateral->rule  = TNI_UNILATERAL_PUSHES;
-    if (second && unilateral->rate[0] > contact) {
+    if (second && unilateral->rate[0] > resolution) {
         unilateral->rule = TNI_UNILATERAL_OPEN;
     } else if (second && unilateral->friction > 0 && unilateral->row_count > 1) {
-        unilateral->rule = slip > contact ? TNI_UNILATERAL_SLIDES : TNI_UNILATERAL_GRIPS;
+        unilateral->rule = slip > resolution ? TNI_UNILATERAL_SLIDES : TNI_UNILATERAL_GRIPS;
         unilateral->slip = tni_vec3(0, 0, 0);
-        for (int i = 1; i <= unilateral->slip_count && slip > contact; ++i)
+        for (int i = 1; i <= unilateral->slip_count && slip > resolution; ++i)
             unilateral->slip = tni_add_scaled(unilateral->slip, unilateral->rate[i] / slip,
                                               unilateral->across[i - 1]);
     }
@@ -78,7 +81,7 @@ static void choose_rules(tn_stepper* s)
     a->ready = false;
 }
 
-// Finds what is reached at the place last looked at. False: no room.
+// Finds what is reached at the last evaluation. False: no room.
 static bool find_within(tn_stepper* s, double reach)
 {
     tni_auxiliary* a     = auxiliary_of(s);
@@ -90,16 +93,16 @@ static bool find_within(tn_stepper* s, double reach)
 
 tn_result tni_find_unilaterals(tn_stepper* s, tn_why* why)
 {
-    look(s, &s->now);
-    if (!find_within(s, contact)) return fail_full(why);
+    evaluate(s, &s->now);
+    if (!find_within(s, resolution)) return fail_full(why);
     choose_rules(s);
     return TN_OK;
 }
 
-// ---- Blows ---------------------------------------------------------------------------------------
+// ---- Impacts ------------------------------------------------------------------------------------
 
-// Whether a stop that is hit bounces, and counts the hit.
-static bool may_bounce(tn_stepper* s, const tni_unilateral* unilateral)
+// Counts the hit; whether it has restitution.
+static bool has_restitution(tn_stepper* s, const tni_unilateral* unilateral)
 {
     for (int i = 0; i < s->hit_count; ++i) {
         if (s->hits[i].id == unilateral->id) return ++s->hits[i].count <= HITS_MAX;
@@ -109,8 +112,8 @@ static bool may_bounce(tn_stepper* s, const tni_unilateral* unilateral)
     return true;
 }
 
-// What each stop asks of a blow. last: nothing bounces, all take part. Returns how many are hit;
-// *bounces: whether any of them does.
+// Right-hand sides of an impact. last: no restitution, all take part. Returns how many are hit;
+// *restitution: whether any has it.
 static int set_impact_targets(tn_stepper* s, bool last, bool* restitution)
 {
     tni_auxiliary* a    = auxiliary_of(s);
@@ -118,11 +121,12 @@ static int set_impact_targets(tn_stepper* s, bool last, bool* restitution)
     bool           any  = false;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
-        const bool      hit        = unilateral->rate[0] < -contact && !unilateral->skips_impacts;
-        const double    e = hit && !last && unilateral->restitution > 0 && may_bounce(s, unilateral)
-                                ? unilateral->restitution
-                                : 0;
-        const bool      grips = unilateral->friction > 0 && unilateral->row_count > 1;
+        const bool      hit = unilateral->rate[0] < -resolution && !unilateral->skips_impacts;
+        const double    e =
+            hit && !last && unilateral->restitution > 0 && has_restitution(s, unilateral)
+                   ? unilateral->restitution
+                   : 0;
+        const bool grips      = unilateral->friction > 0 && unilateral->row_count > 1;
         unilateral->rule      = !hit    ? TNI_UNILATERAL_OPEN
                                 : grips ? TNI_UNILATERAL_GRIPS
                                         : TNI_UNILATERAL_PUSHES;
@@ -134,7 +138,7 @@ static int set_impact_targets(tn_stepper* s, bool last, bool* restitution)
     }
     for (int i = 0; i < a->unilateral_count && !any && hits > 0; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
-        if (unilateral->rule == TNI_UNILATERAL_OPEN && unilateral->rate[0] <= contact &&
+        if (unilateral->rule == TNI_UNILATERAL_OPEN && unilateral->rate[0] <= resolution &&
             !unilateral->skips_impacts)
             unilateral->rule = unilateral->friction > 0 && unilateral->row_count > 1
                                    ? TNI_UNILATERAL_GRIPS
@@ -145,7 +149,7 @@ static int set_impact_targets(tn_stepper* s, bool last, bool* restitution)
     return hits;
 }
 
-static void forget_friction(tni_auxiliary* a)
+static void drop_friction(tni_auxiliary* a)
 {
     for (int i = 0; i < a->unilateral_count; ++i) {
         if (a->unilaterals[i].rule == TNI_UNILATERAL_GRIPS)
@@ -154,16 +158,16 @@ static void forget_friction(tni_auxiliary* a)
     a->ready = false;
 }
 
-// The velocities that the joints and the stops leave of those at the place last looked at, b and
-// all: du in system->answer.
+// The change of velocities, in system->answer, that makes those of the last evaluation fit joints
+// and unilaterals.
 static tn_result solve_velocities(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
     double* r = s->system->gamma;
     for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
     tn_result result = tni_system_solve(s->system, NULL, r, true, why);
-    if (result == TN_ERR_DIVERGED) { // rather no friction than no answer
+    if (result == TN_ERR_DIVERGED) { // rather without friction than without an answer
         ++report->jam_count;
-        forget_friction(auxiliary_of(s));
+        drop_friction(auxiliary_of(s));
         for (int i = 0; i < s->model->row_count; ++i) r[i] = -s->system->rate[i];
         result = tni_system_solve(s->system, NULL, r, true, why);
     }
@@ -171,20 +175,22 @@ static tn_result solve_velocities(tn_stepper* s, tn_step_report* report, tn_why*
     return result;
 }
 
-// Changes s->now.u until nothing approaches any more.
+// Repeats impacts on s->now.u until nothing approaches any more.
 tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a    = auxiliary_of(s);
     const int      most = 8 + 4 * a->unilateral_count, jam_count = report->jam_count;
-    int            still = 0;
+    int            settled = 0;
     for (int pass = 0; pass <= most + 1; ++pass) {
         bool      restitution;
         const int hits = set_impact_targets(s, pass >= most, &restitution);
-        if (hits == 0 || still == 2)
-            break; // all took part twice: what is left, the joints drive on
-        still += !restitution;
+        if (hits == 0 || settled == 2)
+            break; // all took part twice: the rest is a contradiction with the joints
+        settled += !restitution;
         report->impact_count += hits;
-        if (report->jam_count > jam_count) forget_friction(a); // one jam is dear enough
+        if (report->jam_count > jam_count)
+            drop_friction(a); // after one friction jam: without
+                              // friction
         if (pass == 0) {
             const tni_configuration at     = tni_configuration_of(&s->now);
             const tn_result         result = tni_system_factor(s->system, &at, why);
@@ -193,13 +199,13 @@ tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why)
         const tn_result result = solve_velocities(s, report, why);
         if (result != TN_OK) return result;
         for (int i = 0; i < s->model->u_count; ++i) s->now.u[i] += s->system->answer[i];
-        look(s, &s->now);
+        evaluate(s, &s->now);
     }
     return TN_OK;
 }
 
-// Stops that are reached at s->now, after the blows there, with their rules for what comes.
-static tn_result meet(tn_stepper* s, tn_step_report* report, tn_why* why)
+// Unilaterals that are reached at s->now, after their impacts, with the rules for the substep.
+static tn_result find_and_strike(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
     tn_result result = tni_find_unilaterals(s, why);
     if (result != TN_OK) return result;
@@ -212,11 +218,11 @@ static tn_result meet(tn_stepper* s, tn_step_report* report, tn_why* why)
     return TN_OK;
 }
 
-// ---- Crowds --------------------------------------------------------------------------------------
+// ---- Many contacts with friction ----------------------------------------------------------------
 
-// Stops with friction. Many together come to rest and break away in an order that means little:
-// where more than CROWD rub, a slide that is slow or ends is left to impulses.
-static int rubbing(tn_stepper* s)
+// Contacts with friction. The order in which many together stick and slip means little: with more
+// than CROWD of them, a slide that is slow or ends is left to impulses.
+static int friction_count(tn_stepper* s)
 {
     const tni_auxiliary* a     = auxiliary_of(s);
     int                  count = 0;
@@ -224,7 +230,7 @@ static int rubbing(tn_stepper* s)
     return count;
 }
 
-// Whether the last piece ended with a slide.
+// Whether the last substep ended with the end of a slide.
 static bool ends_a_slide(tn_stepper* s)
 {
     const tni_auxiliary* a   = auxiliary_of(s);
@@ -234,15 +240,14 @@ static bool ends_a_slide(tn_stepper* s)
     return any;
 }
 
-// ---- Slow slides ---------------------------------------------------------------------------------
+// ---- Slow slides --------------------------------------------------------------------------------
 
-// Friction turns with the slip: across it, it damps with the rate mu f_n W / |slip|, and no explicit
-// integrator stands that for long as the slip is small. Such a slide gets one direction for the
-// whole piece: that of its slip at the piece's end, found implicitly (a point that grips, of which
-// is asked not that it does not accelerate but that it does not slip at the end). If it would come
-// to rest or turn back, it keeps the direction it has until the event that is its end.
-// push: the normal force it may get to bear.
-static void steady(tni_unilateral* unilateral, double dt, double push)
+// Friction follows the direction of slip: perpendicular to the slip this damps with the rate mu f_n
+// W / |slip|, too stiff for explicit integrators when the slip is small. Such a slide gets a fixed
+// direction for the whole substep: that of its slip at the substep's end, found implicitly (a
+// sticking point whose target is not zero acceleration but zero slip at the end). If it would stop
+// or reverse, it keeps its present direction until that event. push: the normal force it may carry.
+static void fix_direction(tni_unilateral* unilateral, double dt, double push)
 {
     double slip = 0, along = 0, length = 0, weight = 0, end[3] = {0};
     for (int i = 1; i <= unilateral->slip_count; ++i) {
@@ -256,14 +261,15 @@ static void steady(tni_unilateral* unilateral, double dt, double push)
     length                 = sqrt(length);
     unilateral->rule       = TNI_UNILATERAL_SLIDES;
     unilateral->fixed_slip = unilateral->friction * push * weight * dt > slip;
-    if (!unilateral->fixed_slip || !(along > 0) || !(length > fmax(contact, 1e-3 * slip))) return;
+    if (!unilateral->fixed_slip || !(along > 0) || !(length > fmax(resolution, 1e-3 * slip)))
+        return;
     unilateral->slip = tni_vec3(0, 0, 0);
     for (int i = 1; i <= unilateral->slip_count; ++i)
         unilateral->slip =
             tni_add_scaled(unilateral->slip, end[i] / length, unilateral->across[i - 1]);
 }
 
-// The largest normal force of a stop of the same two things: they may shift it among them.
+// Largest normal force of a contact between the same two bodies: it may move among these.
 static double push_of(const tni_auxiliary* a, const tni_unilateral* unilateral)
 {
     double most = 0;
@@ -276,7 +282,7 @@ static double push_of(const tni_auxiliary* a, const tni_unilateral* unilateral)
     return most;
 }
 
-// Slides that may be slow, by the forces at s->now. -1: the evaluation failed.
+// Number of slides that may be slow, by the forces at s->now. -1: the evaluation failed.
 static int count_slow(tn_stepper* s, double dt, tn_result* result, tn_why* why)
 {
     tni_auxiliary*          a      = auxiliary_of(s);
@@ -298,15 +304,15 @@ static int count_slow(tn_stepper* s, double dt, tn_result* result, tn_why* why)
     return *result == TN_OK ? slow : -1;
 }
 
-// *crowded: there is a slow one, among too many.
-static tn_result steady_slides(tn_stepper* s, double dt, bool* crowded, tn_why* why)
+// Fixes the directions of slow slides. *crowded: there is a slow one among too many contacts.
+static tn_result fix_slides(tn_stepper* s, double dt, bool* too_many, tn_why* why)
 {
     tni_auxiliary*          a      = auxiliary_of(s);
     const tni_configuration at     = tni_configuration_of(&s->now);
     tn_result               result = TN_OK;
     const int               slow   = count_slow(s, dt, &result, why);
-    *crowded                       = slow > 0 && rubbing(s) > CROWD;
-    if (slow <= 0 || *crowded) return result;
+    *too_many                      = slow > 0 && friction_count(s) > FRICTION_MAX;
+    if (slow <= 0 || *too_many) return result;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         unilateral->fixed_slip     = unilateral->rule == TNI_UNILATERAL_SLIDES;
@@ -321,7 +327,7 @@ static tn_result steady_slides(tn_stepper* s, double dt, bool* crowded, tn_why* 
         tni_unilateral* unilateral = &a->unilaterals[i];
         for (int k = 1; k < 3; ++k) unilateral->target_acceleration[k] = 0;
         if (unilateral->fixed_slip && result == TN_OK)
-            steady(unilateral, dt, push_of(a, unilateral));
+            fix_direction(unilateral, dt, push_of(a, unilateral));
         else if (unilateral->fixed_slip)
             unilateral->rule = TNI_UNILATERAL_SLIDES, unilateral->fixed_slip = false;
     }
@@ -329,44 +335,45 @@ static tn_result steady_slides(tn_stepper* s, double dt, bool* crowded, tn_why* 
     return result == TN_ERR_DIVERGED ? TN_OK : result;
 }
 
-// ---- Pieces --------------------------------------------------------------------------------------
+// ---- Substeps -----------------------------------------------------------------------------------
 
 static bool is_jammed(const tn_stepper* s)
 {
     return s->system->auxiliary.report.jammed || s->start->auxiliary.report.jammed;
 }
 
-// Integrates a piece that is known to be short enough for the integrator.
+// Integrates a substep that is known to be short enough for the integrator.
 static tn_result integrate(tn_stepper* s, double dt, tn_step_report* report, tn_why* why)
 {
     double          wish;
     bool            accepted;
     const tn_result result = tni_integrate(s, dt, &wish, &accepted, report, why);
-    if (result == TN_OK) look(s, &s->next);
+    if (result == TN_OK) evaluate(s, &s->next);
     return result;
 }
 
-// s->next lies beyond an event: finds the piece that ends with it. *dt is its length.
+// s->next is beyond an event: finds the substep that ends with it; *dt is its length.
 static tn_result find_event(tn_stepper* s, double* dt, tn_step_report* report, tn_why* why)
 {
     const tni_auxiliary* a  = auxiliary_of(s);
     double               lo = 0, hi = *dt, below = 0;
     double               above = tni_unilaterals_event(a, s->system->views, s->now.z);
     for (int i = 0; i < SEARCH_MAX; ++i) {
-        // Regula falsi with its stale end halved; in the middle as long as the start is no help.
-        double t = below > contact ? lo + (hi - lo) * below / (below - above) : 0.5 * (lo + hi);
+        // Regula falsi with its stale end halved (Illinois); bisection while the value at the start
+        // is of no use.
+        double t = below > resolution ? lo + (hi - lo) * below / (below - above) : 0.5 * (lo + hi);
         if (!(t > lo && t < hi) || i % 4 == 3) t = 0.5 * (lo + hi);
         const tn_result result = integrate(s, t, report, why);
         if (result != TN_OK) return result;
         const double g = tni_unilaterals_event(a, s->system->views, s->now.z);
         *dt            = t;
-        if (fabs(g) <= contact || hi - lo <= 1e-15 * (fabs(s->now.time) + hi)) break;
+        if (fabs(g) <= resolution || hi - lo <= 1e-15 * (fabs(s->now.time) + hi)) break;
         if (g > 0) {
             if (below > 0 && i > 0) above *= 0.5;
             lo    = t;
             below = g;
         } else {
-            if (below > contact) below *= 0.5;
+            if (below > resolution) below *= 0.5;
             hi    = t;
             above = g;
         }
@@ -375,32 +382,33 @@ static tn_result find_event(tn_stepper* s, double* dt, tn_step_report* report, t
     return TN_OK;
 }
 
-// From s->now to the next event, or for the wish; *dt is what was taken, 0: too long for the error.
-static tn_result take_substep(tn_stepper* s, double* dt, double* wish, bool* crowded,
+// From s->now to the next event, or for the wished length; *dt is what was taken, 0: rejected by
+// the error estimate.
+static tn_result take_substep(tn_stepper* s, double* dt, double* wish, bool* too_many,
                               tn_step_report* report, tn_why* why)
 {
     bool      accepted;
-    tn_result result = steady_slides(s, *dt, crowded, why);
-    if (result != TN_OK || *crowded) return result;
+    tn_result result = fix_slides(s, *dt, too_many, why);
+    if (result != TN_OK || *too_many) return result;
     result = tni_integrate(s, *dt, wish, &accepted, report, why);
     if (result != TN_OK) return result;
     if (!accepted) {
         *dt = 0;
         return TN_OK;
     }
-    look(s, &s->next);
+    evaluate(s, &s->next);
     tni_auxiliary* a     = auxiliary_of(s);
     const double   start = tni_auxiliary_now(a);
-    const bool     room  = tni_unilaterals_watch(a, s->system->views, s->now.z, contact);
+    const bool     room  = tni_unilaterals_watch(a, s->system->views, s->now.z, resolution);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (!room) return fail_full(why);
-    *crowded = ends_a_slide(s) && rubbing(s) > CROWD;
-    return a->watched_count > 0 && !*crowded ? find_event(s, dt, report, why) : TN_OK;
+    *too_many = ends_a_slide(s) && friction_count(s) > FRICTION_MAX;
+    return a->watched_count > 0 && !*too_many ? find_event(s, dt, report, why) : TN_OK;
 }
 
-// ---- Impulses over a piece -----------------------------------------------------------------------
+// ---- Impulses over a substep --------------------------------------------------------------------
 
-// How far shapes may come in a time, roughly and from above.
+// Upper estimate of how far surfaces move within dt [m].
 static double reach_within(const tn_stepper* s, double dt)
 {
     double speed = 0, turn = 0, size = 0;
@@ -413,22 +421,23 @@ static double reach_within(const tn_stepper* s, double dt)
         const double     extent = tni_extent(&shape->geometry);
         if (extent < HUGE_VAL) size = fmax(size, extent + tni_norm(shape->p));
     }
-    return contact + 2 * dt * (speed + turn * (1 + size));
+    return resolution + 2 * dt * (speed + turn * (1 + size));
 }
 
-// w_n + gap / dt >= 0: it may come just as near as it touches. What would hit and bounce does so at
-// once, from where it is, with e of the speed it comes with: not of what this step's forces add, or
-// nothing would ever lie still.
-static void ask_for_step(tn_stepper* s, double dt, tn_step_report* report)
+// w_n + gap / dt >= 0: at most until it touches. With restitution an impact within the substep
+// happens at its start, with e times the approach speed without this substep's forces: otherwise
+// nothing would ever come to rest.
+static void set_step_targets(tn_stepper* s, double dt, tn_step_report* report)
 {
     tni_auxiliary* a = auxiliary_of(s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const double    end        = unilateral->rate[0] + fmax(unilateral->gap, 0) / dt;
         const bool      grip       = unilateral->friction > 0 && unilateral->row_count > 1;
-        const double    before     = unilateral->residual[0]; // its rate without this step's forces
-        const bool      hit =
-            unilateral->restitution > 0 && unilateral->gap > contact && end < 0 && before < 0;
+        const double    before     = unilateral->residual[0]; // its rate without this substep's
+                                                              // forces
+        const bool hit =
+            unilateral->restitution > 0 && unilateral->gap > resolution && end < 0 && before < 0;
         unilateral->rule = grip ? TNI_UNILATERAL_GRIPS : TNI_UNILATERAL_PUSHES;
         unilateral->target[0] =
             hit ? -unilateral->rate[0] - unilateral->restitution * before : -end;
@@ -436,7 +445,7 @@ static void ask_for_step(tn_stepper* s, double dt, tn_step_report* report)
         for (int k = 1; k < unilateral->row_count; ++k)
             unilateral->target[k] = -unilateral->rate[k];
         for (int k = 0; k < unilateral->row_count; ++k)
-            unilateral->force[k] *= dt; // a guess at the impulse
+            unilateral->force[k] *= dt; // a first guess of the impulse
     }
     a->ready = false;
 }
@@ -463,15 +472,14 @@ static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report,
         a->unilaterals[i].residual[0] = a->unilaterals[i].rate[0];
     tni_system_evaluate(s->system, &free);
     tni_unilaterals_evaluate(a, s->system->views, s->now.z, true);
-    ask_for_step(s, dt, report);
+    set_step_targets(s, dt, report);
     result = solve_velocities(s, report, why);
     if (result != TN_OK) return result;
     for (int i = 0; i < n; ++i) {
         s->next.u[i] += s->system->answer[i];
         s->stage_d[i] = dt * s->next.u[i];
     }
-    for (int i = 0; i < a->unilateral_count;
-         ++i) { // impulses were solved for; people ask for forces
+    for (int i = 0; i < a->unilateral_count; ++i) { // solved for as impulses; users read forces
         for (int k = 0; k < a->unilaterals[i].row_count; ++k) a->unilaterals[i].force[k] /= dt;
     }
     tni_advance(s->model, s->now.q, s->stage_d, s->next.q);
@@ -479,8 +487,8 @@ static tn_result take_impulses(tn_stepper* s, double dt, tn_step_report* report,
     return TN_OK;
 }
 
-// How long a piece may be that is taken with impulses in place of a better integrator: turns of a
-// quarter radian, and what the adaptive one would take.
+// Longest substep with impulses in place of a better integrator: rotations of a quarter radian, and
+// at most what the adaptive one would take.
 static double impulse_substep(const tn_stepper* s, double wish, double h)
 {
     double turn = 0;
@@ -490,7 +498,7 @@ static double impulse_substep(const tn_stepper* s, double wish, double h)
     return turn * longest > 0.25 ? 0.25 / turn : longest;
 }
 
-// ---- Projection ----------------------------------------------------------------------------------
+// ---- Projection ---------------------------------------------------------------------------------
 
 void tni_hold_positions(tni_auxiliary* a)
 {
@@ -502,15 +510,15 @@ void tni_hold_positions(tni_auxiliary* a)
     a->ready = false;
 }
 
-// What only came near may go on.
+// Those that only came near may separate or approach.
 void tni_hold_velocities(tni_auxiliary* a)
 {
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
-        if (unilateral->rule != TNI_UNILATERAL_HELD && !(unilateral->gap <= contact))
+        if (unilateral->rule != TNI_UNILATERAL_HELD && !(unilateral->gap <= resolution))
             unilateral->rule = TNI_UNILATERAL_OPEN;
         else if (unilateral->rule == TNI_UNILATERAL_HELD && unilateral->friction > 0 &&
-                 tni_unilateral_slip(unilateral) <= 4 * contact)
+                 tni_unilateral_slip(unilateral) <= 4 * resolution)
             unilateral->rule = TNI_UNILATERAL_STUCK;
     }
     a->ready = false;
@@ -526,7 +534,7 @@ void tni_report_unilaterals(const tn_stepper* s, tn_step_report* report)
             a->unilaterals[i].limit < 0 && a->unilaterals[i].gap <= tni_contact_gap;
 }
 
-// ---- The step ------------------------------------------------------------------------------------
+// ---- The step -----------------------------------------------------------------------------------
 
 tn_result tni_event_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
@@ -537,8 +545,8 @@ tn_result tni_event_step(tn_stepper* s, double h, tn_step_report* report, tn_why
     bool         coarse = euler;
     int          slides = 0;
     s->hit_count        = 0;
-    for (int substep = 0; substep < PIECES_MAX; ++substep) {
-        tn_result result = meet(s, report, why);
+    for (int substep = 0; substep < SUBSTEPS_MAX; ++substep) {
+        tn_result result = find_and_strike(s, report, why);
         if (result != TN_OK) return result;
         double dt = fmin(left, wish);
         coarse    = coarse || report->event_count >= EVENTS_MAX || slides >= SLIDES_MAX ||
@@ -565,6 +573,6 @@ tn_result tni_event_step(tn_stepper* s, double h, tn_step_report* report, tn_why
         left -= dt;
         tni_accept_substep(s);
     }
-    return tni_fail(why, TN_ERR_DIVERGED, "at time %g no step meets the error tolerance %g",
+    return tni_fail(why, TN_ERR_DIVERGED, "at time %g s no substep meets the error tolerance %g",
                     s->now.time, s->settings.multiplier.error_tolerance);
 }

@@ -1,12 +1,12 @@
 // forward: joint coordinates in, maximal coordinates inside, joint accelerations out (Baraff 1996,
-// section 2.2). Each part takes O(n) for trees: placing the bodies, turning forces along coordinates
-// into forces on bodies, one evaluation, and reading the accelerations off the bodies. The adaptive method has joint
-// coordinates inside, where it can (adaptive/forward.c).
+// section 2.2). Each part takes O(n) for trees: placing the bodies, converting joint forces to
+// forces on bodies, one evaluation, and computing joint accelerations from those of the bodies. The
+// adaptive method uses joint coordinates inside, where it can (adaptive/forward.c).
 #include "step/stepper.h"
 
 #include "system/coordinates.h"
 
-// Where f = m v an evaluation gives velocities: then so does this.
+// With first-order dynamics (f = m v) an evaluation gives velocities, and so does this.
 static void coordinate_rates(const tn_stepper* s, const tni_joint* joint, double* out)
 {
     const tni_configuration at    = tni_configuration_of(&s->now);
@@ -50,7 +50,7 @@ tn_result tn_stepper_forward(tn_stepper* s, tn_state* state, const double* posit
     if (result != TN_OK) return result;
     if (forces != NULL) {
         const tni_configuration at    = {state->time, state->q, state->u, state->z};
-        double*                 extra = s->stage_d; // evaluations do without
+        double*                 extra = s->stage_d; // evaluations do not use it
         memset(extra, 0, sizeof(double) * (size_t)model->u_count);
         tni_coordinate_forces(model, &at, forces, extra);
         s->system->extra = extra;

@@ -1,50 +1,55 @@
-// implicit: steps whose forces, and whose joints, are those of their end. After Hernandez, Garre,
-// Casillas, Otaduy 2011, with the direction of joint forces implicit too.
+// implicit: steps with the forces and constraints of their end. After Hernandez, Garre, Casillas,
+// Otaduy 2011, with the direction of joint forces implicit too.
 //
 // A step of h from (q, u) asks for the velocity u1 and the impulses e lambda with
 //
 //     M (u1 - u) = e F(q1, u1) + e J(q1)^T lambda,   C(q1) = 0,   q1 = fly(q, u1, h),   e = h
 //
-// (backward Euler). Linearised at the start this is one linear system (implicit_system.h), the paper's with
-// the geometric stiffness of the joint forces added: `linear`. What it leaves of joint error, about
-// (h w)^2 L / 2, a few rounds on the same factorisation take away: `corrected`,
+// (backward Euler). Linearised at the start this is one linear system (implicit_system.h), the
+// paper's with the geometric stiffness of the joint forces added: `linear`. The joint error that
+// remains, about (h w)^2 L / 2, is removed by a few rounds with the same factorisation:
+// `corrected`,
 //
 //     A du + J^T dmu = 0,   J du = -C(q1)/e,   u1 += du
 //
-// which is modified Newton for C(q1) = 0; the rows ask from the start for what closes them to second
-// order, so that a round less is needed. `newton` solves the equations above themselves: factored at
-// (q1, lambda) again and again.
+// which is modified Newton for C(q1) = 0; the rows are closed to second order from the start, which
+// saves a round. `newton` solves the equations above themselves: factored at (q1, lambda) again and
+// again.
 //
-// Second order, `bdf2`: with the ratio r = h / (h of the step before), share = (1 + r)/(1 + 2 r),
+// Second order, `bdf2`: with r = h / (h of the last step), share = (1 + r)/(1 + 2 r),
 //
-//     e = share h,   q1 = fly(q, share u1 + share r/(1 + r) d, h),   M u -> share ((1 + r) M u - r^2/(1 + r) m)
+//     e = share h,   q1 = fly(q, share u1 + share r/(1 + r) d, h),
+//     M u -> share ((1 + r) M u - r^2/(1 + r) m)
 //
-// d being the mean velocity of the step before, m the momentum at its start; both are part of the
-// state, so a step depends on the state alone. The first round of the correction then asks for the
-// whole of the equations above, not just for C = 0: the direction of joint forces at the end is what
-// the second order hangs on. After anything else than such a step it begins with
-// backward Euler.
+// d being the mean velocity of the last step, m the momentum at its start; both are part of the
+// state, so a step depends on the state alone. The first round of the correction then solves for
+// the residual of the equations above, not just for C = 0: second order depends on the direction of
+// the joint forces at the end. After any other change of the state it begins with backward Euler.
 //
-// K_g is made of the multipliers of the step before. A state that has none (the first step, or one
-// after somebody moved a body) is solved for once without, to get them.
+// K_g uses the multipliers of the last step. For a state without them (the first step, or after a
+// body was moved from outside) one solve without K_g gives them.
 //
-// Where the correction does not close the joints (forces have changed by so much that the old K_g
-// leads astray) it is tried with the forces just found, then Newton's method is; two-step differences
-// are followed by backward Euler. A step whose joints do not close even then is halved, six times at
-// most; then one linear solve is taken for the whole of it, and counted (unclosed_count), if no joint is
-// off by more than 0.1; else it fails and names the joint.
+// Where the correction does not close the joints (forces have changed so much that the old K_g is
+// useless) it is repeated with the forces just found, then Newton's method is tried; two-step
+// differences are replaced by backward Euler. A step whose joints do not close even then is halved,
+// six times at most; then one linear solve is taken for all of it, and counted (unclosed_count), if
+// no joint is open by more than 0.1; otherwise the step fails and names the joint.
 #include "step/stepper.h"
 
 enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6, ROUNDS_USUAL = 6, STIFFER_MAX = 4 };
 
 static const double aim      = 0.2;  // of the tolerance
-static const double diverged = 1e6;  // joint error [m or rad] that no correction comes back from
-static const double share    = 0.02; // of the kinetic energy in a correction
-static const double gain     = 1e-6; // of the kinetic energy, that a step may gain
-static const double stiffer  = -100; // times the joint forces that K_g is made of; in thrust too
-static const double loose = 0.1; // joint error [m or rad] with which a step may be taken after all
+static const double diverged = 1e6;  // closure error [m or rad] from which the correction does not
+                                     // recover
+static const double share = 0.02;    // of the kinetic energy: a correction larger than this is
+                                     // checked for energy gain
+static const double gain_max = 1e-6; // of the kinetic energy: energy that a step may gain
+static const double stiffen_factor =
+    -100;                        // factor on the joint forces that K_g is made of; both signs
+static const double loose = 0.1; // closure error [m or rad] up to which a failed step is accepted
+                                 // at last
 
-// Those of the joints, then the limits.
+// Rows of the joints, then the limits.
 static int rows_of(const tn_model* model)
 {
     return model->row_count + model->limit_count;
@@ -76,8 +81,8 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
         memory->momentum         = TNI_TAKE(&s->arena, double, model->u_count);
     }
     if (s->arena.failed) return TN_ERR_MEMORY;
-    return tni_implicit_system_create(&s->arena, s->system, &s->settings.implicit, &work->stiff,
-                                      why);
+    return tni_implicit_system_create(&s->arena, s->system, &s->settings.implicit,
+                                      &work->implicit_system, why);
 }
 
 // M u at s->now.
@@ -87,8 +92,8 @@ static void momentum_of(tn_stepper* s, double* p)
     tni_system_momentum(s->system, s->now.u, p);
 }
 
-// How the step leads ahead; momentum <- that it begins with, NULL where it is M u.
-static tni_step_scheme lead_of(tn_stepper* s, double h, const double** momentum)
+// The integration scheme of the step; *momentum <- that it begins with, NULL: M u.
+static tni_step_scheme scheme_of(tn_stepper* s, double h, const double** momentum)
 {
     tni_implicit_work*      work   = &s->implicit;
     const tni_step_history* before = &work->before;
@@ -99,7 +104,7 @@ static tni_step_scheme lead_of(tn_stepper* s, double h, const double** momentum)
         momentum_of(s, work->after.momentum);
     if (!two) return scheme;
     const double r = before->h > 0 && before->two ? h / before->h : 0;
-    if (!(r > 0) || r > 2) return scheme; // faster growth is not stable
+    if (!(r > 0) || r > 2) return scheme; // faster growth of steps is not stable
     scheme.share = (1 + r) / (1 + 2 * r);
     for (int i = 0; i < s->model->u_count; ++i) {
         work->drift[i]    = scheme.share * r / (1 + r) * before->mean[i];
@@ -111,7 +116,7 @@ static tni_step_scheme lead_of(tn_stepper* s, double h, const double** momentum)
     return scheme;
 }
 
-// ---- Solving -------------------------------------------------------------------------------------
+// ---- Solving ------------------------------------------------------------------------------------
 
 static void mean_of(const tn_stepper* s, const tni_step_scheme* scheme, double* mean)
 {
@@ -119,19 +124,21 @@ static void mean_of(const tn_stepper* s, const tni_step_scheme* scheme, double* 
         mean[i] = scheme->share * s->implicit.u[i] + (scheme->drift != NULL ? scheme->drift[i] : 0);
 }
 
-// The linear step, its one-sided forces being those that its end asks for.
+// Solves the linear step repeatedly, until its active set is the one predicted.
 static tn_result solve_linear(tn_stepper* s, tni_step_start* start, const tni_step_scheme* scheme,
                               tn_step_report* report, tn_why* why)
 {
     tni_implicit_work* work   = &s->implicit;
     tn_result          result = TN_OK;
     for (int round = 0; round < SETS_MAX; ++round) {
-        result = tni_implicit_system_begin(work->stiff, start, scheme, work->u, work->mu, why);
+        result =
+            tni_implicit_system_begin(work->implicit_system, start, scheme, work->u, work->mu, why);
         ++report->factor_count;
-        if (result == TN_OK) tni_implicit_system_report(work->stiff, report);
+        if (result == TN_OK) tni_implicit_system_report(work->implicit_system, report);
         if (result != TN_OK || !work->sided) return result;
         mean_of(s, scheme, work->best);
-        if (tni_implicit_system_active_set_holds(work->stiff, start, scheme, work->best)) break;
+        if (tni_implicit_system_active_set_holds(work->implicit_system, start, scheme, work->best))
+            break;
         start->keep_active_set = true;
         tni_copy_numbers(work->predicted, work->best, s->model->u_count);
         start->predicted = work->predicted;
@@ -139,7 +146,7 @@ static tn_result solve_linear(tn_stepper* s, tni_step_start* start, const tni_st
     return result;
 }
 
-// First multipliers of a state that has none.
+// Multipliers for a state that has none.
 static tn_result find_multipliers(tn_stepper* s, tni_step_start* start,
                                   const tni_step_scheme* scheme, tn_step_report* report,
                                   tn_why* why)
@@ -147,7 +154,7 @@ static tn_result find_multipliers(tn_stepper* s, tni_step_start* start,
     tni_implicit_work* work = &s->implicit;
     start->multipliers      = NULL;
     const tn_result result =
-        tni_implicit_system_begin(work->stiff, start, scheme, work->u, work->mu, why);
+        tni_implicit_system_begin(work->implicit_system, start, scheme, work->u, work->mu, why);
     ++report->factor_count;
     const double e = scheme->h * scheme->share;
     for (int i = 0; i < rows_of(s->model); ++i) work->before.multipliers[i] = -work->mu[i] / e;
@@ -155,7 +162,7 @@ static tn_result find_multipliers(tn_stepper* s, tni_step_start* start,
     return result;
 }
 
-// What the linear step had found, before the first round changes it.
+// Stores the answer of the linear step, before the first round changes it.
 static void keep_linear(tn_stepper* s, const tni_step_scheme* scheme)
 {
     const double e = scheme->h * scheme->share;
@@ -163,7 +170,7 @@ static void keep_linear(tn_stepper* s, const tni_step_scheme* scheme)
     tni_copy_numbers(s->implicit.linear, s->implicit.u, s->model->u_count);
 }
 
-// What is left of the equations of motion at the end of the flight, as an impulse.
+// Residual of the equations of motion at the end of the flight, as an impulse.
 static void residual(tn_stepper* s, const tni_step_start* start, const tni_step_scheme* scheme,
                      double* b)
 {
@@ -172,15 +179,16 @@ static void residual(tn_stepper* s, const tni_step_start* start, const tni_step_
     const double*           p    = start->momentum != NULL ? start->momentum : work->after.momentum;
     if (!work->history_known) momentum_of(s, work->after.momentum);
     work->history_known = true;
-    tni_system_look_whole(s->system, &end);
-    tni_implicit_system_forces(work->stiff, &end, scheme->h, b);
+    tni_system_evaluate_whole(s->system, &end);
+    tni_implicit_system_forces(work->implicit_system, &end, scheme->h, b);
     tni_system_momentum(s->system, s->next.u, s->scratch);
     for (int i = 0; i < s->model->u_count; ++i)
         b[i] = p[i] + scheme->h * scheme->share * b[i] - s->scratch[i];
-    tni_system_push_back(s->system, work->mu, b);
+    tni_system_add_joint_forces(s->system, work->mu, b);
 }
 
-// What a round adds. The residual knows nothing of limits: their forces come whole with it.
+// Adds the multipliers of a round. The residual does not contain limits: with it their forces are
+// replaced.
 static void add_forces(tn_stepper* s, bool whole)
 {
     tni_implicit_work* work = &s->implicit;
@@ -189,7 +197,7 @@ static void add_forces(tn_stepper* s, bool whole)
         work->mu[i] = (i >= rows && whole ? 0 : work->mu[i]) + work->dmu[i];
 }
 
-// Joints closed on the factorisation that is there.
+// Closes the joints with the present factorisation.
 static tni_closure_error correct(tn_stepper* s, const tni_step_start* start,
                                  const tni_step_scheme* scheme, tn_step_report* report)
 {
@@ -199,8 +207,8 @@ static tni_closure_error correct(tn_stepper* s, const tni_step_start* start,
     tni_closure_error  nearest = {.error = HUGE_VAL, .worst = -1};
     for (int round = 0, since = 0;; ++round) {
         tni_closure_error c;
-        c.error = tni_implicit_system_fly(work->stiff, start, scheme, work->u, s->next.q, s->next.u,
-                                          work->r, &c.worst);
+        c.error = tni_implicit_system_fly(work->implicit_system, start, scheme, work->u, s->next.q,
+                                          s->next.u, work->r, &c.worst);
         ++since;
         if (c.error < nearest.error || nearest.worst < 0) {
             nearest = c;
@@ -217,8 +225,8 @@ static tni_closure_error correct(tn_stepper* s, const tni_step_start* start,
             for (int k = 0; k < of->row_count; ++k)
                 work->r[of->row_start + k] *= k < of->held_count ? -1 / e : -1;
         }
-        if (tni_implicit_system_correct(work->stiff, whole ? work->best : NULL, work->r, work->du,
-                                        work->dmu, NULL) != TN_OK)
+        if (tni_implicit_system_correct(work->implicit_system, whole ? work->best : NULL, work->r,
+                                        work->du, work->dmu, NULL) != TN_OK)
             return (tni_closure_error){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, whole);
@@ -235,7 +243,7 @@ static double longest(const tn_stepper* s, const double* u)
     return isnan(most) ? HUGE_VAL : most;
 }
 
-// The equations of the step themselves: factored anew at the end that each round leads to.
+// Newton's method on the equations of the step: factored again at the end of each round.
 static tni_closure_error newton(tn_stepper* s, const tni_step_start* start,
                                 const tni_step_scheme* scheme, tn_step_report* report)
 {
@@ -245,8 +253,8 @@ static tni_closure_error newton(tn_stepper* s, const tni_step_start* start,
     double             step  = HUGE_VAL;
     for (int round = 0;; ++round) {
         tni_closure_error c;
-        c.error = tni_implicit_system_fly(work->stiff, start, scheme, work->u, s->next.q, s->next.u,
-                                          work->r, &c.worst);
+        c.error = tni_implicit_system_fly(work->implicit_system, start, scheme, work->u, s->next.q,
+                                          s->next.u, work->r, &c.worst);
         if (round == 0) keep_linear(s, scheme);
         if (step <= s->implicit.goal && c.error <= s->implicit.goal) return c;
         if (round == s->settings.implicit.iterations || !(c.error < diverged))
@@ -266,10 +274,10 @@ static tni_closure_error newton(tn_stepper* s, const tni_step_start* start,
         const tni_step_scheme here = {.h = scheme->h, .share = scheme->share, .time = scheme->time};
         ++report->factor_count;
         ++report->iteration_count;
-        if (tni_implicit_system_begin(work->stiff, &there, &here, work->du, work->dmu, NULL) !=
-                TN_OK ||
-            tni_implicit_system_correct(work->stiff, work->best, work->r, work->du, work->dmu,
-                                        NULL) != TN_OK)
+        if (tni_implicit_system_begin(work->implicit_system, &there, &here, work->du, work->dmu,
+                                      NULL) != TN_OK ||
+            tni_implicit_system_correct(work->implicit_system, work->best, work->r, work->du,
+                                        work->dmu, NULL) != TN_OK)
             return (tni_closure_error){.error = HUGE_VAL, .worst = c.worst};
         for (int i = 0; i < model->u_count; ++i) work->u[i] += work->du[i];
         add_forces(s, true);
@@ -277,7 +285,7 @@ static tni_closure_error newton(tn_stepper* s, const tni_step_start* start,
     }
 }
 
-// What the correction aims at, or what rounding allows so far from the origin.
+// Tolerance of the correction, or rounding for coordinates so far from the origin.
 static double goal_of(const tn_stepper* s)
 {
     double far = 1;
@@ -285,9 +293,9 @@ static double goal_of(const tn_stepper* s)
     return fmax(aim * s->settings.implicit.tolerance, 1e-14 * far);
 }
 
-// ---- A step --------------------------------------------------------------------------------------
+// ---- A step -------------------------------------------------------------------------------------
 
-static void remember(tn_stepper* s, const tni_step_scheme* scheme)
+static void store_history(tn_stepper* s, const tni_step_scheme* scheme)
 {
     tni_implicit_work* work = &s->implicit;
     const double       e    = scheme->h * scheme->share;
@@ -306,10 +314,10 @@ static double kinetic(tn_stepper* s, const double* u)
     return sum;
 }
 
-// The equations have other roots, in which a light link has flipped over: energy comes from nowhere
-// there. It is looked for when a correction took many rounds, or changed the motion itself (residual) on
-// derivatives of the start, and has a good part of it. (Light links under heavy load do that too, and lose
-// energy all the same.)
+// The equations have other roots, in which a light link has flipped over: these gain energy. It is
+// checked when a correction took many rounds, or changed the motion itself (residual) with
+// derivatives of the start, and has a good part of the energy. (Light links under heavy load have
+// large corrections too, but lose energy.)
 static bool has_gained(tn_stepper* s)
 {
     const tni_configuration now  = tni_configuration_of(&s->now),
@@ -317,10 +325,10 @@ static bool has_gained(tn_stepper* s)
     const tn_energy was          = tni_system_energy(s->system, &now),
                     is           = tni_system_energy(s->system, &next);
     return is.kinetic + is.gravity + is.elastic >
-           was.kinetic + was.gravity + was.elastic + gain * is.kinetic;
+           was.kinetic + was.gravity + was.elastic + gain_max * is.kinetic;
 }
 
-static bool has_strayed(tn_stepper* s)
+static bool has_other_root(tn_stepper* s)
 {
     tni_implicit_work* work = &s->implicit;
     if (work->rescue) return has_gained(s);
@@ -329,7 +337,7 @@ static bool has_strayed(tn_stepper* s)
     return kinetic(s, work->du) > share * kinetic(s, work->u) && has_gained(s);
 }
 
-// Rows ask for what they should, forces of their end are found; *c: what joints are left open by.
+// Solves with one of the methods; *c: the closure error.
 static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_step_start* start,
                        const tni_step_scheme* scheme, tni_closure_error* c, tn_step_report* report,
                        tn_why* why)
@@ -345,11 +353,11 @@ static tn_result solve(tn_stepper* s, tn_implicit_solve how, tni_step_start* sta
     if (how == TN_IMPLICIT_NEWTON) *c = newton(s, start, scheme, report);
     else if (how == TN_IMPLICIT_CORRECTED) *c = correct(s, start, scheme, report);
     else
-        c->error = tni_implicit_system_fly(work->stiff, start, scheme, work->u, s->next.q,
+        c->error = tni_implicit_system_fly(work->implicit_system, start, scheme, work->u, s->next.q,
                                            s->next.u, work->r, &c->worst);
     if (how != TN_IMPLICIT_LINEAR && !work->final_try &&
         (whole || work->rescue || report->iteration_count - rounds > ROUNDS_USUAL) &&
-        has_strayed(s))
+        has_other_root(s))
         c->error = HUGE_VAL;
     return TN_OK;
 }
@@ -360,9 +368,8 @@ static bool is_closed(const tn_stepper* s, const tni_closure_error* c)
                                                             : c->error <= s->implicit.goal;
 }
 
-// All that may be tried with this step. Where joint forces have changed so much that the old K_g leads
-// astray: with those of this step, then by Newton's method. What that does not finish, the correction
-// may.
+// Everything that may be tried with this step. Where joint forces have changed too much for the old
+// K_g: with those of this step, then by Newton's method, then the correction again.
 static tn_result try_all(tn_stepper* s, tni_step_start* start, const tni_step_scheme* scheme,
                          tni_closure_error* c, tn_step_report* report, tn_why* why)
 {
@@ -372,7 +379,7 @@ static tn_result try_all(tn_stepper* s, tni_step_start* start, const tni_step_sc
     tn_result result             = solve(s, how, start, scheme, c, report, why);
     if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_LINEAR) return result;
     if (how == TN_IMPLICIT_NEWTON && !work->final_try)
-        return result;                        // a shorter step is the better help
+        return result;                        // a shorter step is the better remedy
     if (scheme->drift != NULL) return result; // so is backward Euler
     work->rescue = true;
     if (start->multipliers != NULL) {
@@ -382,10 +389,11 @@ static tn_result try_all(tn_stepper* s, tni_step_start* start, const tni_step_sc
     result = solve(s, TN_IMPLICIT_CORRECTED, start, scheme, c, report, why);
     if (result != TN_OK || is_closed(s, c) || how == TN_IMPLICIT_NEWTON) return result;
     result = solve(s, TN_IMPLICIT_NEWTON, start, scheme, c, report, why);
-    // Links that tension and thrust throw about are held fast for once: that costs energy.
+    // Light links between tension and compression are stiffened strongly for this step: that costs
+    // energy.
     for (int i = 0; i < STIFFER_MAX && start->multipliers != NULL; ++i) {
         if (result != TN_OK || is_closed(s, c)) return result;
-        for (int k = 0; k < rows_of(s->model); ++k) work->again[k] *= stiffer;
+        for (int k = 0; k < rows_of(s->model); ++k) work->again[k] *= stiffen_factor;
         result = solve(s, TN_IMPLICIT_CORRECTED, start, scheme, c, report, why);
     }
     return result;
@@ -396,7 +404,7 @@ static tn_result attempt(tn_stepper* s, double h, tni_closure_error* c, tn_step_
 {
     tni_implicit_work* work    = &s->implicit;
     tni_step_start     start   = {.at = tni_configuration_of(&s->now), .predicted = s->now.u};
-    tni_step_scheme    scheme  = lead_of(s, h, &start.momentum);
+    tni_step_scheme    scheme  = scheme_of(s, h, &start.momentum);
     tn_result          result  = TN_OK;
     const bool         stiffen = s->settings.implicit.stiffen && rows_of(s->model) > 0;
     s->next.time               = scheme.time;
@@ -412,7 +420,7 @@ static tn_result attempt(tn_stepper* s, double h, tni_closure_error* c, tn_step_
         if (stiffen) start.multipliers = work->before.multipliers;
         result = try_all(s, &start, &scheme, c, report, why);
     }
-    if (result == TN_OK) remember(s, &scheme);
+    if (result == TN_OK) store_history(s, &scheme);
     return result;
 }
 
@@ -422,7 +430,7 @@ static const char* name_of(const tn_stepper* s, int constraint)
                            : "none";
 }
 
-static void swap_memory(tni_implicit_work* work)
+static void swap_history(tni_implicit_work* work)
 {
     const tni_step_history before = work->before;
     work->before                  = work->after;
@@ -444,11 +452,11 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
         report->worst_joint = tni_constraint_id(s->model, c.worst);
         report->joint_error = c.error;
         if (!isfinite(c.error))
-            return tni_fail(
-                why, TN_ERR_DIVERGED,
-                "joint '%s' does not close: the step is too long for what happens in it",
-                name_of(s, c.worst));
-        return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
+            return tni_fail(why, TN_ERR_DIVERGED,
+                            "joint '%s' does not close: the step is too long for its motion",
+                            name_of(s, c.worst));
+        return tni_fail(why, TN_ERR_DIVERGED,
+                        "joint '%s' does not close: it stays open by %.3g m or rad",
                         name_of(s, c.worst), c.error);
     }
     result = substep(s, 0.5 * h, level + 1, report, why);
@@ -456,7 +464,7 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
     if (!s->implicit.moved) tni_copy_configuration(s->model, &s->stage, &s->now);
     s->implicit.moved = true;
     tni_accept_substep(s);
-    swap_memory(&s->implicit);
+    swap_history(&s->implicit);
     return substep(s, 0.5 * h, level + 1, report, why);
 }
 
@@ -464,8 +472,8 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
 static void measure(tn_stepper* s, tn_step_report* report)
 {
     const tni_configuration at = tni_configuration_of(&s->next);
-    s->angles_followed =
-        tni_implicit_system_measure(s->implicit.stiff, &at, s->next.z, &report->velocity_error);
+    s->angles_followed = tni_implicit_system_measure(s->implicit.implicit_system, &at, s->next.z,
+                                                     &report->velocity_error);
     if (!s->angles_followed) {
         tni_measure_errors(s, report);
         return;
@@ -474,17 +482,18 @@ static void measure(tn_stepper* s, tn_step_report* report)
     report->worst_joint = tni_constraint_id(s->model, s->implicit.end.worst);
 }
 
-// From where the step began, which pieces of it have left.
-static void begin_again(tn_stepper* s)
+// Back to the start of the step, after substeps.
+static void restore_start(tn_stepper* s)
 {
     if (!s->implicit.moved) return;
     tni_copy_configuration(s->model, &s->now, &s->stage);
-    s->implicit.before.h = 0; // its forces are those of a piece
+    s->implicit.before.h = 0; // its forces are those of a substep
     s->implicit.moved    = false;
 }
 
-// Nothing closes the joints, not even in short pieces: a start that is violent, or joints that contradict
-// each other. One linear solve for the whole step damps the worst of it, and the next steps close them.
+// Nothing closes the joints, not even with short substeps: a violent start, or contradicting
+// joints. One linear solve for the whole step damps the motion, and the next steps close the
+// joints.
 static tn_result last_resort(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const tn_implicit_solve asked = s->settings.implicit.solve;
@@ -506,20 +515,20 @@ tn_result tni_implicit_step(tn_stepper* s, double h, tn_step_report* report, tn_
     s->implicit.goal  = goal_of(s);
     s->implicit.moved = s->implicit.lenient = false;
     tn_result result                        = substep(s, h, 0, report, why);
-    if (result ==
-        TN_ERR_DIVERGED) { // light links under heavy load: corrections are large, and right
-        begin_again(s);
+    if (result == TN_ERR_DIVERGED) { // light links under heavy load: large corrections are right
+        restore_start(s);
         s->implicit.lenient = true;
         result              = substep(s, h, 0, report, why);
     }
     if (result == TN_ERR_DIVERGED) {
         tn_why own;
-        begin_again(s);
+        restore_start(s);
         if (last_resort(s, h, report, &own) == TN_OK) result = TN_OK;
     }
     if (result != TN_OK) return result;
     s->next.time = end;
     measure(s, report);
-    report->deepest = tni_implicit_system_penetration(s->implicit.stiff, &report->contact_count);
+    report->deepest =
+        tni_implicit_system_penetration(s->implicit.implicit_system, &report->contact_count);
     return TN_OK;
 }

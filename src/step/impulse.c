@@ -36,7 +36,7 @@
 // into equal substeps first.
 #include "step/stepper.h"
 
-enum { HALVINGS_MAX = 4, PIECES_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
+enum { HALVINGS_MAX = 4, SUBSTEPS_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
 
 static const double turn_max = 0.5;   // rotation of a body in one substep [rad]
 static const double aim      = 0.2;   // of the tolerance: lever arms magnify joint errors
@@ -50,7 +50,7 @@ static const double diverged = 1e6;   // closure error [m or rad] from which the
 static const double safer          = 100; // factor on the regularisation, each time
 static const double safe_tolerance = 1e-6;
 
-// ---- Memory --------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 tn_result tni_impulse_create(tn_stepper* s)
 {
@@ -86,7 +86,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     return TN_OK;
 }
 
-// ---- Kick ----------------------------------------------------------------------------------------
+// ---- Kick ---------------------------------------------------------------------------------------
 
 static tn_result factor(tn_stepper* s, const tni_configuration_buffer* place,
                         tn_step_report* report, tn_why* why)
@@ -197,7 +197,7 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     return result == TN_OK ? first_kick(s, h, why) : result;
 }
 
-// ---- Close ---------------------------------------------------------------------------------------
+// ---- Close --------------------------------------------------------------------------------------
 
 // Flies to s->next and evaluates it; r <- the rates that would close the joints.
 tni_closure_error tni_impulse_fly(tn_stepper* s, double h)
@@ -312,7 +312,7 @@ static bool correction_is_small(tn_stepper* s, const tni_closure_error* c)
            share * tni_system_kinetic(s->system, s->impulse.plus);
 }
 
-// ---- Land ----------------------------------------------------------------------------------------
+// ---- Land ---------------------------------------------------------------------------------------
 
 // Adds the second half of the kick to s->next.u and makes the velocities fit the joints.
 static tn_result second_kick(tn_stepper* s, double h, bool exact, tn_why* why)
@@ -420,7 +420,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     return TN_OK;
 }
 
-// ---- A step --------------------------------------------------------------------------------------
+// ---- A step -------------------------------------------------------------------------------------
 
 // Tolerance of the correction, or rounding for coordinates so far from the origin.
 static double tolerance_of(const tn_stepper* s)
@@ -461,7 +461,8 @@ static tn_result try_regularised(tn_stepper* s, double h, tn_step_report* report
     if (!(best.error <= s->settings.impulse.accept) || report->unclosed_count == UNCLOSED_MAX) {
         report->worst_joint = tni_constraint_id(s->model, best.worst);
         report->joint_error = best.error;
-        return tni_fail(why, TN_ERR_DIVERGED, "joint '%s' does not close: it stays open by %.3g",
+        return tni_fail(why, TN_ERR_DIVERGED,
+                        "joint '%s' does not close: it stays open by %.3g m or rad",
                         name_of(s, best.worst), best.error);
     }
     ++report->unclosed_count;
@@ -522,9 +523,10 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
 {
     const double end   = tni_time_after(s->now.time, h);
     const double turns = ceil(h * fastest_turn(s) / turn_max);
-    if (!(turns <= PIECES_MAX))
+    if (!(turns <= SUBSTEPS_MAX))
         return tni_fail(why, TN_ERR_DIVERGED,
-                        "a body turns by %.3g rad in a step: take a smaller one", turns * turn_max);
+                        "a body rotates by %.3g rad in one step: take a smaller step",
+                        turns * turn_max);
     const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_accept_substep(s);

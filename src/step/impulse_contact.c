@@ -1,6 +1,6 @@
-// impulse_contact: contacts, limits and ropes in a step of the impulse method. After Tomcin, Sibbing,
-// Kobbelt 2014, section 7, and Guendelman, Bridson, Fedkiw 2003, with all contacts of a mechanism
-// solved for together and coupled to its joints (auxiliary.c).
+// impulse_contact: contacts, limits and ropes in a step of the impulse method. After Tomcin,
+// Sibbing, Kobbelt 2014, section 7, and Guendelman, Bridson, Fedkiw 2003, with all contacts of a
+// mechanism solved for together and coupled to its joints (auxiliary.c).
 //
 //
 //     preview   the flight without contacts; which contacts and limits ("unilaterals") matter on it
@@ -16,7 +16,7 @@
 //               the joints, over contacts too: they are met as exactly as joints are, whatever the
 //               lever or the mass ratio
 //     more      whatever else is penetrated at the end joins the set, and it closes again
-//     part      bodies that overlapped at the start are pushed apart in their positions, not in
+//     separate  bodies that overlapped at the start are pushed apart in their positions, not in
 //               their velocities, so that no energy is added
 //     land      at the end, with what touches there,
 //                   M' (u_end - u') = h/2 f' + J'^T p' + J_c'^T P',  J_n' u_end >= 0
@@ -65,7 +65,7 @@ static tn_result fail_full(tn_why* why)
     return tni_fail(why, TN_ERR_MEMORY, "no room for so many contacts");
 }
 
-// ---- Which stops there are -----------------------------------------------------------------------
+// ---- The set of unilaterals ---------------------------------------------------------------------
 
 // Warm start: impulses of the last step, of its flight or its landing.
 static void set_warm_start(tn_stepper* s, bool landing, double h)
@@ -82,7 +82,7 @@ static void set_warm_start(tn_stepper* s, bool landing, double h)
 }
 
 // Contacts and limits on the way from the start to the end of the predicted flight, evaluated last.
-static tn_result find(tn_stepper* s, double h, tn_why* why)
+static tn_result find_on_path(tn_stepper* s, double h, tn_why* why)
 {
     tni_auxiliary* a     = auxiliary_of(s);
     const double   start = tni_auxiliary_now(a);
@@ -120,8 +120,7 @@ static void set_all_targets(tn_stepper* s, int from, double h)
     a->ready = false;
 }
 
-// ---- Impacts
-// -------------------------------------------------------------------------------------
+// ---- Impacts ------------------------------------------------------------------------------------
 
 // Whether something with restitution is hit within the step. Others take part in impacts only where
 // they touch.
@@ -140,7 +139,7 @@ static bool any_hit(tn_stepper* s, double h)
     return any;
 }
 
-// ---- Close ---------------------------------------------------------------------------------------
+// ---- Close --------------------------------------------------------------------------------------
 
 // Whether a unilateral is active, by the last solve: one of force and residual is 0 up to rounding.
 static bool pushes(const tni_unilateral* unilateral)
@@ -309,7 +308,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
     return result;
 }
 
-// ---- Part ----------------------------------------------------------------------------------------
+// ---- Separate -----------------------------------------------------------------------------------
 
 static double deepest(const tni_auxiliary* a)
 {
@@ -320,7 +319,7 @@ static double deepest(const tni_auxiliary* a)
 
 // Moves s->next by the position correction that closes the joints and does what the unilaterals
 // want.
-static tn_result move_places(tn_stepper* s, tn_why* why)
+static tn_result move_positions(tn_stepper* s, tn_why* why)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->row_count; ++i) s->impulse.target_rates[i] = -s->system->C[i];
@@ -335,7 +334,8 @@ static tn_result move_places(tn_stepper* s, tn_why* why)
 }
 
 // Closes the joints of s->next alone, by the smallest correction, after bodies were pushed apart.
-static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
+static tn_result close_positions(tn_stepper* s, double tolerance, tn_step_report* report,
+                                 tn_why* why)
 {
     tni_auxiliary*          a      = auxiliary_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
@@ -345,7 +345,7 @@ static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* r
     a->unilateral_count = 0;
     for (int round = 0; round < JOINT_ROUNDS && result == TN_OK; ++round) {
         if (!(tni_system_position_error(s->system, &worst) > tolerance)) break;
-        result = move_places(s, why);
+        result = move_positions(s, why);
         if (result == TN_OK) tni_system_evaluate(s->system, &at);
     }
     a->unilateral_count = count;
@@ -354,7 +354,7 @@ static tn_result close_places(tn_stepper* s, double tolerance, tn_step_report* r
 }
 
 // Pushes bodies apart: moves s->next, where the system was evaluated last, and nothing else.
-static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
+static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary*          a      = auxiliary_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
@@ -380,13 +380,13 @@ static tn_result part(tn_stepper* s, double tolerance, tn_step_report* report, t
                                                          // above it would stay
         }
         if (done) break;
-        result = move_places(s, why);
+        result = move_positions(s, why);
         if (result != TN_OK) break;
         tni_system_evaluate(s->system, &at);
     }
     a->keep_forces = false;
     a->ready       = false;
-    return result == TN_OK ? close_places(s, tolerance, report, why) : result;
+    return result == TN_OK ? close_positions(s, tolerance, report, why) : result;
 }
 
 // A row of balls passes an impact on, one contact a time.
@@ -395,7 +395,7 @@ static int impact_rounds_max(tn_stepper* s)
     return 8 + 2 * auxiliary_of(s)->unilateral_count;
 }
 
-// ---- All of it -----------------------------------------------------------------------------------
+// ---- All of it ----------------------------------------------------------------------------------
 
 // The flight without contacts, joints roughly closed. The corrections become part of the goal from
 // then on: contacts change little of them.
@@ -426,7 +426,7 @@ static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_repor
     return result;
 }
 
-// Finds the set for the step and solves its impacts; the kick that is asked for is in
+// Finds the set for the step and solves its impacts; the rates of the kick are in
 // s->impulse.goal.
 static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_report* report,
                                  tn_why* why)
@@ -437,7 +437,7 @@ static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_
         auxiliary_of(s)->unilateral_count = 0;
         tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         result = preview(s, h, why);
-        if (result == TN_OK) result = find(s, h, why);
+        if (result == TN_OK) result = find_on_path(s, h, why);
         hit = false;
         if (result == TN_OK && ++*impacts <= impact_rounds_max(s))
             result = solve_impacts(s, h, &hit, report, why);
@@ -508,10 +508,10 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
         result = find_more(s, h, &impacts, &again, report, why);
     }
     if (result == TN_OK && *closed && !s->impulse.final_try && gains_energy(s)) *closed = false;
-    return result == TN_OK && *closed ? part(s, tolerance, report, why) : result;
+    return result == TN_OK && *closed ? push_apart(s, tolerance, report, why) : result;
 }
 
-// ---- Land ----------------------------------------------------------------------------------------
+// ---- Land ---------------------------------------------------------------------------------------
 
 tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 {

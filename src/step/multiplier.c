@@ -1,10 +1,10 @@
-// multiplier: Baraff's method. Accelerations (or velocities, where f = m v) are exact at each
-// place; explicit integrators join them; a projection takes away what the integrator leaves of
-// joint error.
+// multiplier: Baraff's method. Accelerations (or velocities, with f = m v) are exact at each
+// configuration; explicit integrators connect them; a projection removes the joint error that the
+// integrator leaves.
 //
 // Runge-Kutta methods on rotations (Munthe-Kaas): all stages live in the tangent at the step's
 // start,
-//     d_i = h sum a_ij k_j,  u_i = u_0 + h sum a_ij udot_j,  k_i = rate of d when the body moves with u_i
+//     d_i = h sum a_ij k_j,  u_i = u_0 + h sum a_ij udot_j,  k_i = rate of d for motion with u_i
 // and the pose at d is exp(d) of the start's, so quaternions stay unit by construction and the
 // order of the method is kept. The pair is Dormand-Prince 5(4) without reuse of its last stage: a
 // step must depend on the state alone.
@@ -41,7 +41,7 @@ static const double  dp_error[7]    = {71.0 / 57600,      0,          -71.0 / 16
                                        -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
 static const tableau dormand_prince = {7, 5, dp_a, dp_b, dp_c, dp_error};
 
-// Velocities or their rates at a place, in system->answer.
+// Velocities or accelerations at a configuration, in system->answer.
 static tn_result evaluate(const tn_stepper* s, tni_system* system, const tni_configuration* at,
                           tn_step_report* report, tn_why* why)
 {
@@ -72,13 +72,13 @@ static double largest(int n, const double* numbers)
     return most;
 }
 
-// Moves a stage onto the constraints. Where loops make rows depend on each other, off the
-// constraints they no longer quite do: what is left of their independence and their disagreement
-// both shrink with the distance, but not the motion that they demand together, their quotient. Only
-// accelerations are taken from the place moved to, and all stages move along the same directions,
-// those of the step's start: so the accelerations are one smooth function of the stage, and the
-// order stays. A stop that follows from joints (a rope along a link) is such a row too: on the
-// joints it does follow. Stops themselves take no part.
+// Projects a stage onto the constraints. Where loops make rows dependent, rows off the constraints
+// are nearly dependent: their independence and their contradiction both shrink with the distance,
+// but the motion that they demand, their quotient, does not. Only accelerations are evaluated at
+// the projected configuration, and all stages are projected along the same directions, those of the
+// step's start: so the accelerations are a smooth function of the stage, and the order is kept. A
+// unilateral that follows from joints (a rope along a link) is such a row too. Unilaterals
+// themselves are not projected.
 static tn_result close_loops(tn_stepper* s, double time, tn_why* why)
 {
     enum { ROUNDS_MAX = 4 };
@@ -123,7 +123,7 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
     system->auxiliary.off_joints   = false;
     if (result != TN_OK) return result;
     const bool first = s->settings.multiplier.dynamics == TN_DYNAMICS_FIRST;
-    if (first) { // velocities follow from places; they are not integrated
+    if (first) { // velocities follow from positions; they are not integrated
         memset(s->k_u[i], 0, sizeof(double) * (size_t)n);
         tni_tangent_rate(s->model, s->stage_d, system->answer, s->k_d[i]);
     } else {
@@ -133,7 +133,8 @@ static tn_result stage(tn_stepper* s, const tableau* t, int i, double h, tn_step
     return TN_OK;
 }
 
-// From now to next, not yet projected. *error: the embedded estimate, largest of |d| and h |u|.
+// From s->now to s->next, not yet projected. *error: the embedded estimate, largest of |d| and h
+// |u|.
 static tn_result runge_kutta(tn_stepper* s, const tableau* t, double h, double* error,
                              tn_step_report* report, tn_why* why)
 {
@@ -196,8 +197,7 @@ void tni_accept_substep(tn_stepper* s)
     s->next                            = now;
 }
 
-// The piece to try after one of length dt: longer or shorter by what the error, of fifth order,
-// says.
+// Length of the next substep from the error estimate of fifth order.
 static double next_substep(double dt, double ratio)
 {
     if (!isfinite(ratio)) return 0.2 * dt;
@@ -215,7 +215,8 @@ tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
     case TN_INTEGRATOR_RK4: return runge_kutta(s, &rk4, dt, &error, report, why);
     default: break;
     }
-    // A piece that fails altogether is too long, until it is too short to blame.
+    // A substep that fails is too long; friction jams and missing memory are not cured by shorter
+    // ones.
     const tn_result result = runge_kutta(s, &dormand_prince, dt, &error, report, why);
     const bool jammed = s->system->auxiliary.report.jammed || s->start->auxiliary.report.jammed;
     if (result != TN_OK && (jammed || result == TN_ERR_MEMORY)) return result;
@@ -227,13 +228,13 @@ tn_result tni_integrate(tn_stepper* s, double dt, double* wish, bool* accepted,
     return TN_OK;
 }
 
-// Pieces as long as the error estimate allows, the last one ending where the step ends.
+// Substeps as long as the error estimate allows, the last one ending where the step ends.
 static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    enum { PIECES_MAX = 100000 };
+    enum { SUBSTEPS_MAX = 100000 };
     const double end     = tni_time_after(s->now.time, h);
     double       substep = h, left = h;
-    for (int i = 0; i < PIECES_MAX && substep >= 1e-9 * h; ++i) {
+    for (int i = 0; i < SUBSTEPS_MAX && substep >= 1e-9 * h; ++i) {
         const bool   last = substep >= left;
         const double dt   = last ? left : substep;
         bool         accepted;
@@ -250,7 +251,7 @@ static tn_result adaptive(tn_stepper* s, double h, tn_step_report* report, tn_wh
             substep = 0.2 * dt;
         }
     }
-    return tni_fail(why, TN_ERR_DIVERGED, "at time %g no step meets the error tolerance %g",
+    return tni_fail(why, TN_ERR_DIVERGED, "at time %g s no substep meets the error tolerance %g",
                     s->now.time, s->settings.multiplier.error_tolerance);
 }
 
@@ -262,7 +263,7 @@ tn_result tni_multiplier_step(tn_stepper* s, double h, tn_step_report* report, t
     double          wish;
     bool            accepted;
     const tn_result result = tni_integrate(s, h, &wish, &accepted, report, why);
-    // The last thing factored was the last stage, at the step's end; or, by Euler, its start.
+    // The last factorisation was at the last stage, the step's end; with Euler at its start.
     return result == TN_OK
                ? tni_project_and_measure(s, integrator == TN_INTEGRATOR_RK4, report, why)
                : result;

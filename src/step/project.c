@@ -1,23 +1,23 @@
-// project: the nearest place on the constraints.
+// project: the nearest configuration on the constraints.
 //
 // Positions: Newton's method for the displacement d with the least d^T M d,
 //     M d + J^T mu = 0,  J d = -C
-// with one factorisation for as long as each round divides the error by ten, a new one else. A
-// factorisation from very near the place (the last stage of the integrator) serves to begin with.
+// with one factorisation as long as each round divides the error by ten, otherwise a new one. A
+// factorisation near the configuration (the last stage of the integrator) is used to begin with.
 // Velocities: the same for the change of u with J du = -rate: an impulse of the joints alone, so
-// momentum stays. Both are measured with the true C and rate of the final place, not with what the
-// linear algebra promised. Stops take part: those that push are held to no gap and no rate, others
-// are pushed out of what they are in.
+// momentum is kept. Errors are measured with C and rate at the final configuration, not predicted
+// by the linear solve. Unilaterals take part: active ones are held at zero gap and rate, others are
+// pushed out of penetration.
 #include "step/stepper.h"
 
 #include <stdio.h>
 
 enum { ROUNDS_MAX = 25, VELOCITY_ROUNDS_MAX = 6 };
 
-// What a joint may be off by when no round helps any more: [m or rad], and per unit of speed.
+// Errors up to which a stalled projection is accepted: [m or rad], and relative to the speed.
 static const double give_up_position = 1e-6, give_up_velocity = 1e-6;
 
-static void look_at_next(tn_stepper* s)
+static void evaluate_next(tn_stepper* s)
 {
     const tni_configuration at = tni_configuration_of(&s->next);
     tni_system_evaluate(s->system, &at);
@@ -31,7 +31,7 @@ static tn_result factor_next(tn_stepper* s, tn_step_report* report, tn_why* why)
     return result;
 }
 
-// The change that takes away what is left of rates, or of positions.
+// Solves for the correction of rates, or of positions.
 static tn_result solve_against(tn_stepper* s, bool rates, tn_why* why)
 {
     tni_auxiliary* a = &s->system->auxiliary;
@@ -46,11 +46,11 @@ static tn_result solve_against(tn_stepper* s, bool rates, tn_why* why)
     a->keep_forces         = true;
     const tn_result result = tni_system_solve(s->system, NULL, r, false, why);
     a->keep_forces         = false;
-    // What stops ask for and do not get is measured by the rounds, not by the solve.
+    // Unilaterals whose targets cannot be met are measured by the rounds, not by the solve.
     return result == TN_ERR_DIVERGED ? TN_OK : result;
 }
 
-// Joints and stops together. *worst: the constraint, -1 where a stop is worst.
+// Joints and unilaterals together. *worst: the constraint, -1 if a unilateral is worst.
 static double position_error(const tn_stepper* s, int* worst)
 {
     const double error      = tni_system_position_error(s->system, worst);
@@ -70,7 +70,7 @@ static double velocity_error(const tn_stepper* s, int* worst)
 void tni_measure_errors(tn_stepper* s, tn_step_report* report)
 {
     int worst;
-    look_at_next(s);
+    evaluate_next(s);
     report->velocity_error = tni_system_velocity_error(s->system, &worst);
     report->joint_error    = tni_system_position_error(s->system, &worst);
     report->worst_joint    = tni_constraint_id(s->model, worst);
@@ -83,7 +83,7 @@ static const char* name_of(const tn_stepper* s, int constraint)
                            : "none";
 }
 
-// The stop that is passed most, or driven on fastest, in words.
+// Name of the unilateral with the largest penetration, or the largest approach speed.
 static const char* worst_unilateral(const tn_stepper* s, bool rates, char* text, size_t size)
 {
     const tni_auxiliary* a     = &s->system->auxiliary;
@@ -97,13 +97,13 @@ static const char* worst_unilateral(const tn_stepper* s, bool rates, char* text,
     return text;
 }
 
-// Leaves the system factored near the place it arrives at, and looked at there.
+// Leaves the system factored near the final configuration, and evaluated there.
 static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report* report,
                                    tn_why* why)
 {
     const double tolerance = s->settings.multiplier.tolerance;
     tn_result    result    = TN_OK;
-    if (factored) look_at_next(s);
+    if (factored) evaluate_next(s);
     else result = factor_next(s, report, why);
     if (result == TN_OK) tni_unilaterals_renew(&s->system->auxiliary, s->system->views, s->next.z);
     tni_hold_positions(&s->system->auxiliary);
@@ -114,7 +114,7 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
         result = solve_against(s, false, why);
         if (result != TN_OK) break;
         tni_advance(s->model, s->next.q, s->system->answer, s->next.q);
-        look_at_next(s);
+        evaluate_next(s);
         ++report->iteration_count;
         const double before = error;
         error               = position_error(s, &worst);
@@ -127,19 +127,19 @@ static tn_result project_positions(tn_stepper* s, bool factored, tn_step_report*
         report->worst_joint = tni_constraint_id(s->model, worst);
         char text[120];
         if (worst < 0) {
-            return tni_fail(why, TN_ERR_SINGULAR,
-                            "%s: violated by %.3g, and the joints allow no correction in %d rounds",
-                            worst_unilateral(s, false, text, sizeof text), error,
-                            report->iteration_count);
+            return tni_fail(
+                why, TN_ERR_SINGULAR,
+                "%s: exceeded by %.3g m or rad; %d rounds of projection did not correct it",
+                worst_unilateral(s, false, text, sizeof text), error, report->iteration_count);
         }
         return tni_fail(why, TN_ERR_SINGULAR,
-                        "joint '%s' does not close: it is off by %.3g after %d rounds",
+                        "joint '%s' does not close: error %.3g m or rad after %d rounds",
                         name_of(s, worst), error, report->iteration_count);
     }
     return TN_OK;
 }
 
-// The system is factored at, or very near, s->next, and looked at there.
+// The system is factored at, or very near, s->next, and evaluated there.
 static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
     const double tolerance = s->settings.multiplier.tolerance;
@@ -151,10 +151,10 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
         const tn_result result = solve_against(s, true, why);
         if (result != TN_OK) return result;
         for (int i = 0; i < s->model->u_count; ++i) s->next.u[i] += s->system->answer[i];
-        look_at_next(s);
+        evaluate_next(s);
         const double before = error;
         error               = velocity_error(s, &worst);
-        if (error > 0.5 * before && error <= tolerance) break; // as good as rounding lets it be
+        if (error > 0.5 * before && error <= tolerance) break; // down to rounding
         if (error > 0.1 * before && error > tolerance) {       // factored too far from here
             const tn_result again = factor_next(s, report, why);
             if (again != TN_OK) return again;
@@ -165,11 +165,11 @@ static tn_result correct_velocities(tn_stepper* s, tn_step_report* report, tn_wh
         report->worst_joint = tni_constraint_id(s->model, worst);
         char text[120];
         if (worst < 0) {
-            return tni_fail(why, TN_ERR_SINGULAR, "%s: the joints drive it on at %.3g",
+            return tni_fail(why, TN_ERR_SINGULAR, "%s: the joints drive it on at %.3g m/s or rad/s",
                             worst_unilateral(s, true, text, sizeof text), error);
         }
         return tni_fail(why, TN_ERR_SINGULAR,
-                        "joint '%s' cannot move as the others ask: its velocity is off by %.3g",
+                        "joint '%s' contradicts the others: velocity error %.3g m/s or rad/s",
                         name_of(s, worst), error);
     }
     report->velocity_error = tni_system_velocity_error(s->system, &worst);

@@ -1,24 +1,25 @@
-// sleep: parts at rest that nothing disturbs are left out of the steps of the impulse method.
+// sleep: parts at rest that nothing disturbs are excluded from the steps of the impulse method.
 //
-// Parts, what joints hold together, are tied into islands by contacts that push and by springs. An
-// island falls asleep at the end of a step when it touches something, has moved slower than the
-// setting `sleep_speed` (the root of 2 T / m of each part) for as long as `sleep` says, and nothing
-// that changes with time acts on it: its velocities are set to zero. Asleep, it costs a flag in a
-// loop: it is not looked at, not factored, not flown; what touches it only asleep or immovable is
-// not looked for. It wakes, all of it, in the step in which something awake comes to touch it:
-// that step is then taken anew with the island in it from its start. So does what is grabbed. Who
-// sets a pose or a velocity wakes everybody.
+// Parts (bodies connected by joints) form islands through active contacts and springs. An island
+// falls asleep at the end of a step if it touches something, has moved slower than the setting
+// `sleep_speed` (sqrt(2 T / m) of each part) for as long as `sleep` says, and nothing that changes
+// with time acts on it: its velocities are set to zero. Asleep it costs a flag test: it is not
+// evaluated, factored, or moved; contacts between sleeping and immovable bodies are not searched
+// for. The whole island wakes in the step in which something awake touches it: that step is
+// restarted with the island awake from its start. Handles wake as well. Setting a pose or a
+// velocity wakes everything.
 //
-// It is part of the state who sleeps, and for how long the others have been still: steps depend on
-// the state alone. Islands are named by their first part; no order of visiting plays a role.
+// Who sleeps, and the rest times of the others, are part of the state: steps depend on the state
+// alone. Islands are named by their first part; the order of traversal does not matter.
 #include "step/stepper.h"
 
 #include "base/groups.h"
 
 #include <math.h>
 
-static const double met       = 1e-9; // a gap [m] that is none
-static const double passed_by = 1e-4; // [m or rad]: what is as far beyond a stop does not rest
+static const double touching = 1e-9; // a gap that counts as zero [m]
+static const double penetration_max =
+    1e-4; // penetration [m or rad] beyond which nothing falls asleep
 
 static const tni_plan* plan_of(const tn_stepper* s)
 {
@@ -30,7 +31,7 @@ static int part_of(const tn_stepper* s, int body)
     return plan_of(s)->component_of[s->model->bodies[body].node];
 }
 
-// ---- Who may ---------------------------------------------------------------------------------------
+// ---- Parts that may not fall asleep -------------------------------------------------------------
 
 static void disturb(tn_stepper* s, int body)
 {
@@ -80,10 +81,10 @@ tn_result tni_sleep_create(tn_stepper* s)
     return TN_OK;
 }
 
-// ---- Who does --------------------------------------------------------------------------------------
+// ---- Waking -------------------------------------------------------------------------------------
 
-// Wakes all that fell asleep together with a part.
-static void wake(tn_stepper* s, int part)
+// Wakes the whole island of a sleeping part.
+static void wake_island(tn_stepper* s, int part)
 {
     tni_sleep_work* work = &s->sleep;
     const double    name = work->rest_time[part];
@@ -99,11 +100,11 @@ void tni_sleep_begin(tn_stepper* s, const tn_state* state)
     if (!work->on) return;
     tni_copy_numbers(work->rest_time, state->rest_time, n);
     for (int c = 0; c < n; ++c) {
-        if (work->wake[c]) wake(s, c);
+        if (work->wake[c]) wake_island(s, c);
     }
     for (int i = 0; i < TN_HANDLES_MAX; ++i) {
         const int body = state->inputs.handles[i].body;
-        if (body > 0 && s->model->bodies[body].node >= 0) wake(s, part_of(s, body));
+        if (body > 0 && s->model->bodies[body].node >= 0) wake_island(s, part_of(s, body));
     }
     const bool any = work->any;
     work->any      = false;
@@ -119,14 +120,14 @@ void tni_sleep_begin(tn_stepper* s, const tn_state* state)
     if (changed) s->now_factored = false;
     s->system->asleep         = NULL;
     s->system->saddle->asleep = NULL;
-    tni_finder_leave_out(s->system->auxiliary.finder, NULL);
+    tni_finder_exclude(s->system->auxiliary.finder, NULL);
     if (!work->any) return;
     const tni_configuration at = tni_configuration_of(&s->now);
     if (!s->now_factored || !any)
-        tni_system_evaluate(s->system, &at); // for what will not be looked at again
+        tni_system_evaluate(s->system, &at); // for the bodies that will not be evaluated again
     s->system->asleep         = work->bodies;
     s->system->saddle->asleep = work->asleep;
-    tni_finder_leave_out(s->system->auxiliary.finder, work->bodies);
+    tni_finder_exclude(s->system->auxiliary.finder, work->bodies);
 }
 
 bool tni_sleep_disturbed(tn_stepper* s)
@@ -152,7 +153,7 @@ bool tni_sleep_disturbed(tn_stepper* s)
         tni_row rows[TNI_CONTACT_ROWS];
         if (a->unilaterals[i].limit >= 0) continue;
         (void)tni_contact_rows(s->model, &a->unilaterals[i].contact, s->system->views, rows);
-        if (!(rows[0].C <= met)) continue;
+        if (!(rows[0].C <= touching)) continue;
         work->wake[part_of(s, bodies[one ? 0 : 1])] = 1;
         any                                         = true;
     }
@@ -160,12 +161,12 @@ bool tni_sleep_disturbed(tn_stepper* s)
     return any;
 }
 
-void tni_sleep_settle(tn_stepper* s)
+void tni_sleep_accept(tn_stepper* s)
 {
     if (s->sleep.on) memset(s->sleep.wake, 0, (size_t)plan_of(s)->component_count);
 }
 
-// ---- Who will --------------------------------------------------------------------------------------
+// ---- Falling asleep -----------------------------------------------------------------------------
 
 static void measure_speeds(tn_stepper* s, double h)
 {
@@ -193,8 +194,8 @@ static void measure_speeds(tn_stepper* s, double h)
     }
 }
 
-// Islands of those awake; the energy of a root becomes the least time that its parts have been still,
-// its mass how many touches it has.
+// Islands of awake parts. Afterwards the `energy` of a root is the least rest time of its parts,
+// and its `mass` the number of its active contacts.
 static void find_islands(tn_stepper* s)
 {
     tni_sleep_work*      work  = &s->sleep;
@@ -225,7 +226,7 @@ static void find_islands(tn_stepper* s)
         const tni_unilateral* unilateral = &a->unilaterals[i];
         int                   bodies[2];
         tni_unilateral_bodies(a, unilateral, bodies);
-        const bool passed = unilateral->gap < -passed_by;
+        const bool passed = unilateral->gap < -penetration_max;
         for (int side = 0; side < 2 && passed; ++side) {
             if (model->bodies[bodies[side]].node >= 0)
                 work->energy[tni_root_of(work->up, part_of(s, bodies[side]))] = 0;

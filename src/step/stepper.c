@@ -13,11 +13,11 @@ double tni_time_after(double time, double h)
     return fabs(time - k * h) <= 1e-9 * h ? (k + 1) * h : time + h;
 }
 
-static void take_place(tn_stepper* s, tni_configuration_buffer* place)
+static void take_configuration(tn_stepper* s, tni_configuration_buffer* configuration)
 {
-    place->q = TNI_TAKE(&s->arena, double, s->model->q_count);
-    place->u = TNI_TAKE(&s->arena, double, s->model->u_count);
-    place->z = TNI_TAKE(&s->arena, double, s->model->coordinate_count);
+    configuration->q = TNI_TAKE(&s->arena, double, s->model->q_count);
+    configuration->u = TNI_TAKE(&s->arena, double, s->model->u_count);
+    configuration->z = TNI_TAKE(&s->arena, double, s->model->coordinate_count);
 }
 
 static int stages_of(const tn_stepper* s)
@@ -29,9 +29,9 @@ static int stages_of(const tn_stepper* s)
 static tn_result take_all(tn_stepper* s, tn_why* why)
 {
     const tn_model* model = s->model;
-    take_place(s, &s->now);
-    take_place(s, &s->next);
-    take_place(s, &s->stage);
+    take_configuration(s, &s->now);
+    take_configuration(s, &s->next);
+    take_configuration(s, &s->stage);
     s->stage_d       = TNI_TAKE(&s->arena, double, model->u_count);
     s->scratch       = TNI_TAKE(&s->arena, double, model->u_count);
     s->scratch2      = TNI_TAKE(&s->arena, double, model->u_count);
@@ -75,7 +75,7 @@ static tn_result is_possible(const tn_model* model, const tn_settings* settings,
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,
             "setting 'impulse.formulation': '%s' has auxiliary constraints, which only kkt "
-            "takes",
+            "supports",
             model->name);
     }
     return TN_OK;
@@ -105,11 +105,11 @@ tn_result tn_stepper_create(const tn_model* model, const tn_settings* settings, 
     tn_stepper_free(s);
     if ((result == TN_ERR_UNSUPPORTED || result == TN_ERR_MODEL) &&
         (method == TN_METHOD_IMPLICIT || method == TN_METHOD_ADAPTIVE))
-        return result; // why is told
+        return result; // why is filled in already
     if (result == TN_ERR_UNSUPPORTED)
         return tni_fail(why, result,
-                        "setting 'impulse.backend': cholmod serves spd and split only, "
-                        "and only where it was built in (TENON_CHOLMOD)");
+                        "setting 'impulse.backend': cholmod supports spd and split only, "
+                        "and only if built in (TENON_CHOLMOD)");
     return tni_fail(why, TN_ERR_MEMORY, "out of memory for a stepper of '%s'", model->name);
 }
 
@@ -117,7 +117,7 @@ void tn_stepper_free(tn_stepper* stepper)
 {
     if (stepper == NULL) return;
     if (stepper->start != stepper->system) tni_system_free(stepper->start);
-    tni_implicit_system_free(stepper->implicit.stiff);
+    tni_implicit_system_free(stepper->implicit.implicit_system);
     tni_adaptive_free(stepper->adaptive);
     tni_system_free(stepper->system);
     tni_arena arena = stepper->arena; // the stepper lies in its own arena
@@ -126,8 +126,8 @@ void tn_stepper_free(tn_stepper* stepper)
 
 tn_result tn_stepper_solver(const tn_stepper* stepper, tn_solver* solver)
 {
-    if (stepper->implicit.stiff != NULL)
-        return tni_implicit_system_solver(stepper->implicit.stiff, solver);
+    if (stepper->implicit.implicit_system != NULL)
+        return tni_implicit_system_solver(stepper->implicit.implicit_system, solver);
     return tni_system_solver(stepper->system, solver);
 }
 
@@ -140,8 +140,9 @@ size_t tn_stepper_bytes(const tn_stepper* stepper)
 {
     const size_t start =
         stepper->start != stepper->system ? stepper->start->auxiliary.arena.bytes : 0;
-    const size_t stiff =
-        stepper->implicit.stiff != NULL ? tni_implicit_system_bytes(stepper->implicit.stiff) : 0;
+    const size_t stiff    = stepper->implicit.implicit_system != NULL
+                                ? tni_implicit_system_bytes(stepper->implicit.implicit_system)
+                                : 0;
     const size_t footings = stepper->adaptive != NULL && stepper->adaptive->footings != NULL
                                 ? stepper->adaptive->footings->arena.bytes
                                 : 0;
@@ -156,12 +157,13 @@ void tn_stepper_set_clock(tn_stepper* stepper, double (*clock)(void* user), void
     stepper->system->auxiliary.clock_user = stepper->start->auxiliary.clock_user = user;
 }
 
-// ---- Room for contacts: it grows between steps, or before one is tried again --------------------
+// ---- Capacity for contacts: grows between steps, or before a step is repeated -------------------
 
 static tn_result grow(tn_stepper* s, tn_why* why)
 {
-    if (s->implicit.stiff != NULL && tni_implicit_system_is_full(s->implicit.stiff)) {
-        const tn_result grown = tni_implicit_system_grow(s->implicit.stiff);
+    if (s->implicit.implicit_system != NULL &&
+        tni_implicit_system_is_full(s->implicit.implicit_system)) {
+        const tn_result grown = tni_implicit_system_grow(s->implicit.implicit_system);
         return grown == TN_OK ? TN_OK : tni_fail(why, grown, "out of memory for contacts");
     }
     if (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full) {
@@ -176,11 +178,12 @@ static tn_result grow(tn_stepper* s, tn_why* why)
 static bool is_full(const tn_stepper* s)
 {
     return s->system->auxiliary.full || s->start->auxiliary.full ||
-           (s->implicit.stiff != NULL && tni_implicit_system_is_full(s->implicit.stiff)) ||
+           (s->implicit.implicit_system != NULL &&
+            tni_implicit_system_is_full(s->implicit.implicit_system)) ||
            (s->adaptive != NULL && s->adaptive->footings != NULL && s->adaptive->footings->full);
 }
 
-// ---- Between the state and the workspace ---------------------------------------------------------
+// ---- Between the state and the workspace --------------------------------------------------------
 
 static void clear_report(const tn_stepper* s, tn_step_report* report)
 {
@@ -192,8 +195,8 @@ static bool same(const double* a, const double* b, int count)
     return memcmp(a, b, sizeof *a * (size_t)count) == 0;
 }
 
-// Whether the system still is where the last step left it, and this is that state.
-static bool is_kept(const tn_stepper* s, const tn_state* state)
+// Whether the system is still factored where the last step left it, and this is that state.
+static bool is_factored(const tn_stepper* s, const tn_state* state)
 {
     return s->next_factored && state->time == s->next.time &&
            same(state->q, s->next.q, s->model->q_count) &&
@@ -206,9 +209,9 @@ static bool two_steps(const tn_stepper* s)
     return s->settings.implicit.integrator == TN_IMPLICIT_BDF2;
 }
 
-// two: two-step differences need all of it.
-static void copy_memory(const tn_model* model, bool two, tni_step_history* to,
-                        const tni_step_history* from)
+// two: also copies what two-step differences need.
+static void copy_history(const tn_model* model, bool two, tni_step_history* to,
+                         const tni_step_history* from)
 {
     to->h   = from->h;
     to->two = two && from->two;
@@ -224,21 +227,21 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     TN_ASSERT(state->model == s->model);
     s->from            = state;
     s->angles_followed = false;
-    s->now_factored    = is_kept(s, state);
+    s->now_factored    = is_factored(s, state);
     s->next_factored   = false;
     s->now.time        = state->time;
     tni_copy_numbers(s->now.q, state->q, s->model->q_count);
     tni_copy_numbers(s->now.u, state->u, s->model->u_count);
     tni_copy_numbers(s->now.z, state->z, s->model->coordinate_count);
     if (s->settings.method == TN_METHOD_IMPLICIT)
-        copy_memory(s->model, two_steps(s), &s->implicit.before, &state->history);
+        copy_history(s->model, two_steps(s), &s->implicit.before, &state->history);
     if (s->settings.method == TN_METHOD_IMPULSE)
         tni_warm_start_copy(&s->impulse.warm_start, &state->warm_start);
     clear_report(s, report);
     s->system->inputs = s->start->inputs = &state->inputs;
     s->system->phases = s->start->phases  = (tn_phases){0};
     s->system->auxiliary.unilateral_count = s->start->auxiliary.unilateral_count = 0;
-    s->system->auxiliary.ready = s->start->auxiliary.ready = false; // its rows are others now
+    s->system->auxiliary.ready = s->start->auxiliary.ready = false; // the rows are different now
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
     tni_sleep_begin(s, state);
 }
@@ -273,12 +276,12 @@ static bool all_finite(const double* numbers, int count)
     return sum == 0;
 }
 
-// The workspace's last look was at s->next.
+// The system's last evaluation was at s->next.
 static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
 {
     if (!all_finite(s->next.q, s->model->q_count) || !all_finite(s->next.u, s->model->u_count)) {
         return tni_fail(why, TN_ERR_DIVERGED,
-                        "the motion is not finite any more: take a smaller step");
+                        "the motion is no longer finite: take a smaller step");
     }
     if (!s->angles_followed) tni_system_follow(s->system, s->next.z);
     s->angles_followed = false;
@@ -290,18 +293,18 @@ static tn_result commit(tn_stepper* s, tn_state* state, tn_why* why)
     return TN_OK;
 }
 
-// What a call does once the workspace is ready.
+// What a call does with the prepared workspace.
 typedef struct attempt {
     tn_result (*what)(tn_stepper* s, const struct attempt* how, tn_step_report* report,
                       tn_why* why);
     double           h;
-    int              count; ///< of steps
+    int              count; ///< number of steps
     int*             taken;
     const tn_wrench* impulses;
 } attempt;
 
-// Tries, and tries again from the state with more room for contacts as often as there was too
-// little.
+// Runs an attempt; repeats it from the state with more capacity for contacts as long as there was
+// too little, or with woken islands.
 static tn_result try_with_room(tn_stepper* s, const tn_state* state, const attempt* how,
                                tn_step_report* report, tn_why* why)
 {
@@ -314,7 +317,7 @@ static tn_result try_with_room(tn_stepper* s, const tn_state* state, const attem
         begin(s, state, report);
         result = how->what(s, how, report, why);
     }
-    if (result == TN_OK && why != NULL) *why = (tn_why){0}; // of tries that failed on the way
+    if (result == TN_OK && why != NULL) *why = (tn_why){0}; // of failed tries
     report->phases = phases_of(s);
     return result;
 }
@@ -330,11 +333,11 @@ static tn_result step(tn_stepper* s, const attempt* how, tn_step_report* report,
     }
 }
 
-// What the method keeps in the state for the next step.
-static void remember(const tn_stepper* s, tn_state* state)
+// Stores what the method needs for the next step in the state.
+static void store(const tn_stepper* s, tn_state* state)
 {
     if (s->settings.method == TN_METHOD_IMPLICIT)
-        copy_memory(s->model, two_steps(s), &state->history, &s->implicit.after);
+        copy_history(s->model, two_steps(s), &state->history, &s->implicit.after);
     if (s->settings.method == TN_METHOD_IMPULSE)
         tni_warm_start_copy(&state->warm_start, &s->impulse.warm_start);
     if (s->settings.method == TN_METHOD_ADAPTIVE) {
@@ -352,10 +355,10 @@ static tn_result take_steps(tn_stepper* s, tn_state* state, const attempt* how,
 {
     clear_report(s, report);
     tn_result result = try_with_room(s, state, how, report, why);
-    tni_sleep_settle(s);
+    tni_sleep_accept(s);
     if (result == TN_OK) result = commit(s, state, why);
     if (result != TN_OK) return result;
-    remember(s, state);
+    store(s, state);
     report->h_taken  = how->h * how->count;
     s->next_factored = s->now_factored;
     return TN_OK;
@@ -379,7 +382,7 @@ tn_result tn_stepper_step(tn_stepper* s, tn_state* state, double h, tn_step_repo
     return result == TN_OK ? take_steps(s, state, &how, report, why) : result;
 }
 
-// Where one of many fails, they are taken one by one, up to that one.
+// If one of many steps fails, they are repeated one by one, up to that one.
 static tn_result run_adaptive(tn_stepper* s, tn_state* state, double h, int count,
                               tn_step_report* report, tn_why* why)
 {
@@ -440,8 +443,9 @@ tn_result tn_stepper_project(tn_stepper* s, tn_state* state, tn_step_report* rep
     return result == TN_OK ? commit(s, state, why) : result;
 }
 
-// Contacts and limits do not take part: what a blow drives into them bounces at the next step.
-static tn_result strike(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
+// Contacts and limits are ignored: an impulse into them is resolved in the next step.
+static tn_result apply_impulse(tn_stepper* s, const attempt* how, tn_step_report* report,
+                               tn_why* why)
 {
     tni_copy_configuration(s->model, &s->next, &s->now);
     const tni_configuration at     = tni_configuration_of(&s->next);
@@ -462,13 +466,13 @@ tn_result tn_stepper_impulse(tn_stepper* s, tn_state* state, const tn_wrench* im
                              tn_step_report* report, tn_why* why)
 {
     tn_step_report own;
-    const attempt  how = {.what = strike, .impulses = impulses};
+    const attempt  how = {.what = apply_impulse, .impulses = impulses};
     if (report == NULL) report = &own;
     const tn_result result = try_with_room(s, state, &how, report, why);
     return result == TN_OK ? commit(s, state, why) : result;
 }
 
-// ---- One evaluation ------------------------------------------------------------------------------
+// ---- One evaluation -----------------------------------------------------------------------------
 
 static tn_result evaluate(tn_stepper* s, const attempt* how, tn_step_report* report, tn_why* why)
 {
@@ -528,7 +532,7 @@ const double* tn_stepper_accelerations(const tn_stepper* stepper)
     return stepper->rates;
 }
 
-// ---- Check ---------------------------------------------------------------------------------------
+// ---- Check --------------------------------------------------------------------------------------
 
 tn_result tn_stepper_check(tn_stepper* s, const tn_state* state, tn_check* check, tn_why* why)
 {

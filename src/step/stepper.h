@@ -71,7 +71,7 @@ typedef struct tni_impulse_work {
 
 /// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
 typedef struct tni_implicit_work {
-    tni_implicit_system* stiff;
+    tni_implicit_system* implicit_system;
     double *             u, *du, *best, *predicted, *linear; ///< laid out as u
     double *drift, *momentum;       ///< laid out as u: what the integrator takes from the last
                                     ///< step
@@ -157,15 +157,15 @@ TN_NODISCARD tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report*
 /// First kick from s->now: u+ into s->impulse.plus, the rates asked for into s->impulse.goal.
 TN_NODISCARD tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report,
                                         tn_why* why);
-/// Solves M u + J^T p = b for the rates s->impulse.asked. Contact impulses that do not quite meet
-/// all conditions (a friction jam) are accepted: counted, and the residual reported.
+/// Solves M u + J^T p = b for the rates s->impulse.target_rates. Contact impulses that do not quite
+/// meet all conditions (a friction jam) are accepted: counted, and the residual reported.
 TN_NODISCARD tn_result tni_impulse_solve(tn_stepper* s, const double* b, bool exact, tn_why* why);
-/// u+ with the rates s->impulse.asked and the current set of contacts and limits.
+/// u+ with the rates s->impulse.target_rates and the current set of contacts and limits.
 TN_NODISCARD tn_result tni_impulse_solve_kick(tn_stepper* s, double h, tn_why* why);
-/// u+ += the response to the rates s->impulse.asked, without any force.
+/// u+ += the response to the rates s->impulse.target_rates, without any force.
 TN_NODISCARD tn_result tni_impulse_correct(tn_stepper* stepper, tn_why* why);
-/// Flies to s->next with u+ and evaluates it; s->impulse.asked <- the rates that would close the
-/// joints.
+/// Flies to s->next with u+ and evaluates it; s->impulse.target_rates <- the rates that would close
+/// the joints.
 tni_closure_error tni_impulse_fly(tn_stepper* s, double h);
 
 /// impulse_contact.c: the same with contacts, limits and ropes, after the first kick.
@@ -184,7 +184,7 @@ void                   tni_impulse_report_contacts(tn_stepper* s, double h, tn_s
 TN_NODISCARD tn_result tni_sleep_create(tn_stepper* s);
 void                   tni_sleep_begin(tn_stepper* s, const tn_state* state);
 bool                   tni_sleep_disturbed(tn_stepper* s);
-void                   tni_sleep_settle(tn_stepper* s);
+void                   tni_sleep_accept(tn_stepper* s);
 void                   tni_sleep_end(tn_stepper* s, double h);
 
 /// stiffen.c: h^2 K' of the bodies whose tension is too stiff for h, from the multipliers of the

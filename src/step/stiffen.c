@@ -1,30 +1,31 @@
-// stiffen: the tension in light bodies under heavy load.
+// stiffen: geometric stiffness of light bodies under heavy load.
 //
-// A joint force f on a body at the arm r turns with neither, so its torque r x f resists turning
-// when the joint pulls: the geometric stiffness
+// A joint force f on a body at the arm r keeps its direction when the body rotates, so its torque r
+// x f resists rotation when the joint pulls: the geometric stiffness
 //
 //     K = sum over the body's joints of (f.r) 1 - (f r^T + r f^T) / 2
 //
 // Rods of 1 kg that carry 7.5 t are stiff in this sense: an explicit step diverges where h^2 k > 4
-// for a mode k of K against what has to move with it. Modes of a body with h^2 k > 2 are then
-// taken implicitly, the others not at all, so that what needs no damping gets none:
+// for a mode k of K relative to the mass that moves with it. Modes of a body with h^2 k > 2 are
+// then treated implicitly, the others not at all, so that nothing is damped without need:
 //
 //     K v = k I v,   v^T I v = 1,   K' = sum over h^2 k > 2 of k (I v)(I v)^T
 //
 // and h^2 K' is added to the body's inertia in the kick (impulse.c). I is the body's own inertia,
-// which says too much: a single rod between the ground and 7.5 t moves with its load. It would be
-// damped for nothing, and lose a tenth of the energy in 2 s at h = 10 ms. Hence a part of the
-// mechanism is stiffened only when the mode of all of it is stiff: the largest eigenvalue of
-// h^2 P K', P being what torques do to turning with all joints in place, by a few rounds of power
-// iteration, a solve each. Rayleigh's quotient comes from below; 2 leaves it half of the way to 4.
-// The mode w that this finds counts by all of K, thrust as well as tension: w^T h^2 K w > 2 w^T M w.
+// which overestimates k: a single rod between the ground and 7.5 t moves with its load. It would be
+// damped without need, and lose a tenth of the energy in 2 s at h = 10 ms. Hence a part of the
+// mechanism is stiffened only when the mode of the whole part is stiff: the largest eigenvalue of
+// h^2 P K', P being the response of rotations to torques with all joints in place, by a few rounds
+// of power iteration, a solve each. The Rayleigh quotient is a lower bound; the threshold 2 leaves
+// a margin to 4. The mode w that this finds is judged by all of K, compression as well as tension:
+// w^T h^2 K w > 2 w^T M w.
 //
-// Forces are those of the step's start, by the solve that predicts its velocities. Where nothing is
-// heavily loaded a bound from the multipliers says so, at a few flops a joint.
+// Forces are those of the solve that predicts the velocities at the step's start. Where nothing is
+// heavily loaded a bound from the multipliers shows it, at a few flops a joint.
 #include "step/stepper.h"
 
 static const double threshold = 2;   // h^2 k
-static const double hopeless  = 0.2; // after two rounds: no mode can still come to the threshold
+static const double hopeless  = 0.2; // after two rounds: no mode can reach the threshold any more
 
 enum { ROUNDS = 6 };
 
@@ -71,13 +72,13 @@ static void add_joint(tni_mat3* K, tn_vec3 f, tn_vec3 r)
             K->m[3 * i + j] += (i == j ? fr : 0) - 0.5 * (a[i] * b[j] + b[i] * a[j]);
 }
 
-static void add_joints(tn_stepper* s, double h, tni_mat3* K)
+static void add_tensions(tn_stepper* s, double h, tni_mat3* K)
 {
     const tn_model*         model = s->model;
     const tni_configuration at    = tni_configuration_of(&s->now);
     const tni_view*         views = s->system->views;
     memset(K, 0, sizeof *K * (size_t)model->body_count);
-    if (s->impulse.loops) tni_system_evaluate(s->system, &at); // it was looking at the step's end
+    if (s->impulse.loops) tni_system_evaluate(s->system, &at); // it was evaluated at the step's end
     tni_system_reactions(s->system, &at, s->reactions);
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_joint* joint = &model->joints[i];
@@ -87,8 +88,8 @@ static void add_joints(tn_stepper* s, double h, tni_mat3* K)
     }
 }
 
-// A thin body does not resist turning about its own axis: anchors lie on it. What the symmetric part
-// of K couples to that turning, against a moment that is next to none, would look very stiff.
+// A thin body has no stiffness about its own axis: its anchors lie on it. The coupling of K to that
+// rotation, relative to a moment that is next to zero, would look very stiff: removed.
 static void leave_thin_axis(const tni_principal* p, const tni_mat3* R, tni_mat3* K)
 {
     if (!p->thin) return;
@@ -107,15 +108,15 @@ static double largest(const tni_mat3* K)
     return most;
 }
 
-// K <- its part that is too stiff for the body's inertia; R: its axes. Returns whether there is any.
-static bool keep_stiff(const tni_principal* p, const tni_mat3* R, tni_mat3* K)
+// K <- its part that is too stiff for the body's inertia; R: its axes. False: there is none.
+static bool keep_stiff_modes(const tni_principal* p, const tni_mat3* R, tni_mat3* K)
 {
     const bool may = largest(K) > threshold * p->least;
     tni_mat3   V   = tni_mat_mul(R, &p->axes);
     bool       any = false;
     if (!may) *K = (tni_mat3){{0}};
     if (!may) return false;
-    // I^(1/2) and its inverse make an ordinary eigenproblem of it.
+    // I^(1/2) and its inverse make it an ordinary eigenvalue problem.
     const double   x = sqrt(p->moments.x), y = sqrt(p->moments.y), z = sqrt(p->moments.z);
     const tni_mat3 root    = {{x, 0, 0, 0, y, 0, 0, 0, z}},
                    inverse = {{1 / x, 0, 0, 0, 1 / y, 0, 0, 0, 1 / z}};
@@ -135,12 +136,12 @@ static bool keep_stiff(const tni_principal* p, const tni_mat3* R, tni_mat3* K)
 
 static bool is_zero(const tni_mat3* K)
 {
-    return K->m[0] + K->m[4] + K->m[8] == 0; // a semidefinite matrix without a diagonal
+    return K->m[0] + K->m[4] + K->m[8] == 0; // a semidefinite matrix with zero trace
 }
 
-// ---- Is the whole stiff? -------------------------------------------------------------------------
+// ---- Stiff modes of whole parts -----------------------------------------------------------------
 
-// Turning to begin with: numbers in -1 .. 1 without any pattern, the same for the same body.
+// Start of the power iteration: pseudo-random numbers in -1 .. 1, the same for the same body.
 static void begin_turning(const tn_stepper* s, double* w)
 {
     uint64_t seed = 0x9e3779b97f4a7c15u;
@@ -173,13 +174,13 @@ static void add_work(const tn_stepper* s, const double* torque, const double* w,
     }
 }
 
-// Takes K' away from the parts whose stiffest mode is not stiff. Returns how many bodies keep some.
+// Removes K' from the parts whose stiffest mode is not stiff. Returns how many bodies keep some.
 static int keep_stiff_parts(tn_stepper* s)
 {
     const tn_model* model = s->model;
     double *        w = s->impulse.best, *torque = s->scratch;
     double *        before = s->impulse.part_work, *after = before + model->body_count;
-    const int unilaterals = s->system->auxiliary.unilateral_count; // what pushes is not linear
+    const int       unilaterals = s->system->auxiliary.unilateral_count; // contacts are not linear
     s->system->auxiliary.unilateral_count = 0;
     s->system->auxiliary.ready            = false;
     begin_turning(s, w);
@@ -191,7 +192,7 @@ static int keep_stiff_parts(tn_stepper* s)
             break;
         tni_copy_numbers(w, s->system->answer, model->u_count);
         add_work(s, torque, w, after);
-        bool known = true; // of all parts, stiff or far from it
+        bool known = true; // all parts are clearly stiff, or clearly not
         for (int i = 0; i < model->body_count; ++i)
             known = known && (after[i] > threshold * before[i] ||
                               (round > 0 && after[i] <= hopeless * before[i]));
@@ -223,14 +224,14 @@ int tni_stiffen(tn_stepper* s, double h)
     tni_mat3*       K     = s->impulse.stiffness;
     int             count = 0;
     if (!bound_loads(s, h)) return 0;
-    add_joints(s, h, s->impulse.tension);
+    add_tensions(s, h, s->impulse.tension);
     for (int i = 0; i < model->body_count; ++i)
         leave_thin_axis(&s->impulse.principal[i], &s->system->views[i].R, &s->impulse.tension[i]);
     memcpy(K, s->impulse.tension, sizeof *K * (size_t)model->body_count);
     for (int i = 0; i < model->body_count; ++i) {
         const tni_principal* p = &s->impulse.principal[i];
         if (s->impulse.load[i] > threshold * p->least)
-            count += keep_stiff(p, &s->system->views[i].R, &K[i]);
+            count += keep_stiff_modes(p, &s->system->views[i].R, &K[i]);
         else K[i] = (tni_mat3){{0}};
     }
     return count == 0 || s->impulse.safer_mode ? count : keep_stiff_parts(s);

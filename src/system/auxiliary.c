@@ -7,7 +7,7 @@
 //
 //     u_0 = primary answer to (b, r)                      [1, section 8.2, step 2]
 //     Y_j = primary answer to (K_j, 0)                    [step 3]: a path solve for each row
-//     a = W f + J_a u_0 - r_a,  W = J_a Y                 [eq. (12)], solved by mixed_complementarity.h
+//     a = W f + J_a u_0 - r_a,  W = J_a Y            [eq. (12)], solved by mixed_complementarity.h
 //     u, mu = primary answer to (b + K f, r)              [step 5]
 //
 // One factorisation, k + 2 solves. K_j is nonzero on the few nodes of its row and Y_j is needed at
@@ -51,7 +51,7 @@ enum {
 enum { SWEEP_NUMBERS = 64 }; // doubles for matrix-free islands, per row, to begin with
 enum { HALVES = 4 };         // room for half solves, doubles per row of the system
 
-// --- memory -------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 bool tni_has_unilaterals(const tn_model* model)
 {
@@ -215,7 +215,7 @@ double* tni_auxiliary_k(tni_auxiliary* a, int edge)
     return a->k + a->edges[-1 - a->split->plan_edge[edge]].at;
 }
 
-// --- units --------------------------------------------------------------------------------------
+// --- units ---------------------------------------------------------------------------------------
 
 static int rows_in_use(const tni_unilateral* unilateral)
 {
@@ -279,7 +279,7 @@ static void add_unilateral_unit(tni_auxiliary* a, int index)
     }
 }
 
-// --- responses ----------------------------------------------------------------------------------
+// --- responses -----------------------------------------------------------------------------------
 
 // Row of J_a times u; *size, if not NULL, grows by the absolute terms of the sum.
 static double row_times(const tni_auxiliary* a, const tni_auxiliary_unit* unit, int row,
@@ -477,7 +477,7 @@ static void remove_rounding(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
     }
 }
 
-// --- matrix-free islands ------------------------------------------------------------------------
+// --- matrix-free islands -------------------------------------------------------------------------
 
 static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle,
                          const tni_auxiliary_unit* unit)
@@ -584,7 +584,7 @@ static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
     return TN_OK;
 }
 
-// --- solve --------------------------------------------------------------------------------------
+// --- solve ---------------------------------------------------------------------------------------
 
 static tni_condition condition_of(const tni_unilateral* unilateral, int i)
 {

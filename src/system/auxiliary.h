@@ -46,11 +46,11 @@ typedef struct tni_unilateral {
     double  start_gap;      ///< gap where it was found
     double  rate[TNI_CONTACT_ROWS], gamma[TNI_CONTACT_ROWS];
     tn_vec3 across[2];                  ///< directions of the tangent rows
-    double  target[TNI_CONTACT_ROWS];   ///< target: the solve asks for J u = want, or >=
+    double  target[TNI_CONTACT_ROWS];   ///< the solve asks for J u = target, or >=
     double  slide[2];                   ///< direction of sliding along `across`, when it slides
     double  force[TNI_CONTACT_ROWS];    ///< of the last solve (an impulse in velocity solves)
     double  response[TNI_CONTACT_ROWS]; ///< diagonal entry of W, of the last solve
-    double  residual[TNI_CONTACT_ROWS]; ///< J u - want, of the last solve
+    double  residual[TNI_CONTACT_ROWS]; ///< J u - target, of the last solve
 } tni_unilateral;
 
 /// The rows of one constraint, or of one unilateral.

@@ -2,27 +2,28 @@
 //
 //     A u + J^T mu = b,   J u = r
 //
-// blocks: a soft force (force.h) pushes along its rows with the impulse g - W J u over a step, W =
-// e^2 K + e D (tni_soft_impulse). W goes into A: J_a^T W J_a and J_b^T W J_b on the diagonal,
-// J_a^T W J_b between the bodies; J^T g into b. This is the matrix of the form rows with its
-// compliant rows eliminated, hence the same answer; but stiffness is added to masses, which lose
-// digits when W outgrows them. Measured: 1e-15 off the form rows on random forests with springs of
+// blocks: a soft force (force.h) acts along its rows with the impulse g - W J u over a step, W =
+// e^2 K + e D (tni_soft_impulse). W goes into A: J_a^T W J_a and J_b^T W J_b on the diagonal, J_a^T
+// W J_b between the bodies; J^T g into b. This is the matrix of the form rows with its compliant
+// rows eliminated, hence the same answer; but stiffness is added to masses, which lose digits when
+// W is much larger. Measured: 1e-15 difference to the form rows on random forests with springs of
 // 1e3 N/m, 1e-10 with 1e8 N/m; 3e-14 on a chain of 1000 with 1e8 N m/rad in its joints.
 //
 // exact: with the derivatives of all forces F at the start, in poses and velocities,
 //
 //     A = M - e dF/du - e^2 dF/dq,     b = p + e F - e (dF/du) u0 + e (dF/dq) h drift
 //
-// A is not symmetric: turning a body turns the forces on it. F and its derivatives are taken with
-// the bodies that can be pushed at the start, and all that moves by itself at the end of the step:
-// a step of Newton's method for backward Euler. Turning bodies carry on by themselves
-// (tni_fly), so gyroscopic forces are not among F. One-sided ends push where the start is beyond
-// them. User-defined bodies are not derived (tni_derive): their forces are those of the start.
-// Geometric stiffness K_g and contacts come as in the other forms.
+// A is not symmetric: rotating a body rotates the forces on it. F and its derivatives are evaluated
+// with movable bodies at the start of the step and prescribed motion at its end: one step of
+// Newton's method for backward Euler. Rotating bodies keep their momentum in free flight (tni_fly),
+// so F has no gyroscopic forces. One-sided limits are active where the start exceeds them.
+// User-defined bodies have no derivatives (tni_derive): their forces are those of the start.
+// Geometric stiffness K_g and contacts are treated as in the other forms.
 //
-// Both are factored in the tree of the joints with blocks between neighbours (linalg/grandparent.h), in
-// linear time. A spring between two bodies that nothing joins stands for a joint without rows, as
-// long as it closes no loop; others are refused, and so are hard limits: form rows takes them.
+// Both are factored in the tree of the joints with blocks between neighbours
+// (linalg/grandparent.h), in linear time. A spring between two bodies without a joint is a node
+// without rows, as long as it closes no loop; others are refused, and so are hard limits: the form
+// rows supports them.
 //
 // [1] F. Hernandez, C. Garre, R. Casillas, M. A. Otaduy, Linear-Time Dynamics of Characters with
 //     Stiff Joints, V Ibero-American Symposium in Computer Graphics 2011.
@@ -45,41 +46,42 @@ struct tni_block_form {
     tni_plan*              plan;
     tni_grandparent*       grand;
     int*                   edge;        ///< by constraint: its first edge in the plan
-    size_t*                diagonal_at; ///< by node; B nodes are hard
+    size_t*                diagonal_at; ///< by node; the nodes of constraints have no block here
     size_t*                edge_at;     ///< by edge
     double *               A, *J;
     tni_mat3*              K_g;
-    tni_view*              views; ///< exact: the start, what moves by itself at the end
+    tni_view*              views; ///< exact: bodies at the start, prescribed motion at the end
     double *               rhs, *once;
 };
 
-// ---- Making -----------------------------------------------------------------------------------
+// ---- Creation -----------------------------------------------------------------------------------
 
-/// The graph of bodies, constraints, and springs that stand for one.
-typedef struct sketch {
+/// The graph of bodies, constraints, and springs without a joint, while it is built.
+typedef struct graph_builder {
     const tn_model* model;
     tni_graph       graph;
     int *           dim, *row, *col;
     int8_t*         sign;
     uint8_t *       strong, *coupled;
-    int*            up;          ///< by body: a body of the same part; the ground is one
-    int *           head, *next; ///< B nodes by their bodies: by body; by edge
-} sketch;
+    int*            up;          ///< union-find forest, by body; the ground is one
+    int *           head, *next; ///< lists of constraint nodes by body: heads by body, links by
+                                 ///< edge
+} graph_builder;
 
-static bool take_sketch(tni_arena* scratch, const tn_model* model, sketch* s)
+static bool create_builder(tni_arena* scratch, const tn_model* model, graph_builder* s)
 {
     const int nodes = model->free_count + model->constraint_count + model->spring_count;
     const int edges = model->edge_count + 2 * model->spring_count;
-    *s              = (sketch){.model   = model,
-                               .dim     = TNI_TAKE(scratch, int, nodes),
-                               .row     = TNI_TAKE(scratch, int, edges),
-                               .col     = TNI_TAKE(scratch, int, edges),
-                               .sign    = TNI_TAKE(scratch, int8_t, nodes),
-                               .strong  = TNI_TAKE(scratch, uint8_t, edges),
-                               .coupled = TNI_TAKE(scratch, uint8_t, nodes),
-                               .up      = TNI_TAKE(scratch, int, model->body_count),
-                               .head    = TNI_TAKE(scratch, int, model->body_count),
-                               .next    = TNI_TAKE(scratch, int, edges)};
+    *s              = (graph_builder){.model   = model,
+                                      .dim     = TNI_TAKE(scratch, int, nodes),
+                                      .row     = TNI_TAKE(scratch, int, edges),
+                                      .col     = TNI_TAKE(scratch, int, edges),
+                                      .sign    = TNI_TAKE(scratch, int8_t, nodes),
+                                      .strong  = TNI_TAKE(scratch, uint8_t, edges),
+                                      .coupled = TNI_TAKE(scratch, uint8_t, nodes),
+                                      .up      = TNI_TAKE(scratch, int, model->body_count),
+                                      .head    = TNI_TAKE(scratch, int, model->body_count),
+                                      .next    = TNI_TAKE(scratch, int, edges)};
     if (scratch->failed) return false;
     s->graph = (tni_graph){0, s->dim, s->sign, 0, s->row, s->col, s->strong};
     for (int i = 0; i < model->body_count; ++i) {
@@ -94,7 +96,7 @@ static bool take_sketch(tni_arena* scratch, const tn_model* model, sketch* s)
     return true;
 }
 
-static void add_edge(sketch* s, int body, bool strong)
+static void add_edge(graph_builder* s, int body, bool strong)
 {
     const int e   = s->graph.edge_count++;
     s->row[e]     = s->graph.count - 1;
@@ -104,7 +106,7 @@ static void add_edge(sketch* s, int body, bool strong)
     s->head[body] = e;
 }
 
-static void add_node(sketch* s, int rows, bool coupled)
+static void add_node(graph_builder* s, int rows, bool coupled)
 {
     const int v   = s->graph.count++;
     s->dim[v]     = rows;
@@ -112,8 +114,8 @@ static void add_node(sketch* s, int rows, bool coupled)
     s->coupled[v] = coupled;
 }
 
-// A node for each constraint, so that rows are numbered as in the model. False: there is a loop.
-static bool add_constraints(sketch* s, const uint8_t* actuated, int* first_edge)
+// One node for each constraint, so that rows are numbered as in the model. False: there is a loop.
+static bool add_constraints(graph_builder* s, const uint8_t* actuated, int* first_edge)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->constraint_count; ++i) {
@@ -131,7 +133,7 @@ static bool add_constraints(sketch* s, const uint8_t* actuated, int* first_edge)
     return true;
 }
 
-static int node_between(const sketch* s, int body1, int body2)
+static int node_between(const graph_builder* s, int body1, int body2)
 {
     const int node2 = s->model->bodies[body2].node;
     for (int e = s->head[body1]; e >= 0; e = s->next[e]) { // the two edges of a node are neighbours
@@ -142,8 +144,8 @@ static int node_between(const sketch* s, int body1, int body2)
     return -1;
 }
 
-// -1, or a spring that closes a loop.
-static int add_springs(sketch* s)
+// The first spring that closes a loop; -1: none.
+static int add_springs(graph_builder* s)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->spring_count; ++i) {
@@ -162,7 +164,8 @@ static int add_springs(sketch* s)
 
 static tn_result refuse(const tni_block_form* f, tn_why* why, const char* reason)
 {
-    return tni_fail(why, TN_ERR_UNSUPPORTED, "setting 'implicit.form': %s does not serve '%s': %s",
+    return tni_fail(why, TN_ERR_UNSUPPORTED,
+                    "setting 'implicit.form': %s does not support '%s': %s",
                     f->exact ? "exact" : "blocks", f->model->name, reason);
 }
 
@@ -180,8 +183,8 @@ static tn_result make_plan(tni_block_form* f, tni_arena* arena, tni_arena* scrat
 {
     const tn_model* model    = f->model;
     uint8_t*        actuated = TNI_TAKE(scratch, uint8_t, model->joint_count);
-    sketch          s;
-    if (!take_sketch(scratch, model, &s)) return TN_ERR_MEMORY;
+    graph_builder   s;
+    if (!create_builder(scratch, model, &s)) return TN_ERR_MEMORY;
     if (model->limit_count > 0) return refuse(f, why, "it has hard limits or ropes");
     for (int i = 0; i < model->actuation_count; ++i) actuated[model->actuations[i].joint] = 1;
     if (!add_constraints(&s, actuated, f->edge))
@@ -193,7 +196,7 @@ static tn_result make_plan(tni_block_form* f, tni_arena* arena, tni_arena* scrat
         arena, f->plan, s.coupled, f->exact ? TNI_GRANDPARENT_GENERAL : TNI_GRANDPARENT_SYMMETRIC,
         &f->grand);
     if (result != TN_ERR_UNSUPPORTED) return result;
-    return refuse(f, why, "no body alone can answer for some of its joints");
+    return refuse(f, why, "the rows of some joint cannot be eliminated by one of its bodies");
 }
 
 static tn_result take_numbers(tni_block_form* f, tni_arena* arena)
@@ -235,7 +238,7 @@ tn_result tni_blocks_create(tni_arena* arena, tni_system* system, tn_implicit_fo
     if (arena->failed) return TN_ERR_MEMORY;
     for (int i = 0; f->exact && i < model->free_count; ++i) {
         if (model->bodies[model->free_bodies[i]].kind == TN_BODY_USER)
-            return refuse(f, why, "user-defined bodies do not tell their derivatives");
+            return refuse(f, why, "user-defined bodies have no derivatives");
     }
     tni_arena scratch = tni_arena_make(&model->arena.host);
     tn_result result  = make_plan(f, arena, &scratch, why);
@@ -249,7 +252,7 @@ void tni_blocks_flops(const tni_block_form* form, double* factor, double* solve)
     *solve  = form->grand->solve_flops;
 }
 
-// ---- Blocks -----------------------------------------------------------------------------------
+// ---- Blocks -------------------------------------------------------------------------------------
 
 static bool can_push(const tn_model* model, int body)
 {
@@ -268,13 +271,14 @@ static void add_product(int rows, int n, int m, const double* Ja, const double* 
     for (int k = 0; k < rows; ++k) {
         for (int i = 0; i < n; ++i) {
             const double a = Ja[k * n + i];
-            if (a == 0) continue; // J has many
+            if (a == 0) continue; // J has many zeros
             for (int j = 0; j < m; ++j) B[i * m + j] += a * X[k * m + j];
         }
     }
 }
 
-// A += J^T W J, between all bodies of the force. Of blocks that are not kept the opposite one is.
+// A += J^T W J, between all bodies of the force. Blocks without storage are transposes of stored
+// ones.
 static void add_stiffness(tni_block_form* f, const tni_soft* soft, const double* W)
 {
     const tn_model* model = f->model;
@@ -305,7 +309,7 @@ static void take_soft(void* user, const tni_soft* soft)
     double          W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX];
     if (!tni_linear_soft(t->l, soft, W, g, f->rhs)) return;
     add_stiffness(f, soft, W);
-    tni_soft_push(f->model, soft, g, f->rhs);
+    tni_soft_add_force(f->model, soft, g, f->rhs);
 }
 
 // A += e D + e^2 K, b += e (D u0 - K h drift)
@@ -330,7 +334,7 @@ static void take_derivative(void* user, int row_body, int col_body, const double
     }
 }
 
-// ---- A step -----------------------------------------------------------------------------------
+// ---- A step -------------------------------------------------------------------------------------
 
 // Bodies, whose forces are in rhs, and constraints.
 static void fill(tni_block_form* f, const tni_linear* l)
@@ -373,8 +377,8 @@ static tn_result solve(tni_block_form* f, double* x, double* u, double* mu, tn_w
     return TN_OK;
 }
 
-// The response of what is factored, to forces beside it.
-static tn_result solve_beside(void* user, const double* b, double* u, double* mu, tn_why* why)
+// Response of the factored system to other forces.
+static tn_result solve_factored(void* user, const double* b, double* u, double* mu, tn_why* why)
 {
     tni_block_form* f = user;
     memset(f->once, 0, sizeof *f->once * (size_t)f->plan->row_count);
@@ -404,7 +408,7 @@ tn_result tni_blocks_factor(tni_block_form* f, const tni_step_start* start,
     const tni_blocks blocks = {f->A, f->diagonal_at, f->J, f->edge_at, true};
     if (tni_grandparent_factor(f->grand, &blocks) != TN_OK)
         return tni_system_fail_at(f->system, f->grand->report.bad_row, why);
-    return tni_woodbury_factor(&f->contacts->woodbury, solve_beside, f, why);
+    return tni_woodbury_factor(&f->contacts->woodbury, solve_factored, f, why);
 }
 
 tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const double* r,
@@ -420,5 +424,5 @@ tn_result tni_blocks_solve(tni_block_form* f, bool whole, const double* b, const
     }
     const tn_result result = solve(f, f->once, u, mu, why);
     if (result != TN_OK) return result;
-    return tni_woodbury_apply(&f->contacts->woodbury, whole, solve_beside, f, u, mu, why);
+    return tni_woodbury_apply(&f->contacts->woodbury, whole, solve_factored, f, u, mu, why);
 }

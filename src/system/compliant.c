@@ -1,23 +1,23 @@
 // compliant: stiff forces between bodies as rows with a compliance
 // (docs/theory/implicit.md 2).
 //
-// A soft force (force.h) pushes along its rows with the impulse g - W J u over a step, W = e^2 K +
-// e D, g = e (f - K J h drift). Where W > 0 this is the row
+// A soft force (force.h) acts along its rows with the impulse g - W J u over a step, W = e^2 K + e
+// D, g = e (f - K J h drift). Where W > 0 this is the row
 //
 //     J u - E mu = E g,     E = W^-1,   mu = -(impulse)
 //
-// which becomes the hard row as K grows, and stands in the node of its joint: the tree stays the
-// tree of the joints, and linear time with it. W of rotation vectors is not diagonal: its rows are
-// turned into its eigenvectors. A direction without stiffness has no row (J = 0, E = 1), and its
-// force is an ordinary one. Springs between bodies that a joint joins stand in that joint's node;
-// others are nodes of their own, and may close loops: then there is fill, and the plan counts it.
+// which becomes the hard row as K grows, and belongs to the node of its joint: the tree stays the
+// tree of the joints, with linear time. W of rotation vectors is not diagonal: its rows are
+// transformed to its eigenvectors. A direction without stiffness has no row (J = 0, E = 1), and its
+// force is an ordinary one. Springs between bodies with a joint belong to that joint's node; others
+// are nodes of their own, and may close loops: then there is fill-in, which the plan counts.
 //
-// Hard limits and ropes are rows of one sign: J u = -C/e while they would be passed and push.
+// Hard limits and ropes are unilateral rows: J u = -C/e while they are active.
 #include "force/soft.h"
 #include "system/compliant_node.h"
 #include "system/geometric_stiffness.h"
 
-// ---- Rows ----------------------------------------------------------------------------------------
+// ---- Rows ---------------------------------------------------------------------------------------
 
 double* tni_compliant_block(tni_compliant* c, int node, int body)
 {
@@ -28,7 +28,7 @@ double* tni_compliant_block(tni_compliant* c, int node, int body)
     return NULL;
 }
 
-// Rows of node i from `from` on: not there.
+// Makes rows from `from` on of node i inactive: J = 0, E = 1.
 static void clear_rows(tni_compliant* c, int i, int from)
 {
     const tni_compliant_node* n = &c->nodes[i];
@@ -47,7 +47,8 @@ static void clear_rows(tni_compliant* c, int i, int from)
     }
 }
 
-// Row `row` of node i <- the combination v of the soft force's rows, with stiffness w and impulse g.
+// Row `row` of node i <- the combination v of the soft force's rows, with stiffness w and impulse
+// g.
 void tni_compliant_row(tni_compliant* c, int i, int row, const tni_soft* soft, int first, int count,
                        const double* v, double w, double g)
 {
@@ -66,7 +67,7 @@ void tni_compliant_row(tni_compliant* c, int i, int row, const tni_soft* soft, i
     c->rhs[n->row + row]                        = g / w;
 }
 
-// Three rows with a full W between them, from `first` of the soft force on.
+// Three rows with a full 3x3 W, from row `first` of the soft force on.
 static void set_three(tni_compliant* c, int i, int row, const tni_soft* soft, int first,
                       const double* W, double* g)
 {
@@ -90,7 +91,7 @@ static void set_three(tni_compliant* c, int i, int row, const tni_soft* soft, in
     for (int k = 0; k < 3; ++k) g[first + k] = left[k];
 }
 
-// What has no row stays in g.
+// Sets the rows of a soft force; the impulse of directions without a row stays in g.
 static void set_rows(tni_compliant* c, int i, int row, const tni_soft* soft, const double* W,
                      double* g)
 {
@@ -146,10 +147,10 @@ static void take(void* user, const tni_soft* soft)
     } else if (soft->kind == TNI_SOFT_SPRING && c->springs[soft->index].node >= 0) {
         tni_compliant_spring(c, soft, W, g);
     }
-    tni_soft_push(c->model, soft, g, c->rhs);
+    tni_soft_add_force(c->model, soft, g, c->rhs);
 }
 
-// The stiffness between the ends of a distance under tension.
+// The stiffness between the anchors of a distance joint under tension.
 static void set_distance(tni_compliant* c, int i, double lambda, const tni_linear* l)
 {
     tni_soft soft;
@@ -157,10 +158,10 @@ static void set_distance(tni_compliant* c, int i, double lambda, const tni_linea
     tni_linear_distance(l, &c->model->joints[c->model->constraints[i].index], lambda, &soft);
     tni_soft_impulse(c->model, &soft, l->scheme, W, g);
     set_rows(c, i, c->nodes[i].soft, &soft, W, g);
-    tni_soft_push(c->model, &soft, g, c->rhs);
+    tni_soft_add_force(c->model, &soft, g, c->rhs);
 }
 
-// ---- How it went ---------------------------------------------------------------------------------
+// ---- Accuracy -----------------------------------------------------------------------------------
 
 // The constraint that a row of the plan belongs to; -1: none, or a spring.
 static int constraint_of(const tni_compliant* c, int row)
@@ -197,7 +198,7 @@ void tni_compliant_report(const tni_compliant* c, tn_step_report* report)
     }
 }
 
-// ---- A step --------------------------------------------------------------------------------------
+// ---- A step -------------------------------------------------------------------------------------
 
 static void fill_bodies(tni_compliant* c, const tni_linear* l)
 {
@@ -209,8 +210,8 @@ static void fill_bodies(tni_compliant* c, const tni_linear* l)
     }
 }
 
-// Joints whose rows are written four at a time.
-static void fill_commons(tni_compliant* c, const tni_linear* l)
+// Joints whose rows are computed four at a time.
+static void fill_common_joints(tni_compliant* c, const tni_linear* l)
 {
     const tn_model*          model   = c->model;
     const tni_system*        system  = l->system;
@@ -235,7 +236,7 @@ static void fill_rows(tni_compliant* c, const tni_linear* l)
     for (int i = 0; i < c->node_count; ++i) {
         if (c->nodes[i].id >= 0) clear_rows(c, i, c->nodes[i].hard);
     }
-    fill_commons(c, l);
+    fill_common_joints(c, l);
     for (int i = 0; i < model->constraint_count; ++i) {
         if (c->nodes[i].id < 0) continue;
         const tni_constraint* of = &model->constraints[i];
@@ -254,7 +255,7 @@ static void fill_rows(tni_compliant* c, const tni_linear* l)
     }
 }
 
-// Without the forces that stand in no row.
+// Without the contact forces of the Woodbury correction.
 static tn_result solve(tni_compliant* c, const double* rhs, bool exact, double* u, double* mu,
                        tn_why* why)
 {
@@ -268,12 +269,12 @@ static tn_result solve(tni_compliant* c, const double* rhs, bool exact, double* 
                 c->nodes[i].id >= 0 ? c->answer[c->nodes[i].row + k] : 0;
     for (int i = 0; i < model->limit_count; ++i)
         mu[model->row_count + i] =
-            c->limit_on[i] ? c->answer[c->nodes[c->limits[i].node].row + c->limits[i].row] : 0;
+            c->limit_active[i] ? c->answer[c->nodes[c->limits[i].node].row + c->limits[i].row] : 0;
     return TN_OK;
 }
 
-// Their response.
-static tn_result solve_beside(void* user, const double* b, double* u, double* mu, tn_why* why)
+// Response of the factored system to these.
+static tn_result solve_factored(void* user, const double* b, double* u, double* mu, tn_why* why)
 {
     tni_compliant* c = user;
     memset(c->once, 0, sizeof *c->once * (size_t)c->plan->row_count);
@@ -296,7 +297,7 @@ tn_result tni_compliant_factor(tni_compliant* c, const tni_step_start* start,
     if (result != TN_OK) return result;
     result = tni_saddle_factor(c->saddle);
     if (result != TN_OK) return fail_at(c, c->saddle->report.bad_row, why);
-    return tni_woodbury_factor(&c->contacts->woodbury, solve_beside, c, why);
+    return tni_woodbury_factor(&c->contacts->woodbury, solve_factored, c, why);
 }
 
 tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, const double* r,
@@ -311,13 +312,13 @@ tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b, con
             for (int k = 0; c->nodes[i].id >= 0 && k < c->nodes[i].hard; ++k)
                 rhs[c->nodes[i].row + k] = r[model->constraints[i].row_start + k];
         for (int i = 0; i < model->limit_count; ++i)
-            if (c->limit_on[i])
+            if (c->limit_active[i])
                 rhs[c->nodes[c->limits[i].node].row + c->limits[i].row] = -c->limit_C[i] / c->reach;
-        tni_compliant_ask(c, b != NULL, rhs);
+        tni_compliant_set_targets(c, b != NULL, rhs);
     }
     tn_result result = solve(c, rhs, whole, u, mu, why);
     if (result == TN_OK)
-        result = tni_woodbury_apply(&c->contacts->woodbury, whole, solve_beside, c, u, mu, why);
+        result = tni_woodbury_apply(&c->contacts->woodbury, whole, solve_factored, c, u, mu, why);
     for (int i = 0; i < model->limit_count && whole; ++i) c->limit_mu[i] = mu[model->row_count + i];
     return result;
 }

@@ -7,29 +7,29 @@
 
 typedef struct tni_compliant tni_compliant;
 
-/// TN_ERR_MEMORY only. touching: contacts, which it does not own.
+/// TN_ERR_MEMORY only. contacts: not owned.
 TN_NODISCARD tn_result tni_compliant_create(tni_arena* arena, tni_system* system,
                                             tni_implicit_contacts* contacts,
                                             tni_compliant**        compliant);
-/// Linearises and factors; tni_compliant_solve with whole answers for the step itself, else for b
+/// Linearises and factors; then tni_compliant_solve with whole for the step itself, else for b
 /// (NULL: 0) and r with the same rows.
 TN_NODISCARD tn_result tni_compliant_factor(tni_compliant* c, const tni_step_start* start,
                                             const tni_step_scheme* scheme, tn_why* why);
 TN_NODISCARD tn_result tni_compliant_solve(tni_compliant* c, bool whole, const double* b,
                                            const double* r, double* u, double* mu, tn_why* why);
-/// Looks at the hard limits and ropes where system's views are: what active ones are off by goes into
-/// the next solve; returns the largest, *worst being its constraint.
+/// Evaluates hard limits and ropes at the system's views: the errors of active ones go into the
+/// next solve; returns the largest, *worst being its constraint.
 double tni_compliant_evaluate(tni_compliant* c, const double* z, int* worst);
-/// Likewise at the springs between bodies, the step having gone with u: how far stiff ones are off.
+/// The same for springs between bodies after a step with u: the largest error of stiff ones.
 double tni_compliant_springs_evaluate(tni_compliant* c, const tni_step_scheme* scheme,
                                       const double* u);
-/// Which hard limits and ropes would be active after a step with the mean velocity u, as seen from the start; returns
-/// whether that is another set than before, and takes it over.
-bool tni_compliant_reconsider(tni_compliant* c, const tni_step_start* start,
-                              const tni_step_scheme* scheme, const double* u);
-/// The worst of the last factorisation and solve is kept in the report.
+/// Updates the set of active hard limits and ropes for a step with the mean velocity u; returns
+/// true if it changed.
+bool tni_compliant_update_active_set(tni_compliant* c, const tni_step_start* start,
+                                     const tni_step_scheme* scheme, const double* u);
+/// Accuracy of the last factorisation and solve; the report keeps the worst.
 void tni_compliant_report(const tni_compliant* c, tn_step_report* report);
-/// What the factorisation is made of.
+/// The factored matrix.
 const tni_saddle* tni_compliant_saddle(const tni_compliant* c);
 
 #endif

@@ -1,4 +1,4 @@
-// compliant_node: what the files of the form `rows` share: the rows of a node, and where each stands.
+// compliant_node: data shared by the files of the form `rows`: the rows of a node and their places.
 // See compliant.c for the mathematics.
 #ifndef TNI_COMPLIANT_NODE_H
 #define TNI_COMPLIANT_NODE_H
@@ -6,30 +6,30 @@
 #include "system/compliant.h"
 #include "system/linearise.h"
 
-/// The rows of a B node: those of the constraint first.
+/// The rows of a constraint node (B node): those of the constraint first.
 typedef struct tni_compliant_node {
-    int id;    ///< in the plan; -1: nothing can be pushed
-    int hard;  ///< rows of the constraint
-    int soft;  ///< first row of its soft coordinates, or of the stiffness of a distance
+    int id;    ///< in the plan; -1: no movable body
+    int hard;  ///< number of rows of the constraint
+    int soft;  ///< first row of its soft coordinates, or of a distance joint's stiffness
     int count; ///< all rows
     int row;   ///< first row in the plan
     int edge;  ///< first edge in the plan, of `bodies`
     int body[2];
 } tni_compliant_node;
 
-/// Where the three rows of a spring stand, or the one of a limit.
+/// Place of the three rows of a spring, or of the one of a limit.
 typedef struct tni_compliant_place {
     int node, row; ///< node -1: on one body, or on none
 } tni_compliant_place;
 
-/// A spring between two bodies, along its length.
+/// A spring between two bodies.
 typedef struct tni_compliant_stretch {
-    bool    on;     ///< it has a row
-    tn_vec3 n;      ///< along it, at the start
-    double  length; ///< there
-    double  stiff;  ///< 1: as stiff as a joint within a step, 0: soft
-    double  off;    ///< at the end: how much longer it is than the rows say
-    double  asked;  ///< of that, what the rows have been told
+    bool    on;        ///< it has a row along its length
+    tn_vec3 n;         ///< its direction at the start
+    double  length;    ///< its length at the start
+    double  stiff;     ///< 1: as stiff as a joint within a step, 0: soft
+    double  off;       ///< its length at the end less that predicted by the linear rows
+    double  corrected; ///< the part of `off` that is in the right-hand sides already
 } tni_compliant_stretch;
 
 struct tni_compliant {
@@ -39,22 +39,24 @@ struct tni_compliant {
     tni_plan*              plan;
     tni_saddle*            saddle;
     int                    node_count;
-    tni_compliant_node*    nodes; ///< constraints first, then springs on their own
+    tni_compliant_node*    nodes; ///< constraints first, then springs without a joint
     tni_compliant_place*   springs;
     tni_compliant_stretch* stretches; ///< by spring
     tni_compliant_place*   limits;
-    uint8_t*               limit_on;
+    uint8_t*               limit_active;
     double*                limit_C;
-    double*                limit_mu; ///< of the step itself
+    double*                limit_mu; ///< multipliers of the step itself
     tni_mat3*              K_g;
-    double *               rhs, *once, *answer; ///< of the step itself; of a solve
-    double                 reach;
-    bool closes; ///< corrections close springs; Newton's rounds have their forces in the residual
+    double *               rhs, *once, *answer; ///< rhs: of the step itself; once, answer: of a
+                                                ///< solve
+    double reach;
+    bool   closes; ///< true: corrections close springs; false: in Newton's rounds the residual has
+                   ///< their forces
 };
 
-/// Bodies that a node pushes, as its edges stand in the plan; returns how many.
+/// Bodies of a node, in the order of its edges in the plan; returns how many.
 int tni_compliant_edges(const tni_compliant* c, int node, const int** bodies);
-/// The block of a node over a body; NULL where that cannot be pushed.
+/// The block of a node for a body; NULL where that is immovable.
 double* tni_compliant_block(tni_compliant* c, int node, int body);
 /// Its compliance, count x count.
 TNI_INLINE double* tni_compliant_e(tni_compliant* c, int node)
@@ -65,11 +67,11 @@ TNI_INLINE double* tni_compliant_e(tni_compliant* c, int node)
 /// stiffness w and impulse g.
 void tni_compliant_row(tni_compliant* c, int node, int row, const tni_soft* soft, int first,
                        int count, const double* v, double w, double g);
-/// The rows of a spring; what has no row stays in g.
+/// Sets the rows of a spring; the impulse of directions without a row stays in g.
 void tni_compliant_spring(tni_compliant* c, const tni_soft* soft, const double* W, double* g);
-/// What springs ask of a correction, into rhs; whole: their forces are asked for otherwise.
-void tni_compliant_ask(tni_compliant* c, bool whole, double* rhs);
-/// The rows of limits that are on, or are passed on the way ahead; those of others are left alone.
+/// What springs ask of a correction, into rhs. whole: nothing, but their errors count as corrected.
+void tni_compliant_set_targets(tni_compliant* c, bool whole, double* rhs);
+/// Sets the rows of limits that are active, or exceeded by the predicted motion.
 void tni_compliant_limits(tni_compliant* c, const tni_linear* l);
 
 #endif

@@ -1,4 +1,4 @@
-// compliant_plan: which rows stand in which node of the form `rows`, and the plan of its matrix.
+// compliant_plan: assigns rows to the nodes of the form `rows`, and plans its matrix.
 #include "system/compliant_node.h"
 #include "system/geometric_stiffness.h"
 
@@ -29,7 +29,8 @@ static void add_constraint_nodes(tni_compliant* c, const uint8_t* actuated)
     }
 }
 
-// A row for each kind of end of a joint: the lower and the upper one are never met at once.
+// A row for each kind of limit of a joint: lower and upper share one, they are never active
+// together.
 static void add_limits(tni_compliant* c)
 {
     const tn_model* model = c->model;
@@ -48,7 +49,7 @@ static void add_limits(tni_compliant* c)
     }
 }
 
-/// Nodes by their bodies, in lists.
+/// Lists of nodes by their bodies.
 typedef struct lists {
     int *head, *next; ///< by body; by 2 * node + side
 } lists;
@@ -65,7 +66,7 @@ static void list_node(const tni_compliant* c, lists* l, int i)
 
 static int node_between(const tni_compliant* c, const lists* l, int body1, int body2)
 {
-    // Along both lists at once: as many looks as the shorter one has nodes.
+    // Walks both lists at once: as many steps as the shorter one has nodes.
     for (int at = l->head[body1], to = l->head[body2]; at >= 0 && to >= 0;
          at = l->next[at], to = l->next[to]) {
         if (c->nodes[at / 2].body[1 - at % 2] == body2) return at / 2;
@@ -96,7 +97,7 @@ static void add_springs(tni_compliant* c, lists* l)
     }
 }
 
-// Edges of a node: as its constraint has them, or the two bodies of a spring.
+// Edges of a node: those of its constraint, or the two bodies of a spring.
 int tni_compliant_edges(const tni_compliant* c, int i, const int** bodies)
 {
     const tn_model* model = c->model;
@@ -162,7 +163,7 @@ tn_result tni_compliant_create(tni_arena* arena, tni_system* system,
     c->springs         = TNI_TAKE(arena, tni_compliant_place, model->spring_count);
     c->stretches       = TNI_TAKE(arena, tni_compliant_stretch, model->spring_count);
     c->limits          = TNI_TAKE(arena, tni_compliant_place, model->limit_count);
-    c->limit_on        = TNI_TAKE(arena, uint8_t, model->limit_count);
+    c->limit_active    = TNI_TAKE(arena, uint8_t, model->limit_count);
     c->limit_C         = TNI_TAKE(arena, double, model->limit_count);
     c->limit_mu        = TNI_TAKE(arena, double, model->limit_count);
     c->K_g             = TNI_TAKE(arena, tni_mat3, model->body_count);

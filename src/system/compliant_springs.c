@@ -1,12 +1,12 @@
 // compliant_springs: springs between bodies in the form `rows`.
 //
-// Three rows: along the spring with its stiffness, and two across it with its tension over its length.
-// A spring as stiff as a rod must be treated as a rod: when its bodies turn, the straight line that the
-// rows take for its length is too long by (h w)^2 L/2, and so much of stretch would be energy from
-// nowhere. So corrections (step/implicit.c) close it as they close a joint: with `off` the length at the
-// end less that of the rows, the row along it asks for
+// Three rows: along the spring with its stiffness, and two across it with its tension over its
+// length. A spring as stiff as a rod must be treated as a rod: when its bodies rotate, the linear
+// prediction of its length is too long by (h w)^2 L/2, and this stretch would add energy. So
+// corrections (step/implicit.c) close it as they close a joint: with `off` the length at the end
+// less the predicted one, the row along it asks for
 //
-//     J du - E dmu = -(off - asked) / e          asked <- off
+//     J du - E dmu = -(off - corrected) / e      corrected <- off
 #include "system/compliant_node.h"
 
 static tn_vec3 line_of(const tni_compliant* c, int spring)
@@ -76,18 +76,18 @@ double tni_compliant_springs_evaluate(tni_compliant* c, const tni_step_scheme* s
         double moved = c->reach * along(c, i, u);
         if (scheme->drift != NULL) moved += scheme->h * along(c, i, scheme->drift);
         s->off = tni_norm(line_of(c, i)) - (s->length + moved);
-        most   = fmax(most, s->stiff * fabs(s->off - s->asked));
+        most   = fmax(most, s->stiff * fabs(s->off - s->corrected));
     }
     return most;
 }
 
-void tni_compliant_ask(tni_compliant* c, bool whole, double* rhs)
+void tni_compliant_set_targets(tni_compliant* c, bool whole, double* rhs)
 {
     for (int i = 0; i < c->model->spring_count; ++i) {
         tni_compliant_stretch* s = &c->stretches[i];
         if (c->springs[i].node < 0 || !s->on) continue;
         const int row = c->nodes[c->springs[i].node].row + c->springs[i].row;
-        if (!whole) rhs[row] = -(s->off - s->asked) / c->reach;
-        s->asked = s->off;
+        if (!whole) rhs[row] = -(s->off - s->corrected) / c->reach;
+        s->corrected = s->off;
     }
 }

@@ -1,21 +1,21 @@
-// coordinates: generalized forces in, generalized accelerations out (Baraff 1996, section 2.2).
+// coordinates: generalised forces in, generalised accelerations out (Baraff 1996, section 2.2).
 //
-// A free coordinate z is a scalar function of two bodies, its row J_z like any joint's row. So a force
-// tau along it is the force J_z^T tau on the bodies, and
+// A free coordinate z is a scalar function of two bodies, its row J_z like any joint's row. So a
+// force tau along it is the force J_z^T tau on the bodies, and
 //     zd = J_z u,    zdd = J_z udot + gamma_z,    gamma_z = Jdot_z u
-// J_z udot is the rate that z would have if the bodies moved with the velocities udot, and what
-// moves by keys stood still: its acceleration is zero between keys.
+// J_z udot is the rate of z for bodies with the velocities udot and kinematic bodies at rest: their
+// acceleration is zero between keys.
 #include "system/coordinates.h"
 
 #include "joint/joint.h"
 
-// The two bodies of a joint at a place.
+// The two bodies of a joint at a configuration.
 typedef struct two_views {
     tni_view view[2];
 } two_views;
 
-static two_views look(const tn_model* model, const tni_joint* joint, const tni_configuration* at,
-                      const double* u)
+static two_views evaluate_bodies(const tn_model* model, const tni_joint* joint,
+                                 const tni_configuration* at, const double* u)
 {
     two_views two;
     tni_view_body(model, joint->body1, at->time, at->q, u, &two.view[0]);
@@ -34,7 +34,7 @@ void tni_coordinate_forces(const tn_model* model, const tni_configuration* at, c
 {
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_joint* joint = &model->joints[i];
-        const two_views  two   = look(model, joint, at, at->u);
+        const two_views  two   = evaluate_bodies(model, joint, at, at->u);
         for (int k = 0; k < joint->coordinate_count; ++k) {
             const tni_row row = row_of(model, joint, k, &two, at->z);
             tni_joint_push(model, joint, (tni_sides){&two.view[0], &two.view[1]}, &row,
@@ -46,8 +46,8 @@ void tni_coordinate_forces(const tn_model* model, const tni_configuration* at, c
 void tni_coordinate_accelerations(const tn_model* model, const tni_joint* joint,
                                   const tni_configuration* at, const double* udot, double* out)
 {
-    const two_views now       = look(model, joint, at, at->u);
-    two_views       then      = look(model, joint, at, udot);
+    const two_views now       = evaluate_bodies(model, joint, at, at->u);
+    two_views       then      = evaluate_bodies(model, joint, at, udot);
     const int       bodies[2] = {joint->body1, joint->body2};
     for (int side = 0; side < 2; ++side) {
         if (model->bodies[bodies[side]].dim == 0)
@@ -62,7 +62,7 @@ void tni_coordinate_accelerations(const tn_model* model, const tni_joint* joint,
 void tni_coordinate_velocities(const tn_model* model, const tni_joint* joint,
                                const tni_configuration* at, double* out)
 {
-    const two_views two = look(model, joint, at, at->u);
+    const two_views two = evaluate_bodies(model, joint, at, at->u);
     for (int k = 0; k < joint->coordinate_count; ++k)
         out[k] = row_of(model, joint, k, &two, at->z).rate;
 }

@@ -1,8 +1,9 @@
-// geometric_stiffness: the stiffness that joint forces give to turning bodies, dJ^T lambda / dq.
+// geometric_stiffness: the stiffness of joint forces against rotation of the bodies, dJ^T lambda /
+// dq.
 //
-// The force of rows that follow an axis of body 1 turns with that body; this is left out, as are
-// torques: they are not what makes a chain explode. Two points held at a distance d by a tension T
-// have T/d (I - n n^T) between them.
+// The force of rows along an axis of body 1 rotates with that body; this is left out, as are
+// torques: they are not what makes a chain unstable. Two points held at a distance d by a tension T
+// have the stiffness T/d (I - n n^T) between them.
 #include "system/geometric_stiffness.h"
 
 #include "force/soft.h"
@@ -26,13 +27,13 @@ tni_mat3 tni_geometric_stiffness_between(const tn_model* model, const tni_joint*
     return K;
 }
 
-// A force on body 2, at its anchor, and back on body 1.
+// A force on body 2, at its anchor, and the opposite one on body 1.
 static void add_force(const tn_model* model, const tni_joint* joint, tni_sides sides, tn_vec3 f,
                       tni_mat3* K)
 {
     const tn_vec3 at = tni_point_motion(&model->bodies[joint->body2], sides.view2, joint->p2).at;
-    tni_soft_arm(f, tni_sub(at, sides.view2->x), &K[joint->body2]);
-    tni_soft_arm(tni_neg(f), tni_sub(at, sides.view1->x), &K[joint->body1]);
+    tni_soft_geometric(f, tni_sub(at, sides.view2->x), &K[joint->body2]);
+    tni_soft_geometric(tni_neg(f), tni_sub(at, sides.view1->x), &K[joint->body1]);
 }
 
 void tni_geometric_stiffness(const tn_model* model, const tni_view* views, double time,

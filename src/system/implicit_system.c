@@ -50,7 +50,7 @@ static tn_result choose(tni_implicit_system* s, tn_implicit_form form, tn_why* w
     if (form == TN_IMPLICIT_FORM_AUTO) form = serves ? TN_IMPLICIT_NULLSPACE : TN_IMPLICIT_ROWS;
     if (form == TN_IMPLICIT_NULLSPACE && !serves)
         return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "setting 'implicit.form': nullspace does not serve '%s': %s",
+                        "setting 'implicit.form': nullspace does not support '%s': %s",
                         s->model->name, why_not);
     s->form = form;
     return TN_OK;
@@ -77,36 +77,37 @@ tn_result tni_implicit_system_create(tni_arena* arena, tni_system* system,
     return tni_compliant_create(arena, system, &s->contacts, &s->compliant);
 }
 
-void tni_implicit_system_free(tni_implicit_system* stiff)
+void tni_implicit_system_free(tni_implicit_system* implicit)
 {
-    if (stiff != NULL) tni_implicit_contacts_free(&stiff->contacts);
+    if (implicit != NULL) tni_implicit_contacts_free(&implicit->contacts);
 }
 
-bool tni_implicit_system_is_full(const tni_implicit_system* stiff)
+bool tni_implicit_system_is_full(const tni_implicit_system* implicit)
 {
-    return stiff->contacts.full || stiff->contacts.woodbury.full;
+    return implicit->contacts.full || implicit->contacts.woodbury.full;
 }
 
-tn_result tni_implicit_system_grow(tni_implicit_system* stiff)
+tn_result tni_implicit_system_grow(tni_implicit_system* implicit)
 {
-    return tni_implicit_contacts_grow(&stiff->contacts);
+    return tni_implicit_contacts_grow(&implicit->contacts);
 }
 
-tn_result tni_implicit_system_solver(const tni_implicit_system* stiff, tn_solver* solver)
+tn_result tni_implicit_system_solver(const tni_implicit_system* implicit, tn_solver* solver)
 {
-    *solver = (tn_solver){.formulation = TN_FORMULATION_KKT, .form = stiff->form};
+    *solver = (tn_solver){.formulation = TN_FORMULATION_KKT, .form = implicit->form};
     double unused;
-    if (stiff->blocks != NULL) tni_blocks_flops(stiff->blocks, &solver->factor_flops, &unused);
-    if (stiff->compliant == NULL) return TN_OK;
-    const tni_saddle* saddle = tni_compliant_saddle(stiff->compliant);
+    if (implicit->blocks != NULL)
+        tni_blocks_flops(implicit->blocks, &solver->factor_flops, &unused);
+    if (implicit->compliant == NULL) return TN_OK;
+    const tni_saddle* saddle = tni_compliant_saddle(implicit->compliant);
     solver->factor_flops     = tni_saddle_flops(saddle);
-    return tni_saddle_numbers(saddle, &stiff->model->arena.host, &solver->matrix_numbers,
+    return tni_saddle_numbers(saddle, &implicit->model->arena.host, &solver->matrix_numbers,
                               &solver->factor_numbers);
 }
 
-size_t tni_implicit_system_bytes(const tni_implicit_system* stiff)
+size_t tni_implicit_system_bytes(const tni_implicit_system* implicit)
 {
-    return stiff->contacts.arena.bytes + stiff->contacts.woodbury.arena.bytes;
+    return implicit->contacts.arena.bytes + implicit->contacts.woodbury.arena.bytes;
 }
 
 static tn_result solve(tni_implicit_system* s, bool whole, const double* b, const double* r,
@@ -216,7 +217,8 @@ void tni_implicit_system_forces(tni_implicit_system* s, const tni_configuration*
 {
     const tni_scene_view scene = scene_at(s, at);
     tni_system_forces(s->system, at, true, f);
-    if (s->contacts.may) (void)tni_contact_forces(&scene, h, s->contacts.law, &s->contacts.room, f);
+    if (s->contacts.possible)
+        (void)tni_contact_forces(&scene, h, s->contacts.law, &s->contacts.room, f);
 }
 
 double tni_implicit_system_penetration(tni_implicit_system* s, int* count)
@@ -234,7 +236,7 @@ bool tni_implicit_system_measure(tni_implicit_system* s, const tni_configuration
 }
 
 // Whether the soft limits and frictions that are active with u are those that were active with
-// start->ahead.
+// start->predicted.
 static bool soft_limits_hold(tni_implicit_system* s, const tni_step_start* start,
                              const tni_step_scheme* scheme, const double* u)
 {
@@ -248,10 +250,10 @@ static bool soft_limits_hold(tni_implicit_system* s, const tni_step_start* start
         const double    friction = model->actuations[i].friction;
         if ((!limit->given || limit->hard) && friction == 0) continue;
         tni_soften_actuation(&at, &was, i, &soft);
-        const unsigned met = soft.met;
+        const unsigned met = soft.active_limits;
         const double   D   = soft.D[0];
         tni_soften_actuation(&at, &is, i, &soft);
-        if (soft.met != met) return false;
+        if (soft.active_limits != met) return false;
         // Friction is linearised as a secant at the predicted speed.
         if (friction > 0 && fabs(soft.D[0] - D) > slip * fabs(D)) return false;
     }
@@ -262,13 +264,13 @@ bool tni_implicit_system_active_set_holds(tni_implicit_system* s, const tni_step
                                           const tni_step_scheme* scheme, const double* u)
 {
     const bool limits =
-        s->compliant == NULL || !tni_compliant_reconsider(s->compliant, start, scheme, u);
+        s->compliant == NULL || !tni_compliant_update_active_set(s->compliant, start, scheme, u);
     if (s->nullspace != NULL && !tni_tree_form_needs_views(s->nullspace))
         tni_views(s->model, start->at.time, start->at.q, start->at.u, s->system->views);
     const tni_scene_view scene     = scene_at(s, &start->at);
     const tni_prediction predicted = {scheme->h, scheme->time, u};
     return soft_limits_hold(s, start, scheme, u) && limits &&
-           (!s->contacts.may ||
+           (!s->contacts.possible ||
             tni_contact_active_set_holds(&scene, &predicted, s->contacts.law, &s->contacts.room));
 }
 

@@ -1,53 +1,52 @@
-// levenberg_marquardt: zeros of all constraint rows, searched from afar (Levenberg-Marquardt).
+// levenberg_marquardt: zeros of all constraint rows, from distant starts (Levenberg-Marquardt).
 //
-// A step of the search is what the regularised core gives without refinement:
+// A step of the search is the answer of the regularised core without refinement:
 //     M d + J^T mu = 0,   J d - E mu = -C,   E_ii = nu S_ii / g_i,   S = J M^-1 J^T
-// so that d minimises  d^T M d + sum (J d + C)_i^2 / E_ii:  least squares with the weights
-// g_i / S_ii, damped by the masses. nu to 0 is Newton's step of least d^T M d. Afterwards
-// J d + C = E mu, so the prediction comes free. g is 1, but very small for rows that may stay open,
-// and zero for rows that hold a velocity only (motors, gears, rolling): these do not hold back what
-// is being put together. M is the mass matrix, but bodies turn as if their inertia were larger by
-// m r^2, r the longest arm to a joint of theirs: thin rods would rather spin than move else (a
-// chain of ten, thrown about: 460 rounds without, 50 with).
+// so that d minimises  d^T M d + sum (J d + C)_i^2 / E_ii:  least squares with the weights g_i /
+// S_ii, damped by the masses. nu -> 0 is Newton's step of least d^T M d. Afterwards J d + C = E mu,
+// so the predicted residual is free. g is 1, but very small for rows that may stay open, and zero
+// for velocity-only rows (motors, gears, rolling): they are no obstacle to assembly. M is the mass
+// matrix with inertia increased by m r^2, r the longest arm to a joint of the body: otherwise thin
+// rods spin instead of moving (a chain of ten in random poses: 460 rounds without, 50 with).
 //
-// Rows that hold axes at right angles (joint_types.h) say nothing of which way these point: a frame
-// turned by half a turn is a zero too, and at a quarter turn such a row has no slope. Where the
-// frames of a joint are turned by more than FAR, its axis rows give way to rows of the turn itself:
-// theta about e_1, none about e_2, e_3, with
+// Rows that keep axes perpendicular (joint_types.h) do not distinguish a frame from one rotated by
+// half a turn, which is a zero too, and at a quarter turn such a row has no slope. Where the frames
+// of a joint are rotated by more than FAR, its axis rows are replaced by rows of the rotation
+// itself: theta about e_1, zero about e_2, e_3, with
 //     3 axis rows   theta e_1 the rotation vector from frame 1 to frame 2; e_2, e_3 any
 //     2             e_1 along z1 x z2, theta their angle; e_2 along z2 - z1
 //     1, in a plane theta from axis l of frame 1 to that of frame 2, about a1_k x a1_l
-// The gradient of theta^2 / 2 by the relative angular velocity is theta e_1: these are true
-// derivatives. A torque e on frame 2 is written as covectors e x a on its axes, which any kind of
-// body takes.
+// The gradient of theta^2 / 2 by the relative angular velocity is theta e_1: these are exact
+// derivatives. A torque e on frame 2 is written as covectors e x a on its axes, which work for any
+// kind of body.
 #include "system/levenberg_marquardt.h"
 
 #include "joint/joint.h"
 #include "math/elementary.h"
 
-#define FAR   0.3 // [rad]
-#define STIFF 1e4
-#define NEVER 1e30 // E of rows that take no part
+#define FAR      0.3 // [rad]
+#define STIFF    1e4
+#define INACTIVE 1e30 // E of rows that do not count
 
-tn_result tni_lm_create(const tn_model* model, tni_lm** align)
+tn_result tni_lm_create(const tn_model* model, tni_lm** lm)
 {
-    *align         = NULL;
+    *lm            = NULL;
     tni_arena own  = tni_arena_make(&model->arena.host);
     tni_lm*   a    = TNI_TAKE(&own, tni_lm, 1);
     const int rows = model->row_count, count = model->constraint_count;
     if (a == NULL) return TN_ERR_MEMORY;
-    a->model  = model;
-    a->arm    = TNI_TAKE(&own, double, model->body_count);
-    a->soft   = TNI_TAKE(&own, uint8_t, count);
-    a->kept   = TNI_TAKE(&own, uint8_t, count);
-    a->turned = TNI_TAKE(&own, uint8_t, count);
-    a->known  = TNI_TAKE(&own, uint8_t, model->body_count);
-    a->done   = TNI_TAKE(&own, uint8_t, model->joint_count);
-    a->goal   = TNI_TAKE(&own, double, rows);
-    a->left   = TNI_TAKE(&own, double, rows);
-    a->size   = TNI_TAKE(&own, double, rows);
-    a->give   = TNI_TAKE(&own, double, rows);
-    a->weight = TNI_TAKE(&own, double, rows);
+    a->model          = model;
+    a->arm            = TNI_TAKE(&own, double, model->body_count);
+    a->soft           = TNI_TAKE(&own, uint8_t, count);
+    a->keeps_opposite = TNI_TAKE(&own, uint8_t, count);
+    a->rotation_rows  = TNI_TAKE(&own, uint8_t, count);
+    a->known          = TNI_TAKE(&own, uint8_t, model->body_count);
+    a->done           = TNI_TAKE(&own, uint8_t, model->joint_count);
+    a->goal           = TNI_TAKE(&own, double, rows);
+    a->residual       = TNI_TAKE(&own, double, rows);
+    a->size           = TNI_TAKE(&own, double, rows);
+    a->compliance     = TNI_TAKE(&own, double, rows);
+    a->weight         = TNI_TAKE(&own, double, rows);
 
     tn_result result = own.failed ? TN_ERR_MEMORY : TN_OK;
     if (result == TN_OK) result = tni_system_create(&own, model, TN_LOOPS_CORE, NULL, &a->system);
@@ -66,21 +65,21 @@ tn_result tni_lm_create(const tn_model* model, tni_lm** align)
         *arm2 = fmax(*arm2, tni_norm(joint->p2));
     }
     for (int i = 0; i < rows; ++i) a->size[i] = a->weight[i] = 1;
-    *align = a;
+    *lm = a;
     return TN_OK;
 }
 
-void tni_lm_free(tni_lm* align)
+void tni_lm_free(tni_lm* lm)
 {
-    if (align == NULL) return;
-    tni_system_free(align->system);
-    tni_arena arena = align->arena; // it lies in its own arena
+    if (lm == NULL) return;
+    tni_system_free(lm->system);
+    tni_arena arena = lm->arena; // the struct lies in its own arena
     tni_arena_free(&arena);
 }
 
-// ---- Turns --------------------------------------------------------------------------------------
+// ---- Rotation -----------------------------------------------------------------------------------
 
-// The part that a row of a joint is made of; NULL: it is none of a joint.
+// The row type of a joint's row; NULL: not a joint's.
 static const tni_row_part* part_of(const tni_lm* a, int constraint, int k)
 {
     const tni_constraint* c = &a->model->constraints[constraint];
@@ -89,29 +88,29 @@ static const tni_row_part* part_of(const tni_lm* a, int constraint, int k)
     return &joint->type->parts[joint->parts[k]];
 }
 
-// A universal joint's right angle is one either way round.
+// The perpendicular axes of a universal joint fit either way round.
 static bool is_axis_row(const tni_lm* a, int constraint, int k)
 {
     const tni_row_part* part = part_of(a, constraint, k);
     return part != NULL && part->op == TNI_ROW_DOT && part->k != 2;
 }
 
-bool tni_lm_turns(const tni_lm* a, int constraint, int k)
+bool tni_lm_is_angle(const tni_lm* a, int constraint, int k)
 {
     const tni_row_part* part = part_of(a, constraint, k);
     return part != NULL && part->op == TNI_ROW_DOT;
 }
 
-// How the frames of a joint are turned: by theta about e[0].
+// Rotation between the frames of a joint: by theta about e[0].
 typedef struct turn {
-    int     count; ///< axis rows; 0: none, so no turn matters
-    int     l;     ///< the axis that counts, where there are not three
+    int     count; ///< number of axis rows; 0: the rotation is free
+    int     l;     ///< the axis that counts, unless all three do
     double  theta;
     tn_vec3 e[3];
-    tn_vec3 axis[2][3]; ///< of both frames, in the world
+    tn_vec3 axis[2][3]; ///< of both frames, world axes
 } turn;
 
-static void look_at_axes(const tni_lm* a, const tni_joint* joint, turn* t)
+static void evaluate_axes(const tni_lm* a, const tni_joint* joint, turn* t)
 {
     const int       bodies[2] = {joint->body1, joint->body2};
     const tni_mat3* F[2]      = {&joint->F1, &joint->F2};
@@ -154,7 +153,7 @@ static void turn_in_plane(turn* t, int k)
     t->e[0]  = up;
 }
 
-// At the place last looked at.
+// At the last evaluation.
 static turn turn_at(const tni_lm* a, int constraint)
 {
     const tni_constraint* c = &a->model->constraints[constraint];
@@ -167,21 +166,21 @@ static turn turn_at(const tni_lm* a, int constraint)
         t.l = part_of(a, constraint, i)->l;
     }
     if (t.count == 0) return t;
-    look_at_axes(a, &a->model->joints[c->index], &t);
+    evaluate_axes(a, &a->model->joints[c->index], &t);
     if (t.count == 3) turn_of_frames(&t);
     else if (t.count == 2) turn_of_axis(&t);
     else turn_in_plane(&t, k);
     return t;
 }
 
-double tni_lm_turn(const tni_lm* a, int constraint, tn_vec3* axis)
+double tni_lm_rotation(const tni_lm* a, int constraint, tn_vec3* axis)
 {
     const turn t = turn_at(a, constraint);
     *axis        = t.e[0];
-    return a->kept[constraint] ? 0 : t.theta;
+    return a->keeps_opposite[constraint] ? 0 : t.theta;
 }
 
-// The block of a turned joint: its axis rows are those of the turn.
+// Replaces the axis rows of a joint by those of its rotation.
 static void write_turn(const tni_lm* a, int constraint, const turn* t)
 {
     const tni_constraint* c     = &a->model->constraints[constraint];
@@ -205,17 +204,17 @@ static void write_turn(const tni_lm* a, int constraint, const turn* t)
     }
 }
 
-// ---- Look ---------------------------------------------------------------------------------------
+// ---- Evaluation ---------------------------------------------------------------------------------
 
-static void look_at_rows(tni_lm* a)
+static void evaluate_rows(tni_lm* a)
 {
     for (int i = 0; i < a->model->constraint_count; ++i) {
         const tni_constraint* c = &a->model->constraints[i];
         const double*         C = a->system->C + c->row_start;
-        double*               r = a->left + c->row_start;
+        double*               r = a->residual + c->row_start;
         for (int k = 0; k < c->row_count; ++k)
             r[k] = k < c->held_count ? C[k] - a->goal[c->row_start + k] : 0;
-        if (!a->turned[i]) continue;
+        if (!a->rotation_rows[i]) continue;
         double theta = turn_at(a, i).theta;
         for (int k = 0; k < c->row_count; ++k) {
             if (!is_axis_row(a, i, k)) continue;
@@ -228,49 +227,50 @@ static void look_at_rows(tni_lm* a)
 static double sum_of_squares(const tni_lm* a)
 {
     double sum = 0;
-    for (int i = 0; i < a->model->row_count; ++i) sum += a->weight[i] * a->left[i] * a->left[i];
+    for (int i = 0; i < a->model->row_count; ++i)
+        sum += a->weight[i] * a->residual[i] * a->residual[i];
     return sum;
 }
 
 double tni_lm_evaluate(tni_lm* a, const tni_configuration* at)
 {
     tni_system_evaluate(a->system, at);
-    look_at_rows(a);
+    evaluate_rows(a);
     return sum_of_squares(a);
 }
 
-double tni_lm_left(const tni_lm* a, int constraint)
+double tni_lm_residual(const tni_lm* a, int constraint)
 {
     const tni_constraint* c    = &a->model->constraints[constraint];
     double                most = 0;
     for (int k = 0; k < c->held_count; ++k) {
-        const double e = fabs(a->left[c->row_start + k]);
+        const double e = fabs(a->residual[c->row_start + k]);
         if (!(e <= most)) most = isnan(e) ? HUGE_VAL : e;
     }
-    const double theta = a->kept[constraint] ? 0 : fabs(turn_at(a, constraint).theta);
+    const double theta = a->keeps_opposite[constraint] ? 0 : fabs(turn_at(a, constraint).theta);
     return theta > FAR ? fmax(theta, most) : most;
 }
 
 double tni_lm_gap(const tni_lm* a, int constraint, bool* angle)
 {
     const tni_constraint* c     = &a->model->constraints[constraint];
-    double                apart = 0, turned = 0;
+    double                apart = 0, rotation_rows = 0;
     for (int k = 0; k < c->held_count; ++k) {
-        const double left = a->left[c->row_start + k];
-        *(tni_lm_turns(a, constraint, k) ? &turned : &apart) += left * left;
+        const double residual = a->residual[c->row_start + k];
+        *(tni_lm_is_angle(a, constraint, k) ? &rotation_rows : &apart) += residual * residual;
     }
-    *angle = turned > apart;
-    return sqrt(fmax(turned, apart));
+    *angle = rotation_rows > apart;
+    return sqrt(fmax(rotation_rows, apart));
 }
 
-double tni_lm_most(const tni_lm* a, int* worst)
+double tni_lm_largest(const tni_lm* a, int* worst)
 {
     double most = 0;
     *worst      = -1;
     for (int i = 0; i < a->model->constraint_count; ++i) {
-        const double left = a->soft[i] ? 0 : tni_lm_left(a, i);
-        if (left <= most) continue;
-        most   = left;
+        const double residual = a->soft[i] ? 0 : tni_lm_residual(a, i);
+        if (residual <= most) continue;
+        most   = residual;
         *worst = i;
     }
     return most;
@@ -278,44 +278,44 @@ double tni_lm_most(const tni_lm* a, int* worst)
 
 // ---- Steps --------------------------------------------------------------------------------------
 
-static bool is_beside(const tni_lm* a, const tni_constraint* c)
+static bool is_auxiliary(const tni_lm* a, const tni_constraint* c)
 {
     return a->system->split->plan->sign[c->node] > 0;
 }
 
-// Rows that may stay open weigh the same in all directions, so that what is left of them is the
-// shortest gap.
+// Rows that may stay open have equal weights in all directions, so that the remaining gap is the
+// shortest one.
 static double mean_size(const tni_lm* a, int constraint, bool turns)
 {
     const tni_constraint* c   = &a->model->constraints[constraint];
     double                sum = 0;
     int                   n   = 0;
     for (int k = 0; k < c->held_count; ++k) {
-        if (tni_lm_turns(a, constraint, k) != turns) continue;
+        if (tni_lm_is_angle(a, constraint, k) != turns) continue;
         sum += a->size[c->row_start + k];
         ++n;
     }
     return n > 0 ? sum / n : 1;
 }
 
-static void set_give(tni_lm* a, double nu)
+static void set_compliance(tni_lm* a, double nu)
 {
     for (int i = 0; i < a->model->constraint_count; ++i) {
         const tni_constraint* c = &a->model->constraints[i];
-        if (is_beside(a, c)) continue;
+        if (is_auxiliary(a, c)) continue;
         double* E = tni_saddle_e(a->system->saddle, c->node);
         for (int k = 0; k < c->row_count; ++k) {
-            double*      give = &E[(c->row_count + 1) * k];
-            const double size = mean_size(a, i, tni_lm_turns(a, i, k));
-            *give             = 0;
-            if (a->soft[i]) *give = nu / a->softness * size;
-            if (k >= c->held_count) *give = NEVER;
+            double*      compliance = &E[(c->row_count + 1) * k];
+            const double size       = mean_size(a, i, tni_lm_is_angle(a, i, k));
+            *compliance             = 0;
+            if (a->soft[i]) *compliance = nu / a->softness * size;
+            if (k >= c->held_count) *compliance = INACTIVE;
         }
     }
 }
 
-// Beside the matrix nothing is damped; what holds a velocity only is taken out.
-static void clear_beside(tni_lm* a)
+// Auxiliary rows are not damped; velocity-only ones are removed.
+static void clear_auxiliary(tni_lm* a)
 {
     for (int i = 0; i < a->system->split->auxiliary_count; ++i) {
         const tni_constraint* c = &a->model->constraints[a->system->split->auxiliary[i]];
@@ -327,28 +327,28 @@ static void clear_beside(tni_lm* a)
     }
 }
 
-static void weigh(tni_lm* a, double nu)
+static void set_weights(tni_lm* a, double nu)
 {
     const int     first = a->model->u_count;
     const double* alpha = a->system->saddle->alpha;
     double        most  = 0;
     for (int i = 0; i < a->model->constraint_count; ++i) {
         const tni_constraint* c = &a->model->constraints[i];
-        for (int k = 0; k < c->row_count && !is_beside(a, c); ++k) {
-            const int     row = c->row_start + k;
-            const double* E   = tni_saddle_e(a->system->saddle, c->node);
-            a->size[row]      = alpha[first + row] / nu;
-            a->give[row]      = fmax(E[(c->row_count + 1) * k], alpha[first + row]);
-            a->weight[row]    = nu / a->give[row];
-            most              = fmax(most, a->weight[row]);
+        for (int k = 0; k < c->row_count && !is_auxiliary(a, c); ++k) {
+            const int     row  = c->row_start + k;
+            const double* E    = tni_saddle_e(a->system->saddle, c->node);
+            a->size[row]       = alpha[first + row] / nu;
+            a->compliance[row] = fmax(E[(c->row_count + 1) * k], alpha[first + row]);
+            a->weight[row]     = nu / a->compliance[row];
+            most               = fmax(most, a->weight[row]);
         }
     }
     for (int i = 0; i < a->model->row_count; ++i) {
-        if (a->give[i] == 0) a->weight[i] = most > 0 ? most : 1;
+        if (a->compliance[i] == 0) a->weight[i] = most > 0 ? most : 1;
     }
 }
 
-// What stretches or shears a body costs STIFF times what turns it: M += g g^T for each strain
+// Stretching or shearing a body costs STIFF times what rotating it costs: M += g g^T per strain
 //     e_ij = a_i . da_j + a_j . da_i      of its columns a
 static void add_strains(const tni_view* view, double add, double* M)
 {
@@ -375,7 +375,7 @@ static void fill_masses(tni_lm* a)
         if (body->kind == TN_BODY_PLANAR) M[8] += add;
         for (int k = 3; body->kind == TN_BODY_RIGID && k < 6; ++k) M[7 * k] += add;
         if (body->kind == TN_BODY_AFFINE) add_strains(&a->system->views[i], add, M);
-        for (int k = 0; a->even && body->mass > 0 && k < body->dim * body->dim; ++k)
+        for (int k = 0; a->equal_masses && body->mass > 0 && k < body->dim * body->dim; ++k)
             M[k] /= body->mass;
     }
 }
@@ -392,9 +392,9 @@ static void fill_rows(tni_lm* a, const tni_configuration* at)
         }
         const tni_rows_out out = {.J = J, .K = c->pushes_otherwise ? K : NULL};
         tni_constraint_rows(a->model, c, a->system->views, at->time, at->z, &out);
-        const turn t = a->kept[i] ? (turn){.theta = 0} : turn_at(a, i);
-        a->turned[i] = fabs(t.theta) > FAR ? (uint8_t)t.count : 0;
-        if (a->turned[i]) write_turn(a, i, &t);
+        const turn t        = a->keeps_opposite[i] ? (turn){.theta = 0} : turn_at(a, i);
+        a->rotation_rows[i] = fabs(t.theta) > FAR ? (uint8_t)t.count : 0;
+        if (a->rotation_rows[i]) write_turn(a, i, &t);
     }
 }
 
@@ -406,19 +406,19 @@ tn_result tni_lm_factor(tni_lm* a, const tni_configuration* at, double nu)
     tni_system_evaluate(system, at);
     fill_masses(a);
     fill_rows(a, at);
-    clear_beside(a);
-    set_give(a, nu);
+    clear_auxiliary(a);
+    set_compliance(a, nu);
     const tn_result result = tni_saddle_factor(system->saddle);
     if (result != TN_OK) return result;
-    weigh(a, nu);
-    look_at_rows(a);
+    set_weights(a, nu);
+    evaluate_rows(a);
     return TN_OK;
 }
 
 tn_result tni_lm_solve(tni_lm* a)
 {
     double* r = a->system->gamma;
-    for (int i = 0; i < a->model->row_count; ++i) r[i] = -a->left[i];
+    for (int i = 0; i < a->model->row_count; ++i) r[i] = -a->residual[i];
     return tni_system_solve(a->system, NULL, r, false, NULL);
 }
 
@@ -427,13 +427,13 @@ double tni_lm_predicted(const tni_lm* a, double share)
     const double* mu  = a->system->answer + a->model->u_count;
     double        sum = 0;
     for (int i = 0; i < a->model->row_count; ++i) {
-        const double left = (1 - share) * a->left[i] + share * a->give[i] * mu[i];
-        sum += a->give[i] < NEVER ? a->weight[i] * left * left : 0;
+        const double residual = (1 - share) * a->residual[i] + share * a->compliance[i] * mu[i];
+        sum += a->compliance[i] < INACTIVE ? a->weight[i] * residual * residual : 0;
     }
     return sum;
 }
 
-// A <- exp([w]x) (A + dA - [w]x A), w the turn that is in dA: no stretch of second order.
+// A <- exp([w]x) (A + dA - [w]x A), w the rotation in dA: no second-order stretch.
 static void move_affine(const tni_body* body, const tni_view* view, const double* d, double* q)
 {
     tni_view moving  = *view;

@@ -1,5 +1,5 @@
-// linearise: masses, momenta, geometric stiffness and rows of an implicit step (implicit_system.h), which the
-// forms rows, blocks and exact lay out alike. Where they differ is in what stands between bodies.
+// linearise: masses, momenta, geometric stiffness and rows of an implicit step (implicit_system.h),
+// in common to the forms rows, blocks and exact. They differ in what they put between bodies.
 #include "system/linearise.h"
 
 #include "force/soft.h"
@@ -78,7 +78,7 @@ void tni_linear_rows(const tni_linear* l, int constraint, double** J, bool writt
             own += tni_row_dot(row, u + body->u_start, body->dim);
             if (drift != NULL) drifting += tni_row_dot(row, drift + body->u_start, body->dim);
         }
-        r[k] = tni_row_wanted(l->start, l->scheme, k < of->held_count, C[k], rate[k] - own,
+        r[k] = tni_row_target(l->start, l->scheme, k < of->held_count, C[k], rate[k] - own,
                               drifting, gamma[k]);
     }
 }
@@ -103,8 +103,8 @@ void tni_linear_distance(const tni_linear* l, const tni_joint* joint, double lam
 bool tni_linear_soft(const tni_linear* l, const tni_soft* soft, double* W, double* g, double* b)
 {
     tni_soft_impulse(l->model, soft, l->scheme, W, g);
-    if (soft->kind != TNI_SOFT_TOUCH) return true;
-    (void)tni_woodbury_add(&l->contacts->woodbury, soft, W, g, b); // it knows when it is full
+    if (soft->kind != TNI_SOFT_CONTACT) return true;
+    (void)tni_woodbury_add(&l->contacts->woodbury, soft, W, g, b); // it notes when it is full
     return false;
 }
 

@@ -1,5 +1,5 @@
-// mobility: is this mechanism what its author meant? Counts freedoms and dependent rows at a state,
-// and tries whether dependent rows agree with each other.
+// mobility: counts degrees of freedom and redundant rows at a state, and checks whether redundant
+// rows contradict each other.
 #include "system/mobility.h"
 
 #include "linalg/rank.h"
@@ -28,9 +28,9 @@ static void compare_masses(const tn_model* model, tn_check* check)
     }
 }
 
-// Dependent rows that ask for different things leave a residual that no answer removes.
-static tn_result look_for_contradiction(tni_system* system, const double* wanted, double scale,
-                                        tn_check* check, tn_why* why)
+// Dependent rows with contradicting targets leave a residual that no answer removes.
+static tn_result find_contradiction(tni_system* system, const double* wanted, double scale,
+                                    tn_check* check, tn_why* why)
 {
     double* r    = system->gamma;
     double  size = 0;
@@ -49,7 +49,7 @@ static tn_result look_for_contradiction(tni_system* system, const double* wanted
     return TN_OK;
 }
 
-// Among the rows beside the matrix, those that their responses show to follow from others.
+// Redundant auxiliary rows, found by their responses.
 static tn_result find_dependent(tni_system* system, tn_check* check, tn_row_name* redundant,
                                 tn_why* why)
 {
@@ -111,7 +111,7 @@ tn_result tni_system_check(tni_system* system, const tni_configuration* at, tn_c
     check->velocity_joint = tni_constraint_id(model, worst);
     double speed          = 1;
     for (int i = 0; i < model->u_count; ++i) speed = fmax(speed, fabs(at->u[i]));
-    result = look_for_contradiction(system, system->rate, speed, check, why);
-    if (result == TN_OK) result = look_for_contradiction(system, system->C, 1e3, check, why);
+    result = find_contradiction(system, system->rate, speed, check, why);
+    if (result == TN_OK) result = find_contradiction(system, system->C, 1e3, check, why);
     return result;
 }

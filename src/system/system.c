@@ -25,7 +25,7 @@ static tni_formulation formulation_of(const tni_split* split, const tn_model* mo
     case TN_FORMULATION_KKT: f.form = TNI_FORM_KKT; break;
     case TN_FORMULATION_SPD: f.form = TNI_FORM_SPD; break;
     case TN_FORMULATION_SPLIT: f.form = TNI_FORM_SPLIT; break;
-    default: // rows beside the matrix want the responses that only the core has
+    default: // auxiliary rows need the responses that only the core backend gives
         f.form = split->auxiliary_rows > 0 || tni_has_unilaterals(model)
                      ? TNI_FORM_KKT
                      : tni_form_choose(&model->arena.host, split->plan, core ? many | 1u : many);
@@ -53,7 +53,7 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
                                               : (tni_formulation){.form = TNI_FORM_KKT};
     const tn_result result  = tni_saddle_create_as(arena, system->split->plan, &f, &system->saddle);
     if (result != TN_OK) return result;
-    if (impulse != NULL) { // it measures its own errors, so little refinement is enough
+    if (impulse != NULL) { // impulse steps measure their own errors: little refinement is enough
         system->saddle->regularisation = fmax(impulse->regularisation, 1e-5 * impulse->tolerance);
         system->saddle->refinement_max = 2;
         system->saddle->later          = true;
@@ -98,18 +98,18 @@ tn_result tni_system_solver(const tni_system* system, tn_solver* solver)
 
 double* tni_system_j(const tni_system* system, int edge)
 {
-    tni_system* s  = (tni_system*)system; // its blocks are, it is not
+    tni_system* s  = (tni_system*)system; // only its blocks are written
     const int   at = system->split->plan_edge[edge];
     return at >= 0 ? tni_saddle_j(s->saddle, at) : tni_auxiliary_j(&s->auxiliary, edge);
 }
 
-// Time since the last call goes to a phase.
+// Seconds on the host's clock; 0 without one.
 static double now(const tni_system* system)
 {
     return system->clock != NULL ? system->clock(system->clock_user) : 0;
 }
 
-static void look(tni_system* system, const tni_configuration* at)
+static void evaluate(tni_system* system, const tni_configuration* at)
 {
     const double start = now(system);
     for (int i = 0; i < system->model->body_count; ++i) {
@@ -119,7 +119,7 @@ static void look(tni_system* system, const tni_configuration* at)
     system->phases.kinematics += now(system) - start;
 }
 
-static void fill_commons(tni_system* system, bool jacobians)
+static void fill_common_joints(tni_system* system, bool jacobians)
 {
     const tni_common_joints* commons = &system->commons;
     for (const tni_common_group* g = commons->group; g < commons->group + commons->count; ++g) {
@@ -136,9 +136,9 @@ static void fill_commons(tni_system* system, bool jacobians)
 static void fill_rows(tni_system* system, const tni_configuration* at, bool jacobians)
 {
     const tn_model* model = system->model;
-    const bool      all   = system->asleep == NULL; // joints that sleep go one by one
+    const bool      all   = system->asleep == NULL; // joints of sleeping bodies are done one by one
     double *        J[EDGES_MAX], *K[EDGES_MAX];
-    if (all) fill_commons(system, jacobians);
+    if (all) fill_common_joints(system, jacobians);
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* constraint = &model->constraints[i];
         if (all && system->commons.in[i]) continue;
@@ -158,21 +158,21 @@ static void fill_rows(tni_system* system, const tni_configuration* at, bool jaco
 
 void tni_system_evaluate(tni_system* system, const tni_configuration* at)
 {
-    look(system, at);
+    evaluate(system, at);
     const double start = now(system);
     fill_rows(system, at, false);
     system->phases.assemble += now(system) - start;
 }
 
-void tni_system_look_whole(tni_system* system, const tni_configuration* at)
+void tni_system_evaluate_whole(tni_system* system, const tni_configuration* at)
 {
-    look(system, at);
+    evaluate(system, at);
     const double start = now(system);
     fill_rows(system, at, true);
     system->phases.assemble += now(system) - start;
 }
 
-void tni_system_push_back(const tni_system* system, const double* mu, double* f)
+void tni_system_add_joint_forces(const tni_system* system, const double* mu, double* f)
 {
     const tn_model* model = system->model;
     for (int i = 0; i < model->constraint_count; ++i) {
@@ -203,20 +203,20 @@ tn_result tni_system_fail_at(const tni_system* system, int row, tn_why* why)
     if (row >= model->u_count) {
         const tni_constraint* constraint = tni_constraint_of_row(model, row - model->u_count);
         return tni_fail(why, TN_ERR_SINGULAR,
-                        "joint '%s': its rows are not finite or depend on each other",
+                        "joint '%s': its constraint rows are not finite or linearly dependent",
                         tni_constraint_name(model, constraint));
     }
     for (int i = 0; row >= 0 && i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
         if (row < body->u_start || row >= body->u_start + body->dim) continue;
         return tni_fail(why, TN_ERR_SINGULAR,
-                        "body '%s': its motion is not finite any more, or its mass is not positive",
+                        "body '%s': its motion is no longer finite, or its mass is not positive",
                         body->name);
     }
-    return tni_fail(why, TN_ERR_SINGULAR, "the motion is not finite any more");
+    return tni_fail(why, TN_ERR_SINGULAR, "the motion is no longer finite");
 }
 
-// No forces meet the conditions of a stop.
+// Friction jam: no forces satisfy the conditions of a unilateral.
 static tn_result fail_at_unilateral(const tni_system* system, tn_why* why)
 {
     const tni_auxiliary*      a    = &system->auxiliary;
@@ -244,8 +244,8 @@ static tni_scene_view scene_view(const tni_system* system, const tni_configurati
                             .inputs = system->inputs};
 }
 
-// All that concerns one body, in one pass over them: view, mass, and the forces that look at it
-// alone.
+// Everything that concerns one body, in one pass: view, mass, and the forces that act on one body
+// at a time.
 static void fill_bodies(tni_system* system, const tni_configuration* at)
 {
     const tn_model*      model = system->model;
@@ -287,22 +287,22 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
     if (b == NULL) memset(system->rhs, 0, sizeof(double) * (size_t)model->u_count);
     else if (b != system->rhs) memcpy(system->rhs, b, sizeof(double) * (size_t)model->u_count);
     memcpy(system->rhs + model->u_count, r, sizeof(double) * (size_t)model->row_count);
-    tni_auxiliary*  beside = &system->auxiliary;
-    const bool      plain  = system->split->auxiliary_rows == 0 && beside->unilateral_count == 0;
+    tni_auxiliary*  auxiliary = &system->auxiliary;
+    const bool      plain = system->split->auxiliary_rows == 0 && auxiliary->unilateral_count == 0;
     const tn_result result =
         plain ? tni_saddle_solve(system->saddle, system->rhs, system->answer, exact)
-              : tni_auxiliary_solve(beside, system->saddle, system->rhs, system->answer, exact);
-    system->phases.columns += beside->response_time;
-    system->phases.contact += beside->complementarity_time;
+              : tni_auxiliary_solve(auxiliary, system->saddle, system->rhs, system->answer, exact);
+    system->phases.columns += auxiliary->response_time;
+    system->phases.contact += auxiliary->complementarity_time;
     system->phases.solve +=
-        now(system) - start - beside->response_time - beside->complementarity_time;
-    beside->response_time = beside->complementarity_time = 0;
+        now(system) - start - auxiliary->response_time - auxiliary->complementarity_time;
+    auxiliary->response_time = auxiliary->complementarity_time = 0;
     if (result == TN_ERR_MEMORY) return tni_fail(why, result, "no room for so many contacts");
     if (result != TN_OK) return tni_system_fail_at(system, system->saddle->report.bad_row, why);
-    return !plain && beside->report.jammed ? fail_at_unilateral(system, why) : TN_OK;
+    return !plain && auxiliary->report.jammed ? fail_at_unilateral(system, why) : TN_OK;
 }
 
-// The bodies' own forces are in rhs since the factorisation.
+// The forces of tni_body_forces are in rhs since the factorisation.
 static void gather_forces(tni_system* system, const tni_configuration* at)
 {
     const double         start = now(system);
@@ -328,7 +328,7 @@ void tni_system_forces(tni_system* system, const tni_configuration* at, bool fly
 tn_energy tni_system_energy(tni_system* system, const tni_configuration* at)
 {
     const tni_scene_view scene = scene_view(system, at);
-    look(system, at);
+    evaluate(system, at);
     return tni_energy(&scene);
 }
 
@@ -477,8 +477,8 @@ tn_joint_id tni_constraint_id(const tn_model* model, int constraint)
         constraint >= 0 && constraint < model->named_count ? (uint32_t)constraint + 1 : 0};
 }
 
-// A user-defined constraint pushes its second body (its only one, when there is but one) by J^T
-// lambda.
+// The wrench of a user-defined constraint on its second body (its only one, if there is just one)
+// is J^T lambda.
 static tn_wrench user_reaction(const tni_system* system, const tni_constraint* constraint,
                                const double* lambda)
 {
@@ -543,7 +543,7 @@ void tni_system_accelerations(const tni_system* system, tn_twist* accelerations)
         *out                 = (tn_twist){{0, 0, 0}, {0, 0, 0}};
         out->linear          = tni_point_motion(body, &view, tni_neg(body->com)).bias;
         if (body->dim == 0) continue;
-        // The rest is linear in udot, like a velocity in u.
+        // The rest is linear in udot, as a velocity is in u
         view.u              = a;
         view.v              = body->kind == TN_BODY_PLANAR ? tni_vec3(a[0], a[1], 0) : tni_read3(a);
         view.w              = body->kind == TN_BODY_RIGID    ? tni_read3(a + 3)
@@ -566,7 +566,7 @@ void tni_system_add_impulses(const tni_system* system, const tn_wrench* impulses
     }
 }
 
-// Of a row of the whole system; null where it is none of a joint.
+// Of a row of the linear system; null if it is no joint's.
 static tn_joint_id joint_of_row(const tn_model* model, int row)
 {
     if (row < model->u_count) return (tn_joint_id){0};

@@ -97,8 +97,7 @@ bool tni_tree_form_needs_views(const tni_tree_form* ns)
     return ns->needs_views;
 }
 
-// ---- Articulated inertia
-// -------------------------------------------------------------------------
+// ---- Articulated inertia ------------------------------------------------------------------------
 
 // Moved to a point from which v here is v + w x d: M stays, H' = H - M [d]x, I' = I + [d]x H +
 // ([d]x H')^T.
@@ -201,7 +200,7 @@ static tni_prediction ahead_of(const tni_tree_form* ns)
     return (tni_prediction){ns->scheme->h, ns->scheme->time, ns->start->predicted};
 }
 
-// ---- Forces --------------------------------------------------------------------------------------
+// ---- Forces -------------------------------------------------------------------------------------
 
 static void take_one(void* user, const tni_soft* soft)
 {
@@ -283,7 +282,7 @@ TNI_INLINE tni_articulated_inertia gather(const tni_tree_form* ns, const tni_lin
     return B;
 }
 
-// ---- Rows ----------------------------------------------------------------------------------------
+// ---- Rows ---------------------------------------------------------------------------------------
 
 /// The parent side of a joint.
 typedef struct side {
@@ -344,9 +343,9 @@ static tn_vec3 drift_of(const tni_tree_form* ns, const tni_link* a, const side* 
 static double turn_wanted(const tni_tree_form* ns, const tni_link* a, const side* b, tn_vec3 s,
                           tn_vec3 t, tn_vec3 n)
 {
-    const double sign = a->form->sign;
-    double       led = 0, drifted = 0, gamma = 0;
-    if (b->view != NULL) led = -sign * tni_dot(n, b->view->w);
+    const double sign       = a->form->sign;
+    double       prescribed = 0, drifted = 0, gamma = 0;
+    if (b->view != NULL) prescribed = -sign * tni_dot(n, b->view->w);
     if (ns->scheme->drift != NULL) drifted = sign * tni_dot(n, drift_of(ns, a, b));
     if (ns->start->second_order) {
         const tn_vec3 wa = tni_read3(ns->start->at.u + a->u + 3),
@@ -355,7 +354,7 @@ static double turn_wanted(const tni_tree_form* ns, const tni_link* a, const side
         gamma = tni_dot(point_bias(w1, s), t) + tni_dot(s, point_bias(w2, t)) +
                 2 * tni_dot(tni_cross(w1, s), tni_cross(w2, t));
     }
-    return tni_row_wanted(ns->start, ns->scheme, true, tni_dot(s, t), led, drifted, gamma);
+    return tni_row_target(ns->start, ns->scheme, true, tni_dot(s, t), prescribed, drifted, gamma);
 }
 
 // e^2 times the geometric stiffness of a force f at the arm r (geometric_stiffness.c).
@@ -381,7 +380,7 @@ void tni_link_stiffen(const tni_tree_form* ns, tn_vec3 f, tn_vec3 arm, tn_vec3 a
     add_geometric(ee, tni_neg(f), arm_b, Ib);
 }
 
-// ---- TURNS ---------------------------------------------------------------------------------------
+// ---- TURNS --------------------------------------------------------------------------------------
 
 static tn_quat attitude_of(const tni_tree_form* ns, const tni_link* a, bool parent)
 {
@@ -582,7 +581,7 @@ TNI_INLINE tn_vec3 end_turns(const tni_tree_form* ns, const tni_link* a, const t
     return wa;
 }
 
-// ---- AXIS and FIXED ------------------------------------------------------------------------------
+// ---- AXIS and FIXED -----------------------------------------------------------------------------
 
 /// The joint's axes: x, y of frame 1; x, y, z of frame 2. n1, n2: rotation rows.
 typedef struct axes {
@@ -749,7 +748,7 @@ static tn_vec3 end_fixed(const tni_tree_form* ns, const tni_link* a, const tni_l
     return tni_add(wb, more->turn);
 }
 
-// ---- Inward and outward --------------------------------------------------------------------------
+// ---- Inward and outward -------------------------------------------------------------------------
 
 static bool begin_held(tni_tree_form* ns, const tni_link* a, tni_link_work* w, const side* b,
                        const tni_survey s, int lane, tni_articulated_inertia* B)
@@ -863,7 +862,7 @@ TNI_INLINE tni_link_motion outward(const tni_tree_form* ns, int i, tni_link_moti
     return (tni_link_motion){va, wa};
 }
 
-// ---- Parts ---------------------------------------------------------------------------------------
+// ---- Parts --------------------------------------------------------------------------------------
 
 /// A pass over the parts, with its arguments.
 typedef struct job {
@@ -1067,7 +1066,7 @@ tn_result tni_tree_form_correct(tni_tree_form* ns, const double* b, const double
     return TN_OK;
 }
 
-// ---- Flying --------------------------------------------------------------------------------------
+// ---- Flying -------------------------------------------------------------------------------------
 
 // C of a joint's rows, rates of velocity-only rows. Returns the largest.
 static double other_rows(const tni_tree_form* ns, const tni_link* a, const tni_step_scheme* scheme,
@@ -1185,7 +1184,7 @@ double tni_tree_form_fly(tni_tree_form* ns, const tni_step_start* start,
     return worst_of(ns, worst);
 }
 
-// ---- Measuring -----------------------------------------------------------------------------------
+// ---- Measuring ----------------------------------------------------------------------------------
 
 // The largest rate of a joint's rows; its angles into z.
 static double measure_other(const tni_tree_form* ns, const tni_link* a, const tni_configuration* at,

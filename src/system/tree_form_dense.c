@@ -81,7 +81,7 @@ static bool factor_rows(int rows, const double* J, double* Q, double* R)
     return good;
 }
 
-// ---- The joint ---------------------------------------------------------------------------------------
+// ---- The joint ----------------------------------------------------------------------------------
 
 // Converts J_b to y = X u_b, b's velocity moved by d.
 static void back_to_y(int rows, tn_vec3 d, double* J)
@@ -118,7 +118,7 @@ static void hard_rows(const tni_tree_form* ns, const tni_link* a, double* Ja, do
         if (ub >= 0) own += dot6(Jb + 6 * i, start->at.u + ub);
         if (ub >= 0 && scheme->drift != NULL) drift += dot6(Jb + 6 * i, scheme->drift + ub);
         r[i] =
-            tni_row_wanted(start, scheme, i < of->held_count, C[i], rate[i] - own, drift, gamma[i]);
+            tni_row_target(start, scheme, i < of->held_count, C[i], rate[i] - own, drift, gamma[i]);
     }
 }
 

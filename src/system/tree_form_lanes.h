@@ -53,7 +53,7 @@ TNI_INLINE TARGET void NAME(matrix)(vec w, vec3 v, vec R[9])
     R[6] = 2 * (xz - wy), R[7] = 2 * (yz + wx), R[8] = 1 - 2 * (xx + yy);
 }
 
-// ---- Survey --------------------------------------------------------------------------------------
+// ---- Survey -------------------------------------------------------------------------------------
 
 // K += ee times the geometric stiffness of a force f at the arm r, as in geometric_stiffness.c,
 // with the negative eigenvalue removed: c 1 - (f r^T + r f^T)/2 + (m - c)/(4 m (m + c)) b b^T for c
@@ -232,7 +232,7 @@ static TARGET void NAME(survey)(const tni_tree_form* ns, int first, tni_survey o
     NAME(hold_axis)(ns, axes, w1, w2, sign, out);
 }
 
-// ---- Flight --------------------------------------------------------------------------------------
+// ---- Flight -------------------------------------------------------------------------------------
 
 // atan(|s|)/|s| = 1 - z/3 + z^2/5 - ..., z = s.s up to 0.0653. Grouped in fours for short
 // dependency chains.

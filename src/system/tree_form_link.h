@@ -234,7 +234,7 @@ void tni_link_end_other(const tni_tree_form* ns, const tni_link* a, tn_vec3 v, t
 /// c (n x m) = a (n x k) b (k x m), all row-major; at: a is (k x n)^T.
 void tni_link_multiply(int n, int k, int m, bool at, const double* a, const double* b, double* c);
 
-// ---- Small algebra -------------------------------------------------------------------------------
+// ---- Small algebra ------------------------------------------------------------------------------
 
 TNI_INLINE tn_vec3 tni_sym_times(const tni_sym* A, tn_vec3 x)
 {

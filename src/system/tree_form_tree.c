@@ -7,8 +7,7 @@
 // order of elimination, and few slots are in use at a time, so that they stay in the cache.
 #include "system/tree_form_link.h"
 
-// ---- What is supported
-// ---------------------------------------------------------------------------
+// ---- What is supported --------------------------------------------------------------------------
 
 static bool can_push(const tn_model* model, int body)
 {
@@ -41,7 +40,7 @@ bool tni_tree_form_supports(const tn_model* model, const char** why_not)
     return why == NULL;
 }
 
-// ---- Making it -----------------------------------------------------------------------------------
+// ---- Building it ---------------------------------------------------------------------------------
 
 /// Scratch while the tree is built. By body.
 typedef struct builder {
@@ -276,7 +275,7 @@ static int set_slots(tni_tree_form* ns, int* unused)
     return count;
 }
 
-// ---- Parts ---------------------------------------------------------------------------------------
+// ---- Parts --------------------------------------------------------------------------------------
 
 enum { SHARED_FROM = 1024, LEAST = 64, SHARES = 8 };
 

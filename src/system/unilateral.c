@@ -161,7 +161,7 @@ double tni_unilaterals_velocity_error(const tni_auxiliary* a)
     return error;
 }
 
-// --- finding ------------------------------------------------------------------------------------
+// --- finding -------------------------------------------------------------------------------------
 
 static tni_unilateral* unilateral_of(tni_auxiliary* a, int count, uint64_t id)
 {
@@ -180,7 +180,7 @@ static double limit_gap(const tni_auxiliary* a, int limit, const tni_view* views
 static int find(tni_auxiliary* a, const tni_view* views, double reach)
 {
     if (a->finder == NULL) return 0;
-    const int found = tni_find_touches(a->finder, views, reach, a->found, a->unilateral_capacity);
+    const int found = tni_find_contacts(a->finder, views, reach, a->found, a->unilateral_capacity);
     if (found > a->unilateral_capacity) a->full = true;
     return found;
 }
@@ -398,7 +398,7 @@ double tni_unilaterals_event(const tni_auxiliary* a, const tni_view* views, cons
 static int find_some(tni_auxiliary* a, const tni_view* views, double reach)
 {
     if (a->finder == NULL) return 0;
-    const int found = tni_find_touches(a->finder, views, reach, a->found, a->unilateral_capacity);
+    const int found = tni_find_contacts(a->finder, views, reach, a->found, a->unilateral_capacity);
     if (found == TNI_FINDER_FULL) return 0;
     return found < a->unilateral_capacity ? found : a->unilateral_capacity;
 }

@@ -1,22 +1,22 @@
-// woodbury: stiff forces between bodies that nothing joins, solved beside what is factored.
+// woodbury: stiff forces between bodies without a joint, by Woodbury's identity.
 //
 // Of the system
 //     (A + sum J_c^T W_c J_c) u + J^T mu = b + sum J_c^T g_c,     J u = r
-// A and J are factored in a pattern without room for blocks between the bodies of c: balls that
-// touch, springs across. W_c is symmetric and not negative, and may be singular. With W = L L^T,
-// B = L^T J_c and g = L s (the rest of g, which W does not resist, belongs to b)
+// A and J are factored in a pattern without room for blocks between the bodies of c (contacts,
+// springs across the tree). W_c is symmetric and positive semidefinite, and may be singular. With W
+// = L L^T, B = L^T J_c and g = L s (the rest of g, outside the range of W, belongs to b)
 //     A u + J^T mu = b + B^T y,     y = s - B u
 // S being the solution for r = 0, u = u0 + S B^T y, hence
 //     (I + B S B^T) y = s - B u0
-// This is Woodbury's identity for A + B^T B, written for the impulses y: they stay as large as they
-// are when W grows, where the usual one takes the difference of large numbers. S >= 0, so that the
-// matrix is never near singular. It may be unsymmetric as far as the factored one is, hence LU.
+// This is Woodbury's identity for A + B^T B, written for the impulses y: they stay bounded when W
+// grows, where the usual form takes the difference of large numbers. S >= 0, so the matrix is never
+// near singular. It is as unsymmetric as the factored one, hence LU.
 //
 // Cost: a solve for each row of B, n^3 for n rows, and another solve for each answer; nothing of
-// the size of the mechanism is kept by row.
+// the size of the mechanism is stored per row.
 //
-// L by Cholesky's method with the largest pivot first. What is left of a row below 1e-13 of what it
-// had is rounding: then W has no more rows of its own.
+// L by Cholesky's method with the largest pivot first. A pivot below 1e-13 of its original value is
+// rounding: the rank is reached.
 #include "system/woodbury.h"
 
 #include "force/soft.h"
@@ -26,7 +26,7 @@
 
 static const double dependent = 1e-13;
 
-// All rows that mu has.
+// Number of rows of mu.
 static int mu_count(const tn_model* model)
 {
     return model->row_count + model->limit_count;
@@ -53,39 +53,39 @@ static tn_result take_room(tni_woodbury* s, int rows)
     return TN_ERR_MEMORY;
 }
 
-tn_result tni_woodbury_create(const tn_model* model, int rows, tni_woodbury* beside)
+tn_result tni_woodbury_create(const tn_model* model, int rows, tni_woodbury* woodbury)
 {
-    *beside = (tni_woodbury){.model = model};
-    return take_room(beside, rows);
+    *woodbury = (tni_woodbury){.model = model};
+    return take_room(woodbury, rows);
 }
 
-void tni_woodbury_free(tni_woodbury* beside)
+void tni_woodbury_free(tni_woodbury* woodbury)
 {
-    tni_arena_free(&beside->arena);
+    tni_arena_free(&woodbury->arena);
 }
 
-tn_result tni_woodbury_grow(tni_woodbury* beside)
+tn_result tni_woodbury_grow(tni_woodbury* woodbury)
 {
-    tni_woodbury    more   = {.model = beside->model};
-    const tn_result result = take_room(&more, 2 * beside->row_capacity);
+    tni_woodbury    more   = {.model = woodbury->model};
+    const tn_result result = take_room(&more, 2 * woodbury->row_capacity);
     if (result != TN_OK) return result;
-    tni_arena_free(&beside->arena);
-    *beside = more;
+    tni_arena_free(&woodbury->arena);
+    *woodbury = more;
     return TN_OK;
 }
 
-void tni_woodbury_clear(tni_woodbury* beside)
+void tni_woodbury_clear(tni_woodbury* woodbury)
 {
-    beside->row_count = beside->entry_count = 0;
-    beside->full                            = false;
+    woodbury->row_count = woodbury->entry_count = 0;
+    woodbury->full                              = false;
 }
 
 // ---- A force ------------------------------------------------------------------------------------
 
-// W = L L^T, L n x rank with n the row stride; returns the rank. pivot: rows in the order chosen.
+// W = L L^T, L n x rank with row stride n; returns the rank. pivot: rows in the order chosen.
 static int factor_w(int n, const double* W, double* L, int* pivot)
 {
-    double left[TNI_SOFT_ROWS_MAX]; // of the diagonal
+    double left[TNI_SOFT_ROWS_MAX]; // remaining diagonal
     bool   done[TNI_SOFT_ROWS_MAX] = {false};
     for (int i = 0; i < n; ++i) left[i] = W[i * n + i];
     for (int k = 0; k < n; ++k) {
@@ -108,7 +108,7 @@ static int factor_w(int n, const double* W, double* L, int* pivot)
     return n;
 }
 
-// s with L s = g in the rows that were pivots; g keeps what is left.
+// s with L s = g in the pivot rows; g keeps the rest.
 static void split_g(int n, int rank, const double* L, const int* pivot, double* g, double* s)
 {
     for (int k = 0; k < rank; ++k) {
@@ -118,7 +118,7 @@ static void split_g(int n, int rank, const double* L, const int* pivot, double* 
     }
 }
 
-// Two roundings of L s are no impulse of their own.
+// Differences by rounding of L s are no impulse of their own.
 static void drop_rounding(int n, const double* whole, double* left)
 {
     double most = 0;
@@ -162,7 +162,7 @@ bool tni_woodbury_add(tni_woodbury* s, const tni_soft* soft, const double* W, co
     memcpy(left, g, sizeof *left * (size_t)n);
     split_g(n, rank, L, pivot, left, s->g + s->row_count);
     drop_rounding(n, g, left);
-    tni_soft_push(s->model, soft, left, b);
+    tni_soft_add_force(s->model, soft, left, b);
     if (rank == 0) return true;
     tni_woodbury_entry* entry = &s->entries[s->entry_count++];
     *entry                    = (tni_woodbury_entry){.first = s->row_count, .rank = rank};

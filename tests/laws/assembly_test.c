@@ -244,7 +244,7 @@ TEST(outward_closes_trees_exactly)
     for (uint64_t seed = 1; seed <= 10; ++seed) {
         throw_about(&r, seed, 3, 3);
         const tni_configuration at = {0, r.state->q, NULL, r.state->z};
-        tni_lm_outward(align, &at, r.state->q);
+        tni_lm_assemble_tree(align, &at, r.state->q);
         for (int i = 0; i < 16; ++i) {
             CHECK_LESS(tn_state_joint_error(r.state, (tn_joint_id){(uint32_t)i + 1}), 1e-13);
             if (types[i % 8] == TN_JOINT_BALL || types[i % 8] == TN_JOINT_POINT_ON_LINE) continue;

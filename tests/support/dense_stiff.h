@@ -96,7 +96,7 @@ static inline void dense_stiff_put_rows(dense_stiff* d)
                     if (d->scheme->drift != NULL) drift += v * d->scheme->drift[at];
                 }
             }
-            d->rhs[row] = tni_row_wanted(d->start, d->scheme, k < c->held_count, C[k],
+            d->rhs[row] = tni_row_target(d->start, d->scheme, k < c->held_count, C[k],
                                          rate[k] - own, drift, gamma[k]);
         }
     }

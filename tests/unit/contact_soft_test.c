@@ -46,7 +46,7 @@ static void look(seen* s)
     if (s->finder == NULL) CHECK_OK(tni_finder_create(s->m->model, &s->finder));
     s->room  = (tni_contact_room){.finder   = s->finder,
                                   .views    = s->end,
-                                  .touches  = s->touches,
+                                  .contacts = s->touches,
                                   .secants  = s->secants,
                                   .capacity = TOUCHES_MAX};
     s->count = 0;
@@ -111,7 +111,7 @@ static double force_of(const seen* s, int i)
     const double    way                     = s->at_end ? 0 : h;
     double          rate[TNI_SOFT_ROWS_MAX] = {0};
     for (int k = 0; k < soft->row_count; ++k)
-        for (int side = soft->kind == TNI_SOFT_TOUCH ? 0 : 1; side < 2; ++side) {
+        for (int side = soft->kind == TNI_SOFT_CONTACT ? 0 : 1; side < 2; ++side) {
             const tni_body* body = &s->m->model->bodies[soft->body[side]];
             for (int j = 0; j < body->dim; ++j)
                 rate[k] += soft->J[side][k * body->dim + j] * s->u[body->u_start + j];
@@ -302,7 +302,7 @@ static void check_balance(const seen* s)
 {
     for (int i = 0; i < s->count; ++i) {
         const tni_soft* soft = &s->softs[i];
-        CHECK_INT(soft->kind, TNI_SOFT_TOUCH);
+        CHECK_INT(soft->kind, TNI_SOFT_CONTACT);
         for (int row = 0; row < soft->row_count; ++row) {
             tn_vec3 force = {0, 0, 0}, torque = {0, 0, 0};
             for (int side = 0; side < 2; ++side) {
@@ -491,7 +491,7 @@ TEST(a_turning_corner_is_foreseen_to_second_order)
         tni_advance(s->m->model, q, d, state->q);
         tni_views(s->m->model, state->time, state->q, state->u, s->views);
         tni_contact ends[8];
-        const int   found = tni_find_touches(s->finder, s->views, 0, ends, 8);
+        const int   found = tni_find_contacts(s->finder, s->views, 0, ends, 8);
         CHECK(found > 0);
         double deepest = 0, foreseen = 0;
         for (int i = 0; i < found; ++i) deepest = fmax(deepest, -ends[i].gap);

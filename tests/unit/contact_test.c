@@ -57,10 +57,10 @@ static int touches_at(const tn_model* model, const tni_view* views, double reach
 {
     tni_finder* finder;
     CHECK_OK(tni_finder_create(model, &finder));
-    int found = tni_find_touches(finder, views, reach, touches, capacity);
+    int found = tni_find_contacts(finder, views, reach, touches, capacity);
     while (found == TNI_FINDER_FULL) {
         CHECK_OK(tni_finder_grow(finder));
-        found = tni_find_touches(finder, views, reach, touches, capacity);
+        found = tni_find_contacts(finder, views, reach, touches, capacity);
     }
     tni_finder_free(finder);
     return found;

@@ -38,7 +38,7 @@ static void check_arm(tn_vec3 f, tn_vec3 r)
 {
     const tni_mat3 S = derivative(f, r), wanted = positive(&S);
     tni_mat3       K = {{0}};
-    tni_soft_arm(f, r, &K);
+    tni_soft_geometric(f, r, &K);
     // Differences of h^2 leave 1e-8 of the size.
     for (int i = 0; i < 9; ++i)
         CHECK_NEAR(K.m[i], wanted.m[i], 1e-7 * (1e-30 + tni_norm(f) * tni_norm(r)));
@@ -57,7 +57,7 @@ TEST(the_closed_form_is_the_positive_part)
     check_arm(tni_vec3(0, 0, 0), a);
     check_arm(a, tni_vec3(0, 0, 0));
     tni_mat3 K = {{0}};
-    tni_soft_arm(tni_scale(1e-160, a), a, &K); // a force that dies out
+    tni_soft_geometric(tni_scale(1e-160, a), a, &K); // a force that dies out
     for (int i = 0; i < 9; ++i) CHECK(K.m[i] == 0 || isfinite(K.m[i]));
 }
 
@@ -105,7 +105,7 @@ TEST(pulls_of_targets_and_handles_turn_with_the_body)
         tni_soften(&at, &ahead, take, &f);
         const tn_vec3 pull = tni_scale(30, tni_sub(key.pose.position, point));
         tni_mat3      K    = {{0}};
-        tni_soft_arm(pull, point, &K);
+        tni_soft_geometric(pull, point, &K);
         CHECK_INT(f.count, 1);
         CHECK(K.m[0] + K.m[4] + K.m[8] > 10); // it pulls outward
         for (int i = 0; i < 9; ++i) CHECK_NEAR(f.K.m[i], K.m[i], 1e-12 * 100);

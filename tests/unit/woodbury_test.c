@@ -83,7 +83,7 @@ static void random_pushing(const tn_model* model, test_random* r, double scale, 
     const int n = p->soft.row_count = test_random_int(r, 1, TNI_SOFT_ROWS_MAX);
     double    X[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX];
     p->rank         = test_random_int(r, 0, n);
-    p->soft.kind    = TNI_SOFT_TOUCH;
+    p->soft.kind    = TNI_SOFT_CONTACT;
     const int left  = test_random_int(r, -1, model->body_count - 1);
     p->soft.body[0] = left;
     p->soft.body[1] = model->free_bodies[test_random_int(r, 0, model->free_count - 1)];
@@ -245,7 +245,7 @@ static random_mechanism* two_particles(void)
 
 static tni_soft along_x(void)
 {
-    tni_soft soft = {.kind = TNI_SOFT_TOUCH, .body = {1, 2}, .row_count = 1};
+    tni_soft soft = {.kind = TNI_SOFT_CONTACT, .body = {1, 2}, .row_count = 1};
     soft.J[0][0] = -1, soft.J[1][0] = 1;
     return soft;
 }
