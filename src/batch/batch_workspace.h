@@ -59,7 +59,7 @@ typedef struct soft {
     vec  W[9], g[3];
 } soft;
 
-/// tni_link_one
+/// tni_link_force
 typedef struct one {
     vec A[36], b[6];
 } one;

@@ -24,8 +24,8 @@
 
 enum { SPOTS = 512 };
 
-static const double skin = 1e-3;       // relative to the smaller shape: gap that counts as nearly
-                                       // touching
+// Relative to the smaller shape: gap that counts as nearly touching.
+static const double skin       = 1e-3;
 static const double skin_least = 1e-6; // [m]
 
 // Bounds that overlap nothing.

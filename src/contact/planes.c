@@ -15,9 +15,9 @@
 
 enum { RIM_POINTS = 4 };
 
-static const double stands    = 1e-7;
-static const double one_above = 1e-12; // relative to the size of the shape: tolerance for one point
-                                       // above another
+static const double stands = 1e-7;
+// Relative to the size of the shape: tolerance for one point above another.
+static const double one_above = 1e-12;
 
 static int feature_count(const tni_shape* shape)
 {

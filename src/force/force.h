@@ -76,7 +76,7 @@ void tni_body_forces(const tni_scene_view* at, int body, double* f);
 /// f += all other forces.
 void tni_other_forces(const tni_scene_view* at, double* f);
 /// Whether any force depends on velocities, inertial ones aside.
-bool tni_forces_damp(const tn_model* model);
+bool tni_forces_have_damping(const tn_model* model);
 /// The energies that tn_state_energy() reports.
 tn_energy tni_energy(const tni_scene_view* at);
 /// f = sum of all forces.
@@ -126,7 +126,7 @@ void tni_soften(const tni_scene_view* at, const tni_prediction* predicted, tni_t
 void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predicted, int actuation,
                           tni_soft* soft);
 /// f = the sum of all other forces: gravity, loads, forces of user-defined bodies.
-void tni_plain_forces(const tni_scene_view* at, double* f);
+void tni_nonstiff_forces(const tni_scene_view* at, double* f);
 
 /// All exact derivatives, inertial ones included unless at->flying; the same pair may come several
 /// times. User-defined bodies are left out, as rows and as columns: their second derivatives are

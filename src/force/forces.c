@@ -52,7 +52,7 @@ void tni_derive(const tni_scene_view* at, tni_take_derivative* take, void* user)
     }
 }
 
-bool tni_forces_damp(const tn_model* model)
+bool tni_forces_have_damping(const tn_model* model)
 {
     bool damp = model->drag_count > 0;
     for (int i = 0; i < model->actuation_count; ++i)

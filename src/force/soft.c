@@ -106,7 +106,7 @@ bool tni_prescribed_motion_of(const tni_scene_view* at, const tni_prediction* pr
     return true;
 }
 
-void tni_plain_forces(const tni_scene_view* at, double* f)
+void tni_nonstiff_forces(const tni_scene_view* at, double* f)
 {
     memset(f, 0, sizeof *f * (size_t)at->model->u_count);
     tni_force_add(&tni_force_gravity, at, f);

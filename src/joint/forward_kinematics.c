@@ -17,8 +17,8 @@
 
 enum { COORDINATES = TNI_COORDINATE_ROTATION_Z + 1 }; // kinds of coordinates
 
-static const double plane_tolerance = 1e-9; // distance from its plane that a planar body may have,
-                                            // relative
+// Distance from its plane that a planar body may have, relative.
+static const double plane_tolerance = 1e-9;
 
 // ---- Checks -------------------------------------------------------------------------------------
 

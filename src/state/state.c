@@ -205,8 +205,8 @@ tn_result tn_state_set_camera(tn_state* state, const tn_vec3* position)
     return TN_OK;
 }
 
-static const double plane_tolerance = 1e-9; // how far a pose or velocity may leave the plane,
-                                            // relative
+// How far a pose or velocity may leave the plane, relative.
+static const double plane_tolerance = 1e-9;
 
 static bool can_be_set(const tni_body* body)
 {

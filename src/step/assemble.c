@@ -33,9 +33,9 @@
 enum { ROUNDS_MAX = 400, PATH_ROUNDS = 25, SHAKES = 12, RELAX_ROUNDS = 60, ROUNDS_LEAST = 300 };
 enum { SUSPECTS_MAX = 12, RINGS_MAX = 6, NAMED_MAX = 3 };
 
-static const double closed  = 1e-10; // error up to which a joint counts as closed [m or rad]
-static const double settled = 1e-6;  // error that redundant rows with rounded data may keep [m or
-                                     // rad]
+static const double closed = 1e-10; // error up to which a joint counts as closed [m or rad]
+// Error that redundant rows with rounded data may keep [m or rad].
+static const double settled     = 1e-6;
 static const double kept_closed = 1e-3; // joints this near at the start keep opposite axes
 static const double turn_max    = 0.5;  // rotation of a body in one round [rad]
 static const double nu_least = 1e-11, nu_first = 1e-2, nu_most = 1e8;

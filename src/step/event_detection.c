@@ -23,8 +23,8 @@
 // order, and counted in the report. Semi-implicit Euler steps are all of this kind.
 #include "step/stepper.h"
 
-static const double resolution =
-    1e-9; // a gap [m or rad] or speed [m/s or rad/s] that counts as zero
+// A gap [m or rad] or speed [m/s or rad/s] that counts as zero.
+static const double resolution = 1e-9;
 
 enum {
     EVENTS_MAX   = 200,  // in a step; then time stepping with impulses

@@ -38,16 +38,16 @@
 
 enum { HALVINGS_MAX = 6, SETS_MAX = 8, PATIENCE = 6, ROUNDS_USUAL = 6, STIFFER_MAX = 4 };
 
-static const double aim      = 0.2;  // of the tolerance
-static const double diverged = 1e6;  // closure error [m or rad] from which the correction does not
-                                     // recover
-static const double share = 0.02;    // of the kinetic energy: a correction larger than this is
-                                     // checked for energy gain
+static const double aim = 0.2; // of the tolerance
+// Closure error [m or rad] from which the correction does not recover.
+static const double diverged = 1e6;
+// Of the kinetic energy: a correction larger than this is checked for energy gain.
+static const double share    = 0.02;
 static const double gain_max = 1e-6; // of the kinetic energy: energy that a step may gain
-static const double stiffen_factor =
-    -100;                        // factor on the joint forces that K_g is made of; both signs
-static const double loose = 0.1; // closure error [m or rad] up to which a failed step is accepted
-                                 // at last
+// Factor on the joint forces that K_g is made of; both signs.
+static const double stiffen_factor = -100;
+// Closure error [m or rad] up to which a failed step is accepted at last.
+static const double loose = 0.1;
 
 // Rows of the joints, then the limits.
 static int rows_of(const tn_model* model)
@@ -72,7 +72,7 @@ tn_result tni_implicit_create(tn_stepper* s, tn_why* why)
     work->r                  = TNI_TAKE(&s->arena, double, model->row_count);
     work->first              = TNI_TAKE(&s->arena, double, rows);
     work->again              = TNI_TAKE(&s->arena, double, rows);
-    work->sided              = tni_implicit_system_is_one_sided(model);
+    work->one_sided          = tni_implicit_system_is_one_sided(model);
     work->force              = TNI_TAKE(&s->arena, double, rows);
     for (int i = 0; i < 2; ++i) {
         tni_step_history* memory = i == 0 ? &work->before : &work->after;
@@ -135,7 +135,7 @@ static tn_result solve_linear(tn_stepper* s, tni_step_start* start, const tni_st
             tni_implicit_system_begin(work->implicit_system, start, scheme, work->u, work->mu, why);
         ++report->factor_count;
         if (result == TN_OK) tni_implicit_system_report(work->implicit_system, report);
-        if (result != TN_OK || !work->sided) return result;
+        if (result != TN_OK || !work->one_sided) return result;
         mean_of(s, scheme, work->best);
         if (tni_implicit_system_active_set_holds(work->implicit_system, start, scheme, work->best))
             break;

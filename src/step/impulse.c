@@ -38,15 +38,15 @@
 
 enum { HALVINGS_MAX = 4, SUBSTEPS_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
 
-static const double turn_max = 0.5;   // rotation of a body in one substep [rad]
-static const double aim      = 0.2;   // of the tolerance: lever arms magnify joint errors
-static const double share    = 0.02;  // of the kinetic energy that corrections may change; usually
-                                      // < 0.002
-static const double rough = 1e-6;     // closure error of the prediction up to which no energy check
-                                      // is needed [m or rad]
-static const double slack    = 1e-10; // relative velocity error that is worth another solve
-static const double diverged = 1e6;   // closure error [m or rad] from which the correction does not
-                                      // recover
+static const double turn_max = 0.5; // rotation of a body in one substep [rad]
+static const double aim      = 0.2; // of the tolerance: lever arms magnify joint errors
+// Of the kinetic energy that corrections may change; usually < 0.002.
+static const double share = 0.02;
+// Closure error of the prediction up to which no energy check is needed [m or rad].
+static const double rough = 1e-6;
+static const double slack = 1e-10; // relative velocity error that is worth another solve
+// Closure error [m or rad] from which the correction does not recover.
+static const double diverged       = 1e6;
 static const double safer          = 100; // factor on the regularisation, each time
 static const double safe_tolerance = 1e-6;
 
@@ -445,7 +445,7 @@ static tn_result try_regularised(tn_stepper* s, double h, tn_step_report* report
     s->impulse.safer_mode    = true;
     for (int i = 0; i < SAFER_MAX && !(best.error <= safe_tolerance); ++i) {
         tni_closure_error c;
-        tni_system_damp(s->system, factor *= safer);
+        tni_system_scale_regularisation(s->system, factor *= safer);
         s->now_factored = false;
         result          = tni_impulse_kick(s, h, report, why);
         if (result != TN_OK) break;
@@ -477,7 +477,7 @@ static tn_result safer_substep(tn_stepper* s, double h, tn_step_report* report, 
 {
     const tn_result result = try_regularised(s, h, report, why);
     s->impulse.safer_mode  = false;
-    tni_system_damp(s->system, 1);
+    tni_system_scale_regularisation(s->system, 1);
     return result;
 }
 
@@ -540,7 +540,7 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
 
 tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    s->impulse.damped      = tni_system_damps(s->system);
+    s->impulse.damped      = tni_system_has_damping(s->system);
     s->hit_count           = 0;
     s->impulse.jam_count   = 0;
     const tn_result result = substeps(s, h, report, why);

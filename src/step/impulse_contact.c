@@ -36,18 +36,19 @@ enum {
     STALLED        = 4
 };
 
-static const double rough   = 1e-4; // closure error at which a preview is good enough [m or rad]
-static const double touches = 1e-9; // a gap [m or rad], or a speed [m/s or rad/s], that counts as
-                                    // zero
-static const double spoils = 1e-8;  // closure error that rounds may add after the last solve with
-                                    // least-norm multipliers [m or rad]
-static const double lands = 1e-5;  // gap at the end of the flight up to which a contact or limit is
-                                   // active [m or rad]
-static const double slips  = 1e-6; // unpredicted slip in a step that is left alone [m or rad]
-static const double deeper = 2e-4; // growth of the penetration in a step beyond which the step is
-                                   // too long [m or rad]
-static const double share = 0.02;  // of the kinetic energy that contacts and limits may add
-static const double push  = 0.8;   // of a penetration that is removed in one step
+static const double rough = 1e-4; // closure error at which a preview is good enough [m or rad]
+// A gap [m or rad], or a speed [m/s or rad/s], that counts as zero.
+static const double resolution = 1e-9;
+// Closure error that rounds may add after the last solve with least-norm multipliers [m or rad].
+static const double spoiled_max = 1e-8;
+// Gap at the end of the flight up to which a contact or limit is active [m or rad].
+static const double landing_gap = 1e-5;
+// Unpredicted slip in a step that is left alone [m or rad].
+static const double slip_tolerance = 1e-6;
+// Growth of the penetration in a step beyond which the step is too long [m or rad].
+static const double penetration_growth = 2e-4;
+static const double share         = 0.02; // of the kinetic energy that contacts and limits may add
+static const double removed_share = 0.8;  // of a penetration that is removed in one step
 
 // Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
 static double tolerated_depth(const tn_stepper* s)
@@ -131,9 +132,9 @@ static bool any_hit(tn_stepper* s, double h)
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const bool      comes =
-            unilateral->rate[0] < -touches && unilateral->gap + h * unilateral->rate[0] < 0;
+            unilateral->rate[0] < -resolution && unilateral->gap + h * unilateral->rate[0] < 0;
         const bool hit            = unilateral->restitution > 0 && comes;
-        unilateral->skips_impacts = !hit && !(unilateral->gap <= touches);
+        unilateral->skips_impacts = !hit && !(unilateral->gap <= resolution);
         any                       = any || hit;
     }
     return any;
@@ -174,7 +175,7 @@ static double correct_gaps(tn_stepper* s, double h)
         if (unilateral->rule == TNI_UNILATERAL_OPEN || (off <= 0 && !on)) continue;
         if (unilateral->rule == TNI_UNILATERAL_GRIPS && on) {
             const double slip = h * correct_slip(unilateral);
-            if (slip > slips) error = fmax(error, slip);
+            if (slip > slip_tolerance) error = fmax(error, slip);
         }
         if (off <= 0 && unilateral->start_gap < -tolerated_depth(s))
             continue; // separating: nothing to correct
@@ -227,7 +228,7 @@ static tn_result correct_joints(tn_stepper* s, double h, double tolerance,
 //     min |r - x (r - r0) - y (r0 - r1)|
 //     g' = g + r - x (g - g0 + r - r0) - y (g0 - g1 + r0 - r1)
 // Without it the tilts of a Strandbeest's hinges kept up to 0.95 of their error each round.
-static void aim_ahead(tn_stepper* s, int count)
+static void anderson_step(tn_stepper* s, int count)
 {
     double *g = s->impulse.goal, *r = s->impulse.target_rates, **past = s->impulse.past;
     double *g0 = past[0], *r0 = past[1], *g1 = past[2], *r1 = past[3];
@@ -257,7 +258,7 @@ static void aim_ahead(tn_stepper* s, int count)
 // alpha, and where joints are open by the tolerance these turn bodies: a Strandbeest with a
 // tolerance of 1e-6 hopped on them. A kick that asks for exactly the rates that result has
 // multipliers of least norm.
-static void aim_at_rates(tn_stepper* s)
+static void set_goal_from_rates(tn_stepper* s)
 {
     for (int i = 0; i < s->model->u_count; ++i) s->scratch[i] = s->impulse.plus[i] - s->now.u[i];
     tni_system_all_rates(s->system, s->scratch, s->impulse.goal);
@@ -282,16 +283,16 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
         (void)keep(s, &c, error, &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
         least_multipliers =
-            !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoils));
+            !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
         if ((error <= tolerance && least_multipliers) || since > STALLED || !(error < 1e6)) break;
         if (error <= tolerance) {
-            aim_at_rates(s);
+            set_goal_from_rates(s);
             least_multipliers = true;
             since = known = 0;
             least         = HUGE_VAL;
         } else {
             if (error > 2 * last) known = 0;
-            aim_ahead(s, known);
+            anderson_step(s, known);
             known = known < 2 ? known + 1 : 2;
             ++report->iteration_count;
         }
@@ -372,10 +373,11 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
         for (int i = 0; i < a->unilateral_count; ++i) {
             tni_unilateral* unilateral = &a->unilaterals[i];
-            const double goal = unilateral->start_gap < -alone ? (1 - push) * unilateral->start_gap
-                                                               : fmin(unilateral->start_gap, 0);
-            unilateral->target[0] = goal - unilateral->gap;
-            done                  = done &&
+            const double    goal       = unilateral->start_gap < -alone
+                                             ? (1 - removed_share) * unilateral->start_gap
+                                             : fmin(unilateral->start_gap, 0);
+            unilateral->target[0]      = goal - unilateral->gap;
+            done                       = done &&
                    unilateral->target[0] <= 0.5 * alone; // without the factor, penetrations just
                                                          // above it would stay
         }
@@ -517,13 +519,13 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 {
     tni_auxiliary* a     = auxiliary_of(s);
     const double   start = tni_auxiliary_now(a);
-    const bool     room  = tni_unilaterals_find(a, s->system->views, s->now.z, lands);
+    const bool     room  = tni_unilaterals_find(a, s->system->views, s->now.z, landing_gap);
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (!room) return fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     // Contact features may change so fast that the rounds do not converge: then the step is too
     // long.
-    if (!s->impulse.final_try && deepest(a) > s->impulse.start_penetration + deeper)
+    if (!s->impulse.final_try && deepest(a) > s->impulse.start_penetration + penetration_growth)
         return TN_ERR_DIVERGED;
     set_warm_start(s, true, h);
     return TN_OK;
@@ -537,7 +539,7 @@ void tni_impulse_set_landing_targets(tn_stepper* s)
         set_targets(unilateral, HUGE_VAL);
         // What approaches and has restitution is left to the impact phase of the next step.
         if (unilateral->restitution > 0 && !unilateral->was_active &&
-            unilateral->rate[0] < -touches)
+            unilateral->rate[0] < -resolution)
             unilateral->rule = TNI_UNILATERAL_OPEN;
     }
     a->ready = false;

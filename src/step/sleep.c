@@ -18,8 +18,8 @@
 #include <math.h>
 
 static const double touching = 1e-9; // a gap that counts as zero [m]
-static const double penetration_max =
-    1e-4; // penetration [m or rad] beyond which nothing falls asleep
+// Penetration [m or rad] beyond which nothing falls asleep.
+static const double penetration_max = 1e-4;
 
 static const tni_plan* plan_of(const tn_stepper* s)
 {
@@ -73,7 +73,7 @@ tn_result tni_sleep_create(tn_stepper* s)
     work->asleep    = TNI_TAKE(&s->arena, uint8_t, parts);
     work->bodies    = TNI_TAKE(&s->arena, uint8_t, s->model->body_count);
     work->wake      = TNI_TAKE(&s->arena, uint8_t, parts);
-    work->up        = TNI_TAKE(&s->arena, int, parts);
+    work->island    = TNI_TAKE(&s->arena, int, parts);
     work->mass      = TNI_TAKE(&s->arena, double, parts);
     work->energy    = TNI_TAKE(&s->arena, double, parts);
     if (s->arena.failed) return TN_ERR_MEMORY;
@@ -190,7 +190,7 @@ static void measure_speeds(tn_stepper* s, double h)
         if (work->asleep[c]) continue;
         const bool still   = work->mass[c] > 0 && work->energy[c] <= most * most * work->mass[c];
         work->rest_time[c] = still ? work->rest_time[c] + h : 0;
-        work->up[c]        = c;
+        work->island[c]    = c;
     }
 }
 
@@ -206,7 +206,7 @@ static void find_islands(tn_stepper* s)
         const int one = model->springs[i].body1, two = model->springs[i].body2;
         if (model->bodies[one].node < 0 || model->bodies[two].node < 0) continue;
         if (!work->bodies[one] && !work->bodies[two])
-            (void)tni_tie(work->up, part_of(s, one), part_of(s, two));
+            (void)tni_tie(work->island, part_of(s, one), part_of(s, two));
     }
     for (int i = 0; i < a->unilateral_count; ++i) {
         int bodies[2];
@@ -214,12 +214,12 @@ static void find_islands(tn_stepper* s)
         const bool free1 = model->bodies[bodies[0]].node >= 0,
                    free2 = model->bodies[bodies[1]].node >= 0;
         if (free1 && free2 && a->unilaterals[i].force[0] > 0)
-            (void)tni_tie(work->up, part_of(s, bodies[0]), part_of(s, bodies[1]));
+            (void)tni_tie(work->island, part_of(s, bodies[0]), part_of(s, bodies[1]));
     }
     for (int c = 0; c < n; ++c) work->energy[c] = HUGE_VAL, work->mass[c] = 0;
     for (int c = 0; c < n; ++c) {
         if (work->asleep[c]) continue;
-        double* least = &work->energy[tni_root_of(work->up, c)];
+        double* least = &work->energy[tni_root_of(work->island, c)];
         *least        = fmin(*least, work->restless[c] ? 0 : work->rest_time[c]);
     }
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -229,13 +229,13 @@ static void find_islands(tn_stepper* s)
         const bool passed = unilateral->gap < -penetration_max;
         for (int side = 0; side < 2 && passed; ++side) {
             if (model->bodies[bodies[side]].node >= 0)
-                work->energy[tni_root_of(work->up, part_of(s, bodies[side]))] = 0;
+                work->energy[tni_root_of(work->island, part_of(s, bodies[side]))] = 0;
         }
         for (int side = 0; side < 2 && unilateral->limit < 0 && unilateral->force[0] > 0; ++side) {
             const tni_body *own   = &model->bodies[bodies[side]],
                            *other = &model->bodies[bodies[1 - side]];
             if (own->node < 0) continue;
-            const int root = tni_root_of(work->up, part_of(s, bodies[side]));
+            const int root = tni_root_of(work->island, part_of(s, bodies[side]));
             work->mass[root] += 1;
             if (other->kind == TN_BODY_KINEMATIC || tni_max_abs(unilateral->contact.surface1) > 0 ||
                 tni_max_abs(unilateral->contact.surface2) > 0)
@@ -253,7 +253,7 @@ void tni_sleep_end(tn_stepper* s, double h)
     find_islands(s);
     for (int c = 0; c < plan_of(s)->component_count; ++c) {
         if (work->asleep[c]) continue;
-        const int root = tni_root_of(work->up, c);
+        const int root = tni_root_of(work->island, c);
         if (work->mass[root] > 0 && work->energy[root] >= s->settings.impulse.sleep)
             work->rest_time[c] = -1 - root;
     }

@@ -85,7 +85,7 @@ typedef struct tni_implicit_work {
     bool              moved;     ///< s->now is no longer the start of the step: s->stage is
     bool              final_try; ///< no shorter substep is worth trying
     bool              history_known; ///< the momentum at the start is known
-    bool              sided;         ///< the model has one-sided forces or limits
+    bool              one_sided;     ///< the model has one-sided forces or limits
 } tni_implicit_work;
 
 /// Sleep, in the impulse method. By part of the mechanism, except `bodies` (by body).
@@ -95,7 +95,7 @@ typedef struct tni_sleep_work {
     uint8_t *asleep, *bodies;
     uint8_t* restless;      ///< a changing input acts on it: it may not fall asleep
     uint8_t* wake;          ///< to be woken when the step is restarted
-    int*     up;            ///< union-find forest of islands
+    int*     island;        ///< union-find forest of islands
     double * mass, *energy; ///< scratch
 } tni_sleep_work;
 

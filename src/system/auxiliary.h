@@ -40,10 +40,10 @@ typedef struct tni_unilateral {
                                     ///< to be
     double force_before[TNI_CONTACT_ROWS]; ///< force at the last search for contacts
     bool   fixed_slip;                     ///< slides along `slip` whatever its rates
-    double target_acceleration
-        [TNI_CONTACT_ROWS]; ///< added to the target acceleration, which is otherwise zero
-    double  gap;            ///< at the last evaluation [m or rad]; < 0: penetration
-    double  start_gap;      ///< gap where it was found
+    /// Target of the acceleration; zero unless a slow slide is to stop at the end of the substep.
+    double  target_acceleration[TNI_CONTACT_ROWS];
+    double  gap;       ///< at the last evaluation [m or rad]; < 0: penetration
+    double  start_gap; ///< gap where it was found
     double  rate[TNI_CONTACT_ROWS], gamma[TNI_CONTACT_ROWS];
     tn_vec3 across[2];                  ///< directions of the tangent rows
     double  target[TNI_CONTACT_ROWS];   ///< the solve asks for J u = target, or >=
@@ -73,10 +73,10 @@ typedef struct tni_island {
     int                     unit_start, unit_count, row_count;
     int                     unilateral_rows; ///< number of rows that belong to unilaterals
     size_t                  at;              ///< offset of its W
-    bool                    matrix_free;     ///< matrix-free: too large for a W,
+    bool                    matrix_free;     ///< too large for a W
     double                  scale;           ///< scale of its residuals
     bool                    looped; ///< its responses go through regularised loops: approximate
-    tni_gauss_seidel_island part;   ///< and is this island of `sweep`
+    tni_gauss_seidel_island part;   ///< if matrix-free: its part of `sweep`
 } tni_island;
 
 /// Up to three rows of a unit with their half-solved columns (half_solve.h).
@@ -103,13 +103,11 @@ typedef struct tni_auxiliary {
     size_t           block_count, block_capacity;       ///< doubles in j, and in k
     size_t           response_count, response_capacity;
     size_t           sweep_capacity; ///< doubles for matrix-free islands
-    int              direct_rows;    ///< an island with more unilateral rows than this is matrix-
-                                     ///< free
-    int  sweeps;                     ///< most sweeps and Newton steps for a matrix-free island
-    bool shock;                      ///< shock propagation, bottom to top, after these: see
-                                     ///< auxiliary.c
-    bool   sweep_full;               ///< sweep_capacity was too small
-    bool   full;                     ///< some capacity was too small: grow, and try again
+    int              direct_rows;    ///< islands with more unilateral rows are matrix-free
+    int              sweeps;         ///< most sweeps and Newton steps for a matrix-free island
+    bool             shock;          ///< shock propagation, bottom to top, after these
+    bool             sweep_full;     ///< sweep_capacity was too small
+    bool             full;           ///< some capacity was too small: grow, and try again
     double tolerance;     ///< relative tolerance of unilateral conditions; 0: as exact as possible
     bool   spin_and_roll; ///< spinning and rolling friction are solved for
     bool   keep_forces;   ///< solving for a projection: stored forces stay those of the motion

@@ -397,7 +397,7 @@ tn_result tni_blocks_factor(tni_block_form* f, const tni_step_start* start,
     ending.views            = f->views;
     if (f->exact) tni_views(model, scheme->time, start->at.q, start->at.u, f->views);
     if (f->exact) tni_forces(&ending, f->rhs);
-    else tni_plain_forces(&l.scene, f->rhs);
+    else tni_nonstiff_forces(&l.scene, f->rhs);
     tni_grandparent_clear(f->grand);
     fill(f, &l);
     fill_distances(&t);

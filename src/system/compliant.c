@@ -202,7 +202,7 @@ void tni_compliant_report(const tni_compliant* c, tn_step_report* report)
 
 static void fill_bodies(tni_compliant* c, const tni_linear* l)
 {
-    tni_plain_forces(&l->scene, c->rhs);
+    tni_nonstiff_forces(&l->scene, c->rhs);
     for (int i = 0; i < c->model->free_count; ++i) {
         const int       index = c->model->free_bodies[i];
         const tni_body* body  = &c->model->bodies[index];

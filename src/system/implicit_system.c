@@ -276,9 +276,9 @@ bool tni_implicit_system_active_set_holds(tni_implicit_system* s, const tni_step
 
 bool tni_implicit_system_is_one_sided(const tn_model* model)
 {
-    bool sided = model->limit_count > 0 || model->shape_count > 1;
+    bool one_sided = model->limit_count > 0 || model->shape_count > 1;
     for (int i = 0; i < model->actuation_count; ++i)
-        sided = sided || model->actuations[i].friction > 0 ||
-                (model->actuations[i].limit.given && !model->actuations[i].limit.hard);
-    return sided;
+        one_sided = one_sided || model->actuations[i].friction > 0 ||
+                    (model->actuations[i].limit.given && !model->actuations[i].limit.hard);
+    return one_sided;
 }

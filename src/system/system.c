@@ -64,7 +64,7 @@ tn_result tni_system_create(tni_arena* arena, const tn_model* model, tn_loops lo
     return tni_auxiliary_create(model, system->split, &system->auxiliary);
 }
 
-void tni_system_damp(tni_system* system, double factor)
+void tni_system_scale_regularisation(tni_system* system, double factor)
 {
     system->saddle->regularisation = factor * system->regularisation;
     system->saddle->damped         = factor > 1;
@@ -332,13 +332,13 @@ tn_energy tni_system_energy(tni_system* system, const tni_configuration* at)
     return tni_energy(&scene);
 }
 
-bool tni_system_damps(const tni_system* system)
+bool tni_system_has_damping(const tni_system* system)
 {
     for (int i = 0; system->inputs != NULL && i < TN_HANDLES_MAX; ++i) {
         const tni_handle* handle = &system->inputs->handles[i];
         if (handle->body != 0 && handle->damping > 0) return true;
     }
-    return tni_forces_damp(system->model);
+    return tni_forces_have_damping(system->model);
 }
 
 int tni_system_part(const tni_system* system, int body)

@@ -46,7 +46,7 @@ TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model
                                          const tn_impulse_settings* impulse, tni_system** system);
 /// Multiplies the regularisation by a factor, of trees too, from the next factorisation on; 1: as
 /// created.
-void tni_system_damp(tni_system* system, double factor);
+void tni_system_scale_regularisation(tni_system* system, double factor);
 /// Whether rows may be redundant, or are solved as if they were.
 bool tni_system_regularises(const tni_system* system);
 /// Fills in what tn_stepper_solver reports. TN_ERR_MEMORY.
@@ -81,7 +81,7 @@ void tni_system_forces(tni_system* system, const tni_configuration* at, bool fly
 /// Energy at a configuration; evaluates the views only.
 tn_energy tni_system_energy(tni_system* system, const tni_configuration* at);
 /// Whether any force depends on velocities, handles in use included.
-bool tni_system_damps(const tni_system* system);
+bool tni_system_has_damping(const tni_system* system);
 /// The component of the constraint graph that a body belongs to.
 int tni_system_part(const tni_system* system, int body);
 /// u^T M u / 2 with the last factored masses.

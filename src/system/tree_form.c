@@ -52,20 +52,21 @@ tn_result tni_tree_form_create(tni_arena* arena, tni_system* system, tni_tree_fo
     tni_tree_form*  ns    = TNI_TAKE(arena, tni_tree_form, 1);
     TN_ASSERT(tni_tree_form_supports(model, NULL));
     if (ns == NULL) return TN_ERR_MEMORY;
-    const int ones = model->target_count + model->drag_count + model->spring_count + TN_HANDLES_MAX;
-    ns->model      = model;
-    ns->system     = system;
-    ns->host       = &model->arena.host;
-    ns->lanes      = tni_link_lanes_best();
-    ns->count      = model->free_count;
-    ns->links      = TNI_TAKE(arena, tni_link, ns->count);
-    ns->works      = TNI_TAKE(arena, tni_link_work, ns->count);
-    ns->ends       = TNI_TAKE(arena, tni_mat3, ns->count);
-    ns->fixed      = TNI_TAKE(arena, int, ns->count);
-    ns->roots      = TNI_TAKE(arena, int, ns->count);
-    ns->link_of    = TNI_TAKE(arena, int, model->body_count);
-    ns->ones       = TNI_TAKE(arena, tni_link_one, ones);
-    ns->K_g        = TNI_TAKE(arena, tni_mat3, model->body_count);
+    const int link_forces =
+        model->target_count + model->drag_count + model->spring_count + TN_HANDLES_MAX;
+    ns->model       = model;
+    ns->system      = system;
+    ns->host        = &model->arena.host;
+    ns->lanes       = tni_link_lanes_best();
+    ns->count       = model->free_count;
+    ns->links       = TNI_TAKE(arena, tni_link, ns->count);
+    ns->works       = TNI_TAKE(arena, tni_link_work, ns->count);
+    ns->ends        = TNI_TAKE(arena, tni_mat3, ns->count);
+    ns->fixed       = TNI_TAKE(arena, int, ns->count);
+    ns->roots       = TNI_TAKE(arena, int, ns->count);
+    ns->link_of     = TNI_TAKE(arena, int, model->body_count);
+    ns->link_forces = TNI_TAKE(arena, tni_link_force, link_forces);
+    ns->K_g         = TNI_TAKE(arena, tni_mat3, model->body_count);
     if (model->load_count > 0) ns->plain = TNI_TAKE(arena, double, model->u_count);
     *out = ns;
     if (arena->failed) return TN_ERR_MEMORY;
@@ -202,7 +203,7 @@ static tni_prediction ahead_of(const tni_tree_form* ns)
 
 // ---- Forces -------------------------------------------------------------------------------------
 
-static void take_one(void* user, const tni_soft* soft)
+static void take_link_force(void* user, const tni_soft* soft)
 {
     tni_tree_form* ns = user;
     const int      k  = soft->kind == TNI_SOFT_BODY || can_push(ns->model, soft->body[1]);
@@ -211,10 +212,10 @@ static void take_one(void* user, const tni_soft* soft)
     double         W[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX], g[TNI_SOFT_ROWS_MAX],
         WJ[TNI_SOFT_ROWS_MAX * 6];
     if (!can_push(ns->model, body)) return;
-    tni_link_one* to = &ns->ones[ns->one_count++];
-    tni_link*     a  = &ns->links[to->link = ns->link_of[body]];
-    to->next         = a->one;
-    a->one           = ns->one_count;
+    tni_link_force* to = &ns->link_forces[ns->link_force_count++];
+    tni_link*       a  = &ns->links[to->link = ns->link_of[body]];
+    to->next           = a->first_force;
+    a->first_force     = ns->link_force_count;
     tni_soft_impulse(ns->model, soft, ns->scheme, W, g);
     tni_link_multiply(n, n, 6, false, W, J, WJ);
     tni_link_multiply(6, n, 6, true, J, WJ, to->A);
@@ -227,15 +228,15 @@ static void gather_forces(tni_tree_form* ns)
                                                &tni_force_handle, &tni_force_drag};
     const tni_scene_view          at        = scene_of(ns);
     const tni_prediction          predicted = ahead_of(ns);
-    if (ns->plain != NULL) tni_plain_forces(&at, ns->plain);
-    for (int i = 0; i < 4; ++i) forces[i]->soften(&at, &predicted, take_one, ns);
+    if (ns->plain != NULL) tni_nonstiff_forces(&at, ns->plain);
+    for (int i = 0; i < 4; ++i) forces[i]->soften(&at, &predicted, take_link_force, ns);
 }
 
-static void add_ones(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref,
-                     tni_articulated_inertia* B)
+static void add_link_forces(const tni_tree_form* ns, const tni_link* a, tn_vec3 ref,
+                            tni_articulated_inertia* B)
 {
-    for (int i = a->one; i > 0; i = ns->ones[i - 1].next) {
-        const tni_link_one*           o = &ns->ones[i - 1];
+    for (int i = a->first_force; i > 0; i = ns->link_forces[i - 1].next) {
+        const tni_link_force*         o = &ns->link_forces[i - 1];
         const double*                 A = o->A;
         const tni_articulated_inertia C = {
             .M = {A[0], A[6], A[12], A[7], A[13], A[14]},
@@ -804,7 +805,7 @@ static bool inward_any(tni_tree_form* ns, const tni_link* a, tni_link_work* w, c
                        int lane)
 {
     tni_articulated_inertia B = gather(ns, a, s, lane);
-    if (a->one > 0) add_ones(ns, a, field3(s, TNI_SURVEY_REF, lane), &B);
+    if (a->first_force > 0) add_link_forces(ns, a, field3(s, TNI_SURVEY_REF, lane), &B);
     const bool good = a->kind != TNI_LINK_OTHER ? begin_anchored(ns, a, w, s, lane, &B)
                                                 : begin_unanchored(ns, a, w, s, lane, &B);
     pass_to_parent(ns, a, &B);
@@ -818,9 +819,9 @@ TNI_INLINE bool inward_free(tni_tree_form* ns, const tni_link* a, tni_link_work*
 {
     const tni_sym           K = field6(s, TNI_SURVEY_KB, lane);
     tni_articulated_inertia B = gather(ns, a, s, lane);
-    if (a->one > 0) {
+    if (a->first_force > 0) {
         tni_articulated_inertia more = {.f = {0, 0, 0}};
-        add_ones(ns, a, field3(s, TNI_SURVEY_REF, lane), &more);
+        add_link_forces(ns, a, field3(s, TNI_SURVEY_REF, lane), &more);
         add_inertia(&B, &more);
     }
     tni_link_work w;
@@ -973,7 +974,8 @@ tn_result tni_tree_form_begin(tni_tree_form* ns, const tni_step_start* start,
     const tni_configuration* at  = &start->at;
     int                      bad = -1;
     ns->start = start, ns->scheme = scheme, ns->e = scheme->share * scheme->h;
-    for (; ns->one_count > 0; --ns->one_count) ns->links[ns->ones[ns->one_count - 1].link].one = 0;
+    for (; ns->link_force_count > 0; --ns->link_force_count)
+        ns->links[ns->link_forces[ns->link_force_count - 1].link].first_force = 0;
     const bool turning = scheme->drift != NULL && start->multipliers != NULL;
     if (ns->needs_views || turning || has_handles(ns)) {
         tni_views(ns->model, at->time, at->q, at->u, ns->system->views);

@@ -50,10 +50,10 @@ typedef struct tni_link {
     int actuation;               ///< -1: none
     int more;                    ///< index into `mores`, or into `denses` where OTHER; -1: none
     int body, joint, constraint; ///< joint -1: a root without one
-    int one;   ///< 1 + index of the first stiff force that acts on this link only;
-               ///< 0: none
-    int share; ///< 1 + index of the part that this link ends (see tni_part); 0:
-               ///< none
+    int first_force; ///< 1 + index of the first stiff force that acts on this link only;
+                     ///< 0: none
+    int share;       ///< 1 + index of the part that this link ends (see tni_part); 0:
+                     ///< none
     uint8_t kind;
     bool    single; ///< its only child is the link before it
     bool    first;  ///< the first child: the slot is empty before
@@ -107,10 +107,10 @@ typedef struct tni_link_dense {
 } tni_link_dense;
 
 /// A stiff force on a single link.
-typedef struct tni_link_one {
+typedef struct tni_link_force {
     int    link, next;  ///< 1 + index of the next one on this link
     double A[36], b[6]; ///< at the centre of mass
-} tni_link_one;
+} tni_link_force;
 
 /// Velocity of a link at O.
 typedef struct tni_link_motion {
@@ -202,9 +202,9 @@ struct tni_tree_form {
     int                      root_count;
     int*                     roots;   ///< links
     int*                     link_of; ///< by body
-    tni_link_one*            ones;
+    tni_link_force*          link_forces;
     tni_mat3*                K_g; ///< by body: geometric stiffness, where a step has a drift
-    int                      one_count;
+    int                      link_force_count;
     double*                  plain; ///< non-stiff forces; NULL: gravity only
     // Of the current step
     const tni_step_start*  start;

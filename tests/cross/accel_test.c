@@ -340,7 +340,7 @@ TEST(accelerations_of_forests_agree_with_dense)
         random_mechanism_free(m);
     }
     CHECK_LESS(t.skipped, 0.02 * t.run);
-    CHECK(t.refined > 10 && t.refined < 900); // joints that no body alone can answer for occur
+    CHECK(t.refined > 10 && t.refined < 900); // joints that need refinement occur
     print_tally("accelerations", &t);
 }
 

@@ -1,6 +1,6 @@
-// cross: what is solved beside the tree. Which constraints are makes no difference to the motion;
-// constraints on one body and on many; forces that are not along J^T. Against closed forms, against
-// dense elimination, and one way of solving against another.
+// cross: auxiliary constraints. Whether a constraint is auxiliary makes no difference to the
+// motion; constraints on one body and on many; forces that are not along J^T. Against closed forms,
+// against dense elimination, and one solver against another.
 #include "support/random_web.h"
 #include "support/rig.h"
 
@@ -232,8 +232,8 @@ TEST(a_body_hovers_on_a_thrust_along_its_axis)
 
 // ---- One body -----------------------------------------------------------------------------------
 
-// A rod hung on two balls turns about the line through them like a pendulum: three rows of the
-// second ball, one of which (along the line) says nothing new.
+// A rod with two ball joints to the ground rotates about the line through them like a pendulum: of
+// the three rows of the second ball, one (along the line) is redundant.
 TEST(a_second_joint_to_the_ground_leaves_a_pendulum)
 {
     for (int loops = 0; loops < 2; ++loops) {
@@ -290,7 +290,7 @@ TEST(a_coupler_ties_five_wheels)
                 tn_stepper_acceleration(r.stepper, (tn_body_id){(uint32_t)i + 1}).angular.z;
             CHECK_NEAR(a, (T[i] + c[i] * above / below) / I[i], 1e-12);
         }
-        CHECK_INT(r.report.auxiliary_count, loops); // one row, over five bodies: beside the forest
+        CHECK_INT(r.report.auxiliary_count, loops); // one row, over five bodies: auxiliary
         rig_run(&r, 1e-2, 20);
         for (int i = 0; i < WHEELS; ++i)
             CHECK_NEAR(rig_rate(&r, joints[i]), 0.2 * (T[i] + c[i] * above / below) / I[i], 1e-10);
@@ -342,7 +342,7 @@ static tn_vec3 pull_on(const tn_model* model, const double* a)
     return sum;
 }
 
-TEST(a_held_centre_of_mass_carries_all_that_pulls)
+TEST(a_held_centre_of_mass_carries_all_forces)
 {
     for (uint64_t seed = 1; seed <= CENTERS; ++seed) {
         test_random       r1 = {seed}, r2 = {seed};
@@ -371,8 +371,8 @@ TEST(a_held_centre_of_mass_carries_all_that_pulls)
 
 // ---- Time ---------------------------------------------------------------------------------------
 
-// The cells of a web are squares of equal rods: within 0.3 s some fold flat, and there they may go
-// on in two ways. What they do then is up to rounding, so that they are compared before.
+// The cells of a web are squares of equal rods: within 0.3 s some fold flat, and from there two
+// motions are possible, chosen by rounding: they are compared before.
 static const struct {
     const char* spec;
     int         steps;

@@ -44,9 +44,9 @@ static void add_forces(random_mechanism* m, test_random* r, tn_body_id body, dou
     (void)tn_scene_add_target(m->scene, &target);
 }
 
-// Trees hung on the ground, on bodies that move by themselves, or on nothing; springs in their
-// joints, beside them, and between a floating tree and the one before it. derived: kinds whose
-// forces are.
+// Trees on the ground, on kinematic bodies, or floating; springs in their joints, parallel to them,
+// and between a floating tree and the one before it. derived: only kinds of bodies with
+// derivatives.
 static random_mechanism* forest(test_random* r, int bodies, double k, bool derived)
 {
     random_mechanism* m                        = random_mechanism_make();
@@ -159,7 +159,7 @@ static void put_derivative(void* user, int row_body, int col_body, const double*
     }
 }
 
-// Seen with what moves by itself at the end of the step.
+// Evaluated with prescribed motion at the end of the step.
 static void forces_at(bench* b, const double* q, const double* u, double* f)
 {
     tni_views(b->model, b->scheme.time, q, u, b->dense.views);
@@ -216,7 +216,8 @@ static void dense_make(bench* b, reference kind)
 
 // ---- Agreement ------------------------------------------------------------
 
-// Now and then no body alone can answer for a joint: then the model is no tree to others either.
+// Sometimes no body can eliminate all rows of a joint: then the model is no tree to other solvers
+// either.
 static bool create(bench* b, tn_implicit_form form)
 {
     const tni_plan* plan  = b->model->core.plan;
@@ -275,7 +276,7 @@ TEST(exact_agrees_with_differences_of_the_forces)
         check_step(seed, TN_IMPLICIT_EXACT, DIFFERENCES, 10, 1e-7);
 }
 
-// Two roads to one answer: compliant rows and blocks.
+// The same answer in two ways: compliant rows and blocks.
 static double off_from_rows(bench* b)
 {
     tni_compliant* rows = NULL;
@@ -318,7 +319,7 @@ static tn_body_id add_ball(random_mechanism* m, tn_vec3 at)
     return tn_scene_add_body(m->scene, &def);
 }
 
-// Balls that touch have no block between them: they are solved beside the factor, as in rows.
+// Balls in contact have no block between them: they are solved by Woodbury's identity, as in rows.
 TEST(contacts_agree_with_rows)
 {
     test_random       r = {6};

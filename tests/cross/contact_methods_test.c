@@ -1,8 +1,9 @@
-// The same scene by the multiplier method and by the impulse method. They share the rows of contacts and
-// limits, and nothing of how steps are made: the first finds the times of events and integrates
-// accelerations, the second asks velocities and gaps of impulses over the whole step. Both tend to the
-// same motion as h does to 0; how fast is known: with second order while nothing changes, with first
-// order through a blow, which the impulse method deals at the start of its step.
+// The same scene by the multiplier method and by the impulse method. They share the rows of
+// contacts and limits, and nothing of the stepping: the first finds the times of events and
+// integrates accelerations, the second solves velocities and gaps with impulses over the whole
+// step. Both converge to the same motion as h -> 0, at a known rate: second order while the active
+// set does not change, first order through an impact, which the impulse method applies at the start
+// of its step.
 #include "support/contact_rig.h"
 
 enum { BODIES_MAX = 16 };
@@ -41,7 +42,7 @@ static motion move(builder* build, tn_method method, double h, double time)
     return m;
 }
 
-// The most that a body is off, its frame's origin and a metre along its axes.
+// Largest error of a body: of its frame's origin and of points one metre along its axes.
 static double motions_apart(const motion* a, const motion* b)
 {
     double most = 0;
@@ -56,8 +57,8 @@ static double motions_apart(const motion* a, const motion* b)
     return most;
 }
 
-// Errors against the fine multiplier run are below factor h^order, for all h: the phase of the step at
-// which something is hit is anybody's guess, so that slopes would tell little.
+// Errors against the fine multiplier run are below factor h^order, for all h: the phase of the step
+// at an impact is arbitrary, so slopes would show little.
 typedef struct promise {
     const char* name;
     double      time, factor;
@@ -75,7 +76,7 @@ static void check_methods(builder* build, promise p)
                    error, error / pow(h, p.order), p.order, m.joint_error, m.deepest);
         test_check(error < p.factor * pow(h, p.order) + 1e-9, __FILE__, __LINE__,
                    "%s, h = %g: methods are %g apart", p.name, h, error);
-        test_check(m.deepest < 1e-6, __FILE__, __LINE__, "%s: passed by %g", p.name, m.deepest);
+        test_check(m.deepest < 1e-6, __FILE__, __LINE__, "%s: penetration %g m", p.name, m.deepest);
         test_check(m.joint_error < 1e-9, __FILE__, __LINE__, "%s: joint error %g", p.name,
                    m.joint_error);
     }
@@ -186,7 +187,7 @@ static void build_arm(rig* r) // two rods on hinges fall on the floor, and slide
     rig_add_joint(r, TN_JOINT_HINGE, upper, lower, tns_vec(0.5, 0, 0.6), TNS_Y);
 }
 
-TEST(slides_and_rolls_agree)
+TEST(sliding_and_rolling_agree)
 {
     check_methods(build_slide, (promise){"slide", 0.5, 0.3, 1});
     check_methods(build_log, (promise){"log", 0.5, 0, 2});
@@ -201,7 +202,7 @@ TEST(falls_agree)
 
 // ---- Forces --------------------------------------------------------------------------------------
 
-// What a limit pushes with at rest: the torque of the weight.
+// The force of a limit at rest: the torque of the weight.
 TEST(forces_of_limits_agree)
 {
     const motion a      = move(build_door, TN_METHOD_IMPULSE, 1.0 / 60, 2),

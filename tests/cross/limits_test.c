@@ -1,7 +1,7 @@
-// cross: constraints and limits beside the tree, against dense elimination and all subsets of
-// limits (support/dense_auxiliary.h), on random mechanisms (support/random_web.h) with 1 to 30 such
-// rows. Mechanisms whose rows contradict each other have no answer, and are passed over. Errors are
-// relative to the largest acceleration or force, with and without constraints.
+// cross: auxiliary constraints and limits, against dense elimination and all subsets of limits
+// (support/dense_auxiliary.h), on random mechanisms (support/random_web.h) with 1 to 30 such rows.
+// Mechanisms with contradicting rows have no answer, and are skipped. Errors are relative to the
+// largest acceleration or force, with and without constraints.
 #include "support/random_web.h"
 #include "support/rig.h"
 
@@ -60,7 +60,7 @@ static void compare_with(const dense_system* d, const random_mechanism* m, tn_lo
     tn_stepper_free(stepper);
 }
 
-// Both settings against the dense answer, if this is one of ours.
+// Both settings against the dense answer, if the mechanism is usable.
 static void compare(const random_mechanism* m, uint64_t seed, tally* t)
 {
     dense_system d = dense_of(m->model, m->state);
@@ -157,8 +157,8 @@ TEST(a_rope_pulls_as_much_as_the_circle_needs)
     }
 }
 
-// A rod on a hinge at one end of its range: held where its weight presses it there, else not, and
-// not while it moves away. The force has the sign of the coordinate it pushes.
+// A rod on a hinge at one of its limits: held there if its weight presses it there, otherwise not,
+// and not while it moves away. The force has the sign of the coordinate along which it pushes.
 TEST(a_rod_rests_on_the_end_of_its_range)
 {
     const double mass = 3, l = 0.7, I = 0.2;

@@ -165,7 +165,7 @@ static void compare(test_random* r, const recipe* how, int bodies, double tolera
     rig_free(&g);
 }
 
-TEST(each_joint)
+TEST(trees_of_each_joint_agree_with_dense)
 {
     test_random r = {11};
     for (int type = 0; type < RANDOM_JOINT_TYPE_COUNT; ++type)
@@ -178,7 +178,7 @@ TEST(each_joint)
         }
 }
 
-TEST(all_joints_and_forces)
+TEST(trees_of_all_joints_and_forces_agree_with_dense)
 {
     test_random r = {12};
     for (int i = 0; i < 30; ++i) {
@@ -204,7 +204,7 @@ TEST(stiff_springs)
     }
 }
 
-// Rates and angles at a place.
+// Rates and angles at a configuration.
 static void compare_measure(rig* g, const double* q, const double* u, const tni_view* views)
 {
     const tn_model* model = g->m->model;
@@ -280,8 +280,8 @@ static void compare_flight(test_random* r, const recipe* how, double speed, doub
 TEST(flight)
 {
     test_random r = {14};
-    // Turns by up to 0.003, 0.03, 0.9 and 3 rad; the last ones are beyond what flies in lanes. All,
-    // balls, hinges and welds alone.
+    // Rotations by up to 0.003, 0.03, 0.9 and 3 rad; the last ones are beyond the SIMD kernels.
+    // All, balls, hinges and welds alone.
     const double speed[] = {0.1, 1, 30, 100};
     const int    only[]  = {-1, 6, 1, 0};
     for (int i = 0; i < 80; ++i) {
@@ -291,7 +291,8 @@ TEST(flight)
     }
 }
 
-// ---- Parts ---------------------------------------------------------------------------------------
+// ---- Sharing between threads
+// -----------------------------------------------------------------------
 
 /// All that a step asks for.
 typedef struct answer {
@@ -331,7 +332,7 @@ static void answer_free(answer* a)
     free(a->q1), free(a->u1), free(a->C), free(a->z);
 }
 
-TEST(parts_change_no_bit)
+TEST(sharing_between_threads_changes_no_bit)
 {
     test_random r = {31};
     for (int i = 0; i < 8; ++i) {
@@ -359,7 +360,8 @@ TEST(parts_change_no_bit)
     }
 }
 
-// ---- What it takes -------------------------------------------------------------------------------
+// ---- Supported models
+// ------------------------------------------------------------------------------
 
 static void add_spring(random_mechanism* m, uint32_t body1, uint32_t body2)
 {

@@ -1,4 +1,4 @@
-// cross: bodies and constraints of the user's own making move as the built-in ones they copy.
+// cross: user-defined bodies and constraints move like the built-in ones that they copy.
 #include "support/user_bodies.h"
 #include "tenon/step.h"
 #include "test.h"
@@ -55,7 +55,7 @@ static void run_free(run* r)
     tn_scene_free(r->scene);
 }
 
-// Bodies of two runs, in the same order, are at the same place and move alike.
+// Bodies of two runs, in the same order, have equal poses and velocities.
 static void check_same(const run* a, const run* b, int body_count, double tolerance)
 {
     for (int i = 1; i <= body_count; ++i) {
@@ -155,7 +155,7 @@ static run run_of_points(bool own)
     return r;
 }
 
-TEST(a_users_point_moves_as_the_particle)
+TEST(a_user_defined_particle_moves_like_the_built_in_one)
 {
     run a = run_of_points(false), b = run_of_points(true);
     for (int i = 0; i < STEPS; ++i) {
@@ -219,9 +219,10 @@ static run run_of_rigids(bool own)
     return r;
 }
 
-// The row that holds the scale makes the user's mechanism a loop, whose stages are moved onto the
-// constraints: the same order, another error (they part by 1.5e-11, 9.5e-13, 6.2e-14 in 10, 20, 40 pieces).
-TEST(a_users_rigid_body_moves_as_the_rigid_body)
+// The row that fixes the scale makes the user's mechanism a loop, whose stages are projected onto
+// the constraints: the same order, another error (they differ by 1.5e-11, 9.5e-13, 6.2e-14 with 10,
+// 20, 40 steps).
+TEST(a_user_defined_rigid_body_moves_like_the_built_in_one)
 {
     run a = run_of_rigids(false), b = run_of_rigids(true);
     for (int i = 0; i < STEPS; ++i) {
@@ -334,7 +335,7 @@ static run run_of_balls(bool own, ball_data data[3])
     return r;
 }
 
-TEST(a_users_ball_joint_holds_as_the_ball_joint)
+TEST(a_user_defined_ball_joint_holds_like_the_built_in_one)
 {
     ball_data data[2][3];
     run       a = run_of_balls(false, data[0]), b = run_of_balls(true, data[1]);
@@ -398,7 +399,7 @@ static void blade_rows(const void* data, double time, const tn_body_view* bodies
     (void)data, (void)time;
     const tn_vec3 y = tni_rotate(bodies[0].pose.orientation, tni_vec3(0, 1, 0)),
                   v = tni_read3(bodies[0].u), w = tni_read3(bodies[0].u + 3);
-    if (C != NULL) *C = 123; // a velocity row has no position: this must not be looked at
+    if (C != NULL) *C = 123; // a velocity-only row has no position: this must not be used
     if (rate != NULL) *rate = tni_dot(y, v);
     if (gamma != NULL) *gamma = tni_dot(tni_cross(w, y), v);
     for (int k = 0; J != NULL && k < 6; ++k) J[0][k] = k < 3 ? tni_at(y, k) : 0;

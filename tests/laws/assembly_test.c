@@ -1,5 +1,5 @@
-// Assembly: bodies thrown about find their joints again, with frames the right way round; what cannot
-// close is refused, and the joint named is one that is at fault.
+// Assembly: bodies in random poses find their joints again, with the right orientation of frames;
+// what cannot close is refused, and the joint named is one that is at fault.
 #include "step/stepper.h"
 #include "support/failing_host.h"
 #include "support/random_scene.h"
@@ -12,8 +12,8 @@ enum { SEEDS = 40, FORESTS = 10 };
 enum { SEEDS = 200, FORESTS = 60 };
 #endif
 
-// What a joint is off by, once assembled: anchors a metre or so away from the origin, added up from a
-// handful of products each.
+// Joint error after assembly: anchors a metre or so away from the origin, summed from a few
+// products each.
 static const double closed = 1e-13;
 
 // ---- Parts ---------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ static tn_body_id add_bar(rig* r, tn_body_kind kind, const char* name, double le
     return tn_scene_add_body(r->scene, &def);
 }
 
-// By frames along the bodies' own axes, at points of theirs.
+// Frames along the bodies' own axes, at given points.
 static tn_joint_id add_pin(rig* r, tn_joint_type type, const char* name, tn_body_id body1,
                            tn_vec3 at1, tn_body_id body2, tn_vec3 at2)
 {
@@ -60,7 +60,7 @@ static rig make_fourbar(tn_body_kind kind, double crank, double coupler, double 
     return r;
 }
 
-// Every body anywhere within `far` of where it starts, turned by up to `turn`; velocities at random.
+// Every body within `far` of its start, rotated by up to `turn`; random velocities.
 static void throw_about(rig* r, uint64_t seed, double far, double turn)
 {
     test_random g = {seed};
@@ -90,7 +90,7 @@ static tn_assembly assemble(rig* r)
     return report;
 }
 
-// Frame k's axis of a joint's side, in the world: seen from the defs, not from the model.
+// Axis k of a joint's frame on a side, world axes: computed from the defs, not from the model.
 static tn_vec3 axis_of(const rig* r, int joint, int side, tn_vec3 axis)
 {
     const tn_joint_def* def  = tn_scene_joint(r->scene, joint);
@@ -99,7 +99,7 @@ static tn_vec3 axis_of(const rig* r, int joint, int side, tn_vec3 axis)
     return rig_axis(r, body, tns_rotate(in, axis));
 }
 
-// Hinges given by frames: anchors together, axes along each other and not against.
+// Hinges given by frames: anchors coincide, axes are parallel and not opposite.
 static void check_hinges(const rig* r, double tolerance)
 {
     for (int i = 0; i < tn_scene_joint_count(r->scene); ++i) {
@@ -154,7 +154,7 @@ TEST(exploded_linkages_come_together)
     check_exploded("differential", 1, 3, SEEDS / 20);
 }
 
-// Nobody starts from bodies that are turned inside out.
+// A random start never has inverted affine bodies.
 static void straighten(random_mechanism* m)
 {
     for (int i = 1; i < m->body_count; ++i) {
@@ -177,7 +177,7 @@ TEST(a_chain_comes_together_in_few_rounds)
     rig_free(&r);
 }
 
-// A long one goes downhill for ever. Link by link it closes at once.
+// A long chain descends very slowly. Link by link it closes at once.
 TEST(a_long_chain_comes_together)
 {
     rig r = rig_builtin("chain:n=300");
@@ -218,8 +218,9 @@ TEST(trees_always_come_together)
     CHECK_INT(done, FORESTS);
 }
 
-// Body by body, in either order of the two bodies and out of order in the scene: closed at one go.
-TEST(outward_closes_trees_exactly)
+// Body by body, in either order of the two bodies and out of order in the scene: closed in one
+// pass.
+TEST(body_by_body_assembly_closes_trees_exactly)
 {
     const tn_joint_type types[]  = {TN_JOINT_HINGE,         TN_JOINT_WELD,    TN_JOINT_SLIDER,
                                     TN_JOINT_BALL,          TN_JOINT_PLANE,   TN_JOINT_SCREW,
@@ -255,7 +256,7 @@ TEST(outward_closes_trees_exactly)
     rig_free(&r);
 }
 
-// A scene that nearly closes stays nearly where it was: the move is that of the errors, not more.
+// A scene that nearly closes stays nearly where it was: bodies move by the errors, not more.
 TEST(what_nearly_closes_hardly_moves)
 {
     rig r = rig_builtin("strandbeest:legs=1");
@@ -270,7 +271,7 @@ TEST(what_nearly_closes_hardly_moves)
     rig_free(&r);
 }
 
-TEST(what_is_assembled_stays_as_it_is)
+TEST(an_assembled_state_does_not_change)
 {
     const char* specs[] = {"fourbar", "peaucellier", "bricard", "humanoid", "chain", "scissor"};
     for (int i = 0; i < 6; ++i) {
@@ -285,8 +286,8 @@ TEST(what_is_assembled_stays_as_it_is)
     }
 }
 
-// The same on the way: closed to rounding, moving.
-TEST(what_runs_stays_as_it_is)
+// The same during a motion: closed to rounding, moving.
+TEST(a_closed_moving_state_does_not_change)
 {
     rig r = rig_builtin("fourbar");
     rig_run(&r, 1e-3, 300);
@@ -297,7 +298,7 @@ TEST(what_runs_stays_as_it_is)
 }
 
 // The motor of a machine at rest: bodies stay, speeds are those of the motor.
-TEST(speeds_are_mended_where_they_are)
+TEST(velocities_are_corrected_without_moving_bodies)
 {
     rig          r     = rig_builtin("strandbeest:legs=1");
     const size_t bytes = sizeof(double) * (size_t)r.model->q_count;
@@ -311,7 +312,7 @@ TEST(speeds_are_mended_where_they_are)
     rig_free(&r);
 }
 
-// Dead points: all bars in one line, which is no way out by symmetry. Ground shorter than the bars
+// Singular start: all bars in one line, a symmetric saddle. The ground is shorter than the bars
 // together, so it closes only bent.
 TEST(a_straight_ring_buckles_and_closes)
 {
@@ -325,7 +326,7 @@ TEST(a_straight_ring_buckles_and_closes)
     rig_free(&r);
 }
 
-// Stretched to its last: closes in one place only, where the rows depend on each other.
+// Fully stretched: closes in one configuration only, where the rows are dependent.
 TEST(a_ring_that_just_closes_is_closed)
 {
     rig r = make_fourbar(TN_BODY_RIGID, 0.25, 0.5, 0.25, 1);
@@ -337,7 +338,7 @@ TEST(a_ring_that_just_closes_is_closed)
     rig_free(&r);
 }
 
-TEST(welds_and_sliders_come_out_the_right_way_round)
+TEST(welds_and_sliders_get_the_right_orientation)
 {
     const tn_joint_type types[] = {TN_JOINT_WELD, TN_JOINT_SLIDER, TN_JOINT_HINGE,
                                    TN_JOINT_CYLINDER, TN_JOINT_PLANE};
@@ -352,7 +353,7 @@ TEST(welds_and_sliders_come_out_the_right_way_round)
             for (uint64_t seed = 1; seed <= 20; ++seed) {
                 throw_about(&r, seed, 1, 3.14159);
                 assemble(&r);
-                // Turned, not stretched: 1 J would double its size.
+                // Rotated, not stretched: 1 J would double its size
                 CHECK_LESS(tn_state_energy(r.state).elastic, 1e-4);
                 for (int i = 0; i < 2; ++i) {
                     const tn_vec3 z1 = axis_of(&r, i, 0, TNS_Z), z2 = axis_of(&r, i, 1, TNS_Z);
@@ -368,8 +369,8 @@ TEST(welds_and_sliders_come_out_the_right_way_round)
     }
 }
 
-// In the plane: a slider along x on the ground, and a weld, neither of which may end half a turn off.
-TEST(planar_frames_come_out_the_right_way_round)
+// Planar: a slider along x on the ground, and a weld, neither of which may end half a turn off.
+TEST(planar_frames_get_the_right_orientation)
 {
     rig              r     = rig_make(tns_vec(0, 0, 0));
     const tn_body_id a     = add_bar(&r, TN_BODY_PLANAR, "a", 1, 1),
@@ -390,7 +391,7 @@ TEST(planar_frames_come_out_the_right_way_round)
     rig_free(&r);
 }
 
-// Axes that its author set against each other, in a joint that meets, stay so.
+// Axes that the author set opposite, in a closed joint, stay so.
 TEST(a_closed_joint_is_not_turned_round)
 {
     rig              r     = rig_make(tns_vec(0, 0, 0));
@@ -412,7 +413,7 @@ TEST(a_closed_joint_is_not_turned_round)
 
 // ---- Coordinates and speeds ----------------------------------------------------------------------
 
-// Angles keep their turn; a screw is where its slide says.
+// Angles keep their number of full turns; a screw's follows from its slide.
 TEST(angles_come_out_right)
 {
     rig              r = rig_make(tns_vec(0, 0, 0));
@@ -441,8 +442,8 @@ TEST(angles_come_out_right)
     rig_free(&r);
 }
 
-// A nut that another joint holds 0.12 m up: a turn of 7 radians at 0.1 m a turn is 0.111 m, so it is
-// screwed on to more than a whole turn, and the angle says so.
+// A nut held 0.12 m up by another joint: a rotation of 7 rad at 0.1 m a turn is 0.111 m, so it is
+// screwed on by more than a full turn, and the angle shows it.
 TEST(a_screw_counts_its_turns)
 {
     rig              r   = rig_make(tns_vec(0, 0, 0));
@@ -460,7 +461,8 @@ TEST(a_screw_counts_its_turns)
     rig_free(&r);
 }
 
-// Motors and gears hold speeds. They do not hold assembly back, and the speeds come out theirs.
+// Motors and gears prescribe velocities only. They do not obstruct assembly, and the velocities fit
+// them afterwards.
 TEST(motors_and_gears_run_at_their_speeds)
 {
     rig              r      = rig_make(tns_vec(0, 0, -9.81));
@@ -489,7 +491,7 @@ TEST(motors_and_gears_run_at_their_speeds)
     rig_free(&r);
 }
 
-// The crank alone would not reach: it must turn although a motor drives it.
+// The crank alone would not reach: it must rotate although a motor drives it.
 TEST(a_motor_lets_its_crank_be_turned)
 {
     rig              r  = rig_make(tns_vec(0, 0, 0));
@@ -511,7 +513,7 @@ TEST(a_motor_lets_its_crank_be_turned)
     rig_free(&r);
 }
 
-// Distances between particles; a body that moves by keys, at a time between them.
+// Distances between particles; a kinematic body, at a time between its keys.
 TEST(distances_and_keyed_bodies_take_part)
 {
     rig          r       = rig_make(tns_vec(0, 0, -9.81));
@@ -545,8 +547,8 @@ TEST(distances_and_keyed_bodies_take_part)
     rig_free(&r);
 }
 
-// Ends of a distance that lie on each other have no direction in which to part.
-TEST(ends_that_lie_on_each_other_part)
+// Coincident ends of a distance joint have no direction in which to separate.
+TEST(coincident_ends_of_a_distance_separate)
 {
     rig         r    = rig_make(tns_vec(0, 0, 0));
     tn_body_def ball = tn_default_body_def();
@@ -565,7 +567,7 @@ TEST(ends_that_lie_on_each_other_part)
     rig_free(&r);
 }
 
-// A joint that its author wants beside the matrix.
+// An auxiliary joint.
 TEST(an_auxiliary_joint_takes_part)
 {
     rig              r = rig_make(tns_vec(0, 0, 0));
@@ -585,7 +587,7 @@ TEST(an_auxiliary_joint_takes_part)
     rig_free(&r);
 }
 
-// Loops solved beside a forest make no difference to where the bodies come to lie.
+// How loops are solved makes no difference to the assembled configuration.
 TEST(assembly_does_not_depend_on_how_loops_are_solved)
 {
     rig      r = make_fourbar(TN_BODY_RIGID, 0.3, 0.8, 0.6, 0.8);
@@ -669,7 +671,7 @@ TEST(a_slider_out_of_reach_is_refused)
 }
 
 // Two hinges between the same two bodies, 1 m apart on one and 1.1 m on the other.
-TEST(two_hinges_at_odds_are_refused)
+TEST(two_contradicting_hinges_are_refused)
 {
     rig              r = rig_make(tns_vec(0, 0, 0));
     const tn_body_id a = add_bar(&r, TN_BODY_RIGID, "a", 1, 1),
@@ -684,7 +686,7 @@ TEST(two_hinges_at_odds_are_refused)
     rig_free(&r);
 }
 
-// The gap is the shortest whichever way it points: the same, held askew.
+// The gap is the shortest one in any direction: the same, with a skew frame.
 TEST(a_gap_is_the_shortest_in_all_directions)
 {
     rig              r = rig_make(tns_vec(0, 0, 0));
@@ -701,8 +703,9 @@ TEST(a_gap_is_the_shortest_in_all_directions)
     rig_free(&r);
 }
 
-// Two motors of one axle, at odds; the joints could close. The state is as it was all the same.
-TEST(speeds_at_odds_leave_the_state_alone)
+// Two contradicting motors on one axle; the joints could close. The state does not change all the
+// same.
+TEST(contradicting_motors_leave_the_state_unchanged)
 {
     rig              r   = rig_make(tns_vec(0, 0, 0));
     const tn_body_id a   = add_bar(&r, TN_BODY_RIGID, "a", 1, 1);
@@ -720,8 +723,8 @@ TEST(speeds_at_odds_leave_the_state_alone)
     rig_free(&r);
 }
 
-// Axes at odds: a gap that is an angle.
-TEST(axes_at_odds_are_refused)
+// Contradicting axes: a gap that is an angle.
+TEST(contradicting_axes_are_refused)
 {
     rig              r = rig_make(tns_vec(0, 0, 0));
     const tn_body_id a = add_bar(&r, TN_BODY_RIGID, "a", 1, 1);
@@ -773,7 +776,7 @@ TEST(the_wrong_bar_of_a_truss_is_named)
     }
 }
 
-// A ring that cannot close, with good parts hanging from it and beside it, of all masses.
+// A ring that cannot close, with good parts attached to it and next to it, of all masses.
 TEST(no_innocent_neighbour_is_named)
 {
     const double masses[] = {1e-3, 1, 1e3};
@@ -795,7 +798,7 @@ TEST(no_innocent_neighbour_is_named)
     }
 }
 
-// Two rings that cannot close: whichever is named, its gap is its own.
+// Two rings that cannot close: whichever is named, the gap is its own.
 TEST(one_of_two_open_rings_is_named)
 {
     rig              r = make_fourbar(TN_BODY_RIGID, 0.3, 0.5, 0.4, 1.5);
@@ -812,7 +815,7 @@ TEST(one_of_two_open_rings_is_named)
 
 // ---- Memory --------------------------------------------------------------------------------------
 
-// Whatever it asks for may be refused; it gives back all it took, and the state is as it was.
+// Any allocation may fail; all memory is given back, and the state does not change.
 TEST(assembly_gives_back_what_it_takes)
 {
     failing_host  f    = failing_host_make();

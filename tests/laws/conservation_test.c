@@ -30,8 +30,8 @@ static void add_random_joint(rig* r, test_random* random, tn_body_id parent, tn_
     tn_scene_add_joint(r->scene, &def);
 }
 
-// A tree of balls, hinges and universal joints that floats; its centre of mass frames lie off the
-// body frames. All move, in a way that the joints allow.
+// A floating tree of balls, hinges and universal joints; body frames are not at the centres of
+// mass. All bodies move, as the joints allow.
 static rig random_sprung_tree(uint64_t seed, tn_vec3 gravity, double stiffness, double damping)
 {
     test_random random = {seed};
@@ -99,7 +99,7 @@ TEST(momentum_of_a_free_tree_is_constant)
     }
 }
 
-TEST(springs_in_joints_push_both_sides_alike) // and take energy only where they damp
+TEST(springs_in_joints_act_on_both_sides) // and take energy only where they damp
 {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
         for (int damped = 0; damped < 2; ++damped) {
@@ -135,7 +135,7 @@ TEST(joint_impulses_keep_momentum) // making velocities fit the joints is the jo
         CHECK_LESS(r.report.velocity_error, 1e-12);
         CHECK_LESS(rig_distance(after.linear, p.linear), 1e-12 * tns_length(p.linear));
         CHECK_LESS(rig_distance(after.angular, p.angular), 1e-12 * tns_length(p.angular));
-        CHECK_LESS(rig_energy(&r), E); // a blow that only stops things
+        CHECK_LESS(rig_energy(&r), E); // an impact without restitution
         rig_free(&r);
     }
 }

@@ -1,6 +1,6 @@
-// Same state, same step, whoever takes it: states in the middle of contacts, slides and blows are
-// copied and stepped by steppers of different past. What a stepper keeps from one step to the next
-// (room, forces to start from) must not show.
+// Same state, same step, whichever stepper takes it: states during contacts, slides and impacts are
+// copied and stepped by steppers with different histories. What a stepper keeps from one step to
+// the next (memory, warm starts) must not change results.
 #include "support/contact_rig.h"
 
 static void check_bits(const char* spec, double h, int before, int after)

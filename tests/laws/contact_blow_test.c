@@ -1,6 +1,6 @@
-// Blows: bounces against closed forms, several at once, and what they conserve.
+// Impacts: bounces against closed forms, simultaneous impacts, and conservation.
 //
-// Free flight is a parabola, exact in RK4. A blow is found to 1e-9 m of gap; at speed v that is
+// Free flight is a parabola, exact in RK4. An impact is found to 1e-9 m of gap; at speed v that is
 // 1e-9 / v of time, and g times it of speed.
 #include "support/contact_rig.h"
 
@@ -8,8 +8,8 @@ static const double mass = 2;
 
 // ---- A ball on the floor ------------------------------------------------------------------------
 
-// Height and speed of a ball let go at H over the floor, at time t; *flight: how long this flight
-// lasts. After the last of all bounces: at rest.
+// Height and speed of a ball released at H over the floor, at time t; *flight: duration of this
+// flight. After the last bounce: at rest.
 static double bounced_height(double H, double e, double t, double* speed, double* flight)
 {
     double v = sqrt(2 * rig_g * H), begin = -v / rig_g; // as if it had come up from the floor
@@ -24,9 +24,9 @@ static double bounced_height(double H, double e, double t, double* speed, double
     return *flight > 1e-9 ? v * s - rig_g * s * s / 2 : 0;
 }
 
-// Flights longer than two steps are followed exactly: blows at the speeds v, e v, ... shift the
+// Flights longer than two steps are followed exactly: impacts at the speeds v, e v, ... shift the
 // time by 1e-9 / v each, in all by 2e-9 / (flight g (1 - e)). A ball that is hit three times within
-// a step rests: e^2 of its last true flight is what may be missing of the time it rests at.
+// a step comes to rest: e^2 of its last true flight may be missing from the time at which it rests.
 static void check_bouncing(double e, double h)
 {
     char         spec[80];
@@ -68,7 +68,7 @@ TEST(a_ball_bounces_to_the_known_heights_and_rests)
     }
 }
 
-TEST(a_perfect_ball_bounces_for_ever)
+TEST(a_perfectly_elastic_ball_bounces_for_ever)
 {
     rig              r    = rig_builtin("bounce:restitution=1");
     const double     E    = rig_energy(&r);
@@ -90,12 +90,13 @@ TEST(a_perfect_ball_bounces_for_ever)
 typedef struct drop {
     rig        r;
     tn_body_id box;
-    double     v; ///< speed at the blow, down
+    double     v; ///< speed at the impact, down
 } drop;
 
 static const tn_vec3 half = {0.3, 0.2, 0.1};
 
-// A box turned by th about y, its lowest point `height` over the floor, up to just after the blow.
+// A box rotated by th about y, its lowest point `height` over the floor, up to just after the
+// impact.
 static drop drop_box(double th, double height, double e, double mu, double h)
 {
     drop         d   = {.r = rig_make(tns_vec(0, 0, -rig_g)), .v = sqrt(2 * rig_g * height)};
@@ -109,7 +110,7 @@ static drop drop_box(double th, double height, double e, double mu, double h)
     return d;
 }
 
-// Velocity just after the blow: the state of the step's end taken back along a free flight.
+// Velocity just after the impact: the state at the step's end taken back along a free flight.
 static tn_twist after_blow(const drop* d)
 {
     tn_twist     v     = tn_state_velocity(d->r.state, d->box);
@@ -152,7 +153,7 @@ static void check_edge(double th, double e, double mu)
     const double   Wns   = Wnn - mu * fabs(Wnt); // slides: p_t = -+mu p_n
     const double   pn = grips ? up * Wtt / det : up / Wns, pt = grips ? -up * Wnt / det : -mu * pn;
     const tn_twist v = after_blow(&d);
-    // The rest of the step after the blow is not free flight where the edge stays on the floor.
+    // The rest of the step after the impact is not free flight where the edge stays on the floor.
     const double near = e > 0 ? 1e-6 : 2e-2;
     CHECK_INT(d.r.report.impact_count, 2);
     CHECK_NEAR(v.linear.z, -d.v + pn / mass, near);
@@ -228,7 +229,7 @@ TEST(balls_that_meet_head_on_exchange_as_newton_says)
     }
 }
 
-// Off centre, with spin and friction: momenta stay, energy falls, and does not where nothing rubs.
+// Off centre, with spin and friction: momenta are kept, energy falls, except without friction.
 TEST(balls_that_graze_keep_their_momenta)
 {
     for (int i = 0; i < 12; ++i) {

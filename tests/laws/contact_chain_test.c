@@ -1,6 +1,6 @@
-// A chain of capsules falls onto the floor and folds up: many blows, many contacts, joints between
-// them. There is no closed form; what must hold at every step is: no penetration, joints closed, no
-// energy won. With friction it rests in the end, and the floor bears its weight.
+// A chain of capsules falls onto the floor and folds up: many impacts, many contacts, joints
+// between them. There is no closed form; at every step: no penetration, joints closed, no energy
+// gained. With friction it comes to rest, and the floor carries its weight.
 #include "support/contact_rig.h"
 
 #ifdef TENON_TEST_LIGHT
@@ -12,7 +12,7 @@ static const double radius = 0.02, half = 0.1, link_mass = 0.2;
 
 typedef struct fallen {
     double deepest, growth;   ///< largest over all steps; growth of the energy within one
-    double lowest;            ///< gap of the lowest ball, by its place
+    double lowest;            ///< gap of the lowest ball, from its position
     int    impacts, contacts; ///< contacts: the most
 } fallen;
 
@@ -44,14 +44,14 @@ static fallen fall(rig* r, double h, double duration)
     return f;
 }
 
-// Between blows RK4 keeps the energy to h^5 a step: 1.4e-7 J of 80 at h = 1 ms and 5e-5 at 4 ms
-// were seen without friction, where links spin fastest; blows and friction only take.
+// Between impacts RK4 keeps the energy to h^5 a step: 1.4e-7 J of 80 at h = 1 ms and 5e-5 at 4 ms
+// were measured without friction, where links spin fastest; impacts and friction only dissipate.
 static void check_heap(const char* spec, double h, double duration)
 {
     rig          r = rig_builtin(spec);
     const fallen f = fall(&r, h, share * duration);
     CHECK_LESS(f.deepest, 1e-9);
-    CHECK(f.lowest > -1e-9); // measured here, not by the engine
+    CHECK(f.lowest > -1e-9); // measured here, not by the library
     CHECK_LESS(r.joint_error, 1e-9);
     CHECK_LESS(r.velocity_error, 1e-9);
     CHECK_LESS(f.growth, h > 2e-3 ? 2e-4 : 2e-5);
@@ -86,7 +86,7 @@ TEST(a_bouncing_chain_stays_above_the_floor)
     rig_free(&r);
 }
 
-TEST(a_rough_chain_comes_to_rest_and_the_floor_bears_it)
+TEST(a_rough_chain_comes_to_rest_and_the_floor_carries_it)
 {
     const double steps[] = {1e-3, 4e-3};
     for (int i = 0; i < 2; ++i) {

@@ -1,5 +1,5 @@
-// Newton's cradle. Balls alike on hinges, touching at rest, restitution 1. With k balls in, the
-// blow must leave k going out at the far end with the speed that came in, and all others at rest.
+// Newton's cradle. Equal balls on hinges, touching at rest, restitution 1. With k balls in, k go
+// out at the far end with the speed that came in, and all others are at rest.
 //
 // Closed form of the speed: energy of a pendulum with m L^2 (1 + 2/5 (r/L)^2) about its hinge.
 #include "support/contact_rig.h"
@@ -35,7 +35,7 @@ static double speed_of(const cradle* c, int ball)
 }
 
 // Half a swing in, half a swing out: at its top on the far side each ball that left is where its
-// mirror image was let go.
+// mirror image was released.
 static void check_cradle(int count, int in, double h, double duration)
 {
     const double start = atan2(0.6, 0.8), inertia = 1 + 0.4 * radius * radius;
@@ -100,9 +100,9 @@ TEST(three_balls_in_three_balls_out)
     rig_free(&c.r);
 }
 
-// The same in the open: a row of free balls that touch, hit by one from the left. Nothing holds
-// them, so the total momentum tells as well.
-TEST(a_row_of_free_balls_passes_the_blow_on)
+// The same without hinges: a row of free balls that touch, hit by one from the left. Nothing holds
+// them, so the total momentum is checked as well.
+TEST(a_row_of_free_balls_passes_the_impact_on)
 {
     rig               r = rig_make(tns_vec(0, 0, 0));
     const tns_surface s = {0.3, 1};
@@ -120,8 +120,8 @@ TEST(a_row_of_free_balls_passes_the_blow_on)
     rig_free(&r);
 }
 
-// Nothing bounces: all of the row share the blow and go on together.
-TEST(a_row_of_dead_balls_moves_as_one)
+// No restitution: the row shares the impact and moves on together.
+TEST(a_row_of_inelastic_balls_moves_as_one)
 {
     rig               r = rig_make(tns_vec(0, 0, 0));
     const tns_surface s = {0.3, 0};

@@ -46,8 +46,8 @@ TEST(a_box_sticks_where_friction_is_above_the_slope)
     }
 }
 
-// Just below, it is slow for long, and friction, which is along the slip, turns with the smallest
-// slip across: stiff, and to be met with care.
+// Just below the limit it is slow for long, and friction, which is along the slip, changes
+// direction with the smallest slip across: stiff.
 TEST(a_box_slides_where_friction_is_below_the_slope)
 {
     const double shares[] = {0, 0.3, 0.6, 0.9, 0.95, 0.99, 0.999};

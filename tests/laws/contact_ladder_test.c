@@ -48,7 +48,7 @@ static ladder make_ladder(bool planar, double inertia)
     return l;
 }
 
-// sin and cos of the angle by the place of the rod's axis; the rate of the angle.
+// sin and cos of the angle from the rod's axis; the rate of the angle.
 static double sine(const ladder* l)
 {
     const tn_vec3 axis = rig_axis(&l->r, l->rod, l->planar ? TNS_X : TNS_Z);
@@ -94,9 +94,9 @@ static void check_forces(ladder* l)
     CHECK_LESS(fabs(fw.y) + fabs(fw.z) + fabs(ff.x), 1e-12);
 }
 
-// RK4 at h = 4 ms leaves 1e-10 of the angle over the 0.7 s on the wall. Letting go is a kink in
-// the force, met somewhere within a step: it costs h^2 / 8 times the jump in the slope of the
-// acceleration, 15 m/s^3, and half of it is usual; once.
+// RK4 at h = 4 ms leaves 1e-10 of the angle over the 0.7 s on the wall. Separation is a kink in the
+// force, somewhere within a step: it costs h^2 / 8 times the jump in the slope of the acceleration,
+// 15 m/s^3, and half of it is usual; once.
 static void check_ladder(bool planar, double inertia, double h)
 {
     ladder       l  = make_ladder(planar, inertia);
@@ -147,7 +147,7 @@ TEST(a_ladder_of_another_inertia_leaves_at_the_same_angle)
     check_ladder(true, mass * length * length / 40, 2e-3);
 }
 
-// Whatever the step: energy is constant up to the blow at the end, then lost in it, never gained.
+// Whatever the step: energy is constant up to the impact at the end, then lost in it, never gained.
 TEST(energy_stays_until_the_ladder_lies_down)
 {
     const double steps[] = {1e-3, 1.0 / 300, 1e-2};

@@ -1,10 +1,10 @@
-// Hard limits and ropes against closed forms: bounces off a stop, rest on it, a mass that a rope
-// catches and that swings on it.
+// Hard limits and ropes against closed forms: bounces off a limit, rest on it, a mass that is
+// caught by a rope and swings on it.
 #include "support/contact_rig.h"
 
 static const double mass = 2, length = 0.8;
 
-// ---- A pendulum with a stop ---------------------------------------------------------------------
+// ---- A pendulum with a limit --------------------------------------------------------------------
 
 typedef struct pendulum {
     rig         r;
@@ -13,8 +13,8 @@ typedef struct pendulum {
     double      I; ///< about the hinge
 } pendulum;
 
-// A ball at `length` from a hinge about -y at the origin; let go at angle z = start from hanging
-// down (towards +x), with stops at `lower` and `upper`.
+// A ball at `length` from a hinge about -y at the origin, released at angle z = start from hanging
+// down (towards +x), with limits at `lower` and `upper`.
 static pendulum make_pendulum(double start, double lower, double upper, double e)
 {
     const double  Ic   = 0.01;
@@ -42,9 +42,9 @@ static double pendulum_energy(const pendulum* p, double z, double rate)
     return p->I / 2 * rate * rate - mass * rig_g * length * cos(z);
 }
 
-// After n blows the energy over that at the stop is e^(2n) of what it was: it rises to angles that
-// get smaller, and its speed at the stop is known.
-TEST(a_pendulum_bounces_off_its_stop)
+// After n impacts the energy relative to that at the limit is e^(2n) of the first: it rises to
+// smaller and smaller angles, and its speed at the limit is known.
+TEST(a_pendulum_bounces_off_its_limit)
 {
     const double es[] = {0.5, 0.8, 1}, steps[] = {1e-3, 5e-3};
     for (int i = 0; i < 6; ++i) {
@@ -66,7 +66,7 @@ TEST(a_pendulum_bounces_off_its_stop)
     }
 }
 
-TEST(a_pendulum_rests_on_its_stop_with_the_torque_of_its_weight)
+TEST(a_pendulum_rests_on_its_limit_with_the_torque_of_its_weight)
 {
     const double es[] = {0, 0.5};
     for (int i = 0; i < 2; ++i) {
@@ -84,7 +84,7 @@ TEST(a_pendulum_rests_on_its_stop_with_the_torque_of_its_weight)
 }
 
 // The other end: the force on the coordinate is the other way.
-TEST(an_upper_stop_pushes_down)
+TEST(an_upper_limit_pushes_down)
 {
     pendulum p = make_pendulum(-0.9, -3, -0.3, 0);
     rig_run(&p.r, 2e-3, 1000);
@@ -94,8 +94,8 @@ TEST(an_upper_stop_pushes_down)
     rig_free(&p.r);
 }
 
-// A stop on the far side of hanging down is left by itself: no force there.
-TEST(a_pendulum_leaves_a_stop_that_does_not_hold_it)
+// It leaves a limit beyond the vertical by itself: no force there.
+TEST(a_pendulum_leaves_a_limit_without_force)
 {
     pendulum p = make_pendulum(-0.4, -0.4, 3, 0);
     rig_evaluate(&p.r);
@@ -107,7 +107,8 @@ TEST(a_pendulum_leaves_a_stop_that_does_not_hold_it)
     rig_free(&p.r);
 }
 
-// A motor-free slider between two ends, at constant speed: back and forth, each blow takes e.
+// A slider without motor between two limits, at constant speed: back and forth, each impact
+// multiplies it by e.
 TEST(a_slider_bounces_between_its_ends)
 {
     const double     e = 0.9, v = 2;

@@ -62,7 +62,7 @@ TEST(the_force_on_a_sliding_rod_is_that_of_the_closed_form)
     }
 }
 
-TEST(no_finite_force_is_said_so_and_by_name)
+TEST(no_finite_force_is_reported_by_name)
 {
     for (int planar = 0; planar < 2; ++planar) {
         sliding p   = make_rod(1, 2, 1, 3, planar);
@@ -76,9 +76,9 @@ TEST(no_finite_force_is_said_so_and_by_name)
     }
 }
 
-// The step goes on: an impulse stops the foot, up to w^2 l h by the turning of the rod. Energy is
-// only lost, and what was pushed tips over its foot.
-TEST(a_jammed_rod_goes_on)
+// The step continues: an impulse stops the foot, up to w^2 l h by the rotation of the rod. Energy
+// is only lost, and the pushed rod tips over its foot.
+TEST(a_jammed_rod_continues_by_an_impulse)
 {
     const double steps[] = {1e-4, 1e-3, 1.0 / 120};
     for (int i = 0; i < 6; ++i) {

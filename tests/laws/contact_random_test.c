@@ -1,7 +1,7 @@
 // Random scenes with contact: shapes of every kind, free and in mechanisms, dropped on floors and
-// height fields, pushed by movers. Whatever they are, by every method: a step that succeeds is
-// finite, its joints are closed or counted as open, contacts push and do not pull, and it depends on
-// the state alone, whatever the stepper did before; one that fails has changed nothing and says why.
+// height fields, pushed by kinematic bodies. By every method: a step that succeeds is finite, its
+// joints are closed or counted as open, contacts push and do not pull, and it depends on the state
+// alone, whatever the stepper did before; one that fails has changed nothing and gives the reason.
 #include "support/contact_rig.h"
 #include "support/random_scene.h"
 
@@ -15,7 +15,7 @@ typedef struct drop {
 
 // ---- Scenes -------------------------------------------------------------------------------------
 
-/// What shapes point to while they are added.
+/// Materials and geometry while shapes are added.
 typedef struct stock {
     tn_vec3 vertices[MESH_VERTICES], points[POINTS];
     double  heights[GRID * GRID];
@@ -97,7 +97,8 @@ static void add_mover(drop* d, test_random* r)
     (void)tn_scene_add_body(d->r.scene, &def);
 }
 
-// Halfway between two bodies, in the tree or beside it, with a hard end now and then.
+// A joint halfway between two bodies, in the tree or closing a loop, with a hard limit now and
+// then.
 static void add_joint(drop* d, test_random* r, tn_body_id one, tn_body_id two, tn_vec3 anchor)
 {
     static const tn_joint_type types[] = {TN_JOINT_BALL, TN_JOINT_HINGE, TN_JOINT_UNIVERSAL,
@@ -161,7 +162,7 @@ static void check_contacts(const tn_stepper* stepper, unsigned seed, int step)
     }
 }
 
-// A step by a stepper with a past, and of a copy of the state by one without.
+// A step by a stepper with a history, and of a copy of the state by a new one.
 static bool step_twice(drop* d, tn_state* copy, double h, unsigned seed, int step)
 {
     rig*           r      = &d->r;
@@ -218,17 +219,17 @@ static double run_all(tn_method method, double h, double tolerance, unsigned las
     return (double)done / (last * STEPS);
 }
 
-TEST(by_impulses_whatever_touches)
+TEST(random_contacts_by_the_impulse_method)
 {
     CHECK(run_all(TN_METHOD_IMPULSE, 1.0 / 30, 1e-8, 40) > 0.98);
 }
 
-TEST(by_multipliers_whatever_touches)
+TEST(random_contacts_by_the_multiplier_method)
 {
     CHECK(run_all(TN_METHOD_MULTIPLIER, 1.0 / 40, 1e-8, 4) > 0.9);
 }
 
-TEST(by_implicit_steps_whatever_touches)
+TEST(random_contacts_by_the_implicit_method)
 {
     CHECK(run_all(TN_METHOD_IMPLICIT, 1.0 / 40, 1e-6, 16) > 0.95);
 }

@@ -1,4 +1,4 @@
-// How contact acts under the other ways of stepping: f = m v, and semi-implicit Euler.
+// Contact in first-order dynamics, f = m v, and with semi-implicit Euler steps.
 #include "support/contact_rig.h"
 
 static rig ball_over_floor(double height, double restitution)
@@ -8,8 +8,8 @@ static rig ball_over_floor(double height, double restitution)
     return rig_builtin(spec);
 }
 
-// f = m v: a ball sinks at the speed g, lands, and lies there under its weight.
-TEST(without_inertia_a_ball_sinks_and_lies)
+// f = m v: a ball sinks at the speed g, lands, and rests under its weight.
+TEST(first_order_dynamics_let_a_ball_sink_and_rest)
 {
     for (int i = 0; i < 3; ++i) {
         rig r                            = ball_over_floor(0.5, 0.8);
@@ -57,7 +57,7 @@ TEST(euler_steps_bounce_to_first_order)
     CHECK_LESS(error[1], 0.6 * error[0]);
 }
 
-// A box at rest under Euler's step: nothing moves, and the floor carries its weight evenly.
+// A box at rest with Euler steps: nothing moves, and the floor carries its weight evenly.
 TEST(euler_steps_let_a_box_rest)
 {
     rig r                            = rig_builtin("incline:angle=0.3,friction=0.5");

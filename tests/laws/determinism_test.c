@@ -1,4 +1,4 @@
-// The same run gives the same bits: twice, from a copy, and in two pieces.
+// The same run gives the same bits: twice, from a copy, and in two parts.
 #include "support/rig.h"
 
 static const char* const specs[] = {
@@ -59,8 +59,7 @@ TEST(a_copy_goes_on_with_the_same_bits)
         CHECK(tn_state_hash(copy) == tn_state_hash(r.state));
         rig_run(&r, r.settings.h, STEPS / 2);
         CHECK(tn_state_hash(copy) != tn_state_hash(r.state));
-        for (int i = 0; i < STEPS / 2;
-             ++i) // with the same stepper, which knows only what it is given
+        for (int i = 0; i < STEPS / 2; ++i) // the same stepper, whose history must not matter
             CHECK_OK(tn_stepper_step(r.stepper, copy, r.settings.h, NULL, NULL));
         CHECK(tn_state_hash(copy) == tn_state_hash(r.state));
         CHECK(tn_state_hash(copy) == hash_of_run(n, TN_INTEGRATOR_RK4));
@@ -69,7 +68,7 @@ TEST(a_copy_goes_on_with_the_same_bits)
     }
 }
 
-TEST(a_run_in_two_pieces_is_one_run)
+TEST(a_run_in_two_parts_is_one_run)
 {
     for (int n = 0; n < SPECS; ++n) {
         for (int i = 0; i < 3; ++i) {
@@ -84,7 +83,8 @@ TEST(a_run_in_two_pieces_is_one_run)
     }
 }
 
-TEST(looking_does_not_touch) // evaluation and check between steps leave the motion as it is
+// Evaluation and check between steps leave the motion as it is.
+TEST(evaluation_does_not_change_the_motion)
 {
     for (int n = 0; n < SPECS; ++n) {
         rig      r = make(n, TN_INTEGRATOR_RK4);

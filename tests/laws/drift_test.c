@@ -1,5 +1,5 @@
-// Joints hold: after every step with projection, boundedly with Baumgarte's terms, not at all with
-// neither.
+// Joints stay closed: after every step with projection, boundedly with Baumgarte's terms, not at
+// all with neither.
 #include "support/rig.h"
 
 TEST(projection_keeps_every_joint_closed)
@@ -35,7 +35,7 @@ TEST(projection_keeps_every_joint_closed)
                    r.joint_error);
         test_check(r.velocity_error <= 1e-9, __FILE__, __LINE__, "%s: velocity error %g", specs[n],
                    r.velocity_error);
-        double worst = 0; // as the state itself says, not the stepper
+        double worst = 0; // from the state, not from the stepper's report
         for (int i = 1; i <= tn_model_counts(r.model).joints; ++i)
             worst = fmax(worst, tn_state_joint_error(r.state, (tn_joint_id){(uint32_t)i}));
         test_check(worst <= 1e-10, __FILE__, __LINE__, "%s: joint error %g", specs[n], worst);
@@ -43,9 +43,8 @@ TEST(projection_keeps_every_joint_closed)
     }
 }
 
-// Rows that are too many at one place need not be the same ones at another: loops must get
-// through every place on their way, with steps that are large for them, and no place may cost
-// energy.
+// Which rows are redundant may change along the motion: loops must pass all their configurations,
+// with large steps, and without losing energy.
 TEST(loops_with_redundant_rows_run_through_all_their_places)
 {
     static const struct {

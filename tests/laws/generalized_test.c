@@ -1,7 +1,7 @@
-// Joint coordinates in, joint accelerations out (Baraff 1996, section 2.2): bodies stand where their
-// coordinates say, and accelerations are those of the equations of motion derived by hand: two-link
-// arm, cart and pole, serial chains by Newton and Euler, ball and universal joints, and what holds for
-// every tree: power, momentum, differences in time.
+// Joint coordinates in, joint accelerations out (Baraff 1996, section 2.2): bodies are where their
+// coordinates place them, and accelerations are those of the equations of motion derived by hand:
+// two-link arm, cart and pole, serial chains by Newton and Euler, ball and universal joints, and
+// what holds for every tree: power, momentum, differences in time.
 #include "step/stepper.h"
 #include "support/failing_host.h"
 #include "support/random_scene.h"
@@ -17,7 +17,7 @@ enum { SAMPLES = 60 };
 
 // ---- Random trees -------------------------------------------------------------------------------
 
-typedef enum tree_part { // what a random tree may have beside rigid bodies and passive joints
+typedef enum tree_part { // a random tree may have these besides rigid bodies and passive joints
     TREE_PLAIN     = 0,
     TREE_MOTORS    = 1,
     TREE_KINEMATIC = 2,
@@ -43,8 +43,8 @@ static random_joint_type placeable_type(test_random* r, int parts)
     }
 }
 
-// Each body hangs on an earlier one or on the world, from either side, by frames that do not agree
-// at the start. forces: on the coordinates, joint after joint; NULL: none.
+// Each body is joined to an earlier one or to the world, from either side, by frames that do not
+// agree at the start. forces: on the coordinates, joint by joint; NULL: none.
 static random_mechanism* random_tree(test_random* r, int body_count, int parts, tn_vec3 gravity,
                                      const double* forces)
 {
@@ -128,7 +128,8 @@ static double largest_of(const double* a, int count)
     return size;
 }
 
-// ---- Places -------------------------------------------------------------------------------------
+// ---- Configurations
+// ------------------------------------------------------------------------------
 
 // Rounding of numbers up to about 30 through up to eight bodies.
 TEST(coordinates_that_were_set_are_read_back)
@@ -157,8 +158,8 @@ TEST(coordinates_that_were_set_are_read_back)
     }
 }
 
-// The same place however the bodies stood before, to the last bit.
-TEST(places_do_not_depend_on_what_was_before)
+// The same configuration whatever the poses before, to the last bit.
+TEST(placement_does_not_depend_on_the_previous_state)
 {
     test_random       r = {12};
     random_mechanism* m = random_tree(&r, BODIES, TREE_PLAIN, tni_vec3(0, 0, 0), NULL);
@@ -175,7 +176,8 @@ TEST(places_do_not_depend_on_what_was_before)
     random_mechanism_free(m);
 }
 
-// A planar tree is at some consistent place; told to be there, it is.
+// A planar tree is in some consistent configuration; placed there by its coordinates, it is the
+// same.
 TEST(planar_trees_are_placed)
 {
     test_random r = {13};
@@ -185,7 +187,7 @@ TEST(planar_trees_are_placed)
         double            z[NUMBERS_MAX], rate[NUMBERS_MAX], z2[NUMBERS_MAX], rate2[NUMBERS_MAX];
         tn_why            why   = {.text = ""};
         const int         count = m->model->coordinate_count;
-        CHECK_OK(tn_stepper_project(stepper, m->state, NULL, &why)); // places, then velocities
+        CHECK_OK(tn_stepper_project(stepper, m->state, NULL, &why)); // positions, then velocities
         random_numbers(&r, m->state->u, m->model->u_count, 1);
         CHECK_OK(tn_stepper_project(stepper, m->state, NULL, &why));
         read_joints(m->state, z, rate);
@@ -325,7 +327,7 @@ TEST(what_cannot_be_placed_is_refused_by_name)
         check_refused(r.state, z, z, cases[i].result, "'link'");
         rig_free(&r);
     }
-    rig r = two_bodies(TN_BODY_PARTICLE, TN_JOINT_BALL); // a particle does not say how a body lies
+    rig r = two_bodies(TN_BODY_PARTICLE, TN_JOINT_BALL); // a particle has no orientation
     const tn_body_id more = rig_add_body(&r, 1, tni_vec3(1, 1, 1), tni_vec3(3, 0, 0));
     tn_joint_def     bead =
         tns_joint(TN_JOINT_BALL, (tn_body_id){2}, more, tni_vec3(2, 0, 0), tni_vec3(0, 0, 1));
@@ -543,8 +545,8 @@ static void what_must_act(const tni_body* body, tn_quat o, tn_vec3 gravity, newt
     b->N   = tni_add(tni_mul(&I, b->wd), tni_cross(b->w, tni_mul(&I, b->w)));
 }
 
-// Serial chains of hinges and sliders, fastened from either side: the accelerations, put through
-// Newton's and Euler's equations body by body, ask for just the forces that were given.
+// Serial chains of hinges and sliders, joined from either side: the accelerations, put through
+// Newton's and Euler's equations body by body, need exactly the given forces.
 TEST(chains_need_the_forces_they_were_given)
 {
     test_random r = {23};
@@ -613,8 +615,8 @@ static double poses_apart(const tn_state* a, const tn_state* b)
     return most;
 }
 
-// Trees that never leave joint coordinates, beside multipliers: accelerations, and where bodies are.
-TEST(both_roads_give_the_same)
+// Trees in joint coordinates against multipliers: accelerations, and poses of bodies.
+TEST(both_forward_dynamics_agree)
 {
     test_random r = {77};
     for (int sample = 0; sample < SAMPLES; ++sample) {
@@ -745,8 +747,8 @@ TEST(a_body_on_a_universal_joint_obeys_euler)
     }
 }
 
-// Where f = m v, forces give velocities: an arm that turns about z, a bead that slides along it at
-// the distance d, (I + m c^2 + I2 + m2 d^2) a' = tau, m2 d' = F. How fast they were does not matter.
+// With f = m v, forces give velocities: an arm that rotates about z, a bead that slides along it at
+// the distance d, (I + m c^2 + I2 + m2 d^2) a' = tau, m2 d' = F. Earlier velocities do not matter.
 TEST(where_force_is_mass_times_velocity_velocities_come_out)
 {
     rig              r    = rig_make(tni_vec3(0, 0, 0));
@@ -797,7 +799,7 @@ static int parts_of(int i)
     return (i % 2) * TREE_FLOATS + (i / 2 % 2) * TREE_KINEMATIC + (i / 4 % 2) * TREE_MOTORS;
 }
 
-// Forces handed over do what the same forces of the scene do, and are gone afterwards.
+// Forces given to the call act like those of the scene, and are gone afterwards.
 TEST(forces_act_as_those_of_the_scene)
 {
     for (int i = 0; i < SAMPLES; ++i) {
@@ -851,7 +853,7 @@ TEST(power_is_that_of_forces_and_weights)
     }
 }
 
-// Forces between the bodies of a tree that floats leave its momentum alone.
+// Internal forces of a floating tree do not change its momentum.
 TEST(forces_inside_do_not_change_momentum)
 {
     test_random r = {27};

@@ -1,7 +1,7 @@
-// The chain nobody survives: ball joints, let go from the horizontal, a sixtieth of a second a
-// step. Backward Euler with the geometric stiffness of the joints takes energy away in every step,
-// whatever the length, the load and the stiffness, and holds the joints; without it the same chain
-// explodes.
+// A chain that explodes in explicit methods: ball joints, released from the horizontal, steps of a
+// sixtieth of a second. Backward Euler with the geometric stiffness of the joints loses energy in
+// every step, whatever the length, the load and the stiffness, and keeps the joints closed; without
+// it the same chain explodes.
 #include "support/implicit_rig.h"
 
 static const double frame = 1.0 / 60;
@@ -134,8 +134,8 @@ static void two_step(tn_implicit_settings* settings)
     settings->integrator = TN_IMPLICIT_BDF2;
 }
 
-// Two-step differences keep what backward Euler damps, and store some of it in their memory: a step may
-// give a little back, but nothing comes from nowhere.
+// BDF2 keeps what backward Euler damps, and stores some of it in its history: a step may gain a
+// little, but energy never rises above the start.
 TEST(two_step_differences_never_rise_above_the_start)
 {
     static const char* const specs[] = {"chain:n=10", "chain:n=50", "chain:n=100",

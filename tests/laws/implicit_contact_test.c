@@ -1,7 +1,7 @@
 // Contacts of the implicit method: stiff forces that push and never pull.
 //
-// What is stored in a contact, k depth^2 / 2, is not part of the energy of a state; it is added
-// where energy is watched. Gravity that leans stands for an inclined floor.
+// The energy stored in a contact, k depth^2 / 2, is not part of the energy of a state; it is added
+// where energy is checked. Inclined gravity replaces an inclined floor.
 #include "support/contact_rig.h"
 
 static const double frame  = 1.0 / 60;
@@ -46,7 +46,7 @@ static tn_vec3 velocity(const rig* r, tn_body_id body)
 
 static const tn_vec3 down = {0, 0, -9.81};
 
-// With what its contact stores.
+// Energy, with that stored in its contact.
 static double ball_energy(const rig* r, tn_body_id ball)
 {
     const double depth = fmax(0, radius - place(r, ball).z);
@@ -127,7 +127,7 @@ TEST(a_thrown_ball_ends_up_rolling)
 
 // ---- A box on an incline ------------------------------------------------------------------------
 
-// mu = 0.5; the slope as a share of it.
+// mu = 0.5; the slope as a fraction of it.
 static rig box_rig(double share, tn_body_id* box)
 {
     const double slope = atan(0.5 * share);
@@ -137,7 +137,7 @@ static rig box_rig(double share, tn_body_id* box)
     return r;
 }
 
-TEST(below_the_friction_angle_a_box_creeps_as_foretold)
+TEST(below_the_friction_angle_a_box_creeps_as_predicted)
 {
     for (double share = 0.2; share < 0.95; share += 0.2) {
         tn_body_id box;
@@ -159,7 +159,7 @@ TEST(above_the_friction_angle_a_box_slides)
     for (int i = 0; i < 2; ++i) {
         tn_body_id box;
         rig        r = box_rig(share, &box);
-        rig_run(&r, frame / (1 << i), 60 << i); // has broken loose
+        rig_run(&r, frame / (1 << i), 60 << i); // it slides by now
         const double before = velocity(&r, box).x;
         rig_run(&r, frame / (1 << i), 60 << i);
         error[i] = fabs(velocity(&r, box).x - before - wanted);
@@ -183,7 +183,7 @@ TEST(a_tilted_box_tumbles_flat)
         rig_step(&r, frame);
         rig_fall_note(&r, &fall);
     }
-    // What corners store while they are pressed in comes back as motion; no more than that.
+    // The energy stored in compressed corners comes back as motion; no more than that.
     CHECK_LESS(fall.growth, 0.05);
     const double height = place(&r, body).z;
     const double depth  = 2 * rig_g / (4 * 1e5);
@@ -215,7 +215,7 @@ TEST(a_belt_takes_a_box_along)
     rig_free(&r);
 }
 
-// ---- Bodies that nothing joins ------------------------------------------------------------------
+// ---- Free bodies --------------------------------------------------------------------------------
 
 typedef struct momentum {
     tn_vec3 linear, angular;
@@ -282,9 +282,9 @@ TEST(a_tower_of_balls_carries_itself)
 
 // ---- A chain ------------------------------------------------------------------------------------
 
-// A slanting chain, its lower end first. Links turn by a radian a step and more, which the linear
-// forecast of a gap is no good for: points may be met a step late, and give back what they stored
-// then. Hence not quite never a gain.
+// An inclined chain, its lower end first. Links rotate by a radian a step and more, for which the
+// linear prediction of a gap is poor: points may be found a step late, and release then what they
+// stored. Hence a small gain is possible.
 TEST(a_chain_falls_on_the_floor)
 {
     enum { LINKS = 20 };

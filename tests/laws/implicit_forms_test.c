@@ -1,5 +1,5 @@
 // The forms of an implicit step give the same motion, by every solve and integrator. With exact
-// derivatives it differs by what the safe ones leave out, which vanishes with h.
+// derivatives it differs by what the clamped ones leave out, which vanishes with h.
 #include "support/implicit_rig.h"
 
 static const char* const specs[] = {"chain:n=12",

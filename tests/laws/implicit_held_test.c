@@ -1,5 +1,5 @@
-// Hard limits that carry what touches a body: forces of contacts between two bodies are solved
-// beside the matrix that the limit stands in, and have to reach it.
+// Hard limits that carry contacts: forces of contacts between two bodies are not in the matrix that
+// has the limit, and have to reach it.
 //
 // Two balls slide on a vertical line: one of 1 kg, which may not go below 0, and one that touches
 // it, from above or from below. All is at rest in the end, so the limit carries what is left of
@@ -52,26 +52,28 @@ static void check_held(double mass, double height, double push, double force)
         rig_run(&p.r, 1.0 / 60, 120);
         CHECK_INT(p.r.report.contact_count, 1);
         if (solve != TN_IMPLICIT_NEWTON)
-            CHECK_INT(p.r.report.factor_count, 2); // without the limit, then with it: that stands
+            CHECK_INT(p.r.report.factor_count, 2); // without the limit, then with it: this active
+                                                   // set holds
         CHECK_NEAR(tn_state_pose(p.r.state, p.held).position.z, 0, 1e-9);
         CHECK_NEAR(tn_stepper_limit_force(p.r.stepper, p.limit), force, 1e-6 * force);
         rig_free(&p.r);
     }
 }
 
-TEST(a_limit_carries_what_lies_upon_its_body)
+TEST(a_limit_carries_the_load_on_its_body)
 {
     check_held(2, 2 * radius, 0, (1 + 2) * g);
 }
 
-// The contact alone would have the limit pull, the weight has it push: both together count.
-TEST(a_limit_still_holds_what_is_lifted_by_less_than_its_weight)
+// The contact alone would make the limit pull, the weight makes it push: both together count.
+TEST(a_limit_holds_a_body_lifted_by_less_than_its_weight)
 {
     check_held(2, -2 * radius, 2 * g + 6, g - 6);
 }
 
-// More than its weight: it lets go, and 3 kg rise with what is left of the force, 3 N up to rounding.
-TEST(a_limit_lets_go_of_what_is_lifted)
+// More than its weight: the limit releases, and 3 kg rise with the remaining force, 3 N up to
+// rounding.
+TEST(a_limit_releases_a_lifted_body)
 {
     pair p = pair_make(2, -2 * radius, 3 * g + 3, TN_IMPLICIT_CORRECTED);
     rig_run(&p.r, 1.0 / 60, 30);

@@ -1,5 +1,5 @@
-// A hundred thousand steps: chains with joints of any stiffness and any load, struck again and again,
-// stay finite, keep their joints and lose energy between the blows.
+// A hundred thousand steps: chains with joints of any stiffness and any load, hit again and again,
+// stay finite, keep their joints and lose energy between the impulses.
 #include "support/implicit_rig.h"
 
 enum { STEPS = 100000, BETWEEN = 250 };
@@ -13,7 +13,7 @@ static void strike(rig* r, int n, int blow, double strength)
     CHECK_OK(tn_stepper_impulse(r->stepper, r->state, blows, NULL, NULL));
 }
 
-// load: what hangs on the joints [N]; with joints open by the tolerance it may gain so much.
+// load: weight on the joints [N]; with joints open by the tolerance it may gain so much energy.
 static void check_long(const char* spec, double h, double strength, double load)
 {
     enum { LINKS = 10 };

@@ -70,8 +70,7 @@ TEST(loops_converge_to_the_multiplier_method)
     check_orders("slider_crank", 0.2, 50);
 }
 
-// Steps that are long and short by turns: what two-step differences take from the step before is weighed
-// by its length.
+// Long and short steps in turn: two-step formulas weigh the history by the length of the last step.
 TEST(two_step_differences_keep_their_order_when_steps_change)
 {
     const scheme  two   = {TN_IMPLICIT_CORRECTED, TN_IMPLICIT_BDF2, 2};
@@ -137,7 +136,7 @@ static void check_state_alone(const char* spec, tn_implicit_integrator integrato
         CHECK(rig_step(&r, h));
         CHECK_OK(tn_stepper_step(other, copy, h, NULL, NULL));
         CHECK(tn_state_hash(copy) == tn_state_hash(r.state));
-        if (i % 5 == 4) { // somewhere else in between
+        if (i % 5 == 4) { // another configuration in between
             tn_state_reset(copy);
             CHECK_OK(tn_stepper_step(other, copy, 0.01, NULL, NULL));
         }
@@ -155,8 +154,8 @@ TEST(a_step_depends_on_the_state_alone)
     check_state_alone("fourbar", TN_IMPLICIT_BDF2);
 }
 
-// What backward Euler leaves of a state is not enough for two-step differences: they begin anew.
-TEST(two_step_differences_after_backward_euler_begin_anew)
+// The history of backward Euler is not enough for two-step formulas: they restart.
+TEST(two_step_differences_restart_after_backward_euler)
 {
     rig r             = rig_builtin("chain:n=5");
     r.settings.method = TN_METHOD_IMPLICIT;

@@ -1,8 +1,8 @@
 // Random mechanisms by the implicit method: bodies of all kinds, joints of all types, loads, drag,
-// springs, targets, motors and kinematic bodies. Whatever they are, by every solve, form and
-// integrator that serves them: a step that succeeds is finite, has closed its joints and depends on
-// the state alone, whatever the stepper did before and however long the step before was; one that
-// fails has changed nothing and says why; the forms agree. And some that broke once.
+// springs, targets, motors and kinematic bodies. By every solve, form and integrator that supports
+// them: a step that succeeds is finite, has closed its joints and depends on the state alone,
+// whatever the stepper did before and however long the last step was; one that fails has changed
+// nothing and gives the reason; the forms agree. And cases that failed once.
 #include "support/implicit_rig.h"
 #include "support/random_scene.h"
 
@@ -28,7 +28,7 @@ static tn_stepper* stepper_of(const trial* t)
     settings.method      = TN_METHOD_IMPLICIT;
     settings.implicit    = t->settings;
     const tn_result made = tn_stepper_create(t->m->model, &settings, &stepper, &why);
-    // What does not serve is told so: which setting, and why not.
+    // Unsupported models are refused: which setting, and why.
     test_check(made == TN_OK ||
                    (made == TN_ERR_UNSUPPORTED && strstr(why.text, "implicit.form") != NULL),
                __FILE__, __LINE__, "%s: %s", t->name, why.text);
@@ -45,7 +45,7 @@ static bool is_finite(const tn_state* s)
     return sum == 0;
 }
 
-// A step of the state by a stepper with a past, and of a copy of it by one without.
+// A step of the state by a stepper with a history, and of a copy of it by a new one.
 static bool step_twice(const trial* t, tn_stepper* used, tn_stepper* fresh, tn_state* state,
                        tn_state* copy, double h)
 {
@@ -69,7 +69,7 @@ static bool step_twice(const trial* t, tn_stepper* used, tn_stepper* fresh, tn_s
     return true;
 }
 
-// From the start, with steps of changing length. False: it does not serve, or it failed.
+// From the start, with steps of changing length. False: unsupported, or it failed.
 static bool run(const trial* t, tn_state* state)
 {
     tn_stepper *used = stepper_of(t), *fresh = used != NULL ? stepper_of(t) : NULL;
@@ -121,7 +121,8 @@ static int run_forms(trial* t)
     return count;
 }
 
-// iterations: of corrections and of Newton's method; where few, much is tried, and may fail.
+// iterations: of corrections and of Newton's method; with few, many fallbacks are used, and may
+// fail.
 static double run_all(unsigned last, int iterations, bool only_corrected)
 {
     int good = 0, all = 0;
@@ -143,17 +144,19 @@ static double run_all(unsigned last, int iterations, bool only_corrected)
     return (double)good / all;
 }
 
-TEST(whatever_the_mechanism)
+TEST(random_mechanisms_by_the_implicit_method)
 {
-    CHECK(run_all(40, tn_default_settings().implicit.iterations, false) > 2); // forms that served
+    CHECK(run_all(40, tn_default_settings().implicit.iterations, false) >
+          2); // forms that supported it
 }
 
-TEST(whatever_is_tried)
+TEST(random_mechanisms_with_few_iterations)
 {
     CHECK(run_all(40, 2, true) > 0.5);
 }
 
-// ---- What broke once ----------------------------------------------------------------------------
+// ---- Cases that failed once
+// ------------------------------------------------------------------------
 
 static rig weightless(tn_joint_type type, tn_implicit_form form)
 {
@@ -170,7 +173,7 @@ static rig weightless(tn_joint_type type, tn_implicit_form form)
     return r;
 }
 
-TEST(forces_that_die_out_do_not_end_the_motion) // products of what is left of them underflow
+TEST(underflowing_forces_do_not_end_the_motion) // products of what is left of them underflow
 {
     static const tn_joint_type types[] = {TN_JOINT_BALL, TN_JOINT_HINGE, TN_JOINT_UNIVERSAL};
     for (int i = 0; i < 3 * FORMS; ++i) {

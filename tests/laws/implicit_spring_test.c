@@ -81,7 +81,7 @@ static rig pendulum(const tn_limit* limit, double start, tn_joint_id* hinge)
     return r;
 }
 
-TEST(a_hard_limit_is_never_passed_and_lets_go)
+TEST(a_hard_limit_is_never_exceeded_and_releases)
 {
     tn_joint_id hinge;
     tn_limit    limit = tn_default_joint_def(TN_JOINT_HINGE).limit;
@@ -91,17 +91,17 @@ TEST(a_hard_limit_is_never_passed_and_lets_go)
     double least = HUGE_VAL;
     for (int i = 0; i < 300 && rig_step(&r, frame); ++i) least = fmin(least, rig_angle(&r, hinge));
     CHECK(least >= 0.3 - 1e-8);
-    CHECK_NEAR(rig_angle(&r, hinge), 0.3, 1e-8); // it lies on its stop
+    CHECK_NEAR(rig_angle(&r, hinge), 0.3, 1e-8); // it rests on its limit
     CHECK_NEAR(rig_rate(&r, hinge), 0, 1e-8);
     const double up = 0.5;
     double       z  = rig_angle(&r, hinge);
     CHECK_OK(tn_state_set_joints(r.state, &z, &up, NULL));
     CHECK(rig_step(&r, frame));
-    CHECK(rig_angle(&r, hinge) > 0.3 + 1e-3); // pushed away, it goes
+    CHECK(rig_angle(&r, hinge) > 0.3 + 1e-3); // pushed away, it leaves
     rig_free(&r);
 }
 
-TEST(a_soft_limit_gives_by_the_torque_on_it)
+TEST(a_soft_limit_yields_by_the_torque_on_it)
 {
     tn_joint_id hinge;
     tn_limit    limit = tn_default_joint_def(TN_JOINT_HINGE).limit;
@@ -145,8 +145,8 @@ TEST(dry_friction_holds_by_creeping_and_brakes_evenly)
     const double v = rig_rate(&r, hinge), s = 1e-3; // 2 v/sqrt(v^2 + s^2) = 1
     CHECK_NEAR(v, s / sqrt(3), 1e-9);
     rig_free(&r);
-    // Torque / inertia, a second of it; the force of a step is that of its start times what is left
-    // of the speed, so the error is of first order.
+    // Torque / inertia, for a second; the friction of a step is that of its start times the
+    // remaining fraction of the speed, so the error is of first order.
     double error[2];
     def.force[0] = 0;
     for (int fine = 0; fine < 2; ++fine) {
@@ -165,7 +165,7 @@ TEST(dry_friction_holds_by_creeping_and_brakes_evenly)
 
 // ---- Other bodies ---------------------------------------------------------------------------------
 
-// Masses on rods without mass: bodies that cannot turn have their geometric stiffness between them.
+// Masses on massless rods: bodies that cannot rotate have their geometric stiffness between them.
 TEST(a_chain_of_particles_falls_calmly)
 {
     rig        r    = rig_make(down);
@@ -189,7 +189,7 @@ TEST(a_chain_of_particles_falls_calmly)
     rig_free(&r);
 }
 
-// Springs that join what no joint joins close loops of rows: the matrix fills, the answer stands.
+// Springs between bodies without a joint close loops of rows: fill-in, but the same answer.
 TEST(springs_between_unjoined_bodies_act_implicitly)
 {
     rig        r = rig_make(down);
@@ -218,7 +218,7 @@ TEST(springs_between_unjoined_bodies_act_implicitly)
     rig_free(&r);
 }
 
-// Two bodies, one hung on a ball joint, the other on the first by a rod: a joint, or a spring.
+// Two bodies, one on a ball joint, the other joined to the first by a rod: a joint, or a spring.
 static rig flail(bool joint, tn_implicit_form form, tn_body_id* end)
 {
     rig              r = rig_make(down);
@@ -237,8 +237,8 @@ static rig flail(bool joint, tn_implicit_form form, tn_body_id* end)
     return r;
 }
 
-// A spring as stiff as a rod that swings is a rod, and its length is closed like that of one; where it
-// is not (form blocks) the straight line that a step takes for a circle brakes the swing.
+// A swinging spring as stiff as a rod is a rod, and its length is closed like that of one; where it
+// is not (form blocks) the linearised rotation of a step brakes the swing.
 TEST(a_spring_as_stiff_as_a_rod_swings_like_one)
 {
     tn_body_id   end;
@@ -252,7 +252,7 @@ TEST(a_spring_as_stiff_as_a_rod_swings_like_one)
         at[i] = tn_state_pose(r.state, end).position;
         rig_free(&r);
     }
-    // Joint and spring have the stiffness of their tension at another place of the step.
+    // Joint and spring have the stiffness of their tension at different times of the step.
     const double rows = rig_distance(at[0], at[1]), blocks = rig_distance(at[0], at[2]);
     test_check(rows < 0.06 && blocks > 5 * rows, __FILE__, __LINE__, "off by %g and %g", rows,
                blocks);

@@ -1,6 +1,6 @@
-// With contacts, by the impulse method: a step depends on the state alone, whoever takes it and in
-// whatever order bodies were added; both solvers of contacts give the same motion; filters say who
-// touches whom; what is continuous is not passed through.
+// Contacts by the impulse method: a step depends on the state alone, whichever stepper takes it and
+// in whatever order bodies were added; both solvers of contacts give the same motion; collision
+// filters; continuous collision detection.
 #include "support/contact_rig.h"
 
 static const double screen = 1.0 / 60;
@@ -15,7 +15,7 @@ static tn_stepper* stepper_of(const rig* r)
     return stepper;
 }
 
-// Each step by three: that which took all before, one that is new, one that skipped the others.
+// Each step by three steppers: one that took all before, a new one, one that skipped the others.
 static void check_state_alone(const char* spec, double sleep, int before, int after)
 {
     rig       r              = contact_builtin(spec);
@@ -63,8 +63,8 @@ TEST(a_step_depends_on_the_state_alone)
     check_state_alone("strandbeest:walk=on,legs=4", 0, 0, 5);
 }
 
-// A state that was put aside half way, and the same run from there.
-TEST(a_run_in_two_pieces_is_one_run)
+// A state that was set aside half way, and the same run from there.
+TEST(a_run_in_two_parts_is_one_run)
 {
     const char* specs[] = {"boxes:n=5,gap=0.05,friction=0.4", "domino:n=4", "ragdoll_pile:n=1"};
     for (int i = 0; i < 3; ++i) {
@@ -131,8 +131,8 @@ TEST(direct_and_sweeps_agree)
 enum { PARTS = 6 };
 
 // A plank slides on the floor with two boxes on it, one on the other; a ball starts to roll, a box
-// falls, all along x: then what points share does not matter, as it would where a box on four points
-// turns as it slides.
+// falls, all along x: then it does not matter how points share forces, as it would where a box on
+// four points rotates as it slides.
 static void add_part(rig* r, int i)
 {
     static const struct {
@@ -175,9 +175,10 @@ TEST(the_order_of_adding_bodies_does_not_matter)
     }
 }
 
-// ---- Who touches whom ----------------------------------------------------------------------------
+// ---- Filters
+// -------------------------------------------------------------------------------------
 
-// Two boxes fall on each other and on the floor; where the upper one ends tells what touched.
+// Two boxes fall on each other and on the floor; where the upper one ends shows which touched.
 typedef struct drop {
     rig        r;
     tn_body_id lower, upper;
@@ -218,7 +219,7 @@ TEST(groups_exclude_and_include_say_who_touches)
     CHECK_OK(tn_scene_exclude_contact(d.r.scene, d.lower, d.upper));
     check_drop(&d, 0.1, 0.1);
 
-    // Tied together by a rail they do not touch, unless it is asked for.
+    // Connected by a rail they do not touch, unless the scene asks for it.
     for (int included = 0; included < 2; ++included) {
         d = make_drop(box, box);
         tns_joint_at(d.r.scene, "rail", TN_JOINT_SLIDER, d.lower, d.upper, tns_vec(0, 0, 0.2),
@@ -228,7 +229,7 @@ TEST(groups_exclude_and_include_say_who_touches)
     }
 }
 
-// On a ramp that holds all others, the pair with the ramp says otherwise.
+// On a ramp with enough friction for all others, the pair with the ramp has less.
 TEST(a_pair_has_its_own_friction)
 {
     const double th = 0.4, mu = 0.1, a = rig_g * (sin(th) - mu * cos(th));
@@ -249,9 +250,10 @@ TEST(a_pair_has_its_own_friction)
     rig_free(&r);
 }
 
-// ---- Fast things ---------------------------------------------------------------------------------
+// ---- Continuous collision
+// ------------------------------------------------------------------------
 
-TEST(what_is_continuous_is_not_passed_through)
+TEST(continuous_bodies_do_not_tunnel)
 {
     for (int on = 0; on < 2; ++on) {
         rig          r      = contact_make(tns_vec(0, 0, 0));
@@ -278,8 +280,8 @@ TEST(what_is_continuous_is_not_passed_through)
     }
 }
 
-// The ballistic pendulum: angular momentum about the hinge is that of the bullet before, and
-// w = m v L / (I + m L^2) at the blow; then the plate turns on for what is left of the step.
+// The ballistic pendulum: angular momentum about the hinge is that of the bullet before, and w = m
+// v L / (I + m L^2) at the impact; then the plate rotates on for the rest of the step.
 TEST(a_ballistic_pendulum_takes_up_the_bullet)
 {
     const double m = 0.05, v = 300, M = 10, H = 0.4, D = 0.005, L = 0.6,

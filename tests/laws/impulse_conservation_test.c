@@ -1,4 +1,4 @@
-// What the impulse method keeps: momentum to rounding, energy without a trend, the way back.
+// Conservation in the impulse method: momentum to rounding, energy without a trend, reversibility.
 #include "support/impulse_rig.h"
 
 static const tn_vec3 origin = {0, 0, 0};
@@ -7,8 +7,8 @@ static const tn_vec3 origin = {0, 0, 0};
 
 typedef enum ring_kind { RING_OPEN, RING_BALLS, RING_HINGES } ring_kind;
 
-// Six rods in a ring of radius 1 in the plane z = 0 that floats, turns and wobbles. Open: one ball
-// joint is missing. Hinges: three rows are redundant.
+// Six rods in a floating ring of radius 1 in the plane z = 0 that rotates and wobbles. Open: one
+// ball joint is missing. Hinges: three rows are redundant.
 static rig make_ring(ring_kind kind, double tolerance)
 {
     enum { RODS = 6 };
@@ -61,7 +61,7 @@ TEST(a_floating_mechanism_keeps_its_momentum)
     }
 }
 
-// Where rows are redundant, they could push against each other with any force. They do not.
+// Redundant rows could have any forces against each other. They do not.
 TEST(redundant_rows_keep_momentum_too)
 {
     CHECK_LESS(momentum_drift(RING_HINGES, 1e-13, 1e-8), 1e-11);
@@ -72,7 +72,7 @@ TEST(redundant_rows_keep_momentum_too)
 
 // ---- Energy -------------------------------------------------------------------------------------
 
-// It swings about a value near the start's, by an amount of h^2, and goes nowhere.
+// It oscillates about a value near the start's, by an amount of h^2, without a trend.
 TEST(the_energy_of_swinging_loops_has_no_trend)
 {
     const impulse_energy fourbar = impulse_record("fourbar", 1e-12, 0.01, 20000),
@@ -95,7 +95,7 @@ TEST(bricards_ring_keeps_its_energy)
     CHECK_LESS(fabs(fine.slope), 2e-7);
 }
 
-// ---- The way back -------------------------------------------------------------------------------
+// ---- Reversibility ------------------------------------------------------------------------------
 
 static void turn_round(rig* r)
 {
@@ -107,8 +107,8 @@ static void turn_round(rig* r)
     }
 }
 
-// Kick, fly, kick is the same from both ends; what closes the joints is, up to the tolerance.
-TEST(turned_round_a_mechanism_goes_back_to_its_start)
+// Kick, flight, kick is symmetric in time; the closing of the joints is, up to the tolerance.
+TEST(with_reversed_velocities_a_mechanism_returns_to_its_start)
 {
     static const char* const specs[] = {
         "fourbar",     "slider_crank",         "bricard",
@@ -123,7 +123,7 @@ TEST(turned_round_a_mechanism_goes_back_to_its_start)
         rig_run(&r, 5e-3, 100);
         turn_round(&r);
         const impulse_apart apart = impulse_difference(r.state, start);
-        CHECK_LESS(apart.q, 1e-10); // 200 tolerances, and what the motion makes of them
+        CHECK_LESS(apart.q, 1e-10); // 200 tolerances, amplified by the motion
         CHECK_LESS(apart.u, 1e-9);
         tn_state_free(start);
         rig_free(&r);

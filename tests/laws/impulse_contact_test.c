@@ -1,8 +1,9 @@
-// Contacts in the impulse method, against closed forms. Constant forces make parabolas, which kicks of
-// h/2 at both ends meet exactly whatever h: what is left is rounding and the 1e-9 m to which gaps are
-// closed. Where a slide ends within a step, friction of that step is what stops it: the place is off
-// by less than the way of one step, which is of second order there. A blow is dealt at the start of
-// the step in which something would be hit, up to h v above: first order in h.
+// Contacts in the impulse method, against closed forms. Constant forces make parabolas, which kicks
+// of h/2 at both ends follow exactly whatever h: what is left is rounding and the 1e-9 m to which
+// gaps are closed. Where a slide ends within a step, friction of that step stops it: the position
+// is off by less than the distance of one step, which is of second order there. An impact is
+// applied at the start of the step in which something would be hit, up to h v above: first order in
+// h.
 #include "support/contact_rig.h"
 
 static const double exact = 1e-9, coarse = 1.0 / 60;
@@ -110,7 +111,7 @@ TEST(a_spinning_box_slows_down_as_it_must)
         contact_ramp           p   = make_ramp(&def);
         const double           h   = steps[i];
         for (int n = 1; (n + 1) * h < spin / slowing && rig_step(&p.r, h); ++n) {
-            // Corners turn within a step: chords, not arcs, are slid along.
+            // Corners rotate within a step: they slide along chords, not arcs.
             CHECK_NEAR(contact_velocity(&p.r, p.body).angular.z, spin - slowing * n * h,
                        slowing * spin * spin * h * h * n * h);
         }
@@ -211,8 +212,8 @@ TEST(spinning_friction_stops_a_top)
 
 // ---- A disc that rolls in a circle ---------------------------------------------------------------
 
-// It leans by `lean`, is W about the vertical and sigma about its own axis u. Its rim touches at -rise
-// from its middle, so the middle goes with v = w x rise round a circle,  and
+// It is inclined by `lean`, rotates with W about the vertical and sigma about its own axis u. Its
+// rim touches at -rise from its centre, so the centre moves with v = w x rise on a circle,  and
 //     W z x L = -rise x m (W z x v + g z)
 // which is one equation along its path, linear in sigma.
 typedef struct rolling_disc {
@@ -322,8 +323,8 @@ TEST(a_belt_carries_a_box)
 
 // ---- Restitution ---------------------------------------------------------------------------------
 
-// The blow is dealt up to h v above the floor, where v^2 / 2 g and not the height is scaled by e^2: the
-// next top is e^2 of this one and up to (1 - e^2) h v more.
+// The impact is applied up to h v above the floor, where v^2 / 2 g and not the height is scaled by
+// e^2: the next top is e^2 of this one and up to (1 - e^2) h v more.
 static void check_heights(double e, double h)
 {
     const double H = 1, radius = 0.1;
@@ -362,7 +363,7 @@ TEST(a_ball_bounces_to_the_known_heights)
     }
 }
 
-// Momentum along the row and energy through all blows: friction is none, and the floor is not there.
+// Momentum along the row and energy through all impacts: without friction, and without a floor.
 static void check_row(int in)
 {
     rig    r = contact_make(tns_vec(0, 0, 0));
@@ -386,14 +387,14 @@ static void check_row(int in)
     rig_free(&r);
 }
 
-TEST(a_row_of_free_balls_passes_blows_on)
+TEST(a_row_of_free_balls_passes_impacts_on)
 {
     check_row(1);
     check_row(2);
 }
 
-// On hinges: in the sequence of blows joints take part. The blow is dealt where balls are h v apart at
-// most, energy stays but for what the pendulum's own step leaves.
+// On hinges: joints take part in the sequence of impacts. The impact is applied where balls are h v
+// apart at most; energy is kept up to the error of the pendulum's own step.
 static void check_cradle(int in, double h)
 {
     rig    r     = contact_builtin(tns_name("cradle:in=%d", in).text);
@@ -414,7 +415,7 @@ static void check_cradle(int in, double h)
     CHECK(hits >= in * (5 - in));
     CHECK_NEAR(out, most, 0.02 * most);
     CHECK_LESS(middle, 0.02 * most);
-    CHECK_LESS(drift, h); // a blow is dealt where balls are h v apart at most
+    CHECK_LESS(drift, h); // an impact is applied where balls are h v apart at most
     CHECK_LESS(r.joint_error, exact);
     rig_free(&r);
 }
@@ -425,7 +426,7 @@ TEST(a_cradle_lets_as_many_out_as_come_in)
     check_cradle(2, 1e-3);
 }
 
-// No threshold tells impact from rest: what rests has no speed to bounce with.
+// No threshold tells impact from rest: a resting body has no speed to bounce with.
 TEST(what_rests_does_not_bounce)
 {
     rig r = contact_make(tns_vec(0, 0, -rig_g));
@@ -458,9 +459,9 @@ TEST(a_bouncy_box_slides_down_without_a_jump)
     }
 }
 
-// An explicit damper with h d / I = 6: unbounded, each half of a kick would take more than there is, and
-// the speed would change its sign and grow.
-TEST(a_damper_takes_no_more_than_there_is)
+// An explicit damper with h d / I = 6: unclamped, each half of a kick would remove more than the
+// whole velocity, and the speed would change its sign and grow.
+TEST(a_damper_never_reverses_the_motion)
 {
     rig              r    = contact_make(tns_vec(0, 0, 0));
     const tn_body_id body = rig_add_body(&r, 1, tns_vec(0.01, 0.01, 0.01), tns_vec(0, 0, 1));

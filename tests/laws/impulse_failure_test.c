@@ -1,5 +1,5 @@
-// Where the impulse method reaches its limits: singular places are passed, or a step fails, names
-// the joint and leaves the state as it was; never a number that is not finite.
+// Limits of the impulse method: singular configurations are passed, or a step fails, names the
+// joint and leaves the state unchanged; never a number that is not finite.
 #include "scenes/linkage.h"
 #include "support/impulse_rig.h"
 
@@ -22,7 +22,7 @@ static double fastest(const tn_state* state)
     return most;
 }
 
-// A built-in scene with a motor more.
+// A built-in scene with one more motor.
 static rig driven(const char* spec, const char* body, tn_vec3 anchor, double speed)
 {
     rig    r   = {.settings = tn_default_settings()};
@@ -46,7 +46,7 @@ static rig make_quarrel(double accept)
     return r;
 }
 
-// It must fail now, name the joint, say by how much, and leave the state.
+// It must fail now, name the joint and its error, and leave the state unchanged.
 static void check_refusal(rig* r, double h)
 {
     const uint64_t hash = tn_state_hash(r->state);
@@ -63,7 +63,7 @@ static void check_refusal(rig* r, double h)
     test_check(strstr(why.text, text) != NULL, __FILE__, __LINE__, "'%s', not %s", why.text, text);
 }
 
-TEST(motors_that_fight_are_named_and_nothing_moves)
+TEST(contradicting_motors_are_named_and_nothing_moves)
 {
     static const double steps[] = {1e-4, 1e-3, 1e-2, 0.1};
     for (int i = 0; i < 4; ++i) {
@@ -73,8 +73,9 @@ TEST(motors_that_fight_are_named_and_nothing_moves)
     }
 }
 
-// Both turn wrong, and a joint opens until it is off by what is accepted: 1 mm takes 10 ms.
-TEST(a_fight_is_not_accepted_for_long)
+// Both rotate the wrong way, and a joint opens until its error is the accepted one: 1 mm takes 10
+// ms.
+TEST(a_contradiction_is_not_accepted_for_long)
 {
     rig r     = make_quarrel(1e-3);
     int steps = 0;
@@ -88,8 +89,9 @@ TEST(a_fight_is_not_accepted_for_long)
     rig_free(&r);
 }
 
-// OC = 1 cannot be passed: there the arms are stretched. Nor can a rocker turn all the way round.
-TEST(machines_driven_beyond_their_reach_stop_there)
+// OC = 1 cannot be exceeded: there the arms are stretched. Nor can a rocker rotate all the way
+// round.
+TEST(machines_driven_beyond_their_reach_fail_there)
 {
     static const struct {
         const char *spec, *body;
@@ -114,14 +116,15 @@ TEST(machines_driven_beyond_their_reach_stop_there)
         CHECK(result != TN_OK);
         CHECK(tn_state_hash(r.state) == hash);
         CHECK(strstr(why.text, "joint '") != NULL);
-        CHECK(r.report.joint_error > 1e-6); // by how much
+        CHECK(r.report.joint_error > 1e-6); // its error
         CHECK_LESS(fastest(r.state), 200);  // near a dead centre the links are fast, but not wild
         CHECK_NEAR(tn_state_time(r.state), cases[n].reach, 2 * cases[n].h + 0.01);
         rig_free(&r);
     }
 }
 
-// ---- Singular places ----------------------------------------------------------------------------
+// ---- Singular configurations
+// ---------------------------------------------------------------------
 
 // A four-bar whose crank leans by one radian; all four pins are on a line at times when the
 // lengths have equal sums.
@@ -160,7 +163,7 @@ static rig make_slider(double speed)
     return r;
 }
 
-// Runs for 4 s. unclosed: how often it may be, each time followed by closed joints.
+// Runs for 4 s. unclosed: how often joints may stay open, each time followed by closed joints.
 static void check_passage(rig* r, double h, int unclosed)
 {
     int count = 0;
@@ -170,14 +173,14 @@ static void check_passage(rig* r, double h, int unclosed)
         CHECK_LESS(r->report.velocity_error, r->report.unclosed_count == 0 ? 1e-9 : 1e-6);
         if (r->report.unclosed_count == 0) CHECK_LESS(r->report.joint_error, 1.001e-9);
         else CHECK_LESS(r->report.joint_error, 1e-5);
-        CHECK_LESS(fastest(r->state), 20); // no kick from the singular place
+        CHECK_LESS(fastest(r->state), 20); // no kick from the singular configuration
     }
     test_check(count <= unclosed, __FILE__, __LINE__, "unclosed %d times at h = %g", count, h);
     CHECK_LESS(r->report.joint_error, 1.001e-9);
     rig_free(r);
 }
 
-TEST(singular_places_are_passed)
+TEST(singular_configurations_are_passed)
 {
     static const double steps[] = {3e-3, 7e-3, 1e-2, 2e-2, 3e-2};
     for (int i = 0; i < 5; ++i) {
@@ -194,7 +197,7 @@ TEST(singular_places_are_passed)
     }
 }
 
-TEST(what_may_not_stay_open_makes_the_step_fail)
+TEST(joints_open_beyond_accept_make_the_step_fail)
 {
     rig r                     = make_fourbar(0.3, 0.3, 0.8, 0.8, 3);
     r.settings.impulse.accept = 0;
@@ -255,7 +258,7 @@ TEST(a_step_of_ten_seconds_fails_or_is_fine)
     }
 }
 
-// Those that nothing damps: the first kick sees the same forces.
+// Scenes without damping: the first kick has the same forces.
 static const char* const corrected[] = {
     "chain:n=6", "scissor:segments=1", "fourbar",       "slider_crank", "peaucellier",
     "bricard",   "octahedron",         "rod_and_block", "differential", "strandbeest:legs=2"};
@@ -272,8 +275,8 @@ static void disturb(rig* r, test_random* random)
     }
 }
 
-// Velocities that no joint allows are gone after the first step, as a blow without a wrench takes
-// them away. Only gamma, and drag, see what was there, for half a step.
+// Velocities that no joint allows are gone after the first step, as an impulse without a wrench
+// removes them. Only gamma and drag depend on the old velocities, for half a step.
 TEST(velocities_that_do_not_fit_are_corrected)
 {
     test_random random = {7};
@@ -299,7 +302,7 @@ TEST(velocities_that_do_not_fit_are_corrected)
 
 // ---- Fast turning -------------------------------------------------------------------------------
 
-// 20 rad a step are cut into pieces of half a radian; the count of turns is right.
+// 20 rad a step are cut into substeps of half a radian; the count of turns is right.
 TEST(a_flywheel_turns_as_far_as_it_should)
 {
     rig         r         = rig_make(weight);
@@ -317,7 +320,7 @@ TEST(a_flywheel_turns_as_far_as_it_should)
     }
     CHECK_LESS(rig_distance(rig_axis(&r, id, TNS_X), tns_vec(cos(1000), sin(1000), 0)), 1e-9);
     CHECK_LESS(r.joint_error, 1e-12);
-    tn_why why = {.text = ""}; // and beyond what anybody would wait for:
+    tn_why why = {.text = ""}; // and for more than it supports:
     CHECK_INT(tn_stepper_step(r.stepper, r.state, 1, NULL, &why), TN_ERR_DIVERGED);
     CHECK(strstr(why.text, "smaller") != NULL);
     rig_free(&r);

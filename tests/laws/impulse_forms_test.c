@@ -1,5 +1,5 @@
-// The formulations of the impulse method give the same motion: KKT, J M^-1 J^T, the same with
-// bodies split, whatever the parts and however redundant rows are regularised.
+// The formulations of the impulse method give the same motion: KKT, J M^-1 J^T, the same with split
+// bodies, whatever the parts and the regularisation of redundant rows.
 #include "support/impulse_rig.h"
 
 static const char* const specs[] = {"chain:n=6",
@@ -36,7 +36,7 @@ static void check_same(const char* spec, const rig* exact, const tn_impulse_sett
 {
     rig                 r     = run(spec, settings);
     const impulse_apart apart = impulse_difference(r.state, exact->state);
-    // The tolerance a step, and what the motion makes of it in a tenth of a second.
+    // The tolerance a step, amplified by the motion in a tenth of a second.
     test_check(apart.q < 1e-9 && apart.u < 1e-7, __FILE__, __LINE__,
                "%s, formulation %d, alpha %d, parts of %d: off by %.3g and %.3g", spec,
                (int)settings->formulation, (int)settings->alpha, settings->part_joints, apart.q,

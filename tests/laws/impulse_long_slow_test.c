@@ -1,5 +1,5 @@
-// A hundred thousand steps of frictionless loops by the impulse method: the energy swings within
-// the bounds of its first seconds, and goes nowhere.
+// A hundred thousand steps of frictionless loops by the impulse method: the energy oscillates
+// within the bounds of its first seconds, without a trend.
 #include "support/impulse_rig.h"
 
 TEST(a_fourbar_swings_for_a_hundred_thousand_steps)

@@ -99,7 +99,7 @@ TEST(the_regularisation_of_redundant_rows_hardly_matters)
 // ---- Mass ratios --------------------------------------------------------------------------------
 
 // Four legs and a driven crank; the frame is in the air, or falls with it.
-TEST(a_walkers_joints_do_not_feel_the_load_on_its_frame)
+TEST(joints_of_a_walker_stay_closed_under_any_load)
 {
     static const char* const frames[] = {"weld", "free"};
     for (int i = 0; i < 2; ++i) {
@@ -139,7 +139,8 @@ static rig make_fourbar(const double* masses)
     return r;
 }
 
-// But for a heavy rocker: it drives the crank through dead centres, at a thousand times the speed.
+// Except with a heavy rocker: it drives the crank through dead centres, at a thousand times the
+// speed.
 TEST(a_fourbar_does_not_feel_ratios_of_a_million)
 {
     static const double masses[][3] = {{1, 1, 1},     {1, 1e6, 1},  {1e6, 1, 1},
@@ -197,7 +198,7 @@ TEST(light_rods_under_a_heavy_load_are_stable)
         CHECK(e.stiffened > 0);
         CHECK_INT(e.unclosed, 0);
         CHECK_LESS(e.joint_error, 1.001e-9);
-        CHECK_LESS(e.up, 1e-4); // what is implicit damps; nothing feeds
+        CHECK_LESS(e.up, 1e-4); // the implicit part damps; nothing adds energy
     }
     CHECK_LESS(run_rods(2e-3, true).down, 0.02);
 }
@@ -205,7 +206,7 @@ TEST(light_rods_under_a_heavy_load_are_stable)
 TEST(without_stiffening_they_are_not)
 {
     const record fine = run_rods(2e-3, false), coarse = run_rods(0.1, false);
-    CHECK(fine.up > 5e-3 && fine.pieces > 1.5 * fine.steps); // halved steps hold it together
+    CHECK(fine.up > 5e-3 && fine.pieces > 1.5 * fine.steps); // halved steps keep it together
     CHECK_INT(fine.stiffened + coarse.stiffened, 0);
     CHECK(coarse.steps < 30 || coarse.unclosed > 0 || coarse.up > 0.1);
 }

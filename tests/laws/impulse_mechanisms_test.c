@@ -1,11 +1,12 @@
-// Mechanisms that touch something, by the impulse method with long steps: contacts feel the whole
-// mechanism behind them, joints stay closed, nothing goes through anything.
+// Mechanisms in contact, by the impulse method with long steps: contacts act on the whole mechanism
+// behind them, joints stay closed, nothing penetrates.
 #include "support/contact_rig.h"
 
-// ---- A heavy block on a light rod, that meets a stop (Tomcin et al. 2014, fig. 1d) ----------------
+// ---- A heavy block on a light rod, that hits a floor or a peg (Tomcin et al. 2014, fig. 1d)
+// ------
 
 enum { PLACES = 8 };
-static const double apart = 0.25; ///< [s], of the places that are compared
+static const double apart = 0.25; ///< [s], between the compared configurations
 
 typedef struct falling {
     tn_vec3 block[PLACES];
@@ -41,8 +42,8 @@ static double fall_error(const falling* a, const falling* b)
     return most;
 }
 
-// Against the multiplier method, which finds the time of the blow, with steps of 0.2 ms.
-// A blow is dealt up to h before its time: first order.
+// Against the multiplier method, which finds the time of the impact, with steps of 0.2 ms. An
+// impact is applied up to h before its time: first order.
 static void check_fall(const char* spec, double per_step, double longest)
 {
     const double  steps[] = {2e-3, 5e-3, 0.01, 1.0 / 60, 0.05, 0.125, 0.25};

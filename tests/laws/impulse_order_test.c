@@ -1,6 +1,6 @@
 // The impulse method is of second order, in positions and in velocities, in mechanisms of every
-// kind: halving h divides by four what it differs from the multiplier method, which is of fourth
-// order and has converged.
+// kind: halving h divides by four the difference to the multiplier method, which is of fourth order
+// and has converged.
 #include "support/impulse_rig.h"
 #include "support/random_web.h"
 
@@ -25,7 +25,7 @@ static void check_second_order(maker* make, const char* spec, double time, int s
     enum {
         SIZES = 3,
         FINER = 2
-    }; // the yardstick takes half the finest step, and is of fourth order
+    }; // the reference takes half the finest step, and is of fourth order
     rig           exact = made(make, spec, TN_METHOD_MULTIPLIER);
     const int     fine  = FINER * (steps << (SIZES - 1));
     impulse_apart error[SIZES];
@@ -171,7 +171,7 @@ static rig make_affine(const char* spec)
     return r;
 }
 
-// Two rods hang on an arm that moves and turns as told.
+// Two rods on an arm with prescribed motion.
 static rig make_kinematic(const char* spec)
 {
     const tn_key keys[2] = {{0, tns_frame(origin)},
@@ -202,7 +202,8 @@ TEST(bodies_and_joints_of_all_kinds_converge_at_second_order)
     check_second_order(make_kinematic, "kinematic", 0.5, 50);
 }
 
-// Nothing is left to integrate where motors rule every freedom: then each step is right by itself.
+// Where motors prescribe all degrees of freedom there is nothing to integrate: each step is exact
+// by itself.
 TEST(driven_machines_are_exact_at_any_step)
 {
     static const char* const specs[] = {"fourbar:motor=4", "slider_crank:motor=5",
@@ -239,9 +240,9 @@ static random_web random_machine(test_random* r, int family)
     return w;
 }
 
-// What became of random mechanisms.
+// Results of random mechanisms.
 typedef struct tally {
-    int loose;                     ///< cannot be assembled, or is driven to where it jams
+    int loose;                     ///< cannot be assembled, or driven into a contradiction
     int rough, still, second, off; ///< off: compared, and the order is not 2
 } tally;
 
@@ -268,7 +269,7 @@ static tn_state* run(const random_web* w, tn_method method, double time, int ste
     for (int i = 0; i < steps; ++i) {
         const tn_result result = tn_stepper_step(stepper, state, time / steps, &report, &why);
         if (method != TN_METHOD_IMPULSE && result == TN_OK) continue;
-        if (method != TN_METHOD_IMPULSE) { // driven to where it jams
+        if (method != TN_METHOD_IMPULSE) { // driven into a contradiction
             tn_state_free(state);
             state = NULL;
             break;
@@ -290,8 +291,8 @@ static impulse_apart distance_to(tn_state* state, tn_state* exact)
     return apart;
 }
 
-// What is compared are 8 and 16 steps of the impulse method; the yardstick has to agree with
-// itself at twice the step, which fails where a torque jumps (a target at half a turn).
+// 8 and 16 steps of the impulse method are compared; the reference has to agree with itself at
+// twice the step, which fails where a torque jumps (a target at half a turn).
 static void compare(const random_web* w, tally* t)
 {
     const double time  = 0.08;

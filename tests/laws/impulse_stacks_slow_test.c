@@ -1,5 +1,5 @@
-// Long runs of many contacts by the impulse method at the rate of a screen: stacks that stand still,
-// machines that walk and stand, tongs that hold, people in a heap. Nobody sleeps but where that is said.
+// Long runs of many contacts by the impulse method at frame-rate steps: stacks at rest, machines
+// that walk and stand, tongs that hold, piles of people. Sleep is off unless a test says so.
 #include "support/contact_rig.h"
 
 static const double screen = 1.0 / 60;
@@ -39,7 +39,7 @@ static standing make_standing(const char* spec, double sleep)
     return s;
 }
 
-// The most that a box has moved, and turned at a lever of a metre.
+// The largest motion of a box, translation and rotation at a lever of a metre.
 static double drift_of(const standing* s)
 {
     double most = 0;
@@ -69,7 +69,7 @@ static void check_standing(const char* spec, double seconds, double sleep)
     test_check(most < 1e-3, __FILE__, __LINE__, "%s: drift %g", spec, most);
     test_check(fall.growth < 1e-9 * E, __FILE__, __LINE__, "%s: energy rises by %g", spec,
                fall.growth);
-    test_check(deep < 1e-6, __FILE__, __LINE__, "%s: passed by %g", spec, deep);
+    test_check(deep < 1e-6, __FILE__, __LINE__, "%s: penetration %g m", spec, deep);
     for (int i = 1; sleep > 0 && i <= s.count; ++i)
         CHECK(tn_state_asleep(s.r.state, (tn_body_id){(uint32_t)i}));
     rig_free(&s.r);
@@ -145,7 +145,7 @@ static void drop_machine(const char* spec)
         printf("%s: joints %.3g, passed %.3g, kinetic %.3g of %.3g\n", spec, r.joint_error, deep,
                tn_state_energy(r.state).kinetic, E);
     test_check(r.joint_error < 1e-6, __FILE__, __LINE__, "%s: joint error %g", spec, r.joint_error);
-    test_check(deep < 1e-5, __FILE__, __LINE__, "%s: passed by %g", spec, deep);
+    test_check(deep < 1e-5, __FILE__, __LINE__, "%s: penetration %g m", spec, deep);
     const double kinetic = tn_state_energy(r.state).kinetic;
     test_check(kinetic < 1e-6 * E, __FILE__, __LINE__, "%s: still moves, %g J", spec, kinetic);
     rig_free(&r);

@@ -62,7 +62,7 @@ TEST(other_calls_between_the_steps_change_nothing)
 {
     for (int n = 0; n < SPECS; ++n) {
         rig       r = make(n);
-        tn_state* other; // that the same stepper strikes, moves and looks at
+        tn_state* other; // that the same stepper moves, evaluates and applies impulses to
         tn_check  check;
         CHECK_OK(tn_state_create(r.model, &other));
         for (int i = 0; i < STEPS; ++i) {
@@ -79,8 +79,9 @@ TEST(other_calls_between_the_steps_change_nothing)
     }
 }
 
-// A state that differs from the last step's end in its last bit, or in its time, is another one.
-TEST(what_is_kept_is_only_used_where_it_belongs)
+// A state that differs from the last step's end in its last bit, or in its time, is a different
+// one.
+TEST(the_kept_factorisation_is_used_for_its_state_only)
 {
     for (int n = 0; n < SPECS; ++n) {
         for (int what = 0; what < 3; ++what) {
@@ -209,9 +210,9 @@ TEST(assembling_another_state_between_steps_changes_nothing)
     }
 }
 
-// A flywheel whose speed is keyed turns by several pieces a step; their ends add up to the step's
-// only but for rounding.
-TEST(pieces_of_a_keyed_motor_depend_on_the_state_alone)
+// A flywheel with a keyed speed takes several substeps a step; their ends add up to the step's only
+// up to rounding.
+TEST(substeps_of_a_keyed_motor_depend_on_the_state_alone)
 {
     uint64_t hashes[2];
     for (int fresh = 0; fresh < 2; ++fresh) {

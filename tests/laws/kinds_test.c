@@ -1,4 +1,5 @@
-// The other kinds of bodies and of dynamics: planar, particle, kinematic, affine; f = m v; blows.
+// The other kinds of bodies and of dynamics: planar, particle, kinematic, affine; f = m v;
+// impulses.
 #include "state/state.h"
 #include "support/rig.h"
 
@@ -23,8 +24,8 @@ static tn_body_id bar(rig* r, bool planar, tn_vec3 a, tn_vec3 b, double mass)
                   : tns_rod(r->scene, NULL, a, b, 0.02, mass);
 }
 
-// A crank that drives a block along x through a rod, with a pendulum hung on the block; the crank
-// is free, gravity is along -y.
+// A crank that drives a block along x through a rod, with a pendulum on the block; the crank is
+// free, gravity is along -y.
 static rig plane_machine(bool planar)
 {
     const tn_vec3    B = {0.12, 0.16, 0}, C = {0.12 + 0.3, -0.24, 0}, D = {0.5, -0.7, 0};
@@ -237,7 +238,7 @@ TEST(an_affine_cube_breathes_and_shears_at_the_rates_of_small_strain)
     CHECK_NEAR(strain_left(ball, 2 * pi / breathe), 1, 1e-6);
     CHECK_NEAR(strain_left(skewed, 2 * pi / shear / 4), 0, 1e-4);
     CHECK_NEAR(strain_left(skewed, 2 * pi / shear / 6), 0.5, 1e-4);
-    CHECK_NEAR(strain_left(turn, 2 * pi / shear / 4), 1, 1e-4); // a turn costs nothing
+    CHECK_NEAR(strain_left(turn, 2 * pi / shear / 4), 1, 1e-4); // a rotation has no energy
 }
 
 // ---- f = m v ------------------------------------------------------------------------------------
@@ -295,9 +296,10 @@ TEST(an_arm_dragged_by_its_hand_arrives_and_stays_whole)
     rig_free(&r);
 }
 
-// ---- Blows --------------------------------------------------------------------------------------
+// ---- Impulses
+// ------------------------------------------------------------------------------------
 
-// A hanging rod of length 1, struck sideways at `depth` below its upper end.
+// A hanging rod of length 1, hit sideways at `depth` below its upper end.
 static tn_twist struck(bool pivoted, double depth, double blow)
 {
     rig              r   = rig_make(weight);
@@ -319,7 +321,7 @@ TEST(a_pivoted_rod_has_its_centre_of_percussion_at_two_thirds)
         const double   depth = i / 6.0, spin = -blow * depth / 1; // I = m l^2/3 = 1
         const tn_twist v = struck(true, depth, blow);
         CHECK_NEAR(v.angular.y, spin, 1e-13);
-        const double pivot = 3 * v.linear.x - blow; // what the pivot gave
+        const double pivot = 3 * v.linear.x - blow; // impulse of the pivot
         CHECK_NEAR(pivot, blow * (1.5 * depth - 1), 1e-12);
         if (i == 4) CHECK_NEAR(pivot, 0, 1e-13);
     }
@@ -334,7 +336,7 @@ TEST(a_free_rod_struck_off_centre_moves_and_turns)
                1e-14);
 }
 
-TEST(a_blow_on_a_chain_passes_on_as_two_rods_say)
+TEST(an_impulse_on_two_rods_has_its_closed_form)
 {
     // Two hanging rods of length l and mass m, joined end to end, free, the lower end struck by P.
     const double     m = 2, l = 1, I = m * l * l / 12, P = 1.5;

@@ -124,5 +124,5 @@ TEST(bricards_ring_moves_and_keeps_its_energy)
     const double coarse = bricard_drift(1e-2, 250), fine = bricard_drift(5e-3, 500),
                  finest = bricard_drift(5e-4, 5000);
     CHECK_NEAR(rig_order(coarse, fine), 4, 0.2);
-    CHECK_LESS(finest, 1e-11); // no kick on the way, however small the step
+    CHECK_LESS(finest, 1e-11); // no impulse on the way, however small the step
 }

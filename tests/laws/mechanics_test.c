@@ -241,7 +241,7 @@ TEST(a_motor_keeps_its_speed_and_its_torque_is_what_the_load_asks)
     def.velocity_key_count     = 2;
     const tn_joint_id motor    = tn_scene_add_joint(r.scene, &def);
     rig_ready(&r);
-    CHECK_OK(tn_stepper_impulse(r.stepper, r.state, NULL, NULL, NULL)); // starts with a blow
+    CHECK_OK(tn_stepper_impulse(r.stepper, r.state, NULL, NULL, NULL)); // starts with an impulse
     for (int i = 1; i <= 10; ++i) {
         rig_run(&r, 1e-3, 100);
         const double t = 0.1 * i, angle = t + 0.5 * alpha * t * t;

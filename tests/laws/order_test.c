@@ -36,7 +36,7 @@ static void jacobi(double u, double k2, double* sn, double* cn, double* dn)
     *dn = k2 > 0 ? cos(phi) / cos(before - phi) : 1;
 }
 
-// y' = f(y) by many small classical Runge-Kutta steps: the yardstick, with no rotations in it.
+// y' = f(y) by many small classical Runge-Kutta steps: the reference, without rotations in it.
 typedef void rate_of(const double* y, double* rate);
 static void  integrate(rate_of* f, double* y, int n, double time, int steps)
 {

@@ -1,5 +1,4 @@
-// Rows that follow from others change nothing; rows that contradict others are refused, by name,
-// and nothing moves.
+// Redundant rows change nothing; contradicting rows are refused, by name, and nothing moves.
 #include "support/rig.h"
 
 static const tn_vec3 weight = {0, 0, -9.81};
@@ -110,7 +109,7 @@ TEST(famous_loops_have_their_redundancy)
 
 // ---- Contradictions -----------------------------------------------------------------------------
 
-// A plane four-bar whose crank and rocker are driven at speeds that do not go together.
+// A plane four-bar whose crank and rocker are driven at speeds that contradict each other.
 static rig make_quarrel(void)
 {
     const tn_vec3    O = {0, 0, 0}, B = {0, 0, 0.3}, C = {1, 0, 0.3}, D = {1, 0, 0};
@@ -130,7 +129,7 @@ static rig make_quarrel(void)
     return r;
 }
 
-TEST(two_motors_that_quarrel_are_refused_by_name_and_nothing_moves)
+TEST(two_contradicting_motors_are_refused_by_name_and_nothing_moves)
 {
     rig            r     = make_quarrel();
     const uint64_t hash  = tn_state_hash(r.state);
@@ -210,7 +209,8 @@ TEST(a_step_that_diverges_leaves_the_state)
     CHECK(result != TN_OK);
     CHECK(tn_state_hash(r.state) == before);
     CHECK(tn_state_time(r.state) == time);
-    CHECK_INT(tn_stepper_step(r.stepper, r.state, -1, NULL, &why), TN_ERR_MODEL); // misuse too
+    CHECK_INT(tn_stepper_step(r.stepper, r.state, -1, NULL, &why),
+              TN_ERR_MODEL); // an invalid argument too
     CHECK(tn_state_hash(r.state) == before);
     rig_free(&r);
 }

@@ -1,4 +1,4 @@
-// One model, many threads, each with its own state and stepper: nobody waits, nobody disturbs, and
+// One model, many threads, each with its own state and stepper: no waiting, no interference, and
 // all end in the same bits.
 #include "support/rig.h"
 

@@ -1,4 +1,4 @@
-// Sleep in the impulse method: who falls asleep and when, who wakes and when, against the same scene
+// Sleep in the impulse method: what falls asleep and wakes, and when, against the same scene
 // without sleep, and against islands found by hand.
 #include "support/contact_rig.h"
 
@@ -52,8 +52,8 @@ TEST(a_box_at_rest_falls_asleep_when_it_is_time)
     rig_free(&r);
 }
 
-// Asleep, no bit of it changes any more, and nothing is looked at.
-TEST(what_sleeps_does_not_change)
+// Asleep, no bit of it changes, and nothing is evaluated.
+TEST(a_sleeping_body_does_not_change)
 {
     rig r = make_rig();
     for (int i = 0; i < 5; ++i)
@@ -84,7 +84,7 @@ TEST(nothing_sleeps_where_the_setting_is_none)
 }
 
 // At the top of its flight a ball is slow for a while, but touches nothing; one that rolls is not slow.
-TEST(what_flies_or_rolls_does_not_sleep)
+TEST(flying_and_rolling_bodies_do_not_sleep)
 {
     rig r                          = make_rig();
     r.settings.impulse.sleep       = 0.1;
@@ -100,9 +100,9 @@ TEST(what_flies_or_rolls_does_not_sleep)
     rig_free(&r);
 }
 
-// The speed that counts as rest is the root of 2 T / m: of a ball that rolls, the root of 7/5 v. What
-// falls asleep stands still from then on.
-TEST(what_is_slow_enough_stops)
+// The speed that counts as rest is sqrt(2 T / m): for a rolling ball, sqrt(7/5) v. What falls
+// asleep is at rest from then on.
+TEST(slow_bodies_stop_when_they_fall_asleep)
 {
     for (int fast = 0; fast < 2; ++fast) {
         rig r                          = make_rig();
@@ -123,9 +123,9 @@ TEST(what_is_slow_enough_stops)
 
 // ---- Islands -------------------------------------------------------------------------------------
 
-// What moves on top of a stack keeps all of it awake: those who lean on each other sleep together, those
-// beside them for themselves.
-TEST(an_island_is_all_that_lean_on_each_other)
+// Something moving on top of a stack keeps all of it awake: bodies in contact sleep together,
+// others on their own.
+TEST(islands_are_connected_by_contacts)
 {
     rig              r     = make_rig();
     const tn_body_id low   = add_box(&r, "low", tns_vec(0, 0, 0.1), TNS_AT_REST);
@@ -143,12 +143,12 @@ TEST(an_island_is_all_that_lean_on_each_other)
     CHECK_OK(tn_state_set_velocity(r.state, top, TNS_AT_REST));
     rig_run(&r, screen, 40);
     CHECK_INT(count_asleep(&r), 4);
-    tn_state_wake(r.state, mid); // all of that stack, and nobody else
+    tn_state_wake(r.state, mid); // all of that stack, and nothing else
     CHECK(!asleep(&r, low) && !asleep(&r, mid) && !asleep(&r, top) && asleep(&r, alone));
     rig_free(&r);
 }
 
-TEST(what_springs_tie_together_sleeps_together)
+TEST(bodies_connected_by_springs_sleep_together)
 {
     rig              r   = make_rig();
     const tn_body_id one = add_box(&r, "one", tns_vec(0, 0, 0.1), TNS_AT_REST);
@@ -168,7 +168,8 @@ TEST(what_springs_tie_together_sleeps_together)
 
 // ---- Waking --------------------------------------------------------------------------------------
 
-// A ball rolls into a sleeping box: with sleep and without it is the same motion, before and after.
+// A ball rolls into a sleeping box: the motion is the same with sleep and without, before and
+// after.
 static void strike(double sleep, tn_vec3* ball, tn_vec3* box, bool* slept, int steps)
 {
     rig r                    = make_rig();
@@ -188,7 +189,7 @@ static void strike(double sleep, tn_vec3* ball, tn_vec3* box, bool* slept, int s
     rig_free(&r);
 }
 
-TEST(a_sleeper_wakes_in_the_step_in_which_it_is_struck)
+TEST(a_sleeping_body_wakes_in_the_step_in_which_it_is_hit)
 {
     enum { N = 90 };
     tn_vec3 ball[2][N], box[2][N];
@@ -207,7 +208,7 @@ TEST(a_sleeper_wakes_in_the_step_in_which_it_is_struck)
     CHECK(box[0][N - 1].x > 0.01);
 }
 
-TEST(a_blow_wakes_the_whole_stack)
+TEST(an_impact_wakes_the_whole_stack)
 {
     rig        r = make_rig();
     tn_body_id box[4];
@@ -228,7 +229,7 @@ TEST(a_blow_wakes_the_whole_stack)
     rig_free(&r);
 }
 
-TEST(who_is_grabbed_pushed_or_called_wakes)
+TEST(handles_impulses_and_calls_wake_bodies)
 {
     rig              r   = make_rig();
     const tn_body_id box = add_box(&r, "box", tns_vec(0, 0, 0.1), TNS_AT_REST);
@@ -255,8 +256,8 @@ TEST(who_is_grabbed_pushed_or_called_wakes)
     rig_free(&r);
 }
 
-// A heavy weight that leaves, or a support that is not there any more: what leaned on it falls.
-TEST(who_loses_its_support_falls)
+// A heavy weight that leaves, or a support that is removed: what rested on it falls.
+TEST(bodies_that_lose_their_support_wake_and_fall)
 {
     rig              r    = make_rig();
     const tn_body_id low  = add_box(&r, "low", tns_vec(0, 0, 0.1), TNS_AT_REST);
@@ -270,9 +271,10 @@ TEST(who_loses_its_support_falls)
     rig_free(&r);
 }
 
-// ---- Who never sleeps ----------------------------------------------------------------------------
+// ---- What never sleeps
+// ---------------------------------------------------------------------------
 
-TEST(who_rides_on_a_platform_or_a_belt_does_not_sleep)
+TEST(bodies_on_moving_platforms_and_belts_do_not_sleep)
 {
     rig r                          = make_rig();
     r.settings.impulse.sleep_speed = 0.1;
@@ -300,8 +302,8 @@ TEST(who_rides_on_a_platform_or_a_belt_does_not_sleep)
     rig_free(&r);
 }
 
-// What moves because a motor says so, however slowly, and what lies on it.
-// A body that moves by keys, and rests until after the box has fallen asleep.
+// Bodies moved by a motor, however slowly, and what lies on them. A kinematic body that rests until
+// after the box has fallen asleep.
 static void add_paddle(rig* r, const tn_key keys[2])
 {
     const tn_shape_def shape  = rig_box(tns_vec(0.05, 0.2, 0.2));
@@ -316,7 +318,7 @@ static void add_paddle(rig* r, const tn_key keys[2])
     tn_scene_add_body(r->scene, &paddle);
 }
 
-TEST(what_moves_by_keys_wakes_a_sleeper_and_pushes_it)
+TEST(kinematic_bodies_wake_sleeping_ones)
 {
     rig              r       = make_rig();
     const tn_key     keys[2] = {{2, tns_frame(tns_vec(-1, 0, 0.3))},
@@ -331,7 +333,7 @@ TEST(what_moves_by_keys_wakes_a_sleeper_and_pushes_it)
     rig_free(&r);
 }
 
-TEST(who_is_driven_does_not_sleep)
+TEST(driven_bodies_do_not_sleep)
 {
     rig r                          = make_rig();
     r.settings.impulse.sleep_speed = 0.1;

@@ -1,4 +1,4 @@
-// Stops beside joints: what they share is the solve, not the motion; and a stop that follows from
+// Unilaterals and joints: they share a solve, not the motion; and a unilateral that follows from
 // joints changes nothing.
 #include "support/contact_rig.h"
 
@@ -56,7 +56,7 @@ static void add_four_bar(tn_scene* scene)
     pin(scene, c, TNS_GROUND, 1.2, 0.2);
 }
 
-// A particle swings on a rope, and a four-bar, closed, beside it: neither knows of the other.
+// A particle swings on a rope, next to a closed four-bar: they are independent.
 static double drift_beside_a_loop(double h, tn_loops loops)
 {
     rig r = rig_make(tns_vec(0, -rig_g, 0));
@@ -75,7 +75,7 @@ static double drift_beside_a_loop(double h, tn_loops loops)
     return drift;
 }
 
-TEST(a_rope_beside_a_closed_loop_keeps_the_order)
+TEST(a_rope_next_to_a_closed_loop_keeps_the_order)
 {
     for (int loops = 0; loops < 2; ++loops) {
         const double coarse = drift_beside_a_loop(0.01, (tn_loops)loops);

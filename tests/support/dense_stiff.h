@@ -166,7 +166,7 @@ static inline void dense_stiff_soften(dense_stiff* d)
     const tni_scene_view at        = dense_stiff_scene(d, d->start->at.time);
     const tni_prediction predicted = {d->scheme->h, d->scheme->time, d->start->predicted};
     double*              f         = calloc((size_t)d->u + 1, sizeof *f);
-    tni_plain_forces(&at, f);
+    tni_nonstiff_forces(&at, f);
     dense_stiff_put_forces(d, f);
     tni_soften(&at, &predicted, dense_stiff_put_soft, d);
     free(f);

@@ -1,4 +1,4 @@
-// A state that goes over to another model of the same bodies.
+// Copying a state to another model of the same bodies.
 #include "scenes/scenes.h"
 #include "state/state.h"
 #include "tenon/tenon.h"
@@ -36,9 +36,9 @@ static void steps(made* m, int count)
         CHECK_OK(tn_stepper_step(m->stepper, m->state, 0.005, NULL, NULL));
 }
 
-// Through another model of the same scene and back: the motion does not notice. The methods that remember the
-// step before begin anew there, so this one does not.
-TEST(a_motion_goes_on_in_another_model_as_if_nothing_had_been)
+// Through another model of the same scene and back: the motion does not change. Multistep methods
+// restart there, so they are not among these.
+TEST(a_motion_continues_unchanged_in_an_equal_model)
 {
     made one = make("@fourbar", 9.81), two = make("@fourbar", 9.81), alone = make("@fourbar", 9.81);
     steps(&one, 30);
@@ -47,7 +47,7 @@ TEST(a_motion_goes_on_in_another_model_as_if_nothing_had_been)
     steps(&two, 30);
     steps(&alone, 60);
     CHECK(tn_state_hash(two.state) == tn_state_hash(alone.state));
-    for (uint32_t i = 1; i <= 4; ++i) { // angles count turns on
+    for (uint32_t i = 1; i <= 4; ++i) { // full turns are counted on
         double a[6] = {0}, b[6] = {0};
         tn_state_joint_position(two.state, (tn_joint_id){i}, a);
         tn_state_joint_position(alone.state, (tn_joint_id){i}, b);
@@ -75,7 +75,7 @@ TEST(turns_that_were_counted_are_carried_over)
     done(&two);
 }
 
-TEST(hands_and_pushed_targets_are_carried_over)
+TEST(handles_and_user_set_targets_are_carried_over)
 {
     const tn_frame pose = {{1, 2, 3}, {1, 0, 0, 0}};
     made           one = make("@hand", 9.81), two = make("@hand", 1);

@@ -1,4 +1,4 @@
-// common: rows written four at a time, against tni_constraint_rows, bit for bit.
+// common_joints: rows computed four at a time, against tni_constraint_rows, bit for bit.
 #include "joint/joint.h"
 #include "scenes/scenes.h"
 #include "test.h"
@@ -108,7 +108,7 @@ TEST(four_joints_at_a_time_have_the_bits_of_one)
     }
 }
 
-TEST(joints_of_other_bodies_and_kinds_go_one_by_one)
+TEST(joints_of_other_bodies_and_kinds_are_computed_one_by_one)
 {
     CHECK_INT(check_scene("planar_web:joints=20,loops=3", 1, true, true), 0);
     CHECK(check_scene("slider_crank", 1, true, true) < 4);

@@ -1,5 +1,5 @@
-// constraint: the rows of held centres of mass, against differences and momentum; the directions in
-// which user-defined constraints push.
+// constraint: the rows of held centres of mass, against differences and momentum; the force
+// directions of user-defined constraints.
 #include "support/random_scene.h"
 
 enum { BODIES = 12, U_MAX = 128 };
@@ -176,10 +176,11 @@ TEST(centers_and_ropes_are_no_loops)
     random_mechanism_free(m);
 }
 
-// ---- User-defined constraints that push otherwise -----------------------------------------------
+// ---- User-defined constraints with force directions of their own
+// ---------------------------------
 
-// Row i holds coordinate i of body 0; its force acts on body i, numbered so that blocks are told
-// apart.
+// Row i holds coordinate i of body 0; its force acts on body i, with numbers that identify each
+// block.
 static void rows_at(const void* data, double time, const tn_body_view* bodies, double* C,
                     double* rate, double* const* J, double* gamma)
 {
@@ -236,7 +237,7 @@ static void check_pushes(bool otherwise)
     random_mechanism_free(m);
 }
 
-TEST(forces_of_user_constraints_go_to_their_bodies)
+TEST(forces_of_user_constraints_act_on_their_bodies)
 {
     check_pushes(true);
     check_pushes(false);
@@ -244,7 +245,7 @@ TEST(forces_of_user_constraints_go_to_their_bodies)
 
 // ---- Coordinates of all joints ------------------------------------------------------------------
 
-TEST(coordinates_of_joints_stand_one_after_the_other)
+TEST(coordinates_of_joints_are_contiguous)
 {
     static const tn_joint_type types[]  = {TN_JOINT_BALL,     TN_JOINT_USER, TN_JOINT_WELD,
                                            TN_JOINT_CYLINDER, TN_JOINT_ROPE, TN_JOINT_USER};

@@ -1,5 +1,5 @@
-// Scenes of contact do what their comments say: closed forms of what they start with and, where one
-// step after the other has a closed form, of where they go.
+// Contact scenes do what their comments say: closed forms of their start and, where a step has a
+// closed form, of their motion.
 #include "support/rig.h"
 
 static rig made(const char* spec)
@@ -27,14 +27,14 @@ static tn_vec3 position_of(const rig* r, const char* name)
 
 // ---- Boxes --------------------------------------------------------------------------------------
 
-// Boxes by rows from below, as many as told, each row about the middle. Every box but the lowest has
-// its middle over the ones below: x is within what those reach.
+// Rows of boxes from below, each row centred. Every box but the lowest has its centre over the row
+// below: |x| is within the half width of that.
 static void check_rows(const char* spec, const int* rows, int row_count)
 {
     tn_scene* scene = NULL;
     CHECK_OK(tns_build(NULL, spec, &scene, NULL));
     int    box  = 0;
-    double wide = HUGE_VAL; // half of the row below
+    double wide = HUGE_VAL; // half width of the row below
     for (int row = 0; row < row_count; ++row) {
         double sum = 0, most = 0;
         for (int i = 0; i < rows[row]; ++i, ++box) {
@@ -118,8 +118,8 @@ TEST(a_bullet_that_is_not_continuous_flies_through)
 
 // ---- Conveyor -----------------------------------------------------------------------------------
 
-// Pulled with friction times g up to the belt's speed. Impulses take the exact mean of a constant
-// force, so the box is late by less than the way of one step.
+// Friction accelerates the box at mu g up to the belt's speed. Impulses take the exact mean of a
+// constant force, so the box is late by less than the distance of one step.
 TEST(a_belt_pulls_with_friction_and_then_carries)
 {
     rig          r = made("conveyor:n=1,speed=1,friction=0.5");
@@ -201,7 +201,7 @@ TEST(the_walking_machine_walks_straight_on)
 
 // ---- People -------------------------------------------------------------------------------------
 
-// Everybody is the same person, elsewhere and turned.
+// All persons are equal, displaced and rotated.
 TEST(people_of_a_pile_are_alike)
 {
     rig       r     = made("ragdoll_pile:n=9");
@@ -220,7 +220,7 @@ TEST(people_of_a_pile_are_alike)
     rig_free(&r);
 }
 
-// How far a hinge is beyond its ends.
+// How far a hinge exceeds its limits [rad].
 static double beyond_ends(const rig* r, int joint)
 {
     const tn_limit* limit = &tn_scene_joint(r->scene, joint)->limit;

@@ -1,7 +1,6 @@
-// contact/soft: points in contact as stiff one-sided forces.
-//
-// Forces are compared with the law of a ball over a plane, whose gap is known in closed form; what
-// they do with backward Euler written out for one body, dense, with nothing of the library's steps.
+// soft_contact: contact points as stiff one-sided forces. Forces are compared with the law of a
+// ball over a plane, whose gap is known in closed form; their effect with backward Euler written
+// out for one body, dense, without the library's steps.
 #include "contact/soft_contact.h"
 
 #include "linalg/dense.h"
@@ -25,8 +24,8 @@ typedef struct seen {
     tni_finder*       finder;
     tni_soft          softs[SOFTS_MAX];
     int               count;
-    double            u[U_MAX]; ///< expected
-    bool              at_end;   ///< it is the end that is looked at
+    double            u[U_MAX]; ///< predicted
+    bool              at_end;   ///< the end of the step is evaluated
 } seen;
 
 static void take(void* user, const tni_soft* soft)
@@ -51,7 +50,7 @@ static void look(seen* s)
                                   .capacity = TOUCHES_MAX};
     s->count = 0;
     CHECK(tni_contact_soften(&at, &ahead, law, &s->room, take, s) <= TOUCHES_MAX);
-    CHECK(s->room.count <= s->count); // the others only rub
+    CHECK(s->room.count <= s->count); // the others have friction only
 }
 
 static seen* seen_make(void)
@@ -104,7 +103,7 @@ static double law_of(double gap, double rate)
     return depth1 > 0 ? fmax(0, N) : 0;
 }
 
-// What the first soft force pushes with along row i when its bodies go at u for the step.
+// Force of the first soft force along row i when its bodies move with u during the step.
 static double force_of(const seen* s, int i)
 {
     const tni_soft* soft                    = &s->softs[0];
@@ -143,13 +142,13 @@ TEST(a_ball_pushes_as_the_law_says_and_never_pulls)
     }
 }
 
-// The law has no jump: the force at the edge between pushing and not is small.
-TEST(force_begins_at_nothing)
+// The law is continuous: the force at the edge between active and inactive is small.
+TEST(contact_force_begins_at_zero)
 {
     for (int i = 0; i < 2; ++i) {
         const double gap = i == 0 ? 0.01 : -0.01;
         seen*        s   = ball_over_floor(TN_BODY_PARTICLE, 0, gap);
-        double       low = -10, high = 10; // pushes, does not
+        double       low = -10, high = 10; // active, inactive
         for (int round = 0; round < 60; ++round) {
             s->u[2] = 0.5 * (low + high);
             look(s);
@@ -163,7 +162,7 @@ TEST(force_begins_at_nothing)
     }
 }
 
-TEST(bodies_of_all_kinds_that_touch_are_pushed)
+TEST(contacts_push_bodies_of_all_kinds)
 {
     static const tn_body_kind kinds[] = {TN_BODY_RIGID, TN_BODY_PARTICLE};
     for (int i = 0; i < 2; ++i) {
@@ -206,7 +205,7 @@ TEST(a_box_stands_on_its_corners)
     s->m->state->q[3] = tilt.w, s->m->state->q[4] = tilt.x;
     look(s);
     CHECK_INT(s->count, 2);
-    // Turning down as fast as the corners are high, they are met on the way.
+    // Rotating down fast enough, the corners reach the floor within the step.
     s->u[3] = -0.012 / h;
     look(s);
     CHECK_INT(s->count, 2);
@@ -242,8 +241,8 @@ TEST(friction_is_a_secant_of_the_smooth_law)
     seen_free(s);
 }
 
-// A point that lets go has pushed until now, and rubs for what it pushed.
-TEST(what_lets_go_rubs_once_more)
+// A point that separates has pushed until now, and keeps the friction of that for one step.
+TEST(friction_lasts_one_step_after_separation)
 {
     seen* s = ball_over_floor(TN_BODY_RIGID, 0.5, -1e-3);
     s->u[2] = 1;
@@ -256,7 +255,7 @@ TEST(what_lets_go_rubs_once_more)
     seen_free(s);
 }
 
-TEST(what_is_only_about_to_touch_does_not_rub)
+TEST(no_friction_before_contact)
 {
     seen* s = ball_over_floor(TN_BODY_RIGID, 0.5, 1e-3);
     s->u[0] = 1, s->u[2] = -1;
@@ -318,7 +317,7 @@ static void check_balance(const seen* s)
     }
 }
 
-TEST(two_free_bodies_push_each_other_alike)
+TEST(contact_forces_of_two_free_bodies_balance)
 {
     for (int plane = 0; plane < 2; ++plane) {
         for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -339,7 +338,7 @@ TEST(two_free_bodies_push_each_other_alike)
     }
 }
 
-// The body that can be pushed is the second one, whichever of the two it was.
+// The movable body is the second one, whichever of the two it was.
 TEST(a_ball_on_a_fixed_ball_is_pushed_away)
 {
     for (int last = 0; last < 2; ++last) {
@@ -359,8 +358,8 @@ TEST(a_ball_on_a_fixed_ball_is_pushed_away)
 
 // ---- Backward Euler, by hand --------------------------------------------------------------------
 
-// (M + h^2 J^T K J + h J^T D J) u = M u + h (force + J^T f) for the first free body, rigid, turning
-// slowly; as often as other points push than were expected.
+// (M + h^2 J^T K J + h J^T D J) u = M u + h (force + J^T f) for the first free body, rigid,
+// rotating slowly; repeated until the active set is the predicted one.
 static void euler(seen* s, tn_vec3 force, tn_vec3 torque)
 {
     tn_state* state = s->m->state;
@@ -408,8 +407,8 @@ TEST(a_ball_comes_to_rest_at_its_weight_over_the_stiffness)
     seen_free(s);
 }
 
-// Friction that holds the share r of what it can creeps at c r / sqrt(1 - r^2).
-TEST(what_friction_holds_creeps_as_foretold)
+// Friction that holds the fraction r of its limit creeps at c r / sqrt(1 - r^2).
+TEST(sticking_creeps_at_the_predicted_speed)
 {
     for (double share = 0.1; share < 0.95; share += 0.2) {
         seen*        s    = seen_make();
@@ -443,7 +442,7 @@ TEST(beyond_what_friction_holds_it_slides)
     seen_free(s);
 }
 
-// Looked at from its end, a step has the normal forces that it was taken with: to rounding for a
+// Evaluated at its end, a step has the normal forces that it was taken with: to rounding for a
 // ball, whose gap is linear.
 TEST(the_end_agrees_with_the_start)
 {
@@ -469,9 +468,9 @@ TEST(the_end_agrees_with_the_start)
     }
 }
 
-// The corner of a box that turns by 0.05 in the step: its gap at the end is foreseen to second
-// order, 4e-4 m here, so that 2e-5 m is asked for.
-TEST(a_turning_corner_is_foreseen_to_second_order)
+// The corner of a box that rotates by 0.05 in the step: its gap at the end is predicted to second
+// order, 4e-4 m here, so the tolerance is 2e-5 m.
+TEST(the_gap_of_a_rotating_corner_is_predicted_to_second_order)
 {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         test_random r = {seed};
@@ -505,10 +504,12 @@ TEST(a_turning_corner_is_foreseen_to_second_order)
     }
 }
 
-// ---- Room, and the law by itself ----------------------------------------------------------------
+// ---- Capacity, and the law's defaults
+// ------------------------------------------------------------
 
-// Friction of a step is the same from either end, whatever the depth and the slip have become.
-TEST(the_end_rubs_as_the_start)
+// Friction of a step is the same evaluated at either end, however penetration and slip have
+// changed.
+TEST(friction_at_the_end_is_that_of_the_start)
 {
     seen* s           = ball_over_floor(TN_BODY_RIGID, 0.5, -1e-3);
     s->m->state->u[0] = 1;
@@ -531,9 +532,9 @@ TEST(the_end_rubs_as_the_start)
     seen_free(s);
 }
 
-// A point that is met on the way has no friction in that step, and takes none from those that stand
-// behind it.
-TEST(a_point_that_comes_does_not_rub_as_another_one)
+// A point that is reached within the step has no friction in that step, and takes none from points
+// behind it in the list.
+TEST(a_new_contact_does_not_take_the_friction_of_another)
 {
     seen* s = seen_make();
     tn_scene_set_ground(s->m->scene, 0.5, 0);
@@ -561,7 +562,7 @@ TEST(a_point_that_comes_does_not_rub_as_another_one)
     seen_free(s);
 }
 
-TEST(too_little_room_is_told_and_nothing_taken)
+TEST(too_little_capacity_is_reported_and_nothing_taken)
 {
     seen* s = seen_make();
     tn_scene_set_ground(s->m->scene, 0, 0);
@@ -578,7 +579,7 @@ TEST(too_little_room_is_told_and_nothing_taken)
     seen_free(s);
 }
 
-TEST(a_set_stands_until_another_point_pushes)
+TEST(the_active_set_holds_until_another_point_pushes)
 {
     seen* s = ball_over_floor(TN_BODY_RIGID, 0, 1e-3);
     look(s);
@@ -590,7 +591,8 @@ TEST(a_set_stands_until_another_point_pushes)
     CHECK(!tni_contact_active_set_holds(&at, &ahead, law, &s->room));
     CHECK(tni_contact_active_set_holds(&at, &ahead, law, &s->room));
     CHECK_INT(s->room.known, 1);
-    // In the same step it stays known when it would not be met any more, in another it does not.
+    // In the same step it stays known when it would not be reached any more, in another it does
+    // not.
     s->u[2]      = 5;
     s->room.keep = true;
     CHECK_INT(tni_contact_soften(&at, &ahead, law, &s->room, take, s), 1);
@@ -600,7 +602,7 @@ TEST(a_set_stands_until_another_point_pushes)
     seen_free(s);
 }
 
-TEST(without_a_stiffness_it_goes_by_the_mass)
+TEST(without_a_setting_the_stiffness_follows_the_mass)
 {
     seen*                s        = ball_over_floor(TN_BODY_RIGID, 0, 1);
     tn_implicit_settings settings = tn_default_settings().implicit;

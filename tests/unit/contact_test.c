@@ -1,8 +1,8 @@
 // contact: the points where shapes touch, and their rows.
 //
-// Rows are compared with differences along the motion, at places far from touching: they are exact
-// there too. Points are compared with closed forms: how far a shape reaches along a direction,
-// where the corners of a box are. Differences are of fourth order, so that 1e-9 is asked for.
+// Rows are compared with differences along the motion, far from contact: they are exact there too.
+// Points are compared with closed forms: the extent of a shape along a direction, the corners of a
+// box. Differences are of fourth order: the tolerance is 1e-9.
 #include "contact/contact.h"
 #include "support/failing_host.h"
 #include "support/random_scene.h"
@@ -42,7 +42,7 @@ static tn_body_id add_body(random_mechanism* m, const tn_body_def* def)
     return tn_scene_add_body(m->scene, def);
 }
 
-/// A body with one shape, at a place.
+/// A body with one shape, at a configuration.
 static tn_body_id add_shape(random_mechanism* m, tn_body_kind kind, tn_shape_type type, tn_vec3 at)
 {
     const tn_shape_def shape = shape_of(type);
@@ -51,7 +51,7 @@ static tn_body_id add_shape(random_mechanism* m, tn_body_kind kind, tn_shape_typ
     return add_body(m, &def);
 }
 
-// With a finder that has no memory.
+// With a new finder.
 static int touches_at(const tn_model* model, const tni_view* views, double reach,
                       tni_contact* touches, int capacity)
 {
@@ -87,10 +87,11 @@ typedef struct values {
     int     count;
     tni_row rows[TNI_CONTACT_ROWS];
     double  J[3][U_MAX];
-    tn_vec3 apart; ///< from the matter of body 1 that is at the point at first to that of body 2
+    tn_vec3 apart; ///< from the material of body 1 that is at the point at first to that of body 2
 } values;
 
-// With q moved by s d, at time + s * dt. a1, a2: matter of either body, from the centres of mass.
+// With q moved by s d, at time + s * dt. a1, a2: material points of the bodies, from the centres of
+// mass.
 static values values_at(const random_mechanism* m, const tni_contact* touch, const tn_vec3 a[2],
                         const double* d, double s, double dt)
 {
@@ -153,7 +154,7 @@ static void check_near(double a, double b, double size, const char* what, const 
                "%s, row %d: %s is %.12g, by differences %.12g", label, k, what, a, b);
 }
 
-// The matter of either body at the point.
+// The material points of the bodies at the contact point.
 static void matter_at(const random_mechanism* m, const tni_contact* touch, tn_vec3 a[2])
 {
     tn_vec3 position, normal;
@@ -164,7 +165,7 @@ static void matter_at(const random_mechanism* m, const tni_contact* touch, tn_ve
     a[1]                 = tni_mul_t(&view2.R, tni_sub(position, view2.x));
 }
 
-// Unit, right-handed directions: normal, then across it. They are what body 2 is pushed along.
+// Unit, right-handed directions: normal, then tangents, along which body 2 is pushed.
 static void check_directions(const values* v, const char* label)
 {
     for (int i = 0; i < v->count; ++i) {
@@ -211,8 +212,8 @@ static void check_touch(random_mechanism* m, const tni_contact* touch, const cha
     }
 }
 
-// Somewhere near a place, any attitude, its centre of mass anywhere. Flat: turned about z only, and
-// planes stand.
+// Random position, orientation and centre of mass. Flat: rotated about z only, with vertical
+// planes.
 static void add_random_body(random_mechanism* m, test_random* r, tn_body_kind kind,
                             tn_shape_def shape, tn_vec3 place, bool flat)
 {
@@ -300,9 +301,10 @@ TEST(rows_of_spheres_agree_with_differences)
             check_pair(&r, TN_SHAPE_SPHERE, TN_SHAPE_SPHERE, k / KIND_COUNT, k % KIND_COUNT);
 }
 
-// ---- Which points -------------------------------------------------------------------------------
+// ---- Which points
+// --------------------------------------------------------------------------------
 
-// How far a shape of shape_of() reaches along d, seen from its origin.
+// Extent of a shape of shape_of() along d, from its origin.
 static double reach_of(tn_shape_type type, tn_vec3 d)
 {
     const tn_shape_def s    = shape_of(type);
@@ -326,7 +328,7 @@ static double least_gap(const tni_contact* touches, int count)
     return least;
 }
 
-// Through all attitudes: a body on a floor is as high as it reaches down.
+// All orientations: the height of a body on a floor is its extent downwards.
 TEST(the_least_gap_is_that_of_the_shape)
 {
     test_random r = {3};
@@ -352,7 +354,7 @@ TEST(the_least_gap_is_that_of_the_shape)
     }
 }
 
-// A body of one shape over the floor, with its lowest point just there.
+// A body of one shape over the floor, with its lowest point just touching.
 static int count_on_floor(tn_shape_type type, double height, tn_quat turn, tni_contact* touches)
 {
     random_mechanism* m = random_mechanism_make();
@@ -374,7 +376,7 @@ static int count_on_floor(tn_shape_type type, double height, tn_quat turn, tni_c
     return count;
 }
 
-TEST(things_stand_on_as_many_points_as_they_have)
+TEST(shapes_stand_on_all_their_points)
 {
     const tn_quat upright = {1, 0, 0, 0};
     const tn_quat lying   = tni_quat_exp(tni_vec3(0, 1.5707963267948966, 0));
@@ -403,7 +405,7 @@ TEST(things_stand_on_as_many_points_as_they_have)
     CHECK_INT(count_on_floor(TN_SHAPE_CYLINDER, 0.2 * sin(0.7) + 0.35 * cos(0.7), leaning, t), 1);
 }
 
-// The lowest point of a lying cylinder wanders over it; a vertex would go up with it.
+// The lowest point of a lying cylinder moves along it; a vertex would go up with it.
 TEST(a_cylinder_rolls_without_leaving_the_floor)
 {
     random_mechanism* m = random_mechanism_make();
@@ -477,7 +479,7 @@ TEST(spheres_touch_far_from_their_bodies)
     random_mechanism_free(m);
 }
 
-// A plane that moves looks at bodies that rest, too.
+// Planes of moving bodies are tested against resting bodies, too.
 TEST(planes_of_moving_bodies_touch)
 {
     random_mechanism* m = random_mechanism_make();
@@ -492,7 +494,7 @@ TEST(planes_of_moving_bodies_touch)
     random_mechanism_free(m);
 }
 
-TEST(a_touch_that_has_no_number_is_none)
+TEST(a_contact_with_nan_is_none)
 {
     random_mechanism* m = random_mechanism_make();
     tn_scene_set_ground(m->scene, 0.5, 0);
@@ -522,7 +524,7 @@ static random_mechanism* heap(test_random* r)
     return m;
 }
 
-TEST(touches_are_counted_beyond_the_capacity)
+TEST(contacts_are_counted_beyond_the_capacity)
 {
     test_random       r = {4};
     random_mechanism* m = heap(&r);
@@ -541,8 +543,8 @@ TEST(touches_are_counted_beyond_the_capacity)
     random_mechanism_free(m);
 }
 
-// Those within reach are those of the whole list that are; in its order, which is that of the ids.
-TEST(touches_come_by_id_and_within_reach)
+// Points within reach are those of the whole list, in its order, sorted by id.
+TEST(contacts_are_sorted_by_id_and_within_reach)
 {
     test_random       r = {5};
     random_mechanism* m = heap(&r);
@@ -564,8 +566,8 @@ TEST(touches_come_by_id_and_within_reach)
     random_mechanism_free(m);
 }
 
-// A little motion leaves ids and features where they are, but for rims that begin to roll.
-TEST(ids_follow_their_points)
+// A little motion leaves ids and features unchanged, except for rims that begin to roll.
+TEST(contact_ids_follow_their_points)
 {
     test_random       r = {6};
     random_mechanism* m = heap(&r);
@@ -584,7 +586,7 @@ TEST(ids_follow_their_points)
     random_mechanism_free(m);
 }
 
-TEST(pairs_mix_friction_and_restitution)
+TEST(pairs_combine_friction_and_restitution)
 {
     random_mechanism* m        = random_mechanism_make();
     tn_shape_def      shape[2] = {shape_of(TN_SHAPE_SPHERE), shape_of(TN_SHAPE_SPHERE)};
@@ -607,7 +609,8 @@ TEST(pairs_mix_friction_and_restitution)
     random_mechanism_free(m);
 }
 
-// ---- In the plane -------------------------------------------------------------------------------
+// ---- Planar bodies
+// -------------------------------------------------------------------------------
 
 // A planar body over a wall that faces y, its origin at height 0.3.
 static int count_on_wall(tn_shape_type type, tn_quat turn, double gap)
@@ -629,7 +632,7 @@ static int count_on_wall(tn_shape_type type, tn_quat turn, double gap)
     return count;
 }
 
-TEST(in_the_plane_points_above_each_other_count_once)
+TEST(planar_points_above_each_other_count_once)
 {
     const tn_quat none = {1, 0, 0, 0}, along_y = tni_quat_exp(tni_vec3(1.5707963267948966, 0, 0)),
                   along_x = tni_quat_exp(tni_vec3(0, 1.5707963267948966, 0)),
@@ -663,7 +666,8 @@ TEST(a_floor_does_not_touch_what_moves_in_it)
     random_mechanism_free(m);
 }
 
-// ---- Who touches whom ---------------------------------------------------------------------------
+// ---- Filters
+// -------------------------------------------------------------------------------------
 
 static void no_rows(const void* data, double time, const tn_body_view* bodies, double* C,
                     double* rate, double* const* J, double* gamma)

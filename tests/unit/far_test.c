@@ -1,5 +1,5 @@
-// Islands that are solved without writing down their W, beside the same ones with it: stacks,
-// chains on the floor, mechanisms with loops, as the stepper sees them.
+// Matrix-free islands, against the same ones with their matrix W: stacks, chains on the floor,
+// mechanisms with loops, as the stepper sees them.
 #include "support/contact_rig.h"
 
 #include "model/model.h"
@@ -25,7 +25,7 @@ static void answer_free(answer* x)
     free(x->u);
 }
 
-// Factors at the state, finds the stops within reach of it.
+// Factors at the state, finds the contacts and limits within reach of it.
 static void look(rig* r, double reach)
 {
     tni_system*             s  = system_of(r);
@@ -36,7 +36,7 @@ static void look(rig* r, double reach)
     }
 }
 
-// What every velocity would become under random pushes and weight, without the stops.
+// The change of all velocities by random impulses and gravity, without contacts.
 static void free_motion(rig* r, uint64_t seed, double push)
 {
     tni_system*     s           = system_of(r);
@@ -58,7 +58,7 @@ static void free_motion(rig* r, uint64_t seed, double push)
     free(b);
 }
 
-// All stops are asked to keep the free motion v from going on: J (u + v) >= 0.
+// The targets of all unilaterals: do not let the free motion v continue, J (u + v) >= 0.
 static void ask(rig* r, tni_unilateral_rule rule)
 {
     tni_system* s = system_of(r);
@@ -105,7 +105,8 @@ static answer solve(rig* r, tni_unilateral_rule rule, uint64_t seed, int direct_
     return x;
 }
 
-// Largest violation of a stop's conditions by J u and its force, beside the largest want.
+// Largest violation of a unilateral's conditions by J u and its force, relative to the largest
+// target.
 static double violation(const rig* r)
 {
     const tni_system* s     = system_of(r);
@@ -149,7 +150,7 @@ static double distance(const answer* x, const answer* y)
     return worst / scale;
 }
 
-// Both ways at the same state; velocities are unique without friction.
+// Both solvers at the same state; velocities are unique without friction.
 static void compare(rig* r, double reach, int* rounds)
 {
     for (uint64_t seed = 1; seed <= 3; ++seed) {
@@ -181,27 +182,27 @@ static void compare_scene(const char* spec, double h, int steps, double reach)
     rig_free(&r);
 }
 
-TEST(stacks_without_w)
+TEST(stacks_solved_matrix_free)
 {
     compare_scene("boxes:n=20", 0, 0, 1e-6);
     compare_scene("boxes:n=15,arrangement=pyramid", 0, 0, 1e-6);
     compare_scene("boxes:n=8,ratio=2", 0, 0, 1e-6);
 }
 
-TEST(chains_without_w)
+TEST(chains_solved_matrix_free)
 {
-    compare_scene("heap:links=12,height=0", 0, 0, 10); // reach: all balls are asked
+    compare_scene("heap:links=12,height=0", 0, 0, 10); // with this reach all balls take part
     compare_scene("ragdoll_pile:n=2", 0, 0, 0.5);
 }
 
 // Loops: responses are those of a regularised system, the answer is not.
-TEST(loops_without_w)
+TEST(loops_solved_matrix_free)
 {
     compare_scene("strandbeest:legs=4,walk=stand", 0, 0, 0.5);
 }
 
-// Room is made for what is needed, and small islands keep their W.
-TEST(only_large_islands_go_without_w)
+// Capacity grows as needed, and small islands keep their W.
+TEST(only_large_islands_are_matrix_free)
 {
     rig    r   = rig_builtin("boxes:n=12");
     answer few = solve(&r, TNI_UNILATERAL_GRIPS, 1, 12 * 12, 1e-6);
@@ -213,7 +214,7 @@ TEST(only_large_islands_go_without_w)
     rig_free(&r);
 }
 
-// The deepest that anything goes on sinking, beside what was asked.
+// Largest remaining approach speed, relative to the targets.
 static double sinking(const rig* r)
 {
     const tni_system* s     = system_of(r);
@@ -253,9 +254,9 @@ static double sink(rig* r, int sweeps, bool shock)
     return sinking(r);
 }
 
-// Ten sweeps do not carry twenty boxes; with a shock after them nothing sinks. Where sweeps did it
-// all, the shock changes nothing.
-TEST(a_shock_carries_a_stack)
+// Ten sweeps do not carry twenty boxes; with shock propagation after them nothing sinks. Where
+// sweeps converge, shock propagation changes nothing.
+TEST(shock_propagation_carries_a_stack)
 {
     rig          r     = rig_builtin("boxes:n=20");
     const double plain = sink(&r, 10, false), shock = sink(&r, 10, true);

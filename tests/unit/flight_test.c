@@ -1,11 +1,11 @@
-// Free flight against what its rule says, what it keeps, and the exact motion.
+// Free flight against its rule, its invariants, and the exact motion.
 #include "state/state.h"
 #include "support/rig.h"
 #include "support/user_bodies.h"
 
 static const tn_vec3 origin = {0, 0, 0};
 
-// One rigid body in an attitude of its own, with inertia that is not along its axes.
+// One rigid body with an orientation, and inertia that is not along its axes.
 static rig make_body(tn_vec3 w)
 {
     rig         r   = rig_make(origin);
@@ -33,7 +33,7 @@ static tn_quat attitude(const double* q)
 
 // ---- The rule -----------------------------------------------------------------------------------
 
-// I W = exp(-h W / 2) R^T L,  R' = R exp(h W),  with W found back from the attitudes.
+// I W = exp(-h W / 2) R^T L,  R' = R exp(h W),  with W recovered from the orientations.
 TEST(the_middle_of_the_flight_has_the_momentum_of_the_start)
 {
     for (int i = 1; i <= 20; ++i) {
@@ -111,7 +111,7 @@ TEST(flight_is_of_second_order)
 }
 
 // Equal moments: the velocity is constant, and any step is exact.
-TEST(a_ball_turns_evenly)
+TEST(a_ball_rotates_uniformly)
 {
     rig         r        = rig_make(origin);
     tn_body_def def      = rig_body(1, (tn_vec3){0.4, 0.4, 0.4}, origin);
@@ -127,7 +127,7 @@ TEST(a_ball_turns_evenly)
     rig_free(&r);
 }
 
-// Unstable turning about the middle axis, for long: the energy stays where it is.
+// Unstable rotation about the middle axis, for long: the energy stays bounded.
 TEST(the_energy_of_a_tumbling_body_is_bounded)
 {
     static const double steps[] = {1.0 / 60, 1.0 / 30}, bounds[] = {1.5e-3, 6e-3};
@@ -154,7 +154,7 @@ TEST(the_energy_of_a_tumbling_body_is_bounded)
 
 // ---- The other kinds ----------------------------------------------------------------------------
 
-TEST(what_does_not_turn_flies_straight)
+TEST(bodies_without_rotation_fly_straight)
 {
     rig          r     = rig_make(origin);
     user_body    own   = {2, tni_identity3(), origin, 0};
@@ -182,10 +182,11 @@ TEST(what_does_not_turn_flies_straight)
     rig_free(&r);
 }
 
-// ---- Together -----------------------------------------------------------------------------------
+// ---- Four at a time
+// ------------------------------------------------------------------------------
 
-// Alone: all others sleep. Some turn by more than a radian, one is not finite, two stand still.
-TEST(bodies_that_turn_together_have_the_bits_of_one_alone)
+// Alone: all others sleep. Some rotate by more than a radian, one is not finite, two are at rest.
+TEST(bodies_rotated_together_have_the_bits_of_one_alone)
 {
     enum { COUNT = 23 };
     test_random random = {5};

@@ -1,5 +1,5 @@
-// force: what stores energy pushes down its gradient, what damps takes power, and what is internal
-// balances.
+// force: forces with an energy are its negative gradient, dampers dissipate, internal forces
+// balance.
 #include "force/force.h"
 #include "support/random_scene.h"
 
@@ -166,7 +166,7 @@ TEST(targets_are_the_gradient_of_their_energy)
     }
 }
 
-// A target that is pushed from outside, and a handle on every body.
+// A target set by the user, and a handle on every body.
 static void take_hold(random_mechanism* m, test_random* r, double stiffness, double damping)
 {
     const tn_frame pose = {random_vec3(r, 1), random_quat(r)};
@@ -181,7 +181,7 @@ static void take_hold(random_mechanism* m, test_random* r, double stiffness, dou
     m->state->time += 0.1;
 }
 
-TEST(pushed_targets_and_handles_are_the_gradient_of_their_energy)
+TEST(user_set_targets_and_handles_are_the_gradient_of_their_energy)
 {
     test_random r = {26};
     for (int round = 0; round < 10; ++round) {
@@ -377,18 +377,18 @@ static void check_damping(test_random* r, random_joint_type t, random_kind kind1
     random_mechanism_free(m);
 }
 
-TEST(joint_dampers_take_power)
+TEST(joint_dampers_dissipate)
 {
     for (uint64_t seed = 13; seed < 17; ++seed) for_each_joint(seed, check_damping);
 }
 
-TEST(spring_target_and_drag_dampers_take_power)
+TEST(spring_target_and_drag_dampers_dissipate)
 {
     test_random r = {17};
     for (int round = 0; round < 20; ++round) {
         random_mechanism* m = springs(&r, 5, 2);
         finish(m, &r, 1);
-        m->state->time = 10; // keys have ended: nothing is dragged along
+        m->state->time = 10; // keys have ended: no prescribed motion
         CHECK(damping_power(m, &tni_force_spring) < 0);
         random_mechanism_free(m);
 
@@ -412,7 +412,7 @@ TEST(spring_target_and_drag_dampers_take_power)
     }
 }
 
-// A limit pushes back only: leaving fast, it lets go, and never pulls.
+// A limit pushes back only: leaving fast, it has no force, and never pulls.
 TEST(limits_never_pull)
 {
     test_random r      = {18};
@@ -474,7 +474,7 @@ static void check_balance(const random_mechanism* m, const tni_force* force, con
     workspace_free(w);
 }
 
-// An anchor anywhere, but at the mass itself where the body cannot turn and so takes no torque.
+// An anchor anywhere, but at the mass itself where the body cannot rotate and so takes no torque.
 static tn_vec3 balanced_anchor(const random_mechanism* m, test_random* r, tn_body_id body)
 {
     const random_kind kind = m->kinds[body.bits];

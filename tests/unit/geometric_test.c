@@ -51,13 +51,13 @@ TEST(the_closed_form_is_the_positive_part)
         check_arm(random_vec3(&r, random_log_uniform(&r, 1e-3, 1e6)), random_vec3(&r, 2));
     const tn_vec3 a = {0.3, -2, 1.1}, across = tni_cross(a, tni_vec3(0, 0, 1));
     check_arm(a, tni_scale(3, a));  // tension
-    check_arm(a, tni_scale(-3, a)); // thrust: nothing is left
+    check_arm(a, tni_scale(-3, a)); // compression: nothing is left
     check_arm(a, across);           // neither
     check_arm(a, tni_add_scaled(a, 1e-9, across));
     check_arm(tni_vec3(0, 0, 0), a);
     check_arm(a, tni_vec3(0, 0, 0));
     tni_mat3 K = {{0}};
-    tni_soft_geometric(tni_scale(1e-160, a), a, &K); // a force that dies out
+    tni_soft_geometric(tni_scale(1e-160, a), a, &K); // a force that vanishes
     for (int i = 0; i < 9; ++i) CHECK(K.m[i] == 0 || isfinite(K.m[i]));
 }
 
@@ -76,8 +76,9 @@ static void take(void* user, const tni_soft* soft)
     ++f->count;
 }
 
-// A body pulled at a point by a target, or by a handle: rows of turning resist with the pull on its arm.
-TEST(pulls_of_targets_and_handles_turn_with_the_body)
+// A body pulled at a point by a target or a handle: rotation rows have the stiffness of the pull on
+// its arm.
+TEST(targets_and_handles_have_geometric_stiffness)
 {
     for (int handle = 0; handle < 2; ++handle) {
         random_mechanism* m   = random_mechanism_make();

@@ -1,5 +1,5 @@
-// From outside: poses of targets that are pushed, handles, what is read back; wind and joint
-// friction on their way from a scene into the motion.
+// Inputs: target poses set by the user, handles, and what is read back; wind and joint friction
+// from a scene to the motion.
 #include "state/state.h"
 #include "support/rig.h"
 #include "tenon/io.h"
@@ -46,7 +46,8 @@ static tn_target_def follower(double stiffness, double damping)
     return def;
 }
 
-// ---- What is said, and what is refused ----------------------------------------------------------
+// ---- Valid and invalid inputs
+// --------------------------------------------------------------------
 
 static bool nothing_said(const tn_state* state)
 {
@@ -56,7 +57,7 @@ static bool nothing_said(const tn_state* state)
            memcmp(state->inputs.targets, &never, sizeof never) == 0;
 }
 
-TEST(words_that_make_no_sense_are_refused_and_change_nothing)
+TEST(invalid_inputs_are_refused_and_change_nothing)
 {
     rig         r          = one_body(brick(), follower(10, 1), still);
     tn_body_def wall       = tn_default_body_def();
@@ -89,7 +90,7 @@ TEST(words_that_make_no_sense_are_refused_and_change_nothing)
     CHECK_INT(tn_state_grab(s, 0, body, origin, 1, no_value), TN_ERR_MODEL);
     CHECK_INT(tn_state_move(s, -1, origin, still), TN_ERR_MODEL);
     CHECK_INT(tn_state_move(s, TN_HANDLES_MAX, origin, still), TN_ERR_MODEL);
-    CHECK_INT(tn_state_move(s, 0, origin, still), TN_ERR_MODEL); // nothing is held
+    CHECK_INT(tn_state_move(s, 0, origin, still), TN_ERR_MODEL); // the handle is not in use
     tn_state_release(s, -1);
     tn_state_release(s, TN_HANDLES_MAX);
     tn_state_release(s, 0);
@@ -113,7 +114,7 @@ TEST(words_that_make_no_sense_are_refused_and_change_nothing)
     rig_free(&r);
 }
 
-TEST(what_is_done_is_copied_and_cleared_with_the_state)
+TEST(inputs_are_copied_and_cleared_with_the_state)
 {
     rig r = one_body(brick(), follower(10, 1), still);
     rig_ready(&r);
@@ -141,9 +142,10 @@ TEST(what_is_done_is_copied_and_cleared_with_the_state)
     rig_free(&r);
 }
 
-// ---- Where the far end is, and what it pulls with -----------------------------------------------
+// ---- The far end, and its force
+// ------------------------------------------------------------------
 
-TEST(pushed_poses_move_on_with_their_velocity)
+TEST(user_set_poses_move_on_with_their_velocity)
 {
     rig r = one_body(brick(), follower(7, 0.5), still);
     rig_ready(&r);
@@ -166,7 +168,7 @@ TEST(pushed_poses_move_on_with_their_velocity)
     rig_free(&r);
 }
 
-TEST(the_turn_of_a_pushed_pose_is_about_world_axes)
+TEST(the_rotation_of_a_user_set_pose_is_about_world_axes)
 {
     rig r = one_body(brick(), follower(1, 0), still);
     rig_ready(&r);
@@ -212,13 +214,13 @@ TEST(a_handle_starts_where_the_point_is_on_every_kind_of_body)
         const tn_vec3 rate  = {0.5 - turns * 2 * arm.y, 0.25 + turns * 2 * arm.x, 0};
         CHECK_OK(tn_state_grab(r.state, 2, body, point, 100, 0));
         check_vector(tn_state_handle_force(r.state, 2), origin, 1e-13);
-        CHECK_OK(tn_state_grab(r.state, 2, body, point, 0, 3)); // held again: the damper alone
+        CHECK_OK(tn_state_grab(r.state, 2, body, point, 0, 3)); // set again: the damper alone
         check_vector(tn_state_handle_force(r.state, 2), tns_scale(-3, rate), 1e-13);
         CHECK_OK(tn_state_grab(r.state, 2, body, point, 100, 3));
         r.state->time = 0.75; // it moves on from then
         CHECK_OK(tn_state_move(r.state, 2, tns_add(at, (tn_vec3){0, 0, 0.5}), rate));
         check_vector(tn_state_handle_force(r.state, 2), (tn_vec3){0, 0, 50}, 1e-12);
-        r.state->time += 0.1; // nobody moves it on but its velocity
+        r.state->time += 0.1; // moved by its velocity only
         check_vector(tn_state_handle_force(r.state, 2),
                      tns_add((tn_vec3){0, 0, 50}, tns_scale(10, rate)), 1e-12);
         rig_free(&r);
@@ -236,9 +238,9 @@ static double allowed(tn_method method)
     return method == TN_METHOD_MULTIPLIER ? 1e-10 : method == TN_METHOD_IMPULSE ? 1e-5 : 2e-2;
 }
 
-// A free body that is drawn by the spring of a handle whose far end leaves at speed v: about that
-// end it swings, x = v t - v sin(w t)/w, w^2 = k/m. Drawn in its centre of mass it does not turn.
-TEST(a_handle_draws_a_body_after_it_by_every_method)
+// A free body pulled by the spring of a handle whose far end leaves at speed v: it oscillates about
+// that end, x = v t - v sin(w t)/w, w^2 = k/m. Pulled at its centre of mass it does not rotate.
+TEST(a_handle_pulls_a_body_by_every_method)
 {
     for (int i = 0; i < METHODS; ++i) {
         rig         r      = rig_make(still);
@@ -259,9 +261,9 @@ TEST(a_handle_draws_a_body_after_it_by_every_method)
     }
 }
 
-// A body that can only turn, about its principal axis z, follows a pushed attitude that turns on:
-// angle = W t - W sin(w t)/w, w^2 = k/I.
-TEST(a_pushed_attitude_turns_a_body_after_it_by_every_method)
+// A body that can only rotate, about its principal axis z, follows a user-set orientation that
+// rotates on: angle = W t - W sin(w t)/w, w^2 = k/I.
+TEST(a_user_set_orientation_turns_a_body_by_every_method)
 {
     for (int i = 0; i < METHODS; ++i) {
         tn_target_def target     = tn_default_target_def();
@@ -281,8 +283,8 @@ TEST(a_pushed_attitude_turns_a_body_after_it_by_every_method)
     }
 }
 
-// A pushed target drags a weight up to rest: the force that is read back is its weight, and that is
-// stiffness times how far it hangs below.
+// A target set by the user pulls a weight up to rest: the force that is read back is its weight,
+// and that is stiffness times its distance below.
 TEST(at_rest_the_reaction_is_the_weight_and_stiffness_times_distance)
 {
     for (int i = 0; i < METHODS; ++i) {
@@ -306,8 +308,8 @@ TEST(at_rest_the_reaction_is_the_weight_and_stiffness_times_distance)
     }
 }
 
-// About the far end, y = v t - x: y'' + 2 y' + 4 y = 0. The model itself has nothing that damps: the
-// methods must learn it from the state.
+// About the far end, y = v t - x: y'' + 2 y' + 4 y = 0. The model itself has no damping: methods
+// must find it in the state.
 TEST(a_damped_handle_keeps_the_order_of_the_methods)
 {
     for (int i = 0; i < METHODS; ++i) {
@@ -329,8 +331,8 @@ TEST(a_damped_handle_keeps_the_order_of_the_methods)
     }
 }
 
-// An arm of two rods whose hand is led about slowly, with a stiff handle at the elbow, at the rate of a
-// film.
+// An arm of two rods whose hand is moved slowly, with a stiff handle at the elbow, at frame-rate
+// steps.
 static rig led_arm(tn_implicit_form form, int steps)
 {
     rig              r     = rig_make((tn_vec3){0, 0, -9.81});
@@ -364,9 +366,8 @@ static rig led_arm(tn_implicit_form form, int steps)
     return r;
 }
 
-// The forms are ways to solve the same equations: they differ by rounding, and by where in 1e-12
-// each leaves the joints.
-TEST(every_form_of_the_implicit_step_sees_what_is_done)
+// The forms solve the same equations: they differ by rounding, and by the joint error within 1e-12.
+TEST(every_form_of_the_implicit_step_applies_inputs)
 {
     const tn_implicit_form forms[] = {TN_IMPLICIT_BLOCKS, TN_IMPLICIT_NULLSPACE};
     rig                    rows    = led_arm(TN_IMPLICIT_ROWS, 120);
@@ -382,9 +383,10 @@ TEST(every_form_of_the_implicit_step_sees_what_is_done)
     rig_free(&rows);
 }
 
-// Who moves the far end does work: F.v, F being what is read back. What dampers do not take, the
-// mechanism has more of, the springs of handles and targets counted. Simpson's rule over two steps,
-// and a fourth-order method: the balance holds to h^4 of the accelerations in it.
+// Moving the far end does the work F.v, F being the force that is read back. What dampers do not
+// dissipate increases the energy of the mechanism, springs of handles and targets included.
+// Simpson's rule over two steps, and a fourth-order method: the balance holds to h^4 of the
+// accelerations in it.
 TEST(the_work_done_on_a_handle_is_what_the_energy_grows_by)
 {
     rig              r     = rig_make((tn_vec3){0, 0, -9.81});
@@ -411,9 +413,9 @@ TEST(the_work_done_on_a_handle_is_what_the_energy_grows_by)
     rig_free(&r);
 }
 
-// Poses pushed each step, as the keys have them at that time, are the keys. Without damping: at a
-// key the velocity jumps, and a step that ends there sees that of before, or of after.
-TEST(pushing_the_keys_step_by_step_is_the_keys)
+// Poses set each step, as the keys have them at that time, equal the keys. Without damping: at a
+// key the velocity jumps, and a step that ends there uses that of before, or of after.
+TEST(setting_keyed_poses_step_by_step_equals_the_keys)
 {
     tn_key keys[4] = {{0, no_turn}, {0.1, no_turn}, {0.25, no_turn}, {0.5, no_turn}};
     keys[1].pose   = (tn_frame){{0.2, 0, 0}, {0.8, 0.6, 0, 0}};
@@ -450,8 +452,8 @@ TEST(pushing_the_keys_step_by_step_is_the_keys)
     }
 }
 
-// A stepper that has just been here and one that comes new to the state see the same words.
-TEST(a_step_depends_on_the_state_and_what_is_done_to_it_alone)
+// A stepper that took the last step and a new one use the same inputs.
+TEST(a_step_depends_on_the_state_and_its_inputs_alone)
 {
     for (int i = 0; i < METHODS; ++i) {
         rig r = one_body(brick(), follower(50, 2), (tn_vec3){0, 0, -9.81}), fresh = {0};
@@ -506,7 +508,7 @@ static rig from_text(const char* text, tn_method method)
     return r;
 }
 
-TEST(friction_alone_makes_an_actuation_and_wind_alone_a_key)
+TEST(friction_alone_makes_a_joint_force_and_wind_alone_a_key)
 {
     rig r = from_text(
         "{\"tenon_scene\": 1, \"bodies\": [{\"name\": \"a\", \"mass\": 2, \"inertia\": [1,1,1]}],"

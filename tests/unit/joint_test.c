@@ -1,8 +1,8 @@
 // joint: every row of every type between every pair of body kinds, against differences.
 //
-// All at places off the constraints: the parts are exact there too. With C(t) the value along q
-// advanced by t u, at time + t, u constant:  rate = dC/dt, gamma = d rate/dt, J e_j = dC along e_j.
-// Differences are of fourth order, so that 1e-9 is asked for and not the noise of the difference.
+// All off the constraints: rows are exact there too. With C(t) the value along q advanced by t u,
+// at time + t, u constant:  rate = dC/dt, gamma = d rate/dt, J e_j = dC along e_j. Differences are
+// of fourth order: the tolerance is 1e-9, not the noise of the difference.
 #include "support/random_scene.h"
 #include "tenon/step.h"
 
@@ -138,7 +138,7 @@ static void label_pair(char* label, size_t size, random_joint_type t, random_kin
 
 typedef void each_pair(random_mechanism* m, const char* label);
 
-// Calls a function for each type and pair that is taken, and sees that the others are refused.
+// Calls a function for each supported type and pair, and checks that the others are refused.
 static void for_each_pair(uint64_t seed, bool wheel, each_pair* visit)
 {
     test_random r     = {seed};
@@ -200,7 +200,7 @@ static tni_row coordinate_at(const random_mechanism* m, int k, double s, double 
                                 m->state->z);
 }
 
-// f.u, f being the push of a unit force along the coordinate.
+// f.u, f being the generalised force of a unit force along the coordinate.
 static double power_of(const random_mechanism* m, const tni_row* row)
 {
     const tn_model* model    = m->model;
@@ -234,7 +234,7 @@ static bool has_kind(const random_mechanism* m, random_kind kind)
 // Rotation vectors: the rate is the relative angular velocity; its image is that of the vector.
 static void check_rotation(random_mechanism* m, int first, const char* label)
 {
-    if (has_kind(m, RANDOM_AFFINE)) return; // its nearest rotation turns otherwise
+    if (has_kind(m, RANDOM_AFFINE)) return; // its nearest rotation rotates differently
     double theta[3], rate[3], slope[3];
     for (int k = 0; k < 3; ++k) {
         const tni_row here = coordinate_at(m, first + k, 0, 0),
@@ -280,8 +280,8 @@ TEST(free_coordinates_agree_with_differences)
     for_each_pair(3, false, check_coordinates);
 }
 
-// What each coordinate means: body 2 put where the coordinates say, from frames that agree.
-TEST(free_coordinates_read_the_motion_that_they_name)
+// Meaning of each coordinate: body 2 placed by the coordinates, from frames that agree.
+TEST(free_coordinates_measure_their_motion)
 {
     const double  a = 0.7, b = -0.4, s = 0.3, x = -0.2, y = 0.5;
     const tn_vec3 none = {0, 0, 0}, theta = {0.3, -0.5, 0.8};
@@ -342,7 +342,7 @@ TEST(motors_prescribe_the_rate_of_their_coordinate)
     for_each_pair(4, false, check_drive);
 }
 
-// Rolling from first principles: the two bodies' matter at the contact point, seen along frame 1.
+// Rolling from first principles: the two bodies' material at the contact point, along frame 1.
 static void check_slip(random_mechanism* m, const char* label)
 {
     const tni_joint* joint = &m->model->joints[0];
@@ -451,7 +451,7 @@ TEST(couplings_agree_with_differences)
 
 // ---- Action and reaction ------------------------------------------------------------------------
 
-// Total force and torque about a point of what J^T lambda does to the rigid bodies.
+// Total force and torque about a point of J^T lambda on the rigid bodies.
 static double imbalance(const random_mechanism* m, const double* f, tn_vec3 about)
 {
     tn_vec3 force = {0, 0, 0}, torque = {0, 0, 0};
@@ -489,7 +489,7 @@ static void check_reaction(random_mechanism* m, test_random* r, const char* labe
     test_check(off < 1e-13, __FILE__, __LINE__, "%s: reaction is off by %.3g", label, off);
 }
 
-TEST(joints_push_both_bodies_alike)
+TEST(joint_forces_on_both_bodies_balance)
 {
     test_random r = {8};
     for (int i = 0; i < RANDOM_JOINT_TYPE_COUNT; ++i) {
@@ -512,7 +512,7 @@ TEST(joints_push_both_bodies_alike)
     }
 }
 
-TEST(stepper_reaction_is_the_push_on_the_second_body)
+TEST(stepper_reaction_is_the_force_on_the_second_body)
 {
     test_random r = {9};
     for (int round = 0; round < 30; ++round) {
@@ -569,7 +569,7 @@ static void spin(tn_joint_type type, double* position)
     CHECK_OK(tn_scene_compile(scene, &model, NULL));
     CHECK_OK(tn_state_create(model, &state));
     CHECK_OK(tn_stepper_create(model, NULL, &stepper, NULL));
-    if (type != TN_JOINT_MOTOR) { // turn freely, once a second
+    if (type != TN_JOINT_MOTOR) { // rotates freely, once a second
         const tn_vec3  w = tni_scale(6.283185307179586, tni_normalised(joint.axis));
         const tn_twist v = {tni_scale(0.1, tni_normalised(joint.axis)), w};
         CHECK_OK(tn_state_set_velocity(state, joint.body2, v));

@@ -81,10 +81,10 @@ TEST(forces_at_points_work_with_the_rate_of_the_point)
     }
 }
 
-// ---- Moving on ----------------------------------------------------------------------------------
+// ---- Advancing ----------------------------------------------------------------------------------
 
-// d + s rate(d, u) leads where u leads in the time s from the place at d.
-TEST(tangent_rates_lead_where_velocities_lead)
+// d + s rate(d, u) is where u leads in the time s from q + d.
+TEST(tangent_rates_agree_with_velocities)
 {
     test_random r = {3};
     for (int kind = 0; kind < RANDOM_KINEMATIC; ++kind) {
@@ -339,7 +339,7 @@ TEST(poses_that_a_body_cannot_take_are_refused)
     }
 }
 
-// A pose may come with an attitude, from a file or a mouse; anchors and the origin ignore it.
+// A pose may have an orientation, from a file or a mouse; anchors and the origin ignore it.
 TEST(a_particle_has_no_attitude)
 {
     random_mechanism* m   = random_mechanism_make();

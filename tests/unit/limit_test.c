@@ -1,8 +1,8 @@
 // limit: the row of every kind of hard limit, against differences and against what it means.
 //
-// With C(t) the value along q advanced by t u, at time + t, u constant:  rate = dC/dt,
-// gamma = d rate/dt, J e_j = dC along e_j. Differences are of fourth order, so that 1e-9 is asked
-// for and not the noise of the difference.
+// With C(t) the value along q advanced by t u, at time + t, u constant:  rate = dC/dt, gamma = d
+// rate/dt, J e_j = dC along e_j. Differences are of fourth order: the tolerance is 1e-9, not the
+// noise of the difference.
 #include "force/force.h"
 #include "support/random_scene.h"
 
@@ -73,7 +73,7 @@ static void check_limit(random_mechanism* m, int index, const char* label)
     }
     memcpy(u, m->state->u, bytes);
     memset(m->state->u, 0, bytes);
-    double Ju = values_at(m, index, none, 0, 0).rate; // that of bodies that move by keys
+    double Ju = values_at(m, index, none, 0, 0).rate; // of kinematic bodies
     memcpy(m->state->u, u, bytes);
     for (int j = 0; j < model->u_count; ++j) Ju += here.J[j] * u[j];
     test_check(fabs(here.rate - Ju) < 1e-12 * fmax(1, size), __FILE__, __LINE__,
@@ -109,7 +109,7 @@ static bool takes_limit(random_joint_type t, random_kind kind1, random_kind kind
     return random_kind_turns(kind1) && random_kind_turns(kind2);
 }
 
-// Returns how many limits were looked at.
+// Returns the number of limits.
 static int check_pair(test_random* r, random_joint_type t, random_kind kind1, random_kind kind2)
 {
     random_mechanism* m    = random_mechanism_make();
@@ -219,7 +219,7 @@ TEST(a_gap_is_what_is_left_of_a_coordinate)
     random_mechanism_free(m);
 }
 
-// Turn first about z by tau, then swing by beta about an axis across z.
+// Rotate first about z by tau, then swing by beta about an axis across z.
 static tn_frame swung(double beta, double about, double tau)
 {
     const tn_quat swing = tni_quat_exp(tni_vec3(beta * cos(about), beta * sin(about), 0));
@@ -291,7 +291,7 @@ TEST(a_rope_is_slack_until_its_length)
     random_mechanism_free(m);
 }
 
-// Where a row has no direction it pushes nothing, and is finite.
+// A row without a direction has no force, and is finite.
 static void check_idle(random_mechanism* m, tn_frame pose)
 {
     const double none[U_MAX] = {0};
@@ -302,7 +302,7 @@ static void check_idle(random_mechanism* m, tn_frame pose)
     for (int i = 0; i < m->model->u_count; ++i) CHECK(v.J[i] == 0);
 }
 
-TEST(rows_without_a_direction_push_nothing)
+TEST(rows_without_a_direction_have_no_force)
 {
     tn_joint_id  id;
     tn_joint_def rope   = tn_default_joint_def(TN_JOINT_ROPE);
@@ -317,9 +317,10 @@ TEST(rows_without_a_direction_push_nothing)
     random_mechanism_free(m);
 }
 
-// ---- How the model lists them -------------------------------------------------------------------
+// ---- Their order in the model
+// --------------------------------------------------------------------
 
-TEST(limits_stand_in_the_order_of_the_joints)
+TEST(limits_are_in_the_order_of_the_joints)
 {
     static const tni_limit_kind kinds[] = {
         TNI_LIMIT_UPPER,       TNI_LIMIT_ROPE,  TNI_LIMIT_CONE, TNI_LIMIT_TWIST_LOWER,
@@ -352,7 +353,7 @@ TEST(limits_stand_in_the_order_of_the_joints)
     random_mechanism_free(m);
 }
 
-// Beyond a hard end there is no force but that of the spring.
+// Beyond a hard limit there is no force but that of the spring.
 TEST(hard_limits_are_no_forces)
 {
     for (int hard = 0; hard < 2; ++hard)

@@ -232,7 +232,7 @@ TEST(closest_points_of_balls_and_of_the_floor)
     balls_free(&b);
 }
 
-// The tree remembers; the answers must not.
+// The tree keeps a history; the answers must not depend on it.
 TEST(answers_depend_on_the_state_alone)
 {
     balls     b;
@@ -318,7 +318,7 @@ TEST(several_shapes_height_fields_and_meshes)
     CHECK(tn_query_ray(q, tni_vec3(0, 0, 9), tni_vec3(0, 0, -2), 20, NULL, &hit));
     CHECK(hit.body.bits == hill.bits);
     CHECK_NEAR(hit.distance, 8, 1e-14);
-    // Below the ground of the field all is solid; beside it there is none.
+    // Below the ground of the field all is solid; outside its area there is nothing.
     gathered g = nothing;
     CHECK_INT(tn_query_sphere(q, tni_vec3(1, 1, -5), 0.5, NULL, gather_body, &g), 1);
     CHECK_INT(tn_query_sphere(q, tni_vec3(6, 1, -5), 0.5, NULL, gather_body, &g), 0);
@@ -339,7 +339,7 @@ TEST(several_shapes_height_fields_and_meshes)
     rig_free(&r);
 }
 
-TEST(memory_that_is_refused_is_said)
+TEST(refused_memory_is_reported)
 {
     failing_host  f    = failing_host_make();
     const tn_host host = failing_host_of(&f);

@@ -1,5 +1,6 @@
-// soft: stiff forces as f - K (J d) - D (J u): never negative, the exact force where they are seen,
-// the exact derivative where nothing had to be made safe, balanced, and one-sided ends met ahead.
+// soft: stiff forces as f - K (J d) - D (J u): positive semidefinite, exact at the evaluated
+// configuration, with exact derivatives where nothing had to be clamped, balanced, and with
+// one-sided limits active at the predicted end.
 #include "math/elementary.h"
 #include "support/force_rig.h"
 
@@ -98,7 +99,7 @@ static void total_free(total* t)
 
 // ---- At d = 0 -----------------------------------------------------------------------------------
 
-// A step of no length from here: f - D J u is the force itself. Rounding of forces of 10 or so.
+// A step of no length: f - D J u is the force itself. Rounding of forces of about 10.
 static void check_force(const random_mechanism* m, const tni_force* force, const char* label)
 {
     force_rig            rig    = force_rig_make(m);
@@ -122,7 +123,7 @@ static void finish(random_mechanism* m, test_random* r)
     random_disturb(m, r, 0.3, 1);
 }
 
-// A crowd with everything that pulls at bodies.
+// Many bodies with every kind of force.
 static random_mechanism* busy_crowd(test_random* r)
 {
     random_mechanism* m = force_rig_crowd(r);
@@ -196,12 +197,12 @@ static void check_joint_force(test_random* r, random_joint_type t, random_kind k
     random_mechanism_free(m);
 }
 
-TEST(softened_joints_push_as_they_do)
+TEST(softened_joint_forces_are_the_forces)
 {
     for (uint64_t seed = 2; seed < 6; ++seed) force_rig_each_joint(seed, check_joint_force);
 }
 
-TEST(plain_and_soft_forces_make_all)
+TEST(plain_and_soft_forces_add_up)
 {
     for (uint64_t seed = 6; seed < 12; ++seed) {
         test_random          r     = {seed};
@@ -213,7 +214,7 @@ TEST(plain_and_soft_forces_make_all)
         double *             plain = force_rig_numbers(rig.n), *wanted = force_rig_numbers(rig.n);
         at.flying = true; // inertial forces are neither
         tni_forces(&at, wanted);
-        tni_plain_forces(&at, plain);
+        tni_nonstiff_forces(&at, plain);
         tni_soften(&at, &ahead, gather, &t);
         CHECK(t.count > 0);
         for (int i = 0; i < rig.n; ++i)
@@ -265,7 +266,7 @@ TEST(damping_is_exact)
     }
 }
 
-// Rest where it is, so that nothing pushes: no force turns with the rows, and S = 1.
+// At the rest position without force: no force rotates with the rows, and S = 1.
 static void check_slack_joint(test_random* r, random_joint_type t, random_kind kind1,
                               random_kind kind2)
 {
@@ -283,7 +284,7 @@ TEST(slack_joints_are_exact)
     for (uint64_t seed = 13; seed < 15; ++seed) force_rig_each_joint(seed, check_slack_joint);
 }
 
-// Points that nothing turns, pulled: K of springs, targets and handles is exact.
+// Particles without rotation, under tension: K of springs, targets and handles is exact.
 TEST(particles_on_taut_springs_are_exact)
 {
     test_random r = {15};
@@ -327,7 +328,7 @@ TEST(springs_of_no_length_are_exact)
     random_mechanism_free(m);
 }
 
-// Affine bodies that are stretched all ways; pressed ones lose what would let them collapse.
+// Affine bodies under tension in all directions; compressed ones lose the negative stiffness.
 TEST(stretched_bodies_are_exact)
 {
     test_random r = {16};
@@ -400,7 +401,7 @@ TEST(torsion_is_the_symmetric_part)
 
 // ---- Balance ------------------------------------------------------------------------------------
 
-// Total force and total torque about the origin of a push along the rows.
+// Total force and total torque about the origin of a force along the rows.
 static void total_push(const tni_scene_view* at, const tni_soft* soft, const double* push,
                        tn_vec3* force, tn_vec3* torque)
 {
@@ -417,8 +418,8 @@ static void total_push(const tni_scene_view* at, const tni_soft* soft, const dou
     }
 }
 
-// Whatever pushes along a joint's rows, the two sides balance. Along the world axes of a spring
-// forces do; torques too where it pushes along its own line: its force, and what damps it.
+// Forces along a joint's rows balance on the two sides. Along the world axes of a spring forces do;
+// torques too where it acts along its line: its force, and its damping.
 static void check_balance(void* user, const tni_soft* soft)
 {
     const int n = soft->row_count;
@@ -461,7 +462,8 @@ TEST(soft_forces_balance)
     }
 }
 
-// ---- What they are ------------------------------------------------------------------------------
+// ---- Kinds
+// ---------------------------------------------------------------------------------------
 
 typedef struct census {
     const tn_model* model;
@@ -482,7 +484,7 @@ static void count_kinds(void* user, const tni_soft* soft)
     CHECK(c->model->bodies[soft->body[1]].dim > 0);
 }
 
-TEST(springs_to_what_cannot_be_pushed_are_on_one_body)
+TEST(springs_to_immovable_bodies_act_on_one_body)
 {
     test_random       r = {19};
     random_mechanism* m = force_rig_crowd(&r); // six that move; kinematic, static and ground
@@ -499,7 +501,8 @@ TEST(springs_to_what_cannot_be_pushed_are_on_one_body)
     random_mechanism_free(m);
 }
 
-// ---- Ahead --------------------------------------------------------------------------------------
+// ---- Prediction
+// ----------------------------------------------------------------------------------
 
 // A hinge about z between the ground and a body, at an angle and a speed.
 static random_mechanism* door(double z, double rate, const tn_joint_def* with)
@@ -530,7 +533,7 @@ static tni_soft soft_door(const random_mechanism* m, double h)
     return soft;
 }
 
-TEST(ends_are_met_where_things_go)
+TEST(limits_are_active_at_the_predicted_end)
 {
     tn_joint_def with = {.limit = no_limit()};
     with.limit.given = true, with.limit.lower = -0.2, with.limit.upper = 0.1;
@@ -547,7 +550,8 @@ TEST(ends_are_met_where_things_go)
         random_mechanism* m    = door(cases[i].z, cases[i].rate, &with);
         const tni_soft    soft = soft_door(m, cases[i].h);
         const double      end  = cases[i].met > 0 ? 0.1 : -0.2;
-        // Met on the way it damps what happens beyond, d e/h: nothing jumps where it is reached.
+        // Reached within the step it damps only the exceeding part, d e/h: no jump where it is
+        // reached.
         const bool   there = cases[i].met * (cases[i].z - end) > 0;
         const double k     = there ? 50 : 50 + 3 / cases[i].h;
         CHECK_NEAR(soft.K[0], cases[i].met != 0 ? k : 0, 1e-12 * k);
@@ -557,9 +561,9 @@ TEST(ends_are_met_where_things_go)
     }
 }
 
-// Backward Euler of a door that runs into its end, asking again with what came out: in a few rounds
-// it meets I (w - w0) = h push(z0 + h w) to rounding.
-TEST(asking_again_is_newtons_method)
+// Backward Euler of a door that runs into its limit, softened again with the resulting velocity: in
+// a few rounds it satisfies I (w - w0) = h tau(z0 + h w) to rounding.
+TEST(softening_again_is_newtons_method)
 {
     tn_joint_def with = {.limit = no_limit()};
     with.limit.given = true, with.limit.lower = -0.2, with.limit.upper = 0.1;
@@ -581,7 +585,7 @@ TEST(asking_again_is_newtons_method)
     }
 }
 
-// Friction grows through zero without a jump, and never reverses a motion, however long the step.
+// Friction is continuous through zero, and never reverses a motion, however long the step.
 TEST(friction_passes_through_zero)
 {
     const tn_joint_def with = {.friction = 7, .friction_speed = 0.01, .limit = no_limit()};
@@ -595,7 +599,7 @@ TEST(friction_passes_through_zero)
         CHECK(fabs(soft.D[0] * v) < 7);
         const double after = v / (1 + 100 * soft.D[0]);
         CHECK(v * after >= 0 && fabs(after) <= fabs(v));
-        CHECK(tni_forces_damp(m->model));
+        CHECK(tni_forces_have_damping(m->model));
         random_mechanism_free(m);
     }
 }
@@ -622,7 +626,8 @@ TEST(friction_of_balls_is_one_vector)
     }
 }
 
-// ---- Things that move by themselves -------------------------------------------------------------
+// ---- Kinematic bodies
+// ----------------------------------------------------------------------------
 
 static double coordinate_at(force_rig* rig, double time)
 {
@@ -631,10 +636,9 @@ static double coordinate_at(force_rig* rig, double time)
     return tni_joint_coordinate(rig->m->model, joint, 0, tni_sides_of(joint, at.views), at.z).C;
 }
 
-// The spring's end on a kinematic body goes where its keys lead: along the row, f - K J d is the
-// force at the step's end but for the square of h. Without the known part it would be off by k h
-// zdot.
-TEST(kinematic_bodies_carry_their_end)
+// The spring's end on a kinematic body follows the keys: along the row, f - K J d is the force at
+// the step's end up to h^2. Without the prescribed part it would be off by k h zdot.
+TEST(prescribed_motion_moves_the_end_of_a_spring)
 {
     static const random_joint_type types[] = {{TN_JOINT_HINGE, 0}, {TN_JOINT_SLIDER, 0}};
     test_random                    r       = {22};
@@ -662,8 +666,8 @@ TEST(kinematic_bodies_carry_their_end)
     }
 }
 
-// A stop on a kinematic body that comes near is met too.
-TEST(ends_that_come_near_are_met)
+// A limit against a kinematic body that comes near is active too.
+TEST(approaching_limits_of_kinematic_bodies_are_active)
 {
     random_mechanism* m   = random_mechanism_make();
     tn_body_def       car = tn_default_body_def(), box = tn_default_body_def();
@@ -692,8 +696,8 @@ TEST(ends_that_come_near_are_met)
     random_mechanism_free(m);
 }
 
-// Targets, keyed and pushed, handles and wind are those of the step's end.
-TEST(poses_are_those_of_the_end)
+// Targets, keyed and set by the user, handles and wind are those of the step's end.
+TEST(target_poses_are_those_of_the_step_s_end)
 {
     test_random       r       = {23};
     random_mechanism* m       = random_mechanism_make();
@@ -742,7 +746,7 @@ TEST(poses_are_those_of_the_end)
 }
 
 // Linear drag only feels the wind less its own speed; keyed wind at the step's end.
-TEST(drag_goes_with_the_wind)
+TEST(drag_follows_the_wind)
 {
     test_random         r       = {24};
     random_mechanism*   m       = random_mechanism_make();

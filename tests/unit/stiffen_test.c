@@ -1,5 +1,5 @@
-// The stiffness of tension against statics and finite differences: what a body in a loaded chain
-// gets for a step of h, and that nothing else gets any.
+// The stiffness of tension against statics and finite differences: K' of a body in a loaded chain
+// for a step of h, and that nothing else gets any.
 #include "step/stepper.h"
 #include "support/rig.h"
 
@@ -81,8 +81,8 @@ TEST(short_steps_need_no_stiffness)
     rig_free(&r);
 }
 
-// Pushed instead of pulled, standing on its foot, nothing resists.
-TEST(pressure_is_not_stiff)
+// Compressed instead of pulled, standing on its foot, it has no stiffness.
+TEST(compression_is_not_stiff)
 {
     rig              r    = rig_make((tn_vec3){0, 0, -g});
     const tn_body_id rod  = tns_rod(r.scene, NULL, tns_vec(0, 0, 0), tns_vec(0, 0, 1), 0.05, 1),

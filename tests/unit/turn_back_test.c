@@ -1,5 +1,6 @@
-// Errors of rows in axes that turn with body 1, said along the axes of where it was: offsets and tilts are vectors, and
-// components that the joint leaves free are taken as none. Rows in world axes stay.
+// Errors of rows in axes that rotate with body 1, converted to the axes where it was: offsets and
+// tilts are vectors, and components that the joint leaves free count as zero. Rows in world axes do
+// not change.
 #include "joint/joint.h"
 #include "support/random_scene.h"
 
@@ -51,7 +52,7 @@ static void check_type(tn_joint_type type, uint64_t seed)
     random_mechanism_free(m);
 }
 
-TEST(errors_are_those_of_the_same_offset_and_turn)
+TEST(rotated_errors_are_those_of_the_same_offset_and_rotation)
 {
     static const tn_joint_type types[] = {TN_JOINT_HINGE, TN_JOINT_CYLINDER, TN_JOINT_WELD,
                                           TN_JOINT_BALL, TN_JOINT_POINT_ON_LINE};

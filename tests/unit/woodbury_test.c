@@ -1,4 +1,4 @@
-// beside: forces beside a factored system against the whole system, dense.
+// woodbury: forces outside a factored system against the whole system, dense.
 //
 // The base is any dense saddle matrix over the velocities and rows of a random mechanism, so that
 // nothing but the sizes of its bodies is taken from it; W is of any rank, g of any direction. The
@@ -77,7 +77,7 @@ typedef struct pushing {
     int      rank;
 } pushing;
 
-// W = scale X X^T with `rank` columns. Some sides cannot be pushed.
+// W = scale X X^T with `rank` columns. Some sides are immovable.
 static void random_pushing(const tn_model* model, test_random* r, double scale, pushing* p)
 {
     const int n = p->soft.row_count = test_random_int(r, 1, TNI_SOFT_ROWS_MAX);
@@ -200,7 +200,7 @@ static double worst_of(double scale, double skew, bool whole)
     return worst;
 }
 
-TEST(forces_beside_are_those_of_the_whole_system)
+TEST(woodbury_solutions_are_those_of_the_whole_system)
 {
     CHECK_LESS(worst_of(1, 0, true), tolerance);
     CHECK_LESS(worst_of(1, 0, false), tolerance);
