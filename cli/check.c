@@ -123,10 +123,11 @@ static void tell_counts(const tnc_job* job)
 static void tell_mobility(const tnc_job* job, const tn_check* c)
 {
     const tn_counts n = tn_model_counts(job->model);
-    printf("Mobility %d: %d freedoms less %d rows", c->mobility, n.freedoms, n.rows);
+    printf("Mobility %d: %d degrees of freedom less %d constraint rows", c->mobility, n.freedoms,
+           n.rows);
     if (c->redundant_count > 0)
-        printf(", of which %d %s nothing new", c->redundant_count,
-               c->redundant_count == 1 ? "says" : "say");
+        printf(", %d of which %s redundant", c->redundant_count,
+               c->redundant_count == 1 ? "is" : "are");
     printf(".\n");
     if (c->mobility < 0) { // there are more independent rows than freedoms: rounding hides some
         printf("This count is not certain: at least %d more row%s must be redundant.\n",
@@ -183,7 +184,7 @@ static void tell_redundancy(const tnc_job* job, const tn_check* c)
     }
     if (c->redundant_count > 0 && !c->contradictory)
         printf(
-            "The motion is not touched by that; how such joints share their forces is arbitrary.\n");
+            "The motion is not affected; how the forces divide among such joints is arbitrary.\n");
 }
 
 static void tell_contradiction(const tnc_job* job, const tn_check* c)
@@ -222,13 +223,13 @@ static void tell_assembly(const tnc_job* job, const tn_check* c, const tnc_assem
         tnc_assembly_text(job, a, text, sizeof text);
         printf("The joints do not meet at the start: joint '%s' is off by %.3g. ",
                joint_name(job, a->joint), a->report.error_before);
-        if (why->result == TN_OK) printf("A run begins by putting them together: %s.\n", text);
-        else printf("They cannot be put together: %s.\n", why->text);
+        if (why->result == TN_OK) printf("A run begins by assembling them: %s.\n", text);
+        else printf("They cannot be assembled: %s.\n", why->text);
     }
     if (c->velocity_error > still_velocity) {
         printf("The velocities do not fit joint '%s': off by %.3g.%s\n",
                joint_name(job, c->velocity_joint), c->velocity_error,
-               c->contradictory ? "" : " A run begins by mending them.");
+               c->contradictory ? "" : " A run begins by correcting them.");
     }
 }
 
@@ -248,7 +249,8 @@ static void tell_auxiliary(const tnc_job* job)
         if (!is_auxiliary(job, joint)) continue;
         rows += tn_model_joint_rows(job->model, joint);
         if (count++ >= PLACES_SHOWN) continue;
-        printf("%s'%s'", shown++ > 0 ? ", " : "Solved beside the tree: ", joint_name(job, joint));
+        printf("%s'%s'", shown++ > 0 ? ", " : "Auxiliary, solved outside the factored tree: ",
+               joint_name(job, joint));
     }
     if (count > shown) printf(" and %d more", count - shown);
     if (count > 0) printf(" (%d row%s).\n", rows, tnc_plural(rows));
@@ -272,7 +274,7 @@ static void tell_contacts(const tnc_job* job, const start* s)
                "collide.\n",
                tn_model_body_name(job->model, body));
     }
-    if (s->jam[0]) printf("No acceleration fits at the start: %s.\n", s->jam);
+    if (s->jam[0]) printf("No acceleration exists at the start: %s.\n", s->jam);
 }
 
 static void tell_limits(const tnc_job* job, const start* s)
@@ -301,10 +303,9 @@ static void tell_remarks(const tnc_job* job, const tn_check* c)
                tn_model_body_name(job->model, c->mass_min_body), c->mass_min,
                c->mass_max / c->mass_min);
     }
-    if (c->part_count > 1)
-        printf("There are %d parts that no joint ties together.\n", c->part_count);
+    if (c->part_count > 1) printf("There are %d parts that no joint connects.\n", c->part_count);
     if (c->floating_count > 0) {
-        printf("%d part%s not tied to the ground.\n", c->floating_count,
+        printf("%d part%s not connected to the ground.\n", c->floating_count,
                c->floating_count == 1 ? " is" : "s are");
     }
     if (c->rank_joint.bits && c->rank_margin < narrow_margin) {

@@ -36,13 +36,13 @@ typedef struct option {
 static const option option_list[] = {
     {"--out", "FILE", TNC_WRITES, OPTION_TEXT, AT(out), "the file to write; its ending says what"},
     {"--size", "WxH", TNC_SHOOTS, OPTION_TEXT, AT(picture.size),
-     "of a picture [px] (default 640x480)"},
+     "size of a picture [px] (default 640x480)"},
     {"--at", "T,T", TNC_SHOOTS, OPTION_TEXT, AT(picture.at),
-     "moments of still pictures [s] (default: the end); several stand side by side"},
+     "times of still pictures [s] (default: the end); several stand side by side"},
     {"--fps", "N", TNC_SHOOTS, OPTION_TEXT, AT(picture.fps),
-     "pictures a second of a film (default 30)"},
+     "frames per second of a film (default 30)"},
     {"--speed", "X", TNC_SHOOTS, OPTION_TEXT, AT(picture.speed),
-     "simulated seconds a second of a film (default 1; 0.1 is slow motion)"},
+     "simulated seconds per second of a film (default 1; 0.1 is slow motion)"},
     {"--from", "A,E", TNC_SHOOTS, OPTION_TEXT, AT(picture.from),
      "where the camera stands: azimuth and elevation [rad]"},
     {"--trail", "JOINT,JOINT", TNC_SHOOTS, OPTION_TEXT, AT(picture.trail),
@@ -59,35 +59,35 @@ static const option option_list[] = {
     {"--report", "FILE", TNC_REPORTS, OPTION_TEXT, AT(report),
      "JSON report ('-': standard output, and then nothing else goes there)"},
     {"--trajectory", "FILE", TNC_KEEPS_FILES, OPTION_TEXT, AT(trajectory),
-     "recorded states (CSV by .csv, the compact own format otherwise)"},
+     "recorded states (.csv: CSV; any other name: Tenon's compact binary format)"},
     {"--of", "WHAT,WHAT", TNC_DRAWS, OPTION_TEXT, AT(of),
      "what to plot, a panel each (default: energy,error,step)"},
-    {"--width", "N", TNC_DRAWS, OPTION_COUNT, AT(width), "of the picture [px]"},
-    {"--height", "N", TNC_DRAWS, OPTION_COUNT, AT(height), "likewise"},
+    {"--width", "N", TNC_DRAWS, OPTION_COUNT, AT(width), "width of the picture [px]"},
+    {"--height", "N", TNC_DRAWS, OPTION_COUNT, AT(height), "height of the picture [px]"},
     {"--series", NULL, TNC_KEEPS_FILES, OPTION_FLAG, AT(series),
-     "the report has energies, errors and step times over the time, too: at most 1000 samples"},
+     "add energies, errors and step times over time to the report: at most 1000 samples"},
     {"--every", "K", TNC_RECORDS, OPTION_COUNT, AT(every),
      "record every K-th step (default 1; 'export' of films: 60 frames a second)"},
     {"--html", "FILE", TNC_KEEPS_FILES, OPTION_TEXT, AT(html),
      "a page that plays the motion, with plots of energy and joint error"},
     {"--mocap", "FILE", TNC_SIMULATES, OPTION_TEXT, AT(mocap),
-     "a recorded motion (BVH) that the bodies follow whose names fit; gives the duration"},
+     "follow a recorded motion (BVH); bodies are matched by name; sets the duration"},
     {"--mocap-scale", "S", TNC_SIMULATES, OPTION_TEXT, AT(mocap_scale),
-     "metres a unit of that file (default: so that the bones fit)"},
+     "metres per unit of that file (default: such that the bones fit)"},
     {"--mocap-up", "AXIS", TNC_SIMULATES, OPTION_TEXT, AT(mocap_up),
-     "what is up in that file: y (default) or z"},
+     "up axis of that file: y (default) or z"},
     {"--threads", "N", TNC_HAS_MECHANISM, OPTION_WHOLE, AT(threads),
-     "threads to work with (default 1; 0: as many as there are processors); same results"},
+     "number of threads (default 1; 0: one per processor); same results"},
     {"--seed", "N", TNC_HAS_MECHANISM, OPTION_WHOLE, AT(seed),
-     "accepted; this version draws no random numbers"},
+     "accepted, and without effect: nothing is random"},
     {"--port", "N", TNC_SERVES, OPTION_WHOLE, AT(port),
-     "of 127.0.0.1, where the page is (default 0: any that is free)"},
-    {"--paused", NULL, TNC_SERVES, OPTION_FLAG, AT(paused), "begin at rest"},
+     "port at 127.0.0.1 (default 0: any that is free)"},
+    {"--paused", NULL, TNC_SERVES, OPTION_FLAG, AT(paused), "start paused"},
     {"--csv", "FILE", TNC_MEASURES, OPTION_TEXT, AT(csv),
      "the measurements as CSV ('-': standard output)"},
     {"--repeat", "N", TNC_MEASURES, OPTION_COUNT, AT(repeat),
      "rounds of each measurement (default: as many as fit into 2.5 s)"},
-    {"--list", NULL, TNC_LISTS, OPTION_FLAG, AT(list), "show what there is"},
+    {"--list", NULL, TNC_LISTS, OPTION_FLAG, AT(list), "list them"},
     {"--quiet", NULL, TNC_HAS_MECHANISM | TNC_MEASURES, OPTION_FLAG, AT(quiet),
      "no progress bar, no summary"},
     {"--help", NULL, ~0u, OPTION_FLAG, AT(help), "this page"},
@@ -112,9 +112,9 @@ static const tnc_command command_list[] = {
      "    tenon run @humanoid --mocap scenes/walk.bvh    follows a recorded motion\n",
      tnc_run},
     {"view", "SCENE", TNC_HAS_MECHANISM | TNC_SIMULATES | TNC_SERVES,
-     "watch it move in a browser, and pull at it",
+     "simulate live in a browser; drag bodies, change settings",
      "Serves a page at 127.0.0.1, for browsers of this machine only, and simulates in real time while\n"
-     "somebody watches. Drag bodies, change settings, pause and go on there. Ctrl-C ends it.\n"
+     "a page is open. Drag bodies, change settings, pause and go on there. Ctrl-C ends it.\n"
      "\n"
      "    tenon view @robot\n"
      "    tenon view @strandbeest:legs=8 --method impulse --port 8000\n"
@@ -136,9 +136,9 @@ static const tnc_command command_list[] = {
      "    tenon export crane.json --duration 10 --every 10 --out crane.npz\n",
      tnc_export},
     {"plot", "SCENE", TNC_HAS_MECHANISM | TNC_SIMULATES | TNC_WRITES | TNC_DRAWS,
-     "simulate, and draw measures over the time (SVG)",
+     "simulate, and plot quantities over time (SVG)",
      "SCENE may also be a report that tenon run SCENE --report FILE --series wrote: then nothing is\n"
-     "simulated. What can be drawn:\n"
+     "simulated. What can be plotted:\n"
      "    energy          kinetic, potential (gravity and springs), total\n"
      "    error           largest joint error; velocity_error: that of velocities\n"
      "    step            wall time of a step\n"
@@ -172,11 +172,12 @@ static const tnc_command command_list[] = {
      "    tenon accel @pendulum:n=3\n"
      "    tenon accel crane.json --report loads.json\n",
      tnc_accel},
-    {"check", "SCENE", TNC_HAS_MECHANISM | TNC_REPORTS, "is this mechanism what its author meant?",
-     "Tells the mobility, rows that say the same thing twice, whether the joints meet at the start,\n"
-     "how far the masses are apart, how near a singular position is, which joints are solved beside\n"
-     "the tree, and what is inside what or beyond its hard limit. The exit code is 1 when the rows\n"
-     "contradict each other, or something is inside or beyond, 2 when joints cannot close.\n"
+    {"check", "SCENE", TNC_HAS_MECHANISM | TNC_REPORTS,
+     "check a scene: mobility, redundant constraints, assembly, overlaps",
+     "Reports the mobility, redundant constraints, whether the joints meet at the start, mass ratios,\n"
+     "how near a singular position is, which joints are auxiliary, and which shapes overlap or hard\n"
+     "limits are exceeded. The exit code is 1 when constraints contradict each other, shapes overlap\n"
+     "or limits are exceeded, 2 when joints cannot close.\n"
      "\n"
      "    tenon check @fourbar\n"
      "    tenon check crane.json --report -\n",

@@ -252,7 +252,7 @@ static void complain_stop(const tnc_job* job, const tnc_motion* m)
     const bool  stiff = tn_stepper_method(job->stepper) != TN_METHOD_IMPLICIT;
     const char* hint =
         !late   ? ""
-        : met   ? "; nothing drives a mechanism through a stop, and fast motion wants a "
+        : met   ? "; no mechanism moves through a limit or a contact, and fast motion wants a "
                   "smaller --h"
         : stiff ? "; stiff springs and fast motion want a smaller --h, or --method implicit"
                 : "; fast motion wants a smaller --h";

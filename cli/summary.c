@@ -48,7 +48,7 @@ static void print_quality(const tnc_job* job, const tnc_motion* m)
         printf("joint error   %.2e at most (%s), %.2e at the end\n", m->error_max,
                tn_model_joint_name(job->model, m->error_joint), m->error_now);
     }
-    printf("energy        %g J at the end, %.2e J from the start at most\n", m->energy_last,
+    printf("energy        %g J at the end, at most %.2e J from its initial value\n", m->energy_last,
            m->energy_drift);
     printf("iterations    %.2f a step, %d at most\n",
            m->done > 0 ? m->iteration_sum / (double)m->done : 0, m->iteration_max);
@@ -60,8 +60,8 @@ static void print_detail(const tnc_job* job, const tnc_motion* m)
     const double steps = m->done > 0 ? (double)m->done : 1;
     if (tn_stepper_method(job->stepper) != TN_METHOD_ADAPTIVE) return;
     printf(
-        "active        %.4g of %d joints, %.4g nodes visited a step, %lld choice%s; holding joints "
-        "took %.3g J\n",
+        "active        %.4g of %d joints, %.4g nodes visited a step, %lld choice%s; freezing joints "
+        "cost %.3g J\n",
         m->active_sum / steps, tng_moving_joints(job->model), m->visit_sum / steps, m->choices,
         m->choices == 1 ? "" : "s", m->kinetic_loss);
 }
@@ -70,26 +70,27 @@ static const char* unclosed_hint(const tnc_job* job, const tnc_motion* m)
 {
     const bool loose = m->assembly.open && // a loop that rounded data leave open
                        m->assembly.report.error_after > job->settings.impulse.tolerance;
-    return loose ? "the parts do not fit to impulse.tolerance: give more digits, or a larger one"
-                 : "is the mechanism driven through a place it can hardly pass?";
+    return loose
+               ? "the parts do not fit to within impulse.tolerance: give more digits, or a larger tolerance"
+               : "is the mechanism driven through a singular position?";
 }
 
-// What the impulse method had to do besides. Nothing where nothing was.
+// Steps of the impulse method that did not go smoothly. Nothing where all did.
 static void print_trouble(const tnc_job* job, const tnc_motion* m)
 {
     if (tn_stepper_method(job->stepper) != TN_METHOD_IMPULSE) return;
     if (m->pieces > m->done)
-        printf("pieces        %.2f a step: some steps were too long to be taken at once\n",
+        printf("substeps      %.3f a step: some steps were too long and were cut\n",
                (double)m->pieces / (double)m->done);
     if (m->unclosed > 0)
         printf(
-            "unclosed      %lld piece%s of steps, first in step %lld: a joint stayed open there, within "
-            "impulse.accept; %s\n",
+            "unclosed      %lld substep%s, first in step %lld: a joint error above the tolerance was "
+            "left, within impulse.accept; %s\n",
             m->unclosed, m->unclosed == 1 ? "" : "s", m->unclosed_at, unclosed_hint(job, m));
     if (m->stiffened_max > 0)
         printf(
-            "stiffened     %d bod%s at most: tension taken implicitly, which costs energy; a smaller "
-            "--h costs less\n",
+            "stiffened     %d bod%s at most: light bodies under heavy load, integrated implicitly, which "
+            "loses energy; a smaller --h loses less\n",
             m->stiffened_max, m->stiffened_max == 1 ? "y" : "ies");
 }
 
@@ -101,34 +102,33 @@ int tnc_count_asleep(const tnc_job* job)
     return count;
 }
 
-// What was run into. Nothing where nothing was.
-static void print_stops(const tnc_job* job, const tnc_motion* m)
+// Contacts, limits and ropes. Nothing where there were none.
+static void print_contacts(const tnc_job* job, const tnc_motion* m)
 {
     if (m->contact_max > 0 || m->impacts > 0 || m->deepest > 0) {
         if (m->contact_max > 0)
             printf("contacts      %d point%s at most, ", m->contact_max,
                    tnc_plural(m->contact_max));
         else printf("limits        "); // and ropes
-        printf("%lld blow%s, ", m->impacts, m->impacts == 1 ? "" : "s");
-        if (m->deepest > 0)
-            printf("passed by %.2e %s at most\n", m->deepest,
-                   m->contact_max > 0 ? "m" : "m or rad");
-        else printf("none passed\n");
+        printf("%lld impact%s, ", m->impacts, m->impacts == 1 ? "" : "s");
+        if (m->deepest == 0) printf(m->contact_max > 0 ? "no penetration\n" : "none exceeded\n");
+        else if (m->contact_max > 0) printf("penetration %.2e m at most\n", m->deepest);
+        else printf("exceeded by %.2e m or rad at most\n", m->deepest);
     }
     const int asleep = tnc_count_asleep(job);
     if (asleep > 0)
-        printf("asleep        %d bod%s at the end: at rest, and left out until touched\n", asleep,
+        printf("asleep        %d bod%s at the end: at rest, not simulated until touched\n", asleep,
                asleep == 1 ? "y" : "ies");
     if (m->jams > 0) {
         printf(
-            "jams          %lld, first in step %lld: friction left no finite force, impulses did its "
-            "work, to first order; a smaller --h makes them finer\n",
+            "jams          %lld, first in step %lld: friction leaves no finite force there; impulses were "
+            "used, accurate to first order in --h\n",
             m->jams, m->jammed_at);
     }
     if (m->coarse > m->jams && job->settings.multiplier.integrator != TN_INTEGRATOR_EULER) {
         printf(
-            "coarse        %lld piece%s of steps, events or contacts that rub came too thick: impulses "
-            "did their work, to first order; a smaller --h makes them finer\n",
+            "coarse        %lld substep%s with too many events: impulses were used, accurate to first "
+            "order in --h\n",
             m->coarse - m->jams, m->coarse - m->jams == 1 ? "" : "s");
     }
 }
@@ -143,7 +143,7 @@ void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options
     print_quality(job, motion);
     print_detail(job, motion);
     print_trouble(job, motion);
-    print_stops(job, motion);
+    print_contacts(job, motion);
     printf("hash          %016" PRIx64 "\n", tn_state_hash(job->state));
     if (motion->note[0]) printf("exported      %s\n", motion->note);
     for (int i = 0; i < 4; ++i) {

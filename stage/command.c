@@ -209,7 +209,7 @@ static void grab(tng_stage* stage, const words* w)
         return;
     const tn_body_id id = {(uint32_t)body + 1};
     if (tng_grab(stage, handle, id, point) != TN_OK)
-        refuse(stage, "grab: nobody can move '%s'", tn_model_body_name(stage->machine.model, id));
+        refuse(stage, "grab: '%s' cannot be moved", tn_model_body_name(stage->machine.model, id));
     stage->fresh = true;
 }
 

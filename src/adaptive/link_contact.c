@@ -80,26 +80,24 @@ static void measure_shapes(const tni_adaptive* adaptive, tni_link_contacts* fs)
 tn_result tni_link_contacts_create(tni_arena* arena, tni_adaptive* adaptive)
 {
     const tni_joint_trees* trees = adaptive->trees;
-    const int              press = tni_warm_start_capacity(adaptive->model);
     tni_link_contacts*     fs    = TNI_TAKE(arena, tni_link_contacts, 1);
     if (fs == NULL) return TN_ERR_MEMORY;
     *fs = (tni_link_contacts){
-        .model          = adaptive->model,
-        .arena          = tni_arena_make(&adaptive->model->arena.host),
-        .loaded         = TNI_TAKE(arena, int, trees->count),
-        .extent         = TNI_TAKE(arena, double, adaptive->model->body_count),
-        .speed          = TNI_TAKE(arena, double, trees->tree_count),
-        .up             = TNI_TAKE(arena, int, trees->tree_count),
-        .number         = TNI_TAKE(arena, int, trees->tree_count),
-        .size           = TNI_TAKE(arena, int, trees->tree_count + 1),
-        .has_points     = TNI_TAKE(arena, uint8_t, trees->tree_count),
-        .s              = TNI_TAKE(arena, double, trees->v_count),
-        .change         = TNI_TAKE(arena, double, trees->v_count),
-        .v_kept         = TNI_TAKE(arena, double, trees->v_count),
-        .q              = TNI_TAKE(arena, double, trees->q_count),
-        .W              = TNI_TAKE(arena, double, TNI_LINK_CONTACT_DIRECT* TNI_LINK_CONTACT_DIRECT),
-        .warm_start.ids = TNI_TAKE(arena, uint64_t, press),
-        .warm_start.forces = TNI_TAKE(arena, double, TNI_WARM_START_NUMBERS* press)};
+        .model      = adaptive->model,
+        .arena      = tni_arena_make(&adaptive->model->arena.host),
+        .loaded     = TNI_TAKE(arena, int, trees->count),
+        .extent     = TNI_TAKE(arena, double, adaptive->model->body_count),
+        .speed      = TNI_TAKE(arena, double, trees->tree_count),
+        .up         = TNI_TAKE(arena, int, trees->tree_count),
+        .number     = TNI_TAKE(arena, int, trees->tree_count),
+        .size       = TNI_TAKE(arena, int, trees->tree_count + 1),
+        .has_points = TNI_TAKE(arena, uint8_t, trees->tree_count),
+        .s          = TNI_TAKE(arena, double, trees->v_count),
+        .change     = TNI_TAKE(arena, double, trees->v_count),
+        .v_kept     = TNI_TAKE(arena, double, trees->v_count),
+        .q          = TNI_TAKE(arena, double, trees->q_count),
+        .W          = TNI_TAKE(arena, double, TNI_LINK_CONTACT_DIRECT* TNI_LINK_CONTACT_DIRECT),
+        .warm_start = tni_warm_start_take(arena, adaptive->model)};
     if (arena->failed) return TN_ERR_MEMORY;
     adaptive->contacts = fs;
     measure_shapes(adaptive, fs);
@@ -217,12 +215,11 @@ static void begin_point(tni_adaptive* adaptive, tni_link_contact* g, const doubl
 
 bool tni_link_contacts_find(tni_adaptive* adaptive)
 {
-    tni_link_contacts*    fs    = adaptive->contacts;
-    const tni_warm_start* p     = &fs->warm_start;
-    const double          h     = adaptive->h;
-    const double          v0    = unexpected_speed + 10 * h * tni_norm(adaptive->model->gravity);
-    const double          reach = h * (2 * measure_speeds(adaptive, fs) + v0);
-    const int             found =
+    tni_link_contacts* fs    = adaptive->contacts;
+    const double       h     = adaptive->h;
+    const double       v0    = unexpected_speed + 10 * h * tni_norm(adaptive->model->gravity);
+    const double       reach = h * (2 * measure_speeds(adaptive, fs) + v0);
+    const int          found =
         tni_find_contacts(fs->finder, adaptive->views, reach, fs->found, fs->capacity);
     int known = 0;
     fs->count = 0;
@@ -237,9 +234,7 @@ bool tni_link_contacts_find(tni_adaptive* adaptive)
         tni_link_contact* g = &fs->points[fs->count++];
         g->touch            = *t;
         g->link[0] = link[0], g->link[1] = link[1];
-        while (known < p->count && p->ids[known] < t->id) ++known;
-        const bool pressed = known < p->count && p->ids[known] == t->id;
-        begin_point(adaptive, g, pressed ? p->forces + TNI_WARM_START_NUMBERS * known : NULL);
+        begin_point(adaptive, g, tni_warm_start_find(&fs->warm_start, t->id, &known));
     }
     return !fs->full;
 }
@@ -451,16 +446,13 @@ static void change_velocities(tni_adaptive* adaptive, tni_link_contacts* fs)
 
 static void store_warm_start(tni_link_contacts* fs, double h)
 {
-    tni_warm_start* p = &fs->warm_start;
-    p->count          = 0;
-    for (int i = 0; i < fs->count; ++i) fs->hits += fs->points[i].hit && fs->points[i].f[0] > 0;
-    for (int i = 0; i < fs->count && p->count < tni_warm_start_capacity(fs->model); ++i) {
-        const tni_link_contact* g     = &fs->points[i];
-        double*                 force = p->forces + TNI_WARM_START_NUMBERS * p->count;
+    fs->warm_start.count = 0;
+    for (int i = 0; i < fs->count; ++i) {
+        const tni_link_contact* g = &fs->points[i];
+        fs->hits += g->hit && g->f[0] > 0;
         if (g->immovable || g->hit || !(g->f[0] > 0)) continue;
-        p->ids[p->count++] = g->touch.id;
-        memset(force, 0, sizeof *force * TNI_WARM_START_NUMBERS);
-        for (int k = 0; k < TNI_CONTACT_ROWS; ++k) force[k] = k < g->rows ? g->f[k] / h : 0;
+        double* force = tni_warm_start_add(&fs->warm_start, fs->model, g->touch.id);
+        for (int k = 0; force != NULL && k < g->rows; ++k) force[k] = g->f[k] / h;
     }
 }
 

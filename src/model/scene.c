@@ -9,8 +9,10 @@
 // add, amortised, whatever the number of parts.
 #include "model/scene.h"
 
+#include "math/rotation.h"
 #include "model/settings.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -40,6 +42,22 @@ static const char* pack_text(packing* p, const char* text)
     return text == NULL ? NULL : pack(p, text, strlen(text) + 1);
 }
 
+// Orientations are stored with length 1: whoever reads the scene back may turn vectors with them.
+// One that has length 1 but for rounding keeps its bits, so that a written scene reads back as it
+// was. Zeros are those of frames that are not in use.
+static void normalise(tn_quat* q)
+{
+    const double square = q->w * q->w + q->x * q->x + q->y * q->y + q->z * q->z;
+    if (square > 0 && fabs(square - 1) > 16 * DBL_EPSILON) *q = tni_quat_normalised(*q);
+}
+
+static const tn_key* pack_keys(packing* p, const tn_key* from, int count)
+{
+    tn_key* keys = PACK(p, from, count);
+    for (int i = 0; keys != NULL && i < count; ++i) normalise(&keys[i].pose.orientation);
+    return keys;
+}
+
 // What another type has is left behind.
 static void pack_shape(packing* p, const tn_shape_def* from, tn_shape_def* to)
 {
@@ -55,6 +73,7 @@ static void pack_shape(packing* p, const tn_shape_def* from, tn_shape_def* to)
     own.triangles = PACK(p, own.triangles, 3 * (size_t)own.triangle_count);
     own.file      = pack_text(p, own.file);
     own.heights   = PACK(p, own.heights, (size_t)own.rows * (size_t)own.columns);
+    normalise(&own.pose.orientation);
     if (to != NULL) *to = own;
 }
 
@@ -65,17 +84,25 @@ static void pack_body(packing* p, void* item)
     tn_shape_def*       shapes = PACK(p, from, def->shape_count);
     for (int i = 0; i < def->shape_count; ++i)
         pack_shape(p, &from[i], shapes == NULL ? NULL : &shapes[i]);
-    def->shapes     = shapes;
-    def->keys       = PACK(p, def->keys, def->key_count);
+    def->shapes = shapes;
+    def->keys   = pack_keys(p, def->keys, def->key_count);
+    normalise(&def->pose.orientation);
     const bool user = def->kind == TN_BODY_USER;
     if (!user) def->table = NULL, def->data = NULL;
     def->user_q = user ? PACK(p, def->user_q, def->table->coordinate_count) : NULL;
     def->user_u = user ? PACK(p, def->user_u, def->table->dim) : NULL;
 }
 
+static void normalise_frames(tn_joint_def* def)
+{
+    normalise(&def->frame1.orientation);
+    normalise(&def->frame2.orientation);
+}
+
 static void pack_joint(packing* p, void* item)
 {
     tni_joint_item* joint = item;
+    normalise_frames(&joint->def);
     if (joint->def.type != TN_JOINT_MOTOR) joint->def.velocity_key_count = 0;
     joint->def.velocity_keys = PACK(p, joint->def.velocity_keys, joint->def.velocity_key_count);
     if (joint->constraint == NULL) return;
@@ -102,7 +129,7 @@ static void pack_coupling(packing* p, void* item)
 static void pack_target(packing* p, void* item)
 {
     tn_target_def* def = item;
-    def->keys          = PACK(p, def->keys, def->key_count);
+    def->keys          = pack_keys(p, def->keys, def->key_count);
 }
 
 static void pack_drag(packing* p, void* item)

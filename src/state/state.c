@@ -2,21 +2,6 @@
 
 #include "math/elementary.h"
 
-int tni_warm_start_capacity(const tn_model* model)
-{
-    return model->shape_count > 1 || model->limit_count > 0
-               ? 64 + 8 * model->shape_count + model->limit_count
-               : 0;
-}
-
-void tni_warm_start_copy(tni_warm_start* to, const tni_warm_start* from)
-{
-    to->count = from->count;
-    memcpy(to->ids, from->ids, sizeof *to->ids * (size_t)from->count);
-    memcpy(to->forces, from->forces,
-           sizeof *to->forces * TNI_WARM_START_NUMBERS * (size_t)from->count);
-}
-
 tn_result tn_state_create(const tn_model* model, tn_state** out)
 {
     const size_t numbers =

@@ -4,6 +4,7 @@
 #define TNI_STATE_H
 
 #include "model/model.h"
+#include "state/warm_start.h"
 #include "tenon/state.h"
 
 /// Pose of a target set by the user at `time`; afterwards it moves on with `velocity`.
@@ -54,20 +55,6 @@ typedef struct tni_reduced {
         *v; ///< TNI_TREE_LINK_NUMBERS (q) and TNI_TREE_LINK_FREEDOMS (v) for each movable body
     uint8_t* active; ///< by joint: 1 if simulated
 } tni_reduced;
-
-enum {
-    TNI_WARM_START_ROWS    = 6,
-    TNI_WARM_START_NUMBERS = 12
-}; ///< rows of one contact; both solves of a step
-
-/// Warm start of contacts, limits and ropes: forces of the last step, by rising id. When there is
-/// no room for all, the first ones are kept.
-typedef struct tni_warm_start {
-    int       count;
-    uint64_t* ids;
-    double* forces; ///< TNI_WARM_START_ROWS of the solve at the start of the step, then as many of
-                    ///< that at its end
-} tni_warm_start;
 
 /// One block: the arrays lie behind the struct.
 struct tn_state {
@@ -160,8 +147,6 @@ void tni_tangent_rate(const tn_model* model, const double* d, const double* u, d
 tn_frame tni_view_pose(const tni_body* body, const tni_view* view);
 tn_twist tni_view_velocity(const tni_body* body, const tni_view* view);
 
-int  tni_warm_start_capacity(const tn_model* model);
-void tni_warm_start_copy(tni_warm_start* to, const tni_warm_start* from);
 /// Drops what was kept of the last step (history, warm start): call it after moving anything from
 /// outside.
 void tni_state_forget(tn_state* state);

@@ -62,10 +62,8 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->goal              = TNI_TAKE(&s->arena, double, model->row_count);
     for (int i = 0; i < 4; ++i)
         work->past[i] = TNI_TAKE(&s->arena, double, s->has_unilaterals ? model->row_count : 0);
-    const int pressed       = tni_warm_start_capacity(model);
-    work->warm_start.ids    = TNI_TAKE(&s->arena, uint64_t, pressed);
-    work->warm_start.forces = TNI_TAKE(&s->arena, double, TNI_WARM_START_NUMBERS*(size_t)pressed);
-    work->views = TNI_TAKE(&s->arena, tni_view, s->has_unilaterals ? model->body_count : 0);
+    work->warm_start = tni_warm_start_take(&s->arena, model);
+    work->views      = TNI_TAKE(&s->arena, tni_view, s->has_unilaterals ? model->body_count : 0);
     work->prescribed_rates = TNI_TAKE(&s->arena, double, model->row_count);
     work->principal        = TNI_TAKE(&s->arena, tni_principal, model->body_count);
     work->load             = TNI_TAKE(&s->arena, double, model->body_count);

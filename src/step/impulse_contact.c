@@ -61,16 +61,13 @@ static double tolerated_depth(const tn_stepper* s)
 // Warm start: impulses of the last step, of its flight or its landing.
 static void set_warm_start(tn_stepper* s, bool landing, double h)
 {
-    tni_auxiliary*        a = tni_stops_of(s);
-    const tni_warm_start* p = &s->impulse.warm_start;
-    int                   k = 0;
+    tni_auxiliary* a  = tni_stops_of(s);
+    int            at = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
-        while (k < p->count && p->ids[k] < unilateral->id) ++k;
-        if (k == p->count) break;
-        if (p->ids[k] != unilateral->id) continue;
-        const double* force =
-            p->forces + TNI_WARM_START_NUMBERS * k + (landing ? TNI_WARM_START_ROWS : 0);
+        const double*   force = tni_warm_start_find(&s->impulse.warm_start, unilateral->id, &at);
+        if (force == NULL) continue;
+        if (landing) force += TNI_WARM_START_ROWS;
         for (int r = 0; r < TNI_WARM_START_ROWS; ++r) unilateral->force[r] = h * force[r];
     }
 }
@@ -536,24 +533,19 @@ void tni_impulse_set_landing_targets(tn_stepper* s)
 
 void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
-    tni_auxiliary*  a     = tni_stops_of(s);
-    tni_warm_start* p     = &s->impulse.warm_start;
-    report->contact_count = 0;
-    report->deepest       = deepest(a);
-    p->count              = 0;
+    tni_auxiliary* a            = tni_stops_of(s);
+    report->contact_count       = 0;
+    report->deepest             = deepest(a);
+    s->impulse.warm_start.count = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         report->contact_count += unilateral->limit < 0 && unilateral->gap <= tni_contact_gap;
-        if ((unilateral->force[0] > 0 || unilateral->force_before[0] > 0) &&
-            p->count < tni_warm_start_capacity(s->model)) {
-            double* force    = p->forces + TNI_WARM_START_NUMBERS * p->count;
-            p->ids[p->count] = unilateral->id;
-            for (int r = 0; r < TNI_WARM_START_ROWS; ++r) {
-                force[r] = r < unilateral->row_count ? unilateral->force_before[r] / h : 0;
-                force[TNI_WARM_START_ROWS + r] =
-                    r < unilateral->row_count ? unilateral->force[r] / h : 0;
-            }
-            ++p->count;
+        double* force = NULL;
+        if (unilateral->force[0] > 0 || unilateral->force_before[0] > 0)
+            force = tni_warm_start_add(&s->impulse.warm_start, s->model, unilateral->id);
+        for (int r = 0; force != NULL && r < unilateral->row_count; ++r) {
+            force[r]                       = unilateral->force_before[r] / h;
+            force[TNI_WARM_START_ROWS + r] = unilateral->force[r] / h;
         }
         for (int r = 0; r < unilateral->row_count; ++r) // solved for as impulses; users read forces
             unilateral->force[r] = (unilateral->force[r] + unilateral->force_before[r]) / h;

@@ -29,7 +29,7 @@
 // [2] E. Guendelman, R. Bridson, R. Fedkiw, Nonconvex Rigid Bodies with Stacking, SIGGRAPH 2003.
 #include "system/auxiliary.h"
 
-#include "base/groups.h"
+#include "system/islands.h"
 
 #include <math.h>
 
@@ -277,72 +277,6 @@ static void add_unilateral_unit(tni_auxiliary* a, int index)
         ++unit->edge_count;
         if (unit->own_directions) set_sliding_force(a, unilateral, edge);
     }
-}
-
-static int group_of(tni_auxiliary* a, const tni_auxiliary_unit* unit)
-{
-    return tni_root_of(a->group, a->split->plan->component_of[a->edges[unit->edge_start].node]);
-}
-
-static void count_islands(tni_auxiliary* a)
-{
-    a->island_count = 0;
-    for (int i = 0; i < a->unit_count; ++i) {
-        const tni_auxiliary_unit* unit = &a->units[i];
-        if (unit->row_count == 0) continue;
-        int* at = &a->island_of[group_of(a, unit)];
-        if (*at < 0) {
-            *at             = a->island_count++;
-            a->islands[*at] = (tni_island){0};
-        }
-        tni_island* island = &a->islands[*at];
-        island->unit_count += 1;
-        island->row_count += unit->row_count;
-        island->unilateral_rows += unit->unilateral >= 0 ? unit->row_count : 0;
-    }
-}
-
-static void set_order(tni_auxiliary* a)
-{
-    int units = 0;
-    count_islands(a);
-    a->row_count = 0;
-    for (int i = 0; i < a->island_count; ++i) {
-        tni_island* island = &a->islands[i];
-        island->unit_start = units;
-        island->part.row   = a->row_count; // until known: the next row
-        units += island->unit_count;
-        a->row_count += island->row_count;
-        island->unit_count = 0;
-    }
-    for (int i = 0; i < a->unit_count; ++i) {
-        tni_auxiliary_unit* unit = &a->units[i];
-        if (unit->row_count == 0) continue;
-        tni_island* island = &a->islands[a->island_of[group_of(a, unit)]];
-        unit->first        = island->part.row;
-        island->part.row += unit->row_count;
-        a->order[island->unit_start + island->unit_count++] = i;
-    }
-}
-
-// Sorts units by island, islands by their first unit. False: no room.
-static bool set_islands(tni_auxiliary* a)
-{
-    const int* component_of = a->split->plan->component_of;
-    for (int i = 0; i < a->edge_count; ++i) {
-        const int c     = component_of[a->edges[i].node];
-        a->group[c]     = c;
-        a->island_of[c] = -1;
-    }
-    for (int i = 0; i < a->unit_count; ++i) {
-        const tni_auxiliary_unit* unit = &a->units[i];
-        for (int k = 1; k < unit->edge_count && unit->row_count > 0; ++k) {
-            const tni_auxiliary_edge* edges = &a->edges[unit->edge_start];
-            (void)tni_tie(a->group, component_of[edges[0].node], component_of[edges[k].node]);
-        }
-    }
-    set_order(a);
-    return a->row_count <= a->row_capacity;
 }
 
 // --- responses -----------------------------------------------------------------------------------
@@ -636,7 +570,7 @@ static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
     a->unit_count = a->split->auxiliary_count;
     a->edge_count = edges;
     for (int i = 0; i < a->unilateral_count; ++i) add_unilateral_unit(a, i);
-    if (!set_islands(a) || !choose_dense_islands(a, saddle)) {
+    if (!tni_islands_set(a) || !choose_dense_islands(a, saddle)) {
         a->full = true;
         return TN_ERR_MEMORY;
     }

@@ -1,4 +1,5 @@
-// compliant: stiff forces between bodies as rows with a compliance (dynamics.md 6.3).
+// compliant: stiff forces between bodies as rows with a compliance
+// (docs/theory/implicit.md 2).
 //
 // A soft force (force.h) acts along its rows with the impulse g - W J u over a step, W = e^2 K + e
 // D, g = e (f - K J h drift). Where W > 0 this is the row

@@ -1,6 +1,6 @@
-// tree_form: the implicit step of trees of rigid bodies in joint velocities (dynamics.md 4.6). The
-// same matrix as the other forms, eliminated differently: multipliers are no unknowns, and stiff
-// joint springs stand on a diagonal.
+// tree_form: the implicit step of trees of rigid bodies in joint velocities
+// (docs/theory/linear-systems.md 6). The same matrix as the other forms, eliminated differently:
+// multipliers are no unknowns, and stiff joint springs stand on a diagonal.
 //
 // Each body a, a link, hangs by one joint on its parent b. Velocities are taken at a point O of it:
 // v there, and w. O is the joint's anchor where the joint holds the anchors together, else the
@@ -35,9 +35,10 @@
 //     anchors           1230   120 (143)   370   49 (74)    360   30
 //     and an axis       1900   196 (242)   540   69 (97)    670   58
 //     springs           2100   245         370   49         440   36
-// dynamics.md 9 counts 260 flops for the factorisation and 100 for a solve; the rest evaluates,
-// gathers and builds K_g, in SIMD lanes where it can. Chains are bound by the latency from one link
-// to the next: hence D^-1 H^T, not L and V, in the solves (a correction took 49 ns with those).
+// docs/theory/linear-systems.md 7 counts 260 flops for the factorisation and 100 for a solve; the
+// rest evaluates, gathers and builds K_g, in SIMD lanes where it can. Chains are bound by the
+// latency from one link to the next: hence D^-1 H^T, not L and V, in the solves (a correction took
+// 49 ns with those).
 // Fails where a D is not positive: motion that is not finite, masses too far apart. Files:
 // tree_form_link.h shared data, tree_form_tree.c the tree, tree_form_lanes.c SIMD kernels,
 // tree_form_dense.c joints of any kind.

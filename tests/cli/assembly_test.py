@@ -108,7 +108,7 @@ def the_page_shows_the_assembled_mechanism():
 @test
 def a_check_tells_no_rows_of_what_cannot_be_put_together():
     code, out, _ = tenon("check", "-", stdin=CANNOT)
-    assert code == 2 and "cannot be put together" in out
+    assert code == 2 and "cannot be assembled" in out
     assert "Mobility" not in out and "Contradiction" not in out, out
 
 
@@ -145,7 +145,7 @@ def what_cannot_close_is_refused_in_one_line():
 @test
 def check_tells_whether_it_closes():
     code, out, err = tenon("check", "-", stdin=CLOSES)
-    assert code == 0 and err == "" and "do not meet at the start" in out and "putting them together" in out, out
+    assert code == 0 and err == "" and "do not meet at the start" in out and "begins by assembling them" in out, out
     assert "Mobility 1" in out  # of the mechanism, not of its parts
     answer = report_of("check", "-", "--report", "-", stdin=CLOSES)
     check_assembly(answer["assembly"])

@@ -223,6 +223,20 @@ def surfaces_are_closed_and_face_outwards():
 
 
 @test
+def a_quaternion_of_any_length_turns_without_stretching():
+    box, meshes = {"type": "box", "half_size": [1, 2, 3]}, []
+    for q in ([1, 0, 1, 0], [0.5 ** 0.5, 0, 0.5 ** 0.5, 0]):
+        body = {"name": "b", "mass": 1, "inertia": [1, 1, 1], "orientation": q, "shapes": [{**box, "orientation": q}]}
+        export(write("box.json", {"tenon_scene": 1, "bodies": [body]}), "a.glb", "--duration", 0.1)
+        gltf = Gltf("a.glb")
+        primitive = gltf.json["meshes"][0]["primitives"][0]
+        near([gltf.volume(primitive)], [48], 1e-4)
+        meshes.append(gltf.json["accessors"][primitive["attributes"]["POSITION"]])
+    near(meshes[0]["max"] + meshes[0]["min"], [3, 2, 1, -3, -2, -1], 1e-5)
+    near(meshes[0]["max"] + meshes[0]["min"], meshes[1]["max"] + meshes[1]["min"], 1e-6)
+
+
+@test
 def bodies_without_shapes_have_bones():
     export("@fourbar", "a.glb", "--duration", 0.1)
     gltf = Gltf("a.glb")

@@ -67,7 +67,7 @@ TEST(no_finite_force_is_reported_by_name)
     for (int planar = 0; planar < 2; ++planar) {
         sliding p   = make_rod(1, 2, 1, 3, planar);
         tn_why  why = {.text = ""};
-        CHECK_LESS(p.B, -0.8); // -0.852; dynamics.md, 5.4
+        CHECK_LESS(p.B, -0.8); // -0.852; docs/theory/contact.md 3
         CHECK_INT(tn_stepper_evaluate(p.r.stepper, p.r.state, &p.r.report, &why), TN_ERR_DIVERGED);
         CHECK_INT(why.result, TN_ERR_DIVERGED);
         CHECK_TEXT(why.text, "contact of 'rod' on 'table': friction 2 leaves no finite force that "

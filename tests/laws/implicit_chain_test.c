@@ -76,7 +76,7 @@ TEST(without_geometric_stiffness_the_same_chain_explodes)
     rig_free(&r);
 }
 
-// dynamics.md 6.5: the worst joint error of the fall falls from 0.18 m to 0.0045 m.
+// docs/theory/implicit.md 4: the worst joint error of the fall falls from 0.18 m to 0.0045 m.
 TEST(one_linear_solve_leaves_what_the_prototype_measured)
 {
     rig                with = implicit_builtin("chain:n=10", linear);
@@ -105,7 +105,7 @@ TEST(newton_closes_joints_to_rounding)
     rig_free(&r);
 }
 
-// The hanging chain, disturbed: dynamics.md section 10, identity 9.
+// The hanging chain, disturbed: docs/theory/implicit.md 8.
 TEST(a_hanging_chain_stays_hanging)
 {
     rig             r     = rig_make((tn_vec3){0, 0, -9.81});

@@ -4,6 +4,7 @@
 #include "tenon/tenon.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static tn_scene* new_scene(void)
@@ -1015,6 +1016,56 @@ TEST(bodies_are_copied_whole)
     CHECK(tn_scene_body(scene, 1)->keys[1].pose.position.x == 2);
     CHECK(isnan(got->mass) && got->pose.orientation.w == 1);
     tn_scene_free(scene);
+}
+
+static double off_unit(tn_quat q)
+{
+    return fabs(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z - 1);
+}
+
+// render, export and the page turn vectors with what the scene says: lengths must be 1 there.
+TEST(orientations_of_any_length_are_stored_with_length_one)
+{
+    bench         t        = new_bench();
+    const tn_quat half     = {1, 0, 1, 0}; // a quarter of a turn about y
+    tn_shape_def  shape    = tn_default_shape_def(TN_SHAPE_CAPSULE);
+    tn_key        keys[2]  = {key_at(0, 1), key_at(1, 2)};
+    tn_body_def   body     = ball_body("rod");
+    tn_joint_def  weld     = tn_default_joint_def(TN_JOINT_WELD);
+    tn_target_def target   = tn_default_target_def();
+    shape.radius           = 0.1;
+    shape.half_length      = 1;
+    shape.pose.orientation = body.pose.orientation = keys[1].pose.orientation = half;
+    weld.frame1.orientation = weld.frame2.orientation = half;
+    body.shapes                                       = &shape;
+    body.shape_count                                  = 1;
+    const tn_body_id rod                              = tn_scene_add_body(t.scene, &body);
+    weld.name = "seam", weld.form = TN_JOINT_BY_FRAMES, weld.body1 = t.a, weld.body2 = rod;
+    const tn_joint_id seam = tn_scene_add_joint(t.scene, &weld);
+    target.body = rod, target.keys = keys, target.key_count = 2;
+    CHECK(tn_scene_add_target(t.scene, &target).bits != 0);
+    body.name = "lift2", body.kind = TN_BODY_KINEMATIC, body.keys = keys, body.key_count = 2;
+    const tn_body_id lift = tn_scene_add_body(t.scene, &body);
+
+    const tn_body_def* got = tn_scene_body(t.scene, (int)rod.bits - 1);
+    CHECK_LESS(off_unit(got->shapes[0].pose.orientation), 1e-15);
+    CHECK_LESS(off_unit(got->pose.orientation), 1e-15);
+    CHECK_LESS(off_unit(tn_scene_body(t.scene, (int)lift.bits - 1)->keys[1].pose.orientation),
+               1e-15);
+    CHECK_LESS(off_unit(tn_scene_target(t.scene, 0)->keys[1].pose.orientation), 1e-15);
+    const tn_joint_def* joint = tn_scene_joint(t.scene, (int)seam.bits - 1);
+    CHECK_LESS(off_unit(joint->frame1.orientation), 1e-15);
+    CHECK_LESS(off_unit(joint->frame2.orientation), 1e-15);
+
+    // Taken from the scene and given again, they keep their bits.
+    tn_joint_def again = *joint;
+    CHECK_OK(tn_scene_set_joint(t.scene, seam, &again, NULL));
+    CHECK(memcmp(&again.frame1, &tn_scene_joint(t.scene, (int)seam.bits - 1)->frame1,
+                 sizeof again.frame1) == 0);
+    again.frame2.orientation = half;
+    CHECK_OK(tn_scene_set_joint(t.scene, seam, &again, NULL));
+    CHECK_LESS(off_unit(tn_scene_joint(t.scene, (int)seam.bits - 1)->frame2.orientation), 1e-15);
+    tn_scene_free(t.scene);
 }
 
 TEST(other_parts_are_copied_whole)

@@ -6,9 +6,9 @@ import type { Overlay, View } from "./view/view";
 
 export const OVERLAYS: { name: Overlay; label: string; help: string; part: number; on: boolean }[] = [
     { name: "error", label: "joint error", help: "joints in the colour of their error", part: Part.errors, on: false },
-    { name: "forces", label: "reaction forces", help: "what joints hold with", part: Part.forces, on: false },
-    { name: "contacts", label: "contacts", help: "where bodies touch, and how hard they push", part: Part.contacts, on: false },
-    { name: "active", label: "active joints", help: "which joints are simulated, and which held", part: Part.active, on: true },
+    { name: "forces", label: "reaction forces", help: "reaction forces of the joints", part: Part.forces, on: false },
+    { name: "contacts", label: "contacts", help: "contact points and their forces", part: Part.contacts, on: false },
+    { name: "active", label: "active joints", help: "which joints are simulated and which are frozen", part: Part.active, on: true },
     { name: "names", label: "names", help: "of bodies and joints", part: 0, on: false },
     { name: "joints", label: "joints", help: "a mark for each", part: 0, on: true },
     { name: "shadows", label: "shadows", help: "on the ground", part: 0, on: true },

@@ -1,4 +1,4 @@
-// scene_write: a scene as JSON text that reads back as the same scene, bit for bit.
+// scene_writer: a scene as JSON text that reads back as the same scene, bit for bit.
 //
 // Values follow the tables of scene_fields.h; defaults (equal bits) and unset values are left out.
 // A part is one line; shapes and keys of a body, which may be many, have lines of their own. Fields

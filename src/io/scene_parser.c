@@ -1,4 +1,4 @@
-// scene_read: a scene from JSON text. docs/scene.md describes the format.
+// scene_parser: a scene from JSON text. docs/scene.md describes the format.
 //
 // The text becomes values (json.h); each part of the scene is an object with keys listed in a table
 // (scene_fields.h). Bodies are read before joints and joints before couplings, whatever their order
