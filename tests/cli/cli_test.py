@@ -340,9 +340,7 @@ def the_same_run_has_the_same_hash():
 @test
 def files_that_cannot_be_written_are_told_before_the_simulation():
     for option in ("--report", "--trajectory", "--html"):
-        begun = time.monotonic()
-        refused("run", "@chain", "--duration", "1e6", option, "no/such/place.csv", says="no/such/place.csv")
-        assert time.monotonic() - begun < 5
+        refused("run", "@chain", "--duration", "1e9", option, "no/such/place.csv", says="no/such/place.csv")  # which never ends
     refused("accel", "@chain", "--report", "no/such/place", says="no/such/place")
     refused("check", "@chain", "--report", "no/such/place", says="no/such/place")
     refused("bench", "baraff", "--csv", "no/such/place", says="no/such/place")
@@ -505,9 +503,8 @@ def a_failed_simulation_keeps_what_was_before():
 @test
 def an_interrupt_keeps_what_was_before():
     process = subprocess.Popen([TENON, "run", "@chain", "--duration", "1e6", "--report", "i.json", "--trajectory", "i.csv",
-                                "--every", "1000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(lambda: os.path.exists("i.csv"))
-    time.sleep(0.5)
+                                "--every", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: os.path.exists("i.csv") and os.path.getsize("i.csv") > 1 << 16)  # some steps have been taken
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 1 and error.count(b"\n") == 1 and b"interrupted" in error, error
