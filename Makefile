@@ -1,14 +1,15 @@
 # The short way in. Everything here is a line or two; the work is done by CMake and by scripts/.
 PREFIX ?= /usr/local
 
-.PHONY: help build demo playground test bench bench-peers install format check-format clean
+.PHONY: help build demo playground test test-long bench bench-peers install format check-format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make build          the library and the program, in build/release'
 	@echo 'make demo           build, simulate a robot, write a page that plays it'
 	@echo 'make playground     build/playground.html: mechanisms to change and watch, all of it in one page'
-	@echo 'make test           the whole test suite (about 25 minutes)'
+	@echo 'make test           the test suite (8 minutes on two cores); PART=laws, PART="unit web": only these'
+	@echo 'make test-long      the same with all samples and compilers, and more fuzzing (40 minutes)'
 	@echo 'make bench          the benchmark suite, build/bench/tenon-bench (a short test of speed: tenon bench)'
 	@echo 'make bench-peers    Tenon beside other engines, scored (docs/benchmark.md)'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR when given'
@@ -29,7 +30,11 @@ playground:
 
 test:
 	@scripts/setup test
-	@scripts/test
+	@scripts/test $(PART)
+
+test-long:
+	@scripts/setup test
+	@scripts/test --long $(PART)
 
 bench:
 	@scripts/setup build

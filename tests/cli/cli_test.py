@@ -65,7 +65,7 @@ def near(a, b, tolerance):
 
 
 def wait_for(condition):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -353,9 +353,7 @@ def the_same_run_has_the_same_hash():
 @test
 def files_that_cannot_be_written_are_told_before_the_simulation():
     for option in ("--report", "--trajectory", "--html"):
-        begun = time.monotonic()
-        refused("run", "@chain", "--duration", "1e6", option, "no/such/place.csv", says="no/such/place.csv")
-        assert time.monotonic() - begun < 5
+        refused("run", "@chain", "--duration", "1e9", option, "no/such/place.csv", says="no/such/place.csv")  # which never ends
     refused("accel", "@chain", "--report", "no/such/place", says="no/such/place")
     refused("check", "@chain", "--report", "no/such/place", says="no/such/place")
     refused("bench", "chain", "--csv", "no/such/place", says="no/such/place")
@@ -518,11 +516,10 @@ def a_failed_simulation_keeps_what_was_before():
 @test
 def an_interrupt_keeps_what_was_before():
     process = subprocess.Popen([TENON, "run", "@chain", "--duration", "1e6", "--report", "i.json", "--trajectory", "i.csv",
-                                "--every", "1000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(lambda: os.path.exists("i.csv"))
-    time.sleep(0.5)
+                                "--every", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: os.path.exists("i.csv") and os.path.getsize("i.csv") > 1 << 16)  # some steps have been taken
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=120)
     assert process.returncode == 1 and error.count(b"\n") == 1 and b"interrupted" in error, error
     report = parse(open("i.json").read())
     assert 0 < report["steps"] < 1e9 and report["error"]["why"] == "interrupted" and report["error"]["joint"] is None
@@ -843,10 +840,10 @@ def a_terminal_shows_progress_within_its_width():
     process = subprocess.Popen([TENON, "run", "@chain", "--duration", "1e6"], stdout=subprocess.PIPE, stderr=slave)
     text = b""
     while text.count(b"\r[") < 4:
-        assert select.select([master], [], [], 60)[0], "no progress is shown"
+        assert select.select([master], [], [], 120)[0], "no progress is shown"
         text += os.read(master, 1 << 16)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     spent = time.monotonic() - begun
     os.close(slave)
     lines = re.findall(r"\r(\[.*?)\x1b\[K", text.decode())

@@ -13,7 +13,7 @@ FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 
 def wrong(command, name, place, text):
     """What is not as promised; None when all is."""
-    done = subprocess.run([TENON, command, name], cwd=FOLDER, capture_output=True, timeout=60)
+    done = subprocess.run([TENON, command, name], cwd=FOLDER, capture_output=True, timeout=300)
     err = done.stderr.decode()
     if done.returncode != 2:
         return "exit code %d" % done.returncode

@@ -175,6 +175,12 @@ def helpers_of(path):
     return found
 
 
+def catches_interrupt(pid):
+    with open("/proc/%d/status" % pid) as file:
+        caught = re.search(r"SigCgt:\s*(\w+)", file.read())[1]
+    return int(caught, 16) >> (signal.SIGINT - 1) & 1
+
+
 def film_facts(path):
     """(width, height, pictures, pictures a second) as ffprobe counts them."""
     words = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-select_streams", "v", "-show_entries", "stream=width,height,nb_read_frames,r_frame_rate",
@@ -373,8 +379,7 @@ def ctrl_c_ends_everything():
             assert not os.path.exists(room.at(out))
             os.remove(room.seen)
         process = room.start("--duration", "1e6", "--out", "a.png", "--quiet", scene="@chain:n=100")  # while it simulates
-        wait_for(lambda: os.path.exists(room.at("a.png.part0")))
-        time.sleep(0.2)
+        wait_for(lambda: os.path.exists(room.at("a.png.part0")) and catches_interrupt(process.pid))
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=PATIENCE)[1].decode()
         assert process.returncode == 1 and "interrupted" in err and err.count("\n") == 1, err

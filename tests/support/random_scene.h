@@ -66,7 +66,9 @@ static inline tn_vec3 random_direction(test_random* r)
 
 static inline tn_quat random_quat(test_random* r)
 {
-    return tni_quat_exp(tni_scale(test_random_between(r, 0, 3), random_direction(r)));
+    const tn_vec3 axis =
+        random_direction(r); // drawn one by one: compilers take arguments in any order
+    return tni_quat_exp(tni_scale(test_random_between(r, 0, 3), axis));
 }
 
 static inline tn_quat random_quat_about_z(test_random* r)
@@ -304,13 +306,14 @@ static inline tn_joint_def random_loose_joint(random_mechanism* m, test_random* 
     tn_joint_def def  = tn_default_joint_def(t.type);
     random_fill_joint(t, r, &def);
     def.body1 = body1, def.body2 = body2;
-    def.form     = TN_JOINT_BY_FRAMES;
-    tn_frame f   = {random_between_bodies(m, r, body1, body2),
-                    random_frame_about(r, random_axis(r, t, flat), flat)};
-    def.frame1   = random_seen_from(m, body1, f);
-    tn_vec3 turn = tni_scale(test_random_between(r, 0, apart), random_direction(r));
-    f.position =
-        tni_add_scaled(f.position, test_random_between(r, 0.5, 1) * apart, random_direction(r));
+    def.form            = TN_JOINT_BY_FRAMES;
+    tn_frame f          = {random_between_bodies(m, r, body1, body2),
+                           random_frame_about(r, random_axis(r, t, flat), flat)};
+    def.frame1          = random_seen_from(m, body1, f);
+    const tn_vec3 about = random_direction(r);
+    tn_vec3       turn  = tni_scale(test_random_between(r, 0, apart), about);
+    const tn_vec3 along = random_direction(r);
+    f.position          = tni_add_scaled(f.position, test_random_between(r, 0.5, 1) * apart, along);
     if (flat) turn.x = turn.y = 0;
     f.orientation = tni_quat_mul(tni_quat_exp(turn), f.orientation);
     def.frame2    = random_seen_from(m, body2, f);
@@ -364,8 +367,9 @@ static inline void random_disturb(random_mechanism* m, test_random* r, double po
     memcpy(q, s->q, sizeof(double) * (size_t)model->q_count);
     tni_advance(model, q, d, s->q);
     random_numbers(r, s->u, model->u_count, velocity);
-    s->time         = test_random_int(r, 0, 1) + test_random_between(r, 0.2, 0.8);
-    tni_view* views = malloc(sizeof *views * (size_t)model->body_count);
+    const int second = test_random_int(r, 0, 1);
+    s->time          = second + test_random_between(r, 0.2, 0.8);
+    tni_view* views  = malloc(sizeof *views * (size_t)model->body_count);
     tni_views(model, s->time, s->q, s->u, views);
     tni_follow_coordinates(model, views, s->z);
     free(views);

@@ -83,8 +83,8 @@ __attribute__((destructor)) static void give_back(void)
 
 static tn_vec3 random_point(test_random* r, double size)
 {
-    return tni_vec3(test_random_between(r, -size, size), test_random_between(r, -size, size),
-                    test_random_between(r, -size, size));
+    const double z = test_random_between(r, -size, size), y = test_random_between(r, -size, size);
+    return tni_vec3(test_random_between(r, -size, size), y, z);
 }
 
 static tni_mat3 random_turn(test_random* r)
@@ -179,12 +179,12 @@ static void check_floor(fixture* floor, int rounds, uint64_t seed)
         const double       reach = 0.01;
         tni_pose           pose  = {random_point(&r, 1), random_turn(&r)};
         if (i / KINDS % 3 == 0) { // nearly flat
-            const tn_vec3 turn =
-                tni_scale(exp(test_random_between(&r, -30, -3)), random_point(&r, 1));
-            const double   a   = test_random_between(&r, -3, 3);
-            const tni_mat3 yaw = tni_quat_matrix(tni_quat_exp(tni_vec3(0, 0, a)));
-            const tni_mat3 tip = tni_quat_matrix(tni_quat_exp(turn));
-            pose.R             = tni_mat_mul(&tip, &yaw);
+            const tn_vec3  axis = random_point(&r, 1);
+            const tn_vec3  turn = tni_scale(exp(test_random_between(&r, -30, -3)), axis);
+            const double   a    = test_random_between(&r, -3, 3);
+            const tni_mat3 yaw  = tni_quat_matrix(tni_quat_exp(tni_vec3(0, 0, a)));
+            const tni_mat3 tip  = tni_quat_matrix(tni_quat_exp(turn));
+            pose.R              = tni_mat_mul(&tip, &yaw);
         }
         pose.x.z           = 0;
         const tni_aabb box = tni_bounds(&g, &pose);

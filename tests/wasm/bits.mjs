@@ -1,5 +1,5 @@
 // bits: WebAssembly ends every scene of tests/golden/scenes.txt in the state recorded in hashes.txt, to the last bit, and refuses
-// what stands in tests/malformed in the words of expected.txt. Two processes share the work.
+// what stands in tests/malformed in the words of expected.txt. JOBS processes share the work.
 import { fork } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { compileProgram, runProgram, withFolder } from "./program.mjs";
@@ -26,7 +26,7 @@ function listChecks() {
     return [...scenes, ...malformed];
 }
 
-const PROCESSES = 2;
+const PROCESSES = Number(process.env.JOBS ?? 2);
 
 /** Every other check, beginning with `first`. */
 async function work(first) {
@@ -51,7 +51,7 @@ async function lead() {
         });
     });
     await Promise.all(Array.from({ length: PROCESSES }, (_, first) => share(first)));
-    if (passed + failed !== listChecks().length) failed++; // one of the two died
+    if (passed + failed !== listChecks().length) failed++; // one of them died
     console.log(`${passed} passed, ${failed} failed`);
     process.exitCode = failed ? 1 : 0;
 }

@@ -131,7 +131,7 @@ function startWorker(script, bytes) {
         /** Waits until something posted from now on is what `wanted` says. */
         until: (wanted) => new Promise((resolve, reject) => {
             let from = posted.length;
-            const hanging = setTimeout(() => reject(new Error("it never comes")), 60000);
+            const hanging = setTimeout(() => reject(new Error("it never comes")), 120000);
             self.heard = () => {
                 while (from < posted.length && !wanted(posted[from])) from++;
                 if (from === posted.length) return;

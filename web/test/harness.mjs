@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 
 const ARGUMENTS = ["--no-sandbox", "--no-first-run", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
-const PATIENCE = Number(process.env.PATIENCE ?? 60000); // [ms]; what has not come by then never does
+const PATIENCE = Number(process.env.PATIENCE ?? 120000); // [ms]; what has not come by then never does
 
 const tests = [];
 
@@ -29,6 +29,12 @@ export async function until(what, check) {
 export const text = (page, selector) => page.textContent(selector);
 /** The page's clock [s]. */
 export const time = async (page) => parseFloat(await text(page, ".clock"));
+
+/** The page has drawn so many pictures more, whatever time that takes: what was to change by itself has changed. */
+export const pictures = (page, count = 2) => page.evaluate((n) => new Promise((done) => {
+    const next = () => { if (n-- > 0) requestAnimationFrame(next); else done(); };
+    next();
+}), count);
 
 /** What a page does wrong is told. */
 function listen(page, wrong) {
@@ -69,7 +75,7 @@ async function runOne(browser, { name, body, allowed }, folder) {
 
 /** Runs all tests; the last line counts. folder: where pictures of pages go whose tests failed. The exit code. */
 export async function runTests(folder = null) {
-    const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS });
+    const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS, timeout: PATIENCE });
     let passed = 0, failed = 0;
     if (folder) rmSync(folder, { recursive: true, force: true }); // of last time
     for (const one of tests) {
