@@ -42,7 +42,7 @@ static void walk(tni_arena* scratch, const tni_plan* plan, const tni_splitting* 
         row[kept]   = plan->row_node[e];
         col[kept++] = a;
     }
-    const tni_graph     graph = {plan->count, plan->dim, plan->sign, kept, row, col, strong};
+    const tni_graph     graph = {plan->count, plan->dim, plan->sign, kept, row, col, strong, NULL};
     const tni_adjacency rest  = tni_adjacency_make(scratch, &graph);
     if (scratch->failed) return;
     for (int v = 0; v < plan->count; ++v) rank[v] = up[v] = -1;

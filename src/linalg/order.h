@@ -13,6 +13,8 @@ typedef struct tni_graph {
     const int*     row_node;   ///< edge e is the block (row_node[e], col_node[e]), row-major
     const int*     col_node;
     const uint8_t* strong; ///< the block has full row rank (its row node is a B node)
+    const uint8_t*
+        soft; ///< B nodes that are definite by themselves: eliminated at any time; NULL: none
 } tni_graph;
 
 enum { TNI_DIM_MAX = 64 };

@@ -109,7 +109,7 @@ static tn_result plan_loops(tni_arena* arena, const tni_saddle* s, loops* l)
     find_loops(arena, s, l);
     const uint8_t*  weak  = TNI_TAKE(arena, uint8_t, l->edge_count); // none: B after its A nodes
     const tni_graph graph = {l->count,    l->dim,      l->sign, l->edge_count,
-                             l->row_node, l->col_node, weak};
+                             l->row_node, l->col_node, weak,    NULL};
     if (arena->failed || tni_plan_create(arena, &graph, &l->plan) != TN_OK) return TN_ERR_MEMORY;
     l->row_count = l->plan->row_count;
     l->metric    = TNI_TAKE(arena, double, l->row_count);

@@ -973,7 +973,7 @@ tn_result tni_saddle_numbers(const tni_saddle* s, const tn_host* host, double* m
     int*            parent  = TNI_TAKE(&scratch, int, plan->count);
     int*            seen    = TNI_TAKE(&scratch, int, plan->count);
     const tni_graph graph   = {plan->count,    plan->dim,      plan->sign, plan->edge_count,
-                               plan->row_node, plan->col_node, strong};
+                               plan->row_node, plan->col_node, strong,     NULL};
     *matrix = *factor = 0;
     if (!scratch.failed) {
         const tni_adjacency adjacency = tni_adjacency_make(&scratch, &graph);

@@ -187,7 +187,7 @@ static bool plan_edges(tni_arena* arena, tni_arena* scratch, tni_schur* s, int c
         dim[v]  = s->whole->dim[s->source[v]];
         sign[v] = 1;
     }
-    const tni_graph graph = {count, dim, sign, m->edge_count, m->row, m->col, strong};
+    const tni_graph graph = {count, dim, sign, m->edge_count, m->row, m->col, strong, NULL};
     if (tni_plan_create(arena, &graph, &s->plan) != TN_OK) return false;
     for (int c = 0; c < s->whole->component_count; ++c) s->component_of[c] = -1;
     for (int v = 0; v < count; ++v)

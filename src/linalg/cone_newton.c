@@ -1,0 +1,698 @@
+// cone_newton: contacts and limits in the matrix, by an augmented Lagrangian Newton method.
+//
+//     A u + J^T mu - sum J_c^T f_c = b
+//     J u - E mu                   = r
+//     w_c = J_c u + c_c            K* contains w_c + s n,  K contains f_c,  f_c . (w_c + s n) = 0
+//
+// K = { |f_t| <= friction f_n } and s = friction |w_t| (De Saxce): the shift makes the convex law exact
+// Coulomb friction. With multiplier estimates p and penalties 1/R, R = kappa W, W = J_c A^-1 J_c^T,
+//
+//     y = p - (w + s n) / R,   f(w) = P_K(y)                 G = -df/dw = P_K'(y) / R
+//
+// and a Newton step solves the system with f = f(w_k) - G (w - w_k). G = sum of g v v^T:
+//
+//     inside K (stick)    I / R
+//     on its side (slip)  v = (n + friction t)/sqrt(1 + friction^2), g = 1/R;   across t, g = friction f_n / (R |y_t|)
+//     apart               nothing
+//
+// so each element is a B node of the saddle system with rows v^T J_c and compliances 1/g: the matrix stays
+// quasi-definite, whatever the contacts do. f(w) is the gradient of a convex function for fixed p and s: a step
+// is cut by a line search on
+//
+//     phi'(a) = dw . f_lin - (1 - a)(du.A du + dmu.E dmu) - dw . f(w + a dw)
+//
+// that needs no more solves. After each step p <- f and s <- friction |w_t|: moving them at once, while kappa
+// is large, takes half the steps of converging the convex problem first. kappa shrinks when steps no longer
+// help. Where active sets and slip directions are as in the matrix, it is not factored again.
+//
+// Discs of spin and roll have the radius of the last normal impulse. Components of the plan are islands: each
+// has its own kappa, line search and end.
+// Prototype and figures: docs/theory/implicit-springs.md, section 3.
+#include "linalg/cone_newton.h"
+
+#include "linalg/ldl.h"
+
+#include <math.h>
+
+static const double KAPPA       = 0.1;  // to begin with
+static const double KAPPA_MOST  = 0.3;  // where line searches cut steps short
+static const double KAPPA_WARM  = 0.01; // where a solve that differs little has been done
+static const double KAPPA_HOLD  = 0.01; // below, estimates wait for the step to converge
+static const double KAPPA_LEAST = 1e-6; // heavy loads on light parts need it
+static const double TURNED      = 0.98; // cosine of slip directions that count as one
+static const double BENT        = 1.5;  // ratio of stiffnesses across the slip that count as one
+static const double SUFFICIENT  = 0.01; // of the slope: where a line search ends
+
+enum {
+    SLIP_STICK = 1,
+    SLIP_SLIDE = 2,
+    PUSHES     = 4,
+    SPIN_STICK = 8,
+    ROLL_STICK = 16,
+    ROLL_SLIDE = 32
+};
+
+tn_result tni_cone_newton_create(tni_arena* arena, int elements, int rows, int components,
+                                 tni_cone_newton* newton)
+{
+    *newton = (tni_cone_newton){.capacity  = elements,
+                                .elements  = TNI_TAKE(arena, tni_cone_element, elements),
+                                .order     = TNI_TAKE(arena, int, elements),
+                                .islands   = TNI_TAKE(arena, tni_cone_island, elements),
+                                .island_of = TNI_TAKE(arena, int, components),
+                                .asleep    = TNI_TAKE(arena, uint8_t, components),
+                                .rhs       = TNI_TAKE(arena, double, rows),
+                                .next      = TNI_TAKE(arena, double, rows),
+                                .work      = TNI_TAKE(arena, double, rows),
+                                .left      = TNI_TAKE(arena, double, rows)};
+    return arena->failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+// ---- The law of one element ------------------------------------------------------------------------
+
+static double length2(const double* v, int n)
+{
+    return n == 2 ? sqrt(v[0] * v[0] + v[1] * v[1]) : n == 1 ? fabs(v[0]) : 0;
+}
+
+static int spin_row(const tni_cone_element* e)
+{
+    return 1 + e->slip_count;
+}
+
+static int roll_row(const tni_cone_element* e)
+{
+    return 1 + e->slip_count + e->spin_count;
+}
+
+// f = P(p - (w + s n)/R); returns the active set.
+static uint8_t force_at(const tni_cone_element* e, double kappa, const double* w, double* f)
+{
+    const double R    = kappa * e->weight[0];
+    uint8_t      mode = 0;
+    for (int i = 0; i < e->count; ++i) f[i] = 0;
+    if (e->kind == TNI_CONE_OPEN || !(R > 0)) return 0;
+    if (e->kind == TNI_CONE_EQUAL) {
+        for (int i = 0; i < e->count; ++i) {
+            const double Ri = kappa * (e->W[i] > 0 ? e->W[i] : e->weight[0]);
+            f[i]            = e->p[i] - w[i] / Ri;
+        }
+        return PUSHES | SLIP_STICK;
+    }
+    const double yn = e->p[0] - (w[0] + e->shift) / R;
+    if (e->kind == TNI_CONE_ONE_SIDED) {
+        f[0] = fmax(yn, 0);
+        return yn > 0 ? PUSHES : 0;
+    }
+    double       y[2] = {0, 0};
+    const double mu   = e->friction;
+    for (int i = 0; i < e->slip_count; ++i) y[i] = e->p[1 + i] - w[1 + i] / R;
+    const double yt = length2(y, e->slip_count);
+    if (yt <= mu * yn) {
+        if (!(yn > 0)) return 0;
+        f[0] = yn;
+        for (int i = 0; i < e->slip_count; ++i) f[1 + i] = y[i];
+        mode = PUSHES | SLIP_STICK;
+    } else if (mu * yt <= -yn) {
+        return 0;
+    } else {
+        const double fn = (yn + mu * yt) / (1 + mu * mu);
+        f[0]            = fn;
+        for (int i = 0; i < e->slip_count; ++i) f[1 + i] = mu * fn * y[i] / yt;
+        mode = PUSHES | (e->slip_count > 0 && mu > 0 ? SLIP_SLIDE : 0);
+    }
+    if (e->spin_count > 0) {
+        const int    i     = spin_row(e);
+        const double bound = e->spinning * e->radius, R1 = kappa * e->weight[1];
+        const double s = R1 > 0 ? e->p[i] - w[i] / R1 : 0;
+        f[i]           = fmax(-bound, fmin(bound, s));
+        if (R1 > 0 && fabs(s) < bound) mode |= SPIN_STICK;
+    }
+    if (e->roll_count > 0) {
+        const int    i     = roll_row(e);
+        const double bound = e->rolling * e->radius, R2 = kappa * e->weight[2];
+        double       s[2] = {0, 0};
+        for (int k = 0; k < e->roll_count && R2 > 0; ++k) s[k] = e->p[i + k] - w[i + k] / R2;
+        const double size = length2(s, e->roll_count), scale = size > bound ? bound / size : 1;
+        for (int k = 0; k < e->roll_count; ++k) f[i + k] = scale * s[k];
+        if (R2 > 0 && bound > 0) mode |= size > bound ? ROLL_SLIDE : ROLL_STICK;
+    }
+    return mode;
+}
+
+static double* add_basis(tni_cone_element* e, double stiffness)
+{
+    double* v = e->basis[e->basis_count];
+    for (int i = 0; i < e->count; ++i) v[i] = 0;
+    e->stiffness[e->basis_count++] = stiffness;
+    return v;
+}
+
+// Directions across a slide y of a disc of rows from `row` on whose force has the size f.
+static void add_slide(tni_cone_element* e, int row, const double* y, int count, double f, double R)
+{
+    const double size = length2(y, count);
+    if (count < 2 || !(size > 0) || !(f > 0)) return;
+    double* v  = add_basis(e, f / (R * size));
+    v[row]     = -y[1] / size;
+    v[row + 1] = y[0] / size;
+}
+
+// G at w, as basis and stiffness.
+static void linearise(tni_cone_element* e, double kappa)
+{
+    double       f[TNI_CONE_ROWS];
+    const double R = kappa * e->weight[0], mu = e->friction;
+    e->mode        = force_at(e, kappa, e->w, f);
+    e->basis_count = 0;
+    if (e->kind == TNI_CONE_EQUAL) {
+        for (int i = 0; i < e->count && R > 0; ++i)
+            add_basis(e, 1 / (kappa * (e->W[i] > 0 ? e->W[i] : e->weight[0])))[i] = 1;
+        return;
+    }
+    if ((e->mode & SLIP_SLIDE) != 0) {
+        double y[2] = {0, 0};
+        for (int i = 0; i < e->slip_count; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
+        const double yt = length2(y, e->slip_count), norm = 1 / sqrt(1 + mu * mu);
+        double*      v = add_basis(e, 1 / R);
+        v[0]           = norm;
+        for (int i = 0; i < e->slip_count; ++i) v[1 + i] = norm * mu * y[i] / yt;
+        add_slide(e, 1, y, e->slip_count, mu * f[0], R);
+    } else if ((e->mode & PUSHES) != 0) {
+        add_basis(e, 1 / R)[0] = 1;
+        for (int i = 0; i < e->slip_count && (e->mode & SLIP_STICK) != 0; ++i)
+            add_basis(e, 1 / R)[1 + i] = 1;
+    }
+    if ((e->mode & SPIN_STICK) != 0) add_basis(e, 1 / (kappa * e->weight[1]))[spin_row(e)] = 1;
+    const int i = roll_row(e);
+    for (int k = 0; k < e->roll_count && (e->mode & ROLL_STICK) != 0; ++k)
+        add_basis(e, 1 / (kappa * e->weight[2]))[i + k] = 1;
+    if ((e->mode & ROLL_SLIDE) != 0) {
+        double       s[2] = {0, 0};
+        const double R2   = kappa * e->weight[2];
+        for (int k = 0; k < e->roll_count; ++k) s[k] = e->p[i + k] - e->w[i + k] / R2;
+        add_slide(e, i, s, e->roll_count, e->rolling * e->radius, R2);
+    }
+}
+
+// Whether the factored matrix still has G at w, nearly.
+static bool stands(const tni_cone_element* e, double kappa)
+{
+    double        f[TNI_CONE_ROWS];
+    const uint8_t mode = force_at(e, kappa, e->w, f);
+    if (mode != e->mode) return false;
+    if ((mode & SLIP_SLIDE) == 0 || e->slip_count < 2) return true;
+    const double R = kappa * e->weight[0];
+    double       y[2];
+    for (int i = 0; i < 2; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
+    const double yt = length2(y, 2), c = length2(&e->basis[0][1], 2);
+    if (!(e->basis[0][1] * y[0] + e->basis[0][2] * y[1] >= TURNED * c * yt)) return false;
+    const double g = e->friction * f[0] / (R * yt), was = e->basis_count > 1 ? e->stiffness[1] : 0;
+    return g <= BENT * was && was <= BENT * g;
+}
+
+// The natural residual of the exact law, in units of w.
+static double residual_of(const tni_cone_element* e)
+{
+    const double W = e->weight[0];
+    if (e->kind == TNI_CONE_OPEN) return 0;
+    double most = 0;
+    if (e->kind == TNI_CONE_EQUAL) {
+        for (int i = 0; i < e->count; ++i) most = fmax(most, fabs(e->w[i]));
+        return most;
+    }
+    most = fabs(fmin(e->w[0], W * e->f[0]));
+    if (e->kind == TNI_CONE_ONE_SIDED) return most;
+    const double fn       = fmax(e->f[0], 0);
+    const double disc[3]  = {e->friction * fn, e->spinning * fn, e->rolling * fn};
+    const int    row[3]   = {1, spin_row(e), roll_row(e)};
+    const int    count[3] = {e->slip_count, e->spin_count, e->roll_count};
+    const double lever[3] = {1, e->spinning, e->rolling};
+    for (int k = 0; k < 3; ++k) {
+        double       y[2] = {0, 0}, left[2] = {0, 0};
+        const double Wk = e->weight[k];
+        for (int i = 0; i < count[k] && Wk > 0; ++i)
+            y[i] = e->f[row[k] + i] - e->w[row[k] + i] / Wk;
+        const double size = length2(y, count[k]), scale = size > disc[k] ? disc[k] / size : 1;
+        for (int i = 0; i < count[k]; ++i) left[i] = e->f[row[k] + i] - scale * y[i];
+        most = fmax(most, lever[k] * Wk * length2(left, count[k]));
+    }
+    return most;
+}
+
+// ---- Islands ---------------------------------------------------------------------------------------
+
+static void find_islands(tni_cone_newton* n, const uint8_t* asleep)
+{
+    const tni_plan* plan = n->saddle->plan;
+    n->island_count      = 0;
+    for (int c = 0; c < plan->component_count; ++c) {
+        n->island_of[c] = -1;
+        n->asleep[c]    = asleep != NULL && asleep[c];
+    }
+    for (int i = 0; i < n->count; ++i) {
+        const int c = plan->component_of[n->elements[i].node];
+        if (n->island_of[c] < 0) {
+            n->island_of[c]               = n->island_count;
+            n->islands[n->island_count++] = (tni_cone_island){.component = c, .kappa = KAPPA};
+        }
+        ++n->islands[n->island_of[c]].end;
+    }
+    int at = 0;
+    for (int i = 0; i < n->island_count; ++i) {
+        const int size      = n->islands[i].end;
+        n->islands[i].first = n->islands[i].end = at;
+        at += size;
+    }
+    for (int i = 0; i < n->count; ++i) {
+        tni_cone_island* island =
+            &n->islands[n->island_of[plan->component_of[n->elements[i].node]]];
+        n->order[island->end++] = i;
+    }
+}
+
+// W by row: what each row does to itself through the A nodes alone.
+static void weigh(tni_cone_newton* n, tni_cone_element* e)
+{
+    const tni_plan* plan = n->saddle->plan;
+    for (int i = 0; i < e->count; ++i) e->W[i] = 0;
+    for (int s = 0; s < e->side_count; ++s) {
+        const tni_cone_side* side = &e->side[s];
+        const int            dim  = side->dim;
+        double               A[TNI_DIM_MAX > 16 ? 16 * 16 : 1], x[16];
+        if (dim > 16) continue;
+        memcpy(A, tni_saddle_a(n->saddle, plan->col_node[side->edge]),
+               sizeof *A * (size_t)(dim * dim));
+        if (tni_block_factor(dim, A) >= 0) continue;
+        for (int i = 0; i < e->count; ++i) {
+            memcpy(x, side->J + i * dim, sizeof *x * (size_t)dim);
+            tni_block_solve(dim, A, x);
+            for (int k = 0; k < dim; ++k) e->W[i] += side->J[i * dim + k] * x[k];
+        }
+    }
+    double sum = e->W[0];
+    for (int i = 0; i < e->slip_count; ++i) sum += e->W[1 + i];
+    e->weight[0] = sum / (1 + e->slip_count);
+    e->weight[1] = e->spin_count > 0 ? e->W[spin_row(e)] : 0;
+    e->weight[2] = 0;
+    for (int i = 0; i < e->roll_count; ++i) e->weight[2] += e->W[roll_row(e) + i] / e->roll_count;
+}
+
+void tni_cone_newton_begin(tni_cone_newton* n, tni_saddle* saddle, const uint8_t* asleep)
+{
+    n->saddle        = saddle;
+    n->free_factored = false;
+    find_islands(n, asleep);
+    for (int i = 0; i < n->count; ++i) weigh(n, &n->elements[i]);
+}
+
+// ---- A Newton step ---------------------------------------------------------------------------------
+
+static void write_blocks(tni_cone_newton* n, const tni_cone_element* e)
+{
+    const tni_plan* plan = n->saddle->plan;
+    const int       dim  = plan->dim[e->node];
+    double*         E    = tni_saddle_e(n->saddle, e->node);
+    for (int i = 0; i < e->count; ++i)
+        E[(e->first + i) * (dim + 1)] = i < e->basis_count ? 1 / e->stiffness[i] : 1;
+    for (int s = 0; s < e->side_count; ++s) {
+        const tni_cone_side* side = &e->side[s];
+        double*              J    = tni_saddle_j(n->saddle, side->edge) + e->first * side->dim;
+        for (int i = 0; i < e->count; ++i, J += side->dim) {
+            for (int k = 0; k < side->dim; ++k) {
+                double sum = 0;
+                for (int r = 0; r < e->count && i < e->basis_count; ++r)
+                    sum += e->basis[i][r] * side->J[r * side->dim + k];
+                J[k] = sum;
+            }
+        }
+    }
+}
+
+// w = J u + c
+static void rates(const tni_cone_element* e, const double* x, double* w)
+{
+    for (int i = 0; i < e->count; ++i) {
+        double sum = e->c[i];
+        for (int s = 0; s < e->side_count; ++s) {
+            const double *J = e->side[s].J + i * e->side[s].dim, *u = x + e->side[s].row;
+            for (int k = 0; k < e->side[s].dim; ++k) sum += J[k] * u[k];
+        }
+        w[i] = sum;
+    }
+}
+
+static void push(const tni_cone_element* e, const double* f, double* b)
+{
+    for (int s = 0; s < e->side_count; ++s)
+        for (int i = 0; i < e->count; ++i)
+            for (int k = 0; k < e->side[s].dim; ++k)
+                b[e->side[s].row + k] += e->side[s].J[i * e->side[s].dim + k] * f[i];
+}
+
+// What f(w_k) - G (w - w_k) adds to the right-hand side: G (w_k - c) + f in the span of the basis goes to the
+// element's rows, what of f lies outside of it to b.
+static void write_rhs(tni_cone_newton* n, tni_cone_element* e)
+{
+    double* r = n->rhs + n->saddle->plan->row_start[e->node] + e->first;
+    double  rest[TNI_CONE_ROWS];
+    bool    any = false;
+    for (int i = 0; i < e->count; ++i) rest[i] = e->trial[i];
+    for (int i = 0; i < e->count; ++i) r[i] = 0;
+    for (int i = 0; i < e->basis_count; ++i) {
+        const double* v    = e->basis[i];
+        double        rate = 0, force = 0;
+        for (int k = 0; k < e->count; ++k) {
+            rate += v[k] * (e->w[k] - e->c[k]);
+            force += v[k] * e->trial[k];
+        }
+        r[i] = rate + force / e->stiffness[i];
+        for (int k = 0; k < e->count; ++k) rest[k] -= force * v[k];
+    }
+    for (int i = 0; i < e->count; ++i) any = any || rest[i] != 0;
+    if (any) push(e, rest, n->rhs);
+}
+
+// w and forces of the linear model at the end of the step.
+static void look_ahead(const tni_cone_newton* n, tni_cone_element* e)
+{
+    rates(e, n->next, e->next_w);
+    for (int k = 0; k < e->count; ++k) e->linear[k] = e->trial[k];
+    for (int i = 0; i < e->basis_count; ++i) {
+        double change = 0;
+        for (int k = 0; k < e->count; ++k) change += e->basis[i][k] * (e->next_w[k] - e->w[k]);
+        for (int k = 0; k < e->count; ++k)
+            e->linear[k] -= e->stiffness[i] * change * e->basis[i][k];
+    }
+}
+
+// sum of dw . (f_lin - f(w + a dw))
+static double slope_at(const tni_cone_newton* n, const tni_cone_island* island, double a)
+{
+    double sum = 0;
+    for (int k = island->first; k < island->end; ++k) {
+        const tni_cone_element* e = &n->elements[n->order[k]];
+        double                  w[TNI_CONE_ROWS], f[TNI_CONE_ROWS];
+        for (int i = 0; i < e->count; ++i) w[i] = e->w[i] + a * (e->next_w[i] - e->w[i]);
+        (void)force_at(e, island->kappa, w, f);
+        for (int i = 0; i < e->count; ++i) sum += (e->next_w[i] - e->w[i]) * (e->linear[i] - f[i]);
+    }
+    return sum;
+}
+
+// du . A du + dmu . E dmu over the nodes of a component that are no element's.
+static double curvature_of(const tni_cone_newton* n, int component, const double* x)
+{
+    tni_saddle*     s    = n->saddle;
+    const tni_plan* plan = s->plan;
+    double          sum  = 0;
+    for (int p = plan->component_start[component]; p < plan->component_start[component + 1]; ++p) {
+        const int     v = plan->order[p], dim = plan->dim[v], row = plan->row_start[v];
+        const double* B = s->diagonal + s->diagonal_at[v];
+        for (int i = 0; i < dim; ++i) {
+            if (plan->sign[v] < 0 && n->work[row + i] < 0) continue; // a row of an element
+            double line = 0;
+            for (int k = 0; k < dim; ++k) line += B[i * dim + k] * (n->next[row + k] - x[row + k]);
+            sum += line * (n->next[row + i] - x[row + i]);
+        }
+    }
+    return sum;
+}
+
+static double search(const tni_cone_newton* n, const tni_cone_island* island, const double* x)
+{
+    double at_one = slope_at(n, island, 1);
+    if (!(at_one > 0)) return 1;
+    const double q       = curvature_of(n, island->component, x);
+    const double at_zero = slope_at(n, island, 0) - q;
+    if (!(at_zero < 0) || at_one <= SUFFICIENT * -at_zero) return 1;
+    double low = 0, high = 1, below = at_zero, above = at_one, a = 1;
+    for (int i = 0; i < 20; ++i) {
+        a                  = low + (high - low) * fmin(0.9, fmax(0.1, below / (below - above)));
+        const double slope = slope_at(n, island, a) - (1 - a) * q;
+        if (fabs(slope) <= 0.05 * -at_zero) break;
+        if (slope < 0) low = a, below = slope;
+        else high = a, above = slope;
+    }
+    return a;
+}
+
+static void move_rows(const tni_plan* plan, int component, double a, const double* to, double* x)
+{
+    for (int p = plan->component_start[component]; p < plan->component_start[component + 1]; ++p) {
+        const tni_pivot* v = &plan->pivot[p];
+        for (int i = v->row; i < v->row + v->dim; ++i)
+            x[i] = a == 1 ? to[i] : x[i] + a * (to[i] - x[i]);
+    }
+}
+
+static double take_step(tni_cone_newton* n, tni_cone_island* island, bool whole, double* x)
+{
+    for (int k = island->first; k < island->end; ++k) look_ahead(n, &n->elements[n->order[k]]);
+    const double a = whole ? 1 : search(n, island, x);
+    move_rows(n->saddle->plan, island->component, a, n->next, x);
+    island->residual = 0;
+    for (int k = island->first; k < island->end; ++k) {
+        tni_cone_element* e = &n->elements[n->order[k]];
+        for (int i = 0; i < e->count; ++i) {
+            e->moved[i] = a * (e->next_w[i] - e->w[i]);
+            e->w[i]     = a == 1 ? e->next_w[i] : e->w[i] + a * (e->next_w[i] - e->w[i]);
+            e->f[i]     = a == 1 ? e->linear[i] : e->f[i] + a * (e->linear[i] - e->f[i]);
+        }
+        island->residual = fmax(island->residual, residual_of(e));
+    }
+    return a;
+}
+
+// Estimates and shifts follow at once while kappa is large; later when a step no longer moves much. Returns whether
+// the matrix has to be made anew.
+static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
+{
+    double moved = 0;
+    bool   anew  = false;
+    for (int k = island->first; k < island->end; ++k) {
+        const tni_cone_element* e = &n->elements[n->order[k]];
+        for (int i = 0; i < 1 + e->slip_count; ++i) moved = fmax(moved, fabs(e->moved[i]));
+    }
+    const bool still = a == 1 && moved <= 0.1 * island->residual;
+    ++island->iterations;
+    ++island->held;
+    if (island->kappa > KAPPA_HOLD || still || island->held >= 3) {
+        for (int k = island->first; k < island->end; ++k) {
+            tni_cone_element* e = &n->elements[n->order[k]];
+            (void)force_at(e, island->kappa, e->w, e->trial);
+            for (int i = 0; i < e->count; ++i) e->p[i] = e->trial[i];
+            e->radius = e->trial[0];
+            e->shift =
+                e->kind == TNI_CONE_FRICTION ? e->friction * length2(e->w + 1, e->slip_count) : 0;
+        }
+        island->held = 0;
+    }
+    const bool better = island->residual < 0.5 * island->best;
+    island->best      = fmin(island->best, island->residual);
+    island->stalled   = better ? 0 : island->stalled + 1;
+    island->short_    = a < 0.05 ? island->short_ + 1 : 0;
+    if (!better) island->refine = true;
+    if (a < 0.3 && island->kappa < KAPPA_MOST) {
+        island->kappa = fmin(KAPPA_MOST, 2 * island->kappa);
+        anew          = true;
+    } else if (a == 1 && island->iterations >= 6 && !better && island->kappa > KAPPA_HOLD) {
+        island->kappa = fmax(KAPPA_HOLD, 0.65 * island->kappa);
+        anew          = true;
+    } else if (still && island->stalled >= 4 && island->kappa > KAPPA_LEAST) {
+        island->kappa   = fmax(KAPPA_LEAST, 0.1 * island->kappa);
+        island->stalled = 0;
+        anew            = true;
+    }
+    for (int k = island->first; k < island->end; ++k) {
+        tni_cone_element* e = &n->elements[n->order[k]];
+        anew                = anew || !stands(e, island->kappa);
+        (void)force_at(e, island->kappa, e->w, e->trial);
+    }
+    return anew;
+}
+
+// Where an island begins: at impulses given, and rates of x, if that is an answer to something near.
+static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const double* x)
+{
+    const double kappa = !warm ? KAPPA : fmax(island->kappa, KAPPA_WARM);
+    bool         anew  = !island->factored || island->kappa != kappa;
+    island->kappa      = kappa;
+    island->refine     = false;
+    for (int k = island->first; k < island->end; ++k) {
+        tni_cone_element* e = &n->elements[n->order[k]];
+        for (int i = 0; i < e->count; ++i) e->p[i] = e->kind == TNI_CONE_OPEN ? 0 : e->f[i];
+        e->radius = fmax(0, e->p[0]);
+        if (warm) rates(e, x, e->w);
+        for (int i = 0; i < e->count && !warm; ++i) e->w[i] = i == 0 && e->p[0] > 0 ? 0 : e->c[i];
+        if (!warm && e->p[0] > 0)
+            for (int i = 1; i < e->count; ++i) e->w[i] = 0;
+        e->shift =
+            e->kind == TNI_CONE_FRICTION ? e->friction * length2(e->w + 1, e->slip_count) : 0;
+        (void)force_at(e, island->kappa, e->w, e->trial);
+    }
+    for (int k = island->first; k < island->end && !anew; ++k)
+        anew = !stands(&n->elements[n->order[k]], island->kappa);
+    island->factored   = !anew;
+    island->active     = true;
+    island->iterations = island->stalled = island->held = island->short_ = 0;
+    island->best = island->residual = HUGE_VAL;
+}
+
+static tn_result factor(tni_cone_newton* n)
+{
+    bool any = false;
+    for (int c = 0; c < n->saddle->plan->component_count; ++c) n->asleep[c] |= 2;
+    for (int i = 0; i < n->island_count; ++i) {
+        tni_cone_island* island = &n->islands[i];
+        if (!island->active || island->factored) continue;
+        for (int k = island->first; k < island->end; ++k) {
+            linearise(&n->elements[n->order[k]], island->kappa);
+            write_blocks(n, &n->elements[n->order[k]]);
+        }
+        n->asleep[island->component] &= (uint8_t)~2U;
+        any = true;
+    }
+    const tn_result result = any ? tni_saddle_factor(n->saddle) : TN_OK;
+    for (int c = 0; c < n->saddle->plan->component_count; ++c) n->asleep[c] &= (uint8_t)~2U;
+    for (int i = 0; i < n->island_count; ++i)
+        n->islands[i].factored = n->islands[i].factored || n->islands[i].active;
+    n->factor_count += any;
+    return result;
+}
+
+static bool any_active(const tni_cone_newton* n)
+{
+    for (int i = 0; i < n->island_count; ++i)
+        if (n->islands[i].active) return true;
+    return false;
+}
+
+// out <- rhs - H x on the rows of a component, H being what was factored.
+static void find_residual(const tni_cone_newton* n, int component, const double* rhs,
+                          const double* x, double* out)
+{
+    tni_saddle*     s    = n->saddle;
+    const tni_plan* plan = s->plan;
+    tni_saddle_mul_j(s, component, x, out);
+    tni_saddle_mul_jt(s, component, x, out);
+    for (int p = plan->component_start[component]; p < plan->component_start[component + 1]; ++p) {
+        const int     v = plan->order[p], dim = plan->dim[v], row = plan->row_start[v];
+        const double* B = s->diagonal + s->diagonal_at[v];
+        for (int i = 0; i < dim; ++i) {
+            double sum = 0;
+            for (int k = 0; k < dim; ++k) sum += B[i * dim + k] * x[row + k];
+            out[row + i] = rhs[row + i] - out[row + i] - (plan->sign[v] > 0 ? sum : -sum);
+        }
+    }
+}
+
+// next <- x + H^-1 (rhs - H x), on components that are not left out: what rounding and regularisation leave in x
+// is taken out again.
+static tn_result solve_from(tni_cone_newton* n, const double* rhs, const double* x, bool refine)
+{
+    const tni_plan* plan = n->saddle->plan;
+    for (int c = 0; c < plan->component_count; ++c)
+        if (n->asleep[c] == 0) find_residual(n, c, rhs, x, n->left);
+    const tn_result result = tni_saddle_solve(n->saddle, n->left, n->next, refine);
+    for (int c = 0; c < plan->component_count; ++c) {
+        if (n->asleep[c] != 0) continue;
+        for (int p = plan->component_start[c]; p < plan->component_start[c + 1]; ++p) {
+            const tni_pivot* v = &plan->pivot[p];
+            for (int i = v->row; i < v->row + v->dim; ++i) n->next[i] += x[i];
+        }
+    }
+    ++n->solve_count;
+    return result;
+}
+
+// Rows of islands that are done stay as they are in x.
+static tn_result solve(tni_cone_newton* n, const double* rhs, const double* x, bool refine)
+{
+    const tni_plan* plan = n->saddle->plan;
+    memcpy(n->rhs, rhs, sizeof *rhs * (size_t)plan->row_count);
+    for (int c = 0; c < plan->component_count; ++c) {
+        const int i = n->island_of[c];
+        if (i < 0 || !n->islands[i].active) n->asleep[c] |= 4;
+    }
+    for (int i = 0; i < n->island_count; ++i) {
+        if (!n->islands[i].active) continue;
+        for (int k = n->islands[i].first; k < n->islands[i].end; ++k)
+            write_rhs(n, &n->elements[n->order[k]]);
+    }
+    const tn_result result = solve_from(n, n->rhs, x, refine);
+    for (int c = 0; c < plan->component_count; ++c) n->asleep[c] &= (uint8_t)~4U;
+    return result;
+}
+
+// Components without elements: one solve.
+static tn_result solve_free(tni_cone_newton* n, const double* rhs, bool refine, bool factored,
+                            double* x)
+{
+    const tni_plan* plan = n->saddle->plan;
+    bool            any  = false;
+    for (int c = 0; c < plan->component_count; ++c) {
+        if (n->island_of[c] >= 0) n->asleep[c] |= 4;
+        any = any || n->asleep[c] == 0;
+    }
+    tn_result result = any && !factored ? tni_saddle_factor(n->saddle) : TN_OK;
+    if (any && result == TN_OK) result = solve_from(n, rhs, x, refine);
+    for (int c = 0; c < plan->component_count; ++c) {
+        if (n->asleep[c] == 0) move_rows(plan, c, 1, n->next, x);
+        n->asleep[c] &= (uint8_t)~4U;
+    }
+    return result;
+}
+
+static void mark_rows(tni_cone_newton* n)
+{
+    memset(n->work, 0, sizeof *n->work * (size_t)n->saddle->plan->row_count);
+    for (int i = 0; i < n->count; ++i) {
+        const tni_cone_element* e = &n->elements[i];
+        for (int k = 0; k < e->count; ++k)
+            n->work[n->saddle->plan->row_start[e->node] + e->first + k] = -1;
+    }
+}
+
+tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
+                                const tni_cone_options* options, double* x, double* residual,
+                                int* worst)
+{
+    tni_saddle* s   = n->saddle;
+    n->factor_count = n->solve_count = 0;
+    s->asleep                        = n->asleep;
+    if (!options->warm) memset(x, 0, sizeof *x * (size_t)s->plan->row_count);
+    mark_rows(n);
+    tn_result result = solve_free(n, rhs, options->refine, n->free_factored, x);
+    n->free_factored = true;
+    for (int i = 0; i < n->island_count; ++i) {
+        tni_cone_island* island = &n->islands[i];
+        if (n->asleep[island->component] != 0) island->active = false;
+        else start(n, island, options->warm && island->started, x);
+    }
+    while (result == TN_OK && any_active(n)) {
+        result      = factor(n);
+        bool refine = options->refine;
+        for (int i = 0; i < n->island_count; ++i)
+            refine = refine || (n->islands[i].active && n->islands[i].refine);
+        if (result == TN_OK) result = solve(n, rhs, x, refine);
+        for (int i = 0; i < n->island_count && result == TN_OK; ++i) {
+            tni_cone_island* island = &n->islands[i];
+            if (!island->active) continue;
+            const double a  = take_step(n, island, island->iterations == 0, x);
+            island->started = true;
+            if (move_on(n, island, a)) island->factored = false;
+            const bool done = island->residual <= options->tolerance ||
+                              (island->stalled > 1 && island->residual <= options->accepted);
+            if (done || island->iterations >= options->iterations) island->active = false;
+        }
+    }
+    *residual = 0;
+    *worst    = -1;
+    for (int i = 0; i < n->count && result == TN_OK; ++i) {
+        const double r = residual_of(&n->elements[i]);
+        if (!(r <= *residual)) *residual = r, *worst = i;
+    }
+    s->asleep = NULL;
+    return result;
+}
