@@ -65,6 +65,11 @@ typedef enum tn_contacts {
     TN_CONTACTS_SWEEPS  ///< one after the other, each coupled to its mechanisms, over and over
 } tn_contacts;
 
+typedef enum tn_springs {
+    TN_SPRINGS_EXPLICIT, ///< forces of both ends of the step, as in Tomcin et al. 2014
+    TN_SPRINGS_IMPLICIT  ///< rows of the matrix, of any stiffness, and contacts with them
+} tn_springs;
+
 typedef struct tn_impulse_settings {
     double tolerance;  ///< joint error that a step leaves at most [m or rad]
     int    iterations; ///< of the joint correction, at most
@@ -75,8 +80,9 @@ typedef struct tn_impulse_settings {
     bool           stiffen;     ///< treat the tension of heavily loaded light bodies implicitly
     tn_contacts    contacts;
     int            sweeps; ///< over contacts, at most
-    bool           shock;  ///< a last sweep from the ground up (shock propagation)
-    double         sleep;  ///< time at rest until what touches something falls asleep [s]; 0: never
+    tn_springs     springs;
+    bool           shock; ///< a last sweep from the ground up (shock propagation)
+    double         sleep; ///< time at rest until what touches something falls asleep [s]; 0: never
     double         sleep_speed; ///< that counts as rest [m/s]
 } tn_impulse_settings;
 

@@ -138,6 +138,7 @@ struct tni_soft {
     int           body[2]; ///< TNI_SOFT_BODY: body[1]
     int           row_count;
     unsigned      active_limits; ///< active one-sided limits, as bits
+    tn_vec3       line;          ///< springs with a length: unit vector that f is along; else 0
     double        f[TNI_SOFT_ROWS_MAX];
     double        K[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX]; ///< row_count x row_count, row-major
     double        D[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX];

@@ -17,6 +17,7 @@ static const double torsion_min = 0.05; // of (phi/2) cot(phi/2), which is 0 at 
 
 void tni_soft_clear(tni_soft* soft, int row_count)
 {
+    soft->line          = tni_vec3(0, 0, 0);
     const size_t square = sizeof(double) * (size_t)(row_count * row_count);
     soft->row_count     = row_count;
     soft->active_limits = 0;

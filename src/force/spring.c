@@ -66,6 +66,7 @@ static void soften_pull(const tni_spring* spring, const stretch* s, tni_soft* so
     const double across = s->length > 0 ? fmax(0, tension / s->length) : spring->length > 0 ? 0 : k;
     const double n[3]   = {s->direction.x, s->direction.y, s->direction.z};
     tni_soft_clear(soft, 3);
+    if (spring->length > 0) soft->line = s->direction;
     tni_write3(soft->f, tni_scale(-tension, s->direction));
     for (int i = 0; i < 9; ++i) {
         soft->K[i] = (k - across) * n[i / 3] * n[i % 3] + (i % 4 == 0 ? across : 0);

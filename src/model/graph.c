@@ -81,7 +81,7 @@ static tn_result make_split(tn_model* model, const uint8_t* apart, tni_split* sp
                 strong[edges++] = tni_is_strong(model, constraint, body);
             }
         }
-        const tni_graph graph = {count, dim, sign, edges, row, col, strong};
+        const tni_graph graph = {count, dim, sign, edges, row, col, strong, NULL};
         result                = tni_plan_create(&model->arena, &graph, &split->plan);
     }
     tni_arena_free(&scratch);

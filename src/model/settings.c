@@ -33,6 +33,7 @@ static const char* const integrator_words[]  = {"euler", "rk4", "adaptive"};
 static const char* const dynamics_words[]    = {"second", "first"};
 static const char* const loops_words[]       = {"core", "auxiliary"};
 static const char* const formulation_words[] = {"auto", "kkt", "spd", "split"};
+static const char* const springs_words[]     = {"explicit", "implicit"};
 static const char* const contacts_words[]    = {"auto", "direct", "sweeps"};
 static const char* const solve_words[]       = {"linear", "corrected", "newton"};
 static const char* const form_words[]        = {"auto", "rows", "blocks", "exact", "nullspace"};
@@ -102,6 +103,9 @@ static const setting table[] = {
              "regularisation of rows that loops may make redundant, relative to their size"),
     WHOLE(VARIANT, "impulse.part_joints", impulse.part_joints, "a whole number >= 0", 0,
           "split: joints on a part of a body; 0: chosen by predicted cost"),
+    WORD(EVERYDAY, "impulse.springs", impulse.springs, FIELD_ENUM, springs_words,
+         "explicit | implicit",
+         "implicit: springs, dampers, targets of any stiffness, and contacts, in one matrix"),
     WORD(VARIANT, "impulse.contacts", impulse.contacts, FIELD_ENUM, contacts_words,
          "auto | direct | sweeps",
          "how forces of contacts are found: all at once, by sweeps over them, or by their number"),

@@ -36,6 +36,8 @@
 // into equal substeps first.
 #include "step/stepper.h"
 
+#include "system/step_matrix.h"
+
 enum { HALVINGS_MAX = 4, SUBSTEPS_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
 
 static const double turn_max = 0.5; // rotation of a body in one substep [rad]
@@ -81,7 +83,10 @@ tn_result tni_impulse_create(tn_stepper* s)
     a->sweeps        = s->settings.impulse.sweeps;
     a->shock         = s->settings.impulse.shock;
     work->loops      = tni_system_regularises(s->system);
-    return TN_OK;
+    if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
+    TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
+    s->system->soft = work->soft;
+    return tni_step_matrix_create(model, work->soft, &a->matrix);
 }
 
 // ---- Kick ---------------------------------------------------------------------------------------
@@ -155,13 +160,40 @@ static tn_result least_multipliers(tn_stepper* s, double h, tn_why* why)
     return tni_impulse_solve_kick(s, h, why);
 }
 
-static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
+static void set_first_goal(tn_stepper* s, double h)
 {
     const tni_system* system = s->system;
     for (int i = 0; i < s->model->row_count; ++i)
         s->impulse.target_rates[i] = -system->rate[i] - 0.5 * h * system->gamma[i];
     tni_copy_numbers(s->impulse.goal, s->impulse.target_rates, s->model->row_count);
+}
+
+static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
+{
+    set_first_goal(s, h);
     return tni_impulse_solve_kick(s, h, why);
+}
+
+// With implicit springs, joints, springs and contacts are solved together, once the contacts of the step are known.
+// These are looked for along a ballistic flight: velocities of the start, and weight.
+static tn_result ballistic_kick(tn_stepper* s, double h)
+{
+    const tn_model*         model = s->model;
+    const tni_configuration at    = tni_configuration_of(&s->now);
+    tni_scene_view          scene = tni_system_scene(s->system, &at);
+    scene.flying                  = true;
+    tni_copy_numbers(s->impulse.plus, s->now.u, model->u_count);
+    for (int i = 0; i < model->free_count; ++i) {
+        const tni_body* body = &model->bodies[model->free_bodies[i]];
+        const int       n    = body->kind == TN_BODY_PLANAR ? 2 : body->dim < 3 ? 0 : 3;
+        for (int k = 0; k < n && body->mass > 0; ++k)
+            s->impulse.plus[body->u_start + k] +=
+                h * s->impulse.force[body->u_start + k] / body->mass;
+    }
+    set_first_goal(s, h);
+    s->system->auxiliary.softens = true;
+    tni_soft_kick(s->impulse.soft, &scene, h, s->impulse.frame, s->now.u, s->now.u);
+    return TN_OK;
 }
 
 tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
@@ -177,6 +209,7 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
     if (s->has_unilaterals) tni_views(s->model, s->now.time, s->now.q, s->now.u, s->impulse.views);
     tni_system_forces(s->system, &at, true, s->impulse.force);
     set_prescribed_rates(s);
+    if (s->impulse.soft != NULL) return ballistic_kick(s, h);
     return first_kick(s, h, why);
 }
 
@@ -184,14 +217,16 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
 // h^2 K'.
 static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* report, tn_why* why)
 {
-    const int count = s->settings.impulse.stiffen ? tni_stiffen(s, h) : 0;
-    *again          = count > 0;
+    int (*find)(tn_stepper*, double) = s->impulse.soft != NULL ? tni_tension : tni_stiffen;
+    const int count                  = s->settings.impulse.stiffen ? find(s, h) : 0;
+    *again                           = count > 0;
     if (count == 0) return TN_OK;
     if (count > report->impulse.stiffened_count) report->impulse.stiffened_count = count;
     s->system->stiffness                  = s->impulse.stiffness;
     s->system->auxiliary.unilateral_count = 0; // they are found again
     const tn_result result                = factor(s, &s->now, report, why);
-    return result == TN_OK ? first_kick(s, h, why) : result;
+    if (result == TN_OK && s->impulse.soft != NULL) set_first_goal(s, h);
+    return result == TN_OK && s->impulse.soft == NULL ? first_kick(s, h, why) : result;
 }
 
 // ---- Close --------------------------------------------------------------------------------------
@@ -315,6 +350,7 @@ static tn_result second_kick(tn_stepper* s, double h, bool exact, tn_why* why)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->u_count; ++i) s->scratch[i] = 0.5 * h * s->impulse.force[i];
+    if (s->impulse.soft != NULL && s->system->stiffness != NULL) tni_tension_push(s, s->scratch);
     const tn_result result = tni_impulse_solve(s, s->scratch, exact, why);
     for (int i = 0; i < model->u_count; ++i)
         s->next.u[i] = s->impulse.plus[i] + s->system->answer[i];
@@ -391,23 +427,33 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     const tn_model*         model  = s->model;
     tni_system*             system = s->system;
     const tni_configuration at     = tni_configuration_of(&s->next);
+    const bool              tense  = s->impulse.soft != NULL && system->stiffness != NULL;
     system->stiffness              = NULL;
+    if (tense) tni_tension_land(s, h);
+    if (tense) system->stiffness = s->impulse.stiffness;
+    system->auxiliary.softens = s->impulse.soft != NULL;
     tni_copy_numbers(s->impulse.plus, s->next.u, model->u_count);
     if (s->has_unilaterals) TRY(tni_impulse_find_landing(s, h, why));
     TRY(factor(s, &s->next, report, why));
     if (s->has_unilaterals) tni_impulse_set_landing_targets(s);
     for (int i = 0; i < model->row_count; ++i) s->impulse.target_rates[i] = -system->rate[i];
     tni_system_forces(system, &at, true, s->impulse.force);
+    if (s->impulse.soft != NULL) {
+        tni_scene_view scene = tni_system_scene(system, &at);
+        scene.flying         = true;
+        tni_soft_land(s->impulse.soft, &scene, s->impulse.plus);
+        system->auxiliary.ready = false;
+    }
     tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =
         s->has_unilaterals ? fit_with_unilaterals : fit_velocities;
     TRY(fit(s, h, report, why));
-    if (s->impulse.damped) {
+    if (s->impulse.damped && s->impulse.soft == NULL) {
         tni_system_forces(system, &at, true, s->impulse.force);
         TRY(fit(s, h, report, why));
     }
     if (s->has_unilaterals) tni_impulse_report_contacts(s, h, report);
     tni_system_report(system, report);
-    s->now_factored = true;
+    s->now_factored = !tense; // the next kick weighs tension anew
     return TN_OK;
 }
 
@@ -524,6 +570,7 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
 tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     s->impulse.damped      = tni_system_has_damping(s->system);
+    s->impulse.frame       = h;
     s->hit_count           = 0;
     s->impulse.jam_count   = 0;
     const tn_result result = substeps(s, h, report, why);

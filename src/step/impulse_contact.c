@@ -27,6 +27,8 @@
 // sliding is of second order, and so is everything while the active set does not change.
 #include "step/stepper.h"
 
+#include "system/step_matrix.h"
+
 enum {
     MORE_MAX       = 5,
     ROUNDS_MAX     = 50,
@@ -48,6 +50,8 @@ static const double slip_tolerance = 1e-6;
 // Growth of the penetration in a step beyond which the step is too long [m or rad].
 static const double penetration_growth = 2e-4;
 static const double share         = 0.02; // of the kinetic energy that contacts and limits may add
+static const double near_enough   = 1e-7; // of gaps and slips, with implicit springs [m]
+static const double soft_enough   = 1e-7; // of displacements by springs, likewise [m or rad]
 static const double removed_share = 0.8;  // of a penetration that is removed in one step
 
 // Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
@@ -254,6 +258,17 @@ static void set_goal_from_rates(tn_stepper* s)
     tni_system_all_rates(s->system, s->scratch, s->impulse.goal);
 }
 
+// Forces of springs where the flight has led; how far that moves anything, as the tolerance of joints measures it.
+static double correct_soft(tn_stepper* s, double tolerance)
+{
+    const tni_configuration at    = tni_configuration_of(&s->next);
+    tni_scene_view          scene = tni_system_scene(s->system, &at);
+    bool                    met;
+    scene.flying       = true;
+    const double moved = tni_soft_correct(s->impulse.soft, &scene, s->impulse.plus, &met);
+    return moved * fmin(1, tolerance / soft_enough);
+}
+
 // Joints and gaps. *closed: the joints are within the tolerance.
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                          bool* closed, tn_step_report* report, tn_why* why)
@@ -265,8 +280,14 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
         TRY(tni_impulse_solve_kick(s, h, why));
-        const tni_closure_error c     = tni_impulse_fly(s, h);
-        const double            error = fmax(c.error, correct_gaps(s, h)), before = least;
+        if (round == 0 && s->impulse.soft != NULL)
+            tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
+        const tni_closure_error c    = tni_impulse_fly(s, h);
+        const double            gaps = correct_gaps(s, h), before = least;
+        double                  error = fmax(c.error, gaps);
+        if (s->impulse.soft != NULL)
+            error = fmax(c.error,
+                         fmax(gaps * fmin(1, tolerance / near_enough), correct_soft(s, tolerance)));
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, error, &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
@@ -275,6 +296,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
         if ((error <= tolerance && least_multipliers) || since > STALLED || !(error < 1e6)) break;
         if (error <= tolerance) {
             set_goal_from_rates(s);
+            if (s->impulse.soft != NULL) tni_step_matrix_forget(s->system->auxiliary.matrix);
             least_multipliers = true;
             since = known = 0;
             least         = HUGE_VAL;
@@ -287,7 +309,8 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
         last = error;
     }
     tn_result result = TN_OK;
-    if (nearest->error > tolerance && nearest->error < rough)
+    if (s->impulse.soft != NULL) tolerance = fmax(tolerance, s->settings.impulse.tolerance);
+    else if (nearest->error > tolerance && nearest->error < rough)
         result = correct_joints(s, h, tolerance, nearest, report, why);
     *closed = nearest->error <= tolerance;
     if (least > tolerance) { // the last round is not the best one
@@ -355,6 +378,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
     }
     a->ready       = false;
+    a->softens     = false;
     a->keep_forces = true;
     for (int round = 0; round < PART_ROUNDS && result == TN_OK; ++round) {
         int  worst;
@@ -392,6 +416,10 @@ static int impact_rounds_max(tn_stepper* s)
 static tn_result preview(tn_stepper* s, double h, tn_why* why)
 {
     const double good = fmax(rough, s->settings.impulse.tolerance);
+    if (s->impulse.soft != NULL) {
+        (void)tni_impulse_fly(s, h);
+        return TN_OK;
+    }
     for (int round = 0; round <= PREVIEW_ROUNDS; ++round) {
         const tni_closure_error c = tni_impulse_fly(s, h);
         if (!(c.error > good) || round == PREVIEW_ROUNDS) break;
@@ -408,6 +436,7 @@ static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_repor
 {
     *hit = any_hit(s, h);
     if (!*hit) return TN_OK;
+    tni_stops_of(s)->softens          = false;
     tn_result result                  = tni_solve_impacts(s, report, why);
     tni_stops_of(s)->unilateral_count = 0;
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);

@@ -117,15 +117,17 @@ void tni_sleep_begin(tn_stepper* s, const tn_state* state)
     for (int i = 0; i < s->model->free_count; ++i)
         work->bodies[s->model->free_bodies[i]] = work->asleep[part_of(s, s->model->free_bodies[i])];
     if (changed) s->now_factored = false;
-    s->system->asleep         = NULL;
-    s->system->saddle->asleep = NULL;
+    s->system->asleep           = NULL;
+    s->system->saddle->asleep   = NULL;
+    s->system->auxiliary.asleep = NULL;
     tni_finder_exclude(s->system->auxiliary.finder, NULL);
     if (!work->any) return;
     const tni_configuration at = tni_configuration_of(&s->now);
     if (!s->now_factored || !any)
         tni_system_evaluate(s->system, &at); // for the bodies that will not be evaluated again
-    s->system->asleep         = work->bodies;
-    s->system->saddle->asleep = work->asleep;
+    s->system->asleep           = work->bodies;
+    s->system->saddle->asleep   = work->asleep;
+    s->system->auxiliary.asleep = work->bodies;
     tni_finder_exclude(s->system->auxiliary.finder, work->bodies);
 }
 

@@ -41,12 +41,14 @@ static tn_result take_all(tn_stepper* s, tni_impulse_variant variant, tn_why* wh
         s->k_d[i] = TNI_TAKE(&s->arena, double, model->u_count);
         s->k_u[i] = TNI_TAKE(&s->arena, double, model->u_count);
     }
-    s->multipliers     = TNI_TAKE(&s->arena, double, model->row_count);
-    s->rates           = TNI_TAKE(&s->arena, double, model->u_count);
-    s->reactions       = TNI_TAKE(&s->arena, tn_wrench, model->named_count);
-    s->accelerations   = TNI_TAKE(&s->arena, tn_twist, model->body_count);
-    s->redundant       = TNI_TAKE(&s->arena, tn_row_name, model->row_count);
-    s->has_unilaterals = tni_has_unilaterals(model);
+    s->multipliers      = TNI_TAKE(&s->arena, double, model->row_count);
+    s->rates            = TNI_TAKE(&s->arena, double, model->u_count);
+    s->reactions        = TNI_TAKE(&s->arena, tn_wrench, model->named_count);
+    s->accelerations    = TNI_TAKE(&s->arena, tn_twist, model->body_count);
+    s->redundant        = TNI_TAKE(&s->arena, tn_row_name, model->row_count);
+    const bool implicit = s->settings.method == TN_METHOD_IMPULSE &&
+                          s->settings.impulse.springs == TN_SPRINGS_IMPLICIT;
+    s->has_unilaterals = tni_has_unilaterals(model) || implicit;
     s->hits            = TNI_TAKE(&s->arena, tni_hit_count, s->has_unilaterals ? TNI_HITS_MAX : 0);
     if (s->arena.failed) return TN_ERR_MEMORY;
     const bool               impulse = s->settings.method == TN_METHOD_IMPULSE;
@@ -78,6 +80,22 @@ static tn_result is_possible(const tn_model* model, const tn_settings* settings,
             "supports",
             model->name);
     }
+    if (method != TN_METHOD_IMPULSE || settings->impulse.springs == TN_SPRINGS_EXPLICIT)
+        return TN_OK;
+    if (settings->impulse.formulation == TN_FORMULATION_SPD ||
+        settings->impulse.formulation == TN_FORMULATION_SPLIT)
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "setting 'impulse.formulation': implicit springs stand in the matrix of kkt only");
+    if (settings->impulse.contacts != TN_CONTACTS_AUTO || settings->impulse.shock)
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "setting '%s': with implicit springs, contacts are solved in the matrix",
+                        settings->impulse.shock ? "impulse.shock" : "impulse.contacts");
+    if (model->core.auxiliary_rows > 0)
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "setting 'impulse.springs': '%s' has auxiliary constraints, which only explicit takes",
+            model->name);
     return TN_OK;
 }
 
@@ -109,7 +127,7 @@ tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* s
         return result; // why is filled in already
     if (result == TN_ERR_UNSUPPORTED)
         return tni_fail(why, result,
-                        "CHOLMOD serves the supports spd and split only, and only if "
+                        "CHOLMOD serves spd and split only, and only if "
                         "built in (TENON_CHOLMOD)");
     return tni_fail(why, TN_ERR_MEMORY, "out of memory for a stepper of '%s'", model->name);
 }

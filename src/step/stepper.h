@@ -5,6 +5,7 @@
 
 #include "adaptive/adaptive.h"
 #include "system/implicit_system.h"
+#include "system/soft_rows.h"
 
 /// Result of a step: a sleeping island was touched; restart the step with it awake.
 #define TNI_WOKEN ((tn_result)1000)
@@ -67,6 +68,8 @@ typedef struct tni_impulse_work {
                                ///< conditions
     double start_penetration;  ///< largest penetration at the start of the substep [m or rad]
     bool   final_try;          ///< the step will not be halved any more
+    tni_soft_rows* soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
+    double         frame; ///< the step that was asked for [s]
 } tni_impulse_work;
 
 /// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
@@ -197,6 +200,11 @@ void                   tni_sleep_end(tn_stepper* s, double h);
 /// last answer, into s->impulse.stiffness; returns how many bodies have some.
 void tni_stiffen_prepare(tn_stepper* s);
 int  tni_stiffen(tn_stepper* s, double h);
+/// The same with implicit springs, for the kick; for the landing at s->next, after a kick that had some; and what it
+/// adds to the right-hand side there.
+int  tni_tension(tn_stepper* s, double h);
+void tni_tension_land(tn_stepper* s, double h);
+void tni_tension_push(const tn_stepper* s, double* b);
 
 /// As tn_stepper_create, which takes no variant of the impulse method.
 TN_NODISCARD tn_result tni_stepper_create_variant(const tn_model*     model,

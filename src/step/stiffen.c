@@ -72,13 +72,15 @@ static void add_joint(tni_mat3* K, tn_vec3 f, tn_vec3 r)
             K->m[3 * i + j] += (i == j ? fr : 0) - 0.5 * (a[i] * b[j] + b[i] * a[j]);
 }
 
-static void add_tensions(tn_stepper* s, double h, tni_mat3* K)
+static void add_tensions(tn_stepper* s, const tni_configuration_buffer* place, double h,
+                         tni_mat3* K)
 {
     const tn_model*         model = s->model;
-    const tni_configuration at    = tni_configuration_of(&s->now);
+    const tni_configuration at    = tni_configuration_of(place);
     const tni_view*         views = s->system->views;
     memset(K, 0, sizeof *K * (size_t)model->body_count);
-    if (s->impulse.loops) tni_system_evaluate(s->system, &at); // it was evaluated at the step's end
+    if (s->impulse.loops || s->impulse.soft != NULL)
+        tni_system_evaluate(s->system, &at); // it was evaluated at the step's end
     tni_system_reactions(s->system, &at, s->reactions);
     for (int i = 0; i < model->joint_count; ++i) {
         const tni_joint* joint = &model->joints[i];
@@ -174,8 +176,9 @@ static void add_work(const tn_stepper* s, const double* torque, const double* w,
     }
 }
 
-// Removes K' from the parts whose stiffest mode is not stiff. Returns how many bodies keep some.
-static int keep_stiff_parts(tn_stepper* s)
+// The stiffest mode of each part by power iteration: before and after, at the part's first entries, become
+// w^T h^2 K w and w^T M w. enough: a quotient that need not be known better.
+static void find_modes(tn_stepper* s, double enough)
 {
     const tn_model* model = s->model;
     double *        w = s->impulse.best, *torque = s->scratch;
@@ -183,6 +186,7 @@ static int keep_stiff_parts(tn_stepper* s)
     const int       unilaterals = s->system->auxiliary.unilateral_count; // contacts are not linear
     s->system->auxiliary.unilateral_count = 0;
     s->system->auxiliary.ready            = false;
+    s->system->auxiliary.keep_forces      = true; // no forces of springs in the right-hand sides
     begin_turning(s, w);
     for (int round = 0; round < ROUNDS; ++round) {
         memset(before, 0, sizeof *before * 2 * (size_t)model->body_count);
@@ -194,12 +198,13 @@ static int keep_stiff_parts(tn_stepper* s)
         add_work(s, torque, w, after);
         bool known = true; // all parts are clearly stiff, or clearly not
         for (int i = 0; i < model->body_count; ++i)
-            known = known && (after[i] > threshold * before[i] ||
+            known = known && (after[i] > enough * before[i] ||
                               (round > 0 && after[i] <= hopeless * before[i]));
         if (known) break;
     }
     s->system->auxiliary.unilateral_count = unilaterals;
     s->system->auxiliary.ready            = false;
+    s->system->auxiliary.keep_forces      = false;
     memset(before, 0, sizeof *before * (size_t)model->body_count);
     for (int i = 0; i < model->free_count; ++i) { // before <- w^T h^2 K w
         const int     body = model->free_bodies[i], at = model->bodies[body].u_start + 3;
@@ -208,7 +213,15 @@ static int keep_stiff_parts(tn_stepper* s)
         before[tni_system_part(s->system, body)] +=
             tni_dot(turning, tni_mul(&s->impulse.tension[body], turning));
     }
-    int count = 0;
+}
+
+// Removes K' from the parts whose stiffest mode is not stiff. Returns how many bodies keep some.
+static int keep_stiff_parts(tn_stepper* s)
+{
+    const tn_model* model  = s->model;
+    const double *  before = s->impulse.part_work, *after = before + model->body_count;
+    int             count = 0;
+    find_modes(s, threshold);
     for (int i = 0; i < model->body_count; ++i) {
         if (is_zero(&s->impulse.stiffness[i])) continue;
         const int part = tni_system_part(s->system, i);
@@ -224,7 +237,7 @@ int tni_stiffen(tn_stepper* s, double h)
     tni_mat3*       K     = s->impulse.stiffness;
     int             count = 0;
     if (!bound_loads(s, h)) return 0;
-    add_tensions(s, h, s->impulse.tension);
+    add_tensions(s, &s->now, h, s->impulse.tension);
     for (int i = 0; i < model->body_count; ++i)
         leave_thin_axis(&s->impulse.principal[i], &s->system->views[i].R, &s->impulse.tension[i]);
     memcpy(K, s->impulse.tension, sizeof *K * (size_t)model->body_count);
@@ -235,4 +248,86 @@ int tni_stiffen(tn_stepper* s, double h)
         else K[i] = (tni_mat3){{0}};
     }
     return count == 0 || s->impulse.safer_mode ? count : keep_stiff_parts(s);
+}
+
+// ---- With implicit springs ----------------------------------------------------------------------
+//
+// There K enters both halves of the step with the weight a of a spring of its stiffness, z = h^2 k of the stiffest
+// mode of the part of the mechanism, less 1, so that what is not stiff is left alone to the bit:
+//
+//     w = max(0, z - 1),  a = w^2/(w^2 + 16)
+//     kick   (M + S)(u+ - u) = .. - S u         S = a h^2 K / 2
+//     land   (M + S)(u1 - u') = .. + 0.8 S u'   s = 1.8 of the velocity before
+
+static const double look_back = 1.8;
+
+// K <- its positive part.
+static void keep_tension(tni_mat3* K)
+{
+    tni_mat3      V;
+    const tn_vec3 k = tni_symmetric_eigen(K, &V);
+    *K              = (tni_mat3){{0}};
+    for (int n = 0; n < 3; ++n) {
+        const tn_vec3 v    = tni_column(&V, n);
+        const double  a[3] = {v.x, v.y, v.z};
+        for (int i = 0; i < 9; ++i) K->m[i] += fmax(0, tni_at(k, n)) * a[i / 3] * a[i % 3];
+    }
+}
+
+static void find_tension(tn_stepper* s, const tni_configuration_buffer* place, double h)
+{
+    const tn_model* model = s->model;
+    add_tensions(s, place, h, s->impulse.tension);
+    for (int i = 0; i < model->body_count; ++i) {
+        const bool turns = model->bodies[i].kind == TN_BODY_RIGID && model->bodies[i].node >= 0;
+        leave_thin_axis(&s->impulse.principal[i], &s->system->views[i].R, &s->impulse.tension[i]);
+        s->impulse.stiffness[i] = turns ? s->impulse.tension[i] : (tni_mat3){{0}};
+        keep_tension(&s->impulse.stiffness[i]);
+    }
+}
+
+static int weigh_tension(tn_stepper* s)
+{
+    int count = 0;
+    for (int i = 0; i < s->model->body_count; ++i) {
+        const double a = s->impulse.load[i];
+        for (int k = 0; k < 9; ++k) s->impulse.stiffness[i].m[k] *= 0.5 * a;
+        count += a > 0;
+    }
+    return count;
+}
+
+int tni_tension(tn_stepper* s, double h)
+{
+    const tn_model* model  = s->model;
+    const double *  before = s->impulse.part_work, *after = before + model->body_count;
+    if (!bound_loads(s, h)) return 0;
+    find_tension(s, &s->now, h);
+    find_modes(s, 100);
+    for (int i = 0; i < model->body_count; ++i) {
+        s->impulse.load[i] = 0;
+        if (model->bodies[i].node < 0 || is_zero(&s->impulse.stiffness[i])) continue;
+        const int    part  = tni_system_part(s->system, i);
+        const double z     = after[part] > 0 ? before[part] / after[part] : 0;
+        const double w     = s->impulse.safer_mode ? 1e3 : fmax(0, z - 1);
+        s->impulse.load[i] = w * w / (w * w + 16);
+    }
+    return weigh_tension(s);
+}
+
+void tni_tension_land(tn_stepper* s, double h)
+{
+    find_tension(s, &s->next, h);
+    (void)weigh_tension(s);
+}
+
+void tni_tension_push(const tn_stepper* s, double* b)
+{
+    for (int i = 0; i < s->model->body_count; ++i) {
+        const tni_body* body = &s->model->bodies[i];
+        if (body->kind != TN_BODY_RIGID || body->node < 0) continue;
+        const tn_vec3 w = tni_read3(s->impulse.plus + body->u_start + 3);
+        tni_accumulate(b + body->u_start + 3,
+                       tni_scale(look_back - 1, tni_mul(&s->impulse.stiffness[i], w)));
+    }
 }

@@ -31,6 +31,8 @@
 
 #include "system/islands.h"
 
+#include "system/step_matrix.h"
+
 #include <math.h>
 
 #define SWEPT     1e-9  // relative residual at which matrix-free islands are solved
@@ -168,6 +170,7 @@ tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tn
 
 void tni_auxiliary_free(tni_auxiliary* a)
 {
+    tni_step_matrix_free(a->matrix);
     tni_finder_free(a->finder);
     tni_arena_free(&a->arena);
 }
@@ -186,6 +189,7 @@ tn_result tni_auxiliary_grow(tni_auxiliary* a)
         a->full               = grown != TN_OK;
         return grown;
     }
+    if (a->matrix != NULL) TRY(tni_step_matrix_grow(a->matrix, 2 * a->unilateral_capacity));
     tni_auxiliary more = *a;
     more.arena         = tni_arena_make(&a->model->arena.host);
     if (a->sweep_full) {
@@ -810,12 +814,31 @@ static bool correct_matrix_free(tni_auxiliary* a, double* rhs, const double* x, 
     return any;
 }
 
+static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
+                                 bool exact)
+{
+    const double start  = tni_auxiliary_now(a);
+    tn_result    result = TN_OK;
+    if (!a->ready) {
+        result = tni_step_matrix_begin(a->matrix, a, saddle, a->asleep);
+        a->response_time += tni_auxiliary_now(a) - start;
+    }
+    a->ready = result == TN_OK;
+    a->full  = a->full || result == TN_ERR_MEMORY;
+    if (result != TN_OK) return result;
+    const double begun = tni_auxiliary_now(a);
+    result             = tni_step_matrix_solve(a->matrix, a, rhs, x, exact);
+    a->complementarity_time += tni_auxiliary_now(a) - begun;
+    return result;
+}
+
 tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs, double* x,
                               bool exact)
 {
     const tn_model* model = a->model;
     const double*   r     = rhs + model->u_count;
     a->report             = (tni_auxiliary_report){.unit = -1};
+    if (a->matrix != NULL) return solve_in_matrix(a, saddle, rhs, x, exact);
     TRY(prepare(a, saddle, exact));
     TRY(tni_saddle_solve(saddle, rhs, x, exact));
     a->report.row_count = a->row_count;

@@ -144,7 +144,10 @@ typedef struct tni_auxiliary {
     tni_mixed*          mixed;
     tni_least_norm      least;
 
-    tni_auxiliary_report report; ///< of the last solve
+    struct tni_step_matrix* matrix;  ///< solves for everything where it can; NULL: there is none
+    const uint8_t*          asleep;  ///< by body, for it; NULL: none
+    bool                    softens; ///< its soft rows take part
+    tni_auxiliary_report    report;  ///< of the last solve
     double (*clock)(void* user);
     void*  clock_user;
     double response_time,

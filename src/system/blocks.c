@@ -83,7 +83,7 @@ static bool create_builder(tni_arena* scratch, const tn_model* model, graph_buil
                                       .head    = TNI_TAKE(scratch, int, model->body_count),
                                       .next    = TNI_TAKE(scratch, int, edges)};
     if (scratch->failed) return false;
-    s->graph = (tni_graph){0, s->dim, s->sign, 0, s->row, s->col, s->strong};
+    s->graph = (tni_graph){0, s->dim, s->sign, 0, s->row, s->col, s->strong, NULL};
     for (int i = 0; i < model->body_count; ++i) {
         s->up[i]   = model->bodies[i].node >= 0 ? i : 0;
         s->head[i] = -1;

@@ -131,7 +131,7 @@ static tn_result make_plan(tni_compliant* c, tni_arena* arena, tni_arena* scratc
                            tni_is_strong(model, &model->constraints[i], bodies[k]);
         }
     }
-    const tni_graph graph  = {count, dim, sign, edge, row, col, strong};
+    const tni_graph graph  = {count, dim, sign, edge, row, col, strong, NULL};
     tn_result       result = tni_plan_create(arena, &graph, &c->plan);
     for (int i = 0; result == TN_OK && i < c->node_count; ++i) {
         c->nodes[i].row = c->plan->row_start[c->nodes[i].id];

@@ -232,7 +232,7 @@ static tn_result fail_at_unilateral(const tni_system* system, tn_why* why)
                     unilateral->friction);
 }
 
-static tni_scene_view scene_view(const tni_system* system, const tni_configuration* at)
+tni_scene_view tni_system_scene(const tni_system* system, const tni_configuration* at)
 {
     return (tni_scene_view){.model  = system->model,
                             .time   = at->time,
@@ -246,7 +246,7 @@ static tni_scene_view scene_view(const tni_system* system, const tni_configurati
 static void fill_bodies(tni_system* system, const tni_configuration* at)
 {
     const tn_model*      model = system->model;
-    const tni_scene_view scene = scene_view(system, at);
+    const tni_scene_view scene = tni_system_scene(system, at);
     for (int i = 0; i < model->body_count; ++i) {
         const tni_body* body = &model->bodies[i];
         if (system->asleep != NULL && system->asleep[i]) continue;
@@ -260,7 +260,7 @@ static void fill_bodies(tni_system* system, const tni_configuration* at)
     }
 }
 
-tn_result tni_system_factor(tni_system* system, const tni_configuration* at, tn_why* why)
+void tni_system_fill(tni_system* system, const tni_configuration* at)
 {
     double start = now(system);
     fill_bodies(system, at);
@@ -268,9 +268,15 @@ tn_result tni_system_factor(tni_system* system, const tni_configuration* at, tn_
     start = now(system);
     fill_rows(system, at, true);
     system->phases.assemble += now(system) - start;
-    start                   = now(system);
-    const tn_result result  = tni_saddle_factor(system->saddle);
     system->auxiliary.ready = false;
+}
+
+tn_result tni_system_factor(tni_system* system, const tni_configuration* at, tn_why* why)
+{
+    tni_system_fill(system, at);
+    if (system->auxiliary.matrix != NULL) return TN_OK; // it factors when it solves
+    const double    start  = now(system);
+    const tn_result result = tni_saddle_factor(system->saddle);
     system->phases.factor += now(system) - start;
     return result == TN_OK ? TN_OK
                            : tni_system_fail_at(system, system->saddle->report.bad_row, why);
@@ -284,8 +290,9 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
     if (b == NULL) memset(system->rhs, 0, sizeof(double) * (size_t)model->u_count);
     else if (b != system->rhs) memcpy(system->rhs, b, sizeof(double) * (size_t)model->u_count);
     memcpy(system->rhs + model->u_count, r, sizeof(double) * (size_t)model->row_count);
-    tni_auxiliary*  auxiliary = &system->auxiliary;
-    const bool      plain = system->split->auxiliary_rows == 0 && auxiliary->unilateral_count == 0;
+    tni_auxiliary* auxiliary = &system->auxiliary;
+    const bool     plain = system->split->auxiliary_rows == 0 && auxiliary->unilateral_count == 0 &&
+                       auxiliary->matrix == NULL;
     const tn_result result =
         plain ? tni_saddle_solve(system->saddle, system->rhs, system->answer, exact)
               : tni_auxiliary_solve(auxiliary, system->saddle, system->rhs, system->answer, exact);
@@ -303,7 +310,7 @@ tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
 static void gather_forces(tni_system* system, const tni_configuration* at)
 {
     const double         start = now(system);
-    const tni_scene_view scene = scene_view(system, at);
+    const tni_scene_view scene = tni_system_scene(system, at);
     tni_other_forces(&scene, system->rhs);
     for (int i = 0; system->extra != NULL && i < system->model->u_count; ++i)
         system->rhs[i] += system->extra[i];
@@ -313,10 +320,11 @@ static void gather_forces(tni_system* system, const tni_configuration* at)
 void tni_system_forces(tni_system* system, const tni_configuration* at, bool flying, double* f)
 {
     const double   start = now(system);
-    tni_scene_view scene = scene_view(system, at);
+    tni_scene_view scene = tni_system_scene(system, at);
     scene.flying         = flying;
     scene.within         = flying ? system->within : 0;
-    tni_forces(&scene, f);
+    if (system->soft != NULL) tni_nonstiff_forces(&scene, f);
+    else tni_forces(&scene, f);
     for (int i = 0; system->extra != NULL && i < system->model->u_count; ++i)
         f[i] += system->extra[i];
     system->phases.assemble += now(system) - start;
@@ -324,7 +332,7 @@ void tni_system_forces(tni_system* system, const tni_configuration* at, bool fly
 
 tn_energy tni_system_energy(tni_system* system, const tni_configuration* at)
 {
-    const tni_scene_view scene = scene_view(system, at);
+    const tni_scene_view scene = tni_system_scene(system, at);
     evaluate(system, at);
     return tni_energy(&scene);
 }

@@ -9,6 +9,7 @@
 #ifndef TNI_SYSTEM_H
 #define TNI_SYSTEM_H
 
+#include "force/force.h"
 #include "system/auxiliary.h"
 #include "tenon/step.h"
 
@@ -34,7 +35,9 @@ typedef struct tni_system {
     double            regularisation;   ///< as created
     const uint8_t*    asleep;           ///< by body: sleeping, not evaluated; NULL: none
     double            within;           ///< as in tni_scene_view [s]
-    const tni_mat3*   stiffness;        ///< by body: added to the inertia; NULL: none
+    struct tni_soft_rows*
+        soft; ///< forces that are rows of the matrix, not of tni_system_forces; NULL: none
+    const tni_mat3* stiffness; ///< by body: added to the inertia; NULL: none
     double (*clock)(void* user);
     void*     clock_user;
     tn_phases phases;
@@ -77,6 +80,10 @@ void tni_system_momentum(const tni_system* system, const double* u, double* p);
 /// Evaluates a configuration and factors M and J there.
 TN_NODISCARD tn_result tni_system_factor(tni_system* system, const tni_configuration* at,
                                          tn_why* why);
+/// The same without the factorisation.
+void tni_system_fill(tni_system* system, const tni_configuration* at);
+/// What forces see at the last evaluation.
+tni_scene_view tni_system_scene(const tni_system* system, const tni_configuration* at);
 /// Solves with the last factorisation and the current unilaterals; b NULL: zero. The answer is u
 /// (u_count) and mu (row_count) in system->answer. exact: loops are refined to the unregularised
 /// answer. An iteration that measures its own error does without: its rows are consistent only at

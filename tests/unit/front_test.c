@@ -250,16 +250,16 @@ static void fill_numbers(loop_case* s)
 // A ring of A nodes with B nodes between them, and more edges: the denser, the larger the fronts.
 static loop_case* random_loops(uint64_t seed, int nodes, int more, int widest)
 {
-    loop_case* s    = calloc(1, sizeof *s);
-    s->host         = tn_default_host();
-    s->arena        = tni_arena_make(&s->host);
-    s->random       = (test_random){seed};
-    s->dim          = TNI_TAKE(&s->arena, int, nodes);
-    s->sign         = TNI_TAKE(&s->arena, int8_t, nodes);
-    s->row_node     = TNI_TAKE(&s->arena, int, nodes + more);
-    s->col_node     = TNI_TAKE(&s->arena, int, nodes + more);
-    s->strong       = TNI_TAKE(&s->arena, uint8_t, nodes + more);
-    s->graph        = (tni_graph){nodes, s->dim, s->sign, 0, s->row_node, s->col_node, s->strong};
+    loop_case* s = calloc(1, sizeof *s);
+    s->host      = tn_default_host();
+    s->arena     = tni_arena_make(&s->host);
+    s->random    = (test_random){seed};
+    s->dim       = TNI_TAKE(&s->arena, int, nodes);
+    s->sign      = TNI_TAKE(&s->arena, int8_t, nodes);
+    s->row_node  = TNI_TAKE(&s->arena, int, nodes + more);
+    s->col_node  = TNI_TAKE(&s->arena, int, nodes + more);
+    s->strong    = TNI_TAKE(&s->arena, uint8_t, nodes + more);
+    s->graph = (tni_graph){nodes, s->dim, s->sign, 0, s->row_node, s->col_node, s->strong, NULL};
     const bool zero = seed % 5 == 0; // a node without rows
     for (int v = 0; v < nodes; ++v) {
         s->sign[v] = v % 2 == 0 ? 1 : -1;

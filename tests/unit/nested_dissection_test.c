@@ -33,7 +33,7 @@ static mesh* mesh_make(int nodes, int edges)
     m->row_node = TNI_TAKE(&m->arena, int, edges);
     m->col_node = TNI_TAKE(&m->arena, int, edges);
     m->strong   = TNI_TAKE(&m->arena, uint8_t, edges);
-    m->graph    = (tni_graph){0, m->dim, m->sign, 0, m->row_node, m->col_node, m->strong};
+    m->graph    = (tni_graph){0, m->dim, m->sign, 0, m->row_node, m->col_node, m->strong, NULL};
     return m;
 }
 

@@ -507,7 +507,7 @@ static tni_plan* star(tni_arena* arena, int n)
         col[2 * i] = 0, col[2 * i + 1] = 1 + i;
         strong[2 * i] = strong[2 * i + 1] = 1;
     }
-    const tni_graph graph = {2 * n + 1, dim, sign, 2 * n, row, col, strong};
+    const tni_graph graph = {2 * n + 1, dim, sign, 2 * n, row, col, strong, NULL};
     tni_plan*       plan;
     CHECK_OK(tni_plan_create(arena, &graph, &plan));
     return plan;

@@ -1,0 +1,449 @@
+// step_matrix: contacts and limits as nodes of the matrix, beside bodies and joints.
+//
+// The contacts of one pair of bodies are one B node between these; a limit is one more row in the node of its
+// joint. The rows of unilateral constraints are written by linalg/cone_newton.c, as its active sets want them;
+// what it factors is bodies, joints and contacts together:
+//
+//     [ A   J^T  J_c^T ]          fill comes where contacts close loops between bodies, and nowhere else
+//     [ J   -E         ]
+//     [ J_c       -1/g ]
+//
+// Which pairs touch is known at run time only. The symbolic analysis (linalg/plan.h) is made anew when the set of
+// pairs, or how many points they have, changes; memory for it is one block that grows between steps.
+#include "system/step_matrix.h"
+
+#include "base/sort.h"
+
+#include <math.h>
+
+enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60 };
+
+/// Memory that is given out from one block and taken back all at once.
+typedef struct region {
+    char*  base;
+    size_t size, used;
+    bool   full;
+} region;
+
+/// Where the rows of a unilateral stand.
+typedef struct slot {
+    int node, first;
+} slot;
+
+struct tni_step_matrix {
+    tni_arena       arena;
+    const tn_model* model;
+    tni_soft_rows*  soft;
+    region          region;
+    tni_plan*       plan; ///< in the region, as all below
+    tni_saddle*     saddle;
+    tni_cone_newton newton;
+    double *        rhs, *x;
+    int             stop_capacity, stop_count;
+    uint64_t*       key;   ///< by unilateral: its pair, or its joint; of the plan
+    int*            rows;  ///< by unilateral, of the plan
+    slot*           slots; ///< by unilateral
+    int *           order, *spare;
+    uint8_t*        asleep; ///< by component
+    bool            warm;   ///< x is the answer of a solve since the last begin
+    bool            exact;  ///< the next solve is refined through loops
+};
+
+// ---- Memory ----------------------------------------------------------------------------------------
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static void* region_allocate(void* user, size_t bytes)
+{
+    region*      r    = user;
+    const size_t need = rounded(bytes);
+    if (r->used + need > r->size) {
+        r->full = true;
+        return NULL;
+    }
+    void* block = r->base + r->used;
+    r->used += need;
+    return block;
+}
+
+static void region_release(void* user, void* block, size_t bytes)
+{
+    region* r = user;
+    if ((char*)block + rounded(bytes) == r->base + r->used) r->used -= rounded(bytes);
+}
+
+static tn_result take(tni_step_matrix* m, int stops, size_t bytes)
+{
+    tni_arena arena = tni_arena_make(&m->model->arena.host);
+    uint64_t* key   = TNI_TAKE(&arena, uint64_t, stops);
+    int*      rows  = TNI_TAKE(&arena, int, stops);
+    slot*     slots = TNI_TAKE(&arena, slot, stops);
+    int *     order = TNI_TAKE(&arena, int, stops), *spare = TNI_TAKE(&arena, int, stops);
+    char*     base = TNI_TAKE(&arena, char, bytes);
+    if (arena.failed) {
+        tni_arena_free(&arena);
+        return TN_ERR_MEMORY;
+    }
+    tni_arena_free(&m->arena);
+    m->arena         = arena;
+    m->region        = (region){.base = base, .size = bytes};
+    m->plan          = NULL;
+    m->stop_capacity = stops;
+    m->key = key, m->rows = rows, m->slots = slots, m->order = order, m->spare = spare;
+    return TN_OK;
+}
+
+tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft, tni_step_matrix** out)
+{
+    tni_step_matrix* m = tni_host_take(&model->arena.host, sizeof *m);
+    *out               = m;
+    if (m == NULL) return TN_ERR_MEMORY;
+    m->model               = model;
+    m->soft                = soft;
+    m->arena               = tni_arena_make(&model->arena.host);
+    const size_t    nodes  = (size_t)(model->free_count + model->constraint_count);
+    const tn_result result = take(m, 64, FIRST_BYTES + 4096 * nodes);
+    if (result != TN_OK) tni_step_matrix_free(m), *out = NULL;
+    return result;
+}
+
+void tni_step_matrix_free(tni_step_matrix* m)
+{
+    if (m == NULL) return;
+    const tn_host host = m->model->arena.host;
+    tni_arena_free(&m->arena);
+    tni_host_give(&host, m, sizeof *m);
+}
+
+tn_result tni_step_matrix_grow(tni_step_matrix* m, int stops)
+{
+    int more = m->stop_capacity;
+    while (more < stops) more *= 2;
+    if (more == m->stop_capacity && !m->region.full) return TN_OK;
+    return take(m, more, m->region.full ? 2 * m->region.size : m->region.size);
+}
+
+// ---- The plan --------------------------------------------------------------------------------------
+
+void tni_step_matrix_forget(tni_step_matrix* m)
+{
+    m->warm  = false;
+    m->exact = true;
+}
+
+static uint64_t key_of(const tni_auxiliary* a, int i)
+{
+    static const uint64_t limits = UINT64_C(1) << 63;
+    int                   bodies[2];
+    const tni_unilateral* unilateral = &a->unilaterals[i];
+    if (unilateral->limit >= 0)
+        return limits |
+               (uint64_t)a->model->joints[a->model->limits[unilateral->limit].joint].constraint;
+    tni_unilateral_bodies(a, unilateral, bodies);
+    const int low = bodies[0] < bodies[1] ? bodies[0] : bodies[1];
+    return (uint64_t)low << 31 | (uint64_t)(bodies[0] + bodies[1] - low);
+}
+
+static bool is_limit(uint64_t key)
+{
+    return key >> 63 != 0;
+}
+
+static bool key_before(const void* user, int a, int b)
+{
+    const uint64_t* key = user;
+    return key[a] < key[b];
+}
+
+// Whether the plan has the same pairs with as many rows.
+static bool is_planned(const tni_step_matrix* m, const tni_auxiliary* a)
+{
+    if (m->plan == NULL || m->stop_count != a->unilateral_count) return false;
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (m->key[i] != key_of(a, i) || m->rows[i] != a->unilaterals[i].row_count) return false;
+    return true;
+}
+
+/// The graph while it grows.
+typedef struct building {
+    int      count, edges;
+    int *    dim, *row, *col;
+    int8_t*  sign;
+    uint8_t *strong, *soft;
+} building;
+
+static void add_edge(building* g, int node, int to, bool strong)
+{
+    g->row[g->edges]      = node;
+    g->col[g->edges]      = to;
+    g->strong[g->edges++] = strong;
+}
+
+static void add_mechanism(const tni_step_matrix* m, building* g)
+{
+    const tn_model* model = m->model;
+    for (int i = 0; i < model->free_count; ++i) {
+        g->dim[g->count]    = model->bodies[model->free_bodies[i]].dim;
+        g->sign[g->count++] = 1;
+    }
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c = &model->constraints[i];
+        for (int k = 0; k < c->edge_count; ++k) {
+            const int body = model->edge_body[c->edge_start + k];
+            add_edge(g, g->count, model->bodies[body].node, tni_is_strong(model, c, body));
+        }
+        const int soft      = m->soft != NULL ? tni_soft_rows_of(m->soft, i) : 0;
+        g->dim[g->count]    = c->edge_count > 0 ? c->row_count + soft : 0;
+        g->soft[g->count]   = c->row_count == 0;
+        g->sign[g->count++] = -1;
+    }
+    for (int i = 0; m->soft != NULL && i < tni_soft_node_count(m->soft); ++i) {
+        const tni_soft_node node = tni_soft_node_at(m->soft, i);
+        for (int side = 0; side < 2; ++side)
+            add_edge(g, g->count, model->bodies[node.body[side]].node, true);
+        g->dim[g->count]    = TNI_SOFT_NODE_ROWS;
+        g->soft[g->count]   = 1;
+        g->sign[g->count++] = -1;
+    }
+}
+
+static void add_stops(tni_step_matrix* m, const tni_auxiliary* a, building* g)
+{
+    const tn_model* model = m->model;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        m->key[i]   = key_of(a, i);
+        m->rows[i]  = a->unilaterals[i].row_count;
+        m->order[i] = i;
+    }
+    m->stop_count = a->unilateral_count;
+    tni_sort(m->order, m->spare, a->unilateral_count, key_before, m->key);
+    for (int k = 0; k < a->unilateral_count; ++k) {
+        const int i = m->order[k], before = k > 0 ? m->order[k - 1] : -1;
+        if (is_limit(m->key[i])) {
+            const int constraint = (int)(m->key[i] & INT32_MAX),
+                      node       = model->free_count + constraint;
+            m->slots[i]          = (slot){node, g->dim[node]};
+            g->dim[node] += m->rows[i];
+            continue;
+        }
+        const bool same = before >= 0 && m->key[before] == m->key[i] &&
+                          g->dim[m->slots[before].node] + m->rows[i] <= PAIR_ROWS;
+        if (!same) {
+            int bodies[2];
+            tni_unilateral_bodies(a, &a->unilaterals[i], bodies);
+            for (int side = 0; side < 2; ++side) {
+                const int node = model->bodies[bodies[side]].node;
+                if (node >= 0) add_edge(g, g->count, node, true);
+            }
+            g->dim[g->count]    = 0;
+            g->soft[g->count]   = 1;
+            g->sign[g->count++] = -1;
+        }
+        const int node = same ? m->slots[before].node : g->count - 1;
+        m->slots[i]    = (slot){node, g->dim[node]};
+        g->dim[node] += m->rows[i];
+    }
+}
+
+static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
+{
+    const tn_model* model = m->model;
+    tn_host         host  = {region_allocate, region_release, NULL, &m->region, NULL, NULL};
+    m->plan               = NULL;
+    m->region.used        = 0;
+    m->region.full        = false;
+    tni_arena    arena    = tni_arena_make(&host);
+    const size_t nodes =
+        (size_t)(model->free_count + model->constraint_count + a->unilateral_count);
+    const size_t edges = (size_t)(model->edge_count + 2 * a->unilateral_count);
+    building     g     = {.dim    = TNI_TAKE(&arena, int, nodes),
+                          .row    = TNI_TAKE(&arena, int, edges),
+                          .col    = TNI_TAKE(&arena, int, edges),
+                          .sign   = TNI_TAKE(&arena, int8_t, nodes),
+                          .strong = TNI_TAKE(&arena, uint8_t, edges),
+                          .soft   = TNI_TAKE(&arena, uint8_t, nodes)};
+    if (arena.failed) return TN_ERR_MEMORY;
+    add_mechanism(m, &g);
+    add_stops(m, a, &g);
+    const tni_graph graph  = {g.count, g.dim, g.sign, g.edges, g.row, g.col, g.strong, g.soft};
+    tni_plan*       plan   = NULL;
+    tn_result       result = tni_plan_create(&arena, &graph, &plan);
+    if (result == TN_OK) result = tni_saddle_create(&arena, plan, &m->saddle);
+    if (result != TN_OK) return result;
+    m->rhs    = TNI_TAKE(&arena, double, plan->row_count);
+    m->x      = TNI_TAKE(&arena, double, plan->row_count);
+    m->asleep = TNI_TAKE(&arena, uint8_t, plan->component_count);
+    result    = tni_cone_newton_create(&arena, a->unilateral_count, plan->row_count,
+                                       plan->component_count, &m->newton);
+    if (result == TN_OK && !arena.failed) m->plan = plan;
+    return m->plan != NULL ? TN_OK : TN_ERR_MEMORY;
+}
+
+// ---- Loading ---------------------------------------------------------------------------------------
+
+// Edges of constraints come first, in the model's order.
+static void load_mechanism(tni_step_matrix* m, tni_saddle* joints)
+{
+    const tn_model*  model = m->model;
+    const tni_split* split = &model->core;
+    for (int i = 0; i < model->free_count; ++i) {
+        const size_t dim = (size_t)m->plan->dim[i];
+        memcpy(tni_saddle_a(m->saddle, i), tni_saddle_a(joints, i), sizeof(double) * dim * dim);
+    }
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c    = &model->constraints[i];
+        const int             node = model->free_count + i;
+        if (c->row_count == 0 || c->edge_count == 0) continue;
+        for (int k = c->edge_start; k < c->edge_start + c->edge_count; ++k) {
+            const size_t numbers = (size_t)c->row_count *
+                                   (size_t)m->plan->dim[model->bodies[model->edge_body[k]].node];
+            memcpy(tni_saddle_j(m->saddle, k), tni_saddle_j(joints, split->plan_edge[k]),
+                   sizeof(double) * numbers);
+        }
+        if (!joints->soft) continue;
+        const double* from = joints->diagonal + joints->diagonal_at[node];
+        double*       to   = tni_saddle_e(m->saddle, node);
+        for (int r = 0; r < c->row_count; ++r)
+            memcpy(to + r * m->plan->dim[node], from + r * c->row_count,
+                   sizeof(double) * (size_t)c->row_count);
+    }
+}
+
+static tni_cone_kind kind_of(const tni_unilateral* unilateral)
+{
+    switch (unilateral->rule) {
+    case TNI_UNILATERAL_OPEN: return TNI_CONE_OPEN;
+    case TNI_UNILATERAL_STUCK: return TNI_CONE_EQUAL;
+    case TNI_UNILATERAL_GRIPS: return TNI_CONE_FRICTION;
+    default: return TNI_CONE_ONE_SIDED;
+    }
+}
+
+static void load_stops(tni_step_matrix* m, const tni_auxiliary* a)
+{
+    const tn_model* model = m->model;
+    int*            first = m->spare; // by unilateral: the first edge of its node
+    int             edge = model->edge_count, last = -1;
+    for (int k = 0; k < a->unilateral_count; ++k) {
+        const int i = m->order[k];
+        if (is_limit(m->key[i])) {
+            first[i] = model->constraints[m->slots[i].node - model->free_count].edge_start;
+            continue;
+        }
+        if (m->slots[i].node != last)
+            while (m->plan->row_node[edge] != m->slots[i].node) ++edge;
+        last     = m->slots[i].node;
+        first[i] = edge;
+    }
+    m->newton.count = a->unilateral_count;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &a->unilaterals[i];
+        tni_cone_element*     e          = &m->newton.elements[i];
+        int                   bodies[2];
+        *e = (tni_cone_element){.kind       = kind_of(unilateral),
+                                .node       = m->slots[i].node,
+                                .first      = m->slots[i].first,
+                                .count      = unilateral->row_count,
+                                .slip_count = unilateral->slip_count,
+                                .spin_count = unilateral->spin_count,
+                                .roll_count = unilateral->roll_count,
+                                .friction   = unilateral->friction,
+                                .spinning   = unilateral->spinning,
+                                .rolling    = unilateral->rolling};
+        if (unilateral->rule == TNI_UNILATERAL_HELD) e->kind = TNI_CONE_EQUAL;
+        tni_unilateral_bodies(a, unilateral, bodies);
+        for (int side = 0; side < 2; ++side) {
+            const tni_body* body = &model->bodies[bodies[side]];
+            if (body->node < 0) continue;
+            int at = first[i];
+            while (m->plan->col_node[at] != body->node) ++at;
+            e->side[e->side_count++] =
+                (tni_cone_side){at, body->u_start, body->dim, a->j + a->block_at[2 * i + side]};
+        }
+        if (!a->keep_forces) memcpy(e->f, unilateral->force, sizeof e->f);
+    }
+}
+
+tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_saddle* joints,
+                                const uint8_t* asleep)
+{
+    if (a->unilateral_count > m->stop_capacity) {
+        m->region.full = false;
+        return TN_ERR_MEMORY;
+    }
+    if (!is_planned(m, a)) {
+        const tn_result result = make_plan(m, a);
+        if (result != TN_OK) return result;
+    }
+    m->saddle->regularisation = joints->regularisation;
+    m->saddle->refinement_max = joints->refinement_max;
+    m->saddle->later          = joints->later;
+    m->saddle->damped         = joints->damped;
+    load_mechanism(m, joints);
+    if (m->soft != NULL && a->softens) tni_soft_write(m->soft, m->saddle);
+    else if (m->soft != NULL) tni_soft_leave_out(m->soft, m->saddle);
+    load_stops(m, a);
+    memset(m->asleep, 0, (size_t)m->plan->component_count);
+    for (int i = 0; asleep != NULL && i < m->model->free_count; ++i)
+        if (asleep[m->model->free_bodies[i]]) m->asleep[m->plan->component_of[i]] = 1;
+    tni_cone_newton_begin(&m->newton, m->saddle, m->asleep);
+    m->warm = false;
+    return TN_OK;
+}
+
+// ---- Solving ---------------------------------------------------------------------------------------
+
+tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const double* rhs, double* x,
+                                bool refine)
+{
+    const tn_model* model = m->model;
+    double          scale = 0, residual;
+    int             worst;
+    memset(m->rhs, 0, sizeof *m->rhs * (size_t)m->plan->row_count);
+    memcpy(m->rhs, rhs, sizeof *m->rhs * (size_t)model->u_count);
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c = &model->constraints[i];
+        if (c->edge_count > 0)
+            memcpy(m->rhs + m->plan->row_start[model->free_count + i],
+                   rhs + model->u_count + c->row_start, sizeof *rhs * (size_t)c->row_count);
+    }
+    if (m->soft != NULL && a->softens && !a->keep_forces) tni_soft_rhs(m->soft, m->saddle, m->rhs);
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        tni_cone_element* e = &m->newton.elements[i];
+        for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
+        if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
+    }
+    const tni_cone_options options = {.tolerance  = fmax(a->tolerance, 1e-7) * fmax(1, scale),
+                                      .accepted   = 1e-5 * fmax(1, scale),
+                                      .iterations = ITERATIONS,
+                                      .refine     = refine || m->exact,
+                                      .warm       = m->warm};
+    const tn_result        result =
+        tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);
+    if (result != TN_OK) return result;
+    m->warm            = true;
+    m->exact           = false;
+    a->report.residual = residual;
+    a->report.rounds   = m->newton.factor_count;
+    memcpy(x, m->x, sizeof *x * (size_t)model->u_count);
+    for (int i = 0; i < model->constraint_count; ++i) {
+        const tni_constraint* c = &model->constraints[i];
+        if (c->edge_count > 0)
+            memcpy(x + model->u_count + c->row_start,
+                   m->x + m->plan->row_start[model->free_count + i],
+                   sizeof *x * (size_t)c->row_count);
+    }
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        const tni_cone_element* e          = &m->newton.elements[i];
+        tni_unilateral*         unilateral = &a->unilaterals[i];
+        for (int k = 0; k < e->count; ++k) {
+            unilateral->residual[k] = e->w[k];
+            unilateral->response[k] = e->W[k];
+            if (!a->keep_forces) unilateral->force[k] = e->f[k];
+        }
+    }
+    return TN_OK;
+}
