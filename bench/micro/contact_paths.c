@@ -54,7 +54,7 @@ static tn_result open_chain(chain* c, int n, int k, bool tree)
         col[e]         = e % 2 == 1 ? link : tree ? (link - 1) / 2 : link - 1;
         strong[e]      = 1;
     }
-    c->graph       = (tni_graph){n + ties, dim, sign, 2 * ties, row, col, strong};
+    c->graph       = (tni_graph){n + ties, dim, sign, 2 * ties, row, col, strong, NULL};
     tn_result made = tni_plan_create(&c->arena, &c->graph, &c->plan);
     if (made == TN_OK) made = tni_saddle_create(&c->arena, c->plan, &c->saddle);
     if (made == TN_OK)

@@ -29,7 +29,7 @@ static tni_saddle* chain(tni_arena* arena, int rows, int links)
     int*        row    = TNI_TAKE(arena, int, 2 * links);
     int*        col    = TNI_TAKE(arena, int, 2 * links);
     uint8_t*    strong = TNI_TAKE(arena, uint8_t, 2 * links);
-    tni_graph   graph  = {2 * links, dim, sign, 0, row, col, strong};
+    tni_graph   graph  = {2 * links, dim, sign, 0, row, col, strong, NULL};
     tni_plan*   plan;
     tni_saddle* s;
     if (arena->failed) return NULL;

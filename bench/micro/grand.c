@@ -38,7 +38,7 @@ static bool make_plan(tni_arena* arena, chain* c)
     int*      row    = TNI_TAKE(arena, int, 2 * n);
     int*      col    = TNI_TAKE(arena, int, 2 * n);
     uint8_t*  strong = TNI_TAKE(arena, uint8_t, 2 * n);
-    tni_graph graph  = {2 * n, dim, sign, 0, row, col, strong};
+    tni_graph graph  = {2 * n, dim, sign, 0, row, col, strong, NULL};
     if (arena->failed) return false;
     for (int i = 0; i < n; ++i) {
         dim[i] = 6, sign[i] = 1, dim[n + i] = c->rows, sign[n + i] = -1;

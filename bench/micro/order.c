@@ -50,7 +50,7 @@ static void load(graph_case* g, const tn_scene* scene)
     int*      row    = TNI_TAKE(&g->arena, int, 2 * joint_count);
     int*      col    = TNI_TAKE(&g->arena, int, 2 * joint_count);
     uint8_t*  strong = TNI_TAKE(&g->arena, uint8_t, 2 * joint_count);
-    tni_graph graph  = {.row_node = row, .col_node = col, .strong = strong};
+    tni_graph graph  = {.row_node = row, .col_node = col, .strong = strong, NULL};
     g->dim           = TNI_TAKE(&g->arena, int, body_count + joint_count);
     g->sign          = TNI_TAKE(&g->arena, int8_t, body_count + joint_count);
     graph.dim        = g->dim;
