@@ -279,8 +279,7 @@ static void weigh(tni_cone_newton* n, tni_cone_element* e)
     for (int s = 0; s < e->side_count; ++s) {
         const tni_cone_side* side = &e->side[s];
         const int            dim  = side->dim;
-        double               A[TNI_DIM_MAX > 16 ? 16 * 16 : 1], x[16];
-        if (dim > 16) continue;
+        double               A[TNI_DIM_MAX * TNI_DIM_MAX], x[TNI_DIM_MAX];
         memcpy(A, tni_saddle_a(n->saddle, plan->col_node[side->edge]),
                sizeof *A * (size_t)(dim * dim));
         if (tni_block_factor(dim, A) >= 0) continue;

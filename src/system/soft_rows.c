@@ -74,7 +74,7 @@ static bool can_push(const tn_model* model, int body)
     return model->bodies[body].node >= 0;
 }
 
-// Largest sizes, so that an element can be any body's.
+// dim: of the largest body, so that an element can be any body's.
 static bool take_element(tni_arena* arena, element* e, int n, int dim)
 {
     const size_t rows = (size_t)n, columns = (size_t)dim;
@@ -146,19 +146,20 @@ tn_result tni_soft_rows_create(tni_arena* arena, const tn_model* model, tni_soft
 {
     tni_soft_rows* s = TNI_TAKE(arena, tni_soft_rows, 1);
     if (s == NULL) return TN_ERR_MEMORY;
-    *out           = s;
-    s->model       = model;
-    s->rows_of     = TNI_TAKE(arena, int, model->constraint_count);
-    s->place_of    = TNI_TAKE(arena, int, model->spring_count);
-    s->nodes       = TNI_TAKE(arena, tni_soft_node, model->spring_count);
-    s->stiffness   = TNI_TAKE(arena, double, model->body_count);
-    s->damping     = TNI_TAKE(arena, double, model->body_count);
-    s->factor_at   = TNI_TAKE(arena, size_t, model->free_count);
-    int    affine  = 0;
+    *out          = s;
+    s->model      = model;
+    s->rows_of    = TNI_TAKE(arena, int, model->constraint_count);
+    s->place_of   = TNI_TAKE(arena, int, model->spring_count);
+    s->nodes      = TNI_TAKE(arena, tni_soft_node, model->spring_count);
+    s->stiffness  = TNI_TAKE(arena, double, model->body_count);
+    s->damping    = TNI_TAKE(arena, double, model->body_count);
+    s->factor_at  = TNI_TAKE(arena, size_t, model->free_count);
+    int    affine = 0, dim = 0;
     size_t numbers = 0;
     for (int i = 0; i < model->free_count && !arena->failed; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
         affine += body->kind == TN_BODY_AFFINE;
+        if (body->dim > dim) dim = body->dim;
         s->factor_at[i] = numbers;
         numbers += (size_t)(body->dim * body->dim);
     }
@@ -174,7 +175,8 @@ tn_result tni_soft_rows_create(tni_arena* arena, const tn_model* model, tni_soft
     }
     for (int i = 0; i < s->capacity; ++i) {
         const bool joint = i < model->actuation_count; // all of them, in order; others may be fewer
-        if (!take_element(arena, &s->elements[i], joint ? TNI_COORDINATES_MAX : 9, 12))
+        if (!take_element(arena, &s->elements[i], joint ? TNI_COORDINATES_MAX : TNI_SOFT_ROWS_MAX,
+                          dim))
             return TN_ERR_MEMORY;
     }
     return place_springs(s);
@@ -247,10 +249,18 @@ static void turn_line(tn_vec3 from, tn_vec3 to, double* f)
     tni_write3(f, tni_add_scaled(tni_add_scaled(tni_read3(f), -along, from), along, to));
 }
 
+// Forces come in the same order in every pass.
+static element* next_element(tni_soft_rows* s, const tni_soft* soft)
+{
+    (void)soft; // without asserts
+    TN_ASSERT(s->taken < s->capacity && soft->row_count <= s->elements[s->taken].capacity);
+    return &s->elements[s->taken++];
+}
+
 static void take_first(void* user, const tni_soft* soft)
 {
     tni_soft_rows* s = user;
-    element*       e = &s->elements[s->taken++];
+    element*       e = next_element(s, soft);
     for (int i = 0; i < soft->row_count; ++i) e->F0[i] = soft->f[i];
     e->met_first = soft->active_limits;
 }
@@ -258,7 +268,7 @@ static void take_first(void* user, const tni_soft* soft)
 static void take_ahead(void* user, const tni_soft* soft)
 {
     tni_soft_rows* s = user;
-    element*       e = &s->elements[s->taken++];
+    element*       e = next_element(s, soft);
     keep_rows(s, e, soft);
     for (int i = 0; i < e->n; ++i) e->F1[i] = soft->f[i];
     e->met = soft->active_limits;
@@ -267,7 +277,7 @@ static void take_ahead(void* user, const tni_soft* soft)
 static void take_landing(void* user, const tni_soft* soft)
 {
     tni_soft_rows* s    = user;
-    element*       e    = &s->elements[s->taken++];
+    element*       e    = next_element(s, soft);
     const tn_vec3  line = e->line;
     keep_rows(s, e, soft);
     if (e->n >= 3) turn_line(line, e->line, e->F0);
@@ -428,7 +438,7 @@ static void take_end(void* user, const tni_soft* soft)
 {
     correcting*    c = user;
     tni_soft_rows* s = c->s;
-    element*       e = &s->elements[s->taken++];
+    element*       e = next_element(s, soft);
     double         Ju[TNI_SOFT_ROWS_MAX], KJu[TNI_SOFT_ROWS_MAX], f[TNI_SOFT_ROWS_MAX];
     if (e->n != soft->row_count) return;
     for (int i = 0; i < e->n; ++i) f[i] = soft->f[i];
