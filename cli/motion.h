@@ -85,7 +85,7 @@ struct tnc_motion {
     int         contact_now;     ///< points, after the last step
     int         contact_max;     ///< the most after any step
     double      deepest;         ///< of contacts, limits and ropes, after any step [m or rad]
-    long long   impacts, events; ///< blows; times at which a step was split
+    long long   impacts, events; ///< impacts; times at which a step was split
     long long   coarse;          ///< pieces of steps taken with impulses over their whole length
     long long   jams, jammed_at; ///< of them by friction; the first step (from 1) that had one
     int         auxiliary_max;   ///< rows beside the tree, the most of any solve

@@ -75,6 +75,34 @@ TEST(a_spring_pendulum_keeps_its_energy_at_any_stiffness)
     }
 }
 
+// Where a damped, stiff spring pendulum is after half a second.
+static tn_vec3 swing(int steps)
+{
+    rig         r   = make(tns_vec(0, 0, -rig_g));
+    tn_body_def def = tn_default_body_def();
+    def.kind = TN_BODY_PARTICLE, def.mass = 1, def.pose.position = tns_vec(1, 0, 0);
+    tn_spring_def spring = tn_default_spring_def();
+    spring.body2         = tn_scene_add_body(r.scene, &def);
+    spring.stiffness = 2e3, spring.damping = 5, spring.length = 1;
+    CHECK(tn_scene_add_spring(r.scene, &spring).bits != 0);
+    rig_ready(&r);
+    rig_run(&r, 0.5 / steps, steps);
+    const double* q  = tn_state_coordinates(r.state);
+    const tn_vec3 at = tns_vec(q[0], q[1], q[2]);
+    rig_free(&r);
+    return at;
+}
+
+TEST(the_step_is_of_second_order_where_springs_are_stiff)
+{
+    const tn_vec3 exact     = swing(7680);
+    const double  errors[3] = {rig_distance(swing(30), exact), rig_distance(swing(60), exact),
+                               rig_distance(swing(120), exact)};
+    CHECK_LESS(errors[0], 5e-3);
+    CHECK_NEAR(log2(errors[0] / errors[1]), 2, 0.3);
+    CHECK_NEAR(log2(errors[1] / errors[2]), 2, 0.3);
+}
+
 // One rod, spring and damper at its hinge: k q = m g l cos q, at rest.
 TEST(a_stiff_spring_sags_as_statics_says)
 {
