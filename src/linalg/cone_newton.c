@@ -490,7 +490,6 @@ static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
     const bool better = island->residual < 0.5 * island->best;
     island->best      = fmin(island->best, island->residual);
     island->stalled   = better ? 0 : island->stalled + 1;
-    island->short_    = a < 0.05 ? island->short_ + 1 : 0;
     if (!better) island->refine = true;
     if (a < 0.3 && island->kappa < KAPPA_MOST) {
         island->kappa = fmin(KAPPA_MOST, 2 * island->kappa);
@@ -534,7 +533,7 @@ static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const 
         anew = !stands(&n->elements[n->order[k]], island->kappa);
     island->factored   = !anew;
     island->active     = true;
-    island->iterations = island->stalled = island->held = island->short_ = 0;
+    island->iterations = island->stalled = island->held = 0;
     island->best = island->residual = HUGE_VAL;
 }
 

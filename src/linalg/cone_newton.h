@@ -43,12 +43,12 @@ typedef struct tni_cone_element {
     double p[TNI_CONE_ROWS];     ///< multiplier estimate (proximal centre)
     double trial[TNI_CONE_ROWS]; ///< impulses by the law at w
     double next_w[TNI_CONE_ROWS],
-        linear[TNI_CONE_ROWS]; ///< w and impulses at the end of a Newton step
-    double  moved[TNI_CONE_ROWS];
-    double  shift;       ///< De Saxce's: friction |w_t|
-    double  weight[3];   ///< mean W of normal and slip; of spin; of roll
-    double  radius;      ///< normal impulse that bounds spin and roll
-    int     basis_count; ///< rank of dF/dw in the factored matrix
+        linear[TNI_CONE_ROWS];    ///< w and impulses at the end of a Newton step
+    double  moved[TNI_CONE_ROWS]; ///< change of w in the last step
+    double  shift;                ///< De Saxce's: friction |w_t|
+    double  weight[3];            ///< mean W of normal and slip; of spin; of roll
+    double  radius;               ///< normal impulse that bounds spin and roll
+    int     basis_count;          ///< rank of dF/dw in the factored matrix
     double  basis[TNI_CONE_ROWS][TNI_CONE_ROWS], stiffness[TNI_CONE_ROWS];
     uint8_t mode; ///< active set in the factored matrix
 } tni_cone_element;
@@ -62,7 +62,7 @@ typedef struct tni_cone_island {
     double kappa;    ///< penalty compliance relative to `weight`
     double residual; ///< largest of its elements
     double best;
-    int    iterations, stalled, held, short_;
+    int    iterations, stalled, held; ///< steps: all; since the residual was halved; since p moved
 } tni_cone_island;
 
 typedef struct tni_cone_newton {

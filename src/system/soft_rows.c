@@ -58,7 +58,6 @@ struct tni_soft_rows {
     double*        factor;              ///< by A node: LDL^T of M, 12 x 12 at most
     size_t*        factor_at;
     double         h, frame;
-    int            stiff_count;
 };
 
 // ---- Creation --------------------------------------------------------------------------------------
@@ -195,11 +194,6 @@ int tni_soft_node_count(const tni_soft_rows* s)
 tni_soft_node tni_soft_node_at(const tni_soft_rows* s, int i)
 {
     return s->nodes[i];
-}
-
-int tni_soft_stiff_count(const tni_soft_rows* s)
-{
-    return s->stiff_count;
 }
 
 // ---- Taking forces ---------------------------------------------------------------------------------
@@ -351,7 +345,6 @@ static void set_weights(tni_soft_rows* s, element* e)
     e->th = y < 1e30 ? (1 + 0.5 * y) / (2 + 0.5 * y) : 1;
     e->a  = stiff + (1 - stiff) * y / (4 + 2 * y);
     if (!(reduced < 1e30)) e->a = 1;
-    s->stiff_count += e->a > 0.01;
 }
 
 // W = L diag(w) L^T, rows without stiffness left out.
@@ -409,9 +402,8 @@ static void set_base(const tni_soft_rows* s, element* e, const double* u, const 
 void tni_soft_kick(tni_soft_rows* s, const tni_scene_view* at, double h, double frame,
                    const double* u, const double* ahead)
 {
-    s->h           = h;
-    s->frame       = frame;
-    s->stiff_count = 0;
+    s->h     = h;
+    s->frame = frame;
     pass(s, at, 0, u, take_first);
     pass(s, at, h, ahead, take_ahead);
     clear_masses(s);

@@ -39,7 +39,5 @@ void tni_soft_write(tni_soft_rows* rows, tni_saddle* saddle);
 void tni_soft_leave_out(const tni_soft_rows* rows, tni_saddle* saddle);
 /// Adds to b, writes the rows' part of r.
 void tni_soft_rhs(const tni_soft_rows* rows, const tni_saddle* saddle, double* rhs);
-/// Elements whose stiffness is implicit to any degree; 0: the step is that of Verlet.
-int tni_soft_stiff_count(const tni_soft_rows* rows);
 
 #endif

@@ -39,7 +39,7 @@ struct tni_step_matrix {
     tni_saddle*     saddle;
     tni_cone_newton newton;
     double *        rhs, *x;
-    int             stop_capacity, stop_count;
+    int             unilateral_capacity, unilateral_count;
     uint64_t*       key;   ///< by unilateral: its pair, or its joint; of the plan
     int*            rows;  ///< by unilateral, of the plan
     slot*           slots; ///< by unilateral
@@ -75,23 +75,23 @@ static void region_release(void* user, void* block, size_t bytes)
     if ((char*)block + rounded(bytes) == r->base + r->used) r->used -= rounded(bytes);
 }
 
-static tn_result take(tni_step_matrix* m, int stops, size_t bytes)
+static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
 {
     tni_arena arena = tni_arena_make(&m->model->arena.host);
-    uint64_t* key   = TNI_TAKE(&arena, uint64_t, stops);
-    int*      rows  = TNI_TAKE(&arena, int, stops);
-    slot*     slots = TNI_TAKE(&arena, slot, stops);
-    int *     order = TNI_TAKE(&arena, int, stops), *spare = TNI_TAKE(&arena, int, stops);
-    char*     base = TNI_TAKE(&arena, char, bytes);
+    uint64_t* key   = TNI_TAKE(&arena, uint64_t, unilaterals);
+    int*      rows  = TNI_TAKE(&arena, int, unilaterals);
+    slot*     slots = TNI_TAKE(&arena, slot, unilaterals);
+    int * order = TNI_TAKE(&arena, int, unilaterals), *spare = TNI_TAKE(&arena, int, unilaterals);
+    char* base = TNI_TAKE(&arena, char, bytes);
     if (arena.failed) {
         tni_arena_free(&arena);
         return TN_ERR_MEMORY;
     }
     tni_arena_free(&m->arena);
-    m->arena         = arena;
-    m->region        = (region){.base = base, .size = bytes};
-    m->plan          = NULL;
-    m->stop_capacity = stops;
+    m->arena               = arena;
+    m->region              = (region){.base = base, .size = bytes};
+    m->plan                = NULL;
+    m->unilateral_capacity = unilaterals;
     m->key = key, m->rows = rows, m->slots = slots, m->order = order, m->spare = spare;
     return TN_OK;
 }
@@ -118,11 +118,11 @@ void tni_step_matrix_free(tni_step_matrix* m)
     tni_host_give(&host, m, sizeof *m);
 }
 
-tn_result tni_step_matrix_grow(tni_step_matrix* m, int stops)
+tn_result tni_step_matrix_grow(tni_step_matrix* m, int unilaterals)
 {
-    int more = m->stop_capacity;
-    while (more < stops) more *= 2;
-    if (more == m->stop_capacity && !m->region.full) return TN_OK;
+    int more = m->unilateral_capacity;
+    while (more < unilaterals) more *= 2;
+    if (more == m->unilateral_capacity && !m->region.full) return TN_OK;
     return take(m, more, m->region.full ? 2 * m->region.size : m->region.size);
 }
 
@@ -161,7 +161,7 @@ static bool key_before(const void* user, int a, int b)
 // Whether the plan has the same pairs with as many rows.
 static bool is_planned(const tni_step_matrix* m, const tni_auxiliary* a)
 {
-    if (m->plan == NULL || m->stop_count != a->unilateral_count) return false;
+    if (m->plan == NULL || m->unilateral_count != a->unilateral_count) return false;
     for (int i = 0; i < a->unilateral_count; ++i)
         if (m->key[i] != key_of(a, i) || m->rows[i] != a->unilaterals[i].row_count) return false;
     return true;
@@ -210,7 +210,7 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
     }
 }
 
-static void add_stops(tni_step_matrix* m, const tni_auxiliary* a, building* g)
+static void add_unilaterals(tni_step_matrix* m, const tni_auxiliary* a, building* g)
 {
     const tn_model* model = m->model;
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -218,7 +218,7 @@ static void add_stops(tni_step_matrix* m, const tni_auxiliary* a, building* g)
         m->rows[i]  = a->unilaterals[i].row_count;
         m->order[i] = i;
     }
-    m->stop_count = a->unilateral_count;
+    m->unilateral_count = a->unilateral_count;
     tni_sort(m->order, m->spare, a->unilateral_count, key_before, m->key);
     for (int k = 0; k < a->unilateral_count; ++k) {
         const int i = m->order[k], before = k > 0 ? m->order[k - 1] : -1;
@@ -267,7 +267,7 @@ static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
                           .soft   = TNI_TAKE(&arena, uint8_t, nodes)};
     if (arena.failed) return TN_ERR_MEMORY;
     add_mechanism(m, &g);
-    add_stops(m, a, &g);
+    add_unilaterals(m, a, &g);
     const tni_graph graph  = {g.count, g.dim, g.sign, g.edges, g.row, g.col, g.strong, g.soft};
     tni_plan*       plan   = NULL;
     tn_result       result = tni_plan_create(&arena, &graph, &plan);
@@ -322,7 +322,7 @@ static tni_cone_kind kind_of(const tni_unilateral* unilateral)
     }
 }
 
-static void load_stops(tni_step_matrix* m, const tni_auxiliary* a)
+static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
 {
     const tn_model* model = m->model;
     int*            first = m->spare; // by unilateral: the first edge of its node
@@ -370,7 +370,7 @@ static void load_stops(tni_step_matrix* m, const tni_auxiliary* a)
 tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_saddle* joints,
                                 const uint8_t* asleep)
 {
-    if (a->unilateral_count > m->stop_capacity) {
+    if (a->unilateral_count > m->unilateral_capacity) {
         m->region.full = false;
         return TN_ERR_MEMORY;
     }
@@ -385,7 +385,7 @@ tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_
     load_mechanism(m, joints);
     if (m->soft != NULL && a->softens) tni_soft_write(m->soft, m->saddle);
     else if (m->soft != NULL) tni_soft_leave_out(m->soft, m->saddle);
-    load_stops(m, a);
+    load_unilaterals(m, a);
     memset(m->asleep, 0, (size_t)m->plan->component_count);
     for (int i = 0; asleep != NULL && i < m->model->free_count; ++i)
         if (asleep[m->model->free_bodies[i]]) m->asleep[m->plan->component_of[i]] = 1;

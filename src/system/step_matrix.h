@@ -12,16 +12,16 @@ typedef struct tni_step_matrix tni_step_matrix;
 TN_NODISCARD tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft,
                                               tni_step_matrix** matrix);
 void                   tni_step_matrix_free(tni_step_matrix* matrix); ///< NULL is allowed
-/// Room for as many stops as a has, and for twice the plan if it did not fit. Not within a step.
-TN_NODISCARD tn_result tni_step_matrix_grow(tni_step_matrix* matrix, int stops);
+/// Room for as many unilaterals as a has, and for twice the plan if it did not fit. Not within a step.
+TN_NODISCARD tn_result tni_step_matrix_grow(tni_step_matrix* matrix, int unilaterals);
 
 /// The next solve starts from nothing: multipliers of rows that loops make redundant are the least ones then.
 void tni_step_matrix_forget(tni_step_matrix* matrix);
-/// After a factorisation, or a change of the stops or their rules: takes A, J and E from the saddle of the
-/// joints, and the rows of the stops. asleep: by body. TN_ERR_MEMORY: it does not fit; grow and try again.
+/// After a factorisation, or a change of the unilaterals or their rules: takes A, J and E from the saddle of the
+/// joints, and the rows of the unilaterals. asleep: by body. TN_ERR_MEMORY: it does not fit; grow and try again.
 TN_NODISCARD tn_result tni_step_matrix_begin(tni_step_matrix* matrix, const tni_auxiliary* a,
                                              tni_saddle* joints, const uint8_t* asleep);
-/// u and mu of the model for b and r, as tni_saddle_solve has them; impulses and rates of the stops.
+/// u and mu of the model for b and r, as tni_saddle_solve has them; impulses and rates of the unilaterals.
 TN_NODISCARD tn_result tni_step_matrix_solve(tni_step_matrix* matrix, tni_auxiliary* a,
                                              const double* rhs, double* x, bool refine);
 
