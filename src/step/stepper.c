@@ -106,6 +106,13 @@ tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* s
     if (settings == NULL) settings = &model->settings;
     *out = NULL;
     if (tni_settings_made(settings, why) != TN_OK) return TN_ERR_MODEL;
+    tn_settings automatic;
+    if (settings->method == TN_METHOD_AUTO) {
+        automatic        = *settings;
+        automatic.method = TN_METHOD_IMPULSE;
+        if (model->core.auxiliary_rows == 0) automatic.impulse.springs = TN_SPRINGS_IMPLICIT;
+        settings = &automatic;
+    }
     const tn_method method = settings->method;
     TRY(is_possible(model, settings, why));
     tn_result   result = TN_ERR_MEMORY;
@@ -114,7 +121,6 @@ tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* s
     if (s != NULL) {
         *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
         s->redundant_count = -1;
-        if (settings->method == TN_METHOD_AUTO) s->settings.method = TN_METHOD_MULTIPLIER;
         result = take_all(s, variant, why);
         if (result == TN_OK) {
             *out = s;
