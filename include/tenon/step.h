@@ -68,6 +68,39 @@ typedef struct tn_adaptive_report {
     double kinetic_loss; ///< energy that joints lost by no longer being active [J]
 } tn_adaptive_report;
 
+/// What a step may leave that is worth a look: it went on, but not as it should.
+// name, word, what it means and what to do about it
+#define TN_SUSPECT_LIST(X)                                                                       \
+    X(TN_SUSPECT_ENERGY, "energy",                                                               \
+      "it gained energy that no load, drive or spring gave it: take a smaller step")             \
+    X(TN_SUSPECT_PENETRATION, "penetration",                                                     \
+      "bodies overlap, or a hard limit or rope is exceeded: at the start, or by an impact too "  \
+      "fast for the step")                                                                       \
+    X(TN_SUSPECT_OPEN, "open",                                                                   \
+      "the joint does not close: it passes a dead centre, or is asked for what it cannot do")    \
+    X(TN_SUSPECT_CLAMPED, "clamped",                                                             \
+      "its damping is too strong for an explicit step and was cut: use method auto or implicit") \
+    X(TN_SUSPECT_JAM, "jam", "friction left no finite force that meets all conditions")
+
+typedef enum tn_suspect_kind {
+#define TN_SUSPECT_ENUM(name, word, why) name,
+    TN_SUSPECT_LIST(TN_SUSPECT_ENUM)
+#undef TN_SUSPECT_ENUM
+        TN_SUSPECT_COUNT
+} tn_suspect_kind;
+
+TN_API const char* tn_suspect_word(tn_suspect_kind kind); ///< "energy"
+TN_API const char* tn_suspect_why(tn_suspect_kind kind);  ///< what it means and what to do about it
+
+/// One kind of them, in one step.
+typedef struct tn_suspect {
+    int    count;      ///< how often in this step; 0: nothing of the kind
+    double amount;     ///< the largest: energy [J]; depth or joint error [m or rad]; share of the
+                       ///< damping that was cut; violated contact condition [m/s]
+    tn_joint_id joint; ///< the element at fault; null: it is the body
+    tn_body_id  body;  ///< likewise; where both are null, it is the whole mechanism
+} tn_suspect;
+
 /// How the step went: first what all methods report, then a part for each method, all zero in the
 /// others. Filled whether or not the step succeeded.
 typedef struct tn_step_report {
@@ -96,7 +129,11 @@ typedef struct tn_step_report {
     int    auxiliary_count; ///< rows solved beside the tree, the most of any solve
     int    dependent_count; ///< of them equalities that follow from others, the most of any solve
     double complementarity; ///< largest violation of the conditions on them
-    tn_phases phases;       ///< of this step
+    // What is worth a look.
+    double energy_gain; ///< energy from nowhere: its change less the work of loads, drives, keys
+                        ///< and handles; negative: lost [J]. Method impulse (and auto) only
+    tn_suspect suspects[TN_SUSPECT_COUNT]; ///< by kind
+    tn_phases  phases;                     ///< of this step
 
     tn_multiplier_report multiplier;
     tn_impulse_report    impulse;

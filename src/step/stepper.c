@@ -121,7 +121,7 @@ tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* s
     if (s != NULL) {
         *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
         s->redundant_count = -1;
-        result = take_all(s, variant, why);
+        result             = take_all(s, variant, why);
         if (result == TN_OK) {
             *out = s;
             return TN_OK;
@@ -389,6 +389,7 @@ static tn_result take_steps(tn_stepper* s, tn_state* state, const attempt* how,
     if (result == TN_OK) result = commit(s, state, why);
     if (result != TN_OK) return result;
     store(s, state);
+    tni_find_suspects(s, report);
     report->h_taken  = how->h * how->count;
     s->next_factored = s->now_factored;
     return TN_OK;

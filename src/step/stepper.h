@@ -206,6 +206,9 @@ int  tni_tension(tn_stepper* s, double h);
 void tni_tension_land(tn_stepper* s, double h);
 void tni_tension_push(const tn_stepper* s, double* b);
 
+/// suspect.c: what is worth a look in the report of a finished step.
+void tni_find_suspects(const tn_stepper* s, tn_step_report* report);
+
 /// As tn_stepper_create, which takes no variant of the impulse method.
 TN_NODISCARD tn_result tni_stepper_create_variant(const tn_model*     model,
                                                   const tn_settings*  settings,
