@@ -36,7 +36,7 @@
 
 static const double KAPPA       = 0.1;  // to begin with
 static const double KAPPA_MOST  = 0.3;  // where line searches cut steps short
-static const double KAPPA_WARM  = 0.01; // where a solve that differs little has been done
+static const double KAPPA_WARM  = 0.1; // where a solve that differs little has been done
 static const double KAPPA_HOLD  = 0.01; // below, estimates wait for the step to converge
 static const double KAPPA_LEAST = 1e-6; // heavy loads on light parts need it
 static const double TURNED      = 0.98; // cosine of slip directions that count as one
@@ -537,6 +537,17 @@ static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const 
     island->best = island->residual = HUGE_VAL;
 }
 
+// Where an island goes on with the active sets it has: at the rates, and the impulses, of the last answer.
+static void follow(tni_cone_newton* n, tni_cone_island* island)
+{
+    for (int k = island->first; k < island->end; ++k) {
+        tni_cone_element* e = &n->elements[n->order[k]];
+        for (int i = 0; i < e->count; ++i) e->trial[i] = e->f[i];
+    }
+    island->active = true;
+    island->refine = false;
+}
+
 static tn_result factor(tni_cone_newton* n)
 {
     bool any = false;
@@ -666,6 +677,7 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
     for (int i = 0; i < n->island_count; ++i) {
         tni_cone_island* island = &n->islands[i];
         if (n->asleep[island->component] != 0) island->active = false;
+        else if (options->frozen && island->started) follow(n, island);
         else start(n, island, options->warm && island->started, x);
     }
     while (result == TN_OK && any_active(n)) {
@@ -677,8 +689,13 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
         for (int i = 0; i < n->island_count && result == TN_OK; ++i) {
             tni_cone_island* island = &n->islands[i];
             if (!island->active) continue;
-            const double a  = take_step(n, island, island->iterations == 0, x);
+            const bool   frozen = options->frozen && island->started;
+            const double a = take_step(n, island, frozen || island->iterations == 0, x);
             island->started = true;
+            if (frozen) {
+                island->active = false;
+                continue;
+            }
             if (move_on(n, island, a)) island->factored = false;
             const bool done = island->residual <= options->tolerance ||
                               (island->stalled > 1 && island->residual <= options->accepted);

@@ -92,6 +92,7 @@ typedef struct tni_cone_options {
     int    iterations; ///< Newton steps of an island, at most
     bool   refine;     ///< the last solve is refined through loops
     bool   warm;       ///< x holds the answer of a solve that differs little
+    bool   frozen;     ///< active sets stay as they are: one linear solve, after one that was not
 } tni_cone_options;
 
 /// Solves for x with the right-hand side rhs (rows of elements are not read). TN_ERR_SINGULAR: as the saddle's.

@@ -35,7 +35,8 @@ enum {
     PREVIEW_ROUNDS = 3,
     PART_ROUNDS    = 10,
     JOINT_ROUNDS   = 10,
-    STALLED        = 4
+    STALLED        = 4,
+    STEPS_MAX      = 60 // of the Newton method for contacts, all rounds together
 };
 
 static const double rough = 1e-4; // closure error at which a preview is good enough [m or rad]
@@ -49,10 +50,12 @@ static const double landing_gap = 1e-5;
 static const double slip_tolerance = 1e-6;
 // Growth of the penetration in a step beyond which the step is too long [m or rad].
 static const double penetration_growth = 2e-4;
-static const double share         = 0.02; // of the kinetic energy that contacts and limits may add
-static const double near_enough   = 1e-7; // of gaps and slips, with implicit springs [m]
-static const double soft_enough   = 1e-7; // of displacements by springs, likewise [m or rad]
-static const double removed_share = 0.8;  // of a penetration that is removed in one step
+static const double share       = 0.02; // of the kinetic energy that contacts and limits may add
+static const double near_enough = 1e-7; // of gaps and slips, with implicit springs [m]
+static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
+static const double lawful =
+    1e-6; // residual of the laws of contacts that is good enough [m/s or rad/s]
+static const double removed_share = 0.8; // of a penetration that is removed in one step
 
 // Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
 static double tolerated_depth(const tn_stepper* s)
@@ -269,6 +272,64 @@ static double correct_soft(tn_stepper* s, double tolerance)
     return moved * fmin(1, tolerance / soft_enough);
 }
 
+// Joints, gaps and springs, all in the matrix: each round takes a few Newton steps on the laws of contacts too.
+// When many have been taken, active sets stay as they are while the joints close: rounds are linear solves then.
+static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
+                                   tni_closure_error* nearest, bool* closed, tn_step_report* report,
+                                   tn_why* why)
+{
+    tni_auxiliary* a     = tni_stops_of(s);
+    int            since = 0, known = 0, spent = 0;
+    bool           least_multipliers = !s->impulse.loops, frozen = false;
+    double         least = HUGE_VAL, last = HUGE_VAL;
+    *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
+    for (int round = 0; round <= ROUNDS_MAX; ++round) {
+        tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
+        a->effort = frozen ? TNI_CONES_FROZEN : round > 0 ? TNI_CONES_FURTHER : TNI_CONES_MET;
+        const tn_result result = tni_impulse_solve_kick(s, h, why);
+        a->effort              = TNI_CONES_MET;
+        if (result != TN_OK) return result;
+        if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
+        spent += a->report.rounds;
+        const bool              met = a->report.residual <= lawful || frozen;
+        const tni_closure_error c   = tni_impulse_fly(s, h);
+        const double gaps = correct_gaps(s, h) * fmin(1, tolerance / near_enough), before = least;
+        const double error = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
+        if (round == 0) nearest->initial = c.error;
+        (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
+        since = least < 0.5 * before ? 0 : since + 1;
+        least_multipliers =
+            !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
+        if (!(error < 1e6) || (error <= tolerance && met && least_multipliers)) break;
+        if (!frozen && (spent > STEPS_MAX || since > STALLED)) {
+            frozen = true;
+            since = known = 0;
+            least = last = HUGE_VAL;
+        } else if (since > STALLED) {
+            break;
+        }
+        if (error <= tolerance && met) {
+            set_goal_from_rates(s);
+            tni_step_matrix_forget(a->matrix);
+            least_multipliers = true;
+            since = known = 0;
+            least         = HUGE_VAL;
+        } else if (error > tolerance) {
+            if (error > 2 * last) known = 0;
+            anderson_step(s, known);
+            known = known < 2 ? known + 1 : 2;
+            ++report->iteration_count;
+        }
+        last = error;
+    }
+    *closed = nearest->error <= fmax(tolerance, s->settings.impulse.tolerance);
+    if (least > tolerance) { // the last round is not the best one
+        tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
+        (void)tni_impulse_fly(s, h);
+    }
+    return TN_OK;
+}
+
 // Joints and gaps. *closed: the joints are within the tolerance.
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                          bool* closed, tn_step_report* report, tn_why* why)
@@ -280,14 +341,9 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
         TRY(tni_impulse_solve_kick(s, h, why));
-        if (round == 0 && s->impulse.soft != NULL)
-            tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         const tni_closure_error c    = tni_impulse_fly(s, h);
         const double            gaps = correct_gaps(s, h), before = least;
-        double                  error = fmax(c.error, gaps);
-        if (s->impulse.soft != NULL)
-            error = fmax(c.error,
-                         fmax(gaps * fmin(1, tolerance / near_enough), correct_soft(s, tolerance)));
+        const double            error = fmax(c.error, gaps);
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, error, &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
@@ -296,7 +352,6 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
         if ((error <= tolerance && least_multipliers) || since > STALLED || !(error < 1e6)) break;
         if (error <= tolerance) {
             set_goal_from_rates(s);
-            if (s->impulse.soft != NULL) tni_step_matrix_forget(s->system->auxiliary.matrix);
             least_multipliers = true;
             since = known = 0;
             least         = HUGE_VAL;
@@ -309,8 +364,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
         last = error;
     }
     tn_result result = TN_OK;
-    if (s->impulse.soft != NULL) tolerance = fmax(tolerance, s->settings.impulse.tolerance);
-    else if (nearest->error > tolerance && nearest->error < rough)
+    if (nearest->error > tolerance && nearest->error < rough)
         result = correct_joints(s, h, tolerance, nearest, report, why);
     *closed = nearest->error <= tolerance;
     if (least > tolerance) { // the last round is not the best one
@@ -515,12 +569,14 @@ static double deepest_at_start(const tni_auxiliary* a)
 tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                             bool* closed, tn_step_report* report, tn_why* why)
 {
+    tn_result (*solve)(tn_stepper*, double, double, tni_closure_error*, bool*, tn_step_report*,
+                       tn_why*)  = s->impulse.soft != NULL ? correct_in_matrix : correct;
     int       impacts            = 0;
     bool      again              = true;
     tn_result result             = find_and_strike(s, h, &impacts, report, why);
     s->impulse.start_penetration = deepest_at_start(tni_stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
-        result = correct(s, h, tolerance, nearest, closed, report, why);
+        result = solve(s, h, tolerance, nearest, closed, report, why);
         if (result != TN_OK || !*closed || pass == MORE_MAX) break;
         result = find_more(s, h, &impacts, &again, report, why);
     }

@@ -93,6 +93,13 @@ typedef struct tni_auxiliary_report {
     int    rounds;   ///< sweeps and Newton steps in matrix-free islands
 } tni_auxiliary_report;
 
+/// How far a solve in the matrix goes with the laws of unilaterals.
+typedef enum tni_cone_effort {
+    TNI_CONES_MET,   ///< as far as it can
+    TNI_CONES_FURTHER, ///< a few steps from where the last solve has left them
+    TNI_CONES_FROZEN ///< active sets stay as the last solve has left them: a linear solve
+} tni_cone_effort;
+
 typedef struct tni_auxiliary {
     const tn_model*  model;
     const tni_split* split;
@@ -147,6 +154,7 @@ typedef struct tni_auxiliary {
     struct tni_step_matrix* matrix;  ///< solves for everything where it can; NULL: there is none
     const uint8_t*          asleep;  ///< by body, for it; NULL: none
     bool                    softens; ///< its soft rows take part
+    tni_cone_effort         effort;  ///< of its solves
     tni_auxiliary_report    report;  ///< of the last solve
     double (*clock)(void* user);
     void*  clock_user;

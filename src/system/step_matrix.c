@@ -16,7 +16,11 @@
 
 #include <math.h>
 
-enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60 };
+enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4 };
+
+// Residuals of the laws [m/s or rad/s], beside approaches of 1: of a solve, and where steps that no longer help
+// end one.
+static const double EXACT = 1e-7, ACCEPTED = 1e-5;
 
 /// Memory that is given out from one block and taken back all at once.
 typedef struct region {
@@ -416,11 +420,13 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
         for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
         if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
     }
-    const tni_cone_options options = {.tolerance  = fmax(a->tolerance, 1e-7) * fmax(1, scale),
-                                      .accepted   = 1e-5 * fmax(1, scale),
-                                      .iterations = ITERATIONS,
+    const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
+    const tni_cone_options options = {.tolerance  = fmax(a->tolerance, EXACT) * fmax(1, scale),
+                                      .accepted   = ACCEPTED * fmax(1, scale),
+                                      .iterations = most,
                                       .refine     = refine || m->exact,
-                                      .warm       = m->warm};
+                                      .warm       = m->warm,
+                                      .frozen     = a->effort == TNI_CONES_FROZEN};
     const tn_result        result =
         tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);
     if (result != TN_OK) return result;
