@@ -45,6 +45,7 @@ typedef struct tni_cone_element {
     double next_w[TNI_CONE_ROWS],
         linear[TNI_CONE_ROWS];    ///< w and impulses at the end of a Newton step
     double  moved[TNI_CONE_ROWS]; ///< change of w in the last step
+    double  z[TNI_CONE_ROWS];     ///< splitting: rates that belong to p by the law
     double  shift;                ///< De Saxce's: friction |w_t|
     double  weight[3];            ///< mean W of normal and slip; of spin; of roll
     double  radius;               ///< normal impulse that bounds spin and roll
@@ -58,11 +59,13 @@ typedef struct tni_cone_island {
     int    component;
     int    first, end; ///< in `order`
     bool   active, factored, started;
+    bool   splits;   ///< so large that it is solved by splitting (ADMM)
     bool   refine;   ///< solves are refined through loops: rounding is in the way
     double kappa;    ///< penalty compliance relative to `weight`
     double residual; ///< largest of its elements
     double best;
     int    iterations, stalled, held; ///< steps: all; since the residual was halved; since p moved
+    int    balanced;                  ///< splitting: how often the penalty was changed
 } tni_cone_island;
 
 typedef struct tni_cone_newton {
@@ -90,9 +93,12 @@ typedef struct tni_cone_options {
     double tolerance;  ///< largest residual [units of w]
     double accepted;   ///< residual at which steps that no longer help end an island
     int    iterations; ///< Newton steps of an island, at most
-    bool   refine;     ///< the last solve is refined through loops
-    bool   warm;       ///< x holds the answer of a solve that differs little
-    bool   frozen;     ///< active sets stay as they are: one linear solve, after one that was not
+    double
+        split_tolerance; ///< the same of islands that are so large that they are solved by splitting
+    int  split_iterations;
+    bool refine; ///< the last solve is refined through loops
+    bool warm;   ///< x holds the answer of a solve that differs little
+    bool frozen; ///< active sets stay as they are: one linear solve, after one that was not
 } tni_cone_options;
 
 /// Solves for x with the right-hand side rhs (rows of elements are not read). TN_ERR_SINGULAR: as the saddle's.

@@ -293,15 +293,16 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         spent += a->report.rounds;
         const bool              met = a->report.residual <= lawful || frozen;
         const tni_closure_error c   = tni_impulse_fly(s, h);
-        const double gaps = correct_gaps(s, h) * fmin(1, tolerance / near_enough), before = least;
-        const double error = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
+        const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
+                     before = least;
+        const double error  = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
         least_multipliers =
             !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
         if (!(error < 1e6) || (error <= tolerance && met && least_multipliers)) break;
-        if (!frozen && (spent > STEPS_MAX || since > STALLED)) {
+        if (!frozen && (spent > STEPS_MAX || since > STALLED || (a->report.split && round >= 2))) {
             frozen = true;
             since = known = 0;
             least = last = HUGE_VAL;

@@ -91,6 +91,7 @@ typedef struct tni_auxiliary_report {
     int    unit;     ///< the unit that has it; -1: none
     bool   jammed;   ///< friction jam: no finite forces meet all conditions
     int    rounds;   ///< sweeps and Newton steps in matrix-free islands
+    bool   split;    ///< some island is so large that its laws are met roughly
 } tni_auxiliary_report;
 
 /// How far a solve in the matrix goes with the laws of unilaterals.

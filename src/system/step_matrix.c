@@ -20,7 +20,7 @@ enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4 };
 
 // Residuals of the laws [m/s or rad/s], beside approaches of 1: of a solve, and where steps that no longer help
 // end one.
-static const double EXACT = 1e-7, ACCEPTED = 1e-5;
+static const double EXACT = 1e-7, ACCEPTED = 1e-5, SPLIT = 1e-3;
 
 /// Memory that is given out from one block and taken back all at once.
 typedef struct region {
@@ -421,12 +421,14 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
         if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
     }
     const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
-    const tni_cone_options options = {.tolerance  = fmax(a->tolerance, EXACT) * fmax(1, scale),
-                                      .accepted   = ACCEPTED * fmax(1, scale),
-                                      .iterations = most,
-                                      .refine     = refine || m->exact,
-                                      .warm       = m->warm,
-                                      .frozen     = a->effort == TNI_CONES_FROZEN};
+    const tni_cone_options options = {.tolerance       = fmax(a->tolerance, EXACT) * fmax(1, scale),
+                                      .accepted        = ACCEPTED * fmax(1, scale),
+                                      .iterations      = most,
+                                      .split_tolerance = SPLIT * fmax(1, scale),
+                                      .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 40,
+                                      .refine           = refine || m->exact,
+                                      .warm             = m->warm,
+                                      .frozen           = a->effort == TNI_CONES_FROZEN};
     const tn_result        result =
         tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);
     if (result != TN_OK) return result;
@@ -434,6 +436,10 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
     m->exact           = false;
     a->report.residual = residual;
     a->report.rounds   = m->newton.factor_count;
+    for (int i = 0; i < m->newton.island_count; ++i)
+        a->report.split =
+            a->report.split ||
+            (m->newton.islands[i].splits && m->newton.asleep[m->newton.islands[i].component] == 0);
     memcpy(x, m->x, sizeof *x * (size_t)model->u_count);
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* c = &model->constraints[i];
