@@ -102,6 +102,8 @@ void tni_body_forces(const tni_scene_view* at, int body, double* f);
 void tni_other_forces(const tni_scene_view* at, double* f);
 /// Whether any force depends on velocities, inertial ones aside.
 bool tni_forces_have_damping(const tn_model* model);
+/// The joint damper that at->within cuts most: returns the share cut, 0: none is, and its joint.
+double tni_cut_damping(const tni_scene_view* at, int* joint);
 /// The energies that tn_state_energy() reports.
 tn_energy tni_energy(const tni_scene_view* at);
 /// f = sum of all forces.

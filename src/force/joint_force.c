@@ -147,6 +147,28 @@ static double clamped_damping(const tni_scene_view* at, const tni_joint* joint, 
     return damping > most ? most : damping; // so written, an infinite bound is no bound
 }
 
+// Friction is left out: cut, it still stops what it rubs on.
+double tni_cut_damping(const tni_scene_view* at, int* worst)
+{
+    double most = 0;
+    for (int i = 0; i < at->model->actuation_count; ++i) {
+        const tni_joint_force* a     = &at->model->actuations[i];
+        const tni_joint*       joint = &at->model->joints[a->joint];
+        tni_row                rows[TNI_COORDINATES_MAX];
+        if (!(a->damping > 0)) continue;
+        const tni_sides sides = tni_sides_of(joint, at->views);
+        tni_joint_coordinates(at->model, joint, sides, at->z, rows);
+        for (int k = 0; k < joint->coordinate_count; ++k) {
+            const double left = clamped_damping(at, joint, sides, &rows[k], a->damping);
+            const double cut  = 1 - left / a->damping;
+            if (cut <= most) continue;
+            most   = cut;
+            *worst = a->joint;
+        }
+    }
+    return most;
+}
+
 static void add_coordinates(const tni_scene_view* at, const tni_joint_force* a, tni_sides sides,
                             double* f)
 {

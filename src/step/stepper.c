@@ -106,8 +106,9 @@ tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* s
     if (settings == NULL) settings = &model->settings;
     *out = NULL;
     if (tni_settings_made(settings, why) != TN_OK) return TN_ERR_MODEL;
-    tn_settings automatic;
-    if (settings->method == TN_METHOD_AUTO) {
+    const tn_method asked = settings->method;
+    tn_settings     automatic;
+    if (asked == TN_METHOD_AUTO) {
         automatic        = *settings;
         automatic.method = TN_METHOD_IMPULSE;
         if (model->core.auxiliary_rows == 0) automatic.impulse.springs = TN_SPRINGS_IMPLICIT;
@@ -120,6 +121,7 @@ tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* s
     tn_stepper* s      = TNI_TAKE(&arena, tn_stepper, 1);
     if (s != NULL) {
         *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
+        s->automatic       = asked == TN_METHOD_AUTO;
         s->redundant_count = -1;
         result             = take_all(s, variant, why);
         if (result == TN_OK) {
