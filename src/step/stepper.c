@@ -278,6 +278,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     clear_report(s, report);
     s->system->inputs = s->start->inputs = &state->inputs;
     s->system->phases = s->start->phases  = (tn_phases){0};
+    s->system->cut                        = (tni_cut_damper){0};
     s->system->auxiliary.unilateral_count = s->start->auxiliary.unilateral_count = 0;
     s->system->auxiliary.ready = s->start->auxiliary.ready = false; // the rows are different now
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};

@@ -44,21 +44,6 @@ static void name_deepest(const tn_stepper* s, tn_suspect* suspect)
     }
 }
 
-// Dampers of joints in the impulse method with explicit springs, at the end of the step.
-static void find_clamped(const tn_stepper* s, tn_suspect* suspect)
-{
-    const tni_configuration at    = tni_configuration_of(&s->next);
-    tni_scene_view          scene = tni_system_scene(s->system, &at);
-    int                     joint = -1;
-    scene.within                  = s->system->within;
-    const double cut              = tni_cut_damping(&scene, &joint);
-    if (joint < 0) return;
-    *suspect =
-        (tn_suspect){.count  = 1,
-                     .amount = cut,
-                     .joint  = tni_constraint_id(s->model, s->model->joints[joint].constraint)};
-}
-
 void tni_find_suspects(const tn_stepper* s, tn_step_report* report)
 {
     const tn_method method = s->settings.method;
@@ -72,8 +57,13 @@ void tni_find_suspects(const tn_stepper* s, tn_step_report* report)
         report->suspects[TN_SUSPECT_OPEN] = (tn_suspect){.count  = report->unclosed_count,
                                                          .amount = report->joint_error,
                                                          .joint  = report->worst_joint};
-    if (method == TN_METHOD_IMPULSE && s->impulse.soft == NULL && s->impulse.damped)
-        find_clamped(s, &report->suspects[TN_SUSPECT_CLAMPED]);
+    if (s->system->cut.share > 0) {
+        const tni_joint* joint = &s->model->joints[s->system->cut.joint];
+        report->suspects[TN_SUSPECT_CLAMPED] =
+            (tn_suspect){.count  = 1,
+                         .amount = s->system->cut.share,
+                         .joint  = tni_constraint_id(s->model, joint->constraint)};
+    }
     if (report->jam_count > 0)
         report->suspects[TN_SUSPECT_JAM] =
             (tn_suspect){.count = report->jam_count, .amount = report->complementarity};
