@@ -333,7 +333,7 @@ static void put_head(const gltf* g, tnc_out* out)
     tnc_put(out, "\"scene\":0,\"scenes\":[{\"nodes\":[0],\"name\":");
     tnc_put_text(out, tnc_job_title(g->job));
     tnc_put(out, ",\"extras\":{\"units\":\"m, s\",\"method\":\"%s\",\"h\":",
-            tn_method_word(tn_stepper_method(g->job->stepper)));
+            tn_method_word(g->job->settings.method));
     tnc_put_number(out, g->motion->h);
     tnc_put(out, ",\"steps\":%lld,\"joint_error\":", g->motion->done);
     tnc_put_number(out, g->motion->error_max);

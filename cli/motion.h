@@ -61,6 +61,27 @@ void tnc_series_free(tnc_series* series); ///< NULL is allowed
 /// At the start and after every step. NULL: nothing is kept.
 void tnc_series_add(tnc_series* series, const tn_state* state, const tnc_motion* motion);
 
+/// What is worth a look, of one kind at one element.
+typedef struct tnc_suspect {
+    tn_suspect_kind kind;
+    tn_joint_id     joint;  ///< null: the body
+    tn_body_id      body;   ///< both null: the whole mechanism
+    double          amount; ///< the largest, as in tn_suspect
+    long long       count;  ///< steps that had it
+    double          time;   ///< at the end of the first [s]
+} tnc_suspect;
+
+enum { TNC_SUSPECT_ROOM = 200 }; ///< elements listed, over all kinds
+
+typedef struct tnc_suspects {
+    tnc_suspect list[TNC_SUSPECT_ROOM]; ///< by kind and element, in the order of their first step
+    int         count;
+    tnc_suspect kinds[TN_SUSPECT_COUNT]; ///< by kind; the element is that of the largest amount
+} tnc_suspects;
+
+/// Those of one step, by kind, which ended at this time.
+void tnc_suspects_add(tnc_suspects* suspects, const tn_suspect* of_step, double time);
+
 struct tnc_motion {
     long long   steps; ///< wanted
     long long   done;
@@ -79,7 +100,6 @@ struct tnc_motion {
     long long   pieces;          ///< of steps
     long long   factors;         ///< implicit: factorisations
     long long   unclosed;        ///< of them taken although a joint did not close
-    long long   unclosed_at;     ///< the first step (from 1) that had one
     int         stiffened_max;   ///< bodies whose tension was treated implicitly, the most
     int         refinement_max;  ///< of the linear solves
     int         contact_now;     ///< points, after the last step
@@ -87,7 +107,7 @@ struct tnc_motion {
     double      deepest;         ///< of contacts, limits and ropes, after any step [m or rad]
     long long   impacts, events; ///< impacts; times at which a step was split
     long long   coarse;          ///< pieces of steps taken with impulses over their whole length
-    long long   jams, jammed_at; ///< of them by friction; the first step (from 1) that had one
+    long long   jams;            ///< of them by friction
     int         auxiliary_max;   ///< rows beside the tree, the most of any solve
     int         dependent_max;   ///< likewise
     double      complementarity; ///< largest violation
@@ -104,6 +124,9 @@ struct tnc_motion {
     tnc_assembly assembly;  ///< before the start
     tnc_series*  series;    ///< NULL: not wanted
     char         note[160]; ///< for the summary: what was written; empty: nothing to tell
+
+    tn_auto_report found; ///< by method auto, the most of any step
+    tnc_suspects   suspects;
 };
 
 double tnc_motion_time(const tnc_motion* motion); ///< simulated so far [s]
@@ -113,6 +136,9 @@ int tnc_motion_mobility(const tnc_job* job, const tnc_motion* motion);
 
 /// The whole JSON report.
 void tnc_report(tnc_out* out, const tnc_job* job, tnc_motion* motion);
+/// Suspects as a JSON member, and in words, a line for each kind.
+void tnc_put_suspects(tnc_out* out, const tnc_job* job, const tnc_motion* motion);
+void tnc_print_suspects(const tnc_job* job, const tnc_motion* motion);
 /// A form of the implicit method as files have it.
 const char* tnc_form_word(tn_implicit_form form);
 /// {"step", "time", "joint", "why"}

@@ -305,8 +305,8 @@ static void name_figure(tnc_figure* f, const char* scene, const char* method, do
 static bool close_plot(void* user, tnc_job* job, tnc_motion* m)
 {
     plotter* p = user;
-    name_figure(p->figure, tnc_job_title(job), tn_method_word(tn_stepper_method(job->stepper)),
-                m->h, (double)m->done);
+    name_figure(p->figure, tnc_job_title(job), tn_method_word(job->settings.method), m->h,
+                (double)m->done);
     return draw(p, m->series);
 }
 

@@ -15,7 +15,7 @@ static void put_head(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
     tnc_put(out, "{\n  \"tenon\": \"%s\", \"scene\": ", TN_VERSION);
     tnc_put_text(out, tn_model_name(job->model));
-    tnc_put(out, ", \"method\": \"%s\"", tn_method_word(tn_stepper_method(job->stepper)));
+    tnc_put(out, ", \"method\": \"%s\"", tn_method_word(job->settings.method));
     tnc_put_member(out, ", ", "h", m->h);
     tnc_put(out, ", \"steps\": %lld", m->done);
     tnc_put_member(out, ", ", "time", tnc_motion_time(m));
@@ -34,6 +34,14 @@ static void put_head(tnc_out* out, const tnc_job* job, const tnc_motion* m)
     tnc_put(out, "  \"assembly\": ");
     tnc_put_assembly(out, job, &m->assembly);
     tnc_put(out, ",\n");
+}
+
+// What the one step found, where it ran.
+static void put_auto(tnc_out* out, const tnc_job* job, const tnc_motion* m)
+{
+    if (job->settings.method != TN_METHOD_AUTO) return;
+    tnc_put(out, "  \"auto\": {\"loops\": %d, \"stiff_rows\": %d, \"contacts\": %d},\n",
+            m->found.loop_count, m->found.stiff_count, m->found.contact_count);
 }
 
 static void put_wall(tnc_out* out, tnc_motion* m)
@@ -56,6 +64,7 @@ static void put_stops(tnc_out* out, const tnc_job* job, const tnc_motion* m)
 {
     tnc_put(out, "  \"contacts\": {\"max\": %d", m->contact_max);
     tnc_put_member(out, ", ", "deepest", m->deepest);
+    tnc_put_member(out, ", ", "residual", m->complementarity);
     tnc_put(out, ", \"asleep\": %d", tnc_count_asleep(job));
     tnc_put(out, "}, \"impacts\": %lld, \"events\": %lld, \"coarse\": %lld, \"jams\": %lld,\n",
             m->impacts, m->events, m->coarse, m->jams);
@@ -189,6 +198,8 @@ void tnc_report(tnc_out* out, const tnc_job* job, tnc_motion* motion)
 {
     const tn_counts counts = tn_model_counts(job->model);
     put_head(out, job, motion);
+    put_auto(out, job, motion);
+    tnc_put_suspects(out, job, motion);
     put_wall(out, motion);
     put_quality(out, job, motion);
     if (motion->stop.stopped)

@@ -95,7 +95,6 @@ static void note_stops(tnc_motion* m, const tn_step_report* r)
     m->impacts += r->impact_count;
     m->events += r->multiplier.event_count;
     m->coarse += r->multiplier.coarse_count;
-    if (r->jam_count > 0 && m->jams == 0) m->jammed_at = m->done + 1;
     m->jams += r->jam_count;
 }
 
@@ -124,11 +123,14 @@ static void gather(tnc_motion* m, const tn_step_report* r, double energy, int co
     take_larger(&m->refinement_max, r->refinement_count);
     m->pieces += r->substep_count;
     m->factors += r->implicit.factor_count;
-    if (r->unclosed_count > 0 && m->unclosed == 0) m->unclosed_at = m->done + 1;
     m->unclosed += r->unclosed_count;
     m->energy_last  = energy;
     m->energy_drift = fmax(m->energy_drift, fabs(energy - m->energy_first));
     m->done += count;
+    take_larger(&m->found.loop_count, r->automatic.loop_count);
+    take_larger(&m->found.stiff_count, r->automatic.stiff_count);
+    take_larger(&m->found.contact_count, r->automatic.contact_count);
+    tnc_suspects_add(&m->suspects, r->suspects, tnc_motion_time(m));
 }
 
 // Steps to be taken at once: the adaptive method need not place bodies that nobody looks at in between.

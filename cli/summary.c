@@ -30,7 +30,7 @@ static void print_time(const tnc_job* job, const tnc_motion* m)
 {
     const double time = tnc_motion_time(m);
     tn_solver    solver;
-    printf("method        %s", tn_method_word(tn_stepper_method(job->stepper)));
+    printf("method        %s", tn_method_word(job->settings.method));
     if (tn_stepper_method(job->stepper) == TN_METHOD_IMPLICIT &&
         tn_stepper_solver(job->stepper, &solver) == TN_OK)
         printf(" (%s)", tnc_form_word(solver.form));
@@ -40,6 +40,16 @@ static void print_time(const tnc_job* job, const tnc_motion* m)
     printf(", %g s simulated in %.3g s", time, m->times.total);
     if (m->times.total > 0) printf(": %.3g x real time", time / m->times.total);
     printf("\n");
+}
+
+// What the one step found in it.
+static void print_auto(const tnc_job* job, const tnc_motion* m)
+{
+    const tn_auto_report* f = &m->found;
+    if (job->settings.method != TN_METHOD_AUTO) return;
+    printf("auto          %d loop%s, %d stiff row%s, %d contact%s, h = %.3g ms\n", f->loop_count,
+           tnc_plural(f->loop_count), f->stiff_count, tnc_plural(f->stiff_count), f->contact_count,
+           tnc_plural(f->contact_count), 1e3 * m->h);
 }
 
 static void print_quality(const tnc_job* job, const tnc_motion* m)
@@ -66,15 +76,6 @@ static void print_detail(const tnc_job* job, const tnc_motion* m)
         m->choices == 1 ? "" : "s", m->kinetic_loss);
 }
 
-static const char* unclosed_hint(const tnc_job* job, const tnc_motion* m)
-{
-    const bool loose = m->assembly.open && // a loop that rounded data leave open
-                       m->assembly.report.error_after > job->settings.impulse.tolerance;
-    return loose
-               ? "the parts do not fit to within impulse.tolerance: give more digits, or a larger tolerance"
-               : "is the mechanism driven through a singular position?";
-}
-
 // Steps of the impulse method that did not go smoothly. Nothing where all did.
 static void print_trouble(const tnc_job* job, const tnc_motion* m)
 {
@@ -82,11 +83,6 @@ static void print_trouble(const tnc_job* job, const tnc_motion* m)
     if (m->pieces > m->done)
         printf("substeps      %.3f a step: some steps were too long and were cut\n",
                (double)m->pieces / (double)m->done);
-    if (m->unclosed > 0)
-        printf(
-            "unclosed      %lld substep%s, first in step %lld: a joint error above the tolerance was "
-            "left, within impulse.accept; %s\n",
-            m->unclosed, m->unclosed == 1 ? "" : "s", m->unclosed_at, unclosed_hint(job, m));
     if (m->stiffened_max > 0)
         printf(
             "stiffened     %d bod%s at most: light bodies under heavy load, integrated implicitly, which "
@@ -119,12 +115,6 @@ static void print_contacts(const tnc_job* job, const tnc_motion* m)
     if (asleep > 0)
         printf("asleep        %d bod%s at the end: at rest, not simulated until touched\n", asleep,
                asleep == 1 ? "y" : "ies");
-    if (m->jams > 0) {
-        printf(
-            "jams          %lld, first in step %lld: friction leaves no finite force there; impulses were "
-            "used, accurate to first order in --h\n",
-            m->jams, m->jammed_at);
-    }
     if (m->coarse > m->jams && job->settings.multiplier.integrator != TN_INTEGRATOR_EULER) {
         printf(
             "coarse        %lld substep%s with too many events: impulses were used, accurate to first "
@@ -140,10 +130,12 @@ void tnc_summary(const tnc_job* job, const tnc_motion* motion, const tnc_options
     print_counts(job, motion);
     print_assembly(job, motion);
     print_time(job, motion);
+    print_auto(job, motion);
     print_quality(job, motion);
     print_detail(job, motion);
     print_trouble(job, motion);
     print_contacts(job, motion);
+    tnc_print_suspects(job, motion);
     printf("hash          %016" PRIx64 "\n", tn_state_hash(job->state));
     if (motion->note[0]) printf("exported      %s\n", motion->note);
     for (int i = 0; i < 4; ++i) {

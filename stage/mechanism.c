@@ -324,7 +324,7 @@ static void put_joint_settings(tng_text* out, const tng_cast* cast, int index)
 void tng_put_settings(tng_text* text, const tng_cast* cast, double speed, bool playing, bool joints)
 {
     tng_put(text, "{\"type\":\"settings\",\"method\":\"%s\",\"h\":",
-            tn_method_word(tn_stepper_method(cast->stepper)));
+            tn_method_word(cast->settings->method));
     tng_put_number(text, cast->settings->h);
     tng_put(text, ",\"gravity\":");
     tng_put_vec3(text, tn_scene_gravity(cast->scene));

@@ -53,6 +53,14 @@ typedef struct tn_impulse_report {
     int stiffened_count; ///< bodies whose tension was treated implicitly, the most of any substep
 } tn_impulse_report;
 
+/// What `auto` found in a step, the most of any part of it.
+typedef struct tn_auto_report {
+    int loop_count;  ///< independent closed loops of joints, those through the ground included
+    int stiff_count; ///< rows of springs, dampers, targets, handles and soft limits that an explicit
+                     ///< step of h could not follow: h omega > 2, or h times damping over mass > 2
+    int contact_count; ///< contact points, hard limits and ropes that pushed
+} tn_auto_report;
+
 /// What only the implicit method counts.
 typedef struct tn_implicit_report {
     int factor_count; ///< factorisations
@@ -80,7 +88,9 @@ typedef struct tn_adaptive_report {
       "the joint does not close: it passes a dead centre, or is asked for what it cannot do")    \
     X(TN_SUSPECT_CLAMPED, "clamped",                                                             \
       "its damping is too strong for an explicit step and was cut: use method auto or implicit") \
-    X(TN_SUSPECT_JAM, "jam", "friction left no finite force that meets all conditions")
+    X(TN_SUSPECT_JAM, "jam",                                                                     \
+      "friction left no finite force that meets all conditions: impulses of first order in the " \
+      "step were taken instead")
 
 typedef enum tn_suspect_kind {
 #define TN_SUSPECT_ENUM(name, word, why) name,
@@ -102,7 +112,8 @@ typedef struct tn_suspect {
 } tn_suspect;
 
 /// How the step went: first what all methods report, then a part for each method, all zero in the
-/// others. Filled whether or not the step succeeded.
+/// others. `automatic` is of TN_METHOD_AUTO, which fills the part of what it became, too. Filled
+/// whether or not the step succeeded.
 typedef struct tn_step_report {
     double      h_taken;         ///< time advanced [s]
     double      joint_error;     ///< largest joint position error after the step [m or rad]
@@ -139,6 +150,7 @@ typedef struct tn_step_report {
     tn_impulse_report    impulse;
     tn_implicit_report   implicit;
     tn_adaptive_report   adaptive;
+    tn_auto_report       automatic;
 } tn_step_report;
 
 /// Advances the state by h. On failure the state is as it was before, and *why (optional) says at

@@ -5,6 +5,12 @@
 
 #include "joint/joint.h"
 
+/// The joint damper that was clamped most: the share of it that was cut, 0: none was, and its joint.
+typedef struct tni_cut_damper {
+    double share;
+    int    joint;
+} tni_cut_damper;
+
 /// The configuration at which forces are evaluated. Without views, bodies are evaluated from the
 /// state one by one.
 typedef struct tni_scene_view {
@@ -16,6 +22,7 @@ typedef struct tni_scene_view {
     bool            flying; ///< free flight already keeps angular momentum: no inertial forces
     double within; ///< clamp joint damping so that it cannot reverse the motion within this time
                    ///< [s]; 0: do not
+    tni_cut_damper*   cut;    ///< takes the damper that this clamps most; NULL: nobody asks
     const tni_inputs* inputs; ///< target poses and handles set by the user; NULL: none
 } tni_scene_view;
 

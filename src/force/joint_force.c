@@ -136,14 +136,21 @@ static double response(const tni_scene_view* at, const tni_joint* joint, tni_sid
     return sum;
 }
 
+static void note_cut(tni_cut_damper* cut, double share, int joint)
+{
+    if (cut != NULL && share > cut->share) *cut = (tni_cut_damper){share, joint};
+}
+
 // Clamps explicit damping: if it removes more than twice the velocity within a step, it adds
-// energy.
-static double clamped_damping(const tni_scene_view* at, const tni_joint* joint, tni_sides sides,
+// energy. Friction that is clamped still stops what it rubs on: that is not noted.
+static double clamped_damping(const tni_scene_view* at, const tni_joint_force* a, tni_sides sides,
                               const tni_row* row, double damping)
 {
     static const double share = 1.25; // two dampers on a body are common
     if (!(at->within > 0 && damping > 0)) return damping;
-    const double most = 1 / (share * at->within * response(at, joint, sides, row));
+    const tni_joint* joint = &at->model->joints[a->joint];
+    const double     most  = 1 / (share * at->within * response(at, joint, sides, row));
+    if (most < a->damping) note_cut(at->cut, 1 - most / a->damping, a->joint);
     return damping > most ? most : damping; // so written, an infinite bound is no bound
 }
 
@@ -158,7 +165,7 @@ static void add_coordinates(const tni_scene_view* at, const tni_joint_force* a, 
     for (int k = 0; k < joint->coordinate_count; ++k) {
         double tau = a->force[k] - a->stiffness * stretch[k], damping = a->damping;
         if (a->friction > 0) damping += tni_friction_secant(joint, a, rate, k);
-        if (damping > 0) tau -= clamped_damping(at, joint, sides, &rows[k], damping) * rate[k];
+        if (damping > 0) tau -= clamped_damping(at, a, sides, &rows[k], damping) * rate[k];
         if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k))
             tau += tni_limit_force(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
         if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);

@@ -421,6 +421,20 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
     return TN_OK;
 }
 
+// What auto found so far in this substep: rows of springs, and of contacts, limits and ropes that push.
+static void note_found(const tn_stepper* s, tn_step_report* report)
+{
+    const tni_auxiliary* a     = &s->system->auxiliary;
+    tn_auto_report*      found = &report->automatic;
+    int                  stiff = 0, contacts = 0;
+    if (!s->automatic) return;
+    if (s->impulse.soft != NULL) stiff = tni_soft_stiff_count(s->impulse.soft);
+    for (int i = 0; i < a->unilateral_count; ++i) contacts += a->unilaterals[i].force[0] > 0;
+    found->loop_count = s->model->loop_count;
+    if (stiff > found->stiff_count) found->stiff_count = stiff;
+    if (contacts > found->contact_count) found->contact_count = contacts;
+}
+
 // From the end of the flight, s->next: leaves the system factored and evaluated there.
 static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
@@ -429,6 +443,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     const tni_configuration at     = tni_configuration_of(&s->next);
     const bool              tense  = s->impulse.soft != NULL && system->stiffness != NULL;
     system->stiffness              = NULL;
+    note_found(s, report);
     if (tense) tni_tension_land(s, h);
     if (tense) system->stiffness = s->impulse.stiffness;
     system->auxiliary.softens = s->impulse.soft != NULL;
@@ -451,6 +466,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
         tni_system_forces(system, &at, true, s->impulse.force);
         TRY(fit(s, h, report, why));
     }
+    note_found(s, report);
     if (s->has_unilaterals) tni_impulse_report_contacts(s, h, report);
     tni_system_report(system, report);
     s->now_factored = !tense; // the next kick weighs tension anew

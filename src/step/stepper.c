@@ -106,8 +106,9 @@ tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* s
     if (settings == NULL) settings = &model->settings;
     *out = NULL;
     if (tni_settings_made(settings, why) != TN_OK) return TN_ERR_MODEL;
-    tn_settings automatic;
-    if (settings->method == TN_METHOD_AUTO) {
+    const tn_method asked = settings->method;
+    tn_settings     automatic;
+    if (asked == TN_METHOD_AUTO) {
         automatic        = *settings;
         automatic.method = TN_METHOD_IMPULSE;
         if (model->core.auxiliary_rows == 0) automatic.impulse.springs = TN_SPRINGS_IMPLICIT;
@@ -120,6 +121,7 @@ tn_result tni_stepper_create_variant(const tn_model* model, const tn_settings* s
     tn_stepper* s      = TNI_TAKE(&arena, tn_stepper, 1);
     if (s != NULL) {
         *s                 = (tn_stepper){.arena = arena, .model = model, .settings = *settings};
+        s->automatic       = asked == TN_METHOD_AUTO;
         s->redundant_count = -1;
         result             = take_all(s, variant, why);
         if (result == TN_OK) {
@@ -276,6 +278,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     clear_report(s, report);
     s->system->inputs = s->start->inputs = &state->inputs;
     s->system->phases = s->start->phases  = (tn_phases){0};
+    s->system->cut                        = (tni_cut_damper){0};
     s->system->auxiliary.unilateral_count = s->start->auxiliary.unilateral_count = 0;
     s->system->auxiliary.ready = s->start->auxiliary.ready = false; // the rows are different now
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};

@@ -111,7 +111,8 @@ typedef struct tni_sleep_work {
 struct tn_stepper {
     tni_arena       arena;
     const tn_model* model;
-    tn_settings     settings; ///< method is never auto here
+    tn_settings     settings;  ///< method is never auto here
+    bool            automatic; ///< it was auto before
     tni_system*     system;
     tni_system*     start; ///< factored at the start of the step; separate from `system` only where
                            ///< loops need both

@@ -57,6 +57,13 @@ void tni_find_suspects(const tn_stepper* s, tn_step_report* report)
         report->suspects[TN_SUSPECT_OPEN] = (tn_suspect){.count  = report->unclosed_count,
                                                          .amount = report->joint_error,
                                                          .joint  = report->worst_joint};
+    if (s->system->cut.share > 0) {
+        const tni_joint* joint = &s->model->joints[s->system->cut.joint];
+        report->suspects[TN_SUSPECT_CLAMPED] =
+            (tn_suspect){.count  = 1,
+                         .amount = s->system->cut.share,
+                         .joint  = tni_constraint_id(s->model, joint->constraint)};
+    }
     if (report->jam_count > 0)
         report->suspects[TN_SUSPECT_JAM] =
             (tn_suspect){.count = report->jam_count, .amount = report->complementarity};

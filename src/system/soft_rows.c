@@ -39,6 +39,7 @@ typedef struct element {
     int      body[2], dim[2]; ///< dim 0: not pushed
     unsigned met, met_first;  ///< one-sided ends that push: at the end, at the start
     double   a, th;
+    bool     stiff;               ///< an explicit step could not follow it
     tn_vec3  line;                ///< of a spring where its rows are made; else 0
     double * F0, *F1, *base, *p0; ///< n each: force at the start; at the end; p0 without F1
     double*  J[2];                ///< n x dim
@@ -345,6 +346,7 @@ static void set_weights(tni_soft_rows* s, element* e)
     e->th = y < 1e30 ? (1 + 0.5 * y) / (2 + 0.5 * y) : 1;
     e->a  = stiff + (1 - stiff) * y / (4 + 2 * y);
     if (!(reduced < 1e30)) e->a = 1;
+    e->stiff = !(reduced <= 4 && y <= 2); // limit of Verlet's method: h omega = 2; NaN is stiff
 }
 
 // W = L diag(w) L^T, rows without stiffness left out.
@@ -468,6 +470,16 @@ void tni_soft_land(tni_soft_rows* s, const tni_scene_view* at, const double* u)
         set_base(s, e, u, force);
         for (int k = 0; k < e->n; ++k) e->p0[k] = e->base[k];
     }
+}
+
+int tni_soft_stiff_count(const tni_soft_rows* s)
+{
+    int count = 0;
+    for (int i = 0; i < s->count; ++i) {
+        const element* e = &s->elements[i];
+        for (int r = 0; r < e->n && e->stiff; ++r) count += e->w[r] > 0;
+    }
+    return count;
 }
 
 // ---- Rows ------------------------------------------------------------------------------------------

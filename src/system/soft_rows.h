@@ -32,6 +32,9 @@ double tni_soft_correct(tni_soft_rows* rows, const tni_scene_view* at, const dou
 /// The second half of the step, from u at its end.
 void tni_soft_land(tni_soft_rows* rows, const tni_scene_view* at, const double* u);
 
+/// Rows of the last half that an explicit step could not follow.
+int tni_soft_stiff_count(const tni_soft_rows* rows);
+
 /// Where rows stand in a plan whose first nodes are the bodies that can be pushed, then the constraints, then the
 /// nodes of springs; edges in the same order, as the model has them. Adds to A blocks, writes J and E.
 void tni_soft_write(tni_soft_rows* rows, tni_saddle* saddle);

@@ -323,6 +323,7 @@ void tni_system_forces(tni_system* system, const tni_configuration* at, bool fly
     tni_scene_view scene = tni_system_scene(system, at);
     scene.flying         = flying;
     scene.within         = flying ? system->within : 0;
+    scene.cut            = &system->cut;
     if (system->soft != NULL) tni_nonstiff_forces(&scene, f);
     else tni_forces(&scene, f);
     for (int i = 0; system->extra != NULL && i < system->model->u_count; ++i)

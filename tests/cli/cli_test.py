@@ -241,7 +241,7 @@ KEYS = {
                         "columns": float, "contact": float}},
     "joint_error": {"max": float, "final": float, "joint": str}, "velocity_error": {"max": float},
     "energy": {"initial": float, "final": float, "max_drift": float}, "iterations": {"mean": float, "max": int},
-    "contacts": {"max": int, "deepest": float}, "impacts": int, "events": int, "coarse": int, "jams": int,
+    "contacts": {"max": int, "deepest": float, "residual": float}, "suspect": list, "impacts": int, "events": int, "coarse": int, "jams": int,
     "auxiliary": {"rows": int, "dependent": int, "complementarity": float}, "memory": {"bytes": int, "allocations_in_steps": int},
     "hash": str, "bodies": list, "joints": list}
 
@@ -261,7 +261,8 @@ def the_report_has_every_promised_key():
     report = run("@chain", "--duration", "0.1")
     check_keys(report, KEYS)
     assert "error" not in report
-    assert report["scene"] == "chain" and report["method"] == "multiplier"
+    assert report["scene"] == "chain" and report["method"] == "auto"
+    assert set(report["auto"]) == {"loops", "stiff_rows", "contacts"} and report["suspect"] == []
     assert re.fullmatch("[0-9a-f]{16}", report["hash"])
     counts = report["counts"]
     assert counts == {"bodies": 10, "joints": 10, "rows": 30, "dofs": 30, "redundant": 0, "loops": 0}
@@ -674,18 +675,81 @@ def the_report_counts_auxiliary_rows():
 def the_summary_tells_contacts_and_jams():
     result = tenon("run", "-", "--duration", "0.01", stdin=box_at(0.1))
     assert result.code == 0 and "\ncontacts      4 points at most, 0 impacts" in result.out, result.out
-    assert "jams" not in result.out
-    result = tenon("run", "@painleve", "--duration", "0.1")
-    line = [line for line in result.out.splitlines() if line.startswith("jams")]
-    assert result.code == 0 and len(line) == 1 and "step 1:" in line[0], result.out
-    assert "friction" in line[0] and "--h" in line[0], line
-    report = run("@painleve", "--duration", "0.1")
+    assert "suspect" not in result.out
+    jamming = ("@painleve", "--method", "multiplier", "--h", "0.001", "--duration", "0.1")
+    result = tenon("run", *jamming)
+    line = [line for line in result.out.splitlines() if line.startswith("suspect")]
+    assert result.code == 0 and len(line) == 1 and ", first at t = 0.001 s (" in line[0], result.out
+    assert line[0].startswith("suspect       jam, off by ") and "friction" in line[0], line
+    report = run(*jamming)
     assert report["coarse"] >= report["jams"] > 0, report["coarse"]
-    result = tenon("run", "-", "--duration", "0.01", "--set", "multiplier.integrator=euler", stdin=box_at(0.1))
-    assert result.code == 0 and "jams" not in result.out and "coarse" not in result.out, result.out  # all steps are
-    assert "contacts" not in tenon("run", "@chain", "--duration", "0.01").out
-    result = tenon("run", "-", "--duration", "1", stdin=roped(-0.5, 1))  # falls 0.5 m and stays
+    jam, = report["suspect"]
+    assert (jam["what"], jam["element"], jam["time"]) == ("jam", "mechanism", 0.001) and jam["count"] > 0, jam
+    result = tenon("run", "-", "--duration", "0.01", "--method", "multiplier", "--set", "multiplier.integrator=euler", stdin=box_at(0.1))
+    assert result.code == 0 and "suspect" not in result.out and "coarse" not in result.out, result.out  # all steps are
+    assert "\ncontacts" not in tenon("run", "@chain", "--duration", "0.01").out
+    result = tenon("run", "-", "--duration", "1", "--method", "multiplier", stdin=roped(-0.5, 1))  # falls 0.5 m and stays
     assert "\nlimits        1 impact, none exceeded\n" in result.out or "\nlimits        1 impact, exceeded by" in result.out, result.out
+
+
+# ---- What auto found, and what is worth a look -----------------------------------------------------
+
+AUTO = ("--method", "auto", "--h", "0.0166666666666666667")
+
+
+def line_of(result, word):
+    lines = [line for line in result.out.splitlines() if line.split()[:1] == [word]]
+    assert result.code == 0 and len(lines) == 1, (word, result.out, result.err)
+    return lines[0]
+
+
+@test
+def a_run_by_auto_says_what_it_found():
+    result = tenon("run", "@gripper", *AUTO, "--duration", "0.1")
+    assert line_of(result, "method") == "method        auto, h = 0.0166667 s"
+    assert line_of(result, "auto") == "auto          2 loops, 0 stiff rows, 12 contacts, h = 16.7 ms"
+    report = run("@gripper", *AUTO, "--duration", "0.1")
+    assert report["method"] == "auto" and report["auto"] == {"loops": 2, "stiff_rows": 0, "contacts": 12}, report["auto"]
+    sprung = scene([body(position=[1, 0, 0], inertia=[0.1, 0.1, 0.1])], [{**HINGE, "stiffness": 1e6}])
+    assert line_of(tenon("run", "-", *AUTO, "--duration", "0.1", stdin=sprung), "auto").startswith("auto          0 loops, 1 stiff row, 0 contacts,")
+
+
+@test
+def auto_is_told_of_nothing_else():
+    for method in ("impulse", "multiplier", "implicit", "adaptive"):
+        result = tenon("run", "@chain", "--method", method, "--h", "0.001", "--duration", "0.01")
+        assert line_of(result, "method").startswith("method        " + method) and "\nauto " not in result.out
+        report = run("@chain", "--method", method, "--h", "0.001", "--duration", "0.01")
+        assert report["method"] == method and "auto" not in report and report["suspect"] == []
+
+
+@test
+def an_overlap_is_suspect_until_it_is_gone():
+    result = tenon("run", "-", *AUTO, "--set", "multiplier.project=false", "--duration", "0.5", "--report", "r.json", stdin=box_at(0.05))
+    line = line_of(result, "suspect")
+    assert re.match(r"suspect       penetration of 10 mm at body 'box', first at t = 0.01667 s \(2 steps\): bodies overlap", line), line
+    report = parse(open("r.json").read())
+    deep, = report["suspect"]
+    assert set(deep) == {"what", "element", "amount", "count", "time", "why"}
+    assert (deep["what"], deep["element"], deep["count"]) == ("penetration", "box", 2), deep
+    assert deep["amount"] == report["contacts"]["deepest"] and abs(deep["time"] - 1 / 60) < 1e-12 and "overlap" in deep["why"]
+    assert 0 <= report["contacts"]["residual"] < 1e-6, report["contacts"]
+
+
+@test
+def a_damper_that_is_cut_is_suspect():
+    damped = scene([body(inertia=[0.001, 0.001, 0.001])], [{**HINGE, "name": "pin", "damping": 10}])
+    result = tenon("run", "-", "--method", "impulse", "--h", "0.01", "--duration", "0.1", stdin=damped)
+    line = line_of(result, "suspect")
+    assert re.match(r"suspect       damping clamped by \d+(\.\d+)? % at joint 'pin', first at t = 0.01 s \(10 steps\): .*auto", line), line
+    assert "suspect" not in tenon("run", "-", *AUTO, "--duration", "0.1", stdin=damped).out
+
+
+@test
+def the_scene_keeps_its_method():
+    for name in ("auto", "impulse"):
+        text = json.dumps({"tenon_scene": 1, "method": {"name": name, "h": 0.01, "duration": 0.02}, "bodies": []})
+        assert run("-", stdin=text)["method"] == name
 
 
 @test

@@ -182,7 +182,7 @@ def gltf_is_y_up_and_tells_how_it_was_made():
     near(turn([w, x, y, z], [0, 0, 1]), [0, 1, 0], 1e-12)
     assert root["children"] == list(range(1, len(gltf.json["nodes"])))
     extras = gltf.json["scenes"][0]["extras"]
-    assert extras["h"] == 0.002 and extras["steps"] == 100 and extras["method"] == "multiplier" and 0 <= extras["joint_error"] < 1e-6
+    assert extras["h"] == 0.002 and extras["steps"] == 100 and extras["method"] == "auto" and 0 <= extras["joint_error"] < 1e-6
 
 
 @test

@@ -28,3 +28,38 @@ TEST(an_overlap_is_named)
     for (int i = 0; i < TN_SUSPECT_COUNT; ++i) CHECK_INT(r.report.suspects[i].count, 0);
     rig_free(&r);
 }
+
+// d = 1 N m s/rad on I = 1e-3 kg m^2: an explicit step of h leaves 1/(1.25 h / I) of it, and h / 1000 all.
+static double clamped_share(tn_method method, double h, const char** joint)
+{
+    rig r             = rig_make(tns_vec(0, 0, 0));
+    r.settings.method = method;
+    tn_joint_def def  = tn_default_joint_def(TN_JOINT_HINGE);
+    def.name          = "weak";
+    def.body2         = rig_add_body(&r, 1, tns_vec(1e-3, 1e-3, 1e-3), tns_vec(0, 0, 0));
+    def.damping       = 0.1;
+    tn_scene_add_joint(r.scene, &def);
+    def.name    = "strong";
+    def.body2   = rig_add_body(&r, 1, tns_vec(1e-3, 1e-3, 1e-3), tns_vec(0, 0, 0));
+    def.damping = 1;
+    tn_scene_add_joint(r.scene, &def);
+    rig_ready(&r);
+    rig_run(&r, h, 2);
+    const tn_suspect suspect = r.report.suspects[TN_SUSPECT_CLAMPED];
+    CHECK(suspect.body.bits == 0 && (suspect.count == 1) == (suspect.amount > 0));
+    if (suspect.joint.bits)
+        CHECK(strcmp(tn_model_joint_name(r.model, suspect.joint), "strong") == 0);
+    *joint = suspect.joint.bits ? "strong" : "";
+    rig_free(&r);
+    return suspect.amount;
+}
+
+TEST(a_damper_that_is_cut_is_named_with_the_share)
+{
+    const double h = 1.0 / 60, left = 1e-3 / (1.25 * h);
+    const char*  joint;
+    CHECK_NEAR(clamped_share(TN_METHOD_IMPULSE, h, &joint), 1 - left, 1e-12);
+    CHECK(strcmp(joint, "strong") == 0);
+    CHECK_NEAR(clamped_share(TN_METHOD_IMPULSE, 1e-4, &joint), 0, 0);
+    CHECK_NEAR(clamped_share(TN_METHOD_AUTO, h, &joint), 0, 0);
+}

@@ -48,6 +48,8 @@ export class App implements Listener {
     private dirty = true;
     private grown = false;
     private stamp = 0;
+    private heard = 0; // when a frame last came, or none was due [ms]
+    private connected = false;
     private readonly throttles = new Map<string, Throttle<string>>();
     private eye = "";
 
@@ -120,6 +122,7 @@ export class App implements Listener {
     }
 
     frame(frame: Frame): void {
+        this.heard = performance.now();
         const last = this.history.last;
         this.history.push(frame);
         if (this.source.steerable) this.timeline.told(frame.playing);
@@ -130,6 +133,7 @@ export class App implements Listener {
 
     status(status: Status): void {
         const host = byId("status");
+        this.connected = status.state === "open";
         host.dataset.state = status.state;
         setText(host, status.text);
         if (status.state === "open" && this.source.steerable) {
@@ -198,7 +202,13 @@ export class App implements Listener {
         if (this.awaiting && mechanism && history.count) this.begin(mechanism);
         if (this.awaiting || !mechanism || !history.count) return;
         if (this.timeline.advance(seconds) || this.dirty) this.show(mechanism);
+        if (this.source.steerable) this.showPace(performance.now());
         this.tellCamera();
+    }
+
+    private showPace(now: number): void {
+        if (!this.timeline.playing || !this.connected) this.heard = now;
+        this.transport.showPace((now - this.heard) / 1000, this.settings?.h ?? 0);
     }
 
     private show(mechanism: Mechanism): void {

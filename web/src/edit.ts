@@ -6,6 +6,7 @@ import type { Joint, JointSettings, Mechanism, Settings, Vec3 } from "./protocol
 import { linear, logarithmic, logarithmicOrZero, whole, type Scale } from "./scale";
 
 export const METHODS = ["auto", "multiplier", "implicit", "impulse", "adaptive"];
+const AUTO = "auto (one step for everything)";
 
 /** Types whose first coordinates are lengths: how many. After them come angles. */
 const LENGTHS: Record<string, number> = { slider: 1, plane: 2, point_on_line: 1, point_on_plane: 2 };
@@ -41,7 +42,7 @@ export class EditPanel {
         this.gravity = ["gravity z", "gravity x", "gravity y"].map((label, i) => new Knob(label, "m/s\u00b2", linear(-20, 20), pull((i + 2) % 3)));
         this.h = new Knob("step h", "s", logarithmic(1e-4, 0.1), (value) => often("h", `set h ${value}`));
         this.active = new Knob("active joints", "", whole(1, 1), (value) => often("active", `set adaptive.active ${Math.max(1, Math.round(value))}`));
-        for (const name of METHODS) this.method.append(el("option", { value: name }, name));
+        for (const name of METHODS) this.method.append(el("option", { value: name }, name === "auto" ? AUTO : name));
         this.method.setAttribute("aria-label", "Method");
         this.method.onchange = () => send(`set method ${this.method.value}`);
         this.search.setAttribute("aria-label", "Search settings");
@@ -89,7 +90,6 @@ export class EditPanel {
         [2, 0, 1].forEach((k, i) => this.gravity[i].show(settings.gravity[k]));
         this.h.show(settings.h);
         this.method.value = settings.values.method ?? settings.method;
-        this.method.options[0].text = this.method.value === "auto" ? `auto: ${settings.method}` : "auto";
         const moving = Math.max(1, mechanism.counts.moving), active = Number(settings.values["adaptive.active"] ?? 0);
         this.active.element.hidden = settings.method !== "adaptive";
         this.active.show(active > 0 ? active : moving, whole(1, moving));

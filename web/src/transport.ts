@@ -1,10 +1,9 @@
 // transport: the bar below: play, steps, the scrubber, the clock, speed; and for a simulation whether it keeps up.
 import { el, icon, iconButton, setText } from "./dom";
 import { clock } from "./format";
+import { paceOf } from "./pace";
 import type { Frame } from "./protocol";
 import { SPEEDS, type Timeline } from "./timeline";
-
-const SLOW = 0.95; // below this share of the speed asked for, it does not keep up
 
 export class Transport {
     private readonly play = iconButton("play", "play (space)", () => this.timeline.toggle());
@@ -16,6 +15,7 @@ export class Transport {
     private readonly pace = el("span", { className: "pace" });
     private readonly rate = el("span");
     private readonly ofWhat = el("span", { className: "wide" }, " real time");
+    private frame: Frame | null = null;
     private pictured = "";
 
     constructor(host: HTMLElement, private readonly timeline: Timeline, changed: () => void) {
@@ -58,7 +58,11 @@ export class Transport {
         setText(this.clock, timeline.steerable ? `${clock(timeline.now)} s` : `${clock(timeline.now)} / ${clock(history.end)} s`);
         setText(this.steps, frame ? `step ${frame.step.toLocaleString("en")}` : "");
         this.showSpeed();
-        if (timeline.steerable) this.showPace(frame);
+        this.frame = frame;
+        if (!timeline.steerable) return;
+        this.now.classList.toggle("on", timeline.following);
+        this.now.disabled = timeline.following;
+        setText(this.now, timeline.following ? "live" : "back to now");
     }
 
     private showSpeed(): void {
@@ -68,15 +72,15 @@ export class Transport {
         speed.value = value;
     }
 
-    private showPace(frame: Frame | null): void {
-        const { timeline } = this, real = timeline.following && timeline.playing ? frame?.realTime ?? 0 : 0;
-        const slow = real > 0 && real < SLOW * timeline.speed;
-        this.now.classList.toggle("on", timeline.following);
-        this.now.disabled = timeline.following;
-        setText(this.now, timeline.following ? "live" : "back to now");
-        setText(this.rate, real > 0 ? `${real.toFixed(2)}\u00d7` : timeline.following && !timeline.playing ? "paused" : "");
-        this.ofWhat.hidden = real <= 0;
+    /** Of a simulation: whether it keeps up, also while no frame comes. silence: wall time since the last one; h: the step [s]. */
+    showPace(silence: number, h: number): void {
+        const { timeline } = this, going = timeline.following && timeline.playing;
+        const { slow, rate, more } = paceOf(going ? this.frame : null, timeline.speed, going ? silence : 0, h);
+        setText(this.rate, rate || (timeline.following && !timeline.playing ? "paused" : ""));
+        setText(this.ofWhat, more);
+        this.ofWhat.hidden = !more;
         this.pace.classList.toggle("slow", slow);
-        this.pace.title = slow ? "the simulation does not keep up with the speed asked for" : "";
+        const title = slow ? "the simulation does not keep up with the speed asked for" : "";
+        if (this.pace.title !== title) this.pace.title = title;
     }
 }

@@ -7,10 +7,11 @@ export class FakeStage {
     time = 0;
     step = 0;
 
-    constructor(send, { bodies = 3, method = "implicit", realTime = 1 } = {}) {
+    constructor(send, { bodies = 3, method = "implicit", realTime = 1, stepSeconds = 2e-4 } = {}) {
         this.send = send;
         this.bodies = bodies;
         this.realTime = realTime;
+        this.stepSeconds = stepSeconds;
         this.settings = makeSettings({ joints: bodies, method });
         this.begin();
         this.timer = setInterval(() => { if (this.settings.playing) this.advance(1); }, 16);
@@ -27,7 +28,7 @@ export class FakeStage {
     notice(text, more = {}) { this.send(JSON.stringify({ type: "notice", level: "error", text, ...more })); }
 
     frame() {
-        this.send(makeFrame({ time: this.time, step: this.step, bodies: this.bodies, parts: this.parts, contacts: 2, playing: this.settings.playing, realTime: this.realTime, active: 2 }));
+        this.send(makeFrame({ time: this.time, step: this.step, bodies: this.bodies, parts: this.parts, contacts: 2, playing: this.settings.playing, realTime: this.realTime, stepSeconds: this.stepSeconds, active: 2 }));
     }
 
     advance(steps) {

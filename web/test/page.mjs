@@ -156,7 +156,7 @@ test("looking back pauses a simulation; back to now goes on", async (open) => {
     await p.click("text=back to now");
     await until("it goes on", async () => stage.settings.playing && await time(p) > stood);
     await p.keyboard.press("Space");
-    await until("paused again, and the last frame there", async () => !stage.settings.playing && await text(p, ".pace") === "paused real time" && Math.abs(await time(p) - stage.time) < 6e-4);
+    await until("paused again, and the last frame there", async () => !stage.settings.playing && await text(p, ".pace") === "paused" && Math.abs(await time(p) - stage.time) < 6e-4);
     await p.keyboard.press("ArrowLeft");
     await p.keyboard.press("ArrowRight");
     await p.keyboard.press("ArrowRight");
@@ -166,8 +166,14 @@ test("looking back pauses a simulation; back to now goes on", async (open) => {
 });
 
 test("a slow simulation is said to be slow", async (open) => {
-    const { page: p } = await live(open, { realTime: 0.8 });
-    await until("a warning", async () => await text(p, ".pace.slow") === "0.80\u00d7 real time");
+    const { stage, page: p } = await live(open, { realTime: 0.2, stepSeconds: 0.08 });
+    await until("a warning", async () => await text(p, ".pace.slow") === "slow: 0.20\u00d7 real time; a step takes 80 ms");
+    stage.realTime = 1;
+    await until("it goes away", async () => await text(p, ".pace:not(.slow)") === "1.00\u00d7 real time");
+    clearInterval(stage.timer); // a step that takes very long
+    await until("no frame comes", async () => /^slow: a step takes more than \d/.test(await text(p, ".pace.slow")));
+    stage.advance(1);
+    await until("it goes away again", async () => await text(p, ".pace:not(.slow)") === "1.00\u00d7 real time");
 });
 
 test("a simulation that cannot go on says why, and can be reset", async (open) => {
