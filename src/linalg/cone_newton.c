@@ -52,7 +52,8 @@ static const double KAPPA_SPLIT = 1.0 / 3; // splitting: inverse of the penalty,
 static const double OVER        = 1.6;     // splitting: over-relaxation
 
 enum {
-    SPLIT_FROM    = 32, // elements of an island beyond which it is solved by splitting
+    SPLIT_FROM    = 200, // elements of an island beyond which it is solved by splitting
+    SPLIT_AFTER   = 2,   // Newton steps that it is given first: they may do at rest
     BALANCE_EVERY = 15,
     BALANCE_MAX   = 3
 };
@@ -276,7 +277,6 @@ static void find_islands(tni_cone_newton* n, const uint8_t* asleep)
     for (int i = 0; i < n->island_count; ++i) {
         const int size      = n->islands[i].end;
         n->islands[i].first = n->islands[i].end = at;
-        n->islands[i].splits                    = size > SPLIT_FROM;
         at += size;
     }
     for (int i = 0; i < n->count; ++i) {
@@ -594,6 +594,12 @@ static void aim(tni_cone_element* e)
     }
 }
 
+// Whether an island is better solved by splitting: Newton steps have not met its laws soon, as they do at rest.
+static bool is_crowd(const tni_cone_island* island)
+{
+    return island->end - island->first > SPLIT_FROM && island->iterations >= SPLIT_AFTER;
+}
+
 static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
 {
     island->active     = true;
@@ -603,8 +609,8 @@ static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
     for (int k = island->first; k < island->end && !warm; ++k) {
         tni_cone_element* e = &n->elements[n->order[k]];
         for (int i = 0; i < e->count; ++i) {
-            e->p[i] = e->kind == TNI_CONE_OPEN ? 0 : e->f[i];
-            e->z[i] = e->p[0] > 0 ? 0 : e->c[i];
+            e->p[i] = e->kind == TNI_CONE_OPEN ? 0 : e->trial[i];
+            e->z[i] = e->w[i];
         }
     }
 }
@@ -814,6 +820,7 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
             const bool done = island->residual <= options->tolerance ||
                               (island->stalled > 1 && island->residual <= options->accepted);
             if (done || island->iterations >= options->iterations) island->active = false;
+            else if (is_crowd(island)) island->splits = true, start_split(n, island, false);
         }
     }
     *residual = 0;
