@@ -134,7 +134,7 @@ TEST(a_gripper_holds_by_friction_and_lets_go_below_it)
         gripper      g = make_gripper(mass, share);
         rig_run(&g.r, auto_h, 15); // 0.25 s: at 0.9 -0.2452 m/s
         const double a = rig_g * fmin(0, share - 1), v = contact_velocity(&g.r, g.box).linear.z;
-        CHECK_NEAR(v, a / 4, 1e-5);
+        CHECK_NEAR(v, a / 4, 1e-5 + 1e-8 * mass);
         CHECK_NEAR(contact_place(&g.r, g.box).z, a / 32, 1e-6);
         CHECK_LESS(g.r.joint_error, 1.001e-9);
         rig_free(&g.r);
