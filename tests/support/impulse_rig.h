@@ -51,9 +51,10 @@ typedef struct impulse_energy {
     double spread;      ///< of these means
 } impulse_energy;
 
-static inline impulse_energy impulse_record(const char* spec, double tolerance, double h, int steps)
+/// Of a rig that was made by whatever method; frees it.
+static inline impulse_energy impulse_record_of(rig r, double h, int steps)
 {
-    rig            r                     = impulse_builtin(spec, tolerance);
+    const double   tolerance             = r.settings.impulse.tolerance;
     const double   E                     = rig_energy(&r);
     impulse_energy e                     = {0};
     double         mean[IMPULSE_WINDOWS] = {0}, fastest = 0, low = HUGE_VAL, high = -HUGE_VAL;
@@ -74,6 +75,11 @@ static inline impulse_energy impulse_record(const char* spec, double tolerance, 
     rig_free(&r);
     return (impulse_energy){e.least / fastest, e.most / fastest, e.slope / fastest,
                             (high - low) / fastest};
+}
+
+static inline impulse_energy impulse_record(const char* spec, double tolerance, double h, int steps)
+{
+    return impulse_record_of(impulse_builtin(spec, tolerance), h, steps);
 }
 
 #endif
