@@ -256,9 +256,9 @@ static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
     m->region.used        = 0;
     m->region.full        = false;
     tni_arena    arena    = tni_arena_make(&host);
-    const size_t nodes =
-        (size_t)(model->free_count + model->constraint_count + a->unilateral_count);
-    const size_t edges = (size_t)(model->edge_count + 2 * a->unilateral_count);
+    const int    pairs = (m->soft != NULL ? tni_soft_node_count(m->soft) : 0) + a->unilateral_count;
+    const size_t nodes = (size_t)(model->free_count + model->constraint_count + pairs);
+    const size_t edges = (size_t)(model->edge_count + 2 * pairs);
     building     g     = {.dim    = TNI_TAKE(&arena, int, nodes),
                           .row    = TNI_TAKE(&arena, int, edges),
                           .col    = TNI_TAKE(&arena, int, edges),
