@@ -314,10 +314,10 @@ tn_result tn_settings_set(tn_settings* settings, const char* key, const char* va
 {
     const setting* s = find(key);
     if (s == NULL) return unknown_key(key, why);
-    void*           field  = (char*)settings + s->offset;
-    const bool      own_h  = settings->h == tn_method_h(settings->method);
-    const tn_result result = s->info.number ? set_number(s, field, value, why)
-                                            : set_word(s, field, value, why);
+    void*           field = (char*)settings + s->offset;
+    const bool      own_h = settings->h == tn_method_h(settings->method);
+    const tn_result result =
+        s->info.number ? set_number(s, field, value, why) : set_word(s, field, value, why);
     if (field == &settings->method && own_h) settings->h = tn_method_h(settings->method);
     return result;
 }
