@@ -107,16 +107,13 @@ static int read_named(const tn_host* host, const char* origin, tn_scene** scene)
     return tnc_exit_code(result);
 }
 
-static bool apply_settings(tnc_job* job, const tnc_options* options)
+// The method that is named, or everything else.
+static bool apply_options(tnc_job* job, const tnc_options* options, bool method)
 {
-    job->settings = tn_scene_settings(job->scene);
-    // Accelerations and checks are the same for every method: any scene will do.
-    if (!(options->command->traits & TNC_SIMULATES)) job->settings.method = TN_METHOD_AUTO;
-    if (job->mocap && tn_mocap_duration(job->mocap->motion) > 0)
-        job->settings.duration = tn_mocap_duration(job->mocap->motion);
     for (int i = 0; i < options->setting_count; ++i) {
         const tnc_setting* s   = &options->settings[i];
         tn_why             why = {0};
+        if ((strcmp(s->key, "method") == 0) != method) continue;
         if (tn_settings_set(&job->settings, s->key, s->value, &why) != TN_OK) {
             why.line = 0;
             tnc_complain_why(s->option, &why);
@@ -124,6 +121,17 @@ static bool apply_settings(tnc_job* job, const tnc_options* options)
         }
     }
     return true;
+}
+
+static bool apply_settings(tnc_job* job, const tnc_options* options)
+{
+    job->settings = tn_scene_settings(job->scene);
+    // Accelerations and checks are the same for every method: the one whose matrix is theirs.
+    if (!(options->command->traits & TNC_SIMULATES)) job->settings.method = TN_METHOD_MULTIPLIER;
+    if (job->mocap && tn_mocap_duration(job->mocap->motion) > 0)
+        job->settings.duration = tn_mocap_duration(job->mocap->motion);
+    // The method first: a step may follow from it.
+    return apply_options(job, options, true) && apply_options(job, options, false);
 }
 
 static tn_result prepare(tnc_job* job, tn_why* why)

@@ -243,7 +243,8 @@ static bool open_evaluator(plotter* p, const tnc_job* job)
 {
     tn_settings settings = job->settings;
     tn_why      why      = {0};
-    settings.method = TN_METHOD_AUTO; // accelerations and reactions are the same for every method
+    settings.method =
+        TN_METHOD_MULTIPLIER; // accelerations and reactions are the same for every method
     if (tn_stepper_create(job->model, &settings, &p->evaluator, &why) == TN_OK) return true;
     tnc_complain_why(job->origin, &why);
     return false;

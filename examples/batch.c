@@ -15,10 +15,12 @@ int main(int count, char** arguments)
     tn_pool*  pool  = tn_pool_create(tn_processor_count());
     tn_host   host  = tn_default_host();
     host.each = tn_pool_each, host.workers = pool;
+    tn_settings settings = tn_default_settings();
+    settings.method      = TN_METHOD_IMPLICIT; // trees of it are stepped four at a time
     tn_result result =
         tn_scene_read_file(NULL, count > 1 ? arguments[1] : "humanoid.json", &scene, &why);
     if (result == TN_OK) result = tn_scene_compile(scene, &model, &why);
-    if (result == TN_OK) result = tn_batch_create(model, NULL, COPIES, &host, &batch, &why);
+    if (result == TN_OK) result = tn_batch_create(model, &settings, COPIES, &host, &batch, &why);
     if (result != TN_OK) {
         fprintf(stderr, "%s: %s\n", tn_result_text(result), why.text);
         return 1;
@@ -39,7 +41,7 @@ int main(int count, char** arguments)
     tn_state*   alone   = NULL; // the last copy, beside the batch
     tn_stepper* stepper = NULL;
     if (result == TN_OK) result = tn_state_create(model, &alone);
-    if (result == TN_OK) result = tn_stepper_create(model, NULL, &stepper, &why);
+    if (result == TN_OK) result = tn_stepper_create(model, &settings, &stepper, &why);
     if (result == TN_OK) tn_state_copy(alone, tn_batch_view(batch, COPIES - 1));
 
     tn_batch_report report = {0};

@@ -49,9 +49,12 @@ int main(void)
     on.table             = &wire;
     const tn_joint_id id = tn_scene_add_constraint(scene, &on);
 
+    tn_settings settings = tn_default_settings();
+    settings.method      = TN_METHOD_MULTIPLIER; // exact to many digits by milliseconds
+
     tn_result result = tn_scene_compile(scene, &model, &why);
     if (result == TN_OK) result = tn_state_create(model, &state);
-    if (result == TN_OK) result = tn_stepper_create(model, NULL, &stepper, &why);
+    if (result == TN_OK) result = tn_stepper_create(model, &settings, &stepper, &why);
     for (int i = 0; i <= 2000 && result == TN_OK; ++i) {
         const tn_vec3   p = tn_state_pose(state, bead).position;
         const tn_energy E = tn_state_energy(state);

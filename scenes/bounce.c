@@ -12,7 +12,7 @@ static void build(tn_scene* scene, const double* values)
     const tns_surface surface = {0.5, values[1]};
     tn_shape_def      shape   = tn_default_shape_def(TN_SHAPE_SPHERE);
     shape.radius              = radius;
-    tns_setup(scene, "bounce", 0.001, 5);
+    tns_setup(scene, "bounce", 5);
     tn_scene_set_ground(scene, surface.friction, 0);
     tns_solid(scene, "ball", tns_frame(tns_vec(0, 0, values[0] + radius)),
               (tn_twist){{0, 0, 0}, {0, 0, 0}}, 1, shape, surface);

@@ -57,7 +57,7 @@ static void build(tn_scene* scene, const double* values)
     const double      size = values[2], gap = values[6];
     const tns_surface surface = {values[4], values[5]};
     double            mass    = 1000 * size * size * size;
-    tns_setup_impulse(scene, "boxes", 10);
+    tns_setup(scene, "boxes", 10);
     tn_scene_set_ground(scene, surface.friction, surface.restitution);
     for (int i = 0, row = 0, index = 0; i < n; ++i) {
         const place   p      = place_of(arrangement, lowest, row, index);

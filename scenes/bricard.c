@@ -16,7 +16,7 @@ static void build(tn_scene* scene, const double* values)
     (void)values;
     static const tn_vec3 corners[6] = {{0, 0, 0},  {0, 0, -1}, {1, 0, -1},
                                        {1, 1, -1}, {1, 1, 0},  {0, 1, 0}};
-    tns_setup(scene, "bricard", 0.001, 10);
+    tns_setup(scene, "bricard", 10);
     tn_body_id rods[6]; // rods[i] leads from corner i on; the last is the ground
     for (int i = 0; i < 5; ++i) {
         const tn_vec3  a = corners[i], b = corners[i + 1];

@@ -18,7 +18,7 @@ static void build(tn_scene* scene, const double* values)
     tn_shape_def      ball    = tn_default_shape_def(TN_SHAPE_SPHERE);
     ball.radius               = radius;
     ball.friction             = surface.friction;
-    tns_setup_impulse(scene, "bullet", 5);
+    tns_setup(scene, "bullet", 5);
     tn_scene_set_ground(scene, surface.friction, 0);
     const tn_body_id plate = tns_solid(scene, "plate", tns_frame(tns_vec(0, 0, height - half.z)),
                                        TNS_AT_REST, plate_mass, tns_box_shape(half), surface);

@@ -17,7 +17,7 @@ static void build(tn_scene* scene, const double* values)
                                  .axis      = TNS_Y,
                                  .stiffness = values[2],
                                  .damping   = values[4]};
-    tns_setup(scene, "chain", 0.001, 5);
+    tns_setup(scene, "chain", 5);
     tns_add_links(scene, &links);
 }
 

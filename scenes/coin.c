@@ -38,7 +38,7 @@ static void build(tn_scene* scene, const double* values)
     tn_shape_def  shape = tn_default_shape_def(TN_SHAPE_CYLINDER);
     shape.radius        = radius;
     shape.half_length   = half_width;
-    tns_setup_impulse(scene, "coin", 5);
+    tns_setup(scene, "coin", 5);
     tn_scene_set_ground(scene, surface.friction, 0);
     tns_solid(scene, "coin", (tn_frame){rise, tns_turn(TNS_Z, u)},
               (tn_twist){tns_cross(omega, rise), omega}, mass, shape, surface);

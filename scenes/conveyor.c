@@ -27,7 +27,7 @@ static void build(tn_scene* scene, const double* values)
     const int         n     = (int)values[0];
     const double      speed = values[1], friction = values[2], along = apart * (n + 1) / 2;
     const tns_surface surface = {friction, 0};
-    tns_setup_impulse(scene, "conveyor", 10);
+    tns_setup(scene, "conveyor", 10);
     tn_scene_set_ground(scene, friction, 0);
     add_belt(scene, "belt1", tns_vec(-along, 0, upper), tns_vec(along, wide, thick),
              tns_vec(speed, 0, 0), friction);

@@ -17,7 +17,7 @@ static void build(tn_scene* scene, const double* values)
     const tns_surface surface = {0, 1};
     tn_shape_def      shape   = tn_default_shape_def(TN_SHAPE_SPHERE);
     shape.radius              = radius;
-    tns_setup(scene, "cradle", 0.001, 10);
+    tns_setup(scene, "cradle", 10);
     for (int i = 0; i < (int)values[0]; ++i) {
         const tn_vec3 hinge = {2 * radius * i, 0, length + radius};
         const tn_vec3 at = tns_add(hinge, tns_scale(length, i < (int)values[1] ? held : hanging));

@@ -39,7 +39,7 @@ static void build(tn_scene* scene, const double* values)
     const int n    = (int)values[0];
     int       wide = 1;
     while (wide * wide < n) ++wide;
-    tns_setup(scene, "crowd", 1.0 / 60, 2);
+    tns_setup(scene, "crowd", 2);
     set_method(scene, 1.25 * (wide - 1));
     for (int i = 0; i < n; ++i) {
         const int            row = i / wide, column = i % wide;

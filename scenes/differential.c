@@ -57,7 +57,7 @@ static tn_joint_id add_drive(tn_scene* scene, double speed)
 
 static void build(tn_scene* scene, const double* values)
 {
-    tns_setup(scene, "differential", 0.001, 5);
+    tns_setup(scene, "differential", 5);
     const tn_joint_id drive = add_drive(scene, values[0]);
     const tn_body_id  cage  = tns_wheel(scene, "cage", tns_vec(0, 0, 0), TNS_Y, 0.14, 0.02, 8);
     const tn_joint_id turn =

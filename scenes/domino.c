@@ -11,10 +11,7 @@ static void build(tn_scene* scene, const double* values)
     const tns_surface surface = {values[2], 0};
     const double      mass    = 8 * 700 * half.x * half.y * half.z;
     tn_vec3           at      = {0, 0, half.z};
-    tns_setup_impulse(scene, "domino", 4);
-    tn_settings settings = tn_scene_settings(scene);
-    settings.h           = 1.0 / 240;
-    tn_scene_set_settings(scene, &settings);
+    tns_setup(scene, "domino", 4);
     tn_scene_set_ground(scene, surface.friction, 0);
     for (int i = 0; i < (int)values[0]; ++i) {
         const double  turns = bend * i;

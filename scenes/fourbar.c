@@ -15,7 +15,7 @@ static void build(tn_scene* scene, const double* values)
     const double  crank = values[0], coupler = values[1], rocker = values[2], ground = values[3];
     const tn_vec3 O = tns_vec(0, 0, 0), D = tns_vec(ground, 0, 0), B = tns_vec(0, 0, crank);
     const tn_vec3 C = tns_meet(B, coupler, D, rocker, true);
-    tns_setup(scene, "fourbar", 0.001, 5);
+    tns_setup(scene, "fourbar", 5);
     const tn_body_id OB = tns_bar(scene, "crank", O, B, 0.02, 2);
     const tn_body_id BC = tns_bar(scene, "coupler", B, C, 0.02, 2);
     const tn_body_id CD = tns_bar(scene, "rocker", C, D, 0.02, 2);

@@ -103,7 +103,7 @@ static void build(tn_scene* scene, const double* values)
 {
     const double      s       = values[1] / 2;
     const tns_surface surface = {values[3], 0};
-    tns_setup_impulse(scene, "gripper", 10);
+    tns_setup(scene, "gripper", 10);
     tn_scene_set_ground(scene, 0.5, 0);
     const tn_body_id palm = add_palm(scene, s, values[4]);
     tn_joint_id      hinges[2];

@@ -99,7 +99,7 @@ static void add_lock(const lock* l, tn_body_id head)
 static void build(tn_scene* scene, const double* values)
 {
     const int strands = (int)values[1];
-    tns_setup_stiff(scene, "hair", 6);
+    tns_setup(scene, "hair", 6);
     const tn_body_id head = add_head(scene);
     for (int i = 0; i < strands; ++i) {
         const tn_vec3 around = tns_circle(0.5 + 0.55 * ((i + 0.5) / strands - 0.5));

@@ -242,7 +242,8 @@ static void track_tip(tn_scene* scene, tn_body_id tip, int index, double k)
 
 static void build(tn_scene* scene, const double* values)
 {
-    tns_setup_stiff(scene, "hand", (KEY_COUNT - 1) * key_every);
+    // That of the paper. By auto a finger's joint opens when the hand is asked to stretch too far (t = 4 s).
+    tns_setup_method(scene, "hand", TN_METHOD_IMPLICIT, (KEY_COUNT - 1) * key_every);
     const tns_hand_def hand = {.prefix        = "",
                                .pose          = wrist_at(0),
                                .side          = 1,

@@ -25,7 +25,7 @@ static tn_body_id add_link(tn_scene* scene, const char* name, tn_vec3 a, tn_vec3
 static void build(tn_scene* scene, const double* values)
 {
     const tns_surface surface = {values[1], values[3]};
-    tns_setup(scene, "heap", 0.001, 3);
+    tns_setup(scene, "heap", 3);
     tn_scene_set_ground(scene, values[1], values[3]);
     tn_body_id last  = TNS_GROUND;
     tn_vec3    start = {0, 0, radius + values[2]};

@@ -368,8 +368,7 @@ tn_body_id tns_add_person(tn_scene* scene, const tns_person_def* person)
 static void build(tn_scene* scene, const double* values)
 {
     const bool anatomical = values[2] == 1;
-    if (anatomical) tns_setup_stiff(scene, "humanoid", 5);
-    else tns_setup(scene, "humanoid", 0.001, 5);
+    tns_setup(scene, "humanoid", 5);
     const tns_person_def person = {
         .prefix = "", .detail = (int)values[0], .held = values[1] != 0, .anatomical = anatomical};
     tns_add_person(scene, &person);

@@ -27,7 +27,7 @@ static void build(tn_scene* scene, const double* values)
     tn_shape_def      shape    = tn_default_shape_def(box ? TN_SHAPE_BOX : TN_SHAPE_SPHERE);
     shape.half_size            = half;
     shape.radius               = radius;
-    tns_setup(scene, "incline", 0.001, 3);
+    tns_setup(scene, "incline", 3);
     tns_wall(scene, "ramp", tns_vec(0, 0, 0), normal, surface);
     tns_solid(scene, box ? "box" : "ball",
               (tn_frame){tns_scale(box ? half.z : radius, normal), turn}, velocity, mass, shape,

@@ -23,7 +23,7 @@ static void build(tn_scene* scene, const double* values)
     const tn_vec3     direction = tns_circle(values[0] / full_turn);
     const tn_vec3     foot      = {radius + length * direction.x, 0, radius};
     const tn_vec3     top       = {radius, 0, radius + length * direction.y};
-    tns_setup(scene, "ladder", 0.001, 2);
+    tns_setup(scene, "ladder", 2);
     tn_scene_set_ground(scene, values[3], 0);
     tns_wall(scene, "wall", tns_vec(0, 0, 0), TNS_X, surface);
     tns_capsule(scene, "ladder", foot, top, radius, (tn_twist){{0, 0, 0}, {0, 0, 0}}, mass,

@@ -39,7 +39,7 @@ static void build(tn_scene* scene, const double* values)
     const tns_surface surface = {values[1], values[2]};
     tn_shape_def      shape   = tn_default_shape_def(TN_SHAPE_SPHERE);
     shape.radius              = radius;
-    tns_setup_impulse(scene, "marbles", 5);
+    tns_setup(scene, "marbles", 5);
     add_bowl(scene, surface);
     for (int i = 0; i < (int)values[0]; ++i)
         tns_solid(scene, tns_name("ball%d", i + 1).text, tns_frame(marble_at(i)), TNS_AT_REST, 0.7,

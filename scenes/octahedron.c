@@ -111,7 +111,7 @@ static void build_one(tn_scene* scene, const double* values)
     const double own_b = values[0], diagonal = 0.38 * 0.38; // 2 L^2
     const double own_a = (own_b + sqrt(diagonal - 3 * own_b * own_b)) / 2;
     cell         k     = {.axes = {TNS_X, TNS_Y, TNS_Z}, .a = own_a, .b = own_b, .named = true};
-    tns_setup(scene, "octahedron", 0.001, 5);
+    tns_setup(scene, "octahedron", 5);
     add_cell(scene, &k);
     hang(scene, k.knuckles[2][1][1], corner(&k, 2, 1, 1));
 }
@@ -120,7 +120,7 @@ static void build_cube(tn_scene* scene, const double* values)
 {
     const int n = (int)values[0];
     cell      x_before[1], y_before[CUBE_MAX], z_before[CUBE_MAX][CUBE_MAX];
-    tns_setup(scene, "octahedron_cube", 0.001, 5);
+    tns_setup(scene, "octahedron_cube", 5);
     for (int z = 0; z < n; ++z) { // from the top down
         for (int y = 0; y < n; ++y) {
             for (int x = 0; x < n; ++x) {
@@ -180,7 +180,7 @@ static void build_tube(tn_scene* scene, const double* values)
     const turn   half = half_turn_over(around), full = turn_on(half, half);
     const double radius = a * half.cosine / half.sine;
     cell         cells[AROUND_MAX]; // of the ring above, then of this one
-    tns_setup(scene, "octahedron_tube", 0.001, 5);
+    tns_setup(scene, "octahedron_tube", 5);
     for (int ring = 0; ring < rings; ++ring) { // from the top down
         turn at = {1, 0};
         for (int n = 0; n < around; ++n) {

@@ -21,7 +21,7 @@ static void build(tn_scene* scene, const double* values)
     const tn_vec3     lean    = tns_circle(values[0] / full_turn);
     const tn_vec3     foot    = {0, 0, radius};
     const tn_vec3     top     = tns_add(foot, tns_vec(length * lean.x, 0, length * lean.y));
-    tns_setup(scene, "painleve", 0.001, 2);
+    tns_setup(scene, "painleve", 2);
     tn_scene_set_ground(scene, surface.friction, 0);
     tns_capsule(scene, "rod", foot, top, radius, (tn_twist){{-values[2], 0, 0}, {0, 0, 0}}, mass,
                 surface);

@@ -86,32 +86,20 @@ tns_text tns_name(const char* format, ...)
     return name;
 }
 
-void tns_setup(tn_scene* scene, const char* name, double h, double duration)
+void tns_setup(tn_scene* scene, const char* name, double duration)
 {
     tn_settings settings = tn_default_settings();
-    settings.method      = TN_METHOD_AUTO;
-    settings.h           = h;
     settings.duration    = duration;
     tn_scene_set_name(scene, name);
     tn_scene_set_settings(scene, &settings);
 }
 
-static void set_frames(tn_scene* scene, const char* name, tn_method method, double duration)
+void tns_setup_method(tn_scene* scene, const char* name, tn_method method, double duration)
 {
-    tns_setup(scene, name, 1.0 / 60, duration);
+    tns_setup(scene, name, duration);
     tn_settings settings = tn_scene_settings(scene);
     settings.method      = method;
     tn_scene_set_settings(scene, &settings);
-}
-
-void tns_setup_stiff(tn_scene* scene, const char* name, double duration)
-{
-    set_frames(scene, name, TN_METHOD_IMPLICIT, duration);
-}
-
-void tns_setup_impulse(tn_scene* scene, const char* name, double duration)
-{
-    set_frames(scene, name, TN_METHOD_IMPULSE, duration);
 }
 
 static const tn_twist rest = {{0, 0, 0}, {0, 0, 0}};

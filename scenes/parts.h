@@ -93,12 +93,10 @@ typedef struct tns_text {
 } tns_text;
 tns_text tns_name(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-/// Name, step [s] and duration [s] of the scene; the method stays auto.
-void tns_setup(tn_scene* scene, const char* name, double h, double duration);
-/// The same for stiff scenes: the implicit method at the rate of a screen.
-void tns_setup_stiff(tn_scene* scene, const char* name, double duration);
-/// The same for scenes of many loops or contacts: the impulse method at the rate of a screen.
-void tns_setup_impulse(tn_scene* scene, const char* name, double duration);
+/// Name and duration [s] of the scene; method and step stay the defaults.
+void tns_setup(tn_scene* scene, const char* name, double duration);
+/// The same for scenes that show a paper's method: by it, at the rate of a screen.
+void tns_setup_method(tn_scene* scene, const char* name, tn_method method, double duration);
 
 /// A rod from a to b, drawn as a capsule with round ends about a and b. Body frame in the middle,
 /// z from a to b. Inertia of the solid cylinder between a and b.

@@ -53,7 +53,7 @@ static void build(tn_scene* scene, const double* values)
     const tn_vec3 OC = tns_sub(C.at, O.at);
     const pin     D  = {tns_add(O.at, tns_scale((l - s) * (l + s) / tns_dot(OC, OC), OC)),
                         tns_sub(tns_add(A.velocity, B.velocity), C.velocity)};
-    tns_setup(scene, "peaucellier", 0.001, 10);
+    tns_setup(scene, "peaucellier", 10);
     const tn_body_id oa = bar(scene, "OA", O, A), ob = bar(scene, "OB", O, B);
     const tn_body_id ac = bar(scene, "AC", A, C), bc = bar(scene, "BC", B, C);
     const tn_body_id ad = bar(scene, "AD", A, D), bd = bar(scene, "BD", B, D);

@@ -11,7 +11,7 @@ static void build(tn_scene* scene, const double* values)
                              .mass   = 0.1,
                              .joint  = TN_JOINT_HINGE,
                              .axis   = TNS_Y};
-    tns_setup(scene, "pendulum", 0.001, 10);
+    tns_setup(scene, "pendulum", 10);
     tns_add_links(scene, &links);
 }
 

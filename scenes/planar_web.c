@@ -52,7 +52,7 @@ static tn_body_id body_of(int number)
 
 static void build(tn_scene* scene, const double* values)
 {
-    tns_setup(scene, "planar_web", 0.001, 5);
+    tns_setup(scene, "planar_web", 5);
     tn_scene_set_gravity(scene, tns_vec(0, -9.81, 0));
     for (int i = 0; i < (int)values[0]; ++i) {
         const part       p = part_at(i);

@@ -133,7 +133,7 @@ static void build(tn_scene* scene, const double* values)
               .wind      = values[2],
               .leaves    = values[3] == 0,
               .young     = values[4]};
-    tns_setup_stiff(scene, "plant", 12);
+    tns_setup(scene, "plant", 12);
     grow(&w, (branch){TNS_GROUND, {0, 0, 0}, {0, 0, 1}, trunk_length, trunk_radius, 1});
 }
 

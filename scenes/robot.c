@@ -107,7 +107,7 @@ static void drag(tn_scene* scene, tn_body_id hand, tn_vec3 from)
 
 static void build(tn_scene* scene, const double* values)
 {
-    tns_setup_stiff(scene, "robot", 6);
+    tns_setup(scene, "robot", 6);
     const double     stiffness = values[2] == 0 ? values[0] : 0;
     const tn_frame   middle    = tns_frame(tns_vec(0, 0, 1.1));
     const tn_body_id torso     = tns_box(scene, "torso", middle, tns_vec(0.12, 0.18, 0.28), 30);

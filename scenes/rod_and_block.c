@@ -45,8 +45,7 @@ static void build(tn_scene* scene, const double* values)
                                  .joint    = type,
                                  .axis     = TNS_Y,
                                  .touching = stop == STOP_ROD ? &surface : NULL};
-    if (stop == STOP_OFF) tns_setup(scene, "rod_and_block", 0.001, 5);
-    else tns_setup_impulse(scene, "rod_and_block", 10);
+    tns_setup_method(scene, "rod_and_block", TN_METHOD_IMPULSE, stop == STOP_OFF ? 5 : 10);
     const tn_body_id last  = tns_add_links(scene, &links);
     const tn_vec3    end   = tns_links_end(&links);
     const tn_vec3    mid   = tns_add(end, tns_vec(half.x, 0, 0));

@@ -104,7 +104,7 @@ static void build(tn_scene* scene, const double* values)
 {
     const int  segments = (int)values[0], foot = (int)values[1];
     const lift l = {scene, foot, foot == SLIDE ? 1 : -1};
-    tns_setup(scene, "scissor", 0.001, 5);
+    tns_setup(scene, "scissor", 5);
     tn_body_id bars[2][2][2]; // of this crossing and the one before, in turn
     for (int level = 0; level <= segments; ++level) {
         tn_body_id(*above)[2] = level < segments ? bars[level % 2] : NULL;

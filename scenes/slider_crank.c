@@ -14,7 +14,7 @@ static void build(tn_scene* scene, const double* values)
     const double  crank = values[0], rod = values[1];
     const tn_vec3 O = tns_vec(0, 0, 0), B = tns_vec(0.6 * crank, 0, 0.8 * crank);
     const tn_vec3 C = tns_vec(B.x + sqrt((rod - B.z) * (rod + B.z)), 0, 0);
-    tns_setup(scene, "slider_crank", 0.001, 5);
+    tns_setup(scene, "slider_crank", 5);
     const tn_body_id OB     = tns_bar(scene, "crank", O, B, 0.02, 4);
     const tn_body_id BC     = tns_bar(scene, "rod", B, C, 0.015, 2);
     const tn_body_id piston = tns_box(scene, "piston", tns_frame(C), tns_vec(0.06, 0.05, 0.05), 1);

@@ -31,7 +31,7 @@ static void add_leg(tn_scene* scene, tn_body_id body, int leg, const double* val
 
 static void build(tn_scene* scene, const double* values)
 {
-    tns_setup(scene, "spider", 0.001, 5);
+    tns_setup(scene, "spider", 5);
     const tn_body_id body = tns_wheel(scene, "body", tns_vec(0, 0, 0), TNS_Z, body_radius, 0.05, 4);
     if (values[3] != 0)
         tns_joint_at(scene, "hold", TN_JOINT_WELD, TNS_GROUND, body, tns_vec(0, 0, 0), TNS_Z);

@@ -32,9 +32,10 @@ static void build(tn_scene* scene, const double* values)
                              .joint   = TN_JOINT_HINGE,
                              .axis    = TNS_Y,
                              .damping = values[DAMPING]};
-    tns_setup(scene, "spring_pendulum", 0.002, 60);
+    tns_setup(scene, "spring_pendulum", 60);
     tn_settings settings     = tn_scene_settings(scene);
     settings.method          = TN_METHOD_ADAPTIVE; // the damping is too much for explicit steps
+    settings.h               = 0.002;
     settings.adaptive.active = 10;
     tn_scene_set_settings(scene, &settings);
     tns_add_links(scene, &links);

@@ -217,7 +217,7 @@ static void build(tn_scene* scene, const double* values)
 {
     const machine w    = machine_of(values);
     const bool    held = values[2] == 0 && !w.floor;
-    tns_setup_impulse(scene, "strandbeest", values[4] == WALK_ON ? 30 : 5);
+    tns_setup(scene, "strandbeest", values[4] == WALK_ON ? 30 : 5);
     if (w.floor) tn_scene_set_ground(scene, foot_friction, 0);
     const tn_body_id frame   = add_frame(scene, &w, values[3] * machine_mass(&w));
     const tn_body_id crank   = add_crank(scene, &w);

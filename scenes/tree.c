@@ -30,7 +30,7 @@ static tn_vec3 branch_direction(tn_quat parent, int which, int branching, int le
 static void build(tn_scene* scene, const double* values)
 {
     const int count = (int)tns_tree_bodies(values), branching = (int)values[1];
-    tns_setup(scene, "tree", 0.001, 5);
+    tns_setup(scene, "tree", 5);
     double  length = root_length;
     int     level = 0, level_end = 1, level_size = 1;
     tn_vec3 start = {0, 0, 0}, direction = {0, 0, -1};

@@ -24,7 +24,8 @@ static bool set_all(tn_settings* settings, char* text, tn_why* why)
 
 static bool choose(tn_settings* settings, char* how, tn_why* why)
 {
-    settings->h = 1e-4;
+    settings->method = TN_METHOD_MULTIPLIER;
+    settings->h      = 1e-4;
     if (how == NULL) return true;
     if (strchr(how, '=')) return set_all(settings, how, why);
     return tn_settings_set(settings, "multiplier.loops", how, why) == TN_OK;

@@ -68,6 +68,8 @@ int main(int count, char** arguments)
     bool        good     = tns_build(NULL, arguments[1], &scene, &why) == TN_OK;
     tn_settings settings = tn_default_settings();
     if (good) settings = tn_scene_settings(scene);
+    if (settings.method == TN_METHOD_AUTO)
+        settings.method = TN_METHOD_MULTIPLIER, settings.h = 1e-3;
     good = good && set_all(&settings, arguments[4], &why) &&
            tn_scene_compile(scene, &model, &why) == TN_OK &&
            tn_state_create(model, &state) == TN_OK &&

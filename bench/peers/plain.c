@@ -424,10 +424,11 @@ static double weight(const tn_scene* scene, const tn_model* model)
 
 bool peer_scene_open(peer_scene* s, tn_scene* scene, tn_why* why)
 {
-    const tn_settings settings = tn_default_settings();
-    tn_stepper*       stepper  = NULL;
-    *s                         = (peer_scene){.scene = scene};
-    const bool good            = tn_scene_compile(scene, &s->model, why) == TN_OK &&
+    tn_settings settings = tn_default_settings();
+    tn_stepper* stepper  = NULL;
+    *s                   = (peer_scene){.scene = scene};
+    settings.method      = TN_METHOD_MULTIPLIER; // closes joints furthest
+    const bool good      = tn_scene_compile(scene, &s->model, why) == TN_OK &&
                       tn_state_create(s->model, &s->start) == TN_OK &&
                       tn_stepper_create(s->model, &settings, &stepper, why) == TN_OK &&
                       tn_stepper_project(stepper, s->start, NULL, why) == TN_OK;

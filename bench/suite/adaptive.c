@@ -63,7 +63,7 @@ static void add_loads(tn_scene* scene, int count)
 static bool open_cell(tnb_trial* t, int way, int loads, int active)
 {
     if (!tnb_trial_load(t, "@pendulum", NULL)) return false;
-    t->settings.method = TN_METHOD_ADAPTIVE;
+    tnb_set_method(&t->settings, TN_METHOD_ADAPTIVE);
     add_loads(t->scene, loads);
     tn_settings* s = &t->settings;
     if (way >= 2) {
@@ -206,7 +206,7 @@ typedef struct crowd {
 static bool open_crowd(tnb_trial* t, int active)
 {
     if (!tnb_trial_load(t, "@crowd", NULL)) return false;
-    t->settings.method          = TN_METHOD_ADAPTIVE;
+    tnb_set_method(&t->settings, TN_METHOD_ADAPTIVE);
     const int steps             = active == FINE ? 16 : (int)ceil(tnb_frame / t->settings.h - 1e-9);
     t->settings.h               = tnb_frame / steps;
     t->settings.adaptive.active = active > 0 ? active : 0;
@@ -321,7 +321,7 @@ typedef struct shared {
 static bool open_shared(tnb_trial* t, const shared* s, tn_pool* pool)
 {
     if (!tnb_trial_load(t, s->spec, pool)) return false;
-    t->settings.method              = TN_METHOD_ADAPTIVE;
+    tnb_set_method(&t->settings, TN_METHOD_ADAPTIVE);
     t->settings.adaptive.active     = s->active;
     t->settings.adaptive.solver     = s->solver;
     t->settings.adaptive.integrator = TN_ADAPTIVE_EULER;

@@ -60,7 +60,7 @@ enum { FALLS = sizeof falls / sizeof *falls };
 static bool open_fall(tnb_trial* t, const fall* f)
 {
     if (!tnb_trial_load(t, "@pendulum", NULL)) return false;
-    t->settings.method          = TN_METHOD_ADAPTIVE;
+    tnb_set_method(&t->settings, TN_METHOD_ADAPTIVE);
     t->settings.adaptive.active = f->active;
     if (f->printed) {
         t->settings.adaptive.update  = f->active;
@@ -105,7 +105,7 @@ static bool tell_integrator(const tnb_run* run, const tn_state* all)
     tnb_trial t;
     bool      good = tnb_trial_load(&t, "@pendulum", NULL);
     if (good) {
-        t.settings.method                = TN_METHOD_MULTIPLIER;
+        tnb_set_method(&t.settings, TN_METHOD_MULTIPLIER);
         t.settings.multiplier.integrator = TN_INTEGRATOR_RK4;
         good = tnb_trial_ready(&t) && tnb_trial_warm(&t, (int)(1 / t.settings.h + 0.5));
     }
@@ -177,7 +177,7 @@ static double potential(const tn_state* state)
 static bool open_pull(tnb_trial* t, const char* spec, const pull* p)
 {
     if (!tnb_trial_load(t, spec, NULL)) return false;
-    t->settings.method          = TN_METHOD_ADAPTIVE;
+    tnb_set_method(&t->settings, TN_METHOD_ADAPTIVE);
     t->settings.adaptive.active = p->active;
     t->settings.adaptive.update = p->update;
     t->settings.adaptive.choice = p->choice;

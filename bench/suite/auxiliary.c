@@ -109,7 +109,7 @@ static bool open_entry(entry* e)
     if (e->spec ? !tnb_trial_load(&e->trial, e->spec, NULL) : !tnb_trial_create(&e->trial, e->name))
         return false;
     if (e->build) e->build(e->trial.scene, e->count);
-    e->trial.settings.method           = TN_METHOD_MULTIPLIER;
+    tnb_set_method(&e->trial.settings, TN_METHOD_MULTIPLIER);
     e->trial.settings.multiplier.loops = e->loops;
     if (!tnb_trial_ready(&e->trial)) return false;
     tn_stepper_set_clock(e->trial.stepper, tnc_clock, NULL);

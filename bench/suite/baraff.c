@@ -18,7 +18,7 @@ static const paper_case paper_cases[] = {
 static bool open_case(tnb_trial* t, const char* spec)
 {
     if (!tnb_trial_load(t, spec, NULL)) return false;
-    t->settings.method = TN_METHOD_MULTIPLIER;
+    tnb_set_method(&t->settings, TN_METHOD_MULTIPLIER);
     return tnb_trial_ready(t);
 }
 

@@ -46,7 +46,7 @@ static bool time_step(sized* s)
 static bool open_sized(sized* s, const char* spec)
 {
     if (!tnb_trial_load(&s->trial, spec, NULL)) return false;
-    s->trial.settings.method                = TN_METHOD_MULTIPLIER;
+    tnb_set_method(&s->trial.settings, TN_METHOD_MULTIPLIER);
     s->trial.settings.multiplier.integrator = TN_INTEGRATOR_RK4;
     if (!tnb_trial_ready(&s->trial)) return false;
     s->bodies   = s->trial.counts.bodies;

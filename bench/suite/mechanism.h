@@ -37,6 +37,12 @@ typedef struct tnb_trial {
     int         active;          ///< in the last step
 } tnb_trial;
 
+/// A method with its own step, unless the settings have another than auto's.
+static inline void tnb_set_method(tn_settings* settings, tn_method method)
+{
+    (void)!tn_settings_set(settings, "method", tn_method_word(method), NULL);
+}
+
 /// pool: who helps; NULL: nobody.
 bool tnb_trial_load(tnb_trial* trial, const char* spec, tn_pool* pool);
 /// The same with an empty scene, for the caller to fill.

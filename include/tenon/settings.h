@@ -25,6 +25,8 @@ typedef enum tn_method {
 TN_API const char* tn_method_word(tn_method method);
 /// What the method promises: the error at a fixed time falls like h to this power. 0: see the docs.
 TN_API int tn_method_order(tn_method method);
+/// The step where none is named [s]: 1/60 by auto, 0.001 by a method that is named.
+TN_API double tn_method_h(tn_method method);
 
 typedef enum tn_integrator {
     TN_INTEGRATOR_EULER,   ///< semi-implicit, first order
@@ -176,6 +178,7 @@ TN_API tn_settings tn_default_settings(void);
 
 /// One setting by its name as in files and on the command line ("h", "multiplier.integrator"), its
 /// value as text. Bad names and values are refused with the nearest good one, settings untouched.
+/// A "method" brings its own h (tn_method_h) unless another h than the former method's own is set.
 TN_NODISCARD TN_API tn_result tn_settings_set(tn_settings* settings, const char* key,
                                               const char* value, tn_why* why);
 /// The same, read back: text that tn_settings_set takes, bit for bit. Returns the text's length.

@@ -1006,9 +1006,11 @@ static tn_result read_method(reader* r, const tni_json_value* root)
     if (p.value == NULL) return TN_OK;
     TRY(need_object(r, &p));
     tn_settings           settings = tn_scene_settings(r->scene);
+    const tni_json_value* name     = tni_json_member(p.value, "name");
     const tni_json_value* key      = p.value + 1;
+    if (name != NULL) TRY(read_setting(r, &p, name - 1, &settings)); // first: h may follow from it
     for (int i = 0; i < p.value->count; ++i, key += 1 + key[1].size) {
-        if (key->text[0] != '_') TRY(read_setting(r, &p, key, &settings));
+        if (key->text[0] != '_' && key + 1 != name) TRY(read_setting(r, &p, key, &settings));
     }
     tn_scene_set_settings(r->scene, &settings);
     return accepted(r, p.value);

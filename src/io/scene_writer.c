@@ -609,8 +609,10 @@ static void put_setting(writer* w, const tn_setting_info* info, const char* text
 
 static void write_method(writer* w)
 {
-    const tn_settings settings = tn_scene_settings(w->scene), standard = tn_default_settings();
-    bool              open = false;
+    const tn_settings settings = tn_scene_settings(w->scene);
+    tn_settings       standard = tn_default_settings();
+    bool              open     = false;
+    standard.h                 = tn_method_h(settings.method);
     for (int i = 0; tn_setting_at(i).key != NULL; ++i) {
         const tn_setting_info info = tn_setting_at(i);
         char                  text[64], usual[64];

@@ -72,7 +72,7 @@ static const char* const bool_words[]        = {"false", "true"};
 static const setting table[] = {
     WORD(EVERYDAY, "method", method, FIELD_ENUM, method_words,
          "auto | multiplier | implicit | impulse | adaptive", "how a step is computed"),
-    POSITIVE(EVERYDAY, "h", h, "step [s]"),
+    POSITIVE(EVERYDAY, "h", h, "step [s]; where a method is named, 0.001 unless told"),
     NOT_NEGATIVE(EVERYDAY, "duration", duration, "simulated time [s]"),
     WORD(EVERYDAY, "multiplier.integrator", multiplier.integrator, FIELD_ENUM, integrator_words,
          "euler | rk4 | adaptive",
@@ -200,12 +200,17 @@ int tn_method_order(tn_method method)
     }
 }
 
+double tn_method_h(tn_method method)
+{
+    return method == TN_METHOD_AUTO ? 1.0 / 60 : 0.001;
+}
+
 enum { COOKIE = 0x7e45e771 }; ///< proof that settings started from their defaults
 
 tn_settings tn_default_settings(void)
 {
     return (tn_settings){.method     = TN_METHOD_AUTO,
-                         .h          = 0.001,
+                         .h          = tn_method_h(TN_METHOD_AUTO),
                          .duration   = 5,
                          .multiplier = {.integrator      = TN_INTEGRATOR_RK4,
                                         .dynamics        = TN_DYNAMICS_SECOND,
@@ -309,8 +314,12 @@ tn_result tn_settings_set(tn_settings* settings, const char* key, const char* va
 {
     const setting* s = find(key);
     if (s == NULL) return unknown_key(key, why);
-    void* field = (char*)settings + s->offset;
-    return s->info.number ? set_number(s, field, value, why) : set_word(s, field, value, why);
+    void*           field = (char*)settings + s->offset;
+    const bool      own_h = settings->h == tn_method_h(settings->method);
+    const tn_result result =
+        s->info.number ? set_number(s, field, value, why) : set_word(s, field, value, why);
+    if (field == &settings->method && own_h) settings->h = tn_method_h(settings->method);
+    return result;
 }
 
 static double number_of(const setting* s, const void* field)

@@ -91,8 +91,8 @@ static tn_result find_redundant(tni_system* system, tn_check* check, tn_row_name
     return result == TN_OK ? TN_OK : tni_fail(why, result, "a mass is not positive");
 }
 
-tn_result tni_system_check(tni_system* system, const tni_configuration* at, tn_check* check,
-                           tn_row_name* redundant, tn_why* why)
+static tn_result check_joints(tni_system* system, const tni_configuration* at, tn_check* check,
+                              tn_row_name* redundant, tn_why* why)
 {
     const tn_model* model              = system->model;
     system->auxiliary.unilateral_count = 0;
@@ -112,4 +112,15 @@ tn_result tni_system_check(tni_system* system, const tni_configuration* at, tn_c
     for (int i = 0; i < model->u_count; ++i) speed = fmax(speed, fabs(at->u[i]));
     TRY(find_contradiction(system, system->rate, speed, check, why));
     return find_contradiction(system, system->C, 1e3, check, why);
+}
+
+// The joints alone, in their own matrix, whatever solves the steps.
+tn_result tni_system_check(tni_system* system, const tni_configuration* at, tn_check* check,
+                           tn_row_name* redundant, tn_why* why)
+{
+    struct tni_step_matrix* const matrix = system->auxiliary.matrix;
+    system->auxiliary.matrix             = NULL;
+    const tn_result result               = check_joints(system, at, check, redundant, why);
+    system->auxiliary.matrix             = matrix;
+    return result;
 }

@@ -100,16 +100,24 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
     return TN_OK;
 }
 
+static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a);
+
 tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft, tni_step_matrix** out)
 {
     tni_step_matrix* m = tni_host_take(&model->arena.host, sizeof *m);
     *out               = m;
     if (m == NULL) return TN_ERR_MEMORY;
-    m->model               = model;
-    m->soft                = soft;
-    m->arena               = tni_arena_make(&model->arena.host);
-    const size_t    nodes  = (size_t)(model->free_count + model->constraint_count);
-    const tn_result result = take(m, 64, FIRST_BYTES + 4096 * nodes);
+    m->model                   = model;
+    m->soft                    = soft;
+    m->arena                   = tni_arena_make(&model->arena.host);
+    const tni_auxiliary none   = {.model = model};
+    const size_t        nodes  = (size_t)(model->free_count + model->constraint_count);
+    tn_result           result = take(m, 64, FIRST_BYTES + 4096 * nodes);
+    while (result == TN_OK) { // without contacts a step takes no memory
+        result = make_plan(m, &none);
+        if (result != TN_ERR_MEMORY || !m->region.full) break;
+        result = tni_step_matrix_grow(m, 0);
+    }
     if (result != TN_OK) tni_step_matrix_free(m), *out = NULL;
     return result;
 }
@@ -260,9 +268,9 @@ static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
     m->region.used        = 0;
     m->region.full        = false;
     tni_arena    arena    = tni_arena_make(&host);
-    const size_t nodes =
-        (size_t)(model->free_count + model->constraint_count + a->unilateral_count);
-    const size_t edges = (size_t)(model->edge_count + 2 * a->unilateral_count);
+    const int    pairs = (m->soft != NULL ? tni_soft_node_count(m->soft) : 0) + a->unilateral_count;
+    const size_t nodes = (size_t)(model->free_count + model->constraint_count + pairs);
+    const size_t edges = (size_t)(model->edge_count + 2 * pairs);
     building     g     = {.dim    = TNI_TAKE(&arena, int, nodes),
                           .row    = TNI_TAKE(&arena, int, edges),
                           .col    = TNI_TAKE(&arena, int, edges),

@@ -189,6 +189,18 @@ def options_take_both_forms_and_the_last_wins():
 
 
 @test
+def a_method_that_is_named_brings_its_step():
+    assert run("@fourbar", "--duration", "0.1")["h"] == 1 / 60
+    for method in ("multiplier", "impulse", "implicit"):
+        assert run("@fourbar", "--method", method, "--duration", "0.01")["h"] == 0.001
+        assert run("@fourbar", "--h", "0.016666666666666666", "--method", method, "--duration", "0.1")["h"] == 1 / 60, "any order"
+    for text, h in (({}, 1 / 60), ({"name": "impulse"}, 0.001), ({"h": 1 / 60, "name": "impulse"}, 1 / 60), ({"name": "auto", "h": 0.001}, 0.001)):
+        told = json.loads(FREE)
+        told["method"] = text
+        assert run("-", "--duration", "0", stdin=json.dumps(told))["h"] == h, text
+
+
+@test
 def a_method_of_a_later_version_is_refused():
     for method in ("implicit", "impulse", "adaptive"):
         result = tenon("run", "@chain", "--method", method, "--duration", "0.01", "--quiet")
@@ -647,10 +659,10 @@ def roped(z, length):
 @test
 def the_report_counts_contacts_and_impacts():
     ball = scene([{"name": "ball", "position": [0, 0, 1.1], "shapes": [BALL]}], contact={"ground": {"restitution": 0.5}})
-    report = run("-", "--duration", "1", stdin=ball)  # falls 1 m: impacts at 0.4515 s, 0.9030 s, 1.1288 s
+    report = run("-", "--method", "multiplier", "--duration", "1", stdin=ball)  # falls 1 m: impacts at 0.4515 s, 0.9030 s, 1.1288 s
     assert report["impacts"] == 2 and report["events"] >= 2 and report["jams"] == 0, report["impacts"]
     assert report["contacts"]["max"] <= 1 and 0 <= report["contacts"]["deepest"] < 1e-8, report["contacts"]
-    report = run("-", "--duration", "0.05", stdin=box_at(0.1))
+    report = run("-", "--method", "multiplier", "--duration", "0.05", stdin=box_at(0.1))
     assert report["contacts"]["max"] == 4 and report["impacts"] == 0, report
     assert report["auxiliary"]["rows"] == 12 and report["auxiliary"]["dependent"] == 0  # three a corner; no equalities
     assert 0 <= report["auxiliary"]["complementarity"] < 1e-6
@@ -662,8 +674,8 @@ def the_report_counts_contacts_and_impacts():
 
 @test
 def the_report_counts_auxiliary_rows():
-    core = run("@fourbar", "--duration", "0.01")
-    beside = run("@fourbar", "--duration", "0.01", "--set", "multiplier.loops=auxiliary")
+    core = run("@fourbar", "--method", "multiplier", "--duration", "0.01")
+    beside = run("@fourbar", "--method", "multiplier", "--duration", "0.01", "--set", "multiplier.loops=auxiliary")
     assert core["auxiliary"] == {"rows": 0, "dependent": 0, "complementarity": 0}
     assert beside["auxiliary"]["rows"] == 5 and beside["auxiliary"]["dependent"] == 3, beside["auxiliary"]
     for one, two in zip(core["bodies"], beside["bodies"]):
@@ -760,7 +772,7 @@ def what_is_driven_into_a_limit_is_told_so():
     drive = {"type": "motor", "of": "hinge", "bodies": ["ground", "link"], "anchor": [0, 0, 1], "axis": [0, 1, 0], "velocity": 1}
     knee = {**HINGE, "bodies": ["link", "rod"], "anchor": [1, 0, 1], "limit": {"lower": -0.5, "upper": 0.5, "hard": True}}
     driven = scene([body(position=[0.5, 0, 1]), rod], [drive, knee], contact={"ground": {}})
-    result = tenon("run", "-", "--quiet", "--duration", "2", stdin=driven)
+    result = tenon("run", "-", "--quiet", "--method", "multiplier", "--duration", "2", stdin=driven)
     assert result.code == 1 and "through a limit or a contact" in result.err and result.err.count("\n") == 1, result.err
 
 

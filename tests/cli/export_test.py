@@ -437,16 +437,16 @@ def read_npy(data):
 
 @test
 def npy_is_the_trajectory_bit_for_bit():
-    export("@fourbar", "a.npy", "--duration", 0.2, "--every", 7)
-    names, times, poses = trajectory("@fourbar", "--duration", 0.2, "--every", 7)
+    export("@fourbar", "a.npy", "--duration", 0.2, "--h", 0.001, "--every", 7)
+    names, times, poses = trajectory("@fourbar", "--duration", 0.2, "--h", 0.001, "--every", 7)
     shape, values = read_npy(open("a.npy", "rb").read())
     assert shape == (len(times), len(names), 13)
     for k in range(len(times)):
         for i in range(len(names)):
             at = 13 * (k * len(names) + i)
             assert list(values[at:at + 7]) == poses[k][i]
-    export("@fourbar", "a.npy", "--duration", 0.2)
-    done = tenon("run", "@fourbar", "--duration", 0.2, "--report", "-")
+    export("@fourbar", "a.npy", "--duration", 0.2, "--h", 0.001)
+    done = tenon("run", "@fourbar", "--duration", 0.2, "--h", 0.001, "--report", "-")
     last = json.loads(done.stdout)["bodies"]
     shape, values = read_npy(open("a.npy", "rb").read())
     assert shape[0] == 201, "every step"
@@ -522,7 +522,7 @@ def an_empty_scene_is_a_file_all_the_same():
 
 @test
 def what_was_before_a_failure_is_written():
-    scene = write("wild.json", {"tenon_scene": 1, "method": {"h": 0.1, "duration": 1000}, "bodies": [
+    scene = write("wild.json", {"tenon_scene": 1, "method": {"name": "multiplier", "h": 0.1, "duration": 1000}, "bodies": [
         {"name": "a", "mass": 1e-3, "inertia": [1e-6, 1e-6, 1e-6], "position": [1, 0, 0]}],
         "springs": [{"bodies": ["ground", "a"], "anchors": [[0, 0, 0], [0, 0, 0]], "stiffness": 1e9, "length": 0.5}]})
     done = tenon("export", scene, "--out", "a.npy", "--quiet")

@@ -85,8 +85,8 @@ class Drawing:
 
 @test
 def a_report_has_series_when_asked():
-    assert "series" not in json.loads(good("run", "@fourbar", "--duration", 0.1, "--report", "-"))
-    r = report("@fourbar", "--duration", 0.5)
+    assert "series" not in json.loads(good("run", "@fourbar", "--h", 0.001, "--duration", 0.1, "--report", "-"))
+    r = report("@fourbar", "--h", 0.001, "--duration", 0.5)
     s = r["series"]
     assert list(s) == KEYS and {len(v) for v in s.values()} == {501}
     assert s["time"][0] == 0 and s["time"][-1] == 0.5 and s["step_seconds"][0] is None
@@ -97,7 +97,7 @@ def a_report_has_series_when_asked():
 
 @test
 def long_series_are_thinned_and_lose_no_peak():
-    r = report("@fourbar", "--duration", 5)
+    r = report("@fourbar", "--h", 0.001, "--duration", 5)
     s = r["series"]
     assert 500 < len(s["time"]) <= 1000 and s["time"][-1] == 5
     assert max(s["joint_error"]) == r["joint_error"]["max"], "the largest error is kept"
@@ -109,8 +109,8 @@ def long_series_are_thinned_and_lose_no_peak():
 
 @test
 def lines_are_the_motion():
-    good("plot", "@fourbar", "--duration", 2, "--of", "energy,height:coupler,speed:coupler,position:O,velocity:O", "--out", "a.svg")
-    drawing, s = Drawing("a.svg"), report("@fourbar", "--duration", 2)["series"]
+    good("plot", "@fourbar", "--h", 0.001, "--duration", 2, "--of", "energy,height:coupler,speed:coupler,position:O,velocity:O", "--out", "a.svg")
+    drawing, s = Drawing("a.svg"), report("@fourbar", "--h", 0.001, "--duration", 2)["series"]
     assert list(drawing.panels) == ["energy [J]", "height of coupler [m]", "speed of coupler [m/s]", "position of O [rad]", "velocity of O [rad/s]"]
     assert [w for _, w in drawing.panels["energy [J]"]["labels"]] == ["total", "potential", "kinetic"]
     for line, keys in enumerate((["kinetic"], ["gravity", "elastic"], ["kinetic", "gravity", "elastic"])):
@@ -119,7 +119,7 @@ def lines_are_the_motion():
         for t, v in curve:
             i = min(range(len(s["time"])), key=lambda i: abs(s["time"][i] - t))
             assert abs(sum(s[k][i] for k in keys) - v) < 0.1, (t, v)
-    good("run", "@fourbar", "--duration", 2, "--trajectory", "t.csv", "--quiet")
+    good("run", "@fourbar", "--h", 0.001, "--duration", 2, "--trajectory", "t.csv", "--quiet")
     rows = [line.split(",") for line in open("t.csv").read().splitlines()]
     column = rows[0].index("coupler.z")
     for t, v in drawing.curve("height of coupler [m]"):
@@ -149,9 +149,9 @@ def being_plotted_does_not_change_the_motion():
 
 @test
 def a_report_is_drawn_without_a_simulation():
-    good("run", "@fourbar", "--duration", 1, "--report", "r.json", "--series", "--quiet")
+    good("run", "@fourbar", "--h", 0.001, "--duration", 1, "--report", "r.json", "--series", "--quiet")
     assert good("plot", "r.json", "--out", "a.svg", "--of", "energy,error,velocity_error,step,contacts,active") == ""
-    good("plot", "@fourbar", "--duration", 1, "--out", "b.svg", "--of", "energy,error", "--quiet")
+    good("plot", "@fourbar", "--h", 0.001, "--duration", 1, "--out", "b.svg", "--of", "energy,error", "--quiet")
     a, b = Drawing("a.svg"), Drawing("b.svg")
     assert len(a.panels) == 6
     assert "fourbar" in open("a.svg").read() and "1000 steps" in open("a.svg").read()

@@ -272,6 +272,7 @@ static const double* all_multipliers(const tn_stepper* stepper)
 static tn_stepper* stepper_of(const random_mechanism* m, tn_dynamics dynamics, double baumgarte)
 {
     tn_settings settings          = tn_default_settings();
+    settings.method               = TN_METHOD_MULTIPLIER;
     settings.multiplier.dynamics  = dynamics;
     settings.multiplier.baumgarte = baumgarte;
     tn_stepper* stepper;
@@ -545,6 +546,7 @@ TEST(reported_accelerations_are_those_of_the_body_frame)
         tn_settings       s = tn_default_settings();
         tn_stepper*       stepper;
         tn_state*         states[3];
+        s.method             = TN_METHOD_MULTIPLIER;
         s.multiplier.project = false;
         CHECK_OK(tn_stepper_create(m->model, &s, &stepper, NULL));
         for (int i = 0; i < 3; ++i) {

@@ -71,6 +71,7 @@ TEST(held_joints_are_welds_by_divide_and_conquer)
 TEST(first_coordinate_rates_change_as_by_multipliers)
 {
     tn_settings multiplier = tn_default_settings();
+    multiplier.method      = TN_METHOD_MULTIPLIER;
     for (uint64_t seed = 1; seed <= 100; ++seed) {
         test_random                r;
         random_mechanism*          m        = random_case(&r, seed);

@@ -14,7 +14,7 @@ static const double g = 9.81;
 
 static tn_stepper* stepper_of(const tn_model* model, tn_loops loops)
 {
-    tn_settings settings      = tn_default_settings();
+    tn_settings settings      = rig_settings();
     settings.multiplier.loops = loops;
     tn_stepper* stepper;
     CHECK_OK(tn_stepper_create(model, &settings, &stepper, NULL));

@@ -73,6 +73,7 @@ static double compare(const tree_rig* t, const random_mechanism* m)
     tn_settings       settings = tn_default_settings();
     tn_stepper*       stepper;
     double            error = 0, size = 1;
+    settings.method               = TN_METHOD_MULTIPLIER;
     settings.multiplier.baumgarte = 0;
     CHECK_OK(tn_stepper_create(w->model, &settings, &stepper, NULL));
     CHECK_OK(tn_stepper_evaluate(stepper, w->state, NULL, NULL));

@@ -22,7 +22,7 @@ typedef struct tally {
 
 static tn_stepper* stepper_of(const tn_model* model, tn_loops loops)
 {
-    tn_settings settings      = tn_default_settings();
+    tn_settings settings      = rig_settings();
     settings.multiplier.loops = loops;
     tn_stepper* stepper;
     CHECK_OK(tn_stepper_create(model, &settings, &stepper, NULL));

@@ -20,6 +20,9 @@ static run run_make(void)
     run r = {.scene = NULL};
     CHECK_OK(tn_scene_create(NULL, &r.scene));
     tn_scene_set_gravity(r.scene, gravity);
+    tn_settings settings = tn_scene_settings(r.scene);
+    settings.method      = TN_METHOD_MULTIPLIER;
+    tn_scene_set_settings(r.scene, &settings);
     return r;
 }
 
@@ -429,7 +432,7 @@ TEST(a_velocity_constraint_leaves_the_place_free)
     blade.body_count         = 1;
     blade.table              = &blade_table;
     const tn_joint_id id     = tn_scene_add_constraint(r.scene, &blade);
-    tn_settings       set    = tn_default_settings();
+    tn_settings       set    = tn_scene_settings(r.scene);
     set.multiplier.baumgarte = 0.1; // pulls towards C = 0 where there is a C
     tn_scene_set_settings(r.scene, &set);
     run_start(&r);

@@ -21,15 +21,15 @@ def numbers(line):
 def check_hello(path, folder):
     lines = [numbers(line) for line in output(path).splitlines()]
     check(len(lines) == 11, "11 lines, not %d" % len(lines))
-    inertia, angle, rate, at, h = 1 / 12 + 0.25, 0.0, 0.0, 0, 1e-4  # about the pin; midpoint steps
+    inertia, angle, rate, at, h = 1 / 12 + 0.25, 0.0, 0.0, 0, 1e-4  # about the pin; midpoint steps of 0.1 ms; the example has steps of 1 ms, second order
     for time, measured, error in lines:
         while at < round(time / h):
             half = angle + 0.5 * h * rate
             rate += h * G * 0.5 * math.cos(half) / inertia
             angle = half + 0.5 * h * rate
             at += 1
-        check(abs(measured - angle) < 2e-6, "angle %g, not %g, at %g s" % (measured, angle, time))
-        check(error < 1e-12, "joint error %g" % error)
+        check(abs(measured - angle) < 2e-5, "angle %g, not %g, at %g s" % (measured, angle, time))
+        check(error < 1e-9, "joint error %g" % error)
 
 
 def check_linkage(path, folder):

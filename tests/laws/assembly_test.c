@@ -820,7 +820,7 @@ TEST(assembly_gives_back_what_it_takes)
 {
     failing_host  f    = failing_host_make();
     const tn_host host = failing_host_of(&f);
-    rig           r    = {.settings = tn_default_settings()};
+    rig           r    = {.settings = rig_settings()};
     tn_why        why  = {.text = ""};
     rig_must(tns_build(&host, "fourbar", &r.scene, &why), "fourbar", &why);
     rig_ready(&r);

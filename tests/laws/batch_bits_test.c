@@ -40,10 +40,10 @@ TEST(any_number_of_copies)
 TEST(characters)
 {
     run("humanoid", "method=implicit", 37, 0.8, 4, 1 / 60.0);
-    run("humanoid:joints=anatomical", "", 37, 0.8, 4, 1 / 60.0);
-    run("humanoid:held=0,joints=anatomical", "", 21, 0.5, 4, 1 / 30.0);
+    run("humanoid:joints=anatomical", "method=implicit", 37, 0.8, 4, 1 / 60.0);
+    run("humanoid:held=0,joints=anatomical", "method=implicit", 21, 0.5, 4, 1 / 30.0);
     run("hand", "", 13, 0.5, 3, 1 / 60.0);
-    run("robot", "", 13, 0.3, 1, 1 / 60.0);
+    run("robot", "method=implicit", 13, 0.3, 1, 1 / 60.0);
     run("humanoid:detail=1", "method=implicit", 5, 0.1, 1, 1 / 60.0);
 }
 
@@ -53,8 +53,8 @@ TEST(trees)
     run("chain:n=9,joint=hinge,stiffness=20,damping=0.1", "method=implicit", 11, 1, 3, 0.02);
     run("chain:n=9,stiffness=20,damping=0.1", "method=implicit", 11, 1, 3, 0.02);
     run("tree:depth=4", "method=implicit", 6, 1, 3, 0.02);
-    run("plant:depth=3,branching=2", "", 6, 0.3, 1, 0.02);
-    run("hair:n=6,strands=2,curl=3", "", 6, 0.3, 1, 0.02);
+    run("plant:depth=3,branching=2", "method=implicit", 6, 0.3, 1, 0.02);
+    run("hair:n=6,strands=2,curl=3", "method=implicit", 6, 0.3, 1, 0.02);
     run("chain:n=20,mass=0.05,tip_mass=7500,angle=1", "method=implicit", 6, 0, 0, 0.02);
     run("spider:fixed=0", "method=implicit", 6, 0.3, 1, 0.02);
 }
@@ -62,7 +62,7 @@ TEST(trees)
 // Steps that are too long: substeps, Newton's method, failures.
 TEST(wild_copies)
 {
-    run("humanoid:joints=anatomical", "", 21, 2.5, 40, 1 / 30.0);
+    run("humanoid:joints=anatomical", "method=implicit", 21, 2.5, 40, 1 / 30.0);
     run("chain:n=9", "method=implicit", 21, 3, 60, 0.05);
     run("chain:n=9,joint=hinge,stiffness=1e4", "method=implicit", 21, 3, 60, 0.05);
 }

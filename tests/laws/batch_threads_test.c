@@ -24,7 +24,7 @@ TEST(pools)
         tn_host  host = tn_default_host();
         host.each = tn_pool_each, host.workers = pool;
         run("humanoid", "method=implicit", 75, &host);
-        run("humanoid:joints=anatomical", "", 40, &host);
+        run("humanoid:joints=anatomical", "method=implicit", 40, &host);
         run("ragdoll_pile:n=2", "method=impulse", 33, &host);
         tn_pool_free(pool);
     }

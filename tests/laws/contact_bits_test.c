@@ -10,11 +10,11 @@ static void check_bits(const char* spec, double h, int before, int after)
     tn_stepper *fresh = NULL, *used = NULL;
     tn_why      why = {.text = ""};
     rig_must(tn_state_create(r.model, &copy), "state", &why);
-    rig_must(tn_stepper_create(r.model, NULL, &used, &why), "stepper", &why);
+    rig_must(tn_stepper_create(r.model, &r.settings, &used, &why), "stepper", &why);
     for (int i = 0; i < before + after; ++i) {
         if (i >= before) {
             tn_state_copy(copy, r.state);
-            rig_must(tn_stepper_create(r.model, NULL, &fresh, &why), "stepper", &why);
+            rig_must(tn_stepper_create(r.model, &r.settings, &fresh, &why), "stepper", &why);
             CHECK_OK(tn_stepper_step(fresh, copy, h, NULL, &why));
             tn_stepper_free(fresh);
             const uint64_t by_fresh = tn_state_hash(copy);

@@ -109,7 +109,7 @@ static tn_stepper* stepper_of(const tn_model* model)
 {
     tn_stepper*       stepper  = NULL;
     tn_why            why      = {.text = ""};
-    const tn_settings settings = tn_default_settings();
+    const tn_settings settings = rig_settings();
     rig_must(tn_stepper_create(model, &settings, &stepper, &why), "stepper", &why);
     return stepper;
 }

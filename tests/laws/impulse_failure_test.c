@@ -25,7 +25,7 @@ static double fastest(const tn_state* state)
 // A built-in scene with one more motor.
 static rig driven(const char* spec, const char* body, tn_vec3 anchor, double speed)
 {
-    rig    r   = {.settings = tn_default_settings()};
+    rig    r   = {.settings = rig_settings()};
     tn_why why = {.text = ""};
     bool   found;
     rig_must(tns_build(NULL, spec, &r.scene, &why), spec, &why);

@@ -380,7 +380,7 @@ static double double_pendulum_error(const tn_settings* settings, int steps, doub
 TEST(the_double_pendulum_agrees_with_generalized_coordinates)
 {
     for (int project = 0; project < 2; ++project) {
-        tn_settings settings        = tn_default_settings();
+        tn_settings settings        = rig_settings();
         settings.multiplier.project = project;
         double error[4], energy[4];
         int    pieces;
@@ -400,7 +400,7 @@ TEST(the_adaptive_integrator_meets_its_tolerance)
     int    pieces[4];
     for (int i = 0; i < 4; ++i) {
         const double tolerance              = pow(10, -6 - 2 * i);
-        tn_settings  settings               = tn_default_settings();
+        tn_settings  settings               = rig_settings();
         settings.multiplier.integrator      = TN_INTEGRATOR_ADAPTIVE;
         settings.multiplier.error_tolerance = tolerance;
         errors[i] = double_pendulum_error(&settings, 4, &energy, &pieces[i]);

@@ -87,8 +87,8 @@ def joint(kind, name, first, second, anchor, axis=None, **more):
 
 
 def settings():
-    """What a run needs besides the scene, as options and environment: nothing, once the method for everything is the default."""
-    return ["--method", "impulse", "--set", "impulse.springs=implicit", "--h", "0.0166667"], {}
+    """What a run needs besides the scene, as options and environment: nothing."""
+    return [], {}
 
 
 class Motion:

@@ -10,7 +10,7 @@ TEST(a_chain_of_a_million_links_takes_a_step)
     rig           r    = {.settings = tn_default_settings()};
     tn_why        why  = {.text = ""};
     rig_must(tns_build(&host, "chain:n=1000000", &r.scene, &why), "chain", &why);
-    r.settings = tn_scene_settings(r.scene);
+    r.settings = rig_settings();
     rig_ready(&r);
     tn_scene_free(r.scene); // a model stands by itself
     r.scene = NULL;

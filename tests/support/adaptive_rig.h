@@ -284,6 +284,7 @@ static inline double adaptive_against_multipliers(adaptive_rig* g, const random_
     tn_stepper* stepper;
     tn_why      why   = {.text = ""};
     double      error = 0, size = 1;
+    settings.method               = TN_METHOD_MULTIPLIER;
     settings.multiplier.baumgarte = 0;
     CHECK_OK(tn_stepper_create(m->model, &settings, &stepper, &why));
     CHECK_OK(tn_stepper_evaluate(stepper, m->state, NULL, &why));

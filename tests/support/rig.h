@@ -33,9 +33,18 @@ static inline void rig_must(tn_result result, const char* what, const tn_why* wh
     abort();
 }
 
+/// The multiplier method by milliseconds: what tests ask about laws was written for it.
+static inline tn_settings rig_settings(void)
+{
+    tn_settings settings = tn_default_settings();
+    settings.method      = TN_METHOD_MULTIPLIER;
+    settings.h           = 1e-3;
+    return settings;
+}
+
 static inline rig rig_make(tn_vec3 gravity)
 {
-    rig    r   = {.settings = tn_default_settings()};
+    rig    r   = {.settings = rig_settings()};
     tn_why why = {.text = ""};
     rig_must(tn_scene_create(NULL, &r.scene), "scene", &why);
     tn_scene_set_gravity(r.scene, gravity);
@@ -50,15 +59,15 @@ static inline void rig_ready(rig* r)
     rig_must(tn_stepper_create(r->model, &r->settings, &r->stepper, &why), "stepper", &why);
 }
 
-/// A built-in scene, ready. Stiff ones, which ask for the implicit method, run as the others do.
+/// A built-in scene, ready: by the multiplier method, unless the scene names the impulse or the adaptive one.
 static inline rig rig_builtin(const char* spec)
 {
     rig    r   = {.settings = tn_default_settings()};
     tn_why why = {.text = ""};
     rig_must(tns_build(NULL, spec, &r.scene, &why), spec, &why);
     r.settings = tn_scene_settings(r.scene);
-    if (r.settings.method == TN_METHOD_IMPLICIT) {
-        r.settings.method = TN_METHOD_AUTO;
+    if (r.settings.method == TN_METHOD_AUTO || r.settings.method == TN_METHOD_IMPLICIT) {
+        r.settings.method = TN_METHOD_MULTIPLIER;
         r.settings.h      = 1e-3;
     }
     rig_ready(&r);
@@ -79,9 +88,8 @@ static inline void rig_restart(rig* r)
 static inline rig rig_multiplier(const char* spec)
 {
     rig r = rig_builtin(spec);
-    if (r.settings.method == TN_METHOD_AUTO) return r;
-    r.settings.method = TN_METHOD_MULTIPLIER;
-    r.settings.h      = 1e-3;
+    if (r.settings.method == TN_METHOD_MULTIPLIER) return r;
+    r.settings = rig_settings();
     rig_restart(&r);
     return r;
 }

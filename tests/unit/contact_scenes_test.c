@@ -179,9 +179,11 @@ TEST(a_weak_grip_lets_go)
 
 // What walks is its own mirror image, so that it walks straight on; it goes 1.4 m for a turn of its
 // crank, whichever way that turns.
-static void check_walk(const char* spec, double sense)
+static void check_walk(const char* spec, tn_method method, double sense)
 {
-    rig           r     = made(spec);
+    rig r             = made(spec);
+    r.settings.method = method;
+    rig_restart(&r);
     const tn_vec3 start = position_of(&r, "frame");
     const double  turn  = 2 * 3.14159265358979324 / 3;
     rig_run(&r, r.settings.h, 60);
@@ -189,14 +191,17 @@ static void check_walk(const char* spec, double sense)
     CHECK_NEAR(sense * (end.x - start.x), 1.42 * 60 * r.settings.h / turn, 0.1);
     CHECK_LESS(fabs(end.y - start.y), 0.05); // feet slip, and four share the weight as they like
     CHECK_LESS(fabs(end.z - start.z), 0.02);
-    CHECK_LESS(r.joint_error, 1e-9);
+    if (method == TN_METHOD_IMPULSE) CHECK_LESS(r.joint_error, 1e-9);
     rig_free(&r);
 }
 
 TEST(the_walking_machine_walks_straight_on)
 {
-    check_walk("strandbeest:walk=on", 1);
-    check_walk("strandbeest:walk=on,motor=-3", -1);
+    for (int i = 0; i < 2; ++i) {
+        const tn_method method = i == 0 ? TN_METHOD_AUTO : TN_METHOD_IMPULSE;
+        check_walk("strandbeest:walk=on", method, 1);
+        check_walk("strandbeest:walk=on,motor=-3", method, -1);
+    }
 }
 
 // ---- People -------------------------------------------------------------------------------------

@@ -202,7 +202,9 @@ static machine start(const char* spec)
     tn_scene* scene = build(spec);
     CHECK_OK(tn_scene_compile(scene, &m.model, NULL));
     CHECK_OK(tn_state_create(m.model, &m.state));
-    CHECK_OK(tn_stepper_create(m.model, NULL, &m.stepper, NULL));
+    tn_settings settings = tn_default_settings();
+    settings.method      = TN_METHOD_MULTIPLIER; // mechanics to many digits
+    CHECK_OK(tn_stepper_create(m.model, &settings, &m.stepper, NULL));
     if (m.stepper == NULL) abort();
     tn_scene_free(scene);
     return m;
@@ -450,6 +452,13 @@ TEST(loops_start_assembled_and_with_velocities_that_fit)
         CHECK_OK(tn_stepper_check(m.stepper, m.state, &check, NULL));
         CHECK_INT(check.mobility, cases[n].mobility);
         CHECK_INT(check.redundant_count, cases[n].redundant);
+        tn_check    by_default = {0}; // a check says the same for every method
+        tn_stepper* stepper    = NULL;
+        CHECK_OK(tn_stepper_create(m.model, NULL, &stepper, NULL));
+        CHECK_OK(tn_stepper_check(stepper, m.state, &by_default, NULL));
+        CHECK_INT(by_default.mobility, cases[n].mobility);
+        CHECK_INT(by_default.redundant_count, cases[n].redundant);
+        tn_stepper_free(stepper);
         CHECK_LESS(check.assembly_error, 1e-14);
         CHECK_LESS(check.velocity_error, 1e-14);
         stop(&m);

@@ -1322,7 +1322,7 @@ TEST(bad_values_of_the_scene_are_refused)
         if (i == 10) tn_scene_set_ground(t.scene, 0.5, 0);
         if (i == 10) tn_scene_set_ground_rolling(t.scene, 1, -1);
         CHECK(tn_scene_ground_rolling_friction(t.scene) == 0);
-        CHECK(tn_scene_gravity(t.scene).z == -9.81 && tn_scene_settings(t.scene).h == 0.001);
+        CHECK(tn_scene_gravity(t.scene).z == -9.81 && tn_scene_settings(t.scene).h == 1.0 / 60);
         CHECK(tn_scene_ground_friction(t.scene) == 0.5 && tn_scene_name(t.scene)[0] == 0);
         check_refused(&t, true, __LINE__, said[i]);
     }

@@ -41,7 +41,7 @@ TEST(defaults_are_the_documented_ones)
 {
     const tn_settings s = tn_default_settings();
     CHECK_INT(s.method, TN_METHOD_AUTO);
-    CHECK(s.h == 0.001 && s.duration == 5);
+    CHECK(s.h == 1.0 / 60 && s.duration == 5);
     CHECK_INT(s.multiplier.integrator, TN_INTEGRATOR_RK4);
     CHECK_INT(s.multiplier.dynamics, TN_DYNAMICS_SECOND);
     CHECK(s.multiplier.baumgarte == 0 && s.multiplier.project);
@@ -149,6 +149,23 @@ TEST(every_setting_reads_back_as_it_was_set)
     CHECK(tn_setting_at(-1).key == NULL);
     CHECK(s.h == 0.016666666666666666 && s.duration == 1e300 && s.multiplier.tolerance == 5e-324);
     CHECK(!s.multiplier.project && s.method == TN_METHOD_IMPULSE);
+}
+
+// A method that is named brings its own step, unless one is told.
+TEST(a_method_brings_its_step)
+{
+    for (int m = TN_METHOD_AUTO; m < TN_METHOD_COUNT; ++m) {
+        const char* word = tn_method_word((tn_method)m);
+        tn_settings s    = tn_default_settings();
+        CHECK(tn_method_h((tn_method)m) == (m == TN_METHOD_AUTO ? 1.0 / 60 : 0.001));
+        CHECK_OK(tn_settings_set(&s, "method", word, NULL));
+        CHECK(s.h == tn_method_h((tn_method)m));
+        CHECK_OK(tn_settings_set(&s, "method", "auto", NULL));
+        CHECK(s.h == 1.0 / 60);
+        CHECK_OK(tn_settings_set(&s, "h", "0.004", NULL));
+        CHECK_OK(tn_settings_set(&s, "method", word, NULL));
+        CHECK(s.h == 0.004);
+    }
 }
 
 TEST(everyday_settings_are_told_from_variants_of_the_papers)

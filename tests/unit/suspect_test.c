@@ -15,6 +15,7 @@ TEST(an_overlap_is_named)
 {
     rig               r       = rig_make(tns_vec(0, 0, -rig_g));
     const tns_surface surface = {0.5, 0};
+    r.settings                = tn_default_settings();
     tns_wall(r.scene, "floor", tns_vec(0, 0, 0), TNS_Z, surface);
     const tn_body_id ball = tns_solid(r.scene, "ball", (tn_frame){{0, 0, 0.4}, {1, 0, 0, 0}},
                                       RIG_REST, 1, rig_sphere(0.5), surface);
