@@ -36,6 +36,9 @@ enum {
     PART_ROUNDS    = 10,
     JOINT_ROUNDS   = 10,
     STALLED        = 4,
+    CROWD          = 100, // contacts and limits
+    CROWD_MORE     = 2,
+    CROWD_PARTS    = 3,
     STEPS_MAX      = 60 // of the Newton method for contacts, all rounds together
 };
 
@@ -50,17 +53,26 @@ static const double landing_gap = 1e-5;
 static const double slip_tolerance = 1e-6;
 // Growth of the penetration in a step beyond which the step is too long [m or rad].
 static const double penetration_growth = 2e-4;
+static const double crowd_growth =
+    5e-3; // the same among many contacts: no piece for the sake of one
 static const double share       = 0.02; // of the kinetic energy that contacts and limits may add
 static const double near_enough = 1e-7; // of gaps and slips, with implicit springs [m]
 static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
 static const double lawful =
     1e-6; // residual of the laws of contacts that is good enough [m/s or rad/s]
-static const double removed_share = 0.8; // of a penetration that is removed in one step
+static const double crowd_depth   = 1e-4; // penetration that is left alone among many contacts [m]
+static const double removed_share = 0.8;  // of a penetration that is removed in one step
+
+// Many contacts in one matrix: what is wrong with a few of them may wait for the next step.
+static bool is_crowded(const tn_stepper* s)
+{
+    return s->impulse.soft != NULL && s->system->auxiliary.unilateral_count > CROWD;
+}
 
 // Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
 static double tolerated_depth(const tn_stepper* s)
 {
-    return fmax(1e-6, 0.01 * s->settings.impulse.tolerance);
+    return fmax(is_crowded(s) ? crowd_depth : 1e-6, 0.01 * s->settings.impulse.tolerance);
 }
 
 // ---- The set of unilaterals ---------------------------------------------------------------------
@@ -432,10 +444,11 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
         a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
     }
-    a->ready       = false;
-    a->softens     = false;
-    a->keep_forces = true;
-    for (int round = 0; round < PART_ROUNDS && result == TN_OK; ++round) {
+    a->ready         = false;
+    a->softens       = false;
+    a->keep_forces   = true;
+    const int rounds = is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
+    for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
         for (int i = 0; i < a->unilateral_count; ++i) {
@@ -578,7 +591,7 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
     s->impulse.start_penetration = deepest_at_start(tni_stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
         result = solve(s, h, tolerance, nearest, closed, report, why);
-        if (result != TN_OK || !*closed || pass == MORE_MAX) break;
+        if (result != TN_OK || !*closed || pass == (is_crowded(s) ? CROWD_MORE : MORE_MAX)) break;
         result = find_more(s, h, &impacts, &again, report, why);
     }
     if (result == TN_OK && *closed && !s->impulse.final_try && gains_energy(s)) *closed = false;
@@ -597,7 +610,9 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     // Contact features may change so fast that the rounds do not converge: then the step is too
     // long.
-    if (!s->impulse.final_try && deepest(a) > s->impulse.start_penetration + penetration_growth)
+    if (!s->impulse.final_try &&
+        deepest(a) >
+            s->impulse.start_penetration + (is_crowded(s) ? crowd_growth : penetration_growth))
         return TN_ERR_DIVERGED;
     set_warm_start(s, true, h);
     return TN_OK;

@@ -21,6 +21,7 @@ enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4 };
 // Residuals of the laws [m/s or rad/s], beside approaches of 1: of a solve, and where steps that no longer help
 // end one.
 static const double EXACT = 1e-7, ACCEPTED = 1e-5, SPLIT = 1e-3;
+static const double FAST = 1; // approaches in which piles are solved roughly [m/s]
 
 /// Memory that is given out from one block and taken back all at once.
 typedef struct region {
@@ -436,6 +437,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                                       .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 40,
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
+                                      .fast             = scale > FAST,
                                       .frozen           = a->effort == TNI_CONES_FROZEN};
     const tn_result        result =
         tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);
