@@ -103,7 +103,7 @@ int main(int count, char** arguments)
     }
     const tni_plan* given  = model->core.plan;
     tni_graph       graph  = {given->count,    given->dim,      given->sign, given->edge_count,
-                              given->row_node, given->col_node, NULL, NULL};
+                              given->row_node, given->col_node, NULL,        NULL};
     uint8_t*        strong = TNI_TAKE(&arena, uint8_t, given->edge_count);
     tni_plan*       plan;
     tni_ldl*        ldl;

@@ -54,7 +54,7 @@ static const double OVER        = 1.6;     // splitting: over-relaxation
 enum {
     SPLIT_FROM    = 200, // elements of an island beyond which it is solved by splitting
     SPLIT_AFTER   = 2,   // Newton steps that it is given first: they may do at rest
-    FAST_FROM     = 40,  // the same where speeds are high: a law that is met roughly will do
+    FAST_FROM     = 16,  // the same where speeds are high: a law that is met roughly will do
     FAST_AFTER    = 6,
     BALANCE_EVERY = 15,
     BALANCE_MAX   = 3
@@ -824,7 +824,8 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
             const bool done = island->residual <= options->tolerance ||
                               (island->stalled > 1 && island->residual <= options->accepted);
             if (done || island->iterations >= options->iterations) island->active = false;
-            else if (is_crowd(island, options->fast)) island->splits = true, start_split(n, island, false);
+            else if (is_crowd(island, options->fast))
+                island->splits = true, start_split(n, island, false);
         }
     }
     *residual = 0;

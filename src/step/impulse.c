@@ -38,10 +38,18 @@
 
 #include "system/step_matrix.h"
 
-enum { HALVINGS_MAX = 4, SUBSTEPS_MAX = 1000, PATIENCE = 8, SAFER_MAX = 4, UNCLOSED_MAX = 16 };
+enum {
+    HALVINGS_MAX = 4,
+    SUBSTEPS_MAX = 1000,
+    PATIENCE     = 8,
+    SAFER_MAX    = 4,
+    UNCLOSED_MAX = 16,
+    CROWD        = 100
+};
 
-static const double turn_max = 0.5; // rotation of a body in one substep [rad]
-static const double aim      = 0.2; // of the tolerance: lever arms magnify joint errors
+static const double turn_max       = 0.5; // rotation of a body in one substep [rad]
+static const double crowd_turn_max = 1;   // the same where many contacts push
+static const double aim            = 0.2; // of the tolerance: lever arms magnify joint errors
 // Of the kinetic energy that corrections may change; usually < 0.002.
 static const double share = 0.02;
 // Closure error of the prediction up to which no energy check is needed [m or rad].
@@ -568,7 +576,8 @@ static double fastest_turn(const tn_stepper* s)
 static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
     const double end   = tni_time_after(s->now.time, h);
-    const double turns = ceil(h * fastest_turn(s) / turn_max);
+    const bool   crowd = s->impulse.soft != NULL && s->impulse.warm_start.count > CROWD;
+    const double turns = ceil(h * fastest_turn(s) / (crowd ? crowd_turn_max : turn_max));
     if (!(turns <= SUBSTEPS_MAX))
         return tni_fail(why, TN_ERR_DIVERGED,
                         "a body rotates by %.3g rad in one step: take a smaller step",

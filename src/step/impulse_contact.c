@@ -38,7 +38,8 @@ enum {
     STALLED        = 4,
     CROWD          = 100, // contacts and limits
     CROWD_MORE     = 2,
-    CROWD_PARTS    = 3,
+    CROWD_PARTS    = 2,
+    LOOK_ROUND     = 1, // of a crowd: after it, contacts are looked for again
     STEPS_MAX      = 60 // of the Newton method for contacts, all rounds together
 };
 
@@ -284,65 +285,6 @@ static double correct_soft(tn_stepper* s, double tolerance)
     return moved * fmin(1, tolerance / soft_enough);
 }
 
-// Joints, gaps and springs, all in the matrix: each round takes a few Newton steps on the laws of contacts too.
-// When many have been taken, active sets stay as they are while the joints close: rounds are linear solves then.
-static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
-                                   tni_closure_error* nearest, bool* closed, tn_step_report* report,
-                                   tn_why* why)
-{
-    tni_auxiliary* a     = tni_stops_of(s);
-    int            since = 0, known = 0, spent = 0;
-    bool           least_multipliers = !s->impulse.loops, frozen = false;
-    double         least = HUGE_VAL, last = HUGE_VAL;
-    *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
-    for (int round = 0; round <= ROUNDS_MAX; ++round) {
-        tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort = frozen ? TNI_CONES_FROZEN : round > 0 ? TNI_CONES_FURTHER : TNI_CONES_MET;
-        const tn_result result = tni_impulse_solve_kick(s, h, why);
-        a->effort              = TNI_CONES_MET;
-        if (result != TN_OK) return result;
-        if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
-        spent += a->report.rounds;
-        const bool              met = a->report.residual <= lawful || frozen;
-        const tni_closure_error c   = tni_impulse_fly(s, h);
-        const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
-                     before = least;
-        const double error  = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
-        if (round == 0) nearest->initial = c.error;
-        (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
-        since = least < 0.5 * before ? 0 : since + 1;
-        least_multipliers =
-            !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
-        if (!(error < 1e6) || (error <= tolerance && met && least_multipliers)) break;
-        if (!frozen && (spent > STEPS_MAX || since > STALLED || (a->report.split && round >= 2))) {
-            frozen = true;
-            since = known = 0;
-            least = last = HUGE_VAL;
-        } else if (since > STALLED) {
-            break;
-        }
-        if (error <= tolerance && met) {
-            set_goal_from_rates(s);
-            tni_step_matrix_forget(a->matrix);
-            least_multipliers = true;
-            since = known = 0;
-            least         = HUGE_VAL;
-        } else if (error > tolerance) {
-            if (error > 2 * last) known = 0;
-            anderson_step(s, known);
-            known = known < 2 ? known + 1 : 2;
-            ++report->iteration_count;
-        }
-        last = error;
-    }
-    *closed = nearest->error <= fmax(tolerance, s->settings.impulse.tolerance);
-    if (least > tolerance) { // the last round is not the best one
-        tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
-        (void)tni_impulse_fly(s, h);
-    }
-    return TN_OK;
-}
-
 // Joints and gaps. *closed: the joints are within the tolerance.
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                          bool* closed, tn_step_report* report, tn_why* why)
@@ -437,7 +379,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
 {
     tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const double            alone  = tolerated_depth(s);
+    const double            alone  = (is_crowded(s) ? 5 : 1) * tolerated_depth(s);
     tn_result               result = TN_OK;
     if (!(deepest(a) > alone)) return TN_OK;
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -557,6 +499,77 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
     return hit && result == TN_OK ? find_and_strike(s, h, impacts, report, why) : result;
 }
 
+// Joints, gaps and springs, all in the matrix: each round takes a few Newton steps on the laws of contacts too.
+// When many have been taken, active sets stay as they are while the joints close: rounds are linear solves then.
+static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
+                                   tni_closure_error* nearest, bool* closed, int* impacts,
+                                   tn_step_report* report, tn_why* why)
+{
+    tni_auxiliary* a     = tni_stops_of(s);
+    int            since = 0, known = 0, spent = 0, looks = 0;
+    bool           least_multipliers = !s->impulse.loops, frozen = false;
+    double         least = HUGE_VAL, last = HUGE_VAL;
+    *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
+    for (int round = 0; round <= ROUNDS_MAX; ++round) {
+        tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
+        a->effort = frozen ? TNI_CONES_FROZEN : round > 0 ? TNI_CONES_FURTHER : TNI_CONES_MET;
+        const tn_result result = tni_impulse_solve_kick(s, h, why);
+        a->effort              = TNI_CONES_MET;
+        if (result != TN_OK) return result;
+        if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
+        spent += a->report.rounds;
+        const bool              met = a->report.residual <= lawful || frozen;
+        const tni_closure_error c   = tni_impulse_fly(s, h);
+        const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
+                     before = least;
+        const double error  = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
+        if (round == 0) nearest->initial = c.error;
+        (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
+        since = least < 0.5 * before ? 0 : since + 1;
+        least_multipliers =
+            !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
+        if (!(error < 1e6) || (error <= tolerance && met && least_multipliers)) break;
+        if (round == LOOK_ROUND && is_crowded(s) && looks < CROWD_MORE) {
+            bool again; // before the joints are closed for good
+            ++looks;
+            TRY(find_more(s, h, impacts, &again, report, why));
+            if (again) {
+                round = -1;
+                since = known = spent = 0;
+                least = last = HUGE_VAL;
+                *nearest     = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
+                continue;
+            }
+        }
+        if (!frozen && (spent > STEPS_MAX || since > STALLED || (a->report.split && round >= 2))) {
+            frozen = true;
+            since = known = 0;
+            least = last = HUGE_VAL;
+        } else if (since > STALLED) {
+            break;
+        }
+        if (error <= tolerance && met) {
+            set_goal_from_rates(s);
+            tni_step_matrix_forget(a->matrix);
+            least_multipliers = true;
+            since = known = 0;
+            least         = HUGE_VAL;
+        } else if (error > tolerance) {
+            if (error > 2 * last) known = 0;
+            anderson_step(s, known);
+            known = known < 2 ? known + 1 : 2;
+            ++report->iteration_count;
+        }
+        last = error;
+    }
+    *closed = nearest->error <= fmax(tolerance, s->settings.impulse.tolerance);
+    if (least > tolerance) { // the last round is not the best one
+        tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
+        (void)tni_impulse_fly(s, h);
+    }
+    return TN_OK;
+}
+
 // Whether contacts and limits have added energy, by pushing back what had turned too far for their
 // linearisation.
 static bool gains_energy(tn_stepper* s)
@@ -583,15 +596,15 @@ static double deepest_at_start(const tni_auxiliary* a)
 tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                             bool* closed, tn_step_report* report, tn_why* why)
 {
-    tn_result (*solve)(tn_stepper*, double, double, tni_closure_error*, bool*, tn_step_report*,
-                       tn_why*)  = s->impulse.soft != NULL ? correct_in_matrix : correct;
     int       impacts            = 0;
     bool      again              = true;
     tn_result result             = find_and_strike(s, h, &impacts, report, why);
     s->impulse.start_penetration = deepest_at_start(tni_stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
-        result = solve(s, h, tolerance, nearest, closed, report, why);
-        if (result != TN_OK || !*closed || pass == (is_crowded(s) ? CROWD_MORE : MORE_MAX)) break;
+        result = s->impulse.soft == NULL
+                     ? correct(s, h, tolerance, nearest, closed, report, why)
+                     : correct_in_matrix(s, h, tolerance, nearest, closed, &impacts, report, why);
+        if (result != TN_OK || !*closed || pass == (is_crowded(s) ? 0 : MORE_MAX)) break;
         result = find_more(s, h, &impacts, &again, report, why);
     }
     if (result == TN_OK && *closed && !s->impulse.final_try && gains_energy(s)) *closed = false;

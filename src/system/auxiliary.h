@@ -96,9 +96,9 @@ typedef struct tni_auxiliary_report {
 
 /// How far a solve in the matrix goes with the laws of unilaterals.
 typedef enum tni_cone_effort {
-    TNI_CONES_MET,   ///< as far as it can
+    TNI_CONES_MET,     ///< as far as it can
     TNI_CONES_FURTHER, ///< a few steps from where the last solve has left them
-    TNI_CONES_FROZEN ///< active sets stay as the last solve has left them: a linear solve
+    TNI_CONES_FROZEN   ///< active sets stay as the last solve has left them: a linear solve
 } tni_cone_effort;
 
 typedef struct tni_auxiliary {

@@ -434,7 +434,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                                       .accepted        = ACCEPTED * fmax(1, scale),
                                       .iterations      = most,
                                       .split_tolerance = SPLIT * fmax(1, scale),
-                                      .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 40,
+                                      .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 20,
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
                                       .fast             = scale > FAST,
