@@ -54,8 +54,6 @@ static const double OVER        = 1.6;     // splitting: over-relaxation
 enum {
     SPLIT_FROM    = 200, // elements of an island beyond which it is solved by splitting
     SPLIT_AFTER   = 2,   // Newton steps that it is given first: they may do at rest
-    FAST_FROM     = 16,  // the same where speeds are high: a law that is met roughly will do
-    FAST_AFTER    = 6,
     BALANCE_EVERY = 15,
     BALANCE_MAX   = 3
 };
@@ -597,11 +595,9 @@ static void aim(tni_cone_element* e)
 }
 
 // Whether an island is better solved by splitting: Newton steps have not met its laws soon, as they do at rest.
-static bool is_crowd(const tni_cone_island* island, bool fast)
+static bool is_crowd(const tni_cone_island* island)
 {
-    const int size = island->end - island->first;
-    return (size > SPLIT_FROM && island->iterations >= SPLIT_AFTER) ||
-           (fast && size > FAST_FROM && island->iterations >= FAST_AFTER);
+    return island->end - island->first > SPLIT_FROM && island->iterations >= SPLIT_AFTER;
 }
 
 static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
@@ -824,7 +820,7 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
             const bool done = island->residual <= options->tolerance ||
                               (island->stalled > 1 && island->residual <= options->accepted);
             if (done || island->iterations >= options->iterations) island->active = false;
-            else if (is_crowd(island, options->fast))
+            else if (is_crowd(island))
                 island->splits = true, start_split(n, island, false);
         }
     }

@@ -98,7 +98,6 @@ typedef struct tni_cone_options {
     int  split_iterations;
     bool refine; ///< the last solve is refined through loops
     bool warm;   ///< x holds the answer of a solve that differs little
-    bool fast;   ///< speeds are high beside the tolerance
     bool frozen; ///< active sets stay as they are: one linear solve, after one that was not
 } tni_cone_options;
 

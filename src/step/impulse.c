@@ -211,6 +211,7 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
     s->system->auxiliary.ready            = false;
     s->system->stiffness                  = NULL;
     s->system->within                     = h;
+    if (s->impulse.soft != NULL) tni_step_matrix_renew(s->system->auxiliary.matrix);
     const bool factored                   = s->now_factored;
     s->now_factored                       = false;
     if (!factored) TRY(factor(s, &s->now, report, why));
@@ -232,9 +233,8 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     if (count > report->impulse.stiffened_count) report->impulse.stiffened_count = count;
     s->system->stiffness                  = s->impulse.stiffness;
     s->system->auxiliary.unilateral_count = 0; // they are found again
-    const tn_result result                = factor(s, &s->now, report, why);
-    if (result == TN_OK && s->impulse.soft != NULL) set_first_goal(s, h);
-    return result == TN_OK && s->impulse.soft == NULL ? first_kick(s, h, why) : result;
+    TRY(factor(s, &s->now, report, why));
+    return s->impulse.soft != NULL ? ballistic_kick(s, h) : first_kick(s, h, why);
 }
 
 // ---- Close --------------------------------------------------------------------------------------
@@ -554,7 +554,8 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
     } else {
         result = TN_ERR_DIVERGED;
     }
-    if (result == TN_OK || level == HALVINGS_MAX) return result;
+    const bool again = result == TN_ERR_MEMORY || result == TNI_WOKEN; // the whole step
+    if (result == TN_OK || again || level == HALVINGS_MAX) return result;
     s->now_factored = false;
     TRY(substep(s, 0.5 * h, level + 1, report, why));
     tni_accept_substep(s);

@@ -40,7 +40,9 @@ enum {
     CROWD_MORE     = 2,
     CROWD_PARTS    = 2,
     LOOK_ROUND     = 1, // of a crowd: after it, contacts are looked for again
-    STEPS_MAX      = 60 // of the Newton method for contacts, all rounds together
+    CROWD_STEPS    = 60, // of the Newton method for contacts, all rounds together
+    FEW_STEPS      = 60, // after which a round takes only a few
+    STEPS_MAX      = 300
 };
 
 static const double rough = 1e-4; // closure error at which a preview is good enough [m or rad]
@@ -506,13 +508,17 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
                                    tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a     = tni_stops_of(s);
+    const bool     crowded   = is_crowded(s);
+    const int      few_steps = crowded ? 0 : FEW_STEPS, steps_max = crowded ? CROWD_STEPS : STEPS_MAX;
     int            since = 0, known = 0, spent = 0, looks = 0;
     bool           least_multipliers = !s->impulse.loops, frozen = false;
     double         least = HUGE_VAL, last = HUGE_VAL;
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort = frozen ? TNI_CONES_FROZEN : round > 0 ? TNI_CONES_FURTHER : TNI_CONES_MET;
+        a->effort = frozen                             ? TNI_CONES_FROZEN
+                    : round > 0 && spent >= few_steps ? TNI_CONES_FURTHER
+                                                      : TNI_CONES_MET;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         if (result != TN_OK) return result;
@@ -541,7 +547,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
                 continue;
             }
         }
-        if (!frozen && (spent > STEPS_MAX || since > STALLED || (a->report.split && round >= 2))) {
+        if (!frozen && (spent > steps_max || since > STALLED || (a->report.split && round >= 2))) {
             frozen = true;
             since = known = 0;
             least = last = HUGE_VAL;
