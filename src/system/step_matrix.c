@@ -34,6 +34,7 @@ typedef struct region {
 /// Where the rows of a unilateral stand.
 typedef struct slot {
     int node, first, edge; ///< edge: the first of its node
+    int joint_rows;        ///< before those of unilaterals
 } slot;
 
 /// A node with room for unilaterals: of one pair of bodies, or of one joint.
@@ -210,7 +211,7 @@ static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
             ++at;
         if (at == m->room_count || m->rooms[at].key != m->key[i]) return false;
         room* own   = &m->rooms[at];
-        m->slots[i] = (slot){own->node, own->used, own->edge};
+        m->slots[i] = (slot){own->node, own->used, own->edge, own->first};
         own->used += rows;
     }
     for (int k = 0; m->anew && k < m->room_count; ++k)
@@ -399,6 +400,7 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
         *e = (tni_cone_element){.kind       = kind_of(unilateral),
                                 .node       = m->slots[i].node,
                                 .first      = m->slots[i].first,
+                                .joint_rows = m->slots[i].joint_rows,
                                 .count      = unilateral->row_count,
                                 .slip_count = unilateral->slip_count,
                                 .spin_count = unilateral->spin_count,
