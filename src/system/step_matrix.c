@@ -222,9 +222,9 @@ static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
 /// The graph while it grows.
 typedef struct building {
     int      count, edges;
-    int *    dim, *row, *col;
+    int *    dim, *hard, *row, *col;
     int8_t*  sign;
-    uint8_t *strong, *soft;
+    uint8_t* strong;
 } building;
 
 static void add_edge(building* g, int node, int to, bool strong)
@@ -249,7 +249,7 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
         }
         const int soft      = m->soft != NULL ? tni_soft_rows_of(m->soft, i) : 0;
         g->dim[g->count]    = c->edge_count > 0 ? c->row_count + soft : 0;
-        g->soft[g->count]   = c->row_count == 0;
+        g->hard[g->count]   = c->row_count;
         g->sign[g->count++] = -1;
     }
     for (int i = 0; m->soft != NULL && i < tni_soft_node_count(m->soft); ++i) {
@@ -257,7 +257,6 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
         for (int side = 0; side < 2; ++side)
             add_edge(g, g->count, model->bodies[node.body[side]].node, true);
         g->dim[g->count]    = TNI_SOFT_NODE_ROWS;
-        g->soft[g->count]   = 1;
         g->sign[g->count++] = -1;
     }
 }
@@ -287,8 +286,7 @@ static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
                     const int node = model->bodies[bodies[side]].node;
                     if (node >= 0) add_edge(g, g->count, node, true);
                 }
-                g->soft[g->count]   = 1;
-                g->sign[g->count++] = -1;
+                        g->sign[g->count++] = -1;
             }
         }
         last->end += rows;
@@ -312,11 +310,11 @@ static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
                           .col    = TNI_TAKE(&arena, int, edges),
                           .sign   = TNI_TAKE(&arena, int8_t, nodes),
                           .strong = TNI_TAKE(&arena, uint8_t, edges),
-                          .soft   = TNI_TAKE(&arena, uint8_t, nodes)};
+                          .hard   = TNI_TAKE(&arena, int, nodes)};
     if (arena.failed) return TN_ERR_MEMORY;
     add_mechanism(m, &g);
     add_rooms(m, a, &g);
-    const tni_graph graph  = {g.count, g.dim, g.sign, g.edges, g.row, g.col, g.strong, g.soft};
+    const tni_graph graph  = {g.count, g.dim, g.sign, g.edges, g.row, g.col, g.strong, g.hard};
     tni_plan*       plan   = NULL;
     tn_result       result = tni_plan_create(&arena, &graph, &plan);
     if (result == TN_OK) result = tni_saddle_create(&arena, plan, &m->saddle);
