@@ -99,6 +99,8 @@ typedef struct tni_cone_options {
     int  split_iterations;
     bool refine; ///< the last solve is refined through loops
     bool warm;   ///< x holds the answer of a solve that differs little
+    bool near;   ///< u in x is that of a system with other elements
+    bool crowded; ///< there are many: islands are solved by splitting early
     bool frozen; ///< active sets stay as they are: one linear solve, after one that was not
 } tni_cone_options;
 

@@ -391,6 +391,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     a->ready         = false;
     a->softens       = false;
     a->keep_forces   = true;
+    if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
     const int rounds = is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
@@ -516,9 +517,9 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort = frozen                             ? TNI_CONES_FROZEN
-                    : round > 0 && spent >= few_steps ? TNI_CONES_FURTHER
-                                                      : TNI_CONES_MET;
+        a->effort = frozen ? TNI_CONES_FROZEN
+                    : looks > 0 || (round > 0 && spent >= few_steps) ? TNI_CONES_FURTHER
+                                                                     : TNI_CONES_MET;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         if (result != TN_OK) return result;
@@ -640,6 +641,7 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 void tni_impulse_set_landing_targets(tn_stepper* s)
 {
     tni_auxiliary* a = tni_stops_of(s);
+    if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         set_targets(unilateral, HUGE_VAL);

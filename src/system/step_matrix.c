@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4 };
+enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4, CROWD = 100 };
 
 // Residuals of the laws [m/s or rad/s], beside approaches of 1: of a solve, and where steps that no longer help
 // end one.
@@ -62,6 +62,8 @@ struct tni_step_matrix {
     uint8_t*        asleep; ///< by component
     bool            anew;   ///< a step begins: the plan must have no more than it needs
     bool            warm;   ///< x is the answer of a solve since the last begin
+    double*         last;   ///< u of the last solve
+    bool            near;   ///< it tells about the next one
     bool            exact;  ///< the next solve is refined through loops
 };
 
@@ -98,7 +100,8 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
     room*     rooms = TNI_TAKE(&arena, room, unilaterals);
     slot*     slots = TNI_TAKE(&arena, slot, unilaterals);
     int * order = TNI_TAKE(&arena, int, unilaterals), *spare = TNI_TAKE(&arena, int, unilaterals);
-    char* base = TNI_TAKE(&arena, char, bytes);
+    char*   base = TNI_TAKE(&arena, char, bytes);
+    double* last = TNI_TAKE(&arena, double, m->model->u_count);
     if (arena.failed) {
         tni_arena_free(&arena);
         return TN_ERR_MEMORY;
@@ -110,6 +113,8 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
     m->unilateral_capacity = unilaterals;
     m->key = key, m->rooms = rooms, m->slots = slots, m->order = order, m->spare = spare;
     m->room_count = 0;
+    m->last       = last;
+    m->near       = false;
     return TN_OK;
 }
 
@@ -156,12 +161,18 @@ tn_result tni_step_matrix_grow(tni_step_matrix* m, int unilaterals)
 void tni_step_matrix_renew(tni_step_matrix* m)
 {
     m->anew = true;
+    m->near = false;
+}
+
+void tni_step_matrix_cool(tni_step_matrix* m)
+{
+    m->near = false;
 }
 
 void tni_step_matrix_forget(tni_step_matrix* m)
 {
-    m->warm  = false;
-    m->exact = true;
+    m->warm = m->near = false;
+    m->exact          = true;
 }
 
 static uint64_t key_of(const tni_auxiliary* a, int i)
@@ -472,6 +483,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
         for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
         if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
     }
+    const bool             crowded = a->unilateral_count > CROWD;
     const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
     const tni_cone_options options = {.tolerance       = fmax(a->tolerance, EXACT) * fmax(1, scale),
                                       .accepted        = ACCEPTED * fmax(1, scale),
@@ -480,12 +492,19 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                                       .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 20,
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
+                                      .near             = m->near && !m->warm && crowded,
+                                      .crowded          = crowded,
                                       .frozen           = a->effort == TNI_CONES_FROZEN};
+    if (options.near) {
+        memset(m->x, 0, sizeof *m->x * (size_t)m->plan->row_count);
+        memcpy(m->x, m->last, sizeof *m->x * (size_t)model->u_count);
+    }
     const tn_result        result =
         tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);
     if (result != TN_OK) return result;
-    m->warm            = true;
+    m->warm = m->near  = true;
     m->exact           = false;
+    memcpy(m->last, m->x, sizeof *m->x * (size_t)model->u_count);
     a->report.residual = residual;
     a->report.rounds   = m->newton.factor_count;
     for (int i = 0; i < m->newton.island_count; ++i)
