@@ -39,7 +39,8 @@ enum {
     CROWD          = 100, // contacts and limits
     CROWD_MORE     = 2,
     CROWD_PARTS    = 2,
-    LOOK_ROUND     = 1, // of a crowd: after it, contacts are looked for again
+    FREEZE_ROUND   = 0, // of a crowd: after it, the joints are closed with the active sets as they are
+    LOOK_ROUND     = 1, // after it, contacts are looked for again
     CROWD_STEPS    = 60, // of the Newton method for contacts, all rounds together
     FEW_STEPS      = 60, // after which a round takes only a few
     STEPS_MAX      = 300
@@ -541,14 +542,15 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
             ++looks;
             TRY(find_more(s, h, impacts, &again, report, why));
             if (again) {
-                round = -1;
+                round  = -1;
+                frozen = false;
                 since = known = spent = 0;
                 least = last = HUGE_VAL;
                 *nearest     = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
                 continue;
             }
         }
-        if (!frozen && (spent > steps_max || since > STALLED || (a->report.split && round >= 2))) {
+        if (!frozen && (spent > steps_max || since > STALLED || (a->report.split && round >= FREEZE_ROUND))) {
             frozen = true;
             since = known = 0;
             least = last = HUGE_VAL;
