@@ -549,6 +549,7 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     tn_result result = tni_impulse_kick(s, h, report, why);
     if (result == TN_OK) result = close_joints(s, h, tolerance_of(s), &c, &closed, report, why);
+    if (result == TN_ERR_MEMORY || result == TNI_WOKEN) return result; // the whole step again
     if (result == TN_OK && closed && (level == HALVINGS_MAX || correction_is_small(s, &c))) {
         ++report->substep_count;
         result = land(s, h, report, why);
@@ -558,8 +559,8 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
     } else {
         result = TN_ERR_DIVERGED;
     }
-    const bool again = result == TN_ERR_MEMORY || result == TNI_WOKEN; // the whole step
-    if (result == TN_OK || again || level == HALVINGS_MAX) return result;
+    if (result == TN_OK || result == TN_ERR_MEMORY || result == TNI_WOKEN || level == HALVINGS_MAX)
+        return result;
     s->now_factored = false;
     TRY(substep(s, 0.5 * h, level + 1, report, why));
     tni_accept_substep(s);
