@@ -43,7 +43,8 @@ enum {
     LOOK_ROUND     = 1, // after it, contacts are looked for again
     CROWD_STEPS    = 60, // of the Newton method for contacts, all rounds together
     FEW_STEPS      = 60, // after which a round takes only a few
-    STEPS_MAX      = 300
+    STEPS_MAX      = 300,
+    FAR            = 1000
 };
 
 static const double rough = 1e-4; // closure error at which a preview is good enough [m or rad]
@@ -382,7 +383,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
 {
     tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const double            alone  = (is_crowded(s) ? 5 : 1) * tolerated_depth(s);
+    const double            alone  = (is_crowded(s) ? 8 : 1) * tolerated_depth(s);
     tn_result               result = TN_OK;
     if (!(deepest(a) > alone)) return TN_OK;
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -530,7 +531,8 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         const tni_closure_error c   = tni_impulse_fly(s, h);
         const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
                      before = least;
-        const double error  = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
+        const bool   far    = frozen && c.error > FAR * tolerance; // springs are looked at when joints are nearly closed
+        const double error  = fmax(c.error, far ? 0 : fmax(gaps, correct_soft(s, tolerance)));
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
