@@ -315,6 +315,7 @@ static tn_result close_with_unilaterals(tn_stepper* s, double h, double toleranc
 {
     bool again = false;
     TRY(tni_impulse_close(s, h, tolerance, nearest, closed, report, why));
+    if (!*closed && tni_impulse_is_crowded(s) && !s->impulse.final_try) return TN_OK; // a shorter step
     TRY(stiffen(s, h, &again, report, why));
     if (!again) return TN_OK;
     return tni_impulse_close(s, h, tolerance, nearest, closed, report, why);

@@ -69,7 +69,7 @@ static const double crowd_depth   = 1e-4; // penetration that is left alone amon
 static const double removed_share = 0.8;  // of a penetration that is removed in one step
 
 // Many contacts in one matrix: what is wrong with a few of them may wait for the next step.
-static bool is_crowded(const tn_stepper* s)
+bool tni_impulse_is_crowded(const tn_stepper* s)
 {
     return s->impulse.soft != NULL && s->system->auxiliary.unilateral_count > CROWD;
 }
@@ -77,7 +77,7 @@ static bool is_crowded(const tn_stepper* s)
 // Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
 static double tolerated_depth(const tn_stepper* s)
 {
-    return fmax(is_crowded(s) ? crowd_depth : 1e-6, 0.01 * s->settings.impulse.tolerance);
+    return fmax(tni_impulse_is_crowded(s) ? crowd_depth : 1e-6, 0.01 * s->settings.impulse.tolerance);
 }
 
 // ---- The set of unilaterals ---------------------------------------------------------------------
@@ -398,10 +398,11 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
 {
     tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const double            alone  = (is_crowded(s) ? 8 : 1) * tolerated_depth(s);
+    const double            alone  = (tni_impulse_is_crowded(s) ? 8 : 1) * tolerated_depth(s);
     tn_result               result = TN_OK;
-    if (is_crowded(s)) TRY(find_deep(s, why));
+    if (tni_impulse_is_crowded(s)) TRY(find_deep(s, why));
     if (!(deepest(a) > alone)) return TN_OK;
+    if (a->matrix != NULL) TRY(tni_system_factor(s->system, &at, why)); // rows as they are here
     for (int i = 0; i < a->unilateral_count; ++i) {
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
         a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
@@ -410,7 +411,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     a->softens       = false;
     a->keep_forces   = true;
     if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
-    const int rounds = is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
+    const int rounds = tni_impulse_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
@@ -527,7 +528,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
                                    tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a     = tni_stops_of(s);
-    const bool     crowded   = is_crowded(s);
+    const bool     crowded   = tni_impulse_is_crowded(s);
     const int      few_steps = crowded ? 0 : FEW_STEPS, steps_max = crowded ? CROWD_STEPS : STEPS_MAX;
     int            since = 0, known = 0, spent = 0, looks = 0;
     bool           least_multipliers = !s->impulse.loops, frozen = false;
@@ -555,7 +556,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         least_multipliers =
             !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
         if (!(error < 1e6) || (error <= tolerance && met && least_multipliers)) break;
-        if (round == LOOK_ROUND && is_crowded(s) && looks < CROWD_MORE) {
+        if (round == LOOK_ROUND && tni_impulse_is_crowded(s) && looks < CROWD_MORE) {
             bool again; // before the joints are closed for good
             ++looks;
             TRY(find_more(s, h, impacts, &again, report, why));
@@ -631,7 +632,7 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
         result = s->impulse.soft == NULL
                      ? correct(s, h, tolerance, nearest, closed, report, why)
                      : correct_in_matrix(s, h, tolerance, nearest, closed, &impacts, report, why);
-        if (result != TN_OK || !*closed || pass == (is_crowded(s) ? 0 : MORE_MAX)) break;
+        if (result != TN_OK || !*closed || pass == (tni_impulse_is_crowded(s) ? 0 : MORE_MAX)) break;
         result = find_more(s, h, &impacts, &again, report, why);
     }
     if (result == TN_OK && *closed && !s->impulse.final_try && gains_energy(s)) *closed = false;
@@ -652,7 +653,7 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     // long.
     if (!s->impulse.final_try &&
         deepest(a) >
-            s->impulse.start_penetration + (is_crowded(s) ? crowd_growth : penetration_growth))
+            s->impulse.start_penetration + (tni_impulse_is_crowded(s) ? crowd_growth : penetration_growth))
         return TN_ERR_DIVERGED;
     set_warm_start(s, true, h);
     return TN_OK;
