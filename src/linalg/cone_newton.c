@@ -52,7 +52,7 @@ static const double LEAST_ROW   = 1e-8; // length of a normal row: a shorter one
 static const double LEAST_SHARE = 1e-3; // of W that a joint leaves
 
 static const double KAPPA_SPLIT = 1.0 / 3; // splitting: inverse of the penalty, to begin with
-static const double HELD        = 0.999; // of friction: less is no slip
+static const double HELD        = 0.999;   // of friction: less is no slip
 static const double OVER        = 1.6;     // splitting: over-relaxation
 
 enum {
@@ -663,8 +663,7 @@ static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
 static bool is_crowd(const tni_cone_island* island, bool crowded)
 {
     const int size = island->end - island->first;
-    return size > SPLIT_FROM ||
-           (crowded && size > SMALL && island->iterations >= SMALL_AFTER);
+    return size > SPLIT_FROM || (crowded && size > SMALL && island->iterations >= SMALL_AFTER);
 }
 
 // ---- The solve --------------------------------------------------------------------------------------
@@ -673,7 +672,7 @@ static bool is_crowd(const tni_cone_island* island, bool crowded)
 static void start(tni_cone_newton* n, tni_cone_island* island, const tni_cone_options* options,
                   const double* x)
 {
-    const bool   warm  = options->warm && island->started, known = warm || options->near;
+    const bool   warm = options->warm && island->started, known = warm || options->near;
     const double kappa = !warm ? KAPPA : fmax(island->kappa, KAPPA_WARM);
     bool         anew  = !island->factored || island->kappa != kappa;
     island->kappa      = kappa;
@@ -877,7 +876,8 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
             const bool done = island->residual <= options->tolerance ||
                               (island->stalled > 1 && island->residual <= options->accepted);
             if (done || island->iterations >= options->iterations) island->active = false;
-            else if (is_crowd(island, options->crowded)) island->splits = true, start_split(n, island, false);
+            else if (is_crowd(island, options->crowded))
+                island->splits = true, start_split(n, island, false);
         }
     }
     *residual = 0;

@@ -212,8 +212,8 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
     s->system->stiffness                  = NULL;
     s->system->within                     = h;
     if (s->impulse.soft != NULL) tni_step_matrix_renew(s->system->auxiliary.matrix);
-    const bool factored                   = s->now_factored;
-    s->now_factored                       = false;
+    const bool factored = s->now_factored;
+    s->now_factored     = false;
     if (!factored) TRY(factor(s, &s->now, report, why));
     if (s->has_unilaterals) tni_views(s->model, s->now.time, s->now.q, s->now.u, s->impulse.views);
     tni_system_forces(s->system, &at, true, s->impulse.force);
@@ -315,7 +315,8 @@ static tn_result close_with_unilaterals(tn_stepper* s, double h, double toleranc
 {
     bool again = false;
     TRY(tni_impulse_close(s, h, tolerance, nearest, closed, report, why));
-    if (!*closed && tni_impulse_is_crowded(s) && !s->impulse.final_try) return TN_OK; // a shorter step
+    if (!*closed && tni_impulse_is_crowded(s) && !s->impulse.final_try)
+        return TN_OK; // a shorter step
     TRY(stiffen(s, h, &again, report, why));
     if (!again) return TN_OK;
     return tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
@@ -418,6 +419,8 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
         if (round == 2 && exact) s->system->auxiliary.ready = false; // responses too
         if (round > 0 && s->system->auxiliary.report.split)
             s->system->auxiliary.effort = TNI_CONES_FROZEN; // the joints only
+        else if (tni_impulse_is_crowded(s))
+            s->system->auxiliary.effort = TNI_CONES_FURTHER; // the next flight goes on with them
         const tn_result result      = second_kick(s, h, exact, why);
         s->system->auxiliary.effort = TNI_CONES_MET;
         TRY(result);

@@ -39,12 +39,13 @@ enum {
     CROWD          = 100, // contacts and limits
     CROWD_MORE     = 2,
     CROWD_PARTS    = 5,
-    FREEZE_ROUND   = 0, // of a crowd: after it, the joints are closed with the active sets as they are
-    LOOK_ROUND     = 1, // after it, contacts are looked for again
-    CROWD_STEPS    = 60, // of the Newton method for contacts, all rounds together
-    FEW_STEPS      = 60, // after which a round takes only a few
-    STEPS_MAX      = 300,
-    FAR            = 1000
+    FREEZE_ROUND =
+        0,           // of a crowd: after it, the joints are closed with the active sets as they are
+    LOOK_ROUND  = 1, // after it, contacts are looked for again
+    CROWD_STEPS = 60, // of the Newton method for contacts, all rounds together
+    FEW_STEPS   = 60, // after which a round takes only a few
+    STEPS_MAX   = 300,
+    FAR         = 1000
 };
 
 static const double rough = 1e-4; // closure error at which a preview is good enough [m or rad]
@@ -77,7 +78,8 @@ bool tni_impulse_is_crowded(const tn_stepper* s)
 // Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
 static double tolerated_depth(const tn_stepper* s)
 {
-    return fmax(tni_impulse_is_crowded(s) ? crowd_depth : 1e-6, 0.01 * s->settings.impulse.tolerance);
+    return fmax(tni_impulse_is_crowded(s) ? crowd_depth : 1e-6,
+                0.01 * s->settings.impulse.tolerance);
 }
 
 // ---- The set of unilaterals ---------------------------------------------------------------------
@@ -383,7 +385,8 @@ static tn_result find_deep(tn_stepper* s, tn_why* why)
 {
     tni_auxiliary* a     = tni_stops_of(s);
     const double   start = tni_auxiliary_now(a);
-    const int more = tni_unilaterals_find_more(a, s->system->views, s->now.z, 5 * tolerated_depth(s));
+    const int      more =
+        tni_unilaterals_find_more(a, s->system->views, s->now.z, 5 * tolerated_depth(s));
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (more < 0) return tni_fail_full(why);
     if (more == 0) return TN_OK;
@@ -407,9 +410,9 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
         a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
     }
-    a->ready         = false;
-    a->softens       = false;
-    a->keep_forces   = true;
+    a->ready       = false;
+    a->softens     = false;
+    a->keep_forces = true;
     if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
     const int rounds = tni_impulse_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
@@ -527,18 +530,18 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
                                    tni_closure_error* nearest, bool* closed, int* impacts,
                                    tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const bool     crowded   = tni_impulse_is_crowded(s);
-    const int      few_steps = crowded ? 0 : FEW_STEPS, steps_max = crowded ? CROWD_STEPS : STEPS_MAX;
-    int            since = 0, known = 0, spent = 0, looks = 0;
-    bool           least_multipliers = !s->impulse.loops, frozen = false;
-    double         least = HUGE_VAL, last = HUGE_VAL;
+    tni_auxiliary* a       = tni_stops_of(s);
+    const bool     crowded = tni_impulse_is_crowded(s);
+    const int few_steps = crowded ? 0 : FEW_STEPS, steps_max = crowded ? CROWD_STEPS : STEPS_MAX;
+    int       since = 0, known = 0, spent = 0, looks = 0;
+    bool      least_multipliers = !s->impulse.loops, frozen = false;
+    double    least = HUGE_VAL, last = HUGE_VAL;
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort = frozen ? TNI_CONES_FROZEN
-                    : looks > 0 || (round > 0 && spent >= few_steps) ? TNI_CONES_FURTHER
-                                                                     : TNI_CONES_MET;
+        a->effort              = frozen ? TNI_CONES_FROZEN
+                                 : looks > 0 || (round > 0 && spent >= few_steps) ? TNI_CONES_FURTHER
+                                                                                  : TNI_CONES_MET;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         if (result != TN_OK) return result;
@@ -548,8 +551,10 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         const tni_closure_error c   = tni_impulse_fly(s, h);
         const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
                      before = least;
-        const bool   far    = frozen && c.error > FAR * tolerance; // springs are looked at when joints are nearly closed
-        const double error  = fmax(c.error, far ? 0 : fmax(gaps, correct_soft(s, tolerance)));
+        const bool far =
+            frozen &&
+            c.error > FAR * tolerance; // springs are looked at when joints are nearly closed
+        const double error = fmax(c.error, far ? 0 : fmax(gaps, correct_soft(s, tolerance)));
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
@@ -569,7 +574,8 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
                 continue;
             }
         }
-        if (!frozen && (spent > steps_max || since > STALLED || (a->report.split && round >= FREEZE_ROUND))) {
+        if (!frozen &&
+            (spent > steps_max || since > STALLED || (a->report.split && round >= FREEZE_ROUND))) {
             frozen = true;
             since = known = 0;
             least = last = HUGE_VAL;
@@ -632,7 +638,8 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
         result = s->impulse.soft == NULL
                      ? correct(s, h, tolerance, nearest, closed, report, why)
                      : correct_in_matrix(s, h, tolerance, nearest, closed, &impacts, report, why);
-        if (result != TN_OK || !*closed || pass == (tni_impulse_is_crowded(s) ? 0 : MORE_MAX)) break;
+        if (result != TN_OK || !*closed || pass == (tni_impulse_is_crowded(s) ? 0 : MORE_MAX))
+            break;
         result = find_more(s, h, &impacts, &again, report, why);
     }
     if (result == TN_OK && *closed && !s->impulse.final_try && gains_energy(s)) *closed = false;
@@ -652,8 +659,8 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     // Contact features may change so fast that the rounds do not converge: then the step is too
     // long.
     if (!s->impulse.final_try &&
-        deepest(a) >
-            s->impulse.start_penetration + (tni_impulse_is_crowded(s) ? crowd_growth : penetration_growth))
+        deepest(a) > s->impulse.start_penetration +
+                         (tni_impulse_is_crowded(s) ? crowd_growth : penetration_growth))
         return TN_ERR_DIVERGED;
     set_warm_start(s, true, h);
     return TN_OK;

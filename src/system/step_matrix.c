@@ -99,7 +99,7 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
     uint64_t* key   = TNI_TAKE(&arena, uint64_t, unilaterals);
     room*     rooms = TNI_TAKE(&arena, room, unilaterals);
     slot*     slots = TNI_TAKE(&arena, slot, unilaterals);
-    int * order = TNI_TAKE(&arena, int, unilaterals), *spare = TNI_TAKE(&arena, int, unilaterals);
+    int *   order = TNI_TAKE(&arena, int, unilaterals), *spare = TNI_TAKE(&arena, int, unilaterals);
     char*   base = TNI_TAKE(&arena, char, bytes);
     double* last = TNI_TAKE(&arena, double, m->model->u_count);
     if (arena.failed) {
@@ -216,9 +216,9 @@ static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
     for (int k = 0; k < m->room_count; ++k) m->rooms[k].used = m->rooms[k].first;
     for (int k = 0; k < a->unilateral_count; ++k) {
         const int i = m->order[k], rows = a->unilaterals[i].row_count;
-        while (at < m->room_count && (m->rooms[at].key < m->key[i] ||
-                                      (m->rooms[at].key == m->key[i] &&
-                                       m->rooms[at].used + rows > m->rooms[at].end)))
+        while (at < m->room_count &&
+               (m->rooms[at].key < m->key[i] ||
+                (m->rooms[at].key == m->key[i] && m->rooms[at].used + rows > m->rooms[at].end)))
             ++at;
         if (at == m->room_count || m->rooms[at].key != m->key[i]) return false;
         room* own   = &m->rooms[at];
@@ -281,8 +281,7 @@ static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
     for (int k = 0; k < a->unilateral_count; ++k) {
         const int  i = m->order[k], rows = a->unilaterals[i].row_count;
         const bool limit = is_limit(m->key[i]);
-        if (last == NULL || last->key != m->key[i] ||
-            (!limit && last->end + rows > PAIR_ROWS)) {
+        if (last == NULL || last->key != m->key[i] || (!limit && last->end + rows > PAIR_ROWS)) {
             last  = &m->rooms[m->room_count++];
             *last = (room){.key = m->key[i], .node = g->count, .edge = g->edges};
             if (limit) {
@@ -297,7 +296,7 @@ static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
                     const int node = model->bodies[bodies[side]].node;
                     if (node >= 0) add_edge(g, g->count, node, true);
                 }
-                        g->sign[g->count++] = -1;
+                g->sign[g->count++] = -1;
             }
         }
         last->end += rows;
@@ -387,8 +386,8 @@ static void clear_rooms(tni_step_matrix* m)
         const int   dim = m->plan->dim[own->node];
         double*     E   = tni_saddle_e(m->saddle, own->node);
         for (int i = own->used; i < own->end; ++i) E[i * (dim + 1)] = 1;
-        for (int e = own->edge; own->used < own->end && e < m->plan->edge_count &&
-                                m->plan->row_node[e] == own->node;
+        for (int e = own->edge;
+             own->used < own->end && e < m->plan->edge_count && m->plan->row_node[e] == own->node;
              ++e) {
             const int cols = m->plan->dim[m->plan->col_node[e]];
             memset(tni_saddle_j(m->saddle, e) + own->used * cols, 0,
@@ -489,7 +488,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                                       .accepted        = ACCEPTED * fmax(1, scale),
                                       .iterations      = most,
                                       .split_tolerance = SPLIT * fmax(1, scale),
-                                      .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 20,
+                                      .split_iterations = a->effort == TNI_CONES_FURTHER ? 10 : 20,
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
                                       .near             = m->near && !m->warm && crowded,
@@ -499,11 +498,11 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
         memset(m->x, 0, sizeof *m->x * (size_t)m->plan->row_count);
         memcpy(m->x, m->last, sizeof *m->x * (size_t)model->u_count);
     }
-    const tn_result        result =
+    const tn_result result =
         tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);
     if (result != TN_OK) return result;
-    m->warm = m->near  = true;
-    m->exact           = false;
+    m->warm = m->near = true;
+    m->exact          = false;
     memcpy(m->last, m->x, sizeof *m->x * (size_t)model->u_count);
     a->report.residual = residual;
     a->report.rounds   = m->newton.factor_count;
