@@ -273,6 +273,8 @@ typedef struct tn_joint_def {
     tn_limit limit;
     double   friction; ///< dry, on every free coordinate [N m or N]; smoothed about zero speed
     double   friction_speed; ///< speed at which 71 % of it is reached [rad/s or m/s]
+    double   force_low, force_high; ///< what a motor can exert, or a spring and damper together on one
+                                    ///< free coordinate [N m or N]; infinite: no bound
     double   restitution;    ///< 0..1, of impacts on hard limits and of ropes that become taut
     tn_role  role;
     void*    user_data; ///< yours: the library only keeps it; not written to files

@@ -164,10 +164,11 @@ static void add_coordinates(const tni_scene_view* at, const tni_joint_force* a, 
     for (int k = 0; k < joint->coordinate_count; ++k) rate[k] = rows[k].rate;
     for (int k = 0; k < joint->coordinate_count; ++k) {
         double tau = a->force[k] - a->stiffness * stretch[k], damping = a->damping;
-        if (a->friction > 0) damping += tni_friction_secant(joint, a, rate, k);
+        if (a->friction > 0 && !at->bounded) damping += tni_friction_secant(joint, a, rate, k);
         if (damping > 0) tau -= clamped_damping(at, a, sides, &rows[k], damping) * rate[k];
         if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k))
             tau += tni_limit_force(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
+        if (a->cut_off && at->bounded) tau = fmin(fmax(tau, a->force_low), a->force_high);
         if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);
     }
 }
@@ -182,6 +183,14 @@ static void add(const tni_scene_view* at, double* f)
         if (tni_has_ball_limit(joint, &a->limit))
             add_ball_limit(at->model, joint, sides, &a->limit, f);
     }
+}
+
+// What is missing from the energy of a spring that is cut off: its force grows no more beyond its bounds.
+static double cut_energy(const tni_joint_force* a, double stretch, double z)
+{
+    const double tau  = a->force[0] - a->stiffness * stretch;
+    const double over = tau - fmin(fmax(tau, a->force_low), a->force_high);
+    return a->stiffness > 0 ? 0.5 * over * over / a->stiffness : -over * z;
 }
 
 static double energy(const tni_scene_view* at)
@@ -199,6 +208,7 @@ static double energy(const tni_scene_view* at)
         for (int k = 0; k < joint->coordinate_count; ++k) {
             sum += 0.5 * a->stiffness * stretch[k] * stretch[k];
             if (!tni_is_rotation(joint, k)) sum -= a->force[k] * rows[k].C;
+            if (a->cut_off) sum -= cut_energy(a, stretch[k], rows[k].C);
             if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k)) {
                 sum += limited_energy(&a->limit, a->limit.lower, a->limit.upper, rows[k].C);
             }
@@ -342,7 +352,8 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predic
     predict_motion(at, predicted, joint, rows, soft, &motion);
     soften_spring(joint, a, stretch, soft);
     for (int k = 0; k < n; ++k)
-        soft->D[k * n + k] = a->damping + tni_friction_secant(joint, a, motion.rate, k);
+        soft->D[k * n + k] =
+            a->damping + (at->bounded ? 0 : tni_friction_secant(joint, a, motion.rate, k));
     if (tni_has_ball_limit(joint, &a->limit)) {
         soften_ball_limit(joint, sides, &a->limit, &motion, soft);
     } else if (tni_has_soft_limit(&a->limit) && n > 0) {

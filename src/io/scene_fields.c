@@ -149,6 +149,7 @@ static const tni_field joint_list[] = {
     {.key = "friction_speed", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_joint_def, friction_speed)},
     {.key = "rest", .kind = TNI_FIELD_CUSTOM},
     {.key = "force", .kind = TNI_FIELD_CUSTOM},
+    {.key = "force_range", .kind = TNI_FIELD_CUSTOM},
     {.key = "limit", .kind = TNI_FIELD_CUSTOM},
     {.key = "restitution", .kind = TNI_FIELD_NUMBER, .offset = IN(tn_joint_def, restitution)},
     {.key = "role", .kind = TNI_FIELD_ROLE, .offset = IN(tn_joint_def, role)},

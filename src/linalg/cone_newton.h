@@ -11,7 +11,8 @@ typedef enum tni_cone_kind {
     TNI_CONE_OPEN,      ///< no force
     TNI_CONE_EQUAL,     ///< w = 0 on all rows
     TNI_CONE_ONE_SIDED, ///< w >= 0, f >= 0, w f = 0, on the first row; no force on others
-    TNI_CONE_FRICTION   ///< the same, and Coulomb's law on the rows after it
+    TNI_CONE_FRICTION,  ///< the same, and Coulomb's law on the rows after it
+    TNI_CONE_BOUNDED    ///< w = 0 as long as low <= f <= high, on one row; on several: |f| <= high
 } tni_cone_kind;
 
 /// The Jacobian of an element over one A node.
@@ -24,6 +25,7 @@ typedef struct tni_cone_side {
 
 /// A unilateral constraint, with or without friction: w = J u + c and impulses f on `count` rows. The first
 /// row is the normal; then come slip_count rows of sliding, spin_count of spinning and roll_count of rolling.
+/// Bounded rows have no normal, and none of these.
 typedef struct tni_cone_element {
     // Written by the caller.
     tni_cone_kind kind;
@@ -32,6 +34,8 @@ typedef struct tni_cone_element {
     int           count, slip_count, spin_count, roll_count;
     double        friction;          ///< coefficient
     double        spinning, rolling; ///< radii of their discs [m]
+    double        low, high;         ///< TNI_CONE_BOUNDED: of impulses
+    double        compliance;        ///< w + compliance f stands for w: on the normal, or on all bounded rows
     int           side_count;
     tni_cone_side side[2];
     double        c[TNI_CONE_ROWS];
@@ -59,6 +63,7 @@ typedef struct tni_cone_island {
     int    component;
     int    first, end; ///< in `order`
     bool   active, factored, started;
+    bool   bounded;  ///< its elements are all TNI_CONE_BOUNDED, or open
     bool   splits;   ///< so large that it is solved by splitting (ADMM)
     bool   refine;   ///< solves are refined through loops: rounding is in the way
     double kappa;    ///< penalty compliance relative to `weight`

@@ -45,6 +45,8 @@ tn_joint_def tn_default_joint_def(tn_joint_type type)
         .of     = TN_JOINT_HINGE,
         .limit  = {.lower = 1, .upper = -1, .cone = TN_UNSET, .twist_lower = 1, .twist_upper = -1},
         .friction_speed = 0.01,
+        .force_low      = -HUGE_VAL,
+        .force_high     = HUGE_VAL,
         .cookie         = TNI_COOKIE_JOINT};
 }
 

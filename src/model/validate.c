@@ -625,6 +625,22 @@ static bool spring_and_force(tni_adding* a, const tn_joint_def* def)
     return true;
 }
 
+static bool force_range(tni_adding* a, const tn_joint_def* def)
+{
+    bool pushes = def->type == TN_JOINT_MOTOR || def->stiffness > 0 || def->damping > 0;
+    if (!tni_has_force_range(def)) return true;
+    if (!(def->force_low <= def->force_high))
+        return tni_refuse(a, "force_range %g..%g has no force in it", def->force_low,
+                          def->force_high);
+    if (coordinate_count(def) != 1)
+        return tni_refuse(a, "force_range needs one free coordinate, which a %s has not",
+                          tn_joint_type_word(def->type));
+    if (!pushes && def->force[0] == 0)
+        return tni_refuse(a, "force_range needs a motor, a spring or a damper to bound");
+    return def->type == TN_JOINT_MOTOR || !def->limit.given || def->limit.hard ||
+           tni_refuse(a, "force_range does not go with a soft limit: make the limit hard");
+}
+
 bool tni_check_joint(tni_adding* a, const tn_joint_def* def)
 {
     if ((unsigned)def->type >= TN_JOINT_TYPE_COUNT) return tni_refuse(a, "unknown type");
@@ -634,6 +650,7 @@ bool tni_check_joint(tni_adding* a, const tn_joint_def* def)
     if (!can_move(a, def->body1) && !can_move(a, def->body2))
         return tni_refuse(a, "neither of its bodies can move");
     return place(a, def) && type_parameters(a, def) && spring_and_force(a, def) && limit(a, def) &&
+           force_range(a, def) &&
            check_restitution(a, def) && role(a, def->role);
 }
 

@@ -92,6 +92,17 @@ static void set_warm_start(tn_stepper* s, bool landing, double h)
     }
 }
 
+void tni_impulse_start_bounded(tn_stepper* s, bool landing, double h)
+{
+    int at = 0;
+    for (int i = 0; i < s->impulse.bounded.count; ++i) {
+        tni_bounded*  b     = &s->impulse.bounded.rows[i];
+        const double* force = tni_warm_start_find(&s->impulse.warm_start, tni_bounded_id(i), &at);
+        for (int r = 0; r < 3; ++r)
+            b->force[r] = force != NULL ? h * force[r + (landing ? TNI_WARM_START_ROWS : 0)] : 0;
+    }
+}
+
 // Contacts and limits on the way from the start to the end of the predicted flight, evaluated last.
 static tn_result find_on_path(tn_stepper* s, double h, tn_why* why)
 {
@@ -285,6 +296,14 @@ static double correct_soft(tn_stepper* s, double tolerance)
     return moved * fmin(1, tolerance / soft_enough);
 }
 
+// The same of what has bounds on its force.
+static double correct_bounded(tn_stepper* s, double h, double tolerance)
+{
+    const tni_configuration at    = tni_configuration_of(&s->next);
+    const tni_scene_view    scene = tni_system_scene(s->system, &at);
+    return tni_bounded_correct(&s->impulse.bounded, &scene, h) * fmin(1, tolerance / near_enough);
+}
+
 // Joints and gaps. *closed: the joints are within the tolerance.
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                          bool* closed, tn_step_report* report, tn_why* why)
@@ -387,7 +406,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
     }
     a->ready         = false;
-    a->softens       = false;
+    a->softens = a->binds = false;
     a->keep_forces   = true;
     const int rounds = is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
@@ -447,6 +466,7 @@ static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_repor
     *hit = any_hit(s, h);
     if (!*hit) return TN_OK;
     tni_stops_of(s)->softens          = false;
+    tni_stops_of(s)->binds            = false;
     tn_result result                  = tni_solve_impacts(s, report, why);
     tni_stops_of(s)->unilateral_count = 0;
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
@@ -522,7 +542,9 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         const tni_closure_error c   = tni_impulse_fly(s, h);
         const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
                      before = least;
-        const double error  = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
+        const double error =
+            fmax(fmax(c.error, gaps),
+                 fmax(correct_soft(s, tolerance), frozen ? 0 : correct_bounded(s, h, tolerance)));
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
@@ -663,5 +685,14 @@ void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report
         }
         for (int r = 0; r < unilateral->row_count; ++r) // solved for as impulses; users read forces
             unilateral->force[r] = (unilateral->force[r] + unilateral->force_before[r]) / h;
+    }
+    for (int i = 0; i < s->impulse.bounded.count; ++i) {
+        const tni_bounded* b = &s->impulse.bounded.rows[i];
+        double*            force =
+            tni_warm_start_add(&s->impulse.warm_start, s->model, tni_bounded_id(i));
+        for (int r = 0; force != NULL && r < 3; ++r) {
+            force[r]                       = b->force_before[r] / h;
+            force[TNI_WARM_START_ROWS + r] = b->force[r] / h;
+        }
     }
 }

@@ -4,8 +4,8 @@
 #define TNI_STEPPER_H
 
 #include "adaptive/adaptive.h"
+#include "system/bounded_rows.h"
 #include "system/implicit_system.h"
-#include "system/soft_rows.h"
 
 /// Result of a step: a sleeping island was touched; restart the step with it awake.
 #define TNI_WOKEN ((tn_result)1000)
@@ -68,6 +68,7 @@ typedef struct tni_impulse_work {
                                ///< conditions
     double start_penetration;  ///< largest penetration at the start of the substep [m or rad]
     bool   final_try;          ///< the step will not be halved any more
+    tni_bounded_rows bounded; ///< with soft: dry friction of joints, motors and springs with bounds
     tni_soft_rows* soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
     double         frame; ///< the step that was asked for [s]
 } tni_impulse_work;
@@ -186,6 +187,8 @@ TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double toleran
 /// system is factored there; report of their forces, h being the length of the flight [s].
 TN_NODISCARD tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why);
 void                   tni_impulse_set_landing_targets(tn_stepper* s);
+/// Guesses of forces with bounds, from the last step: of its flight or its landing.
+void tni_impulse_start_bounded(tn_stepper* s, bool landing, double h);
 void                   tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report);
 
 /// sleep.c: at creation; from a state; whether a contact or limit touches a sleeping island: then

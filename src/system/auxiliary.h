@@ -155,6 +155,7 @@ typedef struct tni_auxiliary {
     struct tni_step_matrix* matrix;  ///< solves for everything where it can; NULL: there is none
     const uint8_t*          asleep;  ///< by body, for it; NULL: none
     bool                    softens; ///< its soft rows take part
+    bool                    binds;   ///< its bounded rows take part
     tni_cone_effort         effort;  ///< of its solves
     tni_auxiliary_report    report;  ///< of the last solve
     double (*clock)(void* user);

@@ -234,11 +234,12 @@ static tn_result fail_at_unilateral(const tni_system* system, tn_why* why)
 
 tni_scene_view tni_system_scene(const tni_system* system, const tni_configuration* at)
 {
-    return (tni_scene_view){.model  = system->model,
-                            .time   = at->time,
-                            .z      = at->z,
-                            .views  = system->views,
-                            .inputs = system->inputs};
+    return (tni_scene_view){.model   = system->model,
+                            .time    = at->time,
+                            .z       = at->z,
+                            .views   = system->views,
+                            .bounded = system->bounded,
+                            .inputs  = system->inputs};
 }
 
 // Everything that concerns one body, in one pass: view, mass, and the forces that act on one body
