@@ -49,7 +49,8 @@ static const double KAPPA_HOLD  = 0.01; // below, estimates wait for the step to
 static const double KAPPA_LEAST = 1e-6; // heavy loads on light parts need it
 static const double TURNED      = 0.98; // cosine of slip directions that count as one
 static const double BENT        = 1.5;  // ratio of stiffnesses across the slip that count as one
-static const double STILL = 1e-3; // of the tolerance: bounded rows alone, which solves without a factorisation hold still
+static const double STILL      = 1e-3; // of the tolerance: bounded rows alone, which a few solves more hold still
+static const double BEHIND     = 1e-4; // of bounded rows' penalties: behind joints they move less than bodies alone
 static const double SUFFICIENT  = 0.01; // of the slope: where a line search ends
 
 static const double KAPPA_SPLIT = 1.0 / 3; // splitting: inverse of the penalty, to begin with
@@ -323,8 +324,9 @@ static double residual_of(const tni_cone_element* e)
     }
     if (e->kind == TNI_CONE_BOUNDED) {
         double y[TNI_CONE_ROWS], f[TNI_CONE_ROWS];
-        (void)bounded_force(e, W, e->f, e->w, y, f);
-        for (int i = 0; i < e->count; ++i) most = fmax(most, W * fabs(e->f[i] - f[i]));
+        (void)bounded_force(e, e->weight[1], e->f, e->w, y, f);
+        for (int i = 0; i < e->count; ++i)
+            most = fmax(most, e->weight[1] * fabs(e->f[i] - f[i]));
         return most;
     }
     if (e->compliance > 0)
@@ -405,6 +407,10 @@ static void weigh(tni_cone_newton* n, tni_cone_element* e)
     double    sum   = 0;
     for (int i = 0; i < first; ++i) sum += e->W[i];
     e->weight[0] = sum / first;
+    if (e->kind == TNI_CONE_BOUNDED) {
+        e->weight[1] = e->weight[0];
+        return;
+    }
     e->weight[1] = e->spin_count > 0 ? e->W[spin_row(e)] : 0;
     e->weight[2] = 0;
     for (int i = 0; i < e->roll_count; ++i) e->weight[2] += e->W[roll_row(e) + i] / e->roll_count;
@@ -712,6 +718,7 @@ static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
             e->p[i] = e->kind == TNI_CONE_OPEN ? 0 : e->trial[i];
             e->z[i] = e->w[i];
         }
+        if (e->kind == TNI_CONE_BOUNDED) e->weight[0] = e->weight[1];
     }
 }
 
@@ -743,6 +750,7 @@ static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const 
         tni_cone_element* e = &n->elements[n->order[k]];
         for (int i = 0; i < e->count; ++i) e->p[i] = e->kind == TNI_CONE_OPEN ? 0 : e->f[i];
         e->radius = fmax(0, e->p[0]);
+        if (e->kind == TNI_CONE_BOUNDED) e->weight[0] = BEHIND * e->weight[1];
         if (warm) rates(e, x, e->w);
         if (!warm) guess_rates(e);
         e->shift =

@@ -51,7 +51,7 @@ typedef struct tni_cone_element {
     double  moved[TNI_CONE_ROWS]; ///< change of w in the last step
     double  z[TNI_CONE_ROWS];     ///< splitting: rates that belong to p by the law
     double  shift;                ///< De Saxce's: friction |w_t|
-    double  weight[3];            ///< mean W of normal and slip; of spin; of roll
+    double  weight[3];            ///< mean W of normal and slip; of spin; of roll. Bounded rows: in use; all of it
     double  radius;               ///< normal impulse that bounds spin and roll
     int     basis_count;          ///< rank of dF/dw in the factored matrix
     double  basis[TNI_CONE_ROWS][TNI_CONE_ROWS], stiffness[TNI_CONE_ROWS];

@@ -133,6 +133,49 @@ void tni_bounded_land(tni_bounded_rows* s, const tni_scene_view* at, double h)
     }
 }
 
+void tni_bounded_accelerate(tni_bounded_rows* s, const tni_scene_view* at)
+{
+    static const double still = 1e-6;  // a rate that counts as none [rad/s or m/s]
+    static const double far   = 1e12;  // beyond any acceleration: the force is at its bound
+    for (int i = 0; i < s->count; ++i) {
+        tni_bounded*     b     = &s->rows[i];
+        const tni_joint* joint = &s->model->joints[b->of->joint];
+        tni_row          rows[TNI_COORDINATES_MAX];
+        const tni_row*   own  = look(s, b, at, rows);
+        double           goal = 0, change = 0, v[3] = {0, 0, 0};
+        begin(b, 2);
+        memset(b->force, 0, sizeof b->force);
+        b->is_open    = b->of->kind == TNI_BOUND_SPRING;
+        b->compliance = 0;
+        if (b->of->kind == TNI_BOUND_MOTOR)
+            tni_values_at(joint->drive, joint->drive_count, at->time, &goal, &change);
+        for (int k = 0; k < b->of->row_count; ++k) v[k] = own[k].rate - goal;
+        const double speed = tni_norm(tni_read3(v));
+        for (int k = 0; k < b->of->row_count; ++k)
+            b->c[k] = own[k].gamma - change + (speed > still ? far * v[k] / speed : 0);
+    }
+}
+
+void tni_bounded_add_reactions(const tni_bounded_rows* s, const tni_scene_view* at,
+                               tn_wrench* reactions)
+{
+    for (int i = 0; i < s->count; ++i) {
+        const tni_bounded* b     = &s->rows[i];
+        const tni_joint*   joint = &s->model->joints[b->of->joint];
+        const tni_sides    sides = tni_sides_of(joint, at->views);
+        tni_row            rows[TNI_COORDINATES_MAX];
+        if (b->of->kind == TNI_BOUND_SPRING) continue;
+        tni_joint_coordinates(s->model, joint, sides, at->z, rows);
+        for (int k = 0; k < b->of->row_count; ++k) {
+            const tn_wrench part = tni_row_wrench(s->model, joint, sides,
+                                                  &rows[b->of->coordinate + k], b->force[k]);
+            tn_wrench*      sum  = &reactions[b->constraint];
+            sum->force           = tni_add(sum->force, part.force);
+            sum->torque          = tni_add(sum->torque, part.torque);
+        }
+    }
+}
+
 void tni_bounded_take_springs(tni_bounded_rows* s, const tni_soft_rows* soft)
 {
     for (int i = 0; i < s->count; ++i) {

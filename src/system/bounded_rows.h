@@ -40,6 +40,12 @@ void tni_bounded_kick(tni_bounded_rows* rows, const tni_scene_view* at, double h
 double tni_bounded_correct(tni_bounded_rows* rows, const tni_scene_view* at, double h);
 /// The second half, seen at its end: rates there are what is asked for.
 void tni_bounded_land(tni_bounded_rows* rows, const tni_scene_view* at, double h);
+/// Accelerations are solved for, not velocities: forces that hold what rests, and those of what moves. Springs are
+/// among the forces then.
+void tni_bounded_accelerate(tni_bounded_rows* rows, const tni_scene_view* at);
+/// Adds the forces of motors and friction, as solved for, to what joints exert on their second bodies.
+void tni_bounded_add_reactions(const tni_bounded_rows* rows, const tni_scene_view* at,
+                               tn_wrench* reactions);
 /// The bounded springs take what the soft rows have for them. Before each solve.
 void tni_bounded_take_springs(tni_bounded_rows* rows, const tni_soft_rows* soft);
 
