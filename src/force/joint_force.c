@@ -185,12 +185,14 @@ static void add(const tni_scene_view* at, double* f)
     }
 }
 
-// What is missing from the energy of a spring that is cut off: its force grows no more beyond its bounds.
+// Of a spring that is cut off, beside a constant force: beyond the stretch `end` its force grows no more.
 static double cut_energy(const tni_joint_force* a, double stretch, double z)
 {
-    const double tau  = a->force[0] - a->stiffness * stretch;
-    const double over = tau - fmin(fmax(tau, a->force_low), a->force_high);
-    return a->stiffness > 0 ? 0.5 * over * over / a->stiffness : -over * z;
+    const double tau   = a->force[0] - a->stiffness * stretch,
+                 bound = fmin(fmax(tau, a->force_low), a->force_high);
+    if (a->stiffness == 0) return (a->force[0] - bound) * z;
+    const double end = tau == bound ? stretch : (a->force[0] - bound) / a->stiffness;
+    return a->stiffness * end * (stretch - 0.5 * end);
 }
 
 static double energy(const tni_scene_view* at)
@@ -206,9 +208,9 @@ static double energy(const tni_scene_view* at)
         double                 stretch[TNI_COORDINATES_MAX];
         tni_actuated_coordinates(at, a, sides, rows, stretch);
         for (int k = 0; k < joint->coordinate_count; ++k) {
-            sum += 0.5 * a->stiffness * stretch[k] * stretch[k];
+            sum += a->cut_off ? cut_energy(a, stretch[k], rows[k].C)
+                              : 0.5 * a->stiffness * stretch[k] * stretch[k];
             if (!tni_is_rotation(joint, k)) sum -= a->force[k] * rows[k].C;
-            if (a->cut_off) sum -= cut_energy(a, stretch[k], rows[k].C);
             if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k)) {
                 sum += limited_energy(&a->limit, a->limit.lower, a->limit.upper, rows[k].C);
             }
