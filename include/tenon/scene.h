@@ -118,6 +118,8 @@ typedef struct tn_shape_def {
     double        restitution;       ///< 0..1
     double        rolling_friction;  ///< resisting torque per normal force [m]
     double        spinning_friction; ///< the same about the normal [m]
+    double        stiffness;         ///< of each point of contact [N/m]: soft contact; TN_UNSET: hard
+    double        damping;           ///< of soft contact [N s/m]
     tn_vec3       surface_velocity;  ///< conveyor belt: of the surface, in the shape's frame [m/s]
     int           group;             ///< 0..31
     uint32_t      collides_with;     ///< bit g: touches shapes of group g whose bits say so, too
@@ -452,6 +454,7 @@ typedef struct tn_pair_def {
     double     friction;                            ///< Coulomb's coefficient
     double     restitution;                         ///< 0..1
     double     rolling_friction, spinning_friction; ///< resisting torque per normal force [m]
+    double     stiffness, damping;                  ///< of each point: soft contact [N/m, N s/m]
     uint32_t   cookie; ///< proof that the defaults were taken; do not set
 } tn_pair_def;
 

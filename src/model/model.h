@@ -104,6 +104,8 @@ typedef struct tni_limit {
 typedef struct tni_material {
     double friction, restitution;
     double rolling, spinning; ///< [m]
+    double stiffness;         ///< of a point of soft contact [N/m]; NaN: hard
+    double damping;           ///< [N s/m]
 } tni_material;
 
 /// A shape that collides, relative to its body's centre of mass.
@@ -258,6 +260,8 @@ struct tn_model {
 
     int                pair_count;
     tni_pair_material* pairs; ///< sorted by key
+
+    int soft_body; ///< the first body that touches softly; -1: none
 
     int loop_count, part_count, floating_count;
 };

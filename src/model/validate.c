@@ -326,6 +326,11 @@ static bool surface(tni_adding* a, const tn_shape_def* s, int number)
         !resistance(a, "rolling friction", s->rolling_friction, number) ||
         !resistance(a, "spinning friction", s->spinning_friction, number))
         return false;
+    if (!isnan(s->stiffness) && !(s->stiffness > 0 && isfinite(s->stiffness)))
+        return tni_refuse(a, "stiffness of shape %d must be positive, is %g", number, s->stiffness);
+    if (!resistance(a, "damping", s->damping, number)) return false;
+    if (isnan(s->stiffness) && s->damping > 0)
+        return tni_refuse(a, "damping of shape %d needs a stiffness", number);
     if (!(s->restitution >= 0 && s->restitution <= 1)) {
         return tni_refuse(a, "restitution of shape %d must lie in 0..1, is %g", number,
                           s->restitution);
@@ -846,5 +851,7 @@ bool tni_check_pair(tni_adding* a, const tn_pair_def* def)
            not_negative_or_unset(a, "friction", def->friction) &&
            (isnan(def->restitution) || in_unit_range(a, "restitution", def->restitution)) &&
            not_negative_or_unset(a, "rolling friction", def->rolling_friction) &&
-           not_negative_or_unset(a, "spinning friction", def->spinning_friction);
+           not_negative_or_unset(a, "spinning friction", def->spinning_friction) &&
+           (isnan(def->stiffness) || positive(a, "stiffness", def->stiffness)) &&
+           not_negative_or_unset(a, "damping", def->damping);
 }

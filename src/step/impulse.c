@@ -92,6 +92,9 @@ tn_result tni_impulse_create(tn_stepper* s)
     a->shock         = s->settings.impulse.shock;
     work->loops      = tni_system_regularises(s->system);
     if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
+    work->contact_stiffness = TNI_TAKE(&s->arena, double, model->body_count);
+    work->contact_damping   = TNI_TAKE(&s->arena, double, model->body_count);
+    if (s->arena.failed) return TN_ERR_MEMORY;
     TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
     s->system->soft = work->soft;
     TRY(tni_bounded_rows_create(&s->arena, model, work->soft, &work->bounded));
@@ -462,7 +465,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     tni_copy_numbers(s->impulse.plus, s->next.u, model->u_count);
     if (s->has_unilaterals) TRY(tni_impulse_find_landing(s, h, why));
     TRY(factor(s, &s->next, report, why));
-    if (s->has_unilaterals) tni_impulse_set_landing_targets(s);
+    if (s->has_unilaterals) tni_impulse_set_landing_targets(s, h);
     for (int i = 0; i < model->row_count; ++i) s->impulse.target_rates[i] = -system->rate[i];
     tni_system_forces(system, &at, true, s->impulse.force);
     if (s->impulse.soft != NULL) {

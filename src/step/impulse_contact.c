@@ -133,11 +133,13 @@ static void set_targets(tni_unilateral* unilateral, double h)
     for (int k = 1; k < unilateral->row_count; ++k)
         unilateral->target[k] =
             -unilateral->rate[k] - (h < HUGE_VAL ? 0.5 * h * unilateral->gamma[k] : 0);
+    if (unilateral->soft && h < HUGE_VAL) tni_impulse_kick_soft(unilateral, h);
 }
 
 static void set_all_targets(tn_stepper* s, int from, double h)
 {
     tni_auxiliary* a = tni_stops_of(s);
+    tni_impulse_weigh_soft(s);
     for (int i = from; i < a->unilateral_count; ++i) set_targets(&a->unilaterals[i], h);
     a->ready = false;
 }
@@ -155,7 +157,8 @@ static bool any_hit(tn_stepper* s, double h)
         const bool      comes =
             unilateral->rate[0] < -resolution && unilateral->gap + h * unilateral->rate[0] < 0;
         const bool hit            = unilateral->restitution > 0 && comes;
-        unilateral->skips_impacts = !hit && !(unilateral->gap <= resolution);
+        unilateral->skips_impacts =
+            unilateral->soft || (!hit && !(unilateral->gap <= resolution));
         any                       = any || hit;
     }
     return any;
@@ -166,6 +169,7 @@ static bool any_hit(tn_stepper* s, double h)
 // Whether a unilateral is active, by the last solve: one of force and residual is 0 up to rounding.
 static bool pushes(const tni_unilateral* unilateral)
 {
+    if (unilateral->soft) return unilateral->force[0] > 0;
     return unilateral->force[0] * unilateral->response[0] > fabs(unilateral->residual[0]);
 }
 
@@ -193,12 +197,13 @@ static double correct_gaps(tn_stepper* s, double h)
         tni_unilateral* unilateral = &a->unilaterals[i];
         const double    off        = fmin(unilateral->start_gap, 0) - unilateral->gap;
         const bool      on         = pushes(unilateral);
+        if (unilateral->soft) error = fmax(error, tni_impulse_correct_soft(unilateral, h));
         if (unilateral->rule == TNI_UNILATERAL_OPEN || (off <= 0 && !on)) continue;
         if (unilateral->rule == TNI_UNILATERAL_GRIPS && on) {
             const double slip = h * correct_slip(unilateral);
             if (slip > slip_tolerance) error = fmax(error, slip);
         }
-        if (off <= 0 && unilateral->start_gap < -tolerated_depth(s))
+        if (unilateral->soft || (off <= 0 && unilateral->start_gap < -tolerated_depth(s)))
             continue; // separating: nothing to correct
         unilateral->target[0] += off / h;
         error = fmax(error, fabs(off));
@@ -353,7 +358,8 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
 static double deepest(const tni_auxiliary* a)
 {
     double most = 0;
-    for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].gap);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (!a->unilaterals[i].soft) most = fmax(most, -a->unilaterals[i].gap);
     return most;
 }
 
@@ -403,7 +409,8 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     if (!(deepest(a) > alone)) return TN_OK;
     for (int i = 0; i < a->unilateral_count; ++i) {
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
-        a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
+        a->unilaterals[i].rule =
+            a->unilaterals[i].soft ? TNI_UNILATERAL_OPEN : TNI_UNILATERAL_PUSHES;
     }
     a->ready         = false;
     a->softens = a->binds = false;
@@ -414,6 +421,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
         for (int i = 0; i < a->unilateral_count; ++i) {
             tni_unilateral* unilateral = &a->unilaterals[i];
+            if (unilateral->soft) continue;
             const double    goal       = unilateral->start_gap < -alone
                                              ? (1 - removed_share) * unilateral->start_gap
                                              : fmin(unilateral->start_gap, 0);
@@ -508,6 +516,9 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
     if (more == 0) return TN_OK;
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     tni_unilaterals_evaluate(a, s->impulse.views, s->now.z, true);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (a->unilaterals[i].is_new) a->unilaterals[i].weighed = false;
+    tni_impulse_weigh_soft(s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         if (!a->unilaterals[i].is_new) continue;
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
@@ -600,7 +611,7 @@ static bool gains_energy(tn_stepper* s)
     double               sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->unilateral_count; ++i) {
         const tni_unilateral* unilateral = &a->unilaterals[i];
-        if (!pushes(unilateral)) continue;
+        if (unilateral->soft || !pushes(unilateral)) continue;
         sum += unilateral->force[0] *
                fmax(0, unilateral->start[0] + unilateral->target[0] + unilateral->residual[0]);
         scale += 0.5 * unilateral->force[0] * unilateral->response[0] * unilateral->force[0];
@@ -611,7 +622,8 @@ static bool gains_energy(tn_stepper* s)
 static double deepest_at_start(const tni_auxiliary* a)
 {
     double most = 0;
-    for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].start_gap);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (!a->unilaterals[i].soft) most = fmax(most, -a->unilaterals[i].start_gap);
     return most;
 }
 
@@ -653,12 +665,14 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     return TN_OK;
 }
 
-void tni_impulse_set_landing_targets(tn_stepper* s)
+void tni_impulse_set_landing_targets(tn_stepper* s, double h)
 {
     tni_auxiliary* a = tni_stops_of(s);
+    tni_impulse_weigh_soft(s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         set_targets(unilateral, HUGE_VAL);
+        if (unilateral->soft) tni_impulse_land_soft(unilateral, h);
         // What approaches and has restitution is left to the impact phase of the next step.
         if (unilateral->restitution > 0 && !unilateral->was_active &&
             unilateral->rate[0] < -resolution)

@@ -85,10 +85,23 @@ static tn_result bounds_are_possible(const tn_model* model, const tn_settings* s
     return TN_OK;
 }
 
+static tn_result softness_is_possible(const tn_model* model, const tn_settings* settings,
+                                      tn_why* why)
+{
+    const bool impulse = settings->method == TN_METHOD_IMPULSE;
+    if (model->soft_body < 0 || (impulse && settings->impulse.springs == TN_SPRINGS_IMPLICIT))
+        return TN_OK;
+    return tni_fail(why, TN_ERR_UNSUPPORTED,
+                    "body '%s': the %s method%s has no contact of its own stiffness: that needs auto",
+                    model->bodies[model->soft_body].name, tn_method_word(settings->method),
+                    impulse ? " with explicit springs" : "");
+}
+
 static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
 {
     const tn_method method = settings->method;
     TRY(bounds_are_possible(model, settings, why));
+    TRY(softness_is_possible(model, settings, why));
     if (method == TN_METHOD_IMPULSE && model->core.auxiliary_rows > 0 &&
         (settings->impulse.formulation == TN_FORMULATION_SPD ||
          settings->impulse.formulation == TN_FORMULATION_SPLIT)) {

@@ -42,6 +42,11 @@ typedef struct tni_unilateral {
     bool   fixed_slip;                     ///< slides along `slip` whatever its rates
     /// Target of the acceleration; zero unless a slow slide is to stop at the end of the substep.
     double  target_acceleration[TNI_CONTACT_ROWS];
+    /// Soft contact: w + compliance f stands for w on the normal row, weights of its stiffness and damping
+    /// (soft_rows.c), and the gap at the start of the step.
+    bool    soft, weighed;
+    double  compliance, stiff_weight, damp_weight, gap_before;
+    double  bend; ///< of the flight: its gap at the end less that of a straight line
     double  gap;       ///< at the last evaluation [m or rad]; < 0: penetration
     double  start_gap; ///< gap where it was found
     double  rate[TNI_CONTACT_ROWS], gamma[TNI_CONTACT_ROWS];
@@ -216,6 +221,10 @@ double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, 
 /// Its name for messages: "joint 'door'", "contact of 'box' on 'ground'".
 void tni_unilateral_text(const tni_auxiliary* a, const tni_unilateral* unilateral, char* text,
                          size_t size);
+/// Force of a soft contact at its gap and rate.
+double tni_unilateral_soft_force(const tni_unilateral* unilateral);
+/// A soft contact is to push with f, whatever moves.
+void tni_unilateral_push(tni_unilateral* unilateral, double f);
 /// Slip speed [m/s].
 double tni_unilateral_slip(const tni_unilateral* unilateral);
 

@@ -369,7 +369,8 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
                                 .roll_count = unilateral->roll_count,
                                 .friction   = unilateral->friction,
                                 .spinning   = unilateral->spinning,
-                                .rolling    = unilateral->rolling};
+                                .rolling    = unilateral->rolling,
+                                .compliance = unilateral->soft ? unilateral->compliance : 0};
         if (unilateral->rule == TNI_UNILATERAL_HELD) e->kind = TNI_CONE_EQUAL;
         tni_unilateral_bodies(a, unilateral, bodies);
         for (int side = 0; side < 2; ++side) {
@@ -459,7 +460,8 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_cone_element* e = &m->newton.elements[i];
         for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
-        if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
+        e->compliance = a->unilaterals[i].soft ? a->unilaterals[i].compliance : 0;
+        if (e->kind != TNI_CONE_OPEN && !a->unilaterals[i].soft) scale = fmax(scale, -e->c[0]);
     }
     if (m->soft != NULL) tni_bounded_take_springs(m->bounded, m->soft);
     for (int i = 0; i < m->bounded->count; ++i) {

@@ -65,11 +65,14 @@ static tni_unilateral limit_unilateral(const tn_model* model, int limit)
 
 static tni_unilateral contact_unilateral(const tni_contact* contact)
 {
+    const bool soft = !isnan(contact->material.stiffness);
     return (tni_unilateral){.id          = contact->id,
                             .limit       = -1,
                             .contact     = *contact,
                             .friction    = contact->material.friction,
-                            .restitution = contact->material.restitution,
+                            .restitution = soft ? 0 : contact->material.restitution,
+                            .soft        = soft,
+                            .gap_before  = TN_UNSET,
                             .spinning    = contact->material.spinning,
                             .rolling     = contact->material.rolling};
 }
@@ -113,6 +116,19 @@ static void evaluate(const tni_auxiliary* a, tni_unilateral* unilateral, const t
                          J[side] + i * body->dim);
         }
     }
+}
+
+double tni_unilateral_soft_force(const tni_unilateral* unilateral)
+{
+    const tni_material* m = &unilateral->contact.material;
+    if (!(unilateral->gap < 0)) return 0;
+    return fmax(0, -m->stiffness * unilateral->gap - m->damping * unilateral->rate[0]);
+}
+
+void tni_unilateral_push(tni_unilateral* unilateral, double f)
+{
+    unilateral->compliance = 1e12;
+    unilateral->target[0]  = unilateral->compliance * f;
 }
 
 double tni_unilateral_slip(const tni_unilateral* unilateral)
@@ -256,6 +272,10 @@ static void keep_old_forces(tni_auxiliary* a, int before)
         memcpy(unilateral->force, old->force, sizeof old->force);
         memcpy(unilateral->force_before, old->force, sizeof old->force);
         unilateral->was_active = old->force[0] > 0;
+        unilateral->weighed      = old->weighed;
+        unilateral->stiff_weight = old->stiff_weight;
+        unilateral->damp_weight  = old->damp_weight;
+        unilateral->gap_before   = old->start_gap;
     }
 }
 
