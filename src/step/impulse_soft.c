@@ -4,7 +4,8 @@
 //     kick   p = -h/2 [ k ((1-a) min(g0, 0) + a g1) + d ((1-th) gdot0 + th gdot+) ],    g1: where the flight ends
 //     land   p = -h/2 [ k (m1 + 2 a (m0 - m1)) + a h k gdot1 + d ((1-th) gdot' + th gdot1) ],   m = min(g, 0)
 //
-// and p >= 0: p = p0 - W gdot with W = h/2 (a h k + th d) is the one-sided row f >= 0, gdot + f/W - p0/W >= 0 with the
+// A point that comes or leaves within the step is pushed for the part of it on which it touches, m0 in the kick and m1 on
+// landing times that part: what it takes from the motion is what it gives back. And p >= 0: p = p0 - W gdot with W = h/2 (a h k + th d) is the one-sided row f >= 0, gdot + f/W - p0/W >= 0 with the
 // compliance 1/W. Friction is in the cone of this force.
 #include "step/stepper.h"
 
@@ -80,12 +81,20 @@ static void set_row(tni_unilateral* u, double h, double p0)
     u->target[0]       = u->compliance * p0 - u->rate[0];
 }
 
+// The part of a step from a gap to another on which they touch.
+static double part_inside(double from, double to)
+{
+    return from < 0 && to > 0 ? from / (from - to) : 1;
+}
+
 void tni_impulse_kick_soft(tni_unilateral* u, double h)
 {
     const tni_material* m   = &u->contact.material;
     const double        gap = u->start_gap, a = u->stiff_weight;
     const double        rate = gap < 0 ? (1 - u->damp_weight) * m->damping * u->rate[0] : 0;
-    set_row(u, h, -0.5 * h * (m->stiffness * ((1 - a) * fmin(gap, 0) + a * gap) + rate));
+    u->inside                = part_inside(gap, gap + h * u->rate[0]);
+    const double push = m->stiffness * ((1 - a) * u->inside * fmin(gap, 0) + a * gap);
+    set_row(u, h, -0.5 * h * (push + rate));
 }
 
 double tni_impulse_correct_soft(tni_unilateral* u, double h)
@@ -93,9 +102,13 @@ double tni_impulse_correct_soft(tni_unilateral* u, double h)
     const double k      = u->contact.material.stiffness;
     const double rate   = u->start[0] + u->target[0] + u->residual[0];
     const double bend   = u->gap - (u->start_gap + h * rate), change = bend - u->bend;
+    const double inside = part_inside(u->start_gap, u->gap),
+                 less   = (inside - u->inside) * fmin(u->start_gap, 0);
+    const double a      = u->stiff_weight, off = (1 - a) * less + a * change;
     u->bend             = bend;
-    u->target[0] -= u->compliance * 0.5 * h * k * u->stiff_weight * change;
-    return u->force[0] > 0 ? u->stiff_weight * fabs(change) : 0;
+    u->inside           = inside;
+    u->target[0] -= u->compliance * 0.5 * h * k * off;
+    return fabs(off) * fmin(1, 0.5 * h * h * k * u->response[0]);
 }
 
 void tni_impulse_land_soft(tni_unilateral* u, double h)
@@ -103,7 +116,8 @@ void tni_impulse_land_soft(tni_unilateral* u, double h)
     const tni_material* m    = &u->contact.material;
     const double        now  = fmin(u->gap, 0);
     const bool          both = u->gap_before < 0 && u->gap < 0; // else it was met or left on the way: no look back
+    const double        part = u->gap_before > 0 ? part_inside(u->gap, u->gap_before) : 1;
     const double        look = both ? 2 * u->stiff_weight * (u->gap_before - now) : 0;
     const double        rate = u->gap < 0 ? (1 - u->damp_weight) * m->damping * u->rate[0] : 0;
-    set_row(u, h, -0.5 * h * (m->stiffness * (now + look) + rate));
+    set_row(u, h, -0.5 * h * (m->stiffness * (part * now + look) + rate));
 }

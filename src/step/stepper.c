@@ -497,6 +497,9 @@ static tn_result project(tn_stepper* s, const attempt* how, tn_step_report* repo
     (void)how;
     tni_copy_configuration(s->model, &s->next, &s->now);
     const tn_result result = s->has_unilaterals ? tni_find_unilaterals(s, why) : TN_OK;
+    tni_auxiliary*  a      = &s->system->auxiliary;
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (a->unilaterals[i].soft) a->unilaterals[i].rule = TNI_UNILATERAL_OPEN;
     return result == TN_OK ? tni_project(s, false, report, why) : result;
 }
 

@@ -46,7 +46,8 @@ typedef struct tni_unilateral {
     /// (soft_rows.c), and the gap at the start of the step.
     bool    soft, weighed;
     double  compliance, stiff_weight, damp_weight, gap_before;
-    double  bend; ///< of the flight: its gap at the end less that of a straight line
+    double  bend;   ///< of the flight: its gap at the end less that of a straight line
+    double  inside; ///< the part of the step on which it touches
     double  gap;       ///< at the last evaluation [m or rad]; < 0: penetration
     double  start_gap; ///< gap where it was found
     double  rate[TNI_CONTACT_ROWS], gamma[TNI_CONTACT_ROWS];

@@ -156,6 +156,7 @@ double tni_unilaterals_position_error(const tni_auxiliary* a)
         const tni_unilateral* unilateral = &a->unilaterals[i];
         const bool            held =
             unilateral->rule == TNI_UNILATERAL_HELD || unilateral->rule == TNI_UNILATERAL_STUCK;
+        if (unilateral->soft) continue;
         error = fmax(error, held ? fabs(unilateral->gap) : -unilateral->gap);
     }
     return error;
@@ -168,6 +169,7 @@ double tni_unilaterals_velocity_error(const tni_auxiliary* a)
         const tni_unilateral* unilateral = &a->unilaterals[i];
         const bool            held =
             unilateral->rule == TNI_UNILATERAL_HELD || unilateral->rule == TNI_UNILATERAL_STUCK;
+        if (unilateral->soft) continue;
         const int rows = unilateral->rule == TNI_UNILATERAL_STUCK  ? unilateral->row_count
                          : unilateral->rule == TNI_UNILATERAL_OPEN ? 0
                                                                    : 1;
@@ -440,7 +442,8 @@ double tni_unilaterals_penetration(tni_auxiliary* a, const tni_view* views, cons
 {
     double    deepest = 0;
     const int found   = a->unilateral_capacity > 0 ? find_some(a, views, 0) : 0;
-    for (int i = 0; i < found; ++i) deepest = fmax(deepest, -a->found[i].gap);
+    for (int i = 0; i < found; ++i)
+        if (isnan(a->found[i].material.stiffness)) deepest = fmax(deepest, -a->found[i].gap);
     for (int i = 0; i < a->model->limit_count; ++i)
         deepest = fmax(deepest, -limit_gap(a, i, views, z));
     return deepest;
