@@ -333,3 +333,127 @@ TEST(other_methods_refuse_bounds_by_name)
     }
     rig_free(&r);
 }
+
+// ---- Soft contact ----------------------------------------------------------------------------------
+
+// A ball, or a box that stands on four points, over a hard floor.
+static tn_body_id add_soft(rig* r, bool box, double k, double d, double z)
+{
+    tn_body_def  def   = tn_default_body_def();
+    tn_shape_def shape = box ? rig_box(tns_vec(0.1, 0.1, 0.1)) : rig_sphere(0.1);
+    tn_scene_set_ground(r->scene, 0.5, 0);
+    shape.stiffness = k, shape.damping = d;
+    def.mass = 1, def.pose.position.z = z;
+    def.shapes = &shape, def.shape_count = 1;
+    return tn_scene_add_body(r->scene, &def);
+}
+
+static double height(const rig* r, tn_body_id body)
+{
+    return tn_state_pose(r->state, body).position.z;
+}
+
+TEST(what_stands_on_soft_points_sinks_by_its_weight)
+{
+    for (int box = 0; box < 2; ++box) {
+        for (double k = 1e3; k < 2e9; k *= 100) {
+            rig              r    = auto_make(tns_vec(0, 0, -rig_g));
+            const double     all  = box ? 4 * k : k;
+            r.settings.impulse.sleep = 0; // forces on sleeping bodies are not reported
+            const tn_body_id body = add_soft(&r, box, k, 0.5 * sqrt(k), 0.1);
+            rig_ready(&r);
+            rig_run(&r, auto_h, 300);
+            CHECK_NEAR(height(&r, body), 0.1 - rig_g / all, 1e-6 * rig_g / all + 1e-10);
+            CHECK_LESS(tns_length(tn_state_velocity(r.state, body).linear), 1e-6);
+            CHECK_NEAR(rig_contact_force(&r, TNS_GROUND, body).z, rig_g, 1e-6);
+            CHECK(r.report.deepest == 0 && r.report.suspects[TN_SUSPECT_PENETRATION].count == 0);
+            rig_free(&r);
+        }
+    }
+}
+
+// Verlet's period is 2 pi / w (1 - (w h)^2 / 24).
+TEST(a_ball_swings_on_soft_contact_with_its_period)
+{
+    for (double k = 50; k < 2000; k *= 2) {
+        rig              r    = auto_make(tns_vec(0, 0, -rig_g));
+        const double     w    = sqrt(k), h = fmin(auto_h, 0.2 / w), z0 = 0.1 - rig_g / k;
+        const tn_body_id ball = add_soft(&r, false, k, 0, z0 + 0.5 * rig_g / k);
+        rig_ready(&r);
+        double before = height(&r, ball) - z0, first = 0, last = 0, most = 0;
+        int    count = 0;
+        for (int i = 1; count < 11 && rig_step(&r, h); ++i) {
+            const double z = height(&r, ball) - z0, t = h * (i - z / (z - before));
+            if (before < 0 && z >= 0) last = t, first = count++ == 0 ? t : first;
+            before = z;
+            if (count == 10) most = fmax(most, z);
+        }
+        CHECK_NEAR((last - first) / 10, 2 * acos(-1) / w * (1 - w * w * h * h / 24), 1e-4 / w);
+        CHECK_NEAR(most, 0.5 * rig_g / k, 0.01 * rig_g / k);
+        rig_free(&r);
+    }
+}
+
+// What it stores is no part of the energies: it is added here. Every bounce is lower than the one before; where steps
+// resolve the contact, hardly.
+TEST(a_ball_that_bounces_on_soft_contact_gains_no_energy)
+{
+    for (double k = 100; k < 1e8; k *= 3) {
+        for (int start = 0; start < 5; ++start) {
+            rig              r    = auto_make(tns_vec(0, 0, -rig_g));
+            const tn_body_id ball = add_soft(&r, false, k, 0, 0.3 + 0.011 * start);
+            rig_ready(&r);
+            const double E = rig_energy(&r), z = auto_h * auto_h * k; // Verlet's own, as of springs
+            const double within = 1 + fmin(1.001 * z / fmax(4 - z, 1e-9), 0.5);
+            double       peak = HUGE_VAL, before = rig_g;
+            for (int i = 0; i < 240 && rig_step(&r, auto_h); ++i) {
+                const double depth = fmax(0, 0.1 - height(&r, ball)), v = tn_state_velocity(r.state, ball).linear.z;
+                CHECK_LESS(rig_energy(&r) + 0.5 * k * depth * depth, E * within);
+                if (before > 0 && v <= 0 && depth == 0) {
+                    CHECK_LESS(rig_energy(&r), fmin(peak, E) * 1.002);
+                    peak = rig_energy(&r);
+                }
+                before = v;
+            }
+            if (k <= 300) CHECK(peak > 0.98 * E);
+            rig_free(&r);
+        }
+    }
+}
+
+TEST(a_soft_box_sticks_and_slides_on_a_slope)
+{
+    for (int slides = 0; slides < 2; ++slides) {
+        const double     angle = atan(0.5) + (slides ? 0.002 : -0.002);
+        rig              r     = auto_make(tns_vec(rig_g * sin(angle), 0, -rig_g * cos(angle)));
+        const tn_body_id box   = add_soft(&r, true, 1e4, 50, 0.1 - 0.25 * rig_g * cos(angle) / 1e4);
+        rig_ready(&r);
+        rig_run(&r, auto_h, 60);
+        const double v0 = tn_state_velocity(r.state, box).linear.x;
+        rig_run(&r, auto_h, 60);
+        const double v = tn_state_velocity(r.state, box).linear.x;
+        const double a = rig_g * (sin(angle) - 0.5 * cos(angle));
+        if (slides) CHECK_NEAR(v - v0, a, 0.02 * a);
+        else CHECK_LESS(fabs(v), 1e-6);
+        rig_free(&r);
+    }
+}
+
+// A pair decides for its two bodies; two soft shapes are springs in a row.
+TEST(soft_shapes_in_a_row_and_pairs)
+{
+    for (int pair = 0; pair < 2; ++pair) {
+        rig              r    = auto_make(tns_vec(0, 0, -rig_g));
+        const tn_body_id low  = add_soft(&r, true, 4e3, 50, 0.1),
+                         high = add_soft(&r, true, 1e3, 50, 0.3);
+        tn_pair_def      def  = tn_default_pair_def();
+        def.body1 = low, def.body2 = high, def.stiffness = 2e3, def.damping = 80;
+        if (pair) CHECK_OK(tn_scene_add_pair(r.scene, &def));
+        rig_ready(&r);
+        rig_run(&r, auto_h, 600);
+        const double k = pair ? 2e3 : 1 / (1 / 4e3 + 1 / 1e3);
+        CHECK_NEAR(height(&r, high) - height(&r, low), 0.2 - rig_g / (4 * k), 1e-7);
+        CHECK_NEAR(height(&r, low), 0.1 - 2 * rig_g / (4 * 4e3), 1e-7);
+        rig_free(&r);
+    }
+}
