@@ -76,7 +76,8 @@ static void look_at_contacts(tnc_job* job, start* s)
     tn_contact* contacts = tnc_job_contacts(job, &s->contact_count);
     for (int i = 0; i < s->contact_count; ++i) {
         if (!(-contacts[i].gap > s->deepest)) continue;
-        if (result == TN_OK && -contacts[i].gap > report.deepest) continue; // soft: it needs some depth
+        if (result == TN_OK && -contacts[i].gap > report.deepest)
+            continue; // soft: it needs some depth
         s->deepest = -contacts[i].gap;
         s->body1   = contacts[i].body1;
         s->body2   = contacts[i].body2;

@@ -152,7 +152,8 @@ static int prepare_job(tnc_job* job, const tnc_options* options)
 {
     tn_why why = {0};
     if (!apply_settings(job, options)) return TNC_WRONG;
-    const int code = tnc_exit_code(prepare(job, (options->command->traits & TNC_SIMULATES) != 0, &why));
+    const int code =
+        tnc_exit_code(prepare(job, (options->command->traits & TNC_SIMULATES) != 0, &why));
     if (code != TNC_DONE) tnc_complain_why(job->origin, &why);
     return code;
 }

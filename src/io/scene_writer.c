@@ -398,7 +398,8 @@ static void put_coordinates(writer* w, const char* key, tn_joint_type type, cons
 
 static void put_force_range(writer* w, const tn_joint_def* def)
 {
-    const double ends[2] = {fmax(def->force_low, -TNI_LIMIT_FREE), fmin(def->force_high, TNI_LIMIT_FREE)};
+    const double ends[2] = {fmax(def->force_low, -TNI_LIMIT_FREE),
+                            fmin(def->force_high, TNI_LIMIT_FREE)};
     if (!(def->force_low > -HUGE_VAL) && !(def->force_high < HUGE_VAL)) return;
     put_key(w, "force_range");
     put_numbers(w, ends, 2);

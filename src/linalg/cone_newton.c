@@ -49,9 +49,11 @@ static const double KAPPA_HOLD  = 0.01; // below, estimates wait for the step to
 static const double KAPPA_LEAST = 1e-6; // heavy loads on light parts need it
 static const double TURNED      = 0.98; // cosine of slip directions that count as one
 static const double BENT        = 1.5;  // ratio of stiffnesses across the slip that count as one
-static const double STILL      = 1e-3; // of the tolerance: bounded rows alone, which a few solves more hold still
-static const double BEHIND     = 1e-4; // of bounded rows' penalties: behind joints they move less than bodies alone
-static const double SUFFICIENT  = 0.01; // of the slope: where a line search ends
+static const double STILL =
+    1e-3; // of the tolerance: bounded rows alone, which a few solves more hold still
+static const double BEHIND =
+    1e-4; // of bounded rows' penalties: behind joints they move less than bodies alone
+static const double SUFFICIENT = 0.01; // of the slope: where a line search ends
 
 static const double KAPPA_SPLIT = 1.0 / 3; // splitting: inverse of the penalty, to begin with
 static const double OVER        = 1.6;     // splitting: over-relaxation
@@ -260,7 +262,7 @@ static void linearise(tni_cone_element* e, double kappa)
         for (int i = 0; i < e->slip_count; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
         const double yt = length2(y, e->slip_count), norm = 1 / sqrt(1 + mu * mu);
         double* v = add_basis(e, e->compliance > 0 ? (1 + mu * mu) / (soft + mu * mu * R) : 1 / R);
-        v[0]           = norm;
+        v[0]      = norm;
         for (int i = 0; i < e->slip_count; ++i) v[1 + i] = norm * mu * y[i] / yt;
         add_slide(e, 1, y, e->slip_count, mu * f[0], R);
     } else if ((e->mode & PUSHES) != 0) {
@@ -304,7 +306,7 @@ static bool stands(const tni_cone_element* e, double kappa)
     const double R = kappa * e->weight[0];
     if (e->kind == TNI_CONE_BOUNDED) return mode == SLIP_STICK || slips_alike(e, R);
     if ((mode & SLIP_SLIDE) == 0 || e->slip_count < 2) return true;
-    double       y[2];
+    double y[2];
     for (int i = 0; i < 2; ++i) y[i] = e->p[1 + i] - e->w[1 + i] / R;
     const double yt = length2(y, 2), c = length2(&e->basis[0][1], 2);
     if (!(e->basis[0][1] * y[0] + e->basis[0][2] * y[1] >= TURNED * c * yt)) return false;
@@ -325,8 +327,7 @@ static double residual_of(const tni_cone_element* e)
     if (e->kind == TNI_CONE_BOUNDED) {
         double y[TNI_CONE_ROWS], f[TNI_CONE_ROWS];
         (void)bounded_force(e, e->weight[1], e->f, e->w, y, f);
-        for (int i = 0; i < e->count; ++i)
-            most = fmax(most, e->weight[1] * fabs(e->f[i] - f[i]));
+        for (int i = 0; i < e->count; ++i) most = fmax(most, e->weight[1] * fabs(e->f[i] - f[i]));
         return most;
     }
     if (e->compliance > 0)
@@ -363,7 +364,7 @@ static void find_islands(tni_cone_newton* n, const uint8_t* asleep)
     for (int i = 0; i < n->count; ++i) {
         const int c = plan->component_of[n->elements[i].node];
         if (n->island_of[c] < 0) {
-            n->island_of[c]               = n->island_count;
+            n->island_of[c] = n->island_count;
             n->islands[n->island_count++] =
                 (tni_cone_island){.component = c, .kappa = KAPPA, .bounded = true};
         }

@@ -35,8 +35,8 @@ typedef struct tni_cone_element {
     double        friction;          ///< coefficient
     double        spinning, rolling; ///< radii of their discs [m]
     double        low, high;         ///< TNI_CONE_BOUNDED: of impulses
-    double        compliance;        ///< w + compliance f stands for w: on the normal, or on all bounded rows
-    int           side_count;
+    double compliance; ///< w + compliance f stands for w: on the normal, or on all bounded rows
+    int    side_count;
     tni_cone_side side[2];
     double        c[TNI_CONE_ROWS];
     double        f[TNI_CONE_ROWS]; ///< in: a guess; out: impulses that u and mu belong to
@@ -47,13 +47,14 @@ typedef struct tni_cone_element {
     double p[TNI_CONE_ROWS];     ///< multiplier estimate (proximal centre)
     double trial[TNI_CONE_ROWS]; ///< impulses by the law at w
     double next_w[TNI_CONE_ROWS],
-        linear[TNI_CONE_ROWS];    ///< w and impulses at the end of a Newton step
-    double  moved[TNI_CONE_ROWS]; ///< change of w in the last step
-    double  z[TNI_CONE_ROWS];     ///< splitting: rates that belong to p by the law
-    double  shift;                ///< De Saxce's: friction |w_t|
-    double  weight[3];            ///< mean W of normal and slip; of spin; of roll. Bounded rows: in use; all of it
-    double  radius;               ///< normal impulse that bounds spin and roll
-    int     basis_count;          ///< rank of dF/dw in the factored matrix
+        linear[TNI_CONE_ROWS];   ///< w and impulses at the end of a Newton step
+    double moved[TNI_CONE_ROWS]; ///< change of w in the last step
+    double z[TNI_CONE_ROWS];     ///< splitting: rates that belong to p by the law
+    double shift;                ///< De Saxce's: friction |w_t|
+    double
+        weight[3]; ///< mean W of normal and slip; of spin; of roll. Bounded rows: in use; all of it
+    double  radius;      ///< normal impulse that bounds spin and roll
+    int     basis_count; ///< rank of dF/dw in the factored matrix
     double  basis[TNI_CONE_ROWS][TNI_CONE_ROWS], stiffness[TNI_CONE_ROWS];
     uint8_t mode; ///< active set in the factored matrix
 } tni_cone_element;

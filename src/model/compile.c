@@ -433,16 +433,19 @@ static void compile_bounds(tn_model* model, int index, int actuation, const tn_j
 {
     const tni_joint* joint = &model->joints[index];
     for (int k = 0; def->friction > 0 && k < joint->coordinate_count; k += rows_from(joint, k))
-        model->bounds[model->bound_count++] = (tni_bound){TNI_BOUND_FRICTION,  index,
-                                                          actuation,           k,
-                                                          rows_from(joint, k), -def->friction,
-                                                          def->friction};
+        model->bounds[model->bound_count++] =
+            (tni_bound){TNI_BOUND_FRICTION,  index,          actuation,    k,
+                        rows_from(joint, k), -def->friction, def->friction};
     if (!tni_has_force_range(def) || joint->coordinate_count == 0) return;
     const bool motor = def->type == TN_JOINT_MOTOR;
     if (!motor && actuation < 0) return; // nothing to bound
-    model->bounds[model->bound_count++] =
-        (tni_bound){motor ? TNI_BOUND_MOTOR : TNI_BOUND_SPRING, index, actuation, 0, 1,
-                    def->force_low, def->force_high};
+    model->bounds[model->bound_count++] = (tni_bound){motor ? TNI_BOUND_MOTOR : TNI_BOUND_SPRING,
+                                                      index,
+                                                      actuation,
+                                                      0,
+                                                      1,
+                                                      def->force_low,
+                                                      def->force_high};
 }
 
 // ---- Hard limits --------------------------------------------------------------------------------

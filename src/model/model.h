@@ -78,7 +78,7 @@ typedef enum tni_bound_kind {
 
 typedef struct tni_bound {
     tni_bound_kind kind;
-    int            joint, actuation;      ///< actuation: index of its tni_joint_force; -1: it has none
+    int            joint, actuation; ///< actuation: index of its tni_joint_force; -1: it has none
     int            coordinate, row_count; ///< a rotation vector has three rows and a bound for all
     double         low, high;             ///< [N m or N]
 } tni_bound;

@@ -510,10 +510,9 @@ static tn_result list_pairs(builder* b)
                             model->bodies[def->body1.bits].name,
                             model->bodies[def->body2.bits].name);
         }
-        *to = (tni_pair_material){
-            key,
-            {def->friction, def->restitution, def->rolling_friction, def->spinning_friction,
-             def->stiffness, def->damping}};
+        *to = (tni_pair_material){key,
+                                  {def->friction, def->restitution, def->rolling_friction,
+                                   def->spinning_friction, def->stiffness, def->damping}};
         if (!isnan(def->stiffness)) note_soft(model, (int)def->body2.bits, (int)def->body1.bits);
     }
     model->pairs      = pairs;

@@ -655,8 +655,7 @@ bool tni_check_joint(tni_adding* a, const tn_joint_def* def)
     if (!can_move(a, def->body1) && !can_move(a, def->body2))
         return tni_refuse(a, "neither of its bodies can move");
     return place(a, def) && type_parameters(a, def) && spring_and_force(a, def) && limit(a, def) &&
-           force_range(a, def) &&
-           check_restitution(a, def) && role(a, def->role);
+           force_range(a, def) && check_restitution(a, def) && role(a, def->role);
 }
 
 bool tni_check_constraint(tni_adding* a, const tn_constraint_def* def)

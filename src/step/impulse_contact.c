@@ -157,8 +157,7 @@ static bool any_hit(tn_stepper* s, double h)
         const bool      comes =
             unilateral->rate[0] < -resolution && unilateral->gap + h * unilateral->rate[0] < 0;
         const bool hit            = unilateral->restitution > 0 && comes;
-        unilateral->skips_impacts =
-            unilateral->soft || (!hit && !(unilateral->gap <= resolution));
+        unilateral->skips_impacts = unilateral->soft || (!hit && !(unilateral->gap <= resolution));
         any                       = any || hit;
     }
     return any;
@@ -412,21 +411,21 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         a->unilaterals[i].rule =
             a->unilaterals[i].soft ? TNI_UNILATERAL_OPEN : TNI_UNILATERAL_PUSHES;
     }
-    a->ready         = false;
+    a->ready   = false;
     a->softens = a->binds = false;
-    a->keep_forces   = true;
-    const int rounds = is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
+    a->keep_forces        = true;
+    const int rounds      = is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
         for (int i = 0; i < a->unilateral_count; ++i) {
             tni_unilateral* unilateral = &a->unilaterals[i];
             if (unilateral->soft) continue;
-            const double    goal       = unilateral->start_gap < -alone
-                                             ? (1 - removed_share) * unilateral->start_gap
-                                             : fmin(unilateral->start_gap, 0);
-            unilateral->target[0]      = goal - unilateral->gap;
-            done                       = done &&
+            const double goal     = unilateral->start_gap < -alone
+                                        ? (1 - removed_share) * unilateral->start_gap
+                                        : fmin(unilateral->start_gap, 0);
+            unilateral->target[0] = goal - unilateral->gap;
+            done                  = done &&
                    unilateral->target[0] <= 0.5 * alone; // without the factor, penetrations just
                                                          // above it would stay
         }
@@ -702,8 +701,7 @@ void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report
     }
     for (int i = 0; i < s->impulse.bounded.count; ++i) {
         const tni_bounded* b = &s->impulse.bounded.rows[i];
-        double*            force =
-            tni_warm_start_add(&s->impulse.warm_start, s->model, tni_bounded_id(i));
+        double* force = tni_warm_start_add(&s->impulse.warm_start, s->model, tni_bounded_id(i));
         for (int r = 0; force != NULL && r < 3; ++r) {
             force[r]                       = b->force_before[r] / h;
             force[TNI_WARM_START_ROWS + r] = b->force[r] / h;

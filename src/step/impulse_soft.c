@@ -9,7 +9,8 @@
 // compliance 1/W. Friction is in the cone of this force.
 #include "step/stepper.h"
 
-static const double least = 1e-9; // W beside the mass that the point feels: a force that only depends on the start
+static const double least =
+    1e-9; // W beside the mass that the point feels: a force that only depends on the start
 
 // Of the point to its own unit force, with its bodies free.
 static double response(const tn_stepper* s, int unilateral)
@@ -34,8 +35,8 @@ static double response(const tn_stepper* s, int unilateral)
 
 void tni_impulse_weigh_soft(tn_stepper* s)
 {
-    tni_auxiliary* a   = tni_stops_of(s);
-    double *       k   = s->impulse.contact_stiffness, *d = s->impulse.contact_damping;
+    tni_auxiliary* a = tni_stops_of(s);
+    double *       k = s->impulse.contact_stiffness, *d = s->impulse.contact_damping;
     bool           any = false;
     for (int i = 0; i < a->unilateral_count; ++i)
         any = any || (a->unilaterals[i].soft && !a->unilaterals[i].weighed);
@@ -60,13 +61,14 @@ void tni_impulse_weigh_soft(tn_stepper* s)
         if (!u->soft || u->weighed) continue;
         for (int side = 0; side < 2; ++side) {
             const int body = side == 0 ? u->contact.body1 : u->contact.body2;
-            z = fmax(z, s->impulse.frame * s->impulse.frame * k[body]);
-            y = fmax(y, s->impulse.frame * d[body]);
+            z              = fmax(z, s->impulse.frame * s->impulse.frame * k[body]);
+            y              = fmax(y, s->impulse.frame * d[body]);
         }
-        const double reduced = z / (1 + 0.5 * y), stiff = reduced * reduced / (reduced * reduced + 16);
-        u->damp_weight  = y < 1e30 ? (1 + 0.5 * y) / (2 + 0.5 * y) : 1;
-        u->stiff_weight = reduced < 1e30 ? stiff + (1 - stiff) * y / (4 + 2 * y) : 1;
-        u->weighed      = true;
+        const double reduced = z / (1 + 0.5 * y),
+                     stiff   = reduced * reduced / (reduced * reduced + 16);
+        u->damp_weight       = y < 1e30 ? (1 + 0.5 * y) / (2 + 0.5 * y) : 1;
+        u->stiff_weight      = reduced < 1e30 ? stiff + (1 - stiff) * y / (4 + 2 * y) : 1;
+        u->weighed           = true;
     }
 }
 
@@ -93,31 +95,32 @@ void tni_impulse_kick_soft(tni_unilateral* u, double h)
     const double        gap = u->start_gap, a = u->stiff_weight;
     const double        rate = gap < 0 ? (1 - u->damp_weight) * m->damping * u->rate[0] : 0;
     u->inside                = part_inside(gap, gap + h * u->rate[0]);
-    const double push = m->stiffness * ((1 - a) * u->inside * fmin(gap, 0) + a * gap);
+    const double push        = m->stiffness * ((1 - a) * u->inside * fmin(gap, 0) + a * gap);
     set_row(u, h, -0.5 * h * (push + rate));
 }
 
 double tni_impulse_correct_soft(tni_unilateral* u, double h)
 {
-    const double k      = u->contact.material.stiffness;
-    const double rate   = u->start[0] + u->target[0] + u->residual[0];
-    const double bend   = u->gap - (u->start_gap + h * rate), change = bend - u->bend;
+    const double k    = u->contact.material.stiffness;
+    const double rate = u->start[0] + u->target[0] + u->residual[0];
+    const double bend = u->gap - (u->start_gap + h * rate), change = bend - u->bend;
     const double inside = part_inside(u->start_gap, u->gap),
                  less   = (inside - u->inside) * fmin(u->start_gap, 0);
-    const double a      = u->stiff_weight, off = (1 - a) * less + a * change;
-    u->bend             = bend;
-    u->inside           = inside;
+    const double a = u->stiff_weight, off = (1 - a) * less + a * change;
+    u->bend   = bend;
+    u->inside = inside;
     u->target[0] -= u->compliance * 0.5 * h * k * off;
     return fabs(off) * fmin(1, 0.5 * h * h * k * u->response[0]);
 }
 
 void tni_impulse_land_soft(tni_unilateral* u, double h)
 {
-    const tni_material* m    = &u->contact.material;
-    const double        now  = fmin(u->gap, 0);
-    const bool          both = u->gap_before < 0 && u->gap < 0; // else it was met or left on the way: no look back
-    const double        part = u->gap_before > 0 ? part_inside(u->gap, u->gap_before) : 1;
-    const double        look = both ? 2 * u->stiff_weight * (u->gap_before - now) : 0;
-    const double        rate = u->gap < 0 ? (1 - u->damp_weight) * m->damping * u->rate[0] : 0;
+    const tni_material* m   = &u->contact.material;
+    const double        now = fmin(u->gap, 0);
+    const bool          both =
+        u->gap_before < 0 && u->gap < 0; // else it was met or left on the way: no look back
+    const double part = u->gap_before > 0 ? part_inside(u->gap, u->gap_before) : 1;
+    const double look = both ? 2 * u->stiff_weight * (u->gap_before - now) : 0;
+    const double rate = u->gap < 0 ? (1 - u->damp_weight) * m->damping * u->rate[0] : 0;
     set_row(u, h, -0.5 * h * (m->stiffness * (part * now + look) + rate));
 }

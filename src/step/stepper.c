@@ -91,10 +91,11 @@ static tn_result softness_is_possible(const tn_model* model, const tn_settings* 
     const bool impulse = settings->method == TN_METHOD_IMPULSE;
     if (model->soft_body < 0 || (impulse && settings->impulse.springs == TN_SPRINGS_IMPLICIT))
         return TN_OK;
-    return tni_fail(why, TN_ERR_UNSUPPORTED,
-                    "body '%s': the %s method%s has no contact of its own stiffness: that needs auto",
-                    model->bodies[model->soft_body].name, tn_method_word(settings->method),
-                    impulse ? " with explicit springs" : "");
+    return tni_fail(
+        why, TN_ERR_UNSUPPORTED,
+        "body '%s': the %s method%s has no contact of its own stiffness: that needs auto",
+        model->bodies[model->soft_body].name, tn_method_word(settings->method),
+        impulse ? " with explicit springs" : "");
 }
 
 static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
@@ -311,7 +312,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     s->system->phases = s->start->phases  = (tn_phases){0};
     s->system->cut                        = (tni_cut_damper){0};
     s->system->auxiliary.unilateral_count = s->start->auxiliary.unilateral_count = 0;
-    s->system->auxiliary.ready = s->start->auxiliary.ready = false; // the rows are different now
+    s->system->auxiliary.ready = s->start->auxiliary.ready = false;    // the rows are different now
     s->system->auxiliary.softens = s->system->auxiliary.binds = false; // until a kick says so
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
     tni_sleep_begin(s, state);

@@ -66,12 +66,12 @@ typedef struct tni_impulse_work {
     bool           damped;     ///< forces depend on velocities
     int            jam_count;  ///< friction jams in this step: no finite impulse met all
                                ///< conditions
-    double start_penetration;  ///< largest penetration at the start of the substep [m or rad]
-    bool   final_try;          ///< the step will not be halved any more
-    double *         contact_stiffness, *contact_damping; ///< by body: sums over soft contacts
+    double  start_penetration; ///< largest penetration at the start of the substep [m or rad]
+    bool    final_try;         ///< the step will not be halved any more
+    double *contact_stiffness, *contact_damping; ///< by body: sums over soft contacts
     tni_bounded_rows bounded; ///< with soft: dry friction of joints, motors and springs with bounds
-    tni_soft_rows* soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
-    double         frame; ///< the step that was asked for [s]
+    tni_soft_rows*   soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
+    double           frame; ///< the step that was asked for [s]
 } tni_impulse_work;
 
 /// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
@@ -197,7 +197,7 @@ void tni_impulse_land_soft(tni_unilateral* unilateral, double h);
 double tni_impulse_correct_soft(tni_unilateral* unilateral, double h);
 /// Guesses of forces with bounds, from the last step: of its flight or its landing.
 void tni_impulse_start_bounded(tn_stepper* s, bool landing, double h);
-void                   tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report);
+void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report);
 
 /// sleep.c: at creation; from a state; whether a contact or limit touches a sleeping island: then
 /// restart the step with it awake (those between sleepers only are dropped); after a step was

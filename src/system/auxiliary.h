@@ -41,13 +41,13 @@ typedef struct tni_unilateral {
     double force_before[TNI_CONTACT_ROWS]; ///< force at the last search for contacts
     bool   fixed_slip;                     ///< slides along `slip` whatever its rates
     /// Target of the acceleration; zero unless a slow slide is to stop at the end of the substep.
-    double  target_acceleration[TNI_CONTACT_ROWS];
+    double target_acceleration[TNI_CONTACT_ROWS];
     /// Soft contact: w + compliance f stands for w on the normal row, weights of its stiffness and damping
     /// (soft_rows.c), and the gap at the start of the step.
     bool    soft, weighed;
     double  compliance, stiff_weight, damp_weight, gap_before;
-    double  bend;   ///< of the flight: its gap at the end less that of a straight line
-    double  inside; ///< the part of the step on which it touches
+    double  bend;      ///< of the flight: its gap at the end less that of a straight line
+    double  inside;    ///< the part of the step on which it touches
     double  gap;       ///< at the last evaluation [m or rad]; < 0: penetration
     double  start_gap; ///< gap where it was found
     double  rate[TNI_CONTACT_ROWS], gamma[TNI_CONTACT_ROWS];

@@ -135,8 +135,8 @@ void tni_bounded_land(tni_bounded_rows* s, const tni_scene_view* at, double h)
 
 void tni_bounded_accelerate(tni_bounded_rows* s, const tni_scene_view* at)
 {
-    static const double still = 1e-6;  // a rate that counts as none [rad/s or m/s]
-    static const double far   = 1e12;  // beyond any acceleration: the force is at its bound
+    static const double still = 1e-6; // a rate that counts as none [rad/s or m/s]
+    static const double far   = 1e12; // beyond any acceleration: the force is at its bound
     for (int i = 0; i < s->count; ++i) {
         tni_bounded*     b     = &s->rows[i];
         const tni_joint* joint = &s->model->joints[b->of->joint];
@@ -164,14 +164,15 @@ void tni_bounded_add_reactions(const tni_bounded_rows* s, const tni_scene_view* 
         const tni_joint*   joint = &s->model->joints[b->of->joint];
         const tni_sides    sides = tni_sides_of(joint, at->views);
         tni_row            rows[TNI_COORDINATES_MAX];
-        if (b->of->kind == TNI_BOUND_SPRING) continue;
+        if (b->of->kind != TNI_BOUND_MOTOR)
+            continue; // friction and springs are not counted as reactions
         tni_joint_coordinates(s->model, joint, sides, at->z, rows);
         for (int k = 0; k < b->of->row_count; ++k) {
-            const tn_wrench part = tni_row_wrench(s->model, joint, sides,
-                                                  &rows[b->of->coordinate + k], b->force[k]);
-            tn_wrench*      sum  = &reactions[b->constraint];
-            sum->force           = tni_add(sum->force, part.force);
-            sum->torque          = tni_add(sum->torque, part.torque);
+            const tn_wrench part =
+                tni_row_wrench(s->model, joint, sides, &rows[b->of->coordinate + k], b->force[k]);
+            tn_wrench* sum = &reactions[b->constraint];
+            sum->force     = tni_add(sum->force, part.force);
+            sum->torque    = tni_add(sum->torque, part.torque);
         }
     }
 }

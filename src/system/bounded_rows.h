@@ -25,7 +25,7 @@ typedef struct tni_bounded_rows {
     const tn_model* model;
     int             count;
     tni_bounded*    rows;
-    int*            rows_of; ///< by constraint: how many its node has for them, after those of springs
+    int* rows_of; ///< by constraint: how many its node has for them, after those of springs
 } tni_bounded_rows;
 
 TN_NODISCARD tn_result tni_bounded_rows_create(tni_arena* arena, const tn_model* model,
@@ -43,7 +43,7 @@ void tni_bounded_land(tni_bounded_rows* rows, const tni_scene_view* at, double h
 /// Accelerations are solved for, not velocities: forces that hold what rests, and those of what moves. Springs are
 /// among the forces then.
 void tni_bounded_accelerate(tni_bounded_rows* rows, const tni_scene_view* at);
-/// Adds the forces of motors and friction, as solved for, to what joints exert on their second bodies.
+/// Adds the forces of motors, as solved for, to what joints exert on their second bodies.
 void tni_bounded_add_reactions(const tni_bounded_rows* rows, const tni_scene_view* at,
                                tn_wrench* reactions);
 /// The bounded springs take what the soft rows have for them. Before each solve.

@@ -36,23 +36,23 @@ typedef struct slot {
 } slot;
 
 struct tni_step_matrix {
-    tni_arena       arena;
-    const tn_model* model;
-    tni_soft_rows*  soft;
+    tni_arena         arena;
+    const tn_model*   model;
+    tni_soft_rows*    soft;
     tni_bounded_rows* bounded;
-    region          region;
-    tni_plan*       plan; ///< in the region, as all below
-    tni_saddle*     saddle;
-    tni_cone_newton newton;
-    double *        rhs, *x;
-    int             unilateral_capacity, unilateral_count;
-    uint64_t*       key;   ///< by unilateral: its pair, or its joint; of the plan
-    int*            rows;  ///< by unilateral, of the plan
-    slot*           slots; ///< by unilateral
-    int *           order, *spare;
-    uint8_t*        asleep; ///< by component
-    bool            warm;   ///< x is the answer of a solve since the last begin
-    bool            exact;  ///< the next solve is refined through loops
+    region            region;
+    tni_plan*         plan; ///< in the region, as all below
+    tni_saddle*       saddle;
+    tni_cone_newton   newton;
+    double *          rhs, *x;
+    int               unilateral_capacity, unilateral_count;
+    uint64_t*         key;   ///< by unilateral: its pair, or its joint; of the plan
+    int*              rows;  ///< by unilateral, of the plan
+    slot*             slots; ///< by unilateral
+    int *             order, *spare;
+    uint8_t*          asleep; ///< by component
+    bool              warm;   ///< x is the answer of a solve since the last begin
+    bool              exact;  ///< the next solve is refined through loops
 };
 
 // ---- Memory ----------------------------------------------------------------------------------------

@@ -410,7 +410,8 @@ tn_result tni_system_accelerate(tni_system* system, const tni_configuration* at,
         tni_unilateral* unilateral = &system->auxiliary.unilaterals[i];
         for (int k = 0; k < unilateral->row_count; ++k)
             unilateral->target[k] = -unilateral->gamma[k] - unilateral->target_acceleration[k];
-        if (unilateral->soft) tni_unilateral_push(unilateral, tni_unilateral_soft_force(unilateral));
+        if (unilateral->soft)
+            tni_unilateral_push(unilateral, tni_unilateral_soft_force(unilateral));
     }
     for (int i = 0; i < system->model->row_count; ++i) {
         if (T > 0) c[i] += 2 / T * system->rate[i] + system->C[i] / (T * T);

@@ -273,7 +273,7 @@ static void keep_old_forces(tni_auxiliary* a, int before)
         if (old == NULL) continue;
         memcpy(unilateral->force, old->force, sizeof old->force);
         memcpy(unilateral->force_before, old->force, sizeof old->force);
-        unilateral->was_active = old->force[0] > 0;
+        unilateral->was_active   = old->force[0] > 0;
         unilateral->weighed      = old->weighed;
         unilateral->stiff_weight = old->stiff_weight;
         unilateral->damp_weight  = old->damp_weight;

@@ -55,11 +55,11 @@ TEST(an_arm_that_friction_can_hold_does_not_creep)
 TEST(a_block_in_a_guide_sticks_and_slides)
 {
     for (int slides = 0; slides < 2; ++slides) {
-        rig              r   = auto_make(tns_vec(0, 0, -rig_g));
-        const tn_body_id box = rig_add_body(&r, 2, tns_vec(1, 1, 1), tns_vec(0, 0, 0));
-        tn_joint_def     def = tn_default_joint_def(TN_JOINT_SLIDER);
-        def.body2            = box;
-        def.friction         = 2 * rig_g / (slides ? 1.001 : 0.999);
+        rig              r      = auto_make(tns_vec(0, 0, -rig_g));
+        const tn_body_id box    = rig_add_body(&r, 2, tns_vec(1, 1, 1), tns_vec(0, 0, 0));
+        tn_joint_def     def    = tn_default_joint_def(TN_JOINT_SLIDER);
+        def.body2               = box;
+        def.friction            = 2 * rig_g / (slides ? 1.001 : 0.999);
         const tn_joint_id guide = tn_scene_add_joint(r.scene, &def);
         rig_ready(&r);
         if (!slides) check_still(&r, box, 10);
@@ -78,7 +78,7 @@ TEST(a_block_in_a_guide_sticks_and_slides)
 TEST(friction_stops_a_wheel_and_lets_it_stand)
 {
     for (int ball = 0; ball < 2; ++ball) {
-        rig              r     = auto_make(tns_vec(0, 0, 0));
+        rig              r = auto_make(tns_vec(0, 0, 0));
         const double     I = 0.5, w0 = 2, friction = 0.7;
         const tn_body_id wheel = rig_add_body(&r, 1, tns_vec(I, I, I), tns_vec(0, 0, 0));
         tn_joint_def     def   = hinge_def(TNS_GROUND, wheel, tns_vec(0, 0, 0));
@@ -179,11 +179,11 @@ static double torque_of(rig* r, tn_joint_id joint)
 TEST(a_motor_holds_below_its_bound_and_stalls_at_it)
 {
     for (int stalls = 0; stalls < 2; ++stalls) {
-        rig               r    = auto_make(tns_vec(0, 0, -rig_g));
-        const tn_body_id  arm  = add_arm(&r);
-        const double      most = weight_torque * (stalls ? 0.999 : 1.001);
-        const tn_joint_def def = motor_def(TNS_GROUND, arm, tns_vec(0, 0, 0), 0, most);
-        const tn_joint_id motor = tn_scene_add_joint(r.scene, &def);
+        rig                r     = auto_make(tns_vec(0, 0, -rig_g));
+        const tn_body_id   arm   = add_arm(&r);
+        const double       most  = weight_torque * (stalls ? 0.999 : 1.001);
+        const tn_joint_def def   = motor_def(TNS_GROUND, arm, tns_vec(0, 0, 0), 0, most);
+        const tn_joint_id  motor = tn_scene_add_joint(r.scene, &def);
         rig_ready(&r);
         if (!stalls) {
             check_still(&r, arm, 10);
@@ -203,17 +203,18 @@ TEST(a_motor_holds_below_its_bound_and_stalls_at_it)
 TEST(a_motor_runs_up_with_its_bound)
 {
     static const tn_value_key keys[] = {{0, 0}, {0.5, 0}, {0.5 + 1e-9, 3}, {1.5, 3}, {2.5, -1}};
-    rig               r      = auto_make(tns_vec(0, 0, 0));
-    const double      I      = 0.4, most = 2;
-    const tn_body_id  rotor  = rig_add_body(&r, 1, tns_vec(I, I, I), tns_vec(0, 0, 0));
-    tn_joint_def      def    = motor_def(TNS_GROUND, rotor, tns_vec(0, 0, 0), 0, most);
-    def.velocity_keys        = keys;
-    def.velocity_key_count   = 5;
-    const tn_joint_id motor  = tn_scene_add_joint(r.scene, &def);
+    rig                       r      = auto_make(tns_vec(0, 0, 0));
+    const double              I = 0.4, most = 2;
+    const tn_body_id          rotor = rig_add_body(&r, 1, tns_vec(I, I, I), tns_vec(0, 0, 0));
+    tn_joint_def              def   = motor_def(TNS_GROUND, rotor, tns_vec(0, 0, 0), 0, most);
+    def.velocity_keys               = keys;
+    def.velocity_key_count          = 5;
+    const tn_joint_id motor         = tn_scene_add_joint(r.scene, &def);
     rig_ready(&r);
     for (int i = 1; i <= 150 && rig_step(&r, auto_h); ++i) {
         const double t = i * auto_h, w = rig_rate(&r, motor);
-        const double up = fmax(0, fmin(3, (t - 0.5) * most / I)), wanted = t > 1.5 ? 3 - 4 * (t - 1.5) : up;
+        const double up     = fmax(0, fmin(3, (t - 0.5) * most / I)),
+                     wanted = t > 1.5 ? 3 - 4 * (t - 1.5) : up;
         CHECK_NEAR(w, wanted, 1.01 * auto_h * most / I * (up < 3 && t > 0.5) + 1e-8);
     }
     rig_free(&r);
@@ -221,13 +222,13 @@ TEST(a_motor_runs_up_with_its_bound)
 
 static rig make_four_bar(double most, tn_joint_id* motor)
 {
-    rig              r = auto_make(tns_vec(0, 0, -rig_g));
-    const tn_vec3    I = tns_vec(0.01, 0.05, 0.05);
-    const tn_body_id crank = rig_add_body(&r, 1, I, tns_vec(0, 0, 0.2)),
-                     rod   = rig_add_body(&r, 2, I, tns_vec(0.6, 0, 0.7)),
-                     lever = rig_add_body(&r, 1, I, tns_vec(1.2, 0, 0.5));
-    tn_joint_def def = motor_def(TNS_GROUND, crank, tns_vec(0, 0, 0), 4, most);
-    *motor           = tn_scene_add_joint(r.scene, &def);
+    rig              r        = auto_make(tns_vec(0, 0, -rig_g));
+    const tn_vec3    I        = tns_vec(0.01, 0.05, 0.05);
+    const tn_body_id crank    = rig_add_body(&r, 1, I, tns_vec(0, 0, 0.2)),
+                     rod      = rig_add_body(&r, 2, I, tns_vec(0.6, 0, 0.7)),
+                     lever    = rig_add_body(&r, 1, I, tns_vec(1.2, 0, 0.5));
+    tn_joint_def def          = motor_def(TNS_GROUND, crank, tns_vec(0, 0, 0), 4, most);
+    *motor                    = tn_scene_add_joint(r.scene, &def);
     const tn_joint_def pins[] = {hinge_def(crank, rod, tns_vec(0, 0, 0.4)),
                                  hinge_def(rod, lever, tns_vec(1.2, 0, 1)),
                                  hinge_def(lever, TNS_GROUND, tns_vec(1.2, 0, 0))};
@@ -239,9 +240,9 @@ static rig make_four_bar(double most, tn_joint_id* motor)
 // Through a closed loop: as the motor without a bound does, once it is up to its speed.
 TEST(a_motor_with_enough_force_turns_a_four_bar_as_one_without_a_bound)
 {
-    tn_joint_id motor;
-    rig         strong = make_four_bar(1e3, &motor), free = make_four_bar(HUGE_VAL, &motor);
-    const double h = auto_h;
+    tn_joint_id  motor;
+    rig          strong = make_four_bar(1e3, &motor), free = make_four_bar(HUGE_VAL, &motor);
+    const double h     = auto_h;
     double       least = HUGE_VAL, most = -HUGE_VAL;
     for (int i = 0; i < 180 && rig_step(&strong, h) && rig_step(&free, h); ++i) {
         CHECK_NEAR(rig_rate(&strong, motor), 4, 1e-7);
@@ -267,8 +268,8 @@ TEST(a_motor_with_enough_force_turns_a_four_bar_as_one_without_a_bound)
 TEST(a_spring_with_a_bound_pushes_with_it)
 {
     for (double k = 100; k < 1e9; k *= 100) {
-        rig              r     = auto_make(tns_vec(0, 0, 0));
-        const double     I     = 0.5, most = 2, d = 0.5 * k;
+        rig              r = auto_make(tns_vec(0, 0, 0));
+        const double     I = 0.5, most = 2, d = 0.5 * k;
         const tn_body_id rotor = rig_add_body(&r, 1, tns_vec(I, I, I), tns_vec(0, 0, 0));
         tn_joint_def     def   = hinge_def(TNS_GROUND, rotor, tns_vec(0, 0, 0));
         def.stiffness = k, def.damping = d, def.rest[0] = 3;
@@ -318,8 +319,8 @@ TEST(other_methods_refuse_bounds_by_name)
 {
     static const tn_method methods[] = {TN_METHOD_MULTIPLIER, TN_METHOD_IMPLICIT,
                                         TN_METHOD_ADAPTIVE, TN_METHOD_IMPULSE};
-    rig                r   = auto_make(tns_vec(0, 0, 0));
-    const tn_joint_def def = motor_def(TNS_GROUND, add_arm(&r), tns_vec(0, 0, 0), 1, 5);
+    rig                    r         = auto_make(tns_vec(0, 0, 0));
+    const tn_joint_def     def       = motor_def(TNS_GROUND, add_arm(&r), tns_vec(0, 0, 0), 1, 5);
     CHECK(tn_scene_add_joint(r.scene, &def).bits != 0);
     rig_ready(&r);
     for (int i = 0; i < 4; ++i) {
@@ -357,10 +358,10 @@ TEST(what_stands_on_soft_points_sinks_by_its_weight)
 {
     for (int box = 0; box < 2; ++box) {
         for (double k = 1e3; k < 2e9; k *= 100) {
-            rig              r    = auto_make(tns_vec(0, 0, -rig_g));
-            const double     all  = box ? 4 * k : k;
+            rig          r           = auto_make(tns_vec(0, 0, -rig_g));
+            const double all         = box ? 4 * k : k;
             r.settings.impulse.sleep = 0; // forces on sleeping bodies are not reported
-            const tn_body_id body = add_soft(&r, box, k, 0.5 * sqrt(k), 0.1);
+            const tn_body_id body    = add_soft(&r, box, k, 0.5 * sqrt(k), 0.1);
             rig_ready(&r);
             rig_run(&r, auto_h, 300);
             CHECK_NEAR(height(&r, body), 0.1 - rig_g / all, 1e-6 * rig_g / all + 1e-10);
@@ -376,8 +377,8 @@ TEST(what_stands_on_soft_points_sinks_by_its_weight)
 TEST(a_ball_swings_on_soft_contact_with_its_period)
 {
     for (double k = 50; k < 2000; k *= 2) {
-        rig              r    = auto_make(tns_vec(0, 0, -rig_g));
-        const double     w    = sqrt(k), h = fmin(auto_h, 0.2 / w), z0 = 0.1 - rig_g / k;
+        rig              r = auto_make(tns_vec(0, 0, -rig_g));
+        const double     w = sqrt(k), h = fmin(auto_h, 0.2 / w), z0 = 0.1 - rig_g / k;
         const tn_body_id ball = add_soft(&r, false, k, 0, z0 + 0.5 * rig_g / k);
         rig_ready(&r);
         double before = height(&r, ball) - z0, first = 0, last = 0, most = 0;
@@ -407,7 +408,8 @@ TEST(a_ball_that_bounces_on_soft_contact_gains_no_energy)
             const double within = 1 + fmin(1.001 * z / fmax(4 - z, 1e-9), 0.5);
             double       peak = HUGE_VAL, before = rig_g;
             for (int i = 0; i < 240 && rig_step(&r, auto_h); ++i) {
-                const double depth = fmax(0, 0.1 - height(&r, ball)), v = tn_state_velocity(r.state, ball).linear.z;
+                const double depth = fmax(0, 0.1 - height(&r, ball)),
+                             v     = tn_state_velocity(r.state, ball).linear.z;
                 CHECK_LESS(rig_energy(&r) + 0.5 * k * depth * depth, E * within);
                 if (before > 0 && v <= 0 && depth == 0) {
                     CHECK_LESS(rig_energy(&r), fmin(peak, E) * 1.002);
@@ -446,7 +448,7 @@ TEST(soft_shapes_in_a_row_and_pairs)
         rig              r    = auto_make(tns_vec(0, 0, -rig_g));
         const tn_body_id low  = add_soft(&r, true, 4e3, 50, 0.1),
                          high = add_soft(&r, true, 1e3, 50, 0.3);
-        tn_pair_def      def  = tn_default_pair_def();
+        tn_pair_def def       = tn_default_pair_def();
         def.body1 = low, def.body2 = high, def.stiffness = 2e3, def.damping = 80;
         if (pair) CHECK_OK(tn_scene_add_pair(r.scene, &def));
         rig_ready(&r);
