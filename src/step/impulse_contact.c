@@ -58,6 +58,7 @@ static const double crowd_growth =
     5e-3; // the same among many contacts: no piece for the sake of one
 static const double share       = 0.02; // of the kinetic energy that contacts and limits may add
 static const double near_enough = 1e-7; // of gaps and slips, with implicit springs [m]
+static const double creep       = 1e-9; // of what friction holds, or a motor, in a step [m or rad]
 static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
 static const double lawful =
     1e-6; // residual of the laws of contacts that is good enough [m/s or rad/s]
@@ -305,7 +306,7 @@ static double correct_bounded(tn_stepper* s, double h, double tolerance)
 {
     const tni_configuration at    = tni_configuration_of(&s->next);
     const tni_scene_view    scene = tni_system_scene(s->system, &at);
-    return tni_bounded_correct(&s->impulse.bounded, &scene, h) * fmin(1, tolerance / near_enough);
+    return tni_bounded_correct(&s->impulse.bounded, &scene, h) * fmax(1, tolerance / creep);
 }
 
 // Joints and gaps. *closed: the joints are within the tolerance.

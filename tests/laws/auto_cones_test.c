@@ -106,6 +106,32 @@ TEST(friction_stops_a_wheel_and_lets_it_stand)
     }
 }
 
+// On an arm that turns at w the friction of a bead has m w^2 r to hold, which its rates at both ends tell nothing of: it
+// is where it was after 50 turns.
+TEST(a_bead_on_a_turning_arm_does_not_creep)
+{
+    for (int slides = 0; slides < 2; ++slides) {
+        rig              r   = auto_make(tns_vec(0, 0, 0));
+        const double     w   = 8, place = 0.5;
+        const tn_vec3    I   = tns_vec(0.1, 0.1, 0.1);
+        const tn_body_id arm = rig_add_body(&r, 1, I, tns_vec(0, 0, 0)),
+                         bead = rig_add_body(&r, 0.2, I, tns_vec(place, 0, 0));
+        tn_joint_def drive = hinge_def(TNS_GROUND, arm, tns_vec(0, 0, 0)),
+                     guide = tn_default_joint_def(TN_JOINT_SLIDER);
+        drive.type = TN_JOINT_MOTOR, drive.velocity = w;
+        guide.body1 = arm, guide.body2 = bead, guide.axis = tns_vec(1, 0, 0);
+        guide.friction = 0.2 * w * w * place * (slides ? 0.9 : 1.1);
+        CHECK(tn_scene_add_joint(r.scene, &drive).bits != 0);
+        const tn_joint_id slide = tn_scene_add_joint(r.scene, &guide);
+        rig_ready(&r);
+        CHECK_OK(tn_stepper_impulse(r.stepper, r.state, NULL, NULL, NULL)); // as the motor says
+        rig_run(&r, auto_h, slides ? 30 : 2400);
+        if (slides) CHECK(rig_angle(&r, slide) > 1e-3);
+        else CHECK_NEAR(rig_angle(&r, slide), 0, 1e-6);
+        rig_free(&r);
+    }
+}
+
 // Three links in the air, friction in all their pins.
 static rig make_chain(double friction, double friction_speed)
 {
@@ -456,6 +482,23 @@ TEST(soft_shapes_in_a_row_and_pairs)
         const double k = pair ? 2e3 : 1 / (1 / 4e3 + 1 / 1e3);
         CHECK_NEAR(height(&r, high) - height(&r, low), 0.2 - rig_g / (4 * k), 1e-7);
         CHECK_NEAR(height(&r, low), 0.1 - 2 * rig_g / (4 * 4e3), 1e-7);
+        rig_free(&r);
+    }
+}
+
+// The damped swing, exact: exp(-d t / 2) (cos v t + d / 2v sin v t) of what it starts with.
+TEST(a_ball_on_damped_soft_contact_swings_down_as_it_should)
+{
+    for (double d = 0.5; d < 40; d *= 3) {
+        const double     k = 400, z0 = 0.1 - rig_g / k, x0 = 0.5 * rig_g / k, v = sqrt(k - 0.25 * d * d);
+        rig              r    = auto_make(tns_vec(0, 0, -rig_g));
+        const tn_body_id ball = add_soft(&r, false, k, d, z0 + x0);
+        rig_ready(&r);
+        for (int i = 1; i <= 240 && rig_step(&r, auto_h / 4); ++i) {
+            const double t = i * auto_h / 4;
+            const double x = x0 * exp(-0.5 * d * t) * (cos(v * t) + 0.5 * d / v * sin(v * t));
+            CHECK_NEAR(height(&r, ball) - z0, x, 0.02 * x0);
+        }
         rig_free(&r);
     }
 }
