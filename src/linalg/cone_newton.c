@@ -51,8 +51,9 @@ static const double TURNED      = 0.98; // cosine of slip directions that count 
 static const double BENT        = 1.5;  // ratio of stiffnesses across the slip that count as one
 static const double STILL =
     1e-3; // of the tolerance: bounded rows alone, which a few solves more hold still
-static const double BEHIND =
-    1e-4; // of bounded rows' penalties: behind joints they move less than bodies alone
+static const double BEHIND = 1e-4; // of bounded rows' penalties: behind joints they move less than bodies alone
+// Factors on these penalties: where line searches cut steps short, and after whole steps.
+static const double LOOSEN = 1e4, TIGHTEN = 0.5;
 static const double SUFFICIENT = 0.01; // of the slope: where a line search ends
 
 static const double KAPPA_SPLIT = 1.0 / 3; // splitting: inverse of the penalty, to begin with
@@ -583,6 +584,21 @@ static double take_step(tni_cone_newton* n, tni_cone_island* island, bool whole,
     return a;
 }
 
+// Penalties of bounded rows: times a factor, within what is allowed. Whether any has changed.
+static bool weigh_bounded(tni_cone_newton* n, tni_cone_island* island, double factor)
+{
+    const double behind  = fmin(1, fmax(BEHIND, factor * island->behind));
+    bool         changed = false;
+    island->behind       = behind;
+    for (int k = island->first; k < island->end; ++k) {
+        tni_cone_element* e = &n->elements[n->order[k]];
+        if (e->kind != TNI_CONE_BOUNDED || e->weight[0] == behind * e->weight[1]) continue;
+        e->weight[0] = behind * e->weight[1];
+        changed      = true;
+    }
+    return changed;
+}
+
 // Estimates and shifts follow at once while kappa is large; later when a step no longer moves much. Returns whether
 // the matrix has to be made anew.
 static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
@@ -622,6 +638,8 @@ static bool move_on(tni_cone_newton* n, tni_cone_island* island, double a)
         island->stalled = 0;
         anew            = true;
     }
+    const double factor = a < 0.5 && !better ? LOOSEN : a == 1 ? TIGHTEN : 1;
+    anew                = weigh_bounded(n, island, factor) || anew;
     for (int k = island->first; k < island->end; ++k) {
         tni_cone_element* e = &n->elements[n->order[k]];
         anew                = anew || !stands(e, island->kappa);
@@ -747,11 +765,12 @@ static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const 
     bool         anew  = !island->factored || island->kappa != kappa;
     island->kappa      = kappa;
     island->refine     = false;
+    if (!warm) island->behind = BEHIND;
+    anew = weigh_bounded(n, island, 1) || anew;
     for (int k = island->first; k < island->end; ++k) {
         tni_cone_element* e = &n->elements[n->order[k]];
         for (int i = 0; i < e->count; ++i) e->p[i] = e->kind == TNI_CONE_OPEN ? 0 : e->f[i];
         e->radius = fmax(0, e->p[0]);
-        if (e->kind == TNI_CONE_BOUNDED) e->weight[0] = BEHIND * e->weight[1];
         if (warm) rates(e, x, e->w);
         if (!warm) guess_rates(e);
         e->shift =
@@ -939,9 +958,10 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
                 continue;
             }
             if (move_on(n, island, a)) island->factored = false;
-            const double tolerance = (island->bounded ? STILL : 1) * options->tolerance;
-            const bool   done      = island->residual <= tolerance ||
-                              (island->stalled > 1 && island->residual <= options->accepted);
+            const double least = island->bounded ? STILL : 1;
+            const bool   done =
+                island->residual <= least * options->tolerance ||
+                (island->stalled > 1 && island->residual <= least * options->accepted);
             if (done || island->iterations >= options->iterations) island->active = false;
             else if (is_crowd(island, options->fast))
                 island->splits = true, start_split(n, island, false);

@@ -68,6 +68,7 @@ typedef struct tni_cone_island {
     bool   splits;   ///< so large that it is solved by splitting (ADMM)
     bool   refine;   ///< solves are refined through loops: rounding is in the way
     double kappa;    ///< penalty compliance relative to `weight`
+    double behind;   ///< of bounded rows: that of their weights which is in use
     double residual; ///< largest of its elements
     double best;
     int    iterations, stalled, held; ///< steps: all; since the residual was halved; since p moved
