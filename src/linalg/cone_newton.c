@@ -51,7 +51,8 @@ static const double TURNED      = 0.98; // cosine of slip directions that count 
 static const double BENT        = 1.5;  // ratio of stiffnesses across the slip that count as one
 static const double STILL =
     1e-3; // of the tolerance: bounded rows alone, which a few solves more hold still
-static const double BEHIND = 1e-4; // of bounded rows' penalties: behind joints they move less than bodies alone
+static const double BEHIND =
+    1e-4; // of bounded rows' penalties: behind joints they move less than bodies alone
 // Factors on these penalties: where line searches cut steps short, and after whole steps.
 static const double LOOSEN = 1e4, TIGHTEN = 0.5;
 static const double SUFFICIENT = 0.01; // of the slope: where a line search ends
