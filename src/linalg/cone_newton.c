@@ -16,7 +16,8 @@
 //     apart               nothing
 //
 // Bounded rows (dry friction, motors) have y = p - w/R, too, and an interval or a ball for K. A compliance e, w + e f
-// for w, has y = (R p - w)/(R + e) with the penalty R + e, in whose metric P projects.
+// for w, has y = (R p - w)/(R + e) with the penalty R + e, in whose metric P projects. Behind joints W is far less than
+// that of bodies alone: R begins at 1e-4 of it, and is loosened where kinks of many bounded rows cut steps short.
 //
 // So each element is a B node of the saddle system with rows v^T J_c and compliances 1/g: the matrix stays
 // quasi-definite, whatever the contacts do. f(w) is the gradient of a convex function for fixed p and s: a step
@@ -373,6 +374,7 @@ static void find_islands(tni_cone_newton* n, const uint8_t* asleep)
         tni_cone_island* island = &n->islands[n->island_of[c]];
         const int        kind   = n->elements[i].kind;
         island->bounded = island->bounded && (kind == TNI_CONE_BOUNDED || kind == TNI_CONE_OPEN);
+        island->bounded_count += kind == TNI_CONE_BOUNDED;
         ++island->end;
     }
     int at = 0;
@@ -721,7 +723,7 @@ static void aim(tni_cone_element* e)
 // Whether an island is better solved by splitting: Newton steps have not met its laws soon, as they do at rest.
 static bool is_crowd(const tni_cone_island* island, bool fast)
 {
-    const int size = island->end - island->first;
+    const int size = island->end - island->first - island->bounded_count;
     return (size > SPLIT_FROM && island->iterations >= SPLIT_AFTER) ||
            (fast && size > FAST_FROM && island->iterations >= FAST_AFTER);
 }

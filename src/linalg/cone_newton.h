@@ -62,7 +62,8 @@ typedef struct tni_cone_element {
 /// The elements of one component of the plan.
 typedef struct tni_cone_island {
     int    component;
-    int    first, end; ///< in `order`
+    int    first, end;    ///< in `order`
+    int    bounded_count; ///< elements that are TNI_CONE_BOUNDED
     bool   active, factored, started;
     bool   bounded;  ///< its elements are all TNI_CONE_BOUNDED, or open
     bool   splits;   ///< so large that it is solved by splitting (ADMM)
