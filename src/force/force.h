@@ -19,7 +19,9 @@ typedef struct tni_scene_view {
     const double*   z; ///< last joint coordinates, so that angles count full turns
     const tni_view* views;
     const tn_state* state;
-    bool            flying; ///< free flight already keeps angular momentum: no inertial forces
+    bool
+        bounded; ///< dry friction of joints is a row elsewhere, and springs of joints end at their bounds
+    bool   flying; ///< free flight already keeps angular momentum: no inertial forces
     double within; ///< clamp joint damping so that it cannot reverse the motion within this time
                    ///< [s]; 0: do not
     tni_cut_damper*   cut;    ///< takes the damper that this clamps most; NULL: nobody asks

@@ -164,10 +164,11 @@ static void add_coordinates(const tni_scene_view* at, const tni_joint_force* a, 
     for (int k = 0; k < joint->coordinate_count; ++k) rate[k] = rows[k].rate;
     for (int k = 0; k < joint->coordinate_count; ++k) {
         double tau = a->force[k] - a->stiffness * stretch[k], damping = a->damping;
-        if (a->friction > 0) damping += tni_friction_secant(joint, a, rate, k);
+        if (a->friction > 0 && !at->bounded) damping += tni_friction_secant(joint, a, rate, k);
         if (damping > 0) tau -= clamped_damping(at, a, sides, &rows[k], damping) * rate[k];
         if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k))
             tau += tni_limit_force(&a->limit, a->limit.lower, a->limit.upper, rows[k].C, rate[k]);
+        if (a->cut_off && at->bounded) tau = fmin(fmax(tau, a->force_low), a->force_high);
         if (tau != 0) tni_joint_push(at->model, joint, sides, &rows[k], tau, f);
     }
 }
@@ -184,6 +185,16 @@ static void add(const tni_scene_view* at, double* f)
     }
 }
 
+// Of a spring that is cut off, beside a constant force: beyond the stretch `end` its force grows no more.
+static double cut_energy(const tni_joint_force* a, double stretch, double z)
+{
+    const double tau   = a->force[0] - a->stiffness * stretch,
+                 bound = fmin(fmax(tau, a->force_low), a->force_high);
+    if (a->stiffness == 0) return (a->force[0] - bound) * z;
+    const double end = tau == bound ? stretch : (a->force[0] - bound) / a->stiffness;
+    return a->stiffness * end * (stretch - 0.5 * end);
+}
+
 static double energy(const tni_scene_view* at)
 {
     double sum = 0;
@@ -197,7 +208,8 @@ static double energy(const tni_scene_view* at)
         double                 stretch[TNI_COORDINATES_MAX];
         tni_actuated_coordinates(at, a, sides, rows, stretch);
         for (int k = 0; k < joint->coordinate_count; ++k) {
-            sum += 0.5 * a->stiffness * stretch[k] * stretch[k];
+            sum += a->cut_off ? cut_energy(a, stretch[k], rows[k].C)
+                              : 0.5 * a->stiffness * stretch[k] * stretch[k];
             if (!tni_is_rotation(joint, k)) sum -= a->force[k] * rows[k].C;
             if (k == 0 && tni_has_soft_limit(&a->limit) && !tni_is_rotation(joint, k)) {
                 sum += limited_energy(&a->limit, a->limit.lower, a->limit.upper, rows[k].C);
@@ -342,7 +354,8 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predic
     predict_motion(at, predicted, joint, rows, soft, &motion);
     soften_spring(joint, a, stretch, soft);
     for (int k = 0; k < n; ++k)
-        soft->D[k * n + k] = a->damping + tni_friction_secant(joint, a, motion.rate, k);
+        soft->D[k * n + k] =
+            a->damping + (at->bounded ? 0 : tni_friction_secant(joint, a, motion.rate, k));
     if (tni_has_ball_limit(joint, &a->limit)) {
         soften_ball_limit(joint, sides, &a->limit, &motion, soft);
     } else if (tni_has_soft_limit(&a->limit) && n > 0) {

@@ -92,9 +92,14 @@ tn_result tni_impulse_create(tn_stepper* s)
     a->shock         = s->settings.impulse.shock;
     work->loops      = tni_system_regularises(s->system);
     if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
+    work->contact_stiffness = TNI_TAKE(&s->arena, double, model->body_count);
+    work->contact_damping   = TNI_TAKE(&s->arena, double, model->body_count);
+    if (s->arena.failed) return TN_ERR_MEMORY;
     TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
     s->system->soft = work->soft;
-    return tni_step_matrix_create(model, work->soft, &a->matrix);
+    TRY(tni_bounded_rows_create(&s->arena, model, work->soft, &work->bounded));
+    s->system->bounded = true;
+    return tni_step_matrix_create(model, work->soft, &work->bounded, &a->matrix);
 }
 
 // ---- Kick ---------------------------------------------------------------------------------------
@@ -199,7 +204,9 @@ static tn_result ballistic_kick(tn_stepper* s, double h)
                 h * s->impulse.force[body->u_start + k] / body->mass;
     }
     set_first_goal(s, h);
-    s->system->auxiliary.softens = true;
+    s->system->auxiliary.softens = s->system->auxiliary.binds = true;
+    tni_bounded_kick(&s->impulse.bounded, &scene, h);
+    tni_impulse_start_bounded(s, false, h);
     tni_soft_kick(s->impulse.soft, &scene, h, s->impulse.frame, s->now.u, s->now.u);
     return TN_OK;
 }
@@ -462,17 +469,19 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     note_found(s, report);
     if (tense) tni_tension_land(s, h);
     if (tense) system->stiffness = s->impulse.stiffness;
-    system->auxiliary.softens = s->impulse.soft != NULL;
+    system->auxiliary.softens = system->auxiliary.binds = s->impulse.soft != NULL;
     tni_copy_numbers(s->impulse.plus, s->next.u, model->u_count);
     if (s->has_unilaterals) TRY(tni_impulse_find_landing(s, h, why));
     TRY(factor(s, &s->next, report, why));
-    if (s->has_unilaterals) tni_impulse_set_landing_targets(s);
+    if (s->has_unilaterals) tni_impulse_set_landing_targets(s, h);
     for (int i = 0; i < model->row_count; ++i) s->impulse.target_rates[i] = -system->rate[i];
     tni_system_forces(system, &at, true, s->impulse.force);
     if (s->impulse.soft != NULL) {
         tni_scene_view scene = tni_system_scene(system, &at);
         scene.flying         = true;
         tni_soft_land(s->impulse.soft, &scene, s->impulse.plus);
+        tni_bounded_land(&s->impulse.bounded, &scene, h);
+        tni_impulse_start_bounded(s, true, h);
         system->auxiliary.ready = false;
     }
     tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =

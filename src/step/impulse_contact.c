@@ -63,6 +63,7 @@ static const double crowd_growth =
     2e-2; // the same among many contacts: no piece for the sake of one
 static const double share       = 0.02; // of the kinetic energy that contacts and limits may add
 static const double near_enough = 1e-7; // of gaps and slips, with implicit springs [m]
+static const double creep       = 1e-9; // of what friction holds, or a motor, in a step [m or rad]
 static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
 static const double lawful =
     1e-6; // residual of the laws of contacts that is good enough [m/s or rad/s]
@@ -98,6 +99,17 @@ static void set_warm_start(tn_stepper* s, bool landing, double h)
     }
 }
 
+void tni_impulse_start_bounded(tn_stepper* s, bool landing, double h)
+{
+    int at = 0;
+    for (int i = 0; i < s->impulse.bounded.count; ++i) {
+        tni_bounded*  b     = &s->impulse.bounded.rows[i];
+        const double* force = tni_warm_start_find(&s->impulse.warm_start, tni_bounded_id(i), &at);
+        for (int r = 0; r < 3; ++r)
+            b->force[r] = force != NULL ? h * force[r + (landing ? TNI_WARM_START_ROWS : 0)] : 0;
+    }
+}
+
 // Contacts and limits on the way from the start to the end of the predicted flight, evaluated last.
 static tn_result find_on_path(tn_stepper* s, double h, tn_why* why)
 {
@@ -128,11 +140,13 @@ static void set_targets(tni_unilateral* unilateral, double h)
     for (int k = 1; k < unilateral->row_count; ++k)
         unilateral->target[k] =
             -unilateral->rate[k] - (h < HUGE_VAL ? 0.5 * h * unilateral->gamma[k] : 0);
+    if (unilateral->soft && h < HUGE_VAL) tni_impulse_kick_soft(unilateral, h);
 }
 
 static void set_all_targets(tn_stepper* s, int from, double h)
 {
     tni_auxiliary* a = tni_stops_of(s);
+    tni_impulse_weigh_soft(s);
     for (int i = from; i < a->unilateral_count; ++i) set_targets(&a->unilaterals[i], h);
     a->ready = false;
 }
@@ -150,7 +164,7 @@ static bool any_hit(tn_stepper* s, double h)
         const bool      comes =
             unilateral->rate[0] < -resolution && unilateral->gap + h * unilateral->rate[0] < 0;
         const bool hit            = unilateral->restitution > 0 && comes;
-        unilateral->skips_impacts = !hit && !(unilateral->gap <= resolution);
+        unilateral->skips_impacts = unilateral->soft || (!hit && !(unilateral->gap <= resolution));
         any                       = any || hit;
     }
     return any;
@@ -161,6 +175,7 @@ static bool any_hit(tn_stepper* s, double h)
 // Whether a unilateral is active, by the last solve: one of force and residual is 0 up to rounding.
 static bool pushes(const tni_unilateral* unilateral)
 {
+    if (unilateral->soft) return unilateral->force[0] > 0;
     return unilateral->force[0] * unilateral->response[0] > fabs(unilateral->residual[0]);
 }
 
@@ -188,12 +203,13 @@ static double correct_gaps(tn_stepper* s, double h)
         tni_unilateral* unilateral = &a->unilaterals[i];
         const double    off        = fmin(unilateral->start_gap, 0) - unilateral->gap;
         const bool      on         = pushes(unilateral);
+        if (unilateral->soft) error = fmax(error, tni_impulse_correct_soft(unilateral, h));
         if (unilateral->rule == TNI_UNILATERAL_OPEN || (off <= 0 && !on)) continue;
         if (unilateral->rule == TNI_UNILATERAL_GRIPS && on) {
             const double slip = h * correct_slip(unilateral);
             if (slip > slip_tolerance) error = fmax(error, slip);
         }
-        if (off <= 0 && unilateral->start_gap < -tolerated_depth(s))
+        if (unilateral->soft || (off <= 0 && unilateral->start_gap < -tolerated_depth(s)))
             continue; // separating: nothing to correct
         unilateral->target[0] += off / h;
         error = fmax(error, fabs(off));
@@ -291,6 +307,14 @@ static double correct_soft(tn_stepper* s, double tolerance)
     return moved * fmin(1, tolerance / soft_enough);
 }
 
+// The same of what has bounds on its force.
+static double correct_bounded(tn_stepper* s, double h, double tolerance)
+{
+    const tni_configuration at    = tni_configuration_of(&s->next);
+    const tni_scene_view    scene = tni_system_scene(s->system, &at);
+    return tni_bounded_correct(&s->impulse.bounded, &scene, h) * fmax(1, tolerance / creep);
+}
+
 // Joints and gaps. *closed: the joints are within the tolerance.
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                          bool* closed, tn_step_report* report, tn_why* why)
@@ -340,7 +364,8 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
 static double deepest(const tni_auxiliary* a)
 {
     double most = 0;
-    for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].gap);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (!a->unilaterals[i].soft) most = fmax(most, -a->unilaterals[i].gap);
     return most;
 }
 
@@ -408,11 +433,12 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     if (a->matrix != NULL) TRY(tni_system_factor(s->system, &at, why)); // rows as they are here
     for (int i = 0; i < a->unilateral_count; ++i) {
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
-        a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
+        a->unilaterals[i].rule =
+            a->unilaterals[i].soft ? TNI_UNILATERAL_OPEN : TNI_UNILATERAL_PUSHES;
     }
-    a->ready       = false;
-    a->softens     = false;
-    a->keep_forces = true;
+    a->ready   = false;
+    a->softens = a->binds = false;
+    a->keep_forces        = true;
     if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
     const int rounds = tni_impulse_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
@@ -420,11 +446,12 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
         for (int i = 0; i < a->unilateral_count; ++i) {
             tni_unilateral* unilateral = &a->unilaterals[i];
-            const double    goal       = unilateral->start_gap < -alone
-                                             ? (1 - removed_share) * unilateral->start_gap
-                                             : fmin(unilateral->start_gap, 0);
-            unilateral->target[0]      = goal - unilateral->gap;
-            done                       = done &&
+            if (unilateral->soft) continue;
+            const double goal     = unilateral->start_gap < -alone
+                                        ? (1 - removed_share) * unilateral->start_gap
+                                        : fmin(unilateral->start_gap, 0);
+            unilateral->target[0] = goal - unilateral->gap;
+            done                  = done &&
                    unilateral->target[0] <= 0.5 * alone; // without the factor, penetrations just
                                                          // above it would stay
         }
@@ -472,6 +499,7 @@ static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_repor
     *hit = any_hit(s, h);
     if (!*hit) return TN_OK;
     tni_stops_of(s)->softens          = false;
+    tni_stops_of(s)->binds            = false;
     tn_result result                  = tni_solve_impacts(s, report, why);
     tni_stops_of(s)->unilateral_count = 0;
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
@@ -513,6 +541,9 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
     if (more == 0) return TN_OK;
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     tni_unilaterals_evaluate(a, s->impulse.views, s->now.z, true);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (a->unilaterals[i].is_new) a->unilaterals[i].weighed = false;
+    tni_impulse_weigh_soft(s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         if (!a->unilaterals[i].is_new) continue;
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
@@ -551,10 +582,11 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         const tni_closure_error c   = tni_impulse_fly(s, h);
         const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
                      before = least;
-        const bool far =
-            frozen &&
-            c.error > FAR * tolerance; // springs are looked at when joints are nearly closed
-        const double error = fmax(c.error, far ? 0 : fmax(gaps, correct_soft(s, tolerance)));
+        const bool far  = frozen && c.error > FAR * tolerance; // springs may wait for the joints
+        double     soft = 0;
+        if (!far) soft = correct_soft(s, tolerance);
+        if (!frozen) soft = fmax(soft, correct_bounded(s, h, tolerance));
+        const double error = fmax(c.error, fmax(gaps, soft));
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
@@ -612,7 +644,7 @@ static bool gains_energy(tn_stepper* s)
     double               sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->unilateral_count; ++i) {
         const tni_unilateral* unilateral = &a->unilaterals[i];
-        if (!pushes(unilateral)) continue;
+        if (unilateral->soft || !pushes(unilateral)) continue;
         sum += unilateral->force[0] *
                fmax(0, unilateral->start[0] + unilateral->target[0] + unilateral->residual[0]);
         scale += 0.5 * unilateral->force[0] * unilateral->response[0] * unilateral->force[0];
@@ -623,7 +655,8 @@ static bool gains_energy(tn_stepper* s)
 static double deepest_at_start(const tni_auxiliary* a)
 {
     double most = 0;
-    for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].start_gap);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        if (!a->unilaterals[i].soft) most = fmax(most, -a->unilaterals[i].start_gap);
     return most;
 }
 
@@ -666,13 +699,15 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     return TN_OK;
 }
 
-void tni_impulse_set_landing_targets(tn_stepper* s)
+void tni_impulse_set_landing_targets(tn_stepper* s, double h)
 {
     tni_auxiliary* a = tni_stops_of(s);
     if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
+    tni_impulse_weigh_soft(s);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         set_targets(unilateral, HUGE_VAL);
+        if (unilateral->soft) tni_impulse_land_soft(unilateral, h);
         // What approaches and has restitution is left to the impact phase of the next step.
         if (unilateral->restitution > 0 && !unilateral->was_active &&
             unilateral->rate[0] < -resolution)
@@ -699,5 +734,13 @@ void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report
         }
         for (int r = 0; r < unilateral->row_count; ++r) // solved for as impulses; users read forces
             unilateral->force[r] = (unilateral->force[r] + unilateral->force_before[r]) / h;
+    }
+    for (int i = 0; i < s->impulse.bounded.count; ++i) {
+        const tni_bounded* b = &s->impulse.bounded.rows[i];
+        double* force = tni_warm_start_add(&s->impulse.warm_start, s->model, tni_bounded_id(i));
+        for (int r = 0; force != NULL && r < 3; ++r) {
+            force[r]                       = b->force_before[r] / h;
+            force[TNI_WARM_START_ROWS + r] = b->force[r] / h;
+        }
     }
 }

@@ -4,8 +4,8 @@
 #define TNI_STEPPER_H
 
 #include "adaptive/adaptive.h"
+#include "system/bounded_rows.h"
 #include "system/implicit_system.h"
-#include "system/soft_rows.h"
 
 /// Result of a step: a sleeping island was touched; restart the step with it awake.
 #define TNI_WOKEN ((tn_result)1000)
@@ -66,10 +66,12 @@ typedef struct tni_impulse_work {
     bool           damped;     ///< forces depend on velocities
     int            jam_count;  ///< friction jams in this step: no finite impulse met all
                                ///< conditions
-    double start_penetration;  ///< largest penetration at the start of the substep [m or rad]
-    bool   final_try;          ///< the step will not be halved any more
-    tni_soft_rows* soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
-    double         frame; ///< the step that was asked for [s]
+    double  start_penetration; ///< largest penetration at the start of the substep [m or rad]
+    bool    final_try;         ///< the step will not be halved any more
+    double *contact_stiffness, *contact_damping; ///< by body: sums over soft contacts
+    tni_bounded_rows bounded; ///< with soft: dry friction of joints, motors and springs with bounds
+    tni_soft_rows*   soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
+    double           frame; ///< the step that was asked for [s]
 } tni_impulse_work;
 
 /// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
@@ -187,8 +189,17 @@ TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double toleran
 /// Contacts and limits at s->next, which was evaluated last; their right-hand sides, once the
 /// system is factored there; report of their forces, h being the length of the flight [s].
 TN_NODISCARD tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why);
-void                   tni_impulse_set_landing_targets(tn_stepper* s);
-void                   tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report);
+void                   tni_impulse_set_landing_targets(tn_stepper* s, double h);
+/// impulse_soft.c: contacts with a stiffness of their own. What they do to their bodies, before all else.
+void tni_impulse_weigh_soft(tn_stepper* s);
+/// What the kick of a step of h asks of one; and on landing.
+void tni_impulse_kick_soft(tni_unilateral* unilateral, double h);
+void tni_impulse_land_soft(tni_unilateral* unilateral, double h);
+/// The flight of h has led to where it is now. Returns how far that is from where it was expected [m].
+double tni_impulse_correct_soft(tni_unilateral* unilateral, double h);
+/// Guesses of forces with bounds, from the last step: of its flight or its landing.
+void tni_impulse_start_bounded(tn_stepper* s, bool landing, double h);
+void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report);
 
 /// sleep.c: at creation; from a state; whether a contact or limit touches a sleeping island: then
 /// restart the step with it awake (those between sleepers only are dropped); after a step was

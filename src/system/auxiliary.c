@@ -818,7 +818,7 @@ static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const dou
                                  bool exact)
 {
     const double start  = tni_auxiliary_now(a);
-    const bool   joints = a->unilateral_count == 0 && !a->softens; // alone
+    const bool   joints = a->unilateral_count == 0 && !a->softens && !a->binds; // alone
     tn_result    result = TN_OK;
     if (!a->ready && joints) {
         result = tni_saddle_factor(saddle);

@@ -40,6 +40,7 @@ typedef struct element {
     unsigned met, met_first;  ///< one-sided ends that push: at the end, at the start
     double   a, th;
     bool     stiff;               ///< an explicit step could not follow it
+    bool     cut_off;             ///< it has bounds, and its row is elsewhere (bounded_rows.c)
     tn_vec3  line;                ///< of a spring where its rows are made; else 0
     double * F0, *F1, *base, *p0; ///< n each: force at the start; at the end; p0 without F1
     double*  J[2];                ///< n x dim
@@ -50,7 +51,6 @@ struct tni_soft_rows {
     const tn_model* model;
     int*            rows_of; ///< by constraint
     int* place_of; ///< by spring: its constraint, or constraint_count + its node; -1: one body
-    int* actuation_of_joint;
     int  node_count;
     tni_soft_node* nodes;
     int            count, capacity, taken;
@@ -65,8 +65,8 @@ struct tni_soft_rows {
 
 static bool needs_rows(const tni_joint_force* a)
 {
-    return a->stiffness != 0 || a->damping != 0 || a->friction != 0 ||
-           (a->limit.given && !a->limit.hard);
+    return !a->cut_off &&
+           (a->stiffness != 0 || a->damping != 0 || (a->limit.given && !a->limit.hard));
 }
 
 static bool can_push(const tn_model* model, int body)
@@ -216,6 +216,7 @@ static void keep_rows(tni_soft_rows* s, element* e, const tni_soft* soft)
     e->n                  = soft->row_count;
     e->line               = soft->line;
     e->constraint = e->node = -1;
+    e->cut_off              = false;
     for (int side = 0; side < 2; ++side) {
         const int  body = soft->body[side];
         const bool used =
@@ -227,8 +228,10 @@ static void keep_rows(tni_soft_rows* s, element* e, const tni_soft* soft)
     for (int i = 0; i < e->n * e->n; ++i) e->K[i] = soft->K[i], e->D[i] = soft->D[i];
     if (tni_dot(e->line, e->line) > 0) keep_along(e);
     if (soft->kind == TNI_SOFT_JOINT && (e->dim[0] > 0 || e->dim[1] > 0)) {
-        e->constraint = model->joints[soft->index].constraint;
-        if (s->rows_of[e->constraint] == 0) e->constraint = -1; // a constant force
+        const int actuation = (int)(e - s->elements);
+        e->cut_off          = model->actuations[actuation].cut_off;
+        if (needs_rows(&model->actuations[actuation])) // else a constant force
+            e->constraint = model->joints[soft->index].constraint;
     } else if (soft->kind == TNI_SOFT_SPRING) {
         const int at = s->place_of[soft->index];
         if (at >= model->constraint_count) e->node = at - model->constraint_count;
@@ -607,11 +610,20 @@ static void push(const tni_soft_rows* s, const element* e, int side, const doubl
     for (int k = 0; k < e->dim[side]; ++k) to[k] += p * row[k];
 }
 
+void tni_soft_first_row(const tni_soft_rows* s, int actuation, double* compliance, double* c)
+{
+    static const double least = 1e-12; // a constant force, nearly
+    const element*      e     = &s->elements[actuation];
+    *compliance               = 1 / fmax(e->W[0], least);
+    *c                        = -*compliance * e->p0[0];
+}
+
 void tni_soft_rhs(const tni_soft_rows* s, const tni_saddle* saddle, double* rhs)
 {
     for (int i = 0; i < s->count; ++i) {
         const element* e = &s->elements[i];
         double         p[TNI_SOFT_ROWS_MAX], row[TNI_DIM_MAX];
+        if (e->cut_off) continue;
         if (!has_rows(e)) {
             for (int side = 0; side < 2; ++side)
                 for (int r = 0; r < e->n && e->dim[side] > 0; ++r)

@@ -40,6 +40,8 @@ int tni_soft_stiff_count(const tni_soft_rows* rows);
 void tni_soft_write(tni_soft_rows* rows, tni_saddle* saddle);
 /// The same without any stiffness: for what happens in no time.
 void tni_soft_leave_out(const tni_soft_rows* rows, tni_saddle* saddle);
+/// Of a joint force that is cut off at its bounds, and has no row here: w = J du + c with the compliance of its row.
+void tni_soft_first_row(const tni_soft_rows* rows, int actuation, double* compliance, double* c);
 /// Adds to b, writes the rows' part of r.
 void tni_soft_rhs(const tni_soft_rows* rows, const tni_saddle* saddle, double* rhs);
 

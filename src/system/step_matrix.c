@@ -34,7 +34,7 @@ typedef struct region {
 /// Where the rows of a unilateral stand.
 typedef struct slot {
     int node, first, edge; ///< edge: the first of its node
-    int joint_rows;        ///< before those of unilaterals
+    int joint_rows;        ///< of a joint and its springs, before those of elements
 } slot;
 
 /// A node with room for unilaterals: of one pair of bodies, or of one joint.
@@ -45,26 +45,27 @@ typedef struct room {
 } room;
 
 struct tni_step_matrix {
-    tni_arena       arena;
-    const tn_model* model;
-    tni_soft_rows*  soft;
-    region          region;
-    tni_plan*       plan; ///< in the region, as all below
-    tni_saddle*     saddle;
-    tni_cone_newton newton;
-    double *        rhs, *x;
-    int             unilateral_capacity;
-    uint64_t*       key;   ///< by unilateral: its pair, or its joint
-    slot*           slots; ///< by unilateral
-    int *           order, *spare;
-    room*           rooms; ///< of the plan, by key
-    int             room_count;
-    uint8_t*        asleep; ///< by component
-    bool            anew;   ///< a step begins: the plan must have no more than it needs
-    bool            warm;   ///< x is the answer of a solve since the last begin
-    double*         last;   ///< u of the last solve
-    bool            near;   ///< it tells about the next one
-    bool            exact;  ///< the next solve is refined through loops
+    tni_arena         arena;
+    const tn_model*   model;
+    tni_soft_rows*    soft;
+    tni_bounded_rows* bounded;
+    region            region;
+    tni_plan*         plan; ///< in the region, as all below
+    tni_saddle*       saddle;
+    tni_cone_newton   newton;
+    double *          rhs, *x;
+    int               unilateral_capacity;
+    uint64_t*         key;   ///< by unilateral: its pair, or its joint
+    slot*             slots; ///< by unilateral
+    int *             order, *spare;
+    room*             rooms; ///< of the plan, by key
+    int               room_count;
+    uint8_t*          asleep; ///< by component
+    bool              anew;   ///< a step begins: the plan must have no more than it needs
+    bool              warm;   ///< x is the answer of a solve since the last begin
+    double*           last;   ///< u of the last solve
+    bool              near;   ///< it tells about the next one
+    bool              exact;  ///< the next solve is refined through loops
 };
 
 // ---- Memory ----------------------------------------------------------------------------------------
@@ -120,13 +121,15 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
 
 static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a);
 
-tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft, tni_step_matrix** out)
+tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft,
+                                 tni_bounded_rows* bounded, tni_step_matrix** out)
 {
     tni_step_matrix* m = tni_host_take(&model->arena.host, sizeof *m);
     *out               = m;
     if (m == NULL) return TN_ERR_MEMORY;
     m->model                   = model;
     m->soft                    = soft;
+    m->bounded                 = bounded;
     m->arena                   = tni_arena_make(&model->arena.host);
     const tni_auxiliary none   = {.model = model};
     const size_t        nodes  = (size_t)(model->free_count + model->constraint_count);
@@ -221,8 +224,10 @@ static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
                 (m->rooms[at].key == m->key[i] && m->rooms[at].used + rows > m->rooms[at].end)))
             ++at;
         if (at == m->room_count || m->rooms[at].key != m->key[i]) return false;
-        room* own   = &m->rooms[at];
-        m->slots[i] = (slot){own->node, own->used, own->edge, own->first};
+        room*     own    = &m->rooms[at];
+        const int joint  = own->node - m->model->free_count;
+        const int before = is_limit(own->key) ? own->first - m->bounded->rows_of[joint] : 0;
+        m->slots[i]      = (slot){own->node, own->used, own->edge, before};
         own->used += rows;
     }
     for (int k = 0; m->anew && k < m->room_count; ++k)
@@ -259,7 +264,8 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
             add_edge(g, g->count, model->bodies[body].node, tni_is_strong(model, c, body));
         }
         const int soft      = m->soft != NULL ? tni_soft_rows_of(m->soft, i) : 0;
-        g->dim[g->count]    = c->edge_count > 0 ? c->row_count + soft : 0;
+        const int rows      = c->row_count + soft + m->bounded->rows_of[i];
+        g->dim[g->count]    = c->edge_count > 0 ? rows : 0;
         g->hard[g->count]   = c->row_count;
         g->sign[g->count++] = -1;
     }
@@ -332,8 +338,8 @@ static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
     m->rhs    = TNI_TAKE(&arena, double, plan->row_count);
     m->x      = TNI_TAKE(&arena, double, plan->row_count);
     m->asleep = TNI_TAKE(&arena, uint8_t, plan->component_count);
-    result    = tni_cone_newton_create(&arena, a->unilateral_count, plan->row_count,
-                                       plan->component_count, &m->newton);
+    result    = tni_cone_newton_create(&arena, a->unilateral_count + m->bounded->count,
+                                       plan->row_count, plan->component_count, &m->newton);
     if (result == TN_OK && !arena.failed) m->plan = plan;
     return m->plan != NULL ? TN_OK : TN_ERR_MEMORY;
 }
@@ -400,7 +406,7 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
 {
     const tn_model* model = m->model;
     clear_rooms(m);
-    m->newton.count = a->unilateral_count;
+    m->newton.count = a->unilateral_count + m->bounded->count;
     for (int i = 0; i < a->unilateral_count; ++i) {
         const tni_unilateral* unilateral = &a->unilaterals[i];
         tni_cone_element*     e          = &m->newton.elements[i];
@@ -415,7 +421,8 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
                                 .roll_count = unilateral->roll_count,
                                 .friction   = unilateral->friction,
                                 .spinning   = unilateral->spinning,
-                                .rolling    = unilateral->rolling};
+                                .rolling    = unilateral->rolling,
+                                .compliance = unilateral->soft ? unilateral->compliance : 0};
         if (unilateral->rule == TNI_UNILATERAL_HELD) e->kind = TNI_CONE_EQUAL;
         tni_unilateral_bodies(a, unilateral, bodies);
         for (int side = 0; side < 2; ++side) {
@@ -427,6 +434,33 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
                 (tni_cone_side){at, body->u_start, body->dim, a->j + a->block_at[2 * i + side]};
         }
         if (!a->keep_forces) memcpy(e->f, unilateral->force, sizeof e->f);
+    }
+}
+
+// After the unilaterals.
+static void load_bounded(tni_step_matrix* m, const tni_auxiliary* a)
+{
+    const tn_model* model = m->model;
+    for (int i = 0; i < m->bounded->count; ++i) {
+        const tni_bounded* b        = &m->bounded->rows[i];
+        tni_cone_element*  e        = &m->newton.elements[a->unilateral_count + i];
+        const tni_joint*   joint    = &model->joints[b->of->joint];
+        const int          bodies[] = {joint->body1, joint->body2};
+        const bool         open     = b->is_open || !a->binds || a->keep_forces;
+        *e = (tni_cone_element){.kind  = open ? TNI_CONE_OPEN : TNI_CONE_BOUNDED,
+                                .node  = model->free_count + b->constraint,
+                                .first = b->first,
+                                .count = b->of->row_count,
+                                .low   = b->low,
+                                .high  = b->high};
+        for (int side = 0; side < 2; ++side) {
+            const tni_body* body = &model->bodies[bodies[side]];
+            int             at   = model->constraints[b->constraint].edge_start;
+            if (body->node < 0) continue;
+            while (m->plan->col_node[at] != body->node) ++at;
+            e->side[e->side_count++] = (tni_cone_side){at, body->u_start, body->dim, b->J[side]};
+        }
+        if (!open) memcpy(e->f, b->force, sizeof b->force);
     }
 }
 
@@ -452,6 +486,7 @@ tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_
     if (m->soft != NULL && a->softens) tni_soft_write(m->soft, m->saddle);
     else if (m->soft != NULL) tni_soft_leave_out(m->soft, m->saddle);
     load_unilaterals(m, a);
+    load_bounded(m, a);
     memset(m->asleep, 0, (size_t)m->plan->component_count);
     for (int i = 0; asleep != NULL && i < m->model->free_count; ++i)
         if (asleep[m->model->free_bodies[i]]) m->asleep[m->plan->component_of[i]] = 1;
@@ -480,7 +515,15 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_cone_element* e = &m->newton.elements[i];
         for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
-        if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
+        e->compliance = a->unilaterals[i].soft ? a->unilaterals[i].compliance : 0;
+        if (e->kind != TNI_CONE_OPEN && !a->unilaterals[i].soft) scale = fmax(scale, -e->c[0]);
+    }
+    if (m->soft != NULL) tni_bounded_take_springs(m->bounded, m->soft);
+    for (int i = 0; i < m->bounded->count; ++i) {
+        tni_cone_element*  e = &m->newton.elements[a->unilateral_count + i];
+        const tni_bounded* b = &m->bounded->rows[i];
+        memcpy(e->c, b->c, sizeof b->c);
+        e->compliance = b->compliance;
     }
     const bool             crowded = a->unilateral_count > CROWD;
     const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
@@ -526,6 +569,13 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
             unilateral->response[k] = e->W[k];
             if (!a->keep_forces) unilateral->force[k] = e->f[k];
         }
+    }
+    for (int i = 0; i < m->bounded->count; ++i) {
+        const tni_cone_element* e = &m->newton.elements[a->unilateral_count + i];
+        tni_bounded*            b = &m->bounded->rows[i];
+        if (e->kind == TNI_CONE_OPEN) continue;
+        memcpy(b->w, e->w, sizeof b->w);
+        memcpy(b->force, e->f, sizeof b->force);
     }
     return TN_OK;
 }

@@ -4,13 +4,14 @@
 
 #include "linalg/cone_newton.h"
 #include "system/auxiliary.h"
-#include "system/soft_rows.h"
+#include "system/bounded_rows.h"
 
 typedef struct tni_step_matrix tni_step_matrix;
 
-/// soft: springs, dampers and targets that have rows or blocks in it; NULL: none. TN_ERR_MEMORY only.
+/// soft: springs, dampers and targets that have rows or blocks in it; NULL: none. bounded: forces with bounds.
+/// TN_ERR_MEMORY only.
 TN_NODISCARD tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft,
-                                              tni_step_matrix** matrix);
+                                              tni_bounded_rows* bounded, tni_step_matrix** matrix);
 void                   tni_step_matrix_free(tni_step_matrix* matrix); ///< NULL is allowed
 /// Room for as many unilaterals as a has, and for twice the plan if it did not fit. Not within a step.
 TN_NODISCARD tn_result tni_step_matrix_grow(tni_step_matrix* matrix, int unilaterals);

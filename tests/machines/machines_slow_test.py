@@ -264,7 +264,7 @@ def lamp_stays_where_it_is_pushed():
     near("energy in the new pose", energies[-1], energies[0], 1e-5)
 
 
-@open_until("friction of joints creeps")
+@test
 def lamp_with_friction_holds_what_its_pins_can_hold():
     lower, upper = 0.9, 0.2
     extra = 0.05
