@@ -54,6 +54,7 @@ static const double aim            = 0.2; // of the tolerance: lever arms magnif
 static const double share = 0.02;
 // Closure error of the prediction up to which no energy check is needed [m or rad].
 static const double rough          = 1e-6;
+static const double helped         = 0.7;   // of the gain of a substep that is left by half of it
 static const double slack          = 1e-10; // relative velocity error that is worth another solve
 static const double safer          = 100;   // factor on the regularisation, each time
 static const double safe_tolerance = 1e-6;
@@ -93,6 +94,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->loops      = tni_system_regularises(s->system);
     if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
     TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
+    TRY(tni_energy_create(s));
     s->system->soft = work->soft;
     return tni_step_matrix_create(model, work->soft, &a->matrix);
 }
@@ -475,6 +477,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
         TRY(fit(s, h, report, why));
     }
     note_found(s, report);
+    tni_energy_landed(s, h);
     if (s->has_unilaterals) tni_impulse_report_contacts(s, h, report);
     tni_system_report(system, report);
     s->now_factored = !tense; // the next kick weighs tension anew
@@ -523,6 +526,7 @@ static tn_result try_regularised(tn_stepper* s, double h, tn_step_report* report
     ++report->unclosed_count;
     tni_copy_numbers(s->impulse.plus, s->scratch2, s->model->u_count);
     (void)tni_impulse_fly(s, h);
+    tni_energy_kicked(s, h);
     result          = land(s, h, report, why);
     s->now_factored = false; // factored with other regularisation than the next step wants
     return result;
@@ -536,29 +540,62 @@ static tn_result safer_substep(tn_stepper* s, double h, tn_step_report* report, 
     return result;
 }
 
-static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
+// What a try that is not taken has counted.
+static void forget_try(tn_step_report* report, const tn_step_report* before)
 {
+    report->unclosed_count = before->unclosed_count;
+    report->impact_count   = before->impact_count;
+}
+
+// Whether the substep that has landed gained so much energy that it is to be split: once more is only worth it where
+// the last time has helped. Else it is taken, and what it gained is told. before: what the whole gained that this is
+// half of [J]; *gain: what this gains.
+static bool gains_too_much(tn_stepper* s, int level, double before, double* gain,
+                           tn_step_report* report)
+{
+    double excess;
+    *gain           = tni_energy_gain(s, tni_tolerated_depth(s), &excess);
+    const bool much = excess > 0, helps = *gain < helped * before;
+    if (much && level < HALVINGS_MAX && helps && !tni_is_crowded(s)) return true;
+    report->energy_gain += *gain;
+    if (much) tni_energy_tell(s, *gain);
+    return false;
+}
+
+static tn_result substep(tn_stepper* s, double h, int level, double before, tn_step_report* report,
+                         tn_why* why)
+{
+    const tn_step_report found = *report; // before it was tried
+    double            gain = HUGE_VAL;
     tni_closure_error c;
     bool              closed = false;
     s->impulse.final_try     = level == HALVINGS_MAX;
     s->next.time             = tni_time_after(s->now.time, h);
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     tn_result result = tni_impulse_kick(s, h, report, why);
+    if (result == TN_OK) tni_energy_begin(s);
     if (result == TN_OK) result = close_joints(s, h, tolerance_of(s), &c, &closed, report, why);
     if (result == TN_OK && closed && (level == HALVINGS_MAX || correction_is_small(s, &c))) {
         ++report->substep_count;
+        tni_energy_kicked(s, h);
         result = land(s, h, report, why);
+        if (result == TN_OK && gains_too_much(s, level, before, &gain, report)) {
+            forget_try(report, &found);
+            result = TN_ERR_DIVERGED;
+        }
     } else if (level == HALVINGS_MAX) {
         ++report->substep_count;
-        return safer_substep(s, h, report, why);
+        result = safer_substep(s, h, report, why);
+        if (result == TN_OK) (void)gains_too_much(s, level, before, &gain, report);
+        return result;
     } else {
         result = TN_ERR_DIVERGED;
     }
     if (result == TN_OK || level == HALVINGS_MAX) return result;
     s->now_factored = false;
-    TRY(substep(s, 0.5 * h, level + 1, report, why));
+    TRY(substep(s, 0.5 * h, level + 1, gain, report, why));
     tni_accept_substep(s);
-    return substep(s, 0.5 * h, level + 1, report, why);
+    return substep(s, 0.5 * h, level + 1, gain, report, why);
 }
 
 static double fastest_turn(const tn_stepper* s)
@@ -585,7 +622,7 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
     const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_accept_substep(s);
-        TRY(substep(s, h / count, 0, report, why));
+        TRY(substep(s, h / count, 0, HUGE_VAL, report, why));
     }
     if (s->next.time != end) s->now_factored = false; // substeps add up to it only up to rounding
     s->next.time = end;
@@ -598,6 +635,8 @@ tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_w
     s->impulse.frame       = h;
     s->hit_count           = 0;
     s->impulse.jam_count   = 0;
+    s->impulse.energy.count = 0;
+    s->impulse.energy.most  = 0;
     const tn_result result = substeps(s, h, report, why);
     s->system->stiffness   = NULL;
     report->jam_count += s->impulse.jam_count;

@@ -43,6 +43,24 @@ typedef struct tni_closure_error {
     double initial; ///< the error before any correction
 } tni_closure_error;
 
+/// Energy balance of a substep (energy.c).
+typedef struct tni_energy_watch {
+    bool     on;
+    bool     any_driven;
+    uint8_t* driven;      ///< by constraint: it may bring energy
+    double*  bodies;      ///< by body: kinetic energy and that of weight, at the start [J]
+    double*  load;        ///< laid out as u: loads alone
+    double*  multipliers; ///< by row: of the kick's best round
+    double   start, kinetic; ///< energy, and its kinetic part, at the start [J]
+    double   work, moved;    ///< of what may bring energy: sum, and sum of sizes [J]
+    double   fast;           ///< elastic energy of what oscillates too fast for the step [J]
+    double   first, second;  ///< kinetic energies of the changes of velocity in the half kicks [J]
+    int      gainer;         ///< body that gained most; -1: none
+    int      count;          ///< substeps of this step that gained energy from nowhere
+    double   most;           ///< the largest of them [J]
+    int      body;           ///< and its body that gained most
+} tni_energy_watch;
+
 /// Workspace of the impulse method.
 typedef struct tni_impulse_work {
     double *plus, *first, *best;     ///< u+: current, predicted, and the one with the smallest
@@ -70,6 +88,7 @@ typedef struct tni_impulse_work {
     bool   final_try;          ///< the step will not be halved any more
     tni_soft_rows* soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
     double         frame; ///< the step that was asked for [s]
+    tni_energy_watch energy;
 } tni_impulse_work;
 
 /// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
@@ -178,6 +197,11 @@ TN_NODISCARD tn_result tni_impulse_correct(tn_stepper* stepper, tn_why* why);
 /// the joints.
 tni_closure_error tni_impulse_fly(tn_stepper* s, double h);
 
+/// Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
+double tni_tolerated_depth(const tn_stepper* s);
+/// Many contacts in one matrix: what is wrong with a few of them may wait for the next step.
+bool tni_is_crowded(const tn_stepper* s);
+
 /// impulse_contact.c: the same with contacts, limits and ropes, after the first kick.
 TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance,
                                          tni_closure_error* nearest, bool* closed,
@@ -196,6 +220,22 @@ void                   tni_sleep_begin(tn_stepper* s, const tn_state* state);
 bool                   tni_sleep_disturbed(tn_stepper* s);
 void                   tni_sleep_accept(tn_stepper* s);
 void                   tni_sleep_end(tn_stepper* s, double h);
+
+/// energy.c: the energy balance of a substep, with implicit springs. Where it begins, after the first kick; after each
+/// solve of the kick that is kept; once joints are closed; after the landing; [J] that came otherwise. The gain, and
+/// by how much it is more than a healthy step's [J]; depth: penetration that is left alone [m].
+TN_NODISCARD tn_result tni_energy_create(tn_stepper* s);
+void                   tni_energy_begin(tn_stepper* s);
+void                   tni_energy_keep(tn_stepper* s);
+void                   tni_energy_kicked(tn_stepper* s, double h);
+void                   tni_energy_landed(tn_stepper* s, double h);
+void                   tni_energy_brought(tn_stepper* s, double work);
+double                 tni_energy_gain(tn_stepper* s, double depth, double* excess);
+/// Counts the substep as one that gained energy from nowhere.
+void tni_energy_tell(tn_stepper* s, double gain);
+/// Kinetic energy at the start, where impacts may bring some, else 0; energy of weight and springs at s->next.
+double tni_energy_of_impact(tn_stepper* s);
+double tni_energy_of_place(const tn_stepper* s);
 
 /// stiffen.c: h^2 K' of the bodies whose tension is too stiff for h, from the multipliers of the
 /// last answer, into s->impulse.stiffness; returns how many bodies have some.
