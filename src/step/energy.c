@@ -35,6 +35,8 @@ tn_result tni_energy_create(tn_stepper* s)
     watch->multipliers      = TNI_TAKE(&s->arena, double, model->row_count);
     watch->driven           = TNI_TAKE(&s->arena, uint8_t, model->constraint_count);
     watch->load             = TNI_TAKE(&s->arena, double, model->load_count > 0 ? model->u_count : 0);
+    watch->velocity         = TNI_TAKE(&s->arena, double, model->u_count);
+    watch->hits             = TNI_TAKE(&s->arena, tni_hit_count, TNI_HITS_MAX);
     if (s->arena.failed) return TN_ERR_MEMORY;
     watch->on = true;
     for (int i = 0; i < model->free_count; ++i) // what their tables do is not known
@@ -128,8 +130,8 @@ static double drive_work(const tn_stepper* s, const double* mu, const double* u0
         if (driven) drive += work;
         else rest += work;
     }
-    if (drive * rest >= 0) return drive;
-    return fabs(rest) < fabs(drive) ? drive + rest : 0;
+    const bool cancel = drive * rest < 0 && fabs(drive + rest) < 0.5 * fabs(drive);
+    return cancel ? drive + rest : drive;
 }
 
 static void find_loads(tn_stepper* s, const tni_configuration_buffer* place)
@@ -170,6 +172,17 @@ void tni_energy_begin(tn_stepper* s)
     watch->work = watch->moved = watch->first = watch->second = 0;
     watch->start = energy_of(s, &s->now, watch->bodies, &watch->kinetic);
     find_loads(s, &s->now);
+    watch->hit_count = s->hit_count;
+    memcpy(watch->hits, s->hits, sizeof *s->hits * (size_t)s->hit_count);
+    tni_copy_numbers(watch->velocity, s->now.u, s->model->u_count);
+}
+
+void tni_energy_back(tn_stepper* s)
+{
+    const tni_energy_watch* watch = &s->impulse.energy;
+    s->hit_count = watch->hit_count;
+    memcpy(s->hits, watch->hits, sizeof *s->hits * (size_t)s->hit_count);
+    tni_copy_numbers(s->now.u, watch->velocity, s->model->u_count);
 }
 
 void tni_energy_keep(tn_stepper* s)

@@ -581,6 +581,7 @@ static tn_result substep(tn_stepper* s, double h, int level, double before, tn_s
         result = land(s, h, report, why);
         if (result == TN_OK && gains_too_much(s, level, before, &gain, report)) {
             forget_try(report, &found);
+            tni_energy_back(s);
             result = TN_ERR_DIVERGED;
         }
     } else if (level == HALVINGS_MAX) {

@@ -51,6 +51,9 @@ typedef struct tni_energy_watch {
     double*  bodies;      ///< by body: kinetic energy and that of weight, at the start [J]
     double*  load;        ///< laid out as u: loads alone
     double*  multipliers; ///< by row: of the kick's best round
+    double*  velocity;       ///< laid out as u: at the start, before impacts
+    tni_hit_count* hits;     ///< hits that this step counted until then
+    int      hit_count;
     double   start, kinetic; ///< energy, and its kinetic part, at the start [J]
     double   work, moved;    ///< of what may bring energy: sum, and sum of sizes [J]
     double   fast;           ///< elastic energy of what oscillates too fast for the step [J]
@@ -231,6 +234,8 @@ void                   tni_energy_kicked(tn_stepper* s, double h);
 void                   tni_energy_landed(tn_stepper* s, double h);
 void                   tni_energy_brought(tn_stepper* s, double work);
 double                 tni_energy_gain(tn_stepper* s, double depth, double* excess);
+/// Undoes the impacts of a substep that is not taken.
+void tni_energy_back(tn_stepper* s);
 /// Counts the substep as one that gained energy from nowhere.
 void tni_energy_tell(tn_stepper* s, double gain);
 /// Kinetic energy at the start, where impacts may bring some, else 0; energy of weight and springs at s->next.
