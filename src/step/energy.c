@@ -192,7 +192,7 @@ void tni_energy_keep(tn_stepper* s)
                          s->model->row_count);
 }
 
-double tni_energy_of_impact(tn_stepper* s)
+bool tni_energy_may_come(const tn_stepper* s)
 {
     const tni_auxiliary* a      = &s->system->auxiliary;
     bool                 driven = s->impulse.energy.any_driven;
@@ -201,7 +201,13 @@ double tni_energy_of_impact(tn_stepper* s)
         tni_unilateral_bodies(a, &a->unilaterals[i], bodies);
         driven = drives(s->model, &a->unilaterals[i], bodies);
     }
-    return s->impulse.energy.on && driven ? tni_system_kinetic(s->system, s->now.u) : 0;
+    return driven;
+}
+
+double tni_energy_of_impact(tn_stepper* s)
+{
+    const bool counts = s->impulse.energy.on && tni_energy_may_come(s);
+    return counts ? tni_system_kinetic(s->system, s->now.u) : 0;
 }
 
 double tni_energy_of_place(const tn_stepper* s)

@@ -25,6 +25,7 @@
 
 // A gap [m or rad] or speed [m/s or rad/s] that counts as zero.
 static const double resolution = 1e-9;
+static const double impact_gain = 1e-9; // of the kinetic energy: what an impact may gain by rounding
 static const double rest_speed = 1e-6; // the same after steps that are solved in rounds [m/s]
 
 enum {
@@ -167,6 +168,36 @@ static tn_result solve_velocities(tn_stepper* s, tn_step_report* report, tn_why*
     return result;
 }
 
+static double energy_after(tn_stepper* s, const double* change)
+{
+    for (int i = 0; i < s->model->u_count; ++i) s->scratch[i] = s->now.u[i] + change[i];
+    return tni_system_kinetic(s->system, s->scratch);
+}
+
+// Newton's restitution with friction may gain energy (Kane and Levinson 1985): the change of velocities d is then
+// mixed with that without restitution, d0, which never does. Both fit joints, contacts and friction cones, which are
+// convex, so their mixture does:
+//     d0 + x (d - d0),   x <= 1 the largest that gains nothing: a quadratic equation
+static tn_result keep_energy(tn_stepper* s, tn_step_report* report, tn_why* why)
+{
+    tni_auxiliary* a     = tni_stops_of(s);
+    const double   start = tni_system_kinetic(s->system, s->now.u),
+                   end   = energy_after(s, s->system->answer);
+    if (!(end > (1 + impact_gain) * start) || tni_energy_may_come(s)) return TN_OK;
+    tni_copy_numbers(s->impulse.best, s->system->answer, s->model->u_count);
+    for (int i = 0; i < a->unilateral_count; ++i)
+        a->unilaterals[i].target[0] = -a->unilaterals[i].rate[0];
+    TRY(solve_velocities(s, report, why));
+    double*      d    = s->system->answer;
+    const double less = energy_after(s, d);
+    for (int i = 0; i < s->model->u_count; ++i) s->impulse.best[i] -= d[i];
+    const double A = tni_system_kinetic(s->system, s->impulse.best), C = less - start,
+                 B = end - less - A;
+    const double x = C < 0 && A > 0 ? (sqrt(B * B - 4 * A * C) - B) / (2 * A) : 0;
+    for (int i = 0; i < s->model->u_count; ++i) d[i] += fmin(x, 1) * s->impulse.best[i];
+    return TN_OK;
+}
+
 // Repeats impacts on s->now.u until nothing approaches any more.
 tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
@@ -188,6 +219,7 @@ tn_result tni_solve_impacts(tn_stepper* s, tn_step_report* report, tn_why* why)
             TRY(tni_system_factor(s->system, &at, why));
         }
         TRY(solve_velocities(s, report, why));
+        if (restitution && s->impulse.energy.on) TRY(keep_energy(s, report, why));
         for (int i = 0; i < s->model->u_count; ++i) s->now.u[i] += s->system->answer[i];
         evaluate(s, &s->now);
     }

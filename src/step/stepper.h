@@ -238,6 +238,8 @@ double                 tni_energy_gain(tn_stepper* s, double depth, double* exce
 void tni_energy_back(tn_stepper* s);
 /// Counts the substep as one that gained energy from nowhere.
 void tni_energy_tell(tn_stepper* s, double gain);
+/// Whether drives, or contacts with what is moved, may bring energy at once.
+bool tni_energy_may_come(const tn_stepper* s);
 /// Kinetic energy at the start, where impacts may bring some, else 0; energy of weight and springs at s->next.
 double tni_energy_of_impact(tn_stepper* s);
 double tni_energy_of_place(const tn_stepper* s);
