@@ -92,6 +92,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     a->sweeps        = s->settings.impulse.sweeps;
     a->shock         = s->settings.impulse.shock;
     work->loops      = tni_system_regularises(s->system);
+    TRY(tni_accuracy_create(s));
     if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
     TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
     TRY(tni_energy_create(s));
@@ -599,6 +600,11 @@ static tn_result substep(tn_stepper* s, double h, int level, double before, tn_s
     return substep(s, 0.5 * h, level + 1, gain, report, why);
 }
 
+tn_result tni_impulse_substep(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    return substep(s, h, 0, HUGE_VAL, report, why);
+}
+
 static double fastest_turn(const tn_stepper* s)
 {
     double most = 0;
@@ -623,7 +629,9 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
     const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_accept_substep(s);
-        TRY(substep(s, h / count, 0, HUGE_VAL, report, why));
+        if (s->settings.accuracy > 0)
+            TRY(tni_accurate_substep(s, h / count, h, report, why));
+        else TRY(tni_impulse_substep(s, h / count, report, why));
     }
     if (s->next.time != end) s->now_factored = false; // substeps add up to it only up to rounding
     s->next.time = end;

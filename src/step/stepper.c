@@ -71,6 +71,10 @@ static tn_result take_all(tn_stepper* s, tni_impulse_variant variant, tn_why* wh
 static tn_result is_possible(const tn_model* model, const tn_settings* settings, tn_why* why)
 {
     const tn_method method = settings->method;
+    if (settings->accuracy > 0 && method != TN_METHOD_IMPULSE)
+        return tni_fail(why, TN_ERR_UNSUPPORTED,
+                        "setting 'accuracy': method '%s' does not control its error by it; auto and impulse do",
+                        tn_method_word(method));
     if (method == TN_METHOD_IMPULSE && model->core.auxiliary_rows > 0 &&
         (settings->impulse.formulation == TN_FORMULATION_SPD ||
          settings->impulse.formulation == TN_FORMULATION_SPLIT)) {

@@ -64,6 +64,18 @@ typedef struct tni_energy_watch {
     int      body;           ///< and its body that gained most
 } tni_energy_watch;
 
+/// Where a piece began, and where it led when taken whole (accuracy.c).
+typedef struct tni_accuracy_work {
+    double*                  reach; ///< by body [m]
+    double                   size;  ///< of the mechanism [m]
+    tni_configuration_buffer from;
+    double *                 q, *u;
+    tni_warm_start           warm_start;
+    tni_hit_count*           hits;
+    int                      hit_count, energy_count, energy_body;
+    double                   energy_most;
+} tni_accuracy_work;
+
 /// Workspace of the impulse method.
 typedef struct tni_impulse_work {
     double *plus, *first, *best;     ///< u+: current, predicted, and the one with the smallest
@@ -92,6 +104,7 @@ typedef struct tni_impulse_work {
     tni_soft_rows* soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
     double         frame; ///< the step that was asked for [s]
     tni_energy_watch energy;
+    tni_accuracy_work accuracy;
 } tni_impulse_work;
 
 /// Workspace of the implicit method. Forces and multipliers are by row unless said otherwise.
@@ -223,6 +236,15 @@ void                   tni_sleep_begin(tn_stepper* s, const tn_state* state);
 bool                   tni_sleep_disturbed(tn_stepper* s);
 void                   tni_sleep_accept(tn_stepper* s);
 void                   tni_sleep_end(tn_stepper* s, double h);
+
+/// A substep of h, halved where it fails.
+TN_NODISCARD tn_result tni_impulse_substep(tn_stepper* s, double h, tn_step_report* report,
+                                           tn_why* why);
+
+/// accuracy.c: a substep of dt within a step of h, cut until its error is as small as the settings ask for.
+TN_NODISCARD tn_result tni_accuracy_create(tn_stepper* s);
+TN_NODISCARD tn_result tni_accurate_substep(tn_stepper* s, double dt, double h,
+                                            tn_step_report* report, tn_why* why);
 
 /// energy.c: the energy balance of a substep, with implicit springs. Where it begins, after the first kick; after each
 /// solve of the kick that is kept; once joints are closed; after the landing; [J] that came otherwise. The gain, and
