@@ -23,7 +23,7 @@
 #include "step/stepper.h"
 
 static const double share    = 0.02;  // of the kinetic energy and of the work
-static const double swing    = 1;     // of the oscillation above
+static const double swing    = 0.25;  // of the kinetic energy: how far the oscillation above may go
 static const double unseen   = 0.4;   // of the energy of springs that oscillate too fast for the step
 static const double rounding = 1e-11; // of the energies themselves
 
@@ -260,7 +260,8 @@ double tni_energy_gain(tn_stepper* s, double depth, double* excess)
         watch->gainer = body;
     }
     const double allowed = share * (fmax(watch->kinetic, kinetic) + watch->moved) +
-                           swing * fabs(watch->second - watch->first) +
+                           fmin(fabs(watch->second - watch->first),
+                                swing * fmax(watch->kinetic, kinetic)) +
                            unseen * watch->fast + rounding * (fabs(watch->start) + fabs(end)) + depth * weight;
     *excess = gain - allowed;
     return gain;

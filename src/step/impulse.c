@@ -548,23 +548,33 @@ static void forget_try(tn_step_report* report, const tn_step_report* before)
     report->impact_count   = before->impact_count;
 }
 
-// Whether the substep that has landed gained so much energy that it is to be split: once more is only worth it where
-// the last time has helped. Else it is taken, and what it gained is told. before: what the whole gained that this is
-// half of [J]; *gain: what this gains.
-static bool gains_too_much(tn_stepper* s, int level, double before, double* gain,
-                           tn_step_report* report)
+// What a substep that gains energy from nowhere may do.
+typedef enum gaining {
+    GAINING_SPLITS, // be split
+    GAINING_ASKS,   // the same, if it gains less than what it is the first half of; else the whole is to be taken
+    GAINING_TAKEN   // be taken and told
+} gaining;
+
+#define WORSE ((tn_result)1001) // result of a first half that gains more than the whole
+
+// Whether the substep that has landed is taken. before: what the whole gained that this is half of [J]; *gain: what this
+// gains.
+static tn_result judge(tn_stepper* s, int level, gaining may, double before, double* gain,
+                       tn_step_report* report)
 {
     double excess;
     *gain           = tni_energy_gain(s, tni_tolerated_depth(s), &excess);
     const bool much = excess > 0, helps = *gain < helped * before;
-    if (much && level < HALVINGS_MAX && helps && !tni_is_crowded(s)) return true;
+    if (much && may == GAINING_ASKS && !helps) return WORSE;
+    if (much && may != GAINING_TAKEN && helps && level < HALVINGS_MAX && !tni_is_crowded(s))
+        return TN_ERR_DIVERGED;
     report->energy_gain += *gain;
     if (much) tni_energy_tell(s, *gain);
-    return false;
+    return TN_OK;
 }
 
-static tn_result substep(tn_stepper* s, double h, int level, double before, tn_step_report* report,
-                         tn_why* why)
+static tn_result substep(tn_stepper* s, double h, int level, gaining may, double before,
+                         tn_step_report* report, tn_why* why)
 {
     const tn_step_report found = *report; // before it was tried
     double            gain = HUGE_VAL;
@@ -580,29 +590,35 @@ static tn_result substep(tn_stepper* s, double h, int level, double before, tn_s
         ++report->substep_count;
         tni_energy_kicked(s, h);
         result = land(s, h, report, why);
-        if (result == TN_OK && gains_too_much(s, level, before, &gain, report)) {
-            forget_try(report, &found);
-            tni_energy_back(s);
-            result = TN_ERR_DIVERGED;
+        if (result == TN_OK) {
+            result = judge(s, level, may, before, &gain, report);
+            if (result != TN_OK) forget_try(report, &found);
+            if (result != TN_OK) tni_energy_back(s);
+            if (result != TN_OK) s->now_factored = false;
+            if (result == WORSE) return result;
         }
     } else if (level == HALVINGS_MAX) {
         ++report->substep_count;
         result = safer_substep(s, h, report, why);
-        if (result == TN_OK) (void)gains_too_much(s, level, before, &gain, report);
+        if (result == TN_OK) (void)judge(s, level, GAINING_TAKEN, before, &gain, report);
         return result;
     } else {
         result = TN_ERR_DIVERGED;
     }
     if (result == TN_OK || level == HALVINGS_MAX) return result;
     s->now_factored = false;
-    TRY(substep(s, 0.5 * h, level + 1, gain, report, why));
+    const bool gained = gain < HUGE_VAL;
+    result = substep(s, 0.5 * h, level + 1, gained ? GAINING_ASKS : may, gain, report, why);
+    if (gained && result == WORSE) return substep(s, h, level, GAINING_TAKEN, before, report, why);
+    if (result != TN_OK) return result;
     tni_accept_substep(s);
-    return substep(s, 0.5 * h, level + 1, gain, report, why);
+    return substep(s, 0.5 * h, level + 1, may == GAINING_TAKEN ? may : GAINING_SPLITS, gain, report,
+                   why);
 }
 
 tn_result tni_impulse_substep(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    return substep(s, h, 0, HUGE_VAL, report, why);
+    return substep(s, h, 0, GAINING_SPLITS, HUGE_VAL, report, why);
 }
 
 static double fastest_turn(const tn_stepper* s)
