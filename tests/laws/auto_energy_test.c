@@ -200,7 +200,7 @@ TEST(a_joint_torn_open_is_told)
         CHECK_INT(suspect->count, 1);
         CHECK_INT((int)suspect->body.bits, 1);
         CHECK(gained > 1);
-        CHECK_NEAR(suspect->amount, gained, 1e-9 * gained);
+        CHECK_NEAR(suspect->amount, gained, 1e-3 * gained); // the largest part of it
         CHECK_NEAR(r.report.energy_gain, gained, 1e-9 * gained);
         double after;
         CHECK_INT(run(&r, auto_h, 20, &after), 0); // closed now: an ordinary pendulum
