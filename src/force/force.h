@@ -148,11 +148,12 @@ struct tni_soft {
     unsigned      active_limits; ///< active one-sided limits, as bits
     tn_vec3       line;          ///< springs with a length: unit vector that f is along; else 0
     double        f[TNI_SOFT_ROWS_MAX];
-    double        known[TNI_SOFT_ROWS_MAX]; ///< prescribed displacement along the rows until the end of the step
-    double        drive[TNI_SOFT_ROWS_MAX]; ///< part of f whose work no energy accounts for
-    double        K[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX]; ///< row_count x row_count, row-major
-    double        D[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX];
-    double        J[2][TNI_SOFT_ROWS_MAX * TNI_DIM_MAX]; ///< row_count x dim of the body, row-major
+    double        known
+        [TNI_SOFT_ROWS_MAX]; ///< prescribed displacement along the rows until the end of the step
+    double drive[TNI_SOFT_ROWS_MAX]; ///< part of f whose work no energy accounts for
+    double K[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX]; ///< row_count x row_count, row-major
+    double D[TNI_SOFT_ROWS_MAX * TNI_SOFT_ROWS_MAX];
+    double J[2][TNI_SOFT_ROWS_MAX * TNI_DIM_MAX]; ///< row_count x dim of the body, row-major
 };
 
 /// All stiff forces, in a fixed order: joint forces, springs, targets, handles, drag, elasticity.

@@ -129,8 +129,7 @@ double tni_elastic_energy(const tni_scene_view* at)
 
 tn_energy tni_energy(const tni_scene_view* at)
 {
-    tn_energy energy = {.gravity = tni_force_gravity.energy(at),
-                        .elastic = tni_elastic_energy(at)};
+    tn_energy energy = {.gravity = tni_force_gravity.energy(at), .elastic = tni_elastic_energy(at)};
     for (int i = 0; i < at->model->free_count; ++i) {
         const int       index = at->model->free_bodies[i];
         const tni_body* body  = &at->model->bodies[index];

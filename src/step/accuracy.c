@@ -34,8 +34,8 @@ static void include(tn_vec3 p, double reach, tn_vec3* low, tn_vec3* high)
 {
     const tn_vec3 around = tni_vec3(reach, reach, reach), a = tni_sub(p, around),
                   b = tni_add(p, around);
-    *low  = tni_vec3(fmin(low->x, a.x), fmin(low->y, a.y), fmin(low->z, a.z));
-    *high = tni_vec3(fmax(high->x, b.x), fmax(high->y, b.y), fmax(high->z, b.z));
+    *low            = tni_vec3(fmin(low->x, a.x), fmin(low->y, a.y), fmin(low->z, a.z));
+    *high           = tni_vec3(fmax(high->x, b.x), fmax(high->y, b.y), fmax(high->z, b.z));
 }
 
 // Of a box about all bodies that can move, with their joints, where they start; 1 m for a point.
@@ -59,13 +59,13 @@ tn_result tni_accuracy_create(tn_stepper* s)
     const tn_model*    model = s->model;
     tni_accuracy_work* work  = &s->impulse.accuracy;
     if (!(s->settings.accuracy > 0)) return TN_OK;
-    work->reach  = TNI_TAKE(&s->arena, double, model->body_count);
-    work->from.q = TNI_TAKE(&s->arena, double, model->q_count);
-    work->from.u = TNI_TAKE(&s->arena, double, model->u_count);
-    work->from.z = TNI_TAKE(&s->arena, double, model->coordinate_count);
-    work->q      = TNI_TAKE(&s->arena, double, model->q_count);
-    work->u      = TNI_TAKE(&s->arena, double, model->u_count);
-    work->hits   = TNI_TAKE(&s->arena, tni_hit_count, s->has_unilaterals ? TNI_HITS_MAX : 0);
+    work->reach      = TNI_TAKE(&s->arena, double, model->body_count);
+    work->from.q     = TNI_TAKE(&s->arena, double, model->q_count);
+    work->from.u     = TNI_TAKE(&s->arena, double, model->u_count);
+    work->from.z     = TNI_TAKE(&s->arena, double, model->coordinate_count);
+    work->q          = TNI_TAKE(&s->arena, double, model->q_count);
+    work->u          = TNI_TAKE(&s->arena, double, model->u_count);
+    work->hits       = TNI_TAKE(&s->arena, tni_hit_count, s->has_unilaterals ? TNI_HITS_MAX : 0);
     work->warm_start = tni_warm_start_take(&s->arena, model);
     if (s->arena.failed) return TN_ERR_MEMORY;
     find_reach(model, work->reach);

@@ -22,9 +22,9 @@
 // kinetic energy and of the work.
 #include "step/stepper.h"
 
-static const double share    = 0.02;  // of the kinetic energy and of the work
-static const double swing    = 0.25;  // of the kinetic energy: how far the oscillation above may go
-static const double unseen   = 0.4;   // of the energy of springs that oscillate too fast for the step
+static const double share    = 0.02; // of the kinetic energy and of the work
+static const double swing    = 0.25; // of the kinetic energy: how far the oscillation above may go
+static const double unseen   = 0.4; // of the energy of springs that oscillate too fast for the step
 static const double rounding = 1e-11; // of the energies themselves
 
 tn_result tni_energy_create(tn_stepper* s)
@@ -34,17 +34,18 @@ tn_result tni_energy_create(tn_stepper* s)
     watch->bodies           = TNI_TAKE(&s->arena, double, model->body_count);
     watch->multipliers      = TNI_TAKE(&s->arena, double, model->row_count);
     watch->driven           = TNI_TAKE(&s->arena, uint8_t, model->constraint_count);
-    watch->load             = TNI_TAKE(&s->arena, double, model->load_count > 0 ? model->u_count : 0);
-    watch->velocity         = TNI_TAKE(&s->arena, double, model->u_count);
-    watch->hits             = TNI_TAKE(&s->arena, tni_hit_count, TNI_HITS_MAX);
+    watch->load     = TNI_TAKE(&s->arena, double, model->load_count > 0 ? model->u_count : 0);
+    watch->velocity = TNI_TAKE(&s->arena, double, model->u_count);
+    watch->hits     = TNI_TAKE(&s->arena, tni_hit_count, TNI_HITS_MAX);
     if (s->arena.failed) return TN_ERR_MEMORY;
     watch->on = true;
     for (int i = 0; i < model->free_count; ++i) // what their tables do is not known
         if (model->bodies[model->free_bodies[i]].kind == TN_BODY_USER) watch->on = false;
     for (int i = 0; i < model->constraint_count; ++i) {
         const tni_constraint* c = &model->constraints[i];
-        watch->driven[i]        = c->kind == TNI_CONSTRAINT_USER ||
-                           (c->kind == TNI_CONSTRAINT_COUPLING && model->couplings[c->index].velocity != 0);
+        watch->driven[i] =
+            c->kind == TNI_CONSTRAINT_USER ||
+            (c->kind == TNI_CONSTRAINT_COUPLING && model->couplings[c->index].velocity != 0);
         if (c->kind != TNI_CONSTRAINT_JOINT) continue;
         const tni_joint* joint = &model->joints[c->index];
         watch->driven[i]       = joint->drive_count > 0 ||
@@ -68,7 +69,7 @@ static double energy_of(const tn_stepper* s, const tni_configuration_buffer* pla
         const int       index = model->free_bodies[i];
         const tni_body* body  = &model->bodies[index];
         const tni_view* view  = &s->system->views[index];
-        const double *  u = place->u + body->u_start;
+        const double*   u     = place->u + body->u_start;
         double          Mu[TNI_DIM_MAX], own = 0;
         tni_mass_times(body, view, u, Mu);
         for (int k = 0; k < body->dim; ++k) own += 0.5 * u[k] * Mu[k];
@@ -155,7 +156,7 @@ static double load_work(const tn_stepper* s, double h, const double* u0, const d
 static void add_half(tn_stepper* s, double h, const double* mu, const double* u0, const double* u1,
                      double* half)
 {
-    tni_energy_watch* watch = &s->impulse.energy;
+    tni_energy_watch* watch    = &s->impulse.energy;
     const double      parts[4] = {drive_work(s, mu, u0, u1), contact_work(s, u0, u1),
                                   load_work(s, h, u0, u1), tni_soft_work(s->impulse.soft, u0, u1)};
     for (int i = 0; i < 4; ++i) watch->work += parts[i], watch->moved += fabs(parts[i]);
@@ -180,7 +181,7 @@ void tni_energy_begin(tn_stepper* s)
 void tni_energy_back(tn_stepper* s)
 {
     const tni_energy_watch* watch = &s->impulse.energy;
-    s->hit_count = watch->hit_count;
+    s->hit_count                  = watch->hit_count;
     memcpy(s->hits, watch->hits, sizeof *s->hits * (size_t)s->hit_count);
     tni_copy_numbers(s->now.u, watch->velocity, s->model->u_count);
 }
@@ -250,7 +251,7 @@ double tni_energy_gain(tn_stepper* s, double depth, double* excess)
     const double end  = energy_of(s, &s->next, s->scratch2, &kinetic);
     const double gain = end - watch->start - watch->work;
     double       most = 0, weight = 0;
-    watch->gainer     = -1;
+    watch->gainer = -1;
     for (int i = 0; i < model->free_count; ++i) {
         const int    body = model->free_bodies[i];
         const double own  = s->scratch2[body] - watch->bodies[body];
@@ -259,10 +260,10 @@ double tni_energy_gain(tn_stepper* s, double depth, double* excess)
         most          = own;
         watch->gainer = body;
     }
-    const double allowed = share * (fmax(watch->kinetic, kinetic) + watch->moved) +
-                           fmin(fabs(watch->second - watch->first),
-                                swing * fmax(watch->kinetic, kinetic)) +
-                           unseen * watch->fast + rounding * (fabs(watch->start) + fabs(end)) + depth * weight;
+    const double allowed =
+        share * (fmax(watch->kinetic, kinetic) + watch->moved) +
+        fmin(fabs(watch->second - watch->first), swing * fmax(watch->kinetic, kinetic)) +
+        unseen * watch->fast + rounding * (fabs(watch->start) + fabs(end)) + depth * weight;
     *excess = gain - allowed;
     return gain;
 }

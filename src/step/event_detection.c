@@ -25,7 +25,8 @@
 
 // A gap [m or rad] or speed [m/s or rad/s] that counts as zero.
 static const double resolution = 1e-9;
-static const double impact_gain = 1e-9; // of the kinetic energy: what an impact may gain by rounding
+static const double impact_gain =
+    1e-9;                              // of the kinetic energy: what an impact may gain by rounding
 static const double rest_speed = 1e-6; // the same after steps that are solved in rounds [m/s]
 
 enum {
@@ -85,7 +86,8 @@ static bool find_within(tn_stepper* s, double reach)
 
 tn_result tni_find_unilaterals(tn_stepper* s, tn_why* why)
 {
-    const bool rough = s->settings.method == TN_METHOD_IMPULSE; // it leaves gaps and rates of rounds
+    const bool rough =
+        s->settings.method == TN_METHOD_IMPULSE; // it leaves gaps and rates of rounds
     evaluate(s, &s->now);
     if (!find_within(s, rough ? tni_contact_gap : resolution)) return tni_fail_full(why);
     choose_rules(s, rough ? rest_speed : resolution);
@@ -182,7 +184,7 @@ static tn_result keep_energy(tn_stepper* s, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a     = tni_stops_of(s);
     const double   start = tni_system_kinetic(s->system, s->now.u),
-                   end   = energy_after(s, s->system->answer);
+                 end     = energy_after(s, s->system->answer);
     if (!(end > (1 + impact_gain) * start) || tni_energy_may_come(s)) return TN_OK;
     tni_copy_numbers(s->impulse.best, s->system->answer, s->model->u_count);
     for (int i = 0; i < a->unilateral_count; ++i)

@@ -551,8 +551,8 @@ static void forget_try(tn_step_report* report, const tn_step_report* before)
 // What a substep that gains energy from nowhere may do.
 typedef enum gaining {
     GAINING_SPLITS, // be split
-    GAINING_ASKS,   // the same, if it gains less than what it is the first half of; else the whole is to be taken
-    GAINING_TAKEN   // be taken and told
+    GAINING_ASKS, // the same, if it gains less than what it is the first half of; else the whole is to be taken
+    GAINING_TAKEN // be taken and told
 } gaining;
 
 #define WORSE ((tn_result)1001) // result of a first half that gains more than the whole
@@ -577,11 +577,11 @@ static tn_result substep(tn_stepper* s, double h, int level, gaining may, double
                          tn_step_report* report, tn_why* why)
 {
     const tn_step_report found = *report; // before it was tried
-    double            gain = HUGE_VAL;
-    tni_closure_error c;
-    bool              closed = false;
-    s->impulse.final_try     = level == HALVINGS_MAX;
-    s->next.time             = tni_time_after(s->now.time, h);
+    double               gain  = HUGE_VAL;
+    tni_closure_error    c;
+    bool                 closed = false;
+    s->impulse.final_try        = level == HALVINGS_MAX;
+    s->next.time                = tni_time_after(s->now.time, h);
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     tn_result result = tni_impulse_kick(s, h, report, why);
     if (result == TN_OK) tni_energy_begin(s);
@@ -606,7 +606,7 @@ static tn_result substep(tn_stepper* s, double h, int level, gaining may, double
         result = TN_ERR_DIVERGED;
     }
     if (result == TN_OK || level == HALVINGS_MAX) return result;
-    s->now_factored = false;
+    s->now_factored   = false;
     const bool gained = gain < HUGE_VAL;
     result = substep(s, 0.5 * h, level + 1, gained ? GAINING_ASKS : may, gain, report, why);
     if (gained && result == WORSE) return substep(s, h, level, GAINING_TAKEN, before, report, why);
@@ -645,8 +645,7 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
     const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_accept_substep(s);
-        if (s->settings.accuracy > 0)
-            TRY(tni_accurate_substep(s, h / count, h, report, why));
+        if (s->settings.accuracy > 0) TRY(tni_accurate_substep(s, h / count, h, report, why));
         else TRY(tni_impulse_substep(s, h / count, report, why));
     }
     if (s->next.time != end) s->now_factored = false; // substeps add up to it only up to rounding
@@ -656,14 +655,14 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
 
 tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    s->impulse.damped      = tni_system_has_damping(s->system);
-    s->impulse.frame       = h;
-    s->hit_count           = 0;
-    s->impulse.jam_count   = 0;
+    s->impulse.damped       = tni_system_has_damping(s->system);
+    s->impulse.frame        = h;
+    s->hit_count            = 0;
+    s->impulse.jam_count    = 0;
     s->impulse.energy.count = 0;
     s->impulse.energy.most  = 0;
-    const tn_result result = substeps(s, h, report, why);
-    s->system->stiffness   = NULL;
+    const tn_result result  = substeps(s, h, report, why);
+    s->system->stiffness    = NULL;
     report->jam_count += s->impulse.jam_count;
     if (result != TN_OK) s->now_factored = false;
     else tni_sleep_end(s, h);

@@ -389,7 +389,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     a->softens          = false;
     a->keep_forces      = true;
     const double before = tni_energy_of_place(s);
-    const int rounds = tni_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
+    const int    rounds = tni_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
@@ -448,9 +448,9 @@ static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_repor
 {
     *hit = any_hit(s, h);
     if (!*hit) return TN_OK;
-    tni_stops_of(s)->softens          = false;
-    const double before               = tni_energy_of_impact(s);
-    tn_result    result               = tni_solve_impacts(s, report, why);
+    tni_stops_of(s)->softens = false;
+    const double before      = tni_energy_of_impact(s);
+    tn_result    result      = tni_solve_impacts(s, report, why);
     tni_energy_brought(s, tni_energy_of_impact(s) - before);
     tni_stops_of(s)->unilateral_count = 0;
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
@@ -483,7 +483,8 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
 {
     tni_auxiliary* a     = tni_stops_of(s);
     const double   start = tni_auxiliary_now(a);
-    const int more   = tni_unilaterals_find_more(a, s->system->views, s->now.z, tni_tolerated_depth(s));
+    const int      more =
+        tni_unilaterals_find_more(a, s->system->views, s->now.z, tni_tolerated_depth(s));
     bool      hit    = false;
     tn_result result = TN_OK;
     s->system->phases.collide += tni_auxiliary_now(a) - start;

@@ -45,23 +45,23 @@ typedef struct tni_closure_error {
 
 /// Energy balance of a substep (energy.c).
 typedef struct tni_energy_watch {
-    bool     on;
-    bool     any_driven;
-    uint8_t* driven;      ///< by constraint: it may bring energy
-    double*  bodies;      ///< by body: kinetic energy and that of weight, at the start [J]
-    double*  load;        ///< laid out as u: loads alone
-    double*  multipliers; ///< by row: of the kick's best round
-    double*  velocity;       ///< laid out as u: at the start, before impacts
-    tni_hit_count* hits;     ///< hits that this step counted until then
-    int      hit_count;
-    double   start, kinetic; ///< energy, and its kinetic part, at the start [J]
-    double   work, moved;    ///< of what may bring energy: sum, and sum of sizes [J]
-    double   fast;           ///< elastic energy of what oscillates too fast for the step [J]
-    double   first, second;  ///< kinetic energies of the changes of velocity in the half kicks [J]
-    int      gainer;         ///< body that gained most; -1: none
-    int      count;          ///< substeps of this step that gained energy from nowhere
-    double   most;           ///< the largest of them [J]
-    int      body;           ///< and its body that gained most
+    bool           on;
+    bool           any_driven;
+    uint8_t*       driven;      ///< by constraint: it may bring energy
+    double*        bodies;      ///< by body: kinetic energy and that of weight, at the start [J]
+    double*        load;        ///< laid out as u: loads alone
+    double*        multipliers; ///< by row: of the kick's best round
+    double*        velocity;    ///< laid out as u: at the start, before impacts
+    tni_hit_count* hits;        ///< hits that this step counted until then
+    int            hit_count;
+    double         start, kinetic; ///< energy, and its kinetic part, at the start [J]
+    double         work, moved;    ///< of what may bring energy: sum, and sum of sizes [J]
+    double         fast;           ///< elastic energy of what oscillates too fast for the step [J]
+    double first, second; ///< kinetic energies of the changes of velocity in the half kicks [J]
+    int    gainer;        ///< body that gained most; -1: none
+    int    count;         ///< substeps of this step that gained energy from nowhere
+    double most;          ///< the largest of them [J]
+    int    body;          ///< and its body that gained most
 } tni_energy_watch;
 
 /// Where a piece began, and where it led when taken whole (accuracy.c).
@@ -101,9 +101,9 @@ typedef struct tni_impulse_work {
                                ///< conditions
     double start_penetration;  ///< largest penetration at the start of the substep [m or rad]
     bool   final_try;          ///< the step will not be halved any more
-    tni_soft_rows* soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
-    double         frame; ///< the step that was asked for [s]
-    tni_energy_watch energy;
+    tni_soft_rows*    soft;  ///< impulse.springs = implicit: they are rows of the matrix; else NULL
+    double            frame; ///< the step that was asked for [s]
+    tni_energy_watch  energy;
     tni_accuracy_work accuracy;
 } tni_impulse_work;
 

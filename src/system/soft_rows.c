@@ -83,18 +83,18 @@ static bool take_element(tni_arena* arena, element* e, int n, int dim)
     *e    = (element){.capacity = n};
     e->F0 = TNI_TAKE(arena, double, 6 * rows + 2 * rows * columns + 4 * rows * rows + rows);
     if (e->F0 == NULL) return false;
-    e->F1   = e->F0 + rows;
-    e->base = e->F1 + rows;
-    e->p0   = e->base + rows;
+    e->F1    = e->F0 + rows;
+    e->base  = e->F1 + rows;
+    e->p0    = e->base + rows;
     e->known = e->p0 + rows;
     e->drive = e->known + rows;
-    e->w    = e->drive + rows;
-    e->J[0] = e->w + rows;
-    e->J[1] = e->J[0] + rows * columns;
-    e->K    = e->J[1] + rows * columns;
-    e->D    = e->K + rows * rows;
-    e->W    = e->D + rows * rows;
-    e->L    = e->W + rows * rows;
+    e->w     = e->drive + rows;
+    e->J[0]  = e->w + rows;
+    e->J[1]  = e->J[0] + rows * columns;
+    e->K     = e->J[1] + rows * columns;
+    e->D     = e->K + rows * rows;
+    e->W     = e->D + rows * rows;
+    e->L     = e->W + rows * rows;
     return true;
 }
 
@@ -483,8 +483,8 @@ double tni_soft_work(const tni_soft_rows* s, const double* u0, const double* u1)
     double sum = 0;
     for (int i = 0; i < s->count; ++i) {
         const element* e = &s->elements[i];
-        double         before[TNI_SOFT_ROWS_MAX], after[TNI_SOFT_ROWS_MAX], turned[TNI_SOFT_ROWS_MAX];
-        bool           any = false;
+        double before[TNI_SOFT_ROWS_MAX], after[TNI_SOFT_ROWS_MAX], turned[TNI_SOFT_ROWS_MAX];
+        bool   any = false;
         for (int k = 0; k < e->n; ++k) any = any || e->known[k] != 0 || e->drive[k] != 0;
         if (!any) continue;
         rates(s, e, u0, before);

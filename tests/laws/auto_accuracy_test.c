@@ -38,8 +38,8 @@ static void check_accuracy(rig* r, double size, double growth)
     r->settings                = rig_settings();
     const ends exact           = after_a_second(r, 1.0 / 6000, 0);
     r->settings                = settings;
-    double     before          = HUGE_VAL;
-    int        pieces          = 0;
+    double before              = HUGE_VAL;
+    int    pieces              = 0;
     for (double accuracy = 1e-3; accuracy > 5e-7; accuracy *= 0.1) {
         const ends   e     = after_a_second(r, auto_h, accuracy);
         const double error = apart(r, &e, &exact);
@@ -146,7 +146,8 @@ TEST(a_copied_state_goes_on_with_the_same_bits)
 
 TEST(other_methods_refuse_it_in_one_line)
 {
-    static const tn_method methods[] = {TN_METHOD_MULTIPLIER, TN_METHOD_IMPLICIT, TN_METHOD_ADAPTIVE};
+    static const tn_method methods[] = {TN_METHOD_MULTIPLIER, TN_METHOD_IMPLICIT,
+                                        TN_METHOD_ADAPTIVE};
     rig                    r         = auto_builtin("fourbar");
     for (int i = 0; i < 3; ++i) {
         tn_stepper* stepper = NULL;
@@ -166,9 +167,9 @@ TEST(other_methods_refuse_it_in_one_line)
 // part of a step more.
 TEST(forces_after_a_step_are_those_of_statics)
 {
-    rig              r    = auto_make(tns_vec(0, 0, -rig_g));
-    const tn_body_id mast = rig_add_body(&r, 2, tns_vec(0.1, 0.1, 0.1), tns_vec(0, 0, 1));
-    const tn_body_id disc = rig_add_body(&r, 1, tns_vec(0.1, 0.1, 0.1), tns_vec(0, 0, 1.5));
+    rig               r    = auto_make(tns_vec(0, 0, -rig_g));
+    const tn_body_id  mast = rig_add_body(&r, 2, tns_vec(0.1, 0.1, 0.1), tns_vec(0, 0, 1));
+    const tn_body_id  disc = rig_add_body(&r, 1, tns_vec(0.1, 0.1, 0.1), tns_vec(0, 0, 1.5));
     const tn_joint_id foot =
         rig_add_joint(&r, TN_JOINT_WELD, (tn_body_id){0}, mast, tns_vec(0, 0, 0), tns_vec(0, 0, 1));
     tn_joint_def axle = tns_joint(TN_JOINT_HINGE, mast, disc, tns_vec(0, 0, 1.5), tns_vec(0, 0, 1));

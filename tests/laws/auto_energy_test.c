@@ -29,7 +29,8 @@ static int run(rig* r, double h, int steps, double* gain)
 
 TEST(where_nothing_brings_energy_the_gain_is_its_change)
 {
-    static const char* const names[] = {"fourbar", "spider", "tree", "bricard", "cradle", "boxes:n=3", "coin"};
+    static const char* const names[] = {"fourbar", "spider",    "tree", "bricard",
+                                        "cradle",  "boxes:n=3", "coin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         rig          r = auto_builtin(names[i]);
         const double E = rig_energy(&r), T = fmax(1, fabs(E));
@@ -42,7 +43,7 @@ TEST(where_nothing_brings_energy_the_gain_is_its_change)
 
 // ---- Everything that may bring energy ----------------------------------------------------------------
 
-#define BODY "\"mass\": 2, \"inertia\": [0.1, 0.1, 0.1]"
+#define BODY       "\"mass\": 2, \"inertia\": [0.1, 0.1, 0.1]"
 #define SCENE(...) "{\"tenon_scene\": 1, \"gravity\": [0, 0, 0], " __VA_ARGS__ "}"
 
 typedef struct source {
@@ -52,36 +53,49 @@ typedef struct source {
 
 static const source sources[] = {
     {"load at a point, and a torque",
-     SCENE("\"bodies\": [{\"name\": \"a\", " BODY "}], \"loads\": [{\"body\": \"a\", \"force\": [3, 1, 0], \"point\": [0, 0, 0.1], "
+     SCENE("\"bodies\": [{\"name\": \"a\", " BODY
+           "}], \"loads\": [{\"body\": \"a\", \"force\": [3, 1, 0], \"point\": [0, 0, 0.1], "
            "\"torque\": [0, 0, 0.2], \"from\": 0.1, \"until\": 0.7}]")},
     {"constant torque of a hinge",
-     SCENE("\"bodies\": [{\"name\": \"a\", " BODY ", \"position\": [0.3, 0, 0]}], \"joints\": [{\"name\": \"j\", \"type\": "
-           "\"hinge\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [0, 0, 0], \"axis\": [0, 0, 1], \"force\": 2}]")},
+     SCENE(
+         "\"bodies\": [{\"name\": \"a\", " BODY
+         ", \"position\": [0.3, 0, 0]}], \"joints\": [{\"name\": \"j\", \"type\": "
+         "\"hinge\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [0, 0, 0], \"axis\": [0, 0, 1], \"force\": 2}]")},
     {"constant torque of a ball",
-     SCENE("\"bodies\": [{\"name\": \"a\", " BODY "}], \"joints\": [{\"name\": \"j\", \"type\": \"ball\", \"bodies\": "
+     SCENE("\"bodies\": [{\"name\": \"a\", " BODY
+           "}], \"joints\": [{\"name\": \"j\", \"type\": \"ball\", \"bodies\": "
            "[\"ground\", \"a\"], \"anchor\": [0, 0, 0], \"force\": [0.1, 0.3, 0.2]}]")},
     {"motor with a speed that changes",
-     SCENE("\"bodies\": [{\"name\": \"a\", " BODY ", \"position\": [0.3, 0, 0]}], \"joints\": [{\"name\": \"j\", \"type\": "
-           "\"motor\", \"of\": \"hinge\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [0, 0, 0], \"axis\": [0, 0, 1], "
-           "\"velocity\": {\"keys\": [{\"time\": 0, \"value\": 0}, {\"time\": 0.5, \"value\": 4}, {\"time\": 1, \"value\": 1}]}}]")},
+     SCENE(
+         "\"bodies\": [{\"name\": \"a\", " BODY
+         ", \"position\": [0.3, 0, 0]}], \"joints\": [{\"name\": \"j\", \"type\": "
+         "\"motor\", \"of\": \"hinge\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [0, 0, 0], \"axis\": [0, 0, 1], "
+         "\"velocity\": {\"keys\": [{\"time\": 0, \"value\": 0}, {\"time\": 0.5, \"value\": 4}, {\"time\": 1, \"value\": 1}]}}]")},
     {"target, stiff, with keys",
-     SCENE("\"bodies\": [{\"name\": \"a\", " BODY "}], \"targets\": [{\"body\": \"a\", \"keys\": [{\"time\": 0}, {\"time\": 0.4, "
-           "\"position\": [1, 0, 0], \"orientation\": [0.8, 0, 0, 0.6]}, {\"time\": 1}], \"stiffness\": 1e5, \"damping\": 500, "
-           "\"angular_stiffness\": 1e4, \"angular_damping\": 50}]")},
+     SCENE(
+         "\"bodies\": [{\"name\": \"a\", " BODY
+         "}], \"targets\": [{\"body\": \"a\", \"keys\": [{\"time\": 0}, {\"time\": 0.4, "
+         "\"position\": [1, 0, 0], \"orientation\": [0.8, 0, 0, 0.6]}, {\"time\": 1}], \"stiffness\": 1e5, \"damping\": 500, "
+         "\"angular_stiffness\": 1e4, \"angular_damping\": 50}]")},
     {"target, soft",
-     SCENE("\"bodies\": [{\"name\": \"a\", " BODY "}], \"targets\": [{\"body\": \"a\", \"keys\": [{\"time\": 0}, {\"time\": 1, "
+     SCENE("\"bodies\": [{\"name\": \"a\", " BODY
+           "}], \"targets\": [{\"body\": \"a\", \"keys\": [{\"time\": 0}, {\"time\": 1, "
            "\"position\": [3, 0, 0]}], \"stiffness\": 100}]")},
     {"hinge to a body that moves",
-     SCENE("\"bodies\": [{\"name\": \"lift\", \"kind\": \"kinematic\", \"keys\": [{\"time\": 0}, {\"time\": 0.5, \"position\": "
-           "[1, 0, 0]}, {\"time\": 1, \"position\": [1, 0, 1]}]}, {\"name\": \"a\", " BODY ", \"position\": [0.3, 0, 0]}], "
-           "\"joints\": [{\"name\": \"j\", \"type\": \"hinge\", \"bodies\": [\"lift\", \"a\"], \"anchor\": [0, 0, 0], \"axis\": "
-           "[0, 1, 0]}]")},
+     SCENE(
+         "\"bodies\": [{\"name\": \"lift\", \"kind\": \"kinematic\", \"keys\": [{\"time\": 0}, {\"time\": 0.5, \"position\": "
+         "[1, 0, 0]}, {\"time\": 1, \"position\": [1, 0, 1]}]}, {\"name\": \"a\", " BODY
+         ", \"position\": [0.3, 0, 0]}], "
+         "\"joints\": [{\"name\": \"j\", \"type\": \"hinge\", \"bodies\": [\"lift\", \"a\"], \"anchor\": [0, 0, 0], \"axis\": "
+         "[0, 1, 0]}]")},
     {"springs of a joint and between points, to a body that moves",
-     SCENE("\"bodies\": [{\"name\": \"crank\", \"kind\": \"kinematic\", \"keys\": [{\"time\": 0}, {\"time\": 1, \"position\": "
-           "[0, 0, 1], \"orientation\": [0.6, 0, 0.8, 0]}]}, {\"name\": \"a\", " BODY "}, {\"name\": \"b\", " BODY
-           ", \"position\": [0, 2, 0]}], \"joints\": [{\"name\": \"j\", \"type\": \"hinge\", \"bodies\": [\"crank\", \"a\"], \"anchor\": "
-           "[0, 0, 0], \"axis\": [0, 1, 0], \"stiffness\": 50, \"damping\": 1}], \"springs\": [{\"bodies\": [\"crank\", \"b\"], "
-           "\"anchors\": [[0, 0, 0], [0, 0, 0]], \"stiffness\": 200, \"damping\": 3}]")},
+     SCENE(
+         "\"bodies\": [{\"name\": \"crank\", \"kind\": \"kinematic\", \"keys\": [{\"time\": 0}, {\"time\": 1, \"position\": "
+         "[0, 0, 1], \"orientation\": [0.6, 0, 0.8, 0]}]}, {\"name\": \"a\", " BODY
+         "}, {\"name\": \"b\", " BODY
+         ", \"position\": [0, 2, 0]}], \"joints\": [{\"name\": \"j\", \"type\": \"hinge\", \"bodies\": [\"crank\", \"a\"], \"anchor\": "
+         "[0, 0, 0], \"axis\": [0, 1, 0], \"stiffness\": 50, \"damping\": 1}], \"springs\": [{\"bodies\": [\"crank\", \"b\"], "
+         "\"anchors\": [[0, 0, 0], [0, 0, 0]], \"stiffness\": 200, \"damping\": 3}]")},
     {"belt",
      "{\"tenon_scene\": 1, \"bodies\": [{\"name\": \"belt\", \"kind\": \"static\", \"shapes\": [{\"type\": \"plane\", "
      "\"surface_velocity\": [2, 0, 0]}]}, {\"name\": \"a\", \"mass\": 2, \"position\": [0, 0, 0.1], \"shapes\": [{\"type\": "
@@ -91,12 +105,13 @@ static const source sources[] = {
      "\"position\": [0.5, 0, 1]}], \"shapes\": [{\"type\": \"box\", \"half_size\": [2, 2, 0.1]}]}, {\"name\": \"a\", \"mass\": 2, "
      "\"position\": [0, 0, 0.2], \"shapes\": [{\"type\": \"box\", \"half_size\": [0.1, 0.1, 0.1]}]}]}"},
     {"bat that hits a ball",
-     SCENE("\"bodies\": [{\"name\": \"bat\", \"kind\": \"kinematic\", \"keys\": [{\"time\": 0, \"position\": [-1, 0, 0]}, {\"time\": "
-           "0.5, \"position\": [1, 0, 0]}], \"shapes\": [{\"type\": \"box\", \"half_size\": [0.1, 1, 1]}]}, {\"name\": \"a\", \"mass\": "
-           "1, \"shapes\": [{\"type\": \"sphere\", \"radius\": 0.1, \"restitution\": 0.8}]}]")},
-    {"wind",
-     SCENE("\"bodies\": [{\"name\": \"a\", " BODY "}], \"drag\": [{\"body\": \"a\", \"linear\": 1, \"quadratic\": 0.5, \"wind\": "
-           "[5, 0, 0]}]")}};
+     SCENE(
+         "\"bodies\": [{\"name\": \"bat\", \"kind\": \"kinematic\", \"keys\": [{\"time\": 0, \"position\": [-1, 0, 0]}, {\"time\": "
+         "0.5, \"position\": [1, 0, 0]}], \"shapes\": [{\"type\": \"box\", \"half_size\": [0.1, 1, 1]}]}, {\"name\": \"a\", \"mass\": "
+         "1, \"shapes\": [{\"type\": \"sphere\", \"radius\": 0.1, \"restitution\": 0.8}]}]")},
+    {"wind", SCENE("\"bodies\": [{\"name\": \"a\", " BODY
+                   "}], \"drag\": [{\"body\": \"a\", \"linear\": 1, \"quadratic\": 0.5, \"wind\": "
+                   "[5, 0, 0]}]")}};
 
 // The energy changes by what they bring, which is not taken for a gain; friction, dampers and drag only lose.
 TEST(what_may_bring_energy_is_no_gain)
@@ -106,8 +121,8 @@ TEST(what_may_bring_energy_is_no_gain)
         const double E = rig_energy(&r);
         double       gain, highest = 0, gained = 0;
         for (int k = 0; k < 60; ++k) {
-            test_check(run(&r, auto_h, 1, &gain) == 0, __FILE__, __LINE__, "%s: suspect at %g s", sources[i].what,
-                       tn_state_time(r.state));
+            test_check(run(&r, auto_h, 1, &gain) == 0, __FILE__, __LINE__, "%s: suspect at %g s",
+                       sources[i].what, tn_state_time(r.state));
             gained += gain;
             highest = fmax(highest, fabs(rig_energy(&r) - E));
         }
@@ -119,9 +134,9 @@ TEST(what_may_bring_energy_is_no_gain)
 
 TEST(a_handle_brings_energy)
 {
-    rig          r = from_text(SCENE("\"bodies\": [{\"name\": \"a\", " BODY "}]"));
-    const double E = rig_energy(&r);
-    double       gain, gained = 0;
+    rig              r = from_text(SCENE("\"bodies\": [{\"name\": \"a\", " BODY "}]"));
+    const double     E = rig_energy(&r);
+    double           gain, gained = 0;
     const tn_body_id body = {1};
     CHECK_OK(tn_state_grab(r.state, 0, body, tns_vec(0, 0, 0.1), 500, 10));
     for (int k = 0; k < 60; ++k) {
@@ -140,11 +155,12 @@ TEST(a_handle_brings_energy)
 // impact reverses the slip (Kane and Levinson 1985); up to 4775 J of 20 J before impacts were kept from it.
 static void write_rod(char* text, size_t size, const char* name, double x, double z, double angle)
 {
-    snprintf(text, size,
-             "{\"name\": \"%s\", \"mass\": 1, \"inertia\": [0.084, 0.084, 0.001], \"position\": [%.17g, 0, %.17g], "
-             "\"orientation\": [%.17g, 0, %.17g, 0], \"shapes\": [{\"type\": \"capsule\", \"radius\": 0.02, \"half_length\": 0.48, "
-             "\"friction\": 0.7, \"restitution\": 0.9}]}",
-             name, x, z, cos(angle / 2), -sin(angle / 2));
+    snprintf(
+        text, size,
+        "{\"name\": \"%s\", \"mass\": 1, \"inertia\": [0.084, 0.084, 0.001], \"position\": [%.17g, 0, %.17g], "
+        "\"orientation\": [%.17g, 0, %.17g, 0], \"shapes\": [{\"type\": \"capsule\", \"radius\": 0.02, \"half_length\": 0.48, "
+        "\"friction\": 0.7, \"restitution\": 0.9}]}",
+        name, x, z, cos(angle / 2), -sin(angle / 2));
 }
 
 static rig double_pendulum(double a, double b)
@@ -153,12 +169,13 @@ static rig double_pendulum(double a, double b)
     char         upper[400], lower[400], text[1600];
     write_rod(upper, sizeof upper, "upper", 0.5 * x, top - 0.5 * cos(a), a);
     write_rod(lower, sizeof lower, "lower", x + 0.5 * sin(b), z - 0.5 * cos(b), b);
-    snprintf(text, sizeof text,
-             "{\"tenon_scene\": 1, \"bodies\": [{\"name\": \"floor\", \"kind\": \"static\", \"shapes\": [{\"type\": \"plane\", "
-             "\"friction\": 0.7, \"restitution\": 0.9}]}, %s, %s], \"joints\": [{\"type\": \"hinge\", \"name\": \"top\", \"bodies\": "
-             "[\"ground\", \"upper\"], \"anchor\": [0, 0, %g], \"axis\": [0, 1, 0]}, {\"type\": \"hinge\", \"name\": \"elbow\", "
-             "\"bodies\": [\"upper\", \"lower\"], \"anchor\": [%.17g, 0, %.17g], \"axis\": [0, 1, 0]}]}",
-             upper, lower, top, x, z);
+    snprintf(
+        text, sizeof text,
+        "{\"tenon_scene\": 1, \"bodies\": [{\"name\": \"floor\", \"kind\": \"static\", \"shapes\": [{\"type\": \"plane\", "
+        "\"friction\": 0.7, \"restitution\": 0.9}]}, %s, %s], \"joints\": [{\"type\": \"hinge\", \"name\": \"top\", \"bodies\": "
+        "[\"ground\", \"upper\"], \"anchor\": [0, 0, %g], \"axis\": [0, 1, 0]}, {\"type\": \"hinge\", \"name\": \"elbow\", "
+        "\"bodies\": [\"upper\", \"lower\"], \"anchor\": [%.17g, 0, %.17g], \"axis\": [0, 1, 0]}]}",
+        upper, lower, top, x, z);
     return from_text(text);
 }
 
@@ -186,8 +203,10 @@ TEST(impacts_with_friction_gain_no_energy)
 // better, so it is taken whole, and told: once, with the body and the energy that it gained.
 TEST(a_joint_torn_open_is_told)
 {
-    rig r = from_text("{\"tenon_scene\": 1, \"bodies\": [{\"name\": \"a\", " BODY ", \"position\": [0.5, 0, 0]}], \"joints\": "
-                      "[{\"name\": \"j\", \"type\": \"ball\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [0, 0, 0]}]}");
+    rig r = from_text(
+        "{\"tenon_scene\": 1, \"bodies\": [{\"name\": \"a\", " BODY
+        ", \"position\": [0.5, 0, 0]}], \"joints\": "
+        "[{\"name\": \"j\", \"type\": \"ball\", \"bodies\": [\"ground\", \"a\"], \"anchor\": [0, 0, 0]}]}");
     const tn_body_id body = {1};
     for (int k = 1; k < 6; ++k) {
         const tn_frame pose = {tns_vec(0.5, 0.05 * k, 0.1 * k), {1, 0, 0, 0}};
