@@ -32,6 +32,10 @@ tn_result tni_energy_create(tn_stepper* s)
     const tn_model*   model = s->model;
     tni_energy_watch* watch = &s->impulse.energy;
     watch->bodies           = TNI_TAKE(&s->arena, double, model->body_count);
+    watch->after            = TNI_TAKE(&s->arena, double, model->body_count);
+    watch->before           = TNI_TAKE(&s->arena, double, model->u_count);
+    watch->plus             = TNI_TAKE(&s->arena, double, model->u_count);
+    watch->landing          = TNI_TAKE(&s->arena, double, model->u_count);
     watch->multipliers      = TNI_TAKE(&s->arena, double, model->row_count);
     watch->driven           = TNI_TAKE(&s->arena, uint8_t, model->constraint_count);
     watch->load     = TNI_TAKE(&s->arena, double, model->load_count > 0 ? model->u_count : 0);
@@ -152,26 +156,57 @@ static double load_work(const tn_stepper* s, double h, const double* u0, const d
     return sum;
 }
 
-// A half kick of h/2 from u0 to u1; *swing: 1/2 |u1 - u0|^2.
-static void add_half(tn_stepper* s, double h, const double* mu, const double* u0, const double* u1,
-                     double* half)
+// A half kick of h/2 from u0 to u1.
+static void add_half(tn_stepper* s, double h, const double* mu, const double* u0, const double* u1)
 {
     tni_energy_watch* watch    = &s->impulse.energy;
     const double      parts[4] = {drive_work(s, mu, u0, u1), contact_work(s, u0, u1),
                                   load_work(s, h, u0, u1), tni_soft_work(s->impulse.soft, u0, u1)};
     for (int i = 0; i < 4; ++i) watch->work += parts[i], watch->moved += fabs(parts[i]);
-    for (int i = 0; i < s->model->u_count; ++i) s->scratch[i] = u1[i] - u0[i];
-    *half = tni_system_kinetic(s->system, s->scratch);
+}
+
+// 1/2 |b - a|^2
+static double kinetic_between(const tn_stepper* s, const tni_view* views, const double* a,
+                              const double* b)
+{
+    double sum = 0;
+    for (int i = 0; i < s->model->free_count; ++i) {
+        const int       index = s->model->free_bodies[i];
+        const tni_body* body  = &s->model->bodies[index];
+        double          d[TNI_DIM_MAX], Md[TNI_DIM_MAX];
+        for (int k = 0; k < body->dim; ++k) d[k] = b[body->u_start + k] - a[body->u_start + k];
+        tni_mass_times(body, &views[index], d, Md);
+        for (int k = 0; k < body->dim; ++k) sum += 0.5 * d[k] * Md[k];
+    }
+    return sum;
+}
+
+// Energies that the user may change between two steps.
+static bool has_inputs(const tn_stepper* s)
+{
+    bool any = s->model->target_count > 0;
+    for (int i = 0; s->system->inputs != NULL && i < TN_HANDLES_MAX; ++i)
+        any = any || s->system->inputs->handles[i].body != 0;
+    return any;
 }
 
 // ---- A substep ---------------------------------------------------------------------------------------
 
-void tni_energy_begin(tn_stepper* s)
+void tni_energy_begin(tn_stepper* s, bool continued)
 {
     tni_energy_watch* watch = &s->impulse.energy;
     if (!watch->on) return;
-    watch->work = watch->moved = watch->first = watch->second = 0;
-    watch->start = energy_of(s, &s->now, watch->bodies, &watch->kinetic);
+    watch->work = watch->moved = 0;
+    if (continued && watch->known && !has_inputs(s)) { // it is where the last substep ended
+        double* bodies = watch->bodies;
+        watch->bodies  = watch->after;
+        watch->after   = bodies;
+        watch->start   = watch->end;
+        watch->kinetic = watch->end_kinetic;
+    } else {
+        watch->start = energy_of(s, &s->now, watch->bodies, &watch->kinetic);
+    }
+    watch->known = false;
     find_loads(s, &s->now);
     watch->hit_count = s->hit_count;
     memcpy(watch->hits, s->hits, sizeof *s->hits * (size_t)s->hit_count);
@@ -228,7 +263,10 @@ void tni_energy_brought(tn_stepper* s, double work)
 void tni_energy_kicked(tn_stepper* s, double h)
 {
     tni_energy_watch* watch = &s->impulse.energy;
-    if (watch->on) add_half(s, h, watch->multipliers, s->now.u, s->impulse.plus, &watch->first);
+    if (!watch->on) return;
+    add_half(s, h, watch->multipliers, s->now.u, s->impulse.plus);
+    tni_copy_numbers(watch->plus, s->impulse.plus, s->model->u_count);
+    tni_copy_numbers(watch->before, s->now.u, s->model->u_count);
 }
 
 void tni_energy_landed(tn_stepper* s, double h)
@@ -237,34 +275,39 @@ void tni_energy_landed(tn_stepper* s, double h)
     if (!watch->on) return;
     watch->fast = tni_soft_fast_energy(s->impulse.soft);
     find_loads(s, &s->next);
-    add_half(s, h, s->system->answer + s->model->u_count, s->impulse.plus, s->next.u,
-             &watch->second);
+    add_half(s, h, s->system->answer + s->model->u_count, s->impulse.plus, s->next.u);
+    tni_copy_numbers(watch->landing, s->impulse.plus, s->model->u_count);
 }
 
 double tni_energy_gain(tn_stepper* s, double depth, double* excess)
 {
     tni_energy_watch* watch = &s->impulse.energy;
     const tn_model*   model = s->model;
-    double            kinetic;
+    double            most = 0, weight = 0;
     *excess = 0;
     if (!watch->on) return 0;
-    const double end  = energy_of(s, &s->next, s->scratch2, &kinetic);
-    const double gain = end - watch->start - watch->work;
-    double       most = 0, weight = 0;
+    watch->end           = energy_of(s, &s->next, watch->after, &watch->end_kinetic);
+    watch->known         = !has_inputs(s);
+    const double gain    = watch->end - watch->start - watch->work,
+                 kinetic = fmax(watch->kinetic, watch->end_kinetic);
+    for (int i = 0; i < model->free_count; ++i)
+        weight += fabs(model->bodies[model->free_bodies[i]].mass) * tni_norm(model->gravity);
+    double allowed = share * (kinetic + watch->moved) + unseen * watch->fast +
+                     rounding * (fabs(watch->start) + fabs(watch->end)) + depth * weight;
+    if (gain > allowed) {
+        const double first  = kinetic_between(s, s->impulse.views, watch->before, watch->plus),
+                     second = kinetic_between(s, s->system->views, watch->landing, s->next.u);
+        allowed += fmin(fabs(second - first), swing * kinetic);
+    }
+    *excess       = gain - allowed;
     watch->gainer = -1;
-    for (int i = 0; i < model->free_count; ++i) {
+    for (int i = 0; i<model->free_count&& * excess> 0; ++i) {
         const int    body = model->free_bodies[i];
-        const double own  = s->scratch2[body] - watch->bodies[body];
-        weight += fabs(model->bodies[body].mass) * tni_norm(model->gravity);
+        const double own  = watch->after[body] - watch->bodies[body];
         if (!(own > most)) continue;
         most          = own;
         watch->gainer = body;
     }
-    const double allowed =
-        share * (fmax(watch->kinetic, kinetic) + watch->moved) +
-        fmin(fabs(watch->second - watch->first), swing * fmax(watch->kinetic, kinetic)) +
-        unseen * watch->fast + rounding * (fabs(watch->start) + fabs(end)) + depth * weight;
-    *excess = gain - allowed;
     return gain;
 }
 

@@ -583,8 +583,9 @@ static tn_result substep(tn_stepper* s, double h, int level, gaining may, double
     s->impulse.final_try        = level == HALVINGS_MAX;
     s->next.time                = tni_time_after(s->now.time, h);
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
-    tn_result result = tni_impulse_kick(s, h, report, why);
-    if (result == TN_OK) tni_energy_begin(s);
+    const bool continued = s->now_factored;
+    tn_result  result    = tni_impulse_kick(s, h, report, why);
+    if (result == TN_OK) tni_energy_begin(s, continued);
     if (result == TN_OK) result = close_joints(s, h, tolerance_of(s), &c, &closed, report, why);
     if (result == TN_OK && closed && (level == HALVINGS_MAX || correction_is_small(s, &c))) {
         ++report->substep_count;

@@ -57,11 +57,15 @@ typedef struct tni_energy_watch {
     double         start, kinetic; ///< energy, and its kinetic part, at the start [J]
     double         work, moved;    ///< of what may bring energy: sum, and sum of sizes [J]
     double         fast;           ///< elastic energy of what oscillates too fast for the step [J]
-    double first, second; ///< kinetic energies of the changes of velocity in the half kicks [J]
-    int    gainer;        ///< body that gained most; -1: none
-    int    count;         ///< substeps of this step that gained energy from nowhere
-    double most;          ///< the largest of them [J]
-    int    body;          ///< and its body that gained most
+    double*        after;          ///< by body: likewise at the end
+    double         end, end_kinetic;
+    bool           known; ///< the energies of the end are those of the next start
+    double *       before, *plus,
+        *landing;  ///< laid out as u: before and after the first half kick, before the second
+    int    gainer; ///< body that gained most; -1: none
+    int    count;  ///< substeps of this step that gained energy from nowhere
+    double most;   ///< the largest of them [J]
+    int    body;   ///< and its body that gained most
 } tni_energy_watch;
 
 /// Where a piece began, and where it led when taken whole (accuracy.c).
@@ -246,11 +250,11 @@ TN_NODISCARD tn_result tni_accuracy_create(tn_stepper* s);
 TN_NODISCARD tn_result tni_accurate_substep(tn_stepper* s, double dt, double h,
                                             tn_step_report* report, tn_why* why);
 
-/// energy.c: the energy balance of a substep, with implicit springs. Where it begins, after the first kick; after each
+/// energy.c: the energy balance of a substep, with implicit springs. Where it begins, after the first kick (continued: where the last one ended); after each
 /// solve of the kick that is kept; once joints are closed; after the landing; [J] that came otherwise. The gain, and
 /// by how much it is more than a healthy step's [J]; depth: penetration that is left alone [m].
 TN_NODISCARD tn_result tni_energy_create(tn_stepper* s);
-void                   tni_energy_begin(tn_stepper* s);
+void                   tni_energy_begin(tn_stepper* s, bool continued);
 void                   tni_energy_keep(tn_stepper* s);
 void                   tni_energy_kicked(tn_stepper* s, double h);
 void                   tni_energy_landed(tn_stepper* s, double h);
