@@ -142,7 +142,8 @@ typedef struct tn_step_report {
     double complementarity; ///< largest violation of the conditions on them
     // What is worth a look.
     double energy_gain; ///< energy from nowhere: its change less the work of loads, drives, keys
-                        ///< and handles; negative: lost [J]. Method impulse (and auto) only
+                        ///< and handles; negative: lost [J]. Method auto, and impulse with
+                        ///< implicit springs, only; 0 with user-defined bodies
     tn_suspect suspects[TN_SUSPECT_COUNT]; ///< by kind
     tn_phases  phases;                     ///< of this step
 

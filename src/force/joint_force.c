@@ -362,9 +362,12 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predic
         const double first[TNI_COORDINATES_MAX] = {1};
         soften_limits(&a->limit, first, a->limit.lower, a->limit.upper, rows[0].C, &motion, soft);
     }
-    for (int k = 0; k < n; ++k)
+    for (int k = 0; k < n; ++k) {
         soft->f[k] -= tni_row_dot(soft->K + k * n, motion.known_d, n) +
                       tni_row_dot(soft->D + k * n, motion.known_rate, n);
+        soft->known[k] = motion.known_d[k];
+        soft->drive[k] = tni_is_rotation(joint, k) ? a->force[k] : 0;
+    }
 }
 
 static void soften(const tni_scene_view* at, const tni_prediction* predicted, tni_take_soft* take,

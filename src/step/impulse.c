@@ -54,6 +54,7 @@ static const double aim            = 0.2; // of the tolerance: lever arms magnif
 static const double share = 0.02;
 // Closure error of the prediction up to which no energy check is needed [m or rad].
 static const double rough          = 1e-6;
+static const double helped         = 0.7;   // of the gain of a substep that is left by half of it
 static const double slack          = 1e-10; // relative velocity error that is worth another solve
 static const double safer          = 100;   // factor on the regularisation, each time
 static const double safe_tolerance = 1e-6;
@@ -91,11 +92,13 @@ tn_result tni_impulse_create(tn_stepper* s)
     a->sweeps        = s->settings.impulse.sweeps;
     a->shock         = s->settings.impulse.shock;
     work->loops      = tni_system_regularises(s->system);
+    TRY(tni_accuracy_create(s));
     if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
     work->contact_stiffness = TNI_TAKE(&s->arena, double, model->body_count);
     work->contact_damping   = TNI_TAKE(&s->arena, double, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
+    TRY(tni_energy_create(s));
     s->system->soft = work->soft;
     TRY(tni_bounded_rows_create(&s->arena, model, work->soft, &work->bounded));
     s->system->bounded = true;
@@ -322,8 +325,7 @@ static tn_result close_with_unilaterals(tn_stepper* s, double h, double toleranc
 {
     bool again = false;
     TRY(tni_impulse_close(s, h, tolerance, nearest, closed, report, why));
-    if (!*closed && tni_impulse_is_crowded(s) && !s->impulse.final_try)
-        return TN_OK; // a shorter step
+    if (!*closed && tni_is_crowded(s) && !s->impulse.final_try) return TN_OK; // a shorter step
     TRY(stiffen(s, h, &again, report, why));
     if (!again) return TN_OK;
     return tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
@@ -426,7 +428,7 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
         if (round == 2 && exact) s->system->auxiliary.ready = false; // responses too
         if (round > 0 && s->system->auxiliary.report.split)
             s->system->auxiliary.effort = TNI_CONES_FROZEN; // the joints only
-        else if (tni_impulse_is_crowded(s))
+        else if (tni_is_crowded(s))
             s->system->auxiliary.effort = TNI_CONES_FURTHER; // the next flight goes on with them
         const tn_result result      = second_kick(s, h, exact, why);
         s->system->auxiliary.effort = TNI_CONES_MET;
@@ -492,6 +494,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
         TRY(fit(s, h, report, why));
     }
     note_found(s, report);
+    tni_energy_landed(s, h);
     if (s->has_unilaterals) tni_impulse_report_contacts(s, h, report);
     tni_system_report(system, report);
     s->now_factored = !tense; // the next kick weighs tension anew
@@ -540,6 +543,7 @@ static tn_result try_regularised(tn_stepper* s, double h, tn_step_report* report
     ++report->unclosed_count;
     tni_copy_numbers(s->impulse.plus, s->scratch2, s->model->u_count);
     (void)tni_impulse_fly(s, h);
+    tni_energy_kicked(s, h);
     result          = land(s, h, report, why);
     s->now_factored = false; // factored with other regularisation than the next step wants
     return result;
@@ -553,31 +557,87 @@ static tn_result safer_substep(tn_stepper* s, double h, tn_step_report* report, 
     return result;
 }
 
-static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
+// What a try that is not taken has counted.
+static void forget_try(tn_step_report* report, const tn_step_report* before)
 {
-    tni_closure_error c;
-    bool              closed = false;
-    s->impulse.final_try     = level == HALVINGS_MAX;
-    s->next.time             = tni_time_after(s->now.time, h);
+    report->unclosed_count = before->unclosed_count;
+    report->impact_count   = before->impact_count;
+}
+
+// What a substep that gains energy from nowhere may do.
+typedef enum gaining {
+    GAINING_SPLITS, // be split
+    GAINING_ASKS, // the same, if it gains less than what it is the first half of; else the whole is to be taken
+    GAINING_TAKEN // be taken and told
+} gaining;
+
+#define WORSE ((tn_result)1001) // result of a first half that gains more than the whole
+
+// Whether the substep that has landed is taken. before: what the whole gained that this is half of [J]; *gain: what this
+// gains.
+static tn_result judge(tn_stepper* s, int level, gaining may, double before, double* gain,
+                       tn_step_report* report)
+{
+    double excess;
+    *gain           = tni_energy_gain(s, tni_tolerated_depth(s), &excess);
+    const bool much = excess > 0, helps = *gain < helped * before;
+    if (much && may == GAINING_ASKS && !helps) return WORSE;
+    if (much && may != GAINING_TAKEN && helps && level < HALVINGS_MAX && !tni_is_crowded(s))
+        return TN_ERR_DIVERGED;
+    report->energy_gain += *gain;
+    if (much) tni_energy_tell(s, *gain);
+    return TN_OK;
+}
+
+static tn_result substep(tn_stepper* s, double h, int level, gaining may, double before,
+                         tn_step_report* report, tn_why* why)
+{
+    const tn_step_report found = *report; // before it was tried
+    double               gain  = HUGE_VAL;
+    tni_closure_error    c;
+    bool                 closed = false;
+    s->impulse.final_try        = level == HALVINGS_MAX;
+    s->next.time                = tni_time_after(s->now.time, h);
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
-    tn_result result = tni_impulse_kick(s, h, report, why);
+    const bool continued = s->now_factored;
+    tn_result  result    = tni_impulse_kick(s, h, report, why);
+    if (result == TN_OK) tni_energy_begin(s, continued);
     if (result == TN_OK) result = close_joints(s, h, tolerance_of(s), &c, &closed, report, why);
     if (result == TN_ERR_MEMORY || result == TNI_WOKEN) return result; // the whole step again
     if (result == TN_OK && closed && (level == HALVINGS_MAX || correction_is_small(s, &c))) {
         ++report->substep_count;
+        tni_energy_kicked(s, h);
         result = land(s, h, report, why);
+        if (result == TN_OK) {
+            result = judge(s, level, may, before, &gain, report);
+            if (result != TN_OK) forget_try(report, &found);
+            if (result != TN_OK) tni_energy_back(s);
+            if (result != TN_OK) s->now_factored = false;
+            if (result == WORSE) return result;
+        }
     } else if (level == HALVINGS_MAX) {
         ++report->substep_count;
-        return safer_substep(s, h, report, why);
+        result = safer_substep(s, h, report, why);
+        if (result == TN_OK) (void)judge(s, level, GAINING_TAKEN, before, &gain, report);
+        return result;
     } else {
         result = TN_ERR_DIVERGED;
     }
     if (result == TN_OK || result == TN_ERR_MEMORY || result == TNI_WOKEN || level == HALVINGS_MAX)
         return result;
-    s->now_factored = false;
-    TRY(substep(s, 0.5 * h, level + 1, report, why));
+    s->now_factored   = false;
+    const bool gained = gain < HUGE_VAL;
+    result = substep(s, 0.5 * h, level + 1, gained ? GAINING_ASKS : may, gain, report, why);
+    if (gained && result == WORSE) return substep(s, h, level, GAINING_TAKEN, before, report, why);
+    if (result != TN_OK) return result;
     tni_accept_substep(s);
-    return substep(s, 0.5 * h, level + 1, report, why);
+    return substep(s, 0.5 * h, level + 1, may == GAINING_TAKEN ? may : GAINING_SPLITS, gain, report,
+                   why);
+}
+
+tn_result tni_impulse_substep(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
+{
+    return substep(s, h, 0, GAINING_SPLITS, HUGE_VAL, report, why);
 }
 
 static double fastest_turn(const tn_stepper* s)
@@ -604,7 +664,8 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
     const int count = turns > 1 ? (int)turns : 1;
     for (int i = 0; i < count; ++i) {
         if (i > 0) tni_accept_substep(s);
-        TRY(substep(s, h / count, 0, report, why));
+        if (s->settings.accuracy > 0) TRY(tni_accurate_substep(s, h / count, h, report, why));
+        else TRY(tni_impulse_substep(s, h / count, report, why));
     }
     if (s->next.time != end) s->now_factored = false; // substeps add up to it only up to rounding
     s->next.time = end;
@@ -613,12 +674,14 @@ static tn_result substeps(tn_stepper* s, double h, tn_step_report* report, tn_wh
 
 tn_result tni_impulse_step(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    s->impulse.damped      = tni_system_has_damping(s->system);
-    s->impulse.frame       = h;
-    s->hit_count           = 0;
-    s->impulse.jam_count   = 0;
-    const tn_result result = substeps(s, h, report, why);
-    s->system->stiffness   = NULL;
+    s->impulse.damped       = tni_system_has_damping(s->system);
+    s->impulse.frame        = h;
+    s->hit_count            = 0;
+    s->impulse.jam_count    = 0;
+    s->impulse.energy.count = 0;
+    s->impulse.energy.most  = 0;
+    const tn_result result  = substeps(s, h, report, why);
+    s->system->stiffness    = NULL;
     report->jam_count += s->impulse.jam_count;
     if (result != TN_OK) s->now_factored = false;
     else tni_sleep_end(s, h);

@@ -71,16 +71,14 @@ static const double crowd_depth   = 1e-4; // penetration that is left alone amon
 static const double removed_share = 0.8;  // of a penetration that is removed in one step
 
 // Many contacts in one matrix: what is wrong with a few of them may wait for the next step.
-bool tni_impulse_is_crowded(const tn_stepper* s)
+bool tni_is_crowded(const tn_stepper* s)
 {
     return s->impulse.soft != NULL && s->system->auxiliary.unilateral_count > CROWD;
 }
 
-// Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
-static double tolerated_depth(const tn_stepper* s)
+double tni_tolerated_depth(const tn_stepper* s)
 {
-    return fmax(tni_impulse_is_crowded(s) ? crowd_depth : 1e-6,
-                0.01 * s->settings.impulse.tolerance);
+    return fmax(tni_is_crowded(s) ? crowd_depth : 1e-6, 0.01 * s->settings.impulse.tolerance);
 }
 
 // ---- The set of unilaterals ---------------------------------------------------------------------
@@ -209,7 +207,7 @@ static double correct_gaps(tn_stepper* s, double h)
             const double slip = h * correct_slip(unilateral);
             if (slip > slip_tolerance) error = fmax(error, slip);
         }
-        if (unilateral->soft || (off <= 0 && unilateral->start_gap < -tolerated_depth(s)))
+        if (unilateral->soft || (off <= 0 && unilateral->start_gap < -tni_tolerated_depth(s)))
             continue; // separating: nothing to correct
         unilateral->target[0] += off / h;
         error = fmax(error, fabs(off));
@@ -226,6 +224,7 @@ static bool keep(tn_stepper* s, const tni_closure_error* c, double error, double
     nearest->error = c->error;
     nearest->worst = c->worst;
     tni_copy_numbers(s->impulse.best, s->impulse.plus, s->model->u_count);
+    tni_energy_keep(s);
     return true;
 }
 
@@ -411,7 +410,7 @@ static tn_result find_deep(tn_stepper* s, tn_why* why)
     tni_auxiliary* a     = tni_stops_of(s);
     const double   start = tni_auxiliary_now(a);
     const int      more =
-        tni_unilaterals_find_more(a, s->system->views, s->now.z, 5 * tolerated_depth(s));
+        tni_unilaterals_find_more(a, s->system->views, s->now.z, 5 * tni_tolerated_depth(s));
     s->system->phases.collide += tni_auxiliary_now(a) - start;
     if (more < 0) return tni_fail_full(why);
     if (more == 0) return TN_OK;
@@ -426,9 +425,9 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
 {
     tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const double            alone  = (tni_impulse_is_crowded(s) ? 8 : 1) * tolerated_depth(s);
+    const double            alone  = (tni_is_crowded(s) ? 8 : 1) * tni_tolerated_depth(s);
     tn_result               result = TN_OK;
-    if (tni_impulse_is_crowded(s)) TRY(find_deep(s, why));
+    if (tni_is_crowded(s)) TRY(find_deep(s, why));
     if (!(deepest(a) > alone)) return TN_OK;
     if (a->matrix != NULL) TRY(tni_system_factor(s->system, &at, why)); // rows as they are here
     for (int i = 0; i < a->unilateral_count; ++i) {
@@ -440,7 +439,8 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     a->softens = a->binds = false;
     a->keep_forces        = true;
     if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
-    const int rounds = tni_impulse_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
+    const double before = tni_energy_of_place(s);
+    const int    rounds = tni_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
@@ -462,7 +462,9 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     }
     a->keep_forces = false;
     a->ready       = false;
-    return result == TN_OK ? close_positions(s, tolerance, report, why) : result;
+    if (result == TN_OK) result = close_positions(s, tolerance, report, why);
+    tni_energy_brought(s, tni_energy_of_place(s) - before);
+    return result;
 }
 
 // A row of balls passes an impact on, one contact a time.
@@ -498,9 +500,10 @@ static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_repor
 {
     *hit = any_hit(s, h);
     if (!*hit) return TN_OK;
-    tni_stops_of(s)->softens          = false;
-    tni_stops_of(s)->binds            = false;
-    tn_result result                  = tni_solve_impacts(s, report, why);
+    tni_stops_of(s)->softens = tni_stops_of(s)->binds = false;
+    const double before                               = tni_energy_of_impact(s);
+    tn_result    result                               = tni_solve_impacts(s, report, why);
+    tni_energy_brought(s, tni_energy_of_impact(s) - before);
     tni_stops_of(s)->unilateral_count = 0;
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
     return result;
@@ -532,7 +535,8 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
 {
     tni_auxiliary* a     = tni_stops_of(s);
     const double   start = tni_auxiliary_now(a);
-    const int more   = tni_unilaterals_find_more(a, s->system->views, s->now.z, tolerated_depth(s));
+    const int      more =
+        tni_unilaterals_find_more(a, s->system->views, s->now.z, tni_tolerated_depth(s));
     bool      hit    = false;
     tn_result result = TN_OK;
     s->system->phases.collide += tni_auxiliary_now(a) - start;
@@ -562,7 +566,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
                                    tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a       = tni_stops_of(s);
-    const bool     crowded = tni_impulse_is_crowded(s);
+    const bool     crowded = tni_is_crowded(s);
     const int few_steps = crowded ? 0 : FEW_STEPS, steps_max = crowded ? CROWD_STEPS : STEPS_MAX;
     int       since = 0, known = 0, spent = 0, looks = 0;
     bool      least_multipliers = !s->impulse.loops, frozen = false;
@@ -593,7 +597,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         least_multipliers =
             !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
         if (!(error < 1e6) || (error <= tolerance && met && least_multipliers)) break;
-        if (round == LOOK_ROUND && tni_impulse_is_crowded(s) && looks < CROWD_MORE) {
+        if (round == LOOK_ROUND && tni_is_crowded(s) && looks < CROWD_MORE) {
             bool again; // before the joints are closed for good
             ++looks;
             TRY(find_more(s, h, impacts, &again, report, why));
@@ -671,8 +675,7 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
         result = s->impulse.soft == NULL
                      ? correct(s, h, tolerance, nearest, closed, report, why)
                      : correct_in_matrix(s, h, tolerance, nearest, closed, &impacts, report, why);
-        if (result != TN_OK || !*closed || pass == (tni_impulse_is_crowded(s) ? 0 : MORE_MAX))
-            break;
+        if (result != TN_OK || !*closed || pass == (tni_is_crowded(s) ? 0 : MORE_MAX)) break;
         result = find_more(s, h, &impacts, &again, report, why);
     }
     if (result == TN_OK && *closed && !s->impulse.final_try && gains_energy(s)) *closed = false;
@@ -692,8 +695,8 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     // Contact features may change so fast that the rounds do not converge: then the step is too
     // long.
     if (!s->impulse.final_try &&
-        deepest(a) > s->impulse.start_penetration +
-                         (tni_impulse_is_crowded(s) ? crowd_growth : penetration_growth))
+        deepest(a) >
+            s->impulse.start_penetration + (tni_is_crowded(s) ? crowd_growth : penetration_growth))
         return TN_ERR_DIVERGED;
     set_warm_start(s, true, h);
     return TN_OK;

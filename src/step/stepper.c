@@ -103,6 +103,11 @@ static tn_result is_possible(const tn_model* model, const tn_settings* settings,
     const tn_method method = settings->method;
     TRY(bounds_are_possible(model, settings, why));
     TRY(softness_is_possible(model, settings, why));
+    if (settings->accuracy > 0 && method != TN_METHOD_IMPULSE)
+        return tni_fail(
+            why, TN_ERR_UNSUPPORTED,
+            "setting 'accuracy': method '%s' does not control its error by it; auto and impulse do",
+            tn_method_word(method));
     if (method == TN_METHOD_IMPULSE && model->core.auxiliary_rows > 0 &&
         (settings->impulse.formulation == TN_FORMULATION_SPD ||
          settings->impulse.formulation == TN_FORMULATION_SPLIT)) {

@@ -41,8 +41,10 @@ typedef struct element {
     double   a, th;
     bool     stiff;               ///< an explicit step could not follow it
     bool     cut_off;             ///< it has bounds, and its row is elsewhere (bounded_rows.c)
+    bool     fast;                ///< it oscillates by more than 0.7 rad in a step
     tn_vec3  line;                ///< of a spring where its rows are made; else 0
     double * F0, *F1, *base, *p0; ///< n each: force at the start; at the end; p0 without F1
+    double * known, *drive;       ///< n each: what may bring energy (force/force.h)
     double*  J[2];                ///< n x dim
     double * K, *D, *W, *L, *w;   ///< n x n; w: n
 } element;
@@ -79,18 +81,20 @@ static bool take_element(tni_arena* arena, element* e, int n, int dim)
 {
     const size_t rows = (size_t)n, columns = (size_t)dim;
     *e    = (element){.capacity = n};
-    e->F0 = TNI_TAKE(arena, double, 4 * rows + 2 * rows * columns + 4 * rows * rows + rows);
+    e->F0 = TNI_TAKE(arena, double, 6 * rows + 2 * rows * columns + 4 * rows * rows + rows);
     if (e->F0 == NULL) return false;
-    e->F1   = e->F0 + rows;
-    e->base = e->F1 + rows;
-    e->p0   = e->base + rows;
-    e->w    = e->p0 + rows;
-    e->J[0] = e->w + rows;
-    e->J[1] = e->J[0] + rows * columns;
-    e->K    = e->J[1] + rows * columns;
-    e->D    = e->K + rows * rows;
-    e->W    = e->D + rows * rows;
-    e->L    = e->W + rows * rows;
+    e->F1    = e->F0 + rows;
+    e->base  = e->F1 + rows;
+    e->p0    = e->base + rows;
+    e->known = e->p0 + rows;
+    e->drive = e->known + rows;
+    e->w     = e->drive + rows;
+    e->J[0]  = e->w + rows;
+    e->J[1]  = e->J[0] + rows * columns;
+    e->K     = e->J[1] + rows * columns;
+    e->D     = e->K + rows * rows;
+    e->W     = e->D + rows * rows;
+    e->L     = e->W + rows * rows;
     return true;
 }
 
@@ -268,7 +272,8 @@ static void take_ahead(void* user, const tni_soft* soft)
     tni_soft_rows* s = user;
     element*       e = next_element(s, soft);
     keep_rows(s, e, soft);
-    for (int i = 0; i < e->n; ++i) e->F1[i] = soft->f[i];
+    for (int i = 0; i < e->n; ++i)
+        e->F1[i] = soft->f[i], e->known[i] = soft->known[i], e->drive[i] = soft->drive[i];
     e->met = soft->active_limits;
 }
 
@@ -349,6 +354,7 @@ static void set_weights(tni_soft_rows* s, element* e)
     e->th = y < 1e30 ? (1 + 0.5 * y) / (2 + 0.5 * y) : 1;
     e->a  = stiff + (1 - stiff) * y / (4 + 2 * y);
     if (!(reduced < 1e30)) e->a = 1;
+    e->fast  = !(reduced <= 0.5);
     e->stiff = !(reduced <= 4 && y <= 2); // limit of Verlet's method: h omega = 2; NaN is stiff
 }
 
@@ -473,6 +479,39 @@ void tni_soft_land(tni_soft_rows* s, const tni_scene_view* at, const double* u)
         set_base(s, e, u, force);
         for (int k = 0; k < e->n; ++k) e->p0[k] = e->base[k];
     }
+}
+
+double tni_soft_work(const tni_soft_rows* s, const double* u0, const double* u1)
+{
+    double sum = 0;
+    for (int i = 0; i < s->count; ++i) {
+        const element* e = &s->elements[i];
+        double before[TNI_SOFT_ROWS_MAX], after[TNI_SOFT_ROWS_MAX], turned[TNI_SOFT_ROWS_MAX];
+        bool   any = false;
+        for (int k = 0; k < e->n; ++k) any = any || e->known[k] != 0 || e->drive[k] != 0;
+        if (!any) continue;
+        rates(s, e, u0, before);
+        rates(s, e, u1, after);
+        for (int k = 0; k < e->n; ++k) turned[k] = after[k] - before[k];
+        for (int k = 0; k < e->n; ++k) {
+            const double p = e->p0[k] - tni_row_dot(e->W + k * e->n, turned, e->n);
+            sum += 0.25 * s->h * e->drive[k] * (before[k] + after[k]) - p * e->known[k] / s->h;
+        }
+    }
+    return sum;
+}
+
+double tni_soft_fast_energy(const tni_soft_rows* s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->count; ++i) {
+        const element* e = &s->elements[i];
+        for (int k = 0; k < e->n && e->fast; ++k) {
+            const double K = e->K[k * (e->n + 1)];
+            if (K > 0) sum += 0.5 * fmax(e->F0[k] * e->F0[k], e->F1[k] * e->F1[k]) / K;
+        }
+    }
+    return sum;
 }
 
 int tni_soft_stiff_count(const tni_soft_rows* s)

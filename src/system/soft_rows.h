@@ -32,6 +32,14 @@ double tni_soft_correct(tni_soft_rows* rows, const tni_scene_view* at, const dou
 /// The second half of the step, from u at its end.
 void tni_soft_land(tni_soft_rows* rows, const tni_scene_view* at, const double* u);
 
+/// Work of what may bring energy, in the last half, from u0 to u1 [J]: of far ends that are moved, and of constant
+/// torques. Impulses are those that the last right-hand side stands for.
+double tni_soft_work(const tni_soft_rows* rows, const double* u0, const double* u1);
+
+/// Elastic energy, at the start or the end of a step whose landing is set, of what oscillates by more than 0.7 rad in it
+/// [J], about.
+double tni_soft_fast_energy(const tni_soft_rows* rows);
+
 /// Rows of the last half that an explicit step could not follow.
 int tni_soft_stiff_count(const tni_soft_rows* rows);
 
