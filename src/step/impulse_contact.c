@@ -507,12 +507,13 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
 {
     tni_auxiliary* a     = tni_stops_of(s);
     int            since = 0, known = 0, spent = 0, looks = 0;
-    bool           least_multipliers = !s->impulse.loops, frozen = false;
+    bool           least_multipliers = !s->impulse.loops, frozen = false, anew = true;
     double         least = HUGE_VAL, last = HUGE_VAL;
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort = frozen ? TNI_CONES_FROZEN : round > 0 ? TNI_CONES_FURTHER : TNI_CONES_MET;
+        a->effort = frozen ? TNI_CONES_FROZEN : anew ? TNI_CONES_MET : TNI_CONES_FURTHER;
+        anew      = false;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         if (result != TN_OK) return result;
@@ -535,6 +536,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
             TRY(find_more(s, h, impacts, &again, report, why));
             if (again) {
                 round = -1;
+                anew  = true;
                 since = known = spent = 0;
                 least = last = HUGE_VAL;
                 *nearest     = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
@@ -550,8 +552,8 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         }
         if (error <= tolerance && met) {
             set_goal_from_rates(s);
-            tni_step_matrix_forget(a->matrix);
-            least_multipliers = true;
+            tni_step_matrix_forget(a->matrix); // from nothing: a few steps would not do
+            least_multipliers = anew = true;
             since = known = 0;
             least         = HUGE_VAL;
         } else if (error > tolerance) {
