@@ -40,8 +40,8 @@
 #include <math.h>
 
 static const double KAPPA       = 0.1;  // to begin with
-static const double KAPPA_MOST  = 0.3;  // where line searches cut steps short
 static const double KAPPA_WARM  = 0.1;  // where a solve that differs little has been done
+static const double KAPPA_MOST  = 0.3;  // where line searches cut steps short
 static const double KAPPA_HOLD  = 0.01; // below, estimates wait for the step to converge
 static const double KAPPA_LEAST = 1e-6; // heavy loads on light parts need it
 static const double TURNED      = 0.98; // cosine of slip directions that count as one
@@ -621,10 +621,20 @@ static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
 
 // ---- The solve --------------------------------------------------------------------------------------
 
+// Heavy loads on ropes and limits want the small penalty again that they ended with. Friction does not get along with it.
+static bool is_heavy(const tni_cone_newton* n, const tni_cone_island* island)
+{
+    for (int k = island->first; k < island->end; ++k)
+        if (n->elements[n->order[k]].kind == TNI_CONE_FRICTION) return false;
+    return island->kappa < KAPPA_HOLD;
+}
+
 // Where an island begins: at impulses given, and rates of x, if that is an answer to something near.
 static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const double* x)
 {
-    const double kappa = !warm ? KAPPA : fmax(island->kappa, KAPPA_WARM);
+    const double kappa = !warm                 ? KAPPA
+                         : is_heavy(n, island) ? island->kappa
+                                               : fmax(island->kappa, KAPPA_WARM);
     bool         anew  = !island->factored || island->kappa != kappa;
     island->kappa      = kappa;
     island->refine     = false;

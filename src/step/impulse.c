@@ -23,7 +23,6 @@
 // Velocity-dependent forces at the end use a predicted velocity, so that the order stays two. Joint
 // damping is clamped so that it cannot reverse the motion within a step. Light bodies under heavy
 // load: see stiffen.c; with h^2 K' from there,
-// heavy load: see stiffen.c; with h^2 K' from there,
 //     (M + h^2 K') (u+ - u) = h/2 f - h^2 K' w + J^T p1
 //
 // When the joints do not close, or only by a correction that is no small part of the motion (a
@@ -78,6 +77,9 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->principal        = TNI_TAKE(&s->arena, tni_principal, model->body_count);
     work->load             = TNI_TAKE(&s->arena, double, model->body_count);
     work->part_work        = TNI_TAKE(&s->arena, double, 2 * (size_t)model->body_count);
+    work->apart            = TNI_TAKE(&s->arena, double, s->has_unilaterals ? model->q_count : 0);
+    work->group            = TNI_TAKE(&s->arena, int, model->body_count);
+    work->pull             = TNI_TAKE(&s->arena, double, model->joint_count);
     work->tension          = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     work->stiffness        = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;

@@ -404,9 +404,16 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
                                                          // above it would stay
         }
         if (done) break;
+        const double before = deepest(a);
+        tni_copy_numbers(s->impulse.apart, s->next.q, s->model->q_count);
         result = move_positions(s, why);
         if (result != TN_OK) break;
         tni_system_evaluate(s->system, &at);
+        if (deepest(a) < 2 * before) continue;
+        tni_copy_numbers(s->next.q, s->impulse.apart,
+                         s->model->q_count); // too far for a linear step
+        tni_system_evaluate(s->system, &at);
+        break;
     }
     a->keep_forces = false;
     a->ready       = false;
@@ -519,8 +526,9 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         if (result != TN_OK) return result;
         if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         spent += a->report.rounds;
-        const bool              met = a->report.residual <= lawful || frozen;
-        const tni_closure_error c   = tni_impulse_fly(s, h);
+        const bool met            = a->report.residual <= lawful || frozen;
+        anew                      = !met && !a->report.split; // a few steps have not done
+        const tni_closure_error c = tni_impulse_fly(s, h);
         const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
                      before = least;
         const double error  = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));

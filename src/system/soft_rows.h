@@ -5,6 +5,7 @@
 
 #include "force/force.h"
 #include "linalg/saddle.h"
+#include "system/cords.h"
 
 typedef struct tni_soft_rows tni_soft_rows;
 
@@ -31,6 +32,12 @@ void tni_soft_kick(tni_soft_rows* rows, const tni_scene_view* at, double h, doub
 double tni_soft_correct(tni_soft_rows* rows, const tni_scene_view* at, const double* u, bool* met);
 /// The second half of the step, from u at its end.
 void tni_soft_land(tni_soft_rows* rows, const tni_scene_view* at, const double* u);
+
+/// Tensions across their lines, for the weights; S of all is to be set before tni_soft_taut, which gives stiff ones
+/// rows in this kick from u and in its landing.
+tni_cords* tni_soft_cords(tni_soft_rows* rows);
+void       tni_soft_taut(tni_soft_rows* rows, const double* u);
+bool       tni_soft_is_taut(const tni_soft_rows* rows);
 
 /// Rows of the last half that an explicit step could not follow.
 int tni_soft_stiff_count(const tni_soft_rows* rows);

@@ -50,6 +50,7 @@ struct tni_step_matrix {
     slot*           slots; ///< by unilateral
     int *           order, *spare;
     uint8_t*        asleep; ///< by component
+    bool            taut;   ///< the plan has rows of cords
     bool            warm;   ///< x is the answer of a solve since the last begin
     bool            exact;  ///< the next solve is refined through loops
 };
@@ -175,6 +176,7 @@ static bool key_before(const void* user, int a, int b)
 static bool is_planned(const tni_step_matrix* m, const tni_auxiliary* a)
 {
     if (m->plan == NULL || m->unilateral_count != a->unilateral_count) return false;
+    if (m->soft != NULL && m->taut != tni_soft_is_taut(m->soft)) return false;
     for (int i = 0; i < a->unilateral_count; ++i)
         if (m->key[i] != key_of(a, i) || m->rows[i] != a->unilaterals[i].row_count) return false;
     return true;
@@ -232,6 +234,7 @@ static void add_unilaterals(tni_step_matrix* m, const tni_auxiliary* a, building
         m->order[i] = i;
     }
     m->unilateral_count = a->unilateral_count;
+    m->taut             = m->soft != NULL && tni_soft_is_taut(m->soft);
     tni_sort(m->order, m->spare, a->unilateral_count, key_before, m->key);
     for (int k = 0; k < a->unilateral_count; ++k) {
         const int i = m->order[k], before = k > 0 ? m->order[k - 1] : -1;
