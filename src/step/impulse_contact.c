@@ -526,8 +526,11 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         if (result != TN_OK) return result;
         if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         spent += a->report.rounds;
-        const bool met            = a->report.residual <= lawful || frozen;
-        anew                      = !met && !a->report.split; // a few steps have not done
+        const bool met = a->report.residual <= lawful || frozen;
+        anew =
+            !met &&
+            !s->impulse
+                 .loops; // a few steps have not done; through loops each would begin too far away
         const tni_closure_error c = tni_impulse_fly(s, h);
         const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
                      before = least;
