@@ -621,20 +621,13 @@ static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
 
 // ---- The solve --------------------------------------------------------------------------------------
 
-// Heavy loads on ropes and limits want the small penalty again that they ended with. Friction does not get along with it.
-static bool is_heavy(const tni_cone_newton* n, const tni_cone_island* island)
-{
-    for (int k = island->first; k < island->end; ++k)
-        if (n->elements[n->order[k]].kind == TNI_CONE_FRICTION) return false;
-    return island->kappa < KAPPA_HOLD;
-}
-
 // Where an island begins: at impulses given, and rates of x, if that is an answer to something near.
-static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const double* x)
+static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, bool heavy,
+                  const double* x)
 {
-    const double kappa = !warm                 ? KAPPA
-                         : is_heavy(n, island) ? island->kappa
-                                               : fmax(island->kappa, KAPPA_WARM);
+    const double kappa = !warm                                 ? KAPPA
+                         : heavy && island->kappa < KAPPA_HOLD ? island->kappa
+                                                               : fmax(island->kappa, KAPPA_WARM);
     bool         anew  = !island->factored || island->kappa != kappa;
     island->kappa      = kappa;
     island->refine     = false;
@@ -801,7 +794,7 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
         if (n->asleep[island->component] != 0) island->active = false;
         else if (options->frozen && island->started) follow(n, island);
         else if (island->splits) start_split(n, island, options->warm && island->started);
-        else start(n, island, options->warm && island->started, x);
+        else start(n, island, options->warm && island->started, options->heavy, x);
     }
     while (result == TN_OK && any_active(n)) {
         result = factor(n);

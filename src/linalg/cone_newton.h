@@ -99,6 +99,8 @@ typedef struct tni_cone_options {
     bool refine; ///< the last solve is refined through loops
     bool warm;   ///< x holds the answer of a solve that differs little
     bool fast;   ///< speeds are high beside the tolerance
+    bool
+        heavy; ///< a warm solve begins with the penalty that the last one ended with, however small
     bool frozen; ///< active sets stay as they are: one linear solve, after one that was not
 } tni_cone_options;
 

@@ -427,8 +427,11 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                    rhs + model->u_count + c->row_start, sizeof *rhs * (size_t)c->row_count);
     }
     if (m->soft != NULL && a->softens && !a->keep_forces) tni_soft_rhs(m->soft, m->saddle, m->rhs);
+    bool heavy =
+        true; // ropes and limits alone: what hangs from them may weigh a million times more
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_cone_element* e = &m->newton.elements[i];
+        heavy               = heavy && a->unilaterals[i].limit >= 0;
         for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
         if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
     }
@@ -441,6 +444,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
                                       .fast             = scale > FAST,
+                                      .heavy            = heavy,
                                       .frozen           = a->effort == TNI_CONES_FROZEN};
     const tn_result        result =
         tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);
