@@ -282,6 +282,7 @@ static void begin(tn_stepper* s, const tn_state* state, tn_step_report* report)
     s->system->phases = s->start->phases  = (tn_phases){0};
     s->system->cut                        = (tni_cut_damper){0};
     s->system->auxiliary.unilateral_count = s->start->auxiliary.unilateral_count = 0;
+    s->system->auxiliary.softens = false; // stiff rows are those of a step, which says so
     s->system->auxiliary.ready = s->start->auxiliary.ready = false; // the rows are different now
     s->system->auxiliary.report = s->start->auxiliary.report = (tni_auxiliary_report){.unit = -1};
     tni_sleep_begin(s, state);

@@ -394,6 +394,43 @@ TEST(a_light_bead_on_a_taut_line_does_not_ring)
     }
 }
 
+// ---- After a step ----------------------------------------------------------------------------------
+
+// Forces and blows at a state are those of the state, not of the step that led there.
+TEST(evaluations_and_blows_know_nothing_of_the_step_before)
+{
+    rig               r     = auto_make(tns_vec(0, 0, -rig_g));
+    const tn_body_id  body  = rig_add_body(&r, 1, tns_vec(0.01, 0.01, 0.01), tns_vec(0.5, 0, 0));
+    const tn_joint_id hinge = add_hinge(&r, body, tns_vec(0, 1, 0), 50, 2, 1);
+    rig_ready(&r);
+    rig_run(&r, auto_h, 10);
+    tn_stepper* fresh = NULL;
+    tn_state*   other = NULL;
+    CHECK_OK(tn_stepper_create(r.model, &r.settings, &fresh, NULL));
+    CHECK_OK(tn_state_create(r.model, &other));
+    tn_state_copy(other, r.state);
+    CHECK_OK(tn_stepper_evaluate(r.stepper, r.state, NULL, NULL));
+    CHECK_OK(tn_stepper_evaluate(fresh, other, NULL, NULL));
+    CHECK_NEAR(tn_stepper_reaction(r.stepper, hinge).force.z,
+               tn_stepper_reaction(fresh, hinge).force.z, 1e-12);
+    CHECK_NEAR(tn_stepper_acceleration(r.stepper, body).angular.y,
+               tn_stepper_acceleration(fresh, body).angular.y, 1e-12);
+    // w' = sum of torques over the inertia about the hinge
+    const double q = rig_angle(&r, hinge), w = rig_rate(&r, hinge);
+    CHECK_NEAR(tn_stepper_acceleration(r.stepper, body).angular.y,
+               (1 - 50 * q - 2 * w + 0.5 * rig_g * cos(q)) / (0.01 + 0.25), 1e-9);
+    rig_run(&r, auto_h, 1);
+    tn_state_copy(other, r.state);
+    const tn_wrench blow = {{0, 0, 0.3}, {0, 0, 0}};
+    CHECK_OK(tn_stepper_impulse(r.stepper, r.state, &blow, NULL, NULL));
+    CHECK_OK(tn_stepper_impulse(fresh, other, &blow, NULL, NULL));
+    CHECK_NEAR(tn_state_velocity(r.state, body).angular.y, tn_state_velocity(other, body).angular.y,
+               1e-12);
+    tn_stepper_free(fresh);
+    tn_state_free(other);
+    rig_free(&r);
+}
+
 // ---- What is refused -------------------------------------------------------------------------------
 
 TEST(settings_that_mean_nothing_with_it_are_refused_by_name)

@@ -74,11 +74,13 @@ def planetary_gear_turns_by_its_ratio_and_its_brake():
             close("angle of the carrier in a second", angles[-1] - angles[one], speed * (motion.times[-1] - motion.times[one]), tolerance)
 
 
-@open_until("the report has T (1 + h/2) for a torque T of a motor")
+@test
 def planetary_gear_holds_its_ring():
     for torque, brake, mass in GEARS:
         motion = run(named(planetary.scene(torque, brake, mass), "planetary_%g_%g" % (brake, mass)), 2)
-        close("torque on the ring", motion.joints["ring mount"]["torque"][2], torque * planetary.RING_TEETH / planetary.SUN_TEETH, 1e-6)
+        speed = torque * planetary.ratio() / brake  # as above: of second order in what the carrier turns in a step
+        close("torque on the ring", motion.joints["ring mount"]["torque"][2], torque * planetary.RING_TEETH / planetary.SUN_TEETH,
+              1e-6 + min((motion.report["h"] * speed)**2 / 6, 1e-3))
 
 
 @test
