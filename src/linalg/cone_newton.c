@@ -44,8 +44,8 @@
 #include <math.h>
 
 static const double KAPPA       = 0.1;  // to begin with
-static const double KAPPA_MOST  = 0.3;  // where line searches cut steps short
 static const double KAPPA_WARM  = 0.1;  // where a solve that differs little has been done
+static const double KAPPA_MOST  = 0.3;  // where line searches cut steps short
 static const double KAPPA_HOLD  = 0.01; // below, estimates wait for the step to converge
 static const double KAPPA_LEAST = 1e-6; // heavy loads on light parts need it
 static const double TURNED      = 0.98; // cosine of slip directions that count as one
@@ -814,7 +814,10 @@ static void start(tni_cone_newton* n, tni_cone_island* island, const tni_cone_op
                   const double* x)
 {
     const bool   warm = options->warm && island->started, known = warm || options->near;
-    const double kappa = !warm ? KAPPA : fmax(island->kappa, KAPPA_WARM);
+    const double kappa = !warm ? KAPPA
+                         : options->heavy && island->kappa < KAPPA_HOLD
+                             ? island->kappa
+                             : fmax(island->kappa, KAPPA_WARM);
     bool         anew  = !island->factored || island->kappa != kappa;
     island->kappa      = kappa;
     island->refine     = false;

@@ -110,7 +110,9 @@ typedef struct tni_cone_options {
     bool warm;    ///< x holds the answer of a solve that differs little
     bool near;    ///< u in x is that of a system with other elements
     bool crowded; ///< there are many: islands are solved by splitting early
-    bool frozen;  ///< active sets stay as they are: one linear solve, after one that was not
+    bool
+        heavy; ///< a warm solve begins with the penalty that the last one ended with, however small
+    bool frozen; ///< active sets stay as they are: one linear solve, after one that was not
 } tni_cone_options;
 
 /// Solves for x with the right-hand side rhs (rows of elements are not read). TN_ERR_SINGULAR: as the saddle's.

@@ -42,7 +42,7 @@ tn_result tni_energy_create(tn_stepper* s)
     watch->velocity = TNI_TAKE(&s->arena, double, model->u_count);
     watch->hits     = TNI_TAKE(&s->arena, tni_hit_count, TNI_HITS_MAX);
     if (s->arena.failed) return TN_ERR_MEMORY;
-    watch->on = model->soft_body < 0; // what soft contact stores is in no energy
+    watch->on = model->soft_body < 0;           // what soft contact stores is in no energy
     for (int i = 0; i < model->free_count; ++i) // what their tables do is not known
         if (model->bodies[model->free_bodies[i]].kind == TN_BODY_USER) watch->on = false;
     for (int i = 0; i < model->constraint_count; ++i) {

@@ -23,7 +23,6 @@
 // Velocity-dependent forces at the end use a predicted velocity, so that the order stays two. Joint
 // damping is clamped so that it cannot reverse the motion within a step. Light bodies under heavy
 // load: see stiffen.c; with h^2 K' from there,
-// heavy load: see stiffen.c; with h^2 K' from there,
 //     (M + h^2 K') (u+ - u) = h/2 f - h^2 K' w + J^T p1
 //
 // When the joints do not close, or only by a correction that is no small part of the motion (a
@@ -79,6 +78,9 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->principal        = TNI_TAKE(&s->arena, tni_principal, model->body_count);
     work->load             = TNI_TAKE(&s->arena, double, model->body_count);
     work->part_work        = TNI_TAKE(&s->arena, double, 2 * (size_t)model->body_count);
+    work->apart            = TNI_TAKE(&s->arena, double, s->has_unilaterals ? model->q_count : 0);
+    work->group            = TNI_TAKE(&s->arena, int, model->body_count);
+    work->pull             = TNI_TAKE(&s->arena, double, model->joint_count);
     work->tension          = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     work->stiffness        = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
@@ -190,14 +192,10 @@ static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
     return tni_impulse_solve_kick(s, h, why);
 }
 
-// With implicit springs, joints, springs and contacts are solved together, once the contacts of the step are known.
-// These are looked for along a ballistic flight: velocities of the start, and weight.
-static tn_result ballistic_kick(tn_stepper* s, double h)
+// The velocity of a flight in which only weight acts.
+static void throw_bodies(tn_stepper* s, double h)
 {
-    const tn_model*         model = s->model;
-    const tni_configuration at    = tni_configuration_of(&s->now);
-    tni_scene_view          scene = tni_system_scene(s->system, &at);
-    scene.flying                  = true;
+    const tn_model* model = s->model;
     tni_copy_numbers(s->impulse.plus, s->now.u, model->u_count);
     for (int i = 0; i < model->free_count; ++i) {
         const tni_body* body = &model->bodies[model->free_bodies[i]];
@@ -206,6 +204,16 @@ static tn_result ballistic_kick(tn_stepper* s, double h)
             s->impulse.plus[body->u_start + k] +=
                 h * s->impulse.force[body->u_start + k] / body->mass;
     }
+}
+
+// With implicit springs, joints, springs and contacts are solved together, once the contacts of the step are known.
+// These are looked for along a ballistic flight: velocities of the start, and weight.
+static tn_result ballistic_kick(tn_stepper* s, double h)
+{
+    const tni_configuration at    = tni_configuration_of(&s->now);
+    tni_scene_view          scene = tni_system_scene(s->system, &at);
+    scene.flying                  = true;
+    throw_bodies(s, h);
     set_first_goal(s, h);
     s->system->auxiliary.softens = s->system->auxiliary.binds = true;
     tni_bounded_kick(&s->impulse.bounded, &scene, h);
@@ -244,7 +252,9 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     s->system->stiffness                  = s->impulse.stiffness;
     s->system->auxiliary.unilateral_count = 0; // they are found again
     TRY(factor(s, &s->now, report, why));
-    return s->impulse.soft != NULL ? ballistic_kick(s, h) : first_kick(s, h, why);
+    if (s->impulse.soft == NULL) return first_kick(s, h, why);
+    set_first_goal(s, h);
+    return TN_OK;
 }
 
 // ---- Close --------------------------------------------------------------------------------------
@@ -328,6 +338,7 @@ static tn_result close_with_unilaterals(tn_stepper* s, double h, double toleranc
     if (!*closed && tni_is_crowded(s) && !s->impulse.final_try) return TN_OK; // a shorter step
     TRY(stiffen(s, h, &again, report, why));
     if (!again) return TN_OK;
+    if (!*closed && s->impulse.soft != NULL) throw_bodies(s, h); // not where the first try has gone
     return tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
 }
 

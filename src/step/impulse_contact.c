@@ -456,9 +456,16 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
                                                          // above it would stay
         }
         if (done) break;
+        const double deep = deepest(a);
+        tni_copy_numbers(s->impulse.apart, s->next.q, s->model->q_count);
         result = move_positions(s, why);
         if (result != TN_OK) break;
         tni_system_evaluate(s->system, &at);
+        if (deepest(a) < 2 * deep) continue;
+        // Too far for a linear step.
+        tni_copy_numbers(s->next.q, s->impulse.apart, s->model->q_count);
+        tni_system_evaluate(s->system, &at);
+        break;
     }
     a->keep_forces = false;
     a->ready       = false;
@@ -569,21 +576,22 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
     const bool     crowded = tni_is_crowded(s);
     const int few_steps = crowded ? 0 : FEW_STEPS, steps_max = crowded ? CROWD_STEPS : STEPS_MAX;
     int       since = 0, known = 0, spent = 0, looks = 0;
-    bool      least_multipliers = !s->impulse.loops, frozen = false;
+    bool      least_multipliers = !s->impulse.loops, frozen = false, anew = true;
     double    least = HUGE_VAL, last = HUGE_VAL;
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort              = frozen ? TNI_CONES_FROZEN
-                                 : looks > 0 || (round > 0 && spent >= few_steps) ? TNI_CONES_FURTHER
-                                                                                  : TNI_CONES_MET;
+        const bool full = crowded ? round == 0 && looks == 0 : anew || spent < few_steps;
+        a->effort       = frozen ? TNI_CONES_FROZEN : full ? TNI_CONES_MET : TNI_CONES_FURTHER;
+        anew            = false;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         if (result != TN_OK) return result;
         if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         spent += a->report.rounds;
-        const bool              met = a->report.residual <= lawful || frozen;
-        const tni_closure_error c   = tni_impulse_fly(s, h);
+        const bool met = a->report.residual <= lawful || frozen;
+        anew           = !met && !s->impulse.loops; // through loops each would begin too far away
+        const tni_closure_error c = tni_impulse_fly(s, h);
         const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
                      before = least;
         const bool far  = frozen && c.error > FAR * tolerance; // springs may wait for the joints
@@ -604,6 +612,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
             if (again) {
                 round  = -1;
                 frozen = false;
+                anew   = true;
                 since = known = spent = 0;
                 least = last = HUGE_VAL;
                 *nearest     = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
@@ -620,8 +629,8 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         }
         if (error <= tolerance && met) {
             set_goal_from_rates(s);
-            tni_step_matrix_forget(a->matrix);
-            least_multipliers = true;
+            tni_step_matrix_forget(a->matrix); // from nothing: a few steps would not do
+            least_multipliers = anew = true;
             since = known = 0;
             least         = HUGE_VAL;
         } else if (error > tolerance) {

@@ -198,7 +198,9 @@ tn_result tn_stepper_solver(const tn_stepper* stepper, tn_solver* solver)
 {
     if (stepper->implicit.implicit_system != NULL)
         return tni_implicit_system_solver(stepper->implicit.implicit_system, solver);
-    return tni_system_solver(stepper->system, solver);
+    const tn_result result = tni_system_solver(stepper->system, solver);
+    solver->springs        = stepper->settings.impulse.springs;
+    return result;
 }
 
 tn_method tn_stepper_method(const tn_stepper* stepper)

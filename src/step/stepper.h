@@ -96,6 +96,8 @@ typedef struct tni_impulse_work {
     tni_principal* principal;        ///< by body
     double*        load;       ///< by body: bound of h^2 times the largest eigenvalue of its K
     double*        part_work;  ///< by part of the mechanism, twice; scratch of stiffen.c
+    int*           group;      ///< by part, likewise: parts that cords couple
+    double*        pull;       ///< by joint, likewise
     tni_mat3*      stiffness;  ///< by body: h^2 K', the stiffness in use
     tni_mat3*      tension;    ///< by body: h^2 K, compression included
     bool           loops;      ///< the mechanism has loops: rows may be redundant
@@ -103,6 +105,7 @@ typedef struct tni_impulse_work {
     bool           damped;     ///< forces depend on velocities
     int            jam_count;  ///< friction jams in this step: no finite impulse met all
                                ///< conditions
+    double* apart;             ///< laid out as q: where push_apart came from
     double  start_penetration; ///< largest penetration at the start of the substep [m or rad]
     bool    final_try;         ///< the step will not be halved any more
     double *contact_stiffness, *contact_damping; ///< by body: sums over soft contacts

@@ -5,6 +5,7 @@
 
 #include "force/force.h"
 #include "linalg/saddle.h"
+#include "system/cords.h"
 
 typedef struct tni_soft_rows tni_soft_rows;
 
@@ -39,6 +40,11 @@ double tni_soft_work(const tni_soft_rows* rows, const double* u0, const double* 
 /// Elastic energy, at the start or the end of a step whose landing is set, of what oscillates by more than 0.7 rad in it
 /// [J], about.
 double tni_soft_fast_energy(const tni_soft_rows* rows);
+/// Tensions across their lines, for the weights; S of all is to be set before tni_soft_taut, which gives stiff ones
+/// rows in this kick from u and in its landing.
+tni_cords* tni_soft_cords(tni_soft_rows* rows);
+void       tni_soft_taut(tni_soft_rows* rows, const double* u);
+bool       tni_soft_is_taut(const tni_soft_rows* rows);
 
 /// Rows of the last half that an explicit step could not follow.
 int tni_soft_stiff_count(const tni_soft_rows* rows);

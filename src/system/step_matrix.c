@@ -61,6 +61,7 @@ struct tni_step_matrix {
     room*             rooms; ///< of the plan, by key
     int               room_count;
     uint8_t*          asleep; ///< by component
+    bool              taut;   ///< the plan has rows of cords
     bool              anew;   ///< a step begins: the plan must have no more than it needs
     bool              warm;   ///< x is the answer of a solve since the last begin
     double*           last;   ///< u of the last solve
@@ -216,6 +217,7 @@ static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
 {
     int at = 0;
     if (m->plan == NULL) return false;
+    if (m->soft != NULL && m->taut != tni_soft_is_taut(m->soft)) return false;
     for (int k = 0; k < m->room_count; ++k) m->rooms[k].used = m->rooms[k].first;
     for (int k = 0; k < a->unilateral_count; ++k) {
         const int i = m->order[k], rows = a->unilaterals[i].row_count;
@@ -284,6 +286,7 @@ static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
     const tn_model* model = m->model;
     room*           last  = NULL;
     m->room_count         = 0;
+    m->taut               = m->soft != NULL && tni_soft_is_taut(m->soft);
     for (int k = 0; k < a->unilateral_count; ++k) {
         const int  i = m->order[k], rows = a->unilaterals[i].row_count;
         const bool limit = is_limit(m->key[i]);
@@ -512,8 +515,11 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                    rhs + model->u_count + c->row_start, sizeof *rhs * (size_t)c->row_count);
     }
     if (m->soft != NULL && a->softens && !a->keep_forces) tni_soft_rhs(m->soft, m->saddle, m->rhs);
+    bool heavy =
+        true; // ropes and limits alone: what hangs from them may weigh a million times more
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_cone_element* e = &m->newton.elements[i];
+        heavy               = heavy && a->unilaterals[i].limit >= 0;
         for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
         e->compliance = a->unilaterals[i].soft ? a->unilaterals[i].compliance : 0;
         if (e->kind != TNI_CONE_OPEN && !a->unilaterals[i].soft) scale = fmax(scale, -e->c[0]);
@@ -536,6 +542,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                                       .warm             = m->warm,
                                       .near             = m->near && !m->warm && crowded,
                                       .crowded          = crowded,
+                                      .heavy            = heavy,
                                       .frozen           = a->effort == TNI_CONES_FROZEN};
     if (options.near) {
         memset(m->x, 0, sizeof *m->x * (size_t)m->plan->row_count);

@@ -301,7 +301,7 @@ bool tni_unilaterals_find(tni_auxiliary* a, const tni_view* views, const double*
 bool tni_unilaterals_find_ahead(tni_auxiliary* a, const tni_view* start, const tni_view* end,
                                 const double* z)
 {
-    static const double near = 1e-6; // of limits [m or rad]
+    static const double near = 5e-3; // of limits and ropes: others may make them taut [m or rad]
     if (a->unilateral_capacity == 0) return true;
     const int before = begin_search(a);
     if (a->finder != NULL &&
