@@ -91,6 +91,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     a->sweeps        = s->settings.impulse.sweeps;
     a->shock         = s->settings.impulse.shock;
     work->loops      = tni_system_regularises(s->system);
+    work->touches    = tni_has_unilaterals(model);
     if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
     TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
     s->system->soft = work->soft;

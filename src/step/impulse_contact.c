@@ -426,6 +426,7 @@ static int impact_rounds_max(tn_stepper* s)
 static tn_result preview(tn_stepper* s, double h, tn_why* why)
 {
     const double good = fmax(rough, s->settings.impulse.tolerance);
+    if (!s->impulse.touches) return TN_OK; // nothing is looked for on the way
     if (s->impulse.soft != NULL) {
         (void)tni_impulse_fly(s, h);
         return TN_OK;

@@ -62,6 +62,7 @@ typedef struct tni_impulse_work {
     tni_mat3*      stiffness;  ///< by body: h^2 K', the stiffness in use
     tni_mat3*      tension;    ///< by body: h^2 K, compression included
     bool           loops;      ///< the mechanism has loops: rows may be redundant
+    bool           touches;    ///< it has contacts, limits or ropes
     bool           safer_mode; ///< safer mode: the tension of all bodies counts
     bool           damped;     ///< forces depend on velocities
     int            jam_count;  ///< friction jams in this step: no finite impulse met all

@@ -814,11 +814,24 @@ static bool correct_matrix_free(tni_auxiliary* a, double* rhs, const double* x, 
     return any;
 }
 
+// Nothing touches and nothing is soft: the matrix of bodies and joints, whose factor lasts from the landing of a
+// step to the kick of the next.
+static tn_result solve_joints(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
+                              bool exact)
+{
+    const double start  = tni_auxiliary_now(a);
+    tn_result    result = a->factored ? TN_OK : tni_saddle_factor(saddle);
+    a->response_time += tni_auxiliary_now(a) - start;
+    a->factored = result == TN_OK;
+    return a->factored ? tni_saddle_solve(saddle, rhs, x, exact) : result;
+}
+
 static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
                                  bool exact)
 {
     const double start  = tni_auxiliary_now(a);
     tn_result    result = TN_OK;
+    if (tni_step_matrix_is_idle(a->matrix, a)) return solve_joints(a, saddle, rhs, x, exact);
     if (!a->ready) {
         result = tni_step_matrix_begin(a->matrix, a, saddle, a->asleep);
         a->response_time += tni_auxiliary_now(a) - start;

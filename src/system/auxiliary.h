@@ -153,6 +153,7 @@ typedef struct tni_auxiliary {
     tni_least_norm      least;
 
     struct tni_step_matrix* matrix;  ///< solves for everything where it can; NULL: there is none
+    bool factored;                   ///< with it: the matrix of the joints alone has its factor
     const uint8_t*          asleep;  ///< by body, for it; NULL: none
     bool                    softens; ///< its soft rows take part
     tni_cone_effort         effort;  ///< of its solves

@@ -472,6 +472,11 @@ void tni_soft_land(tni_soft_rows* s, const tni_scene_view* at, const double* u)
     }
 }
 
+int tni_soft_count(const tni_soft_rows* s)
+{
+    return s->count;
+}
+
 int tni_soft_stiff_count(const tni_soft_rows* s)
 {
     int count = 0;

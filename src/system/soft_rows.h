@@ -32,6 +32,8 @@ double tni_soft_correct(tni_soft_rows* rows, const tni_scene_view* at, const dou
 /// The second half of the step, from u at its end.
 void tni_soft_land(tni_soft_rows* rows, const tni_scene_view* at, const double* u);
 
+/// Forces that the last half has taken.
+int tni_soft_count(const tni_soft_rows* rows);
 /// Rows of the last half that an explicit step could not follow.
 int tni_soft_stiff_count(const tni_soft_rows* rows);
 

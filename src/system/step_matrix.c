@@ -380,6 +380,12 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
     }
 }
 
+bool tni_step_matrix_is_idle(const tni_step_matrix* m, const tni_auxiliary* a)
+{
+    return a->unilateral_count == 0 &&
+           (m->soft == NULL || !a->softens || tni_soft_count(m->soft) == 0);
+}
+
 tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_saddle* joints,
                                 const uint8_t* asleep)
 {
