@@ -185,7 +185,7 @@ static void find_modes(tn_stepper* s, double enough)
     double *        before = s->impulse.part_work, *after = before + model->body_count;
     const int       unilaterals = s->system->auxiliary.unilateral_count; // contacts are not linear
     s->system->auxiliary.unilateral_count = 0;
-    s->system->auxiliary.ready            = false;
+    s->system->auxiliary.ready            = s->system->auxiliary.ready && unilaterals == 0;
     s->system->auxiliary.keep_forces      = true; // no forces of springs in the right-hand sides
     begin_turning(s, w);
     for (int round = 0; round < ROUNDS; ++round) {
@@ -203,7 +203,7 @@ static void find_modes(tn_stepper* s, double enough)
         if (known) break;
     }
     s->system->auxiliary.unilateral_count = unilaterals;
-    s->system->auxiliary.ready            = false;
+    s->system->auxiliary.ready            = s->system->auxiliary.ready && unilaterals == 0;
     s->system->auxiliary.keep_forces      = false;
     memset(before, 0, sizeof *before * (size_t)model->body_count);
     for (int i = 0; i < model->free_count; ++i) { // before <- w^T h^2 K w

@@ -406,7 +406,9 @@ void tni_soft_kick(tni_soft_rows* s, const tni_scene_view* at, double h, double 
 {
     s->h     = h;
     s->frame = frame;
-    pass(s, at, 0, u, take_first);
+    tni_scene_view forces = *at;
+    forces.forces_only    = true;
+    pass(s, &forces, 0, u, take_first);
     pass(s, at, h, ahead, take_ahead);
     clear_masses(s);
     for (int i = 0; i < s->count; ++i) weigh(s, at->views, &s->elements[i]);
@@ -452,8 +454,10 @@ double tni_soft_correct(tni_soft_rows* s, const tni_scene_view* at, const double
 {
     correcting           c     = {s, u, false, 0};
     const tni_prediction ahead = {.h = 0, .time = at->time, .u = u};
-    s->taken                   = 0;
-    tni_soften(at, &ahead, take_end, &c);
+    tni_scene_view       forces = *at;
+    forces.forces_only          = true;
+    s->taken                    = 0;
+    tni_soften(&forces, &ahead, take_end, &c);
     *met = c.met;
     return c.change;
 }
