@@ -508,14 +508,15 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
 {
     tni_auxiliary* a     = tni_stops_of(s);
     int            since = 0, known = 0, spent = 0, looks = 0;
-    bool           least_multipliers = !s->impulse.loops, frozen = false;
+    bool           least_multipliers = !s->impulse.loops, frozen = false, from_nothing = true;
     double         least = HUGE_VAL, last = HUGE_VAL;
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort = frozen ? TNI_CONES_FROZEN : round > 0 ? TNI_CONES_FURTHER : TNI_CONES_MET;
+        a->effort = frozen ? TNI_CONES_FROZEN : from_nothing ? TNI_CONES_MET : TNI_CONES_FURTHER;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
+        from_nothing           = false;
         if (result != TN_OK) return result;
         if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         spent += a->report.rounds;
@@ -535,7 +536,8 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
             ++looks;
             TRY(find_more(s, h, impacts, &again, report, why));
             if (again) {
-                round = -1;
+                round        = -1;
+                from_nothing = true;
                 since = known = spent = 0;
                 least = last = HUGE_VAL;
                 *nearest     = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
@@ -552,7 +554,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         if (error <= tolerance && met) {
             set_goal_from_rates(s);
             tni_step_matrix_forget(a->matrix);
-            least_multipliers = true;
+            from_nothing = least_multipliers = true;
             since = known = 0;
             least         = HUGE_VAL;
         } else if (error > tolerance) {
