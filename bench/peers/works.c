@@ -509,7 +509,7 @@ static bool car_drives(const peer_plain* p, const peer_pose* end)
 #define TOUCH(name, seconds, bar, quick, build, value, stood) \
     {"W8", name, WORK_CONTACT, seconds, 1, bar, quick, NULL, build, value, NULL, NULL, stood, 0}
 #define CROWD(name, seconds, bar, build, value, stood) \
-    {"W8", name, WORK_CONTACT, seconds, 1, bar, false, NULL, build, value, NULL, NULL, stood, 60}
+    {"W8", name, WORK_CONTACT, seconds, 1, bar, false, NULL, build, value, NULL, NULL, stood, 20}
 
 const peer_work peer_works[] = {
     CHAIN(10, 0.5, true), CHAIN(30, 0.5, false), CHAIN(100, 0.5, true), CHAIN(300, 0.5, false),
@@ -530,7 +530,6 @@ const peer_work peer_works[] = {
     TOUCH("strandbeest walks", 4, 5e-3, true, work_beast, 6, beast_walks),
     TOUCH("20 boxes", 4, 5e-3, true, work_stack, 20, stack_stands),
     TOUCH("ragdoll", 4, 5e-3, true, work_ragdolls, 1, rests),
-    TOUCH("8 ragdolls", 8, 5e-3, false, work_ragdolls, 8, rests),
     CROWD("pile of 20", 4, 5e-3, work_pile, 20, pile_lies),
     CROWD("pile of 50", 4, 5e-3, work_pile, 50, pile_lies),
     CROWD("200 marbles", 4, 5e-3, work_marbles, 200, marbles_lie),

@@ -136,6 +136,8 @@ tn_result tni_impulse_correct(tn_stepper* s, tn_why* why)
     const tn_result result = tni_impulse_solve(s, NULL, false, why);
     for (int i = 0; result == TN_OK && i < s->model->u_count; ++i)
         s->impulse.plus[i] += s->system->answer[i];
+    for (int i = 0; result == TN_OK && s->impulse.soft != NULL && i < s->model->row_count; ++i)
+        s->impulse.past[0][i] += s->system->answer[s->model->u_count + i];
     return result;
 }
 
@@ -309,6 +311,25 @@ static void least_multipliers_if_closed(tn_stepper* s, double h, double toleranc
     (void)tni_impulse_fly(s, h);
 }
 
+// What the kick and its corrections pushed is left in the answer: tension is found from it.
+tn_result tni_impulse_close_alone(tn_stepper* s, double h, double tolerance,
+                                  tni_closure_error* nearest, bool* closed, tn_step_report* report,
+                                  tn_why* why)
+{
+    const int rows   = s->model->row_count;
+    double *  pushed = s->impulse.past[0], *mu = s->system->answer + s->model->u_count;
+    tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, rows);
+    TRY(tni_impulse_solve_kick(s, h, why));
+    tni_copy_numbers(pushed, mu, rows);
+    *closed = correct(s, h, tolerance, nearest, report) ||
+              nearest->error <= s->settings.impulse.tolerance;
+    tni_copy_numbers(mu, pushed, rows);
+    if (!s->impulse.loops) return TN_OK;
+    if (!*closed) return least_multipliers(s, h, why);
+    least_multipliers_if_closed(s, h, tolerance);
+    return TN_OK;
+}
+
 // Contacts first: the tension depends on them.
 static tn_result close_with_unilaterals(tn_stepper* s, double h, double tolerance,
                                         tni_closure_error* nearest, bool* closed,
@@ -469,7 +490,8 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
         system->auxiliary.ready = false;
     }
     tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =
-        s->has_unilaterals ? fit_with_unilaterals : fit_velocities;
+        s->has_unilaterals && !tni_auxiliary_is_idle(&system->auxiliary) ? fit_with_unilaterals
+                                                                        : fit_velocities;
     TRY(fit(s, h, report, why));
     if (s->impulse.damped && s->impulse.soft == NULL) {
         tni_system_forces(system, &at, true, s->impulse.force);

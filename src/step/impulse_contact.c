@@ -510,6 +510,8 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
     int            since = 0, known = 0, spent = 0, looks = 0;
     bool           least_multipliers = !s->impulse.loops, frozen = false, from_nothing = true;
     double         least = HUGE_VAL, last = HUGE_VAL;
+    if (tni_auxiliary_is_idle(a))
+        return tni_impulse_close_alone(s, h, tolerance, nearest, closed, report, why);
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);

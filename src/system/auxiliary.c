@@ -826,12 +826,17 @@ static tn_result solve_joints(tni_auxiliary* a, tni_saddle* saddle, const double
     return a->factored ? tni_saddle_solve(saddle, rhs, x, exact) : result;
 }
 
+bool tni_auxiliary_is_idle(const tni_auxiliary* a)
+{
+    return a->matrix != NULL && tni_step_matrix_is_idle(a->matrix, a);
+}
+
 static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
                                  bool exact)
 {
     const double start  = tni_auxiliary_now(a);
     tn_result    result = TN_OK;
-    if (tni_step_matrix_is_idle(a->matrix, a)) return solve_joints(a, saddle, rhs, x, exact);
+    if (tni_auxiliary_is_idle(a)) return solve_joints(a, saddle, rhs, x, exact);
     if (!a->ready) {
         result = tni_step_matrix_begin(a->matrix, a, saddle, a->asleep);
         a->response_time += tni_auxiliary_now(a) - start;

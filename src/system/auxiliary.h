@@ -225,6 +225,8 @@ TNI_INLINE double tni_auxiliary_now(const tni_auxiliary* a)
     return a->clock != NULL ? a->clock(a->clock_user) : 0;
 }
 
+/// Whether nothing touches and nothing is soft: solves need the matrix of the joints only.
+bool tni_auxiliary_is_idle(const tni_auxiliary* a);
 /// Solves with the factored system: rhs is b and r of all rows; x receives u, mu, and -f on the
 /// rows of auxiliary constraints. rhs is overwritten. TN_ERR_MEMORY: full.
 TN_NODISCARD tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,

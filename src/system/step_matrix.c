@@ -429,6 +429,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
             memcpy(m->rhs + m->plan->row_start[model->free_count + i],
                    rhs + model->u_count + c->row_start, sizeof *rhs * (size_t)c->row_count);
     }
+    if (a->keep_forces && a->unilateral_count == 0) m->warm = false; // it is about something else
     if (m->soft != NULL && a->softens && !a->keep_forces) tni_soft_rhs(m->soft, m->saddle, m->rhs);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_cone_element* e = &m->newton.elements[i];
