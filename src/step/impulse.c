@@ -95,6 +95,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
     TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
     s->system->soft = work->soft;
+    a->loops        = work->loops;
     return tni_step_matrix_create(model, work->soft, &a->matrix);
 }
 
@@ -324,9 +325,6 @@ tn_result tni_impulse_close_alone(tn_stepper* s, double h, double tolerance,
     *closed = correct(s, h, tolerance, nearest, report) ||
               nearest->error <= s->settings.impulse.tolerance;
     tni_copy_numbers(mu, pushed, rows);
-    if (!s->impulse.loops) return TN_OK;
-    if (!*closed) return least_multipliers(s, h, why);
-    least_multipliers_if_closed(s, h, tolerance);
     return TN_OK;
 }
 

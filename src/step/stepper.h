@@ -180,7 +180,7 @@ TN_NODISCARD tn_result tni_impulse_correct(tn_stepper* stepper, tn_why* why);
 tni_closure_error tni_impulse_fly(tn_stepper* s, double h);
 
 /// impulse_contact.c: the same with contacts, limits and ropes, after the first kick.
-/// Kicks towards s->impulse.goal and closes the joints, where nothing touches and nothing is soft.
+/// Kicks towards s->impulse.goal and closes the joints, where nothing touches and nothing is soft, in a tree.
 TN_NODISCARD tn_result tni_impulse_close_alone(tn_stepper* s, double h, double tolerance,
                                                tni_closure_error* nearest, bool* closed,
                                                tn_step_report* report, tn_why* why);

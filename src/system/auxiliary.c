@@ -815,7 +815,7 @@ static bool correct_matrix_free(tni_auxiliary* a, double* rhs, const double* x, 
 }
 
 // Nothing touches and nothing is soft: the matrix of bodies and joints, whose factor lasts from the landing of a
-// step to the kick of the next.
+// step to the kick of the next. Not where rows are redundant: there rounds take out what regularisation leaves.
 static tn_result solve_joints(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
                               bool exact)
 {
@@ -828,7 +828,7 @@ static tn_result solve_joints(tni_auxiliary* a, tni_saddle* saddle, const double
 
 bool tni_auxiliary_is_idle(const tni_auxiliary* a)
 {
-    return a->matrix != NULL && tni_step_matrix_is_idle(a->matrix, a);
+    return a->matrix != NULL && !a->loops && tni_step_matrix_is_idle(a->matrix, a);
 }
 
 static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,

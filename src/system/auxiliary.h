@@ -153,7 +153,8 @@ typedef struct tni_auxiliary {
     tni_least_norm      least;
 
     struct tni_step_matrix* matrix;  ///< solves for everything where it can; NULL: there is none
-    bool factored;                   ///< with it: the matrix of the joints alone has its factor
+    bool loops;    ///< rows may be redundant: it solves for them too
+    bool factored; ///< the matrix of the joints alone has its factor
     const uint8_t*          asleep;  ///< by body, for it; NULL: none
     bool                    softens; ///< its soft rows take part
     tni_cone_effort         effort;  ///< of its solves
@@ -225,7 +226,7 @@ TNI_INLINE double tni_auxiliary_now(const tni_auxiliary* a)
     return a->clock != NULL ? a->clock(a->clock_user) : 0;
 }
 
-/// Whether nothing touches and nothing is soft: solves need the matrix of the joints only.
+/// Whether nothing touches and nothing is soft in a mechanism without loops: solves need the matrix of the joints only.
 bool tni_auxiliary_is_idle(const tni_auxiliary* a);
 /// Solves with the factored system: rhs is b and r of all rows; x receives u, mu, and -f on the
 /// rows of auxiliary constraints. rhs is overwritten. TN_ERR_MEMORY: full.
