@@ -151,9 +151,10 @@ static bool within(const peer_work* w, const run_result* r)
 // row must be too slow. The line is then that of the first of them: the least that it would cost.
 static void search(stage* s, int setup, double best, line* l)
 {
-    const double most = fmax(s->plan->patience, s->on.work->patience), patience = fmin(most, fmax(0.1, s->plan->pruned * best));
-    bool         held     = false; // at some step
-    int          k = l->work->kind == WORK_CONTACT ? 4 : 2, slow = 0;
+    const double most     = fmax(s->plan->patience, s->on.work->patience),
+                 patience = fmin(most, fmax(0.1, s->plan->pruned * best));
+    bool held             = false; // at some step
+    int  k = l->work->kind == WORK_CONTACT ? 4 : 2, slow = 0;
     while (ldexp(RUN_SAMPLES, -k) > l->work->duration) ++k;
     line first = {0};
     for (l->status = "never"; k <= FINEST; ++k) {

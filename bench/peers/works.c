@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const double      friction = 0.5, WALK = 2.73; // [m] in 4 s: Tenon impulse, MuJoCo
-static const double      CALM = 0.3; // [m/s]
+static const double      CALM    = 0.3;               // [m/s]
 static const tns_surface surface = {0.5, 0};
 
 static tn_scene* start(const char* name, bool floor)
@@ -372,9 +372,9 @@ tn_scene* work_pile(double count)
     static const double apart = 2.1, layer = 0.6;
     tn_scene*           scene = start("pile", true);
     for (int i = 0; i < count; ++i) {
-        const double  shift = 0.25 * apart * (i / 4 % 2 == 0 ? -1 : 1),
-                      x     = apart * (i % 2 == 0 ? -0.5 : 0.5) + shift,
-                      y     = apart * (i / 2 % 2 == 0 ? -0.5 : 0.5) + shift;
+        const double shift  = 0.25 * apart * (i / 4 % 2 == 0 ? -1 : 1),
+                     x      = apart * (i % 2 == 0 ? -0.5 : 0.5) + shift,
+                     y      = apart * (i / 2 % 2 == 0 ? -0.5 : 0.5) + shift;
         const tn_quat lying = tns_quat_mul(tns_turn_about(TNS_Z, 0.6180339887498949 * i),
                                            tns_turn_about(TNS_Y, i % 3 == 0 ? 0.25 : -0.25));
         add_ragdoll(scene, i + 1, (tn_frame){tns_vec(x, y, 0.6 + layer * (i / 4)), lying});
@@ -400,8 +400,8 @@ tn_scene* work_marbles(double count)
         const double  way   = bin + wall;
         const tn_vec3 out   = side < 2 ? tns_vec(side == 0 ? way : -way, 0, 1)
                                        : tns_vec(0, side == 2 ? way : -way, 1);
-        tn_shape_def  shape = tns_box_shape(
-            side < 2 ? tns_vec(wall, bin + 2 * wall, 1) : tns_vec(bin + 2 * wall, wall, 1));
+        tn_shape_def  shape = tns_box_shape(side < 2 ? tns_vec(wall, bin + 2 * wall, 1)
+                                                     : tns_vec(bin + 2 * wall, wall, 1));
         shape.friction = friction, shape.restitution = 0;
         tns_fixed(scene, tns_name("wall%d", side + 1).text, tns_frame(out), shape);
     }
@@ -453,24 +453,29 @@ static void add_corner(tn_scene* scene, tn_body_id frame, int corner)
     const double  x = corner < 2 ? 1.2 : -1.2, side = corner % 2 == 0 ? 1 : -1;
     const tn_vec3 low = tns_vec(x, 0.4 * side, 0.34), low_end = tns_vec(x, 0.75 * side, 0.28),
                   high = tns_vec(x, 0.45 * side, 0.56), high_end = tns_vec(x, 0.72 * side, 0.54),
-                  hub      = tns_vec(x, 0.85 * side, wheel);
-    tn_shape_def     ball    = tn_default_shape_def(TN_SHAPE_SPHERE);
-    const tn_body_id lower   = tns_rod(scene, tns_name("lower%d", corner).text, low, low_end, 0.02, 4),
-                     upper   = tns_rod(scene, tns_name("upper%d", corner).text, high, high_end, 0.02, 3),
-                     upright = tns_rod(scene, tns_name("upright%d", corner).text, low_end, high_end, 0.03, 8);
+                  hub     = tns_vec(x, 0.85 * side, wheel);
+    tn_shape_def     ball = tn_default_shape_def(TN_SHAPE_SPHERE);
+    const tn_body_id lower =
+                         tns_rod(scene, tns_name("lower%d", corner).text, low, low_end, 0.02, 4),
+                     upper =
+                         tns_rod(scene, tns_name("upper%d", corner).text, high, high_end, 0.02, 3),
+                     upright = tns_rod(scene, tns_name("upright%d", corner).text, low_end, high_end,
+                                       0.03, 8);
     ball.radius              = wheel;
-    const tn_body_id rolls =
-        tns_solid(scene, tns_name("wheel%d", corner).text, tns_frame(hub), TNS_AT_REST, 15, ball, surface);
-    tn_joint_def spring = tns_joint(TN_JOINT_HINGE, frame, lower, low, TNS_X);
-    tn_joint_def motor  = tns_joint(TN_JOINT_MOTOR, upright, rolls, hub, TNS_Y);
-    spring.name         = tns_name("spring%d", corner).text;
-    spring.stiffness    = 4000;
+    const tn_body_id rolls   = tns_solid(scene, tns_name("wheel%d", corner).text, tns_frame(hub),
+                                         TNS_AT_REST, 15, ball, surface);
+    tn_joint_def     spring  = tns_joint(TN_JOINT_HINGE, frame, lower, low, TNS_X);
+    tn_joint_def     motor   = tns_joint(TN_JOINT_MOTOR, upright, rolls, hub, TNS_Y);
+    spring.name              = tns_name("spring%d", corner).text;
+    spring.stiffness         = 4000;
     tn_scene_add_joint(scene, &spring);
     tns_joint_at(scene, tns_name("high%d", corner).text, TN_JOINT_HINGE, frame, upper, high, TNS_X);
-    tns_joint_at(scene, tns_name("foot%d", corner).text, TN_JOINT_HINGE, lower, upright, low_end, TNS_X);
-    tns_joint_at(scene, tns_name("head%d", corner).text, TN_JOINT_HINGE, upper, upright, high_end, TNS_X);
-    motor.name = tns_name("drive%d", corner).text;
-    motor.of    = TN_JOINT_HINGE;
+    tns_joint_at(scene, tns_name("foot%d", corner).text, TN_JOINT_HINGE, lower, upright, low_end,
+                 TNS_X);
+    tns_joint_at(scene, tns_name("head%d", corner).text, TN_JOINT_HINGE, upper, upright, high_end,
+                 TNS_X);
+    motor.name     = tns_name("drive%d", corner).text;
+    motor.of       = TN_JOINT_HINGE;
     motor.velocity = drive;
     tn_scene_add_joint(scene, &motor);
 }

@@ -51,9 +51,9 @@ tn_scene* work_scissor(double segments); ///< hanging, without its springs
 tn_scene* work_rod(double unused);       ///< 7.5 t at the end of a rod that falls on a stop
 tn_scene* work_stack(double boxes);
 tn_scene* work_ragdolls(double count);
-tn_scene* work_pile(double count);       ///< ragdolls, four to a layer
-tn_scene* work_marbles(double count);    ///< in a bin
+tn_scene* work_pile(double count);    ///< ragdolls, four to a layer
+tn_scene* work_marbles(double count); ///< in a bin
 tn_scene* work_floor_chain(double links);
-tn_scene* work_car(double unused);       ///< four wheels on wishbones, driven
+tn_scene* work_car(double unused); ///< four wheels on wishbones, driven
 
 #endif

@@ -489,7 +489,7 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
     }
     tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =
         s->has_unilaterals && !tni_auxiliary_is_idle(&system->auxiliary) ? fit_with_unilaterals
-                                                                        : fit_velocities;
+                                                                         : fit_velocities;
     TRY(fit(s, h, report, why));
     if (s->impulse.damped && s->impulse.soft == NULL) {
         tni_system_forces(system, &at, true, s->impulse.force);

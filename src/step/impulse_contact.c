@@ -579,7 +579,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
 // linearisation.
 static bool gains_energy(tn_stepper* s)
 {
-    const tni_auxiliary* a   = tni_stops_of(s);
+    const tni_auxiliary* a = tni_stops_of(s);
     if (a->unilateral_count == 0) return false;
     double sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->unilateral_count; ++i) {

@@ -152,13 +152,13 @@ typedef struct tni_auxiliary {
     tni_mixed*          mixed;
     tni_least_norm      least;
 
-    struct tni_step_matrix* matrix;  ///< solves for everything where it can; NULL: there is none
-    bool loops;    ///< rows may be redundant: it solves for them too
-    bool factored; ///< the matrix of the joints alone has its factor
-    const uint8_t*          asleep;  ///< by body, for it; NULL: none
-    bool                    softens; ///< its soft rows take part
-    tni_cone_effort         effort;  ///< of its solves
-    tni_auxiliary_report    report;  ///< of the last solve
+    struct tni_step_matrix* matrix;   ///< solves for everything where it can; NULL: there is none
+    bool                    loops;    ///< rows may be redundant: it solves for them too
+    bool                    factored; ///< the matrix of the joints alone has its factor
+    const uint8_t*          asleep;   ///< by body, for it; NULL: none
+    bool                    softens;  ///< its soft rows take part
+    tni_cone_effort         effort;   ///< of its solves
+    tni_auxiliary_report    report;   ///< of the last solve
     double (*clock)(void* user);
     void*  clock_user;
     double response_time,

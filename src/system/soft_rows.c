@@ -404,8 +404,8 @@ static void set_base(const tni_soft_rows* s, element* e, const double* u, const 
 void tni_soft_kick(tni_soft_rows* s, const tni_scene_view* at, double h, double frame,
                    const double* u, const double* ahead)
 {
-    s->h     = h;
-    s->frame = frame;
+    s->h                  = h;
+    s->frame              = frame;
     tni_scene_view forces = *at;
     forces.forces_only    = true;
     pass(s, &forces, 0, u, take_first);
@@ -452,8 +452,8 @@ static void take_end(void* user, const tni_soft* soft)
 
 double tni_soft_correct(tni_soft_rows* s, const tni_scene_view* at, const double* u, bool* met)
 {
-    correcting           c     = {s, u, false, 0};
-    const tni_prediction ahead = {.h = 0, .time = at->time, .u = u};
+    correcting           c      = {s, u, false, 0};
+    const tni_prediction ahead  = {.h = 0, .time = at->time, .u = u};
     tni_scene_view       forces = *at;
     forces.forces_only          = true;
     s->taken                    = 0;
