@@ -179,13 +179,15 @@ static void search(stage* s, int setup, double best, line* l)
 
 // ---- Times ---------------------------------------------------------------------------------------
 
-// Short runs more than once: many short times have a good median.
+// Short runs more than once: many short times have a good median. With contact, steps of the fall say nothing of those of
+// the pile: whole runs, and of crowds the one that was measured.
 static void time_turn(stage* s, int setup, line* l, double limit)
 {
     const double   a_step = l->result.steps > 0 ? l->result.seconds / l->result.steps : 1;
     const double   whole  = l->h > 0 ? l->work->duration / l->h : 0;
-    const int      steps  = (int)fmax(8, fmin(whole, limit / fmax(a_step, 1e-7)));
-    const run_task task   = {.h = l->h, .steps = steps, .patience = 10 * limit + 5};
+    const bool     all    = l->work->kind == WORK_CONTACT;
+    const int      steps  = (int)fmax(8, all ? whole : fmin(whole, limit / fmax(a_step, 1e-7)));
+    const run_task task   = {.h = l->h, .steps = steps, .patience = 10 * limit + 20};
     for (int i = 0; i < 4 && (i == 0 || (i + 1) * steps * a_step < 0.1 * limit); ++i) {
         const run_result t = run_trial(&s->hosts[setup], &task);
         if (t.steps > 0 && t.end <= RUN_CUT && l->times < TIMES_MAX)
@@ -225,7 +227,7 @@ static void equal_lines(stage* s)
     }
     for (int r = 0; r < s->plan->repeats; ++r)
         for (int i = 0; i < peer_setup_count; ++i)
-            if (strcmp(lines[i].status, "ok") == 0)
+            if (strcmp(lines[i].status, "ok") == 0 && s->on.work->patience == 0)
                 time_turn(s, i, &lines[i], s->plan->quick ? 0.1 : 0.4);
     for (int i = 0; i < peer_setup_count; ++i)
         if (!s->shut[i] || lines[i].result.why[0]) print_line(&lines[i]);
