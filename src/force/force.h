@@ -26,6 +26,7 @@ typedef struct tni_scene_view {
                    ///< [s]; 0: do not
     tni_cut_damper*   cut;    ///< takes the damper that this clamps most; NULL: nobody asks
     const tni_inputs* inputs; ///< target poses and handles set by the user; NULL: none
+    bool forces_only; ///< of what is softened, f and active_limits are asked for and nothing else
 } tni_scene_view;
 
 /// The configuration of a state; bodies are evaluated one by one.

@@ -337,6 +337,14 @@ static void soften_spring(const tni_joint* joint, const tni_joint_force* a, cons
     }
 }
 
+// Its force depends on where the bodies are, and on nothing else.
+static bool is_spring_alone(const tn_model* model, const tni_joint* joint, const tni_joint_force* a)
+{
+    return a->damping == 0 && a->friction == 0 && !a->limit.given &&
+           model->bodies[joint->body1].kind != TN_BODY_KINEMATIC &&
+           model->bodies[joint->body2].kind != TN_BODY_KINEMATIC;
+}
+
 void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predicted, int actuation,
                           tni_soft* soft)
 {
@@ -351,6 +359,10 @@ void tni_soften_actuation(const tni_scene_view* at, const tni_prediction* predic
     soft->body[0] = joint->body1, soft->body[1] = joint->body2;
     tni_soft_clear(soft, n);
     tni_actuated_coordinates(at, a, sides, rows, stretch);
+    if (at->forces_only && is_spring_alone(at->model, joint, a)) {
+        for (int k = 0; k < n; ++k) soft->f[k] = a->force[k] - a->stiffness * stretch[k];
+        return;
+    }
     predict_motion(at, predicted, joint, rows, soft, &motion);
     soften_spring(joint, a, stretch, soft);
     for (int k = 0; k < n; ++k)

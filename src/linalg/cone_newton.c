@@ -906,16 +906,25 @@ static void find_residual(const tni_cone_newton* n, int component, const double*
     }
 }
 
+// A tree without elements: its factor is that of the matrix itself.
+static bool is_direct(const tni_cone_newton* n, int component)
+{
+    return n->island_of[component] < 0 && !n->saddle->refined[component];
+}
+
 // next <- x + H^-1 (rhs - H x), on components that are not left out: what rounding and regularisation leave in x
 // is taken out again.
 static tn_result solve_from(tni_cone_newton* n, const double* rhs, const double* x, bool refine)
 {
     const tni_plan* plan = n->saddle->plan;
-    for (int c = 0; c < plan->component_count; ++c)
-        if (n->asleep[c] == 0) find_residual(n, c, rhs, x, n->left);
-    const tn_result result = tni_saddle_solve(n->saddle, n->left, n->next, refine);
     for (int c = 0; c < plan->component_count; ++c) {
         if (n->asleep[c] != 0) continue;
+        if (is_direct(n, c)) move_rows(plan, c, 1, rhs, n->left);
+        else find_residual(n, c, rhs, x, n->left);
+    }
+    const tn_result result = tni_saddle_solve(n->saddle, n->left, n->next, refine);
+    for (int c = 0; c < plan->component_count; ++c) {
+        if (n->asleep[c] != 0 || is_direct(n, c)) continue;
         for (int p = plan->component_start[c]; p < plan->component_start[c + 1]; ++p) {
             const tni_pivot* v = &plan->pivot[p];
             for (int i = v->row; i < v->row + v->dim; ++i) n->next[i] += x[i];
@@ -944,7 +953,7 @@ static tn_result solve(tni_cone_newton* n, const double* rhs, const double* x, b
     return result;
 }
 
-// Components without elements: one solve.
+// Components without elements: one solve, of trees directly.
 static tn_result solve_free(tni_cone_newton* n, const double* rhs, bool refine, bool factored,
                             double* x)
 {

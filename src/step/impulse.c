@@ -95,6 +95,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     a->shock         = s->settings.impulse.shock;
     work->loops      = tni_system_regularises(s->system);
     TRY(tni_accuracy_create(s));
+    work->touches = tni_has_unilaterals(model);
     if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
     work->contact_stiffness = TNI_TAKE(&s->arena, double, model->body_count);
     work->contact_damping   = TNI_TAKE(&s->arena, double, model->body_count);
@@ -104,6 +105,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     s->system->soft = work->soft;
     TRY(tni_bounded_rows_create(&s->arena, model, work->soft, &work->bounded));
     s->system->bounded = true;
+    a->loops           = work->loops;
     return tni_step_matrix_create(model, work->soft, &work->bounded, &a->matrix);
 }
 
@@ -145,6 +147,8 @@ tn_result tni_impulse_correct(tn_stepper* s, tn_why* why)
     const tn_result result = tni_impulse_solve(s, NULL, false, why);
     for (int i = 0; result == TN_OK && i < s->model->u_count; ++i)
         s->impulse.plus[i] += s->system->answer[i];
+    for (int i = 0; result == TN_OK && s->impulse.soft != NULL && i < s->model->row_count; ++i)
+        s->impulse.past[0][i] += s->system->answer[s->model->u_count + i];
     return result;
 }
 
@@ -328,6 +332,23 @@ static void least_multipliers_if_closed(tn_stepper* s, double h, double toleranc
     (void)tni_impulse_fly(s, h);
 }
 
+// What the kick and its corrections pushed is left in the answer: tension is found from it.
+tn_result tni_impulse_close_alone(tn_stepper* s, double h, double tolerance,
+                                  tni_closure_error* nearest, bool* closed, tn_step_report* report,
+                                  tn_why* why)
+{
+    const int rows   = s->model->row_count;
+    double *  pushed = s->impulse.past[0], *mu = s->system->answer + s->model->u_count;
+    tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, rows);
+    TRY(tni_impulse_solve_kick(s, h, why));
+    tni_copy_numbers(pushed, mu, rows);
+    *closed = correct(s, h, tolerance, nearest, report) ||
+              nearest->error <= s->settings.impulse.tolerance;
+    tni_copy_numbers(mu, pushed, rows);
+    tni_energy_keep(s);
+    return TN_OK;
+}
+
 // Contacts first: the tension depends on them.
 static tn_result close_with_unilaterals(tn_stepper* s, double h, double tolerance,
                                         tni_closure_error* nearest, bool* closed,
@@ -498,7 +519,8 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
         system->auxiliary.ready = false;
     }
     tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =
-        s->has_unilaterals ? fit_with_unilaterals : fit_velocities;
+        s->has_unilaterals && !tni_auxiliary_is_idle(&system->auxiliary) ? fit_with_unilaterals
+                                                                         : fit_velocities;
     TRY(fit(s, h, report, why));
     if (s->impulse.damped && s->impulse.soft == NULL) {
         tni_system_forces(system, &at, true, s->impulse.force);

@@ -487,6 +487,7 @@ static int impact_rounds_max(tn_stepper* s)
 static tn_result preview(tn_stepper* s, double h, tn_why* why)
 {
     const double good = fmax(rough, s->settings.impulse.tolerance);
+    if (!s->impulse.touches) return TN_OK; // nothing is looked for on the way
     if (s->impulse.soft != NULL) {
         (void)tni_impulse_fly(s, h);
         return TN_OK;
@@ -578,14 +579,16 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
     int       since = 0, known = 0, spent = 0, looks = 0;
     bool      least_multipliers = !s->impulse.loops, frozen = false, anew = true;
     double    least = HUGE_VAL, last = HUGE_VAL;
+    if (tni_auxiliary_is_idle(a))
+        return tni_impulse_close_alone(s, h, tolerance, nearest, closed, report, why);
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
         const bool full = crowded ? round == 0 && looks == 0 : anew || spent < few_steps;
         a->effort       = frozen ? TNI_CONES_FROZEN : full ? TNI_CONES_MET : TNI_CONES_FURTHER;
-        anew            = false;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
+        anew                   = false;
         if (result != TN_OK) return result;
         if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         spent += a->report.rounds;
@@ -653,8 +656,9 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
 // linearisation.
 static bool gains_energy(tn_stepper* s)
 {
-    const tni_auxiliary* a   = tni_stops_of(s);
-    double               sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
+    const tni_auxiliary* a = tni_stops_of(s);
+    if (a->unilateral_count == 0) return false;
+    double sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->unilateral_count; ++i) {
         const tni_unilateral* unilateral = &a->unilaterals[i];
         if (unilateral->soft || !pushes(unilateral)) continue;

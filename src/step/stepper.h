@@ -101,6 +101,7 @@ typedef struct tni_impulse_work {
     tni_mat3*      stiffness;  ///< by body: h^2 K', the stiffness in use
     tni_mat3*      tension;    ///< by body: h^2 K, compression included
     bool           loops;      ///< the mechanism has loops: rows may be redundant
+    bool           touches;    ///< it has contacts, limits or ropes
     bool           safer_mode; ///< safer mode: the tension of all bodies counts
     bool           damped;     ///< forces depend on velocities
     int            jam_count;  ///< friction jams in this step: no finite impulse met all
@@ -228,6 +229,10 @@ double tni_tolerated_depth(const tn_stepper* s);
 bool tni_is_crowded(const tn_stepper* s);
 
 /// impulse_contact.c: the same with contacts, limits and ropes, after the first kick.
+/// Kicks towards s->impulse.goal and closes the joints, where nothing touches and nothing is soft, in a tree.
+TN_NODISCARD tn_result tni_impulse_close_alone(tn_stepper* s, double h, double tolerance,
+                                               tni_closure_error* nearest, bool* closed,
+                                               tn_step_report* report, tn_why* why);
 TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance,
                                          tni_closure_error* nearest, bool* closed,
                                          tn_step_report* report, tn_why* why);

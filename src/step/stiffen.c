@@ -208,7 +208,7 @@ static void find_modes(tn_stepper* s, double enough)
     double *        before = s->impulse.part_work, *after = before + model->body_count;
     const int       unilaterals = s->system->auxiliary.unilateral_count; // contacts are not linear
     s->system->auxiliary.unilateral_count = 0;
-    s->system->auxiliary.ready            = false;
+    s->system->auxiliary.ready            = s->system->auxiliary.ready && unilaterals == 0;
     s->system->auxiliary.keep_forces      = true; // no forces of springs in the right-hand sides
     begin_turning(s, w);
     find_groups(s);
@@ -228,7 +228,7 @@ static void find_modes(tn_stepper* s, double enough)
         if (known) break;
     }
     s->system->auxiliary.unilateral_count = unilaterals;
-    s->system->auxiliary.ready            = false;
+    s->system->auxiliary.ready            = s->system->auxiliary.ready && unilaterals == 0;
     s->system->auxiliary.keep_forces      = false;
     memset(before, 0, sizeof *before * (size_t)model->body_count);
     apply(s, s->impulse.tension, w, torque);

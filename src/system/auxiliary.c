@@ -814,23 +814,36 @@ static bool correct_matrix_free(tni_auxiliary* a, double* rhs, const double* x, 
     return any;
 }
 
+// Nothing touches and nothing is soft: the matrix of bodies and joints, whose factor lasts from the landing of a
+// step to the kick of the next. Not where rows are redundant: there rounds take out what regularisation leaves.
+static tn_result solve_joints(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
+                              bool exact)
+{
+    const double start  = tni_auxiliary_now(a);
+    tn_result    result = a->factored ? TN_OK : tni_saddle_factor(saddle);
+    a->response_time += tni_auxiliary_now(a) - start;
+    a->factored = result == TN_OK;
+    return a->factored ? tni_saddle_solve(saddle, rhs, x, exact) : result;
+}
+
+bool tni_auxiliary_is_idle(const tni_auxiliary* a)
+{
+    return a->matrix != NULL && !a->loops && tni_step_matrix_is_idle(a->matrix, a);
+}
+
 static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
                                  bool exact)
 {
     const double start  = tni_auxiliary_now(a);
-    const bool   joints = a->unilateral_count == 0 && !a->softens && !a->binds; // alone
     tn_result    result = TN_OK;
-    if (!a->ready && joints) {
-        result = tni_saddle_factor(saddle);
-        a->response_time += tni_auxiliary_now(a) - start;
-    } else if (!a->ready) {
+    if (tni_auxiliary_is_idle(a)) return solve_joints(a, saddle, rhs, x, exact);
+    if (!a->ready) {
         result = tni_step_matrix_begin(a->matrix, a, saddle, a->asleep);
         a->response_time += tni_auxiliary_now(a) - start;
     }
     a->ready = result == TN_OK;
     a->full  = a->full || result == TN_ERR_MEMORY;
     if (result != TN_OK) return result;
-    if (joints) return tni_saddle_solve(saddle, rhs, x, exact);
     const double begun = tni_auxiliary_now(a);
     result             = tni_step_matrix_solve(a->matrix, a, rhs, x, exact);
     a->complementarity_time += tni_auxiliary_now(a) - begun;

@@ -158,12 +158,14 @@ typedef struct tni_auxiliary {
     tni_mixed*          mixed;
     tni_least_norm      least;
 
-    struct tni_step_matrix* matrix;  ///< solves for everything where it can; NULL: there is none
-    const uint8_t*          asleep;  ///< by body, for it; NULL: none
-    bool                    softens; ///< its soft rows take part
-    bool                    binds;   ///< its bounded rows take part
-    tni_cone_effort         effort;  ///< of its solves
-    tni_auxiliary_report    report;  ///< of the last solve
+    struct tni_step_matrix* matrix;   ///< solves for everything where it can; NULL: there is none
+    bool                    loops;    ///< rows may be redundant: it solves for them too
+    bool                    factored; ///< the matrix of the joints alone has its factor
+    const uint8_t*          asleep;   ///< by body, for it; NULL: none
+    bool                    softens;  ///< its soft rows take part
+    bool                    binds;    ///< its bounded rows take part
+    tni_cone_effort         effort;   ///< of its solves
+    tni_auxiliary_report    report;   ///< of the last solve
     double (*clock)(void* user);
     void*  clock_user;
     double response_time,
@@ -235,6 +237,8 @@ TNI_INLINE double tni_auxiliary_now(const tni_auxiliary* a)
     return a->clock != NULL ? a->clock(a->clock_user) : 0;
 }
 
+/// Whether nothing touches and nothing is soft in a mechanism without loops: solves need the matrix of the joints only.
+bool tni_auxiliary_is_idle(const tni_auxiliary* a);
 /// Solves with the factored system: rhs is b and r of all rows; x receives u, mu, and -f on the
 /// rows of auxiliary constraints. rhs is overwritten. TN_ERR_MEMORY: full.
 TN_NODISCARD tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,

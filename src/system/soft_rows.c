@@ -457,11 +457,13 @@ static void set_base(const tni_soft_rows* s, element* e, const double* u, const 
 void tni_soft_kick(tni_soft_rows* s, const tni_scene_view* at, double h, double frame,
                    const double* u, const double* ahead)
 {
-    s->h     = h;
-    s->frame = frame;
-    s->taut  = false;
+    tni_scene_view forces = *at;
+    forces.forces_only    = true;
+    s->h                  = h;
+    s->frame              = frame;
+    s->taut               = false;
     for (int i = 0; i < s->capacity; ++i) s->elements[i].across = 0;
-    pass(s, at, 0, u, take_first);
+    pass(s, &forces, 0, u, take_first);
     pass(s, at, h, ahead, take_ahead);
     clear_masses(s);
     for (int i = 0; i < s->count; ++i) weigh(s, at->views, &s->elements[i]);
@@ -593,10 +595,12 @@ static void take_end(void* user, const tni_soft* soft)
 
 double tni_soft_correct(tni_soft_rows* s, const tni_scene_view* at, const double* u, bool* met)
 {
-    correcting           c     = {s, u, false, 0};
-    const tni_prediction ahead = {.h = 0, .time = at->time, .u = u};
-    s->taken                   = 0;
-    tni_soften(at, &ahead, take_end, &c);
+    correcting           c      = {s, u, false, 0};
+    const tni_prediction ahead  = {.h = 0, .time = at->time, .u = u};
+    tni_scene_view       forces = *at;
+    forces.forces_only          = true;
+    s->taken                    = 0;
+    tni_soften(&forces, &ahead, take_end, &c);
     *met = c.met;
     return c.change;
 }
@@ -647,6 +651,11 @@ double tni_soft_fast_energy(const tni_soft_rows* s)
         }
     }
     return sum;
+}
+
+int tni_soft_count(const tni_soft_rows* s)
+{
+    return s->count;
 }
 
 int tni_soft_stiff_count(const tni_soft_rows* s)

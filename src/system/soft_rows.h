@@ -46,6 +46,8 @@ tni_cords* tni_soft_cords(tni_soft_rows* rows);
 void       tni_soft_taut(tni_soft_rows* rows, const double* u);
 bool       tni_soft_is_taut(const tni_soft_rows* rows);
 
+/// Forces that the last half has taken.
+int tni_soft_count(const tni_soft_rows* rows);
 /// Rows of the last half that an explicit step could not follow.
 int tni_soft_stiff_count(const tni_soft_rows* rows);
 

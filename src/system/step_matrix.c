@@ -467,6 +467,13 @@ static void load_bounded(tni_step_matrix* m, const tni_auxiliary* a)
     }
 }
 
+bool tni_step_matrix_is_idle(const tni_step_matrix* m, const tni_auxiliary* a)
+{
+    const bool soft =
+        m->soft != NULL && a->softens && (tni_soft_count(m->soft) > 0 || tni_soft_is_taut(m->soft));
+    return a->unilateral_count == 0 && !soft && (!a->binds || m->bounded->count == 0);
+}
+
 tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_saddle* joints,
                                 const uint8_t* asleep)
 {
@@ -514,6 +521,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
             memcpy(m->rhs + m->plan->row_start[model->free_count + i],
                    rhs + model->u_count + c->row_start, sizeof *rhs * (size_t)c->row_count);
     }
+    if (a->keep_forces && a->unilateral_count == 0) m->warm = false; // it is about something else
     if (m->soft != NULL && a->softens && !a->keep_forces) tni_soft_rhs(m->soft, m->saddle, m->rhs);
     bool heavy =
         true; // ropes and limits alone: what hangs from them may weigh a million times more

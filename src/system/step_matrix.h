@@ -22,6 +22,8 @@ void tni_step_matrix_renew(tni_step_matrix* matrix);
 void tni_step_matrix_cool(tni_step_matrix* matrix);
 /// The next solve starts from nothing: multipliers of rows that loops make redundant are the least ones then.
 void tni_step_matrix_forget(tni_step_matrix* matrix);
+/// Whether nothing but bodies and joints stands in it: it need not be used then.
+bool tni_step_matrix_is_idle(const tni_step_matrix* matrix, const tni_auxiliary* a);
 /// After a factorisation, or a change of the unilaterals or their rules: takes A, J and E from the saddle of the
 /// joints, and the rows of the unilaterals. asleep: by body. TN_ERR_MEMORY: it does not fit; grow and try again.
 TN_NODISCARD tn_result tni_step_matrix_begin(tni_step_matrix* matrix, const tni_auxiliary* a,

@@ -269,7 +269,8 @@ void tni_system_fill(tni_system* system, const tni_configuration* at)
     start = now(system);
     fill_rows(system, at, true);
     system->phases.assemble += now(system) - start;
-    system->auxiliary.ready = false;
+    system->auxiliary.ready    = false;
+    system->auxiliary.factored = false;
 }
 
 tn_result tni_system_factor(tni_system* system, const tni_configuration* at, tn_why* why)
