@@ -584,8 +584,9 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
     *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        const bool full = crowded ? round == 0 && looks == 0 : anew || spent < few_steps;
-        a->effort       = frozen ? TNI_CONES_FROZEN : full ? TNI_CONES_MET : TNI_CONES_FURTHER;
+        const bool first = round == 0 && looks == 0 && s->system->stiffness == NULL;
+        const bool full  = crowded ? first : anew || spent < few_steps;
+        a->effort        = frozen ? TNI_CONES_FROZEN : full ? TNI_CONES_MET : TNI_CONES_FURTHER;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         anew                   = false;
