@@ -231,6 +231,7 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
     const tni_configuration at            = tni_configuration_of(&s->now);
     s->system->auxiliary.unilateral_count = 0; // contacts of the end of the last step
     s->system->auxiliary.ready            = false;
+    s->system->auxiliary.crowded          = false;
     s->system->stiffness                  = NULL;
     s->system->within                     = h;
     if (s->impulse.soft != NULL) tni_step_matrix_renew(s->system->auxiliary.matrix);

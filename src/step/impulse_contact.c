@@ -37,6 +37,7 @@ enum {
     JOINT_ROUNDS   = 10,
     STALLED        = 4,
     CROWD          = 100, // contacts and limits
+    HASTY_CROWD    = 50,  // where something approaches fast
     CROWD_MORE     = 2,
     CROWD_PARTS    = 5,
     FREEZE_ROUND =
@@ -67,13 +68,25 @@ static const double creep       = 1e-9; // of what friction holds, or a motor, i
 static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
 static const double lawful =
     1e-6; // residual of the laws of contacts that is good enough [m/s or rad/s]
+static const double hasty         = 2;    // approach, in a violent motion [m/s or rad/s]
 static const double crowd_depth   = 1e-4; // penetration that is left alone among many contacts [m]
 static const double removed_share = 0.8;  // of a penetration that is removed in one step
 
-// Many contacts in one matrix: what is wrong with a few of them may wait for the next step.
+// Many contacts in one matrix, or not so few in a violent motion: what is wrong with some of them may wait for the
+// next step.
+static void find_whether_crowded(tn_stepper* s)
+{
+    tni_auxiliary* a       = tni_stops_of(s);
+    double         fastest = 0;
+    for (int i = 0; i < a->unilateral_count; ++i)
+        fastest = fmax(fastest, -a->unilaterals[i].rate[0]);
+    const int border = fastest > hasty ? HASTY_CROWD : CROWD;
+    a->crowded       = s->impulse.soft != NULL && a->unilateral_count > border;
+}
+
 bool tni_is_crowded(const tn_stepper* s)
 {
-    return s->impulse.soft != NULL && s->system->auxiliary.unilateral_count > CROWD;
+    return s->system->auxiliary.crowded;
 }
 
 double tni_tolerated_depth(const tn_stepper* s)
@@ -118,6 +131,7 @@ static tn_result find_on_path(tn_stepper* s, double h, tn_why* why)
     if (!room) return tni_fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     set_warm_start(s, false, h);
+    find_whether_crowded(s);
     return TN_OK;
 }
 
@@ -553,6 +567,7 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
     if (more == 0) return TN_OK;
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     tni_unilaterals_evaluate(a, s->impulse.views, s->now.z, true);
+    find_whether_crowded(s);
     for (int i = 0; i < a->unilateral_count; ++i)
         if (a->unilaterals[i].is_new) a->unilaterals[i].weighed = false;
     tni_impulse_weigh_soft(s);

@@ -162,6 +162,7 @@ typedef struct tni_auxiliary {
     bool                    loops;    ///< rows may be redundant: it solves for them too
     bool                    factored; ///< the matrix of the joints alone has its factor
     const uint8_t*          asleep;   ///< by body, for it; NULL: none
+    bool                    crowded;  ///< there are so many unilaterals that laws are met roughly
     bool                    softens;  ///< its soft rows take part
     bool                    binds;    ///< its bounded rows take part
     tni_cone_effort         effort;   ///< of its solves

@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4, CROWD = 100 };
+enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4 };
 
 // Residuals of the laws [m/s or rad/s], beside approaches of 1: of a solve, and where steps that no longer help
 // end one.
@@ -539,7 +539,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
         memcpy(e->c, b->c, sizeof b->c);
         e->compliance = b->compliance;
     }
-    const bool             crowded = a->unilateral_count > CROWD;
+    const bool             crowded = a->crowded;
     const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
     const tni_cone_options options = {.tolerance       = fmax(a->tolerance, EXACT) * fmax(1, scale),
                                       .accepted        = ACCEPTED * fmax(1, scale),
