@@ -57,6 +57,8 @@ static const double rough          = 1e-6;
 static const double slack          = 1e-10; // relative velocity error that is worth another solve
 static const double safer          = 100;   // factor on the regularisation, each time
 static const double safe_tolerance = 1e-6;
+// Residual of the laws of contacts beside approaches of 1 [m/s or rad/s], with explicit springs: rounding.
+static const double exact_laws = 1e-12;
 
 // ---- Memory -------------------------------------------------------------------------------------
 
@@ -82,18 +84,18 @@ tn_result tni_impulse_create(tn_stepper* s)
     work->stiffness        = TNI_TAKE(&s->arena, tni_mat3, model->body_count);
     if (s->arena.failed) return TN_ERR_MEMORY;
     tni_stiffen_prepare(s);
-    tni_auxiliary* a = &s->system->auxiliary;
-    if (s->settings.impulse.contacts == TN_CONTACTS_DIRECT) a->direct_rows = INT32_MAX;
-    if (s->settings.impulse.contacts == TN_CONTACTS_SWEEPS) a->direct_rows = 0;
-    // Contacts are solved on velocities; what is left over is corrected on positions.
-    a->tolerance     = fmax(1e-9, 0.1 * s->settings.impulse.tolerance);
+    tni_auxiliary* a        = &s->system->auxiliary;
+    const bool     implicit = s->settings.impulse.springs == TN_SPRINGS_IMPLICIT;
+    a->tolerance     = implicit ? fmax(1e-7, 0.1 * s->settings.impulse.tolerance) : exact_laws;
+    a->rough         = implicit;
     a->spin_and_roll = true;
-    a->sweeps        = s->settings.impulse.sweeps;
-    a->shock         = s->settings.impulse.shock;
     work->loops      = tni_system_regularises(s->system);
-    if (s->settings.impulse.springs == TN_SPRINGS_EXPLICIT) return TN_OK;
-    TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
+    if (implicit) TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
     s->system->soft = work->soft;
+    // Rows that push otherwise than along themselves, and J M^-1 J^T, have no place for contacts in their matrix.
+    const bool dense =
+        model->core.auxiliary_rows > 0 || (tni_system_is_schur(s->system) && !implicit);
+    if (dense || !s->has_unilaterals) return TN_OK;
     return tni_step_matrix_create(model, work->soft, &a->matrix);
 }
 
@@ -182,8 +184,8 @@ static tn_result first_kick(tn_stepper* s, double h, tn_why* why)
     return tni_impulse_solve_kick(s, h, why);
 }
 
-// With implicit springs, joints, springs and contacts are solved together, once the contacts of the step are known.
-// These are looked for along a ballistic flight: velocities of the start, and weight.
+// Joints, springs and contacts are solved together, once the contacts of the step are known. These are looked for
+// along a ballistic flight: velocities of the start, and the forces on each body alone.
 static tn_result ballistic_kick(tn_stepper* s, double h)
 {
     const tn_model*         model = s->model;
@@ -200,7 +202,8 @@ static tn_result ballistic_kick(tn_stepper* s, double h)
     }
     set_first_goal(s, h);
     s->system->auxiliary.softens = true;
-    tni_soft_kick(s->impulse.soft, &scene, h, s->impulse.frame, s->now.u, s->now.u);
+    if (s->impulse.soft != NULL)
+        tni_soft_kick(s->impulse.soft, &scene, h, s->impulse.frame, s->now.u, s->now.u);
     return TN_OK;
 }
 
@@ -217,8 +220,7 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
     if (s->has_unilaterals) tni_views(s->model, s->now.time, s->now.q, s->now.u, s->impulse.views);
     tni_system_forces(s->system, &at, true, s->impulse.force);
     set_prescribed_rates(s);
-    if (s->impulse.soft != NULL) return ballistic_kick(s, h);
-    return first_kick(s, h, why);
+    return s->has_unilaterals ? ballistic_kick(s, h) : first_kick(s, h, why);
 }
 
 // Whether the multipliers of the last solve make some tension too stiff; if so, kicks again with
@@ -232,9 +234,9 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     if (count > report->impulse.stiffened_count) report->impulse.stiffened_count = count;
     s->system->stiffness                  = s->impulse.stiffness;
     s->system->auxiliary.unilateral_count = 0; // they are found again
-    const tn_result result                = factor(s, &s->now, report, why);
-    if (result == TN_OK && s->impulse.soft != NULL) set_first_goal(s, h);
-    return result == TN_OK && s->impulse.soft == NULL ? first_kick(s, h, why) : result;
+    TRY(factor(s, &s->now, report, why));
+    set_first_goal(s, h);
+    return s->has_unilaterals ? TN_OK : tni_impulse_solve_kick(s, h, why);
 }
 
 // ---- Close --------------------------------------------------------------------------------------
@@ -339,12 +341,21 @@ static tn_result close_joints(tn_stepper* s, double h, double tolerance, tni_clo
     return TN_OK;
 }
 
+// Contacts, limits and ropes that push.
+static int pushing_count(const tn_stepper* s)
+{
+    const tni_auxiliary* a     = &s->system->auxiliary;
+    int                  count = 0;
+    for (int i = 0; i < a->unilateral_count; ++i) count += a->unilaterals[i].force[0] > 0;
+    return count;
+}
+
 // False if the correction is a large part of the motion. Where a linkage is thrown through a nearly
 // singular configuration the joints do close, but the energy is lost.
 static bool correction_is_small(tn_stepper* s, const tni_closure_error* c)
 {
     double* change = s->scratch;
-    if (!(c->initial > rough) || s->system->auxiliary.unilateral_count > 0) return true;
+    if (!(c->initial > rough) || pushing_count(s) > 0) return true;
     for (int i = 0; i < s->model->u_count; ++i)
         change[i] = s->impulse.plus[i] - s->impulse.first[i];
     return tni_system_kinetic(s->system, change) <=
@@ -358,7 +369,7 @@ static tn_result second_kick(tn_stepper* s, double h, bool exact, tn_why* why)
 {
     const tn_model* model = s->model;
     for (int i = 0; i < model->u_count; ++i) s->scratch[i] = 0.5 * h * s->impulse.force[i];
-    if (s->impulse.soft != NULL && s->system->stiffness != NULL) tni_tension_push(s, s->scratch);
+    if (s->system->stiffness != NULL) tni_tension_push(s, s->scratch);
     const tn_result result = tni_impulse_solve(s, s->scratch, exact, why);
     for (int i = 0; i < model->u_count; ++i)
         s->next.u[i] = s->impulse.plus[i] + s->system->answer[i];
@@ -432,13 +443,11 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
 // What auto found so far in this substep: rows of springs, and of contacts, limits and ropes that push.
 static void note_found(const tn_stepper* s, tn_step_report* report)
 {
-    const tni_auxiliary* a     = &s->system->auxiliary;
-    tn_auto_report*      found = &report->automatic;
-    int                  stiff = 0, contacts = 0;
+    tn_auto_report* found = &report->automatic;
     if (!s->automatic) return;
-    if (s->impulse.soft != NULL) stiff = tni_soft_stiff_count(s->impulse.soft);
-    for (int i = 0; i < a->unilateral_count; ++i) contacts += a->unilaterals[i].force[0] > 0;
-    found->loop_count = s->model->loop_count;
+    const int stiff    = s->impulse.soft != NULL ? tni_soft_stiff_count(s->impulse.soft) : 0,
+              contacts = pushing_count(s);
+    found->loop_count  = s->model->loop_count;
     if (stiff > found->stiff_count) found->stiff_count = stiff;
     if (contacts > found->contact_count) found->contact_count = contacts;
 }

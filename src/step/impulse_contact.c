@@ -30,20 +30,19 @@
 #include "system/step_matrix.h"
 
 enum {
-    MORE_MAX       = 5,
-    ROUNDS_MAX     = 50,
-    PREVIEW_ROUNDS = 3,
-    PART_ROUNDS    = 10,
-    JOINT_ROUNDS   = 10,
-    STALLED        = 4,
-    CROWD          = 100, // contacts and limits
-    CROWD_MORE     = 2,
-    CROWD_PARTS    = 2,
-    LOOK_ROUND     = 1, // of a crowd: after it, contacts are looked for again
-    STEPS_MAX      = 60 // of the Newton method for contacts, all rounds together
+    MORE_MAX     = 5,
+    ROUNDS_MAX   = 50,
+    PART_ROUNDS  = 10,
+    JOINT_ROUNDS = 10,
+    STALLED      = 4,
+    CROWD        = 100, // contacts and limits
+    CROWD_MORE   = 2,
+    CROWD_PARTS  = 2,
+    LOOK_ROUND   = 1,  // of a crowd: after it, contacts are looked for again
+    STEPS_MAX    = 60, // of the Newton method for contacts, all rounds together
+    PATIENT_MAX  = 600 // the same with explicit springs
 };
 
-static const double rough = 1e-4; // closure error at which a preview is good enough [m or rad]
 // A gap [m or rad], or a speed [m/s or rad/s], that counts as zero.
 static const double resolution = 1e-9;
 // Closure error that rounds may add after the last solve with least-norm multipliers [m or rad].
@@ -60,7 +59,7 @@ static const double share       = 0.02; // of the kinetic energy that contacts a
 static const double near_enough = 1e-7; // of gaps and slips, with implicit springs [m]
 static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
 static const double lawful =
-    1e-6; // residual of the laws of contacts that is good enough [m/s or rad/s]
+    10; // residual of the laws of contacts that is good enough, beside their tolerance
 static const double crowd_depth   = 1e-4; // penetration that is left alone among many contacts [m]
 static const double removed_share = 0.8;  // of a penetration that is removed in one step
 
@@ -207,31 +206,6 @@ static bool keep(tn_stepper* s, const tni_closure_error* c, double error, double
     return true;
 }
 
-// Joints alone, with the contact impulses frozen: friction may allow several answers, and when
-// rounds alternate between them the joints never close to the last digit.
-static tn_result correct_joints(tn_stepper* s, double h, double tolerance,
-                                tni_closure_error* nearest, tn_step_report* report, tn_why* why)
-{
-    tni_auxiliary* a      = tni_stops_of(s);
-    const int      count  = a->unilateral_count;
-    double         least  = nearest->error;
-    tn_result      result = TN_OK;
-    a->unilateral_count   = 0;
-    a->ready              = false;
-    tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
-    for (int round = 0; round < JOINT_ROUNDS && least > tolerance; ++round) {
-        const tni_closure_error c = tni_impulse_fly(s, h);
-        if (!keep(s, &c, c.error, &least, nearest) && round > 0) break;
-        if (!(least > tolerance)) break;
-        result = tni_impulse_correct(s, why);
-        if (result != TN_OK) break;
-        ++report->iteration_count;
-    }
-    a->unilateral_count = count;
-    a->ready            = false;
-    return result;
-}
-
 // The next goal. A round leaves the residual r of its goal g, because its derivatives are those of
 // the start and not of the end. Anderson acceleration over the last two rounds, `count` of which
 // are known, extrapolates the residual:
@@ -280,53 +254,10 @@ static double correct_soft(tn_stepper* s, double tolerance)
     const tni_configuration at    = tni_configuration_of(&s->next);
     tni_scene_view          scene = tni_system_scene(s->system, &at);
     bool                    met;
+    if (s->impulse.soft == NULL) return 0;
     scene.flying       = true;
     const double moved = tni_soft_correct(s->impulse.soft, &scene, s->impulse.plus, &met);
     return moved * fmin(1, tolerance / soft_enough);
-}
-
-// Joints and gaps. *closed: the joints are within the tolerance.
-static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
-                         bool* closed, tn_step_report* report, tn_why* why)
-{
-    int    since = 0, known = 0;
-    bool   least_multipliers = !s->impulse.loops;
-    double least = HUGE_VAL, last = HUGE_VAL;
-    *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
-    for (int round = 0; round <= ROUNDS_MAX; ++round) {
-        tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        TRY(tni_impulse_solve_kick(s, h, why));
-        const tni_closure_error c    = tni_impulse_fly(s, h);
-        const double            gaps = correct_gaps(s, h), before = least;
-        const double            error = fmax(c.error, gaps);
-        if (round == 0) nearest->initial = c.error;
-        (void)keep(s, &c, error, &least, nearest);
-        since = least < 0.5 * before ? 0 : since + 1;
-        least_multipliers =
-            !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
-        if ((error <= tolerance && least_multipliers) || since > STALLED || !(error < 1e6)) break;
-        if (error <= tolerance) {
-            set_goal_from_rates(s);
-            least_multipliers = true;
-            since = known = 0;
-            least         = HUGE_VAL;
-        } else {
-            if (error > 2 * last) known = 0;
-            anderson_step(s, known);
-            known = known < 2 ? known + 1 : 2;
-            ++report->iteration_count;
-        }
-        last = error;
-    }
-    tn_result result = TN_OK;
-    if (nearest->error > tolerance && nearest->error < rough)
-        result = correct_joints(s, h, tolerance, nearest, report, why);
-    *closed = nearest->error <= tolerance;
-    if (least > tolerance) { // the last round is not the best one
-        tni_copy_numbers(s->impulse.plus, s->impulse.best, s->model->u_count);
-        (void)tni_impulse_fly(s, h);
-    }
-    return result;
 }
 
 // ---- Separate -----------------------------------------------------------------------------------
@@ -421,25 +352,6 @@ static int impact_rounds_max(tn_stepper* s)
 
 // ---- All of it ----------------------------------------------------------------------------------
 
-// The flight without contacts, joints roughly closed. The corrections become part of the goal from
-// then on: contacts change little of them.
-static tn_result preview(tn_stepper* s, double h, tn_why* why)
-{
-    const double good = fmax(rough, s->settings.impulse.tolerance);
-    if (s->impulse.soft != NULL) {
-        (void)tni_impulse_fly(s, h);
-        return TN_OK;
-    }
-    for (int round = 0; round <= PREVIEW_ROUNDS; ++round) {
-        const tni_closure_error c = tni_impulse_fly(s, h);
-        if (!(c.error > good) || round == PREVIEW_ROUNDS) break;
-        for (int i = 0; i < s->model->row_count; ++i)
-            s->impulse.goal[i] += s->impulse.target_rates[i];
-        TRY(tni_impulse_correct(s, why));
-    }
-    return TN_OK;
-}
-
 // Impacts of the current set, if something is hit; then kicks again. *hit: something was.
 static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_report* report,
                                tn_why* why)
@@ -463,9 +375,9 @@ static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_
     while (hit && result == TN_OK) {
         tni_stops_of(s)->unilateral_count = 0;
         tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
-        result = preview(s, h, why);
-        if (result == TN_OK) result = find_on_path(s, h, why);
-        hit = false;
+        (void)tni_impulse_fly(s, h);
+        result = find_on_path(s, h, why);
+        hit    = false;
         if (result == TN_OK && ++*impacts <= impact_rounds_max(s))
             result = solve_impacts(s, h, &hit, report, why);
     }
@@ -501,28 +413,30 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
 
 // Joints, gaps and springs, all in the matrix: each round takes a few Newton steps on the laws of contacts too.
 // When many have been taken, active sets stay as they are while the joints close: rounds are linear solves then.
-static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
-                                   tni_closure_error* nearest, bool* closed, int* impacts,
-                                   tn_step_report* report, tn_why* why)
+static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
+                         bool* closed, int* impacts, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a     = tni_stops_of(s);
+    const int      most  = a->rough ? STEPS_MAX : PATIENT_MAX;
     int            since = 0, known = 0, spent = 0, looks = 0;
     bool           least_multipliers = !s->impulse.loops, frozen = false;
     double         least = HUGE_VAL, last = HUGE_VAL;
-    *nearest = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
+    const double   ease = s->impulse.soft != NULL ? fmin(1, tolerance / near_enough) : 1;
+    *nearest            = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort = frozen ? TNI_CONES_FROZEN : round > 0 ? TNI_CONES_FURTHER : TNI_CONES_MET;
+        a->effort              = frozen                  ? TNI_CONES_FROZEN
+                                 : round > 0 && a->rough ? TNI_CONES_FURTHER
+                                                         : TNI_CONES_MET;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         if (result != TN_OK) return result;
         if (round == 0) tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         spent += a->report.rounds;
-        const bool              met = a->report.residual <= lawful || frozen;
-        const tni_closure_error c   = tni_impulse_fly(s, h);
-        const double gaps   = frozen ? 0 : correct_gaps(s, h) * fmin(1, tolerance / near_enough),
-                     before = least;
-        const double error  = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
+        const bool              met  = a->report.residual <= lawful * a->tolerance || frozen;
+        const tni_closure_error c    = tni_impulse_fly(s, h);
+        const double            gaps = frozen ? 0 : correct_gaps(s, h) * ease, before = least;
+        const double            error = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
@@ -541,7 +455,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
                 continue;
             }
         }
-        if (!frozen && (spent > STEPS_MAX || since > STALLED || (a->report.split && round >= 2))) {
+        if (!frozen && (spent > most || since > STALLED || (a->report.split && round >= 2))) {
             frozen = true;
             since = known = 0;
             least = last = HUGE_VAL;
@@ -550,7 +464,7 @@ static tn_result correct_in_matrix(tn_stepper* s, double h, double tolerance,
         }
         if (error <= tolerance && met) {
             set_goal_from_rates(s);
-            tni_step_matrix_forget(a->matrix);
+            if (a->matrix != NULL) tni_step_matrix_forget(a->matrix);
             least_multipliers = true;
             since = known = 0;
             least         = HUGE_VAL;
@@ -601,9 +515,7 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
     tn_result result             = find_and_strike(s, h, &impacts, report, why);
     s->impulse.start_penetration = deepest_at_start(tni_stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
-        result = s->impulse.soft == NULL
-                     ? correct(s, h, tolerance, nearest, closed, report, why)
-                     : correct_in_matrix(s, h, tolerance, nearest, closed, &impacts, report, why);
+        result = correct(s, h, tolerance, nearest, closed, &impacts, report, why);
         if (result != TN_OK || !*closed || pass == (is_crowded(s) ? 0 : MORE_MAX)) break;
         result = find_more(s, h, &impacts, &again, report, why);
     }

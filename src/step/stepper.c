@@ -87,10 +87,6 @@ static tn_result is_possible(const tn_model* model, const tn_settings* settings,
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,
             "setting 'impulse.formulation': implicit springs stand in the matrix of kkt only");
-    if (settings->impulse.contacts != TN_CONTACTS_AUTO || settings->impulse.shock)
-        return tni_fail(why, TN_ERR_UNSUPPORTED,
-                        "setting '%s': with implicit springs, contacts are solved in the matrix",
-                        settings->impulse.shock ? "impulse.shock" : "impulse.contacts");
     if (model->core.auxiliary_rows > 0)
         return tni_fail(
             why, TN_ERR_UNSUPPORTED,

@@ -17,16 +17,11 @@
 // where forces do no work; a sliding contact pushes along J_n - mu (d . J_t), d being the direction
 // of its slip, and then W is not symmetric.
 //
-// Islands with many contacts have no W: gauss_seidel.h works matrix-free, with the first halves of
-// the path solves, as long as all forces are along their rows. Through regularised loops the
-// responses are approximate: what they find is applied, u solved for exactly, and the rest found
-// again from there. Optionally shock propagation [2] comes last: contacts from the ground up,
-// everything below being immovable.
+// Where there is a step matrix (step_matrix.h), it solves for everything, and there is no W.
 //
 // Cost: k columns of the length of a path, k^2 products of the rows' lengths, and that of
-// mixed_complementarity.h. Matrix-free: k half paths, and the cost of gauss_seidel.h.
+// mixed_complementarity.h.
 // [1] D. Baraff, Linear-Time Dynamics using Lagrange Multipliers, SIGGRAPH 96.
-// [2] E. Guendelman, R. Bridson, R. Fedkiw, Nonconvex Rigid Bodies with Stacking, SIGGRAPH 2003.
 #include "system/auxiliary.h"
 
 #include "system/islands.h"
@@ -35,23 +30,12 @@
 
 #include <math.h>
 
-#define SWEPT     1e-9  // relative residual at which matrix-free islands are solved
-#define LOOP_GAIN 1e-4  // relative accuracy of responses through regularised loops
 #define JAM       1e-6  // a relative violation below this is no friction jam
 #define JAM_LEAST 1e-9  // the same, of a row that nothing moves
-#define HELD_LOOP 1e-4  // the same through regularised loops, with a margin
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
-enum { COLUMNS = 3, WIDE_COLUMNS = TNI_CONE_POINT_ROWS, FIRST_UNILATERALS = 16 };
-enum {
-    SMALL_ROWS   = 24, // islands of at most so many rows are solved without a tolerance
-    DIRECT_ROWS  = 60,
-    SWEEPS       = 400,
-    CORRECTIONS  = 4,
-    SHOCK_SWEEPS = 20
-};
-enum { SWEEP_NUMBERS = 64 }; // doubles for matrix-free islands, per row, to begin with
-enum { HALVES = 4 };         // room for half solves, doubles per row of the system
+enum { COLUMNS = 3, FIRST_UNILATERALS = 16 };
+enum { HALVES = 4 }; // room for half solves, doubles per row of the system
 
 // --- memory --------------------------------------------------------------------------------------
 
@@ -103,43 +87,38 @@ static tn_result take(tni_auxiliary* a)
     tni_arena* arena = &a->arena;
     const int  all   = a->model->u_count + a->model->row_count;
     (void)constraint_blocks(a, &constraint_edges);
-    const int units  = a->split->auxiliary_count + a->unilateral_capacity;
-    const int edges  = constraint_edges + 2 * a->unilateral_capacity;
-    a->unilaterals   = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
-    a->block_at      = TNI_TAKE(arena, size_t, 2 * a->unilateral_capacity);
-    a->watched       = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
-    a->found         = TNI_TAKE(arena, tni_contact, a->unilateral_capacity);
-    a->units         = TNI_TAKE(arena, tni_auxiliary_unit, units);
-    a->order         = TNI_TAKE(arena, int, units);
-    a->islands       = TNI_TAKE(arena, tni_island, units);
-    a->edges         = TNI_TAKE(arena, tni_auxiliary_edge, edges);
-    a->nodes         = TNI_TAKE(arena, int, edges);
-    a->group         = TNI_TAKE(arena, int, a->split->plan->component_count);
-    a->island_of     = TNI_TAKE(arena, int, a->split->plan->component_count);
-    a->j             = TNI_TAKE(arena, double, a->block_capacity);
-    a->k             = TNI_TAKE(arena, double, a->block_capacity);
-    a->W             = TNI_TAKE(arena, double, a->response_capacity);
-    a->condition     = TNI_TAKE(arena, uint8_t, a->row_capacity);
-    a->column_sets   = TNI_TAKE(arena, tni_column_set, a->row_capacity);
-    a->dependent     = TNI_TAKE(arena, uint8_t, a->row_capacity);
-    a->b             = TNI_TAKE(arena, double, a->row_capacity);
-    a->f             = TNI_TAKE(arena, double, a->row_capacity);
-    a->a             = TNI_TAKE(arena, double, a->row_capacity);
-    a->scale         = TNI_TAKE(arena, double, a->row_capacity);
-    a->size          = TNI_TAKE(arena, double, a->row_capacity);
-    a->mu            = TNI_TAKE(arena, double, a->row_capacity);
-    a->applied       = TNI_TAKE(arena, double, a->row_capacity);
-    a->shock_impulse = TNI_TAKE(arena, double, a->row_capacity);
-    a->x             = TNI_TAKE(arena, double, (WIDE_COLUMNS + 2) * (size_t)all);
+    const int units = a->split->auxiliary_count + a->unilateral_capacity;
+    const int edges = constraint_edges + 2 * a->unilateral_capacity;
+    a->unilaterals  = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
+    a->block_at     = TNI_TAKE(arena, size_t, 2 * a->unilateral_capacity);
+    a->watched      = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
+    a->found        = TNI_TAKE(arena, tni_contact, a->unilateral_capacity);
+    a->units        = TNI_TAKE(arena, tni_auxiliary_unit, units);
+    a->order        = TNI_TAKE(arena, int, units);
+    a->islands      = TNI_TAKE(arena, tni_island, units);
+    a->edges        = TNI_TAKE(arena, tni_auxiliary_edge, edges);
+    a->nodes        = TNI_TAKE(arena, int, edges);
+    a->group        = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->island_of    = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->j            = TNI_TAKE(arena, double, a->block_capacity);
+    a->k            = TNI_TAKE(arena, double, a->block_capacity);
+    a->W            = TNI_TAKE(arena, double, a->response_capacity);
+    a->condition    = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->column_sets  = TNI_TAKE(arena, tni_column_set, a->row_capacity);
+    a->dependent    = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->b            = TNI_TAKE(arena, double, a->row_capacity);
+    a->f            = TNI_TAKE(arena, double, a->row_capacity);
+    a->a            = TNI_TAKE(arena, double, a->row_capacity);
+    a->scale        = TNI_TAKE(arena, double, a->row_capacity);
+    a->size         = TNI_TAKE(arena, double, a->row_capacity);
+    a->mu           = TNI_TAKE(arena, double, a->row_capacity);
+    a->x            = TNI_TAKE(arena, double, (COLUMNS + 2) * (size_t)all);
     if (arena->failed) return TN_ERR_MEMORY;
     set_constraint_units(a);
     a->unilateral_count = a->watched_count = a->row_count = a->island_rows = 0;
     a->response_count                                                      = 0;
-    a->full = a->sweep_full = a->ready = false;
-    tn_result result =
-        tni_gauss_seidel_create(arena, a->split->plan, a->sweep_capacity > 0 ? a->row_capacity : 0,
-                                a->sweep_capacity, &a->sweep);
-    if (result == TN_OK) result = tni_least_norm_create(arena, a->island_rows_capacity, &a->least);
+    a->full = a->ready = false;
+    tn_result result   = tni_least_norm_create(arena, a->island_rows_capacity, &a->least);
     if (result == TN_OK)
         result = tni_half_solves_create(arena, all, (size_t)HALVES * (size_t)all, &a->halves);
     return result == TN_OK ? tni_mixed_create(arena, a->island_rows_capacity, &a->mixed) : result;
@@ -147,11 +126,8 @@ static tn_result take(tni_auxiliary* a)
 
 tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tni_auxiliary* a)
 {
-    *a = (tni_auxiliary){.model       = model,
-                         .split       = split,
-                         .arena       = tni_arena_make(&model->arena.host),
-                         .direct_rows = DIRECT_ROWS,
-                         .sweeps      = SWEEPS};
+    *a = (tni_auxiliary){
+        .model = model, .split = split, .arena = tni_arena_make(&model->arena.host)};
     if (split->auxiliary_rows == 0 && !tni_has_unilaterals(model)) return TN_OK;
     int edges;
     a->block_capacity = constraint_blocks(a, &edges);
@@ -192,14 +168,9 @@ tn_result tni_auxiliary_grow(tni_auxiliary* a)
     if (a->matrix != NULL) TRY(tni_step_matrix_grow(a->matrix, 2 * a->unilateral_capacity));
     tni_auxiliary more = *a;
     more.arena         = tni_arena_make(&a->model->arena.host);
-    if (a->sweep_full) {
-        const size_t least  = SWEEP_NUMBERS * (size_t)a->row_capacity;
-        more.sweep_capacity = 2 * (a->sweep_capacity > least ? a->sweep_capacity : least);
-    } else {
-        more.unilateral_capacity *= 2;
-        more.block_capacity *= 2;
-        more.row_capacity *= 2;
-    }
+    more.unilateral_capacity *= 2;
+    more.block_capacity *= 2;
+    more.row_capacity *= 2;
     // The largest island and all responses grow by need: many islands are small.
     while (2 * a->island_rows > more.island_rows_capacity) more.island_rows_capacity *= 2;
     while (2 * a->response_count > more.response_capacity) more.response_capacity *= 2;
@@ -481,84 +452,14 @@ static void remove_rounding(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
     }
 }
 
-// --- matrix-free islands -------------------------------------------------------------------------
-
-static bool touches_loop(const tni_auxiliary* a, const tni_saddle* saddle,
-                         const tni_auxiliary_unit* unit)
-{
-    bool loop = false;
-    for (int i = 0; i < unit->edge_count; ++i) {
-        const int node = a->edges[unit->edge_start + i].node;
-        loop           = loop || saddle->refined[a->split->plan->component_of[node]];
-    }
-    return loop;
-}
-
-// Rows that are held already respond with rounding only: they do not move. Through regularised
-// loops a small response may be wrong altogether; then the island needs its W: false.
-static bool clean_group(tni_auxiliary* a, tni_saddle* saddle, const tni_auxiliary_unit* unit,
-                        int first, int row_group, bool loop)
-{
-    const double* B = tni_gauss_seidel_block(&a->sweep, row_group);
-    for (int r = 0; r < a->sweep.groups[row_group].count; ++r) {
-        const double free = free_response(a, saddle, unit, first + r, a->j);
-        const double own  = B[(TNI_CONE_POINT_ROWS + 1) * r];
-        if (loop && !(own > HELD_LOOP * free)) return false;
-        if (!(own > HELD * free)) tni_gauss_seidel_hold(&a->sweep, row_group, r);
-        a->scale[unit->first + first + r] = free;
-    }
-    return true;
-}
-
-typedef enum reach { REACHED, NEEDS_ITS_W, NO_ROOM } reach;
-
-static reach add_matrix_free_unit(tni_auxiliary* a, tni_saddle* saddle, tni_island* island,
-                                  const tni_auxiliary_unit* unit)
-{
-    const bool loop = touches_loop(a, saddle, unit);
-    int        given[TNI_CONSTRAINT_BODIES_MAX];
-    island->looped = island->looped || loop;
-    for (int first = 0; first < unit->row_count; first += WIDE_COLUMNS) {
-        const int left  = unit->row_count - first;
-        const int count = left < WIDE_COLUMNS ? left : WIDE_COLUMNS;
-        load_columns(a, unit, first, count, given);
-        if (!tni_gauss_seidel_add(&a->sweep, given, unit->edge_count, count, a->x)) return NO_ROOM;
-        a->sweep.groups[a->sweep.group_count - 1].grounded =
-            unit->unilateral >= 0 && a->unilaterals[unit->unilateral].limit < 0 &&
-            unit->edge_count == 1;
-        if (!clean_group(a, saddle, unit, first, a->sweep.group_count - 1, loop))
-            return NEEDS_ITS_W;
-    }
-    return REACHED;
-}
-
-static bool may_be_matrix_free(const tni_auxiliary* a, const tni_saddle* saddle,
-                               const tni_island* island)
-{
-    return island->unilateral_rows > a->direct_rows && saddle->ldl != NULL &&
-           is_symmetric(a, island);
-}
-
-// Decides which islands get a W, and where it is. False: no room.
-static bool choose_dense_islands(tni_auxiliary* a, tni_saddle* saddle)
+// Where the W of each island is. False: no room.
+static bool place_responses(tni_auxiliary* a)
 {
     a->response_count = 0;
     a->island_rows    = 0;
-    tni_gauss_seidel_clear(&a->sweep, saddle->ldl);
     for (int i = 0; i < a->island_count; ++i) {
         tni_island* island = &a->islands[i];
-        reach       end    = may_be_matrix_free(a, saddle, island) ? REACHED : NEEDS_ITS_W;
-        for (int k = 0; k < island->unit_count && end == REACHED; ++k)
-            end = add_matrix_free_unit(a, saddle, island, unit_of(a, island, k));
-        island->matrix_free = end == REACHED;
-        if (end == NO_ROOM ||
-            (island->matrix_free && !tni_gauss_seidel_close(&a->sweep, &island->part))) {
-            a->sweep_full = true;
-            return false;
-        }
-        if (island->matrix_free) continue;
-        tni_gauss_seidel_drop(&a->sweep);
-        island->at = a->response_count;
+        island->at         = a->response_count;
         a->response_count += (size_t)island->row_count * (size_t)island->row_count;
         a->island_rows = island->row_count > a->island_rows ? island->row_count : a->island_rows;
     }
@@ -574,12 +475,11 @@ static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
     a->unit_count = a->split->auxiliary_count;
     a->edge_count = edges;
     for (int i = 0; i < a->unilateral_count; ++i) add_unilateral_unit(a, i);
-    if (!tni_islands_set(a) || !choose_dense_islands(a, saddle)) {
+    if (!tni_islands_set(a) || !place_responses(a)) {
         a->full = true;
         return TN_ERR_MEMORY;
     }
     for (int i = 0; i < a->island_count; ++i) {
-        if (a->islands[i].matrix_free) continue;
         find_responses(a, saddle, &a->islands[i], exact);
         remove_rounding(a, saddle, &a->islands[i]);
     }
@@ -616,7 +516,6 @@ static void set_conditions(tni_auxiliary* a, const tni_auxiliary_unit* unit)
                                    : kind == TNI_ROLL ? unilateral->rolling
                                                       : unilateral->friction;
         a->f[row]                = unilateral != NULL && !a->keep_forces ? unilateral->force[i] : 0;
-        a->applied[row]          = 0;
     }
 }
 
@@ -650,7 +549,7 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
     double size = 1;
     for (int i = 0; i < island->row_count; ++i) {
         size                    = fmax(size, a->size[first + i]);
-        a->dependent[first + i] = !island->matrix_free && tni_mixed_dependent(a->mixed, i);
+        a->dependent[first + i] = tni_mixed_dependent(a->mixed, i);
     }
     a->report.dependent_count += report->dependent_count;
     if (report->residual_row < 0) return;
@@ -668,17 +567,15 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
 static void solve_dense(tni_auxiliary* a, const tni_island* island)
 {
     const int                 first = a->units[a->order[island->unit_start]].first;
-    const tni_complementarity pairs = {
-        .n         = island->row_count,
-        .tolerance = island->row_count > SMALL_ROWS || a->tolerance > 1e-9 ? a->tolerance : 0,
-        .symmetric = is_symmetric(a, island),
-        .W         = a->W + island->at,
-        .b         = a->b + first,
-        .scale     = a->scale + first,
-        .condition = a->condition + first,
-        .mu        = a->mu + first,
-        .f         = a->f + first,
-        .a         = a->a + first};
+    const tni_complementarity pairs = {.n         = island->row_count,
+                                       .symmetric = is_symmetric(a, island),
+                                       .W         = a->W + island->at,
+                                       .b         = a->b + first,
+                                       .scale     = a->scale + first,
+                                       .condition = a->condition + first,
+                                       .mu        = a->mu + first,
+                                       .f         = a->f + first,
+                                       .a         = a->a + first};
     for (int i = 0; i < pairs.n; ++i) drop_fixed_row(a, first + i, pairs.W[(pairs.n + 1) * i]);
     for (int i = 0; i < island->unit_count; ++i) {
         const tni_auxiliary_unit* unit = &a->units[a->order[island->unit_start + i]];
@@ -692,81 +589,6 @@ static void solve_dense(tni_auxiliary* a, const tni_island* island)
     note_island(a, island, first, solved, &report);
 }
 
-// The groups of a unit start at `at`; stores its responses in its unilateral. Returns the next
-// group.
-static int store_responses(tni_auxiliary* a, const tni_auxiliary_unit* unit, int at)
-{
-    for (int r = 0; r < unit->row_count;) {
-        const tni_row_group* row_group = &a->sweep.groups[at];
-        const double*        B         = tni_gauss_seidel_block(&a->sweep, at++);
-        for (int i = 0; i < row_group->count; ++i, ++r) {
-            const double own = B[(TNI_CONE_POINT_ROWS + 1) * i];
-            drop_fixed_row(a, unit->first + r, own);
-            if (unit->unilateral >= 0) a->unilaterals[unit->unilateral].response[r] = own;
-        }
-    }
-    return at;
-}
-
-// pass: how often u has been corrected. False: nothing changed.
-static bool solve_matrix_free(tni_auxiliary* a, tni_island* island, int pass)
-{
-    const int row = unit_of(a, island, 0)->first;
-    int       at  = island->part.group;
-    for (int i = 0; i < island->unit_count && pass == 0; ++i)
-        at = store_responses(a, unit_of(a, island, i), at);
-    if (pass == 0) island->scale = 0;
-    for (int i = row; i < row + island->row_count && pass == 0; ++i)
-        island->scale = fmax(island->scale, fabs(a->b[i]));
-    const tni_gauss_seidel_rows rows = {.b         = a->b + row,
-                                        .condition = a->condition + row,
-                                        .mu        = a->mu + row,
-                                        .f         = a->f + row,
-                                        .a         = a->a + row,
-                                        .base      = pass > 0 ? a->applied + row : NULL,
-                                        .scale     = island->scale};
-    tni_gauss_seidel_report     done;
-    const bool                  solved =
-        tni_gauss_seidel_solve(&a->sweep, &island->part, &rows, a->sweeps,
-                               fmax(SWEPT, a->tolerance), island->looped ? LOOP_GAIN : 0, &done);
-    const tni_mixed_report report = {.residual = done.residual, .residual_row = done.row};
-    if (!island->looped || done.rounds == 0 || pass == CORRECTIONS)
-        note_island(a, island, row, solved || done.rounds >= a->sweeps, &report);
-    a->report.rounds += done.rounds;
-    return done.rounds > 0;
-}
-
-// Shock propagation for stacks, from the ground up: when sweeps are cut short the upper contacts
-// sink; in a last pass each layer rests on the one below as if that could not move.
-static void propagate_shock(tni_auxiliary* a, tni_island* island, double* rhs)
-{
-    const int                   row  = unit_of(a, island, 0)->first;
-    const tni_gauss_seidel_rows rows = {.b         = a->b + row,
-                                        .condition = a->condition + row,
-                                        .mu        = a->mu + row,
-                                        .f         = a->f + row,
-                                        .a         = a->a + row};
-    tni_gauss_seidel_shock(&a->sweep, &island->part, &rows, SHOCK_SWEEPS, a->shock_impulse + row);
-    for (int i = 0, at = island->part.group; i < island->unit_count; ++i) {
-        const tni_auxiliary_unit* unit = unit_of(a, island, i);
-        for (int r = 0; r < unit->row_count; ++r) {
-            const tni_row_group* row_group = &a->sweep.groups[at];
-            for (int k = 0; k < unit->edge_count; ++k) {
-                const tni_auxiliary_edge* edge      = &a->edges[unit->edge_start + k];
-                const int                 component = a->split->plan->component_of[edge->node];
-                if (tni_gauss_seidel_layer(&a->sweep, &island->part, component) != row_group->level)
-                    continue;
-                for (int m = 0; m < edge->dim; ++m)
-                    rhs[edge->row + m] += a->j[edge->at + (size_t)(r * edge->dim + m)] *
-                                          a->shock_impulse[unit->first + r];
-            }
-            if (unit->unilateral >= 0 && !a->keep_forces)
-                a->unilaterals[unit->unilateral].force[r] += a->shock_impulse[unit->first + r];
-            if (r + 1 == unit->row_count || (r + 1) % WIDE_COLUMNS == 0) ++at;
-        }
-    }
-}
-
 // b <- b + K f; stores forces and residuals in the unilaterals.
 static void apply_forces(tni_auxiliary* a, const tni_auxiliary_unit* unit, double* b)
 {
@@ -775,10 +597,8 @@ static void apply_forces(tni_auxiliary* a, const tni_auxiliary_unit* unit, doubl
         const double*             K    = force_block(a, unit, edge);
         for (int r = 0; r < unit->row_count; ++r)
             for (int k = 0; k < edge->dim; ++k)
-                b[edge->row + k] +=
-                    K[r * edge->dim + k] * (a->f[unit->first + r] - a->applied[unit->first + r]);
+                b[edge->row + k] += K[r * edge->dim + k] * a->f[unit->first + r];
     }
-    for (int r = 0; r < unit->row_count; ++r) a->applied[unit->first + r] = a->f[unit->first + r];
     if (unit->unilateral < 0 || a->keep_forces) return;
     tni_unilateral* unilateral = &a->unilaterals[unit->unilateral];
     for (int r = 0; r < unit->row_count; ++r) {
@@ -788,30 +608,6 @@ static void apply_forces(tni_auxiliary* a, const tni_auxiliary_unit* unit, doubl
     for (int t = 1; t <= unilateral->slip_count && unit->own_directions; ++t)
         unilateral->force[t] =
             -unilateral->friction * unilateral->slide[t - 1] * unilateral->force[0];
-}
-
-// Responses through regularised loops are approximate, and sums through them are off by rounding
-// over eps_T; but u is right. With its a = J u - r as b, the problem is solved again for the change
-// of f. False: there is none.
-static bool correct_matrix_free(tni_auxiliary* a, double* rhs, const double* x, int pass)
-{
-    bool any = false;
-    for (int i = 0; i < a->island_count; ++i)
-        any = any || (a->islands[i].matrix_free && a->islands[i].looped);
-    if (!any) return false;
-    const double start = tni_auxiliary_now(a);
-    any                = false;
-    evaluate_rows(a, x, rhs + a->model->u_count);
-    for (int i = 0; i < a->island_count; ++i) {
-        tni_island* island = &a->islands[i];
-        if (!island->matrix_free || !island->looped) continue;
-        const int first = unit_of(a, island, 0)->first;
-        memcpy(a->b + first, a->a + first, sizeof *a->b * (size_t)island->row_count);
-        any = solve_matrix_free(a, island, pass) || any;
-    }
-    a->complementarity_time += tni_auxiliary_now(a) - start;
-    for (int i = 0; i < a->unit_count && any; ++i) apply_forces(a, &a->units[i], rhs);
-    return any;
 }
 
 static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
@@ -851,18 +647,10 @@ tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs,
     evaluate_rows(a, x, r);
     memcpy(a->b, a->a, sizeof *a->b * (size_t)a->row_count);
     const double start = tni_auxiliary_now(a);
-    for (int i = 0; i < a->island_count; ++i) {
-        if (a->islands[i].matrix_free) (void)solve_matrix_free(a, &a->islands[i], 0);
-        else solve_dense(a, &a->islands[i]);
-    }
+    for (int i = 0; i < a->island_count; ++i) solve_dense(a, &a->islands[i]);
     a->complementarity_time += tni_auxiliary_now(a) - start;
     for (int i = 0; i < a->unit_count; ++i) apply_forces(a, &a->units[i], rhs);
-    for (int i = 0; i < a->island_count && a->shock; ++i)
-        if (a->islands[i].matrix_free) propagate_shock(a, &a->islands[i], rhs);
-    tn_result result = tni_saddle_solve(saddle, rhs, x, exact);
-    for (int i = 1;
-         i <= CORRECTIONS && !a->shock && result == TN_OK && correct_matrix_free(a, rhs, x, i); ++i)
-        result = tni_saddle_solve(saddle, rhs, x, exact);
+    const tn_result result = tni_saddle_solve(saddle, rhs, x, exact);
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
         const tni_auxiliary_unit* unit = &a->units[i];
         double* mu = x + model->u_count + model->constraints[unit->constraint].row_start;

@@ -4,7 +4,6 @@
 #define TNI_AUXILIARY_H
 
 #include "contact/contact.h"
-#include "linalg/gauss_seidel.h"
 #include "linalg/half_solve.h"
 #include "linalg/least_norm.h"
 #include "linalg/mixed_complementarity.h"
@@ -70,13 +69,9 @@ typedef struct tni_auxiliary_edge {
 
 /// Units that are coupled through the mechanism, and no others.
 typedef struct tni_island {
-    int                     unit_start, unit_count, row_count;
-    int                     unilateral_rows; ///< number of rows that belong to unilaterals
-    size_t                  at;              ///< offset of its W
-    bool                    matrix_free;     ///< too large for a W
-    double                  scale;           ///< scale of its residuals
-    bool                    looped; ///< its responses go through regularised loops: approximate
-    tni_gauss_seidel_island part;   ///< if matrix-free: its part of `sweep`
+    int    unit_start, unit_count, row_count;
+    int    next; ///< row of its next unit, while they are placed
+    size_t at;   ///< offset of its W
 } tni_island;
 
 /// Up to three rows of a unit with their half-solved columns (half_solve.h).
@@ -90,7 +85,7 @@ typedef struct tni_auxiliary_report {
     double residual; ///< largest violation of a condition
     int    unit;     ///< the unit that has it; -1: none
     bool   jammed;   ///< friction jam: no finite forces meet all conditions
-    int    rounds;   ///< sweeps and Newton steps in matrix-free islands
+    int    rounds;   ///< factorisations of the step matrix
     bool   split;    ///< some island is so large that its laws are met roughly
 } tni_auxiliary_report;
 
@@ -110,17 +105,13 @@ typedef struct tni_auxiliary {
     int              island_rows, island_rows_capacity; ///< rows of the largest island
     size_t           block_count, block_capacity;       ///< doubles in j, and in k
     size_t           response_count, response_capacity;
-    size_t           sweep_capacity; ///< doubles for matrix-free islands
-    int              direct_rows;    ///< islands with more unilateral rows are matrix-free
-    int              sweeps;         ///< most sweeps and Newton steps for a matrix-free island
-    bool             shock;          ///< shock propagation, bottom to top, after these
-    bool             sweep_full;     ///< sweep_capacity was too small
-    bool             full;           ///< some capacity was too small: grow, and try again
-    double tolerance;     ///< relative tolerance of unilateral conditions; 0: as exact as possible
-    bool   spin_and_roll; ///< spinning and rolling friction are solved for
-    bool   keep_forces;   ///< solving for a projection: stored forces stay those of the motion
-    bool off_joints; ///< velocities may not fit the joints: rows that nothing can move are ignored
-    bool ready;      ///< W belongs to the current factorisation and rules
+    bool             full;      ///< some capacity was too small: grow, and try again
+    double           tolerance; ///< residual of the laws of contacts in the step matrix, relative
+    bool             rough;     ///< where speeds are high, the laws of contacts are met roughly
+    bool             spin_and_roll; ///< spinning and rolling friction are solved for
+    bool keep_forces; ///< solving for a projection: stored forces stay those of the motion
+    bool off_joints;  ///< velocities may not fit the joints: rows that nothing can move are ignored
+    bool ready;       ///< W belongs to the current factorisation and rules
 
     tni_unilateral*     unilaterals;
     size_t*             block_at; ///< offsets of the two blocks of each unilateral, in j and k
@@ -146,9 +137,6 @@ typedef struct tni_auxiliary {
     double*             x;              ///< responses: three columns over all rows of the plan
     tni_half_solves     halves;
     tni_column_set*     column_sets; ///< row_capacity of them
-    tni_gauss_seidel    sweep;
-    double*             applied; ///< by row: the part of f that is in the right-hand side already
-    double*             shock_impulse; ///< by row: shock impulses, applied to the upper side only
     tni_mixed*          mixed;
     tni_least_norm      least;
 

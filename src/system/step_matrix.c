@@ -18,9 +18,9 @@
 
 enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4 };
 
-// Residuals of the laws [m/s or rad/s], beside approaches of 1: of a solve, and where steps that no longer help
-// end one.
-static const double EXACT = 1e-7, ACCEPTED = 1e-5, SPLIT = 1e-3;
+// Residuals of the laws beside approaches of 1 [m/s or rad/s]: where steps that no longer help end a solve, beside the
+// tolerance; and by splitting.
+static const double ACCEPTED = 100, SPLIT = 1e-3;
 static const double FAST = 1; // approaches in which piles are solved roughly [m/s]
 
 /// Memory that is given out from one block and taken back all at once.
@@ -430,14 +430,14 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
         if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
     }
     const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
-    const tni_cone_options options = {.tolerance       = fmax(a->tolerance, EXACT) * fmax(1, scale),
-                                      .accepted        = ACCEPTED * fmax(1, scale),
-                                      .iterations      = most,
-                                      .split_tolerance = SPLIT * fmax(1, scale),
+    const tni_cone_options options = {.tolerance        = a->tolerance * fmax(1, scale),
+                                      .accepted         = ACCEPTED * a->tolerance * fmax(1, scale),
+                                      .iterations       = most,
+                                      .split_tolerance  = SPLIT * fmax(1, scale),
                                       .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 20,
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
-                                      .fast             = scale > FAST,
+                                      .fast             = a->rough && scale > FAST,
                                       .frozen           = a->effort == TNI_CONES_FROZEN};
     const tn_result        result =
         tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);

@@ -72,7 +72,12 @@ void tni_system_scale_regularisation(tni_system* system, double factor)
 
 bool tni_system_regularises(const tni_system* system)
 {
-    return tni_system_has_loops(system) || system->saddle->schur != NULL;
+    return tni_system_has_loops(system) || tni_system_is_schur(system);
+}
+
+bool tni_system_is_schur(const tni_system* system)
+{
+    return system->saddle->schur != NULL;
 }
 
 void tni_system_free(tni_system* system)

@@ -65,6 +65,8 @@ TN_NODISCARD tn_result tni_system_create(tni_arena* arena, const tn_model* model
 void tni_system_scale_regularisation(tni_system* system, double factor);
 /// Whether rows may be redundant, or are solved as if they were.
 bool tni_system_regularises(const tni_system* system);
+/// Whether the matrix is J M^-1 J^T, or that of bodies split.
+bool tni_system_is_schur(const tni_system* system);
 /// Fills in what tn_stepper_solver reports. TN_ERR_MEMORY.
 TN_NODISCARD tn_result tni_system_solver(const tni_system* system, tn_solver* solver);
 /// Frees what is not in the arena. NULL is allowed.
