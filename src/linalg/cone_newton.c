@@ -48,14 +48,14 @@ static const double TURNED      = 0.98; // cosine of slip directions that count 
 static const double BENT        = 1.5;  // ratio of stiffnesses across the slip that count as one
 static const double SUFFICIENT  = 0.01; // of the slope: where a line search ends
 
+static const double LEAST_SHARE = 1e-3; // of W that a joint leaves
+
 static const double KAPPA_SPLIT = 1.0 / 3; // splitting: inverse of the penalty, to begin with
 static const double OVER        = 1.6;     // splitting: over-relaxation
 
 enum {
     SPLIT_FROM    = 200, // elements of an island beyond which it is solved by splitting
     SPLIT_AFTER   = 2,   // Newton steps that it is given first: they may do at rest
-    FAST_FROM     = 16,  // the same where speeds are high: a law that is met roughly will do
-    FAST_AFTER    = 6,
     BALANCE_EVERY = 15,
     BALANCE_MAX   = 3
 };
@@ -288,27 +288,62 @@ static void find_islands(tni_cone_newton* n, const uint8_t* asleep)
     }
 }
 
-// W by row: what each row does to itself through the A nodes alone.
-static void weigh(tni_cone_newton* n, tni_cone_element* e)
+/// What rows of an element and of the joint in its node do through one A node.
+typedef struct passage {
+    double own[TNI_CONE_ROWS]; ///< by row of the element: J A^-1 J^T
+    double mixed[TNI_CONE_ROWS][TNI_DIM_MAX];
+    double joint[TNI_DIM_MAX * TNI_DIM_MAX];
+} passage;
+
+static void pass_through(tni_cone_newton* n, const tni_cone_element* e, const tni_cone_side* side,
+                         int joint_rows, passage* sum)
 {
-    const tni_plan* plan = n->saddle->plan;
-    for (int i = 0; i < e->count; ++i) e->W[i] = 0;
-    for (int s = 0; s < e->side_count; ++s) {
-        const tni_cone_side* side = &e->side[s];
-        const int            dim  = side->dim;
-        double               A[TNI_DIM_MAX * TNI_DIM_MAX], x[TNI_DIM_MAX];
-        memcpy(A, tni_saddle_a(n->saddle, plan->col_node[side->edge]),
-               sizeof *A * (size_t)(dim * dim));
-        if (tni_block_factor(dim, A) >= 0) continue;
-        for (int i = 0; i < e->count; ++i) {
-            memcpy(x, side->J + i * dim, sizeof *x * (size_t)dim);
-            tni_block_solve(dim, A, x);
-            for (int k = 0; k < dim; ++k) e->W[i] += side->J[i * dim + k] * x[k];
+    const int     dim = side->dim;
+    const double* J   = joint_rows > 0 ? tni_saddle_j(n->saddle, side->edge) : NULL;
+    double        A[TNI_DIM_MAX * TNI_DIM_MAX], x[TNI_DIM_MAX];
+    memcpy(A, tni_saddle_a(n->saddle, n->saddle->plan->col_node[side->edge]),
+           sizeof *A * (size_t)(dim * dim));
+    if (tni_block_factor(dim, A) >= 0) return;
+    for (int i = 0; i < e->count + joint_rows; ++i) {
+        const double* row = i < e->count ? side->J + i * dim : J + (i - e->count) * dim;
+        memcpy(x, row, sizeof *x * (size_t)dim);
+        tni_block_solve(dim, A, x);
+        for (int k = 0; k < dim && i < e->count; ++k) sum->own[i] += row[k] * x[k];
+        for (int r = 0; r < joint_rows; ++r) {
+            double dot = 0;
+            for (int k = 0; k < dim; ++k) dot += J[r * dim + k] * x[k];
+            if (i < e->count) sum->mixed[i][r] += dot;
+            else sum->joint[(i - e->count) * joint_rows + r] += dot;
         }
     }
-    double sum = e->W[0];
-    for (int i = 0; i < e->slip_count; ++i) sum += e->W[1 + i];
-    e->weight[0] = sum / (1 + e->slip_count);
+}
+
+// W by row: what each row does to itself through the A nodes, and through the joint of its node: a limit has to
+// do with all that the joint swings, not with a body on its own.
+static void weigh(tni_cone_newton* n, tni_cone_element* e)
+{
+    const int joint_rows = e->joint_rows <= TNI_DIM_MAX ? e->joint_rows : 0;
+    passage   sum        = {0};
+    for (int s = 0; s < e->side_count; ++s) pass_through(n, e, &e->side[s], joint_rows, &sum);
+    for (int i = 0; i < e->count; ++i) e->W[i] = sum.own[i];
+    if (joint_rows > 0) {
+        const int     dim = n->saddle->plan->dim[e->node];
+        const double* E   = tni_saddle_e(n->saddle, e->node);
+        for (int i = 0; i < joint_rows; ++i)
+            for (int k = 0; k < joint_rows; ++k) sum.joint[i * joint_rows + k] += E[i * dim + k];
+        if (tni_block_factor(joint_rows, sum.joint) < 0) {
+            for (int i = 0; i < e->count; ++i) {
+                double x[TNI_DIM_MAX], through = 0;
+                memcpy(x, sum.mixed[i], sizeof x);
+                tni_block_solve(joint_rows, sum.joint, x);
+                for (int k = 0; k < joint_rows; ++k) through += sum.mixed[i][k] * x[k];
+                e->W[i] = fmax(e->W[i] - through, LEAST_SHARE * e->W[i]);
+            }
+        }
+    }
+    double all = e->W[0];
+    for (int i = 0; i < e->slip_count; ++i) all += e->W[1 + i];
+    e->weight[0] = all / (1 + e->slip_count);
     e->weight[1] = e->spin_count > 0 ? e->W[spin_row(e)] : 0;
     e->weight[2] = 0;
     for (int i = 0; i < e->roll_count; ++i) e->weight[2] += e->W[roll_row(e) + i] / e->roll_count;
@@ -597,11 +632,9 @@ static void aim(tni_cone_element* e)
 }
 
 // Whether an island is better solved by splitting: Newton steps have not met its laws soon, as they do at rest.
-static bool is_crowd(const tni_cone_island* island, bool fast)
+static bool is_crowd(const tni_cone_island* island)
 {
-    const int size = island->end - island->first;
-    return (size > SPLIT_FROM && island->iterations >= SPLIT_AFTER) ||
-           (fast && size > FAST_FROM && island->iterations >= FAST_AFTER);
+    return island->end - island->first > SPLIT_FROM && island->iterations >= SPLIT_AFTER;
 }
 
 static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
@@ -824,8 +857,7 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
             const bool done = island->residual <= options->tolerance ||
                               (island->stalled > 1 && island->residual <= options->accepted);
             if (done || island->iterations >= options->iterations) island->active = false;
-            else if (is_crowd(island, options->fast))
-                island->splits = true, start_split(n, island, false);
+            else if (is_crowd(island)) island->splits = true, start_split(n, island, false);
         }
     }
     *residual = 0;

@@ -27,8 +27,9 @@ typedef struct tni_cone_side {
 typedef struct tni_cone_element {
     // Written by the caller.
     tni_cone_kind kind;
-    int           node;  ///< B node of the plan
-    int           first; ///< its first row within that node
+    int           node;       ///< B node of the plan
+    int           first;      ///< its first row within that node
+    int           joint_rows; ///< of a joint, before the rows of elements in that node
     int           count, slip_count, spin_count, roll_count;
     double        friction;          ///< coefficient
     double        spinning, rolling; ///< radii of their discs [m]
@@ -38,7 +39,8 @@ typedef struct tni_cone_element {
     double        f[TNI_CONE_ROWS]; ///< in: a guess; out: impulses that u and mu belong to
     // Written by a solve.
     double w[TNI_CONE_ROWS];
-    double W[TNI_CONE_ROWS]; ///< by row: J A^-1 J^T, nothing else in the way
+    double
+        W[TNI_CONE_ROWS]; ///< by row: J A^-1 J^T, with nothing but the joint of its node in the way
     // Private.
     double p[TNI_CONE_ROWS];     ///< multiplier estimate (proximal centre)
     double trial[TNI_CONE_ROWS]; ///< impulses by the law at w
@@ -98,7 +100,6 @@ typedef struct tni_cone_options {
     int  split_iterations;
     bool refine; ///< the last solve is refined through loops
     bool warm;   ///< x holds the answer of a solve that differs little
-    bool fast;   ///< speeds are high beside the tolerance
     bool frozen; ///< active sets stay as they are: one linear solve, after one that was not
 } tni_cone_options;
 

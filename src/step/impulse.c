@@ -87,7 +87,6 @@ tn_result tni_impulse_create(tn_stepper* s)
     tni_auxiliary* a        = &s->system->auxiliary;
     const bool     implicit = s->settings.impulse.springs == TN_SPRINGS_IMPLICIT;
     a->tolerance     = implicit ? fmax(1e-7, 0.1 * s->settings.impulse.tolerance) : exact_laws;
-    a->rough         = implicit;
     a->spin_and_roll = true;
     work->loops      = tni_system_regularises(s->system);
     if (implicit) TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
@@ -214,8 +213,9 @@ tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_w
     s->system->auxiliary.ready            = false;
     s->system->stiffness                  = NULL;
     s->system->within                     = h;
-    const bool factored                   = s->now_factored;
-    s->now_factored                       = false;
+    if (s->system->auxiliary.matrix != NULL) tni_step_matrix_renew(s->system->auxiliary.matrix);
+    const bool factored = s->now_factored;
+    s->now_factored     = false;
     if (!factored) TRY(factor(s, &s->now, report, why));
     if (s->has_unilaterals) tni_views(s->model, s->now.time, s->now.q, s->now.u, s->impulse.views);
     tni_system_forces(s->system, &at, true, s->impulse.force);
@@ -235,8 +235,7 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     s->system->stiffness                  = s->impulse.stiffness;
     s->system->auxiliary.unilateral_count = 0; // they are found again
     TRY(factor(s, &s->now, report, why));
-    set_first_goal(s, h);
-    return s->has_unilaterals ? TN_OK : tni_impulse_solve_kick(s, h, why);
+    return s->has_unilaterals ? ballistic_kick(s, h) : first_kick(s, h, why);
 }
 
 // ---- Close --------------------------------------------------------------------------------------
@@ -563,7 +562,8 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
     } else {
         result = TN_ERR_DIVERGED;
     }
-    if (result == TN_OK || level == HALVINGS_MAX) return result;
+    const bool again = result == TN_ERR_MEMORY || result == TNI_WOKEN; // the whole step
+    if (result == TN_OK || again || level == HALVINGS_MAX) return result;
     s->now_factored = false;
     TRY(substep(s, 0.5 * h, level + 1, report, why));
     tni_accept_substep(s);

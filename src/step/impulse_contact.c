@@ -39,8 +39,10 @@ enum {
     CROWD_MORE   = 2,
     CROWD_PARTS  = 2,
     LOOK_ROUND   = 1,  // of a crowd: after it, contacts are looked for again
-    STEPS_MAX    = 60, // of the Newton method for contacts, all rounds together
-    PATIENT_MAX  = 600 // the same with explicit springs
+    CROWD_STEPS  = 60, // of the Newton method for contacts, all rounds together
+    FEW_STEPS    = 60, // after which a round takes only a few
+    STEPS_MAX    = 300,
+    EXACT_STEPS  = 600 // with explicit springs
 };
 
 // A gap [m or rad], or a speed [m/s or rad/s], that counts as zero.
@@ -416,18 +418,25 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                          bool* closed, int* impacts, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const int      most  = a->rough ? STEPS_MAX : PATIENT_MAX;
-    int            since = 0, known = 0, spent = 0, looks = 0;
-    bool           least_multipliers = !s->impulse.loops, frozen = false;
-    double         least = HUGE_VAL, last = HUGE_VAL;
-    const double   ease = s->impulse.soft != NULL ? fmin(1, tolerance / near_enough) : 1;
-    *nearest            = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
+    tni_auxiliary* a         = tni_stops_of(s);
+    const bool     crowded   = is_crowded(s);
+    const bool     exact     = s->impulse.soft == NULL; // as far as it takes
+    const int      few_steps = crowded ? 0
+                               : exact ? EXACT_STEPS
+                                       : FEW_STEPS,
+              steps_max      = crowded ? CROWD_STEPS
+                               : exact ? EXACT_STEPS
+                                       : STEPS_MAX;
+    int          since = 0, known = 0, spent = 0, looks = 0;
+    bool         least_multipliers = !s->impulse.loops, frozen = false;
+    double       least = HUGE_VAL, last = HUGE_VAL;
+    const double ease = exact ? 1 : fmin(1, tolerance / near_enough);
+    *nearest          = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort              = frozen                  ? TNI_CONES_FROZEN
-                                 : round > 0 && a->rough ? TNI_CONES_FURTHER
-                                                         : TNI_CONES_MET;
+        a->effort              = frozen                            ? TNI_CONES_FROZEN
+                                 : round > 0 && spent >= few_steps ? TNI_CONES_FURTHER
+                                                                   : TNI_CONES_MET;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         if (result != TN_OK) return result;
@@ -455,7 +464,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
                 continue;
             }
         }
-        if (!frozen && (spent > most || since > STALLED || (a->report.split && round >= 2))) {
+        if (!frozen && (spent > steps_max || since > STALLED || (a->report.split && round >= 2))) {
             frozen = true;
             since = known = 0;
             least = last = HUGE_VAL;

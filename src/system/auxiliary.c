@@ -614,14 +614,19 @@ static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const dou
                                  bool exact)
 {
     const double start  = tni_auxiliary_now(a);
+    const bool   joints = a->unilateral_count == 0 && !a->softens; // alone
     tn_result    result = TN_OK;
-    if (!a->ready) {
+    if (!a->ready && joints) {
+        result = tni_saddle_factor(saddle);
+        a->response_time += tni_auxiliary_now(a) - start;
+    } else if (!a->ready) {
         result = tni_step_matrix_begin(a->matrix, a, saddle, a->asleep);
         a->response_time += tni_auxiliary_now(a) - start;
     }
     a->ready = result == TN_OK;
     a->full  = a->full || result == TN_ERR_MEMORY;
     if (result != TN_OK) return result;
+    if (joints) return tni_saddle_solve(saddle, rhs, x, exact);
     const double begun = tni_auxiliary_now(a);
     result             = tni_step_matrix_solve(a->matrix, a, rhs, x, exact);
     a->complementarity_time += tni_auxiliary_now(a) - begun;

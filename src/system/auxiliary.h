@@ -107,7 +107,6 @@ typedef struct tni_auxiliary {
     size_t           response_count, response_capacity;
     bool             full;      ///< some capacity was too small: grow, and try again
     double           tolerance; ///< residual of the laws of contacts in the step matrix, relative
-    bool             rough;     ///< where speeds are high, the laws of contacts are met roughly
     bool             spin_and_roll; ///< spinning and rolling friction are solved for
     bool keep_forces; ///< solving for a projection: stored forces stay those of the motion
     bool off_joints;  ///< velocities may not fit the joints: rows that nothing can move are ignored

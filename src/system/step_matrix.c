@@ -8,8 +8,10 @@
 //     [ J   -E         ]
 //     [ J_c       -1/g ]
 //
-// Which pairs touch is known at run time only. The symbolic analysis (linalg/plan.h) is made anew when the set of
-// pairs, or how many points they have, changes; memory for it is one block that grows between steps.
+// Which pairs touch is known at run time only. The symbolic analysis (linalg/plan.h) is made anew where a step has
+// other pairs, or other numbers of points, than the plan; memory for it is one block that grows between steps.
+// Within a step the plan stays as long as all that touches has room in it: rows that are not used are empty. So what
+// a step computes, to the last bit, depends on its start alone, not on the plans of steps before.
 #include "system/step_matrix.h"
 
 #include "base/sort.h"
@@ -21,7 +23,6 @@ enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4 };
 // Residuals of the laws beside approaches of 1 [m/s or rad/s]: where steps that no longer help end a solve, beside the
 // tolerance; and by splitting.
 static const double ACCEPTED = 100, SPLIT = 1e-3;
-static const double FAST = 1; // approaches in which piles are solved roughly [m/s]
 
 /// Memory that is given out from one block and taken back all at once.
 typedef struct region {
@@ -32,8 +33,16 @@ typedef struct region {
 
 /// Where the rows of a unilateral stand.
 typedef struct slot {
-    int node, first;
+    int node, first, edge; ///< edge: the first of its node
+    int joint_rows;        ///< before those of unilaterals
 } slot;
+
+/// A node with room for unilaterals: of one pair of bodies, or of one joint.
+typedef struct room {
+    uint64_t key;
+    int      node, edge;       ///< of the plan; its first edge
+    int      first, end, used; ///< rows of the node
+} room;
 
 struct tni_step_matrix {
     tni_arena       arena;
@@ -44,12 +53,14 @@ struct tni_step_matrix {
     tni_saddle*     saddle;
     tni_cone_newton newton;
     double *        rhs, *x;
-    int             unilateral_capacity, unilateral_count;
-    uint64_t*       key;   ///< by unilateral: its pair, or its joint; of the plan
-    int*            rows;  ///< by unilateral, of the plan
+    int             unilateral_capacity;
+    uint64_t*       key;   ///< by unilateral: its pair, or its joint
     slot*           slots; ///< by unilateral
     int *           order, *spare;
+    room*           rooms; ///< of the plan, by key
+    int             room_count;
     uint8_t*        asleep; ///< by component
+    bool            anew;   ///< a step begins: the plan must have no more than it needs
     bool            warm;   ///< x is the answer of a solve since the last begin
     bool            exact;  ///< the next solve is refined through loops
 };
@@ -84,7 +95,7 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
 {
     tni_arena arena = tni_arena_make(&m->model->arena.host);
     uint64_t* key   = TNI_TAKE(&arena, uint64_t, unilaterals);
-    int*      rows  = TNI_TAKE(&arena, int, unilaterals);
+    room*     rooms = TNI_TAKE(&arena, room, unilaterals);
     slot*     slots = TNI_TAKE(&arena, slot, unilaterals);
     int * order = TNI_TAKE(&arena, int, unilaterals), *spare = TNI_TAKE(&arena, int, unilaterals);
     char* base = TNI_TAKE(&arena, char, bytes);
@@ -97,7 +108,8 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
     m->region              = (region){.base = base, .size = bytes};
     m->plan                = NULL;
     m->unilateral_capacity = unilaterals;
-    m->key = key, m->rows = rows, m->slots = slots, m->order = order, m->spare = spare;
+    m->key = key, m->rooms = rooms, m->slots = slots, m->order = order, m->spare = spare;
+    m->room_count = 0;
     return TN_OK;
 }
 
@@ -141,6 +153,11 @@ tn_result tni_step_matrix_grow(tni_step_matrix* m, int unilaterals)
 
 // ---- The plan --------------------------------------------------------------------------------------
 
+void tni_step_matrix_renew(tni_step_matrix* m)
+{
+    m->anew = true;
+}
+
 void tni_step_matrix_forget(tni_step_matrix* m)
 {
     m->warm  = false;
@@ -171,12 +188,34 @@ static bool key_before(const void* user, int a, int b)
     return key[a] < key[b];
 }
 
-// Whether the plan has the same pairs with as many rows.
-static bool is_planned(const tni_step_matrix* m, const tni_auxiliary* a)
+static void sort_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
 {
-    if (m->plan == NULL || m->unilateral_count != a->unilateral_count) return false;
-    for (int i = 0; i < a->unilateral_count; ++i)
-        if (m->key[i] != key_of(a, i) || m->rows[i] != a->unilaterals[i].row_count) return false;
+    for (int i = 0; i < a->unilateral_count; ++i) {
+        m->key[i]   = key_of(a, i);
+        m->order[i] = i;
+    }
+    tni_sort(m->order, m->spare, a->unilateral_count, key_before, m->key);
+}
+
+// Gives each unilateral its rows. False: the plan has no room for some, or, for a step that begins, too much.
+static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
+{
+    int at = 0;
+    if (m->plan == NULL) return false;
+    for (int k = 0; k < m->room_count; ++k) m->rooms[k].used = m->rooms[k].first;
+    for (int k = 0; k < a->unilateral_count; ++k) {
+        const int i = m->order[k], rows = a->unilaterals[i].row_count;
+        while (at < m->room_count &&
+               (m->rooms[at].key < m->key[i] ||
+                (m->rooms[at].key == m->key[i] && m->rooms[at].used + rows > m->rooms[at].end)))
+            ++at;
+        if (at == m->room_count || m->rooms[at].key != m->key[i]) return false;
+        room* own   = &m->rooms[at];
+        m->slots[i] = (slot){own->node, own->used, own->edge, own->first};
+        own->used += rows;
+    }
+    for (int k = 0; m->anew && k < m->room_count; ++k)
+        if (m->rooms[k].used < m->rooms[k].end) return false;
     return true;
 }
 
@@ -223,41 +262,38 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
     }
 }
 
-static void add_unilaterals(tni_step_matrix* m, const tni_auxiliary* a, building* g)
+// In the order of their keys.
+static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
 {
     const tn_model* model = m->model;
-    for (int i = 0; i < a->unilateral_count; ++i) {
-        m->key[i]   = key_of(a, i);
-        m->rows[i]  = a->unilaterals[i].row_count;
-        m->order[i] = i;
-    }
-    m->unilateral_count = a->unilateral_count;
-    tni_sort(m->order, m->spare, a->unilateral_count, key_before, m->key);
+    room*           last  = NULL;
+    m->room_count         = 0;
     for (int k = 0; k < a->unilateral_count; ++k) {
-        const int i = m->order[k], before = k > 0 ? m->order[k - 1] : -1;
-        if (is_limit(m->key[i])) {
-            const int constraint = (int)(m->key[i] & INT32_MAX),
-                      node       = model->free_count + constraint;
-            m->slots[i]          = (slot){node, g->dim[node]};
-            g->dim[node] += m->rows[i];
-            continue;
-        }
-        const bool same = before >= 0 && m->key[before] == m->key[i] &&
-                          g->dim[m->slots[before].node] + m->rows[i] <= PAIR_ROWS;
-        if (!same) {
-            int bodies[2];
-            tni_unilateral_bodies(a, &a->unilaterals[i], bodies);
-            for (int side = 0; side < 2; ++side) {
-                const int node = model->bodies[bodies[side]].node;
-                if (node >= 0) add_edge(g, g->count, node, true);
+        const int  i = m->order[k], rows = a->unilaterals[i].row_count;
+        const bool limit = is_limit(m->key[i]);
+        if (last == NULL || last->key != m->key[i] || (!limit && last->end + rows > PAIR_ROWS)) {
+            last  = &m->rooms[m->room_count++];
+            *last = (room){.key = m->key[i], .node = g->count, .edge = g->edges};
+            if (limit) {
+                const int constraint = (int)(m->key[i] & INT32_MAX);
+                last->node           = model->free_count + constraint;
+                last->edge           = model->constraints[constraint].edge_start;
+                last->first = last->end = g->dim[last->node];
+            } else {
+                int bodies[2];
+                tni_unilateral_bodies(a, &a->unilaterals[i], bodies);
+                const int low =
+                    bodies[0] < bodies[1] ? 0 : 1; // points of a pair may have either body first
+                for (int side = 0; side < 2; ++side) {
+                    const int node = model->bodies[bodies[side == 0 ? low : 1 - low]].node;
+                    if (node >= 0) add_edge(g, g->count, node, true);
+                }
+                g->soft[g->count]   = 1;
+                g->sign[g->count++] = -1;
             }
-            g->dim[g->count]    = 0;
-            g->soft[g->count]   = 1;
-            g->sign[g->count++] = -1;
         }
-        const int node = same ? m->slots[before].node : g->count - 1;
-        m->slots[i]    = (slot){node, g->dim[node]};
-        g->dim[node] += m->rows[i];
+        last->end += rows;
+        g->dim[last->node] = last->end;
     }
 }
 
@@ -280,7 +316,7 @@ static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
                           .soft   = TNI_TAKE(&arena, uint8_t, nodes)};
     if (arena.failed) return TN_ERR_MEMORY;
     add_mechanism(m, &g);
-    add_unilaterals(m, a, &g);
+    add_rooms(m, a, &g);
     const tni_graph graph  = {g.count, g.dim, g.sign, g.edges, g.row, g.col, g.strong, g.soft};
     tni_plan*       plan   = NULL;
     tn_result       result = tni_plan_create(&arena, &graph, &plan);
@@ -335,22 +371,28 @@ static tni_cone_kind kind_of(const tni_unilateral* unilateral)
     }
 }
 
+// Rows that no unilateral has do nothing.
+static void clear_rooms(tni_step_matrix* m)
+{
+    for (int k = 0; k < m->room_count; ++k) {
+        const room* own = &m->rooms[k];
+        const int   dim = m->plan->dim[own->node];
+        double*     E   = tni_saddle_e(m->saddle, own->node);
+        for (int i = own->used; i < own->end; ++i) E[i * (dim + 1)] = 1;
+        for (int e = own->edge;
+             own->used < own->end && e < m->plan->edge_count && m->plan->row_node[e] == own->node;
+             ++e) {
+            const int cols = m->plan->dim[m->plan->col_node[e]];
+            memset(tni_saddle_j(m->saddle, e) + own->used * cols, 0,
+                   sizeof(double) * (size_t)((own->end - own->used) * cols));
+        }
+    }
+}
+
 static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
 {
     const tn_model* model = m->model;
-    int*            first = m->spare; // by unilateral: the first edge of its node
-    int             edge = model->edge_count, last = -1;
-    for (int k = 0; k < a->unilateral_count; ++k) {
-        const int i = m->order[k];
-        if (is_limit(m->key[i])) {
-            first[i] = model->constraints[m->slots[i].node - model->free_count].edge_start;
-            continue;
-        }
-        if (m->slots[i].node != last)
-            while (m->plan->row_node[edge] != m->slots[i].node) ++edge;
-        last     = m->slots[i].node;
-        first[i] = edge;
-    }
+    clear_rooms(m);
     m->newton.count = a->unilateral_count;
     for (int i = 0; i < a->unilateral_count; ++i) {
         const tni_unilateral* unilateral = &a->unilaterals[i];
@@ -359,6 +401,7 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
         *e = (tni_cone_element){.kind       = kind_of(unilateral),
                                 .node       = m->slots[i].node,
                                 .first      = m->slots[i].first,
+                                .joint_rows = m->slots[i].joint_rows,
                                 .count      = unilateral->row_count,
                                 .slip_count = unilateral->slip_count,
                                 .spin_count = unilateral->spin_count,
@@ -371,7 +414,7 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
         for (int side = 0; side < 2; ++side) {
             const tni_body* body = &model->bodies[bodies[side]];
             if (body->node < 0) continue;
-            int at = first[i];
+            int at = m->slots[i].edge;
             while (m->plan->col_node[at] != body->node) ++at;
             e->side[e->side_count++] =
                 (tni_cone_side){at, body->u_start, body->dim, a->j + a->block_at[2 * i + side]};
@@ -387,10 +430,13 @@ tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_
         m->region.full = false;
         return TN_ERR_MEMORY;
     }
-    if (!is_planned(m, a)) {
+    sort_unilaterals(m, a);
+    if (!fit(m, a)) {
         const tn_result result = make_plan(m, a);
         if (result != TN_OK) return result;
+        (void)fit(m, a);
     }
+    m->anew                   = false;
     m->saddle->regularisation = joints->regularisation;
     m->saddle->refinement_max = joints->refinement_max;
     m->saddle->later          = joints->later;
@@ -437,7 +483,6 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                                       .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 20,
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
-                                      .fast             = a->rough && scale > FAST,
                                       .frozen           = a->effort == TNI_CONES_FROZEN};
     const tn_result        result =
         tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);

@@ -15,6 +15,8 @@ void                   tni_step_matrix_free(tni_step_matrix* matrix); ///< NULL 
 /// Room for as many unilaterals as a has, and for twice the plan if it did not fit. Not within a step.
 TN_NODISCARD tn_result tni_step_matrix_grow(tni_step_matrix* matrix, int unilaterals);
 
+/// A step begins: the plan is made anew unless it is just that of what touches then.
+void tni_step_matrix_renew(tni_step_matrix* matrix);
 /// The next solve starts from nothing: multipliers of rows that loops make redundant are the least ones then.
 void tni_step_matrix_forget(tni_step_matrix* matrix);
 /// After a factorisation, or a change of the unilaterals or their rules: takes A, J and E from the saddle of the
