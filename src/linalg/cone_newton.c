@@ -51,11 +51,13 @@ static const double SUFFICIENT  = 0.01; // of the slope: where a line search end
 static const double LEAST_SHARE = 1e-3; // of W that a joint leaves
 
 static const double KAPPA_SPLIT = 1.0 / 3; // splitting: inverse of the penalty, to begin with
+static const double HELD        = 0.999;   // of friction: less is no slip
 static const double OVER        = 1.6;     // splitting: over-relaxation
 
 enum {
     SPLIT_FROM    = 200, // elements of an island beyond which it is solved by splitting
-    SPLIT_AFTER   = 2,   // Newton steps that it is given first: they may do at rest
+    SMALL         = 16,  // elements of an island that is solved by Newton steps even in a crowd
+    SMALL_AFTER   = 6,   // Newton steps that larger ones are given there
     BALANCE_EVERY = 15,
     BALANCE_MAX   = 3
 };
@@ -631,10 +633,15 @@ static void aim(tni_cone_element* e)
     }
 }
 
-// Whether an island is better solved by splitting: Newton steps have not met its laws soon, as they do at rest.
-static bool is_crowd(const tni_cone_island* island)
+// Rates that go with impulses by the law, where the island would move with w.
+static void aside(tni_cone_element* e)
 {
-    return island->end - island->first > SPLIT_FROM && island->iterations >= SPLIT_AFTER;
+    const bool opens = !(e->p[0] > 0);
+    const bool slips = length2(e->p + 1, e->slip_count) >= HELD * e->friction * e->p[0];
+    for (int i = 0; i < e->count; ++i) {
+        const bool slip = i > 0 && i <= e->slip_count;
+        e->z[i]         = e->kind == TNI_CONE_EQUAL ? 0 : opens || (slip && slips) ? e->w[i] : 0;
+    }
 }
 
 static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
@@ -643,20 +650,24 @@ static void start_split(tni_cone_newton* n, tni_cone_island* island, bool warm)
     island->refine     = false;
     island->iterations = island->balanced = 0;
     if (!warm) island->kappa = KAPPA_SPLIT, island->factored = false;
-    for (int k = island->first; k < island->end && !warm; ++k) {
-        tni_cone_element* e = &n->elements[n->order[k]];
-        for (int i = 0; i < e->count; ++i) {
-            e->p[i] = e->kind == TNI_CONE_OPEN ? 0 : e->trial[i];
-            e->z[i] = e->w[i];
-        }
-    }
+    for (int k = island->first; k < island->end && !warm; ++k) aside(&n->elements[n->order[k]]);
+}
+
+// Whether an island is better solved by splitting: at once where it is large, or, among many, where Newton steps
+// have not met its laws soon.
+static bool is_crowd(const tni_cone_island* island, bool crowded)
+{
+    const int size = island->end - island->first;
+    return size > SPLIT_FROM || (crowded && size > SMALL && island->iterations >= SMALL_AFTER);
 }
 
 // ---- The solve --------------------------------------------------------------------------------------
 
 // Where an island begins: at impulses given, and rates of x, if that is an answer to something near.
-static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const double* x)
+static void start(tni_cone_newton* n, tni_cone_island* island, const tni_cone_options* options,
+                  const double* x)
 {
+    const bool   warm = options->warm && island->started, known = warm || options->near;
     const double kappa = !warm ? KAPPA : fmax(island->kappa, KAPPA_WARM);
     bool         anew  = !island->factored || island->kappa != kappa;
     island->kappa      = kappa;
@@ -665,9 +676,9 @@ static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const 
         tni_cone_element* e = &n->elements[n->order[k]];
         for (int i = 0; i < e->count; ++i) e->p[i] = e->kind == TNI_CONE_OPEN ? 0 : e->f[i];
         e->radius = fmax(0, e->p[0]);
-        if (warm) rates(e, x, e->w);
-        for (int i = 0; i < e->count && !warm; ++i) e->w[i] = i == 0 && e->p[0] > 0 ? 0 : e->c[i];
-        if (!warm && e->p[0] > 0)
+        if (known) rates(e, x, e->w);
+        for (int i = 0; i < e->count && !known; ++i) e->w[i] = i == 0 && e->p[0] > 0 ? 0 : e->c[i];
+        if (!known && !is_crowd(island, false) && e->p[0] > 0)
             for (int i = 1; i < e->count; ++i) e->w[i] = 0;
         e->shift =
             e->kind == TNI_CONE_FRICTION ? e->friction * length2(e->w + 1, e->slip_count) : 0;
@@ -679,6 +690,8 @@ static void start(tni_cone_newton* n, tni_cone_island* island, bool warm, const 
     island->active     = true;
     island->iterations = island->stalled = island->held = 0;
     island->best = island->residual = HUGE_VAL;
+    island->splits                  = is_crowd(island, false);
+    if (island->splits) start_split(n, island, false);
 }
 
 // Where an island goes on with the active sets it has: at the rates, and the impulses, of the last answer.
@@ -815,7 +828,7 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
     tni_saddle* s   = n->saddle;
     n->factor_count = n->solve_count = 0;
     s->asleep                        = n->asleep;
-    if (!options->warm) memset(x, 0, sizeof *x * (size_t)s->plan->row_count);
+    if (!options->warm && !options->near) memset(x, 0, sizeof *x * (size_t)s->plan->row_count);
     mark_rows(n);
     tn_result result = solve_free(n, rhs, options->refine, n->free_factored, x);
     n->free_factored = true;
@@ -824,7 +837,7 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
         if (n->asleep[island->component] != 0) island->active = false;
         else if (options->frozen && island->started) follow(n, island);
         else if (island->splits) start_split(n, island, options->warm && island->started);
-        else start(n, island, options->warm && island->started, x);
+        else start(n, island, options, x);
     }
     while (result == TN_OK && any_active(n)) {
         result = factor(n);
@@ -857,7 +870,8 @@ tn_result tni_cone_newton_solve(tni_cone_newton* n, const double* rhs,
             const bool done = island->residual <= options->tolerance ||
                               (island->stalled > 1 && island->residual <= options->accepted);
             if (done || island->iterations >= options->iterations) island->active = false;
-            else if (is_crowd(island)) island->splits = true, start_split(n, island, false);
+            else if (is_crowd(island, options->crowded))
+                island->splits = true, start_split(n, island, false);
         }
     }
     *residual = 0;

@@ -98,9 +98,11 @@ typedef struct tni_cone_options {
     double
         split_tolerance; ///< the same of islands that are so large that they are solved by splitting
     int  split_iterations;
-    bool refine; ///< the last solve is refined through loops
-    bool warm;   ///< x holds the answer of a solve that differs little
-    bool frozen; ///< active sets stay as they are: one linear solve, after one that was not
+    bool refine;  ///< the last solve is refined through loops
+    bool warm;    ///< x holds the answer of a solve that differs little
+    bool near;    ///< u in x is that of a system with other elements
+    bool crowded; ///< there are many: islands are solved by splitting early
+    bool frozen;  ///< active sets stay as they are: one linear solve, after one that was not
 } tni_cone_options;
 
 /// Solves for x with the right-hand side rhs (rows of elements are not read). TN_ERR_SINGULAR: as the saddle's.

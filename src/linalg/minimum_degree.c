@@ -122,7 +122,7 @@ static void quotient_load(quotient* q, const uint8_t* skip)
 static bool find_support(quotient* q, int b)
 {
     const tni_adjacency* g    = q->graph;
-    int                  rows = g->dim[b];
+    int                  rows = g->hard[b];
     if (q->support[b] >= 0) return q->done[q->support[b]];
     for (int k = g->start[b]; k < g->start[b + 1]; ++k) {
         if (!g->strong[k] || q->room[g->node[k]] < rows) continue;
@@ -161,13 +161,13 @@ static void reserve_support(quotient* q, int a)
         for (int k = g->start[a]; k < g->start[a + 1]; ++k) {
             const int b = g->node[k];
             if (g->sign[b] > 0 || q->support[b] >= 0 || !g->strong[k]) continue;
-            if (q->region[b] != q->region[a] || q->reserved[a] + g->dim[b] > g->dim[a]) continue;
+            if (q->region[b] != q->region[a] || q->reserved[a] + g->hard[b] > g->dim[a]) continue;
             const int last = last_region(q, b);
             if (last > latest) latest = last, best = b;
         }
         if (best < 0) return;
         q->support[best] = a;
-        q->reserved[a] += g->dim[best];
+        q->reserved[a] += g->hard[best];
     }
 }
 

@@ -47,14 +47,14 @@ enum { DISSECT_NODES = 1000, DISSECT_FLOPS = 64 };
 tni_adjacency tni_adjacency_make(tni_arena* arena, const tni_graph* graph)
 {
     const int     n = graph->count, m = graph->edge_count;
-    tni_adjacency a    = {.count = n, .dim = graph->dim, .sign = graph->sign};
-    int8_t*       sign = graph->soft != NULL ? TNI_TAKE(arena, int8_t, n) : NULL;
+    tni_adjacency a    = {.count = n, .dim = graph->dim, .hard = graph->dim, .sign = graph->sign};
+    int8_t*       sign = graph->hard != NULL ? TNI_TAKE(arena, int8_t, n) : NULL;
     a.start            = TNI_TAKE(arena, int, n + 2);
     a.node             = TNI_TAKE(arena, int, 2 * (size_t)m);
     a.strong           = TNI_TAKE(arena, uint8_t, 2 * (size_t)m);
     if (arena->failed) return a;
-    for (int v = 0; sign != NULL && v < n; ++v) sign[v] = graph->soft[v] ? 1 : graph->sign[v];
-    if (sign != NULL) a.sign = sign;
+    for (int v = 0; sign != NULL && v < n; ++v) sign[v] = graph->hard[v] == 0 ? 1 : graph->sign[v];
+    if (sign != NULL) a.sign = sign, a.hard = graph->hard;
     int* fill = a.start + 1; // becomes start once filled
     for (int e = 0; e < m; ++e) {
         TN_ASSERT(graph->row_node[e] != graph->col_node[e]);

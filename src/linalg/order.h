@@ -13,8 +13,8 @@ typedef struct tni_graph {
     const int*     row_node;   ///< edge e is the block (row_node[e], col_node[e]), row-major
     const int*     col_node;
     const uint8_t* strong; ///< the block has full row rank (its row node is a B node)
-    const uint8_t*
-        soft; ///< B nodes that are definite by themselves: eliminated at any time; NULL: none
+    const int* hard; ///< rows of B nodes that rely on A nodes eliminated before them, other rows
+                     ///< being definite by themselves; NULL: all
 } tni_graph;
 
 enum { TNI_DIM_MAX = 64 };
@@ -23,7 +23,8 @@ enum { TNI_DIM_MAX = 64 };
 typedef struct tni_adjacency {
     int           count;
     const int*    dim;
-    const int8_t* sign;
+    const int*    hard;  ///< rows of a B node that need support
+    const int8_t* sign;  ///< +1 also for B nodes without such rows
     int*          start; ///< neighbours of v: node[start[v] .. start[v + 1] - 1]
     int*          node;
     uint8_t*      strong;

@@ -425,7 +425,11 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
     for (int round = 0; round < 4; ++round) {
         const bool exact = round > 1 && s->impulse.loops && !s->impulse.safer_mode;
         if (round == 2 && exact) s->system->auxiliary.ready = false; // responses too
-        TRY(second_kick(s, h, exact, why));
+        if (round > 0 && s->system->auxiliary.report.split)
+            s->system->auxiliary.effort = TNI_CONES_FROZEN; // the joints only
+        const tn_result result      = second_kick(s, h, exact, why);
+        s->system->auxiliary.effort = TNI_CONES_MET;
+        TRY(result);
         tni_system_evaluate(s->system, &at);
         int worst;
         report->velocity_error = tni_system_velocity_error(s->system, &worst);

@@ -38,11 +38,13 @@ enum {
     CROWD        = 100, // contacts and limits
     CROWD_MORE   = 2,
     CROWD_PARTS  = 2,
-    LOOK_ROUND   = 1,  // of a crowd: after it, contacts are looked for again
-    CROWD_STEPS  = 60, // of the Newton method for contacts, all rounds together
-    FEW_STEPS    = 60, // after which a round takes only a few
-    STEPS_MAX    = 300,
-    EXACT_STEPS  = 600 // with explicit springs
+    FREEZE_ROUND =
+        0,           // of a crowd: after it, the joints are closed with the active sets as they are
+    LOOK_ROUND  = 1, // after it, contacts are looked for again
+    CROWD_STEPS = 60, // of the Newton method for contacts, all rounds together
+    FEW_STEPS   = 60, // after which a round takes only a few
+    STEPS_MAX   = 300,
+    EXACT_STEPS = 600 // with explicit springs
 };
 
 // A gap [m or rad], or a speed [m/s or rad/s], that counts as zero.
@@ -319,9 +321,10 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
         a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
     }
-    a->ready         = false;
-    a->softens       = false;
-    a->keep_forces   = true;
+    a->ready       = false;
+    a->softens     = false;
+    a->keep_forces = true;
+    if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
     const int rounds = is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
@@ -434,9 +437,9 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
     *nearest          = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
     for (int round = 0; round <= ROUNDS_MAX; ++round) {
         tni_copy_numbers(s->impulse.target_rates, s->impulse.goal, s->model->row_count);
-        a->effort              = frozen                            ? TNI_CONES_FROZEN
-                                 : round > 0 && spent >= few_steps ? TNI_CONES_FURTHER
-                                                                   : TNI_CONES_MET;
+        a->effort              = frozen ? TNI_CONES_FROZEN
+                                 : looks > 0 || (round > 0 && spent >= few_steps) ? TNI_CONES_FURTHER
+                                                                                  : TNI_CONES_MET;
         const tn_result result = tni_impulse_solve_kick(s, h, why);
         a->effort              = TNI_CONES_MET;
         if (result != TN_OK) return result;
@@ -457,14 +460,16 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
             ++looks;
             TRY(find_more(s, h, impacts, &again, report, why));
             if (again) {
-                round = -1;
+                round  = -1;
+                frozen = false;
                 since = known = spent = 0;
                 least = last = HUGE_VAL;
                 *nearest     = (tni_closure_error){.error = HUGE_VAL, .worst = -1};
                 continue;
             }
         }
-        if (!frozen && (spent > steps_max || since > STALLED || (a->report.split && round >= 2))) {
+        if (!frozen &&
+            (spent > steps_max || since > STALLED || (a->report.split && round >= FREEZE_ROUND))) {
             frozen = true;
             since = known = 0;
             least = last = HUGE_VAL;
@@ -555,6 +560,7 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 void tni_impulse_set_landing_targets(tn_stepper* s)
 {
     tni_auxiliary* a = tni_stops_of(s);
+    if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         set_targets(unilateral, HUGE_VAL);

@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4 };
+enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4, CROWD = 100 };
 
 // Residuals of the laws beside approaches of 1 [m/s or rad/s]: where steps that no longer help end a solve, beside the
 // tolerance; and by splitting.
@@ -62,6 +62,8 @@ struct tni_step_matrix {
     uint8_t*        asleep; ///< by component
     bool            anew;   ///< a step begins: the plan must have no more than it needs
     bool            warm;   ///< x is the answer of a solve since the last begin
+    double*         last;   ///< u of the last solve
+    bool            near;   ///< it tells about the next one
     bool            exact;  ///< the next solve is refined through loops
 };
 
@@ -97,8 +99,9 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
     uint64_t* key   = TNI_TAKE(&arena, uint64_t, unilaterals);
     room*     rooms = TNI_TAKE(&arena, room, unilaterals);
     slot*     slots = TNI_TAKE(&arena, slot, unilaterals);
-    int * order = TNI_TAKE(&arena, int, unilaterals), *spare = TNI_TAKE(&arena, int, unilaterals);
-    char* base = TNI_TAKE(&arena, char, bytes);
+    int *   order = TNI_TAKE(&arena, int, unilaterals), *spare = TNI_TAKE(&arena, int, unilaterals);
+    char*   base = TNI_TAKE(&arena, char, bytes);
+    double* last = TNI_TAKE(&arena, double, m->model->u_count);
     if (arena.failed) {
         tni_arena_free(&arena);
         return TN_ERR_MEMORY;
@@ -110,6 +113,8 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
     m->unilateral_capacity = unilaterals;
     m->key = key, m->rooms = rooms, m->slots = slots, m->order = order, m->spare = spare;
     m->room_count = 0;
+    m->last       = last;
+    m->near       = false;
     return TN_OK;
 }
 
@@ -156,12 +161,18 @@ tn_result tni_step_matrix_grow(tni_step_matrix* m, int unilaterals)
 void tni_step_matrix_renew(tni_step_matrix* m)
 {
     m->anew = true;
+    m->near = false;
+}
+
+void tni_step_matrix_cool(tni_step_matrix* m)
+{
+    m->near = false;
 }
 
 void tni_step_matrix_forget(tni_step_matrix* m)
 {
-    m->warm  = false;
-    m->exact = true;
+    m->warm = m->near = false;
+    m->exact          = true;
 }
 
 static uint64_t key_of(const tni_auxiliary* a, int i)
@@ -222,9 +233,9 @@ static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
 /// The graph while it grows.
 typedef struct building {
     int      count, edges;
-    int *    dim, *row, *col;
+    int *    dim, *hard, *row, *col;
     int8_t*  sign;
-    uint8_t *strong, *soft;
+    uint8_t* strong;
 } building;
 
 static void add_edge(building* g, int node, int to, bool strong)
@@ -249,7 +260,7 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
         }
         const int soft      = m->soft != NULL ? tni_soft_rows_of(m->soft, i) : 0;
         g->dim[g->count]    = c->edge_count > 0 ? c->row_count + soft : 0;
-        g->soft[g->count]   = c->row_count == 0;
+        g->hard[g->count]   = c->row_count;
         g->sign[g->count++] = -1;
     }
     for (int i = 0; m->soft != NULL && i < tni_soft_node_count(m->soft); ++i) {
@@ -257,7 +268,6 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
         for (int side = 0; side < 2; ++side)
             add_edge(g, g->count, model->bodies[node.body[side]].node, true);
         g->dim[g->count]    = TNI_SOFT_NODE_ROWS;
-        g->soft[g->count]   = 1;
         g->sign[g->count++] = -1;
     }
 }
@@ -288,7 +298,6 @@ static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
                     const int node = model->bodies[bodies[side == 0 ? low : 1 - low]].node;
                     if (node >= 0) add_edge(g, g->count, node, true);
                 }
-                g->soft[g->count]   = 1;
                 g->sign[g->count++] = -1;
             }
         }
@@ -313,11 +322,11 @@ static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
                           .col    = TNI_TAKE(&arena, int, edges),
                           .sign   = TNI_TAKE(&arena, int8_t, nodes),
                           .strong = TNI_TAKE(&arena, uint8_t, edges),
-                          .soft   = TNI_TAKE(&arena, uint8_t, nodes)};
+                          .hard   = TNI_TAKE(&arena, int, nodes)};
     if (arena.failed) return TN_ERR_MEMORY;
     add_mechanism(m, &g);
     add_rooms(m, a, &g);
-    const tni_graph graph  = {g.count, g.dim, g.sign, g.edges, g.row, g.col, g.strong, g.soft};
+    const tni_graph graph  = {g.count, g.dim, g.sign, g.edges, g.row, g.col, g.strong, g.hard};
     tni_plan*       plan   = NULL;
     tn_result       result = tni_plan_create(&arena, &graph, &plan);
     if (result == TN_OK) result = tni_saddle_create(&arena, plan, &m->saddle);
@@ -475,6 +484,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
         for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
         if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
     }
+    const bool             crowded = a->unilateral_count > CROWD;
     const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
     const tni_cone_options options = {.tolerance        = a->tolerance * fmax(1, scale),
                                       .accepted         = ACCEPTED * a->tolerance * fmax(1, scale),
@@ -483,12 +493,19 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                                       .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 20,
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
+                                      .near             = m->near && !m->warm && crowded,
+                                      .crowded          = crowded,
                                       .frozen           = a->effort == TNI_CONES_FROZEN};
-    const tn_result        result =
+    if (options.near) {
+        memset(m->x, 0, sizeof *m->x * (size_t)m->plan->row_count);
+        memcpy(m->x, m->last, sizeof *m->x * (size_t)model->u_count);
+    }
+    const tn_result result =
         tni_cone_newton_solve(&m->newton, m->rhs, &options, m->x, &residual, &worst);
     if (result != TN_OK) return result;
-    m->warm            = true;
-    m->exact           = false;
+    m->warm = m->near = true;
+    m->exact          = false;
+    memcpy(m->last, m->x, sizeof *m->x * (size_t)model->u_count);
     a->report.residual = residual;
     a->report.rounds   = m->newton.factor_count;
     for (int i = 0; i < m->newton.island_count; ++i)

@@ -17,6 +17,8 @@ TN_NODISCARD tn_result tni_step_matrix_grow(tni_step_matrix* matrix, int unilate
 
 /// A step begins: the plan is made anew unless it is just that of what touches then.
 void tni_step_matrix_renew(tni_step_matrix* matrix);
+/// The last answer says nothing about the next.
+void tni_step_matrix_cool(tni_step_matrix* matrix);
 /// The next solve starts from nothing: multipliers of rows that loops make redundant are the least ones then.
 void tni_step_matrix_forget(tni_step_matrix* matrix);
 /// After a factorisation, or a change of the unilaterals or their rules: takes A, J and E from the saddle of the

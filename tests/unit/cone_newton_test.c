@@ -23,9 +23,9 @@ typedef struct problem {
     tni_saddle*     saddle;
     tni_cone_newton newton;
     int             contacts;
-    int             dim[NODES], row[EDGES], col[EDGES], edges;
+    int             dim[NODES], hard[NODES], row[EDGES], col[EDGES], edges;
     int8_t          sign[NODES];
-    uint8_t         strong[EDGES], soft[NODES];
+    uint8_t         strong[EDGES];
     double          J[CONTACTS][2][TNI_CONE_ROWS * DIM];
     double*         rhs;
     double*         x;
@@ -45,17 +45,17 @@ static void make(problem* p, test_random* r, int contacts, double friction, bool
     for (int i = 0; i < BODIES; ++i) p->dim[i] = DIM, p->sign[i] = 1;
     for (int i = 0; i < JOINTS; ++i) {
         const int v = BODIES + i;
-        p->dim[v] = JOINT_ROWS, p->sign[v] = -1;
+        p->dim[v] = p->hard[v] = JOINT_ROWS, p->sign[v] = -1;
         add_edge(p, v, i), add_edge(p, v, i + 1);
     }
     for (int i = 0; i < contacts; ++i) {
         const int v = BODIES + JOINTS + i, a = i % BODIES;
-        p->dim[v] = 3, p->sign[v] = -1, p->soft[v] = 1;
+        p->dim[v] = 3, p->sign[v] = -1;
         add_edge(p, v, a);
         if (loops && i % 3 == 0) add_edge(p, v, (a + 2) % BODIES);
     }
     const tni_graph graph = {
-        BODIES + JOINTS + contacts, p->dim, p->sign, p->edges, p->row, p->col, p->strong, p->soft};
+        BODIES + JOINTS + contacts, p->dim, p->sign, p->edges, p->row, p->col, p->strong, p->hard};
     CHECK_OK(tni_plan_create(&p->arena, &graph, &p->plan));
     CHECK_OK(tni_saddle_create(&p->arena, p->plan, &p->saddle));
     CHECK_OK(tni_cone_newton_create(&p->arena, contacts, p->plan->row_count,
