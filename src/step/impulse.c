@@ -87,7 +87,7 @@ tn_result tni_impulse_create(tn_stepper* s)
     tni_auxiliary* a        = &s->system->auxiliary;
     const bool     implicit = s->settings.impulse.springs == TN_SPRINGS_IMPLICIT;
     a->tolerance     = implicit ? fmax(1e-7, 0.1 * s->settings.impulse.tolerance) : exact_laws;
-    a->spin_and_roll = true;
+    s->system->unilaterals.spin_and_roll = true;
     work->loops      = tni_system_regularises(s->system);
     if (implicit) TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
     s->system->soft = work->soft;
@@ -208,11 +208,9 @@ static tn_result ballistic_kick(tn_stepper* s, double h)
 
 tn_result tni_impulse_kick(tn_stepper* s, double h, tn_step_report* report, tn_why* why)
 {
-    const tni_configuration at            = tni_configuration_of(&s->now);
-    s->system->auxiliary.unilateral_count = 0; // contacts of the end of the last step
-    s->system->auxiliary.ready            = false;
-    s->system->stiffness                  = NULL;
-    s->system->within                     = h;
+    const tni_configuration at = tni_configuration_of(&s->now);
+    s->system->stiffness       = NULL;
+    s->system->within          = h;
     if (s->system->auxiliary.matrix != NULL) tni_step_matrix_renew(s->system->auxiliary.matrix);
     const bool factored = s->now_factored;
     s->now_factored     = false;
@@ -232,8 +230,7 @@ static tn_result stiffen(tn_stepper* s, double h, bool* again, tn_step_report* r
     *again                           = count > 0;
     if (count == 0) return TN_OK;
     if (count > report->impulse.stiffened_count) report->impulse.stiffened_count = count;
-    s->system->stiffness                  = s->impulse.stiffness;
-    s->system->auxiliary.unilateral_count = 0; // they are found again
+    s->system->stiffness = s->impulse.stiffness;
     TRY(factor(s, &s->now, report, why));
     return s->has_unilaterals ? ballistic_kick(s, h) : first_kick(s, h, why);
 }
@@ -343,8 +340,8 @@ static tn_result close_joints(tn_stepper* s, double h, double tolerance, tni_clo
 // Contacts, limits and ropes that push.
 static int pushing_count(const tn_stepper* s)
 {
-    const tni_auxiliary* a     = &s->system->auxiliary;
-    int                  count = 0;
+    const tni_unilaterals* a     = &s->system->unilaterals;
+    int                    count = 0;
     for (int i = 0; i < a->unilateral_count; ++i) count += a->unilaterals[i].force[0] > 0;
     return count;
 }
@@ -424,7 +421,6 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
     double                  before = HUGE_VAL;
     for (int round = 0; round < 4; ++round) {
         const bool exact = round > 1 && s->impulse.loops && !s->impulse.safer_mode;
-        if (round == 2 && exact) s->system->auxiliary.ready = false; // responses too
         if (round > 0 && s->system->auxiliary.report.split)
             s->system->auxiliary.effort = TNI_CONES_FROZEN; // the joints only
         const tn_result result      = second_kick(s, h, exact, why);
@@ -477,7 +473,6 @@ static tn_result land(tn_stepper* s, double h, tn_step_report* report, tn_why* w
         tni_scene_view scene = tni_system_scene(system, &at);
         scene.flying         = true;
         tni_soft_land(s->impulse.soft, &scene, s->impulse.plus);
-        system->auxiliary.ready = false;
     }
     tn_result (*fit)(tn_stepper*, double, tn_step_report*, tn_why*) =
         s->has_unilaterals ? fit_with_unilaterals : fit_velocities;

@@ -70,7 +70,7 @@ static const double removed_share = 0.8;  // of a penetration that is removed in
 // Many contacts in one matrix: what is wrong with a few of them may wait for the next step.
 static bool is_crowded(const tn_stepper* s)
 {
-    return s->impulse.soft != NULL && s->system->auxiliary.unilateral_count > CROWD;
+    return s->impulse.soft != NULL && s->system->unilaterals.unilateral_count > CROWD;
 }
 
 // Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
@@ -84,8 +84,8 @@ static double tolerated_depth(const tn_stepper* s)
 // Warm start: impulses of the last step, of its flight or its landing.
 static void set_warm_start(tn_stepper* s, bool landing, double h)
 {
-    tni_auxiliary* a  = tni_stops_of(s);
-    int            at = 0;
+    tni_unilaterals* a  = tni_stops_of(s);
+    int              at = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const double*   force = tni_warm_start_find(&s->impulse.warm_start, unilateral->id, &at);
@@ -98,10 +98,10 @@ static void set_warm_start(tn_stepper* s, bool landing, double h)
 // Contacts and limits on the way from the start to the end of the predicted flight, evaluated last.
 static tn_result find_on_path(tn_stepper* s, double h, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_auxiliary_now(a);
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
     const bool room = tni_unilaterals_find_ahead(a, s->impulse.views, s->system->views, s->now.z);
-    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    s->system->phases.collide += tni_clock_of(s) - start;
     if (!room) return tni_fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     set_warm_start(s, false, h);
@@ -129,9 +129,8 @@ static void set_targets(tni_unilateral* unilateral, double h)
 
 static void set_all_targets(tn_stepper* s, int from, double h)
 {
-    tni_auxiliary* a = tni_stops_of(s);
+    tni_unilaterals* a = tni_stops_of(s);
     for (int i = from; i < a->unilateral_count; ++i) set_targets(&a->unilaterals[i], h);
-    a->ready = false;
 }
 
 // ---- Impacts ------------------------------------------------------------------------------------
@@ -140,8 +139,8 @@ static void set_all_targets(tn_stepper* s, int from, double h)
 // they touch.
 static bool any_hit(tn_stepper* s, double h)
 {
-    tni_auxiliary* a   = tni_stops_of(s);
-    bool           any = false;
+    tni_unilaterals* a   = tni_stops_of(s);
+    bool             any = false;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const bool      comes =
@@ -179,8 +178,8 @@ static double correct_slip(tni_unilateral* unilateral)
 // at the gap they may have, others at it or beyond.
 static double correct_gaps(tn_stepper* s, double h)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    double         error = 0;
+    tni_unilaterals* a     = tni_stops_of(s);
+    double           error = 0;
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         const double    off        = fmin(unilateral->start_gap, 0) - unilateral->gap;
@@ -266,25 +265,30 @@ static double correct_soft(tn_stepper* s, double tolerance)
 
 // ---- Separate -----------------------------------------------------------------------------------
 
-static double deepest(const tni_auxiliary* a)
+static double deepest(const tni_unilaterals* a)
 {
     double most = 0;
     for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].gap);
     return most;
 }
 
-// Moves s->next by the position correction that closes the joints and does what the unilaterals
-// want.
-static tn_result move_positions(tn_stepper* s, tn_why* why)
+// Moves s->next by the position correction that closes the joints and, unless these are alone, does what the
+// unilaterals want.
+static tn_result move_positions(tn_stepper* s, bool alone, tn_why* why)
 {
     const tn_model* model = s->model;
+    tn_result       result;
     for (int i = 0; i < model->row_count; ++i) s->impulse.target_rates[i] = -s->system->C[i];
     for (int i = 0; i < model->constraint_count; ++i) { // velocity-only rows have no position error
         const tni_constraint* c = &model->constraints[i];
         for (int k = c->held_count; k < c->row_count; ++k)
             s->impulse.target_rates[c->row_start + k] = 0;
     }
-    const tn_result result = tni_impulse_solve(s, NULL, false, why);
+    if (alone) {
+        result = tni_system_solve_joints(s->system, NULL, s->impulse.target_rates, false, why);
+    } else {
+        result = tni_impulse_solve(s, NULL, false, why);
+    }
     if (result == TN_OK) tni_advance(model, s->next.q, s->system->answer, s->next.q);
     return result;
 }
@@ -293,18 +297,14 @@ static tn_result move_positions(tn_stepper* s, tn_why* why)
 static tn_result close_positions(tn_stepper* s, double tolerance, tn_step_report* report,
                                  tn_why* why)
 {
-    tni_auxiliary*          a      = tni_stops_of(s);
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const int               count  = a->unilateral_count;
     tn_result               result = TN_OK;
     int                     worst;
-    a->unilateral_count = 0;
     for (int round = 0; round < JOINT_ROUNDS && result == TN_OK; ++round) {
         if (!(tni_system_position_error(s->system, &worst) > tolerance)) break;
-        result = move_positions(s, why);
+        result = move_positions(s, true, why);
         if (result == TN_OK) tni_system_evaluate(s->system, &at);
     }
-    a->unilateral_count = count;
     report->unclosed_count += tni_system_position_error(s->system, &worst) > fmax(tolerance, 1e-9);
     return result;
 }
@@ -312,7 +312,8 @@ static tn_result close_positions(tn_stepper* s, double tolerance, tn_step_report
 // Pushes bodies apart: moves s->next, where the system was evaluated last, and nothing else.
 static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary*          a      = tni_stops_of(s);
+    tni_unilaterals*        a      = tni_stops_of(s);
+    tni_auxiliary*          by     = &s->system->auxiliary;
     const tni_configuration at     = tni_configuration_of(&s->next);
     const double            alone  = (is_crowded(s) ? 5 : 1) * tolerated_depth(s);
     tn_result               result = TN_OK;
@@ -321,10 +322,9 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
         a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
     }
-    a->ready       = false;
-    a->softens     = false;
-    a->keep_forces = true;
-    if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
+    by->softens     = false;
+    by->keep_forces = true;
+    if (by->matrix != NULL) tni_step_matrix_cool(by->matrix);
     const int rounds = is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
@@ -340,12 +340,11 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
                                                          // above it would stay
         }
         if (done) break;
-        result = move_positions(s, why);
+        result = move_positions(s, false, why);
         if (result != TN_OK) break;
         tni_system_evaluate(s->system, &at);
     }
-    a->keep_forces = false;
-    a->ready       = false;
+    by->keep_forces = false;
     return result == TN_OK ? close_positions(s, tolerance, report, why) : result;
 }
 
@@ -363,9 +362,8 @@ static tn_result solve_impacts(tn_stepper* s, double h, bool* hit, tn_step_repor
 {
     *hit = any_hit(s, h);
     if (!*hit) return TN_OK;
-    tni_stops_of(s)->softens          = false;
-    tn_result result                  = tni_solve_impacts(s, report, why);
-    tni_stops_of(s)->unilateral_count = 0;
+    s->system->auxiliary.softens = false;
+    tn_result result             = tni_solve_impacts(s, report, why);
     if (result == TN_OK) result = tni_impulse_kick(s, h, report, why);
     return result;
 }
@@ -378,7 +376,6 @@ static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_
     bool      hit    = true;
     tn_result result = TN_OK;
     while (hit && result == TN_OK) {
-        tni_stops_of(s)->unilateral_count = 0;
         tni_copy_numbers(s->impulse.first, s->impulse.plus, s->model->u_count);
         (void)tni_impulse_fly(s, h);
         result = find_on_path(s, h, why);
@@ -394,12 +391,12 @@ static tn_result find_and_strike(tn_stepper* s, double h, int* impacts, tn_step_
 static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
                            tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_auxiliary_now(a);
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
     const int more   = tni_unilaterals_find_more(a, s->system->views, s->now.z, tolerated_depth(s));
     bool      hit    = false;
     tn_result result = TN_OK;
-    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    s->system->phases.collide += tni_clock_of(s) - start;
     *again = more != 0;
     if (more < 0) return tni_fail_full(why);
     if (more == 0) return TN_OK;
@@ -411,7 +408,6 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
         a->unilaterals[i].is_new    = false;
         set_targets(&a->unilaterals[i], h);
     }
-    a->ready = false;
     if (++*impacts <= impact_rounds_max(s)) result = solve_impacts(s, h, &hit, report, why);
     return hit && result == TN_OK ? find_and_strike(s, h, impacts, report, why) : result;
 }
@@ -421,7 +417,7 @@ static tn_result find_more(tn_stepper* s, double h, int* impacts, bool* again,
 static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_error* nearest,
                          bool* closed, int* impacts, tn_step_report* report, tn_why* why)
 {
-    tni_auxiliary* a         = tni_stops_of(s);
+    tni_auxiliary* a         = &s->system->auxiliary;
     const bool     crowded   = is_crowded(s);
     const bool     exact     = s->impulse.soft == NULL; // as far as it takes
     const int      few_steps = crowded ? 0
@@ -502,8 +498,8 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
 // linearisation.
 static bool gains_energy(tn_stepper* s)
 {
-    const tni_auxiliary* a   = tni_stops_of(s);
-    double               sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
+    const tni_unilaterals* a   = tni_stops_of(s);
+    double                 sum = 0, scale = tni_system_kinetic(s->system, s->impulse.plus);
     for (int i = 0; i < a->unilateral_count; ++i) {
         const tni_unilateral* unilateral = &a->unilaterals[i];
         if (!pushes(unilateral)) continue;
@@ -514,7 +510,7 @@ static bool gains_energy(tn_stepper* s)
     return sum > share * scale;
 }
 
-static double deepest_at_start(const tni_auxiliary* a)
+static double deepest_at_start(const tni_unilaterals* a)
 {
     double most = 0;
     for (int i = 0; i < a->unilateral_count; ++i) most = fmax(most, -a->unilaterals[i].start_gap);
@@ -541,10 +537,10 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
 
 tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 {
-    tni_auxiliary* a     = tni_stops_of(s);
-    const double   start = tni_auxiliary_now(a);
-    const bool     room  = tni_unilaterals_find(a, s->system->views, s->now.z, landing_gap);
-    s->system->phases.collide += tni_auxiliary_now(a) - start;
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
+    const bool       room  = tni_unilaterals_find(a, s->system->views, s->now.z, landing_gap);
+    s->system->phases.collide += tni_clock_of(s) - start;
     if (!room) return tni_fail_full(why);
     if (tni_sleep_disturbed(s)) return TNI_WOKEN;
     // Contact features may change so fast that the rounds do not converge: then the step is too
@@ -559,8 +555,8 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
 
 void tni_impulse_set_landing_targets(tn_stepper* s)
 {
-    tni_auxiliary* a = tni_stops_of(s);
-    if (a->matrix != NULL) tni_step_matrix_cool(a->matrix);
+    tni_unilaterals* a = tni_stops_of(s);
+    if (s->system->auxiliary.matrix != NULL) tni_step_matrix_cool(s->system->auxiliary.matrix);
     for (int i = 0; i < a->unilateral_count; ++i) {
         tni_unilateral* unilateral = &a->unilaterals[i];
         set_targets(unilateral, HUGE_VAL);
@@ -569,12 +565,11 @@ void tni_impulse_set_landing_targets(tn_stepper* s)
             unilateral->rate[0] < -resolution)
             unilateral->rule = TNI_UNILATERAL_OPEN;
     }
-    a->ready = false;
 }
 
 void tni_impulse_report_contacts(tn_stepper* s, double h, tn_step_report* report)
 {
-    tni_auxiliary* a            = tni_stops_of(s);
+    tni_unilaterals* a          = tni_stops_of(s);
     report->contact_count       = 0;
     report->deepest             = deepest(a);
     s->impulse.warm_start.count = 0;

@@ -183,17 +183,15 @@ static void find_modes(tn_stepper* s, double enough)
     const tn_model* model = s->model;
     double *        w = s->impulse.best, *torque = s->scratch;
     double *        before = s->impulse.part_work, *after = before + model->body_count;
-    const int       unilaterals = s->system->auxiliary.unilateral_count; // contacts are not linear
-    s->system->auxiliary.unilateral_count = 0;
-    s->system->auxiliary.ready            = false;
-    s->system->auxiliary.keep_forces      = true; // no forces of springs in the right-hand sides
+    s->system->auxiliary.keep_forces = true; // no forces of springs in the right-hand sides
     begin_turning(s, w);
     for (int round = 0; round < ROUNDS; ++round) {
         memset(before, 0, sizeof *before * 2 * (size_t)model->body_count);
         apply(s, w, torque, before);
         memset(s->impulse.target_rates, 0, sizeof(double) * (size_t)model->row_count);
-        if (tni_system_solve(s->system, torque, s->impulse.target_rates, false, NULL) != TN_OK)
-            break;
+        if (tni_system_solve_joints(s->system, torque, s->impulse.target_rates, false, NULL) !=
+            TN_OK)
+            break; // contacts are not linear
         tni_copy_numbers(w, s->system->answer, model->u_count);
         add_work(s, torque, w, after);
         bool known = true; // all parts are clearly stiff, or clearly not
@@ -202,9 +200,7 @@ static void find_modes(tn_stepper* s, double enough)
                               (round > 0 && after[i] <= hopeless * before[i]));
         if (known) break;
     }
-    s->system->auxiliary.unilateral_count = unilaterals;
-    s->system->auxiliary.ready            = false;
-    s->system->auxiliary.keep_forces      = false;
+    s->system->auxiliary.keep_forces = false;
     memset(before, 0, sizeof *before * (size_t)model->body_count);
     for (int i = 0; i < model->free_count; ++i) { // before <- w^T h^2 K w
         const int     body = model->free_bodies[i], at = model->bodies[body].u_start + 3;

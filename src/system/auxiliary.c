@@ -34,15 +34,10 @@
 #define JAM_LEAST 1e-9  // the same, of a row that nothing moves
 #define HELD      1e-11 // a response smaller than this, relative to a free one, is rounding
 
-enum { COLUMNS = 3, FIRST_UNILATERALS = 16 };
+enum { COLUMNS = 3 };
 enum { HALVES = 4 }; // room for half solves, doubles per row of the system
 
 // --- memory --------------------------------------------------------------------------------------
-
-bool tni_has_unilaterals(const tn_model* model)
-{
-    return model->limit_count > 0 || model->shape_count > 1;
-}
 
 // Doubles in the blocks of the auxiliary constraints, and the number of their edges.
 static size_t constraint_blocks(const tni_auxiliary* a, int* edges)
@@ -62,8 +57,8 @@ static size_t constraint_blocks(const tni_auxiliary* a, int* edges)
 
 static void set_constraint_units(tni_auxiliary* a)
 {
+    size_t at     = 0;
     a->unit_count = a->edge_count = 0;
-    a->block_count                = 0;
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
         const tni_constraint* c   = &a->model->constraints[a->split->auxiliary[i]];
         a->units[a->unit_count++] = (tni_auxiliary_unit){.row_count      = c->row_count,
@@ -74,51 +69,50 @@ static void set_constraint_units(tni_auxiliary* a)
                                                          .own_directions = c->pushes_otherwise};
         for (int k = 0; k < c->edge_count; ++k) {
             const tni_body* body = &a->model->bodies[a->model->edge_body[c->edge_start + k]];
+            double *        J = a->j + at, *K = c->pushes_otherwise ? a->k + at : J;
             a->edges[a->edge_count++] =
-                (tni_auxiliary_edge){body->node, body->u_start, body->dim, a->block_count};
-            a->block_count += (size_t)(c->row_count * body->dim);
+                (tni_auxiliary_edge){body->node, body->u_start, body->dim, J, K};
+            at += (size_t)(c->row_count * body->dim);
         }
     }
 }
 
 static tn_result take(tni_auxiliary* a)
 {
-    int        constraint_edges;
-    tni_arena* arena = &a->arena;
-    const int  all   = a->model->u_count + a->model->row_count;
-    (void)constraint_blocks(a, &constraint_edges);
-    const int units = a->split->auxiliary_count + a->unilateral_capacity;
-    const int edges = constraint_edges + 2 * a->unilateral_capacity;
-    a->unilaterals  = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
-    a->block_at     = TNI_TAKE(arena, size_t, 2 * a->unilateral_capacity);
-    a->watched      = TNI_TAKE(arena, tni_unilateral, a->unilateral_capacity);
-    a->found        = TNI_TAKE(arena, tni_contact, a->unilateral_capacity);
-    a->units        = TNI_TAKE(arena, tni_auxiliary_unit, units);
-    a->order        = TNI_TAKE(arena, int, units);
-    a->islands      = TNI_TAKE(arena, tni_island, units);
-    a->edges        = TNI_TAKE(arena, tni_auxiliary_edge, edges);
-    a->nodes        = TNI_TAKE(arena, int, edges);
-    a->group        = TNI_TAKE(arena, int, a->split->plan->component_count);
-    a->island_of    = TNI_TAKE(arena, int, a->split->plan->component_count);
-    a->j            = TNI_TAKE(arena, double, a->block_capacity);
-    a->k            = TNI_TAKE(arena, double, a->block_capacity);
-    a->W            = TNI_TAKE(arena, double, a->response_capacity);
-    a->condition    = TNI_TAKE(arena, uint8_t, a->row_capacity);
-    a->column_sets  = TNI_TAKE(arena, tni_column_set, a->row_capacity);
-    a->dependent    = TNI_TAKE(arena, uint8_t, a->row_capacity);
-    a->b            = TNI_TAKE(arena, double, a->row_capacity);
-    a->f            = TNI_TAKE(arena, double, a->row_capacity);
-    a->a            = TNI_TAKE(arena, double, a->row_capacity);
-    a->scale        = TNI_TAKE(arena, double, a->row_capacity);
-    a->size         = TNI_TAKE(arena, double, a->row_capacity);
-    a->mu           = TNI_TAKE(arena, double, a->row_capacity);
-    a->x            = TNI_TAKE(arena, double, (COLUMNS + 2) * (size_t)all);
+    int          constraint_edges;
+    tni_arena*   arena  = &a->arena;
+    const int    all    = a->model->u_count + a->model->row_count;
+    const size_t blocks = constraint_blocks(a, &constraint_edges);
+    const int    units  = a->split->auxiliary_count + a->unilateral_capacity;
+    const int    edges  = constraint_edges + 2 * a->unilateral_capacity;
+    a->rules            = TNI_TAKE(arena, uint8_t, a->unilateral_capacity);
+    a->units            = TNI_TAKE(arena, tni_auxiliary_unit, units);
+    a->order            = TNI_TAKE(arena, int, units);
+    a->islands          = TNI_TAKE(arena, tni_island, units);
+    a->edges            = TNI_TAKE(arena, tni_auxiliary_edge, edges);
+    a->nodes            = TNI_TAKE(arena, int, edges);
+    a->group            = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->island_of        = TNI_TAKE(arena, int, a->split->plan->component_count);
+    a->j                = TNI_TAKE(arena, double, blocks);
+    a->k = TNI_TAKE(arena, double, blocks + 2 * TNI_DIM_MAX * (size_t)a->unilateral_capacity);
+    a->W = TNI_TAKE(arena, double, a->response_capacity);
+    a->condition   = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->column_sets = TNI_TAKE(arena, tni_column_set, a->row_capacity);
+    a->dependent   = TNI_TAKE(arena, uint8_t, a->row_capacity);
+    a->b           = TNI_TAKE(arena, double, a->row_capacity);
+    a->f           = TNI_TAKE(arena, double, a->row_capacity);
+    a->a           = TNI_TAKE(arena, double, a->row_capacity);
+    a->scale       = TNI_TAKE(arena, double, a->row_capacity);
+    a->size        = TNI_TAKE(arena, double, a->row_capacity);
+    a->mu          = TNI_TAKE(arena, double, a->row_capacity);
+    a->x           = TNI_TAKE(arena, double, (COLUMNS + 2) * (size_t)all);
     if (arena->failed) return TN_ERR_MEMORY;
     set_constraint_units(a);
-    a->unilateral_count = a->watched_count = a->row_count = a->island_rows = 0;
-    a->response_count                                                      = 0;
-    a->full = a->ready = false;
-    tn_result result   = tni_least_norm_create(arena, a->island_rows_capacity, &a->least);
+    a->row_count = a->island_rows = 0;
+    a->response_count             = 0;
+    a->full                       = false;
+    a->made.count                 = -1;
+    tn_result result = tni_least_norm_create(arena, a->island_rows_capacity, &a->least);
     if (result == TN_OK)
         result = tni_half_solves_create(arena, all, (size_t)HALVES * (size_t)all, &a->halves);
     return result == TN_OK ? tni_mixed_create(arena, a->island_rows_capacity, &a->mixed) : result;
@@ -126,50 +120,46 @@ static tn_result take(tni_auxiliary* a)
 
 tn_result tni_auxiliary_create(const tn_model* model, const tni_split* split, tni_auxiliary* a)
 {
-    *a = (tni_auxiliary){
-        .model = model, .split = split, .arena = tni_arena_make(&model->arena.host)};
+    *a = (tni_auxiliary){.model = model,
+                         .split = split,
+                         .arena = tni_arena_make(&model->arena.host),
+                         .made  = {.count = -1}};
     if (split->auxiliary_rows == 0 && !tni_has_unilaterals(model)) return TN_OK;
-    int edges;
-    a->block_capacity = constraint_blocks(a, &edges);
-    a->row_capacity   = split->auxiliary_rows;
+    a->row_capacity = split->auxiliary_rows;
     if (tni_has_unilaterals(model)) {
-        a->unilateral_capacity = FIRST_UNILATERALS;
-        a->row_capacity += COLUMNS * FIRST_UNILATERALS;
-        a->block_capacity += TNI_CONTACT_ROWS * 2 * 6 * FIRST_UNILATERALS;
+        a->unilateral_capacity = TNI_FIRST_UNILATERALS;
+        a->row_capacity += COLUMNS * TNI_FIRST_UNILATERALS;
     }
     a->island_rows_capacity = a->row_capacity;
     a->response_capacity    = (size_t)a->row_capacity * (size_t)a->row_capacity;
-    tn_result result        = take(a);
-    if (result == TN_OK && model->shape_count > 1) result = tni_finder_create(model, &a->finder);
-    return result;
+    return take(a);
 }
 
 void tni_auxiliary_free(tni_auxiliary* a)
 {
     tni_step_matrix_free(a->matrix);
-    tni_finder_free(a->finder);
     tni_arena_free(&a->arena);
 }
 
-bool tni_auxiliary_is_tight(const tni_auxiliary* a)
+bool tni_auxiliary_is_tight(const tni_auxiliary* a, const tni_unilaterals* with)
 {
     if (!tni_has_unilaterals(a->model)) return false;
-    return a->full || 2 * a->unilateral_count > a->unilateral_capacity ||
+    return a->full || with->full || 2 * with->unilateral_count > with->unilateral_capacity ||
            2 * a->row_count > a->row_capacity || 2 * a->island_rows > a->island_rows_capacity;
 }
 
-tn_result tni_auxiliary_grow(tni_auxiliary* a)
+tn_result tni_auxiliary_grow(tni_auxiliary* a, tni_unilaterals* with)
 {
-    if (a->finder != NULL && tni_finder_is_full(a->finder)) {
-        const tn_result grown = tni_finder_grow(a->finder);
-        a->full               = grown != TN_OK;
+    if (with->finder != NULL && tni_finder_is_full(with->finder)) {
+        const tn_result grown = tni_finder_grow(with->finder);
+        a->full = with->full = grown != TN_OK;
         return grown;
     }
     if (a->matrix != NULL) TRY(tni_step_matrix_grow(a->matrix, 2 * a->unilateral_capacity));
+    TRY(tni_unilaterals_grow(with));
     tni_auxiliary more = *a;
     more.arena         = tni_arena_make(&a->model->arena.host);
     more.unilateral_capacity *= 2;
-    more.block_capacity *= 2;
     more.row_capacity *= 2;
     // The largest island and all responses grow by need: many islands are small.
     while (2 * a->island_rows > more.island_rows_capacity) more.island_rows_capacity *= 2;
@@ -182,12 +172,12 @@ tn_result tni_auxiliary_grow(tni_auxiliary* a)
 
 double* tni_auxiliary_j(tni_auxiliary* a, int edge)
 {
-    return a->j + a->edges[-1 - a->split->plan_edge[edge]].at;
+    return a->edges[-1 - a->split->plan_edge[edge]].J;
 }
 
 double* tni_auxiliary_k(tni_auxiliary* a, int edge)
 {
-    return a->k + a->edges[-1 - a->split->plan_edge[edge]].at;
+    return a->edges[-1 - a->split->plan_edge[edge]].K;
 }
 
 // --- units ---------------------------------------------------------------------------------------
@@ -217,11 +207,10 @@ static void set_slide(tni_unilateral* unilateral)
 }
 
 // K of a sliding contact: its normal row less friction along its slip.
-static void set_sliding_force(tni_auxiliary* a, const tni_unilateral* unilateral,
-                              const tni_auxiliary_edge* edge)
+static void set_sliding_force(const tni_unilateral* unilateral, const tni_auxiliary_edge* edge)
 {
-    const double* J = a->j + edge->at;
-    double*       K = a->k + edge->at;
+    const double* J = edge->J;
+    double*       K = edge->K;
     for (int i = 0; i < edge->dim; ++i) {
         K[i] = J[i];
         for (int t = 1; t <= unilateral->slip_count; ++t)
@@ -229,13 +218,14 @@ static void set_sliding_force(tni_auxiliary* a, const tni_unilateral* unilateral
     }
 }
 
-static void add_unilateral_unit(tni_auxiliary* a, int index)
+static void add_unilateral_unit(tni_auxiliary* a, tni_unilaterals* with, int index)
 {
-    tni_unilateral* unilateral = &a->unilaterals[index];
+    tni_unilateral* unilateral = &with->unilaterals[index];
     const int       rows       = rows_in_use(unilateral);
-    int             bodies[2];
+    int             bodies[2], edges;
     if (rows == 0) return;
-    tni_unilateral_bodies(a, unilateral, bodies);
+    const size_t slides = constraint_blocks(a, &edges); // their K comes after those of constraints
+    tni_unilateral_bodies(with, unilateral, bodies);
     tni_auxiliary_unit* unit = &a->units[a->unit_count++];
     *unit                    = (tni_auxiliary_unit){.row_count      = rows,
                                                     .edge_start     = a->edge_count,
@@ -246,11 +236,13 @@ static void add_unilateral_unit(tni_auxiliary* a, int index)
     for (int side = 0; side < 2; ++side) {
         const tni_body* body = &a->model->bodies[bodies[side]];
         if (body->dim == 0) continue;
+        double*             J    = with->j + with->block_at[2 * index + side];
         tni_auxiliary_edge* edge = &a->edges[a->edge_count++];
-        *edge                    = (tni_auxiliary_edge){body->node, body->u_start, body->dim,
-                                                        a->block_at[2 * index + side]};
+        *edge                    = (tni_auxiliary_edge){body->node, body->u_start, body->dim, J, J};
+        if (unit->own_directions)
+            edge->K = a->k + slides + (size_t)(TNI_DIM_MAX * (2 * index + side));
         ++unit->edge_count;
-        if (unit->own_directions) set_sliding_force(a, unilateral, edge);
+        if (unit->own_directions) set_sliding_force(unilateral, edge);
     }
 }
 
@@ -263,18 +255,12 @@ static double row_times(const tni_auxiliary* a, const tni_auxiliary_unit* unit, 
     double sum = 0;
     for (int i = 0; i < unit->edge_count; ++i) {
         const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
-        const double*             J    = a->j + edge->at + (size_t)(row * edge->dim);
+        const double*             J    = edge->J + row * edge->dim;
         const double*             at   = u + (size_t)edge->row * (size_t)stride;
         for (int k = 0; k < edge->dim; ++k) sum += J[k] * at[k * stride];
         for (int k = 0; size != NULL && k < edge->dim; ++k) *size += fabs(J[k] * at[k * stride]);
     }
     return sum;
-}
-
-static const double* force_block(const tni_auxiliary* a, const tni_auxiliary_unit* unit,
-                                 const tni_auxiliary_edge* edge)
-{
-    return (unit->own_directions ? a->k : a->j) + edge->at;
 }
 
 // Right-hand sides for rows first .. first + count - 1 of a unit, into a->x; its nodes into given.
@@ -283,7 +269,7 @@ static void load_columns(tni_auxiliary* a, const tni_auxiliary_unit* unit, int f
 {
     for (int i = 0; i < unit->edge_count; ++i) {
         const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
-        const double*             K    = force_block(a, unit, edge);
+        const double*             K    = edge->K;
         given[i]                       = edge->node;
         for (int c = 0; c < count; ++c)
             for (int k = 0; k < edge->dim; ++k)
@@ -378,14 +364,14 @@ static void find_responses(tni_auxiliary* a, tni_saddle* saddle, const tni_islan
 }
 
 // Response of a row to its own unit force with free bodies: an upper estimate of its true response.
-// block: J for rows of W, the force's for columns.
+// force: of the direction of its force, for columns of W.
 static double free_response(const tni_auxiliary* a, tni_saddle* saddle,
-                            const tni_auxiliary_unit* unit, int row, const double* block)
+                            const tni_auxiliary_unit* unit, int row, bool force)
 {
     double sum = 0;
     for (int i = 0; i < unit->edge_count; ++i) {
         const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
-        const double*             J    = block + edge->at + (size_t)(row * edge->dim);
+        const double*             J    = (force ? edge->K : edge->J) + row * edge->dim;
         const double*             A    = tni_saddle_a(saddle, edge->node);
         for (int k = 0; k < edge->dim; ++k) sum += J[k] * J[k] / A[(edge->dim + 1) * k];
     }
@@ -402,7 +388,7 @@ double tni_unilateral_free_response(const tni_auxiliary* a, tni_saddle* saddle, 
         else high = middle;
     }
     if (low == a->unit_count || a->units[low].unilateral != unilateral) return 0;
-    return free_response(a, saddle, &a->units[low], k, a->j);
+    return free_response(a, saddle, &a->units[low], k, false);
 }
 
 static bool is_symmetric(const tni_auxiliary* a, const tni_island* island)
@@ -428,9 +414,9 @@ static void remove_rounding(tni_auxiliary* a, tni_saddle* saddle, const tni_isla
         for (int r = 0; r < unit->row_count; ++r) {
             const int at       = unit->first - base + r;
             own_directions[at] = unit->own_directions;
-            row_free[at]       = sqrt(free_response(a, saddle, unit, r, a->j));
+            row_free[at]       = sqrt(free_response(a, saddle, unit, r, false));
             column_free[at] =
-                unit->own_directions ? sqrt(free_response(a, saddle, unit, r, a->k)) : row_free[at];
+                unit->own_directions ? sqrt(free_response(a, saddle, unit, r, true)) : row_free[at];
             a->scale[base + at] = row_free[at] * column_free[at];
         }
     }
@@ -466,15 +452,46 @@ static bool place_responses(tni_auxiliary* a)
     return a->island_rows <= a->island_rows_capacity && a->response_count <= a->response_capacity;
 }
 
-static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
+static tni_made_for made_for(const tni_auxiliary* a, const tni_unilaterals* with, bool exact)
 {
-    if (a->ready) return TN_OK;
+    return (tni_made_for){.count   = with->unilateral_count,
+                          .found   = with->stamp,
+                          .filled  = a->filled,
+                          .begun   = a->matrix != NULL ? tni_step_matrix_begun(a->matrix) : 0,
+                          .softens = a->softens,
+                          .exact   = exact && a->matrix == NULL};
+}
+
+// Whether what was made last still holds for these: the same set, matrix and rules; exact serves for any.
+static bool is_made(const tni_auxiliary* a, const tni_unilaterals* with, bool exact)
+{
+    const tni_made_for now = made_for(a, with, exact), *was = &a->made;
+    if (was->count != now.count || (now.count > 0 && was->found != now.found) ||
+        was->filled != now.filled || was->begun != now.begun || was->softens != now.softens ||
+        (now.exact && !was->exact))
+        return false;
+    for (int i = 0; i < now.count; ++i)
+        if (a->rules[i] != (uint8_t)with->unilaterals[i].rule) return false;
+    return true;
+}
+
+static void note_made(tni_auxiliary* a, const tni_unilaterals* with, bool exact)
+{
+    a->made = made_for(a, with, exact);
+    for (int i = 0; i < with->unilateral_count; ++i)
+        a->rules[i] = (uint8_t)with->unilaterals[i].rule;
+}
+
+static tn_result prepare(tni_auxiliary* a, tni_unilaterals* with, tni_saddle* saddle, bool exact)
+{
+    if (is_made(a, with, exact)) return TN_OK;
     const double start = tni_auxiliary_now(a);
     int          edges;
     (void)constraint_blocks(a, &edges);
+    a->made.count = -1;
     a->unit_count = a->split->auxiliary_count;
     a->edge_count = edges;
-    for (int i = 0; i < a->unilateral_count; ++i) add_unilateral_unit(a, i);
+    for (int i = 0; i < with->unilateral_count; ++i) add_unilateral_unit(a, with, i);
     if (!tni_islands_set(a) || !place_responses(a)) {
         a->full = true;
         return TN_ERR_MEMORY;
@@ -483,7 +500,7 @@ static tn_result prepare(tni_auxiliary* a, tni_saddle* saddle, bool exact)
         find_responses(a, saddle, &a->islands[i], exact);
         remove_rounding(a, saddle, &a->islands[i]);
     }
-    a->ready = true;
+    note_made(a, with, exact);
     a->response_time += tni_auxiliary_now(a) - start;
     return TN_OK;
 }
@@ -503,10 +520,11 @@ static tni_condition condition_of(const tni_unilateral* unilateral, int i)
     return i <= unilateral->slip_count + unilateral->spin_count ? TNI_SPIN : TNI_ROLL;
 }
 
-static void set_conditions(tni_auxiliary* a, const tni_auxiliary_unit* unit)
+static void set_conditions(tni_auxiliary* a, const tni_unilaterals* with,
+                           const tni_auxiliary_unit* unit)
 {
     const tni_unilateral* unilateral =
-        unit->unilateral >= 0 ? &a->unilaterals[unit->unilateral] : NULL;
+        unit->unilateral >= 0 ? &with->unilaterals[unit->unilateral] : NULL;
     for (int i = 0; i < unit->row_count; ++i) {
         const int           row  = unit->first + i;
         const tni_condition kind = condition_of(unilateral, i);
@@ -520,14 +538,15 @@ static void set_conditions(tni_auxiliary* a, const tni_auxiliary_unit* unit)
 }
 
 // a->a <- J_a u - r_a, a->size <- the sum of its absolute terms.
-static void evaluate_rows(tni_auxiliary* a, const double* u, const double* r)
+static void evaluate_rows(tni_auxiliary* a, const tni_unilaterals* with, const double* u,
+                          const double* r)
 {
     for (int i = 0; i < a->unit_count; ++i) {
         const tni_auxiliary_unit* unit = &a->units[i];
         for (int k = 0; k < unit->row_count; ++k) {
             const int    row  = unit->first + k;
             const double want = unit->unilateral >= 0
-                                    ? a->unilaterals[unit->unilateral].target[k]
+                                    ? with->unilaterals[unit->unilateral].target[k]
                                     : r[a->model->constraints[unit->constraint].row_start + k];
             a->size[row]      = fabs(want);
             a->a[row]         = row_times(a, unit, k, u, 1, &a->size[row]) - want;
@@ -564,7 +583,7 @@ static void note_island(tni_auxiliary* a, const tni_island* island, int first, b
     }
 }
 
-static void solve_dense(tni_auxiliary* a, const tni_island* island)
+static void solve_dense(tni_auxiliary* a, tni_unilaterals* with, const tni_island* island)
 {
     const int                 first = a->units[a->order[island->unit_start]].first;
     const tni_complementarity pairs = {.n         = island->row_count,
@@ -580,7 +599,7 @@ static void solve_dense(tni_auxiliary* a, const tni_island* island)
     for (int i = 0; i < island->unit_count; ++i) {
         const tni_auxiliary_unit* unit = &a->units[a->order[island->unit_start + i]];
         for (int r = 0; unit->unilateral >= 0 && r < unit->row_count; ++r)
-            a->unilaterals[unit->unilateral].response[r] =
+            with->unilaterals[unit->unilateral].response[r] =
                 pairs.W[(island->row_count + 1) * (unit->first - first + r)];
     }
     tni_mixed_report report;
@@ -590,17 +609,18 @@ static void solve_dense(tni_auxiliary* a, const tni_island* island)
 }
 
 // b <- b + K f; stores forces and residuals in the unilaterals.
-static void apply_forces(tni_auxiliary* a, const tni_auxiliary_unit* unit, double* b)
+static void apply_forces(tni_auxiliary* a, tni_unilaterals* with, const tni_auxiliary_unit* unit,
+                         double* b)
 {
     for (int i = 0; i < unit->edge_count; ++i) {
         const tni_auxiliary_edge* edge = &a->edges[unit->edge_start + i];
-        const double*             K    = force_block(a, unit, edge);
+        const double*             K    = edge->K;
         for (int r = 0; r < unit->row_count; ++r)
             for (int k = 0; k < edge->dim; ++k)
                 b[edge->row + k] += K[r * edge->dim + k] * a->f[unit->first + r];
     }
     if (unit->unilateral < 0 || a->keep_forces) return;
-    tni_unilateral* unilateral = &a->unilaterals[unit->unilateral];
+    tni_unilateral* unilateral = &with->unilaterals[unit->unilateral];
     for (int r = 0; r < unit->row_count; ++r) {
         unilateral->force[r]    = a->f[unit->first + r];
         unilateral->residual[r] = a->a[unit->first + r];
@@ -610,51 +630,53 @@ static void apply_forces(tni_auxiliary* a, const tni_auxiliary_unit* unit, doubl
             -unilateral->friction * unilateral->slide[t - 1] * unilateral->force[0];
 }
 
-static tn_result solve_in_matrix(tni_auxiliary* a, tni_saddle* saddle, const double* rhs, double* x,
-                                 bool exact)
+static tn_result solve_in_matrix(tni_auxiliary* a, tni_unilaterals* with, tni_saddle* saddle,
+                                 const double* rhs, double* x, bool exact)
 {
     const double start  = tni_auxiliary_now(a);
-    const bool   joints = a->unilateral_count == 0 && !a->softens; // alone
+    const bool   joints = with->unilateral_count == 0 && !a->softens; // alone
     tn_result    result = TN_OK;
-    if (!a->ready && joints) {
-        result = tni_saddle_factor(saddle);
+    if (!is_made(a, with, exact)) {
+        a->made.count = -1;
+        result        = joints ? tni_saddle_factor(saddle)
+                               : tni_step_matrix_begin(a->matrix, a, with, saddle, a->asleep);
         a->response_time += tni_auxiliary_now(a) - start;
-    } else if (!a->ready) {
-        result = tni_step_matrix_begin(a->matrix, a, saddle, a->asleep);
-        a->response_time += tni_auxiliary_now(a) - start;
+        if (result == TN_OK) note_made(a, with, exact);
     }
-    a->ready = result == TN_OK;
-    a->full  = a->full || result == TN_ERR_MEMORY;
+    a->full = a->full || result == TN_ERR_MEMORY;
     if (result != TN_OK) return result;
     if (joints) return tni_saddle_solve(saddle, rhs, x, exact);
     const double begun = tni_auxiliary_now(a);
-    result             = tni_step_matrix_solve(a->matrix, a, rhs, x, exact);
+    result             = tni_step_matrix_solve(a->matrix, a, with, rhs, x, exact);
     a->complementarity_time += tni_auxiliary_now(a) - begun;
     return result;
 }
 
-tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_saddle* saddle, double* rhs, double* x,
-                              bool exact)
+tn_result tni_auxiliary_solve(tni_auxiliary* a, tni_unilaterals* with, tni_saddle* saddle,
+                              double* rhs, double* x, bool exact)
 {
     const tn_model* model = a->model;
     const double*   r     = rhs + model->u_count;
-    a->report             = (tni_auxiliary_report){.unit = -1};
-    if (a->matrix != NULL) return solve_in_matrix(a, saddle, rhs, x, exact);
-    TRY(prepare(a, saddle, exact));
+    tni_unilaterals none  = {.model = model};
+    if (with == NULL) with = &none;
+    a->report = (tni_auxiliary_report){.unit = -1};
+    if (a->matrix != NULL) return solve_in_matrix(a, with, saddle, rhs, x, exact);
+    TRY(prepare(a, with, saddle, exact));
     TRY(tni_saddle_solve(saddle, rhs, x, exact));
     a->report.row_count = a->row_count;
-    for (int i = 0; i < a->unilateral_count; ++i) {
-        if (a->unilaterals[i].rule == TNI_UNILATERAL_OPEN && !a->keep_forces)
-            memset(a->unilaterals[i].force, 0, sizeof a->unilaterals[i].force);
+    for (int i = 0; i < with->unilateral_count; ++i) {
+        tni_unilateral* unilateral = &with->unilaterals[i];
+        if (unilateral->rule == TNI_UNILATERAL_OPEN && !a->keep_forces)
+            memset(unilateral->force, 0, sizeof unilateral->force);
     }
     if (a->row_count == 0) return TN_OK;
-    for (int i = 0; i < a->unit_count; ++i) set_conditions(a, &a->units[i]);
-    evaluate_rows(a, x, r);
+    for (int i = 0; i < a->unit_count; ++i) set_conditions(a, with, &a->units[i]);
+    evaluate_rows(a, with, x, r);
     memcpy(a->b, a->a, sizeof *a->b * (size_t)a->row_count);
     const double start = tni_auxiliary_now(a);
-    for (int i = 0; i < a->island_count; ++i) solve_dense(a, &a->islands[i]);
+    for (int i = 0; i < a->island_count; ++i) solve_dense(a, with, &a->islands[i]);
     a->complementarity_time += tni_auxiliary_now(a) - start;
-    for (int i = 0; i < a->unit_count; ++i) apply_forces(a, &a->units[i], rhs);
+    for (int i = 0; i < a->unit_count; ++i) apply_forces(a, with, &a->units[i], rhs);
     const tn_result result = tni_saddle_solve(saddle, rhs, x, exact);
     for (int i = 0; i < a->split->auxiliary_count; ++i) {
         const tni_auxiliary_unit* unit = &a->units[i];

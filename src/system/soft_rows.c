@@ -59,6 +59,7 @@ struct tni_soft_rows {
     double*        factor;              ///< by A node: LDL^T of M, 12 x 12 at most
     size_t*        factor_at;
     double         h, frame;
+    unsigned       stamp; ///< counts kicks and landings
 };
 
 // ---- Creation --------------------------------------------------------------------------------------
@@ -406,6 +407,7 @@ void tni_soft_kick(tni_soft_rows* s, const tni_scene_view* at, double h, double 
 {
     s->h     = h;
     s->frame = frame;
+    ++s->stamp;
     pass(s, at, 0, u, take_first);
     pass(s, at, h, ahead, take_ahead);
     clear_masses(s);
@@ -460,6 +462,7 @@ double tni_soft_correct(tni_soft_rows* s, const tni_scene_view* at, const double
 
 void tni_soft_land(tni_soft_rows* s, const tni_scene_view* at, const double* u)
 {
+    ++s->stamp;
     pass(s, at, 0, u, take_landing);
     for (int i = 0; i < s->count; ++i) {
         element* e = &s->elements[i];
@@ -470,6 +473,11 @@ void tni_soft_land(tni_soft_rows* s, const tni_scene_view* at, const double* u)
         set_base(s, e, u, force);
         for (int k = 0; k < e->n; ++k) e->p0[k] = e->base[k];
     }
+}
+
+unsigned tni_soft_stamp(const tni_soft_rows* s)
+{
+    return s->stamp;
 }
 
 int tni_soft_stiff_count(const tni_soft_rows* s)

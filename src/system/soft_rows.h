@@ -43,4 +43,7 @@ void tni_soft_leave_out(const tni_soft_rows* rows, tni_saddle* saddle);
 /// Adds to b, writes the rows' part of r.
 void tni_soft_rhs(const tni_soft_rows* rows, const tni_saddle* saddle, double* rhs);
 
+/// Another number after each kick or landing.
+unsigned tni_soft_stamp(const tni_soft_rows* soft);
+
 #endif

@@ -61,6 +61,7 @@ struct tni_step_matrix {
     int             room_count;
     uint8_t*        asleep; ///< by component
     bool            anew;   ///< a step begins: the plan must have no more than it needs
+    unsigned        steps;  ///< that have begun
     bool            warm;   ///< x is the answer of a solve since the last begin
     double*         last;   ///< u of the last solve
     bool            near;   ///< it tells about the next one
@@ -118,19 +119,19 @@ static tn_result take(tni_step_matrix* m, int unilaterals, size_t bytes)
     return TN_OK;
 }
 
-static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a);
+static tn_result make_plan(tni_step_matrix* m, const tni_unilaterals* a);
 
 tn_result tni_step_matrix_create(const tn_model* model, tni_soft_rows* soft, tni_step_matrix** out)
 {
     tni_step_matrix* m = tni_host_take(&model->arena.host, sizeof *m);
     *out               = m;
     if (m == NULL) return TN_ERR_MEMORY;
-    m->model                   = model;
-    m->soft                    = soft;
-    m->arena                   = tni_arena_make(&model->arena.host);
-    const tni_auxiliary none   = {.model = model};
-    const size_t        nodes  = (size_t)(model->free_count + model->constraint_count);
-    tn_result           result = take(m, 64, FIRST_BYTES + 4096 * nodes);
+    m->model                     = model;
+    m->soft                      = soft;
+    m->arena                     = tni_arena_make(&model->arena.host);
+    const tni_unilaterals none   = {.model = model};
+    const size_t          nodes  = (size_t)(model->free_count + model->constraint_count);
+    tn_result             result = take(m, 64, FIRST_BYTES + 4096 * nodes);
     while (result == TN_OK) { // without contacts a step takes no memory
         result = make_plan(m, &none);
         if (result != TN_ERR_MEMORY || !m->region.full) break;
@@ -162,6 +163,12 @@ void tni_step_matrix_renew(tni_step_matrix* m)
 {
     m->anew = true;
     m->near = false;
+    ++m->steps;
+}
+
+unsigned tni_step_matrix_begun(const tni_step_matrix* m)
+{
+    return m->steps + (m->soft != NULL ? tni_soft_stamp(m->soft) : 0);
 }
 
 void tni_step_matrix_cool(tni_step_matrix* m)
@@ -175,7 +182,7 @@ void tni_step_matrix_forget(tni_step_matrix* m)
     m->exact          = true;
 }
 
-static uint64_t key_of(const tni_auxiliary* a, int i)
+static uint64_t key_of(const tni_unilaterals* a, int i)
 {
     static const uint64_t limits = UINT64_C(1) << 63;
     int                   bodies[2];
@@ -199,7 +206,7 @@ static bool key_before(const void* user, int a, int b)
     return key[a] < key[b];
 }
 
-static void sort_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
+static void sort_unilaterals(tni_step_matrix* m, const tni_unilaterals* a)
 {
     for (int i = 0; i < a->unilateral_count; ++i) {
         m->key[i]   = key_of(a, i);
@@ -209,7 +216,7 @@ static void sort_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
 }
 
 // Gives each unilateral its rows. False: the plan has no room for some, or, for a step that begins, too much.
-static bool fit(tni_step_matrix* m, const tni_auxiliary* a)
+static bool fit(tni_step_matrix* m, const tni_unilaterals* a)
 {
     int at = 0;
     if (m->plan == NULL) return false;
@@ -273,7 +280,7 @@ static void add_mechanism(const tni_step_matrix* m, building* g)
 }
 
 // In the order of their keys.
-static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
+static void add_rooms(tni_step_matrix* m, const tni_unilaterals* a, building* g)
 {
     const tn_model* model = m->model;
     room*           last  = NULL;
@@ -306,7 +313,7 @@ static void add_rooms(tni_step_matrix* m, const tni_auxiliary* a, building* g)
     }
 }
 
-static tn_result make_plan(tni_step_matrix* m, const tni_auxiliary* a)
+static tn_result make_plan(tni_step_matrix* m, const tni_unilaterals* a)
 {
     const tn_model* model = m->model;
     tn_host         host  = {region_allocate, region_release, NULL, &m->region, NULL, NULL};
@@ -398,7 +405,7 @@ static void clear_rooms(tni_step_matrix* m)
     }
 }
 
-static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
+static void load_unilaterals(tni_step_matrix* m, const tni_unilaterals* a, bool keep_forces)
 {
     const tn_model* model = m->model;
     clear_rooms(m);
@@ -428,12 +435,12 @@ static void load_unilaterals(tni_step_matrix* m, const tni_auxiliary* a)
             e->side[e->side_count++] =
                 (tni_cone_side){at, body->u_start, body->dim, a->j + a->block_at[2 * i + side]};
         }
-        if (!a->keep_forces) memcpy(e->f, unilateral->force, sizeof e->f);
+        if (!keep_forces) memcpy(e->f, unilateral->force, sizeof e->f);
     }
 }
 
-tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_saddle* joints,
-                                const uint8_t* asleep)
+tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* with,
+                                const tni_unilaterals* a, tni_saddle* joints, const uint8_t* asleep)
 {
     if (a->unilateral_count > m->unilateral_capacity) {
         m->region.full = false;
@@ -451,9 +458,9 @@ tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_
     m->saddle->later          = joints->later;
     m->saddle->damped         = joints->damped;
     load_mechanism(m, joints);
-    if (m->soft != NULL && a->softens) tni_soft_write(m->soft, m->saddle);
+    if (m->soft != NULL && with->softens) tni_soft_write(m->soft, m->saddle);
     else if (m->soft != NULL) tni_soft_leave_out(m->soft, m->saddle);
-    load_unilaterals(m, a);
+    load_unilaterals(m, a, with->keep_forces);
     memset(m->asleep, 0, (size_t)m->plan->component_count);
     for (int i = 0; asleep != NULL && i < m->model->free_count; ++i)
         if (asleep[m->model->free_bodies[i]]) m->asleep[m->plan->component_of[i]] = 1;
@@ -464,8 +471,8 @@ tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* a, tni_
 
 // ---- Solving ---------------------------------------------------------------------------------------
 
-tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const double* rhs, double* x,
-                                bool refine)
+tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, tni_unilaterals* with,
+                                const double* rhs, double* x, bool refine)
 {
     const tn_model* model = m->model;
     double          scale = 0, residual;
@@ -479,12 +486,12 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                    rhs + model->u_count + c->row_start, sizeof *rhs * (size_t)c->row_count);
     }
     if (m->soft != NULL && a->softens && !a->keep_forces) tni_soft_rhs(m->soft, m->saddle, m->rhs);
-    for (int i = 0; i < a->unilateral_count; ++i) {
+    for (int i = 0; i < with->unilateral_count; ++i) {
         tni_cone_element* e = &m->newton.elements[i];
-        for (int k = 0; k < e->count; ++k) e->c[k] = -a->unilaterals[i].target[k];
+        for (int k = 0; k < e->count; ++k) e->c[k] = -with->unilaterals[i].target[k];
         if (e->kind != TNI_CONE_OPEN) scale = fmax(scale, -e->c[0]);
     }
-    const bool             crowded = a->unilateral_count > CROWD;
+    const bool             crowded = with->unilateral_count > CROWD;
     const int              most    = a->effort == TNI_CONES_FURTHER ? FURTHER : ITERATIONS;
     const tni_cone_options options = {.tolerance        = a->tolerance * fmax(1, scale),
                                       .accepted         = ACCEPTED * a->tolerance * fmax(1, scale),
@@ -520,9 +527,9 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, const doub
                    m->x + m->plan->row_start[model->free_count + i],
                    sizeof *x * (size_t)c->row_count);
     }
-    for (int i = 0; i < a->unilateral_count; ++i) {
+    for (int i = 0; i < with->unilateral_count; ++i) {
         const tni_cone_element* e          = &m->newton.elements[i];
-        tni_unilateral*         unilateral = &a->unilaterals[i];
+        tni_unilateral*         unilateral = &with->unilaterals[i];
         for (int k = 0; k < e->count; ++k) {
             unilateral->residual[k] = e->w[k];
             unilateral->response[k] = e->W[k];

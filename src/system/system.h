@@ -24,7 +24,8 @@ typedef struct tni_system {
     const tn_model*   model;
     const tni_split*  split; ///< what is factored, and which rows are auxiliary
     tni_saddle*       saddle;
-    tni_auxiliary     auxiliary;        ///< auxiliary constraints and unilaterals
+    tni_auxiliary     auxiliary;        ///< solves for auxiliary constraints and unilaterals
+    tni_unilaterals   unilaterals;      ///< what was found, evaluated where the system is
     tni_view*         views;            ///< at the last evaluation
     tni_common_joints commons;          ///< joints whose rows are computed four at a time
     double *          C, *rate, *gamma; ///< of all rows at the last evaluation
@@ -69,6 +70,9 @@ bool tni_system_regularises(const tni_system* system);
 bool tni_system_is_schur(const tni_system* system);
 /// Fills in what tn_stepper_solver reports. TN_ERR_MEMORY.
 TN_NODISCARD tn_result tni_system_solver(const tni_system* system, tn_solver* solver);
+/// Memory for contacts and limits, outside the arena; whether it was too small.
+size_t tni_system_bytes(const tni_system* system);
+bool   tni_system_is_full(const tni_system* system);
 /// Frees what is not in the arena. NULL is allowed.
 void tni_system_free(tni_system* system);
 
@@ -93,6 +97,9 @@ tni_scene_view tni_system_scene(const tni_system* system, const tni_configuratio
 /// the solution, and exact solves on the way would amplify the difference.
 TN_NODISCARD tn_result tni_system_solve(tni_system* system, const double* b, const double* r,
                                         bool exact, tn_why* why);
+/// The same with joints alone, whatever touches.
+TN_NODISCARD tn_result tni_system_solve_joints(tni_system* system, const double* b, const double* r,
+                                               bool exact, tn_why* why);
 
 /// Fails with the name of the joint or body of a row of the linear system.
 TN_NODISCARD tn_result tni_system_fail_at(const tni_system* system, int row, tn_why* why);

@@ -32,8 +32,8 @@ static void look(rig* r, double reach)
     tni_system*             s  = system_of(r);
     const tni_configuration at = {r->state->time, r->state->q, r->state->u, r->state->z};
     CHECK_OK(tni_system_factor(s, &at, NULL));
-    while (!tni_unilaterals_find(&s->auxiliary, s->views, r->state->z, reach)) {
-        CHECK_OK(tni_auxiliary_grow(&s->auxiliary));
+    while (!tni_unilaterals_find(&s->unilaterals, s->views, r->state->z, reach)) {
+        CHECK_OK(tni_auxiliary_grow(&s->auxiliary, &s->unilaterals));
     }
 }
 
@@ -44,7 +44,6 @@ static void free_motion(rig* r, uint64_t seed, double push)
     const tn_model* model       = r->model;
     test_random     random      = {seed};
     double*         b           = calloc((size_t)(model->u_count + model->row_count), sizeof *b);
-    const int       unilaterals = s->auxiliary.unilateral_count;
     for (int i = 0; i < model->body_count; ++i) {
         const tni_body* body = &model->bodies[i];
         for (int k = 0; body->node >= 0 && k < body->dim; ++k) {
@@ -53,9 +52,7 @@ static void free_motion(rig* r, uint64_t seed, double push)
                 M[(body->dim + 1) * k] * (test_random_between(&random, -push, push) - (k == 2));
         }
     }
-    s->auxiliary.unilateral_count = 0;
-    CHECK_OK(tni_system_solve(s, b, b + model->u_count, true, NULL));
-    s->auxiliary.unilateral_count = unilaterals;
+    CHECK_OK(tni_system_solve_joints(s, b, b + model->u_count, true, NULL));
     free(b);
 }
 
@@ -65,18 +62,18 @@ static void ask(rig* r, tni_unilateral_rule rule)
     tni_system* s = system_of(r);
     double*     v = malloc(sizeof *v * (size_t)r->model->u_count);
     memcpy(v, s->answer, sizeof *v * (size_t)r->model->u_count);
-    tni_unilaterals_evaluate(&s->auxiliary, s->views, r->state->z, true);
-    for (int i = 0; i < s->auxiliary.unilateral_count; ++i) {
-        tni_unilateral* unilateral = &s->auxiliary.unilaterals[i];
+    tni_unilaterals_evaluate(&s->unilaterals, s->views, r->state->z, true);
+    for (int i = 0; i < s->unilaterals.unilateral_count; ++i) {
+        tni_unilateral* unilateral = &s->unilaterals.unilaterals[i];
         int             bodies[2];
-        tni_unilateral_bodies(&s->auxiliary, unilateral, bodies);
+        tni_unilateral_bodies(&s->unilaterals, unilateral, bodies);
         unilateral->rule = rule;
         memset(unilateral->force, 0, sizeof unilateral->force);
         for (int k = 0; k < unilateral->row_count; ++k) {
             unilateral->target[k] = 0;
             for (int side = 0; side < 2; ++side) {
                 const tni_body* body = &r->model->bodies[bodies[side]];
-                const double*   J    = s->auxiliary.j + s->auxiliary.block_at[2 * i + side];
+                const double*   J    = s->unilaterals.j + s->unilaterals.block_at[2 * i + side];
                 for (int m = 0; m < body->dim; ++m)
                     unilateral->target[k] -= J[k * body->dim + m] * v[body->u_start + m];
             }
@@ -98,12 +95,12 @@ static answer solve(rig* r, tni_unilateral_rule rule, uint64_t seed, bool dense,
         free_motion(r, seed, 0.3);
         ask(r, rule);
         x.result = tni_system_solve(s, NULL, r0, true, NULL);
-    } while (x.result == TN_ERR_MEMORY && tni_auxiliary_grow(&s->auxiliary) == TN_OK);
+    } while (x.result == TN_ERR_MEMORY && tni_auxiliary_grow(&s->auxiliary, &s->unilaterals) == TN_OK);
     s->auxiliary.matrix = matrix;
     x.u                 = malloc(sizeof *x.u * (size_t)x.n);
     memcpy(x.u, s->answer, sizeof *x.u * (size_t)x.n);
     x.report      = s->auxiliary.report;
-    x.unilaterals = s->auxiliary.unilateral_count;
+    x.unilaterals = s->unilaterals.unilateral_count;
     free(r0);
     return x;
 }
@@ -113,17 +110,17 @@ static double violation(const rig* r)
 {
     const tni_system* s     = system_of(r);
     double            worst = 0, scale = 0;
-    for (int i = 0; i < s->auxiliary.unilateral_count; ++i) {
-        const tni_unilateral* unilateral = &s->auxiliary.unilaterals[i];
+    for (int i = 0; i < s->unilaterals.unilateral_count; ++i) {
+        const tni_unilateral* unilateral = &s->unilaterals.unilaterals[i];
         double                a[TNI_CONTACT_ROWS];
         int                   bodies[2];
-        tni_unilateral_bodies(&s->auxiliary, unilateral, bodies);
+        tni_unilateral_bodies(&s->unilaterals, unilateral, bodies);
         for (int k = 0; k < unilateral->row_count; ++k) {
             a[k]  = -unilateral->target[k];
             scale = fmax(scale, fabs(unilateral->target[k]));
             for (int side = 0; side < 2; ++side) {
                 const tni_body* body = &r->model->bodies[bodies[side]];
-                const double*   J    = s->auxiliary.j + s->auxiliary.block_at[2 * i + side];
+                const double*   J    = s->unilaterals.j + s->unilaterals.block_at[2 * i + side];
                 for (int m = 0; m < body->dim; ++m)
                     a[k] += J[k * body->dim + m] * s->answer[body->u_start + m];
             }
