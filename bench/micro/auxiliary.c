@@ -109,9 +109,9 @@ static double solve_paths(trial* t, double* sum)
 
 static double solve_whole(trial* t, double* sum)
 {
-    const tni_ldl*       l   = t->stepper->system->saddle->ldl;
-    const size_t         all = (size_t)(t->model->u_count + t->model->row_count);
-    const double         t0  = seconds(NULL);
+    const tni_ldl* l   = t->stepper->system->saddle->ldl;
+    const size_t   all = (size_t)(t->model->u_count + t->model->row_count);
+    const double   t0  = seconds(NULL);
     for (int j = 0; j < t->k; ++j) {
         const tni_auxiliary_edge* e = edge_of(t, j);
         memset(t->whole, 0, all * sizeof(double));

@@ -86,9 +86,9 @@ tn_result tni_impulse_create(tn_stepper* s)
     tni_stiffen_prepare(s);
     tni_auxiliary* a        = &s->system->auxiliary;
     const bool     implicit = s->settings.impulse.springs == TN_SPRINGS_IMPLICIT;
-    a->tolerance     = implicit ? fmax(1e-7, 0.1 * s->settings.impulse.tolerance) : exact_laws;
+    a->tolerance = implicit ? fmax(1e-7, 0.1 * s->settings.impulse.tolerance) : exact_laws;
     s->system->unilaterals.spin_and_roll = true;
-    work->loops      = tni_system_regularises(s->system);
+    work->loops                          = tni_system_regularises(s->system);
     if (implicit) TRY(tni_soft_rows_create(&s->arena, model, &work->soft));
     s->system->soft = work->soft;
     // Rows that push otherwise than along themselves, and J M^-1 J^T, have no place for contacts in their matrix.
@@ -543,6 +543,12 @@ static tn_result safer_substep(tn_stepper* s, double h, tn_step_report* report, 
     return result;
 }
 
+// Whether the whole step is to be tried again: there was no room, or a sleeper woke.
+static bool is_of_step(tn_result result)
+{
+    return result == TN_ERR_MEMORY || result == TNI_WOKEN;
+}
+
 static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* report, tn_why* why)
 {
     tni_closure_error c;
@@ -555,14 +561,13 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
     if (result == TN_OK && closed && (level == HALVINGS_MAX || correction_is_small(s, &c))) {
         ++report->substep_count;
         result = land(s, h, report, why);
-    } else if (level == HALVINGS_MAX) {
+    } else if (level == HALVINGS_MAX && !is_of_step(result)) {
         ++report->substep_count;
         return safer_substep(s, h, report, why);
-    } else {
+    } else if (!is_of_step(result)) {
         result = TN_ERR_DIVERGED;
     }
-    const bool again = result == TN_ERR_MEMORY || result == TNI_WOKEN; // the whole step
-    if (result == TN_OK || again || level == HALVINGS_MAX) return result;
+    if (result == TN_OK || is_of_step(result) || level == HALVINGS_MAX) return result;
     s->now_factored = false;
     TRY(substep(s, 0.5 * h, level + 1, report, why));
     tni_accept_substep(s);

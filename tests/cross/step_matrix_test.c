@@ -40,10 +40,10 @@ static void look(rig* r, double reach)
 // Every of after random impulses and gravity, without contacts.
 static void free_motion(rig* r, uint64_t seed, double push)
 {
-    tni_system*     s           = system_of(r);
-    const tn_model* model       = r->model;
-    test_random     random      = {seed};
-    double*         b           = calloc((size_t)(model->u_count + model->row_count), sizeof *b);
+    tni_system*     s      = system_of(r);
+    const tn_model* model  = r->model;
+    test_random     random = {seed};
+    double*         b      = calloc((size_t)(model->u_count + model->row_count), sizeof *b);
     for (int i = 0; i < model->body_count; ++i) {
         const tni_body* body = &model->bodies[i];
         for (int k = 0; body->node >= 0 && k < body->dim; ++k) {
@@ -95,7 +95,8 @@ static answer solve(rig* r, tni_unilateral_rule rule, uint64_t seed, bool dense,
         free_motion(r, seed, 0.3);
         ask(r, rule);
         x.result = tni_system_solve(s, NULL, r0, true, NULL);
-    } while (x.result == TN_ERR_MEMORY && tni_auxiliary_grow(&s->auxiliary, &s->unilaterals) == TN_OK);
+    } while (x.result == TN_ERR_MEMORY &&
+             tni_auxiliary_grow(&s->auxiliary, &s->unilaterals) == TN_OK);
     s->auxiliary.matrix = matrix;
     x.u                 = malloc(sizeof *x.u * (size_t)x.n);
     memcpy(x.u, s->answer, sizeof *x.u * (size_t)x.n);
