@@ -63,7 +63,7 @@ typedef enum tn_formulation {
 
 typedef enum tn_springs {
     TN_SPRINGS_EXPLICIT, ///< forces of both ends of the step, as in Tomcin et al. 2014
-    TN_SPRINGS_IMPLICIT  ///< rows of the matrix, of any stiffness, and contacts with them
+    TN_SPRINGS_IMPLICIT  ///< rows of the matrix, of any stiffness
 } tn_springs;
 
 typedef struct tn_impulse_settings {

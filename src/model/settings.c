@@ -102,9 +102,10 @@ static const setting table[] = {
              "regularisation of rows that loops may make redundant, relative to their size"),
     WHOLE(VARIANT, "impulse.part_joints", impulse.part_joints, "a whole number >= 0", 0,
           "split: joints on a part of a body; 0: chosen by predicted cost"),
-    WORD(EVERYDAY, "impulse.springs", impulse.springs, FIELD_ENUM, springs_words,
-         "explicit | implicit",
-         "implicit: springs, dampers, targets of any stiffness, and contacts, in one matrix"),
+    WORD(
+        EVERYDAY, "impulse.springs", impulse.springs, FIELD_ENUM, springs_words,
+        "explicit | implicit",
+        "implicit: springs, dampers and targets of any stiffness, in the matrix of joints and contacts"),
     NOT_NEGATIVE(EVERYDAY, "impulse.sleep", impulse.sleep,
                  "time at rest after which bodies in contact fall asleep [s]; 0: never"),
     POSITIVE(EVERYDAY, "impulse.sleep_speed", impulse.sleep_speed,

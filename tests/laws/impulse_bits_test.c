@@ -59,6 +59,7 @@ TEST(a_step_depends_on_the_state_alone)
     check_state_alone("cradle", 0, 20, 30);
     check_state_alone("marbles:n=4", 0, 0, 30);
     check_state_alone("domino:n=4", 0.5, 0, 40);
+    check_state_alone("domino:n=6", 0, 20, 8); // where a fresh stepper has to grow
     check_state_alone("heap:links=6", 0, 0, 40);
     check_state_alone("strandbeest:walk=on,legs=4", 0, 0, 5);
 }
