@@ -29,6 +29,7 @@
 // [1] T. C. Hu, Parallel sequencing and assembly line problems, Operations Research 1961.
 #include "linalg/front_lanes.h"
 
+#include "base/sort.h"
 #include "linalg/tile.h"
 #include "math/simd.h"
 
@@ -76,16 +77,17 @@ static bool can_group(const tni_plan* plan)
 typedef struct search {
     const tni_plan* plan;
     int *           waits, *depth; // by front: children not yet grouped
+    double*         cost;          // by front
+    int *           rank, *spare;  // by front: its turn, if no other had to wait
     int*            ready;
     int             ready_count;
 } search;
 
-static bool comes_before(const search* s, int f, int g)
+static bool comes_before(const void* user, int f, int g)
 {
-    const tni_front *a = &s->plan->front[f], *b = &s->plan->front[g];
-    const double     ca = cost(own_of(s->plan, a), a->rows), cb = cost(own_of(s->plan, b), b->rows);
+    const search* s = user;
     if (s->depth[f] != s->depth[g]) return s->depth[f] > s->depth[g];
-    return ca != cb ? ca > cb : f < g;
+    return s->cost[f] != s->cost[g] ? s->cost[f] > s->cost[g] : f < g;
 }
 
 // True if the front fits into the group without enlarging it much, and is not much smaller.
@@ -93,7 +95,7 @@ static bool fits(const search* s, const tni_front_group* b, int f)
 {
     const tni_front* front = &s->plan->front[f];
     const int        n = own_of(s->plan, front), r = front->rows;
-    const double     alone = cost(n, r), now = cost(b->own, b->rows);
+    const double     alone = s->cost[f], now = cost(b->own, b->rows);
     const double     then = cost(n > b->own ? n : b->own, r > b->rows ? r : b->rows);
     return then <= 1.4 * now && alone >= 0.4 * then;
 }
@@ -115,8 +117,8 @@ static tni_front_group next_group(search* s)
     for (int lane = 0; lane < TNI_FRONT_GROUP; ++lane) {
         int best = -1;
         for (int i = 0; i < s->ready_count; ++i) {
-            if (lane > 0 && !fits(s, &b, s->ready[i])) continue;
-            if (best < 0 || comes_before(s, s->ready[i], s->ready[best])) best = i;
+            if (best >= 0 && s->rank[s->ready[i]] > s->rank[s->ready[best]]) continue;
+            if (lane == 0 || fits(s, &b, s->ready[i])) best = i;
         }
         if (best < 0) break;
         take_front(s, &b, lane, best);
@@ -142,6 +144,12 @@ static void group_component(search* s, int component, tni_front_groups* to)
         s->depth[f]            = front->parent < 0 ? 0 : s->depth[front->parent] + 1;
         if (front->parent >= 0) ++s->waits[front->parent];
     }
+    for (int f = first; f <= last; ++f) {
+        s->cost[f]          = cost(own_of(plan, &plan->front[f]), plan->front[f].rows);
+        s->ready[f - first] = f;
+    }
+    tni_sort(s->ready, s->spare, last - first + 1, comes_before, s);
+    for (int i = 0; i <= last - first; ++i) s->rank[s->ready[i]] = i;
     s->ready_count = 0;
     for (int f = first; f <= last; ++f) {
         if (s->waits[f] == 0) s->ready[s->ready_count++] = f;
@@ -332,9 +340,13 @@ static size_t largest_of(const tni_front_groups* to)
 
 static bool find_groups(tni_arena* scratch, const tni_plan* plan, tni_front_groups* to)
 {
-    search s = {plan, TNI_TAKE(scratch, int, plan->front_count),
-                TNI_TAKE(scratch, int, plan->front_count),
-                TNI_TAKE(scratch, int, plan->front_count), 0};
+    search s = {.plan  = plan,
+                .waits = TNI_TAKE(scratch, int, plan->front_count),
+                .depth = TNI_TAKE(scratch, int, plan->front_count),
+                .cost  = TNI_TAKE(scratch, double, plan->front_count),
+                .rank  = TNI_TAKE(scratch, int, plan->front_count),
+                .spare = TNI_TAKE(scratch, int, plan->front_count),
+                .ready = TNI_TAKE(scratch, int, plan->front_count)};
     if (scratch->failed) return false;
     for (int c = 0; c < plan->component_count; ++c) group_component(&s, c, to);
     to->start[plan->component_count] = to->count;

@@ -558,13 +558,14 @@ static tn_result substep(tn_stepper* s, double h, int level, tn_step_report* rep
     tni_copy_numbers(s->next.z, s->now.z, s->model->coordinate_count);
     tn_result result = tni_impulse_kick(s, h, report, why);
     if (result == TN_OK) result = close_joints(s, h, tolerance_of(s), &c, &closed, report, why);
+    if (is_of_step(result)) return result;
     if (result == TN_OK && closed && (level == HALVINGS_MAX || correction_is_small(s, &c))) {
         ++report->substep_count;
         result = land(s, h, report, why);
-    } else if (level == HALVINGS_MAX && !is_of_step(result)) {
+    } else if (level == HALVINGS_MAX) {
         ++report->substep_count;
         return safer_substep(s, h, report, why);
-    } else if (!is_of_step(result)) {
+    } else {
         result = TN_ERR_DIVERGED;
     }
     if (result == TN_OK || is_of_step(result) || level == HALVINGS_MAX) return result;

@@ -37,14 +37,15 @@ enum {
     STALLED      = 4,
     CROWD        = 100, // contacts and limits
     CROWD_MORE   = 2,
-    CROWD_PARTS  = 2,
+    CROWD_PARTS  = 5,
     FREEZE_ROUND =
         0,           // of a crowd: after it, the joints are closed with the active sets as they are
     LOOK_ROUND  = 1, // after it, contacts are looked for again
     CROWD_STEPS = 60, // of the Newton method for contacts, all rounds together
     FEW_STEPS   = 60, // after which a round takes only a few
     STEPS_MAX   = 300,
-    EXACT_STEPS = 600 // with explicit springs
+    EXACT_STEPS = 600, // with explicit springs
+    FAR         = 1000
 };
 
 // A gap [m or rad], or a speed [m/s or rad/s], that counts as zero.
@@ -58,7 +59,7 @@ static const double slip_tolerance = 1e-6;
 // Growth of the penetration in a step beyond which the step is too long [m or rad].
 static const double penetration_growth = 2e-4;
 static const double crowd_growth =
-    5e-3; // the same among many contacts: no piece for the sake of one
+    2e-2; // the same among many contacts: no piece for the sake of one
 static const double share       = 0.02; // of the kinetic energy that contacts and limits may add
 static const double near_enough = 1e-7; // of gaps and slips, with implicit springs [m]
 static const double soft_enough = 1e-7; // of displacements by springs, likewise [m or rad]
@@ -309,14 +310,31 @@ static tn_result close_positions(tn_stepper* s, double tolerance, tn_step_report
     return result;
 }
 
+// What a crowd has run into that no solve of this step knew of.
+static tn_result find_deep(tn_stepper* s, tn_why* why)
+{
+    tni_unilaterals* a     = tni_stops_of(s);
+    const double     start = tni_clock_of(s);
+    const int        more =
+        tni_unilaterals_find_more(a, s->system->views, s->now.z, 5 * tolerated_depth(s));
+    s->system->phases.collide += tni_clock_of(s) - start;
+    if (more < 0) return tni_fail_full(why);
+    if (more == 0) return TN_OK;
+    if (tni_sleep_disturbed(s)) return TNI_WOKEN;
+    tni_unilaterals_evaluate(a, s->system->views, s->now.z, true);
+    for (int i = 0; i < a->unilateral_count; ++i) a->unilaterals[i].is_new = false;
+    return TN_OK;
+}
+
 // Pushes bodies apart: moves s->next, where the system was evaluated last, and nothing else.
 static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* report, tn_why* why)
 {
     tni_unilaterals*        a      = tni_stops_of(s);
     tni_auxiliary*          by     = &s->system->auxiliary;
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const double            alone  = (is_crowded(s) ? 5 : 1) * tolerated_depth(s);
+    const double            alone  = (is_crowded(s) ? 8 : 1) * tolerated_depth(s);
     tn_result               result = TN_OK;
+    if (is_crowded(s)) TRY(find_deep(s, why));
     if (!(deepest(a) > alone)) return TN_OK;
     for (int i = 0; i < a->unilateral_count; ++i) {
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
@@ -444,7 +462,9 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
         const bool              met  = a->report.residual <= lawful * a->tolerance || frozen;
         const tni_closure_error c    = tni_impulse_fly(s, h);
         const double            gaps = frozen ? 0 : correct_gaps(s, h) * ease, before = least;
-        const double            error = fmax(c.error, fmax(gaps, correct_soft(s, tolerance)));
+        // Springs are looked at when joints are nearly closed.
+        const bool   far   = frozen && c.error > FAR * tolerance;
+        const double error = fmax(c.error, far ? 0 : fmax(gaps, correct_soft(s, tolerance)));
         if (round == 0) nearest->initial = c.error;
         (void)keep(s, &c, met ? error : fmax(error, 2 * tolerance), &least, nearest);
         since = least < 0.5 * before ? 0 : since + 1;
