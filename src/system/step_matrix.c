@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4, CROWD = 100 };
+enum { FIRST_BYTES = 1 << 16, PAIR_ROWS = 48, ITERATIONS = 60, FURTHER = 4, FEW = 16, CROWD = 100 };
 
 // Residuals of the laws beside approaches of 1 [m/s or rad/s]: where steps that no longer help end a solve, beside the
 // tolerance; and by splitting.
@@ -439,6 +439,39 @@ static void load_unilaterals(tni_step_matrix* m, const tni_unilaterals* a, bool 
     }
 }
 
+// W of few unilaterals as the whole mechanism has it: light parts that carry heavy ones need it. Rows of springs, which
+// the matrix of the joints does not have, would be missing.
+static tn_result weigh_behind_joints(tni_step_matrix* m, const tni_auxiliary* with,
+                                     tni_saddle* joints)
+{
+    enum { COLUMNS = 3 };
+    const size_t all = (size_t)(m->model->u_count + m->model->row_count);
+    TRY(tni_saddle_factor(joints));
+    for (int i = 0; i < m->newton.count; ++i) {
+        const tni_cone_element* e                = &m->newton.elements[i];
+        double                  W[TNI_CONE_ROWS] = {0};
+        int                     given[2];
+        for (int s = 0; s < e->side_count; ++s) given[s] = m->plan->col_node[e->side[s].edge];
+        for (int first = 0; first < e->count; first += COLUMNS) {
+            const int count = e->count - first < COLUMNS ? e->count - first : COLUMNS;
+            for (int s = 0; s < e->side_count; ++s)
+                for (int c = 0; c < count; ++c)
+                    for (int k = 0; k < e->side[s].dim; ++k)
+                        with->x[(e->side[s].row + k) * count + c] =
+                            e->side[s].J[(first + c) * e->side[s].dim + k];
+            tni_saddle_respond(joints, given, e->side_count, given, e->side_count, count, with->x,
+                               false, with->x + COLUMNS * all);
+            for (int s = 0; s < e->side_count; ++s)
+                for (int c = 0; c < count; ++c)
+                    for (int k = 0; k < e->side[s].dim; ++k)
+                        W[first + c] += e->side[s].J[(first + c) * e->side[s].dim + k] *
+                                        with->x[(e->side[s].row + k) * count + c];
+        }
+        tni_cone_newton_weigh(&m->newton, i, W);
+    }
+    return TN_OK;
+}
+
 tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* with,
                                 const tni_unilaterals* a, tni_saddle* joints, const uint8_t* asleep)
 {
@@ -465,6 +498,8 @@ tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* with,
     for (int i = 0; asleep != NULL && i < m->model->free_count; ++i)
         if (asleep[m->model->free_bodies[i]]) m->asleep[m->plan->component_of[i]] = 1;
     tni_cone_newton_begin(&m->newton, m->saddle, m->asleep);
+    if (m->soft == NULL && a->unilateral_count > 0 && a->unilateral_count <= FEW)
+        TRY(weigh_behind_joints(m, with, joints));
     m->warm = false;
     return TN_OK;
 }
