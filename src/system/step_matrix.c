@@ -439,8 +439,8 @@ static void load_unilaterals(tni_step_matrix* m, const tni_unilaterals* a, bool 
     }
 }
 
-// W of few unilaterals as the whole mechanism has it: light parts that carry heavy ones need it. Rows of springs, which
-// the matrix of the joints does not have, would be missing.
+// W of few unilaterals as the mechanism has it, but for its springs, which the matrix of the joints does not have: light
+// parts that carry heavy ones need it.
 static tn_result weigh_behind_joints(tni_step_matrix* m, const tni_auxiliary* with,
                                      tni_saddle* joints)
 {
@@ -498,7 +498,7 @@ tn_result tni_step_matrix_begin(tni_step_matrix* m, const tni_auxiliary* with,
     for (int i = 0; asleep != NULL && i < m->model->free_count; ++i)
         if (asleep[m->model->free_bodies[i]]) m->asleep[m->plan->component_of[i]] = 1;
     tni_cone_newton_begin(&m->newton, m->saddle, m->asleep);
-    if (m->soft == NULL && a->unilateral_count > 0 && a->unilateral_count <= FEW)
+    if (a->unilateral_count > 0 && a->unilateral_count <= FEW)
         TRY(weigh_behind_joints(m, with, joints));
     m->warm = false;
     return TN_OK;
