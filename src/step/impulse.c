@@ -23,7 +23,6 @@
 // Velocity-dependent forces at the end use a predicted velocity, so that the order stays two. Joint
 // damping is clamped so that it cannot reverse the motion within a step. Light bodies under heavy
 // load: see stiffen.c; with h^2 K' from there,
-// heavy load: see stiffen.c; with h^2 K' from there,
 //     (M + h^2 K') (u+ - u) = h/2 f - h^2 K' w + J^T p1
 //
 // When the joints do not close, or only by a correction that is no small part of the motion (a

@@ -1,13 +1,12 @@
 // impulse_contact: contacts, limits and ropes in a step of the impulse method. After Tomcin,
 // Sibbing, Kobbelt 2014, section 7, and Guendelman, Bridson, Fedkiw 2003, with all contacts of a
-// mechanism solved for together and coupled to its joints (auxiliary.c).
+// mechanism solved for together with its joints and springs (step_matrix.c).
 //
-//
-//     preview   the flight without contacts; which contacts and limits ("unilaterals") matter on it
+//     look      along a ballistic flight: which contacts and limits ("unilaterals") matter on it
 //     impacts   on the velocities of the start, before any kick: unilaterals with restitution that
 //               are approached and would be hit get w_n = -e w_n. A resting one has no such
 //               velocity and is left alone: no threshold tells impact from rest. Then again from
-//               the preview.
+//               the look.
 //     close     with P >= 0 the impulse of each unilateral, friction in its cone,
 //                   M (u+ - u) = h/2 f + J^T p + J_c^T P,  J u+ = r,  J_n u+ >= r_n,  P (..) = 0
 //               until joints close and gaps at the end are what they may be,
