@@ -48,6 +48,7 @@ static const double TURNED      = 0.98; // cosine of slip directions that count 
 static const double BENT        = 1.5;  // ratio of stiffnesses across the slip that count as one
 static const double SUFFICIENT  = 0.01; // of the slope: where a line search ends
 
+static const double LEAST_ROW   = 1e-8; // length of a normal row: a shorter one moves nothing
 static const double LEAST_SHARE = 1e-3; // of W that a joint leaves
 
 static const double KAPPA_SPLIT = 1.0 / 3; // splitting: inverse of the penalty, to begin with
@@ -336,6 +337,10 @@ static void weigh(tni_cone_newton* n, tni_cone_element* e)
 {
     const int joint_rows = e->joint_rows <= TNI_DIM_MAX ? e->joint_rows : 0;
     passage   sum        = {0};
+    double    length     = 0;
+    for (int s = 0; s < e->side_count; ++s)
+        for (int k = 0; k < e->side[s].dim; ++k) length += e->side[s].J[k] * e->side[s].J[k];
+    if (!(length > LEAST_ROW * LEAST_ROW)) e->kind = TNI_CONE_OPEN;
     for (int s = 0; s < e->side_count; ++s) pass_through(n, e, &e->side[s], joint_rows, &sum);
     for (int i = 0; i < e->count; ++i) e->W[i] = sum.own[i];
     if (joint_rows > 0) {
@@ -709,6 +714,7 @@ static void start(tni_cone_newton* n, tni_cone_island* island, const tni_cone_op
 // Where an island goes on with the active sets it has: at the rates, and the impulses, of the last answer.
 static void follow(tni_cone_newton* n, tni_cone_island* island)
 {
+    if (!island->splits && island->kappa < KAPPA) island->kappa = KAPPA, island->factored = false;
     for (int k = island->first; k < island->end; ++k) {
         tni_cone_element* e = &n->elements[n->order[k]];
         for (int i = 0; i < e->count; ++i) e->trial[i] = e->f[i];

@@ -312,6 +312,8 @@ static tn_result close_with_unilaterals(tn_stepper* s, double h, double toleranc
 {
     bool again = false;
     TRY(tni_impulse_close(s, h, tolerance, nearest, closed, report, why));
+    if (!*closed && tni_impulse_is_crowded(s) && !s->impulse.final_try)
+        return TN_OK; // a shorter step
     TRY(stiffen(s, h, &again, report, why));
     if (!again) return TN_OK;
     return tni_impulse_close(s, h, tolerance, nearest, closed, report, why);
@@ -422,6 +424,8 @@ static tn_result fit_with_unilaterals(tn_stepper* s, double h, tn_step_report* r
         const bool exact = round > 1 && s->impulse.loops && !s->impulse.safer_mode;
         if (round > 0 && s->system->auxiliary.report.split)
             s->system->auxiliary.effort = TNI_CONES_FROZEN; // the joints only
+        else if (tni_impulse_is_crowded(s))
+            s->system->auxiliary.effort = TNI_CONES_FURTHER; // the next flight goes on with them
         const tn_result result      = second_kick(s, h, exact, why);
         s->system->auxiliary.effort = TNI_CONES_MET;
         TRY(result);

@@ -68,7 +68,7 @@ static const double crowd_depth   = 1e-4; // penetration that is left alone amon
 static const double removed_share = 0.8;  // of a penetration that is removed in one step
 
 // Many contacts in one matrix: what is wrong with a few of them may wait for the next step.
-static bool is_crowded(const tn_stepper* s)
+bool tni_impulse_is_crowded(const tn_stepper* s)
 {
     return s->impulse.soft != NULL && s->system->unilaterals.unilateral_count > CROWD;
 }
@@ -76,7 +76,8 @@ static bool is_crowded(const tn_stepper* s)
 // Penetration that is left alone [m]: invisible, and small beside the joint tolerance.
 static double tolerated_depth(const tn_stepper* s)
 {
-    return fmax(is_crowded(s) ? crowd_depth : 1e-6, 0.01 * s->settings.impulse.tolerance);
+    return fmax(tni_impulse_is_crowded(s) ? crowd_depth : 1e-6,
+                0.01 * s->settings.impulse.tolerance);
 }
 
 // ---- The set of unilaterals ---------------------------------------------------------------------
@@ -331,10 +332,11 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     tni_unilaterals*        a      = tni_stops_of(s);
     tni_auxiliary*          by     = &s->system->auxiliary;
     const tni_configuration at     = tni_configuration_of(&s->next);
-    const double            alone  = (is_crowded(s) ? 8 : 1) * tolerated_depth(s);
+    const double            alone  = (tni_impulse_is_crowded(s) ? 8 : 1) * tolerated_depth(s);
     tn_result               result = TN_OK;
-    if (is_crowded(s)) TRY(find_deep(s, why));
+    if (tni_impulse_is_crowded(s)) TRY(find_deep(s, why));
     if (!(deepest(a) > alone)) return TN_OK;
+    if (by->matrix != NULL) TRY(tni_system_factor(s->system, &at, why)); // rows as they are here
     for (int i = 0; i < a->unilateral_count; ++i) {
         a->unilaterals[i].start_gap = a->unilaterals[i].gap;
         a->unilaterals[i].rule      = TNI_UNILATERAL_PUSHES;
@@ -342,7 +344,7 @@ static tn_result push_apart(tn_stepper* s, double tolerance, tn_step_report* rep
     by->softens     = false;
     by->keep_forces = true;
     if (by->matrix != NULL) tni_step_matrix_cool(by->matrix);
-    const int rounds = is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
+    const int rounds = tni_impulse_is_crowded(s) ? CROWD_PARTS : PART_ROUNDS;
     for (int round = 0; round < rounds && result == TN_OK; ++round) {
         int  worst;
         bool done = tni_system_position_error(s->system, &worst) <= tolerance;
@@ -435,7 +437,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
                          bool* closed, int* impacts, tn_step_report* report, tn_why* why)
 {
     tni_auxiliary* a         = &s->system->auxiliary;
-    const bool     crowded   = is_crowded(s);
+    const bool     crowded   = tni_impulse_is_crowded(s);
     const bool     exact     = s->impulse.soft == NULL; // as far as it takes
     const int      few_steps = crowded ? 0
                                : exact ? EXACT_STEPS
@@ -470,7 +472,7 @@ static tn_result correct(tn_stepper* s, double h, double tolerance, tni_closure_
         least_multipliers =
             !s->impulse.loops || (least_multipliers && error <= fmax(tolerance, spoiled_max));
         if (!(error < 1e6) || (error <= tolerance && met && least_multipliers)) break;
-        if (round == LOOK_ROUND && is_crowded(s) && looks < CROWD_MORE) {
+        if (round == LOOK_ROUND && tni_impulse_is_crowded(s) && looks < CROWD_MORE) {
             bool again; // before the joints are closed for good
             ++looks;
             TRY(find_more(s, h, impacts, &again, report, why));
@@ -545,7 +547,8 @@ tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance, tni_closu
     s->impulse.start_penetration = deepest_at_start(tni_stops_of(s));
     for (int pass = 0; again && result == TN_OK; ++pass) {
         result = correct(s, h, tolerance, nearest, closed, &impacts, report, why);
-        if (result != TN_OK || !*closed || pass == (is_crowded(s) ? 0 : MORE_MAX)) break;
+        if (result != TN_OK || !*closed || pass == (tni_impulse_is_crowded(s) ? 0 : MORE_MAX))
+            break;
         result = find_more(s, h, &impacts, &again, report, why);
     }
     if (result == TN_OK && *closed && !s->impulse.final_try && gains_energy(s)) *closed = false;
@@ -565,8 +568,8 @@ tn_result tni_impulse_find_landing(tn_stepper* s, double h, tn_why* why)
     // Contact features may change so fast that the rounds do not converge: then the step is too
     // long.
     if (!s->impulse.final_try &&
-        deepest(a) >
-            s->impulse.start_penetration + (is_crowded(s) ? crowd_growth : penetration_growth))
+        deepest(a) > s->impulse.start_penetration +
+                         (tni_impulse_is_crowded(s) ? crowd_growth : penetration_growth))
         return TN_ERR_DIVERGED;
     set_warm_start(s, true, h);
     return TN_OK;

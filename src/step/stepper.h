@@ -178,6 +178,8 @@ TN_NODISCARD tn_result tni_impulse_correct(tn_stepper* stepper, tn_why* why);
 /// the joints.
 tni_closure_error tni_impulse_fly(tn_stepper* s, double h);
 
+/// Whether there are many contacts in one matrix.
+bool tni_impulse_is_crowded(const tn_stepper* s);
 /// impulse_contact.c: the same with contacts, limits and ropes, after the first kick.
 TN_NODISCARD tn_result tni_impulse_close(tn_stepper* s, double h, double tolerance,
                                          tni_closure_error* nearest, bool* closed,

@@ -532,7 +532,7 @@ tn_result tni_step_matrix_solve(tni_step_matrix* m, tni_auxiliary* a, tni_unilat
                                       .accepted         = ACCEPTED * a->tolerance * fmax(1, scale),
                                       .iterations       = most,
                                       .split_tolerance  = SPLIT * fmax(1, scale),
-                                      .split_iterations = a->effort == TNI_CONES_FURTHER ? 6 : 20,
+                                      .split_iterations = a->effort == TNI_CONES_FURTHER ? 10 : 20,
                                       .refine           = refine || m->exact,
                                       .warm             = m->warm,
                                       .near             = m->near && !m->warm && crowded,
